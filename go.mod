@@ -1,0 +1,3 @@
+module github.com/optrace/optrace
+
+go 1.26

@@ -1,0 +1,130 @@
+// Package lineio reads text line by line in bounded memory.
+package lineio
+
+import (
+	"bytes"
+	"io"
+)
+
+// MaxLine is the longest line kept in memory, without its newline. A longer
+// one is passed over up to its newline and reported as such.
+const MaxLine = 16 << 20
+
+// bufferSize is how much is asked of the underlying reader at a time. Reads of
+// this size cost little against the parsing of what they bring.
+const bufferSize = 256 << 10
+
+// Line is one line of the input.
+type Line struct {
+	// Text is the line without its newline or carriage return, valid until the
+	// next call of Next; nil where the line was too long.
+	Text []byte
+	// Number counts from 1.
+	Number int64
+	// Offset is where the line starts, in bytes from the start of the input.
+	Offset int64
+	// Complete tells that a newline ended the line. The last line of a file
+	// that was cut off is not complete.
+	Complete bool
+	// TooLong tells that the line was longer than the limit and passed over.
+	TooLong bool
+}
+
+// Reader reads lines. It is not safe for concurrent use.
+type Reader struct {
+	src   io.Reader
+	limit int
+
+	buf        []byte
+	start, end int   // the unread part of buf
+	scanned    int   // bytes from start in which there is no newline
+	consumed   int64 // bytes of the input before start
+	line       int64
+	err        error // what src returned, once
+}
+
+// NewReader returns a Reader of src whose lines are limited to limit bytes,
+// MaxLine where limit is 0.
+func NewReader(src io.Reader, limit int) *Reader {
+	if limit <= 0 {
+		limit = MaxLine
+	}
+	return &Reader{src: src, limit: limit, buf: make([]byte, min(bufferSize, limit+2))}
+}
+
+// Next returns the next line. At the end of the input the error is io.EOF;
+// any other error is the underlying reader's, and comes after every byte that
+// the reader gave has been returned.
+func (r *Reader) Next() (Line, error) {
+	tooLong := false
+	offset := r.consumed
+	for {
+		unread := r.buf[r.start:r.end]
+		if i := bytes.IndexByte(unread[r.scanned:], '\n'); i >= 0 {
+			return r.take(offset, r.scanned+i, 1, tooLong), nil
+		}
+		r.scanned = len(unread)
+		if len(unread) > r.limit+1 {
+			// One more byte than the limit allows for a carriage return.
+			tooLong = true
+			r.drop(len(unread))
+		}
+		if r.err != nil {
+			if r.end == r.start && !tooLong {
+				return Line{}, r.err
+			}
+			return r.take(offset, r.end-r.start, 0, tooLong), nil
+		}
+		r.fill()
+	}
+}
+
+// take cuts n bytes, and the newline behind them, off the unread part.
+func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
+	text := r.buf[r.start : r.start+n]
+	r.drop(n + newline)
+	r.line++
+	if len(text) > 0 && text[len(text)-1] == '\r' {
+		text = text[:len(text)-1]
+	}
+	if len(text) > r.limit {
+		tooLong = true
+	}
+	if tooLong {
+		text = nil
+	}
+	return Line{Text: text, Number: r.line, Offset: offset, Complete: newline > 0, TooLong: tooLong}
+}
+
+func (r *Reader) drop(n int) {
+	r.start += n
+	r.consumed += int64(n)
+	r.scanned = 0
+}
+
+// fill makes room and reads once.
+func (r *Reader) fill() {
+	if r.start > 0 {
+		copy(r.buf, r.buf[r.start:r.end])
+		r.end -= r.start
+		r.start = 0
+	}
+	if r.end == len(r.buf) {
+		grown := make([]byte, min(2*len(r.buf), r.limit+2))
+		copy(grown, r.buf[:r.end])
+		r.buf = grown
+	}
+	const maxEmptyReads = 100
+	for range maxEmptyReads {
+		n, err := r.src.Read(r.buf[r.end:])
+		r.end += n
+		if err != nil {
+			r.err = err
+			return
+		}
+		if n > 0 {
+			return
+		}
+	}
+	r.err = io.ErrNoProgress
+}

@@ -1,0 +1,327 @@
+package op
+
+import "github.com/optrace/optrace/internal/jsontext"
+
+// List takes the elements of an attribute that is a list. Adapters whose
+// source nests values call it element by element, in order:
+//
+//	[[64,784],[784,256]]   Begin Int(64) Int(784) End, Begin Int(784) Int(256) End, End
+//	["64x784","784x256"]   Str("64x784") Str("784x256") End
+//
+// It is valid until End.
+type List struct {
+	b     *Builder
+	t     target
+	depth int
+}
+
+// BeginList starts an attribute with a list value.
+func (b *Builder) BeginList(key string) List {
+	l := List{b: b, t: b.target(key)}
+	switch l.t.field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		b.shapes.begin(l.t)
+	case FieldInputDTypes:
+		if b.claim(l.t) {
+			b.dtypes = b.dtypes[:0]
+		} else {
+			l.t.field = FieldNone
+		}
+	default:
+		b.bad(l.t)
+	}
+	return l
+}
+
+func (l *List) isShape() bool {
+	switch l.t.field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		return true
+	}
+	return false
+}
+
+// Int adds an integer.
+func (l *List) Int(v int64) {
+	if l.isShape() {
+		l.b.shapes.dim(v)
+	} else {
+		l.Other()
+	}
+}
+
+// Float adds a floating-point number.
+func (l *List) Float(v float64) {
+	if n, ok := jsontext.IntegralFloat(v); ok {
+		l.Int(n)
+	} else {
+		l.Other()
+	}
+}
+
+// Str adds a string.
+func (l *List) Str(v string) {
+	switch {
+	case l.isShape():
+		l.b.shapes.elementText(v)
+	case l.t.field == FieldInputDTypes && l.depth == 0:
+		l.b.addDType(v)
+	default:
+		l.Other()
+	}
+}
+
+// Other adds an element of any other type.
+func (l *List) Other() {
+	switch {
+	case l.isShape():
+		l.b.shapes.badElement()
+	case l.t.field == FieldInputDTypes:
+		l.b.bad(l.t)
+	}
+}
+
+// Begin starts an element that is a list itself.
+func (l *List) Begin() {
+	l.depth++
+	if l.isShape() {
+		l.b.shapes.open()
+	}
+}
+
+// End ends the innermost list.
+func (l *List) End() {
+	if l.depth > 0 {
+		l.depth--
+		if l.isShape() {
+			l.b.shapes.close()
+		}
+		return
+	}
+	if l.isShape() {
+		l.b.shapes.end(l.b)
+	}
+}
+
+// shapeList collects the value of one shape attribute in whichever encoding it
+// comes: a list of numbers, of lists of numbers or of texts, or one text.
+type shapeList struct {
+	t      target
+	dims   []int64
+	ends   []int32 // where each shape of the list ends in dims; -1 - end for a bad one
+	depth  int
+	nested bool // the list holds shapes, not dimensions
+	flat   bool // the list holds dimensions
+	bad    bool // the value as a whole cannot be read
+	shape  bool // the shape under way is good
+	rank   int  // its number of dimensions so far, kept or not
+	tooBig bool
+}
+
+func (s *shapeList) begin(t target) {
+	*s = shapeList{t: t, dims: s.dims[:0], ends: s.ends[:0]}
+	s.startShape()
+}
+
+func (s *shapeList) startShape() { s.shape, s.rank = true, 0 }
+
+func (s *shapeList) endShape() {
+	if len(s.ends) == MaxInputs {
+		s.tooBig = true
+		return
+	}
+	end := int32(len(s.dims))
+	if !s.shape {
+		end = -1 - end
+	}
+	s.ends = append(s.ends, end)
+	s.startShape()
+}
+
+// dim adds one dimension to the shape under way.
+func (s *shapeList) dim(v int64) {
+	if s.depth == 0 {
+		if s.nested {
+			s.badElement()
+			return
+		}
+		s.flat = true
+	}
+	if v < Dynamic {
+		s.shape = false
+	}
+	s.rank++
+	if s.rank > MaxRank || len(s.ends) == MaxInputs {
+		s.tooBig = true
+		return
+	}
+	s.dims = append(s.dims, v)
+}
+
+func (s *shapeList) open() {
+	s.depth++
+	if s.flat || s.depth > 1 {
+		s.bad = true
+	}
+	s.nested = true
+}
+
+func (s *shapeList) close() {
+	s.depth--
+	if s.depth == 0 {
+		s.endShape()
+	}
+}
+
+// badElement adds an element that is no shape and no dimension.
+func (s *shapeList) badElement() {
+	s.shape = false
+	if s.depth == 0 && !s.flat {
+		s.nested = true
+		s.endShape()
+	}
+}
+
+// elementText adds an element of a list that is a text: a shape, or for an
+// output's shape a dimension.
+func (s *shapeList) elementText(v string) {
+	if s.depth > 0 || s.t.field != FieldInputShapes {
+		if n, ok := jsontext.ParseInt([]byte(v)); ok {
+			s.dim(n)
+			return
+		}
+	}
+	if s.depth > 0 || s.flat {
+		s.badElement()
+		return
+	}
+	s.nested = true
+	s.shapeText(v)
+}
+
+func (s *shapeList) shapeText(v string) {
+	dims, ok := appendDims(s.dims, v)
+	if n := len(dims) - len(s.dims); ok && n > MaxRank {
+		s.tooBig = true
+		dims = dims[:len(s.dims)+MaxRank]
+	}
+	s.dims, s.shape = dims, ok
+	s.endShape()
+}
+
+// text sets the whole value from one text.
+func (s *shapeList) text(v string) {
+	s.nested = true
+	if s.t.field != FieldInputShapes {
+		s.shapeText(v)
+		return
+	}
+	if !parseShapes(v, s.shapeText) {
+		s.bad = true
+	}
+}
+
+// end hands the collected shapes to the entry.
+func (s *shapeList) end(b *Builder) {
+	if !s.nested && (s.flat || s.t.field != FieldInputShapes) {
+		s.endShape() // the flat form of one shape; no element at all is a scalar
+	}
+	if s.bad || s.t.field != FieldInputShapes && len(s.ends) != 1 {
+		b.entry.Warn |= WarnBadShape
+		return
+	}
+	if s.tooBig {
+		b.entry.Warn |= WarnShapeTruncated
+	}
+	switch s.t.field {
+	case FieldInputShapes:
+		s.setInputs(b)
+	case fieldInputShapeAt:
+		s.setInputAt(b)
+	default:
+		s.setOutput(b)
+	}
+}
+
+func (s *shapeList) setInputs(b *Builder) {
+	if len(s.ends) > 0 && !s.anyGood() {
+		b.entry.Warn |= WarnBadShape
+		return
+	}
+	if !b.claim(s.t) {
+		return
+	}
+	if b.inputs == nil {
+		b.inputs = make([]Shape, 0, max(len(s.ends), 2))
+	}
+	b.inputs, b.inputDims = b.inputs[:0], b.inputDims[:0]
+	start := int32(0)
+	for _, end := range s.ends {
+		if end < 0 {
+			end = -1 - end
+			b.inputs = append(b.inputs, nil)
+			b.entry.Warn |= WarnBadShape
+		} else {
+			b.inputs = append(b.inputs, b.copyInput(s.dims[start:end]))
+		}
+		start = end
+	}
+}
+
+func (s *shapeList) anyGood() bool {
+	for _, end := range s.ends {
+		if end >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// copyInput copies dims behind the entry's other input shapes.
+func (b *Builder) copyInput(dims []int64) Shape {
+	start := len(b.inputDims)
+	b.inputDims = append(b.inputDims, dims...)
+	if b.inputDims == nil {
+		return Shape{}
+	}
+	return Shape(b.inputDims[start:len(b.inputDims):len(b.inputDims)])
+}
+
+func (s *shapeList) setInputAt(b *Builder) {
+	if s.ends[0] < 0 {
+		b.entry.Warn |= WarnBadShape
+		return
+	}
+	if int(s.t.index) >= MaxInputs {
+		b.entry.Warn |= WarnShapeTruncated
+		return
+	}
+	all := s.t
+	all.field = FieldInputShapes
+	if b.from[FieldInputShapes] < all.family {
+		b.inputs = b.inputs[:0]
+	}
+	if !b.claim(all) {
+		return
+	}
+	for len(b.inputs) <= int(s.t.index) {
+		b.inputs = append(b.inputs, nil)
+	}
+	b.inputs[s.t.index] = b.copyInput(s.dims)
+}
+
+func (s *shapeList) setOutput(b *Builder) {
+	if s.ends[0] < 0 {
+		b.entry.Warn |= WarnBadShape
+		return
+	}
+	if !b.claim(s.t) {
+		return
+	}
+	b.outputDims = append(b.outputDims[:0], s.dims...)
+	if b.outputDims == nil {
+		b.outputDims = make([]int64, 0, 4)
+	}
+	b.entry.OutputShape = Shape(b.outputDims)
+	b.outputTruncated = s.tooBig
+}

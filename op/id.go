@@ -1,0 +1,54 @@
+package op
+
+import (
+	"encoding/hex"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// TraceID identifies a trace. The zero value means that it is not known.
+type TraceID [16]byte
+
+// SpanID identifies a span within its trace. The zero value means that it is
+// not known, or for a parent that there is none.
+type SpanID [8]byte
+
+// IsZero reports whether the id is not known.
+func (id TraceID) IsZero() bool { return id == TraceID{} }
+
+// IsZero reports whether the id is not known.
+func (id SpanID) IsZero() bool { return id == SpanID{} }
+
+// String returns 32 lower-case hexadecimal digits.
+func (id TraceID) String() string { return hex.EncodeToString(id[:]) }
+
+// String returns 16 lower-case hexadecimal digits.
+func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText returns the hexadecimal form.
+func (id TraceID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil, id[:]), nil }
+
+// MarshalText returns the hexadecimal form.
+func (id SpanID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil, id[:]), nil }
+
+// ParseTraceID reads 32 hexadecimal digits in either case, or the 16 that
+// Jaeger prints when the high half is zero.
+func ParseTraceID(s []byte) (id TraceID, ok bool) {
+	if len(s) == 16 {
+		ok = jsontext.DecodeHex(id[8:], s)
+	} else {
+		ok = jsontext.DecodeHex(id[:], s)
+	}
+	if !ok {
+		return TraceID{}, false
+	}
+	return id, true
+}
+
+// ParseSpanID reads 16 hexadecimal digits in either case.
+func ParseSpanID(s []byte) (id SpanID, ok bool) {
+	if !jsontext.DecodeHex(id[:], s) {
+		return SpanID{}, false
+	}
+	return id, true
+}

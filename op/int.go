@@ -1,0 +1,40 @@
+package op
+
+import "strconv"
+
+// Int is an integer that may be unknown. The zero value is unknown.
+type Int struct {
+	// V is the value; 0 when it is not known.
+	V int64
+	// Known tells that V was given.
+	Known bool
+}
+
+// Known returns an Int of value v.
+func Known(v int64) Int { return Int{V: v, Known: true} }
+
+// Or returns the value, or def when it is not known.
+func (i Int) Or(def int64) int64 {
+	if i.Known {
+		return i.V
+	}
+	return def
+}
+
+// String returns the value in decimal, "unknown" when it is not known.
+func (i Int) String() string {
+	if !i.Known {
+		return "unknown"
+	}
+	return strconv.FormatInt(i.V, 10)
+}
+
+// MarshalJSON returns the value, null when it is not known.
+func (i Int) MarshalJSON() ([]byte, error) { return i.append(nil), nil }
+
+func (i Int) append(dst []byte) []byte {
+	if !i.Known {
+		return append(dst, "null"...)
+	}
+	return strconv.AppendInt(dst, i.V, 10)
+}

@@ -1,0 +1,145 @@
+package op
+
+import "strings"
+
+// Kind classifies what an operation does.
+type Kind uint8
+
+// The kinds of operations.
+const (
+	// KindUnknown is the kind of an entry that was not classified.
+	KindUnknown Kind = iota
+	// KindCompute is arithmetic on tensors.
+	KindCompute
+	// KindCollective is communication between devices or ranks.
+	KindCollective
+	// KindMemory is copying, setting or allocating memory.
+	KindMemory
+	// KindIO is reading or writing outside the devices.
+	KindIO
+	// KindControl is scheduling and synchronisation.
+	KindControl
+)
+
+var kindNames = [...]string{"", "compute", "collective", "memory", "io", "control"}
+
+// String returns the kind as attributes and files spell it, "" for KindUnknown.
+func (k Kind) String() string {
+	if int(k) >= len(kindNames) {
+		return ""
+	}
+	return kindNames[k]
+}
+
+// ParseKind returns the kind that s names.
+func ParseKind(s string) (k Kind, ok bool) {
+	for i, name := range kindNames[1:] {
+		if s == name {
+			return Kind(i + 1), true
+		}
+	}
+	return KindUnknown, false
+}
+
+// KindRule tells how the kind of an entry was found.
+type KindRule uint8
+
+// The rules, in the order in which they are tried.
+const (
+	// RuleAttribute: tensor.op.kind, or an attribute of the tensor.collective
+	// family, says so. This is final.
+	RuleAttribute KindRule = iota
+	// RuleLibrary: the name starts with that of a collective communication
+	// library.
+	RuleLibrary
+	// RuleName: the name contains or starts with a word that tells.
+	RuleName
+	// RuleDefault: nothing told; the operation is taken to compute.
+	RuleDefault
+)
+
+var ruleNames = [...]string{"attribute", "library", "name", "default"}
+
+// String returns the rule's name.
+func (r KindRule) String() string {
+	if int(r) >= len(ruleNames) {
+		return ""
+	}
+	return ruleNames[r]
+}
+
+func parseKindRule(s string) (KindRule, bool) {
+	for i, name := range ruleNames {
+		if s == name {
+			return KindRule(i), true
+		}
+	}
+	return 0, false
+}
+
+// collectiveLibraries are the name prefixes of the libraries' device kernels,
+// such as ncclDevKernel_AllReduce_Sum_f32_RING_LL.
+var collectiveLibraries = [...]string{"nccl", "rccl", "msccl", "hccl", "oneccl"}
+
+// collectiveWords make an operation communication when its lower-cased name
+// contains one of them.
+var collectiveWords = [...]string{"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm"}
+
+// memoryPrefixes start the names of copies and sets.
+var memoryPrefixes = [...]string{"memcpy", "memset"}
+
+// InferKind classifies an operation by its name, ignoring ASCII case: the
+// prefix of a communication library, then a word that stands for
+// communication, then the prefix of a copy or set; anything else computes.
+//
+//	ncclDevKernel_AllReduce   collective (library)
+//	all_gather_into_tensor    collective (name)
+//	Memcpy HtoD               memory     (name)
+//	matmul                    compute    (default)
+func InferKind(name string) (Kind, KindRule) {
+	lower := strings.ToLower(name)
+	switch {
+	case hasAnyPrefix(lower, collectiveLibraries[:]):
+		return KindCollective, RuleLibrary
+	case IsCommunicationName(lower):
+		return KindCollective, RuleName
+	case hasAnyPrefix(lower, memoryPrefixes[:]):
+		return KindMemory, RuleName
+	}
+	return KindCompute, RuleDefault
+}
+
+// InferDeviceKind classifies what ran on a device, such as a GPU kernel, by
+// the prefix of its name alone: kernel names are long and hold words like
+// "recv" by accident.
+func InferDeviceKind(name string) (Kind, KindRule) {
+	lower := strings.ToLower(name)
+	switch {
+	case hasAnyPrefix(lower, collectiveLibraries[:]):
+		return KindCollective, RuleLibrary
+	case hasAnyPrefix(lower, memoryPrefixes[:]):
+		return KindMemory, RuleName
+	}
+	return KindCompute, RuleDefault
+}
+
+// IsCommunicationName reports whether the name holds one of the words allreduce,
+// all_gather, reduce_scatter, broadcast, send, recv or comm, ignoring ASCII case.
+func IsCommunicationName(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range collectiveWords {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasAnyPrefix(s string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package op
+
+import "fmt"
+
+// Schema names the entries JSON Lines format and its major version.
+const Schema = "optrace.entries/v1"
+
+// Record is one thing that a reader found. At most one of the pointers is set;
+// none of them, and Skipped.N == 0, is a record without content, such as a
+// header with no resource.
+//
+// What the pointers lead to belongs to the reader and is valid until its next
+// record.
+type Record struct {
+	// Entry is an operation.
+	Entry *Entry
+	// Span is a span that is no operation.
+	Span *Span
+	// Resource describes the source of what follows.
+	Resource *Resource
+	// Gap tells that operations were lost before they could be written.
+	Gap *Gap
+	// Batch starts what one write brought.
+	Batch *Batch
+	// Skipped counts what the reader passed over.
+	Skipped Skipped
+}
+
+// Gap tells of operations that were recorded and then lost.
+type Gap struct {
+	// Dropped is how many.
+	Dropped int64
+	// Reason is why, such as "queue_full" or "write_failed".
+	Reason string
+}
+
+// Batch heads the records of one write, so that a missing write shows.
+type Batch struct {
+	// Writer is unique per process and exporter.
+	Writer string
+	// Sequence counts the writes of a writer from 0.
+	Sequence int64
+	// Entries is how many entries follow.
+	Entries int64
+}
+
+// Skipped counts things that are no records of this model.
+type Skipped struct {
+	Reason SkipReason
+	N      int64
+}
+
+// SkipReason says why a reader passed something over.
+type SkipReason string
+
+// The reasons.
+const (
+	// SkipNonOp: a span that is no operation. Readers hand these out as Spans.
+	SkipNonOp SkipReason = "non_op"
+	// SkipOtherSignal: metrics or logs. Not counted among the spans.
+	SkipOtherSignal SkipReason = "other_signal"
+	// SkipUnknownRecord: a record of a kind that this version does not know.
+	// Not counted among the spans.
+	SkipUnknownRecord SkipReason = "unknown_record"
+)
+
+// SyntaxError is a record that could not be read. The reader that returned it
+// goes on with the next record.
+type SyntaxError struct {
+	// File names the input, "-" for standard input.
+	File string
+	// Line counts from 1; 0 where the format has no lines.
+	Line int64
+	// Offset is in bytes from the start of the (decompressed) input.
+	Offset int64
+	// Msg says what is wrong.
+	Msg string
+	// Truncated tells that the input ended within the record.
+	Truncated bool
+}
+
+// Error returns the position and the message.
+func (e *SyntaxError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s:%d: %s (at byte %d)", e.File, e.Line, e.Msg, e.Offset)
+	}
+	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Msg, e.Offset)
+}

@@ -1,0 +1,84 @@
+package op
+
+import (
+	"iter"
+	"math/bits"
+)
+
+// Warning is a set of things that were wrong with what an entry was made from.
+// They do not keep the entry out; reports count and show them.
+type Warning uint32
+
+// The warnings.
+const (
+	// WarnBadShape: a shape attribute of a wrong type, with an unreadable text
+	// or a dimension below -1. The shape is unknown.
+	WarnBadShape Warning = 1 << iota
+	// WarnDynamicDim: a dimension is -1, so elements and bytes are unknown.
+	WarnDynamicDim
+	// WarnOverflow: the number of elements or bytes does not fit an int64 and
+	// is unknown.
+	WarnOverflow
+	// WarnShapeTruncated: more dimensions or inputs than MaxRank or MaxInputs.
+	WarnShapeTruncated
+	// WarnBadValue: an attribute of another type than its key asks for, or out
+	// of range. The field is unknown.
+	WarnBadValue
+	// WarnBadMemory: a memory size that is negative, fractional or too large.
+	WarnBadMemory
+	// WarnUnknownDType: an element type that is not recognised.
+	WarnUnknownDType
+	// WarnNegativeDuration: the end lies before the start; the duration is 0.
+	WarnNegativeDuration
+	// WarnBadTime: a start or end that is zero or does not fit int64
+	// nanoseconds; the start is unknown.
+	WarnBadTime
+	// WarnBadID: a trace or span id that is zero or not hexadecimal.
+	WarnBadID
+	// WarnNonFinite: a number that was NaN or infinite and was left out.
+	WarnNonFinite
+	// WarnInvalidUTF8: text that was not UTF-8; the bad bytes became U+FFFD.
+	WarnInvalidUTF8
+	// WarnDroppedAttributes: the SDK's limits dropped attributes of the span.
+	WarnDroppedAttributes
+	// WarnNoStart: the source has no start times (the seed's JSON).
+	WarnNoStart
+	// WarnMicroseconds: the source keeps microseconds only (Jaeger's v1 JSON).
+	WarnMicroseconds
+
+	warnEnd
+)
+
+var warningNames = [...]string{
+	"bad_shape", "dynamic_dim", "overflow", "shape_truncated", "bad_value", "bad_memory", "unknown_dtype",
+	"neg_duration", "bad_time", "bad_id", "non_finite", "invalid_utf8", "dropped_attributes", "no_start", "us_truncated",
+}
+
+// String returns the name of the lowest warning in the set, "" for none.
+func (w Warning) String() string {
+	if i := bits.TrailingZeros32(uint32(w)); i < len(warningNames) {
+		return warningNames[i]
+	}
+	return ""
+}
+
+// All yields each warning of the set by itself.
+func (w Warning) All() iter.Seq[Warning] {
+	return func(yield func(Warning) bool) {
+		for rest := w; rest != 0; rest &= rest - 1 {
+			if !yield(rest & -rest) {
+				return
+			}
+		}
+	}
+}
+
+// ParseWarning returns the warning that s names.
+func ParseWarning(s string) (w Warning, ok bool) {
+	for i, name := range warningNames {
+		if s == name {
+			return 1 << i, true
+		}
+	}
+	return 0, false
+}
