@@ -191,6 +191,13 @@ func (b *Builder) Bool(key string, v bool) {
 // has, such as a map: it tells that the key was there.
 func (b *Builder) Other(key string) { b.bad(b.target(key)) }
 
+// Wants reports whether key's value matters, so that an adapter need not take a
+// value apart only to have it ignored; it calls Other for such a key.
+func (b *Builder) Wants(key string) bool {
+	t := b.mapping.lookup(key)
+	return t.field != FieldNone || t.keep
+}
+
 // Ints adds an attribute with a slice of integers. The slice is copied.
 func (b *Builder) Ints(key string, v []int64) {
 	t := b.BeginList(key)
