@@ -1,0 +1,218 @@
+package analyze
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Key is what entries are grouped by.
+type Key struct {
+	field keyField
+	attr  string
+}
+
+type keyField uint8
+
+const (
+	byOperation keyField = iota
+	byKind
+	byDevice
+	byRank
+	byStream
+	byShape
+	byStep
+	byRoot
+	byService
+	byTrace
+	byAttr
+)
+
+// keyNames are the keys without a parameter.
+var keyNames = [...]string{
+	byOperation: "operation", byKind: "kind", byDevice: "device", byRank: "rank", byStream: "stream",
+	byShape: "shape", byStep: "step", byRoot: "root", byService: "service", byTrace: "trace",
+}
+
+const attrPrefix = "attr:"
+
+// ParseKey returns the key that s names: operation, kind, device, rank,
+// stream, shape, step, root, service, trace, or attr:NAME.
+func ParseKey(s string) (Key, error) {
+	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
+		return Key{field: byAttr, attr: attr}, nil
+	}
+	for f, name := range keyNames {
+		if s == name {
+			return Key{field: keyField(f)}, nil
+		}
+	}
+	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(keyNames[:], ", "))
+}
+
+// ParseKeys returns the keys that s lists, separated by commas. An empty s
+// gives none.
+func ParseKeys(s string) ([]Key, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var keys []Key
+	for part := range strings.SplitSeq(s, ",") {
+		k, err := ParseKey(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		for _, seen := range keys {
+			if seen == k {
+				return nil, fmt.Errorf("parsing keys: %s is there twice", k)
+			}
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// Attr returns the attribute that the key reads, "" for every other key. A
+// reader has to keep that attribute ([op.Mapping.Keep]).
+func (k Key) Attr() string { return k.attr }
+
+// String returns the key as ParseKey reads it.
+func (k Key) String() string {
+	if k.field == byAttr {
+		return attrPrefix + k.attr
+	}
+	return keyNames[k.field]
+}
+
+// KeyValue is the value of one key. The zero value is one that is not known.
+type KeyValue struct {
+	// Text is the value; "" when Known is false.
+	Text string
+	// Known tells that the entries have the value.
+	Known bool
+	// Number tells that the value is an integer.
+	Number bool
+}
+
+// String returns the text, "unknown" for a value that is not known.
+func (v KeyValue) String() string {
+	if !v.Known {
+		return unknownLabel
+	}
+	return v.Text
+}
+
+// MarshalJSON returns a string, a number for an integer, null when not known.
+func (v KeyValue) MarshalJSON() ([]byte, error) {
+	switch {
+	case !v.Known:
+		return []byte("null"), nil
+	case v.Number:
+		return []byte(v.Text), nil
+	}
+	return json.Marshal(v.Text)
+}
+
+// GroupKey holds the keys of a grouping and, in the same order, their values
+// for one group.
+type GroupKey struct {
+	Keys   []Key
+	Values []KeyValue
+	// Other marks the row of the groups beyond the limit; Values is then empty.
+	Other bool
+}
+
+// String returns the values separated by ", ", or "(other)".
+func (g GroupKey) String() string {
+	if g.Other {
+		return otherLabel
+	}
+	parts := make([]string, len(g.Values))
+	for i, v := range g.Values {
+		parts[i] = v.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// MarshalJSON returns an object with a member per key, in the order of the
+// keys; every value is "(other)" in the row of the groups beyond the limit.
+func (g GroupKey) MarshalJSON() ([]byte, error) {
+	dst := []byte{'{'}
+	for i, k := range g.Keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		name, err := json.Marshal(k.String())
+		if err != nil {
+			return nil, err
+		}
+		value := []byte(strconv.Quote(otherLabel))
+		if !g.Other {
+			if value, err = json.Marshal(g.Values[i]); err != nil {
+				return nil, err
+			}
+		}
+		dst = append(append(append(dst, name...), ':'), value...)
+	}
+	return append(dst, '}'), nil
+}
+
+// The labels of rows that stand for no single value.
+const (
+	unknownLabel = "unknown"
+	otherLabel   = "(other)"
+	mixedLabel   = "mixed"
+)
+
+func textValue(s string) KeyValue {
+	if s == "" {
+		return KeyValue{}
+	}
+	return KeyValue{Text: s, Known: true}
+}
+
+func intValue(i op.Int) KeyValue {
+	if !i.Known {
+		return KeyValue{}
+	}
+	return KeyValue{Text: strconv.FormatInt(i.V, 10), Known: true, Number: true}
+}
+
+// value returns e's value of the key.
+func (k Key) value(e *op.Entry) KeyValue {
+	switch k.field {
+	case byOperation:
+		return textValue(e.Operation)
+	case byKind:
+		return textValue(e.Kind.String())
+	case byDevice:
+		return textValue(e.DeviceID)
+	case byRank:
+		return intValue(e.Rank)
+	case byStream:
+		return intValue(e.Stream)
+	case byShape:
+		return textValue(string(appendShapeText(nil, e)))
+	case byStep:
+		return intValue(e.Step)
+	case byRoot:
+		return textValue(e.Root)
+	case byService:
+		return textValue(e.Service)
+	case byTrace:
+		if e.TraceID.IsZero() {
+			return KeyValue{}
+		}
+		return textValue(e.TraceID.String())
+	case byAttr:
+		for _, a := range e.Attrs {
+			if a.Key == k.attr {
+				return KeyValue{Text: a.Value, Known: true}
+			}
+		}
+	}
+	return KeyValue{}
+}

@@ -1,0 +1,200 @@
+package analyze
+
+import "github.com/optrace/optrace/op"
+
+// Schema names the report's JSON form and its major version: keys are only
+// ever added to it.
+const Schema = "optrace.report/v1"
+
+// Report is what optrace says about its input, ready to be rendered: plain
+// values in their final order. Its JSON form is the schema optrace.report/v1.
+//
+// A pointer that is nil is a figure that is not known, and null in JSON. Lists
+// are never nil, except those of sections that were not computed.
+type Report struct {
+	Schema string `json:"schema"`
+	// Input tells what the figures were computed from.
+	Input Envelope `json:"input"`
+	Total Total    `json:"total"`
+	// Percentiles tells how the percentiles were estimated.
+	Percentiles Percentiles `json:"percentiles"`
+	// Operations has a row per operation and side, the largest sum first.
+	Operations []Operation `json:"operations"`
+	// By names the keys of Groups; it is empty when no grouping was asked for.
+	By []string `json:"by,omitempty"`
+	// Groups has a row per combination of the keys, the largest sum first; nil
+	// when no grouping was asked for.
+	Groups []Group `json:"groups"`
+	// Devices has a row per rank and device, the largest sum first.
+	Devices []Device `json:"devices"`
+	// LoadBalance is nil for fewer than two devices.
+	LoadBalance   *Balance      `json:"load_balance"`
+	Communication Communication `json:"communication"`
+	Memory        Memory        `json:"memory"`
+	// Slowest has the entries of the longest durations, longest first, in input
+	// order where durations are equal.
+	Slowest []*op.Entry `json:"slowest"`
+}
+
+// Total sums up the operations that ran on devices or have no side: an
+// operation's host side is not counted again.
+type Total struct {
+	Count int64 `json:"count"`
+	SumNS int64 `json:"sum_ns"`
+	// WallNS is the last end minus the first start; nil when no entry has a
+	// start.
+	WallNS          *int64 `json:"wall_ns"`
+	MemoryBytes     int64  `json:"memory_bytes"`
+	PeakMemoryBytes int64  `json:"peak_memory_bytes"`
+	FLOPs           int64  `json:"flops"`
+	Estimate
+}
+
+// Estimate holds what the entries stand for under sampling. It is there only
+// when every entry carries its sampling weight, and it is an estimate: the
+// other figures are always those of the entries themselves.
+type Estimate struct {
+	EstCount *float64 `json:"est_count,omitempty"`
+	EstSumNS *float64 `json:"est_sum_ns,omitempty"`
+}
+
+// Percentiles describes the sketch behind the percentiles.
+type Percentiles struct {
+	Method string `json:"method"`
+	// RelativeError bounds how far a percentile lies from the true one, as a
+	// share of the true one.
+	RelativeError float64 `json:"relative_error"`
+}
+
+// Stats are the statistics of a group of entries.
+type Stats struct {
+	// Kind is what the entries do, "mixed" where they differ.
+	Kind string `json:"kind"`
+	// Side is "host" for entries that are the host's view of device work, ""
+	// for all others. A group never holds both.
+	Side   string  `json:"side,omitempty"`
+	Count  int64   `json:"count"`
+	SumNS  int64   `json:"sum_ns"`
+	MeanNS float64 `json:"mean_ns"`
+	MinNS  int64   `json:"min_ns"`
+	MaxNS  int64   `json:"max_ns"`
+	// StdNS is the sample standard deviation; nil for a single entry.
+	StdNS *float64 `json:"std_ns"`
+	// The percentiles leave out entries whose end lies before their start; they
+	// are nil when no others are left.
+	P50NS *float64 `json:"p50_ns"`
+	P90NS *float64 `json:"p90_ns"`
+	P95NS *float64 `json:"p95_ns"`
+	P99NS *float64 `json:"p99_ns"`
+	// SelfNS is the time not covered by child operations; nil when the structure
+	// was not computed.
+	SelfNS      *int64 `json:"self_ns"`
+	Elements    int64  `json:"elements"`
+	MemoryBytes int64  `json:"memory_bytes"`
+	FLOPs       int64  `json:"flops"`
+	Errors      int64  `json:"errors"`
+	// Share is SumNS as a part of the total's; nil for host-side rows and where
+	// the total is 0.
+	Share *float64 `json:"share"`
+	// Exemplar is the slowest entry's span; nil when that has no ids.
+	Exemplar *Exemplar `json:"exemplar"`
+	// Mixes names what differs among the entries although it should not in a
+	// fair comparison: "shape", "dtype".
+	Mixes []string `json:"mixes"`
+	Estimate
+}
+
+// Exemplar identifies one span.
+type Exemplar struct {
+	TraceID op.TraceID `json:"trace_id"`
+	SpanID  op.SpanID  `json:"span_id"`
+}
+
+// Operation is a row of the operations table.
+type Operation struct {
+	Operation string `json:"operation"`
+	Stats
+}
+
+// Group is a row of the table by the keys that were asked for.
+type Group struct {
+	Key GroupKey `json:"key"`
+	Stats
+}
+
+// Device is a row of the devices table. The figures from SpanNS on are nil
+// when the structure was not computed or no entry of the device has a start.
+type Device struct {
+	// DeviceID is the id as recorded, "unknown" for entries without one.
+	DeviceID    string `json:"device_id"`
+	Rank        op.Int `json:"rank"`
+	Count       int64  `json:"count"`
+	SumNS       int64  `json:"sum_ns"`
+	MemoryBytes int64  `json:"memory_bytes"`
+	// SpanNS is the last end minus the first start. ComputeNS,
+	// ExposedCommunicationNS, ExposedMemoryNS, OtherNS and IdleNS add up to it.
+	SpanNS                 *int64 `json:"span_ns"`
+	BusyNS                 *int64 `json:"busy_ns"`
+	ComputeNS              *int64 `json:"compute_ns"`
+	ExposedCommunicationNS *int64 `json:"exposed_communication_ns"`
+	ExposedMemoryNS        *int64 `json:"exposed_memory_ns"`
+	OtherNS                *int64 `json:"other_ns"`
+	IdleNS                 *int64 `json:"idle_ns"`
+	CommunicationNS        *int64 `json:"communication_ns"`
+	MemoryNS               *int64 `json:"memory_ns"`
+	OverlapNS              *int64 `json:"overlap_ns"`
+	// OverlapRatio is OverlapNS by CommunicationNS; nil when the device did not
+	// communicate.
+	OverlapRatio *float64 `json:"overlap_ratio"`
+}
+
+// Balance is the load balance over the devices, from the sums of durations as
+// the seed's recorder computes it and from busy time.
+type Balance struct {
+	LoadBalanceMetrics
+	// BusyImbalanceRatio is the imbalance of the devices' busy times; nil when
+	// they are not all known.
+	BusyImbalanceRatio *float64 `json:"busy_imbalance_ratio"`
+}
+
+// Communication is about the entries of kind collective.
+type Communication struct {
+	// Rules counts the entries by how they were recognised.
+	Rules CommunicationRules `json:"rules"`
+	// Bottlenecks has the operations whose part of the total reaches the
+	// minimum, the largest first.
+	Bottlenecks []CommunicationBottleneck `json:"bottlenecks"`
+}
+
+// CommunicationRules counts entries by the rule that made them communication.
+type CommunicationRules struct {
+	// Attribute: tensor.op.kind or an attribute of the tensor.collective family.
+	Attribute int64 `json:"attribute"`
+	// Library: the name starts with that of a communication library.
+	Library int64 `json:"library"`
+	// Name: the name holds one of the seed's words.
+	Name int64 `json:"name"`
+}
+
+// Memory is about the memory of single entries, and copies.
+type Memory struct {
+	ThresholdBytes int64 `json:"threshold_bytes"`
+	// HotspotCount is how many entries lie above the threshold.
+	HotspotCount int64 `json:"hotspot_count"`
+	// Hotspots has the first of them in input order.
+	Hotspots []*op.Entry `json:"hotspots"`
+	// Copies has a row per direction in which memory was copied.
+	Copies []Copy `json:"copies"`
+}
+
+// Copy sums up the copies in one direction.
+type Copy struct {
+	// Direction is HtoD, DtoH, DtoD or PtoP.
+	Direction   string `json:"direction"`
+	Count       int64  `json:"count"`
+	SumNS       int64  `json:"sum_ns"`
+	MemoryBytes int64  `json:"memory_bytes"`
+	// BytesPerSecond is over the copies whose size and duration are known; nil
+	// when there are none.
+	BytesPerSecond *float64 `json:"bytes_per_second"`
+}
