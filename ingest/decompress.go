@@ -1,0 +1,108 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// content is the content of a file after decompression. A file that is cut off
+// or damaged ends early: reads return io.EOF after the last good byte, and
+// damage tells why.
+type content struct {
+	src io.Reader
+	// compressed counts what src was made from; nil where it is not compressed.
+	compressed *countingReader
+	limits     Limits
+	total      int64
+	damage     error
+	close      func()
+}
+
+// decompress looks at the beginning of file and returns its content. The count
+// that file keeps is of the bytes as they are stored.
+func decompress(file *countingReader, limits Limits) (*content, error) {
+	buffered := bufio.NewReaderSize(file, 64<<10)
+	head, err := buffered.Peek(len(zstdMagic))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	c := &content{src: buffered, limits: limits, close: func() {}}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			c.src, c.damage = bytes.NewReader(nil), err
+			return c, nil
+		}
+		c.src, c.compressed = z, file
+	case bytes.Equal(head, zstdMagic):
+		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderMaxWindow(MaxWindowBytes), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, fmt.Errorf("opening zstd: %w", err)
+		}
+		c.src, c.compressed, c.close = z, file, z.Close
+	}
+	return c, nil
+}
+
+// Read implements io.Reader.
+func (c *content) Read(p []byte) (int, error) {
+	if c.damage != nil {
+		return 0, io.EOF
+	}
+	n, err := c.src.Read(p)
+	if c.compressed == nil {
+		return n, err
+	}
+	c.total += int64(n)
+	switch {
+	case c.total > c.limits.DecompressedBytes:
+		return n, fmt.Errorf("decompressed content exceeds %d bytes", c.limits.DecompressedBytes)
+	case c.total > FreeDecompressedBytes && c.total > c.limits.Ratio*c.compressed.n:
+		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", c.limits.Ratio)
+	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", MaxWindowBytes, err)
+	case err != nil && err != io.EOF && c.compressed.err == nil:
+		// The file itself could be read: what it holds is damaged or cut off.
+		c.damage, err = err, io.EOF
+	}
+	return n, err
+}
+
+// truncated reports whether the compressed data ended early.
+func (c *content) truncated() bool {
+	return errors.Is(c.damage, io.ErrUnexpectedEOF) || errors.Is(c.damage, io.EOF)
+}
+
+// countingReader counts what was read and keeps the error that ended it.
+type countingReader struct {
+	src  io.Reader
+	n    int64
+	err  error
+	seen func(n int)
+}
+
+// Read implements io.Reader.
+func (r *countingReader) Read(p []byte) (int, error) {
+	n, err := r.src.Read(p)
+	r.n += int64(n)
+	if n > 0 && r.seen != nil {
+		r.seen(n)
+	}
+	if err != nil && err != io.EOF {
+		r.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,87 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Format is a file format that is recognised by its content.
+type Format struct {
+	// Name is the format's name in reports, such as "otlp-json".
+	Name string
+
+	// detect reports whether a file that starts with h is of this format.
+	detect func(h *head) bool
+	// records reads a file of this format. A *op.SyntaxError is not the end, any
+	// other error is.
+	records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+}
+
+// Formats returns the formats in the order in which they are tried.
+func Formats() []Format { return formats() }
+
+// UnknownFormatError tells that a file is of none of the formats.
+type UnknownFormatError struct {
+	// Found describes what the file looks like.
+	Found string
+}
+
+// Error names what was found and every format that was tried.
+func (e *UnknownFormatError) Error() string {
+	var names []string
+	for _, f := range formats() {
+		names = append(names, f.Name)
+	}
+	return "unknown format: " + e.Found + "; tried " + strings.Join(names, ", ")
+}
+
+// How much of a file is looked at: the first amount suffices for nearly all,
+// the last for a JSON document with long values in front of the telling key.
+const (
+	firstLook = 64 << 10
+	lastLook  = 1 << 20
+)
+
+// detect finds the format of what src holds. The reader it returns yields all
+// of src. An empty file has no format: nil.
+func detect(src io.Reader) (*Format, io.Reader, error) {
+	var text []byte
+	for size := firstLook; ; size *= 4 {
+		grown := make([]byte, min(size, lastLook))
+		n := copy(grown, text)
+		m, err := io.ReadFull(src, grown[n:])
+		text = grown[:n+m]
+		atEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !atEnd {
+			return nil, nil, err
+		}
+		h := newHead(text, atEnd)
+		if h.empty() {
+			if atEnd {
+				return nil, nil, nil
+			}
+		} else if f := match(h); f != nil {
+			return f, io.MultiReader(bytes.NewReader(text), src), nil
+		}
+		if atEnd || len(text) == lastLook {
+			return nil, nil, h.refusal()
+		}
+	}
+}
+
+func match(h *head) *Format {
+	if h.isErrorAnswer() {
+		return nil
+	}
+	for _, f := range formats() {
+		if f.detect(h) {
+			return &f
+		}
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package ingest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// head is the beginning of a file, taken apart as far as detection needs it.
+type head struct {
+	// text starts behind a UTF-8 byte order mark.
+	text []byte
+	// atEnd tells that text is the whole file.
+	atEnd bool
+
+	// opening is '{' or '[' for JSON, else 0.
+	opening byte
+	// members are those of the first JSON object that has any: at the top level,
+	// or where that is an array, among its elements. The last value may be cut.
+	members []member
+}
+
+type member struct {
+	key   string
+	value []byte
+}
+
+func newHead(text []byte, atEnd bool) *head {
+	h := &head{text: bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), atEnd: atEnd}
+	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
+	if len(trimmed) == 0 || (trimmed[0] != '{' && trimmed[0] != '[') {
+		return h
+	}
+	h.opening = trimmed[0]
+	var l jsontext.Lexer
+	l.Reset(trimmed)
+	for len(h.members) == 0 && l.Err() == nil && l.Peek() != 0 {
+		switch l.Peek() {
+		case '{':
+			h.object(&l, trimmed)
+		case '[':
+			for l.Array(); len(h.members) == 0 && l.More(); {
+				if l.Peek() == '{' {
+					h.object(&l, trimmed)
+				} else {
+					l.Skip()
+				}
+			}
+		default:
+			l.Skip()
+		}
+	}
+	return h
+}
+
+func (h *head) object(l *jsontext.Lexer, text []byte) {
+	for l.Object(); l.More(); {
+		key := string(l.Key())
+		start := l.Offset()
+		l.Skip()
+		if l.Err() != nil && !l.Truncated() {
+			return
+		}
+		h.members = append(h.members, member{key: key, value: bytes.TrimSpace(text[start:l.Offset()])})
+	}
+}
+
+// empty reports whether there is nothing but white space so far.
+func (h *head) empty() bool { return len(bytes.TrimSpace(h.text)) == 0 }
+
+// isObjects and isArray report whether the file starts with a JSON object or
+// with an array.
+func (h *head) isObjects() bool { return h.opening == '{' }
+func (h *head) isArray() bool   { return h.opening == '[' }
+
+// value returns the value of the first record's member key, cut where the head
+// ends, or nil.
+func (h *head) value(key string) []byte {
+	for _, m := range h.members {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// has reports whether the first record has a member of one of the keys.
+func (h *head) has(keys ...string) bool {
+	for _, key := range keys {
+		if h.value(key) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// startsWith reports whether the member key has a value that starts with c.
+func (h *head) startsWith(key string, c byte) bool {
+	v := h.value(key)
+	return len(v) > 0 && v[0] == c
+}
+
+// isErrorAnswer reports whether the file is a server's answer that holds no
+// data but says why: {"error":…}, {"data":null,"errors":[…]} or
+// {"code":…,"message":…}.
+func (h *head) isErrorAnswer() bool {
+	return h.isObjects() && (h.has("error") && !h.has("operation") ||
+		h.has("errors") && !h.startsWith("errors", 'n') && !h.startsWith("data", '[') ||
+		h.has("code") && h.has("message"))
+}
+
+// title matches a web page's title.
+var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// refusal says why no format matched.
+func (h *head) refusal() error {
+	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
+	switch {
+	case h.isErrorAnswer():
+		return fmt.Errorf("a server's error answer, not a trace: %s", h.serverMessage())
+	case isUTF16(h.text):
+		return errors.New("text in UTF-16; convert it to UTF-8")
+	case bytes.HasPrefix(trimmed, []byte("<")):
+		msg := "an HTML or XML page, not a trace"
+		if m := title.FindSubmatch(trimmed); m != nil {
+			msg += fmt.Sprintf(": %q", strings.TrimSpace(html.UnescapeString(string(m[1]))))
+		}
+		return errors.New(msg)
+	}
+	return &UnknownFormatError{Found: h.describe()}
+}
+
+// describe says in a few words what the file starts with.
+func (h *head) describe() string {
+	const maxKeys = 8
+	var keys []string
+	for _, m := range h.members[:min(len(h.members), maxKeys)] {
+		keys = append(keys, fmt.Sprintf("%q", m.key))
+	}
+	switch {
+	case len(keys) > 0:
+		return "JSON with the keys " + strings.Join(keys, ", ")
+	case h.opening != 0:
+		return "JSON without objects that have members"
+	}
+	const shown = 16
+	return fmt.Sprintf("starts with %q", h.text[:min(len(h.text), shown)])
+}
+
+func isUTF16(text []byte) bool {
+	return len(text) >= 2 && (text[0] == 0xff && text[1] == 0xfe || text[0] == 0xfe && text[1] == 0xff ||
+		text[0] == 0 && (text[1] == '{' || text[1] == '[') ||
+		text[1] == 0 && (text[0] == '{' || text[0] == '['))
+}
+
+// serverMessage returns the text in an error answer, or the answer itself.
+func (h *head) serverMessage() string {
+	for _, key := range []string{"error", "errors", "message"} {
+		if text := messageIn(h.value(key)); text != "" {
+			return fmt.Sprintf("%q", text)
+		}
+	}
+	const maxShown = 300
+	return fmt.Sprintf("%q", h.text[:min(len(h.text), maxShown)])
+}
+
+// messageIn returns the text of a JSON value that describes an error: a string
+// itself, an object's message, an array's first element.
+func messageIn(value []byte) string {
+	const maxDepth = 4
+	var l jsontext.Lexer
+	l.Reset(value)
+	for range maxDepth {
+		switch l.Peek() {
+		case '"':
+			return string(l.Str())
+		case '[':
+			l.Array()
+			if !l.More() {
+				return ""
+			}
+		case '{':
+			if !enterMember(&l, "message", "msg") {
+				return ""
+			}
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// enterMember moves to the value of an object's first member of one of the names.
+func enterMember(l *jsontext.Lexer, names ...string) bool {
+	for l.Object(); l.More(); {
+		if slices.Contains(names, string(l.Key())) {
+			return true
+		}
+		l.Skip()
+	}
+	return false
+}

@@ -1,0 +1,182 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Options says how to read. The zero value is right for most uses.
+type Options struct {
+	// Mapping is the table from attribute keys to fields; nil is the
+	// conventions.
+	Mapping *op.Mapping
+	// Limits bounds what compressed files may expand to.
+	Limits Limits
+	// Stdin is what the path "-" stands for; nil is the process's.
+	Stdin io.Reader
+	// Progress is called with the number of bytes that each read brought from a
+	// file, as stored; nil for no calls.
+	Progress func(n int)
+}
+
+// Input is an input of one or several files. It is not safe for concurrent use.
+type Input struct {
+	opts  Options
+	paths []string
+	stats Stats
+}
+
+// Stats tells what has been read.
+type Stats struct {
+	// Files is the number of files, standard input included.
+	Files int
+	// Bytes is their size as stored, before decompression.
+	Bytes int64
+	// Formats are their formats in order of first sight.
+	Formats []string
+}
+
+// Open returns the input that the files, directories and "-" among paths form.
+// Nothing is opened before it is read.
+func Open(paths ...string) *Input { return Options{}.Open(paths...) }
+
+// Open is [Open] with options.
+func (o Options) Open(paths ...string) *Input {
+	o.Limits = o.Limits.orDefault()
+	return &Input{opts: o, paths: paths}
+}
+
+// Stats returns what has been read so far.
+func (in *Input) Stats() Stats {
+	s := in.stats
+	s.Formats = slices.Clone(s.Formats)
+	return s
+}
+
+// Entries yields the operations of the input, and what Records yields as
+// errors. An entry is valid until the next one.
+func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
+	return func(yield func(*op.Entry, error) bool) {
+		for rec, err := range in.Records() {
+			if err == nil && rec.Entry == nil {
+				continue
+			}
+			if !yield(rec.Entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// Records yields every record of the input with a nil error. A record that
+// could not be read is an [*op.SyntaxError], after which reading goes on; any
+// other error is the last thing yielded. What a record points to is valid until
+// the next one.
+func (in *Input) Records() iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		sources, err := expand(in.paths)
+		if err != nil {
+			yield(op.Record{}, err)
+			return
+		}
+		var unknown *op.SyntaxError
+		for _, s := range sources {
+			more, err := in.file(s, yield)
+			var format *UnknownFormatError
+			switch {
+			case errors.As(err, &format) && s.walked:
+				// Directories hold other things too. They are reported, and fatal
+				// only where there is nothing else.
+				unknown = &op.SyntaxError{File: s.path, Msg: format.Error()}
+				more = yield(op.Record{}, unknown)
+			case err != nil:
+				yield(op.Record{}, err)
+				return
+			}
+			if !more {
+				return
+			}
+		}
+		if unknown != nil && len(in.stats.Formats) == 0 {
+			yield(op.Record{}, fmt.Errorf("reading input: no file of a known format: %v", unknown))
+		}
+	}
+}
+
+// file yields the records of one file and reports whether more are wanted.
+func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, err error) {
+	src, closeFile, err := in.open(s.path)
+	if err != nil {
+		return false, fmt.Errorf("reading input: %w", err)
+	}
+	defer closeFile()
+	in.stats.Files++
+	counted := &countingReader{src: src, seen: in.count}
+	c, err := decompress(counted, in.opts.Limits)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", s.path, err)
+	}
+	defer c.close()
+	return in.content(s.path, c, yield)
+}
+
+func (in *Input) open(path string) (io.Reader, func(), error) {
+	if path == Stdin {
+		if in.opts.Stdin != nil {
+			return in.opts.Stdin, func() {}, nil
+		}
+		return os.Stdin, func() {}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A failed Close of a file that was only read loses nothing.
+	return f, func() { _ = f.Close() }, nil
+}
+
+func (in *Input) count(n int) {
+	in.stats.Bytes += int64(n)
+	if in.opts.Progress != nil {
+		in.opts.Progress(n)
+	}
+}
+
+// content yields the records of a file's decompressed content.
+func (in *Input) content(path string, c *content, yield func(op.Record, error) bool) (more bool, err error) {
+	format, src, err := detect(c)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", path, err)
+	}
+	tail := false // the format's reader saw the early end as well
+	if format != nil {
+		if !slices.Contains(in.stats.Formats, format.Name) {
+			in.stats.Formats = append(in.stats.Formats, format.Name)
+		}
+		for rec, err := range format.records(src, path, in.opts.Mapping) {
+			var syntax *op.SyntaxError
+			if err != nil && !errors.As(err, &syntax) {
+				return false, fmt.Errorf("reading %s: %w", path, err)
+			}
+			if syntax != nil && syntax.Truncated {
+				tail = true
+			}
+			if !yield(rec, err) {
+				return false, nil
+			}
+		}
+	}
+	if c.damage == nil || tail && c.truncated() {
+		return true, nil
+	}
+	return yield(op.Record{}, &op.SyntaxError{
+		File: path, Offset: c.total, Truncated: c.truncated(),
+		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
+	}), nil
+}

@@ -1,0 +1,285 @@
+package ingest_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+const (
+	entryLine = `{"step":1,"operation":"matmul","device_id":"cuda:0","input_shapes":null,"output_shape":[2,3],"duration_us":1.5,"output_elements":6,"memory_bytes":48}` + "\n"
+	seedTrace = `{"entries":[{"step":0,"operation":"relu","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":2.0,"output_elements":1,"memory_bytes":8}],"total_duration_us":2.0,"metadata":{"model":"resnet50"}}`
+)
+
+// read drains an input and returns the names of its operations, the messages of
+// its bad records, and the error that ended it.
+func read(in *ingest.Input) (names, bad []string, err error) {
+	for e, err := range in.Entries() {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			bad = append(bad, syntax.Error())
+		case err != nil:
+			return names, bad, err
+		default:
+			names = append(names, e.Operation)
+		}
+	}
+	return names, bad, nil
+}
+
+func write(t *testing.T, path string, content []byte) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func gzipped(t *testing.T, parts ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, part := range parts { // a member each
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+func zstandard(t *testing.T, parts ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, part := range parts { // a frame each
+		z, err := zstd.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := z.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+func TestInputOfOneFile(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		content []byte
+		want    []string
+		format  []string
+	}{
+		{"entries", []byte(entryLine + entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
+		{"entries without a final newline", []byte(strings.TrimSpace(entryLine)), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"byte order mark and CRLF", []byte("\xef\xbb\xbf" + strings.ReplaceAll(entryLine, "\n", "\r\n")), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"white space in front", []byte("\n \n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"header only", []byte(`{"schema":"optrace.entries/v1"}` + "\n"), nil, []string{"entries-jsonl"}},
+		{"starts with a gap", []byte(`{"gap":{"dropped":1}}` + "\n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"seed trace", []byte(seedTrace), []string{"relu"}, []string{"trace-json"}},
+		{"seed trace with its keys in another order", []byte(`{"metadata":{"note":"` + strings.Repeat("x", 200<<10) + `"},` + seedTrace[1:]), []string{"relu"}, []string{"trace-json"}},
+		{"empty", nil, nil, nil},
+		{"white space only", []byte(" \n\n"), nil, nil},
+		{"gzip", gzipped(t, entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"gzip of several members", gzipped(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
+		{"zstd", zstandard(t, seedTrace), []string{"relu"}, []string{"trace-json"}},
+		{"zstd of several frames", zstandard(t, entryLine, entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			in := ingest.Open(write(t, filepath.Join(t.TempDir(), "input"), test.content))
+			names, bad, err := read(in)
+			if err != nil || len(bad) > 0 {
+				t.Fatalf("err = %v, bad = %q", err, bad)
+			}
+			if diff := cmp.Diff(test.want, names); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+			want := ingest.Stats{Files: 1, Bytes: int64(len(test.content)), Formats: test.format}
+			if diff := cmp.Diff(want, in.Stats()); diff != "" {
+				t.Errorf("stats (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInputOfSeveralFiles(t *testing.T) {
+	dir := t.TempDir()
+	a := write(t, filepath.Join(dir, "a.jsonl"), []byte(entryLine))
+	write(t, filepath.Join(dir, "set", "2.jsonl.gz"), gzipped(t, entryLine))
+	write(t, filepath.Join(dir, "set", "1", "x.json"), []byte(seedTrace))
+	write(t, filepath.Join(dir, "set", ".hidden", "y"), []byte("not a trace"))
+	var seen int
+	in := ingest.Options{Stdin: strings.NewReader(seedTrace), Progress: func(n int) { seen += n }}.
+		Open(a, filepath.Join(dir, "set"), "-")
+	names, bad, err := read(in)
+	if err != nil || len(bad) > 0 {
+		t.Fatalf("err = %v, bad = %q", err, bad)
+	}
+	if diff := cmp.Diff([]string{"matmul", "relu", "matmul", "relu"}, names); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	s := in.Stats()
+	if s.Files != 4 || int(s.Bytes) != seen || !cmp.Equal(s.Formats, []string{"entries-jsonl", "trace-json"}) {
+		t.Errorf("stats = %+v, progress told of %d bytes", s, seen)
+	}
+}
+
+func TestInputTakesWhatATruncatedFileHolds(t *testing.T) {
+	lines := strings.Repeat(entryLine, 5000)
+	for name, content := range map[string][]byte{
+		"gzip": gzipped(t, lines), "zstd": zstandard(t, lines, lines, lines), "plain": []byte(lines),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cut := content[:len(content)*2/3+7]
+			names, bad, err := read(ingest.Open(write(t, filepath.Join(t.TempDir(), "cut"), cut)))
+			if err != nil || len(names) == 0 {
+				t.Fatalf("%d operations, err = %v", len(names), err)
+			}
+			if len(bad) != 1 {
+				t.Errorf("bad records: %q, want one", bad)
+			}
+		})
+	}
+}
+
+func TestInputRefuses(t *testing.T) {
+	for _, test := range []struct{ name, content, want string }{
+		{"text", "hello, world", `unknown format: starts with "hello, world"; tried entries-jsonl, trace-json`},
+		{"other JSON", `{"a":1,"b":[2]}`, `unknown format: JSON with the keys "a", "b"; tried entries-jsonl`},
+		{"zeros", strings.Repeat("\x00", 2<<20), `unknown format: starts with "\x00`},
+		{"HTML", "<!doctype html>\n<html><head><title>Jaeger &amp; UI</title>", `an HTML or XML page, not a trace: "Jaeger & UI"`},
+		{"Jaeger v3 error", `{"error":{"httpCode":404,"message":"No traces found"}}`, `error answer, not a trace: "No traces found"`},
+		{"Jaeger v1 error", `{"data":null,"total":0,"errors":[{"code":404,"msg":"trace not found"}]}`, `"trace not found"`},
+		{"gateway error", `{"code":5,"message":"not found","details":[]}`, `"not found"`},
+		{"error without a message", `{"error":{"code":1}}`, `{\"error\":{\"code\":1}}`},
+		{"UTF-16", "\xff\xfe{\x00}\x00", "UTF-16"},
+		{"UTF-16 without a mark", "{\x00\"\x00", "UTF-16"},
+		{"seed trace cut off", seedTrace[:60], "unexpected end of JSON text (at byte 60)"},
+		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine, `schema "optrace.entries/v2" is not supported`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := write(t, filepath.Join(t.TempDir(), "input"), []byte(test.content))
+			names, _, err := read(ingest.Open(path))
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("err = %v, want %q with the path", err, test.want)
+			}
+			if len(names) > 0 {
+				t.Errorf("operations: %q", names)
+			}
+		})
+	}
+}
+
+func TestInputRefusesPaths(t *testing.T) {
+	empty := t.TempDir()
+	for _, test := range []struct {
+		name  string
+		paths []string
+	}{
+		{"missing", []string{filepath.Join(empty, "missing")}},
+		{"empty directory", []string{empty}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			good := write(t, filepath.Join(t.TempDir(), "good"), []byte(entryLine))
+			names, _, err := read(ingest.Open(append([]string{good}, test.paths...)...))
+			if err == nil || len(names) > 0 {
+				t.Errorf("%d operations, err = %v; want an error before anything is read", len(names), err)
+			}
+		})
+	}
+}
+
+func TestInputReportsForeignFilesOfADirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "README"), []byte("about these files"))
+	if _, bad, err := read(ingest.Open(dir)); err == nil || len(bad) != 1 {
+		t.Errorf("a directory without traces: bad = %q, err = %v", bad, err)
+	}
+	write(t, filepath.Join(dir, "ops.jsonl"), []byte(entryLine))
+	names, bad, err := read(ingest.Open(dir))
+	if err != nil || len(names) != 1 || len(bad) != 1 {
+		t.Errorf("operations %q, bad %q, err = %v", names, bad, err)
+	}
+}
+
+func TestInputLimitsDecompression(t *testing.T) {
+	lines := strings.Repeat(entryLine, 1000)
+	path := write(t, filepath.Join(t.TempDir(), "bomb.gz"), gzipped(t, lines))
+	in := ingest.Options{Limits: ingest.Limits{DecompressedBytes: 100_000}}.Open(path)
+	if _, _, err := read(in); err == nil || !strings.Contains(err.Error(), "exceeds 100000 bytes") {
+		t.Errorf("err = %v", err)
+	}
+
+	zeros := strings.Repeat(" ", ingest.FreeDecompressedBytes+1<<20) + "\n"
+	path = write(t, filepath.Join(t.TempDir(), "bomb.zst"), zstandard(t, entryLine+zeros))
+	if _, _, err := read(ingest.Open(path)); err == nil || !strings.Contains(err.Error(), "times the size") {
+		t.Errorf("err = %v", err)
+	}
+}
+
+func TestInputStopsWhenTold(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "ops"), []byte(strings.Repeat(entryLine, 3)))
+	n := 0
+	for range ingest.Open(path, path).Entries() {
+		if n++; n == 2 {
+			break
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "ingest")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ops.jsonl")
+	if err := os.WriteFile(path, []byte(entryLine+"{broken\n"+entryLine), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	in := ingest.Open(path)
+	for e, err := range in.Entries() {
+		var bad *op.SyntaxError
+		if errors.As(err, &bad) {
+			fmt.Println("line", bad.Line, "could not be read")
+			continue
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(e.Operation, e.DeviceID, e.OutputShape, e.Duration, "ns")
+	}
+	fmt.Println(in.Stats().Formats)
+	// Output:
+	// matmul cuda:0 2x3 1500 ns
+	// line 2 could not be read
+	// matmul cuda:0 2x3 1500 ns
+	// [entries-jsonl]
+}

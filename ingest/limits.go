@@ -1,0 +1,37 @@
+package ingest
+
+// The limits of what one compressed file may expand to. Reading streams, so
+// they bound time, not memory.
+const (
+	// MaxDecompressedBytes is far above what a profile of one run weighs.
+	MaxDecompressedBytes = 1 << 40
+	// MaxRatio is the largest expansion taken for data. Spans that repeat reach
+	// some hundreds; gzip cannot exceed 1032.
+	MaxRatio = 2000
+	// FreeDecompressedBytes may come out of a file whatever the ratio, because
+	// small files of equal lines compress extremely well.
+	FreeDecompressedBytes = 64 << 20
+	// MaxWindowBytes bounds the memory that a zstd frame may ask for: the
+	// window of the strongest settings that zstd uses without a special flag.
+	MaxWindowBytes = 128 << 20
+)
+
+// Limits bounds what is read from compressed files. Zero fields take the
+// constants of this package.
+type Limits struct {
+	// DecompressedBytes is the most that one file may expand to.
+	DecompressedBytes int64
+	// Ratio is the most that one file may expand by, once it has exceeded
+	// FreeDecompressedBytes.
+	Ratio int64
+}
+
+func (l Limits) orDefault() Limits {
+	if l.DecompressedBytes <= 0 {
+		l.DecompressedBytes = MaxDecompressedBytes
+	}
+	if l.Ratio <= 0 {
+		l.Ratio = MaxRatio
+	}
+	return l
+}
