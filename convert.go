@@ -1,0 +1,249 @@
+package optrace
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// converter turns finished spans into entries and ancestry spans. It keeps
+// caches and is used by one goroutine at a time; what it returns is valid until
+// its next call.
+type converter struct {
+	mapping   *op.Mapping
+	builder   *op.Builder
+	resources map[*resource.Resource]*op.Resource
+	lists     map[attribute.Value][]element
+	span      op.Span
+}
+
+// The bounds of a converter's caches. A full cache starts anew.
+const (
+	maxCachedResources = 64
+	maxCachedLists     = 8192
+	// maxListDepth is how deep lists are looked into: shapes need two levels.
+	maxListDepth = 4
+)
+
+func newConverter(m *op.Mapping) *converter {
+	return &converter{mapping: m, builder: op.NewBuilder(m)}
+}
+
+// root is the local root span above an operation.
+type root struct {
+	name string
+	id   op.SpanID
+}
+
+// entry returns the entry of an operation's span, or false for any other span.
+func (c *converter) entry(s sdktrace.ReadOnlySpan, r root) (*op.Entry, bool) {
+	b := c.builder
+	b.Reset()
+	for _, kv := range s.Attributes() {
+		c.attribute(string(kv.Key), kv.Value)
+	}
+	sc := s.SpanContext()
+	start, duration := spanTime(s)
+	b.SetName(s.Name())
+	b.SetIDs(op.TraceID(sc.TraceID()), op.SpanID(sc.SpanID()), op.SpanID(s.Parent().SpanID()))
+	b.SetTime(start, duration)
+	if st := s.Status(); st.Code == codes.Error {
+		b.SetError(st.Description)
+	}
+	b.SetResource(c.resource(s.Resource()))
+	b.SetScope(s.InstrumentationScope().Name)
+	b.SetTraceState(sc.TraceState().String())
+	b.SetDropped(int64(s.DroppedAttributes()))
+	b.SetRoot(r.name, r.id)
+	return b.Entry()
+}
+
+// ancestor returns the ancestry record of a span that is no operation.
+func (c *converter) ancestor(s sdktrace.ReadOnlySpan) *op.Span {
+	sc, parent := s.SpanContext(), s.Parent()
+	start, duration := spanTime(s)
+	c.span = op.Span{
+		Name:    s.Name(),
+		TraceID: op.TraceID(sc.TraceID()), SpanID: op.SpanID(sc.SpanID()), ParentSpanID: op.SpanID(parent.SpanID()),
+		RemoteParent: parent.IsRemote(),
+		Start:        start, Duration: max(0, duration),
+		Service: c.resource(s.Resource()).Service,
+		Failed:  s.Status().Code == codes.Error,
+	}
+	return &c.span
+}
+
+// spanTime returns when a span started, in Unix nanoseconds, and its duration,
+// which is negative where it ended before it started.
+func spanTime(s sdktrace.ReadOnlySpan) (op.Int, int64) {
+	start, end := s.StartTime(), s.EndTime()
+	if start.IsZero() {
+		return op.Int{}, 0
+	}
+	// Not from the wall clock: Sub uses the monotonic one where it can.
+	duration := int64(end.Sub(start))
+	return unixNano(start), duration
+}
+
+// unixNano returns t in Unix nanoseconds; unknown where they do not fit an int64.
+func unixNano(t time.Time) op.Int {
+	const firstYear, lastYear = 1678, 2261
+	if y := t.Year(); y < firstYear || y > lastYear {
+		return op.Int{}
+	}
+	return op.Known(t.UnixNano())
+}
+
+// resource returns what is needed of a resource, which may be nil.
+func (c *converter) resource(r *resource.Resource) *op.Resource {
+	if res, ok := c.resources[r]; ok {
+		return res
+	}
+	if c.resources == nil || len(c.resources) >= maxCachedResources {
+		c.resources = make(map[*resource.Resource]*op.Resource)
+	}
+	res := convertResource(r)
+	c.resources[r] = res
+	return res
+}
+
+func convertResource(r *resource.Resource) *op.Resource {
+	res := &op.Resource{}
+	for _, kv := range r.Attributes() {
+		integer := func() op.Int {
+			if kv.Value.Type() == attribute.INT64 {
+				return op.Known(kv.Value.AsInt64())
+			}
+			return op.Int{}
+		}
+		switch string(kv.Key) {
+		case op.KeyServiceName:
+			res.Service = kv.Value.Emit()
+		case op.KeyRank:
+			res.Rank = integer()
+		case op.KeyWorldSize:
+			res.WorldSize = integer()
+		default:
+			res.Attrs = append(res.Attrs, op.Attr{Key: string(kv.Key), Value: kv.Value.Emit()})
+		}
+	}
+	return res
+}
+
+// attribute hands one attribute to the builder.
+func (c *converter) attribute(key string, v attribute.Value) {
+	b := c.builder
+	switch v.Type() {
+	case attribute.STRING:
+		b.Str(key, v.AsString())
+	case attribute.INT64:
+		b.Int(key, v.AsInt64())
+	case attribute.FLOAT64:
+		b.Float(key, v.AsFloat64())
+	case attribute.BOOL:
+		b.Bool(key, v.AsBool())
+	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
+		if !b.Wants(key) {
+			b.Other(key)
+			return
+		}
+		list := b.BeginList(key)
+		feed(&list, c.list(v))
+		list.End()
+	default:
+		b.Other(key)
+	}
+}
+
+// element is an element of a list attribute.
+type element struct {
+	typ    attribute.Type
+	number int64
+	float  float64
+	text   string
+	list   []element
+}
+
+// list returns the elements of a list. There is no way to look into one
+// without allocating, so the elements are kept by value: shapes repeat.
+func (c *converter) list(v attribute.Value) []element {
+	if l, ok := c.lists[v]; ok {
+		return l
+	}
+	if c.lists == nil || len(c.lists) >= maxCachedLists {
+		c.lists = make(map[attribute.Value][]element)
+	}
+	l := elements(v, 1)
+	c.lists[v] = l
+	return l
+}
+
+func elements(v attribute.Value, depth int) []element {
+	var out []element
+	switch v.Type() {
+	case attribute.INT64SLICE:
+		for _, n := range v.AsInt64Slice() {
+			out = append(out, element{typ: attribute.INT64, number: n})
+		}
+	case attribute.FLOAT64SLICE:
+		for _, f := range v.AsFloat64Slice() {
+			out = append(out, element{typ: attribute.FLOAT64, float: f})
+		}
+	case attribute.STRINGSLICE:
+		for _, s := range v.AsStringSlice() {
+			out = append(out, element{typ: attribute.STRING, text: s})
+		}
+	case attribute.BOOLSLICE:
+		for range v.AsBoolSlice() {
+			out = append(out, element{typ: attribute.BOOL})
+		}
+	case attribute.SLICE:
+		for _, e := range v.AsSlice() {
+			out = append(out, elementOf(e, depth))
+		}
+	}
+	return out
+}
+
+func elementOf(v attribute.Value, depth int) element {
+	e := element{typ: v.Type()}
+	switch v.Type() {
+	case attribute.INT64:
+		e.number = v.AsInt64()
+	case attribute.FLOAT64:
+		e.float = v.AsFloat64()
+	case attribute.STRING:
+		e.text = v.AsString()
+	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
+		if depth >= maxListDepth {
+			return element{typ: attribute.EMPTY}
+		}
+		e.typ, e.list = attribute.SLICE, elements(v, depth+1)
+	}
+	return e
+}
+
+// feed hands elements to the builder; elements bounds the depth.
+func feed(l *op.List, elems []element) {
+	for i := range elems {
+		switch e := &elems[i]; e.typ {
+		case attribute.INT64:
+			l.Int(e.number)
+		case attribute.FLOAT64:
+			l.Float(e.float)
+		case attribute.STRING:
+			l.Str(e.text)
+		case attribute.SLICE:
+			l.Begin()
+			feed(l, e.list)
+			l.End()
+		default:
+			l.Other()
+		}
+	}
+}

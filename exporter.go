@@ -1,0 +1,205 @@
+package optrace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// ErrExporterShutdown is returned by an Exporter that has been shut down.
+var ErrExporterShutdown = errors.New("optrace: exporter is shut down")
+
+// Exporter is a span exporter that writes the operations among finished spans
+// as entries, one JSON object per line (schema optrace.entries/v1), and the
+// spans above them as ancestry records. Every batch is one call of the
+// writer's Write and is flushed with it; what has been written is valid at any
+// time, without a Shutdown.
+//
+// All methods are safe for concurrent use. ExportSpans blocks while the writer
+// does, at most until its context is done. There are no retries: entries that
+// could not be written are counted, and the next batch that gets through tells
+// of them in a gap record.
+type Exporter struct {
+	sink    *sink
+	cfg     config
+	traces  recentTraces
+	conv    *converter // this and spare belong to whoever holds the sink
+	spare   *batch
+	stopped atomic.Bool
+
+	recorded, skipped atomic.Uint64
+}
+
+var _ sdktrace.SpanExporter = (*Exporter)(nil)
+
+// NewExporter returns an Exporter to w, which need not be safe for concurrent
+// use and is not closed by Shutdown. Nothing is written before the first batch.
+// A nil w is an error.
+func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
+	if w == nil {
+		return nil, errors.New("optrace: new exporter: the writer is nil")
+	}
+	return newExporter(newSink(w, nil), newConfig(opts)), nil
+}
+
+func newExporter(s *sink, cfg config) *Exporter {
+	return &Exporter{sink: s, cfg: cfg, conv: newConverter(cfg.mapping)}
+}
+
+// ExportSpans writes the operations among spans. It keeps neither the slice
+// nor the spans. After Shutdown the error is [ErrExporterShutdown]. When ctx
+// ends while spans are converted, those converted so far are written and the
+// others count as dropped.
+func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if e.stopped.Load() {
+		return ErrExporterShutdown
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(spans) == 0 {
+		return nil
+	}
+	if err := e.sink.acquire(ctx); err != nil {
+		e.dropSpans(newConverter(e.cfg.mapping), spans, "timeout")
+		return err
+	}
+	b := e.spare
+	e.spare = nil
+	if b == nil {
+		b = new(batch)
+	}
+	done, convErr := e.encode(ctx, b, spans)
+	var ctxErr error
+	if done < len(spans) {
+		ctxErr = ctx.Err()
+		e.dropSpans(e.conv, spans[done:], "timeout")
+		// What has been converted is written all the same, unless that blocks.
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWriteTimeout)
+		defer cancel()
+		ctx = short
+	}
+	if b.empty() {
+		e.recycle(b)
+		e.sink.release()
+		return errors.Join(convErr, ctxErr)
+	}
+	return errors.Join(convErr, ctxErr, e.sink.submit(ctx, b, e.recycle))
+}
+
+// lastWriteTimeout is how long a batch that was cut short by its context may
+// still take to write.
+const lastWriteTimeout = time.Second
+
+// encode adds spans to b until ctx is done and returns how many it looked at.
+func (e *Exporter) encode(ctx context.Context, b *batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
+	const checkEvery = 64
+	for i, s := range spans {
+		if i%checkEvery == 0 && ctx.Err() != nil {
+			return i, err
+		}
+		if s == nil {
+			continue
+		}
+		out, convErr := b.addSafe(e.conv, s, root{}, &e.traces)
+		switch {
+		case convErr != nil:
+			err = convErr
+			e.recorded.Add(1)
+			e.sink.drop("conversion_failed", 1)
+		case out == asEntry:
+			e.recorded.Add(1)
+		default:
+			e.skipped.Add(1)
+		}
+	}
+	return len(spans), err
+}
+
+// dropSpans counts the operations among spans as dropped.
+func (e *Exporter) dropSpans(c *converter, spans []sdktrace.ReadOnlySpan, reason string) {
+	lost := uint64(0)
+	for _, s := range spans {
+		if s == nil {
+			continue
+		}
+		if _, ok := c.entry(s, root{}); ok {
+			lost++
+		} else {
+			e.skipped.Add(1)
+		}
+	}
+	e.recorded.Add(lost)
+	e.sink.drop(reason, lost)
+}
+
+// recycle keeps b for the next batch. The caller holds the sink.
+func (e *Exporter) recycle(b *batch) {
+	const keep = 1 << 20
+	if cap(b.lines) > keep {
+		b.lines = nil
+	}
+	b.reset()
+	e.spare = b
+}
+
+// ForceFlush waits until the batch being written is with the writer: an
+// Exporter holds nothing back between batches.
+func (e *Exporter) ForceFlush(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if e.stopped.Load() {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.sink.acquire(ctx); err != nil {
+		return err
+	}
+	e.sink.release()
+	return nil
+}
+
+// Shutdown ends the exporter and closes the file that it opened. It waits for
+// a batch being written until ctx is done; that batch then closes the file. A
+// context that is already done does not keep an idle exporter from closing.
+// The second and later calls do nothing.
+func (e *Exporter) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if e.stopped.Swap(true) {
+		return nil
+	}
+	return e.sink.shutdown(ctx)
+}
+
+// Stats returns what became of the operations so far.
+func (e *Exporter) Stats() Stats {
+	st := Stats{
+		Recorded: e.recorded.Load(), Skipped: e.skipped.Load(),
+		Written: e.sink.written.Load(), Dropped: e.sink.dropped.Load(),
+	}
+	if e.stopped.Load() {
+		// A write that outlived Shutdown is as good as lost.
+		st.Dropped += e.sink.inFlight.Load()
+	}
+	return st
+}
+
+// MarshalLog describes the exporter in the SDK's log, without paths.
+func (e *Exporter) MarshalLog() any {
+	return struct {
+		Type   string
+		Format string
+	}{Type: "optrace", Format: "entries"}
+}

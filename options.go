@@ -1,0 +1,69 @@
+package optrace
+
+import "github.com/optrace/optrace/op"
+
+// Option configures an [Exporter].
+type Option interface{ apply(config) config }
+
+type config struct {
+	mapping *op.Mapping
+}
+
+// newConfig applies opts to the defaults. Nil options are ignored.
+func newConfig(opts []Option) config {
+	var cfg config
+	for _, o := range opts {
+		if o != nil {
+			cfg = o.apply(cfg)
+		}
+	}
+	return cfg
+}
+
+type option func(config) config
+
+func (o option) apply(cfg config) config { return o(cfg) }
+
+// WithMapping makes the exporter read attributes as m says: with aliases for
+// the keys of other instrumentation, and with further attributes kept in the
+// entries. Default: the conventions alone. m must not be changed afterwards.
+func WithMapping(m *op.Mapping) Option {
+	return option(func(cfg config) config {
+		cfg.mapping = m
+		return cfg
+	})
+}
+
+// TracerOption configures a [Tracer].
+type TracerOption interface {
+	applyTracer(tracerConfig) tracerConfig
+}
+
+type tracerConfig struct {
+	startAttributes bool
+}
+
+func newTracerConfig(opts []TracerOption) tracerConfig {
+	var cfg tracerConfig
+	for _, o := range opts {
+		if o != nil {
+			cfg = o.applyTracer(cfg)
+		}
+	}
+	return cfg
+}
+
+type tracerOption func(tracerConfig) tracerConfig
+
+func (o tracerOption) applyTracer(cfg tracerConfig) tracerConfig { return o(cfg) }
+
+// WithStartAttributes passes the operation's name and device to the SDK when a
+// span starts, so that samplers see them; otherwise samplers see the span's
+// name only. Each operation then costs about a quarter more and four
+// allocations. Prepared operations are not affected. Default: off.
+func WithStartAttributes() TracerOption {
+	return tracerOption(func(cfg tracerConfig) tracerConfig {
+		cfg.startAttributes = true
+		return cfg
+	})
+}

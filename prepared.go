@@ -1,0 +1,102 @@
+package optrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// OpSpec describes an operation that repeats.
+type OpSpec struct {
+	// Name is required: the operation's and the span's name.
+	Name string
+	// Device is where it runs, "" where that is not known.
+	Device string
+	// Kind is inferred from the name where it is left out.
+	Kind op.Kind
+	// Inputs holds the shape of each input; nil leaves them unknown.
+	Inputs []op.Shape
+	// Output is the shape of the output; nil leaves it unknown, op.Shape{} is
+	// a scalar.
+	Output op.Shape
+	// DType is the element type of the output.
+	DType op.DType
+	// FLOPs is the number of floating-point operations.
+	FLOPs op.Int
+	// Attrs are further attributes.
+	Attrs []attribute.KeyValue
+}
+
+// Prepared is an operation whose attributes have been built once, so that
+// recording it costs what its span costs and nothing on top. It is safe for
+// concurrent use.
+type Prepared struct {
+	tracer *Tracer
+	name   string
+	attrs  []attribute.KeyValue
+}
+
+// Prepare builds the attributes of an operation that repeats. It fails where
+// spec has no name or a dimension below op.Dynamic.
+func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
+	if spec.Name == "" {
+		return nil, errors.New("preparing an operation: no name")
+	}
+	for _, s := range append(slices.Clone(spec.Inputs), spec.Output) {
+		if _, w := s.Elements(); w&op.WarnBadShape != 0 {
+			return nil, fmt.Errorf("preparing %s: shape %v has a dimension below %d", spec.Name, []int64(s), op.Dynamic)
+		}
+	}
+	p := &Prepared{tracer: t, name: spec.Name, attrs: []attribute.KeyValue{OpName(spec.Name)}}
+	add := func(kv attribute.KeyValue) { p.attrs = append(p.attrs, kv) }
+	if spec.Device != "" {
+		add(Device(spec.Device))
+	}
+	if spec.Kind != op.KindUnknown {
+		add(OpKind(spec.Kind))
+	}
+	if spec.Inputs != nil {
+		dims := make([][]int64, len(spec.Inputs))
+		for i, s := range spec.Inputs {
+			dims[i] = s
+		}
+		add(InputShapes(dims...))
+	}
+	if spec.Output != nil {
+		add(OutputShape(spec.Output...))
+	}
+	if spec.DType != "" {
+		add(DataType(spec.DType))
+	}
+	if spec.FLOPs.Known {
+		add(FLOPs(spec.FLOPs.V))
+	}
+	p.attrs = slices.Clip(append(p.attrs, spec.Attrs...))
+	return p, nil
+}
+
+// Start starts the operation; see [Tracer.Start]. In, Out and DType of the
+// returned Op do nothing, Err and Attrs add to what was prepared.
+func (p *Prepared) Start(ctx context.Context) (context.Context, Op) {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	step, hasStep := stepFromContext(ctx)
+	ctx, span := p.tracer.tracer.Start(ctx, p.name)
+	o := Op{span: span}
+	switch {
+	case !span.IsRecording():
+	case hasStep:
+		o.prep = p
+		o.begin(p.tracer)
+		o.state.attrs = append(append(o.state.attrs, p.attrs...), Step(step))
+	default:
+		o.prep = p
+	}
+	return ctx, o
+}

@@ -1,0 +1,165 @@
+package optrace
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Processor is a span processor made for the rate at which tensor operations
+// end, 10^5 to 10^6 a second.
+//
+// With an [Exporter] behind it a span is converted and encoded while it ends,
+// into one of several buffers that a goroutine writes out: no span is kept,
+// and nothing is lost while the writer keeps up. Any other exporter gets a
+// bounded queue and batches, non-operations included. What cannot be taken is
+// handled as the [Policy] says, and counted.
+//
+// All methods are safe for concurrent use. OnStart and OnEnd do not block,
+// except under [Block].
+type Processor struct {
+	cfg      processorConfig
+	next     sdktrace.SpanExporter
+	pipeline pipeline
+	roots    openRoots
+	stopped  atomic.Bool
+	skipped  atomic.Uint64
+	errs     errorReporter
+}
+
+var _ sdktrace.SpanProcessor = (*Processor)(nil)
+
+// pipeline carries spans to an exporter.
+type pipeline interface {
+	// onEnd takes a finished span and the local root above it.
+	onEnd(s sdktrace.ReadOnlySpan, r root)
+	// flush returns when all that onEnd took before is with the exporter.
+	flush(ctx context.Context) error
+	// stop flushes and ends the pipeline, at the latest when ctx is done; what
+	// is left then counts as dropped.
+	stop(ctx context.Context) error
+	stats() Stats
+}
+
+// NewProcessor returns a Processor in front of next, which it shuts down when
+// it is shut down itself. With a nil next it does nothing. Options that make no
+// sense are an error.
+func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Processor, error) {
+	cfg, err := newProcessorConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	p := &Processor{cfg: cfg, next: next}
+	switch e := next.(type) {
+	case nil:
+	case *Exporter:
+		p.pipeline = newEncodingPipeline(e, cfg, &p.errs)
+	default:
+		p.pipeline = newQueuePipeline(e, cfg, &p.errs)
+	}
+	return p, nil
+}
+
+// OnStart notes local roots.
+func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if p.pipeline == nil || p.stopped.Load() {
+		return
+	}
+	defer p.recover("starting a span")
+	p.roots.started(s)
+}
+
+// OnEnd takes a finished span.
+func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
+	if p.pipeline == nil {
+		return
+	}
+	defer p.recover("ending a span")
+	r := p.roots.ended(s)
+	if p.stopped.Load() || !s.SpanContext().IsSampled() && !p.cfg.recordOnly {
+		return
+	}
+	if p.cfg.filter != nil && !p.cfg.filter(s) {
+		p.skipped.Add(1)
+		return
+	}
+	p.pipeline.onEnd(s, r)
+}
+
+// ForceFlush returns when every operation that ended before the call is with
+// the exporter's writer, or with ctx's error when ctx is done before. After
+// Shutdown it does nothing.
+func (p *Processor) ForceFlush(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if p.pipeline == nil || p.stopped.Load() {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return p.pipeline.flush(ctx)
+}
+
+// lastFlush is how long a Shutdown whose context is already done may take to
+// write what is in the buffers: to a local file this takes milliseconds.
+const lastFlush = 100 * time.Millisecond
+
+// Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is
+// done before the flush, what is left counts as dropped. The second and later
+// calls do nothing.
+func (p *Processor) Shutdown(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if p.stopped.Swap(true) || p.pipeline == nil {
+		return nil
+	}
+	flushCtx := ctx
+	if ctx.Err() != nil {
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFlush)
+		defer cancel()
+		flushCtx = short
+	}
+	err := p.pipeline.stop(flushCtx)
+	if shutErr := p.next.Shutdown(ctx); err == nil {
+		err = shutErr
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// Stats returns what became of the operations so far, and with an exporter
+// that is not an [Exporter] of all spans.
+func (p *Processor) Stats() Stats {
+	if p.pipeline == nil {
+		return Stats{}
+	}
+	st := p.pipeline.stats()
+	st.Skipped += p.skipped.Load()
+	return st
+}
+
+// MarshalLog describes the processor in the SDK's log, without paths.
+func (p *Processor) MarshalLog() any {
+	return struct {
+		Type          string
+		Policy        string
+		MaxBytes      int64
+		FlushInterval time.Duration
+		Exporter      sdktrace.SpanExporter
+	}{"optrace", p.cfg.policy.String(), p.cfg.maxBytes, p.cfg.flushInterval, p.next}
+}
+
+// recover keeps a panic from reaching the application's End.
+func (p *Processor) recover(what string) {
+	if r := recover(); r != nil {
+		p.errs.report(fmt.Errorf("optrace: %s panicked: %v", what, r))
+	}
+}

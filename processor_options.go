@@ -1,0 +1,154 @@
+package optrace
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// ProcessorOption configures a [Processor].
+type ProcessorOption interface {
+	applyProcessor(processorConfig) processorConfig
+}
+
+// Policy says what a Processor does with an operation for which there is no
+// room because the exporter does not keep up.
+type Policy uint8
+
+// The policies. Under each of them every lost operation is counted.
+const (
+	// DropNewest loses the operation that just ended. It never blocks.
+	DropNewest Policy = iota
+	// DropOldest loses the oldest batch that is not being written yet. It never
+	// blocks.
+	DropOldest
+	// Block makes the operation's End wait for room. Nothing is lost while the
+	// exporter makes progress; one that hangs makes the application hang until
+	// Shutdown.
+	Block
+)
+
+// String returns the policy's name.
+func (p Policy) String() string {
+	switch p {
+	case DropNewest:
+		return "drop-newest"
+	case DropOldest:
+		return "drop-oldest"
+	case Block:
+		return "block"
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+type processorConfig struct {
+	policy        Policy
+	maxBytes      int64
+	flushInterval time.Duration
+	exportTimeout time.Duration
+	recordOnly    bool
+	filter        func(sdktrace.ReadOnlySpan) bool
+}
+
+// The defaults of a Processor.
+const (
+	defaultMaxBytes      = 64 << 20
+	defaultFlushInterval = time.Second
+	defaultExportTimeout = 30 * time.Second
+)
+
+// newProcessorConfig applies opts to the defaults. Nil options are ignored.
+func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
+	cfg := processorConfig{
+		maxBytes:      defaultMaxBytes,
+		flushInterval: defaultFlushInterval,
+		exportTimeout: defaultExportTimeout,
+	}
+	for _, o := range opts {
+		if o != nil {
+			cfg = o.applyProcessor(cfg)
+		}
+	}
+	var errs []error
+	if cfg.policy > Block {
+		errs = append(errs, fmt.Errorf("unknown policy %d", cfg.policy))
+	}
+	if cfg.maxBytes < minMaxBytes {
+		errs = append(errs, fmt.Errorf("a bound of %d bytes is below %d", cfg.maxBytes, minMaxBytes))
+	}
+	if cfg.flushInterval <= 0 {
+		errs = append(errs, fmt.Errorf("a flush interval of %v is not positive", cfg.flushInterval))
+	}
+	if cfg.exportTimeout <= 0 {
+		errs = append(errs, fmt.Errorf("an export timeout of %v is not positive", cfg.exportTimeout))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return cfg, fmt.Errorf("optrace: new processor: %w", err)
+	}
+	return cfg, nil
+}
+
+type processorOption func(processorConfig) processorConfig
+
+func (o processorOption) applyProcessor(cfg processorConfig) processorConfig { return o(cfg) }
+
+// WithPolicy sets what happens where there is no room. Default: [DropNewest].
+func WithPolicy(p Policy) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.policy = p
+		return cfg
+	})
+}
+
+// WithMaxBytes bounds all buffers of a Processor together, in bytes. With an
+// [Exporter] behind it these are encoded entries, about 300 bytes each; with
+// another exporter they are spans, whose size is estimated. Default: 64 MiB;
+// less than 64 KiB is an error.
+func WithMaxBytes(n int64) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.maxBytes = n
+		return cfg
+	})
+}
+
+// WithFlushInterval sets how long an operation may wait in a buffer before it
+// goes to the exporter: what a process that is killed may lose. Default: 1 s;
+// it must be positive.
+func WithFlushInterval(d time.Duration) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.flushInterval = d
+		return cfg
+	})
+}
+
+// WithExportTimeout bounds one export. Default: 30 s; it must be positive.
+func WithExportTimeout(d time.Duration) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.exportTimeout = d
+		return cfg
+	})
+}
+
+// WithRecordOnly makes the Processor take spans that are recorded but not
+// sampled too. Together with sdktrace.AlwaysRecord around the sampler that
+// gives profiles of all operations at any sampling rate, while the other
+// processors export the sampled traces only. Default: sampled spans only.
+func WithRecordOnly() ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.recordOnly = true
+		return cfg
+	})
+}
+
+// WithFilter makes the Processor leave out the spans for which keep returns
+// false; they count as skipped. keep is called when a span has ended, on the
+// goroutine that ended it, and must be safe for concurrent use. Nil keeps all,
+// which is the default.
+func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.filter = keep
+		return cfg
+	})
+}

@@ -1,0 +1,94 @@
+package optrace
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// shapeKey collects shapes as bytes: for each its number of dimensions and
+// the dimensions, eight bytes each. It is a map key that is built and looked
+// up without allocating.
+type shapeKey struct{ bytes []byte }
+
+func (k *shapeKey) reset() { k.bytes = k.bytes[:0] }
+
+func (k *shapeKey) add(dims []int64) {
+	dims = dims[:min(len(dims), op.MaxRank+1)] // one more than allowed, so that readers see it
+	k.bytes = binary.LittleEndian.AppendUint64(k.bytes, uint64(len(dims)))
+	for _, d := range dims {
+		k.bytes = binary.LittleEndian.AppendUint64(k.bytes, uint64(d))
+	}
+}
+
+// shapes decodes the key.
+func (k *shapeKey) shapes() [][]int64 {
+	var all [][]int64
+	for rest := k.bytes; len(rest) > 0; {
+		dims := make([]int64, binary.LittleEndian.Uint64(rest))
+		rest = rest[8:]
+		for i := range dims {
+			dims[i] = int64(binary.LittleEndian.Uint64(rest))
+			rest = rest[8:]
+		}
+		all = append(all, dims)
+	}
+	return all
+}
+
+// shapeCache keeps the attribute values of the shapes seen: building a nested
+// value allocates several times, and the SDK and exporters compare equal
+// values faster when they are one. It is a hash table of a fixed size in which
+// newer shapes replace older ones, so that lookups and additions take no lock.
+type shapeCache struct {
+	once    sync.Once
+	seed    maphash.Seed
+	in, out [cacheSlots]atomic.Pointer[cachedShape]
+}
+
+// The size of a cache, a power of two, and how many slots a value may be in.
+const (
+	cacheSlots = 2048
+	cacheWays  = 4
+)
+
+type cachedShape struct {
+	key string
+	kv  attribute.KeyValue
+}
+
+// inputs returns the attribute of the inputs' shapes.
+func (c *shapeCache) inputs(k *shapeKey) attribute.KeyValue {
+	return c.get(&c.in, k, func(shapes [][]int64) attribute.KeyValue { return InputShapes(shapes...) })
+}
+
+// output returns the attribute of the output's shape.
+func (c *shapeCache) output(k *shapeKey) attribute.KeyValue {
+	return c.get(&c.out, k, func(shapes [][]int64) attribute.KeyValue { return OutputShape(shapes[0]...) })
+}
+
+func (c *shapeCache) get(
+	table *[cacheSlots]atomic.Pointer[cachedShape], k *shapeKey, build func([][]int64) attribute.KeyValue,
+) attribute.KeyValue {
+	c.once.Do(func() { c.seed = maphash.MakeSeed() })
+	hash := maphash.Bytes(c.seed, k.bytes)
+	base := hash & (cacheSlots - cacheWays)
+	victim := base + hash>>32&(cacheWays-1)
+	for i := base; i < base+cacheWays; i++ {
+		s := table[i].Load()
+		switch {
+		case s == nil:
+			victim = i
+		case s.key == string(k.bytes): // does not allocate
+			return s.kv
+		}
+	}
+	s := &cachedShape{key: string(k.bytes), kv: build(k.shapes())}
+	table[victim].Store(s)
+	return s.kv
+}

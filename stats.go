@@ -1,0 +1,18 @@
+package optrace
+
+// Stats counts what became of the operations that an exporter or a processor
+// was given.
+type Stats struct {
+	// Recorded counts operations.
+	Recorded uint64
+	// Written counts those that the writer, or the exporter behind a
+	// processor, has taken.
+	Written uint64
+	// Dropped counts those that are lost: for want of room, because a write
+	// failed, or because there was no time left at Shutdown. After Shutdown
+	// Recorded is Written plus Dropped; before, the difference is under way.
+	Dropped uint64
+	// Skipped counts spans that are no operations, and those that a filter or
+	// sampling left out. Those above operations are written as ancestry records.
+	Skipped uint64
+}
