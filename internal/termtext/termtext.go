@@ -1,0 +1,142 @@
+// Package termtext makes foreign text fit for a terminal: names in traces may
+// hold anything, also sequences that move the cursor or reorder the line.
+package termtext
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean returns s without control characters, escape sequences, bidirectional
+// overrides and other invisible formatting. A text of which nothing is left is
+// returned quoted.
+func Clean(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for rest := s; rest != ""; {
+		if n := escapeSequence(rest); n > 0 {
+			rest = rest[n:]
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(rest)
+		rest = rest[n:]
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029':
+			b.WriteByte(' ')
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if b.Len() == 0 {
+		return strconv.QuoteToASCII(s)
+	}
+	return b.String()
+}
+
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// escapeSequence returns the length of the ANSI escape sequence that s starts
+// with, 0 for none.
+func escapeSequence(s string) int {
+	if len(s) < 2 || s[0] != 0x1b {
+		return 0
+	}
+	switch s[1] {
+	case '[': // CSI: parameters, then one byte that ends it
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+		}
+		return len(s)
+	case ']', 'P', '^', '_', 'X': // strings: up to BEL or ESC \
+		for i := 2; i < len(s); i++ {
+			if s[i] == 0x07 {
+				return i + 1
+			}
+			if s[i] == 0x1b && i+1 < len(s) && s[i+1] == '\\' {
+				return i + 2
+			}
+		}
+		return len(s)
+	}
+	return 2
+}
+
+// Width returns how many columns s takes: none for combining marks, two for
+// wide East Asian characters and pictographs.
+func Width(s string) int {
+	w := 0
+	for _, r := range s {
+		w += runeWidth(r)
+	}
+	return w
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r >= 0x1100 && unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// wide holds the ranges of characters of double width, by block.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x1100, Hi: 0x115f, Stride: 1}, // Hangul jamo
+		{Lo: 0x2e80, Hi: 0x303e, Stride: 1}, // CJK radicals and punctuation
+		{Lo: 0x3041, Hi: 0x33ff, Stride: 1}, // kana, bopomofo, compatibility
+		{Lo: 0x3400, Hi: 0x4dbf, Stride: 1}, // CJK extension A
+		{Lo: 0x4e00, Hi: 0x9fff, Stride: 1}, // CJK
+		{Lo: 0xa000, Hi: 0xa4cf, Stride: 1}, // Yi
+		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1}, // Hangul
+		{Lo: 0xf900, Hi: 0xfaff, Stride: 1}, // CJK compatibility
+		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1}, // vertical and small forms
+		{Lo: 0xff00, Hi: 0xff60, Stride: 1}, // full-width forms
+		{Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x1f300, Hi: 0x1f64f, Stride: 1}, // pictographs
+		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1},
+		{Lo: 0x1f900, Hi: 0x1f9ff, Stride: 1},
+		{Lo: 0x20000, Hi: 0x3fffd, Stride: 1}, // CJK extensions
+	},
+}
+
+// Truncate returns s cut to at most width columns, ending in an ellipsis where
+// something was cut. A combining mark stays with its character.
+func Truncate(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	if width < 1 {
+		return ""
+	}
+	used, end := 0, 0
+	for i, r := range s {
+		w := runeWidth(r)
+		if used+w > width-1 {
+			break
+		}
+		used += w
+		end = i + utf8.RuneLen(r)
+	}
+	return s[:end] + "…"
+}

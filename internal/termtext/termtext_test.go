@@ -1,0 +1,73 @@
+package termtext
+
+import (
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"matmul":                     "matmul",
+		"größe 矩阵":                   "größe 矩阵",
+		"\x1b[31mred\x1b[0m":         "red",
+		"\x1b]0;title\x07op":         "op",
+		"\x1b]8;;http://x\x1b\\link": "link",
+		"a\x1b":                      "a",
+		"\x1b[12":                    `"\x1b[12"`,
+		"a\x00b\u0085c\x7f":          "abc",
+		"safe\u202egnp.exe":          "safegnp.exe",
+		"zero\u200bwidth":            "zerowidth",
+		"two\nlines\tand\u2028more":  "two lines and more",
+		"\x07":                       `"\a"`,
+		"\xff":                       "\ufffd",
+		"":                           "",
+		"\x9b31mC1":                  "\ufffd31mC1",
+		"\u009b31m":                  "31m",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWidthAndTruncate(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		width int
+		cut   string // to 5 columns
+	}{
+		{"matmul", 6, "matm…"}, {"relu", 4, "relu"}, {"矩阵乘法", 8, "矩阵…"},
+		{"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"абвгде", 6, "абвг…"}, {"", 0, ""},
+	} {
+		if got := Width(test.in); got != test.width {
+			t.Errorf("Width(%q) = %d, want %d", test.in, got, test.width)
+		}
+		if got := Truncate(test.in, 5); got != test.cut {
+			t.Errorf("Truncate(%q, 5) = %q, want %q", test.in, got, test.cut)
+		}
+	}
+	if got := Truncate("abc", 0); got != "" {
+		t.Errorf("Truncate to nothing = %q", got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"matmul", "\x1b[31mred", "\u202e", "\xff\x1b]", "矩阵"} {
+		f.Add(s, 7)
+	}
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		c := Clean(s)
+		for _, r := range c {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+				t.Fatalf("Clean(%q) = %q holds %U", s, c, r)
+			}
+		}
+		if !utf8.ValidString(c) || s != "" && c == "" {
+			t.Fatalf("Clean(%q) = %q", s, c)
+		}
+		if cut := Truncate(c, width); Width(cut) > max(width, 0) {
+			t.Fatalf("Truncate(%q, %d) = %q", c, width, cut)
+		}
+	})
+}

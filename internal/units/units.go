@@ -1,0 +1,111 @@
+// Package units writes quantities for people: scaled to a fitting unit, with
+// three significant digits. Machines get base units; only renderers scale.
+package units
+
+import (
+	"math"
+	"strconv"
+)
+
+type unit struct {
+	name string
+	size float64
+}
+
+var (
+	times = []unit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+	sizes = []unit{{"B", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50}}
+	flops = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}, {"EFLOP", 1e18}}
+)
+
+// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s".
+func Duration(ns int64) string { return scale(float64(ns), times) }
+
+// DurationFloat is Duration for a mean or a percentile.
+func DurationFloat(ns float64) string { return scale(ns, times) }
+
+// Bytes writes a size in binary units: "48 B", "1.50 KiB".
+func Bytes(n int64) string { return scale(float64(n), sizes) }
+
+// BytesPerSecond writes a bandwidth: "1.50 GiB/s".
+func BytesPerSecond(rate float64) string { return scale(rate, sizes) + "/s" }
+
+// FLOPs writes a number of floating-point operations: "1.50 GFLOP".
+func FLOPs(n int64) string { return scale(float64(n), flops) }
+
+// Count writes a number in full, its thousands apart: "13,428,180".
+func Count(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	out := make([]byte, 0, len(digits)+len(digits)/3)
+	for i := range len(digits) {
+		if i > start && (len(digits)-i)%3 == 0 {
+			out = append(out, ',')
+		}
+		out = append(out, digits[i])
+	}
+	return string(out)
+}
+
+// Percent writes a share: 0.125 becomes "12.5 %".
+func Percent(share float64) string {
+	if !finite(share) {
+		return "-"
+	}
+	return strconv.FormatFloat(share*100, 'f', 1, 64) + " %"
+}
+
+// Ratio writes a plain ratio with three digits behind the point.
+func Ratio(x float64) string {
+	if !finite(x) {
+		return "-"
+	}
+	return strconv.FormatFloat(x, 'f', 3, 64)
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// scale writes v in the first unit in which it stays below the next one after
+// rounding, so that 999.9996 µs is "1.00 ms" and never "1000 µs".
+func scale(v float64, units []unit) string {
+	if !finite(v) {
+		return "-"
+	}
+	last := len(units) - 1
+	for i, u := range units[:last] {
+		if scaled := v / u.size; math.Abs(round3(scaled))*u.size < units[i+1].size {
+			return format(scaled, i == 0) + " " + u.name
+		}
+	}
+	return format(v/units[last].size, last == 0) + " " + units[last].name
+}
+
+// round3 rounds to three significant digits, and to integers from 1000 on.
+func round3(v float64) float64 {
+	digits := decimals(v)
+	p := math.Pow10(digits)
+	return math.Round(v*p) / p
+}
+
+// decimals returns how many digits behind the point make three in all.
+func decimals(v float64) int {
+	switch v = math.Abs(v); {
+	case v < 9.995:
+		return 2
+	case v < 99.95:
+		return 1
+	}
+	return 0
+}
+
+// format writes v with three significant digits; whole numbers of a base unit,
+// which cannot be divided, without a point.
+func format(v float64, base bool) string {
+	if base && v == math.Trunc(v) {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', decimals(v), 64)
+}

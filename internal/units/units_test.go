@@ -1,0 +1,77 @@
+package units
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestDuration(t *testing.T) {
+	for _, test := range []struct {
+		ns   int64
+		want string
+	}{
+		{0, "0 ns"}, {1, "1 ns"}, {600, "600 ns"}, {999, "999 ns"},
+		{1000, "1.00 µs"}, {1500, "1.50 µs"}, {9994, "9.99 µs"}, {9995, "10.0 µs"},
+		{99_949, "99.9 µs"}, {99_950, "100 µs"}, {999_499, "999 µs"},
+		{999_500, "1.00 ms"}, {1_000_000, "1.00 ms"}, {999_499_999, "999 ms"}, {999_500_000, "1.00 s"},
+		{3_600_000_000_000, "3600 s"}, {-1500, "-1.50 µs"}, {math.MaxInt64, "9223372037 s"},
+	} {
+		if got := Duration(test.ns); got != test.want {
+			t.Errorf("Duration(%d) = %q, want %q", test.ns, got, test.want)
+		}
+	}
+}
+
+func TestDurationFloat(t *testing.T) {
+	for ns, want := range map[float64]string{0.5: "0.50 ns", 1234.5: "1.23 µs", math.NaN(): "-", math.Inf(1): "-"} {
+		if got := DurationFloat(ns); got != want {
+			t.Errorf("DurationFloat(%v) = %q, want %q", ns, got, want)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{
+		0: "0 B", 48: "48 B", 1023: "1023 B", 1024: "1.00 KiB", 1536: "1.50 KiB",
+		1<<20 - 1: "1.00 MiB", 1 << 20: "1.00 MiB", 1<<20 - 600: "1023 KiB", 5 << 30: "5.00 GiB", math.MaxInt64: "8192 PiB",
+	} {
+		if got := Bytes(n); got != want {
+			t.Errorf("Bytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestOthers(t *testing.T) {
+	for got, want := range map[string]string{
+		FLOPs(1_500_000_000): "1.50 GFLOP", BytesPerSecond(1.5 * (1 << 30)): "1.50 GiB/s",
+		Count(0): "0", Count(999): "999", Count(1000): "1,000", Count(13428180): "13,428,180", Count(-1234567): "-1,234,567",
+		Count(math.MinInt64): "-9,223,372,036,854,775,808",
+		Percent(0.125):       "12.5 %", Percent(math.NaN()): "-", Ratio(0.5): "0.500", Ratio(math.Inf(-1)): "-",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// Around every threshold no number reaches the next unit.
+func TestScaleNeverReachesTheNextUnit(t *testing.T) {
+	for _, list := range [][]unit{times, sizes, flops} {
+		for i := 1; i < len(list); i++ {
+			limit := list[i].size / list[i-1].size
+			for step := -3000; step <= 3000; step++ {
+				v := list[i].size * (1 + float64(step)/1e6)
+				number, name, _ := strings.Cut(scale(v, list), " ")
+				f, err := strconv.ParseFloat(number, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if name == list[i-1].name && f >= limit {
+					t.Fatalf("scale(%v) = %s %s", v, number, name)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package csv
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// statColumns are the columns of a group's statistics, named as in the
+// report's JSON form.
+var statColumns = []string{
+	"kind", "side", "count", "sum_ns", "mean_ns", "min_ns", "max_ns", "std_ns", "p50_ns", "p90_ns", "p95_ns", "p99_ns", "self_ns",
+	"elements", "memory_bytes", "flops", "errors", "share", "exemplar_trace_id", "exemplar_span_id", "mixes",
+}
+
+// WriteOperations writes the table by operation.
+func WriteOperations(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, append([]string{"operation"}, statColumns...))
+	if err != nil {
+		return err
+	}
+	for i := range r.Operations {
+		out.text(r.Operations[i].Operation)
+		out.stats(&r.Operations[i].Stats)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteGroups writes the table by the keys that were asked for, a column each.
+func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
+	header := slices.Clone(r.By)
+	for i := range header {
+		header[i] = "by_" + header[i] // the statistics have columns named kind and operation too
+	}
+	out, err := newWriter(w, opts, append(header, statColumns...))
+	if err != nil {
+		return err
+	}
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		for k := range r.By {
+			switch {
+			case g.Key.Other:
+				out.text(g.Key.String())
+			case !g.Key.Values[k].Known:
+				out.empty()
+			case g.Key.Values[k].Number:
+				out.row = append(out.row, g.Key.Values[k].Text)
+			default:
+				out.text(g.Key.Values[k].Text)
+			}
+		}
+		out.stats(&g.Stats)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+func (w *writer) stats(s *analyze.Stats) {
+	w.text(s.Kind)
+	w.text(s.Side)
+	w.int(s.Count)
+	w.int(s.SumNS)
+	w.float(s.MeanNS)
+	w.int(s.MinNS)
+	w.int(s.MaxNS)
+	w.optionalFloat(s.StdNS)
+	w.optionalFloat(s.P50NS)
+	w.optionalFloat(s.P90NS)
+	w.optionalFloat(s.P95NS)
+	w.optionalFloat(s.P99NS)
+	w.optionalInt(s.SelfNS)
+	w.int(s.Elements)
+	w.int(s.MemoryBytes)
+	w.int(s.FLOPs)
+	w.int(s.Errors)
+	w.optionalFloat(s.Share)
+	if s.Exemplar == nil {
+		w.empty()
+		w.empty()
+	} else {
+		w.text(s.Exemplar.TraceID.String())
+		w.text(s.Exemplar.SpanID.String())
+	}
+	w.text(strings.Join(s.Mixes, " "))
+}
+
+// WriteDevices writes the table of devices.
+func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{
+		"device_id", "rank", "count", "sum_ns", "memory_bytes", "span_ns", "busy_ns", "compute_ns", "exposed_communication_ns",
+		"exposed_memory_ns", "other_ns", "idle_ns", "communication_ns", "memory_ns", "overlap_ns", "overlap_ratio",
+	})
+	if err != nil {
+		return err
+	}
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		out.text(d.DeviceID)
+		out.known(d.Rank)
+		out.int(d.Count)
+		out.int(d.SumNS)
+		out.int(d.MemoryBytes)
+		for _, ns := range []*int64{
+			d.SpanNS, d.BusyNS, d.ComputeNS, d.ExposedCommunicationNS, d.ExposedMemoryNS, d.OtherNS, d.IdleNS,
+			d.CommunicationNS, d.MemoryNS, d.OverlapNS,
+		} {
+			out.optionalInt(ns)
+		}
+		out.optionalFloat(d.OverlapRatio)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteBottlenecks writes the operations that communicate.
+func WriteBottlenecks(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{"operation", "total_duration_us", "ratio_of_total", "call_count"})
+	if err != nil {
+		return err
+	}
+	for _, b := range r.Communication.Bottlenecks {
+		out.text(b.Operation)
+		out.float(b.TotalDurationUS)
+		out.float(b.RatioOfTotal)
+		out.int(b.CallCount)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteEntries writes a list of entries, such as the slowest or the hotspots
+// of a report.
+func WriteEntries(w io.Writer, entries []*op.Entry, opts Options) error {
+	out, err := NewEntryWriter(w, opts)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := out.Write(e); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}

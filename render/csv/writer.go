@@ -1,0 +1,102 @@
+package csv
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Options says how to write.
+type Options struct {
+	// Unguarded writes text that spreadsheets take for formulas as it is.
+	Unguarded bool
+}
+
+// writer writes rows of typed fields.
+type writer struct {
+	csv  *csv.Writer
+	opts Options
+	row  []string
+}
+
+func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {
+	out := &writer{csv: csv.NewWriter(w), opts: opts}
+	if err := out.csv.Write(header); err != nil {
+		return nil, fmt.Errorf("writing CSV: %w", err)
+	}
+	return out, nil
+}
+
+// text adds a field of foreign text.
+func (w *writer) text(s string) {
+	if !w.opts.Unguarded {
+		s = guard(s)
+	}
+	w.row = append(w.row, s)
+}
+
+// guard puts an apostrophe in front of what a spreadsheet would take for a
+// formula.
+func guard(s string) string {
+	if s == "" {
+		return s
+	}
+	switch s[0] {
+	case '=', '+', '-', '@', '\t', '\r':
+		return "'" + s
+	}
+	return s
+}
+
+func (w *writer) int(n int64) { w.row = append(w.row, strconv.FormatInt(n, 10)) }
+
+func (w *writer) known(n op.Int) {
+	if n.Known {
+		w.int(n.V)
+	} else {
+		w.empty()
+	}
+}
+
+func (w *writer) optionalInt(n *int64) {
+	if n != nil {
+		w.int(*n)
+	} else {
+		w.empty()
+	}
+}
+
+func (w *writer) float(f float64) {
+	w.row = append(w.row, strconv.FormatFloat(f, 'f', -1, 64))
+}
+
+func (w *writer) optionalFloat(f *float64) {
+	if f != nil {
+		w.float(*f)
+	} else {
+		w.empty()
+	}
+}
+
+func (w *writer) empty() { w.row = append(w.row, "") }
+
+// end completes the row.
+func (w *writer) end() error {
+	err := w.csv.Write(w.row)
+	w.row = w.row[:0]
+	if err != nil {
+		return fmt.Errorf("writing CSV: %w", err)
+	}
+	return nil
+}
+
+func (w *writer) flush() error {
+	w.csv.Flush()
+	if err := w.csv.Error(); err != nil {
+		return fmt.Errorf("writing CSV: %w", err)
+	}
+	return nil
+}

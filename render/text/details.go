@@ -1,0 +1,118 @@
+package text
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+func (v *view) communication() {
+	c := &v.r.Communication
+	v.heading("COMMUNICATION")
+	v.note(fmt.Sprintf("recognised by attribute %s, by library name %s, by a word in the name %s",
+		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
+	if len(c.Bottlenecks) == 0 {
+		return
+	}
+	t := newTable("<operation", "calls", "sum", "of total")
+	for _, b := range c.Bottlenecks {
+		t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal))
+	}
+	v.table(t)
+}
+
+func (v *view) memory() {
+	m := &v.r.Memory
+	v.heading("MEMORY")
+	text := fmt.Sprintf("%s above %s", pluralOf(m.HotspotCount, "entry", "entries"), units.Bytes(m.ThresholdBytes))
+	if n := int64(len(m.Hotspots)); n < m.HotspotCount {
+		text += fmt.Sprintf(", the first %s", units.Count(n))
+	}
+	v.note(text)
+	if len(m.Hotspots) > 0 {
+		v.table(entryTable(m.Hotspots))
+	}
+	if len(m.Copies) == 0 {
+		return
+	}
+	t := newTable("<copies", "count", "sum", "memory", "bandwidth")
+	for _, c := range m.Copies {
+		rate := absent
+		if c.BytesPerSecond != nil {
+			rate = units.BytesPerSecond(*c.BytesPerSecond)
+		}
+		t.add(c.Direction, units.Count(c.Count), units.Duration(c.SumNS), units.Bytes(c.MemoryBytes), rate)
+	}
+	v.table(t)
+}
+
+func (v *view) slowest() {
+	if v.r.Slowest == nil {
+		return
+	}
+	v.heading("SLOWEST")
+	v.table(entryTable(v.r.Slowest))
+}
+
+func entryTable(entries []*op.Entry) *table {
+	t := newTable("<operation", "duration", "memory", "<device", "rank", "step", "<output", "<start", "<trace", "<span", "<error")
+	for _, e := range entries {
+		t.add(e.Operation, units.Duration(e.Duration), knownBytes(e.MemoryBytes), e.DeviceID, known(e.Rank), known(e.Step),
+			shape(e.OutputShape), start(e.Start), traceID(e.TraceID), spanID(e.SpanID), failure(e))
+	}
+	return t
+}
+
+func known(n op.Int) string {
+	if !n.Known {
+		return absent
+	}
+	return n.String()
+}
+
+func knownBytes(n op.Int) string {
+	if !n.Known {
+		return absent
+	}
+	return units.Bytes(n.V)
+}
+
+func shape(s op.Shape) string {
+	if s == nil {
+		return absent
+	}
+	return s.String()
+}
+
+func start(ns op.Int) string {
+	if !ns.Known {
+		return absent
+	}
+	return time.Unix(0, ns.V).UTC().Format("2006-01-02T15:04:05.000000000Z")
+}
+
+func traceID(id op.TraceID) string {
+	if id.IsZero() {
+		return absent
+	}
+	return id.String()
+}
+
+func spanID(id op.SpanID) string {
+	if id.IsZero() {
+		return absent
+	}
+	return id.String()
+}
+
+func failure(e *op.Entry) string {
+	switch {
+	case !e.Failed:
+		return ""
+	case e.Error == "":
+		return "failed"
+	}
+	return e.Error
+}

@@ -1,0 +1,83 @@
+package text
+
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// devices shows for each device the parts that its span is made of.
+func (v *view) devices() {
+	v.heading("DEVICES")
+	if len(v.r.Devices) == 0 {
+		v.note("no operations in the input")
+		return
+	}
+	ranks := severalRanks(v.r.Devices)
+	t := newTable("<device", "count", "sum", "memory", "span", "busy", "compute", "exposed comm", "exposed mem", "other", "idle",
+		"overlap")
+	for i := range v.r.Devices {
+		d := &v.r.Devices[i]
+		t.add(deviceLabel(d, ranks), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes),
+			optionalDuration(d.SpanNS), part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
+			part(d.ExposedCommunicationNS, d.SpanNS), part(d.ExposedMemoryNS, d.SpanNS), part(d.OtherNS, d.SpanNS),
+			part(d.IdleNS, d.SpanNS), optionalPercent(d.OverlapRatio))
+	}
+	v.table(t)
+	for i := range v.r.Devices {
+		if v.r.Devices[i].SpanNS != nil {
+			v.note("compute + exposed comm + exposed mem + other + idle = span; overlap is the part of the communication under compute")
+			return
+		}
+	}
+}
+
+// part writes a part of a device's span with its share.
+func part(ns, span *int64) string {
+	if ns == nil {
+		return absent
+	}
+	if span == nil || *span == 0 {
+		return units.Duration(*ns)
+	}
+	return fmt.Sprintf("%s (%.0f %%)", units.Duration(*ns), float64(*ns)/float64(*span)*100)
+}
+
+func severalRanks(devices []analyze.Device) bool {
+	for i := range devices {
+		if devices[i].Rank != devices[0].Rank {
+			return true
+		}
+	}
+	return false
+}
+
+// deviceLabel is the device, in front of it the rank where there are several.
+func deviceLabel(d *analyze.Device, ranks bool) string {
+	if ranks && d.Rank.Known {
+		return d.Rank.String() + "/" + d.DeviceID
+	}
+	return d.DeviceID
+}
+
+func (v *view) balance() {
+	b := v.r.LoadBalance
+	if b == nil {
+		return
+	}
+	v.heading("LOAD BALANCE")
+	v.note(fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), optionalPercent(b.BusyImbalanceRatio)))
+	t := newTable("<device", "sum", "of ideal")
+	for _, d := range b.PerDeviceDurationUS {
+		of := absent
+		if b.IdealDurationUS > 0 {
+			of = units.Percent(d.DurationUS / b.IdealDurationUS)
+		}
+		t.add(d.Device, micros(d.DurationUS), of)
+	}
+	v.table(t)
+}
+
+func micros(us float64) string { return units.DurationFloat(us * 1000) }

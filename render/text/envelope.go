@@ -1,0 +1,125 @@
+package text
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// labelWidth is the width of the labels of the envelope.
+const labelWidth = 11
+
+// field writes a line of the envelope; a value that asks for attention is
+// marked.
+func (v *view) field(label, value string, attention bool) {
+	label += strings.Repeat(" ", max(1, labelWidth-len(label)))
+	if attention {
+		value = v.style.warn(value)
+	}
+	v.b.WriteString(v.style.bold(label) + value + "\n")
+}
+
+// envelope says what the figures were computed from, and what is wrong with it.
+func (v *view) envelope() {
+	in := &v.r.Input
+	formats := "no format"
+	if len(in.Formats) > 0 {
+		formats = strings.Join(in.Formats, ", ")
+	}
+	v.field("input", fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes)), false)
+	spans := fmt.Sprintf("%s: %s, %s skipped", plural(in.Spans, "span"), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped))
+	v.field("spans", spans+reasons(in.SkippedBy), false)
+	v.faults(in)
+	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
+	v.total()
+}
+
+// faults lists what was lost or is wrong; nothing where all is well.
+func (v *view) faults(in *analyze.Envelope) {
+	if in.Malformed > 0 {
+		v.field("malformed", pluralOf(in.Malformed, "record", "records")+" could not be read"+reasons(in.MalformedBy), true)
+		for _, p := range in.Problems {
+			v.note(termtext.Clean(p))
+		}
+	}
+	if in.Dropped > 0 {
+		v.field("dropped", pluralOf(in.Dropped, "entry", "entries")+" lost before they were written"+reasons(in.DroppedBy), true)
+	}
+	if in.MissingBatches > 0 || in.MissingEntries > 0 {
+		v.field("missing", fmt.Sprintf("%s and %s that were announced",
+			pluralOf(in.MissingBatches, "batch", "batches"), pluralOf(in.MissingEntries, "entry", "entries")), true)
+	}
+	if in.Truncated > 0 {
+		v.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
+	}
+	if in.Orphans != nil && *in.Orphans > 0 {
+		v.field("orphans", pluralOf(*in.Orphans, "entry", "entries")+" whose parent is not in the input", true)
+	}
+	if in.Duplicates != nil && *in.Duplicates > 0 {
+		v.field("duplicates", plural(*in.Duplicates, "span")+" more than once in the input", true)
+	}
+	if in.OverflowedGroups > 0 {
+		v.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
+	}
+	if len(in.Warnings) > 0 {
+		v.field("warnings", strings.Join(counted(in.Warnings), ", "), true)
+	}
+}
+
+func samplingText(s analyze.Sampling) string {
+	switch s {
+	case analyze.SamplingKnown:
+		return "known; estimates are marked est."
+	case analyze.SamplingUnknown:
+		return "unknown: some entries carry a sampling weight, others do not; nothing is extrapolated"
+	}
+	return "none recorded"
+}
+
+func (v *view) total() {
+	t := &v.r.Total
+	wall := ""
+	if t.WallNS != nil {
+		wall = " within " + units.Duration(*t.WallNS)
+	}
+	text := fmt.Sprintf("%s, %s%s, memory %s (largest %s)", pluralOf(t.Count, "operation", "operations"),
+		units.Duration(t.SumNS), wall, units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
+	if t.FLOPs > 0 {
+		text += ", " + units.FLOPs(t.FLOPs)
+	}
+	v.field("total", text, false)
+	if t.EstCount != nil && t.EstSumNS != nil {
+		v.field("est.", fmt.Sprintf("%.0f operations, %s", *t.EstCount, units.DurationFloat(*t.EstSumNS)), false)
+	}
+}
+
+func plural(n int64, noun string) string { return pluralOf(n, noun, noun+"s") }
+
+func pluralOf(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return units.Count(n) + " " + many
+}
+
+// reasons returns " (a 1, b 2)", or nothing for an empty map.
+func reasons(by map[string]int64) string {
+	if len(by) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(counted(by), ", ") + ")"
+}
+
+// counted returns the keys with their counts, sorted by key.
+func counted(by map[string]int64) []string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(by)) {
+		parts = append(parts, termtext.Clean(k)+" "+units.Count(by[k]))
+	}
+	return parts
+}

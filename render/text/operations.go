@@ -1,0 +1,92 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// absent stands for a figure that is not known.
+const absent = "-"
+
+// operations shows the table by operation, and the one by the keys that were
+// asked for.
+func (v *view) operations() {
+	v.heading("OPERATIONS")
+	if len(v.r.Operations) == 0 {
+		v.note("no operations in the input")
+		return
+	}
+	t := statsTable("<operation")
+	for i := range v.r.Operations {
+		o := &v.r.Operations[i]
+		t.add(append([]string{o.Operation}, statsCells(&o.Stats)...)...)
+	}
+	v.table(t)
+	v.mixNote()
+	if v.r.Groups == nil {
+		return
+	}
+	v.heading("BY " + strings.ToUpper(strings.Join(v.r.By, ", ")))
+	t = statsTable("<" + strings.Join(v.r.By, ", "))
+	for i := range v.r.Groups {
+		g := &v.r.Groups[i]
+		t.add(append([]string{g.Key.String()}, statsCells(&g.Stats)...)...)
+	}
+	v.table(t)
+}
+
+func statsTable(key string) *table {
+	return newTable(key, "<kind", "<side", "count", "sum", "share", "self", "mean", "p50", "p95", "p99", "max",
+		"memory", "flops", "errors", "<mixes")
+}
+
+func statsCells(s *analyze.Stats) []string {
+	errors := ""
+	if s.Errors > 0 {
+		errors = units.Count(s.Errors)
+	}
+	flops := ""
+	if s.FLOPs > 0 {
+		flops = units.FLOPs(s.FLOPs)
+	}
+	return []string{
+		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), optionalPercent(s.Share), optionalDuration(s.SelfNS),
+		units.DurationFloat(s.MeanNS), optionalFloat(s.P50NS),
+		optionalFloat(s.P95NS), optionalFloat(s.P99NS), units.Duration(s.MaxNS),
+		units.Bytes(s.MemoryBytes), flops, errors, strings.Join(s.Mixes, ", "),
+	}
+}
+
+// mixNote explains the percentiles' error and the column of what differs.
+func (v *view) mixNote() {
+	v.note("percentiles are estimates within " + units.Percent(v.r.Percentiles.RelativeError))
+	for i := range v.r.Operations {
+		if len(v.r.Operations[i].Mixes) > 0 {
+			v.note("mixes: what differs within a row; compare such rows by -by operation,shape")
+			return
+		}
+	}
+}
+
+func optionalDuration(ns *int64) string {
+	if ns == nil {
+		return absent
+	}
+	return units.Duration(*ns)
+}
+
+func optionalFloat(ns *float64) string {
+	if ns == nil {
+		return absent
+	}
+	return units.DurationFloat(*ns)
+}
+
+func optionalPercent(share *float64) string {
+	if share == nil {
+		return absent
+	}
+	return units.Percent(*share)
+}

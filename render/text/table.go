@@ -1,0 +1,84 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/termtext"
+)
+
+// maxCell is the widest a cell gets: kernel names run to hundreds of characters.
+const maxCell = 48
+
+// table lays out rows of cells in columns.
+type table struct {
+	// columns are the headings; one that starts with '<' is aligned left.
+	columns []string
+	rows    [][]string
+}
+
+func newTable(columns ...string) *table { return &table{columns: columns} }
+
+// add appends a row. Cells are cleaned, so that names from the input cannot
+// reach the terminal as control sequences.
+func (t *table) add(cells ...string) {
+	for i, c := range cells {
+		cells[i] = termtext.Truncate(termtext.Clean(c), maxCell)
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// write appends the table to b, indented by two spaces, without the columns in
+// which no row has anything.
+func (t *table) write(b *strings.Builder, emphasis style) {
+	head := make([]string, len(t.columns))
+	left := make([]bool, len(t.columns))
+	widths := make([]int, len(t.columns))
+	used := make([]bool, len(t.columns))
+	for i, c := range t.columns {
+		head[i], left[i] = strings.CutPrefix(c, "<")
+		widths[i] = termtext.Width(head[i])
+	}
+	for _, row := range t.rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], termtext.Width(c))
+			used[i] = used[i] || c != "" && c != absent
+		}
+	}
+	b.WriteString(emphasis.dim(line(head, widths, left, used)))
+	b.WriteByte('\n')
+	for _, row := range t.rows {
+		b.WriteString(line(row, widths, left, used))
+		b.WriteByte('\n')
+	}
+}
+
+func line(cells []string, widths []int, left, used []bool) string {
+	var b strings.Builder
+	for i, c := range cells {
+		if !used[i] {
+			continue
+		}
+		pad := strings.Repeat(" ", widths[i]-termtext.Width(c))
+		b.WriteString("  ")
+		if left[i] {
+			b.WriteString(c + pad)
+		} else {
+			b.WriteString(pad + c)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// style marks text up, where the output is a terminal.
+type style struct{ color bool }
+
+func (s style) bold(text string) string { return s.wrap("1", text) }
+func (s style) dim(text string) string  { return s.wrap("2", text) }
+func (s style) warn(text string) string { return s.wrap("33", text) }
+
+func (s style) wrap(code, text string) string {
+	if !s.color {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
