@@ -75,7 +75,7 @@ func InputShapeTexts(shapes ...[]int64) attribute.KeyValue {
 func shapeText(dims []int64) string {
 	for _, d := range dims {
 		if d < 0 {
-			return attribute.Int64SliceValue(dims).Emit()
+			return attribute.Int64SliceValue(dims).String()
 		}
 	}
 	if len(dims) == 0 {

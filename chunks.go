@@ -36,7 +36,7 @@ func (c *chunks) get() (b *batch, lost int) {
 			return b, 0
 		case c.left > 0:
 			c.left--
-			return &batch{lines: make([]byte, 0, c.size)}, 0
+			return &batch{records: make([]byte, 0, c.size)}, 0
 		case c.stopped:
 			return nil, 0
 		case c.policy == DropOldest && len(c.full) > 0:
@@ -57,9 +57,9 @@ func (c *chunks) get() (b *batch, lost int) {
 func (c *chunks) put(b *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cap(b.lines) > 2*c.size {
+	if cap(b.records) > 2*c.size {
 		// A record of unusual size made it grow; do not keep the memory.
-		b = &batch{lines: make([]byte, 0, c.size)}
+		b = &batch{records: make([]byte, 0, c.size)}
 	}
 	b.reset()
 	c.free = append(c.free, b)

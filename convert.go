@@ -123,13 +123,13 @@ func convertResource(r *resource.Resource) *op.Resource {
 		}
 		switch string(kv.Key) {
 		case op.KeyServiceName:
-			res.Service = kv.Value.Emit()
+			res.Service = kv.Value.String()
 		case op.KeyRank:
 			res.Rank = integer()
 		case op.KeyWorldSize:
 			res.WorldSize = integer()
 		default:
-			res.Attrs = append(res.Attrs, op.Attr{Key: string(kv.Key), Value: kv.Value.Emit()})
+			res.Attrs = append(res.Attrs, op.Attr{Key: string(kv.Key), Value: kv.Value.String()})
 		}
 	}
 	return res

@@ -39,7 +39,7 @@ type encodingPipeline struct {
 
 type encodingShard struct {
 	mu       sync.Mutex
-	conv     *converter
+	enc      encoder
 	chunk    *batch // nil until there is something to encode
 	stopped  bool
 	recorded uint64
@@ -75,7 +75,7 @@ func newEncodingPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) 
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i := range p.shards {
-		p.shards[i].conv = newConverter(e.cfg.mapping)
+		p.shards[i].enc = e.sink.format.newEncoder(e.cfg.mapping)
 	}
 	p.local.New = func() any { return &p.shards[p.next.Add(1)%uint32(len(p.shards))] }
 	go p.run(cfg.flushInterval)
@@ -108,7 +108,7 @@ func (p *encodingPipeline) onEnd(s sdktrace.ReadOnlySpan, r root) {
 		p.lose(sh, s)
 		return
 	}
-	out, err := sh.chunk.addSafe(sh.conv, s, r, &p.exp.traces)
+	out, err := addSafe(sh.enc, sh.chunk, s, r, &p.exp.traces)
 	switch {
 	case err != nil:
 		sh.recorded++
@@ -119,7 +119,7 @@ func (p *encodingPipeline) onEnd(s sdktrace.ReadOnlySpan, r root) {
 	default:
 		sh.skipped++
 	}
-	if cap(sh.chunk.lines)-len(sh.chunk.lines) < chunkReserve {
+	if sh.chunk.room() < chunkReserve {
 		p.chunks.push(sh.chunk)
 		sh.chunk = nil
 		p.notify()
@@ -129,7 +129,7 @@ func (p *encodingPipeline) onEnd(s sdktrace.ReadOnlySpan, r root) {
 // lose accounts for a span for which there is no room. The caller holds the
 // shard's lock.
 func (p *encodingPipeline) lose(sh *encodingShard, s sdktrace.ReadOnlySpan) {
-	if _, ok := sh.conv.entry(s, root{}); ok {
+	if sh.enc.isOperation(s) {
 		sh.recorded++
 		p.drop("queue_full", 1)
 	} else {

@@ -27,7 +27,7 @@ type Exporter struct {
 	sink    *sink
 	cfg     config
 	traces  recentTraces
-	conv    *converter // this and spare belong to whoever holds the sink
+	enc     encoder // this and spare belong to whoever holds the sink
 	spare   *batch
 	stopped atomic.Bool
 
@@ -43,11 +43,11 @@ func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
 	if w == nil {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	return newExporter(newSink(w, nil), newConfig(opts)), nil
+	return newExporter(newSink(w, nil, entriesFormat{}), newConfig(opts)), nil
 }
 
 func newExporter(s *sink, cfg config) *Exporter {
-	return &Exporter{sink: s, cfg: cfg, conv: newConverter(cfg.mapping)}
+	return &Exporter{sink: s, cfg: cfg, enc: s.format.newEncoder(cfg.mapping)}
 }
 
 // ExportSpans writes the operations among spans. It keeps neither the slice
@@ -68,7 +68,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		return nil
 	}
 	if err := e.sink.acquire(ctx); err != nil {
-		e.dropSpans(newConverter(e.cfg.mapping), spans, "timeout")
+		e.dropSpans(e.sink.format.newEncoder(e.cfg.mapping), spans, "timeout")
 		return err
 	}
 	b := e.spare
@@ -80,7 +80,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	var ctxErr error
 	if done < len(spans) {
 		ctxErr = ctx.Err()
-		e.dropSpans(e.conv, spans[done:], "timeout")
+		e.dropSpans(e.enc, spans[done:], "timeout")
 		// What has been converted is written all the same, unless that blocks.
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWriteTimeout)
 		defer cancel()
@@ -108,7 +108,7 @@ func (e *Exporter) encode(ctx context.Context, b *batch, spans []sdktrace.ReadOn
 		if s == nil {
 			continue
 		}
-		out, convErr := b.addSafe(e.conv, s, root{}, &e.traces)
+		out, convErr := addSafe(e.enc, b, s, root{}, &e.traces)
 		switch {
 		case convErr != nil:
 			err = convErr
@@ -124,13 +124,13 @@ func (e *Exporter) encode(ctx context.Context, b *batch, spans []sdktrace.ReadOn
 }
 
 // dropSpans counts the operations among spans as dropped.
-func (e *Exporter) dropSpans(c *converter, spans []sdktrace.ReadOnlySpan, reason string) {
+func (e *Exporter) dropSpans(enc encoder, spans []sdktrace.ReadOnlySpan, reason string) {
 	lost := uint64(0)
 	for _, s := range spans {
 		if s == nil {
 			continue
 		}
-		if _, ok := c.entry(s, root{}); ok {
+		if enc.isOperation(s) {
 			lost++
 		} else {
 			e.skipped.Add(1)
@@ -143,8 +143,8 @@ func (e *Exporter) dropSpans(c *converter, spans []sdktrace.ReadOnlySpan, reason
 // recycle keeps b for the next batch. The caller holds the sink.
 func (e *Exporter) recycle(b *batch) {
 	const keep = 1 << 20
-	if cap(b.lines) > keep {
-		b.lines = nil
+	if cap(b.records) > keep {
+		b.records = nil
 	}
 	b.reset()
 	e.spare = b
@@ -201,5 +201,5 @@ func (e *Exporter) MarshalLog() any {
 	return struct {
 		Type   string
 		Format string
-	}{Type: "optrace", Format: "entries"}
+	}{Type: "optrace", Format: e.sink.format.name()}
 }

@@ -20,7 +20,7 @@ func NewFileExporter(path string, opts ...Option) (*Exporter, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("optrace: looking at the end of the file to export to: %w", err)
 	}
-	s := newSink(f, f.Close)
+	s := newSink(f, f.Close, entriesFormat{})
 	s.torn = torn
 	return newExporter(s, newConfig(opts)), nil
 }

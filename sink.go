@@ -19,8 +19,9 @@ import (
 // written, or counted as dropped and told of by a gap record in the next batch
 // that gets through.
 type sink struct {
-	w     io.Writer
-	close func() error // nil where the writer is the caller's
+	w      io.Writer
+	close  func() error // nil where the writer is the caller's
+	format format
 
 	// busy is held while a batch is written. It is a channel, not a mutex, so
 	// that waiting for it ends with the context.
@@ -43,8 +44,8 @@ type sink struct {
 	written, dropped, inFlight atomic.Uint64
 }
 
-func newSink(w io.Writer, closer func() error) *sink {
-	return &sink{w: w, close: closer, busy: make(chan struct{}, 1), writer: newWriterID()}
+func newSink(w io.Writer, closer func() error, f format) *sink {
+	return &sink{w: w, close: closer, format: f, busy: make(chan struct{}, 1), writer: newWriterID()}
 }
 
 // drop accounts for n entries that will not be written.
@@ -162,7 +163,7 @@ func (s *sink) write(b *batch) error {
 		return nil
 	}
 	s.breaker.failed(time.Now())
-	complete := s.settle(n, head, gaps)
+	complete := s.settle(b, n, head, gaps)
 	s.written.Add(complete)
 	b.written = int(complete)
 	s.drop("write_failed", entries-complete)
@@ -170,36 +171,31 @@ func (s *sink) write(b *batch) error {
 }
 
 // frame puts together what goes out for b and returns the length of what
-// stands in front of its lines.
-func (s *sink) frame(b *batch, gaps []op.Gap) int {
-	out := s.out[:0]
-	if s.torn {
+// stands in front of its records.
+func (s *sink) frame(b *batch, gaps []op.Gap) (head int) {
+	s.out = s.out[:0]
+	if s.torn && s.format.lines() {
 		// The line that was cut off stays unreadable, but only that one.
-		out = append(out, '\n')
+		s.out = append(s.out, '\n')
 	}
-	record := op.Batch{Writer: s.writer, Sequence: s.sequence, Entries: int64(b.entries)}
-	out = append(record.AppendJSON(out), '\n')
-	if !s.started || !b.empty() && b.first != s.resource {
-		out = append(op.AppendHeader(out, b.firstResource), '\n')
-	}
-	for i := range gaps {
-		out = append(gaps[i].AppendJSON(out), '\n')
-	}
-	head := len(out)
-	s.out = append(out, b.lines...)
-	return head
+	newline := len(s.out)
+	s.out, head = s.format.frame(s.out, b, framing{
+		writer: s.writer, sequence: s.sequence, gaps: gaps,
+		header: !s.started || !b.empty() && b.first != s.resource,
+	})
+	return newline + head
 }
 
 // settle looks at what a failed write of n bytes left behind: it returns how
 // many entries got through, and keeps the gaps that did not.
-func (s *sink) settle(n, head int, gaps []op.Gap) (complete uint64) {
+func (s *sink) settle(b *batch, n, head int, gaps []op.Gap) (complete uint64) {
 	n = min(max(n, 0), len(s.out))
 	if n < head {
 		for _, g := range gaps {
 			s.addGap(g)
 		}
 	} else {
-		complete = countEntries(s.out[head:n])
+		complete = uint64(s.format.complete(b, s.out[head:n]))
 	}
 	if n > 0 {
 		s.torn = s.out[n-1] != '\n'

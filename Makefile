@@ -1,0 +1,48 @@
+# The same commands that CI runs, by hand. `make test` is the one to know.
+
+GO          ?= go
+STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+MODULES     := $(sort $(patsubst %/go.mod,%,$(shell git ls-files '*go.mod')))
+FUZZTIME    ?= 10s
+
+.DEFAULT_GOAL := precommit
+.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench tidy examples
+
+precommit: fmt vet lint test ## what to run before a commit
+
+test: ## all tests of all modules
+	@set -e; for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test ./...); done
+
+race: ## all tests under the race detector
+	@set -e; for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race ./...); done
+
+concurrent-safe: ## the concurrency tests of the plugin, many times, under the race detector
+	$(GO) test -race -run 'ConcurrentSafe' -count=100 .
+
+fmt: ## fail where gofmt would change something
+	@out=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
+
+vet: ## go vet for the three systems that users have
+	@set -e; for m in $(MODULES); do for os in linux darwin windows; do \
+		echo "== vet $$m ($$os)"; (cd $$m && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./...); done; done
+
+lint: ## staticcheck
+	@set -e; for m in $(MODULES); do echo "== staticcheck $$m"; (cd $$m && $(GO) run $(STATICCHECK) ./...); done
+
+golangci: ## the wider set of linters, import rules included
+	@set -e; for m in $(MODULES); do echo "== golangci-lint $$m"; (cd $$m && $(GO) run $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); done
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
+		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "== fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; done; done); done
+
+bench: ## every benchmark, long enough to see that it runs
+	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
+
+tidy: ## go mod tidy in every module
+	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done
+
+examples: ## run the example that the README shows
+	$(GO) run -C examples ./quickstart

@@ -1,0 +1,111 @@
+package optrace_test
+
+import (
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+// module is this module's path.
+const module = "github.com/optrace/optrace"
+
+// importRules says which packages of this module, and which others, a package
+// may depend on, itself and the standard library aside. A rule holds for all
+// packages below its key that have no rule of their own.
+var importRules = map[string]struct {
+	own     []string // packages of this module; a trailing /... includes those below
+	foreign []string // module or package prefixes of others
+}{
+	"op":       {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"internal": {own: []string{"internal/..."}},
+	"analyze":  {own: []string{"op", "internal/..."}, foreign: []string{"github.com/DataDog/sketches-go", "google.golang.org/protobuf"}},
+	"ingest": {
+		own:     []string{"op", "internal/...", "ingest/..."},
+		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/internal/errors", "github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "github.com/google/uuid", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf"},
+	},
+	"render": {
+		own:     []string{"op", "analyze", "internal/...", "render/..."},
+		foreign: []string{"github.com/DataDog/sketches-go", "github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
+	},
+	"": {
+		own: []string{"op", "internal/..."},
+		foreign: []string{
+			"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
+			"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
+		},
+	},
+}
+
+// forbidden lists what a package must never depend on, whatever its rule.
+var forbidden = map[string]string{
+	"cmd/optrace": "go.opentelemetry.io/otel/sdk",
+	"analyze":     "net/http",
+	"render":      "net/http",
+	"op":          "net/http",
+}
+
+func TestImportRules(t *testing.T) {
+	for _, pkg := range goList(t, "-f", "{{.ImportPath}}", "./...") {
+		rel := strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
+		deps := goList(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{else}}std:{{.ImportPath}}{{end}}", pkg)
+		if bad, ok := forbidden[rel]; ok {
+			for _, dep := range deps {
+				if d := strings.TrimPrefix(dep, "std:"); d == bad || strings.HasPrefix(d, bad+"/") {
+					t.Errorf("%s must not depend on %s", pkg, d)
+				}
+			}
+		}
+		key := rel
+		for key != "" {
+			if _, ok := importRules[key]; ok {
+				break
+			}
+			key = strings.TrimPrefix(path.Dir(key), ".")
+		}
+		if key == "" && rel != "" {
+			continue // cmd, examples: anything above
+		}
+		rule := importRules[key]
+		for _, dep := range deps {
+			if strings.HasPrefix(dep, "std:") || dep == pkg {
+				continue
+			}
+			if own, ok := strings.CutPrefix(dep, module+"/"); ok {
+				if !matches(own, rule.own) && own != rel {
+					t.Errorf("%s must not depend on %s", pkg, dep)
+				}
+			} else if !hasPrefix(dep, rule.foreign) {
+				t.Errorf("%s must not depend on %s", pkg, dep)
+			}
+		}
+	}
+}
+
+func matches(pkg string, rules []string) bool {
+	for _, r := range rules {
+		below, wild := strings.CutSuffix(r, "/...")
+		if pkg == r || wild && (pkg == below || strings.HasPrefix(pkg, below+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPrefix(pkg string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if pkg == p || strings.HasPrefix(pkg, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func goList(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v", args, err)
+	}
+	return strings.Fields(string(out))
+}

@@ -1,0 +1,43 @@
+package optrace
+
+import (
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// format is what an exporter writes.
+type format interface {
+	// name is what the option that chooses the format calls it.
+	name() string
+	// newEncoder returns an encoder for the use of one goroutine at a time.
+	newEncoder(m *op.Mapping) encoder
+	// frame appends b to out in the form in which it is written, and returns
+	// the length of what stands in front of b's records.
+	frame(out []byte, b *batch, f framing) (framed []byte, head int)
+	// complete returns how many entries a write that was cut off left whole:
+	// written is the part of the frame behind the head that got through.
+	complete(b *batch, written []byte) int
+	// lines tells that the format is made of lines, so that a line that was cut
+	// off spoils nothing but itself once a newline follows.
+	lines() bool
+}
+
+// framing is what a batch is told when it is written.
+type framing struct {
+	writer   string
+	sequence int64
+	// header asks for what a reader of the file must know first.
+	header bool
+	// gaps are the losses since the last batch.
+	gaps []op.Gap
+}
+
+// encoder encodes spans into batches.
+type encoder interface {
+	// add encodes s: an operation as an entry, another span as an ancestor if
+	// its trace is known to hold operations.
+	add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces) outcome
+	// isOperation reports whether s would become an entry.
+	isOperation(s sdktrace.ReadOnlySpan) bool
+}

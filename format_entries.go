@@ -1,0 +1,89 @@
+package optrace
+
+import (
+	"bytes"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// entriesFormat is JSON Lines of the schema optrace.entries/v1.
+type entriesFormat struct{}
+
+func (entriesFormat) name() string { return "entries" }
+
+func (entriesFormat) lines() bool { return true }
+
+func (entriesFormat) newEncoder(m *op.Mapping) encoder {
+	return &entriesEncoder{conv: newConverter(m)}
+}
+
+func (entriesFormat) frame(out []byte, b *batch, f framing) (framed []byte, head int) {
+	start := len(out)
+	record := op.Batch{Writer: f.writer, Sequence: f.sequence, Entries: int64(b.entries)}
+	out = append(record.AppendJSON(out), '\n')
+	if f.header {
+		out = append(op.AppendHeader(out, b.firstResource), '\n')
+	}
+	for i := range f.gaps {
+		out = append(f.gaps[i].AppendJSON(out), '\n')
+	}
+	head = len(out) - start
+	return append(out, b.records...), head
+}
+
+// complete counts the entries' lines that ended.
+func (entriesFormat) complete(_ *batch, written []byte) (n int) {
+	for len(written) > 0 {
+		end := bytes.IndexByte(written, '\n')
+		if end < 0 {
+			return n
+		}
+		if bytes.HasPrefix(written, []byte(`{"step":`)) {
+			n++
+		}
+		written = written[end+1:]
+	}
+	return n
+}
+
+// entriesEncoder appends entries and ancestry records as lines.
+type entriesEncoder struct{ conv *converter }
+
+func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
+	_, ok := c.conv.entry(s, root{})
+	return ok
+}
+
+func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces) outcome {
+	id := op.TraceID(s.SpanContext().TraceID())
+	if e, ok := c.conv.entry(s, r); ok {
+		traces.add(id)
+		c.from(b, s)
+		b.records = append(e.AppendJSON(b.records), '\n')
+		b.entries++
+		return asEntry
+	}
+	if !traces.has(id) {
+		return asNothing
+	}
+	c.from(b, s)
+	b.records = append(c.conv.ancestor(s).AppendJSON(b.records), '\n')
+	b.ancestors++
+	return asAncestor
+}
+
+// from notes the resource of the next record and writes a header where it is
+// another one than before.
+func (c *entriesEncoder) from(b *batch, s sdktrace.ReadOnlySpan) {
+	r := s.Resource()
+	id := r.Equivalent()
+	switch {
+	case b.firstResource == nil:
+		b.first, b.firstResource = id, c.conv.resource(r)
+	case id != b.last:
+		b.records = append(op.AppendHeader(b.records, c.conv.resource(r)), '\n')
+	}
+	b.last = id
+}
