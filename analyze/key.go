@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -93,8 +94,8 @@ type KeyValue struct {
 	Text string
 	// Known tells that the entries have the value.
 	Known bool
-	// Number tells that the value is an integer.
-	Number bool
+	// Number is the value where it is an integer.
+	Number op.Int
 }
 
 // String returns the text, "unknown" for a value that is not known.
@@ -110,7 +111,7 @@ func (v KeyValue) MarshalJSON() ([]byte, error) {
 	switch {
 	case !v.Known:
 		return []byte("null"), nil
-	case v.Number:
+	case v.Number.Known:
 		return []byte(v.Text), nil
 	}
 	return json.Marshal(v.Text)
@@ -162,7 +163,7 @@ func (g GroupKey) MarshalJSON() ([]byte, error) {
 
 // The labels of rows that stand for no single value.
 const (
-	unknownLabel = "unknown"
+	unknownLabel = UnknownDevice
 	otherLabel   = "(other)"
 	mixedLabel   = "mixed"
 )
@@ -178,7 +179,49 @@ func intValue(i op.Int) KeyValue {
 	if !i.Known {
 		return KeyValue{}
 	}
-	return KeyValue{Text: strconv.FormatInt(i.V, 10), Known: true, Number: true}
+	return KeyValue{Text: i.String(), Known: true, Number: i}
+}
+
+// appendTo appends e's value of the key in a form that differs for different
+// values and does not run into the next one. It allocates nothing.
+func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
+	switch k.field {
+	case byOperation:
+		return appendCounted(dst, e.Operation)
+	case byKind:
+		return append(dst, byte(e.Kind))
+	case byDevice:
+		return appendCounted(dst, e.DeviceID)
+	case byRank:
+		return appendInt(dst, e.Rank)
+	case byStream:
+		return appendInt(dst, e.Stream)
+	case byShape:
+		start := len(dst)
+		dst = appendShapeText(append(dst, 0, 0, 0, 0), e)
+		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+		return dst
+	case byStep:
+		return appendInt(dst, e.Step)
+	case byRoot:
+		return appendCounted(dst, e.Root)
+	case byService:
+		return appendCounted(dst, e.Service)
+	case byTrace:
+		return append(dst, e.TraceID[:]...)
+	case byAttr:
+		for _, a := range e.Attrs {
+			if a.Key == k.attr {
+				return appendCounted(append(dst, 1), a.Value)
+			}
+		}
+		return append(dst, 0)
+	}
+	return dst
+}
+
+func appendCounted(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
 // value returns e's value of the key.

@@ -1,0 +1,249 @@
+package analyze
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// The bounds of what an Input remembers.
+const (
+	maxReasons  = 64
+	maxProblems = 10
+	maxWriters  = 1 << 12
+)
+
+// Input counts what the figures of a report were computed from: every record
+// of a reader is added to it, also those that could not be read. Inputs over
+// parts of the same data merge, in any order, to what one Input holds.
+//
+// An Input is not safe for concurrent use: give each worker its own.
+type Input struct {
+	files, bytes int64
+	formats      map[string]struct{}
+
+	entries, nonOp, weighted         int64
+	malformed, truncated, droppedOps int64
+	warnings                         [32]int64 // by bit of op.Warning
+
+	skippedBy   *table[reasonCount]
+	malformedBy *table[reasonCount]
+	droppedBy   *table[reasonCount]
+	problems    []*op.SyntaxError
+	writers     *table[sequences]
+
+	// fileEntries and filePromised are of the file that is being read: entries
+	// that were there and entries that batch records announced.
+	fileEntries, filePromised int64
+	missingEntries            int64
+}
+
+// reasonCount counts what happened for one reason.
+type reasonCount struct {
+	reason string
+	n      int64
+}
+
+func (c *reasonCount) fold(src *reasonCount) { c.n += src.n }
+
+// NewInput returns an empty Input.
+func NewInput() *Input {
+	return &Input{
+		formats:     make(map[string]struct{}),
+		skippedBy:   newTable(maxReasons, (*reasonCount).fold),
+		malformedBy: newTable(maxReasons, (*reasonCount).fold),
+		droppedBy:   newTable(maxReasons, (*reasonCount).fold),
+		writers:     newTable(maxWriters, (*sequences).merge),
+	}
+}
+
+// Add counts what a reader returned: a record, or the error in its place. A
+// *[op.SyntaxError] is a malformed record or, when the input ended within it,
+// a truncated one; io.ErrUnexpectedEOF is a truncated input, io.EOF nothing,
+// and any other error counts as malformed. Nothing of rec is kept.
+func (in *Input) Add(rec op.Record, err error) {
+	if err != nil {
+		in.addError(err)
+		return
+	}
+	switch {
+	case rec.Entry != nil:
+		in.addEntry(rec.Entry)
+	case rec.Span != nil:
+		in.skip(op.SkipNonOp, 1)
+	case rec.Gap != nil:
+		in.droppedOps = addSaturating(in.droppedOps, max(0, rec.Gap.Dropped))
+		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, unknownLabel), max(0, rec.Gap.Dropped))
+	case rec.Batch != nil:
+		w, _ := in.writers.row([]byte(rec.Batch.Writer))
+		w.add(rec.Batch.Sequence)
+		in.filePromised = addSaturating(in.filePromised, max(0, rec.Batch.Entries))
+	}
+	if rec.Skipped.N > 0 {
+		in.skip(rec.Skipped.Reason, rec.Skipped.N)
+	}
+}
+
+func (in *Input) addEntry(e *op.Entry) {
+	in.entries++
+	in.fileEntries++
+	if e.AdjustedCount > 0 {
+		in.weighted++
+	}
+	for w := uint32(e.Warn); w != 0; w &= w - 1 {
+		in.warnings[bits.TrailingZeros32(w)]++
+	}
+}
+
+func (in *Input) skip(reason op.SkipReason, n int64) {
+	if reason != op.SkipOtherSignal && reason != op.SkipUnknownRecord {
+		in.nonOp += n
+	}
+	countReason(in.skippedBy, string(reason), n)
+}
+
+func (in *Input) addError(err error) {
+	var syntax *op.SyntaxError
+	isSyntax := errors.As(err, &syntax)
+	switch {
+	case isSyntax && syntax.Truncated:
+		in.truncated++
+		in.addProblem(syntax)
+	case isSyntax:
+		in.malformed++
+		// The text in front of the first comma is the reason, what follows tells
+		// what was found.
+		reason, _, _ := strings.Cut(syntax.Msg, ",")
+		countReason(in.malformedBy, reason, 1)
+		in.addProblem(syntax)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		in.truncated++
+	case !errors.Is(err, io.EOF):
+		in.malformed++
+		countReason(in.malformedBy, err.Error(), 1)
+	}
+}
+
+// addProblem keeps err if it is among the first ones by file and offset.
+func (in *Input) addProblem(err *op.SyntaxError) {
+	i, _ := slices.BinarySearchFunc(in.problems, err, func(a, b *op.SyntaxError) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Offset, b.Offset), strings.Compare(a.Msg, b.Msg))
+	})
+	if i == maxProblems {
+		return
+	}
+	in.problems = slices.Insert(in.problems, i, err)
+	in.problems = in.problems[:min(len(in.problems), maxProblems)]
+}
+
+// EndFile tells that a file of the format and size has been read to its end.
+// Where workers share a file, it is called once, after their Inputs have been
+// merged: entries that the file's batch records announced and that are not
+// there are counted now.
+func (in *Input) EndFile(format string, bytes int64) {
+	in.files++
+	in.bytes += bytes
+	in.formats[format] = struct{}{}
+	in.missingEntries += max(0, in.filePromised-in.fileEntries)
+	in.filePromised, in.fileEntries = 0, 0
+}
+
+// Merge adds what o has counted. o stays as it is.
+func (in *Input) Merge(o *Input) {
+	in.files += o.files
+	in.bytes += o.bytes
+	maps.Copy(in.formats, o.formats)
+	in.entries += o.entries
+	in.nonOp += o.nonOp
+	in.weighted += o.weighted
+	in.malformed += o.malformed
+	in.truncated += o.truncated
+	in.droppedOps = addSaturating(in.droppedOps, o.droppedOps)
+	for i, n := range o.warnings {
+		in.warnings[i] += n
+	}
+	name := func(dst, src *reasonCount) { dst.reason = src.reason }
+	in.skippedBy.merge(o.skippedBy, name)
+	in.malformedBy.merge(o.malformedBy, name)
+	in.droppedBy.merge(o.droppedBy, name)
+	for _, err := range o.problems {
+		in.addProblem(err)
+	}
+	in.writers.merge(o.writers, func(_, _ *sequences) {})
+	in.fileEntries += o.fileEntries
+	in.filePromised = addSaturating(in.filePromised, o.filePromised)
+	in.missingEntries += o.missingEntries
+}
+
+// envelope returns what has been counted. The fields about the profile and the
+// structure are the caller's.
+func (in *Input) envelope() Envelope {
+	env := Envelope{
+		Files: in.files, Bytes: in.bytes,
+		Formats:     slices.AppendSeq([]string{}, maps.Keys(in.formats)),
+		Spans:       in.entries + in.nonOp,
+		Entries:     in.entries,
+		Skipped:     in.nonOp,
+		Malformed:   in.malformed,
+		Dropped:     in.droppedOps,
+		Truncated:   in.truncated,
+		Sampling:    in.sampling(),
+		Warnings:    make(map[string]int64),
+		SkippedBy:   reasons(in.skippedBy),
+		MalformedBy: reasons(in.malformedBy),
+		DroppedBy:   reasons(in.droppedBy),
+		// A file that has not ended promises nothing yet.
+		MissingEntries: in.missingEntries,
+		Problems:       []string{},
+	}
+	slices.Sort(env.Formats)
+	for bit, n := range in.warnings {
+		if name := op.Warning(1 << bit).String(); n > 0 && name != "" {
+			env.Warnings[name] = n
+		}
+	}
+	for _, w := range in.writers.rows {
+		env.MissingBatches = addSaturating(env.MissingBatches, w.value.missing())
+	}
+	for _, err := range in.problems {
+		env.Problems = append(env.Problems, err.Error())
+	}
+	return env
+}
+
+// sampling tells whether the entries carry sampling weights.
+func (in *Input) sampling() Sampling {
+	switch in.weighted {
+	case 0:
+		return SamplingNone
+	case in.entries:
+		return SamplingKnown
+	}
+	return SamplingUnknown
+}
+
+func countReason(t *table[reasonCount], reason string, n int64) {
+	row, isNew := t.row([]byte(reason))
+	if isNew {
+		row.reason = reason
+	}
+	row.n = addSaturating(row.n, n)
+}
+
+func reasons(t *table[reasonCount]) map[string]int64 {
+	counts := make(map[string]int64, len(t.rows))
+	for _, row := range t.rows {
+		counts[row.value.reason] = row.value.n
+	}
+	if t.other != nil {
+		counts[otherLabel] = t.other.n
+	}
+	return counts
+}

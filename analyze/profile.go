@@ -1,0 +1,274 @@
+package analyze
+
+import (
+	"encoding/binary"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Profile sums up entries in one pass. Its memory grows with the number of
+// groups, up to Options.MaxGroups per table, and not with that of entries.
+//
+// Profiles over parts of an input merge to what one profile over all of it
+// holds, in any order and for any parts. For lists in input order, workers tell
+// with [Profile.StartChunk] which part they are at.
+//
+// A Profile is not safe for concurrent use: give each worker its own.
+type Profile struct {
+	opts Options
+
+	// operations is by side: an operation's host side has rows of its own.
+	operations [2]*table[operationRow]
+	opCache    [2]*rowCache[operationRow]
+	devices    *table[deviceRow]
+	devCache   *rowCache[deviceRow]
+	groups     [2]*table[groupRow] // by side
+	key        []byte              // scratch
+
+	at      position
+	chunked bool
+
+	// weighted counts the entries that carry a sampling weight.
+	weighted int64
+	// peak, first and last are of entries that count in the total; first and
+	// last are the first start and the last end.
+	peak        int64
+	first, last op.Int
+
+	rules    CommunicationRules
+	copies   [numDirections]copies
+	slowest  topEntries
+	hotspots topEntries
+	hotCount int64
+}
+
+// operationRow is a row of the operations table.
+type operationRow struct {
+	name string
+	accumulator
+	// communications and communicated are of the entries of kind collective.
+	communications int64
+	communicated   wide
+	direction      direction
+}
+
+// deviceRow is a row of the devices table.
+type deviceRow struct {
+	key         DeviceKey
+	count       int64
+	sum, memory wide
+}
+
+// groupRow is a row of the table by the keys asked for.
+type groupRow struct {
+	values []KeyValue
+	accumulator
+}
+
+// NewProfile returns an empty profile.
+func NewProfile(opts Options) *Profile {
+	p := &Profile{
+		opts:     opts,
+		devices:  newTable(opts.maxGroups(), (*deviceRow).fold),
+		devCache: new(rowCache[deviceRow]),
+		slowest:  newTopEntries(opts.Top, slower),
+		hotspots: newTopEntries(opts.Top, earlier),
+	}
+	for side := range p.operations {
+		p.operations[side] = newTable(opts.maxGroups(), (*operationRow).fold)
+		p.opCache[side] = new(rowCache[operationRow])
+		p.groups[side] = newTable(opts.maxGroups(), (*groupRow).fold)
+	}
+	return p
+}
+
+// StartChunk tells that the entries added from now on are of the chunk-th part
+// of the input. Where several workers share an input, each calls it before
+// every part it takes; parts are numbered in input order, across files, and no
+// part is added to two profiles.
+func (p *Profile) StartChunk(chunk int64) {
+	p.at = position{chunk: chunk}
+	p.chunked = true
+}
+
+// Add adds an entry. It keeps e's strings and copies of what else it needs.
+func (p *Profile) Add(e *op.Entry) {
+	p.at.n++
+	if e.AdjustedCount > 0 {
+		p.weighted++
+	}
+	side := sideIndex(e.Side)
+	row := p.operation(side, e.Operation)
+	row.add(e)
+	if len(p.opts.By) > 0 {
+		p.group(side, e).add(e)
+	}
+	if e.Side == op.SideHost {
+		return
+	}
+	p.addTotals(e)
+	p.device(e).add(e)
+	switch e.Kind {
+	case op.KindCollective:
+		row.communications++
+		row.communicated.add(e.Duration)
+		p.rules.add(e.KindRule)
+	case op.KindMemory:
+		if row.direction != noDirection {
+			p.copies[row.direction].add(e)
+		}
+	}
+	p.slowest.offer(e, p.at)
+	if e.MemoryBytes.V > p.opts.HotspotBytes {
+		p.hotCount++
+		p.hotspots.offer(e, p.at)
+	}
+}
+
+// addTotals adds what is not the sum over the operations.
+func (p *Profile) addTotals(e *op.Entry) {
+	p.peak = max(p.peak, e.MemoryBytes.V)
+	if e.Start.Known {
+		p.extend(e.Start, e.End())
+	}
+}
+
+func (p *Profile) extend(first, last op.Int) {
+	if !first.Known {
+		return
+	}
+	if !p.first.Known || first.V < p.first.V {
+		p.first = first
+	}
+	if !p.last.Known || last.V > p.last.V {
+		p.last = last
+	}
+}
+
+func sideIndex(s op.Side) int {
+	if s == op.SideHost {
+		return 1
+	}
+	return 0
+}
+
+func (p *Profile) operation(side int, name string) *operationRow {
+	t := p.operations[side]
+	slot := p.opCache[side].slot(name, op.Int{}, t.evictions)
+	if slot.holds(name, op.Int{}) {
+		return slot.row
+	}
+	p.key = append(p.key[:0], name...)
+	row, isNew := t.row(p.key)
+	if isNew {
+		row.name = name
+		row.direction = copyDirection(name)
+	}
+	slot.set(name, op.Int{}, row)
+	return row
+}
+
+func (p *Profile) device(e *op.Entry) *deviceRow {
+	slot := p.devCache.slot(e.DeviceID, e.Rank, p.devices.evictions)
+	if slot.holds(e.DeviceID, e.Rank) {
+		return slot.row
+	}
+	key := DeviceOf(e)
+	p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
+	row, isNew := p.devices.row(p.key)
+	if isNew {
+		row.key = key
+	}
+	slot.set(e.DeviceID, e.Rank, row)
+	return row
+}
+
+func (p *Profile) group(side int, e *op.Entry) *groupRow {
+	p.key = p.key[:0]
+	for _, k := range p.opts.By {
+		p.key = k.appendTo(p.key, e)
+	}
+	row, isNew := p.groups[side].row(p.key)
+	if isNew {
+		row.values = make([]KeyValue, len(p.opts.By))
+		for i, k := range p.opts.By {
+			row.values[i] = k.value(e)
+		}
+	}
+	return row
+}
+
+// Merge adds what o has added up, as if its entries had come after p's where
+// neither was told its chunks. Both must have the same options. o stays as it
+// is and may be used on.
+func (p *Profile) Merge(o *Profile) {
+	shift := int64(0)
+	if !p.chunked && !o.chunked {
+		shift = p.at.n
+		p.at.n += o.at.n
+	}
+	p.chunked = p.chunked || o.chunked
+	for side := range p.operations {
+		p.operations[side].merge(o.operations[side], func(dst, src *operationRow) {
+			dst.name, dst.direction = src.name, src.direction
+		})
+		p.groups[side].merge(o.groups[side], func(dst, src *groupRow) { dst.values = src.values })
+	}
+	p.devices.merge(o.devices, func(dst, src *deviceRow) { dst.key = src.key })
+	p.weighted += o.weighted
+	p.peak = max(p.peak, o.peak)
+	p.extend(o.first, o.last)
+	p.rules.merge(o.rules)
+	for d := range p.copies {
+		p.copies[d].merge(&o.copies[d])
+	}
+	p.slowest.merge(&o.slowest, shift)
+	p.hotspots.merge(&o.hotspots, shift)
+	p.hotCount += o.hotCount
+}
+
+func (r *operationRow) fold(src *operationRow) {
+	r.accumulator.merge(&src.accumulator)
+	r.communications += src.communications
+	r.communicated.merge(src.communicated)
+}
+
+func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
+
+func (r *deviceRow) add(e *op.Entry) {
+	r.count++
+	r.sum.add(e.Duration)
+	r.memory.add(e.MemoryBytes.V)
+}
+
+func (r *deviceRow) fold(src *deviceRow) {
+	r.count += src.count
+	r.sum.merge(src.sum)
+	r.memory.merge(src.memory)
+}
+
+func (c *CommunicationRules) add(r op.KindRule) {
+	switch r {
+	case op.RuleLibrary:
+		c.Library++
+	case op.RuleName:
+		c.Name++
+	default:
+		c.Attribute++
+	}
+}
+
+func (c *CommunicationRules) merge(o CommunicationRules) {
+	c.Attribute += o.Attribute
+	c.Library += o.Library
+	c.Name += o.Name
+}
+
+// appendInt appends an integer of the key of a row, distinct from an unknown
+// one.
+func appendInt(dst []byte, i op.Int) []byte {
+	if !i.Known {
+		return append(dst, 0)
+	}
+	return binary.BigEndian.AppendUint64(append(dst, 1), uint64(i.V))
+}

@@ -1,0 +1,252 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// warnSumOverflow counts, among the warnings of the envelope, the rows with a
+// sum that does not fit 64 bits and is shown as the largest number that does.
+const warnSumOverflow = "sum_overflow"
+
+// NewReport puts together what in, p and t hold, with the options that p was
+// made with. A nil in is an empty one. A nil t leaves the structural figures
+// out: they are nil, and null in JSON. NewReport builds t and changes nothing
+// else; p and in may be added to afterwards.
+func NewReport(in *Input, p *Profile, t *Trace, opts Options) *Report {
+	if in == nil {
+		in = NewInput()
+	}
+	total := p.total()
+	r := &Report{
+		Schema:      Schema,
+		Input:       in.envelope(),
+		Total:       total,
+		Percentiles: Percentiles{Method: "ddsketch", RelativeError: sketchError},
+		Operations:  p.operationRows(total.SumNS),
+		Groups:      p.groupRows(total.SumNS),
+		Devices:     p.deviceRows(),
+		LoadBalance: p.balance(),
+		Communication: Communication{
+			Rules:       p.rules,
+			Bottlenecks: p.bottlenecks(total.SumNS, opts.MinCommunicationRatio),
+		},
+		Memory: Memory{
+			ThresholdBytes: p.opts.HotspotBytes,
+			HotspotCount:   p.hotCount,
+			Hotspots:       p.hotspots.list(),
+			Copies:         copyRows(&p.copies),
+		},
+		Slowest: p.slowest.list(),
+	}
+	for _, k := range p.opts.By {
+		r.By = append(r.By, k.String())
+	}
+	r.Input.OverflowedGroups = p.overflowedGroups()
+	if n := p.saturated(); n > 0 {
+		r.Input.Warnings[warnSumOverflow] = n
+	}
+	if t != nil {
+		r.addStructure(t)
+	}
+	return r
+}
+
+// everyWeighted reports whether estimates are sound.
+func (p *Profile) everyWeighted() bool {
+	entries := int64(0)
+	p.eachOperation(func(_ int, row *operationRow, _ bool) { entries += row.count })
+	return p.weighted > 0 && p.weighted == entries
+}
+
+// eachOperation calls f for every row of both sides in no particular order;
+// other marks the row of the names beyond the limit.
+func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool)) {
+	for side, t := range p.operations {
+		for _, row := range t.rows {
+			f(side, &row.value, false)
+		}
+		if t.other != nil {
+			f(side, t.other, true)
+		}
+	}
+}
+
+func (p *Profile) total() Total {
+	var sum accumulator
+	p.eachOperation(func(side int, row *operationRow, _ bool) {
+		if side != sideIndex(op.SideHost) {
+			sum.mergeSums(&row.accumulator)
+		}
+	})
+	total := Total{
+		Count: sum.count, SumNS: sum.sum.int64(),
+		MemoryBytes: sum.memory.int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.int64(),
+	}
+	if p.first.Known {
+		wall := max(0, p.last.V-p.first.V)
+		total.WallNS = &wall
+	}
+	if p.everyWeighted() && sum.weighted != nil {
+		total.Estimate = sum.weighted.estimate()
+	}
+	return total
+}
+
+func (p *Profile) operationRows(totalNS int64) []Operation {
+	rows := []Operation{}
+	estimates := p.everyWeighted()
+	p.eachOperation(func(side int, row *operationRow, other bool) {
+		name := row.name
+		if other {
+			name = otherLabel
+		}
+		rows = append(rows, Operation{Operation: name, Stats: row.sideStats(side, totalNS, estimates)})
+	})
+	slices.SortFunc(rows, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+func (p *Profile) groupRows(totalNS int64) []Group {
+	if len(p.opts.By) == 0 {
+		return nil
+	}
+	rows := []Group{}
+	estimates := p.everyWeighted()
+	for side, t := range p.groups {
+		for _, row := range t.rows {
+			key := GroupKey{Keys: p.opts.By, Values: row.value.values}
+			rows = append(rows, Group{Key: key, Stats: row.value.sideStats(side, totalNS, estimates)})
+		}
+		if t.other != nil {
+			key := GroupKey{Keys: p.opts.By, Other: true}
+			rows = append(rows, Group{Key: key, Stats: t.other.sideStats(side, totalNS, estimates)})
+		}
+	}
+	slices.SortFunc(rows, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), a.Key.compare(b.Key), strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+// sideStats returns the row with its part of the total and, where sound, the
+// estimates.
+func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
+	s := a.stats()
+	if side == sideIndex(op.SideHost) {
+		s.Side = op.SideHost.String()
+	} else if totalNS > 0 {
+		share := float64(s.SumNS) / float64(totalNS)
+		s.Share = &share
+	}
+	if estimates && a.weighted != nil {
+		s.Estimate = a.weighted.estimate()
+	}
+	return s
+}
+
+func (p *Profile) deviceRows() []Device {
+	rows := []Device{}
+	add := func(r *deviceRow, key DeviceKey) {
+		rows = append(rows, Device{
+			DeviceID: key.DeviceID, Rank: key.Rank,
+			Count: r.count, SumNS: r.sum.int64(), MemoryBytes: r.memory.int64(),
+		})
+	}
+	for _, row := range p.devices.rows {
+		add(&row.value, row.value.key)
+	}
+	if p.devices.other != nil {
+		add(p.devices.other, DeviceKey{DeviceID: otherLabel})
+	}
+	slices.SortFunc(rows, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.DeviceID, b.DeviceID), a.key().Compare(b.key()))
+	})
+	return rows
+}
+
+func (d *Device) key() DeviceKey { return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID} }
+
+// balance returns the seed's figures over the devices that are known. Where
+// there are several ranks, a device stands there with its rank.
+func (p *Profile) balance() *Balance {
+	var devices []deviceSum
+	ranks := make(map[op.Int]struct{})
+	for _, row := range p.devices.rows {
+		ranks[row.value.key.Rank] = struct{}{}
+	}
+	for _, row := range p.devices.rows {
+		if key := row.value.key; key.DeviceID != UnknownDevice {
+			devices = append(devices, deviceSum{key.Label(len(ranks) > 1), row.value.sum.int64()})
+		}
+	}
+	metrics := loadBalance(devices)
+	if metrics == nil {
+		return nil
+	}
+	return &Balance{LoadBalanceMetrics: *metrics}
+}
+
+func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []CommunicationBottleneck {
+	var found []communication
+	p.eachOperation(func(_ int, row *operationRow, other bool) {
+		if row.communications == 0 {
+			return
+		}
+		name := row.name
+		if other {
+			name = otherLabel
+		}
+		found = append(found, communication{name, row.communicated.int64(), row.communications})
+	})
+	return bottlenecks(found, totalNS, minRatio)
+}
+
+// overflowedGroups is how many rows are missing from all tables together.
+func (p *Profile) overflowedGroups() int64 {
+	n := p.devices.overflowed.count()
+	for side := range p.operations {
+		n += p.operations[side].overflowed.count() + p.groups[side].overflowed.count()
+	}
+	return n
+}
+
+// saturated counts the rows of operations with a sum beyond 64 bits.
+func (p *Profile) saturated() int64 {
+	n := int64(0)
+	p.eachOperation(func(_ int, row *operationRow, _ bool) {
+		if row.saturates() {
+			n++
+		}
+	})
+	return n
+}
+
+// compare orders keys value by value, unknown ones first and numbers by size;
+// the row of the others comes last.
+func (g GroupKey) compare(o GroupKey) int {
+	if g.Other != o.Other {
+		if g.Other {
+			return 1
+		}
+		return -1
+	}
+	return slices.CompareFunc(g.Values, o.Values, KeyValue.compare)
+}
+
+func (v KeyValue) compare(o KeyValue) int {
+	switch {
+	case v.Known != o.Known && v.Known:
+		return 1
+	case v.Known != o.Known:
+		return -1
+	case v.Number.Known && o.Number.Known:
+		return cmp.Compare(v.Number.V, o.Number.V)
+	}
+	return strings.Compare(v.Text, o.Text)
+}
