@@ -124,7 +124,7 @@ func (a *accumulator) stats() Stats {
 		SumNS:  a.sum.int64(),
 		MeanNS: mean(a.sum, a.count),
 		MinNS:  a.min, MaxNS: a.max,
-		P50NS: a.percentile(0.50), P90NS: a.percentile(0.90), P95NS: a.percentile(0.95), P99NS: a.percentile(0.99),
+		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
 		Elements: a.elements.int64(), MemoryBytes: a.memory.int64(), FLOPs: a.flops.int64(),
 		Errors: a.errors,
 		Mixes:  a.variety.mixes(),
@@ -139,10 +139,10 @@ func (a *accumulator) stats() Stats {
 	return s
 }
 
-// percentile returns the q-quantile, nil without values. A bin may reach
-// beyond the extremes, which are known exactly.
-func (a *accumulator) percentile(q float64) *float64 {
-	v, ok := a.durations.quantile(q)
+// percentile returns a percentile of the durations, nil without any. A bin may
+// reach beyond the extremes, which are known exactly.
+func (a *accumulator) percentile(percent int64) *float64 {
+	v, ok := a.durations.percentile(percent)
 	if !ok {
 		return nil
 	}

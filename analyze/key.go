@@ -1,10 +1,10 @@
 package analyze
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -114,7 +114,17 @@ func (v KeyValue) MarshalJSON() ([]byte, error) {
 	case v.Number.Known:
 		return []byte(v.Text), nil
 	}
-	return json.Marshal(v.Text)
+	return marshalText(v.Text)
+}
+
+// marshalText returns s as a JSON string in which < and > stay readable: the
+// encoder around it escapes them where that matters.
+func marshalText(s string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(s)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // GroupKey holds the keys of a grouping and, in the same order, their values
@@ -146,15 +156,17 @@ func (g GroupKey) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		name, err := json.Marshal(k.String())
+		name, err := marshalText(k.String())
 		if err != nil {
 			return nil, err
 		}
-		value := []byte(strconv.Quote(otherLabel))
+		v := textValue(otherLabel)
 		if !g.Other {
-			if value, err = json.Marshal(g.Values[i]); err != nil {
-				return nil, err
-			}
+			v = g.Values[i]
+		}
+		value, err := v.MarshalJSON()
+		if err != nil {
+			return nil, err
 		}
 		dst = append(append(append(dst, name...), ':'), value...)
 	}

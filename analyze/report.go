@@ -58,9 +58,12 @@ type Estimate struct {
 	EstSumNS *float64 `json:"est_sum_ns,omitempty"`
 }
 
-// Percentiles describes the sketch behind the percentiles.
+// Percentiles tells how the percentiles were found: the duration of nearest
+// rank, from a sketch.
 type Percentiles struct {
 	Method string `json:"method"`
+	// ExactUpTo is up to how many entries of a group they are exact.
+	ExactUpTo int64 `json:"exact_up_to"`
 	// RelativeError bounds how far a percentile lies from the true one, as a
 	// share of the true one.
 	RelativeError float64 `json:"relative_error"`

@@ -25,7 +25,7 @@ func NewReport(in *Input, p *Profile, t *Trace, opts Options) *Report {
 		Schema:      Schema,
 		Input:       in.envelope(),
 		Total:       total,
-		Percentiles: Percentiles{Method: "ddsketch", RelativeError: sketchError},
+		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: maxExact, RelativeError: sketchError},
 		Operations:  p.operationRows(total.SumNS),
 		Groups:      p.groupRows(total.SumNS),
 		Devices:     p.deviceRows(),

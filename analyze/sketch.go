@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"slices"
+
 	"github.com/DataDog/sketches-go/ddsketch/mapping"
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
@@ -21,49 +23,79 @@ func newDurationBins() *mapping.CubicallyInterpolatedMapping {
 	return m
 }
 
-// sketch estimates percentiles of durations. Its bins hold counts, so that the
-// result depends neither on the order of the values nor on how they were
-// spread over sketches that were merged. The zero value is ready to use.
+// maxExact is up to how many durations the percentiles are exact.
+const maxExact = 32
+
+// sketch estimates percentiles of durations. Up to maxExact durations are kept
+// as they are; more go into bins, which hold counts. The result depends neither
+// on the order of the durations nor on how they were spread over sketches that
+// were merged. The zero value is ready to use.
 type sketch struct {
-	bins  *store.BufferedPaginatedStore
-	zeros int64 // have no bin on a logarithmic scale
 	count int64
+	zeros int64   // have no bin on a logarithmic scale
+	exact []int64 // all of them, while there are no bins
+	bins  *store.BufferedPaginatedStore
 }
 
 // add adds a duration of at least 0.
 func (s *sketch) add(v int64) {
 	s.count++
+	if s.bins != nil {
+		s.addToBins(v)
+		return
+	}
+	s.exact = append(s.exact, v)
+	if len(s.exact) > maxExact {
+		s.spill()
+	}
+}
+
+func (s *sketch) addToBins(v int64) {
 	if v <= 0 {
 		s.zeros++
 		return
 	}
-	if s.bins == nil {
-		s.bins = store.NewBufferedPaginatedStore()
-	}
 	s.bins.Add(durationBins.Index(float64(v)))
 }
 
+// spill moves the durations into bins.
+func (s *sketch) spill() {
+	s.bins = store.NewBufferedPaginatedStore()
+	for _, v := range s.exact {
+		s.addToBins(v)
+	}
+	s.exact = nil
+}
+
+// merge adds what o holds; o stays as it is.
 func (s *sketch) merge(o *sketch) {
-	s.count += o.count
-	s.zeros += o.zeros
+	for _, v := range o.exact {
+		s.add(v)
+	}
 	if o.bins == nil {
 		return
 	}
 	if s.bins == nil {
-		s.bins = store.NewBufferedPaginatedStore()
+		s.spill()
 	}
+	s.count += o.count
+	s.zeros += o.zeros
 	s.bins.MergeWith(o.bins)
 }
 
-// quantile returns the estimate of the value of rank q·(n−1), counted from 0
-// and rounded down, among n sorted values; ok is false without values.
-func (s *sketch) quantile(q float64) (v float64, ok bool) {
+// percentile returns the smallest duration that at least percent of a hundred
+// of the durations do not exceed: the one of rank ⌈percent·n/100⌉. ok is false
+// without durations.
+func (s *sketch) percentile(percent int64) (v float64, ok bool) {
 	if s.count == 0 {
 		return 0, false
 	}
-	rank := q * float64(s.count-1)
-	if rank < float64(s.zeros) {
+	index := (s.count/100)*percent + (s.count%100*percent+99)/100 - 1
+	switch {
+	case s.bins == nil:
+		return float64(slices.Sorted(slices.Values(s.exact))[index]), true
+	case index < s.zeros:
 		return 0, true
 	}
-	return durationBins.Value(s.bins.KeyAtRank(rank - float64(s.zeros))), true
+	return durationBins.Value(s.bins.KeyAtRank(float64(index - s.zeros))), true
 }
