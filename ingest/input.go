@@ -23,6 +23,18 @@ type Options struct {
 	// Progress is called with the number of bytes that each read brought from a
 	// file, as stored; nil for no calls.
 	Progress func(n int)
+	// EndFile is called after the last record of each file; nil for no calls.
+	EndFile func(File)
+}
+
+// File is a file that has been read.
+type File struct {
+	// Path is the file's path, "-" for standard input.
+	Path string
+	// Format is the name of its format, "" for an empty file.
+	Format string
+	// Bytes is its size as stored, before decompression.
+	Bytes int64
 }
 
 // Input is an input of one or several files. It is not safe for concurrent use.
@@ -123,7 +135,11 @@ func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, e
 		return false, fmt.Errorf("reading %s: %w", s.path, err)
 	}
 	defer c.close()
-	return in.content(s.path, c, yield)
+	name, more, err := in.content(s.path, c, yield)
+	if err == nil && more && in.opts.EndFile != nil {
+		in.opts.EndFile(File{Path: s.path, Format: name, Bytes: counted.n})
+	}
+	return more, err
 }
 
 func (in *Input) open(path string) (io.Reader, func(), error) {
@@ -148,34 +164,36 @@ func (in *Input) count(n int) {
 	}
 }
 
-// content yields the records of a file's decompressed content.
-func (in *Input) content(path string, c *content, yield func(op.Record, error) bool) (more bool, err error) {
+// content yields the records of a file's decompressed content and returns the
+// name of its format.
+func (in *Input) content(path string, c *content, yield func(op.Record, error) bool) (name string, more bool, err error) {
 	format, src, err := detect(c)
 	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", path, err)
+		return "", false, fmt.Errorf("reading %s: %w", path, err)
 	}
 	tail := false // the format's reader saw the early end as well
 	if format != nil {
-		if !slices.Contains(in.stats.Formats, format.Name) {
-			in.stats.Formats = append(in.stats.Formats, format.Name)
+		name = format.Name
+		if !slices.Contains(in.stats.Formats, name) {
+			in.stats.Formats = append(in.stats.Formats, name)
 		}
 		for rec, err := range format.records(src, path, in.opts.Mapping) {
 			var syntax *op.SyntaxError
 			if err != nil && !errors.As(err, &syntax) {
-				return false, fmt.Errorf("reading %s: %w", path, err)
+				return name, false, fmt.Errorf("reading %s: %w", path, err)
 			}
 			if syntax != nil && syntax.Truncated {
 				tail = true
 			}
 			if !yield(rec, err) {
-				return false, nil
+				return name, false, nil
 			}
 		}
 	}
 	if c.damage == nil || tail && c.truncated() {
-		return true, nil
+		return name, true, nil
 	}
-	return yield(op.Record{}, &op.SyntaxError{
+	return name, yield(op.Record{}, &op.SyntaxError{
 		File: path, Offset: c.total, Truncated: c.truncated(),
 		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
 	}), nil

@@ -32,6 +32,9 @@ func (w *Writer) Span(s *Span) error { return w.end(s.AppendJSON(w.buf)) }
 // Gap writes g.
 func (w *Writer) Gap(g *Gap) error { return w.end(g.AppendJSON(w.buf)) }
 
+// Batch writes b.
+func (w *Writer) Batch(b *Batch) error { return w.end(b.AppendJSON(w.buf)) }
+
 // Resource writes a header for r: what follows comes from there.
 func (w *Writer) Resource(r *Resource) error { return w.end(AppendHeader(w.buf, r)) }
 

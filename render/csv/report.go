@@ -50,7 +50,7 @@ func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
 				out.text(g.Key.String())
 			case !g.Key.Values[k].Known:
 				out.empty()
-			case g.Key.Values[k].Number:
+			case g.Key.Values[k].Number.Known:
 				out.row = append(out.row, g.Key.Values[k].Text)
 			default:
 				out.text(g.Key.Values[k].Text)

@@ -32,7 +32,7 @@ func (v *view) envelope() {
 		formats = strings.Join(in.Formats, ", ")
 	}
 	v.field("input", fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes)), false)
-	spans := fmt.Sprintf("%s: %s, %s skipped", plural(in.Spans, "span"), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped))
+	spans := fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped))
 	v.field("spans", spans+reasons(in.SkippedBy), false)
 	v.faults(in)
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)

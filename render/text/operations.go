@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -61,7 +62,9 @@ func statsCells(s *analyze.Stats) []string {
 
 // mixNote explains the percentiles' error and the column of what differs.
 func (v *view) mixNote() {
-	v.note("percentiles are estimates within " + units.Percent(v.r.Percentiles.RelativeError))
+	p := v.r.Percentiles
+	v.note(fmt.Sprintf("percentiles are exact for up to %s entries a row, else within %s",
+		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
 	for i := range v.r.Operations {
 		if len(v.r.Operations[i].Mixes) > 0 {
 			v.note("mixes: what differs within a row; compare such rows by -by operation,shape")

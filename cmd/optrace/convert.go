@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] INPUT...
+
+Convert writes the operations of the inputs, together, in another format:
+
+%s
+  -to FORMAT  one of the formats above
+  -o FILE     write to FILE, which is replaced once complete
+
+Records that cannot be read are told on standard error and left out.
+
+Examples:
+
+  optrace convert -to entries -o ops.jsonl collector/
+  optrace convert -to collapsed ops.jsonl | flamegraph.pl > ops.svg
+  zcat trace.json.gz | optrace convert -to csv - > ops.csv
+  optrace convert -to trace ops.jsonl | optrace report -
+`
+
+// converter writes the records of an input in one format.
+type converter interface {
+	// record takes a record. It belongs to the reader.
+	record(rec op.Record) error
+	// end completes what was written.
+	end() error
+}
+
+// target is a format that convert writes.
+type target struct {
+	name, summary string
+	create        func(out *output) (converter, error)
+}
+
+// targets lists the formats that convert writes.
+func targets() []target {
+	return []target{
+		{"entries", "entries JSON Lines, the exporter's format; keeps everything", newEntriesConverter},
+		{"trace", "one JSON document as the seed's recorder prints it", newTraceConverter},
+		{"csv", "a row per operation", newCSVConverter},
+	}
+}
+
+func convertCommand() command {
+	var list strings.Builder
+	for _, t := range targets() {
+		fmt.Fprintf(&list, "  %-15s %s\n", t.name, t.summary)
+	}
+	return command{
+		name: "convert", summary: "write the operations in another format",
+		usage: fmt.Sprintf(convertUsage, list.String()), run: runConvert,
+	}
+}
+
+func runConvert(ctx context.Context, s streams, args []string) error {
+	fs := newFlags("convert")
+	format := fs.String("to", "", "")
+	path := fs.String("o", "", "")
+	inputs, err := parseFlags(fs, args)
+	if err != nil {
+		return err
+	}
+	to, err := findTarget(*format)
+	if err != nil {
+		return err
+	}
+	out, err := createOutput(*path, s.out)
+	if err != nil {
+		return outputError(err)
+	}
+	c, err := to.create(out)
+	if err != nil {
+		out.discard()
+		return outputError(err)
+	}
+	faults := faultLog{s: s}
+	err = source{inputs: inputs}.each(ctx, s, nil, func(rec op.Record, err error) error {
+		if err != nil {
+			faults.add(err)
+			return nil
+		}
+		return outputError(c.record(rec))
+	})
+	if err == nil {
+		err = outputError(c.end())
+	}
+	if err != nil {
+		out.discard()
+		return err
+	}
+	faults.end()
+	return outputError(out.commit())
+}
+
+func findTarget(name string) (target, error) {
+	var names []string
+	for _, t := range targets() {
+		if t.name == name {
+			return t, nil
+		}
+		names = append(names, t.name)
+	}
+	if name == "" {
+		return target{}, usagef("no -to; formats are %s", strings.Join(names, ", "))
+	}
+	return target{}, usagef("unknown format %q; formats are %s", name, strings.Join(names, ", "))
+}
+
+// faultLog tells of records that could not be read, the first ones in full.
+type faultLog struct {
+	s streams
+	n int
+}
+
+const maxFaultsShown = 10
+
+func (l *faultLog) add(err error) {
+	var syntax *op.SyntaxError
+	if l.n++; l.n <= maxFaultsShown && errors.As(err, &syntax) {
+		fmt.Fprintf(l.s.err, "optrace convert: left out: %q\n", syntax.Error())
+	}
+}
+
+func (l *faultLog) end() {
+	if l.n > maxFaultsShown {
+		fmt.Fprintf(l.s.err, "optrace convert: left out %d records in all\n", l.n)
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/csv"
+)
+
+// entriesConverter writes entries JSON Lines.
+type entriesConverter struct {
+	out *output
+	w   *op.Writer // created with the first record, so that its header may hold the resource
+	// last is the resource of the header written last.
+	last *op.Resource
+}
+
+func newEntriesConverter(out *output) (converter, error) { return &entriesConverter{out: out}, nil }
+
+func (c *entriesConverter) record(rec op.Record) error {
+	if rec.Resource != nil {
+		return c.resource(rec.Resource)
+	}
+	c.start(nil)
+	switch {
+	case rec.Entry != nil:
+		return c.w.Entry(rec.Entry)
+	case rec.Span != nil:
+		return c.w.Span(rec.Span)
+	case rec.Gap != nil:
+		return c.w.Gap(rec.Gap)
+	case rec.Batch != nil:
+		return c.w.Batch(rec.Batch)
+	}
+	return nil
+}
+
+// resource writes a header where the resource changes: files of the Collector
+// repeat it with every batch.
+func (c *entriesConverter) resource(r *op.Resource) error {
+	if c.last != nil && equalResources(c.last, r) {
+		return nil
+	}
+	kept := *r
+	kept.Attrs = slices.Clone(r.Attrs)
+	c.last = &kept
+	if c.w == nil {
+		c.start(r)
+		return nil
+	}
+	return c.w.Resource(r)
+}
+
+func equalResources(a, b *op.Resource) bool {
+	return a.Service == b.Service && a.Rank == b.Rank && a.WorldSize == b.WorldSize && slices.Equal(a.Attrs, b.Attrs)
+}
+
+func (c *entriesConverter) start(r *op.Resource) {
+	if c.w == nil {
+		c.w = op.NewWriter(c.out, r)
+	}
+}
+
+func (c *entriesConverter) end() error {
+	c.start(nil)
+	return c.w.Flush()
+}
+
+// traceConverter writes a seed trace. It streams: the total and the metadata
+// stand at the end.
+type traceConverter struct {
+	out      *output
+	enc      *op.TraceEncoder
+	total    int64
+	metadata map[string]string
+}
+
+func newTraceConverter(out *output) (converter, error) {
+	return &traceConverter{out: out, enc: op.NewTraceEncoder(nil), metadata: make(map[string]string)}, nil
+}
+
+func (c *traceConverter) record(rec op.Record) error {
+	if r := rec.Resource; r != nil {
+		for _, a := range r.Attrs {
+			c.metadata[a.Key] = a.Value
+		}
+	}
+	if rec.Entry == nil {
+		return nil
+	}
+	c.total += rec.Entry.Duration
+	c.enc.Entry(rec.Entry)
+	_, err := c.out.Write(c.enc.Buf)
+	c.enc.Buf = c.enc.Buf[:0]
+	return err
+}
+
+func (c *traceConverter) end() error {
+	_, err := c.out.Write(append(c.enc.End(c.total, c.metadata), '\n'))
+	return err
+}
+
+// csvConverter writes a row per operation.
+type csvConverter struct{ w *csv.EntryWriter }
+
+func newCSVConverter(out *output) (converter, error) {
+	w, err := csv.NewEntryWriter(out, csv.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return csvConverter{w}, nil
+}
+
+func (c csvConverter) record(rec op.Record) error {
+	if rec.Entry == nil {
+		return nil
+	}
+	return c.w.Write(rec.Entry)
+}
+
+func (c csvConverter) end() error { return c.w.Flush() }

@@ -1,0 +1,71 @@
+// Optrace analyses recorded tensor operations: it profiles them, converts them
+// to the formats of other tools, and says what its figures were computed from.
+//
+// The inputs of every command are files, directories, which are walked, and -
+// for standard input; together they form one input. What a file holds is found
+// by its content, and gzip and zstd are opened transparently. In the examples
+// here ops.jsonl is a small file in the format of the exporter.
+//
+// # Report
+//
+// Report starts with an envelope that tells what was read and what was lost or
+// could not be read. Then come the sections; -section chooses among them.
+//
+//	$ optrace report -section communication,balance ops.jsonl
+//	input      1 file, entries-jsonl, 1.73 KiB
+//	spans      5: 4 entries, 1 skipped (non_op 1)
+//	sampling   none recorded
+//	total      4 operations, 847 µs within 740 µs, memory 2.19 MiB (largest 2.00 MiB), 51.4 MFLOP
+//
+//	LOAD BALANCE
+//	  2 devices, ideal 424 µs each, largest 718 µs: imbalance 69.6 % by sums, 69.6 % by busy time
+//	  device     sum  of ideal
+//	  cuda:0  129 µs    30.4 %
+//	  cuda:1  718 µs   169.6 %
+//
+//	COMMUNICATION
+//	  recognised by attribute 0, by library name 0, by a word in the name 1
+//	  operation  calls     sum  of total
+//	  allreduce      1  600 µs    70.8 %
+//
+// By default operations are grouped by name. -by groups them by further keys,
+// and every table can be had as CSV, the whole report as JSON.
+//
+//	$ optrace report -csv -by device,kind -section operations ops.jsonl
+//	by_device,by_kind,kind,side,count,sum_ns,mean_ns,min_ns,max_ns,std_ns,p50_ns,p90_ns,p95_ns,p99_ns,self_ns,elements,memory_bytes,flops,errors,share,exemplar_trace_id,exemplar_span_id,mixes
+//	cuda:1,collective,collective,,1,600000,600000,600000,600000,,600000,600000,600000,600000,,524288,2097152,0,1,0.7083825265643447,4d02081d276cbb954beb68be77c6566e,0000000000000004,
+//	cuda:0,compute,compute,,2,128750,64375,8250,120500,79372.73618818996,8250,120500,120500,120500,,32768,131072,25690112,0,0.15200708382526565,4d02081d276cbb954beb68be77c6566e,0000000000000001,shape
+//	cuda:1,compute,compute,,1,118250,118250,118250,118250,,118250,118250,118250,118250,,16384,65536,25690112,0,0.1396103896103896,4d02081d276cbb954beb68be77c6566e,0000000000000002,
+//
+//	$ optrace report -csv -section communication ops.jsonl
+//	operation,total_duration_us,ratio_of_total,call_count
+//	allreduce,600,0.7083825265643447,1
+//
+// # Convert
+//
+// Convert writes the operations in another format. Entries JSON Lines keep
+// everything; other formats keep what they have a place for.
+//
+//	$ optrace convert -to csv ops.jsonl
+//	step,operation,kind,side,path,device_id,stream,rank,input_shapes,input_dtypes,output_shape,dtype,start_unix_ns,duration_ns,duration_us,output_elements,memory_bytes,flops,failed,error,trace_id,span_id,parent_span_id,root,root_span_id,service,scope,collective,group,group_size,sequence,peer_rank,in_elements,out_elements,adjusted_count,dropped_attributes,warn
+//	0,matmul,compute,,,cuda:0,,0,64x784 784x256,,64x256,f32,1795224124000010000,120500,120.5,16384,65536,25690112,false,,4d02081d276cbb954beb68be77c6566e,0000000000000001,00000000000000aa,,,trainer,,,,,,,,,,0,
+//	0,matmul,compute,,,cuda:1,,0,64x784 784x256,,64x256,f32,1795224124000010500,118250,118.25,16384,65536,25690112,false,,4d02081d276cbb954beb68be77c6566e,0000000000000002,00000000000000aa,,,trainer,,,,,,,,,,0,
+//	0,relu,compute,,,cuda:0,,0,64x256,,64x256,f32,1795224124000140000,8250,8.25,16384,65536,,false,,4d02081d276cbb954beb68be77c6566e,0000000000000003,00000000000000aa,,,trainer,,,,,,,,,,0,
+//	0,allreduce,collective,,,cuda:1,,0,524288,,524288,f32,1795224124000150000,600000,600,524288,2097152,,true,peer lost,4d02081d276cbb954beb68be77c6566e,0000000000000004,00000000000000aa,,,trainer,,,,,,,,,,0,
+//
+// A bad record does not end the work: it is left out, and standard error tells
+// of it. With -o the file is replaced once it is complete.
+//
+// # Exit codes
+//
+//	0  fine; an input without operations is fine too
+//	1  the command worked, and a gate that was asked for failed
+//	2  wrong usage
+//	3  an input could not be read, or is of no known format
+//	4  the output could not be written
+//
+// # Environment
+//
+// Output to a terminal is coloured unless NO_COLOR is set. Where standard error
+// is a terminal, reading that takes long shows its progress there.
+package main

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite the examples in doc.go and the expected outputs of the scripts")
+
+// The examples of the manual are run, and have to print what it says.
+func TestManual(t *testing.T) {
+	const path = "doc.go"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("testdata")
+	got := runExamples(t, string(text))
+	if *update {
+		if err := os.WriteFile(source, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(string(text), got); diff != "" {
+		t.Errorf("manual (-says +is; rewrite with -update):\n%s", diff)
+	}
+}
+
+// runExamples returns doc with what its examples really print. An example is a
+// line "//	$ optrace …", and what it prints follows up to the next line that is
+// not indented.
+func runExamples(t *testing.T, doc string) string {
+	t.Helper()
+	const indent, prompt = "//\t", "//\t$ optrace "
+	var out strings.Builder
+	examples, printed := 0, false
+	for line := range strings.Lines(doc) {
+		if printed && strings.HasPrefix(line, indent) {
+			continue // what the manual says it prints
+		}
+		printed = false
+		out.WriteString(line)
+		args, isExample := strings.CutPrefix(line, prompt)
+		if !isExample {
+			continue
+		}
+		examples++
+		printed = true
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), strings.Fields(args), strings.NewReader(""), &stdout, &stderr); code != exitOK {
+			t.Fatalf("optrace %s: exit code %d\n%s", strings.TrimSpace(args), code, stderr.String())
+		}
+		for line := range strings.Lines(stdout.String()) {
+			if line == "\n" {
+				line = "//\n"
+			} else {
+				line = indent + line
+			}
+			fmt.Fprint(&out, line)
+		}
+	}
+	if examples == 0 {
+		t.Error("the manual has no examples")
+	}
+	return out.String()
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// streams are what a command reads from and writes to.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// command is a subcommand.
+type command struct {
+	name, summary, usage string
+	run                  func(ctx context.Context, s streams, args []string) error
+}
+
+// commands lists the subcommands in the order of the manual.
+func commands() []command {
+	return []command{reportCommand(), convertCommand(), versionCommand()}
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	s := streams{in: stdin, out: stdout, err: stderr}
+	if len(args) == 0 {
+		fmt.Fprint(stderr, overview())
+		return exitUsage
+	}
+	switch args[0] {
+	case "-h", "-help", "--help", "help":
+		return help(s, args[1:])
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return finish(s, c, c.run(ctx, s, args[1:]))
+		}
+	}
+	fmt.Fprintf(stderr, "optrace: unknown command %q\n\n%s", args[0], overview())
+	return exitUsage
+}
+
+// finish reports a command's error and returns its exit code.
+func finish(s streams, c command, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		return show(s, c.usage)
+	}
+	fmt.Fprintf(s.err, "optrace %s: %v\n", c.name, err)
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		return exitInput
+	}
+	if exit.code == exitUsage {
+		fmt.Fprintf(s.err, "run 'optrace help %s' for its usage\n", c.name)
+	}
+	return exit.code
+}
+
+func help(s streams, args []string) int {
+	if len(args) == 0 {
+		return show(s, overview())
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return show(s, c.usage)
+		}
+	}
+	fmt.Fprintf(s.err, "optrace: unknown command %q\n\n%s", args[0], overview())
+	return exitUsage
+}
+
+// show prints a help text that was asked for.
+func show(s streams, text string) int {
+	if _, err := io.WriteString(s.out, text); err != nil {
+		fmt.Fprintf(s.err, "optrace: writing help: %v\n", err)
+		return exitOutput
+	}
+	return exitOK
+}
+
+func overview() string {
+	var b strings.Builder
+	b.WriteString("Optrace analyses recorded tensor operations.\n\nusage: optrace COMMAND [flags] [INPUT...]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
+	}
+	b.WriteString("\nAn INPUT is a file, a directory, or - for standard input; its format is found by content.\n" +
+		"Run 'optrace help COMMAND' for the flags and for examples.\n")
+	return b.String()
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/optrace/optrace/internal/units"
+)
+
+// progress tells on a terminal how far reading has come, once it takes long.
+type progress struct {
+	w     io.Writer // nil for no output
+	total int64     // of all inputs, 0 where not known
+	read  int64
+	next  time.Time
+	shown bool
+}
+
+// When progress is first shown, and how often it is renewed.
+const (
+	progressDelay    = time.Second
+	progressInterval = 200 * time.Millisecond
+)
+
+// newProgress returns a progress that shows on stderr where that is a terminal.
+func newProgress(stderr io.Writer, inputs []string) *progress {
+	p := &progress{next: time.Now().Add(progressDelay)}
+	if !isTerminal(stderr) {
+		return p
+	}
+	p.w = stderr
+	for _, path := range inputs {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			p.total = 0
+			break
+		}
+		p.total += info.Size()
+	}
+	return p
+}
+
+// add counts n more bytes.
+func (p *progress) add(n int) {
+	p.read += int64(n)
+	if p.w == nil {
+		return
+	}
+	now := time.Now()
+	if now.Before(p.next) {
+		return
+	}
+	p.next, p.shown = now.Add(progressInterval), true
+	text := "read " + units.Bytes(p.read)
+	if p.total > 0 {
+		text += " of " + units.Bytes(p.total) + ", " + units.Percent(float64(p.read)/float64(p.total))
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+}
+
+// done clears the line.
+func (p *progress) done() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

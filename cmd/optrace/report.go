@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/csv"
+	"github.com/optrace/optrace/render/text"
+)
+
+const reportUsage = `usage: optrace report [flags] INPUT...
+
+Report profiles the operations in the inputs: by operation and by device, load
+balance, communication, memory and the slowest ones. It starts with what the
+figures were computed from, and what was lost or could not be read.
+
+An INPUT is a file, a directory or - for standard input. Formats are found by
+content, and gzip and zstd are opened transparently.
+
+  -json             print the report as JSON, schema optrace.report/v1
+  -csv              print one table as CSV: the operations, or the groups with
+                    -by, or the table of -section
+  -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
+                    root, service, trace or attr:NAME
+  -section S[,S]    sections to compute and show: summary, operations, devices,
+                    balance, communication, memory, slowest; all by default.
+                    Without operations, devices and balance memory does not grow
+                    with the input
+  -top N            how many slowest operations and memory hotspots to list (10)
+  -min-comm-ratio X the part of the total from which on a communicating
+                    operation is listed (0)
+  -hotspot-bytes N  the memory that a hotspot exceeds (1048576)
+  -o FILE           write to FILE, which is replaced once complete
+
+Examples:
+
+  optrace report ops.jsonl
+  optrace report -by operation,shape -top 3 ops.jsonl
+  zcat traces-*.jsonl.gz | optrace report -section summary -
+  optrace report -json ops.jsonl | jq '.operations[0]'
+  optrace report -csv -section devices ops.jsonl > devices.csv
+`
+
+// reportFlags are the flags of the report command.
+type reportFlags struct {
+	json, csv bool
+	by        string
+	section   string
+	top       int
+	minRatio  float64
+	hotspot   int64
+	output    string
+}
+
+func reportCommand() command {
+	return command{name: "report", summary: "profile the operations in the inputs", usage: reportUsage, run: runReport}
+}
+
+func runReport(ctx context.Context, s streams, args []string) error {
+	var f reportFlags
+	fs := newFlags("report")
+	fs.BoolVar(&f.json, "json", false, "")
+	fs.BoolVar(&f.csv, "csv", false, "")
+	fs.StringVar(&f.by, "by", "", "")
+	fs.StringVar(&f.section, "section", "", "")
+	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
+	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
+	fs.Int64Var(&f.hotspot, "hotspot-bytes", analyze.DefaultHotspotBytes, "")
+	fs.StringVar(&f.output, "o", "", "")
+	inputs, err := parseFlags(fs, args)
+	if err != nil {
+		return err
+	}
+	chosen, err := parseSections(f.section)
+	if err != nil {
+		return err
+	}
+	opts, err := f.options()
+	if err != nil {
+		return err
+	}
+	if f.csv {
+		if _, err := csvTable(chosen, opts); err != nil {
+			return err
+		}
+	}
+	src := source{inputs: inputs, mapping: mappingFor(opts.By)}
+	c, err := src.collect(ctx, s, opts, chosen.structural())
+	if err != nil {
+		return err
+	}
+	return outputError(f.write(s, analyze.NewReport(c.input, c.profile, c.trace, opts), chosen, opts))
+}
+
+// options returns the options of the analyses, or what is wrong with the flags.
+func (f *reportFlags) options() (analyze.Options, error) {
+	opts := analyze.DefaultOptions()
+	keys, err := analyze.ParseKeys(f.by)
+	switch {
+	case err != nil:
+		return opts, usagef("-by: %w", err)
+	case f.json && f.csv:
+		return opts, usagef("-json and -csv exclude each other")
+	case f.top < 0:
+		return opts, usagef("-top is negative")
+	case f.hotspot < 0:
+		return opts, usagef("-hotspot-bytes is negative")
+	case !(f.minRatio >= 0 && f.minRatio <= 1):
+		return opts, usagef("-min-comm-ratio is not between 0 and 1")
+	}
+	opts.By, opts.Top, opts.HotspotBytes, opts.MinCommunicationRatio = keys, f.top, f.hotspot, f.minRatio
+	return opts, nil
+}
+
+// mappingFor returns the mapping that keeps the attributes to group by.
+func mappingFor(keys []analyze.Key) *op.Mapping {
+	var m op.Mapping
+	for _, k := range keys {
+		if k.Attr() != "" {
+			m.Keep(k.Attr())
+		}
+	}
+	return &m
+}
+
+func (f *reportFlags) write(s streams, r *analyze.Report, chosen selection, opts analyze.Options) error {
+	out, err := createOutput(f.output, s.out)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.json:
+		err = writeJSON(out, r)
+	case f.csv:
+		var table csvWriter
+		if table, err = csvTable(chosen, opts); err == nil {
+			err = table(out, r)
+		}
+	default:
+		color := out.file == nil && useColor(s.out)
+		err = text.Write(out, r, text.Options{Color: color, Show: chosen.has})
+	}
+	if err != nil {
+		out.discard()
+		return err
+	}
+	return out.commit()
+}
+
+func writeJSON(w io.Writer, r *analyze.Report) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+// csvWriter writes one table of a report.
+type csvWriter func(w io.Writer, r *analyze.Report) error
+
+// csvTable returns the table that the flags choose: CSV holds only one.
+func csvTable(chosen selection, opts analyze.Options) (csvWriter, error) {
+	if len(chosen) > 1 {
+		return nil, usagef("-csv prints one table: choose one section")
+	}
+	options := csv.Options{}
+	name := "operations"
+	if len(chosen) == 1 && !slices.Contains(chosen, "summary") {
+		name = chosen[0]
+	}
+	switch name {
+	case "operations":
+		if len(opts.By) > 0 {
+			return func(w io.Writer, r *analyze.Report) error { return csv.WriteGroups(w, r, options) }, nil
+		}
+		return func(w io.Writer, r *analyze.Report) error { return csv.WriteOperations(w, r, options) }, nil
+	case "devices", "balance":
+		return func(w io.Writer, r *analyze.Report) error { return csv.WriteDevices(w, r, options) }, nil
+	case "communication":
+		return func(w io.Writer, r *analyze.Report) error { return csv.WriteBottlenecks(w, r, options) }, nil
+	case "memory":
+		return func(w io.Writer, r *analyze.Report) error { return csv.WriteEntries(w, r.Memory.Hotspots, options) }, nil
+	}
+	return func(w io.Writer, r *analyze.Report) error { return csv.WriteEntries(w, r.Slowest, options) }, nil
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+const versionUsage = `usage: optrace version
+
+Version prints the version of the program, the commit it was built from where
+the build knew it, and the version of Go.
+`
+
+func versionCommand() command {
+	return command{
+		name: "version", summary: "print the version", usage: versionUsage,
+		run: func(_ context.Context, s streams, args []string) error {
+			fs := newFlags("version")
+			if err := fs.Parse(args); err != nil {
+				return flagError(err)
+			}
+			if fs.NArg() > 0 {
+				return usagef("version takes no arguments")
+			}
+			info, _ := debug.ReadBuildInfo()
+			_, err := fmt.Fprintf(s.out, "optrace %s %s %s/%s\n", versionOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return outputError(err)
+		},
+	}
+}
+
+// versionOf returns the module's version and, for a build from a work tree, its
+// commit.
+func versionOf(info *debug.BuildInfo) string {
+	if info == nil {
+		return "(unknown)"
+	}
+	version := info.Main.Version
+	if version == "" {
+		version = "(devel)"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && version == "(devel)" {
+			version += " " + s.Value
+		}
+	}
+	return version
+}
