@@ -1,0 +1,216 @@
+package jsonstream
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/optrace/optrace/op"
+)
+
+// MaxElement is the longest element, in bytes, that is taken as text. A longer
+// one is passed over and reported.
+const MaxElement = 16 << 20
+
+// bufferSize is how much is asked of the source at a time.
+const bufferSize = 256 << 10
+
+// Reader walks a sequence of JSON documents. Its methods are called in the
+// order of the document. The first violation of the outer structure, the end
+// of the input within it or a failure of the source is kept, and from then on
+// every call is a no-op that returns zero values, so that callers look at Err
+// once, at the end.
+//
+// A Reader is not safe for concurrent use. The bytes that its methods return
+// are valid until the next call.
+type Reader struct {
+	src  io.Reader
+	name string
+
+	buf      []byte
+	pos, end int   // the unread part of buf
+	consumed int64 // bytes of the input before buf[0]
+	srcErr   error // what src returned, once
+
+	stack []frame
+	key   []byte
+	start int64 // where the last value started
+	err   error
+
+	// linewise tells that a line starting with an opening brace starts a
+	// document, whatever the one before lacks.
+	linewise bool
+}
+
+// frame is an object or array that was entered.
+type frame struct {
+	closing byte
+	first   bool // its first element is still to come
+}
+
+// NewReader returns a Reader of src. name stands for src in errors.
+func NewReader(src io.Reader, name string) *Reader {
+	return &Reader{src: src, name: name, buf: make([]byte, bufferSize)}
+}
+
+// Linewise makes r take an opening brace at the start of a line for the start
+// of a document: where documents are lines, or are indented, one that is cut
+// off then does not swallow those behind it. It returns r.
+func (r *Reader) Linewise() *Reader {
+	r.linewise = true
+	return r
+}
+
+// Err returns what ended the walk early, or nil: an *[op.SyntaxError] where
+// the document is at fault, or else the source's error.
+func (r *Reader) Err() error { return r.err }
+
+// Offset returns where the value that was returned last starts, in bytes from
+// the start of the input.
+func (r *Reader) Offset() int64 { return r.start }
+
+// SyntaxError returns an error about the value that was returned last, at an
+// offset within it.
+func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
+	return &op.SyntaxError{File: r.name, Offset: r.start + int64(offset), Msg: msg}
+}
+
+// Next reports whether another document follows on the top level.
+func (r *Reader) Next() bool {
+	if len(r.stack) > 0 {
+		r.fail("expected the end of the document")
+	}
+	return r.Peek() != 0
+}
+
+// Peek returns the first byte of the next value, 0 at the end of the input or
+// after an error.
+func (r *Reader) Peek() byte {
+	if r.err != nil {
+		return 0
+	}
+	for {
+		for r.pos < r.end {
+			switch c := r.buf[r.pos]; c {
+			case ' ', '\t', '\n', '\r':
+				r.pos++
+			default:
+				if c == bom[0] && r.consumed == 0 && r.skipBOM() {
+					continue
+				}
+				return c
+			}
+		}
+		if !r.fill() {
+			return 0
+		}
+	}
+}
+
+const bom = "\xef\xbb\xbf"
+
+// skipBOM passes over a byte order mark at the start of the input.
+func (r *Reader) skipBOM() bool {
+	for r.pos == 0 && r.end < len(bom) && r.fill() {
+	}
+	if r.pos != 0 || r.end < len(bom) || string(r.buf[:len(bom)]) != bom {
+		return false
+	}
+	r.pos = len(bom)
+	return true
+}
+
+// Object enters an object. Anything else is an error.
+func (r *Reader) Object() { r.open('{', '}', "expected an object") }
+
+// Array enters an array. Anything else is an error.
+func (r *Reader) Array() { r.open('[', ']', "expected an array") }
+
+func (r *Reader) open(opening, closing byte, msg string) {
+	if r.Peek() != opening {
+		r.fail(msg)
+		return
+	}
+	r.pos++
+	r.stack = append(r.stack, frame{closing: closing, first: true})
+}
+
+// More reports whether the innermost object or array has another element, and
+// leaves it when it has none.
+func (r *Reader) More() bool {
+	if r.err != nil || len(r.stack) == 0 {
+		return false
+	}
+	top := &r.stack[len(r.stack)-1]
+	c := r.Peek()
+	if c == top.closing {
+		r.pos++
+		r.stack = r.stack[:len(r.stack)-1]
+		return false
+	}
+	if top.first && c != 0 {
+		top.first = false
+		return true
+	}
+	if c != ',' {
+		r.fail("expected ',' or '" + string(top.closing) + "'")
+		return false
+	}
+	r.pos++
+	if c := r.Peek(); c == 0 || c == top.closing {
+		r.fail("expected a value after ','")
+		return false
+	}
+	return true
+}
+
+// fail keeps an error at the current position: that the input ended there, or
+// else msg.
+func (r *Reader) fail(msg string) {
+	if r.err != nil {
+		return
+	}
+	e := &op.SyntaxError{File: r.name, Offset: r.consumed + int64(r.pos), Msg: msg}
+	if r.pos < r.end {
+		e.Msg = fmt.Sprintf("%s, found %q", msg, rune(r.buf[r.pos]))
+	} else {
+		e.Msg, e.Truncated = "unexpected end of JSON text", true
+	}
+	r.err = e
+}
+
+// fill reads more input behind the unread part and reports whether there was
+// any. What was read before the unread part is dropped.
+func (r *Reader) fill() bool {
+	if r.srcErr != nil || r.err != nil {
+		return false
+	}
+	if r.pos > 0 {
+		copy(r.buf, r.buf[r.pos:r.end])
+		r.consumed += int64(r.pos)
+		r.end -= r.pos
+		r.pos = 0
+	}
+	if r.end == len(r.buf) {
+		grown := make([]byte, 2*len(r.buf))
+		copy(grown, r.buf)
+		r.buf = grown
+	}
+	const maxEmptyReads = 100
+	for range maxEmptyReads {
+		n, err := r.src.Read(r.buf[r.end:])
+		r.end += n
+		if err != nil {
+			r.srcErr = err
+			if err != io.EOF {
+				r.err = fmt.Errorf("reading JSON: %w", err)
+			}
+			return n > 0 && r.err == nil
+		}
+		if n > 0 {
+			return true
+		}
+	}
+	r.srcErr = io.ErrNoProgress
+	r.err = fmt.Errorf("reading JSON: %w", io.ErrNoProgress)
+	return false
+}

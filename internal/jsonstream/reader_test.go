@@ -1,0 +1,210 @@
+package jsonstream_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/op"
+)
+
+// events returns the elements of the array that is the member "events" of a
+// document, or the document itself, with the errors in their places.
+func events(src io.Reader) (got []string, err error) {
+	r := jsonstream.NewReader(src, "test")
+	take := func() {
+		for text, err := range r.Elements() {
+			if err != nil {
+				got = append(got, "error: "+err.Error())
+			} else {
+				got = append(got, string(text))
+			}
+		}
+	}
+	if r.Peek() == '[' {
+		take()
+		return got, r.Err()
+	}
+	for r.Object(); r.More(); {
+		if string(r.Key()) == "events" {
+			take()
+		} else {
+			r.Skip()
+		}
+	}
+	return got, r.Err()
+}
+
+func countEvents(text string) (n int, err error) {
+	r := jsonstream.NewReader(strings.NewReader(text), "test")
+	for range r.Elements() {
+		n++
+	}
+	return n, r.Err()
+}
+
+func TestElements(t *testing.T) {
+	long := strings.Repeat("x", jsonstream.MaxElement)
+	for _, test := range []struct {
+		name, text string
+		want       []string
+		err        string
+	}{
+		{"array", `[{"a":1},{"b":[2,{}]}]`, []string{`{"a":1}`, `{"b":[2,{}]}`}, ""},
+		{"empty array", ` [ ] `, nil, ""},
+		{"member of an object", `{"v":1,"events":[{"a":1}],"w":{"x":[]}}`, []string{`{"a":1}`}, ""},
+		{"escaped key", `{"\u0065vents":[1]}`, []string{"1"}, ""},
+		{"no such member", `{"v":1}`, nil, ""},
+		{"the member twice", `{"events":[1],"events":[2]}`, []string{"1", "2"}, ""},
+		{"scalars", `[1,-2.5e3,true,null,"s","]\"["]`, []string{"1", "-2.5e3", "true", "null", `"s"`, `"]\"["`}, ""},
+		{"spaces", "\xef\xbb\xbf\r\n{ \"events\" :\t[ {\"a\" : 1} ,\n 2 ] }", []string{`{"a" : 1}`, "2"}, ""},
+		{"brackets in strings", `[{"a":"}]"},{"b":"\\"}]`, []string{`{"a":"}]"}`, `{"b":"\\"}`}, ""},
+		{"an element that breaks the grammar", `[{"a":nope:},{"b":2}]`, []string{`{"a":nope:}`, `{"b":2}`}, ""},
+		{"a string without its end", "[{\"a\":\"x}\n},{\"b\":2}]", []string{"{\"a\":\"x}\n}", `{"b":2}`}, ""},
+		{"an element too long", `[1,"` + long + `",{"a":"` + long + `"},2]`, []string{
+			"1", "error: test: value longer than 16 MiB (at byte 3)",
+			"error: test: value longer than 16 MiB (at byte 16777222)", "2",
+		}, ""},
+		{"a skipped value may be longer", `{"v":"` + long + `","events":[1]}`, []string{"1"}, ""},
+		{"cut within an element", `{"events":[{"a":1},{"b":`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 24)"},
+		{"cut behind an element", `{"events":[{"a":1}`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 18)"},
+		{"cut behind a comma", `[{"a":1},`, []string{`{"a":1}`}, "test: unexpected end of JSON text (at byte 9)"},
+		{"cut behind the array", `{"events":[1]`, []string{"1"}, "test: unexpected end of JSON text (at byte 13)"},
+		{"cut within a key", `{"eve`, nil, "test: unexpected end of JSON text (at byte 5)"},
+		{"no comma", `[{"a":1}{"b":2}]`, []string{`{"a":1}`}, "test: expected ',' or ']', found '{' (at byte 8)"},
+		{"comma without a value", `[1,]`, []string{"1"}, "test: expected a value after ',', found ']' (at byte 3)"},
+		{"no value", `{"v":}`, nil, "test: expected a value, found '}' (at byte 5)"},
+		{"no colon", `{"v" 1}`, nil, "test: expected ':', found '1' (at byte 5)"},
+		{"no array", `{"events":{"a":1}}`, nil, "test: expected an array, found '{' (at byte 10)"},
+		{"no key", `{1:2}`, nil, "test: expected a string, found '1' (at byte 1)"},
+		{"deep", `[` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `,1]`, []string{strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), "1"}, ""},
+		{"empty", ``, nil, "test: unexpected end of JSON text (at byte 0)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for name, src := range map[string]io.Reader{
+				"whole": strings.NewReader(test.text), "in halves": iotest.HalfReader(strings.NewReader(test.text)),
+				"bytewise": iotest.OneByteReader(strings.NewReader(test.text)), "data with EOF": iotest.DataErrReader(strings.NewReader(test.text)),
+			} {
+				got, err := events(src)
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Fatalf("%s: elements (-want +got):\n%s", name, diff)
+				}
+				if got := fmt.Sprint(err); err != nil && got != test.err || err == nil && test.err != "" {
+					t.Errorf("%s: err = %v, want %q", name, err, test.err)
+				}
+				var syntax *op.SyntaxError
+				if errors.As(err, &syntax) && syntax.Truncated != strings.Contains(test.err, "unexpected end") {
+					t.Errorf("%s: truncated = %t for %q", name, syntax.Truncated, test.err)
+				}
+			}
+		})
+	}
+}
+
+func TestNested(t *testing.T) {
+	const text = `{"data":[{"id":7,"spans":[{"a":1},{"a":2}],"rest":0},{"spans":[]},{"spans":[{"a":3}]}],"errors":null}`
+	r := jsonstream.NewReader(iotest.OneByteReader(strings.NewReader(text)), "test")
+	var got []string
+	for r.Object(); r.More(); {
+		if string(r.Key()) != "data" {
+			r.Skip()
+			continue
+		}
+		for r.Array(); r.More(); {
+			got = append(got, "trace")
+			for r.Object(); r.More(); {
+				switch string(r.Key()) {
+				case "id":
+					id, err := r.Value()
+					got = append(got, fmt.Sprintf("id %s %v", id, err))
+				case "spans":
+					for span, err := range r.Elements() {
+						got = append(got, fmt.Sprintf("%s %v at %d", span, err, r.Offset()))
+					}
+				default:
+					r.Skip()
+				}
+			}
+		}
+	}
+	want := []string{"trace", "id 7 <nil>", `{"a":1} <nil> at 26`, `{"a":2} <nil> at 34`, "trace", "trace", `{"a":3} <nil> at 76`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("walk (-want +got):\n%s", diff)
+	}
+	if r.Err() != nil || r.Next() {
+		t.Errorf("err = %v, or more than one document", r.Err())
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		linewise   bool
+		want       []string
+		err        bool
+	}{
+		{"lines", "{\"a\":1}\n{\"a\":2}\n", true, []string{`{"a":1}`, `{"a":2}`}, false},
+		{"without separators", `{"a":1}{"a":2}`, true, []string{`{"a":1}`, `{"a":2}`}, false},
+		{"indented", "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}\n{\n}\n", true, []string{"{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}", "{\n}"}, false},
+		{"a torn line", "{\"a\":[1\n{\"a\":2}\n", true, []string{"{\"a\":[1\n", `{"a":2}`}, false},
+		{"a line torn in a string", "{\"a\":\"x\n{\"a\":2}\n", true, []string{"{\"a\":\"x\n", `{"a":2}`}, false},
+		{"a torn line, documents of any form", "{\"a\":[1\n{\"a\":2}]}\n", false, []string{"{\"a\":[1\n{\"a\":2}]}"}, false},
+		{"a torn tail", "{\"a\":1}\n{\"a\":", true, []string{`{"a":1}`}, true},
+		{"a number at the end", "1 2", true, []string{"1", "2"}, false},
+		{"garbage", "nope\n{\"a\":1}", true, []string{"nope", `{"a":1}`}, false},
+		{"stray delimiter", "{\"a\":1},{\"a\":2}", true, []string{`{"a":1}`}, true},
+		{"nothing", " \n", true, nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := jsonstream.NewReader(iotest.OneByteReader(strings.NewReader(test.text)), "test")
+			if test.linewise {
+				r.Linewise()
+			}
+			var got []string
+			for text, err := range r.Documents() {
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, string(text))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("documents (-want +got):\n%s", diff)
+			}
+			if (r.Err() != nil) != test.err {
+				t.Errorf("err = %v", r.Err())
+			}
+		})
+	}
+}
+
+func TestSourceFails(t *testing.T) {
+	broken := errors.New("broken")
+	src := io.MultiReader(strings.NewReader(`[{"a":1},{"b":`), iotest.ErrReader(broken))
+	got, err := events(src)
+	if !errors.Is(err, broken) || len(got) != 1 {
+		t.Errorf("%q, err = %v", got, err)
+	}
+	if _, err := events(noProgress{}); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("a source that gives nothing: err = %v", err)
+	}
+}
+
+type noProgress struct{}
+
+func (noProgress) Read([]byte) (int, error) { return 0, nil }
+
+func TestStopsWhenTold(t *testing.T) {
+	r := jsonstream.NewReader(strings.NewReader("[1,2,3]"), "test")
+	for range r.Elements() {
+		break
+	}
+	if !r.More() || r.Peek() != '2' {
+		t.Error("the array is not where it was left")
+	}
+}

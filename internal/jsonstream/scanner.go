@@ -1,0 +1,99 @@
+package jsonstream
+
+// scanner finds the end of one value in text that comes piece by piece.
+type scanner struct {
+	depth    int
+	inString bool
+	escaped  bool // the byte before was a backslash within a string
+	bare     bool // the value is a number, a literal or garbage, which any delimiter ends
+	lines    bool // an opening brace at the start of a line starts another value
+	newline  bool // the byte before was a newline
+}
+
+// class is what a byte means outside strings.
+type class uint8
+
+const (
+	classOther class = iota
+	classQuote
+	classOpen
+	classClose
+	classDelimiter
+	classNewline
+)
+
+var classes = [256]class{
+	'"': classQuote,
+	'{': classOpen, '[': classOpen,
+	'}': classClose, ']': classClose,
+	',': classDelimiter, ':': classDelimiter, ' ': classDelimiter, '\t': classDelimiter, '\r': classDelimiter,
+	'\n': classNewline,
+}
+
+// special marks the bytes that mean something within a string.
+var special = [256]bool{'"': true, '\\': true, '\n': true}
+
+// scan looks at text[from:] and reports whether the value ends there, and
+// where. What lies before from has been scanned.
+//
+// A newline cannot stand in a string, so it ends one that lacks its closing
+// quote; the value is then broken, but those behind it are not.
+func (s *scanner) scan(text []byte, from int) (end int, done bool) {
+	for i := from; i < len(text); i++ {
+		if s.inString && !s.escaped {
+			// Most of a document is the plain inside of strings.
+			for i < len(text) && !special[text[i]] {
+				i++
+			}
+			if i == len(text) {
+				break
+			}
+		}
+		c := text[i]
+		if s.inString && s.stringByte(c) {
+			if !s.inString && s.depth == 0 {
+				return i + 1, true
+			}
+			continue
+		}
+		k := classes[c]
+		switch {
+		case k == classOther:
+			s.bare = s.depth == 0
+		case s.bare:
+			return i, true
+		case k == classQuote:
+			s.inString = true
+		case k == classOpen:
+			if s.newline && s.lines && c == '{' {
+				return i, true
+			}
+			s.depth++
+		case k == classClose:
+			s.depth--
+			if s.depth == 0 {
+				return i + 1, true
+			}
+		case k == classNewline && s.depth == 0:
+			return i, true // of a string without its closing quote
+		}
+		s.newline = k == classNewline
+	}
+	return 0, false
+}
+
+// stringByte takes a byte of a string and reports whether it belongs there.
+func (s *scanner) stringByte(c byte) bool {
+	switch {
+	case c == '\n':
+		s.inString, s.escaped = false, false
+		return false
+	case s.escaped:
+		s.escaped = false
+	case c == '\\':
+		s.escaped = true
+	case c == '"':
+		s.inString = false
+	}
+	return true
+}

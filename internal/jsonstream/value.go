@@ -1,0 +1,132 @@
+package jsonstream
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// Elements enters an array and yields the text of each element, or an
+// *[op.SyntaxError] for one that is longer than MaxElement. What ends the walk
+// early is not yielded but returned by Err.
+func (r *Reader) Elements() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for r.Array(); r.More(); {
+			text, err := r.Value()
+			if r.err != nil {
+				return
+			}
+			if !yield(text, err) {
+				return
+			}
+		}
+	}
+}
+
+// Documents yields the text of each document on the top level, and otherwise
+// does as Elements.
+func (r *Reader) Documents() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for r.Next() {
+			text, err := r.Value()
+			if r.err != nil {
+				return
+			}
+			if !yield(text, err) {
+				return
+			}
+		}
+	}
+}
+
+// Key reads a member's name and the colon behind it.
+func (r *Reader) Key() []byte {
+	if r.Peek() != '"' {
+		r.fail("expected a string")
+		return nil
+	}
+	text, err := r.Value()
+	if err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return nil
+	}
+	var key []byte
+	if n := len(text); n >= 2 && text[n-1] == '"' {
+		key = text[1 : n-1]
+	}
+	for _, c := range key {
+		if c == '\\' { // rare: let the lexer unescape it
+			var l jsontext.Lexer
+			l.Reset(text)
+			key = l.Str()
+			break
+		}
+	}
+	// Looking for the colon may move the buffer.
+	r.key = append(r.key[:0], key...)
+	if r.Peek() != ':' {
+		r.fail("expected ':'")
+		return nil
+	}
+	r.pos++
+	return r.key
+}
+
+// Value reads the next value and returns its text, which holds matching
+// brackets but is not checked otherwise. The error is an *[op.SyntaxError] for
+// a value longer than MaxElement, behind which reading goes on, or what Err
+// returns.
+func (r *Reader) Value() ([]byte, error) {
+	text, tooLong := r.scan(MaxElement)
+	switch {
+	case r.err != nil:
+		return nil, r.err
+	case tooLong:
+		return nil, r.SyntaxError(0, fmt.Sprintf("value longer than %d MiB", MaxElement>>20))
+	}
+	return text, nil
+}
+
+// Skip passes over the next value, however long it is.
+func (r *Reader) Skip() { r.scan(0) }
+
+// scan delimits the next value. It keeps up to limit bytes of it, and beyond
+// that passes over the rest.
+func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
+	first := r.Peek()
+	r.start = r.consumed + int64(r.pos)
+	switch first {
+	case 0, ',', ':', '}', ']':
+		r.fail("expected a value")
+		return nil, false
+	}
+	s := scanner{lines: r.linewise && len(r.stack) == 0}
+	n := 0 // how much of the unread part has been looked at
+	for {
+		m, done := s.scan(r.buf[r.pos:r.end], n)
+		if done {
+			text = r.buf[r.pos : r.pos+m]
+			r.pos += m
+			return text, tooLong || m > limit
+		}
+		n = r.end - r.pos
+		if n > limit {
+			tooLong = true
+			r.pos, n = r.end, 0
+		}
+		if r.fill() {
+			continue
+		}
+		if r.err == nil && s.bare {
+			text = r.buf[r.pos:r.end] // the input's end delimits a number
+			r.pos = r.end
+			return text, tooLong
+		}
+		r.pos = r.end
+		r.fail("")
+		return nil, tooLong
+	}
+}
