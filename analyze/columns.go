@@ -25,10 +25,10 @@ const (
 
 // maxTime bounds starts and ends on both sides of 1970, so that the distance
 // of two of them fits an int64: the years 1824 to 2116.
-const maxTime = 1 << 62
+const maxTime = 1<<62 - 1
 
-// maxRows is how many rows an int32 numbers.
-const maxRows = 1<<31 - 2
+// maxRows bounds the rows, so that an int32 numbers them and as many stamps.
+const maxRows = 1 << 30
 
 // columns holds a row per operation and span: 46 bytes each, and what the
 // optional columns add once some row has a value for them.

@@ -53,7 +53,7 @@ type Structure struct {
 	// BadTimes are the operations and spans whose start or end lies outside the
 	// years 1824 to 2116; they are taken to have no start.
 	BadTimes int64
-	// Overflow are the operations and spans beyond the 2^31 that fit.
+	// Overflow are the operations and spans beyond the 2^30 that fit.
 	Overflow int64
 }
 
