@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
 )
 
 // MaxStackDepth is how many frames a collapsed stack has at most. What is
