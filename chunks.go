@@ -2,23 +2,26 @@ package optrace
 
 import "sync"
 
-// chunks owns the buffers of an encoding pipeline. There is a fixed number of
-// them, which is what bounds its memory: a buffer is free, with a shard, full
-// and waiting to be written, or being written. It is safe for concurrent use.
+// chunks owns the buffers of an encoding pipeline and bounds their bytes. A
+// buffer is free, with a shard, full and waiting to be written, or being
+// written. All have one size, but a record that does not fit makes one grow;
+// what it grew by counts from when it is full, so that the bound is exceeded by
+// one record per shard at most. It is safe for concurrent use.
 type chunks struct {
 	policy Policy
 	size   int
 
 	mu      sync.Mutex
 	space   sync.Cond // a buffer became free, or the pipeline stops
-	free    []*batch
-	full    []*batch // oldest first
-	left    int      // how many more may be made
+	free    []*batch  // all of them of the size
+	full    []*batch  // oldest first
+	left    int64     // bytes that may still be taken; negative where buffers grew
 	stopped bool
 }
 
+// newChunks returns chunks with room for number buffers of size bytes.
 func newChunks(policy Policy, size, number int) *chunks {
-	c := &chunks{policy: policy, size: size, left: number}
+	c := &chunks{policy: policy, size: size, left: int64(size) * int64(number)}
 	c.space.L = &c.mu
 	return c
 }
@@ -29,47 +32,63 @@ func (c *chunks) get() (b *batch, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		switch n := len(c.free); {
-		case n > 0:
-			b = c.free[n-1]
-			c.free = c.free[:n-1]
-			return b, 0
-		case c.left > 0:
-			c.left--
-			return &batch{records: make([]byte, 0, c.size)}, 0
+		for c.left < 0 && len(c.free) > 0 { // others have grown
+			c.takeFree()
+			c.left += int64(c.size)
+		}
+		switch {
+		case len(c.free) > 0:
+			return c.takeFree(), lost
+		case c.left >= int64(c.size):
+			c.left -= int64(c.size)
+			return &batch{records: make([]byte, 0, c.size)}, lost
 		case c.stopped:
-			return nil, 0
+			return nil, lost
 		case c.policy == DropOldest && len(c.full) > 0:
-			b = c.full[0]
+			lost += c.full[0].entries
+			c.release(c.full[0])
+			c.full[0] = nil
 			c.full = c.full[1:]
-			lost = b.entries
-			b.reset()
-			return b, lost
 		case c.policy == Block:
 			c.space.Wait()
 		default:
-			return nil, 0
+			return nil, lost
 		}
 	}
+}
+
+func (c *chunks) takeFree() *batch {
+	last := len(c.free) - 1
+	b := c.free[last]
+	c.free[last] = nil
+	c.free = c.free[:last]
+	return b
 }
 
 // put takes back a buffer that is no longer needed.
 func (c *chunks) put(b *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cap(b.records) > 2*c.size {
-		// A record of unusual size made it grow; do not keep the memory.
+	c.release(b)
+	c.space.Signal()
+}
+
+func (c *chunks) release(b *batch) {
+	if grown := cap(b.records) - c.size; grown > 0 {
+		// Do not keep what a record of unusual size made of it.
+		c.left += int64(grown)
 		b = &batch{records: make([]byte, 0, c.size)}
+		c.space.Broadcast() // there may be room for several
 	}
 	b.reset()
 	c.free = append(c.free, b)
-	c.space.Signal()
 }
 
 // push adds a buffer to those waiting to be written.
 func (c *chunks) push(b *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.left -= int64(cap(b.records) - c.size)
 	c.full = append(c.full, b)
 }
 
@@ -81,6 +100,7 @@ func (c *chunks) pop() *batch {
 		return nil
 	}
 	b := c.full[0]
+	c.full[0] = nil
 	c.full = c.full[1:]
 	return b
 }

@@ -81,22 +81,25 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 }
 
 // Start starts the operation; see [Tracer.Start]. In, Out and DType of the
-// returned Op do nothing, Err and Attrs add to what was prepared.
+// returned Op do nothing, Err and Attrs add to what was prepared; of equal keys
+// the last wins.
 func (p *Prepared) Start(ctx context.Context) (context.Context, Op) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	step, hasStep := stepFromContext(ctx)
 	ctx, span := p.tracer.tracer.Start(ctx, p.name)
-	o := Op{span: span}
+	o := Op{span: span, prepared: true}
 	switch {
 	case !span.IsRecording():
 	case hasStep:
-		o.prep = p
-		o.begin(p.tracer)
-		o.state.attrs = append(append(o.state.attrs, p.attrs...), Step(step))
+		// One call for all: a second one would make the SDK allocate again.
+		s := p.tracer.pool.Get().(*opState)
+		s.attrs = append(append(s.attrs, p.attrs...), Step(step))
+		span.SetAttributes(s.attrs...)
+		p.tracer.recycle(s)
 	default:
-		o.prep = p
+		span.SetAttributes(p.attrs...)
 	}
 	return ctx, o
 }

@@ -51,10 +51,13 @@ type shapeCache struct {
 	in, out [cacheSlots]atomic.Pointer[cachedShape]
 }
 
-// The size of a cache, a power of two, and how many slots a value may be in.
+// The size of a cache, a power of two, how many slots a value may be in, and
+// the longest key that is kept: that of 25 matrices, so that a cache takes a
+// few MiB.
 const (
-	cacheSlots = 2048
-	cacheWays  = 4
+	cacheSlots   = 2048
+	cacheWays    = 4
+	maxCachedKey = 600
 )
 
 type cachedShape struct {
@@ -75,6 +78,9 @@ func (c *shapeCache) output(k *shapeKey) attribute.KeyValue {
 func (c *shapeCache) get(
 	table *[cacheSlots]atomic.Pointer[cachedShape], k *shapeKey, build func([][]int64) attribute.KeyValue,
 ) attribute.KeyValue {
+	if len(k.bytes) > maxCachedKey {
+		return build(k.shapes())
+	}
 	c.once.Do(func() { c.seed = maphash.MakeSeed() })
 	hash := maphash.Bytes(c.seed, k.bytes)
 	base := hash & (cacheSlots - cacheWays)

@@ -148,7 +148,7 @@ func (s *sink) write(b *batch) error {
 	}
 	gaps := s.takeGaps()
 	head := s.frame(b, gaps)
-	n, err := safeWrite(s.w, s.out)
+	n, panicked, err := safeWrite(s.w, s.out)
 	if n > 0 {
 		s.sequence++
 	}
@@ -164,6 +164,9 @@ func (s *sink) write(b *batch) error {
 	}
 	s.breaker.failed(time.Now())
 	complete := s.settle(b, n, head, gaps)
+	if panicked {
+		s.torn = true // it may have written anything; an empty line does no harm
+	}
 	s.written.Add(complete)
 	b.written = int(complete)
 	s.drop("write_failed", entries-complete)
@@ -199,6 +202,8 @@ func (s *sink) settle(b *batch, n, head int, gaps []op.Gap) (complete uint64) {
 	}
 	if n > 0 {
 		s.torn = s.out[n-1] != '\n'
+		// The batch may have led to another resource; say anew whose records follow.
+		s.started = false
 	}
 	return complete
 }
@@ -214,10 +219,35 @@ func (s *sink) shutdown(ctx context.Context) error {
 			return err
 		}
 	}
-	err := s.finish()
-	<-s.busy
-	return err
+	finish := func() error {
+		err := s.finish()
+		<-s.busy
+		return err
+	}
+	if ctx.Done() == nil {
+		return finish()
+	}
+	done := make(chan error, 1)
+	go func() { done <- finish() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	// A context that was done before does not keep a file from closing.
+	timer := time.NewTimer(lastFinish)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return ctx.Err()
+	}
 }
+
+// lastFinish is how long a shutdown whose context is done still waits for the
+// writer to take the last gaps and to close: a local file needs milliseconds.
+const lastFinish = 100 * time.Millisecond
 
 // closeNow is shutdown for a sink that shutdown found busy.
 func (s *sink) closeNow() {
@@ -249,15 +279,15 @@ func (s *sink) finish() error {
 }
 
 // safeWrite writes p and turns a panic of the writer into an error.
-func safeWrite(w io.Writer, p []byte) (n int, err error) {
+func safeWrite(w io.Writer, p []byte) (n int, panicked bool, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			n, err = 0, fmt.Errorf("writer panicked: %v", r)
+			n, panicked, err = 0, true, fmt.Errorf("writer panicked: %v", r)
 		}
 	}()
 	n, err = w.Write(p)
 	if err == nil && n < len(p) {
 		err = io.ErrShortWrite
 	}
-	return n, err
+	return n, false, err
 }

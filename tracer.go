@@ -90,7 +90,8 @@ type Op struct {
 	span  trace.Span
 	state *opState
 	use   uint64 // of state: an Op whose state went to another operation is over
-	prep  *Prepared
+	// prepared tells that the span has its attributes already; there is no state.
+	prepared bool
 }
 
 // opState collects the attributes of an operation until it ends. States are
@@ -99,6 +100,9 @@ type opState struct {
 	tracer *Tracer
 	use    atomic.Uint64 // how many operations have ended with this state
 	attrs  []attribute.KeyValue
+	// extra are the caller's own: they come last, so that under the SDK's limit
+	// of attributes they are the ones to go.
+	extra  []attribute.KeyValue
 	in     shapeKey
 	out    shapeKey
 	inputs int
@@ -116,7 +120,8 @@ func (o Op) live() *opState {
 // In adds the shape of an input, in order; no dimensions are a scalar. dims
 // is copied.
 func (o Op) In(dims ...int64) Op {
-	if s := o.live(); s != nil && o.prep == nil && s.inputs < op.MaxInputs {
+	// One more than readers take, so that they see that there were more.
+	if s := o.live(); s != nil && s.inputs <= op.MaxInputs {
 		s.in.add(dims)
 		s.inputs++
 	}
@@ -126,7 +131,7 @@ func (o Op) In(dims ...int64) Op {
 // Out sets the shape of the output; no dimensions are a scalar, and not calling
 // Out leaves the output unknown. dims is copied.
 func (o Op) Out(dims ...int64) Op {
-	if s := o.live(); s != nil && o.prep == nil {
+	if s := o.live(); s != nil {
 		s.out.reset()
 		s.out.add(dims)
 		s.hasOut = true
@@ -136,7 +141,7 @@ func (o Op) Out(dims ...int64) Op {
 
 // DType sets the element type of the output.
 func (o Op) DType(t op.DType) Op {
-	if s := o.live(); s != nil && o.prep == nil {
+	if s := o.live(); s != nil {
 		s.attrs = append(s.attrs, DataType(t))
 	}
 	return o
@@ -155,8 +160,8 @@ func (o Op) Err(err error) Op {
 // caller's own.
 func (o Op) Attrs(attrs ...attribute.KeyValue) Op {
 	if s := o.live(); s != nil {
-		s.attrs = append(s.attrs, attrs...)
-	} else if o.prep != nil {
+		s.extra = append(s.extra, attrs...)
+	} else if o.prepared {
 		o.span.SetAttributes(attrs...)
 	}
 	return o
@@ -192,10 +197,7 @@ func (o Op) finish() bool {
 		return false
 	}
 	if o.state == nil {
-		if o.prep != nil { // the span itself knows whether it has ended
-			o.span.SetAttributes(o.prep.attrs...)
-		}
-		return true
+		return true // the span itself knows whether it has ended
 	}
 	s := o.live()
 	// Whoever moves the counter on owns the end.
@@ -208,12 +210,20 @@ func (o Op) finish() bool {
 	if s.hasOut {
 		s.attrs = append(s.attrs, s.tracer.shapes.output(&s.out))
 	}
+	s.attrs = append(s.attrs, s.extra...)
 	o.span.SetAttributes(s.attrs...)
-	clear(s.attrs) // the pool must not keep the application's values alive
-	s.attrs = s.attrs[:0]
+	s.tracer.recycle(s)
+	return true
+}
+
+// recycle empties s for another operation. The pool must not keep the
+// application's values alive.
+func (t *Tracer) recycle(s *opState) {
+	clear(s.attrs)
+	clear(s.extra)
+	s.attrs, s.extra = s.attrs[:0], s.extra[:0]
 	s.in.reset()
 	s.out.reset()
 	s.inputs, s.hasOut = 0, false
-	s.tracer.pool.Put(s)
-	return true
+	t.pool.Put(s)
 }
