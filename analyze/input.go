@@ -102,7 +102,7 @@ func (in *Input) addEntry(e *op.Entry) {
 }
 
 func (in *Input) skip(reason op.SkipReason, n int64) {
-	if reason != op.SkipOtherSignal && reason != op.SkipUnknownRecord {
+	if reason.IsSpan() {
 		in.nonOp += n
 	}
 	countReason(in.skippedBy, string(reason), n)

@@ -42,6 +42,8 @@ type Entry struct {
 	Start Int
 	// Duration is in nanoseconds and never negative.
 	Duration int64
+	// Launch is when the host launched the operation, in Unix nanoseconds.
+	Launch Int
 
 	// OutputElements is the number of elements of the output.
 	OutputElements Int

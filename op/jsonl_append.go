@@ -44,6 +44,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = appendKnown(dst, `,"start_unix_ns":`, e.Start)
 	dst = append(dst, `,"duration_ns":`...)
 	dst = strconv.AppendInt(dst, e.Duration, 10)
+	dst = appendKnown(dst, `,"launch_unix_ns":`, e.Launch)
 	dst = appendKnown(dst, `,"stream":`, e.Stream)
 	dst = appendKnown(dst, `,"rank":`, e.Rank)
 	dst = appendKnown(dst, `,"flops":`, e.FLOPs)

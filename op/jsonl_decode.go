@@ -155,6 +155,8 @@ func (d *decoder) entryField(key []byte) bool {
 			e.Duration = n.V
 			d.has.durationNS = true
 		}
+	case "launch_unix_ns":
+		e.Launch = d.integer("launch_unix_ns")
 	case "stream":
 		e.Stream = d.integer("stream")
 	case "rank":

@@ -57,12 +57,37 @@ type SkipReason string
 const (
 	// SkipNonOp: a span that is no operation. Readers hand these out as Spans.
 	SkipNonOp SkipReason = "non_op"
+	// SkipAnnotation: a range of a profile that marks a part of the program,
+	// such as a training step.
+	SkipAnnotation SkipReason = "annotation"
+	// SkipPython: a call of a Python function in a profile.
+	SkipPython SkipReason = "python_function"
+	// SkipRuntime: a call of a device's runtime on the host, such as a launch,
+	// and synchronisation.
+	SkipRuntime SkipReason = "runtime_call"
+	// SkipUnpaired: the beginning of a span without its end, or the reverse.
+	SkipUnpaired SkipReason = "unpaired"
+	// SkipFlow: an arrow between two spans of a profile. Not counted among the
+	// spans.
+	SkipFlow SkipReason = "flow"
+	// SkipMetadata: the name of a thread, a counter, a mark at one point in time.
+	// Not counted among the spans.
+	SkipMetadata SkipReason = "metadata"
 	// SkipOtherSignal: metrics or logs. Not counted among the spans.
 	SkipOtherSignal SkipReason = "other_signal"
 	// SkipUnknownRecord: a record of a kind that this version does not know.
 	// Not counted among the spans.
 	SkipUnknownRecord SkipReason = "unknown_record"
 )
+
+// IsSpan reports whether what was passed over counts among the spans read.
+func (r SkipReason) IsSpan() bool {
+	switch r {
+	case SkipFlow, SkipMetadata, SkipOtherSignal, SkipUnknownRecord:
+		return false
+	}
+	return true
+}
 
 // SyntaxError is a record that could not be read. The reader that returned it
 // goes on with the next record.
