@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -42,11 +41,9 @@ const (
 	asAncestor
 )
 
-// addSafe is enc.add for spans of which anything may be expected: one that
-// panics leaves nothing behind and is reported.
-func addSafe(
-	enc encoder, b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces,
-) (out outcome, err error) {
+// addSafe adds what has finished, of which anything may be expected: a span
+// that panics leaves nothing behind and is reported.
+func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outcome, err error) {
 	before := len(b.records)
 	defer func() {
 		if p := recover(); p != nil {
@@ -54,5 +51,9 @@ func addSafe(
 			out, err = asNothing, fmt.Errorf("traces export: converting a span panicked: %v", p)
 		}
 	}()
-	return enc.add(b, s, r, traces), nil
+	if f.entry != nil {
+		enc.(entryEncoder).addEntry(b, f.entry, f.resource, traces)
+		return asEntry, nil
+	}
+	return enc.add(b, f.span, f.root, traces), nil
 }

@@ -34,12 +34,6 @@ func newConverter(m *op.Mapping) *converter {
 	return &converter{mapping: m, builder: op.NewBuilder(m)}
 }
 
-// root is the local root span above an operation.
-type root struct {
-	name string
-	id   op.SpanID
-}
-
 // entry returns the entry of an operation's span, or false for any other span.
 func (c *converter) entry(s sdktrace.ReadOnlySpan, r root) (*op.Entry, bool) {
 	b := c.builder

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // encodingPipeline encodes spans while they end and writes the encoded batches
@@ -82,7 +80,12 @@ func newEncodingPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) 
 	return p
 }
 
-func (p *encodingPipeline) onEnd(s sdktrace.ReadOnlySpan, r root) {
+func (p *encodingPipeline) takesEntries() bool {
+	_, ok := p.shards[0].enc.(entryEncoder)
+	return ok
+}
+
+func (p *encodingPipeline) onEnd(f finished) {
 	sh := p.local.Get().(*encodingShard)
 	defer p.local.Put(sh)
 	sh.mu.Lock()
@@ -105,10 +108,10 @@ func (p *encodingPipeline) onEnd(s sdktrace.ReadOnlySpan, r root) {
 		return
 	}
 	if sh.chunk == nil {
-		p.lose(sh, s)
+		p.lose(sh, f)
 		return
 	}
-	out, err := addSafe(sh.enc, sh.chunk, s, r, &p.exp.traces)
+	out, err := addSafe(sh.enc, sh.chunk, f, &p.exp.traces)
 	switch {
 	case err != nil:
 		sh.recorded++
@@ -126,10 +129,10 @@ func (p *encodingPipeline) onEnd(s sdktrace.ReadOnlySpan, r root) {
 	}
 }
 
-// lose accounts for a span for which there is no room. The caller holds the
+// lose accounts for something for which there is no room. The caller holds the
 // shard's lock.
-func (p *encodingPipeline) lose(sh *encodingShard, s sdktrace.ReadOnlySpan) {
-	if sh.enc.isOperation(s) {
+func (p *encodingPipeline) lose(sh *encodingShard, f finished) {
+	if f.entry != nil || sh.enc.isOperation(f.span) {
 		sh.recorded++
 		p.drop("queue_full", 1)
 	} else {

@@ -108,7 +108,7 @@ func (e *Exporter) encode(ctx context.Context, b *batch, spans []sdktrace.ReadOn
 		if s == nil {
 			continue
 		}
-		out, convErr := addSafe(e.enc, b, s, root{}, &e.traces)
+		out, convErr := addSafe(e.enc, b, finished{span: s}, &e.traces)
 		switch {
 		case convErr != nil:
 			err = convErr

@@ -3,6 +3,7 @@ package optrace
 import (
 	"bytes"
 
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/op"
@@ -60,7 +61,7 @@ func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *
 	id := op.TraceID(s.SpanContext().TraceID())
 	if e, ok := c.conv.entry(s, r); ok {
 		traces.add(id)
-		c.from(b, s)
+		c.from(b, s.Resource())
 		b.records = append(e.AppendJSON(b.records), '\n')
 		b.entries++
 		return asEntry
@@ -68,7 +69,7 @@ func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *
 	if !traces.has(id) {
 		return asNothing
 	}
-	c.from(b, s)
+	c.from(b, s.Resource())
 	b.records = append(c.conv.ancestor(s).AppendJSON(b.records), '\n')
 	b.ancestors++
 	return asAncestor
@@ -76,8 +77,7 @@ func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *
 
 // from notes the resource of the next record and writes a header where it is
 // another one than before.
-func (c *entriesEncoder) from(b *batch, s sdktrace.ReadOnlySpan) {
-	r := s.Resource()
+func (c *entriesEncoder) from(b *batch, r *resource.Resource) {
 	id := r.Equivalent()
 	switch {
 	case b.firstResource == nil:
@@ -86,4 +86,17 @@ func (c *entriesEncoder) from(b *batch, s sdktrace.ReadOnlySpan) {
 		b.records = append(op.AppendHeader(b.records, c.conv.resource(r)), '\n')
 	}
 	b.last = id
+}
+
+// addEntry implements entryEncoder.
+func (c *entriesEncoder) addEntry(b *batch, e *op.Entry, r *resource.Resource, traces *recentTraces) {
+	res := c.conv.resource(r)
+	e.Service = res.Service
+	if !e.Rank.Known {
+		e.Rank = res.Rank
+	}
+	traces.add(e.TraceID)
+	c.from(b, r)
+	b.records = append(e.AppendJSON(b.records), '\n')
+	b.entries++
 }

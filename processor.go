@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/op"
 )
 
 // Processor is a span processor made for the rate at which tensor operations
@@ -24,18 +27,25 @@ type Processor struct {
 	cfg      processorConfig
 	next     sdktrace.SpanExporter
 	pipeline pipeline
+	mapping  *op.Mapping // of the exporter, where it has one
 	roots    openRoots
 	stopped  atomic.Bool
 	skipped  atomic.Uint64
 	errs     errorReporter
+
+	// What the operations of a Recorder need that spans bring along.
+	resource atomic.Pointer[resource.Resource]
+	shapes   shapeCache
 }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
 // pipeline carries spans to an exporter.
 type pipeline interface {
-	// onEnd takes a finished span and the local root above it.
-	onEnd(s sdktrace.ReadOnlySpan, r root)
+	// onEnd takes what has finished.
+	onEnd(f finished)
+	// takesEntries reports whether onEnd takes entries; spans it always takes.
+	takesEntries() bool
 	// flush returns when all that onEnd took before is with the exporter.
 	flush(ctx context.Context) error
 	// stop flushes and ends the pipeline, at the latest when ctx is done; what
@@ -56,6 +66,7 @@ func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 	switch e := next.(type) {
 	case nil:
 	case *Exporter:
+		p.mapping = e.cfg.mapping
 		p.pipeline = newEncodingPipeline(e, cfg, &p.errs)
 	default:
 		p.pipeline = newQueuePipeline(e, cfg, &p.errs)
@@ -70,6 +81,9 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	}
 	defer p.recover("starting a span")
 	p.roots.started(s)
+	if p.resource.Load() == nil {
+		p.resource.Store(s.Resource())
+	}
 }
 
 // OnEnd takes a finished span.
@@ -86,7 +100,7 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		p.skipped.Add(1)
 		return
 	}
-	p.pipeline.onEnd(s, r)
+	p.pipeline.onEnd(finished{span: s, root: r})
 }
 
 // ForceFlush returns when every operation that ended before the call is with

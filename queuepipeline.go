@@ -76,7 +76,10 @@ func spanBytes(s sdktrace.ReadOnlySpan) int64 {
 	return snapshot + keyValue*int64(len(s.Attributes())) + part*int64(len(s.Events())+len(s.Links()))
 }
 
-func (p *queuePipeline) onEnd(s sdktrace.ReadOnlySpan, _ root) {
+func (p *queuePipeline) takesEntries() bool { return false }
+
+func (p *queuePipeline) onEnd(f finished) {
+	s := f.span
 	size := spanBytes(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,6 +10,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// root is the local root span above an operation.
+type root struct {
+	name string
+	id   op.SpanID
+}
+
 // openRoots knows the local root spans under way: those without a parent in
 // this process. Operations that end are stamped with theirs. It is safe for
 // concurrent use.
@@ -106,6 +112,18 @@ func (t *openRoots) ended(s sdktrace.ReadOnlySpan) root {
 	r := tr.above(op.SpanID(parent.SpanID()))
 	delete(tr.parents, op.SpanID(sc.SpanID()))
 	return r
+}
+
+// at returns the local root at or above a span that has not ended; zero where it
+// is not known.
+func (t *openRoots) at(traceID trace.TraceID, id op.SpanID) root {
+	sh := t.shard(traceID)
+	sh.mu.RLock()
+	defer sh.mu.RUnlock()
+	if tr := sh.traces[traceID]; tr != nil {
+		return tr.above(id)
+	}
+	return root{}
 }
 
 // above walks from a span up to a local root. A span that is not known was

@@ -1,0 +1,83 @@
+package optrace
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Recorder returns a Recorder whose Finish hands the operations to p, as
+// entries below the span of ctx. No spans are made: other span processors do
+// not see the operations. With an exporter behind p that takes spans only,
+// they become spans of p's own making. Where ctx holds a span that is not
+// sampled nothing is recorded, unless p was made with [WithRecordOnly].
+func (p *Processor) Recorder(ctx context.Context) *Recorder { return newRecorder(ctx, p.emit) }
+
+// emit hands what r recorded to the pipeline.
+func (p *Processor) emit(r *Recorder) {
+	if p.pipeline == nil || p.stopped.Load() {
+		return
+	}
+	defer p.recover("recording")
+	parent := trace.SpanContextFromContext(r.ctx)
+	if parent.IsValid() && !parent.IsSampled() && !p.cfg.recordOnly {
+		return
+	}
+	res := p.resourceOf(r.ctx)
+	traceID, above := parent.TraceID(), root{}
+	if parent.IsValid() {
+		above = p.roots.at(parent.TraceID(), op.SpanID(parent.SpanID()))
+	} else {
+		traceID = newTraceID()
+	}
+	if p.cfg.filter != nil || !p.pipeline.takesEntries() {
+		for i := range r.ops {
+			s := r.snapshot(&p.shapes, &r.ops[i], parent, traceID, res)
+			if p.cfg.filter != nil && !p.cfg.filter(s) {
+				p.skipped.Add(1)
+				continue
+			}
+			p.pipeline.onEnd(finished{span: s, root: above})
+		}
+		return
+	}
+	if r.scratch.conv == nil {
+		r.scratch.conv = newConverter(p.mapping)
+	}
+	for i := range r.ops {
+		e := r.entry(r.scratch.conv, &r.ops[i])
+		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID(traceID), op.SpanID(newSpanID()), op.SpanID(parent.SpanID())
+		e.Root, e.RootSpanID = above.name, above.id
+		p.pipeline.onEnd(finished{entry: e, resource: res})
+	}
+}
+
+// resourceOf returns the resource of the span in ctx, or else of the spans
+// that p has seen.
+func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
+	if s, ok := trace.SpanFromContext(ctx).(sdktrace.ReadOnlySpan); ok {
+		return s.Resource()
+	}
+	return p.resource.Load()
+}
+
+func newSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		binary.BigEndian.PutUint64(id[:], rand.Uint64())
+	}
+	return id
+}
+
+func newTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		binary.BigEndian.PutUint64(id[:8], rand.Uint64())
+		binary.BigEndian.PutUint64(id[8:], rand.Uint64())
+	}
+	return id
+}

@@ -1,0 +1,75 @@
+package optrace
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Recorder returns a Recorder whose Finish makes a span of each operation,
+// below the span of ctx.
+func (t *Tracer) Recorder(ctx context.Context) *Recorder { return newRecorder(ctx, t.emit) }
+
+// emit makes spans of what r recorded.
+func (t *Tracer) emit(r *Recorder) {
+	for i := range r.ops {
+		o := &r.ops[i]
+		name := o.name
+		if o.prep != nil {
+			name = o.prep.name
+		}
+		_, span := t.tracer.Start(r.ctx, name, trace.WithTimestamp(r.time(o.start)))
+		if span.IsRecording() {
+			span.SetAttributes(r.attributes(&t.shapes, o)...)
+			if o.failure != nil {
+				span.SetStatus(codes.Error, o.failure.Error())
+			}
+		}
+		span.End(trace.WithTimestamp(r.time(o.end)))
+	}
+}
+
+// emitScratch is what a Recorder uses again for one operation after the other.
+type emitScratch struct {
+	attrs []attribute.KeyValue
+	conv  *converter
+}
+
+// time returns the time of an offset.
+func (r *Recorder) time(offset int64) time.Time { return r.base.Add(time.Duration(offset)) }
+
+// attributes returns the attributes of an operation, valid until the next call.
+func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.KeyValue {
+	attrs := r.scratch.attrs[:0]
+	if o.prep != nil {
+		attrs = append(attrs, o.prep.attrs...)
+	} else {
+		attrs = append(attrs, OpName(o.name))
+		if o.device != "" {
+			attrs = append(attrs, Device(o.device))
+		}
+		if o.hasIn {
+			attrs = append(attrs, shapes.inputs(&shapeKey{r.shapes.bytes[o.in:o.out]}))
+		}
+		if o.hasOut {
+			attrs = append(attrs, shapes.output(&shapeKey{r.shapes.bytes[o.out:o.rest]}))
+		}
+	}
+	if o.dtype != "" {
+		attrs = append(attrs, DataType(o.dtype))
+	}
+	if r.step.Known {
+		attrs = append(attrs, Step(r.step.V))
+	}
+	r.scratch.attrs = attrs
+	return attrs
+}
+
+// snapshotAttributes is attributes for a span that is kept.
+func (r *Recorder) snapshotAttributes(shapes *shapeCache, o *recordedOp) []attribute.KeyValue {
+	return slices.Clone(r.attributes(shapes, o))
+}
