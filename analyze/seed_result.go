@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -55,8 +56,15 @@ func (d DeviceDuration) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads the pair.
 func (d *DeviceDuration) UnmarshalJSON(text []byte) error {
-	pair := [2]any{&d.Device, &d.DurationUS}
-	if err := json.Unmarshal(text, &pair); err != nil {
+	var pair []json.RawMessage
+	err := json.Unmarshal(text, &pair)
+	if err == nil && len(pair) != 2 {
+		err = fmt.Errorf("%d elements, not 2", len(pair))
+	}
+	if err == nil {
+		err = errors.Join(json.Unmarshal(pair[0], &d.Device), json.Unmarshal(pair[1], &d.DurationUS))
+	}
+	if err != nil {
 		return fmt.Errorf("reading device duration: %w", err)
 	}
 	return nil
