@@ -34,6 +34,25 @@ type Report struct {
 	// Slowest has the entries of the longest durations, longest first, in input
 	// order where durations are equal.
 	Slowest []*op.Entry `json:"slowest"`
+	// Idle has the longest times in which a device had nothing to do, longest
+	// first; IdleCauses sums up all of them by device and cause.
+	Idle       []IdleGap   `json:"idle"`
+	IdleCauses *IdleCauses `json:"idle_causes"`
+	// Steps has a row per iteration, in ascending order.
+	Steps []Step `json:"steps"`
+	// Utilisation and Concurrency tell how busy the devices were over time and
+	// how many operations they ran at once; nil when the structure was not
+	// computed.
+	Utilisation *Utilisation        `json:"utilisation"`
+	Concurrency []DeviceConcurrency `json:"concurrency"`
+}
+
+// IdleCauses sums up the idle time of each device by cause.
+type IdleCauses struct {
+	// ThresholdNS is up to where a gap counts as queueing.
+	ThresholdNS int64 `json:"threshold_ns"`
+	// Devices has a row per device that idled, by rank and name.
+	Devices []IdleDevice `json:"devices"`
 }
 
 // Total sums up the operations that ran on devices or have no side: an
@@ -188,6 +207,9 @@ type Memory struct {
 	Hotspots []*op.Entry `json:"hotspots"`
 	// Copies has a row per direction in which memory was copied.
 	Copies []Copy `json:"copies"`
+	// OverTime tells how much memory was written and held when; nil when the
+	// structure was not computed.
+	OverTime *MemoryUse `json:"over_time"`
 }
 
 // Copy sums up the copies in one direction.

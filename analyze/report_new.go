@@ -50,7 +50,7 @@ func NewReport(in *Input, p *Profile, t *Trace, opts Options) *Report {
 		r.Input.Warnings[warnSumOverflow] = n
 	}
 	if t != nil {
-		r.addStructure(t)
+		r.addStructure(t, opts.Top)
 	}
 	return r
 }
