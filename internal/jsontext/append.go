@@ -8,8 +8,6 @@ import (
 	"unicode/utf8"
 )
 
-const hexDigits = "0123456789abcdef"
-
 // AppendString appends s as a JSON string. Control characters, quotes and
 // backslashes are escaped, and so are U+2028 and U+2029, which break
 // JavaScript. Invalid UTF-8 becomes U+FFFD.
@@ -63,6 +61,10 @@ func appendEscaped(dst []byte, c byte) []byte {
 	switch c {
 	case '"', '\\':
 		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
 	case '\n':
 		return append(dst, '\\', 'n')
 	case '\r':
@@ -106,14 +108,6 @@ func AppendMicros(dst []byte, ns int64) []byte {
 	dst = append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
 	for dst[len(dst)-1] == '0' {
 		dst = dst[:len(dst)-1]
-	}
-	return dst
-}
-
-// AppendHex appends b in lower-case hexadecimal.
-func AppendHex(dst, b []byte) []byte {
-	for _, c := range b {
-		dst = append(dst, hexDigits[c>>4], hexDigits[c&0xf])
 	}
 	return dst
 }

@@ -1,0 +1,165 @@
+package jsontext_test
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+func TestParseInt(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want int64
+		ok   bool
+	}{
+		{"0", 0, true}, {"-0", 0, true}, {"7", 7, true}, {"-7", -7, true}, {"007", 7, true},
+		{"999999999999999999", 999999999999999999, true},
+		{"9007199254740993", 1<<53 + 1, true}, // not a float64
+		{"9007199254740993.0", 1<<53 + 1, true},
+		{"9223372036854775807", math.MaxInt64, true}, {"9223372036854775808", 0, false},
+		{"-9223372036854775808", math.MinInt64, true}, {"-9223372036854775809", 0, false},
+		{"18446744073709551616", 0, false},
+		{"2.0", 2, true}, {"2.50", 0, false}, {"2.5e1", 25, true}, {"25e-1", 0, false}, {"250e-1", 25, true},
+		{"1e3", 1000, true}, {"1E+3", 1000, true}, {"1e18", 1e18, true}, {"1e19", 0, false}, {"1e400", 0, false},
+		{"0e999999999999999999999", 0, true}, {"1e-999999999999999999999", 0, false},
+		{"0.0000000000000000000001e22", 1, true}, {"1.0000000000000000000001", 0, false},
+		{"", 0, false}, {"-", 0, false}, {"+1", 0, false}, {"1 ", 0, false}, {"1.", 0, false}, {".5", 0, false}, {".", 0, false},
+		{"1e", 0, false}, {"1e+", 0, false}, {"e1", 0, false}, {"1.2.0", 0, false}, {"0x10", 0, false}, {"0x1p4", 0, false},
+		{"1_000", 0, false}, {"inf", 0, false}, {"NaN", 0, false}, {"1e1e1", 0, false},
+	} {
+		got, ok := jsontext.ParseInt([]byte(test.text))
+		if ok != test.ok || ok && got != test.want {
+			t.Errorf("ParseInt(%q) = %d, %v, want %d, %v", test.text, got, ok, test.want, test.ok)
+		}
+	}
+}
+
+func TestParseMicros(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		ns   int64
+		ok   bool
+	}{
+		{"0", 0, true}, {"1", 1000, true}, {"100.0", 100000, true}, {"0.6", 600, true}, {"0.125", 125, true}, {"-5", -5000, true},
+		{"0.0005", 1, true}, {"0.00049999", 0, true}, {"-0.0005", -1, true}, {"1.2345", 1235, true},
+		{"1e3", 1000000, true}, {"1.5e-3", 2, true}, {"1e-9", 0, true},
+		{"9223372036854775.807", math.MaxInt64, true}, {"9223372036854775.8074", math.MaxInt64, true},
+		{"9223372036854775.8075", 0, false}, {"9223372036854775.808", 0, false},
+		{"-9223372036854775.808", math.MinInt64, true}, {"-9223372036854775.8085", 0, false},
+		{"1e16", 0, false}, {"1e400", 0, false}, {"", 0, false}, {"x", 0, false}, {"1.", 0, false},
+	} {
+		ns, ok := jsontext.ParseMicros([]byte(test.text))
+		if ok != test.ok || ok && ns != test.ns {
+			t.Errorf("ParseMicros(%q) = %d, %v, want %d, %v", test.text, ns, ok, test.ns, test.ok)
+		}
+	}
+}
+
+// randomNumber returns a number of the JSON grammar whose interesting digits
+// lie around the limits of 64 bits and of a nanosecond.
+func randomNumber(r *rand.Rand) string {
+	text := ""
+	if r.IntN(2) == 0 {
+		text = "-"
+	}
+	text += strconv.FormatUint(r.Uint64()>>r.IntN(64), 10)
+	if r.IntN(2) == 0 {
+		text += "."
+		for range 1 + r.IntN(8) {
+			text += string(rune('0' + r.IntN(10)*r.IntN(2)))
+		}
+	}
+	if r.IntN(3) == 0 {
+		text += "e" + strconv.Itoa(r.IntN(30)-15)
+	}
+	return text
+}
+
+// Both parsers are exact: they agree with arithmetic on rationals.
+func TestParseAgainstRationals(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	half := big.NewRat(1, 2)
+	for range 20000 {
+		text := randomNumber(r)
+		exact, _ := new(big.Rat).SetString(text)
+
+		n, ok := jsontext.ParseInt([]byte(text))
+		if want := exact.IsInt() && exact.Num().IsInt64(); ok != want || ok && n != exact.Num().Int64() {
+			t.Fatalf("ParseInt(%s) = %d, %v, exactly %s", text, n, ok, exact)
+		}
+
+		ns := new(big.Rat).Mul(exact, big.NewRat(1000, 1))
+		away := new(big.Rat).Add(new(big.Rat).Abs(ns), half)
+		rounded := new(big.Int).Quo(away.Num(), away.Denom())
+		if exact.Sign() < 0 {
+			rounded.Neg(rounded)
+		}
+		n, ok = jsontext.ParseMicros([]byte(text))
+		if want := rounded.IsInt64(); ok != want || ok && n != rounded.Int64() {
+			t.Fatalf("ParseMicros(%s) = %d, %v, exactly %s", text, n, ok, ns)
+		}
+	}
+}
+
+func TestAppendMicrosRoundTrip(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	values := []int64{0, 1, 10, 100, 999, 1000, 1001, -1, -600, -1000, math.MaxInt64, math.MinInt64}
+	for range 10000 {
+		values = append(values, int64(r.Uint64())>>r.IntN(64))
+	}
+	for _, ns := range values {
+		text := jsontext.AppendMicros(nil, ns)
+		if !json.Valid(text) {
+			t.Fatalf("AppendMicros(%d) = %s is no JSON", ns, text)
+		}
+		exact, _ := new(big.Rat).SetString(string(text))
+		if exact.Cmp(big.NewRat(ns, 1000)) != 0 {
+			t.Fatalf("AppendMicros(%d) = %s", ns, text)
+		}
+		if back, ok := jsontext.ParseMicros(text); !ok || back != ns {
+			t.Fatalf("ParseMicros(AppendMicros(%d)) = %d, %v", ns, back, ok)
+		}
+	}
+	for ns, want := range map[int64]string{600: "0.6", 1000: "1", 125: "0.125", 1010: "1.01", -600: "-0.6", 0: "0"} {
+		if got := string(jsontext.AppendMicros(nil, ns)); got != want {
+			t.Errorf("AppendMicros(%d) = %s, want %s", ns, got, want)
+		}
+	}
+}
+
+func TestFloats(t *testing.T) {
+	for _, f := range []float64{0, 1, -1, 0.5, 4.000000000001, 1e-7, 1e21, 1e300, math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 53} {
+		text := jsontext.AppendFloat(nil, f)
+		if back, ok := jsontext.ParseFloat(text); !json.Valid(text) || !ok || back != f {
+			t.Errorf("AppendFloat(%g) = %s, back %g, %v", f, text, back, ok)
+		}
+	}
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if got := string(jsontext.AppendFloat(nil, f)); got != "null" {
+			t.Errorf("AppendFloat(%g) = %s, want null", f, got)
+		}
+	}
+	if _, ok := jsontext.ParseFloat([]byte("1e400")); ok {
+		t.Error("ParseFloat(1e400) is ok")
+	}
+}
+
+func TestIntegralFloat(t *testing.T) {
+	for _, test := range []struct {
+		f    float64
+		want int64
+		ok   bool
+	}{
+		{0, 0, true}, {math.Copysign(0, -1), 0, true}, {2, 2, true}, {-1, -1, true}, {1 << 53, 1 << 53, true}, {-1 << 53, -1 << 53, true},
+		{2.5, 0, false}, {1<<53 + 2, 0, false}, {1e30, 0, false}, {math.NaN(), 0, false}, {math.Inf(1), 0, false}, {math.Inf(-1), 0, false},
+	} {
+		if got, ok := jsontext.IntegralFloat(test.f); got != test.want || ok != test.ok {
+			t.Errorf("IntegralFloat(%g) = %d, %v, want %d, %v", test.f, got, ok, test.want, test.ok)
+		}
+	}
+}
