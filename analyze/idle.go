@@ -74,9 +74,9 @@ type IdleSum struct {
 // Idle returns the idle gaps of all devices with their causes. Time before the
 // first and after the last operation of a device is no gap.
 //
-// The cause follows from when the operation after the gap was launched: at the
-// time given to [Trace.AddLaunched], or else while the nearest span above it
-// ran that is no operation or the host's view of one. When such a span was
+// The cause follows from when the operation after the gap was launched: at its
+// launch time, or else while the nearest span above it ran that is no operation
+// or the host's view of one. When such a span was
 // running as the gap began, the launch may lie on either side of that and the
 // cause is other.
 func (t *Trace) Idle(o IdleOptions) *Idle {

@@ -67,14 +67,7 @@ func NewTrace(o TraceOptions) *Trace {
 }
 
 // Add adds an operation. It keeps nothing of e but its strings.
-func (t *Trace) Add(e *op.Entry) { t.addOp(e, op.Int{}) }
-
-// AddLaunched adds an operation that the host launched at the given time, in
-// Unix nanoseconds, such as the start of the CUDA runtime call that has the
-// same correlation id. The causes of idle gaps follow from it.
-func (t *Trace) AddLaunched(e *op.Entry, launch int64) { t.addOp(e, op.Known(launch)) }
-
-func (t *Trace) addOp(e *op.Entry, launch op.Int) {
+func (t *Trace) Add(e *op.Entry) {
 	r := row{
 		duration: max(0, e.Duration),
 		span:     spanNumber(e.SpanID),
@@ -93,9 +86,9 @@ func (t *Trace) addOp(e *op.Entry, launch op.Int) {
 		r.flags |= flagStep
 		r.step = e.Step.V
 	}
-	if launch.Known {
+	if e.Launch.Known {
 		r.flags |= flagLaunch
-		r.launch = launch.V
+		r.launch = e.Launch.V
 	}
 	if e.Root != "" || !e.RootSpanID.IsZero() {
 		r.stamp = t.dict.stamps.id(stamp{trace: r.trace, span: spanNumber(e.RootSpanID), name: e.Root})
