@@ -38,6 +38,10 @@ type Report struct {
 	// first; IdleCauses sums up all of them by device and cause.
 	Idle       []IdleGap   `json:"idle"`
 	IdleCauses *IdleCauses `json:"idle_causes"`
+	// CriticalPath has what the critical paths of all traces consist of, the
+	// largest part first; PathTotals sums them up.
+	CriticalPath []PathShare `json:"critical_path"`
+	PathTotals   *PathTotals `json:"critical_path_totals"`
 	// Steps has a row per iteration, in ascending order.
 	Steps []Step `json:"steps"`
 	// Utilisation and Concurrency tell how busy the devices were over time and
@@ -53,6 +57,17 @@ type IdleCauses struct {
 	ThresholdNS int64 `json:"threshold_ns"`
 	// Devices has a row per device that idled, by rank and name.
 	Devices []IdleDevice `json:"devices"`
+}
+
+// PathTotals sums up the critical paths.
+type PathTotals struct {
+	// Paths is how many there are, DurationNS the sum of their durations.
+	Paths      int64 `json:"paths"`
+	DurationNS int64 `json:"duration_ns"`
+	// BoundBy divides DurationNS by what the paths were waiting for.
+	BoundBy BoundBy `json:"bound_by"`
+	// Edges says where the order on the paths was taken from.
+	Edges PathEdges `json:"edges"`
 }
 
 // Total sums up the operations that ran on devices or have no side: an

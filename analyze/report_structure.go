@@ -27,6 +27,11 @@ func (r *Report) addStructure(t *Trace, top int) {
 	idle := t.Idle(IdleOptions{Top: cmp.Or(top, -1)})
 	r.Idle = idle.Longest
 	r.IdleCauses = &IdleCauses{ThresholdNS: idle.Threshold, Devices: idle.Devices}
+	path := t.CriticalPathSummary()
+	r.CriticalPath = path.Shares
+	r.PathTotals = &PathTotals{
+		Paths: path.Paths, DurationNS: path.Duration, BoundBy: path.BoundBy, Edges: path.Edges,
+	}
 	r.Steps = append([]Step{}, t.Steps()...)
 	r.Utilisation = t.Utilisation(timeBuckets)
 	r.Concurrency = t.Concurrency()
