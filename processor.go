@@ -29,6 +29,7 @@ type Processor struct {
 	pipeline pipeline
 	mapping  *op.Mapping // of the exporter, where it has one
 	roots    openRoots
+	pruner   *pruner // nil where everything is forwarded
 	stopped  atomic.Bool
 	skipped  atomic.Uint64
 	errs     errorReporter
@@ -69,6 +70,9 @@ func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 		p.mapping = e.cfg.mapping
 		p.pipeline = newEncodingPipeline(e, cfg, &p.errs)
 	default:
+		if cfg.forwardThreshold > 0 {
+			p.pruner = newPruner(cfg.forwardThreshold, cfg.forwardRatio)
+		}
 		p.pipeline = newQueuePipeline(e, cfg, &p.errs)
 	}
 	return p, nil
@@ -81,6 +85,9 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	}
 	defer p.recover("starting a span")
 	p.roots.started(s)
+	if p.pruner != nil && p.takes(s) {
+		p.pruner.started(s)
+	}
 	if p.resource.Load() == nil {
 		p.resource.Store(s.Resource())
 	}
@@ -93,14 +100,28 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 	defer p.recover("ending a span")
 	r := p.roots.ended(s)
-	if p.stopped.Load() || !s.SpanContext().IsSampled() && !p.cfg.recordOnly {
+	if p.stopped.Load() || !p.takes(s) {
 		return
 	}
 	if p.cfg.filter != nil && !p.cfg.filter(s) {
 		p.skipped.Add(1)
+		if p.pruner != nil {
+			p.pruner.forget(s)
+		}
 		return
 	}
+	if p.pruner != nil {
+		if s = p.pruner.ended(s, r); s == nil {
+			p.skipped.Add(1)
+			return
+		}
+	}
 	p.pipeline.onEnd(finished{span: s, root: r})
+}
+
+// takes reports whether spans of s's sampling decision are taken.
+func (p *Processor) takes(s sdktrace.ReadOnlySpan) bool {
+	return s.SpanContext().IsSampled() || p.cfg.recordOnly
 }
 
 // ForceFlush returns when every operation that ended before the call is with

@@ -50,6 +50,9 @@ type processorConfig struct {
 	exportTimeout time.Duration
 	recordOnly    bool
 	filter        func(sdktrace.ReadOnlySpan) bool
+
+	forwardThreshold time.Duration
+	forwardRatio     float64
 }
 
 // The defaults of a Processor.
@@ -83,6 +86,12 @@ func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 	}
 	if cfg.exportTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("an export timeout of %v is not positive", cfg.exportTimeout))
+	}
+	if cfg.forwardThreshold < 0 {
+		errs = append(errs, fmt.Errorf("a forwarding threshold of %v is negative", cfg.forwardThreshold))
+	}
+	if !(cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1) {
+		errs = append(errs, fmt.Errorf("a forwarding ratio of %v is not between 0 and 1", cfg.forwardRatio))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return cfg, fmt.Errorf("optrace: new processor: %w", err)
@@ -149,6 +158,30 @@ func WithRecordOnly() ProcessorOption {
 func WithFilter(keep func(sdktrace.ReadOnlySpan) bool) ProcessorOption {
 	return processorOption(func(cfg processorConfig) processorConfig {
 		cfg.filter = keep
+		return cfg
+	})
+}
+
+// WithForwardThreshold keeps operations that took less than d away from an
+// exporter of spans, such as an OTLP exporter: a request may have many
+// thousand. Only operations without an error and without children are left
+// out. The local root above them carries an event [EventPruned] for each
+// operation and device, with their number and the sum of their durations.
+// Spans that are no operations are always forwarded. It has no effect on an
+// [Exporter], which is to hold everything. Default: 0, all are forwarded.
+func WithForwardThreshold(d time.Duration) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.forwardThreshold = d
+		return cfg
+	})
+}
+
+// WithForwardSampling forwards the given share of the operations below the
+// threshold of [WithForwardThreshold] all the same, chosen by their span id, so
+// that there are examples of them. They are not part of the summary. Default: 0.
+func WithForwardSampling(ratio float64) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.forwardRatio = ratio
 		return cfg
 	})
 }

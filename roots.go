@@ -50,11 +50,17 @@ type traceRoots struct {
 
 func (t *openRoots) shard(id trace.TraceID) *rootShard { return &t.shards[id[15]%rootShards] }
 
+// isLocalRoot reports whether a span has no parent in this process.
+func isLocalRoot(s sdktrace.ReadOnlySpan) bool {
+	parent := s.Parent()
+	return !parent.IsValid() || parent.IsRemote()
+}
+
 // started notes a span that starts.
 func (t *openRoots) started(s sdktrace.ReadOnlySpan) {
 	sc, parent := s.SpanContext(), s.Parent()
 	sh := t.shard(sc.TraceID())
-	isRoot := !parent.IsValid() || parent.IsRemote()
+	isRoot := isLocalRoot(s)
 	if !isRoot && sh.multi.Load() == 0 {
 		return
 	}
@@ -88,8 +94,7 @@ func (t *openRoots) started(s sdktrace.ReadOnlySpan) {
 func (t *openRoots) ended(s sdktrace.ReadOnlySpan) root {
 	sc, parent := s.SpanContext(), s.Parent()
 	sh := t.shard(sc.TraceID())
-	isRoot := !parent.IsValid() || parent.IsRemote()
-	if isRoot {
+	if isLocalRoot(s) {
 		sh.remove(sc.TraceID(), op.SpanID(sc.SpanID()))
 		return root{}
 	}

@@ -1,0 +1,146 @@
+package optrace_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+)
+
+// forward runs record with a provider whose spans go through a Processor with
+// opts, and returns the names of the spans forwarded and the processor's stats.
+func forward(t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ProcessorOption) (*retaining, optrace.Stats) {
+	t.Helper()
+	mem := &retaining{}
+	proc, err := optrace.NewProcessor(mem, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	record(tp.Tracer("app"), optrace.NewTracer(tp))
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return mem, proc.Stats()
+}
+
+func (r *retaining) names() (names []string) {
+	for _, s := range r.spans {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func TestForwardThreshold(t *testing.T) {
+	start := time.Now()
+	at := func(us int) time.Time { return start.Add(time.Duration(us) * time.Microsecond) }
+	mem, stats := forward(t, func(app trace.Tracer, tr *optrace.Tracer) {
+		ctx, request := app.Start(t.Context(), "request", trace.WithTimestamp(start))
+		// Parents of operations, failed ones and long ones are forwarded.
+		rec := func(name, device string, us int, err error) {
+			_, o := tr.Start(ctx, name, device)
+			o.Err(err).EndAt(time.Now().Add(time.Duration(us) * time.Microsecond))
+		}
+		for range 3 {
+			rec("relu", "cuda:0", 1, nil)
+		}
+		rec("relu", "cuda:1", 1, nil)
+		rec("add", "", 1, nil)
+		rec("relu", "cuda:0", 1, errors.New("boom"))
+		rec("matmul", "cuda:0", 2_000_000, nil)
+		layer, o := tr.Start(ctx, "layer", "cuda:0")
+		_, inner := tr.Start(layer, "inner", "cuda:0")
+		inner.End()
+		o.End()
+		_, plain := app.Start(ctx, "tokenize")
+		plain.End()
+		request.End(trace.WithTimestamp(at(100)))
+		_, late := tr.Start(ctx, "late", "cuda:0") // its root has ended: nobody could tell of it
+		late.End()
+	}, optrace.WithForwardThreshold(time.Second))
+	if diff := cmp.Diff([]string{"relu", "matmul", "layer", "tokenize", "request", "late"}, mem.names()); diff != "" {
+		t.Errorf("forwarded (-want +got):\n%s", diff)
+	}
+	if stats.Skipped != 6 || stats.Written != 6 || stats.Recorded != 6 {
+		t.Errorf("stats %+v, want 6 pruned and 6 written", stats)
+	}
+	type pruned struct {
+		op, device string
+		count      int64
+	}
+	var got []pruned
+	for _, e := range mem.spans[4].Events {
+		if e.Name != optrace.EventPruned {
+			t.Errorf("event %q", e.Name)
+		}
+		set := attribute.NewSet(e.Attributes...)
+		name, _ := set.Value("tensor.op.name")
+		device, _ := set.Value("tensor.device.id")
+		count, _ := set.Value(optrace.KeyPrunedCount)
+		sum, ok := set.Value(optrace.KeyPrunedDuration)
+		if !ok || sum.AsInt64() <= 0 {
+			t.Errorf("%s: duration %v", name.AsString(), sum.AsInt64())
+		}
+		got = append(got, pruned{name.AsString(), device.AsString(), count.AsInt64()})
+	}
+	want := []pruned{{"add", "", 1}, {"inner", "cuda:0", 1}, {"relu", "cuda:0", 3}, {"relu", "cuda:1", 1}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pruned{})); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+func TestForwardSampling(t *testing.T) {
+	const n = 2000
+	mem, stats := forward(t, func(app trace.Tracer, tr *optrace.Tracer) {
+		ctx, request := app.Start(t.Context(), "request")
+		for range n {
+			_, o := tr.Start(ctx, "relu", "cuda:0")
+			o.End()
+		}
+		request.End()
+	}, optrace.WithForwardThreshold(time.Hour), optrace.WithForwardSampling(0.25))
+	forwarded := len(mem.spans) - 1
+	if forwarded < n/8 || forwarded > n/2 {
+		t.Errorf("%d of %d operations forwarded at a ratio of 0.25", forwarded, n)
+	}
+	events := mem.spans[len(mem.spans)-1].Events
+	if len(events) != 1 {
+		t.Fatalf("%d events, want 1", len(events))
+	}
+	set := attribute.NewSet(events[0].Attributes...)
+	count, _ := set.Value(optrace.KeyPrunedCount)
+	if got := int(count.AsInt64()) + forwarded; got != n || stats.Skipped != uint64(count.AsInt64()) {
+		t.Errorf("%d pruned and %d forwarded are not %d; stats %+v", count.AsInt64(), forwarded, n, stats)
+	}
+}
+
+func TestForwardManyOperations(t *testing.T) {
+	mem, _ := forward(t, func(app trace.Tracer, tr *optrace.Tracer) {
+		ctx, request := app.Start(t.Context(), "request")
+		for i := range 1000 {
+			_, o := tr.Start(ctx, "op", string(rune('a'+i)))
+			o.End()
+		}
+		request.End()
+	}, optrace.WithForwardThreshold(time.Hour))
+	if len(mem.spans) != 1 || len(mem.spans[0].Events) > 129 {
+		t.Errorf("%d spans, the root with %d events", len(mem.spans), len(mem.spans[0].Events))
+	}
+}
+
+func TestForwardOptionErrors(t *testing.T) {
+	for _, opt := range []optrace.ProcessorOption{
+		optrace.WithForwardThreshold(-1), optrace.WithForwardSampling(2), optrace.WithForwardSampling(-0.1),
+		optrace.WithMaxBytes(1), optrace.WithFlushInterval(0), optrace.WithExportTimeout(-1), optrace.WithPolicy(9),
+	} {
+		if _, err := optrace.NewProcessor(&retaining{}, opt); err == nil {
+			t.Errorf("no error for %T", opt)
+		}
+	}
+}
