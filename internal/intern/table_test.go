@@ -1,0 +1,78 @@
+package intern
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+func TestString(t *testing.T) {
+	var table Table
+	for _, s := range []string{"", "a", "matmul", "cuda:0", "cuda:1", strings.Repeat("x", maxLength), strings.Repeat("x", maxLength+1)} {
+		for range 2 {
+			if got := table.String([]byte(s)); got != s {
+				t.Errorf("String(%q) = %q", s, got)
+			}
+		}
+	}
+}
+
+func TestStringIsShared(t *testing.T) {
+	var table Table
+	first := table.String([]byte("matmul"))
+	// Names that fall into the same slot must not push each other out for good.
+	for i := range 10 * recentSlots {
+		table.String([]byte("op_" + strconv.Itoa(i)))
+	}
+	again := table.String([]byte("matmul"))
+	if unsafe.StringData(first) != unsafe.StringData(again) {
+		t.Error("equal bytes give two strings")
+	}
+}
+
+// The caller's buffer is reused: what the table keeps must be a copy.
+func TestStringIsCopied(t *testing.T) {
+	var table Table
+	buf := []byte("matmul")
+	s := table.String(buf)
+	copy(buf, "xxxxxx")
+	if s != "matmul" || table.String([]byte("matmul")) != "matmul" {
+		t.Errorf("the table shares memory with its caller: %q", s)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	var table Table
+	for i := range 3 * maxEntries {
+		s := strconv.Itoa(i)
+		if got := table.String([]byte(s)); got != s {
+			t.Fatalf("String(%q) = %q", s, got)
+		}
+		if len(table.strings) > maxEntries {
+			t.Fatalf("%d strings are kept", len(table.strings))
+		}
+	}
+	table = Table{}
+	table.String([]byte(strings.Repeat("x", maxLength+1)))
+	if len(table.strings) != 0 {
+		t.Error("a long string is kept")
+	}
+}
+
+func TestRepeatedStringsDoNotAllocate(t *testing.T) {
+	var table Table
+	names := make([][]byte, 2*recentSlots)
+	for i := range names {
+		names[i] = []byte("operation_" + strconv.Itoa(i))
+	}
+	read := func() {
+		for _, n := range names {
+			table.String(n)
+		}
+	}
+	read()
+	if n := testing.AllocsPerRun(10, read); n != 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
