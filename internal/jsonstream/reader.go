@@ -76,10 +76,14 @@ func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
 
 // Next reports whether another document follows on the top level.
 func (r *Reader) Next() bool {
-	if len(r.stack) > 0 {
+	return r.Peek() != 0
+}
+
+// End reports an error unless only white space is left.
+func (r *Reader) End() {
+	if r.Next() {
 		r.fail("expected the end of the document")
 	}
-	return r.Peek() != 0
 }
 
 // Peek returns the first byte of the next value, 0 at the end of the input or

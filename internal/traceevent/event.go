@@ -1,0 +1,102 @@
+package traceevent
+
+import (
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// Event is one event. The slices belong to the reader and are valid until the
+// next event.
+type Event struct {
+	// Phase is what kind of event it is: 'X' for a span with start and
+	// duration, 'B' and 'E' for its two ends; 0 where none is given.
+	Phase byte
+	// Category and Name are empty where they are not given.
+	Category, Name []byte
+	// PID and TID are JSON text, a number or a string.
+	PID, TID []byte
+	// Start and Duration are in nanoseconds. What the start counts from depends
+	// on the writer.
+	Start, Duration op.Int
+	// Args is the text of a JSON object, nil where there is none.
+	Args []byte
+}
+
+// decoder reads events.
+type decoder struct {
+	lex            jsontext.Lexer
+	event          Event
+	category, name []byte // the buffers behind the event's
+}
+
+// decode reads one event. On an error it returns what is wrong, and where in
+// the text.
+func (d *decoder) decode(text []byte) (e *Event, offset int, msg string) {
+	l := &d.lex
+	l.Reset(text)
+	d.event = Event{}
+	e = &d.event
+	for l.Object(); l.More(); {
+		key := l.Key()
+		switch string(key) {
+		case "ph":
+			if s := d.text(); len(s) > 0 {
+				e.Phase = s[0]
+			}
+		case "cat":
+			d.category = append(d.category[:0], d.text()...)
+			e.Category = d.category
+		case "name":
+			d.name = append(d.name[:0], d.text()...)
+			e.Name = d.name
+		case "pid":
+			e.PID = l.Raw()
+		case "tid":
+			e.TID = l.Raw()
+		case "ts":
+			e.Start = d.micros("ts", &msg)
+		case "dur":
+			e.Duration = d.micros("dur", &msg)
+		case "args":
+			if l.Peek() == '{' {
+				e.Args = l.Raw()
+			} else {
+				l.Skip()
+			}
+		default:
+			l.Skip()
+		}
+	}
+	l.End()
+	if l.Err() != nil {
+		return nil, l.Offset(), l.Err().Error()
+	}
+	return e, 0, msg
+}
+
+// text reads a string; of any other value it takes nothing.
+func (d *decoder) text() []byte {
+	if d.lex.Peek() == '"' {
+		return d.lex.Str()
+	}
+	d.lex.Skip()
+	return nil
+}
+
+// micros reads a number of microseconds; null is unknown.
+func (d *decoder) micros(field string, msg *string) op.Int {
+	l := &d.lex
+	if l.Null() {
+		return op.Int{}
+	}
+	text := l.Number()
+	if l.Err() != nil {
+		return op.Int{}
+	}
+	ns, ok := jsontext.ParseMicros(text)
+	if !ok {
+		*msg = field + " does not fit 64 bits of nanoseconds"
+		return op.Int{}
+	}
+	return op.Known(ns)
+}

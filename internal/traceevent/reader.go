@@ -1,0 +1,93 @@
+package traceevent
+
+import (
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/op"
+)
+
+// Reader reads the events of one document. It is not safe for concurrent use.
+type Reader struct {
+	stream  *jsonstream.Reader
+	dec     decoder
+	wanted  []string
+	members map[string][]byte
+}
+
+// NewReader returns a Reader of src. name stands for src in errors. Besides
+// the events it keeps the members of the document that are wanted.
+func NewReader(src io.Reader, name string, wanted ...string) *Reader {
+	return &Reader{stream: jsonstream.NewReader(src, name), wanted: wanted, members: make(map[string][]byte)}
+}
+
+// Member returns the JSON text of a wanted member of the document, nil where
+// it has not been met: members may stand in front of the events or behind.
+func (r *Reader) Member(key string) []byte { return r.members[key] }
+
+// Err returns what ended reading early, or nil. An *[op.SyntaxError] tells of
+// the document, any other error of the source.
+func (r *Reader) Err() error { return r.stream.Err() }
+
+// SyntaxError returns an error about the event that was yielded last.
+func (r *Reader) SyntaxError(msg string) *op.SyntaxError { return r.stream.SyntaxError(0, msg) }
+
+// Events yields each event, or an *[op.SyntaxError] for one that cannot be
+// read. What ends reading early is not yielded but returned by Err.
+func (r *Reader) Events() iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		s := r.stream
+		if s.Peek() == '[' {
+			if !r.elements(yield) {
+				return
+			}
+		} else {
+			for s.Object(); s.More(); {
+				switch key := string(s.Key()); {
+				case key == "traceEvents":
+					if !r.elements(yield) {
+						return
+					}
+				case slices.Contains(r.wanted, key):
+					text, err := s.Value()
+					if s.Err() != nil {
+						return
+					}
+					if err != nil && !yield(nil, err) {
+						return
+					}
+					r.members[key] = slices.Clone(text)
+				default:
+					s.Skip()
+				}
+			}
+		}
+		s.End()
+	}
+}
+
+// elements yields the events of the array that comes next, and reports
+// whether more are wanted.
+func (r *Reader) elements(yield func(*Event, error) bool) bool {
+	for text, err := range r.stream.Elements() {
+		if err != nil {
+			if !yield(nil, err) {
+				return false
+			}
+			continue
+		}
+		event, offset, msg := r.dec.decode(text)
+		if msg != "" {
+			if !yield(nil, r.stream.SyntaxError(offset, msg)) {
+				return false
+			}
+			continue
+		}
+		if !yield(event, nil) {
+			return false
+		}
+	}
+	return true
+}
