@@ -33,7 +33,7 @@ func (s *sequences) addRange(r sequenceRange) {
 		return cmp.Compare(have.last, max(first, math.MinInt64+1)-1)
 	})
 	j := i
-	for j < len(s.ranges) && s.ranges[j].first-1 <= r.last {
+	for j < len(s.ranges) && (s.ranges[j].first <= r.last || s.ranges[j].first-1 == r.last) {
 		j++
 	}
 	if i == j {
@@ -51,7 +51,9 @@ func (s *sequences) addRange(r sequenceRange) {
 func (s *sequences) missing() int64 {
 	n := int64(0)
 	for i := 1; i < len(s.ranges); i++ {
-		n = addSaturating(n, s.ranges[i].first-s.ranges[i-1].last-1)
+		// As unsigned numbers the difference fits whatever the signs.
+		hole := uint64(s.ranges[i].first) - uint64(s.ranges[i-1].last) - 1
+		n = addSaturating(n, int64(min(hole, math.MaxInt64)))
 	}
 	return n
 }

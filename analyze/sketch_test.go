@@ -1,0 +1,120 @@
+package analyze
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// nearestRank is the definition of a percentile: the smallest value that at
+// least percent of a hundred do not exceed.
+func nearestRank(values []int64, percent int64) int64 {
+	sorted := slices.Sorted(slices.Values(values))
+	for i, v := range sorted {
+		if int64(i+1)*100 >= percent*int64(len(sorted)) {
+			return v
+		}
+	}
+	return sorted[len(sorted)-1]
+}
+
+var percents = []int64{1, 50, 90, 95, 99, 100}
+
+func TestSketchSmallIsExact(t *testing.T) {
+	for _, tc := range []struct {
+		values  []int64
+		percent int64
+		want    float64
+	}{
+		{[]int64{7}, 50, 7},
+		{[]int64{7}, 99, 7},
+		{[]int64{3, 1, 2}, 50, 2},
+		{[]int64{3, 1, 2}, 90, 3},
+		{[]int64{40, 10, 20, 30}, 50, 20},
+		{[]int64{40, 10, 20, 30}, 75, 30},
+		{[]int64{0, 0, 5}, 50, 0},
+	} {
+		var s sketch
+		for _, v := range tc.values {
+			s.add(v)
+		}
+		if got, ok := s.percentile(tc.percent); got != tc.want || !ok {
+			t.Errorf("p%d of %d: %g, want %g", tc.percent, tc.values, got, tc.want)
+		}
+	}
+	if _, ok := new(sketch).percentile(50); ok {
+		t.Error("no values have a percentile")
+	}
+	seeds(50, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, 1+r.IntN(maxExact))
+		var s sketch
+		for i := range values {
+			values[i] = r.Int64N(50)
+			s.add(values[i])
+		}
+		for _, p := range percents {
+			if got, _ := s.percentile(p); got != float64(nearestRank(values, p)) {
+				t.Errorf("seed %d: p%d of %d: %g, want %d", seed, p, values, got, nearestRank(values, p))
+			}
+		}
+	})
+}
+
+func TestSketchRelativeError(t *testing.T) {
+	distributions := map[string]func(r *rand.Rand) int64{
+		"sub-microsecond": func(r *rand.Rand) int64 { return r.Int64N(1000) },
+		"exponential":     func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 1e6) },
+		"all magnitudes":  func(r *rand.Rand) int64 { return r.Int64N(math.MaxInt64) >> r.IntN(63) },
+		"two peaks":       func(r *rand.Rand) int64 { return []int64{1000, 1e9}[r.IntN(2)] + r.Int64N(10) },
+		"mostly zero":     func(r *rand.Rand) int64 { return max(0, r.Int64N(100)-60) },
+		"extremes":        func(r *rand.Rand) int64 { return []int64{1, math.MaxInt64}[r.IntN(2)] },
+	}
+	for name, draw := range distributions {
+		seeds(5, func(seed uint64, r *rand.Rand) {
+			values := make([]int64, 5000)
+			var s sketch
+			for i := range values {
+				values[i] = draw(r)
+				s.add(values[i])
+			}
+			for _, p := range percents {
+				got, _ := s.percentile(p)
+				want := float64(nearestRank(values, p))
+				// The bound of the sketch, with some room for the rounding of floats.
+				if math.Abs(got-want) > want*sketchError*(1+1e-9) {
+					t.Errorf("%s, seed %d: p%d: %g, want %g", name, seed, p, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestSketchMergeDoesNotDependOnOrder(t *testing.T) {
+	seeds(50, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, r.IntN(300))
+		var whole sketch
+		parts := make([]sketch, 1+r.IntN(6))
+		for i := range values {
+			values[i] = r.Int64N(1 << uint(1+r.IntN(40)))
+			whole.add(values[i])
+			parts[r.IntN(len(parts))].add(values[i])
+		}
+		r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		var merged sketch
+		for i := range parts {
+			before := parts[i].count
+			merged.merge(&parts[i])
+			if parts[i].count != before {
+				t.Errorf("seed %d: merging changed the source", seed)
+			}
+		}
+		for _, p := range percents {
+			want, ok := whole.percentile(p)
+			got, gotOK := merged.percentile(p)
+			if got != want || ok != gotOK {
+				t.Errorf("seed %d: p%d: %g merged, %g in one", seed, p, got, want)
+			}
+		}
+	})
+}
