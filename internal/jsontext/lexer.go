@@ -35,6 +35,9 @@ type Lexer struct {
 
 	// stack holds every open object or array.
 	stack []frame
+
+	// oneLine tells that a newline is not white space: see OneLine.
+	oneLine bool
 }
 
 type frame struct {
@@ -103,8 +106,8 @@ func (l *Lexer) peekSpace() byte {
 		return 0
 	}
 	for l.pos < len(l.buf) {
-		switch c := l.buf[l.pos]; c {
-		case ' ', '\t', '\n', '\r':
+		switch c := l.buf[l.pos]; {
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n' && !l.oneLine:
 			l.pos++
 		default:
 			return c
