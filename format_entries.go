@@ -49,6 +49,19 @@ func (entriesFormat) complete(_ *batch, written []byte) (n int) {
 	return n
 }
 
+// join appends the records of another batch.
+func (entriesFormat) join(b, more *batch) {
+	if b.firstResource == nil {
+		b.first, b.firstResource = more.first, more.firstResource
+	} else if more.first != b.last {
+		b.records = append(op.AppendHeader(b.records, more.firstResource), '\n')
+	}
+	b.records = append(b.records, more.records...)
+	b.last = more.last
+	b.entries += more.entries
+	b.ancestors += more.ancestors
+}
+
 // entriesEncoder appends entries and ancestry records as lines.
 type entriesEncoder struct{ conv *converter }
 

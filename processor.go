@@ -2,6 +2,7 @@ package optrace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -68,8 +69,18 @@ func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 	case nil:
 	case *Exporter:
 		p.mapping = e.cfg.mapping
-		p.pipeline = newEncodingPipeline(e, cfg, &p.errs)
+		if cfg.flightEntries > 0 {
+			if _, ok := e.sink.format.(entriesFormat); !ok {
+				return nil, errors.New("optrace: new processor: a flight recorder writes the entries format only")
+			}
+			p.pipeline = newFlightPipeline(e, cfg, &p.errs)
+		} else {
+			p.pipeline = newEncodingPipeline(e, cfg, &p.errs)
+		}
 	default:
+		if cfg.flightEntries > 0 {
+			return nil, errors.New("optrace: new processor: a flight recorder needs an *optrace.Exporter")
+		}
 		if cfg.forwardThreshold > 0 {
 			p.pruner = newPruner(cfg.forwardThreshold, cfg.forwardRatio)
 		}
@@ -138,6 +149,20 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 		return err
 	}
 	return p.pipeline.flush(ctx)
+}
+
+// Dump writes what a flight recorder holds; see [WithFlightRecorder]. It
+// returns when that is with the writer or ctx is done. On a Processor without
+// a flight recorder it is ForceFlush.
+func (p *Processor) Dump(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	f, ok := p.pipeline.(*flightPipeline)
+	if !ok || p.stopped.Load() {
+		return p.ForceFlush(ctx)
+	}
+	return requestFlush(ctx, f.flushes, f.done)
 }
 
 // lastFlush is how long a Shutdown whose context is already done may take to

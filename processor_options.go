@@ -3,6 +3,7 @@ package optrace
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -53,6 +54,11 @@ type processorConfig struct {
 
 	forwardThreshold time.Duration
 	forwardRatio     float64
+
+	flightEntries int // 0: no flight recorder
+	dumpOnError   bool
+	dumpOnSlow    time.Duration
+	dumpSignals   []os.Signal
 }
 
 // The defaults of a Processor.
@@ -92,6 +98,12 @@ func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 	}
 	if !(cfg.forwardRatio >= 0 && cfg.forwardRatio <= 1) {
 		errs = append(errs, fmt.Errorf("a forwarding ratio of %v is not between 0 and 1", cfg.forwardRatio))
+	}
+	if cfg.flightEntries < 0 {
+		errs = append(errs, fmt.Errorf("a flight recorder of %d entries is negative", cfg.flightEntries))
+	}
+	if cfg.flightEntries == 0 && (cfg.dumpOnError || cfg.dumpOnSlow != 0 || cfg.dumpSignals != nil) {
+		errs = append(errs, errors.New("dumps need WithFlightRecorder"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return cfg, fmt.Errorf("optrace: new processor: %w", err)

@@ -1,0 +1,205 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// syncBuffer is a buffer that a goroutine writes while a test looks at it.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// names returns the operations and, in angle brackets, the spans written so far.
+func (b *syncBuffer) names(t *testing.T) (names []string, dropped int64) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for rec, err := range op.NewReader(bytes.NewReader(b.buf.Bytes()), "dump").Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			names = append(names, rec.Entry.Operation)
+		case rec.Span != nil:
+			names = append(names, "<"+rec.Span.Name+">")
+		case rec.Gap != nil:
+			dropped += rec.Gap.Dropped
+		}
+	}
+	return names, dropped
+}
+
+type flight struct {
+	out  syncBuffer
+	proc *optrace.Processor
+	app  trace.Tracer
+	ops  *optrace.Tracer
+	tp   *sdktrace.TracerProvider
+}
+
+func newFlight(t *testing.T, opts ...optrace.ProcessorOption) *flight {
+	t.Helper()
+	f := &flight{}
+	exp, err := optrace.NewExporter(&f.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.proc, err = optrace.NewProcessor(exp, opts...); err != nil {
+		t.Fatal(err)
+	}
+	f.tp = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
+	f.app, f.ops = f.tp.Tracer("app"), optrace.NewTracer(f.tp)
+	return f
+}
+
+// request makes a request of n operations.
+func (f *flight) request(ctx context.Context, n int, err error) {
+	ctx, span := f.app.Start(ctx, "request")
+	for i := range n {
+		_, o := f.ops.Start(ctx, "op"+strconv.Itoa(i), "cuda:0")
+		o.Err(err).End()
+	}
+	span.End()
+}
+
+func TestFlightRecorderDump(t *testing.T) {
+	f := newFlight(t, optrace.WithFlightRecorder(3))
+	f.request(t.Context(), 5, nil)
+	if names, _ := f.out.names(t); names != nil {
+		t.Errorf("written without a dump: %v", names)
+	}
+	if err := f.tp.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := f.out.names(t); names != nil {
+		t.Errorf("written by ForceFlush: %v", names)
+	}
+	if err := f.proc.Dump(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names, dropped := f.out.names(t)
+	if diff := cmp.Diff([]string{"op2", "op3", "op4", "<request>"}, names); diff != "" {
+		t.Errorf("dump (-want +got):\n%s", diff)
+	}
+	if dropped != 2 {
+		t.Errorf("the gap tells of %d operations, want 2", dropped)
+	}
+	f.request(t.Context(), 1, nil)
+	if err := f.proc.Dump(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.request(t.Context(), 2, nil) // nothing calls for these
+	if err := f.tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names, _ = f.out.names(t)
+	if diff := cmp.Diff([]string{"op2", "op3", "op4", "<request>", "op0", "<request>"}, names); diff != "" {
+		t.Errorf("both dumps (-want +got):\n%s", diff)
+	}
+	st := f.proc.Stats()
+	if st.Recorded != 8 || st.Written != 4 || st.Dropped != 4 {
+		t.Errorf("stats %+v", st)
+	}
+	if err := f.proc.Dump(t.Context()); err != nil {
+		t.Errorf("after Shutdown: %v", err)
+	}
+}
+
+func TestFlightRecorderTriggers(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		opt   optrace.ProcessorOption
+		cause func(*flight)
+		want  bool
+	}{
+		{"error", optrace.WithDumpOnError(), func(f *flight) { f.request(context.Background(), 1, errors.New("boom")) }, true},
+		{"no error", optrace.WithDumpOnError(), func(f *flight) { f.request(context.Background(), 1, nil) }, false},
+		{"error of a recorder", optrace.WithDumpOnError(), func(f *flight) {
+			rec := f.proc.Recorder(context.Background())
+			rec.Begin("op0", "")
+			rec.Err(errors.New("boom"))
+			rec.Finish()
+		}, true},
+		{"slow", optrace.WithDumpOnSlow(time.Nanosecond), func(f *flight) { f.request(context.Background(), 1, nil) }, true},
+		{"fast", optrace.WithDumpOnSlow(time.Hour), func(f *flight) { f.request(context.Background(), 1, nil) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFlight(t, optrace.WithFlightRecorder(8), tt.opt)
+			tt.cause(f)
+			// What was called for before Shutdown is written by it at the latest.
+			if err := f.tp.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if names, _ := f.out.names(t); (len(names) > 0) != tt.want {
+				t.Errorf("written: %v, want a dump: %v", names, tt.want)
+			}
+		})
+	}
+}
+
+func TestFlightRecorderOptionErrors(t *testing.T) {
+	exp, err := optrace.NewExporter(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := optrace.NewProcessor(exp, optrace.WithDumpOnError()); err == nil {
+		t.Error("a dump without a flight recorder is no error")
+	}
+	if _, err := optrace.NewProcessor(exp, optrace.WithFlightRecorder(-1)); err == nil {
+		t.Error("a negative size is no error")
+	}
+	if _, err := optrace.NewProcessor(&retaining{}, optrace.WithFlightRecorder(1)); err == nil {
+		t.Error("a flight recorder in front of an exporter of spans is no error")
+	}
+}
+
+func TestFlightRecorderConcurrentSafe(t *testing.T) {
+	f := newFlight(t, optrace.WithFlightRecorder(16), optrace.WithDumpOnError())
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				f.request(t.Context(), 3, errors.New("boom"))
+				if err := f.proc.Dump(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := f.tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names, dropped := f.out.names(t)
+	st := f.proc.Stats()
+	ops := 0
+	for _, n := range names {
+		if n[0] != '<' {
+			ops++
+		}
+	}
+	if st.Recorded != 600 || st.Written != uint64(ops) || st.Dropped != uint64(dropped) || st.Written+st.Dropped != 600 {
+		t.Errorf("stats %+v, %d operations in the file, gaps of %d", st, ops, dropped)
+	}
+}
