@@ -39,20 +39,23 @@ func TestManual(t *testing.T) {
 }
 
 // runExamples returns doc with what its examples really print. An example is a
-// line "//	$ optrace …", and what it prints follows up to the next line that is
-// not indented.
+// line "//	$ optrace …", and what it prints follows, up to the next example or
+// the next line of prose.
 func runExamples(t *testing.T, doc string) string {
 	t.Helper()
 	const indent, prompt = "//\t", "//\t$ optrace "
 	var out strings.Builder
 	examples, printed := 0, false
 	for line := range strings.Lines(doc) {
-		if printed && strings.HasPrefix(line, indent) {
+		args, isExample := strings.CutPrefix(line, prompt)
+		if printed && !isExample && (line == "//\n" || strings.HasPrefix(line, indent)) {
 			continue // what the manual says it prints
+		}
+		if printed {
+			out.WriteString("//\n")
 		}
 		printed = false
 		out.WriteString(line)
-		args, isExample := strings.CutPrefix(line, prompt)
 		if !isExample {
 			continue
 		}
