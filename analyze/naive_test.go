@@ -1,0 +1,169 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+)
+
+// naiveTree is the tree by the plainest means: for each span, all others are
+// looked at. It is what the figures are compared with.
+type naiveTree struct {
+	specs     []spec
+	parent    []int // -1 for none
+	duplicate []bool
+	orphans   int
+	repeated  int
+	cycles    int
+}
+
+func newNaiveTree(specs []spec) *naiveTree {
+	n := &naiveTree{specs: specs, parent: make([]int, len(specs)), duplicate: make([]bool, len(specs))}
+	for i, s := range specs {
+		if first := n.lookUp(s.trace, s.id); first >= 0 && first < i {
+			n.duplicate[i] = true
+			f := specs[first]
+			if f.timeless == s.timeless && f.end-f.start == s.end-s.start && (s.timeless || f.start == s.start) {
+				n.repeated++
+			}
+		}
+	}
+	for i, s := range specs {
+		n.parent[i] = -1
+		if n.duplicate[i] || s.parent == 0 {
+			continue
+		}
+		n.parent[i] = n.lookUp(s.trace, s.parent)
+		if n.parent[i] < 0 && s.isOp {
+			n.orphans++
+		}
+	}
+	n.breakCycles()
+	return n
+}
+
+// lookUp returns the first spec with these ids.
+func (n *naiveTree) lookUp(trace byte, id uint64) int {
+	if trace == 0 || id == 0 {
+		return -1
+	}
+	return slices.IndexFunc(n.specs, func(s spec) bool { return s.trace == trace && s.id == id })
+}
+
+func (n *naiveTree) breakCycles() {
+	for i := range n.specs {
+		ring := []int{i}
+		at := n.parent[i]
+		for at >= 0 && at != i && len(ring) <= len(n.specs) {
+			ring = append(ring, at)
+			at = n.parent[at]
+		}
+		if at != i {
+			continue
+		}
+		n.cycles++
+		n.parent[slices.MinFunc(ring, n.compareStart)] = -1
+	}
+}
+
+func (n *naiveTree) compareStart(i, j int) int {
+	a, b := n.specs[i], n.specs[j]
+	if a.timeless != b.timeless {
+		if a.timeless {
+			return 1
+		}
+		return -1
+	}
+	if a.timeless {
+		a.end, a.start, b.end, b.start = a.end-a.start, 0, b.end-b.start, 0
+	}
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end), cmp.Compare(i, j))
+}
+
+// children returns the children of i, or with -1 the roots of a trace.
+func (n *naiveTree) children(i int) []int {
+	var list []int
+	for c := range n.specs {
+		if i >= 0 && n.parent[c] == i && !n.duplicate[c] {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// roots returns what has no parent in a trace.
+func (n *naiveTree) roots(trace byte) []int {
+	var list []int
+	for i, s := range n.specs {
+		if s.trace == trace && n.parent[i] < 0 && !n.duplicate[i] {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// opsBelow returns the nearest operations below i.
+func (n *naiveTree) opsBelow(i int) []int {
+	var list []int
+	for _, c := range n.children(i) {
+		if n.specs[c].isOp {
+			list = append(list, c)
+		} else {
+			list = append(list, n.opsBelow(c)...)
+		}
+	}
+	return list
+}
+
+// self returns the self time of operation i, nanosecond by nanosecond.
+func (n *naiveTree) self(i int) int64 {
+	s := n.specs[i]
+	if s.timeless {
+		return s.end - s.start
+	}
+	self := int64(0)
+	for at := s.start; at < s.end; at++ {
+		if !slices.ContainsFunc(n.opsBelow(i), func(c int) bool { return n.specs[c].runsAt(at) }) {
+			self++
+		}
+	}
+	return self
+}
+
+func (s spec) runsAt(at int64) bool { return !s.timeless && s.start <= at && at < s.end }
+
+// onDevice returns the specs that count for a device, with a start or not.
+func onDevice(specs []spec, key DeviceKey) []spec {
+	var list []spec
+	for _, s := range specs {
+		if s.deviceSide() && s.deviceKey() == key {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// devicesOf returns the devices of specs, by rank and name.
+func devicesOf(specs []spec) []DeviceKey {
+	var keys []DeviceKey
+	for _, s := range specs {
+		if s.deviceSide() && !slices.Contains(keys, s.deviceKey()) {
+			keys = append(keys, s.deviceKey())
+		}
+	}
+	slices.SortFunc(keys, DeviceKey.Compare)
+	return keys
+}
+
+// extent returns the first start and the last end; ok is false without starts.
+func extent(specs []spec) (first, last int64, ok bool) {
+	for _, s := range specs {
+		if s.timeless {
+			continue
+		}
+		if !ok {
+			first, last, ok = s.start, s.end, true
+		}
+		first, last = min(first, s.start), max(last, s.end)
+	}
+	return first, last, ok
+}
