@@ -1,0 +1,51 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The batches of two ranks are profiled as one. A line of the second one is
+// damaged.
+func Example() {
+	inputs := []string{filepath.Join("testdata", "rank0.jsonl"), filepath.Join("testdata", "rank1.jsonl")}
+	if err := run(inputs, os.Stdout, io.Discard); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// operation    count  total   mean      share
+	// matmul       8      2.25ms  281.25µs  64.4 %
+	// all_reduce   4      880µs   220µs     25.2 %
+	// Memcpy HtoD  4      160µs   40µs      4.6 %
+	// sgd_update   4      120µs   30µs      3.4 %
+	// relu         4      48µs    12µs      1.4 %
+	//
+	// 2 devices, the busiest 7.2 % above the mean
+	// 0/cuda:0  1621 µs
+	// 1/cuda:0  1871 µs
+}
+
+func TestRunTellsOfDamagedLines(t *testing.T) {
+	var out, errs bytes.Buffer
+	path := filepath.Join("testdata", "rank1.jsonl")
+	if err := run([]string{path}, &out, &errs); err != nil {
+		t.Fatal(err)
+	}
+	if want := "skipped: " + path + ":6: "; !strings.HasPrefix(errs.String(), want) || strings.Count(errs.String(), "\n") != 1 {
+		t.Errorf("errors %q, want one line that starts with %q", errs.String(), want)
+	}
+	if want := "fewer than two devices"; !strings.Contains(out.String(), want) {
+		t.Errorf("output lacks %q:\n%s", want, out.String())
+	}
+}
+
+func TestRunFailsOnMissingFiles(t *testing.T) {
+	if err := run([]string{filepath.Join(t.TempDir(), "missing")}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// engine stands for one that has been traced before optrace came.
+type engine struct {
+	tracer trace.Tracer
+}
+
+// errShape is the error of matrices that do not fit.
+var errShape = errors.New("shapes do not match")
+
+// attention returns softmax(q·kᵀ/√width)·v. It is an operation that consists of
+// others: their spans are its children, and its self time is what they leave.
+func (e *engine) attention(ctx context.Context, step int64, q, k, v mat.Matrix) (y *mat.Dense, err error) {
+	ctx, span := e.tracer.Start(ctx, "attention")
+	defer func() {
+		if err != nil {
+			span.SetStatus(codes.Error, err.Error()) // becomes the entry's error
+		}
+		span.End()
+	}()
+	span.SetAttributes(
+		optrace.OpName("attention"), optrace.Step(step), placement, attribute.String("engine.cache", "miss"),
+		optrace.InputShapes(dims(q), dims(k), dims(v)),
+	)
+
+	scores, err := e.matmul(ctx, step, q, k.T())
+	if err != nil {
+		return nil, fmt.Errorf("attention: %w", err)
+	}
+	_, width := q.Dims()
+	scores.Scale(1/math.Sqrt(float64(width)), scores)
+	e.softmax(ctx, step, scores)
+	y, err = e.matmul(ctx, step, scores, v)
+	if err != nil {
+		return nil, fmt.Errorf("attention: %w", err)
+	}
+	span.SetAttributes(optrace.OutputShape(dims(y)...), optrace.DataType(op.F64))
+	return y, nil
+}
+
+// placement is an attribute that the engine had from the start.
+var placement = attribute.String("engine.placement", "cpu:0")
+
+func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) (*mat.Dense, error) {
+	_, span := e.tracer.Start(ctx, "matmul")
+	defer span.End()
+	m, k := a.Dims()
+	rows, n := b.Dims()
+	if k != rows {
+		err := fmt.Errorf("%w: %v and %v", errShape, dims(a), dims(b))
+		span.SetAttributes(optrace.OpName("matmul"), optrace.Step(step), placement, optrace.InputShapes(dims(a), dims(b)))
+		span.SetStatus(codes.Error, err.Error())
+		return nil, err
+	}
+	var c mat.Dense
+	c.Mul(a, b)
+	// One call with all attributes is the cheap way; start options are not.
+	span.SetAttributes(
+		optrace.OpName("matmul"), optrace.Step(step), placement,
+		optrace.InputShapes(dims(a), dims(b)), optrace.OutputShape(dims(&c)...), optrace.DataType(op.F64),
+		optrace.FLOPs(2*int64(m)*int64(k)*int64(n)),
+	)
+	return &c, nil
+}
+
+// softmax makes probabilities of each row of x.
+func (e *engine) softmax(ctx context.Context, step int64, x *mat.Dense) {
+	_, span := e.tracer.Start(ctx, "softmax")
+	defer span.End()
+	span.SetAttributes(
+		optrace.OpName("softmax"), optrace.Step(step), placement,
+		optrace.InputShapes(dims(x)), optrace.OutputShape(dims(x)...), optrace.DataType(op.F64),
+	)
+	rows, _ := x.Dims()
+	for i := range rows {
+		row, sum := x.RawRowView(i), 0.0
+		for j, v := range row {
+			row[j] = math.Exp(v)
+			sum += row[j]
+		}
+		for j := range row {
+			row[j] /= sum
+		}
+	}
+}
+
+func dims(m mat.Matrix) []int64 {
+	rows, cols := m.Dims()
+	return []int64{int64(rows), int64(cols)}
+}

@@ -1,0 +1,69 @@
+// Command owntracer adds optrace to a program that has its own tracer and makes
+// its own spans. Two things make an operation of a span: the attributes that
+// describe it, and a processor that looks out for them.
+//
+// Usage:
+//
+//	go run ./owntracer | go run -C .. ./cmd/optrace report -
+//
+// The entries go to standard output.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "owntracer:", err)
+		os.Exit(1)
+	}
+}
+
+// run computes attention a few times and writes the operations to out.
+func run(ctx context.Context, out io.Writer) (err error) {
+	// What the engine's own attributes mean: its name for the device is the
+	// device, and what its cache did is worth keeping in the entries.
+	var mapping op.Mapping
+	mapping.Alias("engine.placement", op.FieldDevice)
+	mapping.Keep("engine.cache")
+
+	exporter, err := optrace.NewExporter(out, optrace.WithMapping(&mapping))
+	if err != nil {
+		return err
+	}
+	processor, err := optrace.NewProcessor(exporter)
+	if err != nil {
+		return errors.Join(err, exporter.Shutdown(ctx))
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(processor))
+	defer func() { err = errors.Join(err, provider.Shutdown(ctx)) }()
+
+	e := &engine{tracer: provider.Tracer("example.com/engine")}
+	ctx, span := e.tracer.Start(ctx, "generate") // without tensor.op.name: a span around operations
+	defer span.End()
+
+	x := mat.NewDense(4, 8, nil)
+	x.Apply(func(i, j int, _ float64) float64 { return float64(i-j) / 8 }, x)
+	for step := range 2 {
+		// The step is an attribute like others; optrace.ContextWithStep is for
+		// optrace's own tracer.
+		if x, err = e.attention(ctx, int64(step), x, x, x); err != nil {
+			return err
+		}
+	}
+	if _, err := e.attention(ctx, 2, x, x.Slice(0, 4, 0, 3), x); err == nil {
+		return errors.New("attention took keys of another width")
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+// Command quickstart trains a small neural network on several devices, answers
+// a few requests with it, and shows where the time went.
+//
+// The devices are goroutines; all else is real: matrix products and their
+// gradients, copies of the input, an all-reduce of the gradients around a ring,
+// a loss that goes down. Read the files in this order:
+//
+//	device.go    the kernels, each recorded as an operation: the one place
+//	             that an engine instruments
+//	model.go     the network, built on the kernels
+//	parallel.go  training steps on all devices at once
+//	ring.go      the all-reduce
+//	serve.go     requests
+//	main.go      registering exporter and processor
+//	report.go    analysing the batch that was written
+//
+// Usage:
+//
+//	go run ./quickstart [-steps N] [-devices N] [-o DIR]
+//
+// It writes ops.jsonl, the operations, and ops.folded, collapsed stacks for
+// flamegraph.pl, inferno or speedscope, into DIR.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/optrace/optrace"
+)
+
+// config is what the flags say.
+type config struct {
+	steps, devices int
+	dir            string
+}
+
+func main() {
+	var cfg config
+	flag.IntVar(&cfg.steps, "steps", 50, "train for `N` steps")
+	flag.IntVar(&cfg.devices, "devices", 4, "train on `N` devices")
+	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing ops.jsonl and ops.folded")
+	flag.Parse()
+
+	// An interrupt ends the training; what has been recorded is still written.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, cfg, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+}
+
+// run records the workload and prints the report of what it recorded.
+func run(ctx context.Context, cfg config, out io.Writer) error {
+	const maxDevices = 64
+	if cfg.steps < 0 || cfg.devices < 1 || cfg.devices > maxDevices {
+		return fmt.Errorf("steps must not be negative and devices be 1 to %d", maxDevices)
+	}
+	batch := filepath.Join(cfg.dir, "ops.jsonl")
+	if err := record(ctx, cfg, batch, out); err != nil {
+		return err
+	}
+	return report(batch, filepath.Join(cfg.dir, "ops.folded"), out)
+}
+
+// record sets tracing up, runs the workload and shuts tracing down.
+func record(ctx context.Context, cfg config, batch string, out io.Writer) (err error) {
+	if err := os.MkdirAll(filepath.Dir(batch), 0o777); err != nil {
+		return err
+	}
+	// A file exporter appends, as a long-running service wants it. Here each run
+	// starts anew.
+	if err := os.Remove(batch); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+
+	// 1. The exporter writes entries, the processor turns finished spans into them.
+	exporter, err := optrace.NewFileExporter(batch)
+	if err != nil {
+		return err
+	}
+	processor, err := optrace.NewProcessor(exporter)
+	if err != nil {
+		return errors.Join(err, exporter.Shutdown(ctx))
+	}
+
+	// 2. Any TracerProvider will do. To send the same spans to Jaeger or to a
+	// Collector as well, add a second processor: sdktrace.WithBatcher(otlp).
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(processor),
+		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL,
+			semconv.ServiceName("quickstart"),
+			optrace.Rank(0), optrace.WorldSize(1),
+		)),
+	)
+
+	// 3. Shutdown writes what is still buffered. It must not be cut short by the
+	// interrupt that ended the training.
+	defer func() {
+		err = errors.Join(err, provider.Shutdown(context.WithoutCancel(ctx)))
+		stats := processor.Stats()
+		fmt.Fprintf(out, "%d operations recorded, %d written, %d dropped\n\n", stats.Recorded, stats.Written, stats.Dropped)
+	}()
+
+	return workload(ctx, cfg, provider, out)
+}
+
+// workload trains the network and answers requests with it.
+func workload(ctx context.Context, cfg config, provider *sdktrace.TracerProvider, out io.Writer) error {
+	data := newDataset()
+	trainer, err := newTrainer(provider, cfg.devices)
+	if err != nil {
+		return err
+	}
+	for step := range cfg.steps {
+		if ctx.Err() != nil {
+			fmt.Fprintln(out, "interrupted")
+			break
+		}
+		loss := trainer.Step(ctx, int64(step), data.Batch(cfg.devices*rowsPerDevice))
+		if step%10 == 0 || step == cfg.steps-1 {
+			fmt.Fprintf(out, "step %3d  loss %.4f\n", step, loss)
+		}
+	}
+
+	const requests, rows = 8, 16
+	right := 0
+	server := newServer(provider, trainer)
+	for range requests {
+		b := data.Batch(rows)
+		for i, class := range server.Predict(ctx, b.images) {
+			if class == b.labels[i] {
+				right++
+			}
+		}
+	}
+	fmt.Fprintf(out, "%d of %d images recognised in %d requests\n", right, requests*rows, requests)
+	return nil
+}

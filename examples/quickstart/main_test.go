@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// runIn runs the program and returns what it printed.
+func runIn(t *testing.T, ctx context.Context, cfg config) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := run(ctx, cfg, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// read returns what a run wrote.
+func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, trace *analyze.Trace) {
+	t.Helper()
+	trace = analyze.NewTrace(analyze.TraceOptions{})
+	for rec, err := range ingest.Open(filepath.Join(dir, "ops.jsonl")).Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			trace.Add(rec.Entry)
+			entries = append(entries, rec.Entry.Clone())
+		case rec.Span != nil:
+			trace.AddSpan(rec.Span)
+			span := *rec.Span
+			spans = append(spans, &span)
+		case rec.Gap != nil:
+			t.Errorf("%d operations were lost: %s", rec.Gap.Dropped, rec.Gap.Reason)
+		}
+	}
+	return entries, spans, trace
+}
+
+func TestRunWritesWhatItDid(t *testing.T) {
+	const steps, devices, layers, requests = 2, 3, 3, 8
+	cfg := config{steps: steps, devices: devices, dir: filepath.Join(t.TempDir(), "new", "directory")}
+	out := runIn(t, t.Context(), cfg)
+	entries, spans, trace := read(t, cfg.dir)
+
+	t.Run("entries are valid", func(t *testing.T) {
+		for _, e := range entries {
+			if err := e.Validate(); err != nil || e.Warn != 0 {
+				t.Errorf("%s: %v, warnings %b", e.Operation, err, e.Warn)
+			}
+			if e.OutputShape == nil || e.InputShapes == nil || e.DType != op.F64 || e.Path == "" || !e.Stream.Known ||
+				e.Service != "quickstart" || e.Rank != op.Known(0) {
+				t.Errorf("incomplete: %+v", e)
+			}
+		}
+	})
+
+	t.Run("every operation is there", func(t *testing.T) {
+		got := make(map[string]int)
+		for _, e := range entries {
+			got[e.Kind.String()+" "+e.Operation]++
+		}
+		parts := steps * devices // the operations of one device in one step
+		want := map[string]int{
+			"memory Memcpy HtoD":         parts + requests,
+			"memory Memcpy DtoH":         requests,
+			"compute matmul":             parts*(layers+2*layers-1) + requests*layers,
+			"compute bias_add":           parts*layers + requests*layers,
+			"compute bias_grad":          parts * layers,
+			"compute relu":               (parts + requests) * (layers - 1),
+			"compute relu_grad":          parts * (layers - 1),
+			"compute softmax":            parts + requests,
+			"compute cross_entropy":      parts,
+			"compute cross_entropy_grad": parts,
+			"collective all_reduce":      parts * layers,
+			"compute sgd_update":         parts * layers,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("operations (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("no operation is an orphan", func(t *testing.T) {
+		if s := trace.Structure(); s.Orphans != 0 || s.Duplicates != 0 || s.Cycles != 0 {
+			t.Errorf("structure: %+v", s)
+		}
+		got := make(map[string]int)
+		for _, s := range spans {
+			got[s.Name]++
+		}
+		want := map[string]int{
+			"train.step": steps, "forward": steps * devices, "backward": steps * devices, "update": steps * devices,
+			"POST /v1/predict": requests,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("spans (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("steps and roots agree", func(t *testing.T) {
+		for _, e := range entries {
+			if inStep := e.Root == "train.step"; inStep != e.Step.Known || !inStep && e.Root != "POST /v1/predict" {
+				t.Errorf("%s: step %v under %q", e.Operation, e.Step, e.Root)
+			}
+		}
+	})
+
+	t.Run("products count their arithmetic", func(t *testing.T) {
+		for _, e := range entries {
+			if e.Operation != "matmul" {
+				continue
+			}
+			a, b := e.InputShapes[0], e.InputShapes[1]
+			if want := op.Known(2 * a[0] * a[1] * b[1]); a[1] != b[0] || e.FLOPs != want {
+				t.Errorf("%v × %v: %v FLOPs, want %v", a, b, e.FLOPs, want)
+			}
+		}
+	})
+
+	t.Run("collectives have a part on every device", func(t *testing.T) {
+		devicesOf := make(map[int64][]string)
+		for _, e := range entries {
+			if c := e.Collective; c != nil {
+				devicesOf[c.Sequence.V] = append(devicesOf[c.Sequence.V], e.DeviceID)
+				if c.Name != "all_reduce" || c.Group != "data_parallel" || c.GroupSize != op.Known(devices) || !c.Sequence.Known {
+					t.Errorf("collective: %+v", c)
+				}
+			}
+		}
+		if len(devicesOf) != steps*layers {
+			t.Errorf("%d collectives, want %d", len(devicesOf), steps*layers)
+		}
+		for sequence, got := range devicesOf {
+			slices.Sort(got)
+			if diff := cmp.Diff([]string{"cpu:0", "cpu:1", "cpu:2"}, got); diff != "" {
+				t.Errorf("devices of collective %d (-want +got):\n%s", sequence, diff)
+			}
+		}
+	})
+
+	t.Run("the stacks lead from requests to operations", func(t *testing.T) {
+		text, err := os.ReadFile(filepath.Join(cfg.dir, "ops.folded"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stack := regexp.MustCompile(`^(train\.step;(forward|backward|update)|POST /v1/predict);cpu:[0-2];[\w ]+ [1-9]\d*$`)
+		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		for _, line := range lines {
+			if !stack.MatchString(line) {
+				t.Errorf("unexpected stack %q", line)
+			}
+		}
+		if !slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "train.step;backward;cpu:2;all_reduce ") }) {
+			t.Errorf("no stack of an all-reduce among %d", len(lines))
+		}
+	})
+
+	t.Run("the report is printed", func(t *testing.T) {
+		for _, want := range []string{"loss", "images recognised", " 0 dropped", "OPERATIONS", "DEVICES", "LOAD BALANCE", "all_reduce"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("output lacks %q:\n%s", want, out)
+			}
+		}
+	})
+}
+
+func TestRunReplacesItsFiles(t *testing.T) {
+	dir := t.TempDir()
+	runIn(t, t.Context(), config{steps: 2, devices: 1, dir: dir})
+	runIn(t, t.Context(), config{steps: 1, devices: 1, dir: dir})
+	entries, _, _ := read(t, dir)
+	steps := make(map[op.Int]bool)
+	for _, e := range entries {
+		steps[e.Step] = true
+	}
+	if want := map[op.Int]bool{{}: true, op.Known(0): true}; !maps.Equal(steps, want) {
+		t.Errorf("steps %v, want those of the second run", steps)
+	}
+}
+
+func TestRunInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := t.TempDir()
+	if out := runIn(t, ctx, config{steps: 5, devices: 2, dir: dir}); !strings.Contains(out, "interrupted") {
+		t.Errorf("output:\n%s", out)
+	}
+	if entries, _, _ := read(t, dir); len(entries) == 0 {
+		t.Error("what was recorded was not written")
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]config{
+		"no devices":                          {steps: 1, dir: t.TempDir()},
+		"negative steps":                      {steps: -1, devices: 1, dir: t.TempDir()},
+		"a file to write into as a directory": {steps: 1, devices: 1, dir: file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := run(t.Context(), cfg, &bytes.Buffer{}); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+const (
+	rowsPerDevice = 128
+	learningRate  = 0.15
+	weightsSeed   = 1
+)
+
+// Trainer trains one model on several devices: each has a replica, computes
+// gradients on its part of the batch, and takes the mean of all gradients.
+type Trainer struct {
+	// spans makes the spans around the operations. They are ordinary ones, made
+	// by an ordinary tracer: steps, requests, phases.
+	spans    trace.Tracer
+	replicas []*replica
+}
+
+func newTrainer(provider trace.TracerProvider, devices int) (*Trainer, error) {
+	t := &Trainer{spans: provider.Tracer("quickstart")}
+	tracer := optrace.NewTracer(provider)
+	ring := newRing(devices)
+	for i := range devices {
+		r := &replica{
+			index: i, ring: ring, spans: t.spans,
+			device: &Device{id: "cpu:" + strconv.Itoa(i), tracer: tracer},
+			model:  NewMLP(weightsSeed, pixels, 256, 128, classes),
+		}
+		if err := r.prepare(devices); err != nil {
+			return nil, err
+		}
+		t.replicas = append(t.replicas, r)
+	}
+	return t, nil
+}
+
+// Step trains with a batch and returns the mean loss before the update.
+func (t *Trainer) Step(ctx context.Context, step int64, b batch) float64 {
+	// The span is the local root of all operations of the step; the context
+	// carries the step's number down to them.
+	ctx, span := t.spans.Start(optrace.ContextWithStep(ctx, step), "train.step")
+	defer span.End()
+
+	losses := make([]float64, len(t.replicas))
+	var devices sync.WaitGroup
+	for i, r := range t.replicas {
+		devices.Go(func() { losses[i] = r.step(ctx, b.part(i, len(t.replicas))) })
+	}
+	devices.Wait()
+	return floats.Sum(losses) / float64(len(losses))
+}
+
+// replica is a device with its copy of the model.
+type replica struct {
+	index  int
+	device *Device
+	model  *MLP
+	ring   *ring
+	spans  trace.Tracer
+
+	// Operations that repeat with the same shapes are described once. Recording
+	// them then costs what a span costs.
+	reduce, update []*optrace.Prepared // by layer
+	sequence       int64               // of the next all-reduce
+}
+
+func (r *replica) prepare(devices int) error {
+	for _, l := range r.model.layers {
+		shape := op.Shape{int64(len(l.params))}
+		reduce, err := r.device.tracer.Prepare(optrace.OpSpec{
+			Name: "all_reduce", Device: r.device.id, Kind: op.KindCollective,
+			Inputs: []op.Shape{shape}, Output: shape, DType: op.F64,
+			Attrs: []attribute.KeyValue{
+				optrace.OpPath(l.path), optrace.Stream(communicationStream),
+				optrace.CollectiveName("all_reduce"),
+				optrace.CollectiveGroup("data_parallel"), optrace.CollectiveGroupSize(int64(devices)),
+			},
+		})
+		if err != nil {
+			return err
+		}
+		update, err := r.device.tracer.Prepare(optrace.OpSpec{
+			Name: "sgd_update", Device: r.device.id,
+			Inputs: []op.Shape{shape, shape}, Output: shape, DType: op.F64,
+			FLOPs: op.Known(2 * shape[0]),
+			Attrs: []attribute.KeyValue{optrace.OpPath(l.path), optrace.Stream(computeStream)},
+		})
+		if err != nil {
+			return err
+		}
+		r.reduce, r.update = append(r.reduce, reduce), append(r.update, update)
+	}
+	return nil
+}
+
+// step runs one training step on the device and returns the loss.
+func (r *replica) step(ctx context.Context, b batch) float64 {
+	probs, loss := r.forward(ctx, b)
+	r.backward(ctx, probs, b.labels)
+	r.updateParameters(ctx)
+	return loss
+}
+
+func (r *replica) forward(ctx context.Context, b batch) (probs *mat.Dense, loss float64) {
+	ctx, span := r.spans.Start(ctx, "forward")
+	defer span.End()
+	x := r.device.CopyIn(ctx, "input", b.images)
+	probs = r.model.Forward(ctx, r.device, x)
+	r.device.Softmax(ctx, "loss", probs)
+	return probs, r.device.CrossEntropy(ctx, "loss", probs, b.labels)
+}
+
+// backward computes the gradients, and all-reduces those of a layer while the
+// ones in front of it are still being computed.
+func (r *replica) backward(ctx context.Context, probs *mat.Dense, labels []int) {
+	ctx, span := r.spans.Start(ctx, "backward")
+	defer span.End()
+	ready := make(chan int, len(r.model.layers))
+	var communication sync.WaitGroup
+	communication.Go(func() {
+		for layer := range ready {
+			r.allReduce(ctx, layer)
+		}
+	})
+	r.device.CrossEntropyGrad(ctx, "loss", probs, labels)
+	r.model.Backward(ctx, r.device, probs, func(layer int) { ready <- layer })
+	close(ready)
+	communication.Wait()
+}
+
+// allReduce sums up a layer's gradients over the devices. It is called for the
+// same layers in the same order on each.
+func (r *replica) allReduce(ctx context.Context, layer int) {
+	_, o := r.reduce[layer].Start(ctx)
+	r.ring.allReduce(r.index, r.model.layers[layer].grads)
+	// Group and sequence number tell which operations of the devices belong
+	// together.
+	o.Attrs(optrace.CollectiveSequence(r.sequence)).End()
+	r.sequence++
+}
+
+// updateParameters takes a step down the mean of the devices' gradients.
+func (r *replica) updateParameters(ctx context.Context) {
+	ctx, span := r.spans.Start(ctx, "update")
+	defer span.End()
+	for i, l := range r.model.layers {
+		_, o := r.update[i].Start(ctx)
+		floats.AddScaled(l.params, -learningRate/float64(len(r.ring.links)), l.grads)
+		o.End()
+	}
+}

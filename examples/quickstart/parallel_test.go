@@ -1,0 +1,68 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace/noop"
+	"gonum.org/v1/gonum/floats"
+)
+
+// train returns a trainer after steps with batches of the given number of rows,
+// and the losses.
+func train(t *testing.T, devices, steps, rows int) (trainer *Trainer, losses []float64) {
+	t.Helper()
+	trainer, err := newTrainer(noop.NewTracerProvider(), devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := newDataset()
+	for step := range steps {
+		losses = append(losses, trainer.Step(t.Context(), int64(step), data.Batch(rows)))
+	}
+	return trainer, losses
+}
+
+func TestLossDecreases(t *testing.T) {
+	_, losses := train(t, 2, 12, 128)
+	first, last := losses[0], losses[len(losses)-1]
+	if math.IsNaN(last) || last > 0.8*first {
+		t.Errorf("loss went from %g to %g: %v", first, last, losses)
+	}
+}
+
+func TestTrainingIsDeterministic(t *testing.T) {
+	_, a := train(t, 3, 3, 48)
+	_, b := train(t, 3, 3, 48)
+	if !slices.Equal(a, b) {
+		t.Errorf("two runs: %v and %v", a, b)
+	}
+}
+
+func TestReplicasStayEqual(t *testing.T) {
+	trainer, _ := train(t, 3, 3, 48)
+	for _, r := range trainer.replicas[1:] {
+		for i, l := range r.model.layers {
+			if !slices.Equal(l.params, trainer.replicas[0].model.layers[i].params) {
+				t.Errorf("%s: parameters of %s differ from the first device's", r.device.id, l.path)
+			}
+		}
+	}
+}
+
+// TestDevicesDoNotChangeTheResult trains on the same batches with one device
+// and with four.
+func TestDevicesDoNotChangeTheResult(t *testing.T) {
+	one, lossOne := train(t, 1, 3, 64)
+	four, lossFour := train(t, 4, 3, 64)
+	const tolerance = 1e-9 // sums in another order
+	if !floats.EqualApprox(lossOne, lossFour, tolerance) {
+		t.Errorf("losses %v and %v", lossOne, lossFour)
+	}
+	for i, l := range one.replicas[0].model.layers {
+		if !floats.EqualApprox(l.params, four.replicas[0].model.layers[i].params, tolerance) {
+			t.Errorf("%s: parameters differ", l.path)
+		}
+	}
+}
