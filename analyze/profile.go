@@ -114,8 +114,8 @@ func (p *Profile) Add(e *op.Entry) {
 		row.communicated.add(e.Duration)
 		p.rules.add(e.KindRule)
 	case op.KindMemory:
-		if row.direction != noDirection {
-			p.copies[row.direction].add(e)
+		if d := row.copyDirection(e.Operation); d != noDirection {
+			p.copies[d].add(e)
 		}
 	}
 	p.slowest.offer(e, p.at)
@@ -225,6 +225,15 @@ func (p *Profile) Merge(o *Profile) {
 	p.slowest.merge(&o.slowest, shift)
 	p.hotspots.merge(&o.hotspots, shift)
 	p.hotCount += o.hotCount
+}
+
+// copyDirection returns the direction of a copy of the name, which is not the
+// row's own in the row of the names beyond the limit.
+func (r *operationRow) copyDirection(name string) direction {
+	if r.name != name {
+		return copyDirection(name)
+	}
+	return r.direction
 }
 
 func (r *operationRow) fold(src *operationRow) {
