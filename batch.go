@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -56,4 +57,15 @@ func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outco
 		return asEntry, nil
 	}
 	return enc.add(b, f.span, f.root, traces), nil
+}
+
+// isOperationSafe is enc.isOperation; a span that panics counts as one, as it
+// does in addSafe.
+func isOperationSafe(enc encoder, s sdktrace.ReadOnlySpan) (is bool) {
+	defer func() {
+		if recover() != nil {
+			is = true
+		}
+	}()
+	return enc.isOperation(s)
 }

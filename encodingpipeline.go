@@ -132,7 +132,7 @@ func (p *encodingPipeline) onEnd(f finished) {
 // lose accounts for something for which there is no room. The caller holds the
 // shard's lock.
 func (p *encodingPipeline) lose(sh *encodingShard, f finished) {
-	if f.entry != nil || sh.enc.isOperation(f.span) {
+	if f.entry != nil || isOperationSafe(sh.enc, f.span) {
 		sh.recorded++
 		p.drop("queue_full", 1)
 	} else {
@@ -194,7 +194,8 @@ func (p *encodingPipeline) collect(stop bool) {
 	}
 }
 
-// writeAll writes the chunks that are waiting, until ctx is done.
+// writeAll writes the chunks that are waiting, until ctx is done or the sink
+// does not become free.
 func (p *encodingPipeline) writeAll(ctx context.Context) error {
 	var first error
 	for ctx.Err() == nil {
@@ -202,8 +203,12 @@ func (p *encodingPipeline) writeAll(ctx context.Context) error {
 		if b == nil {
 			return first
 		}
-		if err := p.write(ctx, b); first == nil {
+		taken, err := p.write(ctx, b)
+		if first == nil {
 			first = err
+		}
+		if !taken {
+			return first
 		}
 	}
 	if first == nil {
@@ -212,23 +217,23 @@ func (p *encodingPipeline) writeAll(ctx context.Context) error {
 	return first
 }
 
-func (p *encodingPipeline) write(ctx context.Context, b *batch) error {
+// write hands b to the sink. Where an earlier write has not returned in time, b
+// goes back to those that wait, for which there may be room still.
+func (p *encodingPipeline) write(ctx context.Context, b *batch) (taken bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
+	if err := p.exp.sink.acquire(ctx); err != nil {
+		p.chunks.unpop(b)
+		return false, err
+	}
 	n := uint64(b.entries)
 	p.exp.recorded.Add(n)
-	if err := p.exp.sink.acquire(ctx); err != nil {
-		p.dropped.Add(n)
-		p.exp.sink.drop("timeout", n)
-		p.chunks.put(b)
-		return err
-	}
 	p.inFlight.Add(n)
-	return p.exp.sink.submit(ctx, b, func(b *batch) {
+	return true, p.exp.sink.submit(ctx, b, func(b *batch) {
+		p.inFlight.Add(-n)
 		p.written.Add(uint64(b.written))
 		p.dropped.Add(n - uint64(b.written))
-		p.inFlight.Add(-n)
 		p.chunks.put(b)
 	})
 }

@@ -43,11 +43,15 @@ func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
 	if w == nil {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	return newExporter(newSink(w, nil, entriesFormat{}), newConfig(opts)), nil
+	return newExporter(newSink(w, nil, entriesFormat{}), newConfig(opts))
 }
 
-func newExporter(s *sink, cfg config) *Exporter {
-	return &Exporter{sink: s, cfg: cfg, enc: s.format.newEncoder(cfg.mapping)}
+// newExporter returns an Exporter that is usable even where the error, of
+// instruments that could not be made, is not nil.
+func newExporter(s *sink, cfg config) (*Exporter, error) {
+	metrics, err := newExporterMetrics()
+	s.metrics = metrics
+	return &Exporter{sink: s, cfg: cfg, enc: s.format.newEncoder(cfg.mapping)}, err
 }
 
 // ExportSpans writes the operations among spans. It keeps neither the slice
@@ -59,9 +63,11 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		ctx = context.Background()
 	}
 	if e.stopped.Load() {
+		e.sink.metrics.export(len(spans))(0, ErrExporterShutdown)
 		return ErrExporterShutdown
 	}
 	if err := ctx.Err(); err != nil {
+		e.dropSpans(e.sink.format.newEncoder(e.cfg.mapping), spans, "timeout")
 		return err
 	}
 	if len(spans) == 0 {
@@ -130,7 +136,7 @@ func (e *Exporter) dropSpans(enc encoder, spans []sdktrace.ReadOnlySpan, reason 
 		if s == nil {
 			continue
 		}
-		if enc.isOperation(s) {
+		if isOperationSafe(enc, s) {
 			lost++
 		} else {
 			e.skipped.Add(1)
@@ -198,8 +204,12 @@ func (e *Exporter) Stats() Stats {
 
 // MarshalLog describes the exporter in the SDK's log, without paths.
 func (e *Exporter) MarshalLog() any {
-	return struct {
+	log := struct {
 		Type   string
 		Format string
-	}{Type: "optrace", Format: e.sink.format.name()}
+	}{Type: "optrace"}
+	if e != nil {
+		log.Format = e.sink.format.name()
+	}
+	return log
 }

@@ -22,7 +22,7 @@ func NewFileExporter(path string, opts ...Option) (*Exporter, error) {
 	}
 	s := newSink(f, f.Close, entriesFormat{})
 	s.torn = torn
-	return newExporter(s, newConfig(opts)), nil
+	return newExporter(s, newConfig(opts))
 }
 
 // endsWithinLine reports whether a regular file has content and its last byte

@@ -34,6 +34,7 @@ type Processor struct {
 	stopped  atomic.Bool
 	skipped  atomic.Uint64
 	errs     errorReporter
+	metrics  *processorMetrics
 
 	// What the operations of a Recorder need that spans bring along.
 	resource atomic.Pointer[resource.Resource]
@@ -86,7 +87,8 @@ func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 		}
 		p.pipeline = newQueuePipeline(e, cfg, &p.errs)
 	}
-	return p, nil
+	p.metrics, err = newProcessorMetrics(p.Stats)
+	return p, err
 }
 
 // OnStart notes local roots.
@@ -185,7 +187,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 		defer cancel()
 		flushCtx = short
 	}
-	err := p.pipeline.stop(flushCtx)
+	err := errors.Join(p.pipeline.stop(flushCtx), p.metrics.shutdown())
 	if shutErr := p.next.Shutdown(ctx); err == nil {
 		err = shutErr
 	}

@@ -42,6 +42,7 @@ type sink struct {
 	shutdownMissed atomic.Bool // Shutdown could not wait: whoever holds busy closes
 
 	written, dropped, inFlight atomic.Uint64
+	metrics                    *exporterMetrics
 }
 
 func newSink(w io.Writer, closer func() error, f format) *sink {
@@ -135,20 +136,24 @@ func (s *sink) submit(ctx context.Context, b *batch, recycle func(*batch)) error
 }
 
 // write writes b, accounts for its entries and sets b.written.
-func (s *sink) write(b *batch) error {
+func (s *sink) write(b *batch) (err error) {
+	end := s.metrics.export(b.entries)
+	defer func() { end(b.written, err) }()
 	entries := uint64(b.entries)
-	defer s.inFlight.Store(0)
 	if s.closed {
+		s.inFlight.Store(0)
 		s.drop("shutdown", entries)
 		return ErrExporterShutdown
 	}
 	if !s.breaker.allows(time.Now()) {
+		s.inFlight.Store(0)
 		s.drop("write_failed", entries)
 		return errBreakerOpen
 	}
 	gaps := s.takeGaps()
 	head := s.frame(b, gaps)
 	n, panicked, err := safeWrite(s.w, s.out)
+	s.inFlight.Store(0)
 	if n > 0 {
 		s.sequence++
 	}
