@@ -1,6 +1,9 @@
 package optrace
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // chunks owns the buffers of an encoding pipeline and bounds their bytes. A
 // buffer is free, with a shard, full and waiting to be written, or being
@@ -103,6 +106,13 @@ func (c *chunks) pop() *batch {
 	c.full[0] = nil
 	c.full = c.full[1:]
 	return b
+}
+
+// unpop puts back what pop returned.
+func (c *chunks) unpop(b *batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.full = slices.Insert(c.full, 0, b)
 }
 
 // stop wakes those who wait; they get nil.

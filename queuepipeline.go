@@ -100,6 +100,7 @@ func (p *queuePipeline) onEnd(f finished) {
 			p.bytes -= p.queue[p.head].bytes
 			p.queue[p.head] = queued{}
 			p.head++
+			p.compact()
 			p.dropped++
 		default:
 			p.dropped++
@@ -108,8 +109,20 @@ func (p *queuePipeline) onEnd(f finished) {
 	}
 	p.queue = append(p.queue, queued{s, size})
 	p.bytes += size
-	if len(p.queue)-p.head >= maxExportBatch {
+	if len(p.queue)-p.head >= maxExportBatch || p.bytes > p.limit/2 {
 		p.notify()
+	}
+}
+
+// compact gives back the room of the spans that have left the queue. The
+// caller holds the lock.
+func (p *queuePipeline) compact() {
+	if p.head == len(p.queue) {
+		p.queue, p.head = p.queue[:0], 0
+	} else if p.head > len(p.queue)/2 {
+		n := copy(p.queue, p.queue[p.head:])
+		clear(p.queue[n:])
+		p.queue, p.head = p.queue[:n], 0
 	}
 }
 
@@ -132,13 +145,7 @@ func (p *queuePipeline) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlyS
 		batch = append(batch, q.span)
 	}
 	p.inFlight = uint64(len(batch))
-	if p.head == len(p.queue) {
-		p.queue, p.head = p.queue[:0], 0
-	} else if p.head > len(p.queue)/2 {
-		n := copy(p.queue, p.queue[p.head:])
-		clear(p.queue[n:])
-		p.queue, p.head = p.queue[:n], 0
-	}
+	p.compact()
 	p.space.Broadcast()
 	return batch
 }

@@ -22,7 +22,8 @@ type root struct {
 //
 // Nearly always one local root is open in a trace, and every operation of the
 // trace lies below it. Where a service calls itself several are; from then on
-// the parents of the trace's spans are remembered until one root is left.
+// each span of the trace that starts is noted with its local root, until the
+// last root ends.
 type openRoots struct {
 	shards [rootShards]rootShard
 }
@@ -40,12 +41,15 @@ type rootShard struct {
 	multi  atomic.Int64 // how many traces have several roots open
 }
 
-// traceRoots are the local roots open in one trace, oldest first.
+// traceRoots are the local roots open in one trace.
 type traceRoots struct {
-	roots []root
-	// parents leads from the spans started since a second root opened to their
-	// parents; nil while there has been one root only.
-	parents map[op.SpanID]op.SpanID
+	// first is the root that opened first, and the one above every span that
+	// was started before a second one.
+	first root
+	open  int
+	// of leads to the local roots at or above the spans that were started since
+	// a second root opened; nil while there has been one root only.
+	of map[op.SpanID]root
 }
 
 func (t *openRoots) shard(id trace.TraceID) *rootShard { return &t.shards[id[15]%rootShards] }
@@ -74,48 +78,48 @@ func (t *openRoots) started(s sdktrace.ReadOnlySpan) {
 			sh.traces = make(map[trace.TraceID]*traceRoots)
 		}
 		if len(sh.traces) < maxRootsPerShard {
-			sh.traces[sc.TraceID()] = &traceRoots{roots: []root{{s.Name(), id}}}
+			sh.traces[sc.TraceID()] = &traceRoots{first: root{s.Name(), id}, open: 1}
 		}
 	case isRoot:
-		if len(tr.roots) < maxRootsPerShard {
-			tr.roots = append(tr.roots, root{s.Name(), id})
-		}
-		if tr.parents == nil {
-			tr.parents = make(map[op.SpanID]op.SpanID)
+		if tr.of == nil {
+			tr.of = make(map[op.SpanID]root)
 			sh.multi.Add(1)
 		}
-	case tr != nil && tr.parents != nil && len(tr.parents) < maxRootsPerShard:
-		tr.parents[id] = op.SpanID(parent.SpanID())
+		if len(tr.of) < maxRootsPerShard {
+			tr.of[id] = root{s.Name(), id}
+			tr.open++
+		}
+	case tr != nil && tr.of != nil && len(tr.of) < maxRootsPerShard:
+		tr.of[id] = tr.at(op.SpanID(parent.SpanID()))
 	}
 }
 
 // ended returns the local root above a span that ends, and forgets the span.
 // The root is zero where it is not known or the span itself.
 func (t *openRoots) ended(s sdktrace.ReadOnlySpan) root {
-	sc, parent := s.SpanContext(), s.Parent()
-	sh := t.shard(sc.TraceID())
+	traceID, id := s.SpanContext().TraceID(), op.SpanID(s.SpanContext().SpanID())
+	sh := t.shard(traceID)
 	if isLocalRoot(s) {
-		sh.remove(sc.TraceID(), op.SpanID(sc.SpanID()))
+		sh.remove(traceID, id)
 		return root{}
 	}
 	sh.mu.RLock()
-	tr := sh.traces[sc.TraceID()]
-	if tr == nil || tr.parents == nil {
-		var r root
-		if tr != nil {
-			r = tr.roots[0]
+	tr := sh.traces[traceID]
+	if tr == nil || tr.of == nil {
+		defer sh.mu.RUnlock()
+		if tr == nil {
+			return root{}
 		}
-		sh.mu.RUnlock()
-		return r
+		return tr.first
 	}
 	sh.mu.RUnlock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if tr = sh.traces[sc.TraceID()]; tr == nil {
+	if tr = sh.traces[traceID]; tr == nil {
 		return root{}
 	}
-	r := tr.above(op.SpanID(parent.SpanID()))
-	delete(tr.parents, op.SpanID(sc.SpanID()))
+	r := tr.at(id)
+	delete(tr.of, id)
 	return r
 }
 
@@ -126,46 +130,38 @@ func (t *openRoots) at(traceID trace.TraceID, id op.SpanID) root {
 	sh.mu.RLock()
 	defer sh.mu.RUnlock()
 	if tr := sh.traces[traceID]; tr != nil {
-		return tr.above(id)
+		return tr.at(id)
 	}
 	return root{}
 }
 
-// above walks from a span up to a local root. A span that is not known was
+// at returns the local root at or above a span. One that is not known was
 // started before the second root, hence below the first.
-func (tr *traceRoots) above(id op.SpanID) root {
-	for range len(tr.parents) + 1 { // an id that comes again must not hang us
-		for _, r := range tr.roots {
-			if r.id == id {
-				return r
-			}
-		}
-		up, ok := tr.parents[id]
-		if !ok {
-			break
-		}
-		id = up
+func (tr *traceRoots) at(id op.SpanID) root {
+	if r, ok := tr.of[id]; ok {
+		return r
 	}
-	return tr.roots[0]
+	return tr.first
 }
 
-func (sh *rootShard) remove(trace trace.TraceID, id op.SpanID) {
+// remove forgets a root, and the trace with its last one.
+func (sh *rootShard) remove(traceID trace.TraceID, id op.SpanID) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	tr := sh.traces[trace]
+	tr := sh.traces[traceID]
 	if tr == nil {
 		return
 	}
-	for i, r := range tr.roots {
-		if r.id == id {
-			tr.roots = append(tr.roots[:i], tr.roots[i+1:]...)
-			break
-		}
+	// Roots that were not noted, for want of room or because they are older
+	// than the processor, do not count.
+	if _, ok := tr.of[id]; ok || id == tr.first.id {
+		delete(tr.of, id)
+		tr.open--
 	}
-	if len(tr.roots) == 0 {
-		if tr.parents != nil {
+	if tr.open == 0 {
+		if tr.of != nil {
 			sh.multi.Add(-1)
 		}
-		delete(sh.traces, trace)
+		delete(sh.traces, traceID)
 	}
 }
