@@ -152,7 +152,7 @@ func (s *sink) write(b *batch) (err error) {
 	}
 	gaps := s.takeGaps()
 	head := s.frame(b, gaps)
-	n, panicked, err := safeWrite(s.w, s.out)
+	n, err := safeWrite(s.w, s.out)
 	s.inFlight.Store(0)
 	if n > 0 {
 		s.sequence++
@@ -169,9 +169,6 @@ func (s *sink) write(b *batch) (err error) {
 	}
 	s.breaker.failed(time.Now())
 	complete := s.settle(b, n, head, gaps)
-	if panicked {
-		s.torn = true // it may have written anything; an empty line does no harm
-	}
 	s.written.Add(complete)
 	b.written = int(complete)
 	s.drop("write_failed", entries-complete)
@@ -194,22 +191,21 @@ func (s *sink) frame(b *batch, gaps []op.Gap) (head int) {
 	return newline + head
 }
 
-// settle looks at what a failed write of n bytes left behind: it returns how
-// many entries got through, and keeps the gaps that did not.
+// settle looks at what a failed write left behind, of which the writer says that
+// n bytes got through: it returns how many entries did, and keeps the gaps that
+// did not.
 func (s *sink) settle(b *batch, n, head int, gaps []op.Gap) (complete uint64) {
-	n = min(max(n, 0), len(s.out))
-	if n < head {
+	if n < head || n > len(s.out) {
 		for _, g := range gaps {
 			s.addGap(g)
 		}
 	} else {
 		complete = uint64(s.format.complete(b, s.out[head:n]))
 	}
-	if n > 0 {
-		s.torn = s.out[n-1] != '\n'
-		// The batch may have led to another resource; say anew whose records follow.
-		s.started = false
-	}
+	// Writers that fail seldom count well; an empty line does no harm.
+	s.torn = n <= 0 || n > len(s.out) || s.out[n-1] != '\n'
+	// The batch may have led to another resource; say anew whose records follow.
+	s.started = false
 	return complete
 }
 
@@ -284,15 +280,15 @@ func (s *sink) finish() error {
 }
 
 // safeWrite writes p and turns a panic of the writer into an error.
-func safeWrite(w io.Writer, p []byte) (n int, panicked bool, err error) {
+func safeWrite(w io.Writer, p []byte) (n int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			n, panicked, err = 0, true, fmt.Errorf("writer panicked: %v", r)
+			n, err = 0, fmt.Errorf("writer panicked: %v", r)
 		}
 	}()
 	n, err = w.Write(p)
 	if err == nil && n < len(p) {
 		err = io.ErrShortWrite
 	}
-	return n, false, err
+	return n, err
 }
