@@ -12,7 +12,8 @@ type Entry struct {
 	Step Int
 	// Operation is the name, such as "matmul". It has few distinct values.
 	Operation string
-	// Kind classifies the operation, and KindRule tells how that was found.
+	// Kind classifies the operation, and KindRule tells how that was found. Files
+	// keep the rule for collectives; other entries read back with the usual one.
 	Kind     Kind
 	KindRule KindRule
 	// Side is SideHost for the host's part of an operation that also appears
@@ -162,31 +163,4 @@ type Collective struct {
 type Attr struct {
 	Key   string
 	Value string
-}
-
-// Span is a span that is no operation: a request, a step, a layer. The tree
-// and the latency of requests need it.
-type Span struct {
-	Name         string
-	TraceID      TraceID
-	SpanID       SpanID
-	ParentSpanID SpanID
-	// RemoteParent tells that the parent lies in another process, which makes
-	// this span a local root.
-	RemoteParent bool
-	// Start is in Unix nanoseconds, Duration in nanoseconds.
-	Start    Int
-	Duration int64
-	Service  string
-	// Failed tells that the span ended in an error.
-	Failed bool
-}
-
-// Resource is what is constant for a process: the source of its spans.
-type Resource struct {
-	Service   string
-	Rank      Int
-	WorldSize Int
-	// Attrs holds the other attributes, values as text.
-	Attrs []Attr
 }

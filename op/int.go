@@ -1,6 +1,9 @@
 package op
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Int is an integer that may be unknown. The zero value is unknown.
 type Int struct {
@@ -37,4 +40,17 @@ func (i Int) append(dst []byte) []byte {
 		return append(dst, "null"...)
 	}
 	return strconv.AppendInt(dst, i.V, 10)
+}
+
+// addSaturating returns a + b, or the end of the range that the sum lies
+// beyond. Sums over a whole trace must not wrap.
+func addSaturating(a, b int64) int64 {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
 }

@@ -84,9 +84,9 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	if len(e.Attrs) > 0 {
 		dst = appendAttrs(append(dst, `,"attrs":`...), e.Attrs)
 	}
-	if e.Warn != 0 {
+	if warn := e.Warn & (warnEnd - 1); warn != 0 {
 		dst = append(dst, `,"warn":[`...)
-		for w := range e.Warn.All() {
+		for w := range warn.All() {
 			dst = append(dst, '"')
 			dst = append(dst, w.String()...)
 			dst = append(dst, '"', ',')

@@ -68,6 +68,18 @@ func (r KindRule) String() string {
 	return ruleNames[r]
 }
 
+// usualRule is how a kind is found as a rule. Files say it for collectives only,
+// whose recognition reports explain.
+func usualRule(k Kind) KindRule {
+	switch k {
+	case KindCompute:
+		return RuleDefault
+	case KindMemory:
+		return RuleName
+	}
+	return RuleAttribute
+}
+
 func parseKindRule(s string) (KindRule, bool) {
 	for i, name := range ruleNames {
 		if s == name {

@@ -3,6 +3,7 @@ package op
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -21,13 +22,12 @@ type Reader struct {
 	lines *lineio.Reader
 	name  string
 	dec   decoder
-	first bool
 	err   error
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
-	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name, first: true}
+	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
 }
 
 // Next returns the next record, which is valid until the next call. At the end
@@ -40,61 +40,83 @@ func (r *Reader) Next() (Record, error) {
 	for {
 		line, err := r.lines.Next()
 		if err != nil {
-			r.err = err
-			return Record{}, err
-		}
-		text := line.Text
-		if r.first {
-			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-			r.first = false
+			return Record{}, r.final(err)
 		}
 		if line.TooLong {
-			return Record{}, r.syntaxError(line, 0, "line longer than 16 MiB", false)
+			return Record{}, r.syntaxError(line, 0, fmt.Errorf("line longer than %d bytes", MaxLineBytes), false)
 		}
-		if len(bytes.TrimSpace(text)) == 0 {
+		if line.Number == 1 {
+			if line, err = r.cutMark(line); err != nil {
+				return Record{}, r.final(err)
+			}
+		}
+		if isBlank(line.Text) {
 			continue
 		}
-		rec, offset, err := r.dec.decodeRecord(text)
-		var schema *schemaError
-		switch {
-		case errors.As(err, &schema):
-			r.err = r.syntaxError(line, 0, err.Error(), false)
-			return Record{}, &fatalError{r.err}
-		case err != nil:
-			cut := r.dec.lex.Truncated() && !line.Complete
-			return Record{}, r.syntaxError(line, offset, err.Error(), cut)
+		rec, offset, err := r.dec.decodeRecord(line.Text)
+		if err != nil {
+			return Record{}, r.recordError(line, offset, err)
 		}
 		return rec, nil
 	}
 }
 
-// fatalError hides a SyntaxError's type: reading cannot go on.
-type fatalError struct{ err error }
+// cutMark removes the byte order mark that a file may start with.
+func (r *Reader) cutMark(line lineio.Line) (lineio.Line, error) {
+	for _, mark := range [...]string{"\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(line.Text, []byte(mark)) {
+			return line, fmt.Errorf("%s: the text is UTF-16, entries are UTF-8", r.name)
+		}
+	}
+	const mark = "\ufeff"
+	if text, ok := bytes.CutPrefix(line.Text, []byte(mark)); ok {
+		line.Text = text
+		line.Offset += int64(len(mark))
+	}
+	return line, nil
+}
 
-func (e *fatalError) Error() string { return e.err.Error() }
+func isBlank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
 
-func (r *Reader) syntaxError(line lineio.Line, offset int, msg string, truncated bool) *SyntaxError {
+// recordError returns what is wrong with a line. A schema that is not
+// understood is final.
+func (r *Reader) recordError(line lineio.Line, offset int, err error) error {
+	var schema *schemaError
+	if errors.As(err, &schema) {
+		return r.final(fmt.Errorf("%s:%d: %w", r.name, line.Number, err))
+	}
+	cut := r.dec.lex.Truncated() && !line.Complete
+	return r.syntaxError(line, offset, err, cut)
+}
+
+// final keeps err for every further call.
+func (r *Reader) final(err error) error {
+	r.err = err
+	return err
+}
+
+func (r *Reader) syntaxError(line lineio.Line, offset int, err error, truncated bool) *SyntaxError {
 	return &SyntaxError{
 		File: r.name, Line: line.Number, Offset: line.Offset + int64(offset),
-		Msg: msg, Truncated: truncated,
+		Msg: err.Error(), Truncated: truncated,
 	}
 }
 
 // Records yields every record with a nil error, and for every line that could
-// not be read a *[SyntaxError]. A failure of the underlying reader is yielded
-// last.
+// not be read a *[SyntaxError]. Any other error, such as a failure of the
+// underlying reader, is yielded last.
 func (r *Reader) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
 			rec, err := r.Next()
-			if err == io.EOF {
-				return
-			}
-			if !yield(rec, err) {
-				return
-			}
-			var syntax *SyntaxError
-			if err != nil && !errors.As(err, &syntax) {
+			if err == io.EOF || !yield(rec, err) || r.err != nil {
 				return
 			}
 		}
@@ -102,7 +124,8 @@ func (r *Reader) Records() iter.Seq2[Record, error] {
 }
 
 // DecodeLine reads one line of the entries format, for callers that cut lines
-// themselves. The record shares nothing with others and may be kept.
+// themselves. The record shares nothing with others and may be kept. An error
+// is of type *[SyntaxError].
 func DecodeLine(line []byte) (Record, error) {
 	var d decoder
 	rec, offset, err := d.decodeRecord(line)

@@ -1,7 +1,6 @@
 package op
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
@@ -10,30 +9,39 @@ import (
 // W3C tracestate stands for: 2^56 / (2^56 - T) for "ot=th:T", T being up to 14
 // hexadecimal digits filled up with zeros on the right. It returns 0, which
 // means unknown, where there is no valid threshold: none is not the same as 1.
+//
+//	ot=th:8          2
+//	ot=rv:1a;th:c    4
+//	ot=th:0          1
+//	ot=th:           0
+//	x=1              0
 func adjustedCount(state string) float64 {
 	if state == "" {
 		return 0
 	}
-	const digits, denominator = 14, 1 << 56
 	for member := range strings.SplitSeq(state, ",") {
 		value, ok := strings.CutPrefix(strings.TrimSpace(member), "ot=")
 		if !ok {
 			continue
 		}
 		for part := range strings.SplitSeq(value, ";") {
-			th, ok := strings.CutPrefix(part, "th:")
-			if !ok {
-				continue
+			if th, ok := strings.CutPrefix(part, "th:"); ok {
+				return thresholdCount(th)
 			}
-			if th == "" || len(th) > digits {
-				return 0
-			}
-			t, err := strconv.ParseUint(th+strings.Repeat("0", digits-len(th)), 16, 64)
-			if err != nil {
-				return 0
-			}
-			return denominator / math.Max(1, denominator-float64(t))
 		}
 	}
 	return 0
+}
+
+func thresholdCount(th string) float64 {
+	const digits, denominator = 14, uint64(1) << 56
+	if len(th) > digits {
+		return 0
+	}
+	t, err := strconv.ParseUint(th, 16, 64)
+	if err != nil {
+		return 0
+	}
+	t <<= 4 * (digits - len(th))
+	return float64(denominator) / float64(denominator-t)
 }

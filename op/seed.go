@@ -32,21 +32,19 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 	l.Reset(text)
 	t := &Trace{}
 	sum, stated := int64(0), false
-	for l.Object(); l.More(); {
+	for l.Object(); l.More() && d.fault == ""; {
 		switch string(l.Key()) {
 		case "entries":
 			t.Entries, sum = nil, 0
-			for l.Array(); l.More(); {
-				at := l.Offset()
-				if msg := d.seedEntry(); msg != "" && l.Err() == nil {
-					return nil, &SyntaxError{File: name, Offset: int64(at), Msg: msg}
-				}
-				sum += d.entry.Duration
+			for l.Array(); l.More() && d.fault == ""; {
+				d.seedEntry()
+				sum = addSaturating(sum, d.entry.Duration)
 				t.Entries = append(t.Entries, *d.entry.Clone())
 			}
 		case "total_duration_us":
-			t.TotalDuration, stated = d.micros(), true
+			t.TotalDuration, stated = d.totalDuration()
 		case "metadata":
+			t.Metadata = nil
 			for _, a := range d.attributes(nil) {
 				t.WithMetadata(a.Key, a.Value)
 			}
@@ -54,12 +52,14 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 			l.Skip()
 		}
 	}
-	l.End()
-	if l.Err() != nil {
-		return nil, &SyntaxError{File: name, Offset: int64(l.Offset()), Msg: l.Err().Error(), Truncated: l.Truncated()}
+	if d.fault == "" {
+		l.End()
 	}
-	if d.msg != "" {
-		return nil, &SyntaxError{File: name, Msg: d.msg}
+	switch {
+	case l.Err() != nil:
+		return nil, &SyntaxError{File: name, Offset: int64(l.Offset()), Msg: l.Err().Error(), Truncated: l.Truncated()}
+	case d.fault != "":
+		return nil, &SyntaxError{File: name, Offset: int64(d.faultAt), Msg: d.fault}
 	}
 	if !stated {
 		t.TotalDuration = sum
@@ -67,8 +67,8 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 	return t, nil
 }
 
-// seedEntry reads one entry of a seed trace and returns what is wrong with it.
-func (d *decoder) seedEntry() string {
+// seedEntry reads one entry of a seed trace.
+func (d *decoder) seedEntry() {
 	l := &d.lex
 	d.resetEntry()
 	for l.Object(); l.More(); {
@@ -76,19 +76,32 @@ func (d *decoder) seedEntry() string {
 			l.Skip()
 		}
 	}
-	if d.msg == "" && !d.has.operation {
-		return "an entry without an operation"
+	if l.Err() == nil {
+		d.finishEntry()
 	}
-	d.finishEntry()
 	if !d.entry.Start.Known {
 		d.entry.Warn |= WarnNoStart
 	}
-	return d.msg
+}
+
+// totalDuration reads the duration of the whole trace; null, which is how the
+// seed's recorder prints a NaN, is not stated.
+func (d *decoder) totalDuration() (ns int64, stated bool) {
+	if d.lex.Null() {
+		return 0, false
+	}
+	text := d.lex.Number()
+	ns, ok := jsontext.ParseMicros(text)
+	if !ok {
+		d.wrong("total_duration_us is not a duration that fits 64 bits of nanoseconds")
+	}
+	return ns, true
 }
 
 // AppendJSON appends the trace as the seed's recorder prints it: indented by
-// two spaces, unknown numbers as 0, unknown shapes as an empty list. Steps
-// that are not known are numbered in order.
+// two spaces, unknown numbers and dynamic dimensions as 0, unknown shapes as an
+// empty list: its numbers are unsigned. Steps that are not known are numbered
+// in order.
 func (t *Trace) AppendJSON(dst []byte) []byte {
 	w := NewTraceEncoder(dst)
 	for i := range t.Entries {
@@ -121,7 +134,7 @@ func (w *TraceEncoder) Entry(e *Entry) {
 		dst = append(dst, ',')
 	}
 	dst = append(dst, "\n    {\n      \"step\": "...)
-	dst = strconv.AppendInt(dst, e.Step.Or(w.n), 10)
+	dst = strconv.AppendInt(dst, max(0, e.Step.Or(w.n)), 10)
 	dst = append(dst, ",\n      \"operation\": "...)
 	dst = jsontext.AppendString(dst, e.Operation)
 	dst = append(dst, ",\n      \"device_id\": "...)
@@ -205,7 +218,7 @@ func appendIndentedDims(dst []byte, dims Shape, indent, closing string) []byte {
 		}
 		dst = append(dst, '\n')
 		dst = append(dst, indent...)
-		dst = strconv.AppendInt(dst, d, 10)
+		dst = strconv.AppendInt(dst, max(0, d), 10)
 	}
 	dst = append(dst, '\n')
 	dst = append(dst, closing...)

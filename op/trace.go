@@ -19,7 +19,7 @@ type Trace struct {
 
 // AddEntry appends a copy of e and adds its duration to the total.
 func (t *Trace) AddEntry(e *Entry) {
-	t.TotalDuration += e.Duration
+	t.TotalDuration = addSaturating(t.TotalDuration, e.Duration)
 	t.Entries = append(t.Entries, *e.Clone())
 }
 
@@ -42,7 +42,7 @@ func (t *Trace) StepCount() int { return len(t.Entries) }
 func (t *Trace) TotalMemoryBytes() int64 {
 	sum := int64(0)
 	for i := range t.Entries {
-		sum += t.Entries[i].MemoryBytes.V
+		sum = addSaturating(sum, t.Entries[i].MemoryBytes.V)
 	}
 	return sum
 }

@@ -3,6 +3,7 @@ package op
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unicode/utf8"
 )
 
@@ -16,9 +17,15 @@ func (e *Entry) Validate() error {
 		}
 	}
 	check(e.Operation != "", "operation is empty")
-	check(utf8.ValidString(e.Operation) && utf8.ValidString(e.DeviceID), "operation or device_id is not UTF-8")
+	for _, text := range []struct{ name, v string }{
+		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
+		{"error", e.Error}, {"root", e.Root}, {"service", e.Service}, {"scope", e.Scope},
+	} {
+		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
+	}
 	check(e.Duration >= 0, "duration is negative: %d ns", e.Duration)
-	check(e.Kind != KindUnknown && e.Kind.String() != "", "kind %d is not classified", e.Kind)
+	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V, e.Duration)
+	check(e.Kind.String() != "", "kind %d is none", e.Kind)
 	checkShape(check, "output_shape", e.OutputShape)
 	check(len(e.InputShapes) <= MaxInputs, "more than %d input shapes", MaxInputs)
 	for i, s := range e.InputShapes {
@@ -27,13 +34,17 @@ func (e *Entry) Validate() error {
 	for _, n := range []struct {
 		name string
 		v    Int
-	}{{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank}} {
+	}{
+		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank},
+	} {
 		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
-		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0", n.name)
+		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)
 	}
-	check(e.Failed || e.Error == "", "error without failed")
-	check(e.AdjustedCount == 0 || e.AdjustedCount >= 1, "adjusted_count is below 1: %g", e.AdjustedCount)
+	check(e.Failed || e.Error == "", "an error, but not failed: %q", e.Error)
+	count := e.AdjustedCount
+	check(count == 0 || count >= 1 && !math.IsInf(count, 1), "adjusted_count is %g", count)
 	check(!e.TraceID.IsZero() || e.ParentSpanID.IsZero() || e.Warn&WarnBadID != 0, "a parent without a trace")
+	check(e.Warn < warnEnd, "unknown warnings: %#x", uint32(e.Warn))
 	return errors.Join(errs...)
 }
 

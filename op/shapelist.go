@@ -2,107 +2,6 @@ package op
 
 import "github.com/optrace/optrace/internal/jsontext"
 
-// List takes the elements of an attribute that is a list. Adapters whose
-// source nests values call it element by element, in order:
-//
-//	[[64,784],[784,256]]   Begin Int(64) Int(784) End, Begin Int(784) Int(256) End, End
-//	["64x784","784x256"]   Str("64x784") Str("784x256") End
-//
-// It is valid until End.
-type List struct {
-	b     *Builder
-	t     target
-	depth int
-}
-
-// BeginList starts an attribute with a list value.
-func (b *Builder) BeginList(key string) List {
-	l := List{b: b, t: b.target(key)}
-	switch l.t.field {
-	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
-		b.shapes.begin(l.t)
-	case FieldInputDTypes:
-		if b.claim(l.t) {
-			b.dtypes = b.dtypes[:0]
-		} else {
-			l.t.field = FieldNone
-		}
-	default:
-		b.bad(l.t)
-	}
-	return l
-}
-
-func (l *List) isShape() bool {
-	switch l.t.field {
-	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
-		return true
-	}
-	return false
-}
-
-// Int adds an integer.
-func (l *List) Int(v int64) {
-	if l.isShape() {
-		l.b.shapes.dim(v)
-	} else {
-		l.Other()
-	}
-}
-
-// Float adds a floating-point number.
-func (l *List) Float(v float64) {
-	if n, ok := jsontext.IntegralFloat(v); ok {
-		l.Int(n)
-	} else {
-		l.Other()
-	}
-}
-
-// Str adds a string.
-func (l *List) Str(v string) {
-	switch {
-	case l.isShape():
-		l.b.shapes.elementText(v)
-	case l.t.field == FieldInputDTypes && l.depth == 0:
-		l.b.addDType(v)
-	default:
-		l.Other()
-	}
-}
-
-// Other adds an element of any other type.
-func (l *List) Other() {
-	switch {
-	case l.isShape():
-		l.b.shapes.badElement()
-	case l.t.field == FieldInputDTypes:
-		l.b.bad(l.t)
-	}
-}
-
-// Begin starts an element that is a list itself.
-func (l *List) Begin() {
-	l.depth++
-	if l.isShape() {
-		l.b.shapes.open()
-	}
-}
-
-// End ends the innermost list.
-func (l *List) End() {
-	if l.depth > 0 {
-		l.depth--
-		if l.isShape() {
-			l.b.shapes.close()
-		}
-		return
-	}
-	if l.isShape() {
-		l.b.shapes.end(l.b)
-	}
-}
-
 // shapeList collects the value of one shape attribute in whichever encoding it
 // comes: a list of numbers, of lists of numbers or of texts, or one text.
 type shapeList struct {
@@ -160,7 +59,10 @@ func (s *shapeList) dim(v int64) {
 
 func (s *shapeList) open() {
 	s.depth++
-	if s.flat || s.depth > 1 {
+	switch {
+	case s.depth > 1:
+		s.shape = false // an element that is a list of shapes
+	case s.flat:
 		s.bad = true
 	}
 	s.nested = true
@@ -200,6 +102,10 @@ func (s *shapeList) elementText(v string) {
 }
 
 func (s *shapeList) shapeText(v string) {
+	if len(s.ends) == MaxInputs {
+		s.tooBig = true
+		return
+	}
 	dims, ok := appendDims(s.dims, v)
 	if n := len(dims) - len(s.dims); ok && n > MaxRank {
 		s.tooBig = true

@@ -1,0 +1,295 @@
+package op
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// Str adds an attribute with a string value.
+func (b *Builder) Str(key, v string) {
+	t := b.target(key)
+	if t.keep {
+		b.keep(key, b.text(v))
+	}
+	switch t.field {
+	case FieldNone:
+	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType, FieldCollective, FieldGroup:
+		b.setText(t, v)
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		if strings.TrimSpace(v) == "" {
+			return // as if it were not there
+		}
+		b.shapes.begin(t)
+		b.shapes.text(v)
+		b.shapes.end(b)
+	case FieldInputDTypes:
+		b.setDTypeList(t, v)
+	default:
+		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
+			b.setInt(t, n)
+		} else {
+			b.bad(t)
+		}
+	}
+}
+
+// Int adds an attribute with an integer value.
+func (b *Builder) Int(key string, v int64) {
+	t := b.target(key)
+	if t.keep {
+		b.keep(key, strconv.FormatInt(v, 10))
+	}
+	b.number(t, v)
+}
+
+// Float adds an attribute with a floating-point value, which stands for an
+// integer where it is integral and within ±2^53.
+func (b *Builder) Float(key string, v float64) {
+	t := b.target(key)
+	if t.keep {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			b.entry.Warn |= WarnNonFinite
+		} else {
+			b.keep(key, strconv.FormatFloat(v, 'g', -1, 64))
+		}
+	}
+	if t.field == FieldNone {
+		return
+	}
+	if n, ok := jsontext.IntegralFloat(v); ok {
+		b.number(t, n)
+	} else {
+		b.bad(t)
+	}
+}
+
+// Bool adds an attribute with a boolean value.
+func (b *Builder) Bool(key string, v bool) {
+	t := b.target(key)
+	if t.keep {
+		b.keep(key, strconv.FormatBool(v))
+	}
+	b.bad(t)
+}
+
+// Other adds an attribute whose value is none of the types that an operation
+// has, such as a map: it tells that the key was there.
+func (b *Builder) Other(key string) { b.bad(b.target(key)) }
+
+// Wants reports whether key's value matters, so that an adapter need not take a
+// value apart only to have it ignored; it calls Other for such a key.
+func (b *Builder) Wants(key string) bool {
+	t := b.mapping.lookup(key)
+	return t.field != FieldNone || t.keep
+}
+
+// Ints adds an attribute with a slice of integers. The slice is copied.
+func (b *Builder) Ints(key string, v []int64) {
+	t := b.BeginList(key)
+	for _, n := range v {
+		t.Int(n)
+	}
+	t.End()
+}
+
+// Floats adds an attribute with a slice of floating-point numbers.
+func (b *Builder) Floats(key string, v []float64) {
+	t := b.BeginList(key)
+	for _, f := range v {
+		t.Float(f)
+	}
+	t.End()
+}
+
+// Strs adds an attribute with a slice of strings.
+func (b *Builder) Strs(key string, v []string) {
+	t := b.BeginList(key)
+	for _, s := range v {
+		t.Str(s)
+	}
+	t.End()
+}
+
+// target looks up a key and notes it for the predicate.
+func (b *Builder) target(key string) target {
+	t := b.mapping.lookup(key)
+	if t.family != familyNone {
+		b.seen.see(t)
+	}
+	return t
+}
+
+// claim reports whether a key of t's family may set t's field, and takes it.
+// Of several keys that set one field the family that tells most wins, and of
+// one family the last.
+func (b *Builder) claim(t target) bool {
+	if t.family < b.from[t.field] {
+		return false
+	}
+	b.from[t.field] = t.family
+	return true
+}
+
+// bad notes a value that t's field cannot take.
+func (b *Builder) bad(t target) {
+	switch t.field {
+	case FieldNone:
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		b.entry.Warn |= WarnBadShape
+	case FieldMemory, FieldDeviceMemory:
+		b.entry.Warn |= WarnBadMemory
+	default:
+		b.entry.Warn |= WarnBadValue
+	}
+}
+
+// text returns v as valid UTF-8.
+func (b *Builder) text(v string) string {
+	if !utf8.ValidString(v) {
+		b.entry.Warn |= WarnInvalidUTF8
+		return validUTF8(v)
+	}
+	return v
+}
+
+// keep stores an attribute that was asked for; of equal keys the last wins.
+func (b *Builder) keep(key, value string) { b.attrs = setAttr(b.attrs, key, value) }
+
+func (b *Builder) setText(t target, v string) {
+	if v == "" { // as if it were not there
+		return
+	}
+	v = b.text(v)
+	e := &b.entry
+	switch t.field {
+	case FieldKind:
+		k, ok := ParseKind(strings.ToLower(v))
+		if !ok {
+			b.bad(t)
+		} else if b.claim(t) {
+			e.Kind = k
+		}
+		return
+	case FieldSide:
+		if v != SideHost.String() {
+			b.bad(t)
+		} else if b.claim(t) {
+			e.Side = SideHost
+		}
+		return
+	case FieldDType:
+		d, ok := ParseDType(v)
+		if !ok {
+			e.Warn |= WarnUnknownDType
+		}
+		if b.claim(t) {
+			e.DType = d
+		}
+		return
+	}
+	if !b.claim(t) {
+		return
+	}
+	switch t.field {
+	case FieldName:
+		e.Operation = v
+	case FieldPath:
+		e.Path = v
+	case FieldDevice:
+		e.DeviceID = v
+	case FieldDeviceType:
+		b.deviceType = strings.ToLower(strings.TrimPrefix(v, "DeviceType."))
+	case FieldCollective:
+		b.coll.Name = v
+	case FieldGroup:
+		b.coll.Group = v
+	}
+}
+
+// number sets a field from an integer.
+func (b *Builder) number(t target, v int64) {
+	switch t.field {
+	case FieldNone:
+	case FieldDevice, FieldGroup:
+		b.setText(t, strconv.FormatInt(v, 10))
+	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDeviceType, FieldCollective,
+		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
+		b.bad(t)
+	default:
+		b.setInt(t, v)
+	}
+}
+
+func (b *Builder) setInt(t target, v int64) {
+	if v < 0 && !mayBeNegative(t.field) {
+		b.bad(t)
+		return
+	}
+	if !b.claim(t) {
+		return
+	}
+	e, n := &b.entry, Known(v)
+	switch t.field {
+	case FieldFLOPs:
+		e.FLOPs = n
+	case FieldOutputElements:
+		e.OutputElements = n
+	case FieldDeviceIndex:
+		b.deviceIndex = n
+	case FieldStream:
+		e.Stream = n
+	case FieldStep:
+		e.Step = n
+	case FieldMemory:
+		e.MemoryBytes = n
+	case FieldDeviceMemory:
+		b.deviceMemory = n
+	case FieldGroupSize:
+		b.coll.GroupSize = n
+	case FieldSequence:
+		b.coll.Sequence = n
+	case FieldPeerRank:
+		b.coll.PeerRank = n
+	case FieldInElements:
+		b.coll.InElements = n
+	case FieldOutElements:
+		b.coll.OutElements = n
+	case FieldRank:
+		e.Rank = n
+	}
+}
+
+// mayBeNegative tells the fields in which a negative number has a meaning:
+// torch numbers the host's device -1.
+func mayBeNegative(f Field) bool {
+	return f == FieldDeviceIndex || f == FieldStream || f == FieldStep
+}
+
+// setDTypeList reads the element types of the inputs from one text, such as
+// "['float', 'long int']" or "f32,i64".
+func (b *Builder) setDTypeList(t target, v string) {
+	if !b.claim(t) {
+		return
+	}
+	b.dtypes = b.dtypes[:0]
+	v = strings.Trim(v, "[]() ")
+	if v == "" {
+		return
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		b.addDType(strings.Trim(part, ` '"`))
+	}
+}
+
+func (b *Builder) addDType(v string) {
+	if len(b.dtypes) == MaxInputs {
+		b.entry.Warn |= WarnShapeTruncated
+		return
+	}
+	d, _ := ParseDType(b.text(v))
+	b.dtypes = append(b.dtypes, d)
+}

@@ -1,0 +1,46 @@
+package op
+
+// conventions is the mapping from attribute keys to fields, whole but for
+// tensor.input.N.shape.
+var conventions = newKeyIndex([]keyTarget{
+	{KeyName, target{field: FieldName, family: familyTensor}},
+	{KeyKind, target{field: FieldKind, family: familyTensor}},
+	{KeyPath, target{field: FieldPath, family: familyTensor}},
+	{KeyFLOPs, target{field: FieldFLOPs, family: familyTensor}},
+	{KeySide, target{field: FieldSide, family: familyTensor}},
+	{KeyInputShapes, target{field: FieldInputShapes, family: familyTensor}},
+	{KeyInputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
+	{KeyOutputShape, target{field: FieldOutputShape, family: familyTensor}},
+	{KeyOutputElements, target{field: FieldOutputElements, family: familyTensor}},
+	{KeyDType, target{field: FieldDType, family: familyTensor}},
+	{KeyDevice, target{field: FieldDevice, family: familyTensor}},
+	{KeyStream, target{field: FieldStream, family: familyTensor}},
+	{KeyStep, target{field: FieldStep, family: familyTensor}},
+	{KeyMemory, target{field: FieldMemory, family: familyTensor}},
+	{KeyCollective, target{field: FieldCollective, family: familyTensor}},
+	{KeyGroup, target{field: FieldGroup, family: familyTensor}},
+	{KeyGroupSize, target{field: FieldGroupSize, family: familyTensor}},
+	{KeySequence, target{field: FieldSequence, family: familyTensor}},
+	{KeyPeerRank, target{field: FieldPeerRank, family: familyTensor}},
+	{KeyInElements, target{field: FieldInElements, family: familyTensor}},
+	{KeyOutElements, target{field: FieldOutElements, family: familyTensor}},
+	{KeyRank, target{field: FieldRank, family: familyTensor}},
+	{KeyWorldSize, target{field: FieldWorldSize, family: familyTensor}},
+
+	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
+	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},
+	{"pytorch.device.type", target{field: FieldDeviceType, family: familyTorch}},
+	{"pytorch.device.index", target{field: FieldDeviceIndex, family: familyTorch}},
+	{"pytorch.cpu_memory_usage_bytes", target{field: FieldMemory, family: familyTorch}},
+	{"pytorch.device_memory_usage_bytes", target{field: FieldDeviceMemory, family: familyTorch}},
+	{"pytorch.flops", target{field: FieldFLOPs, family: familyTorch}},
+
+	{"op", target{field: FieldName, family: familyBare}},
+	{"operation", target{field: FieldName, family: familyBare}},
+	{"device_id", target{field: FieldDevice, family: familyBare}},
+	{"device", target{field: FieldDevice, family: familyBare}},
+	{"input_shapes", target{field: FieldInputShapes, family: familyBare}},
+	{"output_shape", target{field: FieldOutputShape, family: familyBare}},
+	{"memory_bytes", target{field: FieldMemory, family: familyBare}},
+	{"step", target{field: FieldStep, family: familyBare}},
+})

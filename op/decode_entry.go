@@ -1,0 +1,224 @@
+package op
+
+import "github.com/optrace/optrace/internal/jsontext"
+
+// entryField reads the value behind key into the entry, or reports false for
+// a key that is not one of an entry's. Of equal keys the last wins. A value of
+// another type than its key asks for is unknown, with a warning; the entry is
+// kept.
+func (d *decoder) entryField(key []byte) bool {
+	e := &d.entry
+	switch string(key) {
+	case "step":
+		e.Step = d.integer(WarnBadValue)
+	case "operation":
+		e.Operation = d.text()
+	case "device_id":
+		e.DeviceID = d.text()
+	case "input_shapes":
+		e.InputShapes = d.shapes()
+	case "output_shape":
+		e.OutputShape, d.has.outputCut = d.shape()
+	case "duration_us":
+		d.durationMicros()
+	case "output_elements":
+		e.OutputElements = d.amount(WarnBadValue)
+		d.has.elements = true
+	case "memory_bytes":
+		e.MemoryBytes = d.amount(WarnBadMemory)
+		d.has.memory = true
+	case "kind":
+		e.Kind = d.kind()
+	case "kind_rule":
+		e.KindRule, d.has.rule = parseKindRule(d.text())
+	case "dtype":
+		e.DType = d.dtype()
+	case "start_unix_ns":
+		e.Start = d.integer(WarnBadTime)
+	case "duration_ns":
+		d.durationNanos()
+	case "launch_unix_ns":
+		e.Launch = d.integer(WarnBadTime)
+	case "stream":
+		e.Stream = d.integer(WarnBadValue)
+	case "rank":
+		e.Rank = d.amount(WarnBadValue)
+	case "flops":
+		e.FLOPs = d.amount(WarnBadValue)
+	case "trace_id":
+		e.TraceID = d.traceID()
+	case "span_id":
+		e.SpanID = d.spanID()
+	case "parent_span_id":
+		e.ParentSpanID = d.parentID()
+	case "root":
+		e.Root = d.text()
+	case "root_span_id":
+		e.RootSpanID = d.parentID()
+	case "service":
+		e.Service = d.text()
+	case "scope":
+		e.Scope = d.text()
+	case "path":
+		e.Path = d.text()
+	case "input_dtypes":
+		e.InputDTypes = d.inputDTypes()
+	case "side":
+		e.Side = d.side()
+	case "error":
+		e.Failed = d.lex.Peek() != 'n'
+		e.Error = d.text()
+	case "adjusted_count":
+		e.AdjustedCount = d.adjustedCount()
+	case "dropped_attributes":
+		e.DroppedAttributes = d.amount(WarnBadValue).V
+	case "attrs":
+		d.attrs = d.attributes(d.attrs[:0])
+		e.Attrs = d.attrs
+	case "warn":
+		e.Warn |= d.warnings()
+	case "collective":
+		e.Collective = d.collective()
+	default:
+		return false
+	}
+	return true
+}
+
+// durationMicros reads the duration of the seed's recorder. It yields to
+// duration_ns, wherever that stands.
+func (d *decoder) durationMicros() {
+	text, ok := d.number()
+	if !ok {
+		if d.lex.Null() {
+			// How the seed's recorder prints a NaN.
+			d.entry.Warn |= WarnNonFinite
+			d.has.duration = true
+			return
+		}
+		d.lex.Skip()
+	}
+	ns, ok := jsontext.ParseMicros(text)
+	switch {
+	case !ok:
+		d.wrong("duration_us is not a duration that fits 64 bits of nanoseconds")
+	case !d.has.durationNS:
+		d.entry.Duration = ns
+	}
+	d.has.duration = true
+}
+
+func (d *decoder) durationNanos() {
+	if n := d.integer(WarnBadValue); n.Known {
+		d.entry.Duration = n.V
+		d.has.durationNS, d.has.duration = true, true
+	}
+}
+
+func (d *decoder) kind() Kind {
+	name := d.text()
+	k, ok := ParseKind(name)
+	if !ok && name != "" {
+		d.entry.Warn |= WarnBadValue
+	}
+	return k
+}
+
+func (d *decoder) side() Side {
+	switch d.text() {
+	case "":
+		return SideNone
+	case SideHost.String():
+		return SideHost
+	}
+	d.entry.Warn |= WarnBadValue
+	return SideNone
+}
+
+func (d *decoder) dtype() DType {
+	s := d.text()
+	t, ok := ParseDType(s)
+	if !ok && s != "" {
+		d.entry.Warn |= WarnUnknownDType
+	}
+	return t
+}
+
+func (d *decoder) inputDTypes() []DType {
+	l := &d.lex
+	if !d.is('[') {
+		return nil
+	}
+	d.dtypes = d.dtypes[:0]
+	for l.Array(); l.More(); {
+		t, _ := ParseDType(d.text())
+		if len(d.dtypes) == MaxInputs {
+			d.entry.Warn |= WarnShapeTruncated
+			continue
+		}
+		d.dtypes = append(d.dtypes, t)
+	}
+	if d.dtypes == nil {
+		d.dtypes = make([]DType, 0, 4)
+	}
+	return d.dtypes
+}
+
+func (d *decoder) adjustedCount() float64 {
+	text, ok := d.number()
+	if !ok {
+		if !d.lex.Null() {
+			d.lex.Skip()
+			d.entry.Warn |= WarnBadValue
+		}
+		return 0
+	}
+	f, ok := jsontext.ParseFloat(text)
+	if !ok || f < 1 {
+		d.entry.Warn |= WarnBadValue
+		return 0
+	}
+	return f
+}
+
+func (d *decoder) warnings() Warning {
+	l := &d.lex
+	var all Warning
+	if !d.is('[') {
+		return 0
+	}
+	for l.Array(); l.More(); {
+		w, _ := ParseWarning(d.text()) // a newer version may know more of them
+		all |= w
+	}
+	return all
+}
+
+func (d *decoder) collective() *Collective {
+	l := &d.lex
+	if !d.is('{') {
+		return nil
+	}
+	d.coll = Collective{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "name":
+			d.coll.Name = d.text()
+		case "group":
+			d.coll.Group = d.text()
+		case "group_size":
+			d.coll.GroupSize = d.integer(WarnBadValue)
+		case "sequence":
+			d.coll.Sequence = d.integer(WarnBadValue)
+		case "peer_rank":
+			d.coll.PeerRank = d.integer(WarnBadValue)
+		case "in_elements":
+			d.coll.InElements = d.integer(WarnBadValue)
+		case "out_elements":
+			d.coll.OutElements = d.integer(WarnBadValue)
+		default:
+			l.Skip()
+		}
+	}
+	return &d.coll
+}

@@ -1,0 +1,71 @@
+package op
+
+import "github.com/optrace/optrace/internal/jsontext"
+
+// shape reads a list of dimensions; null is unknown. cut tells that there were
+// more than MaxRank.
+func (d *decoder) shape() (s Shape, cut bool) {
+	l := &d.lex
+	if l.Peek() != '[' {
+		if !l.Null() {
+			d.badShape()
+			l.Skip()
+		}
+		return nil, false
+	}
+	start, good := len(d.dims), true
+	for l.Array(); l.More(); {
+		text, _ := d.number()
+		if text == nil {
+			l.Skip()
+		}
+		v, ok := jsontext.ParseInt(text)
+		switch {
+		case !ok || v < Dynamic:
+			good = false
+		case len(d.dims)-start == MaxRank:
+			cut = true
+		default:
+			d.dims = append(d.dims, v)
+		}
+	}
+	if !good {
+		d.badShape()
+		return nil, false
+	}
+	if cut {
+		d.entry.Warn |= WarnShapeTruncated
+	}
+	if d.dims == nil {
+		d.dims = make([]int64, 0, 16)
+	}
+	// Where dims grows later, this shape keeps the memory it had.
+	return Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
+}
+
+func (d *decoder) badShape() { d.entry.Warn |= WarnBadShape }
+
+// shapes reads a list of shapes; null is unknown.
+func (d *decoder) shapes() []Shape {
+	l := &d.lex
+	if l.Peek() != '[' {
+		if !l.Null() {
+			d.badShape()
+			l.Skip()
+		}
+		return nil
+	}
+	d.inputs = d.inputs[:0]
+	for l.Array(); l.More(); {
+		s, _ := d.shape()
+		if len(d.inputs) == MaxInputs {
+			d.entry.Warn |= WarnShapeTruncated
+			continue
+		}
+		d.inputs = append(d.inputs, s)
+	}
+	if d.inputs == nil {
+		d.inputs = make([]Shape, 0, 4)
+	}
+	return d.inputs
+}

@@ -1,0 +1,154 @@
+package op
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// decoder reads records of the entries format, and the entries of a seed
+// trace, which have the same keys. What it returns is overwritten by the next
+// record.
+type decoder struct {
+	lex     jsontext.Lexer
+	strings intern.Table
+	kinds   kindCache
+
+	entry    Entry
+	coll     Collective
+	span     Span
+	resource Resource
+	gap      Gap
+	batch    Batch
+
+	inputs []Shape
+	dims   []int64 // backs all shapes of an entry
+	dtypes []DType
+	attrs  []Attr
+
+	has fieldsSeen
+	// fault is what is wrong with the record although it is valid JSON, and
+	// faultAt where.
+	fault   string
+	faultAt int
+}
+
+// fieldsSeen tells which keys an entry had, where their absence matters.
+type fieldsSeen struct {
+	any, duration, durationNS, elements, memory, rule bool
+	// outputCut tells that the output's shape lost dimensions to MaxRank.
+	outputCut bool
+}
+
+// decodeRecord reads one line. An error is one of the grammar or of the
+// format, with its offset in the line.
+func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) {
+	d.lex.Reset(line)
+	d.resetEntry()
+	l := &d.lex
+	unknown, control := false, false
+	for l.Object(); l.More(); {
+		key := l.Key()
+		if d.entryField(key) {
+			d.has.any = true
+			continue
+		}
+		switch string(key) {
+		case "schema":
+			control = true
+			if s := string(l.Str()); l.Err() == nil && s != Schema {
+				return Record{}, 0, &schemaError{s}
+			}
+		case "resource":
+			control, rec = true, Record{Resource: d.decodeResource()}
+		case "batch":
+			control, rec = true, Record{Batch: d.decodeBatch()}
+		case "gap":
+			control, rec = true, Record{Gap: d.decodeGap()}
+		case "span":
+			control, rec = true, Record{Span: d.decodeSpan()}
+		default:
+			unknown = true
+			l.Skip()
+		}
+	}
+	l.End()
+	switch {
+	case l.Err() != nil:
+		return Record{}, l.Offset(), l.Err()
+	case control && d.has.any:
+		return Record{}, 0, errors.New("an entry and another record in one")
+	case d.has.any:
+		d.finishEntry()
+		rec.Entry = &d.entry
+	case unknown && !control:
+		rec.Skipped = Skipped{Reason: SkipUnknownRecord, N: 1}
+	}
+	if d.fault != "" {
+		return Record{}, d.faultAt, errors.New(d.fault)
+	}
+	return rec, 0, nil
+}
+
+// schemaError ends reading: the file is of a version that is not understood.
+type schemaError struct{ schema string }
+
+func (e *schemaError) Error() string {
+	return fmt.Sprintf("schema %q is not supported, this version reads %q", e.schema, Schema)
+}
+
+func (d *decoder) resetEntry() {
+	d.entry = Entry{}
+	d.has = fieldsSeen{}
+	d.inputs, d.dims, d.dtypes, d.attrs = d.inputs[:0], d.dims[:0], d.dtypes[:0], d.attrs[:0]
+	d.fault = ""
+}
+
+// wrong notes what makes the record useless.
+func (d *decoder) wrong(fault string) {
+	if d.fault == "" {
+		d.fault, d.faultAt = fault, d.lex.Offset()
+	}
+}
+
+// finishEntry checks what an entry must have, and fills in what follows from
+// what it said.
+func (d *decoder) finishEntry() {
+	e := &d.entry
+	switch {
+	case e.Operation == "":
+		d.wrong("an entry without an operation")
+	case !d.has.duration:
+		d.wrong("an entry without a duration")
+	}
+	if e.Duration < 0 {
+		e.Duration = 0
+		e.Warn |= WarnNegativeDuration
+	}
+	if e.Start.V > math.MaxInt64-e.Duration {
+		e.Start = Int{}
+		e.Warn |= WarnBadTime
+	}
+	if e.TraceID.IsZero() && !(e.SpanID.IsZero() && e.ParentSpanID.IsZero()) {
+		e.Warn |= WarnBadID
+	}
+	switch {
+	case e.Kind == KindUnknown && e.Collective != nil:
+		e.Kind, e.KindRule = KindCollective, RuleAttribute
+	case e.Kind == KindUnknown:
+		e.Kind, e.KindRule = d.kinds.infer(e.Operation)
+	case !d.has.rule:
+		e.KindRule = usualRule(e.Kind)
+	}
+	if !d.has.elements && !d.has.outputCut {
+		n, w := e.OutputShape.Elements()
+		e.OutputElements = n
+		e.Warn |= w
+	}
+	if !d.has.memory {
+		e.setDerivedMemory()
+	}
+}

@@ -1,0 +1,45 @@
+package op
+
+import "testing"
+
+// Looking a key up must stay a matter of one or two comparisons.
+func TestKeyIndexProbes(t *testing.T) {
+	keys := 0
+	for i, slot := range conventions.slots {
+		if slot.key == "" {
+			continue
+		}
+		keys++
+		if probes := uint8(i) - keyHash(slot.key); probes > 1 {
+			t.Errorf("%s is found after %d other keys", slot.key, probes)
+		}
+	}
+	if keys < 30 {
+		t.Errorf("%d keys are in the index", keys)
+	}
+}
+
+func TestKeyIndexFind(t *testing.T) {
+	if got, ok := conventions.find(KeyDType); !ok || got.field != FieldDType {
+		t.Errorf("find(%s) = %v, %v", KeyDType, got, ok)
+	}
+	for _, key := range []string{"", "x", "tensor.op.namf", "tensor.op.name ", "Tensor.op.name", "http.request.method"} {
+		if got, ok := conventions.find(key); ok {
+			t.Errorf("find(%q) = %v", key, got)
+		}
+	}
+}
+
+func TestKeyIndexChains(t *testing.T) {
+	// Two keys of equal length that agree wherever the hash looks.
+	table := []keyTarget{{"a1cdefgh", target{field: FieldPath}}, {"a2cdefgh", target{field: FieldStep}}}
+	if keyHash(table[0].key) != keyHash(table[1].key) {
+		t.Fatal("the keys do not collide")
+	}
+	x := newKeyIndex(table)
+	for _, kt := range table {
+		if got, ok := x.find(kt.key); !ok || got != kt.target {
+			t.Errorf("find(%s) = %v, %v", kt.key, got, ok)
+		}
+	}
+}

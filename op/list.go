@@ -1,0 +1,164 @@
+package op
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// List takes the elements of an attribute that is a list. Adapters whose
+// source nests values call it element by element, in order:
+//
+//	[[64,784],[784,256]]   Begin Int(64) Int(784) End, Begin Int(784) Int(256) End, End
+//	["64x784","784x256"]   Str("64x784") Str("784x256") End
+//
+// It is valid until End.
+type List struct {
+	b     *Builder
+	t     target
+	key   string
+	depth int
+}
+
+// BeginList starts an attribute with a list value.
+func (b *Builder) BeginList(key string) List {
+	l := List{b: b, t: b.target(key), key: key}
+	if l.t.keep {
+		b.listText.start()
+	}
+	switch l.t.field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		b.shapes.begin(l.t)
+	case FieldInputDTypes:
+		if b.claim(l.t) {
+			b.dtypes = b.dtypes[:0]
+		} else {
+			l.t.field = FieldNone
+		}
+	default:
+		b.bad(l.t)
+	}
+	return l
+}
+
+func (l *List) isShape() bool {
+	switch l.t.field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		return true
+	}
+	return false
+}
+
+// Int adds an integer.
+func (l *List) Int(v int64) {
+	if l.t.keep {
+		l.b.listText.int(v)
+	}
+	if l.isShape() {
+		l.b.shapes.dim(v)
+	} else {
+		l.other()
+	}
+}
+
+// Float adds a floating-point number, which stands for an integer where it is
+// integral and within ±2^53.
+func (l *List) Float(v float64) {
+	if l.t.keep {
+		l.b.listText.float(v)
+	}
+	if n, ok := jsontext.IntegralFloat(v); ok && l.isShape() {
+		l.b.shapes.dim(n)
+	} else {
+		l.other()
+	}
+}
+
+// Str adds a string.
+func (l *List) Str(v string) {
+	if l.t.keep {
+		l.b.listText.str(v)
+	}
+	switch {
+	case l.isShape():
+		l.b.shapes.elementText(v)
+	case l.t.field == FieldInputDTypes && l.depth == 0:
+		l.b.addDType(v)
+	default:
+		l.other()
+	}
+}
+
+// Other adds an element of any other type.
+func (l *List) Other() {
+	if l.t.keep {
+		l.b.listText.null()
+	}
+	l.other()
+}
+
+// other notes an element that the field cannot take.
+func (l *List) other() {
+	switch {
+	case l.isShape():
+		l.b.shapes.badElement()
+	case l.t.field == FieldInputDTypes:
+		l.b.bad(l.t)
+		if l.depth == 0 {
+			l.b.addDType("") // the others keep their places
+		}
+	}
+}
+
+// Begin starts an element that is a list itself.
+func (l *List) Begin() {
+	if l.t.keep {
+		l.b.listText.open()
+	}
+	if l.isShape() {
+		l.b.shapes.open()
+	} else {
+		l.other()
+	}
+	l.depth++
+}
+
+// End ends the innermost list.
+func (l *List) End() {
+	if l.t.keep {
+		l.b.listText.close()
+	}
+	if l.depth > 0 {
+		l.depth--
+		if l.isShape() {
+			l.b.shapes.close()
+		}
+		return
+	}
+	if l.isShape() {
+		l.b.shapes.end(l.b)
+	}
+	if l.t.keep {
+		l.b.keep(l.key, string(l.b.listText.buf))
+	}
+}
+
+// listText is the JSON of a list that is also wanted as text.
+type listText struct{ buf []byte }
+
+func (w *listText) start() { w.buf = append(w.buf[:0], '[') }
+
+// next puts a comma behind the element before.
+func (w *listText) next() []byte {
+	if w.buf[len(w.buf)-1] != '[' {
+		w.buf = append(w.buf, ',')
+	}
+	return w.buf
+}
+
+func (w *listText) int(v int64)     { w.buf = strconv.AppendInt(w.next(), v, 10) }
+func (w *listText) float(v float64) { w.buf = jsontext.AppendFloat(w.next(), v) }
+func (w *listText) str(v string)    { w.buf = jsontext.AppendString(w.next(), v) }
+func (w *listText) null()           { w.buf = append(w.next(), "null"...) }
+func (w *listText) open()           { w.buf = append(w.next(), '[') }
+func (w *listText) close()          { w.buf = append(w.buf, ']') }
