@@ -129,6 +129,7 @@ type recording struct {
 	spans     []op.Span
 	gaps      []op.Gap
 	batches   []op.Batch
+	inBatch   []int64 // how many entries follow each batch record
 	resources []op.Resource
 	malformed []*op.SyntaxError
 }
@@ -165,12 +166,15 @@ func read(tb testing.TB, text []byte) *recording {
 				tb.Errorf("an entry is not valid: %v", err)
 			}
 			rec.entries = append(rec.entries, found.Entry.Clone())
+			if n := len(rec.inBatch); n > 0 {
+				rec.inBatch[n-1]++
+			}
 		case found.Span != nil:
 			rec.spans = append(rec.spans, *found.Span)
 		case found.Gap != nil:
 			rec.gaps = append(rec.gaps, *found.Gap)
 		case found.Batch != nil:
-			rec.batches = append(rec.batches, *found.Batch)
+			rec.batches, rec.inBatch = append(rec.batches, *found.Batch), append(rec.inBatch, 0)
 		case found.Resource != nil:
 			res := *found.Resource
 			res.Attrs = slices.Clone(res.Attrs)
@@ -191,15 +195,24 @@ func readWhole(tb testing.TB, text []byte) *recording {
 	return rec
 }
 
-// checkBatches checks that each writer's batches are numbered without a hole.
-func checkBatches(tb testing.TB, batches []op.Batch) {
+// checkBatches checks that each writer's batches are numbered without a hole
+// and hold as many entries as they say. A writer that was killed may have left
+// its last batch incomplete.
+func checkBatches(tb testing.TB, rec *recording, killed bool) {
 	tb.Helper()
 	next := make(map[string]int64)
-	for _, b := range batches {
+	last := make(map[string]int)
+	for i, b := range rec.batches {
 		if b.Sequence != next[b.Writer] {
 			tb.Errorf("writer %s goes on with batch %d, want %d", b.Writer, b.Sequence, next[b.Writer])
 		}
 		next[b.Writer] = b.Sequence + 1
+		last[b.Writer] = i
+	}
+	for i, b := range rec.batches {
+		if n := rec.inBatch[i]; n != b.Entries && !(killed && i == last[b.Writer] && n < b.Entries) {
+			tb.Errorf("batch %d of writer %s holds %d entries, says %d", b.Sequence, b.Writer, n, b.Entries)
+		}
 	}
 }
 

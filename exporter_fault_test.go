@@ -1,0 +1,282 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+// faultyWriter takes n bytes of its first write and fails as fault says; later
+// writes succeed, unless it stays broken.
+type faultyWriter struct {
+	buf    bytes.Buffer
+	n      int
+	fault  func(n int) (int, error)
+	broken bool
+	calls  int
+}
+
+func (w *faultyWriter) Write(p []byte) (int, error) {
+	w.calls++
+	if w.calls > 1 && !w.broken {
+		return w.buf.Write(p)
+	}
+	n := min(w.n, len(p))
+	if w.calls > 1 {
+		n = 0
+	}
+	w.buf.Write(p[:n])
+	return w.fault(n)
+}
+
+// Every byte offset at which a write of three entries can end, in every way
+// that it can end: whole lines are readable, the books are exact, the batch
+// after it heals the torn line and tells how many entries are missing.
+func TestFaultyWriterMatrix(t *testing.T) {
+	faults := map[string]func(int) (int, error){
+		"error":         func(n int) (int, error) { return n, errDisk },
+		"short write":   func(n int) (int, error) { return n, nil },
+		"panic":         func(int) (int, error) { panic("writer") },
+		"error, no n":   func(int) (int, error) { return 0, errDisk },
+		"negative n":    func(int) (int, error) { return -1, errDisk },
+		"n beyond data": func(int) (int, error) { return 1 << 20, errDisk },
+	}
+	var whole bytes.Buffer
+	if err := newExporter(t, &whole).ExportSpans(t.Context(), opSpans(3)); err != nil {
+		t.Fatal(err)
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			for n := range whole.Len() {
+				testFaultAt(t, n, fault, name == "error" || name == "short write")
+			}
+		})
+	}
+	t.Run("without recovery", func(t *testing.T) {
+		for n := range whole.Len() {
+			w := &faultyWriter{n: n, fault: faults["error"], broken: true}
+			exp := newExporter(t, w)
+			for range 10 {
+				_ = exp.ExportSpans(t.Context(), opSpans(3))
+			}
+			_ = exp.Shutdown(t.Context())
+			st := exp.Stats()
+			checkBooks(t, "exporter", st)
+			// A last line that lacks its newline is readable all the same.
+			if got := uint64(len(read(t, w.buf.Bytes()).entries)); st.Recorded != 30 || got < st.Written || got > st.Written+1 {
+				t.Fatalf("write ends at byte %d: Stats are %+v with %d readable", n, st, got)
+			}
+		}
+	})
+}
+
+// testFaultAt lets the first write end at byte n. exact tells that the writer
+// said how much it took.
+func testFaultAt(t *testing.T, n int, fault func(int) (int, error), exact bool) {
+	t.Helper()
+	w := &faultyWriter{n: n, fault: fault}
+	exp := newExporter(t, w)
+	if err := exp.ExportSpans(t.Context(), opSpans(3)); err == nil {
+		t.Fatalf("write ends at byte %d: ExportSpans reports no error", n)
+	}
+	first := read(t, w.buf.Bytes())
+	st := exp.Stats()
+	checkBooks(t, "exporter", st)
+	if err := exp.ExportSpans(t.Context(), opSpans(2)); err != nil {
+		t.Fatalf("write ends at byte %d: the next ExportSpans fails: %v", n, err)
+	}
+	if err := exp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	st = exp.Stats()
+	checkBooks(t, "exporter", st)
+	rec := read(t, w.buf.Bytes())
+	if st.Recorded != 5 {
+		t.Errorf("write ends at byte %d: recorded %d, want 5", n, st.Recorded)
+	}
+	if rec.lost() != st.Dropped {
+		t.Errorf("write ends at byte %d: gap records tell of %d, dropped are %d", n, rec.lost(), st.Dropped)
+	}
+	if !exact {
+		return
+	}
+	if len(rec.malformed) > 1 {
+		t.Errorf("write ends at byte %d: %d lines cannot be read, want the torn one at most: %v",
+			n, len(rec.malformed), rec.malformed)
+	}
+	// A line that lacks its newline only became whole by the newline that heals.
+	whole := uint64(len(rec.entries))
+	if st.Written > whole || st.Written+1 < whole {
+		t.Errorf("write ends at byte %d: %d count as written, %d are readable (%d after the fault)",
+			n, st.Written, whole, len(first.entries))
+	}
+	if got := steps(rec.entries); !slices.Equal(got[len(got)-2:], []int64{0, 1}) {
+		t.Errorf("write ends at byte %d: the next batch brought entries %v", n, got)
+	}
+}
+
+func TestExportSpansWriterPanicReachesNobody(t *testing.T) {
+	exp := newExporter(t, writerFunc(func([]byte) (int, error) { panic("boom") }))
+	err := exp.ExportSpans(t.Context(), opSpans(1))
+	if err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("ExportSpans returns %v, want the panic", err)
+	}
+	checkBooks(t, "exporter", exp.Stats())
+}
+
+// hostileSpan panics wherever it is asked for its attributes.
+type hostileSpan struct{ sdktrace.ReadOnlySpan }
+
+func (hostileSpan) Resource() *resource.Resource { panic("hostile span") }
+
+func TestExportSpansPanickingSpan(t *testing.T) {
+	hostile := hostileSpan{opStub(1).Snapshot()}
+	t.Run("converted", func(t *testing.T) {
+		var out bytes.Buffer
+		exp := newExporter(t, &out)
+		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{opStub(0).Snapshot(), hostile, opStub(2).Snapshot()})
+		if err == nil || !strings.Contains(err.Error(), "hostile span") {
+			t.Errorf("ExportSpans returns %v, want the panic", err)
+		}
+		rec := readWhole(t, out.Bytes())
+		if diff := cmp.Diff([]int64{0, 2}, steps(rec.entries)); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+		if st := exp.Stats(); st.Dropped != 1 || rec.lost() != 1 {
+			t.Errorf("dropped %d and gap records of %d, want 1", st.Dropped, rec.lost())
+		}
+	})
+	t.Run("dropped", func(t *testing.T) {
+		exp := newExporter(t, io.Discard)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := exp.ExportSpans(ctx, []sdktrace.ReadOnlySpan{hostile, opStub(2).Snapshot()}); !errors.Is(err, context.Canceled) {
+			t.Errorf("ExportSpans returns %v, want the context's error", err)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+	})
+	t.Run("processor", func(t *testing.T) {
+		var buf buffer
+		proc := newProcessor(t, newExporter(t, &buf))
+		proc.OnEnd(hostile)
+		proc.OnEnd(opStub(2).Snapshot())
+		if err := proc.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, "processor", proc.Stats())
+		if rec := readWhole(t, buf.Bytes()); len(rec.entries) != 1 || rec.lost() != 1 {
+			t.Errorf("%d entries and a loss of %d, want 1 and 1", len(rec.entries), rec.lost())
+		}
+	})
+}
+
+func TestCircuitBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, broken := 0, true
+		var out bytes.Buffer
+		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+			calls++
+			if broken {
+				return 0, errDisk
+			}
+			return out.Write(p)
+		}))
+		export := func(n int) (err error) {
+			for range n {
+				err = exp.ExportSpans(context.Background(), opSpans(1))
+			}
+			return err
+		}
+		if err := export(20); err == nil {
+			t.Error("ExportSpans reports no error while the writer is left alone")
+		}
+		if calls != 5 {
+			t.Errorf("the writer was called %d times in a row, want 5", calls)
+		}
+		// Half open: one attempt per pause, and the pause doubles up to 30 s.
+		for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second} {
+			before := calls
+			time.Sleep(pause - time.Nanosecond)
+			_ = export(3)
+			if calls != before {
+				t.Errorf("the writer was called before the pause of %v is over", pause)
+			}
+			time.Sleep(time.Nanosecond)
+			_ = export(3)
+			if calls != before+1 {
+				t.Errorf("the writer was called %d times after a pause of %v, want once", calls-before, pause)
+			}
+		}
+		broken = false
+		time.Sleep(30 * time.Second)
+		if err := export(3); err != nil {
+			t.Errorf("ExportSpans fails with a writer that recovered: %v", err)
+		}
+		st := exp.Stats()
+		checkBooks(t, "exporter", st)
+		rec := readWhole(t, out.Bytes())
+		if len(rec.entries) != 3 || rec.lost() != st.Dropped || st.Dropped != st.Recorded-3 {
+			t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+		}
+		checkBatches(t, rec, false)
+	})
+}
+
+// What Shutdown still has to tell goes out before the end, also with a
+// context that is done.
+func TestShutdownWritesLastGaps(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		t.Run(fmt.Sprintf("context done %v", done), func(t *testing.T) {
+			w := &faultyWriter{fault: func(int) (int, error) { return 0, errDisk }}
+			exp := newExporter(t, w)
+			if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, errDisk) {
+				t.Fatalf("ExportSpans returns %v", err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if done {
+				cancel()
+			}
+			if err := exp.Shutdown(ctx); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+			if lost := readWhole(t, w.buf.Bytes()).lost(); lost != 3 {
+				t.Errorf("gap records tell of %d entries, want 3", lost)
+			}
+		})
+	}
+}
+
+// A batch that was cut off behind a change of resource is followed by a header.
+func TestHeaderAfterTornBatch(t *testing.T) {
+	first, second := opStub(0), opStub(1)
+	second.Resource = serviceResource("evaluator")
+	batch := tracetest.SpanStubs{first, second}.Snapshots()
+	var whole bytes.Buffer
+	if err := newExporter(t, &whole).ExportSpans(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	w := &faultyWriter{n: whole.Len() - 5, fault: func(n int) (int, error) { return n, errDisk }}
+	exp := newExporter(t, w)
+	_ = exp.ExportSpans(t.Context(), batch)
+	if err := exp.ExportSpans(t.Context(), batch[:1]); err != nil {
+		t.Fatal(err)
+	}
+	rec := read(t, w.buf.Bytes())
+	if last := rec.resources[len(rec.resources)-1]; last.Service != "trainer" {
+		t.Errorf("the last entry, of service trainer, stands below a header of %s", last.Service)
+	}
+}

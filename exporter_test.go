@@ -1,0 +1,343 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestNewExporter(t *testing.T) {
+	if exp, err := optrace.NewExporter(nil); err == nil || exp != nil {
+		t.Errorf("a nil writer gives %v, %v, want an error", exp, err)
+	}
+	var buf buffer
+	exp, err := optrace.NewExporter(&buf, nil, optrace.WithMapping(nil), nil)
+	if err != nil {
+		t.Fatalf("nil options: %v", err)
+	}
+	if buf.Writes() != 0 {
+		t.Errorf("the constructor wrote %q", buf.Bytes())
+	}
+	if err := exp.Shutdown(t.Context()); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if buf.Writes() != 0 {
+		t.Errorf("without a batch Shutdown wrote %q", buf.Bytes())
+	}
+}
+
+func TestExportSpansGolden(t *testing.T) {
+	failed := opStub(2)
+	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
+	other := opStub(3)
+	other.Resource = serviceResource("evaluator")
+	other.Parent = requestStub().SpanContext
+	unrelated := requestStub()
+	unrelated.SpanContext = spanContext(7, 7)
+	spans := tracetest.SpanStubs{opStub(0), opStub(1), failed, other, requestStub(), unrelated}.Snapshots()
+
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	for range 2 {
+		if err := exp.ExportSpans(t.Context(), spans); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
+	path := filepath.Join("testdata", "exporter_batch.jsonl")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("the batches differ from the golden file (-want +got):\n%s", diff)
+	}
+	want2 := optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}
+	if got := exp.Stats(); got != want2 {
+		t.Errorf("Stats are %+v, want %+v", got, want2)
+	}
+}
+
+func TestExportSpansOneWritePerBatch(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	for i, n := range []int{1, 3, 512} {
+		if err := exp.ExportSpans(t.Context(), opSpans(n)); err != nil {
+			t.Fatal(err)
+		}
+		if buf.Writes() != i+1 {
+			t.Fatalf("%d writes after %d batches", buf.Writes(), i+1)
+		}
+	}
+	rec := readWhole(t, buf.Bytes())
+	checkBatches(t, rec, false)
+	var sizes []int64
+	for _, b := range rec.batches {
+		sizes = append(sizes, b.Entries)
+	}
+	if diff := cmp.Diff([]int64{1, 3, 512}, sizes); diff != "" {
+		t.Errorf("entries per batch record (-want +got):\n%s", diff)
+	}
+	if len(rec.resources) != 1 {
+		t.Errorf("%d headers for one resource, want 1", len(rec.resources))
+	}
+}
+
+func TestExportSpansResourceChange(t *testing.T) {
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	span := func(i int, service string) sdktrace.ReadOnlySpan {
+		s := opStub(i)
+		s.Resource = serviceResource(service)
+		return s.Snapshot()
+	}
+	for _, batch := range [][]sdktrace.ReadOnlySpan{
+		{span(0, "a"), span(1, "a"), span(2, "b")},
+		{span(3, "b")},
+		{span(4, "a")},
+	} {
+		if err := exp.ExportSpans(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	r := op.NewReader(&out, "out")
+	for rec, err := range r.Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Resource != nil:
+			got = append(got, "header "+rec.Resource.Service)
+		case rec.Entry != nil:
+			got = append(got, fmt.Sprintf("%d %s", rec.Entry.Step.V, rec.Entry.Service))
+		}
+	}
+	want := []string{"header a", "0 a", "1 a", "header b", "2 b", "3 b", "header a", "4 a"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("headers and entries (-want +got):\n%s", diff)
+	}
+}
+
+func TestExportSpansAncestors(t *testing.T) {
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	unrelated := requestStub()
+	unrelated.SpanContext = spanContext(5, 5)
+	before := requestStub()
+	before.Name, before.SpanContext = "ended before any operation", spanContext(0, 1<<21)
+	spans := tracetest.SpanStubs{before, opStub(0), requestStub(), unrelated}.Snapshots()
+	if err := exp.ExportSpans(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+	rec := readWhole(t, out.Bytes())
+	if len(rec.spans) != 1 || rec.spans[0].Name != "POST /generate" {
+		t.Errorf("ancestry records are %+v, want the request above the operation alone", rec.spans)
+	}
+	if st := exp.Stats(); st.Recorded != 1 || st.Skipped != 3 {
+		t.Errorf("Stats are %+v, want 1 recorded and 3 skipped", st)
+	}
+}
+
+// checks of arguments come in the order shutdown, context, empty batch.
+func TestExportSpansChecks(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	tests := []struct {
+		name     string
+		ctx      context.Context
+		shutdown bool
+		spans    []sdktrace.ReadOnlySpan
+		want     error
+		stats    optrace.Stats
+	}{
+		{name: "shut down", ctx: t.Context(), shutdown: true, spans: opSpans(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down, cancelled", ctx: cancelled, shutdown: true, spans: opSpans(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down, empty", ctx: t.Context(), shutdown: true, want: optrace.ErrExporterShutdown},
+		{name: "cancelled", ctx: cancelled, spans: opSpans(2), want: context.Canceled, stats: optrace.Stats{Recorded: 2, Dropped: 2}},
+		{name: "cancelled, empty", ctx: cancelled, want: context.Canceled},
+		{name: "empty", ctx: t.Context(), spans: []sdktrace.ReadOnlySpan{}},
+		{name: "nil spans", ctx: t.Context(), spans: make([]sdktrace.ReadOnlySpan, 3)},
+		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{requestStub()}.Snapshots(), stats: optrace.Stats{Skipped: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var buf buffer
+			exp := newExporter(t, &buf)
+			if tt.shutdown {
+				if err := exp.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := exp.ExportSpans(tt.ctx, tt.spans); !errors.Is(err, tt.want) {
+				t.Errorf("ExportSpans returns %v, want %v", err, tt.want)
+			}
+			if buf.Writes() != 0 {
+				t.Errorf("ExportSpans wrote %q", buf.Bytes())
+			}
+			if got := exp.Stats(); got != tt.stats {
+				t.Errorf("Stats are %+v, want %+v", got, tt.stats)
+			}
+		})
+	}
+}
+
+func TestExporterNilContext(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	var none context.Context
+	if err := exp.ExportSpans(none, opSpans(1)); err != nil {
+		t.Errorf("ExportSpans: %v", err)
+	}
+	if err := exp.ForceFlush(none); err != nil {
+		t.Errorf("ForceFlush: %v", err)
+	}
+	if err := exp.Shutdown(none); err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 1 {
+		t.Errorf("%d entries, want 1", n)
+	}
+}
+
+func TestExporterShutdown(t *testing.T) {
+	exp := newExporter(t, io.Discard)
+	for i := range 3 {
+		if err := exp.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown %d: %v", i+1, err)
+		}
+	}
+	if err := exp.ForceFlush(t.Context()); err != nil {
+		t.Errorf("ForceFlush after Shutdown: %v", err)
+	}
+}
+
+func TestExporterForceFlushContext(t *testing.T) {
+	exp := newExporter(t, io.Discard)
+	if err := exp.ForceFlush(t.Context()); err != nil {
+		t.Errorf("ForceFlush: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := exp.ForceFlush(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("ForceFlush with a cancelled context returns %v", err)
+	}
+}
+
+// countedContext is done from its n-th look at Err on.
+type countedContext struct {
+	context.Context
+	looks int
+	done  chan struct{}
+}
+
+func (c *countedContext) Done() <-chan struct{} { return c.done }
+
+func (c *countedContext) Err() error {
+	if c.looks--; c.looks == 0 {
+		close(c.done)
+	}
+	if c.looks <= 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestExportSpansCancelledWithinBatch(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	ctx := &countedContext{Context: t.Context(), looks: 4, done: make(chan struct{})}
+	const n = 500
+	if err := exp.ExportSpans(ctx, opSpans(n)); !errors.Is(err, context.Canceled) {
+		t.Errorf("ExportSpans returns %v, want the context's error", err)
+	}
+	rec := readWhole(t, buf.Bytes())
+	st := exp.Stats()
+	if len(rec.entries) == 0 || len(rec.entries) == n {
+		t.Errorf("%d of %d entries are written, want some", len(rec.entries), n)
+	}
+	if diff := cmp.Diff(upTo(len(rec.entries)), steps(rec.entries)); diff != "" {
+		t.Errorf("the entries written are not the first ones (-want +got):\n%s", diff)
+	}
+	if st.Written != uint64(len(rec.entries)) || st.Recorded != n {
+		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.entries), n)
+	}
+	checkBooks(t, "exporter", st)
+	if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+		t.Fatal(err)
+	}
+	if lost := readWhole(t, buf.Bytes()).lost(); lost != st.Dropped {
+		t.Errorf("gap records tell of %d entries, dropped are %d", lost, st.Dropped)
+	}
+}
+
+func TestExportSpansDoesNotKeepSlice(t *testing.T) {
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	spans := opSpans(3)
+	if err := exp.ExportSpans(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+	for i := range spans { // as the SDK's batch processor does
+		spans[i] = nil
+	}
+	if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+		t.Fatal(err)
+	}
+	rec := readWhole(t, out.Bytes())
+	if diff := cmp.Diff([]int64{0, 1, 2, 0}, steps(rec.entries)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
+func TestExportSpansDoesNotChangeAttributes(t *testing.T) {
+	stub := opStub(0)
+	before := fmt.Sprint(stub.Attributes)
+	exp := newExporter(t, io.Discard)
+	if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {
+		t.Fatal(err)
+	}
+	if after := fmt.Sprint(stub.Attributes); after != before {
+		t.Errorf("attributes were %s and are %s", before, after)
+	}
+}
+
+func TestMarshalLogHasNoPath(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret-name.jsonl")
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc := newProcessor(t, exp)
+	defer func() { _ = proc.Shutdown(context.Background()) }()
+	for _, v := range []any{exp.MarshalLog(), proc.MarshalLog()} {
+		if text := fmt.Sprintf("%+v", v); strings.Contains(text, "secret") {
+			t.Errorf("MarshalLog gives away the path: %s", text)
+		}
+	}
+	if text := fmt.Sprintf("%+v", (*optrace.Exporter)(nil).MarshalLog()); !strings.Contains(text, "optrace") {
+		t.Errorf("MarshalLog of a nil exporter is %s", text)
+	}
+}
