@@ -68,9 +68,7 @@ func (d *Device) setParts(p *Parts) {
 // busyImbalance returns the imbalance of the devices by busy time; nil when
 // the busy time of one of them is not known.
 func busyImbalance(timelines []Timeline) *float64 {
-	var longest int64
-	var sum float64
-	n := 0
+	longest, sum, n := int64(0), int64(0), 0
 	for _, line := range timelines {
 		if line.DeviceID == UnknownDevice {
 			continue
@@ -80,12 +78,12 @@ func busyImbalance(timelines []Timeline) *float64 {
 		}
 		n++
 		longest = max(longest, line.Parts.Busy)
-		sum += float64(line.Parts.Busy)
+		sum = addSaturating(sum, line.Parts.Busy)
 	}
 	if n < 2 {
 		return nil
 	}
-	ratio := imbalance(float64(longest), sum/float64(n))
+	ratio := imbalance(longest, sum, n)
 	return &ratio
 }
 

@@ -91,17 +91,18 @@ func loadBalance(devices []deviceSum) *LoadBalanceMetrics {
 	m.TotalDurationUS = microseconds(total)
 	m.IdealDurationUS = m.TotalDurationUS / float64(len(devices))
 	m.MaxDurationUS = microseconds(longest)
-	m.ImbalanceRatio = imbalance(m.MaxDurationUS, m.IdealDurationUS)
+	m.ImbalanceRatio = imbalance(longest, total, len(devices))
 	return m
 }
 
-// imbalance is how far the longest lies above the ideal, as a share of it; 0
-// when nothing took any time.
-func imbalance(longest, ideal float64) float64 {
-	if ideal <= 0 {
+// imbalance is how far the longest of n devices lies above the ideal, total/n,
+// as a share of it; 0 when nothing took any time. Both are multiplied by n,
+// which keeps whole nanoseconds whole.
+func imbalance(longest, total int64, n int) float64 {
+	if total <= 0 {
 		return 0
 	}
-	return max(0, (longest-ideal)/ideal)
+	return max(0, (float64(longest)*float64(n)-float64(total))/float64(total))
 }
 
 // CommunicationBottlenecks returns the operations whose names tell of
@@ -132,12 +133,11 @@ func bottlenecks(found []communication, total int64, minRatio float64) []Communi
 		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.operation, b.operation))
 	})
 	result := []CommunicationBottleneck{}
-	totalUS := max(microseconds(total), 1e-9) // no division by 0
+	const floor = 1e-9 * 1000 // the seed's 1e-9 µs: no division by 0
 	for _, c := range found {
-		us := microseconds(c.ns)
-		if ratio := us / totalUS; ratio >= minRatio {
+		if ratio := float64(c.ns) / max(float64(total), floor); ratio >= minRatio {
 			result = append(result, CommunicationBottleneck{
-				Operation: c.operation, TotalDurationUS: us, RatioOfTotal: ratio, CallCount: c.count,
+				Operation: c.operation, TotalDurationUS: microseconds(c.ns), RatioOfTotal: ratio, CallCount: c.count,
 			})
 		}
 	}

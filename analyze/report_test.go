@@ -1,0 +1,202 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/optrace/optrace/op"
+)
+
+// sampleRecords are two ranks at a request: computing, an all-reduce that one
+// of them overlaps, a copy, a host side, and an operation of which little is
+// known.
+func sampleRecords() []op.Record {
+	trace := op.TraceID{0: 0xaa, 15: 1}
+	entry := func(id byte, e op.Entry) op.Record {
+		e.TraceID, e.SpanID, e.ParentSpanID = trace, op.SpanID{7: id}, op.SpanID{7: 1}
+		e.Root, e.RootSpanID = "POST /predict", op.SpanID{7: 1}
+		return op.Record{Entry: &e}
+	}
+	at := func(offset int64) op.Int { return op.Known(1_700_000_000_000_000_000 + offset) }
+	return []op.Record{
+		{Span: &op.Span{Name: "POST /predict", TraceID: trace, SpanID: op.SpanID{7: 1}, Start: at(0), Duration: 1000, Service: "api"}},
+		entry(2, op.Entry{
+			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0", Rank: op.Known(0), Step: op.Known(1),
+			InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
+			Start: at(100), Duration: 300, OutputElements: op.Known(16384), MemoryBytes: op.Known(65536), FLOPs: op.Known(25690112),
+		}),
+		entry(3, op.Entry{
+			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cuda:0", Rank: op.Known(1), Step: op.Known(1),
+			InputShapes: []op.Shape{{32, 784}, {784, 256}}, OutputShape: op.Shape{32, 256}, DType: op.BF16,
+			Start: at(100), Duration: 200, OutputElements: op.Known(8192), MemoryBytes: op.Known(16384),
+		}),
+		entry(4, op.Entry{
+			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleName, DeviceID: "cuda:0", Rank: op.Known(0), Step: op.Known(1),
+			Start: at(350), Duration: 150, Collective: &op.Collective{Name: "all_reduce", Group: "dp"},
+		}),
+		entry(5, op.Entry{
+			Operation: "allreduce", Kind: op.KindCollective, KindRule: op.RuleAttribute, DeviceID: "cuda:0", Rank: op.Known(1), Step: op.Known(1),
+			Start: at(400), Duration: 100,
+		}),
+		entry(6, op.Entry{
+			Operation: "Memcpy DtoH (Device -> Pinned)", Kind: op.KindMemory, KindRule: op.RuleName, DeviceID: "cuda:0", Rank: op.Known(0), Step: op.Known(1),
+			Start: at(600), Duration: 50, MemoryBytes: op.Known(2 << 20),
+		}),
+		entry(7, op.Entry{
+			Operation: "matmul", Side: op.SideHost, Kind: op.KindCompute, KindRule: op.RuleDefault, DeviceID: "cpu", Rank: op.Known(0),
+			Start: at(50), Duration: 900,
+		}),
+		entry(8, op.Entry{Operation: "reshape", Kind: op.KindControl, Failed: true, Error: "bad shape", Warn: op.WarnBadShape}),
+	}
+}
+
+func sampleReport(records []op.Record, by string, structure bool) *Report {
+	opts := DefaultOptions()
+	opts.By, _ = ParseKeys(by)
+	opts.Top = 2
+	in, p, tr := NewInput(), NewProfile(opts), NewTrace(TraceOptions{})
+	for _, rec := range records {
+		in.Add(rec, nil)
+		switch {
+		case rec.Entry != nil:
+			p.Add(rec.Entry)
+			tr.Add(rec.Entry)
+		case rec.Span != nil:
+			tr.AddSpan(rec.Span)
+		}
+	}
+	in.EndFile("entries-jsonl", 4096)
+	if !structure {
+		tr = nil
+	}
+	return NewReport(in, p, tr, opts)
+}
+
+func reportJSON(t *testing.T, r *Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReportJSON(t *testing.T) {
+	golden(t, "report.json", reportJSON(t, sampleReport(sampleRecords(), "device,shape", true)))
+	golden(t, "report_flat.json", reportJSON(t, sampleReport(sampleRecords(), "", false)))
+}
+
+// An empty input gives a report all the same: no list is null, nothing is
+// divided by zero.
+func TestReportOfNothing(t *testing.T) {
+	golden(t, "report_empty.json", reportJSON(t, sampleReport(nil, "operation", true)))
+}
+
+func TestReportWithoutInput(t *testing.T) {
+	r := NewReport(nil, NewProfile(DefaultOptions()), nil, DefaultOptions())
+	if r.Input.Sampling != SamplingNone || r.Input.Entries != 0 {
+		t.Errorf("%+v", r.Input)
+	}
+}
+
+// Whatever is in the entries, the report is valid JSON, and without structure
+// what needs it is null and all else is the same.
+func TestReportWithoutStructure(t *testing.T) {
+	seeds(40, func(seed uint64, r *rand.Rand) {
+		var records []op.Record
+		entries := randomEntries(r, r.IntN(100))
+		for i := range entries {
+			records = append(records, op.Record{Entry: &entries[i]})
+		}
+		full, flat := sampleReport(records, "device", true), sampleReport(records, "device", false)
+		for _, rep := range []*Report{full, flat} {
+			if !json.Valid(reportJSON(t, rep)) {
+				t.Fatalf("seed %d: not JSON", seed)
+			}
+		}
+		structural := cmp.Options{
+			equalReports,
+			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates"),
+			cmpopts.IgnoreFields(Stats{}, "SelfNS"),
+			cmpopts.IgnoreFields(Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS", "ExposedMemoryNS",
+				"OtherNS", "IdleNS", "CommunicationNS", "MemoryNS", "OverlapNS", "OverlapRatio"),
+			cmpopts.IgnoreFields(Balance{}, "BusyImbalanceRatio"),
+			cmpopts.IgnoreFields(Memory{}, "OverTime"),
+			cmpopts.IgnoreFields(Report{}, "Idle", "IdleCauses", "CriticalPath", "PathTotals", "Steps", "Utilisation", "Concurrency"),
+		}
+		if diff := cmp.Diff(full, flat, structural); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+		if flat.Input.Orphans != nil || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil || flat.PathTotals != nil {
+			t.Errorf("seed %d: a figure without the structure it needs", seed)
+		}
+		for _, row := range full.Operations {
+			if row.SelfNS == nil || *row.SelfNS > row.SumNS {
+				t.Errorf("seed %d: %s: self time %v of %d", seed, row.Operation, row.SelfNS, row.SumNS)
+			}
+		}
+	})
+}
+
+func TestReportSelfTimeOfOthers(t *testing.T) {
+	opts := DefaultOptions()
+	opts.MaxGroups = 2
+	p, tr := NewProfile(opts), NewTrace(TraceOptions{})
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		e := op.Entry{Operation: name, Duration: 7}
+		p.Add(&e)
+		tr.Add(&e)
+	}
+	r := NewReport(nil, p, tr, opts)
+	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || *r.Operations[0].SelfNS != 21 {
+		t.Errorf("%+v", r.Operations)
+	}
+	if r.Input.OverflowedGroups != 3 {
+		t.Errorf("%d groups overflowed, want 3", r.Input.OverflowedGroups)
+	}
+}
+
+func TestReportEstimates(t *testing.T) {
+	report := func(weights ...float64) *Report {
+		p := NewProfile(DefaultOptions())
+		for _, w := range weights {
+			p.Add(&op.Entry{Operation: "a", Duration: 100, AdjustedCount: w})
+		}
+		return NewReport(nil, p, nil, DefaultOptions())
+	}
+	r := report(2, 4.5)
+	if *r.Total.EstCount != 6.5 || *r.Total.EstSumNS != 650 || r.Total.Count != 2 {
+		t.Errorf("estimates %g and %g", *r.Total.EstCount, *r.Total.EstSumNS)
+	}
+	if *r.Operations[0].EstCount != 6.5 || *r.Operations[0].EstSumNS != 650 || r.Operations[0].Count != 2 {
+		t.Errorf("estimates of the row: %+v", r.Operations[0].Estimate)
+	}
+	for _, weights := range [][]float64{{2, 0}, {0, 0}, {}} {
+		if r := report(weights...); r.Total.EstCount != nil || len(r.Operations) > 0 && r.Operations[0].EstCount != nil {
+			t.Errorf("weights %g: an estimate", weights)
+		}
+	}
+}
+
+func TestReportSumsBeyond64Bits(t *testing.T) {
+	const huge = 1 << 62
+	p := NewProfile(DefaultOptions())
+	for range 5 {
+		p.Add(&op.Entry{Operation: "a", DeviceID: "d", Duration: huge, MemoryBytes: op.Known(huge)})
+	}
+	r := NewReport(nil, p, nil, DefaultOptions())
+	row := r.Operations[0]
+	if row.SumNS != 1<<63-1 || row.MeanNS != huge || *row.StdNS != 0 || row.MemoryBytes != 1<<63-1 {
+		t.Errorf("%+v", row)
+	}
+	if diff := cmp.Diff(map[string]int64{"sum_overflow": 1}, r.Input.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
