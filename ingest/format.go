@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -35,7 +36,9 @@ type UnknownFormatError struct {
 func (e *UnknownFormatError) Error() string {
 	var names []string
 	for _, f := range formats() {
-		names = append(names, f.Name)
+		if !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
 	}
 	return "unknown format: " + e.Found + "; tried " + strings.Join(names, ", ")
 }

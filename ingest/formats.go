@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"bytes"
+
+	"github.com/optrace/optrace/ingest/otlp"
 )
 
 // formats lists the formats, in the order in which they are tried. A detect
@@ -20,6 +22,36 @@ func formats() []Format {
 			Name:    "trace-json",
 			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
 			records: traceRecords,
+		},
+		{
+			// {} is an empty batch, and so is a file of nothing else.
+			Name: "otlp-json",
+			detect: func(h *head) bool {
+				return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
+					"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
+					"resource_spans", "resource_metrics", "resource_logs", "resource_profiles"))
+			},
+			records: otlp.JSONRecords,
+		},
+		{
+			Name:    "otlp-json",
+			detect:  func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
+			records: otlp.FramedRecords,
+		},
+		{
+			Name:    "otlp-proto",
+			detect:  func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
+			records: otlp.FramedRecords,
+		},
+		{
+			Name:    "otlp-proto",
+			detect:  func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingRaw },
+			records: otlp.ProtoRecords,
+		},
+		{
+			Name:    "jaeger-v3",
+			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
+			records: otlp.JSONRecords,
 		},
 	}
 }

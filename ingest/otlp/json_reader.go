@@ -1,0 +1,251 @@
+package otlp
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// JSONRecords reads OTLP JSON: one document or several, on a line each or
+// spread over lines. Jaeger's api_v3 answers, which wrap the document in a
+// "result", are read too. name stands for src in errors; m is the table from
+// attribute keys to fields, nil for the conventions.
+func JSONRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r := &jsonReader{decoder: newDecoder(m), w: newWindow(src, name), yield: yield}
+		r.documents()
+	}
+}
+
+// jsonReader walks the documents of a stream.
+type jsonReader struct {
+	*decoder
+	w     *window
+	yield yieldFunc
+	// value takes apart what has to be read twice.
+	value jsontext.Lexer
+	// stopped tells that the caller wants no more.
+	stopped bool
+	// linewise tells that documents are lines, as two of them were: one that is
+	// cut off then ends with its line.
+	linewise bool
+	// found tells that the document had a member that is OTLP's, other that it
+	// had other members.
+	found, other bool
+}
+
+// emit hands a record out, and notes when no more are wanted.
+func (r *jsonReader) emit(rec op.Record, err error) {
+	if !r.stopped && !r.yield(rec, err) {
+		r.stopped = true
+	}
+}
+
+// going reports whether the walk goes on.
+func (r *jsonReader) going() bool { return !r.stopped && !r.w.failed() }
+
+// documents reads until the end of the input.
+func (r *jsonReader) documents() {
+	w := r.w
+	for !r.stopped {
+		w.lex.OneLine(false)
+		if w.peek() == 0 && !w.failed() {
+			break // the end
+		}
+		r.linewise = r.linewise || w.startsLines()
+		w.lex.OneLine(r.linewise)
+		r.document()
+		if r.stopped {
+			return
+		}
+		if !w.failed() {
+			continue
+		}
+		if w.sourceError() != nil {
+			break
+		}
+		r.emit(op.Record{}, w.syntaxError())
+		if !w.resync() {
+			break
+		}
+	}
+	if err := w.sourceError(); err != nil {
+		r.emit(op.Record{}, fmt.Errorf("reading OTLP JSON: %w", err))
+	}
+}
+
+// document reads one document.
+func (r *jsonReader) document() {
+	r.found, r.other = false, false
+	w := r.w
+	w.object()
+	for w.more() && r.going() {
+		if string(w.peekKey()) == "result" {
+			w.key()
+			r.found = true
+			for w.object(); w.more() && r.going(); {
+				r.documentMember()
+			}
+			continue
+		}
+		r.documentMember()
+	}
+	if r.going() && r.other && !r.found {
+		r.emit(op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil)
+	}
+}
+
+func (r *jsonReader) documentMember() {
+	w := r.w
+	switch string(w.key()) {
+	case "resourceSpans", "resource_spans":
+		r.found = true
+		if w.null() {
+			return
+		}
+		for w.array(); w.more() && r.going(); {
+			r.resourceSpans()
+		}
+	case "resourceMetrics", "resourceLogs", "resourceProfiles", "resource_metrics", "resource_logs", "resource_profiles":
+		r.found = true
+		w.skip()
+		if r.going() {
+			r.emit(op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 1}}, nil)
+		}
+	default:
+		r.other = true
+		w.skip()
+	}
+}
+
+// resourceSpans reads the spans of one resource.
+func (r *jsonReader) resourceSpans() {
+	w := r.w
+	g := group{r: r, header: isResource, parse: r.parseResource}
+	r.resource = op.Resource{}
+	for w.object(); w.more() && r.going(); {
+		switch key := w.key(); {
+		case isResource(key):
+			g.readHeader()
+			r.emitResource(&g)
+		case string(key) == "scopeSpans" || string(key) == "scope_spans":
+			if w.null() {
+				continue
+			}
+			g.lookAhead()
+			r.emitResource(&g)
+			for w.array(); w.more() && r.going(); {
+				r.scopeSpans()
+			}
+		default:
+			w.skip()
+		}
+	}
+}
+
+// emitResource hands the resource out once it has been read.
+func (r *jsonReader) emitResource(g *group) {
+	if g.fresh && r.going() {
+		g.fresh = false
+		r.emit(op.Record{Resource: &r.resource}, nil)
+	}
+}
+
+// scopeSpans reads the spans of one instrumentation scope.
+func (r *jsonReader) scopeSpans() {
+	w := r.w
+	g := group{r: r, header: isScope, parse: r.parseScope}
+	r.scope = ""
+	for w.object(); w.more() && r.going(); {
+		switch key := w.key(); {
+		case isScope(key):
+			g.readHeader()
+		case string(key) == "spans":
+			if w.null() {
+				continue
+			}
+			g.lookAhead()
+			r.spans()
+		default:
+			w.skip()
+		}
+	}
+}
+
+func isResource(key []byte) bool { return string(key) == "resource" }
+func isScope(key []byte) bool    { return string(key) == "scope" }
+
+// spans reads an array of spans.
+func (r *jsonReader) spans() {
+	w := r.w
+	for w.array(); w.more() && r.going(); {
+		w.do(r.parseSpan)
+		if !w.failed() {
+			r.emit(r.end(), nil)
+		}
+	}
+}
+
+// group is an object with a header, the resource or the scope, and a list of
+// what it holds for. Their order is free in JSON: where the list comes first,
+// the header is looked for behind it.
+type group struct {
+	r      *jsonReader
+	header func(key []byte) bool
+	parse  func(l *jsontext.Lexer)
+	// done tells that the header has been read, fresh that it is new, late that
+	// it was looked for and lies too far behind the list.
+	done, fresh, late bool
+}
+
+// readHeader reads the header, or passes over one that was read ahead.
+func (g *group) readHeader() {
+	w := g.r.w
+	switch {
+	case g.done:
+		w.skip()
+	case g.late:
+		err := w.syntaxErrorf("%s more than %d MiB behind its spans was not used", g.name(), MaxLookAheadBytes>>20)
+		w.skip()
+		if g.r.going() {
+			g.r.emit(op.Record{}, err)
+		}
+	default:
+		w.do(g.parse)
+		g.done, g.fresh = true, true
+	}
+}
+
+func (g *group) name() string {
+	if g.header([]byte("scope")) {
+		return "scope"
+	}
+	return "resource"
+}
+
+// lookAhead reads the header if it follows the list that is next, and comes
+// back to the list. An error behind the list is left for the second time.
+func (g *group) lookAhead() {
+	if g.done || g.late {
+		return
+	}
+	w := g.r.w
+	if w.holding { // an outer group looks ahead: it comes back for this one
+		return
+	}
+	w.hold()
+	w.skip()
+	for !w.failed() && w.more() {
+		if g.header(w.key()) {
+			w.do(g.parse)
+			g.done, g.fresh = !w.failed(), !w.failed()
+			break
+		}
+		w.skip()
+	}
+	g.late = w.tooLong
+	w.release()
+}

@@ -1,0 +1,304 @@
+package otlp
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// parseResource reads a resource.
+func (r *jsonReader) parseResource(l *jsontext.Lexer) {
+	var attrs []member
+	if l.Null() {
+		r.setResource(nil)
+		return
+	}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "attributes":
+			attrs = parseMembers(l, 0)
+		default:
+			l.Skip()
+		}
+	}
+	r.setResource(attrs)
+}
+
+// parseScope reads an instrumentation scope.
+func (r *jsonReader) parseScope(l *jsontext.Lexer) {
+	r.scope = ""
+	if l.Null() {
+		return
+	}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "name":
+			r.scope = valid(r.text(l))
+		default:
+			l.Skip()
+		}
+	}
+}
+
+// parseSpan reads a span into the builder and the fields.
+func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
+	r.begin()
+	f := &r.fields
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "traceId", "trace_id":
+			text := l.Str()
+			id, ok := op.ParseTraceID(text)
+			f.trace, f.badID = id, f.badID || !ok && len(text) > 0
+		case "spanId", "span_id":
+			f.id = r.spanID(l)
+		case "parentSpanId", "parent_span_id":
+			f.parent = r.spanID(l)
+		case "traceState", "trace_state":
+			f.state = r.text(l)
+		case "name":
+			f.name = r.text(l)
+		case "flags":
+			n, _ := integer(l)
+			f.flags = uint32(n)
+		case "startTimeUnixNano", "start_time_unix_nano":
+			f.start = r.nanos(l)
+		case "endTimeUnixNano", "end_time_unix_nano":
+			f.end = r.nanos(l)
+		case "attributes":
+			if l.Null() {
+				continue
+			}
+			for l.Array(); l.More(); {
+				r.parseAttribute(l)
+			}
+		case "droppedAttributesCount", "dropped_attributes_count":
+			f.dropped, _ = integer(l)
+		case "status":
+			r.parseStatus(l)
+		default:
+			l.Skip()
+		}
+	}
+}
+
+func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
+	if l.Null() {
+		return
+	}
+	f := &r.fields
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "code":
+			if l.Peek() == '"' {
+				text := l.Str()
+				f.failed = string(text) == "STATUS_CODE_ERROR" || string(text) == strconv.Itoa(statusError)
+			} else {
+				code, _ := integer(l)
+				f.failed = code == statusError
+			}
+		case "message":
+			f.message = r.text(l)
+		default:
+			l.Skip()
+		}
+	}
+}
+
+// spanID reads an id; an empty one is none.
+func (r *jsonReader) spanID(l *jsontext.Lexer) op.SpanID {
+	if l.Null() {
+		return op.SpanID{}
+	}
+	text := l.Str()
+	id, ok := op.ParseSpanID(text)
+	if !ok && len(text) > 0 {
+		r.fields.badID = true
+	}
+	return id
+}
+
+// nanos reads a time, which is 0 where it is not one.
+func (r *jsonReader) nanos(l *jsontext.Lexer) uint64 {
+	n, ok := integer(l)
+	if !ok || n < 0 {
+		r.fields.invalidTimes = true
+		return 0
+	}
+	return uint64(n)
+}
+
+// text reads a string; null is "".
+func (r *jsonReader) text(l *jsontext.Lexer) string {
+	if l.Null() {
+		return ""
+	}
+	return r.strings.String(l.Str())
+}
+
+// integer reads an integer that may stand in quotes. It is not ok, and the
+// lexer goes on, where the value is another one.
+func integer(l *jsontext.Lexer) (int64, bool) {
+	text, ok := numberText(l)
+	if !ok {
+		return 0, false
+	}
+	return jsontext.ParseInt(text)
+}
+
+// numberText reads a number that may stand in quotes and returns its text.
+func numberText(l *jsontext.Lexer) ([]byte, bool) {
+	switch c := l.Peek(); {
+	case c == '"':
+		return l.Str(), true
+	case c == '-' || '0' <= c && c <= '9':
+		return l.Number(), true
+	}
+	l.Skip()
+	return nil, false
+}
+
+// double reads a number, or one of the texts that stand for what JSON has no
+// number for.
+func double(l *jsontext.Lexer) (float64, bool) {
+	text, ok := numberText(l)
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
+}
+
+// parseAttribute feeds one attribute of a span to the builder.
+func (r *jsonReader) parseAttribute(l *jsontext.Lexer) {
+	var k key
+	var early []byte // a value in front of its key
+	hasKey, hasValue := false, false
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "key":
+			k, hasKey = r.keys.lookup(l.Str()), true
+		case "value":
+			if !hasKey {
+				early = l.Raw()
+				continue
+			}
+			hasValue = true
+			r.parseValue(l, k)
+		default:
+			l.Skip()
+		}
+	}
+	if l.Err() != nil || hasValue {
+		return
+	}
+	if early == nil {
+		early = []byte("{}")
+	}
+	r.value.Reset(early)
+	r.parseValue(&r.value, k)
+}
+
+// parseValue feeds an attribute's value to the builder.
+func (r *jsonReader) parseValue(l *jsontext.Lexer, k key) {
+	b := r.builder
+	if !k.wants {
+		l.Skip()
+		b.Other(k.name)
+		return
+	}
+	if l.Null() {
+		b.Other(k.name)
+		return
+	}
+	empty := true
+	for l.Object(); l.More(); {
+		empty = false
+		switch string(l.Key()) {
+		case "stringValue", "string_value":
+			b.Str(k.name, r.text(l))
+		case "intValue", "int_value":
+			if n, ok := integer(l); ok {
+				b.Int(k.name, n)
+			} else {
+				b.Other(k.name)
+			}
+		case "doubleValue", "double_value":
+			if f, ok := double(l); ok {
+				b.Float(k.name, f)
+			} else {
+				b.Other(k.name)
+			}
+		case "boolValue", "bool_value":
+			b.Bool(k.name, l.Bool())
+		case "arrayValue", "array_value":
+			list := b.BeginList(k.name)
+			r.parseArray(l, &list, 0)
+			list.End()
+		default: // a map, bytes, or what later versions add
+			l.Skip()
+			b.Other(k.name)
+		}
+	}
+	if empty {
+		b.Other(k.name)
+	}
+}
+
+// parseArray feeds the elements of an array to a list.
+func (r *jsonReader) parseArray(l *jsontext.Lexer, list *op.List, depth int) {
+	if l.Null() {
+		return
+	}
+	for l.Object(); l.More(); {
+		if string(l.Key()) != "values" {
+			l.Skip()
+			continue
+		}
+		if l.Null() {
+			continue
+		}
+		for l.Array(); l.More(); {
+			r.parseElement(l, list, depth)
+		}
+	}
+}
+
+func (r *jsonReader) parseElement(l *jsontext.Lexer, list *op.List, depth int) {
+	empty := true
+	for l.Object(); l.More(); {
+		empty = false
+		switch string(l.Key()) {
+		case "stringValue", "string_value":
+			list.Str(r.text(l))
+		case "intValue", "int_value":
+			if n, ok := integer(l); ok {
+				list.Int(n)
+			} else {
+				list.Other()
+			}
+		case "doubleValue", "double_value":
+			if f, ok := double(l); ok {
+				list.Float(f)
+			} else {
+				list.Other()
+			}
+		case "arrayValue", "array_value":
+			if depth == maxValueDepth {
+				l.Skip()
+				list.Other()
+				continue
+			}
+			list.Begin()
+			r.parseArray(l, list, depth+1)
+			list.End()
+		default:
+			l.Skip()
+			list.Other()
+		}
+	}
+	if empty {
+		list.Other()
+	}
+}

@@ -1,0 +1,20 @@
+package otlp
+
+// The limits of what is held in memory at a time.
+const (
+	// MaxElementBytes is the longest span, resource or scope in JSON.
+	MaxElementBytes = 16 << 20
+	// MaxLookAheadBytes is how far JSON is read ahead for a resource or scope
+	// that follows its spans. Every known writer puts it in front.
+	MaxLookAheadBytes = 64 << 20
+	// MaxMessageBytes is the largest protobuf message that is read as a whole: a
+	// frame, or a part of a message that is streamed. The Collector's receivers
+	// refuse requests of a fraction of that.
+	MaxMessageBytes = 64 << 20
+	// MaxFrameBytes is the largest frame after decompression.
+	MaxFrameBytes = 256 << 20
+)
+
+// maxValueDepth bounds how deep attribute values are looked into. Shapes need
+// two levels; what is deeper is taken as a value of a wrong type.
+const maxValueDepth = 8

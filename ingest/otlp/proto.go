@@ -1,0 +1,108 @@
+package otlp
+
+import (
+	"github.com/optrace/optrace/op"
+)
+
+// protoReader walks messages held in memory.
+type protoReader struct {
+	*decoder
+	yield yieldFunc
+	// stopped tells that the caller wants no more.
+	stopped bool
+}
+
+// emit hands a record out, and notes when no more are wanted.
+func (r *protoReader) emit(rec op.Record, err error) {
+	if !r.stopped && !r.yield(rec, err) {
+		r.stopped = true
+	}
+}
+
+// traces reads a TracesData message.
+func (r *protoReader) traces(w wire) error {
+	for w.next() && !r.stopped {
+		if w.field != fieldTracesResourceSpans {
+			w.skip()
+			continue
+		}
+		m := w.message()
+		if w.err == nil {
+			w.err = r.resourceSpans(m)
+		}
+	}
+	return w.err
+}
+
+// resourceSpans reads a ResourceSpans message. Fields may come in any order:
+// the resource is read first.
+func (r *protoReader) resourceSpans(w wire) error {
+	r.resource = op.Resource{}
+	if err := header(w, r.readResource); err != nil {
+		return err
+	}
+	for w.next() && !r.stopped {
+		if w.field != fieldGroupList {
+			w.skip()
+			continue
+		}
+		m := w.message()
+		if w.err == nil {
+			w.err = r.scopeSpans(m)
+		}
+	}
+	return w.err
+}
+
+// readResource reads a resource and hands it out.
+func (r *protoReader) readResource(w wire) error {
+	if err := r.parseResource(w); err != nil {
+		return err
+	}
+	r.emit(op.Record{Resource: &r.resource}, nil)
+	return nil
+}
+
+// scopeSpans reads a ScopeSpans message.
+func (r *protoReader) scopeSpans(w wire) error {
+	r.scope = ""
+	if err := header(w, r.parseScope); err != nil {
+		return err
+	}
+	for w.next() && !r.stopped {
+		if w.field != fieldGroupList {
+			w.skip()
+			continue
+		}
+		m := w.message()
+		if w.err == nil {
+			w.err = r.readSpan(m)
+		}
+	}
+	return w.err
+}
+
+// readSpan reads a span and hands it out.
+func (r *protoReader) readSpan(w wire) error {
+	if err := r.parseSpan(w); err != nil {
+		return err
+	}
+	r.emit(r.end(), nil)
+	return nil
+}
+
+// header reads the header of a group, wherever it stands in the message. It
+// passes over the list without looking into it, which costs little.
+func header(w wire, read func(wire) error) error {
+	for w.next() {
+		if w.field != fieldGroupHeader {
+			w.skip()
+			continue
+		}
+		m := w.message()
+		if w.err == nil {
+			w.err = read(m)
+		}
+	}
+	return w.err
+}

@@ -1,0 +1,199 @@
+package otlp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+
+	"github.com/optrace/optrace/op"
+)
+
+// ProtoRecords reads one TracesData message, or several one behind the other,
+// which protobuf makes one. Parts of up to MaxMessageBytes are read as a whole;
+// larger ones are entered, down to the spans, so that memory stays bounded.
+// name stands for src in errors; m is the table from attribute keys to fields,
+// nil for the conventions.
+func ProtoRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		s := &protoStream{
+			src: bufio.NewReaderSize(src, windowSize), name: name,
+			r: protoReader{decoder: newDecoder(m), yield: yield},
+		}
+		if err := s.fields(levelTraces, math.MaxInt64); err != nil {
+			s.r.emit(op.Record{}, s.final(err))
+		}
+	}
+}
+
+// protoStream walks the messages of a stream.
+type protoStream struct {
+	src     *bufio.Reader
+	name    string
+	offset  int64
+	r       protoReader
+	payload bytes.Buffer
+}
+
+// level is a message that may be entered.
+type level uint8
+
+const (
+	levelTraces level = iota
+	levelResource
+	levelScope
+	levelSpan // never entered
+)
+
+// fields reads the fields of a message of the level, up to limit bytes. An
+// error leaves no way to go on.
+func (s *protoStream) fields(at level, limit int64) error {
+	end := s.offset + min(limit, math.MaxInt64-s.offset)
+	listed := false
+	for !s.r.stopped && s.offset < end {
+		tag, err := s.varint()
+		if err == io.EOF && at == levelTraces {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		field, typ := tag>>3, byte(tag&7)
+		if typ != wireBytes {
+			if err := s.skip(typ); err != nil {
+				return err
+			}
+			continue
+		}
+		size, err := s.varint()
+		if err != nil {
+			return err
+		}
+		if size > uint64(end-s.offset) {
+			return errWireEnd
+		}
+		isHeader := at != levelTraces && field == fieldGroupHeader
+		if isHeader && listed {
+			s.malformed("resource or scope behind its spans in a message too large to be read as a whole")
+		}
+		isList := at == levelTraces && field == fieldTracesResourceSpans || at != levelTraces && field == fieldGroupList
+		listed = listed || isList
+		if err := s.field(at, isHeader, isList, int64(size)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field reads the value of a length-delimited field.
+func (s *protoStream) field(at level, isHeader, isList bool, size int64) error {
+	switch {
+	case !isHeader && !isList:
+		return s.discard(size)
+	case size <= MaxMessageBytes:
+		return s.whole(at, isHeader, size)
+	case isList && at+1 < levelSpan:
+		s.enter(at + 1)
+		return s.fields(at+1, size)
+	}
+	s.malformed(fmt.Sprintf("message of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
+	return s.discard(size)
+}
+
+// enter forgets the header of the group before.
+func (s *protoStream) enter(at level) {
+	if at == levelResource {
+		s.r.resource = op.Resource{}
+	}
+	s.r.scope = ""
+}
+
+// whole reads a message into memory and decodes it. One that is damaged is
+// reported, and what follows it is not affected.
+func (s *protoStream) whole(at level, isHeader bool, size int64) error {
+	start := s.offset
+	s.payload.Reset()
+	n, err := io.CopyN(&s.payload, s.src, size)
+	s.offset += n
+	if err != nil {
+		return err
+	}
+	w := wire{buf: s.payload.Bytes()}
+	switch {
+	case at == levelTraces:
+		err = s.r.resourceSpans(w)
+	case at == levelResource && isHeader:
+		err = s.r.readResource(w)
+	case at == levelResource:
+		err = s.r.scopeSpans(w)
+	case isHeader:
+		err = s.r.parseScope(w)
+	default:
+		err = s.r.readSpan(w)
+	}
+	if err != nil {
+		s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: start, Msg: err.Error()})
+	}
+	return nil
+}
+
+// varint reads a varint. The error is io.EOF only where there is not a byte.
+func (s *protoStream) varint() (uint64, error) {
+	v, err := binary.ReadUvarint(countedBytes{s})
+	return v, err
+}
+
+// countedBytes counts the bytes that a varint takes.
+type countedBytes struct{ s *protoStream }
+
+// ReadByte implements io.ByteReader.
+func (c countedBytes) ReadByte() (byte, error) {
+	b, err := c.s.src.ReadByte()
+	if err == nil {
+		c.s.offset++
+	}
+	return b, err
+}
+
+// skip passes over a value that is not length-delimited.
+func (s *protoStream) skip(typ byte) error {
+	switch typ {
+	case wireVarint:
+		_, err := s.varint()
+		return err
+	case wireI64:
+		return s.discard(8)
+	case wireI32:
+		return s.discard(4)
+	}
+	return errWireType
+}
+
+func (s *protoStream) discard(size int64) error {
+	n, err := io.CopyN(io.Discard, s.src, size)
+	s.offset += n
+	return err
+}
+
+func (s *protoStream) malformed(msg string) {
+	s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.offset, Msg: msg})
+}
+
+// final makes the error that ended the walk one for the caller: the end of the
+// input within a message is a truncated record, a failure of the source is
+// passed on, and anything else is damage.
+func (s *protoStream) final(err error) error {
+	damage := &op.SyntaxError{File: s.name, Offset: s.offset, Msg: err.Error()}
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		damage.Msg, damage.Truncated = errWireEnd.Error(), true
+	case errors.Is(err, errWireEnd), errors.Is(err, errWireType):
+	default:
+		return fmt.Errorf("reading OTLP protobuf: %w", err)
+	}
+	return damage
+}

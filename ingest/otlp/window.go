@@ -1,0 +1,266 @@
+package otlp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// windowSize is how much is asked of the source at a time.
+const windowSize = 256 << 10
+
+// errTooLong tells that an element does not fit into the window.
+var errTooLong = errors.New("element longer than 16 MiB")
+
+// window runs a lexer over a stream. What the lexer looks at is a part of the
+// input that slides forward; each step is tried on what is there and, where it
+// runs into the end, tried again with more. So nearly everything is read
+// once, without a scan for where elements end.
+type window struct {
+	src  io.Reader
+	name string
+	lex  jsontext.Lexer
+	buf  []byte
+
+	offset int64 // of buf in the input
+	lines  int64 // newlines in front of buf
+	limit  int   // of buf
+	// held is a place to come back to, which keeps what is behind it in buf.
+	held    jsontext.Mark
+	holding bool
+	// err is what src returned; io.EOF at the end of the input.
+	err error
+	// tooLong tells that the limit ended a step.
+	tooLong bool
+}
+
+func newWindow(src io.Reader, name string) *window {
+	w := &window{src: src, name: name, buf: make([]byte, 0, windowSize), limit: MaxElementBytes}
+	w.lex.Reset(nil)
+	return w
+}
+
+// reset makes w read src, which starts at the offset in the input.
+func (w *window) reset(src io.Reader, offset int64) {
+	w.src, w.offset, w.lines, w.err = src, offset, 0, nil
+	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
+	w.buf = w.buf[:0]
+	w.lex.Reset(w.buf)
+}
+
+// do runs a step. It may run several times and has to start from scratch each
+// time; the last run saw all that it needed, or the end of the input.
+func (w *window) do(step func(l *jsontext.Lexer)) {
+	if w.tooLong {
+		return
+	}
+	for {
+		m := w.lex.Mark()
+		step(&w.lex)
+		// A number that ends with the window may go on behind it.
+		if !w.lex.Truncated() && (w.lex.Err() != nil || !w.lex.AtEnd()) || w.err != nil {
+			return
+		}
+		if !w.fill(m) {
+			return
+		}
+	}
+}
+
+// fill reads more behind the window and takes the lexer back to m. It reports
+// false where there is no more to be had: the step stands as it is.
+func (w *window) fill(m jsontext.Mark) bool {
+	keep := m.Pos()
+	if w.holding {
+		keep = min(keep, w.held.Pos())
+	}
+	if len(w.buf)-keep >= w.limit {
+		w.tooLong = true
+		return false
+	}
+	w.slide(keep)
+	w.held = w.held.Shift(keep)
+	n := len(w.buf)
+	for n == len(w.buf) && w.err == nil {
+		w.read()
+	}
+	w.lex.Replace(w.buf, keep)
+	w.lex.Rewind(m.Shift(keep))
+	return true
+}
+
+// slide drops the first n bytes of the window and makes room behind the rest.
+func (w *window) slide(n int) {
+	w.lines += int64(bytes.Count(w.buf[:n], []byte{'\n'}))
+	w.offset += int64(n)
+	rest := w.buf[n:]
+	if len(rest) > cap(w.buf)/2 {
+		w.buf = append(make([]byte, 0, 2*cap(w.buf)), rest...)
+		return
+	}
+	w.buf = w.buf[:copy(w.buf, rest)]
+}
+
+// read reads once.
+func (w *window) read() {
+	const maxEmptyReads = 100
+	for range maxEmptyReads {
+		n, err := w.src.Read(w.buf[len(w.buf):cap(w.buf)])
+		w.buf = w.buf[:len(w.buf)+n]
+		if err != nil {
+			w.err = err
+			return
+		}
+		if n > 0 {
+			return
+		}
+	}
+	w.err = io.ErrNoProgress
+}
+
+// The steps. They return zero values after an error.
+
+func (w *window) peek() (c byte) {
+	w.do(func(l *jsontext.Lexer) { c = l.Peek() })
+	return c
+}
+
+func (w *window) object() { w.do((*jsontext.Lexer).Object) }
+func (w *window) array()  { w.do((*jsontext.Lexer).Array) }
+
+func (w *window) more() (more bool) {
+	w.do(func(l *jsontext.Lexer) { more = l.More() })
+	return more && !w.failed()
+}
+
+// key returns a member's name, valid until the next step.
+func (w *window) key() (k []byte) {
+	w.do(func(l *jsontext.Lexer) { k = l.Key() })
+	return k
+}
+
+// skip passes over a value of any length.
+func (w *window) skip() {
+	base := w.lex.Depth()
+	for {
+		switch w.peek() {
+		case '{':
+			w.object()
+		case '[':
+			w.array()
+		default:
+			w.do((*jsontext.Lexer).Skip)
+		}
+		for {
+			if w.failed() || w.lex.Depth() == base {
+				return
+			}
+			inObject := w.lex.InObject()
+			if w.more() {
+				if inObject {
+					w.key()
+				}
+				break
+			}
+		}
+	}
+}
+
+// failed reports whether the lexer cannot go on.
+func (w *window) failed() bool { return w.tooLong || w.lex.Err() != nil }
+
+// sourceError returns the error of the source other than its end.
+func (w *window) sourceError() error {
+	if w.err == io.EOF {
+		return nil
+	}
+	return w.err
+}
+
+// syntaxError describes what failed.
+func (w *window) syntaxError() *op.SyntaxError {
+	err := w.lex.Err()
+	if w.tooLong {
+		err = errTooLong
+	}
+	at := min(w.lex.Offset(), len(w.buf))
+	return &op.SyntaxError{
+		File: w.name, Offset: w.offset + int64(at),
+		Line: w.lines + 1 + int64(bytes.Count(w.buf[:at], []byte{'\n'})),
+		Msg:  err.Error(), Truncated: w.lex.Truncated() && !w.tooLong,
+	}
+}
+
+// resync goes to the next line that starts with a brace: the start of another
+// document, since within a document the lines are indented. It reports false
+// at the end of the input.
+func (w *window) resync() bool {
+	at := max(0, min(w.lex.Offset(), len(w.buf))-1) // the newline may be in front of what was wrong
+	w.tooLong, w.holding, w.limit = false, false, MaxElementBytes
+	for {
+		if i := bytes.Index(w.buf[at:], []byte("\n{")); i >= 0 {
+			w.slide(at + i + 1)
+			w.lex.Reset(w.buf)
+			return true
+		}
+		if w.err != nil {
+			return false
+		}
+		w.slide(max(at, len(w.buf)-1)) // the newline may be the last byte
+		at = 0
+		w.read()
+	}
+}
+
+// hold keeps the place where the lexer stands, for release to come back to.
+func (w *window) hold() {
+	w.held, w.holding, w.limit = w.lex.Mark(), true, MaxLookAheadBytes
+}
+
+// release comes back to the place that was held.
+func (w *window) release() {
+	w.lex.Rewind(w.held)
+	w.holding, w.tooLong, w.limit = false, false, MaxElementBytes
+}
+
+// null consumes null and reports whether it stood there.
+func (w *window) null() (null bool) {
+	w.do(func(l *jsontext.Lexer) { null = l.Null() })
+	return null
+}
+
+// peekKey returns the name of the next member without consuming it.
+func (w *window) peekKey() (k []byte) {
+	w.do(func(l *jsontext.Lexer) {
+		m := l.Mark()
+		if k = l.Key(); l.Err() == nil {
+			l.Rewind(m)
+		}
+	})
+	return k
+}
+
+// startsLines reports whether the lexer stands in front of a document that is
+// a line, with another one behind it, as far as the window shows. A lone brace
+// is the first line of a document that is spread over lines.
+func (w *window) startsLines() bool {
+	rest := w.buf[min(w.lex.Offset(), len(w.buf)):]
+	i := bytes.IndexByte(rest, '\n')
+	return i > 2 && i+1 < len(rest) && rest[i+1] == '{'
+}
+
+// line returns the number of the line where the lexer stands, from 1.
+func (w *window) line() int64 {
+	return w.lines + 1 + int64(bytes.Count(w.buf[:min(w.lex.Offset(), len(w.buf))], []byte{'\n'}))
+}
+
+// syntaxErrorf returns an error about where the lexer stands.
+func (w *window) syntaxErrorf(format string, args ...any) *op.SyntaxError {
+	return &op.SyntaxError{
+		File: w.name, Offset: w.offset + int64(w.lex.Offset()), Line: w.line(), Msg: fmt.Sprintf(format, args...),
+	}
+}
