@@ -1,0 +1,58 @@
+package kineto
+
+import (
+	"github.com/optrace/optrace/op"
+)
+
+// category is what an event of Kineto stands for.
+type category uint8
+
+const (
+	catOther category = iota // not one of Kineto's
+	catHostOp
+	catKernel
+	catMemory // a copy or a set on the device
+	catRuntime
+	catAnnotation
+	catPython
+	catSync
+)
+
+// categoryOf classifies a complete event. The capitalised spellings are those
+// of the profiler's first versions.
+func categoryOf(cat []byte) category {
+	switch string(cat) {
+	case "cpu_op", "Operator":
+		return catHostOp
+	case "kernel", "Kernel":
+		return catKernel
+	case "gpu_memcpy", "gpu_memset", "Memcpy", "Memset":
+		return catMemory
+	case "cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "Runtime":
+		return catRuntime
+	case "user_annotation", "gpu_user_annotation", "Trace":
+		return catAnnotation
+	case "python_function":
+		return catPython
+	case "cuda_sync", "hip_sync", "overhead":
+		return catSync
+	}
+	return catOther
+}
+
+// skipReason says why an event is neither an operation nor one end of a span,
+// by its phase; "" for those that are.
+func skipReason(phase byte) op.SkipReason {
+	switch phase {
+	case 'X', 'B', 'E':
+		return ""
+	case 's', 't', 'f':
+		return op.SkipFlow
+	case 'b', 'n', 'e', 'S', 'T', 'p', 'F':
+		// Asynchronous events lie on no thread and have no duration.
+		return op.SkipUnknownRecord
+	case 'M', 'I', 'i', 'R', 'C', 'P', 'c', 'N', 'O', 'D', 'V', 'v', '(', ')':
+		return op.SkipMetadata
+	}
+	return op.SkipUnknownRecord
+}

@@ -1,0 +1,160 @@
+package kineto
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// entryMaker makes entries of the rows of joined tables.
+type entryMaker struct {
+	*join
+	build *op.Builder
+	base  int64
+	rank  op.Int
+
+	lex     jsontext.Lexer
+	coll    op.Collective
+	inputs  map[uint32]*inputs // by symbol
+	devices map[int32]string   // names
+}
+
+// maxInputs bounds how many parsed input lists are kept.
+const maxInputs = 1 << 14
+
+// begin starts the entry of a row.
+func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
+	m.build.Reset()
+	addArgs(m.build, &m.lex, []byte(m.symbols.text(extra)))
+	m.build.Str(op.KeyName, m.symbols.text(name))
+	m.build.SetTime(unixTime(m.base, start), dur)
+}
+
+// finish completes it. What the builder cannot know of this format, and what
+// is shared by many rows, is set directly.
+func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
+	e, _ := m.build.Entry() // an operation, for it has a name
+	if m.rank.Known {
+		e.Rank = m.rank
+	}
+	if inputs != 0 {
+		in := m.inputsOf(inputs)
+		e.InputShapes, e.InputDTypes = in.shapes, in.dtypes
+		e.Warn |= in.warn
+	}
+	if coll != 0 {
+		m.coll = m.collectives[coll].Collective
+		e.Collective = &m.coll
+	}
+	return e
+}
+
+// host makes the entry of an operator on the host.
+func (m *entryMaker) host(o *hostOp) *op.Entry {
+	m.begin(o.name, o.extra, o.start, o.dur)
+	m.build.Str(op.KeyDevice, "cpu")
+	m.build.Str(op.KeySide, op.SideHost.String())
+	m.setStep(m.threads.processes[o.thread], o.start)
+	e := m.finish(o.inputs, o.collective)
+	if o.collective != 0 {
+		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+	}
+	return e
+}
+
+// device makes the entry of what ran on a device. Its kind follows from its
+// category and the prefix of its name alone.
+func (m *entryMaker) device(d *deviceOp) *op.Entry {
+	call := m.launchOf(d)
+	o := m.hostOpOf(d, call)
+	kind, rule := op.InferDeviceKind(m.symbols.text(d.name))
+	coll := d.collective
+	if coll == 0 && kind == op.KindCollective && o != nil {
+		coll = o.collective // the profiler's older versions tell only the host
+	}
+	if d.memory {
+		kind, rule = op.KindMemory, op.RuleAttribute
+	}
+
+	m.begin(d.name, d.extra, d.start, d.dur)
+	b := m.build
+	if d.has&hasDevice != 0 && d.device >= 0 {
+		b.Str(op.KeyDevice, m.deviceName(d.device))
+	}
+	if d.has&hasStream != 0 {
+		b.Int(op.KeyStream, int64(d.stream))
+	}
+	switch {
+	case d.has&hasBytes != 0:
+		b.Int(op.KeyMemory, d.bytes)
+	case d.memory && call != nil && call.bytes > 0:
+		b.Int(op.KeyMemory, call.bytes)
+	}
+	if coll != 0 {
+		c := &m.collectives[coll]
+		b.Str(op.KeyDType, string(c.dtype))
+		if c.OutElements.Known {
+			b.Int(op.KeyOutputElements, c.OutElements.V)
+		}
+	}
+	if call != nil {
+		m.setStep(m.threads.processes[call.thread], call.start)
+	} else {
+		m.setStep(d.process, d.start)
+	}
+	inputs := uint32(0)
+	if o != nil {
+		inputs = o.inputs
+	}
+	e := m.finish(inputs, coll)
+	e.Kind, e.KindRule = kind, rule
+	if call != nil {
+		e.Launch = unixTime(m.base, call.start)
+	}
+	return e
+}
+
+// setStep sets the step that a process was in.
+func (m *entryMaker) setStep(process uint32, at int64) {
+	if s := m.stepAt(process, at); s != nil {
+		m.build.Int(op.KeyStep, s.number)
+	}
+}
+
+// inputsOf returns the inputs that a symbol stands for. They are shared by all
+// entries that have them.
+func (m *entryMaker) inputsOf(symbol uint32) *inputs {
+	if in, ok := m.inputs[symbol]; ok {
+		return in
+	}
+	if m.inputs == nil || len(m.inputs) >= maxInputs {
+		m.inputs = make(map[uint32]*inputs)
+	}
+	in := parseInputs(m.symbols.text(symbol))
+	m.inputs[symbol] = in
+	return in
+}
+
+// deviceName returns the name of a device. AMD's devices are called CUDA
+// devices in PyTorch too.
+func (m *entryMaker) deviceName(device int32) string {
+	name, ok := m.devices[device]
+	if !ok {
+		if m.devices == nil || len(m.devices) >= maxInputs {
+			m.devices = make(map[int32]string)
+		}
+		name = "cuda:" + strconv.Itoa(int(device))
+		m.devices[device] = name
+	}
+	return name
+}
+
+// unixTime returns a time that counts from base, unknown where it does not fit.
+func unixTime(base, t int64) op.Int {
+	sum := base + t
+	if t > 0 && sum < base || t < 0 && sum > base {
+		return op.Int{}
+	}
+	return op.Known(sum)
+}

@@ -1,0 +1,160 @@
+package kineto
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// inputs is the shapes and types of an operator's inputs.
+type inputs struct {
+	shapes []op.Shape
+	dtypes []op.DType
+	warn   op.Warning
+}
+
+// inputsKey joins the JSON texts of shapes and types to one symbol: operators
+// repeat with the same inputs.
+func appendInputsKey(dst, dims, types []byte) []byte {
+	if dims == nil {
+		return dst
+	}
+	dst = append(dst, dims...)
+	dst = append(dst, 0)
+	return append(dst, types...)
+}
+
+// parseInputs takes such a symbol apart. Kineto writes the inputs of an
+// operator as two parallel lists:
+//
+//	"Input Dims": [[64,784], [], [], [[2,3],[4]]]
+//	"Input type": ["float", "Scalar", "", "TensorList"]
+//
+// A number given by value is a scalar; what is no tensor at all, such as None,
+// has no type and an unknown shape; each tensor of a list is an input.
+func parseInputs(key string) *inputs {
+	dims, types, _ := strings.Cut(key, "\x00")
+	names := parseTypes(types)
+	in := &inputs{shapes: []op.Shape{}}
+	var l jsontext.Lexer
+	l.Reset([]byte(dims))
+	if l.Peek() != '[' {
+		return &inputs{warn: op.WarnBadShape}
+	}
+	i := 0
+	for l.Array(); l.More(); i++ {
+		name := ""
+		if i < len(names) {
+			name = names[i]
+		}
+		in.input(&l, name, names == nil)
+	}
+	if !slices.ContainsFunc(in.dtypes, func(d op.DType) bool { return d != "" }) {
+		in.dtypes = nil // nothing is known of them
+	}
+	return in
+}
+
+// parseTypes reads a list of type names; nil where there is none.
+func parseTypes(text string) []string {
+	var l jsontext.Lexer
+	l.Reset([]byte(text))
+	if l.Peek() != '[' {
+		return nil
+	}
+	names := []string{}
+	for l.Array(); l.More(); {
+		if l.Peek() == '"' {
+			names = append(names, strings.ToValidUTF8(string(l.Str()), "\ufffd"))
+		} else {
+			l.Skip()
+			names = append(names, "")
+		}
+	}
+	return names
+}
+
+// input reads one element of the list of shapes, which may be a list of
+// tensors. untyped tells that the types of the inputs are not known.
+func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
+	if l.Peek() != '[' {
+		l.Skip()
+		in.warn |= op.WarnBadShape
+		in.add(nil, "")
+		return
+	}
+	dtype, isTensor := op.ParseDType(typeName)
+	if !isTensor {
+		dtype = ""
+	}
+	// What the innermost list that is open holds so far.
+	const (
+		nothing = iota
+		dimensions
+		tensors
+	)
+	holds := nothing
+	var shape op.Shape
+	l.Array()
+	for open := 1; open > 0; {
+		switch {
+		case !l.More():
+			open--
+			switch {
+			case holds == dimensions:
+				in.addShape(shape, dtype)
+			case holds == nothing && (open > 0 || isTensor || untyped || typeName == "Scalar"):
+				in.add(op.Shape{}, dtype)
+			case holds == nothing:
+				in.add(nil, dtype)
+			}
+			holds = tensors
+		case l.Peek() == '[':
+			l.Array()
+			open++
+			holds, shape = nothing, nil
+		default:
+			holds = dimensions
+			shape = append(shape, in.dimension(l))
+		}
+	}
+}
+
+// dimension reads one dimension; Dynamic-1 stands for one that is none.
+func (in *inputs) dimension(l *jsontext.Lexer) int64 {
+	if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
+		if n, ok := jsontext.ParseInt(l.Number()); ok {
+			return n
+		}
+	} else {
+		l.Skip()
+	}
+	return op.Dynamic - 1
+}
+
+// addShape adds an input with dimensions as they were read.
+func (in *inputs) addShape(shape op.Shape, dtype op.DType) {
+	for _, d := range shape {
+		if d < op.Dynamic {
+			in.warn |= op.WarnBadShape
+			in.add(nil, dtype)
+			return
+		}
+	}
+	if len(shape) > op.MaxRank {
+		in.warn |= op.WarnShapeTruncated
+		shape = shape[:op.MaxRank]
+	}
+	in.add(shape, dtype)
+}
+
+func (in *inputs) add(shape op.Shape, dtype op.DType) {
+	if len(in.shapes) == op.MaxInputs {
+		in.warn |= op.WarnShapeTruncated
+		return
+	}
+	in.shapes = append(in.shapes, shape)
+	in.dtypes = append(in.dtypes, dtype)
+}

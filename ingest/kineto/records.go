@@ -1,0 +1,215 @@
+package kineto
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/traceevent"
+	"github.com/optrace/optrace/op"
+)
+
+// The members of the document beside the events that matter.
+const (
+	memberDistributed = "distributedInfo"
+	memberBase        = "baseTimeNanoseconds"
+)
+
+// Records reads a trace. name stands for src in errors, and m says which
+// further arguments matter; nil is the conventions.
+//
+// A *[op.SyntaxError] is an event that could not be read, or the early end of
+// the trace; any other error is the last thing yielded. What a record points to
+// is valid until the next one.
+func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r := newReader(src, name, m)
+		r.yield = yield
+		if !r.readEvents() {
+			return
+		}
+		// What was read in front of the end, or of the place where reading failed,
+		// is good.
+		if r.readTail() && r.events.Err() != nil {
+			yield(op.Record{}, r.events.Err())
+		}
+	}
+}
+
+// reader reads one trace.
+type reader struct {
+	events *traceevent.Reader
+	yield  func(op.Record, error) bool
+
+	build   *op.Builder
+	lex     jsontext.Lexer // of the arguments of plain spans
+	args    arguments
+	key     []byte // scratch for the key of inputs
+	tables  tables
+	pairs   pairs
+	skipped skipped
+
+	baseless int64 // spans yielded while the time base was not known
+	span     op.Span
+}
+
+func newReader(src io.Reader, name string, m *op.Mapping) *reader {
+	build := op.NewBuilder(m)
+	return &reader{
+		events: traceevent.NewReader(src, name, memberDistributed, memberBase),
+		build:  build,
+		args:   arguments{wants: build.Wants},
+	}
+}
+
+// readEvents reads all events and reports whether more records are wanted.
+func (r *reader) readEvents() bool {
+	for e, err := range r.events.Events() {
+		if err == nil {
+			var more bool
+			if more, err = r.event(e); err == nil && !more {
+				return false
+			}
+		}
+		if err != nil && !r.yield(op.Record{}, err) {
+			return false
+		}
+		if r.tables.heldBytes() > MaxHeldBytes {
+			r.yield(op.Record{}, fmt.Errorf("joining events: the trace takes more than %d GiB of memory", MaxHeldBytes>>30))
+			return false
+		}
+	}
+	return true
+}
+
+// event takes one event and reports whether more records are wanted. The error
+// is about this event.
+func (r *reader) event(e *traceevent.Event) (more bool, err error) {
+	if reason := skipReason(e.Phase); reason != "" {
+		r.skipped.add(reason, 1)
+		return true, nil
+	}
+	if !e.Start.Known {
+		return true, r.events.SyntaxError("event without ts")
+	}
+	switch e.Phase {
+	case 'B':
+		r.begin(e)
+		return true, nil
+	case 'E':
+		return r.end(e), nil
+	}
+	cat := categoryOf(e.Category)
+	switch cat {
+	case catSync:
+		r.skipped.add(op.SkipRuntime, 1)
+		return true, nil
+	case catPython:
+		r.skipped.add(op.SkipPython, 1)
+		return true, nil
+	}
+	if !e.Duration.Known {
+		return true, r.events.SyntaxError("event without dur")
+	}
+	switch cat {
+	case catHostOp:
+		r.hostOp(e)
+	case catKernel, catMemory:
+		r.deviceOp(e, cat == catMemory)
+	case catRuntime:
+		r.launch(e)
+		r.skipped.add(op.SkipRuntime, 1)
+	case catAnnotation:
+		r.step(e)
+		r.skipped.add(op.SkipAnnotation, 1)
+	default:
+		return r.plainSpan(e.Name, e.Start.V, e.Duration.V, e.Args, nil), nil
+	}
+	return true, nil
+}
+
+func (r *reader) hostOp(e *traceevent.Event) {
+	r.args.parse(e.Args)
+	t := &r.tables
+	r.step(e) // an annotation in the profiler's first versions
+	r.key = appendInputsKey(r.key[:0], r.args.dims, r.args.types)
+	t.hostOps = append(t.hostOps, hostOp{
+		start: e.Start.V, dur: e.Duration.V,
+		external:   r.args.external.V,
+		thread:     t.addThread(e.PID, e.TID),
+		name:       t.symbols.add(e.Name),
+		inputs:     t.symbols.add(r.key),
+		collective: t.addCollective(&r.args.collective),
+		extra:      t.symbols.add(r.args.extra),
+	})
+}
+
+func (r *reader) launch(e *traceevent.Event) {
+	r.args.parse(e.Args)
+	if !r.args.correlation.Known {
+		return
+	}
+	t := &r.tables
+	t.launches = append(t.launches, launch{
+		correlation: r.args.correlation.V,
+		start:       e.Start.V,
+		bytes:       r.args.size.V,
+		thread:      t.addThread(e.PID, e.TID),
+	})
+}
+
+func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
+	a := &r.args
+	a.parse(e.Args)
+	t := &r.tables
+	d := deviceOp{
+		start: e.Start.V, dur: e.Duration.V,
+		correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
+		name:       t.symbols.add(e.Name),
+		collective: t.addCollective(&a.collective),
+		extra:      t.symbols.add(a.extra),
+		process:    t.symbols.add(e.PID),
+		memory:     memory,
+	}
+	if !a.device.Known {
+		a.device = parseInt(bytes.Trim(e.PID, `"`))
+	}
+	d.note(hasCorrelation, a.correlation.Known)
+	d.note(hasExternal, a.external.V != 0)
+	d.note(hasBytes, a.bytes.Known)
+	d.note(hasStream, a.stream.Known && int64(int32(a.stream.V)) == a.stream.V)
+	d.note(hasDevice, a.device.Known && int64(int32(a.device.V)) == a.device.V)
+	d.stream, d.device = int32(a.stream.V), int32(a.device.V)
+	t.deviceOps = append(t.deviceOps, d)
+}
+
+// step notes an event that marks a step of the profiler.
+func (r *reader) step(e *traceevent.Event) {
+	digits, ok := bytes.CutPrefix(e.Name, []byte("ProfilerStep#"))
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(string(digits), 10, 64)
+	if err != nil {
+		return
+	}
+	r.tables.steps = append(r.tables.steps, step{
+		process: r.tables.symbols.add(e.PID),
+		start:   e.Start.V, end: e.Start.V + e.Duration.V, number: n,
+	})
+}
+
+// skipped counts what is no operation, by reason.
+type skipped struct {
+	counts map[op.SkipReason]int64
+}
+
+func (s *skipped) add(reason op.SkipReason, n int64) {
+	if s.counts == nil {
+		s.counts = make(map[op.SkipReason]int64)
+	}
+	s.counts[reason] += n
+}

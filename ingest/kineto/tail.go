@@ -1,0 +1,65 @@
+package kineto
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// readTail yields what can be told only at the end of the trace, and reports
+// whether more records are wanted.
+func (r *reader) readTail() bool {
+	r.skipped.add(op.SkipUnpaired, r.pairs.count)
+	for _, reason := range slices.Sorted(maps.Keys(r.skipped.counts)) {
+		if n := r.skipped.counts[reason]; n > 0 && !r.yield(op.Record{Skipped: op.Skipped{Reason: reason, N: n}}, nil) {
+			return false
+		}
+	}
+	base := r.timeBase().V
+	if base != 0 && r.baseless > 0 {
+		msg := fmt.Sprintf("time base behind the events, %d spans start without it", r.baseless)
+		if !r.yield(op.Record{}, r.events.SyntaxError(msg)) {
+			return false
+		}
+	}
+	resource, known := parseDistributed(r.events.Member(memberDistributed))
+	if known && !r.yield(op.Record{Resource: &resource}, nil) {
+		return false
+	}
+	entries := entryMaker{join: newJoin(&r.tables), build: r.build, base: base, rank: resource.Rank}
+	for i := range r.tables.hostOps {
+		if !r.yield(op.Record{Entry: entries.host(&r.tables.hostOps[i])}, nil) {
+			return false
+		}
+	}
+	for i := range r.tables.deviceOps {
+		if !r.yield(op.Record{Entry: entries.device(&r.tables.deviceOps[i])}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// timeBase returns what the times of events count from, in Unix nanoseconds;
+// unknown where the document does not say so, or has not yet.
+func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(memberBase)) }
+
+// parseDistributed reads the object that places the process in its job.
+func parseDistributed(text []byte) (r op.Resource, known bool) {
+	var l jsontext.Lexer
+	l.Reset(text)
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "rank":
+			r.Rank = readCount(&l)
+		case "world_size":
+			r.WorldSize = readCount(&l)
+		default:
+			l.Skip()
+		}
+	}
+	return r, r.Rank.Known || r.WorldSize.Known
+}
