@@ -68,13 +68,15 @@ const (
 	defaultExportTimeout = 30 * time.Second
 )
 
-// newProcessorConfig applies opts to the defaults. Nil options are ignored.
+// newProcessorConfig applies the environment and then opts to the defaults. Nil
+// options are ignored.
 func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 	cfg := processorConfig{
 		maxBytes:      defaultMaxBytes,
 		flushInterval: defaultFlushInterval,
 		exportTimeout: defaultExportTimeout,
 	}
+	cfg = fromEnvironment(cfg, processorVariables)
 	for _, o := range opts {
 		if o != nil {
 			cfg = o.applyProcessor(cfg)

@@ -1,0 +1,118 @@
+package optrace_test
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/optrace/optrace"
+)
+
+// handled collects what goes to OpenTelemetry's error handler during a test.
+func handled(t *testing.T) func() []string {
+	t.Helper()
+	var mu sync.Mutex
+	var got []string
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, err.Error())
+	}))
+	t.Cleanup(func() { otel.SetErrorHandler(before) })
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string(nil), got...)
+	}
+}
+
+func TestEnvironmentOfProcessor(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		bad         []string
+		log         string // what MarshalLog then shows
+	}{
+		{"OPTRACE_POLICY", "block", []string{"Block", "drop", "0"}, "Policy:block"},
+		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "MaxBytes:1000000"},
+		{"OPTRACE_FLUSH_INTERVAL", "250ms", []string{"250", "0s", "-1s", "soon"}, "FlushInterval:250ms"},
+		{"OPTRACE_EXPORT_TIMEOUT", "3s", []string{"3", "0s"}, ""},
+		{"OPTRACE_RECORD_ONLY", "true", []string{"maybe"}, ""},
+		{"OPTRACE_FORWARD_THRESHOLD", "1ms", []string{"-1ms", "fast"}, ""},
+		{"OPTRACE_FORWARD_SAMPLING", "0.5", []string{"NaN", "2", "-0.1", "half"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			errs := handled(t)
+			t.Setenv(tt.name, tt.value)
+			log := newProcessorLog(t)
+			if !strings.Contains(log, tt.log) || len(errs()) > 0 {
+				t.Errorf("%s gives %s and %v", tt.value, log, errs())
+			}
+			for i, bad := range tt.bad {
+				t.Setenv(tt.name, bad)
+				if log := newProcessorLog(t); tt.log != "" && strings.Contains(log, tt.log) {
+					t.Errorf("%q gives %s", bad, log)
+				}
+				if got := errs(); len(got) != i+1 || !strings.Contains(got[i], tt.name) || !strings.Contains(got[i], bad) {
+					t.Errorf("%q is reported as %v", bad, got)
+				}
+			}
+		})
+	}
+	t.Run("options win", func(t *testing.T) {
+		t.Setenv("OPTRACE_POLICY", "block")
+		if log := newProcessorLog(t, optrace.WithPolicy(optrace.DropOldest)); !strings.Contains(log, "Policy:drop-oldest") {
+			t.Error(log)
+		}
+	})
+}
+
+// newProcessorLog returns what a Processor tells of itself.
+func newProcessorLog(t *testing.T, opts ...optrace.ProcessorOption) string {
+	t.Helper()
+	proc, err := optrace.NewProcessor(nil, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%+v", proc.MarshalLog())
+}
+
+// TestEnvironmentTable holds the documented table against the code.
+func TestEnvironmentTable(t *testing.T) {
+	doc, err := os.ReadFile("docs/environment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := names(regexp.MustCompile("(?m)^\\| `(OPTRACE_[A-Z_]+)`").FindAllStringSubmatch(string(doc), -1))
+	sources, err := os.ReadFile("env.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := names(regexp.MustCompile(`\{"(OPTRACE_[A-Z_]+)"`).FindAllStringSubmatch(string(sources), -1))
+	for name := range read {
+		if !documented[name] {
+			t.Errorf("%s is read and not documented", name)
+		}
+	}
+	for name := range documented {
+		if !read[name] {
+			t.Errorf("%s is documented and not read", name)
+		}
+	}
+	if len(read) == 0 {
+		t.Error("no variables found")
+	}
+}
+
+func names(matches [][]string) map[string]bool {
+	set := make(map[string]bool)
+	for _, m := range matches {
+		set[m[1]] = true
+	}
+	return set
+}
