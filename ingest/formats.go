@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 
+	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/otlp"
 )
 
@@ -52,6 +53,14 @@ func formats() []Format {
 			Name:    "jaeger-v3",
 			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
 			records: otlp.JSONRecords,
+		},
+		{
+			// An object around the events, or the events alone.
+			Name: "chrome",
+			detect: func(h *head) bool {
+				return h.isObjects() && h.startsWith("traceEvents", '[') || h.isArray() && h.has("ph")
+			},
+			records: kineto.Records,
 		},
 	}
 }
