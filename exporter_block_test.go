@@ -1,0 +1,306 @@
+package optrace_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+)
+
+// stuckWriter blocks in Write until it is released.
+type stuckWriter struct {
+	buffer
+	release chan struct{}
+}
+
+func newStuckWriter() *stuckWriter { return &stuckWriter{release: make(chan struct{})} }
+
+func (w *stuckWriter) Write(p []byte) (int, error) {
+	<-w.release
+	return w.buffer.Write(p)
+}
+
+func TestExportSpansDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newStuckWriter()
+		exp := newExporter(t, w)
+		const deadline = 3 * time.Second
+		export := func(n int) {
+			ctx, cancel := context.WithTimeout(context.Background(), deadline)
+			defer cancel()
+			start := time.Now()
+			if err := exp.ExportSpans(ctx, opSpans(n)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("ExportSpans returns %v, want the deadline", err)
+			}
+			if took := time.Since(start); took != deadline {
+				t.Errorf("ExportSpans took %v, want %v", took, deadline)
+			}
+		}
+		export(2) // stays with the writer
+		export(3) // never gets there
+		if st := exp.Stats(); st.Recorded != 5 || st.Dropped != 3 || st.Written != 0 {
+			t.Errorf("Stats are %+v while a write is under way", st)
+		}
+		close(w.release)
+		synctest.Wait()
+		if err := exp.ExportSpans(context.Background(), opSpans(1)); err != nil {
+			t.Errorf("ExportSpans after the writer went on: %v", err)
+		}
+		st := exp.Stats()
+		checkBooks(t, "exporter", st)
+		rec := readWhole(t, w.Bytes())
+		checkBatches(t, rec, false)
+		if len(rec.entries) != 3 || st.Written != 3 || rec.lost() != 3 {
+			t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+		}
+	})
+}
+
+func TestShutdownDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newStuckWriter()
+		exp := newExporter(t, w)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = exp.ExportSpans(ctx, opSpans(2))
+		ctx, cancel = context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		start := time.Now()
+		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown returns %v, want the deadline", err)
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("Shutdown took %v, want 1s", took)
+		}
+		st := exp.Stats()
+		checkBooks(t, "exporter with a write under way", st)
+		if st.Dropped != 2 {
+			t.Errorf("dropped %d, want the 2 under way", st.Dropped)
+		}
+		if err := exp.ExportSpans(context.Background(), opSpans(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
+			t.Errorf("ExportSpans returns %v", err)
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Errorf("the second Shutdown returns %v", err)
+		}
+		close(w.release)
+		synctest.Wait()
+		checkBooks(t, "exporter at last", exp.Stats())
+		if w.Writes() != 1 {
+			t.Errorf("%d writes, want the one that was under way", w.Writes())
+		}
+	})
+}
+
+// The last gaps are no reason for Shutdown to wait longer than it may.
+func TestShutdownDeadlineInLastGaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newStuckWriter()
+		calls := 0
+		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+			if calls++; calls == 1 {
+				return 0, errDisk
+			}
+			return w.Write(p)
+		}))
+		_ = exp.ExportSpans(context.Background(), opSpans(2))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown returns %v, want the deadline", err)
+		}
+		close(w.release)
+		synctest.Wait()
+	})
+}
+
+func TestForceFlushDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newStuckWriter()
+		exp := newExporter(t, w)
+		go func() { _ = exp.ExportSpans(context.Background(), opSpans(1)) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := exp.ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ForceFlush during a write returns %v, want the deadline", err)
+		}
+		flushed := make(chan error)
+		go func() { flushed <- exp.ForceFlush(context.Background()) }()
+		synctest.Wait()
+		close(w.release)
+		if err := <-flushed; err != nil {
+			t.Errorf("ForceFlush: %v", err)
+		}
+		if w.Writes() != 1 {
+			t.Error("ForceFlush returned before the write")
+		}
+	})
+}
+
+func TestExporterConcurrentSafe(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	const exporters, batches, perBatch = 4, 50, 7
+	spans := opSpans(perBatch)
+	var accepted atomic.Uint64
+	var wg sync.WaitGroup
+	for range exporters {
+		wg.Go(func() {
+			for range batches {
+				switch err := exp.ExportSpans(context.Background(), spans); {
+				case err == nil:
+					accepted.Add(perBatch)
+				case !errors.Is(err, optrace.ErrExporterShutdown):
+					t.Errorf("ExportSpans: %v", err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range batches {
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				if err := exp.ForceFlush(ctx); err != nil {
+					t.Errorf("ForceFlush: %v", err)
+				}
+				_, _ = exp.Stats(), exp.MarshalLog()
+				cancel()
+			}
+		})
+	}
+	wg.Go(func() {
+		for buf.Writes() < exporters*batches/2 {
+			time.Sleep(10 * time.Microsecond)
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		atEnd := buf.Writes()
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Errorf("the second Shutdown: %v", err)
+		}
+		if n := buf.Writes(); n != atEnd {
+			t.Errorf("%d writes after Shutdown", n-atEnd)
+		}
+	})
+	wg.Wait()
+	st := exp.Stats()
+	checkBooks(t, "exporter", st)
+	rec := readWhole(t, buf.Bytes())
+	checkBatches(t, rec, false)
+	if st.Written != accepted.Load() || uint64(len(rec.entries)) != st.Written {
+		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.entries))
+	}
+}
+
+// A writer that is traced itself: its spans come back to the same exporter.
+func TestWriterThatStartsSpans(t *testing.T) {
+	var buf buffer
+	var tracer *optrace.Tracer
+	writes := 0
+	exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+		if writes++; writes <= 3 {
+			_, o := tracer.Start(context.Background(), "write", "disk")
+			o.End()
+		}
+		return buf.Write(p)
+	}))
+	proc := newProcessor(t, exp)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer = optrace.NewTracer(tp)
+	_, o := tracer.Start(t.Context(), "matmul", "cpu")
+	o.End()
+	for range 5 {
+		if err := proc.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 4 {
+		t.Errorf("%d entries, want the operation and 3 writes", n)
+	}
+	checkBooks(t, "processor", proc.Stats())
+}
+
+func TestClosedPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	exp := newExporter(t, w)
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if err := exp.ExportSpans(t.Context(), opSpans(2)); err == nil {
+			t.Error("writing to a pipe that nobody reads succeeds")
+		}
+	}
+	if st := exp.Stats(); st.Dropped != 20 {
+		t.Errorf("Stats are %+v", st)
+	}
+	_ = exp.Shutdown(t.Context())
+}
+
+// OpenTelemetry's error handler is the application's: whatever it does, spans
+// end.
+func TestErrorHandlerThatPanicsOrBlocks(t *testing.T) {
+	release := make(chan struct{})
+	for name, handle := range map[string]func(error){
+		"panics": func(error) { panic("handler") },
+		"blocks": func(error) { <-release },
+	} {
+		t.Run(name, func(t *testing.T) {
+			called := make(chan struct{}, 100)
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+				called <- struct{}{}
+				handle(err)
+			}))
+			proc := newProcessor(t, newExporter(t, writerFunc(func([]byte) (int, error) { return 0, errDisk })),
+				optrace.WithFlushInterval(time.Millisecond))
+			for i := range 200 {
+				proc.OnEnd(opStub(i).Snapshot())
+			}
+			<-called
+			proc.OnEnd(opStub(0).Snapshot())
+			if err := proc.Shutdown(t.Context()); err == nil {
+				t.Error("Shutdown reports no error although nothing could be written")
+			}
+			checkBooks(t, "processor", proc.Stats())
+		})
+	}
+	close(release)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+}
+
+// Two processors may share an exporter, and the SDK's own may be one of them.
+func TestExporterBehindSimpleAndBatchProcessors(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp), sdktrace.WithBatcher(exp))
+	tracer := optrace.NewTracer(tp)
+	for range 10 {
+		_, o := tracer.Start(t.Context(), "matmul", "cpu")
+		o.End()
+	}
+	if err := tp.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 20 {
+		t.Errorf("%d entries, want each operation from both processors", n)
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

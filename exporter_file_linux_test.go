@@ -1,0 +1,68 @@
+package optrace_test
+
+import (
+	"errors"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace"
+)
+
+func TestFileExporterDiskFull(t *testing.T) {
+	exp := newFileExporter(t, "/dev/full")
+	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Millisecond))
+	for i := range 1000 {
+		proc.OnEnd(opStub(i).Snapshot())
+	}
+	if err := proc.ForceFlush(t.Context()); !errors.Is(err, syscall.ENOSPC) {
+		// An earlier flush may have used up the attempts.
+		if st := proc.Stats(); err == nil && st.Dropped != 1000 {
+			t.Errorf("ForceFlush returns %v with %+v", err, st)
+		}
+	}
+	_ = proc.Shutdown(t.Context())
+	st := proc.Stats()
+	checkBooks(t, "processor", st)
+	if st.Dropped != 1000 {
+		t.Errorf("dropped %d of 1000", st.Dropped)
+	}
+}
+
+// A file that may not grow: the batch that does not fit is cut off, and what
+// got through is counted and readable.
+func TestFileExporterFileSizeLimit(t *testing.T) {
+	const limit = 40_000
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Skip(err)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: before.Max}); err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+			t.Error(err)
+		}
+	}()
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	exp := newFileExporter(t, path)
+	var err error
+	for range 10 {
+		err = errors.Join(err, exp.ExportSpans(t.Context(), opSpans(30)))
+	}
+	if !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("exporting returns %v, want EFBIG within", err)
+	}
+	_ = exp.Shutdown(t.Context())
+	st := exp.Stats()
+	checkBooks(t, "exporter", st)
+	rec := read(t, readFile(t, path))
+	if uint64(len(rec.entries)) != st.Written || len(rec.malformed) > 1 || st.Written == 0 {
+		t.Errorf("%d entries are readable and %d lines not, with %+v", len(rec.entries), len(rec.malformed), st)
+	}
+}
