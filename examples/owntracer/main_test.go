@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/op"
 )
 
 // The spans of the engine come out as entries, with its own attributes
-// understood.
+// understood. The order of a file is not that of time: entries carry their
+// start.
 func Example() {
 	var out bytes.Buffer
 	if err := run(context.Background(), &out); err != nil {
@@ -22,35 +24,25 @@ func Example() {
 		case err != nil:
 			fmt.Println(err)
 		case rec.Span != nil:
-			fmt.Println("under", rec.Span.Name)
+			fmt.Println("span", rec.Span.Name)
 		case rec.Entry != nil:
 			e := rec.Entry
-			fmt.Println("step", e.Step, e.DeviceID, e.Operation, e.InputShapes, "->", e.OutputShape)
-			for _, a := range e.Attrs {
-				fmt.Println("  kept:", a.Key, "=", a.Value)
-			}
-			if e.Failed {
-				fmt.Println("  failed:", e.Error)
-			}
+			line := fmt.Sprintln(e.Operation, e.Step, e.DeviceID, e.InputShapes, "->", e.OutputShape, e.Attrs, e.Error)
+			fmt.Println(strings.TrimSpace(line))
 		}
 	}
-	// Output:
-	// step 0 cpu:0 matmul [4x8 8x4] -> 4x4
-	// step 0 cpu:0 softmax [4x4] -> 4x4
-	// step 0 cpu:0 matmul [4x4 4x8] -> 4x8
-	// step 0 cpu:0 attention [4x8 4x8 4x8] -> 4x8
-	//   kept: engine.cache = miss
-	// step 1 cpu:0 matmul [4x8 8x4] -> 4x4
-	// step 1 cpu:0 softmax [4x4] -> 4x4
-	// step 1 cpu:0 matmul [4x4 4x8] -> 4x8
-	// step 1 cpu:0 attention [4x8 4x8 4x8] -> 4x8
-	//   kept: engine.cache = miss
-	// step 2 cpu:0 matmul [4x8 3x4] -> ?
-	//   failed: shapes do not match: [4 8] and [3 4]
-	// step 2 cpu:0 attention [4x8 4x3 4x8] -> ?
-	//   kept: engine.cache = miss
-	//   failed: attention: shapes do not match: [4 8] and [3 4]
-	// under generate
+	// Unordered output:
+	// span generate
+	// attention 0 cpu:0 [4x8 4x8 4x8] -> 4x8 [{engine.cache miss}]
+	// matmul 0 cpu:0 [4x8 8x4] -> 4x4 []
+	// softmax 0 cpu:0 [4x4] -> 4x4 []
+	// matmul 0 cpu:0 [4x4 4x8] -> 4x8 []
+	// attention 1 cpu:0 [4x8 4x8 4x8] -> 4x8 [{engine.cache miss}]
+	// matmul 1 cpu:0 [4x8 8x4] -> 4x4 []
+	// softmax 1 cpu:0 [4x4] -> 4x4 []
+	// matmul 1 cpu:0 [4x4 4x8] -> 4x8 []
+	// attention 2 cpu:0 [4x8 4x3 4x8] -> ? [{engine.cache miss}] attention: shapes do not match: [4 8] and [3 4]
+	// matmul 2 cpu:0 [4x8 3x4] -> ? [] shapes do not match: [4 8] and [3 4]
 }
 
 func TestEntriesAreValid(t *testing.T) {

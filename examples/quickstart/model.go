@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/mat"
@@ -41,8 +42,7 @@ func (m *MLP) Forward(ctx context.Context, d *Device, x *mat.Dense) *mat.Dense {
 // Backward sets the gradients of all layers, given that of the scores. It calls
 // done with each layer, the last one first, as soon as its gradients are there.
 func (m *MLP) Backward(ctx context.Context, d *Device, dy *mat.Dense, done func(layer int)) {
-	for i := len(m.layers) - 1; i >= 0; i-- {
-		l := m.layers[i]
+	for i, l := range slices.Backward(m.layers) {
 		l.parameterGrads(ctx, d, dy)
 		done(i)
 		if i > 0 { // nobody asks for the gradient of the images
