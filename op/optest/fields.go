@@ -1,0 +1,101 @@
+package optest
+
+import (
+	"math"
+
+	"github.com/optrace/optrace/op"
+)
+
+func nan() float64 { return math.NaN() }
+func inf() float64 { return math.Inf(1) }
+
+// fields covers the attributes that are no shapes, the status, the resource and
+// the sampling threshold.
+func fields() []Case {
+	one := func(name, key string, value any, change func(*op.Entry)) Case {
+		return Case{Name: "field/" + name, Span: matmul(Attr{key, value}), Want: entry(change)}
+	}
+	ints := func(name, key string, set func(*op.Entry, op.Int)) []Case {
+		three := func(e *op.Entry) { set(e, op.Known(3)) }
+		return []Case{
+			one(name, key, int64(3), three),
+			one(name+" as float", key, 3.0, three),
+			one(name+" as text", key, "3", three),
+			one(name+" with a fraction", key, 3.5, warn(op.WarnBadValue)),
+			one(name+" as words", key, "three", warn(op.WarnBadValue)),
+			one(name+" as list", key, []int64{3}, warn(op.WarnBadValue)),
+		}
+	}
+	dtype := func(spelling string, want op.DType) Case {
+		return one("dtype "+spelling, op.KeyDType, spelling, func(e *op.Entry) { e.DType = want })
+	}
+	inputDTypes := func(name string, value any, want ...op.DType) Case {
+		return one("input dtypes "+name, op.KeyInputDTypes, value, func(e *op.Entry) { e.InputDTypes = want })
+	}
+	device := func(key, id string) Case {
+		return one(key, key, id, func(e *op.Entry) { e.DeviceID = id })
+	}
+	var cases []Case
+	cases = append(cases, ints("flops", op.KeyFLOPs, func(e *op.Entry, n op.Int) { e.FLOPs = n })...)
+	cases = append(cases, ints("step", op.KeyStep, func(e *op.Entry, n op.Int) { e.Step = n })...)
+	cases = append(cases, ints("stream", op.KeyStream, func(e *op.Entry, n op.Int) { e.Stream = n })...)
+	cases = append(cases, ints("rank", op.KeyRank, func(e *op.Entry, n op.Int) { e.Rank = n })...)
+	cases = append(cases,
+		one("path", op.KeyPath, "encoder.0.attention", func(e *op.Entry) { e.Path = "encoder.0.attention" }),
+		one("path as int", op.KeyPath, int64(1), warn(op.WarnBadValue)),
+		one("side", op.KeySide, "host", func(e *op.Entry) { e.Side = op.SideHost }),
+		one("side unknown", op.KeySide, "left", warn(op.WarnBadValue)),
+		one("unknown key", "http.route", "/v1", func(*op.Entry) {}),
+		one("empty key", "", "x", func(*op.Entry) {}),
+		one("negative flops", op.KeyFLOPs, int64(-1), warn(op.WarnBadValue)),
+		device(op.KeyDevice, "cuda:0"), device("device_id", "gpu:1"), device("device", "cpu"),
+		one("device as int", op.KeyDevice, int64(0), func(e *op.Entry) { e.DeviceID = "0" }),
+		one("device as bool", op.KeyDevice, true, warn(op.WarnBadValue)),
+		one("memory", op.KeyMemory, int64(4096), memory(4096)),
+		one("memory_bytes", "memory_bytes", int64(4096), memory(4096)),
+		one("bare step", "step", int64(7), func(e *op.Entry) { e.Step = op.Known(7) }),
+		dtype("f32", op.F32), dtype("float32", op.F32), dtype("torch.float16", op.F16), dtype("c10::BFloat16", op.BF16),
+		dtype("numpy.int64", op.I64), dtype("long int", op.I64), dtype("Half", op.F16), dtype("complex64", op.C64),
+		one("dtype unknown", op.KeyDType, "int4", func(e *op.Entry) { e.DType, e.Warn = "int4", op.WarnUnknownDType }),
+		inputDTypes("strings", []string{"f32", "torch.int64"}, op.F32, op.I64),
+		inputDTypes("JSON text", `["f32","i64"]`, op.F32, op.I64),
+		inputDTypes("Python text", `['float', '', 'long int']`, op.F32, "", op.I64),
+		inputDTypes("bare text", "f32, i64", op.F32, op.I64),
+		Case{Name: "status/error", Span: failed("out of memory"), Want: entry(func(e *op.Entry) { e.Failed, e.Error = true, "out of memory" })},
+		Case{Name: "status/error without words", Span: failed(""), Want: entry(func(e *op.Entry) { e.Failed = true })},
+	)
+	return append(cases, outside()...)
+}
+
+func failed(description string) Span {
+	s := matmul()
+	s.Failed, s.Error = true, description
+	return s
+}
+
+// outside covers what does not come from the span's attributes.
+func outside() []Case {
+	resource := func(name string, needs Needs, span Span, resource []Attr, change func(*op.Entry)) Case {
+		span.Resource = resource
+		return Case{Name: "resource/" + name, Span: span, Needs: needs, Want: entry(change)}
+	}
+	state := func(state string, count float64) Case {
+		s := matmul()
+		s.TraceState = state
+		return Case{Name: "tracestate/" + state, Span: s, Needs: TraceState, Want: entry(func(e *op.Entry) { e.AdjustedCount = count })}
+	}
+	service := Attr{op.KeyServiceName, "trainer"}
+	rank := func(n int64) func(*op.Entry) { return func(e *op.Entry) { e.Rank = op.Known(n) } }
+	dropped := matmul()
+	dropped.Dropped = 3
+	return []Case{
+		resource("rank", 0, matmul(), []Attr{service, {op.KeyRank, int64(2)}, {op.KeyWorldSize, int64(8)}}, rank(2)),
+		resource("rank as text", 0, matmul(), []Attr{service, {op.KeyRank, "2"}}, rank(2)),
+		resource("negative rank", 0, matmul(), []Attr{service, {op.KeyRank, int64(-1)}}, func(*op.Entry) {}),
+		resource("the span's rank wins", 0, matmul(Attr{op.KeyRank, int64(5)}), []Attr{service, {op.KeyRank, int64(2)}}, rank(5)),
+		resource("none", NoResource, matmul(), nil, func(e *op.Entry) { e.Service = "" }),
+		state("ot=th:8", 2), state("ot=th:c", 4), state("ot=th:0", 1), state("vendor=1,ot=rv:1a;th:8", 2),
+		state("vendor=1", 0), state("ot=p:8", 0), state("ot=th:123456789abcdef", 0), state("ot=th:xyz", 0),
+		{Name: "dropped attributes", Span: dropped, Needs: Dropped, Want: entry(func(e *op.Entry) { e.DroppedAttributes = 3 }, warn(op.WarnDroppedAttributes))},
+	}
+}

@@ -1,0 +1,103 @@
+// Package optest holds the conformance cases that every adapter from spans to
+// entries must pass: the SDK's span, the readers of OTLP, Jaeger and
+// stdouttrace, and the Collector's pdata. An adapter's test turns the neutral
+// [Span] of a case into its own form and converts that:
+//
+//	func TestConformance(t *testing.T) {
+//		optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
+//			if c.Needs.Has(optest.Duplicates) {
+//				t.Skip("the format holds a key once")
+//			}
+//			return convert(encode(t, c.Span))
+//		})
+//	}
+package optest
+
+import "github.com/optrace/optrace/op"
+
+// Span describes a finished span independent of any library and format.
+type Span struct {
+	Name         string
+	TraceID      op.TraceID
+	SpanID       op.SpanID
+	ParentSpanID op.SpanID
+	// Start and End are in Unix nanoseconds; 0 is not set.
+	Start, End int64
+	Attributes []Attr
+	// Resource is nil for a span without a resource.
+	Resource []Attr
+	// Scope is the name of the instrumentation scope.
+	Scope string
+	// Failed is the status Error, and Error its description.
+	Failed bool
+	Error  string
+	// TraceState is the W3C header.
+	TraceState string
+	// Dropped is how many attributes the SDK's limits dropped.
+	Dropped uint32
+}
+
+// Attr is an attribute.
+type Attr struct {
+	Key string
+	// Value is a string, int64, float64, bool, []string, []int64, []float64,
+	// []bool, List or Map.
+	Value any
+}
+
+// List is a list of values of any types; they are those of Attr.Value.
+type List []any
+
+// Map is a map from strings to values.
+type Map []Attr
+
+// Needs is a set of things that a case asks of a format and that not every
+// format can hold.
+type Needs uint
+
+// The things.
+const (
+	// Nanoseconds: times that are no whole microseconds.
+	Nanoseconds Needs = 1 << iota
+	// Duplicates: an attribute key that occurs twice.
+	Duplicates
+	// NonFinite: a NaN or infinite number.
+	NonFinite
+	// InvalidUTF8: bytes that are no UTF-8.
+	InvalidUTF8
+	// EndBeforeStart: a span that ends before it starts.
+	EndBeforeStart
+	// NoTime: a span without a start.
+	NoTime
+	// NoIDs: a span without ids.
+	NoIDs
+	// NoResource: a span without a resource.
+	NoResource
+	// TraceState: the W3C header.
+	TraceState
+	// Dropped: the number of dropped attributes.
+	Dropped
+	// NestedLists: lists of lists, lists of mixed types and maps.
+	NestedLists
+)
+
+// Has reports whether all of what is in n.
+func (n Needs) Has(what Needs) bool { return n&what == what }
+
+// Case is a span and the entry that it must become.
+type Case struct {
+	Name  string
+	Span  Span
+	Needs Needs
+	// Want is nil where the span is no operation.
+	Want *op.Entry
+}
+
+// Cases returns all cases.
+func Cases() []Case {
+	var all []Case
+	for _, group := range [][]Case{shapes(), badShapes(), fields(), kinds(), predicates(), precedence(), faults()} {
+		all = append(all, group...)
+	}
+	return all
+}
