@@ -1,0 +1,209 @@
+package analyze
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+// TestDocumentedFigures reads docs/analyses.md: each table of operations is an
+// input, and the table of figures behind it is what the report says about it.
+func TestDocumentedFigures(t *testing.T) {
+	text, err := os.ReadFile("../docs/analyses.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report any
+	figures := 0
+	for _, table := range markdownTables(string(text)) {
+		switch table.header[0] {
+		case "operation":
+			report = documentedReport(t, table)
+		case "figure":
+			for _, row := range table.rows {
+				figures++
+				checkFigure(t, report, strings.Trim(row[0], "`"), row[1])
+			}
+		default:
+			t.Errorf("line %d: a table of neither operations nor figures", table.line)
+		}
+	}
+	if figures < 100 {
+		t.Errorf("only %d figures were found", figures)
+	}
+}
+
+// markdownTable is a table with its cells trimmed.
+type markdownTable struct {
+	line   int
+	header []string
+	rows   [][]string
+}
+
+func markdownTables(text string) []markdownTable {
+	var tables []markdownTable
+	inside := false
+	for i, line := range strings.Split(text, "\n") {
+		cells, ok := tableCells(line)
+		switch {
+		case !ok:
+		case !inside:
+			tables = append(tables, markdownTable{line: i + 1, header: cells})
+		case strings.HasPrefix(cells[0], "---"):
+		default:
+			last := &tables[len(tables)-1]
+			last.rows = append(last.rows, cells)
+		}
+		inside = ok
+	}
+	return tables
+}
+
+// tableCells splits a line of a table at its pipes; \| is no pipe.
+func tableCells(line string) (cells []string, ok bool) {
+	inner, ok := strings.CutPrefix(line, "|")
+	if !ok {
+		return nil, false
+	}
+	inner = strings.ReplaceAll(strings.TrimSuffix(inner, "|"), `\|`, "\x00")
+	for cell := range strings.SplitSeq(inner, "|") {
+		cells = append(cells, strings.TrimSpace(strings.ReplaceAll(cell, "\x00", `\|`)))
+	}
+	return cells, true
+}
+
+// documentedReport returns the JSON report on the operations of a table.
+func documentedReport(t *testing.T, table markdownTable) any {
+	t.Helper()
+	var records []op.Record
+	for i, cells := range table.rows {
+		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
+		for c, name := range table.header {
+			row.cells[name] = cells[c]
+		}
+		records = append(records, row.record())
+	}
+	var report any
+	if err := json.Unmarshal(reportJSON(t, sampleReport(records, "operation,shape", true)), &report); err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// documentedRow is a row of a table of operations.
+type documentedRow struct {
+	t     *testing.T
+	line  int
+	cells map[string]string
+}
+
+func (r documentedRow) integer(name string) op.Int {
+	r.t.Helper()
+	if r.cells[name] == "" {
+		return op.Int{}
+	}
+	n, err := strconv.ParseInt(r.cells[name], 10, 64)
+	if err != nil {
+		r.t.Fatalf("line %d: %s: %v", r.line, name, err)
+	}
+	return op.Known(n)
+}
+
+// record returns the operation or, for the kind "span", the span of the row.
+func (r documentedRow) record() op.Record {
+	r.t.Helper()
+	start := r.integer("start")
+	duration := r.integer("end").V - start.V
+	id, parent := spanID(uint64(r.integer("id").V)), spanID(uint64(r.integer("parent").V))
+	trace := op.TraceID{}
+	if !id.IsZero() {
+		trace = op.TraceID{15: 1}
+	}
+	if r.cells["kind"] == "span" {
+		return op.Record{Span: &op.Span{
+			Name: r.cells["operation"], TraceID: trace, SpanID: id, ParentSpanID: parent, Start: start, Duration: duration,
+		}}
+	}
+	e := &op.Entry{
+		Operation: r.cells["operation"], DeviceID: r.cells["device"], Rank: r.integer("rank"), Step: r.integer("step"),
+		Start: start, Duration: duration, Launch: r.integer("launch"), MemoryBytes: r.integer("bytes"),
+		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
+		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),
+	}
+	if r.cells["side"] == "host" {
+		e.Side = op.SideHost
+	}
+	if shape := r.cells["shape"]; shape != "" {
+		var ok bool
+		if e.OutputShape, ok = op.ParseShape(shape); !ok {
+			r.t.Fatalf("line %d: shape %q", r.line, shape)
+		}
+	}
+	if inferred, ok := strings.CutPrefix(r.cells["kind"], "("); ok {
+		e.Kind, e.KindRule = op.InferKind(e.Operation)
+		if e.Kind.String()+")" != inferred {
+			r.t.Errorf("line %d: %s is inferred as %v", r.line, e.Operation, e.Kind)
+		}
+	} else if e.Kind, ok = op.ParseKind(r.cells["kind"]); !ok {
+		r.t.Fatalf("line %d: kind %q", r.line, r.cells["kind"])
+	}
+	return op.Record{Entry: e}
+}
+
+// checkFigure compares the value at a path of the report with what the
+// document says: JSON, or the number of rows.
+func checkFigure(t *testing.T, report any, path, documented string) {
+	t.Helper()
+	got, err := atPath(report, path)
+	if err != nil {
+		t.Errorf("%s: %v", path, err)
+		return
+	}
+	var want any
+	if n, ok := strings.CutSuffix(documented, " rows"); ok {
+		rows, _ := got.([]any)
+		got, want = any(strconv.Itoa(len(rows))), any(n)
+	} else if err := json.Unmarshal([]byte(documented), &want); err != nil {
+		t.Errorf("%s: %q: %v", path, documented, err)
+		return
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: the report has %v, the document %v", path, got, want)
+	}
+}
+
+var pathSegment = regexp.MustCompile(`^\.?(\w+)|^\[(\d+)\]`)
+
+// atPath returns the value at a path such as devices[0].rank.
+func atPath(v any, path string) (any, error) {
+	for path != "" {
+		m := pathSegment.FindStringSubmatch(path)
+		switch {
+		case m == nil:
+			return nil, fmt.Errorf("no path: %q", path)
+		case m[1] != "":
+			object, _ := v.(map[string]any)
+			member, ok := object[m[1]]
+			if !ok {
+				return nil, fmt.Errorf("there is no %s", m[1])
+			}
+			v = member
+		default:
+			list, _ := v.([]any)
+			i, err := strconv.Atoi(m[2])
+			if err != nil || i >= len(list) {
+				return nil, fmt.Errorf("there is no %s", m[0])
+			}
+			v = list[i]
+		}
+		path = path[len(m[0]):]
+	}
+	return v, nil
+}
