@@ -73,10 +73,14 @@ func printOperations(out io.Writer, r *analyze.Report) error {
 		if o.Share != nil { // pointers are figures that may be unknown
 			share = fmt.Sprintf("%.1f %%", 100**o.Share)
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%v\t%v\t%s\n", o.Operation, o.Count, time.Duration(o.SumNS), time.Duration(o.MeanNS), share)
+		fmt.Fprintf(tw, "%s\t%d\t%v\t%v\t%s\n", o.Operation, o.Count, micros(float64(o.SumNS)), micros(o.MeanNS), share)
 	}
 	return tw.Flush()
 }
+
+// micros is a duration to the microsecond. Figures are in nanoseconds
+// throughout.
+func micros(ns float64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
 
 func printBalance(out io.Writer, b *analyze.Balance) error {
 	if b == nil {
@@ -86,7 +90,7 @@ func printBalance(out io.Writer, b *analyze.Balance) error {
 	fmt.Fprintf(out, "\n%d devices, the busiest %.1f %% above the mean\n", b.DeviceCount, 100*b.ImbalanceRatio)
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range b.PerDeviceDurationUS {
-		fmt.Fprintf(tw, "%s\t%.0f µs\n", d.Device, d.DurationUS)
+		fmt.Fprintf(tw, "%s\t%v\n", d.Device, micros(1000*d.DurationUS))
 	}
 	return tw.Flush()
 }

@@ -18,16 +18,16 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// operation    count  total   mean      share
-	// matmul       8      2.25ms  281.25µs  64.4 %
-	// all_reduce   4      880µs   220µs     25.2 %
-	// Memcpy HtoD  4      160µs   40µs      4.6 %
-	// sgd_update   4      120µs   30µs      3.4 %
-	// relu         4      48µs    12µs      1.4 %
+	// operation    count  total   mean   share
+	// matmul       8      2.25ms  281µs  64.4 %
+	// all_reduce   4      880µs   220µs  25.2 %
+	// Memcpy HtoD  4      160µs   40µs   4.6 %
+	// sgd_update   4      120µs   30µs   3.4 %
+	// relu         4      48µs    12µs   1.4 %
 	//
 	// 2 devices, the busiest 7.2 % above the mean
-	// 0/cuda:0  1621 µs
-	// 1/cuda:0  1871 µs
+	// 0/cuda:0  1.621ms
+	// 1/cuda:0  1.871ms
 }
 
 func TestRunTellsOfDamagedLines(t *testing.T) {
