@@ -98,9 +98,12 @@ func (m *entryMaker) device(d *deviceOp) *op.Entry {
 			b.Int(op.KeyOutputElements, c.OutElements.V)
 		}
 	}
-	if call != nil {
+	switch {
+	case call != nil:
 		m.setStep(m.threads.processes[call.thread], call.start)
-	} else {
+	case o != nil:
+		m.setStep(m.threads.processes[o.thread], o.start)
+	default:
 		m.setStep(d.process, d.start)
 	}
 	inputs := uint32(0)

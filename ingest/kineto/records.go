@@ -116,7 +116,11 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 	}
 	switch cat {
 	case catHostOp:
-		r.hostOp(e)
+		if r.step(e) { // so in the profiler's first versions
+			r.skipped.add(op.SkipAnnotation, 1)
+		} else {
+			r.hostOp(e)
+		}
 	case catKernel, catMemory:
 		r.deviceOp(e, cat == catMemory)
 	case catRuntime:
@@ -134,7 +138,6 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 func (r *reader) hostOp(e *traceevent.Event) {
 	r.args.parse(e.Args)
 	t := &r.tables
-	r.step(e) // an annotation in the profiler's first versions
 	r.key = appendInputsKey(r.key[:0], r.args.dims, r.args.types)
 	t.hostOps = append(t.hostOps, hostOp{
 		start: e.Start.V, dur: e.Duration.V,
@@ -186,20 +189,22 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	t.deviceOps = append(t.deviceOps, d)
 }
 
-// step notes an event that marks a step of the profiler.
-func (r *reader) step(e *traceevent.Event) {
+// step notes an event that marks a step of the profiler, and reports whether
+// it was one.
+func (r *reader) step(e *traceevent.Event) bool {
 	digits, ok := bytes.CutPrefix(e.Name, []byte("ProfilerStep#"))
 	if !ok {
-		return
+		return false
 	}
 	n, err := strconv.ParseInt(string(digits), 10, 64)
 	if err != nil {
-		return
+		return false
 	}
 	r.tables.steps = append(r.tables.steps, step{
 		process: r.tables.symbols.add(e.PID),
 		start:   e.Start.V, end: e.Start.V + e.Duration.V, number: n,
 	})
+	return true
 }
 
 // skipped counts what is no operation, by reason.

@@ -1,0 +1,99 @@
+package kineto_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/op"
+)
+
+// FuzzRecords checks that no input makes the reader panic, that the entries it
+// makes are valid, and that they read back from JSON Lines as they were.
+func FuzzRecords(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte(`[{"ph":"X","cat":"cpu_op","name":"\ud800","ts":1e3,"dur":-1,"args":{"Input Dims":[[[-9]],[1e30]],"Input type":7}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m := &op.Mapping{}
+		m.Keep("queued")
+		for rec, err := range kineto.Records(bytes.NewReader(text), "fuzz", m) {
+			var syntax *op.SyntaxError
+			if err != nil && !errors.As(err, &syntax) {
+				t.Fatal(err)
+			}
+			if rec.Entry == nil {
+				continue
+			}
+			if err := rec.Entry.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			line := rec.Entry.AppendJSON(nil)
+			back, err := op.DecodeLine(line)
+			if err != nil || back.Entry == nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if again := back.Entry.AppendJSON(nil); string(again) != string(line) {
+				t.Fatalf("read back as\n%s\nwant\n%s", again, line)
+			}
+		}
+	})
+}
+
+// events is how many events the benchmarks' trace has, a third each operators,
+// launches and kernels.
+const events = 30_000
+
+func benchmarkTrace() []byte {
+	const triple = `{"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":100,"tid":100,"ts":4458676524648.797,"dur":60.001,"args":{"External id":11,"Input type":["float","float","float","Scalar"],"Input Dims":[[256],[64,784],[784,256],[]],"Ev Idx":3}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":100,"tid":100,"ts":4458676524650.5,"dur":5.25,"args":{"External id":11,"cbid":211,"correlation":501}},
+{"ph":"X","cat":"kernel","name":"ampere_sgemm_128x64_tn","pid":0,"tid":7,"ts":4458676524660.123,"dur":50.377,"args":{"External id":11,"queued":0,"device":0,"context":1,"stream":7,"correlation":501,"registers per thread":122,"shared memory":16384,"blocks per SM":0.074074,"warps per SM":0.296296,"grid":[4,2,1],"block":[128,1,1],"est. achieved occupancy %":0}}`
+	return []byte(`{"traceEvents":[` + strings.Repeat(triple+",", events/3-1) + triple + `],"baseTimeNanoseconds":1750000000000000000}`)
+}
+
+func BenchmarkRecords(b *testing.B) {
+	text := benchmarkTrace()
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for rec, err := range kineto.Records(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if rec.Entry != nil {
+				n++
+			}
+		}
+		if n != events/3*2 {
+			b.Fatalf("%d entries", n)
+		}
+	}
+}
+
+func TestRecordsAllocateLittlePerEvent(t *testing.T) {
+	text := benchmarkTrace()
+	allocs := testing.AllocsPerRun(2, func() {
+		for _, err := range kineto.Records(bytes.NewReader(text), "trace", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if allocs > events/50 {
+		t.Errorf("%.0f allocations for %d events", allocs, events)
+	}
+}

@@ -1,0 +1,131 @@
+package kineto
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestEncloseEqualsSearch compares the sweep over launches with looking at
+// every operator for each of them, on operators that nest at random.
+func TestEncloseEqualsSearch(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		tab := &tables{}
+		var nest func(thread uint32, start, end int64)
+		nest = func(thread uint32, start, end int64) {
+			for at := start; at < end; {
+				length := rnd.Int64N(end-at) + 1
+				tab.hostOps = append(tab.hostOps, hostOp{thread: thread, start: at, dur: length})
+				if length > 2 && rnd.IntN(2) == 0 {
+					nest(thread, at, at+length)
+				}
+				at += length + rnd.Int64N(5)
+			}
+		}
+		for thread := range uint32(3) {
+			nest(thread, rnd.Int64N(20), 100)
+			for range 20 {
+				tab.launches = append(tab.launches, launch{thread: thread + uint32(rnd.IntN(2)), start: rnd.Int64N(120)})
+			}
+		}
+		rnd.Shuffle(len(tab.launches), func(i, j int) { tab.launches[i], tab.launches[j] = tab.launches[j], tab.launches[i] })
+		tab.enclose()
+		for _, l := range tab.launches {
+			if want := innermost(tab.hostOps, l); want != l.op {
+				t.Fatalf("seed %d: launch at %d on thread %d lies in operator %d, want %d", seed, l.start, l.thread, l.op, want)
+			}
+		}
+	}
+}
+
+// innermost returns the shortest operator around a launch, the last of equals.
+func innermost(ops []hostOp, l launch) int32 {
+	best := int32(-1)
+	for i, o := range ops {
+		if o.thread != l.thread || o.start > l.start || o.start+o.dur <= l.start {
+			continue
+		}
+		if best < 0 || o.dur <= ops[best].dur {
+			best = int32(i)
+		}
+	}
+	return best
+}
+
+func TestLaunchOf(t *testing.T) {
+	j := newJoin(&tables{launches: []launch{
+		{correlation: 5, start: 30}, {correlation: 2, start: 20}, {correlation: 5, start: 10}, {correlation: -1, start: 1},
+	}})
+	for _, test := range []struct {
+		correlation int64
+		has         known
+		want        int64 // start, 0 for no launch
+	}{
+		{5, hasCorrelation, 10}, {2, hasCorrelation, 20}, {-1, hasCorrelation, 1}, {3, hasCorrelation, 0}, {9, hasCorrelation, 0}, {5, 0, 0},
+	} {
+		got := int64(0)
+		if l := j.launchOf(&deviceOp{correlation: test.correlation, has: test.has}); l != nil {
+			got = l.start
+		}
+		if got != test.want {
+			t.Errorf("correlation %d: launch at %d, want %d", test.correlation, got, test.want)
+		}
+	}
+}
+
+func TestHostOpOf(t *testing.T) {
+	j := newJoin(&tables{hostOps: []hostOp{{external: 9}, {external: 4, name: 1}, {external: 4, name: 2}, {external: 0, name: 3}}})
+	for _, test := range []struct {
+		name string
+		d    deviceOp
+		want uint32 // name, 9 for no operator
+	}{
+		{"by external id, the first of equals", deviceOp{external: 4, has: hasExternal}, 1},
+		{"beside a correlation id that nothing has", deviceOp{external: 4, correlation: 7, has: hasExternal | hasCorrelation}, 1},
+		{"an external id that repeats the correlation id", deviceOp{external: 4, correlation: 4, has: hasExternal | hasCorrelation}, 9},
+		{"no external id", deviceOp{}, 9},
+		{"an external id that nothing has", deviceOp{external: 5, has: hasExternal}, 9},
+	} {
+		got := uint32(9)
+		if o := j.hostOpOf(&test.d, nil); o != nil {
+			got = o.name
+		}
+		if got != test.want {
+			t.Errorf("%s: operator %d, want %d", test.name, got, test.want)
+		}
+	}
+	if o := j.hostOpOf(&deviceOp{}, &launch{op: 2}); o == nil || o.name != 2 {
+		t.Errorf("the operator around the launch is %v", o)
+	}
+}
+
+func TestStepAt(t *testing.T) {
+	j := newJoin(&tables{steps: []step{{1, 20, 30, 8}, {1, 10, 20, 7}, {2, 0, 5, 1}}})
+	for _, test := range []struct {
+		process  uint32
+		at, want int64 // 0 for none
+	}{
+		{1, 9, 0}, {1, 10, 7}, {1, 19, 7}, {1, 20, 8}, {1, 29, 8}, {1, 30, 0}, {2, 4, 1}, {2, 15, 0}, {3, 4, 0}, {0, 4, 0},
+	} {
+		got := int64(0)
+		if s := j.stepAt(test.process, test.at); s != nil {
+			got = s.number
+		}
+		if got != test.want {
+			t.Errorf("process %d at %d: step %d, want %d", test.process, test.at, got, test.want)
+		}
+	}
+}
+
+func TestSymbols(t *testing.T) {
+	var s symbols
+	a, b, again := s.add([]byte("a")), s.add([]byte("b")), s.add([]byte("a"))
+	if a == b || a != again || s.add(nil) != 0 || s.text(a) != "a" || s.text(b) != "b" || s.text(0) != "" {
+		t.Errorf("numbers %d %d %d, texts %q", a, b, again, s.texts)
+	}
+	if !slices.IsSortedFunc(s.texts, cmp.Compare[string]) || s.bytes == 0 {
+		t.Errorf("texts %q, %d bytes", s.texts, s.bytes)
+	}
+}
