@@ -1,0 +1,184 @@
+// Command soak records operations as fast as it can and checks that every one of
+// them is accounted for.
+//
+// Usage:
+//
+//	go run -C bench ./soak [-producers 2] [-for 10s] [-policy drop-newest] [-rate BYTES] [-o FILE]
+//
+// Each producer starts and ends prepared operations in a tight loop. They go
+// through a Processor to a file, or with -rate to a sink that takes that many
+// bytes a second. Then the output is read back: the entries in it, and the
+// losses that its gap records tell of, must add up to what was recorded, and
+// the batches of the writer must have no holes. The exit status is 1 where they
+// do not.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+type config struct {
+	producers int
+	duration  time.Duration
+	policy    optrace.Policy
+	rate      int
+	path      string
+}
+
+func main() {
+	cfg := config{}
+	flag.IntVar(&cfg.producers, "producers", 2, "number of `goroutines` that record")
+	flag.DurationVar(&cfg.duration, "for", 10*time.Second, "how `long` they record")
+	flag.IntVar(&cfg.rate, "rate", 0, "`bytes` a second that the sink takes, 0 for as fast as the disk is")
+	flag.StringVar(&cfg.path, "o", "", "`file` to write, a temporary one by default")
+	policy := flag.String("policy", optrace.DropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
+	flag.Parse()
+	for cfg.policy = optrace.DropNewest; cfg.policy.String() != *policy; cfg.policy++ {
+		if cfg.policy > optrace.Block {
+			fmt.Fprintf(os.Stderr, "soak: unknown policy %q\n", *policy)
+			os.Exit(2)
+		}
+	}
+	if err := run(cfg, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func run(cfg config, out io.Writer) error {
+	f, err := create(cfg.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if cfg.path == "" {
+		defer os.Remove(f.Name())
+	}
+	var sink io.Writer = f
+	if cfg.rate > 0 {
+		sink = &slowWriter{w: f, rate: cfg.rate}
+	}
+	st, elapsed, err := record(cfg, sink)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	n := float64(st.Recorded)
+	fmt.Fprintf(out, "%v: %d operations in %.1f s by %d producers (GOMAXPROCS %d): %.0f a second, %.1f MB written\n",
+		cfg.policy, st.Recorded, elapsed.Seconds(), cfg.producers, runtime.GOMAXPROCS(0), n/elapsed.Seconds(), float64(info.Size())/1e6)
+	fmt.Fprintf(out, "  written %d, dropped %d (%.2f %%)\n", st.Written, st.Dropped, 100*float64(st.Dropped)/max(n, 1))
+	return check(f, st, out)
+}
+
+func create(path string) (*os.File, error) {
+	if path == "" {
+		return os.CreateTemp("", "soak-*.jsonl")
+	}
+	return os.Create(path)
+}
+
+// record lets the producers record for the duration and returns what became of
+// it after Shutdown.
+func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
+	exp, err := optrace.NewExporter(sink)
+	if err != nil {
+		return optrace.Stats{}, 0, err
+	}
+	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(cfg.policy))
+	if err != nil {
+		return optrace.Stats{}, 0, err
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	prep, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{
+		Name: "matmul", Device: "cuda:0", DType: op.F32,
+		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+	})
+	if err != nil {
+		return optrace.Stats{}, 0, err
+	}
+	var ended atomic.Uint64
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range cfg.producers {
+		wg.Go(func() {
+			ctx, request := tp.Tracer("soak").Start(context.Background(), "producer")
+			defer request.End()
+			n := uint64(0)
+			for time.Since(start) < cfg.duration {
+				for range 64 {
+					_, o := prep.Start(ctx)
+					o.End()
+				}
+				n += 64
+			}
+			ended.Add(n)
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(start)
+	err = tp.Shutdown(context.Background())
+	st := proc.Stats()
+	if st.Recorded != ended.Load() {
+		err = errors.Join(err, fmt.Errorf("%d operations ended, %d were recorded", ended.Load(), st.Recorded))
+	}
+	return st, elapsed, err
+}
+
+// check reads the output back and holds it against the stats.
+func check(f *os.File, st optrace.Stats, out io.Writer) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	var entries, dropped, batches, holes uint64
+	next := int64(0)
+	for rec, err := range op.NewReader(f, f.Name()).Records() {
+		switch {
+		case err != nil:
+			return err
+		case rec.Entry != nil:
+			entries++
+		case rec.Gap != nil:
+			dropped += uint64(rec.Gap.Dropped)
+		case rec.Batch != nil:
+			batches++
+			if rec.Batch.Sequence != next {
+				holes++
+			}
+			next = rec.Batch.Sequence + 1
+		}
+	}
+	fmt.Fprintf(out, "  read back: %d entries in %d batches, gap records of %d, %d holes\n", entries, batches, dropped, holes)
+	if entries != st.Written || dropped != st.Dropped || st.Recorded != entries+dropped || holes > 0 {
+		return errors.New("the books do not balance")
+	}
+	fmt.Fprintln(out, "  the books balance")
+	return nil
+}
+
+// slowWriter passes on a bounded number of bytes a second.
+type slowWriter struct {
+	w    io.Writer
+	rate int
+}
+
+func (s *slowWriter) Write(p []byte) (int, error) {
+	time.Sleep(time.Duration(len(p)) * time.Second / time.Duration(s.rate))
+	return s.w.Write(p)
+}
