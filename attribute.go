@@ -132,3 +132,13 @@ func CollectiveSequence(n int64) attribute.KeyValue { return attribute.Int64(op.
 func CollectivePeerRank(rank int64) attribute.KeyValue {
 	return attribute.Int64(op.KeyPeerRank, rank)
 }
+
+// CollectiveElements returns tensor.collective.in_elements and out_elements,
+// the sizes of the message before and after, in elements.
+func CollectiveElements(in, out int64) []attribute.KeyValue {
+	return []attribute.KeyValue{attribute.Int64(op.KeyInElements, in), attribute.Int64(op.KeyOutElements, out)}
+}
+
+// HostSide returns tensor.op.side = "host", for the host's view of an operation
+// whose device work is recorded by itself. It takes no part in device sums.
+func HostSide() attribute.KeyValue { return attribute.String(op.KeySide, op.SideHost.String()) }

@@ -15,8 +15,12 @@ import (
 type OpSpec struct {
 	// Name is required: the operation's and the span's name.
 	Name string
-	// Device is where it runs, "" where that is not known.
+	// Device is where it runs, "" where that is not known; Stream is the
+	// device's queue.
 	Device string
+	Stream op.Int
+	// Path is the layer or module.
+	Path string
 	// Kind is inferred from the name where it is left out.
 	Kind op.Kind
 	// Inputs holds the shape of each input; nil leaves them unknown.
@@ -56,6 +60,12 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	add := func(kv attribute.KeyValue) { p.attrs = append(p.attrs, kv) }
 	if spec.Device != "" {
 		add(Device(spec.Device))
+	}
+	if spec.Stream.Known {
+		add(Stream(spec.Stream.V))
+	}
+	if spec.Path != "" {
+		add(OpPath(spec.Path))
 	}
 	if spec.Kind != op.KindUnknown {
 		add(OpKind(spec.Kind))
