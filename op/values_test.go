@@ -1,0 +1,180 @@
+package op_test
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+func TestInt(t *testing.T) {
+	for _, test := range []struct {
+		n    op.Int
+		text string
+		json string
+		or   int64
+	}{
+		{op.Int{}, "unknown", "null", 7},
+		{op.Known(0), "0", "0", 0},
+		{op.Known(-3), "-3", "-3", -3},
+		{op.Known(math.MinInt64), "-9223372036854775808", "-9223372036854775808", math.MinInt64},
+	} {
+		if got := test.n.String(); got != test.text {
+			t.Errorf("String() = %s, want %s", got, test.text)
+		}
+		if got, err := json.Marshal(test.n); string(got) != test.json || err != nil {
+			t.Errorf("JSON of %v = %s, %v, want %s", test.n, got, err, test.json)
+		}
+		if got := test.n.Or(7); got != test.or {
+			t.Errorf("%v.Or(7) = %d, want %d", test.n, got, test.or)
+		}
+	}
+}
+
+func TestIDs(t *testing.T) {
+	trace := op.TraceID{0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
+	for _, test := range []struct {
+		text string
+		want op.TraceID
+		ok   bool
+	}{
+		{"5b8efff798038103d269b633813fc60c", trace, true},
+		{"5B8EFFF798038103D269B633813FC60C", trace, true},
+		{"d269b633813fc60c", op.TraceID{8: 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}, true}, // Jaeger, high half zero
+		{"00000000000000000000000000000000", op.TraceID{}, true},
+		{"", op.TraceID{}, false}, {"5b8e", op.TraceID{}, false}, {"5b8efff798038103d269b633813fc60", op.TraceID{}, false},
+		{"5b8efff798038103d269b633813fc60g", op.TraceID{}, false}, {"W46P95gDgQPSabYzgT/GDA==", op.TraceID{}, false},
+	} {
+		got, ok := op.ParseTraceID([]byte(test.text))
+		if got != test.want || ok != test.ok {
+			t.Errorf("ParseTraceID(%q) = %v, %v, want %v, %v", test.text, got, ok, test.want, test.ok)
+		}
+	}
+	span := op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74}
+	for _, test := range []struct {
+		text string
+		want op.SpanID
+		ok   bool
+	}{
+		{"eee19b7ec3c1b174", span, true}, {"EEE19B7EC3C1B174", span, true},
+		{"eee19b7ec3c1b17", op.SpanID{}, false}, {"eee19b7ec3c1b17x", op.SpanID{}, false}, {"", op.SpanID{}, false},
+	} {
+		got, ok := op.ParseSpanID([]byte(test.text))
+		if got != test.want || ok != test.ok {
+			t.Errorf("ParseSpanID(%q) = %v, %v, want %v, %v", test.text, got, ok, test.want, test.ok)
+		}
+	}
+	if trace.String() != "5b8efff798038103d269b633813fc60c" || span.String() != "eee19b7ec3c1b174" {
+		t.Errorf("String() = %s, %s", trace, span)
+	}
+	if text, err := json.Marshal([]any{trace, span}); string(text) != `["5b8efff798038103d269b633813fc60c","eee19b7ec3c1b174"]` || err != nil {
+		t.Errorf("JSON = %s, %v", text, err)
+	}
+	if trace.IsZero() || span.IsZero() || !(op.TraceID{}).IsZero() || !(op.SpanID{}).IsZero() {
+		t.Error("IsZero is wrong")
+	}
+}
+
+func TestParseDType(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want op.DType
+		size int64
+	}{
+		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1}, {"f8e5m2", op.F8E5M2, 1},
+		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16, 2}, {"u8", op.U8, 1},
+		{"bool", op.Bool, 1}, {"c64", op.C64, 8}, {"c128", op.C128, 16},
+		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16", op.BF16, 2},
+		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8}, {"torch.cdouble", op.C128, 16}, {"torch.long", op.I64, 8},
+		{"float64", op.F64, 8}, {"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4}, {"bool_", "", 0},
+		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2}, {"c10::complex<float>", op.C64, 8},
+		{" F32 ", op.F32, 4}, {"FLOAT", op.F32, 4}, {"PRED", op.Bool, 1},
+		{"", "", 0}, {"int4", "", 0}, {"tensor", "", 0}, {"TensorList", "", 0},
+	} {
+		got, ok := op.ParseDType(test.text)
+		want := test.want
+		if want == "" {
+			want = op.DType(test.text) // kept as it was given
+		}
+		if got != want || ok != (test.want != "") || got.Size() != test.size {
+			t.Errorf("ParseDType(%q) = %q of %d bytes, %v, want %q of %d bytes", test.text, got, got.Size(), ok, want, test.size)
+		}
+	}
+}
+
+func TestInferKind(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		kind       op.Kind
+		rule       op.KindRule
+		deviceKind op.Kind
+	}{
+		{"matmul", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"rcclGenericKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"HCCL_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"oneccl_x", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"mscclKernel", op.KindCollective, op.RuleLibrary, op.KindCollective},
+		{"my_nccl", op.KindCompute, op.RuleDefault, op.KindCompute}, // a prefix, not a word
+		{"allreduce", op.KindCollective, op.RuleName, op.KindCompute},
+		{"c10d::AllReduce_", op.KindCollective, op.RuleName, op.KindCompute},
+		{"all_gather_into_tensor", op.KindCollective, op.RuleName, op.KindCompute},
+		{"reduce_scatter", op.KindCollective, op.RuleName, op.KindCompute},
+		{"broadcast_coalesced", op.KindCollective, op.RuleName, op.KindCompute},
+		{"isend", op.KindCollective, op.RuleName, op.KindCompute},
+		{"RECV", op.KindCollective, op.RuleName, op.KindCompute},
+		{"recommend", op.KindCollective, op.RuleName, op.KindCompute}, // as the seed does
+		{"Memcpy HtoD", op.KindMemory, op.RuleName, op.KindMemory},
+		{"memset", op.KindMemory, op.RuleName, op.KindMemory},
+		{"my_memcpy", op.KindCompute, op.RuleDefault, op.KindCompute},
+		{"memcpy_broadcast", op.KindCollective, op.RuleName, op.KindMemory},
+	} {
+		if kind, rule := op.InferKind(test.name); kind != test.kind || rule != test.rule {
+			t.Errorf("InferKind(%q) = %s by %s, want %s by %s", test.name, kind, rule, test.kind, test.rule)
+		}
+		if kind, _ := op.InferDeviceKind(test.name); kind != test.deviceKind {
+			t.Errorf("InferDeviceKind(%q) = %s, want %s", test.name, kind, test.deviceKind)
+		}
+	}
+}
+
+func TestKindNames(t *testing.T) {
+	for k := op.KindCompute; k <= op.KindControl; k++ {
+		if got, ok := op.ParseKind(k.String()); got != k || !ok || k.String() == "" {
+			t.Errorf("ParseKind(%q) = %v, %v", k, got, ok)
+		}
+	}
+	for _, name := range []string{"", "Compute", "dance"} {
+		if got, ok := op.ParseKind(name); got != op.KindUnknown || ok {
+			t.Errorf("ParseKind(%q) = %v, %v", name, got, ok)
+		}
+	}
+	if s := op.Kind(200).String() + op.KindRule(200).String(); s != "" {
+		t.Errorf("a kind and a rule beyond the last are called %q", s)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	set := op.WarnOverflow | op.WarnBadShape | op.WarnMicroseconds
+	var names []string
+	for w := range set.All() {
+		names = append(names, w.String())
+	}
+	if want := []string{"bad_shape", "overflow", "us_truncated"}; !slices.Equal(names, want) {
+		t.Errorf("names are %q, want %q", names, want)
+	}
+	for w := op.WarnBadShape; w <= op.WarnMicroseconds; w <<= 1 {
+		if back, ok := op.ParseWarning(w.String()); !ok || back != w || w.String() == "" {
+			t.Errorf("warning %#x is called %q, which reads as %#x, %v", uint32(w), w, uint32(back), ok)
+		}
+	}
+	if _, ok := op.ParseWarning(""); ok || (op.WarnMicroseconds<<1).String() != "" || op.Warning(0).String() != "" {
+		t.Error("there is a warning without a name")
+	}
+	for range set.All() {
+		break // an iterator must stop when asked to
+	}
+}
