@@ -26,6 +26,9 @@ type converter struct {
 const (
 	maxCachedResources = 64
 	maxCachedLists     = 8192
+	// maxCachedElements is how many elements a list in the cache has at most:
+	// the dimensions of a hundred matrices.
+	maxCachedElements = 300
 	// maxListDepth is how deep lists are looked into: shapes need two levels.
 	maxListDepth = 4
 )
@@ -42,7 +45,10 @@ func (c *converter) entry(s sdktrace.ReadOnlySpan, r root) (*op.Entry, bool) {
 		c.attribute(string(kv.Key), kv.Value)
 	}
 	sc := s.SpanContext()
-	start, duration := spanTime(s)
+	start, duration, ok := spanTime(s)
+	if !ok {
+		b.Warn(op.WarnBadTime)
+	}
 	b.SetName(s.Name())
 	b.SetIDs(op.TraceID(sc.TraceID()), op.SpanID(sc.SpanID()), op.SpanID(s.Parent().SpanID()))
 	b.SetTime(start, duration)
@@ -60,7 +66,7 @@ func (c *converter) entry(s sdktrace.ReadOnlySpan, r root) (*op.Entry, bool) {
 // ancestor returns the ancestry record of a span that is no operation.
 func (c *converter) ancestor(s sdktrace.ReadOnlySpan) *op.Span {
 	sc, parent := s.SpanContext(), s.Parent()
-	start, duration := spanTime(s)
+	start, duration, _ := spanTime(s)
 	c.span = op.Span{
 		Name:    s.Name(),
 		TraceID: op.TraceID(sc.TraceID()), SpanID: op.SpanID(sc.SpanID()), ParentSpanID: op.SpanID(parent.SpanID()),
@@ -73,18 +79,19 @@ func (c *converter) ancestor(s sdktrace.ReadOnlySpan) *op.Span {
 }
 
 // spanTime returns when a span started, in Unix nanoseconds, and its duration,
-// which is negative where it ended before it started.
-func spanTime(s sdktrace.ReadOnlySpan) (op.Int, int64) {
-	start, end := s.StartTime(), s.EndTime()
-	if start.IsZero() {
-		return op.Int{}, 0
+// which is negative where it ended before it started. They are not ok where one
+// of the times is not set or not in range; a duration that is not known is 0.
+func spanTime(s sdktrace.ReadOnlySpan) (start op.Int, duration int64, ok bool) {
+	start, end := unixNano(s.StartTime()), unixNano(s.EndTime())
+	if !start.Known || !end.Known {
+		return start, 0, false
 	}
 	// Not from the wall clock: Sub uses the monotonic one where it can.
-	duration := int64(end.Sub(start))
-	return unixNano(start), duration
+	return start, int64(s.EndTime().Sub(s.StartTime())), true
 }
 
-// unixNano returns t in Unix nanoseconds; unknown where they do not fit an int64.
+// unixNano returns t in Unix nanoseconds; unknown where they do not fit an
+// int64, which is so for the zero Time.
 func unixNano(t time.Time) op.Int {
 	const firstYear, lastYear = 1678, 2261
 	if y := t.Year(); y < firstYear || y > lastYear {
@@ -109,22 +116,7 @@ func (c *converter) resource(r *resource.Resource) *op.Resource {
 func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
 	for _, kv := range r.Attributes() {
-		integer := func() op.Int {
-			if kv.Value.Type() == attribute.INT64 {
-				return op.Known(kv.Value.AsInt64())
-			}
-			return op.Int{}
-		}
-		switch string(kv.Key) {
-		case op.KeyServiceName:
-			res.Service = kv.Value.String()
-		case op.KeyRank:
-			res.Rank = integer()
-		case op.KeyWorldSize:
-			res.WorldSize = integer()
-		default:
-			res.Attrs = append(res.Attrs, op.Attr{Key: string(kv.Key), Value: kv.Value.String()})
-		}
+		res.Set(string(kv.Key), kv.Value.String())
 	}
 	return res
 }
@@ -173,8 +165,19 @@ func (c *converter) list(v attribute.Value) []element {
 		c.lists = make(map[attribute.Value][]element)
 	}
 	l := elements(v, 1)
-	c.lists[v] = l
+	if count(l) <= maxCachedElements {
+		c.lists[v] = l
+	}
 	return l
+}
+
+// count returns how many elements l and the lists in it have.
+func count(l []element) int {
+	n := len(l)
+	for i := range l {
+		n += count(l[i].list)
+	}
+	return n
 }
 
 func elements(v attribute.Value, depth int) []element {

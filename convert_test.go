@@ -1,0 +1,317 @@
+package optrace_test
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// convert returns the entry that an exporter writes for a span, nil for a span
+// that is no operation.
+func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.Option) *op.Entry {
+	tb.Helper()
+	var out bytes.Buffer
+	if err := newExporter(tb, &out, opts...).ExportSpans(tb.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {
+		tb.Fatal(err)
+	}
+	rec := readWhole(tb, out.Bytes())
+	switch len(rec.entries) {
+	case 0:
+		return nil
+	case 1:
+		return rec.entries[0]
+	}
+	tb.Fatalf("%d entries of one span", len(rec.entries))
+	return nil
+}
+
+func TestConvertWholeSpan(t *testing.T) {
+	stub := opStub(3)
+	stub.Attributes = []attribute.KeyValue{
+		optrace.OpName("all_reduce"), optrace.OpKind(op.KindCollective), optrace.OpPath("encoder.0"),
+		optrace.FLOPs(12), optrace.Device("cuda:1"), optrace.Stream(7), optrace.DataType(op.BF16),
+		optrace.InputDataTypes(op.BF16, op.I64), optrace.InputShapes([]int64{8, 4}, []int64{}),
+		optrace.OutputShape(8, 4), optrace.Step(41), optrace.Memory(99), optrace.Rank(5),
+		optrace.CollectiveName("all_reduce"), optrace.CollectiveGroup("dp"), optrace.CollectiveGroupSize(8),
+		optrace.CollectiveSequence(17), optrace.CollectivePeerRank(2),
+	}
+	stub.Resource = resource.NewSchemaless(
+		attribute.String(op.KeyServiceName, "trainer"), optrace.Rank(3), optrace.WorldSize(8), attribute.String("host.name", "n1"))
+	want := &op.Entry{
+		Step: op.Known(41), Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleAttribute,
+		Path: "encoder.0", DeviceID: "cuda:1", Stream: op.Known(7), Rank: op.Known(5),
+		InputShapes: []op.Shape{{8, 4}, {}}, InputDTypes: []op.DType{op.BF16, op.I64},
+		OutputShape: op.Shape{8, 4}, DType: op.BF16,
+		Start: op.Known(stub.StartTime.UnixNano()), Duration: 125_000,
+		OutputElements: op.Known(32), MemoryBytes: op.Known(99), FLOPs: op.Known(12),
+		TraceID: op.TraceID(traceID(0)), SpanID: op.SpanID(spanID(3)), ParentSpanID: op.SpanID(spanID(1 << 20)),
+		Service: "trainer", Scope: optrace.ScopeName,
+		Collective: &op.Collective{
+			Name: "all_reduce", Group: "dp", GroupSize: op.Known(8), Sequence: op.Known(17), PeerRank: op.Known(2),
+		},
+	}
+	if diff := cmp.Diff(want, convert(t, stub)); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+}
+
+func TestConvertTimes(t *testing.T) {
+	now := epoch
+	tests := []struct {
+		name       string
+		start, end time.Time
+		wantStart  op.Int
+		duration   int64
+		warn       op.Warning
+	}{
+		{name: "end before start", start: now, end: now.Add(-5 * time.Second), wantStart: op.Known(now.UnixNano()), warn: op.WarnNegativeDuration},
+		{name: "zero duration", start: now, end: now, wantStart: op.Known(now.UnixNano())},
+		{name: "nanoseconds", start: now, end: now.Add(125), wantStart: op.Known(now.UnixNano()), duration: 125},
+		{name: "no times", warn: op.WarnBadTime},
+		{name: "no start", end: now, warn: op.WarnBadTime},
+		{name: "no end", start: now, wantStart: op.Known(now.UnixNano()), warn: op.WarnBadTime},
+		{name: "before 1678", start: time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC), end: now, warn: op.WarnBadTime},
+		{name: "after 2261", start: now, end: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), wantStart: op.Known(now.UnixNano()), warn: op.WarnBadTime},
+		{name: "Unix epoch", start: time.Unix(0, 0), end: time.Unix(0, 9), wantStart: op.Known(0), duration: 9},
+		{name: "before Unix epoch", start: time.Unix(-1, 0), end: time.Unix(-1, 9), wantStart: op.Known(-1e9), duration: 9},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			stub := opStub(0)
+			stub.StartTime, stub.EndTime = tt.start, tt.end
+			e := convert(t, stub)
+			if e.Start != tt.wantStart || e.Duration != tt.duration || e.Warn != tt.warn {
+				t.Errorf("start %v, duration %d, warnings %b; want %v, %d, %b",
+					e.Start, e.Duration, e.Warn, tt.wantStart, tt.duration, tt.warn)
+			}
+		})
+	}
+}
+
+// The duration is measured with the monotonic clock where the times have it.
+func TestConvertMonotonicDuration(t *testing.T) {
+	stub := opStub(0)
+	stub.StartTime = time.Now()
+	stub.EndTime = stub.StartTime.Add(1234)
+	if e := convert(t, stub); e.Duration != 1234 {
+		t.Errorf("duration %d ns, want 1234", e.Duration)
+	}
+}
+
+func TestConvertSpanProperties(t *testing.T) {
+	sampled := func(state string) trace.SpanContext {
+		ts, err := trace.ParseTraceState(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return spanContext(0, 0).WithTraceState(ts)
+	}
+	tests := []struct {
+		name   string
+		change func(*tracetest.SpanStub)
+		check  func(*op.Entry) bool
+	}{
+		{"nil resource", func(s *tracetest.SpanStub) { s.Resource = nil },
+			func(e *op.Entry) bool { return e.Service == "" && !e.Rank.Known }},
+		{"rank of the resource", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(optrace.Rank(3)) },
+			func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
+		{"rank as text", func(s *tracetest.SpanStub) {
+			s.Resource = resource.NewSchemaless(attribute.String(op.KeyRank, "3"))
+		}, func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
+		{"negative rank", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(optrace.Rank(-3)) },
+			func(e *op.Entry) bool { return !e.Rank.Known }},
+		{"service that is not UTF-8", func(s *tracetest.SpanStub) { s.Resource = serviceResource("a\xffb") },
+			func(e *op.Entry) bool { return e.Service == "a\ufffdb" }},
+		{"failed", func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "NaN"} },
+			func(e *op.Entry) bool { return e.Failed && e.Error == "NaN" }},
+		{"failed without a description", func(s *tracetest.SpanStub) { s.Status.Code = codes.Error },
+			func(e *op.Entry) bool { return e.Failed && e.Error == "" }},
+		{"status Ok", func(s *tracetest.SpanStub) { s.Status.Code = codes.Ok },
+			func(e *op.Entry) bool { return !e.Failed }},
+		{"sampling threshold", func(s *tracetest.SpanStub) { s.SpanContext = sampled("vendor=x,ot=th:c") },
+			func(e *op.Entry) bool { return e.AdjustedCount == 4 }},
+		{"other trace state", func(s *tracetest.SpanStub) { s.SpanContext = sampled("vendor=x") },
+			func(e *op.Entry) bool { return e.AdjustedCount == 0 }},
+		{"dropped attributes", func(s *tracetest.SpanStub) { s.DroppedAttributes = 72 },
+			func(e *op.Entry) bool { return e.DroppedAttributes == 72 && e.Warn == op.WarnDroppedAttributes }},
+		{"no parent", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} },
+			func(e *op.Entry) bool { return e.ParentSpanID.IsZero() }},
+		{"remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) },
+			func(e *op.Entry) bool { return e.ParentSpanID == op.SpanID(spanID(1<<20)) }},
+		{"no ids", func(s *tracetest.SpanStub) { s.SpanContext, s.Parent = trace.SpanContext{}, trace.SpanContext{} },
+			func(e *op.Entry) bool { return e.TraceID.IsZero() && e.Warn == op.WarnBadID }},
+		{"other scope", func(s *tracetest.SpanStub) { s.InstrumentationScope.Name = "engine" },
+			func(e *op.Entry) bool { return e.Scope == "engine" }},
+		{"events and links", func(s *tracetest.SpanStub) {
+			s.Events = []sdktrace.Event{{Name: "retry", Attributes: []attribute.KeyValue{optrace.OpName("x")}}}
+			s.Links = []sdktrace.Link{{SpanContext: spanContext(9, 9), Attributes: []attribute.KeyValue{optrace.Step(1)}}}
+		}, func(e *op.Entry) bool { return e.Operation == "matmul" && e.Step == op.Known(0) && e.Warn == 0 }},
+		{"name of the span", func(s *tracetest.SpanStub) {
+			s.Name, s.Attributes = "conv", []attribute.KeyValue{optrace.OpName("")}
+		}, func(e *op.Entry) bool { return e.Operation == "conv" }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			stub := opStub(0)
+			tt.change(&stub)
+			if e := convert(t, stub); e == nil || !tt.check(e) {
+				t.Errorf("the entry is %+v", e)
+			}
+		})
+	}
+}
+
+func TestConvertNoOperation(t *testing.T) {
+	for name, attrs := range map[string][]attribute.KeyValue{
+		"nothing":              nil,
+		"device alone":         {optrace.Device("cuda:0")},
+		"shapes alone":         {optrace.OutputShape(1)},
+		"bare name alone":      {attribute.String("op", "matmul")},
+		"a request's":          {attribute.String("http.request.method", "GET")},
+		"list of no interest":  {attribute.Int64Slice("sizes", []int64{1})},
+		"value of no interest": {attribute.Map("m", attribute.String("op", "x"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stub := opStub(0)
+			stub.Attributes = attrs
+			if e := convert(t, stub); e != nil {
+				t.Errorf("the entry is %+v", e)
+			}
+		})
+	}
+}
+
+// Every type of attribute value where an input's shapes are expected.
+func TestConvertShapeEncodings(t *testing.T) {
+	nested := func(depth int) attribute.Value {
+		v := attribute.Int64SliceValue([]int64{2, 3})
+		for range depth {
+			v = attribute.SliceValue(v)
+		}
+		return v
+	}
+	two := []op.Shape{{2, 3}, {3, 4}}
+	tests := []struct {
+		name  string
+		value attribute.Value
+		want  []op.Shape
+		warn  op.Warning
+	}{
+		{"nested", attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue([]int64{3, 4})), two, 0},
+		{"nested floats", attribute.SliceValue(attribute.Float64SliceValue([]float64{2, 3}), attribute.Float64SliceValue([]float64{3, 4})), two, 0},
+		{"nested values", attribute.SliceValue(
+			attribute.SliceValue(attribute.Int64Value(2), attribute.Float64Value(3)),
+			attribute.SliceValue(attribute.Int64Value(3), attribute.Int64Value(4))), two, 0},
+		{"texts", attribute.StringSliceValue([]string{"2x3", "[3, 4]"}), two, 0},
+		{"one text", attribute.StringValue("[[2,3],[3,4]]"), two, 0},
+		{"flat", attribute.Int64SliceValue([]int64{2, 3}), []op.Shape{{2, 3}}, 0},
+		{"scalar", attribute.SliceValue(attribute.Int64SliceValue(nil)), []op.Shape{{}}, 0},
+		{"bool", attribute.BoolValue(true), nil, op.WarnBadShape},
+		{"number", attribute.Float64Value(2.5), nil, op.WarnBadShape},
+		{"bools", attribute.BoolSliceValue([]bool{true}), nil, op.WarnBadShape},
+		{"fractions", attribute.Float64SliceValue([]float64{2.5}), nil, op.WarnBadShape},
+		{"NaN", attribute.Float64SliceValue([]float64{math.NaN()}), nil, op.WarnBadShape},
+		{"map", attribute.MapValue(attribute.Int64("0", 2)), nil, op.WarnBadShape},
+		{"bytes", attribute.ByteSliceValue([]byte{2, 3}), nil, op.WarnBadShape},
+		{"empty", attribute.Value{}, nil, op.WarnBadShape},
+		{"map within", attribute.SliceValue(attribute.MapValue(), attribute.Int64SliceValue([]int64{2, 3})), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
+		{"too deep", nested(3), nil, op.WarnBadShape},
+		{"far too deep", nested(50), nil, op.WarnBadShape},
+		{"dynamic", attribute.SliceValue(attribute.Int64SliceValue([]int64{-1, 3})), []op.Shape{{-1, 3}}, 0},
+		{"negative", attribute.SliceValue(attribute.Int64SliceValue([]int64{-2, 3})), nil, op.WarnBadShape},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			stub := opStub(0)
+			stub.Attributes = []attribute.KeyValue{optrace.OpName("matmul"), {Key: op.KeyInputShapes, Value: tt.value}}
+			e := convert(t, stub)
+			if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
+				t.Errorf("warnings %b, want %b, input shapes (-want +got):\n%s", e.Warn, tt.warn, diff)
+			}
+		})
+	}
+}
+
+func TestConvertManyAndLongLists(t *testing.T) {
+	// More distinct lists than the cache takes, and one too long for it.
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	const n = 10_000
+	spans := make([]sdktrace.ReadOnlySpan, n)
+	for i := range spans {
+		stub := opStub(i)
+		stub.Attributes = []attribute.KeyValue{optrace.OpName("matmul"), optrace.OutputShape(int64(i))}
+		spans[i] = stub.Snapshot()
+	}
+	if err := exp.ExportSpans(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range readWhole(t, out.Bytes()).entries {
+		if e.OutputElements != op.Known(int64(i)) {
+			t.Fatalf("entry %d has %v elements", i, e.OutputElements)
+		}
+	}
+	stub := opStub(0)
+	shapes := make([][]int64, 2000)
+	for i := range shapes {
+		shapes[i] = []int64{int64(i), 2}
+	}
+	stub.Attributes = []attribute.KeyValue{optrace.OpName("concat"), optrace.InputShapes(shapes...)}
+	if e := convert(t, stub); len(e.InputShapes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated {
+		t.Errorf("%d inputs with warnings %b", len(e.InputShapes), e.Warn)
+	}
+}
+
+func TestConvertMapping(t *testing.T) {
+	var m op.Mapping
+	m.Alias("engine.kernel", op.FieldName)
+	m.Keep("user.tenant")
+	m.Keep("batch.sizes")
+	stub := opStub(0)
+	stub.Attributes = []attribute.KeyValue{
+		attribute.String("engine.kernel", "gemm"), attribute.String("user.tenant", "acme"),
+		attribute.Int64Slice("batch.sizes", []int64{1, 2}), attribute.String("other", "x"),
+	}
+	e := convert(t, stub, optrace.WithMapping(&m))
+	if e == nil || e.Operation != "gemm" {
+		t.Fatalf("the entry is %+v", e)
+	}
+	want := []op.Attr{{Key: "user.tenant", Value: "acme"}, {Key: "batch.sizes", Value: "[1,2]"}}
+	if diff := cmp.Diff(want, e.Attrs); diff != "" {
+		t.Errorf("attributes kept (-want +got):\n%s", diff)
+	}
+}
+
+func TestConvertAncestor(t *testing.T) {
+	request := requestStub()
+	request.Parent = spanContext(0, 1<<21).WithRemote(true)
+	request.Status.Code = codes.Error
+	request.Name = "GET " + strings.Repeat("\xff", 2)
+	request.EndTime = request.StartTime.Add(-time.Second)
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	if err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{opStub(0), request}.Snapshots()); err != nil {
+		t.Fatal(err)
+	}
+	want := []op.Span{{
+		Name: "GET \ufffd\ufffd", TraceID: op.TraceID(traceID(0)), SpanID: op.SpanID(spanID(1 << 20)),
+		ParentSpanID: op.SpanID(spanID(1 << 21)), RemoteParent: true,
+		Start: op.Known(epoch.UnixNano()), Service: "trainer", Failed: true,
+	}}
+	if diff := cmp.Diff(want, readWhole(t, out.Bytes()).spans); diff != "" {
+		t.Errorf("ancestry record (-want +got):\n%s", diff)
+	}
+}
