@@ -257,4 +257,3 @@ func FuzzWriteCollapsed(f *testing.F) {
 		}
 	})
 }
-

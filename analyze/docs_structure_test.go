@@ -1,0 +1,122 @@
+package analyze
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDocumentedStructure reads docs/analyses.md: a block of requests or of
+// collapsed stacks is what comes of the table of operations in front of it.
+func TestDocumentedStructure(t *testing.T) {
+	text, err := os.ReadFile("../docs/analyses.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := markdownTables(string(text))
+	blocks := 0
+	for _, block := range fencedBlocks(string(text)) {
+		write, ok := blockWriters[block.language]
+		if !ok {
+			continue
+		}
+		blocks++
+		var input markdownTable
+		for _, table := range tables {
+			if table.line < block.line && table.header[0] == "operation" {
+				input = table
+			}
+		}
+		if diff := cmp.Diff(block.text, write(t, input)); diff != "" {
+			t.Errorf("line %d: %s (-document +computed):\n%s", block.line, block.language, diff)
+		}
+	}
+	if blocks != len(blockWriters) {
+		t.Errorf("%d blocks were found, want %d", blocks, len(blockWriters))
+	}
+}
+
+// blockWriters make the text of a block from a table of operations.
+var blockWriters = map[string]func(*testing.T, markdownTable) string{
+	"requests":       documentedRequests,
+	"collapsed":      documentedCollapsed,
+	"collapsed-flat": documentedFlat,
+}
+
+func documentedTrace(t *testing.T, table markdownTable) (*Trace, *FlatStacks) {
+	t.Helper()
+	trace, flat := NewTrace(TraceOptions{}), new(FlatStacks)
+	for i, cells := range table.rows {
+		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
+		for c, name := range table.header {
+			row.cells[name] = cells[c]
+		}
+		record := row.record()
+		if record.Span != nil {
+			trace.AddSpan(record.Span)
+			continue
+		}
+		trace.Add(record.Entry)
+		flat.Add(record.Entry)
+	}
+	return trace, flat
+}
+
+func documentedRequests(t *testing.T, table markdownTable) string {
+	t.Helper()
+	trace, _ := documentedTrace(t, table)
+	requests := trace.Requests()
+	var b strings.Builder
+	for i := range requests.List {
+		r := &requests.List[i]
+		fmt.Fprintf(&b, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
+			r.Name, r.Start, r.Duration, r.Ops(), r.Uncovered, r.Queueing)
+	}
+	fmt.Fprintf(&b, "unattached: %d\n", requests.UnattachedOps())
+	return b.String()
+}
+
+func documentedCollapsed(t *testing.T, table markdownTable) string {
+	t.Helper()
+	trace, _ := documentedTrace(t, table)
+	return collapsed(t, trace)
+}
+
+func documentedFlat(t *testing.T, table markdownTable) string {
+	t.Helper()
+	_, flat := documentedTrace(t, table)
+	var b bytes.Buffer
+	if _, err := flat.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + "\n" // the block ends its last line
+}
+
+// fencedBlock is a block of code and the line that it begins on.
+type fencedBlock struct {
+	line     int
+	language string
+	text     string
+}
+
+func fencedBlocks(markdown string) []fencedBlock {
+	var blocks []fencedBlock
+	inside := false
+	for i, line := range strings.Split(markdown, "\n") {
+		language, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && !inside:
+			blocks = append(blocks, fencedBlock{line: i + 1, language: language})
+			inside = true
+		case fence:
+			inside = false
+		case inside:
+			blocks[len(blocks)-1].text += line + "\n"
+		}
+	}
+	return blocks
+}

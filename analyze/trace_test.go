@@ -1,0 +1,177 @@
+package analyze
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+)
+
+// everything is what a Trace can tell, to compare two of them.
+type everything struct {
+	Structure   Structure
+	SelfTimes   map[OperationKey]int64
+	Timelines   []Timeline
+	Idle        *Idle
+	Utilisation *Utilisation
+	Memory      *MemoryUse
+	Concurrency []DeviceConcurrency
+	Steps       []Step
+	Paths       *PathSummary
+	Requests    []requestRow
+	Endpoints   []Endpoint
+	Unattached  []string
+	Stacks      string
+}
+
+func tellEverything(t *testing.T, trace *Trace) everything {
+	t.Helper()
+	var stacks bytes.Buffer
+	if err := trace.WriteCollapsed(&stacks); err != nil {
+		t.Error(err)
+	}
+	requests := trace.Requests()
+	return everything{
+		Structure:   trace.Structure(),
+		SelfTimes:   trace.OperationSelfTimes(),
+		Timelines:   trace.Timelines(),
+		Idle:        trace.Idle(IdleOptions{Threshold: 20}),
+		Utilisation: trace.Utilisation(7),
+		Memory:      trace.MemoryUse(7),
+		Concurrency: trace.Concurrency(),
+		Steps:       trace.Steps(),
+		Paths:       trace.CriticalPathSummary(),
+		Requests:    requestRows(requests),
+		Endpoints:   requests.Endpoints(),
+		Unattached:  names(requests.Unattached()),
+		Stacks:      stacks.String(),
+	}
+}
+
+// However the input is divided, merging the parts in order gives the same.
+func TestMergeIsIndependentOfShards(t *testing.T) {
+	seeds(60, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, 1+r.IntN(60))
+		want := tellEverything(t, traceOf(specs...))
+		for shards := 1; shards <= 5; shards++ {
+			merged := NewTrace(TraceOptions{})
+			for i := range shards {
+				shard := traceOf(specs[i*len(specs)/shards : (i+1)*len(specs)/shards]...)
+				if r.IntN(2) == 0 {
+					shard.Build()
+				}
+				merged.Merge(shard)
+				if r.IntN(3) == 0 {
+					merged.Build()
+				}
+			}
+			if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+				t.Errorf("seed %d: %d shards (-whole +merged):\n%s", seed, shards, diff)
+			}
+		}
+	})
+}
+
+func TestMergeLeavesTheOther(t *testing.T) {
+	specs := randomSpecs(rand.New(rand.NewPCG(1, 2)), 50)
+	other := traceOf(specs...)
+	want := tellEverything(t, other)
+	trace := traceOf(specs[:10]...)
+	trace.Merge(other)
+	opAt("more", 99, 0, 0, 10).addTo(trace)
+	trace.Build()
+	if diff := cmp.Diff(want, tellEverything(t, other)); diff != "" {
+		t.Errorf("merging changed the other (-before +after):\n%s", diff)
+	}
+}
+
+func TestBuildIsIdempotent(t *testing.T) {
+	specs := randomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
+	trace := traceOf(specs[:40]...)
+	trace.Build()
+	first := tellEverything(t, trace)
+	trace.Build()
+	if diff := cmp.Diff(first, tellEverything(t, trace)); diff != "" {
+		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
+	}
+	for _, s := range specs[40:] { // goes on after a Build
+		s.addTo(trace)
+	}
+	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, trace)); diff != "" {
+		t.Errorf("adding after Build (-want +got):\n%s", diff)
+	}
+}
+
+// The entry given to Add is used again by its reader.
+func TestAddKeepsNothingOfTheEntry(t *testing.T) {
+	specs := randomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
+	trace := NewTrace(TraceOptions{SizeHint: 40})
+	var e op.Entry
+	for _, s := range specs {
+		if !s.isOp {
+			s.addTo(trace)
+			continue
+		}
+		e = *s.entry()
+		trace.Add(&e)
+		e = op.Entry{Operation: "overwritten", Duration: 99}
+	}
+	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, trace)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnalysesConcurrentSafe(t *testing.T) {
+	trace := traceOf(randomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
+	trace.Build()
+	want := tellEverything(t, trace)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if diff := cmp.Diff(want, tellEverything(t, trace)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestTraceMemoryPerEntry measures what the doc comment of Trace states, with
+// requests of a hundred operations that have a step and a memory size each.
+func TestTraceMemoryPerEntry(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a gigabyte and some seconds")
+	}
+	const entries = 10_000_000
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	for _, tt := range []struct {
+		name string
+		hint int
+		most float64
+	}{
+		{"growing", 0, 100},
+		{"with a size hint", entries + entries/requestOps, 85},
+	} {
+		before := heap()
+		trace := NewTrace(TraceOptions{SizeHint: tt.hint})
+		addRequests(trace, entries)
+		added := heap()
+		trace.Build()
+		built := float64(heap()-before) / entries
+		t.Logf("%s: %.1f bytes per entry before Build, %.1f after", tt.name, float64(added-before)/entries, built)
+		if built > tt.most {
+			t.Errorf("%s: %.1f bytes per entry, want at most %g", tt.name, built, tt.most)
+		}
+		runtime.KeepAlive(trace)
+	}
+}
