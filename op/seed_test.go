@@ -1,0 +1,176 @@
+package op_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+)
+
+// seedTrace is a trace with what the seed's recorder can express and what it
+// cannot.
+func seedTrace() *op.Trace {
+	conv := seedEntry(1, "conv2d", 500, 1, 16, 30, 30)
+	conv.DeviceID = "gpu:0"
+	conv.InputShapes = []op.Shape{{1, 3, 32, 32}, {16, 3, 3, 3}, {}}
+	odd := op.Entry{Operation: "odd \"name\"\n", Duration: 600, OutputShape: op.Shape{-1, 4}, InputShapes: []op.Shape{nil}}
+	return traceOf(seedEntry(0, "matmul", 100), conv, odd).WithMetadata("model", "resnet50").WithMetadata("device", "cpu")
+}
+
+func TestSeedJSONGolden(t *testing.T) {
+	checkGolden(t, "seed.json", string(seedTrace().AppendJSON(nil)))
+	checkGolden(t, "seed_empty.json", string(new(op.Trace).AppendJSON(nil)))
+}
+
+// A document whose numbers do not follow from its shapes keeps them: the seed
+// gives an op without shapes one element of eight bytes.
+func TestSeedJSONKeepsNumbers(t *testing.T) {
+	text := `{
+  "entries": [
+    {
+      "step": 0,
+      "operation": "relu",
+      "device_id": null,
+      "input_shapes": [],
+      "output_shape": [],
+      "duration_us": 12.345,
+      "output_elements": 1,
+      "memory_bytes": 8
+    },
+    {
+      "step": 41,
+      "operation": "add",
+      "device_id": "gpu:1",
+      "input_shapes": [
+        [
+          2,
+          3
+        ],
+        []
+      ],
+      "output_shape": [
+        2,
+        3
+      ],
+      "duration_us": 100.0,
+      "output_elements": 7,
+      "memory_bytes": 9
+    }
+  ],
+  "total_duration_us": 500.5,
+  "metadata": {
+    "model": "x"
+  }
+}`
+	tr, err := op.ReadTrace(strings.NewReader(text), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(tr.AppendJSON(nil)); got != text {
+		t.Errorf("round trip (-want +got):\n%s", cmp.Diff(text, got))
+	}
+	if e := tr.Entries[0]; e.OutputShape == nil || e.OutputElements != op.Known(1) || e.Warn != op.WarnNoStart || e.Kind != op.KindCompute {
+		t.Errorf("first entry is %+v", e)
+	}
+}
+
+func TestReadTrace(t *testing.T) {
+	const entry = `{"step":0,"operation":"a","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":1.5,"output_elements":1,"memory_bytes":8}`
+	for _, test := range []struct {
+		name, text string
+		entries    int
+		total      int64
+	}{
+		{"empty object", `{}`, 0, 0},
+		{"no total", `{"entries":[` + entry + `,` + entry + `]}`, 2, 3000},
+		{"null total", `{"total_duration_us":null,"entries":[` + entry + `]}`, 1, 1500},
+		{"total first", `{"total_duration_us":7,"metadata":{},"entries":[` + entry + `]}`, 1, 7000},
+		{"NaN duration", `{"entries":[{"operation":"a","duration_us":null}]}`, 1, 0},
+		{"unknown keys", `{"version":[1,{"a":2}],"entries":[{"operation":"a","duration_us":1,"x":{}}]}`, 1, 1000},
+		{"entries twice", `{"entries":[` + entry + `,` + entry + `],"entries":[` + entry + `]}`, 1, 1500},
+		{"more than an int64 of bytes", `{"entries":[{"operation":"a","duration_us":1,"memory_bytes":18446744073709551615}]}`, 1, 1000},
+	} {
+		tr, err := op.ReadTrace(strings.NewReader(test.text), "test")
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if len(tr.Entries) != test.entries || tr.TotalDuration != test.total {
+			t.Errorf("%s: %d entries of %d ns, want %d of %d", test.name, len(tr.Entries), tr.TotalDuration, test.entries, test.total)
+		}
+	}
+}
+
+func TestReadTraceErrors(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{``, "trace.json: unexpected end of JSON text (at byte 0)"},
+		{`[]`, "trace.json: expected an object, found '[' (at byte 0)"},
+		{`{"entries":[{"operation":"a"`, "trace.json: unexpected end of JSON text (at byte 28)"},
+		{`{"entries":[{"duration_us":1}]}`, "trace.json: an entry without an operation (at byte 29)"},
+		{`{"entries":[{"operation":"a"}]}`, "trace.json: an entry without a duration (at byte 29)"},
+		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 47)"},
+		{`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`, "trace.json: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
+		{`{"entries":{}}`, "trace.json: expected an array, found '{' (at byte 11)"},
+		{`{} x`, "trace.json: expected the end of the JSON text, found 'x' (at byte 3)"},
+	} {
+		_, err := op.ParseTrace([]byte(test.text), "trace.json")
+		var syntax *op.SyntaxError
+		if !errors.As(err, &syntax) || err.Error() != test.want {
+			t.Errorf("%s: error %v, want %s", test.text, err, test.want)
+		}
+	}
+	broken := errors.New("disk on fire")
+	if _, err := op.ReadTrace(iotest.ErrReader(broken), "trace.json"); !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+}
+
+func FuzzParseTrace(f *testing.F) {
+	f.Add(seedTrace().AppendJSON(nil))
+	f.Add([]byte(`{"entries":[{"operation":"a","duration_us":0.0005,"step":"7","output_shape":[1e2]}],"metadata":{"a":{"b":1}}}`))
+	f.Add([]byte(`{"entries":[{"operation":"\ud800","duration_us":1,"input_shapes":[[-1],[-2],null]}],"total_duration_us":-3}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		tr, err := op.ParseTrace(text, "fuzz")
+		if err != nil {
+			return
+		}
+		for i := range tr.Entries {
+			if err := tr.Entries[i].Validate(); err != nil {
+				t.Fatalf("entry %d: %v", i, err)
+			}
+		}
+		first := tr.AppendJSON(nil)
+		again, err := op.ParseTrace(first, "again")
+		if err != nil {
+			t.Fatalf("reading what was written: %v\n%s", err, first)
+		}
+		if second := again.AppendJSON(nil); string(first) != string(second) {
+			t.Fatalf("written twice (-first +second):\n%s", cmp.Diff(string(first), string(second)))
+		}
+	})
+}
+
+// A TraceEncoder whose buffer is taken between entries writes the same.
+func TestTraceEncoderStreams(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	tr := &op.Trace{}
+	for range 20 {
+		tr.AddEntry(randomEntry(r))
+	}
+	var streamed []byte
+	w := op.NewTraceEncoder(nil)
+	for i := range tr.Entries {
+		w.Entry(&tr.Entries[i])
+		streamed = append(streamed, w.Buf...)
+		w.Buf = w.Buf[:0]
+	}
+	streamed = append(streamed, w.End(tr.TotalDuration, tr.Metadata)...)
+	if diff := cmp.Diff(string(tr.AppendJSON(nil)), string(streamed)); diff != "" {
+		t.Errorf("streamed (-want +got):\n%s", diff)
+	}
+}
