@@ -65,7 +65,11 @@ func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 	if err != nil {
 		return nil, err
 	}
-	p := &Processor{cfg: cfg, next: next}
+	p := &Processor{cfg: cfg}
+	if e, ok := next.(*Exporter); ok && e == nil {
+		next = nil // what NewExporter returns with an error
+	}
+	p.next = next
 	switch e := next.(type) {
 	case nil:
 	case *Exporter:
@@ -113,7 +117,11 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 	defer p.recover("ending a span")
 	r := p.roots.ended(s)
-	if p.stopped.Load() || !p.takes(s) {
+	if p.stopped.Load() {
+		return
+	}
+	if !p.takes(s) {
+		p.skipped.Add(1)
 		return
 	}
 	if p.cfg.filter != nil && !p.cfg.filter(s) {
@@ -187,14 +195,24 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 		defer cancel()
 		flushCtx = short
 	}
-	err := errors.Join(p.pipeline.stop(flushCtx), p.metrics.shutdown())
-	if shutErr := p.next.Shutdown(ctx); err == nil {
-		err = shutErr
-	}
+	err := errors.Join(p.pipeline.stop(flushCtx), p.metrics.shutdown(), p.shutdownNext(ctx))
 	if err == nil {
 		err = ctx.Err()
 	}
 	return err
+}
+
+// shutdownNext shuts the exporter down, which may be anyone's: it may panic,
+// and it may not listen to ctx.
+func (p *Processor) shutdownNext(ctx context.Context) error {
+	return await(ctx, stopGrace, func() (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("optrace: exporter panicked in Shutdown: %v", r)
+			}
+		}()
+		return p.next.Shutdown(ctx)
+	})
 }
 
 // Stats returns what became of the operations so far, and with an exporter
