@@ -21,6 +21,8 @@ type batch struct {
 	// firstResource is what a header in front of the batch says.
 	first, last   attribute.Distinct
 	firstResource *op.Resource
+	// otlp says where the records belong; only OTLP formats use it.
+	otlp otlpRuns
 	// written is how many entries the writer took, set once that is known.
 	written int
 }
@@ -31,7 +33,7 @@ func (b *batch) empty() bool { return len(b.records) == 0 }
 func (b *batch) room() int { return cap(b.records) - len(b.records) }
 
 // reset makes b an empty batch that keeps its buffer.
-func (b *batch) reset() { *b = batch{records: b.records[:0]} }
+func (b *batch) reset() { *b = batch{records: b.records[:0], otlp: b.otlp.reset()} }
 
 // outcome is what became of a span.
 type outcome uint8

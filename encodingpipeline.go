@@ -257,7 +257,7 @@ func (p *encodingPipeline) stop(ctx context.Context) error {
 }
 
 func (p *encodingPipeline) stats() Stats {
-	st := Stats{Written: p.written.Load(), Dropped: p.dropped.Load()}
+	st := Stats{Written: p.written.Load(), Dropped: p.dropped.Load(), DeletedFiles: p.exp.Stats().DeletedFiles}
 	stopped := true
 	for i := range p.shards {
 		sh := &p.shards[i]

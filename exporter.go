@@ -3,6 +3,7 @@ package optrace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -15,14 +16,15 @@ var ErrExporterShutdown = errors.New("optrace: exporter is shut down")
 
 // Exporter is a span exporter that writes the operations among finished spans
 // as entries, one JSON object per line (schema optrace.entries/v1), and the
-// spans above them as ancestry records. Every batch is one call of the
-// writer's Write and is flushed with it; what has been written is valid at any
-// time, without a Shutdown.
+// spans above them as ancestry records; [WithFormat] sets another form. Every
+// batch is one call of the writer's Write and is flushed with it; what has been
+// written is valid at any time, without a Shutdown.
 //
 // All methods are safe for concurrent use. ExportSpans blocks while the writer
 // does, at most until its context is done. There are no retries: entries that
 // could not be written are counted, and the next batch that gets through tells
-// of them in a gap record.
+// of them in a gap record. Where a write got through in part and the format is
+// not one of lines, the rest of it is written before the next batch.
 type Exporter struct {
 	sink    *sink
 	cfg     config
@@ -30,6 +32,7 @@ type Exporter struct {
 	enc     encoder // this and spare belong to whoever holds the sink
 	spare   *batch
 	stopped atomic.Bool
+	file    *rotatingFile // nil where the writer is the caller's
 
 	recorded, skipped atomic.Uint64
 }
@@ -38,17 +41,28 @@ var _ sdktrace.SpanExporter = (*Exporter)(nil)
 
 // NewExporter returns an Exporter to w, which need not be safe for concurrent
 // use and is not closed by Shutdown. Nothing is written before the first batch.
-// A nil w is an error.
+// A nil w is an error, and so are options that make no sense or need a file.
 func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
 	if w == nil {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	return newExporter(newSink(w, nil, entriesFormat{}), newConfig(opts))
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.rotation.enabled() {
+		return nil, errors.New("optrace: new exporter: rotation needs a file")
+	}
+	return newExporter(writerTarget{w}, cfg)
 }
 
 // newExporter returns an Exporter that is usable even where the error, of
 // instruments that could not be made, is not nil.
-func newExporter(s *sink, cfg config) (*Exporter, error) {
+func newExporter(t target, cfg config) (*Exporter, error) {
+	s, err := newSink(t, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("optrace: new exporter: %w", err)
+	}
 	metrics, err := newExporterMetrics()
 	s.metrics = metrics
 	return &Exporter{sink: s, cfg: cfg, enc: s.format.newEncoder(cfg.mapping)}, err
@@ -199,17 +213,21 @@ func (e *Exporter) Stats() Stats {
 		// A write that outlived Shutdown is as good as lost.
 		st.Dropped += e.sink.inFlight.Load()
 	}
+	if e.file != nil {
+		st.DeletedFiles = e.file.deleted.Load()
+	}
 	return st
 }
 
 // MarshalLog describes the exporter in the SDK's log, without paths.
 func (e *Exporter) MarshalLog() any {
 	log := struct {
-		Type   string
-		Format string
+		Type        string
+		Format      string
+		Compression string
 	}{Type: "optrace"}
 	if e != nil {
-		log.Format = e.sink.format.name()
+		log.Format, log.Compression = e.sink.format.name(), e.cfg.compression.String()
 	}
 	return log
 }

@@ -21,6 +21,9 @@ type format interface {
 	// lines tells that the format is made of lines, so that a line that was cut
 	// off spoils nothing but itself once a newline follows.
 	lines() bool
+	// accepts reports whether a file that starts with head, which is not empty
+	// and may be cut off, may be appended to.
+	accepts(head []byte) bool
 }
 
 // framing is what a batch is told when it is written.

@@ -16,6 +16,11 @@ func (entriesFormat) name() string { return "entries" }
 
 func (entriesFormat) lines() bool { return true }
 
+// accepts refuses what the other formats write, and nothing else.
+func (entriesFormat) accepts(head []byte) bool {
+	return head[0] != 0 && !bytes.HasPrefix(head, []byte(otlpJSONStart))
+}
+
 func (entriesFormat) newEncoder(m *op.Mapping) encoder {
 	return &entriesEncoder{conv: newConverter(m)}
 }

@@ -1,23 +1,42 @@
 package optrace
 
-import "github.com/optrace/optrace/op"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/optrace/optrace/op"
+)
 
 // Option configures an [Exporter].
 type Option interface{ apply(config) config }
 
 type config struct {
-	mapping *op.Mapping
+	mapping     *op.Mapping
+	format      Format
+	compression Compression
+	rotation    rotation
 }
 
 // newConfig applies opts to the defaults. Nil options are ignored.
-func newConfig(opts []Option) config {
+func newConfig(opts []Option) (config, error) {
 	var cfg config
 	for _, o := range opts {
 		if o != nil {
 			cfg = o.apply(cfg)
 		}
 	}
-	return cfg
+	var errs []error
+	if cfg.format.encoding() == nil {
+		errs = append(errs, fmt.Errorf("unknown format %d", cfg.format))
+	}
+	if cfg.compression > Zstd {
+		errs = append(errs, fmt.Errorf("unknown compression %d", cfg.compression))
+	}
+	errs = append(errs, cfg.rotation.validate())
+	if err := errors.Join(errs...); err != nil {
+		return cfg, fmt.Errorf("optrace: new exporter: %w", err)
+	}
+	return cfg, nil
 }
 
 type option func(config) config

@@ -18,10 +18,15 @@ import (
 // one Write call, and what becomes of every entry is accounted for: it is
 // written, or counted as dropped and told of by a gap record in the next batch
 // that gets through.
+//
+// A write that got through in part leaves a line that was cut off, which a
+// newline ends; in other formats, and compressed, only the rest of the batch
+// can make it whole. That rest then goes first with the next batch.
 type sink struct {
-	w      io.Writer
-	close  func() error // nil where the writer is the caller's
-	format format
+	target     target
+	format     format
+	compressor compressor // nil for none
+	lines      bool       // a newline ends what was cut off
 
 	// busy is held while a batch is written. It is a channel, not a mutex, so
 	// that waiting for it ends with the context.
@@ -32,7 +37,9 @@ type sink struct {
 	started  bool               // a header has been written
 	resource attribute.Distinct // of the last record written
 	torn     bool               // the last write ended within a line
-	out      []byte             // the batch as it goes out
+	framed   []byte             // the batch as the format has it
+	packed   []byte             // the batch compressed
+	rest     *rest              // of the batch before, nil where it is whole
 	breaker  breaker
 	closed   bool
 
@@ -45,8 +52,16 @@ type sink struct {
 	metrics                    *exporterMetrics
 }
 
-func newSink(w io.Writer, closer func() error, f format) *sink {
-	return &sink{w: w, close: closer, format: f, busy: make(chan struct{}, 1), writer: newWriterID()}
+func newSink(t target, cfg config) (*sink, error) {
+	c, err := newCompressor(cfg.compression)
+	if err != nil {
+		return nil, err
+	}
+	f := cfg.format.encoding()
+	return &sink{
+		target: t, format: f, compressor: c, lines: f.lines() && c == nil,
+		busy: make(chan struct{}, 1), writer: newWriterID(),
+	}, nil
 }
 
 // drop accounts for n entries that will not be written.
@@ -101,21 +116,19 @@ func (s *sink) release() {
 }
 
 // submit writes b, which the caller hands over: recycle is called with it once
-// nothing reads it any more. It returns when the batch is written or ctx is
-// done; in the latter case the write goes on, holding the sink, and its
-// entries are accounted for when it ends.
+// it is known how many entries got through, by whoever then holds busy. It
+// returns when the batch is written or ctx is done; in the latter case the
+// write goes on, holding the sink, and its entries are accounted for when it
+// ends.
 //
 // The caller holds busy, and submit releases it.
 func (s *sink) submit(ctx context.Context, b *batch, recycle func(*batch)) error {
+	o := s.begin(b, recycle)
 	write := func() error {
-		err := s.write(b)
-		if recycle != nil {
-			recycle(b)
-		}
+		err := s.write(o)
 		s.release()
 		return err
 	}
-	s.inFlight.Store(uint64(b.entries))
 	if ctx.Done() == nil {
 		return write()
 	}
@@ -135,78 +148,123 @@ func (s *sink) submit(ctx context.Context, b *batch, recycle func(*batch)) error
 	}
 }
 
-// write writes b, accounts for its entries and sets b.written.
-func (s *sink) write(b *batch) (err error) {
-	end := s.metrics.export(b.entries)
-	defer func() { end(b.written, err) }()
-	entries := uint64(b.entries)
+// write writes o's batch.
+func (s *sink) write(o *outgoing) error {
 	if s.closed {
-		s.inFlight.Store(0)
-		s.drop("shutdown", entries)
+		s.settle(o, 0, "shutdown", ErrExporterShutdown)
 		return ErrExporterShutdown
 	}
 	if !s.breaker.allows(time.Now()) {
-		s.inFlight.Store(0)
-		s.drop("write_failed", entries)
+		s.settle(o, 0, "write_failed", errBreakerOpen)
 		return errBreakerOpen
 	}
-	gaps := s.takeGaps()
-	head := s.frame(b, gaps)
-	n, err := safeWrite(s.w, s.out)
-	s.inFlight.Store(0)
+	if err := s.writeRest(); err != nil {
+		s.breaker.failed(time.Now())
+		err = fmt.Errorf("traces export: writing the rest of a batch: %w", err)
+		s.settle(o, 0, "write_failed", err)
+		return err
+	}
+	o.gaps = s.takeGaps()
+	out, head, notice, err := s.assemble(o)
+	n := 0
+	if err == nil && len(out) > 0 {
+		n, err = safeWrite(s.target, out)
+	}
 	if n > 0 {
 		s.sequence++
 	}
-	if err == nil {
-		s.started, s.torn = true, false
-		if !b.empty() {
-			s.resource = b.last
-		}
-		s.breaker.succeeded()
-		s.written.Add(entries)
-		b.written = b.entries
-		return nil
+	if err != nil {
+		s.breaker.failed(time.Now())
+		err = fmt.Errorf("traces export: writing %d entries: %w", o.batch.entries, err)
+		s.failed(o, out, head, n, err)
+		return err
 	}
-	s.breaker.failed(time.Now())
-	complete := s.settle(b, n, head, gaps)
-	s.written.Add(complete)
-	b.written = int(complete)
-	s.drop("write_failed", entries-complete)
-	return fmt.Errorf("traces export: writing %d entries: %w", entries, err)
+	s.passed(o.batch)
+	s.torn = false
+	s.breaker.succeeded()
+	s.settle(o, o.batch.entries, "", nil)
+	return notice
 }
 
-// frame puts together what goes out for b and returns the length of what
-// stands in front of its records.
-func (s *sink) frame(b *batch, gaps []op.Gap) (head int) {
-	s.out = s.out[:0]
-	if s.torn && s.format.lines() {
+// passed notes that b is what was last written.
+func (s *sink) passed(b *batch) {
+	s.started = true
+	if !b.empty() {
+		s.resource = b.last
+	}
+}
+
+// assemble puts together what goes out for o and returns it with the length of
+// what stands in front of the records. notice is an error that does not keep it
+// from being written.
+func (s *sink) assemble(o *outgoing) (out []byte, head int, notice, err error) {
+	out, head = s.frame(o)
+	if len(out) == 0 {
+		return nil, 0, nil, nil
+	}
+	state, err := s.target.ready(len(out))
+	var rotation *rotationError
+	if errors.As(err, &rotation) {
+		notice, err = err, nil
+	}
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if state != sameFile {
+		torn := state == tornInLine
+		again := s.started || s.torn != torn
+		s.started, s.torn = false, torn
+		if again {
+			out, head = s.frame(o)
+		}
+	}
+	return out, head, errors.Join(notice, s.target.reserve(len(out))), nil
+}
+
+// frame returns the batch of o in its final form.
+func (s *sink) frame(o *outgoing) (out []byte, head int) {
+	s.framed = s.framed[:0]
+	if s.torn && s.lines {
 		// The line that was cut off stays unreadable, but only that one.
-		s.out = append(s.out, '\n')
+		s.framed = append(s.framed, '\n')
 	}
-	newline := len(s.out)
-	s.out, head = s.format.frame(s.out, b, framing{
-		writer: s.writer, sequence: s.sequence, gaps: gaps,
-		header: !s.started || !b.empty() && b.first != s.resource,
+	newline := len(s.framed)
+	s.framed, head = s.format.frame(s.framed, o.batch, framing{
+		writer: s.writer, sequence: s.sequence, gaps: o.gaps,
+		header: !s.started || !o.batch.empty() && o.batch.first != s.resource,
 	})
-	return newline + head
+	if len(s.framed) == newline {
+		return nil, 0
+	}
+	if s.compressor == nil {
+		return s.framed, newline + head
+	}
+	s.packed = s.compressor.compress(s.packed[:0], s.framed)
+	return s.packed, 0
 }
 
-// settle looks at what a failed write left behind, of which the writer says that
-// n bytes got through: it returns how many entries did, and keeps the gaps that
-// did not.
-func (s *sink) settle(b *batch, n, head int, gaps []op.Gap) (complete uint64) {
-	if n < head || n > len(s.out) {
-		for _, g := range gaps {
-			s.addGap(g)
-		}
+// failed looks at what a write that failed left behind, of which the writer
+// says that n bytes of out got through. It accounts for the entries, or keeps
+// the rest of the batch.
+func (s *sink) failed(o *outgoing, out []byte, head, n int, err error) {
+	known := n > 0 && n <= len(out)
+	if !s.lines && known && n < len(out) {
+		s.rest = &rest{outgoing: o, bytes: out[n:]}
+		s.framed, s.packed = nil, nil // the rest is in one of them
+		s.passed(o.batch)             // what follows will follow the whole of it
+		return
+	}
+	complete := 0
+	if s.lines && known && n >= head {
+		complete = s.format.complete(o.batch, out[head:n])
 	} else {
-		complete = uint64(s.format.complete(b, s.out[head:n]))
+		s.keepGaps(o)
 	}
 	// Writers that fail seldom count well; an empty line does no harm.
-	s.torn = n <= 0 || n > len(s.out) || s.out[n-1] != '\n'
+	s.torn = !known || out[n-1] != '\n'
 	// The batch may have led to another resource; say anew whose records follow.
 	s.started = false
-	return complete
+	s.settle(o, complete, "write_failed", err)
 }
 
 // shutdown writes the last gaps and closes the writer. Where the sink is busy
@@ -267,16 +325,16 @@ func (s *sink) finish() error {
 	}
 	var err error
 	s.gapMu.Lock()
-	pending := len(s.gaps) > 0
+	pending := len(s.gaps) > 0 || s.rest != nil
 	s.gapMu.Unlock()
 	if pending && s.breaker.allows(time.Now()) {
-		err = s.write(&batch{})
+		err = s.write(s.begin(new(batch), nil))
+	}
+	if s.rest != nil {
+		s.giveUpRest(err)
 	}
 	s.closed = true
-	if s.close != nil {
-		err = errors.Join(err, s.close())
-	}
-	return err
+	return errors.Join(err, s.target.Close())
 }
 
 // safeWrite writes p and turns a panic of the writer into an error.

@@ -15,4 +15,7 @@ type Stats struct {
 	// Skipped counts spans that are no operations, and those that a filter or
 	// sampling left out. Those above operations are written as ancestry records.
 	Skipped uint64
+	// DeletedFiles counts the rotated files that were deleted to keep the bound
+	// on their total, see [WithMaxTotalBytes]. What they held counts as written.
+	DeletedFiles uint64
 }

@@ -1,0 +1,93 @@
+package optrace
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// compressor compresses batches, each on its own. It is used by one goroutine
+// at a time.
+type compressor interface {
+	// compress appends src to dst, compressed.
+	compress(dst, src []byte) []byte
+}
+
+// newCompressor returns nil for no compression.
+//
+// The fastest levels are used: operations come at a rate at which better ones
+// would take more of the processor than the operations' encoding, and repeat so
+// much that they gain little.
+func newCompressor(c Compression) (compressor, error) {
+	switch c {
+	case NoCompression:
+		return nil, nil
+	case Gzip:
+		z := new(gzipCompressor)
+		w, err := gzip.NewWriterLevel(&z.out, gzip.BestSpeed)
+		if err != nil {
+			return nil, fmt.Errorf("making a gzip writer: %w", err)
+		}
+		z.writer = w
+		return z, nil
+	case Zstd:
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
+			return nil, fmt.Errorf("making a zstd encoder: %w", err)
+		}
+		return zstdCompressor{e}, nil
+	}
+	return nil, fmt.Errorf("unknown compression %d", c)
+}
+
+type gzipCompressor struct {
+	writer *gzip.Writer
+	out    sliceWriter
+}
+
+func (z *gzipCompressor) compress(dst, src []byte) []byte {
+	z.out.bytes = dst
+	z.writer.Reset(&z.out)
+	_, _ = z.writer.Write(src) // a slice takes everything
+	_ = z.writer.Close()
+	dst = z.out.bytes
+	z.out.bytes = nil
+	return dst
+}
+
+// sliceWriter appends what is written to it.
+type sliceWriter struct{ bytes []byte }
+
+func (w *sliceWriter) Write(p []byte) (int, error) {
+	w.bytes = append(w.bytes, p...)
+	return len(p), nil
+}
+
+type zstdCompressor struct{ encoder *zstd.Encoder }
+
+func (z zstdCompressor) compress(dst, src []byte) []byte { return z.encoder.EncodeAll(src, dst) }
+
+// magic returns what a compressed file starts with.
+func (c Compression) magic() []byte {
+	switch c {
+	case Gzip:
+		return []byte{0x1f, 0x8b}
+	case Zstd:
+		return []byte{0x28, 0xb5, 0x2f, 0xfd}
+	}
+	return nil
+}
+
+// decompress returns a reader of what src holds. Close it.
+func (c Compression) decompress(src io.Reader) (io.ReadCloser, error) {
+	if c == Gzip {
+		return gzip.NewReader(src)
+	}
+	z, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, err
+	}
+	return z.IOReadCloser(), nil
+}

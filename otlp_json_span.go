@@ -1,0 +1,124 @@
+package optrace
+
+import (
+	"strconv"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// span appends s and a comma. Identifiers are hexadecimal, 64-bit integers
+// strings and enumerations numbers; what is empty is left out.
+func (c *jsonCodec) span(dst []byte, s sdktrace.ReadOnlySpan) []byte {
+	sc, parent := s.SpanContext(), s.Parent()
+	traceID, spanID, parentID := sc.TraceID(), sc.SpanID(), parent.SpanID()
+
+	dst = append(dst, `{"traceId":"`...)
+	dst = jsontext.AppendHex(dst, traceID[:])
+	dst = append(dst, `","spanId":"`...)
+	dst = jsontext.AppendHex(dst, spanID[:])
+	dst = append(dst, '"')
+	dst = appendTextMember(dst, `,"traceState":`, sc.TraceState().String())
+	if parentID.IsValid() {
+		dst = append(dst, `,"parentSpanId":"`...)
+		dst = jsontext.AppendHex(dst, parentID[:])
+		dst = append(dst, '"')
+	}
+	dst = appendNumberMember(dst, `,"flags":`, uint64(otlpFlags(sc.TraceFlags(), parent)))
+	dst = appendTextMember(dst, `,"name":`, s.Name())
+	dst = appendNumberMember(dst, `,"kind":`, otlpKind(s.SpanKind()))
+	dst = appendTimeMember(dst, `,"startTimeUnixNano":"`, otlpTime(s.StartTime()))
+	dst = appendTimeMember(dst, `,"endTimeUnixNano":"`, otlpTime(s.EndTime()))
+	dst = c.attributes(dst, `,"attributes":[`, s.Attributes(), 0)
+	dst = appendNumberMember(dst, `,"droppedAttributesCount":`, otlpCount(s.DroppedAttributes()))
+	dst = c.events(dst, s.Events())
+	dst = appendNumberMember(dst, `,"droppedEventsCount":`, otlpCount(s.DroppedEvents()))
+	dst = c.links(dst, s.Links())
+	dst = appendNumberMember(dst, `,"droppedLinksCount":`, otlpCount(s.DroppedLinks()))
+	dst = appendStatusMember(dst, s.Status())
+	return append(dst, '}', ',')
+}
+
+func (c *jsonCodec) events(dst []byte, events []sdktrace.Event) []byte {
+	if len(events) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"events":[`...)
+	for i := range events {
+		e := &events[i]
+		dst = append(dst, `{"name":`...)
+		dst = jsontext.AppendString(dst, e.Name)
+		dst = appendTimeMember(dst, `,"timeUnixNano":"`, otlpTime(e.Time))
+		dst = c.attributes(dst, `,"attributes":[`, e.Attributes, 0)
+		dst = appendNumberMember(dst, `,"droppedAttributesCount":`, otlpCount(e.DroppedAttributeCount))
+		dst = append(dst, '}', ',')
+	}
+	return closeList(dst)
+}
+
+func (c *jsonCodec) links(dst []byte, links []sdktrace.Link) []byte {
+	if len(links) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"links":[`...)
+	for i := range links {
+		l := &links[i]
+		traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
+		dst = append(dst, `{"traceId":"`...)
+		dst = jsontext.AppendHex(dst, traceID[:])
+		dst = append(dst, `","spanId":"`...)
+		dst = jsontext.AppendHex(dst, spanID[:])
+		dst = append(dst, '"')
+		dst = c.attributes(dst, `,"attributes":[`, l.Attributes, 0)
+		dst = appendNumberMember(dst, `,"droppedAttributesCount":`, otlpCount(l.DroppedAttributeCount))
+		dst = appendNumberMember(dst, `,"flags":`, uint64(otlpFlags(l.SpanContext.TraceFlags(), l.SpanContext)))
+		dst = append(dst, '}', ',')
+	}
+	return closeList(dst)
+}
+
+func appendStatusMember(dst []byte, s sdktrace.Status) []byte {
+	code := otlpStatus(s.Code)
+	if code == 0 && s.Description == "" {
+		return dst
+	}
+	dst = append(dst, `,"status":{"code":`...)
+	dst = strconv.AppendUint(dst, code, 10)
+	dst = appendTextMember(dst, `,"message":`, s.Description)
+	return append(dst, '}')
+}
+
+// appendTextMember appends a member, or nothing where s is empty. key is the
+// text in front of the value.
+func appendTextMember(dst []byte, key, s string) []byte {
+	if s == "" {
+		return dst
+	}
+	return jsontext.AppendString(append(dst, key...), s)
+}
+
+// appendNumberMember is appendTextMember for a number of 32 bits.
+func appendNumberMember(dst []byte, key string, n uint64) []byte {
+	if n == 0 {
+		return dst
+	}
+	return strconv.AppendUint(append(dst, key...), n, 10)
+}
+
+// appendTimeMember is appendTextMember for a number of 64 bits; key ends with
+// the opening quote.
+func appendTimeMember(dst []byte, key string, n uint64) []byte {
+	if n == 0 {
+		return dst
+	}
+	return append(strconv.AppendUint(append(dst, key...), n, 10), '"')
+}
+
+// closeList ends a list of which every element ends with a comma.
+func closeList(dst []byte) []byte {
+	if last := len(dst) - 1; dst[last] == ',' {
+		dst = dst[:last]
+	}
+	return append(dst, ']')
+}

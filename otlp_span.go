@@ -1,0 +1,174 @@
+package optrace
+
+import (
+	"math"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The fields of OTLP's Span, Event, Link and Status.
+const (
+	spanTraceID           = 1
+	spanSpanID            = 2
+	spanTraceState        = 3
+	spanParentSpanID      = 4
+	spanName              = 5
+	spanKindField         = 6
+	spanStart             = 7
+	spanEnd               = 8
+	spanAttributes        = 9
+	spanDroppedAttributes = 10
+	spanEvents            = 11
+	spanDroppedEvents     = 12
+	spanLinks             = 13
+	spanDroppedLinks      = 14
+	spanStatus            = 15
+	spanFlags             = 16
+
+	eventTime              = 1
+	eventName              = 2
+	eventAttributes        = 3
+	eventDroppedAttributes = 4
+
+	linkTraceID           = 1
+	linkSpanID            = 2
+	linkAttributes        = 4
+	linkDroppedAttributes = 5
+	linkFlags             = 6
+
+	statusMessage = 2
+	statusCode    = 3
+)
+
+// spanReserve is the usual size of the length in front of a span.
+const spanReserve = 2
+
+// span appends s as an element of ScopeSpans.spans. What is written is what
+// OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
+// not UTF-8, which makes those fail.
+func (c *protoCodec) span(dst []byte, s sdktrace.ReadOnlySpan) []byte {
+	sc, parent, status := s.SpanContext(), s.Parent(), s.Status()
+	traceID, spanID, parentID := sc.TraceID(), sc.SpanID(), parent.SpanID()
+
+	dst, start := beginMessage(dst, scopeSpansSpans, spanReserve)
+	dst = appendBytesField(dst, spanTraceID, traceID[:])
+	dst = appendBytesField(dst, spanSpanID, spanID[:])
+	dst = appendTraceState(dst, sc.TraceState())
+	if parentID.IsValid() {
+		dst = appendBytesField(dst, spanParentSpanID, parentID[:])
+	}
+	dst = appendOptionalText(dst, spanName, s.Name())
+	dst = appendVarintField(dst, spanKindField, otlpKind(s.SpanKind()))
+	dst = appendFixed64Field(dst, spanStart, otlpTime(s.StartTime()))
+	dst = appendFixed64Field(dst, spanEnd, otlpTime(s.EndTime()))
+	dst = c.attributes(dst, spanAttributes, s.Attributes(), 0)
+	dst = appendVarintField(dst, spanDroppedAttributes, otlpCount(s.DroppedAttributes()))
+	for _, e := range s.Events() {
+		dst = c.event(dst, e)
+	}
+	dst = appendVarintField(dst, spanDroppedEvents, otlpCount(s.DroppedEvents()))
+	for _, l := range s.Links() {
+		dst = c.link(dst, l)
+	}
+	dst = appendVarintField(dst, spanDroppedLinks, otlpCount(s.DroppedLinks()))
+	dst = appendStatus(dst, status)
+	dst = appendFixed32Field(dst, spanFlags, otlpFlags(sc.TraceFlags(), parent))
+	return endMessage(dst, start, spanReserve)
+}
+
+func (c *protoCodec) event(dst []byte, e sdktrace.Event) []byte {
+	dst, start := beginMessage(dst, spanEvents, 1)
+	dst = appendFixed64Field(dst, eventTime, otlpTime(e.Time))
+	dst = appendOptionalText(dst, eventName, e.Name)
+	dst = c.attributes(dst, eventAttributes, e.Attributes, 0)
+	dst = appendVarintField(dst, eventDroppedAttributes, otlpCount(e.DroppedAttributeCount))
+	return endMessage(dst, start, 1)
+}
+
+// link appends a link, without its tracestate: OpenTelemetry's exporters do
+// not send it either.
+func (c *protoCodec) link(dst []byte, l sdktrace.Link) []byte {
+	traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
+	dst, start := beginMessage(dst, spanLinks, 1)
+	dst = appendBytesField(dst, linkTraceID, traceID[:])
+	dst = appendBytesField(dst, linkSpanID, spanID[:])
+	dst = c.attributes(dst, linkAttributes, l.Attributes, 0)
+	dst = appendVarintField(dst, linkDroppedAttributes, otlpCount(l.DroppedAttributeCount))
+	dst = appendFixed32Field(dst, linkFlags, otlpFlags(l.SpanContext.TraceFlags(), l.SpanContext))
+	return endMessage(dst, start, 1)
+}
+
+// appendTraceState appends a tracestate as TraceState.String has it, without
+// allocating.
+func appendTraceState(dst []byte, state trace.TraceState) []byte {
+	if state.Len() == 0 {
+		return dst
+	}
+	dst, start := beginMessage(dst, spanTraceState, 1)
+	state.Walk(func(key, value string) bool {
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, key...)
+		dst = append(dst, '=')
+		dst = append(dst, value...)
+		return true
+	})
+	return endMessage(dst, start, 1)
+}
+
+func appendStatus(dst []byte, s sdktrace.Status) []byte {
+	dst, start := beginMessage(dst, spanStatus, 1)
+	dst = appendOptionalText(dst, statusMessage, s.Description)
+	dst = appendVarintField(dst, statusCode, otlpStatus(s.Code))
+	return endMessage(dst, start, 1)
+}
+
+// otlpKind returns OTLP's number of a kind, 0 where it is not specified.
+func otlpKind(k trace.SpanKind) uint64 {
+	switch k {
+	case trace.SpanKindInternal:
+		return 1
+	case trace.SpanKindServer:
+		return 2
+	case trace.SpanKindClient:
+		return 3
+	case trace.SpanKindProducer:
+		return 4
+	case trace.SpanKindConsumer:
+		return 5
+	}
+	return 0
+}
+
+// otlpStatus returns OTLP's number of a status code, in which Ok and Error
+// have changed places.
+func otlpStatus(c codes.Code) uint64 {
+	switch c {
+	case codes.Ok:
+		return 1
+	case codes.Error:
+		return 2
+	}
+	return 0
+}
+
+// otlpTime returns Unix nanoseconds, 0 for what lies before them.
+func otlpTime(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
+
+// otlpCount returns a count as the 32 bits that it has in OTLP.
+func otlpCount(n int) uint64 { return uint64(min(max(0, int64(n)), math.MaxUint32)) }
+
+// otlpFlags returns the W3C flags and, above them, that it is known whether
+// the context came from another process, and whether it did.
+func otlpFlags(f trace.TraceFlags, from trace.SpanContext) uint32 {
+	const known, remote = 0x100, 0x200
+	flags := uint32(f) | known
+	if from.IsRemote() {
+		flags |= remote
+	}
+	return flags
+}
