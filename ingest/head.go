@@ -56,6 +56,9 @@ func newHead(text []byte, atEnd bool) *head {
 			l.Skip()
 		}
 	}
+	if len(h.members) == 0 && l.Err() != nil && !l.Truncated() {
+		h.opening = 0 // a binary format may start like JSON
+	}
 	return h
 }
 

@@ -123,7 +123,8 @@ func (r *frameReader) batch(start int64) (more bool, err error) {
 		}
 		payload = r.plain
 	}
-	if trimmed := bytes.TrimLeft(payload, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+	// White space in front would be ambiguous: a message may start with "\n{".
+	if len(payload) > 0 && payload[0] == '{' {
 		r.json.w.reset(bytes.NewReader(payload), start+framePrefix)
 		r.json.documents()
 		return true, nil

@@ -68,7 +68,7 @@ func (r *jsonReader) documents() {
 			break
 		}
 		r.emit(op.Record{}, w.syntaxError())
-		if !w.resync() {
+		if !w.resync(r.linewise) {
 			break
 		}
 	}

@@ -214,36 +214,48 @@ func (r *jsonReader) parseValue(l *jsontext.Lexer, k key) {
 	}
 	empty := true
 	for l.Object(); l.More(); {
-		empty = false
-		switch string(l.Key()) {
-		case "stringValue", "string_value":
-			b.Str(k.name, r.text(l))
-		case "intValue", "int_value":
-			if n, ok := integer(l); ok {
-				b.Int(k.name, n)
-			} else {
-				b.Other(k.name)
-			}
-		case "doubleValue", "double_value":
-			if f, ok := double(l); ok {
-				b.Float(k.name, f)
-			} else {
-				b.Other(k.name)
-			}
-		case "boolValue", "bool_value":
-			b.Bool(k.name, l.Bool())
-		case "arrayValue", "array_value":
-			list := b.BeginList(k.name)
-			r.parseArray(l, &list, 0)
-			list.End()
-		default: // a map, bytes, or what later versions add
-			l.Skip()
-			b.Other(k.name)
+		if r.parseVariant(l, l.Key(), k) {
+			empty = false
 		}
 	}
-	if empty {
+	if empty { // or of a type that a later version added
 		b.Other(k.name)
 	}
+}
+
+// parseVariant feeds a value of the type name to the builder. It passes over
+// what is none of the types.
+func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, k key) bool {
+	b := r.builder
+	switch string(name) {
+	case "stringValue", "string_value":
+		b.Str(k.name, r.text(l))
+	case "intValue", "int_value":
+		if n, ok := integer(l); ok {
+			b.Int(k.name, n)
+		} else {
+			b.Other(k.name)
+		}
+	case "doubleValue", "double_value":
+		if f, ok := double(l); ok {
+			b.Float(k.name, f)
+		} else {
+			b.Other(k.name)
+		}
+	case "boolValue", "bool_value":
+		b.Bool(k.name, l.Bool())
+	case "arrayValue", "array_value":
+		list := b.BeginList(k.name)
+		r.parseArray(l, &list, 0)
+		list.End()
+	case "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
+		l.Skip()
+		b.Other(k.name)
+	default:
+		l.Skip()
+		return false
+	}
+	return true
 }
 
 // parseArray feeds the elements of an array to a list.
@@ -268,37 +280,46 @@ func (r *jsonReader) parseArray(l *jsontext.Lexer, list *op.List, depth int) {
 func (r *jsonReader) parseElement(l *jsontext.Lexer, list *op.List, depth int) {
 	empty := true
 	for l.Object(); l.More(); {
-		empty = false
-		switch string(l.Key()) {
-		case "stringValue", "string_value":
-			list.Str(r.text(l))
-		case "intValue", "int_value":
-			if n, ok := integer(l); ok {
-				list.Int(n)
-			} else {
-				list.Other()
-			}
-		case "doubleValue", "double_value":
-			if f, ok := double(l); ok {
-				list.Float(f)
-			} else {
-				list.Other()
-			}
-		case "arrayValue", "array_value":
-			if depth == maxValueDepth {
-				l.Skip()
-				list.Other()
-				continue
-			}
-			list.Begin()
-			r.parseArray(l, list, depth+1)
-			list.End()
-		default:
-			l.Skip()
-			list.Other()
+		if r.parseElementVariant(l, l.Key(), list, depth) {
+			empty = false
 		}
 	}
 	if empty {
 		list.Other()
 	}
+}
+
+func (r *jsonReader) parseElementVariant(l *jsontext.Lexer, name []byte, list *op.List, depth int) bool {
+	switch string(name) {
+	case "stringValue", "string_value":
+		list.Str(r.text(l))
+	case "intValue", "int_value":
+		if n, ok := integer(l); ok {
+			list.Int(n)
+		} else {
+			list.Other()
+		}
+	case "doubleValue", "double_value":
+		if f, ok := double(l); ok {
+			list.Float(f)
+		} else {
+			list.Other()
+		}
+	case "arrayValue", "array_value":
+		if depth == maxValueDepth {
+			l.Skip()
+			list.Other()
+		} else {
+			list.Begin()
+			r.parseArray(l, list, depth+1)
+			list.End()
+		}
+	case "boolValue", "bool_value", "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
+		l.Skip()
+		list.Other()
+	default:
+		l.Skip()
+		return false
+	}
+	return true
 }

@@ -161,30 +161,42 @@ func (d *decoder) parseValue(w *wire, k key) {
 	}
 	empty := true
 	for w.next() {
-		empty = false
-		switch w.field {
-		case fieldString:
-			b.Str(k.name, d.strings.String(w.bytes()))
-		case fieldBool:
-			b.Bool(k.name, w.uint() != 0)
-		case fieldInt:
-			b.Int(k.name, int64(w.uint()))
-		case fieldDouble:
-			b.Float(k.name, math.Float64frombits(w.fixed64()))
-		case fieldArray:
-			m := w.message()
-			list := b.BeginList(k.name)
-			d.parseArray(&m, &list, 0)
-			list.End()
-			w.join(&m)
-		default: // a map, bytes, or what later versions add
-			w.skip()
-			b.Other(k.name)
+		if d.parseVariant(w, k) {
+			empty = false
 		}
 	}
-	if empty {
+	if empty { // or of a type that a later version added
 		b.Other(k.name)
 	}
+}
+
+// parseVariant feeds a value of the current field's type to the builder. It
+// passes over what is none of the types.
+func (d *decoder) parseVariant(w *wire, k key) bool {
+	b := d.builder
+	switch w.field {
+	case fieldString:
+		b.Str(k.name, d.strings.String(w.bytes()))
+	case fieldBool:
+		b.Bool(k.name, w.uint() != 0)
+	case fieldInt:
+		b.Int(k.name, int64(w.uint()))
+	case fieldDouble:
+		b.Float(k.name, math.Float64frombits(w.fixed64()))
+	case fieldArray:
+		m := w.message()
+		list := b.BeginList(k.name)
+		d.parseArray(&m, &list, 0)
+		list.End()
+		w.join(&m)
+	case fieldMap, fieldBytes:
+		w.bytes()
+		b.Other(k.name)
+	default:
+		w.skip()
+		return false
+	}
+	return true
 }
 
 // parseArray feeds the elements of an array to a list.
@@ -203,32 +215,41 @@ func (d *decoder) parseArray(w *wire, list *op.List, depth int) {
 func (d *decoder) parseElement(w *wire, list *op.List, depth int) {
 	empty := true
 	for w.next() {
-		empty = false
-		switch w.field {
-		case fieldString:
-			list.Str(d.strings.String(w.bytes()))
-		case fieldInt:
-			list.Int(int64(w.uint()))
-		case fieldDouble:
-			list.Float(math.Float64frombits(w.fixed64()))
-		case fieldArray:
-			m := w.message()
-			if depth == maxValueDepth {
-				list.Other()
-				continue
-			}
-			list.Begin()
-			d.parseArray(&m, list, depth+1)
-			list.End()
-			w.join(&m)
-		default:
-			w.skip()
-			list.Other()
+		if d.parseElementVariant(w, list, depth) {
+			empty = false
 		}
 	}
 	if empty {
 		list.Other()
 	}
+}
+
+func (d *decoder) parseElementVariant(w *wire, list *op.List, depth int) bool {
+	switch w.field {
+	case fieldString:
+		list.Str(d.strings.String(w.bytes()))
+	case fieldInt:
+		list.Int(int64(w.uint()))
+	case fieldDouble:
+		list.Float(math.Float64frombits(w.fixed64()))
+	case fieldArray:
+		m := w.message()
+		if depth == maxValueDepth {
+			list.Other()
+			return true
+		}
+		list.Begin()
+		d.parseArray(&m, list, depth+1)
+		list.End()
+		w.join(&m)
+	case fieldBool, fieldMap, fieldBytes:
+		w.skip()
+		list.Other()
+	default:
+		w.skip()
+		return false
+	}
+	return true
 }
 
 func (f *spanFields) setID(id *op.SpanID, b []byte) {

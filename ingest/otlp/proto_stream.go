@@ -159,18 +159,41 @@ func (c countedBytes) ReadByte() (byte, error) {
 	return b, err
 }
 
-// skip passes over a value that is not length-delimited.
+// skip passes over a value that is not length-delimited. A group may hold any
+// fields, groups among them.
 func (s *protoStream) skip(typ byte) error {
-	switch typ {
-	case wireVarint:
-		_, err := s.varint()
-		return err
-	case wireI64:
-		return s.discard(8)
-	case wireI32:
-		return s.discard(4)
+	for open := 0; ; {
+		var err error
+		switch typ {
+		case wireVarint:
+			_, err = s.varint()
+		case wireI64:
+			err = s.discard(8)
+		case wireI32:
+			err = s.discard(4)
+		case wireBytes:
+			var size uint64
+			if size, err = s.varint(); err == nil {
+				err = s.discard(int64(min(size, math.MaxInt64)))
+			}
+		case wireStart:
+			open++
+		case wireEnd:
+			if open--; open < 0 {
+				err = errWireType
+			}
+		default:
+			err = errWireType
+		}
+		if err != nil || open == 0 {
+			return err
+		}
+		tag, err := s.varint()
+		if err != nil {
+			return err
+		}
+		typ = byte(tag & 7)
 	}
-	return errWireType
 }
 
 func (s *protoStream) discard(size int64) error {

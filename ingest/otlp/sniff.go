@@ -40,8 +40,8 @@ func Sniff(head []byte) Framing {
 	if bytes.HasPrefix(payload, zstdMagic) {
 		payload = firstBytes(payload)
 	}
-	switch trimmed := bytes.TrimLeft(payload, " \t\r\n"); {
-	case len(trimmed) > 0 && trimmed[0] == '{':
+	switch {
+	case len(payload) > 0 && payload[0] == '{':
 		return FramingJSON
 	case looksLikeTraces(payload):
 		return FramingProto

@@ -195,14 +195,19 @@ func (w *window) syntaxError() *op.SyntaxError {
 	}
 }
 
-// resync goes to the next line that starts with a brace: the start of another
-// document, since within a document the lines are indented. It reports false
-// at the end of the input.
-func (w *window) resync() bool {
-	at := max(0, min(w.lex.Offset(), len(w.buf))-1) // the newline may be in front of what was wrong
+// resync goes behind what failed: to the next line where documents are lines,
+// else to the next one that starts with a brace, because the lines within a
+// document are indented. It reports false at the end of the input.
+func (w *window) resync(linewise bool) bool {
+	at := min(w.lex.Offset(), len(w.buf))
+	next := []byte{'\n'}
+	if !linewise {
+		// What was wrong may be the brace, behind a newline taken for white space.
+		next, at = []byte("\n{"), max(0, at-1)
+	}
 	w.tooLong, w.holding, w.limit = false, false, MaxElementBytes
 	for {
-		if i := bytes.Index(w.buf[at:], []byte("\n{")); i >= 0 {
+		if i := bytes.Index(w.buf[at:], next); i >= 0 {
 			w.slide(at + i + 1)
 			w.lex.Reset(w.buf)
 			return true

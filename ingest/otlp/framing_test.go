@@ -1,0 +1,235 @@
+package otlp_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/ingest/otlp"
+)
+
+func load(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func gunzip(t *testing.T, text []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(z); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func zstdFrame(t *testing.T, text []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll(text, nil)
+}
+
+func unzstd(t *testing.T, text []byte) []byte {
+	t.Helper()
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	plain, err := z.DecodeAll(text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plain
+}
+
+// framed returns the payloads as the Collector's file exporter writes them.
+func framed(payloads ...[]byte) (out []byte) {
+	for _, p := range payloads {
+		out = append(binary.BigEndian.AppendUint32(out, uint32(len(p))), p...)
+	}
+	return out
+}
+
+// unframed returns the payloads of frames.
+func unframed(text []byte) (payloads [][]byte) {
+	for len(text) > 4 {
+		n := 4 + int(binary.BigEndian.Uint32(text))
+		payloads = append(payloads, text[4:n])
+		text = text[n:]
+	}
+	return payloads
+}
+
+// The Collector wrote the same spans in each framing, with its feature gate for
+// native compression off and on.
+func TestFramingsAgree(t *testing.T) {
+	for _, gate := range []string{"gate_off", "gate_on"} {
+		want := read(otlp.JSONRecords, load(t, gate+"/traces.jsonl"))
+		entries, spans := 0, 0
+		for _, rec := range want.Records {
+			switch {
+			case strings.HasPrefix(rec, `{"step"`):
+				entries++
+			case strings.HasPrefix(rec, `{"span"`):
+				spans++
+			}
+		}
+		if entries != 21 || spans != 6 || len(want.Bad) > 0 {
+			t.Errorf("%s: %d entries, %d other spans, bad %q", gate, entries, spans, want.Bad)
+		}
+		proto := load(t, gate+"/traces.pb")
+		others := map[string]result{
+			"protobuf frames": read(otlp.FramedRecords, proto),
+			"raw protobuf":    read(otlp.ProtoRecords, bytes.Join(unframed(proto), nil)),
+			"byte by byte":    readFrom(otlp.FramedRecords, iotest.OneByteReader(bytes.NewReader(proto))),
+		}
+		zstJSON, zstProto := load(t, gate+"/traces.jsonl.zst"), load(t, gate+"/traces.pb.zst")
+		if gate == "gate_on" {
+			others["native zstd, JSON"] = read(otlp.JSONRecords, unzstd(t, zstJSON))
+			others["native zstd, protobuf"] = read(otlp.FramedRecords, unzstd(t, zstProto))
+		} else {
+			others["zstd frames of JSON"] = read(otlp.FramedRecords, zstJSON)
+			others["zstd frames of protobuf"] = read(otlp.FramedRecords, zstProto)
+		}
+		for name, got := range others {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, %s (-JSON Lines +got):\n%s", gate, name, diff)
+			}
+		}
+	}
+}
+
+func TestRotatedFilesAndOtherSignals(t *testing.T) {
+	paths, err := filepath.Glob("testdata/rotation/*.gz")
+	if err != nil || len(paths) != 3 {
+		t.Fatalf("%q, %v", paths, err)
+	}
+	entries := 0
+	for _, path := range paths {
+		rel, _ := filepath.Rel("testdata", path)
+		res := read(otlp.JSONRecords, gunzip(t, load(t, rel)))
+		entries += len(res.names())
+		if len(res.Bad) > 0 || res.Err != "" {
+			t.Errorf("%s: bad %q, err %q", path, res.Bad, res.Err)
+		}
+	}
+	if entries != 1260 {
+		t.Errorf("%d entries", entries)
+	}
+
+	res := read(otlp.JSONRecords, load(t, "gate_off/metrics.jsonl"))
+	if want := (result{Records: slices.Repeat([]string{"{Reason:other_signal N:1}"}, 5)}); !cmp.Equal(want, res) {
+		t.Errorf("metrics: %+v", res)
+	}
+}
+
+func TestSniff(t *testing.T) {
+	proto := load(t, "gate_off/traces.pb")
+	good := unframed(proto)[0]
+	for _, test := range []struct {
+		name string
+		head []byte
+		want otlp.Framing
+	}{
+		{"frames", proto, otlp.FramingProto},
+		{"zstd frames of protobuf", load(t, "gate_off/traces.pb.zst"), otlp.FramingProto},
+		{"zstd frames of JSON", load(t, "gate_off/traces.jsonl.zst"), otlp.FramingJSON},
+		{"frames of JSON", framed([]byte("{}")), otlp.FramingJSON},
+		{"raw", unframed(proto)[0], otlp.FramingRaw},
+		{"JSON", load(t, "gate_off/traces.jsonl"), otlp.FramingNone},
+		{"raw that starts like JSON", append([]byte("\n{\n"), good[:0x7a]...), otlp.FramingRaw},
+		{"text", []byte("\nhello"), otlp.FramingNone},
+		{"zeros", make([]byte, 64), otlp.FramingNone},
+		{"nothing", nil, otlp.FramingNone},
+		{"too short", []byte{0, 0, 0, 1}, otlp.FramingNone},
+	} {
+		if got := otlp.Sniff(test.head); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestFrameDamage(t *testing.T) {
+	good := unframed(load(t, "gate_off/traces.pb"))[0]
+	whole := len(read(otlp.ProtoRecords, good).Records)
+	broken := append([]byte{0x0a, 0x7f}, good[:20]...)
+	for _, test := range []struct {
+		name    string
+		text    []byte
+		records int
+		bad     []string
+	}{
+		{"empty frames", framed(nil, good, nil), whole, nil},
+		{"broken message", framed(broken, good), whole, []string{"unexpected end of protobuf message (at byte 0)"}},
+		{"broken zstd", framed(zstdFrame(t, good)[:40], good), whole, []string{"frame is not valid zstd"}},
+		{"broken JSON", framed([]byte(`{"resourceSpans":[`), good), whole, []string{"unexpected end of JSON text (at byte 22)"}},
+		{"cut off", framed(good, good)[:len(good)+60], whole, []string{"cut off after 52 (at byte 0) truncated"}},
+		{"cut off within a length", append(framed(good), 0, 0), whole, []string{"frame cut off after 2 bytes"}},
+		{"absurd length", append(framed(good), 0x7f, 0xff, 0xff, 0xff, 1), whole, []string{"cut off after 1"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res := read(otlp.FramedRecords, test.text)
+			if len(res.Records) != test.records || len(res.Bad) != len(test.bad) || res.Err != "" {
+				t.Fatalf("%d records, bad %q, err %q", len(res.Records), res.Bad, res.Err)
+			}
+			for i, part := range test.bad {
+				if !strings.Contains(strings.ReplaceAll(res.Bad[i], "(at byte "+strconv.Itoa(4+len(good))+")", "(at byte 0)"), part) {
+					t.Errorf("bad = %q, want %q", res.Bad[i], part)
+				}
+			}
+		})
+	}
+}
+
+func TestRawDamage(t *testing.T) {
+	good := unframed(load(t, "gate_off/traces.pb"))[0]
+	whole := len(read(otlp.ProtoRecords, good).Records)
+	for _, test := range []struct {
+		name string
+		text []byte
+		min  int
+		bad  string
+	}{
+		{"cut off", good[:len(good)/2], 0, "truncated"},
+		{"damaged message, then a good one", append([]byte{0x0a, 3, 0x12, 0x7f, 1}, good...), whole, "unexpected end of protobuf message"},
+		{"invalid wire type", append(bytes.Clone(good), 0x0f), whole, "invalid protobuf wire type"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res := read(otlp.ProtoRecords, test.text)
+			if len(res.Records) < test.min || len(res.Bad) != 1 || !strings.Contains(res.Bad[0], test.bad) || res.Err != "" {
+				t.Errorf("%d records, bad %q, err %q", len(res.Records), res.Bad, res.Err)
+			}
+		})
+	}
+}
+
+// A failing source ends the reading with its error.
+func TestSourceError(t *testing.T) {
+	for name, r := range readers {
+		res := readFrom(r, iotest.ErrReader(os.ErrDeadlineExceeded))
+		if !strings.Contains(res.Err, os.ErrDeadlineExceeded.Error()) || len(res.Bad) > 0 {
+			t.Errorf("%s: %+v", name, res)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package otlp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/otlp"
+)
+
+// batch returns a document with one span, an operation of the name.
+func batch(name string) string {
+	return fmt.Sprintf(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]},`+
+		`"scopeSpans":[{"scope":{"name":"lib"},"spans":[%s]}]}]}`, spanOf(name))
+}
+
+// spanOf returns a span that is an operation.
+func spanOf(name string) string {
+	return fmt.Sprintf(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","name":"op",`+
+		`"startTimeUnixNano":"1000","endTimeUnixNano":"1600","attributes":[{"key":"tensor.op.name","value":{"stringValue":%q}}]}`, name)
+}
+
+// attribute returns a document with a span that has the attribute's value for
+// the key, beside the name that makes it an operation.
+func withAttribute(key, value string) string {
+	return strings.Replace(batch("op"), `"attributes":[{"key":"tensor.op.name"`,
+		fmt.Sprintf(`"attributes":[{"key":%q,"value":%s},{"key":"tensor.op.name"`, key, value), 1)
+}
+
+const (
+	header = `{"schema":"optrace.entries/v1","resource":{"service":"svc"}}`
+	// entry is what batch("matmul") holds.
+	entry = `{"step":null,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":0.6,` +
+		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":600,` +
+		`"trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7","service":"svc","scope":"lib"}`
+)
+
+func TestJSONLayouts(t *testing.T) {
+	pretty := `{
+  "resourceSpans": [
+    {
+      "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "svc"}}]},
+      "scopeSpans": [
+        {"scope": {"name": "lib"}, "spans": [
+          ` + spanOf("matmul") + `
+        ]}
+      ]
+    }
+  ]
+}
+`
+	for name, text := range map[string]string{
+		"one line":             batch("matmul"),
+		"line with newline":    batch("matmul") + "\r\n",
+		"pretty-printed":       pretty,
+		"empty lines around":   "\n\n" + batch("matmul") + "\n\n",
+		"empty batches":        "{}\n{}\n" + batch("matmul") + "\n{}\n",
+		"result of api_v3":     `{"result":` + batch("matmul") + `}`,
+		"snake case":           strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId", "trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano").Replace(batch("matmul")),
+		"times as numbers":     strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
+		"upper-case ids":       strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E", "ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),
+		"unknown fields":       strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`, `{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`, `{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),
+		"value before key":     strings.Replace(batch("matmul"), `{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`, `{"value":{"stringValue":"matmul"},"key":"tensor.op.name"}`, 1),
+		"resource after spans": `{"resourceSpans":[{"scopeSpans":[{"spans":[` + spanOf("matmul") + `],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := result{Records: []string{header, entry}}
+			if diff := cmp.Diff(want, read(otlp.JSONRecords, []byte(text))); diff != "" {
+				t.Errorf("at once (-want +got):\n%s", diff)
+			}
+			// Whatever the reads bring, the result is the same.
+			if diff := cmp.Diff(want, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text)))); diff != "" {
+				t.Errorf("byte by byte (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJSONAttributeValues(t *testing.T) {
+	for _, test := range []struct{ key, value, want string }{
+		{"tensor.step", `{"intValue":"7"}`, `"step":7,`},
+		{"tensor.step", `{"intValue":7}`, `"step":7,`},
+		{"tensor.step", `{"doubleValue":7}`, `"step":7,`},
+		{"tensor.step", `{"doubleValue":"7"}`, `"step":7,`},
+		{"tensor.step", `{"doubleValue":7.5}`, `"warn":["bad_value"]`},
+		{"tensor.step", `{"doubleValue":"NaN"}`, `"warn":["bad_value"]`},
+		{"tensor.step", `{"doubleValue":"-Infinity"}`, `"warn":["bad_value"]`},
+		{"tensor.step", `{"intValue":{}}`, `"warn":["bad_value"]`},
+		{"tensor.step", `{}`, `"warn":["bad_value"]`},
+		{"tensor.step", `null`, `"warn":["bad_value"]`},
+		{"tensor.step", `{"boolValue":true}`, `"warn":["bad_value"]`},
+		{"tensor.step", `{"bytesValue":"AAE="}`, `"warn":["bad_value"]`},
+		{"tensor.output.shape", `{"arrayValue":{"values":[{"intValue":"2"},{"intValue":3}]}}`, `"output_shape":[2,3],`},
+		{"tensor.output.shape", `{"arrayValue":{}}`, `"output_shape":[],`},
+		{"tensor.output.shape", `{"stringValue":"2x3"}`, `"output_shape":[2,3],`},
+		{"tensor.output.shape", `{"kvlistValue":{"values":[{"key":"a","value":{"intValue":"1"}}]}}`, `"warn":["bad_shape"]`},
+		{"tensor.input.shapes", `{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"},{"doubleValue":3}]}},{"arrayValue":{"values":null}}]}}`, `"input_shapes":[[2,3],[]],`},
+		{"tensor.input.shapes", `{"arrayValue":{"values":[{"stringValue":"2x3"},{"stringValue":"4"}]}}`, `"input_shapes":[[2,3],[4]],`},
+		{"tensor.input.dtypes", `{"arrayValue":{"values":[{"stringValue":"float32"},{"stringValue":"i64"}]}}`, `"input_dtypes":["f32","i64"]`},
+	} {
+		t.Run(test.key+" "+test.value, func(t *testing.T) {
+			res := read(otlp.JSONRecords, []byte(withAttribute(test.key, test.value)))
+			if len(res.Records) != 2 || len(res.Bad) != 0 || !strings.Contains(res.Records[1], test.want) {
+				t.Errorf("result = %+v, want %s", res, test.want)
+			}
+		})
+	}
+}
+
+func TestJSONSpanFields(t *testing.T) {
+	for _, test := range []struct{ name, old, new, want string }{
+		{"status error by number", `"name":"op"`, `"name":"op","status":{"code":2,"message":"oom"}`, `"error":"oom"`},
+		{"status error by name", `"name":"op"`, `"name":"op","status":{"code":"STATUS_CODE_ERROR"}`, `"error":""`},
+		{"sampling threshold", `"name":"op"`, `"name":"op","traceState":"ot=th:8"`, `"adjusted_count":2`},
+		{"dropped attributes", `"name":"op"`, `"name":"op","droppedAttributesCount":3`, `"dropped_attributes":3`},
+		{"parent", `"name":"op"`, `"name":"op","parentSpanId":"00000000000000aa"`, `"parent_span_id":"00000000000000aa"`},
+		{"empty parent", `"name":"op"`, `"name":"op","parentSpanId":""`, `"scope":"lib"}`},
+		{"invalid id", `ca979163b1fe8ba7`, `xx`, `"warn":["bad_id"]`},
+		{"end before start", `"1600"`, `"900"`, `"warn":["neg_duration"]`},
+		{"start of zero", `"1000"`, `"0"`, `"warn":["bad_time"]`},
+		{"no number", `"1000"`, `"soon"`, `"warn":["bad_time"]`},
+		{"time beyond 64 bits", `"1600"`, `"99999999999999999999"`, `"warn":["bad_time"]`},
+		{"invalid UTF-8", `"lib"`, "\"l\xff\"", `"scope":"l` + "\ufffd" + `"`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := strings.Replace(batch("matmul"), test.old, test.new, 1)
+			res := read(otlp.JSONRecords, []byte(text))
+			if len(res.Records) != 2 || len(res.Bad) != 0 || !strings.Contains(res.Records[1], test.want) {
+				t.Errorf("result = %+v, want %s", res, test.want)
+			}
+		})
+	}
+}
+
+func TestJSONOtherSpansAndSignals(t *testing.T) {
+	request := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7",` +
+		`"parentSpanId":"00000000000000aa","flags":769,"name":"POST /","startTimeUnixNano":"5","endTimeUnixNano":"9","status":{"code":2}}]}]}]}`
+	text := strings.Join([]string{
+		request,
+		`{"resourceMetrics":[{"scopeMetrics":[]}]}`,
+		`{"resourceLogs":[]}`,
+		`{}`,
+		`{"operation":"relu","duration_us":1}`,
+	}, "\n")
+	want := result{Records: []string{
+		`{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7","parent_span_id":"00000000000000aa",` +
+			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
+		"{Reason:other_signal N:1}", "{Reason:other_signal N:1}", "{Reason:unknown_record N:1}",
+	}}
+	if diff := cmp.Diff(want, read(otlp.JSONRecords, []byte(text))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestJSONResource(t *testing.T) {
+	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank","value":{"intValue":"3"}},` +
+		`{"key":"tensor.world_size","value":{"doubleValue":8}},{"key":"gpu.ids","value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},` +
+		`{"key":"labels","value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
+		`{"key":"digest","value":{"bytesValue":"AAE="}},{"key":"host.name","value":{"stringValue":"h1"}}]`
+	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") + `]}]}]}`
+	res := read(otlp.JSONRecords, []byte(text))
+	want := `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,` +
+		`"attrs":{"gpu.ids":"[0,1.5]","labels":"{\"a\":true,\"b\":null}","digest":"\"AAE=\"","host.name":"h1"}}}`
+	if len(res.Records) != 2 || res.Records[0] != want {
+		t.Fatalf("result = %+v, want %s", res, want)
+	}
+	if !strings.Contains(res.Records[1], `"rank":3`) || !strings.Contains(res.Records[1], `"service":"trainer"`) {
+		t.Errorf("entry = %s", res.Records[1])
+	}
+}
+
+func TestJSONDamage(t *testing.T) {
+	lines := func(l ...string) string { return strings.Join(l, "\n") + "\n" }
+	cut := batch("cut")
+	for _, test := range []struct {
+		name, text string
+		want       []string // operations
+		bad        []string // parts of the errors
+	}{
+		{"garbage line", lines(batch("a"), "garbage", batch("b")), []string{"a", "b"}, []string{"input:2: "}},
+		{"line cut within a string", lines(batch("a"), cut[:120], batch("b")), []string{"a", "b"}, []string{"input:2: "}},
+		{"line cut behind a colon", lines(batch("a"), `{"resourceSpans":`, batch("b")), []string{"a", "b"}, []string{"input:2: "}},
+		{"line cut behind a bracket", lines(batch("a"), `{"resourceSpans":[`, batch("b")), []string{"a", "b"}, []string{"input:2: "}},
+		{"first line cut", lines(`{"resourceSpans":[`, batch("b"), batch("c")), []string{"b", "c"}, []string{"input:1: "}},
+		{"last line cut", batch("a") + "\n" + cut[:len(cut)-30], []string{"a"}, []string{"truncated"}},
+		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")), []string{"a", "b"}, []string{"input:1: "}},
+		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
+		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")), []string{"b", "c"}, []string{"input:4: "}},
+		{"deep nesting", lines(`{"x":`+strings.Repeat("[", 1_000_000), batch("b")), []string{"b"}, []string{"nested deeper"}},
+		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"}, []string{"input:1: ", "input:2: ", "input:3: "}},
+		{"no content", lines(`{"resourceSpans":null}`, `{"resourceSpans":[{"scopeSpans":null}]}`, `{"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}`), nil, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			res := read(otlp.JSONRecords, []byte(test.text))
+			if diff := cmp.Diff(test.want, res.names()); diff != "" || res.Err != "" {
+				t.Errorf("err %q, operations (-want +got):\n%s", res.Err, diff)
+			}
+			if len(res.Bad) != len(test.bad) {
+				t.Fatalf("bad = %q, want %q", res.Bad, test.bad)
+			}
+			for i, part := range test.bad {
+				if !strings.Contains(res.Bad[i], part) {
+					t.Errorf("bad[%d] = %q, want %q", i, res.Bad[i], part)
+				}
+			}
+		})
+	}
+}

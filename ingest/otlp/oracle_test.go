@@ -1,0 +1,168 @@
+package otlp_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+)
+
+// Over random spans, the readers find what the Collector's own types hold,
+// also where fields come in another order and unknown ones are among them.
+func TestReadersAgreeWithPdata(t *testing.T) {
+	rounds := 600
+	if testing.Short() {
+		rounds = 100
+	}
+	for seed := range uint64(rounds) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		td := randomTraces(rng)
+		want := oracle(td)
+		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, got := range map[string]result{
+			"raw protobuf":      read(otlp.ProtoRecords, proto),
+			"shuffled protobuf": read(otlp.ProtoRecords, shuffleProto(rng, proto, tracesSchema())),
+			"frames":            read(otlp.FramedRecords, framed(zstdFrame(t, proto))),
+			"JSON":              read(otlp.JSONRecords, text),
+			"shuffled JSON":     read(otlp.JSONRecords, shuffleJSON(t, rng, text)),
+		} {
+			if diff := cmp.Diff(result{Records: want}, got); diff != "" {
+				t.Fatalf("seed %d, %s (-pdata +got):\n%s\n%s", seed, name, diff, text)
+			}
+		}
+	}
+}
+
+// oracle returns the records of td, found by walking the Collector's types.
+func oracle(td ptrace.Traces) (records []string) {
+	b := op.NewBuilder(nil)
+	for _, rs := range td.ResourceSpans().All() {
+		resource := oracleResource(rs.Resource().Attributes())
+		records = append(records, describe(op.Record{Resource: &resource}))
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, s := range ss.Spans().All() {
+				b.Reset()
+				for k, v := range s.Attributes().All() {
+					feed(b, k, v)
+				}
+				records = append(records, describe(oracleSpan(b, s, &resource, ss.Scope().Name())))
+			}
+		}
+	}
+	return records
+}
+
+func oracleResource(attrs pcommon.Map) (r op.Resource) {
+	for k, v := range attrs.All() {
+		n, isInt := int64(0), false
+		switch v.Type() {
+		case pcommon.ValueTypeInt:
+			n, isInt = v.Int(), true
+		case pcommon.ValueTypeDouble:
+			n, isInt = int64(v.Double()), v.Double() == math.Trunc(v.Double()) && math.Abs(v.Double()) <= 1<<53
+		case pcommon.ValueTypeStr:
+			n, isInt = 7, v.Str() == "7"
+		}
+		switch {
+		case k == "service.name":
+			r.Service = v.Str()
+		case k == "tensor.rank" && isInt && n >= 0:
+			r.Rank = op.Known(n)
+		default:
+			r.Attrs = append(r.Attrs, op.Attr{Key: k, Value: oracleText(v)})
+		}
+	}
+	return r
+}
+
+// oracleText is the text of a resource's attribute: a string as it is, else
+// JSON.
+func oracleText(v pcommon.Value) string {
+	if v.Type() == pcommon.ValueTypeStr {
+		return v.Str()
+	}
+	return naiveJSON(v)
+}
+
+func feed(b *op.Builder, k string, v pcommon.Value) {
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		b.Str(k, v.Str())
+	case pcommon.ValueTypeInt:
+		b.Int(k, v.Int())
+	case pcommon.ValueTypeDouble:
+		b.Float(k, v.Double())
+	case pcommon.ValueTypeBool:
+		b.Bool(k, v.Bool())
+	case pcommon.ValueTypeSlice:
+		list := b.BeginList(k)
+		feedList(&list, v.Slice())
+		list.End()
+	default:
+		b.Other(k)
+	}
+}
+
+func feedList(list *op.List, s pcommon.Slice) {
+	for _, v := range s.All() {
+		switch v.Type() {
+		case pcommon.ValueTypeStr:
+			list.Str(v.Str())
+		case pcommon.ValueTypeInt:
+			list.Int(v.Int())
+		case pcommon.ValueTypeDouble:
+			list.Float(v.Double())
+		case pcommon.ValueTypeSlice:
+			list.Begin()
+			feedList(list, v.Slice())
+			list.End()
+		default:
+			list.Other()
+		}
+	}
+}
+
+func oracleSpan(b *op.Builder, s ptrace.Span, r *op.Resource, scope string) op.Record {
+	start, end := uint64(s.StartTimestamp()), uint64(s.EndTimestamp())
+	at, duration := op.Int{}, int64(0)
+	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
+	if startOK {
+		at = op.Known(int64(start))
+	}
+	if startOK && endOK {
+		duration = int64(end) - int64(start)
+	} else {
+		b.Warn(op.WarnBadTime)
+	}
+	b.SetName(s.Name())
+	b.SetIDs(op.TraceID(s.TraceID()), op.SpanID(s.SpanID()), op.SpanID(s.ParentSpanID()))
+	b.SetTime(at, duration)
+	if s.Status().Code() == ptrace.StatusCodeError {
+		b.SetError(s.Status().Message())
+	}
+	b.SetResource(r)
+	b.SetScope(scope)
+	b.SetTraceState(s.TraceState().AsRaw())
+	b.SetDropped(int64(s.DroppedAttributesCount()))
+	if e, ok := b.Entry(); ok {
+		return op.Record{Entry: e}
+	}
+	return op.Record{Span: &op.Span{
+		Name: s.Name(), TraceID: op.TraceID(s.TraceID()), SpanID: op.SpanID(s.SpanID()), ParentSpanID: op.SpanID(s.ParentSpanID()),
+		RemoteParent: s.Flags()&0x300 == 0x300, Start: at, Duration: max(0, duration), Service: r.Service,
+		Failed: s.Status().Code() == ptrace.StatusCodeError,
+	}}
+}

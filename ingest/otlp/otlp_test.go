@@ -1,0 +1,77 @@
+package otlp_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+)
+
+// reader is one of the package's readers.
+type reader func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+
+// result is what a reader made of an input, as text.
+type result struct {
+	Records []string
+	Bad     []string
+	Err     string
+}
+
+// read drains a reader.
+func read(r reader, text []byte) result { return readFrom(r, bytes.NewReader(text)) }
+
+func readFrom(r reader, src io.Reader) (res result) {
+	for rec, err := range r(src, "input", nil) {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			note := syntax.Error()
+			if syntax.Truncated {
+				note += " truncated"
+			}
+			res.Bad = append(res.Bad, note)
+		case err != nil:
+			res.Err = err.Error()
+		default:
+			res.Records = append(res.Records, describe(rec))
+		}
+	}
+	return res
+}
+
+// describe returns a record as JSON. Every entry is checked.
+func describe(rec op.Record) string {
+	switch {
+	case rec.Entry != nil:
+		if err := rec.Entry.Validate(); err != nil {
+			return "invalid: " + err.Error()
+		}
+		return string(rec.Entry.AppendJSON(nil))
+	case rec.Span != nil:
+		return string(rec.Span.AppendJSON(nil))
+	case rec.Resource != nil:
+		return string(op.AppendHeader(nil, rec.Resource))
+	}
+	return fmt.Sprintf("%+v", rec.Skipped)
+}
+
+// names returns the operations of a result.
+func (r result) names() (names []string) {
+	for _, rec := range r.Records {
+		if _, rest, ok := strings.Cut(rec, `"operation":"`); ok {
+			name, _, _ := strings.Cut(rest, `"`)
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// readers are the readers by the framing that they read.
+var readers = map[string]reader{
+	"json": otlp.JSONRecords, "frames": otlp.FramedRecords, "raw": otlp.ProtoRecords,
+}

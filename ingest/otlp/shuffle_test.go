@@ -1,0 +1,202 @@
+package otlp_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// schema tells which fields of a message are messages themselves.
+type schema map[protowire.Number]schema
+
+// tracesSchema is the schema of TracesData. That of attribute values refers to
+// itself.
+func tracesSchema() schema {
+	value := schema{}
+	keyValue := schema{2: value}
+	value[5] = schema{1: value}
+	value[6] = schema{1: keyValue}
+	return schema{1: {
+		1: {1: keyValue},
+		2: {1: {3: keyValue}, 2: {9: keyValue, 15: {}, 11: {3: keyValue}}},
+	}}
+}
+
+// shuffleProto returns the message with its fields in another order, unknown
+// ones among them. Fields of one number stay in order, as they are a list.
+func shuffleProto(rng *rand.Rand, msg []byte, s schema) (out []byte) {
+	fields := make(map[protowire.Number][][]byte)
+	var order []protowire.Number
+	for len(msg) > 0 {
+		num, typ, n := protowire.ConsumeTag(msg)
+		m := protowire.ConsumeFieldValue(num, typ, msg[n:])
+		field := msg[:n+m]
+		if inner, ok := s[num]; ok {
+			body, _ := protowire.ConsumeBytes(msg[n:])
+			field = protowire.AppendBytes(protowire.AppendTag(nil, num, typ), shuffleProto(rng, body, inner))
+		}
+		fields[num] = append(fields[num], field)
+		order = append(order, num)
+		msg = msg[n+m:]
+	}
+	rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, num := range order {
+		if rng.IntN(4) == 0 {
+			out = append(out, unknownField(rng)...)
+		}
+		out = append(out, fields[num][0]...)
+		fields[num] = fields[num][1:]
+	}
+	return out
+}
+
+func unknownField(rng *rand.Rand) (out []byte) {
+	num := protowire.Number(100 + rng.IntN(10000))
+	switch rng.IntN(5) {
+	case 0:
+		return protowire.AppendVarint(protowire.AppendTag(nil, num, protowire.VarintType), rng.Uint64())
+	case 1:
+		return protowire.AppendFixed64(protowire.AppendTag(nil, num, protowire.Fixed64Type), rng.Uint64())
+	case 2:
+		return protowire.AppendFixed32(protowire.AppendTag(nil, num, protowire.Fixed32Type), rng.Uint32())
+	case 3:
+		out = protowire.AppendTag(nil, num, protowire.StartGroupType)
+		out = append(out, protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 5)...)
+		return protowire.AppendTag(out, num, protowire.EndGroupType)
+	}
+	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), []byte("unknown"))
+}
+
+// shuffleJSON returns the document with the members of objects in another
+// order, unknown ones among them, indented or not, and with numbers, ids and
+// enums in the other spellings that are allowed.
+func shuffleJSON(t *testing.T, rng *rand.Rand, text []byte) []byte {
+	t.Helper()
+	var tree any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&tree); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	space := ""
+	if rng.IntN(2) == 0 {
+		space = "\n  "
+	}
+	writeShuffled(&b, rng, tree, "", space)
+	return []byte(b.String())
+}
+
+func writeShuffled(b *strings.Builder, rng *rand.Rand, tree any, name, space string) {
+	switch v := tree.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v)+1)
+		for k := range v {
+			keys = append(keys, k)
+		}
+		if len(v) > 0 && rng.IntN(4) == 0 {
+			keys = append(keys, "unknownMember")
+		}
+		rng.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+		b.WriteString("{")
+		for i, k := range keys {
+			if i > 0 {
+				b.WriteString(",")
+			}
+			b.WriteString(space + strconv.Quote(k) + ":" + space)
+			if member, ok := v[k]; ok {
+				writeShuffled(b, rng, member, k, space)
+			} else {
+				b.WriteString(`[{"a":["}"]},null,-1.5e-3,"\""]`)
+			}
+		}
+		b.WriteString(space + "}")
+	case []any:
+		b.WriteString("[")
+		for i, e := range v {
+			if i > 0 {
+				b.WriteString("," + space)
+			}
+			writeShuffled(b, rng, e, "", space)
+		}
+		b.WriteString("]")
+	default:
+		b.WriteString(respell(rng, v, name))
+	}
+}
+
+// respell returns a scalar in one of its spellings.
+func respell(rng *rand.Rand, v any, name string) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	s, isString := v.(string)
+	if rng.IntN(2) == 0 {
+		return string(text)
+	}
+	switch name {
+	case "intValue", "startTimeUnixNano", "endTimeUnixNano":
+		if isString {
+			return s
+		}
+	case "traceId", "spanId", "parentSpanId":
+		return strings.ToUpper(string(text))
+	case "code":
+		return map[string]string{"1": `"STATUS_CODE_OK"`, "2": `"STATUS_CODE_ERROR"`}[string(text)]
+	}
+	return string(text)
+}
+
+// naiveJSON returns a value as JSON.
+func naiveJSON(v pcommon.Value) string {
+	var parts []string
+	switch v.Type() {
+	case pcommon.ValueTypeSlice:
+		for _, e := range v.Slice().All() {
+			parts = append(parts, naiveJSON(e))
+		}
+		return "[" + strings.Join(parts, ",") + "]"
+	case pcommon.ValueTypeMap:
+		for k, e := range v.Map().All() {
+			parts = append(parts, quoteJSON(k)+":"+naiveJSON(e))
+		}
+		return "{" + strings.Join(parts, ",") + "}"
+	case pcommon.ValueTypeStr:
+		return quoteJSON(v.Str())
+	case pcommon.ValueTypeBytes:
+		return quoteJSON(base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()))
+	case pcommon.ValueTypeInt:
+		return strconv.FormatInt(v.Int(), 10)
+	case pcommon.ValueTypeBool:
+		return strconv.FormatBool(v.Bool())
+	case pcommon.ValueTypeDouble:
+		if f := v.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return quoteJSON(strconv.FormatFloat(f, 'g', -1, 64))
+		}
+		text, err := json.Marshal(v.Double())
+		if err != nil {
+			panic(err)
+		}
+		return string(text)
+	}
+	return "null"
+}
+
+func quoteJSON(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
