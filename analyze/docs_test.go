@@ -137,6 +137,9 @@ func (r documentedRow) record() op.Record {
 		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),
 	}
+	if r.cells["sequence"] != "" {
+		e.Collective = &op.Collective{Name: e.Operation, Group: r.cells["group"], Sequence: r.integer("sequence")}
+	}
 	if r.cells["side"] == "host" {
 		e.Side = op.SideHost
 	}

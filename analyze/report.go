@@ -201,6 +201,9 @@ type Communication struct {
 	// Bottlenecks has the operations whose part of the total reaches the
 	// minimum, the largest first.
 	Bottlenecks []CommunicationBottleneck `json:"bottlenecks"`
+	// Collectives has a row per collective and group, across the devices that
+	// took part; nil when the structure was not computed.
+	Collectives []CollectiveRow `json:"collectives"`
 }
 
 // CommunicationRules counts entries by the rule that made them communication.

@@ -35,6 +35,7 @@ func (r *Report) addStructure(t *Trace, top int) {
 	r.Steps = append([]Step{}, t.Steps()...)
 	r.Utilisation = t.Utilisation(timeBuckets)
 	r.Concurrency = t.Concurrency()
+	r.Communication.Collectives = t.Collectives()
 	r.Memory.OverTime = t.MemoryUse(timeBuckets)
 }
 
