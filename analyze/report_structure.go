@@ -84,7 +84,7 @@ func busyImbalance(timelines []Timeline) *float64 {
 	if n < 2 {
 		return nil
 	}
-	ratio := imbalance(longest, sum, n)
+	ratio := imbalance(float64(longest), float64(sum)/float64(n))
 	return &ratio
 }
 

@@ -91,18 +91,17 @@ func loadBalance(devices []deviceSum) *LoadBalanceMetrics {
 	m.TotalDurationUS = microseconds(total)
 	m.IdealDurationUS = m.TotalDurationUS / float64(len(devices))
 	m.MaxDurationUS = microseconds(longest)
-	m.ImbalanceRatio = imbalance(longest, total, len(devices))
+	m.ImbalanceRatio = imbalance(m.MaxDurationUS, m.IdealDurationUS)
 	return m
 }
 
-// imbalance is how far the longest of n devices lies above the ideal, total/n,
-// as a share of it; 0 when nothing took any time. Both are multiplied by n,
-// which keeps whole nanoseconds whole.
-func imbalance(longest, total int64, n int) float64 {
-	if total <= 0 {
+// imbalance is how far the longest lies above the ideal, as a share of it; 0
+// when nothing took any time.
+func imbalance(longest, ideal float64) float64 {
+	if ideal <= 0 {
 		return 0
 	}
-	return max(0, (float64(longest)*float64(n)-float64(total))/float64(total))
+	return max(0, (longest-ideal)/ideal)
 }
 
 // CommunicationBottlenecks returns the operations whose names tell of
@@ -133,11 +132,12 @@ func bottlenecks(found []communication, total int64, minRatio float64) []Communi
 		return cmp.Or(cmp.Compare(b.ns, a.ns), cmp.Compare(a.operation, b.operation))
 	})
 	result := []CommunicationBottleneck{}
-	const floor = 1e-9 * 1000 // the seed's 1e-9 µs: no division by 0
+	totalUS := max(microseconds(total), 1e-9) // no division by 0
 	for _, c := range found {
-		if ratio := float64(c.ns) / max(float64(total), floor); ratio >= minRatio {
+		us := microseconds(c.ns)
+		if ratio := us / totalUS; ratio >= minRatio {
 			result = append(result, CommunicationBottleneck{
-				Operation: c.operation, TotalDurationUS: microseconds(c.ns), RatioOfTotal: ratio, CallCount: c.count,
+				Operation: c.operation, TotalDurationUS: us, RatioOfTotal: ratio, CallCount: c.count,
 			})
 		}
 	}
