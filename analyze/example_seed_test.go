@@ -70,7 +70,7 @@ func ExampleLoadBalance() {
 	//   "total_duration_us": 400.6,
 	//   "ideal_duration_us": 200.3,
 	//   "max_duration_us": 300,
-	//   "imbalance_ratio": 0.49775336994508235,
+	//   "imbalance_ratio": 0.4977533699450823,
 	//   "per_device_duration_us": [
 	//     [
 	//       "gpu:0",
