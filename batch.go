@@ -29,9 +29,6 @@ type batch struct {
 
 func (b *batch) empty() bool { return len(b.records) == 0 }
 
-// room returns how many bytes b takes before its buffer grows.
-func (b *batch) room() int { return cap(b.records) - len(b.records) }
-
 // reset makes b an empty batch that keeps its buffer.
 func (b *batch) reset() { *b = batch{records: b.records[:0], otlp: b.otlp.reset()} }
 

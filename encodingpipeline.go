@@ -122,7 +122,8 @@ func (p *encodingPipeline) onEnd(f finished) {
 	default:
 		sh.skipped++
 	}
-	if sh.chunk.room() < chunkReserve {
+	// Not by its capacity, which a record that did not fit has raised.
+	if len(sh.chunk.records) > p.chunks.size-chunkReserve {
 		p.chunks.push(sh.chunk)
 		sh.chunk = nil
 		p.notify()

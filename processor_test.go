@@ -1,0 +1,339 @@
+package optrace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace"
+)
+
+// record makes n operations of tp, numbered by their steps, below ctx.
+func record(ctx context.Context, tp *sdktrace.TracerProvider, n int) {
+	tracer := optrace.NewTracer(tp)
+	for i := range n {
+		_, o := tracer.Start(optrace.ContextWithStep(ctx, int64(i)), "matmul", "cuda:0")
+		o.In(64, 784).In(784, 256).Out(64, 256).End()
+	}
+}
+
+func TestNewProcessorOptions(t *testing.T) {
+	tests := []struct {
+		name string
+		opt  optrace.ProcessorOption
+		want string // of the error, "" for none
+	}{
+		{"none", nil, ""},
+		{"policy", optrace.WithPolicy(optrace.Block + 1), "unknown policy"},
+		{"bytes", optrace.WithMaxBytes(64<<10 - 1), "below 65536"},
+		{"least bytes", optrace.WithMaxBytes(64 << 10), ""},
+		{"interval", optrace.WithFlushInterval(0), "flush interval"},
+		{"timeout", optrace.WithExportTimeout(-1), "export timeout"},
+		{"nil filter", optrace.WithFilter(nil), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := optrace.NewProcessor(newExporter(t, &buffer{}), nil, tt.opt)
+			if err == nil {
+				defer func() { _ = p.Shutdown(context.Background()) }()
+			}
+			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("the error is %v, want %q", err, tt.want)
+			}
+		})
+	}
+	for p, want := range map[optrace.Policy]string{
+		optrace.DropNewest: "drop-newest", optrace.DropOldest: "drop-oldest", optrace.Block: "block", 9: "Policy(9)",
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("policy %d is %q, want %q", p, got, want)
+		}
+	}
+}
+
+func TestProcessorWithoutExporter(t *testing.T) {
+	for name, next := range map[string]sdktrace.SpanExporter{"nil": nil, "nil Exporter": (*optrace.Exporter)(nil)} {
+		t.Run(name, func(t *testing.T) {
+			proc := newProcessor(t, next)
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+			record(t.Context(), tp, 3)
+			if err := errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context()), tp.Shutdown(t.Context())); err != nil {
+				t.Error(err)
+			}
+			if st := proc.Stats(); st != (optrace.Stats{}) {
+				t.Errorf("Stats are %+v", st)
+			}
+			if text := fmt.Sprintf("%+v", proc.MarshalLog()); !strings.Contains(text, "drop-newest") {
+				t.Errorf("MarshalLog is %s", text)
+			}
+		})
+	}
+}
+
+func TestProcessorForceFlush(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	for i := range 3 {
+		record(t.Context(), tp, 5)
+		if err := tp.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(readWhole(t, buf.Bytes()).entries); n != 5*(i+1) {
+			t.Errorf("%d entries after flush %d, want %d", n, i+1, 5*(i+1))
+		}
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := proc.ForceFlush(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("ForceFlush with a cancelled context returns %v", err)
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := proc.ForceFlush(cancelled); err != nil {
+		t.Errorf("ForceFlush after Shutdown returns %v", err)
+	}
+	checkBatches(t, readWhole(t, buf.Bytes()), false)
+}
+
+// Shutdown has the effects of ForceFlush, shuts the exporter down, and ends
+// what spans that are still under way can do.
+func TestProcessorShutdown(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	record(t.Context(), tp, 5)
+	_, late := optrace.NewTracer(tp).Start(t.Context(), "late", "")
+	for i := range 2 {
+		if err := proc.Shutdown(t.Context()); err != nil {
+			t.Errorf("Shutdown %d: %v", i+1, err)
+		}
+	}
+	late.End()
+	proc.OnEnd(opStub(0).Snapshot())
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
+		t.Errorf("%d entries, want 5", n)
+	}
+	if st := proc.Stats(); st != (optrace.Stats{Recorded: 5, Written: 5}) {
+		t.Errorf("Stats are %+v", st)
+	}
+	if err := exp.ExportSpans(t.Context(), opSpans(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
+		t.Errorf("the exporter behind it returns %v", err)
+	}
+	_ = tp.Shutdown(t.Context())
+}
+
+// A Shutdown whose context is done before still brings what is in the buffers
+// to a writer that takes it at once.
+func TestProcessorShutdownCancelled(t *testing.T) {
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFlushInterval(time.Hour))
+	for i := range 5 {
+		proc.OnEnd(opStub(i).Snapshot())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := proc.Shutdown(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Shutdown returns %v, want the context's error", err)
+	}
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
+		t.Errorf("%d entries, want 5", n)
+	}
+	checkBooks(t, "processor", proc.Stats())
+}
+
+func TestProcessorFlushInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var buf buffer
+		const interval = 250 * time.Millisecond
+		proc := newProcessor(t, newExporter(t, &buf), optrace.WithFlushInterval(interval))
+		for i := range 3 {
+			proc.OnEnd(opStub(i).Snapshot())
+			time.Sleep(interval - time.Nanosecond)
+			synctest.Wait()
+			if n := buf.Writes(); n != i {
+				t.Errorf("%d writes just before interval %d is over", n, i+1)
+			}
+			time.Sleep(time.Nanosecond)
+			synctest.Wait()
+			if n := buf.Writes(); n != i+1 {
+				t.Errorf("%d writes when interval %d is over", n, i+1)
+			}
+		}
+		time.Sleep(10 * interval) // nothing to write
+		if n := buf.Writes(); n != 3 {
+			t.Errorf("%d writes, want 3", n)
+		}
+		if err := proc.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestProcessorFilter(t *testing.T) {
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
+		if s.Name() == "panic" {
+			panic("filter")
+		}
+		return s.Name() != "relu"
+	}))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer := optrace.NewTracer(tp)
+	for _, name := range []string{"matmul", "relu", "panic", "softmax"} {
+		_, o := tracer.Start(t.Context(), name, "cpu")
+		o.End()
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st := proc.Stats(); st != (optrace.Stats{Recorded: 2, Written: 2, Skipped: 1}) {
+		t.Errorf("Stats are %+v", st)
+	}
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 2 {
+		t.Errorf("%d entries, want 2", n)
+	}
+}
+
+// With AlwaysRecord and WithRecordOnly every operation is counted, whatever
+// the sampler decides, while others export the sampled ones only.
+func TestProcessorRecordOnly(t *testing.T) {
+	const n = 400
+	sampler := sdktrace.AlwaysRecord(sdktrace.TraceIDRatioBased(0.25))
+	var all, sampled buffer
+	everything := newProcessor(t, newExporter(t, &all), optrace.WithRecordOnly())
+	usual := newProcessor(t, newExporter(t, &sampled))
+	exported := tracetest.NewInMemoryExporter()
+	tp := sdktrace.NewTracerProvider(
+		sdktrace.WithSampler(sampler), sdktrace.WithSpanProcessor(everything), sdktrace.WithSpanProcessor(usual),
+		sdktrace.WithSyncer(exported))
+	record(t.Context(), tp, n)
+	want := len(exported.GetSpans())
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(readWhole(t, all.Bytes()).entries); got != n {
+		t.Errorf("%d of %d operations are recorded", got, n)
+	}
+	if got := len(readWhole(t, sampled.Bytes()).entries); got != want || want == 0 || want == n {
+		t.Errorf("%d operations are sampled, the SDK exports %d", got, want)
+	}
+	if st := usual.Stats(); st != (optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}) {
+		t.Errorf("Stats are %+v with %d of %d sampled", st, want, n)
+	}
+}
+
+func TestProcessorsShareExporter(t *testing.T) {
+	var buf buffer
+	exp := newExporter(t, &buf)
+	first, second := newProcessor(t, exp), newProcessor(t, exp)
+	for i := range 10 {
+		first.OnEnd(opStub(i).Snapshot())
+		second.OnEnd(opStub(i).Snapshot())
+	}
+	if err := first.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Shutdown(t.Context()); !errors.Is(err, optrace.ErrExporterShutdown) {
+		t.Errorf("the second processor's Shutdown returns %v", err)
+	}
+	for name, st := range map[string]optrace.Stats{"first": first.Stats(), "second": second.Stats(), "exporter": exp.Stats()} {
+		checkBooks(t, name, st)
+	}
+	if n := uint64(len(readWhole(t, buf.Bytes()).entries)); n != first.Stats().Written+second.Stats().Written || n < 10 {
+		t.Errorf("%d entries with %+v and %+v", n, first.Stats(), second.Stats())
+	}
+}
+
+func TestProcessorUnregister(t *testing.T) {
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	record(t.Context(), tp, 2)
+	tp.UnregisterSpanProcessor(proc)
+	record(t.Context(), tp, 2)
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 2 {
+		t.Errorf("%d entries, want the 2 of before", n)
+	}
+	_ = tp.Shutdown(t.Context())
+}
+
+func TestProcessorAncestors(t *testing.T) {
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	ctx, request := tp.Tracer("http").Start(t.Context(), "POST /generate")
+	stepCtx, step := tp.Tracer("engine").Start(ctx, "step")
+	record(stepCtx, tp, 2)
+	step.End()
+	request.End()
+	_, idle := tp.Tracer("http").Start(t.Context(), "GET /healthz")
+	idle.End()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	rec := readWhole(t, buf.Bytes())
+	for _, s := range rec.spans {
+		names = append(names, s.Name)
+	}
+	if got := strings.Join(names, ","); got != "step,POST /generate" && got != "POST /generate,step" {
+		t.Errorf("ancestry records of %s", got)
+	}
+	for _, e := range rec.entries {
+		if e.Root != "POST /generate" {
+			t.Errorf("an entry's root is %q", e.Root)
+		}
+	}
+}
+
+func TestProcessorConcurrentSafe(t *testing.T) {
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithMaxBytes(1<<20), optrace.WithFlushInterval(time.Millisecond))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	const producers, each = 6, 300
+	var producing, wg sync.WaitGroup
+	for range producers {
+		producing.Go(func() {
+			ctx, request := tp.Tracer("http").Start(context.Background(), "request")
+			record(ctx, tp, each)
+			request.End()
+		})
+		wg.Go(func() {
+			for range 20 {
+				if err := proc.ForceFlush(context.Background()); err != nil {
+					t.Errorf("ForceFlush: %v", err)
+				}
+				_, _ = proc.Stats(), proc.MarshalLog()
+			}
+		})
+	}
+	producing.Wait()
+	for range 3 {
+		wg.Go(func() {
+			if err := proc.Shutdown(context.Background()); err != nil {
+				t.Errorf("Shutdown: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	_ = tp.Shutdown(context.Background())
+	st := proc.Stats()
+	checkBooks(t, "processor", st)
+	rec := readWhole(t, buf.Bytes())
+	checkBatches(t, rec, false)
+	if st.Recorded != producers*each || uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped {
+		t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+	}
+}
