@@ -6,7 +6,7 @@ const (
 	MaxElementBytes = 16 << 20
 	// MaxLookAheadBytes is how far JSON is read ahead for a resource or scope
 	// that follows its spans. Every known writer puts it in front.
-	MaxLookAheadBytes = 64 << 20
+	MaxLookAheadBytes = 16 << 20
 	// MaxMessageBytes is the largest protobuf message that is read as a whole: a
 	// frame, or a part of a message that is streamed. The Collector's receivers
 	// refuse requests of a fraction of that.

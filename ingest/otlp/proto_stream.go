@@ -3,7 +3,6 @@ package otlp
 import (
 	"bufio"
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -143,20 +142,22 @@ func (s *protoStream) whole(at level, isHeader bool, size int64) error {
 
 // varint reads a varint. The error is io.EOF only where there is not a byte.
 func (s *protoStream) varint() (uint64, error) {
-	v, err := binary.ReadUvarint(countedBytes{s})
-	return v, err
-}
-
-// countedBytes counts the bytes that a varint takes.
-type countedBytes struct{ s *protoStream }
-
-// ReadByte implements io.ByteReader.
-func (c countedBytes) ReadByte() (byte, error) {
-	b, err := c.s.src.ReadByte()
-	if err == nil {
-		c.s.offset++
+	v := uint64(0)
+	for shift := 0; shift < 64; shift += 7 {
+		b, err := s.src.ReadByte()
+		if err != nil {
+			if err == io.EOF && shift > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, err
+		}
+		s.offset++
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v, nil
+		}
 	}
-	return b, err
+	return 0, errVarint
 }
 
 // skip passes over a value that is not length-delimited. A group may hold any
@@ -214,7 +215,7 @@ func (s *protoStream) final(err error) error {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		damage.Msg, damage.Truncated = errWireEnd.Error(), true
-	case errors.Is(err, errWireEnd), errors.Is(err, errWireType):
+	case errors.Is(err, errWireEnd), errors.Is(err, errWireType), errors.Is(err, errVarint):
 	default:
 		return fmt.Errorf("reading OTLP protobuf: %w", err)
 	}

@@ -1,0 +1,77 @@
+package otlp_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+// fuzzReader checks that whatever a reader accepts is valid, and reads back
+// from entries JSON Lines as it was.
+func fuzzReader(t *testing.T, r reader, text []byte) {
+	t.Helper()
+	for rec, err := range r(bytes.NewReader(text), "fuzz", nil) {
+		var syntax *op.SyntaxError
+		if err != nil {
+			if !errors.As(err, &syntax) {
+				t.Fatalf("a fatal error from a source that did not fail: %v", err)
+			}
+			if syntax.Offset < 0 || syntax.Line < 0 || syntax.Msg == "" {
+				t.Fatalf("error without a position or message: %#v", syntax)
+			}
+			continue
+		}
+		if rec.Entry == nil {
+			continue
+		}
+		if err := rec.Entry.Validate(); err != nil {
+			t.Fatalf("invalid entry: %v", err)
+		}
+		line := rec.Entry.AppendJSON(nil)
+		again, err := op.DecodeLine(line)
+		if err != nil || again.Entry == nil {
+			t.Fatalf("the entry's JSON does not read back: %v\n%s", err, line)
+		}
+		if got := again.Entry.AppendJSON(nil); !bytes.Equal(line, got) {
+			t.Fatalf("the entry changes when read back:\n%s\n%s", line, got)
+		}
+	}
+}
+
+func seed(f *testing.F, names ...string) {
+	f.Helper()
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+}
+
+func FuzzJSON(f *testing.F) {
+	seed(f, "gate_off/traces.jsonl", "gate_off/metrics.jsonl")
+	f.Add([]byte(batch("matmul")))
+	f.Add([]byte(openSpans + spanOf("relu") + closeSpans + "," + resourceOf + "}]}"))
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["json"], text) })
+}
+
+func FuzzFrames(f *testing.F) {
+	seed(f, "gate_off/traces.pb", "gate_off/traces.pb.zst", "gate_off/traces.jsonl.zst")
+	f.Add(framed([]byte(batch("matmul")), field(1, field(2, protoSpan()))))
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["frames"], text) })
+}
+
+func FuzzProto(f *testing.F) {
+	f.Add(field(1, append(protoResource(), field(2, protoSpan())...)))
+	text, err := os.ReadFile("testdata/gate_off/traces.pb")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(unframed(text)[0])
+	f.Fuzz(func(t *testing.T, text []byte) { fuzzReader(t, readers["raw"], text) })
+}

@@ -1,0 +1,214 @@
+package otlp_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/optrace/optrace/ingest/otlp"
+)
+
+// repeated is a reader of head, then n times unit with sep between, then tail.
+func repeated(head, unit, sep string, n int, tail string) io.Reader {
+	readers := []io.Reader{strings.NewReader(head)}
+	const block = 1000
+	units := strings.Repeat(unit+sep, block)
+	for ; n > block; n -= block {
+		readers = append(readers, strings.NewReader(units))
+	}
+	readers = append(readers, strings.NewReader(strings.TrimSuffix(strings.Repeat(unit+sep, n), sep)), strings.NewReader(tail))
+	return io.MultiReader(readers...)
+}
+
+const (
+	openSpans  = `{"resourceSpans":[{"scopeSpans":[{"spans":[`
+	closeSpans = `]}]`
+	resourceOf = `"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}`
+)
+
+// drain reads everything and returns how many operations had a service.
+func drain(t *testing.T, r reader, src io.Reader) (ops, withService int, bad []string) {
+	t.Helper()
+	for rec, err := range r(src, "input", nil) {
+		switch {
+		case err != nil:
+			bad = append(bad, err.Error())
+		case rec.Entry != nil:
+			ops++
+			if rec.Entry.Service == "svc" {
+				withService++
+			}
+		}
+	}
+	return ops, withService, bad
+}
+
+func TestJSONResourceFarBehindItsSpans(t *testing.T) {
+	unit := spanOf("relu")
+	fits := otlp.MaxLookAheadBytes/(len(unit)+1) - 1000
+	for _, test := range []struct {
+		name      string
+		n         int
+		withAll   bool
+		malformed int
+	}{
+		{"within the limit", fits, true, 0},
+		{"beyond the limit", fits + 3000, false, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			src := repeated(openSpans, unit, ",", test.n, closeSpans+","+resourceOf+"}]}\n"+batch("last"))
+			ops, withService, bad := drain(t, otlp.JSONRecords, src)
+			want := 1 // the last document's
+			if test.withAll {
+				want += test.n
+			}
+			if ops != test.n+1 || withService != want || len(bad) != test.malformed {
+				t.Errorf("%d of %d operations have the service, bad %q", withService, ops, bad)
+			}
+		})
+	}
+}
+
+func TestJSONElementTooLong(t *testing.T) {
+	long := strings.Replace(batch("long"), `"name":"op"`, `"name":"`+strings.Repeat("x", otlp.MaxElementBytes)+`"`, 1)
+	res := read(otlp.JSONRecords, []byte(batch("a")+"\n"+long+"\n"+batch("b")+"\n"))
+	if diff := cmp.Diff([]string{"a", "b"}, res.names()); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if len(res.Bad) != 1 || !strings.Contains(res.Bad[0], "input:2: element longer than 16 MiB") {
+		t.Errorf("bad = %q", res.Bad)
+	}
+}
+
+// Values that are passed over may have any length.
+func TestJSONSkipsWhatIsLong(t *testing.T) {
+	src := repeated(`{"other":[`, `{"a":"`+strings.Repeat("b", 20000)+`"}`, ",", 2000, `],`+strings.TrimPrefix(batch("a"), "{"))
+	if ops, _, bad := drain(t, otlp.JSONRecords, src); ops != 1 || len(bad) > 0 {
+		t.Errorf("%d operations, bad %q", ops, bad)
+	}
+}
+
+// A document of any size is read in constant memory.
+func TestJSONConstantMemory(t *testing.T) {
+	const n = 300_000 // 60 MB
+	src := repeated(`{"resourceSpans":[{`+resourceOf+`,"scopeSpans":[{"scope":{},"spans":[`, spanOf("relu"), ",", n, `]}]}]}`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	ops, _, bad := drain(t, otlp.JSONRecords, src)
+	runtime.ReadMemStats(&after)
+	if ops != n || len(bad) > 0 {
+		t.Fatalf("%d operations, bad %q", ops, bad)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 4<<20 {
+		t.Errorf("%d bytes allocated for %d spans", grown, n)
+	}
+}
+
+func field(num protowire.Number, body []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(nil, num, protowire.BytesType), body)
+}
+
+// protoSpan returns a field with a span that is an operation.
+func protoSpan() []byte {
+	attr := append(field(1, []byte("tensor.op.name")), field(2, field(1, []byte("relu")))...)
+	return field(2, append(field(5, []byte("op")), field(9, attr)...))
+}
+
+// protoResource returns a field with a resource.
+func protoResource() []byte {
+	return field(1, field(1, append(field(1, []byte("service.name")), field(2, field(1, []byte("svc")))...)))
+}
+
+// A TracesData of one resource that is too large for memory is entered.
+func TestProtoStreamsLargeMessages(t *testing.T) {
+	span := protoSpan()
+	n := otlp.MaxMessageBytes/len(span) + 1000
+	spans := append(field(1, field(1, []byte("lib"))), bytes.Repeat(span, n)...)
+	scope := field(2, spans)
+	for _, test := range []struct {
+		name        string
+		group       []byte
+		withService int
+		bad         []string
+	}{
+		{"resource in front", append(protoResource(), scope...), n, nil},
+		{"resource behind", append(bytes.Clone(scope), protoResource()...), 0, []string{"resource or scope behind its spans"}},
+		{"large and unknown", append(append(protoResource(), field(99, spans)...), scope...), n, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ops, withService, bad := drain(t, otlp.ProtoRecords, bytes.NewReader(field(1, test.group)))
+			if ops != n || withService != test.withService || len(bad) != len(test.bad) {
+				t.Fatalf("%d of %d operations have the service, want %d of %d; bad %q", withService, ops, test.withService, n, bad)
+			}
+			for i, part := range test.bad {
+				if !strings.Contains(bad[i], part) {
+					t.Errorf("bad = %q, want %q", bad[i], part)
+				}
+			}
+		})
+	}
+	t.Run("one span", func(t *testing.T) {
+		long := field(2, field(5, make([]byte, otlp.MaxMessageBytes)))
+		group := field(1, field(2, append(append(protoSpan(), long...), protoSpan()...)))
+		ops, _, bad := drain(t, otlp.ProtoRecords, bytes.NewReader(group))
+		if ops != 2 || len(bad) != 1 || !strings.Contains(bad[0], "longer than 64 MiB") {
+			t.Errorf("%d operations, bad %q", ops, bad)
+		}
+	})
+}
+
+func TestFrameTooLong(t *testing.T) {
+	good := field(1, field(2, protoSpan()))
+	long := field(99, make([]byte, otlp.MaxMessageBytes))
+	ops, _, bad := drain(t, otlp.FramedRecords, bytes.NewReader(framed(good, long, good)))
+	if ops != 2 || len(bad) != 1 || !strings.Contains(bad[0], "longer than 64 MiB") {
+		t.Errorf("%d operations, bad %q", ops, bad)
+	}
+}
+
+// The caller may stop anywhere.
+func TestReadersStopWhenTold(t *testing.T) {
+	inputs := map[string][]byte{
+		"json": load(t, "gate_off/traces.jsonl"), "frames": load(t, "gate_off/traces.pb"),
+		"raw": bytes.Join(unframed(load(t, "gate_off/traces.pb")), nil),
+	}
+	for name, r := range readers {
+		for limit := 1; limit <= 28; limit++ {
+			n := 0
+			for range r(bytes.NewReader(inputs[name]), "input", nil) {
+				if n++; n == limit {
+					break
+				}
+			}
+			if n != limit {
+				t.Errorf("%s: %d records", name, n)
+			}
+		}
+	}
+}
+
+func ExampleJSONRecords() {
+	text := `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"trainer"}}]},
+	  "scopeSpans":[{"spans":[
+	    {"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","name":"matmul",
+	     "startTimeUnixNano":"1795224124978150123","endTimeUnixNano":"1795224124978161122",
+	     "attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},
+	                   {"key":"tensor.output.shape","value":{"stringValue":"32x64"}}]}]}]}]}`
+	for rec, err := range otlp.JSONRecords(strings.NewReader(text), "traces.json", nil) {
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		if e := rec.Entry; e != nil {
+			fmt.Println(e.Operation, e.OutputShape, e.Duration, e.Service)
+		}
+	}
+	// Output:
+	// matmul 32x64 10999 trainer
+}
