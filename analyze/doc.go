@@ -15,6 +15,7 @@
 //			trace.Add(rec.Entry)
 //		}
 //	}
+//	in.EndFile(format, size)
 //	report := analyze.NewReport(in, profile, trace, opts)
 //
 // The analyses of the recorder this project started from are functions over

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -87,13 +88,23 @@ func (p *Profile) total() Total {
 		MemoryBytes: sum.memory.int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.int64(),
 	}
 	if p.first.Known {
-		wall := max(0, p.last.V-p.first.V)
+		wall := wallTime(p.first.V, p.last.V)
 		total.WallNS = &wall
 	}
 	if p.everyWeighted() && sum.weighted != nil {
 		total.Estimate = sum.weighted.estimate()
 	}
 	return total
+}
+
+// wallTime returns last − first: 0 when last lies before first, which an end
+// that does not fit 64 bits does, and the largest number where the difference
+// does not fit.
+func wallTime(first, last int64) int64 {
+	if last < first {
+		return 0
+	}
+	return int64(min(uint64(last)-uint64(first), math.MaxInt64))
 }
 
 func (p *Profile) operationRows(totalNS int64) []Operation {

@@ -211,7 +211,7 @@ func sumBy(t *op.Trace, key func(*op.Entry) (string, bool)) map[string]seedSum {
 // addSaturating returns a+b for b of at least 0, the largest int64 where that
 // does not fit.
 func addSaturating(a, b int64) int64 {
-	if b > math.MaxInt64-a {
+	if a > 0 && b > math.MaxInt64-a {
 		return math.MaxInt64
 	}
 	return a + b
