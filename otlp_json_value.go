@@ -37,6 +37,7 @@ func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
 	case attribute.INT64:
 		return appendJSONInt(dst, v.AsInt64())
 	case attribute.FLOAT64:
+		c.values.sawFloat()
 		return appendJSONDouble(dst, v.AsFloat64())
 	case attribute.EMPTY:
 		return append(dst, `{}`...)
@@ -87,6 +88,7 @@ func (c *jsonCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
 			dst = append(appendJSONInt(dst, e), ',')
 		}
 	case attribute.FLOAT64SLICE:
+		c.values.sawFloat()
 		for _, e := range v.AsFloat64Slice() {
 			dst = append(appendJSONDouble(dst, e), ',')
 		}

@@ -69,6 +69,7 @@ func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) 
 	case attribute.INT64:
 		dst = appendInt(dst, v.AsInt64())
 	case attribute.FLOAT64:
+		c.values.sawFloat()
 		dst = appendDouble(dst, v.AsFloat64())
 	}
 	return endMessage(dst, start, 1)
@@ -111,6 +112,7 @@ func (c *protoCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
 			dst = endMessage(dst, start, 1)
 		}
 	case attribute.FLOAT64SLICE:
+		c.values.sawFloat()
 		for _, e := range v.AsFloat64Slice() {
 			dst, start = beginMessage(dst, listValues, 1)
 			dst = appendDouble(dst, e)

@@ -9,7 +9,13 @@ import (
 // valueCache remembers how values are encoded: the shapes of operations repeat,
 // and there is no way to look into a list without allocating. It is used by one
 // goroutine at a time. A full cache starts anew.
-type valueCache struct{ encoded map[attribute.Value][]byte }
+//
+// Values with floating-point numbers in them are not kept: 0 and -0 are equal
+// and are encoded differently, and a NaN is never found again.
+type valueCache struct {
+	encoded map[attribute.Value][]byte
+	floats  bool // the value being encoded holds some
+}
 
 // The bounds of a cache: how many values, and how long each of them.
 const (
@@ -17,15 +23,21 @@ const (
 	maxCachedValueBytes = 512
 )
 
+// get returns how v is encoded. Where that is not known, v is encoded next and
+// may then be put.
 func (c *valueCache) get(v attribute.Value) ([]byte, bool) {
+	c.floats = false
 	e, ok := c.encoded[v]
 	return e, ok
 }
 
-// put remembers v, whose encoding it copies.
+// sawFloat tells that the value being encoded holds a floating-point number.
+func (c *valueCache) sawFloat() { c.floats = true }
+
+// put remembers v, which has just been encoded; the encoding is copied.
 func (c *valueCache) put(v attribute.Value, encoded []byte) {
-	if same := v; len(encoded) > maxCachedValueBytes || same != v {
-		return // a value with a NaN in it is never found again
+	if c.floats || len(encoded) > maxCachedValueBytes {
+		return
 	}
 	if c.encoded == nil || len(c.encoded) >= maxCachedValues {
 		c.encoded = make(map[attribute.Value][]byte)

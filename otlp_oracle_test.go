@@ -1,0 +1,156 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"slices"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/optrace/optrace"
+)
+
+// capturingClient keeps what OpenTelemetry's exporter would send.
+type capturingClient struct{ sent []*tracepb.ResourceSpans }
+
+func (c *capturingClient) Start(context.Context) error { return nil }
+func (c *capturingClient) Stop(context.Context) error  { return nil }
+
+func (c *capturingClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
+	c.sent = spans
+	return nil
+}
+
+// transformed returns spans as OpenTelemetry's exporter sends them.
+func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesData {
+	tb.Helper()
+	client := new(capturingClient)
+	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), spans); err != nil {
+		tb.Fatal(err)
+	}
+	return &tracepb.TracesData{ResourceSpans: client.sent}
+}
+
+// makeTextValid puts U+FFFD for every byte that is not UTF-8: protocol buffers
+// refuse such text, so that there is no oracle for it as it is.
+func makeTextValid(m protoreflect.Message) {
+	valid := func(v protoreflect.Value) protoreflect.Value {
+		return protoreflect.ValueOfString(string([]rune(v.String())))
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Kind() == protoreflect.StringKind && !f.IsList():
+			m.Set(f, valid(v))
+		case f.Message() != nil && f.IsList():
+			for i := range v.List().Len() {
+				makeTextValid(v.List().Get(i).Message())
+			}
+		case f.Message() != nil:
+			makeTextValid(v.Message())
+		}
+		return true
+	})
+}
+
+// oracle returns what a length-prefixed message of spans must hold: its
+// ResourceSpans, encoded and sorted, since the oracle has them in random order.
+func oracle(tb testing.TB, spans []sdktrace.ReadOnlySpan) [][]byte {
+	tb.Helper()
+	want := transformed(tb, spans)
+	makeTextValid(want.ProtoReflect())
+	encoded, err := proto.Marshal(want)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return resourceSpans(tb, encoded)
+}
+
+// resourceSpans returns the fields of a TracesData message, sorted.
+func resourceSpans(tb testing.TB, message []byte) (fields [][]byte) {
+	tb.Helper()
+	for len(message) > 0 {
+		_, _, n := protowire.ConsumeField(message)
+		if n < 0 {
+			tb.Fatalf("not a TracesData message: %v", protowire.ParseError(n))
+		}
+		fields = append(fields, message[:n])
+		message = message[n:]
+	}
+	slices.SortFunc(fields, bytes.Compare)
+	return fields
+}
+
+// messages cuts length-prefixed messages apart.
+func messages(tb testing.TB, text []byte) (all [][]byte) {
+	tb.Helper()
+	for len(text) > 0 {
+		if len(text) < 4 || uint32(len(text)-4) < binary.BigEndian.Uint32(text) {
+			tb.Fatalf("the last message is cut off: %d bytes are left", len(text))
+		}
+		end := 4 + binary.BigEndian.Uint32(text)
+		all = append(all, text[4:end])
+		text = text[end:]
+	}
+	return all
+}
+
+// exported returns what one batch of spans looks like in a format.
+func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), spans); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// checkOTLP checks that both OTLP formats of spans, which must be operations,
+// are what the oracles say.
+func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
+	tb.Helper()
+	all := messages(tb, exported(tb, optrace.FormatOTLPProto, spans))
+	if len(all) != 1 {
+		tb.Fatalf("%d messages, want one per batch", len(all))
+	}
+	want, got := oracle(tb, spans), resourceSpans(tb, all[0])
+	if len(got) != len(want) {
+		tb.Fatalf("%d resources, want %d", len(got), len(want))
+	}
+	for i := range want {
+		if !bytes.Equal(want[i], got[i]) {
+			tb.Fatalf("resource %d differs from the oracle:\nwant %x\ngot  %x", i, want[i], got[i])
+		}
+	}
+	line := exported(tb, optrace.FormatOTLPJSON, spans)
+	if bytes.IndexByte(line, '\n') != len(line)-1 {
+		tb.Fatalf("not one line: %q", line)
+	}
+	fromJSON, err := (&ptrace.JSONUnmarshaler{DisallowUnknownFields: true}).UnmarshalTraces(line)
+	if err != nil {
+		tb.Fatalf("the Collector does not read the JSON: %v\n%s", err, line)
+	}
+	fromProto, err := new(ptrace.ProtoUnmarshaler).UnmarshalTraces(all[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if a, b := canonical(tb, fromJSON), canonical(tb, fromProto); !bytes.Equal(a, b) {
+		tb.Fatalf("JSON and protocol buffers differ:\njson  %x\nproto %x\n%s", a, b, line)
+	}
+}
+
+func canonical(tb testing.TB, traces ptrace.Traces) []byte {
+	tb.Helper()
+	encoded, err := new(ptrace.ProtoMarshaler).MarshalTraces(traces)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return encoded
+}

@@ -1,0 +1,267 @@
+package optrace_test
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+)
+
+// Each of these differs from a plain operation in one thing.
+func TestOTLPMatchesOracle(t *testing.T) {
+	state, err := trace.ParseTraceState(`ot=th:c;rv:1234567890abcd,vendor="x\y"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := attribute.Int64SliceValue([]int64{1})
+	for range 60 {
+		deep = attribute.SliceValue(deep)
+	}
+	remote := spanContext(3, 4).WithRemote(true).WithTraceState(state).WithTraceFlags(0x03)
+	for name, change := range map[string]func(*tracetest.SpanStub){
+		"plain":              func(*tracetest.SpanStub) {},
+		"root":               func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} },
+		"remote parent":      func(s *tracetest.SpanStub) { s.Parent = remote },
+		"trace state, flags": func(s *tracetest.SpanStub) { s.SpanContext = remote },
+		"zero ids":           func(s *tracetest.SpanStub) { s.SpanContext = trace.SpanContext{} },
+		"zero times":         func(s *tracetest.SpanStub) { s.StartTime, s.EndTime = time.Time{}, time.Time{} },
+		"times before 1970":  func(s *tracetest.SpanStub) { s.StartTime = time.Unix(-1, 0) },
+		"no name":            func(s *tracetest.SpanStub) { s.Name = "" },
+		"kind unspecified":   func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindUnspecified },
+		"kind server":        func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindServer },
+		"kind client":        func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindClient },
+		"kind producer":      func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindProducer },
+		"kind consumer":      func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindConsumer },
+		"kind unknown":       func(s *tracetest.SpanStub) { s.SpanKind = 77 },
+		"ok":                 func(s *tracetest.SpanStub) { s.Status.Code = codes.Ok },
+		"error":              func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"} },
+		"dropped": func(s *tracetest.SpanStub) {
+			s.DroppedAttributes, s.DroppedEvents, s.DroppedLinks = 1, math.MaxInt, -1
+		},
+		"no resource":    func(s *tracetest.SpanStub) { s.Resource = nil },
+		"empty resource": func(s *tracetest.SpanStub) { s.Resource = resource.Empty() },
+		"resource with schema": func(s *tracetest.SpanStub) {
+			s.Resource = resource.NewWithAttributes("https://example.test/1", attribute.Int("b", 1), attribute.String("a", ""))
+		},
+		"no scope": func(s *tracetest.SpanStub) { s.InstrumentationScope = instrumentation.Scope{} },
+		"whole scope": func(s *tracetest.SpanStub) {
+			s.InstrumentationScope = instrumentation.Scope{
+				Name: "n", Version: "v", SchemaURL: "u", Attributes: attribute.NewSet(attribute.Bool("x", true)),
+			}
+		},
+		"scope of attributes": func(s *tracetest.SpanStub) {
+			s.InstrumentationScope = instrumentation.Scope{Attributes: attribute.NewSet(attribute.Bool("x", true))}
+		},
+		"event": func(s *tracetest.SpanStub) {
+			s.Events = []sdktrace.Event{
+				{Name: "exception", Time: epoch, Attributes: []attribute.KeyValue{attribute.String("m", "x")}, DroppedAttributeCount: 9},
+				{},
+			}
+		},
+		"link": func(s *tracetest.SpanStub) {
+			s.Links = []sdktrace.Link{
+				{SpanContext: remote, Attributes: []attribute.KeyValue{attribute.Int("n", 1)}, DroppedAttributeCount: 300},
+				{},
+			}
+		},
+		"values": func(s *tracetest.SpanStub) {
+			s.Attributes = append(s.Attributes,
+				attribute.KeyValue{Key: "empty"}, attribute.KeyValue{}, attribute.String("", ""), attribute.Bool("f", false),
+				attribute.Int64("min", math.MinInt64), attribute.Int64("zero", 0), attribute.Float64("-0", math.Copysign(0, -1)),
+				attribute.Float64("nan", math.NaN()), attribute.Float64("inf", math.Inf(1)), attribute.Float64("-inf", math.Inf(-1)),
+				attribute.ByteSlice("bytes", []byte{0, 255, 'x'}), attribute.ByteSlice("no bytes", nil))
+		},
+		"lists": func(s *tracetest.SpanStub) {
+			s.Attributes = append(s.Attributes,
+				attribute.BoolSlice("bools", []bool{true, false}), attribute.Int64Slice("none", nil),
+				attribute.Float64Slice("floats", []float64{0, math.NaN(), math.Inf(-1)}),
+				attribute.StringSlice("texts", []string{"", "a\"b", "bad\xff"}),
+				attribute.Int64Slice("long", make([]int64, 1000)),
+				attribute.Slice("mixed", attribute.Value{}, attribute.SliceValue(), attribute.MapValue()),
+				attribute.KeyValue{Key: "deep", Value: deep})
+		},
+		"maps": func(s *tracetest.SpanStub) {
+			s.Attributes = append(s.Attributes, attribute.Map("no entries"),
+				attribute.Map("m", attribute.Int("b", 1), attribute.Int("a", 2), attribute.Int("a", 3),
+					attribute.Map("c", attribute.String("", ""), attribute.KeyValue{Key: "e"})))
+		},
+		"bad UTF-8": func(s *tracetest.SpanStub) {
+			s.Name, s.Status.Description = "a\xffb\xc3", "\xed\xa0\x80"
+			s.Attributes = append(s.Attributes, attribute.String("k\xfe", "v\xfe\xfe"))
+			s.InstrumentationScope.Name = "s\xff"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := opStub(0)
+			change(&s)
+			// The second time lists come from the cache.
+			checkOTLP(t, tracetest.SpanStubs{s, s}.Snapshots())
+		})
+	}
+}
+
+func TestOTLPMatchesOracleRandom(t *testing.T) {
+	rounds := 300
+	if testing.Short() {
+		rounds = 30
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range rounds {
+		e := &entropy{bytes: make([]byte, 4096)}
+		for i := range e.bytes {
+			e.bytes[i] = byte(r.Uint32())
+		}
+		var stubs tracetest.SpanStubs
+		for range 1 + r.IntN(8) {
+			stubs = append(stubs, e.operation())
+		}
+		checkOTLP(t, stubs.Snapshots())
+	}
+}
+
+// Spans of several scopes end in any order; the groups are written in the order
+// in which they were first seen.
+func TestOTLPGroups(t *testing.T) {
+	var stubs tracetest.SpanStubs
+	for i := range 40 {
+		s := opStub(i)
+		s.Resource = serviceResource([]string{"trainer", "evaluator", "loader"}[i*7%3])
+		s.InstrumentationScope.Name = []string{"a", "b", "c", "d"}[i*i%4]
+		stubs = append(stubs, s)
+	}
+	checkOTLP(t, stubs.Snapshots())
+	traces, err := new(ptrace.ProtoUnmarshaler).UnmarshalTraces(
+		messages(t, exported(t, optrace.FormatOTLPProto, stubs.Snapshots()))[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var services []string
+	for i := range traces.ResourceSpans().Len() {
+		service, _ := traces.ResourceSpans().At(i).Resource().Attributes().Get("service.name")
+		services = append(services, service.Str())
+	}
+	if diff := cmp.Diff([]string{"trainer", "evaluator", "loader"}, services); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+// The spans above operations are written, those of other traces are not.
+func TestOTLPAncestors(t *testing.T) {
+	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		t.Run(f.String(), func(t *testing.T) {
+			var out bytes.Buffer
+			exp := newExporter(t, &out, optrace.WithFormat(f))
+			other := requestStub()
+			other.SpanContext = spanContext(9, 9)
+			spans := tracetest.SpanStubs{other, opStub(0), requestStub()}.Snapshots()
+			if err := exp.ExportSpans(t.Context(), spans); err != nil {
+				t.Fatal(err)
+			}
+			if err := exp.ExportSpans(t.Context(), spans[:1]); err != nil {
+				t.Fatal(err)
+			}
+			if want := exported(t, f, spans[1:]); !bytes.Equal(want, out.Bytes()) {
+				t.Errorf("want the operation and what is above it:\nwant %q\ngot  %q", want, out.Bytes())
+			}
+			if st := exp.Stats(); st.Written != 1 || st.Skipped != 3 {
+				t.Errorf("stats %+v", st)
+			}
+		})
+	}
+}
+
+// What panics halfway leaves nothing behind.
+func TestOTLPPanickingSpan(t *testing.T) {
+	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		var out bytes.Buffer
+		exp := newExporter(t, &out, optrace.WithFormat(f))
+		spans := tracetest.SpanStubs{opStub(0), opStub(1), opStub(2)}.Snapshots()
+		broken := []sdktrace.ReadOnlySpan{spans[0], hostileStatus{spans[1]}, spans[2]}
+		if err := exp.ExportSpans(t.Context(), broken); err == nil {
+			t.Errorf("%v: no error for a span that panics", f)
+		}
+		if want := exported(t, f, []sdktrace.ReadOnlySpan{spans[0], spans[2]}); !bytes.Equal(want, out.Bytes()) {
+			t.Errorf("%v: want the other spans:\nwant %q\ngot  %q", f, want, out.Bytes())
+		}
+		if st := exp.Stats(); st.Written != 2 || st.Dropped != 1 {
+			t.Errorf("%v: stats %+v", f, st)
+		}
+	}
+}
+
+type hostileStatus struct{ sdktrace.ReadOnlySpan }
+
+func (hostileStatus) DroppedLinks() int { panic("hostile span") }
+
+// A processor's recorder makes spans for an exporter of OTLP.
+func TestOTLPRecorder(t *testing.T) {
+	var out buffer
+	proc := newProcessor(t, newExporter(t, &out, optrace.WithFormat(optrace.FormatOTLPProto)))
+	rec := proc.Recorder(t.Context())
+	rec.Begin("matmul", "cuda:0")
+	rec.Begin("relu", "cuda:0")
+	rec.Finish()
+	if err := proc.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	spans := 0
+	for _, m := range messages(t, out.Bytes()) {
+		traces, err := new(ptrace.ProtoUnmarshaler).UnmarshalTraces(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans += traces.SpanCount()
+	}
+	if spans != 2 {
+		t.Errorf("%d spans, want 2", spans)
+	}
+}
+
+func TestOTLPGolden(t *testing.T) {
+	failed := opStub(1)
+	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
+	failed.Events = []sdktrace.Event{{Name: "exception", Time: epoch}}
+	spans := tracetest.SpanStubs{opStub(0), failed, requestStub()}.Snapshots()
+	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		t.Run(f.String(), func(t *testing.T) {
+			path := filepath.Join("testdata", "exporter_"+f.String())
+			got := exported(t, f, spans)
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(want, got) {
+				t.Errorf("differs from %s:\n%s", path, got)
+			}
+		})
+	}
+}
+
+// Values that are equal and not the same must not be taken for one another.
+func TestOTLPNegativeZero(t *testing.T) {
+	zero, negative := opStub(0), opStub(0)
+	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}), attribute.Slice("y", attribute.Float64Value(0)))
+	minus := math.Copysign(0, -1)
+	negative.Attributes = append(negative.Attributes, attribute.Float64Slice("x", []float64{minus}), attribute.Slice("y", attribute.Float64Value(minus)))
+	checkOTLP(t, tracetest.SpanStubs{zero, negative, zero}.Snapshots())
+}
