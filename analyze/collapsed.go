@@ -105,9 +105,9 @@ func (t *Trace) frameTable(s *stackTree) frameTable {
 
 func (f *frameTable) of(t *Trace, r int32) int32 {
 	if t.has(r, flagOp) {
-		return f.operations[t.name[r]]
+		return f.operations[t.name(r)]
 	}
-	return f.spans[t.name[r]]
+	return f.spans[t.name(r)]
 }
 
 // device returns the device of row r and its frame, noFrame when it is not

@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -30,138 +29,138 @@ const maxTime = 1<<62 - 1
 // maxRows bounds the rows, so that an int32 numbers them and as many stamps.
 const maxRows = 1 << 30
 
-// columns holds a row per operation and span: 46 bytes each, and what the
-// optional columns add once some row has a value for them.
-type columns struct {
-	start    []int64 // Unix ns; 0 without flagStart
-	duration []int64 // ns
-	span     []uint64
-	parentID []uint64
-	trace    []int32 // into dictionary.traces
-	name     []int32 // into dictionary.operations, for spans dictionary.spans
-	lane     []int32 // into dictionary.lanes
-	kind     []op.Kind
-	flags    []rowFlag
-
-	step   optional[int64]
-	memory optional[int64] // bytes
-	launch optional[int64] // Unix ns
-	stamp  optional[int32] // into dictionary.stamps
-}
-
-// row is one row of columns, all fields together.
+// row is an operation or a span as it is added.
 type row struct {
-	start, duration      int64
-	span, parentID       uint64
-	trace, name, lane    int32
-	kind                 op.Kind
-	flags                rowFlag
-	step, memory, launch int64
-	stamp                int32
+	start, duration   int64
+	span, parentID    uint64
+	trace, name, lane int32
+	kind              op.Kind
+	flags             rowFlag
+	step, memory      int64
+	launch            int64
+	stamp             int32
 }
 
-func (c *columns) rows() int { return len(c.start) }
+// blockRows is how many rows a block holds. Blocks are never moved, so that
+// adding leaves no garbage behind: a slice that grows would have been copied
+// four times, and the collector lets the heap double on that.
+const (
+	blockBits = 10
+	blockRows = 1 << blockBits
+)
 
-// grow makes room for n more rows.
-func (c *columns) grow(n int) {
-	c.start = slices.Grow(c.start, n)
-	c.duration = slices.Grow(c.duration, n)
-	c.span = slices.Grow(c.span, n)
-	c.parentID = slices.Grow(c.parentID, n)
-	c.trace = slices.Grow(c.trace, n)
-	c.name = slices.Grow(c.name, n)
-	c.lane = slices.Grow(c.lane, n)
-	c.kind = slices.Grow(c.kind, n)
-	c.flags = slices.Grow(c.flags, n)
+// block holds some rows, column by column: 46 bytes each.
+type block struct {
+	start    [blockRows]int64 // Unix ns; 0 without flagStart
+	duration [blockRows]int64 // ns
+	span     [blockRows]uint64
+	parentID [blockRows]uint64
+	trace    [blockRows]int32 // into dictionary.traces
+	name     [blockRows]int32 // into dictionary.operations, for spans dictionary.spans
+	lane     [blockRows]int32 // into dictionary.lanes
+	kind     [blockRows]op.Kind
+	flags    [blockRows]rowFlag
 }
+
+// columns holds a row per operation and span. The optional columns take memory
+// once rows have a value for them.
+type columns struct {
+	blocks []*block
+	n      int32
+
+	steps    optional[int64]
+	memories optional[int64] // bytes
+	launches optional[int64] // Unix ns
+	stamps   optional[int32] // into dictionary.stamps
+}
+
+func (c *columns) rows() int { return int(c.n) }
+
+// at returns the block of row r and its place there.
+func (c *columns) at(r int32) (b *block, i int32) { return c.blocks[r>>blockBits], r & (blockRows - 1) }
 
 func (c *columns) append(r *row) {
-	i := len(c.start)
-	c.start = append(c.start, r.start)
-	c.duration = append(c.duration, r.duration)
-	c.span = append(c.span, r.span)
-	c.parentID = append(c.parentID, r.parentID)
-	c.trace = append(c.trace, r.trace)
-	c.name = append(c.name, r.name)
-	c.lane = append(c.lane, r.lane)
-	c.kind = append(c.kind, r.kind)
-	c.flags = append(c.flags, r.flags)
-	c.step.set(i, r.step)
-	c.memory.set(i, r.memory)
-	c.launch.set(i, r.launch)
-	c.stamp.set(i, r.stamp)
+	if int(c.n) == len(c.blocks)*blockRows {
+		c.blocks = append(c.blocks, new(block))
+	}
+	b, i := c.at(c.n)
+	b.start[i], b.duration[i] = r.start, r.duration
+	b.span[i], b.parentID[i] = r.span, r.parentID
+	b.trace[i], b.name[i], b.lane[i] = r.trace, r.name, r.lane
+	b.kind[i], b.flags[i] = r.kind, r.flags
+	c.steps.set(c.n, r.step)
+	c.memories.set(c.n, r.memory)
+	c.launches.set(c.n, r.launch)
+	c.stamps.set(c.n, r.stamp)
+	c.n++
 }
 
-// merge appends the rows of other, which numbers its values as n says.
-func (c *columns) merge(other *columns, n *renumbering) {
-	base := c.rows()
-	c.start = append(c.start, other.start...)
-	c.duration = append(c.duration, other.duration...)
-	c.span = append(c.span, other.span...)
-	c.parentID = append(c.parentID, other.parentID...)
-	c.kind = append(c.kind, other.kind...)
-	c.trace = appendRenumbered(c.trace, other.trace, n.traces)
-	c.lane = appendRenumbered(c.lane, other.lane, n.lanes)
-	c.name = slices.Grow(c.name, len(other.name))
-	for i, id := range other.name {
-		if other.flags[i]&flagOp != 0 {
-			c.name = append(c.name, n.operations[id])
-		} else {
-			c.name = append(c.name, n.spans[id])
-		}
-	}
-	c.flags = append(c.flags, other.flags...)
-	c.step.merge(base, other.step.values)
-	c.memory.merge(base, other.memory.values)
-	c.launch.merge(base, other.launch.values)
-	for i, s := range other.stamp.values {
-		c.stamp.set(base+i, n.stamps[s])
+// row returns row r as it was added.
+func (c *columns) row(r int32) row {
+	b, i := c.at(r)
+	return row{
+		start: b.start[i], duration: b.duration[i], span: b.span[i], parentID: b.parentID[i],
+		trace: b.trace[i], name: b.name[i], lane: b.lane[i], kind: b.kind[i], flags: b.flags[i] &^ builtFlags,
+		step: c.step(r), memory: c.memory(r), launch: c.launch(r), stamp: c.stamp(r),
 	}
 }
 
-func appendRenumbered(dst, ids, numbers []int32) []int32 {
-	dst = slices.Grow(dst, len(ids))
-	for _, id := range ids {
-		dst = append(dst, numbers[id])
-	}
-	return dst
-}
-
-// has reports whether every flag of f is set on row r.
-func (c *columns) has(r int32, f rowFlag) bool { return c.flags[r]&f == f }
+func (c *columns) start(r int32) int64     { b, i := c.at(r); return b.start[i] }
+func (c *columns) duration(r int32) int64  { b, i := c.at(r); return b.duration[i] }
+func (c *columns) span(r int32) uint64     { b, i := c.at(r); return b.span[i] }
+func (c *columns) parentID(r int32) uint64 { b, i := c.at(r); return b.parentID[i] }
+func (c *columns) trace(r int32) int32     { b, i := c.at(r); return b.trace[i] }
+func (c *columns) name(r int32) int32      { b, i := c.at(r); return b.name[i] }
+func (c *columns) lane(r int32) int32      { b, i := c.at(r); return b.lane[i] }
+func (c *columns) kind(r int32) op.Kind    { b, i := c.at(r); return b.kind[i] }
+func (c *columns) flags(r int32) rowFlag   { b, i := c.at(r); return b.flags[i] }
+func (c *columns) step(r int32) int64      { return c.steps.at(r) }
+func (c *columns) memory(r int32) int64    { return c.memories.at(r) }
+func (c *columns) launch(r int32) int64    { return c.launches.at(r) }
+func (c *columns) stamp(r int32) int32     { return c.stamps.at(r) }
 
 // end returns the end of a row with a start.
-func (c *columns) end(r int32) int64 { return c.start[r] + c.duration[r] }
+func (c *columns) end(r int32) int64 { b, i := c.at(r); return b.start[i] + b.duration[i] }
+
+// has reports whether every flag of f is set on row r.
+func (c *columns) has(r int32, f rowFlag) bool { return c.flags(r)&f == f }
+
+func (c *columns) setFlags(r int32, f rowFlag)   { b, i := c.at(r); b.flags[i] |= f }
+func (c *columns) clearFlags(r int32, f rowFlag) { b, i := c.at(r); b.flags[i] &^= f }
 
 // isDeviceSide reports whether row r takes part in the figures of its device:
 // an operation, and not the host's view of one.
-func (c *columns) isDeviceSide(r int32) bool { return c.flags[r]&(flagOp|flagHost) == flagOp }
+func (c *columns) isDeviceSide(r int32) bool { return c.flags(r)&(flagOp|flagHost) == flagOp }
 
 // compareStart orders rows by start, end and then the order of the input, so
 // that clocks that step back cannot make a result depend on chance.
-func (c *columns) compareStart(a, b int32) int {
-	if d := compareInt(c.start[a], c.start[b]); d != 0 {
+func (c *columns) compareStart(x, y int32) int {
+	a, i := c.at(x)
+	b, j := c.at(y)
+	if d := compareInt(a.start[i], b.start[j]); d != 0 {
 		return d
 	}
-	if d := compareInt(c.duration[a], c.duration[b]); d != 0 {
+	if d := compareInt(a.duration[i], b.duration[j]); d != 0 {
 		return d
 	}
-	return int(a) - int(b)
+	return int(x) - int(y)
 }
 
 // compareEnd orders rows by end, the last first, then the longest first, then
 // by the order of the input. Rows without a start come last.
-func (c *columns) compareEnd(a, b int32) int {
-	if d := int(c.flags[b]&flagStart) - int(c.flags[a]&flagStart); d != 0 {
+func (c *columns) compareEnd(x, y int32) int {
+	a, i := c.at(x)
+	b, j := c.at(y)
+	if d := int(b.flags[j]&flagStart) - int(a.flags[i]&flagStart); d != 0 {
 		return d
 	}
-	if d := compareInt(c.end(b), c.end(a)); d != 0 {
+	if d := compareInt(b.start[j]+b.duration[j], a.start[i]+a.duration[i]); d != 0 {
 		return d
 	}
-	if d := compareInt(c.duration[b], c.duration[a]); d != 0 {
+	if d := compareInt(b.duration[j], a.duration[i]); d != 0 {
 		return d
 	}
-	return int(a) - int(b)
+	return int(x) - int(y)
 }
 
 func compareInt(a, b int64) int {
@@ -174,37 +173,34 @@ func compareInt(a, b int64) int {
 	return 0
 }
 
-// optional is a column that takes no memory before its first value. A row
-// without a value has the zero value.
+// optional is a column in which a block takes memory from its first value on.
+// A row without a value has the zero value.
 type optional[T comparable] struct {
-	values []T
+	blocks []*[blockRows]T
 }
 
-// set gives row i the value v. Rows are set in ascending order.
-func (c *optional[T]) set(i int, v T) {
+// set gives row r the value v.
+func (c *optional[T]) set(r int32, v T) {
 	var zero T
 	if v == zero {
 		return
 	}
-	c.values = append(c.values, make([]T, i-len(c.values))...)
-	c.values = append(c.values, v)
+	for int(r>>blockBits) >= len(c.blocks) {
+		c.blocks = append(c.blocks, nil)
+	}
+	b := &c.blocks[r>>blockBits]
+	if *b == nil {
+		*b = new([blockRows]T)
+	}
+	(*b)[r&(blockRows-1)] = v
 }
 
-func (c *optional[T]) at(i int32) T {
-	if int(i) < len(c.values) {
-		return c.values[i]
+func (c *optional[T]) at(r int32) T {
+	if i := int(r >> blockBits); i < len(c.blocks) && c.blocks[i] != nil {
+		return c.blocks[i][r&(blockRows-1)]
 	}
 	var zero T
 	return zero
-}
-
-// merge sets the rows from base on to values.
-func (c *optional[T]) merge(base int, values []T) {
-	if len(values) == 0 {
-		return
-	}
-	c.values = append(c.values, make([]T, base-len(c.values))...)
-	c.values = append(c.values, values...)
 }
 
 func spanNumber(id op.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }

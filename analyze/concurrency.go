@@ -61,19 +61,19 @@ func (t *Trace) levels(rows []int32) iter.Seq[*level] {
 		for started := 0; ended < len(byEnd); {
 			at := t.end(byEnd[ended])
 			if started < len(rows) {
-				at = min(at, t.start[rows[started]])
+				at = min(at, t.start(rows[started]))
 			}
 			if l.to = at; l.running+started > 0 && l.from < l.to && !yield(&l) {
 				return
 			}
 			l.from = at
-			for ; started < len(rows) && t.start[rows[started]] == at; started++ {
+			for ; started < len(rows) && t.start(rows[started]) == at; started++ {
 				l.running++
-				l.bytes.add(t.memory.at(rows[started]))
+				l.bytes.add(t.memory(rows[started]))
 			}
 			for ; ended < len(byEnd) && t.end(byEnd[ended]) == at; ended++ {
 				l.running--
-				l.bytes.remove(t.memory.at(byEnd[ended]))
+				l.bytes.remove(t.memory(byEnd[ended]))
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func (t *Trace) CriticalPath(n Node) *CriticalPath {
 	if !t.has(n.row, flagStart) {
 		return nil
 	}
-	return t.collectPath(window{row: n.row, from: t.start[n.row], to: t.end(n.row)}, nil)
+	return t.collectPath(window{row: n.row, from: t.start(n.row), to: t.end(n.row)}, nil)
 }
 
 // CriticalPaths returns each trace with its critical path, in the order of the
@@ -72,7 +72,7 @@ func (t *Trace) CriticalPaths() iter.Seq2[op.TraceID, *CriticalPath] {
 	t.Build()
 	return func(yield func(op.TraceID, *CriticalPath) bool) {
 		for w, roots := range t.traceWindows() {
-			if !yield(t.dict.traces.values[t.trace[roots[0]]], t.collectPath(w, roots)) {
+			if !yield(t.dict.traces.values[t.trace(roots[0])], t.collectPath(w, roots)) {
 				return
 			}
 		}
@@ -154,7 +154,7 @@ func (t *Trace) lastFinishing(f *pathFrame) (child window, found bool) {
 			f.children = nil // those come last
 			break
 		}
-		child = window{row: r, from: max(t.start[r], f.from), to: min(t.end(r), f.to)}
+		child = window{row: r, from: max(t.start(r), f.from), to: min(t.end(r), f.to)}
 		if child.from < child.to && child.to <= f.at {
 			return child, true
 		}
@@ -167,8 +167,8 @@ func (t *Trace) lastFinishing(f *pathFrame) (child window, found bool) {
 func (t *Trace) traceWindows() iter.Seq2[window, []int32] {
 	return func(yield func(window, []int32) bool) {
 		for rest := t.tree.roots; len(rest) > 0; {
-			trace := t.trace[rest[0]]
-			n := slices.IndexFunc(rest, func(r int32) bool { return t.trace[r] != trace })
+			trace := t.trace(rest[0])
+			n := slices.IndexFunc(rest, func(r int32) bool { return t.trace(r) != trace })
 			if n < 0 {
 				n = len(rest)
 			}
@@ -186,11 +186,11 @@ func (t *Trace) traceWindows() iter.Seq2[window, []int32] {
 
 // windowOf returns the window of a single root, or the time that several span.
 func (t *Trace) windowOf(roots []int32) window {
-	w := window{row: roots[0], from: t.start[roots[0]], to: t.end(roots[0])}
+	w := window{row: roots[0], from: t.start(roots[0]), to: t.end(roots[0])}
 	for _, r := range roots[1:] {
 		w.row = noRow
 		if t.has(r, flagStart) {
-			w.from, w.to = min(w.from, t.start[r]), max(w.to, t.end(r))
+			w.from, w.to = min(w.from, t.start(r)), max(w.to, t.end(r))
 		}
 	}
 	return w

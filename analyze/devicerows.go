@@ -22,33 +22,21 @@ func (d *deviceRows) of(device int32) []int32 {
 
 // buildDevices lists the operations of each device by start.
 func (t *Trace) buildDevices() {
-	keys := t.dict.devices.values
+	devices := len(t.dict.devices.values)
 	d := &t.onDevice
-	d.seen = make([]bool, len(keys))
-	d.first = make([]int32, len(keys)+1)
-	for r := range int32(t.rows()) {
+	d.seen = make([]bool, devices)
+	d.rows, d.first = groupRows(t.n, devices, func(r int32) int32 {
 		if !t.isDeviceSide(r) {
-			continue
+			return noRow
 		}
 		device := t.device(r)
 		d.seen[device] = true
-		if t.has(r, flagStart) {
-			d.first[device+1]++
+		if !t.has(r, flagStart) {
+			return noRow
 		}
-	}
-	for i := range keys {
-		d.first[i+1] += d.first[i]
-	}
-	d.rows = make([]int32, d.first[len(keys)])
-	next := slices.Clone(d.first)
-	for r := range int32(t.rows()) {
-		if t.isDeviceSide(r) && t.has(r, flagStart) {
-			device := t.device(r)
-			d.rows[next[device]] = r
-			next[device]++
-		}
-	}
-	for i := range keys {
+		return device
+	})
+	for i := range devices {
 		slices.SortFunc(d.of(int32(i)), t.compareStart)
 	}
 	t.orderDevices()
@@ -68,7 +56,7 @@ func (t *Trace) orderDevices() {
 }
 
 // device returns the number of the device of row r.
-func (t *Trace) device(r int32) int32 { return t.dict.laneDevice[t.lane[r]] }
+func (t *Trace) device(r int32) int32 { return t.dict.laneDevice[t.lane(r)] }
 
 // deviceKey returns the device of row r.
 func (t *Trace) deviceKey(r int32) DeviceKey { return t.dict.devices.values[t.device(r)] }

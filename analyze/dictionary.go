@@ -90,6 +90,16 @@ type renumbering struct {
 	traces, operations, spans, lanes, stamps []int32
 }
 
+// apply changes the numbers of r.
+func (n *renumbering) apply(r *row) {
+	r.trace, r.lane, r.stamp = n.traces[r.trace], n.lanes[r.lane], n.stamps[r.stamp]
+	if r.flags&flagOp != 0 {
+		r.name = n.operations[r.name]
+	} else {
+		r.name = n.spans[r.name]
+	}
+}
+
 // merge adds what other holds.
 func (d *dictionary) merge(other *dictionary) renumbering {
 	n := renumbering{

@@ -182,7 +182,7 @@ func (t *Trace) idleCause(g *gap, threshold int64) IdleCause {
 // launchTime returns between which times the operation in row r was launched.
 func (t *Trace) launchTime(r int32) (earliest, latest int64, ok bool) {
 	if t.has(r, flagLaunch) {
-		return t.launch.at(r), t.launch.at(r), true
+		return t.launch(r), t.launch(r), true
 	}
 	host := t.tree.parent[r]
 	for host != noRow && t.isDeviceSide(host) {
@@ -191,5 +191,5 @@ func (t *Trace) launchTime(r int32) (earliest, latest int64, ok bool) {
 	if host == noRow || !t.has(host, flagStart) {
 		return 0, 0, false
 	}
-	return t.start[host], t.end(host), true
+	return t.start(host), t.end(host), true
 }

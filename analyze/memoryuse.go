@@ -45,8 +45,8 @@ func (t *Trace) MemoryUse(buckets int) *MemoryUse {
 		for _, r := range rows {
 			// A start on the axis' very end, of an operation without duration,
 			// belongs to the last bucket.
-			b := min(use.bucket(t.start[r]), use.Buckets-1)
-			written[b].add(t.memory.at(r))
+			b := min(use.bucket(t.start(r)), use.Buckets-1)
+			written[b].add(t.memory(r))
 		}
 		for b := range written {
 			m.Written[b] = written[b].int64()

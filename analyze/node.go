@@ -27,11 +27,11 @@ func (n Node) Service() string {
 	if n.IsOp() {
 		return ""
 	}
-	return n.trace.dict.spans.values[n.trace.name[n.row]].service
+	return n.trace.dict.spans.values[n.trace.name(n.row)].service
 }
 
 // Kind returns the kind of an operation; op.KindUnknown for a span.
-func (n Node) Kind() op.Kind { return n.trace.kind[n.row] }
+func (n Node) Kind() op.Kind { return n.trace.kind(n.row) }
 
 // Side returns the side of an operation; op.SideNone for a span.
 func (n Node) Side() op.Side {
@@ -50,21 +50,21 @@ func (n Node) Device() DeviceKey {
 }
 
 // TraceID returns the trace that n belongs to.
-func (n Node) TraceID() op.TraceID { return n.trace.dict.traces.values[n.trace.trace[n.row]] }
+func (n Node) TraceID() op.TraceID { return n.trace.dict.traces.values[n.trace.trace(n.row)] }
 
 // SpanID returns the id of n.
-func (n Node) SpanID() op.SpanID { return spanID(n.trace.span[n.row]) }
+func (n Node) SpanID() op.SpanID { return spanID(n.trace.span(n.row)) }
 
 // Start returns the start in Unix nanoseconds.
 func (n Node) Start() op.Int {
 	if !n.trace.has(n.row, flagStart) {
 		return op.Int{}
 	}
-	return op.Known(n.trace.start[n.row])
+	return op.Known(n.trace.start(n.row))
 }
 
 // Duration returns the duration in nanoseconds.
-func (n Node) Duration() int64 { return n.trace.duration[n.row] }
+func (n Node) Duration() int64 { return n.trace.duration(n.row) }
 
 // IsOrphan reports whether n is an operation whose parent was not read.
 func (n Node) IsOrphan() bool { return n.trace.has(n.row, flagOrphan) }
@@ -105,7 +105,7 @@ func (t *Trace) nodes(rows []int32) iter.Seq[Node] {
 // rowName returns the name of the operation or span in row r.
 func (t *Trace) rowName(r int32) string {
 	if t.has(r, flagOp) {
-		return t.dict.operations.values[t.name[r]]
+		return t.dict.operations.values[t.name(r)]
 	}
-	return t.dict.spans.values[t.name[r]].name
+	return t.dict.spans.values[t.name(r)].name
 }

@@ -120,11 +120,11 @@ func (s *pathSum) add(row int32, from, to int64) {
 	switch {
 	case row == noRow:
 	case !t.has(row, flagOp):
-		key = shareKey{name: t.name[row], what: segmentSpan}
+		key = shareKey{name: t.name(row), what: segmentSpan}
 	case t.has(row, flagHost):
-		key = shareKey{name: t.name[row], device: t.device(row), what: segmentHostOp}
+		key = shareKey{name: t.name(row), device: t.device(row), what: segmentHostOp}
 	default:
-		key = shareKey{name: t.name[row], device: t.device(row), kind: t.kind[row], what: segmentOp}
+		key = shareKey{name: t.name(row), device: t.device(row), kind: t.kind(row), what: segmentOp}
 	}
 	share := s.shares[key]
 	if share == nil {

@@ -74,8 +74,12 @@ func (t *Trace) Requests() *Requests {
 	t.Build()
 	owner := t.requestOwners()
 	all := &Requests{trace: t}
-	isOwned := func(r int32) bool { return t.has(r, flagOp) && owner[r] != noRow }
-	ops, first := groupRows(owner, t.rows()+len(t.dict.stamps.values), isOwned)
+	ops, first := groupRows(t.n, t.rows()+len(t.dict.stamps.values), func(r int32) int32 {
+		if !t.has(r, flagOp) {
+			return noRow
+		}
+		return owner[r]
+	})
 	for o := range int32(len(first) - 1) {
 		mine := ops[first[o]:first[o+1]:first[o+1]]
 		switch {
@@ -129,7 +133,7 @@ func (t *Trace) requestOwners() []int32 {
 		case parent != noRow && owner[parent] != noRow:
 			owner[r] = owner[parent]
 		case t.has(r, flagOp):
-			owner[r] = t.namedOwner(t.stamp.at(r))
+			owner[r] = t.namedOwner(t.stamp(r))
 		}
 		pending = append(pending, t.tree.children(r)...)
 	}
@@ -164,13 +168,13 @@ func (t *Trace) request(root int32, ops []int32) Request {
 	}
 	byEnd := slices.Clone(ops)
 	t.sortByEnd(byEnd)
-	covered := newCoverage(t.start[root], t.end(root))
+	covered := newCoverage(t.start(root), t.end(root))
 	for _, o := range byEnd {
 		if !t.has(o, flagStart) {
 			break // those come last
 		}
-		covered.add(t.start[o], t.end(o))
-		queueing := max(0, t.start[o]-r.Start.V)
+		covered.add(t.start(o), t.end(o))
+		queueing := max(0, t.start(o)-r.Start.V)
 		if !r.Queueing.Known || queueing < r.Queueing.V {
 			r.Queueing = op.Known(queueing)
 		}

@@ -51,7 +51,7 @@ func (t *Trace) OperationSelfTimes() map[OperationKey]int64 {
 	}
 	times := make(map[OperationKey]int64)
 	for n, self := range t.SelfTimes() {
-		side, name := n.Side(), t.name[n.row]
+		side, name := n.Side(), t.name(n.row)
 		sums[side][name].add(self)
 		times[OperationKey{t.dict.operations.values[name], side}] = 0
 	}
@@ -68,16 +68,16 @@ func (t *Trace) OperationSelfTimes() map[OperationKey]int64 {
 
 func (t *Trace) selfTime(r int32, below *descent) int64 {
 	if !t.has(r, flagStart) {
-		return t.duration[r]
+		return t.duration(r)
 	}
-	c := newCoverage(t.start[r], t.end(r))
+	c := newCoverage(t.start(r), t.end(r))
 	for _, child := range t.opsBelow(r, below) {
 		if !t.has(child, flagStart) {
 			break // those come last
 		}
-		c.add(t.start[child], t.end(child))
+		c.add(t.start(child), t.end(child))
 	}
-	return t.duration[r] - c.covered
+	return t.duration(r) - c.covered
 }
 
 // descent is the memory that walking down the tree uses again and again.

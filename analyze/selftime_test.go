@@ -137,7 +137,7 @@ func TestMillionDeepChain(t *testing.T) {
 	if testing.Short() {
 		depth = 50_000
 	}
-	trace := NewTrace(TraceOptions{SizeHint: depth})
+	trace := NewTrace(TraceOptions{})
 	for i := range depth {
 		s := opAt("call", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
 		if i%3 == 1 {

@@ -10,14 +10,14 @@ import (
 // and used again for each trace, so that it stays in the cache for all but the
 // largest ones.
 type spanIndex struct {
-	ids   []uint64 // column of span ids
-	slots []int32  // row + 1; 0 is free
-	mask  uint64
-	seed  uint64 // keeps made-up ids from colliding by design
+	columns *columns
+	slots   []int32 // row + 1; 0 is free
+	mask    uint64
+	seed    uint64 // keeps made-up ids from colliding by design
 }
 
-func newSpanIndex(ids []uint64) *spanIndex {
-	return &spanIndex{ids: ids, seed: rand.Uint64()}
+func newSpanIndex(c *columns) *spanIndex {
+	return &spanIndex{columns: c, seed: rand.Uint64()}
 }
 
 // reset empties the index and makes room for n rows.
@@ -37,7 +37,7 @@ func (x *spanIndex) slot(id uint64) *int32 {
 	hi, lo := bits.Mul64(id^x.seed, 0x9e3779b97f4a7c15)
 	for i := hi ^ lo; ; i++ {
 		s := &x.slots[i&x.mask]
-		if *s == 0 || x.ids[*s-1] == id {
+		if *s == 0 || x.columns.span(*s-1) == id {
 			return s
 		}
 	}
@@ -46,7 +46,7 @@ func (x *spanIndex) slot(id uint64) *int32 {
 // insert adds row r. When its id is there already it returns the row that has
 // it, and adds nothing.
 func (x *spanIndex) insert(r int32) (first int32, found bool) {
-	s := x.slot(x.ids[r])
+	s := x.slot(x.columns.span(r))
 	if *s != 0 {
 		return *s - 1, true
 	}

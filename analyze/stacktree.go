@@ -109,11 +109,12 @@ func (s *stackTree) write(out *bufio.Writer) error {
 // children lists the stacks below each stack: those of stack i are
 // rows[first[i]:first[i+1]].
 func (s *stackTree) children() (rows, first []int32) {
-	above := make([]int32, len(s.nodes))
-	for i := range s.nodes {
-		above[i] = s.nodes[i].above
-	}
-	return groupRows(above, len(above), func(i int32) bool { return i != rootStack })
+	return groupRows(int32(len(s.nodes)), len(s.nodes), func(i int32) int32 {
+		if i == rootStack {
+			return noRow
+		}
+		return s.nodes[i].above
+	})
 }
 
 // compareItems orders the lines that items of the same stack stand for.

@@ -32,16 +32,16 @@ func (t *Trace) Steps() []Step {
 	}
 	slices.SortFunc(rows, func(a, b int32) int {
 		return cmp.Or(
-			compareInt(t.step.at(a), t.step.at(b)),
-			int(t.flags[b]&flagStart)-int(t.flags[a]&flagStart), // known starts first
+			compareInt(t.step(a), t.step(b)),
+			int(t.flags(b)&flagStart)-int(t.flags(a)&flagStart), // known starts first
 			t.compareStart(a, b),
 		)
 	})
 	var steps []Step
 	several := false
 	for len(rows) > 0 {
-		number := t.step.at(rows[0])
-		n := slices.IndexFunc(rows, func(r int32) bool { return t.step.at(r) != number })
+		number := t.step(rows[0])
+		n := slices.IndexFunc(rows, func(r int32) bool { return t.step(r) != number })
 		if n < 0 {
 			n = len(rows)
 		}
@@ -60,7 +60,7 @@ func (t *Trace) sumStep(number int64, rows []int32) Step {
 	step := Step{Step: number, Count: int64(len(rows))}
 	var sum wide
 	for _, r := range rows {
-		sum.add(t.duration[r])
+		sum.add(t.duration(r))
 	}
 	step.Sum = sum.int64()
 	started := slices.IndexFunc(rows, func(r int32) bool { return !t.has(r, flagStart) })

@@ -55,15 +55,15 @@ func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
 		s := stretch{last: noRow}
 		latest := int64(-maxTime)
 		for i, r := range rows {
-			k := classOf(c.kind[r])
+			k := classOf(c.kind(r))
 			until[k] = max(until[k], c.end(r))
 			if s.last == noRow || c.end(r) > latest {
 				latest, s.last = c.end(r), r
 			}
-			s.from, s.to, s.next = c.start[r], latest, noRow
+			s.from, s.to, s.next = c.start(r), latest, noRow
 			if i+1 < len(rows) {
 				s.next = rows[i+1]
-				s.to = c.start[s.next]
+				s.to = c.start(s.next)
 			}
 			if s.from == s.to {
 				continue

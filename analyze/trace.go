@@ -6,8 +6,9 @@ import (
 
 // TraceOptions configures a [Trace]. The zero value is ready to use.
 type TraceOptions struct {
-	// SizeHint is how many entries and spans to make room for; 0 grows as needed.
-	SizeHint int
+	// MaxRows is how many operations and spans to keep, which bounds the memory;
+	// 0 and numbers above 2^30 mean 2^30. Those beyond are counted.
+	MaxRows int
 }
 
 // Trace is the structure of a run: which operation ran below which span, when,
@@ -15,11 +16,10 @@ type TraceOptions struct {
 // timelines, idle gaps, critical paths, stacks and requests.
 //
 // It keeps columns, not entries: 46 bytes per entry or span, 16 more once it is
-// built, 8 each where entries have a step, a memory size or a launch time, and
-// 4 where they name their local root, and 48 for a collective; strings are kept
-// once. Growing columns have some slack: ten million entries with step and
-// memory size take 93 bytes each, 83 with a size hint, as
-// TestTraceMemoryPerEntry measures.
+// built, 8 each where entries have a step, a memory size or a launch time, 4
+// where they name their local root, and 64 for each collective; strings are
+// kept once. Ten million entries with step and memory size, a fifth of them
+// collectives, take 91 bytes each, as TestTraceMemoryPerEntry measures.
 //
 // Add everything in the order of the input, or in shards that are merged in
 // that order: the result is the same for any number of shards. Then call any
@@ -32,6 +32,7 @@ type Trace struct {
 	dict      dictionary
 	collected collectives
 	structure Structure
+	limit     int // of the number of rows
 	built     bool
 	tree      tree
 	onDevice  deviceRows
@@ -55,17 +56,18 @@ type Structure struct {
 	// BadTimes are the operations and spans whose start or end lies outside the
 	// years 1824 to 2116; they are taken to have no start.
 	BadTimes int64
-	// Overflow are the operations and spans beyond the 2^30 that fit.
+	// Overflow are the operations and spans beyond TraceOptions.MaxRows, which
+	// are left out of everything else.
 	Overflow int64
 }
 
 // NewTrace returns an empty Trace.
 func NewTrace(o TraceOptions) *Trace {
-	t := &Trace{dict: newDictionary()}
-	if o.SizeHint > 0 {
-		t.grow(min(o.SizeHint, maxRows))
+	limit := maxRows
+	if 0 < o.MaxRows && o.MaxRows < maxRows {
+		limit = o.MaxRows
 	}
-	return t
+	return &Trace{dict: newDictionary(), limit: limit}
 }
 
 // Add adds an operation. It keeps nothing of e but its strings.
@@ -115,12 +117,8 @@ func (t *Trace) AddSpan(s *op.Span) {
 	t.add(&r, s.Start)
 }
 
-// add adds r unless there is no more room.
+// add adds r, which starts at start, unless there is no more room.
 func (t *Trace) add(r *row, start op.Int) bool {
-	if t.rows() >= maxRows {
-		t.structure.Overflow++
-		return false
-	}
 	switch {
 	case !start.Known:
 	case start.V < -maxTime || start.V > maxTime || r.duration > maxTime-start.V:
@@ -128,6 +126,14 @@ func (t *Trace) add(r *row, start op.Int) bool {
 	default:
 		r.flags |= flagStart
 		r.start = start.V
+	}
+	return t.append(r)
+}
+
+func (t *Trace) append(r *row) bool {
+	if t.rows() >= t.limit {
+		t.structure.Overflow++
+		return false
 	}
 	if r.flags&flagOp != 0 {
 		t.structure.Ops++
@@ -142,18 +148,18 @@ func (t *Trace) add(r *row, start op.Int) bool {
 // Merge adds what other holds, as if it had been added here after what is
 // there already. other stays as it is.
 func (t *Trace) Merge(other *Trace) {
-	if t.rows()+other.rows() > maxRows {
-		t.structure.Overflow += int64(other.rows())
-		return
-	}
 	n := t.dict.merge(&other.dict)
-	t.columns.merge(&other.columns, &n)
-	t.collected.merge(&other.collected)
-	t.structure.Ops += other.structure.Ops
-	t.structure.Spans += other.structure.Spans
+	collectives := 0
+	for i := range other.n {
+		r := other.row(i)
+		n.apply(&r)
+		if t.append(&r) && other.isDeviceSide(i) && r.kind == op.KindCollective {
+			collectives++
+		}
+	}
+	t.collected.merge(&other.collected, collectives)
 	t.structure.BadTimes += other.structure.BadTimes
 	t.structure.Overflow += other.structure.Overflow
-	t.built = false
 }
 
 // Build joins the spans to a tree and orders what ran on each device. The

@@ -54,7 +54,7 @@ func BenchmarkTrace(b *testing.B) {
 		b.Run(fmt.Sprintf("add/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				addRequests(NewTrace(TraceOptions{SizeHint: n + n/requestOps}), n)
+				addRequests(NewTrace(TraceOptions{}), n)
 			}
 			perEntry(b, n)
 		})

@@ -27,6 +27,7 @@ type everything struct {
 	Endpoints   []Endpoint
 	Unattached  []string
 	Stacks      string
+	Collectives []CollectiveRow
 }
 
 func tellEverything(t *testing.T, trace *Trace) everything {
@@ -50,6 +51,7 @@ func tellEverything(t *testing.T, trace *Trace) everything {
 		Endpoints:   requests.Endpoints(),
 		Unattached:  names(requests.Unattached()),
 		Stacks:      stacks.String(),
+		Collectives: trace.Collectives(),
 	}
 }
 
@@ -107,10 +109,32 @@ func TestBuildIsIdempotent(t *testing.T) {
 	}
 }
 
+// What does not fit is counted, whether it is added or merged.
+func TestMaxRows(t *testing.T) {
+	specs := []spec{
+		opAt("a", 1, 0, 0, 10).as(op.KindCollective), spanAt("b", 2, 0, 0, 10),
+		opAt("c", 3, 0, 0, 10).as(op.KindCollective), opAt("d", 4, 0, 1<<62, 1<<62),
+	}
+	limited := NewTrace(TraceOptions{MaxRows: 2})
+	for _, s := range specs {
+		s.addTo(limited)
+	}
+	merged := NewTrace(TraceOptions{MaxRows: 2})
+	merged.Merge(traceOf(specs[:1]...))
+	merged.Merge(traceOf(specs[1:]...))
+	want := tellEverything(t, limited)
+	if diff := cmp.Diff(Structure{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
+		t.Errorf("structure (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+		t.Errorf("(-added +merged):\n%s", diff)
+	}
+}
+
 // The entry given to Add is used again by its reader.
 func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 	specs := randomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
-	trace := NewTrace(TraceOptions{SizeHint: 40})
+	trace := NewTrace(TraceOptions{})
 	var e op.Entry
 	for _, s := range specs {
 		if !s.isOp {
@@ -141,8 +165,11 @@ func TestAnalysesConcurrentSafe(t *testing.T) {
 	group.Wait()
 }
 
-// TestTraceMemoryPerEntry measures what the doc comment of Trace states, with
-// requests of a hundred operations that have a step and a memory size each.
+// maxBytesPerEntry bounds what the doc comment of Trace states.
+const maxBytesPerEntry = 95
+
+// TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
+// a hundred, with a step and a memory size each.
 func TestTraceMemoryPerEntry(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a gigabyte and some seconds")
@@ -154,24 +181,15 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	for _, tt := range []struct {
-		name string
-		hint int
-		most float64
-	}{
-		{"growing", 0, 100},
-		{"with a size hint", entries + entries/requestOps, 85},
-	} {
-		before := heap()
-		trace := NewTrace(TraceOptions{SizeHint: tt.hint})
-		addRequests(trace, entries)
-		added := heap()
-		trace.Build()
-		built := float64(heap()-before) / entries
-		t.Logf("%s: %.1f bytes per entry before Build, %.1f after", tt.name, float64(added-before)/entries, built)
-		if built > tt.most {
-			t.Errorf("%s: %.1f bytes per entry, want at most %g", tt.name, built, tt.most)
-		}
-		runtime.KeepAlive(trace)
+	before := heap()
+	trace := NewTrace(TraceOptions{})
+	addRequests(trace, entries)
+	added := heap()
+	trace.Build()
+	built := float64(heap()-before) / entries
+	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/entries, built)
+	if built > maxBytesPerEntry {
+		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)
 	}
+	runtime.KeepAlive(trace)
 }

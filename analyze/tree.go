@@ -28,23 +28,23 @@ func (t *tree) children(r int32) []int32 { return t.kids[t.first[r]:t.first[r+1]
 // whatever the input says.
 func (t *Trace) buildTree() {
 	t.structure.Orphans, t.structure.Duplicates, t.structure.Repeated, t.structure.Cycles = 0, 0, 0, 0
-	for r := range t.flags {
-		t.flags[r] &^= builtFlags
+	for r := range t.n {
+		t.clearFlags(r, builtFlags)
 	}
-	byTrace, first := groupRows(t.trace, len(t.dict.traces.values), nil)
+	byTrace, first := groupRows(t.n, len(t.dict.traces.values), t.trace)
 	t.join(byTrace, first)
 	t.breakCycles()
 	t.linkChildren()
 	t.collectRoots(byTrace, first)
 }
 
-// groupRows orders rows by the group that each belongs to, keeping their order
-// within one: those of group g are rows[first[g]:first[g+1]]. keep chooses the
-// rows that take part, nil all of them.
-func groupRows(group []int32, groups int, keep func(r int32) bool) (rows, first []int32) {
+// groupRows orders n rows by the group that each belongs to, keeping their
+// order within one: those of group g are rows[first[g]:first[g+1]]. Rows of the
+// group noRow are left out.
+func groupRows(n int32, groups int, group func(r int32) int32) (rows, first []int32) {
 	first = make([]int32, groups+1)
-	for r, g := range group {
-		if keep == nil || keep(int32(r)) {
+	for r := range n {
+		if g := group(r); g != noRow {
 			first[g+1]++
 		}
 	}
@@ -52,9 +52,9 @@ func groupRows(group []int32, groups int, keep func(r int32) bool) (rows, first 
 		first[g+1] += first[g]
 	}
 	rows = make([]int32, first[groups])
-	for r, g := range group {
-		if keep == nil || keep(int32(r)) {
-			rows[first[g]] = int32(r)
+	for r := range n {
+		if g := group(r); g != noRow {
+			rows[first[g]] = r
 			first[g]++
 		}
 	}
@@ -74,12 +74,12 @@ func (t *Trace) join(byTrace, first []int32) {
 	for _, r := range byTrace[:first[1]] {
 		t.setParent(r, noRow)
 	}
-	index := newSpanIndex(t.span)
+	index := newSpanIndex(&t.columns)
 	for g := 1; g < len(first)-1; g++ {
 		rows := byTrace[first[g]:first[g+1]]
 		index.reset(len(rows))
 		for _, r := range rows {
-			if t.span[r] == 0 {
+			if t.span(r) == 0 {
 				continue
 			}
 			if original, found := index.insert(r); found {
@@ -88,11 +88,11 @@ func (t *Trace) join(byTrace, first []int32) {
 		}
 		for _, r := range rows {
 			parent := noRow
-			if t.parentID[r] != 0 {
-				parent = index.find(t.parentID[r])
+			if t.parentID(r) != 0 {
+				parent = index.find(t.parentID(r))
 			}
 			t.setParent(r, parent)
-			if s := t.stamp.at(r); s != 0 && t.dict.stamps.values[s].span != 0 {
+			if s := t.stamp(r); s != 0 && t.dict.stamps.values[s].span != 0 {
 				t.tree.stampRow[s] = index.find(t.dict.stamps.values[s].span)
 			}
 		}
@@ -100,10 +100,10 @@ func (t *Trace) join(byTrace, first []int32) {
 }
 
 func (t *Trace) markDuplicate(r, original int32) {
-	t.flags[r] |= flagDuplicate
+	t.setFlags(r, flagDuplicate)
 	t.structure.Duplicates++
-	same := t.start[r] == t.start[original] && t.duration[r] == t.duration[original] &&
-		(t.flags[r]^t.flags[original])&flagStart == 0
+	same := t.start(r) == t.start(original) && t.duration(r) == t.duration(original) &&
+		(t.flags(r)^t.flags(original))&flagStart == 0
 	if same {
 		t.structure.Repeated++
 	}
@@ -113,8 +113,8 @@ func (t *Trace) markDuplicate(r, original int32) {
 func (t *Trace) setParent(r, parent int32) {
 	if t.has(r, flagDuplicate) {
 		parent = noRow
-	} else if parent == noRow && t.parentID[r] != 0 && t.has(r, flagOp) {
-		t.flags[r] |= flagOrphan
+	} else if parent == noRow && t.parentID(r) != 0 && t.has(r, flagOp) {
+		t.setFlags(r, flagOrphan)
 		t.structure.Orphans++
 	}
 	t.tree.parent[r] = parent
@@ -147,7 +147,7 @@ func (t *Trace) breakCycles() {
 
 // startsBefore orders rows of a ring: known starts first, then as compareStart does.
 func (t *Trace) startsBefore(a, b int32) bool {
-	if (t.flags[a]^t.flags[b])&flagStart != 0 {
+	if (t.flags(a)^t.flags(b))&flagStart != 0 {
 		return t.has(a, flagStart)
 	}
 	return t.compareStart(a, b) < 0
@@ -156,8 +156,7 @@ func (t *Trace) startsBefore(a, b int32) bool {
 // linkChildren lists each row's children.
 func (t *Trace) linkChildren() {
 	parent := t.tree.parent
-	hasParent := func(r int32) bool { return parent[r] != noRow }
-	t.tree.kids, t.tree.first = groupRows(parent, len(parent), hasParent)
+	t.tree.kids, t.tree.first = groupRows(t.n, len(parent), func(r int32) int32 { return parent[r] })
 	for r := range int32(len(parent)) {
 		t.sortByEnd(t.tree.children(r))
 	}

@@ -69,9 +69,9 @@ func (t *Trace) timeAxis(buckets int) TimeAxis {
 	found := false
 	for _, r := range t.onDevice.rows {
 		if !found {
-			first, last, found = t.start[r], t.end(r), true
+			first, last, found = t.start(r), t.end(r), true
 		}
-		first, last = min(first, t.start[r]), max(last, t.end(r))
+		first, last = min(first, t.start(r)), max(last, t.end(r))
 	}
 	if !found {
 		return TimeAxis{}
