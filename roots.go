@@ -32,7 +32,7 @@ const (
 	rootShards = 32
 	// maxRootsPerShard bounds the memory that spans which never end can take.
 	// Roots beyond it are not stamped.
-	maxRootsPerShard = 1 << 14
+	maxRootsPerShard = 1 << 12
 )
 
 type rootShard struct {
