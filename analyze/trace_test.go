@@ -171,7 +171,7 @@ const maxBytesPerEntry = 95
 // TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
 // a hundred, with a step and a memory size each.
 func TestTraceMemoryPerEntry(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceEnabled {
 		t.Skip("takes a gigabyte and some seconds")
 	}
 	const entries = 10_000_000

@@ -32,7 +32,7 @@ func TestTree(t *testing.T) {
 	}{
 		{name: "empty", parents: []string{}},
 		{
-			name: "operations below spans, children read before their parents",
+			name: "C1: operations below spans that are none, children read before their parents",
 			specs: []spec{
 				opAt("matmul", 3, 2, 20, 40), opAt("relu", 2, 1, 10, 50), spanAt("request", 1, 0, 0, 100),
 			},
