@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 
+	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/otlp"
 )
@@ -53,6 +54,11 @@ func formats() []Format {
 			Name:    "jaeger-v3",
 			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
 			records: otlp.JSONRecords,
+		},
+		{
+			Name:    "jaeger-v1",
+			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
+			records: jaeger.Records,
 		},
 		{
 			// An object around the events, or the events alone.

@@ -87,6 +87,16 @@ func (b *Builder) Wants(key string) bool {
 	return t.field != FieldNone || t.keep
 }
 
+// WantsList reports whether key's value is a list, such as a shape. An adapter
+// whose source keeps lists as text then takes the text apart.
+func (b *Builder) WantsList(key string) bool {
+	switch b.mapping.lookup(key).field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
+		return true
+	}
+	return false
+}
+
 // Ints adds an attribute with a slice of integers. The slice is copied.
 func (b *Builder) Ints(key string, v []int64) {
 	t := b.BeginList(key)

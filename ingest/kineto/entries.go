@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"github.com/optrace/optrace/internal/attrjson"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -26,7 +27,7 @@ const maxInputs = 1 << 14
 // begin starts the entry of a row.
 func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.Reset()
-	addArgs(m.build, &m.lex, []byte(m.symbols.text(extra)))
+	attrjson.Object(m.build, &m.lex, []byte(m.symbols.text(extra)))
 	m.build.Str(op.KeyName, m.symbols.text(name))
 	m.build.SetTime(unixTime(m.base, start), dur)
 }

@@ -2,13 +2,13 @@ package kineto_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -30,26 +30,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m := &op.Mapping{}
 		m.Keep("queued")
-		for rec, err := range kineto.Records(bytes.NewReader(text), "fuzz", m) {
-			var syntax *op.SyntaxError
-			if err != nil && !errors.As(err, &syntax) {
-				t.Fatal(err)
-			}
-			if rec.Entry == nil {
-				continue
-			}
-			if err := rec.Entry.Validate(); err != nil {
-				t.Fatal(err)
-			}
-			line := rec.Entry.AppendJSON(nil)
-			back, err := op.DecodeLine(line)
-			if err != nil || back.Entry == nil {
-				t.Fatalf("%s: %v", line, err)
-			}
-			if again := back.Entry.AppendJSON(nil); string(again) != string(line) {
-				t.Fatalf("read back as\n%s\nwant\n%s", again, line)
-			}
-		}
+		recordtest.Check(t, kineto.Records(bytes.NewReader(text), "fuzz", m))
 	})
 }
 

@@ -2,6 +2,7 @@ package kineto
 
 import (
 	"bytes"
+	"github.com/optrace/optrace/internal/attrjson"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -21,8 +22,8 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) boo
 	base := r.timeBase()
 	b := r.build
 	b.Reset()
-	addArgs(b, &r.lex, args)
-	addArgs(b, &r.lex, more)
+	attrjson.Object(b, &r.lex, args)
+	attrjson.Object(b, &r.lex, more)
 	b.SetName(string(name))
 	b.SetTime(unixTime(base.V, start), dur)
 	ids := r.readIDs(args, more)

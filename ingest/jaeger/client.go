@@ -1,0 +1,96 @@
+package jaeger
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/optrace/optrace/op"
+)
+
+// DefaultTimeout is how long a [Client] waits for an answer by default.
+const DefaultTimeout = 10 * time.Second
+
+// MaxAnswerBytes is the largest answer that a [Client] takes, after
+// decompression. A search that exceeds it is divided; what cannot be divided is
+// reported and left out.
+const MaxAnswerBytes = 256 << 20
+
+// ErrTraceNotFound tells that Jaeger does not hold a trace.
+var ErrTraceNotFound = errors.New("trace not found")
+
+// ClientOptions configures a [Client]. The zero value is ready to use.
+type ClientOptions struct {
+	// HTTPClient makes the calls; nil is http.DefaultClient. Its own timeout, if
+	// it has one, bounds a single attempt.
+	HTTPClient *http.Client
+	// Timeout is how long a call may go without receiving anything, attempts
+	// after the first included; zero or less is DefaultTimeout.
+	Timeout time.Duration
+	// Mapping is the table from attribute keys to fields; nil is the
+	// conventions.
+	Mapping *op.Mapping
+}
+
+// Client asks a Jaeger query service for traces: with API version 3, which is
+// lossless, and with version 1 where the server has no other.
+//
+// It holds one answer at a time in memory, of at most MaxAnswerBytes. A Client
+// is not safe for concurrent use.
+type Client struct {
+	base    *url.URL
+	http    *http.Client
+	timeout time.Duration
+	mapping *op.Mapping
+	api     api // nil until the server has answered on one
+}
+
+// NewClient returns a Client of the service at base, such as
+// "http://localhost:16686", with the path under which it is served, if any.
+// Nothing is sent yet.
+func NewClient(base string, opts ClientOptions) (*Client, error) {
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("parsing the address of Jaeger: %w", errors.Unwrap(err)) // without a password that it may hold
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("parsing the address of Jaeger: %q is no http:// or https:// URL", u.Redacted())
+	}
+	u = &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User, Path: strings.TrimRight(u.Path, "/")}
+	c := &Client{base: u, http: opts.HTTPClient, timeout: opts.Timeout, mapping: opts.Mapping}
+	if c.http == nil {
+		c.http = http.DefaultClient
+	}
+	if c.timeout <= 0 {
+		c.timeout = DefaultTimeout
+	}
+	return c, nil
+}
+
+// Base returns the address of Jaeger's pages, without a user's name and
+// password.
+func (c *Client) Base() string {
+	u := *c.base
+	u.User = nil
+	return u.String()
+}
+
+// API returns the name of the API version that the server answered on, "" when
+// it has not answered yet.
+func (c *Client) API() string {
+	if c.api == nil {
+		return ""
+	}
+	return c.api.name()
+}
+
+// url returns the address of a path below the base.
+func (c *Client) url(path string, query url.Values) *url.URL {
+	u := *c.base
+	u.Path += path
+	u.RawQuery = query.Encode()
+	return &u
+}

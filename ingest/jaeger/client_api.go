@@ -1,0 +1,89 @@
+package jaeger
+
+import (
+	"bytes"
+	"iter"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+)
+
+// api is a version of Jaeger's HTTP API: what to ask, and how to read the
+// answers.
+type api interface {
+	name() string
+	// trace and search return the path and the query of a call.
+	trace(id op.TraceID) (path string, query url.Values)
+	search(q *Query, w window, limit int) (path string, query url.Values)
+	// records reads the spans of an answer, pruned the summaries in it.
+	records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+	pruned(body []byte) []op.Pruned
+}
+
+// apiV3 answers in OTLP.
+type apiV3 struct{}
+
+func (apiV3) name() string { return "v3" }
+
+func (apiV3) trace(id op.TraceID) (string, url.Values) {
+	// Adjusted spans are not what was sent: Jaeger moves them and adds to them.
+	return "/api/v3/traces/" + id.String(), url.Values{"raw_traces": {"true"}}
+}
+
+func (apiV3) search(q *Query, w window, limit int) (string, url.Values) {
+	v := url.Values{
+		"query.service_name":   {q.Service},
+		"query.start_time_min": {w.from.UTC().Format(time.RFC3339Nano)},
+		"query.start_time_max": {w.to.UTC().Format(time.RFC3339Nano)},
+		"query.num_traces":     {strconv.Itoa(limit)},
+		"query.raw_traces":     {"true"},
+	}
+	if q.Operation != "" {
+		v.Set("query.operation_name", q.Operation)
+	}
+	if q.MinDuration > 0 {
+		v.Set("query.duration_min", q.MinDuration.String())
+	}
+	return "/api/v3/traces", v
+}
+
+func (apiV3) records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return otlp.JSONRecords(bytes.NewReader(body), name, m)
+}
+
+func (apiV3) pruned(body []byte) []op.Pruned { return prunedV3(body) }
+
+// apiV1 answers in Jaeger's own JSON, see [Records].
+type apiV1 struct{}
+
+func (apiV1) name() string { return "v1" }
+
+func (apiV1) trace(id op.TraceID) (string, url.Values) {
+	return "/api/traces/" + id.String(), url.Values{"raw": {"true"}}
+}
+
+func (apiV1) search(q *Query, w window, limit int) (string, url.Values) {
+	v := url.Values{
+		"service": {q.Service},
+		"start":   {strconv.FormatInt(w.from.UnixMicro(), 10)},
+		"end":     {strconv.FormatInt(w.to.UnixMicro(), 10)},
+		"limit":   {strconv.Itoa(limit)},
+		"raw":     {"true"},
+	}
+	if q.Operation != "" {
+		v.Set("operation", q.Operation)
+	}
+	if q.MinDuration > 0 {
+		v.Set("minDuration", q.MinDuration.String())
+	}
+	return "/api/traces", v
+}
+
+func (apiV1) records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return Records(bytes.NewReader(body), name, m)
+}
+
+func (apiV1) pruned(body []byte) []op.Pruned { return prunedV1(body) }

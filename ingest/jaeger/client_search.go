@@ -1,0 +1,164 @@
+package jaeger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Query says which traces to search for: those with a span that all of it is
+// true of.
+type Query struct {
+	// Service is required. Operation is the span's name; "" is any.
+	Service, Operation string
+	// Start and End bound the start of the span; they are required.
+	Start, End time.Time
+	// MinDuration is the least duration of the span; 0 is any.
+	MinDuration time.Duration
+	// Limit is how many traces to return, the latest of them; it must be
+	// positive.
+	Limit int
+}
+
+// The bounds of a search.
+const (
+	// pageTraces is how many traces are asked for at a time. Storages refuse very
+	// large numbers.
+	pageTraces = 100
+	// minWindow is what a time window is not divided below: Jaeger's storages
+	// keep microseconds.
+	minWindow = time.Microsecond
+	// minFailing is the same for a window with a trace that Jaeger cannot hand
+	// out. Each of its spans would have to be closed in upon.
+	minFailing = time.Millisecond
+	// maxSearchCalls ends a search on a server that does not heed the windows.
+	maxSearchCalls = 10_000
+)
+
+// window is a range of time, both ends included.
+type window struct{ from, to time.Time }
+
+// split divides w; the later part comes second.
+func (w window) split() (earlier, later window) {
+	middle := w.from.Add(w.to.Sub(w.from) / 2).Truncate(time.Microsecond)
+	return window{w.from, middle.Add(-time.Microsecond)}, window{middle, w.to}
+}
+
+// Search yields the traces that q asks for, each once, roughly the latest
+// first, and a *[op.SyntaxError] for each part of an answer that could not be
+// read and each part of the time whose traces Jaeger cannot hand out. Any other
+// error is the last thing yielded.
+//
+// Jaeger has no pages: it returns at most as many traces as asked for, and does
+// not say whether there are more. So a window of time that is answered with
+// all that was asked for is divided, until the answers are complete.
+func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
+	return func(yield func(*Trace, error) bool) {
+		switch {
+		case q.Service == "":
+			yield(nil, errors.New("searching Jaeger: no service"))
+			return
+		case q.Limit <= 0 || !q.Start.Before(q.End):
+			yield(nil, errors.New("searching Jaeger: an empty range of time or number of traces"))
+			return
+		}
+		s := &search{
+			client: c, query: &q, page: pageTraces, yield: yield, seen: make(map[op.TraceID]struct{}),
+			// The latest window is on top.
+			windows: []window{{q.Start.Truncate(time.Microsecond), q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
+		}
+		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
+			if calls == maxSearchCalls {
+				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls; search in less time or with a longer minimal duration", c.Base(), calls))
+				return
+			}
+			if !s.next(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// search is a search under way.
+type search struct {
+	client  *Client
+	query   *Query
+	page    int // how many traces to ask for at a time
+	windows []window
+	seen    map[op.TraceID]struct{}
+	yield   func(*Trace, error) bool
+}
+
+// next asks for the traces of the latest window, and reports whether to go on.
+func (s *search) next(ctx context.Context) bool {
+	w := s.windows[len(s.windows)-1]
+	s.windows = s.windows[:len(s.windows)-1]
+	ans, err := s.client.call(ctx, func(a api) (string, url.Values) { return a.search(s.query, w, s.page) })
+	var failed *AnswerError
+	switch {
+	case err == nil && len(ans.traces) >= s.page:
+		return s.divide(w, minWindow) || s.emit(ans) && s.problem(w, "%d traces or more", s.page)
+	case err == nil:
+		return s.emit(ans)
+	case errors.As(err, &failed) && failed.isNotFound():
+		return true
+	case failed != nil && failed.isTooMany() && s.page > 1, errors.Is(err, errAnswerTooLarge) && s.page > 1:
+		s.page = max(1, s.page/4)
+		s.windows = append(s.windows, w)
+		return true
+	case failed != nil && failed.isNotFinite():
+		return s.divide(w, minFailing) || s.problem(w, "a trace with a number that is not finite, which Jaeger cannot hand out")
+	case errors.Is(err, errAnswerTooLarge):
+		return s.divide(w, minWindow) || s.problem(w, "%w", err)
+	}
+	s.yield(nil, err)
+	return false
+}
+
+// divide puts the parts of w in its place, and reports false where w is too
+// small for that.
+func (s *search) divide(w window, smallest time.Duration) bool {
+	if w.to.Sub(w.from) <= smallest {
+		return false
+	}
+	earlier, later := w.split()
+	s.windows = append(s.windows, earlier, later)
+	return true
+}
+
+// emit yields the traces of an answer that were not yielded before: spans of
+// one trace may start in several windows.
+func (s *search) emit(ans *answer) bool {
+	for _, p := range ans.problems {
+		if !s.yield(nil, p) {
+			return false
+		}
+	}
+	slices.SortStableFunc(ans.traces, func(a, b *Trace) int { return cmp.Compare(b.start(), a.start()) })
+	for _, t := range ans.traces {
+		if _, seen := s.seen[t.ID]; seen {
+			continue
+		}
+		if len(s.seen) == s.query.Limit {
+			return false
+		}
+		s.seen[t.ID] = struct{}{}
+		if !s.yield(t, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// problem yields what is wrong with the traces of a window.
+func (s *search) problem(w window, format string, args ...any) bool {
+	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from), w.from.UTC().Format(time.RFC3339Nano))
+	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Msg: msg})
+}

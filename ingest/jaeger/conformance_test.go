@@ -1,0 +1,131 @@
+package jaeger_test
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+)
+
+// lost is what API version 1 cannot hold: it floors times, answers 500 to
+// numbers that are not finite, and has no spans without ids, times or a process.
+const lost = optest.Nanoseconds | optest.NonFinite | optest.InvalidUTF8 | optest.EndBeforeStart |
+	optest.NoTime | optest.NoIDs | optest.NoResource
+
+func TestConformance(t *testing.T) {
+	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
+		if c.Needs&lost != 0 {
+			t.Skip("API version 1 cannot hold the span")
+		}
+		for rec, err := range jaeger.Records(strings.NewReader(encode(t, c.Span)), "answer", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Entry != nil {
+				e := rec.Entry.Clone()
+				e.Warn &^= op.WarnMicroseconds
+				return e, true
+			}
+		}
+		return nil, false
+	})
+}
+
+// encode returns the answer that Jaeger would give for a span.
+func encode(t *testing.T, s optest.Span) string {
+	t.Helper()
+	tags := tagsOf(t, s.Attributes)
+	add := func(key, kind string, value any) {
+		tags = append(tags, map[string]any{"key": key, "type": kind, "value": value})
+	}
+	if s.Scope != "" {
+		add("otel.scope.name", "string", s.Scope)
+	}
+	if s.Failed {
+		add("error", "bool", true)
+		add("otel.status_code", "string", "ERROR")
+		add("otel.status_description", "string", s.Error)
+	}
+	if s.TraceState != "" {
+		add("w3c.tracestate", "string", s.TraceState)
+	}
+	if s.Dropped > 0 {
+		add("otel.dropped_attributes_count", "int64", s.Dropped)
+	}
+	service := "missing-service-name"
+	var resource []optest.Attr
+	for _, a := range s.Resource {
+		if a.Key == op.KeyServiceName {
+			service = a.Value.(string)
+		} else {
+			resource = append(resource, a)
+		}
+	}
+	span := map[string]any{
+		"traceID": s.TraceID.String(), "spanID": s.SpanID.String(), "operationName": s.Name, "processID": "p1",
+		"startTime": s.Start / 1000, "duration": (s.End - s.Start) / 1000, "tags": tags,
+	}
+	if !s.ParentSpanID.IsZero() {
+		span["references"] = []any{map[string]any{"refType": "CHILD_OF", "traceID": s.TraceID.String(), "spanID": s.ParentSpanID.String()}}
+	}
+	text, err := json.Marshal(map[string]any{"data": []any{map[string]any{
+		"spans":     []any{span},
+		"processes": map[string]any{"p1": map[string]any{"serviceName": service, "tags": tagsOf(t, resource)}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func tagsOf(t *testing.T, attrs []optest.Attr) []any {
+	t.Helper()
+	tags := []any{}
+	for _, a := range attrs {
+		tag := map[string]any{"key": a.Key}
+		switch v := a.Value.(type) {
+		case string:
+			tag["type"], tag["value"] = "string", v
+		case bool:
+			tag["type"], tag["value"] = "bool", v
+		case float64:
+			tag["type"], tag["value"] = "float64", v
+		case int64:
+			tag["type"], tag["value"] = "int64", v
+			if const53 := int64(1)<<53 - 1; v > const53 || v < -const53 {
+				tag["value"] = strconv.FormatInt(v, 10)
+			}
+		default: // lists and maps become text
+			text, err := json.Marshal(plain(v))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tag["type"], tag["value"] = "string", string(text)
+		}
+		tags = append(tags, tag)
+	}
+	return tags
+}
+
+// plain returns a value as encoding/json takes it.
+func plain(v any) any {
+	switch v := v.(type) {
+	case optest.List:
+		list := []any{}
+		for _, e := range v {
+			list = append(list, plain(e))
+		}
+		return list
+	case optest.Map:
+		m := map[string]any{}
+		for _, e := range v {
+			m[e.Key] = plain(e.Value)
+		}
+		return m
+	}
+	return v
+}

@@ -1,0 +1,46 @@
+package jaeger_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/recordtest"
+)
+
+// FuzzRecords checks that no input makes the reader panic, that the entries it
+// makes are valid, and that they read back from JSON Lines as they were.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte(answer(`{` + ids + `,"references":[{"refType":"CHILD_OF"}],"tags":[{"key":"op","value":"x"},{"key":"output_shape","value":"[2,3]"},{"key":"error","value":true}]}`)))
+	f.Add([]byte(`{"data":null,"errors":[{"msg":"x"}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		recordtest.Check(t, jaeger.Records(bytes.NewReader(text), "fuzz", nil))
+	})
+}
+
+func BenchmarkRecords(b *testing.B) {
+	one, err := os.ReadFile(filepath.Join("testdata", "v2.20.search.json"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	const answers = 100
+	text := bytes.Repeat(one, answers)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for rec, err := range jaeger.Records(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if rec.Entry != nil {
+				n++
+			}
+		}
+		if n != 21*answers {
+			b.Fatalf("%d entries", n)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package jaeger
+
+import (
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/op"
+)
+
+// MaxTraceBytes is the largest trace that is read. Its processes, which say
+// where spans come from, stand behind the spans, so that the text of one trace
+// is held at a time.
+const MaxTraceBytes = 1 << 30
+
+// Records reads answers of API version 1, one or several. name stands for src
+// in errors, and m is the table from attribute keys to fields, nil for the
+// conventions.
+//
+// A *[op.SyntaxError] is a span that could not be read or the early end of the
+// answer; any other error is the last thing yielded, and so is a
+// *[ServerError], where Jaeger answered with an error instead of data. What a
+// record points to is valid until the next one.
+func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r := &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield}
+		for r.stream.Next() {
+			if !r.answer() {
+				return
+			}
+		}
+		if err := r.stream.Err(); err != nil {
+			yield(op.Record{}, err)
+		}
+	}
+}
+
+// reader reads a sequence of answers.
+type reader struct {
+	stream *jsonstream.Reader
+	dec    *decoder
+	yield  func(op.Record, error) bool
+
+	processes map[string]*op.Resource // of the trace under way; nil until they have come
+	current   *op.Resource            // that of the span yielded last
+
+	// texts holds the spans of a trace until its processes are known, and spans
+	// tells where each lies.
+	texts []byte
+	spans []spanText
+}
+
+// spanText is the place of a span in the reader's texts.
+type spanText struct {
+	offset     int64 // in the input
+	start, end int
+}
+
+// answer reads one answer, and reports whether more records are wanted.
+func (r *reader) answer() bool {
+	s := r.stream
+	var failure *ServerError
+	data := false
+	for s.Object(); s.More(); {
+		switch key := string(s.Key()); key {
+		case "data":
+			if s.Peek() != '[' {
+				s.Skip()
+				break
+			}
+			data = true
+			for s.Array(); s.More(); {
+				if !r.trace() {
+					return false
+				}
+			}
+		case "errors", "error", "message":
+			text, err := s.Value()
+			if err != nil {
+				break // an error beyond all bounds; the data tell enough
+			}
+			if msg := message(text); msg != "" {
+				failure = &ServerError{Message: msg}
+			}
+		default:
+			s.Skip()
+		}
+	}
+	switch {
+	case failure == nil || s.Err() != nil:
+		return true
+	case data: // part of what was asked for
+		return r.yield(op.Record{}, s.SyntaxError(0, "incomplete answer, "+failure.Error()))
+	}
+	r.yield(op.Record{}, failure)
+	return false
+}
+
+// trace reads one trace.
+func (r *reader) trace() bool {
+	s := r.stream
+	r.processes, r.current = nil, nil
+	r.texts, r.spans = r.texts[:0], r.spans[:0]
+	for s.Object(); s.More(); {
+		switch string(s.Key()) {
+		case "spans":
+			if s.Peek() != '[' {
+				s.Skip()
+			} else if !r.readSpans() {
+				return false
+			}
+		case "processes":
+			text, err := s.Value()
+			if s.Err() == nil && err == nil {
+				err = r.readProcesses(text)
+			}
+			if s.Err() == nil && err != nil && !r.yield(op.Record{}, err) {
+				return false
+			}
+		default:
+			s.Skip()
+		}
+	}
+	return r.heldSpans() // also of a trace that was cut off
+}
+
+// readSpans reads the list of spans. Where the processes are not known yet,
+// the spans are kept for later.
+func (r *reader) readSpans() bool {
+	for text, err := range r.stream.Elements() {
+		switch {
+		case err != nil:
+			if !r.yield(op.Record{}, err) {
+				return false
+			}
+		case r.processes != nil:
+			if !r.span(text, r.stream.Offset()) {
+				return false
+			}
+		case len(r.texts)+len(text) > MaxTraceBytes:
+			r.yield(op.Record{}, fmt.Errorf("reading spans: trace of more than %d GiB with its processes behind the spans", MaxTraceBytes>>30))
+			return false
+		default:
+			start := len(r.texts)
+			r.texts = append(r.texts, text...)
+			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
+		}
+	}
+	return true
+}
+
+// heldSpans yields the spans that were kept.
+func (r *reader) heldSpans() bool {
+	for _, t := range r.spans {
+		if !r.span(r.texts[t.start:t.end], t.offset) {
+			return false
+		}
+	}
+	const keep = 1 << 20
+	if cap(r.texts) > keep { // give back what a large trace took
+		r.texts, r.spans = nil, nil
+	}
+	return true
+}
+
+// span yields one span, and in front of it its process unless that of the span
+// before was the same.
+func (r *reader) span(text []byte, offset int64) bool {
+	syntax := func(at int, msg string) *op.SyntaxError {
+		e := r.stream.SyntaxError(0, msg)
+		e.Offset = offset + int64(at)
+		return e
+	}
+	s, at, msg := r.dec.span(text)
+	if msg != "" {
+		return r.yield(op.Record{}, syntax(at, msg))
+	}
+	process := r.processes[s.process]
+	if process != r.current {
+		r.current = process
+		if process != nil && !r.yield(op.Record{Resource: process}, nil) {
+			return false
+		}
+	}
+	return r.yield(r.dec.record(s, process), nil)
+}
+
+// readProcesses reads the processes of a trace, by the ids that spans name.
+func (r *reader) readProcesses(text []byte) error {
+	r.processes = make(map[string]*op.Resource)
+	offset, msg := r.dec.processes(text, r.processes)
+	if msg != "" {
+		return r.stream.SyntaxError(offset, msg)
+	}
+	return nil
+}
+
+// ServerError is an answer that holds an error instead of data.
+type ServerError struct {
+	// Message is the server's.
+	Message string
+}
+
+var _ error = (*ServerError)(nil)
+
+// Error returns the message, marked as the server's.
+func (e *ServerError) Error() string { return fmt.Sprintf("the server's error: %q", e.Message) }

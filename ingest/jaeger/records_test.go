@@ -1,0 +1,275 @@
+package jaeger_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func transcript(t testing.TB, text string) string {
+	t.Helper()
+	return recordtest.Transcript(t, jaeger.Records(strings.NewReader(text), "answer", nil))
+}
+
+// TestGolden reads answers of Jaeger 1.76 and 2.20 to the same requests.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no answers:", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			recordtest.Golden(t, strings.TrimSuffix(file, ".json")+".golden", transcript(t, string(text)), *update)
+		})
+	}
+}
+
+func TestSampleCounts(t *testing.T) {
+	for _, test := range []struct {
+		file           string
+		spans, entries int
+		sum            int64 // of the entries' durations
+	}{
+		{"v1.76.trace.json", 9, 7, 70_000},
+		{"v2.20.trace.json", 9, 7, 70_000},
+		{"v2.20.search.json", 27, 21, 210_000},
+		{"edge.json", 4, 0, 0},
+	} {
+		t.Run(test.file, func(t *testing.T) {
+			f, err := os.Open(filepath.Join("testdata", test.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			var spans, entries int
+			var sum int64
+			for rec, err := range jaeger.Records(f, test.file, nil) {
+				switch {
+				case err != nil:
+					t.Fatal(err)
+				case rec.Entry != nil:
+					if rec.Entry.Warn != op.WarnMicroseconds {
+						t.Errorf("%s: warnings %b", rec.Entry.Operation, rec.Entry.Warn)
+					}
+					spans++
+					entries++
+					sum += rec.Entry.Duration
+				case rec.Span != nil:
+					spans++
+				}
+			}
+			if spans != test.spans || entries != test.entries || sum != test.sum {
+				t.Errorf("%d spans, %d entries, %d ns; want %d, %d, %d", spans, entries, sum, test.spans, test.entries, test.sum)
+			}
+		})
+	}
+}
+
+// answer puts spans into an answer, with their processes behind them.
+func answer(spans string) string {
+	return `{"data":[{"traceID":"0af7651916cd43dd8448eb211c80319c","spans":[` + spans +
+		`],"processes":{"p1":{"serviceName":"api","tags":[{"key":"tensor.rank","type":"int64","value":3},{"key":"host","type":"string","value":"h"}]},"p2":{"serviceName":"missing-service-name"}},"warnings":null}],"errors":null}`
+}
+
+const (
+	resource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"attrs":{"host":"h"}}}` + "\n"
+	ids      = `"traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"00f067aa0ba902b7","processID":"p1"`
+	wantIDs  = `"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b7"`
+)
+
+func TestRecords(t *testing.T) {
+	// entry is the entry of an operation x, given what follows its ids.
+	entry := func(rest string) string {
+		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":5,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":5000,"rank":3,` +
+			wantIDs + `,` + rest + "\n"
+	}
+	x := func(members, tags string) string {
+		return answer(`{` + ids + `,"operationName":"x","startTime":1,"duration":5` + members + `,"tags":[{"key":"tensor.op.name","type":"string","value":"x"}` + tags + `]}`)
+	}
+	tag := func(key, kind, value string) string {
+		return `,{"key":"` + key + `","type":"` + kind + `","value":` + value + `}`
+	}
+	for _, test := range []struct{ name, text, want string }{
+		{"no traces", `{"data":[],"errors":null}`, ""},
+		{"nothing", `{}`, ""},
+		{"an operation", x("", ""), entry(`"service":"api","warn":["us_truncated"]}`)},
+		{
+			"what is no operation", answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5}`),
+			resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+		},
+		{
+			"a server's span, with its parent elsewhere",
+			answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"references":[{"refType":"CHILD_OF","traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],"tags":[{"key":"span.kind","type":"string","value":"server"}]}`),
+			resource + `{"span":{"name":"GET",` + wantIDs + `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+		},
+		{"error=true", x("", tag("error", "bool", "true")), entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
+		{
+			"status", x("", tag("otel.status_code", "string", `"ERROR"`)+tag("otel.status_description", "string", `"out of memory"`)),
+			entry(`"service":"api","error":"out of memory","warn":["us_truncated"]}`),
+		},
+		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)), entry(`"service":"api","warn":["us_truncated"]}`)},
+		{"scope", x("", tag("otel.scope.name", "string", `"engine"`)), entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
+		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)), entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
+		{
+			"sampling", x("", tag("w3c.tracestate", "string", `"ot=th:8"`)),
+			entry(`"service":"api","adjusted_count":2,"warn":["us_truncated"]}`),
+		},
+		{
+			"dropped attributes", x("", tag("otel.dropped_attributes_count", "int64", "4")),
+			entry(`"service":"api","dropped_attributes":4,"warn":["dropped_attributes","us_truncated"]}`),
+		},
+		{
+			"values of odd types", x("", tag("tensor.path", "map", `{"a":1}`)+tag("tensor.device.id", "string", "null")+`,7,{"type":"string"}`+tag("tensor.memory.size", "binary", `"AQID"`)),
+			entry(`"service":"api","warn":["bad_memory","us_truncated"]}`),
+		},
+		{"id that is none", strings.ReplaceAll(x("", ""), "00f067aa0ba902b7", "nope"), strings.Replace(entry(`"service":"api","warn":["bad_id","us_truncated"]}`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
+		{
+			"ids without leading zeros", strings.NewReplacer("00f067aa0ba902b7", "f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c", "8448eb211c80319c").Replace(x("", "")),
+			strings.Replace(entry(`"service":"api","warn":["us_truncated"]}`), "0af7651916cd43dd8448eb211c80319c", "00000000000000008448eb211c80319c", 1),
+		},
+		{
+			"a process without a service", strings.Replace(x("", ""), `"processID":"p1"`, `"processID":"p2"`, 1),
+			strings.NewReplacer(`"rank":3,`, "", resource, `{"schema":"optrace.entries/v1","resource":{}}`+"\n").Replace(entry(`"warn":["us_truncated"]}`)),
+		},
+		{
+			"a process that is not there", strings.Replace(x("", ""), `"processID":"p1"`, `"processID":"p9"`, 1),
+			strings.NewReplacer(`"rank":3,`, "", resource, "").Replace(entry(`"warn":["us_truncated"]}`)),
+		},
+		{
+			"processes in front", `{"data":[{"processes":{"p1":{"serviceName":"api"}},"spans":[{` + ids + `,"operationName":"GET","startTime":1,"duration":5}]}]}`,
+			`{"schema":"optrace.entries/v1","resource":{"service":"api"}}` + "\n" + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+		},
+		{
+			"no times", answer(`{` + ids + `,"tags":[{"key":"tensor.op.name","value":"x"}]}`),
+			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000", "0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
+		},
+		{
+			"spans that cannot be read", answer(`7,{` + ids + `,"operationName":x},{` + ids + `,"operationName":"GET","startTime":1,"duration":5}`),
+			"error: answer: expected an object, found '7' (at byte 64)\nerror: answer: expected a value, found 'x' (at byte 173)\n" +
+				resource + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+		},
+		{
+			"processes that cannot be read", `{"data":[{"spans":[{` + ids + `}],"processes":[]},{"spans":7,"processes":{"p":7}}]}`,
+			"error: answer: expected an object, found '[' (at byte 124)\n" + `{"span":{"name":"",` + wantIDs + `,"duration_ns":0}}` + "\n",
+		},
+		{
+			"cut off behind a span", x("", "")[:330],
+			strings.NewReplacer(`"rank":3,`, "", resource, "").Replace(entry(`"warn":["us_truncated"]}`)) + "error: answer: unexpected end of JSON text (at byte 330)\n",
+		},
+		{
+			"part of the data", strings.Replace(x("", ""), `"errors":null`, `"errors":[{"code":500,"msg":"shard down"}]`, 1),
+			entry(`"service":"api","warn":["us_truncated"]}`) + "error: answer: incomplete answer, the server's error: \"shard down\" (at byte 477)\n",
+		},
+		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) + entry(`"service":"api","warn":["us_truncated"]}`)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, transcript(t, test.text)); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParent(t *testing.T) {
+	const trace, other = "0af7651916cd43dd8448eb211c80319c", "11111111111111111111111111111111"
+	ref := func(kind, trace, id string) string {
+		return `{"refType":"` + kind + `","traceID":"` + trace + `","spanID":"` + id + `"}`
+	}
+	for _, test := range []struct{ name, members, want string }{
+		{"none", `"references":[]`, ""},
+		{"null", `"references":null`, ""},
+		{"CHILD_OF", `"references":[` + ref("CHILD_OF", trace, "a1") + `]`, "00000000000000a1"},
+		{"CHILD_OF behind a link", `"references":[` + ref("FOLLOWS_FROM", trace, "b2") + `,` + ref("CHILD_OF", trace, "a1") + `]`, "00000000000000a1"},
+		{"a link to the parent", `"references":[7,` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("FOLLOWS_FROM", trace, "a1") + `]`, "00000000000000a1"},
+		{"links to other traces only", `"references":[` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("CHILD_OF", other, "a1") + `]`, ""},
+		{"named as such", `"parentSpanID":"a1"`, "00000000000000a1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := `{"data":[{"spans":[{` + test.members + `,"operationName":"s","traceID":"` + trace + `","spanID":"c3"}]}]}`
+			for rec, err := range jaeger.Records(strings.NewReader(text), "answer", nil) {
+				if err != nil || rec.Span == nil {
+					t.Fatalf("%+v, %v", rec, err)
+				}
+				got := rec.Span.ParentSpanID.String()
+				if rec.Span.ParentSpanID.IsZero() {
+					got = ""
+				}
+				if got != test.want {
+					t.Errorf("parent %q, want %q", got, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestErrorAnswers(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`{"data":null,"total":0,"errors":[{"code":500,"msg":"json: unsupported value: NaN"}]}`, "json: unsupported value: NaN"},
+		{`{"error":{"httpCode":404,"message":"No traces found"}}`, "No traces found"},
+		{`{"code":5,"message":"not found","details":[]}`, "not found"},
+		{`{"errors":[{"code":7}]}`, `[{"code":7}]`},
+	} {
+		var last error
+		n := 0
+		for _, err := range jaeger.Records(strings.NewReader(test.text), "answer", nil) {
+			last = err
+			n++
+		}
+		var server *jaeger.ServerError
+		if n != 1 || !errors.As(last, &server) || !strings.HasPrefix(server.Message, test.want) {
+			t.Errorf("%s: %d records, %v; want %q", test.text, n, last, test.want)
+		}
+	}
+}
+
+func TestRecordsOfABrokenSource(t *testing.T) {
+	broken := errors.New("broken")
+	src := io.MultiReader(strings.NewReader(answer(`{}`)[:80]), iotest.ErrReader(broken))
+	var last error
+	for _, err := range jaeger.Records(src, "answer", nil) {
+		last = err
+	}
+	if !errors.Is(last, broken) {
+		t.Errorf("err = %v", last)
+	}
+}
+
+func TestRecordsStopWhenTold(t *testing.T) {
+	text, err := os.ReadFile("testdata/v2.20.search.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := []byte(answer(`7,{` + ids + `}`))
+	for _, text := range [][]byte{text, bad, []byte(`{"data":[{"processes":[],"spans":[7,{}]}]}`)} {
+		total := strings.Count(transcript(t, string(text)), "\n")
+		for n := 1; n <= total; n++ {
+			seen := 0
+			for range jaeger.Records(bytes.NewReader(text), "answer", nil) {
+				if seen++; seen == n {
+					break
+				}
+			}
+			if seen != n {
+				t.Errorf("asked for %d records, got %d", n, seen)
+			}
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package jaeger
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// decoder reads the objects of an answer. What it returns is overwritten by
+// the next span.
+type decoder struct {
+	lex     jsontext.Lexer
+	value   jsontext.Lexer // of the value of a tag
+	list    jsontext.Lexer // of a list within it
+	build   *op.Builder
+	strings intern.Table
+
+	fields fields
+	out    op.Span
+}
+
+func newDecoder(m *op.Mapping) *decoder { return &decoder{build: op.NewBuilder(m)} }
+
+// fields are the fields of a span that are not its attributes.
+type fields struct {
+	name, process string
+	trace         op.TraceID
+	id, parent    op.SpanID
+	badID         bool
+	start         op.Int // in nanoseconds
+	duration      op.Int
+
+	scope       string
+	failed      bool
+	description string
+	// remote tells that by its kind the span's parent lies in another process.
+	remote bool
+}
+
+// span reads one span: its attributes into the builder, and its other fields.
+// On an error it returns what is wrong, and where in the text.
+func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
+	l := &d.lex
+	l.Reset(text)
+	d.build.Reset()
+	d.fields = fields{}
+	f = &d.fields
+	var references []byte
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "traceID":
+			f.trace = d.traceID()
+		case "spanID":
+			f.id = d.spanID()
+		case "parentSpanID": // in old versions
+			f.parent = d.spanID()
+		case "operationName":
+			f.name = d.text()
+		case "processID":
+			f.process = d.text()
+		case "startTime":
+			f.start = d.micros()
+		case "duration":
+			f.duration = d.micros()
+		case "references":
+			references = l.Raw()
+		case "tags":
+			d.tags(f)
+		default:
+			l.Skip()
+		}
+	}
+	l.End()
+	if l.Err() != nil {
+		return nil, l.Offset(), l.Err().Error()
+	}
+	if parent := d.parent(references, f.trace); !parent.IsZero() {
+		f.parent = parent
+	}
+	return f, 0, ""
+}
+
+// parent returns the parent among the references of a span: the first
+// CHILD_OF, or where there is none the first of any type, for a link to the
+// span's own parent turns CHILD_OF into FOLLOWS_FROM. References into other
+// traces are links.
+func (d *decoder) parent(references []byte, trace op.TraceID) op.SpanID {
+	l := &d.lex
+	l.Reset(references)
+	if l.Peek() != '[' {
+		return op.SpanID{}
+	}
+	var first op.SpanID
+	for l.Array(); l.More(); {
+		if l.Peek() != '{' {
+			l.Skip()
+			continue
+		}
+		childOf := false
+		inTrace := op.TraceID{}
+		id := op.SpanID{}
+		for l.Object(); l.More(); {
+			switch string(l.Key()) {
+			case "refType":
+				childOf = string(d.bytes()) == "CHILD_OF"
+			case "traceID":
+				inTrace, _ = parseTraceID(d.bytes())
+			case "spanID":
+				id, _ = parseSpanID(d.bytes())
+			default:
+				l.Skip()
+			}
+		}
+		switch {
+		case inTrace != trace:
+		case childOf:
+			return id
+		case first.IsZero():
+			first = id
+		}
+	}
+	return first
+}
+
+// record returns what the span that was read last is. Its process may be nil.
+func (d *decoder) record(f *fields, process *op.Resource) op.Record {
+	b := d.build
+	b.SetName(f.name)
+	b.SetIDs(f.trace, f.id, f.parent)
+	b.SetTime(f.start, f.duration.V)
+	b.Warn(op.WarnMicroseconds)
+	if !f.duration.Known {
+		b.Warn(op.WarnBadTime)
+	}
+	if f.badID {
+		b.Warn(op.WarnBadID)
+	}
+	if f.failed {
+		b.SetError(f.description)
+	}
+	b.SetScope(f.scope)
+	if process != nil {
+		b.SetResource(process)
+	}
+	if e, ok := b.Entry(); ok {
+		return op.Record{Entry: e}
+	}
+	d.out = op.Span{
+		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
+		RemoteParent: f.remote && !f.parent.IsZero(),
+		Start:        f.start, Duration: max(0, f.duration.V), Failed: f.failed,
+	}
+	if process != nil {
+		d.out.Service = process.Service
+	}
+	return op.Record{Span: &d.out}
+}
+
+// bytes reads a string; of any other value it takes nothing.
+func (d *decoder) bytes() []byte {
+	if d.lex.Peek() == '"' {
+		return d.lex.Str()
+	}
+	d.lex.Skip()
+	return nil
+}
+
+// text reads a string, as valid UTF-8.
+func (d *decoder) text() string { return d.valid(d.bytes()) }
+
+func (d *decoder) valid(text []byte) string {
+	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
+}
+
+// micros reads a number of microseconds, as nanoseconds.
+func (d *decoder) micros() op.Int {
+	l := &d.lex
+	if c := l.Peek(); c != '-' && (c < '0' || c > '9') {
+		l.Skip()
+		return op.Int{}
+	}
+	ns, ok := jsontext.ParseMicros(l.Number())
+	if !ok {
+		return op.Int{}
+	}
+	return op.Known(ns)
+}
+
+func (d *decoder) traceID() op.TraceID {
+	id, ok := parseTraceID(d.bytes())
+	d.fields.badID = d.fields.badID || !ok
+	return id
+}
+
+func (d *decoder) spanID() op.SpanID {
+	id, ok := parseSpanID(d.bytes())
+	d.fields.badID = d.fields.badID || !ok
+	return id
+}
+
+// Old versions print ids without leading zeros.
+
+func parseTraceID(text []byte) (op.TraceID, bool) {
+	if len(text) > 16 {
+		return op.ParseTraceID(padded(make([]byte, 0, 32), text))
+	}
+	return op.ParseTraceID(padded(make([]byte, 0, 16), text))
+}
+
+func parseSpanID(text []byte) (op.SpanID, bool) {
+	return op.ParseSpanID(padded(make([]byte, 0, 16), text))
+}
+
+// padded fills dst up to its capacity with zeros and text; text that is empty
+// or too long comes back as it is.
+func padded(dst, text []byte) []byte {
+	if len(text) == 0 || len(text) >= cap(dst) {
+		return text
+	}
+	for range cap(dst) - len(text) {
+		dst = append(dst, '0')
+	}
+	return append(dst, text...)
+}

@@ -1,0 +1,211 @@
+package jaeger
+
+import (
+	"github.com/optrace/optrace/internal/attrjson"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// The tags that stand for parts of a span that are no attributes of it.
+const (
+	tagError       = "error"
+	tagStatus      = "otel.status_code"
+	tagDescription = "otel.status_description"
+	tagScope       = "otel.scope.name"
+	tagOldScope    = "otel.library.name"
+	tagKind        = "span.kind"
+	tagTraceState  = "w3c.tracestate"
+	tagDropped     = "otel.dropped_attributes_count"
+)
+
+// noService is what Jaeger makes of a resource without service.name.
+const noService = "missing-service-name"
+
+// tag is an attribute as Jaeger has it.
+type tag struct {
+	key   string
+	value []byte // JSON text
+	// number and binary tell what a value in quotes stands for.
+	number, binary bool
+}
+
+// next reads the next tag of a list.
+func (d *decoder) next() (t tag) {
+	l := &d.lex
+	if l.Peek() != '{' {
+		l.Skip()
+		return t
+	}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "key":
+			t.key = d.text()
+		case "type":
+			switch string(d.bytes()) {
+			case "int64", "float64":
+				t.number = true
+			case "binary":
+				t.binary = true
+			}
+		case "value":
+			t.value = l.Raw()
+		default:
+			l.Skip()
+		}
+	}
+	return t
+}
+
+// tags reads the tags of a span: attributes into the builder, and what stands
+// for other parts of the span into f.
+func (d *decoder) tags(f *fields) {
+	l := &d.lex
+	if l.Peek() != '[' {
+		l.Skip()
+		return
+	}
+	for l.Array(); l.More(); {
+		t := d.next()
+		switch t.key {
+		case tagError:
+			f.failed = f.failed || string(t.value) == "true" || string(t.value) == `"true"`
+		case tagStatus:
+			f.failed = f.failed || string(t.value) == `"ERROR"`
+		case tagDescription:
+			f.description = d.tagText(t)
+		case tagScope, tagOldScope:
+			f.scope = d.tagText(t)
+		case tagKind:
+			f.remote = string(t.value) == `"server"` || string(t.value) == `"consumer"`
+		case tagTraceState:
+			d.build.SetTraceState(d.tagText(t))
+		case tagDropped:
+			if n, ok := d.tagInt(t); ok {
+				d.build.SetDropped(n)
+			}
+		}
+		d.attribute(t)
+	}
+}
+
+// attribute gives a tag to the builder.
+func (d *decoder) attribute(t tag) {
+	b := d.build
+	switch {
+	case t.key == "" || len(t.value) == 0 || t.value[0] == 'n':
+	case t.binary:
+		b.Other(t.key)
+	case t.number:
+		d.number(t)
+	case t.value[0] == '"':
+		d.textAttribute(t)
+	case t.value[0] == 't', t.value[0] == 'f':
+		b.Bool(t.key, t.value[0] == 't')
+	case t.value[0] == '{', t.value[0] == '[':
+		b.Other(t.key)
+	default:
+		d.number(t)
+	}
+}
+
+// textAttribute gives a tag with a string to the builder. Where the builder
+// wants a list and the text is one in JSON, it stands for that list.
+func (d *decoder) textAttribute(t tag) {
+	text := d.tagBytes(t)
+	if len(text) > 0 && text[0] == '[' && d.build.WantsList(t.key) {
+		d.list.Reset(text)
+		d.list.Skip()
+		d.list.End()
+		if d.list.Err() == nil {
+			d.list.Reset(text)
+			attrjson.List(d.build, &d.list, t.key)
+			return
+		}
+	}
+	d.build.Str(t.key, d.valid(text))
+}
+
+func (d *decoder) number(t tag) {
+	b := d.build
+	if n, ok := d.tagInt(t); ok {
+		b.Int(t.key, n)
+	} else if f, ok := jsontext.ParseFloat(d.tagBytes(t)); ok {
+		b.Float(t.key, f)
+	} else {
+		b.Other(t.key)
+	}
+}
+
+// tagInt returns the integer that a tag holds; beyond ±2^53 it stands in quotes.
+func (d *decoder) tagInt(t tag) (int64, bool) { return jsontext.ParseInt(d.tagBytes(t)) }
+
+// tagText returns a string's content, and of any other value the JSON text.
+func (d *decoder) tagText(t tag) string { return d.valid(d.tagBytes(t)) }
+
+func (d *decoder) tagBytes(t tag) []byte {
+	if len(t.value) == 0 || t.value[0] != '"' {
+		return t.value
+	}
+	d.value.Reset(t.value)
+	return d.value.Str()
+}
+
+// processes reads the processes of a trace into dst, by id.
+func (d *decoder) processes(text []byte, dst map[string]*op.Resource) (offset int, msg string) {
+	l := &d.lex
+	l.Reset(text)
+	if l.Peek() == 'n' { // null
+		return 0, ""
+	}
+	for l.Object(); l.More(); {
+		id := d.valid(l.Key())
+		dst[id] = d.process()
+	}
+	if l.Err() != nil {
+		return l.Offset(), l.Err().Error()
+	}
+	return 0, ""
+}
+
+// process reads one process. Its tags are the attributes of a resource.
+func (d *decoder) process() *op.Resource {
+	l := &d.lex
+	r := &op.Resource{}
+	if l.Peek() != '{' {
+		l.Skip()
+		return r
+	}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "serviceName":
+			if r.Service = d.text(); r.Service == noService {
+				r.Service = ""
+			}
+		case "tags":
+			if l.Peek() != '[' {
+				l.Skip()
+				break
+			}
+			for l.Array(); l.More(); {
+				d.addResource(r, d.next())
+			}
+		default:
+			l.Skip()
+		}
+	}
+	return r
+}
+
+// addResource adds a tag of a process.
+func (d *decoder) addResource(r *op.Resource, t tag) {
+	n, isInt := d.tagInt(t)
+	switch {
+	case t.key == "":
+	case t.key == op.KeyRank && isInt && n >= 0:
+		r.Rank = op.Known(n)
+	case t.key == op.KeyWorldSize && isInt && n >= 0:
+		r.WorldSize = op.Known(n)
+	default:
+		r.Attrs = append(r.Attrs, op.Attr{Key: t.key, Value: d.tagText(t)})
+	}
+}
