@@ -114,6 +114,12 @@ type rotationError struct{ err error }
 func (e *rotationError) Error() string { return "rotating: " + e.err.Error() }
 func (e *rotationError) Unwrap() error { return e.err }
 
+// isNotice reports whether err leaves the file usable.
+func isNotice(err error) bool {
+	var rotation *rotationError
+	return errors.As(err, &rotation)
+}
+
 // ready prepares for a write of about n bytes: it opens the file anew where
 // somebody took it away, and begins another where it is full or old. A
 // *rotationError is no reason not to write.

@@ -124,16 +124,11 @@ func (s *sink) release() {
 // The caller holds busy, and submit releases it.
 func (s *sink) submit(ctx context.Context, b *batch, recycle func(*batch)) error {
 	o := s.begin(b, recycle)
-	write := func() error {
-		err := s.write(o)
-		s.release()
-		return err
-	}
 	if ctx.Done() == nil {
-		return write()
+		return s.writeAndRelease(o)
 	}
 	done := make(chan error, 1)
-	go func() { done <- write() }()
+	go func() { done <- s.writeAndRelease(o) }()
 	select {
 	case err := <-done:
 		return err
@@ -146,6 +141,12 @@ func (s *sink) submit(ctx context.Context, b *batch, recycle func(*batch)) error
 	default:
 		return ctx.Err()
 	}
+}
+
+func (s *sink) writeAndRelease(o *outgoing) error {
+	err := s.write(o)
+	s.release()
+	return err
 }
 
 // write writes o's batch.
@@ -203,12 +204,11 @@ func (s *sink) assemble(o *outgoing) (out []byte, head int, notice, err error) {
 		return nil, 0, nil, nil
 	}
 	state, err := s.target.ready(len(out))
-	var rotation *rotationError
-	if errors.As(err, &rotation) {
-		notice, err = err, nil
-	}
 	if err != nil {
-		return nil, 0, nil, err
+		if !isNotice(err) {
+			return nil, 0, nil, err
+		}
+		notice = err
 	}
 	if state != sameFile {
 		torn := state == tornInLine
