@@ -54,16 +54,20 @@ type level struct {
 // the last end.
 func (t *Trace) levels(rows []int32) iter.Seq[*level] {
 	return func(yield func(*level) bool) {
+		if len(rows) == 0 {
+			return
+		}
 		byEnd := slices.Clone(rows)
 		slices.SortFunc(byEnd, func(a, b int32) int { return compareInt(t.end(a), t.end(b)) })
-		var l level
-		ended := 0
-		for started := 0; ended < len(byEnd); {
+		l := level{from: t.start(rows[0])}
+		started, ended := 0, 0
+		for ended < len(byEnd) {
 			at := t.end(byEnd[ended])
 			if started < len(rows) {
 				at = min(at, t.start(rows[started]))
 			}
-			if l.to = at; l.running+started > 0 && l.from < l.to && !yield(&l) {
+			l.to = at
+			if l.from < l.to && !yield(&l) {
 				return
 			}
 			l.from = at

@@ -25,16 +25,16 @@ func (t *Trace) buildDevices() {
 	devices := len(t.dict.devices.values)
 	d := &t.onDevice
 	d.seen = make([]bool, devices)
+	for r := range t.n {
+		if t.isDeviceSide(r) {
+			d.seen[t.device(r)] = true
+		}
+	}
 	d.rows, d.first = groupRows(t.n, devices, func(r int32) int32 {
-		if !t.isDeviceSide(r) {
+		if !t.isDeviceSide(r) || !t.has(r, flagStart) {
 			return noRow
 		}
-		device := t.device(r)
-		d.seen[device] = true
-		if !t.has(r, flagStart) {
-			return noRow
-		}
-		return device
+		return t.device(r)
 	})
 	for i := range devices {
 		slices.SortFunc(d.of(int32(i)), t.compareStart)
