@@ -1,0 +1,136 @@
+package optrace_test
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every offset at which the write of a batch can end, in every format: what is
+// written in the end is readable, and the books are exact.
+func TestOutputFaultMatrix(t *testing.T) {
+	for _, o := range outputs() {
+		t.Run(o.String(), func(t *testing.T) {
+			whole := len(o.batchOf(t, 3))
+			for n := range whole {
+				for name, fault := range map[string]func(int) (int, error){
+					"error":       func(n int) (int, error) { return n, errDisk },
+					"short write": func(n int) (int, error) { return n, nil },
+				} {
+					w := &faultyWriter{n: n, fault: fault}
+					exp := newExporter(t, w, o.options()...)
+					if err := exp.ExportSpans(t.Context(), opSpans(3)); err == nil {
+						t.Fatalf("%s at byte %d: no error", name, n)
+					}
+					if st := exp.Stats(); st.Written+st.Dropped > st.Recorded {
+						t.Fatalf("%s at byte %d: stats %+v", name, n, st)
+					}
+					if err := exp.ExportSpans(t.Context(), opSpans(2)); err != nil {
+						t.Fatalf("%s at byte %d: the next batch fails: %v", name, n, err)
+					}
+					if err := exp.Shutdown(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					st := exp.Stats()
+					checkBooks(t, "exporter", st)
+					got := o.steps(t, w.buf.Bytes(), 1)
+					if !slices.Equal(got[len(got)-2:], []int64{0, 1}) {
+						t.Fatalf("%s at byte %d: the next batch brought %v", name, n, got)
+					}
+					switch {
+					case !o.lines() && n > 0:
+						// The rest went first.
+						if diff := cmp.Diff([]int64{0, 1, 2, 0, 1}, got); diff != "" || st.Written != 5 {
+							t.Fatalf("%s at byte %d: stats %+v, entries (-want +got):\n%s", name, n, st, diff)
+						}
+					case !o.lines() && (st.Written != 2 || len(got) != 2):
+						t.Fatalf("%s at byte %d: stats %+v with entries %v", name, n, st, got)
+					case uint64(len(got)) != st.Written && uint64(len(got)) != st.Written+1:
+						// A line may lack nothing but its newline.
+						t.Fatalf("%s at byte %d: %d count as written, %d are readable", name, n, st.Written, len(got))
+					}
+				}
+			}
+		})
+	}
+}
+
+// A writer that takes a few bytes at a time and fails gets a batch in the end.
+func TestOutputRestInPieces(t *testing.T) {
+	for _, o := range outputs() {
+		if o.lines() {
+			continue
+		}
+		t.Run(o.String(), func(t *testing.T) {
+			var out bytes.Buffer
+			failures := 3
+			exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+				if failures == 0 {
+					return out.Write(p)
+				}
+				failures--
+				n, _ := out.Write(p[:7])
+				return n, errDisk
+			}), o.options()...)
+			for i := range 3 {
+				if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, errDisk) {
+					t.Fatalf("export %d returns %v", i, err)
+				}
+			}
+			if st := exp.Stats(); st.Written != 0 || st.Dropped != 6 {
+				t.Errorf("before the rest is through: stats %+v, want the two other batches dropped", st)
+			}
+			if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+				t.Fatal(err)
+			}
+			if err := exp.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]int64{0, 1, 2, 0}, o.steps(t, out.Bytes(), 0)); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+			checkBooks(t, "exporter", exp.Stats())
+			if st := exp.Stats(); st.Written != 4 || st.Dropped != 6 {
+				t.Errorf("stats %+v", st)
+			}
+		})
+	}
+}
+
+// The rest of a batch is written by Shutdown, or counts as dropped.
+func TestOutputRestAtShutdown(t *testing.T) {
+	for _, o := range outputs() {
+		if o.lines() {
+			continue
+		}
+		for _, recovers := range []bool{true, false} {
+			w := &faultyWriter{n: 20, fault: func(n int) (int, error) { return n, errDisk }, broken: !recovers}
+			exp := newExporter(t, w, o.options()...)
+			proc := newProcessor(t, exp)
+			for _, s := range opSpans(3) {
+				proc.OnEnd(s)
+			}
+			if err := proc.ForceFlush(t.Context()); !errors.Is(err, errDisk) {
+				t.Errorf("%v: flushing returns %v", o, err)
+			}
+			if err := proc.Shutdown(t.Context()); recovers == (err != nil) {
+				t.Errorf("%v: Shutdown returns %v with a writer that recovers: %v", o, err, recovers)
+			}
+			for what, st := range map[string]uint64{"exporter": exp.Stats().Written, "processor": proc.Stats().Written} {
+				if want := map[bool]uint64{true: 3, false: 0}[recovers]; st != want {
+					t.Errorf("%v: the %s counts %d as written, want %d", o, what, st, want)
+				}
+			}
+			checkBooks(t, "exporter", exp.Stats())
+			checkBooks(t, "processor", proc.Stats())
+			if recovers {
+				if got := o.steps(t, w.buf.Bytes(), 0); !slices.Equal(got, []int64{0, 1, 2}) {
+					t.Errorf("%v: entries %v", o, got)
+				}
+			}
+		}
+	}
+}
