@@ -24,23 +24,30 @@ type Table struct {
 // String returns b as a string, the same one for equal bytes while the table
 // remembers them.
 func (t *Table) String(b []byte) string {
+	if s, ok := t.Find(b); ok {
+		return s
+	}
+	s := string(b)
+	if len(s) <= maxLength {
+		t.add(s)
+	}
+	return s
+}
+
+// Find returns the string that the table remembers for b. It never adds one,
+// so that a caller who checks strings before adding them need not check again.
+func (t *Table) Find(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
-		return ""
+		return "", true
 	}
 	slot := &t.recent[slotOf(b)]
 	if *slot == string(b) { // does not allocate
-		return *slot
+		return *slot, true
 	}
-	s, ok := t.strings[string(b)] // nor does this
-	if !ok {
-		s = string(b)
-		if len(s) > maxLength {
-			return s
-		}
-		t.add(s)
+	if s, ok = t.strings[string(b)]; ok { // nor does this
+		*slot = s
 	}
-	*slot = s
-	return s
+	return s, ok
 }
 
 func (t *Table) add(s string) {
@@ -48,11 +55,12 @@ func (t *Table) add(s string) {
 		t.strings = make(map[string]string)
 	}
 	t.strings[s] = s
+	t.recent[slotOf(s)] = s
 }
 
 // slotOf mixes the length and three bytes of b, which is not empty: names that
 // differ do so at the end ("cuda:1"), in the middle or in length.
-func slotOf(b []byte) int {
+func slotOf[T string | []byte](b T) int {
 	n := len(b)
 	h := uint(n) + uint(b[n-1])*5 + uint(b[n/2])*31 + uint(b[0])*131
 	return int(h % recentSlots)

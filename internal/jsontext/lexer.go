@@ -78,16 +78,17 @@ func (l *Lexer) fail(expected string) {
 }
 
 // failEnd keeps as the error that the text ends too early.
-func (l *Lexer) failEnd() {
-	if l.err == nil {
-		l.err, l.errPos = errEnd, len(l.buf)
-	}
-}
+func (l *Lexer) failEnd() { l.stop(errEnd, len(l.buf)) }
 
 // failAt keeps msg as the error.
-func (l *Lexer) failAt(msg string, at int) {
+func (l *Lexer) failAt(msg string, at int) { l.stop(errors.New(msg), at) }
+
+// stop keeps err unless there is one. From then on the text seems to be at its
+// end, so that the methods need not ask for an error on their way.
+func (l *Lexer) stop(err error, at int) {
 	if l.err == nil {
-		l.err, l.errPos = errors.New(msg), at
+		l.err, l.errPos = err, at
+		l.pos, l.stack = len(l.buf), l.stack[:0]
 	}
 }
 
@@ -95,16 +96,15 @@ func (l *Lexer) failAt(msg string, at int) {
 // error: { [ " t f n - or a digit in a valid text.
 func (l *Lexer) Peek() byte {
 	// Kept small enough to be inlined: there is rarely white space.
-	if l.pos < len(l.buf) && l.buf[l.pos] > ' ' && l.err == nil {
-		return l.buf[l.pos]
+	if l.pos < len(l.buf) {
+		if c := l.buf[l.pos]; c > ' ' {
+			return c
+		}
 	}
 	return l.peekSpace()
 }
 
 func (l *Lexer) peekSpace() byte {
-	if l.err != nil {
-		return 0
-	}
 	for l.pos < len(l.buf) {
 		switch c := l.buf[l.pos]; {
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n' && !l.oneLine:
@@ -138,7 +138,7 @@ func (l *Lexer) open(opening, closing byte, expected string) {
 // More reports whether the innermost object or array has another element, and
 // leaves it when it has none.
 func (l *Lexer) More() bool {
-	if l.err != nil || len(l.stack) == 0 {
+	if len(l.stack) == 0 {
 		return false
 	}
 	top := &l.stack[len(l.stack)-1]
@@ -172,6 +172,50 @@ func (l *Lexer) Key() []byte {
 	}
 	l.pos++
 	return k
+}
+
+// AcceptKey is Key for a name that is expected to stand next: it consumes the
+// name and the colon where quoted, such as "step": with its quotes and colon,
+// stands there without any space, and reports whether it did. Comparing costs a
+// fraction of what reading a name does.
+func (l *Lexer) AcceptKey(quoted string) bool {
+	end := l.pos + len(quoted)
+	if end > len(l.buf) || string(l.buf[l.pos:end]) != quoted {
+		return false
+	}
+	l.pos = end
+	return true
+}
+
+// Int reads a number that is an integer within the range of an int64, as
+// [ParseInt] does. ok is false for any other number, which is consumed too,
+// and where there is none, which is an error.
+func (l *Lexer) Int() (v int64, ok bool) {
+	// The usual case in one pass: few digits, and no fraction or exponent.
+	const safeDigits = 18
+	c := l.Peek()
+	i := l.pos
+	if c == '-' {
+		i++
+	}
+	start := i
+	for i < len(l.buf) && i-start <= safeDigits {
+		d := l.buf[i] - '0'
+		if d > 9 {
+			break
+		}
+		v = v*10 + int64(d)
+		i++
+	}
+	plain := i < len(l.buf) && 0 < i-start && i-start <= safeDigits && (l.buf[start] != '0' || i-start == 1)
+	if !plain || l.buf[i] == '.' || l.buf[i]|0x20 == 'e' {
+		return ParseInt(l.Number())
+	}
+	l.pos = i
+	if c == '-' {
+		v = -v
+	}
+	return v, true
 }
 
 // Number reads a number and returns its text, valid as long as the buffer.

@@ -202,6 +202,44 @@ func TestStickyError(t *testing.T) {
 	}
 }
 
+// Int gives what Number and ParseInt give, and accepts what they accept.
+func TestLexerInt(t *testing.T) {
+	texts := []string{"0", "-0", "7", "-7", "123456789012345678", "1234567890123456789", "9223372036854775807", "9223372036854775808",
+		"-9223372036854775808", "1.0", "1.5", "1e3", "1E3", "1e400", "01", "-01", "-", "--1", "x", "\"1\"", "null", "[1]", "", "1x", "1.", "1e"}
+	for _, text := range texts {
+		for _, behind := range []string{"", " ", ",", "]"} {
+			var a, b jsontext.Lexer
+			a.Reset([]byte(text + behind))
+			v, ok := a.Int()
+			b.Reset([]byte(text + behind))
+			want, wantOK := jsontext.ParseInt(b.Number())
+			if ok != wantOK || v != want || a.Offset() != b.Offset() || (a.Err() == nil) != (b.Err() == nil) {
+				t.Errorf("%q: %d, %v up to %d, %v, want %d, %v up to %d, %v", text+behind, v, ok, a.Offset(), a.Err(), want, wantOK, b.Offset(), b.Err())
+			}
+		}
+	}
+}
+
+func TestAcceptKey(t *testing.T) {
+	var l jsontext.Lexer
+	l.Reset([]byte(`{"step":1,"a" :2,"b":3}`))
+	var got []string
+	for l.Object(); l.More(); {
+		if l.AcceptKey(`"step":`) {
+			got = append(got, "accepted")
+		} else {
+			got = append(got, string(l.Key()))
+		}
+		l.Skip()
+		if l.AcceptKey(`"b":3}` + "beyond the end") {
+			t.Error("a key beyond the end is accepted")
+		}
+	}
+	if diff := cmp.Diff([]string{"accepted", "a", "b"}, got); diff != "" || l.Err() != nil {
+		t.Errorf("keys (-want +got), error %v:\n%s", l.Err(), diff)
+	}
+}
+
 func TestRaw(t *testing.T) {
 	var l jsontext.Lexer
 	l.Reset([]byte(` [ {"a" : [1, 2]} , "x" ]`))
