@@ -47,6 +47,8 @@ func targets() []target {
 		{"entries", "entries JSON Lines, the exporter's format; keeps everything", newEntriesConverter},
 		{"trace", "one JSON document as the seed's recorder prints it", newTraceConverter},
 		{"csv", "a row per operation", newCSVConverter},
+		{"collapsed", "folded stacks of self time in ns, for flame graphs", newCollapsedConverter},
+		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", newFlatConverter},
 	}
 }
 

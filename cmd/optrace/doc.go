@@ -27,6 +27,9 @@
 //	  recognised by attribute 0, by library name 0, by a word in the name 1
 //	  operation  calls     sum  of total
 //	  allreduce      1  600 µs    70.8 %
+//	  collective  count  inferred  single  transfer  wait
+//	  allreduce       1         1       1      0 ns  0 ns
+//	  transfer: the shortest duration among the devices; wait: what all devices took beyond it
 //
 // By default operations are grouped by name. -by groups them by further keys,
 // and every table can be had as CSV, the whole report as JSON.
@@ -46,12 +49,17 @@
 // Convert writes the operations in another format. Entries JSON Lines keep
 // everything; other formats keep what they have a place for.
 //
-//	$ optrace convert -to csv ops.jsonl
-//	step,operation,kind,side,path,device_id,stream,rank,input_shapes,input_dtypes,output_shape,dtype,start_unix_ns,duration_ns,duration_us,output_elements,memory_bytes,flops,failed,error,trace_id,span_id,parent_span_id,root,root_span_id,service,scope,collective,group,group_size,sequence,peer_rank,in_elements,out_elements,adjusted_count,dropped_attributes,warn
-//	0,matmul,compute,,,cuda:0,,0,64x784 784x256,,64x256,f32,1795224124000010000,120500,120.5,16384,65536,25690112,false,,4d02081d276cbb954beb68be77c6566e,0000000000000001,00000000000000aa,,,trainer,,,,,,,,,,0,
-//	0,matmul,compute,,,cuda:1,,0,64x784 784x256,,64x256,f32,1795224124000010500,118250,118.25,16384,65536,25690112,false,,4d02081d276cbb954beb68be77c6566e,0000000000000002,00000000000000aa,,,trainer,,,,,,,,,,0,
-//	0,relu,compute,,,cuda:0,,0,64x256,,64x256,f32,1795224124000140000,8250,8.25,16384,65536,,false,,4d02081d276cbb954beb68be77c6566e,0000000000000003,00000000000000aa,,,trainer,,,,,,,,,,0,
-//	0,allreduce,collective,,,cuda:1,,0,524288,,524288,f32,1795224124000150000,600000,600,524288,2097152,,true,peer lost,4d02081d276cbb954beb68be77c6566e,0000000000000004,00000000000000aa,,,trainer,,,,,,,,,,0,
+//	$ optrace convert -to collapsed ops.jsonl
+//	POST /v1/predict;cuda:0;matmul 120500
+//	POST /v1/predict;cuda:0;relu 8250
+//	POST /v1/predict;cuda:1;allreduce 600000
+//	POST /v1/predict;cuda:1;matmul 118250
+//
+//	$ optrace convert -to collapsed-flat ops.jsonl
+//	trace;cuda:0;matmul 121
+//	trace;cuda:0;relu 8
+//	trace;cuda:1;allreduce 600
+//	trace;cuda:1;matmul 118
 //
 // A bad record does not end the work: it is left out, and standard error tells
 // of it. With -o the file is replaced once it is complete.

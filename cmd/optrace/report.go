@@ -26,10 +26,10 @@ content, and gzip and zstd are opened transparently.
                     -by, or the table of -section
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
                     root, service, trace or attr:NAME
-  -section S[,S]    sections to compute and show: summary, operations, devices,
-                    balance, communication, memory, slowest; all by default.
-                    Without operations, devices and balance memory does not grow
-                    with the input
+  -section S[,S]    sections to show: summary, operations, devices, balance,
+                    communication, memory, slowest, idle, critical_path, steps;
+                    all by default. With none but summary, communication, memory
+                    and slowest the memory needed does not grow with the input
   -top N            how many slowest operations and memory hotspots to list (10)
   -min-comm-ratio X the part of the total from which on a communicating
                     operation is listed (0)

@@ -22,6 +22,9 @@ var sections = []section{
 	{name: "communication"},
 	{name: "memory"},
 	{name: "slowest"},
+	{name: "idle", structural: true},
+	{name: "critical_path", structural: true},
+	{name: "steps", structural: true},
 }
 
 // selection is the set of sections that were asked for; nil is all.

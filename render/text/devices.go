@@ -28,6 +28,7 @@ func (v *view) devices() {
 	for i := range v.r.Devices {
 		if v.r.Devices[i].SpanNS != nil {
 			v.note("compute + exposed comm + exposed mem + other + idle = span; overlap is the part of the communication under compute")
+			v.utilisation()
 			return
 		}
 	}

@@ -27,6 +27,13 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
+// addWide appends a row whose last cell is ours and may be of any width.
+func (t *table) addWide(cells ...string) {
+	last := cells[len(cells)-1]
+	t.add(cells...)
+	t.rows[len(t.rows)-1][len(cells)-1] = last
+}
+
 // write appends the table to b, indented by two spaces, without the columns in
 // which no row has anything.
 func (t *table) write(b *strings.Builder, emphasis style) {

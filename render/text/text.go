@@ -25,6 +25,9 @@ const (
 	SectionCommunication = "communication"
 	SectionMemory        = "memory"
 	SectionSlowest       = "slowest"
+	SectionIdle          = "idle"
+	SectionCriticalPath  = "critical_path"
+	SectionSteps         = "steps"
 )
 
 // Write renders r to w with one call of Write.
@@ -41,6 +44,9 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 		{SectionCommunication, v.communication},
 		{SectionMemory, v.memory},
 		{SectionSlowest, v.slowest},
+		{SectionIdle, v.idle},
+		{SectionCriticalPath, v.criticalPath},
+		{SectionSteps, v.steps},
 	} {
 		if opts.Show == nil || opts.Show(s.name) {
 			s.render()

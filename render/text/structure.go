@@ -1,0 +1,176 @@
+package text
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// idle shows why devices had nothing to do, and the longest times of it.
+func (v *view) idle() {
+	causes := v.r.IdleCauses
+	if causes == nil {
+		return
+	}
+	v.heading("IDLE")
+	if len(causes.Devices) == 0 {
+		v.note("no gaps between the operations of a device")
+		return
+	}
+	ranks := v.severalRanks()
+	t := newTable("<device", "host", "gaps", "queue", "gaps", "other", "gaps")
+	for _, d := range causes.Devices {
+		t.add(d.Label(ranks), units.Duration(d.Host.Sum), units.Count(d.Host.Count),
+			units.Duration(d.Queue.Sum), units.Count(d.Queue.Count), units.Duration(d.Other.Sum), units.Count(d.Other.Count))
+	}
+	v.table(t)
+	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +
+		units.Duration(causes.ThresholdNS) + "; other: anything else, or no launch is known")
+	if len(v.r.Idle) == 0 {
+		return
+	}
+	t = newTable("<longest on", "duration", "<cause", "<after", "<before")
+	for _, g := range v.r.Idle {
+		t.add(g.Label(ranks), units.Duration(g.Duration), string(g.Cause), g.After, g.Before)
+	}
+	v.table(t)
+}
+
+// maxPathRows bounds the table of the critical path: beyond it the parts are
+// small.
+const maxPathRows = 20
+
+// criticalPath shows what the traces' longest chains of work consist of.
+func (v *view) criticalPath() {
+	totals := v.r.PathTotals
+	if totals == nil {
+		return
+	}
+	v.heading("CRITICAL PATH")
+	if totals.Paths == 0 {
+		v.note("no trace has start times")
+		return
+	}
+	v.note(fmt.Sprintf("%s, %s in all, bound by %s", pluralOf(totals.Paths, "path", "paths"),
+		units.Duration(totals.DurationNS), boundBy(&totals.BoundBy, totals.DurationNS)))
+	ranks := v.severalRanks()
+	t := newTable("<operation", "<kind", "<device", "time", "share", "segments")
+	for _, s := range v.r.CriticalPath[:min(len(v.r.CriticalPath), maxPathRows)] {
+		device := ""
+		if s.DeviceID != "" {
+			device = s.Label(ranks)
+		}
+		t.add(s.Operation, s.Kind, device, units.Duration(s.Time), units.Percent(s.Share), units.Count(s.Segments))
+	}
+	v.table(t)
+	if n := len(v.r.CriticalPath) - maxPathRows; n > 0 {
+		v.note(fmt.Sprintf("and %s more with smaller parts", units.Count(int64(n))))
+	}
+}
+
+// boundBy lists what the paths were waiting for, without what they were not.
+func boundBy(b *analyze.BoundBy, total int64) string {
+	var parts []string
+	for _, p := range []struct {
+		name string
+		ns   int64
+	}{
+		{"compute", b.Compute}, {"communication", b.Communication}, {"memory", b.Memory}, {"other", b.Other},
+		{"host", b.Host}, {"idle", b.Idle},
+	} {
+		if p.ns > 0 && total > 0 {
+			parts = append(parts, p.name+" "+units.Percent(float64(p.ns)/float64(total)))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// maxStepRows bounds the table of steps: beyond it the first and the last are
+// shown.
+const maxStepRows = 20
+
+func (v *view) steps() {
+	steps := v.r.Steps
+	if len(steps) == 0 {
+		return
+	}
+	v.heading("STEPS")
+	t := newTable("step", "count", "sum", "wall", "busy")
+	for i := range steps {
+		if len(steps) > maxStepRows && i >= maxStepRows/2 && i < len(steps)-maxStepRows/2 {
+			continue
+		}
+		s := &steps[i]
+		t.add(units.Count(s.Step), units.Count(s.Count), units.Duration(s.Sum), optionalDuration(s.Wall), optionalDuration(s.Busy))
+	}
+	v.table(t)
+	if len(steps) > maxStepRows {
+		v.note(fmt.Sprintf("the first and the last %d of %s steps", maxStepRows/2, units.Count(int64(len(steps)))))
+	}
+}
+
+// collectives shows what collectives cost across their devices.
+func (v *view) collectives() {
+	rows := v.r.Communication.Collectives
+	if len(rows) == 0 {
+		return
+	}
+	t := newTable("<collective", "<group", "count", "inferred", "single", "transfer", "wait", "max skew", "algorithm", "bus")
+	for i := range rows {
+		c := &rows[i]
+		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred), nonZero(c.Single), units.Duration(c.TransferNS),
+			units.Duration(c.WaitNS), optionalDuration(c.MaxStartSkewNS), optionalRate(c.AlgorithmBytesPerSecond),
+			optionalRate(c.BusBytesPerSecond))
+	}
+	v.table(t)
+	v.note("transfer: the shortest duration among the devices; wait: what all devices took beyond it")
+}
+
+// utilisation draws how busy each device was over time.
+func (v *view) utilisation() {
+	u := v.r.Utilisation
+	if u == nil || len(u.Devices) == 0 || u.Width <= 0 {
+		return
+	}
+	ranks := v.severalRanks()
+	t := newTable("<device", "<busy over time, "+units.Duration(u.Width)+" a column")
+	for _, d := range u.Devices {
+		t.addWide(d.Label(ranks), bars(d.Busy, u.Width))
+	}
+	v.table(t)
+}
+
+// bars draws a bar for each part of whole.
+func bars(parts []int64, whole int64) string {
+	levels := []rune(" ▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, p := range parts {
+		level := 0
+		if p > 0 { // anything shows
+			level = 1 + int(float64(p)/float64(whole)*float64(len(levels)-2))
+		}
+		b.WriteRune(levels[min(level, len(levels)-1)])
+	}
+	return b.String()
+}
+
+func (v *view) severalRanks() bool { return severalRanks(v.r.Devices) }
+
+func nonZero(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return units.Count(n)
+}
+
+func optionalRate(rate *float64) string {
+	if rate == nil {
+		return absent
+	}
+	return units.BytesPerSecond(*rate)
+}
