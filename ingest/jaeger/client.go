@@ -14,10 +14,8 @@ import (
 // DefaultTimeout is how long a [Client] waits for an answer by default.
 const DefaultTimeout = 10 * time.Second
 
-// MaxAnswerBytes is the largest answer that a [Client] takes, after
-// decompression. A search that exceeds it is divided; what cannot be divided is
-// reported and left out.
-const MaxAnswerBytes = 256 << 20
+// DefaultMaxAnswerBytes is the largest answer that a [Client] takes by default.
+const DefaultMaxAnswerBytes = 256 << 20
 
 // ErrTraceNotFound tells that Jaeger does not hold a trace.
 var ErrTraceNotFound = errors.New("trace not found")
@@ -30,6 +28,10 @@ type ClientOptions struct {
 	// Timeout is how long a call may go without receiving anything, attempts
 	// after the first included; zero or less is DefaultTimeout.
 	Timeout time.Duration
+	// MaxAnswerBytes is the largest answer that is taken, after decompression;
+	// zero or less is DefaultMaxAnswerBytes. A search whose answer would be larger
+	// is divided, and what cannot be divided is reported and left out.
+	MaxAnswerBytes int64
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.
 	Mapping *op.Mapping
@@ -38,14 +40,12 @@ type ClientOptions struct {
 // Client asks a Jaeger query service for traces: with API version 3, which is
 // lossless, and with version 1 where the server has no other.
 //
-// It holds one answer at a time in memory, of at most MaxAnswerBytes. A Client
-// is not safe for concurrent use.
+// It holds one answer at a time in memory, as text and as records; the option
+// MaxAnswerBytes bounds the text. A Client is not safe for concurrent use.
 type Client struct {
-	base    *url.URL
-	http    *http.Client
-	timeout time.Duration
-	mapping *op.Mapping
-	api     api // nil until the server has answered on one
+	base *url.URL
+	opts ClientOptions
+	api  api // nil until the server has answered on one
 }
 
 // NewClient returns a Client of the service at base, such as
@@ -60,14 +60,16 @@ func NewClient(base string, opts ClientOptions) (*Client, error) {
 		return nil, fmt.Errorf("parsing the address of Jaeger: %q is no http:// or https:// URL", u.Redacted())
 	}
 	u = &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User, Path: strings.TrimRight(u.Path, "/")}
-	c := &Client{base: u, http: opts.HTTPClient, timeout: opts.Timeout, mapping: opts.Mapping}
-	if c.http == nil {
-		c.http = http.DefaultClient
+	if opts.HTTPClient == nil {
+		opts.HTTPClient = http.DefaultClient
 	}
-	if c.timeout <= 0 {
-		c.timeout = DefaultTimeout
+	if opts.Timeout <= 0 {
+		opts.Timeout = DefaultTimeout
 	}
-	return c, nil
+	if opts.MaxAnswerBytes <= 0 {
+		opts.MaxAnswerBytes = DefaultMaxAnswerBytes
+	}
+	return &Client{base: u, opts: opts}, nil
 }
 
 // Base returns the address of Jaeger's pages, without a user's name and

@@ -22,9 +22,9 @@ const (
 )
 
 var (
-	errAnswerTooLarge = fmt.Errorf("an answer of more than %d MiB", MaxAnswerBytes>>20)
-	errCutOff         = errors.New("the answer was cut off")
-	errNoAnswer       = errors.New("no answer in time")
+	errTooLarge = errors.New("the answer is too large")
+	errCutOff   = errors.New("the answer was cut off")
+	errNoAnswer = errors.New("no answer in time")
 )
 
 // call asks the server and returns its answer, read with the API that it has.
@@ -43,7 +43,7 @@ func (c *Client) call(ctx context.Context, ask func(api) (string, url.Values)) (
 			}
 			continue
 		}
-		if err == nil || failed != nil {
+		if err == nil || failed != nil && failed.isNotFound() {
 			c.api = a
 		}
 		return ans, err
@@ -54,7 +54,7 @@ func (c *Client) call(ctx context.Context, ask func(api) (string, url.Values)) (
 // callAPI is call with one API. It tries again where that may help.
 func (c *Client) callAPI(ctx context.Context, a api, ask func(api) (string, url.Values)) (*answer, error) {
 	u := c.url(ask(a))
-	deadline := time.Now().Add(c.timeout)
+	deadline := time.Now().Add(c.opts.Timeout)
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
 		ans, after, err := c.attempt(ctx, a, u, deadline)
@@ -84,7 +84,7 @@ func isTemporary(err error) bool {
 	if errors.As(err, &name) && name.IsNotFound {
 		return false
 	}
-	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errAnswerTooLarge)
+	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge)
 }
 
 // attempt makes one call. after is how long the server asks to wait before
@@ -96,7 +96,7 @@ func (c *Client) attempt(ctx context.Context, a api, u *url.URL, deadline time.T
 	defer watchdog.Stop()
 	defer func() {
 		if errors.Is(context.Cause(ctx), errNoAnswer) && err != nil {
-			err = fmt.Errorf("%s: %w (%v)", u.Redacted(), errNoAnswer, c.timeout)
+			err = fmt.Errorf("%s: %w (%v)", u.Redacted(), errNoAnswer, c.opts.Timeout)
 		}
 	}()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -104,13 +104,13 @@ func (c *Client) attempt(ctx context.Context, a api, u *url.URL, deadline time.T
 		return nil, 0, fmt.Errorf("asking Jaeger: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := c.http.Do(req)
+	resp, err := c.opts.HTTPClient.Do(req)
 	if err != nil {
 		return nil, 0, describeTransport(u, err)
 	}
 	// Nothing is lost when the connection cannot be used again.
 	defer func() { _ = resp.Body.Close() }()
-	body, err := readAnswer(resp.Body, func() { watchdog.Reset(c.timeout) })
+	body, err := readAnswer(resp.Body, c.opts.MaxAnswerBytes, func() { watchdog.Reset(c.opts.Timeout) })
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", u.Redacted(), err)
 	}
@@ -133,8 +133,8 @@ func describeTransport(u *url.URL, err error) error {
 
 // readAnswer reads an answer as a whole and calls progress whenever a part of
 // it has come.
-func readAnswer(src io.Reader, progress func()) ([]byte, error) {
-	limited := &io.LimitedReader{R: src, N: MaxAnswerBytes + 1}
+func readAnswer(src io.Reader, limit int64, progress func()) ([]byte, error) {
+	limited := &io.LimitedReader{R: src, N: limit + 1}
 	var body []byte
 	buf := make([]byte, 64<<10)
 	for {
@@ -142,7 +142,7 @@ func readAnswer(src io.Reader, progress func()) ([]byte, error) {
 		body = append(body, buf[:n]...)
 		switch {
 		case limited.N == 0:
-			return nil, errAnswerTooLarge
+			return nil, errTooLarge
 		case err == io.EOF:
 			return body, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
@@ -183,7 +183,7 @@ func (c *Client) decode(a api, url string, body []byte) (*answer, error) {
 		}
 		return t
 	}
-	for rec, err := range a.records(body, url, c.mapping) {
+	for rec, err := range a.records(body, url, c.opts.Mapping) {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax) && syntax.Truncated:

@@ -109,13 +109,13 @@ func (s *search) next(ctx context.Context) bool {
 		return s.emit(ans)
 	case errors.As(err, &failed) && failed.isNotFound():
 		return true
-	case failed != nil && failed.isTooMany() && s.page > 1, errors.Is(err, errAnswerTooLarge) && s.page > 1:
+	case failed != nil && failed.isTooMany() && s.page > 1, errors.Is(err, errTooLarge) && s.page > 1:
 		s.page = max(1, s.page/4)
 		s.windows = append(s.windows, w)
 		return true
 	case failed != nil && failed.isNotFinite():
 		return s.divide(w, minFailing) || s.problem(w, "a trace with a number that is not finite, which Jaeger cannot hand out")
-	case errors.Is(err, errAnswerTooLarge):
+	case errors.Is(err, errTooLarge):
 		return s.divide(w, minWindow) || s.problem(w, "%w", err)
 	}
 	s.yield(nil, err)

@@ -1,0 +1,260 @@
+package jaeger_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/op"
+)
+
+// noon is the end of the hour that the tests search.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// spread returns n traces within the hour, most of them in one second of it,
+// the latest last.
+func spread(n int) []fakeTrace {
+	r := rand.New(rand.NewPCG(1, 2))
+	traces := make([]fakeTrace, n)
+	for i := range traces {
+		within := time.Duration(r.Int64N(int64(time.Second)))
+		if i%10 == 0 {
+			within = time.Duration(r.Int64N(int64(time.Hour)))
+		}
+		traces[i] = fakeTrace{id: i + 1, start: noon.Add(-time.Hour).Add(within), duration: time.Millisecond}
+	}
+	return traces
+}
+
+func lastHour(limit int) jaeger.Query {
+	return jaeger.Query{Service: "api", Start: noon.Add(-time.Hour), End: noon, Limit: limit}
+}
+
+// search returns the ids of the traces found, and the problems.
+func search(t *testing.T, f *fakeJaeger, q jaeger.Query, opts jaeger.ClientOptions) (found map[int]int, problems []string) {
+	t.Helper()
+	c := serve(t, f.ServeHTTP, opts)
+	found = make(map[int]int)
+	for tr, err := range c.Search(t.Context(), q) {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			problems = append(problems, syntax.Msg)
+			continue
+		case err != nil:
+			t.Fatal(err)
+		case len(tr.Entries) != 1 || len(tr.Spans) != 1:
+			t.Errorf("trace %v has %d operations and %d other spans, want 1 and 1", tr.ID, len(tr.Entries), len(tr.Spans))
+		}
+		found[int(tr.ID[14])<<8|int(tr.ID[15])]++
+	}
+	return found, problems
+}
+
+func TestSearchThousands(t *testing.T) {
+	for name, f := range map[string]*fakeJaeger{
+		"v3":            {},
+		"v1":            {v1: true},
+		"small storage": {depth: 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const n = 3000
+			f.traces = spread(n)
+			found, problems := search(t, f, lastHour(2*n), jaeger.ClientOptions{})
+			for id := 1; id <= n; id++ {
+				if found[id] != 1 {
+					t.Errorf("trace %d found %d times", id, found[id])
+				}
+			}
+			if len(found) != n || len(problems) > 0 {
+				t.Errorf("%d traces, want %d; problems %q", len(found), n, problems)
+			}
+			if f.calls > 1000 {
+				t.Errorf("%d calls", f.calls)
+			}
+		})
+	}
+}
+
+// The latest traces are the ones that a limit leaves.
+func TestSearchLimit(t *testing.T) {
+	f := &fakeJaeger{}
+	for i := range 1000 {
+		f.traces = append(f.traces, fakeTrace{id: i + 1, start: noon.Add(-time.Hour).Add(time.Duration(i) * time.Second)})
+	}
+	found, problems := search(t, f, lastHour(50), jaeger.ClientOptions{})
+	for id := 951; id <= 1000; id++ {
+		if found[id] != 1 {
+			t.Errorf("trace %d found %d times", id, found[id])
+		}
+	}
+	if len(found) != 50 || len(problems) > 0 {
+		t.Errorf("%d traces, problems %q", len(found), problems)
+	}
+}
+
+func TestSearchEmpty(t *testing.T) {
+	for _, f := range []*fakeJaeger{{}, {v1: true}} {
+		found, problems := search(t, f, lastHour(10), jaeger.ClientOptions{})
+		if len(found)+len(problems) > 0 {
+			t.Errorf("found %v, problems %q", found, problems)
+		}
+	}
+}
+
+// Version 1 of the API fails on a number that is not finite. The traces around
+// it are found, and what is missing is said.
+func TestSearchNotFinite(t *testing.T) {
+	const n = 500
+	f := &fakeJaeger{v1: true, traces: spread(n)}
+	f.traces[123].nan = true
+	found, problems := search(t, f, lastHour(2*n), jaeger.ClientOptions{})
+	bad := f.traces[123].start
+	for _, tr := range f.traces {
+		near := tr.start.Sub(bad).Abs() < 2*time.Millisecond
+		if found[tr.id] != 1 && !near {
+			t.Errorf("trace %d found %d times", tr.id, found[tr.id])
+		}
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0], "not finite") {
+		t.Errorf("problems %q", problems)
+	}
+}
+
+// More traces than a page holds within what cannot be divided.
+func TestSearchSameInstant(t *testing.T) {
+	f := &fakeJaeger{}
+	for i := range 300 {
+		f.traces = append(f.traces, fakeTrace{id: i + 1, start: noon.Add(-time.Minute)})
+	}
+	found, problems := search(t, f, lastHour(1000), jaeger.ClientOptions{})
+	if len(found) != 100 || len(problems) != 1 || !strings.Contains(problems[0], "100 traces or more") {
+		t.Errorf("%d traces, problems %q", len(found), problems)
+	}
+}
+
+// An answer beyond the limit is asked for in parts.
+func TestSearchLargeAnswers(t *testing.T) {
+	f := &fakeJaeger{traces: spread(300)}
+	found, problems := search(t, f, lastHour(1000), jaeger.ClientOptions{MaxAnswerBytes: 8 << 10})
+	if len(found) != 300 || len(problems) > 0 {
+		t.Errorf("%d traces, problems %q", len(found), problems)
+	}
+	found, problems = search(t, &fakeJaeger{traces: spread(1)}, lastHour(10), jaeger.ClientOptions{MaxAnswerBytes: 100})
+	if len(found) != 0 || len(problems) != 1 || !strings.Contains(problems[0], "too large") {
+		t.Errorf("%d traces, problems %q", len(found), problems)
+	}
+}
+
+// A server that does not heed the window does not keep the search forever.
+func TestSearchWindowIgnored(t *testing.T) {
+	answer := recorded(t, "client/v2.20.search.v3.json")
+	calls := 0
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		_, _ = w.Write(answer)
+	}, jaeger.ClientOptions{})
+	found := 0
+	for _, err := range c.Search(t.Context(), lastHour(100)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found++
+	}
+	if found != 3 || calls != 1 {
+		t.Errorf("%d traces in %d calls", found, calls)
+	}
+}
+
+func TestSearchQuery(t *testing.T) {
+	var got []string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.URL.RequestURI())
+		if strings.Contains(r.URL.Path, "/v3/") {
+			fmt.Fprint(w, "<html>")
+		} else {
+			fmt.Fprint(w, `{"data":[],"errors":null}`)
+		}
+	}, jaeger.ClientOptions{})
+	q := lastHour(7)
+	q.Operation, q.MinDuration, q.End = "POST /v1", 1500*time.Microsecond, noon.Add(time.Nanosecond)
+	for _, err := range c.Search(t.Context(), q) {
+		t.Errorf("error %v", err)
+	}
+	want := []string{
+		"/jaeger/api/v3/traces?query.duration_min=1.5ms&query.num_traces=100&query.operation_name=POST+%2Fv1&query.raw_traces=true" +
+			"&query.service_name=api&query.start_time_max=2026-11-21T12%3A00%3A00.000001Z&query.start_time_min=2026-11-21T11%3A00%3A00Z",
+		"/jaeger/api/traces?end=1795262400000001&limit=100&minDuration=1.5ms&operation=POST+%2Fv1&raw=true&service=api&start=1795258800000000",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+func TestSearchErrors(t *testing.T) {
+	c := serve(t, (&fakeJaeger{}).ServeHTTP, jaeger.ClientOptions{})
+	for name, q := range map[string]jaeger.Query{
+		"no service": {Start: noon, End: noon.Add(1), Limit: 1},
+		"no limit":   {Service: "api", Start: noon, End: noon.Add(1)},
+		"no time":    {Service: "api", Start: noon, End: noon, Limit: 1},
+		"refused":    {Service: "other", Start: noon, End: noon.Add(1), Limit: 1},
+	} {
+		n := 0
+		for tr, err := range c.Search(t.Context(), q) {
+			if n++; err == nil {
+				t.Errorf("%s: trace %v", name, tr)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: %d results, want an error", name, n)
+		}
+	}
+}
+
+// Summaries of pruned operations are read from events and from logs.
+func TestClientPruned(t *testing.T) {
+	want := []op.Pruned{
+		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500},
+		{TraceID: traceID(t, recordedID), SpanID: op.SpanID{7: 0xaa}, Operation: "add", Count: 1, Duration: 250},
+	}
+	v3 := `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[
+		{"traceId":"` + recordedID + `","name":"child","spanId":"00000000000000bb","events":[{"name":"other"},7,{"name":"tensor.ops.pruned"}]},
+		{"traceId":"` + recordedID + `","name":"POST /","spanId":"00000000000000aa","events":[
+		{"timeUnixNano":"1","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},
+			{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},
+			{"value":{"intValue":"4500"},"key":"tensor.ops.pruned.duration"}]},
+		{"name":"exception","attributes":[{"key":"tensor.op.name","value":{"stringValue":"x"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}}]},
+		{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"add"}},
+			{"key":"tensor.ops.pruned.count","value":{"intValue":1}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"250"}}]}]}]}]}]}}`
+	v1 := `{"data":[{"traceID":"` + recordedID + `","spans":[
+		{"traceID":"` + recordedID + `","spanID":"aa","operationName":"POST /","references":[],"startTime":1,"duration":1,"tags":[],"processID":"p1","logs":[
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string","value":"relu"},
+			{"key":"tensor.device.id","type":"string","value":"cuda:0"},{"key":"tensor.ops.pruned.count","type":"int64","value":3},
+			{"key":"tensor.ops.pruned.duration","type":"int64","value":4500}]},
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"other"},{"key":"tensor.op.name","type":"string","value":"x"}]},
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string","value":"add"},
+			{"key":"tensor.ops.pruned.count","type":"int64","value":1},{"key":"tensor.ops.pruned.duration","type":"int64","value":"250"}]}]}],
+		"processes":{"p1":{"serviceName":"api","tags":[]}}}]}`
+	for path, body := range map[string]string{path3: v3, path1: v1} {
+		c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == path {
+				fmt.Fprint(w, body)
+			}
+		}, jaeger.ClientOptions{})
+		tr, _, err := c.Trace(t.Context(), traceID(t, recordedID))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if diff := cmp.Diff(want, tr.Pruned); diff != "" {
+			t.Errorf("%s: summaries (-want +got):\n%s", path, diff)
+		}
+	}
+}
