@@ -2,87 +2,84 @@ package op
 
 import "github.com/optrace/optrace/internal/jsontext"
 
-// entryField reads the value behind key into the entry, or reports false for
-// a key that is not one of an entry's. Of equal keys the last wins. A value of
-// another type than its key asks for is unknown, with a warning; the entry is
-// kept.
-func (d *decoder) entryField(key []byte) bool {
+// entryField reads the value behind key into the entry. Of equal keys the last
+// wins. A value of another type than its key asks for is unknown, with a
+// warning; the entry is kept.
+func (d *decoder) entryField(key entryKey) {
+	d.has.any = true
 	e := &d.entry
-	switch string(key) {
-	case "step":
+	switch key {
+	case jsonStep:
 		e.Step = d.integer(WarnBadValue)
-	case "operation":
+	case jsonOperation:
 		e.Operation = d.text()
-	case "device_id":
+	case jsonDeviceID:
 		e.DeviceID = d.text()
-	case "input_shapes":
+	case jsonInputShapes:
 		e.InputShapes = d.shapes()
-	case "output_shape":
+	case jsonOutputShape:
 		e.OutputShape, d.has.outputCut = d.shape()
-	case "duration_us":
+	case jsonDurationUS:
 		d.durationMicros()
-	case "output_elements":
+	case jsonOutputElements:
 		e.OutputElements = d.amount(WarnBadValue)
 		d.has.elements = true
-	case "memory_bytes":
+	case jsonMemoryBytes:
 		e.MemoryBytes = d.amount(WarnBadMemory)
 		d.has.memory = true
-	case "kind":
+	case jsonKind:
 		e.Kind = d.kind()
-	case "kind_rule":
+	case jsonKindRule:
 		e.KindRule, d.has.rule = parseKindRule(d.text())
-	case "dtype":
+	case jsonDType:
 		e.DType = d.dtype()
-	case "start_unix_ns":
+	case jsonStartUnixNS:
 		e.Start = d.integer(WarnBadTime)
-	case "duration_ns":
+	case jsonDurationNS:
 		d.durationNanos()
-	case "launch_unix_ns":
+	case jsonLaunchUnixNS:
 		e.Launch = d.integer(WarnBadTime)
-	case "stream":
+	case jsonStream:
 		e.Stream = d.integer(WarnBadValue)
-	case "rank":
+	case jsonRank:
 		e.Rank = d.amount(WarnBadValue)
-	case "flops":
+	case jsonFLOPs:
 		e.FLOPs = d.amount(WarnBadValue)
-	case "trace_id":
+	case jsonTraceID:
 		e.TraceID = d.traceID()
-	case "span_id":
+	case jsonSpanID:
 		e.SpanID = d.spanID()
-	case "parent_span_id":
+	case jsonParentSpanID:
 		e.ParentSpanID = d.parentID()
-	case "root":
+	case jsonRoot:
 		e.Root = d.text()
-	case "root_span_id":
+	case jsonRootSpanID:
 		e.RootSpanID = d.parentID()
-	case "service":
+	case jsonService:
 		e.Service = d.text()
-	case "scope":
+	case jsonScope:
 		e.Scope = d.text()
-	case "path":
+	case jsonPath:
 		e.Path = d.text()
-	case "input_dtypes":
+	case jsonInputDTypes:
 		e.InputDTypes = d.inputDTypes()
-	case "side":
+	case jsonSide:
 		e.Side = d.side()
-	case "error":
+	case jsonError:
 		e.Failed = d.lex.Peek() != 'n'
 		e.Error = d.text()
-	case "adjusted_count":
+	case jsonAdjustedCount:
 		e.AdjustedCount = d.adjustedCount()
-	case "dropped_attributes":
+	case jsonDroppedAttributes:
 		e.DroppedAttributes = d.amount(WarnBadValue).V
-	case "attrs":
+	case jsonAttrs:
 		d.attrs = d.attributes(d.attrs[:0])
 		e.Attrs = d.attrs
-	case "warn":
+	case jsonWarn:
 		e.Warn |= d.warnings()
-	case "collective":
+	case jsonCollective:
 		e.Collective = d.collective()
-	default:
-		return false
 	}
-	return true
 }
 
 // durationMicros reads the duration of the seed's recorder. It yields to

@@ -1,7 +1,5 @@
 package op
 
-import "github.com/optrace/optrace/internal/jsontext"
-
 // shape reads a list of dimensions; null is unknown. cut tells that there were
 // more than MaxRank.
 func (d *decoder) shape() (s Shape, cut bool) {
@@ -15,18 +13,14 @@ func (d *decoder) shape() (s Shape, cut bool) {
 	}
 	start, good := len(d.dims), true
 	for l.Array(); l.More(); {
-		text, _ := d.number()
-		if text == nil {
-			l.Skip()
-		}
-		v, ok := jsontext.ParseInt(text)
+		v := d.integer(0)
 		switch {
-		case !ok || v < Dynamic:
+		case !v.Known || v.V < Dynamic:
 			good = false
 		case len(d.dims)-start == MaxRank:
 			cut = true
 		default:
-			d.dims = append(d.dims, v)
+			d.dims = append(d.dims, v.V)
 		}
 	}
 	if !good {

@@ -30,6 +30,9 @@ func (d *decoder) text() string {
 
 // valid returns b as a string of valid UTF-8.
 func (d *decoder) valid(b []byte) string {
+	if s, ok := d.strings.Find(b); ok {
+		return s // only what is valid is remembered
+	}
 	if !utf8.Valid(b) {
 		d.entry.Warn |= WarnInvalidUTF8
 		return validUTF8(string(b))
@@ -55,15 +58,17 @@ func (d *decoder) number() (text []byte, ok bool) {
 // integer reads an integer, also in quotes; null is unknown, and so is anything
 // else, which adds warning.
 func (d *decoder) integer(warning Warning) Int {
-	text, ok := d.number()
-	if !ok {
-		if !d.lex.Null() {
-			d.lex.Skip()
-			d.entry.Warn |= warning
-		}
+	n, ok := int64(0), false
+	switch c := d.lex.Peek(); {
+	case c == '-' || '0' <= c && c <= '9':
+		n, ok = d.lex.Int()
+	case c == '"':
+		n, ok = jsontext.ParseInt(d.lex.Str())
+	case d.lex.Null():
 		return Int{}
+	default:
+		d.lex.Skip()
 	}
-	n, ok := jsontext.ParseInt(text)
 	if !ok {
 		d.entry.Warn |= warning
 		return Int{}

@@ -16,6 +16,7 @@ type decoder struct {
 	lex     jsontext.Lexer
 	strings intern.Table
 	kinds   kindCache
+	order   keyOrder
 
 	entry    Entry
 	coll     Collective
@@ -50,13 +51,15 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	d.resetEntry()
 	l := &d.lex
 	unknown, control := false, false
+	prev := noEntryKey
 	for l.Object(); l.More(); {
-		key := l.Key()
-		if d.entryField(key) {
-			d.has.any = true
+		key, name := d.entryKey(prev)
+		prev = key
+		if key != noEntryKey {
+			d.entryField(key)
 			continue
 		}
-		switch string(key) {
+		switch string(name) {
 		case "schema":
 			control = true
 			if s := string(l.Str()); l.Err() == nil && s != Schema {

@@ -71,9 +71,13 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 func (d *decoder) seedEntry() {
 	l := &d.lex
 	d.resetEntry()
+	prev := noEntryKey
 	for l.Object(); l.More(); {
-		if !d.entryField(l.Key()) {
+		prev, _ = d.entryKey(prev)
+		if prev == noEntryKey {
 			l.Skip()
+		} else {
+			d.entryField(prev)
 		}
 	}
 	if l.Err() == nil {
