@@ -1,0 +1,339 @@
+package optrace_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// recordSpans returns the spans that f makes.
+func recordSpans(t *testing.T, f func(tr *optrace.Tracer), opts ...optrace.TracerOption) tracetest.SpanStubs {
+	t.Helper()
+	exp := tracetest.NewInMemoryExporter()
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
+	f(optrace.NewTracer(tp, opts...))
+	spans := exp.GetSpans()
+	if err := tp.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return spans
+}
+
+// texts returns attributes as texts, sorted.
+func texts(attrs []attribute.KeyValue) []string {
+	var all []string
+	for _, kv := range attrs {
+		all = append(all, string(kv.Key)+"="+kv.Value.String())
+	}
+	slices.Sort(all)
+	return all
+}
+
+func TestTracerAttributes(t *testing.T) {
+	bg := context.Background()
+	tests := []struct {
+		name string
+		run  func(tr *optrace.Tracer)
+		want []string
+	}{
+		{
+			name: "nothing known",
+			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "a", ""); o.End() },
+			want: []string{"tensor.op.name=a"},
+		},
+		{
+			name: "all",
+			run: func(tr *optrace.Tracer) {
+				_, o := tr.Start(bg, "matmul", "cuda:0")
+				o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Attrs(optrace.FLOPs(7), attribute.String("k", "v")).End()
+			},
+			want: []string{
+				"k=v", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[64,784],[784,256]]",
+				"tensor.op.flop_count=7", "tensor.op.name=matmul", "tensor.output.shape=[64,256]",
+			},
+		},
+		{
+			name: "scalars",
+			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "sum", ""); o.In(3).In().Out().End() },
+			want: []string{"tensor.input.shapes=[[3],[]]", "tensor.op.name=sum", "tensor.output.shape=[]"},
+		},
+		{
+			name: "the last output counts",
+			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "sum", ""); o.Out(1, 2).Out(3).End() },
+			want: []string{"tensor.op.name=sum", "tensor.output.shape=[3]"},
+		},
+		{
+			name: "step of the context",
+			run: func(tr *optrace.Tracer) {
+				ctx, outer := tr.Start(optrace.ContextWithStep(bg, 12), "a", "")
+				_, inner := tr.Start(ctx, "a", "")
+				inner.End()
+				outer.End()
+			},
+			want: []string{"tensor.op.name=a", "tensor.step=12"},
+		},
+		{
+			name: "the caller's attributes win",
+			run: func(tr *optrace.Tracer) {
+				_, o := tr.Start(optrace.ContextWithStep(bg, 12), "a", "cpu")
+				o.Attrs(optrace.Step(13), optrace.Device("cuda:1")).End()
+			},
+			want: []string{"tensor.device.id=cuda:1", "tensor.op.name=a", "tensor.step=13"},
+		},
+		{
+			name: "prepared",
+			run: func(tr *optrace.Tracer) {
+				p := prepare(t, tr, optrace.OpSpec{
+					Name: "matmul", Device: "cuda:0", Kind: op.KindCompute, Inputs: []op.Shape{{2, 3}, {}}, Output: op.Shape{},
+					DType: op.F32, FLOPs: op.Known(0), Attrs: []attribute.KeyValue{attribute.String("k", "v")},
+				})
+				_, o := p.Start(bg)
+				o.In(9).Out(9).DType(op.I8).Attrs(attribute.Int("more", 1), optrace.FLOPs(5)).End()
+			},
+			want: []string{
+				"k=v", "more=1", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[2,3],[]]",
+				"tensor.op.flop_count=5", "tensor.op.kind=compute", "tensor.op.name=matmul", "tensor.output.shape=[]",
+			},
+		},
+		{
+			name: "prepared, little known, with a step",
+			run: func(tr *optrace.Tracer) {
+				_, o := prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(optrace.ContextWithStep(bg, 4))
+				o.Attrs(attribute.Int("more", 1)).End()
+			},
+			want: []string{"more=1", "tensor.op.name=a", "tensor.step=4"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, s := range recordSpans(t, tt.run) {
+				if diff := cmp.Diff(tt.want, texts(s.Attributes)); diff != "" {
+					t.Errorf("attributes of %s (-want +got):\n%s", s.Name, diff)
+				}
+				if s.InstrumentationScope.Name != optrace.ScopeName || s.InstrumentationScope.Version != optrace.Version {
+					t.Errorf("the scope is %+v", s.InstrumentationScope)
+				}
+			}
+		})
+	}
+}
+
+func prepare(t *testing.T, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Prepared {
+	t.Helper()
+	p, err := tr.Prepare(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestTracerErrAndEndAt(t *testing.T) {
+	end := time.Now().Add(time.Hour)
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		p := prepare(t, tr, optrace.OpSpec{Name: "prepared"})
+		for _, start := range []func() optrace.Op{
+			func() optrace.Op { _, o := tr.Start(t.Context(), "dynamic", ""); return o },
+			func() optrace.Op { _, o := p.Start(t.Context()); return o },
+		} {
+			o := start().Err(nil).Err(errors.New("out of memory"))
+			o.EndAt(end)
+			o.End()
+			o.EndAt(end.Add(time.Hour))
+			start().Err(nil).End()
+		}
+	})
+	if len(spans) != 4 {
+		t.Fatalf("%d spans, want 4", len(spans))
+	}
+	for i, s := range spans {
+		if i%2 == 1 {
+			if s.Status.Code != codes.Unset {
+				t.Errorf("span %d: a nil error sets the status %v", i, s.Status)
+			}
+			continue
+		}
+		if want := (sdktrace.Status{Code: codes.Error, Description: "out of memory"}); s.Status != want || !s.EndTime.Equal(end) {
+			t.Errorf("span %d has the status %v and ends at %v, want %v and %v", i, s.Status, s.EndTime, want, end)
+		}
+	}
+}
+
+// An operation that has ended must not touch the one that its state went to.
+func TestOpAfterEnd(t *testing.T) {
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		_, old := tr.Start(t.Context(), "old", "")
+		old.In(1).End()
+		for range 100 {
+			_, o := tr.Start(t.Context(), "new", "")
+			old.In(6).Out(6).DType(op.I8).Attrs(attribute.Int("old", 1)).Err(errors.New("old"))
+			old.End()
+			o.In(2).End()
+			old.In(7).End()
+		}
+	})
+	if len(spans) != 101 {
+		t.Fatalf("%d spans, want 101", len(spans))
+	}
+	for _, s := range spans[1:] {
+		if diff := cmp.Diff([]string{"tensor.input.shapes=[[2]]", "tensor.op.name=new"}, texts(s.Attributes)); diff != "" {
+			t.Fatalf("attributes (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestOpZeroAndNotRecording(t *testing.T) {
+	use := func(o optrace.Op) {
+		o.In(1).Out(2).DType(op.F32).Err(errors.New("x")).Attrs(optrace.Step(1)).End()
+		o.EndAt(time.Now())
+		o.Span().AddEvent("event")
+	}
+	use(optrace.Op{})
+	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	var none context.Context
+	for name, tr := range map[string]*optrace.Tracer{
+		"nil provider": optrace.NewTracer(nil, nil),
+		"not sampled":  optrace.NewTracer(never, optrace.WithStartAttributes()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, o := tr.Start(none, "a", "cpu")
+			if ctx == nil {
+				t.Error("Start returns no context")
+			}
+			use(o)
+			_, o = prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(none)
+			use(o)
+		})
+	}
+}
+
+func TestPrepareErrors(t *testing.T) {
+	tr := optrace.NewTracer(nil)
+	for name, spec := range map[string]optrace.OpSpec{
+		"no name":         {Device: "cpu"},
+		"negative input":  {Name: "a", Inputs: []op.Shape{{1}, {-2}}},
+		"negative output": {Name: "a", Output: op.Shape{-7}},
+	} {
+		if p, err := tr.Prepare(spec); err == nil || p != nil {
+			t.Errorf("%s: Prepare succeeds", name)
+		}
+	}
+	// What it was made of may change afterwards.
+	inputs, attrs := []op.Shape{{2, 3}}, []attribute.KeyValue{attribute.Int("k", 1)}
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		p := prepare(t, tr, optrace.OpSpec{Name: "a", Inputs: inputs, Attrs: attrs})
+		inputs[0][0], attrs[0] = 99, attribute.Int("k", 99)
+		_, o := p.Start(t.Context())
+		o.End()
+	})
+	want := []string{"k=1", "tensor.input.shapes=[[2,3]]", "tensor.op.name=a"}
+	if diff := cmp.Diff(want, texts(spans[0].Attributes)); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+}
+
+// spySampler keeps the attributes that samplers see.
+type spySampler struct{ seen []string }
+
+func (s *spySampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	s.seen = append(s.seen, p.Name+" "+fmt.Sprint(texts(p.Attributes)))
+	return sdktrace.SamplingResult{Decision: sdktrace.RecordAndSample}
+}
+
+func (*spySampler) Description() string { return "spy" }
+
+func TestWithStartAttributes(t *testing.T) {
+	spy := &spySampler{}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(spy))
+	for _, opts := range [][]optrace.TracerOption{nil, {optrace.WithStartAttributes()}} {
+		_, o := optrace.NewTracer(tp, opts...).Start(t.Context(), "a", "cpu")
+		o.End()
+	}
+	want := []string{"a []", "a [tensor.device.id=cpu tensor.op.name=a]"}
+	if diff := cmp.Diff(want, spy.seen); diff != "" {
+		t.Errorf("what samplers see (-want +got):\n%s", diff)
+	}
+}
+
+// More than readers take: they see that there was more.
+func TestTracerLimits(t *testing.T) {
+	stub := opStub(0)
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		_, o := tr.Start(t.Context(), "concat", "")
+		for range 3000 {
+			o.In(2)
+		}
+		o.End()
+		_, o = tr.Start(t.Context(), "reshape", "")
+		o.Out(make([]int64, 100)...).End()
+		_, o = tr.Start(t.Context(), "custom", "")
+		for i := range 200 {
+			o.Attrs(attribute.Int(fmt.Sprint("k", i), i))
+		}
+		o.In(1).Out(2).End()
+	})
+	entries := make([]*op.Entry, len(spans))
+	for i, s := range spans {
+		stub.Attributes, stub.DroppedAttributes = s.Attributes, s.DroppedAttributes
+		entries[i] = convert(t, stub)
+	}
+	if e := entries[0]; len(e.InputShapes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated {
+		t.Errorf("%d inputs with warnings %b", len(e.InputShapes), e.Warn)
+	}
+	if e := entries[1]; e.Warn&op.WarnShapeTruncated == 0 {
+		t.Errorf("an output of rank 100 is read as %v with warnings %b", e.OutputShape, e.Warn)
+	}
+	// The SDK keeps 128 attributes; those of the convention come first.
+	if e := entries[2]; e.Operation != "custom" || len(e.InputShapes) != 1 || e.OutputShape == nil || e.DroppedAttributes == 0 {
+		t.Errorf("under the SDK's limit the entry is %+v", e)
+	}
+}
+
+// More shapes than the cache has slots, from several goroutines.
+func TestTracerConcurrentSafe(t *testing.T) {
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithPolicy(optrace.Block))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tr := optrace.NewTracer(tp)
+	p := prepare(t, tr, optrace.OpSpec{Name: "prepared", Output: op.Shape{1, 2}})
+	const goroutines, each = 4, 1500
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for i := range int64(each) {
+				n := int64(g)*each/2 + i
+				_, o := tr.Start(optrace.ContextWithStep(t.Context(), n), "dynamic", "cpu")
+				o.In(n, 1).In(2, n).Out(n, n+1).End()
+				_, o = p.Start(optrace.ContextWithStep(t.Context(), n))
+				o.End()
+			}
+		})
+	}
+	wg.Wait()
+	if err := tp.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	entries := readWhole(t, buf.Bytes()).entries
+	if len(entries) != 2*goroutines*each {
+		t.Errorf("%d entries, want %d", len(entries), 2*goroutines*each)
+	}
+	for _, e := range entries {
+		n := e.Step.V
+		want := []op.Shape{{n, 1}, {2, n}}
+		if e.Operation == "dynamic" && (!cmp.Equal(e.InputShapes, want) || !cmp.Equal(e.OutputShape, op.Shape{n, n + 1})) {
+			t.Fatalf("operation %d has the shapes %v and %v", n, e.InputShapes, e.OutputShape)
+		}
+	}
+}
