@@ -116,13 +116,13 @@ func (a *accumulator) saturates() bool {
 	return a.sum.exceedsInt64() || a.elements.exceedsInt64() || a.memory.exceedsInt64() || a.flops.exceedsInt64()
 }
 
-// stats returns the row. SelfNS, Share and Estimate are the caller's.
+// stats returns the row, which has at least one entry. SelfNS, Share and Estimate are the caller's.
 func (a *accumulator) stats() Stats {
 	s := Stats{
 		Kind:   a.kind(),
 		Count:  a.count,
 		SumNS:  a.sum.int64(),
-		MeanNS: mean(a.sum, a.count),
+		MeanNS: a.sum.float64() / float64(a.count),
 		MinNS:  a.min, MaxNS: a.max,
 		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
 		Elements: a.elements.int64(), MemoryBytes: a.memory.int64(), FLOPs: a.flops.int64(),

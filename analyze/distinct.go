@@ -15,7 +15,10 @@ type distinct struct {
 	overflow bool
 }
 
-func (d *distinct) add(h uint64) {
+// add adds a hash. The hashes need not be spread over all numbers.
+func (d *distinct) add(h uint64) { d.addSpread(spread(h)) }
+
+func (d *distinct) addSpread(h uint64) {
 	if d.overflow && h > d.largest.top() {
 		return
 	}
@@ -41,7 +44,7 @@ func (d *distinct) add(h uint64) {
 
 func (d *distinct) merge(o *distinct) {
 	for _, h := range o.largest.items {
-		d.add(h)
+		d.addSpread(h)
 	}
 	d.overflow = d.overflow || o.overflow
 }
@@ -51,4 +54,12 @@ func (d *distinct) count() int64 {
 		return int64(len(d.kept))
 	}
 	return int64((maxDistinct - 1) / (float64(d.largest.top()) / math.MaxUint64))
+}
+
+// spread maps numbers one to one to numbers that look random, by the last
+// steps of SplitMix64.
+func spread(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }

@@ -82,7 +82,7 @@ func (in *Input) Add(rec op.Record, err error) {
 		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, unknownLabel), max(0, rec.Gap.Dropped))
 	case rec.Batch != nil:
 		w, _ := in.writers.row([]byte(rec.Batch.Writer))
-		w.add(rec.Batch.Sequence)
+		w.value.add(rec.Batch.Sequence)
 		in.filePromised = addSaturating(in.filePromised, max(0, rec.Batch.Entries))
 	}
 	if rec.Skipped.N > 0 {
@@ -232,9 +232,9 @@ func (in *Input) sampling() Sampling {
 func countReason(t *table[reasonCount], reason string, n int64) {
 	row, isNew := t.row([]byte(reason))
 	if isNew {
-		row.reason = reason
+		row.value.reason = reason
 	}
-	row.n = addSaturating(row.n, n)
+	row.value.n = addSaturating(row.value.n, n)
 }
 
 func reasons(t *table[reasonCount]) map[string]int64 {
@@ -243,7 +243,7 @@ func reasons(t *table[reasonCount]) map[string]int64 {
 		counts[row.value.reason] = row.value.n
 	}
 	if t.other != nil {
-		counts[otherLabel] = t.other.n
+		counts[otherLabel] = t.other.value.n
 	}
 	return counts
 }

@@ -145,11 +145,11 @@ func TestInputCountsMissingEntriesByFile(t *testing.T) {
 
 // Workers that share files come to what one of them alone counts.
 func TestInputMerge(t *testing.T) {
-	seeds(100, func(seed uint64, r *rand.Rand) {
+	seeds(50, func(seed uint64, r *rand.Rand) {
 		whole, merged := NewInput(), NewInput()
 		for file := range 1 + r.IntN(3) {
 			workers := []*Input{NewInput(), NewInput(), NewInput()}
-			for i := range r.IntN(200) {
+			for i := range r.IntN(1000) {
 				ev := randomEvent(r, file, i)
 				whole.Add(ev.rec, ev.err)
 				workers[r.IntN(len(workers))].Add(ev.rec, ev.err)

@@ -98,7 +98,7 @@ func TestKeyValues(t *testing.T) {
 
 // Two entries are in one group exactly when all values of the keys agree.
 func TestKeyEncodingIsInjective(t *testing.T) {
-	seeds(50, func(seed uint64, r *rand.Rand) {
+	seeds(20, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		encode := func(e *op.Entry) (key []byte, values []KeyValue) {
 			for _, k := range opts.By {

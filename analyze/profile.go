@@ -154,33 +154,33 @@ func sideIndex(s op.Side) int {
 
 func (p *Profile) operation(side int, name string) *operationRow {
 	t := p.operations[side]
-	slot := p.opCache[side].slot(name, op.Int{}, t.evictions)
+	slot := p.opCache[side].slot(name, op.Int{})
 	if slot.holds(name, op.Int{}) {
-		return slot.row
+		return &slot.row.value
 	}
 	p.key = append(p.key[:0], name...)
 	row, isNew := t.row(p.key)
 	if isNew {
-		row.name = name
-		row.direction = copyDirection(name)
+		row.value.name = name
+		row.value.direction = copyDirection(name)
 	}
 	slot.set(name, op.Int{}, row)
-	return row
+	return &row.value
 }
 
 func (p *Profile) device(e *op.Entry) *deviceRow {
-	slot := p.devCache.slot(e.DeviceID, e.Rank, p.devices.evictions)
+	slot := p.devCache.slot(e.DeviceID, e.Rank)
 	if slot.holds(e.DeviceID, e.Rank) {
-		return slot.row
+		return &slot.row.value
 	}
 	key := DeviceOf(e)
 	p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
 	row, isNew := p.devices.row(p.key)
 	if isNew {
-		row.key = key
+		row.value.key = key
 	}
 	slot.set(e.DeviceID, e.Rank, row)
-	return row
+	return &row.value
 }
 
 func (p *Profile) group(side int, e *op.Entry) *groupRow {
@@ -190,12 +190,12 @@ func (p *Profile) group(side int, e *op.Entry) *groupRow {
 	}
 	row, isNew := p.groups[side].row(p.key)
 	if isNew {
-		row.values = make([]KeyValue, len(p.opts.By))
+		row.value.values = make([]KeyValue, len(p.opts.By))
 		for i, k := range p.opts.By {
-			row.values[i] = k.value(e)
+			row.value.values[i] = k.value(e)
 		}
 	}
-	return row
+	return &row.value
 }
 
 // Merge adds what o has added up, as if its entries had come after p's where

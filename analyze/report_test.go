@@ -146,6 +146,44 @@ func TestReportWithoutStructure(t *testing.T) {
 	})
 }
 
+// The busy times are compared only where all of them are known, and a device
+// that is not known has no part in it.
+func TestReportBusyImbalance(t *testing.T) {
+	on := func(device string, start op.Int, duration int64) op.Record {
+		return op.Record{Entry: &op.Entry{Operation: "a", Kind: op.KindCompute, DeviceID: device, Start: start, Duration: duration}}
+	}
+	at := op.Known(1000)
+	for _, tc := range []struct {
+		name    string
+		records []op.Record
+		want    *float64
+	}{
+		{"parallel work counts once", []op.Record{on("a", at, 30), on("a", at, 30), on("b", at, 10)}, ptr(0.5)},
+		{"a device without starts", []op.Record{on("a", at, 30), on("b", op.Int{}, 10)}, nil},
+		{"not known which device", []op.Record{on("a", at, 30), on("b", at, 10), on("", at, 500)}, ptr(0.5)},
+		{"no time at all", []op.Record{on("a", at, 0), on("b", at, 0)}, ptr(0.0)},
+	} {
+		balance := sampleReport(tc.records, "", true).LoadBalance
+		if diff := cmp.Diff(tc.want, balance.BusyImbalanceRatio); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+	}
+	if balance := sampleReport([]op.Record{on("a", at, 30), on("", at, 30)}, "", true).LoadBalance; balance != nil {
+		t.Errorf("one device is balanced: %+v", balance)
+	}
+}
+
+// The zero value of MaxGroups is the default.
+func TestReportWithoutLimit(t *testing.T) {
+	p := NewProfile(Options{})
+	for _, name := range []string{"a", "b", "c"} {
+		p.Add(&op.Entry{Operation: name})
+	}
+	if r := NewReport(nil, p, nil, Options{}); len(r.Operations) != 3 || len(r.Slowest) != 0 {
+		t.Errorf("%d operations, %d slowest", len(r.Operations), len(r.Slowest))
+	}
+}
+
 func TestReportSelfTimeOfOthers(t *testing.T) {
 	opts := DefaultOptions()
 	opts.MaxGroups = 2

@@ -71,7 +71,7 @@ func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool))
 			f(side, &row.value, false)
 		}
 		if t.other != nil {
-			f(side, t.other, true)
+			f(side, &t.other.value, true)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (p *Profile) groupRows(totalNS int64) []Group {
 		}
 		if t.other != nil {
 			key := GroupKey{Keys: p.opts.By, Other: true}
-			rows = append(rows, Group{Key: key, Stats: t.other.sideStats(side, totalNS, estimates)})
+			rows = append(rows, Group{Key: key, Stats: t.other.value.sideStats(side, totalNS, estimates)})
 		}
 	}
 	slices.SortFunc(rows, func(a, b Group) int {
@@ -173,7 +173,7 @@ func (p *Profile) deviceRows() []Device {
 		add(&row.value, row.value.key)
 	}
 	if p.devices.other != nil {
-		add(p.devices.other, DeviceKey{DeviceID: otherLabel})
+		add(&p.devices.other.value, DeviceKey{DeviceID: otherLabel})
 	}
 	slices.SortFunc(rows, func(a, b Device) int {
 		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.DeviceID, b.DeviceID), a.key().Compare(b.key()))

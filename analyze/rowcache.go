@@ -18,23 +18,18 @@ const (
 // bytes is then one comparison of pointers. A miss costs a look-up in the
 // table, never a wrong row.
 type rowCache[R any] struct {
-	slots     [rowCacheSlots]rowSlot[R]
-	evictions int
+	slots [rowCacheSlots]rowSlot[R]
 }
 
 type rowSlot[R any] struct {
 	name   string
 	number op.Int
-	row    *R
+	row    *tableRow[R]
 }
 
-// slot returns the place for the name, whose row is nil or another's on a
-// miss. evictions is the table's.
-func (c *rowCache[R]) slot(name string, number op.Int, evictions int) *rowSlot[R] {
-	if c.evictions != evictions {
-		clear(c.slots[:])
-		c.evictions = evictions
-	}
+// slot returns the place for the name and number, which holds another row or
+// none on a miss.
+func (c *rowCache[R]) slot(name string, number op.Int) *rowSlot[R] {
 	// The address serves as a hash only. Multiplying by 2^64 divided by the
 	// golden ratio spreads addresses that differ in few bits.
 	address := uint64(uintptr(unsafe.Pointer(unsafe.StringData(name))))
@@ -43,9 +38,9 @@ func (c *rowCache[R]) slot(name string, number op.Int, evictions int) *rowSlot[R
 }
 
 func (s *rowSlot[R]) holds(name string, number op.Int) bool {
-	return s.row != nil && s.number == number && s.name == name
+	return s.row != nil && s.number == number && s.name == name && !s.row.evicted
 }
 
-func (s *rowSlot[R]) set(name string, number op.Int, row *R) {
+func (s *rowSlot[R]) set(name string, number op.Int, row *tableRow[R]) {
 	s.name, s.number, s.row = name, number, row
 }

@@ -13,17 +13,16 @@ type table[R any] struct {
 	// largest has the rows by hash, once there are limit of them.
 	largest *heap[*tableRow[R]]
 	// other is the row of the keys beyond the limit, nil while there are none.
-	other      *R
+	other      *tableRow[R]
 	overflowed distinct
-	// evictions counts rows that were taken out again, after which a pointer to
-	// a row may be stale.
-	evictions int
 }
 
 type tableRow[R any] struct {
 	key   string
 	hash  uint64
 	value R
+	// evicted tells that the row is no longer in the table.
+	evicted bool
 }
 
 func newTable[R any](limit int, fold func(dst, src *R)) *table[R] {
@@ -31,20 +30,20 @@ func newTable[R any](limit int, fold func(dst, src *R)) *table[R] {
 }
 
 // row returns the row of the key, which is the row of the others for a key
-// beyond the limit. isNew tells that the row was made by this call. The
-// pointer is valid until evictions changes.
-func (t *table[R]) row(key []byte) (r *R, isNew bool) {
+// beyond the limit. isNew tells that the row was made by this call. The row is
+// the key's until it is evicted.
+func (t *table[R]) row(key []byte) (r *tableRow[R], isNew bool) {
 	if row, ok := t.rows[string(key)]; ok { // does not allocate
-		return &row.value, false
+		return row, false
 	}
 	hash := hashKey(key)
 	if len(t.rows) < t.limit {
 		row := &tableRow[R]{key: string(key), hash: hash}
 		t.rows[row.key] = row
-		return &row.value, true
+		return row, true
 	}
 	if t.other == nil {
-		t.other = new(R)
+		t.other = new(tableRow[R])
 	}
 	if t.limit <= 0 {
 		t.overflowed.add(hash)
@@ -56,19 +55,19 @@ func (t *table[R]) row(key []byte) (r *R, isNew bool) {
 			t.largest.push(row)
 		}
 	}
-	row := &tableRow[R]{key: string(key), hash: hash}
 	last := t.largest.top()
-	if !row.less(last) {
+	if hash > last.hash || hash == last.hash && string(key) > last.key {
 		t.overflowed.add(hash)
 		return t.other, false
 	}
+	row := &tableRow[R]{key: string(key), hash: hash}
 	t.overflowed.add(last.hash)
-	t.fold(t.other, &last.value)
+	t.fold(&t.other.value, &last.value)
 	delete(t.rows, last.key)
-	t.evictions++
+	last.evicted = true
 	t.rows[row.key] = row
 	t.largest.replaceTop(row)
-	return &row.value, true
+	return row, true
 }
 
 // merge adds the rows of o, which stays as it is. init is called with a new
@@ -77,15 +76,15 @@ func (t *table[R]) merge(o *table[R], init func(dst, src *R)) {
 	for _, src := range o.rows {
 		dst, isNew := t.row([]byte(src.key))
 		if isNew {
-			init(dst, &src.value)
+			init(&dst.value, &src.value)
 		}
-		t.fold(dst, &src.value)
+		t.fold(&dst.value, &src.value)
 	}
 	if o.other != nil {
 		if t.other == nil {
-			t.other = new(R)
+			t.other = new(tableRow[R])
 		}
-		t.fold(t.other, o.other)
+		t.fold(&t.other.value, &o.other.value)
 	}
 	t.overflowed.merge(&o.overflowed)
 }

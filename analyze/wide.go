@@ -66,14 +66,6 @@ func (w wide) big() *big.Int {
 	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w.lo))
 }
 
-// mean returns sum/n, 0 for no samples.
-func mean(sum wide, n int64) float64 {
-	if n == 0 {
-		return 0
-	}
-	return sum.float64() / float64(n)
-}
-
 // sampleStd returns the sample standard deviation of n values from their sum
 // and the sum of their squares: sqrt((n·Σx² − (Σx)²) / (n·(n−1))). The
 // numerator is computed exactly, because its terms nearly cancel. ok is false
@@ -87,6 +79,8 @@ func sampleStd(sum, squares wide, n int64) (std float64, ok bool) {
 	s := sum.big()
 	numerator.Sub(numerator, s.Mul(s, s))
 	denominator := new(big.Int).Mul(count, big.NewInt(n-1))
-	variance, _ := new(big.Rat).SetFrac(numerator, denominator).Float64()
+	// Both operands are exact and the quotient is rounded once.
+	quotient := new(big.Float).SetPrec(53).Quo(new(big.Float).SetInt(numerator), new(big.Float).SetInt(denominator))
+	variance, _ := quotient.Float64()
 	return math.Sqrt(variance), true
 }
