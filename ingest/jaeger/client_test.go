@@ -165,7 +165,7 @@ func TestClientErrors(t *testing.T) {
 		"always busy":  {status(503, "come back later"), "come back later"},
 		"failure":      {status(500, `{"error":{"httpCode":500,"message":"storage is down"}}`), "storage is down\" (tried"},
 		"cut off":      {status(200, string(half)), "cut off (tried"},
-		"hangs": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer in time (300ms)"},
+		"hangs":        {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "no answer in time (300ms)"},
 		"hangs in the middle": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write(half)
 			_ = http.NewResponseController(w).Flush()
