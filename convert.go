@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"math"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -82,19 +83,20 @@ func (c *converter) ancestor(s sdktrace.ReadOnlySpan) *op.Span {
 // which is negative where it ended before it started. They are not ok where one
 // of the times is not set or not in range; a duration that is not known is 0.
 func spanTime(s sdktrace.ReadOnlySpan) (start op.Int, duration int64, ok bool) {
-	start, end := unixNano(s.StartTime()), unixNano(s.EndTime())
+	startTime, endTime := s.StartTime(), s.EndTime()
+	start, end := unixNano(startTime), unixNano(endTime)
 	if !start.Known || !end.Known {
 		return start, 0, false
 	}
 	// Not from the wall clock: Sub uses the monotonic one where it can.
-	return start, int64(s.EndTime().Sub(s.StartTime())), true
+	return start, int64(endTime.Sub(startTime)), true
 }
 
 // unixNano returns t in Unix nanoseconds; unknown where they do not fit an
 // int64, which is so for the zero Time.
 func unixNano(t time.Time) op.Int {
-	const firstYear, lastYear = 1678, 2261
-	if y := t.Year(); y < firstYear || y > lastYear {
+	const first, last = math.MinInt64 / int64(time.Second), math.MaxInt64/int64(time.Second) - 1
+	if s := t.Unix(); s < first || s > last { // cheaper than the year
 		return op.Int{}
 	}
 	return op.Known(t.UnixNano())
