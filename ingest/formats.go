@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/stdouttrace"
 )
 
 // formats lists the formats, in the order in which they are tried. A detect
@@ -59,6 +60,11 @@ func formats() []Format {
 			Name:    "jaeger-v1",
 			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
 			records: jaeger.Records,
+		},
+		{
+			Name:    "stdouttrace",
+			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
+			records: stdouttrace.Records,
 		},
 		{
 			// An object around the events, or the events alone.

@@ -54,7 +54,9 @@ func NewReader(src io.Reader, name string) *Reader {
 
 // Linewise makes r take an opening brace at the start of a line for the start
 // of a document: where documents are lines, or are indented, one that is cut
-// off then does not swallow those behind it. It returns r.
+// off then does not swallow those behind it. What is no object or array is a
+// document up to the end of its line, so that other text in between is one
+// error per line. It returns r.
 func (r *Reader) Linewise() *Reader {
 	r.linewise = true
 	return r

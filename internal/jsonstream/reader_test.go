@@ -156,9 +156,9 @@ func TestDocuments(t *testing.T) {
 		{"a line torn in a string", "{\"a\":\"x\n{\"a\":2}\n", true, []string{"{\"a\":\"x\n", `{"a":2}`}, false},
 		{"a torn line, documents of any form", "{\"a\":[1\n{\"a\":2}]}\n", false, []string{"{\"a\":[1\n{\"a\":2}]}"}, false},
 		{"a torn tail", "{\"a\":1}\n{\"a\":", true, []string{`{"a":1}`}, true},
-		{"a number at the end", "1 2", true, []string{"1", "2"}, false},
-		{"garbage", "nope\n{\"a\":1}", true, []string{"nope", `{"a":1}`}, false},
-		{"stray delimiter", "{\"a\":1},{\"a\":2}", true, []string{`{"a":1}`}, true},
+		{"a number at the end", "1 2", false, []string{"1", "2"}, false},
+		{"other text", "listening on :80\n{\"a\":1}\n, [done]", true, []string{"listening on :80", `{"a":1}`, ", [done]"}, false},
+		{"stray delimiter", "{\"a\":1},{\"a\":2}", false, []string{`{"a":1}`}, true},
 		{"nothing", " \n", true, nil, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

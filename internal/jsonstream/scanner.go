@@ -1,11 +1,14 @@
 package jsonstream
 
+import "bytes"
+
 // scanner finds the end of one value in text that comes piece by piece.
 type scanner struct {
 	depth    int
 	inString bool
 	escaped  bool // the byte before was a backslash within a string
-	bare     bool // the value is a number, a literal or garbage, which any delimiter ends
+	bare     bool // the value is a number, a literal or garbage, which any delimiter and the end of the input end
+	line     bool // only a newline ends the value
 	lines    bool // an opening brace at the start of a line starts another value
 	newline  bool // the byte before was a newline
 }
@@ -39,6 +42,11 @@ var special = [256]bool{'"': true, '\\': true, '\n': true}
 // A newline cannot stand in a string, so it ends one that lacks its closing
 // quote; the value is then broken, but those behind it are not.
 func (s *scanner) scan(text []byte, from int) (end int, done bool) {
+	if s.line {
+		s.bare = true
+		i := bytes.IndexByte(text[from:], '\n')
+		return from + i, i >= 0
+	}
 	for i := from; i < len(text); i++ {
 		if s.inString && !s.escaped {
 			// Most of a document is the plain inside of strings.

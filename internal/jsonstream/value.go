@@ -99,11 +99,18 @@ func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	first := r.Peek()
 	r.start = r.consumed + int64(r.pos)
 	switch first {
-	case 0, ',', ':', '}', ']':
+	case 0:
+		r.fail("")
+		return nil, false
+	case ',', ':', '}', ']':
+		if r.linewise && len(r.stack) == 0 {
+			break
+		}
 		r.fail("expected a value")
 		return nil, false
 	}
 	s := scanner{lines: r.linewise && len(r.stack) == 0}
+	s.line = s.lines && first != '{' && first != '['
 	n := 0 // how much of the unread part has been looked at
 	for {
 		m, done := s.scan(r.buf[r.pos:r.end], n)

@@ -1,0 +1,46 @@
+package stdouttrace_test
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/recordtest"
+)
+
+// FuzzRecords checks that no input makes the reader panic, that the entries it
+// makes are valid, and that they read back from JSON Lines as they were.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte(operation(`,"Status":{"Code":"Error"},"Resource":[{"Key":"k","Value":{"Type":"SLICE","Value":[{"Value":1}]}}]`,
+		`,{"Key":"tensor.input.shapes","Value":{"Type":"SLICE","Value":[{"Type":"INT64SLICE","Value":[2]},{"Type":"MAP","Value":{}}]}}`)))
+	f.Add([]byte("{\n\t\"Name\": \"x\"\n}\n{}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		recordtest.Check(t, stdouttrace.Records(bytes.NewReader(text), "fuzz", nil))
+	})
+}
+
+func BenchmarkRecords(b *testing.B) {
+	one, err := os.ReadFile("testdata/spans.jsonl")
+	if err != nil {
+		b.Fatal(err)
+	}
+	const copies = 100
+	text := bytes.Repeat(one, copies)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for rec, err := range stdouttrace.Records(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if rec.Entry != nil {
+				n++
+			}
+		}
+		if n != 14*copies {
+			b.Fatalf("%d entries", n)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package stdouttrace
+
+import (
+	"bytes"
+	"io"
+	"iter"
+
+	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/op"
+)
+
+// Records reads spans in constant memory. name stands for src in errors, and m
+// is the table from attribute keys to fields, nil for the conventions. A
+// resource comes in front of the spans that have it.
+//
+// A *[op.SyntaxError] is a span that could not be read; any other error is the
+// last thing yielded. What a record points to is valid until the next one.
+func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		s := jsonstream.NewReader(src, name).Linewise()
+		d := newDecoder(m)
+		for text, err := range s.Documents() {
+			if err != nil {
+				if !yield(op.Record{}, err) {
+					return
+				}
+				continue
+			}
+			if len(bytes.TrimSpace(text)) == len("{}") && text[0] == '{' {
+				continue
+			}
+			offset, msg := d.span(text)
+			if msg != "" {
+				if !yield(op.Record{}, s.SyntaxError(offset, msg)) {
+					return
+				}
+				continue
+			}
+			if d.newResource && !yield(op.Record{Resource: &d.resource}, nil) {
+				return
+			}
+			if !yield(d.record(), nil) {
+				return
+			}
+		}
+		if err := s.Err(); err != nil {
+			yield(op.Record{}, err)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package stdouttrace
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// readResource reads the attributes of the resource, unless they are those of
+// the span before.
+func (d *decoder) readResource(text []byte) {
+	d.newResource = !bytes.Equal(text, d.resourceText)
+	if !d.newResource {
+		return
+	}
+	d.resourceText = append(d.resourceText[:0], text...)
+	d.resource = op.Resource{}
+	l := &d.lex
+	l.Reset(text)
+	if l.Peek() != '[' {
+		return
+	}
+	for l.Array(); l.More(); {
+		d.addResource(d.next())
+	}
+}
+
+func (d *decoder) addResource(a attribute) {
+	r := &d.resource
+	n, isInt := jsontext.ParseInt(bytes.Trim(a.value, `"`))
+	switch {
+	case a.key == "" || len(a.value) == 0:
+	case a.key == op.KeyServiceName && a.kind == kindString:
+		r.Service = d.plain(a.value)
+	case a.key == op.KeyRank && isInt && n >= 0:
+		r.Rank = op.Known(n)
+	case a.key == op.KeyWorldSize && isInt && n >= 0:
+		r.WorldSize = op.Known(n)
+	default:
+		r.Attrs = append(r.Attrs, op.Attr{Key: a.key, Value: d.plain(a.value)})
+	}
+}
+
+// plain returns a value as text: a string's content, and otherwise JSON
+// without white space. Lists of mixed types keep the types of their elements.
+func (d *decoder) plain(value []byte) string {
+	if value[0] == '"' {
+		d.value.Reset(value)
+		return d.valid(d.value.Str())
+	}
+	var compact bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return d.valid(value)
+	}
+	return d.valid(compact.Bytes())
+}

@@ -1,0 +1,243 @@
+package stdouttrace
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// decoder reads spans. What it returns is overwritten by the next span.
+type decoder struct {
+	lex     jsontext.Lexer
+	value   jsontext.Lexer // of the value of an attribute
+	open    []byte         // the lists and objects around an element of a list
+	opaque  bool           // the element is of a type that says nothing here
+	build   *op.Builder
+	strings intern.Table
+
+	fields fields
+	out    op.Span
+
+	resource     op.Resource
+	resourceText []byte // what resource was read from
+	newResource  bool   // the span's resource is not that of the span before
+}
+
+func newDecoder(m *op.Mapping) *decoder { return &decoder{build: op.NewBuilder(m)} }
+
+// fields are the fields of a span that are not its attributes.
+type fields struct {
+	name         string
+	trace        op.TraceID
+	id, parent   op.SpanID
+	badID        bool
+	remoteParent bool
+	start, end   op.Int
+	failed       bool
+	description  string
+	scope        string
+	isSpan       bool
+}
+
+// span reads one span: its attributes into the builder, its resource and its
+// other fields. On an error it returns what is wrong, and where in the text.
+func (d *decoder) span(text []byte) (offset int, msg string) {
+	l, f := &d.lex, &d.fields
+	l.Reset(text)
+	d.build.Reset()
+	*f = fields{}
+	var resource []byte
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "Name":
+			f.name = d.text()
+		case "SpanContext":
+			f.isSpan = true
+			d.spanContext(f)
+		case "Parent":
+			d.parent(f)
+		case "StartTime":
+			f.start = d.time()
+		case "EndTime":
+			f.end = d.time()
+		case "Attributes":
+			d.attributes()
+		case "DroppedAttributes":
+			if n, ok := d.integer(); ok {
+				d.build.SetDropped(n)
+			}
+		case "Status":
+			d.status(f)
+		case "Resource":
+			resource = l.Raw()
+		case "InstrumentationScope", "InstrumentationLibrary":
+			d.scope(f)
+		default:
+			l.Skip()
+		}
+	}
+	l.End()
+	switch {
+	case l.Err() != nil:
+		return l.Offset(), l.Err().Error()
+	case !f.isSpan:
+		return 0, "object that is no span"
+	}
+	d.readResource(resource)
+	return 0, ""
+}
+
+// record returns what the span that was read last is.
+func (d *decoder) record() op.Record {
+	b, f := d.build, &d.fields
+	duration := int64(0)
+	if f.start.Known && f.end.Known {
+		duration = f.end.V - f.start.V
+	} else {
+		b.Warn(op.WarnBadTime)
+	}
+	b.SetName(f.name)
+	b.SetIDs(f.trace, f.id, f.parent)
+	b.SetTime(f.start, duration)
+	if f.badID {
+		b.Warn(op.WarnBadID)
+	}
+	if f.failed {
+		b.SetError(f.description)
+	}
+	b.SetScope(f.scope)
+	b.SetResource(&d.resource)
+	if e, ok := b.Entry(); ok {
+		return op.Record{Entry: e}
+	}
+	d.out = op.Span{
+		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent, RemoteParent: f.remoteParent,
+		Start: f.start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
+	}
+	return op.Record{Span: &d.out}
+}
+
+// spanContext reads the ids of the span.
+func (d *decoder) spanContext(f *fields) {
+	d.members(func(key []byte) bool {
+		switch string(key) {
+		case "TraceID":
+			id, ok := op.ParseTraceID(d.bytes())
+			f.trace, f.badID = id, f.badID || !ok
+		case "SpanID":
+			id, ok := op.ParseSpanID(d.bytes())
+			f.id, f.badID = id, f.badID || !ok
+		case "TraceState":
+			if state := d.text(); state != "" {
+				d.build.SetTraceState(state)
+			}
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// parent reads the ids of the parent, which are zero where there is none.
+func (d *decoder) parent(f *fields) {
+	d.members(func(key []byte) bool {
+		switch string(key) {
+		case "SpanID":
+			id, ok := op.ParseSpanID(d.bytes())
+			f.parent, f.badID = id, f.badID || !ok
+		case "Remote":
+			if d.lex.Peek() != 't' {
+				return false
+			}
+			f.remoteParent = d.lex.Bool()
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+func (d *decoder) status(f *fields) {
+	d.members(func(key []byte) bool {
+		switch string(key) {
+		case "Code":
+			f.failed = string(d.bytes()) == "Error"
+		case "Description":
+			f.description = d.text()
+		default:
+			return false
+		}
+		return true
+	})
+}
+
+// scope reads the instrumentation scope, which old versions call a library and
+// new ones print under both names.
+func (d *decoder) scope(f *fields) {
+	d.members(func(key []byte) bool {
+		if string(key) != "Name" {
+			return false
+		}
+		if name := d.text(); name != "" {
+			f.scope = name
+		}
+		return true
+	})
+}
+
+// members calls take for each member of an object; take reads the value or
+// returns false. Values other than objects are passed over.
+func (d *decoder) members(take func(key []byte) bool) {
+	l := &d.lex
+	if l.Peek() != '{' {
+		l.Skip()
+		return
+	}
+	for l.Object(); l.More(); {
+		if !take(l.Key()) {
+			l.Skip()
+		}
+	}
+}
+
+// bytes reads a string; of any other value it takes nothing.
+func (d *decoder) bytes() []byte {
+	if d.lex.Peek() == '"' {
+		return d.lex.Str()
+	}
+	d.lex.Skip()
+	return nil
+}
+
+// text reads a string, as valid UTF-8.
+func (d *decoder) text() string { return d.valid(d.bytes()) }
+
+func (d *decoder) valid(text []byte) string {
+	return strings.ToValidUTF8(d.strings.String(text), "\ufffd")
+}
+
+func (d *decoder) integer() (int64, bool) {
+	if c := d.lex.Peek(); c != '-' && (c < '0' || c > '9') {
+		d.lex.Skip()
+		return 0, false
+	}
+	return jsontext.ParseInt(d.lex.Number())
+}
+
+// time reads a time. The zero time, which the exporter prints where it was
+// told to leave out timestamps, is unknown, and so is one that does not fit.
+func (d *decoder) time() op.Int {
+	var t time.Time
+	if t.UnmarshalText(d.bytes()) != nil || t.IsZero() {
+		return op.Int{}
+	}
+	const maxSeconds = math.MaxInt64/1_000_000_000 - 1
+	if s := t.Unix(); s > maxSeconds || s < -maxSeconds {
+		return op.Int{}
+	}
+	return op.Known(t.UnixNano())
+}
