@@ -152,3 +152,28 @@ func TestGroupKeyJSON(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseKeys(f *testing.F) {
+	for _, seed := range []string{"", "operation", "operation,shape", "attr:a, rank", "attr:", ",", "rank,rank"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		keys, err := ParseKeys(text)
+		if err != nil {
+			return
+		}
+		names := make([]string, len(keys))
+		for i, k := range keys {
+			names[i] = k.String()
+		}
+		again, err := ParseKeys(strings.Join(names, ","))
+		if err != nil || len(again) != len(keys) {
+			t.Fatalf("%q reads as %v, which reads as %v: %v", text, keys, again, err)
+		}
+		for i := range keys {
+			if again[i] != keys[i] {
+				t.Errorf("%q: key %v, read again %v", text, keys[i], again[i])
+			}
+		}
+	})
+}

@@ -124,7 +124,8 @@ type Stats struct {
 	P95NS *float64 `json:"p95_ns"`
 	P99NS *float64 `json:"p99_ns"`
 	// SelfNS is the time not covered by child operations; nil when the structure
-	// was not computed.
+	// was not computed, and for groups by keys other than operation, kind,
+	// device, rank and trace.
 	SelfNS      *int64 `json:"self_ns"`
 	Elements    int64  `json:"elements"`
 	MemoryBytes int64  `json:"memory_bytes"`

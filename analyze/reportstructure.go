@@ -22,6 +22,7 @@ func (r *Report) addStructure(t *Trace, top int) {
 		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}
 	r.addSelfTimes(t)
+	r.addGroupSelfTimes(t)
 	r.addTimelines(t.Timelines())
 
 	idle := t.Idle(IdleOptions{Top: cmp.Or(top, -1)})
