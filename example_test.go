@@ -1,0 +1,229 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// printEntries prints what an exporter has written, but for times and ids.
+func printEntries(r io.Reader) {
+	for rec, err := range op.NewReader(r, "ops").Records() {
+		switch {
+		case err != nil:
+			log.Print(err)
+		case rec.Entry != nil:
+			e := rec.Entry
+			fmt.Printf("%s on %s: %v -> %v, %v bytes", e.Operation, e.DeviceID, e.InputShapes, e.OutputShape, e.MemoryBytes)
+			if e.Step.Known {
+				fmt.Printf(", step %v", e.Step)
+			}
+			if e.Failed {
+				fmt.Printf(", failed: %s", e.Error)
+			}
+			fmt.Println()
+		case rec.Span != nil:
+			fmt.Printf("below %s\n", rec.Span.Name)
+		}
+	}
+}
+
+// Recording to a file: an exporter, a processor in front of it, and a tracer.
+func Example() {
+	dir, err := os.MkdirTemp("", "optrace")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ops.jsonl")
+
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer := optrace.NewTracer(tp)
+
+	ctx, request := tp.Tracer("http").Start(context.Background(), "POST /generate")
+	_, mm := tracer.Start(ctx, "matmul", "cuda:0")
+	mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
+	request.End()
+
+	if err := tp.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	printEntries(f)
+	// Output:
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 65536 bytes
+	// below POST /generate
+}
+
+// An exporter alone, behind a processor of the SDK.
+func ExampleNewExporter() {
+	var ops bytes.Buffer
+	exp, err := optrace.NewExporter(&ops)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exp))
+	_, relu := optrace.NewTracer(tp).Start(context.Background(), "relu", "cpu")
+	relu.In(8).Out(8).End()
+	if err := tp.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	printEntries(&ops)
+	fmt.Printf("%+v\n", exp.Stats().Written)
+	// Output:
+	// relu on cpu: [8] -> 8, 64 bytes
+	// 1
+}
+
+// A processor that leaves out cheap operations and says what it lost.
+func ExampleProcessor() {
+	var ops bytes.Buffer
+	exp, err := optrace.NewExporter(&ops)
+	if err != nil {
+		log.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp,
+		optrace.WithPolicy(optrace.DropOldest),
+		optrace.WithMaxBytes(16<<20),
+		optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool { return s.Name() != "reshape" }))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer := optrace.NewTracer(tp)
+	for _, name := range []string{"conv", "reshape", "softmax"} {
+		_, o := tracer.Start(context.Background(), name, "cpu")
+		o.Out(4, 2).End()
+	}
+	if err := tp.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	printEntries(&ops)
+	st := proc.Stats()
+	fmt.Printf("recorded %d, written %d, dropped %d, skipped %d\n", st.Recorded, st.Written, st.Dropped, st.Skipped)
+	// Output:
+	// conv on cpu: [] -> 4x2, 64 bytes
+	// softmax on cpu: [] -> 4x2, 64 bytes
+	// recorded 2, written 2, dropped 0, skipped 1
+}
+
+// Operations of a training loop: nested, with steps, a scalar result, an error.
+func ExampleTracer() {
+	var ops bytes.Buffer
+	tp, shutdown := toBuffer(&ops)
+	tracer := optrace.NewTracer(tp)
+
+	for step := range int64(2) {
+		ctx := optrace.ContextWithStep(context.Background(), step)
+		_, loss := tracer.Start(ctx, "mean", "cuda:0")
+		loss.In(64, 10).Out().DType(op.F32).End()
+	}
+	_, reduce := tracer.Start(context.Background(), "all_reduce", "cuda:0")
+	reduce.Attrs(optrace.CollectiveGroup("dp"), optrace.CollectiveGroupSize(8)).
+		Err(errors.New("peer 3 is gone")).End()
+
+	shutdown()
+	printEntries(&ops)
+	// Output:
+	// mean on cuda:0: [64x10] -> scalar, 4 bytes, step 0
+	// mean on cuda:0: [64x10] -> scalar, 4 bytes, step 1
+	// all_reduce on cuda:0: [] -> ?, unknown bytes, failed: peer 3 is gone
+}
+
+// An operation that repeats is prepared once and then costs what its span does.
+func ExampleTracer_Prepare() {
+	var ops bytes.Buffer
+	tp, shutdown := toBuffer(&ops)
+	matmul, err := optrace.NewTracer(tp).Prepare(optrace.OpSpec{
+		Name: "matmul", Device: "cuda:0", DType: op.BF16,
+		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+		FLOPs: op.Known(2 * 64 * 784 * 256),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		_, o := matmul.Start(context.Background())
+		o.End()
+	}
+	shutdown()
+	printEntries(&ops)
+	// Output:
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
+}
+
+// Those who keep their own tracer set the attributes themselves.
+func ExampleOpName() {
+	var ops bytes.Buffer
+	tp, shutdown := toBuffer(&ops)
+	_, span := tp.Tracer("engine").Start(context.Background(), "matmul")
+	span.SetAttributes(
+		optrace.OpName("matmul"), optrace.Device("cuda:0"), optrace.DataType(op.F16),
+		optrace.InputShapes([]int64{64, 784}, []int64{784, 256}), optrace.OutputShape(64, 256))
+	span.End()
+	shutdown()
+	printEntries(&ops)
+	// Output:
+	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
+}
+
+// Attributes of other instrumentation are read by a mapping.
+func ExampleWithMapping() {
+	var m op.Mapping
+	m.Alias("engine.kernel", op.FieldName)
+	m.Alias("engine.out", op.FieldOutputShape)
+	var ops bytes.Buffer
+	exp, err := optrace.NewExporter(&ops, optrace.WithMapping(&m))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
+	_, span := tp.Tracer("engine").Start(context.Background(), "launch")
+	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"), optrace.Device("cuda:1"))
+	span.End()
+	printEntries(&ops)
+	// Output:
+	// gemm on cuda:1: [] -> 64x256, 131072 bytes
+}
+
+// toBuffer returns a provider whose operations are in ops after shutdown.
+func toBuffer(ops *bytes.Buffer) (tp *sdktrace.TracerProvider, shutdown func()) {
+	exp, err := optrace.NewExporter(ops)
+	if err != nil {
+		log.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	return tp, func() {
+		if err := tp.Shutdown(context.Background()); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
