@@ -17,7 +17,7 @@ type Builder struct {
 
 	entry  Entry
 	coll   Collective
-	seen   predicate
+	seen   signs
 	from   [numFields]family // which family set each field
 	shapes shapeList
 	// inputs, inputDims and outputDims are the buffers behind the entry's shapes.
@@ -31,6 +31,7 @@ type Builder struct {
 	deviceType            string
 	deviceIndex           Int
 	deviceMemory          Int
+	kindRule              KindRule
 
 	kinds   kindCache
 	devices map[torchDevice]string
@@ -53,7 +54,7 @@ func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 func (b *Builder) Reset() {
 	b.entry = Entry{}
 	b.coll = Collective{}
-	b.seen = predicate{}
+	b.seen = 0
 	b.from = [numFields]family{}
 	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
 	b.outputTruncated = false
@@ -91,6 +92,13 @@ func (b *Builder) SetTime(start Int, duration int64) {
 		b.entry.Warn |= WarnBadTime
 	}
 	b.entry.Start, b.entry.Duration = start, duration
+}
+
+// SetDuration sets the duration in nanoseconds of an operation that is known
+// to have no start.
+func (b *Builder) SetDuration(duration int64) {
+	b.entry.Duration = max(0, duration)
+	b.entry.Warn |= WarnNoStart
 }
 
 // SetError marks the operation as failed.
@@ -193,6 +201,9 @@ func (b *Builder) finishKind() {
 	switch {
 	case b.from[FieldKind] != familyNone:
 		e.KindRule = RuleAttribute
+		if b.from[FieldKindRule] != familyNone {
+			e.KindRule = b.kindRule
+		}
 	case e.Collective != nil:
 		e.Kind, e.KindRule = KindCollective, RuleAttribute
 	default:

@@ -19,6 +19,8 @@ func (b *Builder) Str(key, v string) {
 	case FieldNone:
 	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType, FieldCollective, FieldGroup:
 		b.setText(t, v)
+	case FieldKindRule, FieldRoot, FieldRootSpan, FieldWarnings:
+		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		if strings.TrimSpace(v) == "" {
 			return // as if it were not there
@@ -32,7 +34,7 @@ func (b *Builder) Str(key, v string) {
 		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
 			b.setInt(t, n)
 		} else {
-			b.bad(t)
+			b.bad(t.field)
 		}
 	}
 }
@@ -63,7 +65,7 @@ func (b *Builder) Float(key string, v float64) {
 	if n, ok := jsontext.IntegralFloat(v); ok {
 		b.number(t, n)
 	} else {
-		b.bad(t)
+		b.bad(t.field)
 	}
 }
 
@@ -73,12 +75,12 @@ func (b *Builder) Bool(key string, v bool) {
 	if t.keep {
 		b.keep(key, strconv.FormatBool(v))
 	}
-	b.bad(t)
+	b.bad(t.field)
 }
 
 // Other adds an attribute whose value is none of the types that an operation
 // has, such as a map: it tells that the key was there.
-func (b *Builder) Other(key string) { b.bad(b.target(key)) }
+func (b *Builder) Other(key string) { b.bad(b.target(key).field) }
 
 // Wants reports whether key's value matters, so that an adapter need not take a
 // value apart only to have it ignored; it calls Other for such a key.
@@ -125,18 +127,16 @@ func (b *Builder) Strs(key string, v []string) {
 }
 
 // target looks up a key and notes it for the predicate.
-func (b *Builder) target(key string) target {
+func (b *Builder) target(key string) *target {
 	t := b.mapping.lookup(key)
-	if t.family != familyNone {
-		b.seen.see(t)
-	}
+	b.seen |= t.says
 	return t
 }
 
 // claim reports whether a key of t's family may set t's field, and takes it.
 // Of several keys that set one field the family that tells most wins, and of
 // one family the last.
-func (b *Builder) claim(t target) bool {
+func (b *Builder) claim(t *target) bool {
 	if t.family < b.from[t.field] {
 		return false
 	}
@@ -144,9 +144,9 @@ func (b *Builder) claim(t target) bool {
 	return true
 }
 
-// bad notes a value that t's field cannot take.
-func (b *Builder) bad(t target) {
-	switch t.field {
+// bad notes a value that f cannot take.
+func (b *Builder) bad(f Field) {
+	switch f {
 	case FieldNone:
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		b.entry.Warn |= WarnBadShape
@@ -169,7 +169,7 @@ func (b *Builder) text(v string) string {
 // keep stores an attribute that was asked for; of equal keys the last wins.
 func (b *Builder) keep(key, value string) { b.attrs = setAttr(b.attrs, key, value) }
 
-func (b *Builder) setText(t target, v string) {
+func (b *Builder) setText(t *target, v string) {
 	if v == "" { // as if it were not there
 		return
 	}
@@ -179,14 +179,14 @@ func (b *Builder) setText(t target, v string) {
 	case FieldKind:
 		k, ok := ParseKind(strings.ToLower(v))
 		if !ok {
-			b.bad(t)
+			b.bad(t.field)
 		} else if b.claim(t) {
 			e.Kind = k
 		}
 		return
 	case FieldSide:
 		if v != SideHost.String() {
-			b.bad(t)
+			b.bad(t.field)
 		} else if b.claim(t) {
 			e.Side = SideHost
 		}
@@ -220,23 +220,48 @@ func (b *Builder) setText(t target, v string) {
 	}
 }
 
+// setNote sets what an entry said before it was written as a span.
+func (b *Builder) setNote(t *target, v string) {
+	ok := true
+	switch t.field {
+	case FieldKindRule:
+		b.kindRule, ok = parseKindRule(v)
+		if ok {
+			b.claim(t)
+		}
+	case FieldRoot:
+		b.entry.Root = b.text(v)
+	case FieldRootSpan:
+		b.entry.RootSpanID, ok = ParseSpanID([]byte(v))
+	case FieldWarnings:
+		for name := range strings.SplitSeq(v, ",") {
+			// One that only a later version knows is left out.
+			w, _ := ParseWarning(name)
+			b.entry.Warn |= w
+		}
+	}
+	if !ok {
+		b.bad(t.field)
+	}
+}
+
 // number sets a field from an integer.
-func (b *Builder) number(t target, v int64) {
+func (b *Builder) number(t *target, v int64) {
 	switch t.field {
 	case FieldNone:
 	case FieldDevice, FieldGroup:
 		b.setText(t, strconv.FormatInt(v, 10))
 	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDeviceType, FieldCollective,
 		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
-		b.bad(t)
+		b.bad(t.field)
 	default:
 		b.setInt(t, v)
 	}
 }
 
-func (b *Builder) setInt(t target, v int64) {
+func (b *Builder) setInt(t *target, v int64) {
 	if v < 0 && !mayBeNegative(t.field) {
-		b.bad(t)
+		b.bad(t.field)
 		return
 	}
 	if !b.claim(t) {
@@ -270,6 +295,8 @@ func (b *Builder) setInt(t target, v int64) {
 		b.coll.OutElements = n
 	case FieldRank:
 		e.Rank = n
+	case FieldLaunch:
+		e.Launch = n
 	}
 }
 
@@ -281,7 +308,7 @@ func mayBeNegative(f Field) bool {
 
 // setDTypeList reads the element types of the inputs from one text, such as
 // "['float', 'long int']" or "f32,i64".
-func (b *Builder) setDTypeList(t target, v string) {
+func (b *Builder) setDTypeList(t *target, v string) {
 	if !b.claim(t) {
 		return
 	}

@@ -26,6 +26,11 @@ var conventions = newKeyIndex([]keyTarget{
 	{KeyOutElements, target{field: FieldOutElements, family: familyTensor}},
 	{KeyRank, target{field: FieldRank, family: familyTensor}},
 	{KeyWorldSize, target{field: FieldWorldSize, family: familyTensor}},
+	{KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
+	{KeyKindRule, target{field: FieldKindRule, family: familyTensor}},
+	{KeyRoot, target{field: FieldRoot, family: familyTensor}},
+	{KeyRootSpan, target{field: FieldRootSpan, family: familyTensor}},
+	{KeyWarnings, target{field: FieldWarnings, family: familyTensor}},
 
 	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
 	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -30,6 +31,20 @@ func (id TraceID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil,
 
 // MarshalText returns the hexadecimal form.
 func (id SpanID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil, id[:]), nil }
+
+// placeholder starts the ids of traces that stand for no id.
+const placeholder = "optrace\x00"
+
+// PlaceholderTraceID returns an id for operations that have none, for formats
+// that require one. Readers take it for what it is.
+func PlaceholderTraceID(n uint64) (id TraceID) {
+	copy(id[:], placeholder)
+	binary.BigEndian.PutUint64(id[len(placeholder):], n)
+	return id
+}
+
+// IsPlaceholder reports whether the id stands for none.
+func (id TraceID) IsPlaceholder() bool { return string(id[:len(placeholder)]) == placeholder }
 
 // ParseTraceID reads 32 hexadecimal digits in either case, or the 16 that
 // Jaeger prints when the high half is zero.

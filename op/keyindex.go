@@ -21,6 +21,7 @@ func newKeyIndex(table []keyTarget) *keyIndex {
 		for x.slots[i].key != "" {
 			i++
 		}
+		kt.target.says = signsOf(kt.target.field, kt.target.family)
 		x.slots[i] = kt
 	}
 	return x
@@ -33,15 +34,15 @@ func keyHash(key string) uint8 {
 	return uint8(n)*7 + key[n-1]*29 + key[n/2]*13 + key[n*3/4]
 }
 
-// find returns what key maps to.
-func (x *keyIndex) find(key string) (t target, ok bool) {
+// find returns what key maps to, nil where it is not in the table.
+func (x *keyIndex) find(key string) *target {
 	if key == "" {
-		return target{}, false
+		return nil
 	}
 	for i := keyHash(key); x.slots[i].key != ""; i++ {
 		if x.slots[i].key == key {
-			return x.slots[i].target, true
+			return &x.slots[i].target
 		}
 	}
-	return target{}, false
+	return nil
 }

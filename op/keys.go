@@ -50,6 +50,19 @@ const (
 	KeyRank      = "tensor.rank"
 	KeyWorldSize = "tensor.world_size"
 
+	// The keys below keep what an entry says and no attribute of the convention
+	// has a place for, so that it survives being written as a span.
+
+	// KeyLaunch is when the host launched the operation, in Unix nanoseconds.
+	KeyLaunch = "optrace.launch_unix_ns"
+	// KeyKindRule is how the kind was found, where it stands beside KeyKind.
+	KeyKindRule = "optrace.kind.rule"
+	// KeyRoot and KeyRootSpan name the local root span above the operation.
+	KeyRoot     = "optrace.root.name"
+	KeyRootSpan = "optrace.root.span_id"
+	// KeyWarnings lists the entry's warnings, separated by commas.
+	KeyWarnings = "optrace.warnings"
+
 	// KeyServiceName is OpenTelemetry's attribute of the resource.
 	KeyServiceName = "service.name"
 )

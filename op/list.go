@@ -15,34 +15,34 @@ import (
 // It is valid until End.
 type List struct {
 	b     *Builder
-	t     target
 	key   string
+	field Field // that takes the elements
+	keep  bool  // also wanted as text
 	depth int
 }
 
 // BeginList starts an attribute with a list value.
 func (b *Builder) BeginList(key string) List {
-	l := List{b: b, t: b.target(key), key: key}
-	if l.t.keep {
+	t := b.target(key)
+	l := List{b: b, key: key, field: t.field, keep: t.keep}
+	if t.keep {
 		b.listText.start()
 	}
-	switch l.t.field {
-	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
-		b.shapes.begin(l.t)
-	case FieldInputDTypes:
-		if b.claim(l.t) {
-			b.dtypes = b.dtypes[:0]
-		} else {
-			l.t.field = FieldNone
-		}
+	switch {
+	case l.isShape():
+		b.shapes.begin(t)
+	case t.field != FieldInputDTypes:
+		b.bad(t.field)
+	case b.claim(t):
+		b.dtypes = b.dtypes[:0]
 	default:
-		b.bad(l.t)
+		l.field = FieldNone
 	}
 	return l
 }
 
 func (l *List) isShape() bool {
-	switch l.t.field {
+	switch l.field {
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		return true
 	}
@@ -51,7 +51,7 @@ func (l *List) isShape() bool {
 
 // Int adds an integer.
 func (l *List) Int(v int64) {
-	if l.t.keep {
+	if l.keep {
 		l.b.listText.int(v)
 	}
 	if l.isShape() {
@@ -64,7 +64,7 @@ func (l *List) Int(v int64) {
 // Float adds a floating-point number, which stands for an integer where it is
 // integral and within ±2^53.
 func (l *List) Float(v float64) {
-	if l.t.keep {
+	if l.keep {
 		l.b.listText.float(v)
 	}
 	if n, ok := jsontext.IntegralFloat(v); ok && l.isShape() {
@@ -76,13 +76,13 @@ func (l *List) Float(v float64) {
 
 // Str adds a string.
 func (l *List) Str(v string) {
-	if l.t.keep {
+	if l.keep {
 		l.b.listText.str(v)
 	}
 	switch {
 	case l.isShape():
 		l.b.shapes.elementText(v)
-	case l.t.field == FieldInputDTypes && l.depth == 0:
+	case l.field == FieldInputDTypes && l.depth == 0:
 		l.b.addDType(v)
 	default:
 		l.other()
@@ -91,7 +91,7 @@ func (l *List) Str(v string) {
 
 // Other adds an element of any other type.
 func (l *List) Other() {
-	if l.t.keep {
+	if l.keep {
 		l.b.listText.null()
 	}
 	l.other()
@@ -102,8 +102,8 @@ func (l *List) other() {
 	switch {
 	case l.isShape():
 		l.b.shapes.badElement()
-	case l.t.field == FieldInputDTypes:
-		l.b.bad(l.t)
+	case l.field == FieldInputDTypes:
+		l.b.bad(l.field)
 		if l.depth == 0 {
 			l.b.addDType("") // the others keep their places
 		}
@@ -112,7 +112,7 @@ func (l *List) other() {
 
 // Begin starts an element that is a list itself.
 func (l *List) Begin() {
-	if l.t.keep {
+	if l.keep {
 		l.b.listText.open()
 	}
 	if l.isShape() {
@@ -125,7 +125,7 @@ func (l *List) Begin() {
 
 // End ends the innermost list.
 func (l *List) End() {
-	if l.t.keep {
+	if l.keep {
 		l.b.listText.close()
 	}
 	if l.depth > 0 {
@@ -138,7 +138,7 @@ func (l *List) End() {
 	if l.isShape() {
 		l.b.shapes.end(l.b)
 	}
-	if l.t.keep {
+	if l.keep {
 		l.b.keep(l.key, string(l.b.listText.buf))
 	}
 }

@@ -5,7 +5,7 @@ package op
 // key until it is sure.
 type Predicate struct {
 	mapping *Mapping
-	seen    predicate
+	seen    signs
 }
 
 // Predicate returns a Predicate for one span.
@@ -14,33 +14,41 @@ func (m *Mapping) Predicate() Predicate { return Predicate{mapping: m} }
 // See takes the next key and reports whether the keys so far make the span an
 // operation.
 func (p *Predicate) See(key string) bool {
-	if t := p.mapping.lookup(key); t.family != familyNone {
-		p.seen.see(t)
-	}
+	p.seen |= p.mapping.lookup(key).says
 	return p.seen.isOperation()
 }
 
-// predicate decides whether a span with the keys that see was called for is
-// an operation: it carries tensor.op.name, or a key of the torch family, or a
-// bare name together with a shape.
-type predicate struct {
-	name, bareName, torch, shape bool
-}
+// signs is a set of what the keys of a span say about its being an operation.
+type signs uint8
 
-func (p *predicate) see(t target) {
-	if t.torch || t.family == familyTorch {
-		p.torch = true
-	}
+const (
+	signName     signs = 1 << iota // tensor.op.name, or an alias of it
+	signTorch                      // a key of torch.profiler
+	signBareName                   // op or operation, which may mean anything
+	signShape                      // a shape
+)
+
+// signsOf returns what a key of a field and family says.
+func signsOf(field Field, family family) signs {
+	var s signs
 	switch {
-	case t.field == FieldName && t.family == familyBare:
-		p.bareName = true
-	case t.field == FieldName:
-		p.name = true
+	case family == familyTorch:
+		s |= signTorch
+	case field == FieldName && family == familyBare:
+		s |= signBareName
+	case field == FieldName:
+		s |= signName
 	}
-	switch t.field {
+	switch field {
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
-		p.shape = true
+		s |= signShape
 	}
+	return s
 }
 
-func (p *predicate) isOperation() bool { return p.name || p.torch || p.bareName && p.shape }
+// isOperation decides whether a span is an operation: it carries
+// tensor.op.name, or a key of the torch family, or a bare name together with a
+// shape.
+func (s signs) isOperation() bool {
+	return s&(signName|signTorch) != 0 || s&signBareName != 0 && s&signShape != 0
+}

@@ -5,7 +5,7 @@ import "github.com/optrace/optrace/internal/jsontext"
 // shapeList collects the value of one shape attribute in whichever encoding it
 // comes: a list of numbers, of lists of numbers or of texts, or one text.
 type shapeList struct {
-	t      target
+	t      *target
 	dims   []int64
 	ends   []int32 // where each shape of the list ends in dims; -1 - end for a bad one
 	depth  int
@@ -17,7 +17,7 @@ type shapeList struct {
 	tooBig bool
 }
 
-func (s *shapeList) begin(t target) {
+func (s *shapeList) begin(t *target) {
 	*s = shapeList{t: t, dims: s.dims[:0], ends: s.ends[:0]}
 	s.startShape()
 }
@@ -202,12 +202,11 @@ func (s *shapeList) setInputAt(b *Builder) {
 		b.entry.Warn |= WarnShapeTruncated
 		return
 	}
-	all := s.t
-	all.field = FieldInputShapes
+	all := target{field: FieldInputShapes, family: s.t.family}
 	if b.from[FieldInputShapes] < all.family {
 		b.inputs = b.inputs[:0]
 	}
-	if !b.claim(all) {
+	if !b.claim(&all) {
 		return
 	}
 	for len(b.inputs) <= int(s.t.index) {
