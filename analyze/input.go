@@ -182,9 +182,9 @@ func (in *Input) Merge(o *Input) {
 	in.missingEntries += o.missingEntries
 }
 
-// envelope returns what has been counted. The fields about the profile and the
-// structure are the caller's.
-func (in *Input) envelope() Envelope {
+// Envelope returns what has been counted so far. Orphans, Duplicates and
+// OverflowedGroups, which are not the input's to know, are left to [NewReport].
+func (in *Input) Envelope() Envelope {
 	env := Envelope{
 		Files: in.files, Bytes: in.bytes,
 		Formats:     slices.AppendSeq([]string{}, maps.Keys(in.formats)),

@@ -117,7 +117,7 @@ func TestInput(t *testing.T) {
 			in.EndFile("entries-jsonl", 100)
 			want := empty(tc.want)
 			want.Files, want.Bytes, want.Formats = 1, 100, []string{"entries-jsonl"}
-			if diff := cmp.Diff(want, in.envelope()); diff != "" {
+			if diff := cmp.Diff(want, in.Envelope()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -134,7 +134,7 @@ func TestInputCountsMissingEntriesByFile(t *testing.T) {
 		in.Add(entryEvent(0, 0).rec, nil)
 	}
 	in.EndFile("otlp-json", 10)
-	got := in.envelope()
+	got := in.Envelope()
 	if got.MissingEntries != 5 || got.Entries != 9 {
 		t.Errorf("%d missing of %d, want 5 of 9", got.MissingEntries, got.Entries)
 	}
@@ -161,7 +161,7 @@ func TestInputMerge(t *testing.T) {
 			whole.EndFile("entries-jsonl", int64(file))
 			merged.EndFile("entries-jsonl", int64(file))
 		}
-		if diff := cmp.Diff(whole.envelope(), merged.envelope()); diff != "" {
+		if diff := cmp.Diff(whole.Envelope(), merged.Envelope()); diff != "" {
 			t.Errorf("seed %d: %s", seed, diff)
 		}
 	})

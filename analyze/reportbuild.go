@@ -24,7 +24,7 @@ func NewReport(in *Input, p *Profile, t *Trace, opts Options) *Report {
 	total := p.total()
 	r := &Report{
 		Schema:      Schema,
-		Input:       in.envelope(),
+		Input:       in.Envelope(),
 		Total:       total,
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: maxExact, RelativeError: sketchError},
 		Operations:  p.operationRows(total.SumNS),
