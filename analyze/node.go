@@ -16,6 +16,9 @@ type Node struct {
 // IsZero reports whether n stands for none.
 func (n Node) IsZero() bool { return n.trace == nil }
 
+// Index returns how many operations and spans were added to the trace before n.
+func (n Node) Index() int { return int(n.row) }
+
 // IsOp reports whether n is an operation, not another span.
 func (n Node) IsOp() bool { return n.trace.has(n.row, flagOp) }
 
