@@ -215,7 +215,10 @@ func (b *Builder) finishKind() {
 // are not stated.
 func (b *Builder) finishSizes() {
 	e := &b.entry
-	if b.from[FieldOutputElements] == familyNone && !b.outputTruncated {
+	// What a truncated output held is not known, also when it was truncated
+	// before it was written as a span.
+	truncated := b.outputTruncated || e.Warn&WarnShapeTruncated != 0 && len(e.OutputShape) == MaxRank
+	if b.from[FieldOutputElements] == familyNone && !truncated {
 		n, w := e.OutputShape.Elements()
 		e.OutputElements = n
 		e.Warn |= w

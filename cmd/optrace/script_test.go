@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -26,7 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode, "samefigures": sameFigures},
 		Condition:     condition,
 	})
 }
@@ -48,6 +50,28 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// sameFigures is the script command "samefigures A B": two reports in JSON are
+// equal but for the files, formats and bytes that they were made from.
+func sameFigures(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: samefigures report report")
+	}
+	reports := make([]map[string]any, len(args))
+	for i, path := range args {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(path)), &reports[i]))
+		input, ok := reports[i]["input"].(map[string]any)
+		if !ok {
+			ts.Fatalf("%s: no input", path)
+		}
+		for _, key := range []string{"files", "format", "bytes"} {
+			delete(input, key)
+		}
+	}
+	if diff := cmp.Diff(reports[0], reports[1]); diff != "" {
+		ts.Fatalf("the reports differ (-%s +%s):\n%s", args[0], args[1], diff)
 	}
 }
 

@@ -65,16 +65,13 @@ func (d *decoder) begin() {
 // other fields d.fields has.
 func (d *decoder) end() op.Record {
 	f, b := &d.fields, d.builder
-	start, duration, ok := times(f.start, f.end)
-	if f.invalidTimes {
-		ok = false
+	if f.trace.IsPlaceholder() {
+		f.trace, f.id = op.TraceID{}, op.SpanID{}
+	} else {
+		b.SetIDs(f.trace, f.id, f.parent)
 	}
+	start, duration := d.setTimes()
 	b.SetName(f.name)
-	b.SetIDs(f.trace, f.id, f.parent)
-	b.SetTime(start, duration)
-	if !ok {
-		b.Warn(op.WarnBadTime)
-	}
 	if f.badID {
 		b.Warn(op.WarnBadID)
 	}
@@ -100,18 +97,31 @@ func (d *decoder) end() op.Record {
 	return op.Record{Span: &d.span}
 }
 
-// times returns start and duration of a span. They are not ok where one of
-// them is zero or does not fit; a duration that is not known is 0.
-func times(start, end uint64) (s op.Int, duration int64, ok bool) {
-	startOK := start != 0 && start <= math.MaxInt64
-	endOK := end != 0 && end <= math.MaxInt64
+// maxBareDuration is the latest end, in nanoseconds, that together with a
+// start of 0 is a duration whose start is not known: a day.
+const maxBareDuration = 24 * 60 * 60 * 1e9
+
+// setTimes gives the builder start and duration, and returns them. A time that
+// is zero or does not fit is not known, and a duration that is not known is 0.
+func (d *decoder) setTimes() (start op.Int, duration int64) {
+	f, b := &d.fields, d.builder
+	if f.start == 0 && f.end > 0 && f.end <= maxBareDuration && !f.invalidTimes {
+		b.SetDuration(int64(f.end))
+		return op.Int{}, int64(f.end)
+	}
+	startOK := f.start != 0 && f.start <= math.MaxInt64
+	endOK := f.end != 0 && f.end <= math.MaxInt64
 	if startOK {
-		s = op.Known(int64(start))
+		start = op.Known(int64(f.start))
 	}
 	if startOK && endOK {
-		duration = int64(end) - int64(start)
+		duration = int64(f.end) - int64(f.start)
 	}
-	return s, duration, startOK && endOK
+	b.SetTime(start, duration)
+	if !startOK || !endOK || f.invalidTimes {
+		b.Warn(op.WarnBadTime)
+	}
+	return start, duration
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }

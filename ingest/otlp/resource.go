@@ -41,32 +41,9 @@ const (
 // setResource makes attrs the resource of what follows.
 func (d *decoder) setResource(attrs []member) {
 	d.resource = op.Resource{}
-	r := &d.resource
 	for _, a := range attrs {
-		switch n, isInt := a.value.asInt(); {
-		case a.key == op.KeyServiceName && a.value.kind == kindString:
-			r.Service = valid(a.value.text)
-		case a.key == op.KeyRank && isInt && n >= 0:
-			r.Rank = op.Known(n)
-		case a.key == op.KeyWorldSize && isInt && n >= 0:
-			r.WorldSize = op.Known(n)
-		default:
-			r.Attrs = append(r.Attrs, op.Attr{Key: valid(a.key), Value: a.value.String()})
-		}
+		d.resource.Set(valid(a.key), a.value.String())
 	}
-}
-
-// asInt returns an integer in any of the encodings that readers accept.
-func (v value) asInt() (int64, bool) {
-	switch v.kind {
-	case kindInt:
-		return v.integer, true
-	case kindFloat:
-		return jsontext.IntegralFloat(v.float)
-	case kindString:
-		return jsontext.ParseInt([]byte(v.text))
-	}
-	return 0, false
 }
 
 // String returns a scalar as text, and anything else as JSON.

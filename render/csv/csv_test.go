@@ -1,0 +1,136 @@
+package csv_test
+
+import (
+	"bytes"
+	stdcsv "encoding/csv"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/csv"
+)
+
+// parse returns the rows as maps from column to field.
+func parse(t *testing.T, text []byte) (rows []map[string]string) {
+	t.Helper()
+	all, err := stdcsv.NewReader(bytes.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, record := range all[1:] {
+		row := make(map[string]string)
+		for i, field := range record {
+			if field != "" {
+				row[all[0][i]] = field
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func entries() []*op.Entry {
+	return []*op.Entry{
+		{
+			Step: op.Known(3), Operation: "=cmd|' /C calc'!A0", Kind: op.KindCollective, Path: "a,\"b\"\nc", DeviceID: "cuda:0", Stream: op.Known(-1),
+			Rank: op.Known(0), InputShapes: []op.Shape{{2, 3}, nil, {}}, InputDTypes: []op.DType{op.F32, op.I64}, OutputShape: op.Shape{},
+			DType: op.F32, Start: op.Known(5), Duration: 600, OutputElements: op.Known(1), MemoryBytes: op.Known(4), FLOPs: op.Known(6),
+			Failed: true, Error: "-oops", TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{3}, Root: "@root",
+			RootSpanID: op.SpanID{4}, Service: "+svc", Scope: "lib", AdjustedCount: 2.5, DroppedAttributes: 1,
+			Collective: &op.Collective{Name: "all_reduce", Group: "tp", GroupSize: op.Known(2), Sequence: op.Known(7)},
+			Warn:       op.WarnBadShape | op.WarnNoStart,
+		},
+		{Operation: "relu", Duration: 1000},
+	}
+}
+
+func TestEntries(t *testing.T) {
+	var b bytes.Buffer
+	if err := csv.WriteEntries(&b, entries(), csv.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := []map[string]string{
+		{
+			"step": "3", "operation": "'=cmd|' /C calc'!A0", "kind": "collective", "path": "a,\"b\"\nc", "device_id": "cuda:0", "stream": "-1", "rank": "0",
+			"input_shapes": "2x3 ? scalar", "input_dtypes": "f32 i64", "output_shape": "scalar", "dtype": "f32", "start_unix_ns": "5",
+			"duration_ns": "600", "duration_us": "0.6", "output_elements": "1", "memory_bytes": "4", "flops": "6", "failed": "true", "error": "'-oops",
+			"trace_id": "01000000000000000000000000000000", "span_id": "0200000000000000", "parent_span_id": "0300000000000000", "root": "'@root",
+			"root_span_id": "0400000000000000", "service": "'+svc", "scope": "lib", "collective": "all_reduce", "group": "tp", "group_size": "2",
+			"sequence": "7", "adjusted_count": "2.5", "dropped_attributes": "1", "warn": "bad_shape no_start",
+		},
+		{"operation": "relu", "duration_ns": "1000", "duration_us": "1", "failed": "false", "dropped_attributes": "0"},
+	}
+	if diff := cmp.Diff(want, parse(t, b.Bytes())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestUnguarded(t *testing.T) {
+	var b bytes.Buffer
+	if err := csv.WriteEntries(&b, entries(), csv.Options{Unguarded: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := parse(t, b.Bytes())[0]["operation"]; got != "=cmd|' /C calc'!A0" {
+		t.Errorf("operation = %q", got)
+	}
+}
+
+// Every table of a report has a header and rows of its length, in the order of
+// the report.
+func TestReportTables(t *testing.T) {
+	keys, err := analyze.ParseKeys("operation,step,attr:region")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := analyze.DefaultOptions()
+	opts.By = keys
+	p, tr := analyze.NewProfile(opts), analyze.NewTrace(analyze.TraceOptions{})
+	for _, e := range entries() {
+		p.Add(e)
+		tr.Add(e)
+	}
+	r := analyze.NewReport(nil, p, tr, opts)
+	for name, table := range map[string]struct {
+		write func(io.Writer, *analyze.Report, csv.Options) error
+		want  []map[string]string // a part of each row
+	}{
+		"operations": {csv.WriteOperations, []map[string]string{
+			{"operation": "relu", "sum_ns": "1000"}, {"operation": "'=cmd|' /C calc'!A0", "errors": "1", "exemplar_span_id": "0200000000000000"}}},
+		"groups": {csv.WriteGroups, []map[string]string{
+			{"by_operation": "relu", "count": "1"}, {"by_operation": "'=cmd|' /C calc'!A0", "by_step": "3"}}},
+		"devices":     {csv.WriteDevices, []map[string]string{{"device_id": "unknown"}, {"device_id": "cuda:0", "rank": "0", "span_ns": "600"}}},
+		"bottlenecks": {csv.WriteBottlenecks, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := table.write(&b, r, csv.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			rows := parse(t, b.Bytes())
+			if table.want != nil && len(rows) != len(table.want) {
+				t.Fatalf("rows = %v", rows)
+			}
+			for i, want := range table.want {
+				for column, field := range want {
+					if rows[i][column] != field {
+						t.Errorf("row %d, %s = %q, want %q", i, column, rows[i][column], field)
+					}
+				}
+			}
+		})
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteError(t *testing.T) {
+	if err := csv.WriteEntries(failingWriter{}, entries(), csv.Options{}); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,263 @@
+package text
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// CorrelateOptions says how to render a join with service traces.
+type CorrelateOptions struct {
+	// Color marks headings up with ANSI sequences.
+	Color bool
+	// Top bounds the list of requests; the slowest are shown.
+	Top int
+}
+
+// maxDifferences bounds the table of what slow requests spend their time on.
+const maxDifferences = 10
+
+// WriteCorrelation renders c to w with one call of Write.
+func WriteCorrelation(w io.Writer, c *correlate.Report, opts CorrelateOptions) error {
+	v := &correlation{view: view{style: style{color: opts.Color}}, c: c, top: opts.Top}
+	v.envelope()
+	v.endpoints()
+	for i := range c.Endpoints {
+		v.endpoint(&c.Endpoints[i])
+	}
+	v.requests()
+	v.unattached()
+	_, err := io.WriteString(w, v.b.String())
+	return err
+}
+
+// correlation renders one join. Of the view it uses what writes, not the
+// report.
+type correlation struct {
+	view
+	c   *correlate.Report
+	top int
+}
+
+// envelope says what was joined, and what is wrong with it.
+func (v *correlation) envelope() {
+	c := v.c
+	if c.Jaeger != nil {
+		text := termtext.Clean(*c.Jaeger)
+		if s := c.Service; s != nil {
+			text += fmt.Sprintf(", api %s: %s with %s and %s", cmp.Or(s.API, absent), plural(s.Traces, "trace"),
+				plural(s.Entries, "operation"), plural(s.Skipped, "other span"))
+		}
+		v.field("jaeger", text, false)
+	}
+	if s := c.Service; s != nil {
+		v.faults(&s.Envelope)
+		if s.AtLimit {
+			v.field("limit", "reached: there may be more traces", true)
+		}
+		if s.NotThere > 0 {
+			v.field("not there", plural(s.NotThere, "trace")+" of the input not in Jaeger", true)
+		}
+		if s.NotAsked > 0 {
+			v.field("not asked", plural(s.NotAsked, "trace")+" of the input beyond the limit", true)
+		}
+	}
+	if in := c.Input; in != nil {
+		v.field("input", fmt.Sprintf("%s, %s: %s and %s", plural(in.Files, "file"), units.Bytes(in.Bytes),
+			plural(in.Entries, "operation"), plural(in.Skipped, "other span")), false)
+		v.faults(in)
+	}
+	ops := int64(0)
+	for i := range c.Requests {
+		ops += c.Requests[i].Ops
+	}
+	v.field("requests", fmt.Sprintf("%s with %s", units.Count(int64(len(c.Requests))), plural(ops, "operation")), false)
+	if c.LeftOut.Requests+c.LeftOut.Ops > 0 {
+		v.field("left out", fmt.Sprintf("%s and %s that were not asked for",
+			plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")), false)
+	}
+	if c.PrunedOps > 0 {
+		v.field("pruned", plural(c.PrunedOps, "operation")+" in Jaeger as a summary on the request", false)
+	}
+	if c.Service != nil && c.Input != nil {
+		v.field("missing", fmt.Sprintf("%s in Jaeger; %s locally, %s of them",
+			plural(c.MissingInJaeger, "operation"), plural(c.MissingLocally, "span"), plural(c.MissingOpsLocally, "operation")),
+			c.MissingInJaeger > 0)
+	}
+}
+
+func (v *correlation) endpoints() {
+	v.heading("ENDPOINTS")
+	if len(v.c.Endpoints) == 0 {
+		v.note("no requests: no local root that is not an operation")
+		return
+	}
+	t := newTable("<endpoint", "<service", "requests", "operations", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned")
+	for i := range v.c.Endpoints {
+		e := &v.c.Endpoints[i]
+		mean, uncovered, queueing, longest := absent, absent, absent, absent
+		if e.Timed > 0 {
+			mean = units.DurationFloat(float64(e.Duration) / float64(e.Timed))
+			longest = units.Duration(e.Max)
+			uncovered, queueing = shareOf(e.Uncovered, e.Duration), shareOf(e.Queueing, e.Duration)
+		}
+		pruned := ""
+		if e.Pruned.Count > 0 {
+			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.Duration))
+		}
+		t.add(e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), mean, knownDuration(e.P50), knownDuration(e.P95),
+			longest, uncovered, queueing, pruned)
+	}
+	v.table(t)
+	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
+}
+
+// endpoint shows where the requests of an endpoint spend their time, and the
+// slow ones more of it.
+func (v *correlation) endpoint(e *correlate.Endpoint) {
+	if len(e.Path.Shares) == 0 {
+		return
+	}
+	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
+	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.Duration))
+	ranks := false
+	for _, s := range e.Path.Shares {
+		ranks = ranks || s.Rank.V > 0
+	}
+	t := newTable("<operation", "<kind", "<device", "time", "share", "segments")
+	for _, s := range e.Path.Shares[:min(len(e.Path.Shares), maxPathRows)] {
+		t.add(s.Operation, s.Kind, s.Label(ranks), units.Duration(s.Time), units.Percent(s.Share), units.Count(s.Segments))
+	}
+	v.table(t)
+	v.moreRows(len(e.Path.Shares), maxPathRows)
+	c := e.Slow
+	if c == nil {
+		return
+	}
+	v.heading("SLOW REQUESTS of " + termtext.Clean(e.Name))
+	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
+		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.Mean), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.Mean),
+		units.DurationFloat(c.Difference)))
+	t = newTable("<operation", "<kind", "<device", "slow", "typical", "difference", "of it")
+	for _, p := range c.Parts[:min(len(c.Parts), maxDifferences)] {
+		of := absent
+		if c.Difference > 0 {
+			of = units.Percent(p.Difference / c.Difference)
+		}
+		t.add(p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.Slow), units.DurationFloat(p.Typical), units.DurationFloat(p.Difference), of)
+	}
+	v.table(t)
+	v.moreRows(len(c.Parts), maxDifferences)
+	v.link("slowest", c.Slow.Link)
+	v.link("typical", c.Typical.Link)
+	v.link("compare", c.Link)
+}
+
+// moreRows tells of rows that were not shown.
+func (v *correlation) moreRows(n, shown int) {
+	if n > shown {
+		v.note("and " + plural(int64(n-shown), "smaller row"))
+	}
+}
+
+// link writes a link in full, for a cut one is of no use.
+func (v *correlation) link(label string, link *string) {
+	if link != nil {
+		v.note(label + "  " + termtext.Clean(*link))
+	}
+}
+
+// requests lists the slowest requests, and links to them.
+func (v *correlation) requests() {
+	if len(v.c.Requests) == 0 || v.top <= 0 {
+		return
+	}
+	slowest := make([]*correlate.Request, len(v.c.Requests))
+	for i := range slowest {
+		slowest[i] = &v.c.Requests[i]
+	}
+	slices.SortStableFunc(slowest, func(a, b *correlate.Request) int { return cmp.Compare(b.Duration.V, a.Duration.V) })
+	title := "REQUESTS"
+	if len(slowest) > v.top {
+		title += fmt.Sprintf(", the slowest %d of %s", v.top, units.Count(int64(len(slowest))))
+		slowest = slowest[:v.top]
+	}
+	v.heading(title)
+	t := newTable("#", "<request", "<service", "<start", "duration", "operations", "uncovered", "queueing", "<mostly", "not in jaeger", "not local", "<trace", "<span")
+	for i, r := range slowest {
+		uncovered, queueing := absent, absent
+		if r.Uncovered.Known {
+			uncovered = shareOf(r.Uncovered.V, r.Duration.V)
+		}
+		if r.Queueing.Known {
+			queueing = shareOf(r.Queueing.V, r.Duration.V)
+		}
+		t.add(strconv.Itoa(i+1), r.Root, r.Service, start(r.Start), knownDuration(r.Duration), units.Count(r.Ops), uncovered, queueing,
+			mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), traceID(r.TraceID), spanID(r.RootSpanID))
+	}
+	v.table(t)
+	for i, r := range slowest {
+		v.link(strconv.Itoa(i+1), r.Link)
+	}
+}
+
+// mostly names the largest part of a request's critical path.
+func mostly(r *correlate.Request) string {
+	if len(r.CriticalPath) == 0 || r.Duration.V <= 0 {
+		return absent
+	}
+	p := &r.CriticalPath[0]
+	return fmt.Sprintf("%.0f %% %s", float64(p.Time)/float64(r.Duration.V)*100, p.Operation)
+}
+
+// unattached lists the first operations without a request.
+func (v *correlation) unattached() {
+	if v.c.UnattachedOps == 0 {
+		return
+	}
+	v.heading("UNATTACHED")
+	v.note(pluralOf(v.c.UnattachedOps, "operation belongs", "operations belong") + " to no request")
+	shown := v.c.Unattached[:min(len(v.c.Unattached), max(0, v.top))]
+	if len(shown) == 0 {
+		return
+	}
+	t := newTable("#", "<operation", "<kind", "<device", "duration", "<start", "<trace", "<span")
+	for i := range shown {
+		o := &shown[i]
+		t.add(strconv.Itoa(i+1), o.Operation, o.Kind, o.Label(o.Rank.V > 0), units.Duration(o.Duration), start(o.Start), traceID(o.TraceID), spanID(o.SpanID))
+	}
+	v.table(t)
+	for i := range shown {
+		v.link(strconv.Itoa(i+1), shown[i].Link)
+	}
+}
+
+// shareOf writes a part of a duration with its share.
+func shareOf(ns, whole int64) string {
+	if whole == 0 {
+		return units.Duration(ns)
+	}
+	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns), float64(ns)/float64(whole)*100)
+}
+
+func knownDuration(ns op.Int) string {
+	if !ns.Known {
+		return absent
+	}
+	return units.Duration(ns.V)
+}
+
+// someCount writes a number that is usually 0, which is left out.
+func someCount(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return units.Count(n)
+}

@@ -1,0 +1,165 @@
+package text_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/text"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func ptr[T any](v T) *T { return &v }
+
+// hostile is a name that would recolour the terminal, move the cursor and
+// reorder the line.
+const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
+
+// full returns a report in which everything has something to show.
+func full() *analyze.Report {
+	cuda0 := analyze.DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}
+	e := &op.Entry{
+		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600, MemoryBytes: op.Known(1 << 21),
+		OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000), Failed: true, DeviceID: "cuda:0", Rank: op.Known(1),
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
+	}
+	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
+	stats := analyze.Stats{
+		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: ptr(1.5), P50NS: ptr(1900.0),
+		P90NS: ptr(2000.0), P95NS: ptr(2500.0), P99NS: ptr(999_600.0), SelfNS: ptr(int64(7)), Elements: 5, MemoryBytes: 3 << 30, FLOPs: 5e12,
+		Errors: 2, Share: ptr(0.75), Mixes: []string{"shape", "dtype"},
+	}
+	host := analyze.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
+	key, err := analyze.ParseKeys("device,attr:region")
+	if err != nil {
+		panic(err)
+	}
+	return &analyze.Report{
+		Input: analyze.Envelope{
+			Files: 3, Formats: []string{"entries-jsonl", "otlp-proto"}, Bytes: 123456, Spans: 1234570, Entries: 1234568, Skipped: 2,
+			Malformed: 1, Dropped: 3, Orphans: ptr(int64(4)), Duplicates: ptr(int64(1)), Truncated: 1, OverflowedGroups: 9,
+			Sampling: analyze.SamplingUnknown, Warnings: map[string]int64{"bad_shape": 2, "neg_duration": 1},
+			SkippedBy: map[string]int64{"non_op": 2, "other_signal": 5}, MalformedBy: map[string]int64{"expected a value": 1},
+			DroppedBy: map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2, Problems: []string{"ops.jsonl:7: " + hostile},
+		},
+		Total: analyze.Total{
+			Count: 1234568, SumNS: 2_350_000_005, WallNS: ptr(int64(3_000_000_000)), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,
+			Estimate: analyze.Estimate{EstCount: ptr(2469136.0), EstSumNS: ptr(4.7e9)},
+		},
+		Percentiles: analyze.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
+		Operations:  []analyze.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},
+		By:          []string{"device", "attr:region"},
+		Groups: []analyze.Group{
+			{Key: analyze.GroupKey{Keys: key, Values: []analyze.KeyValue{{Text: "cuda:0", Known: true}, {}}}, Stats: stats},
+			{Key: analyze.GroupKey{Keys: key, Other: true}, Stats: host},
+		},
+		Devices: []analyze.Device{
+			{
+				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: 64, SpanNS: ptr(int64(1000)), BusyNS: ptr(int64(500)),
+				ComputeNS: ptr(int64(300)), ExposedCommunicationNS: ptr(int64(100)), ExposedMemoryNS: ptr(int64(60)), OtherNS: ptr(int64(40)),
+				IdleNS: ptr(int64(500)), OverlapRatio: ptr(0.5),
+			},
+			{DeviceID: "cuda:0", Rank: op.Known(1), Count: 1, SumNS: 7},
+			{DeviceID: "unknown", Count: 1},
+		},
+		LoadBalance: &analyze.Balance{LoadBalanceMetrics: analyze.LoadBalanceMetrics{
+			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
+			PerDeviceDurationUS: []analyze.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300}, {Device: "1/cuda:0", DurationUS: 100}},
+		}},
+		Communication: analyze.Communication{
+			Rules:       analyze.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
+			Bottlenecks: []analyze.CommunicationBottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
+			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100, MaxStartSkewNS: ptr(int64(90)), BusBytesPerSecond: ptr(1.5e9)}},
+		},
+		Memory: analyze.Memory{
+			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
+			Copies: []analyze.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: ptr(4e10)}, {Direction: "DtoH", Count: 1}},
+		},
+		Slowest:      []*op.Entry{e, bare},
+		Idle:         []analyze.IdleGap{{DeviceKey: cuda0, Duration: 400, Cause: "host", After: "matmul", Before: hostile}},
+		IdleCauses:   &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1, Sum: 400}, Other: analyze.IdleSum{Count: 2, Sum: 100}}}},
+		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, Time: 900, Share: 0.9, Segments: 3}, {Kind: "idle", Time: 100, Share: 0.1, Segments: 1}},
+		PathTotals:   &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{Compute: 900, Idle: 100}},
+		Steps:        []analyze.Step{{Step: 0, Count: 3, Sum: 500, Wall: ptr(int64(600)), Busy: ptr(int64(400))}, {Step: 1, Count: 1, Sum: 5}},
+		Utilisation: &analyze.Utilisation{
+			TimeAxis: analyze.TimeAxis{Width: 100, Buckets: 4},
+			Devices:  []analyze.DeviceUtilisation{{DeviceKey: cuda0, Busy: []int64{0, 1, 50, 100}}},
+		},
+	}
+}
+
+// empty returns the report of an input without anything.
+func empty() *analyze.Report {
+	return analyze.NewReport(nil, analyze.NewProfile(analyze.DefaultOptions()), analyze.NewTrace(analyze.TraceOptions{}), analyze.DefaultOptions())
+}
+
+func render(t *testing.T, r *analyze.Report, opts text.Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := text.Write(&b, r, opts); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestGolden(t *testing.T) {
+	for name, test := range map[string]struct {
+		report *analyze.Report
+		opts   text.Options
+	}{
+		"full":     {full(), text.Options{}},
+		"color":    {full(), text.Options{Color: true, Show: func(s string) bool { return s == text.SectionOperations }}},
+		"empty":    {empty(), text.Options{}},
+		"envelope": {full(), text.Options{Show: func(string) bool { return false }}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := render(t, test.report, test.opts)
+			path := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.MkdirAll("testdata", 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever the input holds, the text holds no control characters.
+func TestNamesCannotControlTheTerminal(t *testing.T) {
+	got := render(t, full(), text.Options{})
+	if i := strings.IndexFunc(got, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e }); i >= 0 {
+		t.Errorf("control character in %q", got[max(0, i-20):i+20])
+	}
+	if strings.Contains(got, strings.Repeat("x", 50)) {
+		t.Error("a long name is not cut")
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteError(t *testing.T) {
+	if err := text.Write(failingWriter{}, empty(), text.Options{}); err == nil {
+		t.Error("no error")
+	}
+}
