@@ -49,3 +49,33 @@ func BenchmarkProfileAdd(b *testing.B) {
 		})
 	}
 }
+
+// A name that was never seen before, beyond the limit of the table.
+func BenchmarkProfileAddNewNames(b *testing.B) {
+	names := make([]string, 1<<20)
+	for i := range names {
+		names[i] = fmt.Sprintf("operation_%d", i)
+	}
+	p := NewProfile(DefaultOptions())
+	e := op.Entry{DeviceID: "cuda:0", Kind: op.KindCompute, OutputShape: op.Shape{64, 256}}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		e.Operation, e.Duration = names[i%len(names)], int64(i%10_000)
+		p.Add(&e)
+	}
+}
+
+func BenchmarkNewReport(b *testing.B) {
+	for _, names := range []int{40, 10_000} {
+		b.Run(fmt.Sprintf("operations=%d", names), func(b *testing.B) {
+			p := NewProfile(DefaultOptions())
+			for i := range 20 * names {
+				p.Add(&op.Entry{Operation: fmt.Sprintf("operation_%d", i%names), DeviceID: "cuda:0", Duration: int64(i)})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				NewReport(nil, p, nil, DefaultOptions())
+			}
+		})
+	}
+}
