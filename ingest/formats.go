@@ -47,8 +47,9 @@ func formats() []Format {
 			records: otlp.FramedRecords,
 		},
 		{
-			Name:    "otlp-proto",
-			detect:  func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingRaw },
+			Name: "otlp-proto",
+			// JSON may start like a message: "\n{\n".
+			detect:  func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
 			records: otlp.ProtoRecords,
 		},
 		{

@@ -94,6 +94,7 @@ func TestInputOfOneFile(t *testing.T) {
 		{"entries without a final newline", []byte(strings.TrimSpace(entryLine)), []string{"matmul"}, []string{"entries-jsonl"}},
 		{"byte order mark and CRLF", []byte("\xef\xbb\xbf" + strings.ReplaceAll(entryLine, "\n", "\r\n")), []string{"matmul"}, []string{"entries-jsonl"}},
 		{"white space in front", []byte("\n \n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"JSON that starts like protobuf", []byte("\n{\n" + seedTrace[1:]), []string{"relu"}, []string{"trace-json"}},
 		{"header only", []byte(`{"schema":"optrace.entries/v1"}` + "\n"), nil, []string{"entries-jsonl"}},
 		{"starts with a gap", []byte(`{"gap":{"dropped":1}}` + "\n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
 		{"seed trace", []byte(seedTrace), []string{"relu"}, []string{"trace-json"}},
