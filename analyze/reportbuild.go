@@ -15,8 +15,9 @@ const warnSumOverflow = "sum_overflow"
 
 // NewReport puts together what in, p and t hold, with the options that p was
 // made with. A nil in is an empty one. A nil t leaves the structural figures
-// out: they are nil, and null in JSON. NewReport builds t and changes nothing
-// else; p and in may be added to afterwards.
+// out: they are nil, and null in JSON. NewReport builds t and may reorder what
+// p holds, so it must not run beside anything else that uses them; all three
+// may be added to afterwards.
 func NewReport(in *Input, p *Profile, t *Trace, opts Options) *Report {
 	if in == nil {
 		in = NewInput()

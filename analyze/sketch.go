@@ -85,7 +85,7 @@ func (s *sketch) merge(o *sketch) {
 
 // percentile returns the smallest duration that at least percent of a hundred
 // of the durations do not exceed: the one of rank ⌈percent·n/100⌉. ok is false
-// without durations.
+// without durations. It may put what s holds into another order.
 func (s *sketch) percentile(percent int64) (v float64, ok bool) {
 	if s.count == 0 {
 		return 0, false
@@ -93,7 +93,8 @@ func (s *sketch) percentile(percent int64) (v float64, ok bool) {
 	index := (s.count/100)*percent + (s.count%100*percent+99)/100 - 1
 	switch {
 	case s.bins == nil:
-		return float64(slices.Sorted(slices.Values(s.exact))[index]), true
+		slices.Sort(s.exact)
+		return float64(s.exact[index]), true
 	case index < s.zeros:
 		return 0, true
 	}
