@@ -71,7 +71,7 @@ func TestOTLPProtoAllocations(t *testing.T) {
 	}
 }
 
-func BenchmarkExport(b *testing.B) {
+func BenchmarkExportFormats(b *testing.B) {
 	spans := sdkBatch(b)
 	run := func(b *testing.B, exp sdktrace.SpanExporter) {
 		b.ReportAllocs()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace"
 )
 
 // Every offset at which the write of a batch can end, in every format: what is
@@ -14,12 +16,19 @@ import (
 func TestOutputFaultMatrix(t *testing.T) {
 	for _, o := range outputs() {
 		t.Run(o.String(), func(t *testing.T) {
-			whole := len(o.batchOf(t, 3))
-			for n := range whole {
+			offsets := upTo(len(o.batchOf(t, 3)))
+			if o.format == optrace.FormatEntries && o.compression != optrace.NoCompression {
+				offsets = offsets[:len(offsets)-10] // the writer's random id makes the size vary
+			}
+			for _, offset := range offsets {
+				n := int(offset)
 				for name, fault := range map[string]func(int) (int, error){
 					"error":       func(n int) (int, error) { return n, errDisk },
 					"short write": func(n int) (int, error) { return n, nil },
 				} {
+					if testing.Short() && n%41 > 0 {
+						continue
+					}
 					w := &faultyWriter{n: n, fault: fault}
 					exp := newExporter(t, w, o.options()...)
 					if err := exp.ExportSpans(t.Context(), opSpans(3)); err == nil {

@@ -1,0 +1,254 @@
+package optrace_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+)
+
+func newFile(t *testing.T, path string, opts ...optrace.Option) *optrace.Exporter {
+	t.Helper()
+	exp, err := optrace.NewFileExporter(path, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exp
+}
+
+func export(t *testing.T, exp *optrace.Exporter, spans ...sdktrace.ReadOnlySpan) {
+	t.Helper()
+	if err := exp.ExportSpans(context.Background(), spans); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// current puts the name of the current file, which sorts behind the rotated
+// ones, last; it does so by itself, and this checks it.
+func checkNames(t *testing.T, names []string) {
+	t.Helper()
+	pattern := regexp.MustCompile(`^ops-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}(_\d{4})?\.jsonl(\.zst|\.gz)?$`)
+	for i, name := range names {
+		if last := i == len(names)-1; last != strings.HasPrefix(name, "ops.jsonl") || !last && !pattern.MatchString(name) {
+			t.Errorf("file %d of %d is named %q", i+1, len(names), name)
+		}
+	}
+}
+
+// Files of random sizes in every format: together, in the order of their names,
+// they hold every operation in order; each begins with what a reader needs; none
+// is too large, unless it is one batch; the total stays within its bound.
+func TestRotationProperties(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, o := range outputs() {
+		t.Run(o.String(), func(t *testing.T) {
+			for range 4 {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "ops.jsonl")
+				limit := int64(500 + r.IntN(8000))
+				total := int64(0)
+				if r.IntN(2) == 0 {
+					total = limit + r.Int64N(4*limit)
+				}
+				step, largest := 0, int64(0)
+				for range 1 + r.IntN(3) { // restarts
+					exp := newFile(t, path, o.options(optrace.WithRotation(limit, 0), optrace.WithMaxTotalBytes(total))...)
+					for range 1 + r.IntN(25) {
+						var spans []sdktrace.ReadOnlySpan
+						for range 1 + r.IntN(8) {
+							spans = append(spans, opStub(step).Snapshot())
+							step++
+						}
+						before := diskUse(t, dir)
+						export(t, exp, spans...)
+						after := diskUse(t, dir)
+						largest = max(largest, after-before)
+						if total > 0 && after > max(total, size(path)) {
+							t.Fatalf("%d bytes in all, the bound is %d", after, total)
+						}
+					}
+					if err := exp.Shutdown(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				names, contents := files(t, dir)
+				checkNames(t, names)
+				var got []int64
+				for i, text := range contents {
+					inFile := o.steps(t, text, 0)
+					got = append(got, inFile...)
+					if int64(len(text)) > limit && len(inFile) > 8 {
+						t.Errorf("%s has %d bytes, the limit is %d", names[i], len(text), limit)
+					}
+					if o.format == optrace.FormatEntries && len(read(t, o.plain(t, text)).resources) == 0 {
+						t.Errorf("%s has no header", names[i])
+					}
+				}
+				want := upTo(step)
+				if total > 0 {
+					want = want[step-len(got):] // the oldest are gone
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("entries (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func diskUse(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		n += size(filepath.Join(dir, e.Name()))
+	}
+	return n
+}
+
+// Batches are numbered on from file to file.
+func TestRotationSequence(t *testing.T) {
+	dir := t.TempDir()
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(3000, 0))
+	for range 20 {
+		export(t, exp, opSpans(3)...)
+	}
+	if err := exp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	names, contents := files(t, dir)
+	if len(names) < 3 {
+		t.Fatalf("files %q, want several", names)
+	}
+	rec := readWhole(t, slices.Concat(contents...))
+	checkBatches(t, rec, false)
+	if len(rec.batches) != 20 {
+		t.Errorf("%d batches, want 20", len(rec.batches))
+	}
+}
+
+func TestRotationByAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "ops.jsonl")
+		exp := newFile(t, path, optrace.WithRotation(0, time.Hour))
+		time.Sleep(2 * time.Hour) // an empty file does not age
+		export(t, exp, opSpans(1)...)
+		time.Sleep(time.Hour - time.Nanosecond)
+		export(t, exp, opSpans(1)...)
+		if names, _ := files(t, dir); len(names) != 1 {
+			t.Fatalf("files %q before the hour is over", names)
+		}
+		time.Sleep(time.Nanosecond)
+		export(t, exp, opSpans(1)...)
+		want := []string{"ops-2000-01-01T03-00-00.000.jsonl", "ops.jsonl"}
+		names, _ := files(t, dir)
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Fatalf("files (-want +got):\n%s", diff)
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		// After a restart the file is as old as the last rotation.
+		time.Sleep(59 * time.Minute)
+		exp = newFile(t, path, optrace.WithRotation(0, time.Hour))
+		export(t, exp, opSpans(1)...)
+		if names, _ := files(t, dir); len(names) != 2 {
+			t.Fatalf("files %q 59 minutes after the rotation", names)
+		}
+		time.Sleep(time.Minute)
+		export(t, exp, opSpans(1)...)
+		if names, _ := files(t, dir); len(names) != 3 {
+			t.Fatalf("files %q an hour after the rotation", names)
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Many rotations in one instant get numbers, and a clock that was set back does
+// not put new files in front of old ones.
+func TestRotationNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		future := "ops-2000-01-01T00-00-07.000.jsonl"
+		if err := os.WriteFile(filepath.Join(dir, future), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(1, 0))
+		for i := range 12 {
+			export(t, exp, opStub(i).Snapshot())
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		names, contents := files(t, dir)
+		checkNames(t, names)
+		if names[0] != future || names[1] != "ops-2000-01-01T00-00-07.000_0001.jsonl" || len(names) != 13 {
+			t.Errorf("files %q", names)
+		}
+		if diff := cmp.Diff(upTo(12), steps(readWhole(t, slices.Concat(contents...)).entries)); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Only files of the exporter's own pattern are deleted, oldest first.
+func TestRotationDeletes(t *testing.T) {
+	dir := t.TempDir()
+	others := []string{
+		"ops-2000-01-01T00-00-00.000.jsonl.bak", "ops-2000-01-01T00-00-00.000_01.jsonl", "ops-2000-13-01T00-00-00.000.jsonl",
+		"ops-.jsonl", "ops-old.jsonl", "other-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.jsonl",
+	}
+	own := []string{"ops-2000-01-01T00-00-00.000.jsonl", "ops-2000-01-01T00-00-00.000_0002.jsonl"}
+	for _, name := range slices.Concat(others, own) {
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 5000), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "ops-2001-01-01T00-00-00.000.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(4000, 0), optrace.WithMaxTotalBytes(8000))
+	proc := newProcessor(t, exp)
+	export(t, exp, opSpans(1)...)
+	if st := exp.Stats(); st.DeletedFiles != 1 {
+		t.Errorf("%d files deleted, want the oldest one", st.DeletedFiles)
+	}
+	if _, err := os.Stat(filepath.Join(dir, own[1])); err != nil {
+		t.Error(err)
+	}
+	for range 5 {
+		export(t, exp, opSpans(6)...)
+	}
+	if err := proc.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range others {
+		if size(filepath.Join(dir, name)) != 5000 {
+			t.Errorf("%s was touched", name)
+		}
+	}
+	for _, name := range own {
+		if _, err := os.Stat(filepath.Join(dir, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+	}
+	if st := proc.Stats(); st.DeletedFiles < 2 {
+		t.Errorf("the processor's stats tell of %d deleted files", st.DeletedFiles)
+	}
+}
