@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 )
@@ -66,6 +67,15 @@ func formats() []Format {
 			Name:    "stdouttrace",
 			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
 			records: stdouttrace.Records,
+		},
+		{
+			// The runtime loads a model before it runs the first node.
+			Name: "ort",
+			detect: func(h *head) bool {
+				cat := string(h.value("cat"))
+				return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
+			},
+			records: ort.Records,
 		},
 		{
 			// An object around the events, or the events alone.

@@ -3,6 +3,7 @@ package jaeger
 import (
 	"strings"
 
+	"github.com/optrace/optrace/internal/attrjson"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -15,13 +16,17 @@ type decoder struct {
 	value   jsontext.Lexer // of the value of a tag
 	list    jsontext.Lexer // of a list within it
 	build   *op.Builder
+	feed    *attrjson.Feeder
 	strings intern.Table
 
 	fields fields
 	out    op.Span
 }
 
-func newDecoder(m *op.Mapping) *decoder { return &decoder{build: op.NewBuilder(m)} }
+func newDecoder(m *op.Mapping) *decoder {
+	build := op.NewBuilder(m)
+	return &decoder{build: build, feed: attrjson.NewFeeder(build)}
+}
 
 // fields are the fields of a span that are not its attributes.
 type fields struct {

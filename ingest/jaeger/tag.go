@@ -1,7 +1,6 @@
 package jaeger
 
 import (
-	"github.com/optrace/optrace/internal/attrjson"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -118,7 +117,7 @@ func (d *decoder) textAttribute(t tag) {
 		d.list.End()
 		if d.list.Err() == nil {
 			d.list.Reset(text)
-			attrjson.List(d.build, &d.list, t.key)
+			d.feed.List(&d.list, t.key)
 			return
 		}
 	}

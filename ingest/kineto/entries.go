@@ -12,6 +12,7 @@ import (
 type entryMaker struct {
 	*join
 	build *op.Builder
+	feed  *attrjson.Feeder
 	base  int64
 	rank  op.Int
 
@@ -27,7 +28,10 @@ const maxInputs = 1 << 14
 // begin starts the entry of a row.
 func (m *entryMaker) begin(name, extra uint32, start, dur int64) {
 	m.build.Reset()
-	attrjson.Object(m.build, &m.lex, []byte(m.symbols.text(extra)))
+	if extra != 0 {
+		m.lex.Reset([]byte(m.symbols.text(extra)))
+		m.feed.Object(&m.lex)
+	}
 	m.build.Str(op.KeyName, m.symbols.text(name))
 	m.build.SetTime(unixTime(m.base, start), dur)
 }

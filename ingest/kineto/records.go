@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/optrace/optrace/internal/attrjson"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/traceevent"
 	"github.com/optrace/optrace/op"
@@ -45,6 +46,7 @@ type reader struct {
 	yield  func(op.Record, error) bool
 
 	build   *op.Builder
+	feed    *attrjson.Feeder
 	lex     jsontext.Lexer // of the arguments of plain spans
 	args    arguments
 	key     []byte // scratch for the key of inputs
@@ -61,6 +63,7 @@ func newReader(src io.Reader, name string, m *op.Mapping) *reader {
 	return &reader{
 		events: traceevent.NewReader(src, name, memberDistributed, memberBase),
 		build:  build,
+		feed:   attrjson.NewFeeder(build),
 		args:   arguments{wants: build.Wants},
 	}
 }

@@ -2,7 +2,6 @@ package kineto
 
 import (
 	"bytes"
-	"github.com/optrace/optrace/internal/attrjson"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -22,8 +21,12 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) boo
 	base := r.timeBase()
 	b := r.build
 	b.Reset()
-	attrjson.Object(b, &r.lex, args)
-	attrjson.Object(b, &r.lex, more)
+	for _, text := range [][]byte{args, more} {
+		if text != nil {
+			r.lex.Reset(text)
+			r.feed.Object(&r.lex)
+		}
+	}
 	b.SetName(string(name))
 	b.SetTime(unixTime(base.V, start), dur)
 	ids := r.readIDs(args, more)

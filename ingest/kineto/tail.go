@@ -29,7 +29,7 @@ func (r *reader) readTail() bool {
 	if known && !r.yield(op.Record{Resource: &resource}, nil) {
 		return false
 	}
-	entries := entryMaker{join: newJoin(&r.tables), build: r.build, base: base, rank: resource.Rank}
+	entries := entryMaker{join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank}
 	for i := range r.tables.hostOps {
 		if !r.yield(op.Record{Entry: entries.host(&r.tables.hostOps[i])}, nil) {
 			return false

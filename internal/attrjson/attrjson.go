@@ -4,57 +4,58 @@
 package attrjson
 
 import (
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
-// Object gives the members of a JSON object to a builder. l serves to read it,
-// and an empty text has no members.
-func Object(b *op.Builder, l *jsontext.Lexer, text []byte) {
-	if len(text) == 0 {
-		return
-	}
-	l.Reset(text)
+// Feeder feeds a builder. Keys and texts repeat, so it keeps them. It is not
+// safe for concurrent use.
+type Feeder struct {
+	build   *op.Builder
+	strings intern.Table
+}
+
+// NewFeeder returns a Feeder of b.
+func NewFeeder(b *op.Builder) *Feeder { return &Feeder{build: b} }
+
+// Object adds the members of the object that comes next in l.
+func (f *Feeder) Object(l *jsontext.Lexer) {
 	for l.Object(); l.More(); {
-		Value(b, l, string(l.Key()))
+		f.Value(l, f.strings.String(l.Key()))
 	}
 }
 
-// Value gives the value that comes next in l to a builder; null as if it were
-// not there.
-func Value(b *op.Builder, l *jsontext.Lexer, key string) {
-	switch l.Peek() {
-	case '"':
-		b.Str(key, string(l.Str()))
-	case 't', 'f':
-		b.Bool(key, l.Bool())
-	case 'n':
-		l.Null() // as if it were not there
-	case '{':
+// Value adds the value that comes next in l; null is as if it were not there.
+func (f *Feeder) Value(l *jsontext.Lexer, key string) {
+	b, c := f.build, l.Peek()
+	switch {
+	case c == 'n':
+		l.Null()
+	case c == '{', !b.Wants(key):
 		l.Skip()
 		b.Other(key)
-	case '[':
-		if b.Wants(key) {
-			List(b, l, key)
-		} else {
-			l.Skip()
-			b.Other(key)
-		}
+	case c == '"':
+		b.Str(key, f.strings.String(l.Str()))
+	case c == 't', c == 'f':
+		b.Bool(key, l.Bool())
+	case c == '[':
+		f.List(l, key)
 	default:
 		number := l.Number()
 		if n, ok := jsontext.ParseInt(number); ok {
 			b.Int(key, n)
-		} else if f, ok := jsontext.ParseFloat(number); ok {
-			b.Float(key, f)
+		} else if v, ok := jsontext.ParseFloat(number); ok {
+			b.Float(key, v)
 		} else {
 			b.Other(key)
 		}
 	}
 }
 
-// List gives the list that comes next in l to a builder.
-func List(b *op.Builder, l *jsontext.Lexer, key string) {
-	list := b.BeginList(key)
+// List adds the list that comes next in l.
+func (f *Feeder) List(l *jsontext.Lexer, key string) {
+	list := f.build.BeginList(key)
 	l.Array()
 	for open := 1; open > 0; {
 		if !l.More() {
@@ -68,7 +69,7 @@ func List(b *op.Builder, l *jsontext.Lexer, key string) {
 			open++
 			list.Begin()
 		case '"':
-			list.Str(string(l.Str()))
+			list.Str(f.strings.String(l.Str()))
 		case '{', 't', 'f', 'n':
 			l.Skip()
 			list.Other()
@@ -76,8 +77,8 @@ func List(b *op.Builder, l *jsontext.Lexer, key string) {
 			number := l.Number()
 			if n, ok := jsontext.ParseInt(number); ok {
 				list.Int(n)
-			} else if f, ok := jsontext.ParseFloat(number); ok {
-				list.Float(f)
+			} else if v, ok := jsontext.ParseFloat(number); ok {
+				list.Float(v)
 			} else {
 				list.Other()
 			}

@@ -1,0 +1,126 @@
+package ort_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/ort"
+	"github.com/optrace/optrace/internal/recordtest"
+	"github.com/optrace/optrace/op"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func transcript(t testing.TB, text string, m *op.Mapping) string {
+	t.Helper()
+	return recordtest.Transcript(t, ort.Records(strings.NewReader(text), "profile", m))
+}
+
+func TestGolden(t *testing.T) {
+	text, err := os.ReadFile("testdata/squeeze.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordtest.Golden(t, "testdata/squeeze.golden", transcript(t, string(text), nil), *update)
+}
+
+func TestRecords(t *testing.T) {
+	node := func(args string) string {
+		return `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n_kernel_time","args":{"op_name":"X"` + args + `}}]`
+	}
+	entry := func(rest string) string {
+		return `{"step":null,"operation":"X",` + rest + "}\n"
+	}
+	const (
+		noShapes = `"device_id":null,"input_shapes":null,"output_shape":null,`
+		end      = `"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"n"`
+	)
+	m := &op.Mapping{}
+	m.Keep("node_index")
+	for _, test := range []struct{ name, text, want string }{
+		{"no events", `[]`, ""},
+		{"a node", node(""), entry(noShapes + end)},
+		{"in an object", `{"traceEvents":` + node("") + `}`, entry(noShapes + end)},
+		{"a kept argument", node(`,"node_index":"5"`), entry(noShapes + end + `,"attrs":{"node_index":"5"}`)},
+		{
+			"shapes that are none", node(`,"input_type_shape":[7,{"float":[2,"x"]},{"float":8},{"float":[-1]}],"output_type_shape":[{"float":[-3]}]`),
+			entry(`"device_id":null,"input_shapes":[null,null,null,[-1]],"output_shape":null,` + strings.Replace(end, `"kind":"compute",`, `"kind":"compute","dtype":"f32",`, 1) + `,"input_dtypes":["","f32","f32","f32"],"warn":["bad_shape"]`),
+		},
+		{
+			"arguments of odd types", node(`,"provider":7,"input_type_shape":{},"output_type_shape":"x","output_size":"many"`),
+			entry(noShapes + end + `,"warn":["bad_memory"]`),
+		},
+		{"a node without its operation", `[{"cat":"Node","ph":"X","ts":1,"dur":2,"name":"n"}]`, "skipped non_op: 1\n"},
+		{"an event of another phase", `[{"cat":"Node","ph":"M","name":"n","args":{"op_name":"X"}}]`, "skipped metadata: 1\n"},
+		{"a node without dur", strings.Replace(node(""), `"dur":2,`, "", 1), "error: profile: node without dur (at byte 1)\n"},
+		{"a node without ts", strings.Replace(node(""), `"ts":1,`, "", 1), strings.Replace(entry(noShapes+end+`,"warn":["bad_time"]`), `"start_unix_ns":1000,`, "", 1)},
+		{
+			"cut off", node("")[:85] + ",{", entry(noShapes+end) + "error: profile: unexpected end of JSON text (at byte 87)\n",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, transcript(t, test.text, m)); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRecordsStopWhenTold(t *testing.T) {
+	text, err := os.ReadFile("testdata/squeeze.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 10 {
+		seen := 0
+		for range ort.Records(bytes.NewReader(text), "profile", nil) {
+			if seen++; seen == n+1 {
+				break
+			}
+		}
+		if seen != n+1 {
+			t.Errorf("asked for %d records, got %d", n+1, seen)
+		}
+	}
+}
+
+// FuzzRecords checks that no input makes the reader panic, that the entries it
+// makes are valid, and that they read back from JSON Lines as they were.
+func FuzzRecords(f *testing.F) {
+	text, err := os.ReadFile("testdata/squeeze.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`[{"cat":"Node","ph":"X","ts":1,"dur":-2,"args":{"op_name":"X","input_type_shape":[{"f":[1e3,-9]}],"output_size":"-1"}}]`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		recordtest.Check(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
+	})
+}
+
+func BenchmarkRecords(b *testing.B) {
+	const event = `{"cat" : "Node","pid" :4711,"tid" :4711,"dur" :857,"ts" :2002,"ph" : "X","name" :"conv1_kernel_time","args" : {"output_type_shape" : [{"float":[1,64,111,111]}],"output_size" : "3154176","parameter_size" : "7168","activation_size" : "602112","node_index" : "0","input_type_shape" : [{"float":[1,3,224,224]},{"float":[64,3,3,3]},{"float":[64]}],"provider" : "CPUExecutionProvider","op_name" : "Conv"}}`
+	const events = 10_000
+	text := []byte("[" + strings.Repeat(event+",\n", events-1) + event + "]")
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for rec, err := range ort.Records(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if rec.Entry != nil {
+				n++
+			}
+		}
+		if n != events {
+			b.Fatalf("%d entries", n)
+		}
+	}
+}
