@@ -73,7 +73,7 @@ func Example() {
 	}
 	defer f.Close()
 	printEntries(f)
-	// Output:
+	// Unordered output:
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 65536 bytes
 	// below POST /generate
 }
@@ -124,7 +124,7 @@ func ExampleProcessor() {
 	printEntries(&ops)
 	st := proc.Stats()
 	fmt.Printf("recorded %d, written %d, dropped %d, skipped %d\n", st.Recorded, st.Written, st.Dropped, st.Skipped)
-	// Output:
+	// Unordered output:
 	// conv on cpu: [] -> 4x2, 64 bytes
 	// softmax on cpu: [] -> 4x2, 64 bytes
 	// recorded 2, written 2, dropped 0, skipped 1
@@ -147,7 +147,7 @@ func ExampleTracer() {
 
 	shutdown()
 	printEntries(&ops)
-	// Output:
+	// Unordered output:
 	// mean on cuda:0: [64x10] -> scalar, 4 bytes, step 0
 	// mean on cuda:0: [64x10] -> scalar, 4 bytes, step 1
 	// all_reduce on cuda:0: [] -> ?, unknown bytes, failed: peer 3 is gone
@@ -171,7 +171,7 @@ func ExampleTracer_Prepare() {
 	}
 	shutdown()
 	printEntries(&ops)
-	// Output:
+	// Unordered output:
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
 }
