@@ -47,6 +47,7 @@ func targets() []target {
 		{"entries", "entries JSON Lines, the exporter's format; keeps everything", newEntriesConverter},
 		{"trace", "one JSON document as the seed's recorder prints it", newTraceConverter},
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", newOTLPConverter},
+		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", newChromeConverter},
 		{"csv", "a row per operation", newCSVConverter},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", newCollapsedConverter},
 		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", newFlatConverter},

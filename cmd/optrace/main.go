@@ -33,7 +33,7 @@ type command struct {
 
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
-	return []command{reportCommand(), convertCommand(), versionCommand()}
+	return []command{reportCommand(), convertCommand(), correlateCommand(), versionCommand()}
 }
 
 // run executes one command line and returns the exit code.

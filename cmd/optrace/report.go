@@ -151,7 +151,7 @@ func (f *reportFlags) write(s streams, r *analyze.Report, chosen selection, opts
 	return out.commit()
 }
 
-func writeJSON(w io.Writer, r *analyze.Report) error {
+func writeJSON(w io.Writer, r any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/text"
+)
+
+const correlateUsage = `usage: optrace correlate [-jaeger URL] [flags] [INPUT...]
+
+Correlate joins operations with the request traces that they belong to, and says
+which operation made a request slow: for each endpoint and each request the
+latency, what its critical path consists of, the time that no operation covers,
+and what the slow requests spend more time on than the typical ones.
+
+The traces come from a running Jaeger, the operations from the INPUTs, from
+Jaeger itself, or both. Without -jaeger the requests are those that the INPUTs
+tell of.
+
+  -jaeger URL       the address of Jaeger's pages, such as
+                    http://localhost:16686
+  -service S        search Jaeger for the traces of this service; without it the
+                    traces of the INPUTs are looked up
+  -operation O      only traces with a span of this name
+  -since D          only what started within this time (a search of Jaeger: 1h,
+                    otherwise any time)
+  -min-duration D   only requests that took that long
+  -trace ID         only this trace
+  -limit N          how many traces to ask for, the latest (1000)
+  -timeout D        how long to wait for an answer, retries included (10s)
+  -json             print JSON, schema optrace.correlate/v1
+  -top N            how many requests to list, the slowest (10)
+  -o FILE           write to FILE, which is replaced once complete
+  -link-patterns FILE
+                    write a configuration for Jaeger's pages that makes them link
+                    back to the local report; nothing else is needed then
+  -report-url URL   where the local report is served (http://127.0.0.1:4318)
+
+Examples:
+
+  optrace correlate ops.jsonl
+  optrace correlate -jaeger http://localhost:16686 -service api ops.jsonl
+  optrace correlate -jaeger http://localhost:16686 -service api -since 24h -min-duration 200ms
+  optrace correlate -jaeger http://localhost:16686 -trace 4bf92f3577b34da6a3ce929d0e0e4736 ops.jsonl
+  optrace correlate -json ops.jsonl | jq '.endpoints[0].slow.parts[0]'
+  optrace correlate -link-patterns ui.json
+`
+
+// correlateFlags are the flags of the correlate command.
+type correlateFlags struct {
+	jaeger       string
+	service      string
+	operation    string
+	since        time.Duration
+	minDuration  time.Duration
+	trace        string
+	limit        int
+	timeout      time.Duration
+	json         bool
+	top          int
+	output       string
+	linkPatterns string
+	reportURL    string
+
+	traceID  op.TraceID
+	sinceSet bool
+}
+
+const defaultTraceLimit = 1000
+
+func correlateCommand() command {
+	return command{name: "correlate", summary: "say which operation made a request slow", usage: correlateUsage, run: runCorrelate}
+}
+
+func runCorrelate(ctx context.Context, s streams, args []string) error {
+	f, inputs, err := parseCorrelate(args)
+	if err != nil {
+		return err
+	}
+	if f.linkPatterns != "" {
+		if err := writeLinkPatterns(f.linkPatterns, f.reportURL, s.out); err != nil {
+			return outputError(err)
+		}
+		if f.jaeger == "" && len(inputs) == 0 {
+			return nil
+		}
+	}
+	join := correlate.NewJoin()
+	var input *analyze.Envelope
+	if len(inputs) > 0 {
+		if input, err = readLocal(ctx, s, inputs, join); err != nil {
+			return err
+		}
+	}
+	w := &wanted{flags: f, now: time.Now()}
+	opts := correlate.Options{Keep: w.request, KeepTrace: w.trace}
+	var service *correlate.Service
+	if f.jaeger != "" {
+		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{Timeout: f.timeout})
+		if err != nil {
+			return usagef("-jaeger: %w", err)
+		}
+		opts.Jaeger = client.Base()
+		fetch := newFetch(client, w, join)
+		if err := fetch.all(ctx); err != nil {
+			return inputError(err)
+		}
+		service = fetch.service()
+	}
+	report := join.Report(opts)
+	report.Input, report.Service = input, service
+	return outputError(f.write(s, report))
+}
+
+// parseCorrelate parses the command line.
+func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err error) {
+	f = &correlateFlags{}
+	fs := newFlags("correlate")
+	fs.StringVar(&f.jaeger, "jaeger", "", "")
+	fs.StringVar(&f.service, "service", "", "")
+	fs.StringVar(&f.operation, "operation", "", "")
+	fs.DurationVar(&f.since, "since", time.Hour, "")
+	fs.DurationVar(&f.minDuration, "min-duration", 0, "")
+	fs.StringVar(&f.trace, "trace", "", "")
+	fs.IntVar(&f.limit, "limit", defaultTraceLimit, "")
+	fs.DurationVar(&f.timeout, "timeout", jaeger.DefaultTimeout, "")
+	fs.BoolVar(&f.json, "json", false, "")
+	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
+	fs.StringVar(&f.output, "o", "", "")
+	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
+	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
+	if err := fs.Parse(args); err != nil {
+		return nil, nil, flagError(err)
+	}
+	fs.Visit(func(set *flag.Flag) { f.sinceSet = f.sinceSet || set.Name == "since" })
+	return f, fs.Args(), f.check(fs.NArg())
+}
+
+// check returns what is wrong with the flags and the number of inputs.
+func (f *correlateFlags) check(inputs int) error {
+	var ok bool
+	if f.trace != "" {
+		if f.traceID, ok = op.ParseTraceID([]byte(f.trace)); !ok || f.traceID.IsZero() {
+			return usagef("-trace: %q is no trace id of 32 hexadecimal digits", f.trace)
+		}
+	}
+	switch {
+	case f.trace != "" && (f.service != "" || f.operation != "" || f.minDuration != 0 || f.sinceSet):
+		return usagef("-trace goes without -service, -operation, -since and -min-duration")
+	case f.jaeger == "" && inputs == 0 && f.linkPatterns == "":
+		return usagef("no input: give -jaeger, files, or both; use - for standard input")
+	case f.jaeger != "" && inputs == 0 && f.service == "" && f.trace == "":
+		return usagef("nothing to ask Jaeger for: give -service, -trace, or inputs")
+	case f.since <= 0:
+		return usagef("-since is not positive")
+	case f.minDuration < 0:
+		return usagef("-min-duration is negative")
+	case f.limit <= 0:
+		return usagef("-limit is not positive")
+	case f.timeout <= 0:
+		return usagef("-timeout is not positive")
+	case f.top < 0:
+		return usagef("-top is negative")
+	}
+	return checkReportURL(f.reportURL)
+}
+
+// readLocal reads the local batch.
+func readLocal(ctx context.Context, s streams, inputs []string, join *correlate.Join) (*analyze.Envelope, error) {
+	counts := analyze.NewInput()
+	endFile := func(f ingest.File) { counts.EndFile(f.Format, f.Bytes) }
+	err := source{inputs: inputs}.each(ctx, s, endFile, func(rec op.Record, err error) error {
+		counts.Add(rec, err)
+		join.AddLocal(rec)
+		return nil
+	})
+	env := counts.Envelope()
+	return &env, err
+}
+
+func (f *correlateFlags) write(s streams, r *correlate.Report) error {
+	out, err := createOutput(f.output, s.out)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = writeJSON(out, r)
+	} else {
+		color := out.file == nil && useColor(s.out)
+		err = text.WriteCorrelation(out, r, text.CorrelateOptions{Color: color, Top: f.top})
+	}
+	if err != nil {
+		out.discard()
+		return err
+	}
+	return out.commit()
+}
+
+// wanted decides what the report is about.
+type wanted struct {
+	flags *correlateFlags
+	now   time.Time
+	// traces are those that Jaeger was asked for, nil where it was not asked.
+	traces map[op.TraceID]struct{}
+}
+
+// trace reports whether what belongs to no request is shown.
+func (w *wanted) trace(id op.TraceID) bool {
+	if w.flags.trace != "" {
+		return id == w.flags.traceID
+	}
+	if w.traces == nil {
+		return true
+	}
+	_, asked := w.traces[id]
+	return asked || w.flags.service == "" && id.IsZero()
+}
+
+// request reports whether the report is about q. Among the traces that Jaeger
+// found, all requests of the service are: what it searched for may be a span
+// within the request.
+func (w *wanted) request(q *analyze.Request) bool {
+	f := w.flags
+	if f.trace != "" {
+		return q.TraceID == f.traceID
+	}
+	if w.traces == nil {
+		return w.local(q)
+	}
+	_, asked := w.traces[q.TraceID]
+	return asked && w.service(q) && w.duration(q)
+}
+
+// local is request where the traces that Jaeger found are not known.
+func (w *wanted) local(q *analyze.Request) bool {
+	f := w.flags
+	if f.trace != "" {
+		return q.TraceID == f.traceID
+	}
+	// By default it is the search that looks at the last hour only.
+	anyTime := !f.sinceSet && (f.jaeger == "" || f.service == "")
+	recent := q.Start.Known && q.Start.V >= w.now.Add(-f.since).UnixNano()
+	return (anyTime || recent) && w.service(q) && w.duration(q) && (f.operation == "" || q.Name == f.operation)
+}
+
+func (w *wanted) service(q *analyze.Request) bool {
+	return w.flags.service == "" || q.Service == w.flags.service || q.Root.IsZero()
+}
+
+func (w *wanted) duration(q *analyze.Request) bool {
+	return w.flags.minDuration == 0 || q.Duration.Known && q.Duration.V >= int64(w.flags.minDuration)
+}
+
+// errTraceUnknown tells that a trace that was asked for is nowhere.
+var errTraceUnknown = errors.New("neither Jaeger nor the input holds the trace")

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/url"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// defaultReportURL is where a local report is served by default.
+const defaultReportURL = "http://127.0.0.1:4318"
+
+// checkReportURL returns what is wrong with an address for links.
+func checkReportURL(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(address, "#") {
+		return usagef("-report-url: %q is no http:// or https:// URL", address)
+	}
+	return nil
+}
+
+// linkPattern is a rule by which Jaeger's pages turn what they show into links.
+// In URL, #{name} stands for a field or an attribute.
+type linkPattern struct {
+	Type string `json:"type"`
+	Key  string `json:"key,omitempty"`
+	URL  string `json:"url"`
+	Text string `json:"text"`
+}
+
+// linkPatterns returns rules that link traces and operations to the report that
+// is served at an address.
+func linkPatterns(report string) []linkPattern {
+	report = strings.TrimRight(report, "/")
+	return []linkPattern{
+		{Type: "traces", URL: report + "/trace/#{traceID}", Text: "Operations of this request"},
+		// Jaeger 1 and 2 differ in what they call attributes, and pass over rules of
+		// a type that they do not know. Only the latter can name the span.
+		{Type: "tags", Key: op.KeyName, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
+		{Type: "attributes", Key: op.KeyName, URL: report + "/trace/#{trace.traceID}?span=#{spanID}", Text: "This operation"},
+	}
+}
+
+// writeLinkPatterns writes a configuration for Jaeger's pages to path.
+func writeLinkPatterns(path, report string, stdout io.Writer) error {
+	out, err := createOutput(path, stdout)
+	if err != nil {
+		return err
+	}
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(map[string][]linkPattern{"linkPatterns": linkPatterns(report)}); err != nil {
+		out.discard()
+		return err
+	}
+	return out.commit()
+}
