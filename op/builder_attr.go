@@ -252,7 +252,8 @@ func (b *Builder) number(t *target, v int64) {
 	case FieldDevice, FieldGroup:
 		b.setText(t, strconv.FormatInt(v, 10))
 	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDeviceType, FieldCollective,
-		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
+		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
+		FieldKindRule, FieldRoot, FieldRootSpan, FieldWarnings:
 		b.bad(t.field)
 	default:
 		b.setInt(t, v)

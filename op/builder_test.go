@@ -114,6 +114,26 @@ func TestWants(t *testing.T) {
 	}
 }
 
+func TestWantsList(t *testing.T) {
+	b := op.NewBuilder(nil)
+	for key, want := range map[string]bool{op.KeyInputShapes: true, op.KeyInputDTypes: true, "output_shape": true, op.InputShapeKey(0): true, op.KeyName: false, "x": false} {
+		if got := b.WantsList(key); got != want {
+			t.Errorf("WantsList(%q) = %v", key, got)
+		}
+	}
+}
+
+// An operation of a source without start times.
+func TestSetDuration(t *testing.T) {
+	e := build(t, nil, func(b *op.Builder) { b.SetDuration(5) })
+	if e.Duration != 5 || e.Start.Known || e.Warn != op.WarnNoStart {
+		t.Errorf("entry %+v", e)
+	}
+	if e = build(t, nil, func(b *op.Builder) { b.SetDuration(-5) }); e.Duration != 0 {
+		t.Errorf("a negative duration is %d", e.Duration)
+	}
+}
+
 func TestInputShapeKey(t *testing.T) {
 	e := build(t, nil, func(b *op.Builder) {
 		b.Ints(op.InputShapeKey(0), []int64{1})

@@ -75,6 +75,8 @@ func TestDecodeEntry(t *testing.T) {
 		{"collective", `"collective":{"name":"all_reduce","future":[1]}`, minimal(func(e *op.Entry) {
 			e.Kind, e.KindRule, e.Collective = op.KindCollective, op.RuleAttribute, &op.Collective{Name: "all_reduce"}
 		})},
+		{"unknown side", `"side":"left"`, minimal(warn(op.WarnBadValue))},
+		{"bad parent", `"parent_span_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"adjusted count below 1", `"adjusted_count":0.5`, minimal(warn(op.WarnBadValue))},
 		{"adjusted count beyond float64", `"adjusted_count":1e400`, minimal(warn(op.WarnBadValue))},
 		{"end beyond int64", `"start_unix_ns":9223372036854775807`, minimal(warn(op.WarnBadTime))},
@@ -133,6 +135,7 @@ func TestDecodeRecords(t *testing.T) {
 		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`, op.Record{Span: &op.Span{Name: "n", RemoteParent: true}}},
 		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`, op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
 		{`{"gap":{"dropped":5},"batch":{"writer":"w"}}`, op.Record{Batch: &op.Batch{Writer: "w"}}},
+		{`{"span":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
 		{`{"future":{"a":1}}`, op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
 	} {
 		got, err := op.DecodeLine([]byte(test.line))

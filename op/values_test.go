@@ -77,6 +77,27 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+func TestPlaceholderTraceID(t *testing.T) {
+	a, b := op.PlaceholderTraceID(1), op.PlaceholderTraceID(2)
+	if a == b || !a.IsPlaceholder() || !b.IsPlaceholder() || a.IsZero() {
+		t.Errorf("placeholders %s and %s", a, b)
+	}
+	if (op.TraceID{}).IsPlaceholder() || (op.TraceID{0x5b}).IsPlaceholder() {
+		t.Error("an id is taken for a placeholder")
+	}
+}
+
+func TestSkipReasonIsSpan(t *testing.T) {
+	for r, want := range map[op.SkipReason]bool{
+		op.SkipNonOp: true, op.SkipAnnotation: true, op.SkipPython: true, op.SkipRuntime: true, op.SkipUnpaired: true,
+		op.SkipFlow: false, op.SkipMetadata: false, op.SkipOtherSignal: false, op.SkipUnknownRecord: false,
+	} {
+		if got := r.IsSpan(); got != want {
+			t.Errorf("%s.IsSpan() = %v", r, got)
+		}
+	}
+}
+
 func TestParseDType(t *testing.T) {
 	for _, test := range []struct {
 		text string

@@ -49,6 +49,8 @@ func precedence() []Case {
 	}
 	cases = append(cases, both("name", Attr{op.KeyName, "matmul"}, Attr{"operation", "other"})...)
 	cases = append(cases, both("device", Attr{op.KeyDevice, "cuda:0"}, Attr{"device", "cpu"}, device("cuda:0"))...)
+	cases = append(cases, both("dtypes", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", "['int']"}, func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
+	cases = append(cases, both("dtypes in lists", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", []string{"int"}}, func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
 	cases = append(cases, both("torch over bare", Attr{"pytorch.input_shapes", "[[2,3]]"}, Attr{"input_shapes", "[[4]]"}, inputs(op.Shape{2, 3}))...)
 	cases = append(cases, both("list over indexed", Attr{op.KeyInputShapes, "[[2,3]]"}, Attr{op.InputShapeKey(0), "4"}, inputs(op.Shape{2, 3}))...)
 	cases = append(cases, both("indexed over bare", Attr{op.InputShapeKey(0), "4"}, Attr{"input_shapes", "[[2,3],[1]]"}, inputs(op.Shape{4}))...)

@@ -30,7 +30,11 @@ func fields() []Case {
 		return one("dtype "+spelling, op.KeyDType, spelling, func(e *op.Entry) { e.DType = want })
 	}
 	inputDTypes := func(name string, value any, want ...op.DType) Case {
-		return one("input dtypes "+name, op.KeyInputDTypes, value, func(e *op.Entry) { e.InputDTypes = want })
+		c := one("input dtypes "+name, op.KeyInputDTypes, value, func(e *op.Entry) { e.InputDTypes = want })
+		if _, ok := value.(List); ok {
+			c.Needs, c.Want.Warn = NestedLists, op.WarnBadValue
+		}
+		return c
 	}
 	device := func(key, id string) Case {
 		return one(key, key, id, func(e *op.Entry) { e.DeviceID = id })
@@ -60,11 +64,33 @@ func fields() []Case {
 		inputDTypes("strings", []string{"f32", "torch.int64"}, op.F32, op.I64),
 		inputDTypes("JSON text", `["f32","i64"]`, op.F32, op.I64),
 		inputDTypes("Python text", `['float', '', 'long int']`, op.F32, "", op.I64),
+		inputDTypes("with an int", List{"f32", int64(1), "i64"}, op.F32, "", op.I64),
+		inputDTypes("empty text", "[]"),
 		inputDTypes("bare text", "f32, i64", op.F32, op.I64),
 		Case{Name: "status/error", Span: failed("out of memory"), Want: entry(func(e *op.Entry) { e.Failed, e.Error = true, "out of memory" })},
 		Case{Name: "status/error without words", Span: failed(""), Want: entry(func(e *op.Entry) { e.Failed = true })},
 	)
-	return append(cases, outside()...)
+	return append(append(cases, notes()...), outside()...)
+}
+
+// notes covers the attributes that keep what an entry said before it was
+// written as a span.
+func notes() []Case {
+	note := func(name string, change func(*op.Entry), attrs ...Attr) Case {
+		return Case{Name: "note/" + name, Span: matmul(attrs...), Want: entry(change)}
+	}
+	return []Case{
+		note("launch", func(e *op.Entry) { e.Launch = op.Known(start - 5) }, Attr{op.KeyLaunch, int64(start - 5)}),
+		note("kind rule", func(e *op.Entry) { e.Kind, e.KindRule = op.KindCollective, op.RuleLibrary },
+			Attr{op.KeyKind, "collective"}, Attr{op.KeyKindRule, "library"}),
+		note("kind rule without a kind", func(*op.Entry) {}, Attr{op.KeyKindRule, "library"}),
+		note("kind rule unknown", warn(op.WarnBadValue), Attr{op.KeyKindRule, "dance"}),
+		note("kind rule as int", warn(op.WarnBadValue), Attr{op.KeyKindRule, int64(1)}),
+		note("root", func(e *op.Entry) { e.Root, e.RootSpanID = "POST /predict", parentID },
+			Attr{op.KeyRoot, "POST /predict"}, Attr{op.KeyRootSpan, parentID.String()}),
+		note("root that is no id", warn(op.WarnBadValue), Attr{op.KeyRootSpan, "xyz"}),
+		note("warnings", warn(op.WarnOverflow|op.WarnMicroseconds), Attr{op.KeyWarnings, "overflow,from_the_future,us_truncated"}),
+	}
 }
 
 func failed(description string) Span {

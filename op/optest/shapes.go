@@ -1,6 +1,10 @@
 package optest
 
-import "github.com/optrace/optrace/op"
+import (
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
 
 // shapes covers every encoding of shapes.
 func shapes() []Case {
@@ -106,6 +110,10 @@ func badShapes() []Case {
 		in("one of two in text", "[[64,784],[1,[2]]]", 0, inputs(op.Shape{64, 784}, nil), badShape),
 		in("one of two nested", List{[]int64{64, 784}, List{[]int64{2}}}, NestedLists, inputs(op.Shape{64, 784}, nil), badShape),
 		in("one is a bool", List{true, []int64{3}}, NestedLists, inputs(nil, op.Shape{3}), badShape),
+		in("one is null in text", "[[64,784],null]", 0, inputs(op.Shape{64, 784}, nil), badShape),
+		in("words behind a list", "[[64,784]] x", 0, badShape),
+		in("a shape behind dimensions", List{int64(5), []int64{2, 3}}, NestedLists, badShape),
+		in("words among dimensions", List{[]string{"64", "many"}, []int64{3}}, NestedLists, inputs(nil, op.Shape{3}), badShape),
 		in("dynamic", "[[-1,784]]", 0, inputs(op.Shape{-1, 784})),
 		in("below -1", []int64{-2, 784}, 0, badShape),
 		in("too many", inputs1025, 0, func(e *op.Entry) { e.InputShapes = kept }, warn(op.WarnShapeTruncated)),
@@ -126,6 +134,7 @@ func badShapes() []Case {
 		out("bytes overflow", []int64{huge}, 0, func(e *op.Entry) {
 			e.OutputShape, e.OutputElements = op.Shape{huge}, op.Known(huge)
 		}, warn(op.WarnOverflow)),
+		out("text of rank 65", "1"+strings.Repeat("x1", 64), 0, func(e *op.Entry) { e.OutputShape = rank65[:64] }, warn(op.WarnShapeTruncated)),
 		out("rank 65", rank65, 0, func(e *op.Entry) { e.OutputShape = rank65[:64] }, warn(op.WarnShapeTruncated)),
 	}
 }
