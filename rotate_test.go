@@ -252,3 +252,32 @@ func TestRotationDeletes(t *testing.T) {
 		t.Errorf("the processor's stats tell of %d deleted files", st.DeletedFiles)
 	}
 }
+
+// Where a file cannot be rotated, here because the new name would be too long,
+// the operations are written all the same, and the error tells, once in a while.
+func TestRotationFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, strings.Repeat("o", 240)+".jsonl")
+		exp := newFile(t, path, optrace.WithRotation(1, 0))
+		failures := 0
+		for range 25 {
+			if err := exp.ExportSpans(context.Background(), opSpans(1)); err != nil {
+				failures++
+			}
+			time.Sleep(time.Second)
+		}
+		if failures != 3 {
+			t.Errorf("%d errors in 25 s, want one every ten", failures)
+		}
+		if err := exp.Shutdown(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if names, contents := files(t, dir); len(names) != 1 || len(readWhole(t, contents[0]).entries) != 25 {
+			t.Errorf("files %q", names)
+		}
+		if st := exp.Stats(); st.Written != 25 || st.Dropped != 0 {
+			t.Errorf("stats %+v", st)
+		}
+	})
+}

@@ -1,0 +1,94 @@
+package optrace_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace"
+)
+
+func TestOutputOptionErrors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		opts []optrace.Option
+		want string
+	}{
+		"format":             {[]optrace.Option{optrace.WithFormat(9)}, "unknown format 9"},
+		"compression":        {[]optrace.Option{optrace.WithCompression(9)}, "unknown compression 9"},
+		"negative size":      {[]optrace.Option{optrace.WithRotation(-1, 0)}, "-1 bytes is negative"},
+		"negative age":       {[]optrace.Option{optrace.WithRotation(0, -time.Second)}, "-1s is negative"},
+		"negative total":     {[]optrace.Option{optrace.WithMaxTotalBytes(-1)}, "-1 bytes is negative"},
+		"total without size": {[]optrace.Option{optrace.WithMaxTotalBytes(10)}, "needs rotation by size"},
+		"total below size":   {[]optrace.Option{optrace.WithRotation(11, 0), optrace.WithMaxTotalBytes(10)}, "below the 11"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ops.jsonl")
+			if _, err := optrace.NewFileExporter(path, tt.opts...); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewFileExporter returns %v, want %q", err, tt.want)
+			}
+			if size(path) != 0 {
+				t.Error("the file has been written to")
+			}
+			if _, err := optrace.NewExporter(io.Discard, tt.opts...); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewExporter returns %v, want %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := optrace.NewExporter(io.Discard, optrace.WithRotation(1000, 0)); err == nil {
+		t.Error("a writer can be rotated")
+	}
+	exp, err := optrace.NewExporter(io.Discard, optrace.WithRotation(0, 0), optrace.WithMaxTotalBytes(0), nil)
+	if err != nil {
+		t.Fatalf("limits that are off: %v", err)
+	}
+	if err := exp.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOutputNames(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{optrace.FormatEntries.String(), "entries"},
+		{optrace.FormatOTLPJSON.String(), "otlp-json"},
+		{optrace.FormatOTLPProto.String(), "otlp-proto"},
+		{optrace.Format(7).String(), "Format(7)"},
+		{optrace.NoCompression.String(), "none"},
+		{optrace.Gzip.String(), "gzip"},
+		{optrace.Zstd.String(), "zstd"},
+		{optrace.Compression(7).String(), "Compression(7)"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+// OTLP has no place for gaps: an exporter that only has those to write writes
+// nothing, and the next batch is whole.
+func TestOutputWithoutGaps(t *testing.T) {
+	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		var out bytes.Buffer
+		fail := true
+		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+			if fail {
+				return 0, errDisk
+			}
+			return out.Write(p)
+		}), optrace.WithFormat(f))
+		if err := exp.ExportSpans(t.Context(), opSpans(2)); !errors.Is(err, errDisk) {
+			t.Fatal(err)
+		}
+		fail = false
+		if err := exp.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := bytes.TrimSpace(out.Bytes()); len(got) != 0 {
+			t.Errorf("%v: Shutdown wrote %q", f, got)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+	}
+}
