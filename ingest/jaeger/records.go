@@ -24,15 +24,7 @@ const MaxTraceBytes = 1 << 30
 // record points to is valid until the next one.
 func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield}
-		for r.stream.Next() {
-			if !r.answer() {
-				return
-			}
-		}
-		if err := r.stream.Err(); err != nil {
-			yield(op.Record{}, err)
-		}
+		newReader(src, name, m, yield).answers()
 	}
 }
 
@@ -41,6 +33,8 @@ type reader struct {
 	stream *jsonstream.Reader
 	dec    *decoder
 	yield  func(op.Record, error) bool
+	// maxTrace is MaxTraceBytes but in tests.
+	maxTrace int
 
 	processes map[string]*op.Resource // of the trace under way; nil until they have come
 	current   *op.Resource            // that of the span yielded last
@@ -55,6 +49,22 @@ type reader struct {
 type spanText struct {
 	offset     int64 // in the input
 	start, end int
+}
+
+func newReader(src io.Reader, name string, m *op.Mapping, yield func(op.Record, error) bool) *reader {
+	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, maxTrace: MaxTraceBytes}
+}
+
+// answers reads all answers.
+func (r *reader) answers() {
+	for r.stream.Next() {
+		if !r.answer() {
+			return
+		}
+	}
+	if err := r.stream.Err(); err != nil {
+		r.yield(op.Record{}, err)
+	}
 }
 
 // answer reads one answer, and reports whether more records are wanted.
@@ -138,8 +148,8 @@ func (r *reader) readSpans() bool {
 			if !r.span(text, r.stream.Offset()) {
 				return false
 			}
-		case len(r.texts)+len(text) > MaxTraceBytes:
-			r.yield(op.Record{}, fmt.Errorf("reading spans: trace of more than %d GiB with its processes behind the spans", MaxTraceBytes>>30))
+		case len(r.texts)+len(text) > r.maxTrace:
+			r.yield(op.Record{}, fmt.Errorf("reading spans: trace of more than %d MiB with its processes behind the spans", r.maxTrace>>20))
 			return false
 		default:
 			start := len(r.texts)

@@ -11,9 +11,9 @@
 // A trace states its time base, and sometimes its rank, behind the events, and
 // a kernel may stand in front of its launch. Entries can therefore be made only
 // once the document has ended. Until then each event is kept as one row of a
-// compact table, at most 56 bytes for a host operator, 32 for a runtime call
-// and 72 for a device event, with names and shapes held once; the text of the
-// trace, some 300 to 900 bytes per event, is not kept. [MaxHeldBytes] bounds
+// compact table, 52 bytes for a host operator, 32 for a runtime call and 72 for
+// a device event, with names and shapes held once; the text of the trace, some
+// 300 to 900 bytes per event, is not kept. [MaxHeldBytes] bounds
 // the tables.
 //
 // Events of other categories are spans of a plain Chrome trace. Those whose

@@ -54,6 +54,7 @@ type reader struct {
 	pairs   pairs
 	skipped skipped
 
+	maxHeld  int64 // MaxHeldBytes but in tests
 	baseless int64 // spans yielded while the time base was not known
 	span     op.Span
 }
@@ -61,10 +62,11 @@ type reader struct {
 func newReader(src io.Reader, name string, m *op.Mapping) *reader {
 	build := op.NewBuilder(m)
 	return &reader{
-		events: traceevent.NewReader(src, name, memberDistributed, memberBase),
-		build:  build,
-		feed:   attrjson.NewFeeder(build),
-		args:   arguments{wants: build.Wants},
+		events:  traceevent.NewReader(src, name, memberDistributed, memberBase),
+		build:   build,
+		feed:    attrjson.NewFeeder(build),
+		maxHeld: MaxHeldBytes,
+		args:    arguments{wants: build.Wants},
 	}
 }
 
@@ -80,8 +82,8 @@ func (r *reader) readEvents() bool {
 		if err != nil && !r.yield(op.Record{}, err) {
 			return false
 		}
-		if r.tables.heldBytes() > MaxHeldBytes {
-			r.yield(op.Record{}, fmt.Errorf("joining events: the trace takes more than %d GiB of memory", MaxHeldBytes>>30))
+		if r.tables.heldBytes() > r.maxHeld {
+			r.yield(op.Record{}, fmt.Errorf("joining events: the trace takes more than %d MiB of memory", r.maxHeld>>20))
 			return false
 		}
 	}
