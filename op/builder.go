@@ -121,9 +121,12 @@ func (b *Builder) SetResource(r *Resource) {
 // SetScope sets the instrumentation scope.
 func (b *Builder) SetScope(name string) { b.entry.Scope = b.text(name) }
 
-// SetRoot sets the local root span above the operation.
+// SetRoot sets the local root span above the operation. An empty name and a
+// zero id leave what the attributes say.
 func (b *Builder) SetRoot(name string, id SpanID) {
-	b.entry.Root, b.entry.RootSpanID = b.text(name), id
+	if name != "" || !id.IsZero() {
+		b.entry.Root, b.entry.RootSpanID = b.text(name), id
+	}
 }
 
 // SetTraceState reads the sampling threshold that a W3C tracestate carries.

@@ -89,7 +89,7 @@ func notes() []Case {
 		note("root", func(e *op.Entry) { e.Root, e.RootSpanID = "POST /predict", parentID },
 			Attr{op.KeyRoot, "POST /predict"}, Attr{op.KeyRootSpan, parentID.String()}),
 		note("root that is no id", warn(op.WarnBadValue), Attr{op.KeyRootSpan, "xyz"}),
-		note("warnings", warn(op.WarnOverflow|op.WarnMicroseconds), Attr{op.KeyWarnings, "overflow,from_the_future,us_truncated"}),
+		note("warnings", warn(op.WarnOverflow|op.WarnNonFinite), Attr{op.KeyWarnings, "overflow,from_the_future,non_finite"}),
 	}
 }
 
