@@ -93,7 +93,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	return outputError(f.write(s, analyze.NewReport(c.input, c.profile, c.trace, opts), chosen, opts))
+	return outputError(f.write(s, c.Report(), chosen, opts))
 }
 
 // options returns the options of the analyses, or what is wrong with the flags.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/internal/termtext"
@@ -99,7 +98,7 @@ func (v *correlation) endpoints() {
 		v.note("no requests: no local root that is not an operation")
 		return
 	}
-	t := newTable("<endpoint", "<service", "requests", "operations", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned")
+	t := newTable("<endpoint", "<service", "requests", "operations", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned", "<slowest")
 	for i := range v.c.Endpoints {
 		e := &v.c.Endpoints[i]
 		mean, uncovered, queueing, longest := absent, absent, absent, absent
@@ -112,7 +111,7 @@ func (v *correlation) endpoints() {
 		if e.Pruned.Count > 0 {
 			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.Duration))
 		}
-		t.add(e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), mean, knownDuration(e.P50), knownDuration(e.P95),
+		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), mean, knownDuration(e.P50), knownDuration(e.P95),
 			longest, uncovered, queueing, pruned)
 	}
 	v.table(t)
@@ -127,13 +126,10 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	}
 	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
 	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.Duration))
-	ranks := false
-	for _, s := range e.Path.Shares {
-		ranks = ranks || s.Rank.V > 0
-	}
-	t := newTable("<operation", "<kind", "<device", "time", "share", "segments")
+	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool { return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank })
+	t := newTable("<operation", "<kind", "<device", "time", "share", "segments", "<longest")
 	for _, s := range e.Path.Shares[:min(len(e.Path.Shares), maxPathRows)] {
-		t.add(s.Operation, s.Kind, s.Label(ranks), units.Duration(s.Time), units.Percent(s.Share), units.Count(s.Segments))
+		addLinked(t, s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.Time), units.Percent(s.Share), units.Count(s.Segments))
 	}
 	v.table(t)
 	v.moreRows(len(e.Path.Shares), maxPathRows)
@@ -145,13 +141,13 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
 		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.Mean), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.Mean),
 		units.DurationFloat(c.Difference)))
-	t = newTable("<operation", "<kind", "<device", "slow", "typical", "difference", "of it")
+	t = newTable("<operation", "<kind", "<device", "slow", "typical", "difference", "of it", "<in the slowest")
 	for _, p := range c.Parts[:min(len(c.Parts), maxDifferences)] {
 		of := absent
 		if c.Difference > 0 {
 			of = units.Percent(p.Difference / c.Difference)
 		}
-		t.add(p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.Slow), units.DurationFloat(p.Typical), units.DurationFloat(p.Difference), of)
+		addLinked(t, p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.Slow), units.DurationFloat(p.Typical), units.DurationFloat(p.Difference), of)
 	}
 	v.table(t)
 	v.moreRows(len(c.Parts), maxDifferences)
@@ -174,7 +170,26 @@ func (v *correlation) link(label string, link *string) {
 	}
 }
 
-// requests lists the slowest requests, and links to them.
+// addLinked adds a row that ends with a link in full.
+func addLinked(t *table, link *string, cells ...string) {
+	t.add(cells...)
+	text := ""
+	if link != nil {
+		text = termtext.Clean(*link)
+	}
+	row := &t.rows[len(t.rows)-1]
+	*row = append(*row, text)
+}
+
+// ids returns the columns of a row that tell what a link would.
+func ids(link *string, trace op.TraceID, span op.SpanID) (traceText, spanText string) {
+	if link != nil {
+		return "", ""
+	}
+	return traceID(trace), spanID(span)
+}
+
+// requests lists the slowest requests.
 func (v *correlation) requests() {
 	if len(v.c.Requests) == 0 || v.top <= 0 {
 		return
@@ -190,8 +205,9 @@ func (v *correlation) requests() {
 		slowest = slowest[:v.top]
 	}
 	v.heading(title)
-	t := newTable("#", "<request", "<service", "<start", "duration", "operations", "uncovered", "queueing", "<mostly", "not in jaeger", "not local", "<trace", "<span")
-	for i, r := range slowest {
+	t := newTable("<request", "<service", "<start", "duration", "operations", "uncovered", "queueing", "<mostly", "not in jaeger", "not local",
+		"<trace", "<span", "<link")
+	for _, r := range slowest {
 		uncovered, queueing := absent, absent
 		if r.Uncovered.Known {
 			uncovered = shareOf(r.Uncovered.V, r.Duration.V)
@@ -199,13 +215,11 @@ func (v *correlation) requests() {
 		if r.Queueing.Known {
 			queueing = shareOf(r.Queueing.V, r.Duration.V)
 		}
-		t.add(strconv.Itoa(i+1), r.Root, r.Service, start(r.Start), knownDuration(r.Duration), units.Count(r.Ops), uncovered, queueing,
-			mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), traceID(r.TraceID), spanID(r.RootSpanID))
+		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
+		addLinked(t, r.Link, r.Root, r.Service, start(r.Start), knownDuration(r.Duration), units.Count(r.Ops), uncovered, queueing,
+			mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
 	}
 	v.table(t)
-	for i, r := range slowest {
-		v.link(strconv.Itoa(i+1), r.Link)
-	}
 }
 
 // mostly names the largest part of a request's critical path.
@@ -228,15 +242,13 @@ func (v *correlation) unattached() {
 	if len(shown) == 0 {
 		return
 	}
-	t := newTable("#", "<operation", "<kind", "<device", "duration", "<start", "<trace", "<span")
+	t := newTable("<operation", "<kind", "<device", "duration", "<start", "<trace", "<span", "<link")
 	for i := range shown {
 		o := &shown[i]
-		t.add(strconv.Itoa(i+1), o.Operation, o.Kind, o.Label(o.Rank.V > 0), units.Duration(o.Duration), start(o.Start), traceID(o.TraceID), spanID(o.SpanID))
+		trace, span := ids(o.Link, o.TraceID, o.SpanID)
+		addLinked(t, o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.Duration), start(o.Start), trace, span)
 	}
 	v.table(t)
-	for i := range shown {
-		v.link(strconv.Itoa(i+1), shown[i].Link)
-	}
 }
 
 // shareOf writes a part of a duration with its share.

@@ -1,0 +1,99 @@
+package correlate
+
+import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Report joins the two sides. It ends the Join: nothing can be added after it,
+// and it is called once.
+func (j *Join) Report(opts Options) *Report {
+	s := &sides{
+		localRows: rows(j.local),
+		held:      j.held,
+		asked:     opts.Jaeger != "" || rows(j.service) > 0,
+		hasLocal:  rows(j.local) > 0,
+	}
+	trace := j.local
+	trace.Merge(j.service)
+	links := linker(opts.Jaeger)
+	r := &Report{Schema: Schema, Requests: []Request{}, Unattached: []Op{}}
+	if opts.Jaeger != "" {
+		r.Jaeger = &opts.Jaeger
+	}
+	all := trace.Requests()
+	kept := all.List[:0]
+	keptTraces := make(map[op.TraceID]struct{})
+	for i := range all.List {
+		q := &all.List[i]
+		if opts.Keep != nil && !opts.Keep(q) {
+			r.LeftOut.Requests++
+			r.LeftOut.Ops += int64(q.Ops())
+			continue
+		}
+		keptTraces[q.TraceID] = struct{}{}
+		kept = append(kept, *q)
+	}
+	all.List = kept
+	for i := range kept {
+		row := request(trace, &kept[i], links)
+		s.compareOps(&row, &kept[i], j.pruned[spanKey{row.TraceID, row.RootSpanID}])
+		if root := kept[i].Root; !root.IsZero() {
+			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
+		}
+		r.MissingInJaeger += row.MissingInJaeger
+		r.MissingOpsLocally += row.MissingOpsLocally
+		r.MissingLocally += row.Pruned.NotHeld
+		r.PrunedOps += row.Pruned.Count
+		r.Requests = append(r.Requests, row)
+	}
+	if !s.hasLocal {
+		r.MissingLocally = 0
+	}
+	r.MissingLocally += s.missingLocally(trace, func(id op.TraceID) bool {
+		_, kept := keptTraces[id]
+		return kept
+	})
+	r.unattached(all, opts, links)
+	r.Endpoints = endpoints(all, r.Requests, links)
+	return r
+}
+
+func rows(t *analyze.Trace) int {
+	s := t.Structure()
+	return int(s.Ops + s.Spans)
+}
+
+// request describes a request without what the sides lack.
+func request(trace *analyze.Trace, q *analyze.Request, links linker) Request {
+	return Request{
+		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
+		Start: q.Start, Duration: q.Duration, Uncovered: q.Uncovered, Queueing: q.Queueing,
+		CriticalPath: pathParts(trace, q.Root, links),
+		Link:         links.span(q.TraceID, q.SpanID),
+	}
+}
+
+// unattached lists the operations that belong to no request.
+func (r *Report) unattached(all *analyze.Requests, opts Options, links linker) {
+	limit := opts.MaxUnattached
+	if limit <= 0 {
+		limit = DefaultMaxUnattached
+	}
+	for n := range all.Unattached() {
+		if opts.KeepTrace != nil && !opts.KeepTrace(n.TraceID()) {
+			r.LeftOut.Ops++
+			continue
+		}
+		r.UnattachedOps++
+		if len(r.Unattached) == limit {
+			continue
+		}
+		k := keyOf(n)
+		r.Unattached = append(r.Unattached, Op{
+			Operation: k.operation, Kind: k.kind, DeviceKey: k.device,
+			TraceID: n.TraceID(), SpanID: n.SpanID(), Start: n.Start(), Duration: n.Duration(),
+			Link: links.span(n.TraceID(), n.SpanID()),
+		})
+	}
+}

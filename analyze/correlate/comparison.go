@@ -1,0 +1,127 @@
+package correlate
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// minCompared is how many requests of an endpoint there have to be to tell slow
+// ones from typical ones.
+const minCompared = 4
+
+// Comparison tells the slow requests of an endpoint, the slowest tenth, from
+// the typical ones, the half around the median.
+type Comparison struct {
+	Slow    Group `json:"slow"`
+	Typical Group `json:"typical"`
+	// Difference is the mean duration of the slow requests less that of the
+	// typical ones, in nanoseconds.
+	Difference float64 `json:"difference_ns"`
+	// Parts divides Difference by where on the critical path it lies, the largest
+	// first. It adds up to Difference.
+	Parts []PartDifference `json:"parts"`
+	// Link leads to the comparison of the two groups' examples.
+	Link *string `json:"link"`
+}
+
+// Group is some requests of an endpoint.
+type Group struct {
+	Requests int64 `json:"requests"`
+	// Mean is their mean duration in nanoseconds.
+	Mean float64 `json:"mean_ns"`
+	// TraceID is an example: the slowest of the slow ones, the median of the
+	// typical ones.
+	TraceID op.TraceID `json:"trace_id"`
+	Link    *string    `json:"link"`
+}
+
+// PartDifference is a part of the critical path in slow and in typical
+// requests.
+type PartDifference struct {
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"`
+	analyze.DeviceKey
+	// Slow and Typical are the mean times per request, Difference is the one less
+	// the other, all in nanoseconds.
+	Slow       float64 `json:"slow_mean_ns"`
+	Typical    float64 `json:"typical_mean_ns"`
+	Difference float64 `json:"difference_ns"`
+	// Link leads to where the slowest request spent that time.
+	Link *string `json:"link"`
+}
+
+// compare compares requests that are sorted by duration, and marks the slow
+// ones. It returns nil for too few of them.
+func compare(sorted []*Request, links linker) *Comparison {
+	n := len(sorted)
+	if n < minCompared {
+		return nil
+	}
+	slow := sorted[n-(n+9)/10:]
+	typical := sorted[n/4 : n-(n+3)/4]
+	slowest, median := slow[len(slow)-1], typical[len(typical)/2]
+	for _, r := range slow {
+		r.Slow = true
+		r.CompareLink = links.compare(r.TraceID, median.TraceID)
+	}
+	c := &Comparison{
+		Slow:    group(slow, slowest),
+		Typical: group(typical, median),
+		Parts:   []PartDifference{},
+		Link:    links.compare(slowest.TraceID, median.TraceID),
+	}
+	c.Difference = c.Slow.Mean - c.Typical.Mean
+	inSlow, inTypical := meanParts(slow), meanParts(typical)
+	exemplar := make(map[partKey]*string)
+	for i := range slowest.CriticalPath {
+		exemplar[slowest.CriticalPath[i].key()] = slowest.CriticalPath[i].Link
+	}
+	add := func(k partKey) {
+		c.Parts = append(c.Parts, PartDifference{
+			Operation: k.operation, Kind: k.kind, DeviceKey: k.device,
+			Slow: inSlow[k], Typical: inTypical[k], Difference: inSlow[k] - inTypical[k], Link: exemplar[k],
+		})
+	}
+	for k := range inSlow {
+		add(k)
+	}
+	for k := range inTypical {
+		if _, both := inSlow[k]; !both {
+			add(k)
+		}
+	}
+	slices.SortFunc(c.Parts, func(a, b PartDifference) int {
+		ka, kb := partKey{a.Operation, a.Kind, a.DeviceKey}, partKey{b.Operation, b.Kind, b.DeviceKey}
+		return cmp.Or(cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference)), ka.compare(kb))
+	})
+	return c
+}
+
+func group(requests []*Request, example *Request) Group {
+	g := Group{Requests: int64(len(requests)), TraceID: example.TraceID, Link: example.Link}
+	var sum float64
+	for _, r := range requests {
+		sum += float64(r.Duration.V)
+	}
+	g.Mean = sum / float64(len(requests))
+	return g
+}
+
+// meanParts returns the mean time per request in each part of the critical
+// path.
+func meanParts(requests []*Request) map[partKey]float64 {
+	sums := make(map[partKey]float64)
+	for _, r := range requests {
+		for i := range r.CriticalPath {
+			sums[r.CriticalPath[i].key()] += float64(r.CriticalPath[i].Time)
+		}
+	}
+	for k := range sums {
+		sums[k] /= float64(len(requests))
+	}
+	return sums
+}

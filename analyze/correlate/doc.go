@@ -1,0 +1,21 @@
+// Package correlate joins operations with the service traces that they belong
+// to, and says which operation made a request slow.
+//
+// What a tracing backend holds and what a local batch holds of the same spans
+// is put together by trace and span id; either side may be absent. A request is
+// a local root that is no operation, such as the server span of an HTTP
+// request. For each request and for each endpoint there is the latency, what
+// its critical path consists of, the time that no operation covers, and what
+// the slow requests of an endpoint spend more time on than the typical ones:
+//
+//	j := correlate.NewJoin()
+//	for … { j.AddLocal(rec) }   // from the local batch
+//	for … { j.AddService(rec) } // from the tracing backend
+//	report := j.Report(correlate.Options{})
+//
+// The local batch is the more precise side and wins where both hold a span. So
+// the report of a local batch alone agrees with that of the join, as far as the
+// batch is complete.
+//
+// The package does no input or output.
+package correlate

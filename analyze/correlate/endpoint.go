@@ -1,0 +1,117 @@
+package correlate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Endpoint sums up the requests of one name and service.
+type Endpoint struct {
+	analyze.Endpoint
+	// Path sums up the critical paths of the requests.
+	Path Path `json:"critical_path"`
+	// P50 and P95 are of the durations of the requests, in nanoseconds: the
+	// smallest that no less than that share of them does not exceed. Unknown
+	// without requests that have a duration.
+	P50 op.Int `json:"p50_ns"`
+	P95 op.Int `json:"p95_ns"`
+	// Pruned are the operations that Jaeger holds in summaries.
+	Pruned PrunedSum `json:"pruned"`
+	// Slow compares the slow requests with the typical ones; nil where there are
+	// too few.
+	Slow *Comparison `json:"slow"`
+	// Link leads to the slowest request.
+	Link *string `json:"link"`
+}
+
+// Path sums up critical paths. It adds examples to an [analyze.PathSummary].
+type Path struct {
+	analyze.PathSummary
+	// Shares has a row per operation, kind and device, the largest first.
+	Shares []Share `json:"shares"`
+}
+
+// Share is the part of critical paths that lies in one operation, or in a span
+// that is no operation.
+type Share struct {
+	analyze.PathShare
+	// TraceID is the request that spent the most time on it, SpanID where the path
+	// was longest in that; Link leads there.
+	TraceID op.TraceID `json:"trace_id"`
+	SpanID  op.SpanID  `json:"span_id"`
+	Link    *string    `json:"link"`
+}
+
+// endpoints sums up the requests of list, which rows describe, and marks the
+// slow ones.
+func endpoints(list *analyze.Requests, rows []Request, links linker) []Endpoint {
+	type name struct{ root, service string }
+	byName := make(map[name][]*Request)
+	for i := range rows {
+		k := name{rows[i].Root, rows[i].Service}
+		byName[k] = append(byName[k], &rows[i])
+	}
+	all := []Endpoint{}
+	for _, e := range list.Endpoints() {
+		requests := byName[name{e.Name, e.Service}]
+		row := Endpoint{Endpoint: e, Path: withExamples(e.Path, requests)}
+		row.Ops = 0
+		var timed []*Request
+		for _, r := range requests {
+			row.Ops += r.Ops
+			row.Pruned.Count += r.Pruned.Count
+			row.Pruned.Duration += r.Pruned.Duration
+			row.Pruned.NotHeld += r.Pruned.NotHeld
+			if r.Start.Known {
+				timed = append(timed, r)
+			}
+		}
+		slices.SortStableFunc(timed, func(a, b *Request) int { return cmp.Compare(a.Duration.V, b.Duration.V) })
+		row.P50, row.P95 = percentile(timed, 50), percentile(timed, 95)
+		row.Slow = compare(timed, links)
+		if len(timed) > 0 {
+			row.Link = timed[len(timed)-1].Link
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// withExamples adds to the shares of a path where to look at them.
+func withExamples(sum *analyze.PathSummary, requests []*Request) Path {
+	type example struct {
+		request *Request
+		part    *PathPart
+	}
+	longest := make(map[partKey]example)
+	for _, r := range requests {
+		for i := range r.CriticalPath {
+			p := &r.CriticalPath[i]
+			if e, found := longest[p.key()]; !found || p.Time > e.part.Time {
+				longest[p.key()] = example{r, p}
+			}
+		}
+	}
+	path := Path{PathSummary: *sum, Shares: []Share{}}
+	for _, s := range sum.Shares {
+		row := Share{PathShare: s}
+		if e, found := longest[partKey{s.Operation, s.Kind, s.DeviceKey}]; found {
+			row.TraceID, row.SpanID, row.Link = e.request.TraceID, e.part.SpanID, e.part.Link
+		}
+		path.Shares = append(path.Shares, row)
+	}
+	return path
+}
+
+// percentile returns a percentile of the durations of requests that are sorted
+// by them.
+func percentile(sorted []*Request, percent int) op.Int {
+	if len(sorted) == 0 {
+		return op.Int{}
+	}
+	rank := (len(sorted)*percent + 99) / 100
+	return op.Known(sorted[rank-1].Duration.V)
+}

@@ -1,0 +1,77 @@
+package correlate
+
+import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Join collects what a local batch and a tracing backend hold of the same
+// traces, in any order. It keeps the columns of an [analyze.Trace] for each
+// operation and span, and the ids of what the backend holds.
+//
+// A Join is not safe for concurrent use.
+type Join struct {
+	local, service *analyze.Trace
+	// held has the ids of the operations and spans that the backend holds.
+	held map[spanKey]struct{}
+	// pruned has what the backend knows of operations it was not sent, by local
+	// root.
+	pruned map[spanKey][]op.Pruned
+}
+
+// spanKey identifies a span.
+type spanKey struct {
+	trace op.TraceID
+	span  op.SpanID
+}
+
+// NewJoin returns an empty Join.
+func NewJoin() *Join {
+	return &Join{
+		local:   analyze.NewTrace(analyze.TraceOptions{}),
+		service: analyze.NewTrace(analyze.TraceOptions{}),
+		held:    make(map[spanKey]struct{}),
+		pruned:  make(map[spanKey][]op.Pruned),
+	}
+}
+
+// AddLocal adds a record of the local batch. Records other than operations and
+// spans are passed over. Nothing of rec is kept but strings.
+func (j *Join) AddLocal(rec op.Record) {
+	switch {
+	case rec.Entry != nil:
+		j.local.Add(rec.Entry)
+	case rec.Span != nil:
+		j.local.AddSpan(rec.Span)
+	}
+}
+
+// AddService is AddLocal for what the tracing backend holds.
+func (j *Join) AddService(rec op.Record) {
+	switch {
+	case rec.Entry != nil:
+		j.service.Add(rec.Entry)
+		j.hold(rec.Entry.TraceID, rec.Entry.SpanID)
+	case rec.Span != nil:
+		j.service.AddSpan(rec.Span)
+		j.hold(rec.Span.TraceID, rec.Span.SpanID)
+	}
+}
+
+func (j *Join) hold(trace op.TraceID, span op.SpanID) {
+	if !span.IsZero() {
+		j.held[spanKey{trace, span}] = struct{}{}
+	}
+}
+
+// AddPruned adds what the tracing backend knows of operations that it was not
+// sent. The local batch may hold them; they are not counted twice.
+func (j *Join) AddPruned(p op.Pruned) {
+	root := spanKey{p.TraceID, p.SpanID}
+	j.pruned[root] = append(j.pruned[root], p)
+}
+
+// LocalRequests returns the requests that the local batch holds, so that the
+// tracing backend can be asked for their traces. It is valid until something is
+// added.
+func (j *Join) LocalRequests() *analyze.Requests { return j.local.Requests() }

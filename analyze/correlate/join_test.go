@@ -1,0 +1,183 @@
+package correlate_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/op"
+)
+
+const address = "http://jaeger:16686"
+
+// predict is a request of which each side lacks something, and an operation of
+// no request.
+var predict = []span{
+	{trace: 1, id: 1, name: "POST /predict", start: 0, end: 100, side: both},
+	{trace: 1, id: 2, parent: 1, name: "inference", start: 5, end: 95, side: both},
+	{trace: 1, id: 3, parent: 2, name: "matmul", device: "cuda:0", start: 10, end: 50, side: both},
+	{trace: 1, id: 4, parent: 2, name: "relu", device: "cuda:0", start: 50, end: 55, side: local},
+	{trace: 1, id: 5, parent: 2, name: "softmax", device: "cuda:0", start: 60, end: 90, side: service},
+	{trace: 1, id: 6, parent: 1, name: "SELECT", start: 96, end: 98, side: service},
+	{trace: 2, id: 7, name: "warmup", device: "cuda:0", start: 0, end: 7, side: local},
+}
+
+func TestReport(t *testing.T) {
+	link := func(path string) *string {
+		s := address + "/trace/" + path
+		return &s
+	}
+	const trace1, trace2 = "00000000000000000000000000000001", "00000000000000000000000000000002"
+	cuda := analyze.DeviceKey{DeviceID: "cuda:0"}
+	want := &correlate.Report{
+		Schema: correlate.Schema,
+		Jaeger: ptr(address),
+		Requests: []correlate.Request{{
+			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
+			Start: op.Known(0), Duration: op.Known(100), Ops: 3, Uncovered: op.Known(25), Queueing: op.Known(10),
+			CriticalPath: []correlate.PathPart{
+				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, Time: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 + "?uiFind=0000000000000003")},
+				{Operation: "softmax", Kind: "compute", DeviceKey: cuda, Time: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 + "?uiFind=0000000000000005")},
+				{Operation: "inference", Kind: "host", Time: 15, Segments: 3, SpanID: idOf(2), Link: link(trace1 + "?uiFind=0000000000000002")},
+				{Operation: "POST /predict", Kind: "host", Time: 8, Segments: 3, SpanID: idOf(1), Link: link(trace1 + "?uiFind=0000000000000001")},
+				{Operation: "relu", Kind: "compute", DeviceKey: cuda, Time: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 + "?uiFind=0000000000000004")},
+				{Operation: "SELECT", Kind: "host", Time: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
+			},
+			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
+			Link: link(trace1 + "?uiFind=0000000000000001"),
+		}},
+		Unattached: []correlate.Op{{
+			Operation: "warmup", Kind: "compute", DeviceKey: cuda, TraceID: traceOf(2), SpanID: idOf(7), Start: op.Known(0), Duration: 7,
+			Link: link(trace2 + "?uiFind=0000000000000007"),
+		}},
+		UnattachedOps: 1, MissingInJaeger: 1, MissingLocally: 2, MissingOpsLocally: 1,
+	}
+	got := join(predict).Report(correlate.Options{Jaeger: address + "/"})
+	if len(got.Endpoints) != 1 || got.Endpoints[0].Ops != 3 || *got.Endpoints[0].Link != *want.Requests[0].Link {
+		t.Errorf("endpoints %+v", got.Endpoints)
+	}
+	got.Endpoints = nil
+	*got.Jaeger = address
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// Either side may be absent. What is asked of it is then not counted as missing.
+func TestReportOneSide(t *testing.T) {
+	for name, tc := range map[string]struct {
+		side    side
+		address string
+		links   bool
+	}{
+		"local":                       {side: local},
+		"service":                     {side: service, address: address, links: true},
+		"local, Jaeger knows nothing": {side: local, address: address, links: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := join(moved(predict, tc.side)).Report(correlate.Options{Jaeger: tc.address})
+			if len(r.Requests) != 1 || r.Requests[0].Ops != 3 {
+				t.Fatalf("requests %+v", r.Requests)
+			}
+			q := r.Requests[0]
+			if (q.Link != nil) != tc.links || (r.Jaeger != nil) != tc.links {
+				t.Errorf("link %v", q.Link)
+			}
+			missing := int64(0)
+			if tc.side == local && tc.address != "" {
+				missing = 3
+			}
+			if r.MissingInJaeger != missing || r.MissingLocally != 0 || r.MissingOpsLocally != 0 {
+				t.Errorf("missing in Jaeger %d, want %d; locally %d", r.MissingInJaeger, missing, r.MissingLocally)
+			}
+			if q.InLocal != (tc.side == local) || q.InJaeger != (tc.side == service) {
+				t.Errorf("in local %v, in Jaeger %v", q.InLocal, q.InJaeger)
+			}
+		})
+	}
+	empty := correlate.NewJoin().Report(correlate.Options{})
+	if empty.Requests == nil || empty.Endpoints == nil || empty.Unattached == nil || len(empty.Requests) != 0 {
+		t.Errorf("empty report %+v", empty)
+	}
+}
+
+// A span whose parent lies in another process begins a request of its own, also
+// where the other process's span is there.
+func TestReportRemoteParent(t *testing.T) {
+	spans := []span{
+		{trace: 1, id: 1, name: "GET /", start: 0, end: 100, side: service},
+		{trace: 1, id: 2, parent: 1, name: "POST /predict", start: 10, end: 90, side: both, remote: true},
+		{trace: 1, id: 3, parent: 2, name: "matmul", device: "cpu", start: 20, end: 80, side: local},
+	}
+	r := join(spans).Report(correlate.Options{Jaeger: address})
+	var got []string
+	for _, q := range r.Requests {
+		got = append(got, q.Root)
+	}
+	if diff := cmp.Diff([]string{"GET /", "POST /predict"}, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if r.Requests[0].Ops != 0 || r.Requests[1].Ops != 1 {
+		t.Errorf("operations %d and %d", r.Requests[0].Ops, r.Requests[1].Ops)
+	}
+}
+
+// Operations that state their root belong to it, whether or not it was read,
+// and wherever.
+func TestReportStampedRoot(t *testing.T) {
+	stamped := func() op.Record {
+		s := span{trace: 1, id: 3, parent: 2, name: "matmul", device: "cpu", start: 20, end: 80}
+		rec := s.record()
+		rec.Entry.Root, rec.Entry.RootSpanID = "POST /predict", idOf(1)
+		return rec
+	}
+	request := span{trace: 1, id: 1, name: "POST /predict", start: 0, end: 100}
+	j := correlate.NewJoin()
+	j.AddLocal(stamped())
+	alone := j.Report(correlate.Options{})
+	if len(alone.Requests) != 1 || alone.Requests[0].Root != "POST /predict" || alone.Requests[0].Duration.Known || alone.Requests[0].Ops != 1 {
+		t.Errorf("without the request's span: %+v", alone.Requests)
+	}
+	j = correlate.NewJoin()
+	j.AddLocal(stamped())
+	j.AddService(request.record())
+	joined := j.Report(correlate.Options{Jaeger: address})
+	if len(joined.Requests) != 1 || joined.Requests[0].Duration != op.Known(100) || joined.Requests[0].Ops != 1 {
+		t.Errorf("with the request's span from Jaeger: %+v", joined.Requests)
+	}
+}
+
+func TestReportKeep(t *testing.T) {
+	spans := append([]span{
+		{trace: 3, id: 1, name: "GET /health", start: 0, end: 1, side: both},
+		{trace: 3, id: 2, parent: 1, name: "ping", device: "cpu", start: 0, end: 1, side: both},
+	}, predict...)
+	r := join(spans).Report(correlate.Options{
+		Keep:      func(q *analyze.Request) bool { return q.Name != "GET /health" },
+		KeepTrace: func(id op.TraceID) bool { return id != traceOf(2) },
+	})
+	if len(r.Requests) != 1 || len(r.Endpoints) != 1 || r.UnattachedOps != 0 {
+		t.Errorf("%d requests, %d endpoints, %d unattached", len(r.Requests), len(r.Endpoints), r.UnattachedOps)
+	}
+	if diff := cmp.Diff(correlate.LeftOut{Requests: 1, Ops: 2}, r.LeftOut); diff != "" {
+		t.Errorf("left out (-want +got):\n%s", diff)
+	}
+	if r.MissingLocally != 2 {
+		t.Errorf("missing locally %d", r.MissingLocally)
+	}
+}
+
+func TestReportMaxUnattached(t *testing.T) {
+	var spans []span
+	for i := range byte(20) {
+		spans = append(spans, span{trace: 1, id: i + 1, name: "relu", device: "cpu", end: 1, side: local})
+	}
+	r := join(spans).Report(correlate.Options{MaxUnattached: 5})
+	if len(r.Unattached) != 5 || r.UnattachedOps != 20 {
+		t.Errorf("%d listed of %d", len(r.Unattached), r.UnattachedOps)
+	}
+}

@@ -1,0 +1,83 @@
+package correlate_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/op"
+)
+
+// pruned is a request of whose operations Jaeger was sent the long one.
+var pruned = []span{
+	{trace: 1, id: 1, name: "POST /predict", start: 0, end: 100, side: both},
+	{trace: 1, id: 2, parent: 1, name: "matmul", device: "cuda:0", start: 10, end: 50, side: both},
+	{trace: 1, id: 3, parent: 1, name: "relu", device: "cuda:0", start: 50, end: 52, side: local},
+	{trace: 1, id: 4, parent: 1, name: "relu", device: "cuda:0", start: 52, end: 55, side: local},
+	{trace: 1, id: 5, parent: 1, name: "relu", device: "cuda:1", start: 60, end: 61, side: local},
+	{trace: 1, id: 6, parent: 1, name: "add", device: "cuda:0", start: 70, end: 71, side: local},
+}
+
+func summary(name, device string, count, duration int64) op.Pruned {
+	return op.Pruned{TraceID: traceOf(1), SpanID: idOf(1), Operation: name, DeviceID: device, Count: count, Duration: duration}
+}
+
+func TestPruned(t *testing.T) {
+	all := []op.Pruned{summary("relu", "cuda:0", 2, 5), summary("relu", "cuda:1", 1, 1), summary("add", "cuda:0", 1, 1)}
+	offline := join(moved(pruned, local)).Report(correlate.Options{})
+	for name, tc := range map[string]struct {
+		spans     []span
+		summaries []op.Pruned
+		jaeger    int64 // missing there
+		locally   int64
+		notHeld   int64
+		ops       int64
+	}{
+		"the batch holds all":     {spans: pruned, summaries: all, ops: 5},
+		"no batch":                {spans: pruned[:2], summaries: all, notHeld: 4, locally: 4, ops: 5},
+		"nothing told of one":     {spans: pruned, summaries: all[:2], jaeger: 1, ops: 5},
+		"the batch lost one":      {spans: pruned[:5], summaries: all, notHeld: 1, locally: 1, ops: 5},
+		"the rest in one row":     {spans: pruned, summaries: []op.Pruned{summary(op.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2, 5)}, ops: 5},
+		"more than the batch has": {spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...), notHeld: 7, locally: 7, ops: 12},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := join(tc.spans)
+			if name == "no batch" {
+				j = join(moved(tc.spans, service))
+				tc.locally = 0
+			}
+			var want correlate.PrunedSum
+			for _, p := range tc.summaries {
+				j.AddPruned(p)
+				want.Count += p.Count
+				want.Duration += p.Duration
+			}
+			want.NotHeld = tc.notHeld
+			r := j.Report(correlate.Options{Jaeger: address})
+			q := r.Requests[0]
+			if diff := cmp.Diff(want, q.Pruned); diff != "" {
+				t.Errorf("pruned (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(want, r.Endpoints[0].Pruned); diff != "" {
+				t.Errorf("pruned at the endpoint (-want +got):\n%s", diff)
+			}
+			if q.MissingInJaeger != tc.jaeger || r.MissingInJaeger != tc.jaeger || q.MissingOpsLocally != tc.locally || r.MissingOpsLocally != tc.locally {
+				t.Errorf("missing in Jaeger %d, want %d; locally %d, want %d", r.MissingInJaeger, tc.jaeger, r.MissingOpsLocally, tc.locally)
+			}
+			if q.Ops != tc.ops {
+				t.Errorf("%d operations, want %d", q.Ops, tc.ops)
+			}
+			if len(tc.spans) < len(pruned) {
+				return
+			}
+			// Jaeger adds nothing to what a complete batch tells.
+			ignore := cmpopts.IgnoreFields(correlate.Request{}, "Ops", "Pruned", "InJaeger", "MissingInJaeger", "MissingOpsLocally", "Link")
+			links := cmpopts.IgnoreFields(correlate.PathPart{}, "Link")
+			if diff := cmp.Diff(offline.Requests[0], q, ignore, links); diff != "" {
+				t.Errorf("request (-offline +joined):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package correlate_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/correlate"
+)
+
+// randomSpans returns a few traces of random trees, with spans that outlive
+// their parents, and each span on a random side.
+func randomSpans(r *rand.Rand) []span {
+	var all []span
+	for trace := range byte(1 + r.IntN(4)) {
+		n := byte(1 + r.IntN(20))
+		for id := range n {
+			s := span{trace: trace + 1, id: id + 1, name: string(rune('a' + r.IntN(5))), side: side(1 + r.IntN(3))}
+			s.start = r.Int64N(100)
+			s.end = s.start + r.Int64N(50)
+			if id > 0 {
+				s.parent = 1 + byte(r.IntN(int(id)))
+				s.remote = r.IntN(10) == 0
+			}
+			if id > 0 && r.IntN(2) == 0 {
+				s.device = string(rune('x' + r.IntN(2)))
+				s.remote = false
+			}
+			all = append(all, s)
+		}
+	}
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// What each side lacks makes no difference to what the join tells of the
+// requests, and the parts of a critical path add up to the request's duration.
+func TestJoinRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	sides := cmpopts.IgnoreFields(correlate.Request{}, "InJaeger", "InLocal", "MissingInJaeger", "MissingOpsLocally")
+	for range 200 {
+		spans := randomSpans(r)
+		whole := join(moved(spans, local)).Report(correlate.Options{})
+		joined := join(spans).Report(correlate.Options{})
+		byStart := cmpopts.SortSlices(func(a, b correlate.Request) bool {
+			return a.TraceID.String()+a.RootSpanID.String() < b.TraceID.String()+b.RootSpanID.String()
+		})
+		if diff := cmp.Diff(whole.Requests, joined.Requests, sides, byStart,
+			cmpopts.IgnoreFields(correlate.Request{}, "Slow"), // ties go by the order of the input
+			cmpopts.IgnoreFields(correlate.PathPart{}, "SpanID")); diff != "" {
+			t.Fatalf("requests of %+v (-one side +joined):\n%s", spans, diff)
+		}
+		checkMissing(t, spans, joined)
+		for i := range joined.Requests {
+			sum := int64(0)
+			for _, p := range joined.Requests[i].CriticalPath {
+				sum += p.Time
+			}
+			if sum != joined.Requests[i].Duration.V {
+				t.Errorf("request %d: path of %d, duration %d", i, sum, joined.Requests[i].Duration.V)
+			}
+		}
+		for i := range joined.Endpoints {
+			e := &joined.Endpoints[i]
+			sum := int64(0)
+			for _, s := range e.Path.Shares {
+				sum += s.Time
+			}
+			if sum != e.Duration {
+				t.Errorf("endpoint %s: path of %d, duration %d", e.Name, sum, e.Duration)
+			}
+		}
+	}
+}
+
+// checkMissing compares with counts by hand. Every operation has a request
+// above it, for roots are none.
+func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
+	t.Helper()
+	var want correlate.Report
+	hasLocal, hasService := false, false
+	for _, s := range spans {
+		hasLocal = hasLocal || s.side&local != 0
+		hasService = hasService || s.side&service != 0
+		switch {
+		case s.side == local && s.device != "":
+			want.MissingInJaeger++
+		case s.side == service:
+			want.MissingLocally++
+			if s.device != "" {
+				want.MissingOpsLocally++
+			}
+		}
+	}
+	if !hasLocal {
+		want.MissingLocally, want.MissingOpsLocally = 0, 0
+	}
+	if !hasService {
+		want.MissingInJaeger = 0
+	}
+	if r.MissingInJaeger != want.MissingInJaeger || r.MissingLocally != want.MissingLocally || r.MissingOpsLocally != want.MissingOpsLocally {
+		t.Errorf("missing in Jaeger %d, locally %d, operations %d; want %d, %d, %d",
+			r.MissingInJaeger, r.MissingLocally, r.MissingOpsLocally, want.MissingInJaeger, want.MissingLocally, want.MissingOpsLocally)
+	}
+}

@@ -1,0 +1,156 @@
+package correlate
+
+import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Schema names the JSON form of a [Report] and its major version.
+const Schema = "optrace.correlate/v1"
+
+// Report tells what requests spent their time on. Its lists are never nil.
+type Report struct {
+	Schema string `json:"schema"`
+	// Jaeger is the address of the tracing backend's pages, nil without one.
+	Jaeger *string `json:"jaeger"`
+	// Input is what the local batch was read from, nil without one; Service is
+	// what Jaeger answered, nil without it. Whoever fills the Join sets them.
+	Input   *analyze.Envelope `json:"input"`
+	Service *Service          `json:"service_traces"`
+	// Requests has the requests by start, those without a start last.
+	Requests []Request `json:"requests"`
+	// Endpoints sums them up by name and service, the largest duration first.
+	Endpoints []Endpoint `json:"endpoints"`
+	// Unattached lists operations that belong to no request, the first of
+	// UnattachedOps.
+	Unattached    []Op  `json:"unattached"`
+	UnattachedOps int64 `json:"unattached_ops"`
+	// MissingInJaeger is how many operations of the requests the local batch
+	// holds and Jaeger does not, those aside that it was not sent on purpose: they
+	// are PrunedOps. It is 0 where Jaeger was not asked.
+	MissingInJaeger int64 `json:"missing_in_jaeger"`
+	// MissingLocally is how many spans of the requests' traces, operations and
+	// others, Jaeger holds and the local batch does not; MissingOpsLocally is the
+	// operations among them, pruned ones included. They are 0 without a local
+	// batch.
+	MissingLocally    int64 `json:"missing_locally"`
+	MissingOpsLocally int64 `json:"missing_ops_locally"`
+	// PrunedOps is how many operations Jaeger holds in summaries only.
+	PrunedOps int64 `json:"pruned_ops"`
+	// LeftOut counts what Options.Keep left out.
+	LeftOut LeftOut `json:"left_out"`
+}
+
+// Service tells what was asked of the tracing backend.
+type Service struct {
+	// API names the version that the backend answered on.
+	API string `json:"api"`
+	// Traces is how many it returned, and AtLimit tells that there may be more.
+	Traces  int64 `json:"traces"`
+	AtLimit bool  `json:"at_limit"`
+	// NotThere is how many traces of the local batch it did not know, NotAsked
+	// how many were left out because of the limit.
+	NotThere int64 `json:"not_there"`
+	NotAsked int64 `json:"not_asked"`
+	// Envelope counts what the traces consist of, and what could not be read.
+	analyze.Envelope
+}
+
+// LeftOut counts requests that the report is not about.
+type LeftOut struct {
+	Requests int64 `json:"requests"`
+	Ops      int64 `json:"ops"`
+}
+
+// Request is a request and what it spent its time on.
+type Request struct {
+	TraceID    op.TraceID `json:"trace_id"`
+	Root       string     `json:"root"`
+	RootSpanID op.SpanID  `json:"root_span_id"`
+	Service    string     `json:"service"`
+	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown where the
+	// request's own span is on neither side.
+	Start    op.Int `json:"start_unix_ns"`
+	Duration op.Int `json:"duration_ns"`
+	// Ops is how many operations belong to the request, those included that are
+	// known from a summary only.
+	Ops int64 `json:"ops"`
+	// Uncovered is the time in which none of the operations ran, Queueing the time
+	// before the first one began. Operations known from a summary only have no
+	// place in time and cover nothing.
+	Uncovered op.Int `json:"uncovered_ns"`
+	Queueing  op.Int `json:"queueing_ns"`
+	// CriticalPath has the time on the critical path by operation, kind and
+	// device, the largest first. It adds up to Duration.
+	CriticalPath []PathPart `json:"critical_path"`
+	// Pruned are the operations of the request that Jaeger holds in a summary.
+	Pruned PrunedSum `json:"pruned"`
+	// InJaeger and InLocal tell which side holds the request's own span.
+	InJaeger bool `json:"in_jaeger"`
+	InLocal  bool `json:"in_local"`
+	// MissingInJaeger and MissingOpsLocally are those of the report for this
+	// request.
+	MissingInJaeger   int64 `json:"missing_in_jaeger"`
+	MissingOpsLocally int64 `json:"missing_ops_locally"`
+	// Slow tells that the request is among the slow ones of its endpoint.
+	Slow bool `json:"slow"`
+	// Link leads to the request in Jaeger, CompareLink from a slow request to its
+	// comparison with a typical one; nil where there is none.
+	Link        *string `json:"link"`
+	CompareLink *string `json:"compare_link"`
+}
+
+// PathPart is the part of a critical path that lies in one operation, or in a
+// span that is no operation.
+type PathPart struct {
+	// Operation is the name of the operation or span.
+	Operation string `json:"operation"`
+	// Kind is the kind of the operation, or [analyze.KindHost] for what is not one
+	// on a device.
+	Kind string `json:"kind"`
+	// DeviceKey is the zero DeviceKey for what is no operation.
+	analyze.DeviceKey
+	// Time is in nanoseconds, Segments how many times the path came by.
+	Time     int64 `json:"ns"`
+	Segments int64 `json:"segments"`
+	// SpanID is the span in which the path was longest, and Link leads there.
+	SpanID op.SpanID `json:"span_id"`
+	Link   *string   `json:"link"`
+}
+
+// PrunedSum sums up operations that are known from summaries.
+type PrunedSum struct {
+	Count int64 `json:"count"`
+	// Duration is in nanoseconds.
+	Duration int64 `json:"sum_ns"`
+	// NotHeld is how many of them are not in the local batch either.
+	NotHeld int64 `json:"not_held"`
+}
+
+// Op is one operation.
+type Op struct {
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"`
+	analyze.DeviceKey
+	TraceID  op.TraceID `json:"trace_id"`
+	SpanID   op.SpanID  `json:"span_id"`
+	Start    op.Int     `json:"start_unix_ns"`
+	Duration int64      `json:"duration_ns"`
+	Link     *string    `json:"link"`
+}
+
+// Options says what to report.
+type Options struct {
+	// Jaeger is the address of Jaeger's pages for the links; "" gives none.
+	Jaeger string
+	// Keep decides which requests the report is about; nil keeps all.
+	Keep func(*analyze.Request) bool
+	// KeepTrace decides the same for operations that belong to no request.
+	KeepTrace func(op.TraceID) bool
+	// MaxUnattached bounds the list of operations that belong to no request; 0 is
+	// DefaultMaxUnattached.
+	MaxUnattached int
+}
+
+// DefaultMaxUnattached is the default of Options.MaxUnattached.
+const DefaultMaxUnattached = 1000

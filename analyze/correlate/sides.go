@@ -1,0 +1,108 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// sides tells what the local batch and the tracing backend hold of the joined
+// trace.
+type sides struct {
+	// localRows is how many operations and spans the local batch added; those of
+	// the backend come behind them.
+	localRows int
+	held      map[spanKey]struct{}
+	// asked tells that there is a backend's side, and hasLocal a local one.
+	asked, hasLocal bool
+}
+
+func (s *sides) inLocal(n analyze.Node) bool { return n.Index() < s.localRows }
+
+func (s *sides) inJaeger(n analyze.Node) bool {
+	if !s.inLocal(n) {
+		return true
+	}
+	_, held := s.held[spanKey{n.TraceID(), n.SpanID()}]
+	return held
+}
+
+// prunedKey is what summaries tell apart.
+type prunedKey struct{ operation, device string }
+
+// compareOps fills in which operations of a request one of the sides lacks. An
+// operation that Jaeger knows from a summary is not missing there, and one
+// that the local batch holds is not counted again for the summary.
+func (s *sides) compareOps(r *Request, ops *analyze.Request, summaries []op.Pruned) {
+	lacking := make(map[prunedKey]int64) // in Jaeger
+	for n := range ops.Operations() {
+		r.Ops++
+		switch {
+		case !s.inLocal(n):
+			r.MissingOpsLocally++
+		case s.asked && !s.inJaeger(n):
+			lacking[prunedKey{n.Name(), n.Device().DeviceID}]++
+			r.MissingInJaeger++
+		}
+	}
+	// The summary's rest comes last, and takes what no other row explains.
+	inOrder := slices.Clone(summaries)
+	slices.SortStableFunc(inOrder, func(a, b op.Pruned) int { return rest(a) - rest(b) })
+	for _, p := range inOrder {
+		explained := r.explain(lacking, p)
+		r.Pruned.Count += p.Count
+		r.Pruned.Duration += p.Duration
+		r.Pruned.NotHeld += p.Count - explained
+	}
+	r.Ops += r.Pruned.NotHeld
+	r.MissingOpsLocally += r.Pruned.NotHeld
+	if !s.hasLocal {
+		r.MissingOpsLocally = 0
+	}
+}
+
+// rest is 1 for the row of a summary that stands for what it does not tell
+// apart.
+func rest(p op.Pruned) int {
+	if p.Operation == op.PrunedOthers {
+		return 1
+	}
+	return 0
+}
+
+// explain takes from what Jaeger lacks the operations that p stands for, and
+// returns how many these are.
+func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained int64) {
+	if rest(p) == 0 {
+		k := prunedKey{p.Operation, p.DeviceID}
+		if p.DeviceID == "" {
+			k.device = analyze.UnknownDevice
+		}
+		explained = min(p.Count, lacking[k])
+		lacking[k] -= explained
+	} else {
+		explained = min(p.Count, r.MissingInJaeger)
+	}
+	r.MissingInJaeger -= explained
+	return explained
+}
+
+// missingLocally counts the spans of the traces that the local batch lacks.
+func (s *sides) missingLocally(trace *analyze.Trace, keep func(op.TraceID) bool) (missing int64) {
+	if !s.hasLocal {
+		return 0
+	}
+	pending := slices.Collect(trace.Roots())
+	for len(pending) > 0 {
+		n := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if !s.inLocal(n) && keep(n.TraceID()) {
+			missing++
+		}
+		for c := range n.Children() {
+			pending = append(pending, c)
+		}
+	}
+	return missing
+}
