@@ -52,6 +52,7 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	l := &d.lex
 	unknown, control := false, false
 	prev := noEntryKey
+	var foreign *schemaError
 	for l.Object(); l.More(); {
 		key, name := d.entryKey(prev)
 		prev = key
@@ -63,7 +64,7 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 		case "schema":
 			control = true
 			if s := string(l.Str()); l.Err() == nil && s != Schema {
-				return Record{}, 0, &schemaError{s}
+				foreign = &schemaError{s}
 			}
 		case "resource":
 			control, rec = true, Record{Resource: d.decodeResource()}
@@ -82,6 +83,8 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	switch {
 	case l.Err() != nil:
 		return Record{}, l.Offset(), l.Err()
+	case foreign != nil: // only now: a damaged line must not end the reading
+		return Record{}, 0, foreign
 	case control && d.has.any:
 		return Record{}, 0, errors.New("an entry and another record in one")
 	case d.has.any:

@@ -69,6 +69,7 @@ func TestReader(t *testing.T) {
 		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
 		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`, []string{"gap 3", "batch 4", "span r"}},
 		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a", `f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
+		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a, []string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
 		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
 		{"binary", "\x00\x01\x02\n" + a, []string{`f:1: expected an object, found '\x00' (at byte 0)`, "op a"}},
 	} {
