@@ -150,7 +150,9 @@ func (in *Input) addProblem(err *op.SyntaxError) {
 func (in *Input) EndFile(format string, bytes int64) {
 	in.files++
 	in.bytes += bytes
-	in.formats[format] = struct{}{}
+	if format != "" { // an empty file has none
+		in.formats[format] = struct{}{}
+	}
 	in.missingEntries += max(0, in.filePromised-in.fileEntries)
 	in.filePromised, in.fileEntries = 0, 0
 }

@@ -40,36 +40,10 @@ func (src source) each(ctx context.Context, s streams, endFile func(ingest.File)
 	return nil
 }
 
-// collection is what the analyses need of an input.
-type collection struct {
-	input   *analyze.Input
-	profile *analyze.Profile
-	trace   *analyze.Trace // nil where no section needs the structure
-}
-
-// collect reads the inputs into a profile, and where structure is set into a
-// trace as well.
-func (src source) collect(ctx context.Context, s streams, opts analyze.Options, structure bool) (*collection, error) {
-	c := &collection{input: analyze.NewInput(), profile: analyze.NewProfile(opts)}
-	if structure {
-		c.trace = analyze.NewTrace(analyze.TraceOptions{})
-	}
-	endFile := func(f ingest.File) { c.input.EndFile(f.Format, f.Bytes) }
-	err := src.each(ctx, s, endFile, func(rec op.Record, err error) error {
-		c.input.Add(rec, err)
-		if rec.Entry != nil {
-			c.profile.Add(rec.Entry)
-		}
-		if c.trace == nil {
-			return nil
-		}
-		switch {
-		case rec.Entry != nil:
-			c.trace.Add(rec.Entry)
-		case rec.Span != nil:
-			c.trace.AddSpan(rec.Span)
-		}
-		return nil
-	})
+// collect reads the inputs into what a report needs, with the structure of the
+// run where that is asked for.
+func (src source) collect(ctx context.Context, s streams, opts analyze.Options, structure bool) (*analyze.Collector, error) {
+	c := analyze.NewCollector(opts, structure)
+	err := src.each(ctx, s, func(f ingest.File) { c.EndFile(f.Format, f.Bytes) }, c.Add)
 	return c, err
 }

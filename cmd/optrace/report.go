@@ -142,7 +142,7 @@ func (f *reportFlags) write(s streams, r *analyze.Report, chosen selection, opts
 		}
 	default:
 		color := out.file == nil && useColor(s.out)
-		err = text.Write(out, r, text.Options{Color: color, Show: chosen.has})
+		err = text.Write(out, r, text.Options{Color: color, Show: chosen.shows})
 	}
 	if err != nil {
 		out.discard()

@@ -27,8 +27,9 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
+		Setup:         setupJaeger,
 		UpdateScripts: *update,
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode, "samefigures": sameFigures},
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode, "samefigures": sameFigures, "samerequests": sameRequests},
 		Condition:     condition,
 	})
 }

@@ -57,6 +57,12 @@ func sectionNames() []string {
 // has reports whether the section is selected.
 func (s selection) has(name string) bool { return s == nil || slices.Contains(s, name) }
 
+// shows reports whether the text form shows the section: the summary includes
+// the operations, as far as they are known without the structure.
+func (s selection) shows(name string) bool {
+	return s.has(name) || name == "operations" && s.has("summary")
+}
+
 // structural reports whether a selected section needs the structure.
 func (s selection) structural() bool {
 	return slices.ContainsFunc(sections, func(x section) bool { return x.structural && s.has(x.name) })

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // labelWidth is the width of the labels of the envelope.
@@ -33,10 +34,27 @@ func (v *view) envelope() {
 	}
 	v.field("input", fmt.Sprintf("%s, %s, %s", plural(in.Files, "file"), formats, units.Bytes(in.Bytes)), false)
 	spans := fmt.Sprintf("%s: %s, %s skipped", units.Count(in.Spans), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped))
-	v.field("spans", spans+reasons(in.SkippedBy), false)
+	skipped, others := splitSkipped(in.SkippedBy)
+	v.field("spans", spans+reasons(skipped), false)
+	if len(others) > 0 {
+		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
+	}
 	v.faults(in)
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total()
+}
+
+// splitSkipped divides what was passed over into spans and other records.
+func splitSkipped(by map[string]int64) (spans, others map[string]int64) {
+	spans, others = make(map[string]int64), make(map[string]int64)
+	for reason, n := range by {
+		if op.SkipReason(reason).IsSpan() {
+			spans[reason] = n
+		} else {
+			others[reason] = n
+		}
+	}
+	return spans, others
 }
 
 // faults lists what was lost or is wrong; nothing where all is well.

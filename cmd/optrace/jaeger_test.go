@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// setupJaeger gives a script a server that answers as recorded, at $JAEGER, and
+// the recorded answers, in $ANSWERS. The first part of the path says how the
+// server behaves:
+//
+//	/v3       has both versions of the API
+//	/v1       has version 1 only
+//	/empty    holds nothing
+//	/nan      fails on a number that is not finite, with version 1 only
+//	/html     answers everything with a page
+//	/cut      cuts its answers off
+//	/hang     does not answer
+//	/pruned   answers with pruned.json of the script
+func setupJaeger(env *testscript.Env) error {
+	answers, err := filepath.Abs(filepath.Join("testdata", "jaeger"))
+	if err != nil {
+		return err
+	}
+	server := httptest.NewServer(recordedJaeger(answers, env.WorkDir))
+	env.Defer(server.Close)
+	env.Setenv("JAEGER", server.URL)
+	env.Setenv("ANSWERS", answers)
+	return nil
+}
+
+// recordedJaeger answers with the files of a directory.
+func recordedJaeger(answers, work string) http.Handler {
+	file := func(w http.ResponseWriter, r *http.Request, status int, path string) {
+		w.WriteHeader(status)
+		http.ServeFile(statusWritten{w}, r, path)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mode, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		v3 := strings.HasPrefix(path, "api/v3/")
+		version := ".v1.json"
+		if v3 {
+			version = ".v3.json"
+		}
+		kind, id, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, "api/"), "v3/"), "/")
+		switch {
+		case kind != "traces" || mode == "html" || v3 && (mode == "v1" || mode == "nan"):
+			file(w, r, http.StatusOK, filepath.Join(answers, "page.html"))
+		case mode == "hang":
+			<-r.Context().Done()
+		case mode == "pruned":
+			file(w, r, http.StatusOK, filepath.Join(work, "pruned.json"))
+		case mode == "nan":
+			file(w, r, http.StatusInternalServerError, filepath.Join(answers, "nan.v1.json"))
+		case mode == "cut":
+			_, _ = w.Write([]byte(`{"result":{"resourceSpans":[{"resource":`))
+		case mode == "empty" && id == "" && !v3:
+			_, _ = w.Write([]byte(`{"data":[],"total":0,"limit":0,"offset":0,"errors":null}`))
+		case id == "" && mode != "empty":
+			file(w, r, http.StatusOK, filepath.Join(answers, "search"+version))
+		case id == "896a370a13c0896250b9a5d5d164fe9d" && mode != "empty":
+			file(w, r, http.StatusOK, filepath.Join(answers, "trace"+version))
+		default:
+			file(w, r, http.StatusNotFound, filepath.Join(answers, "unknown"+version))
+		}
+	})
+}
+
+// statusWritten keeps the status that was written already.
+type statusWritten struct{ http.ResponseWriter }
+
+// WriteHeader does nothing.
+func (statusWritten) WriteHeader(int) {}
+
+// sameRequests is the script command "samerequests A B": the reports in these
+// files tell the same of the same requests, links and sides aside.
+func sameRequests(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: samerequests A B")
+	}
+	var reports [2]struct{ Requests, Endpoints []map[string]any }
+	for i, path := range args {
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(path)), &reports[i]))
+	}
+	aside := cmpopts.IgnoreMapEntries(func(key string, _ any) bool {
+		switch key {
+		case "link", "compare_link", "in_jaeger", "in_local":
+			return true
+		}
+		return false
+	})
+	if diff := cmp.Diff(reports[0], reports[1], aside); diff != "" {
+		ts.Fatalf("requests (-%s +%s):\n%s", args[0], args[1], diff)
+	}
+}
