@@ -8,7 +8,6 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
 
@@ -20,33 +19,19 @@ import (
 func report(batch, folded string, out io.Writer) error {
 	opts := analyze.DefaultOptions()
 	opts.Top = 5
-	var (
-		input   = analyze.NewInput()                       // what the figures are computed from
-		profile = analyze.NewProfile(opts)                 // sums; small however long the run
-		trace   = analyze.NewTrace(analyze.TraceOptions{}) // structure: parents, timelines, stacks
-		ended   = func(f ingest.File) { input.EndFile(f.Format, f.Bytes) }
-		records = ingest.Options{EndFile: ended}.Open(batch).Records()
-	)
-	for rec, err := range records {
+	const structure = true // timelines, stacks and the like, which need parents and times
+	c := analyze.NewCollector(opts, structure)
+	for rec, err := range (ingest.Options{EndFile: func(f ingest.File) { c.EndFile(f.Format, f.Bytes) }}).Open(batch).Records() {
 		// A line that cannot be read is counted and shown in the report; any
 		// other error is the end.
-		var bad *op.SyntaxError
-		if err != nil && !errors.As(err, &bad) {
+		if err := c.Add(rec, err); err != nil {
 			return err
 		}
-		input.Add(rec, err)
-		switch {
-		case rec.Entry != nil:
-			profile.Add(rec.Entry)
-			trace.Add(rec.Entry)
-		case rec.Span != nil: // a step, a phase, a request
-			trace.AddSpan(rec.Span)
-		}
 	}
-	if err := text.Write(out, analyze.NewReport(input, profile, trace, opts), text.Options{}); err != nil {
+	if err := text.Write(out, c.Report(), text.Options{}); err != nil {
 		return err
 	}
-	if err := writeStacks(folded, trace); err != nil {
+	if err := writeStacks(folded, c.Trace); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "\nwrote %s and %s\n", batch, folded)
