@@ -16,9 +16,10 @@ import (
 // [WithRotation] does. A file that holds something else than the options say is
 // an error. To know that, a compressed file is read through once.
 //
-// A file that somebody renames or removes is begun anew. Several processes may
-// append to one file, since every batch is one write; all of them should be
-// given the same options.
+// A file that somebody renames or removes is begun anew. Several processes with
+// the same options may append to one file, since every batch is one write.
+// Where one of them may be killed they should write lines, uncompressed: in
+// other forms nothing can be read behind a batch that was cut off.
 //
 // A symbolic link to a regular file is refused, so that nobody can lead the
 // operations elsewhere; give the file itself.

@@ -143,3 +143,24 @@ func TestOutputRestAtShutdown(t *testing.T) {
 		}
 	}
 }
+
+// A writer that takes everything and fails all the same has taken everything.
+func TestOutputErrorAfterWholeBatch(t *testing.T) {
+	for _, o := range outputs() {
+		var out bytes.Buffer
+		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+			n, _ := out.Write(p)
+			return n, errDisk
+		}), o.options()...)
+		if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, errDisk) {
+			t.Errorf("%v: exporting returns %v", o, err)
+		}
+		_ = exp.Shutdown(t.Context())
+		if st := exp.Stats(); st.Written != 3 || st.Dropped != 0 {
+			t.Errorf("%v: stats %+v", o, st)
+		}
+		if got := o.steps(t, out.Bytes(), 0); len(got) != 3 {
+			t.Errorf("%v: entries %v", o, got)
+		}
+	}
+}

@@ -174,7 +174,7 @@ func (r *rotatingFile) follow() error {
 			r.size = found.Size()
 			return nil
 		case err != nil && !errors.Is(err, os.ErrNotExist):
-			return err
+			return nil // what is open can still be written to
 		}
 		_ = r.f.Close() // the batches in it are complete
 		r.f = nil

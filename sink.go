@@ -248,14 +248,19 @@ func (s *sink) frame(o *outgoing) (out []byte, head int) {
 // the rest of the batch.
 func (s *sink) failed(o *outgoing, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
-	if !s.lines && known && n < len(out) {
+	switch {
+	case known && !s.lines && n < len(out):
 		s.rest = &rest{outgoing: o, bytes: out[n:]}
 		s.framed, s.packed = nil, nil // the rest is in one of them
 		s.passed(o.batch)             // what follows will follow the whole of it
 		return
+	case known && !s.lines: // the whole batch, and an error all the same
+		s.passed(o.batch)
+		s.settle(o, o.batch.entries, "", err)
+		return
 	}
 	complete := 0
-	if s.lines && known && n >= head {
+	if known && n >= head {
 		complete = s.format.complete(o.batch, out[head:n])
 	} else {
 		s.keepGaps(o)
@@ -278,30 +283,12 @@ func (s *sink) shutdown(ctx context.Context) error {
 			return err
 		}
 	}
-	finish := func() error {
+	// A context that was done before does not keep a file from closing.
+	return await(ctx, lastFinish, func() error {
 		err := s.finish()
 		<-s.busy
 		return err
-	}
-	if ctx.Done() == nil {
-		return finish()
-	}
-	done := make(chan error, 1)
-	go func() { done <- finish() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	// A context that was done before does not keep a file from closing.
-	timer := time.NewTimer(lastFinish)
-	defer timer.Stop()
-	select {
-	case err := <-done:
-		return err
-	case <-timer.C:
-		return ctx.Err()
-	}
+	})
 }
 
 // lastFinish is how long a shutdown whose context is done still waits for the
