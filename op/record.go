@@ -96,7 +96,8 @@ type SyntaxError struct {
 	File string
 	// Line counts from 1; 0 where the format has no lines.
 	Line int64
-	// Offset is in bytes from the start of the (decompressed) input.
+	// Offset is in bytes from the start of the (decompressed) input; negative
+	// where what is wrong has no position.
 	Offset int64
 	// Msg says what is wrong.
 	Msg string
@@ -104,10 +105,13 @@ type SyntaxError struct {
 	Truncated bool
 }
 
-// Error returns the position and the message.
+// Error returns the position, as far as there is one, and the message.
 func (e *SyntaxError) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("%s:%d: %s (at byte %d)", e.File, e.Line, e.Msg, e.Offset)
+	}
+	if e.Offset < 0 {
+		return e.File + ": " + e.Msg
 	}
 	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Msg, e.Offset)
 }

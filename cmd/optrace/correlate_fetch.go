@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
@@ -49,16 +50,16 @@ func (f *fetch) all(ctx context.Context) error {
 
 // one asks for the one trace that is wanted.
 func (f *fetch) one(ctx context.Context, id op.TraceID) error {
-	if err := f.trace(ctx, id); err != nil {
+	if err := f.trace(ctx, id); err != nil || f.about.Traces > 0 {
 		return err
-	}
-	if f.about.NotThere == 0 {
-		return nil
 	}
 	for _, q := range f.join.LocalRequests().List {
 		if q.TraceID == id {
 			return nil
 		}
+	}
+	if f.about.NotThere == 0 {
+		return errors.New(strings.Join(f.counts.Envelope().Problems, "; "))
 	}
 	return fmt.Errorf("%s: %w: %s", f.client.Base(), errTraceUnknown, id)
 }

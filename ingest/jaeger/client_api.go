@@ -18,7 +18,8 @@ type api interface {
 	// trace and search return the path and the query of a call.
 	trace(id op.TraceID) (path string, query url.Values)
 	search(q *Query, w window, limit int) (path string, query url.Values)
-	// records reads the spans of an answer, pruned the summaries in it.
+	// records reads the spans of an answer, pruned the summaries in it. They may
+	// change its white space.
 	records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error]
 	pruned(body []byte) []op.Pruned
 }
@@ -51,6 +52,13 @@ func (apiV3) search(q *Query, w window, limit int) (string, url.Values) {
 }
 
 func (apiV3) records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	// An answer is one document. Lines in it would look like documents of their
+	// own, and between the tokens any white space is as good as another.
+	for i := range body {
+		if body[i] == '\n' {
+			body[i] = ' '
+		}
+	}
 	return otlp.JSONRecords(bytes.NewReader(body), name, m)
 }
 

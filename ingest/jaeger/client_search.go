@@ -160,5 +160,5 @@ func (s *search) emit(ans *answer) bool {
 // problem yields what is wrong with the traces of a window.
 func (s *search) problem(w window, format string, args ...any) bool {
 	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from), w.from.UTC().Format(time.RFC3339Nano))
-	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Msg: msg})
+	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Offset: -1, Msg: msg})
 }
