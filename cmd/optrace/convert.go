@@ -49,6 +49,7 @@ func targets() []target {
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", newOTLPConverter},
 		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", newChromeConverter},
 		{"csv", "a row per operation", newCSVConverter},
+		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse; keeps everything", newParquetConverter},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", newCollapsedConverter},
 		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", newFlatConverter},
 	}

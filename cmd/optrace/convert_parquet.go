@@ -1,0 +1,49 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/parquet"
+)
+
+// parquetConverter writes a row per record. Like entries JSON Lines, the table
+// keeps everything.
+type parquetConverter struct {
+	w *parquet.Writer
+	// last is the resource written last.
+	last *op.Resource
+}
+
+func newParquetConverter(out *output) (converter, error) {
+	return &parquetConverter{w: parquet.NewWriter(out)}, nil
+}
+
+func (c *parquetConverter) record(rec op.Record) error {
+	switch {
+	case rec.Entry != nil:
+		return c.w.Entry(rec.Entry)
+	case rec.Span != nil:
+		return c.w.Span(rec.Span)
+	case rec.Resource != nil:
+		return c.resource(rec.Resource)
+	case rec.Gap != nil:
+		return c.w.Gap(rec.Gap)
+	case rec.Batch != nil:
+		return c.w.Batch(rec.Batch)
+	}
+	return nil
+}
+
+// resource writes a row where the resource changes.
+func (c *parquetConverter) resource(r *op.Resource) error {
+	if c.last != nil && equalResources(c.last, r) {
+		return nil
+	}
+	kept := *r
+	kept.Attrs = slices.Clone(r.Attrs)
+	c.last = &kept
+	return c.w.Resource(r)
+}
+
+func (c *parquetConverter) end() error { return c.w.Close() }
