@@ -86,7 +86,7 @@ func TestRecordsReportTheCutOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := len(strings.TrimSpace(string(text)))
-	for n := 1; n < whole; n += 11 {
+	for n := 1; n < whole; n += 37 {
 		errs := 0
 		for _, err := range kineto.Records(strings.NewReader(string(text[:n])), "trace", nil) {
 			if err == nil {

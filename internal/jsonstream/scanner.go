@@ -7,7 +7,7 @@ type scanner struct {
 	depth    int
 	inString bool
 	escaped  bool // the byte before was a backslash within a string
-	bare     bool // the value is a number, a literal or garbage, which any delimiter and the end of the input end
+	bare     bool // a number, a literal or garbage: any delimiter ends the value, and so does the end of the input
 	line     bool // only a newline ends the value
 	lines    bool // an opening brace at the start of a line starts another value
 	newline  bool // the byte before was a newline
