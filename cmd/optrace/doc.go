@@ -64,12 +64,54 @@
 // A bad record does not end the work: it is left out, and standard error tells
 // of it. With -o the file is replaced once it is complete.
 //
+// # Correlate
+//
+// Correlate says which operation made a request slow. The requests come from a
+// running Jaeger, from the input, or from both; in the input they are the spans
+// around the operations, which the exporter writes beside them.
+//
+//	$ optrace correlate -top 2 requests.jsonl
+//	input      1 file, 5.16 KiB: 15 operations and 5 other spans
+//	requests   5 with 15 operations
+//
+//	ENDPOINTS
+//	  endpoint       service  requests  operations     mean     p50      p95      max       uncovered       queueing
+//	  POST /predict  api             5          15  1.20 ms  800 µs  2.80 ms  2.80 ms  1.24 ms (21 %)  750 µs (12 %)
+//	  uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations
+//
+//	CRITICAL PATH of POST /predict
+//	  bound by compute 75.0 %, communication 4.3 %, host 20.7 %
+//	  operation      kind        device     time   share  segments
+//	  matmul         compute     cuda:0  4.00 ms  66.7 %         5
+//	  POST /predict  host                1.24 ms  20.7 %        10
+//	  embed          compute     cuda:0   500 µs   8.3 %         5
+//	  allreduce      collective  cuda:0   260 µs   4.3 %         5
+//
+//	SLOW REQUESTS of POST /predict
+//	  the slowest tenth, 1 of 2.80 ms on average, against the half around the median, 2 of 800 µs: 2.00 ms more, on the critical path
+//	  operation      kind        device     slow  typical  difference    of it
+//	  matmul         compute     cuda:0  2.40 ms   400 µs     2.00 ms  100.0 %
+//	  POST /predict  host                 247 µs   248 µs    -1.50 µs   -0.1 %
+//	  allreduce      collective  cuda:0  53.0 µs  51.5 µs     1.50 µs    0.1 %
+//	  embed          compute     cuda:0   100 µs   100 µs        0 ns    0.0 %
+//
+//	REQUESTS, the slowest 2 of 5
+//	  request        service  start                           duration  operations      uncovered       queueing  mostly       trace                             span
+//	  POST /predict  api      2026-11-21T01:22:04.030000000Z   2.80 ms           3   247 µs (9 %)   150 µs (5 %)  86 % matmul  000000000000000000000000000000a3  0000000000000001
+//	  POST /predict  api      2026-11-21T01:22:04.000000000Z    800 µs           3  250 µs (31 %)  150 µs (19 %)  50 % matmul  000000000000000000000000000000a0  0000000000000001
+//
+// With -jaeger it asks Jaeger for the traces of a service, or for those that the
+// input has operations of, joins both sides by trace and span id, and links
+// every row to Jaeger's pages:
+//
+//	optrace correlate -jaeger http://localhost:16686 -service api -since 1h ops.jsonl
+//
 // # Exit codes
 //
 //	0  fine; an input without operations is fine too
 //	1  the command worked, and a gate that was asked for failed
 //	2  wrong usage
-//	3  an input could not be read, or is of no known format
+//	3  an input could not be read, or is of no known format; Jaeger does not answer
 //	4  the output could not be written
 //
 // # Environment

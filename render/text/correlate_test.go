@@ -1,0 +1,103 @@
+package text_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/text"
+)
+
+// correlated returns a join in which everything has something to show.
+func correlated(jaeger string) *correlate.Report {
+	j := correlate.NewJoin()
+	for i := range byte(5) {
+		id := op.TraceID{15: i + 1}
+		slow := int64(1)
+		if i == 2 {
+			slow = 5
+		}
+		request := op.Record{Span: &op.Span{
+			Name: "POST " + hostile, Service: "api", TraceID: id, SpanID: op.SpanID{7: 1},
+			Start: op.Known(1795224124000000000), Duration: slow * 1_000_000,
+		}}
+		long := op.Record{Entry: &op.Entry{
+			Operation: hostile, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(0), TraceID: id, SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
+			Start: op.Known(1795224124000100000), Duration: slow * 800_000,
+		}}
+		short := op.Record{Entry: &op.Entry{
+			Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: id, SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 1},
+			Start: op.Known(1795224124000900000), Duration: 600,
+		}}
+		j.AddLocal(long)
+		j.AddLocal(short)
+		j.AddLocal(op.Record{Entry: &op.Entry{Operation: "warmup", Kind: op.KindCompute, TraceID: id, SpanID: op.SpanID{7: 9}, Duration: 7}})
+		if jaeger == "" {
+			j.AddLocal(request)
+			continue
+		}
+		j.AddService(request)
+		j.AddService(long)
+		if i == 0 {
+			j.AddPruned(op.Pruned{TraceID: id, SpanID: op.SpanID{7: 1}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 1800})
+		}
+	}
+	r := j.Report(correlate.Options{Jaeger: jaeger})
+	r.Input = &analyze.Envelope{Files: 1, Bytes: 2048, Entries: 15, Truncated: 1}
+	if jaeger != "" {
+		r.LeftOut = correlate.LeftOut{Requests: 1, Ops: 2}
+		r.Service = &correlate.Service{
+			API: "v1", Traces: 5, AtLimit: true, NotThere: 1, NotAsked: 2,
+			Envelope: analyze.Envelope{Entries: 5, Skipped: 5, Malformed: 1, Problems: []string{"http://jaeger: " + hostile}},
+		}
+	}
+	return r
+}
+
+func TestCorrelationGolden(t *testing.T) {
+	for name, test := range map[string]struct {
+		report *correlate.Report
+		opts   text.CorrelateOptions
+	}{
+		"correlate_joined":  {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2}},
+		"correlate_offline": {correlated(""), text.CorrelateOptions{Top: 10}},
+		"correlate_color":   {correlated(""), text.CorrelateOptions{Color: true}},
+		"correlate_empty":   {correlate.NewJoin().Report(correlate.Options{}), text.CorrelateOptions{Top: 10}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := text.WriteCorrelation(&b, test.report, test.opts); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if !test.opts.Color && strings.ContainsAny(b.String(), "\x1b\x07\u202e\r") {
+				t.Error("control characters")
+			}
+		})
+	}
+}
+
+func TestWriteCorrelationError(t *testing.T) {
+	if err := text.WriteCorrelation(failingWriter{}, correlated(""), text.CorrelateOptions{}); err == nil {
+		t.Error("no error")
+	}
+}
