@@ -29,7 +29,7 @@ var importRules = map[string]struct {
 		foreign: []string{"github.com/DataDog/sketches-go", "github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
 	},
 	"render/parquet": {
-		own: []string{"op"},
+		own: []string{"op", "internal/..."},
 		foreign: []string{
 			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
