@@ -209,16 +209,21 @@ func (r *rotatingFile) rotate() error {
 	if err == nil {
 		err = os.Rename(r.path, to)
 	}
-	if err != nil {
-		_ = os.Remove(to) // reserved and still empty
-		fresh, begun := r.fresh, r.begun
-		if openErr := r.open(); openErr != nil {
-			return errors.Join(err, openErr)
-		}
-		r.fresh, r.begun = fresh, begun
-		return err
+	if err == nil {
+		return r.open()
 	}
-	return r.open()
+	_ = os.Remove(to) // reserved and still empty
+	file, fresh, begun := r.info, r.fresh, r.begun
+	if openErr := r.open(); openErr != nil {
+		return errors.Join(err, openErr)
+	}
+	if os.SameFile(file, r.info) {
+		r.fresh, r.begun = fresh, begun
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // another process was faster
+	}
+	return err
 }
 
 // heal prepares a file that was found for the first write.
