@@ -78,10 +78,12 @@ func formats() []Format {
 			records: ort.Records,
 		},
 		{
-			// An object around the events, or the events alone.
+			// An object around the events, or the events alone. In front of the
+			// events Kineto may describe a job of thousands of ranks.
 			Name: "chrome",
 			detect: func(h *head) bool {
-				return h.isObjects() && h.startsWith("traceEvents", '[') || h.isArray() && h.has("ph")
+				return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
+					h.isArray() && h.has("ph")
 			},
 			records: kineto.Records,
 		},

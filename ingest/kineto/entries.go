@@ -84,7 +84,7 @@ func (m *entryMaker) device(d *deviceOp) *op.Entry {
 
 	m.begin(d.name, d.extra, d.start, d.dur)
 	b := m.build
-	if d.has&hasDevice != 0 && d.device >= 0 {
+	if d.has&hasDevice != 0 {
 		b.Str(op.KeyDevice, m.deviceName(d.device))
 	}
 	if d.has&hasStream != 0 {

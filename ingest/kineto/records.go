@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrjson"
@@ -157,7 +158,7 @@ func (r *reader) hostOp(e *traceevent.Event) {
 
 func (r *reader) launch(e *traceevent.Event) {
 	r.args.parse(e.Args)
-	if !r.args.correlation.Known {
+	if r.args.correlation.V == 0 {
 		return
 	}
 	t := &r.tables
@@ -185,14 +186,18 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	if !a.device.Known {
 		a.device = parseInt(bytes.Trim(e.PID, `"`))
 	}
-	d.note(hasCorrelation, a.correlation.Known)
+	d.note(hasCorrelation, a.correlation.V != 0)
 	d.note(hasExternal, a.external.V != 0)
 	d.note(hasBytes, a.bytes.Known)
-	d.note(hasStream, a.stream.Known && int64(int32(a.stream.V)) == a.stream.V)
-	d.note(hasDevice, a.device.Known && int64(int32(a.device.V)) == a.device.V)
+	d.note(hasStream, isIndex(a.stream))
+	d.note(hasDevice, isIndex(a.device))
 	d.stream, d.device = int32(a.stream.V), int32(a.device.V)
 	t.deviceOps = append(t.deviceOps, d)
 }
+
+// isIndex reports whether n can number a device or stream; the profiler writes
+// -1 where it knows none.
+func isIndex(n op.Int) bool { return n.Known && 0 <= n.V && n.V <= math.MaxInt32 }
 
 // step notes an event that marks a step of the profiler, and reports whether
 // it was one.

@@ -58,6 +58,11 @@ func TestRecords(t *testing.T) {
 			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" + strings.Replace(wantKernel("10250"), `7}`, `7,"rank":3}`, 1),
 		},
 		{
+			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":0}},` +
+				strings.NewReplacer(`"device":0,"stream":7`, `"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
+			"skipped runtime_call: 1\n" + strings.NewReplacer(`"cuda:0"`, "null", `,"stream":7`, "").Replace(wantKernel("10250")),
+		},
+		{
 			"an event without a name", `[` + strings.Replace(kernel, `"name":"gemm",`, "", 1) + `]`,
 			strings.Replace(wantKernel("10250"), "gemm", "unknown", 1),
 		},
