@@ -65,6 +65,20 @@ func BenchmarkRecords(b *testing.B) {
 	}
 }
 
+func BenchmarkPlainSpans(b *testing.B) {
+	const span = `{"name":"matmul","ph":"X","cat":"op","pid":1,"tid":1,"ts":1750000000000100.125,"dur":0.6,"args":{"tensor.op.name":"matmul","tensor.device.id":"cuda:0","tensor.input.shapes":[[64,784],[784,256]],"tensor.output.shape":[64,256],"tensor.dtype":"f32"}}`
+	text := []byte("[" + strings.Repeat(span+",", events-1) + span + "]")
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for rec, err := range kineto.Records(bytes.NewReader(text), "benchmark", nil) {
+			if err != nil || rec.Entry == nil {
+				b.Fatal(rec, err)
+			}
+		}
+	}
+}
+
 func TestRecordsAllocateLittlePerEvent(t *testing.T) {
 	text := benchmarkTrace()
 	allocs := testing.AllocsPerRun(2, func() {

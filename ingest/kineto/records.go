@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/attrjson"
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/internal/traceevent"
 	"github.com/optrace/optrace/op"
@@ -50,7 +51,8 @@ type reader struct {
 	feed    *attrjson.Feeder
 	lex     jsontext.Lexer // of the arguments of plain spans
 	args    arguments
-	key     []byte // scratch for the key of inputs
+	names   intern.Table // of plain spans
+	key     []byte       // scratch for the key of inputs
 	tables  tables
 	pairs   pairs
 	skipped skipped

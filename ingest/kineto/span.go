@@ -27,7 +27,8 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) boo
 			r.feed.Object(&r.lex)
 		}
 	}
-	b.SetName(string(name))
+	spanName := r.names.String(name)
+	b.SetName(spanName)
 	b.SetTime(unixTime(base.V, start), dur)
 	ids := r.readIDs(args, more)
 	if ids != (spanIDs{}) {
@@ -38,7 +39,7 @@ func (r *reader) plainSpan(name []byte, start, dur int64, args, more []byte) boo
 		rec.Entry = e
 	} else if !ids.span.IsZero() {
 		r.span = op.Span{
-			Name: strings.ToValidUTF8(string(name), "\ufffd"), TraceID: ids.trace, SpanID: ids.span, ParentSpanID: ids.parent,
+			Name: strings.ToValidUTF8(spanName, "\ufffd"), TraceID: ids.trace, SpanID: ids.span, ParentSpanID: ids.parent,
 			Start: unixTime(base.V, start), Duration: max(0, dur),
 		}
 		rec.Span = &r.span
