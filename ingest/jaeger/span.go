@@ -3,7 +3,7 @@ package jaeger
 import (
 	"strings"
 
-	"github.com/optrace/optrace/internal/attrjson"
+	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"

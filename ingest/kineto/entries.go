@@ -1,7 +1,7 @@
 package kineto
 
 import (
-	"github.com/optrace/optrace/internal/attrjson"
+	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"

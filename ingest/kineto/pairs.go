@@ -1,7 +1,7 @@
 package kineto
 
 import (
-	"github.com/optrace/optrace/internal/traceevent"
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/op"
 )
 

@@ -8,10 +8,10 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/attrjson"
+	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/internal/traceevent"
 	"github.com/optrace/optrace/op"
 )
 

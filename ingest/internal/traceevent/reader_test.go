@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/traceevent"
+	"github.com/optrace/optrace/ingest/internal/traceevent"
 )
 
 func TestReader(t *testing.T) {

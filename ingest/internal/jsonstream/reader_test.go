@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/jsonstream"
+	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 )
 

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/op"
 )
 
@@ -53,9 +51,20 @@ func Golden(t *testing.T, path, got string, update bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
+	wantLines, gotLines := strings.Split(string(want), "\n"), strings.Split(got, "\n")
+	for i := range max(len(wantLines), len(gotLines)) {
+		if w, g := lineAt(wantLines, i), lineAt(gotLines, i); w != g {
+			t.Errorf("%s:%d: first difference\n-%s\n+%s", path, i+1, w, g)
+			return
+		}
 	}
+}
+
+func lineAt(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "(no line)"
 }
 
 // Check drains a reader of arbitrary input, for fuzzing: every entry must be
