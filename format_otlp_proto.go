@@ -87,14 +87,11 @@ func (otlpProtoFormat) frame(out []byte, b *batch, _ framing) (framed []byte, he
 // size returns the size of the ScopeSpans message.
 func (s *otlpScopeRuns) size() int { return len(s.scope.head) + s.bytes + len(s.scope.tail) }
 
-// appendMessageHead appends the tag and the length of a message.
-func appendMessageHead(dst []byte, field, size int) []byte {
-	return binary.AppendUvarint(appendTag(dst, field, wireBytes), uint64(size))
-}
-
 // protoCodec encodes OTLP in protocol buffers. Fields are in the order of
 // their numbers, lengths and integers in their shortest form.
 type protoCodec struct{ values valueCache }
+
+func (c *protoCodec) sawFloats() bool { return c.values.sawFloats() }
 
 func (c *protoCodec) aroundResource(r *resource.Resource) (head, tail []byte) {
 	if r != nil {

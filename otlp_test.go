@@ -49,7 +49,9 @@ func TestOTLPMatchesOracle(t *testing.T) {
 		"kind consumer":      func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindConsumer },
 		"kind unknown":       func(s *tracetest.SpanStub) { s.SpanKind = 77 },
 		"ok":                 func(s *tracetest.SpanStub) { s.Status.Code = codes.Ok },
-		"error":              func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"} },
+		"error": func(s *tracetest.SpanStub) {
+			s.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
+		},
 		"dropped": func(s *tracetest.SpanStub) {
 			s.DroppedAttributes, s.DroppedEvents, s.DroppedLinks = 1, math.MaxInt, -1
 		},

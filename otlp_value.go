@@ -37,31 +37,58 @@ func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValu
 }
 
 func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, depth int) []byte {
+	key := validText(string(kv.Key))
+	// Nearly all values are of these types, and their size is known beforehand.
+	switch kv.Value.Type() {
+	case attribute.STRING:
+		text := validText(kv.Value.AsString())
+		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(len(text)))+len(text))
+		return append(appendMessageHead(dst, anyString, len(text)), text...)
+	case attribute.INT64:
+		n := kv.Value.AsInt64()
+		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(n)))
+		return appendInt(dst, n)
+	}
+	if known, ok := c.known(kv.Value, depth); ok {
+		return append(appendKeyValueHead(dst, field, key, len(known)), known...)
+	}
 	dst, start := beginMessage(dst, field, 1)
-	dst = appendOptionalText(dst, keyValueKey, string(kv.Key))
-	dst = c.value(dst, keyValueValue, kv.Value, depth)
+	dst = appendOptionalText(dst, keyValueKey, key)
+	dst = c.newValue(dst, keyValueValue, kv.Value, depth)
 	return endMessage(dst, start, 1)
 }
 
-// value appends a field that holds v as an AnyValue.
-func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
+// appendKeyValueHead appends a KeyValue up to its value, which takes size bytes.
+func appendKeyValueHead(dst []byte, field int, key string, size int) []byte {
+	all := 1 + varintSize(uint64(size)) + size
+	if key != "" {
+		all += 1 + varintSize(uint64(len(key))) + len(key)
+	}
+	dst = appendMessageHead(dst, field, all)
+	if key != "" {
+		dst = append(appendMessageHead(dst, keyValueKey, len(key)), key...)
+	}
+	return appendMessageHead(dst, keyValueValue, size)
+}
+
+// known returns the content of an AnyValue that has been encoded before. Lists
+// and the like are remembered, but not those within others.
+func (c *protoCodec) known(v attribute.Value, depth int) (content []byte, ok bool) {
 	switch v.Type() {
 	case attribute.STRING, attribute.BOOL, attribute.INT64, attribute.FLOAT64, attribute.EMPTY:
-	default:
-		if depth == 0 {
-			if known, ok := c.values.get(v); ok {
-				return appendBytesField(dst, field, known)
-			}
-		}
-		dst, start := beginMessage(dst, field, 1)
-		dst = c.composite(dst, v, depth)
-		if depth == 0 {
-			c.values.put(v, dst[start:])
-		}
-		return endMessage(dst, start, 1)
+		return nil, false
 	}
+	if depth > 0 {
+		return nil, false
+	}
+	return c.values.get(v)
+}
+
+// newValue appends a field that holds v, which is not known, as an AnyValue.
+func (c *protoCodec) newValue(dst []byte, field int, v attribute.Value, depth int) []byte {
 	dst, start := beginMessage(dst, field, 1)
 	switch v.Type() {
+	case attribute.EMPTY:
 	case attribute.STRING:
 		dst = appendTextField(dst, anyString, v.AsString())
 	case attribute.BOOL:
@@ -71,6 +98,11 @@ func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) 
 	case attribute.FLOAT64:
 		c.values.sawFloat()
 		dst = appendDouble(dst, v.AsFloat64())
+	default:
+		dst = c.composite(dst, v, depth)
+		if depth == 0 {
+			c.values.put(v, dst[start:])
+		}
 	}
 	return endMessage(dst, start, 1)
 }
@@ -126,7 +158,7 @@ func (c *protoCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
 		}
 	case attribute.SLICE:
 		for _, e := range v.AsSlice() {
-			dst = c.value(dst, listValues, e, depth)
+			dst = c.newValue(dst, listValues, e, depth)
 		}
 	}
 	return dst
@@ -144,7 +176,7 @@ func appendBool(dst []byte, v bool) []byte {
 }
 
 func appendInt(dst []byte, v int64) []byte {
-	return binary.AppendUvarint(appendTag(dst, anyInt, wireVarint), uint64(v))
+	return appendVarint(appendTag(dst, anyInt, wireVarint), uint64(v))
 }
 
 func appendDouble(dst []byte, v float64) []byte {

@@ -17,9 +17,23 @@ const (
 // varintSize returns how many bytes the varint of v takes.
 func varintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
+// appendVarint appends v; nearly all are small.
+func appendVarint(dst []byte, v uint64) []byte {
+	if v < 0x80 {
+		return append(dst, byte(v))
+	}
+	return binary.AppendUvarint(dst, v)
+}
+
 // appendTag appends the tag of a field.
 func appendTag(dst []byte, field, wire int) []byte {
-	return binary.AppendUvarint(dst, uint64(field)<<3|uint64(wire))
+	return appendVarint(dst, uint64(field)<<3|uint64(wire))
+}
+
+// appendMessageHead appends the tag and the length of a message, or of bytes
+// or text.
+func appendMessageHead(dst []byte, field, size int) []byte {
+	return appendVarint(appendTag(dst, field, wireBytes), uint64(size))
 }
 
 // appendVarintField appends an integer field, or nothing for 0, which is what
@@ -28,7 +42,7 @@ func appendVarintField(dst []byte, field int, v uint64) []byte {
 	if v == 0 {
 		return dst
 	}
-	return binary.AppendUvarint(appendTag(dst, field, wireVarint), v)
+	return appendVarint(appendTag(dst, field, wireVarint), v)
 }
 
 // appendFixed64Field is appendVarintField for a field of eight bytes.
@@ -49,15 +63,13 @@ func appendFixed32Field(dst []byte, field int, v uint32) []byte {
 
 // appendBytesField appends a field that holds v, also an empty one.
 func appendBytesField(dst []byte, field int, v []byte) []byte {
-	dst = binary.AppendUvarint(appendTag(dst, field, wireBytes), uint64(len(v)))
-	return append(dst, v...)
+	return append(appendMessageHead(dst, field, len(v)), v...)
 }
 
 // appendTextField appends a field that holds s, also an empty one.
 func appendTextField(dst []byte, field int, s string) []byte {
 	s = validText(s)
-	dst = binary.AppendUvarint(appendTag(dst, field, wireBytes), uint64(len(s)))
-	return append(dst, s...)
+	return append(appendMessageHead(dst, field, len(s)), s...)
 }
 
 // appendOptionalText appends a field that holds s, or nothing where s is empty.
@@ -77,9 +89,9 @@ func validText(s string) string {
 	return string([]rune(s))
 }
 
-// A message within a message stands behind its length. begin reserves reserve
-// bytes for it, and end puts it there, moving the message where its length
-// takes another number of bytes.
+// A message within a message stands behind its length. Where that is not known
+// beforehand, beginMessage reserves reserve bytes for it, and endMessage puts it
+// there, moving the message where the length takes another number of bytes.
 //
 //	dst, start := beginMessage(dst, field, 1)
 //	dst = …append the fields…
