@@ -19,13 +19,13 @@ var importRules = map[string]struct {
 }{
 	"op":       {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
 	"internal": {own: []string{"internal/..."}},
-	"analyze":  {own: []string{"op", "internal/..."}, foreign: []string{"github.com/DataDog/sketches-go", "google.golang.org/protobuf"}},
+	"analyze":  {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"github.com/DataDog/sketches-go", "google.golang.org/protobuf"}},
 	"ingest": {
 		own:     []string{"op", "internal/...", "ingest/..."},
 		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/internal/errors", "github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "github.com/google/uuid", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf"},
 	},
 	"render": {
-		own:     []string{"op", "analyze", "internal/...", "render/..."},
+		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"github.com/DataDog/sketches-go", "github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
 	},
 	"render/parquet": {

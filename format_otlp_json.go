@@ -64,6 +64,8 @@ func (otlpJSONFormat) frame(out []byte, b *batch, _ framing) (framed []byte, hea
 // and closeList takes the last one away.
 type jsonCodec struct{ values valueCache }
 
+func (c *jsonCodec) sawFloats() bool { return c.values.sawFloats() }
+
 func (c *jsonCodec) aroundResource(r *resource.Resource) (head, tail []byte) {
 	head = append(head, '{')
 	if r != nil {

@@ -12,6 +12,9 @@ import (
 type otlpCodec interface {
 	// span appends s as one of the spans of a scope.
 	span(dst []byte, s sdktrace.ReadOnlySpan) []byte
+	// sawFloats reports whether what was encoded since its last call holds
+	// floating-point numbers.
+	sawFloats() bool
 	// aroundResource and aroundScope return what comes before and behind what
 	// they hold.
 	aroundResource(r *resource.Resource) (head, tail []byte)
@@ -23,6 +26,7 @@ type otlpEncoder struct {
 	mapping *op.Mapping
 	codec   otlpCodec
 	sources otlpSources
+	safety  safety
 }
 
 func newOTLPEncoder(m *op.Mapping, c otlpCodec) *otlpEncoder {
@@ -51,6 +55,12 @@ func (c *otlpEncoder) add(b *batch, s sdktrace.ReadOnlySpan, _ root, traces *rec
 	scope := c.sources.of(s)
 	start := len(b.records)
 	b.records = c.codec.span(b.records, s)
+	// Few spans have any of what may be unsafe, and looking is not cheap.
+	if c.codec.sawFloats() || len(s.Links()) > 0 || isSame(s.SpanContext(), s.Parent()) {
+		if safe, changed := c.safety.span(s); changed {
+			b.records = c.codec.span(b.records[:start], safe)
+		}
+	}
 	b.otlp.add(scope, start, len(b.records))
 	if out == asEntry {
 		b.entries++

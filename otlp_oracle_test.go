@@ -29,11 +29,12 @@ func (c *capturingClient) UploadTraces(_ context.Context, spans []*tracepb.Resou
 	return nil
 }
 
-// transformed returns spans as OpenTelemetry's exporter sends them.
+// transformed returns spans as OpenTelemetry's exporter sends them, without
+// what breaks backends.
 func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesData {
 	tb.Helper()
 	client := new(capturingClient)
-	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), spans); err != nil {
+	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), optrace.SafeSpans(spans)); err != nil {
 		tb.Fatal(err)
 	}
 	return &tracepb.TracesData{ResourceSpans: client.sent}
@@ -106,7 +107,7 @@ func messages(tb testing.TB, text []byte) (all [][]byte) {
 func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), spans); err != nil {
+	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), optrace.SafeSpans(spans)); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()

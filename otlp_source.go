@@ -61,7 +61,7 @@ func (c *otlpSources) lookup(res *resource.Resource, scope instrumentation.Scope
 	r, ok := c.resources[id]
 	if !ok {
 		r = &otlpResource{}
-		r.head, r.tail = c.codec.aroundResource(res)
+		r.head, r.tail = c.codec.aroundResource(safeResource(res))
 		c.resources[id] = r
 	}
 	key := otlpScopeKey{r, scope}

@@ -15,6 +15,8 @@ import (
 type valueCache struct {
 	encoded map[attribute.Value][]byte
 	floats  bool // the value being encoded holds some
+	// since tells that a value encoded since the last call of sawFloats did.
+	since bool
 }
 
 // The bounds of a cache: how many values, and how long each of them.
@@ -32,7 +34,15 @@ func (c *valueCache) get(v attribute.Value) ([]byte, bool) {
 }
 
 // sawFloat tells that the value being encoded holds a floating-point number.
-func (c *valueCache) sawFloat() { c.floats = true }
+func (c *valueCache) sawFloat() { c.floats, c.since = true, true }
+
+// sawFloats reports whether what was encoded since its last call holds
+// floating-point numbers.
+func (c *valueCache) sawFloats() bool {
+	saw := c.since
+	c.since = false
+	return saw
+}
 
 // put remembers v, which has just been encoded; the encoding is copied.
 func (c *valueCache) put(v attribute.Value, encoded []byte) {

@@ -37,6 +37,7 @@ type queuePipeline struct {
 	stopReq chan flushRequest
 	done    chan struct{}
 	errs    *errorReporter
+	safety  safety
 	ctx     context.Context
 	cancel  context.CancelFunc
 }
@@ -79,7 +80,7 @@ func spanBytes(s sdktrace.ReadOnlySpan) int64 {
 func (p *queuePipeline) takesEntries() bool { return false }
 
 func (p *queuePipeline) onEnd(f finished) {
-	s := f.span
+	s, _ := p.safety.span(f.span)
 	size := spanBytes(s)
 	p.mu.Lock()
 	defer p.mu.Unlock()

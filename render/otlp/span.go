@@ -69,7 +69,7 @@ func appendSpan(dst []byte, s *op.Span) []byte {
 func appendIDs(dst []byte, trace op.TraceID, span, parent op.SpanID) []byte {
 	dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), trace[:])
 	dst = jsontext.AppendHex(append(dst, `","spanId":"`...), span[:])
-	if !parent.IsZero() {
+	if !parent.IsZero() && parent != span { // tracing backends go in circles
 		dst = jsontext.AppendHex(append(dst, `","parentSpanId":"`...), parent[:])
 	}
 	return append(dst, '"')

@@ -1,0 +1,194 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+)
+
+// unsafeAttributes are what tracing backends choke on.
+func unsafeAttributes() []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.Float64("nan", math.NaN()),
+		attribute.Float64("inf", math.Inf(1)),
+		attribute.Float64Slice("list", []float64{1, math.Inf(-1)}),
+		attribute.Slice("nested", attribute.StringValue("x"), attribute.SliceValue(attribute.Float64Value(math.NaN()))),
+		attribute.Map("map", attribute.Float64("deep", math.Inf(1))),
+		attribute.Float64(string(optrace.KeyPrunedDuration), math.NaN()),
+	}
+}
+
+// harmless are attributes that stay.
+func harmless() []attribute.KeyValue {
+	return []attribute.KeyValue{
+		optrace.OpName("matmul"), optrace.FLOPs(math.MaxInt64), attribute.Int64("min", math.MinInt64),
+		attribute.Float64("largest", math.MaxFloat64), attribute.Float64Slice("floats", []float64{0.5, -0.5}),
+		optrace.InputShapes([]int64{64, 784}, []int64{784, 256}),
+	}
+}
+
+// recordHostile makes a request with an operation in it, both with everything
+// that is not safe: 6 attributes each, and on the operation 2 links and an
+// event with 6 more.
+func recordHostile(tp *sdktrace.TracerProvider) {
+	ctx, request := tp.Tracer("app").Start(context.Background(), "request", trace.WithAttributes(unsafeAttributes()...))
+	request.SetAttributes(attribute.String("kept", "yes"))
+	opCtx, o := optrace.NewTracer(tp).Start(ctx, "matmul", "cuda:0")
+	o.Attrs(unsafeAttributes()...).Attrs(harmless()...)
+	span := o.Span()
+	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(ctx)})   // its own parent
+	span.AddLink(trace.Link{SpanContext: trace.SpanContextFromContext(opCtx)}) // itself
+	span.AddLink(trace.Link{
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
+		Attributes:  append(unsafeAttributes(), attribute.String("kept", "yes")),
+	})
+	span.AddEvent("exception", trace.WithAttributes(append(unsafeAttributes(), attribute.String("kept", "yes"))...))
+	o.End()
+	request.End()
+}
+
+func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
+	return sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p),
+		sdktrace.WithResource(resource.NewSchemaless(append(unsafeAttributes(), attribute.String("service.name", "api"))...)))
+}
+
+// Whatever the application records, an exporter of spans behind a Processor
+// gets nothing that Jaeger cannot take.
+func TestForwardedSpansAreSafe(t *testing.T) {
+	mem := &retaining{}
+	tp := hostileProvider(newProcessor(t, mem))
+	recordHostile(tp)
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(mem.spans) != 2 {
+		t.Fatalf("%d spans", len(mem.spans))
+	}
+	for _, s := range mem.spans {
+		checkSafe(t, s)
+	}
+	matmul := mem.spans[0]
+	if diff := cmp.Diff([]attribute.KeyValue{attribute.String("kept", "yes")}, matmul.Events[0].Attributes, compareKeyValues); diff != "" {
+		t.Errorf("attributes of the event (-want +got):\n%s", diff)
+	}
+	set := attribute.NewSet(matmul.Attributes...)
+	for _, kv := range harmless() {
+		if v, ok := set.Value(kv.Key); !ok || v != kv.Value {
+			t.Errorf("attribute %s is %v, want %v", kv.Key, v, kv.Value)
+		}
+	}
+	if matmul.DroppedAttributes != 6 || matmul.Events[0].DroppedAttributeCount != 6 || matmul.DroppedLinks != 2 || len(matmul.Links) != 1 {
+		t.Errorf("dropped %d attributes, %d of the event, %d links; %d links left",
+			matmul.DroppedAttributes, matmul.Events[0].DroppedAttributeCount, matmul.DroppedLinks, len(matmul.Links))
+	}
+	if name, _ := matmul.Resource.Set().Value("service.name"); name.AsString() != "api" || matmul.Resource.Len() != 1 {
+		t.Errorf("resource %v", matmul.Resource)
+	}
+}
+
+var compareKeyValues = cmp.Comparer(func(a, b attribute.KeyValue) bool { return a == b })
+
+func checkSafe(t *testing.T, s tracetest.SpanStub) {
+	t.Helper()
+	check := func(where string, attrs []attribute.KeyValue) {
+		for _, kv := range attrs {
+			text, err := json.Marshal(kv.Value.AsInterface())
+			if err != nil {
+				t.Errorf("%s of %s: %s: %v", where, s.Name, kv.Key, err)
+			}
+			if strings.Contains(string(text), "NaN") {
+				t.Errorf("%s of %s: %s is %s", where, s.Name, kv.Key, text)
+			}
+		}
+	}
+	check("attributes", s.Attributes)
+	check("resource", s.Resource.Attributes())
+	for _, e := range s.Events {
+		check("event", e.Attributes)
+	}
+	for _, l := range s.Links {
+		check("link", l.Attributes)
+		if l.SpanContext.TraceID() == s.SpanContext.TraceID() {
+			t.Errorf("%s has a link to %v", s.Name, l.SpanContext.SpanID())
+		}
+	}
+	if s.Parent.IsValid() && s.Parent.SpanID() == s.SpanContext.SpanID() {
+		t.Errorf("%s is its own parent", s.Name)
+	}
+}
+
+// The files that can be sent on to Jaeger are as safe.
+func TestOTLPFilesAreSafe(t *testing.T) {
+	unsafe := map[optrace.Format][]string{
+		optrace.FormatOTLPJSON: {"NaN", "Infinity", `"nan"`, `"list"`, `"nested"`, `"map"`},
+		// The last bytes of the numbers, the lowest first.
+		optrace.FormatOTLPProto: {"\x00\x00\x00\x00\x00\xf8\x7f", "\x00\x00\x00\x00\x00\xf0\x7f", "\x00\x00\x00\x00\x00\xf0\xff"},
+	}
+	for format, bad := range unsafe {
+		t.Run(format.String(), func(t *testing.T) {
+			var out bytes.Buffer
+			exp, err := optrace.NewExporter(&out, optrace.WithFormat(format))
+			if err != nil {
+				t.Fatal(err)
+			}
+			proc, err := optrace.NewProcessor(exp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tp := hostileProvider(proc)
+			recordHostile(tp)
+			own := opStub(7) // its own parent, which the SDK does not make
+			own.Parent = own.SpanContext
+			if err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{own}.Snapshots()); err != nil {
+				t.Fatal(err)
+			}
+			if err := tp.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range bad {
+				if bytes.Contains(out.Bytes(), []byte(text)) {
+					t.Errorf("%q is in the file", text)
+				}
+			}
+			if n := bytes.Count(out.Bytes(), []byte("largest")); n != 1 {
+				t.Errorf("a harmless attribute is there %d times", n)
+			}
+			if format == optrace.FormatOTLPJSON {
+				id := own.SpanContext.SpanID().String()
+				if bytes.Contains(out.Bytes(), []byte(`"parentSpanId":"`+id)) || !bytes.Contains(out.Bytes(), []byte(`"spanId":"`+id)) {
+					t.Errorf("a span is its own parent:\n%s", out.String())
+				}
+			}
+		})
+	}
+}
+
+// A summary of pruned operations survives beside what is not safe.
+func TestPrunedSummaryIsSafe(t *testing.T) {
+	mem := &retaining{}
+	tp := hostileProvider(newProcessor(t, mem, optrace.WithForwardThreshold(time.Hour)))
+	ctx, request := tp.Tracer("app").Start(t.Context(), "request", trace.WithAttributes(unsafeAttributes()...))
+	_, o := optrace.NewTracer(tp).Start(ctx, "relu", "cuda:0")
+	o.Attrs(unsafeAttributes()...).End()
+	request.End()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(mem.spans) != 1 || len(mem.spans[0].Events) != 1 || mem.spans[0].Events[0].Name != optrace.EventPruned {
+		t.Fatalf("spans %+v", mem.spans)
+	}
+	checkSafe(t, mem.spans[0])
+}
