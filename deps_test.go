@@ -17,12 +17,21 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op":       {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/optest": {
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: []string{"github.com/google/go-cmp"},
+	},
 	"internal": {own: []string{"internal/..."}},
 	"analyze":  {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"github.com/DataDog/sketches-go", "google.golang.org/protobuf"}},
 	"ingest": {
-		own:     []string{"op", "internal/...", "ingest/..."},
-		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf/encoding/protowire", "google.golang.org/protobuf/internal/errors", "github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "github.com/google/uuid", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf"},
+		own: []string{"op", "internal/...", "ingest/..."},
+		foreign: []string{
+			"github.com/klauspost/compress", "google.golang.org/protobuf",
+			// Parquet and what it needs.
+			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/pierrec/lz4",
+			"github.com/google/uuid", "github.com/twpayne/go-geom", "golang.org/x/sys",
+		},
 	},
 	"render": {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},

@@ -103,7 +103,7 @@ func errorType(err error) attribute.KeyValue {
 	if errors.Is(err, ErrExporterShutdown) {
 		return semconv.ErrorTypeKey.String("already_shutdown")
 	}
-	return semconv.ErrorType(err)
+	return semconv.ErrorTypeKey.String("write_failed")
 }
 
 // processorMetrics observes a processor. Nil observes nothing.

@@ -109,7 +109,7 @@ func (r *Recorder) EndShapes(inputs []op.Shape, output op.Shape) {
 	if o.prep != nil {
 		return // prepared with its shapes
 	}
-	for _, s := range inputs[:min(len(inputs), op.MaxInputs)] {
+	for _, s := range inputs[:min(len(inputs), op.MaxInputs+1)] { // one more than allowed, so that it shows
 		r.shapes.add(s)
 	}
 	o.out = len(r.shapes.bytes)
