@@ -53,18 +53,19 @@ func TestJSONLayouts(t *testing.T) {
 }
 `
 	for name, text := range map[string]string{
-		"one line":             batch("matmul"),
-		"line with newline":    batch("matmul") + "\r\n",
-		"pretty-printed":       pretty,
-		"empty lines around":   "\n\n" + batch("matmul") + "\n\n",
-		"empty batches":        "{}\n{}\n" + batch("matmul") + "\n{}\n",
-		"result of api_v3":     `{"result":` + batch("matmul") + `}`,
-		"snake case":           strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId", "trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano").Replace(batch("matmul")),
-		"times as numbers":     strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
-		"upper-case ids":       strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E", "ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),
-		"unknown fields":       strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`, `{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`, `{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),
-		"value before key":     strings.Replace(batch("matmul"), `{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`, `{"value":{"stringValue":"matmul"},"key":"tensor.op.name"}`, 1),
-		"resource after spans": `{"resourceSpans":[{"scopeSpans":[{"spans":[` + spanOf("matmul") + `],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]}`,
+		"one line":                    batch("matmul"),
+		"line with newline":           batch("matmul") + "\r\n",
+		"pretty-printed":              pretty,
+		"line breaks without indents": strings.NewReplacer("[{", "[\n{\n", ",", ",\n", "}", "\n}").Replace(batch("matmul")),
+		"empty lines around":          "\n\n" + batch("matmul") + "\n\n",
+		"empty batches":               "{}\n{}\n" + batch("matmul") + "\n{}\n",
+		"result of api_v3":            `{"result":` + batch("matmul") + `}`,
+		"snake case":                  strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId", "trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano").Replace(batch("matmul")),
+		"times as numbers":            strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
+		"upper-case ids":              strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E", "ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),
+		"unknown fields":              strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`, `{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`, `{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),
+		"value before key":            strings.Replace(batch("matmul"), `{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`, `{"value":{"stringValue":"matmul"},"key":"tensor.op.name"}`, 1),
+		"resource after spans":        `{"resourceSpans":[{"scopeSpans":[{"spans":[` + spanOf("matmul") + `],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := result{Records: []string{header, entry}}
@@ -171,6 +172,19 @@ func TestJSONResource(t *testing.T) {
 	}
 	if !strings.Contains(res.Records[1], `"rank":3`) || !strings.Contains(res.Records[1], `"service":"trainer"`) {
 		t.Errorf("entry = %s", res.Records[1])
+	}
+}
+
+// Each bad line costs no more than the line.
+func TestJSONManyBadLines(t *testing.T) {
+	const n = 200_000
+	text := batch("a") + "\n" + batch("b") + "\n" + strings.Repeat("bad\n", n) + batch("c") + "\n"
+	res := read(otlp.JSONRecords, []byte(text))
+	if len(res.Bad) != n || len(res.names()) != 3 {
+		t.Fatalf("%d bad lines, operations %q", len(res.Bad), res.names())
+	}
+	if want := fmt.Sprintf("input:%d: ", n+2); !strings.HasPrefix(res.Bad[n-1], want) {
+		t.Errorf("the last is %q, want %q", res.Bad[n-1], want)
 	}
 }
 

@@ -27,8 +27,11 @@ type window struct {
 	buf  []byte
 
 	offset int64 // of buf in the input
-	lines  int64 // newlines in front of buf
-	limit  int   // of buf
+	lines  int64 // newlines in front of buf[counted]
+	// counted is how much of buf the newlines have been counted of: each is
+	// looked at once, however many lines are bad.
+	counted int
+	limit   int // of buf
 	// held is a place to come back to, which keeps what is behind it in buf.
 	held    jsontext.Mark
 	holding bool
@@ -46,7 +49,7 @@ func newWindow(src io.Reader, name string) *window {
 
 // reset makes w read src, which starts at the offset in the input.
 func (w *window) reset(src io.Reader, offset int64) {
-	w.src, w.offset, w.lines, w.err = src, offset, 0, nil
+	w.src, w.offset, w.lines, w.counted, w.err = src, offset, 0, 0, nil
 	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
 	w.buf = w.buf[:0]
 	w.lex.Reset(w.buf)
@@ -95,7 +98,8 @@ func (w *window) fill(m jsontext.Mark) bool {
 
 // slide drops the first n bytes of the window and makes room behind the rest.
 func (w *window) slide(n int) {
-	w.lines += int64(bytes.Count(w.buf[:n], []byte{'\n'}))
+	w.countTo(max(n, w.counted))
+	w.counted -= n
 	w.offset += int64(n)
 	rest := w.buf[n:]
 	if len(rest) > cap(w.buf)/2 {
@@ -190,7 +194,7 @@ func (w *window) syntaxError() *op.SyntaxError {
 	at := min(w.lex.Offset(), len(w.buf))
 	return &op.SyntaxError{
 		File: w.name, Offset: w.offset + int64(at),
-		Line: w.lines + 1 + int64(bytes.Count(w.buf[:at], []byte{'\n'})),
+		Line: w.line(),
 		Msg:  err.Error(), Truncated: w.lex.Truncated() && !w.tooLong,
 	}
 }
@@ -208,8 +212,8 @@ func (w *window) resync(linewise bool) bool {
 	w.tooLong, w.holding, w.limit = false, false, MaxElementBytes
 	for {
 		if i := bytes.Index(w.buf[at:], next); i >= 0 {
-			w.slide(at + i + 1)
 			w.lex.Reset(w.buf)
+			w.lex.Rewind(jsontext.Mark{}.Shift(-(at + i + 1)))
 			return true
 		}
 		if w.err != nil {
@@ -249,18 +253,34 @@ func (w *window) peekKey() (k []byte) {
 	return k
 }
 
-// startsLines reports whether the lexer stands in front of a document that is
-// a line, with another one behind it, as far as the window shows. A lone brace
-// is the first line of a document that is spread over lines.
+// startsLines reports whether the lexer stands in front of a line that is a
+// document, as far as the window shows: the next line starts with the same
+// member. Within a document that is spread over lines none does.
 func (w *window) startsLines() bool {
 	rest := w.buf[min(w.lex.Offset(), len(w.buf)):]
-	i := bytes.IndexByte(rest, '\n')
-	return i > 2 && i+1 < len(rest) && rest[i+1] == '{'
+	line, next, ok := bytes.Cut(rest, []byte{'\n'})
+	if !ok || !bytes.HasPrefix(line, []byte(`{"`)) {
+		return false
+	}
+	key, _, ok := bytes.Cut(line[2:], []byte{'"'})
+	return ok && bytes.HasPrefix(next, line[:2+len(key)+1])
 }
 
 // line returns the number of the line where the lexer stands, from 1.
 func (w *window) line() int64 {
-	return w.lines + 1 + int64(bytes.Count(w.buf[:min(w.lex.Offset(), len(w.buf))], []byte{'\n'}))
+	w.countTo(min(w.lex.Offset(), len(w.buf)))
+	return w.lines + 1
+}
+
+// countTo makes lines the number of newlines in front of buf[at].
+func (w *window) countTo(at int) {
+	newline := []byte{'\n'}
+	if at >= w.counted {
+		w.lines += int64(bytes.Count(w.buf[w.counted:at], newline))
+	} else {
+		w.lines -= int64(bytes.Count(w.buf[at:w.counted], newline))
+	}
+	w.counted = at
 }
 
 // syntaxErrorf returns an error about where the lexer stands.
