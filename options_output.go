@@ -19,7 +19,9 @@ const (
 	FormatOTLPJSON
 	// FormatOTLPProto is OTLP in protocol buffers: per batch the length of a
 	// TracesData message, four bytes, big-endian, and the message, byte for
-	// byte what OpenTelemetry's own exporters send.
+	// byte what OpenTelemetry's own exporters send, but for what backends choke
+	// on: numbers that are not finite, and links of a span to itself or its
+	// parent, count as dropped.
 	FormatOTLPProto
 )
 
