@@ -97,7 +97,7 @@ func (c contents) inspectCompressed(src io.Reader, head []byte) (ending, error) 
 	if err != nil {
 		return endsInBlock, file.err
 	}
-	defer plain.Close()
+	defer func() { _ = plain.Close() }() // it was only read
 	text := bufio.NewReader(plain)
 	if start, _ := text.Peek(headBytes); len(start) > 0 && !c.format.accepts(start) {
 		return 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.name())

@@ -19,7 +19,7 @@ import (
 // forwarded. There is one for each operation and device.
 const (
 	// EventPruned is the name of the event. It carries tensor.op.name and
-	// tensor.device.id, and:
+	// tensor.device.id, and the two keys below.
 	EventPruned = "tensor.ops.pruned"
 	// KeyPrunedCount is how many operations were left out.
 	KeyPrunedCount = attribute.Key("tensor.ops.pruned.count")

@@ -17,7 +17,7 @@ func TestReadmeSnippets(t *testing.T) {
 		t.Fatal(err)
 	}
 	var sources []string
-	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	err = filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "example_test.go") && !(strings.HasPrefix(path, "examples") && strings.HasSuffix(path, ".go")) {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -66,10 +67,8 @@ func ParseKeys(s string) ([]Key, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, seen := range keys {
-			if seen == k {
-				return nil, fmt.Errorf("parsing keys: %s is there twice", k)
-			}
+		if slices.Contains(keys, k) {
+			return nil, fmt.Errorf("parsing keys: %s is there twice", k)
 		}
 		keys = append(keys, k)
 	}

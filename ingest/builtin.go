@@ -30,8 +30,7 @@ func traceRecords(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record
 		if limited.N == 0 {
 			err = errors.New("trace of more than 1 GiB; use entries JSON Lines")
 		}
-		var syntax *op.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 			// No longer a SyntaxError: there is no next record to go on with.
 			err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset)
 		}

@@ -116,7 +116,7 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 			}
 		}
 		if unknown != nil && len(in.stats.Formats) == 0 {
-			yield(op.Record{}, fmt.Errorf("reading input: no file of a known format: %v", unknown))
+			yield(op.Record{}, fmt.Errorf("reading input: no file of a known format: %v", unknown)) //nolint:errorlint // not wrapped: this one is final
 		}
 	}
 }

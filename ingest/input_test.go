@@ -266,8 +266,7 @@ func ExampleOpen() {
 
 	in := ingest.Open(path)
 	for e, err := range in.Entries() {
-		var bad *op.SyntaxError
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*op.SyntaxError](err); ok {
 			fmt.Println("line", bad.Line, "could not be read")
 			continue
 		}

@@ -88,8 +88,7 @@ func isBlank(line []byte) bool {
 // recordError returns what is wrong with a line. A schema that is not
 // understood is final.
 func (r *Reader) recordError(line lineio.Line, offset int, err error) error {
-	var schema *schemaError
-	if errors.As(err, &schema) {
+	if _, ok := errors.AsType[*schemaError](err); ok {
 		return r.final(fmt.Errorf("%s:%d: %w", r.name, line.Number, err))
 	}
 	cut := r.dec.lex.Truncated() && !line.Complete

@@ -76,8 +76,7 @@ func (c *Client) callAPI(ctx context.Context, a api, ask func(api) (string, url.
 
 // isTemporary reports whether err may be gone at the next attempt.
 func isTemporary(err error) bool {
-	var failed *AnswerError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*AnswerError](err); ok {
 		return failed.isTemporary()
 	}
 	var name *net.DNSError
@@ -124,8 +123,7 @@ func (c *Client) attempt(ctx context.Context, a api, u *url.URL, deadline time.T
 // describeTransport names the address, for the transport's error does not
 // always, and says what to check.
 func describeTransport(u *url.URL, err error) error {
-	var transport *url.Error
-	if errors.As(err, &transport) {
+	if transport, ok := errors.AsType[*url.Error](err); ok {
 		err = transport.Err // without its own idea of the address
 	}
 	return fmt.Errorf("%s: %w; check that Jaeger runs at this address and can be reached", u.Redacted(), err)

@@ -1,8 +1,9 @@
 package kineto
 
 import (
-	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"strconv"
+
+	"github.com/optrace/optrace/ingest/internal/attrjson"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"

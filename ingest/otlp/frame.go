@@ -58,8 +58,7 @@ func newFrameReader(src io.Reader, name string, m *op.Mapping, yield yieldFunc) 
 // fromJSON hands on what a frame of JSON gave. A frame has no lines of its
 // own, and one that is whole is not cut off.
 func (r *frameReader) fromJSON(rec op.Record, err error) bool {
-	var syntax *op.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 		syntax.Line, syntax.Truncated = 0, false
 	}
 	return r.proto.yield(rec, err)

@@ -28,7 +28,7 @@ func (v *view) memory() {
 	v.heading("MEMORY")
 	text := fmt.Sprintf("%s above %s", pluralOf(m.HotspotCount, "entry", "entries"), units.Bytes(m.ThresholdBytes))
 	if n := int64(len(m.Hotspots)); n < m.HotspotCount {
-		text += fmt.Sprintf(", the first %s", units.Count(n))
+		text += ", the first " + units.Count(n)
 	}
 	v.note(text)
 	if len(m.Hotspots) > 0 {

@@ -3,6 +3,7 @@ package jsonstream
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/optrace/optrace/internal/jsontext"
 )
@@ -57,13 +58,10 @@ func (r *Reader) Key() []byte {
 	if n := len(text); n >= 2 && text[n-1] == '"' {
 		key = text[1 : n-1]
 	}
-	for _, c := range key {
-		if c == '\\' { // rare: let the lexer unescape it
-			var l jsontext.Lexer
-			l.Reset(text)
-			key = l.Str()
-			break
-		}
+	if slices.Contains(key, '\\') { // rare: let the lexer unescape it
+		var l jsontext.Lexer
+		l.Reset(text)
+		key = l.Str()
 	}
 	// Looking for the colon may move the buffer.
 	r.key = append(r.key[:0], key...)
