@@ -2,6 +2,8 @@ package optrace_test
 
 import (
 	"errors"
+	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -25,9 +27,21 @@ func TestOutputDiskFull(t *testing.T) {
 	}
 }
 
+// limitedChild tells a child process of TestOutputFileSizeLimit what it is.
+const limitedChild = "OPTRACE_TEST_LIMITED_CHILD"
+
 // A file that may grow no further takes part of a batch, and its rest once
-// there is room.
+// there is room. The limit holds for a whole process, hence in one of its own.
 func TestOutputFileSizeLimit(t *testing.T) {
+	if os.Getenv(limitedChild) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), limitedChild+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	signal.Ignore(syscall.SIGXFSZ)
 	for _, o := range outputs() {
 		if o.lines() {
 			continue
@@ -35,11 +49,11 @@ func TestOutputFileSizeLimit(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "ops.out")
 		exp := newFile(t, path, o.options()...)
 		export(t, exp, opSpans(2)...)
-		withFileSizeLimit(t, uint64(size(path))+50, func() {
-			if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, syscall.EFBIG) {
-				t.Errorf("%v: exporting returns %v", o, err)
-			}
-		})
+		before := setFileSizeLimit(t, uint64(size(path))+50)
+		if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, syscall.EFBIG) {
+			t.Errorf("%v: exporting returns %v", o, err)
+		}
+		setFileSizeLimit(t, before)
 		export(t, exp, opSpans(1)...)
 		if err := exp.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
@@ -51,22 +65,17 @@ func TestOutputFileSizeLimit(t *testing.T) {
 	}
 }
 
-// withFileSizeLimit runs f while no file of this process may grow beyond limit.
-func withFileSizeLimit(t *testing.T, limit uint64, f func()) {
+// setFileSizeLimit sets how large this process may make files and returns the
+// limit before.
+func setFileSizeLimit(t *testing.T, limit uint64) (before uint64) {
 	t.Helper()
-	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Skip(err)
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		t.Fatal(err)
 	}
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: before.Max}); err != nil {
-		t.Skip(err)
+	before, l.Cur = l.Cur, limit
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		t.Fatal(err)
 	}
-	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-			t.Error(err)
-		}
-	}()
-	f()
+	return before
 }
