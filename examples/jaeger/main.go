@@ -1,0 +1,101 @@
+// Command jaeger is an inference service whose requests go to Jaeger as traces
+// and whose operations go into a local batch, for optrace to join the two.
+//
+// The service ranks items for a user with a small neural network. The vectors
+// of the items lie compressed in shards, and a shard is unpacked when an item of
+// it is first asked for: so some requests are slow, and the question is why.
+// Read the files in this order:
+//
+//	tracing.go  the two destinations of the spans
+//	service.go  the HTTP handler, with a span for each request
+//	ranker.go   the network, with an operation for each step
+//	shard.go    the vectors, unpacked on first use
+//	load.go     requests, as a client would send them
+//
+// # The join
+//
+// With Jaeger running, two commands show which operation made requests slow:
+//
+//	go run ./jaeger -requests 300
+//	go run -C .. ./cmd/optrace correlate -jaeger http://localhost:16686 -service ranker examples/ops.jsonl
+//
+// The first sends requests to itself and exits; without -requests it serves
+// until it is interrupted. Jaeger holds the requests, the operations that took
+// long and a summary of the others; ops.jsonl holds every operation. The second
+// shows both as one, and links to Jaeger's pages.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// config is what the flags say.
+type config struct {
+	addr     string
+	otlp     string
+	batch    string
+	requests int
+}
+
+func main() {
+	var cfg config
+	flag.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "serve on `ADDRESS`")
+	flag.StringVar(&cfg.otlp, "otlp", "http://localhost:4318", "send traces to the OTLP receiver at `URL`")
+	flag.StringVar(&cfg.batch, "o", "ops.jsonl", "append operations to `FILE`")
+	flag.IntVar(&cfg.requests, "requests", 0, "send `N` requests to itself and exit")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, cfg, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "jaeger:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx is done, or until the requests of cfg are answered.
+func run(ctx context.Context, cfg config, out io.Writer) (err error) {
+	tracing, err := startTracing(ctx, cfg.otlp, cfg.batch)
+	if err != nil {
+		return err
+	}
+	// What is still buffered is sent and written, also after an interrupt.
+	defer func() { err = errors.Join(err, tracing.stop(context.WithoutCancel(ctx), out)) }()
+
+	service, err := newService(tracing.provider)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+
+	address := "http://" + listener.Addr().String()
+	if cfg.requests > 0 {
+		err = sendRequests(ctx, address, cfg.requests)
+	} else {
+		fmt.Fprintf(out, "serving on %s; try curl -d '{\"user\":1,\"items\":[7,2000]}' %[1]s/v1/rank\n", address)
+		select {
+		case <-ctx.Done():
+		case err = <-served:
+			return err
+		}
+	}
+	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(shutdown))
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	collectorpb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+)
+
+// receiver takes OTLP over HTTP, as Jaeger does.
+type receiver struct {
+	mu     sync.Mutex
+	bodies [][]byte
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	var src io.Reader = req.Body
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		unpacked, err := gzip.NewReader(src)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		src = unpacked
+	}
+	body, err := io.ReadAll(src)
+	if err != nil || req.URL.Path != "/v1/traces" {
+		http.Error(w, "not a trace", http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = append(r.bodies, body)
+	w.Header().Set("Content-Type", "application/x-protobuf")
+}
+
+// service adds what was received to a join, and returns how many operations
+// came one by one.
+func (r *receiver) service(t *testing.T, join *correlate.Join) (ops int) {
+	t.Helper()
+	for _, body := range r.bodies {
+		for rec, err := range otlp.ProtoRecords(bytes.NewReader(body), "received", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Entry != nil {
+				ops++
+			}
+			join.AddService(rec)
+		}
+		var request collectorpb.ExportTraceServiceRequest
+		if err := proto.Unmarshal(body, &request); err != nil {
+			t.Fatal(err)
+		}
+		for _, resource := range request.ResourceSpans {
+			for _, scope := range resource.ScopeSpans {
+				for _, s := range scope.Spans {
+					addSummaries(join, s)
+				}
+			}
+		}
+	}
+	return ops
+}
+
+// addSummaries adds the summaries on a span.
+func addSummaries(join *correlate.Join, s *tracepb.Span) {
+	for _, e := range s.Events {
+		if e.Name != optrace.EventPruned {
+			continue
+		}
+		p := op.Pruned{TraceID: op.TraceID(s.TraceId), SpanID: op.SpanID(s.SpanId)}
+		for _, a := range e.Attributes {
+			switch a.Key {
+			case op.KeyName:
+				p.Operation = a.Value.GetStringValue()
+			case op.KeyDevice:
+				p.DeviceID = a.Value.GetStringValue()
+			case op.KeyPrunedCount:
+				p.Count = a.Value.GetIntValue()
+			case op.KeyPrunedDuration:
+				p.Duration = a.Value.GetIntValue()
+			}
+		}
+		join.AddPruned(p)
+	}
+}
+
+// What goes to Jaeger and what goes into the batch are one when they are
+// joined: nothing is missing, and nothing is there twice.
+func TestRun(t *testing.T) {
+	received := &receiver{}
+	server := httptest.NewServer(received)
+	t.Cleanup(server.Close)
+	const n = 60
+	batch := filepath.Join(t.TempDir(), "ops.jsonl")
+	var out strings.Builder
+	if err := run(t.Context(), config{addr: "127.0.0.1:0", otlp: server.URL, batch: batch, requests: n}, &out); err != nil {
+		t.Fatal(err)
+	}
+
+	join := correlate.NewJoin()
+	held := received.service(t, join)
+	local := 0
+	for rec, err := range ingest.Open(batch).Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			local++
+		}
+		join.AddLocal(rec)
+	}
+	r := join.Report(correlate.Options{Jaeger: "http://localhost:16686"})
+	if len(r.Requests) != n || len(r.Endpoints) != 1 || r.Endpoints[0].Name != "POST /v1/rank" || r.Endpoints[0].Service != serviceName {
+		t.Fatalf("%d requests, endpoints %+v", len(r.Requests), r.Endpoints)
+	}
+	if r.MissingInJaeger != 0 || r.MissingLocally != 0 || r.UnattachedOps != 0 {
+		t.Errorf("missing in Jaeger %d, locally %d; unattached %d", r.MissingInJaeger, r.MissingLocally, r.UnattachedOps)
+	}
+	if e := r.Endpoints[0]; int(e.Ops) != local || int(r.PrunedOps) != local-held || r.PrunedOps == 0 || held == 0 {
+		t.Errorf("%d operations, %d in the batch, %d in Jaeger and %d in summaries", e.Ops, local, held, r.PrunedOps)
+	}
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		sum := int64(0)
+		for _, p := range q.CriticalPath {
+			sum += p.Time
+		}
+		if sum != q.Duration.V || !q.InJaeger || !q.InLocal {
+			t.Errorf("request %d: a path of %d, a duration of %d, in Jaeger %v, in the batch %v", i, sum, q.Duration.V, q.InJaeger, q.InLocal)
+		}
+	}
+	if !strings.Contains(out.String(), "operations in summaries") {
+		t.Errorf("output %q", out.String())
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	tracing, err := startTracing(t.Context(), "http://127.0.0.1:1", filepath.Join(t.TempDir(), "ops.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := newService(tracing.provider)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]int{
+		`{"user":1,"items":[0]}`:     http.StatusOK,
+		`{"user":1,"items":[]}`:      http.StatusBadRequest,
+		`{"user":1,"items":[-1]}`:    http.StatusBadRequest,
+		`{"user":1,"items":[16000]}`: http.StatusBadRequest,
+		`{"user":1`:                  http.StatusBadRequest,
+	} {
+		w := httptest.NewRecorder()
+		service.ServeHTTP(w, httptest.NewRequest(http.MethodPost, rankRoute, strings.NewReader(body)))
+		if w.Code != want {
+			t.Errorf("%s: status %d, want %d", body, w.Code, want)
+		}
+	}
+	// Nothing listens: the spans are lost, and shutting down says so in time.
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := tracing.stop(ctx, io.Discard); err == nil {
+		t.Error("no error from a receiver that is not there")
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+)
+
+const rankRoute = "/v1/rank"
+
+// rankRequest asks for items to be ranked for a user.
+type rankRequest struct {
+	User  int   `json:"user"`
+	Items []int `json:"items"`
+}
+
+// rankResponse has the scores of the items; they add up to 1.
+type rankResponse struct {
+	Scores []float64 `json:"scores"`
+}
+
+// maxItems bounds a request.
+const maxItems = 1000
+
+// service answers HTTP requests.
+type service struct {
+	http.ServeMux
+	tracer     trace.Tracer
+	propagator propagation.TextMapPropagator
+	ranker     *ranker
+}
+
+func newService(provider *sdktrace.TracerProvider) (*service, error) {
+	ranker, err := newRanker(optrace.NewTracer(provider))
+	if err != nil {
+		return nil, err
+	}
+	s := &service{tracer: provider.Tracer("example.com/ranker"), propagator: propagation.TraceContext{}, ranker: ranker}
+	s.HandleFunc("POST "+rankRoute, s.rank)
+	return s, nil
+}
+
+// rank answers a request. Its span is what the operations below it belong to;
+// with otelhttp or another middleware it would come from there.
+func (s *service) rank(w http.ResponseWriter, r *http.Request) {
+	ctx := s.propagator.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+	ctx, span := s.tracer.Start(ctx, "POST "+rankRoute, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(semconv.HTTPRequestMethodPost, semconv.HTTPRoute(rankRoute)))
+	defer span.End()
+
+	var request rankRequest
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := request.check(); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	scores, err := s.ranker.rank(ctx, request.User, request.Items)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+		http.Error(w, "ranking failed", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// A client that went away gets no answer; there is nobody to tell.
+	_ = json.NewEncoder(w).Encode(rankResponse{Scores: scores})
+}
+
+func (r *rankRequest) check() error {
+	if len(r.Items) == 0 || len(r.Items) > maxItems {
+		return fmt.Errorf("%d items, not 1 to %d", len(r.Items), maxItems)
+	}
+	for _, item := range r.Items {
+		if item < 0 || item >= shards*shardItems {
+			return fmt.Errorf("item %d is not below %d", item, shards*shardItems)
+		}
+	}
+	return nil
+}
