@@ -2,6 +2,8 @@ package optrace_test
 
 import (
 	"errors"
+	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -31,24 +33,31 @@ func TestFileExporterDiskFull(t *testing.T) {
 	}
 }
 
+// sizeLimitChild tells the test binary that it is the child of the test below.
+const sizeLimitChild = "OPTRACE_TEST_SIZE_LIMIT_CHILD"
+
 // A file that may not grow: the batch that does not fit is cut off, and what
-// got through is counted and readable.
+// got through is counted and readable. The limit holds for all files of a
+// process, the test runner's among them, so this one is a process of its own.
 func TestFileExporterFileSizeLimit(t *testing.T) {
-	const limit = 40_000
-	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Skip(err)
-	}
-	signal.Ignore(syscall.SIGXFSZ)
-	defer signal.Reset(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: before.Max}); err != nil {
-		t.Skip(err)
-	}
-	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-			t.Error(err)
+	if os.Getenv(sizeLimitChild) == "" {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFileExporterFileSizeLimit$")
+		cmd.Env = append(os.Environ(), sizeLimitChild+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
 		}
-	}()
+		return
+	}
+	const limit = 40_000
+	signal.Ignore(syscall.SIGXFSZ)
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		t.Fatal(err)
+	}
+	l.Cur = limit
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	exp := newFileExporter(t, path)
 	var err error
