@@ -96,7 +96,7 @@ func TestJSONSkipsWhatIsLong(t *testing.T) {
 
 // A document of any size is read in constant memory.
 func TestJSONConstantMemory(t *testing.T) {
-	const n = 300_000 // 60 MB
+	const n = 100_000 // 20 MB
 	src := repeated(`{"resourceSpans":[{`+resourceOf+`,"scopeSpans":[{"scope":{},"spans":[`, spanOf("relu"), ",", n, `]}]}]}`)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -127,8 +127,9 @@ func protoResource() []byte {
 
 // A TracesData of one resource that is too large for memory is entered.
 func TestProtoStreamsLargeMessages(t *testing.T) {
-	span := protoSpan()
-	n := otlp.MaxMessageBytes/len(span) + 1000
+	// Long names make the messages large with few spans.
+	span := field(2, append(protoSpan()[2:], field(3, bytes.Repeat([]byte("x"), 1<<16))...))
+	n := otlp.MaxMessageBytes/len(span) + 10
 	spans := append(field(1, field(1, []byte("lib"))), bytes.Repeat(span, n)...)
 	scope := field(2, spans)
 	for _, test := range []struct {

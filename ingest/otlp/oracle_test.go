@@ -16,9 +16,9 @@ import (
 // Over random spans, the readers find what the Collector's own types hold,
 // also where fields come in another order and unknown ones are among them.
 func TestReadersAgreeWithPdata(t *testing.T) {
-	rounds := 300
+	rounds := 150
 	if testing.Short() {
-		rounds = 100
+		rounds = 50
 	}
 	for seed := range uint64(rounds) {
 		rng := rand.New(rand.NewPCG(seed, 1))
