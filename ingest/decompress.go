@@ -97,12 +97,16 @@ type countingReader struct {
 // Read implements io.Reader.
 func (r *countingReader) Read(p []byte) (int, error) {
 	n, err := r.src.Read(p)
-	r.n += int64(n)
-	if n > 0 && r.seen != nil {
-		r.seen(n)
-	}
+	r.count(n)
 	if err != nil && err != io.EOF {
 		r.err = err
 	}
 	return n, err
+}
+
+func (r *countingReader) count(n int) {
+	r.n += int64(n)
+	if n > 0 && r.seen != nil {
+		r.seen(n)
+	}
 }

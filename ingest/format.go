@@ -21,6 +21,9 @@ type Format struct {
 	// records reads a file of this format. A *op.SyntaxError is not the end, any
 	// other error is.
 	records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+	// recordsAt, if not nil, is records for a format that is read here and there,
+	// from a file where that is possible.
+	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 }
 
 // Formats returns the formats in the order in which they are tried.

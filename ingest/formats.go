@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 )
 
@@ -26,6 +27,14 @@ func formats() []Format {
 			Name:    "trace-json",
 			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
 			records: traceRecords,
+		},
+		{
+			Name: "parquet",
+			detect: func(h *head) bool {
+				return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))
+			},
+			records:   parquet.Records,
+			recordsAt: parquet.RecordsAt,
 		},
 		{
 			// {} is an empty batch, and so is a file of nothing else.

@@ -135,7 +135,7 @@ func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, e
 		return false, fmt.Errorf("reading %s: %w", s.path, err)
 	}
 	defer c.close()
-	name, more, err := in.content(s.path, c, yield)
+	name, more, err := in.content(s.path, c, seekable(src, c, counted), yield)
 	if err == nil && more && in.opts.EndFile != nil {
 		in.opts.EndFile(File{Path: s.path, Format: name, Bytes: counted.n})
 	}
@@ -165,8 +165,8 @@ func (in *Input) count(n int) {
 }
 
 // content yields the records of a file's decompressed content and returns the
-// name of its format.
-func (in *Input) content(path string, c *content, yield func(op.Record, error) bool) (name string, more bool, err error) {
+// name of its format. file is the file itself where it can be read anywhere.
+func (in *Input) content(path string, c *content, file *countingReaderAt, yield func(op.Record, error) bool) (name string, more bool, err error) {
 	format, src, err := detect(c)
 	if err != nil {
 		return "", false, fmt.Errorf("reading %s: %w", path, err)
@@ -177,7 +177,12 @@ func (in *Input) content(path string, c *content, yield func(op.Record, error) b
 		if !slices.Contains(in.stats.Formats, name) {
 			in.stats.Formats = append(in.stats.Formats, name)
 		}
-		for rec, err := range format.records(src, path, in.opts.Mapping) {
+		records := format.records(src, path, in.opts.Mapping)
+		if file != nil && format.recordsAt != nil {
+			records = format.recordsAt(file, file.size, path)
+			defer file.countRest()
+		}
+		for rec, err := range records {
 			var syntax *op.SyntaxError
 			if err != nil && !errors.As(err, &syntax) {
 				return name, false, fmt.Errorf("reading %s: %w", path, err)

@@ -1,0 +1,36 @@
+package parquet
+
+// The limits of what is held in memory, or on disk, at a time. A file states
+// the sizes of its parts, and these are what is believed.
+const (
+	// MaxFooterBytes is the largest footer. It takes some kilobytes per row
+	// group, so that is far above a billion operations.
+	MaxFooterBytes = 128 << 20
+	// MaxPageBytes is the largest page, decompressed. Known writers stay below
+	// 100 MiB, most at one.
+	MaxPageBytes = 128 << 20
+	// MaxHeldBytes bounds the pages and dictionaries of all columns together.
+	MaxHeldBytes = 512 << 20
+	// MaxColumns is how many columns and groups a schema may have.
+	MaxColumns = 1 << 16
+	// MaxDepth is how deep a schema may nest.
+	MaxDepth = 64
+	// MaxTextBytes is the longest text.
+	MaxTextBytes = 16 << 20
+	// MaxSpoolBytes is the largest input that is copied to a temporary file,
+	// because it can only be read from front to back.
+	MaxSpoolBytes = 64 << 30
+)
+
+// Rows that are all equal take no space, so that a few bytes may claim any
+// number of them.
+const (
+	// MaxRowsPerByte is how many rows a byte of the file may stand for, and
+	// FreeRows is how many rows there may be in a file of any size.
+	MaxRowsPerByte = 256
+	FreeRows       = 1 << 24
+)
+
+// maxHeaderBytes is the longest header of a page. It may hold the smallest and
+// the largest value.
+const maxHeaderBytes = 1 << 20

@@ -1,0 +1,45 @@
+package ingest
+
+import (
+	"io"
+	"os"
+)
+
+// countingReaderAt reads a file anywhere. What it reads joins the count of the
+// reader that looked at the beginning, up to the size of the file: formats may
+// leave parts out and read others twice.
+type countingReaderAt struct {
+	file    *os.File
+	size    int64
+	counted *countingReader
+}
+
+// seekable returns a reader of the file behind c, nil where src is something
+// else, such as a pipe, or is compressed.
+func seekable(src io.Reader, c *content, counted *countingReader) *countingReaderAt {
+	file, ok := src.(*os.File)
+	if !ok || file == os.Stdin || c.compressed != nil {
+		return nil // standard input may not stand at its beginning
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return &countingReaderAt{file: file, size: info.Size(), counted: counted}
+}
+
+// ReadAt implements io.ReaderAt.
+func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.file.ReadAt(p, off)
+	r.count(int64(n))
+	return n, err
+}
+
+// countRest counts what has not been read.
+func (r *countingReaderAt) countRest() { r.count(r.size) }
+
+func (r *countingReaderAt) count(n int64) {
+	if n = min(n, r.size-r.counted.n); n > 0 {
+		r.counted.count(int(n))
+	}
+}
