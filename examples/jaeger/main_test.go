@@ -20,6 +20,8 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 )
@@ -180,5 +182,58 @@ func TestBadRequests(t *testing.T) {
 	defer cancel()
 	if err := tracing.stop(ctx, io.Discard); err == nil {
 		t.Error("no error from a receiver that is not there")
+	}
+}
+
+// The same with a real Jaeger, where there is one.
+func TestRunWithJaeger(t *testing.T) {
+	s := jaegertest.Start(t)
+	const n = 100
+	batch := filepath.Join(t.TempDir(), "ops.jsonl")
+	began := time.Now()
+	if err := run(t.Context(), config{addr: "127.0.0.1:0", otlp: s.OTLP, batch: batch, requests: n}, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	client, err := jaeger.NewClient(s.Query, jaeger.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	join := correlate.NewJoin()
+	query := jaeger.Query{Service: serviceName, Start: began, End: time.Now(), Limit: 10 * n}
+	for trace, err := range client.Search(t.Context(), query) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range trace.Entries {
+			join.AddService(op.Record{Entry: e})
+		}
+		for i := range trace.Spans {
+			join.AddService(op.Record{Span: &trace.Spans[i]})
+		}
+		for _, p := range trace.Pruned {
+			join.AddPruned(p)
+		}
+	}
+	local := int64(0)
+	for rec, err := range ingest.Open(batch).Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			local++
+		}
+		join.AddLocal(rec)
+	}
+	r := join.Report(correlate.Options{Jaeger: client.Base()})
+	if len(r.Requests) != n || len(r.Endpoints) != 1 || r.Endpoints[0].Ops != local {
+		t.Fatalf("%d requests, endpoints %+v; %d operations in the batch", len(r.Requests), r.Endpoints, local)
+	}
+	if r.MissingInJaeger != 0 || r.MissingLocally != 0 || r.PrunedOps == 0 {
+		t.Errorf("missing in Jaeger %d, locally %d; pruned %d", r.MissingInJaeger, r.MissingLocally, r.PrunedOps)
+	}
+	e := &r.Endpoints[0]
+	t.Logf("%d requests, %d operations, %d in Jaeger, %d pruned", e.Requests, local, local-r.PrunedOps, r.PrunedOps)
+	if e.Slow != nil {
+		t.Logf("slow %.0f ns, typical %.0f ns, most of it %s: %.0f ns", e.Slow.Slow.Mean, e.Slow.Typical.Mean, e.Slow.Parts[0].Operation, e.Slow.Parts[0].Difference)
 	}
 }

@@ -1,0 +1,163 @@
+package jaeger_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
+	"github.com/optrace/optrace/op"
+)
+
+// realClients returns a client of a real Jaeger for each version of its API.
+func realClients(t *testing.T, s *jaegertest.Server) map[string]*jaeger.Client {
+	t.Helper()
+	target, err := url.Parse(s.Query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	withoutV3 := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/v3/") {
+			r.URL.Path = "/" // the page that unknown paths get
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(withoutV3.Close)
+	clients := make(map[string]*jaeger.Client)
+	for name, address := range map[string]string{"v3": s.Query, "v1": withoutV3.URL} {
+		if clients[name], err = jaeger.NewClient(address, jaeger.ClientOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return clients
+}
+
+const realTrace = "000000000000000000000000000000f0"
+
+// realSpans is a request with a summary of pruned operations, and an operation
+// with an integer beyond what JavaScript holds. At %[1]d it starts, at %[2]d it
+// ends; %[3]s is a further attribute.
+const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},"scopeSpans":[{"spans":[
+{"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
+"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},
+{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"4500"}}]}]},
+{"traceId":"%[4]s","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","kind":1,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
+"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},{"key":"tensor.op.flop_count","value":{"intValue":"9007199254740993"}}%[3]s]}]}]}]}`
+
+const notFinite = `,{"key":"loss","value":{"doubleValue":"NaN"}}`
+
+func sendReal(t *testing.T, s *jaegertest.Server, start time.Time, id, attribute string) {
+	t.Helper()
+	s.Send(t, fmt.Appendf(nil, realSpans, start.UnixNano(), start.Add(time.Millisecond).UnixNano(), attribute, id))
+}
+
+func TestRealTrace(t *testing.T) {
+	s := jaegertest.Start(t)
+	start := time.Now().Add(-time.Minute).Truncate(time.Microsecond)
+	sendReal(t, s, start, realTrace, "")
+	for name, c := range realClients(t, s) {
+		tr, problems, err := c.Trace(t.Context(), traceID(t, realTrace))
+		if err != nil || len(problems) > 0 {
+			t.Fatalf("%s: problems %v, error %v", name, problems, err)
+		}
+		if c.API() != name || len(tr.Entries) != 1 || len(tr.Spans) != 1 {
+			t.Fatalf("%s: api %s, trace %+v", name, c.API(), tr)
+		}
+		e := tr.Entries[0]
+		if e.FLOPs != op.Known(9007199254740993) || e.Start != op.Known(start.UnixNano()) || e.Duration != 1_000_000 || e.Service != "odd" {
+			t.Errorf("%s: entry %+v", name, e)
+		}
+		want := []op.Pruned{{TraceID: tr.ID, SpanID: op.SpanID{7: 0xaa}, Operation: "relu", DeviceID: "cuda:0", Count: 3, Duration: 4500}}
+		if diff := cmp.Diff(want, tr.Pruned); diff != "" {
+			t.Errorf("%s: summaries (-want +got):\n%s", name, diff)
+		}
+		if _, _, err := c.Trace(t.Context(), op.TraceID{1}); !errors.Is(err, jaeger.ErrTraceNotFound) {
+			t.Errorf("%s: unknown trace: error %v", name, err)
+		}
+	}
+}
+
+// A number that is not finite makes version 1 fail; what is around it is found
+// all the same.
+func TestRealNotFinite(t *testing.T) {
+	s := jaegertest.Start(t)
+	now := time.Now()
+	for i := range 20 {
+		attribute := ""
+		if i == 7 {
+			attribute = notFinite
+		}
+		sendReal(t, s, now.Add(-time.Duration(i+1)*time.Minute), fmt.Sprintf("%031x1", i), attribute)
+	}
+	query := jaeger.Query{Service: "odd", Start: now.Add(-time.Hour), End: now, Limit: 100}
+	for name, c := range realClients(t, s) {
+		found, problems := 0, 0
+		for _, err := range c.Search(t.Context(), query) {
+			var syntax *op.SyntaxError
+			switch {
+			case errors.As(err, &syntax) && strings.Contains(syntax.Msg, "not finite"):
+				problems++
+			case err != nil:
+				t.Fatalf("%s: %v", name, err)
+			default:
+				found++
+			}
+		}
+		want := map[string][2]int{"v3": {20, 0}, "v1": {19, 1}}[name]
+		if got := [2]int{found, problems}; got != want {
+			t.Errorf("%s: traces and problems %v, want %v", name, got, want)
+		}
+		_, _, err := c.Trace(t.Context(), traceID(t, fmt.Sprintf("%031x1", 7)))
+		var syntax *op.SyntaxError
+		if errors.As(err, &syntax) != (name == "v1") {
+			t.Errorf("%s: trace that is not finite: error %v", name, err)
+		}
+	}
+}
+
+func TestRealSearchThousands(t *testing.T) {
+	s := jaegertest.Start(t)
+	const n = 3000
+	now := time.Now()
+	f := &fakeJaeger{traces: spread(n)}
+	for i := range f.traces {
+		f.traces[i].start = f.traces[i].start.Add(now.Sub(noon))
+	}
+	for i := 0; i < n; i += 100 {
+		w := httptest.NewRecorder()
+		f.answerV3(w, f.traces[i:i+100])
+		s.Send(t, []byte(strings.TrimSuffix(strings.TrimPrefix(w.Body.String(), `{"result":`), "}")))
+	}
+	query := jaeger.Query{Service: "api", Start: now.Add(-2 * time.Hour), End: now, Limit: 2 * n}
+	for name, c := range realClients(t, s) {
+		began := time.Now()
+		found := make(map[op.TraceID]int)
+		ops := 0
+		for tr, err := range c.Search(t.Context(), query) {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			found[tr.ID]++
+			ops += len(tr.Entries)
+		}
+		if len(found) != n || ops != n {
+			t.Errorf("%s: %d traces with %d operations, want %d", name, len(found), ops, n)
+		}
+		for id, times := range found {
+			if times != 1 {
+				t.Errorf("%s: trace %v %d times", name, id, times)
+			}
+		}
+		t.Logf("%s: %d traces in %v", name, len(found), time.Since(began))
+	}
+}

@@ -1,0 +1,150 @@
+// Package jaegertest runs a real Jaeger for tests, where the environment names
+// one:
+//
+//	OPTRACE_JAEGER_BIN=/path/to/jaeger go test ./...
+//
+// It is the binary of Jaeger 1.76 or later, also of 2.x, built from its
+// cmd/jaeger. Tests that need it are skipped without.
+package jaegertest
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// BinaryVariable is the environment variable that names the binary.
+const BinaryVariable = "OPTRACE_JAEGER_BIN"
+
+// config keeps traces in memory, and receives and answers on loopback ports,
+// which Start replaces by free ones.
+//
+//go:embed jaeger.yaml
+var config []byte
+
+// Server is a Jaeger under test.
+type Server struct {
+	// Query is the address of its pages and of its API.
+	Query string
+	// OTLP is the address of its receiver for OTLP over HTTP.
+	OTLP string
+}
+
+// startTimeout is how long Jaeger may take until it answers.
+const startTimeout = time.Minute
+
+// Start starts a Jaeger that holds nothing, and stops it when the test ends.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	binary := os.Getenv(BinaryVariable)
+	if binary == "" {
+		tb.Skip("no " + BinaryVariable)
+	}
+	text := bytes.Clone(config)
+	ports := make(map[string]string)
+	for _, port := range []string{"16686", "16685", "4317", "4318"} {
+		ports[port] = freeAddress(tb)
+		text = bytes.ReplaceAll(text, []byte("127.0.0.1:"+port), []byte(ports[port]))
+	}
+	path := filepath.Join(tb.TempDir(), "jaeger.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	var output bytes.Buffer
+	cmd := exec.CommandContext(tb.Context(), binary, "--config", path)
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it is killed
+		close(ended)
+	}()
+	tb.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		<-ended
+		if tb.Failed() {
+			tb.Logf("Jaeger's output:\n%s", output.Bytes())
+		}
+	})
+	s := &Server{Query: "http://" + ports["16686"], OTLP: "http://" + ports["4318"]}
+	s.await(tb, ended)
+	return s
+}
+
+// freeAddress returns a loopback address that nothing listens on.
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// await waits until Jaeger answers on both addresses.
+func (s *Server) await(tb testing.TB, ended <-chan struct{}) {
+	tb.Helper()
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		select {
+		case <-ended:
+			tb.Fatal("Jaeger ended")
+		default:
+		}
+		if s.answers(tb, s.Query+"/api/v3/services") && s.answers(tb, s.OTLP) {
+			return
+		}
+	}
+	tb.Fatalf("Jaeger does not answer within %v", startTimeout)
+}
+
+func (s *Server) answers(tb testing.TB, url string) bool {
+	tb.Helper()
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close() // nothing was read
+	return true
+}
+
+// Send sends spans, an OTLP JSON document, and returns when Jaeger has taken
+// them.
+func (s *Server) Send(tb testing.TB, document []byte) {
+	tb.Helper()
+	if err := s.send(tb, document); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func (s *Server) send(tb testing.TB, document []byte) error {
+	req, err := http.NewRequestWithContext(tb.Context(), http.MethodPost, s.OTLP+"/v1/traces", bytes.NewReader(document))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("sending spans: %s: %s", resp.Status, body)
+	}
+	return err
+}
