@@ -48,7 +48,7 @@ const spanReserve = 2
 
 // span appends s as an element of ScopeSpans.spans. What is written is what
 // OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
-// not UTF-8, which makes those fail.
+// not UTF-8, which makes those fail, and for what a safety takes out.
 func (c *protoCodec) span(dst []byte, s sdktrace.ReadOnlySpan) []byte {
 	sc, parent, status := s.SpanContext(), s.Parent(), s.Status()
 	traceID, spanID, parentID := sc.TraceID(), sc.SpanID(), parent.SpanID()

@@ -19,8 +19,10 @@ import (
 // With an [Exporter] behind it a span is converted and encoded while it ends,
 // into one of several buffers that a goroutine writes out: no span is kept,
 // and nothing is lost while the writer keeps up. Any other exporter gets a
-// bounded queue and batches, non-operations included. What cannot be taken is
-// handled as the [Policy] says, and counted.
+// bounded queue and batches, non-operations included; attributes with numbers
+// that are not finite and links of a span to itself or its parent, which
+// tracing backends choke on, are taken out and count as dropped. What cannot be
+// taken is handled as the [Policy] says, and counted.
 //
 // All methods are safe for concurrent use. OnStart and OnEnd do not block,
 // except under [Block].

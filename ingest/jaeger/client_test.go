@@ -17,11 +17,11 @@ import (
 )
 
 // recorded returns a recorded answer.
-func recorded(t *testing.T, name string) []byte {
-	t.Helper()
+func recorded(tb testing.TB, name string) []byte {
+	tb.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return text
 }
