@@ -20,6 +20,9 @@ type CorrelateOptions struct {
 	Top int
 }
 
+// maxEndpoints bounds how many endpoints are shown in detail.
+const maxEndpoints = 5
+
 // maxDifferences bounds the table of what slow requests spend their time on.
 const maxDifferences = 10
 
@@ -28,9 +31,7 @@ func WriteCorrelation(w io.Writer, c *correlate.Report, opts CorrelateOptions) e
 	v := &correlation{view: view{style: style{color: opts.Color}}, c: c, top: opts.Top}
 	v.envelope()
 	v.endpoints()
-	for i := range c.Endpoints {
-		v.endpoint(&c.Endpoints[i])
-	}
+	v.details()
 	v.requests()
 	v.unattached()
 	_, err := io.WriteString(w, v.b.String())
@@ -116,6 +117,24 @@ func (v *correlation) endpoints() {
 	}
 	v.table(t)
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
+}
+
+// details shows the endpoints with operations that took most of the time.
+func (v *correlation) details() {
+	shown, more := 0, int64(0)
+	for i := range v.c.Endpoints {
+		switch e := &v.c.Endpoints[i]; {
+		case e.Ops == 0:
+		case shown == maxEndpoints:
+			more++
+		default:
+			v.endpoint(e)
+			shown++
+		}
+	}
+	if more > 0 {
+		v.note("and " + plural(more, "endpoint") + " with operations that took less time; -json has all")
+	}
 }
 
 // endpoint shows where the requests of an endpoint spend their time, and the

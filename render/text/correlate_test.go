@@ -96,6 +96,27 @@ func TestCorrelationGolden(t *testing.T) {
 	}
 }
 
+// Many endpoints do not make a long text, and those without operations are
+// listed only.
+func TestCorrelationManyEndpoints(t *testing.T) {
+	j := correlate.NewJoin()
+	for i := range byte(9) {
+		request := op.Span{Name: "GET /" + string('a'+rune(i)), TraceID: op.TraceID{i + 1}, SpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1000}
+		j.AddLocal(op.Record{Span: &request})
+		if i > 0 {
+			j.AddLocal(op.Record{Entry: &op.Entry{Operation: "relu", TraceID: request.TraceID, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1}})
+		}
+	}
+	var b bytes.Buffer
+	if err := text.WriteCorrelation(&b, j.Report(correlate.Options{}), text.CorrelateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "CRITICAL PATH"); n != 5 || strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
+		!strings.Contains(b.String(), "and 3 endpoints with operations that took less time") {
+		t.Errorf("%d endpoints in detail:\n%s", n, b.String())
+	}
+}
+
 func TestWriteCorrelationError(t *testing.T) {
 	if err := text.WriteCorrelation(failingWriter{}, correlated(""), text.CorrelateOptions{}); err == nil {
 		t.Error("no error")
