@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -21,7 +22,7 @@ type variable[T any] struct {
 // processorVariables set the defaults of a Processor.
 var processorVariables = []variable[processorConfig]{
 	{"OPTRACE_POLICY", func(cfg *processorConfig, v string) (err error) {
-		cfg.policy, err = parsePolicy(v)
+		cfg.policy, err = parseName(v, DropNewest, DropOldest, Block)
 		return err
 	}},
 	{"OPTRACE_MAX_BYTES", func(cfg *processorConfig, v string) error {
@@ -48,6 +49,32 @@ var processorVariables = []variable[processorConfig]{
 		return nil
 	}},
 }
+
+// exporterVariables set the defaults of every Exporter, fileVariables those of
+// file exporters in addition.
+var (
+	exporterVariables = []variable[config]{
+		{"OPTRACE_FORMAT", func(cfg *config, v string) (err error) {
+			cfg.format, err = parseName(v, FormatEntries, FormatOTLPJSON, FormatOTLPProto)
+			return err
+		}},
+		{"OPTRACE_COMPRESSION", func(cfg *config, v string) (err error) {
+			cfg.compression, err = parseName(v, NoCompression, Gzip, Zstd)
+			return err
+		}},
+	}
+	fileVariables = []variable[config]{
+		{"OPTRACE_ROTATE_BYTES", func(cfg *config, v string) error {
+			return setInt(&cfg.rotation.maxBytes, v, 0)
+		}},
+		{"OPTRACE_ROTATE_AGE", func(cfg *config, v string) error {
+			return setDuration(&cfg.rotation.maxAge, v, 0)
+		}},
+		{"OPTRACE_MAX_TOTAL_BYTES", func(cfg *config, v string) error {
+			return setInt(&cfg.rotation.maxTotal, v, 0)
+		}},
+	}
+)
 
 // setupVariables set the defaults of Setup.
 var setupVariables = []variable[setupConfig]{
@@ -77,13 +104,17 @@ func fromEnvironment[T any](cfg T, variables []variable[T]) T {
 	return cfg
 }
 
-func parsePolicy(v string) (Policy, error) {
-	for p := DropNewest; p <= Block; p++ {
-		if v == p.String() {
-			return p, nil
+// parseName returns the value that is called v.
+func parseName[T fmt.Stringer](v string, values ...T) (T, error) {
+	var names []string
+	for _, value := range values {
+		if v == value.String() {
+			return value, nil
 		}
+		names = append(names, value.String())
 	}
-	return 0, fmt.Errorf("want %v, %v or %v", DropNewest, DropOldest, Block)
+	var none T
+	return none, fmt.Errorf("want %s", strings.Join(names, " or "))
 }
 
 func setInt(dst *int64, v string, least int64) error {

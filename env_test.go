@@ -2,7 +2,9 @@ package optrace_test
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -68,6 +70,46 @@ func TestEnvironmentOfProcessor(t *testing.T) {
 		t.Setenv("OPTRACE_POLICY", "block")
 		if log := newProcessorLog(t, optrace.WithPolicy(optrace.DropOldest)); !strings.Contains(log, "Policy:drop-oldest") {
 			t.Error(log)
+		}
+	})
+}
+
+func TestEnvironmentOfExporter(t *testing.T) {
+	for _, tt := range []struct {
+		name, value string
+		bad         []string
+	}{
+		{"OPTRACE_FORMAT", "otlp-json", []string{"OTLP", "json"}},
+		{"OPTRACE_COMPRESSION", "zstd", []string{"bzip2"}},
+		{"OPTRACE_ROTATE_BYTES", "1000000", []string{"1MB", "-1"}},
+		{"OPTRACE_ROTATE_AGE", "1h", []string{"1", "-1h"}},
+		{"OPTRACE_MAX_TOTAL_BYTES", "", []string{"-1", "lots", "1000"}}, // none without a rotation
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			errs := handled(t)
+			t.Setenv(tt.name, tt.value)
+			exp := newFileExporter(t, filepath.Join(t.TempDir(), "ops"))
+			if log := fmt.Sprintf("%+v", exp.MarshalLog()); tt.name == "OPTRACE_FORMAT" && !strings.Contains(log, tt.value) {
+				t.Errorf("%s gives %s", tt.value, log)
+			}
+			if len(errs()) > 0 {
+				t.Errorf("%s gives %v", tt.value, errs())
+			}
+			for i, bad := range tt.bad {
+				t.Setenv(tt.name, bad)
+				newFileExporter(t, filepath.Join(t.TempDir(), "ops"))
+				if got := errs(); len(got) != i+1 {
+					t.Errorf("%q is reported as %v", bad, got)
+				}
+			}
+		})
+	}
+	t.Run("rotation is for files", func(t *testing.T) {
+		errs := handled(t)
+		t.Setenv("OPTRACE_ROTATE_BYTES", "1000000")
+		newExporter(t, io.Discard)
+		if len(errs()) > 0 {
+			t.Error(errs())
 		}
 	})
 }

@@ -46,7 +46,7 @@ func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
 	if w == nil {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	cfg, err := newConfig(opts)
+	cfg, err := newConfig(exporterVariables, opts)
 	if err != nil {
 		return nil, err
 	}

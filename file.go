@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 )
 
 // NewFileExporter returns an Exporter that appends to the file at path, which
@@ -24,7 +25,7 @@ import (
 // A symbolic link to a regular file is refused, so that nobody can lead the
 // operations elsewhere; give the file itself.
 func NewFileExporter(path string, opts ...Option) (*Exporter, error) {
-	cfg, err := newConfig(opts)
+	cfg, err := newConfig(slices.Concat(exporterVariables, fileVariables), opts)
 	if err != nil {
 		return nil, err
 	}

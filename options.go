@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"go.opentelemetry.io/otel"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -17,14 +19,26 @@ type config struct {
 	rotation    rotation
 }
 
-// newConfig applies opts to the defaults. Nil options are ignored.
-func newConfig(opts []Option) (config, error) {
-	var cfg config
+// newConfig applies the environment, as far as variables say, and then opts to
+// the defaults. Nil options are ignored.
+func newConfig(variables []variable[config], opts []Option) (config, error) {
+	cfg := fromEnvironment(config{}, variables)
+	if err := cfg.validate(); err != nil { // values that do not go together
+		otel.Handle(fmt.Errorf("optrace: ignoring the environment: %w", err))
+		cfg = config{}
+	}
 	for _, o := range opts {
 		if o != nil {
 			cfg = o.apply(cfg)
 		}
 	}
+	if err := cfg.validate(); err != nil {
+		return cfg, fmt.Errorf("optrace: new exporter: %w", err)
+	}
+	return cfg, nil
+}
+
+func (cfg config) validate() error {
 	var errs []error
 	if cfg.format.encoding() == nil {
 		errs = append(errs, fmt.Errorf("unknown format %d", cfg.format))
@@ -32,11 +46,7 @@ func newConfig(opts []Option) (config, error) {
 	if cfg.compression > Zstd {
 		errs = append(errs, fmt.Errorf("unknown compression %d", cfg.compression))
 	}
-	errs = append(errs, cfg.rotation.validate())
-	if err := errors.Join(errs...); err != nil {
-		return cfg, fmt.Errorf("optrace: new exporter: %w", err)
-	}
-	return cfg, nil
+	return errors.Join(append(errs, cfg.rotation.validate())...)
 }
 
 type option func(config) config
