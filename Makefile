@@ -3,7 +3,7 @@
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-MODULES     := $(sort $(patsubst %/go.mod,%,$(shell git ls-files '*go.mod')))
+MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 10s
 
 .DEFAULT_GOAL := precommit
