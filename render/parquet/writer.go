@@ -31,7 +31,7 @@ const (
 // was written the place and the bounds of its columns. It is not safe for
 // concurrent use.
 type Writer struct {
-	file *parquet.Writer
+	file *parquet.GenericWriter[any]
 	buf  rowBuffer
 	// groupRows is the number of rows handed to the current row group.
 	groupRows int
@@ -41,7 +41,7 @@ type Writer struct {
 // NewWriter returns a Writer to w. Nothing is written before the first row
 // group is complete.
 func NewWriter(w io.Writer) *Writer {
-	file := parquet.NewWriter(w,
+	file := parquet.NewGenericWriter[any](w,
 		newSchema(),
 		parquet.Compression(&zstd.Codec{}),
 		parquet.DictionaryMaxBytes(maxDictionaryBytes),
