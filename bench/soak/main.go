@@ -59,15 +59,17 @@ func main() {
 	}
 }
 
-func run(cfg config, out io.Writer) error {
+func run(cfg config, out io.Writer) (err error) {
 	f, err := create(cfg.path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if cfg.path == "" {
-		defer os.Remove(f.Name())
-	}
+	defer func() {
+		err = errors.Join(err, f.Close())
+		if cfg.path == "" {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
 	var sink io.Writer = f
 	if cfg.rate > 0 {
 		sink = &slowWriter{w: f, rate: cfg.rate}

@@ -214,8 +214,7 @@ func (t *table) next() (more bool, err error) {
 // leaveOut tells of the rows up to end, which cannot be read.
 func (t *table) leaveOut(end int64, err error) bool {
 	offset := int64(0)
-	var d *damage
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*damage](err); ok {
 		offset = max(0, d.offset)
 	}
 	msg := fmt.Sprintf("rows %d to %d are left out: %v", t.rows+1, end, err)

@@ -1,7 +1,7 @@
 package parquet
 
 import (
-	"fmt"
+	"errors"
 	"math"
 
 	"github.com/optrace/optrace/op"
@@ -51,9 +51,9 @@ func (r *row) finishEntry(columns columnsSeen) error {
 	e := &r.entry
 	switch {
 	case e.Operation == "":
-		return fmt.Errorf("an entry without an operation")
+		return errors.New("an entry without an operation")
 	case r.has.duration == durationUnknown:
-		return fmt.Errorf("an entry without a duration")
+		return errors.New("an entry without a duration")
 	}
 	e.Failed = e.Failed || r.failed
 	if e.Duration < 0 {

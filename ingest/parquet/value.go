@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -72,7 +73,7 @@ func (d *decoder) reset(pg page, dictionary []value) error {
 func (d *decoder) resetIndexes(dictionary []value) error {
 	d.encoding = encodingDictionary
 	if dictionary == nil {
-		return fmt.Errorf("page refers to a dictionary that is missing")
+		return errors.New("page refers to a dictionary that is missing")
 	}
 	if len(d.data) == 0 { // nothing but nulls
 		d.indexes = hybrid{}
