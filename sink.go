@@ -314,7 +314,8 @@ func (s *sink) finish() error {
 	s.gapMu.Lock()
 	pending := len(s.gaps) > 0 || s.rest != nil
 	s.gapMu.Unlock()
-	if pending && s.breaker.allows(time.Now()) {
+	if pending {
+		s.breaker = breaker{} // the last chance, whatever came before
 		err = s.write(s.begin(new(batch), nil))
 	}
 	if s.rest != nil {
