@@ -26,6 +26,8 @@ type cursor struct {
 
 	// nulls is how many of the next rows are known to be null.
 	nulls int
+	// inRow counts the values of the current row.
+	inRow int
 }
 
 // start turns to the column's chunk of a row group.
@@ -160,6 +162,7 @@ func (c *cursor) begin() error {
 	case c.nextRep != newRow:
 		return c.wrap(errors.New("row that starts within a list"))
 	}
+	c.inRow = 1
 	return nil
 }
 
@@ -172,7 +175,13 @@ func (c *cursor) more() (bool, error) {
 	if err != nil {
 		return false, c.wrap(err)
 	}
-	return ok && c.nextRep != newRow, nil
+	if !ok || c.nextRep == newRow {
+		return false, nil
+	}
+	if c.inRow++; c.inRow > MaxRowValues {
+		return false, c.wrap(fmt.Errorf("row of more than %d values", MaxRowValues))
+	}
+	return true, nil
 }
 
 // damage is what makes the rest of a row group unreadable.

@@ -15,6 +15,8 @@ const (
 	MaxColumns = 1 << 16
 	// MaxDepth is how deep a schema may nest.
 	MaxDepth = 64
+	// MaxRowValues is how many values a row may have in a column.
+	MaxRowValues = 1 << 20
 	// MaxTextBytes is the longest text.
 	MaxTextBytes = 16 << 20
 	// MaxSpoolBytes is the largest input that is copied to a temporary file,
@@ -28,7 +30,7 @@ const (
 	// MaxRowsPerByte is how many rows a byte of the file may stand for, and
 	// FreeRows is how many rows there may be in a file of any size.
 	MaxRowsPerByte = 256
-	FreeRows       = 1 << 24
+	FreeRows       = 1 << 20
 )
 
 // maxHeaderBytes is the longest header of a page. It may hold the smallest and

@@ -197,10 +197,10 @@ func readSchema(r *thriftReader, n int) ([]leaf, error) {
 			groups = append(groups, g)
 			continue
 		}
+		if len(groups) == 1 {
+			continue // a table without columns
+		}
 		if !e.isLeaf {
-			if len(groups) == 1 {
-				continue // a table without columns
-			}
 			return nil, fmt.Errorf("column %q has no type", strings.Join(path, "."))
 		}
 		l := e.leaf
