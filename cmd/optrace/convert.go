@@ -47,6 +47,7 @@ func targets() []target {
 		{"entries", "entries JSON Lines, the exporter's format; keeps everything", newEntriesConverter},
 		{"trace", "one JSON document as the seed's recorder prints it", newTraceConverter},
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", newOTLPConverter},
+		{"jaeger", "JSON as the Jaeger UI downloads and uploads it, in whole µs", newJaegerConverter},
 		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", newChromeConverter},
 		{"csv", "a row per operation", newCSVConverter},
 		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse; keeps everything", newParquetConverter},

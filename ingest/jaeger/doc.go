@@ -8,5 +8,6 @@
 // Version 1 is lossy. Lists and maps are text, times are microseconds, and of
 // links little is left. What can be recovered is: a list in a text is read as
 // one, large integers come back from their strings, and the parent from the
-// references. Every entry is marked with [op.WarnMicroseconds].
+// references. A start of 0 is not known, and placeholder ids stand for none, as
+// in package otlp. Every entry is marked with [op.WarnMicroseconds].
 package jaeger

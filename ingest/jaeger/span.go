@@ -133,8 +133,19 @@ func (d *decoder) parent(references []byte, trace op.TraceID) op.SpanID {
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
 	b.SetName(f.name)
-	b.SetIDs(f.trace, f.id, f.parent)
-	b.SetTime(f.start, f.duration.V)
+	if f.trace.IsPlaceholder() {
+		f.trace, f.id, f.parent = op.TraceID{}, op.SpanID{}, op.SpanID{}
+	} else {
+		b.SetIDs(f.trace, f.id, f.parent)
+	}
+	if f.start.V == 0 { // not known, as in OTLP
+		f.start = op.Int{}
+	}
+	if !f.start.Known && f.duration.V > 0 {
+		b.SetDuration(f.duration.V)
+	} else {
+		b.SetTime(f.start, f.duration.V)
+	}
 	b.Warn(op.WarnMicroseconds)
 	if !f.duration.Known {
 		b.Warn(op.WarnBadTime)

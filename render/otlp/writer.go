@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
 // The bounds of a batch: those of the SDK's batch processor, and a size that
@@ -26,7 +27,8 @@ type Writer struct {
 	source   source
 	buf      []byte
 	spans    int
-	placed   uint64 // placeholders given out
+	attrs    attributes // keeps its place in memory only
+	ids      spanattr.Placeholders
 }
 
 // source is what the spans of a batch have in common.
@@ -62,10 +64,7 @@ func (w *Writer) Entry(e *op.Entry) error {
 	if err := w.begin(s); err != nil {
 		return err
 	}
-	trace, span := e.TraceID, e.SpanID
-	if trace.IsZero() && span.IsZero() {
-		trace, span = w.placeholder()
-	}
+	trace, span := w.ids.IDs(e)
 	w.buf = w.appendEntry(w.buf, e, trace, span)
 	return nil
 }
@@ -84,17 +83,6 @@ func (w *Writer) Span(s *op.Span) error {
 	}
 	w.buf = appendSpan(w.buf, s)
 	return nil
-}
-
-// placeholder returns ids for an operation that has none. Formats that keep
-// spans by their ids would take operations without any for one.
-func (w *Writer) placeholder() (op.TraceID, op.SpanID) {
-	w.placed++
-	var span op.SpanID
-	for i := range span {
-		span[len(span)-1-i] = byte(w.placed >> (8 * i))
-	}
-	return op.PlaceholderTraceID(1), span
 }
 
 // begin opens a batch where there is none that the next span belongs to.
@@ -117,16 +105,19 @@ func (w *Writer) begin(s source) error {
 // appendHead appends a batch up to its first span.
 func (w *Writer) appendHead(dst []byte) []byte {
 	dst = append(dst, `{"resourceSpans":[{"resource":{"attributes":[`...)
-	start := len(dst)
-	dst = appendTextAttr(dst, op.KeyServiceName, w.source.service)
-	dst = appendIntAttr(dst, op.KeyRank, w.source.rank)
+	l := &w.attrs
+	l.buf = dst
+	if w.source.service != "" {
+		l.Str(op.KeyServiceName, w.source.service)
+	}
+	spanattr.Int(l, op.KeyRank, w.source.rank)
 	if w.source.whole {
-		dst = appendIntAttr(dst, op.KeyWorldSize, w.resource.WorldSize)
+		spanattr.Int(l, op.KeyWorldSize, w.resource.WorldSize)
 		for _, a := range w.resource.Attrs {
-			dst = appendString(dst, a.Key, a.Value)
+			l.Str(a.Key, a.Value)
 		}
 	}
-	dst = append(trimComma(dst, start), `]},"scopeSpans":[{"scope":{`...)
+	dst = append(l.end(), `]},"scopeSpans":[{"scope":{`...)
 	if w.source.scope != "" {
 		dst = jsontext.AppendString(append(dst, `"name":`...), w.source.scope)
 	}

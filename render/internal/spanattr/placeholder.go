@@ -1,0 +1,24 @@
+package spanattr
+
+import (
+	"encoding/binary"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Placeholders gives out ids for operations that have none. Formats that keep
+// spans by their ids would take operations without any for one. The zero value
+// is ready to use.
+type Placeholders struct{ given uint64 }
+
+// IDs returns the ids under which an operation is written: its own, or
+// placeholders where it has neither.
+func (p *Placeholders) IDs(e *op.Entry) (op.TraceID, op.SpanID) {
+	if !e.TraceID.IsZero() || !e.SpanID.IsZero() {
+		return e.TraceID, e.SpanID
+	}
+	p.given++
+	var span op.SpanID
+	binary.BigEndian.PutUint64(span[:], p.given)
+	return op.PlaceholderTraceID(1), span
+}

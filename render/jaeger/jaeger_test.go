@@ -1,0 +1,129 @@
+package jaeger_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	ingest "github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/jaeger"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// write returns what the records are written as.
+func write(t *testing.T, records ...op.Record) []byte {
+	t.Helper()
+	var traces jaeger.Traces
+	for _, rec := range records {
+		switch {
+		case rec.Entry != nil:
+			traces.Add(rec.Entry)
+		case rec.Span != nil:
+			traces.AddSpan(rec.Span)
+		case rec.Resource != nil:
+			traces.Resource(rec.Resource)
+		}
+	}
+	var b bytes.Buffer
+	if err := traces.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !json.Valid(b.Bytes()) {
+		t.Fatalf("not JSON: %s", b.Bytes())
+	}
+	return b.Bytes()
+}
+
+// read returns the operations and the other spans of what was written, as
+// JSON.
+func read(t *testing.T, text []byte) (records []string) {
+	t.Helper()
+	for rec, err := range ingest.Records(bytes.NewReader(text), "written", nil) {
+		switch {
+		case err != nil:
+			t.Fatalf("%v\n%s", err, text)
+		case rec.Entry != nil:
+			records = append(records, string(rec.Entry.AppendJSON(nil)))
+		case rec.Span != nil:
+			records = append(records, string(rec.Span.AppendJSON(nil)))
+		}
+	}
+	return records
+}
+
+// Two traces that lie in the input one within the other, with a resource that
+// changes, a request around an operation, a failure and an operation without
+// ids.
+func TestGolden(t *testing.T) {
+	const start = 1795224124978150999
+	first, second := op.TraceID{15: 1}, op.TraceID{0: 0xab, 15: 2}
+	text := write(t,
+		op.Record{Resource: &op.Resource{Service: "trainer", Rank: op.Known(0), WorldSize: op.Known(2), Attrs: []op.Attr{{Key: "host.name", Value: "h0"}}}},
+		op.Record{Span: &op.Span{Name: "step", TraceID: first, SpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 5_000_999, Service: "trainer"}},
+		op.Record{Entry: &op.Entry{
+			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: first, SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
+			Start: op.Known(start), Duration: 1_999, Service: "trainer", Rank: op.Known(0), Scope: "engine", DeviceID: "cuda:0", DType: "f32",
+			InputShapes: []op.Shape{{64, 784}, {784, 256}}, InputDTypes: []op.DType{"f32", "f32"}, OutputShape: op.Shape{64, 256},
+			OutputElements: op.Known(16384), MemoryBytes: op.Known(65536), FLOPs: op.Known(1<<53 + 1),
+		}},
+		op.Record{Resource: &op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(2)}},
+		op.Record{Span: &op.Span{Name: "POST /", TraceID: second, SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 9}, RemoteParent: true, Start: op.Known(start), Duration: 600, Failed: true}},
+		op.Record{Entry: &op.Entry{
+			Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleName, TraceID: first, SpanID: op.SpanID{7: 4}, ParentSpanID: op.SpanID{7: 1},
+			Start: op.Known(start), Duration: 600, Service: "trainer", Rank: op.Known(1), Failed: true, Error: "peer lost",
+		}},
+		op.Record{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},
+	)
+	const golden = "testdata/traces.golden"
+	if *update {
+		if err := os.WriteFile(golden, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNothing(t *testing.T) {
+	if text := write(t); string(text) != "{\"data\":[\n]}\n" {
+		t.Errorf("nothing is written as %q", text)
+	}
+}
+
+// A span that is its own parent, as a damaged file may have it, does not reach
+// a tracing backend as such.
+func TestNoSpanIsItsOwnParent(t *testing.T) {
+	trace, id := op.TraceID{15: 1}, op.SpanID{7: 0xaa}
+	text := string(write(t,
+		op.Record{Entry: &op.Entry{Operation: "relu", TraceID: trace, SpanID: id, ParentSpanID: id}},
+		op.Record{Span: &op.Span{Name: "request", TraceID: trace, SpanID: id, ParentSpanID: id}},
+	))
+	if strings.Contains(text, "CHILD_OF") || strings.Count(text, `"references":[]`) != 2 {
+		t.Errorf("written %s", text)
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteError(t *testing.T) {
+	var traces jaeger.Traces
+	traces.Add(&op.Entry{Operation: "relu"})
+	if err := traces.Write(failingWriter{}); err == nil || err.Error() != "writing Jaeger JSON: disk full" {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,68 @@
+package jaeger
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
+)
+
+// span holds what operations and other spans have in common.
+type span struct {
+	name       string
+	trace      op.TraceID
+	id, parent op.SpanID
+	// start and duration are in nanoseconds, 0 for a start that is not known.
+	start, duration int64
+	failed          bool
+	message         string
+}
+
+// appendHead appends a span up to its first tag.
+func (s *span) appendHead(dst []byte) []byte {
+	dst = jsontext.AppendHex(append(dst, "\n"+`{"traceID":"`...), s.trace[:])
+	dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.id[:])
+	dst = jsontext.AppendString(append(dst, `","flags":1,"operationName":`...), s.name)
+	dst = append(dst, `,"references":[`...)
+	if !s.parent.IsZero() && s.parent != s.id { // the UI goes in circles
+		dst = jsontext.AppendHex(append(dst, `{"refType":"CHILD_OF","traceID":"`...), s.trace[:])
+		dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.parent[:])
+		dst = append(dst, `"}`...)
+	}
+	dst = strconv.AppendInt(append(dst, `],"startTime":`...), max(0, s.start)/1000, 10)
+	dst = strconv.AppendInt(append(dst, `,"duration":`...), max(0, s.duration)/1000, 10)
+	return append(dst, `,"tags":[`...)
+}
+
+// appendStatus appends the tags of a span that failed.
+func (s *span) appendStatus(l *tags) {
+	if !s.failed {
+		return
+	}
+	l.True(tagError)
+	l.Str(tagStatus, statusError)
+	if s.message != "" {
+		l.Str(tagDescription, s.message)
+	}
+}
+
+// appendEntry appends the tags of an operation but for its failure.
+func appendEntry(l *tags, e *op.Entry) {
+	l.Str(tagKind, kindInternal)
+	if e.Scope != "" {
+		l.Str(tagScope, e.Scope)
+	}
+	spanattr.Entry(l, e)
+	for _, a := range e.Attrs {
+		if !isReserved(a.Key) {
+			l.Str(a.Key, a.Value)
+		}
+	}
+	if e.AdjustedCount >= 1 {
+		l.Str(tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
+	}
+	if e.DroppedAttributes > 0 {
+		l.Int(tagDropped, e.DroppedAttributes)
+	}
+}

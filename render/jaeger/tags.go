@@ -1,0 +1,125 @@
+package jaeger
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
+)
+
+// The tags that stand for parts of a span that are no attributes of it.
+const (
+	tagError       = "error"
+	tagStatus      = "otel.status_code"
+	tagDescription = "otel.status_description"
+	tagScope       = "otel.scope.name"
+	tagFormerScope = "otel.library.name"
+	tagKind        = "span.kind"
+	tagTraceState  = "w3c.tracestate"
+	tagDropped     = "otel.dropped_attributes_count"
+)
+
+// The values of those tags.
+const (
+	kindInternal = "internal"
+	kindServer   = "server"
+	statusError  = "ERROR"
+)
+
+// maxExactInt is the largest integer that JavaScript keeps apart from its
+// neighbours.
+const maxExactInt = 1<<53 - 1
+
+// isReserved reports whether a tag says something of the span itself, which an
+// attribute of the same name must not.
+func isReserved(key string) bool {
+	switch key {
+	case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagKind, tagTraceState, tagDropped:
+		return true
+	}
+	return false
+}
+
+// tags appends tags to a text, each with a comma behind it.
+type tags struct {
+	buf  []byte
+	list []byte // the JSON text of a list under way
+}
+
+var _ spanattr.Sink = (*tags)(nil)
+
+// end returns the text, without a comma behind the last tag.
+func (t *tags) end() []byte { return bytes.TrimSuffix(t.buf, []byte{','}) }
+
+func (t *tags) Str(key, value string) {
+	t.key(key, "string")
+	t.buf = append(jsontext.AppendString(t.buf, value), '}', ',')
+}
+
+// Int writes a number, in quotes if JavaScript could not hold it.
+func (t *tags) Int(key string, value int64) {
+	t.key(key, "int64")
+	if value < -maxExactInt || value > maxExactInt {
+		t.buf = append(strconv.AppendInt(append(t.buf, '"'), value, 10), `"},`...)
+		return
+	}
+	t.buf = append(strconv.AppendInt(t.buf, value, 10), '}', ',')
+}
+
+// True writes a tag that is set.
+func (t *tags) True(key string) {
+	t.key(key, "bool")
+	t.buf = append(t.buf, "true},"...)
+}
+
+func (t *tags) DTypes(key string, list []op.DType) {
+	t.list = append(t.list[:0], '[')
+	for i, d := range list {
+		t.separate(i)
+		t.list = jsontext.AppendString(t.list, string(d))
+	}
+	t.Str(key, string(append(t.list, ']')))
+}
+
+func (t *tags) Shape(key string, shape op.Shape) {
+	t.list = t.list[:0]
+	t.dims(shape)
+	t.Str(key, string(t.list))
+}
+
+// Shapes writes null for a shape that could not be read.
+func (t *tags) Shapes(key string, list []op.Shape) {
+	t.list = append(t.list[:0], '[')
+	for i, s := range list {
+		t.separate(i)
+		if s == nil {
+			t.list = append(t.list, "null"...)
+		} else {
+			t.dims(s)
+		}
+	}
+	t.Str(key, string(append(t.list, ']')))
+}
+
+func (t *tags) key(key, kind string) {
+	t.buf = jsontext.AppendString(append(t.buf, `{"key":`...), key)
+	t.buf = append(append(append(t.buf, `,"type":"`...), kind...), `","value":`...)
+}
+
+func (t *tags) dims(s op.Shape) {
+	t.list = append(t.list, '[')
+	for i, d := range s {
+		t.separate(i)
+		t.list = strconv.AppendInt(t.list, d, 10)
+	}
+	t.list = append(t.list, ']')
+}
+
+// separate puts a comma in front of all elements of a list but the first.
+func (t *tags) separate(i int) {
+	if i > 0 {
+		t.list = append(t.list, ',')
+	}
+}

@@ -1,0 +1,164 @@
+package jaeger
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
+)
+
+// Traces collects operations and spans by trace, in the order of first sight.
+//
+// The spans of a trace stand together in the format and may lie anywhere in the
+// input, so that a Traces holds the text of all of them until it is written.
+// The zero value is ready to use. It is not safe for concurrent use.
+type Traces struct {
+	order    []*trace
+	byID     map[op.TraceID]*trace
+	resource op.Resource
+	// source is what the span added last comes from, and process its text; nil
+	// when there is none or another resource has come since.
+	source  source
+	process []byte
+	tags    tags
+	ids     spanattr.Placeholders
+}
+
+// trace is the text of one trace.
+type trace struct {
+	id op.TraceID
+	// spans and processes hold the elements of a list and the members of an
+	// object, with commas between them.
+	spans, processes []byte
+	// numbers tells which process has which text.
+	numbers map[string]int
+}
+
+// source is what a process of Jaeger's stands for.
+type source struct {
+	service string
+	rank    op.Int
+}
+
+// noService is what Jaeger makes of a resource without service.name.
+const noService = "missing-service-name"
+
+// Resource says where what is added next comes from. It is copied.
+func (t *Traces) Resource(r *op.Resource) {
+	t.resource = *r
+	t.resource.Attrs = slices.Clone(r.Attrs)
+	t.process = nil
+}
+
+// Add adds an operation. It keeps nothing of e.
+func (t *Traces) Add(e *op.Entry) {
+	traceID, spanID := t.ids.IDs(e)
+	s := span{
+		name: e.Operation, trace: traceID, id: spanID, parent: e.ParentSpanID, start: e.Start.V, duration: e.Duration,
+		failed: e.Failed, message: e.Error,
+	}
+	t.add(&s, source{e.Service, e.Rank}, func(l *tags) { appendEntry(l, e) })
+}
+
+// AddSpan adds a span that is no operation. One whose parent lies in another
+// process is of the kind "server", which is all the format has to tell that.
+func (t *Traces) AddSpan(o *op.Span) {
+	s := span{
+		name: o.Name, trace: o.TraceID, id: o.SpanID, parent: o.ParentSpanID, start: o.Start.V, duration: o.Duration,
+		failed: o.Failed,
+	}
+	src := source{service: o.Service}
+	if o.Service == t.resource.Service {
+		src.rank = t.resource.Rank
+	}
+	kind := kindInternal
+	if o.RemoteParent {
+		kind = kindServer
+	}
+	t.add(&s, src, func(l *tags) { l.Str(tagKind, kind) })
+}
+
+func (t *Traces) add(s *span, src source, describe func(*tags)) {
+	to := t.byID[s.trace]
+	if to == nil {
+		if t.byID == nil {
+			t.byID = make(map[op.TraceID]*trace)
+		}
+		to = &trace{id: s.trace, numbers: make(map[string]int)}
+		t.byID[s.trace] = to
+		t.order = append(t.order, to)
+	}
+	if t.process == nil || src != t.source {
+		t.source, t.process = src, t.describe(src)
+	}
+	process := to.number(t.process)
+	if len(to.spans) > 0 {
+		to.spans = append(to.spans, ',')
+	}
+	t.tags.buf = s.appendHead(to.spans)
+	describe(&t.tags)
+	s.appendStatus(&t.tags)
+	to.spans = append(t.tags.end(), `],"logs":[],"processID":"p`...)
+	to.spans = append(strconv.AppendInt(to.spans, int64(process), 10), `","warnings":null}`...)
+	t.tags.buf = nil
+}
+
+// describe returns the text of a process. The attributes of the last resource
+// are those of its service.
+func (t *Traces) describe(src source) []byte {
+	name := src.service
+	if name == "" {
+		name = noService
+	}
+	l := tags{buf: append(jsontext.AppendString([]byte(`{"serviceName":`), name), `,"tags":[`...)}
+	spanattr.Int(&l, op.KeyRank, src.rank)
+	if src.service == t.resource.Service {
+		spanattr.Int(&l, op.KeyWorldSize, t.resource.WorldSize)
+		for _, a := range t.resource.Attrs {
+			l.Str(a.Key, a.Value)
+		}
+	}
+	return append(l.end(), "]}"...)
+}
+
+// number returns the number of a process in the trace, from 1.
+func (t *trace) number(process []byte) int {
+	if n, ok := t.numbers[string(process)]; ok {
+		return n
+	}
+	n := len(t.numbers) + 1
+	t.numbers[string(process)] = n
+	if n > 1 {
+		t.processes = append(t.processes, ',')
+	}
+	t.processes = strconv.AppendInt(append(t.processes, `"p`...), int64(n), 10)
+	t.processes = append(append(t.processes, `":`...), process...)
+	return n
+}
+
+// Write writes what was added, as one document.
+func (t *Traces) Write(w io.Writer) error {
+	out := bufio.NewWriter(w) // which keeps the first error for Flush
+	out.WriteString(`{"data":[`)
+	for i, tr := range t.order {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		// Readers that know the processes need not hold the spans.
+		out.WriteString("\n" + `{"traceID":"` + tr.id.String() + `","processes":{`)
+		out.Write(tr.processes)
+		out.WriteString(`},"spans":[`)
+		out.Write(tr.spans)
+		out.WriteString("]}")
+	}
+	out.WriteString("\n]}\n")
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing Jaeger JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package otlp
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
+)
+
+// attributes appends attributes to a text, each with a comma behind it.
+type attributes struct{ buf []byte }
+
+var _ spanattr.Sink = (*attributes)(nil)
+
+// end returns the text, without a comma behind the last attribute.
+func (l *attributes) end() []byte { return bytes.TrimSuffix(l.buf, []byte{','}) }
+
+func (l *attributes) Str(key, value string) {
+	l.key(key)
+	l.buf = jsontext.AppendString(append(l.buf, `{"stringValue":`...), value)
+	l.buf = append(l.buf, "}},"...)
+}
+
+func (l *attributes) Int(key string, value int64) {
+	l.key(key)
+	l.buf = strconv.AppendInt(append(l.buf, `{"intValue":"`...), value, 10)
+	l.buf = append(l.buf, `"}},`...)
+}
+
+func (l *attributes) DTypes(key string, list []op.DType) {
+	l.key(key)
+	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
+	for i, d := range list {
+		l.separate(i)
+		l.buf = append(jsontext.AppendString(append(l.buf, `{"stringValue":`...), string(d)), '}')
+	}
+	l.buf = append(l.buf, `]}}},`...)
+}
+
+func (l *attributes) Shape(key string, shape op.Shape) {
+	l.key(key)
+	l.dims(shape)
+	l.buf = append(l.buf, "},"...)
+}
+
+// Shapes writes an empty value for a shape that could not be read.
+func (l *attributes) Shapes(key string, list []op.Shape) {
+	l.key(key)
+	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
+	for i, s := range list {
+		l.separate(i)
+		if s == nil {
+			l.buf = append(l.buf, "{}"...)
+		} else {
+			l.dims(s)
+		}
+	}
+	l.buf = append(l.buf, `]}}},`...)
+}
+
+func (l *attributes) key(key string) {
+	l.buf = jsontext.AppendString(append(l.buf, `{"key":`...), key)
+	l.buf = append(l.buf, `,"value":`...)
+}
+
+func (l *attributes) dims(s op.Shape) {
+	l.buf = append(l.buf, `{"arrayValue":{"values":[`...)
+	for i, d := range s {
+		l.separate(i)
+		l.buf = append(strconv.AppendInt(append(l.buf, `{"intValue":"`...), d, 10), `"}`...)
+	}
+	l.buf = append(l.buf, "]}}"...)
+}
+
+// separate puts a comma in front of all elements of a list but the first.
+func (l *attributes) separate(i int) {
+	if i > 0 {
+		l.buf = append(l.buf, ',')
+	}
+}
