@@ -24,15 +24,16 @@ type cursor struct {
 	nextRep, nextDef int
 	loaded           bool
 
-	// nulls is how many of the next rows are known to be null.
-	nulls int
+	// nullable is what the leaf says.
+	nullable bool
 	// inRow counts the values of the current row.
 	inRow int
 }
 
 // start turns to the column's chunk of a row group.
 func (c *cursor) start(ch chunk) error {
-	c.left, c.nulls, c.loaded = 0, 0, false
+	c.left, c.loaded = 0, false
+	c.def = hybrid{}
 	c.dictionary = nil
 	c.pages.start(ch)
 	err := c.pages.budget.add(-c.dictHeld)
@@ -123,32 +124,29 @@ func (c *cursor) readDictionary(pg page) error {
 	return err
 }
 
-// nullRow reports whether the next row is null, where that can be told without
-// reading it: a column that is empty costs next to nothing.
-func (c *cursor) nullRow() bool {
-	if c.nulls > 0 {
-		c.nulls--
-		return true
+// nullRows passes over the following rows that are null, where that can be told
+// without reading each, and returns how many they are: a column that is empty
+// costs next to nothing.
+func (c *cursor) nullRows() int {
+	n := c.def.equal(0)
+	if n == 0 || c.loaded || !c.nullable {
+		return 0
 	}
-	if c.loaded || c.left == 0 || !c.leaf.nullable() {
-		return false
-	}
-	n := min(c.left, c.def.equal(0))
+	n = min(n, c.left)
 	if c.leaf.maxRep > 0 {
 		// The last of them may be the start of more: an empty row has no second
 		// value, but a damaged file may say so.
 		n = min(n, c.rep.equal(newRow)) - 1
 	}
 	if n <= 0 {
-		return false
+		return 0
 	}
 	c.left -= n
 	c.def.skip(n)
 	if c.leaf.maxRep > 0 {
 		c.rep.skip(n)
 	}
-	c.nulls = n - 1
-	return true
+	return n
 }
 
 // begin stands at the first value of the next row.

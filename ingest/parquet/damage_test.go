@@ -55,7 +55,7 @@ func TestFlippedBytes(t *testing.T) {
 		"delta":      foreign(t, rows, append(every(&lib.DeltaByteArray, lib.ByteArray), every(&lib.DeltaBinaryPacked, lib.Int64)...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i := range file {
+			for i := 0; i < len(file); i += 1 + len(file)/2000 {
 				damaged := bytes.Clone(file)
 				damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
 				check(t, damaged)

@@ -87,7 +87,7 @@ func flatRows(n int) (rows []flatRow, want []*op.Entry) {
 // Every codec, version of pages and encoding that the library writes means the
 // same.
 func TestEncodings(t *testing.T) {
-	rows, want := flatRows(3000)
+	rows, want := flatRows(600)
 	codecs := map[string]compress.Codec{
 		"none": &lib.Uncompressed, "snappy": &lib.Snappy, "gzip": &lib.Gzip, "brotli": &lib.Brotli, "zstd": &lib.Zstd, "lz4": &lib.Lz4Raw,
 	}
@@ -104,8 +104,8 @@ func TestEncodings(t *testing.T) {
 		for codecName, codec := range codecs {
 			for version := 1; version <= 2; version++ {
 				t.Run(fmt.Sprintf("%s/%s/v%d", encodingName, codecName, version), func(t *testing.T) {
-					opts := append([]lib.WriterOption{lib.Compression(codec), lib.DataPageVersion(version), lib.PageBufferSize(4096),
-						lib.MaxRowsPerRowGroup(1100)}, opts...)
+					opts := append([]lib.WriterOption{lib.Compression(codec), lib.DataPageVersion(version), lib.PageBufferSize(1024),
+						lib.MaxRowsPerRowGroup(250)}, opts...)
 					got := read(t, foreign(t, rows, opts...))
 					if got.fail != "" || len(got.bad) > 0 {
 						t.Fatalf("%q, %q", got.bad, got.fail)

@@ -78,6 +78,8 @@ type boundColumn struct {
 	*cursor
 	chunk int // its place among the chunks of a row group
 	read  func(r *row, c *cursor) error
+	// nulls is how many of the next rows are known to be null.
+	nulls int
 }
 
 // bind finds the columns that mean something. Where several have the same name
@@ -94,7 +96,7 @@ func (t *table) bind(src io.ReaderAt) error {
 			continue
 		}
 		found[f.column] = true
-		c := &cursor{leaf: &leaves[i]}
+		c := &cursor{leaf: &leaves[i], nullable: leaves[i].nullable()}
 		c.pages = pages{src: src, leaf: c.leaf, unpack: &t.unpack, budget: &t.budget}
 		c.values.leaf = c.leaf
 		t.bound = append(t.bound, boundColumn{cursor: c, chunk: i, read: f.read})
@@ -179,6 +181,7 @@ func (t *table) startGroup() error {
 		if ch.elsewhere || ch.offset < 0 || ch.size < 0 || ch.offset > t.size || ch.size > t.size-ch.offset {
 			return &damage{column: b.leaf.name(), offset: ch.offset, err: errors.New("the values are not within the file")}
 		}
+		b.nulls = 0
 		if err := b.start(ch); err != nil {
 			return err
 		}
@@ -193,7 +196,11 @@ func (t *table) next() (more bool, err error) {
 	r.reset()
 	for i := range t.bound {
 		b := &t.bound[i]
-		if b.nullRow() {
+		if b.nulls == 0 {
+			b.nulls = b.nullRows()
+		}
+		if b.nulls > 0 {
+			b.nulls--
 			continue
 		}
 		if err := b.begin(); err != nil {

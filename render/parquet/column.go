@@ -61,6 +61,8 @@ const (
 type column struct {
 	w      *parquet.ColumnWriter
 	values []parquet.Value
+	// null is the value of a row that has none.
+	null parquet.Value
 	// rows is how many rows, since the last flush, have values.
 	rows int
 }

@@ -38,7 +38,7 @@ func (b *rowBuffer) end() {
 	b.rows++
 	for i := range b.columns {
 		if c := &b.columns[i]; c.rows < b.rows {
-			c.values = append(c.values, parquet.NullValue().Level(0, 0, i))
+			c.values = append(c.values, c.null)
 			c.rows = b.rows
 		}
 	}

@@ -50,7 +50,7 @@ func NewWriter(w io.Writer) *Writer {
 	)
 	pw := &Writer{file: file}
 	for i, c := range file.ColumnWriters() {
-		pw.buf.columns[i].w = c
+		pw.buf.columns[i] = column{w: c, null: parquet.NullValue().Level(0, 0, i)}
 	}
 	return pw
 }

@@ -1,0 +1,107 @@
+package parquet_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/optrace/optrace/ingest/parquet"
+	"github.com/optrace/optrace/op"
+	render "github.com/optrace/optrace/render/parquet"
+)
+
+const benchEntries = 20_000
+
+// workload writes operations as an engine records them, in both formats.
+func workload(t testing.TB) (table, jsonl []byte) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	names := []string{"matmul", "add", "relu", "softmax", "layer_norm", "gelu", "transpose", "all_reduce"}
+	var b bytes.Buffer
+	w := render.NewWriter(&b)
+	start := int64(1_795_224_124_978_150_123)
+	for i := range benchEntries {
+		rows, cols := int64(32<<rng.IntN(5)), int64(32<<rng.IntN(5))
+		e := op.Entry{
+			Step: op.Known(int64(i / 400)), Operation: names[i%len(names)], Kind: op.KindCompute, KindRule: op.RuleDefault,
+			DeviceID: fmt.Sprintf("cuda:%d", i%4), InputShapes: []op.Shape{{64, rows}, {rows, cols}}, OutputShape: op.Shape{64, cols},
+			DType: op.F32, Start: op.Known(start), Duration: 2_000 + rng.Int64N(200_000), OutputElements: op.Known(64 * cols),
+			MemoryBytes: op.Known(256 * cols), TraceID: op.TraceID{byte(i / 400), 7: 0xab}, SpanID: randoms{rng}.id(),
+			ParentSpanID: op.SpanID{1, byte(i / 400)}, Root: "POST /predict", RootSpanID: op.SpanID{1, byte(i / 400)},
+			Service: "trainer", Scope: "engine", Rank: op.Known(0),
+		}
+		start += e.Duration / 4
+		if err := w.Entry(&e); err != nil {
+			t.Fatal(err)
+		}
+		jsonl = append(e.AppendJSON(jsonl), '\n')
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), jsonl
+}
+
+// drain counts the entries.
+func drain(t testing.TB, records iter.Seq2[op.Record, error]) {
+	t.Helper()
+	n := 0
+	for rec, err := range records {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			n++
+		}
+	}
+	if n != benchEntries {
+		t.Fatalf("%d entries, want %d", n, benchEntries)
+	}
+}
+
+func benchmarkRecords(b *testing.B, size int, records func() iter.Seq2[op.Record, error]) {
+	b.Helper()
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		drain(b, records())
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEntries, "ns/entry")
+}
+
+func BenchmarkRecordsAt(b *testing.B) {
+	file, _ := workload(b)
+	benchmarkRecords(b, len(file), func() iter.Seq2[op.Record, error] {
+		return parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "bench")
+	})
+}
+
+func BenchmarkRecords(b *testing.B) {
+	file, _ := workload(b)
+	benchmarkRecords(b, len(file), func() iter.Seq2[op.Record, error] {
+		return parquet.Records(io.MultiReader(bytes.NewReader(file)), "bench", nil)
+	})
+}
+
+// BenchmarkJSONLines reads the same from entries JSON Lines.
+func BenchmarkJSONLines(b *testing.B) {
+	_, jsonl := workload(b)
+	benchmarkRecords(b, len(jsonl), func() iter.Seq2[op.Record, error] {
+		return op.NewReader(bytes.NewReader(jsonl), "bench").Records()
+	})
+}
+
+// Rows are read into memory that is reused: what is allocated is per file,
+// page and distinct text.
+func TestAllocations(t *testing.T) {
+	file, _ := workload(t)
+	allocs := testing.AllocsPerRun(3, func() {
+		drain(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet"))
+	})
+	if perEntry := allocs / benchEntries; perEntry > 0.1 {
+		t.Errorf("%.2f allocations an entry", perEntry)
+	}
+}
