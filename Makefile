@@ -33,10 +33,10 @@ lint: ## staticcheck
 golangci: ## the wider set of linters, import rules included
 	@set -e; for m in $(MODULES); do echo "== golangci-lint $$m"; (cd $$m && $(GO) run $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); done
 
-fuzz: ## every fuzz target for FUZZTIME
+fuzz: ## every fuzz target for FUZZTIME, a duration or a number of runs as 2000x
 	@set -e; for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-			echo "== fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) $$p; done; done); done
+			echo "== fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$p; done; done); done
 
 bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
