@@ -1,7 +1,9 @@
 package parquet_test
 
 import (
+	"bytes"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	lib "github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/op"
 )
 
@@ -180,6 +184,26 @@ func TestForeignColumns(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// DuckDB 1.5.6 wrote duckdb.parquet: COPY (SELECT * FROM 'ours.parquet') TO
+// 'duckdb.parquet' (COMPRESSION zstd), ours.parquet being the table made of
+// duckdb.jsonl. Nothing is lost on the way, neither what is null nor what is
+// empty.
+func TestDuckDB(t *testing.T) {
+	file, err := os.ReadFile("testdata/duckdb.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jsonl, err := os.ReadFile("testdata/duckdb.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := recordtest.Transcript(t, op.NewReader(bytes.NewReader(jsonl), "duckdb.jsonl").Records())
+	got := recordtest.Transcript(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "duckdb.parquet"))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

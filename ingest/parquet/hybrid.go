@@ -43,12 +43,12 @@ func (h *hybrid) next() (uint32, error) {
 const maxRun = 1 << 31
 
 func (h *hybrid) nextRun() error {
+	if h.width == 0 && len(h.buf) == 0 {
+		h.packed, h.value, h.run = nil, 0, maxRun
+		return nil
+	}
 	head, n := binary.Uvarint(h.buf)
 	if n <= 0 || head>>1 > maxRun {
-		if len(h.buf) == 0 && h.width == 0 {
-			h.run = maxRun
-			return nil
-		}
 		return errShortPage
 	}
 	h.buf = h.buf[n:]

@@ -231,7 +231,7 @@ func TestRoundTrip(t *testing.T) {
 // Entries that differ in nothing take next to no space, and are still all there.
 func TestRoundTripOfRowGroups(t *testing.T) {
 	e := randoms{rand.New(rand.NewPCG(3, 4))}.entry()
-	const n = 265_000 // two row groups
+	const n = 133_000 // two row groups
 	var b bytes.Buffer
 	w := render.NewWriter(&b)
 	for i := range int64(n) {

@@ -18,7 +18,7 @@ const (
 	batchRows = 256
 	// maxGroupRows is the size of a row group: large enough to compress well and
 	// to be read in one go, small enough that readers can share out a file.
-	maxGroupRows = 1 << 18
+	maxGroupRows = 1 << 17
 	// maxGroupBytes ends a row group of rows that are unusually long.
 	maxGroupBytes = 128 << 20
 	// maxDictionaryBytes is where a column's values turn out to be too many for

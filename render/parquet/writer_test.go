@@ -125,7 +125,7 @@ func TestRowGroups(t *testing.T) {
 		path string
 		want int
 	}{
-		{"many", 1<<18 + 1, "", 2},
+		{"many", 1<<17 + 1, "", 2},
 		{"long", 400, string(bytes.Repeat([]byte("x"), 1<<20)), 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestWriteErrors(t *testing.T) {
 	if err := write(&whole); err != nil {
 		t.Fatal(err)
 	}
-	for n := 0; n < whole.Len(); n += 97 {
+	for n := 0; n < whole.Len(); n += 397 {
 		if err := write(&limitedWriter{n}); err == nil || err.Error() != "writing parquet: disk full" {
 			t.Fatalf("after %d bytes: %v", n, err)
 		}
