@@ -1,0 +1,49 @@
+package workload
+
+import (
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// Spec is what an operation of the graph is about. It does not change once made.
+type Spec struct {
+	Name   string
+	Device string
+	DType  op.DType
+	Inputs [][]int64
+	Output []int64
+
+	// median is that of its durations, in nanoseconds.
+	median float64
+	attrs  []attribute.KeyValue
+}
+
+// Attributes returns the five attributes of the operation's span.
+func (s *Spec) Attributes() []attribute.KeyValue { return s.attrs }
+
+// prepare builds the attributes.
+func (s *Spec) prepare(textShapes bool) *Spec {
+	s.attrs = []attribute.KeyValue{optrace.OpName(s.Name), optrace.Device(s.Device), optrace.DataType(s.DType)}
+	if textShapes {
+		s.attrs = append(s.attrs, optrace.InputShapeTexts(s.Inputs...), attribute.String(op.KeyOutputShape, op.Shape(s.Output).String()))
+	} else {
+		s.attrs = append(s.attrs, optrace.InputShapes(s.Inputs...), optrace.OutputShape(s.Output...))
+	}
+	return s
+}
+
+// on returns the same operation on another device.
+func (s *Spec) on(device string, textShapes bool) *Spec {
+	c := *s
+	c.Device = device
+	return c.prepare(textShapes)
+}
+
+// numDevices is how many devices there are.
+const numDevices = 8
+
+func deviceName(i int) string { return "cuda:" + strconv.Itoa(i) }
