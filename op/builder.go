@@ -33,6 +33,9 @@ type Builder struct {
 	deviceMemory          Int
 	kindRule              KindRule
 
+	// template stands for all attributes where it is not nil.
+	template *Template
+
 	kinds   kindCache
 	devices map[torchDevice]string
 }
@@ -52,6 +55,7 @@ func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
 // Reset forgets the span before.
 func (b *Builder) Reset() {
+	b.template = nil
 	b.entry = Entry{}
 	b.coll = Collective{}
 	b.seen = 0
@@ -113,7 +117,11 @@ func (b *Builder) SetResource(r *Resource) {
 		return
 	}
 	b.entry.Service = b.text(r.Service)
-	if b.from[FieldRank] == familyNone {
+	ranked := b.from[FieldRank] != familyNone
+	if b.template != nil {
+		ranked = b.template.ranked
+	}
+	if !ranked {
 		b.entry.Rank = r.Rank
 	}
 }
@@ -147,6 +155,9 @@ func (b *Builder) Warn(w Warning) { b.entry.Warn |= w }
 // the span an operation. The entry belongs to the Builder and is valid until
 // the next Reset.
 func (b *Builder) Entry() (*Entry, bool) {
+	if b.template != nil {
+		return &b.entry, b.template.isOperation
+	}
 	if !b.seen.isOperation() {
 		return nil, false
 	}

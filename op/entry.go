@@ -103,17 +103,31 @@ func (e *Entry) Throughput() float64 {
 	return float64(e.OutputElements.V) / (float64(e.Duration) / 1000)
 }
 
-// Clone returns a copy that shares nothing with e but strings.
+// Clone returns a copy that shares nothing with e but strings. Its dimensions
+// lie in one piece of memory.
 func (e *Entry) Clone() *Entry {
 	c := *e
+	n := len(e.OutputShape)
+	for _, s := range e.InputShapes {
+		n += len(s)
+	}
+	dims := make([]int64, 0, n)
+	clone := func(s Shape) Shape {
+		if s == nil {
+			return nil
+		}
+		start := len(dims)
+		dims = append(dims, s...)
+		return Shape(dims[start:len(dims):len(dims)])
+	}
 	if e.InputShapes != nil {
 		c.InputShapes = make([]Shape, len(e.InputShapes))
 		for i, s := range e.InputShapes {
-			c.InputShapes[i] = slices.Clone(s)
+			c.InputShapes[i] = clone(s)
 		}
 	}
+	c.OutputShape = clone(e.OutputShape)
 	c.InputDTypes = slices.Clone(e.InputDTypes)
-	c.OutputShape = slices.Clone(e.OutputShape)
 	c.Attrs = slices.Clone(e.Attrs)
 	if e.Collective != nil {
 		coll := *e.Collective

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/recall"
 	"github.com/optrace/optrace/op"
 )
 
@@ -17,12 +18,18 @@ type decoder struct {
 	builder *op.Builder
 	strings intern.Table
 	keys    keyTable
+	// templates remembers what attributes came to, by the span's name.
+	templates recall.Table[op.Template]
 
 	resource op.Resource
 	scope    string
 
 	fields spanFields
 	span   op.Span
+
+	// recalling tells that the attributes of the span may come from templates,
+	// attributed that they have been read, repeated that more of them came.
+	recalling, attributed, repeated bool
 }
 
 func newDecoder(m *op.Mapping) *decoder {
@@ -58,7 +65,19 @@ const statusError = 2
 // begin forgets the span before.
 func (d *decoder) begin() {
 	d.fields = spanFields{}
+	d.attributed, d.repeated = false, false
 	d.builder.Reset()
+}
+
+// remember keeps what the attributes of the span, whose text is given, came to,
+// if they come again. No other attributes have been added to the builder.
+func (d *decoder) remember(text []byte) {
+	if !d.templates.Wants(text) {
+		return
+	}
+	if t := d.builder.Template(); t != nil {
+		d.templates.Add(d.fields.name, text, t)
+	}
 }
 
 // end returns the record of the span whose attributes the builder and whose

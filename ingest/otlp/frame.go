@@ -38,7 +38,7 @@ type frameReader struct {
 	name   string
 	offset int64 // of the frame that is read
 	proto  protoReader
-	json   jsonReader
+	json   *jsonReader
 	zstd   *zstd.Decoder
 
 	payload bytes.Buffer
@@ -49,7 +49,7 @@ func newFrameReader(src io.Reader, name string, m *op.Mapping, yield yieldFunc) 
 	d := newDecoder(m)
 	r := &frameReader{src: bufio.NewReaderSize(src, windowSize), name: name}
 	r.proto = protoReader{decoder: d, yield: yield}
-	r.json = jsonReader{decoder: d, w: newWindow(nil, name), yield: r.fromJSON}
+	r.json = newJSONReader(d, newWindow(nil, name), r.fromJSON)
 	// The options are valid, and so NewReader does not fail.
 	r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxFrameBytes))
 	return r

@@ -15,7 +15,7 @@ import (
 // attribute keys to fields, nil for the conventions.
 func JSONRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := &jsonReader{decoder: newDecoder(m), w: newWindow(src, name), yield: yield}
+		r := newJSONReader(newDecoder(m), newWindow(src, name), yield)
 		r.documents()
 	}
 }
@@ -32,9 +32,14 @@ type jsonReader struct {
 	// linewise tells that documents are lines, as two of them were: one that is
 	// cut off then ends with its line.
 	linewise bool
+	order    *jsontext.Order // of a span's members
 	// found tells that the document had a member that is OTLP's, other that it
 	// had other members.
 	found, other bool
+}
+
+func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
+	return &jsonReader{decoder: d, w: w, yield: yield, order: jsontext.NewOrder(spanKeys)}
 }
 
 // emit hands a record out, and notes when no more are wanted.

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -41,45 +42,123 @@ func (r *jsonReader) parseScope(l *jsontext.Lexer) {
 	}
 }
 
+// The members of a span. Those that say nothing of an operation are known too,
+// so that passing over them costs no look-up.
+const (
+	memberTraceID = iota
+	memberSpanID
+	memberParent
+	memberState
+	memberName
+	memberFlags
+	memberStart
+	memberEnd
+	memberAttributes
+	memberDropped
+	memberStatus
+	memberKind
+	memberEvents
+	memberDroppedEvents
+	memberLinks
+	memberDroppedLinks
+)
+
+var spanKeys = jsontext.NewKeys(
+	[]string{"traceId", "trace_id"},
+	[]string{"spanId", "span_id"},
+	[]string{"parentSpanId", "parent_span_id"},
+	[]string{"traceState", "trace_state"},
+	[]string{"name"},
+	[]string{"flags"},
+	[]string{"startTimeUnixNano", "start_time_unix_nano"},
+	[]string{"endTimeUnixNano", "end_time_unix_nano"},
+	[]string{"attributes"},
+	[]string{"droppedAttributesCount", "dropped_attributes_count"},
+	[]string{"status"},
+	[]string{"kind"},
+	[]string{"events"},
+	[]string{"droppedEventsCount", "dropped_events_count"},
+	[]string{"links"},
+	[]string{"droppedLinksCount", "dropped_links_count"},
+)
+
 // parseSpan reads a span into the builder and the fields.
 func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
+	m := l.Mark()
 	r.begin()
+	r.recalling = true
+	r.parseSpanMembers(l)
+	if r.repeated {
+		// A second list of attributes adds to the first.
+		l.Rewind(m)
+		r.begin()
+		r.recalling = false
+		r.parseSpanMembers(l)
+	}
+}
+
+func (r *jsonReader) parseSpanMembers(l *jsontext.Lexer) {
 	f := &r.fields
-	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "traceId", "trace_id":
+	l.Object()
+	r.order.Start()
+	for k, _, more := l.Member(r.order); more && !r.repeated; k, _, more = l.Member(r.order) {
+		switch k {
+		case memberTraceID:
 			text := l.Str()
 			id, ok := op.ParseTraceID(text)
 			f.trace, f.badID = id, f.badID || !ok && len(text) > 0
-		case "spanId", "span_id":
+		case memberSpanID:
 			f.id = r.spanID(l)
-		case "parentSpanId", "parent_span_id":
+		case memberParent:
 			f.parent = r.spanID(l)
-		case "traceState", "trace_state":
+		case memberState:
 			f.state = r.text(l)
-		case "name":
+		case memberName:
 			f.name = r.text(l)
-		case "flags":
+		case memberFlags:
 			n, _ := integer(l)
 			f.flags = uint32(n)
-		case "startTimeUnixNano", "start_time_unix_nano":
+		case memberStart:
 			f.start = r.nanos(l)
-		case "endTimeUnixNano", "end_time_unix_nano":
+		case memberEnd:
 			f.end = r.nanos(l)
-		case "attributes":
-			if l.Null() {
-				continue
-			}
-			for l.Array(); l.More(); {
-				r.parseAttribute(l)
-			}
-		case "droppedAttributesCount", "dropped_attributes_count":
+		case memberAttributes:
+			r.parseAttributes(l)
+		case memberDropped:
 			f.dropped, _ = integer(l)
-		case "status":
+		case memberStatus:
 			r.parseStatus(l)
 		default:
 			l.Skip()
 		}
+	}
+}
+
+// parseAttributes feeds a span's attributes to the builder, or what it made of
+// the same ones before.
+func (r *jsonReader) parseAttributes(l *jsontext.Lexer) {
+	if l.Null() {
+		return
+	}
+	r.repeated = r.attributed && r.recalling
+	r.attributed = true
+	if r.repeated {
+		return
+	}
+	if r.recalling {
+		if t, n := r.templates.Find(r.fields.name, l.Rest()); t != nil {
+			l.Advance(n)
+			r.builder.SetTemplate(t)
+			return
+		}
+	}
+	start := l.Mark()
+	for l.Array(); l.More(); {
+		r.parseAttribute(l)
+	}
+	// In JSON Lines a newline ends a text, elsewhere it is white space.
+	if text := l.Since(start); l.Err() == nil && r.recalling && bytes.IndexByte(text, '\n') < 0 {
+		r.remember(text)
 	}
 }
 

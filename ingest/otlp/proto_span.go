@@ -78,8 +78,20 @@ func (d *decoder) parseScope(w wire) error {
 // parseSpan reads a Span into the builder and the fields.
 func (d *decoder) parseSpan(w wire) error {
 	d.begin()
+	d.recalling = true
+	err := d.parseSpanFields(w)
+	if d.repeated {
+		// A second run of attributes adds to the first.
+		d.begin()
+		d.recalling = false
+		err = d.parseSpanFields(w)
+	}
+	return err
+}
+
+func (d *decoder) parseSpanFields(w wire) error {
 	f := &d.fields
-	for w.next() {
+	for w.next() && !d.repeated {
 		switch w.field {
 		case fieldSpanTraceID:
 			f.setTrace(w.bytes())
@@ -96,9 +108,7 @@ func (d *decoder) parseSpan(w wire) error {
 		case fieldSpanEnd:
 			f.end = w.fixed64()
 		case fieldSpanAttributes:
-			m := w.message()
-			d.parseAttribute(&m)
-			w.join(&m)
+			d.parseAttributes(&w)
 		case fieldSpanDropped:
 			f.dropped = int64(uint32(w.uint()))
 		case fieldSpanStatus:
@@ -112,6 +122,40 @@ func (d *decoder) parseSpan(w wire) error {
 		}
 	}
 	return w.err
+}
+
+// attributeTag is the tag of a span's attribute, as all encoders write it.
+const attributeTag = fieldSpanAttributes<<3 | wireBytes
+
+// parseAttributes feeds the run of attributes whose first tag has just been read
+// to the builder, or what it made of the same ones before.
+func (d *decoder) parseAttributes(w *wire) {
+	if d.repeated = d.attributed && d.recalling; d.repeated {
+		return
+	}
+	d.attributed = true
+	start := w.pos - 1
+	if d.recalling {
+		// The byte behind a run belongs to its text: it tells that no other
+		// attribute follows.
+		if t, n := d.templates.Find(d.fields.name, w.buf[start:]); t != nil {
+			w.pos = start + n - 1
+			d.builder.SetTemplate(t)
+			return
+		}
+	}
+	for {
+		m := w.message()
+		d.parseAttribute(&m)
+		w.join(&m)
+		if w.err != nil || w.pos >= len(w.buf) || w.buf[w.pos] != attributeTag {
+			break
+		}
+		w.next()
+	}
+	if d.recalling && w.err == nil && w.pos < len(w.buf) && w.buf[start] == attributeTag {
+		d.remember(w.buf[start : w.pos+1])
+	}
 }
 
 func (d *decoder) parseStatus(w *wire) {

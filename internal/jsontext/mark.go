@@ -26,6 +26,18 @@ func (l *Lexer) Rewind(m Mark) {
 	}
 }
 
+// Since returns the text from m to where l stands, valid as long as the buffer.
+func (l *Lexer) Since(m Mark) []byte { return l.buf[m.pos:l.pos] }
+
+// Rest returns the text from the next value on, valid as long as the buffer.
+func (l *Lexer) Rest() []byte {
+	l.Peek()
+	return l.buf[l.pos:]
+}
+
+// Advance passes over the next n bytes, which the caller knows to be a value.
+func (l *Lexer) Advance(n int) { l.pos += n }
+
 // Pos returns the mark's offset in the text.
 func (m Mark) Pos() int { return m.pos }
 

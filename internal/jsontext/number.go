@@ -10,19 +10,11 @@ import (
 // computed exactly, and ok is false for anything else. Leading zeros are
 // accepted: the text may come from a string.
 func ParseInt(text []byte) (v int64, ok bool) {
-	// The usual case first: so few digits that they cannot overflow.
-	const safeDigits = 18
 	digits, neg := cutSign(text)
-	if len(digits) == 0 || len(digits) > safeDigits {
+	v, ok = parseDigits(digits) // the usual case
+	if !ok {
 		v, exact, ok := parseScaled(text, 0)
 		return v, ok && exact
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			v, exact, ok := parseScaled(text, 0)
-			return v, ok && exact
-		}
-		v = v*10 + int64(c-'0')
 	}
 	if neg {
 		v = -v

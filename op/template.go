@@ -1,0 +1,41 @@
+package op
+
+// Template is what the attributes of a span make of an operation. Programs run
+// the same operations again and again: a reader that meets attributes it has
+// seen before takes the Template made of them, which costs a copy, where taking
+// them apart costs half of the time that a span takes.
+//
+// A Template is immutable and may be used by several Builders of the same
+// Mapping.
+type Template struct {
+	entry       Entry
+	isOperation bool
+	ranked      bool // an attribute gave the rank
+}
+
+// Template returns what the attributes added since Reset say. Call it before
+// any of the Set methods. It returns nil where the entry depends on more than
+// the attributes: that of an operation whose name is the span's.
+func (b *Builder) Template() *Template {
+	if !b.seen.isOperation() {
+		return &Template{}
+	}
+	if b.entry.Operation == "" {
+		return nil
+	}
+	saved := b.entry
+	defer func() { b.entry = saved }()
+	e, _ := b.Entry()
+	return &Template{entry: *e.Clone(), isOperation: true, ranked: b.from[FieldRank] != familyNone}
+}
+
+// SetTemplate stands for Reset and the attributes that t was made of. No other
+// attributes may be added.
+func (b *Builder) SetTemplate(t *Template) {
+	b.template = t
+	if t.isOperation {
+		b.entry = t.entry
+	} else {
+		b.entry = Entry{}
+	}
+}
