@@ -69,16 +69,6 @@ func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
 	return n * size, true
 }
 
-// merge adds the first n entries of other, as if they had come after what is
-// there.
-func (c *collectives) merge(other *collectives, n int) {
-	names, devices := c.names.merge(&other.names), c.devices.merge(&other.devices)
-	for _, e := range other.entries[:n] {
-		e.name, e.device = names[e.name], devices[e.device]
-		c.entries = append(c.entries, e)
-	}
-}
-
 // sorted returns a copy of the entries, by name and then by collective, the
 // devices of each in order.
 func (c *collectives) sorted() []collectiveEntry {

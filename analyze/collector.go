@@ -17,7 +17,21 @@ import (
 //	report := c.Report()
 //
 // It is not safe for concurrent use. Workers that share an input have one each,
-// and call [Profile.StartChunk] before each part.
+// and say which part of it they are at:
+//
+//	worker.StartFile(part.File) // where there are several
+//	worker.StartChunk(part.Number)
+//	... Add ...
+//
+//	c := analyze.MergeCollectors(workers...)
+//	for i, f := range files {
+//		c.StartFile(int64(i))
+//		c.EndFile(f.Format, f.Bytes)
+//	}
+//	report := c.Report()
+//
+// The report is then the one that a single Collector makes of the whole input,
+// whichever parts each worker had.
 type Collector struct {
 	// Input counts what was read.
 	Input *Input
@@ -62,17 +76,53 @@ func (c *Collector) Add(rec op.Record, err error) error {
 	return nil
 }
 
+// StartChunk tells that what is added from now on is of the chunk-th part of the
+// input; see [Profile.StartChunk] and [Trace.StartChunk].
+func (c *Collector) StartChunk(chunk int64) {
+	c.Profile.StartChunk(chunk)
+	if c.Trace != nil {
+		c.Trace.StartChunk(chunk)
+	}
+}
+
+// StartFile tells that what is added from now on is of the file-th file of the
+// input; see [Input.StartFile].
+func (c *Collector) StartFile(file int64) { c.Input.StartFile(file) }
+
 // EndFile ends a file of the input; see [Input.EndFile].
 func (c *Collector) EndFile(format string, bytes int64) { c.Input.EndFile(format, bytes) }
 
 // Merge adds what another Collector, with the same options, holds; see the
-// Merge methods of its parts.
+// Merge methods of its parts. The other one stays as it is.
 func (c *Collector) Merge(other *Collector) {
 	c.Input.Merge(other.Input)
 	c.Profile.Merge(other.Profile)
 	if c.Trace != nil && other.Trace != nil {
 		c.Trace.Merge(other.Trace)
 	}
+}
+
+// MergeCollectors merges the Collectors of workers, which have the same options,
+// into the first of them and returns it. The others must not be used any more:
+// the memory that their structure takes becomes that of the first, so that ten
+// million entries need no more of it than before. It returns nil for no workers.
+func MergeCollectors(workers ...*Collector) *Collector {
+	if len(workers) == 0 {
+		return nil
+	}
+	c, others := workers[0], workers[1:]
+	var traces []*Trace
+	for _, o := range others {
+		c.Input.Merge(o.Input)
+		c.Profile.Merge(o.Profile)
+		if o.Trace != nil {
+			traces = append(traces, o.Trace)
+		}
+	}
+	if c.Trace != nil && len(traces) > 0 {
+		c.Trace.take(traces)
+	}
+	return c
 }
 
 // Report returns the report on what has been added; see [NewReport].

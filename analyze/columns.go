@@ -95,16 +95,6 @@ func (c *columns) append(r *row) {
 	c.n++
 }
 
-// row returns row r as it was added.
-func (c *columns) row(r int32) row {
-	b, i := c.at(r)
-	return row{
-		start: b.start[i], duration: b.duration[i], span: b.span[i], parentID: b.parentID[i],
-		trace: b.trace[i], name: b.name[i], lane: b.lane[i], kind: b.kind[i], flags: b.flags[i] &^ builtFlags,
-		step: c.step(r), memory: c.memory(r), launch: c.launch(r), stamp: c.stamp(r),
-	}
-}
-
 func (c *columns) start(r int32) int64     { b, i := c.at(r); return b.start[i] }
 func (c *columns) duration(r int32) int64  { b, i := c.at(r); return b.duration[i] }
 func (c *columns) span(r int32) uint64     { b, i := c.at(r); return b.span[i] }

@@ -29,15 +29,6 @@ func (t *symbols[K]) id(v K) int32 {
 	return id
 }
 
-// merge adds other's values and returns the number here of each of them.
-func (t *symbols[K]) merge(other *symbols[K]) []int32 {
-	ids := make([]int32, len(other.values))
-	for i, v := range other.values {
-		ids[i] = t.id(v)
-	}
-	return ids
-}
-
 // spanName is what is kept of the description of a non-op span.
 type spanName struct {
 	name, service string
@@ -85,38 +76,57 @@ func (d *dictionary) lane(l lane) int32 {
 	return id
 }
 
+// numbering says which numbers the values of one table of symbols have in
+// another. It adds them there one by one, when they are first asked for.
+type numbering[K comparable] struct {
+	values []K
+	add    func(K) int32
+	ids    []int32 // 1 more than the number; 0 where it was not asked for
+}
+
+func newNumbering[K comparable](values []K, add func(K) int32) numbering[K] {
+	return numbering[K]{values: values, add: add, ids: make([]int32, len(values))}
+}
+
+// number returns the new number of the old one.
+func (n *numbering[K]) number(old int32) int32 {
+	if id := n.ids[old]; id != 0 {
+		return id - 1
+	}
+	return n.addNumber(old)
+}
+
+func (n *numbering[K]) addNumber(old int32) int32 {
+	id := n.add(n.values[old])
+	n.ids[old] = id + 1
+	return id
+}
+
 // renumbering says where the numbers of one dictionary lie in another.
 type renumbering struct {
-	traces, operations, spans, lanes, stamps []int32
+	traces     numbering[op.TraceID]
+	operations numbering[string]
+	spans      numbering[spanName]
+	lanes      numbering[lane]
+	stamps     numbering[stamp]
 }
 
-// apply changes the numbers of r.
-func (n *renumbering) apply(r *row) {
-	r.trace, r.lane, r.stamp = n.traces[r.trace], n.lanes[r.lane], n.stamps[r.stamp]
-	if r.flags&flagOp != 0 {
-		r.name = n.operations[r.name]
-	} else {
-		r.name = n.spans[r.name]
+// numberingOf returns where other's numbers lie in d.
+func (d *dictionary) numberingOf(other *dictionary) *renumbering {
+	n := &renumbering{
+		traces:     newNumbering(other.traces.values, d.traces.id),
+		operations: newNumbering(other.operations.values, d.operations.id),
+		spans:      newNumbering(other.spans.values, d.spans.id),
+		lanes:      newNumbering(other.lanes.values, d.lane),
 	}
-}
-
-// merge adds what other holds.
-func (d *dictionary) merge(other *dictionary) renumbering {
-	n := renumbering{
-		traces:     d.traces.merge(&other.traces),
-		operations: d.operations.merge(&other.operations),
-		spans:      d.spans.merge(&other.spans),
-		lanes:      make([]int32, len(other.lanes.values)),
-		stamps:     make([]int32, len(other.stamps.values)),
-	}
-	for i, l := range other.lanes.values {
-		n.lanes[i] = d.lane(l)
-	}
-	for i, s := range other.stamps.values {
-		if i > 0 {
-			s.trace = n.traces[s.trace]
-		}
-		n.stamps[i] = d.stamps.id(s)
-	}
+	n.stamps = newNumbering(other.stamps.values, func(s stamp) int32 {
+		s.trace = n.traces.number(s.trace)
+		return d.stamps.id(s)
+	})
 	return n
+}
+
+// release gives up what is needed to add to d, not to look numbers up.
+func (d *dictionary) release() {
+	d.traces.ids, d.stamps.ids = nil, nil
 }

@@ -38,10 +38,21 @@ type Input struct {
 	problems    []*op.SyntaxError
 	writers     *table[sequences]
 
-	// fileEntries and filePromised are of the file that is being read: entries
-	// that were there and entries that batch records announced.
-	fileEntries, filePromised int64
-	missingEntries            int64
+	// file is the number of the file that is being read, inFile what was found
+	// in it, and inFiles that of other files that have not ended.
+	file           int64
+	inFile         fileCount
+	inFiles        map[int64]fileCount
+	missingEntries int64
+}
+
+// fileCount counts the entries of a file, and those that its batch records
+// announced.
+type fileCount struct{ entries, promised int64 }
+
+func (c *fileCount) merge(o fileCount) {
+	c.entries += o.entries
+	c.promised = addSaturating(c.promised, o.promised)
 }
 
 // reasonCount counts what happened for one reason.
@@ -83,7 +94,7 @@ func (in *Input) Add(rec op.Record, err error) {
 	case rec.Batch != nil:
 		w, _ := in.writers.row([]byte(rec.Batch.Writer))
 		w.value.add(rec.Batch.Sequence)
-		in.filePromised = addSaturating(in.filePromised, max(0, rec.Batch.Entries))
+		in.inFile.promised = addSaturating(in.inFile.promised, max(0, rec.Batch.Entries))
 	}
 	if rec.Skipped.N > 0 {
 		in.skip(rec.Skipped.Reason, rec.Skipped.N)
@@ -92,7 +103,7 @@ func (in *Input) Add(rec op.Record, err error) {
 
 func (in *Input) addEntry(e *op.Entry) {
 	in.entries++
-	in.fileEntries++
+	in.inFile.entries++
 	if e.AdjustedCount > 0 {
 		in.weighted++
 	}
@@ -143,18 +154,33 @@ func (in *Input) addProblem(err *op.SyntaxError) {
 	in.problems = in.problems[:min(len(in.problems), maxProblems)]
 }
 
-// EndFile tells that a file of the format and size has been read to its end.
-// Where workers share a file, it is called once, after their Inputs have been
-// merged: entries that the file's batch records announced and that are not
-// there are counted now.
+// StartFile tells that what is added from now on is of the file-th file of the
+// input. Workers that share several files call it before every part that they
+// take; others need not.
+func (in *Input) StartFile(file int64) {
+	if file == in.file {
+		return
+	}
+	if in.inFiles == nil {
+		in.inFiles = make(map[int64]fileCount)
+	}
+	in.inFiles[in.file] = in.inFile
+	in.file, in.inFile = file, in.inFiles[file]
+	delete(in.inFiles, file)
+}
+
+// EndFile tells that the file of the format and size that is being read has been
+// read to its end: entries that its batch records announced and that are not
+// there are counted now. Where workers share files, it is called once for each
+// file, after their Inputs have been merged and StartFile has named the file.
 func (in *Input) EndFile(format string, bytes int64) {
 	in.files++
 	in.bytes += bytes
 	if format != "" { // an empty file has none
 		in.formats[format] = struct{}{}
 	}
-	in.missingEntries += max(0, in.filePromised-in.fileEntries)
-	in.filePromised, in.fileEntries = 0, 0
+	in.missingEntries = addSaturating(in.missingEntries, max(0, in.inFile.promised-in.inFile.entries))
+	in.inFile = fileCount{}
 }
 
 // Merge adds what o has counted. o stays as it is.
@@ -179,9 +205,22 @@ func (in *Input) Merge(o *Input) {
 		in.addProblem(err)
 	}
 	in.writers.merge(o.writers, func(_, _ *sequences) {})
-	in.fileEntries += o.fileEntries
-	in.filePromised = addSaturating(in.filePromised, o.filePromised)
-	in.missingEntries += o.missingEntries
+	in.addFile(o.file, o.inFile)
+	for file, count := range o.inFiles {
+		in.addFile(file, count)
+	}
+	in.missingEntries = addSaturating(in.missingEntries, o.missingEntries)
+}
+
+// addFile adds what another Input found in a file.
+func (in *Input) addFile(file int64, count fileCount) {
+	if count == (fileCount{}) {
+		return
+	}
+	current := in.file
+	in.StartFile(file)
+	in.inFile.merge(count)
+	in.StartFile(current)
 }
 
 // Envelope returns what has been counted so far. Orphans, Duplicates and

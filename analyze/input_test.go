@@ -183,3 +183,33 @@ func randomEvent(r *rand.Rand, file, i int) event {
 	}
 	return entryEvent(op.Warning(r.Uint32()&0x7fff), float64(r.IntN(2)))
 }
+
+// Where workers share several files, entries of one file do not stand in for
+// missing ones of another.
+func TestInputMergeCountsMissingEntriesByFile(t *testing.T) {
+	a, b := NewInput(), NewInput()
+	a.Add(batchEvent("a", 0, 5).rec, nil) // file 0 lacks 3
+	b.StartFile(1)
+	for range 9 {
+		b.Add(entryEvent(0, 0).rec, nil)
+	}
+	b.StartFile(0)
+	b.Add(entryEvent(0, 0).rec, nil)
+	a.StartFile(2)
+	a.Add(batchEvent("a", 1, 4).rec, nil) // file 2 lacks 4
+	a.StartFile(0)
+	a.Add(entryEvent(0, 0).rec, nil)
+	merged := NewInput()
+	merged.Merge(b)
+	merged.Merge(a)
+	if got := merged.Envelope().MissingEntries; got != 0 {
+		t.Errorf("%d missing of files that have not ended", got)
+	}
+	for file := range int64(3) {
+		merged.StartFile(file)
+		merged.EndFile("entries-jsonl", 1)
+	}
+	if got := merged.Envelope(); got.MissingEntries != 7 || got.Entries != 11 {
+		t.Errorf("%d missing of %d, want 7 of 11", got.MissingEntries, got.Entries)
+	}
+}

@@ -22,8 +22,9 @@ type TraceOptions struct {
 // collectives, take 91 bytes each, as TestTraceMemoryPerEntry measures.
 //
 // Add everything in the order of the input, or in shards that are merged in
-// that order: the result is the same for any number of shards. Then call any
-// of the analyses; they build the tree when that has not been done.
+// that order, or in chunks of which [Trace.StartChunk] tells the order: the
+// result is the same for any number of shards. Then call any of the analyses;
+// they build the tree when that has not been done.
 //
 // A Trace is not safe for concurrent use, except that after Build the
 // analyses may be called from several goroutines.
@@ -31,6 +32,7 @@ type Trace struct {
 	columns
 	dict      dictionary
 	collected collectives
+	runs      chunkRuns
 	structure Structure
 	limit     int // of the number of rows
 	built     bool
@@ -68,6 +70,16 @@ func NewTrace(o TraceOptions) *Trace {
 		limit = o.MaxRows
 	}
 	return &Trace{dict: newDictionary(), limit: limit}
+}
+
+// StartChunk tells that what is added from now on is of the chunk-th part of the
+// input. Where several workers share an input, each has a Trace of its own and
+// calls it before every part that it takes; parts are numbered in input order,
+// across files, and no part is added to two traces. Merging then puts the rows
+// into the order of the input, whichever worker read them. Where MaxRows may be
+// exceeded, every worker has to take its parts in ascending order.
+func (t *Trace) StartChunk(chunk int64) {
+	t.runs.start(run{chunk: chunk, row: t.n, collective: int32(len(t.collected.entries))})
 }
 
 // Add adds an operation. It keeps nothing of e but its strings.
@@ -143,23 +155,6 @@ func (t *Trace) append(r *row) bool {
 	t.columns.append(r)
 	t.built = false
 	return true
-}
-
-// Merge adds what other holds, as if it had been added here after what is
-// there already. other stays as it is.
-func (t *Trace) Merge(other *Trace) {
-	n := t.dict.merge(&other.dict)
-	collectives := 0
-	for i := range other.n {
-		r := other.row(i)
-		n.apply(&r)
-		if t.append(&r) && other.isDeviceSide(i) && r.kind == op.KindCollective {
-			collectives++
-		}
-	}
-	t.collected.merge(&other.collected, collectives)
-	t.structure.BadTimes += other.structure.BadTimes
-	t.structure.Overflow += other.structure.Overflow
 }
 
 // Build joins the spans to a tree and orders what ran on each device. The
