@@ -52,8 +52,8 @@ func BenchmarkRecord(b *testing.B) {
 
 // batchOf512 returns snapshots of the SDK, as its batch processor exports them:
 // 40 operations that repeat, with attribute values of their own.
-func batchOf512(b *testing.B) []sdktrace.ReadOnlySpan {
-	b.Helper()
+func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
+	tb.Helper()
 	kept := &foreignExporter{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))
 	tracer := tp.Tracer("engine")
@@ -67,7 +67,7 @@ func batchOf512(b *testing.B) []sdktrace.ReadOnlySpan {
 	}
 	request.End()
 	if err := tp.Shutdown(context.Background()); err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	return kept.spans[:512]
 }

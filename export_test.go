@@ -11,3 +11,9 @@ func SafeSpans(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	}
 	return safe
 }
+
+// Discard forgets what r has recorded.
+func (r *Recorder) Discard() {
+	r.End()
+	r.empty()
+}

@@ -160,6 +160,11 @@ func (r *Recorder) Finish() {
 	if len(r.ops) > 0 {
 		r.emit(r)
 	}
+	r.empty()
+}
+
+// empty forgets what was recorded.
+func (r *Recorder) empty() {
 	clear(r.ops) // names and errors are the application's
 	r.ops = r.ops[:0]
 	r.shapes.reset()

@@ -131,11 +131,11 @@ func TestTracerAttributes(t *testing.T) {
 	}
 }
 
-func prepare(t *testing.T, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Prepared {
-	t.Helper()
+func prepare(tb testing.TB, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Prepared {
+	tb.Helper()
 	p, err := tr.Prepare(spec)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }

@@ -1,0 +1,275 @@
+package optrace_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// BenchmarkPeers compares the write side with what it stands beside. Each round
+// runs the peer and ours by turns in one process; the metric x is the median
+// over the rounds of the peer's cost over ours, in CPU time of the process, so
+// that a collector working beside counts. Run it with rounds enough for a
+// median:
+//
+//	go test -run '^$' -bench Peers -benchtime 15x .
+//
+// The spans of the export comparisons come in three kinds: see spanSets.
+func BenchmarkPeers(b *testing.B) {
+	b.Run("record", benchmarkRecordPeers)
+	b.Run("export", benchmarkExportPeers)
+	b.Run("process", benchmarkProcessPeers)
+}
+
+// recordedOps is how many operations a round of the record comparisons has.
+const recordedOps = 20_000
+
+func benchmarkRecordPeers(b *testing.B) {
+	tp := noopProvider(b)
+	tracer, attrs := tp.Tracer("by hand"), opStub(0).Attributes[:5]
+	tr := optrace.NewTracer(tp)
+	prepared := prepare(b, tr, matmulSpec())
+	sdk := func() {
+		for range recordedOps {
+			sdkSpan(tracer, attrs)
+		}
+	}
+	b.Run("start_end", func(b *testing.B) {
+		compare(b, recordedOps, sdk, func() {
+			for range recordedOps {
+				preparedOp(prepared)
+			}
+		})
+	})
+	b.Run("start_end_dynamic", func(b *testing.B) {
+		compare(b, recordedOps, sdk, func() {
+			for i := range int64(recordedOps) {
+				dynamicOp(tr, i%64)
+			}
+		})
+	})
+
+	discard := func(r *optrace.Recorder) { r.Discard() }
+	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.Block))
+	b.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
+	request := trace.ContextWithSpanContext(context.Background(), spanContext(0, 1<<20))
+	inputs, output := []op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256}
+	dynamic := func(r *optrace.Recorder) {
+		r.Begin("matmul", "cuda:0")
+		r.EndShapes(inputs, output)
+		r.DType(op.F32)
+	}
+	for _, bm := range []struct {
+		name   string
+		record func(*optrace.Recorder)
+		finish func(*optrace.Recorder)
+	}{
+		{"recorder", dynamic, discard},
+		{"recorder prepared", func(r *optrace.Recorder) { r.BeginPrepared(prepared); r.End() }, discard},
+		{"recorder back to back", func(r *optrace.Recorder) { r.BeginPrepared(prepared) }, discard},
+		{"recorder_total", dynamic, (*optrace.Recorder).Finish},
+		{"recorder_total prepared", func(r *optrace.Recorder) { r.BeginPrepared(prepared); r.End() }, (*optrace.Recorder).Finish},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			rec := proc.Recorder(request)
+			compare(b, recordedOps, sdk, func() {
+				const perFinish = 500
+				for range recordedOps / perFinish {
+					for range perFinish {
+						bm.record(rec)
+					}
+					bm.finish(rec)
+				}
+			})
+		})
+	}
+}
+
+// spanSets are the spans that exporters are compared with: snapshots of the SDK
+// of operations with a device, an element type, two inputs and an output, in
+// batches of exportBatch.
+//
+//   - repeated: 40 shapes of one operation
+//   - graph: 2,000 operations in the order of a graph, again and again, on 8
+//     devices whose batches take turns, as each is a process's
+//   - random: name, device and shapes drawn for each, so that attributes hardly
+//     ever repeat as a whole
+func spanSets(tb testing.TB) map[string][][]sdktrace.ReadOnlySpan {
+	tb.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	dim := func() int64 { return 1 << (4 + random.IntN(8)) }
+	type node struct {
+		name    string
+		a, b, c int64
+	}
+	draw := func() node { return node{fmt.Sprintf("aten::op_%d", random.IntN(40)), dim(), dim(), dim()} }
+	graph := make([]node, 2000)
+	for i := range graph {
+		graph[i] = draw()
+	}
+	devices := make([]string, 8)
+	for i := range devices {
+		devices[i] = fmt.Sprintf("cuda:%d", i)
+	}
+	position := make([]int, len(devices))
+	batches := func(n int, next func(batch int) (node, string)) [][]sdktrace.ReadOnlySpan {
+		all := make([][]sdktrace.ReadOnlySpan, n)
+		for i := range all {
+			all[i] = snapshots(tb, func(tr *optrace.Tracer, ctx context.Context) {
+				for range exportBatch {
+					o, device := next(i)
+					_, span := tr.Start(ctx, o.name, device)
+					span.In(o.a, o.b).In(o.b, o.c).Out(o.a, o.c).DType(op.F16).End()
+				}
+			})
+		}
+		return all
+	}
+	return map[string][][]sdktrace.ReadOnlySpan{
+		"repeated": {batchOf512(tb)},
+		"graph": batches(96, func(batch int) (node, string) {
+			d := batch % len(devices)
+			position[d]++
+			return graph[position[d]%len(graph)], devices[d]
+		}),
+		"random": batches(32, func(int) (node, string) { return draw(), devices[random.IntN(len(devices))] }),
+	}
+}
+
+// snapshots returns what the SDK makes of the operations that record records.
+func snapshots(tb testing.TB, record func(*optrace.Tracer, context.Context)) []sdktrace.ReadOnlySpan {
+	tb.Helper()
+	kept := new(keeping)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(serviceResource("trainer")))
+	ctx, request := tp.Tracer("app").Start(tb.Context(), "request")
+	record(optrace.NewTracer(tp), ctx)
+	spans := kept.spans
+	request.End()
+	return spans
+}
+
+func benchmarkExportPeers(b *testing.B) {
+	sets := spanSets(b)
+	export := func(b *testing.B, exp sdktrace.SpanExporter, set string) func() {
+		batches, next := sets[set], 0
+		return func() {
+			for range 8 {
+				if err := exp.ExportSpans(context.Background(), batches[next%len(batches)]); err != nil {
+					b.Fatal(err)
+				}
+				next++
+			}
+		}
+	}
+	stdout, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
+	if err != nil {
+		b.Fatal(err)
+	}
+	otlp := otlptrace.NewUnstarted(new(marshallingClient))
+	for _, set := range []string{"repeated", "graph", "random"} {
+		for _, bm := range []struct {
+			name   string
+			peer   sdktrace.SpanExporter
+			format optrace.Format
+		}{
+			{"entries_vs_stdouttrace", stdout, optrace.FormatEntries},
+			{"entries_vs_otlp", otlp, optrace.FormatEntries},
+			{"otlp_vs_otlp", otlp, optrace.FormatOTLPProto},
+		} {
+			b.Run(set+"/"+bm.name, func(b *testing.B) {
+				ours := newExporter(b, io.Discard, optrace.WithFormat(bm.format))
+				compare(b, 8*exportBatch, export(b, bm.peer, set), export(b, ours, set))
+			})
+		}
+	}
+}
+
+// benchmarkProcessPeers has two goroutines record as fast as they can.
+func benchmarkProcessPeers(b *testing.B) {
+	const producers, each = 2, 20_000
+	run := func(b *testing.B, newProc func() sdktrace.SpanProcessor) func() {
+		return func() {
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newProc()), sdktrace.WithResource(serviceResource("trainer")))
+			p := prepare(b, optrace.NewTracer(tp), matmulSpec())
+			var wg sync.WaitGroup
+			for range producers {
+				wg.Go(func() {
+					for range each {
+						preparedOp(p)
+					}
+				})
+			}
+			wg.Wait()
+			if err := tp.Shutdown(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	ours := run(b, func() sdktrace.SpanProcessor {
+		return newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.Block))
+	})
+	for _, bm := range []struct {
+		name string
+		peer func() sdktrace.SpanExporter
+	}{
+		{"processor_vs_batch_otlp", func() sdktrace.SpanExporter { return otlptrace.NewUnstarted(new(marshallingClient)) }},
+		{"processor_vs_batch_discard", func() sdktrace.SpanExporter { return discardingExporter{} }},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			compare(b, producers*each, run(b, func() sdktrace.SpanProcessor {
+				return sdktrace.NewBatchSpanProcessor(bm.peer(), sdktrace.WithBlocking())
+			}), ours)
+		})
+	}
+}
+
+// discardingExporter does nothing.
+type discardingExporter struct{}
+
+func (discardingExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (discardingExporter) Shutdown(context.Context) error                             { return nil }
+
+// compare runs peer and ours, each of which does n of something, by turns. It
+// reports the median over the rounds of the ratio of their CPU times as x, and
+// the medians of what one of each costs.
+func compare(b *testing.B, n int, peer, ours func()) {
+	b.Helper()
+	peer() // caches and buffers grow
+	once := cpuOf(peer)
+	ours()
+	// As many of ours as take the time of one of the peer's: the clock of CPU
+	// time is coarse.
+	times := min(64, max(1, int(once/max(1, cpuOf(ours)))))
+	var ratios, theirNS, ourNS []float64
+	for b.Loop() {
+		their := float64(cpuOf(peer)) / float64(n)
+		our := float64(cpuOf(func() {
+			for range times {
+				ours()
+			}
+		})) / float64(n*times)
+		ratios, theirNS, ourNS = append(ratios, their/our), append(theirNS, their), append(ourNS, our)
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(median(ratios), "x")
+	b.ReportMetric(median(theirNS), "peer-ns")
+	b.ReportMetric(median(ourNS), "our-ns")
+	b.ReportMetric(testing.AllocsPerRun(1, ours)/float64(n), "our-allocs")
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
