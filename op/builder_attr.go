@@ -108,6 +108,22 @@ func (b *Builder) Ints(key string, v []int64) {
 	t.End()
 }
 
+// IntLists adds an attribute with a list of lists of integers, which lie one
+// behind the other in v: each ends where ends tells. The slices are copied.
+func (b *Builder) IntLists(key string, v []int64, ends []int) {
+	t := b.BeginList(key)
+	start := 0
+	for _, end := range ends {
+		t.Begin()
+		for _, n := range v[start:end] {
+			t.Int(n)
+		}
+		t.End()
+		start = end
+	}
+	t.End()
+}
+
 // Floats adds an attribute with a slice of floating-point numbers.
 func (b *Builder) Floats(key string, v []float64) {
 	t := b.BeginList(key)

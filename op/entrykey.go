@@ -106,7 +106,7 @@ type keyOrder struct {
 // entryKey reads the next key, prev being the one before or noEntryKey. A key
 // that is not one of an entry's is noEntryKey and comes back as name.
 func (d *decoder) entryKey(prev entryKey) (k entryKey, name []byte) {
-	if k = d.order.next[prev]; d.lex.AcceptKey(quotedEntryKeys[k]) {
+	if k = d.order.next[prev]; d.lex.Accept(quotedEntryKeys[k]) {
 		return k, nil
 	}
 	name = d.lex.Key()

@@ -14,28 +14,25 @@ type Template struct {
 }
 
 // Template returns what the attributes added since Reset say. Call it before
-// any of the Set methods. It returns nil where the entry depends on more than
-// the attributes: that of an operation whose name is the span's.
-func (b *Builder) Template() *Template {
+// any of the Set methods. It is not ok where the entry depends on more than the
+// attributes: that of an operation whose name is the span's.
+func (b *Builder) Template() (t Template, ok bool) {
 	if !b.seen.isOperation() {
-		return &Template{}
+		return Template{}, true
 	}
 	if b.entry.Operation == "" {
-		return nil
+		return Template{}, false
 	}
 	saved := b.entry
-	defer func() { b.entry = saved }()
 	e, _ := b.Entry()
-	return &Template{entry: *e.Clone(), isOperation: true, ranked: b.from[FieldRank] != familyNone}
+	t = Template{entry: *e.Clone(), isOperation: true, ranked: b.from[FieldRank] != familyNone}
+	b.entry = saved
+	return t, true
 }
 
 // SetTemplate stands for Reset and the attributes that t was made of. No other
 // attributes may be added.
 func (b *Builder) SetTemplate(t *Template) {
 	b.template = t
-	if t.isOperation {
-		b.entry = t.entry
-	} else {
-		b.entry = Entry{}
-	}
+	b.entry = t.entry
 }

@@ -75,7 +75,7 @@ func (d *decoder) remember(text []byte) {
 	if !d.templates.Wants(text) {
 		return
 	}
-	if t := d.builder.Template(); t != nil {
+	if t, ok := d.builder.Template(); ok {
 		d.templates.Add(d.fields.name, text, t)
 	}
 }

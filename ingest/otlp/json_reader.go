@@ -33,13 +33,23 @@ type jsonReader struct {
 	// cut off then ends with its line.
 	linewise bool
 	order    *jsontext.Order // of a span's members
+	// lastTrace is the trace of the span before, and its text with the quotes.
+	lastTrace     op.TraceID
+	lastTraceText string
+	// dims and ends are the list that is read: see usualAttribute.
+	dims []int64
+	ends []int
+	// step is parseSpan, made a function once.
+	step func(*jsontext.Lexer)
 	// found tells that the document had a member that is OTLP's, other that it
 	// had other members.
 	found, other bool
 }
 
 func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
-	return &jsonReader{decoder: d, w: w, yield: yield, order: jsontext.NewOrder(spanKeys)}
+	r := &jsonReader{decoder: d, w: w, yield: yield, order: jsontext.NewOrder(spanKeys)}
+	r.step = r.parseSpan
+	return r
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -187,7 +197,7 @@ func isScope(key []byte) bool    { return string(key) == "scope" }
 func (r *jsonReader) spans() {
 	w := r.w
 	for w.array(); w.more() && r.going(); {
-		w.do(r.parseSpan)
+		w.do(r.step)
 		if !w.failed() {
 			r.emit(r.end(), nil)
 		}

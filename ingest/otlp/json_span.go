@@ -104,9 +104,7 @@ func (r *jsonReader) parseSpanMembers(l *jsontext.Lexer) {
 	for k, _, more := l.Member(r.order); more && !r.repeated; k, _, more = l.Member(r.order) {
 		switch k {
 		case memberTraceID:
-			text := l.Str()
-			id, ok := op.ParseTraceID(text)
-			f.trace, f.badID = id, f.badID || !ok && len(text) > 0
+			r.traceID(l)
 		case memberSpanID:
 			f.id = r.spanID(l)
 		case memberParent:
@@ -154,7 +152,9 @@ func (r *jsonReader) parseAttributes(l *jsontext.Lexer) {
 	}
 	start := l.Mark()
 	for l.Array(); l.More(); {
-		r.parseAttribute(l)
+		if !r.usualAttribute(l) {
+			r.parseAttribute(l)
+		}
 	}
 	// In JSON Lines a newline ends a text, elsewhere it is white space.
 	if text := l.Since(start); l.Err() == nil && r.recalling && bytes.IndexByte(text, '\n') < 0 {
@@ -185,8 +185,27 @@ func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
 	}
 }
 
+// traceID reads the trace's id. Spans of one trace mostly follow one another.
+func (r *jsonReader) traceID(l *jsontext.Lexer) {
+	f := &r.fields
+	if r.lastTraceText != "" && l.Accept(r.lastTraceText) {
+		f.trace = r.lastTrace
+		return
+	}
+	if l.QuotedHex(f.trace[:]) {
+		r.lastTrace, r.lastTraceText = f.trace, `"`+f.trace.String()+`"`
+		return
+	}
+	text := l.Str()
+	id, ok := op.ParseTraceID(text)
+	f.trace, f.badID = id, f.badID || !ok && len(text) > 0
+}
+
 // spanID reads an id; an empty one is none.
-func (r *jsonReader) spanID(l *jsontext.Lexer) op.SpanID {
+func (r *jsonReader) spanID(l *jsontext.Lexer) (id op.SpanID) {
+	if l.QuotedHex(id[:]) {
+		return id
+	}
 	if l.Null() {
 		return op.SpanID{}
 	}
@@ -200,7 +219,10 @@ func (r *jsonReader) spanID(l *jsontext.Lexer) op.SpanID {
 
 // nanos reads a time, which is 0 where it is not one.
 func (r *jsonReader) nanos(l *jsontext.Lexer) uint64 {
-	n, ok := integer(l)
+	n, ok := l.QuotedNanos()
+	if !ok {
+		n, ok = integer(l)
+	}
 	if !ok || n < 0 {
 		r.fields.invalidTimes = true
 		return 0

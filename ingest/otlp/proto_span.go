@@ -22,6 +22,7 @@ const (
 	fieldSpanTraceState = 3
 	fieldSpanParentID   = 4
 	fieldSpanName       = 5
+	fieldSpanKind       = 6
 	fieldSpanStart      = 7
 	fieldSpanEnd        = 8
 	fieldSpanAttributes = 9
@@ -91,7 +92,7 @@ func (d *decoder) parseSpan(w wire) error {
 
 func (d *decoder) parseSpanFields(w wire) error {
 	f := &d.fields
-	for w.next() && !d.repeated {
+	for d.usualFields(&w); !d.repeated && w.next(); d.usualFields(&w) {
 		switch w.field {
 		case fieldSpanTraceID:
 			f.setTrace(w.bytes())

@@ -174,13 +174,12 @@ func (l *Lexer) Key() []byte {
 	return k
 }
 
-// AcceptKey is Key for a name that is expected to stand next: it consumes the
-// name and the colon where quoted, such as "step": with its quotes and colon,
-// stands there without any space, and reports whether it did. Comparing costs a
-// fraction of what reading a name does.
-func (l *Lexer) AcceptKey(quoted string) bool {
-	end := l.pos + len(quoted)
-	if end > len(l.buf) || string(l.buf[l.pos:end]) != quoted {
+// Accept consumes text where it stands next, and reports whether it did. It is
+// for what is expected: a name with its quotes and colon, or a whole value that
+// was read before. Comparing costs a fraction of what reading does.
+func (l *Lexer) Accept(text string) bool {
+	end := l.pos + len(text)
+	if end > len(l.buf) || string(l.buf[l.pos:end]) != text {
 		return false
 	}
 	l.pos = end

@@ -220,18 +220,18 @@ func TestLexerInt(t *testing.T) {
 	}
 }
 
-func TestAcceptKey(t *testing.T) {
+func TestAccept(t *testing.T) {
 	var l jsontext.Lexer
 	l.Reset([]byte(`{"step":1,"a" :2,"b":3}`))
 	var got []string
 	for l.Object(); l.More(); {
-		if l.AcceptKey(`"step":`) {
+		if l.Accept(`"step":`) {
 			got = append(got, "accepted")
 		} else {
 			got = append(got, string(l.Key()))
 		}
 		l.Skip()
-		if l.AcceptKey(`"b":3}` + "beyond the end") {
+		if l.Accept(`"b":3}` + "beyond the end") {
 			t.Error("a key beyond the end is accepted")
 		}
 	}

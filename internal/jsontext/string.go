@@ -16,7 +16,7 @@ func (l *Lexer) Str() []byte {
 		return nil
 	}
 	start := l.pos + 1
-	i := start + plainPrefix(l.buf[start:])
+	i := start + PlainPrefix(l.buf[start:])
 	if i < len(l.buf) && l.buf[i] == '"' {
 		l.pos = i + 1
 		return l.buf[start:i]
@@ -24,10 +24,10 @@ func (l *Lexer) Str() []byte {
 	return l.escaped(start, i)
 }
 
-// plainPrefix returns how many bytes of b stand for themselves in a string: up
+// PlainPrefix returns how many bytes of b stand for themselves in a string: up
 // to the first quote, backslash or control character. It looks at eight bytes
 // at a time, which reads an id twice as fast as byte by byte.
-func plainPrefix(b []byte) int {
+func PlainPrefix(b []byte) int {
 	const (
 		ones  = 0x0101010101010101
 		highs = 0x8080808080808080
@@ -83,7 +83,7 @@ func (l *Lexer) escaped(start, i int) []byte {
 			return nil
 		}
 		i += 2
-		n := plainPrefix(l.buf[i:])
+		n := PlainPrefix(l.buf[i:])
 		out = append(out, l.buf[i:i+n]...)
 		i += n
 	}

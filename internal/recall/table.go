@@ -3,18 +3,22 @@
 package recall
 
 import (
+	"bytes"
 	"hash/maphash"
+	"slices"
 	"unsafe"
 )
 
 // The bounds of a Table.
 const (
-	maxTexts   = 1 << 15
-	maxBytes   = 16 << 20 // of texts
-	maxHints   = 1 << 12
-	maxText    = 4 << 10 // longer texts hardly repeat
-	firstSlots = 1 << 10
-	ways       = 4 // slots that a text may lie in
+	maxTexts = 1 << 15
+	maxBytes = 16 << 20 // of texts
+	maxHints = 1 << 12
+	maxText  = 4 << 10 // longer texts hardly repeat
+
+	firstBuckets = 1 << 7
+	maxBuckets   = maxTexts / 4
+	maxSeen      = 1 << 15 // buckets of hashes
 )
 
 // Table maps texts to what they were decoded to. A text is found at the start of
@@ -22,29 +26,26 @@ const (
 // bytes as the shortest text of the same kind has, and a comparison. So a text
 // must be one that tells its own end, such as a JSON array.
 //
-// A hit costs about a tenth of a nanosecond per byte, beside two cache misses.
 // Texts that do not repeat are not remembered: the first time leaves only a
 // hash behind, and where few texts are found the Table rests for a while.
 //
 // The zero value is ready to use. It is not safe for concurrent use.
 type Table[V any] struct {
-	seed   maphash.Seed
-	slots  []slot[V] // a power of two of them
-	used   int
-	bytes  int
+	seed    maphash.Seed
+	buckets []bucket // a power of two of them
+	known   pool[V]
+
 	hints  map[string]*hint
 	recent [128]*hint
-	// seen holds hashes of texts that came once.
-	seen  []uint32
+	// seen holds the upper halves of the hashes of texts that came once.
+	seen  [][4]uint32
 	pause rest
 }
 
-// slot holds a text and its value. Texts lie in one of the slots from the one
-// that the hash tells on.
-type slot[V any] struct {
-	hash  uint64
-	text  string
-	value *V
+// bucket tells where some texts are. It fills a cache line.
+type bucket [8]struct {
+	tag   uint32 // the upper half of the hash
+	index int32  // into the pool, from 1; 0 for none
 }
 
 // hint is what is known of the texts of a kind.
@@ -66,11 +67,14 @@ func (t *Table[V]) Find(kind string, b []byte) (value *V, size int) {
 		return nil, 0
 	}
 	hash := maphash.Bytes(t.seed, b[:h.shortest])
-	for i := range uint64(ways) {
-		s := &t.slots[(hash+i)&uint64(len(t.slots)-1)]
-		if s.hash == hash && s.value != nil && len(s.text) <= len(b) && s.text == string(b[:len(s.text)]) {
+	places := &t.buckets[hash&uint64(len(t.buckets)-1)]
+	for i := range places {
+		if places[i].tag != uint32(hash>>32) || places[i].index == 0 {
+			continue
+		}
+		if e := t.known.at(places[i].index); bytes.HasPrefix(b, e.text) {
 			t.pause.hits++
-			return s.value, len(s.text)
+			return &e.value, len(e.text)
 		}
 	}
 	return nil, 0
@@ -84,21 +88,23 @@ func (t *Table[V]) Wants(text []byte) bool {
 	}
 	if t.seen == nil {
 		t.seed = maphash.MakeSeed()
-		t.seen = make([]uint32, 1<<16)
+		t.seen = make([][4]uint32, maxSeen)
 	}
 	hash := maphash.Bytes(t.seed, text)
-	seen := &t.seen[hash%uint64(len(t.seen))]
-	if *seen == uint32(hash>>32) {
+	seen, tag := &t.seen[hash%maxSeen], uint32(hash>>32)
+	if slices.Contains(seen[:], tag) {
 		return true
 	}
-	*seen = uint32(hash >> 32)
+	copy(seen[1:], seen[:])
+	seen[0] = tag
 	return false
 }
 
-// Add remembers the value of a text.
-func (t *Table[V]) Add(kind string, text []byte, value *V) {
-	if t.used >= maxTexts || t.bytes+len(text) > maxBytes {
-		t.slots, t.used, t.bytes = nil, 0, 0
+// Add remembers the value of a text that Wants wants. When the Table is full it
+// starts anew.
+func (t *Table[V]) Add(kind string, text []byte, value V) {
+	if t.known.n >= maxTexts || t.known.bytes+len(text) > maxBytes {
+		t.buckets, t.known = nil, pool[V]{}
 	}
 	h := t.hint(kind)
 	if h == nil {
@@ -106,43 +112,38 @@ func (t *Table[V]) Add(kind string, text []byte, value *V) {
 	}
 	// Texts added before, under a longer prefix, are added anew when they come.
 	h.shortest = min(h.shortest, len(text))
-	t.insert(slot[V]{hash: maphash.Bytes(t.seed, text[:h.shortest]), text: string(text), value: value})
-}
-
-// insert puts s into one of its slots, with more of them where all are taken.
-func (t *Table[V]) insert(s slot[V]) {
-	if t.slots == nil {
-		t.slots = make([]slot[V], firstSlots)
-	}
-	for {
-		for i := range uint64(ways) {
-			at := &t.slots[(s.hash+i)&uint64(len(t.slots)-1)]
-			if at.value == nil {
-				*at = s
-				t.used++
-				t.bytes += len(s.text)
-				return
-			}
-		}
-		if len(t.slots) >= 4*maxTexts || t.used < len(t.slots)/8 {
-			// Many texts with one beginning: the oldest makes room.
-			at := &t.slots[s.hash&uint64(len(t.slots)-1)]
-			t.bytes += len(s.text) - len(at.text)
-			*at = s
-			return
-		}
+	hash := maphash.Bytes(t.seed, text[:h.shortest])
+	index := t.known.add(entry[V]{text: text, value: value, hash: hash})
+	switch full := !t.insert(hash, index); {
+	case full && len(t.buckets) < maxBuckets:
 		t.grow()
+	case full: // many texts with one beginning: one of them makes room
+		place := &t.buckets[hash&uint64(len(t.buckets)-1)][index&7]
+		place.tag, place.index = uint32(hash>>32), index
 	}
 }
 
-// grow doubles the number of slots.
-func (t *Table[V]) grow() {
-	old := t.slots
-	t.slots, t.used, t.bytes = make([]slot[V], 2*len(old)), 0, 0
-	for _, s := range old {
-		if s.value != nil {
-			t.insert(s)
+// insert puts an index into its bucket and reports whether there was room.
+func (t *Table[V]) insert(hash uint64, index int32) bool {
+	if len(t.buckets) == 0 {
+		return false
+	}
+	places := &t.buckets[hash&uint64(len(t.buckets)-1)]
+	for i := range places {
+		if places[i].index == 0 {
+			places[i].tag, places[i].index = uint32(hash>>32), index
+			return true
 		}
+	}
+	return false
+}
+
+// grow doubles the number of buckets. What does not find room there is
+// forgotten.
+func (t *Table[V]) grow() {
+	t.buckets = make([]bucket, max(firstBuckets, 2*len(t.buckets)))
+	for i := int32(1); int(i) <= t.known.n; i++ {
+		t.insert(t.known.at(i).hash, i)
 	}
 }
 
@@ -150,7 +151,7 @@ func (t *Table[V]) grow() {
 // intern strings, so that the address of its bytes tells the place of a kind in
 // the cache in front of the map.
 func (t *Table[V]) hint(kind string) *hint {
-	at := &t.recent[uintptr(unsafe.Pointer(unsafe.StringData(kind)))*0x9e3779b97f4a7c15>>(64-7)]
+	at := &t.recent[uint64(uintptr(unsafe.Pointer(unsafe.StringData(kind))))*0x9e3779b97f4a7c15>>(64-7)]
 	if h := *at; h != nil && h.name == kind {
 		return h
 	}
