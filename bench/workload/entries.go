@@ -3,14 +3,10 @@ package workload
 import (
 	"context"
 	"io"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
@@ -30,8 +26,8 @@ func newEntriesWriter(w io.Writer, c Config) (*entriesWriter, error) {
 
 func (w *entriesWriter) write(spans []Span) error {
 	w.spans = w.spans[:0]
-	for i := range spans {
-		w.spans = append(w.spans, spans[i].snapshot(w.resources))
+	for _, s := range spans {
+		w.spans = append(w.spans, &snapshot{span: s, resource: w.resources[s.Process]})
 	}
 	return w.exp.ExportSpans(context.Background(), w.spans)
 }
@@ -49,23 +45,4 @@ func (c Config) resources() []*resource.Resource {
 		all[i] = resource.NewSchemaless(attrs...)
 	}
 	return all
-}
-
-// snapshot returns the span as the SDK would hand it to an exporter.
-func (s *Span) snapshot(resources []*resource.Resource) sdktrace.ReadOnlySpan {
-	identity := trace.SpanContextConfig{TraceID: s.TraceID, SpanID: s.SpanID, TraceFlags: trace.FlagsSampled}
-	stub := tracetest.SpanStub{
-		Name: s.Name, SpanContext: trace.NewSpanContext(identity), SpanKind: trace.SpanKindInternal,
-		StartTime: time.Unix(0, s.Start), EndTime: time.Unix(0, s.End),
-		Resource: resources[s.Process], InstrumentationScope: instrumentation.Scope{Name: LayerScope},
-	}
-	if s.Parent.IsValid() {
-		identity.SpanID = s.Parent
-		stub.Parent = trace.NewSpanContext(identity)
-	}
-	if s.Op != nil {
-		stub.Attributes = s.Op.attrs
-		stub.InstrumentationScope = instrumentation.Scope{Name: optrace.ScopeName, Version: optrace.Version}
-	}
-	return stub.Snapshot()
 }

@@ -100,12 +100,9 @@ func (w *otlpWriter) span(dst ptrace.Span, s *Span) {
 	dst.SetKind(ptrace.SpanKindInternal)
 	dst.SetStartTimestamp(pcommon.Timestamp(s.Start))
 	dst.SetEndTimestamp(pcommon.Timestamp(s.End))
-	if s.Op == nil {
-		return
-	}
 	attrs := dst.Attributes()
-	attrs.EnsureCapacity(len(s.Op.attrs))
-	for _, kv := range s.Op.attrs {
+	attrs.EnsureCapacity(len(s.Attributes()))
+	for _, kv := range s.Attributes() {
 		putValue(attrs.PutEmpty(string(kv.Key)), kv.Value)
 	}
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -17,6 +18,14 @@ type Span struct {
 	Start, End int64
 	// Op is nil for the spans of layers and steps.
 	Op *Spec
+}
+
+// Attributes returns the span's attributes: none but for operations.
+func (s *Span) Attributes() []attribute.KeyValue {
+	if s.Op == nil {
+		return nil
+	}
+	return s.Op.attrs
 }
 
 // The scopes of operations and of the spans above them.

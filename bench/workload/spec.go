@@ -47,3 +47,20 @@ func (s *Spec) on(device string, textShapes bool) *Spec {
 const numDevices = 8
 
 func deviceName(i int) string { return "cuda:" + strconv.Itoa(i) }
+
+// Specs returns n operations as one device runs them: those of the graph again
+// and again, or with random as many that do not repeat.
+func Specs(n int, random bool) []*Spec {
+	c := Config{Ops: n, Mix: G512}
+	if random {
+		c.Mix = Random
+	}
+	s := c.streams()[0]
+	specs := make([]*Spec, 0, n)
+	for len(specs) < n {
+		if span := s.next(); span.Op != nil {
+			specs = append(specs, span.Op)
+		}
+	}
+	return specs
+}

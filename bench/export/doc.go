@@ -1,0 +1,2 @@
+// Package export compares what it costs to turn finished spans into bytes.
+package export

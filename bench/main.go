@@ -1,0 +1,98 @@
+// Command bench compares optrace with the libraries and tools that do parts of
+// its work, on the machine it runs on.
+//
+// Usage:
+//
+//	go run -C bench . [-quick] [-json] [-only NAME,...]
+//
+// It prints a table: what each side costs, how many times as much the peer's
+// costs as ours, and whether that reaches the target. What is compared takes
+// turns in short rounds; the ratio is the median of the rounds' ratios.
+//
+//	-quick       less work: ends within 50 s once everything is prepared
+//	-json        print one JSON object in place of the table
+//	-only NAMES  only the comparisons of these names, separated by commas
+//
+// The first run prepares what it needs below the user's cache directory:
+// generated files, the command optrace, DuckDB from the npm registry and, where
+// there is a Rust compiler, a Rust program. Progress goes to standard error. The
+// exit status is 1 where something failed, and 0 where a target was missed.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/optrace/optrace/bench/internal/cache"
+	"github.com/optrace/optrace/bench/measure"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	quick := fs.Bool("quick", false, "less work: ends within 50 s once everything is prepared")
+	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
+	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	chosen, err := choose(measures(), *only, *quick)
+	if err != nil {
+		return err
+	}
+	dir, err := cache.Default()
+	if err != nil {
+		return err
+	}
+	env := &measure.Env{Quick: *quick, Cache: dir, Progress: stderr}
+	rep, failed := measure.Run(ctx, env, chosen)
+	write := measure.WriteTable
+	if *asJSON {
+		write = measure.WriteJSON
+	}
+	if err := write(stdout, rep, measure.ThisMachine(*quick)); err != nil {
+		return fmt.Errorf("writing the result: %w", err)
+	}
+	return failed
+}
+
+// choose returns the measures with the names, all of them for "", and in a quick
+// run those only that belong there or are asked for by name.
+func choose(all []measure.Measure, names string, quick bool) ([]measure.Measure, error) {
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			wanted[name] = true
+		}
+	}
+	var chosen []measure.Measure
+	for _, m := range all {
+		if named := wanted[m.Name]; named || len(wanted) == 0 && !(quick && m.LongOnly) {
+			chosen = append(chosen, m)
+			delete(wanted, m.Name)
+		}
+	}
+	if names != "" && len(wanted) > 0 {
+		for name := range wanted {
+			return nil, fmt.Errorf("there is no comparison %q", name)
+		}
+	}
+	return chosen, nil
+}

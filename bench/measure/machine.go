@@ -1,0 +1,46 @@
+package measure
+
+import (
+	"bufio"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Machine says where and how the figures were measured.
+type Machine struct {
+	OS    string `json:"os"`
+	Arch  string `json:"arch"`
+	CPU   string `json:"cpu,omitempty"`
+	CPUs  int    `json:"cpus"`
+	Go    string `json:"go"`
+	GOGC  string `json:"gogc"`
+	Quick bool   `json:"quick"`
+}
+
+// ThisMachine describes the machine and the process.
+func ThisMachine(quick bool) Machine {
+	m := Machine{
+		OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(), CPUs: runtime.NumCPU(), Go: runtime.Version(),
+		GOGC: "100", Quick: quick,
+	}
+	if v := os.Getenv("GOGC"); v != "" {
+		m.GOGC = v
+	}
+	return m
+}
+
+// cpuModel returns the processor's name where the system tells it.
+func cpuModel() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	defer f.Close() //nolint:errcheck // was only read
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,37 @@
+package measure
+
+import (
+	"runtime"
+	"time"
+)
+
+// Sample is what one run of a side cost.
+type Sample struct {
+	// N is how many units of work were done.
+	N int64
+	// CPU is the time of all processors, of all threads and of the kernel on
+	// their behalf; Wall is the time that passed.
+	CPU, Wall time.Duration
+	// Allocs counts heap allocations; 0 for work in another process.
+	Allocs uint64
+	// RSS is the largest resident size in bytes; 0 for work in this process.
+	RSS int64
+	// Sum is what the work came to. Where two sides of a suite state one, they
+	// must state the same; "" states none.
+	Sum string
+}
+
+// Timed runs work, which does n units, in this process. CPU is that of the whole
+// process: garbage collection and other goroutines count. A collection runs
+// before, so that nobody pays for the garbage of others.
+func Timed(n int64, work func() error) (Sample, error) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu, start := processCPU(), time.Now()
+	err := work()
+	wall := time.Since(start)
+	cpu = processCPU() - cpu
+	runtime.ReadMemStats(&after)
+	return Sample{N: n, CPU: cpu, Wall: wall, Allocs: after.Mallocs - before.Mallocs}, err
+}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/bench/export"
+	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/processor"
+	"github.com/optrace/optrace/bench/record"
+)
+
+// measures returns everything that is compared, in the order of the table.
+func measures() []measure.Measure {
+	return slices.Concat(
+		record.Suite(),
+		export.Suite(),
+		processor.Suite(),
+	)
+}

@@ -1,0 +1,2 @@
+// Package processor compares whole pipelines: from operations that end to bytes.
+package processor

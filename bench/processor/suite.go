@@ -1,0 +1,123 @@
+package processor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/bench/measure"
+)
+
+// The sides of the suite.
+const (
+	batchOTLP    = "BatchSpanProcessor, blocking, otlptrace + proto.Marshal"
+	batchDiscard = "BatchSpanProcessor, blocking, discarding"
+	ours         = "Processor + Exporter, entries"
+	oursOTLP     = "Processor + Exporter, OTLP protobuf"
+)
+
+// Suite returns what is compared: two producers that start and end prepared
+// operations in a tight loop, until the last one is with the exporter. The cost
+// is the processor time of the process per operation, spans included. Nothing
+// may be lost.
+func Suite() []measure.Measure {
+	s := &measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 11, Open: open}
+	return []measure.Measure{
+		{Name: "processor_vs_batch_otlp", Target: 3, Suite: s, Peer: batchOTLP, Ours: ours,
+			What: "two producers, lossless, against batches of OTLP protobuf"},
+		{Name: "processor_vs_batch_discard", Target: 0.9, Suite: s, Peer: batchDiscard, Ours: ours,
+			What: "the same against batches that are thrown away"},
+		{Name: "processor_otlp_vs_batch_otlp", Suite: s, Peer: batchOTLP, Ours: oursOTLP,
+			What: "two producers, lossless, both to OTLP protobuf"},
+	}
+}
+
+const (
+	producers      = 2
+	opsPerProducer = 10_000
+	opsPerRun      = producers * opsPerProducer
+)
+
+func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
+	pipelines := map[string]func() (pipeline, error){
+		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
+		batchDiscard: func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) },
+		ours:         func() (pipeline, error) { return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.Block)) },
+		oursOTLP:     func() (pipeline, error) { return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.Block)) },
+	}
+	o := &measure.Opened{
+		Sides: map[string]measure.Side{},
+		After: func(ctx context.Context) (map[string]float64, error) { return losses(ctx, env.Size(5, 3)) },
+	}
+	var opened []*producer
+	o.Close = func() (err error) {
+		for _, p := range opened {
+			err = errors.Join(err, p.provider.Shutdown(ctx))
+		}
+		return err
+	}
+	for name, open := range pipelines {
+		if !want[name] {
+			continue
+		}
+		p, err := newProducer(open)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), o.Close())
+		}
+		opened = append(opened, p)
+		o.Sides[name] = p.lossless
+	}
+	return o, nil
+}
+
+// losses returns which share of the operations gets lost with the default
+// options: medians of a few runs.
+func losses(ctx context.Context, runs int) (map[string]float64, error) {
+	found := map[string]float64{}
+	for name, open := range map[string]func() (pipeline, error){
+		"lost_default_batch":         func() (pipeline, error) { return newBatch(newOTLPExporter()) },
+		"lost_default_batch_discard": func() (pipeline, error) { return newBatch(discarding{}) },
+		"lost_ours":                  func() (pipeline, error) { return newOurs(optrace.FormatEntries) },
+	} {
+		var shares []float64
+		for range runs {
+			p, err := newProducer(open)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if _, err := p.run(ctx); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			if err := p.provider.Shutdown(ctx); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			shares = append(shares, 1-float64(p.pipeline.delivered())/opsPerRun)
+		}
+		found[name] = measure.Median(shares)
+	}
+	return found, nil
+}
+
+// newBatch returns the SDK's batch processor, with its defaults but for opts.
+func newBatch(next sdktrace.SpanExporter, opts ...sdktrace.BatchSpanProcessorOption) (pipeline, error) {
+	c := &counting{SpanExporter: next}
+	return pipeline{sdktrace.NewBatchSpanProcessor(c, opts...), c.count.Load}, nil
+}
+
+func newOTLPExporter() sdktrace.SpanExporter { return otlptrace.NewUnstarted(marshallingClient{}) }
+
+// newOurs returns our processor and exporter, in front of a writer that takes
+// everything.
+func newOurs(f optrace.Format, opts ...optrace.ProcessorOption) (pipeline, error) {
+	exp, err := optrace.NewExporter(io.Discard, optrace.WithFormat(f))
+	if err != nil {
+		return pipeline{}, err
+	}
+	p, err := optrace.NewProcessor(exp, opts...)
+	return pipeline{p, func() int64 { return int64(p.Stats().Written) }}, err
+}

@@ -1,0 +1,2 @@
+// Package record compares what recording one operation costs the application.
+package record
