@@ -33,6 +33,7 @@ type Builder struct {
 	deviceMemory          Int
 	kindRule              KindRule
 
+	service, scope checked
 	// template stands for all attributes where it is not nil.
 	template *Template
 
@@ -116,7 +117,7 @@ func (b *Builder) SetResource(r *Resource) {
 	if r == nil {
 		return
 	}
-	b.entry.Service = b.text(r.Service)
+	b.entry.Service = b.service.text(b, r.Service)
 	ranked := b.from[FieldRank] != familyNone
 	if b.template != nil {
 		ranked = b.template.ranked
@@ -127,7 +128,26 @@ func (b *Builder) SetResource(r *Resource) {
 }
 
 // SetScope sets the instrumentation scope.
-func (b *Builder) SetScope(name string) { b.entry.Scope = b.text(name) }
+func (b *Builder) SetScope(name string) { b.entry.Scope = b.scope.text(b, name) }
+
+// checked is Builder.text with a memory for what is the same for span after
+// span: looking at every byte takes five times what comparing pointers does.
+type checked struct {
+	in, out string
+	warn    Warning
+}
+
+func (c *checked) text(b *Builder, v string) string {
+	if v != c.in {
+		warn := b.entry.Warn
+		b.entry.Warn = 0
+		c.in, c.out = v, b.text(v)
+		c.warn = b.entry.Warn
+		b.entry.Warn = warn
+	}
+	b.entry.Warn |= c.warn
+	return c.out
+}
 
 // SetRoot sets the local root span above the operation. An empty name and a
 // zero id leave what the attributes say.

@@ -106,7 +106,13 @@ func (e *Entry) Throughput() float64 {
 // Clone returns a copy that shares nothing with e but strings. Its dimensions
 // lie in one piece of memory.
 func (e *Entry) Clone() *Entry {
-	c := *e
+	c := new(Entry)
+	e.cloneTo(c)
+	return c
+}
+
+func (e *Entry) cloneTo(c *Entry) {
+	*c = *e
 	n := len(e.OutputShape)
 	for _, s := range e.InputShapes {
 		n += len(s)
@@ -133,7 +139,6 @@ func (e *Entry) Clone() *Entry {
 		coll := *e.Collective
 		c.Collective = &coll
 	}
-	return &c
 }
 
 // Side tells on which side of a launch an entry was taken.

@@ -25,7 +25,8 @@ func (b *Builder) Template() (t Template, ok bool) {
 	}
 	saved := b.entry
 	e, _ := b.Entry()
-	t = Template{entry: *e.Clone(), isOperation: true, ranked: b.from[FieldRank] != familyNone}
+	e.cloneTo(&t.entry)
+	t.isOperation, t.ranked = true, b.from[FieldRank] != familyNone
 	b.entry = saved
 	return t, true
 }

@@ -66,7 +66,26 @@ const statusError = 2
 func (d *decoder) begin() {
 	d.fields = spanFields{}
 	d.attributed, d.repeated = false, false
-	d.builder.Reset()
+}
+
+// attributes starts the attributes of the span. It reports whether what they came
+// to is found at the start of text, and how long they are then.
+func (d *decoder) attributes(text []byte) (size int, found bool) {
+	if d.repeated = d.attributed && d.recalling; d.repeated {
+		return 0, false
+	}
+	if !d.attributed && d.recalling {
+		if t, n := d.templates.Find(d.fields.name, text); t != nil {
+			d.builder.SetTemplate(t)
+			d.attributed = true
+			return n, true
+		}
+	}
+	if !d.attributed {
+		d.builder.Reset()
+		d.attributed = true
+	}
+	return 0, false
 }
 
 // remember keeps what the attributes of the span, whose text is given, came to,
@@ -84,6 +103,9 @@ func (d *decoder) remember(text []byte) {
 // other fields d.fields has.
 func (d *decoder) end() op.Record {
 	f, b := &d.fields, d.builder
+	if !d.attributed {
+		b.Reset()
+	}
 	if f.trace.IsPlaceholder() {
 		f.trace, f.id = op.TraceID{}, op.SpanID{}
 	} else {

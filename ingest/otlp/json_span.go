@@ -138,17 +138,9 @@ func (r *jsonReader) parseAttributes(l *jsontext.Lexer) {
 	if l.Null() {
 		return
 	}
-	r.repeated = r.attributed && r.recalling
-	r.attributed = true
-	if r.repeated {
+	size, found := r.attributes(l.Rest())
+	if l.Advance(size); found || r.repeated {
 		return
-	}
-	if r.recalling {
-		if t, n := r.templates.Find(r.fields.name, l.Rest()); t != nil {
-			l.Advance(n)
-			r.builder.SetTemplate(t)
-			return
-		}
 	}
 	start := l.Mark()
 	for l.Array(); l.More(); {

@@ -131,19 +131,16 @@ const attributeTag = fieldSpanAttributes<<3 | wireBytes
 // parseAttributes feeds the run of attributes whose first tag has just been read
 // to the builder, or what it made of the same ones before.
 func (d *decoder) parseAttributes(w *wire) {
-	if d.repeated = d.attributed && d.recalling; d.repeated {
-		return
-	}
-	d.attributed = true
 	start := w.pos - 1
-	if d.recalling {
+	size, found := d.attributes(w.buf[start:])
+	switch {
+	case d.repeated:
+		return
+	case found:
 		// The byte behind a run belongs to its text: it tells that no other
 		// attribute follows.
-		if t, n := d.templates.Find(d.fields.name, w.buf[start:]); t != nil {
-			w.pos = start + n - 1
-			d.builder.SetTemplate(t)
-			return
-		}
+		w.pos = start + size - 1
+		return
 	}
 	for {
 		m := w.message()

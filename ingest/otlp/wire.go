@@ -64,6 +64,10 @@ func (w *wire) varint() uint64 {
 		w.pos++
 		return uint64(w.buf[w.pos-1])
 	}
+	if w.pos+1 < len(w.buf) && w.buf[w.pos+1] < 0x80 { // the length of a span
+		w.pos += 2
+		return uint64(w.buf[w.pos-2]&0x7f) | uint64(w.buf[w.pos-1])<<7
+	}
 	v, n := binary.Uvarint(w.buf[w.pos:])
 	switch {
 	case n == 0:

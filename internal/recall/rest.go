@@ -35,3 +35,29 @@ func (r *rest) resting() bool {
 	r.lookups, r.hits = 0, 0
 	return r.rests > 0
 }
+
+// The rhythm of guesses, which are checked more often because a change of the
+// order costs little to learn.
+const (
+	guessed    = 1 << 10
+	fewGuesses = guessed / 4
+	noGuesses  = 16 * guessed
+)
+
+// luck tells whether to guess.
+type luck struct{ tries, hits, pause int }
+
+// worthwhile notes a try and reports whether it is to be made.
+func (l *luck) worthwhile() bool {
+	if l.pause > 0 {
+		l.pause--
+		return false
+	}
+	if l.tries++; l.tries == guessed {
+		if l.hits < fewGuesses {
+			l.pause = noGuesses
+		}
+		l.tries, l.hits = 0, 0
+	}
+	return true
+}
