@@ -99,3 +99,20 @@ func ExampleFlamegraphCollapsed() {
 	// trace;gpu:1;allreduce 1
 	// trace;gpu:1;matmul 100
 }
+
+func ExampleColumnTrace() {
+	t := analyze.NewColumnTrace(smallTrace())
+	s := t.Summary()
+	fmt.Println(s.OperationSummary()["matmul"].TotalDurationUS)
+	fmt.Println(s.FlamegraphCollapsed())
+	for _, i := range t.SlowestOps(1) {
+		e := t.Entry(i)
+		fmt.Println(e.Operation, e.DeviceID, e.Duration)
+	}
+	// Output:
+	// 400
+	// trace;gpu:0;matmul 300
+	// trace;gpu:1;allreduce 1
+	// trace;gpu:1;matmul 100
+	// matmul gpu:0 300000
+}

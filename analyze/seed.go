@@ -2,11 +2,8 @@ package analyze
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/optrace/optrace/op"
 )
@@ -16,33 +13,18 @@ import (
 //	matmul 100 µs 80 B, matmul 200 µs 160 B   matmul: 2, 300 µs, 240 B
 //	relu 50 µs 80 B                           relu: 1, 50 µs, 80 B
 func OperationSummary(t *op.Trace) map[string]OpSummary {
-	sums := sumBy(t, func(e *op.Entry) (string, bool) { return e.Operation, true })
-	summary := make(map[string]OpSummary, len(sums))
-	for name, s := range sums {
-		summary[name] = OpSummary{Count: s.count, TotalDurationUS: microseconds(s.duration), TotalMemoryBytes: s.memory}
-	}
-	return summary
+	return summarize(t).OperationSummary()
 }
 
 // AvgDurationByOp returns the mean duration per operation in microseconds.
 func AvgDurationByOp(t *op.Trace) map[string]float64 {
-	avg := make(map[string]float64)
-	for name, s := range OperationSummary(t) {
-		avg[name] = s.TotalDurationUS / float64(s.Count)
-	}
-	return avg
+	return summarize(t).AvgDurationByOp()
 }
 
 // PerDeviceSummary returns count, duration and memory per device. Entries
 // without a device are left out.
 func PerDeviceSummary(t *op.Trace) map[string]DeviceSummary {
-	summary := make(map[string]DeviceSummary)
-	for device, s := range sumByDevice(t) {
-		summary[device] = DeviceSummary{
-			OpCount: s.count, TotalDurationUS: microseconds(s.duration), TotalMemoryBytes: s.memory,
-		}
-	}
-	return summary
+	return summarize(t).PerDeviceSummary()
 }
 
 // MemoryHotspots returns the entries with more than threshold bytes of memory,
@@ -62,11 +44,7 @@ func MemoryHotspots(t *op.Trace, threshold int64) []*op.Entry {
 //
 //	gpu:0 300 µs, gpu:1 100 µs   ideal 200 µs, max 300 µs, imbalance 0.5
 func LoadBalance(t *op.Trace) *LoadBalanceMetrics {
-	var devices []deviceSum
-	for device, s := range sumByDevice(t) {
-		devices = append(devices, deviceSum{device, s.duration})
-	}
-	return loadBalance(devices)
+	return summarize(t).LoadBalance()
 }
 
 // deviceSum is a device and its sum of durations in nanoseconds.
@@ -112,12 +90,7 @@ func imbalance(longest, ideal float64) float64 {
 //	allreduce 600 µs, matmul 200 µs, broadcast 300 µs; 0.2
 //	    allreduce 0.545, broadcast 0.273
 func CommunicationBottlenecks(t *op.Trace, minRatio float64) []CommunicationBottleneck {
-	sums := sumBy(t, func(e *op.Entry) (string, bool) { return e.Operation, op.IsCommunicationName(e.Operation) })
-	found := make([]communication, 0, len(sums))
-	for name, s := range sums {
-		found = append(found, communication{name, s.duration, s.count})
-	}
-	return bottlenecks(found, t.TotalDuration, minRatio)
+	return summarize(t).CommunicationBottlenecks(minRatio)
 }
 
 // communication is what one communicating operation took.
@@ -152,69 +125,27 @@ func bottlenecks(found []communication, total int64, minRatio float64) []Communi
 //	    trace;gpu:0;matmul 200
 //	    trace;gpu:1;relu 50
 func FlamegraphCollapsed(t *op.Trace) string {
-	weights := make(map[string]int64)
-	for i := range t.Entries {
-		e := &t.Entries[i]
-		device := e.DeviceID
-		if device == "" {
-			device = unknownLabel
-		}
-		stack := "trace;" + device + ";" + e.Operation
-		weights[stack] = addSaturating(weights[stack], roundMicros(e.Duration))
-	}
-	var b strings.Builder
-	for i, stack := range slices.Sorted(maps.Keys(weights)) {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(stack)
-		b.WriteByte(' ')
-		b.WriteString(strconv.FormatInt(weights[stack], 10))
-	}
-	return b.String()
+	return summarize(t).FlamegraphCollapsed()
 }
 
-// roundMicros returns ns as microseconds, rounded half up and at least 1.
+// roundMicros returns ns as microseconds, rounded half up and at least 1. As an
+// unsigned number the sum does not overflow, and the division by a constant is
+// a multiplication.
 func roundMicros(ns int64) int64 {
-	us := ns / 1000
-	if ns%1000 >= 500 {
-		us++
-	}
-	return max(us, 1)
+	return max(1, int64((uint64(max(ns, 0))+500)/1000))
 }
 
-// seedSum is what the seed's summaries have in common.
-type seedSum struct{ count, duration, memory int64 }
-
-func sumByDevice(t *op.Trace) map[string]seedSum {
-	return sumBy(t, func(e *op.Entry) (string, bool) { return e.DeviceID, e.DeviceID != "" })
-}
-
-// sumBy sums up the entries for which key reports true.
-func sumBy(t *op.Trace, key func(*op.Entry) (string, bool)) map[string]seedSum {
-	sums := make(map[string]seedSum)
-	for i := range t.Entries {
-		e := &t.Entries[i]
-		k, ok := key(e)
-		if !ok {
-			continue
-		}
-		s := sums[k]
-		s.count++
-		s.duration = addSaturating(s.duration, e.Duration)
-		s.memory = addSaturating(s.memory, e.MemoryBytes.V)
-		sums[k] = s
-	}
-	return sums
-}
-
-// addSaturating returns a+b for b of at least 0, the largest int64 where that
-// does not fit.
+// addSaturating returns a + b, or the end of the range that the sum lies
+// beyond.
 func addSaturating(a, b int64) int64 {
-	if a > 0 && b > math.MaxInt64-a {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
 		return math.MaxInt64
 	}
-	return a + b
+	return math.MinInt64
 }
 
 func microseconds(ns int64) float64 { return float64(ns) / 1000 }

@@ -2,6 +2,7 @@ package op
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -60,10 +61,28 @@ func (t *Trace) PeakMemoryBytes() int64 {
 // SlowestOps returns the n entries of the longest duration, longest first and
 // in order of appearance where durations are equal.
 func (t *Trace) SlowestOps(n int) []*Entry {
-	all := make([]*Entry, len(t.Entries))
-	for i := range t.Entries {
-		all[i] = &t.Entries[i]
+	n = min(n, len(t.Entries))
+	if n <= 0 {
+		return []*Entry{}
 	}
-	slices.SortStableFunc(all, func(a, b *Entry) int { return cmp.Compare(b.Duration, a.Duration) })
-	return all[:max(0, min(n, len(all)))]
+	var longest []*Entry
+	lowest := int64(math.MinInt64) // duration that is wanted
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if e.Duration < lowest {
+			continue
+		}
+		longest = append(longest, e)
+		if len(longest) >= 2*n { // cut now and then, so that few are sorted
+			longest = longestFirst(longest)[:n]
+			lowest = addSaturating(longest[n-1].Duration, 1)
+		}
+	}
+	return longestFirst(longest)[:n]
+}
+
+// longestFirst sorts entries by duration, equal ones as they are.
+func longestFirst(entries []*Entry) []*Entry {
+	slices.SortStableFunc(entries, func(a, b *Entry) int { return cmp.Compare(b.Duration, a.Duration) })
+	return entries
 }
