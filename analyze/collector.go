@@ -58,9 +58,10 @@ func NewCollector(opts Options, structure bool) *Collector {
 // *op.SyntaxError is counted, and reading goes on; any other error ends the
 // input and is returned. What the record leads to is not kept.
 func (c *Collector) Add(rec op.Record, err error) error {
-	var syntax *op.SyntaxError
-	if err != nil && !errors.As(err, &syntax) {
-		return err
+	if err != nil {
+		if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
+			return err
+		}
 	}
 	c.Input.Add(rec, err)
 	if rec.Entry != nil {

@@ -183,12 +183,12 @@ func (in *Input) content(path string, c *content, file *countingReaderAt, yield 
 			defer file.countRest()
 		}
 		for rec, err := range records {
-			var syntax *op.SyntaxError
-			if err != nil && !errors.As(err, &syntax) {
-				return name, false, fmt.Errorf("reading %s: %w", path, err)
-			}
-			if syntax != nil && syntax.Truncated {
-				tail = true
+			if err != nil {
+				syntax, ok := errors.AsType[*op.SyntaxError](err)
+				if !ok {
+					return name, false, fmt.Errorf("reading %s: %w", path, err)
+				}
+				tail = tail || syntax.Truncated
 			}
 			if !yield(rec, err) {
 				return name, false, nil

@@ -29,9 +29,10 @@ func (src source) each(ctx context.Context, s streams, endFile func(ingest.File)
 		if n++; n%checkInterval == 0 && ctx.Err() != nil {
 			return inputError(context.Cause(ctx))
 		}
-		var syntax *op.SyntaxError
-		if err != nil && !errors.As(err, &syntax) {
-			return inputError(err)
+		if err != nil {
+			if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
+				return inputError(err)
+			}
 		}
 		if err := f(rec, err); err != nil {
 			return err

@@ -91,8 +91,9 @@ func (r *protoReader) readSpan(w wire) error {
 	return nil
 }
 
-// header reads the header of a group, wherever it stands in the message. It
-// passes over the list without looking into it, which costs little.
+// header reads the header of a group, wherever it stands in the message: first
+// where an encoder wrote it, else it is looked for, passing over the list. A
+// second one is not looked for behind a first.
 func header(w wire, read func(wire) error) error {
 	for w.next() {
 		if w.field != fieldGroupHeader {
@@ -103,6 +104,7 @@ func header(w wire, read func(wire) error) error {
 		if w.err == nil {
 			w.err = read(m)
 		}
+		break
 	}
 	return w.err
 }

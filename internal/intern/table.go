@@ -10,7 +10,10 @@ const (
 )
 
 // recentSlots is the size of the cache in front of the map, a power of two.
-const recentSlots = 256
+const (
+	recentBits  = 9
+	recentSlots = 1 << recentBits
+)
 
 // Table holds the strings seen, at most 65,536 of at most 512 bytes. The zero
 // value is ready to use. It is not safe for concurrent use.
@@ -59,9 +62,10 @@ func (t *Table) add(s string) {
 }
 
 // slotOf mixes the length and three bytes of b, which is not empty: names that
-// differ do so at the end ("cuda:1"), in the middle or in length.
+// differ do so at the end ("cuda:1"), in the middle or in length. The product
+// with 2^32 divided by the golden ratio spreads them over the slots.
 func slotOf[T string | []byte](b T) int {
 	n := len(b)
-	h := uint(n) + uint(b[n-1])*5 + uint(b[n/2])*31 + uint(b[0])*131
-	return int(h % recentSlots)
+	h := uint32(n) ^ uint32(b[n-1])<<8 ^ uint32(b[n/2])<<16 ^ uint32(b[0])<<24
+	return int(h * 0x9e3779b1 >> (32 - recentBits))
 }
