@@ -6,6 +6,7 @@ import (
 	"github.com/optrace/optrace/bench/export"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/processor"
+	"github.com/optrace/optrace/bench/read"
 	"github.com/optrace/optrace/bench/record"
 )
 
@@ -15,5 +16,6 @@ func measures() []measure.Measure {
 		record.Suite(),
 		export.Suite(),
 		processor.Suite(),
+		read.Suite(),
 	)
 }

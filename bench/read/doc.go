@@ -1,0 +1,3 @@
+// Package read compares reading files back: from bytes on disk to the sums of a
+// report.
+package read

@@ -1,0 +1,128 @@
+package read
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/bytedance/sonic"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// line is a line of entries JSONL as a program declares it that reads entries
+// only: the fields that the files have. Numbers that may be missing start as
+// missing, so that none of them needs a pointer.
+type line struct {
+	Step           int64     `json:"step"`
+	Operation      string    `json:"operation"`
+	DeviceID       string    `json:"device_id"`
+	InputShapes    [][]int64 `json:"input_shapes"`
+	OutputShape    []int64   `json:"output_shape"`
+	OutputElements int64     `json:"output_elements"`
+	MemoryBytes    int64     `json:"memory_bytes"`
+	Kind           string    `json:"kind"`
+	KindRule       string    `json:"kind_rule"`
+	DType          string    `json:"dtype"`
+	Start          int64     `json:"start_unix_ns"`
+	Duration       int64     `json:"duration_ns"`
+	Rank           int64     `json:"rank"`
+	TraceID        string    `json:"trace_id"`
+	SpanID         string    `json:"span_id"`
+	ParentSpanID   string    `json:"parent_span_id"`
+	Service        string    `json:"service"`
+	Scope          string    `json:"scope"`
+}
+
+// missing is a number that the line does not have.
+const missing = -1
+
+// readEncodingJSON reads entries with encoding/json.
+func readEncodingJSON(path string) (*analyze.Report, error) {
+	return readLines(path, func(text []byte, l *line) error { return json.Unmarshal(text, l) })
+}
+
+// readSonic reads entries with sonic at its fastest.
+func readSonic(path string) (*analyze.Report, error) {
+	return readLines(path, func(text []byte, l *line) error { return sonic.ConfigFastest.Unmarshal(text, l) })
+}
+
+func readLines(path string, decode func(text []byte, l *line) error) (*analyze.Report, error) {
+	p := newProfile()
+	var e op.Entry
+	var shapes []op.Shape
+	err := eachLine(path, func(text []byte) error {
+		l := line{Step: missing, OutputElements: missing, MemoryBytes: missing, Rank: missing}
+		if err := decode(text, &l); err != nil {
+			return err
+		}
+		if l.Operation == "" {
+			return nil // a record of another kind
+		}
+		shapes = shapes[:0]
+		for _, s := range l.InputShapes {
+			shapes = append(shapes, s)
+		}
+		e = op.Entry{
+			Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Rank: known(l.Rank),
+			InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType),
+			Start: op.Known(l.Start), Duration: l.Duration,
+			OutputElements: known(l.OutputElements), MemoryBytes: known(l.MemoryBytes), Service: l.Service, Scope: l.Scope,
+		}
+		e.Kind, _ = op.ParseKind(l.Kind)
+		e.KindRule = l.rule()
+		if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID), id(e.ParentSpanID[:], l.ParentSpanID)); err != nil {
+			return err
+		}
+		p.Add(&e)
+		return nil
+	})
+	return report(p), err
+}
+
+// rule returns how the kind was found, of which the lines tell the exception.
+func (l *line) rule() op.KindRule {
+	switch {
+	case l.KindRule == op.RuleName.String():
+		return op.RuleName
+	case l.Kind == op.KindCompute.String():
+		return op.RuleDefault
+	}
+	return op.RuleAttribute
+}
+
+// known returns a number that may be missing.
+func known(n int64) op.Int {
+	if n == missing {
+		return op.Int{}
+	}
+	return op.Known(n)
+}
+
+// id decodes an id into dst.
+func id(dst []byte, text string) error {
+	if len(text) != hex.EncodedLen(len(dst)) {
+		return fmt.Errorf("%q is no id of %d bytes", text, len(dst))
+	}
+	for i := range dst {
+		high, low := nibble(text[2*i]), nibble(text[2*i+1])
+		if high|low > 0xf {
+			return fmt.Errorf("%q is not hexadecimal", text)
+		}
+		dst[i] = high<<4 | low
+	}
+	return nil
+}
+
+// nibble returns the value of a digit, and 0xff for anything else.
+func nibble(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
+}

@@ -1,0 +1,62 @@
+package read
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/bench/internal/data"
+	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/ingest"
+)
+
+// reading is a side that reads the file to a report.
+func reading(file data.File, read func(path string) (*analyze.Report, error)) measure.Side {
+	return func(context.Context) (measure.Sample, error) {
+		var rep *analyze.Report
+		s, err := measure.Timed(file.Spans, func() (err error) {
+			rep, err = read(file.Path)
+			return err
+		})
+		if err != nil {
+			return s, fmt.Errorf("reading %s: %w", file.Path, err)
+		}
+		if rep.Total.Count != file.Ops || rep.Total.SumNS != file.SumNS {
+			return s, fmt.Errorf("reading %s: %d operations of %d ns, want %d of %d ns",
+				file.Path, rep.Total.Count, rep.Total.SumNS, file.Ops, file.SumNS)
+		}
+		s.Sum, err = digest(rep)
+		return s, err
+	}
+}
+
+// digest sums up all that a report says of the operations.
+func digest(rep *analyze.Report) (string, error) {
+	figures := *rep
+	figures.Input = analyze.Envelope{} // which file, not what is in it
+	text, err := json.Marshal(&figures)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d operations, %d ns, report %08x", rep.Total.Count, rep.Total.SumNS, crc32.ChecksumIEEE(text)), nil
+}
+
+// readOurs reads as the command optrace does, with one worker.
+func readOurs(path string) (*analyze.Report, error) {
+	c := analyze.NewCollector(analyze.DefaultOptions(), false)
+	for rec, err := range ingest.Open(path).Records() {
+		if err := c.Add(rec, err); err != nil {
+			return nil, err
+		}
+	}
+	return c.Report(), nil
+}
+
+// newProfile returns what peers add up with: the same as ours.
+func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.DefaultOptions()) }
+
+func report(p *analyze.Profile) *analyze.Report {
+	return analyze.NewReport(nil, p, nil, analyze.DefaultOptions())
+}
