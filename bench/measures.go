@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/optrace/optrace/bench/engine"
 	"github.com/optrace/optrace/bench/export"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/processor"
@@ -17,5 +18,6 @@ func measures() []measure.Measure {
 		export.Suite(),
 		processor.Suite(),
 		read.Suite(),
+		engine.Suite(),
 	)
 }

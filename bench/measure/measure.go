@@ -8,6 +8,8 @@ type Measure struct {
 	// Suite holds the sides Peer and Ours.
 	Suite      *Suite
 	Peer, Ours string
+	// Wall tells that the cost is the time that passes, not the processors' time.
+	Wall bool
 	// Target is what the ratio should reach; 0 for a figure without a target.
 	Target float64
 	// Allocs, where it is set, bounds the allocations of our side.
@@ -58,7 +60,7 @@ func (r Result) AllocsMet() bool {
 // newResult compares the samples of two sides.
 func newResult(m Measure, peer, ours []Sample) Result {
 	r := Result{Measure: m}
-	p, o := m.Suite.costs(peer), m.Suite.costs(ours)
+	p, o := m.costs(peer), m.costs(ours)
 	r.Ratio = Summarise(Ratios(p, o))
 	r.PeerNS, r.OursNS = Median(p), Median(o)
 	per := 1.0
@@ -70,11 +72,11 @@ func newResult(m Measure, peer, ours []Sample) Result {
 }
 
 // costs returns the nanoseconds per unit of each sample.
-func (s *Suite) costs(samples []Sample) []float64 {
+func (m *Measure) costs(samples []Sample) []float64 {
 	costs := make([]float64, len(samples))
 	for i, x := range samples {
 		t := x.CPU
-		if s.Wall {
+		if m.Wall {
 			t = x.Wall
 		}
 		costs[i] = float64(t.Nanoseconds()) / float64(x.N)

@@ -15,8 +15,6 @@ type Suite struct {
 	// Rounds and QuickRounds are how often each side runs, after one round that
 	// does not count.
 	Rounds, QuickRounds int
-	// Wall tells that the cost is the time that passes, not the processors' time.
-	Wall bool
 	// Open prepares the sides that are wanted.
 	Open func(ctx context.Context, env *Env, want Want) (*Opened, error)
 }

@@ -1,0 +1,49 @@
+package engine
+
+import "fmt"
+
+// summary is the statement that answers: count, sum, minimum, maximum and
+// percentiles per operation and per device, in one pass over the rows of source,
+// which has the columns operation, device and ns.
+func summary(source string) string {
+	return fmt.Sprintf(`
+with t as (%s)
+select case when grouping(operation) = 0 then 'operation ' || operation else 'device ' || device end as name,
+  count(*)::double as count, sum(ns)::double as sum, min(ns)::double as min, max(ns)::double as max,
+  quantile_cont(ns, [0.5, 0.95, 0.99]) as percentiles
+from t where operation is not null
+group by grouping sets ((operation), (device))`, source)
+}
+
+// entriesSQL reads entries JSONL: the three columns that are needed, with their
+// types, so that DuckDB neither guesses nor reads more.
+func entriesSQL(path string) string {
+	return summary(fmt.Sprintf(`select operation, device_id as device, duration_ns as ns from read_json('%s',
+  format = 'newline_delimited', columns = {operation: 'VARCHAR', device_id: 'VARCHAR', duration_ns: 'BIGINT'})`, quote(path)))
+}
+
+// spansSQL makes rows of documents, whose column resourceSpans is typed.
+func spansSQL(documents string) string {
+	return summary(fmt.Sprintf(`
+  select sp.attributes[list_position([a.key for a in sp.attributes], 'tensor.op.name')].value.stringValue as operation,
+    sp.attributes[list_position([a.key for a in sp.attributes], 'tensor.device.id')].value.stringValue as device,
+    (sp.endTimeUnixNano - sp.startTimeUnixNano)::bigint as ns
+  from (select unnest(ss.spans) as sp from (select unnest(rs.scopeSpans) as ss from (select unnest(resourceSpans) as rs from %s)))`, documents))
+}
+
+// otlpSQL reads OTLP JSON Lines as DuckDB's documentation has it: typed columns
+// and unnest.
+func otlpSQL(path string) string {
+	return spansSQL(fmt.Sprintf(`read_json('%s', format = 'newline_delimited', columns = {resourceSpans:
+  'STRUCT(scopeSpans STRUCT(spans STRUCT(startTimeUnixNano UBIGINT, endTimeUnixNano UBIGINT,
+    attributes STRUCT("key" VARCHAR, "value" STRUCT(stringValue VARCHAR))[])[])[])[]'})`, quote(path)))
+}
+
+// tunedOTLPSQL is the fastest statement found for OTLP JSON Lines: lines as JSON
+// values, of which from_json takes what is needed, with a bound on their size
+// that lets both threads work.
+func tunedOTLPSQL(path string) string {
+	return spansSQL(fmt.Sprintf(`(select from_json(json, '{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "UBIGINT",
+  "endTimeUnixNano": "UBIGINT", "attributes": [{"key": "VARCHAR", "value": {"stringValue": "VARCHAR"}}]}]}]}]}').resourceSpans as resourceSpans
+  from read_ndjson_objects('%s', maximum_object_size = 2097152))`, quote(path)))
+}
