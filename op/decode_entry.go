@@ -6,7 +6,7 @@ import "github.com/optrace/optrace/internal/jsontext"
 // wins. A value of another type than its key asks for is unknown, with a
 // warning; the entry is kept.
 func (d *decoder) entryField(key entryKey) {
-	d.has.any = true
+	d.has |= hasAny
 	e := &d.entry
 	switch key {
 	case jsonStep:
@@ -18,19 +18,19 @@ func (d *decoder) entryField(key entryKey) {
 	case jsonInputShapes:
 		e.InputShapes = d.shapes()
 	case jsonOutputShape:
-		e.OutputShape, d.has.outputCut = d.shape()
+		e.OutputShape = d.outputShape()
 	case jsonDurationUS:
 		d.durationMicros()
 	case jsonOutputElements:
 		e.OutputElements = d.amount(WarnBadValue)
-		d.has.elements = true
+		d.has |= hasElements
 	case jsonMemoryBytes:
 		e.MemoryBytes = d.amount(WarnBadMemory)
-		d.has.memory = true
+		d.has |= hasMemory
 	case jsonKind:
 		e.Kind = d.kind()
 	case jsonKindRule:
-		e.KindRule, d.has.rule = parseKindRule(d.text())
+		e.KindRule = d.kindRule()
 	case jsonDType:
 		e.DType = d.dtype()
 	case jsonStartUnixNS:
@@ -90,7 +90,7 @@ func (d *decoder) durationMicros() {
 		if d.lex.Null() {
 			// How the seed's recorder prints a NaN.
 			d.entry.Warn |= WarnNonFinite
-			d.has.duration = true
+			d.has |= hasDuration
 			return
 		}
 		d.lex.Skip()
@@ -99,16 +99,16 @@ func (d *decoder) durationMicros() {
 	switch {
 	case !ok:
 		d.wrong("duration_us is not a duration that fits 64 bits of nanoseconds")
-	case !d.has.durationNS:
+	case d.has&hasDurationNS == 0:
 		d.entry.Duration = ns
 	}
-	d.has.duration = true
+	d.has |= hasDuration
 }
 
 func (d *decoder) durationNanos() {
 	if n := d.integer(WarnBadValue); n.Known {
 		d.entry.Duration = n.V
-		d.has.durationNS, d.has.duration = true, true
+		d.has |= hasDurationNS | hasDuration
 	}
 }
 
@@ -119,6 +119,12 @@ func (d *decoder) kind() Kind {
 		d.entry.Warn |= WarnBadValue
 	}
 	return k
+}
+
+func (d *decoder) kindRule() KindRule {
+	rule, ok := parseKindRule(d.text())
+	d.has.set(hasRule, ok)
+	return rule
 }
 
 func (d *decoder) side() Side {

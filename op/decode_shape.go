@@ -37,6 +37,13 @@ func (d *decoder) shape() (s Shape, cut bool) {
 	return Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
 }
 
+// outputShape reads the shape of the output.
+func (d *decoder) outputShape() Shape {
+	s, cut := d.shape()
+	d.has.set(hasCutOutput, cut)
+	return s
+}
+
 func (d *decoder) badShape() { d.entry.Warn |= WarnBadShape }
 
 // shapes reads a list of shapes; null is unknown.

@@ -91,8 +91,14 @@ func (d *decoder) traceID() TraceID {
 	if !d.is('"') {
 		return TraceID{}
 	}
+	if d.lastTraceText != "" && d.lex.Accept(d.lastTraceText) {
+		return d.lastTrace // as most do that follow one another
+	}
 	text := d.lex.Str()
-	id, _ := ParseTraceID(text)
+	id, ok := ParseTraceID(text)
+	if ok && len(text) == 2*len(id) && !id.IsZero() {
+		d.lastTrace, d.lastTraceText = id, `"`+string(text)+`"`
+	}
 	if id.IsZero() && len(text) > 0 {
 		d.entry.Warn |= WarnBadID
 	}
@@ -115,6 +121,9 @@ func (d *decoder) parentID() SpanID {
 
 // id reads a span id and whether there was one.
 func (d *decoder) id() (id SpanID, given bool) {
+	if d.lex.QuotedHex(id[:]) {
+		return id, true
+	}
 	if !d.is('"') {
 		return SpanID{}, false
 	}

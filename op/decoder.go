@@ -16,7 +16,7 @@ type decoder struct {
 	lex     jsontext.Lexer
 	strings intern.Table
 	kinds   kindCache
-	order   keyOrder
+	order   *jsontext.Order
 
 	entry    Entry
 	coll     Collective
@@ -30,7 +30,12 @@ type decoder struct {
 	dtypes []DType
 	attrs  []Attr
 
-	has fieldsSeen
+	has  fieldsSeen
+	runs runs
+	// traces remembers the text of the last trace id.
+	lastTrace     TraceID
+	lastTraceText string
+
 	// fault is what is wrong with the record although it is valid JSON, and
 	// faultAt where.
 	fault   string
@@ -38,10 +43,24 @@ type decoder struct {
 }
 
 // fieldsSeen tells which keys an entry had, where their absence matters.
-type fieldsSeen struct {
-	any, duration, durationNS, elements, memory, rule bool
-	// outputCut tells that the output's shape lost dimensions to MaxRank.
-	outputCut bool
+type fieldsSeen uint8
+
+const (
+	hasAny fieldsSeen = 1 << iota
+	hasDuration
+	hasDurationNS
+	hasElements
+	hasMemory
+	hasRule
+	// hasCutOutput: the output's shape lost dimensions to MaxRank.
+	hasCutOutput
+)
+
+// set makes f one of the fields seen, or not: of equal keys the last wins.
+func (s *fieldsSeen) set(f fieldsSeen, seen bool) {
+	if *s &^= f; seen {
+		*s |= f
+	}
 }
 
 // decodeRecord reads one line. An error is one of the grammar or of the
@@ -51,13 +70,19 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	d.resetEntry()
 	l := &d.lex
 	unknown, control := false, false
-	prev := noEntryKey
 	var foreign *schemaError
-	for l.Object(); l.More(); {
-		key, name := d.entryKey(prev)
-		prev = key
-		if key != noEntryKey {
-			d.entryField(key)
+	d.startKeys()
+	for l.Object(); ; {
+		if d.recallRun() {
+			continue
+		}
+		start := l.Pos()
+		number, name, more := l.Member(d.order)
+		if !more {
+			break
+		}
+		if key := entryKey(number); key != noEntryKey {
+			d.readField(key, start)
 			continue
 		}
 		switch string(name) {
@@ -85,9 +110,10 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 		return Record{}, l.Offset(), l.Err()
 	case foreign != nil: // only now: a damaged line must not end the reading
 		return Record{}, 0, foreign
-	case control && d.has.any:
+	case control && d.has&hasAny != 0:
 		return Record{}, 0, errors.New("an entry and another record in one")
-	case d.has.any:
+	case d.has&hasAny != 0:
+		d.learnRuns()
 		d.finishEntry()
 		rec.Entry = &d.entry
 	case unknown && !control:
@@ -99,6 +125,14 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	return rec, 0, nil
 }
 
+// startKeys makes the decoder expect the first key of an entry.
+func (d *decoder) startKeys() {
+	if d.order == nil {
+		d.order = jsontext.NewOrder(entryKeys)
+	}
+	d.order.Start()
+}
+
 // schemaError ends reading: the file is of a version that is not understood.
 type schemaError struct{ schema string }
 
@@ -108,7 +142,8 @@ func (e *schemaError) Error() string {
 
 func (d *decoder) resetEntry() {
 	d.entry = Entry{}
-	d.has = fieldsSeen{}
+	d.has = 0
+	d.runs.reset()
 	d.inputs, d.dims, d.dtypes, d.attrs = d.inputs[:0], d.dims[:0], d.dtypes[:0], d.attrs[:0]
 	d.fault = ""
 }
@@ -127,7 +162,7 @@ func (d *decoder) finishEntry() {
 	switch {
 	case e.Operation == "":
 		d.wrong("an entry without an operation")
-	case !d.has.duration:
+	case d.has&hasDuration == 0:
 		d.wrong("an entry without a duration")
 	}
 	if e.Duration < 0 {
@@ -146,15 +181,15 @@ func (d *decoder) finishEntry() {
 		e.Kind, e.KindRule = KindCollective, RuleAttribute
 	case e.Kind == KindUnknown:
 		e.Kind, e.KindRule = d.kinds.infer(e.Operation)
-	case !d.has.rule:
+	case d.has&hasRule == 0:
 		e.KindRule = usualRule(e.Kind)
 	}
-	if !d.has.elements && !d.has.outputCut {
+	if d.has&(hasElements|hasCutOutput) == 0 {
 		n, w := e.OutputShape.Elements()
 		e.OutputElements = n
 		e.Warn |= w
 	}
-	if !d.has.memory {
+	if d.has&hasMemory == 0 {
 		e.setDerivedMemory()
 	}
 }

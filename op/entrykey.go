@@ -1,5 +1,7 @@
 package op
 
+import "github.com/optrace/optrace/internal/jsontext"
+
 // entryKey is a key of an entry's JSON object.
 type entryKey uint8
 
@@ -79,41 +81,11 @@ var entryKeyNames = [noEntryKey]string{
 	jsonCollective:        "collective",
 }
 
-var entryKeysByName = func() map[string]entryKey {
-	m := make(map[string]entryKey, len(entryKeyNames))
-	for k, name := range entryKeyNames {
-		m[name] = entryKey(k)
+// entryKeys numbers the keys as entryKey does.
+var entryKeys = func() *jsontext.Keys {
+	var spellings [][]string
+	for _, name := range entryKeyNames {
+		spellings = append(spellings, []string{name})
 	}
-	return m
+	return jsontext.NewKeys(spellings...)
 }()
-
-// quotedEntryKeys are the keys as they stand in a file without spaces.
-var quotedEntryKeys = func() (quoted [noEntryKey]string) {
-	for k, name := range entryKeyNames {
-		quoted[k] = `"` + name + `":`
-	}
-	return quoted
-}()
-
-// keyOrder remembers which key came after each in the record before. Files are
-// written by programs, which put the keys of every record in the same order: a
-// right guess costs one comparison, where reading a key and looking it up
-// would take half of the time that an entry takes.
-type keyOrder struct {
-	next [noEntryKey + 1]entryKey
-}
-
-// entryKey reads the next key, prev being the one before or noEntryKey. A key
-// that is not one of an entry's is noEntryKey and comes back as name.
-func (d *decoder) entryKey(prev entryKey) (k entryKey, name []byte) {
-	if k = d.order.next[prev]; d.lex.Accept(quotedEntryKeys[k]) {
-		return k, nil
-	}
-	name = d.lex.Key()
-	k, ok := entryKeysByName[string(name)]
-	if !ok {
-		return noEntryKey, name
-	}
-	d.order.next[prev] = k
-	return k, nil
-}

@@ -71,13 +71,13 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 func (d *decoder) seedEntry() {
 	l := &d.lex
 	d.resetEntry()
-	prev := noEntryKey
-	for l.Object(); l.More(); {
-		prev, _ = d.entryKey(prev)
-		if prev == noEntryKey {
-			l.Skip()
+	d.startKeys()
+	l.Object()
+	for k, _, more := l.Member(d.order); more; k, _, more = l.Member(d.order) {
+		if key := entryKey(k); key != noEntryKey {
+			d.entryField(key)
 		} else {
-			d.entryField(prev)
+			l.Skip()
 		}
 	}
 	if l.Err() == nil {

@@ -35,6 +35,15 @@ func (l *Lexer) Rest() []byte {
 	return l.buf[l.pos:]
 }
 
+// Pos returns how far l has read.
+func (l *Lexer) Pos() int { return l.pos }
+
+// Size returns the length of the text.
+func (l *Lexer) Size() int { return len(l.buf) }
+
+// Text returns the text from start to end, both as Pos told them.
+func (l *Lexer) Text(start, end int) []byte { return l.buf[start:end] }
+
 // Advance passes over the next n bytes, which the caller knows to be a value.
 func (l *Lexer) Advance(n int) { l.pos += n }
 

@@ -51,18 +51,28 @@ func (o *Order) None() int { return o.keys.none }
 // Start makes o stand before the first key of an object.
 func (o *Order) Start() { o.prev = len(o.keys.literal) }
 
+// Starting reports whether o stands before the first key.
+func (o *Order) Starting() bool { return o.prev == len(o.keys.literal) }
+
+// Guess returns the number of the key that is expected next.
+func (o *Order) Guess() int { return o.keys.number[o.next[o.prev]] }
+
+// Follow makes o stand behind the key, the number of keys with one spelling, as
+// if Member had returned it.
+func (o *Order) Follow(key int) { o.prev = key }
+
 // Member goes to the next member of the innermost object and consumes its name
 // and the colon behind it. It returns the number of the key, or None and the
 // name. At the end of the object more is false, and the object is left.
 func (l *Lexer) Member(o *Order) (key int, name []byte, more bool) {
 	guess := o.next[o.prev]
 	literal := o.keys.literal[guess]
-	if o.prev == len(o.keys.literal) {
+	if o.Starting() {
 		literal = literal[1:] // no comma before the first
 	}
 	if n := l.pos + len(literal); n <= len(l.buf) && string(l.buf[l.pos:n]) == literal && len(l.stack) > 0 {
 		top := &l.stack[len(l.stack)-1]
-		if top.first == (o.prev == len(o.keys.literal)) && top.closing == '}' {
+		if top.first == o.Starting() && top.closing == '}' {
 			top.first = false
 			l.pos = n
 			o.prev = guess

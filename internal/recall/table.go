@@ -110,10 +110,13 @@ func (t *Table[V]) follow(index int32) {
 	t.last = index
 }
 
+// Resting reports whether the Table rests: nothing is found, nor wanted.
+func (t *Table[V]) Resting() bool { return t.pause.rests > 0 }
+
 // Wants reports whether text, which Find did not know, is worth remembering: it
 // has come before.
 func (t *Table[V]) Wants(text []byte) bool {
-	if t.pause.rests > 0 || len(text) > maxText || len(text) == 0 {
+	if t.Resting() || len(text) > maxText || len(text) == 0 {
 		return false
 	}
 	if t.seen == nil {
