@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/bench/processor"
 	"github.com/optrace/optrace/bench/read"
 	"github.com/optrace/optrace/bench/record"
+	"github.com/optrace/optrace/bench/seed"
 )
 
 // measures returns everything that is compared, in the order of the table.
@@ -19,5 +20,6 @@ func measures() []measure.Measure {
 		processor.Suite(),
 		read.Suite(),
 		engine.Suite(),
+		seed.Suite(),
 	)
 }

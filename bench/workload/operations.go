@@ -84,3 +84,12 @@ func newGraph(rng *rand.Rand) []*Spec {
 	}
 	return g
 }
+
+// OperationNames returns the names of the operations.
+func OperationNames() []string {
+	names := make([]string, len(operations))
+	for i, o := range operations {
+		names[i] = o.name
+	}
+	return names
+}

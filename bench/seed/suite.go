@@ -1,0 +1,129 @@
+package seed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/op"
+)
+
+// The sides of the suite.
+const (
+	rust    = "Rust program"
+	columns = "ColumnTrace"
+	entries = "op.Trace"
+)
+
+// Suite returns what is compared: the five analyses over a million entries that
+// are in memory on both sides, one thread each. Each run goes over all entries
+// anew, and both find the same, to the nanosecond and the entry.
+func Suite() []measure.Measure {
+	s := &measure.Suite{Name: "analyses in memory", Unit: "entry", Rounds: 15, QuickRounds: 5, Open: open}
+	return []measure.Measure{
+		{Name: "analyses_vs_seed", Target: 50, Suite: s, Peer: rust, Ours: columns, Wall: true,
+			What: "five analyses over 1 M entries held in columns"},
+		{Name: "analyses_entries_vs_seed", Suite: s, Peer: rust, Ours: entries, Wall: true, LongOnly: true,
+			What: "the same over a slice of entries"},
+	}
+}
+
+// numEntries is how many entries both sides hold.
+const numEntries = 1_000_000
+
+func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
+	path, err := build(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return newSides(ctx, path, numEntries, want)
+}
+
+func newSides(ctx context.Context, path string, n int, want measure.Want) (*measure.Opened, error) {
+	peer, err := start(ctx, path, n)
+	if err != nil {
+		return nil, fmt.Errorf("starting the Rust program: %w", err)
+	}
+	trace := newTrace(n)
+	held := analyze.NewColumnTrace(trace)
+	if err := same(peer, trace, held); err != nil {
+		return nil, errors.Join(err, peer.close())
+	}
+	if !want[entries] {
+		trace = nil // a gigabyte that the collector need not look at
+	}
+	runtime.GC()
+	perAnalysis := make([][]float64, numAnalyses)
+	// Ours takes microseconds per thousand entries: several passes fill a round.
+	const passes = 5
+	return &measure.Opened{
+		Sides: map[string]measure.Side{
+			rust: func(context.Context) (measure.Sample, error) {
+				ns, err := peer.run()
+				s := measure.Sample{N: int64(n)}
+				for i, t := range ns {
+					s.Wall += time.Duration(t)
+					perAnalysis[i] = append(perAnalysis[i], t/float64(n))
+				}
+				return s, err
+			},
+			columns: analysing(n, passes, func() found { return ofColumns(held) }),
+			entries: analysing(n, 1, func() found { return ofEntries(trace) }),
+		},
+		After: func(context.Context) (map[string]float64, error) {
+			values := map[string]float64{}
+			for i, name := range []string{"operation_summary", "per_device_summary", "communication", "flamegraph", "slowest"} {
+				values["seed_rust_"+name+"_ns_per_entry"] = measure.Median(perAnalysis[i])
+			}
+			return values, nil
+		},
+		Close: peer.close,
+	}, nil
+}
+
+// same returns an error unless all sides find the same.
+func same(peer *program, trace *op.Trace, held *analyze.ColumnTrace) error {
+	theirs, err := peer.show()
+	if err != nil {
+		return err
+	}
+	for name, f := range map[string]found{columns: ofColumns(held), entries: ofEntries(trace)} {
+		if err := sameLines(theirs, f.lines(trace)); err != nil {
+			return fmt.Errorf("the Rust program and %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func sameLines(theirs, ours []string) error {
+	if len(theirs) != len(ours) {
+		return fmt.Errorf("%d and %d lines", len(theirs), len(ours))
+	}
+	for i, line := range theirs {
+		if line != ours[i] {
+			return fmt.Errorf("%q and %q", line, ours[i])
+		}
+	}
+	return nil
+}
+
+// analysing is a side that runs the analyses.
+func analysing(n, passes int, analyses func() found) measure.Side {
+	var last found // what is found must not be optimised away
+	return func(context.Context) (measure.Sample, error) {
+		s, err := measure.Timed(int64(n*passes), func() error {
+			for range passes {
+				last = analyses()
+			}
+			return nil
+		})
+		if len(last.slowest) == 0 {
+			err = errors.Join(err, errors.New("nothing found"))
+		}
+		return s, err
+	}
+}

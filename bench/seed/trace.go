@@ -1,0 +1,106 @@
+package seed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/bench/workload"
+	"github.com/optrace/optrace/op"
+)
+
+// What the entries are of. One entry in nine has no device.
+var (
+	operations = workload.OperationNames()
+	devices    = []string{"cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"}
+)
+
+// lcg is the generator that the Rust program has too.
+type lcg uint64
+
+func (r *lcg) next() int64 {
+	*r = *r*6364136223846793005 + 1442695040888963407
+	return int64(*r >> 33)
+}
+
+// newTrace returns the entries that the Rust program makes.
+func newTrace(n int) *op.Trace {
+	random := lcg(1)
+	t := &op.Trace{Entries: make([]op.Entry, 0, n)}
+	for step := range n {
+		e := op.Entry{Step: op.Known(int64(step)), Operation: operations[random.next()%int64(len(operations))]}
+		if d := random.next() % int64(len(devices)+1); d < int64(len(devices)) {
+			e.DeviceID = devices[d]
+		}
+		rows := 1 + random.next()%64
+		e.Duration = 2*(500+random.next()%100_000) + 1
+		e.InputShapes, e.OutputShape = []op.Shape{{rows, 784}, {784, 256}}, op.Shape{rows, 256}
+		e.OutputElements, e.MemoryBytes = op.Known(rows*256), op.Known(rows*256*8)
+		t.AddEntry(&e)
+	}
+	return t
+}
+
+// The bounds of two analyses, the same in the Rust program.
+const (
+	least = 0.01
+	top   = 10
+)
+
+// numAnalyses is how many analyses there are: by operation, by device,
+// communication, collapsed stacks, slowest.
+const numAnalyses = 5
+
+// found is what the five analyses return.
+type found struct {
+	operations    map[string]analyze.OpSummary
+	devices       map[string]analyze.DeviceSummary
+	communication []analyze.CommunicationBottleneck
+	stacks        string
+	slowest       []int
+}
+
+// ofColumns runs the analyses over columns.
+func ofColumns(t *analyze.ColumnTrace) found {
+	s := t.Summary()
+	return found{
+		operations: s.OperationSummary(), devices: s.PerDeviceSummary(),
+		communication: s.CommunicationBottlenecks(least), stacks: s.FlamegraphCollapsed(), slowest: t.SlowestOps(top),
+	}
+}
+
+// ofEntries runs them over entries.
+func ofEntries(t *op.Trace) found {
+	f := found{
+		operations: analyze.OperationSummary(t), devices: analyze.PerDeviceSummary(t),
+		communication: analyze.CommunicationBottlenecks(t, least), stacks: analyze.FlamegraphCollapsed(t),
+	}
+	for _, e := range t.SlowestOps(top) {
+		f.slowest = append(f.slowest, int(e.Step.V))
+	}
+	return f
+}
+
+// lines says what was found as the Rust program does.
+func (f found) lines(t *op.Trace) []string {
+	ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
+	var byOperation, byDevice []string
+	for name, s := range f.operations {
+		byOperation = append(byOperation, fmt.Sprintf("operation %s %d %s %d", name, s.Count, ns(s.TotalDurationUS), s.TotalMemoryBytes))
+	}
+	for name, s := range f.devices {
+		byDevice = append(byDevice, fmt.Sprintf("device %s %d %s %d", name, s.OpCount, ns(s.TotalDurationUS), s.TotalMemoryBytes))
+	}
+	slices.Sort(byOperation)
+	slices.Sort(byDevice)
+	lines := slices.Concat(byOperation, byDevice)
+	for _, b := range f.communication {
+		lines = append(lines, fmt.Sprintf("communication %s %d %s", b.Operation, b.CallCount, ns(b.TotalDurationUS)))
+	}
+	lines = append(lines, strings.Split(f.stacks, "\n")...)
+	for _, i := range f.slowest {
+		lines = append(lines, fmt.Sprintf("slowest %d %d", i, t.Entries[i].Duration))
+	}
+	return lines
+}
