@@ -1,86 +1,99 @@
 package analyze
 
-import (
-	"slices"
-
-	"github.com/DataDog/sketches-go/ddsketch/mapping"
-	"github.com/DataDog/sketches-go/ddsketch/store"
-)
+import "slices"
 
 // sketchError bounds the relative error of a percentile.
 const sketchError = 0.01
 
-// durationBins maps durations to bins whose width grows with the value, so that
-// the relative error is the same for nanoseconds and for hours. The cubic
-// approximation of the logarithm takes a third of its time for 1 % more bins.
-var durationBins = newDurationBins()
-
-func newDurationBins() *mapping.CubicallyInterpolatedMapping {
-	m, err := mapping.NewCubicallyInterpolatedMapping(sketchError)
-	if err != nil { // the error is not between 0 and 1
-		panic(err)
-	}
-	return m
-}
-
 // maxExact is up to how many durations the percentiles are exact.
 const maxExact = 32
 
+// maxBinsPerDuration bounds the bins by the number of durations, so that rows of
+// a few durations stay small.
+const maxBinsPerDuration = 4
+
 // sketch estimates percentiles of durations. Up to maxExact durations are kept
-// as they are; more go into bins, which hold counts. The result depends neither
-// on the order of the durations nor on how they were spread over sketches that
-// were merged. The zero value is ready to use.
+// as they are; more are counted in bins. The result depends neither on the order
+// of the durations nor on how they were spread over sketches that were merged.
+// The zero value is ready to use.
 type sketch struct {
 	count int64
-	zeros int64   // have no bin on a logarithmic scale
-	exact []int64 // all of them, while there are no bins
-	bins  *store.BufferedPaginatedStore
+	// counts has the number of durations in each of the bins from first on.
+	counts []int64
+	first  int
+	// others are the durations that are not counted there.
+	others []int64
 }
 
-// add adds a duration of at least 0.
+// add adds a duration; one below 0 counts as 0. Nearly all fall into a bin that
+// is there.
 func (s *sketch) add(v int64) {
 	s.count++
-	if s.bins != nil {
-		s.addToBins(v)
+	if i := uint(binOf(v) - s.first); i < uint(len(s.counts)) {
+		s.counts[i]++
 		return
 	}
-	s.exact = append(s.exact, v)
-	if len(s.exact) > maxExact {
-		s.spill()
-	}
+	s.addOther(v)
 }
 
-func (s *sketch) addToBins(v int64) {
-	if v <= 0 {
-		s.zeros++
+// addOther adds a duration that no bin is there for. Whenever the others would
+// need more memory, they get bins instead, if these are not too many.
+func (s *sketch) addOther(v int64) {
+	if len(s.others) == cap(s.others) && s.count > maxExact {
+		first, end := extendRange(s.first, s.first+len(s.counts), binOf(v), binOf(v)+1)
+		for _, o := range s.others {
+			first, end = min(first, binOf(o)), max(end, binOf(o)+1)
+		}
+		if int64(end-first) <= s.count*maxBinsPerDuration {
+			s.extend(first, end)
+			for _, o := range s.others {
+				s.counts[binOf(o)-first]++
+			}
+			s.counts[binOf(v)-first]++
+			s.others = s.others[:0]
+			return
+		}
+	}
+	s.others = append(s.others, v)
+}
+
+// extend makes room for the bins from first up to end, beside those that are
+// there.
+func (s *sketch) extend(first, end int) {
+	first, end = extendRange(first, end, s.first, s.first+len(s.counts))
+	if end-first == len(s.counts) {
 		return
 	}
-	s.bins.Add(durationBins.Index(float64(v)))
+	counts := make([]int64, end-first)
+	if len(s.counts) > 0 {
+		copy(counts[s.first-first:], s.counts)
+	}
+	s.counts, s.first = counts, first
 }
 
-// spill moves the durations into bins.
-func (s *sketch) spill() {
-	s.bins = store.NewBufferedPaginatedStore()
-	for _, v := range s.exact {
-		s.addToBins(v)
+// extendRange returns the range that holds both, either of which may be empty.
+func extendRange(first, end, otherFirst, otherEnd int) (int, int) {
+	switch {
+	case otherFirst == otherEnd:
+		return first, end
+	case first == end:
+		return otherFirst, otherEnd
 	}
-	s.exact = nil
+	return min(first, otherFirst), max(end, otherEnd)
 }
 
 // merge adds what o holds; o stays as it is.
 func (s *sketch) merge(o *sketch) {
-	for _, v := range o.exact {
+	if len(o.counts) > 0 {
+		s.extend(o.first, o.first+len(o.counts))
+		for i, n := range o.counts {
+			s.counts[o.first-s.first+i] += n
+		}
+		s.count += o.count - int64(len(o.others))
+	}
+	for _, v := range o.others {
 		s.add(v)
 	}
-	if o.bins == nil {
-		return
-	}
-	if s.bins == nil {
-		s.spill()
-	}
-	s.count += o.count
-	s.zeros += o.zeros
-	s.bins.MergeWith(o.bins)
 }
 
 // percentile returns the smallest duration that at least percent of a hundred
@@ -91,12 +104,29 @@ func (s *sketch) percentile(percent int64) (v float64, ok bool) {
 		return 0, false
 	}
 	index := (s.count/100)*percent + (s.count%100*percent+99)/100 - 1
-	switch {
-	case s.bins == nil:
-		slices.Sort(s.exact)
-		return float64(s.exact[index]), true
-	case index < s.zeros:
-		return 0, true
+	slices.Sort(s.others)
+	if s.count <= maxExact {
+		return float64(s.others[index]), true
 	}
-	return durationBins.Value(s.bins.KeyAtRank(float64(index - s.zeros))), true
+	return binMiddle(s.bin(index)), true
+}
+
+// bin returns the bin of the duration that has n others before it in ascending
+// order.
+func (s *sketch) bin(n int64) int {
+	others := s.others
+	for i, count := range s.counts {
+		bin := s.first + i
+		for ; len(others) > 0 && binOf(others[0]) <= bin; others = others[1:] {
+			if n == 0 {
+				return binOf(others[0])
+			}
+			n--
+		}
+		if n < count {
+			return bin
+		}
+		n -= count
+	}
+	return binOf(others[n])
 }

@@ -118,3 +118,56 @@ func TestSketchMergeDoesNotDependOnOrder(t *testing.T) {
 		}
 	})
 }
+
+// What a sketch keeps depends on the order of the durations, its answers do not:
+// a few that are far away from the others, in bins or beside them.
+func TestSketchWithOutliers(t *testing.T) {
+	seeds(40, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, 33+r.IntN(3000))
+		counts := make(map[int]int64)
+		for i := range values {
+			values[i] = 1_000_000 + r.Int64N(500_000)
+			if r.IntN(10) == 0 {
+				values[i] = r.Int64() >> r.IntN(64) // also negative ones
+			}
+			counts[binOf(values[i])]++
+		}
+		var first, second, merged sketch
+		for _, v := range values {
+			first.add(v)
+		}
+		r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+		for _, v := range values {
+			second.add(v)
+		}
+		merged.merge(&second)
+		merged.merge(&first)
+		merged.merge(&sketch{})
+		for _, p := range percents {
+			want, _ := first.percentile(p)
+			if got, _ := second.percentile(p); got != want {
+				t.Errorf("seed %d: p%d: %g in another order, want %g", seed, p, got, want)
+			}
+			if got, _ := merged.percentile(p); got != want {
+				t.Errorf("seed %d: p%d: %g of each twice, want %g", seed, p, got, want)
+			}
+			exact := float64(max(0, nearestRank(values, p)))
+			if math.Abs(want-exact) > exact*sketchError {
+				t.Errorf("seed %d: p%d: %g, want %g", seed, p, want, exact)
+			}
+		}
+		if n := len(first.counts); n > maxBinsPerDuration*len(values) {
+			t.Errorf("seed %d: %d bins for %d durations", seed, n, len(values))
+		}
+		for i, n := range first.counts {
+			for _, v := range first.others {
+				if binOf(v) == first.first+i {
+					n++
+				}
+			}
+			if n != counts[first.first+i] {
+				t.Errorf("seed %d: bin %d has %d durations, want %d", seed, first.first+i, n, counts[first.first+i])
+			}
+		}
+	})
+}
