@@ -23,8 +23,10 @@ type accumulator struct {
 
 func (a *accumulator) add(e *op.Entry) {
 	d := e.Duration
-	a.offerSlowest(d, e.TraceID, e.SpanID)
-	if a.count == 0 || d < a.min {
+	if d >= a.max || a.count == 0 {
+		a.offerSlowest(d, e.TraceID, e.SpanID)
+	}
+	if d < a.min || a.count == 0 {
 		a.min = d
 	}
 	a.count++

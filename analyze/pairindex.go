@@ -65,7 +65,7 @@ type recentName struct {
 
 // number returns the number of a name. Readers intern strings, so that names
 // are mostly the same bytes again, whose address tells where the name was put
-// the last time: that takes 2 ns, hashing it 15.
+// the last time: that takes 8 ns, hashing it 20.
 func (x *nameIndex) number(name string) int32 {
 	// The address serves as a hash only. Multiplying by 2^64 divided by the
 	// golden ratio spreads addresses that differ in few bits.

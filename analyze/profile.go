@@ -118,10 +118,14 @@ func (p *Profile) Add(e *op.Entry) {
 			p.copies[d].add(e)
 		}
 	}
-	p.slowest.offer(e, p.at)
+	if e.Duration >= p.slowest.shortest {
+		p.slowest.offer(e, p.at)
+	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes {
 		p.hotCount++
-		p.hotspots.offer(e, p.at)
+		if p.at.before(p.hotspots.last) {
+			p.hotspots.offer(e, p.at)
+		}
 	}
 }
 
@@ -153,34 +157,31 @@ func sideIndex(s op.Side) int {
 }
 
 func (p *Profile) operation(side int, name string) *operationRow {
-	t := p.operations[side]
 	slot := p.opCache[side].slot(name, op.Int{})
-	if slot.holds(name, op.Int{}) {
-		return &slot.row.value
+	if !slot.holds(name, op.Int{}) {
+		p.key = append(p.key[:0], name...)
+		row, isNew := p.operations[side].row(p.key)
+		if isNew {
+			row.value.name = name
+			row.value.direction = copyDirection(name)
+		}
+		slot.set(name, op.Int{}, row)
 	}
-	p.key = append(p.key[:0], name...)
-	row, isNew := t.row(p.key)
-	if isNew {
-		row.value.name = name
-		row.value.direction = copyDirection(name)
-	}
-	slot.set(name, op.Int{}, row)
-	return &row.value
+	return &slot.row.value
 }
 
 func (p *Profile) device(e *op.Entry) *deviceRow {
 	slot := p.devCache.slot(e.DeviceID, e.Rank)
-	if slot.holds(e.DeviceID, e.Rank) {
-		return &slot.row.value
+	if !slot.holds(e.DeviceID, e.Rank) {
+		key := DeviceOf(e)
+		p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
+		row, isNew := p.devices.row(p.key)
+		if isNew {
+			row.value.key = key
+		}
+		slot.set(e.DeviceID, e.Rank, row)
 	}
-	key := DeviceOf(e)
-	p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
-	row, isNew := p.devices.row(p.key)
-	if isNew {
-		row.value.key = key
-	}
-	slot.set(e.DeviceID, e.Rank, row)
-	return &row.value
+	return &slot.row.value
 }
 
 func (p *Profile) group(side int, e *op.Entry) *groupRow {

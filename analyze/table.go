@@ -18,11 +18,11 @@ type table[R any] struct {
 }
 
 type tableRow[R any] struct {
-	key   string
-	hash  uint64
-	value R
+	key  string
+	hash uint64
 	// evicted tells that the row is no longer in the table.
 	evicted bool
+	value   R
 }
 
 func newTable[R any](limit int, fold func(dst, src *R)) *table[R] {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/op"
@@ -27,14 +28,22 @@ type placedEntry struct {
 type topEntries struct {
 	limit int
 	kept  heap[placedEntry] // the least wanted one on top
+	// shortest and last are the duration and the place of the least wanted one,
+	// once there is no more room: most entries are found by these to be wanted no
+	// more, without a call.
+	shortest int64
+	last     position
 }
 
 // newTopEntries keeps up to limit entries; behind tells that a is wanted less
 // than b and must order any two entries.
 func newTopEntries(limit int, behind func(a, b placedEntry) bool) topEntries {
-	return topEntries{limit: limit, kept: heap[placedEntry]{
-		less: func(a, b placedEntry) bool { return behind(b, a) },
-	}}
+	return topEntries{
+		limit:    limit,
+		kept:     heap[placedEntry]{less: func(a, b placedEntry) bool { return behind(b, a) }},
+		shortest: math.MinInt64,
+		last:     position{chunk: math.MaxInt64, n: math.MaxInt64},
+	}
 }
 
 // slower prefers the longer duration and then the earlier place.
@@ -66,6 +75,9 @@ func (t *topEntries) keep(c placedEntry) {
 		t.kept.push(c)
 	} else {
 		t.kept.replaceTop(c)
+	}
+	if len(t.kept.items) == t.limit {
+		t.shortest, t.last = t.kept.top().entry.Duration, t.kept.top().at
 	}
 }
 

@@ -25,21 +25,21 @@ func (v *variety) add(e *op.Entry) {
 		if v.inputs == nil {
 			v.inputs = cloneShapes(e.InputShapes)
 		} else {
-			v.mixesInputs = !slices.EqualFunc(v.inputs, e.InputShapes, equalShapes)
+			v.mixesInputs = !equalInputs(v.inputs, e.InputShapes)
 		}
 	}
 	if !v.mixesOutput && e.OutputShape != nil {
 		if v.output == nil {
 			v.output = slices.Clone(e.OutputShape)
 		} else {
-			v.mixesOutput = !slices.Equal(v.output, e.OutputShape)
+			v.mixesOutput = !equalShapes(v.output, e.OutputShape)
 		}
 	}
 	if !v.mixesDType && e.DType != "" {
 		if v.dtype == "" {
 			v.dtype = e.DType
 		} else {
-			v.mixesDType = v.dtype != e.DType
+			v.mixesDType = !sameString(string(v.dtype), string(e.DType))
 		}
 	}
 	if !v.mixesDTypes && e.InputDTypes != nil {
@@ -73,13 +73,46 @@ func (v *variety) mixes() []string {
 	return names
 }
 
-// equalShapes tells an unknown shape from a scalar.
-func equalShapes(a, b op.Shape) bool { return (a == nil) == (b == nil) && slices.Equal(a, b) }
+func equalInputs(a, b []op.Shape) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, s := range a {
+		if !equalShapes(s, b[i]) {
+			return false
+		}
+	}
+	return true
+}
 
+// equalShapes tells an unknown shape from a scalar. Shapes have few dimensions,
+// so that a loop in place costs less than a call.
+func equalShapes(a, b op.Shape) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for i, d := range a {
+		if d != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// cloneShapes copies shapes with all dimensions next to each other.
 func cloneShapes(shapes []op.Shape) []op.Shape {
+	n := 0
+	for _, s := range shapes {
+		n += len(s)
+	}
+	dims := make([]int64, 0, n)
 	c := make([]op.Shape, len(shapes))
 	for i, s := range shapes {
-		c[i] = slices.Clone(s)
+		if s != nil {
+			start := len(dims)
+			dims = append(dims, s...)
+			c[i] = dims[start:len(dims):len(dims)]
+		}
 	}
 	return c
 }
