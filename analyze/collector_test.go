@@ -54,6 +54,27 @@ func TestCollectorFinalError(t *testing.T) {
 	}
 }
 
+// Nothing is allocated per entry, whichever way it comes.
+func TestCollectorAddDoesNotAllocate(t *testing.T) {
+	c := analyze.NewCollector(analyze.DefaultOptions(), false)
+	e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", OutputShape: op.Shape{2, 3}, Duration: 1000}
+	add := func() {
+		if err := c.Add(op.Record{Entry: &e}, nil); err != nil {
+			t.Fatal(err)
+		}
+		c.AddEntry(&e)
+	}
+	for range 1000 {
+		add()
+	}
+	if n := testing.AllocsPerRun(1000, add); n != 0 {
+		t.Errorf("%g allocations per entry", n)
+	}
+	if got := c.Report(); got.Total.Count != got.Input.Entries || got.Total.Count != 2*2001 {
+		t.Errorf("%d entries, %d in the total", got.Input.Entries, got.Total.Count)
+	}
+}
+
 func TestCollectorMerge(t *testing.T) {
 	lines := strings.SplitAfter(collectorLines, "\n")
 	// The positions of bad lines count from the start of each part.
