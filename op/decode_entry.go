@@ -85,17 +85,21 @@ func (d *decoder) entryField(key entryKey) {
 // durationMicros reads the duration of the seed's recorder. It yields to
 // duration_ns, wherever that stands.
 func (d *decoder) durationMicros() {
-	text, ok := d.number()
-	if !ok {
-		if d.lex.Null() {
-			// How the seed's recorder prints a NaN.
-			d.entry.Warn |= WarnNonFinite
-			d.has |= hasDuration
-			return
-		}
+	var ns int64
+	var ok bool
+	switch c := d.lex.Peek(); {
+	case '0' <= c && c <= '9' || c == '-':
+		ns, ok = d.lex.Micros()
+	case c == '"':
+		ns, ok = jsontext.ParseMicros(d.lex.Str())
+	case d.lex.Null():
+		// How the seed's recorder prints a NaN.
+		d.entry.Warn |= WarnNonFinite
+		d.has |= hasDuration
+		return
+	default:
 		d.lex.Skip()
 	}
-	ns, ok := jsontext.ParseMicros(text)
 	switch {
 	case !ok:
 		d.wrong("duration_us is not a duration that fits 64 bits of nanoseconds")

@@ -30,8 +30,8 @@ type decoder struct {
 	dtypes []DType
 	attrs  []Attr
 
-	has  fieldsSeen
-	runs runs
+	has     fieldsSeen
+	layouts layouts
 	// traces remembers the text of the last trace id.
 	lastTrace     TraceID
 	lastTraceText string
@@ -73,8 +73,8 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	var foreign *schemaError
 	d.startKeys()
 	for l.Object(); ; {
-		if d.recallRun() {
-			continue
+		if d.recallLayout() {
+			break
 		}
 		start := l.Pos()
 		number, name, more := l.Member(d.order)
@@ -82,9 +82,10 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 			break
 		}
 		if key := entryKey(number); key != noEntryKey {
-			d.readField(key, start)
+			d.readMember(key, start)
 			continue
 		}
+		d.layouts.off = true
 		switch string(name) {
 		case "schema":
 			control = true
@@ -113,7 +114,7 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	case control && d.has&hasAny != 0:
 		return Record{}, 0, errors.New("an entry and another record in one")
 	case d.has&hasAny != 0:
-		d.learnRuns()
+		d.learnLayout()
 		d.finishEntry()
 		rec.Entry = &d.entry
 	case unknown && !control:
@@ -143,7 +144,7 @@ func (e *schemaError) Error() string {
 func (d *decoder) resetEntry() {
 	d.entry = Entry{}
 	d.has = 0
-	d.runs.reset()
+	d.layouts.reset()
 	d.inputs, d.dims, d.dtypes, d.attrs = d.inputs[:0], d.dims[:0], d.dtypes[:0], d.attrs[:0]
 	d.fault = ""
 }

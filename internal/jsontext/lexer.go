@@ -190,31 +190,53 @@ func (l *Lexer) Accept(text string) bool {
 // [ParseInt] does. ok is false for any other number, which is consumed too,
 // and where there is none, which is an error.
 func (l *Lexer) Int() (v int64, ok bool) {
-	// The usual case in one pass: few digits, and no fraction or exponent.
-	const safeDigits = 18
-	c := l.Peek()
-	i := l.pos
-	if c == '-' {
-		i++
+	// The usual case in one pass: no more digits than fit, and no fraction or
+	// exponent.
+	negative := l.Peek() == '-'
+	start := l.pos
+	if negative {
+		start++
 	}
-	start := i
-	for i < len(l.buf) && i-start <= safeDigits {
-		d := l.buf[i] - '0'
-		if d > 9 {
-			break
-		}
-		v = v*10 + int64(d)
-		i++
-	}
-	plain := i < len(l.buf) && 0 < i-start && i-start <= safeDigits && (l.buf[start] != '0' || i-start == 1)
-	if !plain || l.buf[i] == '.' || l.buf[i]|0x20 == 'e' {
+	u, n := leadingDigits(l.buf[start:])
+	end := start + n
+	if n == 0 || n > maxDigits || u >= 1<<63 || end == len(l.buf) || l.buf[start] == '0' && n > 1 ||
+		l.buf[end] == '.' || l.buf[end]|0x20 == 'e' {
 		return ParseInt(l.Number())
 	}
-	l.pos = i
-	if c == '-' {
-		v = -v
+	l.pos = end
+	if negative {
+		return -int64(u), true
 	}
-	return v, true
+	return int64(u), true
+}
+
+// Micros reads a number of microseconds and returns it in nanoseconds, as
+// [ParseMicros] does. ok is false where the number does not fit, and where there
+// is none, which is an error.
+func (l *Lexer) Micros() (ns int64, ok bool) {
+	// The usual case in one pass: up to three digits behind the point.
+	l.Peek()
+	b := l.buf[l.pos:]
+	u, n := leadingDigits(b)
+	if n == 0 || n > maxDigits-4 || b[0] == '0' && n > 1 {
+		return ParseMicros(l.Number())
+	}
+	size := n
+	if n < len(b) && b[n] == '.' {
+		fraction, m := leadingDigits(b[n+1:])
+		if m == 0 || m > 3 {
+			return ParseMicros(l.Number())
+		}
+		u = u*1000 + fraction*pow10[3-m]
+		size += 1 + m
+	} else {
+		u *= 1000
+	}
+	if size == len(b) || b[size]|0x20 == 'e' {
+		return ParseMicros(l.Number())
+	}
+	l.pos += size
+	return int64(u), true
 }
 
 // Number reads a number and returns its text, valid as long as the buffer.
