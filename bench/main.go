@@ -76,23 +76,22 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // choose returns the measures with the names, all of them for "", and in a quick
 // run those only that belong there or are asked for by name.
 func choose(all []measure.Measure, names string, quick bool) ([]measure.Measure, error) {
-	wanted := map[string]bool{}
+	missing := map[string]bool{}
 	for name := range strings.SplitSeq(names, ",") {
 		if name = strings.TrimSpace(name); name != "" {
-			wanted[name] = true
+			missing[name] = true
 		}
 	}
+	everything := len(missing) == 0
 	var chosen []measure.Measure
 	for _, m := range all {
-		if named := wanted[m.Name]; named || len(wanted) == 0 && !(quick && m.LongOnly) {
+		if missing[m.Name] || everything && !(quick && m.LongOnly) {
 			chosen = append(chosen, m)
-			delete(wanted, m.Name)
+			delete(missing, m.Name)
 		}
 	}
-	if names != "" && len(wanted) > 0 {
-		for name := range wanted {
-			return nil, fmt.Errorf("there is no comparison %q", name)
-		}
+	for name := range missing {
+		return nil, fmt.Errorf("there is no comparison %q", name)
 	}
 	return chosen, nil
 }

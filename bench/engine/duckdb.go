@@ -37,8 +37,7 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		_, _, err := (&duckDB{node, dir}).query(ctx, 1, "select 'x' as name, 1::double as count")
 		return err
 	}
-	name := fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH)
-	dir, err := cache.Get(env.Cache, name, works, func(dir string) error {
+	dir, err := cache.Get(env.Cache, duckDBName(), works, func(dir string) error {
 		env.Log("installing DuckDB %s from the npm registry", duckDBVersion)
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return err
@@ -50,6 +49,11 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		return nil
 	})
 	return &duckDB{node, dir}, err
+}
+
+// duckDBName is that of its directory in the cache.
+func duckDBName() string {
+	return fmt.Sprintf("duckdb-%s-%s-%s", duckDBVersion, runtime.GOOS, runtime.GOARCH)
 }
 
 // query runs a statement in a process of its own. n is over how many operations.

@@ -46,10 +46,14 @@ func samePercentiles(a, b []row) error {
 		of[r.Name] = r
 	}
 	for _, r := range b {
+		other := of[r.Name].Percentiles
+		if len(other) == 0 || len(other) != len(r.Percentiles) {
+			return fmt.Errorf("%s: %d percentiles and %d", r.Name, len(other), len(r.Percentiles))
+		}
 		for i, p := range r.Percentiles {
-			want := of[r.Name].Percentiles[i]
+			want := other[i]
 			// Of few values the ranks themselves lie far apart.
-			const few = 200
+			const few = 2000
 			if r.Count >= few && math.Abs(p-want) > percentileError*want {
 				return fmt.Errorf("%s: percentile %d is %.0f ns and %.0f ns", r.Name, i, want, p)
 			}

@@ -57,28 +57,33 @@ func opener(f workload.Format, ops, quickOps int, statements map[string]func(pat
 		if err != nil {
 			return nil, err
 		}
-		answers := map[string][]row{}
-		sides := map[string]measure.Side{ours: func(ctx context.Context) (measure.Sample, error) {
-			s, rows, err := report(ctx, program, file.Ops, file.Path)
-			s.Sum, answers[ours] = digest(rows), rows
+		return newSides(db, program, file, statements), nil
+	}
+}
+
+// newSides returns the sides over a file.
+func newSides(db *duckDB, program string, file data.File, statements map[string]func(path string) string) *measure.Opened {
+	answers := map[string][]row{}
+	sides := map[string]measure.Side{ours: func(ctx context.Context) (measure.Sample, error) {
+		s, rows, err := report(ctx, program, file.Ops, file.Path)
+		s.Sum, answers[ours] = digest(rows), rows
+		return s, err
+	}}
+	for name, statement := range statements {
+		sides[name] = func(ctx context.Context) (measure.Sample, error) {
+			s, rows, err := db.query(ctx, file.Ops, statement(file.Path))
+			s.Sum, answers[name] = digest(rows), rows
 			return s, err
-		}}
-		for name, statement := range statements {
-			sides[name] = func(ctx context.Context) (measure.Sample, error) {
-				s, rows, err := db.query(ctx, file.Ops, statement(file.Path))
-				s.Sum, answers[name] = digest(rows), rows
-				return s, err
-			}
 		}
-		return &measure.Opened{Sides: sides, Check: func() error {
-			for name := range statements {
-				if rows, ran := answers[name]; ran {
-					if err := samePercentiles(rows, answers[ours]); err != nil {
-						return err
-					}
+	}
+	return &measure.Opened{Sides: sides, Check: func() error {
+		for name := range statements {
+			if rows, ran := answers[name]; ran {
+				if err := samePercentiles(rows, answers[ours]); err != nil {
+					return err
 				}
 			}
-			return nil
-		}}, nil
-	}
+		}
+		return nil
+	}}
 }

@@ -24,8 +24,8 @@ const (
 // Suite returns what is compared: exports of batches of 512 real SDK spans, of
 // the operations of a graph, to a writer that takes everything.
 func Suite() []measure.Measure {
-	graph := &measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 13, Open: opener(false)}
-	fresh := &measure.Suite{Name: "exporting, shapes that never repeat", Unit: "span", Rounds: 31, Open: opener(true)}
+	graph := &measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 13, Open: opener(false, numBatches)}
+	fresh := &measure.Suite{Name: "exporting, shapes that never repeat", Unit: "span", Rounds: 31, Open: opener(true, numBatches)}
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
@@ -48,7 +48,7 @@ const batchSize = 512
 // numBatches is how many batches take turns: two runs of the graph and a bit.
 const numBatches = 8
 
-func opener(newShapes bool) func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
+func opener(newShapes bool, numBatches int) func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
 	return func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
 		batches, err := sdkBatches(ctx, numBatches, newShapes)
 		if err != nil {

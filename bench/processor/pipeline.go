@@ -26,9 +26,10 @@ type producer struct {
 	pipeline pipeline
 	provider *sdktrace.TracerProvider
 	op       *optrace.Prepared
+	ops      int // in a run
 }
 
-func newProducer(open func() (pipeline, error)) (*producer, error) {
+func newProducer(open func() (pipeline, error), ops int) (*producer, error) {
 	p, err := open()
 	if err != nil {
 		return nil, err
@@ -38,16 +39,16 @@ func newProducer(open func() (pipeline, error)) (*producer, error) {
 		Name: "matmul", Device: "cuda:0", DType: op.F32,
 		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
 	})
-	return &producer{p, tp, prep}, err
+	return &producer{p, tp, prep, ops}, err
 }
 
 // run lets the producers run until the last operation is with the exporter.
 func (p *producer) run(ctx context.Context) (measure.Sample, error) {
-	return measure.Timed(opsPerRun, func() error {
+	return measure.Timed(int64(p.ops), func() error {
 		var wg sync.WaitGroup
 		for range producers {
 			wg.Go(func() {
-				for range opsPerProducer {
+				for range p.ops / producers {
 					_, o := p.op.Start(ctx)
 					o.End()
 				}
@@ -65,8 +66,8 @@ func (p *producer) lossless(ctx context.Context) (measure.Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	if n := p.pipeline.delivered() - before; n != opsPerRun {
-		return s, fmt.Errorf("%d of %d operations arrived", n, opsPerRun)
+	if n := p.pipeline.delivered() - before; n != int64(p.ops) {
+		return s, fmt.Errorf("%d of %d operations arrived", n, p.ops)
 	}
 	return s, nil
 }

@@ -37,13 +37,16 @@ func Suite() []measure.Measure {
 	}
 }
 
-const (
-	producers      = 2
-	opsPerProducer = 10_000
-	opsPerRun      = producers * opsPerProducer
-)
+const producers = 2
+
+// opsPerRun is how many operations the producers end together in a round.
+const opsPerRun = 20_000
 
 func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
+	return openWith(ctx, env, want, opsPerRun)
+}
+
+func openWith(ctx context.Context, env *measure.Env, want measure.Want, ops int) (*measure.Opened, error) {
 	pipelines := map[string]func() (pipeline, error){
 		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
 		batchDiscard: func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) },
@@ -52,7 +55,7 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 	}
 	o := &measure.Opened{
 		Sides: map[string]measure.Side{},
-		After: func(ctx context.Context) (map[string]float64, error) { return losses(ctx, env.Size(5, 3)) },
+		After: func(ctx context.Context) (map[string]float64, error) { return losses(ctx, ops, env.Size(5, 3)) },
 	}
 	var opened []*producer
 	o.Close = func() (err error) {
@@ -65,7 +68,7 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 		if !want[name] {
 			continue
 		}
-		p, err := newProducer(open)
+		p, err := newProducer(open, ops)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), o.Close())
 		}
@@ -77,7 +80,7 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 
 // losses returns which share of the operations gets lost with the default
 // options: medians of a few runs.
-func losses(ctx context.Context, runs int) (map[string]float64, error) {
+func losses(ctx context.Context, ops, runs int) (map[string]float64, error) {
 	found := map[string]float64{}
 	for name, open := range map[string]func() (pipeline, error){
 		"lost_default_batch":         func() (pipeline, error) { return newBatch(newOTLPExporter()) },
@@ -86,7 +89,7 @@ func losses(ctx context.Context, runs int) (map[string]float64, error) {
 	} {
 		var shares []float64
 		for range runs {
-			p, err := newProducer(open)
+			p, err := newProducer(open, ops)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -96,7 +99,7 @@ func losses(ctx context.Context, runs int) (map[string]float64, error) {
 			if err := p.provider.Shutdown(ctx); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
-			shares = append(shares, 1-float64(p.pipeline.delivered())/opsPerRun)
+			shares = append(shares, 1-float64(p.pipeline.delivered())/float64(ops))
 		}
 		found[name] = measure.Median(shares)
 	}

@@ -23,7 +23,8 @@ func Default() (string, error) {
 
 // Get returns the path of the entry of that name in dir. Where it is missing, or
 // valid, which may be nil, says that it is damaged, build makes it at the path
-// that it is given, as a file or a directory.
+// that it is given, as a file or a directory. Where several processes make the
+// same entry at once, the last one's stays.
 func Get(dir, name string, valid func(path string) error, build func(path string) error) (string, error) {
 	path := filepath.Join(dir, name)
 	if _, err := os.Lstat(path); err == nil && (valid == nil || valid(path) == nil) {
@@ -37,8 +38,12 @@ func Get(dir, name string, valid func(path string) error, build func(path string
 		return "", err
 	}
 	made := filepath.Join(tmp, name)
-	if err := errors.Join(build(made), os.RemoveAll(path)); err != nil {
-		return "", errors.Join(fmt.Errorf("making %s: %w", name, err), os.RemoveAll(tmp))
+	err = build(made)
+	if err == nil {
+		err = errors.Join(os.RemoveAll(path), os.Rename(made, path))
 	}
-	return path, errors.Join(os.Rename(made, path), os.RemoveAll(tmp))
+	if err != nil {
+		err = fmt.Errorf("making %s: %w", name, err)
+	}
+	return path, errors.Join(err, os.RemoveAll(tmp))
 }

@@ -1,0 +1,85 @@
+package data
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/workload"
+)
+
+func TestGet(t *testing.T) {
+	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
+	for _, f := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
+		c := workload.Config{Ops: 600, Mix: workload.G512}
+		first, err := Get(env, f, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about, err := os.Stat(first.Path)
+		if err != nil || about.Size() != first.Size || first.Ops != 600 || first.SumNS == 0 {
+			t.Errorf("%s: %+v, %v", f, first, err)
+		}
+		again, err := Get(env, f, c)
+		if diff := cmp.Diff(first, again); diff != "" || err != nil {
+			t.Errorf("%s: the second time it is another one (-first +second):\n%s%v", f, diff, err)
+		}
+		stat, err := os.Stat(again.Path)
+		if err != nil || !stat.ModTime().Equal(about.ModTime()) {
+			t.Errorf("%s: made anew although it was there (%v)", f, err)
+		}
+	}
+}
+
+func TestGetDamaged(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"cut off":    func(path string) error { return os.Truncate(path, 1000) },
+		"other byte": func(path string) error { return overwrite(path, 5000) },
+		"no figures": func(path string) error { return os.Remove(filepath.Join(filepath.Dir(path), aboutName)) },
+		"no spans":   os.Remove,
+		"bad figures": func(path string) error {
+			return os.WriteFile(filepath.Join(filepath.Dir(path), aboutName), []byte("{"), 0o644)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
+			c := workload.Config{Ops: 100, Mix: workload.G1}
+			want, err := Get(env, workload.OTLPJSON, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(want.Path); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Get(env, workload.OTLPJSON, c)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("(-before +after):\n%s%v", diff, err)
+			}
+		})
+	}
+}
+
+func overwrite(path string, at int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt([]byte{0}, at); err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func TestGetErrors(t *testing.T) {
+	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
+	if _, err := Get(env, "x", workload.Config{Ops: 1, Mix: workload.G1}); err == nil {
+		t.Error("an unknown format is no error")
+	}
+	if _, err := Get(env, workload.Entries, workload.Config{}); err == nil {
+		t.Error("no operations are no error")
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/bench/measure"
+)
+
+// targets are the comparisons that are asked for.
+var targets = map[string]float64{
+	"start_end_vs_sdk":              0.95,
+	"start_end_dynamic_vs_sdk":      0.87,
+	"recorder_vs_sdk":               10,
+	"recorder_total_vs_sdk":         3,
+	"export_vs_stdouttrace":         30,
+	"export_vs_otlp":                7,
+	"export_otlp_vs_otlp":           15,
+	"processor_vs_batch_otlp":       3,
+	"processor_vs_batch_discard":    0.9,
+	"read_otlp_json_vs_pdata":       12,
+	"read_otlp_proto_vs_pdata":      12,
+	"read_entries_vs_encoding_json": 20,
+	"read_entries_vs_sonic":         5,
+	"profile_vs_duckdb":             3,
+	"profile_otlp_vs_duckdb":        20,
+	"analyses_vs_seed":              50,
+}
+
+func TestMeasures(t *testing.T) {
+	got, seen := map[string]float64{}, map[string]bool{}
+	for _, m := range measures() {
+		if seen[m.Name] {
+			t.Errorf("%s is there twice", m.Name)
+		}
+		seen[m.Name] = true
+		if m.Target > 0 {
+			got[m.Name] = m.Target
+		}
+		if m.What == "" || m.Suite == nil || m.Peer == "" || m.Ours == "" || m.Suite.Unit == "" {
+			t.Errorf("%s is not described", m.Name)
+		}
+		if m.Target > 0 && (m.LongOnly || m.Suite.QuickRounds == 0) {
+			t.Errorf("%s is not part of a quick run", m.Name)
+		}
+		if m.Suite.Rounds == 0 {
+			t.Errorf("%s has no rounds", m.Name)
+		}
+	}
+	if diff := cmp.Diff(targets, got); diff != "" {
+		t.Errorf("comparisons with a target (-want +got):\n%s", diff)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := []measure.Measure{{Name: "a", Target: 1}, {Name: "b"}, {Name: "c", LongOnly: true}}
+	for _, tt := range []struct {
+		only  string
+		quick bool
+		want  []string
+	}{
+		{"", false, []string{"a", "b", "c"}},
+		{"", true, []string{"a", "b"}},
+		{"c", true, []string{"c"}},
+		{"b, a", false, []string{"a", "b"}},
+		{"x", false, nil},
+	} {
+		chosen, err := choose(all, tt.only, tt.quick)
+		var got []string
+		for _, m := range chosen {
+			got = append(got, m.Name)
+		}
+		if !slices.Equal(got, tt.want) || (err != nil) != (tt.want == nil) {
+			t.Errorf("only %q, quick %t: %v, %v; want %v", tt.only, tt.quick, got, err, tt.want)
+		}
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var stdout, stderr bytes.Buffer
+	if err := run(t.Context(), []string{"-quick", "-json", "-only", "recorder_vs_sdk"}, &stdout, &stderr); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		Ratios map[string]float64 `json:"ratios"`
+		NotRun []string           `json:"not_run"`
+	}
+	dec := json.NewDecoder(&stdout)
+	if err := dec.Decode(&out); err != nil || dec.More() {
+		t.Fatalf("standard output is not one JSON object: %v", err)
+	}
+	if out.Ratios["recorder_vs_sdk"] <= 0 || len(out.Ratios) != 1 || out.NotRun == nil {
+		t.Errorf("%+v", out)
+	}
+	if !strings.Contains(stderr.String(), "recording") {
+		t.Errorf("no progress in %q", stderr.String())
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}} {
+		var stdout, stderr bytes.Buffer
+		if err := run(t.Context(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
+			t.Errorf("%v: %v, %q", args, err, stdout.String())
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package measure
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestMedian(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		want   float64
+	}{
+		{nil, math.NaN()},
+		{[]float64{3}, 3},
+		{[]float64{4, 2}, 3},
+		{[]float64{9, 1, 5}, 5},
+		{[]float64{1, 100, 2, 3}, 2.5},
+	} {
+		before := append([]float64(nil), tt.values...)
+		if diff := cmp.Diff(tt.want, Median(tt.values), cmpopts.EquateNaNs()); diff != "" {
+			t.Errorf("Median(%v) (-want +got):\n%s", tt.values, diff)
+		}
+		if diff := cmp.Diff(before, tt.values, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("Median changed its argument (-before +after):\n%s", diff)
+		}
+	}
+}
+
+// The median of the ratios is not the ratio of the medians: each round counts on
+// its own, so that a drift of the machine cancels out.
+func TestRatiosArePaired(t *testing.T) {
+	peer, ours := []float64{10, 40, 20}, []float64{5, 10, 20}
+	got := Summarise(Ratios(peer, ours))
+	want := Ratio{Median: 2, Min: 1, Max: 4}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if empty := Summarise(nil); !math.IsNaN(empty.Median) {
+		t.Errorf("no rounds give %v", empty)
+	}
+}

@@ -1,0 +1,153 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fake is a suite whose sides take the given times in each round, the one that
+// does not count first.
+func fake(rounds int, costs map[string][]time.Duration, order *[]string) *Suite {
+	return &Suite{Name: "fake", Unit: "op", Rounds: rounds, QuickRounds: 1,
+		Open: func(context.Context, *Env, Want) (*Opened, error) {
+			o := &Opened{Sides: map[string]Side{}}
+			for name, list := range costs {
+				n := 0
+				o.Sides[name] = func(context.Context) (Sample, error) {
+					if order != nil {
+						*order = append(*order, name)
+					}
+					n++
+					return Sample{N: 10, CPU: list[n-1], Wall: 2 * list[n-1], Allocs: uint64(10 * n)}, nil
+				}
+			}
+			return o, nil
+		}}
+}
+
+func env() *Env { return &Env{Progress: io.Discard} }
+
+func TestRun(t *testing.T) {
+	var order []string
+	s := fake(3, map[string][]time.Duration{
+		"peer": {999, 100, 400, 200}, "ours": {999, 50, 100, 200}, "other": {999, 1, 1, 1},
+	}, &order)
+	m := Measure{Name: "a", Suite: s, Peer: "peer", Ours: "ours", Target: 2, Allocs: &AllocTarget{Per: 5, PerName: "batch"}}
+	rep, err := Run(t.Context(), env(), []Measure{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rep.Results[0]
+	want := Result{
+		Measure: m, Ratio: Ratio{2, 1, 4}, PeerNS: 20, OursNS: 10,
+		PeerAllocs: 10, OursAllocs: 10, // of round 1: 2 per op
+	}
+	if diff := cmp.Diff(want, r, cmp.Comparer(func(a, b *Suite) bool { return a == b })); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !r.Met() || r.AllocsMet() {
+		t.Errorf("met %t, allocations met %t; want true, false", r.Met(), r.AllocsMet())
+	}
+	// Sides nobody asked for do not run, and the order turns round.
+	if got, want := strings.Join(order, " "), "ours peer peer ours ours peer peer ours"; got != want {
+		t.Errorf("order %s, want %s", got, want)
+	}
+}
+
+func TestRunWallAndQuick(t *testing.T) {
+	s := fake(3, map[string][]time.Duration{"peer": {9, 100}, "ours": {9, 50}}, nil)
+	m := Measure{Name: "a", Suite: s, Peer: "peer", Ours: "ours", Wall: true}
+	rep, err := Run(t.Context(), &Env{Progress: io.Discard, Quick: true}, []Measure{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := rep.Results[0].PeerNS; got != 20 {
+		t.Errorf("the peer costs %v ns, want 20: 200 ns for 10 units", got)
+	}
+}
+
+func TestRunFailures(t *testing.T) {
+	failing := errors.New("broken")
+	side := func(sum string, err error) Side {
+		return func(context.Context) (Sample, error) { return Sample{N: 1, CPU: 1, Sum: sum}, err }
+	}
+	ok := func() *Opened {
+		return &Opened{Sides: map[string]Side{"peer": side("", nil), "ours": side("", nil)}}
+	}
+	for _, tt := range []struct {
+		name   string
+		open   func() (*Opened, error)
+		notRun []string
+		reason string
+		err    string
+	}{
+		{"fine", func() (*Opened, error) { return ok(), nil }, []string{}, "", ""},
+		{"unavailable", func() (*Opened, error) { return nil, &UnavailableError{Need: "a tool"} }, []string{"a"}, "a tool", ""},
+		{"one side missing", func() (*Opened, error) {
+			o := ok()
+			delete(o.Sides, "peer")
+			o.Missing = map[string]string{"peer": "a library"}
+			return o, nil
+		}, []string{"a"}, "a library", ""},
+		{"open fails", func() (*Opened, error) { return nil, failing }, []string{"a"}, "failed", "fake: preparing: broken"},
+		{"side fails", func() (*Opened, error) {
+			o := ok()
+			o.Sides["ours"] = side("", failing)
+			return o, nil
+		}, []string{"a"}, "failed", "fake: ours: broken"},
+		{"check fails", func() (*Opened, error) {
+			o := ok()
+			o.Check = func() error { return failing }
+			return o, nil
+		}, []string{"a"}, "failed", "fake: broken"},
+		{"sums differ", func() (*Opened, error) {
+			return &Opened{Sides: map[string]Side{"peer": side("7", nil), "ours": side("8", nil)}}, nil
+		}, []string{"a"}, "failed", "fake: peer comes to 7, but ours to 8"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env, Want) (*Opened, error) { return tt.open() }}
+			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Suite: s, Peer: "peer", Ours: "ours", Target: 1}})
+			if got := errText(err); got != tt.err {
+				t.Errorf("error %q, want %q", got, tt.err)
+			}
+			if diff := cmp.Diff(tt.notRun, rep.NotRun); diff != "" {
+				t.Errorf("not run (-want +got):\n%s", diff)
+			}
+			if rep.Reasons["a"] != tt.reason {
+				t.Errorf("reason %q, want %q", rep.Reasons["a"], tt.reason)
+			}
+		})
+	}
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestAfterAndClose(t *testing.T) {
+	closed := false
+	s := fake(1, map[string][]time.Duration{"peer": {1, 1}, "ours": {1, 1}}, nil)
+	open := s.Open
+	s.Open = func(ctx context.Context, e *Env, w Want) (*Opened, error) {
+		o, err := open(ctx, e, w)
+		o.After = func(context.Context) (map[string]float64, error) { return map[string]float64{"x": 5}, nil }
+		o.Close = func() error { closed = true; return nil }
+		return o, err
+	}
+	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Suite: s, Peer: "peer", Ours: "ours"}})
+	if err != nil || !closed {
+		t.Errorf("error %v, closed %t", err, closed)
+	}
+	if diff := cmp.Diff(map[string]float64{"x": 5}, rep.Values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}

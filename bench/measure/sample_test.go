@@ -1,0 +1,43 @@
+package measure
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTimed(t *testing.T) {
+	var kept [][]byte
+	s, err := Timed(100, func() error {
+		for range 100 {
+			kept = append(kept, make([]byte, 64))
+		}
+		for start := time.Now(); time.Since(start) < 5*time.Millisecond; {
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(kept) != 100 || s.N != 100 || s.Allocs < 100 || s.Allocs > 1000 {
+		t.Errorf("%d allocations of %d units", s.Allocs, s.N)
+	}
+	if s.Wall < 5*time.Millisecond || s.CPU <= 0 {
+		t.Errorf("CPU %v, wall %v", s.CPU, s.Wall)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	s, out, err := Command(context.Background(), 3, "go", "env", "GOOS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.N != 3 || s.Wall <= 0 || s.CPU <= 0 || len(out) == 0 {
+		t.Errorf("%+v and %q", s, out)
+	}
+	_, _, err = Command(context.Background(), 1, "go", "no-such-command")
+	if err == nil || !strings.Contains(err.Error(), "no-such-command") {
+		t.Errorf("error %v does not hold what the program says", err)
+	}
+}

@@ -1,0 +1,64 @@
+package seed
+
+import (
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/bench/measure"
+)
+
+// Both of ours find the same, in entries that have all that tells them apart.
+func TestColumnsAndEntriesAgree(t *testing.T) {
+	trace := newTrace(5000)
+	a, b := ofColumns(analyze.NewColumnTrace(trace)).lines(trace), ofEntries(trace).lines(trace)
+	if err := sameLines(a, b); err != nil {
+		t.Error(err)
+	}
+	text := strings.Join(a, "\n")
+	for _, want := range []string{"operation matmul ", "device cuda:7 ", "communication all_gather ", "trace;unknown;relu ", "slowest "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing starts with %q", want)
+		}
+	}
+}
+
+func TestSameLines(t *testing.T) {
+	if sameLines([]string{"a"}, []string{"a"}) != nil || sameLines([]string{"a"}, []string{"b"}) == nil || sameLines(nil, []string{"a"}) == nil {
+		t.Error("lines are not told apart")
+	}
+}
+
+// The Rust program finds what we find.
+func TestRust(t *testing.T) {
+	if _, err := exec.LookPath("rustc"); err != nil {
+		t.Skip("no Rust compiler")
+	}
+	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
+	path, err := build(t.Context(), env)
+	if unavailable := (*measure.UnavailableError)(nil); errors.As(err, &unavailable) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := newSides(t.Context(), path, 2000, measure.Want{rust: true, columns: true, entries: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, side := range open.Sides {
+		if s, err := side(t.Context()); err != nil || s.Wall <= 0 || s.N == 0 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	values, err := open.After(t.Context())
+	if err != nil || len(values) != numAnalyses {
+		t.Errorf("%v, %v", values, err)
+	}
+	if err := open.Close(); err != nil {
+		t.Error(err)
+	}
+}
