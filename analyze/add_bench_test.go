@@ -94,6 +94,13 @@ func BenchmarkAdd(b *testing.B) {
 	in, p := NewInput(), NewProfile(DefaultOptions())
 	run("input", func() { in.Add(op.Record{Entry: &e.Entry}, nil) })
 	run("profile", func() { p.Add(&e.Entry) })
+	t := NewTrace(TraceOptions{})
+	run("trace", func() {
+		if t.rows() == 1<<20 { // what a trace needs at the start counts little
+			t = NewTrace(TraceOptions{})
+		}
+		t.Add(&e.Entry)
+	})
 	c := NewCollector(DefaultOptions(), false)
 	run("collector/entry", func() { c.AddEntry(&e.Entry) })
 	run("collector/record", func() {

@@ -130,8 +130,8 @@ func (t *ColumnTrace) Entry(i int) op.Entry {
 	known := b.known[k]
 	return op.Entry{
 		Step:           op.Int{V: sparseAt(b.steps, k), Known: known&knownStep != 0},
-		Operation:      t.pairs.operations.names.values[p.operation],
-		DeviceID:       t.pairs.devices.names.values[p.device],
+		Operation:      t.pairs.operations.values[p.operation],
+		DeviceID:       t.pairs.devices.values[p.device],
 		InputShapes:    shapes.inputs,
 		OutputShape:    shapes.output,
 		Duration:       b.duration[k],

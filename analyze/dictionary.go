@@ -51,12 +51,27 @@ type stamp struct {
 // dictionary holds the values that rows refer to by number.
 type dictionary struct {
 	traces     symbols[op.TraceID] // 0 is the unknown trace
-	operations symbols[string]
+	operations nameIndex
 	spans      symbols[spanName]
 	lanes      symbols[lane] // 0 is no lane, for non-op spans
 	devices    symbols[DeviceKey]
 	laneDevice []int32 // of each lane
 	stamps     symbols[stamp]
+
+	recentLanes [recentLanes]recentLane
+}
+
+// recentLanes is a power of two, for some tens of lanes.
+const (
+	recentLaneBits = 7
+	recentLanes    = 1 << recentLaneBits
+)
+
+// recentLane is what entries say of a lane.
+type recentLane struct {
+	device       string
+	rank, stream op.Int
+	id           int32 // 1 more than the lane's; 0 while the slot is free
 }
 
 func newDictionary() dictionary {
@@ -65,6 +80,19 @@ func newDictionary() dictionary {
 	d.lane(lane{})
 	d.stamps.id(stamp{})
 	return d
+}
+
+// laneOf returns the number of e's lane. As with names, its address tells where
+// a device was put the last time. With this and nameIndex adding an entry to a
+// Trace takes 65 ns, and 130 without.
+func (d *dictionary) laneOf(e *op.Entry) int32 {
+	hash := addressHash(e.DeviceID) ^ uint64(e.Rank.V)<<60 ^ uint64(e.Stream.V)<<57
+	r := &d.recentLanes[hash>>(64-recentLaneBits)]
+	if r.id == 0 || r.rank != e.Rank || r.stream != e.Stream || !sameString(r.device, e.DeviceID) {
+		id := d.lane(lane{device: DeviceOf(e), stream: e.Stream})
+		*r = recentLane{device: e.DeviceID, rank: e.Rank, stream: e.Stream, id: id + 1}
+	}
+	return r.id - 1
 }
 
 // lane returns the number of l.

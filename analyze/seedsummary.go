@@ -37,9 +37,9 @@ func (s *seedSum) add(duration, memory int64) {
 // newSeedSummary returns a summary without entries of what x numbers.
 func newSeedSummary(x *pairIndex, total int64) *SeedSummary {
 	return &SeedSummary{
-		operations: x.operations.names.values, devices: x.devices.names.values, pairs: x.pairs.values,
-		byOperation: make([]seedSum, len(x.operations.names.values)),
-		byDevice:    make([]seedSum, len(x.devices.names.values)),
+		operations: x.operations.values, devices: x.devices.values, pairs: x.pairs.values,
+		byOperation: make([]seedSum, len(x.operations.values)),
+		byDevice:    make([]seedSum, len(x.devices.values)),
 		weights:     make([]int64, len(x.pairs.values)),
 		total:       total,
 	}

@@ -90,7 +90,7 @@ func (t *Trace) Add(e *op.Entry) {
 		parentID: spanNumber(e.ParentSpanID),
 		trace:    t.dict.traces.id(e.TraceID),
 		name:     t.dict.operations.id(e.Operation),
-		lane:     t.dict.lane(lane{device: DeviceOf(e), stream: e.Stream}),
+		lane:     t.dict.laneOf(e),
 		kind:     e.Kind,
 		flags:    flagOp,
 		memory:   e.MemoryBytes.V,
