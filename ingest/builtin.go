@@ -8,13 +8,32 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 )
 
-// entriesRecords reads entries JSON Lines. The entries state their fields, so
-// the mapping has no say.
-func entriesRecords(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
-	return op.NewReader(src, name).Records()
+// openEntries reads entries JSON Lines. The entries state their fields, so the
+// mapping has no say.
+func openEntries(*op.Mapping) readFunc {
+	r := op.NewReader(nil, "")
+	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		r.Reset(src, at.name, at.Position)
+		return r.Records()
+	}
+}
+
+func openOTLPJSON(m *op.Mapping) readFunc {
+	r := otlp.NewJSONReader(m)
+	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		return r.Records(src, at.name, at.Position, at.cut)
+	}
+}
+
+func openFrames(m *op.Mapping) readFunc {
+	r := otlp.NewFrameReader(m)
+	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		return r.Records(src, at.name, at.Position)
+	}
 }
 
 // MaxTraceBytes is the largest seed trace that is read: it is one JSON

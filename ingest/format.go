@@ -18,16 +18,39 @@ type Format struct {
 
 	// detect reports whether a file that starts with h is of this format.
 	detect func(h *head) bool
-	// records reads a file of this format. A *op.SyntaxError is not the end, any
-	// other error is.
-	records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
-	// recordsAt, if not nil, is records for a format that is read here and there,
+	// open returns a reader of files of this format, and of parts of them, one
+	// after the other. It keeps what it learns.
+	open func(m *op.Mapping) readFunc
+	// cut, if not nil, returns how many of the first bytes of text, which starts
+	// with a record, are whole records; first is the beginning of the file. The
+	// whole file is one record where it returns 0 for all that fits into memory.
+	cut func(text, first []byte) int
+	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 }
 
+// readFunc reads what starts at a place. A *op.SyntaxError is not the end, any
+// other error is.
+type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
+
+// place is where a part of a file lies.
+type place struct {
+	name string
+	op.Position
+	// cut tells that the file was cut behind the part or in front of it.
+	cut bool
+}
+
+// whole returns open for a format whose files are read as a whole.
+func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]) func(*op.Mapping) readFunc {
+	return func(m *op.Mapping) readFunc {
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return records(src, at.name, m) }
+	}
+}
+
 // Formats returns the formats in the order in which they are tried.
-func Formats() []Format { return formats() }
+func Formats() []Format { return slices.Clone(formats) }
 
 // UnknownFormatError tells that a file is of none of the formats.
 type UnknownFormatError struct {
@@ -38,7 +61,7 @@ type UnknownFormatError struct {
 // Error names what was found and every format that was tried.
 func (e *UnknownFormatError) Error() string {
 	var names []string
-	for _, f := range formats() {
+	for _, f := range formats {
 		if !slices.Contains(names, f.Name) {
 			names = append(names, f.Name)
 		}
@@ -84,9 +107,9 @@ func match(h *head) *Format {
 	if h.isErrorAnswer() {
 		return nil
 	}
-	for _, f := range formats() {
-		if f.detect(h) {
-			return &f
+	for i := range formats {
+		if formats[i].detect(h) {
+			return &formats[i]
 		}
 	}
 	return nil

@@ -13,88 +13,90 @@ import (
 
 // formats lists the formats, in the order in which they are tried. A detect
 // function looks at the telling keys of the first record, or at the first bytes.
-func formats() []Format {
-	return []Format{
-		{
-			Name: "entries-jsonl",
-			detect: func(h *head) bool {
-				return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
-					h.has("operation", "gap", "batch", "span"))
-			},
-			records: entriesRecords,
+var formats = []Format{
+	{
+		Name: "entries-jsonl",
+		detect: func(h *head) bool {
+			return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
+				h.has("operation", "gap", "batch", "span"))
 		},
-		{
-			Name:    "trace-json",
-			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
-			records: traceRecords,
+		open: openEntries,
+		cut:  cutLines,
+	},
+	{
+		Name:   "trace-json",
+		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
+		open:   whole(traceRecords),
+	},
+	{
+		Name: "parquet",
+		detect: func(h *head) bool {
+			return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))
 		},
-		{
-			Name: "parquet",
-			detect: func(h *head) bool {
-				return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))
-			},
-			records:   parquet.Records,
-			recordsAt: parquet.RecordsAt,
+		open:      whole(parquet.Records),
+		recordsAt: parquet.RecordsAt,
+	},
+	{
+		// {} is an empty batch, and so is a file of nothing else.
+		Name: "otlp-json",
+		detect: func(h *head) bool {
+			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
+				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
+				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles"))
 		},
-		{
-			// {} is an empty batch, and so is a file of nothing else.
-			Name: "otlp-json",
-			detect: func(h *head) bool {
-				return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
-					"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
-					"resource_spans", "resource_metrics", "resource_logs", "resource_profiles"))
-			},
-			records: otlp.JSONRecords,
+		open: openOTLPJSON,
+		cut:  cutDocuments,
+	},
+	{
+		Name:   "otlp-json",
+		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
+		open:   openFrames,
+		cut:    cutFrames,
+	},
+	{
+		Name:   "otlp-proto",
+		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
+		open:   openFrames,
+		cut:    cutFrames,
+	},
+	{
+		Name: "otlp-proto",
+		// JSON may start like a message: "\n{\n".
+		detect: func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
+		open:   whole(otlp.ProtoRecords),
+	},
+	{
+		Name:   "jaeger-v3",
+		detect: func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
+		open:   whole(otlp.JSONRecords),
+	},
+	{
+		Name:   "jaeger-v1",
+		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
+		open:   whole(jaeger.Records),
+	},
+	{
+		Name:   "stdouttrace",
+		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
+		open:   whole(stdouttrace.Records),
+	},
+	{
+		// The runtime loads a model before it runs the first node.
+		Name: "ort",
+		detect: func(h *head) bool {
+			cat := string(h.value("cat"))
+			return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
 		},
-		{
-			Name:    "otlp-json",
-			detect:  func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
-			records: otlp.FramedRecords,
+		open: whole(ort.Records),
+	},
+	{
+		// An object around the events, or the events alone. In front of the
+		// events Kineto may describe a job of thousands of ranks.
+		Name: "chrome",
+		detect: func(h *head) bool {
+			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
+				h.isArray() && h.has("ph")
 		},
-		{
-			Name:    "otlp-proto",
-			detect:  func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
-			records: otlp.FramedRecords,
-		},
-		{
-			Name: "otlp-proto",
-			// JSON may start like a message: "\n{\n".
-			detect:  func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
-			records: otlp.ProtoRecords,
-		},
-		{
-			Name:    "jaeger-v3",
-			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
-			records: otlp.JSONRecords,
-		},
-		{
-			Name:    "jaeger-v1",
-			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
-			records: jaeger.Records,
-		},
-		{
-			Name:    "stdouttrace",
-			detect:  func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
-			records: stdouttrace.Records,
-		},
-		{
-			// The runtime loads a model before it runs the first node.
-			Name: "ort",
-			detect: func(h *head) bool {
-				cat := string(h.value("cat"))
-				return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
-			},
-			records: ort.Records,
-		},
-		{
-			// An object around the events, or the events alone. In front of the
-			// events Kineto may describe a job of thousands of ranks.
-			Name: "chrome",
-			detect: func(h *head) bool {
-				return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
-					h.isArray() && h.has("ph")
-			},
-			records: kineto.Records,
-		},
-	}
+		open: whole(kineto.Records),
+	},
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"slices"
 
 	"github.com/optrace/optrace/op"
@@ -42,6 +41,8 @@ type Input struct {
 	opts  Options
 	paths []string
 	stats Stats
+	// readers are kept from file to file, by format.
+	readers readers
 }
 
 // Stats tells what has been read.
@@ -100,9 +101,9 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 		var unknown *op.SyntaxError
 		for _, s := range sources {
 			more, err := in.file(s, yield)
-			var format *UnknownFormatError
+			format, isUnknown := errors.AsType[*UnknownFormatError](err)
 			switch {
-			case errors.As(err, &format) && s.walked:
+			case isUnknown && s.walked:
 				// Directories hold other things too. They are reported, and fatal
 				// only where there is nothing else.
 				unknown = &op.SyntaxError{File: s.path, Msg: format.Error()}
@@ -123,38 +124,23 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 
 // file yields the records of one file and reports whether more are wanted.
 func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, err error) {
-	src, closeFile, err := in.open(s.path)
+	f, err := in.opts.open(s.path, in.count)
 	if err != nil {
-		return false, fmt.Errorf("reading input: %w", err)
+		return false, err
 	}
-	defer closeFile()
+	defer f.close()
 	in.stats.Files++
-	counted := &countingReader{src: src, seen: in.count}
-	c, err := decompress(counted, in.opts.Limits)
-	if err != nil {
-		return false, fmt.Errorf("reading %s: %w", s.path, err)
+	if err := f.detect(); err != nil {
+		return false, err
 	}
-	defer c.close()
-	name, more, err := in.content(s.path, c, seekable(src, c, counted), yield)
+	if name := f.formatName(); name != "" && !slices.Contains(in.stats.Formats, name) {
+		in.stats.Formats = append(in.stats.Formats, name)
+	}
+	more, err = f.records(in.readers.of(f.format, in.opts.Mapping), yield)
 	if err == nil && more && in.opts.EndFile != nil {
-		in.opts.EndFile(File{Path: s.path, Format: name, Bytes: counted.n})
+		in.opts.EndFile(f.result())
 	}
 	return more, err
-}
-
-func (in *Input) open(path string) (io.Reader, func(), error) {
-	if path == Stdin {
-		if in.opts.Stdin != nil {
-			return in.opts.Stdin, func() {}, nil
-		}
-		return os.Stdin, func() {}, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	// A failed Close of a file that was only read loses nothing.
-	return f, func() { _ = f.Close() }, nil
 }
 
 func (in *Input) count(n int) {
@@ -162,44 +148,4 @@ func (in *Input) count(n int) {
 	if in.opts.Progress != nil {
 		in.opts.Progress(n)
 	}
-}
-
-// content yields the records of a file's decompressed content and returns the
-// name of its format. file is the file itself where it can be read anywhere.
-func (in *Input) content(path string, c *content, file *countingReaderAt, yield func(op.Record, error) bool) (name string, more bool, err error) {
-	format, src, err := detect(c)
-	if err != nil {
-		return "", false, fmt.Errorf("reading %s: %w", path, err)
-	}
-	tail := false // the format's reader saw the early end as well
-	if format != nil {
-		name = format.Name
-		if !slices.Contains(in.stats.Formats, name) {
-			in.stats.Formats = append(in.stats.Formats, name)
-		}
-		records := format.records(src, path, in.opts.Mapping)
-		if file != nil && format.recordsAt != nil {
-			records = format.recordsAt(file, file.size, path)
-			defer file.countRest()
-		}
-		for rec, err := range records {
-			if err != nil {
-				syntax, ok := errors.AsType[*op.SyntaxError](err)
-				if !ok {
-					return name, false, fmt.Errorf("reading %s: %w", path, err)
-				}
-				tail = tail || syntax.Truncated
-			}
-			if !yield(rec, err) {
-				return name, false, nil
-			}
-		}
-	}
-	if c.damage == nil || tail && c.truncated() {
-		return name, true, nil
-	}
-	return name, yield(op.Record{}, &op.SyntaxError{
-		File: path, Offset: c.total, Truncated: c.truncated(),
-		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
-	}), nil
 }

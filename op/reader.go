@@ -30,6 +30,14 @@ func NewReader(src io.Reader, name string) *Reader {
 	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
 }
 
+// Reset makes r read src from its start, which lies at a position of the file
+// called name. What r learnt of the operations of what it read before makes it
+// fast from the beginning.
+func (r *Reader) Reset(src io.Reader, name string, at Position) {
+	r.lines.Reset(src, at.Offset, at.Lines)
+	r.name, r.err = name, nil
+}
+
 // Next returns the next record, which is valid until the next call. At the end
 // the error is io.EOF. A *[SyntaxError] tells of a line that could not be read,
 // and the call after it goes on with the next line; any other error is final.

@@ -89,6 +89,9 @@ func (r SkipReason) IsSpan() bool {
 	return true
 }
 
+// Position is a place in a file: how many bytes and newlines lie in front of it.
+type Position struct{ Offset, Lines int64 }
+
 // SyntaxError is a record that could not be read. The reader that returned it
 // goes on with the next record.
 type SyntaxError struct {

@@ -24,16 +24,16 @@ const framePrefix = 4
 // with zstd by itself. name stands for src in errors; m is the table from
 // attribute keys to fields, nil for the conventions.
 func FramedRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
-	return func(yield func(op.Record, error) bool) {
-		r := newFrameReader(src, name, m, yield)
-		defer r.zstd.Close()
-		r.frames()
-	}
+	return NewFrameReader(m).Records(src, name, op.Position{})
 }
 
-// frameReader reads frame by frame. After a damaged frame it goes on with the
-// next one; a damaged length leaves no way to find that.
-type frameReader struct {
+// FrameReader is FramedRecords for several files, or parts of files, one after
+// the other. What it learns of the operations in the first makes it fast in the
+// others. It is not safe for concurrent use.
+//
+// After a damaged frame it goes on with the next one; a damaged length leaves no
+// way to find that.
+type FrameReader struct {
 	src    *bufio.Reader
 	name   string
 	offset int64 // of the frame that is read
@@ -45,26 +45,50 @@ type frameReader struct {
 	plain   []byte // the payload after decompression
 }
 
-func newFrameReader(src io.Reader, name string, m *op.Mapping, yield yieldFunc) *frameReader {
+// NewFrameReader returns a reader; m is the table from attribute keys to fields,
+// nil for the conventions.
+func NewFrameReader(m *op.Mapping) *FrameReader {
 	d := newDecoder(m)
-	r := &frameReader{src: bufio.NewReaderSize(src, windowSize), name: name}
-	r.proto = protoReader{decoder: d, yield: yield}
-	r.json = newJSONReader(d, newWindow(nil, name), r.fromJSON)
-	// The options are valid, and so NewReader does not fail.
-	r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxFrameBytes))
+	r := &FrameReader{src: bufio.NewReaderSize(nil, windowSize), proto: protoReader{decoder: d}}
+	r.json = newJSONReader(d, newWindow(), r.fromJSON)
 	return r
+}
+
+// Records reads src, which starts with a frame at a position of the file called
+// name.
+func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r.src.Reset(src)
+		r.name, r.offset = name, at.Offset
+		r.proto.yield, r.proto.stopped, r.json.stopped = yield, false, false
+		r.frames()
+	}
+}
+
+// CutFrames returns how many of the first bytes of text, which starts with a
+// frame, are whole frames.
+func CutFrames(text []byte) int {
+	n := 0
+	for len(text)-n >= framePrefix {
+		size := framePrefix + int64(binary.BigEndian.Uint32(text[n:]))
+		if size > int64(len(text)-n) {
+			break
+		}
+		n += int(size)
+	}
+	return n
 }
 
 // fromJSON hands on what a frame of JSON gave. A frame has no lines of its
 // own, and one that is whole is not cut off.
-func (r *frameReader) fromJSON(rec op.Record, err error) bool {
+func (r *FrameReader) fromJSON(rec op.Record, err error) bool {
 	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 		syntax.Line, syntax.Truncated = 0, false
 	}
 	return r.proto.yield(rec, err)
 }
 
-func (r *frameReader) frames() {
+func (r *FrameReader) frames() {
 	for !r.proto.stopped && !r.json.stopped {
 		more, err := r.frame()
 		if err != nil {
@@ -77,7 +101,7 @@ func (r *frameReader) frames() {
 }
 
 // frame reads the next frame and reports whether there may be another.
-func (r *frameReader) frame() (more bool, err error) {
+func (r *FrameReader) frame() (more bool, err error) {
 	var prefix [framePrefix]byte
 	switch n, err := io.ReadFull(r.src, prefix[:]); {
 	case err == io.EOF:
@@ -105,7 +129,7 @@ func (r *frameReader) frame() (more bool, err error) {
 }
 
 // short describes a frame of which only n bytes could be read.
-func (r *frameReader) short(start, n, size int64, err error) error {
+func (r *FrameReader) short(start, n, size int64, err error) error {
 	if err != io.EOF {
 		return fmt.Errorf("reading frames: %w", err)
 	}
@@ -114,17 +138,17 @@ func (r *frameReader) short(start, n, size int64, err error) error {
 }
 
 // batch reads what the frame at start holds.
-func (r *frameReader) batch(start int64) (more bool, err error) {
+func (r *FrameReader) batch(start int64) (more bool, err error) {
 	payload := r.payload.Bytes()
 	if bytes.HasPrefix(payload, zstdMagic) {
-		if r.plain, err = r.zstd.DecodeAll(payload, r.plain[:0]); err != nil {
+		if r.plain, err = r.decompress(payload); err != nil {
 			return true, r.syntaxError(start, "frame is not valid zstd: "+err.Error())
 		}
 		payload = r.plain
 	}
 	// White space in front would be ambiguous: a message may start with "\n{".
 	if len(payload) > 0 && payload[0] == '{' {
-		r.json.w.reset(bytes.NewReader(payload), start+framePrefix)
+		r.json.w.reset(bytes.NewReader(payload), r.name, op.Position{Offset: start + framePrefix})
 		r.json.documents()
 		return true, nil
 	}
@@ -134,10 +158,19 @@ func (r *frameReader) batch(start int64) (more bool, err error) {
 	return true, nil
 }
 
-func (r *frameReader) syntaxError(offset int64, msg string) *op.SyntaxError {
+func (r *FrameReader) decompress(payload []byte) ([]byte, error) {
+	if r.zstd == nil {
+		// The options are valid, and so NewReader does not fail. Without a stream to
+		// read, the decoder has nothing to close.
+		r.zstd, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxFrameBytes))
+	}
+	return r.zstd.DecodeAll(payload, r.plain[:0])
+}
+
+func (r *FrameReader) syntaxError(offset int64, msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: offset, Msg: msg}
 }
 
-func (r *frameReader) truncated(msg string) *op.SyntaxError {
+func (r *FrameReader) truncated(msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: r.offset, Msg: msg, Truncated: true}
 }

@@ -14,8 +14,27 @@ import (
 // "result", are read too. name stands for src in errors; m is the table from
 // attribute keys to fields, nil for the conventions.
 func JSONRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return NewJSONReader(m).Records(src, name, op.Position{}, false)
+}
+
+// JSONReader is JSONRecords for several files, or parts of files, one after the
+// other. What it learns of the operations in the first makes it fast in the
+// others. It is not safe for concurrent use.
+type JSONReader struct{ r *jsonReader }
+
+// NewJSONReader returns a reader; m is the table from attribute keys to fields,
+// nil for the conventions.
+func NewJSONReader(m *op.Mapping) *JSONReader {
+	return &JSONReader{r: newJSONReader(newDecoder(m), newWindow(), nil)}
+}
+
+// Records reads src, which starts at a position of the file called name. lines
+// tells that every document is known to be a line; otherwise that is found out.
+func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines bool) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := newJSONReader(newDecoder(m), newWindow(src, name), yield)
+		r := jr.r
+		r.yield, r.stopped, r.linewise = yield, false, lines
+		r.w.reset(src, name, at)
 		r.documents()
 	}
 }

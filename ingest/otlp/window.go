@@ -41,15 +41,15 @@ type window struct {
 	tooLong bool
 }
 
-func newWindow(src io.Reader, name string) *window {
-	w := &window{src: src, name: name, buf: make([]byte, 0, windowSize), limit: MaxElementBytes}
-	w.lex.Reset(nil)
+func newWindow() *window {
+	w := &window{buf: make([]byte, 0, windowSize)}
+	w.reset(nil, "", op.Position{})
 	return w
 }
 
-// reset makes w read src, which starts at the offset in the input.
-func (w *window) reset(src io.Reader, offset int64) {
-	w.src, w.offset, w.lines, w.counted, w.err = src, offset, 0, 0, nil
+// reset makes w read src, which starts at a position of the file.
+func (w *window) reset(src io.Reader, name string, at op.Position) {
+	w.src, w.name, w.offset, w.lines, w.counted, w.err = src, name, at.Offset, at.Lines, 0, nil
 	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
 	w.buf = w.buf[:0]
 	w.lex.Reset(w.buf)

@@ -52,6 +52,12 @@ func NewReader(src io.Reader, limit int) *Reader {
 	return &Reader{src: src, limit: limit, buf: make([]byte, min(bufferSize, limit+2))}
 }
 
+// Reset makes r read src, which starts behind so many bytes and lines of its
+// input.
+func (r *Reader) Reset(src io.Reader, offset, lines int64) {
+	*r = Reader{src: src, limit: r.limit, buf: r.buf, consumed: offset, line: lines}
+}
+
 // Next returns the next line. At the end of the input the error is io.EOF;
 // any other error is the underlying reader's, and comes after every byte that
 // the reader gave has been returned.

@@ -1,0 +1,155 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+
+	"github.com/optrace/optrace/op"
+)
+
+// file is a file that is being read.
+type file struct {
+	path    string
+	counted *countingReader
+	content *content
+	// anywhere is the file where it can be read anywhere; nil for others.
+	anywhere *countingReaderAt
+	closers  []func()
+
+	// format is nil for an empty file, and src yields its content from the start.
+	format *Format
+	src    io.Reader
+}
+
+// open opens a file; seen is told how many bytes each read brought.
+func (o *Options) open(path string, seen func(n int)) (*file, error) {
+	src, closeFile, err := o.openSource(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading input: %w", err)
+	}
+	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}}
+	f.content, err = decompress(f.counted, o.Limits)
+	if err != nil {
+		closeFile()
+		return nil, f.wrap(err)
+	}
+	f.closers = append(f.closers, f.content.close)
+	f.anywhere = seekable(src, f.content, f.counted)
+	return f, nil
+}
+
+func (o *Options) openSource(path string) (io.Reader, func(), error) {
+	if path == Stdin {
+		if o.Stdin != nil {
+			return o.Stdin, func() {}, nil
+		}
+		return os.Stdin, func() {}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A failed Close of a file that was only read loses nothing.
+	return f, func() { _ = f.Close() }, nil
+}
+
+func (f *file) close() {
+	for _, c := range f.closers {
+		c()
+	}
+}
+
+// detect finds the format of the file.
+func (f *file) detect() (err error) {
+	if f.format, f.src, err = detect(f.content); err != nil {
+		return f.wrap(err)
+	}
+	return nil
+}
+
+// formatName returns the name of the format, "" for an empty file.
+func (f *file) formatName() string {
+	if f.format == nil {
+		return ""
+	}
+	return f.format.Name
+}
+
+// result returns what is told of a file that has been read.
+func (f *file) result() File {
+	return File{Path: f.path, Format: f.formatName(), Bytes: f.counted.n}
+}
+
+func (f *file) wrap(err error) error { return fmt.Errorf("reading %s: %w", f.path, err) }
+
+// records yields the records of the whole file, and reports whether more are
+// wanted.
+func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more bool, err error) {
+	if f.format == nil {
+		return f.end(false, yield), nil
+	}
+	records := read
+	if f.anywhere != nil && f.format.recordsAt != nil {
+		records = func(io.Reader, place) iter.Seq2[op.Record, error] {
+			return f.format.recordsAt(f.anywhere, f.anywhere.size, f.path)
+		}
+		defer f.anywhere.countRest()
+	}
+	more, cut, err := f.part(records(f.src, place{name: f.path}), yield)
+	if err != nil || !more {
+		return false, err
+	}
+	return f.end(cut, yield), nil
+}
+
+// part yields records of the file. cut tells that the last one was cut off.
+func (f *file) part(records iter.Seq2[op.Record, error], yield func(op.Record, error) bool) (more, cut bool, err error) {
+	for rec, err := range records {
+		if err != nil {
+			syntax, ok := errors.AsType[*op.SyntaxError](err)
+			if !ok {
+				return false, cut, f.wrap(err)
+			}
+			cut = cut || syntax.Truncated
+		}
+		if !yield(rec, err) {
+			return false, cut, nil
+		}
+	}
+	return true, cut, nil
+}
+
+// end yields what is wrong with the compressed data, unless the format's reader
+// saw the early end as well.
+func (f *file) end(cut bool, yield func(op.Record, error) bool) (more bool) {
+	c := f.content
+	if c.damage == nil || cut && c.truncated() {
+		return true
+	}
+	return yield(op.Record{}, &op.SyntaxError{
+		File: f.path, Offset: c.total, Truncated: c.truncated(),
+		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
+	})
+}
+
+// readers are the readers of one goroutine, by format.
+type readers map[*Format]readFunc
+
+// of returns the reader of a format, nil for none.
+func (r *readers) of(f *Format, m *op.Mapping) readFunc {
+	if f == nil {
+		return nil
+	}
+	read, ok := (*r)[f]
+	if !ok {
+		if *r == nil {
+			*r = make(readers)
+		}
+		read = f.open(m)
+		(*r)[f] = read
+	}
+	return read
+}
