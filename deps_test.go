@@ -17,13 +17,13 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"}},
 	"op/optest": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"internal": {own: []string{"internal/..."}},
-	"analyze":  {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"github.com/DataDog/sketches-go", "google.golang.org/protobuf"}},
+	"analyze":  {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
 		own: []string{"op", "internal/...", "ingest/..."},
 		foreign: []string{
@@ -34,7 +34,7 @@ var importRules = map[string]struct {
 	},
 	"render": {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
-		foreign: []string{"github.com/DataDog/sketches-go", "github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
+		foreign: []string{"github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
 	},
 	"render/parquet": {
 		own: []string{"op", "internal/..."},

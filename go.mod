@@ -3,7 +3,6 @@ module github.com/optrace/optrace
 go 1.26.0
 
 require (
-	github.com/DataDog/sketches-go v1.4.8
 	github.com/andybalholm/brotli v1.1.1
 	github.com/google/go-cmp v0.7.0
 	github.com/klauspost/compress v1.20.3

@@ -25,7 +25,7 @@ func openEntries(*op.Mapping) readFunc {
 func openOTLPJSON(m *op.Mapping) readFunc {
 	r := otlp.NewJSONReader(m)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
-		return r.Records(src, at.name, at.Position, at.cut)
+		return r.Records(src, at.name, at.Position, at.lines)
 	}
 }
 

@@ -19,27 +19,27 @@ const (
 type cutter struct {
 	src io.Reader
 	// cut is of the file's format, and first the beginning of the file.
-	cut   func(text, first []byte) int
+	cut   func(text, first []byte) (end int, lines bool)
 	first []byte
+	// lines tells that a cut found the records to be lines.
+	lines bool
+	// size is how much of the file makes a part.
+	size int
 	// rest is what was read behind the part before.
 	rest []byte
 	at   op.Position // of rest
-	done bool
+	done bool        // the last part has been returned
 }
 
 // maxFirst is how much of the beginning of a file the cut functions need.
 const maxFirst = 64
 
-// next returns the next part, in a buffer that is the caller's; nil at the end.
-// Where the file cannot be cut, or reading fails, the rest of it comes as a
+// next returns the next part, in a buffer that is the caller's. Where the file cannot be cut, or reading fails, the rest of it comes as a
 // stream, which yields the failure too.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
-	if c.done {
-		return nil, nil, at
-	}
 	buf = append(buf[:0], c.rest...)
-	for size := max(partBytes, cap(buf)); ; size *= 2 {
+	for size := max(c.size, cap(buf)); ; size *= 2 {
 		n := len(buf)
 		if cap(buf) < size {
 			buf = append(make([]byte, 0, size), buf...)
@@ -57,7 +57,8 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), failing{err}), at
 		}
-		if end := c.cut(buf, c.first); end > 0 {
+		if end, lines := c.cut(buf, c.first); end > 0 {
+			c.lines = c.lines || lines
 			c.rest = append(c.rest[:0], buf[end:]...)
 			c.at.Offset += int64(end)
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
@@ -77,27 +78,29 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // cutLines cuts behind the last newline.
-func cutLines(text, _ []byte) int { return bytes.LastIndexByte(text, '\n') + 1 }
+func cutLines(text, _ []byte) (end int, lines bool) { return bytes.LastIndexByte(text, '\n') + 1, true }
 
 // cutDocuments cuts behind the last newline that is followed by a document which
 // starts with the same member as the first one. Within a document that is spread
 // over lines none does: they are indented, or start with other members.
-func cutDocuments(text, first []byte) int {
+func cutDocuments(text, first []byte) (end int, lines bool) {
 	if !bytes.HasPrefix(first, []byte(`{"`)) {
-		return 0
+		return 0, false
 	}
 	name := bytes.IndexByte(first[2:], '"')
 	if name < 0 {
-		return 0
+		return 0, false
 	}
 	start := first[:2+name+1]
-	for end := len(text); end > 0; {
-		end = bytes.LastIndexByte(text[:end], '\n')
-		if end >= 0 && bytes.HasPrefix(text[end+1:], start) {
-			return end + 1
+	for end = len(text); end > 0; {
+		newline := bytes.LastIndexByte(text[:end], '\n')
+		if newline >= 0 && bytes.HasPrefix(text[newline+1:], start) {
+			second := bytes.IndexByte(text, '\n') + 1
+			return newline + 1, bytes.HasPrefix(text[second:], start)
 		}
+		end = newline
 	}
-	return 0
+	return 0, false
 }
 
-func cutFrames(text, _ []byte) int { return otlp.CutFrames(text) }
+func cutFrames(text, _ []byte) (end int, lines bool) { return otlp.CutFrames(text), false }

@@ -24,7 +24,8 @@ type Format struct {
 	// cut, if not nil, returns how many of the first bytes of text, which starts
 	// with a record, are whole records; first is the beginning of the file. The
 	// whole file is one record where it returns 0 for all that fits into memory.
-	cut func(text, first []byte) int
+	// lines tells that the records are found to be lines.
+	cut func(text, first []byte) (end int, lines bool)
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
@@ -38,8 +39,9 @@ type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 type place struct {
 	name string
 	op.Position
-	// cut tells that the file was cut behind the part or in front of it.
-	cut bool
+	// cut tells that the file was cut behind the part or in front of it, lines
+	// that its records were found to be lines then.
+	cut, lines bool
 }
 
 // whole returns open for a format whose files are read as a whole.

@@ -1,8 +1,6 @@
 package ingest
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -101,12 +99,9 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 		var unknown *op.SyntaxError
 		for _, s := range sources {
 			more, err := in.file(s, yield)
-			format, isUnknown := errors.AsType[*UnknownFormatError](err)
 			switch {
-			case isUnknown && s.walked:
-				// Directories hold other things too. They are reported, and fatal
-				// only where there is nothing else.
-				unknown = &op.SyntaxError{File: s.path, Msg: format.Error()}
+			case s.isOther(err):
+				unknown = s.refusal(err)
 				more = yield(op.Record{}, unknown)
 			case err != nil:
 				yield(op.Record{}, err)
@@ -117,7 +112,7 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 			}
 		}
 		if unknown != nil && len(in.stats.Formats) == 0 {
-			yield(op.Record{}, fmt.Errorf("reading input: no file of a known format: %v", unknown)) //nolint:errorlint // not wrapped: this one is final
+			yield(op.Record{}, errNoFormat(unknown))
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package ingest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/optrace/optrace/op"
 )
 
 // Stdin is the path that stands for standard input.
@@ -64,4 +67,24 @@ func walk(dir string) ([]source, error) {
 		return nil
 	})
 	return found, err
+}
+
+// isOther reports whether err tells that the file is of no known format and was
+// found in a directory. Directories hold other things too: they are reported,
+// and fatal only where there is nothing else.
+func (s source) isOther(err error) bool {
+	_, ok := errors.AsType[*UnknownFormatError](err)
+	return ok && s.walked
+}
+
+// refusal returns what is reported of a file for which isOther holds.
+func (s source) refusal(err error) *op.SyntaxError {
+	format, _ := errors.AsType[*UnknownFormatError](err)
+	return &op.SyntaxError{File: s.path, Msg: format.Error()}
+}
+
+// errNoFormat returns the error for an input in which all files are of no known
+// format.
+func errNoFormat(last *op.SyntaxError) error {
+	return fmt.Errorf("reading input: no file of a known format: %v", last) //nolint:errorlint // not wrapped: this one is final
 }

@@ -3,11 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
+	"runtime"
+	"sync"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
+
+// checkInterval is after how many records a command looks whether it is to stop.
+const checkInterval = 1 << 10
 
 // source says what a command reads.
 type source struct {
@@ -25,7 +31,6 @@ func (src source) each(ctx context.Context, s streams, endFile func(ingest.File)
 	opts := ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add, EndFile: endFile}
 	n := 0
 	for rec, err := range opts.Open(src.inputs...).Records() {
-		const checkInterval = 1 << 10
 		if n++; n%checkInterval == 0 && ctx.Err() != nil {
 			return inputError(context.Cause(ctx))
 		}
@@ -42,9 +47,77 @@ func (src source) each(ctx context.Context, s streams, endFile func(ingest.File)
 }
 
 // collect reads the inputs into what a report needs, with the structure of the
-// run where that is asked for.
+// run where that is asked for. As many workers as there are processors share the
+// inputs; the report does not depend on their number.
 func (src source) collect(ctx context.Context, s streams, opts analyze.Options, structure bool) (*analyze.Collector, error) {
-	c := analyze.NewCollector(opts, structure)
-	err := src.each(ctx, s, func(f ingest.File) { c.EndFile(f.Format, f.Bytes) }, c.Add)
-	return c, err
+	p := newProgress(s.err, src.inputs)
+	defer p.done()
+	parts := ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add}.Parts(src.inputs...)
+	workers := make([]worker, runtime.GOMAXPROCS(0))
+	var running sync.WaitGroup
+	for i := range workers {
+		workers[i].Collector = analyze.NewCollector(opts, structure)
+		running.Go(func() { workers[i].read(ctx, parts) })
+	}
+	running.Wait()
+	if err := firstError(workers); err != nil {
+		return nil, inputError(err)
+	}
+	collectors := make([]*analyze.Collector, len(workers))
+	for i := range workers {
+		collectors[i] = workers[i].Collector
+	}
+	c := analyze.MergeCollectors(collectors...)
+	for i, f := range parts.Files() {
+		c.StartFile(int64(i))
+		c.EndFile(f.Format, f.Bytes)
+	}
+	return c, nil
+}
+
+// worker reads parts of an input into a Collector.
+type worker struct {
+	*analyze.Collector
+	err    error
+	failed int64 // the part that err came from
+}
+
+// read reads parts until there are no more, or something fails.
+func (w *worker) read(ctx context.Context, parts *ingest.Parts) {
+	for part, records := range parts.Worker() {
+		w.StartFile(part.File)
+		w.StartChunk(part.Number)
+		if w.err = w.add(ctx, records); w.err != nil {
+			w.failed = part.Number
+			parts.Stop()
+			return
+		}
+	}
+}
+
+func (w *worker) add(ctx context.Context, records iter.Seq2[op.Record, error]) error {
+	n := 0
+	for rec, err := range records {
+		if n++; n%checkInterval == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.Add(rec, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firstError returns the error of the first part that failed.
+func firstError(workers []worker) error {
+	var first *worker
+	for i := range workers {
+		if w := &workers[i]; w.err != nil && (first == nil || w.failed < first.failed) {
+			first = w
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first.err
 }

@@ -1,0 +1,4 @@
+package ingest
+
+// SetSize sets how many bytes make a part.
+func (p *Parts) SetSize(n int) { p.size = n }

@@ -1,0 +1,254 @@
+package ingest_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+)
+
+// inParts returns what the parts of an input yield, put together in order, and
+// how many there were.
+func inParts(t *testing.T, parts *ingest.Parts, workers int) (transcript string, n int) {
+	t.Helper()
+	var mu sync.Mutex
+	texts := make(map[int64]string)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for part, records := range parts.Worker() {
+				text := recordtest.Transcript(t, records)
+				mu.Lock()
+				texts[part.Number] = text
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	var all strings.Builder
+	for i := range int64(len(texts)) {
+		text, ok := texts[i]
+		if !ok {
+			t.Errorf("part %d of %d is missing", i, len(texts))
+		}
+		all.WriteString(text)
+	}
+	return all.String(), len(texts)
+}
+
+// sampleFiles returns samples of several formats.
+func sampleFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{
+		"../../shared/data/collector/*/*", "../../shared/data/stdouttrace/*", "../../shared/data/jaeger/*/*/trace.v?.json",
+		"otlp/testdata/*.json*", "stdouttrace/testdata/*.json*", "../testdata/*.jsonl",
+	} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) < 10 {
+		t.Fatalf("only %d samples", len(files))
+	}
+	return files
+}
+
+// Whatever the size of the parts and the number of workers, the parts are the
+// input.
+func TestPartsAreTheInput(t *testing.T) {
+	for _, path := range sampleFiles(t) {
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
+			continue
+		}
+		want := recordtest.Transcript(t, ingest.Open(path).Records())
+		for _, size := range []int{1, 700, 5000, 1 << 20} {
+			for _, workers := range []int{1, 3} {
+				parts := ingest.Options{}.Parts(path)
+				parts.SetSize(size)
+				got, _ := inParts(t, parts, workers)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("%s, parts of %d, %d workers: (-want +got)\n%s", path, size, workers, diff)
+				}
+				files := parts.Files()
+				if info, _ := os.Stat(path); len(files) == 1 && files[0].Format != "" && files[0].Bytes != info.Size() {
+					t.Errorf("%s: %d bytes read of %d", path, files[0].Bytes, info.Size())
+				}
+			}
+		}
+	}
+}
+
+const (
+	partsEntry = `{"step":%d,"operation":"matmul","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":0.6,` +
+		`"output_elements":null,"memory_bytes":null}`
+	partsDocument = `{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"op","startTimeUnixNano":"%d","endTimeUnixNano":"900000",` +
+		`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}}]}]}]}]}`
+)
+
+func lines(format string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format+"\n", i+1)
+	}
+	return b.String()
+}
+
+func TestPartsKeepPositions(t *testing.T) {
+	entries, documents := lines(partsEntry, 50), lines(partsDocument, 50)
+	pretty := strings.NewReplacer("[{", "[\n  {\n  ", ",\"", ",\n  \"").Replace(documents)
+	tests := map[string]string{
+		"entries":             entries,
+		"damaged entry":       strings.Replace(entries, `"step":33,`, `"step":33:`, 1),
+		"entries cut off":     entries[:len(entries)-30],
+		"documents":           documents,
+		"damaged document":    strings.Replace(documents, `"startTimeUnixNano":"33",`, `"startTimeUnixNano":"33":`, 1),
+		"documents cut off":   documents[:len(documents)-30],
+		"spread documents":    pretty,
+		"damaged among those": strings.Replace(pretty, `"startTimeUnixNano":"33",`, `"startTimeUnixNano":"33":`, 1),
+		"white space":         "\n\n" + documents + "\n\n",
+	}
+	for name, content := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, stored := range [][]byte{[]byte(content), gzipped(t, content), gzipped(t, content)[:200]} {
+				path := write(t, filepath.Join(t.TempDir(), "input"), stored)
+				want := recordtest.Transcript(t, ingest.Open(path).Records())
+				for _, size := range []int{500, 1 << 20} {
+					parts := ingest.Options{}.Parts(path)
+					parts.SetSize(size)
+					got, _ := inParts(t, parts, 2)
+					if diff := cmp.Diff(want, got); diff != "" {
+						t.Errorf("parts of %d: (-want +got)\n%s", size, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPartsAreCut(t *testing.T) {
+	for name, content := range map[string]string{"entries": lines(partsEntry, 100), "documents": lines(partsDocument, 100)} {
+		parts := ingest.Options{Stdin: strings.NewReader(content)}.Parts(ingest.Stdin)
+		parts.SetSize(1000)
+		if _, n := inParts(t, parts, 2); n < 5 {
+			t.Errorf("%s: %d parts", name, n)
+		}
+	}
+}
+
+func TestPartsOfSeveralFiles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.jsonl"), []byte(lines(partsEntry, 10)))
+	write(t, filepath.Join(dir, "b.txt"), []byte("hello"))
+	write(t, filepath.Join(dir, "c.json"), []byte(lines(partsDocument, 10)))
+	want := recordtest.Transcript(t, ingest.Open(dir).Records())
+	parts := ingest.Options{}.Parts(dir)
+	parts.SetSize(100)
+	if got, _ := inParts(t, parts, 3); got != want {
+		t.Errorf("parts differ from the input: %s", cmp.Diff(want, got))
+	}
+	var formats []string
+	for _, f := range parts.Files() {
+		formats = append(formats, filepath.Base(f.Path)+" "+f.Format)
+	}
+	if diff := cmp.Diff([]string{"a.jsonl entries-jsonl", "b.txt ", "c.json otlp-json"}, formats); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPartsEndWithAnError(t *testing.T) {
+	dir := t.TempDir()
+	foreign := write(t, filepath.Join(dir, "b.txt"), []byte("hello"))
+	failing := io.MultiReader(strings.NewReader(lines(partsEntry, 100)), iotest.ErrReader(errors.New("disk on fire")))
+	for name, opts := range map[string]struct {
+		ingest.Options
+		path string
+	}{
+		"no such file":          {path: filepath.Join(dir, "none")},
+		"unknown format":        {path: foreign},
+		"nothing but unknown":   {path: dir},
+		"a source that fails":   {path: ingest.Stdin, Options: ingest.Options{Stdin: failing}},
+		"content beyond the limit": {
+			path:    write(t, filepath.Join(t.TempDir(), "big.gz"), gzipped(t, lines(partsEntry, 1000))),
+			Options: ingest.Options{Limits: ingest.Limits{DecompressedBytes: 50_000}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := opts.Parts(opts.path)
+			parts.SetSize(5000)
+			transcript, _ := inParts(t, parts, 2)
+			if !strings.Contains(transcript, "error: ") {
+				t.Errorf("no error:\n%.300s", transcript)
+			}
+			for range parts.Worker() {
+				t.Error("a part after the end")
+			}
+		})
+	}
+}
+
+// Workers may stop before the end, at any time.
+func TestPartsStopConcurrentSafe(t *testing.T) {
+	content := []byte(lines(partsEntry, 2000))
+	for stopAfter := range 20 {
+		parts := ingest.Options{Stdin: bytes.NewReader(content)}.Parts(ingest.Stdin)
+		parts.SetSize(1000)
+		var running sync.WaitGroup
+		for range 3 {
+			running.Go(func() {
+				for part, records := range parts.Worker() {
+					for range records {
+						if part.Number == int64(stopAfter) {
+							parts.Stop()
+							return
+						}
+					}
+				}
+			})
+		}
+		running.Wait()
+	}
+}
+
+func ExampleOptions_Parts() {
+	dir, err := os.MkdirTemp("", "parts")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ops.jsonl")
+	if err := os.WriteFile(path, []byte(lines(partsEntry, 1000)), 0o600); err != nil {
+		panic(err)
+	}
+
+	parts := ingest.Options{}.Parts(path)
+	var counts [2]int
+	var running sync.WaitGroup
+	for i := range counts {
+		running.Go(func() {
+			for _, records := range parts.Worker() {
+				for rec, err := range records {
+					if err == nil && rec.Entry != nil {
+						counts[i]++
+					}
+				}
+			}
+		})
+	}
+	running.Wait()
+	fmt.Println(counts[0] + counts[1])
+	// Output: 1000
+}
