@@ -55,7 +55,7 @@ type shapeCache struct {
 // the longest key that is kept: that of 25 matrices, so that a cache takes a
 // few MiB.
 const (
-	cacheSlots   = 2048
+	cacheSlots   = 8192
 	cacheWays    = 4
 	maxCachedKey = 600
 )
