@@ -48,7 +48,7 @@ func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outco
 	defer func() {
 		if p := recover(); p != nil {
 			b.records = b.records[:before]
-			out, err = asNothing, fmt.Errorf("traces export: converting a span panicked: %v", p)
+			out, err = asNothing, panicked(p)
 		}
 	}()
 	if f.entry != nil {
@@ -56,6 +56,11 @@ func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outco
 		return asEntry, nil
 	}
 	return enc.add(b, f.span, f.root, traces), nil
+}
+
+// panicked is the error of a span whose conversion panicked.
+func panicked(with any) error {
+	return fmt.Errorf("traces export: converting a span panicked: %v", with)
 }
 
 // isOperationSafe is enc.isOperation; a span that panics counts as one, as it

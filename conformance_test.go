@@ -21,7 +21,8 @@ func TestConformance(t *testing.T) {
 	conv := newConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		t.Helper()
-		return conv.entry(sdkStub(t, c.Span).Snapshot(), root{})
+		v := viewOf(sdkStub(t, c.Span).Snapshot())
+		return conv.entry(&v, root{})
 	})
 }
 

@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -39,42 +37,40 @@ func newConverter(m *op.Mapping) *converter {
 }
 
 // entry returns the entry of an operation's span, or false for any other span.
-func (c *converter) entry(s sdktrace.ReadOnlySpan, r root) (*op.Entry, bool) {
+func (c *converter) entry(v *spanView, r root) (*op.Entry, bool) {
 	b := c.builder
 	b.Reset()
-	for _, kv := range s.Attributes() {
+	for _, kv := range v.attrs {
 		c.attribute(string(kv.Key), kv.Value)
 	}
-	sc := s.SpanContext()
-	start, duration, ok := spanTime(s)
+	start, duration, ok := spanTime(v.start, v.end)
 	if !ok {
 		b.Warn(op.WarnBadTime)
 	}
-	b.SetName(s.Name())
-	b.SetIDs(op.TraceID(sc.TraceID()), op.SpanID(sc.SpanID()), op.SpanID(s.Parent().SpanID()))
+	b.SetName(v.name)
+	b.SetIDs(v.traceID(), v.spanID(), v.parentID())
 	b.SetTime(start, duration)
-	if st := s.Status(); st.Code == codes.Error {
-		b.SetError(st.Description)
+	if v.failed() {
+		b.SetError(v.status.Description)
 	}
-	b.SetResource(c.resource(s.Resource()))
-	b.SetScope(s.InstrumentationScope().Name)
-	b.SetTraceState(sc.TraceState().String())
-	b.SetDropped(int64(s.DroppedAttributes()))
+	b.SetResource(c.resource(v.resource))
+	b.SetScope(v.scope)
+	b.SetTraceState(v.context.TraceState().String())
+	b.SetDropped(int64(v.dropped))
 	b.SetRoot(r.name, r.id)
 	return b.Entry()
 }
 
 // ancestor returns the ancestry record of a span that is no operation.
-func (c *converter) ancestor(s sdktrace.ReadOnlySpan) *op.Span {
-	sc, parent := s.SpanContext(), s.Parent()
-	start, duration, _ := spanTime(s)
+func (c *converter) ancestor(v *spanView) *op.Span {
+	start, duration, _ := spanTime(v.start, v.end)
 	c.span = op.Span{
-		Name:    s.Name(),
-		TraceID: op.TraceID(sc.TraceID()), SpanID: op.SpanID(sc.SpanID()), ParentSpanID: op.SpanID(parent.SpanID()),
-		RemoteParent: parent.IsRemote(),
+		Name:    v.name,
+		TraceID: v.traceID(), SpanID: v.spanID(), ParentSpanID: v.parentID(),
+		RemoteParent: v.parent.IsRemote(),
 		Start:        start, Duration: max(0, duration),
-		Service: c.resource(s.Resource()).Service,
-		Failed:  s.Status().Code == codes.Error,
+		Service: c.resource(v.resource).Service,
+		Failed:  v.failed(),
 	}
 	return &c.span
 }
@@ -82,8 +78,7 @@ func (c *converter) ancestor(s sdktrace.ReadOnlySpan) *op.Span {
 // spanTime returns when a span started, in Unix nanoseconds, and its duration,
 // which is negative where it ended before it started. They are not ok where one
 // of the times is not set or not in range; a duration that is not known is 0.
-func spanTime(s sdktrace.ReadOnlySpan) (start op.Int, duration int64, ok bool) {
-	startTime, endTime := s.StartTime(), s.EndTime()
+func spanTime(startTime, endTime time.Time) (start op.Int, duration int64, ok bool) {
 	start, end := unixNano(startTime), unixNano(endTime)
 	if !start.Known || !end.Known {
 		return start, 0, false
@@ -171,6 +166,25 @@ func (c *converter) list(v attribute.Value) []element {
 		c.lists[v] = l
 	}
 	return l
+}
+
+// keepable reports whether attributes, which have been converted, are small
+// enough to be kept in memory.
+func (c *converter) keepable(attrs []attribute.KeyValue) bool {
+	text := 0
+	for i := range attrs {
+		switch v := &attrs[i].Value; v.Type() {
+		case attribute.STRING:
+			text += len(v.AsString())
+		case attribute.BOOL, attribute.INT64, attribute.FLOAT64, attribute.EMPTY:
+		default:
+			// Of lists only those are known that make a difference and are short.
+			if _, ok := c.lists[*v]; !ok {
+				return false
+			}
+		}
+	}
+	return text <= maxCutLine
 }
 
 // count returns how many elements l and the lists in it have.

@@ -55,6 +55,8 @@ const (
 	// chunkReserve is what must be left in a chunk for it to take another
 	// record: nearly all are smaller, and a larger one makes the chunk grow.
 	chunkReserve = 2 << 10
+	// maxMemosBytes is what all shards together remember of spans that are alike.
+	maxMemosBytes = 64 << 20
 )
 
 func newEncodingPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) *encodingPipeline {
@@ -72,8 +74,9 @@ func newEncodingPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) 
 		errs:    errs,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	memoBytes := min(maxMemoBytes, maxMemosBytes/shards)
 	for i := range p.shards {
-		p.shards[i].enc = e.sink.format.newEncoder(e.cfg.mapping)
+		p.shards[i].enc = e.sink.format.newEncoder(e.cfg.mapping, memoBytes)
 	}
 	p.local.New = func() any { return &p.shards[p.next.Add(1)%uint32(len(p.shards))] }
 	go p.run(cfg.flushInterval)

@@ -17,3 +17,24 @@ func (r *Recorder) Discard() {
 	r.End()
 	r.empty()
 }
+
+// SetMemoBytes bounds what e remembers of spans that are alike; 0 is nothing.
+func SetMemoBytes(e *Exporter, n int) {
+	switch enc := e.enc.(type) {
+	case *entriesEncoder:
+		enc.memo.budget = n
+	case *otlpEncoder:
+		enc.memo.budget = n
+	}
+}
+
+// MemoHits returns how many of the last look-ups found something.
+func MemoHits(e *Exporter) int {
+	switch enc := e.enc.(type) {
+	case *entriesEncoder:
+		return enc.memo.hits
+	case *otlpEncoder:
+		return enc.memo.hits
+	}
+	return 0
+}

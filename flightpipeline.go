@@ -87,7 +87,7 @@ const ancestorShare = 4
 func newFlightPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) *flightPipeline {
 	p := &flightPipeline{
 		exp: e, timeout: cfg.exportTimeout, onError: cfg.dumpOnError, slow: cfg.dumpOnSlow,
-		enc:       entriesFormat{}.newEncoder(e.cfg.mapping),
+		enc:       entriesFormat{}.newEncoder(e.cfg.mapping, maxMemoBytes),
 		entries:   newRing(cfg.flightEntries),
 		ancestors: newRing(cfg.flightEntries/ancestorShare + 1),
 		dumps:     make(chan struct{}, 1),

@@ -11,7 +11,8 @@ type format interface {
 	// name is what the option that chooses the format calls it.
 	name() string
 	// newEncoder returns an encoder for the use of one goroutine at a time.
-	newEncoder(m *op.Mapping) encoder
+	// memoBytes bounds what it remembers of spans that are alike.
+	newEncoder(m *op.Mapping, memoBytes int) encoder
 	// frame appends b to out in the form in which it is written, and returns
 	// the length of what stands in front of b's records.
 	frame(out []byte, b *batch, f framing) (framed []byte, head int)

@@ -21,8 +21,8 @@ func (entriesFormat) accepts(head []byte) bool {
 	return head[0] != 0 && !bytes.HasPrefix(head, []byte(otlpJSONStart))
 }
 
-func (entriesFormat) newEncoder(m *op.Mapping) encoder {
-	return &entriesEncoder{conv: newConverter(m)}
+func (entriesFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
+	return &entriesEncoder{conv: newConverter(m), memo: attributeMemo[entryLine]{budget: memoBytes}}
 }
 
 func (entriesFormat) frame(out []byte, b *batch, f framing) (framed []byte, head int) {
@@ -68,27 +68,56 @@ func (entriesFormat) join(b, more *batch) {
 }
 
 // entriesEncoder appends entries and ancestry records as lines.
-type entriesEncoder struct{ conv *converter }
+type entriesEncoder struct {
+	conv   *converter
+	memo   attributeMemo[entryLine]
+	filler lineFiller
+}
 
 func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
-	_, ok := c.conv.entry(s, root{})
+	v := viewOf(s)
+	_, ok := c.conv.entry(&v, root{})
 	return ok
 }
 
 func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces) outcome {
-	id := op.TraceID(s.SpanContext().TraceID())
-	if e, ok := c.conv.entry(s, r); ok {
-		traces.add(id)
-		c.from(b, s.Resource())
-		b.records = append(e.AppendJSON(b.records), '\n')
+	v := viewOf(s)
+	key := memoKey{attrs: v.attrs, loose: noLoose, name: v.name, scope: v.scope, resource: v.resource, rooted: r != root{}}
+	if c.conv.mapping == nil {
+		key.loose = findLoose(v.attrs)
+	}
+	line, hash := c.memo.find(&key)
+	p, plain := c.filler.plain(&v, key.loose, r)
+	if line != nil && plain {
+		traces.add(p.traceID)
+		c.from(b, v.resource)
+		b.records = c.filler.fill(b.records, line, &p)
 		b.entries++
 		return asEntry
 	}
-	if !traces.has(id) {
+	e, ok := c.conv.entry(&v, r)
+	if !ok {
+		return c.addAncestor(b, &v, traces)
+	}
+	traces.add(e.TraceID)
+	c.from(b, v.resource)
+	start := len(b.records)
+	b.records = append(e.AppendJSON(b.records), '\n')
+	b.entries++
+	if hash != 0 && plain && c.conv.keepable(v.attrs) {
+		if line, ok := c.filler.cut(b.records[start:], &p); ok {
+			c.memo.add(&key, hash, line, len(b.records)-start)
+		}
+	}
+	return asEntry
+}
+
+func (c *entriesEncoder) addAncestor(b *batch, v *spanView, traces *recentTraces) outcome {
+	if !traces.has(v.traceID()) {
 		return asNothing
 	}
-	c.from(b, s.Resource())
-	b.records = append(c.conv.ancestor(s).AppendJSON(b.records), '\n')
+	c.from(b, v.resource)
+	b.records = append(c.conv.ancestor(v).AppendJSON(b.records), '\n')
 	b.ancestors++
 	return asAncestor
 }

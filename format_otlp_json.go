@@ -25,8 +25,8 @@ func (otlpJSONFormat) accepts(head []byte) bool {
 	return string(head[:n]) == otlpJSONStart[:n]
 }
 
-func (otlpJSONFormat) newEncoder(m *op.Mapping) encoder {
-	return newOTLPEncoder(m, new(jsonCodec))
+func (otlpJSONFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
+	return newOTLPEncoder(m, new(jsonCodec), memoBytes)
 }
 
 // complete counts all entries or none: a batch is one object, which may lack
@@ -62,7 +62,10 @@ func (otlpJSONFormat) frame(out []byte, b *batch, _ framing) (framed []byte, hea
 
 // jsonCodec encodes OTLP in JSON. The elements of every list end with a comma,
 // and closeList takes the last one away.
-type jsonCodec struct{ values valueCache }
+type jsonCodec struct {
+	values  valueCache
+	devices textCache
+}
 
 func (c *jsonCodec) sawFloats() bool { return c.values.sawFloats() }
 

@@ -46,8 +46,8 @@ func (otlpProtoFormat) accepts(head []byte) bool {
 	return len(head) <= frameLengthBytes || head[frameLengthBytes] == tracesResourceSpans<<3|wireBytes
 }
 
-func (otlpProtoFormat) newEncoder(m *op.Mapping) encoder {
-	return newOTLPEncoder(m, new(protoCodec))
+func (otlpProtoFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
+	return newOTLPEncoder(m, new(protoCodec), memoBytes)
 }
 
 // complete is not asked: what was cut off is completed by the next write.
@@ -89,7 +89,10 @@ func (s *otlpScopeRuns) size() int { return len(s.scope.head) + s.bytes + len(s.
 
 // protoCodec encodes OTLP in protocol buffers. Fields are in the order of
 // their numbers, lengths and integers in their shortest form.
-type protoCodec struct{ values valueCache }
+type protoCodec struct {
+	values  valueCache
+	devices textCache
+}
 
 func (c *protoCodec) sawFloats() bool { return c.values.sawFloats() }
 

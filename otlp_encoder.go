@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -10,8 +11,13 @@ import (
 
 // otlpCodec is an encoding of OTLP. It is used by one goroutine at a time.
 type otlpCodec interface {
-	// span appends s as one of the spans of a scope.
-	span(dst []byte, s sdktrace.ReadOnlySpan) []byte
+	// span appends v as one of the spans of a scope. known is how much of it is
+	// encoded, nil where that is not known.
+	span(dst []byte, v *otlpView, known *knownSpan) []byte
+	// nameField appends the name of a span.
+	nameField(dst []byte, name string) []byte
+	// spanAttributes appends attributes of a span as they stand among others.
+	spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte
 	// sawFloats reports whether what was encoded since its last call holds
 	// floating-point numbers.
 	sawFloats() bool
@@ -27,16 +33,26 @@ type otlpEncoder struct {
 	codec   otlpCodec
 	sources otlpSources
 	safety  safety
+	memo    attributeMemo[knownSpan] // of operations only
+	scratch []byte
+	view    otlpView // of the span being added; here as it would escape
 }
 
-func newOTLPEncoder(m *op.Mapping, c otlpCodec) *otlpEncoder {
-	return &otlpEncoder{mapping: m, codec: c, sources: otlpSources{codec: c}}
+func newOTLPEncoder(m *op.Mapping, c otlpCodec, memoBytes int) *otlpEncoder {
+	return &otlpEncoder{
+		mapping: m, codec: c, sources: otlpSources{codec: c}, memo: attributeMemo[knownSpan]{budget: memoBytes},
+	}
 }
 
 func (c *otlpEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
+	return c.makeOperation(s.Attributes())
+}
+
+// makeOperation reports whether attributes make a span an operation.
+func (c *otlpEncoder) makeOperation(attrs []attribute.KeyValue) bool {
 	p := c.mapping.Predicate()
-	for _, kv := range s.Attributes() {
-		if p.See(string(kv.Key)) {
+	for i := range attrs {
+		if p.See(string(attrs[i].Key)) {
 			return true
 		}
 	}
@@ -44,22 +60,29 @@ func (c *otlpEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
 }
 
 func (c *otlpEncoder) add(b *batch, s sdktrace.ReadOnlySpan, _ root, traces *recentTraces) outcome {
-	id, out := op.TraceID(s.SpanContext().TraceID()), asEntry
-	if c.isOperation(s) {
+	v := &c.view
+	v.read(s)
+	key := memoKey{name: v.name, attrs: v.attrs, loose: findLoose(v.attrs)}
+	known, hash := c.memo.find(&key) // holds operations only
+	id, out := op.TraceID(v.context.TraceID()), asEntry
+	if known != nil || c.makeOperation(v.attrs) {
 		traces.add(id)
 	} else if traces.has(id) {
 		out = asAncestor
 	} else {
 		return asNothing
 	}
-	scope := c.sources.of(s)
+	scope := c.sources.of(v.resource, v.scope)
 	start := len(b.records)
-	b.records = c.codec.span(b.records, s)
+	b.records = c.codec.span(b.records, v, known)
 	// Few spans have any of what may be unsafe, and looking is not cheap.
-	if c.codec.sawFloats() || len(s.Links()) > 0 || isSame(s.SpanContext(), s.Parent()) {
+	if c.codec.sawFloats() || len(v.links) > 0 || isSame(v.context, v.parent) {
 		if safe, changed := c.safety.span(s); changed {
-			b.records = c.codec.span(b.records[:start], safe)
+			v.read(safe)
+			b.records = c.codec.span(b.records[:start], v, nil)
 		}
+	} else if hash != 0 && out == asEntry {
+		c.remember(&key, hash)
 	}
 	b.otlp.add(scope, start, len(b.records))
 	if out == asEntry {

@@ -8,36 +8,47 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
-// span appends s and a comma. Identifiers are hexadecimal, 64-bit integers
+// span appends v and a comma. Identifiers are hexadecimal, 64-bit integers
 // strings and enumerations numbers; what is empty is left out.
-func (c *jsonCodec) span(dst []byte, s sdktrace.ReadOnlySpan) []byte {
-	sc, parent := s.SpanContext(), s.Parent()
-	traceID, spanID, parentID := sc.TraceID(), sc.SpanID(), parent.SpanID()
+func (c *jsonCodec) span(dst []byte, v *otlpView, known *knownSpan) []byte {
+	traceID, spanID, parentID := v.context.TraceID(), v.context.SpanID(), v.parent.SpanID()
 
 	dst = append(dst, `{"traceId":"`...)
 	dst = jsontext.AppendHex(dst, traceID[:])
 	dst = append(dst, `","spanId":"`...)
 	dst = jsontext.AppendHex(dst, spanID[:])
 	dst = append(dst, '"')
-	dst = appendTextMember(dst, `,"traceState":`, sc.TraceState().String())
+	dst = appendTextMember(dst, `,"traceState":`, v.context.TraceState().String())
 	if parentID.IsValid() {
 		dst = append(dst, `,"parentSpanId":"`...)
 		dst = jsontext.AppendHex(dst, parentID[:])
 		dst = append(dst, '"')
 	}
-	dst = appendNumberMember(dst, `,"flags":`, uint64(otlpFlags(sc.TraceFlags(), parent)))
-	dst = appendTextMember(dst, `,"name":`, s.Name())
-	dst = appendNumberMember(dst, `,"kind":`, otlpKind(s.SpanKind()))
-	dst = appendTimeMember(dst, `,"startTimeUnixNano":"`, otlpTime(s.StartTime()))
-	dst = appendTimeMember(dst, `,"endTimeUnixNano":"`, otlpTime(s.EndTime()))
-	dst = c.attributes(dst, `,"attributes":[`, s.Attributes(), 0)
-	dst = appendNumberMember(dst, `,"droppedAttributesCount":`, otlpCount(s.DroppedAttributes()))
-	dst = c.events(dst, s.Events())
-	dst = appendNumberMember(dst, `,"droppedEventsCount":`, otlpCount(s.DroppedEvents()))
-	dst = c.links(dst, s.Links())
-	dst = appendNumberMember(dst, `,"droppedLinksCount":`, otlpCount(s.DroppedLinks()))
-	dst = appendStatusMember(dst, s.Status())
+	dst = appendNumberMember(dst, `,"flags":`, uint64(otlpFlags(v.context.TraceFlags(), v.parent)))
+	if known != nil {
+		dst = append(dst, known.name...)
+	} else {
+		dst = c.nameField(dst, v.name)
+	}
+	dst = appendNumberMember(dst, `,"kind":`, otlpKind(v.kind))
+	dst = appendTimeMember(dst, `,"startTimeUnixNano":"`, otlpTime(v.start))
+	dst = appendTimeMember(dst, `,"endTimeUnixNano":"`, otlpTime(v.end))
+	if known != nil {
+		dst = closeList(known.appendAttributes(append(dst, `,"attributes":[`...), v.attrs, c, &c.devices))
+	} else {
+		dst = c.attributes(dst, `,"attributes":[`, v.attrs, 0)
+	}
+	dst = appendNumberMember(dst, `,"droppedAttributesCount":`, otlpCount(v.droppedAttributes))
+	dst = c.events(dst, v.events)
+	dst = appendNumberMember(dst, `,"droppedEventsCount":`, otlpCount(v.droppedEvents))
+	dst = c.links(dst, v.links)
+	dst = appendNumberMember(dst, `,"droppedLinksCount":`, otlpCount(v.droppedLinks))
+	dst = appendStatusMember(dst, v.status)
 	return append(dst, '}', ',')
+}
+
+func (c *jsonCodec) nameField(dst []byte, name string) []byte {
+	return appendTextMember(dst, `,"name":`, name)
 }
 
 func (c *jsonCodec) events(dst []byte, events []sdktrace.Event) []byte {

@@ -16,7 +16,11 @@ func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValu
 	if len(attrs) == 0 {
 		return dst
 	}
-	dst = append(dst, key...)
+	return closeList(c.keyValues(append(dst, key...), attrs, depth))
+}
+
+// keyValues appends a KeyValue and a comma for each attribute.
+func (c *jsonCodec) keyValues(dst []byte, attrs []attribute.KeyValue, depth int) []byte {
 	for i := range attrs {
 		dst = append(dst, `{"key":`...)
 		dst = jsontext.AppendString(dst, string(attrs[i].Key))
@@ -24,7 +28,11 @@ func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValu
 		dst = c.value(dst, attrs[i].Value, depth)
 		dst = append(dst, '}', ',')
 	}
-	return closeList(dst)
+	return dst
+}
+
+func (c *jsonCodec) spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte {
+	return c.keyValues(dst, attrs, 0)
 }
 
 // value appends v as an AnyValue.

@@ -4,7 +4,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
 // otlpResource is what surrounds the spans of one resource: head comes before
@@ -42,9 +41,8 @@ type otlpScopeKey struct {
 // all are forgotten, and one may appear twice in a batch.
 const maxSources = 1024
 
-// of returns the scope of s.
-func (c *otlpSources) of(s sdktrace.ReadOnlySpan) *otlpScope {
-	res, scope := s.Resource(), s.InstrumentationScope()
+// of returns the scope of spans of a resource.
+func (c *otlpSources) of(res *resource.Resource, scope instrumentation.Scope) *otlpScope {
 	if c.last == nil || res != c.lastResource || scope != c.lastScope {
 		c.last = c.lookup(res, scope)
 		c.lastResource, c.lastScope = res, scope

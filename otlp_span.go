@@ -1,9 +1,11 @@
 package optrace
 
 import (
+	"encoding/binary"
 	"math"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -49,37 +51,82 @@ const spanReserve = 2
 // span appends s as an element of ScopeSpans.spans. What is written is what
 // OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
 // not UTF-8, which makes those fail, and for what a safety takes out.
-func (c *protoCodec) span(dst []byte, s sdktrace.ReadOnlySpan) []byte {
-	sc, parent, status := s.SpanContext(), s.Parent(), s.Status()
-	traceID, spanID, parentID := sc.TraceID(), sc.SpanID(), parent.SpanID()
-
+func (c *protoCodec) span(dst []byte, v *otlpView, known *knownSpan) []byte {
 	dst, start := beginMessage(dst, scopeSpansSpans, spanReserve)
-	dst = appendBytesField(dst, spanTraceID, traceID[:])
-	dst = appendBytesField(dst, spanSpanID, spanID[:])
-	dst = appendTraceState(dst, sc.TraceState())
-	if parentID.IsValid() {
-		dst = appendBytesField(dst, spanParentSpanID, parentID[:])
+	dst = appendSpanIDs(dst, v.context.TraceID(), v.context.SpanID())
+	dst = appendTraceState(dst, v.context.TraceState())
+	dst = appendParentID(dst, v.parent.SpanID())
+	if known != nil {
+		dst = append(dst, known.name...)
+	} else {
+		dst = c.nameField(dst, v.name)
 	}
-	dst = appendOptionalText(dst, spanName, s.Name())
-	dst = appendVarintField(dst, spanKindField, otlpKind(s.SpanKind()))
-	dst = appendFixed64Field(dst, spanStart, otlpTime(s.StartTime()))
-	dst = appendFixed64Field(dst, spanEnd, otlpTime(s.EndTime()))
-	dst = c.attributes(dst, spanAttributes, s.Attributes(), 0)
-	dst = appendVarintField(dst, spanDroppedAttributes, otlpCount(s.DroppedAttributes()))
-	for _, e := range s.Events() {
-		dst = c.event(dst, e)
+	dst = appendKindAndTimes(dst, otlpKind(v.kind), otlpTime(v.start), otlpTime(v.end))
+	if known != nil {
+		dst = known.appendAttributes(dst, v.attrs, c, &c.devices)
+	} else {
+		dst = c.spanAttributes(dst, v.attrs)
 	}
-	dst = appendVarintField(dst, spanDroppedEvents, otlpCount(s.DroppedEvents()))
-	for _, l := range s.Links() {
-		dst = c.link(dst, l)
+	dst = appendVarintField(dst, spanDroppedAttributes, otlpCount(v.droppedAttributes))
+	for i := range v.events {
+		dst = c.event(dst, &v.events[i])
 	}
-	dst = appendVarintField(dst, spanDroppedLinks, otlpCount(s.DroppedLinks()))
-	dst = appendStatus(dst, status)
-	dst = appendFixed32Field(dst, spanFlags, otlpFlags(sc.TraceFlags(), parent))
+	dst = appendVarintField(dst, spanDroppedEvents, otlpCount(v.droppedEvents))
+	for i := range v.links {
+		dst = c.link(dst, &v.links[i])
+	}
+	dst = appendVarintField(dst, spanDroppedLinks, otlpCount(v.droppedLinks))
+	dst = appendStatus(dst, v.status)
+	dst = appendFixed32Field(dst, spanFlags, otlpFlags(v.context.TraceFlags(), v.parent))
 	return endMessage(dst, start, spanReserve)
 }
 
-func (c *protoCodec) event(dst []byte, e sdktrace.Event) []byte {
+func (c *protoCodec) nameField(dst []byte, name string) []byte {
+	return appendOptionalText(dst, spanName, name)
+}
+
+// appendSpanIDs appends the ids of a span at one go, which takes half the time of
+// a call for every part.
+func appendSpanIDs(dst []byte, trace trace.TraceID, span trace.SpanID) []byte {
+	var b [2 + len(trace) + 2 + len(span)]byte
+	b[0], b[1] = spanTraceID<<3|wireBytes, byte(len(trace))
+	copy(b[2:], trace[:])
+	b[2+len(trace)], b[3+len(trace)] = spanSpanID<<3|wireBytes, byte(len(span))
+	copy(b[4+len(trace):], span[:])
+	return append(dst, b[:]...)
+}
+
+func appendParentID(dst []byte, parent trace.SpanID) []byte {
+	if !parent.IsValid() {
+		return dst
+	}
+	var b [2 + len(parent)]byte
+	b[0], b[1] = spanParentSpanID<<3|wireBytes, byte(len(parent))
+	copy(b[2:], parent[:])
+	return append(dst, b[:]...)
+}
+
+// appendKindAndTimes appends three fields, at one go where all are there.
+func appendKindAndTimes(dst []byte, kind, start, end uint64) []byte {
+	if kind == 0 || start == 0 || end == 0 {
+		dst = appendVarintField(dst, spanKindField, kind)
+		dst = appendFixed64Field(dst, spanStart, start)
+		return appendFixed64Field(dst, spanEnd, end)
+	}
+	var b [20]byte
+	b[0], b[1] = spanKindField<<3|wireVarint, byte(kind)
+	b[2] = spanStart<<3 | wireFixed64
+	binary.LittleEndian.PutUint64(b[3:], start)
+	b[11] = spanEnd<<3 | wireFixed64
+	binary.LittleEndian.PutUint64(b[12:], end)
+	return append(dst, b[:]...)
+}
+
+func (c *protoCodec) spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte {
+	return c.attributes(dst, spanAttributes, attrs, 0)
+}
+
+func (c *protoCodec) event(dst []byte, e *sdktrace.Event) []byte {
 	dst, start := beginMessage(dst, spanEvents, 1)
 	dst = appendFixed64Field(dst, eventTime, otlpTime(e.Time))
 	dst = appendOptionalText(dst, eventName, e.Name)
@@ -90,7 +137,7 @@ func (c *protoCodec) event(dst []byte, e sdktrace.Event) []byte {
 
 // link appends a link, without its tracestate: OpenTelemetry's exporters do
 // not send it either.
-func (c *protoCodec) link(dst []byte, l sdktrace.Link) []byte {
+func (c *protoCodec) link(dst []byte, l *sdktrace.Link) []byte {
 	traceID, spanID := l.SpanContext.TraceID(), l.SpanContext.SpanID()
 	dst, start := beginMessage(dst, spanLinks, 1)
 	dst = appendBytesField(dst, linkTraceID, traceID[:])
@@ -121,6 +168,9 @@ func appendTraceState(dst []byte, state trace.TraceState) []byte {
 }
 
 func appendStatus(dst []byte, s sdktrace.Status) []byte {
+	if s == (sdktrace.Status{}) {
+		return append(dst, spanStatus<<3|wireBytes, 0)
+	}
 	dst, start := beginMessage(dst, spanStatus, 1)
 	dst = appendOptionalText(dst, statusMessage, s.Description)
 	dst = appendVarintField(dst, statusCode, otlpStatus(s.Code))

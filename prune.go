@@ -123,7 +123,8 @@ func (p *pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 func (p *pruner) operation(s sdktrace.ReadOnlySpan) (name, device string, ok bool) {
 	c := p.converters.Get().(*converter)
 	defer p.converters.Put(c)
-	e, ok := c.entry(s, root{})
+	v := viewOf(s)
+	e, ok := c.entry(&v, root{})
 	if !ok {
 		return "", "", false
 	}

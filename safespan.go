@@ -86,7 +86,7 @@ func safeResource(r *resource.Resource) *resource.Resource {
 
 // isSame reports whether a and b are the same valid span.
 func isSame(a, b trace.SpanContext) bool {
-	return a.IsValid() && a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID()
+	return a.SpanID() == b.SpanID() && a.TraceID() == b.TraceID() && a.IsValid()
 }
 
 func hasUnsafe(e sdktrace.Event) bool { return slices.ContainsFunc(e.Attributes, isUnsafe) }

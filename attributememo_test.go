@@ -1,0 +1,139 @@
+package optrace
+
+import (
+	"hash/maphash"
+	"math"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// look looks a set up as encoders do and adds it where it is not known.
+func (m *attributeMemo[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
+	k := memoKey{attrs: attrs, loose: findLoose(attrs)}
+	found, hash := m.find(&k)
+	if hash != 0 {
+		m.add(&k, hash, v, size)
+	}
+	return found
+}
+
+// numbered returns the i-th of sets that all differ.
+func numbered(i int) []attribute.KeyValue {
+	return []attribute.KeyValue{OpName("matmul"), attribute.Int("i", i)}
+}
+
+func TestAttributeMemoFindsWhatItHolds(t *testing.T) {
+	m := attributeMemo[int]{budget: maxMemoBytes}
+	const sets = 5000
+	for round := range 3 {
+		for i := range sets {
+			found := m.look(numbered(i), i, 10)
+			if round > 0 && (found == nil || *found != i) {
+				t.Fatalf("round %d: set %d is %v", round, i, found)
+			}
+		}
+	}
+	if m.used != sets {
+		t.Errorf("%d sets are held, want %d", m.used, sets)
+	}
+}
+
+// However many sets there are, their size stays within the bound, and those that
+// are held are found.
+func TestAttributeMemoIsBounded(t *testing.T) {
+	const budget = 1 << 20
+	m := attributeMemo[int]{budget: budget}
+	hits := 0
+	for i := range 500_000 {
+		if found := m.look(numbered(i%7_000), i%7_000, 100); found != nil {
+			hits++
+			if *found != i%7_000 {
+				t.Fatalf("set %d is found as %d", i%7_000, *found)
+			}
+		}
+		if m.bytes > budget {
+			t.Fatalf("after %d sets %d bytes are taken, allowed are %d", i, m.bytes, budget)
+		}
+	}
+	if hits < 100_000 {
+		t.Errorf("%d hits: of a cycle that does not fit, a part should stay", hits)
+	}
+	if off := (attributeMemo[int]{}); off.look(numbered(1), 1, 1) != nil || off.slots != nil {
+		t.Error("a memo without a budget holds something")
+	}
+}
+
+// Sets that never come again make the memo rest; when they do come again it
+// takes up work.
+func TestAttributeMemoRests(t *testing.T) {
+	m := attributeMemo[int]{budget: maxMemoBytes}
+	added := 0
+	for i := range 200 * memoWindow {
+		before := m.used
+		m.look(numbered(i), i, 10)
+		if m.used > before {
+			added++
+		}
+	}
+	if share := float64(added) / (200 * memoWindow); share > 0.1 {
+		t.Errorf("%.2f of sets that do not come again were added", share)
+	}
+	hits := 0
+	for i := range 200 * memoWindow {
+		if m.look(numbered(-i%100), i, 10) != nil {
+			hits++
+		}
+	}
+	if share := float64(hits) / (200 * memoWindow); share < 0.5 {
+		t.Errorf("%.2f of sets that come again are found", share)
+	}
+}
+
+func TestFindLoose(t *testing.T) {
+	name := OpName("matmul")
+	for _, tt := range []struct {
+		what  string
+		attrs []attribute.KeyValue
+		want  looseAttributes
+	}{
+		{"none", []attribute.KeyValue{name}, looseAttributes{placeNone, placeNone}},
+		{"both", []attribute.KeyValue{name, Device("cpu"), Step(1)}, looseAttributes{2, 1}},
+		{"first", []attribute.KeyValue{Step(1), name}, looseAttributes{0, placeNone}},
+		{"twice", []attribute.KeyValue{Step(1), name, Step(1), Device("a")}, looseAttributes{placeBad, 3}},
+		{"three times", []attribute.KeyValue{Step(1), Step(1), Step(1)}, looseAttributes{placeBad, placeNone}},
+		{"other types", []attribute.KeyValue{attribute.String(op.KeyStep, "1"), attribute.Int(op.KeyDevice, 1)}, looseAttributes{placeBad, placeBad}},
+		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), Step(1)}, looseAttributes{placeBad, placeNone}},
+	} {
+		if got := findLoose(tt.attrs); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
+		}
+	}
+}
+
+// Whatever is left out of a comparison, the rest of a set counts.
+func TestMemoKeyEqual(t *testing.T) {
+	base := func() []attribute.KeyValue {
+		return []attribute.KeyValue{OpName("matmul"), Device("cuda:0"), Step(1), DataType(op.F32), attribute.Float64("x", math.NaN())}
+	}
+	key := func(attrs []attribute.KeyValue) *memoKey { return &memoKey{attrs: attrs, loose: findLoose(attrs)} }
+	if !key(base()).equal(key(base())) {
+		t.Error("equal sets are told apart")
+	}
+	for i, want := range []bool{false, true, true, false, false} {
+		changed := base()
+		changed[i].Value = attribute.StringValue("other")
+		if i == 2 {
+			changed[i].Value = attribute.IntValue(7)
+		}
+		if got := key(base()).equal(key(changed)); got != want {
+			t.Errorf("attribute %d changed: equal is %v, want %v", i, got, want)
+		}
+	}
+	m := attributeMemo[int]{seed: maphash.MakeSeed()}
+	if a, b := m.hash(key(base())), m.hash(key(base()[:4])); a == b {
+		t.Error("the last attribute makes no difference to the hash")
+	}
+}

@@ -1,0 +1,192 @@
+package optrace
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// entryLine is the line of an operation, cut where it holds what differs from one
+// span to the next with the same attributes, name, scope and resource: the
+// iteration, the device, the times, the ids and the root. Filling them in costs a
+// sixth of converting and encoding the span.
+type entryLine struct {
+	toDevice string // from the start, or from behind an iteration that is loose
+	toMicros string // from behind a device that is loose, or else as toDevice
+	toStart  string // from behind the duration in microseconds
+	toIDs    string // from behind the duration in nanoseconds
+	toEnd    string // from behind the ids and the root
+}
+
+// What stands in front of the parts that are cut out.
+const (
+	lineStep     = `{"step":`
+	lineDevice   = `,"device_id":`
+	lineMicros   = `,"duration_us":`
+	lineStart    = `,"start_unix_ns":`
+	lineDuration = `,"duration_ns":`
+	lineTraceID  = `,"trace_id":"`
+	lineSpanID   = `","span_id":"`
+	lineParentID = `,"parent_span_id":"`
+	lineRoot     = `,"root":`
+	lineRootID   = `,"root_span_id":"`
+)
+
+// plainSpan is what a line is filled in with.
+type plainSpan struct {
+	loose                  looseAttributes
+	step                   int64
+	device                 []byte // encoded; empty where it is not valid text
+	second, nano, duration int64  // the start in two parts; the others in ns
+	traceID                op.TraceID
+	spanID, parentID       op.SpanID
+	root                   root
+}
+
+// lineFiller fills lines in. It remembers the texts of what seldom changes from
+// one span to the next. It is used by one goroutine at a time.
+type lineFiller struct {
+	second     int64
+	secondText []byte
+
+	traceID   op.TraceID
+	traceText []byte // up to the span's id
+
+	parentID  op.SpanID
+	root      root
+	aboveText []byte // from behind the span's id up to behind the root
+
+	devices textCache
+}
+
+// appendValidString appends s as a JSON string, nothing where it is empty or not
+// valid text.
+func appendValidString(dst []byte, s string) []byte {
+	if s == "" || !utf8.ValidString(s) {
+		return dst
+	}
+	return jsontext.AppendString(dst, s)
+}
+
+// plain returns what makes the line of v, an operation, besides its attributes,
+// name, scope and resource. It reports false where there is more to be said of v:
+// an error, a sampling threshold, what was dropped, and all that entries are
+// warned of.
+func (f *lineFiller) plain(v *spanView, loose looseAttributes, r root) (p plainSpan, ok bool) {
+	const (
+		first, last = 1e9, 9e9 // seconds of ten digits, whose nanoseconds fit an int64
+		longest     = 1e17     // also when this is added to them
+	)
+	p = plainSpan{
+		loose:  loose,
+		second: v.start.Unix(), nano: int64(v.start.Nanosecond()), duration: int64(v.end.Sub(v.start)),
+		traceID: v.traceID(), spanID: v.spanID(), parentID: v.parentID(), root: r,
+	}
+	end := v.end.Unix()
+	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
+		!p.traceID.IsZero() && !p.spanID.IsZero() && !v.failed() && v.dropped == 0 && v.context.TraceState().Len() == 0
+	if loose.step >= 0 {
+		p.step = v.attrs[loose.step].Value.AsInt64()
+	}
+	if loose.device >= 0 {
+		p.device = f.devices.get(v.attrs[loose.device].Value.AsString(), appendValidString)
+		ok = ok && len(p.device) > 0
+	}
+	return p, ok && f.knowsAbove(&p)
+}
+
+// fill appends the line l of the span that p was made of last.
+func (f *lineFiller) fill(dst []byte, l *entryLine, p *plainSpan) []byte {
+	if p.traceID != f.traceID {
+		f.traceID = p.traceID
+		f.traceText = append(jsontext.AppendHex(f.traceText[:0], p.traceID[:]), lineSpanID...)
+	}
+	if p.second != f.second {
+		f.second = p.second
+		f.secondText = strconv.AppendInt(f.secondText[:0], p.second, 10)
+	}
+	if p.loose.step >= 0 {
+		dst = strconv.AppendInt(append(dst, lineStep...), p.step, 10)
+	}
+	if p.loose.device >= 0 {
+		dst = append(append(dst, l.toDevice...), p.device...)
+	}
+	dst = append(dst, l.toMicros...)
+	dst = jsontext.AppendMicros(dst, p.duration)
+	dst = append(dst, l.toStart...)
+	dst = append(dst, f.secondText...)
+	dst = jsontext.AppendDigits9(dst, uint32(p.nano))
+	dst = append(dst, lineDuration...)
+	dst = strconv.AppendInt(dst, p.duration, 10)
+	dst = append(dst, l.toIDs...)
+	dst = append(dst, f.traceText...)
+	dst = jsontext.AppendHex(dst, p.spanID[:])
+	dst = append(dst, f.aboveText...)
+	return append(dst, l.toEnd...)
+}
+
+// knowsAbove sets the text of the parent and the root of p. It reports false where the root's name is not valid text, which entries are warned of.
+func (f *lineFiller) knowsAbove(p *plainSpan) bool {
+	if p.parentID == f.parentID && p.root == f.root && f.aboveText != nil {
+		return true
+	}
+	if !utf8.ValidString(p.root.name) {
+		return false
+	}
+	text := append(f.aboveText[:0], '"')
+	if !p.parentID.IsZero() {
+		text = append(jsontext.AppendHex(append(text, lineParentID...), p.parentID[:]), '"')
+	}
+	if p.root.name != "" {
+		text = jsontext.AppendString(append(text, lineRoot...), p.root.name)
+	}
+	if !p.root.id.IsZero() {
+		text = append(jsontext.AppendHex(append(text, lineRootID...), p.root.id[:]), '"')
+	}
+	f.parentID, f.root, f.aboveText = p.parentID, p.root, text
+	return true
+}
+
+// maxCutLine is the longest line that is kept, in bytes.
+const maxCutLine = 2 << 10
+
+// cut cuts the line of p. It reports false where the line is too long to be kept,
+// or is not what filling it in gives.
+func (f *lineFiller) cut(line []byte, p *plainSpan) (l entryLine, ok bool) {
+	if len(line) > maxCutLine {
+		return l, false
+	}
+	// Nothing that begins with a comma and a quote lies within a string, where
+	// quotes are escaped. Numbers end with a comma.
+	rest := string(line)
+	take := func(n int) (part string) {
+		n = min(max(0, n), len(rest))
+		part, rest = rest[:n], rest[n:]
+		return part
+	}
+	upTo := func(member string) string { return take(strings.Index(rest, member) + len(member)) }
+	number := func() { take(strings.IndexByte(rest, ',')) }
+
+	if p.loose.step >= 0 {
+		upTo(lineStep)
+		number()
+	}
+	if p.loose.device >= 0 {
+		l.toDevice = upTo(lineDevice)
+		take(len(p.device))
+	}
+	l.toMicros = upTo(lineMicros)
+	number()
+	l.toStart = upTo(lineStart)
+	number()
+	upTo(lineDuration)
+	number()
+	l.toIDs = upTo(lineTraceID)
+	take(2*(len(p.traceID)+len(p.spanID)) + len(lineSpanID))
+	take(len(f.aboveText))
+	l.toEnd = rest
+	return l, string(f.fill(nil, &l, p)) == string(line)
+}

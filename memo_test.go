@@ -1,0 +1,276 @@
+package optrace_test
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
+
+// checkMemo checks that an exporter that remembers spans writes for stubs, several
+// times over, what one without a memory writes. It returns how many were found in
+// the memory.
+func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts ...optrace.Option) (hits int) {
+	tb.Helper()
+	var with, without bytes.Buffer
+	opts = append(slices.Clone(opts), optrace.WithFormat(f))
+	memo, plain := newExporter(tb, &with, opts...), newExporter(tb, &without, opts...)
+	optrace.SetMemoBytes(plain, 0)
+	spans := stubs.Snapshots()
+	for round := range 3 {
+		for _, exp := range []*optrace.Exporter{memo, plain} {
+			if err := exp.ExportSpans(tb.Context(), spans); err != nil {
+				tb.Fatal(err)
+			}
+		}
+		got, want := withoutWriter(f, with.Bytes()), withoutWriter(f, without.Bytes())
+		if !bytes.Equal(got, want) {
+			tb.Fatalf("%v, round %d: with a memory other bytes are written (-without +with):\n%s",
+				f, round, gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+		}
+		with.Reset()
+		without.Reset()
+	}
+	return optrace.MemoHits(memo)
+}
+
+// withoutWriter cuts off the batch record, which names the writer.
+func withoutWriter(f optrace.Format, text []byte) []byte {
+	if f != optrace.FormatEntries {
+		return text
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\n"))
+	return rest
+}
+
+// Spans that differ from one that is remembered, in one thing each, in front of
+// it and behind it.
+func TestMemoTellsSpansApart(t *testing.T) {
+	state, err := trace.ParseTraceState("ot=th:8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(key string, v attribute.Value) func(*tracetest.SpanStub) {
+		return func(s *tracetest.SpanStub) {
+			s.Attributes = slices.Clone(s.Attributes)
+			for i := range s.Attributes {
+				if string(s.Attributes[i].Key) == key {
+					s.Attributes[i].Value = v
+					return
+				}
+			}
+			s.Attributes = append(s.Attributes, attribute.KeyValue{Key: attribute.Key(key), Value: v})
+		}
+	}
+	for name, change := range map[string]func(*tracetest.SpanStub){
+		"nothing":                   func(*tracetest.SpanStub) {},
+		"name of equal length":      set(op.KeyName, attribute.StringValue("matmuX")),
+		"name as a number":          set(op.KeyName, attribute.Int64Value(5)),
+		"device":                    set(op.KeyDevice, attribute.StringValue("cuda:1")),
+		"device empty":              set(op.KeyDevice, attribute.StringValue("")),
+		"device not UTF-8":          set(op.KeyDevice, attribute.StringValue("cuda\xff0")),
+		"device to escape":          set(op.KeyDevice, attribute.StringValue("a\"\\\n\u2028b")),
+		"device as a number":        set(op.KeyDevice, attribute.Int64Value(1)),
+		"device long":               set(op.KeyDevice, attribute.StringValue(strings.Repeat("d", 300))),
+		"device of another family":  set("device", attribute.StringValue("cpu")),
+		"step":                      set(op.KeyStep, attribute.Int64Value(math.MinInt64)),
+		"step as a text":            set(op.KeyStep, attribute.StringValue("7")),
+		"step as a float":           set(op.KeyStep, attribute.Float64Value(7)),
+		"step of another family":    set("step", attribute.Int64Value(9)),
+		"shape":                     set(op.KeyOutputShape, attribute.Int64SliceValue([]int64{64, 255})),
+		"shape, equal":              set(op.KeyOutputShape, attribute.Int64SliceValue([]int64{64, 256})),
+		"shape as texts":            set(op.KeyOutputShape, attribute.StringSliceValue([]string{"64", "256"})),
+		"shape as floats":           set(op.KeyOutputShape, attribute.Float64SliceValue([]float64{64, 256})),
+		"shape with NaN":            set(op.KeyOutputShape, attribute.Float64SliceValue([]float64{64, math.NaN()})),
+		"shape, long":               set(op.KeyOutputShape, attribute.Int64SliceValue(make([]int64, 400))),
+		"zero":                      set("x", attribute.Float64Value(0)),
+		"minus zero":                set("x", attribute.Float64Value(math.Copysign(0, -1))),
+		"NaN":                       set("x", attribute.Float64Value(math.NaN())),
+		"list that nobody wants":    set("x", attribute.Int64SliceValue([]int64{1, 2})),
+		"text that nobody wants":    set("x", attribute.StringValue(strings.Repeat("x", 10_000))),
+		"map":                       set("x", attribute.MapValue(attribute.Int("a", 1))),
+		"rank":                      set(op.KeyRank, attribute.Int64Value(3)),
+		"launch":                    set(op.KeyLaunch, attribute.Int64Value(1_700_000_000_000_000_000)),
+		"root in attributes":        set(op.KeyRoot, attribute.StringValue("POST /")),
+		"warnings in attributes":    set(op.KeyWarnings, attribute.StringValue("bad_time")),
+		"collective":                set(op.KeyCollective, attribute.StringValue("all_reduce")),
+		"text that looks like keys": set(op.KeyPath, attribute.StringValue(`,"duration_us":1,"trace_id":"`)),
+		"one attribute less":        func(s *tracetest.SpanStub) { s.Attributes = s.Attributes[:4] },
+		"order of attributes": func(s *tracetest.SpanStub) {
+			s.Attributes = slices.Clone(s.Attributes)
+			slices.Reverse(s.Attributes)
+		},
+		"two steps": func(s *tracetest.SpanStub) {
+			s.Attributes = append(slices.Clone(s.Attributes), optrace.Step(77))
+		},
+		"two devices": func(s *tracetest.SpanStub) {
+			s.Attributes = append(slices.Clone(s.Attributes), optrace.Device("cpu"))
+		},
+		"no operation":      func(s *tracetest.SpanStub) { s.Attributes = []attribute.KeyValue{attribute.Int("x", 1)} },
+		"no attributes":     func(s *tracetest.SpanStub) { s.Attributes = nil },
+		"span's name":       func(s *tracetest.SpanStub) { s.Name = "other" },
+		"trace id":          func(s *tracetest.SpanStub) { s.SpanContext = spanContext(9, 9) },
+		"zero ids":          func(s *tracetest.SpanStub) { s.SpanContext = trace.SpanContext{} },
+		"zero span id":      func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithSpanID(trace.SpanID{}) },
+		"tracestate":        func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithTraceState(state) },
+		"flags":             func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithTraceFlags(0) },
+		"no parent":         func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} },
+		"remote parent":     func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) },
+		"own parent":        func(s *tracetest.SpanStub) { s.Parent = s.SpanContext },
+		"error":             func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "oom"} },
+		"error, no text":    func(s *tracetest.SpanStub) { s.Status.Code = codes.Error },
+		"ok":                func(s *tracetest.SpanStub) { s.Status.Code = codes.Ok },
+		"dropped":           func(s *tracetest.SpanStub) { s.DroppedAttributes = 2 },
+		"dropped, negative": func(s *tracetest.SpanStub) { s.DroppedAttributes = -2 },
+		"resource":          func(s *tracetest.SpanStub) { s.Resource = serviceResource("other") },
+		"rank of resource": func(s *tracetest.SpanStub) {
+			s.Resource = resource.NewSchemaless(optrace.Rank(4))
+		},
+		"no resource": func(s *tracetest.SpanStub) { s.Resource = nil },
+		"scope":       func(s *tracetest.SpanStub) { s.InstrumentationScope.Name = "other" },
+		"kind":        func(s *tracetest.SpanStub) { s.SpanKind = trace.SpanKindClient },
+		"event":       func(s *tracetest.SpanStub) { s.Events = []sdktrace.Event{{Name: "e"}} },
+		"link":        func(s *tracetest.SpanStub) { s.Links = []sdktrace.Link{{SpanContext: s.SpanContext}} },
+		"next second": func(s *tracetest.SpanStub) {
+			s.StartTime, s.EndTime = s.StartTime.Add(time.Second), s.EndTime.Add(time.Second)
+		},
+		"no time":      func(s *tracetest.SpanStub) { s.StartTime, s.EndTime = time.Time{}, time.Time{} },
+		"no end":       func(s *tracetest.SpanStub) { s.EndTime = time.Time{} },
+		"1970":         func(s *tracetest.SpanStub) { s.StartTime = time.Unix(0, 5) },
+		"before 1970":  func(s *tracetest.SpanStub) { s.StartTime = time.Unix(-5, 5) },
+		"2300":         func(s *tracetest.SpanStub) { s.EndTime = time.Unix(10_413_792_000, 0) },
+		"ends first":   func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(-1) },
+		"no duration":  func(s *tracetest.SpanStub) { s.EndTime = s.StartTime },
+		"nanoseconds":  func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(1_234_567) },
+		"milliseconds": func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(120 * time.Millisecond) },
+		"hours":        func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(7 * time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			same, other := opStub(0), opStub(1)
+			other.Attributes = slices.Clone(same.Attributes)
+			change(&other)
+			third := other
+			third.SpanContext = other.SpanContext.WithSpanID(spanID(77))
+			third.Attributes = slices.Clone(other.Attributes)
+			for _, f := range allFormats {
+				if checkMemo(t, f, tracetest.SpanStubs{same, other, same, third, other}) == 0 {
+					t.Errorf("%v: nothing was found in the memory", f)
+				}
+			}
+		})
+	}
+}
+
+// A mapping may make anything of the iteration and the device.
+func TestMemoWithMapping(t *testing.T) {
+	var m op.Mapping
+	m.Keep(op.KeyStep)
+	m.Keep(op.KeyDevice)
+	m.Alias(op.KeyDevice, op.FieldPath)
+	var stubs tracetest.SpanStubs
+	for i := range 20 {
+		s := opStub(i % 4)
+		s.Attributes = slices.Clone(opStub(0).Attributes)
+		s.Attributes[1] = optrace.Device(fmt.Sprint("cuda:", i%2))
+		s.Attributes[5] = optrace.Step(int64(i % 3))
+		stubs = append(stubs, s)
+	}
+	for _, f := range allFormats {
+		checkMemo(t, f, stubs, optrace.WithMapping(&m))
+	}
+}
+
+// A Processor's spans carry their local root, whose name may be anything.
+func TestMemoWithRoots(t *testing.T) {
+	var out buffer
+	proc := newProcessor(t, newExporter(t, &out))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tr := optrace.NewTracer(tp)
+	p := prepare(t, tr, matmulSpec())
+	names := []string{"POST /predict", "bad\xffname", "", `quoted "name"`}
+	for i := range 12 {
+		ctx, request := tp.Tracer("app").Start(t.Context(), names[i%len(names)])
+		for range 3 {
+			_, o := p.Start(ctx)
+			o.End()
+		}
+		request.End()
+	}
+	_, alone := p.Start(t.Context())
+	alone.End()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rec := readWhole(t, out.Bytes())
+	if len(rec.entries) != 37 {
+		t.Fatalf("%d entries, want 37", len(rec.entries))
+	}
+	slices.SortFunc(rec.entries, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
+	want := []string{"POST /predict", "bad\ufffdname", "", `quoted "name"`}
+	for i, e := range rec.entries[:36] {
+		name := want[i/3%len(want)]
+		if e.Root != name || e.RootSpanID != e.ParentSpanID || (e.Warn&op.WarnInvalidUTF8 != 0) != strings.Contains(name, "\ufffd") {
+			t.Errorf("entry %d has the root %q %v and the warnings %v, want %q %v", i, e.Root, e.RootSpanID, e.Warn, name, e.ParentSpanID)
+		}
+	}
+	if e := rec.entries[36]; e.Root != "" || !e.RootSpanID.IsZero() {
+		t.Errorf("an operation without a root has %q %v", e.Root, e.RootSpanID)
+	}
+}
+
+// FuzzMemo makes operations of its input that share attributes or differ in one.
+func FuzzMemo(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(bytes.Repeat([]byte{1, 2, 3, 5, 8, 13, 21}, 40))
+	f.Add(bytes.Repeat([]byte{0, 255, 7}, 200))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		const maxSpans = 24
+		e := &entropy{bytes: input}
+		first := opStub(0)
+		if e.below(2) == 1 {
+			first = e.operation()
+		}
+		stubs := tracetest.SpanStubs{first}
+		for len(e.bytes) > 0 && len(stubs) < maxSpans {
+			s := stubs[e.below(len(stubs))]
+			s.SpanContext = s.SpanContext.WithSpanID(spanID(len(stubs)))
+			switch e.below(4) {
+			case 0: // only the id is another one
+			case 1:
+				s.Attributes = slices.Clone(s.Attributes)
+				if i := e.below(max(1, len(s.Attributes))); i < len(s.Attributes) {
+					s.Attributes[i].Value = e.value(2)
+				}
+			case 2:
+				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{
+					Key: attribute.Key(pick(e, op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyRoot, "device", "x")), Value: e.value(1),
+				})
+			case 3:
+				other := e.operation()
+				other.Attributes, other.SpanContext = s.Attributes, s.SpanContext
+				s = other
+			}
+			stubs = append(stubs, s)
+		}
+		for _, f := range allFormats {
+			checkMemo(t, f, stubs)
+		}
+	})
+}
