@@ -1,14 +1,52 @@
 package measure
 
 import (
+	"bytes"
 	"os"
+	"strconv"
 	"syscall"
+	"time"
 )
 
-// peakRSS returns the largest resident size of a process that has ended, in bytes.
-func peakRSS(s *os.ProcessState) int64 {
-	if u, ok := s.SysUsage().(*syscall.Rusage); ok {
-		return u.Maxrss << 10 // Linux counts in KiB
+// peakRSS returns the largest resident size in bytes of a process that has
+// ended, where the kernel can tell. It hands down the peak of the process that
+// started it, so that a lower one does not show.
+func peakRSS(s *os.ProcessState) (n int64, known bool) {
+	u, ok := s.SysUsage().(*syscall.Rusage)
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); !ok || err != nil || u.Maxrss <= own.Maxrss {
+		return 0, false
+	}
+	return u.Maxrss << 10, true // Linux counts in KiB
+}
+
+// watchRSS looks at a process until done is closed and returns the largest
+// resident size that it saw. A peak in the last few milliseconds may be missed.
+func watchRSS(pid int, done <-chan struct{}) int64 {
+	const interval = 2 * time.Millisecond
+	path := "/proc/" + strconv.Itoa(pid) + "/status"
+	ticks := time.NewTicker(interval)
+	defer ticks.Stop()
+	peak := int64(0)
+	for {
+		select {
+		case <-done:
+			return peak
+		case <-ticks.C:
+			if status, err := os.ReadFile(path); err == nil {
+				peak = max(peak, highWater(status))
+			}
+		}
+	}
+}
+
+// highWater returns VmHWM of a process's status, in bytes.
+func highWater(status []byte) int64 {
+	_, rest, _ := bytes.Cut(status, []byte("\nVmHWM:"))
+	if fields := bytes.Fields(rest); len(fields) > 0 {
+		if kib, err := strconv.ParseInt(string(fields[0]), 10, 64); err == nil {
+			return kib << 10
+		}
 	}
 	return 0
 }

@@ -4,5 +4,11 @@ package measure
 
 import "os"
 
-// peakRSS returns 0: units differ between systems.
-func peakRSS(*os.ProcessState) int64 { return 0 }
+// peakRSS knows nothing: units differ between systems.
+func peakRSS(*os.ProcessState) (n int64, known bool) { return 0, false }
+
+// watchRSS sees nothing.
+func watchRSS(_ int, done <-chan struct{}) int64 {
+	<-done
+	return 0
+}

@@ -14,7 +14,7 @@ type Sample struct {
 	CPU, Wall time.Duration
 	// Allocs counts heap allocations; 0 for work in another process.
 	Allocs uint64
-	// RSS is the largest resident size in bytes; 0 for work in this process.
+	// RSS is the largest resident size in bytes; 0 where it was not looked at.
 	RSS int64
 	// Sum is what the work came to. Where two sides of a suite state one, they
 	// must state the same; "" states none.

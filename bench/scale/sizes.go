@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/bench/internal/data"
+	"github.com/optrace/optrace/bench/workload"
+)
+
+// sizes prints how many bytes a span takes on disk.
+func (b *bench) sizes(ctx context.Context) error {
+	ops := min(b.max, 1_000_000)
+	fmt.Fprintf(b.out, "\n## Bytes per span on disk, %d operations\n\n| format | MB | bytes per span |\n|---|--:|--:|\n", ops)
+	row := func(name string, size, spans int64) {
+		fmt.Fprintf(b.out, "| %s | %.1f | %.1f |\n", name, megabytes(size), float64(size)/float64(spans))
+	}
+	for _, format := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
+		err := b.withFile(format, ops, func(f data.File) error {
+			row(string(format), f.Size, f.Spans)
+			compressed, err := zstdSize(f.Path)
+			if err != nil {
+				return err
+			}
+			row(string(format)+", zstd", compressed, f.Spans)
+			if format != workload.Entries {
+				return nil
+			}
+			table, err := b.parquetSize(ctx, f.Path)
+			if err == nil {
+				row("Parquet, by optrace convert: operations only", table, f.Ops)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// zstdSize returns the size of a file compressed as a whole, at the default
+// level.
+func zstdSize(path string) (n int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var size counter
+	z, err := zstd.NewWriter(&size)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(z, f)
+	return int64(size), errors.Join(err, z.Close())
+}
+
+// counter counts what is written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// parquetSize returns the size of a file's operations as a Parquet table.
+func (b *bench) parquetSize(ctx context.Context, path string) (n int64, err error) {
+	dir, err := os.MkdirTemp(b.env.Cache, ".parquet-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	table := filepath.Join(dir, "ops.parquet")
+	if _, err := best(ctx, 1, b.program, "convert", "-to", "parquet", "-o", table, path); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(table)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
