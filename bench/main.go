@@ -35,13 +35,18 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	dir, err := cache.Default()
+	if err == nil {
+		err = run(ctx, dir, os.Args[1:], os.Stdout, os.Stderr)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// run compares, with what is prepared in the directory dir.
+func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	quick := fs.Bool("quick", false, "less work: ends within 50 s once everything is prepared")
@@ -54,10 +59,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	chosen, err := choose(measures(), *only, *quick)
-	if err != nil {
-		return err
-	}
-	dir, err := cache.Default()
 	if err != nil {
 		return err
 	}

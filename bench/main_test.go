@@ -27,6 +27,7 @@ var targets = map[string]float64{
 	"read_otlp_proto_vs_pdata":      12,
 	"read_entries_vs_encoding_json": 20,
 	"read_entries_vs_sonic":         5,
+	"workers_2_vs_1":                1.5,
 	"profile_vs_duckdb":             3,
 	"profile_otlp_vs_duckdb":        20,
 	"analyses_vs_seed":              50,
@@ -82,9 +83,8 @@ func TestChoose(t *testing.T) {
 }
 
 func TestRun(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var stdout, stderr bytes.Buffer
-	if err := run(t.Context(), []string{"-quick", "-json", "-only", "recorder_vs_sdk"}, &stdout, &stderr); err != nil {
+	if err := run(t.Context(), t.TempDir(), []string{"-quick", "-json", "-only", "recorder_vs_sdk"}, &stdout, &stderr); err != nil {
 		t.Fatal(err)
 	}
 	var out struct {
@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}} {
 		var stdout, stderr bytes.Buffer
-		if err := run(t.Context(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
+		if err := run(t.Context(), t.TempDir(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
 			t.Errorf("%v: %v, %q", args, err, stdout.String())
 		}
 	}

@@ -16,9 +16,9 @@ import (
 func TestReadersAgree(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 	readers := map[workload.Format]map[string]func(string) (*analyze.Report, error){
-		workload.OTLPJSON:  {ours: readOurs, pdata: readPdataJSON},
-		workload.OTLPProto: {ours: readOurs, pdata: readPdataProto},
-		workload.Entries:   {ours: readOurs, encodingJSON: readEncodingJSON, sonicJSON: readSonic},
+		workload.OTLPJSON:  {ours: readOurs, oursTwice: readOursTwice, pdata: readPdataJSON},
+		workload.OTLPProto: {ours: readOurs, oursTwice: readOursTwice, pdata: readPdataProto},
+		workload.Entries:   {ours: readOurs, oursTwice: readOursTwice, encodingJSON: readEncodingJSON, sonicJSON: readSonic},
 	}
 	for f, sides := range readers {
 		for _, mix := range []workload.Mix{workload.G512, workload.G1, workload.Random} {
@@ -44,6 +44,25 @@ func TestReadersAgree(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestWorkers(t *testing.T) {
+	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
+	sides, err := workerSides(env, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sums []string
+	for _, name := range []string{ours, oursTwice} {
+		s, err := sides[name](t.Context())
+		if err != nil || s.N < 3*2000 || s.Wall <= 0 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+		sums = append(sums, s.Sum)
+	}
+	if sums[0] != sums[1] {
+		t.Errorf("one worker comes to %s, two to %s", sums[0], sums[1])
 	}
 }
 

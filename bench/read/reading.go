@@ -3,8 +3,10 @@ package read
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"sync"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/bench/internal/data"
@@ -44,14 +46,37 @@ func digest(rep *analyze.Report) (string, error) {
 }
 
 // readOurs reads as the command optrace does, with one worker.
-func readOurs(path string) (*analyze.Report, error) {
-	c := analyze.NewCollector(analyze.DefaultOptions(), false)
-	for rec, err := range ingest.Open(path).Records() {
-		if err := c.Add(rec, err); err != nil {
-			return nil, err
+func readOurs(path string) (*analyze.Report, error) { return readWith(1, path) }
+
+// readWith reads as the command optrace does where there are that many cores.
+func readWith(workers int, path string) (*analyze.Report, error) {
+	parts := ingest.Options{}.Parts(path)
+	collectors, errs := make([]*analyze.Collector, workers), make([]error, workers)
+	var running sync.WaitGroup
+	for i := range workers {
+		collectors[i] = analyze.NewCollector(analyze.DefaultOptions(), false)
+		running.Go(func() {
+			if errs[i] = collect(collectors[i], parts); errs[i] != nil {
+				parts.Stop()
+			}
+		})
+	}
+	running.Wait()
+	return analyze.MergeCollectors(collectors...).Report(), errors.Join(errs...)
+}
+
+// collect adds the parts that a worker gets.
+func collect(c *analyze.Collector, parts *ingest.Parts) error {
+	for part, records := range parts.Worker() {
+		c.StartFile(part.File)
+		c.StartChunk(part.Number)
+		for rec, err := range records {
+			if err := c.Add(rec, err); err != nil {
+				return err
+			}
 		}
 	}
-	return c.Report(), nil
+	return nil
 }
 
 // newProfile returns what peers add up with: the same as ours.

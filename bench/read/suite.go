@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"slices"
 
 	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/measure"
@@ -41,7 +42,7 @@ func Suite() []measure.Measure {
 		of(workload.Entries, lines, "read_entries_vs_encoding_json", 20, encodingJSON, "entries JSONL, against encoding/json into structs")
 		of(workload.Entries, lines, "read_entries_vs_sonic", 5, sonicJSON, "entries JSONL, against sonic into structs")
 	}
-	return append(headline, others...)
+	return slices.Concat(headline, workers(), others)
 }
 
 func newSuite(f workload.Format, mix workload.Mix) *measure.Suite {

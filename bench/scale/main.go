@@ -53,13 +53,18 @@ var parts = []part{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+	dir, err := cache.Default()
+	if err == nil {
+		err = run(ctx, dir, os.Args[1:], os.Stdout, os.Stderr)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// run prints the tables, with what is prepared in the directory dir.
+func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
 	b := &bench{out: stdout}
 	fs := flag.NewFlagSet("scale", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -78,11 +83,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if fs.NArg() > 0 || b.max < 1 {
 		return fmt.Errorf("unexpected arguments %v", args)
 	}
-	dir, err := cache.Default()
-	if err != nil {
-		return err
-	}
 	b.env = &measure.Env{Cache: dir, Progress: stderr}
+	var err error
 	if b.program, err = engine.Build(ctx, b.env); err != nil {
 		return err
 	}
