@@ -33,13 +33,7 @@ type attributeMemo[V any] struct {
 	bytes int
 	full  bool
 	last  *memoSet[V] // found last
-
-	// How the memo does, see review.
-	lookups, hits int // in this window
-	windows       int // since the memo was emptied
-	poor          int // how many windows in a row had few hits
-	nap           int // how many windows the last rest took
-	left          int // look-ups that are still to be left out
+	rest  restPolicy
 }
 
 // memoSlot holds a set in one of the slots from the one that its hash tells on.
@@ -74,17 +68,20 @@ const (
 	memoMaxSlots   = 1 << 16
 	// memoOverhead is about what a set takes beside its attributes and its value.
 	memoOverhead = 200
-
-	memoWindow  = 1 << 13 // look-ups
-	memoMaxNap  = 64      // windows
-	memoMinLife = 64      // windows
 )
 
 // find returns the value of a set, or nil, and the hash of the set, 0 where
 // there is no use in adding it.
 func (m *attributeMemo[V]) find(k *memoKey) (*V, uint64) {
-	if m.budget == 0 || len(k.attrs) == 0 || m.resting() {
+	if m.budget == 0 || len(k.attrs) == 0 {
 		return nil, 0
+	}
+	rests, stale := m.rest.resting()
+	if rests {
+		return nil, 0
+	}
+	if stale && m.full {
+		m.empty()
 	}
 	if m.slots == nil {
 		m.seed = maphash.MakeSeed()
@@ -111,7 +108,7 @@ func (m *attributeMemo[V]) find(k *memoKey) (*V, uint64) {
 // its operations too: with the set that followed the last time a look-up does
 // without a hash, at a quarter less.
 func (m *attributeMemo[V]) found(set *memoSet[V]) *V {
-	m.hits++
+	m.rest.hit()
 	if m.last != nil {
 		m.last.next = set
 	}
@@ -165,43 +162,8 @@ func (m *attributeMemo[V]) grow() {
 }
 
 func (m *attributeMemo[V]) empty() {
-	m.slots, m.used, m.bytes, m.full, m.last, m.windows = nil, 0, 0, false, nil, 0
-}
-
-// resting notes a look-up and reports whether it is to be left out.
-func (m *attributeMemo[V]) resting() bool {
-	if m.left > 0 {
-		m.left--
-		return true
-	}
-	if m.lookups == memoWindow {
-		m.review()
-	}
-	m.lookups++
-	return false
-}
-
-// review looks back at a window. Where hits are few for a second time the memo
-// rests, for twice as many windows each time, so that sets which do not come
-// again cost next to nothing. A full memo starts anew where it is of little use,
-// though not often: of a cycle of more sets than fit, those that do should stay.
-func (m *attributeMemo[V]) review() {
-	few, fair := m.hits < memoWindow/4, m.hits < memoWindow*3/4
-	m.lookups, m.hits = 0, 0
-	m.windows++
-	if few {
-		m.poor++
-	} else {
-		m.poor, m.nap = 0, 0
-	}
-	again := m.poor > 1
-	if m.full && (again || fair && m.windows >= memoMinLife) {
-		m.empty()
-	}
-	if again {
-		m.nap = min(max(1, 2*m.nap), memoMaxNap)
-		m.left = m.nap * memoWindow
-	}
+	m.slots, m.used, m.bytes, m.full, m.last = nil, 0, 0, false, nil
+	m.rest.emptied()
 }
 
 // hash mixes the memory of the attributes. It is never 0.

@@ -71,23 +71,23 @@ func TestAttributeMemoIsBounded(t *testing.T) {
 func TestAttributeMemoRests(t *testing.T) {
 	m := attributeMemo[int]{budget: maxMemoBytes}
 	added := 0
-	for i := range 200 * memoWindow {
+	for i := range 200 * restWindow {
 		before := m.used
 		m.look(numbered(i), i, 10)
 		if m.used > before {
 			added++
 		}
 	}
-	if share := float64(added) / (200 * memoWindow); share > 0.1 {
+	if share := float64(added) / (200 * restWindow); share > 0.1 {
 		t.Errorf("%.2f of sets that do not come again were added", share)
 	}
 	hits := 0
-	for i := range 200 * memoWindow {
+	for i := range 200 * restWindow {
 		if m.look(numbered(-i%100), i, 10) != nil {
 			hits++
 		}
 	}
-	if share := float64(hits) / (200 * memoWindow); share < 0.5 {
+	if share := float64(hits) / (200 * restWindow); share < 0.5 {
 		t.Errorf("%.2f of sets that come again are found", share)
 	}
 }

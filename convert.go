@@ -17,19 +17,18 @@ type converter struct {
 	mapping   *op.Mapping
 	builder   *op.Builder
 	resources map[*resource.Resource]*op.Resource
-	lists     map[attribute.Value][]element
+	lists     listCache
+	kept      int // see keptBytes
 	span      op.Span
 }
 
-// The bounds of a converter's caches. A full cache starts anew.
 const (
+	// maxCachedResources bounds a cache, which starts anew when it is full.
 	maxCachedResources = 64
-	maxCachedLists     = 8192
-	// maxCachedElements is how many elements a list in the cache has at most:
-	// the dimensions of a hundred matrices.
-	maxCachedElements = 300
-	// maxListDepth is how deep lists are looked into: shapes need two levels.
-	maxListDepth = 4
+	// maxKept is how many bytes the attributes of a span hold at most that is
+	// remembered, and unknownBytes stands for those of a value not looked into.
+	maxKept      = 8 << 10
+	unknownBytes = maxKept + 1
 )
 
 func newConverter(m *op.Mapping) *converter {
@@ -40,6 +39,7 @@ func newConverter(m *op.Mapping) *converter {
 func (c *converter) entry(v *spanView, r root) (*op.Entry, bool) {
 	b := c.builder
 	b.Reset()
+	c.kept = 0
 	for _, kv := range v.attrs {
 		c.attribute(string(kv.Key), kv.Value)
 	}
@@ -123,7 +123,9 @@ func (c *converter) attribute(key string, v attribute.Value) {
 	b := c.builder
 	switch v.Type() {
 	case attribute.STRING:
-		b.Str(key, v.AsString())
+		s := v.AsString()
+		c.kept += len(s)
+		b.Str(key, s)
 	case attribute.INT64:
 		b.Int(key, v.AsInt64())
 	case attribute.FLOAT64:
@@ -133,130 +135,18 @@ func (c *converter) attribute(key string, v attribute.Value) {
 	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
 		if !b.Wants(key) {
 			b.Other(key)
+			c.kept += unknownBytes
 			return
 		}
 		list := b.BeginList(key)
-		feed(&list, c.list(v))
+		c.kept += feedTokens(&list, c.lists.tokens(v))
 		list.End()
 	default:
 		b.Other(key)
+		c.kept += unknownBytes
 	}
 }
 
-// element is an element of a list attribute.
-type element struct {
-	typ    attribute.Type
-	number int64
-	float  float64
-	text   string
-	list   []element
-}
-
-// list returns the elements of a list. There is no way to look into one
-// without allocating, so the elements are kept by value: shapes repeat.
-func (c *converter) list(v attribute.Value) []element {
-	if l, ok := c.lists[v]; ok {
-		return l
-	}
-	if c.lists == nil || len(c.lists) >= maxCachedLists {
-		c.lists = make(map[attribute.Value][]element)
-	}
-	l := elements(v, 1)
-	if count(l) <= maxCachedElements {
-		c.lists[v] = l
-	}
-	return l
-}
-
-// keepable reports whether attributes, which have been converted, are small
-// enough to be kept in memory.
-func (c *converter) keepable(attrs []attribute.KeyValue) bool {
-	text := 0
-	for i := range attrs {
-		switch v := &attrs[i].Value; v.Type() {
-		case attribute.STRING:
-			text += len(v.AsString())
-		case attribute.BOOL, attribute.INT64, attribute.FLOAT64, attribute.EMPTY:
-		default:
-			// Of lists only those are known that make a difference and are short.
-			if _, ok := c.lists[*v]; !ok {
-				return false
-			}
-		}
-	}
-	return text <= maxCutLine
-}
-
-// count returns how many elements l and the lists in it have.
-func count(l []element) int {
-	n := len(l)
-	for i := range l {
-		n += count(l[i].list)
-	}
-	return n
-}
-
-func elements(v attribute.Value, depth int) []element {
-	var out []element
-	switch v.Type() {
-	case attribute.INT64SLICE:
-		for _, n := range v.AsInt64Slice() {
-			out = append(out, element{typ: attribute.INT64, number: n})
-		}
-	case attribute.FLOAT64SLICE:
-		for _, f := range v.AsFloat64Slice() {
-			out = append(out, element{typ: attribute.FLOAT64, float: f})
-		}
-	case attribute.STRINGSLICE:
-		for _, s := range v.AsStringSlice() {
-			out = append(out, element{typ: attribute.STRING, text: s})
-		}
-	case attribute.BOOLSLICE:
-		for range v.AsBoolSlice() {
-			out = append(out, element{typ: attribute.BOOL})
-		}
-	case attribute.SLICE:
-		for _, e := range v.AsSlice() {
-			out = append(out, elementOf(e, depth))
-		}
-	}
-	return out
-}
-
-func elementOf(v attribute.Value, depth int) element {
-	e := element{typ: v.Type()}
-	switch v.Type() {
-	case attribute.INT64:
-		e.number = v.AsInt64()
-	case attribute.FLOAT64:
-		e.float = v.AsFloat64()
-	case attribute.STRING:
-		e.text = v.AsString()
-	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
-		if depth >= maxListDepth {
-			return element{typ: attribute.EMPTY}
-		}
-		e.typ, e.list = attribute.SLICE, elements(v, depth+1)
-	}
-	return e
-}
-
-// feed hands elements to the builder; elements bounds the depth.
-func feed(l *op.List, elems []element) {
-	for i := range elems {
-		switch e := &elems[i]; e.typ {
-		case attribute.INT64:
-			l.Int(e.number)
-		case attribute.FLOAT64:
-			l.Float(e.float)
-		case attribute.STRING:
-			l.Str(e.text)
-		case attribute.SLICE:
-			l.Begin()
-			feed(l, e.list)
-			l.End()
-		default:
-			l.Other()
-		}
-	}
-}
+// keptBytes returns about how much memory the attributes hold that were converted
+// last, and whether that is known and little enough to be remembered.
+func (c *converter) keptBytes() (n int, ok bool) { return c.kept, c.kept <= maxKept }

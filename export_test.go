@@ -32,9 +32,9 @@ func SetMemoBytes(e *Exporter, n int) {
 func MemoHits(e *Exporter) int {
 	switch enc := e.enc.(type) {
 	case *entriesEncoder:
-		return enc.memo.hits
+		return enc.memo.rest.hits
 	case *otlpEncoder:
-		return enc.memo.hits
+		return enc.memo.rest.hits
 	}
 	return 0
 }

@@ -104,9 +104,9 @@ func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *
 	start := len(b.records)
 	b.records = append(e.AppendJSON(b.records), '\n')
 	b.entries++
-	if hash != 0 && plain && c.conv.keepable(v.attrs) {
+	if bytes, ok := c.conv.keptBytes(); hash != 0 && plain && ok {
 		if line, ok := c.filler.cut(b.records[start:], &p); ok {
-			c.memo.add(&key, hash, line, len(b.records)-start)
+			c.memo.add(&key, hash, line, len(b.records)-start+bytes)
 		}
 	}
 	return asEntry

@@ -52,12 +52,12 @@ type shapeCache struct {
 }
 
 // The size of a cache, a power of two, how many slots a value may be in, and
-// the longest key that is kept: that of 25 matrices, so that a cache takes a
-// few MiB.
+// the longest key that is kept: that of ten matrices, so that a cache takes a
+// few MiB. It holds the shapes of a graph of thousands of operations.
 const (
 	cacheSlots   = 8192
 	cacheWays    = 4
-	maxCachedKey = 600
+	maxCachedKey = 240
 )
 
 type cachedShape struct {
