@@ -2,6 +2,7 @@ package read
 
 import (
 	"io"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,12 +16,9 @@ import (
 // All readers of a format come to the same report.
 func TestReadersAgree(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-	readers := map[workload.Format]map[string]func(string) (*analyze.Report, error){
-		workload.OTLPJSON:  {ours: readOurs, oursTwice: readOursTwice, pdata: readPdataJSON},
-		workload.OTLPProto: {ours: readOurs, oursTwice: readOursTwice, pdata: readPdataProto},
-		workload.Entries:   {ours: readOurs, oursTwice: readOursTwice, encodingJSON: readEncodingJSON, sonicJSON: readSonic},
-	}
-	for f, sides := range readers {
+	for f, sides := range peers {
+		sides = maps.Clone(sides)
+		sides[ours], sides[oursTwice] = readOurs, readOursTwice
 		for _, mix := range []workload.Mix{workload.G512, workload.G1, workload.Random} {
 			file, err := data.Get(env, f, workload.Config{Ops: 3000, Mix: mix})
 			if err != nil {
@@ -36,12 +34,18 @@ func TestReadersAgree(t *testing.T) {
 				if want == nil {
 					want = rep
 				}
-				if diff := cmp.Diff(want, rep, cmp.AllowUnexported()); diff != "" {
+				if diff := cmp.Diff(want, rep); diff != "" {
 					t.Errorf("%s, %s, %s (-one reader +another):\n%s", f, mix, name, diff)
 				}
-				if s, err := reading(file, read)(t.Context()); err != nil || s.N != file.Spans || s.Sum == "" {
+			}
+			open := newSides(f, file, file)
+			for name, side := range open.Sides {
+				if s, err := side(t.Context()); err != nil || s.N != file.Spans || s.CPU <= 0 {
 					t.Errorf("%s, %s: %+v, %v", f, name, s, err)
 				}
+			}
+			if err := open.Check(); err != nil {
+				t.Error(err)
 			}
 		}
 	}
@@ -74,7 +78,7 @@ func TestReadingChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothing := func(string) (*analyze.Report, error) { return report(newProfile()), nil }
-	if _, err := reading(file, nothing)(t.Context()); err == nil {
+	if _, err := timing(file, nothing, new(string))(t.Context()); err == nil {
 		t.Error("no operations at all are no error")
 	}
 }

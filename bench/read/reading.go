@@ -14,8 +14,11 @@ import (
 	"github.com/optrace/optrace/ingest"
 )
 
-// reading is a side that reads the file to a report.
-func reading(file data.File, read func(path string) (*analyze.Report, error)) measure.Side {
+// reader reads a file to a report.
+type reader func(path string) (*analyze.Report, error)
+
+// timing is a side that reads the file and puts a digest of what it says into sum.
+func timing(file data.File, read reader, sum *string) measure.Side {
 	return func(context.Context) (measure.Sample, error) {
 		var rep *analyze.Report
 		s, err := measure.Timed(file.Spans, func() (err error) {
@@ -29,7 +32,7 @@ func reading(file data.File, read func(path string) (*analyze.Report, error)) me
 			return s, fmt.Errorf("reading %s: %d operations of %d ns, want %d of %d ns",
 				file.Path, rep.Total.Count, rep.Total.SumNS, file.Ops, file.SumNS)
 		}
-		s.Sum, err = digest(rep)
+		*sum, err = digest(rep)
 		return s, err
 	}
 }
