@@ -177,10 +177,10 @@ func TestPartsEndWithAnError(t *testing.T) {
 		ingest.Options
 		path string
 	}{
-		"no such file":          {path: filepath.Join(dir, "none")},
-		"unknown format":        {path: foreign},
-		"nothing but unknown":   {path: dir},
-		"a source that fails":   {path: ingest.Stdin, Options: ingest.Options{Stdin: failing}},
+		"no such file":        {path: filepath.Join(dir, "none")},
+		"unknown format":      {path: foreign},
+		"nothing but unknown": {path: dir},
+		"a source that fails": {path: ingest.Stdin, Options: ingest.Options{Stdin: failing}},
 		"content beyond the limit": {
 			path:    write(t, filepath.Join(t.TempDir(), "big.gz"), gzipped(t, lines(partsEntry, 1000))),
 			Options: ingest.Options{Limits: ingest.Limits{DecompressedBytes: 50_000}},

@@ -19,7 +19,7 @@ type decoder struct {
 	strings intern.Table
 	keys    keyTable
 	// templates remembers what attributes came to, by the span's name.
-	templates recall.Table[op.Template]
+	templates recall.Table[knownAttributes]
 
 	resource op.Resource
 	scope    string
@@ -30,6 +30,8 @@ type decoder struct {
 	// recalling tells that the attributes of the span may come from templates,
 	// attributed that they have been read, repeated that more of them came.
 	recalling, attributed, repeated bool
+	// known is what is known of the attributes of the span, nil for nothing.
+	known *knownAttributes
 }
 
 func newDecoder(m *op.Mapping) *decoder {
@@ -65,7 +67,7 @@ const statusError = 2
 // begin forgets the span before.
 func (d *decoder) begin() {
 	d.fields = spanFields{}
-	d.attributed, d.repeated = false, false
+	d.attributed, d.repeated, d.known = false, false, nil
 }
 
 // attributes starts the attributes of the span. It reports whether what they came
@@ -75,9 +77,9 @@ func (d *decoder) attributes(text []byte) (size int, found bool) {
 		return 0, false
 	}
 	if !d.attributed && d.recalling {
-		if t, n := d.templates.Find(d.fields.name, text); t != nil {
-			d.builder.SetTemplate(t)
-			d.attributed = true
+		if known, n := d.templates.Find(d.fields.name, text); known != nil {
+			d.builder.SetTemplate(&known.template)
+			d.attributed, d.known = true, known
 			return n, true
 		}
 	}
@@ -95,7 +97,7 @@ func (d *decoder) remember(text []byte) {
 		return
 	}
 	if t, ok := d.builder.Template(); ok {
-		d.templates.Add(d.fields.name, text, t)
+		d.known = d.templates.Add(d.fields.name, text, knownAttributes{template: t})
 	}
 }
 

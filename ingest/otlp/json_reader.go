@@ -58,6 +58,12 @@ type jsonReader struct {
 	// dims and ends are the list that is read: see usualAttribute.
 	dims []int64
 	ends []int
+	// members are those of the span that is read, repeatedMember tells that one
+	// came twice or is unknown.
+	members        []spanMember
+	repeatedMember bool
+	layouts        spanLayouts
+	layoutKey      []byte
 	// step is parseSpan, made a function once.
 	step func(*jsontext.Lexer)
 	// found tells that the document had a member that is OTLP's, other that it

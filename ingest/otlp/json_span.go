@@ -84,51 +84,71 @@ var spanKeys = jsontext.NewKeys(
 
 // parseSpan reads a span into the builder and the fields.
 func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
-	m := l.Mark()
+	l.Peek() // pass over white space
+	start := l.Mark()
 	r.begin()
 	r.recalling = true
+	if r.recallSpan(l) {
+		return
+	}
+	r.begin()
 	r.parseSpanMembers(l)
-	if r.repeated {
+	switch {
+	case r.repeated:
 		// A second list of attributes adds to the first.
-		l.Rewind(m)
+		l.Rewind(start)
 		r.begin()
 		r.recalling = false
 		r.parseSpanMembers(l)
+	case l.Err() == nil:
+		r.learnLayout(l, start.Pos())
 	}
 }
 
 func (r *jsonReader) parseSpanMembers(l *jsontext.Lexer) {
-	f := &r.fields
+	r.members, r.repeatedMember = r.members[:0], false
+	seen := uint32(0)
 	l.Object()
 	r.order.Start()
 	for k, _, more := l.Member(r.order); more && !r.repeated; k, _, more = l.Member(r.order) {
-		switch k {
-		case memberTraceID:
-			r.traceID(l)
-		case memberSpanID:
-			f.id = r.spanID(l)
-		case memberParent:
-			f.parent = r.spanID(l)
-		case memberState:
-			f.state = r.text(l)
-		case memberName:
-			f.name = r.text(l)
-		case memberFlags:
-			n, _ := integer(l)
-			f.flags = uint32(n)
-		case memberStart:
-			f.start = r.nanos(l)
-		case memberEnd:
-			f.end = r.nanos(l)
-		case memberAttributes:
-			r.parseAttributes(l)
-		case memberDropped:
-			f.dropped, _ = integer(l)
-		case memberStatus:
-			r.parseStatus(l)
-		default:
-			l.Skip()
-		}
+		bit := uint32(1) << k
+		r.repeatedMember = r.repeatedMember || seen&bit != 0
+		seen |= bit
+		value := l.Pos()
+		r.readMember(l, k)
+		r.members = append(r.members, spanMember{key: k, value: value, end: l.Pos()})
+	}
+}
+
+// readMember reads the value of a member.
+func (r *jsonReader) readMember(l *jsontext.Lexer, key int) {
+	f := &r.fields
+	switch key {
+	case memberTraceID:
+		r.traceID(l)
+	case memberSpanID:
+		f.id = r.spanID(l)
+	case memberParent:
+		f.parent = r.spanID(l)
+	case memberState:
+		f.state = r.text(l)
+	case memberName:
+		f.name = r.text(l)
+	case memberFlags:
+		n, _ := integer(l)
+		f.flags = uint32(n)
+	case memberStart:
+		f.start = r.nanos(l)
+	case memberEnd:
+		f.end = r.nanos(l)
+	case memberAttributes:
+		r.parseAttributes(l)
+	case memberDropped:
+		f.dropped, _ = integer(l)
+	case memberStatus:
+		r.parseStatus(l)
+	default:
+		l.Skip()
 	}
 }
 

@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -183,6 +184,15 @@ func (l *Lexer) Accept(text string) bool {
 		return false
 	}
 	l.pos = end
+	return true
+}
+
+// AcceptBytes is Accept for text in bytes.
+func (l *Lexer) AcceptBytes(text []byte) bool {
+	if !bytes.HasPrefix(l.buf[l.pos:], text) {
+		return false
+	}
+	l.pos += len(text)
 	return true
 }
 

@@ -32,51 +32,62 @@ func NewKeys(spellings ...[]string) *Keys {
 // An Order is not safe for concurrent use.
 type Order struct {
 	keys *Keys
-	// next is the spelling that came after each spelling; the last element is for
-	// the beginning.
-	next []int
+	// next is what came after each spelling; the last element is for the
+	// beginning.
+	next []expected
 	// prev is the spelling before, len(next)-1 at the beginning.
 	prev int
 }
 
+// expected is a key that may come next.
+type expected struct {
+	literal          string // with the comma in front, unless it is the first
+	spelling, number int
+}
+
 // NewOrder returns an Order that has seen nothing.
 func NewOrder(keys *Keys) *Order {
-	n := len(keys.literal)
-	return &Order{keys: keys, next: make([]int, n+1), prev: n}
+	o := &Order{keys: keys, next: make([]expected, len(keys.literal)+1)}
+	for o.prev = range o.next {
+		o.expect(0)
+	}
+	return o
 }
 
 // None is the number of a name that is none of the keys.
 func (o *Order) None() int { return o.keys.none }
 
 // Start makes o stand before the first key of an object.
-func (o *Order) Start() { o.prev = len(o.keys.literal) }
+func (o *Order) Start() { o.prev = len(o.next) - 1 }
 
 // Starting reports whether o stands before the first key.
-func (o *Order) Starting() bool { return o.prev == len(o.keys.literal) }
+func (o *Order) Starting() bool { return o.prev == len(o.next)-1 }
 
 // Guess returns the number of the key that is expected next.
-func (o *Order) Guess() int { return o.keys.number[o.next[o.prev]] }
+func (o *Order) Guess() int { return o.next[o.prev].number }
 
-// Follow makes o stand behind the key, the number of keys with one spelling, as
-// if Member had returned it.
-func (o *Order) Follow(key int) { o.prev = key }
+// expect makes the spelling the one that is expected after the one before.
+func (o *Order) expect(spelling int) {
+	e := expected{literal: o.keys.literal[spelling], spelling: spelling, number: o.keys.number[spelling]}
+	if o.Starting() {
+		e.literal = e.literal[1:]
+	}
+	o.next[o.prev] = e
+}
 
 // Member goes to the next member of the innermost object and consumes its name
 // and the colon behind it. It returns the number of the key, or None and the
 // name. At the end of the object more is false, and the object is left.
 func (l *Lexer) Member(o *Order) (key int, name []byte, more bool) {
-	guess := o.next[o.prev]
-	literal := o.keys.literal[guess]
-	if o.Starting() {
-		literal = literal[1:] // no comma before the first
-	}
-	if n := l.pos + len(literal); n <= len(l.buf) && string(l.buf[l.pos:n]) == literal && len(l.stack) > 0 {
+	e := &o.next[o.prev]
+	end := l.pos + len(e.literal)
+	if end <= len(l.buf) && string(l.buf[l.pos:end]) == e.literal && len(l.stack) > 0 {
 		top := &l.stack[len(l.stack)-1]
 		if top.first == o.Starting() && top.closing == '}' {
 			top.first = false
-			l.pos = n
-			o.prev = guess
-			return o.keys.number[guess], nil, true
+			l.pos = end
+			o.prev = e.spelling
+			return e.number, nil, true
 		}
 	}
 	return l.member(o)
@@ -91,7 +102,7 @@ func (l *Lexer) member(o *Order) (key int, name []byte, more bool) {
 	if !ok {
 		return o.keys.none, name, l.err == nil
 	}
-	o.next[o.prev] = spelling
+	o.expect(spelling)
 	o.prev = spelling
 	return o.keys.number[spelling], name, l.err == nil
 }

@@ -71,15 +71,9 @@ func (t *Table[V]) Find(kind string, b []byte) (value *V, size int) {
 	if t.pause.resting() {
 		return nil, 0
 	}
-	if t.last > 0 && t.guess.worthwhile() {
-		if next := t.known.at(t.last).next; next > 0 {
-			if e := t.known.at(next); bytes.HasPrefix(b, e.text) {
-				t.guess.hits++
-				t.pause.hits++
-				t.last = next
-				return &e.value, len(e.text)
-			}
-		}
+	if value, text := t.Guess(); value != nil && bytes.HasPrefix(b, text) {
+		t.Right()
+		return value, len(text)
 	}
 	h := t.hint(kind)
 	if h == nil || h.shortest > len(b) || len(t.buckets) == 0 {
@@ -100,6 +94,28 @@ func (t *Table[V]) Find(kind string, b []byte) (value *V, size int) {
 	}
 	t.last = 0
 	return nil, 0
+}
+
+// Guess returns the text that came after the one found last, the last time, and
+// its value; nil where that is not known, or mostly wrong of late. A caller that
+// finds it to be right says so.
+func (t *Table[V]) Guess() (value *V, text []byte) {
+	if t.last == 0 || !t.guess.worthwhile() {
+		return nil, nil
+	}
+	next := t.known.at(t.last).next
+	if next == 0 {
+		return nil, nil
+	}
+	e := t.known.at(next)
+	return &e.value, e.text
+}
+
+// Right tells that the text that Guess returned stood there.
+func (t *Table[V]) Right() {
+	t.guess.hits++
+	t.pause.hits++
+	t.last = t.known.at(t.last).next
 }
 
 // follow notes that the text of the index came after the last one.
@@ -133,9 +149,9 @@ func (t *Table[V]) Wants(text []byte) bool {
 	return false
 }
 
-// Add remembers the value of a text that Wants wants. When the Table is full it
-// starts anew.
-func (t *Table[V]) Add(kind string, text []byte, value V) {
+// Add remembers the value of a text that Wants wants, and returns where it is
+// kept, which may be changed. When the Table is full it starts anew.
+func (t *Table[V]) Add(kind string, text []byte, value V) *V {
 	if t.known.n >= maxTexts || t.known.bytes+len(text) > maxBytes {
 		t.buckets, t.known, t.last = nil, pool[V]{}, 0
 	}
@@ -155,6 +171,7 @@ func (t *Table[V]) Add(kind string, text []byte, value V) {
 		place := &t.buckets[hash&uint64(len(t.buckets)-1)][index&7]
 		place.tag, place.index = uint32(hash>>32), index
 	}
+	return &t.known.at(index).value
 }
 
 // insert puts an index into its bucket and reports whether there was room.
