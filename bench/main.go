@@ -3,7 +3,7 @@
 //
 // Usage:
 //
-//	go run -C bench . [-quick] [-json] [-only NAME,...]
+//	go run -C bench . [-quick] [-json] [-only NAME,...] [-cpuprofile FILE]
 //
 // It prints a table: what each side costs, how many times as much the peer's
 // costs as ours, and whether that reaches the target. What is compared takes
@@ -12,6 +12,9 @@
 //	-quick       less work: ends within 50 s once everything is prepared
 //	-json        print one JSON object in place of the table
 //	-only NAMES  only the comparisons of these names, separated by commas
+//	-cpuprofile FILE
+//	             write a CPU profile, in which the label "side" tells who ran:
+//	             go tool pprof -tagfocus 'side=^SDK span$' FILE
 //
 // The first run prepares what it needs below the user's cache directory:
 // generated files, the command optrace, DuckDB from the npm registry and, where
@@ -21,11 +24,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 
 	"github.com/optrace/optrace/bench/internal/cache"
@@ -52,6 +57,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	quick := fs.Bool("quick", false, "less work: ends within 50 s once everything is prepared")
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
+	profile := fs.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -62,8 +68,13 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if err != nil {
 		return err
 	}
+	stopProfile, err := startProfile(*profile)
+	if err != nil {
+		return err
+	}
 	env := &measure.Env{Quick: *quick, Cache: dir, Progress: stderr}
 	rep, failed := measure.Run(ctx, env, chosen)
+	failed = errors.Join(failed, stopProfile())
 	write := measure.WriteTable
 	if *asJSON {
 		write = measure.WriteJSON
@@ -72,6 +83,24 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 		return fmt.Errorf("writing the result: %w", err)
 	}
 	return failed
+}
+
+// startProfile starts a CPU profile, unless path is "", and returns what ends it.
+func startProfile(path string) (stop func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // choose returns the measures with the names, all of them for "", and in a quick

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -84,8 +86,13 @@ func TestChoose(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if err := run(t.Context(), t.TempDir(), []string{"-quick", "-json", "-only", "recorder_vs_sdk"}, &stdout, &stderr); err != nil {
+	profile := filepath.Join(t.TempDir(), "cpu")
+	args := []string{"-quick", "-json", "-only", "recorder_vs_sdk", "-cpuprofile", profile}
+	if err := run(t.Context(), t.TempDir(), args, &stdout, &stderr); err != nil {
 		t.Fatal(err)
+	}
+	if info, err := os.Stat(profile); err != nil || info.Size() == 0 {
+		t.Errorf("the profile: %v", err)
 	}
 	var out struct {
 		Ratios map[string]float64 `json:"ratios"`

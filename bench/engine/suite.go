@@ -22,12 +22,12 @@ const (
 func Suite() []measure.Measure {
 	const million = 1_000_000
 	entries := &measure.Suite{
-		Name: "whole processes, entries", Unit: "op", Rounds: 9, QuickRounds: 3,
+		Name: "whole processes, entries", Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
 		Open: opener(workload.Entries, million, million, map[string]func(string) string{duck: entriesSQL}),
 	}
 	const quickOps = 100_000
 	otlp := &measure.Suite{
-		Name: "whole processes, OTLP JSON", Unit: "op", Rounds: 3, QuickRounds: 2,
+		Name: "whole processes, OTLP JSON", Unit: "op", Cold: true, Rounds: 3, QuickRounds: 2,
 		Open: opener(workload.OTLPJSON, million, quickOps, map[string]func(string) string{duck: otlpSQL, duckTuned: tunedOTLPSQL}),
 	}
 	return []measure.Measure{

@@ -3,13 +3,15 @@ package measure
 import (
 	"context"
 	"fmt"
+	"runtime/pprof"
 	"slices"
 )
 
 // interleave runs the sides in turns and returns their samples of each round. The
 // order is reversed from round to round, so that no side always comes first. The
-// first round does not count: caches fill, and check is called after it.
-func interleave(ctx context.Context, rounds int, sides map[string]Side, check func() error) (map[string][]Sample, error) {
+// first rounds, warmUp of them, do not count: caches fill. check is called after
+// the first.
+func interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side, check func() error) (map[string][]Sample, error) {
 	order := make([]string, 0, len(sides))
 	for name := range sides {
 		order = append(order, name)
@@ -17,12 +19,12 @@ func interleave(ctx context.Context, rounds int, sides map[string]Side, check fu
 	slices.Sort(order)
 	samples := make(map[string][]Sample, len(sides))
 	sum, summedBy := "", ""
-	for round := range rounds + 1 {
+	for round := range warmUp + rounds {
 		for _, name := range order {
 			if err := ctx.Err(); err != nil {
 				return nil, context.Cause(ctx)
 			}
-			s, err := sides[name](ctx)
+			s, err := labelled(ctx, name, sides[name])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -33,7 +35,7 @@ func interleave(ctx context.Context, rounds int, sides map[string]Side, check fu
 			case s.Sum != sum:
 				return nil, fmt.Errorf("%s comes to %s, but %s to %s", name, s.Sum, summedBy, sum)
 			}
-			if round > 0 {
+			if round >= warmUp {
 				samples[name] = append(samples[name], s)
 			}
 		}
@@ -45,4 +47,11 @@ func interleave(ctx context.Context, rounds int, sides map[string]Side, check fu
 		slices.Reverse(order)
 	}
 	return samples, nil
+}
+
+// labelled runs a side under its name, by which a CPU profile tells the sides
+// apart.
+func labelled(ctx context.Context, name string, side Side) (s Sample, err error) {
+	pprof.Do(ctx, pprof.Labels("side", name), func(ctx context.Context) { s, err = side(ctx) })
+	return s, err
 }

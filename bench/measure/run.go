@@ -104,7 +104,11 @@ func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[str
 	maps.DeleteFunc(sides, func(name string, _ Side) bool { return !want[name] })
 	start := time.Now()
 	rounds := env.Size(s.Rounds, s.QuickRounds)
-	if samples, err = interleave(ctx, rounds, sides, open.Check); err != nil {
+	warmUp := 1
+	if s.Cold {
+		warmUp = 0
+	}
+	if samples, err = interleave(ctx, warmUp, rounds, sides, open.Check); err != nil {
 		return nil, open.Missing, err
 	}
 	if open.After != nil {

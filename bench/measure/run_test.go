@@ -151,3 +151,13 @@ func TestAfterAndClose(t *testing.T) {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }
+
+// Processes that start anew need no round that does not count.
+func TestCold(t *testing.T) {
+	s := fake(2, map[string][]time.Duration{"peer": {100, 300}, "ours": {100, 100}}, nil)
+	s.Cold = true
+	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Suite: s, Peer: "peer", Ours: "ours"}})
+	if err != nil || rep.Results[0].Ratio.Median != 2 {
+		t.Errorf("%+v, %v", rep.Results, err)
+	}
+}

@@ -13,8 +13,10 @@ type Suite struct {
 	// Unit is what the cost is counted per, such as "op".
 	Unit string
 	// Rounds and QuickRounds are how often each side runs, after one round that
-	// does not count.
+	// does not count unless Cold is set.
 	Rounds, QuickRounds int
+	// Cold tells that the first round is like the others: processes start anew.
+	Cold bool
 	// Open prepares the sides that are wanted.
 	Open func(ctx context.Context, env *Env, want Want) (*Opened, error)
 }

@@ -26,13 +26,13 @@ const (
 // is the processor time of the process per operation, spans included. Nothing
 // may be lost.
 func Suite() []measure.Measure {
-	s := &measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 11, Open: open}
+	s := &measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 9, Open: open}
 	return []measure.Measure{
 		{Name: "processor_vs_batch_otlp", Target: 3, Suite: s, Peer: batchOTLP, Ours: ours,
 			What: "two producers, lossless, against batches of OTLP protobuf"},
 		{Name: "processor_vs_batch_discard", Target: 0.9, Suite: s, Peer: batchDiscard, Ours: ours,
 			What: "the same against batches that are thrown away"},
-		{Name: "processor_otlp_vs_batch_otlp", Suite: s, Peer: batchOTLP, Ours: oursOTLP,
+		{Name: "processor_otlp_vs_batch_otlp", Suite: s, Peer: batchOTLP, Ours: oursOTLP, LongOnly: true,
 			What: "two producers, lossless, both to OTLP protobuf"},
 	}
 }

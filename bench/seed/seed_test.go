@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/bench/measure"
 )
 
 // Both of ours find the same, in entries that have all that tells them apart.
 func TestColumnsAndEntriesAgree(t *testing.T) {
-	trace := newTrace(5000)
-	a, b := ofColumns(analyze.NewColumnTrace(trace)).lines(trace), ofEntries(trace).lines(trace)
+	held := newColumns(5000)
+	a, b := ofColumns(held).lines(held), ofEntries(newTrace(5000)).lines(held)
 	if err := sameLines(a, b); err != nil {
 		t.Error(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/optrace/optrace/analyze"
@@ -48,15 +47,15 @@ func newSides(ctx context.Context, path string, n int, want measure.Want) (*meas
 	if err != nil {
 		return nil, fmt.Errorf("starting the Rust program: %w", err)
 	}
-	trace := newTrace(n)
-	held := analyze.NewColumnTrace(trace)
-	if err := same(peer, trace, held); err != nil {
+	held, trace := newColumns(n), (*op.Trace)(nil)
+	results := map[string]found{columns: ofColumns(held)}
+	if want[entries] {
+		trace = newTrace(n)
+		results[entries] = ofEntries(trace)
+	}
+	if err := same(peer, held, results); err != nil {
 		return nil, errors.Join(err, peer.close())
 	}
-	if !want[entries] {
-		trace = nil // a gigabyte that the collector need not look at
-	}
-	runtime.GC()
 	perAnalysis := make([][]float64, numAnalyses)
 	// Ours takes microseconds per thousand entries: several passes fill a round.
 	const passes = 5
@@ -85,14 +84,14 @@ func newSides(ctx context.Context, path string, n int, want measure.Want) (*meas
 	}, nil
 }
 
-// same returns an error unless all sides find the same.
-func same(peer *program, trace *op.Trace, held *analyze.ColumnTrace) error {
+// same returns an error unless the Rust program finds what the others did.
+func same(peer *program, t *analyze.ColumnTrace, others map[string]found) error {
 	theirs, err := peer.show()
 	if err != nil {
 		return err
 	}
-	for name, f := range map[string]found{columns: ofColumns(held), entries: ofEntries(trace)} {
-		if err := sameLines(theirs, f.lines(trace)); err != nil {
+	for name, f := range others {
+		if err := sameLines(theirs, f.lines(t)); err != nil {
 			return fmt.Errorf("the Rust program and %s: %w", name, err)
 		}
 	}

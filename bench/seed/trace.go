@@ -24,10 +24,9 @@ func (r *lcg) next() int64 {
 	return int64(*r >> 33)
 }
 
-// newTrace returns the entries that the Rust program makes.
-func newTrace(n int) *op.Trace {
+// generate calls add with the entries that the Rust program makes.
+func generate(n int, add func(*op.Entry)) {
 	random := lcg(1)
-	t := &op.Trace{Entries: make([]op.Entry, 0, n)}
 	for step := range n {
 		e := op.Entry{Step: op.Known(int64(step)), Operation: operations[random.next()%int64(len(operations))]}
 		if d := random.next() % int64(len(devices)+1); d < int64(len(devices)) {
@@ -37,8 +36,20 @@ func newTrace(n int) *op.Trace {
 		e.Duration = 2*(500+random.next()%100_000) + 1
 		e.InputShapes, e.OutputShape = []op.Shape{{rows, 784}, {784, 256}}, op.Shape{rows, 256}
 		e.OutputElements, e.MemoryBytes = op.Known(rows*256), op.Known(rows*256*8)
-		t.AddEntry(&e)
+		add(&e)
 	}
+}
+
+// newTrace returns them as they are, newColumns in columns.
+func newTrace(n int) *op.Trace {
+	t := &op.Trace{Entries: make([]op.Entry, 0, n)}
+	generate(n, t.AddEntry)
+	return t
+}
+
+func newColumns(n int) *analyze.ColumnTrace {
+	t := analyze.NewColumnTrace(nil)
+	generate(n, t.Add)
 	return t
 }
 
@@ -83,7 +94,7 @@ func ofEntries(t *op.Trace) found {
 }
 
 // lines says what was found as the Rust program does.
-func (f found) lines(t *op.Trace) []string {
+func (f found) lines(t *analyze.ColumnTrace) []string {
 	ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
 	var byOperation, byDevice []string
 	for name, s := range f.operations {
@@ -100,7 +111,7 @@ func (f found) lines(t *op.Trace) []string {
 	}
 	lines = append(lines, strings.Split(f.stacks, "\n")...)
 	for _, i := range f.slowest {
-		lines = append(lines, fmt.Sprintf("slowest %d %d", i, t.Entries[i].Duration))
+		lines = append(lines, fmt.Sprintf("slowest %d %d", i, t.Entry(i).Duration))
 	}
 	return lines
 }
