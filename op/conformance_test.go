@@ -11,27 +11,32 @@ import (
 func TestConformance(t *testing.T) {
 	b := op.NewBuilder(nil) // one for all: what a span leaves behind would show
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
-		s := c.Span
 		b.Reset()
-		b.SetName(s.Name)
-		b.SetIDs(s.TraceID, s.SpanID, s.ParentSpanID)
-		if s.Start == 0 {
-			b.SetTime(op.Int{}, 0)
-		} else {
-			b.SetTime(op.Known(s.Start), s.End-s.Start)
-		}
-		if s.Failed {
-			b.SetError(s.Error)
-		}
-		b.SetResource(resource(t, s.Resource))
-		b.SetScope(s.Scope)
-		b.SetTraceState(s.TraceState)
-		b.SetDropped(int64(s.Dropped))
-		for _, a := range s.Attributes {
+		set(t, b, c)
+		for _, a := range c.Span.Attributes {
 			feed(b, a)
 		}
 		return b.Entry()
 	})
+}
+
+// set sets what a span says beside its attributes.
+func set(t *testing.T, b *op.Builder, c optest.Case) {
+	s := c.Span
+	b.SetName(s.Name)
+	b.SetIDs(s.TraceID, s.SpanID, s.ParentSpanID)
+	if s.Start == 0 {
+		b.SetTime(op.Int{}, 0)
+	} else {
+		b.SetTime(op.Known(s.Start), s.End-s.Start)
+	}
+	if s.Failed {
+		b.SetError(s.Error)
+	}
+	b.SetResource(resource(t, s.Resource))
+	b.SetScope(s.Scope)
+	b.SetTraceState(s.TraceState)
+	b.SetDropped(int64(s.Dropped))
 }
 
 func resource(t *testing.T, attrs []optest.Attr) *op.Resource {
