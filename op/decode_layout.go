@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/optrace/optrace/internal/recall"
@@ -38,6 +39,8 @@ const maxLayouts = 4
 type layouts struct {
 	// known has the layouts by their first piece of text.
 	known recall.Table[[]layout]
+	// end is what the first pieces end with.
+	end string
 	// members are those of the line that is read, from the first one that repeats
 	// on.
 	members []member
@@ -74,7 +77,7 @@ func (d *decoder) recallLayout() bool {
 	if y.off || len(y.members) > 0 || d.order.Starting() || !repeats(entryKey(d.order.Guess())) {
 		return false
 	}
-	found, size := y.known.Find("", l.Text(l.Pos(), l.Size()))
+	found, size := y.find(l.Text(l.Pos(), l.Size()))
 	if found == nil {
 		y.off = y.known.Resting()
 		return false
@@ -96,6 +99,23 @@ func (d *decoder) recallLayout() bool {
 		d.has, d.fault = has, ""
 	}
 	return false
+}
+
+// find returns the layouts whose first piece rest starts with, and its length.
+func (y *layouts) find(rest []byte) (found *[]layout, size int) {
+	found, expected := y.known.Expected()
+	if found != nil && bytes.HasPrefix(rest, expected) {
+		y.known.Right()
+		return found, len(expected)
+	}
+	if y.end == "" || y.known.Resting() {
+		return nil, 0
+	}
+	if size = bytes.Index(rest, []byte(y.end)); size < 0 {
+		return nil, 0
+	}
+	size += len(y.end)
+	return y.known.Find(rest[:size]), size
 }
 
 // follow reads the values in front of the pieces, and reports whether they are
@@ -142,12 +162,14 @@ func (d *decoder) learnLayout() {
 	if y.off || len(y.members) == 0 {
 		return
 	}
-	switch text := d.firstPiece(); {
+	text, end := d.firstPiece()
+	switch {
 	case y.found != nil && len(*y.found) < maxLayouts:
 		*y.found = append(*y.found, d.layout())
 	case y.found == nil && y.known.Wants(text):
-		y.known.Add("", text, []layout{d.layout()})
+		y.known.Add(text, []layout{d.layout()})
 	}
+	y.end = end
 }
 
 // layout returns the layout of the line that has been read.
@@ -171,15 +193,15 @@ func (d *decoder) layout() layout {
 	return made
 }
 
-// firstPiece returns the text up to the first value that differs; nil without
-// one.
-func (d *decoder) firstPiece() []byte {
+// firstPiece returns the text up to the first value that differs, and the key of
+// that as the text that the piece ends with; nil without one.
+func (d *decoder) firstPiece() (text []byte, end string) {
 	for _, m := range d.layouts.members {
 		if !repeats(m.key) {
-			return d.lex.Text(d.layouts.members[0].start, m.value)
+			return d.lex.Text(d.layouts.members[0].start, m.value), d.strings.String(d.lex.Text(m.start, m.value))
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // copyField copies the field behind a key that repeats.

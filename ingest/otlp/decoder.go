@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"bytes"
 	"math"
 	"strings"
 
@@ -18,7 +19,7 @@ type decoder struct {
 	builder *op.Builder
 	strings intern.Table
 	keys    keyTable
-	// templates remembers what attributes came to, by the span's name.
+	// templates remembers what attributes came to.
 	templates recall.Table[knownAttributes]
 
 	resource op.Resource
@@ -71,13 +72,14 @@ func (d *decoder) begin() {
 }
 
 // attributes starts the attributes of the span. It reports whether what they came
-// to is found at the start of text, and how long they are then.
-func (d *decoder) attributes(text []byte) (size int, found bool) {
+// to is found at the start of text, and how long they are then. extent tells how
+// long they seem to be.
+func (d *decoder) attributes(text []byte, extent func([]byte) int) (size int, found bool) {
 	if d.repeated = d.attributed && d.recalling; d.repeated {
 		return 0, false
 	}
 	if !d.attributed && d.recalling {
-		if known, n := d.templates.Find(d.fields.name, text); known != nil {
+		if known, n := d.recall(text, extent); known != nil {
 			d.builder.SetTemplate(&known.template)
 			d.attributed, d.known = true, known
 			return n, true
@@ -90,6 +92,22 @@ func (d *decoder) attributes(text []byte) (size int, found bool) {
 	return 0, false
 }
 
+// recall returns what is known of the attributes that text starts with.
+func (d *decoder) recall(text []byte, extent func([]byte) int) (known *knownAttributes, size int) {
+	known, expected := d.templates.Expected()
+	if known != nil && bytes.HasPrefix(text, expected) {
+		d.templates.Right()
+		return known, len(expected)
+	}
+	if d.templates.Resting() {
+		return nil, 0
+	}
+	if size = extent(text); size <= 0 {
+		return nil, 0
+	}
+	return d.templates.Find(text[:size]), size
+}
+
 // remember keeps what the attributes of the span, whose text is given, came to,
 // if they come again. No other attributes have been added to the builder.
 func (d *decoder) remember(text []byte) {
@@ -97,7 +115,7 @@ func (d *decoder) remember(text []byte) {
 		return
 	}
 	if t, ok := d.builder.Template(); ok {
-		d.known = d.templates.Add(d.fields.name, text, knownAttributes{template: t})
+		d.known = d.templates.Add(text, knownAttributes{template: t})
 	}
 }
 

@@ -64,7 +64,7 @@ func differs(key int) bool {
 // recallSpan reads a span as the one that is expected next, and reports whether
 // it was. Otherwise the lexer stands where it did.
 func (r *jsonReader) recallSpan(l *jsontext.Lexer) bool {
-	known, attributes := r.templates.Guess()
+	known, attributes := r.templates.Expected()
 	if known == nil {
 		return false
 	}

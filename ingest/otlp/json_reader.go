@@ -64,8 +64,11 @@ type jsonReader struct {
 	repeatedMember bool
 	layouts        spanLayouts
 	layoutKey      []byte
-	// step is parseSpan, made a function once.
-	step func(*jsontext.Lexer)
+	// step is parseSpan and extent attributesExtent, made functions once.
+	step   func(*jsontext.Lexer)
+	extent func([]byte) int
+	// behind is the end of the last attributes, and what stood there.
+	behind []byte
 	// found tells that the document had a member that is OTLP's, other that it
 	// had other members.
 	found, other bool
@@ -73,7 +76,7 @@ type jsonReader struct {
 
 func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
 	r := &jsonReader{decoder: d, w: w, yield: yield, order: jsontext.NewOrder(spanKeys)}
-	r.step = r.parseSpan
+	r.step, r.extent = r.parseSpan, r.attributesExtent
 	return r
 }
 

@@ -158,7 +158,7 @@ func (r *jsonReader) parseAttributes(l *jsontext.Lexer) {
 	if l.Null() {
 		return
 	}
-	size, found := r.attributes(l.Rest())
+	size, found := r.attributes(l.Rest(), r.extent)
 	if l.Advance(size); found || r.repeated {
 		return
 	}
@@ -170,8 +170,20 @@ func (r *jsonReader) parseAttributes(l *jsontext.Lexer) {
 	}
 	// In JSON Lines a newline ends a text, elsewhere it is white space.
 	if text := l.Since(start); l.Err() == nil && r.recalling && bytes.IndexByte(text, '\n') < 0 {
+		r.behind = append(r.behind[:0], ']')
+		r.behind = append(r.behind, l.Text(l.Pos(), min(l.Pos()+len(`,"status`), l.Size()))...)
 		r.remember(text)
 	}
+}
+
+// attributesExtent returns how long the attributes seem to be that text starts
+// with: up to the bracket behind which the same stands as behind the last ones.
+func (r *jsonReader) attributesExtent(text []byte) int {
+	if len(r.behind) == 0 {
+		return 0
+	}
+	const longest = 4 << 10
+	return bytes.Index(text[:min(len(text), longest)], r.behind) + 1
 }
 
 func (r *jsonReader) parseStatus(l *jsontext.Lexer) {

@@ -132,7 +132,7 @@ const attributeTag = fieldSpanAttributes<<3 | wireBytes
 // to the builder, or what it made of the same ones before.
 func (d *decoder) parseAttributes(w *wire) {
 	start := w.pos - 1
-	size, found := d.attributes(w.buf[start:])
+	size, found := d.attributes(w.buf[start:], attributesExtent)
 	switch {
 	case d.repeated:
 		return
@@ -154,6 +154,28 @@ func (d *decoder) parseAttributes(w *wire) {
 	if d.recalling && w.err == nil && w.pos < len(w.buf) && w.buf[start] == attributeTag {
 		d.remember(w.buf[start : w.pos+1])
 	}
+}
+
+// attributesExtent returns how long the run of attributes is that b starts with,
+// the byte behind it included; 0 where that cannot be told easily.
+func attributesExtent(b []byte) int {
+	n := 0
+	for n+2 < len(b) && b[n] == attributeTag {
+		size := int(b[n+1])
+		n += 2
+		if size >= 0x80 {
+			if b[n] >= 0x80 {
+				return 0
+			}
+			size = size&0x7f | int(b[n])<<7
+			n++
+		}
+		n += size
+	}
+	if n == 0 || n >= len(b) {
+		return 0
+	}
+	return n + 1
 }
 
 func (d *decoder) parseStatus(w *wire) {

@@ -6,29 +6,26 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
-	"unsafe"
 )
 
 // The bounds of a Table.
 const (
 	maxTexts = 1 << 15
 	maxBytes = 16 << 20 // of texts
-	maxHints = 1 << 12
-	maxText  = 4 << 10 // longer texts hardly repeat
+	maxText  = 4 << 10  // longer texts hardly repeat
 
 	firstBuckets = 1 << 7
 	maxBuckets   = maxTexts / 4
 	maxSeen      = 1 << 15 // buckets of hashes
 )
 
-// Table maps texts to what they were decoded to. A text is found at the start of
-// what follows, without knowing where it ends: that takes a hash over as many
-// bytes as the shortest text of the same kind has, and a comparison. So a text
-// must be one that tells its own end, such as a JSON array.
+// Table maps texts to what they were decoded to. Programs that run the same
+// operations again run them in the same order: the text that came after the one
+// before is expected first, which takes a comparison. Any other one is found by
+// its hash.
 //
-// Programs that run the same operations again run them in the same order: the
-// text that came after the one before is tried first, which spares the hash and
-// a cache miss.
+// A text must be one that tells its own end, such as a JSON array: then what
+// starts with it means the same.
 //
 // Texts that do not repeat are not remembered: the first time leaves only a
 // hash behind, and where few texts are found the Table rests for a while.
@@ -38,9 +35,6 @@ type Table[V any] struct {
 	seed    maphash.Seed
 	buckets []bucket // a power of two of them
 	known   pool[V]
-
-	hints  map[string]*hint
-	recent [128]*hint
 	// seen holds the upper halves of the hashes of texts that came once.
 	seen  [][4]uint32
 	pause rest
@@ -57,50 +51,11 @@ type bucket [8]struct {
 	index int32  // into the pool, from 1; 0 for none
 }
 
-// hint is what is known of the texts of a kind.
-type hint struct {
-	name     string
-	shortest int
-}
-
-// Find returns the value of the text that b starts with, and its length; nil
-// where there is none. kind is a string that comes with texts of similar
-// length, such as the name of the span: texts are found with the kind that they
-// were added with.
-func (t *Table[V]) Find(kind string, b []byte) (value *V, size int) {
-	if t.pause.resting() {
-		return nil, 0
-	}
-	if value, text := t.Guess(); value != nil && bytes.HasPrefix(b, text) {
-		t.Right()
-		return value, len(text)
-	}
-	h := t.hint(kind)
-	if h == nil || h.shortest > len(b) || len(t.buckets) == 0 {
-		t.last = 0
-		return nil, 0
-	}
-	hash := maphash.Bytes(t.seed, b[:h.shortest])
-	places := &t.buckets[hash&uint64(len(t.buckets)-1)]
-	for i := range places {
-		if places[i].tag != uint32(hash>>32) || places[i].index == 0 {
-			continue
-		}
-		if e := t.known.at(places[i].index); bytes.HasPrefix(b, e.text) {
-			t.pause.hits++
-			t.follow(places[i].index)
-			return &e.value, len(e.text)
-		}
-	}
-	t.last = 0
-	return nil, 0
-}
-
-// Guess returns the text that came after the one found last, the last time, and
-// its value; nil where that is not known, or mostly wrong of late. A caller that
-// finds it to be right says so.
-func (t *Table[V]) Guess() (value *V, text []byte) {
-	if t.last == 0 || !t.guess.worthwhile() {
+// Expected returns the text that came after the one found last, the last time,
+// and its value; nil where that is not known, or mostly wrong of late. A caller
+// that finds it to be right says so with Right. Every look-up starts here.
+func (t *Table[V]) Expected() (value *V, text []byte) {
+	if t.pause.resting() || t.last == 0 || !t.guess.worthwhile() {
 		return nil, nil
 	}
 	next := t.known.at(t.last).next
@@ -111,11 +66,33 @@ func (t *Table[V]) Guess() (value *V, text []byte) {
 	return &e.value, e.text
 }
 
-// Right tells that the text that Guess returned stood there.
+// Right tells that the text that Expected returned stood there.
 func (t *Table[V]) Right() {
 	t.guess.hits++
 	t.pause.hits++
 	t.last = t.known.at(t.last).next
+}
+
+// Find returns the value of a text, nil where it is not known.
+func (t *Table[V]) Find(text []byte) *V {
+	if t.Resting() || len(t.buckets) == 0 || len(text) > maxText {
+		t.last = 0
+		return nil
+	}
+	hash := maphash.Bytes(t.seed, text)
+	places := &t.buckets[hash&uint64(len(t.buckets)-1)]
+	for i := range places {
+		if places[i].tag != uint32(hash>>32) || places[i].index == 0 {
+			continue
+		}
+		if e := t.known.at(places[i].index); bytes.Equal(e.text, text) {
+			t.pause.hits++
+			t.follow(places[i].index)
+			return &e.value
+		}
+	}
+	t.last = 0
+	return nil
 }
 
 // follow notes that the text of the index came after the last one.
@@ -151,23 +128,17 @@ func (t *Table[V]) Wants(text []byte) bool {
 
 // Add remembers the value of a text that Wants wants, and returns where it is
 // kept, which may be changed. When the Table is full it starts anew.
-func (t *Table[V]) Add(kind string, text []byte, value V) *V {
+func (t *Table[V]) Add(text []byte, value V) *V {
 	if t.known.n >= maxTexts || t.known.bytes+len(text) > maxBytes {
 		t.buckets, t.known, t.last = nil, pool[V]{}, 0
 	}
-	h := t.hint(kind)
-	if h == nil {
-		h = t.addHint(kind, len(text))
-	}
-	// Texts added before, under a longer prefix, are added anew when they come.
-	h.shortest = min(h.shortest, len(text))
-	hash := maphash.Bytes(t.seed, text[:h.shortest])
+	hash := maphash.Bytes(t.seed, text)
 	index := t.known.add(entry[V]{text: text, value: value, hash: hash})
 	t.follow(index)
 	switch full := !t.insert(hash, index); {
 	case full && len(t.buckets) < maxBuckets:
 		t.grow()
-	case full: // many texts with one beginning: one of them makes room
+	case full: // one of eight makes room
 		place := &t.buckets[hash&uint64(len(t.buckets)-1)][index&7]
 		place.tag, place.index = uint32(hash>>32), index
 	}
@@ -196,29 +167,4 @@ func (t *Table[V]) grow() {
 	for i := int32(1); int(i) <= t.known.n; i++ {
 		t.insert(t.known.at(i).hash, i)
 	}
-}
-
-// hint returns what is known of a kind, nil where that is nothing. Readers
-// intern strings, so that the address of its bytes tells the place of a kind in
-// the cache in front of the map.
-func (t *Table[V]) hint(kind string) *hint {
-	at := &t.recent[uint64(uintptr(unsafe.Pointer(unsafe.StringData(kind))))*0x9e3779b97f4a7c15>>(64-7)]
-	if h := *at; h != nil && h.name == kind {
-		return h
-	}
-	h := t.hints[kind]
-	if h != nil {
-		*at = h
-	}
-	return h
-}
-
-func (t *Table[V]) addHint(kind string, shortest int) *hint {
-	if t.hints == nil || len(t.hints) >= maxHints {
-		t.hints = make(map[string]*hint)
-		clear(t.recent[:])
-	}
-	h := &hint{name: kind, shortest: shortest}
-	t.hints[kind] = h
-	return h
 }
