@@ -51,9 +51,8 @@ func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outco
 			out, err = asNothing, panicked(p)
 		}
 	}()
-	if f.entry != nil {
-		enc.(entryEncoder).addEntry(b, f.entry, f.resource, traces)
-		return asEntry, nil
+	if f.view != nil {
+		return enc.(viewEncoder).addView(b, f.view, f.root, traces), nil
 	}
 	return enc.add(b, f.span, f.root, traces), nil
 }

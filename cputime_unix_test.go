@@ -3,12 +3,15 @@
 package optrace_test
 
 import (
+	"runtime"
 	"syscall"
 	"time"
 )
 
-// cpuOf returns the CPU time that the process spent while f ran.
+// cpuOf returns the CPU time that the process spent while f ran, without what was
+// left to collect before.
 func cpuOf(f func()) time.Duration {
+	runtime.GC()
 	before := cpuTime()
 	f()
 	return cpuTime() - before

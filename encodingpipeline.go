@@ -2,6 +2,7 @@ package optrace
 
 import (
 	"context"
+	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -83,30 +84,45 @@ func newEncodingPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) 
 	return p
 }
 
-func (p *encodingPipeline) takesEntries() bool {
-	_, ok := p.shards[0].enc.(entryEncoder)
-	return ok
+func (p *encodingPipeline) takingViews() viewPipeline {
+	if _, ok := p.shards[0].enc.(viewEncoder); !ok {
+		return nil
+	}
+	return p
 }
 
 func (p *encodingPipeline) onEnd(f finished) {
 	sh := p.local.Get().(*encodingShard)
 	defer p.local.Put(sh)
 	sh.mu.Lock()
-	if sh.chunk == nil && !sh.stopped {
-		// Not under the shard's lock: getting a chunk may block.
-		sh.mu.Unlock()
-		chunk, lost := p.chunks.get()
-		p.drop("queue_full", uint64(lost))
-		sh.mu.Lock()
-		switch {
-		case chunk == nil:
-		case sh.chunk == nil && !sh.stopped:
-			sh.chunk = chunk
-		default: // another goroutine was faster
-			p.chunks.put(chunk)
-		}
-	}
 	defer sh.mu.Unlock()
+	p.add(sh, f)
+}
+
+// onViews takes the lock for many at a time, which for one of them costs as much
+// as filling its line in.
+func (p *encodingPipeline) onViews(all iter.Seq[finished]) {
+	const perLock = 64 // 20 µs or so
+	sh := p.local.Get().(*encodingShard)
+	defer p.local.Put(sh)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	n := 0
+	for f := range all {
+		if n++; n%perLock == 0 {
+			sh.mu.Unlock()
+			sh.mu.Lock()
+		}
+		p.add(sh, f)
+	}
+}
+
+// add encodes f. The caller holds the shard's lock, which is free for a while
+// where the shard needs another chunk.
+func (p *encodingPipeline) add(sh *encodingShard, f finished) {
+	if sh.chunk == nil && !sh.stopped {
+		p.refill(sh)
+	}
 	if sh.stopped {
 		return
 	}
@@ -133,10 +149,25 @@ func (p *encodingPipeline) onEnd(f finished) {
 	}
 }
 
+// refill gets a chunk, not under the shard's lock: that may block.
+func (p *encodingPipeline) refill(sh *encodingShard) {
+	sh.mu.Unlock()
+	chunk, lost := p.chunks.get()
+	p.drop("queue_full", uint64(lost))
+	sh.mu.Lock()
+	switch {
+	case chunk == nil:
+	case sh.chunk == nil && !sh.stopped:
+		sh.chunk = chunk
+	default: // another goroutine was faster
+		p.chunks.put(chunk)
+	}
+}
+
 // lose accounts for something for which there is no room. The caller holds the
 // shard's lock.
 func (p *encodingPipeline) lose(sh *encodingShard, f finished) {
-	if f.entry != nil || isOperationSafe(sh.enc, f.span) {
+	if f.view != nil || isOperationSafe(sh.enc, f.span) {
 		sh.recorded++
 		p.drop("queue_full", 1)
 	} else {

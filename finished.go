@@ -1,27 +1,21 @@
 package optrace
 
-import (
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-
-	"github.com/optrace/optrace/op"
-)
+import sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 // finished is what a pipeline takes: the span of an operation or of something
-// else, or an operation that a Recorder has as an entry already.
+// else, or an operation of a Recorder, of which there is no span.
 type finished struct {
-	// span is nil where there is an entry.
+	// span is nil where there is a view, which is the caller's.
 	span sdktrace.ReadOnlySpan
-	// root is the local root above the span.
+	view *spanView
+	// root is the local root above it.
 	root root
-	// entry is complete but for its resource.
-	entry    *op.Entry
-	resource *resource.Resource
 }
 
-// entryEncoder is an encoder that takes entries as they are. The encoders of
+// viewEncoder is an encoder that needs no more than a view. The encoders of
 // formats that are made of spans are not.
-type entryEncoder interface {
+type viewEncoder interface {
 	encoder
-	addEntry(b *batch, e *op.Entry, r *resource.Resource, traces *recentTraces)
+	// addView is add for an operation.
+	addView(b *batch, v *spanView, r root, traces *recentTraces) outcome
 }

@@ -2,6 +2,7 @@ package optrace
 
 import (
 	"context"
+	"iter"
 	"os"
 	"os/signal"
 	"sync"
@@ -105,7 +106,7 @@ func newFlightPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) *f
 	return p
 }
 
-func (p *flightPipeline) takesEntries() bool { return true }
+func (p *flightPipeline) takingViews() viewPipeline { return p }
 
 func (p *flightPipeline) onEnd(f finished) {
 	p.mu.Lock()
@@ -139,10 +140,16 @@ func (p *flightPipeline) onEnd(f finished) {
 	}
 }
 
+func (p *flightPipeline) onViews(all iter.Seq[finished]) {
+	for f := range all {
+		p.onEnd(f)
+	}
+}
+
 // calls reports whether what ended calls for a dump.
 func (p *flightPipeline) calls(f finished, out outcome) bool {
-	if f.entry != nil {
-		return p.onError && f.entry.Failed
+	if f.view != nil {
+		return p.onError && f.view.failed()
 	}
 	if p.onError && out == asEntry && f.span.Status().Code == codes.Error {
 		return true

@@ -82,12 +82,17 @@ func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
 
 func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces) outcome {
 	v := viewOf(s)
+	return c.addView(b, &v, r, traces)
+}
+
+// addView implements viewEncoder.
+func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces *recentTraces) outcome {
 	key := memoKey{attrs: v.attrs, loose: noLoose, name: v.name, scope: v.scope, resource: v.resource, rooted: r != root{}}
 	if c.conv.mapping == nil {
 		key.loose = findLoose(v.attrs)
 	}
 	line, hash := c.memo.find(&key)
-	p, plain := c.filler.plain(&v, key.loose, r)
+	p, plain := c.filler.plain(v, key.loose, r)
 	if line != nil && plain {
 		traces.add(p.traceID)
 		c.from(b, v.resource)
@@ -95,9 +100,9 @@ func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *
 		b.entries++
 		return asEntry
 	}
-	e, ok := c.conv.entry(&v, r)
+	e, ok := c.conv.entry(v, r)
 	if !ok {
-		return c.addAncestor(b, &v, traces)
+		return c.addAncestor(b, v, traces)
 	}
 	traces.add(e.TraceID)
 	c.from(b, v.resource)
@@ -133,17 +138,4 @@ func (c *entriesEncoder) from(b *batch, r *resource.Resource) {
 		b.records = append(op.AppendHeader(b.records, c.conv.resource(r)), '\n')
 	}
 	b.last = id
-}
-
-// addEntry implements entryEncoder.
-func (c *entriesEncoder) addEntry(b *batch, e *op.Entry, r *resource.Resource, traces *recentTraces) {
-	res := c.conv.resource(r)
-	e.Service = res.Service
-	if !e.Rank.Known {
-		e.Rank = res.Rank
-	}
-	traces.add(e.TraceID)
-	c.from(b, r)
-	b.records = append(e.AppendJSON(b.records), '\n')
-	b.entries++
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync/atomic"
 	"time"
 
@@ -49,14 +50,21 @@ var _ sdktrace.SpanProcessor = (*Processor)(nil)
 type pipeline interface {
 	// onEnd takes what has finished.
 	onEnd(f finished)
-	// takesEntries reports whether onEnd takes entries; spans it always takes.
-	takesEntries() bool
+	// takingViews returns the pipeline if it takes views, or nil.
+	takingViews() viewPipeline
 	// flush returns when all that onEnd took before is with the exporter.
 	flush(ctx context.Context) error
 	// stop flushes and ends the pipeline, at the latest when ctx is done; what
 	// is left then counts as dropped.
 	stop(ctx context.Context) error
 	stats() Stats
+}
+
+// viewPipeline is a pipeline that needs no spans.
+type viewPipeline interface {
+	// onViews takes operations of a Recorder, of each of which it is done with the
+	// view before it asks for the next. It may hold a lock meanwhile.
+	onViews(all iter.Seq[finished])
 }
 
 // NewProcessor returns a Processor in front of next, which it shuts down when

@@ -77,7 +77,7 @@ func spanBytes(s sdktrace.ReadOnlySpan) int64 {
 	return snapshot + keyValue*int64(len(s.Attributes())) + part*int64(len(s.Events())+len(s.Links()))
 }
 
-func (p *queuePipeline) takesEntries() bool { return false }
+func (p *queuePipeline) takingViews() viewPipeline { return nil }
 
 func (p *queuePipeline) onEnd(f finished) {
 	s, _ := p.safety.span(f.span)

@@ -36,6 +36,8 @@ type Recorder struct {
 	shapes shapeKey // of all operations, one after the other
 	open   bool     // the last operation has not ended
 
+	failures bool // an operation has failed
+
 	// What emitting one operation after the other uses again and again.
 	scratch emitScratch
 }
@@ -130,7 +132,7 @@ func (r *Recorder) DType(t op.DType) {
 // Err marks the last operation as failed. A nil err does nothing.
 func (r *Recorder) Err(err error) {
 	if n := len(r.ops); n > 0 && err != nil {
-		r.ops[n-1].failure = err
+		r.ops[n-1].failure, r.failures = err, true
 	}
 }
 
@@ -166,7 +168,7 @@ func (r *Recorder) Finish() {
 // empty forgets what was recorded.
 func (r *Recorder) empty() {
 	clear(r.ops) // names and errors are the application's
-	r.ops = r.ops[:0]
+	r.ops, r.failures = r.ops[:0], false
 	r.shapes.reset()
 	r.base = time.Now()
 }

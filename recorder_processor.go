@@ -3,6 +3,8 @@ package optrace
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"iter"
 	"math/rand/v2"
 
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -36,25 +38,51 @@ func (p *Processor) emit(r *Recorder) {
 	} else {
 		traceID = newTraceID()
 	}
-	if p.cfg.filter != nil || !p.pipeline.takesEntries() {
-		for i := range r.ops {
-			s := r.snapshot(&p.shapes, &r.ops[i], parent, traceID, res)
-			if p.cfg.filter != nil && !p.cfg.filter(s) {
-				p.skipped.Add(1)
-				continue
-			}
-			p.pipeline.onEnd(finished{span: s, root: above})
-		}
+	if views := p.pipeline.takingViews(); views != nil && p.cfg.filter == nil {
+		r.settleFailures()
+		views.onViews(r.views(&p.shapes, parent, traceID, res, above))
 		return
 	}
-	if r.scratch.conv == nil {
-		r.scratch.conv = newConverter(p.mapping)
+	for i := range r.ops {
+		s := r.snapshot(&p.shapes, &r.ops[i], parent, traceID, res)
+		if p.cfg.filter != nil && !p.cfg.filter(s) {
+			p.skipped.Add(1)
+			continue
+		}
+		p.pipeline.onEnd(finished{span: s, root: above})
+	}
+}
+
+// settleFailures replaces errors, which are the application's, by their texts, so
+// that nobody calls the application with a lock held.
+func (r *Recorder) settleFailures() {
+	if !r.failures {
+		return
 	}
 	for i := range r.ops {
-		e := r.entry(r.scratch.conv, &r.ops[i])
-		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID(traceID), op.SpanID(newSpanID()), op.SpanID(parent.SpanID())
-		e.Root, e.RootSpanID = above.name, above.id
-		p.pipeline.onEnd(finished{entry: e, resource: res})
+		if o := &r.ops[i]; o.failure != nil {
+			o.failure = errors.New(o.failure.Error())
+		}
+	}
+}
+
+// views yields the operations, one view for all.
+func (r *Recorder) views(
+	shapes *shapeCache, parent trace.SpanContext, traceID trace.TraceID, res *resource.Resource, above root,
+) iter.Seq[finished] {
+	return func(yield func(finished) bool) {
+		v := &r.scratch.view
+		defer func() { *v = spanView{} }()
+		v.parent, v.resource, v.scope = parent, res, ScopeName
+		for i := range r.ops {
+			o := &r.ops[i]
+			v.context = v.context.WithTraceID(traceID).WithSpanID(newSpanID())
+			v.name, v.start, v.end = o.spanName(), r.time(o.start), r.time(o.end)
+			v.attrs, v.status = r.attributes(shapes, o), o.status()
+			if !yield(finished{view: v, root: above}) {
+				return
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -15,22 +16,31 @@ import (
 func (r *Recorder) snapshot(
 	shapes *shapeCache, o *recordedOp, parent trace.SpanContext, traceID trace.TraceID, res *resource.Resource,
 ) sdktrace.ReadOnlySpan {
-	s := &recordedSpan{
-		name: o.name, parent: parent, resource: res,
+	return &recordedSpan{
+		name: o.spanName(), parent: parent, resource: res,
 		context: trace.NewSpanContext(trace.SpanContextConfig{
 			TraceID: traceID, SpanID: newSpanID(),
 			TraceFlags: parent.TraceFlags() | trace.FlagsSampled, TraceState: parent.TraceState(),
 		}),
 		start: r.time(o.start), end: r.time(o.end),
-		attrs: r.snapshotAttributes(shapes, o),
+		attrs: slices.Clone(r.attributes(shapes, o)), status: o.status(),
 	}
+}
+
+// spanName returns the name of the operation's span.
+func (o *recordedOp) spanName() string {
 	if o.prep != nil {
-		s.name = o.prep.name
+		return o.prep.name
 	}
-	if o.failure != nil {
-		s.status = sdktrace.Status{Code: codes.Error, Description: o.failure.Error()}
+	return o.name
+}
+
+// status returns the status of the operation's span.
+func (o *recordedOp) status() sdktrace.Status {
+	if o.failure == nil {
+		return sdktrace.Status{}
 	}
-	return s
+	return sdktrace.Status{Code: codes.Error, Description: o.failure.Error()}
 }
 
 // recordedSpan is a finished span that no tracer has made.

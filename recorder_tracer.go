@@ -2,7 +2,6 @@ package optrace
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -18,11 +17,7 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder { return newRecorder(ct
 func (t *Tracer) emit(r *Recorder) {
 	for i := range r.ops {
 		o := &r.ops[i]
-		name := o.name
-		if o.prep != nil {
-			name = o.prep.name
-		}
-		_, span := t.tracer.Start(r.ctx, name, trace.WithTimestamp(r.time(o.start)))
+		_, span := t.tracer.Start(r.ctx, o.spanName(), trace.WithTimestamp(r.time(o.start)))
 		if span.IsRecording() {
 			span.SetAttributes(r.attributes(&t.shapes, o)...)
 			if o.failure != nil {
@@ -36,7 +31,7 @@ func (t *Tracer) emit(r *Recorder) {
 // emitScratch is what a Recorder uses again for one operation after the other.
 type emitScratch struct {
 	attrs []attribute.KeyValue
-	conv  *converter
+	view  spanView
 }
 
 // time returns the time of an offset.
@@ -44,6 +39,9 @@ func (r *Recorder) time(offset int64) time.Time { return r.base.Add(time.Duratio
 
 // attributes returns the attributes of an operation, valid until the next call.
 func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.KeyValue {
+	if o.prep != nil && o.dtype == "" && !r.step.Known {
+		return o.prep.attrs
+	}
 	attrs := r.scratch.attrs[:0]
 	if o.prep != nil {
 		attrs = append(attrs, o.prep.attrs...)
@@ -67,9 +65,4 @@ func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.Key
 	}
 	r.scratch.attrs = attrs
 	return attrs
-}
-
-// snapshotAttributes is attributes for a span that is kept.
-func (r *Recorder) snapshotAttributes(shapes *shapeCache, o *recordedOp) []attribute.KeyValue {
-	return slices.Clone(r.attributes(shapes, o))
 }
