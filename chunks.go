@@ -44,7 +44,7 @@ func (c *chunks) get() (b *batch, lost int) {
 			return c.takeFree(), lost
 		case c.left >= int64(c.size):
 			c.left -= int64(c.size)
-			return &batch{records: make([]byte, 0, c.size)}, lost
+			return newBatch(c.size), lost
 		case c.stopped:
 			return nil, lost
 		case c.policy == DropOldest && len(c.full) > 0:
@@ -80,7 +80,7 @@ func (c *chunks) release(b *batch) {
 	if grown := cap(b.records) - c.size; grown > 0 {
 		// Do not keep what a record of unusual size made of it.
 		c.left += int64(grown)
-		b = &batch{records: make([]byte, 0, c.size)}
+		b = newBatch(c.size)
 		c.space.Broadcast() // there may be room for several
 	}
 	b.reset()

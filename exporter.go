@@ -94,7 +94,7 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	b := e.spare
 	e.spare = nil
 	if b == nil {
-		b = new(batch)
+		b = newBatch(0)
 	}
 	done, convErr := e.encode(ctx, b, spans)
 	var ctxErr error
@@ -186,7 +186,7 @@ func (e *Exporter) dropSpans(enc encoder, spans []sdktrace.ReadOnlySpan, reason 
 func (e *Exporter) recycle(b *batch) {
 	const keep = 1 << 20
 	if cap(b.records) > keep {
-		b.records = nil
+		b = newBatch(0)
 	}
 	b.reset()
 	e.spare = b

@@ -53,7 +53,8 @@ type ring struct {
 
 type ringRecord struct {
 	sequence uint64
-	batch    batch // of one record
+	of       batch // of one record, which is in text
+	text     []byte
 }
 
 func newRing(n int) ring { return ring{records: make([]ringRecord, n)} }
@@ -62,9 +63,9 @@ func newRing(n int) ring { return ring{records: make([]ringRecord, n)} }
 func (r *ring) put(sequence uint64, b *batch) (lost bool) {
 	slot := &r.records[r.next]
 	lost = r.full
-	bytes := append(slot.batch.records[:0], b.records...)
-	slot.sequence, slot.batch = sequence, *b
-	slot.batch.records = bytes
+	slot.text = append(slot.text[:0], b.body()...)
+	slot.sequence, slot.of = sequence, *b
+	slot.of.records = nil
 	if r.next++; r.next == len(r.records) {
 		r.next, r.full = 0, true
 	}
@@ -88,6 +89,7 @@ const ancestorShare = 4
 func newFlightPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) *flightPipeline {
 	p := &flightPipeline{
 		exp: e, timeout: cfg.exportTimeout, onError: cfg.dumpOnError, slow: cfg.dumpOnSlow,
+		scratch:   *newBatch(0),
 		enc:       entriesFormat{}.newEncoder(e.cfg.mapping, maxMemoBytes),
 		entries:   newRing(cfg.flightEntries),
 		ancestors: newRing(cfg.flightEntries/ancestorShare + 1),
@@ -222,14 +224,14 @@ func (p *flightPipeline) account(written, dropped uint64) {
 func (p *flightPipeline) collect() *batch {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := new(batch)
+	b := newBatch(0)
 	entries, ancestors := p.entries.all(), p.ancestors.all()
 	for len(entries) > 0 || len(ancestors) > 0 {
 		from := &entries
 		if len(entries) == 0 || len(ancestors) > 0 && ancestors[0].sequence < entries[0].sequence {
 			from = &ancestors
 		}
-		p.format.join(b, &(*from)[0].batch)
+		p.format.join(b, &(*from)[0].of, (*from)[0].text)
 		*from = (*from)[1:]
 	}
 	p.entries.clear()

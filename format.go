@@ -13,9 +13,10 @@ type format interface {
 	// newEncoder returns an encoder for the use of one goroutine at a time.
 	// memoBytes bounds what it remembers of spans that are alike.
 	newEncoder(m *op.Mapping, memoBytes int) encoder
-	// frame appends b to out in the form in which it is written, and returns
-	// the length of what stands in front of b's records.
-	frame(out []byte, b *batch, f framing) (framed []byte, head int)
+	// frame returns b in the form in which it is written, and the length of what
+	// stands in front of b's records. It is in the memory of b or of f.scratch, and
+	// frame may be called again.
+	frame(b *batch, f *framing) (framed []byte, head int)
 	// complete returns how many entries a write that was cut off left whole:
 	// written is the part of the frame behind the head that got through.
 	complete(b *batch, written []byte) int
@@ -35,6 +36,10 @@ type framing struct {
 	header bool
 	// gaps are the losses since the last batch.
 	gaps []op.Gap
+	// newline asks for a newline in front: the last line was cut off.
+	newline bool
+	// scratch and tail are memory for what is framed.
+	scratch, tail []byte
 }
 
 // encoder encodes spans into batches.

@@ -25,8 +25,11 @@ func (entriesFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
 	return &entriesEncoder{conv: newConverter(m), memo: attributeMemo[entryLine]{budget: memoBytes}}
 }
 
-func (entriesFormat) frame(out []byte, b *batch, f framing) (framed []byte, head int) {
-	start := len(out)
+func (entriesFormat) frame(b *batch, f *framing) (framed []byte, head int) {
+	out := f.scratch
+	if f.newline {
+		out = append(out, '\n')
+	}
 	record := op.Batch{Writer: f.writer, Sequence: f.sequence, Entries: int64(b.entries)}
 	out = append(record.AppendJSON(out), '\n')
 	if f.header {
@@ -35,8 +38,9 @@ func (entriesFormat) frame(out []byte, b *batch, f framing) (framed []byte, head
 	for i := range f.gaps {
 		out = append(f.gaps[i].AppendJSON(out), '\n')
 	}
-	head = len(out) - start
-	return append(out, b.records...), head
+	head = len(out)
+	framed, f.scratch = b.between(out, nil)
+	return framed, head
 }
 
 // complete counts the entries' lines that ended.
@@ -54,14 +58,14 @@ func (entriesFormat) complete(_ *batch, written []byte) (n int) {
 	return n
 }
 
-// join appends the records of another batch.
-func (entriesFormat) join(b, more *batch) {
+// join appends records that were encoded for another batch.
+func (entriesFormat) join(b, more *batch, records []byte) {
 	if b.firstResource == nil {
 		b.first, b.firstResource = more.first, more.firstResource
 	} else if more.first != b.last {
 		b.records = append(op.AppendHeader(b.records, more.firstResource), '\n')
 	}
-	b.records = append(b.records, more.records...)
+	b.records = append(b.records, records...)
 	b.last = more.last
 	b.entries += more.entries
 	b.ancestors += more.ancestors

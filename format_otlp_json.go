@@ -40,11 +40,16 @@ func (otlpJSONFormat) complete(b *batch, written []byte) int {
 
 // frame writes nothing for a batch without spans: there is no room for gaps in
 // OTLP.
-func (otlpJSONFormat) frame(out []byte, b *batch, _ framing) (framed []byte, head int) {
+func (otlpJSONFormat) frame(b *batch, f *framing) (framed []byte, head int) {
 	if b.empty() {
-		return out, 0
+		return nil, 0
 	}
 	g := &b.otlp
+	out := f.scratch
+	if f.newline {
+		out = append(out, '\n')
+		head = 1
+	}
 	out = append(out, otlpJSONStart...)
 	for r := range g.resources {
 		res := &g.resources[r]
@@ -57,7 +62,8 @@ func (otlpJSONFormat) frame(out []byte, b *batch, _ framing) (framed []byte, hea
 		}
 		out = append(closeList(out), res.resource.tail...)
 	}
-	return append(closeList(out), '}', '\n'), 0
+	f.scratch = append(closeList(out), '}', '\n')
+	return f.scratch, head
 }
 
 // jsonCodec encodes OTLP in JSON. The elements of every list end with a comma,

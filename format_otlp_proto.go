@@ -55,33 +55,47 @@ func (otlpProtoFormat) complete(*batch, []byte) int { return 0 }
 
 // frame writes nothing for a batch without spans: there is no room for gaps in
 // OTLP.
-func (otlpProtoFormat) frame(out []byte, b *batch, _ framing) (framed []byte, head int) {
+func (otlpProtoFormat) frame(b *batch, f *framing) (framed []byte, head int) {
 	if b.empty() {
-		return out, 0
+		return nil, 0
 	}
 	g := &b.otlp
-	start := len(out)
-	out = append(out, make([]byte, frameLengthBytes)...)
-	for r := range g.resources {
-		res := &g.resources[r]
-		size := len(res.resource.head) + len(res.resource.tail)
-		for i := res.first; i >= 0; i = g.scopes[i].next {
-			n := g.scopes[i].size()
-			size += 1 + varintSize(uint64(n)) + n
+	out := append(f.scratch, make([]byte, frameLengthBytes)...)
+	if len(g.runs) == 1 { // all spans have one scope: by far the usual case
+		r, s := &g.resources[0], &g.scopes[0]
+		out = s.appendHead(r.appendHead(out, g))
+		f.tail = append(append(f.tail[:0], s.scope.tail...), r.resource.tail...)
+		framed, f.scratch = b.between(out, f.tail)
+	} else {
+		for r := range g.resources {
+			res := &g.resources[r]
+			out = res.appendHead(out, g)
+			for i := res.first; i >= 0; i = g.scopes[i].next {
+				s := &g.scopes[i]
+				out = g.appendRuns(s.appendHead(out), s, b.records)
+				out = append(out, s.scope.tail...)
+			}
+			out = append(out, res.resource.tail...)
 		}
-		out = appendMessageHead(out, tracesResourceSpans, size)
-		out = append(out, res.resource.head...)
-		for i := res.first; i >= 0; i = g.scopes[i].next {
-			s := &g.scopes[i]
-			out = appendMessageHead(out, resourceSpansScopeSpans, s.size())
-			out = append(out, s.scope.head...)
-			out = g.appendRuns(out, s, b.records)
-			out = append(out, s.scope.tail...)
-		}
-		out = append(out, res.resource.tail...)
+		framed, f.scratch = out, out
 	}
-	binary.BigEndian.PutUint32(out[start:], uint32(len(out)-start-frameLengthBytes))
-	return out, 0
+	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameLengthBytes))
+	return framed, 0
+}
+
+// appendHead appends the beginning of a ResourceSpans message.
+func (r *otlpResourceRuns) appendHead(dst []byte, g *otlpRuns) []byte {
+	size := len(r.resource.head) + len(r.resource.tail)
+	for i := r.first; i >= 0; i = g.scopes[i].next {
+		n := g.scopes[i].size()
+		size += 1 + varintSize(uint64(n)) + n
+	}
+	return append(appendMessageHead(dst, tracesResourceSpans, size), r.resource.head...)
+}
+
+// appendHead appends the beginning of a ScopeSpans message.
+func (s *otlpScopeRuns) appendHead(dst []byte) []byte {
+	return append(appendMessageHead(dst, resourceSpansScopeSpans, s.size()), s.scope.head...)
 }
 
 // size returns the size of the ScopeSpans message.

@@ -37,9 +37,9 @@ type sink struct {
 	started  bool               // a header has been written
 	resource attribute.Distinct // of the last record written
 	torn     bool               // the last write ended within a line
-	framed   []byte             // the batch as the format has it
-	packed   []byte             // the batch compressed
-	rest     *rest              // of the batch before, nil where it is whole
+	framing  framing
+	packed   []byte // the batch compressed
+	rest     *rest  // of the batch before, nil where it is whole
 	breaker  breaker
 	closed   bool
 
@@ -223,23 +223,21 @@ func (s *sink) assemble(o *outgoing) (out []byte, head int, notice, err error) {
 
 // frame returns the batch of o in its final form.
 func (s *sink) frame(o *outgoing) (out []byte, head int) {
-	s.framed = s.framed[:0]
-	if s.torn && s.lines {
-		// The line that was cut off stays unreadable, but only that one.
-		s.framed = append(s.framed, '\n')
-	}
-	newline := len(s.framed)
-	s.framed, head = s.format.frame(s.framed, o.batch, framing{
+	s.framing = framing{
 		writer: s.writer, sequence: s.sequence, gaps: o.gaps,
 		header: !s.started || !o.batch.empty() && o.batch.first != s.resource,
-	})
-	if len(s.framed) == newline {
+		// The line that was cut off stays unreadable, but only that one.
+		newline: s.torn && s.lines,
+		scratch: s.framing.scratch[:0], tail: s.framing.tail,
+	}
+	out, head = s.format.frame(o.batch, &s.framing)
+	if len(out) == 0 {
 		return nil, 0
 	}
 	if s.compressor == nil {
-		return s.framed, newline + head
+		return out, head
 	}
-	s.packed = s.compressor.compress(s.packed[:0], s.framed)
+	s.packed = s.compressor.compress(s.packed[:0], out)
 	return s.packed, 0
 }
 
@@ -251,8 +249,8 @@ func (s *sink) failed(o *outgoing, out []byte, head, n int, err error) {
 	switch {
 	case known && !s.lines && n < len(out):
 		s.rest = &rest{outgoing: o, bytes: out[n:]}
-		s.framed, s.packed = nil, nil // the rest is in one of them
-		s.passed(o.batch)             // what follows will follow the whole of it
+		s.framing.scratch, s.packed = nil, nil // the rest may be in one of them
+		s.passed(o.batch)                      // what follows will follow the whole of it
 		return
 	case known && !s.lines: // the whole batch, and an error all the same
 		s.passed(o.batch)
@@ -316,7 +314,7 @@ func (s *sink) finish() error {
 	s.gapMu.Unlock()
 	if pending {
 		s.breaker = breaker{} // the last chance, whatever came before
-		err = s.write(s.begin(new(batch), nil))
+		err = s.write(s.begin(newBatch(0), nil))
 	}
 	if s.rest != nil {
 		s.giveUpRest(err)
