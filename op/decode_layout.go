@@ -67,7 +67,7 @@ const repeating uint64 = 1<<jsonOperation | 1<<jsonDeviceID | 1<<jsonInputShapes
 func repeats(k entryKey) bool { return repeating>>k&1 != 0 }
 
 func (y *layouts) reset() {
-	y.members, y.seen, y.warn, y.found, y.off = y.members[:0], 0, 0, nil, false
+	y.members, y.seen, y.warn, y.found, y.off = y.members[:0], 0, 0, nil, !y.known.Awake()
 }
 
 // recallLayout reads the rest of a line with a known layout, and reports whether
@@ -79,7 +79,6 @@ func (d *decoder) recallLayout() bool {
 	}
 	found, size := y.find(l.Text(l.Pos(), l.Size()))
 	if found == nil {
-		y.off = y.known.Resting()
 		return false
 	}
 	y.found = found
@@ -108,7 +107,7 @@ func (y *layouts) find(rest []byte) (found *[]layout, size int) {
 		y.known.Right()
 		return found, len(expected)
 	}
-	if y.end == "" || y.known.Resting() {
+	if y.end == "" {
 		return nil, 0
 	}
 	if size = bytes.Index(rest, []byte(y.end)); size < 0 {

@@ -99,9 +99,6 @@ func (d *decoder) recall(text []byte, extent func([]byte) int) (known *knownAttr
 		d.templates.Right()
 		return known, len(expected)
 	}
-	if d.templates.Resting() {
-		return nil, 0
-	}
 	if size = extent(text); size <= 0 {
 		return nil, 0
 	}

@@ -86,9 +86,9 @@ var spanKeys = jsontext.NewKeys(
 func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
 	l.Peek() // pass over white space
 	start := l.Mark()
+	r.recalling = r.templates.Awake()
 	r.begin()
-	r.recalling = true
-	if r.recallSpan(l) {
+	if r.recalling && r.recallSpan(l) {
 		return
 	}
 	r.begin()
@@ -100,7 +100,7 @@ func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
 		r.begin()
 		r.recalling = false
 		r.parseSpanMembers(l)
-	case l.Err() == nil:
+	case l.Err() == nil && r.recalling:
 		r.learnLayout(l, start.Pos())
 	}
 }

@@ -79,7 +79,7 @@ func (d *decoder) parseScope(w wire) error {
 // parseSpan reads a Span into the builder and the fields.
 func (d *decoder) parseSpan(w wire) error {
 	d.begin()
-	d.recalling = true
+	d.recalling = d.templates.Awake()
 	err := d.parseSpanFields(w)
 	if d.repeated {
 		// A second run of attributes adds to the first.

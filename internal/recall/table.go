@@ -22,7 +22,7 @@ const (
 // Table maps texts to what they were decoded to. Programs that run the same
 // operations again run them in the same order: the text that came after the one
 // before is expected first, which takes a comparison. Any other one is found by
-// its hash.
+// its hash. Texts in between that do not repeat make no difference to that.
 //
 // A text must be one that tells its own end, such as a JSON array: then what
 // starts with it means the same.
@@ -51,15 +51,19 @@ type bucket [8]struct {
 	index int32  // into the pool, from 1; 0 for none
 }
 
+// Awake tells the Table that another text is going to be looked up, and reports
+// whether that is worthwhile: while the Table rests, nothing is known nor wanted.
+func (t *Table[V]) Awake() bool { return !t.pause.resting() }
+
 // Expected returns the text that came after the one found last, the last time,
 // and its value; nil where that is not known, or mostly wrong of late. A caller
-// that finds it to be right says so with Right. Every look-up starts here.
+// that finds it to be right says so with Right.
 func (t *Table[V]) Expected() (value *V, text []byte) {
-	if t.pause.resting() || t.last == 0 || !t.guess.worthwhile() {
+	if t.last == 0 {
 		return nil, nil
 	}
 	next := t.known.at(t.last).next
-	if next == 0 {
+	if next == 0 || !t.guess.worthwhile() {
 		return nil, nil
 	}
 	e := t.known.at(next)
@@ -75,8 +79,7 @@ func (t *Table[V]) Right() {
 
 // Find returns the value of a text, nil where it is not known.
 func (t *Table[V]) Find(text []byte) *V {
-	if t.Resting() || len(t.buckets) == 0 || len(text) > maxText {
-		t.last = 0
+	if len(t.buckets) == 0 || len(text) > maxText {
 		return nil
 	}
 	hash := maphash.Bytes(t.seed, text)
@@ -91,11 +94,10 @@ func (t *Table[V]) Find(text []byte) *V {
 			return &e.value
 		}
 	}
-	t.last = 0
 	return nil
 }
 
-// follow notes that the text of the index came after the last one.
+// follow notes that the text of the index came after the last one that is known.
 func (t *Table[V]) follow(index int32) {
 	if t.last > 0 {
 		t.known.at(t.last).next = index
@@ -103,13 +105,10 @@ func (t *Table[V]) follow(index int32) {
 	t.last = index
 }
 
-// Resting reports whether the Table rests: nothing is found, nor wanted.
-func (t *Table[V]) Resting() bool { return t.pause.rests > 0 }
-
 // Wants reports whether text, which Find did not know, is worth remembering: it
 // has come before.
 func (t *Table[V]) Wants(text []byte) bool {
-	if t.Resting() || len(text) > maxText || len(text) == 0 {
+	if len(text) > maxText || len(text) == 0 {
 		return false
 	}
 	if t.seen == nil {
