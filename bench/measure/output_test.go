@@ -85,9 +85,8 @@ name  peer       ours       ratio  min–max    target          allocations
 fast  300 ns/op  100 ns/op  3.00   2.50–4.00  ≥ 2     met     4 (peer 4) per op, ≤ 0 extra: met
 slow  0.50 s/op  0.50 s/op  1.00   1.00–1.00  ≥ 2     MISSED  
 
-Without a target:
-name    peer      ours      ratio  min–max        
-figure  70 ns/op  10 ns/op  7.00   6.00–8.00      
+without a target  peer      ours      ratio  min–max        
+figure            70 ns/op  10 ns/op  7.00   6.00–8.00      
 
 Further figures:
 lost_default_batch  0.5

@@ -17,17 +17,22 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 	}
 	fmt.Fprintf(w, "%s on %s/%s, %s, %d CPUs, GOGC %s; %s run. Ratio = peer / ours, the median of rounds side by side.\n\n",
 		m.Go, m.OS, m.Arch, m.CPU, m.CPUs, m.GOGC, kind)
-	if err := writeRows(w, "name\tpeer\tours\tratio\tmin–max\ttarget\t\tallocations", rep, func(r Result) bool { return r.Target > 0 }); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(rep.Results, func(r Result) bool { return r.Target == 0 }) {
-		fmt.Fprintln(w, "\nWithout a target:")
-		if err := writeRows(w, "name\tpeer\tours\tratio\tmin–max\t\t\t", rep, func(r Result) bool { return r.Target == 0 }); err != nil {
-			return err
+	for _, part := range []struct {
+		header  string
+		include func(Result) bool
+	}{
+		{"name\tpeer\tours\tratio\tmin–max\ttarget\t\tallocations", func(r Result) bool { return r.Target > 0 }},
+		{"without a target\tpeer\tours\tratio\tmin–max\t\t\t", func(r Result) bool { return r.Target == 0 }},
+	} {
+		if slices.ContainsFunc(rep.Results, part.include) {
+			if err := writeRows(w, part.header, rep, part.include); err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
 		}
 	}
 	if len(rep.Values) > 0 {
-		fmt.Fprintln(w, "\nFurther figures:")
+		fmt.Fprintln(w, "Further figures:")
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
 			fmt.Fprintf(tw, "%s\t%.4g\n", name, rep.Values[name])
@@ -35,12 +40,14 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 		if err := tw.Flush(); err != nil {
 			return err
 		}
+		fmt.Fprintln(w)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rep.Reasons)) {
-		fmt.Fprintf(w, "\nNot run: %s (%s)", name, rep.Reasons[name])
+		if _, err := fmt.Fprintf(w, "Not run: %s (%s)\n", name, rep.Reasons[name]); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintln(w)
-	return err
+	return nil
 }
 
 func writeRows(w io.Writer, header string, rep *Report, include func(Result) bool) error {
