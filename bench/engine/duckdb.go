@@ -37,6 +37,7 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		_, _, err := (&duckDB{node, dir}).query(ctx, 1, "select 'x' as name, 1::double as count")
 		return err
 	}
+	installed := false
 	dir, err := cache.Get(env.Cache, duckDBName(), works, func(dir string) error {
 		env.Log("installing DuckDB %s from the npm registry", duckDBVersion)
 		if err := os.Mkdir(dir, 0o755); err != nil {
@@ -46,8 +47,14 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 			"@duckdb/node-api@"+duckDBVersion); err != nil {
 			return &measure.UnavailableError{Need: "@duckdb/node-api " + duckDBVersion + " from the npm registry: " + err.Error()}
 		}
+		installed = true
 		return nil
 	})
+	if err == nil && installed {
+		if problem := works(dir); problem != nil {
+			err = &measure.UnavailableError{Need: "@duckdb/node-api that runs here: " + problem.Error()}
+		}
+	}
 	return &duckDB{node, dir}, err
 }
 

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -14,13 +14,16 @@ import (
 )
 
 // Build builds the command optrace of the module around this one and returns its
-// path. The Go command does nothing where it is up to date.
+// path. The Go command does nothing where it is up to date. It must be called in
+// a directory of this module.
 func Build(ctx context.Context, env *measure.Env) (string, error) {
-	gomod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	root, err := moduleRoot(ctx)
 	if err != nil {
-		return "", fmt.Errorf("finding the module: %w", err)
+		return "", fmt.Errorf("building optrace: %w", err)
 	}
-	root := filepath.Dir(filepath.Dir(strings.TrimSpace(string(gomod))))
+	if err := os.MkdirAll(env.Cache, 0o755); err != nil {
+		return "", err
+	}
 	path := filepath.Join(env.Cache, "optrace")
 	if runtime.GOOS == "windows" {
 		path += ".exe"
@@ -44,6 +47,19 @@ func Build(ctx context.Context, env *measure.Env) (string, error) {
 	}
 	_, _, err = measure.Command(ctx, 1, path, "version")
 	return path, err
+}
+
+// moduleRoot returns the directory of the module around this one.
+func moduleRoot(ctx context.Context) (string, error) {
+	_, gomod, err := measure.Command(ctx, 1, "go", "env", "GOMOD")
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Dir(filepath.Dir(strings.TrimSpace(string(gomod))))
+	if _, err := os.Stat(filepath.Join(root, "cmd", "optrace")); err != nil {
+		return "", errors.New("not in the directory of the bench module: use go run -C bench")
+	}
+	return root, nil
 }
 
 // report runs optrace on a file of n operations.
