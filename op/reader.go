@@ -45,6 +45,10 @@ func (r *Reader) Next() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err
 	}
+	if rec, size := r.dec.expectedLine(r.lines.Buffered()); size > 0 {
+		r.lines.Skip(size)
+		return rec, nil
+	}
 	for {
 		line, err := r.lines.Next()
 		if err != nil {

@@ -8,33 +8,36 @@ import "github.com/optrace/optrace/internal/jsontext"
 // and does nothing, for any other one. Comparing whole pieces of text takes a
 // third of what reading token by token does.
 func (r *jsonReader) usualAttribute(l *jsontext.Lexer) bool {
-	t := usualText{rest: l.Rest()}
-	size := len(t.rest)
-	name, ok := t.quoted(`{"key":`)
-	if !ok || !t.accept(`,"value":{"`) {
+	t := jsontext.Plain{Rest: l.Rest()}
+	size := len(t.Rest)
+	if !t.Accept(`{"key":`) {
+		return false
+	}
+	name, ok := t.Quoted()
+	if !ok || !t.Accept(`,"value":{"`) {
 		return false
 	}
 	k, b := r.keys.lookup(name), r.builder
 	switch {
-	case t.accept(`stringValue":`):
-		text, ok := t.quoted("")
-		if !ok || !t.accept(`}}`) {
+	case t.Accept(`stringValue":`):
+		text, ok := t.Quoted()
+		if !ok || !t.Accept(`}}`) {
 			return false
 		}
 		if k.wants {
 			b.Str(k.name, r.strings.String(text))
 		}
-	case t.accept(`intValue":"`):
-		n, ok := t.int()
-		if !ok || !t.accept(`"}}`) {
+	case t.Accept(`intValue":"`):
+		n, ok := t.Digits()
+		if !ok || !t.Accept(`"}}`) {
 			return false
 		}
 		if k.wants {
 			b.Int(k.name, n)
 		}
-	case t.accept(`arrayValue":{"values":[`):
+	case t.Accept(`arrayValue":{"values":[`):
 		nested, ok := r.usualList(&t)
-		if !ok || !t.accept(`}}}`) {
+		if !ok || !t.Accept(`}}}`) {
 			return false
 		}
 		switch {
@@ -50,78 +53,37 @@ func (r *jsonReader) usualAttribute(l *jsontext.Lexer) bool {
 	if !k.wants {
 		b.Other(k.name)
 	}
-	l.Advance(size - len(t.rest))
+	l.Advance(size - len(t.Rest))
 	return true
 }
 
 // usualList reads the elements of a list, and the bracket behind them, into dims
 // and ends.
-func (r *jsonReader) usualList(t *usualText) (nested, ok bool) {
+func (r *jsonReader) usualList(t *jsontext.Plain) (nested, ok bool) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
-	nested = t.accept(`{"arrayValue":{"values":[`)
+	nested = t.Accept(`{"arrayValue":{"values":[`)
 	for {
-		if r.dims, ok = t.ints(r.dims); !ok || !nested {
+		if r.dims, ok = plainInts(t, r.dims); !ok || !nested {
 			return nested, ok
 		}
-		if r.ends = append(r.ends, len(r.dims)); !t.accept(`}}`) {
+		if r.ends = append(r.ends, len(r.dims)); !t.Accept(`}}`) {
 			return true, false
 		}
-		if !t.accept(`,{"arrayValue":{"values":[`) {
-			return true, t.accept(`]`)
+		if !t.Accept(`,{"arrayValue":{"values":[`) {
+			return true, t.Accept(`]`)
 		}
 	}
 }
 
-// usualText is text that is compared piece by piece.
-type usualText struct{ rest []byte }
-
-// accept passes over s where it stands next.
-func (t *usualText) accept(s string) bool {
-	if len(t.rest) < len(s) || string(t.rest[:len(s)]) != s {
-		return false
-	}
-	t.rest = t.rest[len(s):]
-	return true
-}
-
-// quoted reads what follows prefix: a string without escapes.
-func (t *usualText) quoted(prefix string) ([]byte, bool) {
-	if !t.accept(prefix) || len(t.rest) == 0 || t.rest[0] != '"' {
-		return nil, false
-	}
-	n := 1 + jsontext.PlainPrefix(t.rest[1:])
-	if n >= len(t.rest) || t.rest[n] != '"' {
-		return nil, false
-	}
-	text := t.rest[1:n]
-	t.rest = t.rest[n+1:]
-	return text, true
-}
-
-// int reads up to 18 digits.
-func (t *usualText) int() (v int64, ok bool) {
-	n := 0
-	for n < len(t.rest) && n <= 18 {
-		d := t.rest[n] - '0'
-		if d > 9 {
-			break
-		}
-		v = v*10 + int64(d)
-		n++
-	}
-	t.rest = t.rest[n:]
-	return v, 0 < n && n <= 18
-}
-
-// ints appends one or more integers, and passes over the bracket behind them.
-func (t *usualText) ints(dst []int64) ([]int64, bool) {
-	for t.accept(`{"intValue":"`) {
-		v, ok := t.int()
-		if !ok || !t.accept(`"}`) {
+// plainInts appends one or more integers, and passes over the bracket behind them.
+func plainInts(t *jsontext.Plain, dst []int64) ([]int64, bool) {
+	for t.Accept(`{"intValue":"`) {
+		v, ok := t.Digits()
+		if !ok || !t.Accept(`"}`) {
 			return dst, false
 		}
-		if dst = append(dst, v); !t.accept(`,`) {
-			return dst, t.accept(`]`)
+		if dst = append(dst, v); !t.Accept(`,`) {
+			return dst, t.Accept(`]`)
 		}
 	}
 	return dst, false

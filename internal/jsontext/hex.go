@@ -1,5 +1,7 @@
 package jsontext
 
+import "encoding/binary"
+
 const hexDigits = "0123456789abcdef"
 
 // notHex marks the bytes that are no hexadecimal digit in hexValues.
@@ -34,8 +36,11 @@ func DecodeHex(dst, src []byte) bool {
 	if len(src) != 2*len(dst) {
 		return false
 	}
-	if len(dst) == 8 {
+	switch len(dst) {
+	case 8:
 		return decodeHex8((*[8]byte)(dst), (*[16]byte)(src))
+	case 16:
+		return decodeHex8((*[8]byte)(dst), (*[16]byte)(src)) && decodeHex8((*[8]byte)(dst[8:]), (*[16]byte)(src[16:]))
 	}
 	bad := byte(0)
 	for i := range dst {
@@ -46,16 +51,29 @@ func DecodeHex(dst, src []byte) bool {
 	return bad < 0x10
 }
 
-// decodeHex8 is DecodeHex for a span's id. That the lengths are known spares the
-// checks of all indexes, two thirds of the time.
+// decodeHex8 is DecodeHex for a span's id.
 func decodeHex8(dst *[8]byte, src *[16]byte) bool {
-	bad := byte(0)
-	for i := range dst {
-		hi, lo := hexValues[src[2*i]], hexValues[src[2*i+1]]
-		bad |= hi | lo
-		dst[i] = hi<<4 | lo
-	}
-	return bad < 0x10
+	hi, bad := eightHexDigits(binary.LittleEndian.Uint64(src[:8]))
+	lo, bad2 := eightHexDigits(binary.LittleEndian.Uint64(src[8:]))
+	binary.LittleEndian.PutUint32(dst[:4], hi)
+	binary.LittleEndian.PutUint32(dst[4:], lo)
+	return bad|bad2 == 0
+}
+
+// eightHexDigits returns the four bytes that eight hexadecimal digits stand for,
+// the first one lowest, with bad != 0 where one of x is none. All eight are
+// looked at at once, which takes a quarter of what a table takes.
+func eightHexDigits(x uint64) (v uint32, bad uint64) {
+	const ones = 0x0101010101010101
+	letters := x >> 6 & ones // what has the bit that letters have
+	d := x&(0x0f*ones) + letters*9
+	// The digit that d would be written as must be the one that stands there.
+	aboveNine := (d + (0x80-10)*ones) >> 7 & ones
+	bad = (d + '0'*ones + aboveNine*('a'-'0'-10)) ^ (x | letters<<5) | d&(0xf0*ones)
+	// Two digits to a byte, then the bytes together.
+	d = (d<<4 | d>>8) & 0x00ff00ff00ff00ff
+	d = (d | d>>8) & 0x0000ffff0000ffff
+	return uint32(d | d>>16), bad
 }
 
 // hex4 returns the value of the four digits at i.

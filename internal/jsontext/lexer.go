@@ -207,46 +207,28 @@ func (l *Lexer) Int() (v int64, ok bool) {
 	if negative {
 		start++
 	}
-	u, n := leadingDigits(l.buf[start:])
-	end := start + n
-	if n == 0 || n > maxDigits || u >= 1<<63 || end == len(l.buf) || l.buf[start] == '0' && n > 1 ||
-		l.buf[end] == '.' || l.buf[end]|0x20 == 'e' {
+	p := Plain{l.buf[start:]}
+	if v, ok = p.Digits(); !ok || len(p.Rest) == 0 || p.Rest[0] == '.' || p.Rest[0]|0x20 == 'e' {
 		return ParseInt(l.Number())
 	}
-	l.pos = end
+	l.pos = len(l.buf) - len(p.Rest)
 	if negative {
-		return -int64(u), true
+		v = -v
 	}
-	return int64(u), true
+	return v, true
 }
 
 // Micros reads a number of microseconds and returns it in nanoseconds, as
 // [ParseMicros] does. ok is false where the number does not fit, and where there
 // is none, which is an error.
 func (l *Lexer) Micros() (ns int64, ok bool) {
-	// The usual case in one pass: up to three digits behind the point.
 	l.Peek()
-	b := l.buf[l.pos:]
-	u, n := leadingDigits(b)
-	if n == 0 || n > maxDigits-4 || b[0] == '0' && n > 1 {
+	p := Plain{l.buf[l.pos:]} // the usual case in one pass
+	if ns, ok = p.Micros(); !ok || len(p.Rest) == 0 || p.Rest[0]|0x20 == 'e' {
 		return ParseMicros(l.Number())
 	}
-	size := n
-	if n < len(b) && b[n] == '.' {
-		fraction, m := leadingDigits(b[n+1:])
-		if m == 0 || m > 3 {
-			return ParseMicros(l.Number())
-		}
-		u = u*1000 + fraction*pow10[3-m]
-		size += 1 + m
-	} else {
-		u *= 1000
-	}
-	if size == len(b) || b[size]|0x20 == 'e' {
-		return ParseMicros(l.Number())
-	}
-	l.pos += size
-	return int64(u), true
+	l.pos = len(l.buf) - len(p.Rest)
+	return ns, true
 }
 
 // Number reads a number and returns its text, valid as long as the buffer.

@@ -4,11 +4,11 @@ package jsontext
 // reports false, and reads nothing, where something else stands there.
 func (l *Lexer) QuotedHex(dst []byte) bool {
 	l.Peek()
-	start, end := l.pos+1, l.pos+1+2*len(dst)
-	if end >= len(l.buf) || l.buf[start-1] != '"' || l.buf[end] != '"' || !DecodeHex(dst, l.buf[start:end]) {
+	p := Plain{l.buf[l.pos:]}
+	if !p.QuotedHex(dst) {
 		return false
 	}
-	l.pos = end + 1
+	l.pos = len(l.buf) - len(p.Rest)
 	return true
 }
 

@@ -85,6 +85,17 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
+// Buffered returns what has been read of the source and not yet been returned,
+// valid until the next call of another method. It may end within a line.
+func (r *Reader) Buffered() []byte { return r.buf[r.start:r.end] }
+
+// Skip passes over the next n bytes, which are buffered and one line with its
+// newline.
+func (r *Reader) Skip(n int) {
+	r.drop(n)
+	r.line++
+}
+
 // take cuts n bytes, and the newline behind them, off the unread part.
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 	text := r.buf[r.start : r.start+n]
