@@ -39,8 +39,10 @@ const maxLayouts = 4
 type layouts struct {
 	// known has the layouts by their first piece of text.
 	known recall.Table[[]layout]
-	// end is what the first pieces end with.
-	end string
+	// end is what the first pieces end with, and last are the pieces of the layout
+	// made last.
+	end  string
+	last []piece
 	// members are those of the line that is read, from the first one that repeats
 	// on.
 	members []member
@@ -175,21 +177,30 @@ func (d *decoder) learnLayout() {
 func (d *decoder) layout() layout {
 	l, y := &d.lex, &d.layouts
 	var e Entry
-	made := layout{has: d.has &^ (hasDuration | hasDurationNS)}
+	made := layout{has: d.has &^ (hasDuration | hasDurationNS), pieces: make([]piece, 0, len(y.last))}
 	end := l.Size()
 	for _, m := range slices.Backward(y.members) {
 		if repeats(m.key) {
 			copyField(&e, &d.entry, m.key)
 		} else {
-			// Most pieces are the same for all operations: they share a string.
-			made.pieces = append(made.pieces, piece{key: m.key, text: d.strings.String(l.Text(m.end, end))})
+			made.pieces = append(made.pieces, piece{key: m.key, text: y.shared(len(made.pieces), l.Text(m.end, end))})
 			end = m.value
 		}
 	}
+	y.last = made.pieces
 	slices.Reverse(made.pieces)
 	e.Warn = y.warn
 	e.cloneTo(&made.entry)
 	return made
+}
+
+// shared returns text as a string, which the n-th piece from the end of the layout
+// made last has too where it can: most pieces are the same for all operations.
+func (y *layouts) shared(n int, text []byte) string {
+	if i := len(y.last) - 1 - n; i >= 0 && y.last[i].text == string(text) {
+		return y.last[i].text
+	}
+	return string(text)
 }
 
 // firstPiece returns the text up to the first value that differs, and the key of
