@@ -80,7 +80,7 @@ func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outco
 	if f.view != nil {
 		return enc.(viewEncoder).addView(b, f.view, f.root, traces), nil
 	}
-	return enc.add(b, f.span, f.root, traces), nil
+	return enc.add(b, f, traces), nil
 }
 
 // panicked is the error of a span whose conversion panicked.

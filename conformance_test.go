@@ -21,7 +21,7 @@ func TestConformance(t *testing.T) {
 	conv := newConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		t.Helper()
-		v := viewOf(sdkStub(t, c.Span).Snapshot())
+		v := viewOf(finishedSpan(sdkStub(t, c.Span).Snapshot()))
 		return conv.entry(&v, root{})
 	})
 }

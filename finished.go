@@ -1,6 +1,14 @@
 package optrace
 
-import sdktrace "go.opentelemetry.io/otel/sdk/trace"
+import (
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// finishedSpan returns what a pipeline takes of a span whose root is not known.
+func finishedSpan(s sdktrace.ReadOnlySpan) finished {
+	return finished{span: s, context: s.SpanContext(), parent: s.Parent()}
+}
 
 // finished is what a pipeline takes: the span of an operation or of something
 // else, or an operation of a Recorder, of which there is no span.
@@ -8,6 +16,8 @@ type finished struct {
 	// span is nil where there is a view, which is the caller's.
 	span sdktrace.ReadOnlySpan
 	view *spanView
+	// context and parent are the span's, which need not be asked for again.
+	context, parent trace.SpanContext
 	// root is the local root above it.
 	root root
 }

@@ -44,9 +44,9 @@ type framing struct {
 
 // encoder encodes spans into batches.
 type encoder interface {
-	// add encodes s: an operation as an entry, another span as an ancestor if
-	// its trace is known to hold operations.
-	add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces) outcome
+	// add encodes the span of f: an operation as an entry, another span as an
+	// ancestor if its trace is known to hold operations.
+	add(b *batch, f finished, traces *recentTraces) outcome
 	// isOperation reports whether s would become an entry.
 	isOperation(s sdktrace.ReadOnlySpan) bool
 }

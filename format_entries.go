@@ -79,14 +79,14 @@ type entriesEncoder struct {
 }
 
 func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
-	v := viewOf(s)
+	v := viewOf(finishedSpan(s))
 	_, ok := c.conv.entry(&v, root{})
 	return ok
 }
 
-func (c *entriesEncoder) add(b *batch, s sdktrace.ReadOnlySpan, r root, traces *recentTraces) outcome {
-	v := viewOf(s)
-	return c.addView(b, &v, r, traces)
+func (c *entriesEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
+	v := viewOf(f)
+	return c.addView(b, &v, f.root, traces)
 }
 
 // addView implements viewEncoder.

@@ -59,9 +59,9 @@ func (c *otlpEncoder) makeOperation(attrs []attribute.KeyValue) bool {
 	return false
 }
 
-func (c *otlpEncoder) add(b *batch, s sdktrace.ReadOnlySpan, _ root, traces *recentTraces) outcome {
+func (c *otlpEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
 	v := &c.view
-	v.read(s)
+	v.read(f)
 	key := memoKey{name: v.name, attrs: v.attrs, loose: findLoose(v.attrs)}
 	known, hash := c.memo.find(&key) // holds operations only
 	id, out := op.TraceID(v.context.TraceID()), asEntry
@@ -77,8 +77,8 @@ func (c *otlpEncoder) add(b *batch, s sdktrace.ReadOnlySpan, _ root, traces *rec
 	b.records = c.codec.span(b.records, v, known)
 	// Few spans have any of what may be unsafe, and looking is not cheap.
 	if c.codec.sawFloats() || len(v.links) > 0 || isSame(v.context, v.parent) {
-		if safe, changed := c.safety.span(s); changed {
-			v.read(safe)
+		if safe, changed := c.safety.span(f.span); changed {
+			v.read(finishedSpan(safe))
 			b.records = c.codec.span(b.records[:start], v, nil)
 		}
 	} else if hash != 0 && out == asEntry {

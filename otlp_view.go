@@ -27,8 +27,9 @@ type otlpView struct {
 	scope             instrumentation.Scope
 }
 
-func (v *otlpView) read(s sdktrace.ReadOnlySpan) {
-	v.name, v.context, v.parent, v.kind = s.Name(), s.SpanContext(), s.Parent(), s.SpanKind()
+func (v *otlpView) read(f finished) {
+	s := f.span
+	v.name, v.context, v.parent, v.kind = s.Name(), f.context, f.parent, s.SpanKind()
 	v.start, v.end = s.StartTime(), s.EndTime()
 	v.attrs, v.droppedAttributes = s.Attributes(), s.DroppedAttributes()
 	v.events, v.droppedEvents = s.Events(), s.DroppedEvents()

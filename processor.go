@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -112,7 +113,7 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	}
 	defer p.recover("starting a span")
 	p.roots.started(s)
-	if p.pruner != nil && p.takes(s) {
+	if p.pruner != nil && p.takes(s.SpanContext()) {
 		p.pruner.started(s)
 	}
 	if p.resource.Load() == nil {
@@ -126,11 +127,12 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		return
 	}
 	defer p.recover("ending a span")
-	r := p.roots.ended(s)
+	f := finished{span: s, context: s.SpanContext(), parent: s.Parent()}
+	f.root = p.roots.ended(f.context, f.parent)
 	if p.stopped.Load() {
 		return
 	}
-	if !p.takes(s) {
+	if !p.takes(f.context) {
 		p.skipped.Add(1)
 		return
 	}
@@ -142,18 +144,17 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		return
 	}
 	if p.pruner != nil {
-		if s = p.pruner.ended(s, r); s == nil {
+		if s = p.pruner.ended(s, f.root); s == nil {
 			p.skipped.Add(1)
 			return
 		}
+		f.span = s
 	}
-	p.pipeline.onEnd(finished{span: s, root: r})
+	p.pipeline.onEnd(f)
 }
 
 // takes reports whether spans of s's sampling decision are taken.
-func (p *Processor) takes(s sdktrace.ReadOnlySpan) bool {
-	return s.SpanContext().IsSampled() || p.cfg.recordOnly
-}
+func (p *Processor) takes(s trace.SpanContext) bool { return s.IsSampled() || p.cfg.recordOnly }
 
 // ForceFlush returns when every operation that ended before the call is with
 // the exporter's writer, or with ctx's error when ctx is done before. After

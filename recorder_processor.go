@@ -49,7 +49,9 @@ func (p *Processor) emit(r *Recorder) {
 			p.skipped.Add(1)
 			continue
 		}
-		p.pipeline.onEnd(finished{span: s, root: above})
+		f := finishedSpan(s)
+		f.root = above
+		p.pipeline.onEnd(f)
 	}
 }
 

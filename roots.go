@@ -37,12 +37,13 @@ const (
 
 type rootShard struct {
 	mu     sync.RWMutex
-	traces map[trace.TraceID]*traceRoots
+	traces openTraces
 	multi  atomic.Int64 // how many traces have several roots open
 }
 
 // traceRoots are the local roots open in one trace.
 type traceRoots struct {
+	id trace.TraceID
 	// first is the root that opened first, and the one above every span that
 	// was started before a second one.
 	first root
@@ -56,29 +57,28 @@ func (t *openRoots) shard(id trace.TraceID) *rootShard { return &t.shards[id[15]
 
 // isLocalRoot reports whether a span has no parent in this process.
 func isLocalRoot(s sdktrace.ReadOnlySpan) bool {
-	parent := s.Parent()
-	return !parent.IsValid() || parent.IsRemote()
+	return startsHere(s.Parent())
 }
+
+// startsHere reports whether a span with the given parent is a local root.
+func startsHere(parent trace.SpanContext) bool { return !parent.IsValid() || parent.IsRemote() }
 
 // started notes a span that starts.
 func (t *openRoots) started(s sdktrace.ReadOnlySpan) {
 	sc, parent := s.SpanContext(), s.Parent()
 	sh := t.shard(sc.TraceID())
-	isRoot := isLocalRoot(s)
+	isRoot := startsHere(parent)
 	if !isRoot && sh.multi.Load() == 0 {
 		return
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	tr := sh.traces[sc.TraceID()]
+	tr := sh.traces.find(sc.TraceID())
 	id := op.SpanID(sc.SpanID())
 	switch {
 	case isRoot && tr == nil:
-		if sh.traces == nil {
-			sh.traces = make(map[trace.TraceID]*traceRoots)
-		}
-		if len(sh.traces) < maxRootsPerShard {
-			sh.traces[sc.TraceID()] = &traceRoots{first: root{s.Name(), id}, open: 1}
+		if len(sh.traces.list) < maxRootsPerShard {
+			sh.traces.add(traceRoots{id: sc.TraceID(), first: root{s.Name(), id}, open: 1})
 		}
 	case isRoot:
 		if tr.of == nil {
@@ -96,15 +96,15 @@ func (t *openRoots) started(s sdktrace.ReadOnlySpan) {
 
 // ended returns the local root above a span that ends, and forgets the span.
 // The root is zero where it is not known or the span itself.
-func (t *openRoots) ended(s sdktrace.ReadOnlySpan) root {
-	traceID, id := s.SpanContext().TraceID(), op.SpanID(s.SpanContext().SpanID())
+func (t *openRoots) ended(span, parent trace.SpanContext) root {
+	traceID, id := span.TraceID(), op.SpanID(span.SpanID())
 	sh := t.shard(traceID)
-	if isLocalRoot(s) {
+	if startsHere(parent) {
 		sh.remove(traceID, id)
 		return root{}
 	}
 	sh.mu.RLock()
-	tr := sh.traces[traceID]
+	tr := sh.traces.find(traceID)
 	if tr == nil || tr.of == nil {
 		defer sh.mu.RUnlock()
 		if tr == nil {
@@ -115,7 +115,7 @@ func (t *openRoots) ended(s sdktrace.ReadOnlySpan) root {
 	sh.mu.RUnlock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if tr = sh.traces[traceID]; tr == nil {
+	if tr = sh.traces.find(traceID); tr == nil {
 		return root{}
 	}
 	r := tr.at(id)
@@ -129,7 +129,7 @@ func (t *openRoots) at(traceID trace.TraceID, id op.SpanID) root {
 	sh := t.shard(traceID)
 	sh.mu.RLock()
 	defer sh.mu.RUnlock()
-	if tr := sh.traces[traceID]; tr != nil {
+	if tr := sh.traces.find(traceID); tr != nil {
 		return tr.at(id)
 	}
 	return root{}
@@ -148,7 +148,7 @@ func (tr *traceRoots) at(id op.SpanID) root {
 func (sh *rootShard) remove(traceID trace.TraceID, id op.SpanID) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	tr := sh.traces[traceID]
+	tr := sh.traces.find(traceID)
 	if tr == nil {
 		return
 	}
@@ -162,6 +162,6 @@ func (sh *rootShard) remove(traceID trace.TraceID, id op.SpanID) {
 		if tr.of != nil {
 			sh.multi.Add(-1)
 		}
-		delete(sh.traces, traceID)
+		sh.traces.remove(traceID)
 	}
 }

@@ -25,9 +25,10 @@ type spanView struct {
 	dropped         int
 }
 
-func viewOf(s sdktrace.ReadOnlySpan) spanView {
+func viewOf(f finished) spanView {
+	s := f.span
 	return spanView{
-		name: s.Name(), context: s.SpanContext(), parent: s.Parent(), start: s.StartTime(), end: s.EndTime(),
+		name: s.Name(), context: f.context, parent: f.parent, start: s.StartTime(), end: s.EndTime(),
 		attrs: s.Attributes(), status: s.Status(), resource: s.Resource(),
 		scope: s.InstrumentationScope().Name, dropped: s.DroppedAttributes(),
 	}
