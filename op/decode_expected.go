@@ -32,12 +32,12 @@ func (d *decoder) expectedLine(text []byte) (rec Record, size int) {
 		return Record{}, 0
 	}
 	p.Rest = p.Rest[len(first):]
-	for i := range *found {
-		known, behind := &(*found)[i], p
+	for known := found; known != nil; known = known.next {
+		behind := p
 		d.entry = known.entry
 		d.entry.Step = step
 		d.has, d.fault = known.has, ""
-		if d.plainValues(known.pieces, &behind) && behind.Accept("\n") {
+		if d.plainValues(known.pieces[:known.count], &behind) && behind.Accept("\n") {
 			y.known.Awake()
 			y.known.Right()
 			d.finishEntry()

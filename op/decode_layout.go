@@ -19,7 +19,12 @@ import (
 // What stands in front of the first key with a value that repeats is read as
 // usual, and tells nothing of the layout.
 type layout struct {
-	pieces []piece
+	// pieces are the first of so many. They lie in the layout itself: what one line
+	// needs then lies together, which halves the cache misses.
+	pieces [maxPieces]piece
+	count  int
+	// next is another layout with the same first piece.
+	next *layout
 	// entry has the values of the text, and only their fields mean something.
 	entry Entry
 	has   fieldsSeen
@@ -32,17 +37,21 @@ type piece struct {
 	text string
 }
 
-// maxLayouts bounds the layouts with the same first piece.
-const maxLayouts = 4
+// maxLayouts bounds the layouts with the same first piece, maxPieces the pieces of
+// a layout.
+const (
+	maxLayouts = 4
+	maxPieces  = 10
+)
 
 // layouts is what a decoder knows of layouts.
 type layouts struct {
 	// known has the layouts by their first piece of text.
-	known recall.Table[[]layout]
+	known recall.Table[layout]
 	// end is what the first pieces end with, and last are the pieces of the layout
 	// made last.
 	end  string
-	last []piece
+	last []piece // from the end
 	// members are those of the line that is read, from the first one that repeats
 	// on.
 	members []member
@@ -50,7 +59,7 @@ type layouts struct {
 	warn    Warning
 	// found are the layouts with the first piece of the line, none of which was
 	// the line's.
-	found *[]layout
+	found *layout
 	// off tells that nothing can be learnt from the line.
 	off bool
 }
@@ -85,14 +94,13 @@ func (d *decoder) recallLayout() bool {
 	}
 	y.found = found
 	start, step, warn, has := l.Mark(), d.entry.Step, d.entry.Warn, d.has
-	for i := range *found {
-		known := &(*found)[i]
+	for known := found; known != nil; known = known.next {
 		d.entry = known.entry
 		d.entry.Step = step
 		d.entry.Warn |= warn
 		d.has |= known.has
 		l.Advance(size)
-		if d.follow(known.pieces) {
+		if d.follow(known.pieces[:known.count]) {
 			return true
 		}
 		l.Rewind(start)
@@ -103,7 +111,7 @@ func (d *decoder) recallLayout() bool {
 }
 
 // find returns the layouts whose first piece rest starts with, and its length.
-func (y *layouts) find(rest []byte) (found *[]layout, size int) {
+func (y *layouts) find(rest []byte) (found *layout, size int) {
 	found, expected := y.known.Expected()
 	if found != nil && bytes.HasPrefix(rest, expected) {
 		y.known.Right()
@@ -160,47 +168,64 @@ func (d *decoder) readMember(key entryKey, start int) {
 // learnLayout keeps the layout of the line that has been read.
 func (d *decoder) learnLayout() {
 	y := &d.layouts
-	if y.off || len(y.members) == 0 {
+	if y.off || len(y.members) == 0 || y.values() > maxPieces {
 		return
 	}
 	text, end := d.firstPiece()
 	switch {
-	case y.found != nil && len(*y.found) < maxLayouts:
-		*y.found = append(*y.found, d.layout())
-	case y.found == nil && y.known.Wants(text):
-		y.known.Add(text, []layout{d.layout()})
+	case y.found != nil:
+		last, n := y.found, 1
+		for ; last.next != nil; n++ {
+			last = last.next
+		}
+		if n < maxLayouts {
+			last.next = new(layout)
+			d.learn(last.next)
+		}
+	case y.known.Wants(text):
+		d.learn(y.known.Add(text, layout{}))
 	}
 	y.end = end
 }
 
-// layout returns the layout of the line that has been read.
-func (d *decoder) layout() layout {
+// learn makes made the layout of the line that has been read.
+func (d *decoder) learn(made *layout) {
 	l, y := &d.lex, &d.layouts
 	var e Entry
-	made := layout{has: d.has &^ (hasDuration | hasDurationNS), pieces: make([]piece, 0, len(y.last))}
+	made.has = d.has &^ (hasDuration | hasDurationNS)
 	end := l.Size()
 	for _, m := range slices.Backward(y.members) {
 		if repeats(m.key) {
 			copyField(&e, &d.entry, m.key)
 		} else {
-			made.pieces = append(made.pieces, piece{key: m.key, text: y.shared(len(made.pieces), l.Text(m.end, end))})
+			made.pieces[made.count] = piece{key: m.key, text: y.shared(made.count, l.Text(m.end, end))}
+			made.count++
 			end = m.value
 		}
 	}
-	y.last = made.pieces
-	slices.Reverse(made.pieces)
+	y.last = append(y.last[:0], made.pieces[:made.count]...)
+	slices.Reverse(made.pieces[:made.count])
 	e.Warn = y.warn
 	e.cloneTo(&made.entry)
-	return made
 }
 
 // shared returns text as a string, which the n-th piece from the end of the layout
 // made last has too where it can: most pieces are the same for all operations.
 func (y *layouts) shared(n int, text []byte) string {
-	if i := len(y.last) - 1 - n; i >= 0 && y.last[i].text == string(text) {
-		return y.last[i].text
+	if n < len(y.last) && y.last[n].text == string(text) {
+		return y.last[n].text
 	}
 	return string(text)
+}
+
+// values returns how many members of the line differ.
+func (y *layouts) values() (n int) {
+	for _, m := range y.members {
+		if !repeats(m.key) {
+			n++
+		}
+	}
+	return n
 }
 
 // firstPiece returns the text up to the first value that differs, and the key of
