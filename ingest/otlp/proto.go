@@ -69,12 +69,18 @@ func (r *protoReader) scopeSpans(w wire) error {
 	if err := header(w, r.parseScope); err != nil {
 		return err
 	}
-	for w.next() && !r.stopped {
-		if w.field != fieldGroupList {
-			w.skip()
-			continue
+	for !r.stopped {
+		m, ok := w.usualMessage(fieldGroupList<<3 | wireBytes)
+		if !ok {
+			if !w.next() {
+				break
+			}
+			if w.field != fieldGroupList {
+				w.skip()
+				continue
+			}
+			m = w.message()
 		}
-		m := w.message()
 		if w.err == nil {
 			w.err = r.readSpan(m)
 		}

@@ -58,6 +58,13 @@ func (d *decoder) usualFields(w *wire) {
 			if b[1] != 0 {
 				return
 			}
+		case attributeTag:
+			w.pos++
+			w.field, w.typ = fieldSpanAttributes, wireBytes
+			if d.parseAttributes(w); d.repeated || w.err != nil {
+				return
+			}
+			continue
 		case flagsTag & 0xff:
 			if size = 6; b[1] != flagsTag>>8 || len(b) < size {
 				return
@@ -68,6 +75,28 @@ func (d *decoder) usualFields(w *wire) {
 		}
 		w.pos += size
 	}
+}
+
+// usualMessage reads the field that is next if it is a message with the tag, which
+// has one byte, and a length of one or two. It reports false, and reads nothing,
+// for any other one.
+func (w *wire) usualMessage(tag byte) (m wire, ok bool) {
+	b := w.buf[w.pos:]
+	if len(b) < 3 || b[0] != tag || w.err != nil {
+		return wire{}, false
+	}
+	size, n := int(b[1]), 2
+	if size >= 0x80 {
+		if b[2] >= 0x80 {
+			return wire{}, false
+		}
+		size, n = size&0x7f|int(b[2])<<7, 3
+	}
+	if size > len(b)-n {
+		return wire{}, false
+	}
+	w.pos += n + size
+	return wire{buf: b[n : n+size]}, true
 }
 
 // flagsTag is the varint of the tag of a span's flags, its first byte lowest.
