@@ -98,6 +98,14 @@ func (r *rotatingFile) lastRotation() time.Time {
 	return r.rotated[len(r.rotated)-1].stamp
 }
 
+// lastRotated returns the name of the newest rotated file, "" where there is none.
+func (r *rotatingFile) lastRotated() string {
+	if len(r.rotated) == 0 {
+		return ""
+	}
+	return r.rotated[len(r.rotated)-1].name
+}
+
 // fileState is what a sink must know of the file that takes its next write.
 type fileState uint8
 
@@ -199,7 +207,7 @@ func (r *rotatingFile) rotate() error {
 	if last := r.lastRotation(); last.After(now) {
 		now = last
 	}
-	to, err := r.names.reserve(now)
+	to, err := r.names.reserve(now, r.lastRotated())
 	if err != nil {
 		return err
 	}

@@ -85,16 +85,21 @@ func (n rotatedNames) list() ([]rotatedFile, error) {
 	return files, nil
 }
 
-// reserve creates an empty file under the first free name of t and returns its
-// path. Nothing that exists is touched, and no link is followed.
-func (n rotatedNames) reserve(t time.Time) (path string, err error) {
+// reserve creates an empty file under the first free name of t behind last, the
+// newest name, and returns its path: in an instant names may have become free
+// before that one. Nothing that exists is touched, and no link is followed.
+func (n rotatedNames) reserve(t time.Time, last string) (path string, err error) {
 	stamp := t.UTC().Format(rotatedStamp)
 	for i := range maxPerInstant + 1 {
 		number := ""
 		if i > 0 {
 			number = fmt.Sprintf("_%0*d", numberDigits, i)
 		}
-		path = n.path(n.base + "-" + stamp + number + n.ext)
+		name := n.base + "-" + stamp + number + n.ext
+		if name <= last {
+			continue
+		}
+		path = n.path(name)
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
 		switch {
 		case err == nil:
@@ -103,7 +108,7 @@ func (n rotatedNames) reserve(t time.Time) (path string, err error) {
 			return "", err
 		}
 	}
-	return "", fmt.Errorf("%s: all names of this millisecond are taken", path)
+	return "", fmt.Errorf("%s-%s: all names of this millisecond are taken", n.path(n.base), stamp)
 }
 
 func (n rotatedNames) path(name string) string { return filepath.Join(n.dir, name) }
