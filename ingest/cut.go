@@ -9,9 +9,10 @@ import (
 )
 
 // How much of a file makes a part. A part grows while no record ends in it; what
-// has none up to the last size is read as a stream.
+// has none up to the last size is read as a stream. A part should fit into a
+// core's cache: with a megabyte, reading OTLP JSON takes a fifth longer.
 const (
-	partBytes = 1 << 20
+	partBytes = 256 << 10
 	maxPart   = 16 << 20
 )
 
@@ -25,7 +26,8 @@ type cutter struct {
 	lines bool
 	// size is how much of the file makes a part.
 	size int
-	// rest is what was read behind the part before.
+	// rest is what was read behind the part before, in that part's buffer: nobody
+	// writes there until the next call of next.
 	rest []byte
 	at   op.Position // of rest
 	done bool        // the last part has been returned
@@ -59,7 +61,7 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 		}
 		if end, lines := c.cut(buf, c.first); end > 0 {
 			c.lines = c.lines || lines
-			c.rest = append(c.rest[:0], buf[end:]...)
+			c.rest = buf[end:]
 			c.at.Offset += int64(end)
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
 			return buf[:end], nil, at
@@ -92,15 +94,18 @@ func cutDocuments(text, first []byte) (end int, lines bool) {
 		return 0, false
 	}
 	start := first[:2+name+1]
-	for end = len(text); end > 0; {
-		newline := bytes.LastIndexByte(text[:end], '\n')
-		if newline >= 0 && bytes.HasPrefix(text[newline+1:], start) {
-			second := bytes.IndexByte(text, '\n') + 1
-			return newline + 1, bytes.HasPrefix(text[second:], start)
+	// Forwards: searching for a byte from the end is ten times as slow, and such
+	// documents are long lines.
+	for n, second := 0, true; ; second = false {
+		newline := bytes.IndexByte(text[n:], '\n')
+		if newline < 0 {
+			return end, lines
 		}
-		end = newline
+		n += newline + 1
+		if bytes.HasPrefix(text[n:], start) {
+			end, lines = n, lines || second
+		}
 	}
-	return 0, false
 }
 
 func cutFrames(text, _ []byte) (end int, lines bool) { return otlp.CutFrames(text), false }

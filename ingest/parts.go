@@ -12,7 +12,7 @@ import (
 )
 
 // Parts is an input that several goroutines read at once. Files are cut into
-// parts of about a megabyte where their format allows it: entries, OTLP JSON
+// parts of some hundred kilobytes where their format allows it: entries, OTLP JSON
 // Lines and length-prefixed frames. Any other file is one part.
 //
 //	parts := ingest.Options{}.Parts(paths...)
@@ -224,7 +224,7 @@ func (p *Parts) read(part *Part, rs *readers, yield func(op.Record, error) bool)
 	var err error
 	switch {
 	case part.text != nil:
-		more, cut, err = f.part(read(bytes.NewReader(part.text), part.at), yield)
+		more, cut, err = f.part(read(bytes.NewBuffer(part.text), part.at), yield)
 	case part.at.cut:
 		more, cut, err = f.part(read(part.src, part.at), yield)
 	default:

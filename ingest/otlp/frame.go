@@ -148,7 +148,7 @@ func (r *FrameReader) batch(start int64) (more bool, err error) {
 	}
 	// White space in front would be ambiguous: a message may start with "\n{".
 	if len(payload) > 0 && payload[0] == '{' {
-		r.json.w.reset(bytes.NewReader(payload), r.name, op.Position{Offset: start + framePrefix})
+		r.json.w.reset(bytes.NewBuffer(payload), r.name, op.Position{Offset: start + framePrefix})
 		r.json.documents()
 		return true, nil
 	}

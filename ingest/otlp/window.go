@@ -25,6 +25,7 @@ type window struct {
 	name string
 	lex  jsontext.Lexer
 	buf  []byte
+	own  []byte // the memory to read into; buf may be the source's
 
 	offset int64 // of buf in the input
 	lines  int64 // newlines in front of buf[counted]
@@ -42,16 +43,20 @@ type window struct {
 }
 
 func newWindow() *window {
-	w := &window{buf: make([]byte, 0, windowSize)}
+	w := &window{own: make([]byte, 0, windowSize)}
 	w.reset(nil, "", op.Position{})
 	return w
 }
 
-// reset makes w read src, which starts at a position of the file.
+// reset makes w read src, which starts at a position of the file. What is in
+// memory already is read where it lies.
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.src, w.name, w.offset, w.lines, w.counted, w.err = src, name, at.Offset, at.Lines, 0, nil
 	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
-	w.buf = w.buf[:0]
+	w.buf = w.own[:0]
+	if text, ok := src.(*bytes.Buffer); ok {
+		w.buf, w.err = text.Bytes(), io.EOF
+	}
 	w.lex.Reset(w.buf)
 }
 
@@ -104,6 +109,7 @@ func (w *window) slide(n int) {
 	rest := w.buf[n:]
 	if len(rest) > cap(w.buf)/2 {
 		w.buf = append(make([]byte, 0, 2*cap(w.buf)), rest...)
+		w.own = w.buf
 		return
 	}
 	w.buf = w.buf[:copy(w.buf, rest)]

@@ -36,9 +36,10 @@ type Reader struct {
 	limit int
 
 	buf        []byte
-	start, end int   // the unread part of buf
-	scanned    int   // bytes from start in which there is no newline
-	consumed   int64 // bytes of the input before start
+	own        []byte // the memory to read into; buf may be the source's
+	start, end int    // the unread part of buf
+	scanned    int    // bytes from start in which there is no newline
+	consumed   int64  // bytes of the input before start
 	line       int64
 	err        error // what src returned, once
 }
@@ -49,13 +50,17 @@ func NewReader(src io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = MaxLine
 	}
-	return &Reader{src: src, limit: limit, buf: make([]byte, min(bufferSize, limit+2))}
+	buf := make([]byte, min(bufferSize, limit+2))
+	return &Reader{src: src, limit: limit, buf: buf, own: buf}
 }
 
 // Reset makes r read src, which starts behind so many bytes and lines of its
-// input.
+// input. What a *bytes.Buffer holds is read where it lies.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
-	*r = Reader{src: src, limit: r.limit, buf: r.buf, consumed: offset, line: lines}
+	*r = Reader{src: src, limit: r.limit, buf: r.own, own: r.own, consumed: offset, line: lines}
+	if text, ok := src.(*bytes.Buffer); ok {
+		r.buf, r.end, r.err = text.Bytes(), text.Len(), io.EOF
+	}
 }
 
 // Next returns the next line. At the end of the input the error is io.EOF;
@@ -129,7 +134,7 @@ func (r *Reader) fill() {
 	if r.end == len(r.buf) {
 		grown := make([]byte, min(2*len(r.buf), r.limit+2))
 		copy(grown, r.buf[:r.end])
-		r.buf = grown
+		r.buf, r.own = grown, grown
 	}
 	const maxEmptyReads = 100
 	for range maxEmptyReads {
