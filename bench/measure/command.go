@@ -35,7 +35,8 @@ func command(ctx context.Context, n int64, watch func(int, <-chan struct{}) int6
 		err = cmd.Wait()
 		s.Wall = time.Since(start)
 		s.CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		if close(done); watch != nil {
+		close(done)
+		if watch != nil {
 			s.RSS = <-peak
 			if exact, known := peakRSS(cmd.ProcessState); known {
 				s.RSS = exact

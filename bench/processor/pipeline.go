@@ -23,13 +23,14 @@ type pipeline struct {
 
 // producer records operations in front of a pipeline.
 type producer struct {
-	pipeline pipeline
-	provider *sdktrace.TracerProvider
-	op       *optrace.Prepared
-	ops      int // in a run
+	pipeline   pipeline
+	provider   *sdktrace.TracerProvider
+	op         *optrace.Prepared
+	goroutines int
+	ops        int // of all of them in a run
 }
 
-func newProducer(open func() (pipeline, error), ops int) (*producer, error) {
+func newProducer(open func() (pipeline, error), goroutines, ops int) (*producer, error) {
 	p, err := open()
 	if err != nil {
 		return nil, err
@@ -39,16 +40,16 @@ func newProducer(open func() (pipeline, error), ops int) (*producer, error) {
 		Name: "matmul", Device: "cuda:0", DType: op.F32,
 		Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
 	})
-	return &producer{p, tp, prep, ops}, err
+	return &producer{p, tp, prep, goroutines, ops}, err
 }
 
 // run lets the producers run until the last operation is with the exporter.
 func (p *producer) run(ctx context.Context) (measure.Sample, error) {
 	return measure.Timed(int64(p.ops), func() error {
 		var wg sync.WaitGroup
-		for range producers {
+		for range p.goroutines {
 			wg.Go(func() {
-				for range p.ops / producers {
+				for range p.ops / p.goroutines {
 					_, o := p.op.Start(ctx)
 					o.End()
 				}

@@ -9,7 +9,7 @@ import (
 
 // Without losses everything arrives, round by round.
 func TestSides(t *testing.T) {
-	want := measure.Want{batchOTLP: true, batchDiscard: true, ours: true, oursOTLP: true}
+	want := measure.Want{batchOTLP: true, batchDiscard: true, ours: true, oursOTLP: true, oneDiscard: true, oneOurs: true}
 	open, err := openWith(t.Context(), &measure.Env{Progress: io.Discard, Quick: true}, want, 1000)
 	if err != nil {
 		t.Fatal(err)

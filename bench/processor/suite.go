@@ -19,6 +19,10 @@ const (
 	batchDiscard = "BatchSpanProcessor, blocking, discarding"
 	ours         = "Processor + Exporter, entries"
 	oursOTLP     = "Processor + Exporter, OTLP protobuf"
+
+	// One producer in place of two.
+	oneDiscard = "BatchSpanProcessor, blocking, discarding, one producer"
+	oneOurs    = "Processor + Exporter, entries, one producer"
 )
 
 // Suite returns what is compared: two producers that start and end prepared
@@ -34,10 +38,12 @@ func Suite() []measure.Measure {
 			What: "the same against batches that are thrown away"},
 		{Name: "processor_otlp_vs_batch_otlp", Suite: s, Peer: batchOTLP, Ours: oursOTLP, LongOnly: true,
 			What: "two producers, lossless, both to OTLP protobuf"},
+		{Name: "processor_vs_batch_discard/one_producer", Suite: s, Peer: oneDiscard, Ours: oneOurs, LongOnly: true,
+			What: "one producer, lossless, against batches that are thrown away"},
 	}
 }
 
-const producers = 2
+const producersPerRun = 2
 
 // opsPerRun is how many operations the producers end together in a round.
 const opsPerRun = 20_000
@@ -47,11 +53,21 @@ func open(ctx context.Context, env *measure.Env, want measure.Want) (*measure.Op
 }
 
 func openWith(ctx context.Context, env *measure.Env, want measure.Want, ops int) (*measure.Opened, error) {
-	pipelines := map[string]func() (pipeline, error){
-		batchOTLP:    func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) },
-		batchDiscard: func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) },
-		ours:         func() (pipeline, error) { return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.Block)) },
-		oursOTLP:     func() (pipeline, error) { return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.Block)) },
+	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
+	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
+	toEntries := func() (pipeline, error) { return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.Block)) }
+	toProto := func() (pipeline, error) { return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.Block)) }
+	sides := []struct {
+		name      string
+		open      func() (pipeline, error)
+		producers int
+	}{
+		{batchOTLP, toOTLP, producersPerRun},
+		{batchDiscard, toNothing, producersPerRun},
+		{ours, toEntries, producersPerRun},
+		{oursOTLP, toProto, producersPerRun},
+		{oneDiscard, toNothing, 1},
+		{oneOurs, toEntries, 1},
 	}
 	o := &measure.Opened{
 		Sides: map[string]measure.Side{},
@@ -64,16 +80,16 @@ func openWith(ctx context.Context, env *measure.Env, want measure.Want, ops int)
 		}
 		return err
 	}
-	for name, open := range pipelines {
-		if !want[name] {
+	for _, s := range sides {
+		if !want[s.name] {
 			continue
 		}
-		p, err := newProducer(open, ops)
+		p, err := newProducer(s.open, s.producers, ops)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", name, err), o.Close())
+			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), o.Close())
 		}
 		opened = append(opened, p)
-		o.Sides[name] = p.lossless
+		o.Sides[s.name] = p.lossless
 	}
 	return o, nil
 }
@@ -89,7 +105,7 @@ func losses(ctx context.Context, ops, runs int) (map[string]float64, error) {
 	} {
 		var shares []float64
 		for range runs {
-			p, err := newProducer(open, ops)
+			p, err := newProducer(open, producersPerRun, ops)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
