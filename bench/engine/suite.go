@@ -25,7 +25,7 @@ func Suite() []measure.Measure {
 		Name: "whole processes, entries", Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
 		Open: opener(workload.Entries, million, million, map[string]func(string) string{duck: entriesSQL}),
 	}
-	const quickOps = 100_000
+	const quickOps = 200_000
 	otlp := &measure.Suite{
 		Name: "whole processes, OTLP JSON", Unit: "op", Cold: true, Rounds: 3, QuickRounds: 2,
 		Open: opener(workload.OTLPJSON, million, quickOps, map[string]func(string) string{duck: otlpSQL, duckTuned: tunedOTLPSQL}),

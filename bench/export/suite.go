@@ -24,7 +24,7 @@ const (
 // Suite returns what is compared: exports of batches of 512 real SDK spans, of
 // the operations of a graph, to a writer that takes everything.
 func Suite() []measure.Measure {
-	graph := &measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 13, Open: opener(false, numBatches)}
+	graph := &measure.Suite{Name: "exporting", Unit: "span", Rounds: 31, QuickRounds: 21, Open: opener(false, numBatches)}
 	fresh := &measure.Suite{Name: "exporting, shapes that never repeat", Unit: "span", Rounds: 31, Open: opener(true, numBatches)}
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}

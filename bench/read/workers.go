@@ -19,7 +19,7 @@ func readOursTwice(path string) (*analyze.Report, error) { return readWith(2, pa
 // of each format is read, one after the other.
 func workers() []measure.Measure {
 	const ops = 1_000_000
-	s := &measure.Suite{Name: "workers", Unit: "span", Rounds: 7, QuickRounds: 3,
+	s := &measure.Suite{Name: "workers", Unit: "span", Cold: true, Rounds: 7, QuickRounds: 4,
 		Open: func(_ context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
 			sides, err := workerSides(env, env.Size(ops, quickOps))
 			return &measure.Opened{Sides: sides}, err

@@ -22,7 +22,7 @@ const (
 
 // Suite returns the suite and what is compared in it.
 func Suite() []measure.Measure {
-	s := &measure.Suite{Name: "recording", Unit: "op", Rounds: 101, QuickRounds: 31, Open: open}
+	s := &measure.Suite{Name: "recording", Unit: "op", Rounds: 101, QuickRounds: 61, Open: open}
 	of := func(name string, target float64, ours, what string, allocs *measure.AllocTarget) measure.Measure {
 		return measure.Measure{Name: name, Target: target, Suite: s, Peer: sdkSpan, Ours: ours, What: what, Allocs: allocs}
 	}
