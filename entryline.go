@@ -39,7 +39,7 @@ const (
 type plainSpan struct {
 	loose                  looseAttributes
 	step                   int64
-	device                 []byte // encoded; empty where it is not valid text
+	device                 []byte // encoded
 	second, nano, duration int64  // the start in two parts; the others in ns
 	traceID                op.TraceID
 	spanID, parentID       op.SpanID
@@ -62,13 +62,20 @@ type lineFiller struct {
 	devices textCache
 }
 
-// appendValidString appends s as a JSON string, nothing where it is empty or not
-// valid text.
-func appendValidString(dst []byte, s string) []byte {
-	if s == "" || !utf8.ValidString(s) {
-		return dst
+// device returns a device as a JSON string, nothing where it is empty, not valid
+// text, or too long to be remembered. It is valid until the next call.
+func (f *lineFiller) device(name string) []byte {
+	slot := f.devices.slot(name)
+	if slot == nil {
+		return nil
 	}
-	return jsontext.AppendString(dst, s)
+	if slot.text != name {
+		slot.text, slot.encoded = name, slot.encoded[:0]
+		if utf8.ValidString(name) {
+			slot.encoded = jsontext.AppendString(slot.encoded, name)
+		}
+	}
+	return slot.encoded
 }
 
 // plain returns what makes the line of v, an operation, besides its attributes,
@@ -92,7 +99,7 @@ func (f *lineFiller) plain(v *spanView, loose looseAttributes, r root) (p plainS
 		p.step = v.attrs[loose.step].Value.AsInt64()
 	}
 	if loose.device >= 0 {
-		p.device = f.devices.get(v.attrs[loose.device].Value.AsString(), appendValidString)
+		p.device = f.device(v.attrs[loose.device].Value.AsString())
 		ok = ok && len(p.device) > 0
 	}
 	return p, ok && f.knowsAbove(&p)

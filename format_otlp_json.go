@@ -26,7 +26,7 @@ func (otlpJSONFormat) accepts(head []byte) bool {
 }
 
 func (otlpJSONFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
-	return newOTLPEncoder(m, new(jsonCodec), memoBytes)
+	return newJSONEncoder(m, memoBytes)
 }
 
 // complete counts all entries or none: a batch is one object, which may lack

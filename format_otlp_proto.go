@@ -47,7 +47,7 @@ func (otlpProtoFormat) accepts(head []byte) bool {
 }
 
 func (otlpProtoFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
-	return newOTLPEncoder(m, new(protoCodec), memoBytes)
+	return newProtoEncoder(m, memoBytes)
 }
 
 // complete is not asked: what was cut off is completed by the next write.

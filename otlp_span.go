@@ -52,10 +52,7 @@ const spanReserve = 2
 // OpenTelemetry's own OTLP exporters send, byte for byte, but for text that is
 // not UTF-8, which makes those fail, and for what a safety takes out.
 func (c *protoCodec) span(dst []byte, v *otlpView, known *knownSpan) []byte {
-	dst, start := beginMessage(dst, scopeSpansSpans, spanReserve)
-	dst = appendSpanIDs(dst, v.context.TraceID(), v.context.SpanID())
-	dst = appendTraceState(dst, v.context.TraceState())
-	dst = appendParentID(dst, v.parent.SpanID())
+	dst, start := beginSpan(dst, v)
 	if known != nil {
 		dst = append(dst, known.name...)
 	} else {
@@ -77,7 +74,7 @@ func (c *protoCodec) span(dst []byte, v *otlpView, known *knownSpan) []byte {
 	}
 	dst = appendVarintField(dst, spanDroppedLinks, otlpCount(v.droppedLinks))
 	dst = appendStatus(dst, v.status)
-	dst = appendFixed32Field(dst, spanFlags, otlpFlags(v.context.TraceFlags(), v.parent))
+	dst = appendSpanFlags(dst, otlpFlags(v.context.TraceFlags(), v.parent))
 	return endMessage(dst, start, spanReserve)
 }
 
@@ -85,25 +82,30 @@ func (c *protoCodec) nameField(dst []byte, name string) []byte {
 	return appendOptionalText(dst, spanName, name)
 }
 
-// appendSpanIDs appends the ids of a span at one go, which takes half the time of
-// a call for every part.
-func appendSpanIDs(dst []byte, trace trace.TraceID, span trace.SpanID) []byte {
-	var b [2 + len(trace) + 2 + len(span)]byte
-	b[0], b[1] = spanTraceID<<3|wireBytes, byte(len(trace))
-	copy(b[2:], trace[:])
-	b[2+len(trace)], b[3+len(trace)] = spanSpanID<<3|wireBytes, byte(len(span))
-	copy(b[4+len(trace):], span[:])
-	return append(dst, b[:]...)
-}
-
-func appendParentID(dst []byte, parent trace.SpanID) []byte {
-	if !parent.IsValid() {
-		return dst
+// beginSpan begins a span and appends its ids.
+func beginSpan(dst []byte, v *otlpView) (grown []byte, start int) {
+	traceID, spanID, parentID := v.context.TraceID(), v.context.SpanID(), v.parent.SpanID()
+	if state := v.context.TraceState(); state.Len() > 0 || !parentID.IsValid() {
+		dst, start = beginMessage(dst, scopeSpansSpans, spanReserve)
+		dst = appendBytesField(dst, spanTraceID, traceID[:])
+		dst = appendBytesField(dst, spanSpanID, spanID[:])
+		dst = appendTraceState(dst, state)
+		if parentID.IsValid() {
+			dst = appendBytesField(dst, spanParentSpanID, parentID[:])
+		}
+		return dst, start
 	}
-	var b [2 + len(parent)]byte
-	b[0], b[1] = spanParentSpanID<<3|wireBytes, byte(len(parent))
-	copy(b[2:], parent[:])
-	return append(dst, b[:]...)
+	// The usual case at one go takes a third of the time.
+	var b [1 + spanReserve + 2 + len(traceID) + 2 + len(spanID) + 2 + len(parentID)]byte
+	b[0] = scopeSpansSpans<<3 | wireBytes
+	ids := b[1+spanReserve:]
+	ids[0], ids[1] = spanTraceID<<3|wireBytes, byte(len(traceID))
+	copy(ids[2:], traceID[:])
+	ids[18], ids[19] = spanSpanID<<3|wireBytes, byte(len(spanID))
+	copy(ids[20:], spanID[:])
+	ids[28], ids[29] = spanParentSpanID<<3|wireBytes, byte(len(parentID))
+	copy(ids[30:], parentID[:])
+	return append(dst, b[:]...), len(dst) + 1 + spanReserve
 }
 
 // appendKindAndTimes appends three fields, at one go where all are there.
@@ -175,6 +177,12 @@ func appendStatus(dst []byte, s sdktrace.Status) []byte {
 	dst = appendOptionalText(dst, statusMessage, s.Description)
 	dst = appendVarintField(dst, statusCode, otlpStatus(s.Code))
 	return endMessage(dst, start, 1)
+}
+
+// appendSpanFlags appends the flags, which are never 0, at one go.
+func appendSpanFlags(dst []byte, flags uint32) []byte {
+	const tag = spanFlags<<3 | wireFixed32
+	return append(dst, tag&0x7f|0x80, tag>>7, byte(flags), byte(flags>>8), byte(flags>>16), byte(flags>>24))
 }
 
 // otlpKind returns OTLP's number of a kind, 0 where it is not specified.

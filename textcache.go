@@ -4,28 +4,24 @@ package optrace
 // encoded: finding and copying that takes a quarter of checking and encoding
 // them anew. Texts that share a slot push each other out. It is used by one
 // goroutine at a time.
-type textCache struct {
-	slots [32]struct {
-		text    string
-		encoded []byte
-	}
+type textCache struct{ slots [32]textSlot }
+
+// textSlot holds a text, or "", and how it is encoded.
+type textSlot struct {
+	text    string
+	encoded []byte
 }
 
 // maxTextCached is the longest text that is remembered, in bytes.
 const maxTextCached = 64
 
-// get returns how text is encoded, as encode does it where that is not known. The
-// bytes are valid until the next call.
-func (c *textCache) get(text string, encode func(dst []byte, text string) []byte) []byte {
+// slot returns the slot of a text, which may hold another one that then makes
+// room, or nil for a text that is empty or too long to be remembered.
+func (c *textCache) slot(text string) *textSlot {
 	n := len(text)
 	if n == 0 || n > maxTextCached {
-		return encode(nil, text)
+		return nil
 	}
 	// Devices differ in their last byte.
-	slot := &c.slots[(uint(text[n-1])+uint(n)*5)%uint(len(c.slots))]
-	if slot.text != text {
-		slot.encoded = encode(slot.encoded[:0], text)
-		slot.text = text
-	}
-	return slot.encoded
+	return &c.slots[(uint(text[n-1])+uint(n)*5)%uint(len(c.slots))]
 }
