@@ -21,7 +21,8 @@ func TestConformance(t *testing.T) {
 	conv := newConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		t.Helper()
-		v := viewOf(finishedSpan(sdkStub(t, c.Span).Snapshot()))
+		s := sdkStub(t, c.Span).Snapshot()
+		v := viewOf(s, s.SpanContext(), s.Parent())
 		return conv.entry(&v, root{})
 	})
 }

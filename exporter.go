@@ -156,7 +156,7 @@ func (e *Exporter) addAll(b *batch, spans []sdktrace.ReadOnlySpan) (n int, err e
 			continue
 		}
 		before = len(b.records)
-		if e.enc.add(b, finishedSpan(s), &e.traces) == asEntry {
+		if e.enc.addSpan(b, s, &e.traces) == asEntry {
 			recorded++
 		} else {
 			skipped++

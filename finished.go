@@ -5,11 +5,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// finishedSpan returns what a pipeline takes of a span whose root is not known.
-func finishedSpan(s sdktrace.ReadOnlySpan) finished {
-	return finished{span: s, context: s.SpanContext(), parent: s.Parent()}
-}
-
 // finished is what a pipeline takes: the span of an operation or of something
 // else, or an operation of a Recorder, of which there is no span.
 type finished struct {

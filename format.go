@@ -47,6 +47,8 @@ type encoder interface {
 	// add encodes the span of f: an operation as an entry, another span as an
 	// ancestor if its trace is known to hold operations.
 	add(b *batch, f finished, traces *recentTraces) outcome
+	// addSpan is add for a span whose root is not known.
+	addSpan(b *batch, s sdktrace.ReadOnlySpan, traces *recentTraces) outcome
 	// isOperation reports whether s would become an entry.
 	isOperation(s sdktrace.ReadOnlySpan) bool
 }

@@ -79,14 +79,19 @@ type entriesEncoder struct {
 }
 
 func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
-	v := viewOf(finishedSpan(s))
+	v := viewOf(s, s.SpanContext(), s.Parent())
 	_, ok := c.conv.entry(&v, root{})
 	return ok
 }
 
 func (c *entriesEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
-	v := viewOf(f)
+	v := viewOf(f.span, f.context, f.parent)
 	return c.addView(b, &v, f.root, traces)
+}
+
+func (c *entriesEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces *recentTraces) outcome {
+	v := viewOf(s, s.SpanContext(), s.Parent())
+	return c.addView(b, &v, root{}, traces)
 }
 
 // addView implements viewEncoder.

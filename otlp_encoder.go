@@ -79,7 +79,19 @@ func (c *otlpEncoder) makeOperation(attrs []attribute.KeyValue) bool {
 }
 
 func (c *otlpEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
-	v := otlpViewOf(f)
+	var v otlpView
+	v.read(f.span, f.context, f.parent)
+	return c.addView(b, f.span, &v, traces)
+}
+
+func (c *otlpEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces *recentTraces) outcome {
+	var v otlpView
+	v.read(s, s.SpanContext(), s.Parent())
+	return c.addView(b, s, &v, traces)
+}
+
+// addView adds s, of which v is the view.
+func (c *otlpEncoder) addView(b *batch, s sdktrace.ReadOnlySpan, v *otlpView, traces *recentTraces) outcome {
 	key := memoKey{name: v.name, attrs: v.attrs, loose: findLoose(v.attrs)}
 	known, hash := c.memo.find(&key) // holds operations only
 	id, out := op.TraceID(v.context.TraceID()), asEntry
@@ -92,12 +104,12 @@ func (c *otlpEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
 	}
 	scope := c.sources.of(v.resource, v.scope)
 	start := len(b.records)
-	b.records = c.span(b.records, &v, known)
+	b.records = c.span(b.records, v, known)
 	// Few spans have any of what may be unsafe, and looking is not cheap.
 	if c.codec.sawFloats() || len(v.links) > 0 || isSame(v.context, v.parent) {
-		if safe, changed := c.safety.span(f.span); changed {
-			v = otlpViewOf(finishedSpan(safe))
-			b.records = c.span(b.records[:start], &v, nil)
+		if safe, changed := c.safety.span(s); changed {
+			v.read(safe, safe.SpanContext(), safe.Parent())
+			b.records = c.span(b.records[:start], v, nil)
 		}
 	} else if hash != 0 && out == asEntry {
 		c.remember(&key, hash)

@@ -27,14 +27,12 @@ type otlpView struct {
 	scope             instrumentation.Scope
 }
 
-func otlpViewOf(f finished) otlpView {
-	s := f.span
-	return otlpView{
-		name: s.Name(), context: f.context, parent: f.parent, kind: s.SpanKind(),
-		start: s.StartTime(), end: s.EndTime(),
-		attrs: s.Attributes(), droppedAttributes: s.DroppedAttributes(),
-		events: s.Events(), droppedEvents: s.DroppedEvents(),
-		links: s.Links(), droppedLinks: s.DroppedLinks(),
-		status: s.Status(), resource: s.Resource(), scope: s.InstrumentationScope(),
-	}
+// read fills v in from s, whose context and parent have been asked for.
+func (v *otlpView) read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) {
+	v.name, v.context, v.parent, v.kind = s.Name(), context, parent, s.SpanKind()
+	v.start, v.end = s.StartTime(), s.EndTime()
+	v.attrs, v.droppedAttributes = s.Attributes(), s.DroppedAttributes()
+	v.events, v.droppedEvents = s.Events(), s.DroppedEvents()
+	v.links, v.droppedLinks = s.Links(), s.DroppedLinks()
+	v.status, v.resource, v.scope = s.Status(), s.Resource(), s.InstrumentationScope()
 }

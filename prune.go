@@ -123,7 +123,7 @@ func (p *pruner) prunable(s sdktrace.ReadOnlySpan) bool {
 func (p *pruner) operation(s sdktrace.ReadOnlySpan) (name, device string, ok bool) {
 	c := p.converters.Get().(*converter)
 	defer p.converters.Put(c)
-	v := viewOf(finishedSpan(s))
+	v := viewOf(s, s.SpanContext(), s.Parent())
 	e, ok := c.entry(&v, root{})
 	if !ok {
 		return "", "", false

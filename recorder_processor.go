@@ -49,9 +49,7 @@ func (p *Processor) emit(r *Recorder) {
 			p.skipped.Add(1)
 			continue
 		}
-		f := finishedSpan(s)
-		f.root = above
-		p.pipeline.onEnd(f)
+		p.pipeline.onEnd(finished{span: s, context: s.SpanContext(), parent: parent, root: above})
 	}
 }
 

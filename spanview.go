@@ -25,10 +25,10 @@ type spanView struct {
 	dropped         int
 }
 
-func viewOf(f finished) spanView {
-	s := f.span
+// viewOf returns the view of s, whose context and parent have been asked for.
+func viewOf(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) spanView {
 	return spanView{
-		name: s.Name(), context: f.context, parent: f.parent, start: s.StartTime(), end: s.EndTime(),
+		name: s.Name(), context: context, parent: parent, start: s.StartTime(), end: s.EndTime(),
 		attrs: s.Attributes(), status: s.Status(), resource: s.Resource(),
 		scope: s.InstrumentationScope().Name, dropped: s.DroppedAttributes(),
 	}
