@@ -231,6 +231,26 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 	return dst
 }
 
+// simple returns e's value of a key that is one text, or one number beside an
+// empty text.
+func (k Key) simple(e *op.Entry) (text string, number op.Int, ok bool) {
+	switch k.field {
+	case byOperation:
+		return e.Operation, op.Int{}, true
+	case byDevice:
+		return e.DeviceID, op.Int{}, true
+	case byRoot:
+		return e.Root, op.Int{}, true
+	case byService:
+		return e.Service, op.Int{}, true
+	case byRank:
+		return "", e.Rank, true
+	case byStream:
+		return "", e.Stream, true
+	}
+	return "", op.Int{}, false
+}
+
 func appendCounted(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
