@@ -13,6 +13,7 @@ const (
 	maxTexts = 1 << 15
 	maxBytes = 16 << 20 // of texts
 	maxText  = 4 << 10  // longer texts hardly repeat
+	atOnce   = maxTexts / 2
 
 	firstBuckets = 1 << 7
 	maxBuckets   = maxTexts / 4
@@ -27,8 +28,9 @@ const (
 // A text must be one that tells its own end, such as a JSON array: then what
 // starts with it means the same.
 //
-// Texts that do not repeat are not remembered: the first time leaves only a
-// hash behind, and where few texts are found the Table rests for a while.
+// The first texts are remembered at once. Of others the first time leaves only a
+// hash behind, so that texts that do not repeat cost little; and where few texts
+// are found the Table rests for a while.
 //
 // The zero value is ready to use. It is not safe for concurrent use.
 type Table[V any] struct {
@@ -105,14 +107,16 @@ func (t *Table[V]) follow(index int32) {
 	t.last = index
 }
 
-// Wants reports whether text, which Find did not know, is worth remembering: it
-// has come before.
+// Wants reports whether text, which Find did not know, is worth remembering: there
+// is much room, or it has come before.
 func (t *Table[V]) Wants(text []byte) bool {
 	if len(text) > maxText || len(text) == 0 {
 		return false
 	}
+	if t.known.n < atOnce {
+		return true
+	}
 	if t.seen == nil {
-		t.seed = maphash.MakeSeed()
 		t.seen = make([][4]uint32, maxSeen)
 	}
 	hash := maphash.Bytes(t.seed, text)
@@ -130,6 +134,9 @@ func (t *Table[V]) Wants(text []byte) bool {
 func (t *Table[V]) Add(text []byte, value V) *V {
 	if t.known.n >= maxTexts || t.known.bytes+len(text) > maxBytes {
 		t.buckets, t.known, t.last = nil, pool[V]{}, 0
+	}
+	if t.seed == (maphash.Seed{}) {
+		t.seed = maphash.MakeSeed()
 	}
 	hash := maphash.Bytes(t.seed, text)
 	index := t.known.add(entry[V]{text: text, value: value, hash: hash})
