@@ -201,7 +201,7 @@ func TestPartsEndWithAnError(t *testing.T) {
 }
 
 // Workers may stop before the end, at any time.
-func TestPartsStopConcurrentSafe(t *testing.T) {
+func TestPartsStopConcurrentSafe(*testing.T) {
 	content := []byte(lines(partsEntry, 2000))
 	for stopAfter := range 20 {
 		parts := ingest.Options{Stdin: bytes.NewReader(content)}.Parts(ingest.Stdin)

@@ -85,8 +85,7 @@ func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[str
 ) {
 	env.Log("%s: preparing", s.Name)
 	open, err := s.Open(ctx, env, want)
-	var unavailable *UnavailableError
-	if errors.As(err, &unavailable) {
+	if unavailable, ok := errors.AsType[*UnavailableError](err); ok {
 		missing = map[string]string{}
 		for side := range want {
 			missing[side] = unavailable.Need

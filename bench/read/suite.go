@@ -26,7 +26,7 @@ const (
 func Suite() []measure.Measure {
 	var headline, others []measure.Measure
 	for _, mix := range []workload.Mix{workload.G512, workload.G1, workload.Random} {
-		of := func(f workload.Format, s *measure.Suite, name string, target float64, peer, what string) {
+		of := func(s *measure.Suite, name string, target float64, peer, what string) {
 			m := measure.Measure{Name: name, Suite: s, Peer: peer, Ours: ours, What: what}
 			if mix == workload.G512 {
 				m.Target = target
@@ -38,10 +38,10 @@ func Suite() []measure.Measure {
 			others = append(others, m)
 		}
 		json, proto, lines := newSuite(workload.OTLPJSON, mix), newSuite(workload.OTLPProto, mix), newSuite(workload.Entries, mix)
-		of(workload.OTLPJSON, json, "read_otlp_json_vs_pdata", 12, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler")
-		of(workload.OTLPProto, proto, "read_otlp_proto_vs_pdata", 12, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler")
-		of(workload.Entries, lines, "read_entries_vs_encoding_json", 20, encodingJSON, "entries JSONL, against encoding/json into structs")
-		of(workload.Entries, lines, "read_entries_vs_sonic", 5, sonicJSON, "entries JSONL, against sonic into structs")
+		of(json, "read_otlp_json_vs_pdata", 12, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler")
+		of(proto, "read_otlp_proto_vs_pdata", 12, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler")
+		of(lines, "read_entries_vs_encoding_json", 20, encodingJSON, "entries JSONL, against encoding/json into structs")
+		of(lines, "read_entries_vs_sonic", 5, sonicJSON, "entries JSONL, against sonic into structs")
 	}
 	return slices.Concat(headline, workers(), others)
 }

@@ -42,7 +42,7 @@ func checkFamiliar(t *testing.T, kind string, a, b []byte) {
 	want := recordtest.Transcript(t, newReader()(b))
 	read := newReader()
 	for range 3 {
-		for range read(a) { //nolint:revive // only to learn
+		for range read(a) {
 		}
 	}
 	if diff := cmp.Diff(want, recordtest.Transcript(t, read(b))); diff != "" {
