@@ -35,15 +35,11 @@ const (
 	lineRootID   = `,"root_span_id":"`
 )
 
-// plainSpan is what a line is filled in with.
+// plainSpan is what a line is filled in with besides what the view says.
 type plainSpan struct {
 	loose                  looseAttributes
-	step                   int64
 	device                 []byte // encoded
 	second, nano, duration int64  // the start in two parts; the others in ns
-	traceID                op.TraceID
-	spanID, parentID       op.SpanID
-	root                   root
 }
 
 // lineFiller fills lines in. It remembers the texts of what seldom changes from
@@ -82,7 +78,7 @@ func (f *lineFiller) device(name string) []byte {
 // name, scope and resource. It reports false where there is more to be said of v:
 // an error, a sampling threshold, what was dropped, and all that entries are
 // warned of.
-func (f *lineFiller) plain(v *spanView, loose looseAttributes, r root) (p plainSpan, ok bool) {
+func (f *lineFiller) plain(v *spanView, loose looseAttributes, r *root) (p plainSpan, ok bool) {
 	const (
 		first, last = 1e9, 9e9 // seconds of ten digits, whose nanoseconds fit an int64
 		longest     = 1e17     // also when this is added to them
@@ -90,33 +86,29 @@ func (f *lineFiller) plain(v *spanView, loose looseAttributes, r root) (p plainS
 	p = plainSpan{
 		loose:  loose,
 		second: v.start.Unix(), nano: int64(v.start.Nanosecond()), duration: int64(v.end.Sub(v.start)),
-		traceID: v.traceID(), spanID: v.spanID(), parentID: v.parentID(), root: r,
 	}
 	end := v.end.Unix()
 	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
-		!p.traceID.IsZero() && !p.spanID.IsZero() && !v.failed() && v.dropped == 0 && v.context.TraceState().Len() == 0
-	if loose.step >= 0 {
-		p.step = v.attrs[loose.step].Value.AsInt64()
-	}
-	if loose.device >= 0 {
+		v.context.IsValid() && !v.failed() && v.dropped == 0 && v.context.TraceState().Len() == 0
+	if ok && loose.device >= 0 {
 		p.device = f.device(v.attrs[loose.device].Value.AsString())
-		ok = ok && len(p.device) > 0
+		ok = len(p.device) > 0
 	}
-	return p, ok && f.knowsAbove(&p)
+	return p, ok && f.knowsAbove(v, r)
 }
 
 // fill appends the line l of the span that p was made of last.
-func (f *lineFiller) fill(dst []byte, l *entryLine, p *plainSpan) []byte {
-	if p.traceID != f.traceID {
-		f.traceID = p.traceID
-		f.traceText = append(jsontext.AppendHex(f.traceText[:0], p.traceID[:]), lineSpanID...)
+func (f *lineFiller) fill(dst []byte, l *entryLine, v *spanView, p *plainSpan) []byte {
+	if id := v.traceID(); id != f.traceID {
+		f.traceID = id
+		f.traceText = append(jsontext.AppendHex(f.traceText[:0], id[:]), lineSpanID...)
 	}
 	if p.second != f.second {
 		f.second = p.second
 		f.secondText = strconv.AppendInt(f.secondText[:0], p.second, 10)
 	}
 	if p.loose.step >= 0 {
-		dst = strconv.AppendInt(append(dst, lineStep...), p.step, 10)
+		dst = strconv.AppendInt(append(dst, lineStep...), v.attrs[p.loose.step].Value.AsInt64(), 10)
 	}
 	if p.loose.device >= 0 {
 		dst = append(append(dst, l.toDevice...), p.device...)
@@ -130,39 +122,42 @@ func (f *lineFiller) fill(dst []byte, l *entryLine, p *plainSpan) []byte {
 	dst = strconv.AppendInt(dst, p.duration, 10)
 	dst = append(dst, l.toIDs...)
 	dst = append(dst, f.traceText...)
-	dst = jsontext.AppendHex(dst, p.spanID[:])
+	id := v.spanID()
+	dst = jsontext.AppendHex(dst, id[:])
 	dst = append(dst, f.aboveText...)
 	return append(dst, l.toEnd...)
 }
 
-// knowsAbove sets the text of the parent and the root of p. It reports false where the root's name is not valid text, which entries are warned of.
-func (f *lineFiller) knowsAbove(p *plainSpan) bool {
-	if p.parentID == f.parentID && p.root == f.root && f.aboveText != nil {
+// knowsAbove sets the text of the parent and the root. It reports false where the
+// root's name is not valid text, which entries are warned of.
+func (f *lineFiller) knowsAbove(v *spanView, r *root) bool {
+	parentID := v.parentID()
+	if parentID == f.parentID && *r == f.root && f.aboveText != nil {
 		return true
 	}
-	if !utf8.ValidString(p.root.name) {
+	if !utf8.ValidString(r.name) {
 		return false
 	}
 	text := append(f.aboveText[:0], '"')
-	if !p.parentID.IsZero() {
-		text = append(jsontext.AppendHex(append(text, lineParentID...), p.parentID[:]), '"')
+	if !parentID.IsZero() {
+		text = append(jsontext.AppendHex(append(text, lineParentID...), parentID[:]), '"')
 	}
-	if p.root.name != "" {
-		text = jsontext.AppendString(append(text, lineRoot...), p.root.name)
+	if r.name != "" {
+		text = jsontext.AppendString(append(text, lineRoot...), r.name)
 	}
-	if !p.root.id.IsZero() {
-		text = append(jsontext.AppendHex(append(text, lineRootID...), p.root.id[:]), '"')
+	if !r.id.IsZero() {
+		text = append(jsontext.AppendHex(append(text, lineRootID...), r.id[:]), '"')
 	}
-	f.parentID, f.root, f.aboveText = p.parentID, p.root, text
+	f.parentID, f.root, f.aboveText = parentID, *r, text
 	return true
 }
 
 // maxCutLine is the longest line that is kept, in bytes.
 const maxCutLine = 2 << 10
 
-// cut cuts the line of p. It reports false where the line is too long to be kept,
+// cut cuts the line of the span that p was made of last. It reports false where the line is too long to be kept,
 // or is not what filling it in gives.
-func (f *lineFiller) cut(line []byte, p *plainSpan) (l entryLine, ok bool) {
+func (f *lineFiller) cut(line []byte, v *spanView, p *plainSpan) (l entryLine, ok bool) {
 	if len(line) > maxCutLine {
 		return l, false
 	}
@@ -192,8 +187,8 @@ func (f *lineFiller) cut(line []byte, p *plainSpan) (l entryLine, ok bool) {
 	upTo(lineDuration)
 	number()
 	l.toIDs = upTo(lineTraceID)
-	take(2*(len(p.traceID)+len(p.spanID)) + len(lineSpanID))
+	take(2*(len(op.TraceID{})+len(op.SpanID{})) + len(lineSpanID))
 	take(len(f.aboveText))
 	l.toEnd = rest
-	return l, string(f.fill(nil, &l, p)) == string(line)
+	return l, string(f.fill(nil, &l, v, p)) == string(line)
 }

@@ -101,11 +101,11 @@ func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces *recentTr
 		key.loose = findLoose(v.attrs)
 	}
 	line, hash := c.memo.find(&key)
-	p, plain := c.filler.plain(v, key.loose, r)
+	p, plain := c.filler.plain(v, key.loose, &r)
 	if line != nil && plain {
-		traces.add(p.traceID)
+		traces.add(v.traceID())
 		c.from(b, v.resource)
-		b.records = c.filler.fill(b.records, line, &p)
+		b.records = c.filler.fill(b.records, line, v, &p)
 		b.entries++
 		return asEntry
 	}
@@ -119,7 +119,7 @@ func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces *recentTr
 	b.records = append(e.AppendJSON(b.records), '\n')
 	b.entries++
 	if bytes, ok := c.conv.keptBytes(); hash != 0 && plain && ok {
-		if line, ok := c.filler.cut(b.records[start:], &p); ok {
+		if line, ok := c.filler.cut(b.records[start:], v, &p); ok {
 			c.memo.add(&key, hash, line, len(b.records)-start+bytes)
 		}
 	}
