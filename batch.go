@@ -69,7 +69,7 @@ const (
 
 // addSafe adds what has finished, of which anything may be expected: a span
 // that panics leaves nothing behind and is reported.
-func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outcome, err error) {
+func addSafe(enc encoder, b *batch, f finished, recent *recentTraces) (out outcome, err error) {
 	before := len(b.records)
 	defer func() {
 		if p := recover(); p != nil {
@@ -77,6 +77,7 @@ func addSafe(enc encoder, b *batch, f finished, traces *recentTraces) (out outco
 			out, err = asNothing, panicked(p)
 		}
 	}()
+	traces := traceNotes{recent: recent, silent: f.alone}
 	if f.view != nil {
 		return enc.(viewEncoder).addView(b, f.view, f.root, traces), nil
 	}

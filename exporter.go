@@ -138,6 +138,7 @@ func (e *Exporter) encode(ctx context.Context, b *batch, spans []sdktrace.ReadOn
 // as dropped. Catching panics and counting for each span apart would cost 15 ns.
 func (e *Exporter) addAll(b *batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	var recorded, skipped uint64
+	traces := traceNotes{recent: &e.traces}
 	before := len(b.records)
 	defer func() {
 		if p := recover(); p != nil {
@@ -156,7 +157,7 @@ func (e *Exporter) addAll(b *batch, spans []sdktrace.ReadOnlySpan) (n int, err e
 			continue
 		}
 		before = len(b.records)
-		if e.enc.addSpan(b, s, &e.traces) == asEntry {
+		if e.enc.addSpan(b, s, traces) == asEntry {
 			recorded++
 		} else {
 			skipped++

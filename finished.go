@@ -15,6 +15,8 @@ type finished struct {
 	context, parent trace.SpanContext
 	// root is the local root above it.
 	root root
+	// alone tells that the span is all that there is of its trace.
+	alone bool
 }
 
 // viewEncoder is an encoder that needs no more than a view. The encoders of
@@ -22,5 +24,5 @@ type finished struct {
 type viewEncoder interface {
 	encoder
 	// addView is add for an operation.
-	addView(b *batch, v *spanView, r root, traces *recentTraces) outcome
+	addView(b *batch, v *spanView, r root, traces traceNotes) outcome
 }

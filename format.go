@@ -46,9 +46,9 @@ type framing struct {
 type encoder interface {
 	// add encodes the span of f: an operation as an entry, another span as an
 	// ancestor if its trace is known to hold operations.
-	add(b *batch, f finished, traces *recentTraces) outcome
+	add(b *batch, f finished, traces traceNotes) outcome
 	// addSpan is add for a span whose root is not known.
-	addSpan(b *batch, s sdktrace.ReadOnlySpan, traces *recentTraces) outcome
+	addSpan(b *batch, s sdktrace.ReadOnlySpan, traces traceNotes) outcome
 	// isOperation reports whether s would become an entry.
 	isOperation(s sdktrace.ReadOnlySpan) bool
 }

@@ -84,18 +84,18 @@ func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
 	return ok
 }
 
-func (c *entriesEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
+func (c *entriesEncoder) add(b *batch, f finished, traces traceNotes) outcome {
 	v := viewOf(f.span, f.context, f.parent)
 	return c.addView(b, &v, f.root, traces)
 }
 
-func (c *entriesEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces *recentTraces) outcome {
+func (c *entriesEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces traceNotes) outcome {
 	v := viewOf(s, s.SpanContext(), s.Parent())
 	return c.addView(b, &v, root{}, traces)
 }
 
 // addView implements viewEncoder.
-func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces *recentTraces) outcome {
+func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces traceNotes) outcome {
 	key := memoKey{attrs: v.attrs, loose: noLoose, name: v.name, scope: v.scope, resource: v.resource, rooted: r != root{}}
 	if c.conv.mapping == nil {
 		key.loose = findLoose(v.attrs)
@@ -126,7 +126,7 @@ func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces *recentTr
 	return asEntry
 }
 
-func (c *entriesEncoder) addAncestor(b *batch, v *spanView, traces *recentTraces) outcome {
+func (c *entriesEncoder) addAncestor(b *batch, v *spanView, traces traceNotes) outcome {
 	if !traces.has(v.traceID()) {
 		return asNothing
 	}

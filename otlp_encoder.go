@@ -78,20 +78,20 @@ func (c *otlpEncoder) makeOperation(attrs []attribute.KeyValue) bool {
 	return false
 }
 
-func (c *otlpEncoder) add(b *batch, f finished, traces *recentTraces) outcome {
+func (c *otlpEncoder) add(b *batch, f finished, traces traceNotes) outcome {
 	var v otlpView
 	v.read(f.span, f.context, f.parent)
 	return c.addView(b, f.span, &v, traces)
 }
 
-func (c *otlpEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces *recentTraces) outcome {
+func (c *otlpEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces traceNotes) outcome {
 	var v otlpView
 	v.read(s, s.SpanContext(), s.Parent())
 	return c.addView(b, s, &v, traces)
 }
 
 // addView adds s, of which v is the view.
-func (c *otlpEncoder) addView(b *batch, s sdktrace.ReadOnlySpan, v *otlpView, traces *recentTraces) outcome {
+func (c *otlpEncoder) addView(b *batch, s sdktrace.ReadOnlySpan, v *otlpView, traces traceNotes) outcome {
 	key := memoKey{name: v.name, attrs: v.attrs, loose: findLoose(v.attrs)}
 	known, hash := c.memo.find(&key) // holds operations only
 	id, out := op.TraceID(v.context.TraceID()), asEntry

@@ -129,6 +129,7 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	defer p.recover("ending a span")
 	f := finished{span: s, context: s.SpanContext(), parent: s.Parent()}
 	f.root = p.roots.ended(f.context, f.parent)
+	f.alone = !f.parent.IsValid() && s.ChildSpanCount() == 0
 	if p.stopped.Load() {
 		return
 	}

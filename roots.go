@@ -35,10 +35,13 @@ const (
 	maxRootsPerShard = 1 << 12
 )
 
+// rootShard is locked for some ten nanoseconds at a time, for which a mutex that
+// tells readers from writers would cost twice as much.
 type rootShard struct {
-	mu     sync.RWMutex
+	mu     sync.Mutex
 	traces openTraces
 	multi  atomic.Int64 // how many traces have several roots open
+	_      [64]byte     // keeps shards on cache lines of their own
 }
 
 // traceRoots are the local roots open in one trace.
@@ -103,20 +106,14 @@ func (t *openRoots) ended(span, parent trace.SpanContext) root {
 		sh.remove(traceID, id)
 		return root{}
 	}
-	sh.mu.RLock()
-	tr := sh.traces.find(traceID)
-	if tr == nil || tr.of == nil {
-		defer sh.mu.RUnlock()
-		if tr == nil {
-			return root{}
-		}
-		return tr.first
-	}
-	sh.mu.RUnlock()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if tr = sh.traces.find(traceID); tr == nil {
+	tr := sh.traces.find(traceID)
+	switch {
+	case tr == nil:
 		return root{}
+	case tr.of == nil:
+		return tr.first
 	}
 	r := tr.at(id)
 	delete(tr.of, id)
@@ -127,8 +124,8 @@ func (t *openRoots) ended(span, parent trace.SpanContext) root {
 // is not known.
 func (t *openRoots) at(traceID trace.TraceID, id op.SpanID) root {
 	sh := t.shard(traceID)
-	sh.mu.RLock()
-	defer sh.mu.RUnlock()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
 	if tr := sh.traces.find(traceID); tr != nil {
 		return tr.at(id)
 	}
