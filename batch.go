@@ -69,7 +69,7 @@ const (
 
 // addSafe adds what has finished, of which anything may be expected: a span
 // that panics leaves nothing behind and is reported.
-func addSafe(enc encoder, b *batch, f finished, recent *recentTraces) (out outcome, err error) {
+func addSafe(enc encoder, b *batch, f *finished, recent *recentTraces) (out outcome, err error) {
 	before := len(b.records)
 	defer func() {
 		if p := recover(); p != nil {
@@ -81,7 +81,7 @@ func addSafe(enc encoder, b *batch, f finished, recent *recentTraces) (out outco
 	if f.view != nil {
 		return enc.(viewEncoder).addView(b, f.view, f.root, traces), nil
 	}
-	return enc.add(b, f, traces), nil
+	return enc.add(b, *f, traces), nil
 }
 
 // panicked is the error of a span whose conversion panicked.

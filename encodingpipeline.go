@@ -96,7 +96,7 @@ func (p *encodingPipeline) onEnd(f finished) {
 	defer p.local.Put(sh)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	p.add(sh, f)
+	p.add(sh, &f)
 }
 
 // onViews takes the lock for many at a time, which for one of them costs as much
@@ -113,13 +113,13 @@ func (p *encodingPipeline) onViews(all iter.Seq[finished]) {
 			sh.mu.Unlock()
 			sh.mu.Lock()
 		}
-		p.add(sh, f)
+		p.add(sh, &f)
 	}
 }
 
 // add encodes f. The caller holds the shard's lock, which is free for a while
 // where the shard needs another chunk.
-func (p *encodingPipeline) add(sh *encodingShard, f finished) {
+func (p *encodingPipeline) add(sh *encodingShard, f *finished) {
 	if sh.chunk == nil && !sh.stopped {
 		p.refill(sh)
 	}
@@ -166,7 +166,7 @@ func (p *encodingPipeline) refill(sh *encodingShard) {
 
 // lose accounts for something for which there is no room. The caller holds the
 // shard's lock.
-func (p *encodingPipeline) lose(sh *encodingShard, f finished) {
+func (p *encodingPipeline) lose(sh *encodingShard, f *finished) {
 	if f.view != nil || isOperationSafe(sh.enc, f.span) {
 		sh.recorded++
 		p.drop("queue_full", 1)

@@ -45,15 +45,16 @@ type plainSpan struct {
 // lineFiller fills lines in. It remembers the texts of what seldom changes from
 // one span to the next. It is used by one goroutine at a time.
 type lineFiller struct {
-	second     int64
-	secondText []byte
+	// timeText holds the digits of second, nine for the nanoseconds, and what
+	// stands between them and the duration.
+	second   int64
+	timeText []byte
 
-	traceID   op.TraceID
-	traceText []byte // up to the span's id
-
-	parentID  op.SpanID
-	root      root
-	aboveText []byte // from behind the span's id up to behind the root
+	// idText holds the ids, that of the span at spanIDAt, and the root.
+	traceID  op.TraceID
+	parentID op.SpanID
+	root     root
+	idText   []byte
 
 	devices textCache
 }
@@ -89,24 +90,18 @@ func (f *lineFiller) plain(v *spanView, loose looseAttributes, r *root) (p plain
 	}
 	end := v.end.Unix()
 	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
-		v.context.IsValid() && !v.failed() && v.dropped == 0 && v.context.TraceState().Len() == 0
+		!v.traceID().IsZero() && !v.spanID().IsZero() && !v.failed() && v.dropped == 0 && v.context.TraceState().Len() == 0
 	if ok && loose.device >= 0 {
 		p.device = f.device(v.attrs[loose.device].Value.AsString())
 		ok = len(p.device) > 0
 	}
-	return p, ok && f.knowsAbove(v, r)
+	return p, ok && f.setIDs(v, r)
 }
 
-// fill appends the line l of the span that p was made of last.
+// fill appends the line l of the span that p was made of last. What seldom
+// changes is copied in one piece, into which the rest is put: half of the pieces
+// save a tenth.
 func (f *lineFiller) fill(dst []byte, l *entryLine, v *spanView, p *plainSpan) []byte {
-	if id := v.traceID(); id != f.traceID {
-		f.traceID = id
-		f.traceText = append(jsontext.AppendHex(f.traceText[:0], id[:]), lineSpanID...)
-	}
-	if p.second != f.second {
-		f.second = p.second
-		f.secondText = strconv.AppendInt(f.secondText[:0], p.second, 10)
-	}
 	if p.loose.step >= 0 {
 		dst = strconv.AppendInt(append(dst, lineStep...), v.attrs[p.loose.step].Value.AsInt64(), 10)
 	}
@@ -116,29 +111,48 @@ func (f *lineFiller) fill(dst []byte, l *entryLine, v *spanView, p *plainSpan) [
 	dst = append(dst, l.toMicros...)
 	dst = jsontext.AppendMicros(dst, p.duration)
 	dst = append(dst, l.toStart...)
-	dst = append(dst, f.secondText...)
-	dst = jsontext.AppendDigits9(dst, uint32(p.nano))
-	dst = append(dst, lineDuration...)
+
+	if p.second != f.second {
+		f.second = p.second
+		f.timeText = strconv.AppendInt(f.timeText[:0], p.second, 10)
+		f.timeText = append(f.timeText, "000000000"+lineDuration...)
+	}
+	at := len(dst) + secondDigits
+	dst = append(dst, f.timeText...)
+	jsontext.AppendDigits9(dst[:at], uint32(p.nano))
 	dst = strconv.AppendInt(dst, p.duration, 10)
 	dst = append(dst, l.toIDs...)
-	dst = append(dst, f.traceText...)
+
+	at = len(dst) + spanIDAt
+	dst = append(dst, f.idText...)
 	id := v.spanID()
-	dst = jsontext.AppendHex(dst, id[:])
-	dst = append(dst, f.aboveText...)
+	jsontext.AppendHex(dst[:at], id[:])
 	return append(dst, l.toEnd...)
 }
 
-// knowsAbove sets the text of the parent and the root. It reports false where the
-// root's name is not valid text, which entries are warned of.
-func (f *lineFiller) knowsAbove(v *spanView, r *root) bool {
-	parentID := v.parentID()
-	if parentID == f.parentID && *r == f.root && f.aboveText != nil {
+const (
+	// secondDigits is how many digits the second of a plain span has.
+	secondDigits = 10
+	// spanIDAt is where the span's id is among the ids.
+	spanIDAt = 2*len(op.TraceID{}) + len(lineSpanID)
+)
+
+// setIDs sets the text of the ids and the root. It reports false where the root's
+// name is not valid text, which entries are warned of.
+func (f *lineFiller) setIDs(v *spanView, r *root) bool {
+	traceID, parentID := v.traceID(), v.parentID()
+	if parentID == f.parentID && *r == f.root && f.idText != nil {
+		if traceID != f.traceID {
+			f.traceID = traceID
+			jsontext.AppendHex(f.idText[:0], traceID[:])
+		}
 		return true
 	}
 	if !utf8.ValidString(r.name) {
 		return false
 	}
-	text := append(f.aboveText[:0], '"')
+	text := append(jsontext.AppendHex(f.idText[:0], traceID[:]), lineSpanID...)
+	text = append(text, `0000000000000000"`...)
 	if !parentID.IsZero() {
 		text = append(jsontext.AppendHex(append(text, lineParentID...), parentID[:]), '"')
 	}
@@ -148,7 +162,7 @@ func (f *lineFiller) knowsAbove(v *spanView, r *root) bool {
 	if !r.id.IsZero() {
 		text = append(jsontext.AppendHex(append(text, lineRootID...), r.id[:]), '"')
 	}
-	f.parentID, f.root, f.aboveText = parentID, *r, text
+	f.traceID, f.parentID, f.root, f.idText = traceID, parentID, *r, text
 	return true
 }
 
@@ -187,8 +201,7 @@ func (f *lineFiller) cut(line []byte, v *spanView, p *plainSpan) (l entryLine, o
 	upTo(lineDuration)
 	number()
 	l.toIDs = upTo(lineTraceID)
-	take(2*(len(op.TraceID{})+len(op.SpanID{})) + len(lineSpanID))
-	take(len(f.aboveText))
+	take(len(f.idText))
 	l.toEnd = rest
 	return l, string(f.fill(nil, &l, v, p)) == string(line)
 }

@@ -117,7 +117,7 @@ func (p *flightPipeline) onEnd(f finished) {
 		return
 	}
 	p.scratch.reset()
-	out, err := addSafe(p.enc, &p.scratch, f, &p.exp.traces)
+	out, err := addSafe(p.enc, &p.scratch, &f, &p.exp.traces)
 	p.sequence++
 	switch {
 	case err != nil:
