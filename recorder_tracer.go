@@ -32,6 +32,8 @@ func (t *Tracer) emit(r *Recorder) {
 type emitScratch struct {
 	attrs []attribute.KeyValue
 	view  spanView
+	// cursors are of the shapes of the Tracer or Processor.
+	cursors shapeCursors
 }
 
 // time returns the time of an offset.
@@ -51,10 +53,10 @@ func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.Key
 			attrs = append(attrs, Device(o.device))
 		}
 		if o.hasIn {
-			attrs = append(attrs, shapes.inputs(&shapeKey{r.shapes.bytes[o.in:o.out]}))
+			attrs = append(attrs, shapes.inputs(&shapeKey{r.shapes.bytes[o.in:o.out]}, &r.scratch.cursors))
 		}
 		if o.hasOut {
-			attrs = append(attrs, shapes.output(&shapeKey{r.shapes.bytes[o.out:o.rest]}))
+			attrs = append(attrs, shapes.output(&shapeKey{r.shapes.bytes[o.out:o.rest]}, &r.scratch.cursors))
 		}
 	}
 	if o.dtype != "" {

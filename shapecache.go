@@ -20,10 +20,11 @@ func (k *shapeKey) reset() { k.bytes = k.bytes[:0] }
 
 func (k *shapeKey) add(dims []int64) {
 	dims = dims[:min(len(dims), op.MaxRank+1)] // one more than allowed, so that readers see it
-	k.bytes = binary.LittleEndian.AppendUint64(k.bytes, uint64(len(dims)))
+	b := binary.LittleEndian.AppendUint64(k.bytes, uint64(len(dims)))
 	for _, d := range dims {
-		k.bytes = binary.LittleEndian.AppendUint64(k.bytes, uint64(d))
+		b = binary.LittleEndian.AppendUint64(b, uint64(d))
 	}
+	k.bytes = b
 }
 
 // shapes decodes the key.
@@ -63,20 +64,63 @@ const (
 type cachedShape struct {
 	key string
 	kv  attribute.KeyValue
+	// next came next once. Programs repeat the order of their operations, and
+	// comparing a key costs half of hashing it and looking it up.
+	next atomic.Pointer[cachedShape]
+}
+
+// shapeCursors remember for one goroutine at a time which shapes came last.
+type shapeCursors struct{ in, out shapeCursor }
+
+type shapeCursor struct {
+	last   *cachedShape
+	misses uint8 // how often another shape came next than expected
+}
+
+// relearnAfter is how many misses pass until another shape is expected: what is
+// shared by all goroutines should seldom change.
+const relearnAfter = 8
+
+// expected returns the shape that came next before, if it has key k.
+func (c *shapeCursor) expected(k *shapeKey) *cachedShape {
+	if c.last == nil {
+		return nil
+	}
+	if s := c.last.next.Load(); s != nil && s.key == string(k.bytes) { // does not allocate
+		c.last = s
+		return s
+	}
+	return nil
+}
+
+// came notes that s came next, unexpectedly.
+func (c *shapeCursor) came(s *cachedShape) {
+	if c.last != nil {
+		if c.misses++; c.misses%relearnAfter == 1 {
+			c.last.next.Store(s)
+		}
+	}
+	c.last = s
 }
 
 // inputs returns the attribute of the inputs' shapes.
-func (c *shapeCache) inputs(k *shapeKey) attribute.KeyValue {
-	return c.get(&c.in, k, func(shapes [][]int64) attribute.KeyValue { return InputShapes(shapes...) })
+func (c *shapeCache) inputs(k *shapeKey, at *shapeCursors) attribute.KeyValue {
+	if s := at.in.expected(k); s != nil {
+		return s.kv
+	}
+	return c.get(&c.in, k, &at.in, func(shapes [][]int64) attribute.KeyValue { return InputShapes(shapes...) })
 }
 
 // output returns the attribute of the output's shape.
-func (c *shapeCache) output(k *shapeKey) attribute.KeyValue {
-	return c.get(&c.out, k, func(shapes [][]int64) attribute.KeyValue { return OutputShape(shapes[0]...) })
+func (c *shapeCache) output(k *shapeKey, at *shapeCursors) attribute.KeyValue {
+	if s := at.out.expected(k); s != nil {
+		return s.kv
+	}
+	return c.get(&c.out, k, &at.out, func(shapes [][]int64) attribute.KeyValue { return OutputShape(shapes[0]...) })
 }
 
 func (c *shapeCache) get(
-	table *[cacheSlots]atomic.Pointer[cachedShape], k *shapeKey, build func([][]int64) attribute.KeyValue,
+	table *[cacheSlots]atomic.Pointer[cachedShape], k *shapeKey, at *shapeCursor, build func([][]int64) attribute.KeyValue,
 ) attribute.KeyValue {
 	if len(k.bytes) > maxCachedKey {
 		return build(k.shapes())
@@ -90,11 +134,13 @@ func (c *shapeCache) get(
 		switch {
 		case s == nil:
 			victim = i
-		case s.key == string(k.bytes): // does not allocate
+		case s.key == string(k.bytes):
+			at.came(s)
 			return s.kv
 		}
 	}
 	s := &cachedShape{key: string(k.bytes), kv: build(k.shapes())}
 	table[victim].Store(s)
+	at.came(s)
 	return s.kv
 }

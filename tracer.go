@@ -107,6 +107,8 @@ type opState struct {
 	out    shapeKey
 	inputs int
 	hasOut bool
+	// cursors are of the tracer's shapes.
+	cursors shapeCursors
 }
 
 // live returns the state while the operation has not ended.
@@ -205,10 +207,10 @@ func (o Op) finish() bool {
 		return false
 	}
 	if s.inputs > 0 {
-		s.attrs = append(s.attrs, s.tracer.shapes.inputs(&s.in))
+		s.attrs = append(s.attrs, s.tracer.shapes.inputs(&s.in, &s.cursors))
 	}
 	if s.hasOut {
-		s.attrs = append(s.attrs, s.tracer.shapes.output(&s.out))
+		s.attrs = append(s.attrs, s.tracer.shapes.output(&s.out, &s.cursors))
 	}
 	s.attrs = append(s.attrs, s.extra...)
 	o.span.SetAttributes(s.attrs...)
@@ -217,10 +219,13 @@ func (o Op) finish() bool {
 }
 
 // recycle empties s for another operation. The pool must not keep the
-// application's values alive.
+// application's own values alive. Names and shapes it may: clearing them costs
+// as much as looking up a shape.
 func (t *Tracer) recycle(s *opState) {
-	clear(s.attrs)
-	clear(s.extra)
+	if len(s.extra) > 0 {
+		clear(s.attrs)
+		clear(s.extra)
+	}
 	s.attrs, s.extra = s.attrs[:0], s.extra[:0]
 	s.in.reset()
 	s.out.reset()
