@@ -78,9 +78,6 @@ func addSafe(enc encoder, b *batch, f *finished, recent *recentTraces) (out outc
 		}
 	}()
 	traces := traceNotes{recent: recent, silent: f.alone}
-	if f.view != nil {
-		return enc.(viewEncoder).addView(b, f.view, f.root, traces), nil
-	}
 	return enc.add(b, *f, traces), nil
 }
 

@@ -85,7 +85,7 @@ func newEncodingPipeline(e *Exporter, cfg processorConfig, errs *errorReporter) 
 }
 
 func (p *encodingPipeline) takingViews() viewPipeline {
-	if _, ok := p.shards[0].enc.(viewEncoder); !ok {
+	if !p.shards[0].enc.takesViews() {
 		return nil
 	}
 	return p

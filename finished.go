@@ -18,11 +18,3 @@ type finished struct {
 	// alone tells that the span is all that there is of its trace.
 	alone bool
 }
-
-// viewEncoder is an encoder that needs no more than a view. The encoders of
-// formats that are made of spans are not.
-type viewEncoder interface {
-	encoder
-	// addView is add for an operation.
-	addView(b *batch, v *spanView, r root, traces traceNotes) outcome
-}

@@ -44,8 +44,11 @@ type framing struct {
 
 // encoder encodes spans into batches.
 type encoder interface {
-	// add encodes the span of f: an operation as an entry, another span as an
-	// ancestor if its trace is known to hold operations.
+	// takesViews reports whether add takes views. The encoders of formats that are
+	// made of spans do not.
+	takesViews() bool
+	// add encodes f: an operation as an entry, another span as an ancestor if its
+	// trace is known to hold operations.
 	add(b *batch, f finished, traces traceNotes) outcome
 	// addSpan is add for a span whose root is not known.
 	addSpan(b *batch, s sdktrace.ReadOnlySpan, traces traceNotes) outcome

@@ -84,7 +84,12 @@ func (c *entriesEncoder) isOperation(s sdktrace.ReadOnlySpan) bool {
 	return ok
 }
 
+func (c *entriesEncoder) takesViews() bool { return true }
+
 func (c *entriesEncoder) add(b *batch, f finished, traces traceNotes) outcome {
+	if f.view != nil {
+		return c.addView(b, f.view, f.root, traces)
+	}
 	v := viewOf(f.span, f.context, f.parent)
 	return c.addView(b, &v, f.root, traces)
 }
@@ -94,7 +99,7 @@ func (c *entriesEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces trace
 	return c.addView(b, &v, root{}, traces)
 }
 
-// addView implements viewEncoder.
+// addView adds the span or operation of which v is the view.
 func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces traceNotes) outcome {
 	key := memoKey{attrs: v.attrs, loose: noLoose, name: v.name, scope: v.scope, resource: v.resource, rooted: r != root{}}
 	if c.conv.mapping == nil {

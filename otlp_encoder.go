@@ -78,6 +78,8 @@ func (c *otlpEncoder) makeOperation(attrs []attribute.KeyValue) bool {
 	return false
 }
 
+func (c *otlpEncoder) takesViews() bool { return false }
+
 func (c *otlpEncoder) add(b *batch, f finished, traces traceNotes) outcome {
 	var v otlpView
 	v.read(f.span, f.context, f.parent)

@@ -74,9 +74,10 @@ func (r *Recorder) views(
 		v := &r.scratch.view
 		defer func() { *v = spanView{} }()
 		v.parent, v.resource, v.scope = parent, res, ScopeName
+		context := trace.SpanContext{}.WithTraceID(traceID)
 		for i := range r.ops {
 			o := &r.ops[i]
-			v.context = v.context.WithTraceID(traceID).WithSpanID(newSpanID())
+			v.context = context.WithSpanID(newSpanID())
 			v.name, v.start, v.end = o.spanName(), r.time(o.start), r.time(o.end)
 			v.attrs, v.status = r.attributes(shapes, o), o.status()
 			if !yield(finished{view: v, root: above}) {
