@@ -52,8 +52,8 @@ func sampleFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{
-		"../../shared/data/collector/*/*", "../../shared/data/stdouttrace/*", "../../shared/data/jaeger/*/*/trace.v?.json",
-		"otlp/testdata/*.json*", "stdouttrace/testdata/*.json*", "../testdata/*.jsonl",
+		"otlp/testdata/gate_*/*", "otlp/testdata/rotation/*", "jaeger/testdata/*.json", "kineto/testdata/*.json",
+		"ort/testdata/*.json", "stdouttrace/testdata/*.json*", "parquet/testdata/duckdb.*", "../testdata/exporter_*",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
@@ -61,7 +61,7 @@ func sampleFiles(t *testing.T) []string {
 		}
 		files = append(files, found...)
 	}
-	if len(files) < 10 {
+	if len(files) < 20 {
 		t.Fatalf("only %d samples", len(files))
 	}
 	return files
