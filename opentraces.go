@@ -22,6 +22,7 @@ func (t *openTraces) find(id trace.TraceID) *traceRoots {
 	return nil
 }
 
+// place returns the place of a trace in the list, negative where it is not there.
 func (t *openTraces) place(id trace.TraceID) int {
 	if t.index != nil {
 		if i, ok := t.index[id]; ok {
@@ -51,12 +52,12 @@ func (t *openTraces) add(tr traceRoots) {
 	}
 }
 
-// remove removes a trace that is there.
-func (t *openTraces) remove(id trace.TraceID) {
-	i, last := t.place(id), len(t.list)-1
+// remove removes the trace at a place.
+func (t *openTraces) remove(i int) {
+	last := len(t.list) - 1
 	if t.index != nil {
 		t.index[t.list[last].id] = i
-		delete(t.index, id)
+		delete(t.index, t.list[i].id)
 	}
 	t.list[i] = t.list[last]
 	t.list[last] = traceRoots{}

@@ -26,7 +26,7 @@ func TestOpenTraces(t *testing.T) {
 		_, known := want[id(n)]
 		switch {
 		case known && (len(want) > most || rng.IntN(2) == 0):
-			got.remove(id(n))
+			got.remove(got.place(id(n)))
 			delete(want, id(n))
 		case !known && len(want) < most:
 			got.add(traceRoots{id: id(n), open: n})

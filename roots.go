@@ -145,20 +145,25 @@ func (tr *traceRoots) at(id op.SpanID) root {
 func (sh *rootShard) remove(traceID trace.TraceID, id op.SpanID) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	tr := sh.traces.find(traceID)
-	if tr == nil {
+	at := sh.traces.place(traceID)
+	if at < 0 {
 		return
 	}
 	// Roots that were not noted, for want of room or because they are older
 	// than the processor, do not count.
+	tr := &sh.traces.list[at]
+	if tr.of == nil {
+		if id == tr.first.id {
+			sh.traces.remove(at)
+		}
+		return
+	}
 	if _, ok := tr.of[id]; ok || id == tr.first.id {
 		delete(tr.of, id)
 		tr.open--
 	}
 	if tr.open == 0 {
-		if tr.of != nil {
-			sh.multi.Add(-1)
-		}
-		sh.traces.remove(traceID)
+		sh.multi.Add(-1)
+		sh.traces.remove(at)
 	}
 }
