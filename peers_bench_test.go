@@ -110,6 +110,8 @@ type node struct {
 //   - repeated: 40 shapes of one operation, with attribute values of their own
 //   - graph: 2,000 operations in the order of a graph, again and again, on 8
 //     devices that run at their own pace
+//   - by hand: the graph again, but with attributes that were made anew for every
+//     one of 65,536 spans, so that only their content is the same
 //   - random: name, device and shapes drawn for each, 65,536 operations of which
 //     no two are alike
 func spanSets(tb testing.TB) map[string][][]sdktrace.ReadOnlySpan {
@@ -128,28 +130,50 @@ func spanSets(tb testing.TB) map[string][][]sdktrace.ReadOnlySpan {
 		devices[i] = fmt.Sprintf("cuda:%d", i)
 	}
 	position := make([]int, len(devices))
+	inOrder := func() (node, string) {
+		d := random.IntN(len(devices))
+		position[d]++
+		return graph[position[d]%len(graph)], devices[d]
+	}
+	recorded := func(tp *sdktrace.TracerProvider) func(context.Context, node, string) {
+		tracer := optrace.NewTracer(tp)
+		return func(ctx context.Context, o node, device string) {
+			_, span := tracer.Start(ctx, o.name, device)
+			span.In(o.a, o.b).In(o.b, o.c).Out(o.a, o.c).DType(op.F16).End()
+		}
+	}
+	byHand := func(tp *sdktrace.TracerProvider) func(context.Context, node, string) {
+		tracer := tp.Tracer("by hand")
+		return func(ctx context.Context, o node, device string) {
+			_, span := tracer.Start(ctx, o.name)
+			span.SetAttributes(optrace.OpName(o.name), optrace.Device(device), optrace.DataType(op.F16),
+				optrace.InputShapes([]int64{o.a, o.b}, []int64{o.b, o.c}), optrace.OutputShape(o.a, o.c))
+			span.End()
+		}
+	}
 	return map[string][][]sdktrace.ReadOnlySpan{
 		"repeated": {batchOf512(tb)},
-		"graph": snapshots(tb, 16, func() (node, string) {
-			d := random.IntN(len(devices))
-			position[d]++
-			return graph[position[d]%len(graph)], devices[d]
+		"graph":    snapshots(tb, 16, recorded, inOrder),
+		"by hand":  snapshots(tb, 128, byHand, inOrder),
+		"random": snapshots(tb, 128, recorded, func() (node, string) {
+			return draw(1 << 14), devices[random.IntN(len(devices))]
 		}),
-		"random": snapshots(tb, 128, func() (node, string) { return draw(1 << 14), devices[random.IntN(len(devices))] }),
 	}
 }
 
 // snapshots returns batches of what the SDK makes of operations.
-func snapshots(tb testing.TB, batches int, next func() (o node, device string)) [][]sdktrace.ReadOnlySpan {
+func snapshots(
+	tb testing.TB, batches int,
+	recorder func(*sdktrace.TracerProvider) func(context.Context, node, string), next func() (o node, device string),
+) [][]sdktrace.ReadOnlySpan {
 	tb.Helper()
 	kept := new(keeping)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(serviceResource("trainer")))
 	ctx, request := tp.Tracer("app").Start(tb.Context(), "request")
-	tracer := optrace.NewTracer(tp)
+	record := recorder(tp)
 	for range batches * exportBatch {
 		o, device := next()
-		_, span := tracer.Start(ctx, o.name, device)
-		span.In(o.a, o.b).In(o.b, o.c).Out(o.a, o.c).DType(op.F16).End()
+		record(ctx, o, device)
 	}
 	all := slices.Collect(slices.Chunk(kept.spans, exportBatch))
 	request.End()
@@ -174,7 +198,7 @@ func benchmarkExportPeers(b *testing.B) {
 		b.Fatal(err)
 	}
 	otlp := otlptrace.NewUnstarted(new(marshallingClient))
-	for _, set := range []string{"repeated", "graph", "random"} {
+	for _, set := range []string{"repeated", "graph", "by hand", "random"} {
 		for _, bm := range []struct {
 			name   string
 			peer   sdktrace.SpanExporter
