@@ -3,6 +3,7 @@ package optrace
 import (
 	"hash/maphash"
 	"math"
+	"strconv"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -13,9 +14,9 @@ import (
 // look looks a set up as encoders do and adds it where it is not known.
 func (m *attributeMemo[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
 	k := memoKey{attrs: attrs, loose: findLoose(attrs)}
-	found, hash := m.find(&k)
-	if hash != 0 {
-		m.add(&k, hash, v, size)
+	found, worthAdding := m.find(&k)
+	if worthAdding {
+		m.add(&k, v, size)
 	}
 	return found
 }
@@ -135,5 +136,71 @@ func TestMemoKeyEqual(t *testing.T) {
 	m := attributeMemo[int]{seed: maphash.MakeSeed()}
 	if a, b := m.hash(key(base())), m.hash(key(base()[:4])); a == b {
 		t.Error("the last attribute makes no difference to the hash")
+	}
+}
+
+// Sets whose memory is another one every time are found by their content, and
+// those whose memory comes again by their memory before long.
+func TestAttributeMemoFindsContent(t *testing.T) {
+	shapes := func(n int64) []attribute.KeyValue {
+		return []attribute.KeyValue{
+			OpName("matmul" + strconv.FormatInt(n%7, 10)), Device("cuda:0"), InputShapes([]int64{n, 784}, []int64{784, 256}), OutputShape(n, 256),
+		}
+	}
+	const sets = 1000
+	m := attributeMemo[int64]{budget: maxMemoBytes}
+	for round := range 3 {
+		for n := range int64(sets) {
+			found := m.look(shapes(n), n, 10)
+			if round > 0 && (found == nil || *found != n) {
+				t.Fatalf("round %d: set %d is %v", round, n, found)
+			}
+		}
+	}
+	if m.used != sets {
+		t.Errorf("%d sets are held, want %d", m.used, sets)
+	}
+
+	// The same content in two memories each, both of which stay.
+	var stay [2 * sets][]attribute.KeyValue
+	for i := range stay {
+		stay[i] = shapes(int64(i % sets))
+	}
+	for range 40 {
+		for i, attrs := range stay {
+			if found := m.look(attrs, int64(i%sets), 10); found != nil && *found != int64(i%sets) {
+				t.Fatalf("set %d is found as %d", i, *found)
+			}
+		}
+	}
+	byMemory := 0
+	for _, attrs := range stay {
+		if set, _ := m.lookUp(&memoKey{attrs: attrs, loose: findLoose(attrs)}); set != nil {
+			byMemory++
+		}
+	}
+	if byMemory < len(stay)*9/10 {
+		t.Errorf("%d of %d sets are found by their memory", byMemory, len(stay))
+	}
+}
+
+// Lists that are equal and encoded differently are not taken for each other.
+func TestAttributeMemoTellsZerosApart(t *testing.T) {
+	m := attributeMemo[float64]{budget: maxMemoBytes}
+	negative := math.Copysign(0, -1)
+	for range 3 {
+		for _, zero := range []float64{0, negative} {
+			for _, v := range []attribute.Value{
+				attribute.Float64Value(zero), attribute.Float64SliceValue([]float64{zero}),
+				attribute.SliceValue(attribute.Float64SliceValue([]float64{zero})),
+				attribute.SliceValue(attribute.SliceValue(attribute.Float64SliceValue([]float64{zero}))),
+				attribute.MapValue(attribute.Float64("x", zero)),
+			} {
+				attrs := []attribute.KeyValue{OpName("matmul"), {Key: "x", Value: v}}
+				if found := m.look(attrs, zero, 10); found != nil && math.Signbit(*found) != math.Signbit(zero) {
+					t.Errorf("%v of %v is found as %v", v.Type(), zero, *found)
+				}
+			}
+		}
 	}
 }

@@ -105,7 +105,7 @@ func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces traceNote
 	if c.conv.mapping == nil {
 		key.loose = findLoose(v.attrs)
 	}
-	line, hash := c.memo.find(&key)
+	line, worthAdding := c.memo.find(&key)
 	p, plain := c.filler.plain(v, key.loose, &r)
 	if line != nil && plain {
 		traces.add(v.traceID())
@@ -123,9 +123,9 @@ func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces traceNote
 	start := len(b.records)
 	b.records = append(e.AppendJSON(b.records), '\n')
 	b.entries++
-	if bytes, ok := c.conv.keptBytes(); hash != 0 && plain && ok {
+	if bytes, ok := c.conv.keptBytes(); worthAdding && plain && ok {
 		if line, ok := c.filler.cut(b.records[start:], v, &p); ok {
-			c.memo.add(&key, hash, line, len(b.records)-start+bytes)
+			c.memo.add(&key, line, len(b.records)-start+bytes)
 		}
 	}
 	return asEntry

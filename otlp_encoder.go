@@ -95,7 +95,7 @@ func (c *otlpEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces traceNot
 // addView adds s, of which v is the view.
 func (c *otlpEncoder) addView(b *batch, s sdktrace.ReadOnlySpan, v *otlpView, traces traceNotes) outcome {
 	key := memoKey{name: v.name, attrs: v.attrs, loose: findLoose(v.attrs)}
-	known, hash := c.memo.find(&key) // holds operations only
+	known, worthAdding := c.memo.find(&key) // holds operations only
 	id, out := op.TraceID(v.context.TraceID()), asEntry
 	if known != nil || c.makeOperation(v.attrs) {
 		traces.add(id)
@@ -113,8 +113,8 @@ func (c *otlpEncoder) addView(b *batch, s sdktrace.ReadOnlySpan, v *otlpView, tr
 			v.read(safe, safe.SpanContext(), safe.Parent())
 			b.records = c.span(b.records[:start], v, nil)
 		}
-	} else if hash != 0 && out == asEntry {
-		c.remember(&key, hash)
+	} else if worthAdding && out == asEntry {
+		c.remember(&key)
 	}
 	b.otlp.add(scope, start, len(b.records))
 	if out == asEntry {

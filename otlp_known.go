@@ -16,7 +16,7 @@ type knownSpan struct {
 const maxKnownBytes = 2 << 10
 
 // remember encodes an operation for the next time.
-func (c *otlpEncoder) remember(k *memoKey, hash uint64) {
+func (c *otlpEncoder) remember(k *memoKey) {
 	// All in one piece of memory, which takes fewer cache misses than four.
 	b := c.codec.nameField(c.scratch[:0], k.name)
 	var ends [4]int
@@ -30,7 +30,7 @@ func (c *otlpEncoder) remember(k *memoKey, hash uint64) {
 		return
 	}
 	text := string(b)
-	c.memo.add(k, hash, knownSpan{
+	c.memo.add(k, knownSpan{
 		name:  text[:ends[0]],
 		fixed: [3]string{text[ends[0]:ends[1]], text[ends[1]:ends[2]], text[ends[2]:]},
 		loose: k.loose,

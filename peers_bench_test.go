@@ -103,61 +103,76 @@ type node struct {
 	a, b, c int64
 }
 
-// spanSets are the spans that exporters are compared with: snapshots of the SDK
-// of operations with a device, an element type, two inputs and an output, in
-// batches of exportBatch.
+// spanSet is a kind of spans that exporters are compared with, in batches.
+type spanSet struct {
+	name    string
+	batches [][]sdktrace.ReadOnlySpan
+	fresh   func() // makes new ones of the same kind, nil where they stay
+}
+
+// batchesPerCall is how many batches of a set an exporter gets between two looks
+// at the clock.
+const batchesPerCall = 8
+
+// spanSets returns snapshots of the SDK of operations with a device, an element
+// type, two inputs and an output.
 //
 //   - repeated: 40 shapes of one operation, with attribute values of their own
 //   - graph: 2,000 operations in the order of a graph, again and again, on 8
 //     devices that run at their own pace
-//   - by hand: the graph again, but with attributes that were made anew for every
-//     one of 65,536 spans, so that only their content is the same
+//   - by hand: the graph again, but with attributes that are made anew for every
+//     span, so that only their content is the same
 //   - random: name, device and shapes drawn for each, 65,536 operations of which
 //     no two are alike
-func spanSets(tb testing.TB) map[string][][]sdktrace.ReadOnlySpan {
+func spanSets(tb testing.TB) []*spanSet {
 	tb.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	draw := func(most int64) node {
 		dim := func() int64 { return 8 * (1 + random.Int64N(most/8)) }
 		return node{fmt.Sprintf("aten::op_%d", random.IntN(40)), dim(), dim(), dim()}
 	}
-	graph := make([]node, 2000)
-	for i := range graph {
-		graph[i] = draw(128)
-	}
 	devices := make([]string, 8)
 	for i := range devices {
 		devices[i] = fmt.Sprintf("cuda:%d", i)
 	}
-	position := make([]int, len(devices))
+	graph, position := make([]node, 2000), make([]int, len(devices))
+	for i := range graph {
+		graph[i] = draw(128)
+	}
 	inOrder := func() (node, string) {
 		d := random.IntN(len(devices))
 		position[d]++
 		return graph[position[d]%len(graph)], devices[d]
 	}
-	recorded := func(tp *sdktrace.TracerProvider) func(context.Context, node, string) {
-		tracer := optrace.NewTracer(tp)
-		return func(ctx context.Context, o node, device string) {
-			_, span := tracer.Start(ctx, o.name, device)
-			span.In(o.a, o.b).In(o.b, o.c).Out(o.a, o.c).DType(op.F16).End()
-		}
+	atRandom := func() (node, string) { return draw(1 << 14), devices[random.IntN(len(devices))] }
+	byHand := &spanSet{name: "by hand"}
+	byHand.fresh = func() { byHand.batches = snapshots(tb, batchesPerCall, recordByHand, inOrder) }
+	byHand.fresh()
+	return []*spanSet{
+		{name: "repeated", batches: [][]sdktrace.ReadOnlySpan{batchOf512(tb)}},
+		{name: "graph", batches: snapshots(tb, 16, recordOp, inOrder)},
+		byHand,
+		{name: "random", batches: snapshots(tb, 128, recordOp, atRandom)},
 	}
-	byHand := func(tp *sdktrace.TracerProvider) func(context.Context, node, string) {
-		tracer := tp.Tracer("by hand")
-		return func(ctx context.Context, o node, device string) {
-			_, span := tracer.Start(ctx, o.name)
-			span.SetAttributes(optrace.OpName(o.name), optrace.Device(device), optrace.DataType(op.F16),
-				optrace.InputShapes([]int64{o.a, o.b}, []int64{o.b, o.c}), optrace.OutputShape(o.a, o.c))
-			span.End()
-		}
+}
+
+// recordOp and recordByHand return functions that record an operation.
+
+func recordOp(tp *sdktrace.TracerProvider) func(context.Context, node, string) {
+	tracer := optrace.NewTracer(tp)
+	return func(ctx context.Context, o node, device string) {
+		_, span := tracer.Start(ctx, o.name, device)
+		span.In(o.a, o.b).In(o.b, o.c).Out(o.a, o.c).DType(op.F16).End()
 	}
-	return map[string][][]sdktrace.ReadOnlySpan{
-		"repeated": {batchOf512(tb)},
-		"graph":    snapshots(tb, 16, recorded, inOrder),
-		"by hand":  snapshots(tb, 128, byHand, inOrder),
-		"random": snapshots(tb, 128, recorded, func() (node, string) {
-			return draw(1 << 14), devices[random.IntN(len(devices))]
-		}),
+}
+
+func recordByHand(tp *sdktrace.TracerProvider) func(context.Context, node, string) {
+	tracer := tp.Tracer("by hand")
+	return func(ctx context.Context, o node, device string) {
+		_, span := tracer.Start(ctx, o.name)
+		span.SetAttributes(optrace.OpName(o.name), optrace.Device(device), optrace.DataType(op.F16),
+			optrace.InputShapes([]int64{o.a, o.b}, []int64{o.b, o.c}), optrace.OutputShape(o.a, o.c))
+		span.End()
 	}
 }
 
@@ -181,24 +196,12 @@ func snapshots(
 }
 
 func benchmarkExportPeers(b *testing.B) {
-	sets := spanSets(b)
-	export := func(b *testing.B, exp sdktrace.SpanExporter, set string) func() {
-		batches, next := sets[set], 0
-		return func() {
-			for range 8 {
-				if err := exp.ExportSpans(context.Background(), batches[next%len(batches)]); err != nil {
-					b.Fatal(err)
-				}
-				next++
-			}
-		}
-	}
 	stdout, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
 	if err != nil {
 		b.Fatal(err)
 	}
 	otlp := otlptrace.NewUnstarted(new(marshallingClient))
-	for _, set := range []string{"repeated", "graph", "by hand", "random"} {
+	for _, set := range spanSets(b) {
 		for _, bm := range []struct {
 			name   string
 			peer   sdktrace.SpanExporter
@@ -208,12 +211,23 @@ func benchmarkExportPeers(b *testing.B) {
 			{"entries_vs_otlp", otlp, optrace.FormatEntries},
 			{"otlp_vs_otlp", otlp, optrace.FormatOTLPProto},
 		} {
-			b.Run(set+"/"+bm.name, func(b *testing.B) {
-				ours := export(b, newExporter(b, io.Discard, optrace.WithFormat(bm.format)), set)
-				for range len(sets[set]) / 2 {
-					ours() // four times all: what is remembered is remembered
+			b.Run(set.name+"/"+bm.name, func(b *testing.B) {
+				exporting := func(exp sdktrace.SpanExporter) func() {
+					next := 0
+					return func() {
+						for range batchesPerCall {
+							if err := exp.ExportSpans(context.Background(), set.batches[next%len(set.batches)]); err != nil {
+								b.Fatal(err)
+							}
+							next++
+						}
+					}
 				}
-				compare(b, 8*exportBatch, export(b, bm.peer, set), ours)
+				ours := exporting(newExporter(b, io.Discard, optrace.WithFormat(bm.format)))
+				for range 4 * len(set.batches) / batchesPerCall {
+					ours() // what is remembered is remembered
+				}
+				compareFresh(b, batchesPerCall*exportBatch, exporting(bm.peer), ours, set.fresh)
 			})
 		}
 	}
@@ -269,20 +283,35 @@ func (discardingExporter) Shutdown(context.Context) error                       
 // the medians of what one of each costs.
 func compare(b *testing.B, n int, peer, ours func()) {
 	b.Helper()
+	compareFresh(b, n, peer, ours, nil)
+}
+
+// compareFresh is compare with something to be done before each run, which does
+// not count.
+func compareFresh(b *testing.B, n int, peer, ours, fresh func()) {
+	b.Helper()
+	cost := func(f func()) float64 {
+		if fresh != nil {
+			fresh()
+		}
+		return float64(cpuOf(f)) / float64(n)
+	}
 	peer() // caches and buffers grow
-	once := cpuOf(peer)
 	ours()
 	// As many of ours as take the time of one of the peer's: the clock of CPU
 	// time is coarse.
-	times := min(64, max(1, int(once/max(1, cpuOf(ours)))))
+	times := min(64, max(1, int(cost(peer)/max(1, cost(ours)))))
+	if fresh != nil {
+		times = 1
+	}
 	var ratios, theirNS, ourNS []float64
 	for b.Loop() {
-		their := float64(cpuOf(peer)) / float64(n)
-		our := float64(cpuOf(func() {
+		their := cost(peer)
+		our := cost(func() {
 			for range times {
 				ours()
 			}
-		})) / float64(n*times)
+		}) / float64(times)
 		ratios, theirNS, ourNS = append(ratios, their/our), append(theirNS, their), append(ourNS, our)
 	}
 	b.ReportMetric(0, "ns/op")

@@ -10,6 +10,8 @@ type restPolicy struct {
 	poor          int // how many windows in a row had few hits
 	nap           int // how many windows the last rest took
 	left          int // look-ups that are still to be left out
+	// useful tells that the cache was of use in the last window.
+	useful bool
 }
 
 const (
@@ -34,6 +36,9 @@ func (r *restPolicy) resting() (rests, stale bool) {
 	return false, stale
 }
 
+// isResting reports whether the last look-up was left out.
+func (r *restPolicy) isResting() bool { return r.left > 0 }
+
 // hit notes that the look-up was a hit.
 func (r *restPolicy) hit() { r.hits++ }
 
@@ -49,10 +54,11 @@ func (r *restPolicy) review() (stale bool) {
 	} else {
 		r.poor, r.nap = 0, 0
 	}
-	if r.poor < 2 {
-		return fair && r.windows >= restMinLife
+	stale = r.poor > 1 || fair && r.windows >= restMinLife
+	if r.poor > 1 {
+		r.nap = min(max(1, 2*r.nap), restMost)
+		r.left = r.nap * restWindow
 	}
-	r.nap = min(max(1, 2*r.nap), restMost)
-	r.left = r.nap * restWindow
-	return true
+	r.useful = !stale
+	return stale
 }
