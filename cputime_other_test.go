@@ -2,14 +2,10 @@
 
 package optrace_test
 
-import (
-	"runtime"
-	"time"
-)
+import "time"
 
 // cpuOf returns the time that f took: there is no clock of CPU time here.
 func cpuOf(f func()) time.Duration {
-	runtime.GC()
 	start := time.Now()
 	f()
 	return time.Since(start)

@@ -3,15 +3,12 @@
 package optrace_test
 
 import (
-	"runtime"
 	"syscall"
 	"time"
 )
 
-// cpuOf returns the CPU time that the process spent while f ran, without what was
-// left to collect before.
+// cpuOf returns the CPU time that the process spent while f ran.
 func cpuOf(f func()) time.Duration {
-	runtime.GC()
 	before := cpuTime()
 	f()
 	return cpuTime() - before
