@@ -18,10 +18,10 @@ var (
 
 // content is the content of a file after decompression. A file that is cut off
 // or damaged ends early: reads return io.EOF after the last good byte, and
-// damage tells why.
+// damage holds the reason.
 type content struct {
 	src io.Reader
-	// compressed counts what src was made from; nil where it is not compressed.
+	// compressed counts the compressed bytes behind src; nil for uncompressed input.
 	compressed *countingReader
 	limits     Limits
 	total      int64
@@ -75,7 +75,7 @@ func (c *content) Read(p []byte) (int, error) {
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", MaxWindowBytes, err)
 	case err != nil && err != io.EOF && c.compressed.err == nil:
-		// The file itself could be read: what it holds is damaged or cut off.
+		// The file itself could be read: its compressed data are damaged or cut off.
 		c.damage, err = err, io.EOF
 	}
 	return n, err
@@ -86,7 +86,7 @@ func (c *content) truncated() bool {
 	return errors.Is(c.damage, io.ErrUnexpectedEOF) || errors.Is(c.damage, io.EOF)
 }
 
-// countingReader counts what was read and keeps the error that ended it.
+// countingReader counts the bytes read and keeps the error that ended reading.
 type countingReader struct {
 	src  io.Reader
 	n    int64

@@ -24,7 +24,7 @@ type file struct {
 	src    io.Reader
 }
 
-// open opens a file; seen is told how many bytes each read brought.
+// open opens a file and calls seen with the number of bytes of each read.
 func (o *Options) open(path string, seen func(n int)) (*file, error) {
 	src, closeFile, err := o.openSource(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *file) formatName() string {
 	return f.format.Name
 }
 
-// result returns what is told of a file that has been read.
+// result describes a file that has been read.
 func (f *file) result() File {
 	return File{Path: f.path, Format: f.formatName(), Bytes: f.counted.n}
 }
@@ -105,7 +105,7 @@ func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more b
 	return f.end(cut, yield), nil
 }
 
-// part yields records of the file. cut tells that the last one was cut off.
+// part yields records of the file. cut reports whether the last one was cut off.
 func (f *file) part(records iter.Seq2[op.Record, error], yield func(op.Record, error) bool) (more, cut bool, err error) {
 	for rec, err := range records {
 		if err != nil {

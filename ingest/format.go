@@ -19,19 +19,19 @@ type Format struct {
 	// detect reports whether a file that starts with h is of this format.
 	detect func(h *head) bool
 	// open returns a reader of files of this format, and of parts of them, one
-	// after the other. It keeps what it learns.
+	// after the other. It may keep interned strings from part to part.
 	open func(m *op.Mapping) readFunc
 	// cut, if not nil, returns how many of the first bytes of text, which starts
 	// with a record, are whole records; first is the beginning of the file. The
 	// whole file is one record where it returns 0 for all that fits into memory.
-	// lines tells that the records are found to be lines.
+	// lines reports whether the records are lines.
 	cut func(text, first []byte) (end int, lines bool)
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 }
 
-// readFunc reads what starts at a place. A *op.SyntaxError is not the end, any
+// readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any
 // other error is.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
@@ -39,8 +39,8 @@ type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 type place struct {
 	name string
 	op.Position
-	// cut tells that the file was cut behind the part or in front of it, lines
-	// that its records were found to be lines then.
+	// cut is set where the file was cut before or after the part, and lines
+	// where its records are lines.
 	cut, lines bool
 }
 
@@ -54,13 +54,13 @@ func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.
 // Formats returns the formats in the order in which they are tried.
 func Formats() []Format { return slices.Clone(formats) }
 
-// UnknownFormatError tells that a file is of none of the formats.
+// UnknownFormatError is a file of none of the known formats.
 type UnknownFormatError struct {
-	// Found describes what the file looks like.
+	// Found describes the beginning of the file.
 	Found string
 }
 
-// Error names what was found and every format that was tried.
+// Error describes the beginning of the file and names every format that was tried.
 func (e *UnknownFormatError) Error() string {
 	var names []string
 	for _, f := range formats {
@@ -78,7 +78,7 @@ const (
 	lastLook  = 1 << 20
 )
 
-// detect finds the format of what src holds. The reader it returns yields all
+// detect finds the format of src. The reader it returns yields all
 // of src. An empty file has no format: nil.
 func detect(src io.Reader) (*Format, io.Reader, error) {
 	var text []byte

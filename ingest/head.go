@@ -16,7 +16,7 @@ import (
 type head struct {
 	// text starts behind a UTF-8 byte order mark.
 	text []byte
-	// atEnd tells that text is the whole file.
+	// atEnd is set where text is the whole file.
 	atEnd bool
 
 	// opening is '{' or '[' for JSON, else 0.
@@ -139,7 +139,7 @@ func (h *head) refusal() error {
 	return &UnknownFormatError{Found: h.describe()}
 }
 
-// describe says in a few words what the file starts with.
+// describe describes the beginning of the file in a few words.
 func (h *head) describe() string {
 	const maxKeys = 8
 	var keys []string

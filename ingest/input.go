@@ -13,9 +13,9 @@ type Options struct {
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.
 	Mapping *op.Mapping
-	// Limits bounds what compressed files may expand to.
+	// Limits bounds the size that compressed files may expand to.
 	Limits Limits
-	// Stdin is what the path "-" stands for; nil is the process's.
+	// Stdin is read for the path "-"; nil means os.Stdin.
 	Stdin io.Reader
 	// Progress is called with the number of bytes that each read brought from a
 	// file, as stored; nil for no calls.
@@ -43,7 +43,7 @@ type Input struct {
 	readers readers
 }
 
-// Stats tells what has been read.
+// Stats counts the input read.
 type Stats struct {
 	// Files is the number of files, standard input included.
 	Files int
@@ -63,14 +63,14 @@ func (o Options) Open(paths ...string) *Input {
 	return &Input{opts: o, paths: paths}
 }
 
-// Stats returns what has been read so far.
+// Stats returns the counts of the input read so far.
 func (in *Input) Stats() Stats {
 	s := in.stats
 	s.Formats = slices.Clone(s.Formats)
 	return s
 }
 
-// Entries yields the operations of the input, and what Records yields as
+// Entries yields the operations of the input, and the errors of Records as
 // errors. An entry is valid until the next one.
 func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 	return func(yield func(*op.Entry, error) bool) {

@@ -1,9 +1,9 @@
 package ingest
 
-// The limits of what one compressed file may expand to. Reading streams, so
+// The limits of the size that one compressed file may expand to. Reading streams, so
 // they bound time, not memory.
 const (
-	// MaxDecompressedBytes is far above what a profile of one run weighs.
+	// MaxDecompressedBytes is far above the size of a profile of one run.
 	MaxDecompressedBytes = 1 << 40
 	// MaxRatio is the largest expansion taken for data. Spans that repeat reach
 	// some hundreds; gzip cannot exceed 1032.
@@ -16,7 +16,7 @@ const (
 	MaxWindowBytes = 128 << 20
 )
 
-// Limits bounds what is read from compressed files. Zero fields take the
+// Limits bounds the data read from compressed files. Zero fields take the
 // constants of this package.
 type Limits struct {
 	// DecompressedBytes is the most that one file may expand to.

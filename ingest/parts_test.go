@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 )
 
-// inParts returns what the parts of an input yield, put together in order, and
+// inParts returns the records of the parts of an input in order, and
 // how many there were.
 func inParts(t *testing.T, parts *ingest.Parts, workers int) (transcript string, n int) {
 	t.Helper()

@@ -17,13 +17,13 @@ const Stdin = "-"
 // source is one file of an input.
 type source struct {
 	path string
-	// walked tells that the file was found in a directory and not named.
+	// walked is set for a file that was found in a directory and not named.
 	walked bool
 }
 
 // expand replaces the directories among paths by the regular files below
 // them, in lexical order. Names that start with a dot are passed over. Every
-// path is looked at before any is read, so that a mistyped one is told at once.
+// path is looked at before any is read, so that a mistyped one is reported at once.
 func expand(paths []string) ([]source, error) {
 	var sources []source
 	for _, path := range paths {
@@ -69,7 +69,7 @@ func walk(dir string) ([]source, error) {
 	return found, err
 }
 
-// isOther reports whether err tells that the file is of no known format and was
+// isOther reports whether err means that the file is of no known format and was
 // found in a directory. Directories hold other things too: they are reported,
 // and fatal only where there is nothing else.
 func (s source) isOther(err error) bool {
@@ -77,7 +77,7 @@ func (s source) isOther(err error) bool {
 	return ok && s.walked
 }
 
-// refusal returns what is reported of a file for which isOther holds.
+// refusal returns the error for a file for which isOther holds.
 func (s source) refusal(err error) *op.SyntaxError {
 	format, _ := errors.AsType[*UnknownFormatError](err)
 	return &op.SyntaxError{File: s.path, Msg: format.Error()}

@@ -35,7 +35,7 @@ func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// countRest counts what has not been read.
+// countRest counts the bytes that have not been read.
 func (r *countingReaderAt) countRest() { r.count(r.size) }
 
 func (r *countingReaderAt) count(n int64) {

@@ -83,7 +83,7 @@ func timelines(t *testing.T, paths ...string) map[string]analyze.Parts {
 	return all
 }
 
-// want adds the timelines that the figures tell to those of all.
+// want adds the timelines of the expected figures to those of all.
 func (f *recordedFigures) want(all map[string]analyze.Parts) {
 	rank := op.Int{}
 	if f.Rank != nil {

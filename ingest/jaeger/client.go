@@ -17,7 +17,7 @@ const DefaultTimeout = 10 * time.Second
 // DefaultMaxAnswerBytes is the largest answer that a [Client] takes by default.
 const DefaultMaxAnswerBytes = 256 << 20
 
-// ErrTraceNotFound tells that Jaeger does not hold a trace.
+// ErrTraceNotFound is returned for a trace that Jaeger does not hold.
 var ErrTraceNotFound = errors.New("trace not found")
 
 // ClientOptions configures a [Client]. The zero value is ready to use.
@@ -30,7 +30,7 @@ type ClientOptions struct {
 	Timeout time.Duration
 	// MaxAnswerBytes is the largest answer that is taken, after decompression;
 	// zero or less is DefaultMaxAnswerBytes. A search whose answer would be larger
-	// is divided, and what cannot be divided is reported and left out.
+	// is divided, and a window that cannot be divided is reported and left out.
 	MaxAnswerBytes int64
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.

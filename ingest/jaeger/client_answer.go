@@ -11,11 +11,11 @@ import (
 
 // AnswerError is an answer without the data that were asked for.
 type AnswerError struct {
-	// URL is what was asked, without a password.
+	// URL is the address that was asked, without a password.
 	URL string
-	// Status is HTTP's, or what the answer states in its place.
+	// Status is the HTTP status, or the one that the answer states in its place.
 	Status int
-	// Message is the server's, or says what came instead of JSON.
+	// Message is the server's message, or a description of an answer that is not JSON.
 	Message string
 
 	foreign bool // not from an API of Jaeger's
@@ -23,7 +23,7 @@ type AnswerError struct {
 
 var _ error = (*AnswerError)(nil)
 
-// Error names the address, what came from there and what to check.
+// Error names the address, the answer, and the likely causes.
 func (e *AnswerError) Error() string {
 	text := fmt.Sprintf("%s: status %d: %q", e.URL, e.Status, e.Message)
 	switch {
@@ -56,7 +56,7 @@ func (e *AnswerError) isTemporary() bool {
 	return e.Status == http.StatusInternalServerError && !e.isNotFinite() && !e.isTooMany()
 }
 
-// checkAnswer returns what is wrong with an answer; nil where it holds data.
+// checkAnswer returns the error that an answer stands for; nil if it holds data.
 func checkAnswer(url string, status int, body []byte) *AnswerError {
 	text := bytes.TrimLeft(body, "\ufeff \t\r\n")
 	if len(text) == 0 || text[0] != '{' {
@@ -98,7 +98,7 @@ func failure(body []byte) (msg string, failed bool) {
 	return "", false
 }
 
-// describeForeign says what an answer is that is no JSON object.
+// describeForeign describes an answer that is not a JSON object.
 func describeForeign(text []byte) string {
 	lower := bytes.ToLower(text[:min(len(text), 512)])
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// api is a version of Jaeger's HTTP API: what to ask, and how to read the
+// api is a version of Jaeger's HTTP API: its paths, and how to read the
 // answers.
 type api interface {
 	name() string
@@ -30,7 +30,7 @@ type apiV3 struct{}
 func (apiV3) name() string { return "v3" }
 
 func (apiV3) trace(id op.TraceID) (string, url.Values) {
-	// Adjusted spans are not what was sent: Jaeger moves them and adds to them.
+	// Adjusted spans differ from the spans sent: Jaeger moves them and adds to them.
 	return "/api/v3/traces/" + id.String(), url.Values{"raw_traces": {"true"}}
 }
 

@@ -121,7 +121,7 @@ func (c *Client) attempt(ctx context.Context, a api, u *url.URL, deadline time.T
 }
 
 // describeTransport names the address, for the transport's error does not
-// always, and says what to check.
+// always, and names the likely causes.
 func describeTransport(u *url.URL, err error) error {
 	if transport, ok := errors.AsType[*url.Error](err); ok {
 		err = transport.Err // without its own idea of the address
@@ -161,14 +161,14 @@ func retryAfter(h http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// answer is what the server answered, by trace in the order of first sight.
+// answer is an answer of the server, by trace in the order of first appearance.
 type answer struct {
 	traces   []*Trace
-	problems []*op.SyntaxError // what could not be read of it
+	problems []*op.SyntaxError // records that could not be read
 }
 
-// decode reads an answer and puts together again what belongs to one trace,
-// which version 3 does not promise.
+// decode reads an answer and collects the records of each trace, which version
+// 3 does not promise to keep together.
 func (c *Client) decode(a api, url string, body []byte) (*answer, error) {
 	ans := &answer{}
 	byID := make(map[op.TraceID]*Trace)

@@ -32,7 +32,7 @@ const (
 	// pageTraces is how many traces are asked for at a time. Storages refuse very
 	// large numbers.
 	pageTraces = 100
-	// minWindow is what a time window is not divided below: Jaeger's storages
+	// minWindow is the shortest time window that is divided further: Jaeger's storages
 	// keep microseconds.
 	minWindow = time.Microsecond
 	// minFailing is the same for a window with a trace that Jaeger cannot hand
@@ -157,7 +157,7 @@ func (s *search) emit(ans *answer) bool {
 	return true
 }
 
-// problem yields what is wrong with the traces of a window.
+// problem yields an error about the traces of a window.
 func (s *search) problem(w window, format string, args ...any) bool {
 	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from), w.from.UTC().Format(time.RFC3339Nano))
 	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Offset: -1, Msg: msg})

@@ -110,7 +110,7 @@ func TestSearchEmpty(t *testing.T) {
 }
 
 // Version 1 of the API fails on a number that is not finite. The traces around
-// it are found, and what is missing is said.
+// it are found, and missing ones are reported.
 func TestSearchNotFinite(t *testing.T) {
 	const n = 500
 	f := &fakeJaeger{v1: true, traces: spread(n)}
@@ -128,7 +128,7 @@ func TestSearchNotFinite(t *testing.T) {
 	}
 }
 
-// More traces than a page holds within what cannot be divided.
+// More traces than a page holds within a window that cannot be divided.
 func TestSearchSameInstant(t *testing.T) {
 	f := &fakeJaeger{}
 	for i := range 300 {

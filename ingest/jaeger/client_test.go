@@ -141,7 +141,7 @@ func TestClientTraceNotThere(t *testing.T) {
 	}
 }
 
-// A server that fails in every way is named, and what to check is said.
+// A server that fails in every way is named, with the likely causes.
 func TestClientErrors(t *testing.T) {
 	status := func(code int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -213,7 +213,7 @@ func TestClientRetries(t *testing.T) {
 		case 2: // cut off, with the length of the whole
 			w.Header().Set("Content-Length", "12214")
 			_, _ = w.Write(answer[:5000])
-		case 3: // cut off, and nothing tells
+		case 3: // cut off without a sign
 			_, _ = w.Write(answer[:5000])
 		default:
 			_, _ = w.Write(answer)

@@ -10,13 +10,13 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Trace is what Jaeger holds of one trace.
+// Trace is one trace as Jaeger holds it.
 type Trace struct {
 	ID op.TraceID
 	// Entries are the operations, Spans the other spans.
 	Entries []*op.Entry
 	Spans   []op.Span
-	// Pruned tells of operations that were not sent to Jaeger one by one.
+	// Pruned sums up operations that were not sent to Jaeger one by one.
 	Pruned []op.Pruned
 }
 
@@ -39,7 +39,7 @@ func (t *Trace) start() int64 {
 	return first
 }
 
-// Trace returns the trace with the id, and what could not be read of it. The
+// Trace returns the trace with the id, and the records that could not be read. The
 // error is [ErrTraceNotFound] where Jaeger does not hold it; a
 // *[op.SyntaxError] where it does and cannot hand it out, which is no reason
 // not to ask for others; and any other where Jaeger cannot be asked.

@@ -6,8 +6,8 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
-// message returns the text in the part of an answer that tells of an error, ""
-// where it tells of none:
+// message returns the text in the error part of an answer, "" where there is
+// none:
 //
 //	"not found"
 //	{"httpCode":404,"message":"No traces found"}

@@ -40,7 +40,7 @@ type reader struct {
 	current   *op.Resource            // that of the span yielded last
 
 	// texts holds the spans of a trace until its processes are known, and spans
-	// tells where each lies.
+	// says where each lies.
 	texts []byte
 	spans []spanText
 }
@@ -88,7 +88,7 @@ func (r *reader) answer() bool {
 		case "errors", "error", "message":
 			text, err := s.Value()
 			if err != nil {
-				break // an error beyond all bounds; the data tell enough
+				break // an error too long to keep; the data say enough
 			}
 			if msg := message(text); msg != "" {
 				failure = &ServerError{Message: msg}
@@ -100,7 +100,7 @@ func (r *reader) answer() bool {
 	switch {
 	case failure == nil || s.Err() != nil:
 		return true
-	case data: // part of what was asked for
+	case data: // part of the data asked for
 		return r.yield(op.Record{}, s.SyntaxError(0, "incomplete answer, "+failure.Error()))
 	}
 	r.yield(op.Record{}, failure)
@@ -168,7 +168,7 @@ func (r *reader) heldSpans() bool {
 		}
 	}
 	const keep = 1 << 20
-	if cap(r.texts) > keep { // give back what a large trace took
+	if cap(r.texts) > keep { // release the memory of a large trace
 		r.texts, r.spans = nil, nil
 	}
 	return true

@@ -96,7 +96,7 @@ const (
 )
 
 func TestRecords(t *testing.T) {
-	// entry is the entry of an operation x, given what follows its ids.
+	// entry is the entry of an operation x, given the members after its ids.
 	entry := func(rest string) string {
 		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":5,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":5000,"rank":3,` +
 			wantIDs + `,` + rest + "\n"

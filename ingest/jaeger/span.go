@@ -40,12 +40,12 @@ type fields struct {
 	scope       string
 	failed      bool
 	description string
-	// remote tells that by its kind the span's parent lies in another process.
+	// remote is set where the span's kind says that its parent lies in another process.
 	remote bool
 }
 
 // span reads one span: its attributes into the builder, and its other fields.
-// On an error it returns what is wrong, and where in the text.
+// On an error it returns a message and the place in the text.
 func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
 	l := &d.lex
 	l.Reset(text)
@@ -129,7 +129,7 @@ func (d *decoder) parent(references []byte, trace op.TraceID) op.SpanID {
 	return first
 }
 
-// record returns what the span that was read last is. Its process may be nil.
+// record returns the span that was read last as a record. Its process may be nil.
 func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	b := d.build
 	b.SetName(f.name)

@@ -17,14 +17,14 @@ const (
 	tagDropped     = "otel.dropped_attributes_count"
 )
 
-// noService is what Jaeger makes of a resource without service.name.
+// noService is Jaeger's name for a resource without service.name.
 const noService = "missing-service-name"
 
 // tag is an attribute as Jaeger has it.
 type tag struct {
 	key   string
 	value []byte // JSON text
-	// number and binary tell what a value in quotes stands for.
+	// number and binary say how to read a value in quotes.
 	number, binary bool
 }
 
@@ -55,8 +55,8 @@ func (d *decoder) next() (t tag) {
 	return t
 }
 
-// tags reads the tags of a span: attributes into the builder, and what stands
-// for other parts of the span into f.
+// tags reads the tags of a span: attributes into the builder, and tags
+// that stand for other parts of the span into f.
 func (d *decoder) tags(f *fields) {
 	l := &d.lex
 	if l.Peek() != '[' {

@@ -5,7 +5,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// arguments is what the arguments of one of Kineto's events tell. It is reused
+// arguments holds the arguments of one of Kineto's events. It is reused
 // from event to event.
 type arguments struct {
 	lex jsontext.Lexer
@@ -135,7 +135,7 @@ func (a *arguments) wantsKey(key []byte) bool {
 }
 
 // keep appends the argument that comes next in text to extra, and reads it as
-// well: that the mapping wants an argument does not change what it means here.
+// well: that the mapping wants an argument does not change its meaning here.
 func (a *arguments) keep(key, text []byte) {
 	l := &a.lex
 	if len(a.extra) == 0 {

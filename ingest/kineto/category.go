@@ -4,7 +4,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// category is what an event of Kineto stands for.
+// category is the meaning of an event of Kineto.
 type category uint8
 
 const (

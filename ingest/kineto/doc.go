@@ -2,8 +2,8 @@
 // other traces in Chrome's format.
 //
 // What ran on a device (kernels, copies, memory sets) and the operators that
-// ran on the host become entries. A device entry is joined with what the host
-// tells of it: the runtime call that launched it, found by its correlation id,
+// ran on the host become entries. A device entry is joined with the host's
+// events about it: the runtime call that launched it, found by its correlation id,
 // gives the launch time; the operator around that call, or failing that the
 // operator of the same external id, gives the shapes and types of the inputs;
 // the profiler step around the call gives the step.

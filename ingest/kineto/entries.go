@@ -69,7 +69,7 @@ func (m *entryMaker) host(o *hostOp) *op.Entry {
 	return e
 }
 
-// device makes the entry of what ran on a device. Its kind follows from its
+// device makes the entry of an event on a device. Its kind follows from its
 // category and the prefix of its name alone.
 func (m *entryMaker) device(d *deviceOp) *op.Entry {
 	call := m.launchOf(d)
@@ -77,7 +77,7 @@ func (m *entryMaker) device(d *deviceOp) *op.Entry {
 	kind, rule := op.InferDeviceKind(m.symbols.text(d.name))
 	coll := d.collective
 	if coll == 0 && kind == op.KindCollective && o != nil {
-		coll = o.collective // the profiler's older versions tell only the host
+		coll = o.collective // in older versions only the host's event has it
 	}
 	if d.memory {
 		kind, rule = op.KindMemory, op.RuleAttribute

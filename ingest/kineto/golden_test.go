@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// transcript returns what a trace reads as, a line per record.
+// transcript returns the records of a trace, a line each.
 func transcript(t testing.TB, text []byte, m *op.Mapping) string {
 	t.Helper()
 	return recordtest.Transcript(t, kineto.Records(bytes.NewReader(text), "trace", m))
@@ -23,7 +23,7 @@ func transcript(t testing.TB, text []byte, m *op.Mapping) string {
 
 // TestGolden reads each trace in testdata:
 //
-//	train.json           what a training run has: fractional times, launches
+//	train.json           events of a training run: fractional times, launches
 //	                     before and behind their kernels, nested operators,
 //	                     overlapping streams, collectives; rank and time base
 //	                     behind the events

@@ -32,7 +32,7 @@ func appendInputsKey(dst, dims, types []byte) []byte {
 //	"Input Dims": [[64,784], [], [], [[2,3],[4]]]
 //	"Input type": ["float", "Scalar", "", "TensorList"]
 //
-// A number given by value is a scalar; what is no tensor at all, such as None,
+// A number given by value is a scalar; an input that is no tensor, such as None,
 // has no type and an unknown shape; each tensor of a list is an input.
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
@@ -77,7 +77,7 @@ func parseTypes(text string) []string {
 }
 
 // input reads one element of the list of shapes, which may be a list of
-// tensors. untyped tells that the types of the inputs are not known.
+// tensors. untyped is set where the types of the inputs are not known.
 func (in *inputs) input(l *jsontext.Lexer, typeName string, untyped bool) {
 	if l.Peek() != '[' {
 		l.Skip()

@@ -5,7 +5,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// maxOpenBytes bounds what is kept of spans that have begun and not ended.
+// maxOpenBytes bounds the memory held for spans that have begun and not ended.
 const maxOpenBytes = 64 << 20
 
 // pairs holds the spans that have begun, by thread.

@@ -24,7 +24,7 @@ import (
 // are not part of it.
 const recorded = "../../../shared/data/kineto"
 
-// expectation is what has been computed of a recorded trace independently.
+// expectation holds figures of a recorded trace that were computed independently.
 type expectation struct {
 	File    string
 	Rank    *int64

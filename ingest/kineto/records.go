@@ -219,7 +219,7 @@ func (r *reader) step(e *traceevent.Event) bool {
 	return true
 }
 
-// skipped counts what is no operation, by reason.
+// skipped counts the events that are no operations, by reason.
 type skipped struct {
 	counts map[op.SkipReason]int64
 }

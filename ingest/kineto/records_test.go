@@ -16,7 +16,7 @@ import (
 
 const kernel = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.25,"dur":2,"args":{"device":0,"stream":7}}`
 
-// wantKernel is what kernel reads as, at a start in nanoseconds.
+// wantKernel is the record of kernel at a start in nanoseconds.
 func wantKernel(start string) string {
 	return `{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":` +
 		start + `,"duration_ns":2000,"stream":7}` + "\n"

@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// MaxHeldBytes bounds what is kept of a trace until its end. It suffices for
+// MaxHeldBytes bounds the memory held for a trace until its end. It suffices for
 // some 40 million events.
 const MaxHeldBytes = 4 << 30
 
@@ -25,12 +25,12 @@ type hostOp struct {
 type launch struct {
 	correlation int64
 	start       int64
-	bytes       int64 // 0 where not known: only AMD's calls tell
+	bytes       int64 // 0 where not known: only AMD's calls state it
 	thread      uint32
 	op          int32 // the host operator around it, -1 for none
 }
 
-// deviceOp is what ran on a device.
+// deviceOp is an event on a device.
 type deviceOp struct {
 	start, dur  int64
 	correlation int64
@@ -46,7 +46,7 @@ type deviceOp struct {
 	has         known
 }
 
-// known tells which optional columns of a deviceOp hold something.
+// known says which optional columns of a deviceOp are set.
 type known uint8
 
 const (
@@ -70,13 +70,13 @@ type step struct {
 	number     int64
 }
 
-// collective is what the arguments tell of a collective operation.
+// collective holds the arguments of a collective operation.
 type collective struct {
 	op.Collective
 	dtype op.DType
 }
 
-// tables holds what is kept of a trace.
+// tables holds the rows of a trace until its end.
 type tables struct {
 	symbols     symbols
 	threads     threads
@@ -140,7 +140,7 @@ type symbols struct {
 	bytes int64
 }
 
-// symbolBytes is what a text costs beside its bytes: its headers in the index
+// symbolBytes is the memory of a text beside its bytes: its headers in the index
 // and in the list, and its share of the index's slack.
 const symbolBytes = 56
 

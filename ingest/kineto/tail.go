@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// readTail yields what can be told only at the end of the trace, and reports
+// readTail yields the records that are known only at the end of the trace, and reports
 // whether more records are wanted.
 func (r *reader) readTail() bool {
 	r.skipped.add(op.SkipUnpaired, r.pairs.count)
@@ -43,7 +43,7 @@ func (r *reader) readTail() bool {
 	return true
 }
 
-// timeBase returns what the times of events count from, in Unix nanoseconds;
+// timeBase returns the origin of the events' times, in Unix nanoseconds;
 // unknown where the document does not say so, or has not yet.
 func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(memberBase)) }
 

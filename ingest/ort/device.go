@@ -6,7 +6,7 @@ import "strings"
 const maxDevices = 64
 
 // device returns the device that an execution provider works on, without its
-// number, which the profile does not tell: CPUExecutionProvider is "cpu",
+// number, which the profile does not state: CPUExecutionProvider is "cpu",
 // CUDAExecutionProvider "cuda".
 func (d *decoder) device(provider []byte) string {
 	if name, ok := d.devices[string(provider)]; ok {

@@ -1,5 +1,5 @@
 // Package ort reads the profiles that ONNX Runtime writes: a JSON array of
-// events in Chrome's format, of which those of the category Node are the
+// events in Chrome's format, and those of the category Node are the
 // operations of a model.
 //
 // A node's event covers those of the nodes in its subgraphs (If, Loop, Scan).

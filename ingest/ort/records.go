@@ -55,14 +55,14 @@ func newDecoder(m *op.Mapping) *decoder {
 	return &decoder{build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string)}
 }
 
-// The events of a node: the runtime appends to its name what was measured.
+// The events of a node: the runtime appends the kind of measurement to its name.
 var (
 	kernelTime  = []byte("_kernel_time")
 	fenceBefore = []byte("_fence_before")
 	fenceAfter  = []byte("_fence_after")
 )
 
-// record returns what an event is.
+// record returns an event as a record.
 func (d *decoder) record(e *traceevent.Event) op.Record {
 	switch {
 	case e.Phase != 'X':

@@ -6,7 +6,7 @@ import (
 )
 
 // The types of values that matter here, as the exporter names them. The others
-// are told apart by the JSON of the value.
+// are distinguished by the JSON of the value.
 const (
 	kindString = "STRING"
 	kindBytes  = "BYTESLICE"

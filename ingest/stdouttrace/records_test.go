@@ -24,7 +24,7 @@ func transcript(t testing.TB, text string) string {
 	return recordtest.Transcript(t, stdouttrace.Records(strings.NewReader(text), "output", nil))
 }
 
-// TestGolden reads what version 1.47 of the exporter printed, on lines and
+// TestGolden reads the output of version 1.47 of the exporter, on lines and
 // indented.
 func TestGolden(t *testing.T) {
 	for _, test := range []struct {
@@ -63,7 +63,7 @@ func operation(members, attributes string) string {
 	return `{"Name":"op/x",` + ids + `,` + times + members + `,"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":"x"}}` + attributes + `]}`
 }
 
-// entry is what operation reads as, given its shapes and what follows its ids.
+// entry is the record of operation, given its shapes and the members after its ids.
 func entry(inputs, rest string) string {
 	return `{"step":null,"operation":"x","device_id":null,"input_shapes":` + inputs + `,"output_shape":null,"duration_us":0.601,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1795222800000000001,"duration_ns":601,` + wantIDs + rest + "}\n"
 }

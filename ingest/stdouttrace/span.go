@@ -23,7 +23,7 @@ type decoder struct {
 	out    op.Span
 
 	resource     op.Resource
-	resourceText []byte // what resource was read from
+	resourceText []byte // the text that resource was read from
 	newResource  bool   // the span's resource is not that of the span before
 }
 
@@ -44,7 +44,7 @@ type fields struct {
 }
 
 // span reads one span: its attributes into the builder, its resource and its
-// other fields. On an error it returns what is wrong, and where in the text.
+// other fields. On an error it returns a message and the place in the text.
 func (d *decoder) span(text []byte) (offset int, msg string) {
 	l, f := &d.lex, &d.fields
 	l.Reset(text)
@@ -91,7 +91,7 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	return 0, ""
 }
 
-// record returns what the span that was read last is.
+// record returns the span that was read last as a record.
 func (d *decoder) record() op.Record {
 	b, f := d.build, &d.fields
 	duration := int64(0)
@@ -229,7 +229,7 @@ func (d *decoder) integer() (int64, bool) {
 }
 
 // time reads a time. The zero time, which the exporter prints where it was
-// told to leave out timestamps, is unknown, and so is one that does not fit.
+// configured to leave out timestamps, is unknown, and so is one that does not fit.
 func (d *decoder) time() op.Int {
 	var t time.Time
 	if t.UnmarshalText(d.bytes()) != nil || t.IsZero() {

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzElements checks that elements do not depend on how the input arrives,
-// and that of a valid document they are those that encoding/json finds.
+// and that those of a valid document agree with encoding/json.
 func FuzzElements(f *testing.F) {
 	for _, seed := range []string{
 		`[{"a":1},{"b":[2,{}]}]`, `{"events":[1,"\"",true,null],"v":{}}`, `[{"a":"x`, "[{\"a\":\"x\n\"},1]", `{"events":[}]}`, "\xef\xbb\xbf[]",

@@ -29,14 +29,14 @@ type Reader struct {
 	buf      []byte
 	pos, end int   // the unread part of buf
 	consumed int64 // bytes of the input before buf[0]
-	srcErr   error // what src returned, once
+	srcErr   error // the error that src returned
 
 	stack []frame
 	key   []byte
 	start int64 // where the last value started
 	err   error
 
-	// linewise tells that a line starting with an opening brace starts a
+	// linewise is set where a line starting with an opening brace starts a
 	// document, whatever the one before lacks.
 	linewise bool
 }
@@ -62,7 +62,7 @@ func (r *Reader) Linewise() *Reader {
 	return r
 }
 
-// Err returns what ended the walk early, or nil: an *[op.SyntaxError] where
+// Err returns the error that ended the walk early, or nil: an *[op.SyntaxError] where
 // the document is at fault, or else the source's error.
 func (r *Reader) Err() error { return r.err }
 

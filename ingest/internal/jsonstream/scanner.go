@@ -13,7 +13,7 @@ type scanner struct {
 	newline  bool // the byte before was a newline
 }
 
-// class is what a byte means outside strings.
+// class is the meaning of a byte outside strings.
 type class uint8
 
 const (

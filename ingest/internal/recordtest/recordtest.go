@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Transcript returns what a reader yields, a line per record: entries, spans
+// Transcript returns the output of a reader, a line per record: entries, spans
 // and resources as JSON, counts and errors as text. Entries that are not valid
 // fail the test.
 func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {

@@ -8,7 +8,7 @@ import (
 // Event is one event. The slices belong to the reader and are valid until the
 // next event.
 type Event struct {
-	// Phase is what kind of event it is: 'X' for a span with start and
+	// Phase is the kind of event: 'X' for a span with start and
 	// duration, 'B' and 'E' for its two ends; 0 where none is given.
 	Phase byte
 	// Category and Name are empty where they are not given.
@@ -29,7 +29,7 @@ type decoder struct {
 	category, name []byte // the buffers behind the event's
 }
 
-// decode reads one event. On an error it returns what is wrong, and where in
+// decode reads one event. On an error it returns a message and the place in
 // the text.
 func (d *decoder) decode(text []byte) (e *Event, offset int, msg string) {
 	l := &d.lex

@@ -27,8 +27,8 @@ func NewReader(src io.Reader, name string, wanted ...string) *Reader {
 // it has not been met: members may stand in front of the events or behind.
 func (r *Reader) Member(key string) []byte { return r.members[key] }
 
-// Err returns what ended reading early, or nil. An *[op.SyntaxError] tells of
-// the document, any other error of the source.
+// Err returns the error that ended reading early, or nil. An *[op.SyntaxError] is
+// about the document, any other error is the source's.
 func (r *Reader) Err() error { return r.stream.Err() }
 
 // SyntaxError returns an error about the event that was yielded last.
