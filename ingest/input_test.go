@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	entryLine = `{"step":1,"operation":"matmul","device_id":"cuda:0","input_shapes":null,"output_shape":[2,3],"duration_us":1.5,"output_elements":6,"memory_bytes":48}` + "\n"
-	seedTrace = `{"entries":[{"step":0,"operation":"relu","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":2.0,"output_elements":1,"memory_bytes":8}],"total_duration_us":2.0,"metadata":{"model":"resnet50"}}`
+	entryLine = `{"step":1,"operation":"matmul","device_id":"cuda:0","input_shapes":null,"output_shape":[2,3],"duration_us":1.5,` +
+		`"output_elements":6,"memory_bytes":48}` + "\n"
+	seedTrace = `{"entries":[{"step":0,"operation":"relu","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":2.0,` +
+		`"output_elements":1,"memory_bytes":8}],"total_duration_us":2.0,"metadata":{"model":"resnet50"}}`
 )
 
 // read drains an input and returns the names of its operations, the messages of
@@ -92,13 +94,15 @@ func TestInputOfOneFile(t *testing.T) {
 	}{
 		{"entries", []byte(entryLine + entryLine), []string{"matmul", "matmul"}, []string{"entries-jsonl"}},
 		{"entries without a final newline", []byte(strings.TrimSpace(entryLine)), []string{"matmul"}, []string{"entries-jsonl"}},
-		{"byte order mark and CRLF", []byte("\xef\xbb\xbf" + strings.ReplaceAll(entryLine, "\n", "\r\n")), []string{"matmul"}, []string{"entries-jsonl"}},
+		{"byte order mark and CRLF", []byte("\xef\xbb\xbf" + strings.ReplaceAll(entryLine, "\n", "\r\n")), []string{"matmul"},
+			[]string{"entries-jsonl"}},
 		{"white space in front", []byte("\n \n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
 		{"JSON that starts like protobuf", []byte("\n{\n" + seedTrace[1:]), []string{"relu"}, []string{"trace-json"}},
 		{"header only", []byte(`{"schema":"optrace.entries/v1"}` + "\n"), nil, []string{"entries-jsonl"}},
 		{"starts with a gap", []byte(`{"gap":{"dropped":1}}` + "\n" + entryLine), []string{"matmul"}, []string{"entries-jsonl"}},
 		{"seed trace", []byte(seedTrace), []string{"relu"}, []string{"trace-json"}},
-		{"seed trace with its keys in another order", []byte(`{"metadata":{"note":"` + strings.Repeat("x", 200<<10) + `"},` + seedTrace[1:]), []string{"relu"}, []string{"trace-json"}},
+		{"seed trace with its keys in another order", []byte(`{"metadata":{"note":"` + strings.Repeat("x", 200<<10) + `"},` + seedTrace[1:]),
+			[]string{"relu"}, []string{"trace-json"}},
 		{"empty", nil, nil, nil},
 		{"white space only", []byte(" \n\n"), nil, nil},
 		{"gzip", gzipped(t, entryLine), []string{"matmul"}, []string{"entries-jsonl"}},

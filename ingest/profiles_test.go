@@ -41,7 +41,8 @@ func TestDetectsSamples(t *testing.T) {
 
 func TestDetectsKinetoByWhatStandsInFront(t *testing.T) {
 	ranks := strings.Repeat("0,", 1<<20) + "0"
-	path := write(t, filepath.Join(t.TempDir(), "trace"), []byte(`{"schemaVersion":1,"distributedInfo":{"rank":2,"pg_config":[`+ranks+`]},"traceEvents":[
+	path := write(t, filepath.Join(t.TempDir(), "trace"), []byte(`{"schemaVersion":1,"distributedInfo":{"rank":2,`+
+		`"pg_config":[`+ranks+`]},"traceEvents":[
 		{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}]}`))
 	names, bad, err := read(ingest.Open(path))
 	if err != nil || len(bad) > 0 || len(names) != 1 {

@@ -234,6 +234,7 @@ func TestRunWithJaeger(t *testing.T) {
 	e := &r.Endpoints[0]
 	t.Logf("%d requests, %d operations, %d in Jaeger, %d pruned", e.Requests, local, local-r.PrunedOps, r.PrunedOps)
 	if e.Slow != nil {
-		t.Logf("slow %.0f ns, typical %.0f ns, most of it %s: %.0f ns", e.Slow.Slow.Mean, e.Slow.Typical.Mean, e.Slow.Parts[0].Operation, e.Slow.Parts[0].Difference)
+		t.Logf("slow %.0f ns, typical %.0f ns, most of it %s: %.0f ns", e.Slow.Slow.Mean, e.Slow.Typical.Mean, e.Slow.Parts[0].Operation,
+			e.Slow.Parts[0].Difference)
 	}
 }

@@ -30,7 +30,8 @@ func FuzzClientAnswer(f *testing.F) {
 		f.Add(200, recorded(f, name))
 	}
 	f.Add(503, []byte(""))
-	f.Add(200, []byte(`{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02","events":[{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{}}]}]}]}]}]}}`))
+	f.Add(200, []byte(`{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01","spanId":"02",`+
+		`"events":[{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{}}]}]}]}]}]}}`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		c, err := jaeger.NewClient("http://jaeger", jaeger.ClientOptions{
 			HTTPClient: &http.Client{Transport: answerAll{status, body}},

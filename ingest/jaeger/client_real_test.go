@@ -47,12 +47,16 @@ const realTrace = "000000000000000000000000000000f0"
 // realSpans is a request with a summary of pruned operations, and an operation
 // with an integer that a JavaScript number cannot hold. At %[1]d it starts, at %[2]d it
 // ends; %[3]s is a further attribute.
-const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},"scopeSpans":[{"spans":[
+const realSpans = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"odd"}}]},` +
+	`"scopeSpans":[{"spans":[
 {"traceId":"%[4]s","spanId":"00000000000000aa","name":"POST /predict","kind":2,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
-"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},
+"events":[{"timeUnixNano":"%[2]d","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},` +
+	`{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},
 {"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"4500"}}]}]},
-{"traceId":"%[4]s","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","kind":1,"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
-"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},{"key":"tensor.op.flop_count","value":{"intValue":"9007199254740993"}}%[3]s]}]}]}]}`
+{"traceId":"%[4]s","spanId":"00000000000000bb","parentSpanId":"00000000000000aa","name":"matmul","kind":1,` +
+	`"startTimeUnixNano":"%[1]d","endTimeUnixNano":"%[2]d",
+"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},{"key":"tensor.op.flop_count",` +
+	`"value":{"intValue":"9007199254740993"}}%[3]s]}]}]}]}`
 
 const notFinite = `,{"key":"loss","value":{"doubleValue":"NaN"}}`
 

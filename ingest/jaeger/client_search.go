@@ -76,7 +76,8 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 		}
 		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
 			if calls == maxSearchCalls {
-				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls; search in less time or with a longer minimal duration", c.Base(), calls))
+				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls; search in less time or with a longer minimal duration",
+					c.Base(), calls))
 				return
 			}
 			if !s.next(ctx) {
@@ -159,6 +160,7 @@ func (s *search) emit(ans *answer) bool {
 
 // problem yields an error about the traces of a window.
 func (s *search) problem(w window, format string, args ...any) bool {
-	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from), w.from.UTC().Format(time.RFC3339Nano))
+	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from),
+		w.from.UTC().Format(time.RFC3339Nano))
 	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Offset: -1, Msg: msg})
 }

@@ -230,16 +230,20 @@ func TestClientPruned(t *testing.T) {
 		{"timeUnixNano":"1","name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},
 			{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}},
 			{"value":{"intValue":"4500"},"key":"tensor.ops.pruned.duration"}]},
-		{"name":"exception","attributes":[{"key":"tensor.op.name","value":{"stringValue":"x"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"3"}}]},
+		{"name":"exception","attributes":[{"key":"tensor.op.name","value":{"stringValue":"x"}},{"key":"tensor.ops.pruned.count",` +
+		`"value":{"intValue":"3"}}]},
 		{"name":"tensor.ops.pruned","attributes":[{"key":"tensor.op.name","value":{"stringValue":"add"}},
 			{"key":"tensor.ops.pruned.count","value":{"intValue":1}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"250"}}]}]}]}]}]}}`
 	v1 := `{"data":[{"traceID":"` + recordedID + `","spans":[
-		{"traceID":"` + recordedID + `","spanID":"aa","operationName":"POST /","references":[],"startTime":1,"duration":1,"tags":[],"processID":"p1","logs":[
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string","value":"relu"},
+		{"traceID":"` + recordedID + `","spanID":"aa","operationName":"POST /","references":[],"startTime":1,"duration":1,"tags":[],
+		"processID":"p1","logs":[
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string",` +
+		`"value":"relu"},
 			{"key":"tensor.device.id","type":"string","value":"cuda:0"},{"key":"tensor.ops.pruned.count","type":"int64","value":3},
 			{"key":"tensor.ops.pruned.duration","type":"int64","value":4500}]},
 		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"other"},{"key":"tensor.op.name","type":"string","value":"x"}]},
-		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string","value":"add"},
+		{"timestamp":1,"fields":[{"key":"event","type":"string","value":"tensor.ops.pruned"},{"key":"tensor.op.name","type":"string",` +
+		`"value":"add"},
 			{"key":"tensor.ops.pruned.count","type":"int64","value":1},{"key":"tensor.ops.pruned.duration","type":"int64","value":"250"}]}]}],
 		"processes":{"p1":{"serviceName":"api","tags":[]}}}]}`
 	for path, body := range map[string]string{path3: v3, path1: v1} {

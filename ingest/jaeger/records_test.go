@@ -86,7 +86,8 @@ func TestSampleCounts(t *testing.T) {
 // answer puts spans into an answer, with their processes behind them.
 func answer(spans string) string {
 	return `{"data":[{"traceID":"0af7651916cd43dd8448eb211c80319c","spans":[` + spans +
-		`],"processes":{"p1":{"serviceName":"api","tags":[{"key":"tensor.rank","type":"int64","value":3},{"key":"host","type":"string","value":"h"}]},"p2":{"serviceName":"missing-service-name"}},"warnings":null}],"errors":null}`
+		`],"processes":{"p1":{"serviceName":"api","tags":[{"key":"tensor.rank","type":"int64","value":3},{"key":"host","type":"string",` +
+		`"value":"h"}]},"p2":{"serviceName":"missing-service-name"}},"warnings":null}],"errors":null}`
 }
 
 const (
@@ -98,11 +99,13 @@ const (
 func TestRecords(t *testing.T) {
 	// entry is the entry of an operation x, given the members after its ids.
 	entry := func(rest string) string {
-		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":5,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":5000,"rank":3,` +
+		return resource + `{"step":null,"operation":"x","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":5,` +
+			`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":5000,"rank":3,` +
 			wantIDs + `,` + rest + "\n"
 	}
 	x := func(members, tags string) string {
-		return answer(`{` + ids + `,"operationName":"x","startTime":1,"duration":5` + members + `,"tags":[{"key":"tensor.op.name","type":"string","value":"x"}` + tags + `]}`)
+		return answer(`{` + ids + `,"operationName":"x","startTime":1,"duration":5` + members +
+			`,"tags":[{"key":"tensor.op.name","type":"string","value":"x"}` + tags + `]}`)
 	}
 	tag := func(key, kind, value string) string {
 		return `,{"key":"` + key + `","type":"` + kind + `","value":` + value + `}`
@@ -117,8 +120,11 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"a server's span, with its parent elsewhere",
-			answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"references":[{"refType":"CHILD_OF","traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],"tags":[{"key":"span.kind","type":"string","value":"server"}]}`),
-			resource + `{"span":{"name":"GET",` + wantIDs + `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+			answer(`{` + ids + `,"operationName":"GET","startTime":1,"duration":5,"references":[{"refType":"CHILD_OF",` +
+				`"traceID":"0af7651916cd43dd8448eb211c80319c","spanID":"b7ad6b7169203331"}],"tags":[{"key":"span.kind","type":"string",` +
+				`"value":"server"}]}`),
+			resource + `{"span":{"name":"GET",` + wantIDs + `,"parent_span_id":"b7ad6b7169203331","parent_remote":true,"start_unix_ns":1000,` +
+				`"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{"error=true", x("", tag("error", "bool", "true")), entry(`"service":"api","error":"","warn":["us_truncated"]}`)},
 		{
@@ -127,7 +133,8 @@ func TestRecords(t *testing.T) {
 		},
 		{"status OK", x("", tag("otel.status_code", "string", `"OK"`)), entry(`"service":"api","warn":["us_truncated"]}`)},
 		{"scope", x("", tag("otel.scope.name", "string", `"engine"`)), entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
-		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)), entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
+		{"scope in old versions", x("", tag("otel.library.name", "string", `"engine"`)),
+			entry(`"service":"api","scope":"engine","warn":["us_truncated"]}`)},
 		{
 			"sampling", x("", tag("w3c.tracestate", "string", `"ot=th:8"`)),
 			entry(`"service":"api","adjusted_count":2,"warn":["us_truncated"]}`),
@@ -137,29 +144,37 @@ func TestRecords(t *testing.T) {
 			entry(`"service":"api","dropped_attributes":4,"warn":["dropped_attributes","us_truncated"]}`),
 		},
 		{
-			"values of odd types", x("", tag("tensor.path", "map", `{"a":1}`)+tag("tensor.device.id", "string", "null")+`,7,{"type":"string"}`+tag("tensor.memory.size", "binary", `"AQID"`)),
+			"values of odd types", x("", tag("tensor.path", "map", `{"a":1}`)+tag("tensor.device.id", "string",
+				"null")+`,7,{"type":"string"}`+tag("tensor.memory.size", "binary", `"AQID"`)),
 			entry(`"service":"api","warn":["bad_memory","us_truncated"]}`),
 		},
-		{"id that is none", strings.ReplaceAll(x("", ""), "00f067aa0ba902b7", "nope"), strings.Replace(entry(`"service":"api","warn":["bad_id","us_truncated"]}`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
+		{"id that is none", strings.ReplaceAll(x("", ""), "00f067aa0ba902b7", "nope"),
+			strings.Replace(entry(`"service":"api","warn":["bad_id","us_truncated"]}`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
 		{
-			"ids without leading zeros", strings.NewReplacer("00f067aa0ba902b7", "f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c", "8448eb211c80319c").Replace(x("", "")),
-			strings.Replace(entry(`"service":"api","warn":["us_truncated"]}`), "0af7651916cd43dd8448eb211c80319c", "00000000000000008448eb211c80319c", 1),
+			"ids without leading zeros", strings.NewReplacer("00f067aa0ba902b7", "f067aa0ba902b7", "0af7651916cd43dd8448eb211c80319c",
+				"8448eb211c80319c").Replace(x("", "")),
+			strings.Replace(entry(`"service":"api","warn":["us_truncated"]}`), "0af7651916cd43dd8448eb211c80319c",
+				"00000000000000008448eb211c80319c", 1),
 		},
 		{
 			"a process without a service", strings.Replace(x("", ""), `"processID":"p1"`, `"processID":"p2"`, 1),
-			strings.NewReplacer(`"rank":3,`, "", resource, `{"schema":"optrace.entries/v1","resource":{}}`+"\n").Replace(entry(`"warn":["us_truncated"]}`)),
+			strings.NewReplacer(`"rank":3,`, "", resource, `{"schema":"optrace.entries/v1","resource":{}}`+"\n").Replace(entry(`"warn":["us_tru` +
+				`ncated"]}`)),
 		},
 		{
 			"a process that is not there", strings.Replace(x("", ""), `"processID":"p1"`, `"processID":"p9"`, 1),
 			strings.NewReplacer(`"rank":3,`, "", resource, "").Replace(entry(`"warn":["us_truncated"]}`)),
 		},
 		{
-			"processes in front", `{"data":[{"processes":{"p1":{"serviceName":"api"}},"spans":[{` + ids + `,"operationName":"GET","startTime":1,"duration":5}]}]}`,
-			`{"schema":"optrace.entries/v1","resource":{"service":"api"}}` + "\n" + `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
+			"processes in front", `{"data":[{"processes":{"p1":{"serviceName":"api"}},"spans":[{` + ids +
+				`,"operationName":"GET","startTime":1,"duration":5}]}]}`,
+			`{"schema":"optrace.entries/v1","resource":{"service":"api"}}` + "\n" + `{"span":{"name":"GET",` + wantIDs +
+				`,"start_unix_ns":1000,"duration_ns":5000,"service":"api"}}` + "\n",
 		},
 		{
 			"no times", answer(`{` + ids + `,"tags":[{"key":"tensor.op.name","value":"x"}]}`),
-			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000", "0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
+			strings.NewReplacer(`"start_unix_ns":1000,`, "", `"duration_us":5,`, `"duration_us":0,`, "5000",
+				"0").Replace(entry(`"service":"api","warn":["bad_time","us_truncated"]}`)),
 		},
 		{
 			"spans that cannot be read", answer(`7,{` + ids + `,"operationName":x},{` + ids + `,"operationName":"GET","startTime":1,"duration":5}`),
@@ -172,13 +187,16 @@ func TestRecords(t *testing.T) {
 		},
 		{
 			"cut off behind a span", x("", "")[:330],
-			strings.NewReplacer(`"rank":3,`, "", resource, "").Replace(entry(`"warn":["us_truncated"]}`)) + "error: answer: unexpected end of JSON text (at byte 330)\n",
+			strings.NewReplacer(`"rank":3,`, "", resource, "").Replace(entry(`"warn":["us_truncated"]}`)) +
+				"error: answer: unexpected end of JSON text (at byte 330)\n",
 		},
 		{
 			"part of the data", strings.Replace(x("", ""), `"errors":null`, `"errors":[{"code":500,"msg":"shard down"}]`, 1),
-			entry(`"service":"api","warn":["us_truncated"]}`) + "error: answer: incomplete answer, the server's error: \"shard down\" (at byte 477)\n",
+			entry(`"service":"api","warn":["us_truncated"]}`) + "error: answer: incomplete answer, the server's error: \"shard down\" (at byte " +
+				"477)\n",
 		},
-		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) + entry(`"service":"api","warn":["us_truncated"]}`)},
+		{"two answers", x("", "") + "\n" + x("", ""), entry(`"service":"api","warn":["us_truncated"]}`) +
+			entry(`"service":"api","warn":["us_truncated"]}`)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, transcript(t, test.text)); diff != "" {
@@ -197,8 +215,10 @@ func TestParent(t *testing.T) {
 		{"none", `"references":[]`, ""},
 		{"null", `"references":null`, ""},
 		{"CHILD_OF", `"references":[` + ref("CHILD_OF", trace, "a1") + `]`, "00000000000000a1"},
-		{"CHILD_OF behind a link", `"references":[` + ref("FOLLOWS_FROM", trace, "b2") + `,` + ref("CHILD_OF", trace, "a1") + `]`, "00000000000000a1"},
-		{"a link to the parent", `"references":[7,` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("FOLLOWS_FROM", trace, "a1") + `]`, "00000000000000a1"},
+		{"CHILD_OF behind a link", `"references":[` + ref("FOLLOWS_FROM", trace, "b2") + `,` + ref("CHILD_OF", trace, "a1") + `]`,
+			"00000000000000a1"},
+		{"a link to the parent", `"references":[7,` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("FOLLOWS_FROM", trace, "a1") + `]`,
+			"00000000000000a1"},
 		{"links to other traces only", `"references":[` + ref("FOLLOWS_FROM", other, "b2") + `,` + ref("CHILD_OF", other, "a1") + `]`, ""},
 		{"named as such", `"parentSpanID":"a1"`, "00000000000000a1"},
 	} {

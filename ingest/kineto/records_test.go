@@ -18,13 +18,15 @@ const kernel = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.2
 
 // wantKernel is the record of kernel at a start in nanoseconds.
 func wantKernel(start string) string {
-	return `{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":` +
+	return `{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,` +
+		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":` +
 		start + `,"duration_ns":2000,"stream":7}` + "\n"
 }
 
 func TestRecords(t *testing.T) {
 	const span = `{"ph":"X","name":"s","pid":1,"tid":1,"ts":1,"dur":2,"args":{"tensor.op.name":"relu"}}`
-	const wantSpan = `{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000}` + "\n"
+	const wantSpan = `{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":null,"duration_us":2,` +
+		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000}` + "\n"
 	for _, test := range []struct{ name, text, want string }{
 		{"no events", `{"traceEvents":[]}`, ""},
 		{"an empty array", `[]`, ""},
@@ -33,22 +35,26 @@ func TestRecords(t *testing.T) {
 		{"time base behind", `{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":1750000000000000000}`, wantKernel("1750000000000010250")},
 		{
 			"time base beyond 64 bits", `{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":9223372036854775807}`,
-			`{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","duration_ns":2000,"stream":7,"warn":["bad_time"]}` + "\n",
+			`{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,` +
+				`"output_elements":null,"memory_bytes":null,"kind":"compute","duration_ns":2000,"stream":7,"warn":["bad_time"]}` + "\n",
 		},
 		{
 			"cut within an event", `{"traceEvents":[` + kernel + `,{"ph":"X","ca`,
 			wantKernel("10250") + "error: trace: unexpected end of JSON text (at byte 135)\n",
 		},
 		{"cut behind an event", `[` + kernel, wantKernel("10250") + "error: trace: unexpected end of JSON text (at byte 106)\n"},
-		{"something behind the trace", `[` + kernel + `]x`, wantKernel("10250") + "error: trace: expected the end of the document, found 'x' (at byte 107)\n"},
+		{"something behind the trace", `[` + kernel + `]x`, wantKernel("10250") +
+			"error: trace: expected the end of the document, found 'x' (at byte 107)\n"},
 		{
 			"events that cannot be read", `[{"ph":"X","cat":"kernel","dur":1},{"ph":"X","cat":"kernel","ts":1},{"ph":"X","ts":x},7,` + kernel + `]`,
 			"error: trace: event without ts (at byte 1)\nerror: trace: event without dur (at byte 35)\n" +
-				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found '7' (at byte 86)\n" + wantKernel("10250"),
+				"error: trace: expected a number, found 'x' (at byte 83)\nerror: trace: expected an object, found '7' (at byte 86)\n" +
+				wantKernel("10250"),
 		},
 		{
 			"a negative duration", `[` + strings.Replace(kernel, `"dur":2`, `"dur":-2`, 1) + `]`,
-			strings.NewReplacer(`"duration_us":2`, `"duration_us":0`, `2000,"stream":7`, `0,"stream":7,"warn":["neg_duration"]`).Replace(wantKernel("10250")),
+			strings.NewReplacer(`"duration_us":2`, `"duration_us":0`, `2000,"stream":7`,
+				`0,"stream":7,"warn":["neg_duration"]`).Replace(wantKernel("10250")),
 		},
 		{
 			"members of the wrong type", `{"distributedInfo":[1],"baseTimeNanoseconds":{},"traceEvents":[` + kernel + `]}`, wantKernel("10250"),
@@ -58,7 +64,8 @@ func TestRecords(t *testing.T) {
 			`{"schema":"optrace.entries/v1","resource":{"rank":3}}` + "\n" + strings.Replace(wantKernel("10250"), `7}`, `7,"rank":3}`, 1),
 		},
 		{
-			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":1,"dur":1,"args":{"correlation":0}},` +
+			"no device, stream and launch", `[{"ph":"X","cat":"cuda_runtime","name":"cudaMalloc","pid":1,"tid":1,"ts":1,"dur":1,` +
+				`"args":{"correlation":0}},` +
 				strings.NewReplacer(`"device":0,"stream":7`, `"device":-1,"stream":-1,"correlation":0`).Replace(kernel) + `]`,
 			"skipped runtime_call: 1\n" + strings.NewReplacer(`"cuda:0"`, "null", `,"stream":7`, "").Replace(wantKernel("10250")),
 		},
@@ -71,10 +78,13 @@ func TestRecords(t *testing.T) {
 			"a plain span in front of the time base", `{"traceEvents":[` + span + `],"baseTimeNanoseconds":5}`,
 			wantSpan + "error: trace: time base behind the events, spans that start without it: 1 (at byte 125)\n",
 		},
-		{"a plain span behind the time base", `{"baseTimeNanoseconds":5,"traceEvents":[` + span + `]}`, strings.Replace(wantSpan, "1000", "1005", 1)},
+		{"a plain span behind the time base", `{"baseTimeNanoseconds":5,"traceEvents":[` + span + `]}`, strings.Replace(wantSpan, "1000",
+			"1005", 1)},
 		{
-			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3","trace_id":"x","span_id":"00f067aa0ba902b7"}}]`,
-			`{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":[2,3],"duration_us":2,"output_elements":6,"memory_bytes":48,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"span_id":"00f067aa0ba902b7","warn":["bad_id"]}` + "\n",
+			"a span of a bad id", `[{"ph":"X","name":"s","ts":1,"dur":2,"args":{"op":"relu","output_shape":"2x3","trace_id":"x",` +
+				`"span_id":"00f067aa0ba902b7"}}]`,
+			`{"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":[2,3],"duration_us":2,"output_elements":6,` +
+				`"memory_bytes":48,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"span_id":"00f067aa0ba902b7","warn":["bad_id"]}` + "\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,10 +124,13 @@ func TestRecordsWithMapping(t *testing.T) {
 	m.Keep("queued")
 	m.Keep("correlation")
 	m.Alias("layer", op.FieldPath)
-	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],"layer":"encoder.0","device":3,"correlation":8}},
+	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],"layer":"encoder.0","device":3,` +
+		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`
-	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.1","side":"host"}
-{"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":"0","correlation":"8"}}
+	want := `{"step":null,"operation":"aten::mm","device_id":"cpu","input_shapes":[[2]],"output_shape":null,"duration_us":2,` +
+		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.1","side":"host"}
+{"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
+		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":"0","correlation":"8"}}
 `
 	if diff := cmp.Diff(want, transcript(t, []byte(text), m)); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)

@@ -53,25 +53,31 @@ func TestGolden(t *testing.T) {
 }
 
 const (
-	ids     = `"SpanContext":{"TraceID":"0af7651916cd43dd8448eb211c80319c","SpanID":"00f067aa0ba902b7","TraceFlags":"01","TraceState":"","Remote":false},"Parent":{"TraceID":"00000000000000000000000000000000","SpanID":"0000000000000000"}`
+	ids = `"SpanContext":{"TraceID":"0af7651916cd43dd8448eb211c80319c","SpanID":"00f067aa0ba902b7","TraceFlags":"01","TraceState":"",` +
+		`"Remote":false},"Parent":{"TraceID":"00000000000000000000000000000000","SpanID":"0000000000000000"}`
 	times   = `"StartTime":"2026-11-21T01:00:00.000000001Z","EndTime":"2026-11-21T03:00:00.000000602+02:00"`
 	wantIDs = `"trace_id":"0af7651916cd43dd8448eb211c80319c","span_id":"00f067aa0ba902b7"`
 )
 
 // operation is the span of an operation with further members and attributes.
 func operation(members, attributes string) string {
-	return `{"Name":"op/x",` + ids + `,` + times + members + `,"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":"x"}}` + attributes + `]}`
+	return `{"Name":"op/x",` + ids + `,` + times + members +
+		`,"Attributes":[{"Key":"tensor.op.name","Value":{"Type":"STRING","Value":"x"}}` + attributes + `]}`
 }
 
 // entry is the record of operation, given its shapes and the members after its ids.
 func entry(inputs, rest string) string {
-	return `{"step":null,"operation":"x","device_id":null,"input_shapes":` + inputs + `,"output_shape":null,"duration_us":0.601,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1795222800000000001,"duration_ns":601,` + wantIDs + rest + "}\n"
+	return `{"step":null,"operation":"x","device_id":null,"input_shapes":` + inputs +
+		`,"output_shape":null,"duration_us":0.601,"output_elements":null,"memory_bytes":null,"kind":"compute",` +
+		`"start_unix_ns":1795222800000000001,"duration_ns":601,` + wantIDs + rest + "}\n"
 }
 
 func TestRecords(t *testing.T) {
 	const span = `{"Name":"GET",` + ids + `,` + times + `}`
 	const wantSpan = `{"span":{"name":"GET",` + wantIDs + `,"start_unix_ns":1795222800000000001,"duration_ns":601}}` + "\n"
-	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},{"Key":"tensor.rank","Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64","Value":8}},{"Key":"ids","Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
+	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},{"Key":"tensor.rank",` +
+		`"Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64","Value":8}},{"Key":"ids",` +
+		`"Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
 	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,"attrs":{"ids":"[0,1]"}}}` + "\n"
 	ofAPI := strings.Replace(entry("null", `,"service":"api"`), `"duration_ns":601,`, `"duration_ns":601,"rank":3,`, 1)
 	attr := func(key, kind, value string) string {
@@ -89,7 +95,8 @@ func TestRecords(t *testing.T) {
 		},
 		{"status Error", operation(`,"Status":{"Code":"Error","Description":"nan"}`, ""), entry("null", `,"error":"nan"`)},
 		{"status Ok", operation(`,"Status":{"Code":"Ok","Description":""}`, ""), entry("null", "")},
-		{"scope", operation(`,"InstrumentationScope":{"Name":"engine"},"InstrumentationLibrary":{"Name":""}`, ""), entry("null", `,"scope":"engine"`)},
+		{"scope", operation(`,"InstrumentationScope":{"Name":"engine"},"InstrumentationLibrary":{"Name":""}`, ""), entry("null",
+			`,"scope":"engine"`)},
 		{"scope in old versions", operation(`,"InstrumentationLibrary":{"Name":"engine"}`, ""), entry("null", `,"scope":"engine"`)},
 		{"dropped attributes", operation(`,"DroppedAttributes":2`, ""), entry("null", `,"dropped_attributes":2,"warn":["dropped_attributes"]`)},
 		{"sampling", strings.Replace(operation("", ""), `"TraceState":""`, `"TraceState":"ot=th:8"`, 1), entry("null", `,"adjusted_count":2`)},
@@ -99,27 +106,35 @@ func TestRecords(t *testing.T) {
 			wantResource + ofAPI + ofAPI + `{"schema":"optrace.entries/v1","resource":{}}` + "\n" + entry("null", ""),
 		},
 		{
-			"timestamps left out", strings.NewReplacer("2026-11-21T01:00:00.000000001Z", "0001-01-01T00:00:00Z", "2026-11-21T03:00:00.000000602+02:00", "0001-01-01T00:00:00Z").Replace(operation("", "")),
+			"timestamps left out", strings.NewReplacer("2026-11-21T01:00:00.000000001Z", "0001-01-01T00:00:00Z",
+				"2026-11-21T03:00:00.000000602+02:00", "0001-01-01T00:00:00Z").Replace(operation("", "")),
 			strings.NewReplacer(`"start_unix_ns":1795222800000000001,`, "", "0.601", "0", "601", "0").Replace(entry("null", `,"warn":["bad_time"]`)),
 		},
 		{
-			"times that do not fit", strings.NewReplacer("2026-11-21T01", "2600-11-21T01", "2026-11-21T03", "1600-11-21T03").Replace(operation("", "")),
+			"times that do not fit", strings.NewReplacer("2026-11-21T01", "2600-11-21T01", "2026-11-21T03",
+				"1600-11-21T03").Replace(operation("", "")),
 			strings.NewReplacer(`"start_unix_ns":1795222800000000001,`, "", "0.601", "0", "601", "0").Replace(entry("null", `,"warn":["bad_time"]`)),
 		},
-		{"ids that are none", strings.ReplaceAll(operation("", ""), "00f067aa0ba902b7", "xyz"), strings.Replace(entry("null", `,"warn":["bad_id"]`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
+		{"ids that are none", strings.ReplaceAll(operation("", ""), "00f067aa0ba902b7", "xyz"), strings.Replace(entry("null",
+			`,"warn":["bad_id"]`), `,"span_id":"00f067aa0ba902b7"`, "", 1)},
 		{
-			"mixed elements", operation("", attr("tensor.input.shapes", "SLICE", `[{"Type":"INT64SLICE","Value":[2,3]},{"Type":"MAP","Value":[{"Key":"a","Value":{"Type":"INT64","Value":1}}]},{"Type":"STRING","Value":"4x5"},{"Value":[6]},{"Type":"SLICE","Value":[{"Type":"INT64","Value":7}]}]`)),
+			"mixed elements", operation("", attr("tensor.input.shapes", "SLICE",
+				`[{"Type":"INT64SLICE","Value":[2,3]},{"Type":"MAP","Value":[{"Key":"a","Value":{"Type":"INT64","Value":1}}]},{"Type":"STRING",`+
+					`"Value":"4x5"},{"Value":[6]},{"Type":"SLICE","Value":[{"Type":"INT64","Value":7}]}]`)),
 			entry("[[2,3],null,[4,5],[6],[7]]", `,"warn":["bad_shape"]`),
 		},
 		{
-			"values of odd types", operation("", attr("tensor.path", "EMPTY", "null")+attr("tensor.input.shapes", "BYTESLICE", `"AQ=="`)+`,7,{"Key":7},{"Value":7,"Key":"k"}`+attr("a", "MAP", "[]")),
+			"values of odd types", operation("", attr("tensor.path", "EMPTY", "null")+attr("tensor.input.shapes", "BYTESLICE",
+				`"AQ=="`)+`,7,{"Key":7},{"Value":7,"Key":"k"}`+attr("a", "MAP", "[]")),
 			entry("null", `,"warn":["bad_shape"]`),
 		},
 		{
 			"spans that cannot be read", `{"Name":"GET","SpanContext":{"TraceID":nope}}` + "\n" + `{"level":"info"}` + "\n" + span,
 			"error: output: expected null, found 'n' (at byte 39)\nerror: output: object that is no span (at byte 46)\n" + wantSpan,
 		},
-		{"other output in between", "listening on :8080\n" + span + "\n[done]\n" + span, "error: output: expected an object, found 'l' (at byte 0)\n" + wantSpan + "error: output: expected an object, found '[' (at byte 349)\n" + wantSpan},
+		{"other output in between", "listening on :8080\n" + span + "\n[done]\n" + span,
+			"error: output: expected an object, found 'l' (at byte 0)\n" + wantSpan +
+				"error: output: expected an object, found '[' (at byte 349)\n" + wantSpan},
 		{"a torn line", span[:100] + "\n" + span, "error: output: control character in a string (at byte 100)\n" + wantSpan},
 		{"a torn tail", span + "\n" + span[:100], wantSpan + "error: output: unexpected end of JSON text (at byte 430)\n"},
 	} {
@@ -162,7 +177,8 @@ func TestRecordsStopWhenTold(t *testing.T) {
 func TestRecordsWithMapping(t *testing.T) {
 	m := &op.Mapping{}
 	m.Keep("debug.stats")
-	for rec, err := range stdouttrace.Records(strings.NewReader(operation("", `,{"Key":"debug.stats","Value":{"Type":"FLOAT64SLICE","Value":[0.5, 1]}}`)), "output", m) {
+	for rec, err := range stdouttrace.Records(strings.NewReader(operation("",
+		`,{"Key":"debug.stats","Value":{"Type":"FLOAT64SLICE","Value":[0.5, 1]}}`)), "output", m) {
 		if err != nil || rec.Entry == nil {
 			t.Fatalf("%+v, %v", rec, err)
 		}

@@ -66,18 +66,23 @@ func TestGolden(t *testing.T) {
 	const start = 1795224124978150999
 	first, second := op.TraceID{15: 1}, op.TraceID{0: 0xab, 15: 2}
 	text := write(t,
-		op.Record{Resource: &op.Resource{Service: "trainer", Rank: op.Known(0), WorldSize: op.Known(2), Attrs: []op.Attr{{Key: "host.name", Value: "h0"}}}},
-		op.Record{Span: &op.Span{Name: "step", TraceID: first, SpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 5_000_999, Service: "trainer"}},
+		op.Record{Resource: &op.Resource{Service: "trainer", Rank: op.Known(0), WorldSize: op.Known(2), Attrs: []op.Attr{{Key: "host.name",
+			Value: "h0"}}}},
+		op.Record{Span: &op.Span{Name: "step", TraceID: first, SpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 5_000_999,
+			Service: "trainer"}},
 		op.Record{Entry: &op.Entry{
-			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: first, SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
+			Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault,
+			TraceID: first, SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
 			Start: op.Known(start), Duration: 1_999, Service: "trainer", Rank: op.Known(0), Scope: "engine", DeviceID: "cuda:0", DType: "f32",
 			InputShapes: []op.Shape{{64, 784}, {784, 256}}, InputDTypes: []op.DType{"f32", "f32"}, OutputShape: op.Shape{64, 256},
 			OutputElements: op.Known(16384), MemoryBytes: op.Known(65536), FLOPs: op.Known(1<<53 + 1),
 		}},
 		op.Record{Resource: &op.Resource{Service: "trainer", Rank: op.Known(1), WorldSize: op.Known(2)}},
-		op.Record{Span: &op.Span{Name: "POST /", TraceID: second, SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 9}, RemoteParent: true, Start: op.Known(start), Duration: 600, Failed: true}},
+		op.Record{Span: &op.Span{Name: "POST /", TraceID: second, SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 9}, RemoteParent: true,
+			Start: op.Known(start), Duration: 600, Failed: true}},
 		op.Record{Entry: &op.Entry{
-			Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleName, TraceID: first, SpanID: op.SpanID{7: 4}, ParentSpanID: op.SpanID{7: 1},
+			Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleName,
+			TraceID: first, SpanID: op.SpanID{7: 4}, ParentSpanID: op.SpanID{7: 1},
 			Start: op.Known(start), Duration: 600, Service: "trainer", Rank: op.Known(1), Failed: true, Error: "peer lost",
 		}},
 		op.Record{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},

@@ -33,14 +33,22 @@ func TestEntriesReadBack(t *testing.T) {
 		}
 	}
 	entries = append(entries,
-		&op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart, OutputShape: op.Shape{}, OutputElements: op.Known(1), MemoryBytes: op.Known(8), InputShapes: []op.Shape{}},
-		with(op.Entry{Operation: "send_kernel", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 600, Stream: op.Known(7), Launch: op.Known(1795224124978150123)}),
-		with(op.Entry{Operation: "ncclKernel", Kind: op.KindCollective, KindRule: op.RuleLibrary, Collective: &op.Collective{Name: "all_reduce", Sequence: op.Known(3)}, Rank: op.Known(2)}),
-		with(op.Entry{Operation: "op", Kind: op.KindMemory, KindRule: op.RuleAttribute, Side: op.SideHost, Root: "POST /", RootSpanID: op.SpanID{9}, ParentSpanID: op.SpanID{8}}),
-		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, InputShapes: []op.Shape{nil, {2, -1}}, Warn: op.WarnBadShape}),
-		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, InputShapes: []op.Shape{nil, {2, 3}}, InputDTypes: []op.DType{"bf16", "f32"}, DType: "f32", DeviceID: "cuda:1"}),
-		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, Failed: true, Error: "out of memory", AdjustedCount: 4, DroppedAttributes: 3, Warn: op.WarnDroppedAttributes, Service: "other", Scope: "lib"}),
-		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, Failed: true, FLOPs: op.Known(math.MaxInt64), OutputElements: op.Known(1<<53 - 1), MemoryBytes: op.Known(1 << 53)}),
+		&op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart,
+			OutputShape: op.Shape{}, OutputElements: op.Known(1), MemoryBytes: op.Known(8), InputShapes: []op.Shape{}},
+		with(op.Entry{Operation: "send_kernel", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 600, Stream: op.Known(7),
+			Launch: op.Known(1795224124978150123)}),
+		with(op.Entry{Operation: "ncclKernel", Kind: op.KindCollective, KindRule: op.RuleLibrary,
+			Collective: &op.Collective{Name: "all_reduce", Sequence: op.Known(3)}, Rank: op.Known(2)}),
+		with(op.Entry{Operation: "op", Kind: op.KindMemory, KindRule: op.RuleAttribute, Side: op.SideHost, Root: "POST /",
+			RootSpanID: op.SpanID{9}, ParentSpanID: op.SpanID{8}}),
+		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, InputShapes: []op.Shape{nil, {2, -1}},
+			Warn: op.WarnBadShape}),
+		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, InputShapes: []op.Shape{nil, {2, 3}},
+			InputDTypes: []op.DType{"bf16", "f32"}, DType: "f32", DeviceID: "cuda:1"}),
+		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, Failed: true, Error: "out of memory", AdjustedCount: 4,
+			DroppedAttributes: 3, Warn: op.WarnDroppedAttributes, Service: "other", Scope: "lib"}),
+		with(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, Failed: true, FLOPs: op.Known(math.MaxInt64),
+			OutputElements: op.Known(1<<53 - 1), MemoryBytes: op.Known(1 << 53)}),
 	)
 	for _, e := range entries {
 		want := []string{string(floored(e).AppendJSON(nil))}
@@ -63,12 +71,14 @@ func TestStructureReadsBack(t *testing.T) {
 			records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: op.Known(int64(i))}})
 		}
 		if i%2 == 0 {
-			s := &op.Span{Name: "request", TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: i%4 == 0 && !parent.IsZero(), Start: op.Known(5e18), Duration: 7000, Service: service, Failed: i%6 == 0}
+			s := &op.Span{Name: "request", TraceID: trace, SpanID: id, ParentSpanID: parent, RemoteParent: i%4 == 0 && !parent.IsZero(),
+				Start: op.Known(5e18), Duration: 7000, Service: service, Failed: i%6 == 0}
 			records = append(records, op.Record{Span: s})
 			wants[i%3] = append(wants[i%3], string(s.AppendJSON(nil)))
 			continue
 		}
-		e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: id, ParentSpanID: parent, Start: op.Known(5e18), Service: service}
+		e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: trace, SpanID: id, ParentSpanID: parent,
+			Start: op.Known(5e18), Service: service}
 		if i%3 > 0 {
 			e.Rank = op.Known(int64(i % 3))
 		}
@@ -86,7 +96,8 @@ func TestStructureReadsBack(t *testing.T) {
 
 func TestHostileNames(t *testing.T) {
 	for _, name := range []string{"quote\"\\\n\u2028", "</script><script>", "[1,2]", "\x00\x7f", "constructor", "__proto__", "日本"} {
-		e := with(op.Entry{Operation: name, Kind: op.KindCompute, KindRule: op.RuleAttribute, Path: name, DeviceID: name, Service: name, Scope: name, Failed: true, Error: name})
+		e := with(op.Entry{Operation: name, Kind: op.KindCompute, KindRule: op.RuleAttribute, Path: name, DeviceID: name, Service: name,
+			Scope: name, Failed: true, Error: name})
 		want := []string{string(floored(e).AppendJSON(nil))}
 		if diff := cmp.Diff(want, read(t, write(t, op.Record{Entry: e}))); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", name, diff)
@@ -94,7 +105,8 @@ func TestHostileNames(t *testing.T) {
 	}
 	// What is no UTF-8 is written as such, with the usual mark for it.
 	e := with(op.Entry{Operation: "a\xff", Service: "b\xfe"})
-	write(t, op.Record{Entry: e}, op.Record{Resource: &op.Resource{Service: "\xff", Attrs: []op.Attr{{Key: "\xff", Value: "\xff"}}}}, op.Record{Span: &op.Span{Name: "\xff", Service: "\xff"}})
+	write(t, op.Record{Entry: e}, op.Record{Resource: &op.Resource{Service: "\xff", Attrs: []op.Attr{{Key: "\xff", Value: "\xff"}}}},
+		op.Record{Span: &op.Span{Name: "\xff", Service: "\xff"}})
 }
 
 // Attributes cannot speak for the span.

@@ -83,12 +83,17 @@ func entriesOf() []*op.Entry {
 		return &e
 	}
 	return append(all,
-		&op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart, OutputShape: op.Shape{}, OutputElements: op.Known(1), MemoryBytes: op.Known(8), InputShapes: []op.Shape{}},
+		&op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart,
+			OutputShape: op.Shape{}, OutputElements: op.Known(1), MemoryBytes: op.Known(8), InputShapes: []op.Shape{}},
 		ids(op.Entry{Operation: "send_kernel", Kind: op.KindCompute, KindRule: op.RuleDefault, Stream: op.Known(7), Launch: op.Known(5)}),
-		ids(op.Entry{Operation: "ncclKernel", Kind: op.KindCollective, KindRule: op.RuleLibrary, Collective: &op.Collective{Name: "all_reduce", Sequence: op.Known(3)}, Rank: op.Known(2)}),
-		ids(op.Entry{Operation: "op", Kind: op.KindMemory, KindRule: op.RuleAttribute, Side: op.SideHost, Root: "POST /", RootSpanID: op.SpanID{9}, Warn: op.WarnBadShape | op.WarnMicroseconds}),
-		ids(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, InputShapes: []op.Shape{nil, {2, -1}}, OutputElements: op.Known(12), MemoryBytes: op.Known(1)}),
-		ids(op.Entry{Operation: "quote\"\n\u2028", Kind: op.KindCompute, KindRule: op.RuleDefault, Failed: true, AdjustedCount: 4, DroppedAttributes: 3, Warn: op.WarnDroppedAttributes, Service: "other", Scope: "lib"}),
+		ids(op.Entry{Operation: "ncclKernel", Kind: op.KindCollective, KindRule: op.RuleLibrary,
+			Collective: &op.Collective{Name: "all_reduce", Sequence: op.Known(3)}, Rank: op.Known(2)}),
+		ids(op.Entry{Operation: "op", Kind: op.KindMemory, KindRule: op.RuleAttribute, Side: op.SideHost, Root: "POST /",
+			RootSpanID: op.SpanID{9}, Warn: op.WarnBadShape | op.WarnMicroseconds}),
+		ids(op.Entry{Operation: "op", Kind: op.KindCompute, KindRule: op.RuleDefault, InputShapes: []op.Shape{nil, {2, -1}},
+			OutputElements: op.Known(12), MemoryBytes: op.Known(1)}),
+		ids(op.Entry{Operation: "quote\"\n\u2028", Kind: op.KindCompute, KindRule: op.RuleDefault, Failed: true, AdjustedCount: 4,
+			DroppedAttributes: 3, Warn: op.WarnDroppedAttributes, Service: "other", Scope: "lib"}),
 	)
 }
 
@@ -113,9 +118,11 @@ func TestMixedSourcesReadBack(t *testing.T) {
 			service, rank := []string{"", "a", "b"}[pick(3)], []op.Int{{}, op.Known(0), op.Known(1)}[pick(3)]
 			switch pick(4) {
 			case 0:
-				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank, WorldSize: op.Known(2), Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
+				records = append(records, op.Record{Resource: &op.Resource{Service: service, Rank: rank, WorldSize: op.Known(2),
+					Attrs: []op.Attr{{Key: "host.name", Value: service}}}})
 			case 1:
-				s := &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(pick(9) + 1)}, Start: op.Known(5e18), Duration: 7, Service: service, RemoteParent: pick(2) == 0, Failed: pick(2) == 0}
+				s := &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(pick(9) + 1)}, Start: op.Known(5e18), Duration: 7,
+					Service: service, RemoteParent: pick(2) == 0, Failed: pick(2) == 0}
 				records = append(records, op.Record{Span: s})
 				want = append(want, string(s.AppendJSON(nil)))
 			default:
@@ -136,7 +143,8 @@ func TestMixedSourcesReadBack(t *testing.T) {
 // Batches are bounded, and a resource's attributes are on each.
 func TestBatches(t *testing.T) {
 	records := []op.Record{{Resource: &op.Resource{Service: "svc", Attrs: []op.Attr{{Key: "host.name", Value: "h1"}}}}}
-	e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: op.TraceID{1}, SpanID: op.SpanID{2}, Start: op.Known(1), Service: "svc"}
+	e := &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
+		Start: op.Known(1), Service: "svc"}
 	for range 1100 {
 		records = append(records, op.Record{Entry: e})
 	}

@@ -43,7 +43,8 @@ func FuzzElements(f *testing.F) {
 }
 
 func BenchmarkElements(b *testing.B) {
-	const event = `{"ph":"X","cat":"kernel","name":"void at::native::vectorized_elementwise_kernel<4>","pid":0,"tid":7,"ts":1682725898082228,"dur":10,"args":{"External id":6935929,"device":0,"stream":7,"correlation":6935929,"grid":[2400,1,1]}}`
+	const event = `{"ph":"X","cat":"kernel","name":"void at::native::vectorized_elementwise_kernel<4>","pid":0,"tid":7,` +
+		`"ts":1682725898082228,"dur":10,"args":{"External id":6935929,"device":0,"stream":7,"correlation":6935929,"grid":[2400,1,1]}}`
 	text := "[" + strings.Repeat(event+",", 9999) + event + "]"
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()

@@ -17,7 +17,8 @@ func TestReader(t *testing.T) {
 		err        string
 	}{
 		{
-			"object", `{"rank":{"x":1},"traceEvents":[{"ph":"X","cat":"c","name":"n","pid":1,"tid":"t","ts":1.5,"dur":2,"args":{"a":[1]}}],"base":7}`,
+			"object", `{"rank":{"x":1},"traceEvents":[{"ph":"X","cat":"c","name":"n","pid":1,"tid":"t","ts":1.5,"dur":2,"args":{"a":[1]}}],` +
+				`"base":7}`,
 			[]string{`X c n 1 "t" 1500 2000 {"a":[1]}`, `rank={"x":1} base=7`}, "",
 		},
 		{
@@ -36,8 +37,10 @@ func TestReader(t *testing.T) {
 				"test: expected a value, found 'X' (at byte 46)", "\x00     unknown unknown ", `rank= base=`,
 			}, "",
 		},
-		{"cut off", `{"base":1,"traceEvents":[{"ph":"X"},{"ph`, []string{"X     unknown unknown ", "rank= base=1"}, "test: unexpected end of JSON text (at byte 40)"},
-		{"something behind", `[{"ph":"X"}] nope`, []string{"X     unknown unknown ", "rank= base="}, "test: expected the end of the document, found 'n' (at byte 13)"},
+		{"cut off", `{"base":1,"traceEvents":[{"ph":"X"},{"ph`, []string{"X     unknown unknown ", "rank= base=1"},
+			"test: unexpected end of JSON text (at byte 40)"},
+		{"something behind", `[{"ph":"X"}] nope`, []string{"X     unknown unknown ", "rank= base="},
+			"test: expected the end of the document, found 'n' (at byte 13)"},
 		{"no document", `1`, []string{"rank= base="}, "test: expected an object, found '1' (at byte 0)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
