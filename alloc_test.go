@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // noopProcessor makes the SDK finish spans and does nothing with them.
@@ -70,7 +71,7 @@ func TestRecordingAllocations(t *testing.T) {
 		t.Errorf("an operation of a known shape makes %v allocations, the SDK's span %v", got, floor)
 	}
 	ctx := optrace.ContextWithStep(context.Background(), 7)
-	stepped := append(attrs[:5:5], optrace.Step(7))
+	stepped := append(attrs[:5:5], tensorconv.Step(7))
 	floor = testing.AllocsPerRun(1000, func() {
 		_, span := tracer.Start(ctx, "matmul")
 		span.SetAttributes(stepped...)

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // look looks a set up as encoders do and adds it where it is not known.
@@ -23,7 +24,7 @@ func (m *attributeMemo[V]) look(attrs []attribute.KeyValue, v V, size int) (foun
 
 // numbered returns the i-th of sets that all differ.
 func numbered(i int) []attribute.KeyValue {
-	return []attribute.KeyValue{OpName("matmul"), attribute.Int("i", i)}
+	return []attribute.KeyValue{tensorconv.OpName("matmul"), attribute.Int("i", i)}
 }
 
 func TestAttributeMemoFindsWhatItHolds(t *testing.T) {
@@ -94,19 +95,19 @@ func TestAttributeMemoRests(t *testing.T) {
 }
 
 func TestFindLoose(t *testing.T) {
-	name := OpName("matmul")
+	name := tensorconv.OpName("matmul")
 	for _, tt := range []struct {
 		what  string
 		attrs []attribute.KeyValue
 		want  looseAttributes
 	}{
 		{"none", []attribute.KeyValue{name}, looseAttributes{placeNone, placeNone}},
-		{"both", []attribute.KeyValue{name, Device("cpu"), Step(1)}, looseAttributes{2, 1}},
-		{"first", []attribute.KeyValue{Step(1), name}, looseAttributes{0, placeNone}},
-		{"twice", []attribute.KeyValue{Step(1), name, Step(1), Device("a")}, looseAttributes{placeBad, 3}},
-		{"three times", []attribute.KeyValue{Step(1), Step(1), Step(1)}, looseAttributes{placeBad, placeNone}},
+		{"both", []attribute.KeyValue{name, tensorconv.DeviceID("cpu"), tensorconv.Step(1)}, looseAttributes{2, 1}},
+		{"first", []attribute.KeyValue{tensorconv.Step(1), name}, looseAttributes{0, placeNone}},
+		{"twice", []attribute.KeyValue{tensorconv.Step(1), name, tensorconv.Step(1), tensorconv.DeviceID("a")}, looseAttributes{placeBad, 3}},
+		{"three times", []attribute.KeyValue{tensorconv.Step(1), tensorconv.Step(1), tensorconv.Step(1)}, looseAttributes{placeBad, placeNone}},
 		{"other types", []attribute.KeyValue{attribute.String(op.KeyStep, "1"), attribute.Int(op.KeyDevice, 1)}, looseAttributes{placeBad, placeBad}},
-		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), Step(1)}, looseAttributes{placeBad, placeNone}},
+		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), tensorconv.Step(1)}, looseAttributes{placeBad, placeNone}},
 	} {
 		if got := findLoose(tt.attrs); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
@@ -117,7 +118,7 @@ func TestFindLoose(t *testing.T) {
 // Whatever is left out of a comparison, the rest of a set counts.
 func TestMemoKeyEqual(t *testing.T) {
 	base := func() []attribute.KeyValue {
-		return []attribute.KeyValue{OpName("matmul"), Device("cuda:0"), Step(1), DataType(op.F32), attribute.Float64("x", math.NaN())}
+		return []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.Step(1), tensorconv.DType(op.F32), attribute.Float64("x", math.NaN())}
 	}
 	key := func(attrs []attribute.KeyValue) *memoKey { return &memoKey{attrs: attrs, loose: findLoose(attrs)} }
 	if !key(base()).equal(key(base())) {
@@ -144,7 +145,7 @@ func TestMemoKeyEqual(t *testing.T) {
 func TestAttributeMemoFindsContent(t *testing.T) {
 	shapes := func(n int64) []attribute.KeyValue {
 		return []attribute.KeyValue{
-			OpName("matmul" + strconv.FormatInt(n%7, 10)), Device("cuda:0"), InputShapes([]int64{n, 784}, []int64{784, 256}), OutputShape(n, 256),
+			tensorconv.OpName("matmul" + strconv.FormatInt(n%7, 10)), tensorconv.DeviceID("cuda:0"), tensorconv.InputShapes([]int64{n, 784}, []int64{784, 256}), tensorconv.OutputShape(n, 256),
 		}
 	}
 	const sets = 1000
@@ -196,7 +197,7 @@ func TestAttributeMemoTellsZerosApart(t *testing.T) {
 				attribute.SliceValue(attribute.SliceValue(attribute.Float64SliceValue([]float64{zero}))),
 				attribute.MapValue(attribute.Float64("x", zero)),
 			} {
-				attrs := []attribute.KeyValue{OpName("matmul"), {Key: "x", Value: v}}
+				attrs := []attribute.KeyValue{tensorconv.OpName("matmul"), {Key: "x", Value: v}}
 				if found := m.look(attrs, zero, 10); found != nil && math.Signbit(*found) != math.Signbit(zero) {
 					t.Errorf("%v of %v is found as %v", v.Type(), zero, *found)
 				}

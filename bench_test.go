@@ -10,6 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // BenchmarkRecord is the cost of one operation to the application, in front of
@@ -61,8 +62,8 @@ func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	for i := range int64(512) {
 		_, span := tracer.Start(ctx, "matmul")
 		rows := i % 40
-		span.SetAttributes(optrace.OpName("matmul"), optrace.Device("cuda:0"), optrace.DataType("f32"),
-			optrace.InputShapes([]int64{rows, 784}, []int64{784, 256}), optrace.OutputShape(rows, 256))
+		span.SetAttributes(tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.DType("f32"),
+			tensorconv.InputShapes([]int64{rows, 784}, []int64{784, 256}), tensorconv.OutputShape(rows, 256))
 		span.End()
 	}
 	request.End()

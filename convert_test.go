@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // convert returns the entry that an exporter writes for a span, nil for a span
@@ -41,15 +42,15 @@ func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.Option) *op
 func TestConvertWholeSpan(t *testing.T) {
 	stub := opStub(3)
 	stub.Attributes = []attribute.KeyValue{
-		optrace.OpName("all_reduce"), optrace.OpKind(op.KindCollective), optrace.OpPath("encoder.0"),
-		optrace.FLOPs(12), optrace.Device("cuda:1"), optrace.Stream(7), optrace.DataType(op.BF16),
-		optrace.InputDataTypes(op.BF16, op.I64), optrace.InputShapes([]int64{8, 4}, []int64{}),
-		optrace.OutputShape(8, 4), optrace.Step(41), optrace.Memory(99), optrace.Rank(5),
-		optrace.CollectiveName("all_reduce"), optrace.CollectiveGroup("dp"), optrace.CollectiveGroupSize(8),
-		optrace.CollectiveSequence(17), optrace.CollectivePeerRank(2),
+		tensorconv.OpName("all_reduce"), tensorconv.OpKind(op.KindCollective), tensorconv.OpPath("encoder.0"),
+		tensorconv.OpFLOPCount(12), tensorconv.DeviceID("cuda:1"), tensorconv.StreamID(7), tensorconv.DType(op.BF16),
+		tensorconv.InputDTypes(op.BF16, op.I64), tensorconv.InputShapes([]int64{8, 4}, []int64{}),
+		tensorconv.OutputShape(8, 4), tensorconv.Step(41), tensorconv.MemorySize(99), tensorconv.Rank(5),
+		tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("dp"), tensorconv.CollectiveGroupSize(8),
+		tensorconv.CollectiveSequence(17), tensorconv.CollectivePeerRank(2),
 	}
 	stub.Resource = resource.NewSchemaless(
-		attribute.String(op.KeyServiceName, "trainer"), optrace.Rank(3), optrace.WorldSize(8), attribute.String("host.name", "n1"))
+		attribute.String(op.KeyServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8), attribute.String("host.name", "n1"))
 	want := &op.Entry{
 		Step: op.Known(41), Operation: "all_reduce", Kind: op.KindCollective, KindRule: op.RuleAttribute,
 		Path: "encoder.0", DeviceID: "cuda:1", Stream: op.Known(7), Rank: op.Known(5),
@@ -126,12 +127,12 @@ func TestConvertSpanProperties(t *testing.T) {
 	}{
 		{"nil resource", func(s *tracetest.SpanStub) { s.Resource = nil },
 			func(e *op.Entry) bool { return e.Service == "" && !e.Rank.Known }},
-		{"rank of the resource", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(optrace.Rank(3)) },
+		{"rank of the resource", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(tensorconv.Rank(3)) },
 			func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
 		{"rank as text", func(s *tracetest.SpanStub) {
 			s.Resource = resource.NewSchemaless(attribute.String(op.KeyRank, "3"))
 		}, func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
-		{"negative rank", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(optrace.Rank(-3)) },
+		{"negative rank", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(tensorconv.Rank(-3)) },
 			func(e *op.Entry) bool { return !e.Rank.Known }},
 		{"service that is not UTF-8", func(s *tracetest.SpanStub) { s.Resource = serviceResource("a\xffb") },
 			func(e *op.Entry) bool { return e.Service == "a\ufffdb" }},
@@ -156,11 +157,11 @@ func TestConvertSpanProperties(t *testing.T) {
 		{"other scope", func(s *tracetest.SpanStub) { s.InstrumentationScope.Name = "engine" },
 			func(e *op.Entry) bool { return e.Scope == "engine" }},
 		{"events and links", func(s *tracetest.SpanStub) {
-			s.Events = []sdktrace.Event{{Name: "retry", Attributes: []attribute.KeyValue{optrace.OpName("x")}}}
-			s.Links = []sdktrace.Link{{SpanContext: spanContext(9, 9), Attributes: []attribute.KeyValue{optrace.Step(1)}}}
+			s.Events = []sdktrace.Event{{Name: "retry", Attributes: []attribute.KeyValue{tensorconv.OpName("x")}}}
+			s.Links = []sdktrace.Link{{SpanContext: spanContext(9, 9), Attributes: []attribute.KeyValue{tensorconv.Step(1)}}}
 		}, func(e *op.Entry) bool { return e.Operation == "matmul" && e.Step == op.Known(0) && e.Warn == 0 }},
 		{"name of the span", func(s *tracetest.SpanStub) {
-			s.Name, s.Attributes = "conv", []attribute.KeyValue{optrace.OpName("")}
+			s.Name, s.Attributes = "conv", []attribute.KeyValue{tensorconv.OpName("")}
 		}, func(e *op.Entry) bool { return e.Operation == "conv" }},
 	}
 	for _, tt := range tests {
@@ -177,8 +178,8 @@ func TestConvertSpanProperties(t *testing.T) {
 func TestConvertNoOperation(t *testing.T) {
 	for name, attrs := range map[string][]attribute.KeyValue{
 		"nothing":              nil,
-		"device alone":         {optrace.Device("cuda:0")},
-		"shapes alone":         {optrace.OutputShape(1)},
+		"device alone":         {tensorconv.DeviceID("cuda:0")},
+		"shapes alone":         {tensorconv.OutputShape(1)},
 		"bare name alone":      {attribute.String("op", "matmul")},
 		"a request's":          {attribute.String("http.request.method", "GET")},
 		"list of no interest":  {attribute.Int64Slice("sizes", []int64{1})},
@@ -236,7 +237,7 @@ func TestConvertShapeEncodings(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			stub := opStub(0)
-			stub.Attributes = []attribute.KeyValue{optrace.OpName("matmul"), {Key: op.KeyInputShapes, Value: tt.value}}
+			stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul"), {Key: op.KeyInputShapes, Value: tt.value}}
 			e := convert(t, stub)
 			if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
 				t.Errorf("warnings %b, want %b, input shapes (-want +got):\n%s", e.Warn, tt.warn, diff)
@@ -253,7 +254,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 	spans := make([]sdktrace.ReadOnlySpan, n)
 	for i := range spans {
 		stub := opStub(i)
-		stub.Attributes = []attribute.KeyValue{optrace.OpName("matmul"), optrace.OutputShape(int64(i))}
+		stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.OutputShape(int64(i))}
 		spans[i] = stub.Snapshot()
 	}
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
@@ -269,7 +270,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 	for i := range shapes {
 		shapes[i] = []int64{int64(i), 2}
 	}
-	stub.Attributes = []attribute.KeyValue{optrace.OpName("concat"), optrace.InputShapes(shapes...)}
+	stub.Attributes = []attribute.KeyValue{tensorconv.OpName("concat"), tensorconv.InputShapes(shapes...)}
 	if e := convert(t, stub); len(e.InputShapes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated {
 		t.Errorf("%d inputs with warnings %b", len(e.InputShapes), e.Warn)
 	}

@@ -22,6 +22,10 @@ var importRules = map[string]struct {
 		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
+	"tensorconv": {
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
+		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
+	},
 	"internal": {own: []string{"internal/..."}},
 	"analyze":  {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
@@ -44,7 +48,7 @@ var importRules = map[string]struct {
 		},
 	},
 	"": {
-		own: []string{"op", "internal/..."},
+		own: []string{"op", "tensorconv", "internal/..."},
 		foreign: []string{
 			"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
 			"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
@@ -55,6 +59,7 @@ var importRules = map[string]struct {
 // forbidden lists what a package must never depend on, whatever its rule.
 var forbidden = map[string]string{
 	"cmd/optrace": "go.opentelemetry.io/otel/sdk",
+	"tensorconv":  "go.opentelemetry.io/otel/sdk",
 	"analyze":     "net/http",
 	"render":      "net/http",
 	"op":          "net/http",

@@ -2,7 +2,7 @@
 // finished spans into op entries that can be profiled.
 //
 // An engine records its operations with a [Tracer], or with any tracer and the
-// attribute constructors of this package. A [Processor] registered in the
+// attributes of package tensorconv. A [Processor] registered in the
 // TracerProvider converts every finished operation into an entry and hands
 // batches of entries to an [Exporter], which writes them as JSON Lines. The
 // optrace command and package analyze profile those files: per operation and

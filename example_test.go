@@ -15,6 +15,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // printEntries prints what an exporter has written, but for times and ids.
@@ -142,7 +143,7 @@ func ExampleTracer() {
 		loss.In(64, 10).Out().DType(op.F32).End()
 	}
 	_, reduce := tracer.Start(context.Background(), "all_reduce", "cuda:0")
-	reduce.Attrs(optrace.CollectiveGroup("dp"), optrace.CollectiveGroupSize(8)).
+	reduce.Attrs(tensorconv.CollectiveGroupName("dp"), tensorconv.CollectiveGroupSize(8)).
 		Err(errors.New("peer 3 is gone")).End()
 
 	shutdown()
@@ -176,21 +177,6 @@ func ExampleTracer_Prepare() {
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
 }
 
-// Those who keep their own tracer set the attributes themselves.
-func ExampleOpName() {
-	var ops bytes.Buffer
-	tp, shutdown := toBuffer(&ops)
-	_, span := tp.Tracer("engine").Start(context.Background(), "matmul")
-	span.SetAttributes(
-		optrace.OpName("matmul"), optrace.Device("cuda:0"), optrace.DataType(op.F16),
-		optrace.InputShapes([]int64{64, 784}, []int64{784, 256}), optrace.OutputShape(64, 256))
-	span.End()
-	shutdown()
-	printEntries(&ops)
-	// Output:
-	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
-}
-
 // Attributes of other instrumentation are read by a mapping.
 func ExampleWithMapping() {
 	var m op.Mapping
@@ -203,7 +189,7 @@ func ExampleWithMapping() {
 	}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp))
 	_, span := tp.Tracer("engine").Start(context.Background(), "launch")
-	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"), optrace.Device("cuda:1"))
+	span.SetAttributes(attribute.String("engine.kernel", "gemm"), attribute.String("engine.out", "64x256"), tensorconv.DeviceID("cuda:1"))
 	span.End()
 	printEntries(&ops)
 	// Output:

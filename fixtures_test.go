@@ -20,6 +20,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // epoch is when the operations of the fixtures start.
@@ -53,9 +54,9 @@ func opStub(i int) tracetest.SpanStub {
 		StartTime:   start,
 		EndTime:     start.Add(125 * time.Microsecond),
 		Attributes: []attribute.KeyValue{
-			optrace.OpName("matmul"), optrace.Device("cuda:0"), optrace.DataType(op.F32),
-			optrace.InputShapes([]int64{64, 784}, []int64{784, 256}), optrace.OutputShape(64, 256),
-			optrace.Step(int64(i)),
+			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.DType(op.F32),
+			tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256),
+			tensorconv.Step(int64(i)),
 		},
 		Resource:             serviceResource("trainer"),
 		InstrumentationScope: instrumentation.Scope{Name: optrace.ScopeName},

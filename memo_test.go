@@ -20,6 +20,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
@@ -118,10 +119,10 @@ func TestMemoTellsSpansApart(t *testing.T) {
 			slices.Reverse(s.Attributes)
 		},
 		"two steps": func(s *tracetest.SpanStub) {
-			s.Attributes = append(slices.Clone(s.Attributes), optrace.Step(77))
+			s.Attributes = append(slices.Clone(s.Attributes), tensorconv.Step(77))
 		},
 		"two devices": func(s *tracetest.SpanStub) {
-			s.Attributes = append(slices.Clone(s.Attributes), optrace.Device("cpu"))
+			s.Attributes = append(slices.Clone(s.Attributes), tensorconv.DeviceID("cpu"))
 		},
 		"no operation":      func(s *tracetest.SpanStub) { s.Attributes = []attribute.KeyValue{attribute.Int("x", 1)} },
 		"no attributes":     func(s *tracetest.SpanStub) { s.Attributes = nil },
@@ -141,7 +142,7 @@ func TestMemoTellsSpansApart(t *testing.T) {
 		"dropped, negative": func(s *tracetest.SpanStub) { s.DroppedAttributes = -2 },
 		"resource":          func(s *tracetest.SpanStub) { s.Resource = serviceResource("other") },
 		"rank of resource": func(s *tracetest.SpanStub) {
-			s.Resource = resource.NewSchemaless(optrace.Rank(4))
+			s.Resource = resource.NewSchemaless(tensorconv.Rank(4))
 		},
 		"no resource": func(s *tracetest.SpanStub) { s.Resource = nil },
 		"scope":       func(s *tracetest.SpanStub) { s.InstrumentationScope.Name = "other" },
@@ -188,8 +189,8 @@ func TestMemoWithMapping(t *testing.T) {
 	for i := range 20 {
 		s := opStub(i % 4)
 		s.Attributes = slices.Clone(opStub(0).Attributes)
-		s.Attributes[1] = optrace.Device(fmt.Sprint("cuda:", i%2))
-		s.Attributes[5] = optrace.Step(int64(i % 3))
+		s.Attributes[1] = tensorconv.DeviceID(fmt.Sprint("cuda:", i%2))
+		s.Attributes[5] = tensorconv.Step(int64(i % 3))
 		stubs = append(stubs, s)
 	}
 	for _, f := range allFormats {

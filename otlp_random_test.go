@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // entropy makes decisions out of bytes; when they are used up, the same one
@@ -155,7 +156,7 @@ func (e *entropy) operation() tracetest.SpanStub {
 	s := tracetest.SpanStub{
 		Name: e.text(), SpanContext: e.spanContext(), Parent: e.spanContext(),
 		SpanKind: trace.SpanKind(e.below(8)), StartTime: e.time(), EndTime: e.time(),
-		Attributes: append([]attribute.KeyValue{optrace.OpName("matmul")}, e.attributes(3)...),
+		Attributes: append([]attribute.KeyValue{tensorconv.OpName("matmul")}, e.attributes(3)...),
 		Status:     sdktrace.Status{Code: codes.Code(e.below(4)), Description: e.text()},
 		Resource:   e.resource(), InstrumentationScope: e.scope(),
 		DroppedAttributes: e.count(), DroppedEvents: e.count(), DroppedLinks: e.count(),

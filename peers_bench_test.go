@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // BenchmarkPeers compares the write side with what it stands beside. Each round
@@ -195,8 +196,8 @@ func (p *program) recordOp(o node, device string) {
 
 func (p *program) recordByHand(o node, device string) {
 	_, span := p.byHand.Start(p.ctx, o.name)
-	span.SetAttributes(optrace.OpName(o.name), optrace.Device(device), optrace.DataType(op.F16),
-		optrace.InputShapes([]int64{o.a, o.b}, []int64{o.b, o.c}), optrace.OutputShape(o.a, o.c))
+	span.SetAttributes(tensorconv.OpName(o.name), tensorconv.DeviceID(device), tensorconv.DType(op.F16),
+		tensorconv.InputShapes([]int64{o.a, o.b}, []int64{o.b, o.c}), tensorconv.OutputShape(o.a, o.c))
 	span.End()
 }
 

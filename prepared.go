@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // OpSpec describes an operation that repeats.
@@ -56,35 +57,35 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 			return nil, fmt.Errorf("preparing %s: shape %v has a dimension below %d", spec.Name, []int64(s), op.Dynamic)
 		}
 	}
-	p := &Prepared{tracer: t, name: spec.Name, attrs: []attribute.KeyValue{OpName(spec.Name)}}
+	p := &Prepared{tracer: t, name: spec.Name, attrs: []attribute.KeyValue{tensorconv.OpName(spec.Name)}}
 	add := func(kv attribute.KeyValue) { p.attrs = append(p.attrs, kv) }
 	if spec.Device != "" {
-		add(Device(spec.Device))
+		add(tensorconv.DeviceID(spec.Device))
 	}
 	if spec.Stream.Known {
-		add(Stream(spec.Stream.V))
+		add(tensorconv.StreamID(spec.Stream.V))
 	}
 	if spec.Path != "" {
-		add(OpPath(spec.Path))
+		add(tensorconv.OpPath(spec.Path))
 	}
 	if spec.Kind != op.KindUnknown {
-		add(OpKind(spec.Kind))
+		add(tensorconv.OpKind(spec.Kind))
 	}
 	if spec.Inputs != nil {
 		dims := make([][]int64, len(spec.Inputs))
 		for i, s := range spec.Inputs {
 			dims[i] = s
 		}
-		add(InputShapes(dims...))
+		add(tensorconv.InputShapes(dims...))
 	}
 	if spec.Output != nil {
-		add(OutputShape(spec.Output...))
+		add(tensorconv.OutputShape(spec.Output...))
 	}
 	if spec.DType != "" {
-		add(DataType(spec.DType))
+		add(tensorconv.DType(spec.DType))
 	}
 	if spec.FLOPs.Known {
-		add(FLOPs(spec.FLOPs.V))
+		add(tensorconv.OpFLOPCount(spec.FLOPs.V))
 	}
 	p.attrs = slices.Clip(append(p.attrs, spec.Attrs...))
 	return p, nil
@@ -105,7 +106,7 @@ func (p *Prepared) Start(ctx context.Context) (context.Context, Op) {
 	case hasStep:
 		// One call for all: a second one would make the SDK allocate again.
 		s := p.tracer.pool.Get().(*opState)
-		s.attrs = append(append(s.attrs, p.attrs...), Step(step))
+		s.attrs = append(append(s.attrs, p.attrs...), tensorconv.Step(step))
 		span.SetAttributes(s.attrs...)
 		p.tracer.recycle(s)
 	default:

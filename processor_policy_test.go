@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // leastBytes is the smallest bound that a processor takes.
@@ -204,7 +205,7 @@ func TestMaxBytesHeld(t *testing.T) {
 			for range tt.threads {
 				wg.Go(func() {
 					stub := opStub(0)
-					stub.Attributes = append(stub.Attributes, optrace.OpName(name))
+					stub.Attributes = append(stub.Attributes, tensorconv.OpName(name))
 					span := stub.Snapshot()
 					for range max(200, 30_000/(1+tt.text/100)) {
 						proc.OnEnd(span)

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // The event that tells on a local root which operations below it were not
@@ -183,9 +184,9 @@ func (p *pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
 	}
 	events := slices.Clone(s.Events())
 	for o, sum := range sums {
-		attrs := []attribute.KeyValue{OpName(o.name)}
+		attrs := []attribute.KeyValue{tensorconv.OpName(o.name)}
 		if o.device != "" {
-			attrs = append(attrs, Device(o.device))
+			attrs = append(attrs, tensorconv.DeviceID(o.device))
 		}
 		attrs = append(attrs, KeyPrunedCount.Int64(sum.count), KeyPrunedDuration.Int64(int64(sum.duration)))
 		events = append(events, sdktrace.Event{Name: EventPruned, Time: s.EndTime(), Attributes: attrs})

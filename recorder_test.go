@@ -18,6 +18,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // The tests of the seed's recorder, translated.
@@ -118,9 +119,9 @@ func TestTracerRecorderEmitsSpans(t *testing.T) {
 	}
 	mm, gelu := spans[0], spans[1]
 	want := []attribute.KeyValue{
-		optrace.OpName("matmul"), optrace.Device("cuda:0"),
-		optrace.InputShapes([]int64{64, 784}, []int64{784, 256}), optrace.OutputShape(64, 256),
-		optrace.DataType(op.F32), optrace.Step(7),
+		tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256),
+		tensorconv.DType(op.F32), tensorconv.Step(7),
 	}
 	if diff := cmp.Diff(want, mm.Attributes, cmp.Comparer(func(a, b attribute.Value) bool { return a == b })); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)

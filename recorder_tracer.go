@@ -7,6 +7,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // Recorder returns a Recorder whose Finish makes a span of each operation,
@@ -48,9 +50,9 @@ func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.Key
 	if o.prep != nil {
 		attrs = append(attrs, o.prep.attrs...)
 	} else {
-		attrs = append(attrs, OpName(o.name))
+		attrs = append(attrs, tensorconv.OpName(o.name))
 		if o.device != "" {
-			attrs = append(attrs, Device(o.device))
+			attrs = append(attrs, tensorconv.DeviceID(o.device))
 		}
 		if o.hasIn {
 			attrs = append(attrs, shapes.inputs(&shapeKey{r.shapes.bytes[o.in:o.out]}, &r.scratch.cursors))
@@ -60,10 +62,10 @@ func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.Key
 		}
 	}
 	if o.dtype != "" {
-		attrs = append(attrs, DataType(o.dtype))
+		attrs = append(attrs, tensorconv.DType(o.dtype))
 	}
 	if r.step.Known {
-		attrs = append(attrs, Step(r.step.V))
+		attrs = append(attrs, tensorconv.Step(r.step.V))
 	}
 	r.scratch.attrs = attrs
 	return attrs

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // unsafeAttributes are what tracing backends choke on.
@@ -34,9 +35,9 @@ func unsafeAttributes() []attribute.KeyValue {
 // harmless are attributes that stay.
 func harmless() []attribute.KeyValue {
 	return []attribute.KeyValue{
-		optrace.OpName("matmul"), optrace.FLOPs(math.MaxInt64), attribute.Int64("min", math.MinInt64),
+		tensorconv.OpName("matmul"), tensorconv.OpFLOPCount(math.MaxInt64), attribute.Int64("min", math.MinInt64),
 		attribute.Float64("largest", math.MaxFloat64), attribute.Float64Slice("floats", []float64{0.5, -0.5}),
-		optrace.InputShapes([]int64{64, 784}, []int64{784, 256}),
+		tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}),
 	}
 }
 

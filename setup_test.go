@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // readOps returns the names of the operations in a file and how many were lost.
@@ -43,7 +44,7 @@ func TestSetup(t *testing.T) {
 	shutdown, err := optrace.Setup(path,
 		optrace.WithSpanExporter(spans),
 		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.Block)),
-		optrace.WithProviderOptions(sdktrace.WithResource(resource.NewSchemaless(optrace.Rank(3)))),
+		optrace.WithProviderOptions(sdktrace.WithResource(resource.NewSchemaless(tensorconv.Rank(3)))),
 		nil)
 	if err != nil {
 		t.Fatal(err)

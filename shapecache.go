@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // shapeKey collects shapes as bytes: for each its number of dimensions and
@@ -108,7 +109,7 @@ func (c *shapeCache) inputs(k *shapeKey, at *shapeCursors) attribute.KeyValue {
 	if s := at.in.expected(k); s != nil {
 		return s.kv
 	}
-	return c.get(&c.in, k, &at.in, func(shapes [][]int64) attribute.KeyValue { return InputShapes(shapes...) })
+	return c.get(&c.in, k, &at.in, func(shapes [][]int64) attribute.KeyValue { return tensorconv.InputShapes(shapes...) })
 }
 
 // output returns the attribute of the output's shape.
@@ -116,7 +117,7 @@ func (c *shapeCache) output(k *shapeKey, at *shapeCursors) attribute.KeyValue {
 	if s := at.out.expected(k); s != nil {
 		return s.kv
 	}
-	return c.get(&c.out, k, &at.out, func(shapes [][]int64) attribute.KeyValue { return OutputShape(shapes[0]...) })
+	return c.get(&c.out, k, &at.out, func(shapes [][]int64) attribute.KeyValue { return tensorconv.OutputShape(shapes[0]...) })
 }
 
 func (c *shapeCache) get(

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // Tracer starts operations: spans with the attributes of the tensor
@@ -49,9 +50,9 @@ func (t *Tracer) Start(ctx context.Context, name, device string) (context.Contex
 	step, hasStep := stepFromContext(ctx)
 	var span trace.Span
 	if t.cfg.startAttributes {
-		attrs := []attribute.KeyValue{OpName(name)}
+		attrs := []attribute.KeyValue{tensorconv.OpName(name)}
 		if device != "" {
-			attrs = append(attrs, Device(device))
+			attrs = append(attrs, tensorconv.DeviceID(device))
 		}
 		ctx, span = t.tracer.Start(ctx, name, trace.WithAttributes(attrs...))
 	} else {
@@ -62,12 +63,12 @@ func (t *Tracer) Start(ctx context.Context, name, device string) (context.Contex
 		return ctx, o
 	}
 	o.begin(t)
-	o.state.attrs = append(o.state.attrs, OpName(name))
+	o.state.attrs = append(o.state.attrs, tensorconv.OpName(name))
 	if device != "" {
-		o.state.attrs = append(o.state.attrs, Device(device))
+		o.state.attrs = append(o.state.attrs, tensorconv.DeviceID(device))
 	}
 	if hasStep {
-		o.state.attrs = append(o.state.attrs, Step(step))
+		o.state.attrs = append(o.state.attrs, tensorconv.Step(step))
 	}
 	return ctx, o
 }
@@ -144,7 +145,7 @@ func (o Op) Out(dims ...int64) Op {
 // DType sets the element type of the output.
 func (o Op) DType(t op.DType) Op {
 	if s := o.live(); s != nil {
-		s.attrs = append(s.attrs, DataType(t))
+		s.attrs = append(s.attrs, tensorconv.DType(t))
 	}
 	return o
 }
@@ -158,7 +159,7 @@ func (o Op) Err(err error) Op {
 	return o
 }
 
-// Attrs adds further attributes, such as [OpKind], [FLOPs] or one of the
+// Attrs adds further attributes, such as [tensorconv.OpKind], [tensorconv.OpFLOPCount] or one of the
 // caller's own.
 func (o Op) Attrs(attrs ...attribute.KeyValue) Op {
 	if s := o.live(); s != nil {

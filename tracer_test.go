@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // recordSpans returns the spans that f makes.
@@ -58,7 +59,7 @@ func TestTracerAttributes(t *testing.T) {
 			name: "all",
 			run: func(tr *optrace.Tracer) {
 				_, o := tr.Start(bg, "matmul", "cuda:0")
-				o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Attrs(optrace.FLOPs(7), attribute.String("k", "v")).End()
+				o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Attrs(tensorconv.OpFLOPCount(7), attribute.String("k", "v")).End()
 			},
 			want: []string{
 				"k=v", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[64,784],[784,256]]",
@@ -89,7 +90,7 @@ func TestTracerAttributes(t *testing.T) {
 			name: "the caller's attributes win",
 			run: func(tr *optrace.Tracer) {
 				_, o := tr.Start(optrace.ContextWithStep(bg, 12), "a", "cpu")
-				o.Attrs(optrace.Step(13), optrace.Device("cuda:1")).End()
+				o.Attrs(tensorconv.Step(13), tensorconv.DeviceID("cuda:1")).End()
 			},
 			want: []string{"tensor.device.id=cuda:1", "tensor.op.name=a", "tensor.step=13"},
 		},
@@ -101,7 +102,7 @@ func TestTracerAttributes(t *testing.T) {
 					DType: op.F32, FLOPs: op.Known(0), Attrs: []attribute.KeyValue{attribute.String("k", "v")},
 				})
 				_, o := p.Start(bg)
-				o.In(9).Out(9).DType(op.I8).Attrs(attribute.Int("more", 1), optrace.FLOPs(5)).End()
+				o.In(9).Out(9).DType(op.I8).Attrs(attribute.Int("more", 1), tensorconv.OpFLOPCount(5)).End()
 			},
 			want: []string{
 				"k=v", "more=1", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[2,3],[]]",
@@ -196,7 +197,7 @@ func TestOpAfterEnd(t *testing.T) {
 
 func TestOpZeroAndNotRecording(t *testing.T) {
 	use := func(o optrace.Op) {
-		o.In(1).Out(2).DType(op.F32).Err(errors.New("x")).Attrs(optrace.Step(1)).End()
+		o.In(1).Out(2).DType(op.F32).Err(errors.New("x")).Attrs(tensorconv.Step(1)).End()
 		o.EndAt(time.Now())
 		o.Span().AddEvent("event")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // sdkBatches returns n batches of operations as the SDK hands them to exporters:
@@ -18,7 +19,7 @@ import (
 // newShapes every operation is another one.
 func sdkBatches(ctx context.Context, n int, newShapes bool) ([][]sdktrace.ReadOnlySpan, error) {
 	kept := new(keeping)
-	res := resource.NewSchemaless(attribute.String(op.KeyServiceName, workload.ServiceName), optrace.Rank(0))
+	res := resource.NewSchemaless(attribute.String(op.KeyServiceName, workload.ServiceName), tensorconv.Rank(0))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(res))
 	tracer := tp.Tracer(optrace.ScopeName, trace.WithInstrumentationVersion(optrace.Version))
 	ctx, step := tracer.Start(ctx, "train_step")

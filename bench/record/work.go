@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // The operation.
@@ -48,8 +49,8 @@ func newWork() (*work, error) {
 		provider: sdktrace.NewTracerProvider(
 			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(noopProcessor{})),
 		attrs: []attribute.KeyValue{
-			optrace.OpName(name), optrace.Device(device), optrace.DataType(op.F32),
-			optrace.InputShapes([]int64{64, inner}, []int64{inner, columns}), optrace.OutputShape(64, columns),
+			tensorconv.OpName(name), tensorconv.DeviceID(device), tensorconv.DType(op.F32),
+			tensorconv.InputShapes([]int64{64, inner}, []int64{inner, columns}), tensorconv.OutputShape(64, columns),
 		},
 		inputs: []op.Shape{{64, inner}, {inner, columns}}, output: op.Shape{64, columns},
 	}

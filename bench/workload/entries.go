@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // entriesWriter writes batches through optrace's exporter.
@@ -40,7 +41,7 @@ func (c Config) resources() []*resource.Resource {
 	for i := range all {
 		attrs := []attribute.KeyValue{attribute.String(op.KeyServiceName, ServiceName)}
 		if len(all) > 1 {
-			attrs = append(attrs, optrace.Rank(int64(i)), optrace.WorldSize(int64(len(all))))
+			attrs = append(attrs, tensorconv.Rank(int64(i)), tensorconv.WorldSize(int64(len(all))))
 		}
 		all[i] = resource.NewSchemaless(attrs...)
 	}

@@ -5,8 +5,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // Spec is what an operation of the graph is about. It does not change once made.
@@ -27,11 +27,11 @@ func (s *Spec) Attributes() []attribute.KeyValue { return s.attrs }
 
 // prepare builds the attributes.
 func (s *Spec) prepare(textShapes bool) *Spec {
-	s.attrs = []attribute.KeyValue{optrace.OpName(s.Name), optrace.Device(s.Device), optrace.DataType(s.DType)}
+	s.attrs = []attribute.KeyValue{tensorconv.OpName(s.Name), tensorconv.DeviceID(s.Device), tensorconv.DType(s.DType)}
 	if textShapes {
-		s.attrs = append(s.attrs, optrace.InputShapeTexts(s.Inputs...), attribute.String(op.KeyOutputShape, op.Shape(s.Output).String()))
+		s.attrs = append(s.attrs, tensorconv.InputShapesText(s.Inputs...), attribute.String(op.KeyOutputShape, op.Shape(s.Output).String()))
 	} else {
-		s.attrs = append(s.attrs, optrace.InputShapes(s.Inputs...), optrace.OutputShape(s.Output...))
+		s.attrs = append(s.attrs, tensorconv.InputShapes(s.Inputs...), tensorconv.OutputShape(s.Output...))
 	}
 	return s
 }

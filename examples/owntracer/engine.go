@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // engine stands for one that has been traced before optrace came.
@@ -34,8 +34,8 @@ func (e *engine) attention(ctx context.Context, step int64, q, k, v mat.Matrix) 
 		span.End()
 	}()
 	span.SetAttributes(
-		optrace.OpName("attention"), optrace.Step(step), placement, attribute.String("engine.cache", "miss"),
-		optrace.InputShapes(dims(q), dims(k), dims(v)),
+		tensorconv.OpName("attention"), tensorconv.Step(step), placement, attribute.String("engine.cache", "miss"),
+		tensorconv.InputShapes(dims(q), dims(k), dims(v)),
 	)
 
 	scores, err := e.matmul(ctx, step, q, k.T())
@@ -49,7 +49,7 @@ func (e *engine) attention(ctx context.Context, step int64, q, k, v mat.Matrix) 
 	if err != nil {
 		return nil, fmt.Errorf("attention: %w", err)
 	}
-	span.SetAttributes(optrace.OutputShape(dims(y)...), optrace.DataType(op.F64))
+	span.SetAttributes(tensorconv.OutputShape(dims(y)...), tensorconv.DType(op.F64))
 	return y, nil
 }
 
@@ -63,7 +63,7 @@ func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) (*mat.
 	rows, n := b.Dims()
 	if k != rows {
 		err := fmt.Errorf("%w: %v and %v", errShape, dims(a), dims(b))
-		span.SetAttributes(optrace.OpName("matmul"), optrace.Step(step), placement, optrace.InputShapes(dims(a), dims(b)))
+		span.SetAttributes(tensorconv.OpName("matmul"), tensorconv.Step(step), placement, tensorconv.InputShapes(dims(a), dims(b)))
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
 	}
@@ -71,9 +71,9 @@ func (e *engine) matmul(ctx context.Context, step int64, a, b mat.Matrix) (*mat.
 	c.Mul(a, b)
 	// One call with all attributes is the cheap way; start options are not.
 	span.SetAttributes(
-		optrace.OpName("matmul"), optrace.Step(step), placement,
-		optrace.InputShapes(dims(a), dims(b)), optrace.OutputShape(dims(&c)...), optrace.DataType(op.F64),
-		optrace.FLOPs(2*int64(m)*int64(k)*int64(n)),
+		tensorconv.OpName("matmul"), tensorconv.Step(step), placement,
+		tensorconv.InputShapes(dims(a), dims(b)), tensorconv.OutputShape(dims(&c)...), tensorconv.DType(op.F64),
+		tensorconv.OpFLOPCount(2*int64(m)*int64(k)*int64(n)),
 	)
 	return &c, nil
 }
@@ -83,8 +83,8 @@ func (e *engine) softmax(ctx context.Context, step int64, x *mat.Dense) {
 	_, span := e.tracer.Start(ctx, "softmax")
 	defer span.End()
 	span.SetAttributes(
-		optrace.OpName("softmax"), optrace.Step(step), placement,
-		optrace.InputShapes(dims(x)), optrace.OutputShape(dims(x)...), optrace.DataType(op.F64),
+		tensorconv.OpName("softmax"), tensorconv.Step(step), placement,
+		tensorconv.InputShapes(dims(x)), tensorconv.OutputShape(dims(x)...), tensorconv.DType(op.F64),
 	)
 	rows, _ := x.Dims()
 	for i := range rows {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // The queues of a device. Kernels on different queues run at the same time.
@@ -30,7 +31,7 @@ func (d *Device) start(ctx context.Context, name, path string) optrace.Op {
 	// The context returned is for operations that consist of others. Kernels do
 	// not.
 	_, o := d.tracer.Start(ctx, name, d.id)
-	return o.DType(op.F64).Attrs(optrace.OpPath(path), optrace.Stream(computeStream))
+	return o.DType(op.F64).Attrs(tensorconv.OpPath(path), tensorconv.StreamID(computeStream))
 }
 
 // dims is the shape of m.
@@ -45,7 +46,7 @@ func (d *Device) MatMul(ctx context.Context, path string, dst *mat.Dense, a, b m
 	dst.Mul(a, b)
 	m, k := a.Dims()
 	_, n := b.Dims()
-	o.In(dims(a)...).In(dims(b)...).Out(dims(dst)...).Attrs(optrace.FLOPs(2 * int64(m) * int64(k) * int64(n))).End()
+	o.In(dims(a)...).In(dims(b)...).Out(dims(dst)...).Attrs(tensorconv.OpFLOPCount(2 * int64(m) * int64(k) * int64(n))).End()
 }
 
 // AddBias adds bias to each row of x.
@@ -130,7 +131,7 @@ func (d *Device) CrossEntropy(ctx context.Context, path string, probs *mat.Dense
 	}
 	loss /= float64(len(labels))
 	// Out without dimensions is a scalar. The inputs are of different types.
-	o.In(dims(probs)...).In(int64(len(labels))).Out().Attrs(optrace.InputDataTypes(op.F64, op.I64)).End()
+	o.In(dims(probs)...).In(int64(len(labels))).Out().Attrs(tensorconv.InputDTypes(op.F64, op.I64)).End()
 	return loss
 }
 
@@ -142,7 +143,7 @@ func (d *Device) CrossEntropyGrad(ctx context.Context, path string, probs *mat.D
 		probs.Set(i, label, probs.At(i, label)-1)
 	}
 	probs.Scale(1/float64(len(labels)), probs)
-	o.In(dims(probs)...).In(int64(len(labels))).Out(dims(probs)...).Attrs(optrace.InputDataTypes(op.F64, op.I64)).End()
+	o.In(dims(probs)...).In(int64(len(labels))).Out(dims(probs)...).Attrs(tensorconv.InputDTypes(op.F64, op.I64)).End()
 }
 
 // CopyIn returns a copy on the device of a matrix of the host.
@@ -158,7 +159,7 @@ func (d *Device) CopyOut(ctx context.Context, path string, m *mat.Dense) *mat.De
 func (d *Device) copy(ctx context.Context, name, path string, m *mat.Dense) *mat.Dense {
 	// These names are known to be copies, and in which direction. Other names are
 	// taken for arithmetic unless OpKind says what they are.
-	o := d.start(ctx, name, path).Attrs(optrace.OpKind(op.KindMemory))
+	o := d.start(ctx, name, path).Attrs(tensorconv.OpKind(op.KindMemory))
 	c := mat.DenseCopyOf(m)
 	o.In(dims(m)...).Out(dims(c)...).End()
 	return c

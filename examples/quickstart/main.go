@@ -38,6 +38,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // config is what the flags say.
@@ -103,7 +104,7 @@ func record(ctx context.Context, cfg config, batch string, out io.Writer) (err e
 		sdktrace.WithSpanProcessor(processor),
 		sdktrace.WithResource(resource.NewWithAttributes(semconv.SchemaURL,
 			semconv.ServiceName("quickstart"),
-			optrace.Rank(0), optrace.WorldSize(1),
+			tensorconv.Rank(0), tensorconv.WorldSize(1),
 		)),
 	)
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 const (
@@ -84,9 +85,9 @@ func (r *replica) prepare(devices int) error {
 			Name: "all_reduce", Device: r.device.id, Kind: op.KindCollective,
 			Inputs: []op.Shape{shape}, Output: shape, DType: op.F64,
 			Attrs: []attribute.KeyValue{
-				optrace.OpPath(l.path), optrace.Stream(communicationStream),
-				optrace.CollectiveName("all_reduce"),
-				optrace.CollectiveGroup("data_parallel"), optrace.CollectiveGroupSize(int64(devices)),
+				tensorconv.OpPath(l.path), tensorconv.StreamID(communicationStream),
+				tensorconv.CollectiveName("all_reduce"),
+				tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(int64(devices)),
 			},
 		})
 		if err != nil {
@@ -96,7 +97,7 @@ func (r *replica) prepare(devices int) error {
 			Name: "sgd_update", Device: r.device.id,
 			Inputs: []op.Shape{shape, shape}, Output: shape, DType: op.F64,
 			FLOPs: op.Known(2 * shape[0]),
-			Attrs: []attribute.KeyValue{optrace.OpPath(l.path), optrace.Stream(computeStream)},
+			Attrs: []attribute.KeyValue{tensorconv.OpPath(l.path), tensorconv.StreamID(computeStream)},
 		})
 		if err != nil {
 			return err
@@ -148,7 +149,7 @@ func (r *replica) allReduce(ctx context.Context, layer int) {
 	r.ring.allReduce(r.index, r.model.layers[layer].grads)
 	// Group and sequence number tell which operations of the devices belong
 	// together.
-	o.Attrs(optrace.CollectiveSequence(r.sequence)).End()
+	o.Attrs(tensorconv.CollectiveSequence(r.sequence)).End()
 	r.sequence++
 }
 

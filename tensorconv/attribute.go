@@ -1,0 +1,75 @@
+package tensorconv
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// OpSideHost is tensor.op.side = "host", for the host's view of an operation whose work on the device is recorded separately.
+// Such an operation takes no part in the sums of the device.
+var OpSideHost = OpSideKey.String(op.SideHost.String())
+
+// OpName returns tensor.op.name, the attribute that makes a span an operation.
+func OpName(name string) attribute.KeyValue { return OpNameKey.String(name) }
+
+// OpKind returns tensor.op.kind. Without it the kind is inferred from the name.
+func OpKind(kind op.Kind) attribute.KeyValue { return OpKindKey.String(kind.String()) }
+
+// OpPath returns tensor.op.path, the layer or module.
+func OpPath(path string) attribute.KeyValue { return OpPathKey.String(path) }
+
+// OpFLOPCount returns tensor.op.flop_count, the number of floating-point operations.
+func OpFLOPCount(n int64) attribute.KeyValue { return OpFLOPCountKey.Int64(n) }
+
+// DeviceID returns tensor.device.id, such as "cuda:0" or "cpu".
+func DeviceID(id string) attribute.KeyValue { return DeviceIDKey.String(id) }
+
+// StreamID returns tensor.stream.id, the queue of the device.
+func StreamID(id int64) attribute.KeyValue { return StreamIDKey.Int64(id) }
+
+// Step returns tensor.step, the iteration.
+func Step(n int64) attribute.KeyValue { return StepKey.Int64(n) }
+
+// DType returns tensor.dtype, the element type of the output.
+func DType(t op.DType) attribute.KeyValue { return DTypeKey.String(string(t)) }
+
+// InputDTypes returns tensor.input.dtypes, the element type of each input.
+func InputDTypes(types ...op.DType) attribute.KeyValue {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return InputDTypesKey.StringSlice(names)
+}
+
+// MemorySize returns tensor.memory.size in bytes. Without it the size follows from the shape and element type of the output.
+func MemorySize(bytes int64) attribute.KeyValue { return MemorySizeKey.Int64(bytes) }
+
+// CollectiveName returns tensor.collective.name, such as "all_reduce".
+func CollectiveName(name string) attribute.KeyValue { return CollectiveNameKey.String(name) }
+
+// CollectiveGroupName returns tensor.collective.group.name, the process group.
+func CollectiveGroupName(name string) attribute.KeyValue { return CollectiveGroupNameKey.String(name) }
+
+// CollectiveGroupSize returns tensor.collective.group.size, the number of ranks in the group.
+func CollectiveGroupSize(n int64) attribute.KeyValue { return CollectiveGroupSizeKey.Int64(n) }
+
+// CollectiveSequence returns tensor.collective.sequence, which together with the name of the group identifies one collective on
+// all ranks.
+func CollectiveSequence(n int64) attribute.KeyValue { return CollectiveSequenceKey.Int64(n) }
+
+// CollectivePeerRank returns tensor.collective.peer_rank, the rank at the other end of a send or receive.
+func CollectivePeerRank(rank int64) attribute.KeyValue { return CollectivePeerRankKey.Int64(rank) }
+
+// CollectiveInElements returns tensor.collective.in_elements, the size of the message before the collective, in elements.
+func CollectiveInElements(n int64) attribute.KeyValue { return CollectiveInElementsKey.Int64(n) }
+
+// CollectiveOutElements returns tensor.collective.out_elements, the size of the message after the collective, in elements.
+func CollectiveOutElements(n int64) attribute.KeyValue { return CollectiveOutElementsKey.Int64(n) }
+
+// Rank returns tensor.rank, the process in a distributed job. It belongs on the resource.
+func Rank(rank int64) attribute.KeyValue { return RankKey.Int64(rank) }
+
+// WorldSize returns tensor.world_size, the number of ranks. It belongs on the resource.
+func WorldSize(n int64) attribute.KeyValue { return WorldSizeKey.Int64(n) }

@@ -1,0 +1,53 @@
+package tensorconv
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions are a scalar, and a dimension of
+// [op.Dynamic] is not known. The slices are copied.
+func InputShapes(shapes ...[]int64) attribute.KeyValue {
+	values := make([]attribute.Value, len(shapes))
+	for i, dims := range shapes {
+		values[i] = attribute.Int64SliceValue(dims)
+	}
+	return attribute.Slice(op.KeyInputShapes, values...)
+}
+
+// InputShapesText returns tensor.input.shapes as strings such as "64x784", for backends that do not show nested values. Strings
+// are subject to the SDK's limit on the length of values, which may turn one shape into another.
+func InputShapesText(shapes ...[]int64) attribute.KeyValue {
+	texts := make([]string, len(shapes))
+	for i, dims := range shapes {
+		texts[i] = shapeText(dims)
+	}
+	return InputShapesKey.StringSlice(texts)
+}
+
+// shapeText returns the text of op.Shape, except for scalars and dynamic dimensions: readers know those in brackets only.
+func shapeText(dims []int64) string {
+	for _, d := range dims {
+		if d < 0 {
+			return attribute.Int64SliceValue(dims).String()
+		}
+	}
+	if len(dims) == 0 {
+		return "[]"
+	}
+	return op.Shape(dims).String()
+}
+
+// InputShapeAt returns tensor.input.<i>.shape, the dimensions of input i in an attribute of their own, for backends that show
+// neither nested values nor lists of strings well. Inputs count from 0.
+func InputShapeAt(i int, dims ...int64) attribute.KeyValue {
+	return attribute.Int64Slice(op.InputShapeKey(i), dims)
+}
+
+// OutputShape returns tensor.output.shape, the dimensions of the output. No dimensions are a scalar, and a dimension of
+// [op.Dynamic] is not known. The dimensions are copied.
+func OutputShape(dims ...int64) attribute.KeyValue { return OutputShapeKey.Int64Slice(dims) }
+
+// OutputElements returns tensor.output.elements, the number of elements of the output, for operations that do not know its shape.
+func OutputElements(n int64) attribute.KeyValue { return OutputElementsKey.Int64(n) }

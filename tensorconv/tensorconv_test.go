@@ -1,0 +1,143 @@
+package tensorconv_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// The keys are a contract: other instrumentation and other readers spell them.
+func TestAttributes(t *testing.T) {
+	tests := []struct {
+		kv    attribute.KeyValue
+		key   string
+		value attribute.Value
+	}{
+		{tensorconv.OpName("matmul"), "tensor.op.name", attribute.StringValue("matmul")},
+		{tensorconv.OpKind(op.KindMemory), "tensor.op.kind", attribute.StringValue("memory")},
+		{tensorconv.OpPath("encoder.0"), "tensor.op.path", attribute.StringValue("encoder.0")},
+		{tensorconv.OpFLOPCount(7), "tensor.op.flop_count", attribute.Int64Value(7)},
+		{tensorconv.OpSideHost, "tensor.op.side", attribute.StringValue("host")},
+		{tensorconv.DeviceID("cuda:0"), "tensor.device.id", attribute.StringValue("cuda:0")},
+		{tensorconv.StreamID(3), "tensor.stream.id", attribute.Int64Value(3)},
+		{tensorconv.Step(12), "tensor.step", attribute.Int64Value(12)},
+		{tensorconv.DType(op.F32), "tensor.dtype", attribute.StringValue("f32")},
+		{tensorconv.InputDTypes(op.F32, op.I64), "tensor.input.dtypes", attribute.StringSliceValue([]string{"f32", "i64"})},
+		{tensorconv.InputShapes(), "tensor.input.shapes", attribute.SliceValue()},
+		{
+			tensorconv.InputShapes([]int64{2, 3}, nil), "tensor.input.shapes",
+			attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue(nil)),
+		},
+		{
+			tensorconv.InputShapesText([]int64{2, 3}, nil, []int64{-1, 3}, []int64{7}), "tensor.input.shapes",
+			attribute.StringSliceValue([]string{"2x3", "[]", "[-1,3]", "7"}),
+		},
+		{tensorconv.InputShapeAt(11, 2, 3), "tensor.input.11.shape", attribute.Int64SliceValue([]int64{2, 3})},
+		{tensorconv.OutputShape(2, 3), "tensor.output.shape", attribute.Int64SliceValue([]int64{2, 3})},
+		{tensorconv.OutputShape(), "tensor.output.shape", attribute.Int64SliceValue(nil)},
+		{tensorconv.OutputElements(6), "tensor.output.elements", attribute.Int64Value(6)},
+		{tensorconv.MemorySize(24), "tensor.memory.size", attribute.Int64Value(24)},
+		{tensorconv.CollectiveName("all_reduce"), "tensor.collective.name", attribute.StringValue("all_reduce")},
+		{tensorconv.CollectiveGroupName("dp"), "tensor.collective.group.name", attribute.StringValue("dp")},
+		{tensorconv.CollectiveGroupSize(8), "tensor.collective.group.size", attribute.Int64Value(8)},
+		{tensorconv.CollectiveSequence(4), "tensor.collective.sequence", attribute.Int64Value(4)},
+		{tensorconv.CollectivePeerRank(1), "tensor.collective.peer_rank", attribute.Int64Value(1)},
+		{tensorconv.CollectiveInElements(5), "tensor.collective.in_elements", attribute.Int64Value(5)},
+		{tensorconv.CollectiveOutElements(6), "tensor.collective.out_elements", attribute.Int64Value(6)},
+		{tensorconv.Rank(2), "tensor.rank", attribute.Int64Value(2)},
+		{tensorconv.WorldSize(4), "tensor.world_size", attribute.Int64Value(4)},
+	}
+	for _, tt := range tests {
+		if string(tt.kv.Key) != tt.key || tt.kv.Value != tt.value {
+			t.Errorf("%s is %v of %s, want %v of %s", tt.kv.Key, tt.kv.Value, tt.kv.Value.Type(), tt.value, tt.value.Type())
+		}
+	}
+}
+
+// export returns the entry of an operation with the given attributes.
+func export(t *testing.T, attrs ...attribute.KeyValue) *op.Entry {
+	t.Helper()
+	var buf bytes.Buffer
+	exp, err := optrace.NewExporter(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	span := tracetest.SpanStub{
+		Name: "matmul", StartTime: start, EndTime: start.Add(time.Millisecond),
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}}),
+		Attributes:  append(attrs, tensorconv.OpName("matmul")),
+	}
+	if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}); err != nil {
+		t.Fatal(err)
+	}
+	for rec, err := range op.NewReader(&buf, "ops").Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			return rec.Entry.Clone()
+		}
+	}
+	t.Fatal("no entry was exported")
+	return nil
+}
+
+// Every encoding of shapes is read back.
+func TestShapesAreReadBack(t *testing.T) {
+	tests := []struct {
+		name  string
+		attrs []attribute.KeyValue
+		want  []op.Shape
+	}{
+		{"nested", []attribute.KeyValue{tensorconv.InputShapes([]int64{64, 784}, nil, []int64{-1, 3})}, []op.Shape{{64, 784}, {}, {-1, 3}}},
+		{"no inputs", []attribute.KeyValue{tensorconv.InputShapes()}, []op.Shape{}},
+		{
+			"texts", []attribute.KeyValue{tensorconv.InputShapesText([]int64{64, 784}, nil, []int64{-1, 3}, []int64{7})},
+			[]op.Shape{{64, 784}, {}, {-1, 3}, {7}},
+		},
+		{
+			"one by one", []attribute.KeyValue{tensorconv.InputShapeAt(1, 784, 256), tensorconv.InputShapeAt(0)},
+			[]op.Shape{{}, {784, 256}},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e := export(t, tt.attrs...)
+			if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != 0 {
+				t.Errorf("warnings %b, input shapes (-want +got):\n%s", e.Warn, diff)
+			}
+		})
+	}
+}
+
+func TestCollectiveIsReadBack(t *testing.T) {
+	e := export(t, tensorconv.OpSideHost, tensorconv.CollectiveInElements(3), tensorconv.CollectiveOutElements(4))
+	want := &op.Collective{InElements: op.Known(3), OutElements: op.Known(4)}
+	if diff := cmp.Diff(want, e.Collective); diff != "" || e.Side != op.SideHost {
+		t.Errorf("side %v, collective (-want +got):\n%s", e.Side, diff)
+	}
+}
+
+// The constructors copy the dimensions that they are given.
+func TestShapesAreCopied(t *testing.T) {
+	dims := []int64{2, 3}
+	kvs := []attribute.KeyValue{tensorconv.InputShapes(dims), tensorconv.OutputShape(dims...), tensorconv.InputShapeAt(0, dims...)}
+	dims[0] = 99
+	want := []attribute.KeyValue{tensorconv.InputShapes([]int64{2, 3}), tensorconv.OutputShape(2, 3), tensorconv.InputShapeAt(0, 2, 3)}
+	for i := range kvs {
+		if kvs[i] != want[i] {
+			t.Errorf("%s is %v after its dimensions changed, want %v", kvs[i].Key, kvs[i].Value, want[i].Value)
+		}
+	}
+}
