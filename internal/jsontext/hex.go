@@ -64,7 +64,6 @@ func decodeHex8(dst *[8]byte, src *[16]byte) bool {
 // the first one lowest, with bad != 0 where one of x is none. All eight are
 // looked at at once, which takes a quarter of what a table takes.
 func eightHexDigits(x uint64) (v uint32, bad uint64) {
-	const ones = 0x0101010101010101
 	letters := x >> 6 & ones // what has the bit that letters have
 	d := x&(0x0f*ones) + letters*9
 	// The digit that d would be written as must be the one that stands there.

@@ -200,21 +200,12 @@ func (l *Lexer) AcceptBytes(text []byte) bool {
 // [ParseInt] does. ok is false for any other number, which is consumed too,
 // and where there is none, which is an error.
 func (l *Lexer) Int() (v int64, ok bool) {
-	// The usual case in one pass: no more digits than fit, and no fraction or
-	// exponent.
-	negative := l.Peek() == '-'
-	start := l.pos
-	if negative {
-		start++
-	}
-	p := Plain{l.buf[start:]}
-	if v, ok = p.Digits(); !ok || len(p.Rest) == 0 || p.Rest[0] == '.' || p.Rest[0]|0x20 == 'e' {
+	l.Peek()
+	v, end := Integer(l.buf, l.pos) // the usual case: no fraction or exponent follows
+	if uint(end) >= uint(len(l.buf)) || l.buf[end] == '.' || l.buf[end]|0x20 == 'e' {
 		return ParseInt(l.Number())
 	}
-	l.pos = len(l.buf) - len(p.Rest)
-	if negative {
-		v = -v
-	}
+	l.pos = end
 	return v, true
 }
 
@@ -223,11 +214,11 @@ func (l *Lexer) Int() (v int64, ok bool) {
 // is none, which is an error.
 func (l *Lexer) Micros() (ns int64, ok bool) {
 	l.Peek()
-	p := Plain{l.buf[l.pos:]} // the usual case in one pass
-	if ns, ok = p.Micros(); !ok || len(p.Rest) == 0 || p.Rest[0]|0x20 == 'e' {
+	ns, end := Micros(l.buf, l.pos) // the usual case: no exponent follows
+	if uint(end) >= uint(len(l.buf)) || l.buf[end]|0x20 == 'e' {
 		return ParseMicros(l.Number())
 	}
-	l.pos = len(l.buf) - len(p.Rest)
+	l.pos = end
 	return ns, true
 }
 
@@ -275,6 +266,34 @@ func (l *Lexer) digits() bool {
 		l.fail("expected a digit")
 		return false
 	}
+	return true
+}
+
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst. It
+// reports false, and reads nothing, where something else stands there.
+func (l *Lexer) QuotedHex(dst []byte) bool {
+	l.Peek()
+	return l.passed(QuotedHex(l.buf, l.pos, dst))
+}
+
+// QuotedNanos reads a string of 19 digits, as a Unix time in nanoseconds has
+// from 2001 on. It reports false, and reads nothing, where something else stands
+// there.
+func (l *Lexer) QuotedNanos() (v int64, ok bool) {
+	l.Peek()
+	v, end := QuotedDigits(l.buf, l.pos)
+	if end != l.pos+len(`""`)+maxDigits {
+		return 0, false
+	}
+	return v, l.passed(end)
+}
+
+// passed makes l stand at end unless that is -1.
+func (l *Lexer) passed(end int) bool {
+	if end < 0 {
+		return false
+	}
+	l.pos = end
 	return true
 }
 

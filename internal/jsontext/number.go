@@ -26,42 +26,11 @@ func ParseInt(text []byte) (v int64, ok bool) {
 // JSON text, rounded half away from zero to the nanosecond and computed
 // exactly, not through float64. ok is false where the result does not fit.
 func ParseMicros(text []byte) (ns int64, ok bool) {
-	if ns, ok = parseShortMicros(text); ok {
+	if ns, end := Micros(text, 0); end >= 0 && end == len(text) { // the usual case
 		return ns, true
 	}
 	ns, _, ok = parseScaled(text, 3)
 	return ns, ok
-}
-
-// parseShortMicros is ParseMicros for what nearly all durations look like: a few
-// digits, of which at most three are behind the point.
-func parseShortMicros(text []byte) (ns int64, ok bool) {
-	const safeLength = 15
-	if len(text) == 0 || len(text) > safeLength {
-		return 0, false
-	}
-	point := len(text)
-	for i, c := range text {
-		switch {
-		case '0' <= c && c <= '9':
-			ns = ns*10 + int64(c-'0')
-		case c == '.' && i > 0 && point == len(text) && i < len(text)-1:
-			point = i
-		default:
-			return 0, false
-		}
-	}
-	switch len(text) - point {
-	case 0: // no point
-		return ns * 1000, true
-	case 2:
-		return ns * 100, true
-	case 3:
-		return ns * 10, true
-	case 4:
-		return ns, true
-	}
-	return 0, false
 }
 
 // ParseFloat returns the float64 nearest to a JSON number's text; ok is false
@@ -79,6 +48,13 @@ func IntegralFloat(f float64) (v int64, ok bool) {
 		return 0, false
 	}
 	return int64(f), true
+}
+
+// parseDigits returns the value of text that consists of up to 19 digits, and
+// false where it is no int64 or there is anything else.
+func parseDigits(text []byte) (int64, bool) {
+	v, n := leadingDigits(text, 0)
+	return int64(v), 0 < n && n == len(text) && n <= maxDigits && v < 1<<63
 }
 
 func cutSign(text []byte) (rest []byte, neg bool) {

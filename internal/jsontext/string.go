@@ -1,8 +1,6 @@
 package jsontext
 
 import (
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -15,42 +13,12 @@ func (l *Lexer) Str() []byte {
 		l.fail("expected a string")
 		return nil
 	}
+	if text, end := Quoted(l.buf, l.pos); end >= 0 {
+		l.pos = end
+		return text
+	}
 	start := l.pos + 1
-	i := start + PlainPrefix(l.buf[start:])
-	if i < len(l.buf) && l.buf[i] == '"' {
-		l.pos = i + 1
-		return l.buf[start:i]
-	}
-	return l.escaped(start, i)
-}
-
-// PlainPrefix returns how many bytes of b stand for themselves in a string: up
-// to the first quote, backslash or control character. It looks at eight bytes
-// at a time, which reads an id twice as fast as byte by byte.
-func PlainPrefix(b []byte) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	i := 0
-	for ; i+8 <= len(b); i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		// In each of the three terms the lowest high bit that is set marks the
-		// first byte that is below ' ', a quote, a backslash; a borrow can set
-		// wrong bits above that one only.
-		control := (x - ones*' ') &^ x
-		quote := x ^ ones*'"'
-		quote = (quote - ones) &^ quote
-		backslash := x ^ ones*'\\'
-		backslash = (backslash - ones) &^ backslash
-		if found := (control | quote | backslash) & highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
-		i++
-	}
-	return i
+	return l.escaped(start, start+PlainPrefix(l.buf[start:]))
 }
 
 // escaped reads the string that starts at start and whose first byte that

@@ -1,0 +1,174 @@
+package jsontext
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The functions in this file read text that is written in an expected way: without
+// white space, without escapes, numbers in their usual form. Each takes the text
+// and the index to read at, and returns the index behind what it has read, or -1
+// where something else stands there. At an index of -1 nothing stands, so that a
+// reader calls one after the other and checks the last index only:
+//
+//	i := Literal(b, 0, `{"id":`)
+//	id, i := Digits(b, i)
+//	i = Literal(b, i, `,"name":`)
+//	name, i := Quoted(b, i)
+//	if i = Literal(b, i, `}`); i < 0 {
+//		// written in another way, or not valid: read it with a Lexer
+//	}
+
+// Has reports whether text stands at i.
+func Has(b []byte, i int, text string) bool {
+	return i >= 0 && len(b)-i >= len(text) && string(b[i:i+len(text)]) == text
+}
+
+// Literal reads text.
+func Literal(b []byte, i int, text string) int {
+	if Has(b, i, text) {
+		return i + len(text)
+	}
+	return -1
+}
+
+// Quoted reads a string without escapes and returns what is between the quotes,
+// which may be invalid UTF-8.
+func Quoted(b []byte, i int) (text []byte, end int) {
+	if uint(i) >= uint(len(b)) || b[i] != '"' {
+		return nil, -1
+	}
+	i++
+	end = i + PlainPrefix(b[i:])
+	if end >= len(b) || b[end] != '"' {
+		return nil, -1
+	}
+	return b[i:end], end + 1
+}
+
+// PlainPrefix returns how many bytes of b stand for themselves in a string: up
+// to the first quote, backslash or control character.
+func PlainPrefix(b []byte) int {
+	i := 0
+	for ; len(b)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		// In each of the three terms the lowest high bit that is set marks the
+		// first byte that is below ' ', a quote, a backslash; a borrow can set
+		// wrong bits above that one only.
+		control := (x - ones*' ') &^ x
+		quote := x ^ ones*'"'
+		quote = (quote - ones) &^ quote
+		backslash := x ^ ones*'\\'
+		backslash = (backslash - ones) &^ backslash
+		if found := (control | quote | backslash) & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst,
+// which is undefined where something else stands there.
+func QuotedHex(b []byte, i int, dst []byte) int {
+	end := i + 1 + 2*len(dst)
+	if i < 0 || end >= len(b) || b[i] != '"' || b[end] != '"' || !DecodeHex(dst, b[i+1:end]) {
+		return -1
+	}
+	return end + 1
+}
+
+// Digits reads a number of decimal digits that fits an int64 and has no leading
+// zero. A fraction or an exponent behind it is not looked at.
+func Digits(b []byte, i int) (v int64, end int) {
+	u, n := leadingDigits(b, i)
+	if n == 0 || n > maxDigits || u >= 1<<63 || n > 1 && b[i] == '0' {
+		return 0, -1
+	}
+	return int64(u), i + n
+}
+
+// Integer is Digits for a number that may be negative.
+func Integer(b []byte, i int) (v int64, end int) {
+	if !Has(b, i, "-") {
+		return Digits(b, i)
+	}
+	v, end = Digits(b, i+1)
+	return -v, end
+}
+
+// QuotedDigits is Digits for a number in quotes.
+func QuotedDigits(b []byte, i int) (v int64, end int) {
+	v, end = Digits(b, Literal(b, i, `"`))
+	return v, Literal(b, end, `"`)
+}
+
+// Micros reads a number of microseconds that is not negative and has at most three
+// digits behind the point, and returns it in nanoseconds. An exponent behind it is
+// not looked at.
+func Micros(b []byte, i int) (ns int64, end int) {
+	u, n := leadingDigits(b, i)
+	if n == 0 || n > maxDigits-4 || n > 1 && b[i] == '0' {
+		return 0, -1
+	}
+	u *= 1000
+	i += n
+	if i < len(b) && b[i] == '.' {
+		fraction, m := leadingDigits(b, i+1)
+		if m == 0 || m > 3 {
+			return 0, -1
+		}
+		u += fraction * pow10[3-m]
+		i += 1 + m
+	}
+	return int64(u), i
+}
+
+// maxDigits is how many digits an int64 may have.
+const maxDigits = 19
+
+// Words of eight equal bytes.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+var pow10 = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
+
+// leadingDigits returns the value of the digits at i and how many they are, which
+// is at most maxDigits+1. The value is right for up to maxDigits of them.
+func leadingDigits(b []byte, i int) (v uint64, n int) {
+	if i < 0 {
+		return 0, 0
+	}
+	for n <= maxDigits && len(b)-i-n >= 8 {
+		x := binary.LittleEndian.Uint64(b[i+n:]) ^ ones*'0' // 0 to 9 for a digit
+		// A byte that is no digit may spoil those above it; the lowest is right.
+		other := (x | (x + ones*(0x80-10))) & highs
+		if other == 0 {
+			v = v*100_000_000 + eightDigits(x)
+			n += 8
+			continue
+		}
+		// k digits, with zeros in front to make them eight.
+		k := bits.TrailingZeros64(other) / 8
+		if k > 0 {
+			v = v*pow10[k&7] + eightDigits(x<<(64-8*k))
+		}
+		return v, n + k
+	}
+	for ; i+n < len(b) && b[i+n]-'0' <= 9 && n <= maxDigits; n++ {
+		v = v*10 + uint64(b[i+n]-'0')
+	}
+	return v, n
+}
+
+// eightDigits returns the value of eight digits, the first one lowest: pairs, then
+// quadruples, then all are joined by one multiplication each.
+func eightDigits(x uint64) uint64 {
+	const mask = 0x000000ff000000ff
+	x = x*10 + x>>8
+	return ((x&mask)*(100+1000000<<32) + (x>>16&mask)*(1+10000<<32)) >> 32
+}
