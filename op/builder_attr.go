@@ -10,10 +10,14 @@ import (
 )
 
 // Str adds an attribute with a string value.
-func (b *Builder) Str(key, v string) {
-	t := b.target(key)
+func (b *Builder) Str(key, v string) { b.SetStr(b.Target(key), v) }
+
+// SetStr is [Builder.Str] for a target.
+func (b *Builder) SetStr(to Target, v string) {
+	t := to.to
+	b.seen |= t.says
 	if t.keep {
-		b.keep(key, b.text(v))
+		b.keep(to.key, b.text(v))
 	}
 	switch t.field {
 	case FieldNone:
@@ -40,12 +44,15 @@ func (b *Builder) Str(key, v string) {
 }
 
 // Int adds an attribute with an integer value.
-func (b *Builder) Int(key string, v int64) {
-	t := b.target(key)
-	if t.keep {
-		b.keep(key, strconv.FormatInt(v, 10))
+func (b *Builder) Int(key string, v int64) { b.SetInt(b.Target(key), v) }
+
+// SetInt is [Builder.Int] for a target.
+func (b *Builder) SetInt(t Target, v int64) {
+	b.seen |= t.to.says
+	if t.to.keep {
+		b.keep(t.key, strconv.FormatInt(v, 10))
 	}
-	b.number(t, v)
+	b.number(t.to, v)
 }
 
 // Float adds an attribute with a floating-point value, which stands for an
@@ -100,29 +107,11 @@ func (b *Builder) WantsList(key string) bool {
 }
 
 // Ints adds an attribute with a slice of integers. The slice is copied.
-func (b *Builder) Ints(key string, v []int64) {
-	t := b.BeginList(key)
-	for _, n := range v {
-		t.Int(n)
-	}
-	t.End()
-}
+func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
 
 // IntLists adds an attribute with a list of lists of integers, which lie one
 // behind the other in v: each ends where ends tells. The slices are copied.
-func (b *Builder) IntLists(key string, v []int64, ends []int) {
-	t := b.BeginList(key)
-	start := 0
-	for _, end := range ends {
-		t.Begin()
-		for _, n := range v[start:end] {
-			t.Int(n)
-		}
-		t.End()
-		start = end
-	}
-	t.End()
-}
+func (b *Builder) IntLists(key string, v []int64, ends []int) { b.SetIntLists(b.Target(key), v, ends) }
 
 // Floats adds an attribute with a slice of floating-point numbers.
 func (b *Builder) Floats(key string, v []float64) {

@@ -22,9 +22,13 @@ type List struct {
 }
 
 // BeginList starts an attribute with a list value.
-func (b *Builder) BeginList(key string) List {
-	t := b.target(key)
-	l := List{b: b, key: key, field: t.field, keep: t.keep}
+func (b *Builder) BeginList(key string) List { return b.SetList(b.Target(key)) }
+
+// SetList is [Builder.BeginList] for a target.
+func (b *Builder) SetList(to Target) List {
+	t := to.to
+	b.seen |= t.says
+	l := List{b: b, key: to.key, field: t.field, keep: t.keep}
 	if t.keep {
 		b.listText.start()
 	}

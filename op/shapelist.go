@@ -223,10 +223,15 @@ func (s *shapeList) setOutput(b *Builder) {
 	if !b.claim(s.t) {
 		return
 	}
-	b.outputDims = append(b.outputDims[:0], s.dims...)
+	b.setOutputShape(s.dims, s.tooBig)
+}
+
+// setOutputShape sets the output's shape to a copy of dims.
+func (b *Builder) setOutputShape(dims []int64, truncated bool) {
+	b.outputDims = append(b.outputDims[:0], dims...)
 	if b.outputDims == nil {
 		b.outputDims = make([]int64, 0, 4)
 	}
 	b.entry.OutputShape = Shape(b.outputDims)
-	b.outputTruncated = s.tooBig
+	b.outputTruncated = truncated
 }
