@@ -1,12 +1,10 @@
 package otlp
 
 import (
-	"bytes"
 	"math"
 	"strings"
 
 	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/recall"
 	"github.com/optrace/optrace/op"
 )
 
@@ -16,11 +14,9 @@ type yieldFunc func(op.Record, error) bool
 // decoder makes records of spans, whatever the encoding they came in. What the
 // records point to is overwritten by the next span.
 type decoder struct {
-	builder *op.Builder
-	strings intern.Table
-	keys    keyTable
-	// templates remembers what attributes came to.
-	templates recall.Table[knownAttributes]
+	builder    *op.Builder
+	strings    intern.Table
+	attributes attributeTable
 
 	resource op.Resource
 	scope    string
@@ -28,18 +24,13 @@ type decoder struct {
 	fields spanFields
 	span   op.Span
 
-	// recalling tells that the attributes of the span may come from templates,
-	// attributed that they have been read, repeated that more of them came.
-	recalling, attributed, repeated bool
-	// known is what is known of the attributes of the span, nil for nothing.
-	known *knownAttributes
+	// dims and ends are the list that is read: lists of integers one behind the
+	// other, and where each ends.
+	dims []int64
+	ends []int
 }
 
-func newDecoder(m *op.Mapping) *decoder {
-	d := &decoder{builder: op.NewBuilder(m)}
-	d.keys.builder = d.builder
-	return d
-}
+func newDecoder(m *op.Mapping) *decoder { return &decoder{builder: op.NewBuilder(m)} }
 
 // spanFields are the fields of a span that are not its attributes.
 type spanFields struct {
@@ -68,61 +59,14 @@ const statusError = 2
 // begin forgets the span before.
 func (d *decoder) begin() {
 	d.fields = spanFields{}
-	d.attributed, d.repeated, d.known = false, false, nil
-}
-
-// attributes starts the attributes of the span. It reports whether what they came
-// to is found at the start of text, and how long they are then. extent tells how
-// long they seem to be.
-func (d *decoder) attributes(text []byte, extent func([]byte) int) (size int, found bool) {
-	if d.repeated = d.attributed && d.recalling; d.repeated {
-		return 0, false
-	}
-	if !d.attributed && d.recalling {
-		if known, n := d.recall(text, extent); known != nil {
-			d.builder.SetTemplate(&known.template)
-			d.attributed, d.known = true, known
-			return n, true
-		}
-	}
-	if !d.attributed {
-		d.builder.Reset()
-		d.attributed = true
-	}
-	return 0, false
-}
-
-// recall returns what is known of the attributes that text starts with.
-func (d *decoder) recall(text []byte, extent func([]byte) int) (known *knownAttributes, size int) {
-	known, expected := d.templates.Expected()
-	if known != nil && bytes.HasPrefix(text, expected) {
-		d.templates.Right()
-		return known, len(expected)
-	}
-	if size = extent(text); size <= 0 {
-		return nil, 0
-	}
-	return d.templates.Find(text[:size]), size
-}
-
-// remember keeps what the attributes of the span, whose text is given, came to,
-// if they come again. No other attributes have been added to the builder.
-func (d *decoder) remember(text []byte) {
-	if !d.templates.Wants(text) {
-		return
-	}
-	if t, ok := d.builder.Template(); ok {
-		d.known = d.templates.Add(text, knownAttributes{template: t})
-	}
+	d.builder.Reset()
+	d.attributes.start()
 }
 
 // end returns the record of the span whose attributes the builder and whose
 // other fields d.fields has.
 func (d *decoder) end() op.Record {
 	f, b := &d.fields, d.builder
-	if !d.attributed {
-		b.Reset()
-	}
 	if f.trace.IsPlaceholder() {
 		f.trace, f.id = op.TraceID{}, op.SpanID{}
 	} else {
@@ -183,34 +127,3 @@ func (d *decoder) setTimes() (start op.Int, duration int64) {
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
-
-// keyTable knows the attribute keys seen: the string for a key's bytes, and
-// whether its value matters.
-type keyTable struct {
-	builder *op.Builder
-	keys    map[string]key
-}
-
-// key is an attribute key.
-type key struct {
-	name  string
-	wants bool
-}
-
-// maxKeys bounds how many keys a table remembers. There are few, unless
-// something puts values into them.
-const maxKeys = 1 << 12
-
-// lookup returns the key for its bytes.
-func (t *keyTable) lookup(b []byte) key {
-	if k, ok := t.keys[string(b)]; ok { // does not allocate
-		return k
-	}
-	k := key{name: string(b)}
-	k.wants = t.builder.Wants(k.name)
-	if t.keys == nil || len(t.keys) >= maxKeys {
-		t.keys = make(map[string]key)
-	}
-	t.keys[k.name] = k
-	return k
-}

@@ -69,29 +69,25 @@ func (r *protoReader) scopeSpans(w wire) error {
 	if err := header(w, r.parseScope); err != nil {
 		return err
 	}
-	for !r.stopped {
-		m, ok := w.usualMessage(fieldGroupList<<3 | wireBytes)
-		if !ok {
-			if !w.next() {
-				break
-			}
-			if w.field != fieldGroupList {
-				w.skip()
-				continue
-			}
-			m = w.message()
+	for w.next() && !r.stopped {
+		if w.field != fieldGroupList {
+			w.skip()
+			continue
 		}
+		b := w.bytes()
 		if w.err == nil {
-			w.err = r.readSpan(m)
+			w.err = r.readSpan(b)
 		}
 	}
 	return w.err
 }
 
 // readSpan reads a span and hands it out.
-func (r *protoReader) readSpan(w wire) error {
-	if err := r.parseSpan(w); err != nil {
-		return err
+func (r *protoReader) readSpan(b []byte) error {
+	if !r.plainSpan(b) {
+		if err := r.carefulSpan(wire{buf: b}); err != nil {
+			return err
+		}
 	}
 	r.emit(r.end(), nil)
 	return nil

@@ -1,8 +1,6 @@
 package otlp
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -20,9 +18,9 @@ import (
 func ProtoRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		s := &protoStream{
-			src: bufio.NewReaderSize(src, windowSize), name: name,
-			r: protoReader{decoder: newDecoder(m), yield: yield},
+			name: name, r: protoReader{decoder: newDecoder(m), yield: yield},
 		}
+		s.in.reset(src, 0)
 		if err := s.fields(levelTraces, math.MaxInt64); err != nil {
 			s.r.emit(op.Record{}, s.final(err))
 		}
@@ -31,11 +29,9 @@ func ProtoRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record
 
 // protoStream walks the messages of a stream.
 type protoStream struct {
-	src     *bufio.Reader
-	name    string
-	offset  int64
-	r       protoReader
-	payload bytes.Buffer
+	in   input
+	name string
+	r    protoReader
 }
 
 // level is a message that may be entered.
@@ -51,9 +47,9 @@ const (
 // fields reads the fields of a message of the level, up to limit bytes. An
 // error leaves no way to go on.
 func (s *protoStream) fields(at level, limit int64) error {
-	end := s.offset + min(limit, math.MaxInt64-s.offset)
+	end := s.in.offset + min(limit, math.MaxInt64-s.in.offset)
 	listed := false
-	for !s.r.stopped && s.offset < end {
+	for !s.r.stopped && s.in.offset < end {
 		tag, err := s.varint()
 		if err == io.EOF && at == levelTraces {
 			return nil
@@ -72,7 +68,7 @@ func (s *protoStream) fields(at level, limit int64) error {
 		if err != nil {
 			return err
 		}
-		if size > uint64(end-s.offset) {
+		if size > uint64(end-s.in.offset) {
 			return errWireEnd
 		}
 		isHeader := at != levelTraces && field == fieldGroupHeader
@@ -114,14 +110,12 @@ func (s *protoStream) enter(at level) {
 // whole reads a message into memory and decodes it. One that is damaged is
 // reported, and what follows it is not affected.
 func (s *protoStream) whole(at level, isHeader bool, size int64) error {
-	start := s.offset
-	s.payload.Reset()
-	n, err := io.CopyN(&s.payload, s.src, size)
-	s.offset += n
+	start := s.in.offset
+	message, err := s.in.take(size)
 	if err != nil {
 		return err
 	}
-	w := wire{buf: s.payload.Bytes()}
+	w := wire{buf: message}
 	switch {
 	case at == levelTraces:
 		err = s.r.resourceSpans(w)
@@ -132,7 +126,7 @@ func (s *protoStream) whole(at level, isHeader bool, size int64) error {
 	case isHeader:
 		err = s.r.parseScope(w)
 	default:
-		err = s.r.readSpan(w)
+		err = s.r.readSpan(message)
 	}
 	if err != nil {
 		s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: start, Msg: err.Error()})
@@ -144,14 +138,13 @@ func (s *protoStream) whole(at level, isHeader bool, size int64) error {
 func (s *protoStream) varint() (uint64, error) {
 	v := uint64(0)
 	for shift := 0; shift < 64; shift += 7 {
-		b, err := s.src.ReadByte()
+		b, err := s.in.ReadByte()
 		if err != nil {
 			if err == io.EOF && shift > 0 {
 				err = io.ErrUnexpectedEOF
 			}
 			return 0, err
 		}
-		s.offset++
 		v |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return v, nil
@@ -198,20 +191,19 @@ func (s *protoStream) skip(typ byte) error {
 }
 
 func (s *protoStream) discard(size int64) error {
-	n, err := io.CopyN(io.Discard, s.src, size)
-	s.offset += n
+	_, err := s.in.discard(size)
 	return err
 }
 
 func (s *protoStream) malformed(msg string) {
-	s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.offset, Msg: msg})
+	s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.in.offset, Msg: msg})
 }
 
 // final makes the error that ended the walk one for the caller: the end of the
 // input within a message is a truncated record, a failure of the source is
 // passed on, and anything else is damage.
 func (s *protoStream) final(err error) error {
-	damage := &op.SyntaxError{File: s.name, Offset: s.offset, Msg: err.Error()}
+	damage := &op.SyntaxError{File: s.name, Offset: s.in.offset, Msg: err.Error()}
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		damage.Msg, damage.Truncated = errWireEnd.Error(), true

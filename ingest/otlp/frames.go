@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -28,38 +27,35 @@ func FramedRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Recor
 }
 
 // FrameReader is FramedRecords for several files, or parts of files, one after
-// the other. What it learns of the operations in the first makes it fast in the
-// others. It is not safe for concurrent use.
+// the other. It keeps its buffers, and the strings and attribute keys it has met.
+// It is not safe for concurrent use.
 //
 // After a damaged frame it goes on with the next one; a damaged length leaves no
 // way to find that.
 type FrameReader struct {
-	src    *bufio.Reader
-	name   string
-	offset int64 // of the frame that is read
-	proto  protoReader
-	json   *jsonReader
-	zstd   *zstd.Decoder
-
-	payload bytes.Buffer
-	plain   []byte // the payload after decompression
+	in    input
+	name  string
+	proto protoReader
+	json  *jsonReader
+	zstd  *zstd.Decoder
+	plain []byte // a frame after decompression
 }
 
 // NewFrameReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
 func NewFrameReader(m *op.Mapping) *FrameReader {
 	d := newDecoder(m)
-	r := &FrameReader{src: bufio.NewReaderSize(nil, windowSize), proto: protoReader{decoder: d}}
+	r := &FrameReader{proto: protoReader{decoder: d}}
 	r.json = newJSONReader(d, newWindow(), r.fromJSON)
 	return r
 }
 
 // Records reads src, which starts with a frame at a position of the file called
-// name.
+// name. The frames of a *bytes.Buffer are read where they lie in memory.
 func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r.src.Reset(src)
-		r.name, r.offset = name, at.Offset
+		r.in.reset(src, at.Offset)
+		r.name = name
 		r.proto.yield, r.proto.stopped, r.json.stopped = yield, false, false
 		r.frames()
 	}
@@ -102,47 +98,43 @@ func (r *FrameReader) frames() {
 
 // frame reads the next frame and reports whether there may be another.
 func (r *FrameReader) frame() (more bool, err error) {
-	var prefix [framePrefix]byte
-	switch n, err := io.ReadFull(r.src, prefix[:]); {
-	case err == io.EOF:
+	start := r.in.offset
+	prefix, err := r.in.take(framePrefix)
+	switch {
+	case err == io.EOF && len(prefix) == 0:
 		return false, nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return false, r.truncated(fmt.Sprintf("frame cut off after %d bytes", n))
 	case err != nil:
-		return false, fmt.Errorf("reading frames: %w", err)
+		return false, r.short(start, fmt.Sprintf("frame cut off after %d bytes", len(prefix)), err)
 	}
-	size := int64(binary.BigEndian.Uint32(prefix[:]))
-	start := r.offset
-	r.offset += framePrefix + size
+	size := int64(binary.BigEndian.Uint32(prefix))
 	if size > MaxMessageBytes {
-		err = r.syntaxError(start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
-		if n, copyErr := io.CopyN(io.Discard, r.src, size); copyErr != nil {
-			return false, r.short(start, n, size, copyErr)
+		n, err := r.in.discard(size)
+		if err != nil {
+			return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, n), err)
 		}
-		return true, err
+		return true, r.syntaxError(start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
 	}
-	r.payload.Reset()
-	if n, err := io.CopyN(&r.payload, r.src, size); err != nil {
-		return false, r.short(start, n, size, err)
+	payload, err := r.in.take(size)
+	if err != nil {
+		return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, len(payload)), err)
 	}
-	return r.batch(start)
+	return true, r.batch(start, payload)
 }
 
-// short describes a frame of which only n bytes could be read.
-func (r *FrameReader) short(start, n, size int64, err error) error {
+// short returns the error for a frame at start that could not be read, which msg
+// describes for the end of the file.
+func (r *FrameReader) short(start int64, msg string, err error) error {
 	if err != io.EOF {
 		return fmt.Errorf("reading frames: %w", err)
 	}
-	r.offset = start
-	return r.truncated(fmt.Sprintf("frame of %d bytes cut off after %d", size, n))
+	return &op.SyntaxError{File: r.name, Offset: start, Msg: msg, Truncated: true}
 }
 
-// batch reads what the frame at start holds.
-func (r *FrameReader) batch(start int64) (more bool, err error) {
-	payload := r.payload.Bytes()
+// batch reads the payload of the frame at start.
+func (r *FrameReader) batch(start int64, payload []byte) (err error) {
 	if bytes.HasPrefix(payload, zstdMagic) {
 		if r.plain, err = r.decompress(payload); err != nil {
-			return true, r.syntaxError(start, "frame is not valid zstd: "+err.Error())
+			return r.syntaxError(start, "frame is not valid zstd: "+err.Error())
 		}
 		payload = r.plain
 	}
@@ -150,12 +142,12 @@ func (r *FrameReader) batch(start int64) (more bool, err error) {
 	if len(payload) > 0 && payload[0] == '{' {
 		r.json.w.reset(bytes.NewBuffer(payload), r.name, op.Position{Offset: start + framePrefix})
 		r.json.documents()
-		return true, nil
+		return nil
 	}
 	if err := r.proto.traces(wire{buf: payload}); err != nil {
-		return true, r.syntaxError(start, err.Error())
+		return r.syntaxError(start, err.Error())
 	}
-	return true, nil
+	return nil
 }
 
 func (r *FrameReader) decompress(payload []byte) ([]byte, error) {
@@ -169,8 +161,4 @@ func (r *FrameReader) decompress(payload []byte) ([]byte, error) {
 
 func (r *FrameReader) syntaxError(offset int64, msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: r.name, Offset: offset, Msg: msg}
-}
-
-func (r *FrameReader) truncated(msg string) *op.SyntaxError {
-	return &op.SyntaxError{File: r.name, Offset: r.offset, Msg: msg, Truncated: true}
 }

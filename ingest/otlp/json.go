@@ -51,33 +51,13 @@ type jsonReader struct {
 	// linewise tells that documents are lines, as two of them were: one that is
 	// cut off then ends with its line.
 	linewise bool
-	order    *jsontext.Order // of a span's members
-	// lastTrace is the trace of the span before, and its text with the quotes.
-	lastTrace     op.TraceID
-	lastTraceText string
-	// dims and ends are the list that is read: see usualAttribute.
-	dims []int64
-	ends []int
-	// members are those of the span that is read, repeatedMember tells that one
-	// came twice or is unknown.
-	members        []spanMember
-	repeatedMember bool
-	layouts        spanLayouts
-	layoutKey      []byte
-	// step is parseSpan and extent attributesExtent, made functions once.
-	step   func(*jsontext.Lexer)
-	extent func([]byte) int
-	// behind is the end of the last attributes, and what stood there.
-	behind []byte
 	// found tells that the document had a member that is OTLP's, other that it
 	// had other members.
 	found, other bool
 }
 
 func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
-	r := &jsonReader{decoder: d, w: w, yield: yield, order: jsontext.NewOrder(spanKeys)}
-	r.step, r.extent = r.parseSpan, r.attributesExtent
-	return r
+	return &jsonReader{decoder: d, w: w, yield: yield}
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -225,7 +205,7 @@ func isScope(key []byte) bool    { return string(key) == "scope" }
 func (r *jsonReader) spans() {
 	w := r.w
 	for w.array(); w.more() && r.going(); {
-		w.do(r.step)
+		w.do(r.carefulSpan)
 		if !w.failed() {
 			r.emit(r.end(), nil)
 		}

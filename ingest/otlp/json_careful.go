@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"bytes"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -42,148 +41,49 @@ func (r *jsonReader) parseScope(l *jsontext.Lexer) {
 	}
 }
 
-// The members of a span. Those that say nothing of an operation are known too,
-// so that passing over them costs no look-up.
-const (
-	memberTraceID = iota
-	memberSpanID
-	memberParent
-	memberState
-	memberName
-	memberFlags
-	memberStart
-	memberEnd
-	memberAttributes
-	memberDropped
-	memberStatus
-	memberKind
-	memberEvents
-	memberDroppedEvents
-	memberLinks
-	memberDroppedLinks
-)
-
-var spanKeys = jsontext.NewKeys(
-	[]string{"traceId", "trace_id"},
-	[]string{"spanId", "span_id"},
-	[]string{"parentSpanId", "parent_span_id"},
-	[]string{"traceState", "trace_state"},
-	[]string{"name"},
-	[]string{"flags"},
-	[]string{"startTimeUnixNano", "start_time_unix_nano"},
-	[]string{"endTimeUnixNano", "end_time_unix_nano"},
-	[]string{"attributes"},
-	[]string{"droppedAttributesCount", "dropped_attributes_count"},
-	[]string{"status"},
-	[]string{"kind"},
-	[]string{"events"},
-	[]string{"droppedEventsCount", "dropped_events_count"},
-	[]string{"links"},
-	[]string{"droppedLinksCount", "dropped_links_count"},
-)
-
-// parseSpan reads a span into the builder and the fields.
-func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
-	l.Peek() // pass over white space
-	start := l.Mark()
-	r.recalling = r.templates.Awake()
+// carefulSpan reads a span in any spelling.
+func (r *jsonReader) carefulSpan(l *jsontext.Lexer) {
 	r.begin()
-	if r.recalling && r.recallSpan(l) {
-		return
-	}
-	r.begin()
-	r.parseSpanMembers(l)
-	switch {
-	case r.repeated:
-		// A second list of attributes adds to the first.
-		l.Rewind(start)
-		r.begin()
-		r.recalling = false
-		r.parseSpanMembers(l)
-	case l.Err() == nil && r.recalling:
-		r.learnLayout(l, start.Pos())
+	for l.Object(); l.More(); {
+		r.parseSpanMember(l, l.Key())
 	}
 }
 
-func (r *jsonReader) parseSpanMembers(l *jsontext.Lexer) {
-	r.members, r.repeatedMember = r.members[:0], false
-	seen := uint32(0)
-	l.Object()
-	r.order.Start()
-	for k, _, more := l.Member(r.order); more && !r.repeated; k, _, more = l.Member(r.order) {
-		bit := uint32(1) << k
-		r.repeatedMember = r.repeatedMember || seen&bit != 0
-		seen |= bit
-		value := l.Pos()
-		r.readMember(l, k)
-		r.members = append(r.members, spanMember{key: k, value: value, end: l.Pos()})
-	}
-}
-
-// readMember reads the value of a member.
-func (r *jsonReader) readMember(l *jsontext.Lexer, key int) {
+// parseSpanMember reads the value of a span's member.
+func (r *jsonReader) parseSpanMember(l *jsontext.Lexer, key []byte) {
 	f := &r.fields
-	switch key {
-	case memberTraceID:
-		r.traceID(l)
-	case memberSpanID:
-		f.id = r.spanID(l)
-	case memberParent:
-		f.parent = r.spanID(l)
-	case memberState:
+	switch string(key) {
+	case "traceId", "trace_id":
+		r.parseTraceID(l)
+	case "spanId", "span_id":
+		f.id = r.parseSpanID(l)
+	case "parentSpanId", "parent_span_id":
+		f.parent = r.parseSpanID(l)
+	case "traceState", "trace_state":
 		f.state = r.text(l)
-	case memberName:
+	case "name":
 		f.name = r.text(l)
-	case memberFlags:
+	case "flags":
 		n, _ := integer(l)
 		f.flags = uint32(n)
-	case memberStart:
-		f.start = r.nanos(l)
-	case memberEnd:
-		f.end = r.nanos(l)
-	case memberAttributes:
-		r.parseAttributes(l)
-	case memberDropped:
+	case "startTimeUnixNano", "start_time_unix_nano":
+		f.start = r.parseTime(l)
+	case "endTimeUnixNano", "end_time_unix_nano":
+		f.end = r.parseTime(l)
+	case "attributes":
+		if l.Null() {
+			return
+		}
+		for l.Array(); l.More(); {
+			r.parseAttribute(l)
+		}
+	case "droppedAttributesCount", "dropped_attributes_count":
 		f.dropped, _ = integer(l)
-	case memberStatus:
+	case "status":
 		r.parseStatus(l)
 	default:
 		l.Skip()
 	}
-}
-
-// parseAttributes feeds a span's attributes to the builder, or what it made of
-// the same ones before.
-func (r *jsonReader) parseAttributes(l *jsontext.Lexer) {
-	if l.Null() {
-		return
-	}
-	size, found := r.attributes(l.Rest(), r.extent)
-	if l.Advance(size); found || r.repeated {
-		return
-	}
-	start := l.Mark()
-	for l.Array(); l.More(); {
-		if !r.usualAttribute(l) {
-			r.parseAttribute(l)
-		}
-	}
-	// In JSON Lines a newline ends a text, elsewhere it is white space.
-	if text := l.Since(start); l.Err() == nil && r.recalling && bytes.IndexByte(text, '\n') < 0 {
-		r.behind = append(r.behind[:0], ']')
-		r.behind = append(r.behind, l.Text(l.Pos(), min(l.Pos()+len(`,"status`), l.Size()))...)
-		r.remember(text)
-	}
-}
-
-// attributesExtent returns how long the attributes seem to be that text starts
-// with: up to the bracket behind which the same stands as behind the last ones.
-func (r *jsonReader) attributesExtent(text []byte) int {
-	if len(r.behind) == 0 {
-		return 0
-	}
-	const longest = 4 << 10
-	return bytes.Index(text[:min(len(text), longest)], r.behind) + 1
 }
 
 func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
@@ -209,27 +109,16 @@ func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
 	}
 }
 
-// traceID reads the trace's id. Spans of one trace mostly follow one another.
-func (r *jsonReader) traceID(l *jsontext.Lexer) {
+// parseTraceID reads the id of the trace; an empty one is none.
+func (r *jsonReader) parseTraceID(l *jsontext.Lexer) {
 	f := &r.fields
-	if r.lastTraceText != "" && l.Accept(r.lastTraceText) {
-		f.trace = r.lastTrace
-		return
-	}
-	if l.QuotedHex(f.trace[:]) {
-		r.lastTrace, r.lastTraceText = f.trace, `"`+f.trace.String()+`"`
-		return
-	}
 	text := l.Str()
 	id, ok := op.ParseTraceID(text)
 	f.trace, f.badID = id, f.badID || !ok && len(text) > 0
 }
 
-// spanID reads an id; an empty one is none.
-func (r *jsonReader) spanID(l *jsontext.Lexer) (id op.SpanID) {
-	if l.QuotedHex(id[:]) {
-		return id
-	}
+// parseSpanID reads the id of a span; an empty one is none.
+func (r *jsonReader) parseSpanID(l *jsontext.Lexer) op.SpanID {
 	if l.Null() {
 		return op.SpanID{}
 	}
@@ -241,12 +130,9 @@ func (r *jsonReader) spanID(l *jsontext.Lexer) (id op.SpanID) {
 	return id
 }
 
-// nanos reads a time, which is 0 where it is not one.
-func (r *jsonReader) nanos(l *jsontext.Lexer) uint64 {
-	n, ok := l.QuotedNanos()
-	if !ok {
-		n, ok = integer(l)
-	}
+// parseTime reads a time, which is 0 where it is not one.
+func (r *jsonReader) parseTime(l *jsontext.Lexer) uint64 {
+	n, ok := integer(l)
 	if !ok || n < 0 {
 		r.fields.invalidTimes = true
 		return 0
@@ -297,20 +183,20 @@ func double(l *jsontext.Lexer) (float64, bool) {
 
 // parseAttribute feeds one attribute of a span to the builder.
 func (r *jsonReader) parseAttribute(l *jsontext.Lexer) {
-	var k key
+	t := r.builder.Target("")
 	var early []byte // a value in front of its key
 	hasKey, hasValue := false, false
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
 		case "key":
-			k, hasKey = r.keys.lookup(l.Str()), true
+			t, hasKey = r.builder.Target(r.strings.String(l.Str())), true
 		case "value":
 			if !hasKey {
 				early = l.Raw()
 				continue
 			}
 			hasValue = true
-			r.parseValue(l, k)
+			r.parseValue(l, t)
 		default:
 			l.Skip()
 		}
@@ -322,60 +208,60 @@ func (r *jsonReader) parseAttribute(l *jsontext.Lexer) {
 		early = []byte("{}")
 	}
 	r.value.Reset(early)
-	r.parseValue(&r.value, k)
+	r.parseValue(&r.value, t)
 }
 
 // parseValue feeds an attribute's value to the builder.
-func (r *jsonReader) parseValue(l *jsontext.Lexer, k key) {
+func (r *jsonReader) parseValue(l *jsontext.Lexer, t op.Target) {
 	b := r.builder
-	if !k.wants {
+	if !t.Wanted() {
 		l.Skip()
-		b.Other(k.name)
+		b.SetOther(t)
 		return
 	}
 	if l.Null() {
-		b.Other(k.name)
+		b.SetOther(t)
 		return
 	}
 	empty := true
 	for l.Object(); l.More(); {
-		if r.parseVariant(l, l.Key(), k) {
+		if r.parseVariant(l, l.Key(), t) {
 			empty = false
 		}
 	}
 	if empty { // or of a type that a later version added
-		b.Other(k.name)
+		b.SetOther(t)
 	}
 }
 
 // parseVariant feeds a value of the type name to the builder. It passes over
 // what is none of the types.
-func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, k key) bool {
+func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, t op.Target) bool {
 	b := r.builder
 	switch string(name) {
 	case "stringValue", "string_value":
-		b.Str(k.name, r.text(l))
+		b.SetStr(t, r.text(l))
 	case "intValue", "int_value":
 		if n, ok := integer(l); ok {
-			b.Int(k.name, n)
+			b.SetInt(t, n)
 		} else {
-			b.Other(k.name)
+			b.SetOther(t)
 		}
 	case "doubleValue", "double_value":
 		if f, ok := double(l); ok {
-			b.Float(k.name, f)
+			b.Float(t.Key(), f)
 		} else {
-			b.Other(k.name)
+			b.SetOther(t)
 		}
 	case "boolValue", "bool_value":
-		b.Bool(k.name, l.Bool())
+		b.Bool(t.Key(), l.Bool())
 	case "arrayValue", "array_value":
-		list := b.BeginList(k.name)
+		list := b.SetList(t)
 		r.parseArray(l, &list, 0)
 		list.End()
 	case "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
 		l.Skip()
-		b.Other(k.name)
+		b.SetOther(t)
 	default:
 		l.Skip()
 		return false
