@@ -27,7 +27,11 @@ var importRules = map[string]struct {
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal": {own: []string{"internal/..."}},
-	"analyze":  {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"internal/shapes": {
+		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
+		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
+	},
+	"analyze": {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
 		own: []string{"op", "internal/...", "ingest/..."},
 		foreign: []string{

@@ -121,6 +121,15 @@ func benchmarkRecordPeers(b *testing.B) {
 type node struct {
 	name    string
 	a, b, c int64
+	index   int // in the graph
+}
+
+// spec returns the operation on a device.
+func (n node) spec(device string) optrace.OpSpec {
+	return optrace.OpSpec{
+		Name: n.name, Device: device, DType: op.F16,
+		Inputs: []op.Shape{{n.a, n.b}, {n.b, n.c}}, Output: op.Shape{n.a, n.c},
+	}
 }
 
 // spanSet is a kind of spans that exporters are compared with.
@@ -137,6 +146,10 @@ type spanSet struct {
 //   - repeated: 40 shapes of one operation, with attribute values of their own
 //   - graph: 2,000 operations in the order of a graph, again and again, on 8
 //     devices that run at their own pace
+//   - step: the graph below a context with a step, which changes with each
+//     iteration; spans that no exporter has seen, one batch at a time, which
+//     does not start a collection
+//   - prep8: the graph, prepared for each of the 8 devices
 //   - by hand: the graph again, but with attributes that are made anew for every
 //     span, so that only their content is the same; one batch at a time, which
 //     does not start a collection
@@ -147,7 +160,7 @@ func spanSets(tb testing.TB) []spanSet {
 	random := rand.New(rand.NewPCG(1, 2))
 	draw := func(most int64) node {
 		dim := func() int64 { return 8 * (1 + random.Int64N(most/8)) }
-		return node{fmt.Sprintf("aten::op_%d", random.IntN(40)), dim(), dim(), dim()}
+		return node{name: fmt.Sprintf("aten::op_%d", random.IntN(40)), a: dim(), b: dim(), c: dim()}
 	}
 	devices := make([]string, 8)
 	for i := range devices {
@@ -156,6 +169,7 @@ func spanSets(tb testing.TB) []spanSet {
 	graph, position := make([]node, 2000), make([]int, len(devices))
 	for i := range graph {
 		graph[i] = draw(128)
+		graph[i].index = i
 	}
 	inOrder := func() (node, string) {
 		d := random.IntN(len(devices))
@@ -164,9 +178,28 @@ func spanSets(tb testing.TB) []spanSet {
 	}
 	atRandom := func() (node, string) { return draw(1 << 14), devices[random.IntN(len(devices))] }
 	p := newProgram(tb)
+	prepared := make(map[string][]*optrace.Prepared)
+	for _, device := range devices {
+		for _, n := range graph {
+			prepared[device] = append(prepared[device], prepare(tb, p.ops, n.spec(device)))
+		}
+	}
+	iterations := 0
 	return []spanSet{
 		{name: "repeated", open: func() [][]sdktrace.ReadOnlySpan { return [][]sdktrace.ReadOnlySpan{batchOf512(tb)} }},
 		{name: "graph", open: func() [][]sdktrace.ReadOnlySpan { return p.batches(16, p.recordOp, inOrder) }},
+		{name: "step", always: true, open: func() [][]sdktrace.ReadOnlySpan {
+			return p.batches(1, func(o node, device string) {
+				iterations++
+				p.recordAt(optrace.ContextWithStep(p.ctx, int64(iterations/len(graph)/len(devices))), o, device)
+			}, inOrder)
+		}},
+		{name: "prep8", open: func() [][]sdktrace.ReadOnlySpan {
+			return p.batches(32, func(o node, device string) {
+				_, span := prepared[device][o.index].Start(p.ctx)
+				span.End()
+			}, inOrder)
+		}},
 		{name: "by hand", always: true, open: func() [][]sdktrace.ReadOnlySpan { return p.batches(1, p.recordByHand, inOrder) }},
 		{name: "random", open: func() [][]sdktrace.ReadOnlySpan { return p.batches(128, p.recordOp, atRandom) }},
 	}
@@ -189,8 +222,10 @@ func newProgram(tb testing.TB) *program {
 	return p
 }
 
-func (p *program) recordOp(o node, device string) {
-	_, span := p.ops.Start(p.ctx, o.name, device)
+func (p *program) recordOp(o node, device string) { p.recordAt(p.ctx, o, device) }
+
+func (p *program) recordAt(ctx context.Context, o node, device string) {
+	_, span := p.ops.Start(ctx, o.name, device)
 	span.In(o.a, o.b).In(o.b, o.c).Out(o.a, o.c).DType(op.F16).End()
 }
 

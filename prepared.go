@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -72,14 +73,14 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 		add(tensorconv.OpKind(spec.Kind))
 	}
 	if spec.Inputs != nil {
-		dims := make([][]int64, len(spec.Inputs))
-		for i, s := range spec.Inputs {
-			dims[i] = s
+		var key shapes.Key
+		for _, s := range spec.Inputs[:min(len(spec.Inputs), op.MaxInputs+1)] {
+			key = key.Append(s)
 		}
-		add(tensorconv.InputShapes(dims...))
+		add(t.shapes.Inputs(key))
 	}
 	if spec.Output != nil {
-		add(tensorconv.OutputShape(spec.Output...))
+		add(t.shapes.Output(shapes.Key(nil).Append(spec.Output)))
 	}
 	if spec.DType != "" {
 		add(tensorconv.DType(spec.DType))

@@ -12,6 +12,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
 )
 
@@ -42,7 +43,7 @@ type Processor struct {
 
 	// What the operations of a Recorder need that spans bring along.
 	resource atomic.Pointer[resource.Resource]
-	shapes   shapeCache
+	shapes   shapes.Cache
 }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)

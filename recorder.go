@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,8 +34,8 @@ type Recorder struct {
 
 	base   time.Time // offsets count from here
 	ops    []recordedOp
-	shapes shapeKey // of all operations, one after the other
-	open   bool     // the last operation has not ended
+	shapes shapes.Key // of all operations, one after the other
+	open   bool       // the last operation has not ended
 
 	failures bool // an operation has failed
 
@@ -85,7 +86,7 @@ func (r *Recorder) begin(o recordedOp) {
 		r.ops[len(r.ops)-1].end = now
 	}
 	o.start = now
-	o.in = len(r.shapes.bytes)
+	o.in = len(r.shapes)
 	o.out, o.rest = o.in, o.in
 	r.ops = append(r.ops, o)
 	r.open = true
@@ -112,13 +113,13 @@ func (r *Recorder) EndShapes(inputs []op.Shape, output op.Shape) {
 		return // prepared with its shapes
 	}
 	for _, s := range inputs[:min(len(inputs), op.MaxInputs+1)] { // one more than allowed, so that it shows
-		r.shapes.add(s)
+		r.shapes = r.shapes.Append(s)
 	}
-	o.out = len(r.shapes.bytes)
+	o.out = len(r.shapes)
 	if output != nil {
-		r.shapes.add(output)
+		r.shapes = r.shapes.Append(output)
 	}
-	o.rest = len(r.shapes.bytes)
+	o.rest = len(r.shapes)
 	o.hasIn, o.hasOut = inputs != nil, output != nil
 }
 
@@ -169,7 +170,7 @@ func (r *Recorder) Finish() {
 func (r *Recorder) empty() {
 	clear(r.ops) // names and errors are the application's
 	r.ops, r.failures = r.ops[:0], false
-	r.shapes.reset()
+	r.shapes = r.shapes[:0]
 	r.base = time.Now()
 }
 
@@ -205,7 +206,7 @@ func (r *Recorder) entry(c *converter, o *recordedOp) *op.Entry {
 func (r *Recorder) feedShapes(b *op.Builder, o *recordedOp) {
 	if o.hasIn {
 		list := b.BeginList(op.KeyInputShapes)
-		for rest := r.shapes.bytes[o.in:o.out]; len(rest) > 0; {
+		for rest := r.shapes[o.in:o.out]; len(rest) > 0; {
 			list.Begin()
 			rest = feedDims(&list, rest)
 			list.End()
@@ -214,7 +215,7 @@ func (r *Recorder) feedShapes(b *op.Builder, o *recordedOp) {
 	}
 	if o.hasOut {
 		list := b.BeginList(op.KeyOutputShape)
-		feedDims(&list, r.shapes.bytes[o.out:o.rest])
+		feedDims(&list, r.shapes[o.out:o.rest])
 		list.End()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
 )
 
@@ -68,7 +69,7 @@ func (r *Recorder) settleFailures() {
 
 // views yields the operations, one view for all.
 func (r *Recorder) views(
-	shapes *shapeCache, parent trace.SpanContext, traceID trace.TraceID, res *resource.Resource, above root,
+	cache *shapes.Cache, parent trace.SpanContext, traceID trace.TraceID, res *resource.Resource, above root,
 ) iter.Seq[finished] {
 	return func(yield func(finished) bool) {
 		v := &r.scratch.view
@@ -79,7 +80,7 @@ func (r *Recorder) views(
 			o := &r.ops[i]
 			v.context = context.WithSpanID(newSpanID())
 			v.name, v.start, v.end = o.spanName(), r.time(o.start), r.time(o.end)
-			v.attrs, v.status = r.attributes(shapes, o), o.status()
+			v.attrs, v.status = r.attributes(cache, o), o.status()
 			if !yield(finished{view: v, root: above}) {
 				return
 			}

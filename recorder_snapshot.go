@@ -10,11 +10,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/internal/shapes"
 )
 
 // snapshot returns an operation as a finished span.
 func (r *Recorder) snapshot(
-	shapes *shapeCache, o *recordedOp, parent trace.SpanContext, traceID trace.TraceID, res *resource.Resource,
+	cache *shapes.Cache, o *recordedOp, parent trace.SpanContext, traceID trace.TraceID, res *resource.Resource,
 ) sdktrace.ReadOnlySpan {
 	return &recordedSpan{
 		name: o.spanName(), parent: parent, resource: res,
@@ -23,7 +25,7 @@ func (r *Recorder) snapshot(
 			TraceFlags: parent.TraceFlags() | trace.FlagsSampled, TraceState: parent.TraceState(),
 		}),
 		start: r.time(o.start), end: r.time(o.end),
-		attrs: slices.Clone(r.attributes(shapes, o)), status: o.status(),
+		attrs: slices.Clone(r.attributes(cache, o)), status: o.status(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -34,15 +35,13 @@ func (t *Tracer) emit(r *Recorder) {
 type emitScratch struct {
 	attrs []attribute.KeyValue
 	view  spanView
-	// cursors are of the shapes of the Tracer or Processor.
-	cursors shapeCursors
 }
 
 // time returns the time of an offset.
 func (r *Recorder) time(offset int64) time.Time { return r.base.Add(time.Duration(offset)) }
 
 // attributes returns the attributes of an operation, valid until the next call.
-func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.KeyValue {
+func (r *Recorder) attributes(cache *shapes.Cache, o *recordedOp) []attribute.KeyValue {
 	if o.prep != nil && o.dtype == "" && !r.step.Known {
 		return o.prep.attrs
 	}
@@ -55,10 +54,10 @@ func (r *Recorder) attributes(shapes *shapeCache, o *recordedOp) []attribute.Key
 			attrs = append(attrs, tensorconv.DeviceID(o.device))
 		}
 		if o.hasIn {
-			attrs = append(attrs, shapes.inputs(&shapeKey{r.shapes.bytes[o.in:o.out]}, &r.scratch.cursors))
+			attrs = append(attrs, cache.Inputs(r.shapes[o.in:o.out]))
 		}
 		if o.hasOut {
-			attrs = append(attrs, shapes.output(&shapeKey{r.shapes.bytes[o.out:o.rest]}, &r.scratch.cursors))
+			attrs = append(attrs, cache.Output(r.shapes[o.out:o.rest]))
 		}
 	}
 	if o.dtype != "" {

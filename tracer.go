@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -20,7 +21,7 @@ import (
 type Tracer struct {
 	tracer trace.Tracer
 	cfg    tracerConfig
-	shapes shapeCache
+	shapes shapes.Cache
 	pool   sync.Pool // of *opState
 }
 
@@ -104,12 +105,10 @@ type opState struct {
 	// extra are the caller's own: they come last, so that under the SDK's limit
 	// of attributes they are the ones to go.
 	extra  []attribute.KeyValue
-	in     shapeKey
-	out    shapeKey
+	in     shapes.Key // of all inputs
+	out    shapes.Key
 	inputs int
 	hasOut bool
-	// cursors are of the tracer's shapes.
-	cursors shapeCursors
 }
 
 // live returns the state while the operation has not ended.
@@ -125,7 +124,7 @@ func (o Op) live() *opState {
 func (o Op) In(dims ...int64) Op {
 	// One more than readers take, so that they see that there were more.
 	if s := o.live(); s != nil && s.inputs <= op.MaxInputs {
-		s.in.add(dims)
+		s.in = s.in.Append(dims)
 		s.inputs++
 	}
 	return o
@@ -135,8 +134,7 @@ func (o Op) In(dims ...int64) Op {
 // Out leaves the output unknown. dims is copied.
 func (o Op) Out(dims ...int64) Op {
 	if s := o.live(); s != nil {
-		s.out.reset()
-		s.out.add(dims)
+		s.out = s.out[:0].Append(dims)
 		s.hasOut = true
 	}
 	return o
@@ -208,10 +206,10 @@ func (o Op) finish() bool {
 		return false
 	}
 	if s.inputs > 0 {
-		s.attrs = append(s.attrs, s.tracer.shapes.inputs(&s.in, &s.cursors))
+		s.attrs = append(s.attrs, s.tracer.shapes.Inputs(s.in))
 	}
 	if s.hasOut {
-		s.attrs = append(s.attrs, s.tracer.shapes.output(&s.out, &s.cursors))
+		s.attrs = append(s.attrs, s.tracer.shapes.Output(s.out))
 	}
 	s.attrs = append(s.attrs, s.extra...)
 	o.span.SetAttributes(s.attrs...)
@@ -228,8 +226,7 @@ func (t *Tracer) recycle(s *opState) {
 		clear(s.extra)
 	}
 	s.attrs, s.extra = s.attrs[:0], s.extra[:0]
-	s.in.reset()
-	s.out.reset()
+	s.in, s.out = s.in[:0], s.out[:0]
 	s.inputs, s.hasOut = 0, false
 	t.pool.Put(s)
 }

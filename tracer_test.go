@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
@@ -266,6 +267,42 @@ func TestWithStartAttributes(t *testing.T) {
 	if diff := cmp.Diff(want, spy.seen); diff != "" {
 		t.Errorf("what samplers see (-want +got):\n%s", diff)
 	}
+}
+
+// A Tracer per package costs nothing until it is used.
+func TestTracerSize(t *testing.T) {
+	if n := unsafe.Sizeof(optrace.Tracer{}); n > 256 {
+		t.Errorf("a Tracer takes %d bytes", n)
+	}
+}
+
+// Operations that are prepared separately share the memory of equal shapes, by which exporters know them again.
+func TestPrepareSharesShapes(t *testing.T) {
+	spec := matmulSpec()
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		for i := range 2 {
+			spec.Device = fmt.Sprint("cuda:", i)
+			preparedOp(prepare(t, tr, spec))
+		}
+		dynamicOp(tr, 64)
+	})
+	for _, key := range []attribute.Key{tensorconv.InputShapesKey, tensorconv.OutputShapeKey} {
+		var seen []attribute.KeyValue
+		for _, s := range spans {
+			i := slices.IndexFunc(s.Attributes, func(kv attribute.KeyValue) bool { return kv.Key == key })
+			seen = append(seen, s.Attributes[i])
+		}
+		for _, kv := range seen[1:] {
+			if memory(kv) != memory(seen[0]) {
+				t.Errorf("%s has been built more than once", key)
+			}
+		}
+	}
+}
+
+// memory returns the bytes of kv, pointers included.
+func memory(kv attribute.KeyValue) [unsafe.Sizeof(attribute.KeyValue{})]byte {
+	return *(*[unsafe.Sizeof(attribute.KeyValue{})]byte)(unsafe.Pointer(&kv))
 }
 
 // More than readers take: they see that there was more.

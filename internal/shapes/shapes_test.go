@@ -1,0 +1,163 @@
+package shapes
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+func keyOf(shapes ...[]int64) (k Key) {
+	for _, dims := range shapes {
+		k = k.Append(dims)
+	}
+	return k
+}
+
+func TestKey(t *testing.T) {
+	for _, want := range [][][]int64{
+		nil,
+		{{}},
+		{{64, 784}, {784, 256}},
+		{{1}, {}, {op.Dynamic, math.MaxInt64, math.MinInt64}},
+	} {
+		if diff := cmp.Diff(want, keyOf(want...).shapes()); diff != "" {
+			t.Errorf("shapes of the key of %v (-want +got):\n%s", want, diff)
+		}
+	}
+	if string(keyOf([]int64{1, 2})) == string(keyOf([]int64{1}, []int64{2})) {
+		t.Error("different shapes have equal keys")
+	}
+	if got := len(keyOf(make([]int64, 1000)).shapes()[0]); got != op.MaxRank+1 {
+		t.Errorf("a shape of rank 1000 is kept with %d dimensions, want %d", got, op.MaxRank+1)
+	}
+}
+
+func TestCache(t *testing.T) {
+	var c Cache
+	long := make([][]int64, 100)
+	for _, inputs := range [][][]int64{nil, {{}}, {{64, 784}, {784, 256}}, {{64, 784}}, long} {
+		for range 2 {
+			if got, want := c.Inputs(keyOf(inputs...)), tensorconv.InputShapes(inputs...); got != want {
+				t.Errorf("inputs %v: got %v, want %v", inputs, got.Value, want.Value)
+			}
+		}
+	}
+	for _, dims := range [][]int64{{}, {64, 256}, {op.Dynamic}} {
+		for range 2 {
+			if got, want := c.Output(keyOf(dims)), tensorconv.OutputShape(dims...); got != want {
+				t.Errorf("output %v: got %v, want %v", dims, got.Value, want.Value)
+			}
+		}
+	}
+}
+
+// An attribute is built once.
+func TestCacheAllocations(t *testing.T) {
+	var c Cache
+	k := keyOf([]int64{64, 784}, []int64{784, 256})
+	if n := testing.AllocsPerRun(100, func() { c.Inputs(k) }); n > 0 {
+		t.Errorf("a known shape makes %v allocations", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { k = k[:0].Append([]int64{64, 784}).Append([]int64{784, 256}) }); n > 0 {
+		t.Errorf("a key in memory that is used again makes %v allocations", n)
+	}
+}
+
+// A Cache costs nothing before it is used, and its size is bounded.
+func TestCacheSize(t *testing.T) {
+	if n := unsafe.Sizeof(Cache{}); n > 64 {
+		t.Errorf("an unused cache takes %d bytes", n)
+	}
+	scalars := make([][]int64, 26) // the attribute takes most memory for the length of its key
+	for _, tt := range []struct {
+		name   string
+		inputs func(i int64) [][]int64
+		output func(i int64) []int64
+		most   int64
+	}{
+		{
+			"matrices",
+			func(i int64) [][]int64 { return [][]int64{{i, 784}, {784, 256}} },
+			func(i int64) []int64 { return []int64{i, 256} },
+			6 << 20,
+		},
+		{
+			"worst case",
+			func(i int64) [][]int64 { return append(scalars[:26:26], []int64{i, 1, 1}) },
+			func(i int64) []int64 { return append(make([]int64, 28), i) },
+			20 << 20,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var c Cache
+			before := heap()
+			for i := range int64(3 * slots) {
+				c.Inputs(keyOf(tt.inputs(i)...))
+				c.Output(keyOf(tt.output(i)))
+			}
+			used := heap() - before
+			runtime.KeepAlive(&c)
+			if used > tt.most {
+				t.Errorf("a full cache takes %d bytes, want at most %d", used, tt.most)
+			}
+			t.Logf("a full cache takes %.1f MiB", float64(used)/(1<<20))
+		})
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestCacheConcurrentSafe(t *testing.T) {
+	var c Cache
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range int64(2 * slots) {
+				if got, want := c.Output(keyOf([]int64{i})), tensorconv.OutputShape(i); got != want {
+					t.Errorf("output %d: got %v", i, got.Value)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkCache(b *testing.B) {
+	for _, known := range []int64{1, 64, 2000} {
+		b.Run(fmt.Sprintf("%d shapes", known), func(b *testing.B) {
+			var c Cache
+			var k Key
+			b.ReportAllocs()
+			i := int64(0)
+			for b.Loop() {
+				i++
+				k = k[:0].Append([]int64{i % known, 784}).Append([]int64{784, 256})
+				c.Inputs(k)
+			}
+		})
+	}
+	b.Run("new shapes", func(b *testing.B) {
+		var c Cache
+		var k Key
+		b.ReportAllocs()
+		i := int64(0)
+		for b.Loop() {
+			i++
+			k = k[:0].Append([]int64{i, 784}).Append([]int64{784, 256})
+			c.Inputs(k)
+		}
+	})
+}
