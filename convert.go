@@ -17,7 +17,6 @@ type converter struct {
 	mapping   *op.Mapping
 	builder   *op.Builder
 	resources map[*resource.Resource]*op.Resource
-	lists     listCache
 	kept      int // see keptBytes
 	span      op.Span
 }
@@ -139,7 +138,7 @@ func (c *converter) attribute(key string, v attribute.Value) {
 			return
 		}
 		list := b.BeginList(key)
-		c.kept += feedTokens(&list, c.lists.tokens(v))
+		c.kept += feedList(&list, v, 1)
 		list.End()
 	default:
 		b.Other(key)

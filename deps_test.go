@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"os/exec"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,13 +52,30 @@ var importRules = map[string]struct {
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
 	},
-	"": {
-		own: []string{"op", "tensorconv", "internal/..."},
-		foreign: []string{
-			"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
-			"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
-		},
-	},
+	"": {own: []string{"op", "tensorconv", "internal/..."}, foreign: openTelemetry},
+}
+
+// openTelemetry lists the modules that the plugin's side of the module may use:
+// the SDK, and compression.
+var openTelemetry = []string{
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
+	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
+}
+
+// pluginImports says which packages of this module each package of the plugin
+// imports at most. Every package stands below those that it imports.
+var pluginImports = map[string][]string{
+	"internal/attrcache": {"op"},
+}
+
+func TestPluginImports(t *testing.T) {
+	for pkg, allowed := range pluginImports {
+		for _, imported := range goList(t, "-f", `{{join .Imports "\n"}}`, "./"+pkg) {
+			if own, ok := strings.CutPrefix(imported, module+"/"); ok && !slices.Contains(allowed, own) {
+				t.Errorf("%s must not import %s", pkg, own)
+			}
+		}
+	}
 }
 
 // forbidden lists what a package must never depend on, whatever its rule.
@@ -91,6 +109,9 @@ func TestImportRules(t *testing.T) {
 			continue // cmd, examples: anything above
 		}
 		rule := importRules[key]
+		if _, ok := pluginImports[rel]; ok {
+			rule = importRules[""]
+		}
 		for _, dep := range deps {
 			if strings.HasPrefix(dep, "std:") || dep == pkg {
 				continue

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -37,7 +38,7 @@ const (
 
 // plainSpan is what a line is filled in with besides what the view says.
 type plainSpan struct {
-	loose                  looseAttributes
+	loose                  attrcache.Varying
 	device                 []byte // encoded
 	second, nano, duration int64  // the start in two parts; the others in ns
 }
@@ -56,30 +57,30 @@ type lineFiller struct {
 	root     root
 	idText   []byte
 
-	devices textCache
+	devices attrcache.Strings
 }
 
 // device returns a device as a JSON string, nothing where it is empty, not valid
 // text, or too long to be remembered. It is valid until the next call.
 func (f *lineFiller) device(name string) []byte {
-	slot := f.devices.slot(name)
+	slot := f.devices.Slot(name)
 	if slot == nil {
 		return nil
 	}
-	if slot.text != name {
-		slot.text, slot.encoded = name, slot.encoded[:0]
+	if slot.Text != name {
+		slot.Text, slot.Encoded = name, slot.Encoded[:0]
 		if utf8.ValidString(name) {
-			slot.encoded = jsontext.AppendString(slot.encoded, name)
+			slot.Encoded = jsontext.AppendString(slot.Encoded, name)
 		}
 	}
-	return slot.encoded
+	return slot.Encoded
 }
 
 // plain returns what makes the line of v, an operation, besides its attributes,
 // name, scope and resource. It reports false where there is more to be said of v:
 // an error, a sampling threshold, what was dropped, and all that entries are
 // warned of.
-func (f *lineFiller) plain(v *spanView, loose looseAttributes, r *root) (p plainSpan, ok bool) {
+func (f *lineFiller) plain(v *spanView, loose attrcache.Varying, r *root) (p plainSpan, ok bool) {
 	const (
 		first, last = 1e9, 9e9 // seconds of ten digits, whose nanoseconds fit an int64
 		longest     = 1e17     // also when this is added to them
@@ -91,8 +92,8 @@ func (f *lineFiller) plain(v *spanView, loose looseAttributes, r *root) (p plain
 	end := v.end.Unix()
 	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
 		!v.traceID().IsZero() && !v.spanID().IsZero() && !v.failed() && v.dropped == 0 && v.context.TraceState().Len() == 0
-	if ok && loose.device >= 0 {
-		p.device = f.device(v.attrs[loose.device].Value.AsString())
+	if ok && loose.Device >= 0 {
+		p.device = f.device(v.attrs[loose.Device].Value.AsString())
 		ok = len(p.device) > 0
 	}
 	return p, ok && f.setIDs(v, r)
@@ -102,10 +103,10 @@ func (f *lineFiller) plain(v *spanView, loose looseAttributes, r *root) (p plain
 // changes is copied in one piece, into which the rest is put: half of the pieces
 // save a tenth.
 func (f *lineFiller) fill(dst []byte, l *entryLine, v *spanView, p *plainSpan) []byte {
-	if p.loose.step >= 0 {
-		dst = strconv.AppendInt(append(dst, lineStep...), v.attrs[p.loose.step].Value.AsInt64(), 10)
+	if p.loose.Step >= 0 {
+		dst = strconv.AppendInt(append(dst, lineStep...), v.attrs[p.loose.Step].Value.AsInt64(), 10)
 	}
-	if p.loose.device >= 0 {
+	if p.loose.Device >= 0 {
 		dst = append(append(dst, l.toDevice...), p.device...)
 	}
 	dst = append(dst, l.toMicros...)
@@ -186,11 +187,11 @@ func (f *lineFiller) cut(line []byte, v *spanView, p *plainSpan) (l entryLine, o
 	upTo := func(member string) string { return take(strings.Index(rest, member) + len(member)) }
 	number := func() { take(strings.IndexByte(rest, ',')) }
 
-	if p.loose.step >= 0 {
+	if p.loose.Step >= 0 {
 		upTo(lineStep)
 		number()
 	}
-	if p.loose.device >= 0 {
+	if p.loose.Device >= 0 {
 		l.toDevice = upTo(lineDevice)
 		take(len(p.device))
 	}

@@ -1,6 +1,10 @@
 package optrace
 
-import sdktrace "go.opentelemetry.io/otel/sdk/trace"
+import (
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/attrcache"
+)
 
 // SafeSpans returns what an OTLP exporter makes of spans before they go out.
 func SafeSpans(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
@@ -22,9 +26,9 @@ func (r *Recorder) Discard() {
 func SetMemoBytes(e *Exporter, n int) {
 	switch enc := e.enc.(type) {
 	case *entriesEncoder:
-		enc.memo.budget = n
+		enc.memo = attrcache.New[entryLine](n, false)
 	case *otlpEncoder:
-		enc.memo.budget = n
+		enc.memo = attrcache.New[knownSpan](n, false)
 	}
 }
 
@@ -32,9 +36,9 @@ func SetMemoBytes(e *Exporter, n int) {
 func MemoHits(e *Exporter) int {
 	switch enc := e.enc.(type) {
 	case *entriesEncoder:
-		return enc.memo.rest.hits
+		return enc.memo.Hits()
 	case *otlpEncoder:
-		return enc.memo.rest.hits
+		return enc.memo.Hits()
 	}
 	return 0
 }

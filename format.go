@@ -55,3 +55,6 @@ type encoder interface {
 	// isOperation reports whether s would become an entry.
 	isOperation(s sdktrace.ReadOnlySpan) bool
 }
+
+// maxMemoBytes bounds what an encoder remembers: 20,000 sets or so.
+const maxMemoBytes = 16 << 20

@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,7 +23,7 @@ func (entriesFormat) accepts(head []byte) bool {
 }
 
 func (entriesFormat) newEncoder(m *op.Mapping, memoBytes int) encoder {
-	return &entriesEncoder{conv: newConverter(m), memo: attributeMemo[entryLine]{budget: memoBytes}}
+	return &entriesEncoder{conv: newConverter(m), memo: attrcache.New[entryLine](memoBytes, true)}
 }
 
 func (entriesFormat) frame(b *batch, f *framing) (framed []byte, head int) {
@@ -74,7 +75,7 @@ func (entriesFormat) join(b, more *batch, records []byte) {
 // entriesEncoder appends entries and ancestry records as lines.
 type entriesEncoder struct {
 	conv   *converter
-	memo   attributeMemo[entryLine]
+	memo   attrcache.Cache[entryLine]
 	filler lineFiller
 }
 
@@ -101,12 +102,12 @@ func (c *entriesEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces trace
 
 // addView adds the span or operation of which v is the view.
 func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces traceNotes) outcome {
-	key := memoKey{attrs: v.attrs, loose: noLoose, name: v.name, scope: v.scope, resource: v.resource, rooted: r != root{}}
+	key := attrcache.Key{Attrs: v.attrs, Varying: attrcache.NoVarying, Name: v.name, Scope: v.scope, Resource: v.resource, Rooted: r != root{}}
 	if c.conv.mapping == nil {
-		key.loose = findLoose(v.attrs)
+		key.Varying = attrcache.FindVarying(v.attrs)
 	}
-	line, worthAdding := c.memo.find(&key)
-	p, plain := c.filler.plain(v, key.loose, &r)
+	line, worthAdding := c.memo.Lookup(&key)
+	p, plain := c.filler.plain(v, key.Varying, &r)
 	if line != nil && plain {
 		traces.add(v.traceID())
 		c.from(b, v.resource)
@@ -125,7 +126,7 @@ func (c *entriesEncoder) addView(b *batch, v *spanView, r root, traces traceNote
 	b.entries++
 	if bytes, ok := c.conv.keptBytes(); worthAdding && plain && ok {
 		if line, ok := c.filler.cut(b.records[start:], v, &p); ok {
-			c.memo.add(&key, line, len(b.records)-start+bytes)
+			c.memo.Add(&key, line, len(b.records)-start+bytes)
 		}
 	}
 	return asEntry

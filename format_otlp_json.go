@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -69,11 +70,15 @@ func (otlpJSONFormat) frame(b *batch, f *framing) (framed []byte, head int) {
 // jsonCodec encodes OTLP in JSON. The elements of every list end with a comma,
 // and closeList takes the last one away.
 type jsonCodec struct {
-	values  valueCache
-	devices textCache
+	devices attrcache.Strings
+	floats  bool // a floating-point number has been encoded, see sawFloats
 }
 
-func (c *jsonCodec) sawFloats() bool { return c.values.sawFloats() }
+func (c *jsonCodec) sawFloats() bool {
+	saw := c.floats
+	c.floats = false
+	return saw
+}
 
 func (c *jsonCodec) aroundResource(r *resource.Resource) (head, tail []byte) {
 	head = append(head, '{')

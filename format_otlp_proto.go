@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 
+	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/op"
 )
 
@@ -104,11 +105,15 @@ func (s *otlpScopeRuns) size() int { return len(s.scope.head) + s.bytes + len(s.
 // protoCodec encodes OTLP in protocol buffers. Fields are in the order of
 // their numbers, lengths and integers in their shortest form.
 type protoCodec struct {
-	values  valueCache
-	devices textCache
+	devices attrcache.Strings
+	floats  bool // a floating-point number has been encoded, see sawFloats
 }
 
-func (c *protoCodec) sawFloats() bool { return c.values.sawFloats() }
+func (c *protoCodec) sawFloats() bool {
+	saw := c.floats
+	c.floats = false
+	return saw
+}
 
 func (c *protoCodec) aroundResource(r *resource.Resource) (head, tail []byte) {
 	if r != nil {

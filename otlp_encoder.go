@@ -6,6 +6,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/op"
 )
 
@@ -36,21 +37,21 @@ type otlpEncoder struct {
 
 	sources otlpSources
 	safety  safety
-	memo    attributeMemo[knownSpan] // of operations only
+	memo    attrcache.Cache[knownSpan] // of operations only
 	scratch []byte
 }
 
 func newProtoEncoder(m *op.Mapping, memoBytes int) *otlpEncoder {
 	c := new(protoCodec)
 	return &otlpEncoder{
-		mapping: m, codec: c, proto: c, sources: otlpSources{codec: c}, memo: attributeMemo[knownSpan]{budget: memoBytes},
+		mapping: m, codec: c, proto: c, sources: otlpSources{codec: c}, memo: attrcache.New[knownSpan](memoBytes, false),
 	}
 }
 
 func newJSONEncoder(m *op.Mapping, memoBytes int) *otlpEncoder {
 	c := new(jsonCodec)
 	return &otlpEncoder{
-		mapping: m, codec: c, json: c, sources: otlpSources{codec: c}, memo: attributeMemo[knownSpan]{budget: memoBytes},
+		mapping: m, codec: c, json: c, sources: otlpSources{codec: c}, memo: attrcache.New[knownSpan](memoBytes, false),
 	}
 }
 
@@ -94,8 +95,8 @@ func (c *otlpEncoder) addSpan(b *batch, s sdktrace.ReadOnlySpan, traces traceNot
 
 // addView adds s, of which v is the view.
 func (c *otlpEncoder) addView(b *batch, s sdktrace.ReadOnlySpan, v *otlpView, traces traceNotes) outcome {
-	key := memoKey{name: v.name, attrs: v.attrs, loose: findLoose(v.attrs)}
-	known, worthAdding := c.memo.find(&key) // holds operations only
+	key := attrcache.Key{Name: v.name, Attrs: v.attrs, Varying: attrcache.FindVarying(v.attrs)}
+	known, worthAdding := c.memo.Lookup(&key) // holds operations only
 	id, out := op.TraceID(v.context.TraceID()), asEntry
 	if known != nil || c.makeOperation(v.attrs) {
 		traces.add(id)

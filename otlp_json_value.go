@@ -45,21 +45,12 @@ func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
 	case attribute.INT64:
 		return appendJSONInt(dst, v.AsInt64())
 	case attribute.FLOAT64:
-		c.values.sawFloat()
+		c.floats = true
 		return appendJSONDouble(dst, v.AsFloat64())
 	case attribute.EMPTY:
 		return append(dst, `{}`...)
 	}
-	if depth > 0 {
-		return c.composite(dst, v, depth)
-	}
-	if known, ok := c.values.get(v); ok {
-		return append(dst, known...)
-	}
-	start := len(dst)
-	dst = c.composite(dst, v, depth)
-	c.values.put(v, dst[start:])
-	return dst
+	return c.composite(dst, v, depth)
 }
 
 // composite appends an AnyValue that holds bytes or a list.
@@ -96,7 +87,7 @@ func (c *jsonCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
 			dst = append(appendJSONInt(dst, e), ',')
 		}
 	case attribute.FLOAT64SLICE:
-		c.values.sawFloat()
+		c.floats = true
 		for _, e := range v.AsFloat64Slice() {
 			dst = append(appendJSONDouble(dst, e), ',')
 		}

@@ -1,6 +1,10 @@
 package optrace
 
-import "go.opentelemetry.io/otel/attribute"
+import (
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/attrcache"
+)
 
 // knownSpan is how the name and the attributes of an operation are encoded, but
 // for the loose attributes, which stand between those before and those behind
@@ -8,7 +12,7 @@ import "go.opentelemetry.io/otel/attribute"
 type knownSpan struct {
 	name  string
 	fixed [3]string
-	loose looseAttributes
+	loose attrcache.Varying
 }
 
 // maxKnownBytes is the longest encoding that is remembered. A longer one is made
@@ -16,12 +20,12 @@ type knownSpan struct {
 const maxKnownBytes = 2 << 10
 
 // remember encodes an operation for the next time.
-func (c *otlpEncoder) remember(k *memoKey) {
+func (c *otlpEncoder) remember(k *attrcache.Key) {
 	// All in one piece of memory, which takes fewer cache misses than four.
-	b := c.codec.nameField(c.scratch[:0], k.name)
+	b := c.codec.nameField(c.scratch[:0], k.Name)
 	var ends [4]int
 	ends[0] = len(b)
-	for i, attrs := range k.fixed() {
+	for i, attrs := range k.Fixed() {
 		b = c.codec.spanAttributes(b, attrs)
 		ends[i+1] = len(b)
 	}
@@ -30,10 +34,10 @@ func (c *otlpEncoder) remember(k *memoKey) {
 		return
 	}
 	text := string(b)
-	c.memo.add(k, knownSpan{
+	c.memo.Add(k, knownSpan{
 		name:  text[:ends[0]],
 		fixed: [3]string{text[ends[0]:ends[1]], text[ends[1]:ends[2]], text[ends[2]:]},
-		loose: k.loose,
+		loose: k.Varying,
 	}, len(text))
 }
 
@@ -43,8 +47,8 @@ type spanAttributeCodec interface {
 }
 
 // appendAttributes appends attrs as codec encodes them, whose devices it keeps.
-func (k *knownSpan) appendAttributes(dst []byte, attrs []attribute.KeyValue, codec spanAttributeCodec, devices *textCache) []byte {
-	first, second := k.loose.sorted(len(attrs))
+func (k *knownSpan) appendAttributes(dst []byte, attrs []attribute.KeyValue, codec spanAttributeCodec, devices *attrcache.Strings) []byte {
+	first, second := k.loose.Sorted(len(attrs))
 	dst = append(dst, k.fixed[0]...)
 	if first < len(attrs) {
 		dst = k.appendLoose(dst, attrs, first, codec, devices)
@@ -57,17 +61,17 @@ func (k *knownSpan) appendAttributes(dst []byte, attrs []attribute.KeyValue, cod
 }
 
 // appendLoose appends the loose attribute at a place.
-func (k *knownSpan) appendLoose(dst []byte, attrs []attribute.KeyValue, at int, codec spanAttributeCodec, devices *textCache) []byte {
-	if at != k.loose.device {
+func (k *knownSpan) appendLoose(dst []byte, attrs []attribute.KeyValue, at int, codec spanAttributeCodec, devices *attrcache.Strings) []byte {
+	if at != k.loose.Device {
 		return codec.spanAttributes(dst, attrs[at:at+1])
 	}
 	device := attrs[at].Value.AsString()
-	slot := devices.slot(device)
+	slot := devices.Slot(device)
 	if slot == nil {
 		return codec.spanAttributes(dst, attrs[at:at+1])
 	}
-	if slot.text != device {
-		slot.text, slot.encoded = device, codec.spanAttributes(slot.encoded[:0], attrs[at:at+1])
+	if slot.Text != device {
+		slot.Text, slot.Encoded = device, codec.spanAttributes(slot.Encoded[:0], attrs[at:at+1])
 	}
-	return append(dst, slot.encoded...)
+	return append(dst, slot.Encoded...)
 }

@@ -49,12 +49,9 @@ func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, dep
 		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(n)))
 		return appendInt(dst, n)
 	}
-	if known, ok := c.known(kv.Value, depth); ok {
-		return append(appendKeyValueHead(dst, field, key, len(known)), known...)
-	}
 	dst, start := beginMessage(dst, field, 1)
 	dst = appendOptionalText(dst, keyValueKey, key)
-	dst = c.newValue(dst, keyValueValue, kv.Value, depth)
+	dst = c.value(dst, keyValueValue, kv.Value, depth)
 	return endMessage(dst, start, 1)
 }
 
@@ -71,21 +68,8 @@ func appendKeyValueHead(dst []byte, field int, key string, size int) []byte {
 	return appendMessageHead(dst, keyValueValue, size)
 }
 
-// known returns the content of an AnyValue that has been encoded before. Lists
-// and the like are remembered, but not those within others.
-func (c *protoCodec) known(v attribute.Value, depth int) (content []byte, ok bool) {
-	switch v.Type() {
-	case attribute.STRING, attribute.BOOL, attribute.INT64, attribute.FLOAT64, attribute.EMPTY:
-		return nil, false
-	}
-	if depth > 0 {
-		return nil, false
-	}
-	return c.values.get(v)
-}
-
-// newValue appends a field that holds v, which is not known, as an AnyValue.
-func (c *protoCodec) newValue(dst []byte, field int, v attribute.Value, depth int) []byte {
+// value appends a field that holds v as an AnyValue.
+func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
 	dst, start := beginMessage(dst, field, 1)
 	switch v.Type() {
 	case attribute.EMPTY:
@@ -96,13 +80,10 @@ func (c *protoCodec) newValue(dst []byte, field int, v attribute.Value, depth in
 	case attribute.INT64:
 		dst = appendInt(dst, v.AsInt64())
 	case attribute.FLOAT64:
-		c.values.sawFloat()
+		c.floats = true
 		dst = appendDouble(dst, v.AsFloat64())
 	default:
 		dst = c.composite(dst, v, depth)
-		if depth == 0 {
-			c.values.put(v, dst[start:])
-		}
 	}
 	return endMessage(dst, start, 1)
 }
@@ -144,7 +125,7 @@ func (c *protoCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
 			dst = endMessage(dst, start, 1)
 		}
 	case attribute.FLOAT64SLICE:
-		c.values.sawFloat()
+		c.floats = true
 		for _, e := range v.AsFloat64Slice() {
 			dst, start = beginMessage(dst, listValues, 1)
 			dst = appendDouble(dst, e)
@@ -158,7 +139,7 @@ func (c *protoCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
 		}
 	case attribute.SLICE:
 		for _, e := range v.AsSlice() {
-			dst = c.newValue(dst, listValues, e, depth)
+			dst = c.value(dst, listValues, e, depth)
 		}
 	}
 	return dst

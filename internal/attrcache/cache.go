@@ -1,0 +1,182 @@
+package attrcache
+
+import (
+	"hash/maphash"
+	"slices"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// Cache maps attribute sets to values of type V.
+type Cache[V any] struct {
+	maxBytes int // 0 turns the cache off
+
+	seed  maphash.Seed
+	slots []slot[V] // the length is a power of two
+	used  int
+	bytes int
+	full  bool
+	last  *entry[V] // the entry found last
+
+	gate     gate
+	interner interner
+}
+
+// slot holds an entry at or after the index that its hash selects.
+type slot[V any] struct {
+	hash  uint64
+	entry *entry[V]
+}
+
+type entry[V any] struct {
+	key   Key // with attributes of its own
+	value V
+	size  int
+	next  *entry[V] // the entry that was found after this one
+}
+
+const (
+	ways       = 8
+	firstSlots = 256
+	maxSlots   = 1 << 16
+	// overhead is about the size of an entry without its attributes and value.
+	overhead = 200
+)
+
+// New returns a Cache that takes at most maxBytes; with 0 it holds nothing.
+// byContent allows to compare sets by content where comparing their memory does
+// not help. That pays if encoding a set is expensive.
+func New[V any](maxBytes int, byContent bool) Cache[V] {
+	return Cache[V]{maxBytes: maxBytes, gate: gate{mayCompare: byContent}}
+}
+
+// Hits returns how many of the recent lookups found an entry.
+func (c *Cache[V]) Hits() int { return c.gate.hits }
+
+// Lookup returns the value stored for k, or nil and whether it is worthwhile to
+// add one.
+func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
+	if c.maxBytes == 0 || len(k.Attrs) == 0 {
+		return nil, false
+	}
+	use, review := c.gate.enter()
+	if !use {
+		return nil, false
+	}
+	if review {
+		if c.gate.review(c.full) {
+			c.empty()
+		}
+		if !c.gate.open() {
+			return nil, false
+		}
+	}
+	if c.slots == nil {
+		c.seed = maphash.MakeSeed()
+		c.slots = make([]slot[V], firstSlots)
+	}
+	if c.gate.byContent {
+		return c.lookupContent(k)
+	}
+	if e := c.find(k); e != nil {
+		c.gate.hits++
+		return &e.value, false
+	}
+	return nil, !c.full
+}
+
+// lookupContent is Lookup by content.
+func (c *Cache[V]) lookupContent(k *Key) (value *V, add bool) {
+	canonical := c.interner.canonical(k)
+	if canonical == nil {
+		return nil, !c.full
+	}
+	e := c.find(canonical)
+	if e == nil {
+		return nil, !c.full
+	}
+	c.gate.hits++
+	if k.equal(canonical) {
+		c.gate.sameMemory++
+	}
+	return &e.value, false
+}
+
+// find returns the entry whose key has the memory of k, or nil. Programs that
+// run a graph repeat the order of its operations, so the entry that followed
+// the last one is tried before anything is hashed.
+func (c *Cache[V]) find(k *Key) *entry[V] {
+	if c.last != nil {
+		if e := c.last.next; e != nil && e.key.equal(k) {
+			c.last = e
+			return e
+		}
+	}
+	hash := c.hash(k)
+	mask := uint64(len(c.slots) - 1)
+	for i := range uint64(ways) {
+		if s := &c.slots[(hash+i)&mask]; s.hash == hash && s.entry.key.equal(k) {
+			if c.last != nil {
+				c.last.next = s.entry
+			}
+			c.last = s.entry
+			return s.entry
+		}
+	}
+	return nil
+}
+
+// Add stores the value of a set that Lookup did not find and reported to be
+// worth adding. The attributes are copied; size is how many bytes the value
+// takes, with what its attributes refer to.
+func (c *Cache[V]) Add(k *Key, value V, size int) {
+	size += len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + overhead
+	if c.bytes+size > c.maxBytes {
+		c.full = true
+		return
+	}
+	c.last = nil
+	e := &entry[V]{key: *k, value: value, size: size}
+	if e.key.Attrs = slices.Clone(k.Attrs); c.gate.byContent {
+		c.interner.intern(e.key.Attrs)
+	}
+	c.bytes += size
+	c.insert(slot[V]{c.hash(&e.key), e})
+}
+
+// insert stores s in one of its slots, after growing if all are taken.
+func (c *Cache[V]) insert(s slot[V]) {
+	for {
+		mask := uint64(len(c.slots) - 1)
+		for i := range uint64(ways) {
+			if at := &c.slots[(s.hash+i)&mask]; at.entry == nil {
+				*at = s
+				c.used++
+				return
+			}
+		}
+		if len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets with one hash
+			at := &c.slots[s.hash&mask]
+			c.bytes -= at.entry.size
+			*at = s
+			return
+		}
+		c.grow()
+	}
+}
+
+func (c *Cache[V]) grow() {
+	old := c.slots
+	c.slots, c.used = make([]slot[V], 2*len(old)), 0
+	for _, s := range old {
+		if s.entry != nil {
+			c.insert(s)
+		}
+	}
+}
+
+func (c *Cache[V]) empty() {
+	c.slots, c.used, c.bytes, c.full, c.last = nil, 0, 0, false, nil
+	c.interner = interner{}
+}

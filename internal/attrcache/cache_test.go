@@ -1,0 +1,253 @@
+package attrcache
+
+import (
+	"hash/maphash"
+	"math"
+	"strconv"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// look looks a set up as encoders do and adds it if it is not found.
+func (c *Cache[V]) look(attrs []attribute.KeyValue, v V, size int) (found *V) {
+	k := Key{Attrs: attrs, Varying: FindVarying(attrs)}
+	found, add := c.Lookup(&k)
+	if add {
+		c.Add(&k, v, size)
+	}
+	return found
+}
+
+// maxBytes is the bound of the caches under test.
+const maxBytes = 16 << 20
+
+func opName(name string) attribute.KeyValue { return attribute.String(op.KeyName, name) }
+func device(id string) attribute.KeyValue   { return attribute.String(op.KeyDevice, id) }
+func step(n int64) attribute.KeyValue       { return attribute.Int64(op.KeyStep, n) }
+
+func inputShapes(shapes ...[]int64) attribute.KeyValue {
+	values := make([]attribute.Value, len(shapes))
+	for i, s := range shapes {
+		values[i] = attribute.Int64SliceValue(s)
+	}
+	return attribute.Slice(op.KeyInputShapes, values...)
+}
+
+// numbered returns the i-th of sets that all differ.
+func numbered(i int) []attribute.KeyValue {
+	return []attribute.KeyValue{opName("matmul"), attribute.Int("i", i)}
+}
+
+func TestCacheFindsWhatItHolds(t *testing.T) {
+	c := New[int](maxBytes, true)
+	const sets = 5000
+	for round := range 3 {
+		for i := range sets {
+			found := c.look(numbered(i), i, 10)
+			if round > 0 && (found == nil || *found != i) {
+				t.Fatalf("round %d: set %d is %v", round, i, found)
+			}
+		}
+	}
+	if c.used != sets {
+		t.Errorf("%d sets are held, want %d", c.used, sets)
+	}
+}
+
+// However many sets there are, their size stays within the bound, and those that
+// are held are found.
+func TestCacheIsBounded(t *testing.T) {
+	const budget = 1 << 20
+	c := New[int](budget, true)
+	hits := 0
+	for i := range 500_000 {
+		if found := c.look(numbered(i%7_000), i%7_000, 100); found != nil {
+			hits++
+			if *found != i%7_000 {
+				t.Fatalf("set %d is found as %d", i%7_000, *found)
+			}
+		}
+		if c.bytes > budget {
+			t.Fatalf("after %d sets %d bytes are taken, allowed are %d", i, c.bytes, budget)
+		}
+	}
+	if hits < 100_000 {
+		t.Errorf("%d hits: of a cycle that does not fit, a part should stay", hits)
+	}
+	if off := New[int](0, true); off.look(numbered(1), 1, 1) != nil || off.slots != nil {
+		t.Error("a memo without a budget holds something")
+	}
+}
+
+// Sets that never come again make the cache skip lookups; when sets repeat it is
+// used again.
+func TestCacheIsBypassed(t *testing.T) {
+	c := New[int](maxBytes, true)
+	const lookups = 400 * window
+	added := 0
+	for i := range lookups {
+		before := c.used
+		c.look(numbered(i), i, 10)
+		if c.used > before {
+			added++
+		}
+	}
+	if share := float64(added) / lookups; share > 0.1 {
+		t.Errorf("%.2f of sets that do not come again were added", share)
+	}
+	hits := 0
+	for i := range lookups {
+		if c.look(numbered(-i%100), i, 10) != nil {
+			hits++
+		}
+	}
+	if share := float64(hits) / lookups; share < 0.5 {
+		t.Errorf("%.2f of sets that come again are found", share)
+	}
+}
+
+func TestFindVarying(t *testing.T) {
+	name := opName("matmul")
+	for _, tt := range []struct {
+		what  string
+		attrs []attribute.KeyValue
+		want  Varying
+	}{
+		{"none", []attribute.KeyValue{name}, Varying{absent, absent}},
+		{"both", []attribute.KeyValue{name, device("cpu"), step(1)}, Varying{2, 1}},
+		{"first", []attribute.KeyValue{step(1), name}, Varying{0, absent}},
+		{"twice", []attribute.KeyValue{step(1), name, step(1), device("a")}, Varying{ambiguous, 3}},
+		{"three times", []attribute.KeyValue{step(1), step(1), step(1)}, Varying{ambiguous, absent}},
+		{"other types", []attribute.KeyValue{attribute.String(op.KeyStep, "1"), attribute.Int(op.KeyDevice, 1)}, Varying{ambiguous, ambiguous}},
+		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), step(1)}, Varying{ambiguous, absent}},
+	} {
+		if got := FindVarying(tt.attrs); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
+		}
+	}
+}
+
+// Whatever is left out of a comparison, the rest of a set counts.
+func TestKeyEqual(t *testing.T) {
+	base := func() []attribute.KeyValue {
+		return []attribute.KeyValue{opName("matmul"), device("cuda:0"), step(1), attribute.String(op.KeyDType, "f32"), attribute.Float64("x", math.NaN())}
+	}
+	key := func(attrs []attribute.KeyValue) *Key { return &Key{Attrs: attrs, Varying: FindVarying(attrs)} }
+	if !key(base()).equal(key(base())) {
+		t.Error("equal sets are told apart")
+	}
+	for i, want := range []bool{false, true, true, false, false} {
+		changed := base()
+		changed[i].Value = attribute.StringValue("other")
+		if i == 2 {
+			changed[i].Value = attribute.IntValue(7)
+		}
+		if got := key(base()).equal(key(changed)); got != want {
+			t.Errorf("attribute %d changed: equal is %v, want %v", i, got, want)
+		}
+	}
+	c := Cache[int]{seed: maphash.MakeSeed()}
+	if a, b := c.hash(key(base())), c.hash(key(base()[:4])); a == b {
+		t.Error("the last attribute makes no difference to the hash")
+	}
+}
+
+// Sets with equal content in other memory every time are found by content, if
+// the cache may compare it, and sets in the same memory by memory again.
+func TestCacheComparesContent(t *testing.T) {
+	var names [7]string
+	for i := range names {
+		names[i] = "matmul" + strconv.Itoa(i)
+	}
+	shapes := func(n int64) []attribute.KeyValue {
+		return []attribute.KeyValue{
+			opName(names[n%7]), device("cuda:0"),
+			inputShapes([]int64{n, 784}, []int64{784, 256}), attribute.Int64Slice(op.KeyOutputShape, []int64{n, 256}),
+		}
+	}
+	const sets = 1000
+	for _, byContent := range []bool{false, true} {
+		c := New[int64](maxBytes, byContent)
+		run := func(lookups int, set func(n int64) []attribute.KeyValue) (hits int) {
+			for i := range lookups {
+				n := int64(i % sets)
+				if found := c.look(set(n), n, 10); found != nil {
+					if hits++; *found != n {
+						t.Fatalf("set %d is found as %d", n, *found)
+					}
+				}
+			}
+			return hits
+		}
+		run(4*window, shapes)
+		if hits := run(window, shapes); (hits == window) != byContent {
+			t.Errorf("by content %v: %d of %d sets in new memory are found", byContent, hits, window)
+		}
+		if !byContent {
+			continue
+		}
+		kept := make([][]attribute.KeyValue, sets)
+		for n := range kept {
+			kept[n] = shapes(int64(n))
+		}
+		c.empty()
+		same := func(n int64) []attribute.KeyValue { return kept[n] }
+		run(4*window, same)
+		if c.gate.byContent {
+			t.Error("sets in the same memory are still compared by content")
+		}
+		if hits := run(window, same); hits != window {
+			t.Errorf("%d of %d sets in the same memory are found", hits, window)
+		}
+	}
+}
+
+// Lists that are equal and encoded differently are not taken for each other.
+func TestCacheTellsZerosApart(t *testing.T) {
+	c := New[float64](maxBytes, true)
+	negative := math.Copysign(0, -1)
+	c.gate.byContent = true
+	for range 3 {
+		for _, zero := range []float64{0, negative} {
+			for _, v := range []attribute.Value{
+				attribute.Float64Value(zero), attribute.Float64SliceValue([]float64{zero}),
+				attribute.SliceValue(attribute.Float64SliceValue([]float64{zero})),
+				attribute.SliceValue(attribute.SliceValue(attribute.Float64SliceValue([]float64{zero}))),
+				attribute.MapValue(attribute.Float64("x", zero)),
+			} {
+				attrs := []attribute.KeyValue{opName("matmul"), {Key: "x", Value: v}}
+				if found := c.look(attrs, zero, 10); found != nil && math.Signbit(*found) != math.Signbit(zero) {
+					t.Errorf("%v of %v is found as %v", v.Type(), zero, *found)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkLookup(b *testing.B) {
+	const sets = 2000
+	for _, byContent := range []bool{false, true} {
+		b.Run(map[bool]string{false: "memory", true: "content"}[byContent], func(b *testing.B) {
+			c := New[int](maxBytes, true)
+			c.gate.byContent = byContent
+			keys := make([][]attribute.KeyValue, sets)
+			for i := range keys {
+				n := int64(i)
+				keys[i] = []attribute.KeyValue{
+					opName("matmul"), device("cuda:0"), inputShapes([]int64{n, 8}), attribute.Int64Slice(op.KeyOutputShape, []int64{n, 8}),
+				}
+				c.look(keys[i], i, 100)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				k := Key{Attrs: keys[i%sets]}
+				k.Varying = FindVarying(k.Attrs)
+				c.Lookup(&k)
+				c.gate.lookups, c.gate.sameMemory = 0, 0
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package attrcache
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// interner replaces values by canonical equal ones, so that sets with equal
+// content have equal memory.
+type interner struct {
+	lists   map[attribute.Value]attribute.Value
+	strings map[string]string
+	key     Key // the result of canonical
+}
+
+// maxInterned bounds the values of each kind. Their bytes are bounded by the
+// entries that hold them.
+const maxInterned = 1 << 13
+
+// canonical returns k with canonical values, valid until the next call, or nil
+// if one of its values has not been interned.
+func (n *interner) canonical(k *Key) *Key {
+	attrs := append(n.key.Attrs[:0], k.Attrs...)
+	n.key = *k
+	n.key.Attrs = attrs
+	for i := range attrs {
+		if i == k.Varying.Step || i == k.Varying.Device {
+			continue
+		}
+		v := &attrs[i].Value
+		switch v.Type() {
+		case attribute.EMPTY, attribute.BOOL, attribute.INT64, attribute.FLOAT64: // without pointers
+		case attribute.STRING:
+			s, ok := n.strings[v.AsString()]
+			if !ok {
+				return nil
+			}
+			*v = attribute.StringValue(s)
+		default:
+			list, ok := n.lists[*v]
+			if !ok {
+				return nil
+			}
+			*v = list
+		}
+	}
+	return &n.key
+}
+
+// intern replaces the values of attrs by canonical ones; values that have none
+// become canonical themselves.
+func (n *interner) intern(attrs []attribute.KeyValue) {
+	if n.strings == nil {
+		n.strings = make(map[string]string)
+		n.lists = make(map[attribute.Value]attribute.Value)
+	}
+	for i := range attrs {
+		v := &attrs[i].Value
+		switch v.Type() {
+		case attribute.STRING:
+			if s, ok := n.strings[v.AsString()]; ok {
+				*v = attribute.StringValue(s)
+			} else if len(n.strings) < maxInterned {
+				n.strings[v.AsString()] = v.AsString()
+			}
+		case attribute.INT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
+			if list, ok := n.lists[*v]; ok {
+				*v = list
+			} else if len(n.lists) < maxInterned && isExact(*v) {
+				n.lists[*v] = *v
+			}
+		}
+	}
+}
+
+// isExact reports whether lists that are equal to v are encoded alike. Lists of
+// floating-point numbers are not: 0 equals -0. Of nested lists only simple ones
+// are considered, such as those of shapes.
+func isExact(v attribute.Value) bool {
+	if v.Type() != attribute.SLICE {
+		return true
+	}
+	return !slices.ContainsFunc(v.AsSlice(), func(e attribute.Value) bool {
+		switch e.Type() {
+		case attribute.INT64SLICE, attribute.STRINGSLICE, attribute.INT64, attribute.STRING:
+			return false
+		}
+		return true
+	})
+}
