@@ -3,25 +3,31 @@ package ingest
 import (
 	"bytes"
 	"io"
+	"slices"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 )
 
-// How much of a file makes a part. A part grows while no record ends in it; what
-// has none up to the last size is read as a stream. A part should fit into a
-// core's cache: with a megabyte, reading OTLP JSON takes a fifth longer.
+// How much of a file makes a part. A part grows while no record ends in it; a
+// file without one up to the last size is read as a stream. A part should fit into
+// a core's cache.
 const (
 	partBytes = 256 << 10
 	maxPart   = 16 << 20
 )
 
+// cutFunc returns how many of the first bytes of text, which starts with a record,
+// are whole records, and whether those are known to be lines. In the first seen
+// bytes no record ends, or none but those that were found before; first is the
+// beginning of the file.
+type cutFunc func(text, first []byte, seen int) (end int, lines bool)
+
 // cutter cuts a file into parts.
 type cutter struct {
-	src io.Reader
-	// cut is of the file's format, and first the beginning of the file.
-	cut   func(text, first []byte) (end int, lines bool)
-	first []byte
+	src   io.Reader
+	cut   cutFunc // of the file's format
+	first []byte  // the beginning of the file
 	// lines tells that a cut found the records to be lines.
 	lines bool
 	// size is how much of the file makes a part.
@@ -36,18 +42,21 @@ type cutter struct {
 // maxFirst is how much of the beginning of a file the cut functions need.
 const maxFirst = 64
 
-// next returns the next part, in a buffer that is the caller's. Where the file cannot be cut, or reading fails, the rest of it comes as a
-// stream, which yields the failure too.
+// next returns the next part, in a buffer that is the caller's. Where the file
+// cannot be cut, or reading fails, the rest of it comes as a stream, which yields
+// the failure too.
+//
+// A part is read up to its size and then little by little, until a record ends
+// near the end of what has been read: the rest has to be copied.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
 	buf = append(buf[:0], c.rest...)
-	for size := max(c.size, cap(buf)); ; size *= 2 {
-		n := len(buf)
-		if cap(buf) < size {
-			buf = append(make([]byte, 0, size), buf...)
-		}
-		m, err := io.ReadFull(c.src, buf[n:size])
-		buf = buf[:n+m]
+	little := max(1, c.size/4)
+	end, seen := 0, 0
+	for n := max(c.size-len(buf), little); ; n = max(little, len(buf)/4) {
+		buf = slices.Grow(buf, n)
+		m, err := io.ReadFull(c.src, buf[len(buf):len(buf)+n])
+		buf = buf[:len(buf)+m]
 		if c.first == nil {
 			c.first = bytes.Clone(buf[:min(len(buf), maxFirst)])
 		}
@@ -59,14 +68,17 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), failing{err}), at
 		}
-		if end, lines := c.cut(buf, c.first); end > 0 {
-			c.lines = c.lines || lines
+		if last, lines := c.cut(buf, c.first, seen); last > 0 {
+			end, c.lines = last, c.lines || lines
+		}
+		seen = len(buf)
+		switch {
+		case end > 0 && (len(buf)-end <= little || len(buf) >= 2*c.size):
 			c.rest = buf[end:]
 			c.at.Offset += int64(end)
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
 			return buf[:end], nil, at
-		}
-		if size >= maxPart {
+		case end == 0 && len(buf) >= maxPart:
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
 		}
@@ -80,12 +92,17 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // cutLines cuts behind the last newline.
-func cutLines(text, _ []byte) (end int, lines bool) { return bytes.LastIndexByte(text, '\n') + 1, true }
+func cutLines(text, _ []byte, seen int) (end int, lines bool) {
+	if n := bytes.LastIndexByte(text[seen:], '\n'); n >= 0 {
+		return seen + n + 1, true
+	}
+	return 0, false
+}
 
 // cutDocuments cuts behind the last newline that is followed by a document which
 // starts with the same member as the first one. Within a document that is spread
 // over lines none does: they are indented, or start with other members.
-func cutDocuments(text, first []byte) (end int, lines bool) {
+func cutDocuments(text, first []byte, seen int) (end int, lines bool) {
 	if !bytes.HasPrefix(first, []byte(`{"`)) {
 		return 0, false
 	}
@@ -94,9 +111,11 @@ func cutDocuments(text, first []byte) (end int, lines bool) {
 		return 0, false
 	}
 	start := first[:2+name+1]
-	// Forwards: searching for a byte from the end is ten times as slow, and such
+	n := max(0, seen-len(start)) // the newline may be the last byte that was seen
+	second := bytes.IndexByte(text[:n], '\n') < 0
+	// Forwards, because IndexByte is many times as fast as LastIndexByte and such
 	// documents are long lines.
-	for n, second := 0, true; ; second = false {
+	for ; ; second = false {
 		newline := bytes.IndexByte(text[n:], '\n')
 		if newline < 0 {
 			return end, lines
@@ -108,4 +127,4 @@ func cutDocuments(text, first []byte) (end int, lines bool) {
 	}
 }
 
-func cutFrames(text, _ []byte) (end int, lines bool) { return otlp.CutFrames(text), false }
+func cutFrames(text, _ []byte, _ int) (end int, lines bool) { return otlp.CutFrames(text), false }

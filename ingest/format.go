@@ -21,11 +21,9 @@ type Format struct {
 	// open returns a reader of files of this format, and of parts of them, one
 	// after the other. It may keep interned strings from part to part.
 	open func(m *op.Mapping) readFunc
-	// cut, if not nil, returns how many of the first bytes of text, which starts
-	// with a record, are whole records; first is the beginning of the file. The
-	// whole file is one record where it returns 0 for all that fits into memory.
-	// lines reports whether the records are lines.
-	cut func(text, first []byte) (end int, lines bool)
+	// cut, if not nil, cuts files into parts. The whole file is one record where it
+	// returns 0 for all that fits into memory.
+	cut cutFunc
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]

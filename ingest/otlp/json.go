@@ -51,6 +51,8 @@ type jsonReader struct {
 	// linewise tells that documents are lines, as two of them were: one that is
 	// cut off then ends with its line.
 	linewise bool
+	// memberAfter is the member that followed each one in the last span.
+	memberAfter [numMembers]uint8
 	// found tells that the document had a member that is OTLP's, other that it
 	// had other members.
 	found, other bool
@@ -205,6 +207,9 @@ func isScope(key []byte) bool    { return string(key) == "scope" }
 func (r *jsonReader) spans() {
 	w := r.w
 	for w.array(); w.more() && r.going(); {
+		if r.plainSpans() {
+			continue
+		}
 		w.do(r.carefulSpan)
 		if !w.failed() {
 			r.emit(r.end(), nil)

@@ -111,7 +111,8 @@ func randomProtoSpan(rng *rand.Rand) (span []byte) {
 		return protoField(fieldSpanAttributes, slices.Concat(key, value))
 	}
 	fields := [][]byte{
-		protoField(fieldSpanTraceID, bytes.Repeat([]byte{byte(rng.IntN(3))}, 16)), protoField(fieldSpanID, []byte{1, 2, 3, 4, 5, 6, 7, byte(rng.IntN(3))}),
+		protoField(fieldSpanTraceID, bytes.Repeat([]byte{byte(rng.IntN(3))}, 16)),
+		protoField(fieldSpanID, []byte{1, 2, 3, 4, 5, 6, 7, byte(rng.IntN(3))}),
 		protoField(fieldSpanParentID, make([]byte, 8*rng.IntN(2))), protoField(fieldSpanName, []byte("name")),
 		protowire.AppendVarint(protowire.AppendTag(nil, fieldSpanKind, protowire.VarintType), 1),
 		protowire.AppendFixed64(protowire.AppendTag(nil, fieldSpanStart, protowire.Fixed64Type), 1760000000000000000),
@@ -124,7 +125,8 @@ func randomProtoSpan(rng *rand.Rand) (span []byte) {
 	odd := [][]byte{
 		protoField(fieldSpanStatus, nil), protoField(fieldSpanStatus, []byte{fieldStatusCode << 3, statusError}),
 		protoField(fieldSpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(fieldSpanLinks, nil), protoField(99, nil),
-		protoField(fieldSpanTraceState, []byte("ot=th:8")), protoField(fieldSpanTraceID, []byte("short")), protoField(fieldSpanParentID, []byte("short")),
+		protoField(fieldSpanTraceState, []byte("ot=th:8")),
+		protoField(fieldSpanTraceID, []byte("short")), protoField(fieldSpanParentID, []byte("short")),
 	}
 	for rng.IntN(2) == 0 {
 		fields = slices.Insert(fields, rng.IntN(len(fields)+1), odd[rng.IntN(len(odd))])
