@@ -3,26 +3,32 @@
 //
 // Usage:
 //
-//	go run -C bench . [-quick] [-json] [-only NAME,...] [-cpuprofile FILE]
+//	go run -C bench . [-quick] [-json] [-update FILE] [-only NAME,...] [-cpuprofile FILE]
 //
-// It prints a table: what each side costs, how many times as much the peer's
-// costs as ours, and whether that reaches the target. What is compared takes
-// turns in short rounds; the ratio is the median of the rounds' ratios.
+// It prints a table: the cost of each side, how many times ours the peer's is,
+// and whether that reaches the target. The sides of a comparison take turns in
+// short rounds; the ratio is the median of the rounds' ratios. Most comparisons
+// run over several kinds of data, and the smallest ratio is the row's.
 //
-//	-quick       less work: ends within 50 s once everything is prepared
+//	-quick       less work: ends within 90 s once everything is prepared
 //	-json        print one JSON object in place of the table
+//	-update FILE write the table in Markdown into FILE, between the lines
+//	             <!-- table --> and <!-- end of table -->; with
+//	             ../docs/performance.md that is the documentation's
 //	-only NAMES  only the comparisons of these names, separated by commas
 //	-cpuprofile FILE
-//	             write a CPU profile, in which the label "side" tells who ran:
+//	             write a CPU profile with the label "side" for the side that ran:
 //	             go tool pprof -tagfocus 'side=^SDK span$' FILE
 //
-// The first run prepares what it needs below the user's cache directory:
-// generated files, the command optrace, DuckDB from the npm registry and, where
-// there is a Rust compiler, a Rust program. Progress goes to standard error. The
-// exit status is 1 where something failed, and 0 where a target was missed.
+// The first run prepares files and programs below the user's cache directory:
+// simulated and recorded operations, the command optrace, DuckDB from the npm
+// registry and, where there is a Rust compiler, a Rust program. Progress goes to
+// standard error. The exit status is 1 where something failed, and 0 where a
+// target was missed.
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -32,6 +38,7 @@ import (
 	"os/signal"
 	"runtime/pprof"
 	"strings"
+	"time"
 
 	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
@@ -54,8 +61,9 @@ func main() {
 func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	quick := fs.Bool("quick", false, "less work: ends within 50 s once everything is prepared")
+	quick := fs.Bool("quick", false, "less work: ends within 90 s once everything is prepared")
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
+	update := fs.String("update", "", "write the table in Markdown into `FILE`, between its two marks")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
@@ -63,6 +71,11 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if *update != "" {
+		if err := checkMarks(*update); err != nil { // now rather than when all is done
+			return err
+		}
 	}
 	chosen, err := choose(measures(), *only, *quick)
 	if err != nil {
@@ -75,17 +88,61 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	env := &measure.Env{Quick: *quick, Cache: dir, Progress: stderr}
 	rep, failed := measure.Run(ctx, env, chosen)
 	failed = errors.Join(failed, stopProfile())
+	machine := measure.ThisMachine(*quick)
 	write := measure.WriteTable
 	if *asJSON {
 		write = measure.WriteJSON
 	}
-	if err := write(stdout, rep, measure.ThisMachine(*quick)); err != nil {
+	if err := write(stdout, rep, machine); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
+	}
+	if *update != "" {
+		var table bytes.Buffer
+		if err := measure.WriteMarkdown(&table, rep, machine, time.Now()); err != nil {
+			return err
+		}
+		failed = errors.Join(failed, updateTable(*update, table.String()))
 	}
 	return failed
 }
 
-// startProfile starts a CPU profile, unless path is "", and returns what ends it.
+// The marks around the table in a document.
+const (
+	tableMark    = "<!-- table -->\n"
+	tableEndMark = "<!-- end of table -->\n"
+)
+
+// cutTable splits a document into the parts before and behind its table, marks
+// included.
+func cutTable(path string) (before, behind string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
+	}
+	before, rest, found := strings.Cut(string(text), tableMark)
+	_, behind, foundEnd := strings.Cut(rest, tableEndMark)
+	if !found || !foundEnd {
+		return "", "", fmt.Errorf("%s has no lines %q and %q", path, strings.TrimSpace(tableMark), strings.TrimSpace(tableEndMark))
+	}
+	return before + tableMark, tableEndMark + behind, nil
+}
+
+func checkMarks(path string) error {
+	_, _, err := cutTable(path)
+	return err
+}
+
+// updateTable replaces the table in a document.
+func updateTable(path, table string) error {
+	before, behind, err := cutTable(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(before+"\n"+table+"\n"+behind), 0o644)
+}
+
+// startProfile starts a CPU profile, unless path is "", and returns a function
+// that ends it.
 func startProfile(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil

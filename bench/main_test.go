@@ -45,14 +45,19 @@ func TestMeasures(t *testing.T) {
 		if m.Target > 0 {
 			got[m.Name] = m.Target
 		}
-		if m.What == "" || m.Suite == nil || m.Peer == "" || m.Ours == "" || m.Suite.Unit == "" {
+		if m.What == "" || len(m.Cases) == 0 {
 			t.Errorf("%s is not described", m.Name)
 		}
-		if m.Target > 0 && (m.LongOnly || m.Suite.QuickRounds == 0) {
-			t.Errorf("%s is not part of a quick run", m.Name)
-		}
-		if m.Suite.Rounds == 0 {
-			t.Errorf("%s has no rounds", m.Name)
+		for _, c := range m.Cases {
+			if c.Suite == nil || c.Peer == "" || c.Ours == "" || c.Suite.Unit == "" || c.Data == "" && len(m.Cases) > 1 {
+				t.Errorf("%s, %q is not described", m.Name, c.Data)
+			}
+			if m.Target > 0 && (m.LongOnly || c.Suite.QuickRounds == 0) {
+				t.Errorf("%s is not part of a quick run", m.Name)
+			}
+			if c.Suite.Rounds == 0 {
+				t.Errorf("%s has no rounds", m.Name)
+			}
 		}
 	}
 	if diff := cmp.Diff(targets, got); diff != "" {
@@ -110,8 +115,29 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestUpdateTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "doc.md")
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("before\n" + tableMark + "old\n" + tableEndMark + "behind\n")
+	if err := updateTable(path, "new\n"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if want := "before\n" + tableMark + "\nnew\n\n" + tableEndMark + "behind\n"; string(text) != want || err != nil {
+		t.Errorf("%q, %v; want %q", text, err, want)
+	}
+	write("no table\n")
+	if err := updateTable(path, "new\n"); err == nil {
+		t.Error("a document without a table is no error")
+	}
+}
+
 func TestRunErrors(t *testing.T) {
-	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}} {
+	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}, {"-update", "no/such/file"}} {
 		var stdout, stderr bytes.Buffer
 		if err := run(t.Context(), t.TempDir(), args, &stdout, &stderr); err == nil || stdout.Len() > 0 {
 			t.Errorf("%v: %v, %q", args, err, stdout.String())

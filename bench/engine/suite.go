@@ -31,13 +31,13 @@ func Suite() []measure.Measure {
 		Open: opener(workload.OTLPJSON, million, quickOps, map[string]func(string) string{duck: otlpSQL, duckTuned: tunedOTLPSQL}),
 	}
 	return []measure.Measure{
-		{Name: "profile_vs_duckdb", Target: 3, Suite: entries, Peer: duck, Ours: ours, Wall: true,
+		{Name: "profile_vs_duckdb", Target: 3, Cases: measure.Compare(entries, duck, ours), Wall: true,
 			What: "entries JSONL, time of the whole process"},
-		{Name: "profile_otlp_vs_duckdb", Target: 20, Suite: otlp, Peer: duck, Ours: ours, Wall: true,
+		{Name: "profile_otlp_vs_duckdb", Target: 20, Cases: measure.Compare(otlp, duck, ours), Wall: true,
 			What: "OTLP JSON Lines, read_json with types and unnest"},
-		{Name: "profile_vs_duckdb_cpu", Suite: entries, Peer: duck, Ours: ours,
+		{Name: "profile_vs_duckdb_cpu", Cases: measure.Compare(entries, duck, ours),
 			What: "entries JSONL, processor time of the whole process"},
-		{Name: "profile_otlp_vs_duckdb_tuned", Suite: otlp, Peer: duckTuned, Ours: ours, Wall: true,
+		{Name: "profile_otlp_vs_duckdb_tuned", Cases: measure.Compare(otlp, duckTuned, ours), Wall: true,
 			What: "OTLP JSON Lines, the fastest statement found"},
 	}
 }

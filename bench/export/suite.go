@@ -29,15 +29,15 @@ func Suite() []measure.Measure {
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
-		{Name: "export_vs_stdouttrace", Target: 30, Suite: graph, Peer: stdout, Ours: entries, Allocs: perSpan,
+		{Name: "export_vs_stdouttrace", Target: 30, Cases: measure.Compare(graph, stdout, entries), Allocs: perSpan,
 			What: "entries JSONL, against the SDK's exporter of lines"},
-		{Name: "export_vs_otlp", Target: 7, Suite: graph, Peer: otlp, Ours: entries,
+		{Name: "export_vs_otlp", Target: 7, Cases: measure.Compare(graph, otlp, entries),
 			What: "entries JSONL, against OTLP protobuf by the SDK"},
-		{Name: "export_otlp_vs_otlp", Target: 15, Suite: graph, Peer: otlp, Ours: otlpProto, Allocs: perBatch,
+		{Name: "export_otlp_vs_otlp", Target: 15, Cases: measure.Compare(graph, otlp, otlpProto), Allocs: perBatch,
 			What: "OTLP protobuf, the same bytes"},
-		{Name: "export_new_shapes_vs_otlp", Suite: fresh, Peer: otlp, Ours: entries, LongOnly: true,
+		{Name: "export_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, entries), LongOnly: true,
 			What: "entries JSONL, every span with shapes of its own"},
-		{Name: "export_otlp_new_shapes_vs_otlp", Suite: fresh, Peer: otlp, Ours: otlpProto, LongOnly: true,
+		{Name: "export_otlp_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, otlpProto), LongOnly: true,
 			What: "OTLP protobuf, every span with shapes of its own"},
 	}
 }

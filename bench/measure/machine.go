@@ -2,6 +2,7 @@ package measure
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -30,7 +31,16 @@ func ThisMachine(quick bool) Machine {
 	return m
 }
 
-// cpuModel returns the processor's name where the system tells it.
+// String describes the machine in a line.
+func (m Machine) String() string {
+	kind := "full"
+	if m.Quick {
+		kind = "quick"
+	}
+	return fmt.Sprintf("%s on %s/%s, %s, %d CPUs, GOGC %s; %s run", m.Go, m.OS, m.Arch, m.CPU, m.CPUs, m.GOGC, kind)
+}
+
+// cpuModel returns the processor's name where the system has it.
 func cpuModel() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

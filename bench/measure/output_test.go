@@ -5,19 +5,26 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func sampleReport() *Report {
-	s := &Suite{Unit: "op"}
+	of := func(data string, ratio Ratio, peer, ours float64) CaseResult {
+		return CaseResult{
+			Case: Case{Data: data, Suite: &Suite{Unit: "op"}, Peer: "them", Ours: "us"}, Ratio: ratio,
+			PeerNS: peer, OursNS: ours, PeerAllocs: 4, OursAllocs: 4,
+		}
+	}
 	return &Report{
 		Results: []Result{
-			{Measure: Measure{Name: "fast", Suite: s, Peer: "them", Ours: "us", Target: 2, Allocs: &AllocTarget{Per: 1, PerName: "op", Extra: true}},
-				Ratio: Ratio{3, 2.5, 4}, PeerNS: 300, OursNS: 100, PeerAllocs: 4, OursAllocs: 4},
-			{Measure: Measure{Name: "slow", Suite: s, Peer: "them", Ours: "us", Target: 2},
-				Ratio: Ratio{1, 1, 1}, PeerNS: 5e8, OursNS: 5e8},
-			{Measure: Measure{Name: "figure", Suite: s, Peer: "them", Ours: "us"}, Ratio: Ratio{7, 6, 8}, PeerNS: 70, OursNS: 10},
+			{
+				Measure: Measure{Name: "fast", Limit: "memory", Target: 2, Allocs: &AllocTarget{Per: 1, PerName: "op", Extra: true}},
+				Cases:   []CaseResult{of("one", Ratio{5, 4, 6}, 500, 100), of("many", Ratio{3, 2.5, 4}, 300, 100)},
+			},
+			{Measure: Measure{Name: "slow", Limit: "the disk", Target: 2}, Cases: []CaseResult{of("", Ratio{1, 1, 1}, 5e8, 5e8)}},
+			{Measure: Measure{Name: "figure"}, Cases: []CaseResult{of("", Ratio{7, 6, 8}, 70, 10)}},
 		},
 		NotRun:  []string{"absent"},
 		Reasons: map[string]string{"absent": "a tool"},
@@ -30,10 +37,15 @@ func TestWriteJSON(t *testing.T) {
 	if err := WriteJSON(&out, sampleReport(), Machine{OS: "linux"}); err != nil {
 		t.Fatal(err)
 	}
+	type ratio struct {
+		Ratio float64 `json:"ratio"`
+	}
 	type detail struct {
-		Peer   string  `json:"peer"`
-		PeerNS float64 `json:"peer_ns"`
-		Met    *bool   `json:"met"`
+		Data   string           `json:"data"`
+		Peer   string           `json:"peer"`
+		PeerNS float64          `json:"peer_ns"`
+		Met    *bool            `json:"met"`
+		Cases  map[string]ratio `json:"cases"`
 	}
 	type form struct {
 		Ratios  map[string]float64 `json:"ratios"`
@@ -53,8 +65,11 @@ func TestWriteJSON(t *testing.T) {
 	yes, no := true, false
 	want := form{
 		Ratios: map[string]float64{"fast": 3, "slow": 1}, NotRun: []string{"absent"}, Figures: map[string]float64{"figure": 7},
-		Details: map[string]detail{"fast": {"them", 300, &yes}, "slow": {"them", 5e8, &no}, "figure": {"them", 70, nil}},
-		Lost:    0.5,
+		Details: map[string]detail{
+			"fast": {"many", "them", 300, &yes, map[string]ratio{"one": {5}, "many": {3}}},
+			"slow": {"", "them", 5e8, &no, nil}, "figure": {"", "them", 70, nil, nil},
+		},
+		Lost: 0.5,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -74,24 +89,56 @@ func TestWriteJSONEmpty(t *testing.T) {
 	}
 }
 
+func machine() Machine {
+	return Machine{Go: "go1", OS: "linux", Arch: "amd64", CPU: "a CPU", CPUs: 2, GOGC: "100"}
+}
+
 func TestWriteTable(t *testing.T) {
 	var out bytes.Buffer
-	if err := WriteTable(&out, sampleReport(), Machine{Go: "go1", OS: "linux", Arch: "amd64", CPU: "a CPU", CPUs: 2, GOGC: "100"}); err != nil {
+	if err := WriteTable(&out, sampleReport(), machine()); err != nil {
 		t.Fatal(err)
 	}
-	want := `go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100; full run. Ratio = peer / ours, the median of rounds side by side.
+	want := `go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100; full run. Ratio = peer / ours, the median of rounds side by side, ` +
+		`on the data where it is smallest.
 
-name  peer       ours       ratio  min–max    target          allocations
-fast  300 ns/op  100 ns/op  3.00   2.50–4.00  ≥ 2     met     4 (peer 4) per op, ≤ 0 extra: met
-slow  0.50 s/op  0.50 s/op  1.00   1.00–1.00  ≥ 2     MISSED  
+name  peer       ours       ratio  min–max    target          on    other data  allocations
+fast  300 ns/op  100 ns/op  3.00   2.50–4.00  ≥ 2     met     many  one 5.00    4 allocations (peer 4) per op, ≤ 0 extra: met
+slow  0.50 s/op  0.50 s/op  1.00   1.00–1.00  ≥ 2     MISSED                    
 
-without a target  peer      ours      ratio  min–max        
-figure            70 ns/op  10 ns/op  7.00   6.00–8.00      
+without a target  peer      ours      ratio  min–max        on  other data  
+figure            70 ns/op  10 ns/op  7.00   6.00–8.00                      
 
 Further figures:
 lost_default_batch  0.5
 
 Not run: absent (a tool)
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWriteMarkdown(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteMarkdown(&out, sampleReport(), machine(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)); err != nil {
+		t.Fatal(err)
+	}
+	want := `Measured on 2026-11-21. go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100; full run.
+
+| name | ratio | on | other data | min–max | target | | peer | ours | limited by |
+|---|--:|---|---|--:|--:|---|--:|--:|---|
+| fast | 3.00 | many | one 5.00 | 2.50–4.00 | ≥ 2 | met; 4 allocations (peer 4) per op, ≤ 0 extra: met | 300 ns/op | 100 ns/op | memory |
+| slow | 1.00 |  |  | 1.00–1.00 | ≥ 2 | **missed** | 0.50 s/op | 0.50 s/op | the disk |
+
+| without a target | ratio | on | other data | min–max | peer | ours | limited by |
+|---|--:|---|---|--:|--:|--:|---|
+| figure | 7.00 |  |  | 6.00–8.00 | 70 ns/op | 10 ns/op |  |
+
+| further figures | |
+|---|--:|
+| lost_default_batch | 0.5 |
+
+- absent was **not run**: a tool
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

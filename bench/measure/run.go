@@ -1,10 +1,13 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/pprof"
+	"slices"
 	"time"
 )
 
@@ -22,64 +25,73 @@ type Report struct {
 }
 
 // Run runs the measures, suite by suite. An error says which suite failed, and
-// the report has those that did not: one failure does not spoil the others.
+// the report has those that did not: one failure does not spoil the others. A
+// measure one of whose cases did not run has not run.
 func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	var errs []error
 	rep := &Report{NotRun: []string{}, Reasons: map[string]string{}, Values: map[string]float64{}}
 	samples := map[*Suite]map[string][]Sample{}
-	for _, m := range measures {
-		if _, done := samples[m.Suite]; done {
-			continue
-		}
-		got, missing, err := runSuite(ctx, env, m.Suite, wanted(measures, m.Suite), rep.Values)
-		samples[m.Suite] = got
-		for _, other := range measures {
-			if other.Suite != m.Suite {
-				continue
-			}
-			for _, side := range []string{other.Peer, other.Ours} {
-				if need, ok := missing[side]; ok {
-					rep.Reasons[other.Name] = need
-				}
-			}
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", m.Suite.Name, err))
+	missing := map[*Suite]map[string]string{}
+	for _, s := range suites(measures) {
+		var err error
+		if samples[s], missing[s], err = runSuite(ctx, env, s, wanted(measures, s), rep.Values); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
 	for _, m := range measures {
-		peer, ours := samples[m.Suite][m.Peer], samples[m.Suite][m.Ours]
+		reason := ""
+		for _, c := range m.Cases {
+			for _, side := range c.sides() {
+				if samples[c.Suite][side] == nil && reason == "" {
+					reason = cmp.Or(missing[c.Suite][side], "failed")
+				}
+			}
+		}
 		switch {
-		case peer != nil && ours != nil:
-			rep.Results = append(rep.Results, newResult(m, peer, ours))
+		case reason == "":
+			rep.Results = append(rep.Results, newResult(m, func(c Case, side string) []Sample { return samples[c.Suite][side] }))
+			continue
 		case m.Target > 0:
 			rep.NotRun = append(rep.NotRun, m.Name)
 		}
-		if peer == nil || ours == nil {
-			if _, known := rep.Reasons[m.Name]; !known {
-				rep.Reasons[m.Name] = "failed"
+		rep.Reasons[m.Name] = reason
+	}
+	return rep, errors.Join(errs...)
+}
+
+// suites returns those of the measures in order, each once.
+func suites(measures []Measure) []*Suite {
+	var all []*Suite
+	for _, m := range measures {
+		for _, c := range m.Cases {
+			if !slices.Contains(all, c.Suite) {
+				all = append(all, c.Suite)
 			}
 		}
 	}
-	return rep, errors.Join(errs...)
+	return all
 }
 
 // wanted returns the sides of s that the measures compare.
 func wanted(measures []Measure, s *Suite) Want {
 	want := Want{}
 	for _, m := range measures {
-		if m.Suite == s {
-			want[m.Peer], want[m.Ours] = true, true
+		for _, c := range m.Cases {
+			if c.Suite == s {
+				for _, side := range c.sides() {
+					want[side] = true
+				}
+			}
 		}
 	}
 	return want
 }
 
-// runSuite returns the samples of the sides that ran, and what those that did
-// not would need.
+// runSuite returns the samples of the sides that ran, and the needs of those that
+// did not.
 func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[string]float64) (
 	samples map[string][]Sample, missing map[string]string, err error,
 ) {
@@ -119,4 +131,49 @@ func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[str
 	}
 	env.Log("%s: %d rounds in %.1f s", s.Name, rounds, time.Since(start).Seconds())
 	return samples, open.Missing, nil
+}
+
+// interleave runs the sides in turns and returns their samples of each round. The
+// order is reversed from round to round, so that no side always comes first. The
+// first rounds, warmUp of them, do not count: caches fill. check is called after
+// the first.
+func interleave(ctx context.Context, warmUp, rounds int, sides map[string]Side, check func() error) (map[string][]Sample, error) {
+	order := slices.Sorted(maps.Keys(sides))
+	samples := make(map[string][]Sample, len(sides))
+	sum, summedBy := "", ""
+	for round := range warmUp + rounds {
+		for _, name := range order {
+			if err := ctx.Err(); err != nil {
+				return nil, context.Cause(ctx)
+			}
+			s, err := labelled(ctx, name, sides[name])
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			switch {
+			case s.Sum == "":
+			case summedBy == "":
+				sum, summedBy = s.Sum, name
+			case s.Sum != sum:
+				return nil, fmt.Errorf("%s comes to %s, but %s to %s", name, s.Sum, summedBy, sum)
+			}
+			if round >= warmUp {
+				samples[name] = append(samples[name], s)
+			}
+		}
+		if round == 0 && check != nil {
+			if err := check(); err != nil {
+				return nil, err
+			}
+		}
+		slices.Reverse(order)
+	}
+	return samples, nil
+}
+
+// labelled runs a side under its name, a label by which a CPU profile separates
+// the sides.
+func labelled(ctx context.Context, name string, side Side) (s Sample, err error) {
+	pprof.Do(ctx, pprof.Labels("side", name), func(ctx context.Context) { s, err = side(ctx) })
+	return s, err
 }

@@ -38,16 +38,16 @@ func TestRun(t *testing.T) {
 	s := fake(3, map[string][]time.Duration{
 		"peer": {999, 100, 400, 200}, "ours": {999, 50, 100, 200}, "other": {999, 1, 1, 1},
 	}, &order)
-	m := Measure{Name: "a", Suite: s, Peer: "peer", Ours: "ours", Target: 2, Allocs: &AllocTarget{Per: 5, PerName: "batch"}}
+	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 2, Allocs: &AllocTarget{Per: 5, PerName: "batch"}}
 	rep, err := Run(t.Context(), env(), []Measure{m})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rep.Results[0]
-	want := Result{
-		Measure: m, Ratio: Ratio{2, 1, 4}, PeerNS: 20, OursNS: 10,
+	want := Result{Measure: m, Cases: []CaseResult{{
+		Case: m.Cases[0], Ratio: Ratio{2, 1, 4}, PeerNS: 20, OursNS: 10,
 		PeerAllocs: 10, OursAllocs: 10, // of round 1: 2 per op
-	}
+	}}}
 	if diff := cmp.Diff(want, r, cmp.Comparer(func(a, b *Suite) bool { return a == b })); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -62,12 +62,12 @@ func TestRun(t *testing.T) {
 
 func TestRunWallAndQuick(t *testing.T) {
 	s := fake(3, map[string][]time.Duration{"peer": {9, 100}, "ours": {9, 50}}, nil)
-	m := Measure{Name: "a", Suite: s, Peer: "peer", Ours: "ours", Wall: true}
+	m := Measure{Name: "a", Cases: Compare(s, "peer", "ours"), Wall: true}
 	rep, err := Run(t.Context(), &Env{Progress: io.Discard, Quick: true}, []Measure{m})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rep.Results[0].PeerNS; got != 20 {
+	if got := rep.Results[0].Cases[0].PeerNS; got != 20 {
 		t.Errorf("the peer costs %v ns, want 20: 200 ns for 10 units", got)
 	}
 }
@@ -112,7 +112,7 @@ func TestRunFailures(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &Suite{Name: "fake", Rounds: 2, Open: func(context.Context, *Env, Want) (*Opened, error) { return tt.open() }}
-			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Suite: s, Peer: "peer", Ours: "ours", Target: 1}})
+			rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours"), Target: 1}})
 			if got := errText(err); got != tt.err {
 				t.Errorf("error %q, want %q", got, tt.err)
 			}
@@ -143,7 +143,7 @@ func TestAfterAndClose(t *testing.T) {
 		o.Close = func() error { closed = true; return nil }
 		return o, err
 	}
-	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Suite: s, Peer: "peer", Ours: "ours"}})
+	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours")}})
 	if err != nil || !closed {
 		t.Errorf("error %v, closed %t", err, closed)
 	}
@@ -152,12 +152,40 @@ func TestAfterAndClose(t *testing.T) {
 	}
 }
 
-// Processes that start anew need no round that does not count.
+// The row's ratio is the smallest, and a row that lacks a case has not run.
+func TestCases(t *testing.T) {
+	fast := fake(1, map[string][]time.Duration{"peer": {900, 900}, "ours": {100, 100}, "base": {300, 300}}, nil)
+	slow := fake(1, map[string][]time.Duration{"peer": {400, 400}, "ours": {100, 100}}, nil)
+	absent := &Suite{Name: "absent", Open: func(context.Context, *Env, Want) (*Opened, error) {
+		return nil, &UnavailableError{Need: "a tool"}
+	}}
+	both := []Case{{Data: "fast", Suite: fast, Peer: "peer", Ours: "ours"}, {Data: "slow", Suite: slow, Peer: "peer", Ours: "ours"}}
+	rep, err := Run(t.Context(), env(), []Measure{
+		{Name: "both", Cases: both},
+		{Name: "less", Cases: []Case{{Suite: fast, Peer: "peer", Ours: "ours", Less: "base"}}},
+		{Name: "lacking", Target: 1, Cases: append([]Case{{Data: "absent", Suite: absent, Peer: "peer", Ours: "ours"}}, both...)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, r := range rep.Results {
+		got[r.Name] = r.Worst().Ratio.Median
+	}
+	if diff := cmp.Diff(map[string]float64{"both": 4, "less": 6}, got); diff != "" {
+		t.Errorf("ratios (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"lacking"}, rep.NotRun); diff != "" || rep.Reasons["lacking"] != "a tool" {
+		t.Errorf("not run (-want +got):\n%s%v", diff, rep.Reasons)
+	}
+}
+
+// Processes that are started for each round need no round that does not count.
 func TestCold(t *testing.T) {
 	s := fake(2, map[string][]time.Duration{"peer": {100, 300}, "ours": {100, 100}}, nil)
 	s.Cold = true
-	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Suite: s, Peer: "peer", Ours: "ours"}})
-	if err != nil || rep.Results[0].Ratio.Median != 2 {
+	rep, err := Run(t.Context(), env(), []Measure{{Name: "a", Cases: Compare(s, "peer", "ours")}})
+	if err != nil || rep.Results[0].Worst().Ratio.Median != 2 {
 		t.Errorf("%+v, %v", rep.Results, err)
 	}
 }

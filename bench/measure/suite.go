@@ -8,47 +8,47 @@ import (
 
 // Suite is a set of sides whose runs take turns.
 type Suite struct {
-	// Name says what is measured, for progress and errors.
+	// Name stands for the suite in progress lines and errors.
 	Name string
-	// Unit is what the cost is counted per, such as "op".
+	// Unit is the unit of work, such as "op".
 	Unit string
 	// Rounds and QuickRounds are how often each side runs, after one round that
 	// does not count unless Cold is set.
 	Rounds, QuickRounds int
-	// Cold tells that the first round is like the others: processes start anew.
+	// Cold makes the first round count like the others: processes start afresh.
 	Cold bool
 	// Open prepares the sides that are wanted.
 	Open func(ctx context.Context, env *Env, want Want) (*Opened, error)
 }
 
-// Want tells which sides of a suite are asked for.
+// Want holds the sides of a suite that are asked for.
 type Want map[string]bool
 
 // Opened is a suite that is ready to run.
 type Opened struct {
-	// Sides has what to run by the name of the side.
+	// Sides are the sides by name.
 	Sides map[string]Side
-	// Missing has the sides that cannot run here, and what they would need.
+	// Missing maps sides that cannot run here to their needs.
 	Missing map[string]string
 	// Check, where there is one, is called after the first round.
 	Check func() error
 	// After, where there is one, is called after the last round and returns
 	// further figures by name.
 	After func(ctx context.Context) (map[string]float64, error)
-	// Close, where there is one, gives back what the suite holds.
+	// Close, where there is one, releases the suite's resources.
 	Close func() error
 }
 
-// Side does a piece of work and tells what it cost.
+// Side does a piece of work and returns its cost.
 type Side func(ctx context.Context) (Sample, error)
 
-// Env is what suites share.
+// Env is common to all suites.
 type Env struct {
 	// Quick asks for less work.
 	Quick bool
-	// Cache is the directory of what is prepared once.
+	// Cache is the directory of files and programs that are prepared once.
 	Cache string
-	// Progress takes lines for whoever waits.
+	// Progress receives lines of progress.
 	Progress io.Writer
 }
 
@@ -65,7 +65,7 @@ func (e *Env) Size(full, quick int) int {
 	return full
 }
 
-// UnavailableError tells that something cannot be measured here.
+// UnavailableError reports that something cannot be measured here.
 type UnavailableError struct{ Need string }
 
 // Error says what is missing.

@@ -7,29 +7,35 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
-// WriteTable writes the report for people.
+// WriteTable writes the report for people at a terminal.
 func WriteTable(w io.Writer, rep *Report, m Machine) error {
-	kind := "full"
-	if m.Quick {
-		kind = "quick"
-	}
-	fmt.Fprintf(w, "%s on %s/%s, %s, %d CPUs, GOGC %s; %s run. Ratio = peer / ours, the median of rounds side by side.\n\n",
-		m.Go, m.OS, m.Arch, m.CPU, m.CPUs, m.GOGC, kind)
+	fmt.Fprintf(w, "%s. Ratio = peer / ours, the median of rounds side by side, on the data where it is smallest.\n\n", m)
 	for _, part := range []struct {
 		header  string
 		include func(Result) bool
 	}{
-		{"name\tpeer\tours\tratio\tmin–max\ttarget\t\tallocations", func(r Result) bool { return r.Target > 0 }},
-		{"without a target\tpeer\tours\tratio\tmin–max\t\t\t", func(r Result) bool { return r.Target == 0 }},
+		{"name\tpeer\tours\tratio\tmin–max\ttarget\t\ton\tother data\tallocations", hasTarget},
+		{"without a target\tpeer\tours\tratio\tmin–max\t\t\ton\tother data\t", hasNoTarget},
 	} {
-		if slices.ContainsFunc(rep.Results, part.include) {
-			if err := writeRows(w, part.header, rep, part.include); err != nil {
-				return err
-			}
-			fmt.Fprintln(w)
+		if !slices.ContainsFunc(rep.Results, part.include) {
+			continue
 		}
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, part.header)
+		for _, r := range rep.Results {
+			if part.include(r) {
+				c := r.Worst()
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n", r.Name, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit),
+					c.Ratio.Median, c.Ratio.Min, c.Ratio.Max, target(r), verdict(r), c.Data, others(r), allocs(r))
+			}
+		}
+		if err := tw.Flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
 	}
 	if len(rep.Values) > 0 {
 		fmt.Fprintln(w, "Further figures:")
@@ -42,32 +48,91 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 		}
 		fmt.Fprintln(w)
 	}
+	return writeNotRun(w, rep, "Not run: %s (%s)\n")
+}
+
+// WriteMarkdown writes the report as the tables of docs/performance.md.
+func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
+	fmt.Fprintf(w, "Measured on %s. %s.\n", now.Format(time.DateOnly), m)
+	for _, part := range []struct {
+		header  string
+		include func(Result) bool
+	}{
+		{"| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n|---|--:|---|---|--:|--:|---|--:|--:|---|\n", hasTarget},
+		{"| without a target | ratio | on | other data | min–max | peer | ours | limited by |\n|---|--:|---|---|--:|--:|--:|---|\n", hasNoTarget},
+	} {
+		if !slices.ContainsFunc(rep.Results, part.include) {
+			continue
+		}
+		fmt.Fprint(w, "\n", part.header)
+		for _, r := range rep.Results {
+			if !part.include(r) {
+				continue
+			}
+			c, targets := r.Worst(), ""
+			if r.Target > 0 {
+				v := verdict(r)
+				if v == "MISSED" {
+					v = "**missed**"
+				}
+				targets = fmt.Sprintf("| %s | %s%s ", target(r), v, strings.TrimSuffix("; "+allocs(r), "; "))
+			}
+			fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f %s| %s | %s | %s |\n", r.Name, c.Ratio.Median, c.Data, others(r),
+				c.Ratio.Min, c.Ratio.Max, targets, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit), r.Limit)
+		}
+	}
+	if len(rep.Values) > 0 {
+		fmt.Fprint(w, "\n| further figures | |\n|---|--:|\n")
+		for _, name := range slices.Sorted(maps.Keys(rep.Values)) {
+			fmt.Fprintf(w, "| %s | %.4g |\n", name, rep.Values[name])
+		}
+	}
+	if len(rep.Reasons) > 0 {
+		fmt.Fprintln(w)
+	}
+	return writeNotRun(w, rep, "- %s was **not run**: %s\n")
+}
+
+func hasTarget(r Result) bool   { return r.Target > 0 }
+func hasNoTarget(r Result) bool { return r.Target == 0 }
+
+func writeNotRun(w io.Writer, rep *Report, format string) error {
 	for _, name := range slices.Sorted(maps.Keys(rep.Reasons)) {
-		if _, err := fmt.Fprintf(w, "Not run: %s (%s)\n", name, rep.Reasons[name]); err != nil {
+		if _, err := fmt.Fprintf(w, format, name, rep.Reasons[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writeRows(w io.Writer, header string, rep *Report, include func(Result) bool) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, header)
-	for _, r := range rep.Results {
-		if !include(r) {
-			continue
-		}
-		target, met := "", ""
-		if r.Target > 0 {
-			target, met = fmt.Sprintf("≥ %g", r.Target), "met"
-			if !r.Met() {
-				met = "MISSED"
-			}
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\n", r.Name, cost(r.PeerNS, r.Suite.Unit), cost(r.OursNS, r.Suite.Unit),
-			r.Ratio.Median, r.Ratio.Min, r.Ratio.Max, target, met, allocs(r))
+func target(r Result) string {
+	if r.Target == 0 {
+		return ""
 	}
-	return tw.Flush()
+	return fmt.Sprintf("≥ %g", r.Target)
+}
+
+// verdict says whether the target is reached.
+func verdict(r Result) string {
+	switch {
+	case r.Target == 0:
+		return ""
+	case r.Met():
+		return "met"
+	}
+	return "MISSED"
+}
+
+// others returns the ratios of the cases that are not the worst.
+func others(r Result) string {
+	worst := r.Worst()
+	var all []string
+	for _, c := range r.Cases {
+		if c.Data != worst.Data {
+			all = append(all, fmt.Sprintf("%s %.2f", c.Data, c.Ratio.Median))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // cost returns nanoseconds per unit as text.
@@ -81,24 +146,19 @@ func cost(ns float64, unit string) string {
 	return fmt.Sprintf("%.3g ns/%s", ns, unit)
 }
 
-// allocs returns what the target says on allocations, and what they are.
+// allocs returns the allocations of the case that has most, and whether they stay
+// within their bound.
 func allocs(r Result) string {
 	a := r.Allocs
 	if a == nil {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%.3g (peer %.3g) per %s, ", r.OursAllocs, r.PeerAllocs, a.PerName)
-	switch {
-	case a.Extra:
-		fmt.Fprintf(&b, "≤ %g extra: ", a.Max)
-	default:
-		fmt.Fprintf(&b, "≤ %g: ", a.Max)
+	bound, met, c := fmt.Sprintf("≤ %g", a.Max), "met", r.MostAllocs()
+	if a.Extra {
+		bound += " extra"
 	}
-	if r.AllocsMet() {
-		b.WriteString("met")
-	} else {
-		b.WriteString("MISSED")
+	if !r.AllocsMet() {
+		met = "MISSED"
 	}
-	return b.String()
+	return fmt.Sprintf("%.3g allocations (peer %.3g) per %s, %s: %s", c.OursAllocs, c.PeerAllocs, a.PerName, bound, met)
 }

@@ -32,13 +32,13 @@ const (
 func Suite() []measure.Measure {
 	s := &measure.Suite{Name: "processing", Unit: "op", Rounds: 31, QuickRounds: 9, Open: open}
 	return []measure.Measure{
-		{Name: "processor_vs_batch_otlp", Target: 3, Suite: s, Peer: batchOTLP, Ours: ours,
+		{Name: "processor_vs_batch_otlp", Target: 3, Cases: measure.Compare(s, batchOTLP, ours),
 			What: "two producers, lossless, against batches of OTLP protobuf"},
-		{Name: "processor_vs_batch_discard", Target: 0.9, Suite: s, Peer: batchDiscard, Ours: ours,
+		{Name: "processor_vs_batch_discard", Target: 0.9, Cases: measure.Compare(s, batchDiscard, ours),
 			What: "the same against batches that are thrown away"},
-		{Name: "processor_otlp_vs_batch_otlp", Suite: s, Peer: batchOTLP, Ours: oursOTLP, LongOnly: true,
+		{Name: "processor_otlp_vs_batch_otlp", Cases: measure.Compare(s, batchOTLP, oursOTLP), LongOnly: true,
 			What: "two producers, lossless, both to OTLP protobuf"},
-		{Name: "processor_vs_batch_discard/one_producer", Suite: s, Peer: oneDiscard, Ours: oneOurs, LongOnly: true,
+		{Name: "processor_vs_batch_discard/one_producer", Cases: measure.Compare(s, oneDiscard, oneOurs), LongOnly: true,
 			What: "one producer, lossless, against batches that are thrown away"},
 	}
 }

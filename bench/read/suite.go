@@ -27,7 +27,7 @@ func Suite() []measure.Measure {
 	var headline, others []measure.Measure
 	for _, mix := range []workload.Mix{workload.G512, workload.G1, workload.Random} {
 		of := func(s *measure.Suite, name string, target float64, peer, what string) {
-			m := measure.Measure{Name: name, Suite: s, Peer: peer, Ours: ours, What: what}
+			m := measure.Measure{Name: name, Cases: measure.Compare(s, peer, ours), What: what}
 			if mix == workload.G512 {
 				m.Target = target
 				headline = append(headline, m)

@@ -24,7 +24,7 @@ func workers() []measure.Measure {
 			sides, err := workerSides(env, env.Size(ops, quickOps))
 			return &measure.Opened{Sides: sides}, err
 		}}
-	return []measure.Measure{{Name: "workers_2_vs_1", Target: 1.5, Suite: s, Peer: ours, Ours: oursTwice, Wall: true,
+	return []measure.Measure{{Name: "workers_2_vs_1", Target: 1.5, Cases: measure.Compare(s, ours, oursTwice), Wall: true,
 		What: "two workers against one, all three formats"}}
 }
 

@@ -24,7 +24,7 @@ const (
 func Suite() []measure.Measure {
 	s := &measure.Suite{Name: "recording", Unit: "op", Rounds: 101, QuickRounds: 61, Open: open}
 	of := func(name string, target float64, ours, what string, allocs *measure.AllocTarget) measure.Measure {
-		return measure.Measure{Name: name, Target: target, Suite: s, Peer: sdkSpan, Ours: ours, What: what, Allocs: allocs}
+		return measure.Measure{Name: name, Target: target, Cases: measure.Compare(s, sdkSpan, ours), What: what, Allocs: allocs}
 	}
 	none := func(extra bool) *measure.AllocTarget {
 		return &measure.AllocTarget{Per: 1, PerName: "op", Extra: extra}

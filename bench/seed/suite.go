@@ -24,9 +24,9 @@ const (
 func Suite() []measure.Measure {
 	s := &measure.Suite{Name: "analyses in memory", Unit: "entry", Rounds: 15, QuickRounds: 5, Open: open}
 	return []measure.Measure{
-		{Name: "analyses_vs_seed", Target: 50, Suite: s, Peer: rust, Ours: columns, Wall: true,
+		{Name: "analyses_vs_seed", Target: 50, Cases: measure.Compare(s, rust, columns), Wall: true,
 			What: "five analyses over 1 M entries held in columns"},
-		{Name: "analyses_entries_vs_seed", Suite: s, Peer: rust, Ours: entries, Wall: true, LongOnly: true,
+		{Name: "analyses_entries_vs_seed", Cases: measure.Compare(s, rust, entries), Wall: true, LongOnly: true,
 			What: "the same over a slice of entries"},
 	}
 }

@@ -1,27 +1,44 @@
+//go:build unix
+
 package measure
 
 import (
 	"bytes"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 )
 
+// processCPU returns the processor time that the process has used so far.
+func processCPU() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // cannot fail with these arguments
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // peakRSS returns the largest resident size in bytes of a process that has
-// ended, where the kernel can tell. It hands down the peak of the process that
-// started it, so that a lower one does not show.
+// ended, where the kernel knows it. A process starts with the peak of the one
+// that started it, so a lower one of its own does not show.
 func peakRSS(s *os.ProcessState) (n int64, known bool) {
 	u, ok := s.SysUsage().(*syscall.Rusage)
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); !ok || err != nil || u.Maxrss <= own.Maxrss {
 		return 0, false
 	}
-	return u.Maxrss << 10, true // Linux counts in KiB
+	n = int64(u.Maxrss) //nolint:unconvert // not on every system
+	if runtime.GOOS != "darwin" {
+		n <<= 10 // others count in KiB
+	}
+	return n, true
 }
 
 // watchRSS looks at a process until done is closed and returns the largest
-// resident size that it saw. A peak in the last few milliseconds may be missed.
+// resident size that it saw, 0 on a system without /proc. A peak in the last few
+// milliseconds may be missed.
 func watchRSS(pid int, done <-chan struct{}) int64 {
 	const interval = 2 * time.Millisecond
 	path := "/proc/" + strconv.Itoa(pid) + "/status"
