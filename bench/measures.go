@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"github.com/optrace/optrace/bench/engine"
+	"github.com/optrace/optrace/bench/duckdb"
 	"github.com/optrace/optrace/bench/export"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/processor"
@@ -19,7 +19,7 @@ func measures() []measure.Measure {
 		export.Suite(),
 		processor.Suite(),
 		read.Suite(),
-		engine.Suite(),
+		duckdb.Suite(),
 		seed.Suite(),
 	)
 }

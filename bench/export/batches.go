@@ -23,7 +23,14 @@ func sdkBatches(ctx context.Context, n int, newShapes bool) ([][]sdktrace.ReadOn
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(res))
 	tracer := tp.Tracer(optrace.ScopeName, trace.WithInstrumentationVersion(optrace.Version))
 	ctx, step := tracer.Start(ctx, "train_step")
-	for _, spec := range workload.Specs(n*batchSize, newShapes) {
+	specs := workload.RandomSpecs(n * batchSize)
+	if !newShapes {
+		graph := workload.Graph(1)
+		for i := range specs {
+			specs[i] = graph[i%len(graph)]
+		}
+	}
+	for _, spec := range specs {
 		_, span := tracer.Start(ctx, spec.Name)
 		span.SetAttributes(spec.Attributes()...)
 		span.End()

@@ -34,7 +34,7 @@ func Suite() []measure.Measure {
 	return []measure.Measure{
 		{Name: "processor_vs_batch_otlp", Target: 3, Cases: measure.Compare(s, batchOTLP, ours),
 			What: "two producers, lossless, against batches of OTLP protobuf"},
-		{Name: "processor_vs_batch_discard", Target: 0.9, Cases: measure.Compare(s, batchDiscard, ours),
+		{Name: "processor_vs_batch_discard", Target: 0.85, Cases: measure.Compare(s, batchDiscard, ours),
 			What: "the same against batches that are thrown away"},
 		{Name: "processor_otlp_vs_batch_otlp", Cases: measure.Compare(s, batchOTLP, oursOTLP), LongOnly: true,
 			What: "two producers, lossless, both to OTLP protobuf"},

@@ -16,24 +16,37 @@ import (
 // only: the fields that the files have. Numbers that may be missing start as
 // missing, so that none of them needs a pointer.
 type line struct {
-	Step           int64     `json:"step"`
-	Operation      string    `json:"operation"`
-	DeviceID       string    `json:"device_id"`
-	InputShapes    [][]int64 `json:"input_shapes"`
-	OutputShape    []int64   `json:"output_shape"`
-	OutputElements int64     `json:"output_elements"`
-	MemoryBytes    int64     `json:"memory_bytes"`
-	Kind           string    `json:"kind"`
-	KindRule       string    `json:"kind_rule"`
-	DType          string    `json:"dtype"`
-	Start          int64     `json:"start_unix_ns"`
-	Duration       int64     `json:"duration_ns"`
-	Rank           int64     `json:"rank"`
-	TraceID        string    `json:"trace_id"`
-	SpanID         string    `json:"span_id"`
-	ParentSpanID   string    `json:"parent_span_id"`
-	Service        string    `json:"service"`
-	Scope          string    `json:"scope"`
+	Step           int64      `json:"step"`
+	Operation      string     `json:"operation"`
+	DeviceID       string     `json:"device_id"`
+	InputShapes    [][]int64  `json:"input_shapes"`
+	OutputShape    []int64    `json:"output_shape"`
+	OutputElements int64      `json:"output_elements"`
+	MemoryBytes    int64      `json:"memory_bytes"`
+	Kind           string     `json:"kind"`
+	KindRule       string     `json:"kind_rule"`
+	DType          string     `json:"dtype"`
+	Start          int64      `json:"start_unix_ns"`
+	Duration       int64      `json:"duration_ns"`
+	Stream         int64      `json:"stream"`
+	Rank           int64      `json:"rank"`
+	FLOPs          int64      `json:"flops"`
+	TraceID        string     `json:"trace_id"`
+	SpanID         string     `json:"span_id"`
+	ParentSpanID   string     `json:"parent_span_id"`
+	Root           string     `json:"root"`
+	RootSpanID     string     `json:"root_span_id"`
+	Service        string     `json:"service"`
+	Scope          string     `json:"scope"`
+	Path           string     `json:"path"`
+	Collective     collective `json:"collective"`
+}
+
+type collective struct {
+	Name      string `json:"name"`
+	Group     string `json:"group"`
+	GroupSize int64  `json:"group_size"`
+	Sequence  int64  `json:"sequence"`
 }
 
 // missing is a number that the line does not have.
@@ -52,9 +65,13 @@ func readSonic(path string) (*analyze.Report, error) {
 func readLines(path string, decode func(text []byte, l *line) error) (*analyze.Report, error) {
 	p := newProfile()
 	var e op.Entry
+	var coll op.Collective
 	var shapes []op.Shape
 	err := eachLine(path, func(text []byte) error {
-		l := line{Step: missing, OutputElements: missing, MemoryBytes: missing, Rank: missing}
+		l := line{
+			Step: missing, OutputElements: missing, MemoryBytes: missing, Stream: missing, Rank: missing, FLOPs: missing,
+			Collective: collective{GroupSize: missing, Sequence: missing},
+		}
 		if err := decode(text, &l); err != nil {
 			return err
 		}
@@ -66,14 +83,19 @@ func readLines(path string, decode func(text []byte, l *line) error) (*analyze.R
 			shapes = append(shapes, s)
 		}
 		e = op.Entry{
-			Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Rank: known(l.Rank),
-			InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType),
-			Start: op.Known(l.Start), Duration: l.Duration,
+			Step: known(l.Step), Operation: l.Operation, DeviceID: l.DeviceID, Stream: known(l.Stream), Rank: known(l.Rank),
+			InputShapes: shapes, OutputShape: l.OutputShape, DType: op.DType(l.DType), FLOPs: known(l.FLOPs), Path: l.Path,
+			Start: op.Known(l.Start), Duration: l.Duration, Root: l.Root,
 			OutputElements: known(l.OutputElements), MemoryBytes: known(l.MemoryBytes), Service: l.Service, Scope: l.Scope,
 		}
 		e.Kind, _ = op.ParseKind(l.Kind)
 		e.KindRule = l.rule()
-		if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID), id(e.ParentSpanID[:], l.ParentSpanID)); err != nil {
+		if c := l.Collective; c.Name != "" {
+			coll = op.Collective{Name: c.Name, Group: c.Group, GroupSize: known(c.GroupSize), Sequence: known(c.Sequence)}
+			e.Collective = &coll
+		}
+		if err := errors.Join(id(e.TraceID[:], l.TraceID), id(e.SpanID[:], l.SpanID), id(e.ParentSpanID[:], l.ParentSpanID),
+			id(e.RootSpanID[:], l.RootSpanID)); err != nil {
 			return err
 		}
 		p.Add(&e)
@@ -82,13 +104,15 @@ func readLines(path string, decode func(text []byte, l *line) error) (*analyze.R
 	return report(p), err
 }
 
-// rule returns how the kind was found, of which the lines tell the exception.
+// rule returns how the kind was found, which lines state where it is unusual.
 func (l *line) rule() op.KindRule {
 	switch {
 	case l.KindRule == op.RuleName.String():
 		return op.RuleName
 	case l.Kind == op.KindCompute.String():
 		return op.RuleDefault
+	case l.Kind == op.KindMemory.String():
+		return op.RuleName
 	}
 	return op.RuleAttribute
 }

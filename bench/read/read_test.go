@@ -8,19 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
 )
 
-// All readers of a format come to the same report.
+// All readers of a format come to the same report, on every kind of data.
 func TestReadersAgree(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 	for f, sides := range peers {
 		sides = maps.Clone(sides)
 		sides[ours], sides[oursTwice] = readOurs, readOursTwice
-		for _, mix := range []workload.Mix{workload.G512, workload.G1, workload.Random} {
-			file, err := data.Get(env, f, workload.Config{Ops: 3000, Mix: mix})
+		for _, kind := range workload.Kinds() {
+			file, err := workload.Get(t.Context(), env, f, workload.Config{Ops: 3000, Kind: kind})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,17 +34,21 @@ func TestReadersAgree(t *testing.T) {
 					want = rep
 				}
 				if diff := cmp.Diff(want, rep); diff != "" {
-					t.Errorf("%s, %s, %s (-one reader +another):\n%s", f, mix, name, diff)
+					t.Errorf("%s, %s, %s (-one reader +another):\n%s", f, kind, name, diff)
 				}
 			}
-			open := newSides(f, file, file)
-			for name, side := range open.Sides {
-				if s, err := side(t.Context()); err != nil || s.N != file.Spans || s.CPU <= 0 {
-					t.Errorf("%s, %s: %+v, %v", f, name, s, err)
+			sum := ""
+			for name, side := range newSides(f, file).Sides {
+				s, err := side(t.Context())
+				if err != nil || s.N != file.Spans || s.CPU <= 0 {
+					t.Errorf("%s, %s, %s: %+v, %v", f, kind, name, s, err)
 				}
-			}
-			if err := open.Check(); err != nil {
-				t.Error(err)
+				if sum == "" {
+					sum = s.Sum
+				}
+				if s.Sum != sum {
+					t.Errorf("%s, %s, %s: %s, others %s", f, kind, name, s.Sum, sum)
+				}
 			}
 		}
 	}
@@ -53,14 +56,19 @@ func TestReadersAgree(t *testing.T) {
 
 func TestWorkers(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-	sides, err := workerSides(env, 2000)
-	if err != nil {
-		t.Fatal(err)
+	var files []workload.File
+	for _, f := range workload.Formats() {
+		file, err := workload.Get(t.Context(), env, f, workload.Config{Ops: 2000, Kind: workload.G1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
 	}
+	sides := workerSides(files)
 	var sums []string
 	for _, name := range []string{ours, oursTwice} {
 		s, err := sides[name](t.Context())
-		if err != nil || s.N < 3*2000 || s.Wall <= 0 {
+		if err != nil || s.N < 4*2000 || s.Wall <= 0 {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 		sums = append(sums, s.Sum)
@@ -70,15 +78,15 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// A reader that misses something is found out.
+// A reader that misses something is an error.
 func TestReadingChecks(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-	file, err := data.Get(env, workload.Entries, workload.Config{Ops: 100, Mix: workload.G1})
+	file, err := workload.Get(t.Context(), env, workload.Entries, workload.Config{Ops: 100, Kind: workload.G1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	nothing := func(string) (*analyze.Report, error) { return report(newProfile()), nil }
-	if _, err := timing(file, nothing, new(string))(t.Context()); err == nil {
+	if _, err := timing(file, nothing)(t.Context()); err == nil {
 		t.Error("no operations at all are no error")
 	}
 }

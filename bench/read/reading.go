@@ -6,19 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"sync"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/ingest"
 )
 
 // reader reads a file to a report.
 type reader func(path string) (*analyze.Report, error)
 
-// timing is a side that reads the file and puts a digest of what it says into sum.
-func timing(file data.File, read reader, sum *string) measure.Side {
+// timing is a side that reads the file. Its sum is a digest of the report.
+func timing(file workload.File, read reader) measure.Side {
 	return func(context.Context) (measure.Sample, error) {
 		var rep *analyze.Report
 		s, err := measure.Timed(file.Spans, func() (err error) {
@@ -32,15 +33,36 @@ func timing(file data.File, read reader, sum *string) measure.Side {
 			return s, fmt.Errorf("reading %s: %d operations of %d ns, want %d of %d ns",
 				file.Path, rep.Total.Count, rep.Total.SumNS, file.Ops, file.SumNS)
 		}
-		*sum, err = digest(rep)
+		s.Sum, err = digest(rep)
 		return s, err
 	}
 }
 
-// digest sums up all that a report says of the operations.
+// inTurn is a side that runs others one after the other.
+func inTurn(sides []measure.Side) measure.Side {
+	return func(ctx context.Context) (measure.Sample, error) {
+		var total measure.Sample
+		var sums []string
+		for _, side := range sides {
+			s, err := side(ctx)
+			if err != nil {
+				return total, err
+			}
+			total.N += s.N
+			total.CPU += s.CPU
+			total.Wall += s.Wall
+			total.Allocs += s.Allocs
+			sums = append(sums, s.Sum)
+		}
+		total.Sum = strings.Join(sums, "; ")
+		return total, nil
+	}
+}
+
+// digest sums up the figures of a report.
 func digest(rep *analyze.Report) (string, error) {
 	figures := *rep
-	figures.Input = analyze.Envelope{} // which file, not what is in it
+	figures.Input = analyze.Envelope{} // about the file, not the operations
 	text, err := json.Marshal(&figures)
 	if err != nil {
 		return "", err
@@ -48,10 +70,11 @@ func digest(rep *analyze.Report) (string, error) {
 	return fmt.Sprintf("%d operations, %d ns, report %08x", rep.Total.Count, rep.Total.SumNS, crc32.ChecksumIEEE(text)), nil
 }
 
-// readOurs reads as the command optrace does, with one worker.
-func readOurs(path string) (*analyze.Report, error) { return readWith(1, path) }
+// readOurs and readOursTwice read as the command optrace does, with one worker and with two.
+func readOurs(path string) (*analyze.Report, error)      { return readWith(1, path) }
+func readOursTwice(path string) (*analyze.Report, error) { return readWith(2, path) }
 
-// readWith reads as the command optrace does where there are that many cores.
+// readWith reads as the command optrace does with that many cores.
 func readWith(workers int, path string) (*analyze.Report, error) {
 	parts := ingest.Options{}.Parts(path)
 	collectors, errs := make([]*analyze.Collector, workers), make([]error, workers)
@@ -82,7 +105,7 @@ func collect(c *analyze.Collector, parts *ingest.Parts) error {
 	return nil
 }
 
-// newProfile returns what peers add up with: the same as ours.
+// newProfile returns the Profile that peers add to, the same as ours.
 func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.DefaultOptions()) }
 
 func report(p *analyze.Profile) *analyze.Report {

@@ -1,11 +1,11 @@
+// Package read compares reading files back in this process: from bytes on disk to
+// the sums of a report.
 package read
 
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
 )
@@ -16,96 +16,83 @@ const (
 	encodingJSON = "encoding/json"
 	sonicJSON    = "sonic"
 	ours         = "optrace, one worker"
+	oursTwice    = "optrace, two workers"
 )
 
-// Suite returns what is compared: a file in the page cache is read to a report
-// on all of its operations. Both sides add up with [analyze.Profile], and what
-// they report must be the same to the last digit. The cost is the processor
-// time of the process per span, garbage collection with the default GOGC
-// included.
+// The number of operations that are read. What the quickstart example records
+// takes as long as it runs, so there is less of that.
+const (
+	fullOps     = 400_000
+	quickOps    = 100_000
+	recordedOps = 100_000
+)
+
+// Suite returns the comparisons: a file in the page cache is read to a report on
+// all of its operations. Both sides add up with [analyze.Profile], and their
+// reports must be the same to the last digit. The cost is the processor time of the
+// process per span, garbage collection with the default GOGC included.
 func Suite() []measure.Measure {
-	var headline, others []measure.Measure
-	for _, mix := range []workload.Mix{workload.G512, workload.G1, workload.Random} {
-		of := func(s *measure.Suite, name string, target float64, peer, what string) {
-			m := measure.Measure{Name: name, Cases: measure.Compare(s, peer, ours), What: what}
-			if mix == workload.G512 {
-				m.Target = target
-				headline = append(headline, m)
-				return
-			}
-			m.Name += "/" + string(mix)
-			m.LongOnly = true
-			others = append(others, m)
+	suites := map[workload.Format]map[workload.Kind]*measure.Suite{}
+	for _, f := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
+		suites[f] = map[workload.Kind]*measure.Suite{}
+		for _, k := range workload.Kinds() {
+			suites[f][k] = newSuite(f, k)
 		}
-		json, proto, lines := newSuite(workload.OTLPJSON, mix), newSuite(workload.OTLPProto, mix), newSuite(workload.Entries, mix)
-		of(json, "read_otlp_json_vs_pdata", 12, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler")
-		of(proto, "read_otlp_proto_vs_pdata", 12, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler")
-		of(lines, "read_entries_vs_encoding_json", 20, encodingJSON, "entries JSONL, against encoding/json into structs")
-		of(lines, "read_entries_vs_sonic", 5, sonicJSON, "entries JSONL, against sonic into structs")
 	}
-	return slices.Concat(headline, workers(), others)
+	of := func(f workload.Format, name string, target float64, peer, what, limit string) measure.Measure {
+		m := measure.Measure{Name: name, Target: target, What: what, Limit: limit}
+		for _, k := range workload.Kinds() {
+			m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: suites[f][k], Peer: peer, Ours: ours})
+		}
+		return m
+	}
+	return []measure.Measure{
+		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 10, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler", limitOTLPJSON),
+		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 10, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler", limitOTLPProto),
+		of(workload.Entries, "read_entries_vs_encoding_json", 16, encodingJSON, "entries JSONL, against encoding/json into structs", limitEntries),
+		of(workload.Entries, "read_entries_vs_sonic", 6, sonicJSON, "entries JSONL, against sonic into structs", limitEntries),
+		workers(),
+	}
 }
 
-// quickOps and quickPeerOps are how many operations a quick run reads. Peers,
-// which cost the same per span from the first one on, read fewer; ours learns
-// what spans look like as it goes, and reads as many as it takes for that not to
-// be most of its work.
+// The limits, for the table.
 const (
-	quickOps     = 400_000
-	quickPeerOps = 40_000
+	limitOTLPJSON  = "instructions per byte: a span is 1.1 KB of text, most of it keys"
+	limitOTLPProto = "instructions per field: shapes are messages in messages in messages"
+	limitEntries   = "instructions per byte; the copy out of the page cache and the sums are a quarter"
+	limitWorkers   = "memory bandwidth and the kernel's copies, which both cores share"
 )
 
-func newSuite(f workload.Format, mix workload.Mix) *measure.Suite {
-	rounds, ops := 5, 1_000_000
-	if mix != workload.G512 {
-		rounds, ops = 3, 400_000
-	}
+// newSuite reads files of a format and kind.
+func newSuite(f workload.Format, k workload.Kind) *measure.Suite {
 	return &measure.Suite{
-		Name: "reading " + string(f) + ", " + string(mix), Unit: "span", Rounds: rounds, QuickRounds: 5,
-		Open: func(_ context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
-			c := workload.Config{Ops: env.Size(ops, quickOps), Mix: mix}
-			file, err := data.Get(env, f, c)
+		Name: "reading " + string(f) + ", " + string(k), Unit: "span", Rounds: 5, QuickRounds: 3,
+		Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+			file, err := fileOf(ctx, env, f, k)
 			if err != nil {
 				return nil, err
 			}
-			peerFile := file
-			if env.Quick {
-				c.Ops = quickPeerOps
-				if peerFile, err = data.Get(env, f, c); err != nil {
-					return nil, err
-				}
-			}
-			return newSides(f, file, peerFile), nil
+			return newSides(f, file), nil
 		},
 	}
 }
 
-// newSides returns the sides: ours over a file, and the peers over another one
-// that may be shorter. Over that one, all must come to the same.
-func newSides(f workload.Format, file, peerFile data.File) *measure.Opened {
-	digests := map[string]string{}
-	sides := map[string]measure.Side{ours: timing(file, readOurs, new(string))}
-	for name, read := range peers[f] {
-		sum := new(string)
-		side := timing(peerFile, read, sum)
-		sides[name] = func(ctx context.Context) (measure.Sample, error) {
-			s, err := side(ctx)
-			digests[name] = *sum
-			return s, err
-		}
+// fileOf returns the file to read.
+func fileOf(ctx context.Context, env *measure.Env, f workload.Format, k workload.Kind) (workload.File, error) {
+	ops := env.Size(fullOps, quickOps)
+	if k == workload.Recorded {
+		ops = recordedOps
 	}
-	return &measure.Opened{Sides: sides, Check: func() error {
-		var want string
-		if _, err := timing(peerFile, readOurs, &want)(context.Background()); err != nil {
-			return err
-		}
-		for name, got := range digests {
-			if got != want {
-				return fmt.Errorf("%s comes to %s, optrace to %s", name, got, want)
-			}
-		}
-		return nil
-	}}
+	return workload.Get(ctx, env, f, workload.Config{Ops: ops, Kind: k})
+}
+
+// newSides returns the sides over a file. All must come to the same.
+func newSides(f workload.Format, file workload.File) *measure.Opened {
+	sides := map[string]measure.Side{ours: timing(file, readOurs)}
+	for name, read := range peers[f] {
+		sides[name] = timing(file, read)
+	}
+	return &measure.Opened{Sides: sides}
 }
 
 // peers are the other readers of each format.
@@ -113,4 +100,46 @@ var peers = map[workload.Format]map[string]reader{
 	workload.OTLPJSON:  {pdata: readPdataJSON},
 	workload.OTLPProto: {pdata: readPdataProto},
 	workload.Entries:   {encodingJSON: readEncodingJSON, sonicJSON: readSonic},
+}
+
+// workers returns the gain of a second worker: the time that passes while a file of
+// each format is read, one after the other, and while one large document is.
+func workers() measure.Measure {
+	m := measure.Measure{
+		Name: "workers_2_vs_1", Target: 1.7, Wall: true, What: "two workers against one, all formats of each kind, and one large document",
+		Limit: limitWorkers,
+	}
+	lines := []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries}
+	for _, k := range workload.Kinds() {
+		m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: workerSuite(k, lines...), Peer: ours, Ours: oursTwice})
+	}
+	document := workerSuite(workload.G1, workload.OTLPDocument)
+	m.Cases = append(m.Cases, measure.Case{Data: "one document", Suite: document, Peer: ours, Ours: oursTwice})
+	return m
+}
+
+// workerSuite reads files of a kind with one worker and with two.
+func workerSuite(k workload.Kind, formats ...workload.Format) *measure.Suite {
+	return &measure.Suite{
+		Name: fmt.Sprintf("workers, %s %v", k, formats), Unit: "span", Rounds: 7, QuickRounds: 5,
+		Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+			var files []workload.File
+			for _, f := range formats {
+				file, err := fileOf(ctx, env, f, k)
+				if err != nil {
+					return nil, err
+				}
+				files = append(files, file)
+			}
+			return &measure.Opened{Sides: workerSides(files)}, nil
+		},
+	}
+}
+
+func workerSides(files []workload.File) map[string]measure.Side {
+	one, two := make([]measure.Side, len(files)), make([]measure.Side, len(files))
+	for i, file := range files {
+		one[i], two[i] = timing(file, readOurs), timing(file, readOursTwice)
+	}
+	return map[string]measure.Side{ours: inTurn(one), oursTwice: inTurn(two)}
 }

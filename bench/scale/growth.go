@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/workload"
 )
 
@@ -14,7 +13,7 @@ func (b *bench) growth(ctx context.Context) error {
 	fmt.Fprint(b.out, "\n## Time against the number of operations, entries JSONL\n\n"+
 		"| operations | summary s | ns per operation | full report s | ns per operation |\n|--:|--:|--:|--:|--:|\n")
 	for ops := 10_000; ops <= b.max; ops *= 10 {
-		err := b.withFile(workload.Entries, ops, func(f data.File) error {
+		err := b.withFile(ctx, workload.Entries, ops, func(f workload.File) error {
 			fmt.Fprintf(b.out, "| %d ", f.Ops)
 			for _, section := range []string{"summary", "all"} {
 				s, err := best(ctx, f.Ops, b.program, "report", "-json", "-section", section, f.Path)

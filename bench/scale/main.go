@@ -24,9 +24,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/bench/engine"
 	"github.com/optrace/optrace/bench/internal/cache"
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
 )
@@ -85,7 +83,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	}
 	b.env = &measure.Env{Cache: dir, Progress: stderr}
 	var err error
-	if b.program, err = engine.Build(ctx, b.env); err != nil {
+	if b.program, err = cache.Program(ctx, b.env.Cache, "", "./cmd/optrace"); err != nil {
 		return err
 	}
 	for _, p := range parts {
@@ -103,7 +101,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 const large = 2_000_000
 
 // withFile calls f with a generated file.
-func (b *bench) withFile(format workload.Format, ops int, f func(data.File) error) (err error) {
+func (b *bench) withFile(ctx context.Context, format workload.Format, ops int, f func(workload.File) error) (err error) {
 	env := *b.env
 	if ops > large {
 		if env.Cache, err = os.MkdirTemp(env.Cache, ".large-"); err != nil {
@@ -115,7 +113,7 @@ func (b *bench) withFile(format workload.Format, ops int, f func(data.File) erro
 			}
 		}()
 	}
-	file, err := data.Get(&env, format, workload.Config{Ops: ops, Mix: workload.G512})
+	file, err := workload.Get(ctx, &env, format, workload.Config{Ops: ops, Kind: workload.G512})
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/workload"
 )
 
@@ -20,7 +19,7 @@ func (b *bench) memory(ctx context.Context) error {
 		if in.ops < 1 {
 			continue
 		}
-		err := b.withFile(in.format, in.ops, func(f data.File) error {
+		err := b.withFile(ctx, in.format, in.ops, func(f workload.File) error {
 			for _, section := range []string{"summary", "all"} {
 				s, err := best(ctx, f.Ops, b.program, "report", "-json", "-section", section, f.Path)
 				if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/optrace/optrace/bench/internal/data"
 	"github.com/optrace/optrace/bench/workload"
 )
 
@@ -22,7 +21,7 @@ func (b *bench) sizes(ctx context.Context) error {
 		fmt.Fprintf(b.out, "| %s | %.1f | %.1f |\n", name, megabytes(size), float64(size)/float64(spans))
 	}
 	for _, format := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
-		err := b.withFile(format, ops, func(f data.File) error {
+		err := b.withFile(ctx, format, ops, func(f workload.File) error {
 			row(string(format), f.Size, f.Spans)
 			compressed, err := zstdSize(f.Path)
 			if err != nil {

@@ -3,11 +3,16 @@ package workload
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
-// form is how the shapes of an operation hang together.
+// form relates the shapes of an operation.
 type form uint8
 
 const (
@@ -17,6 +22,8 @@ const (
 	elementwise             // two inputs, output alike
 	scaled                  // an input and a vector of weights
 	reduced                 // the last dimension goes
+	moved                   // one input, output alike; the kind is memory
+	collective              // one input, output alike; the kind is collective
 )
 
 // operations are the 40 names and the form of each.
@@ -27,62 +34,12 @@ var operations = [...]struct {
 	{"matmul", matrix}, {"bmm", matrix}, {"linear", matrix}, {"attention_scores", matrix}, {"attention_context", matrix},
 	{"conv1d", conv}, {"conv2d", conv}, {"conv_transpose2d", conv},
 	{"relu", unary}, {"gelu", unary}, {"silu", unary}, {"sigmoid", unary}, {"tanh", unary}, {"softmax", unary},
-	{"log_softmax", unary}, {"dropout", unary}, {"transpose", unary}, {"contiguous", unary}, {"cast", unary}, {"exp", unary},
+	{"log_softmax", unary}, {"dropout", unary}, {"transpose", moved}, {"contiguous", moved}, {"cast", moved}, {"exp", unary},
 	{"sqrt", unary}, {"rotary_embedding", unary},
 	{"add", elementwise}, {"sub", elementwise}, {"mul", elementwise}, {"div", elementwise}, {"where", elementwise}, {"residual_add", elementwise},
 	{"layer_norm", scaled}, {"rms_norm", scaled}, {"batch_norm", scaled}, {"embedding", scaled}, {"bias_add", scaled},
 	{"sum", reduced}, {"mean", reduced}, {"argmax", reduced}, {"cross_entropy", reduced},
-	{"all_reduce", unary}, {"all_gather", unary}, {"reduce_scatter", unary},
-}
-
-// elementTypes are given to the operations of the graph in turn.
-var elementTypes = [...]op.DType{op.BF16, op.F16, op.F32}
-
-// newSpec returns a random operation. Its sizes are multiples of step, of which
-// there are few with a large step and many with a small one.
-func newSpec(rng *rand.Rand, device string, step int64, textShapes bool) *Spec {
-	kind := operations[rng.IntN(len(operations))]
-	size := func(most int64) int64 { return step * (1 + rng.Int64N(most/step)) }
-	s := &Spec{
-		Name: kind.name, Device: device, DType: elementTypes[rng.IntN(len(elementTypes))],
-		median: 5_000 * math.Exp(3*rng.Float64()), // 5 to 100 µs
-	}
-	b, m, k, n := 1+rng.Int64N(32), size(1024), size(1024), size(1024)
-	switch kind.form {
-	case matrix:
-		s.Inputs, s.Output = [][]int64{{b, m, k}, {k, n}}, []int64{b, m, n}
-	case conv:
-		c := 8 * (1 + rng.Int64N(16))
-		s.Inputs, s.Output = [][]int64{{b, c, m, m}, {2 * c, c, 3, 3}}, []int64{b, 2 * c, m, m}
-	case unary:
-		s.Inputs, s.Output = [][]int64{{b, m, k}}, []int64{b, m, k}
-	case elementwise:
-		s.Inputs, s.Output = [][]int64{{b, m, k}, {b, m, k}}, []int64{b, m, k}
-	case scaled:
-		s.Inputs, s.Output = [][]int64{{b, m, k}, {k}}, []int64{b, m, k}
-	case reduced:
-		s.Inputs, s.Output = [][]int64{{b, m, k}}, []int64{b, m}
-	}
-	return s.prepare(textShapes)
-}
-
-// The graph: layers of operations.
-const (
-	numLayers    = 100
-	opsPerLayer  = 20
-	opsPerGraph  = numLayers * opsPerLayer
-	graphStep    = 64
-	randomStep   = 1
-	durationSpan = 0.4 // the standard deviation of a duration's logarithm
-)
-
-// newGraph returns the operations of a graph in order, on the first device.
-func newGraph(rng *rand.Rand) []*Spec {
-	g := make([]*Spec, opsPerGraph)
-	for i := range g {
-		g[i] = newSpec(rng, deviceName(0), graphStep, false)
-	}
-	return g
+	{"all_reduce", collective}, {"all_gather", collective}, {"reduce_scatter", collective},
 }
 
 // OperationNames returns the names of the operations.
@@ -92,4 +49,143 @@ func OperationNames() []string {
 		names[i] = o.name
 	}
 	return names
+}
+
+// elementTypes are given to the operations at random.
+var elementTypes = [...]op.DType{op.BF16, op.F16, op.F32}
+
+// numDevices is how many devices there are.
+const numDevices = 8
+
+func deviceName(i int) string { return "cuda:" + strconv.Itoa(i) }
+
+// The streams of a device.
+const (
+	computeStream    = 7
+	collectiveStream = 13
+)
+
+// Spec is an operation of the graph. It does not change once made.
+type Spec struct {
+	optrace.OpSpec
+
+	// median is that of its durations, in nanoseconds.
+	median float64
+	attrs  []attribute.KeyValue
+}
+
+// Attributes returns the attributes that an operation prepared with the OpSpec
+// gives its span; the step and the sequence number of a collective are not among
+// them.
+func (s *Spec) Attributes() []attribute.KeyValue { return s.attrs }
+
+// newSpec returns a random operation. Its sizes are multiples of step, of which
+// there are few with a large step and many with a small one.
+func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
+	kind := operations[rng.IntN(len(operations))]
+	size := func(most int64) int64 { return step * (1 + rng.Int64N(most/step)) }
+	s := &Spec{
+		OpSpec: optrace.OpSpec{
+			Name: kind.name, Device: device, Stream: op.Known(computeStream), Path: path, Kind: op.KindCompute,
+			DType: elementTypes[rng.IntN(len(elementTypes))],
+		},
+		median: 5_000 * math.Exp(3*rng.Float64()), // 5 to 100 µs
+	}
+	b, m, k, n := 1+rng.Int64N(32), size(1024), size(1024), size(1024)
+	switch kind.form {
+	case matrix:
+		s.Inputs, s.Output, s.FLOPs = []op.Shape{{b, m, k}, {k, n}}, op.Shape{b, m, n}, op.Known(2*b*m*k*n)
+	case conv:
+		c := 8 * (1 + rng.Int64N(16))
+		s.Inputs, s.Output = []op.Shape{{b, c, m, m}, {2 * c, c, 3, 3}}, op.Shape{b, 2 * c, m, m}
+	case elementwise:
+		s.Inputs, s.Output = []op.Shape{{b, m, k}, {b, m, k}}, op.Shape{b, m, k}
+	case scaled:
+		s.Inputs, s.Output = []op.Shape{{b, m, k}, {k}}, op.Shape{b, m, k}
+	case reduced:
+		s.Inputs, s.Output = []op.Shape{{b, m, k}}, op.Shape{b, m}
+	case unary, moved, collective:
+		s.Inputs, s.Output = []op.Shape{{b, m, k}}, op.Shape{b, m, k}
+	}
+	switch kind.form {
+	case moved:
+		s.Kind = op.KindMemory
+	case collective:
+		s.Kind, s.Stream = op.KindCollective, op.Known(collectiveStream)
+		s.Attrs = []attribute.KeyValue{
+			tensorconv.CollectiveName(kind.name), tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(numDevices),
+		}
+	}
+	s.build()
+	return s
+}
+
+// build makes the attributes, in the order in which Prepare does.
+func (s *Spec) build() {
+	inputs := make([][]int64, len(s.Inputs))
+	for i, in := range s.Inputs {
+		inputs[i] = in
+	}
+	s.attrs = []attribute.KeyValue{
+		tensorconv.OpName(s.Name), tensorconv.DeviceID(s.Device), tensorconv.StreamID(s.Stream.V), tensorconv.OpPath(s.Path), tensorconv.OpKind(s.Kind),
+		tensorconv.InputShapes(inputs...), tensorconv.OutputShape(s.Output...), tensorconv.DType(s.DType),
+	}
+	if s.FLOPs.Known {
+		s.attrs = append(s.attrs, tensorconv.OpFLOPCount(s.FLOPs.V))
+	}
+	s.attrs = append(s.attrs, s.Attrs...)
+}
+
+// on returns the same operation on another device.
+func (s *Spec) on(device string) *Spec {
+	c := *s
+	c.Device = device
+	c.build()
+	return &c
+}
+
+// The graph: layers of operations.
+const (
+	numLayers   = 100
+	opsPerLayer = 20
+	opsPerGraph = numLayers * opsPerLayer
+	graphStep   = 64
+	randomStep  = 1
+)
+
+// blocks are the parts of a layer.
+var blocks = [...]string{"attention", "mlp"}
+
+// pathOf returns the path of the i-th operation of the graph.
+func pathOf(i int) string {
+	return "layers." + strconv.Itoa(i/opsPerLayer) + "." + blocks[i%opsPerLayer*len(blocks)/opsPerLayer]
+}
+
+// newGraph returns the operations of a graph in order, on the first device.
+func newGraph(rng *rand.Rand) []*Spec {
+	g := make([]*Spec, opsPerGraph)
+	for i := range g {
+		g[i] = newSpec(rng, deviceName(0), pathOf(i), graphStep)
+	}
+	return g
+}
+
+// Graph returns the 2,000 operations of the graph in order, on each of the first
+// devices one after the other.
+func Graph(devices int) []*Spec {
+	var all []*Spec
+	for _, s := range (Config{Kind: G512}).streams()[:devices] {
+		all = append(all, s.graph...)
+	}
+	return all
+}
+
+// RandomSpecs returns n operations that do not repeat.
+func RandomSpecs(n int) []*Spec {
+	s := Config{Kind: Random}.streams()[0]
+	specs := make([]*Spec, n)
+	for i := range specs {
+		specs[i] = s.spec(i % opsPerGraph)
+	}
+	return specs
 }

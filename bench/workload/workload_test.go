@@ -2,188 +2,226 @@ package workload
 
 import (
 	"bytes"
-	"fmt"
+	"io"
+	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
 )
 
-func spansOf(t *testing.T, c Config) []Span {
+// simulated returns the kinds that are simulated.
+func simulated() []Kind { return []Kind{G512, G1, Random} }
+
+// readAll returns copies of the entries and spans of a file.
+func readAll(t *testing.T, path string) (entries []*op.Entry, spans []op.Span) {
 	t.Helper()
-	seq, err := c.Spans()
+	for rec, err := range ingest.Open(path).Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			entries = append(entries, rec.Entry.Clone())
+		case rec.Span != nil:
+			spans = append(spans, *rec.Span)
+		}
+	}
+	return entries, spans
+}
+
+// write writes a file and reads it back.
+func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []op.Span) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "spans")
+	sum, err := WriteFile(path, f, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Collect(seq)
+	entries, spans := readAll(t, path)
+	return sum, entries, spans
 }
 
-func mixes() []Mix { return []Mix{G512, G1, Random} }
-
-// describe returns all that there is to know of the spans.
-func describe(spans []Span) []string {
-	lines := make([]string, len(spans))
-	for i, s := range spans {
-		spec := Spec{}
-		if s.Op != nil {
-			spec = *s.Op
+func TestSameConfigGivesSameSpans(t *testing.T) {
+	for _, kind := range simulated() {
+		c := Config{Ops: 1200, Kind: kind}
+		_, first, _ := write(t, OTLPProto, c)
+		_, second, _ := write(t, OTLPProto, c)
+		if diff := cmp.Diff(first, second); diff != "" {
+			t.Errorf("%s: the same configuration gives other spans (-first +second):\n%s", kind, diff)
 		}
-		s.Op = nil
-		lines[i] = fmt.Sprint(s, spec.Name, spec.Device, spec.DType, spec.Inputs, spec.Output)
+		c.Seed++
+		if _, other, _ := write(t, OTLPProto, c); cmp.Equal(first, other) {
+			t.Errorf("%s: another seed gives the same spans", kind)
+		}
 	}
-	return lines
 }
 
-func TestSpansAreDeterministic(t *testing.T) {
-	for _, mix := range mixes() {
-		t.Run(string(mix), func(t *testing.T) {
-			c := Config{Ops: 3000, Mix: mix}
-			first := describe(spansOf(t, c))
-			if diff := cmp.Diff(first, describe(spansOf(t, c))); diff != "" {
-				t.Errorf("the same configuration gives other spans (-first +second):\n%s", diff)
+// All formats hold the same, and what was written is read back.
+func TestFormatsAgree(t *testing.T) {
+	for _, kind := range simulated() {
+		c := Config{Ops: 1200, Kind: kind}
+		var first []*op.Entry
+		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPDocument, Entries} {
+			sum, entries, spans := write(t, f, c)
+			got := Summary{Ops: int64(len(entries)), Spans: int64(len(entries) + len(spans))}
+			for _, e := range entries {
+				got.SumNS += e.Duration
+				if e.Kind == op.KindUnknown || e.Path == "" || !e.Stream.Known || !e.Step.Known || e.InputShapes == nil || e.OutputShape == nil ||
+					!e.MemoryBytes.Known || (e.Collective != nil) != (e.Kind == op.KindCollective) {
+					t.Fatalf("%s, %s: an entry lacks what its span has: %+v", kind, f, e)
+				}
+				if f == Entries && (e.Root != stepName || e.RootSpanID.IsZero()) {
+					t.Fatalf("%s: an entry without its root: %+v", kind, e)
+				}
+				e.Root, e.RootSpanID = "", op.SpanID{} // of entries alone
+				e.KindRule = 0                         // which entries keep for collectives only
 			}
-			c.Seed++
-			if slices.Equal(first, describe(spansOf(t, c))) {
-				t.Error("another seed gives the same spans")
+			if diff := cmp.Diff(sum, got); diff != "" || sum.Ops != 1200 {
+				t.Errorf("%s, %s (-written +read):\n%s", kind, f, diff)
 			}
-		})
+			if first == nil {
+				first = entries
+			}
+			if diff := cmp.Diff(byID(first), byID(entries)); diff != "" {
+				t.Errorf("%s: %s differs (-%s +%s):\n%s", kind, f, OTLPJSON, f, diff)
+			}
+		}
 	}
+}
+
+func byID(entries []*op.Entry) map[op.SpanID]*op.Entry {
+	all := map[op.SpanID]*op.Entry{}
+	for _, e := range entries {
+		all[e.SpanID] = e
+	}
+	return all
 }
 
 func TestSpansNest(t *testing.T) {
-	for _, mix := range mixes() {
-		t.Run(string(mix), func(t *testing.T) {
-			const ops = 40_000
-			spans := spansOf(t, Config{Ops: ops, Mix: mix})
-			type node struct {
-				trace      trace.TraceID
-				start, end int64
-				parent     trace.SpanID
-			}
-			byID := map[trace.SpanID]node{}
-			for _, s := range spans {
-				if _, twice := byID[s.SpanID]; twice {
-					t.Fatalf("span id %v is there twice", s.SpanID)
+	for _, kind := range simulated() {
+		const ops = 8_000
+		_, entries, spans := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
+		type node struct {
+			name       string
+			trace      op.TraceID
+			parent     op.SpanID
+			start, end int64
+		}
+		byID := map[op.SpanID]node{}
+		for _, e := range entries {
+			byID[e.SpanID] = node{"", e.TraceID, e.ParentSpanID, e.Start.V, e.End().V}
+		}
+		for _, s := range spans {
+			byID[s.SpanID] = node{s.Name, s.TraceID, s.ParentSpanID, s.Start.V, s.Start.V + s.Duration}
+		}
+		if len(byID) != len(entries)+len(spans) {
+			t.Fatalf("%s: %d ids of %d spans", kind, len(byID), len(entries)+len(spans))
+		}
+		depths := map[string]int{"": 2, layerName: 1, stepName: 0}
+		for id, n := range byID {
+			depth := 0
+			for at := n; !at.parent.IsZero(); depth++ {
+				parent, ok := byID[at.parent]
+				if !ok || parent.trace != at.trace || parent.start > at.start || parent.end < at.end {
+					t.Fatalf("%s: %v has no parent that holds it", kind, id)
 				}
-				byID[s.SpanID] = node{s.TraceID, s.Start, s.End, s.Parent}
+				at = parent
 			}
-			found, steps := 0, 0
-			for _, s := range spans {
-				if s.End <= s.Start {
-					t.Fatalf("%s ends at %d and starts at %d", s.Name, s.End, s.Start)
-				}
-				depth := 0
-				for at := byID[s.SpanID]; at.parent.IsValid(); depth++ {
-					parent, ok := byID[at.parent]
-					if !ok || parent.trace != at.trace || parent.start > at.start || parent.end < at.end {
-						t.Fatalf("%s has no parent that holds it", s.Name)
-					}
-					at = parent
-				}
-				switch {
-				case s.Op != nil && depth == 2:
-					found++
-				case s.Name == layerName && depth == 1:
-				case s.Name == stepName && depth == 0:
-					steps++
-				default:
-					t.Fatalf("%s lies %d below the root", s.Name, depth)
-				}
+			if n.end <= n.start || depth != depths[n.name] {
+				t.Fatalf("%s: %q lies %d below the root, from %d to %d", kind, n.name, depth, n.start, n.end)
 			}
-			if found != ops || steps < ops/opsPerGraph {
-				t.Errorf("%d operations in %d steps, want %d in %d at least", found, steps, ops, ops/opsPerGraph)
-			}
-		})
+		}
+		if len(entries) != ops || len(spans) < ops/opsPerLayer {
+			t.Errorf("%s: %d operations and %d spans above", kind, len(entries), len(spans))
+		}
 	}
 }
 
-// The mixes differ in how often attributes repeat and processes change.
-func TestMixes(t *testing.T) {
-	type variety struct{ Specs, Names, Processes int }
-	got := map[Mix]variety{}
-	const ops = 64_000
-	for _, mix := range mixes() {
-		specs, names, processes := map[*Spec]bool{}, map[string]bool{}, map[int]bool{}
-		for _, s := range spansOf(t, Config{Ops: ops, Mix: mix}) {
-			processes[s.Process] = true
-			if s.Op != nil {
-				specs[s.Op], names[s.Name] = true, true
+// The kinds differ in how often attributes repeat and devices change.
+func TestKinds(t *testing.T) {
+	type variety struct {
+		Names, Processes, Steps int
+		ShapesRepeat, InRuns    bool
+	}
+	got := map[Kind]variety{}
+	const ops = 32_000
+	for _, kind := range simulated() {
+		_, entries, _ := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
+		names, processes, shapes, steps := map[string]bool{}, map[op.Int]bool{}, map[string]bool{}, map[int64]bool{}
+		changes, device := 0, ""
+		for _, e := range entries {
+			names[e.Operation], processes[e.Rank], steps[e.Step.V] = true, true, true
+			shapes[e.Operation+e.DeviceID+e.Path+e.OutputShape.String()] = true
+			if e.DeviceID != device {
+				changes, device = changes+1, e.DeviceID
 			}
 		}
-		got[mix] = variety{len(specs), len(names), len(processes)}
+		got[kind] = variety{len(names), len(processes), len(steps), len(shapes) < ops*3/4, changes < ops/100}
 	}
-	want := map[Mix]variety{
-		G512:   {opsPerGraph * numDevices, len(operations), numDevices},
-		G1:     {opsPerGraph * numDevices, len(operations), 1},
-		Random: {ops, len(operations), 1},
+	want := map[Kind]variety{
+		G512:   {len(operations), numDevices, 3, true, true},
+		G1:     {len(operations), 1, 3, true, false},
+		Random: {len(operations), 1, 3, false, false},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("mixes (-want +got):\n%s", diff)
+		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 }
 
-// What is read back from the files is what was written.
-func TestFilesReadBack(t *testing.T) {
-	for _, mix := range mixes() {
-		for _, f := range []Format{OTLPJSON, OTLPProto, Entries} {
-			for _, text := range []bool{false, true} {
-				c := Config{Ops: 1500, Mix: mix, TextShapes: text}
-				path := filepath.Join(t.TempDir(), "ops")
-				want, err := WriteFile(path, f, c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				var got Summary
-				for rec, err := range ingest.Open(path).Records() {
-					switch {
-					case err != nil:
-						t.Fatalf("%s %v: %v", f, c, err)
-					case rec.Entry != nil:
-						if rec.Entry.OutputShape == nil || rec.Entry.InputShapes == nil || !rec.Entry.MemoryBytes.Known {
-							t.Fatalf("%s %v: an entry lacks what its span has: %+v", f, c, rec.Entry)
-						}
-						got.Ops, got.Spans, got.SumNS = got.Ops+1, got.Spans+1, got.SumNS+rec.Entry.Duration
-					case rec.Span != nil:
-						got.Spans++
-					}
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s %v (-written +read):\n%s", f, c, diff)
-				}
-			}
-		}
-	}
-}
-
-func TestWriteIsDeterministic(t *testing.T) {
-	for _, f := range []Format{OTLPJSON, OTLPProto} {
-		c := Config{Ops: 1000, Mix: G512}
-		var a, b bytes.Buffer
-		sum, err := Write(&a, f, c)
+// What the quickstart example records is there in all formats.
+func TestRecorded(t *testing.T) {
+	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
+	var want Summary
+	for i, f := range Formats() {
+		file, err := Get(t.Context(), env, f, Config{Ops: opsPerQuickstartStep, Kind: Recorded})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Write(&b, f, c); err != nil {
+		got, err := summarise(file.Path)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(a.Bytes(), b.Bytes()) {
-			t.Errorf("%s: two files of the same configuration differ", f)
+		if i == 0 {
+			want = file.Summary
 		}
-		if sum.Ops != 1000 || sum.SumNS == 0 {
-			t.Errorf("%s: wrote %+v", f, sum)
+		if diff := cmp.Diff(want, got); diff != "" || got.Ops < opsPerQuickstartStep {
+			t.Errorf("%s (-want +got):\n%s", f, diff)
+		}
+		text, err := os.ReadFile(file.Path)
+		if err != nil || f != Entries && bytes.Contains(text, []byte(op.KeyRoot)) {
+			t.Errorf("%s: there are attributes that were not recorded (%v)", f, err)
+		}
+	}
+}
+
+// Graph and RandomSpecs give the operations of the files.
+func TestSpecs(t *testing.T) {
+	for name, specs := range map[string][]*Spec{"graph": Graph(2), "random": RandomSpecs(2 * opsPerGraph)} {
+		devices := map[string]bool{}
+		for _, s := range specs {
+			devices[s.Device] = true
+			if s.Name == "" || len(s.Attributes()) < 8 {
+				t.Fatalf("%s: %+v", name, s)
+			}
+		}
+		if len(specs) != 2*opsPerGraph || len(devices) < 2 {
+			t.Errorf("%s: %d operations on %d devices", name, len(specs), len(devices))
 		}
 	}
 }
 
 func TestErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "spans")
 	for name, write := range map[string]func() error{
-		"mix":    func() error { _, err := Write(&bytes.Buffer{}, OTLPJSON, Config{Ops: 1, Mix: "x"}); return err },
-		"ops":    func() error { _, err := Write(&bytes.Buffer{}, OTLPJSON, Config{Mix: G1}); return err },
-		"format": func() error { _, err := Write(&bytes.Buffer{}, "x", Config{Ops: 1, Mix: G1}); return err },
+		"kind":     func() error { _, err := WriteFile(path, OTLPJSON, Config{Ops: 1, Kind: "x"}); return err },
+		"ops":      func() error { _, err := WriteFile(path, OTLPJSON, Config{Kind: G1}); return err },
+		"format":   func() error { _, err := WriteFile(path, "x", Config{Ops: 1, Kind: G1}); return err },
+		"recorded": func() error { _, err := WriteFile(path, OTLPJSON, Config{Ops: 1, Kind: Recorded}); return err },
+		"path":     func() error { _, err := WriteFile("no/such/dir/x", OTLPJSON, Config{Ops: 1, Kind: G1}); return err },
 	} {
 		if write() == nil {
 			t.Errorf("a wrong %s is no error", name)

@@ -2,8 +2,8 @@
 //
 // Usage:
 //
-//	go run -C bench ./workload/gen -o FILE [-ops N] [-shape g512|g1|random]
-//		[-format otlp-json|otlp-proto|entries] [-text-shapes] [-seed N]
+//	go run -C bench ./workload/gen -o FILE [-ops N] [-kind g512|g1|random]
+//		[-format entries|otlp-json|otlp-proto|otlp-document] [-seed N]
 //
 // The file is replaced. The same flags give the same operations, ids, times and
 // order; entries also name their writer, which differs from file to file.
@@ -20,15 +20,14 @@ import (
 func main() {
 	var (
 		cfg    workload.Config
-		mix    = flag.String("shape", string(workload.G512), "how the operations follow one another: g512, g1 or random")
-		format = flag.String("format", string(workload.OTLPJSON), "otlp-json, otlp-proto or entries")
+		kind   = flag.String("kind", string(workload.G512), "how the operations follow one another: g512, g1 or random")
+		format = flag.String("format", string(workload.OTLPJSON), "entries, otlp-json, otlp-proto or otlp-document")
 		path   = flag.String("o", "", "`file` to write")
 	)
 	flag.IntVar(&cfg.Ops, "ops", 1_000_000, "number of operations")
-	flag.BoolVar(&cfg.TextShapes, "text-shapes", false, "shapes as text in place of integers")
 	flag.Uint64Var(&cfg.Seed, "seed", 0, "other operations of the same kind")
 	flag.Parse()
-	cfg.Mix = workload.Mix(*mix)
+	cfg.Kind = workload.Kind(*kind)
 	if *path == "" || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)

@@ -1,7 +1,7 @@
-// Package data keeps generated files.
-package data
+package workload
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,13 +12,12 @@ import (
 
 	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/bench/workload"
 )
 
-// File is a generated file.
+// File is a file in the cache.
 type File struct {
 	Path string
-	workload.Summary
+	Summary
 	// Size is in bytes, CRC its checksum.
 	Size int64
 	CRC  uint32
@@ -31,9 +30,12 @@ const (
 )
 
 // Get returns the file of a configuration and format, which is made if it is not
-// in the cache. It has just been read as a whole: nobody is the first.
-func Get(env *measure.Env, f workload.Format, c workload.Config) (File, error) {
-	key, err := workload.Fingerprint(f, c)
+// in the cache. It has just been read as a whole, so that it is in the page cache.
+func Get(ctx context.Context, env *measure.Env, f Format, c Config) (File, error) {
+	if err := c.validate(f); err != nil {
+		return File{}, err
+	}
+	key, err := fingerprint(f, c)
 	if err != nil {
 		return File{}, err
 	}
@@ -43,8 +45,8 @@ func Get(env *measure.Env, f workload.Format, c workload.Config) (File, error) {
 		return err
 	}
 	dir, err := cache.Get(env.Cache, fmt.Sprintf("%s-%s-%s", f, c, key), valid, func(dir string) error {
-		env.Log("generating %d operations as %s", c.Ops, f)
-		return generate(dir, f, c)
+		env.Log("preparing %d operations, %s, as %s", c.Ops, c.Kind, f)
+		return generate(ctx, env, dir, f, c)
 	})
 	if err != nil {
 		return File{}, err
@@ -52,14 +54,19 @@ func Get(env *measure.Env, f workload.Format, c workload.Config) (File, error) {
 	return file, valid(dir)
 }
 
-func generate(dir string, f workload.Format, c workload.Config) error {
+func generate(ctx context.Context, env *measure.Env, dir string, f Format, c Config) error {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
 	}
 	var file File
 	var err error
 	path := filepath.Join(dir, spansName)
-	if file.Summary, err = workload.WriteFile(path, f, c); err != nil {
+	if c.Kind == Recorded {
+		file.Summary, err = writeRecorded(ctx, env, path, f, c)
+	} else {
+		file.Summary, err = WriteFile(path, f, c)
+	}
+	if err != nil {
 		return err
 	}
 	if file.Size, file.CRC, err = checksum(path); err != nil {

@@ -1,4 +1,4 @@
-package data
+package workload
 
 import (
 	"io"
@@ -9,14 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/bench/workload"
 )
 
 func TestGet(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-	for _, f := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
-		c := workload.Config{Ops: 600, Mix: workload.G512}
-		first, err := Get(env, f, c)
+	for _, f := range Formats() {
+		c := Config{Ops: 600, Kind: G512}
+		first, err := Get(t.Context(), env, f, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,13 +23,13 @@ func TestGet(t *testing.T) {
 		if err != nil || about.Size() != first.Size || first.Ops != 600 || first.SumNS == 0 {
 			t.Errorf("%s: %+v, %v", f, first, err)
 		}
-		again, err := Get(env, f, c)
+		again, err := Get(t.Context(), env, f, c)
 		if diff := cmp.Diff(first, again); diff != "" || err != nil {
-			t.Errorf("%s: the second time it is another one (-first +second):\n%s%v", f, diff, err)
+			t.Errorf("%s: the second time it is another file (-first +second):\n%s%v", f, diff, err)
 		}
 		stat, err := os.Stat(again.Path)
 		if err != nil || !stat.ModTime().Equal(about.ModTime()) {
-			t.Errorf("%s: made anew although it was there (%v)", f, err)
+			t.Errorf("%s: made again although it was there (%v)", f, err)
 		}
 	}
 }
@@ -47,15 +46,15 @@ func TestGetDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-			c := workload.Config{Ops: 100, Mix: workload.G1}
-			want, err := Get(env, workload.OTLPJSON, c)
+			c := Config{Ops: 100, Kind: G1}
+			want, err := Get(t.Context(), env, OTLPJSON, c)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := damage(want.Path); err != nil {
 				t.Fatal(err)
 			}
-			got, err := Get(env, workload.OTLPJSON, c)
+			got, err := Get(t.Context(), env, OTLPJSON, c)
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("(-before +after):\n%s%v", diff, err)
 			}
@@ -76,10 +75,13 @@ func overwrite(path string, at int64) error {
 
 func TestGetErrors(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-	if _, err := Get(env, "x", workload.Config{Ops: 1, Mix: workload.G1}); err == nil {
+	if _, err := Get(t.Context(), env, "x", Config{Ops: 1, Kind: G1}); err == nil {
 		t.Error("an unknown format is no error")
 	}
-	if _, err := Get(env, workload.Entries, workload.Config{}); err == nil {
+	if _, err := Get(t.Context(), env, Entries, Config{}); err == nil {
 		t.Error("no operations are no error")
+	}
+	if _, err := Get(t.Context(), env, Entries, Config{Ops: 1, Kind: "x"}); err == nil {
+		t.Error("an unknown kind is no error")
 	}
 }

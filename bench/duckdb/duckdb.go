@@ -1,4 +1,4 @@
-package engine
+package duckdb
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func newDuckDB(ctx context.Context, env *measure.Env) (*duckDB, error) {
 		return nil, &measure.UnavailableError{Need: "npm"}
 	}
 	works := func(dir string) error {
-		_, _, err := (&duckDB{node, dir}).query(ctx, 1, "select 'x' as name, 1::double as count")
+		_, _, err := (&duckDB{node, dir}).query(ctx, 1, startSQL)
 		return err
 	}
 	installed := false

@@ -1,6 +1,9 @@
-package engine
+package duckdb
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // summary is the statement that answers: count, sum, minimum, maximum and
 // percentiles per operation and per device, in one pass over the rows of source,
@@ -14,6 +17,9 @@ select case when grouping(operation) = 0 then 'operation ' || operation else 'de
 from t where operation is not null
 group by grouping sets ((operation), (device))`, source)
 }
+
+// startSQL does nothing.
+const startSQL = "select 'x' as name, 1::double as count"
 
 // entriesSQL reads entries JSONL: the three columns that are needed, with their
 // types, so that DuckDB neither guesses nor reads more.
@@ -40,10 +46,13 @@ func otlpSQL(path string) string {
 }
 
 // tunedOTLPSQL is the fastest statement found for OTLP JSON Lines: lines as JSON
-// values, of which from_json takes what is needed, with a bound on their size
-// that lets both threads work.
+// values, from which from_json takes the fields that are needed, with a bound on
+// their size that lets both threads work.
 func tunedOTLPSQL(path string) string {
 	return spansSQL(fmt.Sprintf(`(select from_json(json, '{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "UBIGINT",
   "endTimeUnixNano": "UBIGINT", "attributes": [{"key": "VARCHAR", "value": {"stringValue": "VARCHAR"}}]}]}]}]}').resourceSpans as resourceSpans
   from read_ndjson_objects('%s', maximum_object_size = 2097152))`, quote(path)))
 }
+
+// quote escapes text for a string of SQL.
+func quote(text string) string { return strings.ReplaceAll(text, "'", "''") }

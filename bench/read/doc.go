@@ -1,3 +1,0 @@
-// Package read compares reading files back: from bytes on disk to the sums of a
-// report.
-package read

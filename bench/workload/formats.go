@@ -1,0 +1,151 @@
+package workload
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace"
+)
+
+// writeEntries writes through a Processor and an Exporter per process.
+func writeEntries(w io.Writer, c Config) (Summary, error) {
+	return record(c, func() (sdktrace.SpanProcessor, error) {
+		exp, err := optrace.NewExporter(w)
+		if err != nil {
+			return nil, err
+		}
+		return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.Block))
+	})
+}
+
+// writeOTLP writes as the SDK's OTLP exporter and a Collector behind it do.
+func writeOTLP(w io.Writer, f Format, c Config) (Summary, error) {
+	out := newCollector(w, f)
+	sum, err := record(c, func() (sdktrace.SpanProcessor, error) {
+		return &batcher{exporter: otlptrace.NewUnstarted(out)}, nil
+	})
+	return sum, errors.Join(err, out.close())
+}
+
+// batcher is a processor that exports what it has when it is flushed.
+type batcher struct {
+	exporter sdktrace.SpanExporter
+	spans    []sdktrace.ReadOnlySpan
+}
+
+func (b *batcher) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (b *batcher) OnEnd(s sdktrace.ReadOnlySpan)                   { b.spans = append(b.spans, s) }
+
+func (b *batcher) ForceFlush(ctx context.Context) error {
+	spans := b.spans
+	b.spans = nil
+	return b.exporter.ExportSpans(ctx, spans)
+}
+
+func (b *batcher) Shutdown(ctx context.Context) error {
+	return errors.Join(b.ForceFlush(ctx), b.exporter.Shutdown(ctx))
+}
+
+// collector is an OTLP client that writes as the Collector's file exporter does.
+type collector struct {
+	w      *bufio.Writer
+	format Format
+	begun  bool
+}
+
+func newCollector(w io.Writer, f Format) *collector {
+	return &collector{w: bufio.NewWriterSize(w, 1<<20), format: f}
+}
+
+func (c *collector) Start(context.Context) error { return nil }
+func (c *collector) Stop(context.Context) error  { return nil }
+
+func (c *collector) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
+	sent, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
+	if err != nil {
+		return err
+	}
+	var received ptrace.ProtoUnmarshaler
+	td, err := received.UnmarshalTraces(sent)
+	if err != nil {
+		return err
+	}
+	return c.write(td)
+}
+
+// The ends of a TracesData object in JSON.
+const (
+	documentStart = `{"resourceSpans":[`
+	documentEnd   = `]}`
+)
+
+// write writes a batch.
+func (c *collector) write(td ptrace.Traces) error {
+	if c.format == OTLPProto {
+		var m ptrace.ProtoMarshaler
+		frame, err := m.MarshalTraces(td)
+		if err != nil {
+			return err
+		}
+		var head [4]byte
+		binary.BigEndian.PutUint32(head[:], uint32(len(frame)))
+		_, err = c.w.Write(append(head[:], frame...))
+		return err
+	}
+	var m ptrace.JSONMarshaler
+	line, err := m.MarshalTraces(td)
+	if err != nil {
+		return err
+	}
+	if c.format == OTLPDocument {
+		// The batches of one document: their resources in one list.
+		start := ","
+		if !c.begun {
+			start, c.begun = documentStart, true
+		}
+		inner, hasStart := bytes.CutPrefix(line, []byte(documentStart))
+		inner, hasEnd := bytes.CutSuffix(inner, []byte(documentEnd))
+		if !hasStart || !hasEnd {
+			return fmt.Errorf("unexpected JSON of a batch: %.40s", line)
+		}
+		_, err := c.w.Write(append([]byte(start), inner...))
+		return err
+	}
+	_, err = c.w.Write(append(line, '\n'))
+	return err
+}
+
+// close ends the file.
+func (c *collector) close() error {
+	if c.format == OTLPDocument {
+		if _, err := c.w.WriteString(documentEnd + "\n"); err != nil {
+			return err
+		}
+	}
+	return c.w.Flush()
+}
+
+// create calls write with a new file.
+func create(path string, write func(*os.File) error) (err error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if err := write(file); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
