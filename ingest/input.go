@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"io"
+	"io/fs"
 	"iter"
 	"slices"
 
@@ -20,6 +21,9 @@ type Options struct {
 	// Progress is called with the number of bytes that each read brought from a
 	// file, as stored; nil for no calls.
 	Progress func(n int)
+	// Exclude reports whether a file found in a directory is left out; nil leaves
+	// out none. It is not called for files that are named.
+	Exclude func(fs.FileInfo) bool
 	// EndFile is called after the last record of each file; nil for no calls.
 	EndFile func(File)
 }
@@ -91,7 +95,7 @@ func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 // the next one.
 func (in *Input) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		sources, err := expand(in.paths)
+		sources, err := in.opts.expand(in.paths)
 		if err != nil {
 			yield(op.Record{}, err)
 			return

@@ -144,7 +144,7 @@ func (p *Parts) take(buf []byte) (part Part, ok bool) {
 	if !p.started {
 		p.started = true
 		var err error
-		if p.sources, err = expand(p.paths); err != nil {
+		if p.sources, err = p.opts.expand(p.paths); err != nil {
 			return Part{err: err}, true
 		}
 	}

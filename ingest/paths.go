@@ -24,7 +24,7 @@ type source struct {
 // expand replaces the directories among paths by the regular files below
 // them, in lexical order. Names that start with a dot are passed over. Every
 // path is looked at before any is read, so that a mistyped one is reported at once.
-func expand(paths []string) ([]source, error) {
+func (o *Options) expand(paths []string) ([]source, error) {
 	var sources []source
 	for _, path := range paths {
 		if path == Stdin {
@@ -39,7 +39,7 @@ func expand(paths []string) ([]source, error) {
 			sources = append(sources, source{path: path})
 			continue
 		}
-		found, err := walk(path)
+		found, err := o.walk(path)
 		if err != nil {
 			return nil, fmt.Errorf("reading input: %w", err)
 		}
@@ -51,7 +51,7 @@ func expand(paths []string) ([]source, error) {
 	return sources, nil
 }
 
-func walk(dir string) ([]source, error) {
+func (o *Options) walk(dir string) ([]source, error) {
 	var found []source
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -62,6 +62,12 @@ func walk(dir string) ([]source, error) {
 				return fs.SkipDir
 			}
 		case d.Type().IsRegular():
+			if o.Exclude != nil {
+				info, err := d.Info()
+				if err != nil || o.Exclude(info) {
+					return err
+				}
+			}
 			found = append(found, source{path: path, walked: true})
 		}
 		return nil

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"io/fs"
 	"iter"
 	"runtime"
 	"sync"
@@ -12,28 +12,29 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// checkInterval is after how many records a command looks whether it is to stop.
-const checkInterval = 1 << 10
-
 // source says what a command reads.
 type source struct {
 	inputs  []string
 	mapping *op.Mapping
+	// exclude reports whether a file found in a directory is left out.
+	exclude func(fs.FileInfo) bool
+}
+
+// options returns the options of the reader.
+func (src source) options(s streams, p *progress) ingest.Options {
+	return ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add, Exclude: src.exclude}
 }
 
 // each reads the inputs and calls f with every record, and with the error in
 // place of a record that could not be read. endFile is called after each file;
 // it may be nil. An error that ends the input is returned as an input error,
 // one that f returns as it is.
-func (src source) each(ctx context.Context, s streams, endFile func(ingest.File), f func(op.Record, error) error) error {
+func (src source) each(s streams, endFile func(ingest.File), f func(op.Record, error) error) error {
 	p := newProgress(s.err, src.inputs)
 	defer p.done()
-	opts := ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add, EndFile: endFile}
-	n := 0
+	opts := src.options(s, p)
+	opts.EndFile = endFile
 	for rec, err := range opts.Open(src.inputs...).Records() {
-		if n++; n%checkInterval == 0 && ctx.Err() != nil {
-			return inputError(context.Cause(ctx))
-		}
 		if err != nil {
 			if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
 				return inputError(err)
@@ -49,15 +50,15 @@ func (src source) each(ctx context.Context, s streams, endFile func(ingest.File)
 // collect reads the inputs into what a report needs, with the structure of the
 // run where that is asked for. As many workers as there are processors share the
 // inputs; the report does not depend on their number.
-func (src source) collect(ctx context.Context, s streams, opts analyze.Options, structure bool) (*analyze.Collector, error) {
+func (src source) collect(s streams, opts analyze.Options, structure bool) (*analyze.Collector, error) {
 	p := newProgress(s.err, src.inputs)
 	defer p.done()
-	parts := ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add}.Parts(src.inputs...)
+	parts := src.options(s, p).Parts(src.inputs...)
 	workers := make([]worker, runtime.GOMAXPROCS(0))
 	var running sync.WaitGroup
 	for i := range workers {
 		workers[i].Collector = analyze.NewCollector(opts, structure)
-		running.Go(func() { workers[i].read(ctx, parts) })
+		running.Go(func() { workers[i].read(parts) })
 	}
 	running.Wait()
 	if err := firstError(workers); err != nil {
@@ -83,11 +84,11 @@ type worker struct {
 }
 
 // read reads parts until there are no more, or something fails.
-func (w *worker) read(ctx context.Context, parts *ingest.Parts) {
+func (w *worker) read(parts *ingest.Parts) {
 	for part, records := range parts.Worker() {
 		w.StartFile(part.File)
 		w.StartChunk(part.Number)
-		if w.err = w.add(ctx, records); w.err != nil {
+		if w.err = w.add(records); w.err != nil {
 			w.failed = part.Number
 			parts.Stop()
 			return
@@ -95,12 +96,8 @@ func (w *worker) read(ctx context.Context, parts *ingest.Parts) {
 	}
 }
 
-func (w *worker) add(ctx context.Context, records iter.Seq2[op.Record, error]) error {
-	n := 0
+func (w *worker) add(records iter.Seq2[op.Record, error]) error {
 	for rec, err := range records {
-		if n++; n%checkInterval == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		if err := w.Add(rec, err); err != nil {
 			return err
 		}

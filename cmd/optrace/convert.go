@@ -15,7 +15,7 @@ Convert writes the operations of the inputs, together, in another format:
 
 %s
   -to FORMAT  one of the formats above
-  -o FILE     write to FILE, which is replaced once complete
+  -o FILE     write to FILE, which is no INPUT and is replaced once complete
 
 Records that cannot be read are told on standard error and left out.
 
@@ -71,7 +71,7 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 	fs := newFlags("convert")
 	format := fs.String("to", "", "")
 	path := fs.String("o", "", "")
-	inputs, err := parseFlags(fs, args)
+	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
 	}
@@ -79,32 +79,30 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := createOutput(*path, s.out)
-	if err != nil {
-		return outputError(err)
-	}
+	return produce(ctx, s, *path, inputs, func(out *output) error {
+		return convert(s, inputs, to, out)
+	})
+}
+
+// convert writes the records of the inputs to out.
+func convert(s streams, inputs []string, to target, out *output) error {
 	c, err := to.create(out)
 	if err != nil {
-		out.discard()
 		return outputError(err)
 	}
 	faults := faultLog{s: s}
-	err = source{inputs: inputs}.each(ctx, s, nil, func(rec op.Record, err error) error {
+	err = source{inputs: inputs, exclude: out.exclude}.each(s, nil, func(rec op.Record, err error) error {
 		if err != nil {
 			faults.add(err)
 			return nil
 		}
 		return outputError(c.record(rec))
 	})
-	if err == nil {
-		err = outputError(c.end())
-	}
 	if err != nil {
-		out.discard()
 		return err
 	}
 	faults.end()
-	return outputError(out.commit())
+	return outputError(c.end())
 }
 
 func findTarget(name string) (target, error) {

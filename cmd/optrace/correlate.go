@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/optrace/optrace/analyze"
@@ -38,7 +43,7 @@ tell of.
   -timeout D        how long to wait for an answer, retries included (10s)
   -json             print JSON, schema optrace.correlate/v1
   -top N            how many requests to list, the slowest (10)
-  -o FILE           write to FILE, which is replaced once complete
+  -o FILE           write to FILE, which is no INPUT and is replaced once complete
   -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
                     back to the local report; nothing else is needed then
@@ -86,18 +91,34 @@ func runCorrelate(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	if f.linkPatterns != "" {
-		if err := writeLinkPatterns(f.linkPatterns, f.reportURL, s.out); err != nil {
-			return outputError(err)
-		}
-		if f.jaeger == "" && len(inputs) == 0 {
-			return nil
+		err := produce(ctx, s, f.linkPatterns, inputs, func(out *output) error {
+			return outputError(writeLinkPatterns(out, f.reportURL))
+		})
+		if err != nil || f.jaeger == "" && len(inputs) == 0 {
+			return err
 		}
 	}
+	return produce(ctx, s, f.output, inputs, func(out *output) error {
+		exclude := out.exclude
+		if patterns, err := os.Stat(f.linkPatterns); err == nil {
+			exclude = func(info fs.FileInfo) bool { return os.SameFile(patterns, info) || out.exclude(info) }
+		}
+		report, err := f.report(ctx, s, source{inputs: inputs, exclude: exclude})
+		if err != nil {
+			return err
+		}
+		return outputError(f.write(out, out.useColor(s), report))
+	})
+}
+
+// report joins the operations of the inputs with the traces of Jaeger.
+func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*correlate.Report, error) {
 	join := correlate.NewJoin()
 	var input *analyze.Envelope
-	if len(inputs) > 0 {
-		if input, err = readLocal(ctx, s, inputs, join); err != nil {
-			return err
+	if len(src.inputs) > 0 {
+		var err error
+		if input, err = readLocal(s, src, join); err != nil {
+			return nil, err
 		}
 	}
 	w := &wanted{flags: f, now: time.Now()}
@@ -106,18 +127,31 @@ func runCorrelate(ctx context.Context, s streams, args []string) error {
 	if f.jaeger != "" {
 		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{Timeout: f.timeout})
 		if err != nil {
-			return usagef("-jaeger: %w", err)
+			return nil, usagef("-jaeger: %w", err)
 		}
 		opts.Jaeger = client.Base()
 		fetch := newFetch(client, w, join)
 		if err := fetch.all(ctx); err != nil {
-			return inputError(err)
+			return nil, inputError(err)
 		}
 		service = fetch.service()
 	}
 	report := join.Report(opts)
 	report.Input, report.Service = input, service
-	return outputError(f.write(s, report))
+	return report, f.checkTrace(report)
+}
+
+// checkTrace returns an error if the one trace that was asked for is nowhere.
+func (f *correlateFlags) checkTrace(r *correlate.Report) error {
+	switch {
+	case f.trace == "" || len(r.Requests) > 0 || r.UnattachedOps > 0:
+		return nil
+	case r.Service == nil:
+		return inputError(fmt.Errorf("the input does not hold the trace: %s", f.traceID))
+	case r.Service.NotThere == 0 && len(r.Service.Problems) > 0:
+		return inputError(errors.New(strings.Join(r.Service.Problems, "; ")))
+	}
+	return inputError(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", *r.Jaeger, f.traceID))
 }
 
 // parseCorrelate parses the command line.
@@ -137,11 +171,11 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
-	if err := fs.Parse(args); err != nil {
-		return nil, nil, flagError(err)
+	if inputs, err = parseFlags(fs, args); err != nil {
+		return nil, nil, err
 	}
 	fs.Visit(func(set *flag.Flag) { f.sinceSet = f.sinceSet || set.Name == "since" })
-	return f, fs.Args(), f.check(fs.NArg())
+	return f, inputs, f.check(len(inputs))
 }
 
 // check returns what is wrong with the flags and the number of inputs.
@@ -174,10 +208,10 @@ func (f *correlateFlags) check(inputs int) error {
 }
 
 // readLocal reads the local batch.
-func readLocal(ctx context.Context, s streams, inputs []string, join *correlate.Join) (*analyze.Envelope, error) {
+func readLocal(s streams, src source, join *correlate.Join) (*analyze.Envelope, error) {
 	counts := analyze.NewInput()
 	endFile := func(f ingest.File) { counts.EndFile(f.Format, f.Bytes) }
-	err := source{inputs: inputs}.each(ctx, s, endFile, func(rec op.Record, err error) error {
+	err := src.each(s, endFile, func(rec op.Record, err error) error {
 		counts.Add(rec, err)
 		join.AddLocal(rec)
 		return nil
@@ -186,22 +220,11 @@ func readLocal(ctx context.Context, s streams, inputs []string, join *correlate.
 	return &env, err
 }
 
-func (f *correlateFlags) write(s streams, r *correlate.Report) error {
-	out, err := createOutput(f.output, s.out)
-	if err != nil {
-		return err
-	}
+func (f *correlateFlags) write(w io.Writer, color bool, r *correlate.Report) error {
 	if f.json {
-		err = writeJSON(out, r)
-	} else {
-		color := out.file == nil && useColor(s.out)
-		err = text.WriteCorrelation(out, r, text.CorrelateOptions{Color: color, Top: f.top})
+		return writeJSON(w, r)
 	}
-	if err != nil {
-		out.discard()
-		return err
-	}
-	return out.commit()
+	return text.WriteCorrelation(w, r, text.CorrelateOptions{Color: color, Top: f.top})
 }
 
 // wanted decides what the report is about.
@@ -258,6 +281,3 @@ func (w *wanted) service(q *analyze.Request) bool {
 func (w *wanted) duration(q *analyze.Request) bool {
 	return w.flags.minDuration == 0 || q.Duration.Known && q.Duration.V >= int64(w.flags.minDuration)
 }
-
-// errTraceUnknown tells that a trace that was asked for is nowhere.
-var errTraceUnknown = errors.New("neither Jaeger nor the input holds the trace")

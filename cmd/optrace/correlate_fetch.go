@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
@@ -38,7 +36,7 @@ func (f *fetch) service() *correlate.Service {
 func (f *fetch) all(ctx context.Context) error {
 	flags := f.wanted.flags
 	if flags.trace != "" {
-		return f.one(ctx, flags.traceID)
+		return f.trace(ctx, flags.traceID)
 	}
 	if flags.service != "" {
 		if err := f.search(ctx); err != nil {
@@ -46,22 +44,6 @@ func (f *fetch) all(ctx context.Context) error {
 		}
 	}
 	return f.lookUp(ctx)
-}
-
-// one asks for the one trace that is wanted.
-func (f *fetch) one(ctx context.Context, id op.TraceID) error {
-	if err := f.trace(ctx, id); err != nil || f.about.Traces > 0 {
-		return err
-	}
-	for _, q := range f.join.LocalRequests().List {
-		if q.TraceID == id {
-			return nil
-		}
-	}
-	if f.about.NotThere == 0 {
-		return errors.New(strings.Join(f.counts.Envelope().Problems, "; "))
-	}
-	return fmt.Errorf("%s: %w: %s", f.client.Base(), errTraceUnknown, id)
 }
 
 func (f *fetch) search(ctx context.Context) error {

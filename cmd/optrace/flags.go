@@ -4,6 +4,9 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"strings"
+
+	"github.com/optrace/optrace/ingest"
 )
 
 // newFlags returns a flag set that leaves it to run to print errors.
@@ -14,22 +17,56 @@ func newFlags(name string) *flag.FlagSet {
 	return fs
 }
 
-// parseFlags parses args and returns the inputs, of which there is at least one.
-func parseFlags(fs *flag.FlagSet, args []string) ([]string, error) {
-	if err := fs.Parse(args); err != nil {
-		return nil, flagError(err)
+// parseFlags parses args, in which flags and inputs may come in any order, and
+// returns the inputs. Everything after "--" is an input.
+func parseFlags(fs *flag.FlagSet, args []string) (inputs []string, err error) {
+	flags, inputs := splitArgs(fs, args)
+	if err := fs.Parse(flags); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, usagef("%w", err)
 	}
-	if fs.NArg() == 0 {
-		return nil, usagef("no input; use - for standard input")
-	}
-	return fs.Args(), nil
+	return inputs, nil
 }
 
-// flagError makes what the flag package returned an error of usage, unless it
-// is the wish for help.
-func flagError(err error) error {
-	if errors.Is(err, flag.ErrHelp) {
-		return err
+// parseInputs is parseFlags for commands that need an input.
+func parseInputs(fs *flag.FlagSet, args []string) ([]string, error) {
+	inputs, err := parseFlags(fs, args)
+	if err == nil && len(inputs) == 0 {
+		err = usagef("no input; use - for standard input")
 	}
-	return usagef("%w", err)
+	return inputs, err
+}
+
+// splitArgs separates flags with their values from inputs.
+func splitArgs(fs *flag.FlagSet, args []string) (flags, inputs []string) {
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case arg == "--":
+			return flags, append(inputs, args...)
+		case arg == ingest.Stdin || !strings.HasPrefix(arg, "-"):
+			inputs = append(inputs, arg)
+		default:
+			flags = append(flags, arg)
+			if len(args) > 0 && valueFollows(fs, arg) {
+				flags = append(flags, args[0])
+				args = args[1:]
+			}
+		}
+	}
+	return flags, inputs
+}
+
+// valueFollows reports whether the value of the flag is the next argument.
+func valueFollows(fs *flag.FlagSet, arg string) bool {
+	name := strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-")
+	f := fs.Lookup(name) // none for "name=value"
+	if f == nil {
+		return false
+	}
+	boolean, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return !ok || !boolean.IsBoolFlag()
 }

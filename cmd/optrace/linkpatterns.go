@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net/url"
 	"strings"
@@ -43,18 +42,7 @@ func linkPatterns(report string) []linkPattern {
 	}
 }
 
-// writeLinkPatterns writes a configuration for Jaeger's pages to path.
-func writeLinkPatterns(path, report string, stdout io.Writer) error {
-	out, err := createOutput(path, stdout)
-	if err != nil {
-		return err
-	}
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(map[string][]linkPattern{"linkPatterns": linkPatterns(report)}); err != nil {
-		out.discard()
-		return err
-	}
-	return out.commit()
+// writeLinkPatterns writes a configuration for Jaeger's pages.
+func writeLinkPatterns(w io.Writer, report string) error {
+	return writeJSON(w, map[string][]linkPattern{"linkPatterns": linkPatterns(report)})
 }

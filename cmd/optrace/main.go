@@ -9,17 +9,20 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
+
+	"github.com/optrace/optrace/internal/termtext"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
 
-// streams are what a command reads from and writes to.
+// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -30,6 +33,9 @@ type command struct {
 	name, summary, usage string
 	run                  func(ctx context.Context, s streams, args []string) error
 }
+
+// help returns the help text of the command.
+func (c command) help() string { return c.usage + "\n" + exitCodesHelp }
 
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
@@ -46,6 +52,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch args[0] {
 	case "-h", "-help", "--help", "help":
 		return help(s, args[1:])
+	case "-version", "--version":
+		args = append([]string{"version"}, args[1:]...)
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
@@ -62,9 +70,10 @@ func finish(s streams, c command, err error) int {
 		return exitOK
 	}
 	if errors.Is(err, flag.ErrHelp) {
-		return show(s, c.usage)
+		return show(s, c.help())
 	}
-	fmt.Fprintf(s.err, "optrace %s: %v\n", c.name, err)
+	// File names, and whatever else an error quotes, may hold control characters.
+	fmt.Fprintf(s.err, "optrace %s: %s\n", c.name, termtext.Escape(err.Error()))
 	var exit *exitError
 	if !errors.As(err, &exit) {
 		return exitInput
@@ -81,7 +90,7 @@ func help(s streams, args []string) int {
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
-			return show(s, c.usage)
+			return show(s, c.help())
 		}
 	}
 	fmt.Fprintf(s.err, "optrace: unknown command %q\n\n%s", args[0], overview())
@@ -104,6 +113,6 @@ func overview() string {
 		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
 	}
 	b.WriteString("\nAn INPUT is a file, a directory, or - for standard input; its format is found by content.\n" +
-		"Run 'optrace help COMMAND' for the flags and for examples.\n")
+		"Run 'optrace help COMMAND' for the flags and for examples.\n\n" + exitCodesHelp)
 	return b.String()
 }

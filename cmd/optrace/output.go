@@ -2,80 +2,247 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/optrace/optrace/ingest"
 )
 
-// output is where a command writes its result: standard output, or a file that
-// replaces an existing one once it is complete. Writing is buffered.
+// produce opens the output at path, "" or "-" for standard output, and calls
+// write to fill it. The output is completed if write succeeds and removed
+// otherwise. The inputs are those that write reads.
+//
+// When ctx ends, produce removes the output and returns at once. It does not
+// wait for write, which may be blocked by a pipe and ends with the process.
+func produce(ctx context.Context, s streams, path string, inputs []string, write func(*output) error) error {
+	out, err := openOutput(ctx, s, path, statInputs(s, inputs))
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		err := write(out)
+		if err == nil {
+			err = outputError(writeError(out.Flush()))
+		}
+		done <- err
+	}()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		clearProgress(s.err)
+		err = inputError(context.Cause(ctx))
+	}
+	if err == nil {
+		err = outputError(writeError(out.commit()))
+	}
+	if err != nil {
+		out.discard()
+	}
+	return err
+}
+
+func writeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("writing output: %w", err)
+}
+
+// output is the destination of a command's result: standard output, or a file
+// that replaces an existing one once it is complete. Writing is buffered.
 type output struct {
 	*bufio.Writer
 
+	// file is nil for standard output.
 	file *os.File
-	// target is what file is renamed to; "" where file is written in place.
+	// target is the path that file is renamed to, "" if file is written in place.
 	target string
-}
-
-// createOutput opens path for writing; "" and "-" mean stdout.
-func createOutput(path string, stdout io.Writer) (*output, error) {
-	if path == "" || path == "-" {
-		return &output{Writer: bufio.NewWriterSize(stdout, outputBuffer)}, nil
-	}
-	// Through a link it is the file behind it that is replaced, not the link.
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		// A device or a pipe cannot be replaced; a directory fails here.
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, fmt.Errorf("creating output: %w", err)
-		}
-		return &output{Writer: bufio.NewWriterSize(f, outputBuffer), file: f}, nil
-	}
-	f, err := createBeside(path)
-	if err != nil {
-		return nil, fmt.Errorf("creating output: %w", err)
-	}
-	return &output{Writer: bufio.NewWriterSize(f, outputBuffer), file: f, target: path}, nil
+	// mode is the permissions that the target gets. Those of a new target are
+	// narrowed by the permissions of the inputs.
+	mode  fs.FileMode
+	isNew bool
+	// existing is the regular file that is written or replaced, nil for none.
+	existing fs.FileInfo
 }
 
 const outputBuffer = 64 << 10
 
-// createBeside creates a new file in path's directory, with the permissions
-// that the process gives to files.
-func createBeside(path string) (*os.File, error) {
-	name := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:8]+".tmp")
-	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+// openOutput opens path for writing, "" or "-" for standard output. It refuses
+// to write to one of the inputs.
+func openOutput(ctx context.Context, s streams, path string, inputs []inputFile) (*output, error) {
+	if path == "" || path == ingest.Stdin {
+		o := &output{Writer: bufio.NewWriterSize(s.out, outputBuffer)}
+		if f, ok := s.out.(*os.File); ok {
+			o.existing = regular(f.Stat())
+		}
+		return o, o.refuse(inputs)
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return openInPlace(ctx, path)
+	}
+	o := &output{existing: regular(info, err)}
+	if err := o.refuse(inputs); err != nil {
+		return nil, err
+	}
+	if err := o.create(path); err != nil {
+		return nil, outputError(fmt.Errorf("creating output: %w", err))
+	}
+	for _, in := range inputs {
+		o.narrow(in.info)
+	}
+	return o, nil
 }
 
-// commit completes the output.
-func (o *output) commit() error {
-	if err := o.Flush(); err != nil {
-		o.discard()
-		return fmt.Errorf("writing output: %w", err)
+// openInPlace opens a device or a named pipe, which cannot be replaced; a
+// directory fails here. Opening a pipe waits for its reader.
+func openInPlace(ctx context.Context, path string) (*output, error) {
+	var f *os.File
+	opened := make(chan error, 1)
+	go func() {
+		var err error
+		f, err = os.OpenFile(path, os.O_WRONLY, 0)
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if err != nil {
+			return nil, outputError(fmt.Errorf("creating output: %w", err))
+		}
+		return &output{Writer: bufio.NewWriterSize(f, outputBuffer), file: f}, nil
+	case <-ctx.Done():
+		return nil, outputError(context.Cause(ctx))
 	}
-	if o.file == nil {
-		return nil
+}
+
+// create creates the temporary file that is to replace path. Until it is
+// complete only its owner can read it.
+func (o *output) create(path string) (err error) {
+	// The file behind a symbolic link is replaced, not the link.
+	if o.target, err = followLinks(path); err != nil {
+		return err
 	}
-	if err := o.file.Close(); err != nil {
-		o.discard()
-		return fmt.Errorf("writing output: %w", err)
+	if o.isNew = o.existing == nil; !o.isNew {
+		if err := checkWritable(o.target); err != nil {
+			return err
+		}
+		o.mode = o.existing.Mode().Perm()
 	}
-	if o.target == "" {
-		return nil
+	name := filepath.Join(filepath.Dir(o.target), "."+filepath.Base(o.target)+"."+rand.Text()[:8]+".tmp")
+	if o.isNew {
+		if o.mode, err = defaultMode(name); err != nil {
+			return err
+		}
 	}
-	if err := os.Rename(o.file.Name(), o.target); err != nil {
-		o.discard()
-		return fmt.Errorf("writing output: %w", err)
+	o.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	o.Writer = bufio.NewWriterSize(o.file, outputBuffer)
+	return nil
+}
+
+// followLinks returns the path that a symbolic link finally leads to, which
+// need not exist, and any other path as it is.
+func followLinks(path string) (string, error) {
+	const maxLinks = 40
+	for range maxLinks {
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode().Type() != fs.ModeSymlink {
+			return path, nil // the error, if it is one, comes up when the file is created
+		}
+		next, err := os.Readlink(path)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(next) {
+			// Not filepath.Join: "link/.." is not the directory of a link.
+			next = filepath.Dir(path) + string(filepath.Separator) + next
+		}
+		path = next
+	}
+	return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("too many links")}
+}
+
+// checkWritable returns an error if the file may not be written: a rename would
+// replace it nevertheless.
+func checkWritable(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// defaultMode returns the permissions that a new file called name gets.
+func defaultMode(name string) (fs.FileMode, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return 0, err
+	}
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close(), os.Remove(name)); err != nil {
+		return 0, err
+	}
+	return info.Mode().Perm(), nil
+}
+
+// refuse returns an error if the output is one of the inputs.
+func (o *output) refuse(inputs []inputFile) error {
+	for _, in := range inputs {
+		if o.is(in.info) {
+			return usagef("the output is the same file as the input %s; write to another file", in.path)
+		}
 	}
 	return nil
 }
 
-// discard gives the output up and leaves an existing file as it was.
+// exclude reports whether a file that was found in a directory is the output.
+// Any other is an input.
+func (o *output) exclude(info fs.FileInfo) bool {
+	if o.is(info) {
+		return true
+	}
+	o.narrow(info)
+	return false
+}
+
+func (o *output) is(info fs.FileInfo) bool {
+	return o.existing != nil && info.Mode().IsRegular() && os.SameFile(o.existing, info)
+}
+
+// narrow takes permissions away from a new output that the input does not give.
+// Its owner can always read and write it. Pipes and devices say nothing about
+// who may read their contents.
+func (o *output) narrow(input fs.FileInfo) {
+	if o.isNew && (input.Mode().IsRegular() || input.IsDir()) {
+		o.mode &= input.Mode().Perm() | 0o600
+	}
+}
+
+// commit completes the output, which has been flushed.
+func (o *output) commit() error {
+	if o.file == nil {
+		return nil
+	}
+	if o.target != "" {
+		if err := o.file.Chmod(o.mode); err != nil {
+			return err
+		}
+	}
+	if err := o.file.Close(); err != nil || o.target == "" {
+		return err
+	}
+	return os.Rename(o.file.Name(), o.target)
+}
+
+// discard removes the output and leaves an existing file as it was.
 func (o *output) discard() {
 	if o.file == nil {
 		return
@@ -85,4 +252,40 @@ func (o *output) discard() {
 	if o.target != "" {
 		_ = os.Remove(o.file.Name())
 	}
+}
+
+// useColor reports whether the output is marked up.
+func (o *output) useColor(s streams) bool { return o.file == nil && useColor(s.out) }
+
+// inputFile is an input of a command that could be found.
+type inputFile struct {
+	path string
+	info fs.FileInfo
+}
+
+// statInputs returns the inputs that can be found. A missing one is reported
+// when it is read.
+func statInputs(s streams, paths []string) []inputFile {
+	var found []inputFile
+	for _, path := range paths {
+		var info fs.FileInfo
+		var err error
+		if path != ingest.Stdin {
+			info, err = os.Stat(path)
+		} else if f, ok := s.in.(*os.File); ok {
+			info, err = f.Stat()
+		}
+		if err == nil && info != nil {
+			found = append(found, inputFile{path: path, info: info})
+		}
+	}
+	return found
+}
+
+// regular returns the description of a regular file, nil for anything else.
+func regular(info fs.FileInfo, err error) fs.FileInfo {
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return info
 }

@@ -9,22 +9,23 @@ import (
 	"github.com/optrace/optrace/internal/units"
 )
 
-// progress tells on a terminal how far reading has come, once it takes long.
+// progress shows on a terminal how much of the inputs has been read, once
+// reading takes long.
 type progress struct {
 	w     io.Writer // nil for no output
-	total int64     // of all inputs, 0 where not known
+	total int64     // of all inputs, 0 if not known
 	read  int64
 	next  time.Time
 	shown bool
 }
 
-// When progress is first shown, and how often it is renewed.
+// The time after which progress is first shown, and that between two updates.
 const (
 	progressDelay    = time.Second
 	progressInterval = 200 * time.Millisecond
 )
 
-// newProgress returns a progress that shows on stderr where that is a terminal.
+// newProgress returns a progress that is shown if stderr is a terminal.
 func newProgress(stderr io.Writer, inputs []string) *progress {
 	p := &progress{next: time.Now().Add(progressDelay)}
 	if !isTerminal(stderr) {
@@ -63,6 +64,13 @@ func (p *progress) add(n int) {
 // done clears the line.
 func (p *progress) done() {
 	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
+		clearProgress(p.w)
+	}
+}
+
+// clearProgress clears the line that progress is shown on.
+func clearProgress(stderr io.Writer) {
+	if isTerminal(stderr) {
+		fmt.Fprint(stderr, "\r\x1b[K")
 	}
 }

@@ -19,7 +19,8 @@ balance, communication, memory and the slowest ones. It starts with what the
 figures were computed from, and what was lost or could not be read.
 
 An INPUT is a file, a directory or - for standard input. Formats are found by
-content, and gzip and zstd are opened transparently.
+content, and gzip and zstd are opened transparently. After -- every argument is
+an INPUT.
 
   -json             print the report as JSON, schema optrace.report/v1
   -csv              print one table as CSV: the operations, or the groups with
@@ -34,7 +35,7 @@ content, and gzip and zstd are opened transparently.
   -min-comm-ratio X the part of the total from which on a communicating
                     operation is listed (0)
   -hotspot-bytes N  the memory that a hotspot exceeds (1048576)
-  -o FILE           write to FILE, which is replaced once complete
+  -o FILE           write to FILE, which is no INPUT and is replaced once complete
 
 Examples:
 
@@ -71,7 +72,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.Int64Var(&f.hotspot, "hotspot-bytes", analyze.DefaultHotspotBytes, "")
 	fs.StringVar(&f.output, "o", "", "")
-	inputs, err := parseFlags(fs, args)
+	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,14 @@ func runReport(ctx context.Context, s streams, args []string) error {
 			return err
 		}
 	}
-	src := source{inputs: inputs, mapping: mappingFor(opts.By)}
-	c, err := src.collect(ctx, s, opts, chosen.structural())
-	if err != nil {
-		return err
-	}
-	return outputError(f.write(s, c.Report(), chosen, opts))
+	return produce(ctx, s, f.output, inputs, func(out *output) error {
+		src := source{inputs: inputs, mapping: mappingFor(opts.By), exclude: out.exclude}
+		c, err := src.collect(s, opts, chosen.structural())
+		if err != nil {
+			return err
+		}
+		return outputError(f.write(out, out.useColor(s), c.Report(), chosen, opts))
+	})
 }
 
 // options returns the options of the analyses, or what is wrong with the flags.
@@ -127,28 +130,18 @@ func mappingFor(keys []analyze.Key) *op.Mapping {
 	return &m
 }
 
-func (f *reportFlags) write(s streams, r *analyze.Report, chosen selection, opts analyze.Options) error {
-	out, err := createOutput(f.output, s.out)
-	if err != nil {
-		return err
-	}
+func (f *reportFlags) write(w io.Writer, color bool, r *analyze.Report, chosen selection, opts analyze.Options) error {
 	switch {
 	case f.json:
-		err = writeJSON(out, r)
+		return writeJSON(w, r)
 	case f.csv:
-		var table csvWriter
-		if table, err = csvTable(chosen, opts); err == nil {
-			err = table(out, r)
+		table, err := csvTable(chosen, opts)
+		if err != nil {
+			return err
 		}
-	default:
-		color := out.file == nil && useColor(s.out)
-		err = text.Write(out, r, text.Options{Color: color, Show: chosen.shows})
+		return table(w, r)
 	}
-	if err != nil {
-		out.discard()
-		return err
-	}
-	return out.commit()
+	return text.Write(w, r, text.Options{Color: color, Show: chosen.shows})
 }
 
 func writeJSON(w io.Writer, r any) error {

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strconv"
@@ -16,11 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"optrace": func() {
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-		},
-	})
+	testscript.Main(m, map[string]func(){"optrace": main})
 }
 
 // The scripts in testdata/script describe the program by its command lines.
@@ -29,8 +25,10 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		Setup:         setupJaeger,
 		UpdateScripts: *update,
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCode, "samefigures": sameFigures, "samerequests": sameRequests},
-		Condition:     condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exitcode": exitCode, "link": hardLink, "mode": mode, "samefigures": sameFigures, "samerequests": sameRequests,
+		},
+		Condition: condition,
 	})
 }
 
@@ -51,6 +49,28 @@ func exitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// hardLink is the script command "link OLD NEW".
+func hardLink(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: link old new")
+	}
+	ts.Check(os.Link(ts.MkAbs(args[0]), ts.MkAbs(args[1])))
+}
+
+// mode is the script command "mode PERM FILE": the file has these permissions.
+func mode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: mode perm file")
+	}
+	want, err := strconv.ParseUint(args[0], 8, 32)
+	ts.Check(err)
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := info.Mode().Perm(); got != fs.FileMode(want) {
+		ts.Fatalf("%s has mode %04o, want %04o", args[1], got, want)
 	}
 }
 

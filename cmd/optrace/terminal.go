@@ -15,8 +15,8 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// useColor reports whether what is written to w is marked up: on terminals,
-// unless NO_COLOR is set or the terminal is a dumb one.
+// useColor reports whether text written to w is marked up: w is a terminal that
+// is not dumb, and NO_COLOR is not set.
 func useColor(w io.Writer) bool {
 	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

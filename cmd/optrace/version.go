@@ -9,8 +9,8 @@ import (
 
 const versionUsage = `usage: optrace version
 
-Version prints the version of the program, the commit it was built from where
-the build knew it, and the version of Go.
+Version prints the version of the program, the commit that it was built from if
+that is known, and the version of Go. 'optrace --version' does the same.
 `
 
 func versionCommand() command {
@@ -18,14 +18,15 @@ func versionCommand() command {
 		name: "version", summary: "print the version", usage: versionUsage,
 		run: func(_ context.Context, s streams, args []string) error {
 			fs := newFlags("version")
-			if err := fs.Parse(args); err != nil {
-				return flagError(err)
+			arguments, err := parseFlags(fs, args)
+			if err != nil {
+				return err
 			}
-			if fs.NArg() > 0 {
+			if len(arguments) > 0 {
 				return usagef("version takes no arguments")
 			}
 			info, _ := debug.ReadBuildInfo()
-			_, err := fmt.Fprintf(s.out, "optrace %s %s %s/%s\n", versionOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err = fmt.Fprintf(s.out, "optrace %s %s %s/%s\n", versionOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return outputError(err)
 		},
 	}

@@ -3,6 +3,7 @@
 package termtext
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -34,6 +35,29 @@ func Clean(s string) string {
 	}
 	if b.Len() == 0 {
 		return strconv.QuoteToASCII(s)
+	}
+	return b.String()
+}
+
+// Escape returns s with control characters, invisible formatting and invalid
+// UTF-8 replaced by the escape sequences of Go string literals.
+func Escape(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	var b strings.Builder
+	for rest := s; rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, rest[0])
+		case strconv.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		rest = rest[n:]
 	}
 	return b.String()
 }
