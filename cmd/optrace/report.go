@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/text"
@@ -144,11 +146,17 @@ func (f *reportFlags) write(w io.Writer, color bool, r *analyze.Report, chosen s
 	return text.Write(w, r, text.Options{Color: color, Show: chosen.shows})
 }
 
+// writeJSON writes r as JSON that can be printed on a terminal.
 func writeJSON(w io.Writer, r any) error {
-	enc := json.NewEncoder(w)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	if err := enc.Encode(r); err != nil {
+		return err
+	}
+	_, err := w.Write(termtext.EscapeJSON(text.Bytes()))
+	return err
 }
 
 // csvWriter writes one table of a report.

@@ -3,10 +3,12 @@
 package termtext
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -60,6 +62,29 @@ func Escape(s string) string {
 		rest = rest[n:]
 	}
 	return b.String()
+}
+
+// EscapeJSON returns a JSON text in which control characters and invisible
+// formatting within strings are escaped. The text stands for the same value. The
+// JSON encoder has escaped the characters below U+0020 already.
+func EscapeJSON(text []byte) []byte {
+	isSafe := func(r rune) bool { return r == '\n' || r == utf8.RuneError || strconv.IsPrint(r) }
+	if bytes.IndexFunc(text, func(r rune) bool { return !isSafe(r) }) < 0 {
+		return text
+	}
+	escaped := make([]byte, 0, len(text))
+	for _, r := range string(text) {
+		switch {
+		case isSafe(r):
+			escaped = utf8.AppendRune(escaped, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		default:
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		}
+	}
+	return escaped
 }
 
 func isPlain(s string) bool {

@@ -1,6 +1,8 @@
 package termtext
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -29,6 +31,51 @@ func TestClean(t *testing.T) {
 			t.Errorf("Clean(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+func TestEscape(t *testing.T) {
+	for in, want := range map[string]string{
+		"matmul":                      "matmul",
+		"größe 矩阵 'a' \"b\" \\":       "größe 矩阵 'a' \"b\" \\",
+		"\x1b[31mred\x1b[0m":          `\x1b[31mred\x1b[0m`,
+		"two\nlines\r\tand\u2028more": `two\nlines\r\tand\u2028more`,
+		"a\x00b\u0085c\x7f":           `a\x00b\u0085c\x7f`,
+		"safe\u202egnp.exe":           `safe\u202egnp.exe`,
+		"\xff\ufffd":                  `\xff` + "\ufffd",
+		"\U000e0041":                  `\U000e0041`,
+		"":                            "",
+	} {
+		if got := Escape(in); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzEscape(f *testing.F) {
+	for _, s := range []string{"matmul", "\x1b[31mred", "\u202e\u009b", "\xff\x1b]", "矩阵\U000e0041"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, r := range Escape(s) {
+			if !unicode.IsPrint(r) {
+				t.Errorf("Escape(%q) leaves %q", s, r)
+			}
+		}
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		escaped := EscapeJSON(text)
+		for _, r := range string(escaped) {
+			if !unicode.IsPrint(r) {
+				t.Errorf("EscapeJSON(%q) leaves %q", text, r)
+			}
+		}
+		var got, want string
+		if err := errors.Join(json.Unmarshal(escaped, &got), json.Unmarshal(text, &want)); err != nil || got != want {
+			t.Errorf("EscapeJSON(%q) = %q, which is %q and not %q: %v", text, escaped, got, want, err)
+		}
+	})
 }
 
 func TestWidthAndTruncate(t *testing.T) {

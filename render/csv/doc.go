@@ -3,7 +3,7 @@
 // in every number, an empty field for what is not known.
 //
 // Names come from the input, and spreadsheets run fields that start with =, +,
-// -, @, a tab or a carriage return as formulas. Such text gets an apostrophe in
-// front, unless [Options].Unguarded asks for the plain text. Numbers are never
-// changed.
+// -, @, their full-width and small forms, or white space other than a blank as
+// formulas. Such text gets an apostrophe in front, unless [Options].Unguarded
+// asks for the plain text. Numbers are never changed.
 package csv

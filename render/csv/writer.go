@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/optrace/optrace/op"
 )
@@ -38,14 +39,14 @@ func (w *writer) text(s string) {
 	w.row = append(w.row, s)
 }
 
-// guard puts an apostrophe in front of what a spreadsheet would take for a
-// formula.
+// guard puts an apostrophe in front of text that a spreadsheet would take for a
+// formula. Some take the full-width and small forms of the characters that begin
+// one for the characters themselves.
 func guard(s string) string {
-	if s == "" {
-		return s
-	}
-	switch s[0] {
-	case '=', '+', '-', '@', '\t', '\r':
+	switch first, _ := utf8.DecodeRuneInString(s); first {
+	case '=', '+', '-', '@', '\t', '\r', '\n',
+		'\uff1d', '\uff0b', '\uff0d', '\uff20',
+		'\ufe66', '\ufe62', '\ufe63', '\ufe6b':
 		return "'" + s
 	}
 	return s

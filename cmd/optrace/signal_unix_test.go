@@ -1,0 +1,118 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A command that waits ends at a signal, and leaves nothing behind.
+func TestSignals(t *testing.T) {
+	commands := map[string]struct {
+		args []string
+		feed func(t *testing.T, cmd *exec.Cmd, dir string) io.Closer
+	}{
+		"report of standard input":  {[]string{"report", "-o", "out", "-"}, feedStdin},
+		"convert of standard input": {[]string{"convert", "-to", "csv", "-o", "out", "-"}, feedStdin},
+		"correlate":                 {[]string{"correlate", "-o", "out", "-"}, feedStdin},
+		"report of a named pipe":    {[]string{"report", "-o", "out", "in"}, feedPipe},
+	}
+	for name, test := range commands {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			t.Run(name+", "+sig.String(), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				out := filepath.Join(dir, "out")
+				if err := os.WriteFile(out, []byte("as before"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				cmd := exec.CommandContext(t.Context(), "optrace", test.args...)
+				cmd.Dir = dir
+				var stdout, stderr bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				src := test.feed(t, cmd, dir)
+				defer src.Close()
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				awaitTemporary(t, dir)
+				if err := cmd.Process.Signal(sig); err != nil {
+					t.Fatal(err)
+				}
+				err := cmd.Wait()
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.ExitCode() != exitInput {
+					t.Errorf("ended with %v, want exit code %d", err, exitInput)
+				}
+				if want := sig.String() + " signal received"; !strings.Contains(stderr.String(), want) || stdout.Len() > 0 {
+					t.Errorf("printed %q and %q, want only %q", stdout.String(), stderr.String(), want)
+				}
+				if text, err := os.ReadFile(out); string(text) != "as before" || err != nil {
+					t.Errorf("the output holds %q: %v", text, err)
+				}
+				if left := temporaries(t, dir); len(left) > 0 {
+					t.Errorf("left behind: %q", left)
+				}
+			})
+		}
+	}
+}
+
+// feedStdin gives the command a standard input that stays open.
+func feedStdin(t *testing.T, cmd *exec.Cmd, _ string) io.Closer {
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// feedPipe creates a named pipe that nobody writes to.
+func feedPipe(t *testing.T, _ *exec.Cmd, dir string) io.Closer {
+	if err := syscall.Mkfifo(filepath.Join(dir, "in"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return io.NopCloser(nil)
+}
+
+// awaitTemporary waits until the command has opened its output.
+func awaitTemporary(t *testing.T, dir string) {
+	for len(temporaries(t, dir)) == 0 {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the output is not opened")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func temporaries(t *testing.T, dir string) []string {
+	found, err := filepath.Glob(filepath.Join(dir, ".out.*.tmp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// An output that is a named pipe without a reader does not keep a command from
+// ending.
+func TestSignalWhileOpening(t *testing.T) {
+	dir := t.TempDir()
+	feedPipe(t, nil, dir)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	_, err := openOutput(ctx, streams{}, filepath.Join(dir, "in"), nil)
+	if err == nil || err.Error() != "enough" {
+		t.Errorf("openOutput = %v, want the cause", err)
+	}
+}
