@@ -33,7 +33,7 @@ type Envelope struct {
 	// SkippedBy counts everything that was passed over by reason: the spans of
 	// Skipped, and records of other kinds, which are no spans.
 	SkippedBy map[string]int64 `json:"skipped_by"`
-	// MalformedBy counts Malformed by reason, DroppedBy Dropped.
+	// MalformedBy counts Malformed by [op.ErrorClass], DroppedBy Dropped by reason.
 	MalformedBy map[string]int64 `json:"malformed_by"`
 	DroppedBy   map[string]int64 `json:"dropped_by"`
 	// MissingBatches counts the holes in the writers' batch numbers.

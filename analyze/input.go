@@ -128,16 +128,13 @@ func (in *Input) addError(err error) {
 		in.addProblem(syntax)
 	case isSyntax:
 		in.malformed++
-		// The text in front of the first comma is the reason, what follows tells
-		// what was found.
-		reason, _, _ := strings.Cut(syntax.Msg, ",")
-		countReason(in.malformedBy, reason, 1)
+		countReason(in.malformedBy, syntax.Class.String(), 1)
 		in.addProblem(syntax)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		in.truncated++
 	case !errors.Is(err, io.EOF):
 		in.malformed++
-		countReason(in.malformedBy, err.Error(), 1)
+		countReason(in.malformedBy, op.ErrorOther.String(), 1)
 	}
 }
 

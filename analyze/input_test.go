@@ -77,13 +77,13 @@ func TestInput(t *testing.T) {
 		}},
 		{"records that cannot be read", []event{
 			syntaxEvent("b.jsonl", 9, "expected a value, found 'x'", false),
-			syntaxEvent("a.jsonl", 3, "expected a value, found 'y'", false),
+			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'", Class: op.ErrorDamaged}},
 			syntaxEvent("b.jsonl", 10, "unexpected end of JSON text", true),
 			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
 			{err: errors.New("disk on fire")},
 		}, func(e *Envelope) {
 			e.Malformed, e.Truncated = 3, 2
-			e.MalformedBy = map[string]int64{"expected a value": 2, "disk on fire": 1}
+			e.MalformedBy = map[string]int64{"syntax": 1, "damaged": 1, "other": 1}
 			e.Problems = []string{
 				"a.jsonl:3: expected a value, found 'y' (at byte 0)",
 				"b.jsonl:9: expected a value, found 'x' (at byte 0)",

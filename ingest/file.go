@@ -130,7 +130,7 @@ func (f *file) end(cut bool, yield func(op.Record, error) bool) (more bool) {
 		return true
 	}
 	return yield(op.Record{}, &op.SyntaxError{
-		File: f.path, Offset: c.total, Truncated: c.truncated(),
+		File: f.path, Offset: c.total, Truncated: c.truncated(), Class: op.ErrorDamaged,
 		Msg: "compressed data ends early or is damaged: " + c.damage.Error(),
 	})
 }

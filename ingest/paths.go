@@ -86,7 +86,7 @@ func (s source) isOther(err error) bool {
 // refusal returns the error for a file for which isOther holds.
 func (s source) refusal(err error) *op.SyntaxError {
 	format, _ := errors.AsType[*UnknownFormatError](err)
-	return &op.SyntaxError{File: s.path, Msg: format.Error()}
+	return &op.SyntaxError{File: s.path, Msg: format.Error(), Class: op.ErrorFormat}
 }
 
 // errNoFormat returns the error for an input in which all files are of no known

@@ -126,6 +126,14 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	return rec, 0, nil
 }
 
+// errorClass returns the class of the error that decodeRecord returned.
+func (d *decoder) errorClass() ErrorClass {
+	if d.lex.Err() != nil {
+		return ErrorSyntax
+	}
+	return ErrorRecord
+}
+
 // startKeys makes the decoder expect the first key of an entry.
 func (d *decoder) startKeys() {
 	if d.order == nil {

@@ -55,7 +55,9 @@ func (r *Reader) Next() (Record, error) {
 			return Record{}, r.final(err)
 		}
 		if line.TooLong {
-			return Record{}, r.syntaxError(line, 0, fmt.Errorf("line longer than %d bytes", MaxLineBytes), false)
+			err := r.syntaxError(line, 0, fmt.Errorf("line longer than %d bytes", MaxLineBytes), false)
+			err.Class = ErrorLimit
+			return Record{}, err
 		}
 		if line.Number == 1 {
 			if line, err = r.cutMark(line); err != nil {
@@ -104,7 +106,9 @@ func (r *Reader) recordError(line lineio.Line, offset int, err error) error {
 		return r.final(fmt.Errorf("%s:%d: %w", r.name, line.Number, err))
 	}
 	cut := r.dec.lex.Truncated() && !line.Complete
-	return r.syntaxError(line, offset, err, cut)
+	e := r.syntaxError(line, offset, err, cut)
+	e.Class = r.dec.errorClass()
+	return e
 }
 
 // final keeps err for every further call.
@@ -141,7 +145,9 @@ func DecodeLine(line []byte) (Record, error) {
 	var d decoder
 	rec, offset, err := d.decodeRecord(line)
 	if err != nil {
-		return Record{}, &SyntaxError{File: "line", Offset: int64(offset), Msg: err.Error(), Truncated: d.lex.Truncated()}
+		return Record{}, &SyntaxError{
+			File: "line", Offset: int64(offset), Msg: err.Error(), Truncated: d.lex.Truncated(), Class: d.errorClass(),
+		}
 	}
 	return rec, nil
 }

@@ -106,6 +106,8 @@ type SyntaxError struct {
 	Msg string
 	// Truncated tells that the input ended within the record.
 	Truncated bool
+	// Class is the class of what is wrong.
+	Class ErrorClass
 }
 
 // Error returns the position, as far as there is one, and the message.

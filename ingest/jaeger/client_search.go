@@ -105,7 +105,7 @@ func (s *search) next(ctx context.Context) bool {
 	var failed *AnswerError
 	switch {
 	case err == nil && len(ans.traces) >= s.page:
-		return s.divide(w, minWindow) || s.emit(ans) && s.problem(w, "%d traces or more", s.page)
+		return s.divide(w, minWindow) || s.emit(ans) && s.problem(w, op.ErrorLimit, "%d traces or more", s.page)
 	case err == nil:
 		return s.emit(ans)
 	case errors.As(err, &failed) && failed.isNotFound():
@@ -115,9 +115,9 @@ func (s *search) next(ctx context.Context) bool {
 		s.windows = append(s.windows, w)
 		return true
 	case failed != nil && failed.isNotFinite():
-		return s.divide(w, minFailing) || s.problem(w, "a trace with a number that is not finite, which Jaeger cannot hand out")
+		return s.divide(w, minFailing) || s.problem(w, op.ErrorRecord, "a trace with a number that is not finite, which Jaeger cannot hand out")
 	case errors.Is(err, errTooLarge):
-		return s.divide(w, minWindow) || s.problem(w, "%w", err)
+		return s.divide(w, minWindow) || s.problem(w, op.ErrorLimit, "%w", err)
 	}
 	s.yield(nil, err)
 	return false
@@ -159,8 +159,8 @@ func (s *search) emit(ans *answer) bool {
 }
 
 // problem yields an error about the traces of a window.
-func (s *search) problem(w window, format string, args ...any) bool {
+func (s *search) problem(w window, class op.ErrorClass, format string, args ...any) bool {
 	msg := fmt.Errorf(format, args...).Error() + fmt.Sprintf(", within %v from %s: left out", w.to.Sub(w.from),
 		w.from.UTC().Format(time.RFC3339Nano))
-	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Offset: -1, Msg: msg})
+	return s.yield(nil, &op.SyntaxError{File: s.client.Base(), Offset: -1, Msg: msg, Class: class})
 }

@@ -50,10 +50,10 @@ func (c *Client) Trace(ctx context.Context, id op.TraceID) (*Trace, []*op.Syntax
 	case errors.As(err, &failed) && failed.isNotFound():
 		return nil, nil, fmt.Errorf("%w: %s", ErrTraceNotFound, id)
 	case failed != nil && failed.isNotFinite():
-		return nil, nil, &op.SyntaxError{File: failed.URL, Offset: -1,
+		return nil, nil, &op.SyntaxError{File: failed.URL, Offset: -1, Class: op.ErrorRecord,
 			Msg: "trace with a number that is not finite, which Jaeger cannot hand out"}
 	case errors.Is(err, errTooLarge):
-		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Msg: "trace left out, " + err.Error()}
+		return nil, nil, &op.SyntaxError{File: c.Base(), Offset: -1, Class: op.ErrorLimit, Msg: "trace left out, " + err.Error()}
 	case err != nil:
 		return nil, nil, err
 	}

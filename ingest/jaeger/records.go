@@ -101,7 +101,9 @@ func (r *reader) answer() bool {
 	case failure == nil || s.Err() != nil:
 		return true
 	case data: // part of the data asked for
-		return r.yield(op.Record{}, s.SyntaxError(0, "incomplete answer, "+failure.Error()))
+		err := s.SyntaxError(0, "incomplete answer, "+failure.Error())
+		err.Class = op.ErrorOther
+		return r.yield(op.Record{}, err)
 	}
 	r.yield(op.Record{}, failure)
 	return false

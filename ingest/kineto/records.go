@@ -101,7 +101,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		return true, nil
 	}
 	if !e.Start.Known {
-		return true, r.events.SyntaxError("event without ts")
+		return true, r.events.RecordError("event without ts")
 	}
 	switch e.Phase {
 	case 'B':
@@ -120,7 +120,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 		return true, nil
 	}
 	if !e.Duration.Known {
-		return true, r.events.SyntaxError("event without dur")
+		return true, r.events.RecordError("event without dur")
 	}
 	switch cat {
 	case catHostOp:

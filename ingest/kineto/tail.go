@@ -21,7 +21,7 @@ func (r *reader) readTail() bool {
 	base := r.timeBase().V
 	if base != 0 && r.baseless > 0 {
 		msg := fmt.Sprintf("time base behind the events, spans that start without it: %d", r.baseless)
-		if !r.yield(op.Record{}, r.events.SyntaxError(msg)) {
+		if !r.yield(op.Record{}, r.events.RecordError(msg)) {
 			return false
 		}
 	}

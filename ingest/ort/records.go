@@ -27,7 +27,7 @@ func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, err
 			if err == nil {
 				rec = d.record(e)
 				if rec.Entry != nil && !e.Duration.Known {
-					rec, err = op.Record{}, events.SyntaxError("node without dur")
+					rec, err = op.Record{}, events.RecordError("node without dur")
 				}
 			}
 			if !yield(rec, err) {

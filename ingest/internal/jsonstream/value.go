@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
 )
 
 // Elements enters an array and yields the text of each element, or an
@@ -83,7 +84,9 @@ func (r *Reader) Value() ([]byte, error) {
 	case r.err != nil:
 		return nil, r.err
 	case tooLong:
-		return nil, r.SyntaxError(0, fmt.Sprintf("value longer than %d MiB", MaxElement>>20))
+		err := r.SyntaxError(0, fmt.Sprintf("value longer than %d MiB", MaxElement>>20))
+		err.Class = op.ErrorLimit
+		return nil, err
 	}
 	return text, nil
 }

@@ -31,8 +31,12 @@ func (r *Reader) Member(key string) []byte { return r.members[key] }
 // about the document, any other error is the source's.
 func (r *Reader) Err() error { return r.stream.Err() }
 
-// SyntaxError returns an error about the event that was yielded last.
-func (r *Reader) SyntaxError(msg string) *op.SyntaxError { return r.stream.SyntaxError(0, msg) }
+// RecordError returns an error about the event that was yielded last.
+func (r *Reader) RecordError(msg string) *op.SyntaxError {
+	err := r.stream.SyntaxError(0, msg)
+	err.Class = op.ErrorRecord
+	return err
+}
 
 // Events yields each event, or an *[op.SyntaxError] for one that cannot be
 // read. What ends reading early is not yielded but returned by Err.

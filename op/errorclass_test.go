@@ -1,0 +1,29 @@
+package op_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+func TestErrorClass(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"operation":`:                            "syntax",
+		`{"operation":"relu","duration_us":x}`:     "syntax",
+		`relu`:                                     "syntax",
+		`{"operation":"relu"}`:                     "invalid_record",
+		`{"step":1,"duration_us":1}`:               "invalid_record",
+		strings.Repeat(" ", op.MaxLineBytes) + "1": "limit_exceeded",
+	} {
+		_, err := op.NewReader(strings.NewReader(line+"\n"), "ops.jsonl").Next()
+		var syntax *op.SyntaxError
+		if !errors.As(err, &syntax) || syntax.Class.String() != want {
+			t.Errorf("%.40q: error %v of class %v, want %s", line, err, syntax.Class, want)
+		}
+	}
+	if got := op.ErrorClass(200).String(); got != "other" {
+		t.Errorf("an unknown class is called %q", got)
+	}
+}
