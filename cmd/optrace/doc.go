@@ -1,15 +1,20 @@
 // Optrace analyses recorded tensor operations: it profiles them, converts them
-// to the formats of other tools, and says what its figures were computed from.
+// to the formats of other tools, and joins them with the requests of a tracing
+// backend.
 //
-// The inputs of every command are files, directories, which are walked, and -
-// for standard input; together they form one input. What a file holds is found
-// by its content, and gzip and zstd are opened transparently. In the examples
-// here ops.jsonl is a small file in the format of the exporter.
+// The command parses flags, opens inputs and outputs and prints. Package ingest
+// reads, package analyze computes, and the packages below render write; the
+// command holds no figures and no formats of its own.
+//
+// The inputs of a command are files, directories with all files below them, and
+// - for standard input; together they form one input. The format of a file is
+// found by its content, and gzip and zstd are decompressed. In the examples here
+// ops.jsonl is a small file in the format of the exporter.
 //
 // # Report
 //
-// Report starts with an envelope that tells what was read and what was lost or
-// could not be read. Then come the sections; -section chooses among them.
+// Report starts with an envelope: what was read, and what was lost or could not
+// be read. Then come the sections; -section chooses among them.
 //
 //	$ optrace report -section communication,balance ops.jsonl
 //	input      1 file, entries-jsonl, 1.73 KiB
@@ -31,14 +36,27 @@
 //	  allreduce       1         1       1      0 ns  0 ns
 //	  transfer: the shortest duration among the devices; wait: what all devices took beyond it
 //
-// By default operations are grouped by name. -by groups them by further keys,
-// and every table can be had as CSV, the whole report as JSON.
+// By default operations are grouped by name. -by groups them by further keys.
 //
-//	$ optrace report -csv -by device,kind -section operations ops.jsonl
-//	by_device,by_kind,kind,side,count,sum_ns,mean_ns,min_ns,max_ns,std_ns,p50_ns,p90_ns,p95_ns,p99_ns,self_ns,elements,memory_bytes,flops,errors,share,exemplar_trace_id,exemplar_span_id,mixes
-//	cuda:1,collective,collective,,1,600000,600000,600000,600000,,600000,600000,600000,600000,600000,524288,2097152,0,1,0.7083825265643447,4d02081d276cbb954beb68be77c6566e,0000000000000004,
-//	cuda:0,compute,compute,,2,128750,64375,8250,120500,79372.73618818996,8250,120500,120500,120500,128750,32768,131072,25690112,0,0.15200708382526565,4d02081d276cbb954beb68be77c6566e,0000000000000001,shape
-//	cuda:1,compute,compute,,1,118250,118250,118250,118250,,118250,118250,118250,118250,118250,16384,65536,25690112,0,0.1396103896103896,4d02081d276cbb954beb68be77c6566e,0000000000000002,
+//	$ optrace report -by device -section operations ops.jsonl
+//	input      1 file, entries-jsonl, 1.73 KiB
+//	spans      5: 4 entries, 1 skipped (non_op 1)
+//	sampling   none recorded
+//	total      4 operations, 847 µs within 740 µs, memory 2.19 MiB (largest 2.00 MiB), 51.4 MFLOP
+//
+//	OPERATIONS
+//	  operation  kind        count      sum   share     self     mean      p50      p95      p99      max    memory       flops  errors
+//	  allreduce  collective      1   600 µs  70.8 %   600 µs   600 µs   600 µs   600 µs   600 µs   600 µs  2.00 MiB                   1
+//	  matmul     compute         2   239 µs  28.2 %   239 µs   119 µs   118 µs   120 µs   120 µs   120 µs   128 KiB  51.4 MFLOP
+//	  relu       compute         1  8.25 µs   1.0 %  8.25 µs  8.25 µs  8.25 µs  8.25 µs  8.25 µs  8.25 µs  64.0 KiB
+//	  percentiles are exact for up to 32 entries a row, else within 1.0 %
+//
+//	BY DEVICE
+//	  device  kind     count     sum   share    self     mean      p50     p95     p99     max    memory       flops  errors  mixes
+//	  cuda:1  mixed        2  718 µs  84.8 %  718 µs   359 µs   118 µs  600 µs  600 µs  600 µs  2.06 MiB  25.7 MFLOP       1  shape
+//	  cuda:0  compute      2  129 µs  15.2 %  129 µs  64.4 µs  8.25 µs  120 µs  120 µs  120 µs   128 KiB  25.7 MFLOP          shape
+//
+// -csv prints one table as CSV, -json the whole report as JSON.
 //
 //	$ optrace report -csv -section communication ops.jsonl
 //	operation,total_duration_us,ratio_of_total,call_count
@@ -61,16 +79,16 @@
 //	trace;cuda:1;allreduce 600
 //	trace;cuda:1;matmul 118
 //
-// A bad record does not end the work: it is left out, and standard error tells
-// of it. With -o the file is replaced once it is complete.
+// A record that cannot be read does not end the work: it is left out and
+// reported on standard error.
 //
 // # Correlate
 //
 // Correlate says which operation made a request slow. The requests come from a
-// running Jaeger, from the input, or from both; in the input they are the spans
-// around the operations, which the exporter writes beside them.
+// running Jaeger, from the input, or from both. In the input they are the spans
+// around the operations, which the exporter writes as well.
 //
-//	$ optrace correlate -top 2 requests.jsonl
+//	$ optrace correlate -top 0 requests.jsonl
 //	input      1 file, 5.16 KiB: 15 operations and 5 other spans
 //	requests   5 with 15 operations
 //
@@ -95,16 +113,26 @@
 //	  allreduce      collective  cuda:0  53.0 µs  51.5 µs     1.50 µs    0.1 %
 //	  embed          compute     cuda:0   100 µs   100 µs        0 ns    0.0 %
 //
-//	REQUESTS, the slowest 2 of 5
-//	  request        service  start                           duration  operations      uncovered       queueing  mostly       trace                             span
-//	  POST /predict  api      2026-11-21T01:22:04.030000000Z   2.80 ms           3   247 µs (9 %)   150 µs (5 %)  86 % matmul  000000000000000000000000000000a3  0000000000000001
-//	  POST /predict  api      2026-11-21T01:22:04.000000000Z    800 µs           3  250 µs (31 %)  150 µs (19 %)  50 % matmul  000000000000000000000000000000a0  0000000000000001
-//
 // With -jaeger it asks Jaeger for the traces of a service, or for those that the
 // input has operations of, joins both sides by trace and span id, and links
 // every row to Jaeger's pages:
 //
 //	optrace correlate -jaeger http://localhost:16686 -service api -since 1h ops.jsonl
+//
+// The slowest requests follow, one on each line, as many as -top says.
+//
+// # Flags and output
+//
+// Flags may come before and after the inputs; after -- every argument is an
+// input. With -o the output goes to a file. It is opened before the work begins
+// and replaces an existing file, whose permissions it keeps, once it is
+// complete. A new file is readable for those only who can read every input. The
+// output cannot be one of the inputs, and is left out of a directory that is
+// one. An interrupted command leaves nothing behind.
+//
+// Control characters in the names of files and operations are not printed on a
+// terminal but removed or escaped, and -csv protects spreadsheets from text that
+// looks like a formula.
 //
 // # Exit codes
 //
@@ -112,6 +140,7 @@
 //	1  the command worked, and a gate that was asked for failed
 //	2  wrong usage
 //	3  an input could not be read, or is of no known format; Jaeger does not answer
+//	   or does not hold the trace; the command was interrupted
 //	4  the output could not be written
 //
 // # Environment
