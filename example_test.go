@@ -177,6 +177,37 @@ func ExampleTracer_Prepare() {
 	// matmul on cuda:0: [64x784 784x256] -> 64x256, 32768 bytes
 }
 
+// A graph executor notes its operations in a Recorder and hands them over after
+// each iteration. No spans are made.
+func ExampleProcessor_Recorder() {
+	var ops bytes.Buffer
+	exp, err := optrace.NewExporter(&ops)
+	if err != nil {
+		log.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	rec := proc.Recorder(context.Background())
+	for step := range int64(2) {
+		rec.Step(step)
+		rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 10).Out(64, 10).DType(op.F32).FLOPs(2 * 64 * 784 * 10)
+		// The matrices are multiplied here.
+		rec.Begin("softmax", "cuda:0").In(64, 10).Out(64, 10).DType(op.F32) // ends the product
+		rec.Finish()
+	}
+	if err := proc.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	printEntries(&ops)
+	// Output:
+	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 0
+	// softmax on cuda:0: [64x10] -> 64x10, 2560 bytes, step 0
+	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 1
+	// softmax on cuda:0: [64x10] -> 64x10, 2560 bytes, step 1
+}
+
 // Attributes of other instrumentation are read by a mapping.
 func ExampleWithMapping() {
 	var m op.Mapping

@@ -62,37 +62,3 @@ func WithMapping(m *op.Mapping) Option {
 		return cfg
 	})
 }
-
-// TracerOption configures a [Tracer].
-type TracerOption interface {
-	applyTracer(tracerConfig) tracerConfig
-}
-
-type tracerConfig struct {
-	startAttributes bool
-}
-
-func newTracerConfig(opts []TracerOption) tracerConfig {
-	var cfg tracerConfig
-	for _, o := range opts {
-		if o != nil {
-			cfg = o.applyTracer(cfg)
-		}
-	}
-	return cfg
-}
-
-type tracerOption func(tracerConfig) tracerConfig
-
-func (o tracerOption) applyTracer(cfg tracerConfig) tracerConfig { return o(cfg) }
-
-// WithStartAttributes passes the operation's name and device to the SDK when a
-// span starts, so that samplers see them; otherwise samplers see the span's
-// name only. Each operation then costs about a quarter more and four
-// allocations. Prepared operations are not affected. Default: off.
-func WithStartAttributes() TracerOption {
-	return tracerOption(func(cfg tracerConfig) tracerConfig {
-		cfg.startAttributes = true
-		return cfg
-	})
-}

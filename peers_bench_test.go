@@ -85,11 +85,8 @@ func benchmarkRecordPeers(b *testing.B) {
 	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.Block))
 	b.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
 	request := trace.ContextWithSpanContext(context.Background(), spanContext(0, 1<<20))
-	inputs, output := []op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256}
 	dynamic := func(r *optrace.Recorder) {
-		r.Begin("matmul", "cuda:0")
-		r.EndShapes(inputs, output)
-		r.DType(op.F32)
+		r.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
 	}
 	for _, bm := range []struct {
 		name   string

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
@@ -15,11 +18,11 @@ import (
 
 // OpSpec describes an operation that repeats.
 type OpSpec struct {
-	// Name is required: the operation's and the span's name.
+	// Name is required: the name of the operation and of the span.
 	Name string
-	// Device is where it runs, "" where that is not known; Stream is the
-	// device's queue.
+	// Device is where it runs, such as "cuda:0"; "" where that is not known.
 	Device string
+	// Stream is the queue of the device.
 	Stream op.Int
 	// Path is the layer or module.
 	Path string
@@ -34,78 +37,98 @@ type OpSpec struct {
 	DType op.DType
 	// FLOPs is the number of floating-point operations.
 	FLOPs op.Int
-	// Attrs are further attributes.
+	// Attrs are further attributes. Of attributes with equal keys the last one
+	// counts.
 	Attrs []attribute.KeyValue
 }
 
 // Prepared is an operation whose attributes have been built once, so that
 // recording it costs what its span costs and nothing on top. It is safe for
-// concurrent use.
+// concurrent use, and valid as long as the program needs it.
 type Prepared struct {
 	tracer *Tracer
 	name   string
-	attrs  []attribute.KeyValue
+	attrs  []attribute.KeyValue // of different keys
 }
 
 // Prepare builds the attributes of an operation that repeats. It fails where
-// spec has no name or a dimension below op.Dynamic.
+// spec has no name or a dimension below op.Dynamic. What spec refers to is
+// copied.
 func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
-		return nil, errors.New("preparing an operation: no name")
+		return nil, errors.New("optrace: preparing an operation: no name")
 	}
-	for _, s := range append(slices.Clone(spec.Inputs), spec.Output) {
-		if _, w := s.Elements(); w&op.WarnBadShape != 0 {
-			return nil, fmt.Errorf("preparing %s: shape %v has a dimension below %d", spec.Name, []int64(s), op.Dynamic)
+	p := &Prepared{tracer: t, name: spec.Name, attrs: make([]attribute.KeyValue, 0, 9+len(spec.Attrs))}
+	add := func(known bool, kv attribute.KeyValue) {
+		if known {
+			p.attrs = setAttribute(p.attrs, kv)
 		}
 	}
-	p := &Prepared{tracer: t, name: spec.Name, attrs: []attribute.KeyValue{tensorconv.OpName(spec.Name)}}
-	add := func(kv attribute.KeyValue) { p.attrs = append(p.attrs, kv) }
-	if spec.Device != "" {
-		add(tensorconv.DeviceID(spec.Device))
-	}
-	if spec.Stream.Known {
-		add(tensorconv.StreamID(spec.Stream.V))
-	}
-	if spec.Path != "" {
-		add(tensorconv.OpPath(spec.Path))
-	}
-	if spec.Kind != op.KindUnknown {
-		add(tensorconv.OpKind(spec.Kind))
-	}
+	add(true, tensorconv.OpName(spec.Name))
+	add(spec.Device != "", tensorconv.DeviceID(spec.Device))
+	add(spec.Stream.Known, tensorconv.StreamID(spec.Stream.V))
+	add(spec.Path != "", tensorconv.OpPath(spec.Path))
+	add(spec.Kind != op.KindUnknown, tensorconv.OpKind(spec.Kind))
 	if spec.Inputs != nil {
-		var key shapes.Key
-		for _, s := range spec.Inputs[:min(len(spec.Inputs), op.MaxInputs+1)] {
-			key = key.Append(s)
+		inputs, err := spec.key(spec.Inputs...)
+		if err != nil {
+			return nil, err
 		}
-		add(t.shapes.Inputs(key))
+		add(true, t.shapes.Inputs(inputs))
 	}
 	if spec.Output != nil {
-		add(t.shapes.Output(shapes.Key(nil).Append(spec.Output)))
+		output, err := spec.key(spec.Output)
+		if err != nil {
+			return nil, err
+		}
+		add(true, t.shapes.Output(output))
 	}
-	if spec.DType != "" {
-		add(tensorconv.DType(spec.DType))
+	add(spec.DType != "", tensorconv.DType(spec.DType))
+	add(spec.FLOPs.Known, tensorconv.OpFLOPCount(spec.FLOPs.V))
+	for _, kv := range spec.Attrs {
+		add(true, kv)
 	}
-	if spec.FLOPs.Known {
-		add(tensorconv.OpFLOPCount(spec.FLOPs.V))
-	}
-	p.attrs = slices.Clip(append(p.attrs, spec.Attrs...))
+	p.attrs = slices.Clip(p.attrs) // whoever gets them must not append in place
 	return p, nil
 }
 
-// Start starts the operation; see [Tracer.Start]. In, Out and DType of the
-// returned Op do nothing, Err and Attrs add to what was prepared; of equal keys
-// the last wins.
-func (p *Prepared) Start(ctx context.Context) (context.Context, Op) {
+// key returns the key of the shapes in the Tracer's cache.
+func (spec *OpSpec) key(all ...op.Shape) (key shapes.Key, err error) {
+	for i, s := range all {
+		if _, w := s.Elements(); w&op.WarnBadShape != 0 {
+			return nil, fmt.Errorf("optrace: preparing %s: shape %v has a dimension below %d", spec.Name, []int64(s), op.Dynamic)
+		}
+		if i <= op.MaxInputs { // one more than readers take, so that they see that there were more
+			key = key.Append(s)
+		}
+	}
+	return key, nil
+}
+
+// setAttribute returns attrs with kv in place of the attribute of the same key,
+// or behind the others if there is none.
+func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute.KeyValue {
+	for i := range attrs {
+		if attrs[i].Key == kv.Key {
+			attrs[i] = kv
+			return attrs
+		}
+	}
+	return append(attrs, kv)
+}
+
+// Start starts the operation; see [Tracer.Start]. It must be ended with
+// [PreparedOp.End] or [PreparedOp.EndAt].
+func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	step, hasStep := stepFromContext(ctx)
 	ctx, span := p.tracer.tracer.Start(ctx, p.name)
-	o := Op{span: span, prepared: true}
 	switch {
 	case !span.IsRecording():
 	case hasStep:
-		// One call for all: a second one would make the SDK allocate again.
+		// One call for all attributes: a second one would make the SDK allocate again.
 		s := p.tracer.pool.Get().(*opState)
 		s.attrs = append(append(s.attrs, p.attrs...), tensorconv.Step(step))
 		span.SetAttributes(s.attrs...)
@@ -113,5 +136,48 @@ func (p *Prepared) Start(ctx context.Context) (context.Context, Op) {
 	default:
 		span.SetAttributes(p.attrs...)
 	}
-	return ctx, o
+	return ctx, PreparedOp{span}
+}
+
+// PreparedOp is a prepared operation under way; see [Prepared.Start]. The zero
+// PreparedOp does nothing, and after End its methods do nothing.
+//
+// A PreparedOp is used by one goroutine at a time. Copies stand for the same
+// operation.
+type PreparedOp struct{ span trace.Span }
+
+// Err marks the operation as failed. A nil err does nothing, so that
+// o.Err(err).End() serves both outcomes.
+func (o PreparedOp) Err(err error) PreparedOp {
+	if o.span != nil && err != nil {
+		o.span.SetStatus(codes.Error, err.Error())
+	}
+	return o
+}
+
+// Attrs adds attributes to those that were prepared. Of attributes with equal
+// keys the last one counts.
+func (o PreparedOp) Attrs(attrs ...attribute.KeyValue) PreparedOp {
+	if o.span != nil {
+		o.span.SetAttributes(attrs...)
+	}
+	return o
+}
+
+// Span returns the operation's span, to add events or links to it.
+func (o PreparedOp) Span() trace.Span { return spanOrNoop(o.span) }
+
+// End ends the operation now. A second End does nothing.
+func (o PreparedOp) End() {
+	if o.span != nil {
+		o.span.End()
+	}
+}
+
+// EndAt ends the operation at t, for engines that learn of the end later, such
+// as from a device's events. A second end does nothing.
+func (o PreparedOp) EndAt(t time.Time) {
+	if o.span != nil {
+		o.span.End(trace.WithTimestamp(t))
+	}
 }

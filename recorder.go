@@ -2,11 +2,13 @@ package optrace
 
 import (
 	"context"
-	"encoding/binary"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // Recorder records operations that follow one another, such as the steps of a
@@ -15,84 +17,130 @@ import (
 // ends the one before with the same reading of the clock.
 //
 //	rec := tracer.Recorder(ctx)
-//	rec.Begin("conv", "cuda:0")
-//	rec.EndShapes([]op.Shape{{1, 3, 8, 8}}, op.Shape{1, 16, 6, 6})
-//	rec.Begin("relu", "cuda:0")
-//	rec.Begin("pool", "cuda:0") // ends relu
-//	rec.Finish()                // ends pool
+//	rec.Begin("conv", "cuda:0").In(1, 3, 8, 8).Out(1, 16, 6, 6)
+//	rec.Begin("relu", "cuda:0") // ends conv
+//	rec.End()
+//	rec.Begin("pool", "cuda:0").In(1, 16, 6, 6)
+//	rec.Finish() // ends pool
 //
 // A Recorder from a [Tracer] makes spans of the operations, with the times at
 // which they ran, below the span of the context; one from a [Processor] hands
-// them to it as entries, without spans. It keeps about 100 bytes per operation,
-// and its shapes, until Finish; after that it may be used again.
+// them to it as entries, without spans.
+//
+// In, Out, DType, Device, Stream, Kind, Path, FLOPs, Err and Attrs describe the
+// operation begun last, whether or not it has ended. Before the first operation
+// they do nothing. They return the Recorder for chaining and do not allocate
+// once its buffers have grown.
+//
+// The operations stay in the Recorder until Finish, about 200 bytes each; after
+// that it may be used again. When it holds 65,536 operations, or 16 MiB of
+// shapes, or as many further attributes, the next Begin emits those that have
+// ended, as Finish does.
 //
 // A Recorder is used by one goroutine at a time; Finish may run on another one.
 type Recorder struct {
-	emit func(*Recorder)
+	// emit makes spans or entries of the operations.
+	emit    func(*Recorder)
+	cache   *shapes.Cache // of the Tracer or Processor
+	mapping *op.Mapping   // of the Exporter; nil is the conventions
+
 	ctx  context.Context
-	step op.Int
+	step op.Int // of the operations that are begun
 
-	base   time.Time // offsets count from here
-	ops    []recordedOp
-	shapes shapes.Key // of all operations, one after the other
-	open   bool       // the last operation has not ended
+	base time.Time // offsets count from here
+	ops  []recordedOp
+	open bool // the last operation has not ended
+	// Shapes and further attributes of all operations, one after the other.
+	inputs, outputs shapes.Key
+	attrs           []attribute.KeyValue
 
-	failures bool // an operation has failed
-
-	// What emitting one operation after the other uses again and again.
-	scratch emitScratch
+	scratch []attribute.KeyValue // of one operation; see attributes
 }
 
 // recordedOp is one operation of a Recorder.
 type recordedOp struct {
-	prep       *Prepared // nil where name and device say it
-	name       string
-	device     string
+	name     string
+	device   string
+	dtype    op.DType
+	prepared *Prepared // nil unless the operation was prepared
+	failure  string    // the error's text
+
 	start, end int64 // since the recorder's base, ns
-	dtype      op.DType
-	failure    error
-	// Where the shapes lie in the recorder's bytes: the inputs from in to out,
-	// the output from out to rest.
-	in, out, rest int
-	hasIn, hasOut bool
+	step       int64
+
+	// Where the inputs, the output and the further attributes begin in the
+	// Recorder's buffers. They end where those of the next operation begin.
+	inAt, outAt, attrsAt uint32
+
+	inCount uint16
+	hasStep bool
+	failed  bool
 }
 
-func newRecorder(ctx context.Context, emit func(*Recorder)) *Recorder {
+// The bounds of a Recorder's buffers.
+const (
+	maxRecordedOps   = 1 << 16
+	maxRecordedShape = 16 << 20 // bytes
+	maxRecordedAttrs = 1 << 18
+)
+
+func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache, mapping *op.Mapping) *Recorder {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	r := &Recorder{emit: emit, ctx: ctx, base: time.Now()}
+	r := &Recorder{emit: emit, cache: cache, mapping: mapping, ctx: ctx, base: time.Now()}
 	if step, ok := stepFromContext(ctx); ok {
 		r.step = op.Known(step)
 	}
 	return r
 }
 
-// now reads the monotonic clock.
-func (r *Recorder) now() int64 { return int64(time.Since(r.base)) }
+// Step sets the iteration of a training or generation loop that the operations
+// begun from now on belong to. A new Recorder has the iteration of its context;
+// see [ContextWithStep].
+func (r *Recorder) Step(n int64) { r.step = op.Known(n) }
 
 // Begin begins the operation name on device, which may be "", and ends the one
 // before if it is still under way.
-func (r *Recorder) Begin(name, device string) {
-	r.begin(recordedOp{name: name, device: device})
+func (r *Recorder) Begin(name, device string) *Recorder {
+	o := r.begin()
+	o.name, o.device = name, device
+	return r
 }
 
-// BeginPrepared begins an operation that repeats; see [Tracer.Prepare].
-func (r *Recorder) BeginPrepared(p *Prepared) { r.begin(recordedOp{prep: p}) }
+// BeginPrepared begins an operation that repeats; see [Tracer.Prepare]. What
+// the other methods say of the operation replaces what was prepared.
+func (r *Recorder) BeginPrepared(p *Prepared) *Recorder {
+	o := r.begin()
+	o.name, o.prepared = p.name, p
+	return r
+}
 
-func (r *Recorder) begin(o recordedOp) {
+func (r *Recorder) begin() *recordedOp {
 	now := r.now()
 	if r.open {
 		r.ops[len(r.ops)-1].end = now
 	}
-	o.start = now
-	o.in = len(r.shapes)
-	o.out, o.rest = o.in, o.in
-	r.ops = append(r.ops, o)
+	if r.isFull() {
+		r.flush()
+		now = r.now()
+	}
 	r.open = true
+	r.ops = append(r.ops, recordedOp{
+		start: now, step: r.step.V, hasStep: r.step.Known,
+		inAt: uint32(len(r.inputs)), outAt: uint32(len(r.outputs)), attrsAt: uint32(len(r.attrs)),
+	})
+	return &r.ops[len(r.ops)-1]
 }
 
-// End ends the operation under way; without one it does nothing.
+// now reads the monotonic clock.
+func (r *Recorder) now() int64 { return int64(time.Since(r.base)) }
+
+func (r *Recorder) isFull() bool {
+	return len(r.ops) >= maxRecordedOps || len(r.inputs)+len(r.outputs) >= maxRecordedShape || len(r.attrs) >= maxRecordedAttrs
+}
+
+// End ends the operation under way. Without one it does nothing.
 func (r *Recorder) End() {
 	if r.open {
 		r.ops[len(r.ops)-1].end = r.now()
@@ -100,66 +148,96 @@ func (r *Recorder) End() {
 	}
 }
 
-// EndShapes ends the operation under way and states its shapes, which are
-// copied; a nil output leaves the output unknown. Without an operation under
-// way it does nothing.
-func (r *Recorder) EndShapes(inputs []op.Shape, output op.Shape) {
-	if !r.open {
-		return
+// last returns the operation that was begun last, or nil.
+func (r *Recorder) last() *recordedOp {
+	if len(r.ops) == 0 {
+		return nil
 	}
-	r.End()
-	o := &r.ops[len(r.ops)-1]
-	if o.prep != nil {
-		return // prepared with its shapes
-	}
-	for _, s := range inputs[:min(len(inputs), op.MaxInputs+1)] { // one more than allowed, so that it shows
-		r.shapes = r.shapes.Append(s)
-	}
-	o.out = len(r.shapes)
-	if output != nil {
-		r.shapes = r.shapes.Append(output)
-	}
-	o.rest = len(r.shapes)
-	o.hasIn, o.hasOut = inputs != nil, output != nil
+	return &r.ops[len(r.ops)-1]
 }
 
-// DType sets the element type of the last operation's output.
-func (r *Recorder) DType(t op.DType) {
-	if n := len(r.ops); n > 0 {
-		r.ops[n-1].dtype = t
+// In adds the shape of an input, in order; no dimensions are a scalar. dims is
+// copied.
+func (r *Recorder) In(dims ...int64) *Recorder {
+	// One more than readers take, so that they see that there were more.
+	if o := r.last(); o != nil && o.inCount <= op.MaxInputs {
+		r.inputs = r.inputs.Append(dims)
+		o.inCount++
 	}
+	return r
 }
 
-// Err marks the last operation as failed. A nil err does nothing.
-func (r *Recorder) Err(err error) {
-	if n := len(r.ops); n > 0 && err != nil {
-		r.ops[n-1].failure, r.failures = err, true
+// Out sets the shape of the output; no dimensions are a scalar, and not calling
+// Out leaves the output unknown. dims is copied.
+func (r *Recorder) Out(dims ...int64) *Recorder {
+	if o := r.last(); o != nil {
+		r.outputs = r.outputs[:o.outAt].Append(dims)
 	}
+	return r
 }
 
-// Current returns a copy of what has been recorded since the last Finish,
-// without an operation that is still under way. Operations without an
-// iteration are numbered.
-func (r *Recorder) Current() *op.Trace {
-	t := &op.Trace{}
-	c := newConverter(nil)
-	ended := len(r.ops)
-	if r.open {
-		ended--
+// DType sets the element type of the output.
+func (r *Recorder) DType(t op.DType) *Recorder {
+	if o := r.last(); o != nil {
+		o.dtype = t
 	}
-	for i := range ended {
-		e := r.entry(c, &r.ops[i])
-		if !e.Step.Known {
-			e.Step = op.Known(int64(i))
-		}
-		t.AddEntry(e)
+	return r
+}
+
+// Device sets the device, such as "cuda:0", where it was not known at the start.
+func (r *Recorder) Device(id string) *Recorder {
+	if o := r.last(); o != nil {
+		o.device = id
 	}
-	return t
+	return r
+}
+
+// Stream sets the queue of the device.
+func (r *Recorder) Stream(id int64) *Recorder { return r.set(tensorconv.StreamID(id)) }
+
+// Kind sets the kind of the operation. Without it the kind is inferred from the
+// name.
+func (r *Recorder) Kind(k op.Kind) *Recorder { return r.set(tensorconv.OpKind(k)) }
+
+// Path sets the layer or module.
+func (r *Recorder) Path(path string) *Recorder { return r.set(tensorconv.OpPath(path)) }
+
+// FLOPs sets the number of floating-point operations.
+func (r *Recorder) FLOPs(n int64) *Recorder { return r.set(tensorconv.OpFLOPCount(n)) }
+
+func (r *Recorder) set(kv attribute.KeyValue) *Recorder {
+	if len(r.ops) > 0 {
+		r.attrs = append(r.attrs, kv)
+	}
+	return r
+}
+
+// Err marks the operation as failed. A nil err does nothing.
+func (r *Recorder) Err(err error) *Recorder {
+	if o := r.last(); o != nil && err != nil {
+		o.failed, o.failure = true, err.Error()
+	}
+	return r
+}
+
+// Attrs adds further attributes, such as those of collectives in package
+// tensorconv or the caller's own. Of attributes with equal keys the last one
+// counts, and these count more than those of the other methods.
+func (r *Recorder) Attrs(attrs ...attribute.KeyValue) *Recorder {
+	if len(r.ops) > 0 {
+		r.attrs = append(r.attrs, attrs...)
+	}
+	return r
 }
 
 // Finish ends the operation under way and emits all that were recorded.
 func (r *Recorder) Finish() {
 	r.End()
+	r.flush()
+}
+
+// flush emits the operations, all of which have ended.
+func (r *Recorder) flush() {
 	if len(r.ops) > 0 {
 		r.emit(r)
 	}
@@ -168,66 +246,9 @@ func (r *Recorder) Finish() {
 
 // empty forgets what was recorded.
 func (r *Recorder) empty() {
-	clear(r.ops) // names and errors are the application's
-	r.ops, r.failures = r.ops[:0], false
-	r.shapes = r.shapes[:0]
+	clear(r.ops) // names and attributes are the application's
+	clear(r.attrs)
+	r.ops, r.attrs = r.ops[:0], r.attrs[:0]
+	r.inputs, r.outputs = r.inputs[:0], r.outputs[:0]
 	r.base = time.Now()
-}
-
-// entry returns the operation as an entry, without ids. It belongs to c.
-func (r *Recorder) entry(c *converter, o *recordedOp) *op.Entry {
-	b := c.builder
-	b.Reset()
-	if o.prep != nil {
-		for _, kv := range o.prep.attrs {
-			c.attribute(string(kv.Key), kv.Value)
-		}
-	} else {
-		b.Str(op.KeyName, o.name)
-		b.Str(op.KeyDevice, o.device)
-		r.feedShapes(b, o)
-	}
-	if o.dtype != "" {
-		b.Str(op.KeyDType, string(o.dtype))
-	}
-	if r.step.Known {
-		b.Int(op.KeyStep, r.step.V)
-	}
-	if o.failure != nil {
-		b.SetError(o.failure.Error())
-	}
-	b.SetName(o.name)
-	b.SetScope(ScopeName)
-	b.SetTime(op.Known(r.base.UnixNano()+o.start), o.end-o.start)
-	e, _ := b.Entry() // an operation: it has a name
-	return e
-}
-
-func (r *Recorder) feedShapes(b *op.Builder, o *recordedOp) {
-	if o.hasIn {
-		list := b.BeginList(op.KeyInputShapes)
-		for rest := r.shapes[o.in:o.out]; len(rest) > 0; {
-			list.Begin()
-			rest = feedDims(&list, rest)
-			list.End()
-		}
-		list.End()
-	}
-	if o.hasOut {
-		list := b.BeginList(op.KeyOutputShape)
-		feedDims(&list, r.shapes[o.out:o.rest])
-		list.End()
-	}
-}
-
-// feedDims hands the dimensions of the first shape in key to the list and
-// returns the shapes behind it.
-func feedDims(list *op.List, key []byte) (rest []byte) {
-	n := binary.LittleEndian.Uint64(key)
-	key = key[8:]
-	for range n {
-		list.Int(int64(binary.LittleEndian.Uint64(key)))
-		key = key[8:]
-	}
-	return key
 }

@@ -26,8 +26,7 @@ func TestRecorderSeed(t *testing.T) {
 	newRecorder := func() *optrace.Recorder { return optrace.NewTracer(nil).Recorder(t.Context()) }
 	t.Run("begin and end", func(t *testing.T) {
 		rec := newRecorder()
-		rec.Begin("matmul", "")
-		rec.EndShapes([]op.Shape{{2, 3}, {3, 4}}, op.Shape{2, 4})
+		rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
 		tr := rec.Current()
 		if tr.StepCount() != 1 {
 			t.Fatalf("%d steps, want 1", tr.StepCount())
@@ -46,8 +45,7 @@ func TestRecorderSeed(t *testing.T) {
 	t.Run("multiple", func(t *testing.T) {
 		rec := newRecorder()
 		for _, name := range []string{"conv", "relu", "pool"} {
-			rec.Begin(name, "")
-			rec.EndShapes([]op.Shape{{1, 3, 8, 8}}, op.Shape{1, 16, 6, 6})
+			rec.Begin(name, "").In(1, 3, 8, 8).Out(1, 16, 6, 6).End()
 		}
 		for i, e := range rec.Current().Entries {
 			if e.Step != op.Known(int64(i)) {
@@ -77,8 +75,7 @@ func TestRecorderSeed(t *testing.T) {
 		rec := newRecorder()
 		rec.Begin("a", "")
 		rec.End()
-		rec.Begin("b", "")
-		rec.EndShapes(nil, op.Shape{})
+		rec.Begin("b", "").Out().End()
 		tr := rec.Current()
 		if e := tr.Entries[0]; e.OutputShape != nil || e.InputShapes != nil || e.OutputElements.Known {
 			t.Errorf("without shapes: %+v", e)
@@ -100,10 +97,8 @@ func TestTracerRecorderEmitsSpans(t *testing.T) {
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
 	rec := tr.Recorder(optrace.ContextWithStep(ctx, 7))
 	before := time.Now()
-	rec.Begin("matmul", "cuda:0")
-	rec.EndShapes([]op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256})
-	rec.DType(op.F32)
-	rec.Err(errors.New("out of memory"))
+	rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).End()
+	rec.DType(op.F32).Err(nil).Err(errors.New("out of memory"))
 	rec.BeginPrepared(prep)
 	done := make(chan struct{})
 	go func() { // Finish may run elsewhere
@@ -160,8 +155,7 @@ func TestProcessorRecorder(t *testing.T) {
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
 	rec := proc.Recorder(ctx)
-	rec.Begin("matmul", "cuda:0")
-	rec.EndShapes(nil, op.Shape{64, 256})
+	rec.Begin("matmul", "cuda:0").Out(64, 256)
 	rec.Begin("allreduce", "cuda:0")
 	rec.Finish()
 	request.End()
@@ -247,9 +241,7 @@ func TestProcessorRecorderForeignExporter(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := proc.Recorder(t.Context())
-	rec.Begin("matmul", "cuda:0")
-	rec.EndShapes([]op.Shape{{2, 2}}, op.Shape{2, 2})
-	rec.Err(errors.New("boom"))
+	rec.Begin("matmul", "cuda:0").In(2, 2).Out(2, 2).Err(errors.New("boom"))
 	rec.Finish()
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -275,8 +267,11 @@ func (r *retaining) Shutdown(context.Context) error { return nil }
 
 func TestRecorderManyInputs(t *testing.T) {
 	rec := optrace.NewTracer(nil).Recorder(t.Context())
-	rec.Begin("concat", strings.Repeat("d", 10))
-	rec.EndShapes(make([]op.Shape, 3*op.MaxInputs), make(op.Shape, 2*op.MaxRank))
+	rec.Begin("concat", strings.Repeat("d", 10)).Out(make([]int64, 2*op.MaxRank)...)
+	for range 3 * op.MaxInputs {
+		rec.In()
+	}
+	rec.End()
 	e := rec.Current().Entries[0]
 	if err := e.Validate(); err != nil {
 		t.Error(err)
@@ -286,16 +281,214 @@ func TestRecorderManyInputs(t *testing.T) {
 	}
 }
 
+// Every way out of a Recorder shows the same attributes, each key once.
+func TestRecorderAttributes(t *testing.T) {
+	spec := optrace.OpSpec{Name: "gelu", Device: "cuda:1", Inputs: []op.Shape{{8}}, Output: op.Shape{4}, DType: op.F16, FLOPs: op.Known(1)}
+	for _, tt := range []struct {
+		name string
+		run  func(rec *optrace.Recorder, gelu *optrace.Prepared)
+		want []string
+	}{
+		{
+			"nothing known",
+			func(rec *optrace.Recorder, _ *optrace.Prepared) { rec.Begin("a", "") },
+			[]string{"tensor.op.name=a"},
+		},
+		{
+			"all",
+			func(rec *optrace.Recorder, _ *optrace.Prepared) {
+				rec.Step(3)
+				rec.Begin("a", "cpu").In(2, 3).In().Out(2).DType(op.F32).Stream(7).Kind(op.KindCollective).Path("p").FLOPs(6).
+					Attrs(tensorconv.CollectiveGroupName("dp"), attribute.Int("k", 1))
+			},
+			[]string{
+				"k=1", "tensor.collective.group.name=dp", "tensor.device.id=cpu", "tensor.dtype=f32", "tensor.input.shapes=[[2,3],[]]",
+				"tensor.op.flop_count=6", "tensor.op.kind=collective", "tensor.op.name=a", "tensor.op.path=p", "tensor.output.shape=[2]",
+				"tensor.step=3", "tensor.stream.id=7",
+			},
+		},
+		{
+			"the last one counts",
+			func(rec *optrace.Recorder, _ *optrace.Prepared) {
+				rec.Begin("a", "cpu").Out(1, 2).Out().DType(op.I8).DType(op.F32).Device("cuda:0").FLOPs(1).FLOPs(2).
+					Attrs(tensorconv.DeviceID("cuda:1"), attribute.Int("k", 1), attribute.Int("k", 2))
+			},
+			[]string{
+				"k=2", "tensor.device.id=cuda:1", "tensor.dtype=f32", "tensor.op.flop_count=2", "tensor.op.name=a", "tensor.output.shape=[]",
+			},
+		},
+		{
+			"after the end",
+			func(rec *optrace.Recorder, _ *optrace.Prepared) {
+				rec.In(9).Out(9).DType(op.F32).Device("x").FLOPs(9).Attrs(attribute.Int("k", 9)).Err(errors.New("x")) // no operation
+				rec.End()
+				rec.Begin("a", "").End()
+				rec.In(1).Out(2).Path("p")
+			},
+			[]string{"tensor.input.shapes=[[1]]", "tensor.op.name=a", "tensor.op.path=p", "tensor.output.shape=[2]"},
+		},
+		{
+			"prepared",
+			func(rec *optrace.Recorder, gelu *optrace.Prepared) { rec.BeginPrepared(gelu) },
+			[]string{
+				"tensor.device.id=cuda:1", "tensor.dtype=f16", "tensor.input.shapes=[[8]]", "tensor.op.flop_count=1",
+				"tensor.op.name=gelu", "tensor.output.shape=[4]",
+			},
+		},
+		{
+			"prepared, but other than expected",
+			func(rec *optrace.Recorder, gelu *optrace.Prepared) {
+				rec.Step(5)
+				rec.BeginPrepared(gelu).In(16).In(2).Out(5).DType(op.BF16).Device("cuda:2").FLOPs(2)
+			},
+			[]string{
+				"tensor.device.id=cuda:2", "tensor.dtype=bf16", "tensor.input.shapes=[[16],[2]]", "tensor.op.flop_count=2",
+				"tensor.op.name=gelu", "tensor.output.shape=[5]", "tensor.step=5",
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			// An operation on either side must not leak into the one between.
+			record := func(tr *optrace.Tracer, rec *optrace.Recorder) {
+				rec.Begin("before", "cpu").In(7).Out(7).Path("before")
+				rec.Finish()
+				tt.run(rec, prepare(t, tr, spec))
+				rec.Begin("after", "cpu").In(7).Out(7).Path("after")
+				rec.Finish()
+			}
+			ofTracer := recordSpans(t, func(tr *optrace.Tracer) { record(tr, tr.Recorder(t.Context())) })
+			foreign := &retaining{}
+			proc := newProcessor(t, foreign)
+			record(optrace.NewTracer(nil), proc.Recorder(t.Context()))
+			if err := proc.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for from, spans := range map[string]tracetest.SpanStubs{"Tracer": ofTracer, "Processor": foreign.spans} {
+				if len(spans) != 3 {
+					t.Fatalf("%s: %d spans, want 3", from, len(spans))
+				}
+				if diff := cmp.Diff(tt.want, texts(spans[1].Attributes)); diff != "" {
+					t.Errorf("%s: attributes (-want +got):\n%s", from, diff)
+				}
+			}
+		})
+	}
+}
+
+// A Recorder that is used again may go on with another iteration.
+func TestRecorderStep(t *testing.T) {
+	rec := optrace.NewTracer(nil).Recorder(optrace.ContextWithStep(t.Context(), 7))
+	rec.Begin("a", "")
+	rec.Step(8)
+	rec.Begin("b", "").End()
+	var got []op.Int
+	for _, e := range rec.Current().Entries {
+		got = append(got, e.Step)
+	}
+	if diff := cmp.Diff([]op.Int{op.Known(7), op.Known(8)}, got); diff != "" {
+		t.Errorf("steps (-want +got):\n%s", diff)
+	}
+	rec.Finish()
+	rec.Begin("c", "").End()
+	if e := rec.Current().Entries[0]; e.Step != op.Known(8) {
+		t.Errorf("after Finish the step is %v, want 8", e.Step)
+	}
+}
+
+// Nobody calls Finish: nothing is lost, and what the Recorder holds is bounded.
+func TestRecorderIsBounded(t *testing.T) {
+	const held = 1 << 16
+	for _, tt := range []struct {
+		name     string
+		ops      int
+		describe func(rec *optrace.Recorder)
+		most     int // operations that are held
+	}{
+		{"operations", 2*held + 7, func(*optrace.Recorder) {}, held},
+		{"shapes", 300, func(rec *optrace.Recorder) {
+			for range op.MaxInputs {
+				rec.In(make([]int64, op.MaxRank)...)
+			}
+		}, 50},
+		{"attributes", 3000, func(rec *optrace.Recorder) { rec.Attrs(make([]attribute.KeyValue, 200)...) }, 2000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			proc := newProcessor(t, newExporter(t, io.Discard), optrace.WithPolicy(optrace.Block))
+			rec := proc.Recorder(t.Context())
+			for range tt.ops {
+				rec.Begin("a", "cpu")
+				tt.describe(rec)
+			}
+			emitted := int(proc.Stats().Recorded)
+			if n := tt.ops - emitted; n > tt.most {
+				t.Errorf("of %d operations %d are held, want at most %d", tt.ops, n, tt.most)
+			}
+			if got := rec.Current().StepCount(); got != tt.ops-emitted-1 {
+				t.Errorf("Current has %d operations, want the %d that are held and have ended", got, tt.ops-emitted-1)
+			}
+			rec.Finish()
+			if err := proc.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if st := proc.Stats(); st.Written != uint64(tt.ops) || st.Dropped != 0 {
+				t.Errorf("stats %+v, want %d written", st, tt.ops)
+			}
+		})
+	}
+}
+
+// Current reads attributes as the Exporter does.
+func TestRecorderCurrentMapping(t *testing.T) {
+	var m op.Mapping
+	m.Alias("engine.layer", op.FieldPath)
+	m.Keep("engine.kernel")
+	proc := newProcessor(t, newExporter(t, io.Discard, optrace.WithMapping(&m)))
+	rec := proc.Recorder(t.Context())
+	rec.Begin("matmul", "").Attrs(attribute.String("engine.layer", "encoder.0"), attribute.String("engine.kernel", "tiled")).End()
+	e := rec.Current().Entries[0]
+	if e.Path != "encoder.0" || len(e.Attrs) != 1 || e.Warn != 0 {
+		t.Errorf("path %q, attributes %v, warnings %v", e.Path, e.Attrs, e.Warn)
+	}
+	if err := proc.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Operations below a span that was sampled with a probability stand for as many as that span.
+func TestProcessorRecorderTraceState(t *testing.T) {
+	state, err := trace.ParseTraceState("ot=th:8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buf buffer
+	proc := newProcessor(t, newExporter(t, &buf))
+	rec := proc.Recorder(trace.ContextWithSpanContext(t.Context(), spanContext(0, 1).WithTraceState(state)))
+	rec.Begin("a", "")
+	rec.Finish()
+	if err := proc.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if e := readWhole(t, buf.Bytes()).entries[0]; e.AdjustedCount != 2 {
+		t.Errorf("the operation stands for %v, want 2", e.AdjustedCount)
+	}
+}
+
 func TestRecorderAllocations(t *testing.T) {
 	rec := discardingRecorder(t)
-	inputs, output := []op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256}
-	n := testing.AllocsPerRun(1000, func() {
-		rec.Begin("matmul", "cuda:0")
-		rec.EndShapes(inputs, output)
-		rec.DType(op.F32)
-	})
+	n := testing.AllocsPerRun(1000, func() { recordMatmul(rec) })
 	if n > 0 {
 		t.Errorf("%v allocations per operation, want none", n)
+	}
+	step := int64(0)
+	n = testing.AllocsPerRun(1000, func() {
+		step++
+		rec.Step(step)
+		recordMatmul(rec)
+		rec.Device("cuda:1").Stream(7).Kind(op.KindCompute).Path("encoder.0").FLOPs(64*784*256*2).
+			Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveSequence(step))
+	})
+	if n > 0 {
+		t.Errorf("%v allocations per operation with all that can be said of it, want none", n)
 	}
 }
 
@@ -307,42 +500,37 @@ func discardingRecorder(tb testing.TB) *optrace.Recorder {
 		tb.Fatal(err)
 	}
 	rec := proc.Recorder(tb.Context())
-	for range 1 << 16 {
-		rec.Begin("warm", "up")
-		rec.EndShapes([]op.Shape{{1, 1}, {1, 1}}, op.Shape{1, 1})
+	for range 1 << 15 {
+		rec.Begin("warm", "up").In(1, 1).In(1, 1).Out(1, 1).Attrs(make([]attribute.KeyValue, 7)...).End()
 	}
 	rec.Finish()
 	return rec
 }
 
+func recordMatmul(rec *optrace.Recorder) {
+	rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
+}
+
 func BenchmarkRecorder(b *testing.B) {
-	inputs, output := []op.Shape{{64, 784}, {784, 256}}, op.Shape{64, 256}
 	b.Run("dynamic", func(b *testing.B) {
 		rec := discardingRecorder(b)
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			rec.Begin("matmul", "cuda:0")
-			rec.EndShapes(inputs, output)
-			rec.DType(op.F32)
-			if i++; i%(1<<16) == 0 {
+			recordMatmul(rec)
+			if i++; i%(1<<15) == 0 {
 				rec.Finish()
 			}
 		}
 	})
 	b.Run("prepared back to back", func(b *testing.B) {
 		rec := discardingRecorder(b)
-		prep, err := optrace.NewTracer(nil).Prepare(optrace.OpSpec{
-			Name: "matmul", Device: "cuda:0", Inputs: inputs, Output: output, DType: op.F32,
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		prep := prepare(b, optrace.NewTracer(nil), matmulSpec())
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
 			rec.BeginPrepared(prep)
-			if i++; i%(1<<16) == 0 {
+			if i++; i%(1<<15) == 0 {
 				rec.Finish()
 			}
 		}
@@ -361,9 +549,7 @@ func BenchmarkRecorder(b *testing.B) {
 		b.ReportAllocs()
 		i := 0
 		for b.Loop() {
-			rec.Begin("matmul", "cuda:0")
-			rec.EndShapes(inputs, output)
-			rec.DType(op.F32)
+			recordMatmul(rec)
 			if i++; i%1024 == 0 {
 				rec.Finish()
 			}

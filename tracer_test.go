@@ -68,6 +68,22 @@ func TestTracerAttributes(t *testing.T) {
 			},
 		},
 		{
+			name: "what OpSpec says too",
+			run: func(tr *optrace.Tracer) {
+				_, o := tr.Start(bg, "all_reduce", "")
+				o.Device("cuda:0").Stream(7).Kind(op.KindCollective).Path("encoder.0").FLOPs(9).End()
+			},
+			want: []string{
+				"tensor.device.id=cuda:0", "tensor.op.flop_count=9", "tensor.op.kind=collective", "tensor.op.name=all_reduce",
+				"tensor.op.path=encoder.0", "tensor.stream.id=7",
+			},
+		},
+		{
+			name: "the device that is set last counts",
+			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "a", "cpu"); o.Device("cuda:0").End() },
+			want: []string{"tensor.device.id=cuda:0", "tensor.op.name=a"},
+		},
+		{
 			name: "scalars",
 			run:  func(tr *optrace.Tracer) { _, o := tr.Start(bg, "sum", ""); o.In(3).In().Out().End() },
 			want: []string{"tensor.input.shapes=[[3],[]]", "tensor.op.name=sum", "tensor.output.shape=[]"},
@@ -103,7 +119,7 @@ func TestTracerAttributes(t *testing.T) {
 					DType: op.F32, FLOPs: op.Known(0), Attrs: []attribute.KeyValue{attribute.String("k", "v")},
 				})
 				_, o := p.Start(bg)
-				o.In(9).Out(9).DType(op.I8).Attrs(attribute.Int("more", 1), tensorconv.OpFLOPCount(5)).End()
+				o.Attrs(attribute.Int("more", 1), tensorconv.OpFLOPCount(5)).End()
 			},
 			want: []string{
 				"k=v", "more=1", "tensor.device.id=cuda:0", "tensor.dtype=f32", "tensor.input.shapes=[[2,3],[]]",
@@ -146,16 +162,20 @@ func TestTracerErrAndEndAt(t *testing.T) {
 	end := time.Now().Add(time.Hour)
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		p := prepare(t, tr, optrace.OpSpec{Name: "prepared"})
-		for _, start := range []func() optrace.Op{
-			func() optrace.Op { _, o := tr.Start(t.Context(), "dynamic", ""); return o },
-			func() optrace.Op { _, o := p.Start(t.Context()); return o },
-		} {
-			o := start().Err(nil).Err(errors.New("out of memory"))
-			o.EndAt(end)
-			o.End()
-			o.EndAt(end.Add(time.Hour))
-			start().Err(nil).End()
-		}
+		oom := errors.New("out of memory")
+		_, o := tr.Start(t.Context(), "dynamic", "")
+		o.Err(nil).Err(oom).EndAt(end)
+		o.End()
+		o.EndAt(end.Add(time.Hour))
+		_, o = tr.Start(t.Context(), "dynamic", "")
+		o.Err(nil).End()
+
+		_, po := p.Start(t.Context())
+		po.Err(nil).Err(oom).EndAt(end)
+		po.End()
+		po.EndAt(end.Add(time.Hour))
+		_, po = p.Start(t.Context())
+		po.Err(nil).End()
 	})
 	if len(spans) != 4 {
 		t.Fatalf("%d spans, want 4", len(spans))
@@ -202,7 +222,13 @@ func TestOpZeroAndNotRecording(t *testing.T) {
 		o.EndAt(time.Now())
 		o.Span().AddEvent("event")
 	}
+	usePrepared := func(o optrace.PreparedOp) {
+		o.Err(errors.New("x")).Attrs(tensorconv.Step(1)).End()
+		o.EndAt(time.Now())
+		o.Span().AddEvent("event")
+	}
 	use(optrace.Op{})
+	usePrepared(optrace.PreparedOp{})
 	never := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
 	var none context.Context
 	for name, tr := range map[string]*optrace.Tracer{
@@ -215,8 +241,8 @@ func TestOpZeroAndNotRecording(t *testing.T) {
 				t.Error("Start returns no context")
 			}
 			use(o)
-			_, o = prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(none)
-			use(o)
+			_, po := prepare(t, tr, optrace.OpSpec{Name: "a"}).Start(none)
+			usePrepared(po)
 		})
 	}
 }
@@ -354,8 +380,8 @@ func TestTracerConcurrentSafe(t *testing.T) {
 				n := int64(g)*each/2 + i
 				_, o := tr.Start(optrace.ContextWithStep(t.Context(), n), "dynamic", "cpu")
 				o.In(n, 1).In(2, n).Out(n, n+1).End()
-				_, o = p.Start(optrace.ContextWithStep(t.Context(), n))
-				o.End()
+				_, po := p.Start(optrace.ContextWithStep(t.Context(), n))
+				po.End()
 			}
 		})
 	}

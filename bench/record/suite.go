@@ -34,7 +34,7 @@ func Suite() []measure.Measure {
 	return []measure.Measure{
 		of("start_end_vs_sdk", 0.95, prepared, "Start and End of a prepared op", none(true)),
 		of("start_end_dynamic_vs_sdk", 0.87, dynamic, "the same, shapes known at run time only", nil),
-		of("recorder_vs_sdk", 10, recorder, "Recorder Begin, DType and EndShapes, nothing emitted", none(false)),
+		of("recorder_vs_sdk", 10, recorder, "Recorder Begin, DType, In, In, Out and End, nothing emitted", none(false)),
 		of("recorder_total_vs_sdk", 3, recorderAll, "the same with conversion and encoding to entries", nil),
 		of("recorder_prepared_vs_sdk", 0, recorderPrep, "Recorder BeginPrepared, back to back", nil),
 		fresh,

@@ -150,9 +150,7 @@ func (w *work) begin(rec *optrace.Recorder, n int) {
 		if i%opsPerFinish == 0 {
 			rec.Finish()
 		}
-		rec.Begin(name, device)
-		rec.DType(op.F32)
-		rec.EndShapes(w.inputs, w.output)
+		rec.Begin(name, device).DType(op.F32).In(w.inputs[0]...).In(w.inputs[1]...).Out(w.output...).End()
 	}
 	rec.Finish()
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/tensorconv"
 )
 
 // The sizes of the network.
@@ -96,7 +95,7 @@ func (r *ranker) matmul(ctx context.Context, a, b *mat.Dense) *mat.Dense {
 	_, cols := b.Dims()
 	_, o := r.ops.Start(ctx, "matmul", device)
 	defer o.In(int64(rows), int64(inner)).In(int64(inner), int64(cols)).Out(int64(rows), int64(cols)).DType(op.F64).
-		Attrs(tensorconv.OpFLOPCount(2 * int64(rows) * int64(inner) * int64(cols))).End()
+		FLOPs(2 * int64(rows) * int64(inner) * int64(cols)).End()
 	product := mat.NewDense(rows, cols, nil)
 	product.Mul(a, b)
 	return product

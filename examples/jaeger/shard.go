@@ -11,7 +11,6 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/tensorconv"
 )
 
 // The vectors of the items lie in shards.
@@ -70,7 +69,7 @@ func (v *vectors) of(ctx context.Context, item int) ([]float64, error) {
 // unpack is what makes the first request of a shard slow.
 func (v *vectors) unpack(ctx context.Context, shard int) (values []float64, err error) {
 	_, o := v.ops.Start(ctx, "unpack", device)
-	defer func() { o.Out(shardItems, features).DType(op.F64).Attrs(tensorconv.OpKind(op.KindIO)).Err(err).End() }()
+	defer func() { o.Out(shardItems, features).DType(op.F64).Kind(op.KindIO).Err(err).End() }()
 	r, err := gzip.NewReader(bytes.NewReader(v.packed[shard]))
 	if err != nil {
 		return nil, fmt.Errorf("unpacking shard %d: %w", shard, err)

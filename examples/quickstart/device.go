@@ -31,7 +31,7 @@ func (d *Device) start(ctx context.Context, name, path string) optrace.Op {
 	// The context returned is for operations that consist of others. Kernels do
 	// not.
 	_, o := d.tracer.Start(ctx, name, d.id)
-	return o.DType(op.F64).Attrs(tensorconv.OpPath(path), tensorconv.StreamID(computeStream))
+	return o.DType(op.F64).Path(path).Stream(computeStream)
 }
 
 // dims is the shape of m.
@@ -46,7 +46,7 @@ func (d *Device) MatMul(ctx context.Context, path string, dst *mat.Dense, a, b m
 	dst.Mul(a, b)
 	m, k := a.Dims()
 	_, n := b.Dims()
-	o.In(dims(a)...).In(dims(b)...).Out(dims(dst)...).Attrs(tensorconv.OpFLOPCount(2 * int64(m) * int64(k) * int64(n))).End()
+	o.In(dims(a)...).In(dims(b)...).Out(dims(dst)...).FLOPs(2 * int64(m) * int64(k) * int64(n)).End()
 }
 
 // AddBias adds bias to each row of x.
@@ -159,7 +159,7 @@ func (d *Device) CopyOut(ctx context.Context, path string, m *mat.Dense) *mat.De
 func (d *Device) copy(ctx context.Context, name, path string, m *mat.Dense) *mat.Dense {
 	// These names are known to be copies, and in which direction. Other names are
 	// taken for arithmetic unless OpKind says what they are.
-	o := d.start(ctx, name, path).Attrs(tensorconv.OpKind(op.KindMemory))
+	o := d.start(ctx, name, path).Kind(op.KindMemory)
 	c := mat.DenseCopyOf(m)
 	o.In(dims(m)...).Out(dims(c)...).End()
 	return c

@@ -82,10 +82,9 @@ func (r *replica) prepare(devices int) error {
 	for _, l := range r.model.layers {
 		shape := op.Shape{int64(len(l.params))}
 		reduce, err := r.device.tracer.Prepare(optrace.OpSpec{
-			Name: "all_reduce", Device: r.device.id, Kind: op.KindCollective,
+			Name: "all_reduce", Device: r.device.id, Stream: op.Known(communicationStream), Path: l.path, Kind: op.KindCollective,
 			Inputs: []op.Shape{shape}, Output: shape, DType: op.F64,
 			Attrs: []attribute.KeyValue{
-				tensorconv.OpPath(l.path), tensorconv.StreamID(communicationStream),
 				tensorconv.CollectiveName("all_reduce"),
 				tensorconv.CollectiveGroupName("data_parallel"), tensorconv.CollectiveGroupSize(int64(devices)),
 			},
@@ -94,10 +93,9 @@ func (r *replica) prepare(devices int) error {
 			return err
 		}
 		update, err := r.device.tracer.Prepare(optrace.OpSpec{
-			Name: "sgd_update", Device: r.device.id,
+			Name: "sgd_update", Device: r.device.id, Stream: op.Known(computeStream), Path: l.path,
 			Inputs: []op.Shape{shape, shape}, Output: shape, DType: op.F64,
 			FLOPs: op.Known(2 * shape[0]),
-			Attrs: []attribute.KeyValue{tensorconv.OpPath(l.path), tensorconv.StreamID(computeStream)},
 		})
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package shapes
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -15,13 +14,9 @@ type Key []byte
 // that readers see that there were too many.
 func (k Key) Append(dims []int64) Key {
 	dims = dims[:min(len(dims), op.MaxRank+1)]
-	n := len(k)
-	k = slices.Grow(k, 8+8*len(dims))[:n+8+8*len(dims)]
-	b := k[n:]
-	binary.LittleEndian.PutUint64(b, uint64(len(dims)))
+	k = binary.LittleEndian.AppendUint64(k, uint64(len(dims)))
 	for _, d := range dims {
-		b = b[8:]
-		binary.LittleEndian.PutUint64(b, uint64(d))
+		k = binary.LittleEndian.AppendUint64(k, uint64(d))
 	}
 	return k
 }
