@@ -32,7 +32,7 @@ var importRules = map[string]struct {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"analyze": {own: []string{"op", "analyze", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
 		own: []string{"op", "internal/...", "ingest/..."},
 		foreign: []string{

@@ -94,12 +94,12 @@ func BenchmarkAdd(b *testing.B) {
 	in, p := NewInput(), NewProfile(DefaultOptions())
 	run("input", func() { in.Add(op.Record{Entry: &e.Entry}, nil) })
 	run("profile", func() { p.Add(&e.Entry) })
-	t := NewTrace(TraceOptions{})
+	forest := NewForest(TraceOptions{})
 	run("trace", func() {
-		if t.rows() == 1<<20 { // what a trace needs at the start counts little
-			t = NewTrace(TraceOptions{})
+		if forest.rows() == 1<<20 { // what a trace needs at the start counts little
+			forest = NewForest(TraceOptions{})
 		}
-		t.Add(&e.Entry)
+		forest.Add(&e.Entry)
 	})
 	c := NewCollector(DefaultOptions(), false)
 	run("collector/entry", func() { c.AddEntry(&e.Entry) })

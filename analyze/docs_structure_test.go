@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/seed"
 )
 
 // TestDocumentedStructure reads docs/analyses.md: a block of requests or of
@@ -47,9 +49,9 @@ var blockWriters = map[string]func(*testing.T, markdownTable) string{
 	"collapsed-flat": documentedFlat,
 }
 
-func documentedTrace(t *testing.T, table markdownTable) (*Trace, *FlatStacks) {
+func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) {
 	t.Helper()
-	trace, flat := NewTrace(TraceOptions{}), new(FlatStacks)
+	forest, flat := NewForest(TraceOptions{}), new(seed.Stacks)
 	for i, cells := range table.rows {
 		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
 		for c, name := range table.header {
@@ -57,19 +59,19 @@ func documentedTrace(t *testing.T, table markdownTable) (*Trace, *FlatStacks) {
 		}
 		record := row.record()
 		if record.Span != nil {
-			trace.AddSpan(record.Span)
+			forest.AddSpan(record.Span)
 			continue
 		}
-		trace.Add(record.Entry)
+		forest.Add(record.Entry)
 		flat.Add(record.Entry)
 	}
-	return trace, flat
+	return forest, flat
 }
 
 func documentedRequests(t *testing.T, table markdownTable) string {
 	t.Helper()
-	trace, _ := documentedTrace(t, table)
-	requests := trace.Requests()
+	forest, _ := documentedTrace(t, table)
+	requests := forest.Requests()
 	var b strings.Builder
 	for i := range requests.List {
 		r := &requests.List[i]
@@ -82,18 +84,18 @@ func documentedRequests(t *testing.T, table markdownTable) string {
 
 func documentedCollapsed(t *testing.T, table markdownTable) string {
 	t.Helper()
-	trace, _ := documentedTrace(t, table)
-	return collapsed(t, trace)
+	forest, _ := documentedTrace(t, table)
+	return collapsed(t, forest)
 }
 
 func documentedFlat(t *testing.T, table markdownTable) string {
 	t.Helper()
 	_, flat := documentedTrace(t, table)
 	var b bytes.Buffer
-	if _, err := flat.WriteTo(&b); err != nil {
+	if err := flat.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	return b.String() + "\n" // the block ends its last line
+	return b.String()
 }
 
 // fencedBlock is a block of code and the line that it begins on.

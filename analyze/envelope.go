@@ -1,5 +1,20 @@
 package analyze
 
+import (
+	"cmp"
+	"errors"
+	"io"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/sequence"
+	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
 // Envelope tells what a report was computed from, and what is wrong with it.
 type Envelope struct {
 	Files int64 `json:"files"`
@@ -60,3 +75,280 @@ const (
 	// SamplingUnknown: some entries carry a weight and others do not.
 	SamplingUnknown Sampling = "unknown"
 )
+
+// The bounds of what an Input remembers.
+const (
+	maxReasons  = 64
+	maxProblems = 10
+	maxWriters  = 1 << 12
+)
+
+// Input counts what the figures of a report were computed from: every record
+// of a reader is added to it, also those that could not be read. Inputs over
+// parts of the same data merge, in any order, to what one Input holds.
+//
+// An Input is not safe for concurrent use: give each worker its own.
+type Input struct {
+	files, bytes int64
+	formats      map[string]struct{}
+
+	entries, nonOp, weighted         int64
+	malformed, truncated, droppedOps int64
+	warnings                         [32]int64 // by bit of op.Warning
+
+	skippedBy   *table.Table[reasonCount]
+	malformedBy *table.Table[reasonCount]
+	droppedBy   *table.Table[reasonCount]
+	problems    []*op.SyntaxError
+	writers     *table.Table[sequence.Set]
+
+	// file is the number of the file that is being read, inFile what was found
+	// in it, and inFiles that of other files that have not ended.
+	file           int64
+	inFile         fileCount
+	inFiles        map[int64]fileCount
+	missingEntries int64
+}
+
+// fileCount counts the entries of a file, and those that its batch records
+// announced.
+type fileCount struct{ entries, promised int64 }
+
+func (c *fileCount) merge(o fileCount) {
+	c.entries += o.entries
+	c.promised = wide.AddSaturating(c.promised, o.promised)
+}
+
+// reasonCount counts what happened for one reason.
+type reasonCount struct {
+	reason string
+	n      int64
+}
+
+func (c *reasonCount) fold(src *reasonCount) { c.n += src.n }
+
+// NewInput returns an empty Input.
+func NewInput() *Input {
+	return &Input{
+		formats:     make(map[string]struct{}),
+		skippedBy:   table.New(maxReasons, (*reasonCount).fold),
+		malformedBy: table.New(maxReasons, (*reasonCount).fold),
+		droppedBy:   table.New(maxReasons, (*reasonCount).fold),
+		writers:     table.New(maxWriters, (*sequence.Set).Merge),
+	}
+}
+
+// Add counts what a reader returned: a record, or the error in its place. A
+// *[op.SyntaxError] is a malformed record or, when the input ended within it,
+// a truncated one; io.ErrUnexpectedEOF is a truncated input, io.EOF nothing,
+// and any other error counts as malformed. Nothing of rec is kept.
+func (in *Input) Add(rec op.Record, err error) {
+	if err != nil {
+		in.addError(err)
+		return
+	}
+	switch {
+	case rec.Entry != nil:
+		in.addEntry(rec.Entry)
+	case rec.Span != nil:
+		in.skip(op.SkipNonOp, 1)
+	case rec.Gap != nil:
+		in.droppedOps = wide.AddSaturating(in.droppedOps, max(0, rec.Gap.Dropped))
+		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, unknownLabel), max(0, rec.Gap.Dropped))
+	case rec.Batch != nil:
+		w, _ := in.writers.Row([]byte(rec.Batch.Writer))
+		w.Value.Add(rec.Batch.Sequence)
+		in.inFile.promised = wide.AddSaturating(in.inFile.promised, max(0, rec.Batch.Entries))
+	}
+	if rec.Skipped.N > 0 {
+		in.skip(rec.Skipped.Reason, rec.Skipped.N)
+	}
+}
+
+func (in *Input) addEntry(e *op.Entry) {
+	in.entries++
+	in.inFile.entries++
+	if e.AdjustedCount > 0 {
+		in.weighted++
+	}
+	for w := uint32(e.Warn); w != 0; w &= w - 1 {
+		in.warnings[bits.TrailingZeros32(w)]++
+	}
+}
+
+func (in *Input) skip(reason op.SkipReason, n int64) {
+	if reason.IsSpan() {
+		in.nonOp += n
+	}
+	countReason(in.skippedBy, string(reason), n)
+}
+
+func (in *Input) addError(err error) {
+	var syntax *op.SyntaxError
+	isSyntax := errors.As(err, &syntax)
+	switch {
+	case isSyntax && syntax.Truncated:
+		in.truncated++
+		in.addProblem(syntax)
+	case isSyntax:
+		in.malformed++
+		countReason(in.malformedBy, syntax.Class.String(), 1)
+		in.addProblem(syntax)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		in.truncated++
+	case !errors.Is(err, io.EOF):
+		in.malformed++
+		countReason(in.malformedBy, op.ErrorOther.String(), 1)
+	}
+}
+
+// addProblem keeps err if it is among the first ones by file and offset.
+func (in *Input) addProblem(err *op.SyntaxError) {
+	i, _ := slices.BinarySearchFunc(in.problems, err, func(a, b *op.SyntaxError) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Offset, b.Offset), strings.Compare(a.Msg, b.Msg))
+	})
+	if i == maxProblems {
+		return
+	}
+	in.problems = slices.Insert(in.problems, i, err)
+	in.problems = in.problems[:min(len(in.problems), maxProblems)]
+}
+
+// StartFile tells that what is added from now on is of the file-th file of the
+// input. Workers that share several files call it before every part that they
+// take; others need not.
+func (in *Input) StartFile(file int64) {
+	if file == in.file {
+		return
+	}
+	if in.inFiles == nil {
+		in.inFiles = make(map[int64]fileCount)
+	}
+	in.inFiles[in.file] = in.inFile
+	in.file, in.inFile = file, in.inFiles[file]
+	delete(in.inFiles, file)
+}
+
+// EndFile tells that the file of the format and size that is being read has been
+// read to its end: entries that its batch records announced and that are not
+// there are counted now. Where workers share files, it is called once for each
+// file, after their Inputs have been merged and StartFile has named the file.
+func (in *Input) EndFile(format string, bytes int64) {
+	in.files++
+	in.bytes += bytes
+	if format != "" { // an empty file has none
+		in.formats[format] = struct{}{}
+	}
+	in.missingEntries = wide.AddSaturating(in.missingEntries, max(0, in.inFile.promised-in.inFile.entries))
+	in.inFile = fileCount{}
+}
+
+// Merge adds what o has counted. o stays as it is.
+func (in *Input) Merge(o *Input) {
+	in.files += o.files
+	in.bytes += o.bytes
+	maps.Copy(in.formats, o.formats)
+	in.entries += o.entries
+	in.nonOp += o.nonOp
+	in.weighted += o.weighted
+	in.malformed += o.malformed
+	in.truncated += o.truncated
+	in.droppedOps = wide.AddSaturating(in.droppedOps, o.droppedOps)
+	for i, n := range o.warnings {
+		in.warnings[i] += n
+	}
+	name := func(dst, src *reasonCount) { dst.reason = src.reason }
+	in.skippedBy.Merge(o.skippedBy, name)
+	in.malformedBy.Merge(o.malformedBy, name)
+	in.droppedBy.Merge(o.droppedBy, name)
+	for _, err := range o.problems {
+		in.addProblem(err)
+	}
+	in.writers.Merge(o.writers, func(_, _ *sequence.Set) {})
+	in.addFile(o.file, o.inFile)
+	for file, count := range o.inFiles {
+		in.addFile(file, count)
+	}
+	in.missingEntries = wide.AddSaturating(in.missingEntries, o.missingEntries)
+}
+
+// addFile adds what another Input found in a file.
+func (in *Input) addFile(file int64, count fileCount) {
+	if count == (fileCount{}) {
+		return
+	}
+	current := in.file
+	in.StartFile(file)
+	in.inFile.merge(count)
+	in.StartFile(current)
+}
+
+// Envelope returns what has been counted so far. Orphans, Duplicates and
+// OverflowedGroups, which are not the input's to know, are left to [NewReport].
+func (in *Input) Envelope() Envelope {
+	env := Envelope{
+		Files: in.files, Bytes: in.bytes,
+		Formats:     slices.AppendSeq([]string{}, maps.Keys(in.formats)),
+		Spans:       in.entries + in.nonOp,
+		Entries:     in.entries,
+		Skipped:     in.nonOp,
+		Malformed:   in.malformed,
+		Dropped:     in.droppedOps,
+		Truncated:   in.truncated,
+		Sampling:    in.sampling(),
+		Warnings:    make(map[string]int64),
+		SkippedBy:   reasons(in.skippedBy),
+		MalformedBy: reasons(in.malformedBy),
+		DroppedBy:   reasons(in.droppedBy),
+		// A file that has not ended promises nothing yet.
+		MissingEntries: in.missingEntries,
+		Problems:       []string{},
+	}
+	slices.Sort(env.Formats)
+	for bit, n := range in.warnings {
+		if name := op.Warning(1 << bit).String(); n > 0 && name != "" {
+			env.Warnings[name] = n
+		}
+	}
+	for numbers, other := range in.writers.All() {
+		if !other {
+			env.MissingBatches = wide.AddSaturating(env.MissingBatches, numbers.Missing())
+		}
+	}
+	for _, err := range in.problems {
+		env.Problems = append(env.Problems, err.Error())
+	}
+	return env
+}
+
+// sampling tells whether the entries carry sampling weights.
+func (in *Input) sampling() Sampling {
+	switch in.weighted {
+	case 0:
+		return SamplingNone
+	case in.entries:
+		return SamplingKnown
+	}
+	return SamplingUnknown
+}
+
+func countReason(t *table.Table[reasonCount], reason string, n int64) {
+	row, isNew := t.Row([]byte(reason))
+	if isNew {
+		row.Value.reason = reason
+	}
+	row.Value.n = wide.AddSaturating(row.Value.n, n)
+}
+
+func reasons(t *table.Table[reasonCount]) map[string]int64 {
+	counts := make(map[string]int64)
+	for row, other := range t.All() {
+		if other {
+			counts[otherLabel] = row.n
+		} else {
+			counts[row.reason] = row.n
+		}
+	}
+	return counts
+}

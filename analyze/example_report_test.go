@@ -24,21 +24,21 @@ func ExampleNewReport() {
 	opts := analyze.DefaultOptions()
 	in := analyze.NewInput()
 	profile := analyze.NewProfile(opts)
-	trace := analyze.NewTrace(analyze.TraceOptions{})
+	forest := analyze.NewForest(analyze.TraceOptions{})
 
 	for rec, err := range op.NewReader(strings.NewReader(batch), "ops.jsonl").Records() {
 		in.Add(rec, err)
 		switch {
 		case rec.Entry != nil:
 			profile.Add(rec.Entry)
-			trace.Add(rec.Entry)
+			forest.Add(rec.Entry)
 		case rec.Span != nil:
-			trace.AddSpan(rec.Span)
+			forest.AddSpan(rec.Span)
 		}
 	}
 	in.EndFile("entries-jsonl", int64(len(batch)))
 
-	r := analyze.NewReport(in, profile, trace, opts)
+	r := analyze.NewReport(in, profile, forest, opts)
 	fmt.Printf("%d entries, %d malformed, %d dropped\n", r.Input.Entries, r.Input.Malformed, r.Input.Dropped)
 	for _, row := range r.Operations {
 		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, *row.Share, row.Mixes)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/op"
 )
 
@@ -99,7 +100,7 @@ func TestKeyValues(t *testing.T) {
 
 // Two entries are in one group exactly when all values of the keys agree.
 func TestKeyEncodingIsInjective(t *testing.T) {
-	seeds(20, func(seed uint64, r *rand.Rand) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		encode := func(e *op.Entry) (key []byte, values []KeyValue) {
 			for _, k := range opts.By {
@@ -108,7 +109,7 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 			}
 			return key, values
 		}
-		entries := randomEntries(r, 40)
+		entries := random.Entries(r, 40)
 		for i := range entries {
 			for j := range entries {
 				keyA, valuesA := encode(&entries[i])

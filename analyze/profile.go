@@ -3,6 +3,9 @@ package analyze
 import (
 	"encoding/binary"
 
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,11 +21,11 @@ type Profile struct {
 	opts Options
 
 	// operations is by side: an operation's host side has rows of its own.
-	operations [2]*table[operationRow]
+	operations [2]*table.Table[operationRow]
 	opCache    [2]*rowCache[operationRow]
-	devices    *table[deviceRow]
+	devices    *table.Table[deviceRow]
 	devCache   *rowCache[deviceRow]
-	groups     [2]*table[groupRow] // by side
+	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
 	key        []byte // scratch
 
@@ -43,13 +46,16 @@ type Profile struct {
 	hotCount int64
 }
 
+// rowCache finds the row of a name and a number.
+type rowCache[R any] = symbols.Cache[op.Int, *table.Row[R]]
+
 // operationRow is a row of the operations table.
 type operationRow struct {
 	name string
 	accumulator
 	// communications and communicated are of the entries of kind collective.
 	communications int64
-	communicated   wide
+	communicated   wide.Sum
 	direction      direction
 }
 
@@ -57,7 +63,7 @@ type operationRow struct {
 type deviceRow struct {
 	key         DeviceKey
 	count       int64
-	sum, memory wide
+	sum, memory wide.Sum
 }
 
 // groupRow is a row of the table by the keys asked for.
@@ -70,15 +76,15 @@ type groupRow struct {
 func NewProfile(opts Options) *Profile {
 	p := &Profile{
 		opts:     opts,
-		devices:  newTable(opts.maxGroups(), (*deviceRow).fold),
+		devices:  table.New(opts.maxGroups(), (*deviceRow).fold),
 		devCache: new(rowCache[deviceRow]),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
 	}
 	for side := range p.operations {
-		p.operations[side] = newTable(opts.maxGroups(), (*operationRow).fold)
+		p.operations[side] = table.New(opts.maxGroups(), (*operationRow).fold)
 		p.opCache[side] = new(rowCache[operationRow])
-		p.groups[side] = newTable(opts.maxGroups(), (*groupRow).fold)
+		p.groups[side] = table.New(opts.maxGroups(), (*groupRow).fold)
 		if len(opts.By) > 0 {
 			p.groupCache[side] = new(rowCache[groupRow])
 		}
@@ -115,7 +121,7 @@ func (p *Profile) Add(e *op.Entry) {
 	switch e.Kind {
 	case op.KindCollective:
 		row.communications++
-		row.communicated.add(e.Duration)
+		row.communicated.Add(e.Duration)
 		p.rules.add(e.KindRule)
 	case op.KindMemory:
 		if d := row.copyDirection(e.Operation); d != noDirection {
@@ -161,60 +167,60 @@ func sideIndex(s op.Side) int {
 }
 
 func (p *Profile) operation(side int, name string) *operationRow {
-	slot := p.opCache[side].slot(name, op.Int{})
-	if !slot.holds(name, op.Int{}) {
+	slot := p.opCache[side].Slot(name, 0)
+	if !slot.Holds(name, op.Int{}) || slot.Value.Evicted {
 		p.key = append(p.key[:0], name...)
-		row, isNew := p.operations[side].row(p.key)
+		row, isNew := p.operations[side].Row(p.key)
 		if isNew {
-			row.value.name = name
-			row.value.direction = copyDirection(name)
+			row.Value.name = name
+			row.Value.direction = copyDirection(name)
 		}
-		slot.set(name, op.Int{}, row)
+		slot.Set(name, op.Int{}, row)
 	}
-	return &slot.row.value
+	return &slot.Value.Value
 }
 
 func (p *Profile) device(e *op.Entry) *deviceRow {
-	slot := p.devCache.slot(e.DeviceID, e.Rank)
-	if !slot.holds(e.DeviceID, e.Rank) {
+	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
+	if !slot.Holds(e.DeviceID, e.Rank) || slot.Value.Evicted {
 		key := DeviceOf(e)
 		p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
-		row, isNew := p.devices.row(p.key)
+		row, isNew := p.devices.Row(p.key)
 		if isNew {
-			row.value.key = key
+			row.Value.key = key
 		}
-		slot.set(e.DeviceID, e.Rank, row)
+		slot.Set(e.DeviceID, e.Rank, row)
 	}
-	return &slot.row.value
+	return &slot.Value.Value
 }
 
 // group returns the row of e's group. One key that is a text or a number is found
 // in a cache, which takes a third of making the key of a row and looking it up.
 func (p *Profile) group(side int, e *op.Entry) *groupRow {
 	if len(p.opts.By) > 1 {
-		return &p.groupRow(side, e).value
+		return &p.groupRow(side, e).Value
 	}
 	name, number, ok := p.opts.By[0].simple(e)
 	if !ok {
-		return &p.groupRow(side, e).value
+		return &p.groupRow(side, e).Value
 	}
-	slot := p.groupCache[side].slot(name, number)
-	if !slot.holds(name, number) {
-		slot.set(name, number, p.groupRow(side, e))
+	slot := p.groupCache[side].Slot(name, number.V)
+	if !slot.Holds(name, number) || slot.Value.Evicted {
+		slot.Set(name, number, p.groupRow(side, e))
 	}
-	return &slot.row.value
+	return &slot.Value.Value
 }
 
-func (p *Profile) groupRow(side int, e *op.Entry) *tableRow[groupRow] {
+func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
 	p.key = p.key[:0]
 	for _, k := range p.opts.By {
 		p.key = k.appendTo(p.key, e)
 	}
-	row, isNew := p.groups[side].row(p.key)
+	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
-		row.value.values = make([]KeyValue, len(p.opts.By))
+		row.Value.values = make([]KeyValue, len(p.opts.By))
 		for i, k := range p.opts.By {
-			row.value.values[i] = k.value(e)
+			row.Value.values[i] = k.value(e)
 		}
 	}
 	return row
@@ -231,12 +237,12 @@ func (p *Profile) Merge(o *Profile) {
 	}
 	p.chunked = p.chunked || o.chunked
 	for side := range p.operations {
-		p.operations[side].merge(o.operations[side], func(dst, src *operationRow) {
+		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
 			dst.name, dst.direction = src.name, src.direction
 		})
-		p.groups[side].merge(o.groups[side], func(dst, src *groupRow) { dst.values = src.values })
+		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.values = src.values })
 	}
-	p.devices.merge(o.devices, func(dst, src *deviceRow) { dst.key = src.key })
+	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.key = src.key })
 	p.weighted += o.weighted
 	p.peak = max(p.peak, o.peak)
 	p.extend(o.first, o.last)
@@ -261,21 +267,21 @@ func (r *operationRow) copyDirection(name string) direction {
 func (r *operationRow) fold(src *operationRow) {
 	r.accumulator.merge(&src.accumulator)
 	r.communications += src.communications
-	r.communicated.merge(src.communicated)
+	r.communicated.Merge(src.communicated)
 }
 
 func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
 
 func (r *deviceRow) add(e *op.Entry) {
 	r.count++
-	r.sum.add(e.Duration)
-	r.memory.add(e.MemoryBytes.V)
+	r.sum.Add(e.Duration)
+	r.memory.Add(e.MemoryBytes.V)
 }
 
 func (r *deviceRow) fold(src *deviceRow) {
 	r.count += src.count
-	r.sum.merge(src.sum)
-	r.memory.merge(src.memory)
+	r.sum.Merge(src.sum)
+	r.memory.Merge(src.memory)
 }
 
 func (c *CommunicationRules) add(r op.KindRule) {

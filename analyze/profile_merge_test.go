@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,8 +42,8 @@ func randomOptions(r *rand.Rand) Options {
 // The report is the same for any number of workers, whichever parts of the
 // input each takes and in whatever order they are merged.
 func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
-	seeds(80, func(seed uint64, r *rand.Rand) {
-		entries := randomEntries(r, r.IntN(400))
+	random.Seeds(80, func(seed uint64, r *rand.Rand) {
+		entries := random.Entries(r, r.IntN(400))
 		if r.IntN(2) == 0 {
 			for i := range entries {
 				entries[i].AdjustedCount = 1 / (1 - r.Float64())
@@ -117,7 +118,7 @@ func TestProfileMergeLeavesSource(t *testing.T) {
 	opts := randomOptions(r)
 	opts.MaxGroups = 3
 	shard := NewProfile(opts)
-	entries := randomEntries(r, 500)
+	entries := random.Entries(r, 500)
 	for i := range entries[:250] {
 		shard.Add(&entries[i])
 	}

@@ -1,6 +1,9 @@
 package analyze
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/op"
+)
 
 // Schema names the report's JSON form and its major version: keys are only
 // ever added to it.
@@ -189,7 +192,7 @@ type Device struct {
 // Balance is the load balance over the devices, from the sums of durations as
 // the seed's recorder computes it and from busy time.
 type Balance struct {
-	LoadBalanceMetrics
+	seed.Balance
 	// BusyImbalanceRatio is the imbalance of the devices' busy times; nil when
 	// they are not all known.
 	BusyImbalanceRatio *float64 `json:"busy_imbalance_ratio"`
@@ -201,7 +204,7 @@ type Communication struct {
 	Rules CommunicationRules `json:"rules"`
 	// Bottlenecks has the operations whose part of the total reaches the
 	// minimum, the largest first.
-	Bottlenecks []CommunicationBottleneck `json:"bottlenecks"`
+	Bottlenecks []seed.Bottleneck `json:"bottlenecks"`
 	// Collectives has a row per collective and group, across the devices that
 	// took part; nil when the structure was not computed.
 	Collectives []CollectiveRow `json:"collectives"`

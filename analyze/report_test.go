@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
 
@@ -59,7 +61,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 	opts := DefaultOptions()
 	opts.By, _ = ParseKeys(by)
 	opts.Top = 2
-	in, p, tr := NewInput(), NewProfile(opts), NewTrace(TraceOptions{})
+	in, p, tr := NewInput(), NewProfile(opts), NewForest(TraceOptions{})
 	for _, rec := range records {
 		in.Add(rec, nil)
 		switch {
@@ -110,9 +112,9 @@ func TestReportWithoutInput(t *testing.T) {
 // Whatever is in the entries, the report is valid JSON, and without structure
 // what needs it is null and all else is the same.
 func TestReportWithoutStructure(t *testing.T) {
-	seeds(40, func(seed uint64, r *rand.Rand) {
+	random.Seeds(40, func(seed uint64, r *rand.Rand) {
 		var records []op.Record
-		entries := randomEntries(r, r.IntN(100))
+		entries := random.Entries(r, r.IntN(100))
 		for i := range entries {
 			records = append(records, op.Record{Entry: &entries[i]})
 		}
@@ -188,7 +190,7 @@ func TestReportWithoutLimit(t *testing.T) {
 func TestReportSelfTimeOfOthers(t *testing.T) {
 	opts := DefaultOptions()
 	opts.MaxGroups = 2
-	p, tr := NewProfile(opts), NewTrace(TraceOptions{})
+	p, tr := NewProfile(opts), NewForest(TraceOptions{})
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		e := op.Entry{Operation: name, Duration: 7}
 		p.Add(&e)
@@ -239,4 +241,51 @@ func TestReportSumsBeyond64Bits(t *testing.T) {
 	if diff := cmp.Diff(map[string]int64{"sum_overflow": 1}, r.Input.Warnings); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// A report on a seed trace has the seed's figures.
+func TestReportHasSeedFigures(t *testing.T) {
+	random.Seeds(40, func(number uint64, r *rand.Rand) {
+		trace := random.Trace(r, 1+r.IntN(200))
+		opts := DefaultOptions()
+		opts.HotspotBytes = 16
+		p := NewProfile(opts)
+		for i := range trace.Entries {
+			e := &trace.Entries[i]
+			e.Rank = op.Int{}
+			e.Kind, e.KindRule = op.InferKind(e.Operation)
+			p.Add(e)
+		}
+		rep := NewReport(nil, p, nil, opts)
+		check := func(name string, want, got any) {
+			t.Helper()
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
+				t.Errorf("seed %d: %s: %s", number, name, diff)
+			}
+		}
+		summary := map[string]seed.OpSummary{}
+		for _, row := range rep.Operations {
+			summary[row.Operation] = seed.OpSummary{Count: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes}
+		}
+		check("operations", seed.OperationSummary(trace), summary)
+		check("total", []int64{int64(trace.StepCount()), trace.TotalDuration, trace.TotalMemoryBytes(), trace.PeakMemoryBytes()},
+			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes, rep.Total.PeakMemoryBytes})
+		devices := map[string]seed.DeviceSummary{}
+		for _, row := range rep.Devices {
+			if row.DeviceID != UnknownDevice {
+				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes}
+			}
+		}
+		check("devices", seed.PerDeviceSummary(trace), devices)
+		var balance *seed.Balance
+		if rep.LoadBalance != nil {
+			balance = &rep.LoadBalance.Balance
+		}
+		check("load_balance", seed.LoadBalance(trace), balance)
+		check("bottlenecks", seed.CommunicationBottlenecks(trace, 0), rep.Communication.Bottlenecks)
+		check("slowest", trace.SlowestOps(opts.Top), rep.Slowest)
+		hotspots := seed.MemoryHotspots(trace, opts.HotspotBytes)
+		check("hotspot_count", int64(len(hotspots)), rep.Memory.HotspotCount)
+		check("hotspots", hotspots[:min(len(hotspots), opts.Top)], rep.Memory.Hotspots)
+	})
 }

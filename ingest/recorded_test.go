@@ -66,15 +66,15 @@ func readFigures(t *testing.T) []recordedFigures {
 // timelines returns the timeline of each device in the input, by rank and name.
 func timelines(t *testing.T, paths ...string) map[string]analyze.Parts {
 	t.Helper()
-	trace := analyze.NewTrace(analyze.TraceOptions{})
+	forest := analyze.NewForest(analyze.TraceOptions{})
 	for e, err := range ingest.Open(paths...).Entries() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		trace.Add(e)
+		forest.Add(e)
 	}
 	all := make(map[string]analyze.Parts)
-	for _, line := range trace.Timelines() {
+	for _, line := range forest.Timelines() {
 		if line.Parts == nil {
 			t.Fatalf("device %v has no start times", line.DeviceKey)
 		}

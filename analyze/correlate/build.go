@@ -14,14 +14,14 @@ func (j *Join) Report(opts Options) *Report {
 		asked:     opts.Jaeger != "" || rows(j.service) > 0,
 		hasLocal:  rows(j.local) > 0,
 	}
-	trace := j.local
-	trace.Merge(j.service)
+	forest := j.local
+	forest.Merge(j.service)
 	links := linker(opts.Jaeger)
 	r := &Report{Schema: Schema, Requests: []Request{}, Unattached: []Op{}}
 	if opts.Jaeger != "" {
 		r.Jaeger = &opts.Jaeger
 	}
-	all := trace.Requests()
+	all := forest.Requests()
 	kept := all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
 	for i := range all.List {
@@ -36,7 +36,7 @@ func (j *Join) Report(opts Options) *Report {
 	}
 	all.List = kept
 	for i := range kept {
-		row := request(trace, &kept[i], links)
+		row := request(forest, &kept[i], links)
 		s.compareOps(&row, &kept[i], j.pruned[spanKey{row.TraceID, row.RootSpanID}])
 		if root := kept[i].Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
@@ -50,7 +50,7 @@ func (j *Join) Report(opts Options) *Report {
 	if !s.hasLocal {
 		r.MissingLocally = 0
 	}
-	r.MissingLocally += s.missingLocally(trace, func(id op.TraceID) bool {
+	r.MissingLocally += s.missingLocally(forest, func(id op.TraceID) bool {
 		_, kept := keptTraces[id]
 		return kept
 	})
@@ -59,17 +59,17 @@ func (j *Join) Report(opts Options) *Report {
 	return r
 }
 
-func rows(t *analyze.Trace) int {
-	s := t.Structure()
+func rows(forest *analyze.Forest) int {
+	s := forest.Structure()
 	return int(s.Ops + s.Spans)
 }
 
 // request describes a request without what the sides lack.
-func request(trace *analyze.Trace, q *analyze.Request, links linker) Request {
+func request(forest *analyze.Forest, q *analyze.Request, links linker) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
 		Start: q.Start, Duration: q.Duration, Uncovered: q.Uncovered, Queueing: q.Queueing,
-		CriticalPath: pathParts(trace, q.Root, links),
+		CriticalPath: pathParts(forest, q.Root, links),
 		Link:         links.span(q.TraceID, q.SpanID),
 	}
 }

@@ -11,7 +11,7 @@ import (
 //
 // A Join is not safe for concurrent use.
 type Join struct {
-	local, service *analyze.Trace
+	local, service *analyze.Forest
 	// held has the ids of the operations and spans that the backend holds.
 	held map[spanKey]struct{}
 	// pruned has what the backend knows of operations it was not sent, by local
@@ -28,8 +28,8 @@ type spanKey struct {
 // NewJoin returns an empty Join.
 func NewJoin() *Join {
 	return &Join{
-		local:   analyze.NewTrace(analyze.TraceOptions{}),
-		service: analyze.NewTrace(analyze.TraceOptions{}),
+		local:   analyze.NewForest(analyze.TraceOptions{}),
+		service: analyze.NewForest(analyze.TraceOptions{}),
 		held:    make(map[spanKey]struct{}),
 		pruned:  make(map[spanKey][]op.Pruned),
 	}

@@ -38,9 +38,9 @@ func keyOf(n analyze.Node) partKey {
 }
 
 // pathParts divides the critical path of a request, the largest part first.
-func pathParts(trace *analyze.Trace, root analyze.Node, links linker) []PathPart {
+func pathParts(forest *analyze.Forest, root analyze.Node, links linker) []PathPart {
 	parts := []PathPart{}
-	path := trace.CriticalPath(root)
+	path := forest.CriticalPath(root)
 	if path == nil {
 		return parts
 	}

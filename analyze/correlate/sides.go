@@ -89,11 +89,11 @@ func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained i
 }
 
 // missingLocally counts the spans of the traces that the local batch lacks.
-func (s *sides) missingLocally(trace *analyze.Trace, keep func(op.TraceID) bool) (missing int64) {
+func (s *sides) missingLocally(forest *analyze.Forest, keep func(op.TraceID) bool) (missing int64) {
 	if !s.hasLocal {
 		return 0
 	}
-	pending := slices.Collect(trace.Roots())
+	pending := slices.Collect(forest.Roots())
 	for len(pending) > 0 {
 		n := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]

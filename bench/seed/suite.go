@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/optrace/optrace/analyze"
+	analysis "github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/op"
 )
@@ -14,7 +14,7 @@ import (
 // The sides of the suite.
 const (
 	rust    = "Rust program"
-	columns = "ColumnTrace"
+	columns = "columns"
 	entries = "op.Trace"
 )
 
@@ -85,7 +85,7 @@ func newSides(ctx context.Context, path string, n int, want measure.Want) (*meas
 }
 
 // same returns an error unless the Rust program finds what the others did.
-func same(peer *program, t *analyze.ColumnTrace, others map[string]found) error {
+func same(peer *program, t *analysis.Columns, others map[string]found) error {
 	theirs, err := peer.show()
 	if err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	analysis "github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/op"
 )
@@ -47,8 +47,8 @@ func newTrace(n int) *op.Trace {
 	return t
 }
 
-func newColumns(n int) *analyze.ColumnTrace {
-	t := analyze.NewColumnTrace(nil)
+func newColumns(n int) *analysis.Columns {
+	t := analysis.NewColumns(nil)
 	generate(n, t.Add)
 	return t
 }
@@ -65,15 +65,15 @@ const numAnalyses = 5
 
 // found is what the five analyses return.
 type found struct {
-	operations    map[string]analyze.OpSummary
-	devices       map[string]analyze.DeviceSummary
-	communication []analyze.CommunicationBottleneck
+	operations    map[string]analysis.OpSummary
+	devices       map[string]analysis.DeviceSummary
+	communication []analysis.Bottleneck
 	stacks        string
 	slowest       []int
 }
 
 // ofColumns runs the analyses over columns.
-func ofColumns(t *analyze.ColumnTrace) found {
+func ofColumns(t *analysis.Columns) found {
 	s := t.Summary()
 	return found{
 		operations: s.OperationSummary(), devices: s.PerDeviceSummary(),
@@ -84,8 +84,8 @@ func ofColumns(t *analyze.ColumnTrace) found {
 // ofEntries runs them over entries.
 func ofEntries(t *op.Trace) found {
 	f := found{
-		operations: analyze.OperationSummary(t), devices: analyze.PerDeviceSummary(t),
-		communication: analyze.CommunicationBottlenecks(t, least), stacks: analyze.FlamegraphCollapsed(t),
+		operations: analysis.OperationSummary(t), devices: analysis.PerDeviceSummary(t),
+		communication: analysis.CommunicationBottlenecks(t, least), stacks: analysis.FlamegraphCollapsed(t),
 	}
 	for _, e := range t.SlowestOps(top) {
 		f.slowest = append(f.slowest, int(e.Step.V))
@@ -94,7 +94,7 @@ func ofEntries(t *op.Trace) found {
 }
 
 // lines says what was found as the Rust program does.
-func (f found) lines(t *analyze.ColumnTrace) []string {
+func (f found) lines(t *analysis.Columns) []string {
 	ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
 	var byOperation, byDevice []string
 	for name, s := range f.operations {

@@ -2,36 +2,37 @@ package main
 
 import (
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
 
 // collapsedConverter writes the folded stacks of self time, for which it needs
 // the structure of the whole input.
 type collapsedConverter struct {
-	out   *output
-	trace *analyze.Trace
+	out    *output
+	forest *analyze.Forest
 }
 
 func newCollapsedConverter(out *output) (converter, error) {
-	return &collapsedConverter{out: out, trace: analyze.NewTrace(analyze.TraceOptions{})}, nil
+	return &collapsedConverter{out: out, forest: analyze.NewForest(analyze.TraceOptions{})}, nil
 }
 
 func (c *collapsedConverter) record(rec op.Record) error {
 	switch {
 	case rec.Entry != nil:
-		c.trace.Add(rec.Entry)
+		c.forest.Add(rec.Entry)
 	case rec.Span != nil:
-		c.trace.AddSpan(rec.Span)
+		c.forest.AddSpan(rec.Span)
 	}
 	return nil
 }
 
-func (c *collapsedConverter) end() error { return c.trace.WriteCollapsed(c.out) }
+func (c *collapsedConverter) end() error { return c.forest.WriteCollapsed(c.out) }
 
 // flatConverter writes the seed's stacks of device and operation.
 type flatConverter struct {
 	out    *output
-	stacks analyze.FlatStacks
+	stacks seed.Stacks
 }
 
 func newFlatConverter(out *output) (converter, error) { return &flatConverter{out: out}, nil }
@@ -43,12 +44,4 @@ func (c *flatConverter) record(rec op.Record) error {
 	return nil
 }
 
-// end writes the stacks. The seed puts no line break behind the last one, a
-// file of lines has one.
-func (c *flatConverter) end() error {
-	n, err := c.stacks.WriteTo(c.out)
-	if err == nil && n > 0 {
-		err = c.out.WriteByte('\n')
-	}
-	return err
-}
+func (c *flatConverter) end() error { return c.stacks.Write(c.out) }

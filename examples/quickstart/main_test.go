@@ -29,32 +29,32 @@ func runIn(t *testing.T, ctx context.Context, cfg config) string {
 }
 
 // read returns what a run wrote.
-func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, trace *analyze.Trace) {
+func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, forest *analyze.Forest) {
 	t.Helper()
-	trace = analyze.NewTrace(analyze.TraceOptions{})
+	forest = analyze.NewForest(analyze.TraceOptions{})
 	for rec, err := range ingest.Open(filepath.Join(dir, "ops.jsonl")).Records() {
 		switch {
 		case err != nil:
 			t.Fatal(err)
 		case rec.Entry != nil:
-			trace.Add(rec.Entry)
+			forest.Add(rec.Entry)
 			entries = append(entries, rec.Entry.Clone())
 		case rec.Span != nil:
-			trace.AddSpan(rec.Span)
+			forest.AddSpan(rec.Span)
 			span := *rec.Span
 			spans = append(spans, &span)
 		case rec.Gap != nil:
 			t.Errorf("%d operations were lost: %s", rec.Gap.Dropped, rec.Gap.Reason)
 		}
 	}
-	return entries, spans, trace
+	return entries, spans, forest
 }
 
 func TestRunWritesWhatItDid(t *testing.T) {
 	const steps, devices, layers, requests = 2, 3, 3, 8
 	cfg := config{steps: steps, devices: devices, dir: filepath.Join(t.TempDir(), "new", "directory")}
 	out := runIn(t, t.Context(), cfg)
-	entries, spans, trace := read(t, cfg.dir)
+	entries, spans, forest := read(t, cfg.dir)
 
 	t.Run("entries are valid", func(t *testing.T) {
 		for _, e := range entries {
@@ -94,7 +94,7 @@ func TestRunWritesWhatItDid(t *testing.T) {
 	})
 
 	t.Run("no operation is an orphan", func(t *testing.T) {
-		if s := trace.Structure(); s.Orphans != 0 || s.Duplicates != 0 || s.Cycles != 0 {
+		if s := forest.Structure(); s.Orphans != 0 || s.Duplicates != 0 || s.Cycles != 0 {
 			t.Errorf("structure: %+v", s)
 		}
 		got := make(map[string]int)

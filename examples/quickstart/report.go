@@ -38,10 +38,10 @@ func report(batch, folded string, out io.Writer) error {
 	return err
 }
 
-func writeStacks(path string, trace *analyze.Trace) error {
+func writeStacks(path string, forest *analyze.Forest) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(trace.WriteCollapsed(f), f.Close())
+	return errors.Join(forest.WriteCollapsed(f), f.Close())
 }

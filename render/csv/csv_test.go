@@ -88,7 +88,7 @@ func TestReportTables(t *testing.T) {
 	}
 	opts := analyze.DefaultOptions()
 	opts.By = keys
-	p, tr := analyze.NewProfile(opts), analyze.NewTrace(analyze.TraceOptions{})
+	p, tr := analyze.NewProfile(opts), analyze.NewForest(analyze.TraceOptions{})
 	for _, e := range entries() {
 		p.Add(e)
 		tr.Add(e)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
@@ -71,13 +72,13 @@ func full() *analyze.Report {
 			{DeviceID: "cuda:0", Rank: op.Known(1), Count: 1, SumNS: 7},
 			{DeviceID: "unknown", Count: 1},
 		},
-		LoadBalance: &analyze.Balance{LoadBalanceMetrics: analyze.LoadBalanceMetrics{
+		LoadBalance: &analyze.Balance{Balance: seed.Balance{
 			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
-			PerDeviceDurationUS: []analyze.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300}, {Device: "1/cuda:0", DurationUS: 100}},
+			PerDeviceDurationUS: []seed.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300}, {Device: "1/cuda:0", DurationUS: 100}},
 		}},
 		Communication: analyze.Communication{
 			Rules:       analyze.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
-			Bottlenecks: []analyze.CommunicationBottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
+			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
 			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100, MaxStartSkewNS: ptr(int64(90)), BusBytesPerSecond: ptr(1.5e9)}},
 		},
 		Memory: analyze.Memory{
@@ -99,7 +100,7 @@ func full() *analyze.Report {
 
 // empty returns the report of an input without anything.
 func empty() *analyze.Report {
-	return analyze.NewReport(nil, analyze.NewProfile(analyze.DefaultOptions()), analyze.NewTrace(analyze.TraceOptions{}), analyze.DefaultOptions())
+	return analyze.NewReport(nil, analyze.NewProfile(analyze.DefaultOptions()), analyze.NewForest(analyze.TraceOptions{}), analyze.DefaultOptions())
 }
 
 func render(t *testing.T, r *analyze.Report, opts text.Options) string {

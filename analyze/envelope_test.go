@@ -1,0 +1,216 @@
+package analyze
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// event is what a reader returns.
+type event struct {
+	rec op.Record
+	err error
+}
+
+func entryEvent(warn op.Warning, adjusted float64) event {
+	return event{rec: op.Record{Entry: &op.Entry{Operation: "a", Warn: warn, AdjustedCount: adjusted}}}
+}
+
+func batchEvent(writer string, seq, entries int64) event {
+	return event{rec: op.Record{Batch: &op.Batch{Writer: writer, Sequence: seq, Entries: entries}}}
+}
+
+func syntaxEvent(file string, line int64, msg string, truncated bool) event {
+	return event{err: &op.SyntaxError{File: file, Line: line, Msg: msg, Truncated: truncated}}
+}
+
+// empty is the envelope of an input without a record.
+func empty(change func(*Envelope)) Envelope {
+	e := Envelope{
+		Formats: []string{}, Sampling: SamplingNone, Problems: []string{},
+		Warnings: map[string]int64{}, SkippedBy: map[string]int64{},
+		MalformedBy: map[string]int64{}, DroppedBy: map[string]int64{},
+	}
+	change(&e)
+	return e
+}
+
+func TestInput(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		events []event
+		want   func(*Envelope)
+	}{
+		{"nothing", nil, func(*Envelope) {}},
+		{"a record without content", []event{{}}, func(*Envelope) {}},
+		{"the end", []event{{err: io.EOF}}, func(*Envelope) {}},
+		{"entries with warnings", []event{
+			entryEvent(0, 0), entryEvent(op.WarnBadShape|op.WarnNegativeDuration, 0), entryEvent(op.WarnBadShape, 0),
+		}, func(e *Envelope) {
+			e.Entries, e.Spans = 3, 3
+			e.Warnings = map[string]int64{"bad_shape": 2, "neg_duration": 1}
+		}},
+		{"spans are skipped, other records are no spans", []event{
+			entryEvent(0, 0),
+			{rec: op.Record{Span: &op.Span{Name: "request"}}},
+			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: 2}}},
+			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: 5}}},
+			{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}},
+		}, func(e *Envelope) {
+			e.Entries, e.Spans, e.Skipped = 1, 4, 3
+			e.SkippedBy = map[string]int64{"non_op": 3, "other_signal": 5, "unknown_record": 1}
+		}},
+		{"gaps", []event{
+			{rec: op.Record{Gap: &op.Gap{Dropped: 7, Reason: "queue_full"}}},
+			{rec: op.Record{Gap: &op.Gap{Dropped: 1}}},
+			{rec: op.Record{Gap: &op.Gap{Dropped: -5, Reason: "queue_full"}}},
+		}, func(e *Envelope) {
+			e.Dropped = 8
+			e.DroppedBy = map[string]int64{"queue_full": 7, "unknown": 1}
+		}},
+		{"records that cannot be read", []event{
+			syntaxEvent("b.jsonl", 9, "expected a value, found 'x'", false),
+			{err: &op.SyntaxError{File: "a.jsonl", Line: 3, Msg: "expected a value, found 'y'", Class: op.ErrorDamaged}},
+			syntaxEvent("b.jsonl", 10, "unexpected end of JSON text", true),
+			{err: fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)},
+			{err: errors.New("disk on fire")},
+		}, func(e *Envelope) {
+			e.Malformed, e.Truncated = 3, 2
+			e.MalformedBy = map[string]int64{"syntax": 1, "damaged": 1, "other": 1}
+			e.Problems = []string{
+				"a.jsonl:3: expected a value, found 'y' (at byte 0)",
+				"b.jsonl:9: expected a value, found 'x' (at byte 0)",
+				"b.jsonl:10: unexpected end of JSON text (at byte 0)",
+			}
+		}},
+		{"all weighted", []event{entryEvent(0, 2), entryEvent(0, 1)}, func(e *Envelope) {
+			e.Entries, e.Spans, e.Sampling = 2, 2, SamplingKnown
+		}},
+		{"some weighted", []event{entryEvent(0, 2), entryEvent(0, 0)}, func(e *Envelope) {
+			e.Entries, e.Spans, e.Sampling = 2, 2, SamplingUnknown
+		}},
+		{"holes in the batches of each writer", []event{
+			batchEvent("a", 0, 0), batchEvent("b", 5, 0), batchEvent("a", 3, 0), batchEvent("b", 6, 0),
+		}, func(e *Envelope) { e.MissingBatches = 2 }},
+		{"entries that were announced", []event{
+			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
+		}, func(e *Envelope) { e.Entries, e.Spans, e.MissingEntries = 3, 3, 1 }},
+		{"numbers beyond reason", []event{
+			batchEvent("a", 0, math.MaxInt64), batchEvent("a", 1, math.MaxInt64), batchEvent("a", 2, -9),
+			{rec: op.Record{Gap: &op.Gap{Dropped: math.MaxInt64}}}, {rec: op.Record{Gap: &op.Gap{Dropped: 5}}},
+		}, func(e *Envelope) {
+			e.MissingEntries, e.Dropped = math.MaxInt64, math.MaxInt64
+			e.DroppedBy = map[string]int64{"unknown": math.MaxInt64}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in := NewInput()
+			for _, ev := range tc.events {
+				in.Add(ev.rec, ev.err)
+			}
+			in.EndFile("entries-jsonl", 100)
+			want := empty(tc.want)
+			want.Files, want.Bytes, want.Formats = 1, 100, []string{"entries-jsonl"}
+			if diff := cmp.Diff(want, in.Envelope()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Entries of a file without batch records do not stand in for missing ones of
+// another file.
+func TestInputCountsMissingEntriesByFile(t *testing.T) {
+	in := NewInput()
+	in.Add(batchEvent("a", 0, 5).rec, nil)
+	in.EndFile("entries-jsonl", 10)
+	for range 9 {
+		in.Add(entryEvent(0, 0).rec, nil)
+	}
+	in.EndFile("otlp-json", 10)
+	got := in.Envelope()
+	if got.MissingEntries != 5 || got.Entries != 9 {
+		t.Errorf("%d missing of %d, want 5 of 9", got.MissingEntries, got.Entries)
+	}
+	if diff := cmp.Diff([]string{"entries-jsonl", "otlp-json"}, got.Formats); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Workers that share files come to what one of them alone counts.
+func TestInputMerge(t *testing.T) {
+	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+		whole, merged := NewInput(), NewInput()
+		for file := range 1 + r.IntN(3) {
+			workers := []*Input{NewInput(), NewInput(), NewInput()}
+			for i := range r.IntN(1000) {
+				ev := randomEvent(r, file, i)
+				whole.Add(ev.rec, ev.err)
+				workers[r.IntN(len(workers))].Add(ev.rec, ev.err)
+			}
+			r.Shuffle(len(workers), func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
+			for _, w := range workers {
+				merged.Merge(w)
+			}
+			whole.EndFile("entries-jsonl", int64(file))
+			merged.EndFile("entries-jsonl", int64(file))
+		}
+		if diff := cmp.Diff(whole.Envelope(), merged.Envelope()); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+	})
+}
+
+func randomEvent(r *rand.Rand, file, i int) event {
+	switch r.IntN(8) {
+	case 0:
+		return event{rec: op.Record{Span: &op.Span{}}}
+	case 1:
+		return batchEvent(fmt.Sprint("writer", r.IntN(3)), r.Int64N(40), r.Int64N(20))
+	case 2:
+		return event{rec: op.Record{Gap: &op.Gap{Dropped: r.Int64N(9), Reason: fmt.Sprint(r.IntN(2 * maxReasons))}}}
+	case 3:
+		return syntaxEvent(fmt.Sprint(file), int64(i), fmt.Sprint("reason ", r.IntN(2*maxReasons)), r.IntN(3) == 0)
+	case 4:
+		return event{rec: op.Record{Skipped: op.Skipped{Reason: op.SkipOtherSignal, N: r.Int64N(3)}}}
+	}
+	return entryEvent(op.Warning(r.Uint32()&0x7fff), float64(r.IntN(2)))
+}
+
+// Where workers share several files, entries of one file do not stand in for
+// missing ones of another.
+func TestInputMergeCountsMissingEntriesByFile(t *testing.T) {
+	a, b := NewInput(), NewInput()
+	a.Add(batchEvent("a", 0, 5).rec, nil) // file 0 lacks 3
+	b.StartFile(1)
+	for range 9 {
+		b.Add(entryEvent(0, 0).rec, nil)
+	}
+	b.StartFile(0)
+	b.Add(entryEvent(0, 0).rec, nil)
+	a.StartFile(2)
+	a.Add(batchEvent("a", 1, 4).rec, nil) // file 2 lacks 4
+	a.StartFile(0)
+	a.Add(entryEvent(0, 0).rec, nil)
+	merged := NewInput()
+	merged.Merge(b)
+	merged.Merge(a)
+	if got := merged.Envelope().MissingEntries; got != 0 {
+		t.Errorf("%d missing of files that have not ended", got)
+	}
+	for file := range int64(3) {
+		merged.StartFile(file)
+		merged.EndFile("entries-jsonl", 1)
+	}
+	if got := merged.Envelope(); got.MissingEntries != 7 || got.Entries != 11 {
+		t.Errorf("%d missing of %d, want 7 of 11", got.MissingEntries, got.Entries)
+	}
+}

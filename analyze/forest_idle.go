@@ -1,0 +1,195 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// The defaults of [IdleOptions].
+const (
+	DefaultIdleThreshold = 30 * time.Microsecond
+	DefaultIdleTop       = 10
+)
+
+// IdleOptions configures [Forest.Idle]. The zero value is the defaults.
+type IdleOptions struct {
+	// Threshold is up to where a gap before an operation that the host had
+	// launched in time is put down to queueing; 0 is DefaultIdleThreshold.
+	Threshold time.Duration
+	// Top is how many of the longest gaps are listed; 0 is DefaultIdleTop, a
+	// negative number lists none.
+	Top int
+}
+
+// IdleCause says why nothing ran on a device.
+type IdleCause string
+
+// The causes.
+const (
+	// IdleHost: the next operation was launched only after the gap had begun.
+	IdleHost IdleCause = "host"
+	// IdleQueue: it had been launched, and the gap is shorter than the threshold.
+	IdleQueue IdleCause = "queue"
+	// IdleOther: it had been launched and was kept waiting for longer, or
+	// nothing is known of its launch.
+	IdleOther IdleCause = "other"
+)
+
+// Idle tells when and why devices had nothing to do.
+type Idle struct {
+	// Threshold is what the causes were told apart with, in nanoseconds.
+	Threshold int64 `json:"threshold_ns"`
+	// Longest has the longest gaps, longest first.
+	Longest []IdleGap `json:"longest"`
+	// Devices has a row per device that idled, by rank and name.
+	Devices []IdleDevice `json:"devices"`
+}
+
+// IdleGap is a maximal time within the span of a device in which nothing ran.
+type IdleGap struct {
+	DeviceKey
+	Start    int64     `json:"start_unix_ns"`
+	Duration int64     `json:"duration_ns"`
+	Cause    IdleCause `json:"cause"`
+	// After and Before are the operations between which the gap lies.
+	After  string `json:"after"`
+	Before string `json:"before"`
+}
+
+// IdleDevice sums up the gaps of a device. The sums add up to its idle time.
+type IdleDevice struct {
+	DeviceKey
+	Host  IdleSum `json:"host"`
+	Queue IdleSum `json:"queue"`
+	Other IdleSum `json:"other"`
+}
+
+// IdleSum sums up the gaps of one cause.
+type IdleSum struct {
+	Count int64 `json:"count"`
+	Sum   int64 `json:"sum_ns"`
+}
+
+// Idle returns the idle gaps of all devices with their causes. Time before the
+// first and after the last operation of a device is no gap.
+//
+// The cause follows from when the operation after the gap was launched: at its
+// launch time, or else while the nearest span above it ran that is no operation
+// or the host's view of one. When such a span was
+// running as the gap began, the launch may lie on either side of that and the
+// cause is other.
+func (f *Forest) Idle(o IdleOptions) *Idle {
+	f.Build()
+	idle := &Idle{
+		Threshold: int64(cmp.Or(o.Threshold, DefaultIdleThreshold)),
+		Devices:   []IdleDevice{},
+	}
+	longest := longestGaps{limit: max(0, cmp.Or(o.Top, DefaultIdleTop))}
+	for _, device := range f.onDevice.order {
+		sums := IdleDevice{DeviceKey: f.dict.devices.Values[device]}
+		for s := range f.sweep(f.onDevice.of(device)) {
+			length := s.to - s.from - s.busy
+			if length == 0 {
+				continue
+			}
+			g := gap{device: device, start: s.from + s.busy, length: length, after: s.last, before: s.next}
+			g.cause = f.idleCause(&g, idle.Threshold)
+			sums.of(g.cause).add(length)
+			longest.add(g)
+		}
+		if sums.Host.Count+sums.Queue.Count+sums.Other.Count > 0 {
+			idle.Devices = append(idle.Devices, sums)
+		}
+	}
+	idle.Longest = f.describeGaps(longest.list())
+	return idle
+}
+
+func (d *IdleDevice) of(c IdleCause) *IdleSum {
+	switch c {
+	case IdleHost:
+		return &d.Host
+	case IdleQueue:
+		return &d.Queue
+	}
+	return &d.Other
+}
+
+func (s *IdleSum) add(length int64) {
+	s.Count++
+	s.Sum += length
+}
+
+// gap is an idle gap before its names are looked up.
+type gap struct {
+	device        int32
+	start, length int64
+	cause         IdleCause
+	after, before int32 // rows
+}
+
+// longestGaps keeps the longest of many gaps.
+type longestGaps struct {
+	limit int
+	gaps  []gap
+}
+
+// add adds g. The list grows to twice what is wanted before it is cut, so that
+// a gap costs a comparison or two.
+func (l *longestGaps) add(g gap) {
+	l.gaps = append(l.gaps, g)
+	if len(l.gaps) > 2*l.limit+64 {
+		l.list()
+	}
+}
+
+// list returns the longest gaps, longest first, in the order of devices and
+// time where they are equally long.
+func (l *longestGaps) list() []gap {
+	slices.SortStableFunc(l.gaps, func(a, b gap) int { return cmp.Compare(b.length, a.length) })
+	l.gaps = l.gaps[:min(len(l.gaps), l.limit)]
+	return l.gaps
+}
+
+func (f *Forest) describeGaps(gaps []gap) []IdleGap {
+	list := make([]IdleGap, len(gaps))
+	for i, g := range gaps {
+		list[i] = IdleGap{
+			DeviceKey: f.dict.devices.Values[g.device],
+			Start:     g.start,
+			Duration:  g.length,
+			Cause:     g.cause,
+			After:     f.rowName(g.after),
+			Before:    f.rowName(g.before),
+		}
+	}
+	return list
+}
+
+// idleCause tells why nothing ran in g.
+func (f *Forest) idleCause(g *gap, threshold int64) IdleCause {
+	earliest, latest, ok := f.launchTime(g.before)
+	switch {
+	case ok && earliest > g.start:
+		return IdleHost
+	case ok && latest <= g.start && g.length < threshold:
+		return IdleQueue
+	}
+	return IdleOther
+}
+
+// launchTime returns between which times the operation in row r was launched.
+func (f *Forest) launchTime(r int32) (earliest, latest int64, ok bool) {
+	if f.has(r, flagLaunch) {
+		return f.launch(r), f.launch(r), true
+	}
+	host := f.tree.parent[r]
+	for host != noRow && f.isDeviceSide(host) {
+		host = f.tree.parent[host]
+	}
+	if host == noRow || !f.has(host, flagStart) {
+		return 0, 0, false
+	}
+	return f.start(host), f.end(host), true
+}

@@ -1,0 +1,308 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// tracesOf spreads the specs over workers in chunks of random sizes, each
+// worker's in ascending order.
+func tracesOf(r *rand.Rand, specs []spec, workers int, o TraceOptions) []*Forest {
+	traces := make([]*Forest, workers)
+	for i := range traces {
+		traces[i] = NewForest(o)
+	}
+	first := r.Int64N(3)
+	for chunk := first; len(specs) > 0; chunk++ {
+		n := min(1+r.IntN(8), len(specs))
+		forest := traces[r.IntN(workers)]
+		forest.StartChunk(chunk)
+		if r.IntN(5) == 0 {
+			forest.StartChunk(chunk) // once more changes nothing
+		}
+		for _, s := range specs[:n] {
+			s.addTo(forest)
+		}
+		specs = specs[n:]
+		if r.IntN(10) == 0 {
+			forest.Build()
+		}
+	}
+	return traces
+}
+
+// Whichever chunks each worker takes, merging gives what one Trace holds.
+func TestMergeIsIndependentOfWorkers(t *testing.T) {
+	random.Seeds(150, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, 1+r.IntN(80))
+		var o TraceOptions
+		if r.IntN(2) == 0 {
+			o.MaxRows = 1 + r.IntN(80)
+		}
+		whole := NewForest(o)
+		for _, s := range specs {
+			s.addTo(whole)
+		}
+		want := tellEverything(t, whole)
+		workers := 1 + r.IntN(4)
+
+		merged := NewForest(o)
+		for _, w := range tracesOf(r, specs, workers, o) {
+			merged.Merge(w)
+			if r.IntN(3) == 0 {
+				merged.Build()
+			}
+		}
+		if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+			t.Errorf("seed %d: %d workers, one by one (-whole +merged):\n%s", seed, workers, diff)
+		}
+
+		traces := tracesOf(r, specs, workers, o)
+		traces[0].take(traces[1:])
+		if diff := cmp.Diff(want, tellEverything(t, traces[0])); diff != "" {
+			t.Errorf("seed %d: %d workers, all at once (-whole +merged):\n%s", seed, workers, diff)
+		}
+		checkSameRows(t, whole, traces[0])
+		for i, o := range traces[1:] {
+			if o.rows() != 0 || len(o.blocks) != 0 {
+				t.Errorf("seed %d: worker %d still holds rows", seed, i+1)
+			}
+		}
+	})
+}
+
+// checkSameRows compares what two traces hold row by row.
+func checkSameRows(t *testing.T, want, got *Forest) {
+	t.Helper()
+	if want.rows() != got.rows() {
+		t.Errorf("%d rows, want %d", got.rows(), want.rows())
+		return
+	}
+	for r := range want.n {
+		a, b := describeRow(want, r), describeRow(got, r)
+		if a != b {
+			t.Errorf("row %d: %s, want %s", r, b, a)
+			return
+		}
+	}
+}
+
+func describeRow(forest *Forest, r int32) string {
+	stamp := forest.dict.stamps.Values[forest.stamp(r)]
+	return fmt.Sprint(
+		forest.start(r), forest.duration(r), forest.span(r), forest.parentID(r), forest.dict.traces.Values[forest.trace(r)], forest.rowName(r),
+		forest.dict.lanes.Values[forest.lane(r)], forest.kind(r), forest.flags(r)&^builtFlags, forest.step(r), forest.memory(r), forest.launch(r),
+		stamp.name, stamp.span, forest.dict.traces.Values[stamp.trace],
+	)
+}
+
+// Chunks longer than a block, and optional columns that some blocks lack, go
+// through blocks that are used again.
+func TestMergeUsesBlocksAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	var specs []spec
+	for part := range 12 {
+		for i := range 700 + r.IntN(2000) {
+			s := randomSpec(r, 1000)
+			s.id, s.parent = uint64(part*10_000+i), uint64(r.IntN(part*10_000+i+1))
+			if part%3 == 0 {
+				s.memory, s.step, s.launch, s.root = 0, op.Int{}, op.Int{}, ""
+				s.rootID = 0
+			}
+			specs = append(specs, s)
+		}
+	}
+	whole := traceOf(specs...)
+	for workers := 1; workers <= 4; workers++ {
+		traces := make([]*Forest, workers)
+		for i := range traces {
+			traces[i] = NewForest(TraceOptions{})
+		}
+		chunk := int64(0)
+		for part := range slices.Chunk(specs, 1+r.IntN(3000)) {
+			w := traces[r.IntN(workers)]
+			w.StartChunk(chunk)
+			chunk++
+			for _, s := range part {
+				s.addTo(w)
+			}
+		}
+		traces[0].take(traces[1:])
+		checkSameRows(t, whole, traces[0])
+		if got, want := traces[0].Structure(), whole.Structure(); got != want {
+			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
+		}
+		opAt("more", 1, 0, 0, 10).addTo(traces[0])
+		if got := traces[0].memory(traces[0].n - 1); got != 0 {
+			t.Errorf("%d workers: a row added later has the memory size %d", workers, got)
+		}
+	}
+}
+
+func TestMergeChunksLeavesTheOther(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	traces := tracesOf(r, randomSpecs(r, 60), 2, TraceOptions{})
+	want := tellEverything(t, traces[1])
+	traces[0].Merge(traces[1])
+	traces[0].StartChunk(99)
+	opAt("more", 99, 0, 0, 10).addTo(traces[0])
+	traces[0].Build()
+	if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
+		t.Errorf("merging changed the other (-before +after):\n%s", diff)
+	}
+}
+
+// randomRecord is anything that a reader may return, about a run of n records.
+func randomRecord(r *rand.Rand, n, i int) event {
+	switch r.IntN(12) {
+	case 0:
+		s := spanAt(pick(r, "POST /a", "layer"), uint64(1+r.IntN(n)), uint64(r.IntN(n)), r.Int64N(500), 600)
+		s.trace = byte(r.IntN(3))
+		return event{rec: op.Record{Span: &op.Span{
+			Name: s.name, Service: pick(r, "api", "web"), TraceID: s.traceID(), SpanID: spanID(s.id),
+			ParentSpanID: spanID(s.parent), Start: s.startTime(), Duration: s.end - s.start,
+		}}}
+	case 1:
+		return randomEvent(r, i%3, i)
+	}
+	e := random.Entry(r, i)
+	shape := randomSpec(r, n)
+	e.SpanID, e.ParentSpanID, e.TraceID = spanID(shape.id), spanID(shape.parent), shape.traceID()
+	e.Root, e.RootSpanID = shape.root, spanID(shape.rootID)
+	e.Start, e.Launch = shape.startTime(), shape.launch
+	if e.Kind == op.KindCollective && r.IntN(2) == 0 {
+		e.Collective = &op.Collective{Name: pick(r, "all_reduce", "broadcast"), Group: pick(r, "", "dp")}
+		if r.IntN(2) == 0 {
+			e.Collective.Sequence = op.Known(r.Int64N(5))
+		}
+	}
+	return event{rec: op.Record{Entry: &e}}
+}
+
+// The report is byte for byte the one of a single reader, however the parts of
+// several files are spread over workers.
+func TestMergeCollectors(t *testing.T) {
+	const files = 3
+	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+		opts := randomOptions(r)
+		var o TraceOptions
+		n := 1 + r.IntN(300)
+		if r.IntN(3) == 0 {
+			o.MaxRows = 1 + r.IntN(n)
+		}
+		collector := func() *Collector {
+			c := NewCollector(opts, true)
+			c.Trace = NewForest(o)
+			return c
+		}
+		whole := collector()
+		workers := make([]*Collector, 1+r.IntN(4))
+		for i := range workers {
+			workers[i] = collector()
+		}
+		chunk := int64(0)
+		for file := range files {
+			worker := workers[0]
+			for i := range r.IntN(n + 1) {
+				if i == 0 || r.IntN(20) == 0 {
+					worker = workers[r.IntN(len(workers))]
+					worker.StartFile(int64(file))
+					worker.StartChunk(chunk)
+					chunk++
+				}
+				ev := randomRecord(r, n, i)
+				if err := whole.Add(ev.rec, ev.err); err != nil {
+					t.Fatal(err)
+				}
+				if err := worker.Add(ev.rec, ev.err); err != nil {
+					t.Fatal(err)
+				}
+			}
+			whole.EndFile("entries-jsonl", int64(file))
+		}
+		merged := MergeCollectors(workers...)
+		for file := range files {
+			merged.StartFile(int64(file))
+			merged.EndFile("entries-jsonl", int64(file))
+		}
+		want, got := collectorJSON(t, whole), collectorJSON(t, merged)
+		if !bytes.Equal(want, got) {
+			t.Errorf("seed %d: %d workers:\n%s", seed, len(workers), cmp.Diff(string(want), string(got)))
+		}
+		if a, b := whole.Trace.Structure(), merged.Trace.Structure(); a != b {
+			t.Errorf("seed %d: structure %+v, want %+v", seed, b, a)
+		}
+	})
+	if MergeCollectors() != nil {
+		t.Error("no workers make a Collector")
+	}
+}
+
+func collectorJSON(t *testing.T, c *Collector) []byte {
+	t.Helper()
+	text, err := json.MarshalIndent(c.Report(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Merging takes the memory of a few blocks, not that of another copy.
+func TestMergeMemory(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector's memory is counted as well")
+	}
+	const entries = 400_000
+	forest := NewForest(TraceOptions{})
+	other := NewForest(TraceOptions{})
+	for chunk := range int64(200) {
+		w := pickTrace(chunk, forest, other)
+		w.StartChunk(chunk)
+		addRequests(w, entries/200)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	forest.take([]*Forest{other})
+	runtime.ReadMemStats(&after)
+	perEntry := float64(after.TotalAlloc-before.TotalAlloc) / entries
+	t.Logf("%.1f bytes allocated per entry", perEntry)
+	// A row is 46 bytes, 62 with step and memory size; a fifth of the entries
+	// are collectives of 48 bytes, which are copied.
+	if perEntry > 20 {
+		t.Errorf("%.1f bytes allocated per entry", perEntry)
+	}
+}
+
+func pickTrace(chunk int64, traces ...*Forest) *Forest { return traces[int(chunk)%len(traces)] }
+
+func BenchmarkMergeTraces(b *testing.B) {
+	const entries = 1_000_000
+	for _, chunkEntries := range []int{1000, 4000, 100_000} {
+		b.Run(fmt.Sprintf("chunk=%d", chunkEntries), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				traces := []*Forest{NewForest(TraceOptions{}), NewForest(TraceOptions{})}
+				for chunk := range int64(entries / chunkEntries) {
+					w := pickTrace(chunk, traces...)
+					w.StartChunk(chunk)
+					addRequests(w, chunkEntries)
+				}
+				runtime.GC()
+				b.StartTimer()
+				traces[0].take(traces[1:])
+			}
+			perEntry(b, entries)
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package analyze
+
+import (
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/op"
+)
+
+// spanName is what is kept of the description of a non-op span.
+type spanName struct {
+	name, service string
+}
+
+// lane is a queue of a device.
+type lane struct {
+	device DeviceKey
+	stream op.Int
+}
+
+// stamp is the local root that an entry names, known whether or not the root's
+// own span was read. Number 0 is no stamp.
+type stamp struct {
+	trace int32
+	span  uint64
+	name  string
+}
+
+// dictionary holds the values that rows refer to by number.
+type dictionary struct {
+	traces     symbols.Table[op.TraceID] // 0 is the unknown trace
+	operations symbols.Names
+	spans      symbols.Table[spanName]
+	lanes      symbols.Table[lane] // 0 is no lane, for non-op spans
+	devices    symbols.Table[DeviceKey]
+	laneDevice []int32 // of each lane
+	stamps     symbols.Table[stamp]
+
+	recentLanes symbols.Cache[laneTag, int32]
+}
+
+// laneTag is what identifies a lane beside the name of its device.
+type laneTag struct{ rank, stream op.Int }
+
+func newDictionary() dictionary {
+	var d dictionary
+	d.traces.ID(op.TraceID{})
+	d.lane(lane{})
+	d.stamps.ID(stamp{})
+	return d
+}
+
+// laneOf returns the number of e's lane.
+func (d *dictionary) laneOf(e *op.Entry) int32 {
+	tag := laneTag{e.Rank, e.Stream}
+	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
+	if !slot.Holds(e.DeviceID, tag) {
+		slot.Set(e.DeviceID, tag, d.lane(lane{device: DeviceOf(e), stream: e.Stream}))
+	}
+	return slot.Value
+}
+
+// lane returns the number of l.
+func (d *dictionary) lane(l lane) int32 {
+	id := d.lanes.ID(l)
+	if int(id) == len(d.laneDevice) {
+		d.laneDevice = append(d.laneDevice, d.devices.ID(l.device))
+	}
+	return id
+}
+
+// numbering says which numbers the values of one table of symbols have in
+// another. It adds them there one by one, when they are first asked for.
+type numbering[K comparable] struct {
+	values []K
+	add    func(K) int32
+	ids    []int32 // 1 more than the number; 0 where it was not asked for
+}
+
+func newNumbering[K comparable](values []K, add func(K) int32) numbering[K] {
+	return numbering[K]{values: values, add: add, ids: make([]int32, len(values))}
+}
+
+// number returns the new number of the old one.
+func (n *numbering[K]) number(old int32) int32 {
+	if id := n.ids[old]; id != 0 {
+		return id - 1
+	}
+	return n.addNumber(old)
+}
+
+func (n *numbering[K]) addNumber(old int32) int32 {
+	id := n.add(n.values[old])
+	n.ids[old] = id + 1
+	return id
+}
+
+// renumbering says where the numbers of one dictionary lie in another.
+type renumbering struct {
+	traces     numbering[op.TraceID]
+	operations numbering[string]
+	spans      numbering[spanName]
+	lanes      numbering[lane]
+	stamps     numbering[stamp]
+}
+
+// numberingOf returns where other's numbers lie in d.
+func (d *dictionary) numberingOf(other *dictionary) *renumbering {
+	n := &renumbering{
+		traces:     newNumbering(other.traces.Values, d.traces.ID),
+		operations: newNumbering(other.operations.Values, d.operations.ID),
+		spans:      newNumbering(other.spans.Values, d.spans.ID),
+		lanes:      newNumbering(other.lanes.Values, d.lane),
+	}
+	n.stamps = newNumbering(other.stamps.Values, func(s stamp) int32 {
+		s.trace = n.traces.number(s.trace)
+		return d.stamps.ID(s)
+	})
+	return n
+}
+
+// release gives up what is needed to add to d, not to look numbers up.
+func (d *dictionary) release() {
+	d.traces.Release()
+	d.stamps.Release()
+}

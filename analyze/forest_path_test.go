@@ -1,0 +1,214 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// pathStep is a segment as the tests write it; the name "" is idle time.
+type pathStep struct {
+	Name     string
+	From, To int64
+}
+
+func pathSteps(p *CriticalPath) []pathStep {
+	var steps []pathStep
+	for _, s := range p.Segments {
+		name := ""
+		if !s.Node.IsZero() {
+			name = s.Node.Name()
+		}
+		steps = append(steps, pathStep{name, s.Start, s.Start + s.Duration})
+	}
+	return steps
+}
+
+func TestCriticalPaths(t *testing.T) {
+	tests := []struct {
+		name  string
+		specs []spec
+		want  [][]pathStep // of each trace
+	}{
+		{name: "empty"},
+		{
+			name: "back through the last to finish",
+			specs: []spec{
+				spanAt("request", 1, 0, 0, 100), opAt("embed", 2, 1, 10, 30), opAt("matmul", 3, 1, 20, 60), opAt("softmax", 4, 1, 60, 90),
+			},
+			want: [][]pathStep{{{"request", 0, 20}, {"matmul", 20, 60}, {"softmax", 60, 90}, {"request", 90, 100}}},
+		},
+		{
+			name: "down to the children",
+			specs: []spec{
+				spanAt("request", 1, 0, 0, 100), spanAt("layer", 2, 1, 10, 90), opAt("a", 3, 2, 20, 40), opAt("b", 4, 2, 50, 80),
+			},
+			want: [][]pathStep{{
+				{"request", 0, 10}, {"layer", 10, 20}, {"a", 20, 40}, {"layer", 40, 50}, {"b", 50, 80}, {"layer", 80, 90}, {"request", 90, 100},
+			}},
+		},
+		{
+			name: "C7: children are clipped to what is left of their parents",
+			specs: []spec{
+				spanAt("request", 1, 0, 10, 100), opAt("async", 2, 1, 60, 200), opAt("late", 3, 2, 150, 180), opAt("part", 4, 2, 50, 80),
+				opAt("early", 5, 1, 0, 40), opAt("before", 6, 1, 0, 10), opAt("after", 7, 1, 100, 120),
+			},
+			want: [][]pathStep{{{"early", 10, 40}, {"request", 40, 60}, {"part", 60, 80}, {"async", 80, 100}}},
+		},
+		{
+			name: "of those that finish together the longest",
+			specs: []spec{
+				spanAt("request", 1, 0, 0, 100), opAt("short", 2, 1, 50, 100), opAt("long", 3, 1, 20, 100), opAt("mark", 4, 1, 20, 20),
+			},
+			want: [][]pathStep{{{"request", 0, 20}, {"long", 20, 100}}},
+		},
+		{
+			name: "several roots, orphans among them, and nothing running in between",
+			specs: []spec{
+				opAt("a", 1, 0, 0, 30), opAt("b", 2, 9, 50, 100), opAt("c", 3, 2, 60, 70), opAt("later", 4, 0, 0, 1).withoutStart(),
+			},
+			want: [][]pathStep{{{"a", 0, 30}, {"", 30, 50}, {"b", 50, 60}, {"c", 60, 70}, {"b", 70, 100}}},
+		},
+		{
+			name: "traces in the order of the input; none without start or trace id",
+			specs: []spec{
+				opAt("z", 1, 0, 50, 60).in(2), opAt("none", 1, 0, 0, 10).in(0), opAt("no start", 1, 0, 0, 10).in(3).withoutStart(),
+				opAt("a", 1, 0, 0, 10), opAt("instant", 1, 0, 5, 5).in(4),
+			},
+			want: [][]pathStep{{{"z", 50, 60}}, {{"a", 0, 10}}, nil},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got [][]pathStep
+			for _, path := range traceOf(tt.specs...).CriticalPaths() {
+				got = append(got, pathSteps(path))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCriticalPathOfNothing(t *testing.T) {
+	forest := traceOf(opAt("a", 1, 0, 0, 10).withoutStart())
+	if p := forest.CriticalPath(Node{}); p != nil {
+		t.Errorf("path of no node: %+v", p)
+	}
+	if p := forest.CriticalPath(Node{forest, 0}); p != nil {
+		t.Errorf("path without a start: %+v", p)
+	}
+}
+
+// naivePath returns the segments of spec i within [from, to), the last first.
+func (n *naiveTree) naivePath(i int, children []int, from, to int64) []pathStep {
+	name := ""
+	if i >= 0 {
+		name = n.specs[i].name
+	}
+	var steps []pathStep
+	at := to
+	taken := make(map[int]bool)
+	for {
+		last := -1
+		for _, c := range children {
+			s := n.specs[c]
+			if taken[c] || s.timeless || min(s.end, to) > at || max(s.start, from) >= min(s.end, to) {
+				continue
+			}
+			if last < 0 || s.end > n.specs[last].end || s.end == n.specs[last].end && s.start < n.specs[last].start {
+				last = c
+			}
+		}
+		if last < 0 {
+			break
+		}
+		taken[last] = true
+		s := n.specs[last]
+		begin, end := max(s.start, from), min(s.end, to)
+		if end < at {
+			steps = append(steps, pathStep{name, end, at})
+		}
+		steps = append(steps, n.naivePath(last, n.children(last), begin, end)...)
+		at = begin
+	}
+	if from < at {
+		steps = append(steps, pathStep{name, from, at})
+	}
+	return steps
+}
+
+func TestCriticalPathsAgainstNaive(t *testing.T) {
+	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(25))
+		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		got := make(map[op.TraceID][]pathStep)
+		total := int64(0)
+		for id, path := range forest.CriticalPaths() {
+			got[id] = pathSteps(path)
+			total += path.Duration
+		}
+		want := make(map[op.TraceID][]pathStep)
+		for number := byte(1); number < 3; number++ {
+			roots := naive.roots(number)
+			var rootSpecs []spec
+			for _, i := range roots {
+				rootSpecs = append(rootSpecs, specs[i])
+			}
+			from, to, ok := extent(rootSpecs)
+			if !ok {
+				continue
+			}
+			var steps []pathStep
+			if len(roots) == 1 {
+				steps = naive.naivePath(roots[0], naive.children(roots[0]), from, to)
+			} else {
+				steps = naive.naivePath(-1, roots, from, to)
+			}
+			slices.Reverse(steps)
+			want[op.TraceID{15: number}] = steps
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d: paths (-want +got):\n%s", seed, diff)
+		}
+		checkSummary(t, seed, forest, total)
+	})
+}
+
+// checkSummary checks that all segments follow each other and that the summary
+// of the paths adds up to their duration in every way.
+func checkSummary(t *testing.T, seed uint64, forest *Forest, total int64) {
+	t.Helper()
+	for id, path := range forest.CriticalPaths() {
+		at := path.Start
+		for _, s := range path.Segments {
+			if s.Start != at || s.Duration <= 0 {
+				t.Errorf("seed %d: trace %v: a segment of %d ns at %d, want one at %d", seed, id, s.Duration, s.Start, at)
+			}
+			at += s.Duration
+		}
+		if at != path.Start+path.Duration {
+			t.Errorf("seed %d: trace %v: the segments end at %d, want %d", seed, id, at, path.Start+path.Duration)
+		}
+	}
+	sum := forest.CriticalPathSummary()
+	shares, part := int64(0), 0.0
+	for _, s := range sum.Shares {
+		shares += s.Time
+		part += s.Share
+	}
+	b := sum.BoundBy
+	bound := b.Compute + b.Communication + b.Memory + b.Other + b.Host + b.Idle
+	if shares != total || bound != total || sum.Duration != total {
+		t.Errorf("seed %d: shares add up to %d, bounds to %d, duration %d, want %d", seed, shares, bound, sum.Duration, total)
+	}
+	if total > 0 && (part < 0.999999 || part > 1.000001) {
+		t.Errorf("seed %d: shares add up to %g", seed, part)
+	}
+}

@@ -1,0 +1,220 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// The kinds of time on a critical path that is not an operation's on a device.
+const (
+	// KindHost is the time of spans that are no operations and of operations
+	// seen from the host.
+	KindHost = "host"
+	// KindIdle is the time in which nothing that was read was running.
+	KindIdle = "idle"
+)
+
+// PathSummary says what critical paths consist of.
+type PathSummary struct {
+	// Paths is how many critical paths were summed up, Duration the sum of
+	// their durations in nanoseconds.
+	Paths    int64 `json:"paths"`
+	Duration int64 `json:"duration_ns"`
+	// BoundBy divides Duration by what the paths were waiting for.
+	BoundBy BoundBy `json:"bound_by"`
+	// Shares has a row per operation, kind and device, the largest first.
+	Shares []PathShare `json:"shares"`
+	Edges  PathEdges   `json:"edges"`
+}
+
+// BoundBy divides the duration of critical paths by what they were waiting
+// for, in nanoseconds. The figures add up to the duration.
+type BoundBy struct {
+	Compute       int64 `json:"compute_ns"`
+	Communication int64 `json:"communication_ns"`
+	Memory        int64 `json:"memory_ns"`
+	// Other is operations of other kinds.
+	Other int64 `json:"other_ns"`
+	// Host is spans that are no operations, and operations seen from the host.
+	Host int64 `json:"host_ns"`
+	// Idle is when nothing that was read was running.
+	Idle int64 `json:"idle_ns"`
+}
+
+// PathShare is the part of critical paths that lies in one operation.
+type PathShare struct {
+	// Operation is the name of the operation or span; "" while idle.
+	Operation string `json:"operation"`
+	// Kind is the kind of the operation, KindHost or KindIdle.
+	Kind string `json:"kind"`
+	// DeviceKey is the zero DeviceKey for what is no operation.
+	DeviceKey
+	// Time is in nanoseconds.
+	Time int64 `json:"ns"`
+	// Share is Time as a part of the paths' duration.
+	Share float64 `json:"share"`
+	// Segments is how many times the path came by.
+	Segments int64 `json:"segments"`
+}
+
+// CriticalPathSummary sums up the critical paths of all traces.
+func (f *Forest) CriticalPathSummary() *PathSummary {
+	f.Build()
+	sum := newPathSum(f)
+	var walk pathWalk
+	for w, roots := range f.traceWindows() {
+		sum.begin(w.to - w.from)
+		walk.run(f, w, roots, sum.add)
+	}
+	return sum.summary(walk.edges)
+}
+
+// pathSum sums up segments. A segment costs one map look-up with a key of
+// numbers.
+type pathSum struct {
+	forest   *Forest
+	paths    int64
+	duration wide.Sum
+	shares   map[shareKey]*shareSum
+}
+
+// shareKey identifies a row of the shares by the numbers of a dictionary.
+type shareKey struct {
+	name, device int32
+	kind         op.Kind
+	what         segmentKind
+}
+
+// segmentKind tells apart what segments lie in.
+type segmentKind uint8
+
+const (
+	segmentOp segmentKind = iota
+	segmentHostOp
+	segmentSpan
+	segmentIdle
+)
+
+type shareSum struct {
+	time     wide.Sum
+	segments int64
+}
+
+func newPathSum(forest *Forest) *pathSum {
+	return &pathSum{forest: forest, shares: make(map[shareKey]*shareSum)}
+}
+
+// begin begins the path of something that takes duration.
+func (s *pathSum) begin(duration int64) {
+	s.paths++
+	s.duration.Add(duration)
+}
+
+// add adds the segment [from, to) in row, noRow for idle time.
+func (s *pathSum) add(row int32, from, to int64) {
+	forest := s.forest
+	key := shareKey{what: segmentIdle}
+	switch {
+	case row == noRow:
+	case !forest.has(row, flagOp):
+		key = shareKey{name: forest.name(row), what: segmentSpan}
+	case forest.has(row, flagHost):
+		key = shareKey{name: forest.name(row), device: forest.device(row), what: segmentHostOp}
+	default:
+		key = shareKey{name: forest.name(row), device: forest.device(row), kind: forest.kind(row), what: segmentOp}
+	}
+	share := s.shares[key]
+	if share == nil {
+		share = new(shareSum)
+		s.shares[key] = share
+	}
+	share.time.Add(to - from)
+	share.segments++
+}
+
+// summary returns the sums in their final order.
+func (s *pathSum) summary(edges PathEdges) *PathSummary {
+	total := &PathSummary{
+		Paths:    s.paths,
+		Duration: s.duration.Int64(),
+		Shares:   make([]PathShare, 0, len(s.shares)),
+		Edges:    edges,
+	}
+	merged := make(map[PathShare]*shareSum) // span names that differ in service only
+	for key, sum := range s.shares {
+		row := s.describe(key)
+		if merged[row] == nil {
+			merged[row] = new(shareSum)
+		}
+		merged[row].time.Merge(sum.time)
+		merged[row].segments += sum.segments
+	}
+	for row, sum := range merged {
+		row.Time, row.Segments = sum.time.Int64(), sum.segments
+		if d := s.duration.Float64(); d > 0 {
+			row.Share = sum.time.Float64() / d
+		}
+		total.Shares = append(total.Shares, row)
+	}
+	slices.SortFunc(total.Shares, comparePathShares)
+	total.BoundBy = s.boundBy()
+	return total
+}
+
+// describe returns the row of key without its sums.
+func (s *pathSum) describe(key shareKey) PathShare {
+	dict := &s.forest.dict
+	switch key.what {
+	case segmentIdle:
+		return PathShare{Kind: KindIdle}
+	case segmentSpan:
+		return PathShare{Operation: dict.spans.Values[key.name].name, Kind: KindHost}
+	}
+	row := PathShare{
+		Operation: dict.operations.Values[key.name],
+		Kind:      KindHost,
+		DeviceKey: dict.devices.Values[key.device],
+	}
+	if key.what == segmentOp {
+		row.Kind = key.kind.String()
+	}
+	return row
+}
+
+func (s *pathSum) boundBy() BoundBy {
+	var host, idle wide.Sum
+	var classes [numClasses]wide.Sum
+	for key, sum := range s.shares {
+		switch key.what {
+		case segmentIdle:
+			idle.Merge(sum.time)
+		case segmentOp:
+			classes[classOf(key.kind)].Merge(sum.time)
+		default:
+			host.Merge(sum.time)
+		}
+	}
+	return BoundBy{
+		Compute:       classes[classCompute].Int64(),
+		Communication: classes[classCommunication].Int64(),
+		Memory:        classes[classMemory].Int64(),
+		Other:         classes[classOther].Int64(),
+		Host:          host.Int64(),
+		Idle:          idle.Int64(),
+	}
+}
+
+// comparePathShares puts the largest first and then goes by name, device and
+// kind.
+func comparePathShares(a, b PathShare) int {
+	return cmp.Or(
+		compareInt(b.Time, a.Time),
+		strings.Compare(a.Operation, b.Operation),
+		a.DeviceKey.Compare(b.DeviceKey),
+		strings.Compare(a.Kind, b.Kind),
+	)
+}

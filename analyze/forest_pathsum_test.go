@@ -1,0 +1,46 @@
+package analyze
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+)
+
+func TestCriticalPathSummary(t *testing.T) {
+	gpu := DeviceKey{DeviceID: "cuda:0"}
+	forest := traceOf(
+		// request 10, matmul 30, all_reduce 20, request 40
+		spanAt("request", 1, 0, 0, 100).of("a"), opAt("matmul", 2, 1, 10, 40), opAt("all_reduce", 3, 1, 40, 60).as(op.KindCollective),
+		// request 10, matmul 20, aten::mm 10, matmul 20: the same name, another service
+		spanAt("request", 1, 0, 0, 60).in(2).of("b"), opAt("matmul", 2, 1, 10, 60).in(2), opAt("aten::mm", 3, 2, 30, 40).in(2).on("cpu").fromHost(),
+		// load 10, idle 10, copy 20
+		opAt("load", 1, 0, 0, 10).in(3).on("").as(op.KindIO), opAt("copy", 2, 0, 20, 40).in(3).as(op.KindMemory),
+	)
+	want := &PathSummary{
+		Paths:    3,
+		Duration: 200,
+		BoundBy:  BoundBy{Compute: 70, Communication: 20, Memory: 20, Other: 10, Host: 70, Idle: 10},
+		Shares: []PathShare{
+			{Operation: "matmul", Kind: "compute", DeviceKey: gpu, Time: 70, Share: 0.35, Segments: 3},
+			{Operation: "request", Kind: KindHost, Time: 60, Share: 0.3, Segments: 3},
+			{Operation: "all_reduce", Kind: "collective", DeviceKey: gpu, Time: 20, Share: 0.1, Segments: 1},
+			{Operation: "copy", Kind: "memory", DeviceKey: gpu, Time: 20, Share: 0.1, Segments: 1},
+			{Operation: "", Kind: KindIdle, Time: 10, Share: 0.05, Segments: 1},
+			{Operation: "aten::mm", Kind: KindHost, DeviceKey: DeviceKey{DeviceID: "cpu"}, Time: 10, Share: 0.05, Segments: 1},
+			{Operation: "load", Kind: "io", DeviceKey: DeviceKey{DeviceID: UnknownDevice}, Time: 10, Share: 0.05, Segments: 1},
+		},
+		Edges: PathEdges{Tree: 6},
+	}
+	if diff := cmp.Diff(want, forest.CriticalPathSummary()); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+func TestCriticalPathSummaryOfNothing(t *testing.T) {
+	want := &PathSummary{Shares: []PathShare{}}
+	if diff := cmp.Diff(want, NewForest(TraceOptions{}).CriticalPathSummary()); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,277 @@
+package analyze
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// Request is a local root that is no operation, such as the server span of an
+// HTTP request, and what its operations did.
+type Request struct {
+	// Name and Service are those of the span; when it was not read, Name is what
+	// its operations say and Service is "".
+	Name    string
+	Service string
+	TraceID op.TraceID
+	SpanID  op.SpanID
+	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown when the
+	// span was not read.
+	Start    op.Int
+	Duration op.Int
+	// Uncovered is the time of the request in which none of its operations ran,
+	// in nanoseconds.
+	Uncovered op.Int
+	// Queueing is the time from the start of the request to that of its first
+	// operation, in nanoseconds, 0 when that starts earlier; unknown without
+	// operations that have a start.
+	Queueing op.Int
+	// Root is the request's span; the zero Node when it was not read.
+	Root Node
+
+	forest *Forest
+	ops    []int32
+}
+
+// Ops returns the number of operations that belong to the request.
+func (r *Request) Ops() int { return len(r.ops) }
+
+// Operations returns the operations that belong to the request, in the order
+// of the input.
+func (r *Request) Operations() iter.Seq[Node] { return r.forest.nodes(r.ops) }
+
+// Requests are the requests of a [Forest].
+type Requests struct {
+	// List has the requests by start, those without a start last; in the order
+	// of the input where that is equal.
+	List []Request
+
+	forest     *Forest
+	unattached []int32
+}
+
+// Unattached returns the operations that belong to no request, in the order of
+// the input.
+func (r *Requests) Unattached() iter.Seq[Node] { return r.forest.nodes(r.unattached) }
+
+// UnattachedOps returns how many operations belong to no request.
+func (r *Requests) UnattachedOps() int { return len(r.unattached) }
+
+// Requests returns the local roots that are no operations, with or without
+// operations, and what belongs to each.
+//
+// A span is a local root when it has no parent among the spans read, when its
+// parent is in another process, or when an operation names it as its root. An
+// operation belongs to the first one above it. Where the walk up ends at an
+// operation, the root that this names decides; a root that is named and was
+// not read is a request without times. Duplicates are left out.
+//
+//	POST /predict   [0,100)    2 ops, uncovered 100 − 70 = 30, queueing 10
+//	  matmul          [10,50)
+//	  softmax         [40,80)
+func (f *Forest) Requests() *Requests {
+	f.Build()
+	owner := f.requestOwners()
+	all := &Requests{forest: f}
+	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), func(r int32) int32 {
+		if !f.has(r, flagOp) {
+			return noRow
+		}
+		return owner[r]
+	})
+	for o := range int32(len(first) - 1) {
+		mine := ops[first[o]:first[o+1]:first[o+1]]
+		switch {
+		case int(o) >= f.rows():
+			if len(mine) > 0 {
+				all.List = append(all.List, f.namedRequest(o-int32(f.rows()), mine))
+			}
+		case owner[o] == o && !f.has(o, flagOp):
+			all.List = append(all.List, f.request(o, mine))
+		}
+	}
+	for r := range int32(f.rows()) {
+		if f.has(r, flagOp) && owner[r] == noRow && !f.has(r, flagDuplicate) {
+			all.unattached = append(all.unattached, r)
+		}
+	}
+	slices.SortStableFunc(all.List, func(a, b Request) int {
+		switch {
+		case a.Start.Known != b.Start.Known && a.Start.Known:
+			return -1
+		case a.Start.Known != b.Start.Known:
+			return 1
+		}
+		return compareInt(a.Start.V, b.Start.V)
+	})
+	return all
+}
+
+// requestOwners returns, for each row, the row of the request that it belongs
+// to; the number of rows plus that of a stamp for a request that was not read;
+// noRow for none.
+func (f *Forest) requestOwners() []int32 {
+	owner := make([]int32, f.rows())
+	for r := range owner {
+		owner[r] = noRow
+	}
+	named := make(map[int32]bool) // rows that a stamp names
+	for _, r := range f.tree.stampRow {
+		if r != noRow && !f.has(r, flagOp) {
+			named[r] = true
+		}
+	}
+	pending := slices.Clone(f.tree.roots)
+	for len(pending) > 0 {
+		r := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		parent := f.tree.parent[r]
+		switch {
+		case !f.has(r, flagOp) && (parent == noRow || f.has(r, flagRemote) || named[r]):
+			owner[r] = r
+		case parent != noRow && owner[parent] != noRow:
+			owner[r] = owner[parent]
+		case f.has(r, flagOp):
+			owner[r] = f.namedOwner(f.stamp(r))
+		}
+		pending = append(pending, f.tree.children(r)...)
+	}
+	return owner
+}
+
+// namedOwner returns the owner that a stamp stands for.
+func (f *Forest) namedOwner(s int32) int32 {
+	if s == 0 {
+		return noRow
+	}
+	root := f.tree.stampRow[s]
+	switch {
+	case root == noRow:
+		return int32(f.rows()) + s
+	case f.has(root, flagOp):
+		return noRow // the local root is an operation
+	}
+	return root
+}
+
+// request describes the request in row root.
+func (f *Forest) request(root int32, ops []int32) Request {
+	n := Node{f, root}
+	r := Request{
+		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+		Start: n.Start(), Duration: op.Known(n.Duration()), Root: n,
+		forest: f, ops: ops,
+	}
+	if !r.Start.Known {
+		return r
+	}
+	byEnd := slices.Clone(ops)
+	f.sortByEnd(byEnd)
+	covered := newCoverage(f.start(root), f.end(root))
+	for _, o := range byEnd {
+		if !f.has(o, flagStart) {
+			break // those come last
+		}
+		covered.add(f.start(o), f.end(o))
+		queueing := max(0, f.start(o)-r.Start.V)
+		if !r.Queueing.Known || queueing < r.Queueing.V {
+			r.Queueing = op.Known(queueing)
+		}
+	}
+	r.Uncovered = op.Known(r.Duration.V - covered.covered)
+	return r
+}
+
+// namedRequest describes a request whose span was not read.
+func (f *Forest) namedRequest(s int32, ops []int32) Request {
+	stamp := f.dict.stamps.Values[s]
+	return Request{
+		Name: stamp.name, TraceID: f.dict.traces.Values[stamp.trace], SpanID: spanID(stamp.span),
+		forest: f, ops: ops,
+	}
+}
+
+// Endpoint sums up the requests of one name and service.
+type Endpoint struct {
+	Name    string `json:"root"`
+	Service string `json:"service"`
+	// Requests is how many there are, Ops the operations that belong to them.
+	Requests int64 `json:"requests"`
+	Ops      int64 `json:"ops"`
+	// Timed is how many of the requests have a start and so count in the
+	// figures below.
+	Timed int64 `json:"timed_requests"`
+	// The sums are in nanoseconds. Duration is that of the requests, Max the
+	// longest of them, Uncovered and Queueing as in Request.
+	Duration  int64 `json:"duration_ns"`
+	Max       int64 `json:"max_ns"`
+	Uncovered int64 `json:"uncovered_ns"`
+	Queueing  int64 `json:"queueing_ns"`
+	// Path sums up the critical paths of the requests.
+	Path *PathSummary `json:"critical_path"`
+}
+
+// Endpoints sums up the requests by name and service, the largest duration
+// first.
+func (r *Requests) Endpoints() []Endpoint {
+	type endpointKey struct{ name, service string }
+	sums := make(map[endpointKey]*endpointSum)
+	for i := range r.List {
+		request := &r.List[i]
+		key := endpointKey{request.Name, request.Service}
+		sum := sums[key]
+		if sum == nil {
+			sum = &endpointSum{path: newPathSum(r.forest)}
+			sum.Name, sum.Service = key.name, key.service
+			sums[key] = sum
+		}
+		sum.add(request)
+	}
+	list := make([]Endpoint, 0, len(sums))
+	for _, sum := range sums {
+		list = append(list, sum.endpoint())
+	}
+	slices.SortFunc(list, func(a, b Endpoint) int {
+		return cmp.Or(
+			compareInt(b.Duration, a.Duration),
+			strings.Compare(a.Name, b.Name),
+			strings.Compare(a.Service, b.Service),
+		)
+	})
+	return list
+}
+
+type endpointSum struct {
+	Endpoint
+	duration, uncovered, queueing wide.Sum
+	path                          *pathSum
+	walk                          pathWalk
+}
+
+func (s *endpointSum) add(r *Request) {
+	s.Requests++
+	s.Ops += int64(r.Ops())
+	if !r.Start.Known {
+		return
+	}
+	s.Timed++
+	s.duration.Add(r.Duration.V)
+	s.Max = max(s.Max, r.Duration.V)
+	s.uncovered.Add(r.Uncovered.V)
+	s.queueing.Add(r.Queueing.V)
+
+	w := window{row: r.Root.row, from: r.Start.V, to: r.Start.V + r.Duration.V}
+	s.path.begin(r.Duration.V)
+	s.walk.run(r.forest, w, nil, s.path.add)
+}
+
+func (s *endpointSum) endpoint() Endpoint {
+	e := s.Endpoint
+	e.Duration, e.Uncovered, e.Queueing = s.duration.Int64(), s.uncovered.Int64(), s.queueing.Int64()
+	e.Path = s.path.summary(s.walk.edges)
+	return e
+}

@@ -1,0 +1,141 @@
+package analyze
+
+import (
+	"iter"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// OperationKey is what the operations table has a row for: the same operation
+// on the host and on a device is two rows.
+type OperationKey struct {
+	Operation string
+	Side      op.Side
+}
+
+// SelfTimes returns each operation with its self time in nanoseconds, in the
+// order of the input: its duration without the time that the operations below
+// it cover.
+//
+//	relu    [0,100)                                       self 100 − 60 = 40
+//	  matmul   [10,50)     a child
+//	  softmax  [40,70)     overlaps it: covered [10,70)   self 40 and 30
+//
+// Children are clipped to their parent, which they may outlive, and overlap is
+// counted once, so that self time is never negative. Spans that are no
+// operations are looked through: what is below them counts as a child of the
+// operation above. An operation without a start covers nothing, and its own
+// self time is its duration. Duplicates are not in the tree and are left out.
+func (f *Forest) SelfTimes() iter.Seq2[Node, int64] {
+	f.Build()
+	return func(yield func(Node, int64) bool) {
+		var below descent
+		for r := range int32(f.rows()) {
+			if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
+				continue
+			}
+			if !yield(Node{f, r}, f.selfTime(r, &below)) {
+				return
+			}
+		}
+	}
+}
+
+// OperationSelfTimes returns the sum of the self times of each operation and
+// side, in nanoseconds.
+func (f *Forest) OperationSelfTimes() map[OperationKey]int64 {
+	f.Build()
+	sums := [2][]wide.Sum{
+		make([]wide.Sum, len(f.dict.operations.Values)),
+		make([]wide.Sum, len(f.dict.operations.Values)),
+	}
+	times := make(map[OperationKey]int64)
+	for n, self := range f.SelfTimes() {
+		side, name := n.Side(), f.name(n.row)
+		sums[side][name].Add(self)
+		times[OperationKey{f.dict.operations.Values[name], side}] = 0
+	}
+	for side := range sums {
+		for name := range sums[side] {
+			key := OperationKey{f.dict.operations.Values[name], op.Side(side)}
+			if _, ok := times[key]; ok {
+				times[key] = sums[side][name].Int64()
+			}
+		}
+	}
+	return times
+}
+
+func (f *Forest) selfTime(r int32, below *descent) int64 {
+	if !f.has(r, flagStart) {
+		return f.duration(r)
+	}
+	c := newCoverage(f.start(r), f.end(r))
+	for _, child := range f.opsBelow(r, below) {
+		if !f.has(child, flagStart) {
+			break // those come last
+		}
+		c.add(f.start(child), f.end(child))
+	}
+	return f.duration(r) - c.covered
+}
+
+// descent is the memory that walking down the tree uses again and again.
+type descent struct {
+	found, pending []int32
+}
+
+// opsBelow returns the nearest operations below r, looking through other
+// spans, the last to end first. The result is valid until the next call.
+func (f *Forest) opsBelow(r int32, d *descent) []int32 {
+	children := f.tree.children(r)
+	if !f.anySpan(children) {
+		return children // sorted already
+	}
+	d.found, d.pending = d.found[:0], append(d.pending[:0], children...)
+	for len(d.pending) > 0 {
+		last := len(d.pending) - 1
+		child := d.pending[last]
+		d.pending = d.pending[:last]
+		if f.has(child, flagOp) {
+			d.found = append(d.found, child)
+		} else {
+			d.pending = append(d.pending, f.tree.children(child)...)
+		}
+	}
+	f.sortByEnd(d.found)
+	return d.found
+}
+
+// anySpan reports whether one of rows is no operation.
+func (f *Forest) anySpan(rows []int32) bool {
+	for _, r := range rows {
+		if !f.has(r, flagOp) {
+			return true
+		}
+	}
+	return false
+}
+
+// coverage measures how much of [from, low) a set of intervals covers, each
+// moment once. Add the intervals in order of descending end; their order stays
+// right when they are clipped, which is why the tree lists children like that.
+//
+//	window [0,100)   add [60,120)  [50,70)  [10,20)   covered 40+10+10 = 60
+type coverage struct {
+	from    int64
+	low     int64 // what lies above is settled
+	covered int64
+}
+
+func newCoverage(from, to int64) coverage { return coverage{from: from, low: to} }
+
+// add adds the interval [start, end).
+func (c *coverage) add(start, end int64) {
+	start, end = max(start, c.from), min(end, c.low)
+	if start < end {
+		c.covered += end - start
+		c.low = start
+	}
+}

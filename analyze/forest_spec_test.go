@@ -1,0 +1,153 @@
+package analyze
+
+import (
+	"math/rand/v2"
+
+	"github.com/optrace/optrace/op"
+)
+
+// spec describes an operation or a span in few words; times are nanoseconds.
+type spec struct {
+	isOp       bool
+	name       string
+	service    string
+	trace      byte
+	id, parent uint64
+	start, end int64
+	timeless   bool
+	remote     bool
+	kind       op.Kind
+	device     string
+	rank       op.Int
+	side       op.Side
+	step       op.Int
+	memory     int64
+	launch     op.Int
+	root       string
+	rootID     uint64
+}
+
+// opAt is a computation on cuda:0 in trace 1.
+func opAt(name string, id, parent uint64, start, end int64) spec {
+	return spec{
+		isOp: true, name: name, trace: 1, id: id, parent: parent, start: start, end: end,
+		kind: op.KindCompute, device: "cuda:0",
+	}
+}
+
+// spanAt is a span in trace 1 that is no operation.
+func spanAt(name string, id, parent uint64, start, end int64) spec {
+	return spec{name: name, trace: 1, id: id, parent: parent, start: start, end: end}
+}
+
+func (s spec) on(device string) spec             { s.device = device; return s }
+func (s spec) onRank(rank int64) spec            { s.rank = op.Known(rank); return s }
+func (s spec) as(kind op.Kind) spec              { s.kind = kind; return s }
+func (s spec) in(trace byte) spec                { s.trace = trace; return s }
+func (s spec) fromHost() spec                    { s.side = op.SideHost; return s }
+func (s spec) inStep(step int64) spec            { s.step = op.Known(step); return s }
+func (s spec) writing(bytes int64) spec          { s.memory = bytes; return s }
+func (s spec) launchedAt(at int64) spec          { s.launch = op.Known(at); return s }
+func (s spec) under(root string, id uint64) spec { s.root, s.rootID = root, id; return s }
+func (s spec) withoutStart() spec                { s.timeless = true; return s }
+func (s spec) fromRemote() spec                  { s.remote = true; return s }
+func (s spec) of(service string) spec            { s.service = service; return s }
+
+func (s spec) traceID() op.TraceID {
+	if s.trace == 0 {
+		return op.TraceID{}
+	}
+	return op.TraceID{15: s.trace}
+}
+
+func (s spec) startTime() op.Int {
+	if s.timeless {
+		return op.Int{}
+	}
+	return op.Known(s.start)
+}
+
+func (s spec) entry() *op.Entry {
+	return &op.Entry{
+		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Step: s.step,
+		Start: s.startTime(), Duration: s.end - s.start, Launch: s.launch, MemoryBytes: op.Known(s.memory),
+		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
+		Root: s.root, RootSpanID: spanID(s.rootID),
+	}
+}
+
+func (s spec) addTo(forest *Forest) {
+	if s.isOp {
+		forest.Add(s.entry())
+		return
+	}
+	forest.AddSpan(&op.Span{
+		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
+		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start,
+	})
+}
+
+// deviceSide reports whether s takes part in the figures of its device.
+func (s spec) deviceSide() bool { return s.isOp && s.side == op.SideNone }
+
+func (s spec) deviceKey() DeviceKey { return DeviceOf(s.entry()) }
+
+func traceOf(specs ...spec) *Forest {
+	forest := NewForest(TraceOptions{})
+	for _, s := range specs {
+		s.addTo(forest)
+	}
+	return forest
+}
+
+// horizon bounds the times of random specs, so that references can look at
+// every single nanosecond.
+const horizon = 120
+
+// randomSpecs makes n operations and spans with everything that can be wrong
+// with a structure: ids seen twice, parents that are missing, later, their own
+// child or in another trace, children that outlive their parents, no ids, no
+// start, no duration.
+func randomSpecs(r *rand.Rand, n int) []spec {
+	specs := make([]spec, n)
+	for i := range specs {
+		specs[i] = randomSpec(r, n)
+	}
+	return specs
+}
+
+func randomSpec(r *rand.Rand, n int) spec {
+	s := spec{
+		isOp: r.IntN(3) > 0, name: pick(r, "matmul", "relu", "add;x", "send", "a", "a b"), service: pick(r, "", "api"),
+		trace: byte(r.IntN(3)), id: uint64(r.IntN(n + 1)), parent: uint64(r.IntN(n + 2)),
+		start: r.Int64N(horizon), timeless: r.IntN(12) == 0, remote: r.IntN(8) == 0,
+	}
+	s.end = s.start + r.Int64N(horizon-s.start)
+	if r.IntN(3) == 0 {
+		s.parent = 0
+	}
+	if !s.isOp {
+		return s
+	}
+	s.kind = pick(r, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory, op.KindIO)
+	s.device = pick(r, "", "cuda:0", "cuda:1")
+	s.memory = r.Int64N(100)
+	if r.IntN(2) == 0 {
+		s.rank = op.Known(r.Int64N(2))
+	}
+	if r.IntN(6) == 0 {
+		s.side = op.SideHost
+	}
+	if r.IntN(2) == 0 {
+		s.step = op.Known(r.Int64N(3))
+	}
+	if r.IntN(4) == 0 {
+		s.launch = op.Known(r.Int64N(horizon))
+	}
+	if r.IntN(3) == 0 {
+		s.root, s.rootID = pick(r, "GET /a", "GET /b"), uint64(r.IntN(n+2))
+	}
+	return s
+}
+
+func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }

@@ -1,0 +1,196 @@
+package analyze
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// everything is what a Trace can tell, to compare two of them.
+type everything struct {
+	Structure   Structure
+	SelfTimes   map[OperationKey]int64
+	Timelines   []Timeline
+	Idle        *Idle
+	Utilisation *Utilisation
+	Memory      *MemoryUse
+	Concurrency []DeviceConcurrency
+	Steps       []Step
+	Paths       *PathSummary
+	Requests    []requestRow
+	Endpoints   []Endpoint
+	Unattached  []string
+	Stacks      string
+	Collectives []CollectiveRow
+}
+
+func tellEverything(t *testing.T, forest *Forest) everything {
+	t.Helper()
+	var stacks bytes.Buffer
+	if err := forest.WriteCollapsed(&stacks); err != nil {
+		t.Error(err)
+	}
+	requests := forest.Requests()
+	return everything{
+		Structure:   forest.Structure(),
+		SelfTimes:   forest.OperationSelfTimes(),
+		Timelines:   forest.Timelines(),
+		Idle:        forest.Idle(IdleOptions{Threshold: 20}),
+		Utilisation: forest.Utilisation(7),
+		Memory:      forest.MemoryUse(7),
+		Concurrency: forest.Concurrency(),
+		Steps:       forest.Steps(),
+		Paths:       forest.CriticalPathSummary(),
+		Requests:    requestRows(requests),
+		Endpoints:   requests.Endpoints(),
+		Unattached:  names(requests.Unattached()),
+		Stacks:      stacks.String(),
+		Collectives: forest.Collectives(),
+	}
+}
+
+// However the input is divided, merging the parts in order gives the same.
+func TestMergeIsIndependentOfShards(t *testing.T) {
+	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, 1+r.IntN(60))
+		want := tellEverything(t, traceOf(specs...))
+		for shards := 1; shards <= 5; shards++ {
+			merged := NewForest(TraceOptions{})
+			for i := range shards {
+				shard := traceOf(specs[i*len(specs)/shards : (i+1)*len(specs)/shards]...)
+				if r.IntN(2) == 0 {
+					shard.Build()
+				}
+				merged.Merge(shard)
+				if r.IntN(3) == 0 {
+					merged.Build()
+				}
+			}
+			if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+				t.Errorf("seed %d: %d shards (-whole +merged):\n%s", seed, shards, diff)
+			}
+		}
+	})
+}
+
+func TestMergeLeavesTheOther(t *testing.T) {
+	specs := randomSpecs(rand.New(rand.NewPCG(1, 2)), 50)
+	other := traceOf(specs...)
+	want := tellEverything(t, other)
+	forest := traceOf(specs[:10]...)
+	forest.Merge(other)
+	opAt("more", 99, 0, 0, 10).addTo(forest)
+	forest.Build()
+	if diff := cmp.Diff(want, tellEverything(t, other)); diff != "" {
+		t.Errorf("merging changed the other (-before +after):\n%s", diff)
+	}
+}
+
+func TestBuildIsIdempotent(t *testing.T) {
+	specs := randomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
+	forest := traceOf(specs[:40]...)
+	forest.Build()
+	first := tellEverything(t, forest)
+	forest.Build()
+	if diff := cmp.Diff(first, tellEverything(t, forest)); diff != "" {
+		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
+	}
+	for _, s := range specs[40:] { // goes on after a Build
+		s.addTo(forest)
+	}
+	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, forest)); diff != "" {
+		t.Errorf("adding after Build (-want +got):\n%s", diff)
+	}
+}
+
+// What does not fit is counted, whether it is added or merged.
+func TestMaxRows(t *testing.T) {
+	specs := []spec{
+		opAt("a", 1, 0, 0, 10).as(op.KindCollective), spanAt("b", 2, 0, 0, 10),
+		opAt("c", 3, 0, 0, 10).as(op.KindCollective), opAt("d", 4, 0, 1<<62, 1<<62),
+	}
+	limited := NewForest(TraceOptions{MaxRows: 2})
+	for _, s := range specs {
+		s.addTo(limited)
+	}
+	merged := NewForest(TraceOptions{MaxRows: 2})
+	merged.Merge(traceOf(specs[:1]...))
+	merged.Merge(traceOf(specs[1:]...))
+	want := tellEverything(t, limited)
+	if diff := cmp.Diff(Structure{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
+		t.Errorf("structure (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+		t.Errorf("(-added +merged):\n%s", diff)
+	}
+}
+
+// The entry given to Add is used again by its reader.
+func TestAddKeepsNothingOfTheEntry(t *testing.T) {
+	specs := randomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
+	forest := NewForest(TraceOptions{})
+	var e op.Entry
+	for _, s := range specs {
+		if !s.isOp {
+			s.addTo(forest)
+			continue
+		}
+		e = *s.entry()
+		forest.Add(&e)
+		e = op.Entry{Operation: "overwritten", Duration: 99}
+	}
+	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, forest)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnalysesConcurrentSafe(t *testing.T) {
+	forest := traceOf(randomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
+	forest.Build()
+	want := tellEverything(t, forest)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if diff := cmp.Diff(want, tellEverything(t, forest)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// maxBytesPerEntry bounds what the doc comment of Trace states.
+const maxBytesPerEntry = 95
+
+// TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
+// a hundred, with a step and a memory size each.
+func TestTraceMemoryPerEntry(t *testing.T) {
+	if testing.Short() || raceEnabled {
+		t.Skip("takes a gigabyte and some seconds")
+	}
+	const entries = 10_000_000
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	forest := NewForest(TraceOptions{})
+	addRequests(forest, entries)
+	added := heap()
+	forest.Build()
+	built := float64(heap()-before) / entries
+	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/entries, built)
+	if built > maxBytesPerEntry {
+		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)
+	}
+	runtime.KeepAlive(forest)
+}

@@ -1,0 +1,232 @@
+package analyze
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Parts says what a device did with its time, in nanoseconds. Every length is
+// that of a union of intervals, so that parallel work counts once.
+//
+// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span
+// exactly: time that several kinds fill belongs to the first of them in that
+// order. Communication, Memory and Overlap count such time for each.
+//
+//	compute        [0,50)
+//	communication      [30,80)
+//	memory                    [90,100)
+//
+//	Span 100 = Compute 50 + ExposedCommunication 30 + ExposedMemory 10 + Other 0 + Idle 10
+//	Communication 50, Overlap 20, OverlapRatio 0.4
+type Parts struct {
+	// Span is the last end minus the first start, Busy the part of it in which
+	// anything ran, Idle the rest.
+	Span, Busy, Idle int64
+	// Compute is the time in which compute ran.
+	Compute int64
+	// ExposedCommunication is the time of communication without compute.
+	ExposedCommunication int64
+	// ExposedMemory is the time of copies without compute and communication.
+	ExposedMemory int64
+	// Other is the time in which operations of other kinds ran alone.
+	Other int64
+	// Communication and Memory are the time in which each of them ran, and
+	// Overlap that in which communication and compute did.
+	Communication, Memory, Overlap int64
+}
+
+// OverlapRatio returns the part of the communication that compute hides; ok is
+// false when there was no communication.
+func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
+	if p.Communication == 0 {
+		return 0, false
+	}
+	return float64(p.Overlap) / float64(p.Communication), true
+}
+
+// add adds what happened in s.
+func (p *Parts) add(s *stretch) {
+	compute, communication, memory := s.active[classCompute], s.active[classCommunication], s.active[classMemory]
+	p.Span += s.to - s.from
+	p.Busy += s.busy
+	p.Idle += s.to - s.from - s.busy
+	p.Compute += compute
+	p.Communication += communication
+	p.Memory += memory
+	p.Overlap += min(compute, communication)
+
+	// All run from the beginning of the stretch: what lasts longer than those
+	// that come first is exposed for the difference.
+	settled := compute
+	p.ExposedCommunication += max(0, communication-settled)
+	settled = max(settled, communication)
+	p.ExposedMemory += max(0, memory-settled)
+	settled = max(settled, memory)
+	p.Other += s.busy - settled
+}
+
+// Timeline is the timeline of one device.
+type Timeline struct {
+	DeviceKey
+	// Parts is nil when no operation of the device has a start.
+	Parts *Parts
+}
+
+// Timelines returns the timeline of each device, by rank and name. It counts
+// operations without a side and those of the device side, with a start.
+func (f *Forest) Timelines() []Timeline {
+	f.Build()
+	timelines := make([]Timeline, 0, len(f.onDevice.order))
+	for _, device := range f.onDevice.order {
+		line := Timeline{DeviceKey: f.dict.devices.Values[device]}
+		if rows := f.onDevice.of(device); len(rows) > 0 {
+			line.Parts = new(Parts)
+			for s := range f.sweep(rows) {
+				line.Parts.add(s)
+			}
+		}
+		timelines = append(timelines, line)
+	}
+	return timelines
+}
+
+// class is what an operation does as the timeline sees it, in the order in
+// which classes claim time that several of them fill.
+type class uint8
+
+const (
+	classCompute class = iota
+	classCommunication
+	classMemory
+	classOther
+
+	numClasses
+)
+
+func classOf(k op.Kind) class {
+	switch k {
+	case op.KindCompute:
+		return classCompute
+	case op.KindCollective:
+		return classCommunication
+	case op.KindMemory:
+		return classMemory
+	}
+	return classOther
+}
+
+// stretch is the time from one start on a device to the next. Whatever runs in
+// it runs from its beginning on, so that one length per class describes it.
+type stretch struct {
+	from, to int64
+	// active is for how long something of each class runs.
+	active [numClasses]int64
+	// busy is for how long anything runs: the longest of active.
+	busy int64
+	// last is the row that runs longest, and next the one that starts at to;
+	// noRow after the last start.
+	last, next int32
+}
+
+// sweep goes over rows, which are sorted by start, from the first start to the
+// last end. Stretches without length are left out.
+func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
+	return func(yield func(*stretch) bool) {
+		var until [numClasses]int64 // the latest end of each class
+		for k := range until {
+			until[k] = -maxTime
+		}
+		s := stretch{last: noRow}
+		latest := int64(-maxTime)
+		for i, r := range rows {
+			k := classOf(c.kind(r))
+			until[k] = max(until[k], c.end(r))
+			if s.last == noRow || c.end(r) > latest {
+				latest, s.last = c.end(r), r
+			}
+			s.from, s.to, s.next = c.start(r), latest, noRow
+			if i+1 < len(rows) {
+				s.next = rows[i+1]
+				s.to = c.start(s.next)
+			}
+			if s.from == s.to {
+				continue
+			}
+			for k, end := range until {
+				s.active[k] = max(0, min(end, s.to)-s.from)
+			}
+			s.busy = max(0, min(latest, s.to)-s.from)
+			if !yield(&s) {
+				return
+			}
+		}
+	}
+}
+
+// deviceRows lists what ran on each device, four bytes per row.
+type deviceRows struct {
+	// The rows of device d are rows[first[d]:first[d+1]], by start.
+	rows  []int32
+	first []int32
+	// seen tells whether any operation names the device, with a start or not.
+	seen []bool
+	// order lists the devices seen, by rank and name.
+	order []int32
+	// ranks tells that entries of more than one rank were read.
+	ranks bool
+}
+
+// of returns the rows of device d that have a start, by start.
+func (d *deviceRows) of(device int32) []int32 {
+	return d.rows[d.first[device]:d.first[device+1]]
+}
+
+// buildDevices lists the operations of each device by start.
+func (f *Forest) buildDevices() {
+	devices := len(f.dict.devices.Values)
+	d := &f.onDevice
+	d.seen = make([]bool, devices)
+	for r := range f.n {
+		if f.isDeviceSide(r) {
+			d.seen[f.device(r)] = true
+		}
+	}
+	d.rows, d.first = groupRows(f.n, devices, func(r int32) int32 {
+		if !f.isDeviceSide(r) || !f.has(r, flagStart) {
+			return noRow
+		}
+		return f.device(r)
+	})
+	for i := range devices {
+		slices.SortFunc(d.of(int32(i)), f.compareStart)
+	}
+	f.orderDevices()
+}
+
+func (f *Forest) orderDevices() {
+	keys := f.dict.devices.Values
+	d := &f.onDevice
+	d.order, d.ranks = d.order[:0], false
+	for i := range keys {
+		if d.seen[i] {
+			d.order = append(d.order, int32(i))
+			d.ranks = d.ranks || keys[i].Rank != keys[d.order[0]].Rank
+		}
+	}
+	slices.SortFunc(d.order, func(a, b int32) int { return keys[a].Compare(keys[b]) })
+}
+
+// device returns the number of the device of row r.
+func (f *Forest) device(r int32) int32 { return f.dict.laneDevice[f.lane(r)] }
+
+// deviceKey returns the device of row r.
+func (f *Forest) deviceKey(r int32) DeviceKey { return f.dict.devices.Values[f.device(r)] }
+
+// HasSeveralRanks reports whether operations of more than one rank were added,
+// so that devices need their rank to be told apart.
+func (f *Forest) HasSeveralRanks() bool {
+	f.Build()
+	return f.onDevice.ranks
+}

@@ -1,0 +1,241 @@
+package analyze
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+)
+
+// noRow stands for the absence of a row.
+const noRow int32 = -1
+
+// tree says which row is below which. Its slices take 12 bytes per row.
+type tree struct {
+	parent []int32 // noRow for roots and duplicates
+	// The children of row r are kids[first[r]:first[r+1]], the last to end first.
+	first []int32
+	kids  []int32
+	// roots holds the rows without a parent, grouped by trace, within one the
+	// last to end first.
+	roots []int32
+	// stampRow holds the row of each stamp's root, noRow when it was not read.
+	stampRow []int32
+}
+
+// children returns the rows directly below r, the last to end first.
+func (t *tree) children(r int32) []int32 { return t.kids[t.first[r]:t.first[r+1]] }
+
+// buildTree joins rows to their parents by trace and span id.
+//
+// A parent that was not read makes an operation an orphan, which becomes a root.
+// A duplicate gets no place in the tree. Every other row is in it exactly once,
+// whatever the input says.
+func (f *Forest) buildTree() {
+	f.structure.Orphans, f.structure.Duplicates, f.structure.Repeated, f.structure.Cycles = 0, 0, 0, 0
+	for r := range f.n {
+		f.clearFlags(r, builtFlags)
+	}
+	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), f.trace)
+	f.join(byTrace, first)
+	f.breakCycles()
+	f.linkChildren()
+	f.collectRoots(byTrace, first)
+}
+
+// groupRows orders n rows by the group that each belongs to, keeping their
+// order within one: those of group g are rows[first[g]:first[g+1]]. Rows of the
+// group noRow are left out.
+func groupRows(n int32, groups int, group func(r int32) int32) (rows, first []int32) {
+	first = make([]int32, groups+1)
+	for r := range n {
+		if g := group(r); g != noRow {
+			first[g+1]++
+		}
+	}
+	for g := range groups {
+		first[g+1] += first[g]
+	}
+	rows = make([]int32, first[groups])
+	for r := range n {
+		if g := group(r); g != noRow {
+			rows[first[g]] = r
+			first[g]++
+		}
+	}
+	copy(first[1:], first) // each first[g] has moved to where g+1 begins
+	first[0] = 0
+	return rows, first
+}
+
+// join finds parents and the roots that stamps name, and marks duplicates and
+// orphans. Rows without a trace id belong together with nothing.
+func (f *Forest) join(byTrace, first []int32) {
+	f.tree.parent = slices.Grow(f.tree.parent[:0], f.rows())[:f.rows()]
+	f.tree.stampRow = make([]int32, len(f.dict.stamps.Values))
+	for s := range f.tree.stampRow {
+		f.tree.stampRow[s] = noRow
+	}
+	for _, r := range byTrace[:first[1]] {
+		f.setParent(r, noRow)
+	}
+	index := newSpanIndex(&f.columns)
+	for g := 1; g < len(first)-1; g++ {
+		rows := byTrace[first[g]:first[g+1]]
+		index.reset(len(rows))
+		for _, r := range rows {
+			if f.span(r) == 0 {
+				continue
+			}
+			if original, found := index.insert(r); found {
+				f.markDuplicate(r, original)
+			}
+		}
+		for _, r := range rows {
+			parent := noRow
+			if f.parentID(r) != 0 {
+				parent = index.find(f.parentID(r))
+			}
+			f.setParent(r, parent)
+			if s := f.stamp(r); s != 0 && f.dict.stamps.Values[s].span != 0 {
+				f.tree.stampRow[s] = index.find(f.dict.stamps.Values[s].span)
+			}
+		}
+	}
+}
+
+func (f *Forest) markDuplicate(r, original int32) {
+	f.setFlags(r, flagDuplicate)
+	f.structure.Duplicates++
+	same := f.start(r) == f.start(original) && f.duration(r) == f.duration(original) &&
+		(f.flags(r)^f.flags(original))&flagStart == 0
+	if same {
+		f.structure.Repeated++
+	}
+}
+
+// setParent records the parent of r, noRow for one that was not found.
+func (f *Forest) setParent(r, parent int32) {
+	if f.has(r, flagDuplicate) {
+		parent = noRow
+	} else if parent == noRow && f.parentID(r) != 0 && f.has(r, flagOp) {
+		f.setFlags(r, flagOrphan)
+		f.structure.Orphans++
+	}
+	f.tree.parent[r] = parent
+}
+
+// breakCycles makes a root of one row of each ring of parents, the one that
+// starts first. Each row is walked over twice at most.
+func (f *Forest) breakCycles() {
+	parent := f.tree.parent
+	walk := make([]int32, len(parent)) // the walk that came by; 0 is none
+	for r := range int32(len(parent)) {
+		at := r
+		for at != noRow && walk[at] == 0 {
+			walk[at] = r + 1
+			at = parent[at]
+		}
+		if at == noRow || walk[at] != r+1 {
+			continue // ended at a root, or where an earlier walk has been
+		}
+		earliest := at
+		for next := parent[at]; next != at; next = parent[next] {
+			if f.startsBefore(next, earliest) {
+				earliest = next
+			}
+		}
+		parent[earliest] = noRow
+		f.structure.Cycles++
+	}
+}
+
+// startsBefore orders rows of a ring: known starts first, then as compareStart does.
+func (f *Forest) startsBefore(a, b int32) bool {
+	if (f.flags(a)^f.flags(b))&flagStart != 0 {
+		return f.has(a, flagStart)
+	}
+	return f.compareStart(a, b) < 0
+}
+
+// linkChildren lists each row's children.
+func (f *Forest) linkChildren() {
+	parent := f.tree.parent
+	f.tree.kids, f.tree.first = groupRows(f.n, len(parent), func(r int32) int32 { return parent[r] })
+	for r := range int32(len(parent)) {
+		f.sortByEnd(f.tree.children(r))
+	}
+}
+
+// collectRoots lists the rows without a parent.
+func (f *Forest) collectRoots(byTrace, first []int32) {
+	f.tree.roots = f.tree.roots[:0]
+	for g := range len(first) - 1 {
+		n := len(f.tree.roots)
+		for _, r := range byTrace[first[g]:first[g+1]] {
+			if f.tree.parent[r] == noRow && !f.has(r, flagDuplicate) {
+				f.tree.roots = append(f.tree.roots, r)
+			}
+		}
+		f.sortByEnd(f.tree.roots[n:])
+	}
+}
+
+// sortByEnd sorts rows by end, the last first. Few rows have more than one
+// child, and those of most others are in order or in reverse order.
+func (f *Forest) sortByEnd(rows []int32) {
+	if len(rows) > 1 {
+		slices.SortFunc(rows, f.compareEnd)
+	}
+}
+
+// spanIndex finds the row of a span within one trace: a hash table with open
+// addressing that holds row numbers alone, four bytes a slot. It is emptied
+// and used again for each trace, so that it stays in the cache for all but the
+// largest ones.
+type spanIndex struct {
+	columns *columns
+	slots   []int32 // row + 1; 0 is free
+	mask    uint64
+	seed    uint64 // keeps made-up ids from colliding by design
+}
+
+func newSpanIndex(c *columns) *spanIndex {
+	return &spanIndex{columns: c, seed: rand.Uint64()}
+}
+
+// reset empties the index and makes room for n rows.
+func (x *spanIndex) reset(n int) {
+	size := 1 << bits.Len(uint(n+n/3)) // at most three quarters full
+	if size > cap(x.slots) {
+		x.slots = make([]int32, size)
+	} else {
+		x.slots = x.slots[:size]
+		clear(x.slots)
+	}
+	x.mask = uint64(size - 1)
+}
+
+// slot returns where id is, or where it belongs.
+func (x *spanIndex) slot(id uint64) *int32 {
+	hi, lo := bits.Mul64(id^x.seed, 0x9e3779b97f4a7c15)
+	for i := hi ^ lo; ; i++ {
+		s := &x.slots[i&x.mask]
+		if *s == 0 || x.columns.span(*s-1) == id {
+			return s
+		}
+	}
+}
+
+// insert adds row r. When its id is there already it returns the row that has
+// it, and adds nothing.
+func (x *spanIndex) insert(r int32) (first int32, found bool) {
+	s := x.slot(x.columns.span(r))
+	if *s != 0 {
+		return *s - 1, true
+	}
+	*s = r + 1
+	return r, false
+}
+
+// find returns the row with the id, or noRow.
+func (x *spanIndex) find(id uint64) int32 { return *x.slot(id) - 1 }

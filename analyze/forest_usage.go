@@ -1,0 +1,226 @@
+package analyze
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+)
+
+// MaxBuckets bounds the time axis of [Forest.Utilisation] and [Forest.MemoryUse].
+const MaxBuckets = 100_000
+
+// TimeAxis divides the time from the first start to the last end of all
+// devices into buckets of equal width. The last one may reach beyond the end.
+type TimeAxis struct {
+	// Start is in Unix nanoseconds, Width in nanoseconds.
+	Start int64 `json:"start_unix_ns"`
+	Width int64 `json:"bucket_ns"`
+	// Buckets is how many there are; 0 when nothing has a start.
+	Buckets int `json:"buckets"`
+}
+
+// bucket returns the bucket that holds the moment at.
+func (a *TimeAxis) bucket(at int64) int { return int((at - a.Start) / a.Width) }
+
+// spread calls add with the part of [from, to) that lies in each bucket.
+func (a *TimeAxis) spread(from, to int64, add func(bucket int, length int64)) {
+	for from < to {
+		b := a.bucket(from)
+		end := min(to, a.Start+int64(b+1)*a.Width)
+		add(b, end-from)
+		from = end
+	}
+}
+
+// Utilisation tells for how much of each bucket each device was busy.
+type Utilisation struct {
+	TimeAxis
+	// Devices has a row per device with starts, by rank and name.
+	Devices []DeviceUtilisation `json:"devices"`
+}
+
+// DeviceUtilisation is how one device was used over time.
+type DeviceUtilisation struct {
+	DeviceKey
+	// Busy is the time in each bucket in which anything ran, in nanoseconds; it
+	// adds up to the device's busy time.
+	Busy []int64 `json:"busy_ns"`
+}
+
+// Utilisation returns the use of each device over time, in the given number of
+// buckets or as many as there are nanoseconds, between 1 and [MaxBuckets].
+func (f *Forest) Utilisation(buckets int) *Utilisation {
+	f.Build()
+	u := &Utilisation{TimeAxis: f.timeAxis(buckets), Devices: []DeviceUtilisation{}}
+	if u.Buckets == 0 {
+		return u
+	}
+	for _, device := range f.onDevice.order {
+		rows := f.onDevice.of(device)
+		if len(rows) == 0 {
+			continue
+		}
+		use := DeviceUtilisation{DeviceKey: f.dict.devices.Values[device], Busy: make([]int64, u.Buckets)}
+		for s := range f.sweep(rows) {
+			u.spread(s.from, s.from+s.busy, func(b int, length int64) { use.Busy[b] += length })
+		}
+		u.Devices = append(u.Devices, use)
+	}
+	return u
+}
+
+// timeAxis divides the time of all devices.
+func (f *Forest) timeAxis(buckets int) TimeAxis {
+	var first, last int64
+	found := false
+	for _, r := range f.onDevice.rows {
+		if !found {
+			first, last, found = f.start(r), f.end(r), true
+		}
+		first, last = min(first, f.start(r)), max(last, f.end(r))
+	}
+	if !found {
+		return TimeAxis{}
+	}
+	length := max(1, last-first)
+	wanted := int64(max(1, min(buckets, MaxBuckets)))
+	width := length / wanted
+	if width*wanted < length {
+		width++
+	}
+	return TimeAxis{Start: first, Width: width, Buckets: int((length-1)/width) + 1}
+}
+
+// MaxConcurrency is the highest number of operations at once that
+// [DeviceConcurrency] tells apart; the time of higher ones counts as this.
+const MaxConcurrency = 256
+
+// DeviceConcurrency tells how many operations ran on a device at once.
+type DeviceConcurrency struct {
+	DeviceKey
+	// Time is the time within the device's span in which k operations ran, at
+	// index k, in nanoseconds: Time[0] is its idle time, and the sum is its
+	// span. It ends with the highest number that was reached.
+	Time []int64 `json:"time_ns"`
+}
+
+// Concurrency returns how many operations ran at once on each device with
+// starts, by rank and name.
+//
+//	[0,50) and [30,80)   Time [0 60 20]: one for 60 ns, two for 20 ns
+func (f *Forest) Concurrency() []DeviceConcurrency {
+	f.Build()
+	list := []DeviceConcurrency{}
+	for _, device := range f.onDevice.order {
+		rows := f.onDevice.of(device)
+		if len(rows) == 0 {
+			continue
+		}
+		c := DeviceConcurrency{DeviceKey: f.dict.devices.Values[device], Time: make([]int64, 1)}
+		for l := range f.levels(rows) {
+			running := min(l.running, MaxConcurrency)
+			for running >= len(c.Time) {
+				c.Time = append(c.Time, 0)
+			}
+			c.Time[running] += l.to - l.from
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// level is a time in which the same operations run.
+type level struct {
+	from, to int64
+	running  int
+	bytes    wide.Sum // memory of the running operations
+}
+
+// levels goes over rows, which are sorted by start, from the first start to
+// the last end.
+func (f *Forest) levels(rows []int32) iter.Seq[*level] {
+	return func(yield func(*level) bool) {
+		if len(rows) == 0 {
+			return
+		}
+		byEnd := slices.Clone(rows)
+		slices.SortFunc(byEnd, func(a, b int32) int { return compareInt(f.end(a), f.end(b)) })
+		l := level{from: f.start(rows[0])}
+		started, ended := 0, 0
+		for ended < len(byEnd) {
+			at := f.end(byEnd[ended])
+			if started < len(rows) {
+				at = min(at, f.start(rows[started]))
+			}
+			l.to = at
+			if l.from < l.to && !yield(&l) {
+				return
+			}
+			l.from = at
+			for ; started < len(rows) && f.start(rows[started]) == at; started++ {
+				l.running++
+				l.bytes.Add(f.memory(rows[started]))
+			}
+			for ; ended < len(byEnd) && f.end(byEnd[ended]) == at; ended++ {
+				l.running--
+				l.bytes.Sub(f.memory(byEnd[ended]))
+			}
+		}
+	}
+}
+
+// MemoryUse tells how much memory operations wrote and held over time.
+type MemoryUse struct {
+	TimeAxis
+	// Devices has a row per device with starts, by rank and name.
+	Devices []DeviceMemory `json:"devices"`
+}
+
+// DeviceMemory is the memory of one device over time.
+type DeviceMemory struct {
+	DeviceKey
+	// Written is the memory of the operations that start in each bucket.
+	Written []int64 `json:"written_bytes"`
+	// Running is the largest memory, at any moment of each bucket, of the
+	// operations that run at that moment.
+	Running []int64 `json:"running_bytes"`
+}
+
+// MemoryUse returns the memory of the operations of each device over time, in
+// as many buckets as [Forest.Utilisation] makes. Operations whose memory is not
+// known count as 0, and those without duration are in Written alone.
+func (f *Forest) MemoryUse(buckets int) *MemoryUse {
+	f.Build()
+	use := &MemoryUse{TimeAxis: f.timeAxis(buckets), Devices: []DeviceMemory{}}
+	if use.Buckets == 0 {
+		return use
+	}
+	for _, device := range f.onDevice.order {
+		rows := f.onDevice.of(device)
+		if len(rows) == 0 {
+			continue
+		}
+		m := DeviceMemory{
+			DeviceKey: f.dict.devices.Values[device],
+			Written:   make([]int64, use.Buckets),
+			Running:   make([]int64, use.Buckets),
+		}
+		written := make([]wide.Sum, use.Buckets)
+		for _, r := range rows {
+			// A start on the axis' very end, of an operation without duration,
+			// belongs to the last bucket.
+			b := min(use.bucket(f.start(r)), use.Buckets-1)
+			written[b].Add(f.memory(r))
+		}
+		for b := range written {
+			m.Written[b] = written[b].Int64()
+		}
+		for l := range f.levels(rows) {
+			bytes := l.bytes.Int64()
+			use.spread(l.from, l.to, func(b int, _ int64) { m.Running[b] = max(m.Running[b], bytes) })
+		}
+		use.Devices = append(use.Devices, m)
+	}
+	return use
+}

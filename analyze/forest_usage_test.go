@@ -1,0 +1,168 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+)
+
+func TestUtilisation(t *testing.T) {
+	forest := traceOf(
+		opAt("a", 1, 0, 100, 125), opAt("b", 2, 0, 110, 130), opAt("c", 3, 0, 190, 195),
+		opAt("d", 4, 0, 150, 200).on("cuda:1"),
+	)
+	got := forest.Utilisation(4)
+	want := &Utilisation{
+		TimeAxis: TimeAxis{Start: 100, Width: 25, Buckets: 4},
+		Devices: []DeviceUtilisation{
+			{DeviceKey{DeviceID: "cuda:0"}, []int64{25, 5, 0, 5}},
+			{DeviceKey{DeviceID: "cuda:1"}, []int64{0, 0, 25, 25}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("utilisation (-want +got):\n%s", diff)
+	}
+}
+
+func TestTimeAxis(t *testing.T) {
+	tests := []struct {
+		name    string
+		specs   []spec
+		buckets int
+		want    TimeAxis
+	}{
+		{name: "nothing has a start", specs: []spec{opAt("a", 1, 0, 0, 5).withoutStart()}, buckets: 4},
+		{name: "no duration", specs: []spec{opAt("a", 1, 0, 7, 7)}, buckets: 4, want: TimeAxis{7, 1, 1}},
+		{name: "fewer nanoseconds than buckets", specs: []spec{opAt("a", 1, 0, 7, 10)}, buckets: 10, want: TimeAxis{7, 1, 3}},
+		{name: "the last bucket reaches beyond the end", specs: []spec{opAt("a", 1, 0, 0, 10)}, buckets: 4, want: TimeAxis{0, 3, 4}},
+		{name: "rounding up leaves fewer buckets", specs: []spec{opAt("a", 1, 0, 0, 9)}, buckets: 7, want: TimeAxis{0, 2, 5}},
+		{name: "no buckets", specs: []spec{opAt("a", 1, 0, 0, 9)}, buckets: 0, want: TimeAxis{0, 9, 1}},
+		{name: "too many buckets", specs: []spec{opAt("a", 1, 0, 0, 10*MaxBuckets)}, buckets: 1 << 40, want: TimeAxis{0, 10, MaxBuckets}},
+		{
+			name:  "the whole range of times",
+			specs: []spec{opAt("a", 1, 0, -maxTime, -maxTime), opAt("b", 2, 0, maxTime, maxTime)}, buckets: 3,
+			want: TimeAxis{-maxTime, (2*maxTime + 2) / 3, 3},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			forest := traceOf(tt.specs...)
+			if got := forest.Utilisation(tt.buckets).TimeAxis; got != tt.want {
+				t.Errorf("axis %+v, want %+v", got, tt.want)
+			}
+			if got := forest.MemoryUse(tt.buckets).TimeAxis; got != tt.want {
+				t.Errorf("axis of memory %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConcurrency(t *testing.T) {
+	forest := traceOf(
+		opAt("a", 1, 0, 0, 50), opAt("b", 2, 0, 30, 80), opAt("nothing", 3, 0, 40, 40), opAt("c", 4, 0, 90, 100),
+		opAt("d", 5, 0, 0, 10).on("cuda:1").withoutStart(),
+	)
+	want := []DeviceConcurrency{{DeviceKey{DeviceID: "cuda:0"}, []int64{10, 70, 20}}}
+	if diff := cmp.Diff(want, forest.Concurrency()); diff != "" {
+		t.Errorf("concurrency (-want +got):\n%s", diff)
+	}
+}
+
+func TestConcurrencyIsBounded(t *testing.T) {
+	forest := NewForest(TraceOptions{})
+	for i := range uint64(MaxConcurrency + 100) {
+		opAt("a", i+1, 0, 0, 10).addTo(forest)
+	}
+	time := forest.Concurrency()[0].Time
+	if len(time) != MaxConcurrency+1 || time[MaxConcurrency] != 10 {
+		t.Errorf("%d levels, %d ns at the highest", len(time), time[len(time)-1])
+	}
+}
+
+func TestMemoryUse(t *testing.T) {
+	forest := traceOf(
+		opAt("a", 1, 0, 0, 40).writing(100), opAt("b", 2, 0, 10, 60).writing(50), opAt("c", 3, 0, 40, 80).writing(7),
+		opAt("mark", 4, 0, 80, 80).writing(1),
+	)
+	want := &MemoryUse{
+		TimeAxis: TimeAxis{0, 20, 4},
+		Devices: []DeviceMemory{{
+			DeviceKey{DeviceID: "cuda:0"},
+			[]int64{150, 0, 7, 1},    // what starts
+			[]int64{150, 150, 57, 7}, // what runs
+		}},
+	}
+	if diff := cmp.Diff(want, forest.MemoryUse(4)); diff != "" {
+		t.Errorf("memory (-want +got):\n%s", diff)
+	}
+}
+
+func TestMemoryUseDoesNotOverflow(t *testing.T) {
+	const most = 1<<63 - 1
+	forest := traceOf(
+		opAt("a", 1, 0, 0, 40).writing(most), opAt("b", 2, 0, 10, 60).writing(most), opAt("c", 3, 0, 60, 80).writing(5),
+	)
+	m := forest.MemoryUse(4).Devices[0]
+	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.Written, want) {
+		t.Errorf("written %v, want %v", m.Written, want)
+	}
+	if want := []int64{most, most, most, 5}; !slices.Equal(m.Running, want) {
+		t.Errorf("running %v, want %v", m.Running, want)
+	}
+}
+
+func TestUseOverTimeAgainstNaive(t *testing.T) {
+	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(30))
+		forest, buckets := traceOf(specs...), 1+r.IntN(horizon)
+		u, m, c := forest.Utilisation(buckets), forest.MemoryUse(buckets), forest.Concurrency()
+		d := 0
+		for _, key := range devicesOf(specs) {
+			mine := onDevice(specs, key)
+			first, last, ok := extent(mine)
+			if !ok {
+				continue
+			}
+			busy, written, running := make([]int64, u.Buckets), make([]int64, u.Buckets), make([]int64, u.Buckets)
+			levels := make([]int64, 1)
+			for at := first; at < last; at++ {
+				b := (at - u.Start) / u.Width
+				n, bytes := 0, int64(0)
+				for _, s := range mine {
+					if s.runsAt(at) {
+						n++
+						bytes += s.memory
+					}
+				}
+				busy[b] += int64(min(n, 1))
+				running[b] = max(running[b], bytes)
+				for n >= len(levels) {
+					levels = append(levels, 0)
+				}
+				levels[n]++
+			}
+			for _, s := range mine {
+				if !s.timeless {
+					written[min((s.start-u.Start)/u.Width, int64(u.Buckets-1))] += s.memory
+				}
+			}
+			if diff := cmp.Diff(DeviceUtilisation{key, busy}, u.Devices[d]); diff != "" {
+				t.Errorf("seed %d: utilisation (-want +got):\n%s", seed, diff)
+			}
+			if diff := cmp.Diff(DeviceMemory{key, written, running}, m.Devices[d]); diff != "" {
+				t.Errorf("seed %d: memory (-want +got):\n%s", seed, diff)
+			}
+			if diff := cmp.Diff(DeviceConcurrency{key, levels}, c[d]); diff != "" {
+				t.Errorf("seed %d: concurrency (-want +got):\n%s", seed, diff)
+			}
+			d++
+		}
+		if len(u.Devices) != d || len(m.Devices) != d || len(c) != d {
+			t.Errorf("seed %d: %d, %d and %d devices, want %d", seed, len(u.Devices), len(m.Devices), len(c), d)
+		}
+	})
+}

@@ -1,0 +1,46 @@
+// Package heap is a binary heap of values. Unlike container/heap it calls no
+// methods through an interface, and it has the two operations that keeping the
+// first n of many values needs.
+package heap
+
+// Heap keeps the largest of its items, in the order of Less, on top.
+type Heap[T any] struct {
+	Items []T
+	Less  func(a, b T) bool
+}
+
+// Top returns the largest item of a heap that is not empty.
+func (h *Heap[T]) Top() T { return h.Items[0] }
+
+// Push adds v.
+func (h *Heap[T]) Push(v T) {
+	h.Items = append(h.Items, v)
+	i := len(h.Items) - 1
+	for i > 0 {
+		parent := (i - 1) / 2
+		if !h.Less(h.Items[parent], h.Items[i]) {
+			return
+		}
+		h.Items[parent], h.Items[i] = h.Items[i], h.Items[parent]
+		i = parent
+	}
+}
+
+// ReplaceTop replaces the largest item by v.
+func (h *Heap[T]) ReplaceTop(v T) {
+	h.Items[0] = v
+	i := 0
+	for {
+		largest := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h.Items); child++ {
+			if h.Less(h.Items[largest], h.Items[child]) {
+				largest = child
+			}
+		}
+		if largest == i {
+			return
+		}
+		h.Items[i], h.Items[largest] = h.Items[largest], h.Items[i]
+		i = largest
+	}
+}

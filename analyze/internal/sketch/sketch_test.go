@@ -1,0 +1,175 @@
+package sketch
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+)
+
+// nearestRank is the definition of a percentile: the smallest value that at
+// least percent of a hundred do not exceed.
+func nearestRank(values []int64, percent int64) int64 {
+	sorted := slices.Sorted(slices.Values(values))
+	for i, v := range sorted {
+		if int64(i+1)*100 >= percent*int64(len(sorted)) {
+			return v
+		}
+	}
+	return sorted[len(sorted)-1]
+}
+
+var percents = []int64{1, 50, 90, 95, 99, 100}
+
+func TestSketchSmallIsExact(t *testing.T) {
+	for _, tc := range []struct {
+		values  []int64
+		percent int64
+		want    float64
+	}{
+		{[]int64{7}, 50, 7},
+		{[]int64{7}, 99, 7},
+		{[]int64{3, 1, 2}, 50, 2},
+		{[]int64{3, 1, 2}, 90, 3},
+		{[]int64{40, 10, 20, 30}, 50, 20},
+		{[]int64{40, 10, 20, 30}, 75, 30},
+		{[]int64{0, 0, 5}, 50, 0},
+	} {
+		var s Sketch
+		for _, v := range tc.values {
+			s.Add(v)
+		}
+		if got, ok := s.Percentile(tc.percent); got != tc.want || !ok {
+			t.Errorf("p%d of %d: %g, want %g", tc.percent, tc.values, got, tc.want)
+		}
+	}
+	if _, ok := new(Sketch).Percentile(50); ok {
+		t.Error("no values have a percentile")
+	}
+	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, 1+r.IntN(MaxExact))
+		var s Sketch
+		for i := range values {
+			values[i] = r.Int64N(50)
+			s.Add(values[i])
+		}
+		for _, p := range percents {
+			if got, _ := s.Percentile(p); got != float64(nearestRank(values, p)) {
+				t.Errorf("seed %d: p%d of %d: %g, want %d", seed, p, values, got, nearestRank(values, p))
+			}
+		}
+	})
+}
+
+func TestSketchRelativeError(t *testing.T) {
+	distributions := map[string]func(r *rand.Rand) int64{
+		"sub-microsecond": func(r *rand.Rand) int64 { return r.Int64N(1000) },
+		"exponential":     func(r *rand.Rand) int64 { return int64(r.ExpFloat64() * 1e6) },
+		"all magnitudes":  func(r *rand.Rand) int64 { return r.Int64N(math.MaxInt64) >> r.IntN(63) },
+		"two peaks":       func(r *rand.Rand) int64 { return []int64{1000, 1e9}[r.IntN(2)] + r.Int64N(10) },
+		"mostly zero":     func(r *rand.Rand) int64 { return max(0, r.Int64N(100)-60) },
+		"extremes":        func(r *rand.Rand) int64 { return []int64{1, math.MaxInt64}[r.IntN(2)] },
+	}
+	for name, draw := range distributions {
+		random.Seeds(5, func(seed uint64, r *rand.Rand) {
+			values := make([]int64, 5000)
+			var s Sketch
+			for i := range values {
+				values[i] = draw(r)
+				s.Add(values[i])
+			}
+			for _, p := range percents {
+				got, _ := s.Percentile(p)
+				want := float64(nearestRank(values, p))
+				// The bound of the sketch, with some room for the rounding of floats.
+				if math.Abs(got-want) > want*RelativeError*(1+1e-9) {
+					t.Errorf("%s, seed %d: p%d: %g, want %g", name, seed, p, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestSketchMergeDoesNotDependOnOrder(t *testing.T) {
+	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, r.IntN(300))
+		var whole Sketch
+		parts := make([]Sketch, 1+r.IntN(6))
+		for i := range values {
+			values[i] = r.Int64N(1 << uint(1+r.IntN(40)))
+			whole.Add(values[i])
+			parts[r.IntN(len(parts))].Add(values[i])
+		}
+		r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		var merged Sketch
+		for i := range parts {
+			before := parts[i].count
+			merged.Merge(&parts[i])
+			if parts[i].count != before {
+				t.Errorf("seed %d: merging changed the source", seed)
+			}
+		}
+		for _, p := range percents {
+			want, ok := whole.Percentile(p)
+			got, gotOK := merged.Percentile(p)
+			if got != want || ok != gotOK {
+				t.Errorf("seed %d: p%d: %g merged, %g in one", seed, p, got, want)
+			}
+		}
+	})
+}
+
+// What a sketch keeps depends on the order of the durations, its answers do not:
+// a few that are far away from the others, in bins or beside them.
+func TestSketchWithOutliers(t *testing.T) {
+	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+		values := make([]int64, 33+r.IntN(3000))
+		counts := make(map[int]int64)
+		for i := range values {
+			values[i] = 1_000_000 + r.Int64N(500_000)
+			if r.IntN(10) == 0 {
+				values[i] = r.Int64() >> r.IntN(64) // also negative ones
+			}
+			counts[binOf(values[i])]++
+		}
+		var first, second, merged Sketch
+		for _, v := range values {
+			first.Add(v)
+		}
+		r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+		for _, v := range values {
+			second.Add(v)
+		}
+		merged.Merge(&second)
+		merged.Merge(&first)
+		merged.Merge(&Sketch{})
+		for _, p := range percents {
+			want, _ := first.Percentile(p)
+			if got, _ := second.Percentile(p); got != want {
+				t.Errorf("seed %d: p%d: %g in another order, want %g", seed, p, got, want)
+			}
+			if got, _ := merged.Percentile(p); got != want {
+				t.Errorf("seed %d: p%d: %g of each twice, want %g", seed, p, got, want)
+			}
+			exact := float64(max(0, nearestRank(values, p)))
+			if math.Abs(want-exact) > exact*RelativeError {
+				t.Errorf("seed %d: p%d: %g, want %g", seed, p, want, exact)
+			}
+		}
+		if n := len(first.counts); n > maxBinsPerDuration*len(values) {
+			t.Errorf("seed %d: %d bins for %d durations", seed, n, len(values))
+		}
+		for i, n := range first.counts {
+			for _, v := range first.others {
+				if binOf(v) == first.first+i {
+					n++
+				}
+			}
+			if n != counts[first.first+i] {
+				t.Errorf("seed %d: bin %d has %d durations, want %d", seed, first.first+i, n, counts[first.first+i])
+			}
+		}
+	})
+}

@@ -1,0 +1,51 @@
+// Package symbols numbers strings and other values, so that a row holds four
+// bytes instead of a string or an id, and finds what belongs to a string by its
+// address. It never removes a value.
+package symbols
+
+// Table numbers distinct values in the order in which they first appear. The
+// zero value is ready to use.
+type Table[K comparable] struct {
+	// Values holds the values by number.
+	Values []K
+
+	ids  map[K]int32
+	last int32
+}
+
+// ID returns the number of v. Consecutive rows often have the same value, so
+// that a comparison with the last one often saves the look-up.
+func (t *Table[K]) ID(v K) int32 {
+	if len(t.Values) > 0 && t.Values[t.last] == v {
+		return t.last
+	}
+	id, ok := t.ids[v]
+	if !ok {
+		if t.ids == nil {
+			t.ids = make(map[K]int32)
+		}
+		id = int32(len(t.Values))
+		t.ids[v] = id
+		t.Values = append(t.Values, v)
+	}
+	t.last = id
+	return id
+}
+
+// Release frees the memory that only ID needs. ID must not be called again.
+func (t *Table[K]) Release() { t.ids = nil }
+
+// Names is a Table of strings that looks most of them up by address.
+type Names struct {
+	Table[string]
+	recent Cache[struct{}, int32]
+}
+
+// ID returns the number of a name.
+func (n *Names) ID(name string) int32 {
+	slot := n.recent.Slot(name, 0)
+	if !slot.Holds(name, struct{}{}) {
+		slot.Set(name, struct{}{}, n.Table.ID(name))
+	}
+	return slot.Value
+}

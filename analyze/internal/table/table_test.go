@@ -1,0 +1,129 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+)
+
+// counter is a row that counts.
+type counter struct{ n int }
+
+func (c *counter) fold(src *counter) { c.n += src.n }
+
+// otherKey stands for the row of the others.
+const otherKey = "(other)"
+
+// contents returns the rows by key, that of the others as otherKey.
+func contents(t *Table[counter]) map[string]int {
+	m := map[string]int{}
+	for key, row := range t.rows {
+		m[key] = row.Value.n
+	}
+	if t.other != nil {
+		m[otherKey] = t.other.Value.n
+	}
+	return m
+}
+
+func count(t *Table[counter], key string) {
+	row, _ := t.Row([]byte(key))
+	row.Value.n++
+}
+
+// Whatever the limit, the order of the keys and the parts they come in, the
+// same rows stay, and they are complete.
+func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
+	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+		limit, keys := 1+r.IntN(8), 1+r.IntN(20)
+		whole := New(limit, (*counter).fold)
+		parts := make([]*Table[counter], 1+r.IntN(5))
+		for i := range parts {
+			parts[i] = New(limit, (*counter).fold)
+		}
+		counts := map[string]int{}
+		for range r.IntN(300) {
+			key := fmt.Sprint("key", r.IntN(keys))
+			counts[key]++
+			count(whole, key)
+			count(parts[r.IntN(len(parts))], key)
+		}
+		merged := New(limit, (*counter).fold)
+		r.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		for _, part := range parts {
+			before := contents(part)
+			merged.Merge(part, func(_, _ *counter) {})
+			if diff := cmp.Diff(before, contents(part)); diff != "" {
+				t.Errorf("seed %d: merging changed the source: %s", seed, diff)
+			}
+		}
+		if diff := cmp.Diff(contents(whole), contents(merged)); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+		rest := 0
+		want := map[string]int{}
+		for key, n := range counts {
+			if _, ok := whole.rows[key]; ok {
+				want[key] = n
+			} else {
+				rest += n
+			}
+		}
+		if rest > 0 {
+			want[otherKey] = rest
+		}
+		if diff := cmp.Diff(want, contents(whole)); diff != "" {
+			t.Errorf("seed %d: a row is not complete: %s", seed, diff)
+		}
+		overflow := int64(max(0, len(counts)-limit))
+		if whole.Overflowed() != overflow || merged.Overflowed() != overflow {
+			t.Errorf("seed %d: overflow %d and %d, want %d", seed, whole.Overflowed(), merged.Overflowed(), overflow)
+		}
+	})
+}
+
+func TestTableWithoutRows(t *testing.T) {
+	table := New(0, (*counter).fold)
+	count(table, "a")
+	count(table, "b")
+	count(table, "a")
+	if diff := cmp.Diff(map[string]int{otherKey: 3}, contents(table)); diff != "" {
+		t.Error(diff)
+	}
+	if n := table.Overflowed(); n != 2 {
+		t.Errorf("overflow %d, want 2", n)
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{0, 1, 1000, maxDistinct, maxDistinct + 1, 500_000} {
+		var whole, a, b distinct
+		for range n {
+			h := r.Uint64() | 1<<63 // hashes of what overflows are the larger ones
+			whole.add(h)
+			whole.add(h)
+			if r.IntN(2) == 0 {
+				a.add(h)
+			} else {
+				b.add(h)
+			}
+			if r.IntN(10) == 0 {
+				b.add(h)
+			}
+		}
+		b.merge(&a)
+		if whole.count() != b.count() {
+			t.Errorf("%d values: %d in one, %d merged", n, whole.count(), b.count())
+		}
+		deviation := math.Abs(float64(whole.count())-float64(n)) / max(1, float64(n))
+		if n <= maxDistinct && deviation != 0 || deviation > 0.02 {
+			t.Errorf("%d values count as %d", n, whole.count())
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Package wide adds up integers in 192 bits, so that sums of durations, of
+// their squares and of sizes neither overflow nor depend on the order of the
+// additions. It knows nothing of what the integers measure.
+package wide
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
+// Sum is a sum of non-negative integers in 192 bits. The zero value is 0.
+type Sum struct{ lo, mid, hi uint64 }
+
+// Add adds v; a negative v counts as 0. It touches the higher words only when
+// there is a carry.
+func (w *Sum) Add(v int64) {
+	if v <= 0 {
+		return
+	}
+	w.lo += uint64(v)
+	if w.lo < uint64(v) {
+		w.carry()
+	}
+}
+
+// Sub subtracts v, which was added before; a negative v counts as 0.
+func (w *Sum) Sub(v int64) {
+	var borrow uint64
+	w.lo, borrow = bits.Sub64(w.lo, uint64(max(v, 0)), 0)
+	w.mid, borrow = bits.Sub64(w.mid, 0, borrow)
+	w.hi -= borrow
+}
+
+// carry adds 1 to the higher words.
+func (w *Sum) carry() {
+	if w.mid++; w.mid == 0 {
+		w.hi++
+	}
+}
+
+// AddSquare adds v×v.
+func (w *Sum) AddSquare(v int64) {
+	hi, lo := bits.Mul64(uint64(max(v, 0)), uint64(max(v, 0)))
+	w.AddWords(0, hi, lo)
+}
+
+// AddProduct adds (mid·2^64 + lo) × v.
+func (w *Sum) AddProduct(mid, lo uint64, v int64) {
+	u := uint64(max(v, 0))
+	lowHi, lowLo := bits.Mul64(lo, u)
+	midHi, midLo := bits.Mul64(mid, u)
+	sum, carry := bits.Add64(lowHi, midLo, 0)
+	w.AddWords(midHi+carry, sum, lowLo)
+}
+
+// Merge adds o.
+func (w *Sum) Merge(o Sum) { w.AddWords(o.hi, o.mid, o.lo) }
+
+// AddWords adds hi·2^128 + mid·2^64 + lo.
+func (w *Sum) AddWords(hi, mid, lo uint64) {
+	var carry uint64
+	w.lo, carry = bits.Add64(w.lo, lo, 0)
+	w.mid, carry = bits.Add64(w.mid, mid, carry)
+	w.hi, _ = bits.Add64(w.hi, hi, carry)
+}
+
+// Int64 returns the sum, the largest int64 where it does not fit.
+func (w Sum) Int64() int64 {
+	if w.ExceedsInt64() {
+		return math.MaxInt64
+	}
+	return int64(w.lo)
+}
+
+// ExceedsInt64 reports whether the sum does not fit an int64.
+func (w Sum) ExceedsInt64() bool { return w.hi != 0 || w.mid != 0 || w.lo > math.MaxInt64 }
+
+// Float64 returns the sum rounded.
+func (w Sum) Float64() float64 {
+	if w.hi == 0 && w.mid == 0 {
+		return float64(w.lo)
+	}
+	f, _ := new(big.Float).SetInt(w.big()).Float64()
+	return f
+}
+
+func (w Sum) big() *big.Int {
+	n := new(big.Int).SetUint64(w.hi)
+	n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w.mid))
+	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(w.lo))
+}
+
+// SampleStd returns the sample standard deviation of n values from their sum
+// and the sum of their squares: sqrt((n·Σx² − (Σx)²) / (n·(n−1))). The
+// numerator is computed exactly, because its terms nearly cancel. ok is false
+// for fewer than two samples.
+func SampleStd(sum, squares Sum, n int64) (std float64, ok bool) {
+	if n < 2 {
+		return 0, false
+	}
+	count := big.NewInt(n)
+	numerator := new(big.Int).Mul(count, squares.big())
+	s := sum.big()
+	numerator.Sub(numerator, s.Mul(s, s))
+	denominator := new(big.Int).Mul(count, big.NewInt(n-1))
+	// Both operands are exact and the quotient is rounded once.
+	quotient := new(big.Float).SetPrec(53).Quo(new(big.Float).SetInt(numerator), new(big.Float).SetInt(denominator))
+	variance, _ := quotient.Float64()
+	return math.Sqrt(variance), true
+}
+
+// AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
+func AddSaturating(a, b int64) int64 {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}

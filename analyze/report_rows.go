@@ -1,0 +1,259 @@
+package analyze
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/op"
+)
+
+// warnSumOverflow counts, among the warnings of the envelope, the rows with a
+// sum that does not fit 64 bits and is shown as the largest number that does.
+const warnSumOverflow = "sum_overflow"
+
+// NewReport puts together what in, p and t hold, with the options that p was
+// made with. A nil in is an empty one. A nil t leaves the structural figures
+// out: they are nil, and null in JSON. NewReport builds t and may reorder what
+// p holds, so it must not run beside anything else that uses them; all three
+// may be added to afterwards.
+func NewReport(in *Input, p *Profile, forest *Forest, opts Options) *Report {
+	if in == nil {
+		in = NewInput()
+	}
+	total := p.total()
+	r := &Report{
+		Schema:      Schema,
+		Input:       in.Envelope(),
+		Total:       total,
+		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
+		Operations:  p.operationRows(total.SumNS),
+		Groups:      p.groupRows(total.SumNS),
+		Devices:     p.deviceRows(),
+		LoadBalance: p.balance(),
+		Communication: Communication{
+			Rules:       p.rules,
+			Bottlenecks: p.bottlenecks(total.SumNS, opts.MinCommunicationRatio),
+		},
+		Memory: Memory{
+			ThresholdBytes: p.opts.HotspotBytes,
+			HotspotCount:   p.hotCount,
+			Hotspots:       p.hotspots.list(),
+			Copies:         copyRows(&p.copies),
+		},
+		Slowest: p.slowest.list(),
+	}
+	for _, k := range p.opts.By {
+		r.By = append(r.By, k.String())
+	}
+	r.Input.OverflowedGroups = p.overflowedGroups()
+	if n := p.saturated(); n > 0 {
+		r.Input.Warnings[warnSumOverflow] = n
+	}
+	if forest != nil {
+		r.addStructure(forest, opts.Top)
+	}
+	return r
+}
+
+// everyWeighted reports whether estimates are sound.
+func (p *Profile) everyWeighted() bool {
+	entries := int64(0)
+	p.eachOperation(func(_ int, row *operationRow, _ bool) { entries += row.count })
+	return p.weighted > 0 && p.weighted == entries
+}
+
+// eachOperation calls f for every row of both sides in no particular order;
+// other marks the row of the names beyond the limit.
+func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool)) {
+	for side, t := range p.operations {
+		for row, other := range t.All() {
+			f(side, row, other)
+		}
+	}
+}
+
+func (p *Profile) total() Total {
+	var sum accumulator
+	p.eachOperation(func(side int, row *operationRow, _ bool) {
+		if side != sideIndex(op.SideHost) {
+			sum.mergeSums(&row.accumulator)
+		}
+	})
+	total := Total{
+		Count: sum.count, SumNS: sum.sum.Int64(),
+		MemoryBytes: sum.memory.Int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.Int64(),
+	}
+	if p.first.Known {
+		wall := wallTime(p.first.V, p.last.V)
+		total.WallNS = &wall
+	}
+	if p.everyWeighted() && sum.weighted != nil {
+		total.Estimate = sum.weighted.estimate()
+	}
+	return total
+}
+
+// wallTime returns last − first: 0 when last lies before first, which an end
+// that does not fit 64 bits does, and the largest number where the difference
+// does not fit.
+func wallTime(first, last int64) int64 {
+	if last < first {
+		return 0
+	}
+	return int64(min(uint64(last)-uint64(first), math.MaxInt64))
+}
+
+func (p *Profile) operationRows(totalNS int64) []Operation {
+	rows := []Operation{}
+	estimates := p.everyWeighted()
+	p.eachOperation(func(side int, row *operationRow, other bool) {
+		name := row.name
+		if other {
+			name = otherLabel
+		}
+		rows = append(rows, Operation{Operation: name, Stats: row.sideStats(side, totalNS, estimates)})
+	})
+	slices.SortFunc(rows, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+func (p *Profile) groupRows(totalNS int64) []Group {
+	if len(p.opts.By) == 0 {
+		return nil
+	}
+	rows := []Group{}
+	estimates := p.everyWeighted()
+	for side, t := range p.groups {
+		for row, other := range t.All() {
+			key := GroupKey{Keys: p.opts.By, Values: row.values, Other: other}
+			rows = append(rows, Group{Key: key, Stats: row.sideStats(side, totalNS, estimates)})
+		}
+	}
+	slices.SortFunc(rows, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), a.Key.compare(b.Key), strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+// sideStats returns the row with its part of the total and, where sound, the
+// estimates.
+func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
+	s := a.stats()
+	if side == sideIndex(op.SideHost) {
+		s.Side = op.SideHost.String()
+	} else if totalNS > 0 {
+		share := float64(s.SumNS) / float64(totalNS)
+		s.Share = &share
+	}
+	if estimates && a.weighted != nil {
+		s.Estimate = a.weighted.estimate()
+	}
+	return s
+}
+
+func (p *Profile) deviceRows() []Device {
+	rows := []Device{}
+	for row, other := range p.devices.All() {
+		key := row.key
+		if other {
+			key = DeviceKey{DeviceID: otherLabel}
+		}
+		rows = append(rows, Device{
+			DeviceID: key.DeviceID, Rank: key.Rank,
+			Count: row.count, SumNS: row.sum.Int64(), MemoryBytes: row.memory.Int64(),
+		})
+	}
+	slices.SortFunc(rows, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.DeviceID, b.DeviceID), a.key().Compare(b.key()))
+	})
+	return rows
+}
+
+func (d *Device) key() DeviceKey { return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID} }
+
+// balance returns the seed's figures over the devices that are known. Where
+// there are several ranks, a device stands there with its rank.
+func (p *Profile) balance() *Balance {
+	var devices []seed.Sum
+	ranks := make(map[op.Int]struct{})
+	for row, other := range p.devices.All() {
+		if !other {
+			ranks[row.key.Rank] = struct{}{}
+		}
+	}
+	for row, other := range p.devices.All() {
+		if !other && row.key.DeviceID != UnknownDevice {
+			devices = append(devices, seed.Sum{Name: row.key.Label(len(ranks) > 1), Count: row.count, NS: row.sum.Int64()})
+		}
+	}
+	balance := seed.NewBalance(devices)
+	if balance == nil {
+		return nil
+	}
+	return &Balance{Balance: *balance}
+}
+
+func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []seed.Bottleneck {
+	var found []seed.Sum
+	p.eachOperation(func(_ int, row *operationRow, other bool) {
+		if row.communications == 0 {
+			return
+		}
+		name := row.name
+		if other {
+			name = otherLabel
+		}
+		found = append(found, seed.Sum{Name: name, Count: row.communications, NS: row.communicated.Int64()})
+	})
+	return seed.Bottlenecks(found, totalNS, minRatio)
+}
+
+// overflowedGroups is how many rows are missing from all tables together.
+func (p *Profile) overflowedGroups() int64 {
+	n := p.devices.Overflowed()
+	for side := range p.operations {
+		n += p.operations[side].Overflowed() + p.groups[side].Overflowed()
+	}
+	return n
+}
+
+// saturated counts the rows of operations with a sum beyond 64 bits.
+func (p *Profile) saturated() int64 {
+	n := int64(0)
+	p.eachOperation(func(_ int, row *operationRow, _ bool) {
+		if row.saturates() {
+			n++
+		}
+	})
+	return n
+}
+
+// compare orders keys value by value, unknown ones first and numbers by size;
+// the row of the others comes last.
+func (g GroupKey) compare(o GroupKey) int {
+	if g.Other != o.Other {
+		if g.Other {
+			return 1
+		}
+		return -1
+	}
+	return slices.CompareFunc(g.Values, o.Values, KeyValue.compare)
+}
+
+func (v KeyValue) compare(o KeyValue) int {
+	switch {
+	case v.Known != o.Known && v.Known:
+		return 1
+	case v.Known != o.Known:
+		return -1
+	case v.Number.Known && o.Number.Known:
+		return cmp.Compare(v.Number.V, o.Number.V)
+	}
+	return strings.Compare(v.Text, o.Text)
+}

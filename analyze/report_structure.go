@@ -1,0 +1,213 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/op"
+)
+
+// timeBuckets is into how many parts a report divides the time of a run.
+const timeBuckets = 60
+
+// warnTimeOutOfRange counts, among the warnings of the envelope, the entries
+// and spans whose times the structure cannot hold.
+const warnTimeOutOfRange = "time_out_of_range"
+
+// addStructure fills in the figures that need the structure of the run. top
+// bounds the idle gaps that are listed.
+func (r *Report) addStructure(forest *Forest, top int) {
+	counts := forest.Structure()
+	r.Input.Orphans, r.Input.Duplicates = &counts.Orphans, &counts.Duplicates
+	if counts.BadTimes > 0 {
+		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
+	}
+	r.addSelfTimes(forest)
+	r.addGroupSelfTimes(forest)
+	r.addTimelines(forest.Timelines())
+
+	idle := forest.Idle(IdleOptions{Top: cmp.Or(top, -1)})
+	r.Idle = idle.Longest
+	r.IdleCauses = &IdleCauses{ThresholdNS: idle.Threshold, Devices: idle.Devices}
+	path := forest.CriticalPathSummary()
+	r.CriticalPath = path.Shares
+	r.PathTotals = &PathTotals{
+		Paths: path.Paths, DurationNS: path.Duration, BoundBy: path.BoundBy, Edges: path.Edges,
+	}
+	r.Steps = append([]Step{}, forest.Steps()...)
+	r.Utilisation = forest.Utilisation(timeBuckets)
+	r.Concurrency = forest.Concurrency()
+	r.Communication.Collectives = forest.Collectives()
+	r.Memory.OverTime = forest.MemoryUse(timeBuckets)
+}
+
+// addTimelines gives each device the parts of its time.
+func (r *Report) addTimelines(timelines []Timeline) {
+	parts := make(map[DeviceKey]*Parts, len(timelines))
+	for _, line := range timelines {
+		parts[line.DeviceKey] = line.Parts
+	}
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		if p := parts[d.key()]; p != nil {
+			d.setParts(p)
+		}
+	}
+	if r.LoadBalance != nil {
+		r.LoadBalance.BusyImbalanceRatio = busyImbalance(timelines)
+	}
+}
+
+func (d *Device) setParts(p *Parts) {
+	d.SpanNS, d.BusyNS, d.IdleNS = &p.Span, &p.Busy, &p.Idle
+	d.ComputeNS, d.OtherNS = &p.Compute, &p.Other
+	d.ExposedCommunicationNS, d.ExposedMemoryNS = &p.ExposedCommunication, &p.ExposedMemory
+	d.CommunicationNS, d.MemoryNS, d.OverlapNS = &p.Communication, &p.Memory, &p.Overlap
+	if ratio, ok := p.OverlapRatio(); ok {
+		d.OverlapRatio = &ratio
+	}
+}
+
+// busyImbalance returns the imbalance of the devices by busy time; nil when
+// the busy time of one of them is not known.
+func busyImbalance(timelines []Timeline) *float64 {
+	longest, sum, n := int64(0), int64(0), 0
+	for _, line := range timelines {
+		if line.DeviceID == UnknownDevice {
+			continue
+		}
+		if line.Parts == nil {
+			return nil
+		}
+		n++
+		longest = max(longest, line.Parts.Busy)
+		sum = wide.AddSaturating(sum, line.Parts.Busy)
+	}
+	if n < 2 {
+		return nil
+	}
+	ratio := seed.Imbalance(float64(longest), float64(sum)/float64(n))
+	return &ratio
+}
+
+// addSelfTimes gives each operation its self time. What belongs to names that
+// have no row of their own goes into the row of the others.
+func (r *Report) addSelfTimes(forest *Forest) {
+	times := forest.OperationSelfTimes()
+	others := make(map[op.Side]*int64)
+	for i := range r.Operations {
+		row := &r.Operations[i]
+		side := op.SideNone
+		if row.Side == op.SideHost.String() {
+			side = op.SideHost
+		}
+		key := OperationKey{row.Operation, side}
+		self := times[key]
+		delete(times, key)
+		row.SelfNS = &self
+		if row.Operation == otherLabel {
+			others[side] = &self
+		}
+	}
+	for key, self := range times {
+		if sum := others[key.Side]; sum != nil {
+			*sum = wide.AddSaturating(*sum, self)
+		}
+	}
+}
+
+// groupID identifies a group by its values and side.
+type groupID struct{ values, side string }
+
+// addGroupSelfTimes gives each group its self time where the structure knows
+// all of the keys. What belongs to groups without a row of their own goes into
+// the row of the others.
+func (r *Report) addGroupSelfTimes(forest *Forest) {
+	if len(r.Groups) == 0 {
+		return
+	}
+	keys := r.Groups[0].Key.Keys
+	if slices.ContainsFunc(keys, func(k Key) bool { return !k.isStructural() }) {
+		return
+	}
+	sums := forest.groupSelfTimes(keys)
+	var others []*Group
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		if g.Key.Other {
+			others = append(others, g)
+			continue
+		}
+		id := groupID{string(appendValues(nil, g.Key.Values)), g.Side}
+		g.SelfNS = new(int64)
+		if sum := sums[id]; sum != nil {
+			*g.SelfNS = sum.Int64()
+			delete(sums, id)
+		}
+	}
+	for _, g := range others {
+		var rest wide.Sum
+		for id, sum := range sums {
+			if id.side == g.Side {
+				rest.Merge(*sum)
+			}
+		}
+		self := rest.Int64()
+		g.SelfNS = &self
+	}
+}
+
+// groupSelfTimes sums up the self times by the keys, which are structural.
+func (f *Forest) groupSelfTimes(keys []Key) map[groupID]*wide.Sum {
+	sums := make(map[groupID]*wide.Sum)
+	values := make([]KeyValue, len(keys))
+	var scratch []byte
+	for n, self := range f.SelfTimes() {
+		e := n.keyFields()
+		for i, k := range keys {
+			values[i] = k.value(&e)
+		}
+		scratch = appendValues(scratch[:0], values)
+		id := groupID{string(scratch), n.Side().String()}
+		if sums[id] == nil {
+			sums[id] = new(wide.Sum)
+		}
+		sums[id].Add(self)
+	}
+	return sums
+}
+
+// isStructural reports whether a [Node] has the key.
+func (k Key) isStructural() bool {
+	switch k.field {
+	case byOperation, byKind, byDevice, byRank, byTrace:
+		return true
+	}
+	return false
+}
+
+// keyFields returns what structural keys look at.
+func (n Node) keyFields() op.Entry {
+	device := n.Device()
+	e := op.Entry{
+		Operation: n.Name(), Kind: n.Kind(), DeviceID: device.DeviceID, Rank: device.Rank, TraceID: n.TraceID(),
+	}
+	if e.DeviceID == UnknownDevice {
+		e.DeviceID = ""
+	}
+	return e
+}
+
+// appendValues appends the values in a form that differs for different ones.
+func appendValues(dst []byte, values []KeyValue) []byte {
+	for _, v := range values {
+		if !v.Known {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = appendCounted(append(dst, 1), v.Text)
+	}
+	return dst
+}

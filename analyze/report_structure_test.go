@@ -1,0 +1,73 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// selfByGroup returns the self times of the groups by key and side.
+func selfByGroup(r *Report) map[string]*int64 {
+	self := map[string]*int64{}
+	for _, g := range r.Groups {
+		self[g.Side+"|"+g.Key.String()] = g.SelfNS
+	}
+	return self
+}
+
+func TestGroupSelfTimes(t *testing.T) {
+	specs := []spec{
+		opAt("relu", 1, 0, 0, 100), opAt("matmul", 2, 1, 10, 40), opAt("matmul", 3, 1, 50, 60).on("cuda:1"),
+		opAt("relu", 4, 0, 0, 7).on(""), opAt("relu", 5, 0, 0, 200).fromHost(),
+	}
+	var records []op.Record
+	for _, s := range specs {
+		records = append(records, op.Record{Entry: s.entry()})
+	}
+	for by, want := range map[string]map[string]*int64{
+		"operation,device": {
+			"|relu, cuda:0": ptr[int64](60), "|matmul, cuda:0": ptr[int64](30), "|matmul, cuda:1": ptr[int64](10),
+			"|relu, unknown": ptr[int64](7), "host|relu, cuda:0": ptr[int64](200),
+		},
+		"kind,rank,trace": {
+			"|compute, unknown, 00000000000000000000000000000001":     ptr[int64](107),
+			"host|compute, unknown, 00000000000000000000000000000001": ptr[int64](200),
+		},
+		"kind,shape": {"|compute, unknown": nil, "host|compute, unknown": nil},
+	} {
+		if diff := cmp.Diff(want, selfByGroup(sampleReport(records, by, true))); diff != "" {
+			t.Errorf("by %s: %s", by, diff)
+		}
+	}
+}
+
+// By operation the groups are the rows of the operations, also beyond a limit.
+func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
+	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+		opts := DefaultOptions()
+		opts.By = []Key{{field: byOperation}}
+		opts.MaxGroups = 1 + r.IntN(8)
+		p, forest := NewProfile(opts), NewForest(TraceOptions{})
+		groups, operations := int64(0), int64(0)
+		for _, s := range randomSpecs(r, 40) {
+			if s.isOp {
+				p.Add(s.entry())
+			}
+			s.addTo(forest)
+		}
+		rep := NewReport(nil, p, forest, opts)
+		for _, g := range rep.Groups {
+			groups += *g.SelfNS
+		}
+		for _, row := range rep.Operations {
+			operations += *row.SelfNS
+		}
+		if groups != operations {
+			t.Errorf("seed %d: self times of groups %d, of operations %d", seed, groups, operations)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+package seed_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/op"
+)
+
+// smallTrace is a trace of three operations on two devices.
+func smallTrace() *op.Trace {
+	t := &op.Trace{}
+	for _, e := range []op.Entry{
+		{Operation: "matmul", DeviceID: "gpu:0", Duration: 300_000, MemoryBytes: op.Known(131072)},
+		{Operation: "matmul", DeviceID: "gpu:1", Duration: 100_000, MemoryBytes: op.Known(131072)},
+		{Operation: "allreduce", DeviceID: "gpu:1", Duration: 600, MemoryBytes: op.Known(4096)},
+	} {
+		t.AddEntry(&e)
+	}
+	return t
+}
+
+func ExampleOperationSummary() {
+	summary := seed.OperationSummary(smallTrace())
+	for _, name := range slices.Sorted(maps.Keys(summary)) {
+		s := summary[name]
+		fmt.Printf("%s: %d ops, %g µs, %d bytes\n", name, s.Count, s.TotalDurationUS, s.TotalMemoryBytes)
+	}
+	// Output:
+	// allreduce: 1 ops, 0.6 µs, 4096 bytes
+	// matmul: 2 ops, 400 µs, 262144 bytes
+}
+
+func ExampleAvgDurationByOp() {
+	fmt.Println(seed.AvgDurationByOp(smallTrace()))
+	// Output:
+	// map[allreduce:0.6 matmul:200]
+}
+
+func ExamplePerDeviceSummary() {
+	for _, device := range []string{"gpu:0", "gpu:1"} {
+		fmt.Printf("%s: %+v\n", device, seed.PerDeviceSummary(smallTrace())[device])
+	}
+	// Output:
+	// gpu:0: {OpCount:1 TotalDurationUS:300 TotalMemoryBytes:131072}
+	// gpu:1: {OpCount:2 TotalDurationUS:100.6 TotalMemoryBytes:135168}
+}
+
+func ExampleMemoryHotspots() {
+	for _, e := range seed.MemoryHotspots(smallTrace(), 100_000) {
+		fmt.Println(e.Operation, e.DeviceID, e.MemoryBytes)
+	}
+	// Output:
+	// matmul gpu:0 131072
+	// matmul gpu:1 131072
+}
+
+func ExampleLoadBalance() {
+	text, err := json.MarshalIndent(seed.LoadBalance(smallTrace()), "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(text))
+	// Output:
+	// {
+	//   "device_count": 2,
+	//   "total_duration_us": 400.6,
+	//   "ideal_duration_us": 200.3,
+	//   "max_duration_us": 300,
+	//   "imbalance_ratio": 0.4977533699450823,
+	//   "per_device_duration_us": [
+	//     [
+	//       "gpu:0",
+	//       300
+	//     ],
+	//     [
+	//       "gpu:1",
+	//       100.6
+	//     ]
+	//   ]
+	// }
+}
+
+func ExampleCommunicationBottlenecks() {
+	for _, b := range seed.CommunicationBottlenecks(smallTrace(), 0.001) {
+		fmt.Printf("%s: %g µs, %.2f %% of the total\n", b.Operation, b.TotalDurationUS, b.RatioOfTotal*100)
+	}
+	// Output:
+	// allreduce: 0.6 µs, 0.15 % of the total
+}
+
+func ExampleFlamegraphCollapsed() {
+	fmt.Println(seed.FlamegraphCollapsed(smallTrace()))
+	// Output:
+	// trace;gpu:0;matmul 300
+	// trace;gpu:1;allreduce 1
+	// trace;gpu:1;matmul 100
+}
+
+func ExampleColumns() {
+	t := seed.NewColumns(smallTrace())
+	s := t.Summary()
+	fmt.Println(s.OperationSummary()["matmul"].TotalDurationUS)
+	fmt.Println(s.FlamegraphCollapsed())
+	for _, i := range t.SlowestOps(1) {
+		e := t.Entry(i)
+		fmt.Println(e.Operation, e.DeviceID, e.Duration)
+	}
+	// Output:
+	// 400
+	// trace;gpu:0;matmul 300
+	// trace;gpu:1;allreduce 1
+	// trace;gpu:1;matmul 100
+	// matmul gpu:0 300000
+}
+
+func ExampleStacks() {
+	var stacks seed.Stacks
+	stacks.Add(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Duration: 123_000})
+	stacks.Add(&op.Entry{Operation: "matmul", DeviceID: "gpu:0", Duration: 77_400})
+	stacks.Add(&op.Entry{Operation: "reshape", Duration: 600})
+	if err := stacks.Write(os.Stdout); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// trace;gpu:0;matmul 200
+	// trace;unknown;reshape 1
+}

@@ -1,0 +1,237 @@
+package seed
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+)
+
+// seedTrace makes a trace with the rules of the seed's recorder: elements and
+// bytes follow from the output shape, at 8 bytes each.
+func seedTrace(entries ...seedEntry) *op.Trace {
+	t := &op.Trace{}
+	for i, s := range entries {
+		e := op.Entry{
+			Step: op.Known(int64(i)), Operation: s.operation, DeviceID: s.device, OutputShape: s.shape,
+			Duration: s.duration.Nanoseconds(),
+		}
+		if s.shape != nil {
+			e.OutputElements, _ = s.shape.Elements()
+			e.MemoryBytes = op.Known(e.OutputElements.V * op.DefaultElementSize)
+		}
+		t.AddEntry(&e)
+	}
+	return t
+}
+
+type seedEntry struct {
+	operation, device string
+	duration          time.Duration
+	shape             op.Shape
+}
+
+const us = time.Microsecond
+
+func TestOperationSummary(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{operation: "matmul", duration: 100 * us, shape: op.Shape{10}},
+		seedEntry{operation: "matmul", duration: 200 * us, shape: op.Shape{20}},
+		seedEntry{operation: "relu", duration: 50 * us, shape: op.Shape{10}},
+	)
+	want := map[string]OpSummary{
+		"matmul": {Count: 2, TotalDurationUS: 300, TotalMemoryBytes: 240},
+		"relu":   {Count: 1, TotalDurationUS: 50, TotalMemoryBytes: 80},
+	}
+	if diff := cmp.Diff(want, OperationSummary(trace)); diff != "" {
+		t.Error(diff)
+	}
+	if got := OperationSummary(trace)["absent"]; got != (OpSummary{}) {
+		t.Errorf("summary of an absent operation: %+v", got)
+	}
+}
+
+func TestMemoryHotspots(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{operation: "small", shape: op.Shape{10}},
+		seedEntry{operation: "big", shape: op.Shape{1000}},
+		seedEntry{operation: "medium", shape: op.Shape{100}},
+	)
+	for _, tc := range []struct {
+		threshold int64
+		want      []string
+	}{
+		{500, []string{"big", "medium"}},
+		{1000, []string{"big"}},
+		{800, []string{"big"}}, // not above 800
+		{799, []string{"big", "medium"}},
+		{8000, nil},
+	} {
+		var got []string
+		for _, e := range MemoryHotspots(trace, tc.threshold) {
+			got = append(got, e.Operation)
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("threshold %d: %s", tc.threshold, diff)
+		}
+	}
+}
+
+func TestAvgDurationByOp(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{operation: "add", duration: 100 * us},
+		seedEntry{operation: "add", duration: 300 * us},
+		seedEntry{operation: "mul", duration: 200 * us},
+	)
+	if diff := cmp.Diff(map[string]float64{"add": 200, "mul": 200}, AvgDurationByOp(trace)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPerDeviceSummary(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{"matmul", "gpu:0", 100 * us, op.Shape{32, 32}},
+		seedEntry{"relu", "gpu:0", 50 * us, op.Shape{32, 32}},
+		seedEntry{"allreduce", "gpu:1", 250 * us, op.Shape{32, 32}},
+		seedEntry{operation: "no device", duration: time.Second},
+	)
+	want := map[string]DeviceSummary{
+		"gpu:0": {OpCount: 2, TotalDurationUS: 150, TotalMemoryBytes: 2 * 32 * 32 * 8},
+		"gpu:1": {OpCount: 1, TotalDurationUS: 250, TotalMemoryBytes: 32 * 32 * 8},
+	}
+	if diff := cmp.Diff(want, PerDeviceSummary(trace)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLoadBalance(t *testing.T) {
+	gpu := func(device string, d time.Duration) seedEntry {
+		return seedEntry{operation: "matmul", device: device, duration: d}
+	}
+	for _, tc := range []struct {
+		name  string
+		trace *op.Trace
+		want  *Balance
+	}{
+		{"empty", seedTrace(), nil},
+		{"one device", seedTrace(gpu("gpu:0", us), gpu("", us)), nil},
+		{"two devices", seedTrace(gpu("gpu:1", 100*us), gpu("gpu:0", 300*us)), &Balance{
+			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
+			PerDeviceDurationUS: []DeviceDuration{{"gpu:0", 300}, {"gpu:1", 100}},
+		}},
+		{"no time at all", seedTrace(gpu("a", 0), gpu("b", 0)), &Balance{
+			DeviceCount: 2, PerDeviceDurationUS: []DeviceDuration{{"a", 0}, {"b", 0}},
+		}},
+	} {
+		if diff := cmp.Diff(tc.want, LoadBalance(tc.trace)); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+	}
+}
+
+func TestCommunicationBottlenecks(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{operation: "allreduce", device: "gpu:0", duration: 600 * us},
+		seedEntry{operation: "matmul", device: "gpu:0", duration: 200 * us},
+		seedEntry{operation: "broadcast", device: "gpu:1", duration: 300 * us},
+	)
+	got := CommunicationBottlenecks(trace, 0.2)
+	if len(got) != 2 || got[0].Operation != "allreduce" || got[0].RatioOfTotal <= 0.5 {
+		t.Errorf("got %+v", got)
+	}
+	want := []Bottleneck{{"allreduce", 600, 600.0 / 1100, 1}}
+	if diff := cmp.Diff(want, CommunicationBottlenecks(trace, 0.5)); diff != "" {
+		t.Error(diff)
+	}
+
+	t.Run("names", func(t *testing.T) {
+		for name, want := range map[string]bool{
+			"AllReduce": true, "all_gather": true, "REDUCE_SCATTER": true, "Broadcast": true, "isend": true,
+			"recv": true, "communicate": true, "matmul": false, "all_to_all": false, "reduce": false,
+		} {
+			got := len(CommunicationBottlenecks(seedTrace(seedEntry{operation: name, duration: us}), 0)) == 1
+			if got != want {
+				t.Errorf("%s: %v, want %v", name, got, want)
+			}
+		}
+	})
+	t.Run("no time at all", func(t *testing.T) {
+		got := CommunicationBottlenecks(seedTrace(seedEntry{operation: "send"}, seedEntry{operation: "recv"}), 0)
+		want := []Bottleneck{{"recv", 0, 0, 1}, {"send", 0, 0, 1}}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestFlamegraphCollapsed(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{operation: "relu", device: "gpu:1", duration: 50 * us},
+		seedEntry{operation: "matmul", device: "gpu:0", duration: 123 * us},
+		seedEntry{operation: "matmul", device: "gpu:0", duration: 77 * us},
+		seedEntry{operation: "reshape", duration: 1},
+		seedEntry{operation: "reshape"},
+		seedEntry{operation: "half", duration: 2500},
+		seedEntry{operation: "below half", duration: 2499},
+	)
+	const want = `trace;gpu:0;matmul 200
+trace;gpu:1;relu 50
+trace;unknown;below half 2
+trace;unknown;half 3
+trace;unknown;reshape 2`
+	if diff := cmp.Diff(want, FlamegraphCollapsed(trace)); diff != "" {
+		t.Error(diff)
+	}
+	if got := FlamegraphCollapsed(seedTrace()); got != "" {
+		t.Errorf("empty trace: %q", got)
+	}
+}
+
+// The results have the seed's JSON form, and read back.
+func TestSeedResultsJSON(t *testing.T) {
+	trace := seedTrace(
+		seedEntry{"matmul", "gpu:0", 300 * us, op.Shape{2}},
+		seedEntry{"send", "gpu:1", 100 * us, op.Shape{2}},
+	)
+	for _, tc := range []struct {
+		got  any
+		want string
+	}{
+		{OperationSummary(trace)["send"], `{"count":1,"total_duration_us":100,"total_memory_bytes":16}`},
+		{PerDeviceSummary(trace)["gpu:1"], `{"op_count":1,"total_duration_us":100,"total_memory_bytes":16}`},
+		{
+			CommunicationBottlenecks(trace, 0),
+			`[{"operation":"send","total_duration_us":100,"ratio_of_total":0.25,"call_count":1}]`,
+		},
+		{LoadBalance(trace), `{"device_count":2,"total_duration_us":400,"ideal_duration_us":200,` +
+			`"max_duration_us":300,"imbalance_ratio":0.5,"per_device_duration_us":[["gpu:0",300],["gpu:1",100]]}`},
+	} {
+		got, err := json.Marshal(tc.got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, string(got)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	want := LoadBalance(trace)
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got *Balance
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range []string{`"gpu:0"`, `[1,2]`, `["gpu:0"]`, `["a",1,2]`} {
+		if err := json.Unmarshal([]byte(bad), new(DeviceDuration)); err == nil {
+			t.Errorf("%s reads without an error", bad)
+		}
+	}
+}
