@@ -2,84 +2,87 @@ package op
 
 import "github.com/optrace/optrace/internal/jsontext"
 
-// entryField reads the value behind key into the entry. Of equal keys the last
-// wins. A value of another type than its key asks for is unknown, with a
-// warning; the entry is kept.
-func (d *decoder) entryField(key entryKey) {
-	d.has |= hasAny
+// entryField reads the value of the member called name into the entry, and reports
+// whether there is such a member; it reads nothing where there is not. Of equal
+// names the last wins. A value of another type than the member asks for is unknown,
+// with a warning; the entry is kept.
+func (d *decoder) entryField(name []byte) bool {
 	e := &d.entry
-	switch key {
-	case jsonStep:
+	switch string(name) {
+	case "step":
 		e.Step = d.integer(WarnBadValue)
-	case jsonOperation:
+	case "operation":
 		e.Operation = d.text()
-	case jsonDeviceID:
+	case "device_id":
 		e.DeviceID = d.text()
-	case jsonInputShapes:
+	case "input_shapes":
 		e.InputShapes = d.shapes()
-	case jsonOutputShape:
+	case "output_shape":
 		e.OutputShape = d.outputShape()
-	case jsonDurationUS:
+	case "duration_us":
 		d.durationMicros()
-	case jsonOutputElements:
+	case "output_elements":
 		e.OutputElements = d.amount(WarnBadValue)
 		d.has |= hasElements
-	case jsonMemoryBytes:
+	case "memory_bytes":
 		e.MemoryBytes = d.amount(WarnBadMemory)
 		d.has |= hasMemory
-	case jsonKind:
+	case "kind":
 		e.Kind = d.kind()
-	case jsonKindRule:
+	case "kind_rule":
 		e.KindRule = d.kindRule()
-	case jsonDType:
+	case "dtype":
 		e.DType = d.dtype()
-	case jsonStartUnixNS:
+	case "start_unix_ns":
 		e.Start = d.integer(WarnBadTime)
-	case jsonDurationNS:
+	case "duration_ns":
 		d.durationNanos()
-	case jsonLaunchUnixNS:
+	case "launch_unix_ns":
 		e.Launch = d.integer(WarnBadTime)
-	case jsonStream:
+	case "stream":
 		e.Stream = d.integer(WarnBadValue)
-	case jsonRank:
+	case "rank":
 		e.Rank = d.amount(WarnBadValue)
-	case jsonFLOPs:
+	case "flops":
 		e.FLOPs = d.amount(WarnBadValue)
-	case jsonTraceID:
+	case "trace_id":
 		e.TraceID = d.traceID()
-	case jsonSpanID:
+	case "span_id":
 		e.SpanID = d.spanID()
-	case jsonParentSpanID:
+	case "parent_span_id":
 		e.ParentSpanID = d.parentID()
-	case jsonRoot:
+	case "root":
 		e.Root = d.text()
-	case jsonRootSpanID:
+	case "root_span_id":
 		e.RootSpanID = d.parentID()
-	case jsonService:
+	case "service":
 		e.Service = d.text()
-	case jsonScope:
+	case "scope":
 		e.Scope = d.text()
-	case jsonPath:
+	case "path":
 		e.Path = d.text()
-	case jsonInputDTypes:
+	case "input_dtypes":
 		e.InputDTypes = d.inputDTypes()
-	case jsonSide:
+	case "side":
 		e.Side = d.side()
-	case jsonError:
+	case "error":
 		e.Failed = d.lex.Peek() != 'n'
 		e.Error = d.text()
-	case jsonAdjustedCount:
+	case "adjusted_count":
 		e.AdjustedCount = d.adjustedCount()
-	case jsonDroppedAttributes:
+	case "dropped_attributes":
 		e.DroppedAttributes = d.amount(WarnBadValue).V
-	case jsonAttrs:
+	case "attrs":
 		d.attrs = d.attributes(d.attrs[:0])
 		e.Attrs = d.attrs
-	case jsonWarn:
+	case "warn":
 		e.Warn |= d.warnings()
-	case jsonCollective:
+	case "collective":
 		e.Collective = d.collective()
+	default:
+		return false
 	}
+	return true
 }
 
 // durationMicros reads the duration of the seed's recorder. It yields to

@@ -87,19 +87,17 @@ func (d *decoder) amount(warning Warning) Int {
 }
 
 // traceID reads an id. One that is zero or not hexadecimal is unknown.
-func (d *decoder) traceID() TraceID {
+func (d *decoder) traceID() (id TraceID) {
 	if !d.is('"') {
 		return TraceID{}
 	}
-	if d.lastTraceText != "" && d.lex.Accept(d.lastTraceText) {
-		return d.lastTrace // as most do that follow one another
+	given := true
+	if !d.lex.QuotedHex(id[:]) {
+		text := d.lex.Str()
+		id, _ = ParseTraceID(text)
+		given = len(text) > 0
 	}
-	text := d.lex.Str()
-	id, ok := ParseTraceID(text)
-	if ok && len(text) == 2*len(id) && !id.IsZero() {
-		d.lastTrace, d.lastTraceText = id, `"`+string(text)+`"`
-	}
-	if id.IsZero() && len(text) > 0 {
+	if id.IsZero() && given {
 		d.entry.Warn |= WarnBadID
 	}
 	return id

@@ -16,7 +16,6 @@ type decoder struct {
 	lex     jsontext.Lexer
 	strings intern.Table
 	kinds   kindCache
-	order   *jsontext.Order
 
 	entry    Entry
 	coll     Collective
@@ -30,11 +29,10 @@ type decoder struct {
 	dtypes []DType
 	attrs  []Attr
 
-	has     fieldsSeen
-	layouts layouts
-	// traces remembers the text of the last trace id.
-	lastTrace     TraceID
-	lastTraceText string
+	has fieldsSeen
+
+	// The texts of the record before, which mostly come again.
+	lastRoot, lastService, lastScope string
 
 	// fault is what is wrong with the record although it is valid JSON, and
 	// faultAt where.
@@ -71,21 +69,12 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	l := &d.lex
 	unknown, control := false, false
 	var foreign *schemaError
-	d.startKeys()
-	for l.Object(); ; {
-		if d.recallLayout() {
-			break
-		}
-		start := l.Pos()
-		number, name, more := l.Member(d.order)
-		if !more {
-			break
-		}
-		if key := entryKey(number); key != noEntryKey {
-			d.readMember(key, start)
+	for l.Object(); l.More(); {
+		name := l.Key()
+		if d.entryField(name) {
+			d.has |= hasAny
 			continue
 		}
-		d.layouts.off = true
 		switch string(name) {
 		case "schema":
 			control = true
@@ -114,7 +103,6 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	case control && d.has&hasAny != 0:
 		return Record{}, 0, errors.New("an entry and another record in one")
 	case d.has&hasAny != 0:
-		d.learnLayout()
 		d.finishEntry()
 		rec.Entry = &d.entry
 	case unknown && !control:
@@ -134,14 +122,6 @@ func (d *decoder) errorClass() ErrorClass {
 	return ErrorRecord
 }
 
-// startKeys makes the decoder expect the first key of an entry.
-func (d *decoder) startKeys() {
-	if d.order == nil {
-		d.order = jsontext.NewOrder(entryKeys)
-	}
-	d.order.Start()
-}
-
 // schemaError ends reading: the file is of a version that is not understood.
 type schemaError struct{ schema string }
 
@@ -152,7 +132,6 @@ func (e *schemaError) Error() string {
 func (d *decoder) resetEntry() {
 	d.entry = Entry{}
 	d.has = 0
-	d.layouts.reset()
 	d.inputs, d.dims, d.dtypes, d.attrs = d.inputs[:0], d.dims[:0], d.dtypes[:0], d.attrs[:0]
 	d.fault = ""
 }

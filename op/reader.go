@@ -31,21 +31,20 @@ func NewReader(src io.Reader, name string) *Reader {
 }
 
 // Reset makes r read src from its start, which lies at a position of the file
-// called name. What r learnt of the operations of what it read before makes it
-// fast from the beginning.
+// called name. The strings of what r has read before are not allocated again.
 func (r *Reader) Reset(src io.Reader, name string, at Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
 	r.name, r.err = name, nil
 }
 
 // Next returns the next record, which is valid until the next call. At the end
-// the error is io.EOF. A *[SyntaxError] tells of a line that could not be read,
+// the error is io.EOF. A *[SyntaxError] describes a line that could not be read,
 // and the call after it goes on with the next line; any other error is final.
 func (r *Reader) Next() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err
 	}
-	if rec, size := r.dec.expectedLine(r.lines.Buffered()); size > 0 {
+	if rec, size := r.dec.canonicalRecord(r.lines.Buffered()); size > 0 {
 		r.lines.Skip(size)
 		return rec, nil
 	}

@@ -71,12 +71,8 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 func (d *decoder) seedEntry() {
 	l := &d.lex
 	d.resetEntry()
-	d.startKeys()
-	l.Object()
-	for k, _, more := l.Member(d.order); more; k, _, more = l.Member(d.order) {
-		if key := entryKey(k); key != noEntryKey {
-			d.entryField(key)
-		} else {
+	for l.Object(); l.More(); {
+		if !d.entryField(l.Key()) {
 			l.Skip()
 		}
 	}

@@ -24,9 +24,10 @@ func Has(b []byte, i int, text string) bool {
 	return i >= 0 && len(b)-i >= len(text) && string(b[i:i+len(text)]) == text
 }
 
-// Literal reads text.
+// Literal reads text. Where text is a constant, the first eight bytes are compared
+// without a call: most members that may be missing are.
 func Literal(b []byte, i int, text string) int {
-	if Has(b, i, text) {
+	if i >= 0 && len(b)-i >= len(text) && (len(text) < 8 || string(b[i:i+8]) == text[:8]) && string(b[i:i+len(text)]) == text {
 		return i + len(text)
 	}
 	return -1
@@ -83,6 +84,12 @@ func QuotedHex(b []byte, i int, dst []byte) int {
 // Digits reads a number of decimal digits that fits an int64 and has no leading
 // zero. A fraction or an exponent behind it is not looked at.
 func Digits(b []byte, i int) (v int64, end int) {
+	if i >= 0 && len(b)-i >= 8 {
+		x, digits := firstDigits(binary.LittleEndian.Uint64(b[i:]))
+		if 0 < digits && digits < 8 && (digits == 1 || b[i] != '0') {
+			return int64(x), i + digits
+		}
+	}
 	u, n := leadingDigits(b, i)
 	if n == 0 || n > maxDigits || u >= 1<<63 || n > 1 && b[i] == '0' {
 		return 0, -1
@@ -135,7 +142,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-var pow10 = [8]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000}
+var pow10 = [9]uint64{1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}
 
 // leadingDigits returns the value of the digits at i and how many they are, which
 // is at most maxDigits+1. The value is right for up to maxDigits of them.
@@ -144,20 +151,11 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 		return 0, 0
 	}
 	for n <= maxDigits && len(b)-i-n >= 8 {
-		x := binary.LittleEndian.Uint64(b[i+n:]) ^ ones*'0' // 0 to 9 for a digit
-		// A byte that is no digit may spoil those above it; the lowest is right.
-		other := (x | (x + ones*(0x80-10))) & highs
-		if other == 0 {
-			v = v*100_000_000 + eightDigits(x)
-			n += 8
-			continue
+		x, k := firstDigits(binary.LittleEndian.Uint64(b[i+n:]))
+		v = v*pow10[k] + x
+		if n += k; k < 8 {
+			return v, n
 		}
-		// k digits, with zeros in front to make them eight.
-		k := bits.TrailingZeros64(other) / 8
-		if k > 0 {
-			v = v*pow10[k&7] + eightDigits(x<<(64-8*k))
-		}
-		return v, n + k
 	}
 	for ; i+n < len(b) && b[i+n]-'0' <= 9 && n <= maxDigits; n++ {
 		v = v*10 + uint64(b[i+n]-'0')
@@ -165,10 +163,16 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 	return v, n
 }
 
-// eightDigits returns the value of eight digits, the first one lowest: pairs, then
-// quadruples, then all are joined by one multiplication each.
-func eightDigits(x uint64) uint64 {
+// firstDigits returns the value of the digits that a word starts with, the first
+// one lowest, and how many of the eight bytes they are.
+func firstDigits(word uint64) (v uint64, n int) {
 	const mask = 0x000000ff000000ff
+	x := word ^ ones*'0' // 0 to 9 for a digit
+	// A byte that is no digit may spoil those above it; the lowest is right.
+	size := bits.TrailingZeros64((x|(x+ones*(0x80-10)))&highs) &^ 7 // in bits
+	// Zeros in front make them eight. Pairs, then quadruples, then all are joined
+	// by one multiplication each.
+	x <<= 64 - size
 	x = x*10 + x>>8
-	return ((x&mask)*(100+1000000<<32) + (x>>16&mask)*(1+10000<<32)) >> 32
+	return ((x&mask)*(100+1000000<<32) + (x>>16&mask)*(1+10000<<32)) >> 32, size / 8
 }
