@@ -37,11 +37,16 @@ import (
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/optrace/optrace/bench/duckdb"
 	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/read"
+	"github.com/optrace/optrace/bench/record"
+	"github.com/optrace/optrace/bench/seed"
 )
 
 func main() {
@@ -55,6 +60,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// measures returns all comparisons in the order of the table.
+func measures() []measure.Measure {
+	return slices.Concat(
+		record.Suite(),
+		read.Suite(),
+		duckdb.Suite(),
+		seed.Suite(),
+	)
 }
 
 // run compares, with what is prepared in the directory dir.

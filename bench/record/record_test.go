@@ -1,32 +1,147 @@
 package record
 
 import (
+	"context"
+	"io"
 	"testing"
+
+	"github.com/optrace/optrace/bench/measure"
 )
 
-// Each side records what it is asked to, and nothing gets lost.
-func TestSides(t *testing.T) {
-	w, err := newWork()
+// Each side records as many operations as it is asked to, and nothing gets lost.
+func TestOperations(t *testing.T) {
+	for i := range sets {
+		w, err := newOperations(&sets[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, record := range w.sides() {
+			for range 2 {
+				if err := record(t.Context(), opsPerStep+100); err != nil {
+					t.Errorf("%s, %s: %v", sets[i].name, name, err)
+				}
+			}
+		}
+		if st := w.processor.Stats(); st.Written != 2*(opsPerStep+100) {
+			t.Errorf("%s: %d operations were encoded", sets[i].name, st.Written)
+		}
+		if err := w.lossless(); err != nil {
+			t.Error(err)
+		}
+		for _, err := range w.close() {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// The sides of the suites on exporting run, and OTLP comes out byte for byte the
+// same.
+func TestExport(t *testing.T) {
+	for i := range sets {
+		open, err := openExport(t.Context(), func() (*set, []operation) { return &sets[i], sets[i].ops() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, side := range open.Sides {
+			if s, err := side(t.Context()); err != nil || s.N%batchSize != 0 || s.N == 0 {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+		}
+		if err := open.Check(); err != nil {
+			t.Error(err)
+		}
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBatches(t *testing.T) {
+	for name, of := range map[string]func() (*set, []operation){
+		"graph":  func() (*set, []operation) { return &sets[len(sets)-1], graphOps() },
+		"random": func() (*set, []operation) { return &set{}, randomOps(5 * batchSize) },
+	} {
+		s, ops := of()
+		batches, err := sdkBatches(t.Context(), s, ops, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, steps := map[string]bool{}, map[string]bool{}
+		for _, b := range batches {
+			if len(b) != batchSize {
+				t.Errorf("%s: a batch of %d spans", name, len(b))
+			}
+			for _, span := range b {
+				names[span.Name()] = true
+				steps[span.Parent().SpanID().String()] = true
+				least := 8
+				if s.steps {
+					least++
+				}
+				if len(span.Attributes()) < least || !span.Parent().IsValid() {
+					t.Fatalf("%s: %s has %d attributes and parent %v", name, span.Name(), len(span.Attributes()), span.Parent().SpanID())
+				}
+			}
+		}
+		if len(names) != 40 || s.steps != (len(steps) > 1) {
+			t.Errorf("%s: %d names, %d steps", name, len(names), len(steps))
+		}
+	}
+}
+
+// Without losses everything arrives, round by round.
+func TestPipelines(t *testing.T) {
+	want := measure.Want{batchOTLP: true, batchDiscard: true, oursEntries: true, oursOTLP: true, oneDiscard: true, oneEntries: true}
+	for i := range sets {
+		open, err := openPipelines(&measure.Env{Progress: io.Discard, Quick: true}, want, &sets[i], 1000, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, side := range open.Sides {
+			for range 2 {
+				if s, err := side(t.Context()); err != nil || s.N != 1000 {
+					t.Errorf("%s: %+v, %v", name, s, err)
+				}
+			}
+		}
+		if len(open.Sides) != len(want) {
+			t.Errorf("%d sides, want %d", len(open.Sides), len(want))
+		}
+		lost, err := open.After(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, share := range lost {
+			if share < 0 || share > 1 || name == "lost_ours" && share != 0 {
+				t.Errorf("%s: %v", name, share)
+			}
+		}
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A run goes through all operations in turn and numbers its steps.
+func TestRun(t *testing.T) {
+	ops := []operation{oneOp(), oneOp(), oneOp()}
+	w, err := newOperations(&sets[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, f := range map[string]func(int) error{
-		sdkSpan: w.sdkSpans, prepared: w.preparedOps, dynamic: w.dynamicOps, newShapes: w.newShapes,
-		recorder: w.recorded, recorderPrep: w.recordedPrepared, recorderAll: w.recordedAndEncoded,
-	} {
-		if err := f(100); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+	r := newRun(&sets[1], ops, w.byHand, 1)
+	var seen [3]int
+	for range 2 {
+		r.each(t.Context(), opsPerStep+1, func(_ context.Context, i int) {
+			seen[i]++
+			if attrs := r.attrs(i); attrs[len(attrs)-1].Value.AsInt64() != r.number-1 {
+				t.Errorf("step %v", attrs[len(attrs)-1])
+			}
+		})
 	}
-	if st := w.processor.Stats(); st.Written != 100 {
-		t.Errorf("%d operations were encoded, want 100", st.Written)
-	}
-	if err := w.lossless(); err != nil {
-		t.Error(err)
-	}
-	for _, err := range w.close() {
-		if err != nil {
-			t.Error(err)
-		}
+	if r.number != 4 || seen != [3]int{1334, 1334, 1334} {
+		t.Errorf("%d steps, operations %v", r.number, seen)
 	}
 }

@@ -1,2 +1,0 @@
-// Package export compares what it costs to turn finished spans into bytes.
-package export

@@ -1,2 +1,0 @@
-// Package processor compares whole pipelines: from operations that end to bytes.
-package processor

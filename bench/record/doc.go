@@ -1,2 +1,0 @@
-// Package record compares what recording one operation costs the application.
-package record

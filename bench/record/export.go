@@ -1,0 +1,225 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/bench/workload"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// The sides of the suites on exporting.
+const (
+	stdout    = "stdouttrace"
+	otlp      = "otlptrace + proto.Marshal"
+	entries   = "Exporter, entries"
+	otlpProto = "Exporter, OTLP protobuf"
+)
+
+// exportSuite compares exports of batches of 512 real SDK spans to a writer that
+// takes everything.
+func exportSuite() []measure.Measure {
+	var suites []*measure.Suite
+	for i := range sets {
+		suites = append(suites, newExportSuite(sets[i].name, func() (*set, []operation) { return &sets[i], sets[i].ops() }))
+	}
+	fresh := newExportSuite("shapes that never repeat", func() (*set, []operation) { return &set{}, randomOps(peerBatches * batchSize) })
+	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
+	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
+	return []measure.Measure{
+		{
+			Name: "export_vs_stdouttrace", Target: 30, Cases: perSet(suites, stdout, entries), Allocs: perSpan,
+			What: "entries JSONL, against the SDK's exporter of lines", Limit: limitEncode,
+		},
+		{
+			Name: "export_vs_otlp", Target: 7, Cases: perSet(suites, otlp, entries),
+			What: "entries JSONL, against OTLP protobuf by the SDK", Limit: limitEncode,
+		},
+		{
+			Name: "export_otlp_vs_otlp", Target: 15, Cases: perSet(suites, otlp, otlpProto), Allocs: perBatch,
+			What: "OTLP protobuf, the same bytes", Limit: limitEncode,
+		},
+		{
+			Name: "export_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, entries), LongOnly: true,
+			What: "entries JSONL, every span with shapes of its own", Limit: limitNew,
+		},
+		{
+			Name: "export_otlp_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, otlpProto), LongOnly: true,
+			What: "OTLP protobuf, every span with shapes of its own", Limit: limitNew,
+		},
+	}
+}
+
+// The limits, for the table.
+const (
+	limitEncode = "reading the span by its interface, finding its attributes in a cache, copying text"
+	limitNew    = "reading attribute values, which the SDK boxes; the cache is bypassed"
+)
+
+const (
+	// batchSize is how many spans the SDK's batch processor exports at a time.
+	batchSize = 512
+	// peerBatches is how many batches peers export in a round: they cost the same
+	// per span from the first one on.
+	peerBatches = 8
+)
+
+func newExportSuite(name string, of func() (*set, []operation)) *measure.Suite {
+	return &measure.Suite{
+		Name: "exporting, " + name, Unit: "span", Rounds: 31, QuickRounds: 9,
+		Open: func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
+			return openExport(ctx, of)
+		},
+	}
+}
+
+func openExport(ctx context.Context, of func() (*set, []operation)) (*measure.Opened, error) {
+	s, ops := of()
+	// Every operation twice, in two steps.
+	batches, err := sdkBatches(ctx, s, ops, max(peerBatches, 2*len(ops)/batchSize))
+	if err != nil {
+		return nil, fmt.Errorf("recording spans: %w", err)
+	}
+	lines, err := stdouttrace.New(stdouttrace.WithWriter(io.Discard))
+	if err != nil {
+		return nil, err
+	}
+	entriesExp, err := optrace.NewExporter(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	protoExp, err := optrace.NewExporter(io.Discard, optrace.WithFormat(optrace.FormatOTLPProto))
+	if err != nil {
+		return nil, err
+	}
+	theirs := otlptrace.NewUnstarted(new(marshallingClient))
+	// Ours are fast: where there are few batches, several passes make a round long
+	// enough to time.
+	passes := max(1, 4*peerBatches/len(batches))
+	return &measure.Opened{
+		Sides: map[string]measure.Side{
+			stdout:    exporting(lines, batches[:peerBatches], 1),
+			otlp:      exporting(theirs, batches[:peerBatches], 1),
+			entries:   exporting(entriesExp, batches, passes),
+			otlpProto: exporting(protoExp, batches, passes),
+		},
+		Check: func() error { return sameBytes(ctx, batches) },
+		Close: func() error {
+			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), theirs.Shutdown(ctx))
+		},
+	}, nil
+}
+
+// exporting is a side that exports all batches a number of times.
+func exporting(exp sdktrace.SpanExporter, batches [][]sdktrace.ReadOnlySpan, passes int) measure.Side {
+	n := int64(passes * len(batches) * batchSize)
+	return func(ctx context.Context) (measure.Sample, error) {
+		ctx = context.WithoutCancel(ctx) // without a deadline the exporter waits for the writer itself
+		return measure.Timed(n, func() error {
+			for range passes {
+				for _, b := range batches {
+					if err := exp.ExportSpans(ctx, b); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// randomOps returns n operations whose shapes do not repeat.
+func randomOps(n int) []operation {
+	ops := make([]operation, n)
+	for i, s := range workload.RandomSpecs(n) {
+		ops[i] = newOperation(s.OpSpec, s.Attributes())
+	}
+	return ops
+}
+
+// sdkBatches returns n batches of operations as the SDK hands them to exporters.
+func sdkBatches(ctx context.Context, s *set, ops []operation, n int) ([][]sdktrace.ReadOnlySpan, error) {
+	kept := new(keeping)
+	res := resource.NewSchemaless(attribute.String(op.KeyServiceName, workload.ServiceName), tensorconv.Rank(0))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(res))
+	preps, err := prepareAll(optrace.NewTracer(tp), ops)
+	if err != nil {
+		return nil, err
+	}
+	ctx, request := tp.Tracer("trainer").Start(ctx, "train")
+	newRun(s, ops, tp.Tracer("trainer"), 0).each(ctx, n*batchSize, func(ctx context.Context, i int) {
+		_, o := preps[i].Start(ctx)
+		o.End()
+	})
+	request.End()
+	batches := make([][]sdktrace.ReadOnlySpan, n)
+	for i := range batches {
+		batches[i] = kept.spans[i*batchSize:][:batchSize]
+	}
+	return batches, tp.Shutdown(ctx)
+}
+
+// keeping is an exporter that keeps the spans of operations.
+type keeping struct{ spans []sdktrace.ReadOnlySpan }
+
+func (k *keeping) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	for _, s := range spans {
+		if s.InstrumentationScope().Name == optrace.ScopeName {
+			k.spans = append(k.spans, s)
+		}
+	}
+	return nil
+}
+
+func (k *keeping) Shutdown(context.Context) error { return nil }
+
+// marshallingClient does everything that OTLP clients do with spans short of
+// sending them.
+type marshallingClient struct{ last []byte }
+
+func (c *marshallingClient) Start(context.Context) error { return nil }
+func (c *marshallingClient) Stop(context.Context) error  { return nil }
+
+func (c *marshallingClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
+	encoded, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
+	c.last = encoded
+	return err
+}
+
+// sameBytes returns an error unless our OTLP protobuf of each batch is, behind
+// the four bytes of its length, the bytes that the SDK's exporter sends.
+func sameBytes(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) error {
+	client := new(marshallingClient)
+	theirs := otlptrace.NewUnstarted(client)
+	var written bytes.Buffer
+	ours, err := optrace.NewExporter(&written, optrace.WithFormat(optrace.FormatOTLPProto))
+	if err != nil {
+		return err
+	}
+	for i, b := range batches {
+		written.Reset()
+		if err := errors.Join(ours.ExportSpans(ctx, b), theirs.ExportSpans(ctx, b)); err != nil {
+			return err
+		}
+		want := binary.BigEndian.AppendUint32(nil, uint32(len(client.last)))
+		if want = append(want, client.last...); !bytes.Equal(written.Bytes(), want) {
+			return fmt.Errorf("batch %d: our OTLP protobuf differs from otlptrace's: %d bytes and %d", i, written.Len(), len(want))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/op"
+)
+
+// The sides of the suites on single operations.
+const (
+	sdkSpan      = "SDK span"
+	prepared     = "prepared op"
+	dynamic      = "dynamic op"
+	newShapes    = "dynamic op, every shape new"
+	recorder     = "Recorder"
+	recorderPrep = "Recorder, prepared"
+	recorderAll  = "Recorder with encoding"
+)
+
+// operationSuite compares the cost of one operation to the application. All spans
+// are sampled, and each provider has a processor that does nothing.
+func operationSuite() []measure.Measure {
+	var suites []*measure.Suite
+	for i := range sets {
+		suites = append(suites, &measure.Suite{
+			Name: "recording, " + sets[i].name, Unit: "op", Rounds: 61, QuickRounds: 21,
+			Open: func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
+				return openOperations(&sets[i])
+			},
+		})
+	}
+	of := func(name string, target float64, ours, what, limit string, allocs *measure.AllocTarget) measure.Measure {
+		return measure.Measure{Name: name, Target: target, Cases: perSet(suites, sdkSpan, ours), What: what, Limit: limit, Allocs: allocs}
+	}
+	none := func(extra bool) *measure.AllocTarget {
+		return &measure.AllocTarget{Per: 1, PerName: "op", Extra: extra}
+	}
+	fresh := of("start_end_new_shapes_vs_sdk", 0, newShapes, "a dynamic op none of whose shapes was seen before", "values of shapes are built and boxed", nil)
+	fresh.LongOnly, fresh.Cases = true, fresh.Cases[:1]
+	return []measure.Measure{
+		of("start_end_vs_sdk", 0.95, prepared, "Start and End of a prepared op", "the SDK's span: 1 is the limit", none(true)),
+		of("start_end_dynamic_vs_sdk", 0.87, dynamic, "the same, shapes known at run time only", "the SDK's span; collecting attributes, finding shapes in a cache", nil),
+		of("recorder_vs_sdk", 10, recorder, "a Recorder's operations, nothing emitted", "two readings of the clock", none(false)),
+		of("recorder_total_vs_sdk", 3, recorderAll, "the same with conversion and encoding to entries", "encoding: ids, numbers, copying text", nil),
+		of("recorder_prepared_vs_sdk", 0, recorderPrep, "Recorder BeginPrepared, back to back", "a reading of the clock", nil),
+		fresh,
+	}
+}
+
+// opsPerRound is how often a side records in a round.
+const opsPerRound = 10_000
+
+// operations records the operations of a set in different ways.
+type operations struct {
+	set       *set
+	ops       []operation
+	provider  *sdktrace.TracerProvider
+	byHand    trace.Tracer
+	ours      *optrace.Tracer
+	fresh     *optrace.Tracer // for newShapes, which displaces the shapes that a Tracer has cached
+	preps     []*optrace.Prepared
+	nothing   *optrace.Processor // without an exporter
+	processor *optrace.Processor
+	rows      int64 // grows where every shape is to be new
+}
+
+func openOperations(s *set) (*measure.Opened, error) {
+	w, err := newOperations(s)
+	if err != nil {
+		return nil, fmt.Errorf("making the providers: %w", err)
+	}
+	open := &measure.Opened{
+		Sides: map[string]measure.Side{},
+		After: func(context.Context) (map[string]float64, error) { return nil, w.lossless() },
+		Close: func() error { return errors.Join(w.close()...) },
+	}
+	for name, work := range w.sides() {
+		open.Sides[name] = func(ctx context.Context) (measure.Sample, error) {
+			return measure.Timed(opsPerRound, func() error { return work(ctx, opsPerRound) })
+		}
+	}
+	return open, nil
+}
+
+func newOperations(s *set) (*operations, error) {
+	w := &operations{
+		set: s, ops: s.ops(),
+		provider: sdktrace.NewTracerProvider(
+			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(noopProcessor{})),
+	}
+	w.byHand, w.ours, w.fresh = w.provider.Tracer("by hand"), optrace.NewTracer(w.provider), optrace.NewTracer(w.provider)
+	var err error
+	if w.preps, err = prepareAll(w.ours, w.ops); err != nil {
+		return nil, err
+	}
+	if w.nothing, err = optrace.NewProcessor(nil); err != nil {
+		return nil, err
+	}
+	exp, err := optrace.NewExporter(io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	// Block: the encoding waits for the writer where that is slower.
+	w.processor, err = optrace.NewProcessor(exp, optrace.WithPolicy(optrace.Block))
+	return w, err
+}
+
+func prepareAll(t *optrace.Tracer, ops []operation) ([]*optrace.Prepared, error) {
+	preps := make([]*optrace.Prepared, len(ops))
+	for i, o := range ops {
+		var err error
+		if preps[i], err = t.Prepare(o.OpSpec); err != nil {
+			return nil, err
+		}
+	}
+	return preps, nil
+}
+
+// sides returns functions that record n operations.
+func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
+	// spans records operations as spans.
+	spans := func(record func(ctx context.Context, r *run, i int)) func(context.Context, int) error {
+		r := newRun(w.set, w.ops, w.byHand, 0)
+		return func(ctx context.Context, n int) error {
+			r.each(ctx, n, func(ctx context.Context, i int) { record(ctx, r, i) })
+			return nil
+		}
+	}
+	return map[string]func(context.Context, int) error{
+		// The cheapest span by hand: attributes made before, set with one call.
+		sdkSpan: spans(func(ctx context.Context, r *run, i int) {
+			_, span := w.byHand.Start(ctx, w.ops[i].Name)
+			span.SetAttributes(r.attrs(i)...)
+			span.End()
+		}),
+		prepared: spans(func(ctx context.Context, _ *run, i int) {
+			_, o := w.preps[i].Start(ctx)
+			o.End()
+		}),
+		dynamic: spans(func(ctx context.Context, r *run, i int) { w.dynamic(ctx, w.ours, r.inStep, i) }),
+		newShapes: spans(func(ctx context.Context, _ *run, i int) {
+			w.rows++
+			w.dynamicShapes(ctx, w.fresh, i, w.rows)
+		}),
+		recorder:     w.recorded(w.nothing, len(w.ops) > 1),
+		recorderPrep: w.recorded(w.nothing, true),
+		recorderAll: func() func(context.Context, int) error {
+			record := w.recorded(w.processor, len(w.ops) > 1)
+			return func(ctx context.Context, n int) error {
+				return errors.Join(record(ctx, n), w.processor.ForceFlush(ctx)) // the last entry is with the writer
+			}
+		}(),
+	}
+}
+
+// batchSizes is how many sizes of its first dimension a single operation comes with
+// where shapes are known at run time only.
+const batchSizes = 64
+
+func (w *operations) dynamic(ctx context.Context, t *optrace.Tracer, n, i int) {
+	if len(w.ops) == 1 {
+		w.dynamicShapes(ctx, t, i, int64(1+n%batchSizes))
+		return
+	}
+	s := &w.ops[i]
+	_, o := t.Start(ctx, s.Name, s.Device)
+	o.DType(s.DType).Attrs(s.extra...)
+	for _, shape := range s.Inputs {
+		o.In(shape...)
+	}
+	o.Out(s.Output...).End()
+}
+
+func (w *operations) dynamicShapes(ctx context.Context, t *optrace.Tracer, i int, rows int64) {
+	_, o := t.Start(ctx, w.ops[i].Name, w.ops[i].Device)
+	o.DType(op.F32).In(rows, inner).In(inner, columns).Out(rows, columns).End()
+}
+
+// recorded returns a function that records with Recorders of p. Where operations
+// are not prepared, each states its shapes.
+func (w *operations) recorded(p *optrace.Processor, prepared bool) func(context.Context, int) error {
+	r := newRun(w.set, w.ops, w.byHand, 0)
+	return func(ctx context.Context, n int) error {
+		var rec *optrace.Recorder
+		var of context.Context
+		count := 0
+		r.each(ctx, n, func(ctx context.Context, i int) {
+			if rec == nil || ctx != of { // of each step
+				if rec != nil {
+					rec.Finish()
+				}
+				rec, of = p.Recorder(ctx), ctx
+			}
+			if count++; count%opsPerStep == 0 {
+				rec.Finish()
+			}
+			if prepared {
+				rec.BeginPrepared(w.preps[i])
+				return
+			}
+			s := &w.ops[i]
+			rec.Begin(s.Name, s.Device)
+			rec.DType(s.DType)
+			rec.EndShapes(s.Inputs, s.Output)
+		})
+		rec.Finish()
+		return nil
+	}
+}
+
+// lossless returns an error if an operation that was to be encoded is not.
+func (w *operations) lossless() error {
+	if st := w.processor.Stats(); st.Dropped > 0 || st.Written != st.Recorded {
+		return fmt.Errorf("of %d operations of the Recorder %d were written and %d dropped", st.Recorded, st.Written, st.Dropped)
+	}
+	return nil
+}
+
+func (w *operations) close() []error {
+	ctx := context.Background()
+	return []error{w.nothing.Shutdown(ctx), w.processor.Shutdown(ctx), w.provider.Shutdown(ctx)}
+}
+
+// noopProcessor takes spans and does nothing.
+type noopProcessor struct{}
+
+func (noopProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (noopProcessor) OnEnd(sdktrace.ReadOnlySpan)                     {}
+func (noopProcessor) Shutdown(context.Context) error                  { return nil }
+func (noopProcessor) ForceFlush(context.Context) error                { return nil }

@@ -1,0 +1,241 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/bench/measure"
+)
+
+// The sides of the suites on pipelines.
+const (
+	batchOTLP    = "BatchSpanProcessor, blocking, otlptrace + proto.Marshal"
+	batchDiscard = "BatchSpanProcessor, blocking, discarding"
+	oursEntries  = "Processor + Exporter, entries"
+	oursOTLP     = "Processor + Exporter, OTLP protobuf"
+
+	// One producer in place of two.
+	oneDiscard = "BatchSpanProcessor, blocking, discarding, one producer"
+	oneEntries = "Processor + Exporter, entries, one producer"
+)
+
+// pipelineSuite compares whole pipelines: two producers start and end prepared
+// operations in a tight loop, until the last one is with the exporter. The cost is
+// the processor time of the process per operation, spans included. Nothing may be
+// lost.
+func pipelineSuite() []measure.Measure {
+	var suites []*measure.Suite
+	for i := range sets {
+		last := i == len(sets)-1
+		suites = append(suites, &measure.Suite{
+			Name: "processing, " + sets[i].name, Unit: "op", Rounds: 31, QuickRounds: 9,
+			Open: func(_ context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
+				return openPipelines(env, want, &sets[i], opsPerRun, last)
+			},
+		})
+	}
+	one := perSet(suites, oneDiscard, oneEntries)
+	return []measure.Measure{
+		{
+			Name: "processor_vs_batch_otlp", Target: 3, Cases: perSet(suites, batchOTLP, oursEntries),
+			What: "two producers, lossless, against batches of OTLP protobuf", Limit: limitSpan,
+		},
+		{
+			Name: "processor_vs_batch_discard", Target: 0.85, Cases: perSet(suites, batchDiscard, oursEntries),
+			What: "the same against batches that are thrown away", Limit: limitSpan + "; 0.9 remains where ours costs nothing",
+		},
+		{
+			Name: "processor_otlp_vs_batch_otlp", Cases: perSet(suites, batchOTLP, oursOTLP), LongOnly: true,
+			What: "two producers, lossless, both to OTLP protobuf", Limit: limitSpan,
+		},
+		{
+			Name: "processor_vs_batch_discard_one_producer", Cases: one, LongOnly: true,
+			What: "one producer, lossless, against batches that are thrown away", Limit: limitSpan,
+		},
+	}
+}
+
+const limitSpan = "the SDK's span, two thirds of our cost"
+
+const (
+	producersPerRun = 2
+	// opsPerRun is how many operations the producers end together in a round.
+	opsPerRun = 20_000
+)
+
+func openPipelines(env *measure.Env, want measure.Want, set *set, ops int, withLosses bool) (*measure.Opened, error) {
+	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
+	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
+	toEntries := func() (pipeline, error) { return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.Block)) }
+	toProto := func() (pipeline, error) { return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.Block)) }
+	o := &measure.Opened{Sides: map[string]measure.Side{}}
+	if withLosses {
+		o.After = func(ctx context.Context) (map[string]float64, error) { return losses(ctx, set, ops, env.Size(5, 3)) }
+	}
+	var opened []*producers
+	o.Close = func() (err error) {
+		for _, p := range opened {
+			err = errors.Join(err, p.provider.Shutdown(context.Background()))
+		}
+		return err
+	}
+	for _, s := range []struct {
+		name       string
+		open       func() (pipeline, error)
+		goroutines int
+	}{
+		{batchOTLP, toOTLP, producersPerRun},
+		{batchDiscard, toNothing, producersPerRun},
+		{oursEntries, toEntries, producersPerRun},
+		{oursOTLP, toProto, producersPerRun},
+		{oneDiscard, toNothing, 1},
+		{oneEntries, toEntries, 1},
+	} {
+		if !want[s.name] {
+			continue
+		}
+		p, err := newProducers(s.open, set, s.goroutines, ops)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", s.name, err), o.Close())
+		}
+		opened = append(opened, p)
+		o.Sides[s.name] = p.lossless
+	}
+	return o, nil
+}
+
+// pipeline is a processor, with the number of operations that got to its end.
+type pipeline struct {
+	sdktrace.SpanProcessor
+	delivered func() int64
+}
+
+// producers record operations in front of a pipeline.
+type producers struct {
+	pipeline pipeline
+	provider *sdktrace.TracerProvider
+	preps    []*optrace.Prepared
+	runs     []*run // one for each goroutine
+	ops      int    // of all of them in a round
+}
+
+func newProducers(open func() (pipeline, error), s *set, goroutines, ops int) (*producers, error) {
+	p, err := open()
+	if err != nil {
+		return nil, err
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p))
+	specs := s.ops()
+	preps, err := prepareAll(optrace.NewTracer(tp), specs)
+	pr := &producers{pipeline: p, provider: tp, preps: preps, ops: ops}
+	for i := range goroutines {
+		pr.runs = append(pr.runs, newRun(s, specs, tp.Tracer("trainer"), i*len(specs)/goroutines))
+	}
+	return pr, err
+}
+
+// run runs the producers until the last operation is with the exporter.
+func (p *producers) run(ctx context.Context) (measure.Sample, error) {
+	return measure.Timed(int64(p.ops), func() error {
+		var wg sync.WaitGroup
+		for _, r := range p.runs {
+			wg.Go(func() {
+				r.each(ctx, p.ops/len(p.runs), func(ctx context.Context, i int) {
+					_, o := p.preps[i].Start(ctx)
+					o.End()
+				})
+			})
+		}
+		wg.Wait()
+		return p.provider.ForceFlush(ctx)
+	})
+}
+
+// lossless is run, and an error unless everything arrives.
+func (p *producers) lossless(ctx context.Context) (measure.Sample, error) {
+	before := p.pipeline.delivered()
+	s, err := p.run(ctx)
+	if err != nil {
+		return s, err
+	}
+	if n := p.pipeline.delivered() - before; n != int64(p.ops) {
+		return s, fmt.Errorf("%d of %d operations arrived", n, p.ops)
+	}
+	return s, nil
+}
+
+// losses returns the share of the operations that gets lost with the default
+// options: medians of a few rounds.
+func losses(ctx context.Context, set *set, ops, rounds int) (map[string]float64, error) {
+	found := map[string]float64{}
+	for name, open := range map[string]func() (pipeline, error){
+		"lost_default_batch":         func() (pipeline, error) { return newBatch(newOTLPExporter()) },
+		"lost_default_batch_discard": func() (pipeline, error) { return newBatch(discarding{}) },
+		"lost_ours":                  func() (pipeline, error) { return newOurs(optrace.FormatEntries) },
+	} {
+		var shares []float64
+		for range rounds {
+			p, err := newProducers(open, set, producersPerRun, ops)
+			if err == nil {
+				_, err = p.run(ctx)
+			}
+			if err == nil {
+				err = p.provider.Shutdown(ctx)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			shares = append(shares, 1-float64(p.pipeline.delivered())/float64(ops))
+		}
+		found[name] = measure.Median(shares)
+	}
+	return found, nil
+}
+
+// newBatch returns the SDK's batch processor, with its defaults but for opts.
+func newBatch(next sdktrace.SpanExporter, opts ...sdktrace.BatchSpanProcessorOption) (pipeline, error) {
+	c := &counting{SpanExporter: next}
+	return pipeline{sdktrace.NewBatchSpanProcessor(c, opts...), c.count.Load}, nil
+}
+
+func newOTLPExporter() sdktrace.SpanExporter { return otlptrace.NewUnstarted(new(marshallingClient)) }
+
+// newOurs returns our processor and exporter, in front of a writer that takes
+// everything.
+func newOurs(f optrace.Format, opts ...optrace.ProcessorOption) (pipeline, error) {
+	exp, err := optrace.NewExporter(io.Discard, optrace.WithFormat(f))
+	if err != nil {
+		return pipeline{}, err
+	}
+	p, err := optrace.NewProcessor(exp, opts...)
+	return pipeline{p, func() int64 { return int64(p.Stats().Written) }}, err
+}
+
+// counting is an exporter that counts the operations that it is given.
+type counting struct {
+	sdktrace.SpanExporter
+	count atomic.Int64
+}
+
+func (c *counting) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	for _, s := range spans {
+		if s.InstrumentationScope().Name == optrace.ScopeName {
+			c.count.Add(1)
+		}
+	}
+	return c.SpanExporter.ExportSpans(ctx, spans)
+}
+
+// discarding is an exporter that does nothing.
+type discarding struct{}
+
+func (discarding) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+func (discarding) Shutdown(context.Context) error                             { return nil }
