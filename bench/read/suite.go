@@ -23,7 +23,7 @@ const (
 // takes as long as it runs, so there is less of that.
 const (
 	fullOps     = 400_000
-	quickOps    = 100_000
+	quickOps    = 60_000
 	recordedOps = 100_000
 )
 

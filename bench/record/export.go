@@ -34,24 +34,24 @@ const (
 // exportSuite compares exports of batches of 512 real SDK spans to a writer that
 // takes everything.
 func exportSuite() []measure.Measure {
-	var suites []*measure.Suite
-	for i := range sets {
-		suites = append(suites, newExportSuite(sets[i].name, func() (*set, []operation) { return &sets[i], sets[i].ops() }))
+	var suites setSuites
+	for _, s := range exportSets {
+		suites = append(suites, setSuite{s.name, newExportSuite(s)})
 	}
-	fresh := newExportSuite("shapes that never repeat", func() (*set, []operation) { return &set{}, randomOps(peerBatches * batchSize) })
+	fresh := newExportSuite(newShapesSet)
 	perSpan := &measure.AllocTarget{Per: 1, PerName: "span"}
 	perBatch := &measure.AllocTarget{Per: batchSize, PerName: "batch", Max: 2}
 	return []measure.Measure{
 		{
-			Name: "export_vs_stdouttrace", Target: 30, Cases: perSet(suites, stdout, entries), Allocs: perSpan,
+			Name: "export_vs_stdouttrace", Target: 30, Cases: suites.cases(stdout, entries), Allocs: perSpan,
 			What: "entries JSONL, against the SDK's exporter of lines", Limit: limitEncode,
 		},
 		{
-			Name: "export_vs_otlp", Target: 7, Cases: perSet(suites, otlp, entries),
+			Name: "export_vs_otlp", Target: 7, Cases: suites.cases(otlp, entries),
 			What: "entries JSONL, against OTLP protobuf by the SDK", Limit: limitEncode,
 		},
 		{
-			Name: "export_otlp_vs_otlp", Target: 15, Cases: perSet(suites, otlp, otlpProto), Allocs: perBatch,
+			Name: "export_otlp_vs_otlp", Target: 15, Cases: suites.cases(otlp, otlpProto), Allocs: perBatch,
 			What: "OTLP protobuf, the same bytes", Limit: limitEncode,
 		},
 		{
@@ -79,19 +79,32 @@ const (
 	peerBatches = 8
 )
 
-func newExportSuite(name string, of func() (*set, []operation)) *measure.Suite {
+// newShapesSet has operations that do not repeat.
+var newShapesSet = set{"shapes that never repeat", false, func() []operation {
+	ops := make([]operation, peerBatches*batchSize)
+	for i, s := range workload.RandomSpecs(len(ops)) {
+		ops[i] = newOperation(s.OpSpec, s.Attributes())
+	}
+	return ops
+}}
+
+func newExportSuite(s set) *measure.Suite {
 	return &measure.Suite{
-		Name: "exporting, " + name, Unit: "span", Rounds: 31, QuickRounds: 9,
+		Name: "exporting, " + s.name, Unit: "span", Rounds: 31, QuickRounds: 9,
 		Open: func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
-			return openExport(ctx, of)
+			return openExport(ctx, &s)
 		},
 	}
 }
 
-func openExport(ctx context.Context, of func() (*set, []operation)) (*measure.Opened, error) {
-	s, ops := of()
-	// Every operation twice, in two steps.
-	batches, err := sdkBatches(ctx, s, ops, max(peerBatches, 2*len(ops)/batchSize))
+func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
+	ops := s.ops()
+	// Every operation twice where there are steps, in two of them.
+	n := peerBatches
+	if s.steps {
+		n = max(n, 2*len(ops)/batchSize)
+	}
+	batches, err := sdkBatches(ctx, s, ops, n)
 	if err != nil {
 		return nil, fmt.Errorf("recording spans: %w", err)
 	}
@@ -141,15 +154,6 @@ func exporting(exp sdktrace.SpanExporter, batches [][]sdktrace.ReadOnlySpan, pas
 			return nil
 		})
 	}
-}
-
-// randomOps returns n operations whose shapes do not repeat.
-func randomOps(n int) []operation {
-	ops := make([]operation, n)
-	for i, s := range workload.RandomSpecs(n) {
-		ops[i] = newOperation(s.OpSpec, s.Attributes())
-	}
-	return ops
 }
 
 // sdkBatches returns n batches of operations as the SDK hands them to exporters.

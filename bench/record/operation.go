@@ -28,17 +28,15 @@ const (
 // operationSuite compares the cost of one operation to the application. All spans
 // are sampled, and each provider has a processor that does nothing.
 func operationSuite() []measure.Measure {
-	var suites []*measure.Suite
-	for i := range sets {
-		suites = append(suites, &measure.Suite{
-			Name: "recording, " + sets[i].name, Unit: "op", Rounds: 61, QuickRounds: 21,
-			Open: func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
-				return openOperations(&sets[i])
-			},
-		})
+	var suites setSuites
+	for _, s := range sets {
+		suites = append(suites, setSuite{s.name, &measure.Suite{
+			Name: "recording, " + s.name, Unit: "op", Rounds: 61, QuickRounds: 15,
+			Open: func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) { return openOperations(&s) },
+		}})
 	}
 	of := func(name string, target float64, ours, what, limit string, allocs *measure.AllocTarget) measure.Measure {
-		return measure.Measure{Name: name, Target: target, Cases: perSet(suites, sdkSpan, ours), What: what, Limit: limit, Allocs: allocs}
+		return measure.Measure{Name: name, Target: target, Cases: suites.cases(sdkSpan, ours), What: what, Limit: limit, Allocs: allocs}
 	}
 	none := func(extra bool) *measure.AllocTarget {
 		return &measure.AllocTarget{Per: 1, PerName: "op", Extra: extra}
@@ -184,21 +182,18 @@ func (w *operations) dynamicShapes(ctx context.Context, t *optrace.Tracer, i int
 	o.DType(op.F32).In(rows, inner).In(inner, columns).Out(rows, columns).End()
 }
 
-// recorded returns a function that records with Recorders of p. Where operations
+// recorded returns a function that records with a Recorder of p. Where operations
 // are not prepared, each states its shapes.
 func (w *operations) recorded(p *optrace.Processor, prepared bool) func(context.Context, int) error {
 	r := newRun(w.set, w.ops, w.byHand, 0)
+	ctx := context.Background()
+	if w.set.steps {
+		ctx = optrace.ContextWithStep(ctx, 1)
+	}
+	rec := p.Recorder(ctx)
 	return func(ctx context.Context, n int) error {
-		var rec *optrace.Recorder
-		var of context.Context
 		count := 0
-		r.each(ctx, n, func(ctx context.Context, i int) {
-			if rec == nil || ctx != of { // of each step
-				if rec != nil {
-					rec.Finish()
-				}
-				rec, of = p.Recorder(ctx), ctx
-			}
+		r.each(ctx, n, func(_ context.Context, i int) {
 			if count++; count%opsPerStep == 0 {
 				rec.Finish()
 			}

@@ -32,32 +32,30 @@ const (
 // the processor time of the process per operation, spans included. Nothing may be
 // lost.
 func pipelineSuite() []measure.Measure {
-	var suites []*measure.Suite
-	for i := range sets {
-		last := i == len(sets)-1
-		suites = append(suites, &measure.Suite{
-			Name: "processing, " + sets[i].name, Unit: "op", Rounds: 31, QuickRounds: 9,
+	var suites setSuites
+	for i, s := range sets {
+		suites = append(suites, setSuite{s.name, &measure.Suite{
+			Name: "processing, " + s.name, Unit: "op", Rounds: 31, QuickRounds: 9,
 			Open: func(_ context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
-				return openPipelines(env, want, &sets[i], opsPerRun, last)
+				return openPipelines(env, want, &s, opsPerRun, i == 0)
 			},
-		})
+		}})
 	}
-	one := perSet(suites, oneDiscard, oneEntries)
 	return []measure.Measure{
 		{
-			Name: "processor_vs_batch_otlp", Target: 3, Cases: perSet(suites, batchOTLP, oursEntries),
+			Name: "processor_vs_batch_otlp", Target: 3, Cases: suites.cases(batchOTLP, oursEntries),
 			What: "two producers, lossless, against batches of OTLP protobuf", Limit: limitSpan,
 		},
 		{
-			Name: "processor_vs_batch_discard", Target: 0.85, Cases: perSet(suites, batchDiscard, oursEntries),
+			Name: "processor_vs_batch_discard", Target: 0.85, Cases: suites.cases(batchDiscard, oursEntries),
 			What: "the same against batches that are thrown away", Limit: limitSpan + "; 0.9 remains where ours costs nothing",
 		},
 		{
-			Name: "processor_otlp_vs_batch_otlp", Cases: perSet(suites, batchOTLP, oursOTLP), LongOnly: true,
+			Name: "processor_otlp_vs_batch_otlp", Cases: suites.cases(batchOTLP, oursOTLP), LongOnly: true,
 			What: "two producers, lossless, both to OTLP protobuf", Limit: limitSpan,
 		},
 		{
-			Name: "processor_vs_batch_discard_one_producer", Cases: one, LongOnly: true,
+			Name: "processor_vs_batch_discard_one_producer", Cases: suites.cases(oneDiscard, oneEntries), LongOnly: true,
 			What: "one producer, lossless, against batches that are thrown away", Limit: limitSpan,
 		},
 	}

@@ -39,8 +39,8 @@ func TestOperations(t *testing.T) {
 // The sides of the suites on exporting run, and OTLP comes out byte for byte the
 // same.
 func TestExport(t *testing.T) {
-	for i := range sets {
-		open, err := openExport(t.Context(), func() (*set, []operation) { return &sets[i], sets[i].ops() })
+	for _, set := range append([]set{newShapesSet}, exportSets...) {
+		open, err := openExport(t.Context(), &set)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,19 +59,15 @@ func TestExport(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	for name, of := range map[string]func() (*set, []operation){
-		"graph":  func() (*set, []operation) { return &sets[len(sets)-1], graphOps() },
-		"random": func() (*set, []operation) { return &set{}, randomOps(5 * batchSize) },
-	} {
-		s, ops := of()
-		batches, err := sdkBatches(t.Context(), s, ops, 5)
+	for _, s := range append([]set{newShapesSet}, exportSets...) {
+		batches, err := sdkBatches(t.Context(), &s, s.ops(), 5)
 		if err != nil {
 			t.Fatal(err)
 		}
 		names, steps := map[string]bool{}, map[string]bool{}
 		for _, b := range batches {
 			if len(b) != batchSize {
-				t.Errorf("%s: a batch of %d spans", name, len(b))
+				t.Errorf("%s: a batch of %d spans", s.name, len(b))
 			}
 			for _, span := range b {
 				names[span.Name()] = true
@@ -81,12 +77,12 @@ func TestBatches(t *testing.T) {
 					least++
 				}
 				if len(span.Attributes()) < least || !span.Parent().IsValid() {
-					t.Fatalf("%s: %s has %d attributes and parent %v", name, span.Name(), len(span.Attributes()), span.Parent().SpanID())
+					t.Fatalf("%s: %s has %d attributes and parent %v", s.name, span.Name(), len(span.Attributes()), span.Parent().SpanID())
 				}
 			}
 		}
 		if len(names) != 40 || s.steps != (len(steps) > 1) {
-			t.Errorf("%s: %d names, %d steps", name, len(names), len(steps))
+			t.Errorf("%s: %d names, %d steps", s.name, len(names), len(steps))
 		}
 	}
 }

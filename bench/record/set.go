@@ -28,7 +28,15 @@ type set struct {
 var sets = []set{
 	{"one op", false, func() []operation { return []operation{oneOp()} }},
 	{"one op, steps", true, func() []operation { return []operation{oneOp()} }},
-	{"16,000 ops, steps", true, graphOps},
+	{"16,000 ops, steps", true, func() []operation { return graphOps(8) }},
+}
+
+// exportSets are the sets of operations that are exported: one alone would be
+// found in every cache.
+var exportSets = []set{
+	{"2,000 ops", false, func() []operation { return graphOps(1) }},
+	{"2,000 ops, steps", true, func() []operation { return graphOps(1) }},
+	sets[2],
 }
 
 // opsPerStep is how many operations a step has.
@@ -71,10 +79,9 @@ func oneOp() operation {
 	})
 }
 
-// graphOps returns the operations of all devices, whose order changes at random
-// from one device to another.
-func graphOps() []operation {
-	const devices = 8
+// graphOps returns the operations of a graph on a number of devices, in an order that
+// changes from one device to another at random.
+func graphOps(devices int) []operation {
 	specs := workload.Graph(devices)
 	n := len(specs) / devices
 	rng := rand.New(rand.NewPCG(1, 2))

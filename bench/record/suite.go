@@ -13,11 +13,19 @@ func Suite() []measure.Measure {
 	return slices.Concat(operationSuite(), exportSuite(), pipelineSuite())
 }
 
-// perSet returns the cases of a measure over suites that have the names of sets.
-func perSet(suites []*measure.Suite, peer, ours string) []measure.Case {
+// setSuites are suites on one set of operations each.
+type setSuites []setSuite
+
+type setSuite struct {
+	set   string
+	suite *measure.Suite
+}
+
+// cases returns the cases of a measure, one for each set.
+func (all setSuites) cases(peer, ours string) []measure.Case {
 	var cases []measure.Case
-	for i, s := range suites {
-		cases = append(cases, measure.Case{Data: sets[i].name, Suite: s, Peer: peer, Ours: ours})
+	for _, s := range all {
+		cases = append(cases, measure.Case{Data: s.set, Suite: s.suite, Peer: peer, Ours: ours})
 	}
 	return cases
 }
