@@ -186,25 +186,29 @@ func (w *operations) dynamicShapes(ctx context.Context, t *optrace.Tracer, i int
 // are not prepared, each states its shapes.
 func (w *operations) recorded(p *optrace.Processor, prepared bool) func(context.Context, int) error {
 	r := newRun(w.set, w.ops, w.byHand, 0)
-	ctx := context.Background()
-	if w.set.steps {
-		ctx = optrace.ContextWithStep(ctx, 1)
-	}
-	rec := p.Recorder(ctx)
+	rec := p.Recorder(context.Background())
 	return func(ctx context.Context, n int) error {
 		count := 0
 		r.each(ctx, n, func(_ context.Context, i int) {
 			if count++; count%opsPerStep == 0 {
 				rec.Finish()
+				if w.set.steps {
+					rec.Step(r.number)
+				}
 			}
 			if prepared {
 				rec.BeginPrepared(w.preps[i])
 				return
 			}
 			s := &w.ops[i]
-			rec.Begin(s.Name, s.Device)
-			rec.DType(s.DType)
-			rec.EndShapes(s.Inputs, s.Output)
+			rec.Begin(s.Name, s.Device).DType(s.DType)
+			if s.Path != "" {
+				rec.Stream(s.Stream.V).Path(s.Path).Kind(s.Kind)
+			}
+			for _, shape := range s.Inputs {
+				rec.In(shape...)
+			}
+			rec.Out(s.Output...).End()
 		})
 		rec.Finish()
 		return nil
