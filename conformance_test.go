@@ -1,4 +1,4 @@
-package optrace
+package optrace_test
 
 import (
 	"testing"
@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
 )
@@ -18,12 +19,10 @@ import (
 // The SDK's spans mean what those of all other sources mean. The entries come
 // from the converter itself: what is written leaves out what readers infer.
 func TestConformance(t *testing.T) {
-	conv := newConverter(nil)
+	conv := optrace.NewConverter(nil)
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		t.Helper()
-		s := sdkStub(t, c.Span).Snapshot()
-		v := viewOf(s, s.SpanContext(), s.Parent())
-		return conv.entry(&v, root{})
+		return conv.Entry(sdkStub(t, c.Span).Snapshot())
 	})
 }
 

@@ -65,7 +65,23 @@ var openTelemetry = []string{
 // pluginImports says which packages of this module each package of the plugin
 // imports at most. Every package stands below those that it imports.
 var pluginImports = map[string][]string{
+	"internal/span":      {"op"},
+	"internal/traces":    {"internal/span", "op"},
+	"internal/rotate":    {},
+	"internal/observ":    {},
+	"internal/env":       {},
+	"internal/endsignal": {},
 	"internal/attrcache": {"op"},
+	"internal/shapes":    {"op", "tensorconv"},
+	"internal/convert":   {"internal/span", "op"},
+	"internal/encoding":  {"internal/span", "internal/traces", "op"},
+	"internal/encoding/entries": {
+		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op",
+	},
+	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
+	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
+	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op"},
+	"internal/prune":         {"internal/convert", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
 func TestPluginImports(t *testing.T) {

@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -131,11 +132,14 @@ func TestEnvironmentTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	documented := names(regexp.MustCompile("(?m)^\\| `(OPTRACE_[A-Z_]+)`").FindAllStringSubmatch(string(doc), -1))
-	sources, err := os.ReadFile("env.go")
-	if err != nil {
-		t.Fatal(err)
+	read := make(map[string]bool)
+	for _, file := range []string{"exporter_options.go", "processor_options.go", "setup.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(read, names(regexp.MustCompile(`Name: "(OPTRACE_[A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)))
 	}
-	read := names(regexp.MustCompile(`\{"(OPTRACE_[A-Z_]+)"`).FindAllStringSubmatch(string(sources), -1))
 	for name := range read {
 		if !documented[name] {
 			t.Errorf("%s is read and not documented", name)

@@ -5,14 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/instrumentation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/rotate"
+	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/traces"
 )
 
 // ErrExporterShutdown is returned by an Exporter that has been shut down.
-var ErrExporterShutdown = errors.New("optrace: exporter is shut down")
+var ErrExporterShutdown = sink.ErrShutdown
 
 // Exporter is a span exporter that writes the operations among finished spans
 // as entries, one JSON object per line (schema optrace.entries/v1), and the
@@ -26,15 +34,15 @@ var ErrExporterShutdown = errors.New("optrace: exporter is shut down")
 // of them in a gap record. Where a write got through in part and the format is
 // not one of lines, the rest of it is written before the next batch.
 type Exporter struct {
-	sink    *sink
+	sink    *sink.Sink
 	cfg     config
-	traces  recentTraces
-	enc     encoder // this and spare belong to whoever holds the sink
-	spare   *batch
+	format  encoding.Format
+	traces  traces.WithOps
+	enc     encoding.Encoder // this and spare belong to the holder of the sink
+	spare   *encoding.Batch
 	stopped atomic.Bool
-	file    *rotatingFile // nil where the writer is the caller's
-
-	recorded, skipped atomic.Uint64
+	skipped atomic.Uint64
+	deleted func() uint64 // how many rotated files
 }
 
 var _ sdktrace.SpanExporter = (*Exporter)(nil)
@@ -50,23 +58,61 @@ func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.rotation.enabled() {
+	if cfg.rotation.Enabled() {
 		return nil, errors.New("optrace: new exporter: rotation needs a file")
 	}
-	return newExporter(writerTarget{w}, cfg)
+	return newExporter(sink.ToWriter(w), cfg)
 }
 
-// newExporter returns an Exporter that is usable even where the error, of
-// instruments that could not be made, is not nil.
-func newExporter(t target, cfg config) (*Exporter, error) {
-	s, err := newSink(t, cfg)
+// NewFileExporter returns an Exporter that appends to the file at path, which is
+// created readable for its owner only if it does not exist. Shutdown closes the
+// file.
+//
+// Incomplete data of an earlier process spoils nothing: before the first batch an
+// incomplete line is ended, an incomplete length-prefixed message is removed, and
+// an incomplete compressed file is renamed as [WithRotation] does. A file with
+// another format or compression is an error. To see that, a compressed file is
+// read once.
+//
+// A file that is renamed or removed is created again. Several processes with
+// the same options may append to one file, since every batch is one write. If one
+// of them may be killed they should write lines, uncompressed: in other forms
+// nothing can be read after an incomplete batch.
+//
+// A symbolic link to a regular file is refused, so that nobody can lead the
+// operations elsewhere; give the file itself.
+func NewFileExporter(path string, opts ...Option) (*Exporter, error) {
+	cfg, err := newConfig(slices.Concat(exporterVariables, fileVariables), opts)
+	if err != nil {
+		return nil, err
+	}
+	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.format.encoding(), cfg.compression.sink()))
+	if err != nil {
+		return nil, fmt.Errorf("optrace: opening the file to export to: %w", err)
+	}
+	e, err := newExporter(f, cfg)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	e.deleted = f.Deleted
+	return e, nil
+}
+
+func newExporter(t sink.Target, cfg config) (*Exporter, error) {
+	f := cfg.format.encoding()
+	s, err := sink.New(t, f, cfg.compression.sink(), observ.NewExporter(scope))
 	if err != nil {
 		return nil, fmt.Errorf("optrace: new exporter: %w", err)
 	}
-	metrics, err := newExporterMetrics()
-	s.metrics = metrics
-	return &Exporter{sink: s, cfg: cfg, enc: s.format.newEncoder(cfg.mapping, maxMemoBytes)}, err
+	return &Exporter{
+		sink: s, cfg: cfg, format: f, enc: f.NewEncoder(cfg.mapping, encoding.DefaultCacheBytes),
+		deleted: func() uint64 { return 0 },
+	}, nil
 }
+
+// scope is the instrumentation scope of the plugin's own metrics and spans.
+var scope = instrumentation.Scope{Name: ScopeName, Version: Version}
 
 // ExportSpans writes the operations among spans. It keeps neither the slice
 // nor the spans. After Shutdown the error is [ErrExporterShutdown]. When ctx
@@ -77,119 +123,89 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		ctx = context.Background()
 	}
 	if e.stopped.Load() {
-		e.sink.metrics.export(len(spans))(0, ErrExporterShutdown)
+		e.sink.Refuse(len(spans))
 		return ErrExporterShutdown
 	}
 	if err := ctx.Err(); err != nil {
-		e.dropSpans(e.sink.format.newEncoder(e.cfg.mapping, 0), spans, "timeout")
+		e.dropSpans(spans)
 		return err
 	}
 	if len(spans) == 0 {
 		return nil
 	}
-	if err := e.sink.acquire(ctx); err != nil {
-		e.dropSpans(e.sink.format.newEncoder(e.cfg.mapping, 0), spans, "timeout")
+	if err := e.sink.Acquire(ctx); err != nil {
+		e.dropSpans(spans)
 		return err
 	}
 	b := e.spare
 	e.spare = nil
 	if b == nil {
-		b = newBatch(0)
+		b = encoding.NewBatch(0)
 	}
 	done, convErr := e.encode(ctx, b, spans)
 	var ctxErr error
 	if done < len(spans) {
 		ctxErr = ctx.Err()
-		e.dropSpans(e.enc, spans[done:], "timeout")
-		// What has been converted is written all the same, unless that blocks.
+		e.dropSpans(spans[done:])
+		// What has been converted is still written, unless that blocks.
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWriteTimeout)
 		defer cancel()
 		ctx = short
 	}
-	if b.empty() {
+	if b.Empty() {
 		e.recycle(b)
-		e.sink.release()
+		e.sink.Release()
 		return errors.Join(convErr, ctxErr)
 	}
-	return errors.Join(convErr, ctxErr, e.sink.submit(ctx, b, e.recycle))
+	return errors.Join(convErr, ctxErr, e.sink.Submit(ctx, b, e.recycle))
 }
 
 // lastWriteTimeout is how long a batch that was cut short by its context may
 // still take to write.
 const lastWriteTimeout = time.Second
 
-// encode adds spans to b until ctx is done and returns how many it looked at.
-func (e *Exporter) encode(ctx context.Context, b *batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
+// encode adds spans to b until ctx is done and returns how many it looked at. One
+// that panics counts as dropped.
+func (e *Exporter) encode(ctx context.Context, b *encoding.Batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	const checkEvery = 64
 	for n < len(spans) {
 		if ctx.Err() != nil {
 			return n, err
 		}
-		added, addErr := e.addAll(b, spans[n:min(n+checkEvery, len(spans))])
-		if n += added; addErr != nil {
+		done, others, addErr := encoding.AddAll(e.enc, b, spans[n:min(n+checkEvery, len(spans))], &e.traces)
+		n += done
+		e.skipped.Add(others)
+		if addErr != nil {
+			e.sink.Drop("conversion_failed", 1)
 			err = addErr
 		}
 	}
 	return n, err
 }
 
-// addAll adds spans to b, of which anything may be expected, and returns how many
-// it looked at: all up to one that panics, which leaves nothing behind and counts
-// as dropped. Catching panics and counting for each span apart would cost 15 ns.
-func (e *Exporter) addAll(b *batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
-	var recorded, skipped uint64
-	traces := traceNotes{recent: &e.traces}
-	before := len(b.records)
-	defer func() {
-		if p := recover(); p != nil {
-			b.records = b.records[:before]
-			err = panicked(p)
-			n++
-			recorded++
-			e.sink.drop("conversion_failed", 1)
-		}
-		e.recorded.Add(recorded)
-		e.skipped.Add(skipped)
-	}()
-	for ; n < len(spans); n++ {
-		s := spans[n]
-		if s == nil {
-			continue
-		}
-		before = len(b.records)
-		if e.enc.addSpan(b, s, traces) == asEntry {
-			recorded++
-		} else {
-			skipped++
-		}
-	}
-	return n, nil
-}
-
-// dropSpans counts the operations among spans as dropped.
-func (e *Exporter) dropSpans(enc encoder, spans []sdktrace.ReadOnlySpan, reason string) {
+// dropSpans counts the operations among spans as dropped for want of time.
+func (e *Exporter) dropSpans(spans []sdktrace.ReadOnlySpan) {
 	lost := uint64(0)
 	for _, s := range spans {
 		if s == nil {
 			continue
 		}
-		if isOperationSafe(enc, s) {
+		if encoding.IsOperation(e.cfg.mapping, s) {
 			lost++
 		} else {
 			e.skipped.Add(1)
 		}
 	}
-	e.recorded.Add(lost)
-	e.sink.drop(reason, lost)
+	e.sink.Drop("timeout", lost)
 }
 
 // recycle keeps b for the next batch. The caller holds the sink.
-func (e *Exporter) recycle(b *batch) {
+func (e *Exporter) recycle(b *encoding.Batch) {
 	const keep = 1 << 20
-	if cap(b.records) > keep {
-		b = newBatch(0)
+	if cap(b.Records) > keep {
+		b = encoding.NewBatch(0)
 	}
-	b.reset()
+	b.Reset()
 	e.spare = b
 }
 
@@ -205,10 +221,10 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := e.sink.acquire(ctx); err != nil {
+	if err := e.sink.Acquire(ctx); err != nil {
 		return err
 	}
-	e.sink.release()
+	e.sink.Release()
 	return nil
 }
 
@@ -223,21 +239,19 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	if e.stopped.Swap(true) {
 		return nil
 	}
-	return e.sink.shutdown(ctx)
+	return e.sink.Shutdown(ctx)
 }
 
 // Stats returns what became of the operations so far.
 func (e *Exporter) Stats() Stats {
+	n := e.sink.Stats()
 	st := Stats{
-		Recorded: e.recorded.Load(), Skipped: e.skipped.Load(),
-		Written: e.sink.written.Load(), Dropped: e.sink.dropped.Load(),
+		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
+		Skipped: e.skipped.Load(), DeletedFiles: e.deleted(),
 	}
 	if e.stopped.Load() {
-		// A write that outlived Shutdown is as good as lost.
-		st.Dropped += e.sink.inFlight.Load()
-	}
-	if e.file != nil {
-		st.DeletedFiles = e.file.deleted.Load()
+		// A write that has not returned by Shutdown counts as lost.
+		st.Dropped += n.Underway
 	}
 	return st
 }
@@ -250,7 +264,7 @@ func (e *Exporter) MarshalLog() any {
 		Compression string
 	}{Type: "optrace"}
 	if e != nil {
-		log.Format, log.Compression = e.sink.format.name(), e.cfg.compression.String()
+		log.Format, log.Compression = e.format.Name(), e.cfg.compression.String()
 	}
 	return log
 }

@@ -33,7 +33,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	var with, without bytes.Buffer
 	opts = append(slices.Clone(opts), optrace.WithFormat(f))
 	memo, plain := newExporter(tb, &with, opts...), newExporter(tb, &without, opts...)
-	optrace.SetMemoBytes(plain, 0)
+	optrace.SetCacheBytes(plain, 0)
 	spans := stubs.Snapshots()
 	for round := range 3 {
 		for _, exp := range []*optrace.Exporter{memo, plain} {
@@ -49,7 +49,7 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 		with.Reset()
 		without.Reset()
 	}
-	return optrace.MemoHits(memo)
+	return optrace.CacheHits(memo)
 }
 
 // withoutWriter cuts off the batch record, which names the writer.

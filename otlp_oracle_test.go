@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/span"
 )
 
 // capturingClient keeps what OpenTelemetry's exporter would send.
@@ -29,12 +30,21 @@ func (c *capturingClient) UploadTraces(_ context.Context, spans []*tracepb.Resou
 	return nil
 }
 
-// transformed returns spans as OpenTelemetry's exporter sends them, without
-// what breaks backends.
+// sanitized returns spans without what breaks backends.
+func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
+	var s span.Sanitizer
+	clean := make([]sdktrace.ReadOnlySpan, len(spans))
+	for i := range spans {
+		clean[i], _ = s.Clean(spans[i])
+	}
+	return clean
+}
+
+// transformed returns spans as OpenTelemetry's exporter sends them, sanitized.
 func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesData {
 	tb.Helper()
 	client := new(capturingClient)
-	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), optrace.SafeSpans(spans)); err != nil {
+	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), sanitized(spans)); err != nil {
 		tb.Fatal(err)
 	}
 	return &tracepb.TracesData{ResourceSpans: client.sent}
@@ -107,7 +117,7 @@ func messages(tb testing.TB, text []byte) (all [][]byte) {
 func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), optrace.SafeSpans(spans)); err != nil {
+	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), sanitized(spans)); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()

@@ -19,11 +19,11 @@ func TestOutputOptionErrors(t *testing.T) {
 	}{
 		"format":             {[]optrace.Option{optrace.WithFormat(9)}, "unknown format 9"},
 		"compression":        {[]optrace.Option{optrace.WithCompression(9)}, "unknown compression 9"},
-		"negative size":      {[]optrace.Option{optrace.WithRotation(-1, 0)}, "-1 bytes is negative"},
+		"negative size":      {[]optrace.Option{optrace.WithRotation(-1, 0)}, "-1 is negative"},
 		"negative age":       {[]optrace.Option{optrace.WithRotation(0, -time.Second)}, "-1s is negative"},
-		"negative total":     {[]optrace.Option{optrace.WithMaxTotalBytes(-1)}, "-1 bytes is negative"},
+		"negative total":     {[]optrace.Option{optrace.WithMaxTotalBytes(-1)}, "-1 is negative"},
 		"total without size": {[]optrace.Option{optrace.WithMaxTotalBytes(10)}, "needs rotation by size"},
-		"total below size":   {[]optrace.Option{optrace.WithRotation(11, 0), optrace.WithMaxTotalBytes(10)}, "below the 11"},
+		"total below size":   {[]optrace.Option{optrace.WithRotation(11, 0), optrace.WithMaxTotalBytes(10)}, "below the file size 11"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")

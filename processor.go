@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +11,14 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/pipeline"
+	"github.com/optrace/optrace/internal/prune"
 	"github.com/optrace/optrace/internal/shapes"
+	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
 )
 
@@ -32,42 +38,22 @@ import (
 type Processor struct {
 	cfg      processorConfig
 	next     sdktrace.SpanExporter
-	pipeline pipeline
-	mapping  *op.Mapping // of the exporter, where it has one
-	roots    openRoots
-	pruner   *pruner // nil where everything is forwarded
+	exp      *Exporter         // next, if it is one
+	pipeline pipeline.Pipeline // nil without an exporter
+	roots    traces.Roots
+	pruner   *prune.Pruner // nil if everything is forwarded
 	stopped  atomic.Bool
 	skipped  atomic.Uint64
-	errs     errorReporter
-	metrics  *processorMetrics
+	errs     observ.Errors
+	metrics  *observ.Processor
 
-	// What the operations of a Recorder need that spans bring along.
+	// For the operations of a Recorder, which are not spans.
+	mapping  *op.Mapping
 	resource atomic.Pointer[resource.Resource]
 	shapes   shapes.Cache
 }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
-
-// pipeline carries spans to an exporter.
-type pipeline interface {
-	// onEnd takes what has finished.
-	onEnd(f finished)
-	// takingViews returns the pipeline if it takes views, or nil.
-	takingViews() viewPipeline
-	// flush returns when all that onEnd took before is with the exporter.
-	flush(ctx context.Context) error
-	// stop flushes and ends the pipeline, at the latest when ctx is done; what
-	// is left then counts as dropped.
-	stop(ctx context.Context) error
-	stats() Stats
-}
-
-// viewPipeline is a pipeline that needs no spans.
-type viewPipeline interface {
-	// onViews takes operations of a Recorder, of each of which it is done with the
-	// view before it asks for the next. It may hold a lock meanwhile.
-	onViews(all iter.Seq[finished])
-}
 
 // NewProcessor returns a Processor in front of next, which it shuts down when
 // it is shut down itself. With a nil next it does nothing. Options that make no
@@ -85,26 +71,31 @@ func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Process
 	switch e := next.(type) {
 	case nil:
 	case *Exporter:
-		p.mapping = e.cfg.mapping
+		p.exp, p.mapping = e, e.cfg.mapping
+		out := pipeline.Output{Sink: e.sink, Traces: &e.traces, Format: e.format, Mapping: e.cfg.mapping}
 		if cfg.flightEntries > 0 {
-			if _, ok := e.sink.format.(entriesFormat); !ok {
+			f, ok := e.format.(encoding.Joiner)
+			if !ok {
 				return nil, errors.New("optrace: new processor: a flight recorder writes the entries format only")
 			}
-			p.pipeline = newFlightPipeline(e, cfg, &p.errs)
+			p.pipeline = pipeline.NewFlight(out, f, cfg.flight(), &p.errs)
 		} else {
-			p.pipeline = newEncodingPipeline(e, cfg, &p.errs)
+			p.pipeline = pipeline.NewBuffered(out, cfg.pipeline(), &p.errs)
 		}
 	default:
 		if cfg.flightEntries > 0 {
 			return nil, errors.New("optrace: new processor: a flight recorder needs an *optrace.Exporter")
 		}
 		if cfg.forwardThreshold > 0 {
-			p.pruner = newPruner(cfg.forwardThreshold, cfg.forwardRatio)
+			p.pruner = prune.New(cfg.forwardThreshold, cfg.forwardRatio)
 		}
-		p.pipeline = newQueuePipeline(e, cfg, &p.errs)
+		p.pipeline = pipeline.NewQueue(e, cfg.pipeline(), &p.errs)
 	}
-	p.metrics, err = newProcessorMetrics(p.Stats)
-	return p, err
+	p.metrics = observ.NewProcessor(scope, func() observ.Counts {
+		st := p.Stats()
+		return observ.Counts{Recorded: st.Recorded, Written: st.Written, Dropped: st.Dropped}
+	})
+	return p, nil
 }
 
 // OnStart notes local roots.
@@ -113,9 +104,9 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 		return
 	}
 	defer p.recover("starting a span")
-	p.roots.started(s)
+	p.roots.Started(s)
 	if p.pruner != nil && p.takes(s.SpanContext()) {
-		p.pruner.started(s)
+		p.pruner.Started(s)
 	}
 	if p.resource.Load() == nil {
 		p.resource.Store(s.Resource())
@@ -128,31 +119,36 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 		return
 	}
 	defer p.recover("ending a span")
-	f := finished{span: s, context: s.SpanContext(), parent: s.Parent()}
-	f.root = p.roots.ended(f.context, f.parent)
-	f.alone = !f.parent.IsValid() && s.ChildSpanCount() == 0
-	if p.stopped.Load() {
-		return
+	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
+	e.Root = p.roots.Ended(e.Context, e.Parent)
+	e.Alone = !e.Parent.IsValid() && s.ChildSpanCount() == 0
+	if !p.stopped.Load() && p.admit(&e) {
+		p.pipeline.OnEnd(e)
 	}
-	if !p.takes(f.context) {
+}
+
+// admit reports whether e goes to the pipeline, and counts it otherwise. It may
+// replace e's span by one with a summary. It calls the application's filter.
+func (p *Processor) admit(e *span.Ended) bool {
+	if !p.takes(e.Context) {
 		p.skipped.Add(1)
-		return
+		return false
 	}
-	if p.cfg.filter != nil && !p.cfg.filter(s) {
+	if p.cfg.filter != nil && !p.cfg.filter(e.ReadOnly()) {
 		p.skipped.Add(1)
 		if p.pruner != nil {
-			p.pruner.forget(s)
+			p.pruner.Forget(e.ReadOnly())
 		}
-		return
+		return false
 	}
-	if p.pruner != nil {
-		if s = p.pruner.ended(s, f.root); s == nil {
-			p.skipped.Add(1)
-			return
-		}
-		f.span = s
+	if p.pruner == nil {
+		return true
 	}
-	p.pipeline.onEnd(f)
+	if e.Span = p.pruner.Ended(e.ReadOnly(), e.Root); e.Span == nil {
+		p.skipped.Add(1)
+		return false
+	}
+	return true
 }
 
 // takes reports whether spans of s's sampling decision are taken.
@@ -171,7 +167,7 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.pipeline.flush(ctx)
+	return p.pipeline.Flush(ctx)
 }
 
 // Dump writes what a flight recorder holds; see [WithFlightRecorder]. It
@@ -181,11 +177,11 @@ func (p *Processor) Dump(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	f, ok := p.pipeline.(*flightPipeline)
+	f, ok := p.pipeline.(*pipeline.Flight)
 	if !ok || p.stopped.Load() {
 		return p.ForceFlush(ctx)
 	}
-	return requestFlush(ctx, f.flushes, f.done)
+	return f.Dump(ctx)
 }
 
 // lastFlush is how long a Shutdown whose context is already done may take to
@@ -208,7 +204,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 		defer cancel()
 		flushCtx = short
 	}
-	err := errors.Join(p.pipeline.stop(flushCtx), p.metrics.shutdown(), p.shutdownNext(ctx))
+	err := errors.Join(p.pipeline.Stop(flushCtx), p.metrics.Shutdown(), p.shutdownNext(ctx))
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -218,7 +214,7 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 // shutdownNext shuts the exporter down, which may be anyone's: it may panic,
 // and it may not listen to ctx.
 func (p *Processor) shutdownNext(ctx context.Context) error {
-	return await(ctx, stopGrace, func() (err error) {
+	return sink.Await(ctx, pipeline.StopGrace, func() (err error) {
 		defer func() {
 			if r := recover(); r != nil {
 				err = fmt.Errorf("optrace: exporter panicked in Shutdown: %v", r)
@@ -234,8 +230,11 @@ func (p *Processor) Stats() Stats {
 	if p.pipeline == nil {
 		return Stats{}
 	}
-	st := p.pipeline.stats()
-	st.Skipped += p.skipped.Load()
+	n := p.pipeline.Stats()
+	st := Stats{Recorded: n.Recorded, Written: n.Written, Dropped: n.Dropped, Skipped: n.Skipped + p.skipped.Load()}
+	if p.exp != nil {
+		st.DeletedFiles = p.exp.deleted()
+	}
 	return st
 }
 
@@ -253,6 +252,6 @@ func (p *Processor) MarshalLog() any {
 // recover keeps a panic from reaching the application's End.
 func (p *Processor) recover(what string) {
 	if r := recover(); r != nil {
-		p.errs.report(fmt.Errorf("optrace: %s panicked: %v", what, r))
+		p.errs.Report(fmt.Errorf("optrace: %s panicked: %v", what, r))
 	}
 }

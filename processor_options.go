@@ -4,9 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/env"
+	"github.com/optrace/optrace/internal/pipeline"
 )
 
 // ProcessorOption configures a [Processor].
@@ -32,17 +36,7 @@ const (
 )
 
 // String returns the policy's name.
-func (p Policy) String() string {
-	switch p {
-	case DropNewest:
-		return "drop-newest"
-	case DropOldest:
-		return "drop-oldest"
-	case Block:
-		return "block"
-	}
-	return fmt.Sprintf("Policy(%d)", uint8(p))
-}
+func (p Policy) String() string { return pipeline.Policy(p).String() }
 
 type processorConfig struct {
 	policy        Policy
@@ -66,6 +60,7 @@ const (
 	defaultMaxBytes      = 64 << 20
 	defaultFlushInterval = time.Second
 	defaultExportTimeout = 30 * time.Second
+	defaultCacheBytes    = 64 << 20
 )
 
 // newProcessorConfig applies the environment and then opts to the defaults. Nil
@@ -76,7 +71,7 @@ func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 		flushInterval: defaultFlushInterval,
 		exportTimeout: defaultExportTimeout,
 	}
-	cfg = fromEnvironment(cfg, processorVariables)
+	cfg = env.Apply(cfg, processorVariables)
 	for _, o := range opts {
 		if o != nil {
 			cfg = o.applyProcessor(cfg)
@@ -86,8 +81,8 @@ func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 	if cfg.policy > Block {
 		errs = append(errs, fmt.Errorf("unknown policy %d", cfg.policy))
 	}
-	if cfg.maxBytes < minMaxBytes {
-		errs = append(errs, fmt.Errorf("a bound of %d bytes is below %d", cfg.maxBytes, minMaxBytes))
+	if cfg.maxBytes < pipeline.MinMaxBytes {
+		errs = append(errs, fmt.Errorf("a bound of %d bytes is below %d", cfg.maxBytes, pipeline.MinMaxBytes))
 	}
 	if cfg.flushInterval <= 0 {
 		errs = append(errs, fmt.Errorf("a flush interval of %v is not positive", cfg.flushInterval))
@@ -102,7 +97,7 @@ func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 		errs = append(errs, fmt.Errorf("a forwarding ratio of %v is not between 0 and 1", cfg.forwardRatio))
 	}
 	if cfg.flightEntries < 0 {
-		errs = append(errs, fmt.Errorf("a flight recorder of %d entries is negative", cfg.flightEntries))
+		errs = append(errs, fmt.Errorf("flight recorder size %d is negative", cfg.flightEntries))
 	}
 	if cfg.flightEntries == 0 && (cfg.dumpOnError || cfg.dumpOnSlow != 0 || cfg.dumpSignals != nil) {
 		errs = append(errs, errors.New("dumps need WithFlightRecorder"))
@@ -111,6 +106,22 @@ func newProcessorConfig(opts []ProcessorOption) (processorConfig, error) {
 		return cfg, fmt.Errorf("optrace: new processor: %w", err)
 	}
 	return cfg, nil
+}
+
+// pipeline returns the configuration of a buffered pipeline or a queue.
+func (cfg processorConfig) pipeline() pipeline.Config {
+	return pipeline.Config{
+		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.maxBytes,
+		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout, CacheBytes: defaultCacheBytes,
+	}
+}
+
+// flight returns the configuration of a flight recorder.
+func (cfg processorConfig) flight() pipeline.FlightConfig {
+	return pipeline.FlightConfig{
+		Entries: cfg.flightEntries, OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
+		ExportTimeout: cfg.exportTimeout, CacheBytes: defaultCacheBytes,
+	}
 }
 
 type processorOption func(processorConfig) processorConfig
@@ -198,4 +209,74 @@ func WithForwardSampling(ratio float64) ProcessorOption {
 		cfg.forwardRatio = ratio
 		return cfg
 	})
+}
+
+// WithFlightRecorder makes the Processor keep the last n operations in memory,
+// with the spans above them, and write nothing until a dump is called for: by
+// [Processor.Dump], or by what the other options of this kind name. A dump
+// writes what there is and begins anew. Operations that fall out count as
+// dropped, and those that nothing called for at Shutdown. It needs an
+// [Exporter]. Default: 0, everything is written.
+func WithFlightRecorder(n int) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.flightEntries = n
+		return cfg
+	})
+}
+
+// WithDumpOnError makes an operation that fails call for a dump.
+func WithDumpOnError() ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.dumpOnError = true
+		return cfg
+	})
+}
+
+// WithDumpOnSlow makes a local root span, such as a request or a training
+// step, that takes d or longer call for a dump.
+func WithDumpOnSlow(d time.Duration) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.dumpOnSlow = d
+		return cfg
+	})
+}
+
+// WithDumpOnSignal makes the given signals call for a dump. They then no
+// longer have their default effect on the process.
+func WithDumpOnSignal(signals ...os.Signal) ProcessorOption {
+	return processorOption(func(cfg processorConfig) processorConfig {
+		cfg.dumpSignals = append([]os.Signal(nil), signals...)
+		return cfg
+	})
+}
+
+// processorVariables set the defaults of a Processor.
+var processorVariables = []env.Variable[processorConfig]{
+	{Name: "OPTRACE_POLICY", Set: func(cfg *processorConfig, v string) (err error) {
+		cfg.policy, err = env.OneOf(v, DropNewest, DropOldest, Block)
+		return err
+	}},
+	{Name: "OPTRACE_MAX_BYTES", Set: func(cfg *processorConfig, v string) error {
+		return env.Int(&cfg.maxBytes, v, pipeline.MinMaxBytes)
+	}},
+	{Name: "OPTRACE_FLUSH_INTERVAL", Set: func(cfg *processorConfig, v string) error {
+		return env.Duration(&cfg.flushInterval, v, 1)
+	}},
+	{Name: "OPTRACE_EXPORT_TIMEOUT", Set: func(cfg *processorConfig, v string) error {
+		return env.Duration(&cfg.exportTimeout, v, 1)
+	}},
+	{Name: "OPTRACE_RECORD_ONLY", Set: func(cfg *processorConfig, v string) (err error) {
+		return env.Bool(&cfg.recordOnly, v)
+	}},
+	{Name: "OPTRACE_FORWARD_THRESHOLD", Set: func(cfg *processorConfig, v string) error {
+		return env.Duration(&cfg.forwardThreshold, v, 0)
+	}},
+	{Name: "OPTRACE_FORWARD_SAMPLING", Set: func(cfg *processorConfig, v string) error {
+		ratio, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(ratio >= 0 && ratio <= 1) {
+			return errors.New("want a number between 0 and 1")
+		}
+		cfg.forwardRatio = ratio
+		return nil
+	}},
 }

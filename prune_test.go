@@ -2,6 +2,7 @@ package optrace_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
 )
 
 // forward runs record with a provider whose spans go through a Processor with
@@ -76,14 +78,14 @@ func TestForwardThreshold(t *testing.T) {
 	}
 	var got []pruned
 	for _, e := range mem.spans[4].Events {
-		if e.Name != optrace.EventPruned {
+		if e.Name != op.EventPruned {
 			t.Errorf("event %q", e.Name)
 		}
 		set := attribute.NewSet(e.Attributes...)
 		name, _ := set.Value("tensor.op.name")
 		device, _ := set.Value("tensor.device.id")
-		count, _ := set.Value(optrace.KeyPrunedCount)
-		sum, ok := set.Value(optrace.KeyPrunedDuration)
+		count, _ := set.Value(op.KeyPrunedCount)
+		sum, ok := set.Value(op.KeyPrunedDuration)
 		if !ok || sum.AsInt64() <= 0 {
 			t.Errorf("%s: duration %v", name.AsString(), sum.AsInt64())
 		}
@@ -92,6 +94,42 @@ func TestForwardThreshold(t *testing.T) {
 	want := []pruned{{"add", "", 1}, {"inner", "cuda:0", 1}, {"relu", "cuda:0", 3}, {"relu", "cuda:1", 1}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pruned{})); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+// The operations of a Recorder are pruned like those of a Tracer.
+func TestForwardThresholdRecorder(t *testing.T) {
+	mem := &retaining{}
+	proc, err := optrace.NewProcessor(mem, optrace.WithForwardThreshold(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+	rec := proc.Recorder(ctx)
+	const ops = 100
+	for range ops {
+		rec.Begin("relu", "cuda:0").End()
+	}
+	rec.Begin("failed", "cuda:0").Err(errors.New("boom")).End()
+	rec.Finish()
+	request.End()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := mem.names(), []string{"failed", "request"}; !slices.Equal(got, want) {
+		t.Fatalf("%v are forwarded, want %v", got, want)
+	}
+	events := mem.spans[1].Events
+	if len(events) != 1 || events[0].Name != op.EventPruned {
+		t.Fatalf("the request has the events %v", events)
+	}
+	set := attribute.NewSet(events[0].Attributes...)
+	if count, _ := set.Value(op.KeyPrunedCount); count.AsInt64() != ops {
+		t.Errorf("%d operations are summed up, want %d", count.AsInt64(), ops)
+	}
+	if st := proc.Stats(); st.Recorded != 2 || st.Skipped != ops {
+		t.Errorf("stats are %+v", st)
 	}
 }
 
@@ -114,7 +152,7 @@ func TestForwardSampling(t *testing.T) {
 		t.Fatalf("%d events, want 1", len(events))
 	}
 	set := attribute.NewSet(events[0].Attributes...)
-	count, _ := set.Value(optrace.KeyPrunedCount)
+	count, _ := set.Value(op.KeyPrunedCount)
 	if got := int(count.AsInt64()) + forwarded; got != n || stats.Skipped != uint64(count.AsInt64()) {
 		t.Errorf("%d pruned and %d forwarded are not %d; stats %+v", count.AsInt64(), forwarded, n, stats)
 	}

@@ -10,11 +10,12 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -38,18 +39,18 @@ func (p *Processor) Recorder(ctx context.Context) *Recorder {
 func (t *Tracer) emit(r *Recorder) {
 	for i := range r.ops {
 		o := &r.ops[i]
-		_, span := t.tracer.Start(r.ctx, o.name, trace.WithTimestamp(r.time(o.start)))
-		if span.IsRecording() {
-			span.SetAttributes(r.attributes(i)...)
+		_, s := t.tracer.Start(r.ctx, o.name, trace.WithTimestamp(r.time(o.start)))
+		if s.IsRecording() {
+			s.SetAttributes(r.attributes(i)...)
 			if o.failed {
-				span.SetStatus(codes.Error, o.failure)
+				s.SetStatus(codes.Error, o.failure)
 			}
 		}
-		span.End(trace.WithTimestamp(r.time(o.end)))
+		s.End(trace.WithTimestamp(r.time(o.end)))
 	}
 }
 
-// emit hands what r recorded to the pipeline.
+// emit hands the operations of r to the pipeline.
 func (p *Processor) emit(r *Recorder) {
 	if p.pipeline == nil || p.stopped.Load() {
 		return
@@ -59,27 +60,24 @@ func (p *Processor) emit(r *Recorder) {
 	if parent.IsValid() && !parent.IsSampled() && !p.cfg.recordOnly {
 		return
 	}
-	all := r.views(parent, p.rootAbove(parent), p.resourceOf(r.ctx))
-	if views := p.pipeline.takingViews(); views != nil && p.cfg.filter == nil {
-		views.onViews(all)
+	all := r.ended(parent, p.rootAbove(parent), p.resourceOf(r.ctx))
+	if p.cfg.filter == nil && p.pruner == nil {
+		p.pipeline.OnEnds(all) // admit would take them all
 		return
 	}
-	for f := range all {
-		s := f.view.snapshot()
-		if p.cfg.filter != nil && !p.cfg.filter(s) {
-			p.skipped.Add(1)
-			continue
+	for e := range all {
+		if p.admit(&e) {
+			p.pipeline.OnEnd(e)
 		}
-		p.pipeline.onEnd(finished{span: s, context: s.SpanContext(), parent: parent, root: f.root})
 	}
 }
 
 // rootAbove returns the local root at or above a span that has not ended.
-func (p *Processor) rootAbove(parent trace.SpanContext) root {
+func (p *Processor) rootAbove(parent trace.SpanContext) span.Root {
 	if !parent.IsValid() {
-		return root{}
+		return span.Root{}
 	}
-	return p.roots.at(parent.TraceID(), op.SpanID(parent.SpanID()))
+	return p.roots.At(parent.TraceID(), op.SpanID(parent.SpanID()))
 }
 
 // resourceOf returns the resource of the span in ctx, or else of the spans
@@ -96,15 +94,15 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 // without an iteration are numbered from 0.
 func (r *Recorder) Current() *op.Trace {
 	t := &op.Trace{}
-	c := newConverter(r.mapping)
-	var v spanView
+	c := convert.New(r.mapping)
+	var d span.Data
 	ended := len(r.ops)
 	if r.open {
 		ended--
 	}
 	for i := range ended {
-		r.view(&v, i)
-		e, ok := c.entry(&v, root{})
+		r.read(&d, i)
+		e, ok := c.Entry(&d, span.Root{})
 		if !ok {
 			continue
 		}
@@ -117,34 +115,33 @@ func (r *Recorder) Current() *op.Trace {
 	return t
 }
 
-// views yields the operations below parent, one view for all.
-func (r *Recorder) views(parent trace.SpanContext, above root, res *resource.Resource) iter.Seq[finished] {
-	return func(yield func(finished) bool) {
-		v := &spanView{parent: parent, resource: res}
-		f := finished{view: v, root: above}
+// ended yields the operations below parent, with one Data for all.
+func (r *Recorder) ended(parent trace.SpanContext, above span.Root, res *resource.Resource) iter.Seq[span.Ended] {
+	return func(yield func(span.Ended) bool) {
+		d := &span.Data{Parent: parent, Kind: trace.SpanKindInternal, Resource: res, Scope: scope}
 		context := parent.WithRemote(false).WithTraceFlags(parent.TraceFlags() | trace.FlagsSampled)
 		if !parent.IsValid() {
 			context = context.WithTraceID(newTraceID())
 		}
+		e := span.Ended{Data: d, Parent: parent, Root: above}
 		for i := range r.ops {
-			v.context = context.WithSpanID(newSpanID())
-			r.view(v, i)
-			if !yield(f) {
+			d.Context = context.WithSpanID(newSpanID())
+			r.read(d, i)
+			e.Context = d.Context
+			if !yield(e) {
 				return
 			}
 		}
 	}
 }
 
-// view sets what v says of operation i itself.
-func (r *Recorder) view(v *spanView, i int) {
+// read sets what d says about operation i itself.
+func (r *Recorder) read(d *span.Data, i int) {
 	o := &r.ops[i]
-	v.name, v.scope = o.name, ScopeName
-	v.start, v.end = r.time(o.start), r.time(o.end)
-	v.attrs = r.attributes(i)
-	v.status = sdktrace.Status{}
+	d.Name, d.Start, d.End = o.name, r.time(o.start), r.time(o.end)
+	d.Attrs, d.Status = r.attributes(i), sdktrace.Status{}
 	if o.failed {
-		v.status = sdktrace.Status{Code: codes.Error, Description: o.failure}
+		d.Status = sdktrace.Status{Code: codes.Error, Description: o.failure}
 	}
 }
 
@@ -210,43 +207,4 @@ func newTraceID() (id trace.TraceID) {
 		binary.BigEndian.PutUint64(id[8:], rand.Uint64())
 	}
 	return id
-}
-
-// snapshot returns a copy of v as a finished span.
-func (v *spanView) snapshot() sdktrace.ReadOnlySpan {
-	s := &recordedSpan{view: *v}
-	s.view.attrs = slices.Clone(v.attrs)
-	return s
-}
-
-// recordedSpan is a finished span that no tracer has made.
-type recordedSpan struct {
-	sdktrace.ReadOnlySpan // nil, embedded for the interface's unexported method
-
-	view spanView
-}
-
-func (s *recordedSpan) Name() string                     { return s.view.name }
-func (s *recordedSpan) SpanContext() trace.SpanContext   { return s.view.context }
-func (s *recordedSpan) Parent() trace.SpanContext        { return s.view.parent }
-func (s *recordedSpan) SpanKind() trace.SpanKind         { return trace.SpanKindInternal }
-func (s *recordedSpan) StartTime() time.Time             { return s.view.start }
-func (s *recordedSpan) EndTime() time.Time               { return s.view.end }
-func (s *recordedSpan) Attributes() []attribute.KeyValue { return s.view.attrs }
-func (s *recordedSpan) Links() []sdktrace.Link           { return nil }
-func (s *recordedSpan) Events() []sdktrace.Event         { return nil }
-func (s *recordedSpan) Status() sdktrace.Status          { return s.view.status }
-func (s *recordedSpan) Resource() *resource.Resource     { return s.view.resource }
-func (s *recordedSpan) DroppedAttributes() int           { return s.view.dropped }
-func (s *recordedSpan) DroppedLinks() int                { return 0 }
-func (s *recordedSpan) DroppedEvents() int               { return 0 }
-func (s *recordedSpan) ChildSpanCount() int              { return 0 }
-
-func (s *recordedSpan) InstrumentationScope() instrumentation.Scope {
-	return instrumentation.Scope{Name: s.view.scope, Version: Version}
-}
-
-// InstrumentationLibrary is part of the interface, deprecated there.
-func (s *recordedSpan) InstrumentationLibrary() instrumentation.Scope {
-	return s.InstrumentationScope()
 }

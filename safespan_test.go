@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -28,7 +29,7 @@ func unsafeAttributes() []attribute.KeyValue {
 		attribute.Float64Slice("list", []float64{1, math.Inf(-1)}),
 		attribute.Slice("nested", attribute.StringValue("x"), attribute.SliceValue(attribute.Float64Value(math.NaN()))),
 		attribute.Map("map", attribute.Float64("deep", math.Inf(1))),
-		attribute.Float64(string(optrace.KeyPrunedDuration), math.NaN()),
+		attribute.Float64(op.KeyPrunedDuration, math.NaN()),
 	}
 }
 
@@ -188,7 +189,7 @@ func TestPrunedSummaryIsSafe(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(mem.spans) != 1 || len(mem.spans[0].Events) != 1 || mem.spans[0].Events[0].Name != optrace.EventPruned {
+	if len(mem.spans) != 1 || len(mem.spans[0].Events) != 1 || mem.spans[0].Events[0].Name != op.EventPruned {
 		t.Fatalf("spans %+v", mem.spans)
 	}
 	checkSafe(t, mem.spans[0])

@@ -12,6 +12,9 @@ import (
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/optrace/optrace/internal/endsignal"
+	"github.com/optrace/optrace/internal/env"
 )
 
 // SetupOption configures [Setup].
@@ -95,7 +98,7 @@ func WithoutSignals() SetupOption {
 //
 // On an error nothing has been changed, and the returned function is a no-op.
 func Setup(path string, opts ...SetupOption) (shutdown func(context.Context) error, err error) {
-	cfg := fromEnvironment(setupConfig{path: "ops.jsonl", signals: endSignals()}, setupVariables)
+	cfg := env.Apply(setupConfig{path: "ops.jsonl", signals: endsignal.Signals()}, setupVariables)
 	if path != "" {
 		cfg.path = path
 	}
@@ -138,11 +141,11 @@ func newProvider(cfg setupConfig) (*sdktrace.TracerProvider, error) {
 	}
 	provider := append([]sdktrace.TracerProviderOption(nil), cfg.providerOptions...)
 	exp, err := NewFileExporter(cfg.path, cfg.exporterOptions...)
-	if exp == nil {
+	if err != nil {
 		return nil, errors.Join(err, stop(forward))
 	}
 	proc, err := NewProcessor(exp, cfg.processorOptions...)
-	if proc == nil {
+	if err != nil {
 		return nil, errors.Join(err, exp.Shutdown(context.Background()), stop(forward))
 	}
 	provider = append(provider, sdktrace.WithSpanProcessor(proc))
@@ -182,7 +185,7 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 			}
 			cancel()
 			signal.Stop(came)
-			raise(s)
+			endsignal.Raise(s)
 		case <-ended:
 		}
 	})
@@ -191,4 +194,15 @@ func flushOnSignal(tp *sdktrace.TracerProvider, signals []os.Signal) (stop func(
 		close(ended)
 		wg.Wait()
 	}
+}
+
+// setupVariables set the defaults of Setup.
+var setupVariables = []env.Variable[setupConfig]{
+	{Name: "OPTRACE_FILE", Set: func(cfg *setupConfig, v string) error {
+		cfg.path = v
+		return nil
+	}},
+	{Name: "OPTRACE_DISABLED", Set: func(cfg *setupConfig, v string) error {
+		return env.Bool(&cfg.disabled, v)
+	}},
 }

@@ -17,7 +17,6 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/jaeger"
@@ -85,7 +84,7 @@ func (r *receiver) service(t *testing.T, join *correlate.Join) (ops int) {
 // addSummaries adds the summaries on a span.
 func addSummaries(join *correlate.Join, s *tracepb.Span) {
 	for _, e := range s.Events {
-		if e.Name != optrace.EventPruned {
+		if e.Name != op.EventPruned {
 			continue
 		}
 		p := op.Pruned{TraceID: op.TraceID(s.TraceId), SpanID: op.SpanID(s.SpanId)}

@@ -1,0 +1,157 @@
+// Package convert turns span data into op entries and ancestry records.
+//
+// It hands attributes to an [op.Builder], which knows the conventions and the
+// mapping; it knows no file format. The entries encoder, the pruner, and
+// optrace.Converter use it.
+package convert
+
+import (
+	"math"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/op"
+)
+
+// Converter turns finished spans into entries and ancestry records. It is used by
+// one goroutine at a time; its results are valid until its next call.
+type Converter struct {
+	mapping   *op.Mapping
+	builder   *op.Builder
+	resources map[*resource.Resource]*op.Resource
+	retained  int // see RetainedBytes
+	span      op.Span
+}
+
+const (
+	// maxCachedResources bounds a cache, which is emptied when it is full.
+	maxCachedResources = 64
+	// maxRetained is how many bytes the attributes of a span may hold if it is to
+	// be cached. unknownBytes stands for the size of values that are not examined.
+	maxRetained  = 8 << 10
+	unknownBytes = maxRetained + 1
+)
+
+// New returns a Converter that reads attributes as m says.
+func New(m *op.Mapping) *Converter {
+	return &Converter{mapping: m, builder: op.NewBuilder(m)}
+}
+
+// Entry returns the entry of an operation's span, or false for any other span.
+func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
+	b := c.builder
+	b.Reset()
+	c.retained = 0
+	for _, kv := range v.Attrs {
+		c.attribute(string(kv.Key), kv.Value)
+	}
+	start, duration, ok := spanTime(v.Start, v.End)
+	if !ok {
+		b.Warn(op.WarnBadTime)
+	}
+	b.SetName(v.Name)
+	b.SetIDs(v.TraceID(), v.SpanID(), v.ParentID())
+	b.SetTime(start, duration)
+	if v.Failed() {
+		b.SetError(v.Status.Description)
+	}
+	b.SetResource(c.Resource(v.Resource))
+	b.SetScope(v.Scope.Name)
+	b.SetTraceState(v.Context.TraceState().String())
+	b.SetDropped(int64(v.DroppedAttrs))
+	b.SetRoot(r.Name, r.ID)
+	return b.Entry()
+}
+
+// Ancestor returns the ancestry record of a span that is no operation.
+func (c *Converter) Ancestor(v *span.Data) *op.Span {
+	start, duration, _ := spanTime(v.Start, v.End)
+	c.span = op.Span{
+		Name:    v.Name,
+		TraceID: v.TraceID(), SpanID: v.SpanID(), ParentSpanID: v.ParentID(),
+		RemoteParent: v.Parent.IsRemote(),
+		Start:        start, Duration: max(0, duration),
+		Service: c.Resource(v.Resource).Service,
+		Failed:  v.Failed(),
+	}
+	return &c.span
+}
+
+// spanTime returns when a span started, in Unix nanoseconds, and its duration,
+// which is negative if it ended before it started. ok is false if one of the times
+// is not set or not in range; an unknown duration is 0.
+func spanTime(startTime, endTime time.Time) (start op.Int, duration int64, ok bool) {
+	start, end := unixNano(startTime), unixNano(endTime)
+	if !start.Known || !end.Known {
+		return start, 0, false
+	}
+	// Not from the wall clock: Sub uses the monotonic one where it can.
+	return start, int64(endTime.Sub(startTime)), true
+}
+
+// unixNano returns t in Unix nanoseconds; unknown if they do not fit an
+// int64, as for the zero Time.
+func unixNano(t time.Time) op.Int {
+	const first, last = math.MinInt64 / int64(time.Second), math.MaxInt64/int64(time.Second) - 1
+	if s := t.Unix(); s < first || s > last { // cheaper than the year
+		return op.Int{}
+	}
+	return op.Known(t.UnixNano())
+}
+
+// Resource returns the resource as headers of files describe it; r may be nil.
+func (c *Converter) Resource(r *resource.Resource) *op.Resource {
+	if res, ok := c.resources[r]; ok {
+		return res
+	}
+	if c.resources == nil || len(c.resources) >= maxCachedResources {
+		c.resources = make(map[*resource.Resource]*op.Resource)
+	}
+	res := convertResource(r)
+	c.resources[r] = res
+	return res
+}
+
+func convertResource(r *resource.Resource) *op.Resource {
+	res := &op.Resource{}
+	for _, kv := range r.Attributes() {
+		res.Set(string(kv.Key), kv.Value.String())
+	}
+	return res
+}
+
+// attribute hands an attribute to the builder.
+func (c *Converter) attribute(key string, v attribute.Value) {
+	b := c.builder
+	switch v.Type() {
+	case attribute.STRING:
+		s := v.AsString()
+		c.retained += len(s)
+		b.Str(key, s)
+	case attribute.INT64:
+		b.Int(key, v.AsInt64())
+	case attribute.FLOAT64:
+		b.Float(key, v.AsFloat64())
+	case attribute.BOOL:
+		b.Bool(key, v.AsBool())
+	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
+		if !b.Wants(key) {
+			b.Other(key)
+			c.retained += unknownBytes
+			return
+		}
+		list := b.BeginList(key)
+		c.retained += feedList(&list, v, 1)
+		list.End()
+	default:
+		b.Other(key)
+		c.retained += unknownBytes
+	}
+}
+
+// RetainedBytes returns about how much memory the attributes of the last entry
+// hold, and whether that is known and small enough for a cache.
+func (c *Converter) RetainedBytes() (n int, ok bool) { return c.retained, c.retained <= maxRetained }

@@ -1,0 +1,62 @@
+package encoding
+
+import (
+	"fmt"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// Spans come from the application and may panic. Such a span leaves nothing
+// behind in the batch, is reported, and counts as a lost operation.
+
+// Add adds e to b.
+func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, err error) {
+	size := len(b.Records)
+	defer b.recover(&size, &err)
+	return enc.Add(b, *e, t), nil
+}
+
+// AddAll adds spans to b, with one recover for all, and returns how many it has
+// looked at: all, or those up to one that panics and its error. others is how
+// many of them are no operations. Nil spans are ignored.
+func AddAll(enc Encoder, b *Batch, spans []sdktrace.ReadOnlySpan, t *traces.WithOps) (n int, others uint64, err error) {
+	size := len(b.Records)
+	defer b.recover(&size, &err)
+	for n < len(spans) {
+		s := spans[n]
+		n++
+		if s == nil {
+			continue
+		}
+		size = len(b.Records)
+		e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
+		if enc.Add(b, e, t) != Entry {
+			others++
+		}
+	}
+	return n, others, nil
+}
+
+// IsOperation reports whether s would become an entry. A span that panics counts
+// as one, as in Add.
+func IsOperation(m *op.Mapping, s sdktrace.ReadOnlySpan) (is bool) {
+	defer func() {
+		if recover() != nil {
+			is = true
+		}
+	}()
+	return span.IsOperation(m, s.Attributes())
+}
+
+// recover is deferred while spans are added. It turns a panic into an error and
+// removes the records after size.
+func (b *Batch) recover(size *int, err *error) {
+	if p := recover(); p != nil {
+		b.Records = b.Records[:*size]
+		*err = fmt.Errorf("traces export: converting a span panicked: %v", p)
+	}
+}

@@ -1,0 +1,58 @@
+package encoding
+
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Batch holds encoded records until they are written, all of them at once. An
+// encoder fills it, and Frame of the same format puts it into its final form. It
+// is used by one goroutine at a time.
+type Batch struct {
+	// Records holds, after the headroom, whole records in the encoding of the
+	// format.
+	Records []byte
+	// Entries is the number of entries among the records.
+	Entries int
+	// First and Last identify the resources of the first and the last record;
+	// FirstResource is the content of a header in front of the batch.
+	First, Last   attribute.Distinct
+	FirstResource *op.Resource
+	// Groups says which records belong together, for formats that write them
+	// grouped.
+	Groups Groups
+	// Written is how many entries were written, set once that is known.
+	Written int
+}
+
+// headroom is how many bytes are kept free before the records, for what precedes
+// them when they are written: then they need not be copied.
+const headroom = 512
+
+// NewBatch returns an empty batch with a buffer of size bytes, headroom included.
+func NewBatch(size int) *Batch { return &Batch{Records: make([]byte, headroom, max(size, headroom))} }
+
+// Empty reports whether b has no records.
+func (b *Batch) Empty() bool { return len(b.Records) == headroom }
+
+// Body returns the records.
+func (b *Batch) Body() []byte { return b.Records[headroom:] }
+
+// Between returns the records between a head and a tail: in the batch's own memory
+// if there is room for the head, or else in the head's, which is returned too.
+func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
+	if len(head) > headroom {
+		framed = append(append(head, b.Body()...), tail...)
+		return framed, framed
+	}
+	b.Records = slices.Grow(b.Records, len(tail))
+	framed = b.Records[headroom-len(head):]
+	copy(framed, head)
+	return append(framed, tail...), head
+}
+
+// Reset makes b an empty batch that keeps its buffer.
+func (b *Batch) Reset() { *b = Batch{Records: b.Records[:headroom], Groups: b.Groups.reset()} }

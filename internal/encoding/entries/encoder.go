@@ -1,0 +1,93 @@
+package entries
+
+import (
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/attrcache"
+	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// encoder appends entries and ancestry records as lines.
+type encoder struct {
+	conv     *convert.Converter
+	mapping  *op.Mapping
+	cache    attrcache.Cache[template]
+	renderer renderer
+}
+
+// CacheHits returns how many of the recent lookups in the cache found something.
+func (c *encoder) CacheHits() int { return c.cache.Hits() }
+
+func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
+	if e.Data != nil {
+		return c.add(b, e.Data, &e.Root, e.Alone, t)
+	}
+	var d span.Data
+	d.Read(e.Span, e.Context, e.Parent)
+	return c.add(b, &d, &e.Root, e.Alone, t)
+}
+
+// add adds the operation, or the span, that d is the data of.
+func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool, t *traces.WithOps) encoding.Outcome {
+	key := attrcache.Key{
+		Attrs: d.Attrs, Varying: attrcache.NoVarying,
+		Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource, Rooted: *r != span.Root{},
+	}
+	if c.mapping == nil {
+		key.Varying = attrcache.FindVarying(d.Attrs)
+	}
+	cached, worthAdding := c.cache.Lookup(&key)
+	f, fits := c.renderer.fields(d, key.Varying, r)
+	if cached != nil && fits {
+		if !alone { // nobody asks for a trace of one span
+			t.Add(d.TraceID())
+		}
+		c.from(b, d.Resource)
+		b.Records = c.renderer.render(b.Records, cached, d, &f)
+		b.Entries++
+		return encoding.Entry
+	}
+	e, ok := c.conv.Entry(d, *r)
+	if !ok {
+		return c.addAncestor(b, d, t)
+	}
+	if !alone {
+		t.Add(e.TraceID)
+	}
+	c.from(b, d.Resource)
+	start := len(b.Records)
+	b.Records = append(e.AppendJSON(b.Records), '\n')
+	b.Entries++
+	if bytes, ok := c.conv.RetainedBytes(); worthAdding && fits && ok {
+		if line, ok := c.renderer.compile(b.Records[start:], d, &f); ok {
+			c.cache.Add(&key, line, len(b.Records)-start+bytes)
+		}
+	}
+	return encoding.Entry
+}
+
+func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, t *traces.WithOps) encoding.Outcome {
+	if !t.Has(d.TraceID()) {
+		return encoding.Skipped
+	}
+	c.from(b, d.Resource)
+	b.Records = append(c.conv.Ancestor(d).AppendJSON(b.Records), '\n')
+	return encoding.Ancestor
+}
+
+// from records the resource of the next record and writes a header if it is
+// another one than before.
+func (c *encoder) from(b *encoding.Batch, r *resource.Resource) {
+	id := r.Equivalent()
+	switch {
+	case b.FirstResource == nil:
+		b.First, b.FirstResource = id, c.conv.Resource(r)
+	case id != b.Last:
+		b.Records = append(op.AppendHeader(b.Records, c.conv.Resource(r)), '\n')
+	}
+	b.Last = id
+}

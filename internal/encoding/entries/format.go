@@ -1,0 +1,85 @@
+// Package entries writes entries as JSON Lines of the schema optrace.entries/v1:
+// entries, ancestry records, headers, batch records and gap records.
+//
+// It holds the encoder of that format and its template cache. What a record
+// contains is decided by packages convert and op; files and compression are the
+// sink's.
+package entries
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/optrace/optrace/internal/attrcache"
+	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/op"
+)
+
+// Format is JSON Lines of the schema optrace.entries/v1.
+var Format encoding.Joiner = format{}
+
+type format struct{}
+
+func (format) Name() string { return "entries" }
+
+func (format) Lines() bool { return true }
+
+// Accepts refuses what the other formats write, and nothing else: messages with
+// a length, which begins with zero, and OTLP in JSON.
+func (format) Accepts(head []byte) bool {
+	return head[0] != 0 && !bytes.HasPrefix(head, []byte(`{"resourceSpans":[`))
+}
+
+func (format) Whole(_ io.ReaderAt, size int64) (int64, error) { return size, nil }
+
+func (format) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
+	return &encoder{
+		conv: convert.New(m), mapping: m, cache: attrcache.New[template](cacheBytes, true),
+	}
+}
+
+func (format) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
+	out := f.Scratch
+	if f.Newline {
+		out = append(out, '\n')
+	}
+	record := op.Batch{Writer: f.Writer, Sequence: f.Sequence, Entries: int64(b.Entries)}
+	out = append(record.AppendJSON(out), '\n')
+	if f.Header {
+		out = append(op.AppendHeader(out, b.FirstResource), '\n')
+	}
+	for i := range f.Gaps {
+		out = append(f.Gaps[i].AppendJSON(out), '\n')
+	}
+	head = len(out)
+	framed, f.Scratch = b.Between(out, nil)
+	return framed, head
+}
+
+// Complete counts the complete lines of entries.
+func (format) Complete(_ *encoding.Batch, written []byte) (n int) {
+	for len(written) > 0 {
+		end := bytes.IndexByte(written, '\n')
+		if end < 0 {
+			return n
+		}
+		if bytes.HasPrefix(written, []byte(`{"step":`)) {
+			n++
+		}
+		written = written[end+1:]
+	}
+	return n
+}
+
+// Join appends a record that was encoded into another batch.
+func (format) Join(b *encoding.Batch, r *encoding.Record) {
+	if b.FirstResource == nil {
+		b.First, b.FirstResource = r.Source, r.Resource
+	} else if r.Source != b.Last {
+		b.Records = append(op.AppendHeader(b.Records, r.Resource), '\n')
+	}
+	b.Records = append(b.Records, r.Bytes...)
+	b.Last = r.Source
+	b.Entries += r.Entries
+}

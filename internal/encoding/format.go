@@ -1,0 +1,92 @@
+// Package encoding is the contract between encoders and the sink: a [Format]
+// makes an [Encoder], which appends spans to a [Batch], and frames the batch when
+// it is written.
+//
+// It knows no particular format: these are in the packages below it, entries and
+// otlp. The pipelines fill batches, the sink writes them.
+package encoding
+
+import (
+	"io"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// Format is the format of an exporter's output.
+type Format interface {
+	// Name is the name of the format, as options and error texts have it.
+	Name() string
+	// NewEncoder returns an encoder for the use of one goroutine at a time.
+	// cacheBytes bounds its cache of attribute sets.
+	NewEncoder(m *op.Mapping, cacheBytes int) Encoder
+	// Frame returns b in the form in which it is written, and the length of the
+	// part before b's records. The result is in the memory of b or of f.Scratch,
+	// and Frame may be called again.
+	Frame(b *Batch, f *Framing) (framed []byte, head int)
+	// Complete returns how many entries an incomplete write has written whole:
+	// written is the part of the frame behind the head that was written.
+	Complete(b *Batch, written []byte) int
+	// Lines reports whether the format consists of lines, so that an incomplete
+	// line spoils nothing but itself once a newline follows.
+	Lines() bool
+	// Accepts reports whether a file that starts with head, which is not empty
+	// and may be incomplete, may be appended to.
+	Accepts(head []byte) bool
+	// Whole returns up to where the size bytes of r, which are not compressed,
+	// are complete messages. For a format of lines this is size.
+	Whole(r io.ReaderAt, size int64) (int64, error)
+}
+
+// Joiner is a Format whose records can be put together again.
+type Joiner interface {
+	Format
+	// Join appends a record that was encoded into another batch.
+	Join(b *Batch, r *Record)
+}
+
+// Record is an encoded record by itself.
+type Record struct {
+	Bytes    []byte
+	Entries  int                // 1 for an entry
+	Source   attribute.Distinct // identifies the resource
+	Resource *op.Resource
+}
+
+// Framing is the context in which a batch is written.
+type Framing struct {
+	Writer   string
+	Sequence int64
+	// Header asks for what a reader of the file must know first.
+	Header bool
+	// Gaps are the losses since the last batch.
+	Gaps []op.Gap
+	// Newline asks for a newline in front: the last line is incomplete.
+	Newline bool
+	// Scratch and Tail are memory for the result.
+	Scratch, Tail []byte
+}
+
+// Encoder encodes spans into batches. It is used by one goroutine at a time.
+type Encoder interface {
+	// Add encodes e: an operation as an entry, another span as an ancestor if its
+	// trace is known to hold operations.
+	Add(b *Batch, e span.Ended, t *traces.WithOps) Outcome
+}
+
+// Outcome is what a span has become.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Skipped  Outcome = iota // neither an operation nor above one
+	Entry                   // an operation
+	Ancestor                // a span above operations
+)
+
+// DefaultCacheBytes is a good bound for the cache of an encoder: it is enough for
+// about 20,000 attribute sets.
+const DefaultCacheBytes = 16 << 20

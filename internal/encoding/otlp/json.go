@@ -1,0 +1,111 @@
+package otlp
+
+import (
+	"encoding/json"
+	"io"
+
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/attrcache"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// JSON is OTLP in JSON: a TracesData object per batch and line.
+var JSON encoding.Format = jsonFormat{}
+
+type jsonFormat struct{}
+
+// jsonStart is how every line starts.
+const jsonStart = `{"resourceSpans":[`
+
+func (jsonFormat) Name() string { return "otlp-json" }
+
+func (jsonFormat) Lines() bool { return true }
+
+func (jsonFormat) Accepts(head []byte) bool {
+	n := min(len(head), len(jsonStart))
+	return string(head[:n]) == jsonStart[:n]
+}
+
+func (jsonFormat) Whole(_ io.ReaderAt, size int64) (int64, error) { return size, nil }
+
+func (jsonFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
+	return newJSONEncoder(m, cacheBytes)
+}
+
+// Complete returns all entries or none: a batch is one object, which may lack
+// its newline.
+func (jsonFormat) Complete(b *encoding.Batch, written []byte) int {
+	if json.Valid(written) {
+		return b.Entries
+	}
+	return 0
+}
+
+// Frame writes nothing for a batch without spans: there is no room for gaps in
+// OTLP.
+func (jsonFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
+	if b.Empty() {
+		return nil, 0
+	}
+	g := &b.Groups
+	out := f.Scratch
+	if f.Newline {
+		out = append(out, '\n')
+		head = 1
+	}
+	out = append(out, jsonStart...)
+	for r := range g.Resources {
+		res := &g.Resources[r]
+		out = append(out, res.Resource.Prefix...)
+		for i := res.First; i >= 0; i = g.Scopes[i].Next {
+			s := &g.Scopes[i]
+			out = append(out, s.Scope.Prefix...)
+			out = closeList(g.AppendRecords(out, s, b.Records))
+			out = append(out, s.Scope.Suffix...)
+		}
+		out = append(closeList(out), res.Resource.Suffix...)
+	}
+	f.Scratch = append(closeList(out), '}', '\n')
+	return f.Scratch, head
+}
+
+// jsonCodec encodes OTLP in JSON. The elements of every list end with a comma,
+// and closeList removes the last one.
+type jsonCodec struct {
+	devices attrcache.Strings
+	floats  bool // a floating-point number has been encoded, see sawFloats
+}
+
+func (c *jsonCodec) sawFloats() bool {
+	saw := c.floats
+	c.floats = false
+	return saw
+}
+
+func (c *jsonCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {
+	prefix = append(prefix, '{')
+	if r != nil {
+		prefix = append(prefix, `"resource":{`...)
+		prefix = c.attributes(prefix, `"attributes":[`, r.Attributes(), 0)
+		prefix = append(prefix, `},`...)
+	}
+	prefix = append(prefix, `"scopeSpans":[`...)
+	return prefix, append(appendTextMember(nil, `,"schemaUrl":`, r.SchemaURL()), '}', ',')
+}
+
+func (c *jsonCodec) scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte) {
+	prefix = append(prefix, '{')
+	if s != (instrumentation.Scope{}) {
+		prefix = append(prefix, `"scope":{"name":`...)
+		prefix = jsontext.AppendString(prefix, s.Name)
+		prefix = appendTextMember(prefix, `,"version":`, s.Version)
+		prefix = c.attributes(prefix, `,"attributes":[`, s.Attributes.ToSlice(), 0)
+		prefix = append(prefix, `},`...)
+	}
+	prefix = append(prefix, `"spans":[`...)
+	return prefix, append(appendTextMember(nil, `,"schemaUrl":`, s.SchemaURL), '}', ',')
+}

@@ -1,0 +1,134 @@
+package otlp
+
+import (
+	"encoding/base64"
+	"math"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/span"
+)
+
+// attributes appends a list of KeyValues, or nothing where there are none. key
+// is the text in front of the first element.
+func (c *jsonCodec) attributes(dst []byte, key string, attrs []attribute.KeyValue, depth int) []byte {
+	if len(attrs) == 0 {
+		return dst
+	}
+	return closeList(c.keyValues(append(dst, key...), attrs, depth))
+}
+
+// keyValues appends a KeyValue and a comma for each attribute.
+func (c *jsonCodec) keyValues(dst []byte, attrs []attribute.KeyValue, depth int) []byte {
+	for i := range attrs {
+		dst = append(dst, `{"key":`...)
+		dst = jsontext.AppendString(dst, string(attrs[i].Key))
+		dst = append(dst, `,"value":`...)
+		dst = c.value(dst, attrs[i].Value, depth)
+		dst = append(dst, '}', ',')
+	}
+	return dst
+}
+
+func (c *jsonCodec) spanAttributes(dst []byte, attrs []attribute.KeyValue) []byte {
+	return c.keyValues(dst, attrs, 0)
+}
+
+// value appends v as an AnyValue.
+func (c *jsonCodec) value(dst []byte, v attribute.Value, depth int) []byte {
+	switch v.Type() {
+	case attribute.STRING:
+		return appendJSONString(dst, v.AsString())
+	case attribute.BOOL:
+		return appendJSONBool(dst, v.AsBool())
+	case attribute.INT64:
+		return appendJSONInt(dst, v.AsInt64())
+	case attribute.FLOAT64:
+		c.floats = true
+		return appendJSONDouble(dst, v.AsFloat64())
+	case attribute.EMPTY:
+		return append(dst, `{}`...)
+	}
+	return c.composite(dst, v, depth)
+}
+
+// composite appends an AnyValue that holds bytes or a list.
+func (c *jsonCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
+	if depth > span.MaxValueDepth {
+		return append(dst, `{}`...)
+	}
+	switch v.Type() {
+	case attribute.BYTESLICE:
+		dst = append(dst, `{"bytesValue":"`...)
+		dst = base64.StdEncoding.AppendEncode(dst, v.AsByteSlice())
+		return append(dst, `"}`...)
+	case attribute.MAP:
+		dst = append(dst, `{"kvlistValue":{`...)
+		dst = c.attributes(dst, `"values":[`, v.AsMap(), depth+1)
+		return append(dst, `}}`...)
+	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
+		dst = append(dst, `{"arrayValue":{"values":[`...)
+		dst = c.elements(dst, v, depth+1)
+		return append(closeList(dst), `}}`...)
+	}
+	return appendJSONString(dst, "INVALID") // a type of a later SDK
+}
+
+// elements appends the elements of a list, each with a comma.
+func (c *jsonCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
+	switch v.Type() {
+	case attribute.BOOLSLICE:
+		for _, e := range v.AsBoolSlice() {
+			dst = append(appendJSONBool(dst, e), ',')
+		}
+	case attribute.INT64SLICE:
+		for _, e := range v.AsInt64Slice() {
+			dst = append(appendJSONInt(dst, e), ',')
+		}
+	case attribute.FLOAT64SLICE:
+		c.floats = true
+		for _, e := range v.AsFloat64Slice() {
+			dst = append(appendJSONDouble(dst, e), ',')
+		}
+	case attribute.STRINGSLICE:
+		for _, e := range v.AsStringSlice() {
+			dst = append(appendJSONString(dst, e), ',')
+		}
+	case attribute.SLICE:
+		for _, e := range v.AsSlice() {
+			dst = append(c.value(dst, e, depth), ',')
+		}
+	}
+	return dst
+}
+
+func appendJSONString(dst []byte, s string) []byte {
+	return append(jsontext.AppendString(append(dst, `{"stringValue":`...), s), '}')
+}
+
+func appendJSONBool(dst []byte, v bool) []byte {
+	return append(strconv.AppendBool(append(dst, `{"boolValue":`...), v), '}')
+}
+
+func appendJSONInt(dst []byte, v int64) []byte {
+	return append(strconv.AppendInt(append(dst, `{"intValue":"`...), v, 10), '"', '}')
+}
+
+// appendJSONDouble appends a number, or one of the three strings for those
+// that JSON does not have.
+func appendJSONDouble(dst []byte, v float64) []byte {
+	dst = append(dst, `{"doubleValue":`...)
+	switch {
+	case math.IsNaN(v):
+		dst = append(dst, `"NaN"`...)
+	case math.IsInf(v, 1):
+		dst = append(dst, `"Infinity"`...)
+	case math.IsInf(v, -1):
+		dst = append(dst, `"-Infinity"`...)
+	default:
+		dst = jsontext.AppendFloat(dst, v)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,164 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"io"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/attrcache"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/op"
+)
+
+// Proto is OTLP in protocol buffers: for each batch the length of a TracesData
+// message, four bytes, big-endian, and the message.
+var Proto encoding.Format = protoFormat{}
+
+type protoFormat struct{}
+
+// The fields of OTLP's TracesData, ResourceSpans, Resource, ScopeSpans and
+// InstrumentationScope.
+const (
+	tracesResourceSpans = 1
+
+	resourceSpansResource   = 1
+	resourceSpansScopeSpans = 2
+	resourceSpansSchemaURL  = 3
+
+	resourceAttributes = 1
+
+	scopeSpansScope     = 1
+	scopeSpansSpans     = 2
+	scopeSpansSchemaURL = 3
+
+	scopeName       = 1
+	scopeVersion    = 2
+	scopeAttributes = 3
+)
+
+// frameLengthBytes is the size of the length in front of a message.
+const frameLengthBytes = 4
+
+func (protoFormat) Name() string { return "otlp-proto" }
+
+func (protoFormat) Lines() bool { return false }
+
+// Accepts looks for the first field of a message behind its length.
+func (protoFormat) Accepts(head []byte) bool {
+	return len(head) <= frameLengthBytes || head[frameLengthBytes] == tracesResourceSpans<<3|wireBytes
+}
+
+func (protoFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
+	return newProtoEncoder(m, cacheBytes)
+}
+
+// Complete is not called: the next write completes an incomplete one.
+func (protoFormat) Complete(*encoding.Batch, []byte) int { return 0 }
+
+// Frame writes nothing for a batch without spans: there is no room for gaps in
+// OTLP.
+func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte, head int) {
+	if b.Empty() {
+		return nil, 0
+	}
+	g := &b.Groups
+	out := append(f.Scratch, make([]byte, frameLengthBytes)...)
+	if len(g.Runs) == 1 { // all spans have one scope: by far the usual case
+		r, s := &g.Resources[0], &g.Scopes[0]
+		out = appendScopeHead(appendResourceHead(out, r, g), s)
+		f.Tail = append(append(f.Tail[:0], s.Scope.Suffix...), r.Resource.Suffix...)
+		framed, f.Scratch = b.Between(out, f.Tail)
+	} else {
+		for r := range g.Resources {
+			res := &g.Resources[r]
+			out = appendResourceHead(out, res, g)
+			for i := res.First; i >= 0; i = g.Scopes[i].Next {
+				s := &g.Scopes[i]
+				out = g.AppendRecords(appendScopeHead(out, s), s, b.Records)
+				out = append(out, s.Scope.Suffix...)
+			}
+			out = append(out, res.Resource.Suffix...)
+		}
+		framed, f.Scratch = out, out
+	}
+	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameLengthBytes))
+	return framed, 0
+}
+
+// Whole goes from one message to the next.
+func (protoFormat) Whole(r io.ReaderAt, size int64) (whole int64, err error) {
+	var length [frameLengthBytes]byte
+	for size-whole >= frameLengthBytes {
+		if _, err := r.ReadAt(length[:], whole); err != nil {
+			return 0, err
+		}
+		next := whole + frameLengthBytes + int64(binary.BigEndian.Uint32(length[:]))
+		if next > size {
+			break
+		}
+		whole = next
+	}
+	return whole, nil
+}
+
+// appendResourceHead appends the beginning of a ResourceSpans message.
+func appendResourceHead(dst []byte, r *encoding.ResourceGroup, g *encoding.Groups) []byte {
+	size := len(r.Resource.Prefix) + len(r.Resource.Suffix)
+	for i := r.First; i >= 0; i = g.Scopes[i].Next {
+		n := scopeSize(&g.Scopes[i])
+		size += 1 + varintSize(uint64(n)) + n
+	}
+	return append(appendMessageHead(dst, tracesResourceSpans, size), r.Resource.Prefix...)
+}
+
+// appendScopeHead appends the beginning of a ScopeSpans message.
+func appendScopeHead(dst []byte, s *encoding.ScopeGroup) []byte {
+	return append(appendMessageHead(dst, resourceSpansScopeSpans, scopeSize(s)), s.Scope.Prefix...)
+}
+
+// scopeSize returns the size of a ScopeSpans message.
+func scopeSize(s *encoding.ScopeGroup) int {
+	return len(s.Scope.Prefix) + s.Bytes + len(s.Scope.Suffix)
+}
+
+// protoCodec encodes OTLP in protocol buffers. Fields are in the order of
+// their numbers, lengths and integers in their shortest form.
+type protoCodec struct {
+	devices attrcache.Strings
+	floats  bool // a floating-point number has been encoded, see sawFloats
+}
+
+func (c *protoCodec) sawFloats() bool {
+	saw := c.floats
+	c.floats = false
+	return saw
+}
+
+func (c *protoCodec) resourceEnvelope(r *resource.Resource) (prefix, suffix []byte) {
+	if r != nil {
+		var start int
+		prefix, start = beginMessage(nil, resourceSpansResource, 1)
+		prefix = c.set(prefix, resourceAttributes, r.Set())
+		prefix = endMessage(prefix, start, 1)
+	}
+	return prefix, appendOptionalText(nil, resourceSpansSchemaURL, r.SchemaURL())
+}
+
+func (c *protoCodec) scopeEnvelope(s instrumentation.Scope) (prefix, suffix []byte) {
+	if s != (instrumentation.Scope{}) {
+		var start int
+		prefix, start = beginMessage(nil, scopeSpansScope, 1)
+		prefix = appendOptionalText(prefix, scopeName, s.Name)
+		prefix = appendOptionalText(prefix, scopeVersion, s.Version)
+		prefix = c.set(prefix, scopeAttributes, &s.Attributes)
+		prefix = endMessage(prefix, start, 1)
+	}
+	return prefix, appendOptionalText(nil, scopeSpansSchemaURL, s.SchemaURL)
+}
+
+func (c *protoCodec) set(dst []byte, field int, set *attribute.Set) []byte {
+	return c.attributes(dst, field, set.ToSlice(), 0)
+}

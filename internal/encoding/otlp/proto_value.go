@@ -1,0 +1,163 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"math"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/span"
+)
+
+// The fields of OTLP's KeyValue and AnyValue, and the one of ArrayValue and
+// KeyValueList.
+const (
+	keyValueKey   = 1
+	keyValueValue = 2
+
+	anyString = 1
+	anyBool   = 2
+	anyInt    = 3
+	anyDouble = 4
+	anyArray  = 5
+	anyKvlist = 6
+	anyBytes  = 7
+
+	listValues = 1
+)
+
+// attributes appends a KeyValue field per attribute.
+func (c *protoCodec) attributes(dst []byte, field int, attrs []attribute.KeyValue, depth int) []byte {
+	for i := range attrs {
+		dst = c.keyValue(dst, field, &attrs[i], depth)
+	}
+	return dst
+}
+
+func (c *protoCodec) keyValue(dst []byte, field int, kv *attribute.KeyValue, depth int) []byte {
+	key := validText(string(kv.Key))
+	// Nearly all values are of these types, and their size is known beforehand.
+	switch kv.Value.Type() {
+	case attribute.STRING:
+		text := validText(kv.Value.AsString())
+		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(len(text)))+len(text))
+		return append(appendMessageHead(dst, anyString, len(text)), text...)
+	case attribute.INT64:
+		n := kv.Value.AsInt64()
+		dst = appendKeyValueHead(dst, field, key, 1+varintSize(uint64(n)))
+		return appendInt(dst, n)
+	}
+	dst, start := beginMessage(dst, field, 1)
+	dst = appendOptionalText(dst, keyValueKey, key)
+	dst = c.value(dst, keyValueValue, kv.Value, depth)
+	return endMessage(dst, start, 1)
+}
+
+// appendKeyValueHead appends a KeyValue up to its value, which takes size bytes.
+func appendKeyValueHead(dst []byte, field int, key string, size int) []byte {
+	all := 1 + varintSize(uint64(size)) + size
+	if key != "" {
+		all += 1 + varintSize(uint64(len(key))) + len(key)
+	}
+	dst = appendMessageHead(dst, field, all)
+	if key != "" {
+		dst = append(appendMessageHead(dst, keyValueKey, len(key)), key...)
+	}
+	return appendMessageHead(dst, keyValueValue, size)
+}
+
+// value appends a field that holds v as an AnyValue.
+func (c *protoCodec) value(dst []byte, field int, v attribute.Value, depth int) []byte {
+	dst, start := beginMessage(dst, field, 1)
+	switch v.Type() {
+	case attribute.EMPTY:
+	case attribute.STRING:
+		dst = appendTextField(dst, anyString, v.AsString())
+	case attribute.BOOL:
+		dst = appendBool(dst, v.AsBool())
+	case attribute.INT64:
+		dst = appendInt(dst, v.AsInt64())
+	case attribute.FLOAT64:
+		c.floats = true
+		dst = appendDouble(dst, v.AsFloat64())
+	default:
+		dst = c.composite(dst, v, depth)
+	}
+	return endMessage(dst, start, 1)
+}
+
+// composite appends the content of an AnyValue that holds bytes or a list.
+func (c *protoCodec) composite(dst []byte, v attribute.Value, depth int) []byte {
+	if depth > span.MaxValueDepth {
+		return dst
+	}
+	switch v.Type() {
+	case attribute.BYTESLICE:
+		return appendBytesField(dst, anyBytes, v.AsByteSlice())
+	case attribute.MAP:
+		dst, start := beginMessage(dst, anyKvlist, 1)
+		dst = c.attributes(dst, listValues, v.AsMap(), depth+1)
+		return endMessage(dst, start, 1)
+	case attribute.BOOLSLICE, attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
+		dst, start := beginMessage(dst, anyArray, 1)
+		dst = c.elements(dst, v, depth+1)
+		return endMessage(dst, start, 1)
+	}
+	return appendTextField(dst, anyString, "INVALID") // a type of a later SDK
+}
+
+// elements appends the elements of a list as the fields of an ArrayValue.
+func (c *protoCodec) elements(dst []byte, v attribute.Value, depth int) []byte {
+	var start int
+	switch v.Type() {
+	case attribute.BOOLSLICE:
+		for _, e := range v.AsBoolSlice() {
+			dst, start = beginMessage(dst, listValues, 1)
+			dst = appendBool(dst, e)
+			dst = endMessage(dst, start, 1)
+		}
+	case attribute.INT64SLICE:
+		for _, e := range v.AsInt64Slice() {
+			dst, start = beginMessage(dst, listValues, 1)
+			dst = appendInt(dst, e)
+			dst = endMessage(dst, start, 1)
+		}
+	case attribute.FLOAT64SLICE:
+		c.floats = true
+		for _, e := range v.AsFloat64Slice() {
+			dst, start = beginMessage(dst, listValues, 1)
+			dst = appendDouble(dst, e)
+			dst = endMessage(dst, start, 1)
+		}
+	case attribute.STRINGSLICE:
+		for _, e := range v.AsStringSlice() {
+			dst, start = beginMessage(dst, listValues, 1)
+			dst = appendTextField(dst, anyString, e)
+			dst = endMessage(dst, start, 1)
+		}
+	case attribute.SLICE:
+		for _, e := range v.AsSlice() {
+			dst = c.value(dst, listValues, e, depth)
+		}
+	}
+	return dst
+}
+
+// The scalars of an AnyValue are written even if they are zero: the field says
+// which type the value has.
+
+func appendBool(dst []byte, v bool) []byte {
+	dst = appendTag(dst, anyBool, wireVarint)
+	if v {
+		return append(dst, 1)
+	}
+	return append(dst, 0)
+}
+
+func appendInt(dst []byte, v int64) []byte {
+	return appendVarint(appendTag(dst, anyInt, wireVarint), uint64(v))
+}
+
+func appendDouble(dst []byte, v float64) []byte {
+	return binary.LittleEndian.AppendUint64(appendTag(dst, anyDouble, wireFixed64), math.Float64bits(v))
+}

@@ -1,0 +1,64 @@
+package otlp
+
+import (
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/span"
+)
+
+// scopeCache encodes each resource and scope once. Those with equal attributes are
+// one, as in OpenTelemetry's exporters. It is used by one goroutine at a time.
+type scopeCache struct {
+	codec codec
+
+	// Those of the last span, which nearly always come again.
+	lastResource *resource.Resource
+	lastScope    instrumentation.Scope
+	last         *encoding.Scope
+
+	resources map[attribute.Distinct]*encoding.Resource
+	scopes    map[scopeKey]*encoding.Scope
+}
+
+type scopeKey struct {
+	resource *encoding.Resource
+	scope    instrumentation.Scope
+}
+
+// maxScopes bounds the resources and scopes that are cached. When there are more,
+// the cache is emptied, and one may appear twice in a batch.
+const maxScopes = 1024
+
+// get returns the scope of spans of a resource.
+func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
+	if c.last == nil || res != c.lastResource || scope != c.lastScope {
+		c.last = c.lookup(res, scope)
+		c.lastResource, c.lastScope = res, scope
+	}
+	return c.last
+}
+
+func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
+	if c.resources == nil || len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes {
+		c.resources = make(map[attribute.Distinct]*encoding.Resource)
+		c.scopes = make(map[scopeKey]*encoding.Scope)
+	}
+	id := res.Equivalent()
+	r, ok := c.resources[id]
+	if !ok {
+		r = &encoding.Resource{}
+		r.Prefix, r.Suffix = c.codec.resourceEnvelope(span.CleanResource(res))
+		c.resources[id] = r
+	}
+	key := scopeKey{r, scope}
+	sc, ok := c.scopes[key]
+	if !ok {
+		sc = &encoding.Scope{Resource: r}
+		sc.Prefix, sc.Suffix = c.codec.scopeEnvelope(scope)
+		c.scopes[key] = sc
+	}
+	return sc
+}

@@ -1,0 +1,43 @@
+package observ
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+)
+
+// Errors hands errors that no caller can receive to OpenTelemetry's
+// error handler: at most one per pause, because a sink that fails, fails often,
+// and on a goroutine of its own, because the application's handler may block or
+// panic.
+type Errors struct {
+	last       atomic.Int64 // when the last one was handed over, Unix ns
+	suppressed atomic.Int64
+	busy       atomic.Bool // the handler has not returned
+}
+
+const reportPause = 10 * time.Second
+
+// Report hands err to the handler, unless it is nil or comes too soon.
+func (r *Errors) Report(err error) {
+	if err == nil {
+		return
+	}
+	now := time.Now().UnixNano()
+	last := r.last.Load()
+	if last != 0 && now-last < int64(reportPause) || !r.busy.CompareAndSwap(false, true) {
+		r.suppressed.Add(1)
+		return
+	}
+	r.last.Store(now)
+	if n := r.suppressed.Swap(0); n > 0 {
+		err = fmt.Errorf("%w (and %d more errors since the last report)", err, n)
+	}
+	go func() {
+		defer r.busy.Store(false)
+		defer func() { _ = recover() }() // nobody is left to report to
+		otel.Handle(err)
+	}()
+}

@@ -1,0 +1,122 @@
+// Package observ is how the plugin reports about itself: metrics in the names of
+// the semantic conventions, and errors that no caller can receive, at a limited
+// rate.
+//
+// It observes numbers and errors only; exporters and pipelines call it.
+package observ
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
+)
+
+// Metrics about exporters and processors are recorded as the SDK's own
+// components do it: when the environment variable OTEL_GO_X_OBSERVABILITY is
+// "true", under the names of the semantic conventions, with the global
+// MeterProvider. They are experimental there, and so they are here.
+
+// observabilityVariable switches the metrics on.
+const observabilityVariable = "OTEL_GO_X_OBSERVABILITY"
+
+func observabilityEnabled() bool {
+	return strings.EqualFold(os.Getenv(observabilityVariable), "true")
+}
+
+// The types of the components that are observed, after the name of the scope.
+const (
+	exporterComponent  = ".Exporter"
+	processorComponent = ".Processor"
+)
+
+// componentIDs number the exporters and processors of this process, from 0, so
+// that their metrics can be told apart.
+var componentIDs struct{ exporter, processor atomic.Int64 }
+
+func component(typ string, ids *atomic.Int64) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		semconv.OTelComponentName(fmt.Sprintf("%s/%d", typ, ids.Add(1)-1)),
+		semconv.OTelComponentTypeKey.String(typ),
+	}
+}
+
+func meter(s instrumentation.Scope) metric.Meter {
+	return otel.GetMeterProvider().Meter(
+		s.Name, metric.WithInstrumentationVersion(s.Version), metric.WithSchemaURL(semconv.SchemaURL))
+}
+
+func handle(err error) {
+	if err != nil {
+		otel.Handle(fmt.Errorf("optrace: making instruments: %w", err))
+	}
+}
+
+// Exporter observes an exporter. A nil Exporter observes nothing.
+type Exporter struct {
+	inflight metric.Int64UpDownCounter
+	exported metric.Int64Counter
+	duration metric.Float64Histogram
+	attrs    []attribute.KeyValue
+	set      metric.MeasurementOption
+}
+
+// NewExporter returns nil if metrics are off. Errors of instruments that cannot be
+// made go to the error handler of OpenTelemetry; the others are used.
+func NewExporter(s instrumentation.Scope) *Exporter {
+	if !observabilityEnabled() {
+		return nil
+	}
+	m := meter(s)
+	inflight, err1 := otelconv.NewSDKExporterSpanInflight(m)
+	exported, err2 := otelconv.NewSDKExporterSpanExported(m)
+	duration, err3 := otelconv.NewSDKExporterOperationDuration(m)
+	e := &Exporter{
+		inflight: inflight.Inst(), exported: exported.Inst(), duration: duration.Inst(),
+		attrs: component(s.Name+exporterComponent, &componentIDs.exporter),
+	}
+	e.set = metric.WithAttributeSet(attribute.NewSet(e.attrs...))
+	handle(errors.Join(err1, err2, err3))
+	return e
+}
+
+// Export observes the export of n spans. The function it returns is called at
+// the end, with how many of them were exported.
+func (e *Exporter) Export(n int) func(exported int, err error) {
+	if e == nil {
+		return func(int, error) {}
+	}
+	ctx, start := context.Background(), time.Now()
+	e.inflight.Add(ctx, int64(n), e.set)
+	return func(exported int, err error) {
+		e.inflight.Add(ctx, -int64(n), e.set)
+		e.exported.Add(ctx, int64(exported), e.set)
+		outcome := e.set
+		if err != nil {
+			attrs := append(append([]attribute.KeyValue(nil), e.attrs...), errorType(err))
+			outcome = metric.WithAttributeSet(attribute.NewSet(attrs...))
+			e.exported.Add(ctx, int64(n-exported), outcome)
+		}
+		e.duration.Record(ctx, time.Since(start).Seconds(), outcome)
+	}
+}
+
+// errorType returns the attribute that classifies err: what its ErrorType method
+// says, if it has one.
+func errorType(err error) attribute.KeyValue {
+	var typed interface{ ErrorType() string }
+	if errors.As(err, &typed) {
+		return semconv.ErrorTypeKey.String(typed.ErrorType())
+	}
+	return semconv.ErrorTypeKey.String("write_failed")
+}

@@ -1,0 +1,56 @@
+package observ
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/otelconv"
+)
+
+// Processor observes a processor. A nil Processor observes nothing.
+type Processor struct {
+	registration metric.Registration
+}
+
+// Counts are the spans that a processor has taken, and what became of them.
+type Counts struct{ Recorded, Written, Dropped uint64 }
+
+// NewProcessor returns nil if metrics are off. It calls counts when metrics are
+// collected: nothing is counted per span. No capacity is reported, because
+// buffers are bounded in bytes. Errors go to the error handler of OpenTelemetry.
+func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
+	if !observabilityEnabled() {
+		return nil
+	}
+	m := meter(s)
+	queue, err1 := otelconv.NewSDKProcessorSpanQueueSize(m)
+	processed, err2 := otelconv.NewSDKProcessorSpanProcessedObservable(m)
+	if err := errors.Join(err1, err2); err != nil {
+		handle(err)
+		return nil
+	}
+	attrs := component(s.Name+processorComponent, &componentIDs.processor)
+	set := metric.WithAttributeSet(attribute.NewSet(attrs...))
+	lost := metric.WithAttributeSet(attribute.NewSet(append(attrs, semconv.ErrorTypeKey.String("queue_full"))...))
+	registration, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+		st := counts()
+		o.ObserveInt64(processed.Inst(), int64(st.Written), set)
+		o.ObserveInt64(processed.Inst(), int64(st.Dropped), lost)
+		o.ObserveInt64(queue.Inst(), int64(st.Recorded-st.Written-st.Dropped), set)
+		return nil
+	}, processed.Inst(), queue.Inst())
+	handle(err)
+	return &Processor{registration}
+}
+
+// Shutdown stops observing.
+func (p *Processor) Shutdown() error {
+	if p == nil || p.registration == nil {
+		return nil
+	}
+	return p.registration.Unregister()
+}

@@ -1,0 +1,305 @@
+package pipeline
+
+import (
+	"context"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/span"
+)
+
+// buffered encodes spans while they end and writes the encoded batches to a sink.
+type buffered struct {
+	out     Output
+	timeout time.Duration
+	buffers *bufferPool
+	shards  []shard
+	// local hands a goroutine the shard that its processor used last, so that
+	// goroutines running at the same time seldom meet at one shard. It is a
+	// hint only: each shard has its lock.
+	local sync.Pool
+	next  atomic.Uint32
+
+	wake    chan struct{}
+	flushes chan flushRequest
+	stopReq chan flushRequest
+	done    chan struct{}
+
+	written, dropped, inFlight atomic.Uint64
+	errs                       *observ.Errors
+
+	// ctx ends when there is no time left to stop in order; every wait of the
+	// writing goroutine ends with it.
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+type shard struct {
+	mu       sync.Mutex
+	enc      encoding.Encoder
+	buffer   *encoding.Batch // nil until there is something to encode
+	stopped  bool
+	recorded uint64
+	skipped  uint64
+	_        [64]byte // keeps shards on cache lines of their own
+}
+
+// MinMaxBytes is the smallest bound of all buffers.
+const MinMaxBytes = 64 << 10
+
+// The sizes of the buffers. A buffer is written with one Write call, with a few
+// hundred bytes in front; all buffers together are Config.MaxBytes.
+const (
+	maxBufferSize   = 128 << 10
+	minBufferSize   = 4 << 10
+	buffersPerShard = 4
+	// bufferReserve is the room that a buffer must have to take another record:
+	// nearly all are smaller, and a larger one makes the buffer grow.
+	bufferReserve = 2 << 10
+)
+
+// NewBuffered returns a Pipeline that encodes spans while they end and writes
+// buffers full of them to out.
+func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
+	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
+	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
+	p := &buffered{
+		out:     out,
+		timeout: cfg.ExportTimeout,
+		buffers: newBufferPool(cfg.Policy, size, int(cfg.MaxBytes/int64(size))),
+		shards:  make([]shard, shards),
+		wake:    make(chan struct{}, 1),
+		flushes: make(chan flushRequest),
+		stopReq: make(chan flushRequest, 1),
+		done:    make(chan struct{}),
+		errs:    errs,
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for i := range p.shards {
+		p.shards[i].enc = out.Format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes/shards))
+	}
+	p.local.New = func() any { return &p.shards[p.next.Add(1)%uint32(len(p.shards))] }
+	go p.run(cfg.FlushInterval)
+	return p
+}
+
+func (p *buffered) OnEnd(e span.Ended) {
+	sh := p.local.Get().(*shard)
+	defer p.local.Put(sh)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p.add(sh, &e)
+}
+
+// OnEnds takes the lock for many operations at a time: for a single one it costs
+// as much as rendering its line.
+func (p *buffered) OnEnds(all iter.Seq[span.Ended]) {
+	const perLock = 64 // about 20 µs
+	sh := p.local.Get().(*shard)
+	defer p.local.Put(sh)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	n := 0
+	for e := range all {
+		if n++; n%perLock == 0 {
+			sh.mu.Unlock()
+			sh.mu.Lock()
+		}
+		p.add(sh, &e)
+	}
+}
+
+// add encodes e. The caller holds the shard's lock, which is free for a while
+// if the shard needs another buffer.
+func (p *buffered) add(sh *shard, e *span.Ended) {
+	if sh.buffer == nil && !sh.stopped {
+		p.refill(sh)
+	}
+	if sh.stopped {
+		return
+	}
+	if sh.buffer == nil {
+		p.reject(sh, e)
+		return
+	}
+	out, err := encoding.Add(sh.enc, sh.buffer, e, p.out.Traces)
+	switch {
+	case err != nil:
+		sh.recorded++
+		p.drop("conversion_failed", 1)
+		p.errs.Report(err)
+	case out == encoding.Entry:
+		sh.recorded++
+	default:
+		sh.skipped++
+	}
+	// Not by its capacity, which a record that did not fit has raised.
+	if len(sh.buffer.Records) > p.buffers.size-bufferReserve {
+		p.buffers.push(sh.buffer)
+		sh.buffer = nil
+		p.notify()
+	}
+}
+
+// refill gets a buffer, not under the shard's lock: that may block.
+func (p *buffered) refill(sh *shard) {
+	sh.mu.Unlock()
+	buffer, lost := p.buffers.get()
+	p.drop("queue_full", uint64(lost))
+	sh.mu.Lock()
+	switch {
+	case buffer == nil:
+	case sh.buffer == nil && !sh.stopped:
+		sh.buffer = buffer
+	default: // another goroutine was faster
+		p.buffers.put(buffer)
+	}
+}
+
+// reject accounts for a span for which there is no room. The caller holds the
+// shard's lock.
+func (p *buffered) reject(sh *shard, e *span.Ended) {
+	if e.Data != nil || encoding.IsOperation(p.out.Mapping, e.Span) {
+		sh.recorded++
+		p.drop("queue_full", 1)
+	} else {
+		sh.skipped++
+	}
+}
+
+func (p *buffered) drop(reason string, n uint64) {
+	p.dropped.Add(n)
+	p.out.Sink.Drop(reason, n)
+}
+
+// notify tells the writing goroutine that there is a full buffer.
+func (p *buffered) notify() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run writes buffers: full ones at once, the others when they are due or when a
+// flush is requested.
+func (p *buffered) run(interval time.Duration) {
+	defer close(p.done)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-p.wake:
+			p.errs.Report(p.writeAll(p.ctx))
+		case <-ticker.C:
+			p.collect(false)
+			p.errs.Report(p.writeAll(p.ctx))
+		case req := <-p.flushes:
+			p.collect(false)
+			req.done <- p.writeAll(req.ctx)
+		case req := <-p.stopReq:
+			p.collect(true)
+			err := p.writeAll(req.ctx)
+			p.dropRest()
+			req.done <- err
+			return
+		}
+	}
+}
+
+// collect takes the buffers of all shards.
+func (p *buffered) collect(stop bool) {
+	for i := range p.shards {
+		sh := &p.shards[i]
+		sh.mu.Lock()
+		if sh.buffer != nil && !sh.buffer.Empty() {
+			p.buffers.push(sh.buffer)
+			sh.buffer = nil
+		}
+		sh.stopped = sh.stopped || stop
+		sh.mu.Unlock()
+	}
+}
+
+// writeAll writes the buffers that are waiting, until ctx is done or the sink
+// does not become free.
+func (p *buffered) writeAll(ctx context.Context) error {
+	var first error
+	for ctx.Err() == nil {
+		b := p.buffers.pop()
+		if b == nil {
+			return first
+		}
+		taken, err := p.write(ctx, b)
+		if first == nil {
+			first = err
+		}
+		if !taken {
+			return first
+		}
+	}
+	if first == nil {
+		first = ctx.Err()
+	}
+	return first
+}
+
+// write hands b to the sink. If an earlier write has not returned in time, b goes
+// back to the waiting buffers.
+func (p *buffered) write(ctx context.Context, b *encoding.Batch) (taken bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	if err := p.out.Sink.Acquire(ctx); err != nil {
+		p.buffers.pushFront(b)
+		return false, err
+	}
+	n := uint64(b.Entries)
+	p.inFlight.Add(n)
+	return true, p.out.Sink.Submit(ctx, b, func(b *encoding.Batch) {
+		p.inFlight.Add(-n)
+		p.written.Add(uint64(b.Written))
+		p.dropped.Add(n - uint64(b.Written))
+		p.buffers.put(b)
+	})
+}
+
+// dropRest accounts for the buffers that there was no time to write.
+func (p *buffered) dropRest() {
+	for b := p.buffers.pop(); b != nil; b = p.buffers.pop() {
+		p.drop("shutdown", uint64(b.Entries))
+	}
+}
+
+func (p *buffered) Flush(ctx context.Context) error {
+	return requestFlush(ctx, p.flushes, p.done)
+}
+
+func (p *buffered) Stop(ctx context.Context) error {
+	p.buffers.stop()
+	// The goroutine's waits end with their contexts: it always ends.
+	_, err := requestStop(ctx, p.stopReq, p.done, p.cancel)
+	return err
+}
+
+func (p *buffered) Stats() Stats {
+	st := Stats{Written: p.written.Load(), Dropped: p.dropped.Load()}
+	stopped := true
+	for i := range p.shards {
+		sh := &p.shards[i]
+		sh.mu.Lock()
+		st.Recorded += sh.recorded
+		st.Skipped += sh.skipped
+		stopped = stopped && sh.stopped
+		sh.mu.Unlock()
+	}
+	if stopped {
+		// A write that outlived Shutdown is as good as lost.
+		st.Dropped += p.inFlight.Load()
+	}
+	return st
+}

@@ -1,0 +1,81 @@
+// Package pipeline carries spans that have ended to an exporter: in buffers of
+// encoded records that a goroutine writes, in a bounded queue of spans in front
+// of any exporter, or in the rings of a flight recorder.
+//
+// A pipeline decides what happens when there is no room, when to write, and how
+// to stop in time; it counts what became of every span. Which spans a pipeline
+// gets is decided above, in the Processor. Formats are package encoding's
+// business, writing is package sink's.
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// Pipeline carries spans to an exporter. It is safe for concurrent use.
+type Pipeline interface {
+	// OnEnd takes a span that has ended.
+	OnEnd(e span.Ended)
+	// OnEnds takes operations of a Recorder. Their data is only used until the
+	// next one is asked for. OnEnds may hold a lock meanwhile.
+	OnEnds(all iter.Seq[span.Ended])
+	// Flush returns when everything that OnEnd took before is with the exporter.
+	Flush(ctx context.Context) error
+	// Stop flushes and ends the pipeline, at the latest when ctx is done; what is
+	// left then counts as dropped.
+	Stop(ctx context.Context) error
+	// Stats returns the counts so far.
+	Stats() Stats
+}
+
+// Stats counts what became of spans, as optrace.Stats does.
+type Stats struct{ Recorded, Written, Dropped, Skipped uint64 }
+
+// Policy is what happens to a span for which there is no room.
+type Policy uint8
+
+// The policies.
+const (
+	DropNewest Policy = iota
+	DropOldest
+	Block
+)
+
+// String returns the name of the policy.
+func (p Policy) String() string {
+	switch p {
+	case DropNewest:
+		return "drop-newest"
+	case DropOldest:
+		return "drop-oldest"
+	case Block:
+		return "block"
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// Config configures a pipeline.
+type Config struct {
+	Policy        Policy
+	MaxBytes      int64 // of all buffers, at least MinMaxBytes
+	FlushInterval time.Duration
+	ExportTimeout time.Duration
+	CacheBytes    int // of the caches of all encoders
+}
+
+// Output is the exporter that a pipeline encodes for.
+type Output struct {
+	Sink    *sink.Sink
+	Traces  *traces.WithOps
+	Format  encoding.Format
+	Mapping *op.Mapping
+}

@@ -1,0 +1,259 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/span"
+)
+
+// queue hands spans, non-operations included, to an exporter that
+// takes spans, such as an OTLP exporter. One goroutine exports, so that the
+// exporter's calls do not overlap.
+type queue struct {
+	next    sdktrace.SpanExporter
+	timeout time.Duration
+	policy  Policy
+	limit   int64
+
+	mu       sync.Mutex
+	space    sync.Cond // spans left the queue, or the pipeline stops
+	spans    []queued
+	head     int   // spans[:head] has been taken
+	bytes    int64 // of the spans in the queue
+	stopped  bool
+	recorded uint64
+	written  uint64
+	dropped  uint64
+	// inFlight is how many spans the exporter has been given and has not
+	// returned; abandoned says that Stop did not wait for it.
+	inFlight  uint64
+	abandoned bool
+
+	wake    chan struct{}
+	flushes chan flushRequest
+	stopReq chan flushRequest
+	done    chan struct{}
+	errs    *observ.Errors
+	clean   span.Sanitizer
+	ctx     context.Context
+	cancel  context.CancelFunc
+}
+
+type queued struct {
+	span  sdktrace.ReadOnlySpan
+	bytes int64
+}
+
+// maxExportBatch is how many spans an exporter gets at a time, as the SDK's
+// batch processor has it.
+const maxExportBatch = 512
+
+// NewQueue returns a Pipeline that queues spans in front of next.
+func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipeline {
+	p := &queue{
+		next:    next,
+		timeout: cfg.ExportTimeout,
+		policy:  cfg.Policy,
+		limit:   cfg.MaxBytes,
+		wake:    make(chan struct{}, 1),
+		flushes: make(chan flushRequest),
+		stopReq: make(chan flushRequest, 1),
+		done:    make(chan struct{}),
+		errs:    errs,
+	}
+	p.space.L = &p.mu
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	go p.run(cfg.FlushInterval)
+	return p
+}
+
+// spanBytes estimates what a finished span keeps in memory: the snapshot, its
+// attributes at the size of a KeyValue, events and links at about that of a
+// small span.
+func spanBytes(s sdktrace.ReadOnlySpan) int64 {
+	const snapshot, keyValue, part = 416, 64, 256
+	return snapshot + keyValue*int64(len(s.Attributes())) + part*int64(len(s.Events())+len(s.Links()))
+}
+
+func (p *queue) OnEnds(all iter.Seq[span.Ended]) {
+	for e := range all {
+		p.OnEnd(e)
+	}
+}
+
+func (p *queue) OnEnd(e span.Ended) {
+	s, _ := p.clean.Clean(e.ReadOnly())
+	size := spanBytes(s)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	p.recorded++
+	for p.bytes+size > p.limit && p.head < len(p.spans) {
+		switch p.policy {
+		case Block:
+			p.notify()
+			p.space.Wait()
+			if p.stopped {
+				p.dropped++
+				return
+			}
+		case DropOldest:
+			p.bytes -= p.spans[p.head].bytes
+			p.spans[p.head] = queued{}
+			p.head++
+			p.compact()
+			p.dropped++
+		default:
+			p.dropped++
+			return
+		}
+	}
+	p.spans = append(p.spans, queued{s, size})
+	p.bytes += size
+	if len(p.spans)-p.head >= maxExportBatch || p.bytes > p.limit/2 {
+		p.notify()
+	}
+}
+
+// compact reuses the room of the spans that have left the queue. The caller
+// holds the lock.
+func (p *queue) compact() {
+	if p.head == len(p.spans) {
+		p.spans, p.head = p.spans[:0], 0
+	} else if p.head > len(p.spans)/2 {
+		n := copy(p.spans, p.spans[p.head:])
+		clear(p.spans[n:])
+		p.spans, p.head = p.spans[:n], 0
+	}
+}
+
+func (p *queue) notify() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take moves up to a batch of spans out of the queue.
+func (p *queue) take(batch []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.head < len(p.spans) && len(batch) < maxExportBatch {
+		q := p.spans[p.head]
+		p.spans[p.head] = queued{}
+		p.head++
+		p.bytes -= q.bytes
+		batch = append(batch, q.span)
+	}
+	p.inFlight = uint64(len(batch))
+	p.compact()
+	p.space.Broadcast()
+	return batch
+}
+
+func (p *queue) run(interval time.Duration) {
+	defer close(p.done)
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	batch := make([]sdktrace.ReadOnlySpan, 0, maxExportBatch)
+	for {
+		select {
+		case <-p.wake:
+			p.errs.Report(p.exportAll(p.ctx, batch))
+		case <-ticker.C:
+			p.errs.Report(p.exportAll(p.ctx, batch))
+		case req := <-p.flushes:
+			req.done <- p.exportAll(req.ctx, batch)
+		case req := <-p.stopReq:
+			err := p.exportAll(req.ctx, batch)
+			p.dropRest()
+			req.done <- err
+			return
+		}
+	}
+}
+
+// exportAll exports what is in the queue, until ctx is done.
+func (p *queue) exportAll(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
+	var first error
+	for ctx.Err() == nil {
+		spans := p.take(batch[:0])
+		if len(spans) == 0 {
+			return first
+		}
+		err := p.export(ctx, spans)
+		p.mu.Lock()
+		p.inFlight = 0
+		if err == nil {
+			p.written += uint64(len(spans))
+		} else {
+			p.dropped += uint64(len(spans))
+		}
+		p.mu.Unlock()
+		if first == nil {
+			first = err
+		}
+		clear(spans) // exporters must not keep the slice; do not keep the spans
+	}
+	if first == nil {
+		first = ctx.Err()
+	}
+	return first
+}
+
+func (p *queue) export(ctx context.Context, spans []sdktrace.ReadOnlySpan) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("optrace: exporter panicked: %v", r)
+		}
+	}()
+	return p.next.ExportSpans(ctx, spans)
+}
+
+func (p *queue) dropRest() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dropped += uint64(len(p.spans) - p.head)
+	p.spans, p.head, p.bytes = nil, 0, 0
+}
+
+func (p *queue) Flush(ctx context.Context) error {
+	return requestFlush(ctx, p.flushes, p.done)
+}
+
+func (p *queue) Stop(ctx context.Context) error {
+	p.mu.Lock()
+	p.stopped = true
+	p.space.Broadcast()
+	p.mu.Unlock()
+	ended, err := requestStop(ctx, p.stopReq, p.done, p.cancel)
+	if !ended {
+		p.dropRest()
+		p.mu.Lock()
+		p.abandoned = true
+		p.mu.Unlock()
+	}
+	return err
+}
+
+func (p *queue) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	st := Stats{Recorded: p.recorded, Written: p.written, Dropped: p.dropped}
+	if p.abandoned {
+		st.Dropped += p.inFlight
+	}
+	return st
+}

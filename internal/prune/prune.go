@@ -1,0 +1,206 @@
+// Package prune keeps short operations away from an exporter of spans and sums them
+// up on the local root above them.
+//
+// It decides about spans one at a time, when they end; the Processor asks it
+// before a span goes to a pipeline. The summary is events named op.EventPruned.
+package prune
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// Pruner decides which spans are forwarded. It is safe for concurrent use.
+type Pruner struct {
+	threshold time.Duration
+	ratio     float64 // of the operations below the threshold, forwarded all the same
+
+	converters sync.Pool // of *convert.Converter
+	shards     [traces.Shards]shard
+}
+
+type shard struct {
+	mu    sync.Mutex
+	roots map[root]map[operation]*sum
+}
+
+type root struct {
+	trace trace.TraceID
+	span  op.SpanID
+}
+
+type operation struct{ name, device string }
+
+type sum struct {
+	count    int64
+	duration time.Duration
+}
+
+// maxOps bounds the events on one root; further operations are summed up under
+// op.PrunedOthers.
+const maxOps = 128
+
+// New returns a Pruner of operations that take less than threshold. It forwards
+// the given share of them all the same.
+func New(threshold time.Duration, ratio float64) *Pruner {
+	return &Pruner{
+		threshold: threshold, ratio: ratio,
+		converters: sync.Pool{New: func() any { return convert.New(nil) }},
+	}
+}
+
+func (p *Pruner) shard(id trace.TraceID) *shard { return &p.shards[id[15]%traces.Shards] }
+
+// Started makes room for the summary of a local root. Operations are pruned only
+// while their root has it, so that none is lost to a root that has ended.
+func (p *Pruner) Started(s sdktrace.ReadOnlySpan) {
+	if !span.IsLocalRoot(s.Parent()) {
+		return
+	}
+	sc := s.SpanContext()
+	sh := p.shard(sc.TraceID())
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.roots == nil {
+		sh.roots = make(map[root]map[operation]*sum)
+	}
+	if len(sh.roots) < traces.MaxPerShard {
+		sh.roots[root{sc.TraceID(), op.SpanID(sc.SpanID())}] = nil
+	}
+}
+
+// Ended returns the span to forward for one that ended: nil for an operation that
+// is pruned, and a local root with the summary of those below it.
+func (p *Pruner) Ended(s sdktrace.ReadOnlySpan, r span.Root) sdktrace.ReadOnlySpan {
+	if span.IsLocalRoot(s.Parent()) {
+		return p.summarise(s)
+	}
+	if !p.prunable(s) || r.ID.IsZero() {
+		return s
+	}
+	o, ok := p.operation(s)
+	if !ok || !p.add(root{s.SpanContext().TraceID(), r.ID}, o, s.EndTime().Sub(s.StartTime())) {
+		return s
+	}
+	return nil
+}
+
+// prunable reports whether s may be left out: it is short, has no error, and no
+// children, which would lose their parent.
+func (p *Pruner) prunable(s sdktrace.ReadOnlySpan) bool {
+	if s.ChildSpanCount() > 0 || s.Status().Code == codes.Error || s.EndTime().Sub(s.StartTime()) >= p.threshold {
+		return false
+	}
+	if p.ratio == 0 {
+		return true
+	}
+	// The id is random: the same decision everywhere, without a generator.
+	id := s.SpanContext().SpanID()
+	const full = 1 << 53
+	return float64(binary.BigEndian.Uint64(id[:])>>11)/full >= p.ratio
+}
+
+// operation returns the name and device of an operation.
+func (p *Pruner) operation(s sdktrace.ReadOnlySpan) (o operation, ok bool) {
+	attrs := s.Attributes()
+	if !span.IsOperation(nil, attrs) {
+		return o, false
+	}
+	c := p.converters.Get().(*convert.Converter)
+	defer p.converters.Put(c)
+	e, ok := c.Entry(&span.Data{Name: s.Name(), Attrs: attrs}, span.Root{})
+	if !ok {
+		return o, false
+	}
+	return operation{e.Operation, e.DeviceID}, true
+}
+
+func (p *Pruner) add(r root, o operation, d time.Duration) bool {
+	sh := p.shard(r.trace)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sums, open := sh.roots[r]
+	if !open {
+		return false
+	}
+	if sums == nil {
+		sums = make(map[operation]*sum)
+		sh.roots[r] = sums
+	}
+	if sums[o] == nil && len(sums) >= maxOps {
+		o = operation{name: op.PrunedOthers}
+	}
+	if sums[o] == nil {
+		sums[o] = &sum{}
+	}
+	sums[o].count++
+	sums[o].duration += d
+	return true
+}
+
+// take returns the summary of a local root and forgets the root.
+func (p *Pruner) take(r root) map[operation]*sum {
+	sh := p.shard(r.trace)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sums := sh.roots[r]
+	delete(sh.roots, r)
+	return sums
+}
+
+// Forget is Ended for a span that is not forwarded for another reason.
+func (p *Pruner) Forget(s sdktrace.ReadOnlySpan) {
+	if span.IsLocalRoot(s.Parent()) {
+		sc := s.SpanContext()
+		p.take(root{sc.TraceID(), op.SpanID(sc.SpanID())})
+	}
+}
+
+// summarise returns the local root s with an event for each operation that was
+// pruned below it.
+func (p *Pruner) summarise(s sdktrace.ReadOnlySpan) sdktrace.ReadOnlySpan {
+	sc := s.SpanContext()
+	key := root{sc.TraceID(), op.SpanID(sc.SpanID())}
+	sums := p.take(key)
+	if len(sums) == 0 {
+		return s
+	}
+	events := slices.Clone(s.Events())
+	for o, sum := range sums {
+		attrs := []attribute.KeyValue{tensorconv.OpName(o.name)}
+		if o.device != "" {
+			attrs = append(attrs, tensorconv.DeviceID(o.device))
+		}
+		attrs = append(attrs, attribute.Int64(op.KeyPrunedCount, sum.count), attribute.Int64(op.KeyPrunedDuration, int64(sum.duration)))
+		events = append(events, sdktrace.Event{Name: op.EventPruned, Time: s.EndTime(), Attributes: attrs})
+	}
+	added := events[len(s.Events()):]
+	slices.SortFunc(added, func(a, b sdktrace.Event) int {
+		return cmp.Or(
+			cmp.Compare(a.Attributes[0].Value.AsString(), b.Attributes[0].Value.AsString()),
+			cmp.Compare(a.Attributes[1].Value.AsString(), b.Attributes[1].Value.AsString()))
+	})
+	return &summarisedSpan{ReadOnlySpan: s, events: events}
+}
+
+// summarisedSpan is a span with events added after it ended.
+type summarisedSpan struct {
+	sdktrace.ReadOnlySpan
+	events []sdktrace.Event
+}
+
+func (s *summarisedSpan) Events() []sdktrace.Event { return s.events }

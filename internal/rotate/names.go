@@ -1,0 +1,114 @@
+package rotate
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// names makes and recognises the names of the rotated files of a file. For ops.jsonl they are
+//
+//	ops-2026-11-21T00-32-27.391.jsonl
+//	ops-2026-11-21T00-32-27.391_0001.jsonl
+//
+// the second of them where the first exists. They sort by time.
+type names struct{ dir, base, ext string }
+
+// The parts of a rotated name behind the base.
+const (
+	rotatedStamp  = "2006-01-02T15-04-05.000"
+	numberDigits  = 4
+	maxPerInstant = 9999
+)
+
+func newNames(path string) names {
+	dir, name := filepath.Split(path)
+	ext := filepath.Ext(name)
+	if ext == ".gz" || ext == ".zst" {
+		// The extension in front says what is compressed.
+		ext = filepath.Ext(strings.TrimSuffix(name, ext)) + ext
+	}
+	if ext == name { // .ops has no extension
+		ext = ""
+	}
+	return names{dir: dir, base: strings.TrimSuffix(name, ext), ext: ext}
+}
+
+// rotatedFile is a rotated file as it was found.
+type rotatedFile struct {
+	name  string
+	stamp time.Time
+	size  int64
+}
+
+// stamp parses a name. It reports false for one that is not of the pattern.
+func (n names) stamp(name string) (time.Time, bool) {
+	middle, ok := strings.CutPrefix(name, n.base+"-")
+	if !ok || !strings.HasSuffix(middle, n.ext) {
+		return time.Time{}, false
+	}
+	middle = strings.TrimSuffix(middle, n.ext)
+	if stamp, number, ok := strings.Cut(middle, "_"); ok {
+		if i, err := strconv.ParseUint(number, 10, 32); err != nil || i == 0 || len(number) != numberDigits {
+			return time.Time{}, false
+		}
+		middle = stamp
+	}
+	t, err := time.Parse(rotatedStamp, middle)
+	return t, err == nil && t.Format(rotatedStamp) == middle
+}
+
+// list returns the rotated files, oldest first. Links and directories that are
+// named like them are not among them.
+func (n names) list() ([]rotatedFile, error) {
+	entries, err := os.ReadDir(cmp.Or(n.dir, "."))
+	if err != nil {
+		return nil, err
+	}
+	var files []rotatedFile
+	for _, e := range entries {
+		stamp, ok := n.stamp(e.Name())
+		if !ok || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil { // else it has just been removed
+			files = append(files, rotatedFile{name: e.Name(), stamp: stamp, size: info.Size()})
+		}
+	}
+	slices.SortFunc(files, func(a, b rotatedFile) int { return strings.Compare(a.name, b.name) })
+	return files, nil
+}
+
+// reserve creates an empty file under the first free name of t after last, the
+// newest name, and returns its path. Names of the same millisecond before last
+// may have become free and are not used again. No existing file is touched, and
+// no link is followed.
+func (n names) reserve(t time.Time, last string) (path string, err error) {
+	stamp := t.UTC().Format(rotatedStamp)
+	for i := range maxPerInstant + 1 {
+		number := ""
+		if i > 0 {
+			number = fmt.Sprintf("_%0*d", numberDigits, i)
+		}
+		name := n.base + "-" + stamp + number + n.ext
+		if name <= last {
+			continue
+		}
+		path = n.path(name)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
+		switch {
+		case err == nil:
+			return path, f.Close()
+		case !os.IsExist(err):
+			return "", err
+		}
+	}
+	return "", fmt.Errorf("%s-%s: all names of this millisecond are taken", n.path(n.base), stamp)
+}
+
+func (n names) path(name string) string { return filepath.Join(n.dir, name) }

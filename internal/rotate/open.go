@@ -1,0 +1,81 @@
+package rotate
+
+import (
+	"errors"
+	"os"
+)
+
+// ownerOnly is the mode of the files that are created.
+const ownerOnly = 0o600
+
+// errSymlink is why a path is refused: nobody is to lead the data elsewhere.
+var errSymlink = errors.New("is a symbolic link to a regular file, or to nothing")
+
+// openAppending opens the file at path, or creates it. A symbolic link is
+// followed only where it leads to something other than a regular file, such as
+// a terminal.
+func openAppending(path string) (*os.File, error) {
+	const attempts = 10 // others may create and remove the file meanwhile
+	var err error
+	for range attempts {
+		var f *os.File
+		// Creating exclusively never follows a link.
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, ownerOnly)
+		if err == nil || !errors.Is(err, os.ErrExist) {
+			return f, err
+		}
+		if f, err = openExisting(path); err == nil || !errors.Is(err, os.ErrNotExist) && !errors.Is(err, errReplaced) {
+			return f, err
+		}
+	}
+	return nil, err
+}
+
+// errReplaced is the error for a file that was replaced while it was being
+// opened.
+var errReplaced = errors.New("another file took its place")
+
+func openExisting(path string) (*os.File, error) {
+	found, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	flags := os.O_RDWR | os.O_APPEND | noFollow
+	if found.Mode()&os.ModeSymlink != 0 {
+		flags &^= noFollow
+		if found, err = os.Stat(path); err != nil || found.Mode().IsRegular() {
+			return nil, &os.PathError{Op: "open", Path: path, Err: errSymlink}
+		}
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := f.Stat()
+	if err == nil && !os.SameFile(found, opened) {
+		err = &os.PathError{Op: "open", Path: path, Err: errReplaced}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// truncate cuts the file at path, which must be the one described, to n bytes.
+// It opens the file again: one opened for appending cannot be cut on all systems.
+func truncate(path string, file os.FileInfo, n int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|noFollow, 0)
+	if err != nil {
+		return err
+	}
+	opened, err := f.Stat()
+	switch {
+	case err != nil:
+	case !os.SameFile(file, opened):
+		err = &os.PathError{Op: "truncate", Path: path, Err: errReplaced}
+	default:
+		err = f.Truncate(n)
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,31 @@
+package sink
+
+import (
+	"context"
+	"time"
+)
+
+// Await runs f and returns its error, or that of ctx if f has not returned by the
+// time that grace has passed after ctx was done; f is then left running. With a
+// context that is already done f still has the grace: closing a local file needs
+// milliseconds.
+func Await(ctx context.Context, grace time.Duration, f func() error) error {
+	if ctx.Done() == nil {
+		return f()
+	}
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,75 @@
+package sink
+
+import (
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/op"
+)
+
+// inflight is a batch that is being written, until its outcome is known.
+type inflight struct {
+	batch    *encoding.Batch
+	gaps     []op.Gap // the losses that are written with it
+	recycle  func(*encoding.Batch)
+	observed func(exported int, err error)
+}
+
+// remainder is the part of a batch that was not written while its beginning was.
+// There is at most one, so that it takes the memory of one batch.
+type remainder struct {
+	*inflight
+	bytes []byte
+}
+
+// begin counts b's entries as under way; account ends that. recycle may be nil.
+func (s *Sink) begin(b *encoding.Batch, recycle func(*encoding.Batch)) *inflight {
+	s.underway.Add(uint64(b.Entries))
+	return &inflight{batch: b, recycle: recycle, observed: s.metrics.Export(b.Entries)}
+}
+
+// account records the outcome for the entries of o: some were written, the others
+// are dropped for reason. It hands the batch back.
+func (s *Sink) account(o *inflight, written int, reason string, err error) {
+	b := o.batch
+	b.Written = written
+	s.underway.Add(-uint64(b.Entries))
+	s.written.Add(uint64(written))
+	s.Drop(reason, uint64(b.Entries-written))
+	o.observed(written, err)
+	if o.recycle != nil {
+		o.recycle(b)
+	}
+}
+
+// keepGaps leaves the losses that were not written with o to the next batch.
+func (s *Sink) keepGaps(o *inflight) {
+	for _, g := range o.gaps {
+		s.addGap(g)
+	}
+}
+
+// writeRemainder writes the remainder of the batch before, if there is one.
+func (s *Sink) writeRemainder() error {
+	if s.remainder == nil {
+		return nil
+	}
+	n, err := writeRecovering(s.target, s.remainder.bytes)
+	if err != nil {
+		if 0 < n && n < len(s.remainder.bytes) {
+			s.remainder.bytes = s.remainder.bytes[n:]
+		}
+		return err
+	}
+	o := s.remainder.inflight
+	s.remainder = nil
+	s.account(o, o.batch.Entries, "", nil)
+	return nil
+}
+
+// abandonRemainder drops the entries of a batch whose remainder cannot be
+// written.
+func (s *Sink) abandonRemainder(err error) {
+	o := s.remainder.inflight
+	s.remainder = nil
+	s.keepGaps(o)
+	s.account(o, 0, "write_failed", err)
+}

@@ -1,0 +1,27 @@
+package sink
+
+import (
+	"io"
+
+	"github.com/optrace/optrace/internal/rotate"
+)
+
+// Target is what a Sink writes to. It is used by one goroutine at a time.
+type Target interface {
+	io.Writer
+	// Ready prepares for a write of about n bytes, and says which file takes it.
+	Ready(n int) (rotate.State, error)
+	// Reserve makes room for a write of n bytes.
+	Reserve(n int) error
+	// Close ends the writing.
+	Close() error
+}
+
+// ToWriter returns a Target that writes to w and does not close it.
+func ToWriter(w io.Writer) Target { return writer{w} }
+
+type writer struct{ io.Writer }
+
+func (writer) Ready(int) (rotate.State, error) { return rotate.SameFile, nil }
+func (writer) Reserve(int) error               { return nil }
+func (writer) Close() error                    { return nil }

@@ -1,0 +1,81 @@
+// Package span is a finished span as the plugin sees it: its data, read once,
+// the local root above it, and what must be taken out of a span before it is
+// forwarded.
+//
+// It knows neither formats nor exporters. Operations of a Recorder, for which no
+// span exists, have [Data] only; [Snapshot] makes a span of it where one is
+// needed. Package traces finds local roots, the encoders in internal/encoding
+// read Data.
+package span
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Data is the content of a span. The SDK's spans copy all of themselves to
+// answer a question, so each is asked once.
+type Data struct {
+	Name            string
+	Context, Parent trace.SpanContext
+	Kind            trace.SpanKind
+	Start, End      time.Time
+	Attrs           []attribute.KeyValue
+	DroppedAttrs    int
+	Events          []sdktrace.Event
+	DroppedEvents   int
+	Links           []sdktrace.Link
+	DroppedLinks    int
+	Status          sdktrace.Status
+	Resource        *resource.Resource
+	Scope           instrumentation.Scope
+}
+
+// Read sets what entries need: all but the kind, events, links and their
+// dropped counts. The caller has asked s for context and parent already.
+func (d *Data) Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) {
+	d.Name, d.Context, d.Parent = s.Name(), context, parent
+	d.Start, d.End = s.StartTime(), s.EndTime()
+	d.Attrs, d.DroppedAttrs = s.Attributes(), s.DroppedAttributes()
+	d.Status, d.Resource, d.Scope = s.Status(), s.Resource(), s.InstrumentationScope()
+}
+
+// ReadAll sets all fields.
+func (d *Data) ReadAll(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) {
+	d.Read(s, context, parent)
+	d.Kind = s.SpanKind()
+	d.Events, d.DroppedEvents = s.Events(), s.DroppedEvents()
+	d.Links, d.DroppedLinks = s.Links(), s.DroppedLinks()
+}
+
+// TraceID returns the id of the span's trace.
+func (d *Data) TraceID() op.TraceID { return op.TraceID(d.Context.TraceID()) }
+
+// SpanID returns the span's id.
+func (d *Data) SpanID() op.SpanID { return op.SpanID(d.Context.SpanID()) }
+
+// ParentID returns the id of the span's parent, zero without one.
+func (d *Data) ParentID() op.SpanID { return op.SpanID(d.Parent.SpanID()) }
+
+// Failed reports whether the span's status is an error.
+func (d *Data) Failed() bool { return d.Status.Code == codes.Error }
+
+// IsOperation reports whether attributes make a span an operation, as m reads
+// them.
+func IsOperation(m *op.Mapping, attrs []attribute.KeyValue) bool {
+	p := m.Predicate()
+	for i := range attrs {
+		if p.See(string(attrs[i].Key)) {
+			return true
+		}
+	}
+	return false
+}

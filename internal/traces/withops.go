@@ -1,0 +1,63 @@
+package traces
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/op"
+)
+
+// WithOps remembers which traces hold operations, in bounded memory: the spans
+// above operations end after them and are written only for such traces. It is
+// safe for concurrent use, takes no lock, and allocates nothing before the
+// first Add. A trace is forgotten when enough newer ones share its slots; one
+// that goes on recording operations is put back by them.
+type WithOps struct {
+	table atomic.Pointer[[slots]atomic.Uint64]
+}
+
+// The number of traces remembered, and how many slots a trace may be in.
+const (
+	slots = 1 << 14
+	ways  = 4
+)
+
+// fingerprint returns the random half of a trace id, never 0.
+func fingerprint(id op.TraceID) uint64 { return binary.BigEndian.Uint64(id[8:]) | 1 }
+
+// Has reports whether operations of the trace have been added.
+func (t *WithOps) Has(id op.TraceID) bool {
+	table := t.table.Load()
+	if table == nil {
+		return false
+	}
+	f := fingerprint(id)
+	base := f >> 8 & (slots - ways)
+	for i := base; i < base+ways; i++ {
+		if table[i].Load() == f {
+			return true
+		}
+	}
+	return false
+}
+
+// Add records that the trace holds an operation.
+func (t *WithOps) Add(id op.TraceID) {
+	table := t.table.Load()
+	if table == nil {
+		t.table.CompareAndSwap(nil, new([slots]atomic.Uint64))
+		table = t.table.Load()
+	}
+	f := fingerprint(id)
+	base := f >> 8 & (slots - ways)
+	if table[base].Load() == f {
+		return
+	}
+	// Move the newest to the front and the others back by one; the last falls
+	// out. Concurrent additions may lose one of them, which is as if it had
+	// been forgotten.
+	carry := table[base].Swap(f)
+	for i := base + 1; i < base+ways && carry != 0 && carry != f; i++ {
+		carry = table[i].Swap(carry)
+	}
+}
