@@ -12,7 +12,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// source says what a command reads.
+// source describes the inputs of a command.
 type source struct {
 	inputs  []string
 	mapping *op.Mapping
@@ -25,10 +25,10 @@ func (src source) options(s streams, p *progress) ingest.Options {
 	return ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add, Exclude: src.exclude}
 }
 
-// each reads the inputs and calls f with every record, and with the error in
-// place of a record that could not be read. endFile is called after each file;
-// it may be nil. An error that ends the input is returned as an input error,
-// one that f returns as it is.
+// each reads the inputs and calls f for every record, with an error in place of a
+// record that could not be read. endFile is called after each file; it may be
+// nil. An error that ends the input is returned as an input error, an error of f
+// unchanged.
 func (src source) each(s streams, endFile func(ingest.File), f func(op.Record, error) error) error {
 	p := newProgress(s.err, src.inputs)
 	defer p.done()
@@ -47,9 +47,9 @@ func (src source) each(s streams, endFile func(ingest.File), f func(op.Record, e
 	return nil
 }
 
-// collect reads the inputs into what a report needs, with the structure of the
-// run where that is asked for. As many workers as there are processors share the
-// inputs; the report does not depend on their number.
+// collect reads the inputs into a Collector, with the structure of the run if
+// structure is set. There is a worker for each processor; the report does not
+// depend on their number.
 func (src source) collect(s streams, opts analyze.Options, structure bool) (*analyze.Collector, error) {
 	p := newProgress(s.err, src.inputs)
 	defer p.done()
@@ -83,7 +83,7 @@ type worker struct {
 	failed int64 // the part that err came from
 }
 
-// read reads parts until there are no more, or something fails.
+// read reads parts until there are no more or one fails.
 func (w *worker) read(parts *ingest.Parts) {
 	for part, records := range parts.Worker() {
 		w.StartFile(part.File)

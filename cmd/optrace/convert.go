@@ -17,7 +17,7 @@ Convert writes the operations of the inputs, together, in another format:
   -to FORMAT  one of the formats above
   -o FILE     write to FILE, which is no INPUT and is replaced once complete
 
-Records that cannot be read are told on standard error and left out.
+Records that cannot be read are left out and reported on standard error.
 
 Examples:
 
@@ -27,11 +27,11 @@ Examples:
   optrace convert -to trace ops.jsonl | optrace report -
 `
 
-// converter writes the records of an input in one format.
+// converter writes the records of the inputs in one format.
 type converter interface {
-	// record takes a record. It belongs to the reader.
+	// record writes a record, or collects it for end. It must not retain rec.
 	record(rec op.Record) error
-	// end completes what was written.
+	// end writes the rest of the output.
 	end() error
 }
 
@@ -119,7 +119,8 @@ func findTarget(name string) (target, error) {
 	return target{}, usagef("unknown format %q; formats are %s", name, strings.Join(names, ", "))
 }
 
-// faultLog tells of records that could not be read, the first ones in full.
+// faultLog reports records that could not be read on standard error, the first
+// ones in full.
 type faultLog struct {
 	s streams
 	n int

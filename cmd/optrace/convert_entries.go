@@ -11,7 +11,7 @@ import (
 type entriesConverter struct {
 	out *output
 	w   *op.Writer // created with the first record, so that its header may hold the resource
-	// last is the resource of the header written last.
+	// last is the resource of the last header.
 	last *op.Resource
 }
 
@@ -35,8 +35,8 @@ func (c *entriesConverter) record(rec op.Record) error {
 	return nil
 }
 
-// resource writes a header where the resource changes: files of the Collector
-// repeat it with every batch.
+// resource writes a header if the resource differs from the last one: files of the
+// Collector repeat it with every batch.
 func (c *entriesConverter) resource(r *op.Resource) error {
 	if c.last != nil && equalResources(c.last, r) {
 		return nil
@@ -66,8 +66,8 @@ func (c *entriesConverter) end() error {
 	return c.w.Flush()
 }
 
-// traceConverter writes a seed trace. It streams: the total and the metadata
-// stand at the end.
+// traceConverter writes a seed trace. The total and the metadata come last, so
+// that it need not hold the entries.
 type traceConverter struct {
 	out      *output
 	enc      *op.TraceEncoder

@@ -11,7 +11,7 @@ import (
 // keeps everything.
 type parquetConverter struct {
 	w *parquet.Writer
-	// last is the resource written last.
+	// last is the resource of the last row.
 	last *op.Resource
 }
 
@@ -35,7 +35,7 @@ func (c *parquetConverter) record(rec op.Record) error {
 	return nil
 }
 
-// resource writes a row where the resource changes.
+// resource writes a row if the resource differs from the last one.
 func (c *parquetConverter) resource(r *op.Resource) error {
 	if c.last != nil && equalResources(c.last, r) {
 		return nil

@@ -23,12 +23,11 @@ const correlateUsage = `usage: optrace correlate [-jaeger URL] [flags] [INPUT...
 
 Correlate joins operations with the request traces that they belong to, and says
 which operation made a request slow: for each endpoint and each request the
-latency, what its critical path consists of, the time that no operation covers,
-and what the slow requests spend more time on than the typical ones.
+latency, the operations on its critical path, the time that no operation covers,
+and the operations that take longer in slow requests than in typical ones.
 
 The traces come from a running Jaeger, the operations from the INPUTs, from
-Jaeger itself, or both. Without -jaeger the requests are those that the INPUTs
-tell of.
+Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
 
   -jaeger URL       the address of Jaeger's pages, such as
                     http://localhost:16686
@@ -178,7 +177,7 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	return f, inputs, f.check(len(inputs))
 }
 
-// check returns what is wrong with the flags and the number of inputs.
+// check returns an error if the flags and the number of inputs do not fit.
 func (f *correlateFlags) check(inputs int) error {
 	var ok bool
 	if f.trace != "" {
@@ -227,15 +226,15 @@ func (f *correlateFlags) write(w io.Writer, color bool, r *correlate.Report) err
 	return text.WriteCorrelation(w, r, text.CorrelateOptions{Color: color, Top: f.top})
 }
 
-// wanted decides what the report is about.
+// wanted selects the requests and operations of the report.
 type wanted struct {
 	flags *correlateFlags
 	now   time.Time
-	// traces are those that Jaeger was asked for, nil where it was not asked.
+	// traces are the traces that Jaeger was asked for, nil if it was not asked.
 	traces map[op.TraceID]struct{}
 }
 
-// trace reports whether what belongs to no request is shown.
+// trace reports whether operations of the trace without a request are shown.
 func (w *wanted) trace(id op.TraceID) bool {
 	if w.flags.trace != "" {
 		return id == w.flags.traceID
@@ -247,9 +246,9 @@ func (w *wanted) trace(id op.TraceID) bool {
 	return asked || w.flags.service == "" && id.IsZero()
 }
 
-// request reports whether the report is about q. Among the traces that Jaeger
-// found, all requests of the service are: what it searched for may be a span
-// within the request.
+// request reports whether q is part of the report. In the traces that Jaeger found
+// all requests of the service are: the search may have matched a span within the
+// request.
 func (w *wanted) request(q *analyze.Request) bool {
 	f := w.flags
 	if f.trace != "" {
@@ -262,13 +261,13 @@ func (w *wanted) request(q *analyze.Request) bool {
 	return asked && w.service(q) && w.duration(q)
 }
 
-// local is request where the traces that Jaeger found are not known.
+// local is request for traces that Jaeger has not been asked for.
 func (w *wanted) local(q *analyze.Request) bool {
 	f := w.flags
 	if f.trace != "" {
 		return q.TraceID == f.traceID
 	}
-	// By default it is the search that looks at the last hour only.
+	// The default of one hour applies to the search only.
 	anyTime := !f.sinceSet && (f.jaeger == "" || f.service == "")
 	recent := q.Start.Known && q.Start.V >= w.now.Add(-f.since).UnixNano()
 	return (anyTime || recent) && w.service(q) && w.duration(q) && (f.operation == "" || q.Name == f.operation)

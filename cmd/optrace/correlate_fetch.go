@@ -24,15 +24,15 @@ func newFetch(client *jaeger.Client, w *wanted, join *correlate.Join) *fetch {
 	return &fetch{client: client, wanted: w, join: join, counts: analyze.NewInput()}
 }
 
-// service returns what was asked.
+// service describes the questions and the answers.
 func (f *fetch) service() *correlate.Service {
 	f.about.API = f.client.API()
 	f.about.Envelope = f.counts.Envelope()
 	return &f.about
 }
 
-// all asks for everything that is wanted: the one trace, or what a search
-// finds, and then the traces of the local batch that the search did not find.
+// all asks for the one trace that is wanted, or else searches and then asks for
+// the traces of the local batch that the search did not find.
 func (f *fetch) all(ctx context.Context) error {
 	flags := f.wanted.flags
 	if flags.trace != "" {

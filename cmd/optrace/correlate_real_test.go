@@ -34,7 +34,10 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 			matmul = 30_000_000
 		}
 		id := op.TraceID{0: 1, 14: byte(i >> 8), 15: byte(i)}
-		request := op.Span{Name: "POST /predict", Service: "api", TraceID: id, SpanID: op.SpanID{7: 1}, Start: op.Known(from), Duration: matmul + 1_000_000}
+		request := op.Span{
+			Name: "POST /predict", Service: "api", TraceID: id, SpanID: op.SpanID{7: 1},
+			Start: op.Known(from), Duration: matmul + 1_000_000,
+		}
 		long := op.Entry{Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(from + 100_000), Duration: matmul}
 		short := op.Entry{Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Start: op.Known(from + 200_000 + matmul), Duration: 1500}
 		for k, e := range []*op.Entry{&long, &short} {
@@ -47,17 +50,22 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 			t.Fatal(err)
 		}
 		const span = `{"traceId":"%v","spanId":"%v","parentSpanId":"%s","name":%q,"kind":%d,"startTimeUnixNano":"%d","endTimeUnixNano":"%d"`
+		pruned := fmt.Sprintf(`,"events":[{"name":"tensor.ops.pruned","timeUnixNano":"%d","attributes":[`, from) +
+			`{"key":"tensor.op.name","value":{"stringValue":"relu"}},` +
+			`{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},` +
+			`{"key":"tensor.ops.pruned.count","value":{"intValue":"1"}},` +
+			`{"key":"tensor.ops.pruned.duration","value":{"intValue":"1500"}}]}]}`
+		const matmulAttributes = `,"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},` +
+			`{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}}]}`
 		spans = append(spans,
-			fmt.Sprintf(span+`,"events":[{"name":"tensor.ops.pruned","timeUnixNano":"%[6]d","attributes":[{"key":"tensor.op.name","value":{"stringValue":"relu"}},`+
-				`{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}},{"key":"tensor.ops.pruned.count","value":{"intValue":"1"}},{"key":"tensor.ops.pruned.duration","value":{"intValue":"1500"}}]}]}`,
-				id, request.SpanID, "", request.Name, 2, from, from+request.Duration),
-			fmt.Sprintf(span+`,"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}},{"key":"tensor.device.id","value":{"stringValue":"cuda:0"}}]}`,
-				id, long.SpanID, request.SpanID, long.Operation, 1, long.Start.V, long.Start.V+long.Duration))
+			fmt.Sprintf(span, id, request.SpanID, "", request.Name, 2, from, from+request.Duration)+pruned,
+			fmt.Sprintf(span, id, long.SpanID, request.SpanID, long.Operation, 1, long.Start.V, long.Start.V+long.Duration)+matmulAttributes)
 	}
 	if err := w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	s.Send(t, []byte(`{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"api"}}]},"scopeSpans":[{"spans":[`+
+	s.Send(t, []byte(`{"resourceSpans":[{"resource":{"attributes":[`+
+		`{"key":"service.name","value":{"stringValue":"api"}}]},"scopeSpans":[{"spans":[`+
 		strings.Join(spans, ",")+`]}]}]}`))
 	path = filepath.Join(t.TempDir(), "ops.jsonl")
 	if err := os.WriteFile(path, batch.Bytes(), 0o600); err != nil {
@@ -66,7 +74,7 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 	return path
 }
 
-// correlated is what the test looks at of a report.
+// correlated is the part of a report that the test looks at.
 type correlated struct {
 	Requests []struct {
 		TraceID      string `json:"trace_id"`

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the examples in doc.go and the expected outputs of the scripts")
 
-// The examples of the manual are run, and have to print what it says.
+// The examples of the manual print the output that it shows.
 func TestManual(t *testing.T) {
 	const path = "doc.go"
 	text, err := os.ReadFile(path)
@@ -38,9 +38,9 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// runExamples returns doc with what its examples really print. An example is a
-// line "//	$ optrace …", and what it prints follows, up to the next example or
-// the next line of prose.
+// runExamples returns doc with the real output of its examples. An example is a
+// line "//	$ optrace …", followed by its output up to the next example or the next
+// line of prose.
 func runExamples(t *testing.T, doc string) string {
 	t.Helper()
 	const indent, prompt = "//\t", "//\t$ optrace "
@@ -49,7 +49,7 @@ func runExamples(t *testing.T, doc string) string {
 	for line := range strings.Lines(doc) {
 		args, isExample := strings.CutPrefix(line, prompt)
 		if printed && !isExample && (line == "//\n" || strings.HasPrefix(line, indent)) {
-			continue // what the manual says it prints
+			continue // the output in the manual
 		}
 		if printed {
 			out.WriteString("//\n")

@@ -80,7 +80,7 @@ type statusWritten struct{ http.ResponseWriter }
 func (statusWritten) WriteHeader(int) {}
 
 // sameRequests is the script command "samerequests A B": the reports in these
-// files tell the same of the same requests, links and sides aside.
+// files have the same requests with the same figures, except for links and sides.
 func sameRequests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: samerequests A B")

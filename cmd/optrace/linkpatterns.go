@@ -8,10 +8,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// defaultReportURL is where a local report is served by default.
+// defaultReportURL is the default address of a local report.
 const defaultReportURL = "http://127.0.0.1:4318"
 
-// checkReportURL returns what is wrong with an address for links.
+// checkReportURL returns an error if an address cannot be used for links.
 func checkReportURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Contains(address, "#") {
@@ -20,8 +20,8 @@ func checkReportURL(address string) error {
 	return nil
 }
 
-// linkPattern is a rule by which Jaeger's pages turn what they show into links.
-// In URL, #{name} stands for a field or an attribute.
+// linkPattern is a rule by which Jaeger's pages link a trace or an attribute to a
+// URL, in which #{name} stands for a field or an attribute.
 type linkPattern struct {
 	Type string `json:"type"`
 	Key  string `json:"key,omitempty"`
@@ -35,8 +35,8 @@ func linkPatterns(report string) []linkPattern {
 	report = strings.TrimRight(report, "/")
 	return []linkPattern{
 		{Type: "traces", URL: report + "/trace/#{traceID}", Text: "Operations of this request"},
-		// Jaeger 1 and 2 differ in what they call attributes, and pass over rules of
-		// a type that they do not know. Only the latter can name the span.
+		// Jaeger 1 calls attributes tags; both versions ignore rules of unknown types.
+		// Only Jaeger 2 can name the span.
 		{Type: "tags", Key: op.KeyName, URL: report + "/trace/#{trace.traceID}", Text: "Operations of this request"},
 		{Type: "attributes", Key: op.KeyName, URL: report + "/trace/#{trace.traceID}?span=#{spanID}", Text: "This operation"},
 	}

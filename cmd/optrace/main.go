@@ -72,7 +72,7 @@ func finish(s streams, c command, err error) int {
 	if errors.Is(err, flag.ErrHelp) {
 		return show(s, c.help())
 	}
-	// File names, and whatever else an error quotes, may hold control characters.
+	// Errors quote file names and input, which may hold control characters.
 	fmt.Fprintf(s.err, "optrace %s: %s\n", c.name, termtext.Escape(err.Error()))
 	var exit *exitError
 	if !errors.As(err, &exit) {

@@ -17,8 +17,8 @@ import (
 const reportUsage = `usage: optrace report [flags] INPUT...
 
 Report profiles the operations in the inputs: by operation and by device, load
-balance, communication, memory and the slowest ones. It starts with what the
-figures were computed from, and what was lost or could not be read.
+balance, communication, memory and the slowest ones. It starts with the
+input, and with all that was lost or could not be read.
 
 An INPUT is a file, a directory or - for standard input. Formats are found by
 content, and gzip and zstd are opened transparently. After -- every argument is
@@ -34,9 +34,9 @@ an INPUT.
                     all by default. With none but summary, communication, memory
                     and slowest the memory needed does not grow with the input
   -top N            how many slowest operations and memory hotspots to list (10)
-  -min-comm-ratio X the part of the total from which on a communicating
+  -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
-  -hotspot-bytes N  the memory that a hotspot exceeds (1048576)
+  -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 
 Examples:
@@ -101,7 +101,8 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	})
 }
 
-// options returns the options of the analyses, or what is wrong with the flags.
+// options returns the options of the analyses, or an error if the flags do not
+// fit.
 func (f *reportFlags) options() (analyze.Options, error) {
 	opts := analyze.DefaultOptions()
 	keys, err := analyze.ParseKeys(f.by)

@@ -8,8 +8,8 @@ import (
 // section is a part of the report.
 type section struct {
 	name string
-	// structural tells that it needs the structure of the run, which takes
-	// memory for every entry.
+	// structural is set if it needs the structure of the run, which takes memory
+	// for every entry.
 	structural bool
 }
 

@@ -112,7 +112,7 @@ func (r *FrameReader) frame() (more bool, err error) {
 		if err != nil {
 			return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, n), err)
 		}
-		return true, r.syntaxError(start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
+		return true, r.syntaxError(op.ErrorLimit, start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
 	}
 	payload, err := r.in.take(size)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *FrameReader) short(start int64, msg string, err error) error {
 func (r *FrameReader) batch(start int64, payload []byte) (err error) {
 	if bytes.HasPrefix(payload, zstdMagic) {
 		if r.plain, err = r.decompress(payload); err != nil {
-			return r.syntaxError(start, "frame is not valid zstd: "+err.Error())
+			return r.syntaxError(op.ErrorDamaged, start, "frame is not valid zstd: "+err.Error())
 		}
 		payload = r.plain
 	}
@@ -145,7 +145,7 @@ func (r *FrameReader) batch(start int64, payload []byte) (err error) {
 		return nil
 	}
 	if err := r.proto.traces(wire{buf: payload}); err != nil {
-		return r.syntaxError(start, err.Error())
+		return r.syntaxError(op.ErrorSyntax, start, err.Error())
 	}
 	return nil
 }
@@ -159,6 +159,6 @@ func (r *FrameReader) decompress(payload []byte) ([]byte, error) {
 	return r.zstd.DecodeAll(payload, r.plain[:0])
 }
 
-func (r *FrameReader) syntaxError(offset int64, msg string) *op.SyntaxError {
-	return &op.SyntaxError{File: r.name, Offset: offset, Msg: msg}
+func (r *FrameReader) syntaxError(class op.ErrorClass, offset int64, msg string) *op.SyntaxError {
+	return &op.SyntaxError{File: r.name, Offset: offset, Msg: msg, Class: class}
 }

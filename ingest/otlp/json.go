@@ -236,7 +236,7 @@ func (g *group) readHeader() {
 	case g.done:
 		w.skip()
 	case g.late:
-		err := w.syntaxErrorf("%s more than %d MiB behind its spans was not used", g.name(), MaxLookAheadBytes>>20)
+		err := w.limitErrorf("%s more than %d MiB behind its spans was not used", g.name(), MaxLookAheadBytes>>20)
 		w.skip()
 		if g.r.going() {
 			g.r.emit(op.Record{}, err)

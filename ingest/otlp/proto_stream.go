@@ -73,7 +73,7 @@ func (s *protoStream) fields(at level, limit int64) error {
 		}
 		isHeader := at != levelTraces && field == fieldGroupHeader
 		if isHeader && listed {
-			s.malformed("resource or scope behind its spans in a message too large to be read as a whole")
+			s.overLimit("resource or scope behind its spans in a message too large to be read as a whole")
 		}
 		isList := at == levelTraces && field == fieldTracesResourceSpans || at != levelTraces && field == fieldGroupList
 		listed = listed || isList
@@ -95,7 +95,7 @@ func (s *protoStream) field(at level, isHeader, isList bool, size int64) error {
 		s.enter(at + 1)
 		return s.fields(at+1, size)
 	}
-	s.malformed(fmt.Sprintf("message of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
+	s.overLimit(fmt.Sprintf("message of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
 	return s.discard(size)
 }
 
@@ -195,8 +195,9 @@ func (s *protoStream) discard(size int64) error {
 	return err
 }
 
-func (s *protoStream) malformed(msg string) {
-	s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.in.offset, Msg: msg})
+// overLimit reports a message that exceeds a limit.
+func (s *protoStream) overLimit(msg string) {
+	s.r.emit(op.Record{}, &op.SyntaxError{File: s.name, Offset: s.in.offset, Msg: msg, Class: op.ErrorLimit})
 }
 
 // final makes the error that ended the walk one for the caller: the end of the

@@ -193,15 +193,15 @@ func (w *window) sourceError() error {
 
 // syntaxError describes what failed.
 func (w *window) syntaxError() *op.SyntaxError {
-	err := w.lex.Err()
+	err, class := w.lex.Err(), op.ErrorSyntax
 	if w.tooLong {
-		err = errTooLong
+		err, class = errTooLong, op.ErrorLimit
 	}
 	at := min(w.lex.Offset(), len(w.buf))
 	return &op.SyntaxError{
 		File: w.name, Offset: w.offset + int64(at),
 		Line: w.line(),
-		Msg:  err.Error(), Truncated: w.lex.Truncated() && !w.tooLong,
+		Msg:  err.Error(), Truncated: w.lex.Truncated() && !w.tooLong, Class: class,
 	}
 }
 
@@ -289,9 +289,10 @@ func (w *window) countTo(at int) {
 	w.counted = at
 }
 
-// syntaxErrorf returns an error about where the lexer stands.
-func (w *window) syntaxErrorf(format string, args ...any) *op.SyntaxError {
+// limitErrorf returns an error for a limit that is exceeded at the current position.
+func (w *window) limitErrorf(format string, args ...any) *op.SyntaxError {
 	return &op.SyntaxError{
-		File: w.name, Offset: w.offset + int64(w.lex.Offset()), Line: w.line(), Msg: fmt.Sprintf(format, args...),
+		File: w.name, Offset: w.offset + int64(w.lex.Offset()), Line: w.line(),
+		Msg: fmt.Sprintf(format, args...), Class: op.ErrorLimit,
 	}
 }

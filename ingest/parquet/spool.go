@@ -32,6 +32,9 @@ func newSpool(src io.Reader) (*spool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copying to a temporary file: %w", err)
 	}
+	// Without its name the copy ends with the process, even one that is killed. On
+	// systems that do not allow this, close removes it.
+	_ = os.Remove(temp.Name())
 	s := &spool{file: temp, temp: temp}
 	limited := &io.LimitedReader{R: io.MultiReader(&head, src), N: MaxSpoolBytes + 1}
 	if s.size, err = io.Copy(temp, limited); err == nil && s.size > MaxSpoolBytes {

@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// appendArgs appends what a viewer shows of an operation when it is selected,
-// as the members of an object.
+// appendArgs appends the details that a viewer shows of a selected operation, as
+// the members of an object.
 func appendArgs(dst []byte, e *op.Entry) []byte {
 	dst = appendIDs(dst, e.TraceID, e.SpanID, e.ParentSpanID)
 	dst = appendInt(dst, "step", e.Step)

@@ -71,7 +71,9 @@ func entry(name, device string, from, duration int64) *op.Entry {
 
 func TestGolden(t *testing.T) {
 	var tl chrome.Timeline
-	request := &op.Span{Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000, Service: "api"}
+	request := &op.Span{
+		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000, Service: "api",
+	}
 	tl.AddSpan(request)
 	matmul := entry("matmul", "cuda:0", 1000, 600)
 	matmul.TraceID, matmul.SpanID, matmul.ParentSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{1}

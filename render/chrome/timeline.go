@@ -9,22 +9,21 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Timeline collects operations and spans; it takes memory for each. The zero
+// Timeline collects operations and spans and needs memory for each. The zero
 // value is ready to use. It is not safe for concurrent use.
 type Timeline struct {
 	slices []slice
-	// bare is where the next operation without a start stands, by process.
+	// bare is the start of the next operation without a start, by process.
 	bare map[process]int64
 }
 
-// process is what has a track group of its own.
+// process is a device or a service: a group of tracks.
 type process struct {
-	// isService is for spans that are no operations, with the service as name;
-	// else name is a device.
+	// isService is set if name is that of a service and not of a device.
 	isService bool
 	rank      op.Int
 	name      string
-	// bare tells that the operations have no starts.
+	// bare is set if the operations have no starts.
 	bare bool
 }
 
@@ -38,7 +37,7 @@ type slice struct {
 	args            string // the members of a JSON object
 	trace           op.TraceID
 	span, parent    op.SpanID
-	// pid and tid say where it stands, once it is arranged.
+	// pid and tid are set by arrange.
 	pid, tid int
 }
 
@@ -49,7 +48,7 @@ func (s *slice) end() int64 {
 	return s.start + s.duration
 }
 
-// Add adds an operation. It keeps nothing of e but its strings.
+// Add adds an operation. It retains the strings of e only.
 func (t *Timeline) Add(e *op.Entry) {
 	p := process{rank: e.Rank, name: cmp.Or(e.DeviceID, "unknown"), bare: !e.Start.Known}
 	s := slice{
@@ -66,7 +65,8 @@ func (t *Timeline) Add(e *op.Entry) {
 	t.slices = append(t.slices, s)
 }
 
-// AddSpan adds a span that is no operation. One without a start has no place.
+// AddSpan adds a span that is not an operation. A span without a start is
+// left out.
 func (t *Timeline) AddSpan(sp *op.Span) {
 	if !sp.Start.Known {
 		return
@@ -79,7 +79,7 @@ func (t *Timeline) AddSpan(sp *op.Span) {
 	})
 }
 
-// base returns what times are counted from: the first start.
+// base returns the first start, which times are relative to.
 func (t *Timeline) base() int64 {
 	base := int64(math.MaxInt64)
 	for i := range t.slices {
@@ -93,14 +93,14 @@ func (t *Timeline) base() int64 {
 	return base
 }
 
-// track is a process, where tid is 0, or a thread with its name.
+// track is a thread with its name, or a process if tid is 0.
 type track struct {
 	pid, tid int
 	title    string
 }
 
-// arrange sorts the slices by process, stream and start, what encloses others
-// first, gives each its place, and returns the tracks.
+// arrange sorts the slices by process, stream and start, enclosing slices first,
+// assigns each to a track, and returns the tracks.
 func (t *Timeline) arrange() (tracks []track) {
 	slices.SortStableFunc(t.slices, func(a, b slice) int {
 		return cmp.Or(a.process.compare(b.process), compareInts(a.stream, b.stream),
@@ -157,15 +157,15 @@ func (s *slice) laneTitle(lane int) string {
 	return title
 }
 
-// divide gives each slice of a stream a thread from tid on, so that those of
-// one overlap only where one encloses the other, and returns how many threads
-// there are. The slices are sorted by start.
+// divide assigns each slice of a stream to a thread, numbered from tid, such that
+// slices of a thread overlap only if one encloses the other. It returns the
+// number of threads. The slices are sorted by start.
 //
 //	a ----------
 //	b   ----        within a
 //	c        -----  on another thread
 func divide(stream []slice, pid, tid int) (lanes int) {
-	var open [][]int64 // by lane, the ends of what is under way, innermost last
+	var open [][]int64 // by lane, the ends of the enclosing slices, innermost last
 	for i := range stream {
 		s := &stream[i]
 		lane := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// writeSize is how much is collected before it is written.
+// writeSize is the number of bytes that are collected before they are written.
 const writeSize = 256 << 10
 
 // Write writes the timeline as one JSON document.
@@ -36,8 +36,8 @@ type spanKey struct {
 	span  op.SpanID
 }
 
-// arrows writes an arrow to each operation from the span that caused it, where
-// that is no operation itself.
+// arrows writes an arrow to each operation from the span that caused it, unless
+// that span is an operation.
 func (t *Timeline) arrows(out *writer) {
 	spans := make(map[spanKey]*slice)
 	for i := range t.slices {
@@ -58,7 +58,7 @@ func (t *Timeline) arrows(out *writer) {
 	}
 }
 
-// writer writes events. The first error is kept and ends the writing.
+// writer writes events. The first error is kept, and nothing is written after it.
 type writer struct {
 	w      io.Writer
 	base   int64
@@ -98,7 +98,7 @@ func (w *writer) flush() {
 	w.buf = w.buf[:0]
 }
 
-// track names a process or a thread and sets its place.
+// track names a process or a thread and sets its position.
 func (w *writer) track(tr track) {
 	name, sort, index := "process_name", "process_sort_index", tr.pid
 	if tr.tid > 0 {
@@ -126,8 +126,8 @@ func (w *writer) slice(s *slice) {
 	w.end()
 }
 
-// arrow leads from a span to an operation. Its start has to lie within the
-// span, also where the operation begins later.
+// arrow leads from a span to an operation. It must begin within the span, even if
+// the operation begins later.
 func (w *writer) arrow(id int, from, to *slice) {
 	at := max(from.start, min(to.start, from.end()-1))
 	for _, side := range []struct {
@@ -145,7 +145,7 @@ func (w *writer) arrow(id int, from, to *slice) {
 	}
 }
 
-// since returns a time counted from the base.
+// since returns a time relative to the base.
 func (w *writer) since(s *slice, at int64) int64 {
 	if s.bare {
 		return at
@@ -153,7 +153,7 @@ func (w *writer) since(s *slice, at int64) int64 {
 	return at - w.base
 }
 
-// time appends nanoseconds as microseconds with three digits behind the point.
+// time appends nanoseconds as microseconds with three decimal places.
 func (w *writer) time(key string, ns int64) {
 	w.buf = strconv.AppendInt(append(w.buf, key...), ns/1000, 10)
 	rest := ns % 1000

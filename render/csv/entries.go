@@ -16,14 +16,14 @@ var entryColumns = []string{
 	"sequence", "peer_rank", "in_elements", "out_elements", "adjusted_count", "dropped_attributes", "warn",
 }
 
-// EntryWriter writes entries, a row each. Shapes are written as in reports,
-// "64x784", and several separated by spaces. Flush it at the end. It is not
-// safe for concurrent use.
+// EntryWriter writes a row for each entry. Shapes are written as in reports,
+// "64x784", separated by spaces. Call Flush at the end. It is not safe for
+// concurrent use.
 type EntryWriter struct {
 	w *writer
 }
 
-// NewEntryWriter returns an EntryWriter to w and hands the header row to it.
+// NewEntryWriter returns an EntryWriter to w and writes the header row.
 func NewEntryWriter(w io.Writer, opts Options) (*EntryWriter, error) {
 	out, err := newWriter(w, opts, entryColumns)
 	if err != nil {
@@ -68,7 +68,7 @@ func (w *EntryWriter) Write(e *op.Entry) error {
 	return r.end()
 }
 
-// Flush writes what is buffered.
+// Flush writes the buffered rows.
 func (w *EntryWriter) Flush() error { return w.w.flush() }
 
 func (w *writer) failure(e *op.Entry) {
@@ -113,7 +113,7 @@ func (w *writer) collective(c *op.Collective) {
 	w.known(c.OutElements)
 }
 
-// shape adds a shape, an empty field for one that is not known.
+// shape adds a shape, or an empty field if it is unknown.
 func (w *writer) shape(s op.Shape) {
 	if s == nil {
 		w.empty()

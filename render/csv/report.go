@@ -32,7 +32,7 @@ func WriteOperations(w io.Writer, r *analyze.Report, opts Options) error {
 	return out.flush()
 }
 
-// WriteGroups writes the table by the keys that were asked for, a column each.
+// WriteGroups writes the table of the groups, with a column for each key.
 func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	header := slices.Clone(r.By)
 	for i := range header {
@@ -123,7 +123,7 @@ func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
 	return out.flush()
 }
 
-// WriteBottlenecks writes the operations that communicate.
+// WriteBottlenecks writes the table of communicating operations.
 func WriteBottlenecks(w io.Writer, r *analyze.Report, opts Options) error {
 	out, err := newWriter(w, opts, []string{"operation", "total_duration_us", "ratio_of_total", "call_count"})
 	if err != nil {

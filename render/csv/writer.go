@@ -10,9 +10,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Options says how to write.
+// Options are the options of all tables.
 type Options struct {
-	// Unguarded writes text that spreadsheets take for formulas as it is.
+	// Unguarded writes text unchanged, even if spreadsheets take it for a formula.
 	Unguarded bool
 }
 
@@ -31,7 +31,7 @@ func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {
 	return out, nil
 }
 
-// text adds a field of foreign text.
+// text adds a field of text from the input.
 func (w *writer) text(s string) {
 	if !w.opts.Unguarded {
 		s = guard(s)
@@ -39,9 +39,9 @@ func (w *writer) text(s string) {
 	w.row = append(w.row, s)
 }
 
-// guard puts an apostrophe in front of text that a spreadsheet would take for a
-// formula. Some take the full-width and small forms of the characters that begin
-// one for the characters themselves.
+// guard returns s, preceded by an apostrophe if a spreadsheet would take it for a
+// formula. Some spreadsheets treat full-width and small forms as the characters
+// themselves.
 func guard(s string) string {
 	switch first, _ := utf8.DecodeRuneInString(s); first {
 	case '=', '+', '-', '@', '\t', '\r', '\n',

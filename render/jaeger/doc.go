@@ -1,9 +1,12 @@
 // Package jaeger writes operations as the JSON of Jaeger's API version 1, which
-// is what the Jaeger UI downloads and takes as an upload.
+// the Jaeger UI downloads and accepts as an upload.
 //
 // The format is lossy: times are whole microseconds, start and duration each
-// rounded down, and lists are JSON text in string tags. OTLP keeps more, see
-// package otlp. The rest of an entry stands in tags and reads back; gap and
-// batch records have no place, and an operation without ids gets a placeholder
-// that readers know as such.
+// rounded down, and lists are JSON text in string tags. Package otlp writes a
+// format that keeps more. The other fields of an entry are written as tags and
+// read back. Gap and batch records are not written. An operation without ids
+// gets placeholders that readers recognise.
+//
+// A [Traces] holds the text of all spans until it is written. Package
+// ingest/jaeger reads the format.
 package jaeger

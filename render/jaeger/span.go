@@ -8,12 +8,12 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// span holds what operations and other spans have in common.
+// span holds the fields that operations and other spans share.
 type span struct {
 	name       string
 	trace      op.TraceID
 	id, parent op.SpanID
-	// start and duration are in nanoseconds, 0 for a start that is not known.
+	// start and duration are in nanoseconds; an unknown start is 0.
 	start, duration int64
 	failed          bool
 	message         string
@@ -25,7 +25,7 @@ func (s *span) appendHead(dst []byte) []byte {
 	dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.id[:])
 	dst = jsontext.AppendString(append(dst, `","flags":1,"operationName":`...), s.name)
 	dst = append(dst, `,"references":[`...)
-	if !s.parent.IsZero() && s.parent != s.id { // the UI goes in circles
+	if !s.parent.IsZero() && s.parent != s.id { // the UI would follow parents for ever
 		dst = jsontext.AppendHex(append(dst, `{"refType":"CHILD_OF","traceID":"`...), s.trace[:])
 		dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.parent[:])
 		dst = append(dst, `"}`...)
@@ -47,7 +47,7 @@ func (s *span) appendStatus(l *tags) {
 	}
 }
 
-// appendEntry appends the tags of an operation but for its failure.
+// appendEntry appends the tags of an operation except those of its failure.
 func appendEntry(l *tags, e *op.Entry) {
 	l.Str(tagKind, kindInternal)
 	if e.Scope != "" {

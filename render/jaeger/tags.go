@@ -9,7 +9,7 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// The tags that stand for parts of a span that are no attributes of it.
+// Tags for parts of a span that are not attributes.
 const (
 	tagError       = "error"
 	tagStatus      = "otel.status_code"
@@ -21,19 +21,19 @@ const (
 	tagDropped     = "otel.dropped_attributes_count"
 )
 
-// The values of those tags.
+// Values of these tags.
 const (
 	kindInternal = "internal"
 	kindServer   = "server"
 	statusError  = "ERROR"
 )
 
-// maxExactInt is the largest integer that JavaScript keeps apart from its
+// maxExactInt is the largest integer that JavaScript distinguishes from its
 // neighbours.
 const maxExactInt = 1<<53 - 1
 
-// isReserved reports whether a tag says something of the span itself, which an
-// attribute of the same name must not.
+// isReserved reports whether a tag describes the span itself. An attribute of the
+// same name is not written.
 func isReserved(key string) bool {
 	switch key {
 	case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagKind, tagTraceState, tagDropped:
@@ -42,15 +42,15 @@ func isReserved(key string) bool {
 	return false
 }
 
-// tags appends tags to a text, each with a comma behind it.
+// tags appends tags to a text, each followed by a comma.
 type tags struct {
 	buf  []byte
-	list []byte // the JSON text of a list under way
+	list []byte // the JSON text of the current list
 }
 
 var _ spanattr.Sink = (*tags)(nil)
 
-// end returns the text, without a comma behind the last tag.
+// end returns the text without the comma after the last tag.
 func (t *tags) end() []byte { return bytes.TrimSuffix(t.buf, []byte{','}) }
 
 func (t *tags) Str(key, value string) {
@@ -58,7 +58,7 @@ func (t *tags) Str(key, value string) {
 	t.buf = append(jsontext.AppendString(t.buf, value), '}', ',')
 }
 
-// Int writes a number, in quotes if JavaScript could not hold it.
+// Int writes a number, as a string if JavaScript could not hold it.
 func (t *tags) Int(key string, value int64) {
 	t.key(key, "int64")
 	if value < -maxExactInt || value > maxExactInt {
@@ -117,7 +117,7 @@ func (t *tags) dims(s op.Shape) {
 	t.list = append(t.list, ']')
 }
 
-// separate puts a comma in front of all elements of a list but the first.
+// separate appends the comma between two elements of a list.
 func (t *tags) separate(i int) {
 	if i > 0 {
 		t.list = append(t.list, ',')

@@ -12,17 +12,18 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// Traces collects operations and spans by trace, in the order of first sight.
+// Traces collects operations and spans by trace, in the order of their first
+// spans.
 //
-// The spans of a trace stand together in the format and may lie anywhere in the
-// input, so that a Traces holds the text of all of them until it is written.
-// The zero value is ready to use. It is not safe for concurrent use.
+// The format groups spans by trace, and the spans of a trace may be anywhere in
+// the input, so a Traces holds the text of all of them until it is written. The
+// zero value is ready to use. It is not safe for concurrent use.
 type Traces struct {
 	order    []*trace
 	byID     map[op.TraceID]*trace
 	resource op.Resource
-	// source is what the span added last comes from, and process its text; nil
-	// when there is none or another resource has come since.
+	// source is the origin of the last span, and process its text; nil before the
+	// first span and after a change of resource.
 	source  source
 	process []byte
 	tags    tags
@@ -32,30 +33,30 @@ type Traces struct {
 // trace is the text of one trace.
 type trace struct {
 	id op.TraceID
-	// spans and processes hold the elements of a list and the members of an
-	// object, with commas between them.
+	// spans and processes hold the elements of a list and the members of an object,
+	// separated by commas.
 	spans, processes []byte
-	// numbers tells which process has which text.
+	// numbers holds the number of each process by its text.
 	numbers map[string]int
 }
 
-// source is what a process of Jaeger's stands for.
+// source is the origin of spans, which Jaeger calls a process.
 type source struct {
 	service string
 	rank    op.Int
 }
 
-// noService is what Jaeger makes of a resource without service.name.
+// noService is the name that Jaeger uses for a resource without service.name.
 const noService = "missing-service-name"
 
-// Resource says where what is added next comes from. It is copied.
+// Resource sets the origin of the spans that are added next. It copies r.
 func (t *Traces) Resource(r *op.Resource) {
 	t.resource = *r
 	t.resource.Attrs = slices.Clone(r.Attrs)
 	t.process = nil
 }
 
-// Add adds an operation. It keeps nothing of e.
+// Add adds an operation. It does not retain e.
 func (t *Traces) Add(e *op.Entry) {
 	traceID, spanID := t.ids.IDs(e)
 	s := span{
@@ -65,8 +66,8 @@ func (t *Traces) Add(e *op.Entry) {
 	t.add(&s, source{e.Service, e.Rank}, func(l *tags) { appendEntry(l, e) })
 }
 
-// AddSpan adds a span that is no operation. One whose parent lies in another
-// process is of the kind "server", which is all the format has to tell that.
+// AddSpan adds a span that is not an operation. A span whose parent is in another
+// process gets the kind "server", as the format has no other field for that.
 func (t *Traces) AddSpan(o *op.Span) {
 	s := span{
 		name: o.Name, trace: o.TraceID, id: o.SpanID, parent: o.ParentSpanID, start: o.Start.V, duration: o.Duration,
@@ -109,7 +110,7 @@ func (t *Traces) add(s *span, src source, describe func(*tags)) {
 }
 
 // describe returns the text of a process. The attributes of the last resource
-// are those of its service.
+// belong to its service.
 func (t *Traces) describe(src source) []byte {
 	name := src.service
 	if name == "" {
@@ -141,7 +142,7 @@ func (t *trace) number(process []byte) int {
 	return n
 }
 
-// Write writes what was added, as one document.
+// Write writes the traces as one document.
 func (t *Traces) Write(w io.Writer) error {
 	out := bufio.NewWriter(w) // which keeps the first error for Flush
 	out.WriteString(`{"data":[`)
@@ -149,7 +150,7 @@ func (t *Traces) Write(w io.Writer) error {
 		if i > 0 {
 			out.WriteByte(',')
 		}
-		// Readers that know the processes need not hold the spans.
+		// The processes come first, so that readers need not hold the spans.
 		out.WriteString("\n" + `{"traceID":"` + tr.id.String() + `","processes":{`)
 		out.Write(tr.processes)
 		out.WriteString(`},"spans":[`)

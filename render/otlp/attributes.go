@@ -9,12 +9,12 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// attributes appends attributes to a text, each with a comma behind it.
+// attributes appends attributes to a text, each followed by a comma.
 type attributes struct{ buf []byte }
 
 var _ spanattr.Sink = (*attributes)(nil)
 
-// end returns the text, without a comma behind the last attribute.
+// end returns the text without the comma after the last attribute.
 func (l *attributes) end() []byte { return bytes.TrimSuffix(l.buf, []byte{','}) }
 
 func (l *attributes) Str(key, value string) {
@@ -74,7 +74,7 @@ func (l *attributes) dims(s op.Shape) {
 	l.buf = append(l.buf, "]}}"...)
 }
 
-// separate puts a comma in front of all elements of a list but the first.
+// separate appends the comma between two elements of a list.
 func (l *attributes) separate(i int) {
 	if i > 0 {
 		l.buf = append(l.buf, ',')

@@ -1,8 +1,11 @@
 // Package otlp writes operations as OTLP JSON Lines: a batch of spans on each
-// line, which the Jaeger UI takes as an upload and every OTLP/HTTP endpoint as
+// line, which the Jaeger UI accepts as an upload and every OTLP/HTTP endpoint as
 // a body.
 //
-// What an entry says and OTLP has no field for stands in attributes, so that a
-// file reads back to the same report. Gap and batch records have no place, and
-// an operation without ids gets a placeholder that readers know as such.
+// Fields of an entry that OTLP does not have are written as attributes, so that a
+// file reads back to the same report. Gap and batch records are not written. An
+// operation without ids gets placeholders that readers recognise.
+//
+// A [Writer] holds one batch. Package ingest/otlp reads the format; the exporter
+// encodes SDK spans itself.
 package otlp

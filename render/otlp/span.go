@@ -9,13 +9,13 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// The kind of a span and the code of its status, as OTLP numbers them.
+// Kinds of spans and codes of their status, with OTLP's numbers.
 const (
 	kindInternal = 1
 	statusError  = 2
 )
 
-// The flags of a span whose parent lies in another process.
+// The flags of a span whose parent is in another process.
 const flagsRemoteParent = 0x301
 
 // appendEntry appends an operation as a span with the given ids.
@@ -44,7 +44,7 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	return append(appendStatus(dst, e.Failed, e.Error), '}')
 }
 
-// appendSpan appends a span that is no operation.
+// appendSpan appends a span that is not an operation.
 func appendSpan(dst []byte, s *op.Span) []byte {
 	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID)
 	if s.RemoteParent {
@@ -59,14 +59,14 @@ func appendSpan(dst []byte, s *op.Span) []byte {
 func appendIDs(dst []byte, trace op.TraceID, span, parent op.SpanID) []byte {
 	dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), trace[:])
 	dst = jsontext.AppendHex(append(dst, `","spanId":"`...), span[:])
-	if !parent.IsZero() && parent != span { // tracing backends go in circles
+	if !parent.IsZero() && parent != span { // a backend may follow parents for ever
 		dst = jsontext.AppendHex(append(dst, `","parentSpanId":"`...), parent[:])
 	}
 	return append(dst, '"')
 }
 
-// appendTimes appends start and end. A duration without a start runs from 0,
-// which readers know as such.
+// appendTimes appends start and end. A start that is not known is written as 0,
+// which readers recognise.
 func appendTimes(dst []byte, start op.Int, duration int64) []byte {
 	dst = strconv.AppendInt(append(dst, `,"startTimeUnixNano":"`...), start.V, 10)
 	dst = strconv.AppendUint(append(dst, `","endTimeUnixNano":"`...), uint64(start.V)+uint64(duration), 10)

@@ -10,8 +10,8 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// The bounds of a batch: those of the SDK's batch processor, and a size that
-// receivers take.
+// The bounds of a batch: the number of spans of the SDK's batch processor, and a
+// size that receivers accept.
 const (
 	maxBatchSpans = 512
 	maxBatchBytes = 1 << 20
@@ -21,28 +21,27 @@ const (
 // concurrent use.
 type Writer struct {
 	w io.Writer
-	// resource is that of the last resource record, source what the batch under
-	// way comes from.
+	// resource is the last resource record, source the origin of the current batch.
 	resource op.Resource
 	source   source
 	buf      []byte
 	spans    int
-	attrs    attributes // keeps its place in memory only
+	attrs    attributes // reused
 	ids      spanattr.Placeholders
 }
 
-// source is what the spans of a batch have in common.
+// source is the origin that the spans of a batch share.
 type source struct {
 	service, scope string
 	rank           op.Int
-	// whole tells that the resource record applies, with all its attributes.
+	// whole is set if the resource record applies, with all its attributes.
 	whole bool
 }
 
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
-// Resource says where the records that follow come from. It is copied.
+// Resource sets the origin of the records that follow. It copies r.
 func (w *Writer) Resource(r *op.Resource) error {
 	if r.Service == w.resource.Service && r.Rank == w.resource.Rank && r.WorldSize == w.resource.WorldSize &&
 		slices.Equal(r.Attrs, w.resource.Attrs) {
@@ -69,7 +68,7 @@ func (w *Writer) Entry(e *op.Entry) error {
 	return nil
 }
 
-// Span writes a span that is no operation.
+// Span writes a span that is not an operation.
 func (w *Writer) Span(s *op.Span) error {
 	src := w.source
 	if w.spans == 0 || s.Service != src.service {
@@ -85,7 +84,7 @@ func (w *Writer) Span(s *op.Span) error {
 	return nil
 }
 
-// begin opens a batch where there is none that the next span belongs to.
+// begin starts a batch unless the next span belongs to the current one.
 func (w *Writer) begin(s source) error {
 	if w.spans > 0 && (s != w.source || w.spans == maxBatchSpans || len(w.buf) >= maxBatchBytes) {
 		if err := w.Flush(); err != nil {
@@ -124,7 +123,7 @@ func (w *Writer) appendHead(dst []byte) []byte {
 	return append(dst, `},"spans":[`...)
 }
 
-// Flush writes the batch under way.
+// Flush writes the current batch.
 func (w *Writer) Flush() error {
 	if w.spans == 0 {
 		return nil

@@ -7,20 +7,20 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Sink takes attributes in the types that they have by the convention. What it
-// is given belongs to the caller.
+// Sink receives attributes in the types of the convention. It must not retain the
+// values.
 type Sink interface {
 	Str(key, value string)
 	Int(key string, value int64)
 	DTypes(key string, list []op.DType)
 	Shape(key string, shape op.Shape)
-	// Shapes takes a list in which nil stands for a shape that could not be read.
+	// Shapes receives a list; nil is a shape that could not be read.
 	Shapes(key string, list []op.Shape)
 }
 
-// Entry gives a sink the attributes that tell what an operation is. It leaves
-// to the caller what formats have other places for: e.Attrs, the rank and
-// service, the scope, ids, times, the error and the sampling.
+// Entry passes the attributes of an operation to a sink. The caller writes the
+// fields for which formats have other places: e.Attrs, the rank and service, the
+// scope, ids, times, the error and the sampling.
 func Entry(to Sink, e *op.Entry) {
 	to.Str(op.KeyName, e.Operation)
 	kind(to, e)
@@ -34,21 +34,21 @@ func Entry(to Sink, e *op.Entry) {
 	notes(to, e)
 }
 
-// Int gives a sink an integer that is known.
+// Int passes an integer to a sink if it is known.
 func Int(to Sink, key string, n op.Int) {
 	if n.Known {
 		to.Int(key, n.V)
 	}
 }
 
-// str gives a sink a text that is not empty.
+// str passes a text to a sink unless it is empty.
 func str(to Sink, key, value string) {
 	if value != "" {
 		to.Str(key, value)
 	}
 }
 
-// kind states the kind where a reader would find another one.
+// kind passes the kind if a reader would infer another one.
 func kind(to Sink, e *op.Entry) {
 	kind, rule := op.InferKind(e.Operation)
 	if e.Collective != nil {
@@ -63,7 +63,7 @@ func kind(to Sink, e *op.Entry) {
 	}
 }
 
-// tensors states what is known of inputs and output.
+// tensors passes the known properties of inputs and output.
 func tensors(to Sink, e *op.Entry) {
 	inputs(to, e)
 	if e.InputDTypes != nil {
@@ -80,8 +80,8 @@ func tensors(to Sink, e *op.Entry) {
 	Int(to, op.KeyFLOPs, e.FLOPs)
 }
 
-// inputs states the shapes of the inputs. In a list, readers take a hole for a
-// shape that could not be read; where nothing says that one could not be read,
+// inputs passes the shapes of the inputs. In a list, readers take an empty element
+// for a shape that could not be read. If the missing shapes are merely unknown,
 // the others are numbered instead.
 func inputs(to Sink, e *op.Entry) {
 	if e.InputShapes == nil {
@@ -112,7 +112,7 @@ func collective(to Sink, c *op.Collective) {
 	Int(to, op.KeyOutElements, c.OutElements)
 }
 
-// notes states what spans and the convention have no field for.
+// notes passes the fields that neither spans nor the convention have.
 func notes(to Sink, e *op.Entry) {
 	Int(to, op.KeyLaunch, e.Launch)
 	str(to, op.KeyRoot, e.Root)

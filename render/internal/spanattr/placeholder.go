@@ -6,13 +6,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Placeholders gives out ids for operations that have none. Formats that keep
-// spans by their ids would take operations without any for one. The zero value
-// is ready to use.
+// Placeholders generates ids for operations that have none. Formats that identify
+// spans by their ids would take all such operations for one. The zero value is
+// ready to use.
 type Placeholders struct{ given uint64 }
 
-// IDs returns the ids under which an operation is written: its own, or
-// placeholders where it has neither.
+// IDs returns the ids of an operation, or placeholders if it has neither.
 func (p *Placeholders) IDs(e *op.Entry) (op.TraceID, op.SpanID) {
 	if !e.TraceID.IsZero() || !e.SpanID.IsZero() {
 		return e.TraceID, e.SpanID

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AppendTraceState appends the trace state of a span that stands for count
-// spans, which is at least 1: the rejection threshold T = 2^56 (1 - 1/count), in
+// AppendTraceState appends the trace state of a span that represents count spans,
+// which is at least 1: the rejection threshold T = 2^56 (1 - 1/count), in
 // hexadecimal without trailing zeros.
 func AppendTraceState(dst []byte, count float64) []byte {
 	const denominator = 1 << 56
