@@ -18,18 +18,18 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"}},
+	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
 	"op/optest": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"tensorconv": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal": {own: []string{"internal/..."}},
 	"internal/shapes": {
-		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern", "internal/recall"},
+		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},

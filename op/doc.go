@@ -1,17 +1,19 @@
-// Package op is the model of optrace: what a tensor operation is once it has
-// been recorded, independent of where it came from and of what is done with it.
+// Package op is the model of optrace: recorded tensor operations, independent of
+// their source and of their use. Its files are in four groups:
 //
-// An [Entry] describes one finished operation. Entries are made from key/value
-// attributes by a [Builder], which is the only mapping from attribute names to
-// fields; the OTel exporter, the file readers and the Collector components all
-// feed it. A [Span] stands for a span that is no operation but is needed for
-// the structure around it, such as the request that caused the operations.
+//   - The model. An [Entry] describes one finished operation. A [Span] is a span
+//     that is not an operation but is needed for the structure around it, such as
+//     the request that caused the operations. A [Record] is either of them, or
+//     something that a file says of itself.
+//   - The mapping from attributes (attr_*.go). A [Builder] makes entries from the
+//     attributes of spans. It is the only mapping from attribute keys to fields:
+//     the OTel exporter, the file readers and the Collector components feed it.
+//   - The entries format (entries_*.go), which is JSON Lines: [Writer] and [Reader].
+//   - The seed format (seed_*.go), one JSON document, for compatibility with the
+//     recorder that this project started from: [Trace] and [ReadTrace].
 //
-// Entries are stored as JSON Lines ([Writer], [Reader]) and, for compatibility
-// with the recorder this project started from, as one JSON document
-// ([Trace], [ReadTrace]).
-//
-// The package uses the standard library only. Times are Unix nanoseconds and
-// durations nanoseconds in int64, sizes are bytes, and what is not known is
-// told apart from zero by [Int] and by nil.
+// Other formats are read in package ingest and written in package render. The
+// package uses the standard library only. Times are Unix nanoseconds, durations
+// nanoseconds, both int64, and sizes are bytes. An unknown number is an [Int] that is
+// not Known, an unknown shape is nil, an unknown text is empty.
 package op

@@ -131,7 +131,8 @@ func lineOf(rng *rand.Rand) string {
 		`"trace_id":` + pick(`"4d02081d276cbb954beb68be77c6566e"`, `"4D02081d276cbb954beb68be77c6566e"`, `"0"`, `""`),
 		fmt.Sprintf(`"span_id":"%016x"`, rng.IntN(4)), `"parent_span_id":"ca979163b1fe8ba7"`, `"root":"r"`, `"service":"svc"`, `"scope":"lib"`,
 		`"error":` + pick(`"oom"`, "null"), `"flops":` + pick("12", "1200"), `"path":"a.b"`, `"side":` + pick(`"host"`, `"?"`),
-		`"attrs":` + pick(`{"k":"v"}`, `{"k":1}`, `{}`), `"warn":["bad_id"]`, `"collective":{"name":"all_reduce","sequence":4}`, `"new":{"a":[1]}`,
+		`"attrs":` + pick(`{"k":"v"}`, `{"k":1}`, `{}`), `"warn":["bad_id"]`, `"collective":{"name":"all_reduce","sequence":4}`,
+		`"new":{"a":[1]}`,
 		`"launch_unix_ns":5`, `"adjusted_count":2`,
 	}
 	for _, m := range rest {

@@ -1,6 +1,12 @@
 package op
 
-import "slices"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+)
 
 // Entry is one finished operation.
 //
@@ -12,7 +18,7 @@ type Entry struct {
 	Step Int
 	// Operation is the name, such as "matmul". It has few distinct values.
 	Operation string
-	// Kind classifies the operation, and KindRule tells how that was found. Files
+	// Kind classifies the operation, and KindRule is how it was found. Files
 	// keep the rule for collectives; other entries read back with the usual one.
 	Kind     Kind
 	KindRule KindRule
@@ -48,12 +54,12 @@ type Entry struct {
 
 	// OutputElements is the number of elements of the output.
 	OutputElements Int
-	// MemoryBytes is the size of the output, or what the engine stated.
+	// MemoryBytes is the size of the output, or the size that the engine stated.
 	MemoryBytes Int
 	// FLOPs is the number of floating-point operations.
 	FLOPs Int
 
-	// Failed tells that the operation ended in an error, and Error describes it.
+	// Failed is set if the operation ended in an error, and Error describes it.
 	Failed bool
 	Error  string
 
@@ -70,7 +76,7 @@ type Entry struct {
 	Service string
 	Scope   string
 
-	// Collective holds what is known of a collective operation, nil for others.
+	// Collective describes a collective operation, nil for others.
 	Collective *Collective
 
 	// AdjustedCount is how many operations the entry stands for under sampling
@@ -82,7 +88,7 @@ type Entry struct {
 	// Attrs holds the further attributes that were asked for.
 	Attrs []Attr
 
-	// Warn tells what was wrong with the source of the entry.
+	// Warn is the set of problems in the source of the entry.
 	Warn Warning
 }
 
@@ -141,7 +147,7 @@ func (e *Entry) cloneTo(c *Entry) {
 	}
 }
 
-// Side tells on which side of a launch an entry was taken.
+// Side is the side of a launch on which an entry was taken.
 type Side uint8
 
 // The sides.
@@ -182,4 +188,61 @@ type Collective struct {
 type Attr struct {
 	Key   string
 	Value string
+}
+
+// Validate reports every invariant that the entry violates, joined; nil for an
+// entry as readers and builders make it.
+func (e *Entry) Validate() error {
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	check(e.Operation != "", "operation is empty")
+	for _, text := range []struct{ name, v string }{
+		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
+		{"error", e.Error}, {"root", e.Root}, {"service", e.Service}, {"scope", e.Scope},
+	} {
+		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
+	}
+	check(e.Duration >= 0, "duration is negative: %d ns", e.Duration)
+	check(e.Start.V <= math.MaxInt64-max(0, e.Duration), "the end does not fit: start %d, duration %d ns", e.Start.V, e.Duration)
+	check(e.Kind.String() != "", "kind %d is none", e.Kind)
+	checkShape(check, "output_shape", e.OutputShape)
+	check(len(e.InputShapes) <= MaxInputs, "more than %d input shapes", MaxInputs)
+	for i, s := range e.InputShapes {
+		checkShape(check, fmt.Sprintf("input_shapes[%d]", i), s)
+	}
+	for _, n := range []struct {
+		name string
+		v    Int
+	}{
+		{"output_elements", e.OutputElements}, {"memory_bytes", e.MemoryBytes}, {"flops", e.FLOPs}, {"rank", e.Rank},
+	} {
+		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
+		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)
+	}
+	check(e.Failed || e.Error == "", "an error, but not failed: %q", e.Error)
+	count := e.AdjustedCount
+	check(count == 0 || count >= 1 && !math.IsInf(count, 1), "adjusted_count is %g", count)
+	check(!e.TraceID.IsZero() || e.ParentSpanID.IsZero() || e.Warn&WarnBadID != 0, "a parent without a trace")
+	check(e.Warn < warnEnd, "unknown warnings: %#x", uint32(e.Warn))
+	return errors.Join(errs...)
+}
+
+func checkShape(check func(bool, string, ...any), name string, s Shape) {
+	check(len(s) <= MaxRank, "%s has more than %d dimensions", name, MaxRank)
+	for _, d := range s {
+		check(d >= Dynamic, "%s has a dimension of %d", name, d)
+	}
+}
+
+// validUTF8 returns v with each byte that is no UTF-8 replaced by U+FFFD, as
+// encoding/json does.
+func validUTF8(v string) string {
+	if utf8.ValidString(v) {
+		return v
+	}
+	return string([]rune(v))
 }

@@ -88,7 +88,7 @@ func randomEntry(r *rand.Rand) *op.Entry {
 		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnMicroseconds) << 1)),
 	}
 	if e.DType == "odd type" {
-		e.Warn |= op.WarnUnknownDType // as a reader finds out anew
+		e.Warn |= op.WarnUnknownDType // which a reader adds itself
 	}
 	e.Kind = op.Kind(1 + r.IntN(int(op.KindControl)))
 	e.KindRule = map[op.Kind]op.KindRule{op.KindCompute: op.RuleDefault, op.KindMemory: op.RuleName}[e.Kind]
@@ -114,7 +114,8 @@ func randomEntry(r *rand.Rand) *op.Entry {
 		e.Failed, e.Error = true, text()
 	}
 	if maybe() {
-		e.Collective = &op.Collective{Name: text(), Group: text(), GroupSize: number(), Sequence: number(), PeerRank: number(), InElements: number(), OutElements: number()}
+		e.Collective = &op.Collective{Name: text(), Group: text(), GroupSize: number(), Sequence: number(), PeerRank: number(),
+			InElements: number(), OutElements: number()}
 	}
 	if maybe() {
 		e.AdjustedCount = 1 + r.ExpFloat64()

@@ -3,7 +3,6 @@ package op_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -76,7 +75,8 @@ func ExampleReader_Records() {
 }
 
 func ExampleWriter() {
-	w := op.NewWriter(os.Stdout, &op.Resource{Service: "trainer"})
+	var text strings.Builder
+	w := op.NewWriter(&text, &op.Resource{Service: "trainer"})
 	err := w.Entry(&op.Entry{Operation: "relu", Kind: op.KindCompute, OutputShape: op.Shape{2, 3}, Duration: 600})
 	if err == nil {
 		err = w.Flush()
@@ -84,9 +84,12 @@ func ExampleWriter() {
 	if err != nil {
 		fmt.Println(err)
 	}
+	fmt.Print(strings.ReplaceAll(text.String(), `,"output`, ",\n \"output")) // the lines are long
 	// Output:
 	// {"schema":"optrace.entries/v1","resource":{"service":"trainer"}}
-	// {"step":null,"operation":"relu","device_id":null,"input_shapes":null,"output_shape":[2,3],"duration_us":0.6,"output_elements":null,"memory_bytes":null,"kind":"compute","duration_ns":600}
+	// {"step":null,"operation":"relu","device_id":null,"input_shapes":null,
+	//  "output_shape":[2,3],"duration_us":0.6,
+	//  "output_elements":null,"memory_bytes":null,"kind":"compute","duration_ns":600}
 }
 
 // A Trace is a small trace in memory, and reads and writes the JSON of the

@@ -36,7 +36,7 @@ func (id SpanID) MarshalText() ([]byte, error) { return jsontext.AppendHex(nil, 
 const placeholder = "optrace\x00"
 
 // PlaceholderTraceID returns an id for operations that have none, for formats
-// that require one. Readers take it for what it is.
+// that require one. Readers recognise it.
 func PlaceholderTraceID(n uint64) (id TraceID) {
 	copy(id[:], placeholder)
 	binary.BigEndian.PutUint64(id[len(placeholder):], n)

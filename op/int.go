@@ -9,7 +9,7 @@ import (
 type Int struct {
 	// V is the value; 0 when it is not known.
 	V int64
-	// Known tells that V was given.
+	// Known is set if V was given.
 	Known bool
 }
 

@@ -2,7 +2,7 @@ package op
 
 import "strings"
 
-// Kind classifies what an operation does.
+// Kind is the kind of work that an operation does.
 type Kind uint8
 
 // The kinds of operations.
@@ -41,7 +41,7 @@ func ParseKind(s string) (k Kind, ok bool) {
 	return KindUnknown, false
 }
 
-// KindRule tells how the kind of an entry was found.
+// KindRule is the rule by which the kind of an entry was found.
 type KindRule uint8
 
 // The rules, in the order in which they are tried.
@@ -52,9 +52,9 @@ const (
 	// RuleLibrary: the name starts with that of a collective communication
 	// library.
 	RuleLibrary
-	// RuleName: the name contains or starts with a word that tells.
+	// RuleName: the name contains or starts with a certain word.
 	RuleName
-	// RuleDefault: nothing told; the operation is taken to compute.
+	// RuleDefault: no other rule applied; the operation is taken to compute.
 	RuleDefault
 )
 
@@ -68,8 +68,8 @@ func (r KindRule) String() string {
 	return ruleNames[r]
 }
 
-// usualRule is how a kind is found as a rule. Files say it for collectives only,
-// whose recognition reports explain.
+// usualRule returns the rule by which entries of a kind are usually found. Files
+// state the rule for collectives only, because reports explain it for these.
 func usualRule(k Kind) KindRule {
 	switch k {
 	case KindCompute:
@@ -121,9 +121,9 @@ func InferKind(name string) (Kind, KindRule) {
 	return KindCompute, RuleDefault
 }
 
-// InferDeviceKind classifies what ran on a device, such as a GPU kernel, by
-// the prefix of its name alone: kernel names are long and hold words like
-// "recv" by accident.
+// InferDeviceKind classifies an operation that ran on a device, such as a GPU
+// kernel, by the prefix of its name alone: kernel names are long and hold words
+// like "recv" by accident.
 func InferDeviceKind(name string) (Kind, KindRule) {
 	lower := strings.ToLower(name)
 	switch {
@@ -154,4 +154,28 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 		}
 	}
 	return false
+}
+
+// kindCache is a direct-mapped cache of InferKind: names repeat, and searching one
+// for words costs far more than comparing it.
+type kindCache struct {
+	slots [128]struct {
+		name string
+		kind Kind
+		rule KindRule
+	}
+}
+
+func (c *kindCache) infer(name string) (Kind, KindRule) {
+	if name == "" {
+		return InferKind(name)
+	}
+	n := len(name)
+	hash := uint(n) + uint(name[n-1])*5 + uint(name[n/2])*31
+	slot := &c.slots[hash%uint(len(c.slots))]
+	if slot.name != name {
+		slot.kind, slot.rule = InferKind(name)
+		slot.name = name
+	}
+	return slot.kind, slot.rule
 }

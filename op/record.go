@@ -1,6 +1,11 @@
 package op
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
 
 // Schema names the entries JSON Lines format and its major version.
 const Schema = "optrace.entries/v1"
@@ -9,7 +14,7 @@ const Schema = "optrace.entries/v1"
 // none of them, and Skipped.N == 0, is a record without content, such as a
 // header with no resource.
 //
-// What the pointers lead to belongs to the reader and is valid until its next
+// The values behind the pointers belong to the reader and are valid until its next
 // record.
 type Record struct {
 	// Entry is an operation.
@@ -18,15 +23,15 @@ type Record struct {
 	Span *Span
 	// Resource describes the source of what follows.
 	Resource *Resource
-	// Gap tells that operations were lost before they could be written.
+	// Gap counts operations that were lost before they could be written.
 	Gap *Gap
-	// Batch starts what one write brought.
+	// Batch starts the records of one write.
 	Batch *Batch
-	// Skipped counts what the reader passed over.
+	// Skipped counts things that the reader passed over.
 	Skipped Skipped
 }
 
-// Gap tells of operations that were recorded and then lost.
+// Gap counts operations that were recorded and then lost.
 type Gap struct {
 	// Dropped is how many.
 	Dropped int64
@@ -44,13 +49,13 @@ type Batch struct {
 	Entries int64
 }
 
-// Skipped counts things that are no records of this model.
+// Skipped counts things that are not records of this model.
 type Skipped struct {
 	Reason SkipReason
 	N      int64
 }
 
-// SkipReason says why a reader passed something over.
+// SkipReason is why a reader passed something over.
 type SkipReason string
 
 // The reasons.
@@ -80,7 +85,7 @@ const (
 	SkipUnknownRecord SkipReason = "unknown_record"
 )
 
-// IsSpan reports whether what was passed over counts among the spans read.
+// IsSpan reports whether the things passed over count among the spans read.
 func (r SkipReason) IsSpan() bool {
 	switch r {
 	case SkipFlow, SkipMetadata, SkipOtherSignal, SkipUnknownRecord:
@@ -102,9 +107,9 @@ type SyntaxError struct {
 	// Offset is in bytes from the start of the (decompressed) input; negative
 	// where what is wrong has no position.
 	Offset int64
-	// Msg says what is wrong.
+	// Msg describes the error.
 	Msg string
-	// Truncated tells that the input ended within the record.
+	// Truncated is set if the input ended within the record.
 	Truncated bool
 	// Class is the class of what is wrong.
 	Class ErrorClass
@@ -120,3 +125,90 @@ func (e *SyntaxError) Error() string {
 	}
 	return fmt.Sprintf("%s: %s (at byte %d)", e.File, e.Msg, e.Offset)
 }
+
+// Span is a span that is not an operation: a request, a step, a layer. The tree
+// and the latency of requests need it.
+type Span struct {
+	Name         string
+	TraceID      TraceID
+	SpanID       SpanID
+	ParentSpanID SpanID
+	// RemoteParent is set if the parent lies in another process, which makes this
+	// span a local root.
+	RemoteParent bool
+	// Start is in Unix nanoseconds, Duration in nanoseconds.
+	Start    Int
+	Duration int64
+	Service  string
+	// Failed is set if the span ended in an error.
+	Failed bool
+}
+
+// Resource describes a process, the source of spans.
+type Resource struct {
+	Service   string
+	Rank      Int
+	WorldSize Int
+	// Attrs holds the other attributes, values as text.
+	Attrs []Attr
+}
+
+// Set adds an attribute of the resource, its value as text: service.name,
+// tensor.rank and tensor.world_size set their fields, and anything else, also a
+// rank that is no number, joins Attrs. Of equal keys the last wins.
+func (r *Resource) Set(key, value string) {
+	value = validUTF8(value)
+	switch key {
+	case KeyServiceName:
+		r.Service = value
+		return
+	case KeyRank, KeyWorldSize:
+		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(value))); ok && n >= 0 {
+			if key == KeyRank {
+				r.Rank = Known(n)
+			} else {
+				r.WorldSize = Known(n)
+			}
+			return
+		}
+	}
+	r.Attrs = setAttr(r.Attrs, key, value)
+}
+
+// setAttr sets key among attrs.
+func setAttr(attrs []Attr, key, value string) []Attr {
+	for i := range attrs {
+		if attrs[i].Key == key {
+			attrs[i].Value = value
+			return attrs
+		}
+	}
+	return append(attrs, Attr{Key: key, Value: value})
+}
+
+// Pruned summarises operations that were kept out of a service trace because they
+// were short: those of one name on one device below a local root. Local batches hold
+// them one by one.
+type Pruned struct {
+	// TraceID and SpanID are those of the local root.
+	TraceID TraceID
+	SpanID  SpanID
+	// Operation and DeviceID are as in an [Entry]. Operation is [PrunedOthers] for
+	// the operations beyond the summary's bounds.
+	Operation string
+	DeviceID  string
+	// Count is their number, Duration the sum of their durations in nanoseconds.
+	Count    int64
+	Duration int64
+}
+
+// The event on a local root that carries a [Pruned]: its name, and the
+// attributes in addition to [KeyName] and [KeyDevice].
+const (
+	EventPruned       = "tensor.ops.pruned"
+	KeyPrunedCount    = "tensor.ops.pruned.count"
+	KeyPrunedDuration = "tensor.ops.pruned.duration"
+)
+
+// PrunedOthers stands for the operations that a summary does not name.
+const PrunedOthers = "(other)"

@@ -21,7 +21,7 @@ type Shape []int64
 
 // Elements returns the product of the dimensions: 1 for a scalar, 0 when a
 // dimension is 0, and unknown for a nil shape, a dynamic dimension or a
-// product that does not fit. The warning says which.
+// product that does not fit. The warning says why.
 //
 //	nil          unknown
 //	[]           1
@@ -78,7 +78,7 @@ func mulBytes(elements Int, size int64) (Int, Warning) {
 // dimensions, "?" for an unknown shape and for a dynamic dimension.
 func (s Shape) String() string { return string(s.AppendText(nil)) }
 
-// AppendText appends what String returns.
+// AppendText appends the text that String returns.
 func (s Shape) AppendText(dst []byte) []byte {
 	if s == nil {
 		return append(dst, '?')

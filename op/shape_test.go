@@ -22,9 +22,12 @@ var shapeTexts = []struct {
 	{"9223372036854775807", op.Shape{1<<63 - 1}},
 	{strings.Repeat("1,", 63) + "1", op.Shape(slicesRepeat(1, 64))},
 
-	{"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil}, {"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil}, {"2x3,4", nil}, {"2,3x4", nil},
-	{"[", nil}, {"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil}, {"[2] ]", nil}, {"[[2]]", nil}, {"[2]x", nil},
-	{"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil}, {"9223372036854775808", nil}, {"NaN", nil}, {"float32", nil}, {"2\x003", nil}, {"２", nil},
+	{"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil}, {"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil}, {"2x3,4",
+		nil}, {"2,3x4", nil},
+	{"[", nil}, {"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil}, {"[2] ]",
+		nil}, {"[[2]]", nil}, {"[2]x", nil},
+	{"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil}, {"9223372036854775808", nil}, {"NaN", nil}, {"float32", nil}, {"2\x003",
+		nil}, {"２", nil},
 	{strings.Repeat("1,", 64) + "1", nil},
 }
 

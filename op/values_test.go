@@ -105,12 +105,16 @@ func TestParseDType(t *testing.T) {
 		size int64
 	}{
 		{"f64", op.F64, 8}, {"f32", op.F32, 4}, {"bf16", op.BF16, 2}, {"f16", op.F16, 2}, {"f8e4m3", op.F8E4M3, 1}, {"f8e5m2", op.F8E5M2, 1},
-		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16, 2}, {"u8", op.U8, 1},
+		{"i64", op.I64, 8}, {"i32", op.I32, 4}, {"i16", op.I16, 2}, {"i8", op.I8, 1}, {"u64", op.U64, 8}, {"u32", op.U32, 4}, {"u16", op.U16,
+			2}, {"u8", op.U8, 1},
 		{"bool", op.Bool, 1}, {"c64", op.C64, 8}, {"c128", op.C128, 16},
-		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16", op.BF16, 2},
-		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8}, {"torch.cdouble", op.C128, 16}, {"torch.long", op.I64, 8},
+		{"torch.float32", op.F32, 4}, {"torch.float", op.F32, 4}, {"torch.double", op.F64, 8}, {"torch.half", op.F16, 2}, {"torch.bfloat16",
+			op.BF16, 2},
+		{"torch.float8_e4m3fn", op.F8E4M3, 1}, {"torch.uint8", op.U8, 1}, {"torch.complex64", op.C64, 8}, {"torch.cdouble", op.C128,
+			16}, {"torch.long", op.I64, 8},
 		{"float64", op.F64, 8}, {"numpy.int16", op.I16, 2}, {"np.complex128", op.C128, 16}, {"<f4", op.F32, 4}, {"bool_", "", 0},
-		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2}, {"c10::complex<float>", op.C64, 8},
+		{"long int", op.I64, 8}, {"unsigned char", op.U8, 1}, {"c10::BFloat16", op.BF16, 2}, {"c10::Half", op.F16, 2}, {"c10::complex<float>",
+			op.C64, 8},
 		{" F32 ", op.F32, 4}, {"FLOAT", op.F32, 4}, {"PRED", op.Bool, 1},
 		{"", "", 0}, {"int4", "", 0}, {"tensor", "", 0}, {"TensorList", "", 0},
 	} {

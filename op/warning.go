@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Warning is a set of things that were wrong with what an entry was made from.
-// They do not keep the entry out; reports count and show them.
+// Warning is a set of problems in the source of an entry. The entry is kept;
+// reports count and show its warnings.
 type Warning uint32
 
 // The warnings.

@@ -2,8 +2,7 @@
 package intern
 
 // The bounds of a table. Values that repeat are short and few: names, devices,
-// services. When a table is full it starts anew, which costs the values that
-// do repeat one allocation each.
+// services. A full table is emptied, after which each of them is allocated once more.
 const (
 	maxEntries = 1 << 16
 	maxLength  = 512
@@ -19,13 +18,13 @@ const (
 // value is ready to use. It is not safe for concurrent use.
 type Table struct {
 	strings map[string]string
-	// recent remembers the last string of each slot. A hit costs a fifth of a
-	// lookup in the map, and few values make up nearly all of a file.
+	// recent is a direct-mapped cache in front of the map: few values make up nearly
+	// all of a file.
 	recent [recentSlots]string
 }
 
 // String returns b as a string, the same one for equal bytes while the table
-// remembers them.
+// holds them.
 func (t *Table) String(b []byte) string {
 	if s, ok := t.Find(b); ok {
 		return s
@@ -37,8 +36,8 @@ func (t *Table) String(b []byte) string {
 	return s
 }
 
-// Find returns the string that the table remembers for b. It never adds one,
-// so that a caller who checks strings before adding them need not check again.
+// Find returns the string that the table holds for b. It never adds one: a caller
+// that validates strings before adding them need not validate those found.
 func (t *Table) Find(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true

@@ -31,7 +31,7 @@ func TestStringIsShared(t *testing.T) {
 	}
 }
 
-// The caller's buffer is reused: what the table keeps must be a copy.
+// The caller's buffer is reused: the table must keep a copy.
 func TestStringIsCopied(t *testing.T) {
 	var table Table
 	buf := []byte("matmul")

@@ -1,5 +1,8 @@
 // Package jsontext appends and scans JSON text without reflection and without
-// allocating. It is the common ground of every JSON reader and writer here.
+// allocating. Every JSON reader and writer of this module is built on it, and it
+// knows none of their formats. It has three parts: the Append functions write
+// values, a [Lexer] reads any valid text and describes errors, and the functions over
+// an index, such as [Literal] and [Digits], read text of an expected form fast.
 package jsontext
 
 import (
@@ -112,8 +115,7 @@ func AppendMicros(dst []byte, ns int64) []byte {
 	return dst
 }
 
-// AppendDigits9 appends v, which is below 10^9, as nine digits. Nanoseconds
-// behind seconds that are written already cost a third of the whole number.
+// AppendDigits9 appends v, which is below 10^9, as nine digits.
 func AppendDigits9(dst []byte, v uint32) []byte {
 	var b [9]byte
 	for i := 7; i > 0; i -= 2 {

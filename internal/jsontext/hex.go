@@ -7,8 +7,7 @@ const hexDigits = "0123456789abcdef"
 // notHex marks the bytes that are no hexadecimal digit in hexValues.
 const notHex = 0xff
 
-// hexValues holds the value of each hexadecimal digit in either case. A table
-// makes decoding an id a third as expensive as comparing ranges.
+// hexValues holds the value of each hexadecimal digit in either case.
 var hexValues = func() (t [256]byte) {
 	for i := range t {
 		t[i] = notHex
@@ -61,10 +60,9 @@ func decodeHex8(dst *[8]byte, src *[16]byte) bool {
 }
 
 // eightHexDigits returns the four bytes that eight hexadecimal digits stand for,
-// the first one lowest, with bad != 0 where one of x is none. All eight are
-// looked at at once, which takes a quarter of what a table takes.
+// the first one lowest, with bad != 0 where one of x is not a digit.
 func eightHexDigits(x uint64) (v uint32, bad uint64) {
-	letters := x >> 6 & ones // what has the bit that letters have
+	letters := x >> 6 & ones // bytes with the bit that letters have
 	d := x&(0x0f*ones) + letters*9
 	// The digit that d would be written as must be the one that stands there.
 	aboveNine := (d + (0x80-10)*ones) >> 7 & ones

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Every byte in every place, beside digits of all kinds, is told from a digit as
-// encoding/hex does.
+// DecodeHex accepts every byte in every place, beside digits of all kinds, that
+// encoding/hex accepts, and no other.
 func TestDecodeHexChecksEveryByte(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, size := range []int{2, 8, 16} {

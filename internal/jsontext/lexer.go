@@ -1,7 +1,6 @@
 package jsontext
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -37,7 +36,7 @@ type Lexer struct {
 	// stack holds every open object or array.
 	stack []frame
 
-	// oneLine tells that a newline is not white space: see OneLine.
+	// oneLine is set if a newline is not white space: see OneLine.
 	oneLine bool
 }
 
@@ -68,7 +67,7 @@ func (l *Lexer) Truncated() bool { return l.err == errEnd }
 
 var errEnd = errors.New("unexpected end of JSON text")
 
-// fail keeps as the error that the next byte is not what was expected.
+// fail keeps as the error that the next byte was not expected.
 func (l *Lexer) fail(expected string) {
 	if l.pos >= len(l.buf) {
 		l.failEnd()
@@ -151,7 +150,7 @@ func (l *Lexer) More() bool {
 		return false
 	case top.first:
 		top.first = false
-		return true // and what reads the element finds what is wrong with it
+		return true // an error in the element is found when it is read
 	case c != ',':
 		l.fail("expected ',' or '" + string(rune(top.closing)) + "'")
 		return false
@@ -173,27 +172,6 @@ func (l *Lexer) Key() []byte {
 	}
 	l.pos++
 	return k
-}
-
-// Accept consumes text where it stands next, and reports whether it did. It is
-// for what is expected: a name with its quotes and colon, or a whole value that
-// was read before. Comparing costs a fraction of what reading does.
-func (l *Lexer) Accept(text string) bool {
-	end := l.pos + len(text)
-	if end > len(l.buf) || string(l.buf[l.pos:end]) != text {
-		return false
-	}
-	l.pos = end
-	return true
-}
-
-// AcceptBytes is Accept for text in bytes.
-func (l *Lexer) AcceptBytes(text []byte) bool {
-	if !bytes.HasPrefix(l.buf[l.pos:], text) {
-		return false
-	}
-	l.pos += len(text)
-	return true
 }
 
 // Int reads a number that is an integer within the range of an int64, as
@@ -273,23 +251,7 @@ func (l *Lexer) digits() bool {
 // reports false, and reads nothing, where something else stands there.
 func (l *Lexer) QuotedHex(dst []byte) bool {
 	l.Peek()
-	return l.passed(QuotedHex(l.buf, l.pos, dst))
-}
-
-// QuotedNanos reads a string of 19 digits, as a Unix time in nanoseconds has
-// from 2001 on. It reports false, and reads nothing, where something else stands
-// there.
-func (l *Lexer) QuotedNanos() (v int64, ok bool) {
-	l.Peek()
-	v, end := QuotedDigits(l.buf, l.pos)
-	if end != l.pos+len(`""`)+maxDigits {
-		return 0, false
-	}
-	return v, l.passed(end)
-}
-
-// passed makes l stand at end unless that is -1.
-func (l *Lexer) passed(end int) bool {
+	end := QuotedHex(l.buf, l.pos, dst)
 	if end < 0 {
 		return false
 	}
@@ -332,7 +294,7 @@ func (l *Lexer) Skip() {
 	base := len(l.stack)
 	for {
 		l.skipToken()
-		// Leave what ended here, and step to the next element of what did not.
+		// Leave the values that end here, and step to the next element.
 		for {
 			if l.err != nil || len(l.stack) == base {
 				return

@@ -29,20 +29,8 @@ func (l *Lexer) Rewind(m Mark) {
 // Since returns the text from m to where l stands, valid as long as the buffer.
 func (l *Lexer) Since(m Mark) []byte { return l.buf[m.pos:l.pos] }
 
-// Rest returns the text from the next value on, valid as long as the buffer.
-func (l *Lexer) Rest() []byte {
-	l.Peek()
-	return l.buf[l.pos:]
-}
-
 // Pos returns how far l has read.
 func (l *Lexer) Pos() int { return l.pos }
-
-// Size returns the length of the text.
-func (l *Lexer) Size() int { return len(l.buf) }
-
-// Text returns the text from start to end, both as Pos told them.
-func (l *Lexer) Text(start, end int) []byte { return l.buf[start:end] }
 
 // Advance passes over the next n bytes, which the caller knows to be a value.
 func (l *Lexer) Advance(n int) { l.pos += n }

@@ -7,7 +7,7 @@ import (
 
 // The functions in this file read text that is written in an expected way: without
 // white space, without escapes, numbers in their usual form. Each takes the text
-// and the index to read at, and returns the index behind what it has read, or -1
+// and the index to read at, and returns the index behind the text it has read, or -1
 // where something else stands there. At an index of -1 nothing stands, so that a
 // reader calls one after the other and checks the last index only:
 //
@@ -33,7 +33,7 @@ func Literal(b []byte, i int, text string) int {
 	return -1
 }
 
-// Quoted reads a string without escapes and returns what is between the quotes,
+// Quoted reads a string without escapes and returns the text between the quotes,
 // which may be invalid UTF-8.
 func Quoted(b []byte, i int) (text []byte, end int) {
 	if uint(i) >= uint(len(b)) || b[i] != '"' {

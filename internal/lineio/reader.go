@@ -11,7 +11,7 @@ import (
 const MaxLine = 16 << 20
 
 // bufferSize is how much is asked of the underlying reader at a time. Reads of
-// this size cost little against the parsing of what they bring.
+// this size cost little compared to parsing the text.
 const bufferSize = 256 << 10
 
 // Line is one line of the input.
@@ -23,10 +23,10 @@ type Line struct {
 	Number int64
 	// Offset is where the line starts, in bytes from the start of the input.
 	Offset int64
-	// Complete tells that a newline ended the line. The last line of a file
-	// that was cut off is not complete.
+	// Complete is set if a newline ended the line. The last line of a file that was
+	// cut off is not complete.
 	Complete bool
-	// TooLong tells that the line was longer than the limit and passed over.
+	// TooLong is set if the line was longer than the limit and passed over.
 	TooLong bool
 }
 
@@ -41,7 +41,7 @@ type Reader struct {
 	scanned    int    // bytes from start in which there is no newline
 	consumed   int64  // bytes of the input before start
 	line       int64
-	err        error // what src returned, once
+	err        error // of src
 }
 
 // NewReader returns a Reader of src whose lines are limited to limit bytes,
@@ -90,8 +90,8 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// Buffered returns what has been read of the source and not yet been returned,
-// valid until the next call of another method. It may end within a line.
+// Buffered returns the text that has been read from the source and not yet been
+// returned, valid until the next call of another method. It may end within a line.
 func (r *Reader) Buffered() []byte { return r.buf[r.start:r.end] }
 
 // Skip passes over the next n bytes, which are buffered and one line with its

@@ -14,7 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/lineio"
 )
 
-// all reads every line, copying what belongs to the Reader.
+// all reads every line, copying the memory that belongs to the Reader.
 func all(t *testing.T, src io.Reader, limit int) ([]lineio.Line, error) {
 	t.Helper()
 	r := lineio.NewReader(src, limit)
@@ -90,7 +90,7 @@ func TestAgainstSplit(t *testing.T) {
 	}
 }
 
-// normalise makes an empty text nil: only TooLong tells the two apart.
+// normalise makes an empty text nil: only TooLong distinguishes the two.
 func normalise(lines []lineio.Line) {
 	for i := range lines {
 		if len(lines[i].Text) == 0 {

@@ -28,7 +28,7 @@ func matmul(attrs ...Attr) Span {
 	return span(append([]Attr{{op.KeyName, "matmul"}}, attrs...)...)
 }
 
-// entry returns what matmul becomes, changed by changes.
+// entry returns the entry of matmul, changed by changes.
 func entry(changes ...func(*op.Entry)) *op.Entry {
 	e := &op.Entry{
 		Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault,
@@ -50,7 +50,7 @@ func inputs(shapes ...op.Shape) func(*op.Entry) {
 	return func(e *op.Entry) { e.InputShapes = shapes }
 }
 
-// output sets the shape of the output and what follows from it for elements
+// output sets the shape of the output and, derived from it, the elements
 // of eight bytes.
 func output(elements int64, dims ...int64) func(*op.Entry) {
 	if dims == nil {

@@ -24,7 +24,7 @@ func torchOp() Case {
 }
 
 // precedence covers several keys that set one field: the convention wins over
-// torch's keys and those over bare ones, in whichever order they come.
+// torch's keys and torch's over bare ones, in each order.
 func precedence() []Case {
 	both := func(name string, a, b Attr, changes ...func(*op.Entry)) []Case {
 		return []Case{
@@ -40,20 +40,29 @@ func precedence() []Case {
 		torchOp(),
 		torch("host device", device("cpu"), Attr{"pytorch.device.type", "cpu"}, Attr{"pytorch.device.index", int64(-1)}),
 		torch("device without index", device("xpu"), Attr{"pytorch.device.type", "xpu"}),
-		torch("device of the convention wins", device("cuda:7"), Attr{"pytorch.device.type", "cuda"}, Attr{"pytorch.device.index", int64(1)}, Attr{op.KeyDevice, "cuda:7"}),
+		torch("device of the convention wins", device("cuda:7"), Attr{"pytorch.device.type", "cuda"}, Attr{"pytorch.device.index", int64(1)},
+			Attr{op.KeyDevice, "cuda:7"}),
 		torch("host memory", memory(64), Attr{"pytorch.cpu_memory_usage_bytes", int64(64)}, Attr{"pytorch.device_memory_usage_bytes", int64(0)}),
 		torch("memory of the convention wins", memory(32), Attr{op.KeyMemory, int64(32)}, Attr{"pytorch.device_memory_usage_bytes", int64(64)}),
-		{Name: "memory/explicit differs from computed", Span: matmul(Attr{op.KeyOutputShape, []int64{4}}, Attr{op.KeyMemory, int64(100)}), Want: entry(output(4, 4), memory(100))},
-		{Name: "duplicates/last wins", Needs: Duplicates, Span: matmul(Attr{op.KeyStep, int64(1)}, Attr{op.KeyStep, int64(2)}), Want: entry(func(e *op.Entry) { e.Step = op.Known(2) })},
-		{Name: "duplicates/shapes", Needs: Duplicates, Span: matmul(Attr{op.KeyInputShapes, "2x3"}, Attr{op.KeyInputShapes, []int64{4}}), Want: entry(inputs(op.Shape{4}))},
+		{Name: "memory/explicit differs from computed", Span: matmul(Attr{op.KeyOutputShape, []int64{4}}, Attr{op.KeyMemory, int64(100)}),
+			Want: entry(output(4, 4), memory(100))},
+		{Name: "duplicates/last wins", Needs: Duplicates, Span: matmul(Attr{op.KeyStep, int64(1)}, Attr{op.KeyStep, int64(2)}),
+			Want: entry(func(e *op.Entry) { e.Step = op.Known(2) })},
+		{Name: "duplicates/shapes", Needs: Duplicates, Span: matmul(Attr{op.KeyInputShapes, "2x3"}, Attr{op.KeyInputShapes, []int64{4}}),
+			Want: entry(inputs(op.Shape{4}))},
 	}
 	cases = append(cases, both("name", Attr{op.KeyName, "matmul"}, Attr{"operation", "other"})...)
 	cases = append(cases, both("device", Attr{op.KeyDevice, "cuda:0"}, Attr{"device", "cpu"}, device("cuda:0"))...)
-	cases = append(cases, both("dtypes", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", "['int']"}, func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
-	cases = append(cases, both("dtypes in lists", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", []string{"int"}}, func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
-	cases = append(cases, both("torch over bare", Attr{"pytorch.input_shapes", "[[2,3]]"}, Attr{"input_shapes", "[[4]]"}, inputs(op.Shape{2, 3}))...)
-	cases = append(cases, both("list over indexed", Attr{op.KeyInputShapes, "[[2,3]]"}, Attr{op.InputShapeKey(0), "4"}, inputs(op.Shape{2, 3}))...)
-	cases = append(cases, both("indexed over bare", Attr{op.InputShapeKey(0), "4"}, Attr{"input_shapes", "[[2,3],[1]]"}, inputs(op.Shape{4}))...)
+	cases = append(cases, both("dtypes", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", "['int']"},
+		func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
+	cases = append(cases, both("dtypes in lists", Attr{op.KeyInputDTypes, []string{"f32"}}, Attr{"pytorch.input_dtypes", []string{"int"}},
+		func(e *op.Entry) { e.InputDTypes = []op.DType{op.F32} })...)
+	cases = append(cases, both("torch over bare", Attr{"pytorch.input_shapes", "[[2,3]]"}, Attr{"input_shapes", "[[4]]"},
+		inputs(op.Shape{2, 3}))...)
+	cases = append(cases, both("list over indexed", Attr{op.KeyInputShapes, "[[2,3]]"}, Attr{op.InputShapeKey(0), "4"}, inputs(op.Shape{2,
+		3}))...)
+	cases = append(cases, both("indexed over bare", Attr{op.InputShapeKey(0), "4"}, Attr{"input_shapes", "[[2,3],[1]]"},
+		inputs(op.Shape{4}))...)
 	cases = append(cases, both("bad yields to good", Attr{op.KeyDevice, true}, Attr{"device", "cpu"}, device("cpu"), warn(op.WarnBadValue))...)
 	return cases
 }
@@ -83,14 +92,19 @@ func faults() []Case {
 
 		timed("zero duration", 0, start, start, lasting(0)),
 		timed("below a microsecond", Nanoseconds, start+1, start+601, func(e *op.Entry) { e.Start, e.Duration = op.Known(start+1), 600 }),
-		timed("end before start", EndBeforeStart, start, start-5_000_000_000, func(e *op.Entry) { e.Duration, e.Warn = 0, op.WarnNegativeDuration }),
+		timed("end before start", EndBeforeStart, start, start-5_000_000_000, func(e *op.Entry) {
+			e.Duration, e.Warn = 0,
+				op.WarnNegativeDuration
+		}),
 		timed("no start", NoTime, 0, 0, func(e *op.Entry) { e.Start, e.Duration, e.Warn = op.Int{}, 0, op.WarnBadTime }),
 
 		{Name: "ids/none", Needs: NoIDs, Span: noIDs, Want: entry(func(e *op.Entry) {
 			e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
 		}, warn(op.WarnBadID))},
 		{Name: "ids/root", Span: root, Want: entry(func(e *op.Entry) { e.ParentSpanID = op.SpanID{} })},
-		{Name: "text/invalid UTF-8", Needs: InvalidUTF8, Span: matmul(Attr{op.KeyPath, "a\xffb"}), Want: entry(func(e *op.Entry) { e.Path = "a\ufffdb" }, warn(op.WarnInvalidUTF8))},
-		{Name: "text/control characters", Span: matmul(Attr{op.KeyPath, "a\x00\n\x1b[31m"}), Want: entry(func(e *op.Entry) { e.Path = "a\x00\n\x1b[31m" })},
+		{Name: "text/invalid UTF-8", Needs: InvalidUTF8, Span: matmul(Attr{op.KeyPath, "a\xffb"}),
+			Want: entry(func(e *op.Entry) { e.Path = "a\ufffdb" }, warn(op.WarnInvalidUTF8))},
+		{Name: "text/control characters", Span: matmul(Attr{op.KeyPath, "a\x00\n\x1b[31m"}),
+			Want: entry(func(e *op.Entry) { e.Path = "a\x00\n\x1b[31m" })},
 	}
 }

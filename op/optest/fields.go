@@ -73,8 +73,7 @@ func fields() []Case {
 	return append(append(cases, notes()...), outside()...)
 }
 
-// notes covers the attributes that keep what an entry said before it was
-// written as a span.
+// notes covers the attributes for fields that the convention has no attribute for.
 func notes() []Case {
 	note := func(name string, change func(*op.Entry), attrs ...Attr) Case {
 		return Case{Name: "note/" + name, Span: matmul(attrs...), Want: entry(change)}
@@ -99,7 +98,7 @@ func failed(description string) Span {
 	return s
 }
 
-// outside covers what does not come from the span's attributes.
+// outside covers fields that do not come from the span's attributes.
 func outside() []Case {
 	resource := func(name string, needs Needs, span Span, resource []Attr, change func(*op.Entry)) Case {
 		span.Resource = resource
@@ -122,6 +121,7 @@ func outside() []Case {
 		resource("none", NoResource, matmul(), nil, func(e *op.Entry) { e.Service = "" }),
 		state("ot=th:8", 2), state("ot=th:c", 4), state("ot=th:0", 1), state("vendor=1,ot=rv:1a;th:8", 2),
 		state("vendor=1", 0), state("ot=p:8", 0), state("ot=th:123456789abcdef", 0), state("ot=th:xyz", 0),
-		{Name: "dropped attributes", Span: dropped, Needs: Dropped, Want: entry(func(e *op.Entry) { e.DroppedAttributes = 3 }, warn(op.WarnDroppedAttributes))},
+		{Name: "dropped attributes", Span: dropped, Needs: Dropped, Want: entry(func(e *op.Entry) { e.DroppedAttributes = 3 },
+			warn(op.WarnDroppedAttributes))},
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Run runs every case as a subtest. convert turns the span of a case into an
 // entry, or returns false where the span is no operation; it skips the test
-// where its format cannot hold what the case needs. Marks that a format puts on
+// where its format lacks something that the case needs. Marks that a format puts on
 // all of its entries, such as op.WarnMicroseconds, and the root, which is no
 // part of a span, are for convert to remove.
 func Run(t *testing.T, convert func(t *testing.T, c Case) (*op.Entry, bool)) {

@@ -81,8 +81,8 @@ const (
 	NestedLists
 )
 
-// Has reports whether all of what is in n.
-func (n Needs) Has(what Needs) bool { return n&what == what }
+// Has reports whether n has all of needs.
+func (n Needs) Has(needs Needs) bool { return n&needs == needs }
 
 // Case is a span and the entry that it must become.
 type Case struct {

@@ -23,7 +23,7 @@ func (b *Builder) SetStr(to Target, v string) {
 	case FieldNone:
 	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType, FieldCollective, FieldGroup:
 		b.setText(t, v)
-	case FieldKindRule, FieldRoot, FieldRootSpan, FieldWarnings:
+	case fieldKindRule, fieldRoot, fieldRootSpan, fieldWarnings:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		if strings.TrimSpace(v) == "" {
@@ -85,19 +85,19 @@ func (b *Builder) Bool(key string, v bool) {
 	b.bad(t.field)
 }
 
-// Other adds an attribute whose value is none of the types that an operation
-// has, such as a map: it tells that the key was there.
+// Other adds an attribute whose value has none of the types that an operation
+// has, such as a map. The key counts all the same.
 func (b *Builder) Other(key string) { b.bad(b.target(key).field) }
 
-// Wants reports whether key's value matters, so that an adapter need not take a
-// value apart only to have it ignored; it calls Other for such a key.
+// Wants reports whether key's value matters. For a key whose value does not, an
+// adapter need not decode the value; it calls Other.
 func (b *Builder) Wants(key string) bool {
 	t := b.mapping.lookup(key)
 	return t.field != FieldNone || t.keep
 }
 
 // WantsList reports whether key's value is a list, such as a shape. An adapter
-// whose source keeps lists as text then takes the text apart.
+// whose source keeps lists as text then parses the text.
 func (b *Builder) WantsList(key string) bool {
 	switch b.mapping.lookup(key).field {
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
@@ -108,19 +108,6 @@ func (b *Builder) WantsList(key string) bool {
 
 // Ints adds an attribute with a slice of integers. The slice is copied.
 func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
-
-// IntLists adds an attribute with a list of lists of integers, which lie one
-// behind the other in v: each ends where ends tells. The slices are copied.
-func (b *Builder) IntLists(key string, v []int64, ends []int) { b.SetIntLists(b.Target(key), v, ends) }
-
-// Floats adds an attribute with a slice of floating-point numbers.
-func (b *Builder) Floats(key string, v []float64) {
-	t := b.BeginList(key)
-	for _, f := range v {
-		t.Float(f)
-	}
-	t.End()
-}
 
 // Strs adds an attribute with a slice of strings.
 func (b *Builder) Strs(key string, v []string) {
@@ -139,8 +126,8 @@ func (b *Builder) target(key string) *target {
 }
 
 // claim reports whether a key of t's family may set t's field, and takes it.
-// Of several keys that set one field the family that tells most wins, and of
-// one family the last.
+// Of several keys that set one field the highest family wins, and of one family
+// the last.
 func (b *Builder) claim(t *target) bool {
 	if t.family < b.from[t.field] {
 		return false
@@ -149,7 +136,7 @@ func (b *Builder) claim(t *target) bool {
 	return true
 }
 
-// bad notes a value that f cannot take.
+// bad adds the warning for a value that f cannot take.
 func (b *Builder) bad(f Field) {
 	switch f {
 	case FieldNone:
@@ -225,20 +212,20 @@ func (b *Builder) setText(t *target, v string) {
 	}
 }
 
-// setNote sets what an entry said before it was written as a span.
+// setNote sets a field that the convention has no attribute for.
 func (b *Builder) setNote(t *target, v string) {
 	ok := true
 	switch t.field {
-	case FieldKindRule:
+	case fieldKindRule:
 		b.kindRule, ok = parseKindRule(v)
 		if ok {
 			b.claim(t)
 		}
-	case FieldRoot:
+	case fieldRoot:
 		b.entry.Root = b.text(v)
-	case FieldRootSpan:
+	case fieldRootSpan:
 		b.entry.RootSpanID, ok = ParseSpanID([]byte(v))
-	case FieldWarnings:
+	case fieldWarnings:
 		for name := range strings.SplitSeq(v, ",") {
 			// One that only a later version knows is left out.
 			w, _ := ParseWarning(name)
@@ -258,7 +245,7 @@ func (b *Builder) number(t *target, v int64) {
 		b.setText(t, strconv.FormatInt(v, 10))
 	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDeviceType, FieldCollective,
 		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
-		FieldKindRule, FieldRoot, FieldRootSpan, FieldWarnings:
+		fieldKindRule, fieldRoot, fieldRootSpan, fieldWarnings:
 		b.bad(t.field)
 	default:
 		b.setInt(t, v)
@@ -306,8 +293,8 @@ func (b *Builder) setInt(t *target, v int64) {
 	}
 }
 
-// mayBeNegative tells the fields in which a negative number has a meaning:
-// torch numbers the host's device -1.
+// mayBeNegative reports whether a negative number has a meaning in a field: torch
+// numbers the host's device -1.
 func mayBeNegative(f Field) bool {
 	return f == FieldDeviceIndex || f == FieldStream || f == FieldStep
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
-// decoder reads records of the entries format, and the entries of a seed
-// trace, which have the same keys. What it returns is overwritten by the next
-// record.
+// decoder reads records of the entries format, and the entries of a seed trace,
+// which have the same keys. A record is overwritten by the next one.
 type decoder struct {
 	lex     jsontext.Lexer
 	strings intern.Table
@@ -34,13 +33,13 @@ type decoder struct {
 	// The texts of the record before, which mostly come again.
 	lastRoot, lastService, lastScope string
 
-	// fault is what is wrong with the record although it is valid JSON, and
-	// faultAt where.
+	// fault describes the first error in a record that is valid JSON, and faultAt
+	// is its offset.
 	fault   string
 	faultAt int
 }
 
-// fieldsSeen tells which keys an entry had, where their absence matters.
+// fieldsSeen is the set of keys that an entry had, of those whose absence matters.
 type fieldsSeen uint8
 
 const (
@@ -122,7 +121,7 @@ func (d *decoder) errorClass() ErrorClass {
 	return ErrorRecord
 }
 
-// schemaError ends reading: the file is of a version that is not understood.
+// schemaError ends reading: the file has an unsupported version.
 type schemaError struct{ schema string }
 
 func (e *schemaError) Error() string {
@@ -136,15 +135,15 @@ func (d *decoder) resetEntry() {
 	d.fault = ""
 }
 
-// wrong notes what makes the record useless.
+// wrong keeps the first error that makes the record useless.
 func (d *decoder) wrong(fault string) {
 	if d.fault == "" {
 		d.fault, d.faultAt = fault, d.lex.Offset()
 	}
 }
 
-// finishEntry checks what an entry must have, and fills in what follows from
-// what it said.
+// finishEntry checks that the entry has the fields that it must have, and derives
+// fields from others.
 func (d *decoder) finishEntry() {
 	e := &d.entry
 	switch {
@@ -180,4 +179,118 @@ func (d *decoder) finishEntry() {
 	if d.has&hasMemory == 0 {
 		e.setDerivedMemory()
 	}
+}
+
+// decodeSpan reads the value of an ancestry record; null is none.
+func (d *decoder) decodeSpan() *Span {
+	l := &d.lex
+	if l.Null() {
+		return nil
+	}
+	d.span = Span{}
+	s := &d.span
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "name":
+			s.Name = d.text()
+		case "trace_id":
+			s.TraceID = d.traceID()
+		case "span_id":
+			s.SpanID = d.spanID()
+		case "parent_span_id":
+			s.ParentSpanID = d.parentID()
+		case "parent_remote":
+			s.RemoteParent = d.flag()
+		case "start_unix_ns":
+			s.Start = d.integer(WarnBadTime)
+		case "duration_ns":
+			s.Duration = d.amount(WarnNegativeDuration).V
+		case "service":
+			s.Service = d.text()
+		case "failed":
+			s.Failed = d.flag()
+		default:
+			l.Skip()
+		}
+	}
+	if s.Start.V > math.MaxInt64-s.Duration {
+		s.Start = Int{}
+	}
+	return s
+}
+
+// flag reads true or false; null is false.
+func (d *decoder) flag() bool { return !d.lex.Null() && d.lex.Bool() }
+
+func (d *decoder) decodeResource() *Resource {
+	l := &d.lex
+	if l.Null() {
+		return nil
+	}
+	d.resource = Resource{}
+	r := &d.resource
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "service":
+			r.Service = d.text()
+		case "rank":
+			r.Rank = d.amount(WarnBadValue)
+		case "world_size":
+			r.WorldSize = d.amount(WarnBadValue)
+		case "attrs":
+			r.Attrs = d.attributes(nil)
+		default:
+			l.Skip()
+		}
+	}
+	return r
+}
+
+func (d *decoder) decodeGap() *Gap {
+	l := &d.lex
+	if l.Null() {
+		return nil
+	}
+	d.gap = Gap{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "dropped":
+			d.gap.Dropped = d.count("dropped")
+		case "reason":
+			d.gap.Reason = d.text()
+		default:
+			l.Skip()
+		}
+	}
+	return &d.gap
+}
+
+func (d *decoder) decodeBatch() *Batch {
+	l := &d.lex
+	if l.Null() {
+		return nil
+	}
+	d.batch = Batch{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "writer":
+			d.batch.Writer = d.text()
+		case "seq":
+			d.batch.Sequence = d.count("seq")
+		case "entries":
+			d.batch.Entries = d.count("entries")
+		default:
+			l.Skip()
+		}
+	}
+	return &d.batch
+}
+
+// count reads a number without which the record is useless.
+func (d *decoder) count(field string) int64 {
+	n := d.amount(WarnBadValue)
+	if !n.Known {
+		d.wrong(field + " is not a count")
+	}
+	return n.V
 }

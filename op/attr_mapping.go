@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Field is what an attribute says of an operation.
+// Field is a property of an operation that an attribute gives.
 type Field uint8
 
 // The fields.
@@ -36,26 +36,29 @@ const (
 	FieldInElements
 	FieldOutElements
 	FieldRank
-	FieldWorldSize
 	FieldLaunch
-	FieldKindRule
-	FieldRoot
-	FieldRootSpan
-	FieldWarnings
+
+	// Fields of an entry that the convention has no attribute for.
+	fieldKindRule
+	fieldRoot
+	fieldRootSpan
+	fieldWarnings
+
+	fieldWorldSize // belongs on the resource
 
 	fieldInputShapeAt // one input of several, by index
 	numFields
 )
 
-// family says how much a key's name tells, and which key wins where several
-// set one field.
+// family ranks keys by how specific they are: where several set one field, the key
+// of the higher family wins.
 type family uint8
 
 const (
 	familyNone family = iota
 	// familyBare: short names that other instrumentation uses too.
 	familyBare
-	// familyAlias: what a user added.
+	// familyAlias: keys that a user added.
 	familyAlias
 	// familyTorch: torch.profiler's OpenTelemetry keys.
 	familyTorch
@@ -65,33 +68,33 @@ const (
 	familyTensor
 )
 
-// target is what a key maps to.
+// target is the field that a key maps to.
 type target struct {
 	field  Field
 	family family
 	keep   bool  // also wanted in Entry.Attrs
-	says   signs // of the span that carries the key
+	says   signs // that the span with the key is an operation
 	index  int16 // of the input, for fieldInputShapeAt
 }
 
-// torchPrefix starts the keys of torch.profiler: any of them makes a span an
-// operation, also those that map to no field.
+// torchPrefix starts the keys of torch.profiler. Each of them makes a span an
+// operation, also if it maps to no field.
 const torchPrefix = "pytorch."
 
 // Mapping is a table from attribute keys to fields: the conventions of this
-// project with the aliases that readers accept, and what a user adds. A nil
+// project, the aliases that readers accept, and the keys that a user adds. A nil
 // *Mapping is the conventions alone. Complete a Mapping before it is used; it
 // is then safe for concurrent use.
 type Mapping struct {
 	added map[string]*target
 }
 
-// Alias makes key mean field in addition to what the conventions say. It
-// yields to the keys of the tensor family and takes precedence over bare ones.
+// Alias makes key mean field in addition to the conventions. It yields to the keys
+// of the tensor family and takes precedence over bare ones.
 func (m *Mapping) Alias(key string, field Field) {
 	t := *m.lookup(key)
 	t.field, t.family = field, familyAlias
-	// A key of torch's keeps telling that the span is an operation.
+	// A key of torch.profiler still makes the span an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)
 	m.set(key, t)
 }
@@ -111,7 +114,7 @@ func (m *Mapping) set(key string, t target) {
 	m.added[key] = &t
 }
 
-// What keys that are not in the table map to. Targets are shared and never
+// The targets of keys that are not in the table. Targets are shared and never
 // changed: every attribute of every span is looked up.
 var (
 	noTarget      = &target{}
@@ -124,7 +127,7 @@ var (
 	}()
 )
 
-// lookup returns what key maps to.
+// lookup returns the target of key.
 func (m *Mapping) lookup(key string) *target {
 	if m != nil && len(m.added) > 0 {
 		if t, ok := m.added[key]; ok {
@@ -144,4 +147,57 @@ func (m *Mapping) lookup(key string) *target {
 		return torchTarget
 	}
 	return noTarget
+}
+
+// Predicate decides by the keys of a span's attributes whether the span is an
+// operation, as a [Builder] does, where no entry is needed. See it with every
+// key until it is sure.
+type Predicate struct {
+	mapping *Mapping
+	seen    signs
+}
+
+// Predicate returns a Predicate for one span.
+func (m *Mapping) Predicate() Predicate { return Predicate{mapping: m} }
+
+// See takes the next key and reports whether the keys so far make the span an
+// operation.
+func (p *Predicate) See(key string) bool {
+	p.seen |= p.mapping.lookup(key).says
+	return p.seen.isOperation()
+}
+
+// signs is a set of reasons to take a span for an operation.
+type signs uint8
+
+const (
+	signName     signs = 1 << iota // tensor.op.name, or an alias of it
+	signTorch                      // a key of torch.profiler
+	signBareName                   // op or operation, which may mean anything
+	signShape                      // a shape
+)
+
+// signsOf returns the signs that a key of a field and family gives.
+func signsOf(field Field, family family) signs {
+	var s signs
+	switch {
+	case family == familyTorch:
+		s |= signTorch
+	case field == FieldName && family == familyBare:
+		s |= signBareName
+	case field == FieldName:
+		s |= signName
+	}
+	switch field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		s |= signShape
+	}
+	return s
+}
+
+// isOperation decides whether a span is an operation: it carries
+// tensor.op.name, or a key of the torch family, or a bare name together with a
+// shape.
+func (s signs) isOperation() bool {
+	return s&(signName|signTorch) != 0 || s&signBareName != 0 && s&signShape != 0
 }

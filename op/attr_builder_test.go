@@ -10,7 +10,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// build returns the entry of a span with an operation's name and what set adds.
+// build returns the entry of a span with the name of an operation and the attributes
+// that set adds.
 func build(t *testing.T, m *op.Mapping, set func(b *op.Builder)) *op.Entry {
 	t.Helper()
 	b := op.NewBuilder(m)
@@ -90,7 +91,8 @@ func TestMappingKeep(t *testing.T) {
 	})
 	want := []op.Attr{
 		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5"}, {Key: "f", Value: "0.5"}, {Key: "b", Value: "true"},
-		{Key: "list", Value: `["a","\""]`}, {Key: "twice", Value: "2"}, {Key: op.KeyStep, Value: "7"}, {Key: op.KeyInputShapes, Value: "[[2,3],[],null]"},
+		{Key: "list", Value: `["a","\""]`}, {Key: "twice", Value: "2"}, {Key: op.KeyStep, Value: "7"}, {Key: op.KeyInputShapes,
+			Value: "[[2,3],[],null]"},
 	}
 	if diff := cmp.Diff(want, e.Attrs); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)
@@ -107,7 +109,8 @@ func TestWants(t *testing.T) {
 	m := &op.Mapping{}
 	m.Keep("kept")
 	b := op.NewBuilder(m)
-	for key, want := range map[string]bool{op.KeyName: true, "op": true, op.InputShapeKey(5): true, "kept": true, "pytorch.other": false, "http.route": false, "": false} {
+	for key, want := range map[string]bool{op.KeyName: true, "op": true, op.InputShapeKey(5): true, "kept": true, "pytorch.other": false,
+		"http.route": false, "": false} {
 		if got := b.Wants(key); got != want {
 			t.Errorf("Wants(%q) = %v", key, got)
 		}
@@ -116,7 +119,8 @@ func TestWants(t *testing.T) {
 
 func TestWantsList(t *testing.T) {
 	b := op.NewBuilder(nil)
-	for key, want := range map[string]bool{op.KeyInputShapes: true, op.KeyInputDTypes: true, "output_shape": true, op.InputShapeKey(0): true, op.KeyName: false, "x": false} {
+	for key, want := range map[string]bool{op.KeyInputShapes: true, op.KeyInputDTypes: true, "output_shape": true,
+		op.InputShapeKey(0): true, op.KeyName: false, "x": false} {
 		if got := b.WantsList(key); got != want {
 			t.Errorf("WantsList(%q) = %v", key, got)
 		}
@@ -143,7 +147,8 @@ func TestInputShapeKey(t *testing.T) {
 		b.Ints("tensor.input.x.shape", []int64{5})
 		b.Ints("tensor.input.shape", []int64{6})
 	})
-	if n := len(e.InputShapes); n != op.MaxInputs || e.InputShapes[1] != nil || e.InputShapes[1023][0] != 2 || e.Warn != op.WarnShapeTruncated {
+	if n := len(e.InputShapes); n != op.MaxInputs || e.InputShapes[1] != nil || e.InputShapes[1023][0] != 2 ||
+		e.Warn != op.WarnShapeTruncated {
 		t.Errorf("%d inputs, warnings %q", n, e.Warn)
 	}
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // The tests here are those of the recorder this project started from, about
-// entries and traces; names tell which.
+// entries and traces; names say which.
 
-// seedEntry is what the seed's builder makes: elements and bytes follow from
+// seedEntry is an entry as the seed's builder makes it: elements and bytes follow from
 // the output's shape with eight bytes per element.
 func seedEntry(step int64, operation string, us int64, output ...int64) op.Entry {
 	e := op.Entry{Step: op.Known(step), Operation: operation, Duration: us * 1000}
@@ -51,7 +51,8 @@ func TestSeedTraceEntryThroughput(t *testing.T) {
 
 func TestSeedTraceNewEmpty(t *testing.T) {
 	var tr op.Trace
-	if tr.StepCount() != 0 || tr.TotalDurationUS() != 0 || tr.TotalMemoryBytes() != 0 || tr.PeakMemoryBytes() != 0 || len(tr.SlowestOps(3)) != 0 {
+	if tr.StepCount() != 0 || tr.TotalDurationUS() != 0 || tr.TotalMemoryBytes() != 0 || tr.PeakMemoryBytes() != 0 ||
+		len(tr.SlowestOps(3)) != 0 {
 		t.Errorf("the empty trace is not: %+v", tr)
 	}
 }

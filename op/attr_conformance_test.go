@@ -9,7 +9,7 @@ import (
 
 // The Builder itself is the first adapter.
 func TestConformance(t *testing.T) {
-	b := op.NewBuilder(nil) // one for all: what a span leaves behind would show
+	b := op.NewBuilder(nil) // one for all, so that fields left over from a span would show
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
 		b.Reset()
 		set(t, b, c)
@@ -20,7 +20,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// set sets what a span says beside its attributes.
+// set sets the fields of a span that are not attributes.
 func set(t *testing.T, b *op.Builder, c optest.Case) {
 	s := c.Span
 	b.SetName(s.Name)
@@ -72,7 +72,11 @@ func feed(b *op.Builder, a optest.Attr) {
 	case []int64:
 		b.Ints(a.Key, v)
 	case []float64:
-		b.Floats(a.Key, v)
+		l := b.BeginList(a.Key)
+		for _, f := range v {
+			l.Float(f)
+		}
+		l.End()
 	case []bool:
 		l := b.BeginList(a.Key)
 		for range v {

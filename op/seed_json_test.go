@@ -12,8 +12,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// seedTrace is a trace with what the seed's recorder can express and what it
-// cannot.
+// seedTrace is a trace with values that the seed format can express and values that
+// it cannot.
 func seedTrace() *op.Trace {
 	conv := seedEntry(1, "conv2d", 500, 1, 16, 30, 30)
 	conv.DeviceID = "gpu:0"
@@ -80,7 +80,8 @@ func TestSeedJSONKeepsNumbers(t *testing.T) {
 }
 
 func TestReadTrace(t *testing.T) {
-	const entry = `{"step":0,"operation":"a","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":1.5,"output_elements":1,"memory_bytes":8}`
+	const entry = `{"step":0,"operation":"a","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":1.5,"output_elements":1,` +
+		`"memory_bytes":8}`
 	for _, test := range []struct {
 		name, text string
 		entries    int
@@ -113,8 +114,10 @@ func TestReadTraceErrors(t *testing.T) {
 		{`{"entries":[{"operation":"a"`, "trace.json: unexpected end of JSON text (at byte 28)"},
 		{`{"entries":[{"duration_us":1}]}`, "trace.json: an entry without an operation (at byte 29)"},
 		{`{"entries":[{"operation":"a"}]}`, "trace.json: an entry without a duration (at byte 29)"},
-		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 47)"},
-		{`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`, "trace.json: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
+		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json: duration_us is not a duration that fits 64 bits of nanoseconds " +
+			"(at byte 47)"},
+		{`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`,
+			"trace.json: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
 		{`{"entries":{}}`, "trace.json: expected an array, found '{' (at byte 11)"},
 		{`{} x`, "trace.json: expected the end of the JSON text, found 'x' (at byte 3)"},
 	} {

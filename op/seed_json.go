@@ -110,13 +110,13 @@ func (t *Trace) AppendJSON(dst []byte) []byte {
 	return w.End(t.TotalDuration, t.Metadata)
 }
 
-// MarshalJSON returns what AppendJSON appends.
+// MarshalJSON returns the text that AppendJSON appends.
 func (t *Trace) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
 // TraceEncoder appends a seed trace entry by entry, for traces that are not
 // held in memory.
 type TraceEncoder struct {
-	// Buf is what has been appended and not been taken. A caller may write it
+	// Buf is the text that has been appended and not been taken. A caller may write it
 	// out and cut it to Buf[:0] between calls.
 	Buf []byte
 	n   int64

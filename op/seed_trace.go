@@ -11,8 +11,8 @@ import (
 // data is streamed through package analyze instead.
 type Trace struct {
 	Entries []Entry
-	// TotalDuration is the sum of the entries' durations in nanoseconds, or what
-	// the file that the trace was read from states.
+	// TotalDuration is the sum of the entries' durations in nanoseconds, or the total
+	// that the file states from which the trace was read.
 	TotalDuration int64
 	// Metadata describes the trace.
 	Metadata map[string]string

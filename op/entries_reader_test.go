@@ -64,12 +64,16 @@ func TestReader(t *testing.T) {
 		{"blank lines", "\n \t\r\n" + a + "\n\n\n" + b + "\n\n", []string{"op a", "op b"}},
 		{"torn tail", a + "\n" + b[:20], []string{"op a", "truncated f:2: unexpected end of JSON text (at byte 54)"}},
 		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)", "op a"}},
-		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)", "op a", "f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
+		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)", "op a",
+			"f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
 		{"unknown record", `{"future":1}` + "\n" + a, []string{"skipped unknown_record", "op a"}},
 		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
-		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`, []string{"gap 3", "batch 4", "span r"}},
-		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a", `f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
-		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a, []string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
+		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`, []string{"gap 3",
+			"batch 4", "span r"}},
+		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a",
+			`f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
+		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
+			[]string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
 		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
 		{"binary", "\x00\x01\x02\n" + a, []string{`f:1: expected an object, found '\x00' (at byte 0)`, "op a"}},
 	} {
@@ -155,7 +159,7 @@ func TestRecordsStops(t *testing.T) {
 }
 
 // What a record leaves behind does not show in the next: a Reader and
-// DecodeLine, which starts anew for each line, agree.
+// DecodeLine, which starts with empty caches for each line, agree.
 func TestReaderAgainstDecodeLine(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	var lines []string

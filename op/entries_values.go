@@ -31,7 +31,7 @@ func (d *decoder) text() string {
 // valid returns b as a string of valid UTF-8.
 func (d *decoder) valid(b []byte) string {
 	if s, ok := d.strings.Find(b); ok {
-		return s // only what is valid is remembered
+		return s // the table holds valid text only
 	}
 	if !utf8.Valid(b) {
 		d.entry.Warn |= WarnInvalidUTF8

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// script takes what a fuzz test does from the fuzzer's bytes.
+// script derives the calls of a fuzz test from the fuzzer's bytes.
 type script struct{ data []byte }
 
 func (s *script) byte() byte {

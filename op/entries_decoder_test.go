@@ -29,17 +29,20 @@ func TestDecodeEntry(t *testing.T) {
 		want         *op.Entry
 	}{
 		{"minimal", ``, minimal()},
-		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,"error":null,"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,"start_unix_ns":null`, minimal()},
+		{"nulls", `"device_id":null,"step":null,"output_shape":null,"input_shapes":null,"trace_id":null,"rank":null,"error":null,` +
+			`"collective":null,"attrs":null,"warn":null,"kind":null,"input_dtypes":null,"adjusted_count":null,"start_unix_ns":null`, minimal()},
 		{"unknown keys", `"new":{"a":[1,{"b":null}]},"x":"y"`, minimal()},
 		{"keys of another case are ignored", `"Operation":"b","DURATION_US":7,"Step":3`, minimal()},
-		{"last of duplicates wins", `"operation":"b","operation":"a","step":1,"step":2,"error":"x","error":null`, minimal(func(e *op.Entry) { e.Step = op.Known(2) })},
+		{"last of duplicates wins", `"operation":"b","operation":"a","step":1,"step":2,"error":"x","error":null`,
+			minimal(func(e *op.Entry) { e.Step = op.Known(2) })},
 		{"duplicate shapes", `"output_shape":[2],"output_shape":[3]`, minimal(func(e *op.Entry) {
 			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{3}, op.Known(3), op.Known(24)
 		})},
 		{"duration_ns wins", `"duration_ns":7,"duration_us":9`, minimal(func(e *op.Entry) { e.Duration = 7 })},
-		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2","memory_bytes":"16"`, minimal(big64, func(e *op.Entry) {
-			e.Step, e.OutputShape, e.OutputElements, e.MemoryBytes = op.Known(3), op.Shape{2}, op.Known(2), op.Known(16)
-		})},
+		{"numbers as strings", `"step":"3","flops":"9223372036854775807","output_shape":["2"],"output_elements":"2","memory_bytes":"16"`,
+			minimal(big64, func(e *op.Entry) {
+				e.Step, e.OutputShape, e.OutputElements, e.MemoryBytes = op.Known(3), op.Shape{2}, op.Known(2), op.Known(16)
+			})},
 		{"2^63-1", `"flops":9223372036854775807`, minimal(big64)},
 		{"2^63", `"flops":9223372036854775808`, minimal(warn(op.WarnBadValue))},
 		{"1e400", `"step":1e400`, minimal(warn(op.WarnBadValue))},
@@ -55,18 +58,22 @@ func TestDecodeEntry(t *testing.T) {
 		{"shape below -1", `"output_shape":[2,-2]`, minimal(warn(op.WarnBadShape))},
 		{"shape with a fraction", `"output_shape":[2.5]`, minimal(warn(op.WarnBadShape))},
 		{"shape with a null", `"output_shape":[null]`, minimal(warn(op.WarnBadShape))},
-		{"one of the inputs", `"input_shapes":[[2],null,"x",[true]]`, minimal(warn(op.WarnBadShape), func(e *op.Entry) { e.InputShapes = []op.Shape{{2}, nil, nil, nil} })},
+		{"one of the inputs", `"input_shapes":[[2],null,"x",[true]]`, minimal(warn(op.WarnBadShape),
+			func(e *op.Entry) { e.InputShapes = []op.Shape{{2}, nil, nil, nil} })},
 		{"dynamic", `"output_shape":[-1]`, minimal(warn(op.WarnDynamicDim), func(e *op.Entry) { e.OutputShape = op.Shape{-1} })},
-		{"overflow", `"output_shape":[4611686018427387904,8]`, minimal(warn(op.WarnOverflow), func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
+		{"overflow", `"output_shape":[4611686018427387904,8]`, minimal(warn(op.WarnOverflow),
+			func(e *op.Entry) { e.OutputShape = op.Shape{1 << 62, 8} })},
 		{"no shape", `"output_elements":5`, minimal(func(e *op.Entry) { e.OutputElements, e.MemoryBytes = op.Known(5), op.Known(40) })},
 		{"the file's numbers stay", `"output_shape":[4],"output_elements":7,"memory_bytes":9`, minimal(func(e *op.Entry) {
 			e.OutputShape, e.OutputElements, e.MemoryBytes = op.Shape{4}, op.Known(7), op.Known(9)
 		})},
-		{"the file's nulls stay", `"output_shape":[4],"output_elements":null,"memory_bytes":null`, minimal(func(e *op.Entry) { e.OutputShape = op.Shape{4} })},
+		{"the file's nulls stay", `"output_shape":[4],"output_elements":null,"memory_bytes":null`,
+			minimal(func(e *op.Entry) { e.OutputShape = op.Shape{4} })},
 		{"dtype", `"dtype":"torch.float32","output_shape":[4]`, minimal(func(e *op.Entry) {
 			e.DType, e.OutputShape, e.OutputElements, e.MemoryBytes = op.F32, op.Shape{4}, op.Known(4), op.Known(16)
 		})},
-		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000"`, minimal(warn(op.WarnBadID))},
+		{"zero ids", `"trace_id":"00000000000000000000000000000000","span_id":"0000000000000000","parent_span_id":"0000000000000000"`,
+			minimal(warn(op.WarnBadID))},
 		{"bad id", `"trace_id":"xyz"`, minimal(warn(op.WarnBadID))},
 		{"empty ids", `"trace_id":"","span_id":""`, minimal()},
 		{"span without a trace", `"span_id":"eee19b7ec3c1b174"`, minimal(warn(op.WarnBadID), func(e *op.Entry) { e.SpanID = testSpan })},
@@ -86,7 +93,10 @@ func TestDecodeEntry(t *testing.T) {
 		{"invalid UTF-8", "\"path\":\"a\xff\xfeb\"", minimal(warn(op.WarnInvalidUTF8), func(e *op.Entry) { e.Path = "a\ufffd\ufffdb" })},
 		{"unpaired surrogate", `"path":"\ud800"`, minimal(func(e *op.Entry) { e.Path = "\ufffd" })},
 		{"warnings", `"warn":["overflow","from_the_future","bad_id"]`, minimal(warn(op.WarnOverflow | op.WarnBadID))},
-		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) { e.Attrs = []op.Attr{{Key: "a", Value: "x"}, {Key: "b", Value: "[1, 2]"}} })},
+		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) {
+			e.Attrs = []op.Attr{{Key: "a",
+				Value: "x"}, {Key: "b", Value: "[1, 2]"}}
+		})},
 	} {
 		line := `{"operation":"a","duration_us":1.5`
 		if test.fields != "" {
@@ -108,12 +118,14 @@ func TestDecodeLimits(t *testing.T) {
 	dims := strings.Repeat("1,", op.MaxRank) + "1"
 	shapes := strings.Repeat("[2],", op.MaxInputs) + "[2]"
 	types := strings.Repeat(`"f32",`, op.MaxInputs) + `"f32"`
-	rec, err := op.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims + `],"input_shapes":[` + shapes + `],"input_dtypes":[` + types + `]}`))
+	rec, err := op.DecodeLine([]byte(`{"operation":"a","duration_us":1,"output_shape":[` + dims + `],"input_shapes":[` + shapes +
+		`],"input_dtypes":[` + types + `]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := rec.Entry
-	if len(e.OutputShape) != op.MaxRank || len(e.InputShapes) != op.MaxInputs || len(e.InputDTypes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated {
+	if len(e.OutputShape) != op.MaxRank || len(e.InputShapes) != op.MaxInputs || len(e.InputDTypes) != op.MaxInputs ||
+		e.Warn != op.WarnShapeTruncated {
 		t.Errorf("%d dimensions, %d inputs, %d types, warnings %q", len(e.OutputShape), len(e.InputShapes), len(e.InputDTypes), e.Warn)
 	}
 	if e.OutputElements.Known {
@@ -129,10 +141,12 @@ func TestDecodeRecords(t *testing.T) {
 		{`{}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1"}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1","resource":null}`, op.Record{}},
-		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`, op.Record{Resource: &op.Resource{Service: "s", Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true"}}}}},
+		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`, op.Record{Resource: &op.Resource{Service: "s",
+			Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true"}}}}},
 		{`{"gap":{"dropped":5,"reason":"x","new":[]}}`, op.Record{Gap: &op.Gap{Dropped: 5, Reason: "x"}}},
 		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`, op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
-		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`, op.Record{Span: &op.Span{Name: "n", RemoteParent: true}}},
+		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`, op.Record{Span: &op.Span{Name: "n",
+			RemoteParent: true}}},
 		{`{"span":{"name":"n","start_unix_ns":9223372036854775807,"duration_ns":5}}`, op.Record{Span: &op.Span{Name: "n", Duration: 5}}},
 		{`{"gap":{"dropped":5},"batch":{"writer":"w"}}`, op.Record{Batch: &op.Batch{Writer: "w"}}},
 		{`{"span":null}`, op.Record{}}, {`{"gap":null}`, op.Record{}}, {`{"batch":null}`, op.Record{}},
@@ -170,7 +184,8 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"gap":{"dropped":-1}}`, "line: dropped is not a count (at byte 20)", false},
 		{`{"batch":{"seq":"x"}}`, "line: seq is not a count (at byte 19)", false},
 		{`{"gap":5}`, "line: expected an object, found '5' (at byte 7)", false},
-		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1" (at byte 0)`, false},
+		{`{"schema":"optrace.entries/v2"}`, `line: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1" ` +
+			`(at byte 0)`, false},
 		{`{"a":` + strings.Repeat("[", 1000) + `}`, "line: nested deeper than 512 (at byte 516)", false},
 	} {
 		_, err := op.DecodeLine([]byte(test.line))

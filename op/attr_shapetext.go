@@ -18,7 +18,7 @@ func ParseShape(text string) (s Shape, ok bool) {
 }
 
 // appendDims appends the dimensions that text holds. It keeps at most
-// MaxRank+1 of them, enough to tell that there were too many.
+// MaxRank+1 of them, which is enough to see that there were too many.
 func appendDims(dst Shape, text string) (dims Shape, ok bool) {
 	p := shapeText{rest: text}
 	closing := p.opening()
@@ -143,8 +143,8 @@ func (p *shapeText) opening() byte {
 	return 0
 }
 
-// separator consumes what stands between two dimensions: a comma, or an x
-// where the shape has no brackets. The first one decides for the rest.
+// separator consumes the text between two dimensions: a comma, or an x where the
+// shape has no brackets. All separators of a shape are the same.
 func (p *shapeText) separator(bare bool) bool {
 	switch {
 	case p.sep != 'x' && p.accept(','):
@@ -169,9 +169,8 @@ func (p *shapeText) number() (d int64, ok bool) {
 	return d, ok && d >= Dynamic
 }
 
-// element consumes an element of a list and returns its text: a bracket with
-// all that is in it, what stands between quotes, or what stands before the
-// next comma or bracket.
+// element consumes an element of a list and returns its text: a bracket with its
+// contents, the text between quotes, or the text before the next comma or bracket.
 func (p *shapeText) element() (text string, ok bool) {
 	switch c := p.next(); c {
 	case '[', '(':

@@ -101,7 +101,7 @@ func (l *List) Other() {
 	l.other()
 }
 
-// other notes an element that the field cannot take.
+// other handles an element that the field cannot take.
 func (l *List) other() {
 	switch {
 	case l.isShape():

@@ -39,7 +39,8 @@ func (b *Builder) SetInts(t Target, v []int64) {
 	list.End()
 }
 
-// SetIntLists is [Builder.IntLists] for a target.
+// SetIntLists adds a value that is a list of lists of integers. They lie one behind
+// the other in v, and ends holds their ends.
 func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
 	if t.to.field == FieldInputShapes && !t.to.keep && b.areShapes(v, ends) {
 		b.seen |= t.to.says

@@ -3,11 +3,12 @@ package op
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
-// Builder makes an [Entry] of the attributes of a span. It is the only place
-// where attribute keys and encodings are known, so that a span means the same
-// whether it comes from the SDK, from a file or from a Collector.
+// Builder makes an [Entry] from the attributes of a span. It is the only place
+// that knows attribute keys and encodings, so that a span means the same whether it
+// comes from the SDK, from a file or from a Collector.
 //
 // For each span call Reset, then the attribute methods in any order and the
 // Set methods, then Entry. After the first spans nothing is allocated. A
@@ -34,8 +35,6 @@ type Builder struct {
 	kindRule              KindRule
 
 	service, scope checked
-	// template stands for all attributes where it is not nil.
-	template *Template
 
 	kinds   kindCache
 	devices map[torchDevice]string
@@ -56,7 +55,6 @@ func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
 // Reset forgets the span before.
 func (b *Builder) Reset() {
-	b.template = nil
 	b.entry = Entry{}
 	b.coll = Collective{}
 	b.seen = 0
@@ -111,18 +109,14 @@ func (b *Builder) SetError(description string) {
 	b.entry.Failed, b.entry.Error = true, b.text(description)
 }
 
-// SetResource sets what the resource says, nothing where r is nil. A rank on
-// the span itself wins.
+// SetResource sets the fields that the resource gives, none where r is nil. A rank
+// on the span itself wins.
 func (b *Builder) SetResource(r *Resource) {
 	if r == nil {
 		return
 	}
 	b.entry.Service = b.service.text(b, r.Service)
-	ranked := b.from[FieldRank] != familyNone
-	if b.template != nil {
-		ranked = b.template.ranked
-	}
-	if !ranked {
+	if b.from[FieldRank] == familyNone {
 		b.entry.Rank = r.Rank
 	}
 }
@@ -130,8 +124,9 @@ func (b *Builder) SetResource(r *Resource) {
 // SetScope sets the instrumentation scope.
 func (b *Builder) SetScope(name string) { b.entry.Scope = b.scope.text(b, name) }
 
-// checked is Builder.text with a memory for what is the same for span after
-// span: looking at every byte takes five times what comparing pointers does.
+// checked is Builder.text for a text that is the same for many spans: the result
+// for the last text is kept, because comparing pointers is cheaper than looking at
+// every byte.
 type checked struct {
 	in, out string
 	warn    Warning
@@ -149,8 +144,8 @@ func (c *checked) text(b *Builder, v string) string {
 	return c.out
 }
 
-// SetRoot sets the local root span above the operation. An empty name and a
-// zero id leave what the attributes say.
+// SetRoot sets the local root span above the operation. With an empty name and a
+// zero id, the root that the attributes give is kept.
 func (b *Builder) SetRoot(name string, id SpanID) {
 	if name != "" || !id.IsZero() {
 		b.entry.Root, b.entry.RootSpanID = b.text(name), id
@@ -168,16 +163,13 @@ func (b *Builder) SetDropped(n int64) {
 	}
 }
 
-// Warn adds warnings of the caller's own.
+// Warn adds warnings of the caller.
 func (b *Builder) Warn(w Warning) { b.entry.Warn |= w }
 
 // Entry completes the entry. It reports false where the attributes do not make
 // the span an operation. The entry belongs to the Builder and is valid until
 // the next Reset.
 func (b *Builder) Entry() (*Entry, bool) {
-	if b.template != nil {
-		return &b.entry, b.template.isOperation
-	}
 	if !b.seen.isOperation() {
 		return nil, false
 	}
@@ -235,7 +227,7 @@ func (b *Builder) finishKind() {
 	switch {
 	case b.from[FieldKind] != familyNone:
 		e.KindRule = RuleAttribute
-		if b.from[FieldKindRule] != familyNone {
+		if b.from[fieldKindRule] != familyNone {
 			e.KindRule = b.kindRule
 		}
 	case e.Collective != nil:
@@ -279,4 +271,45 @@ func (e *Entry) setDerivedMemory() {
 	n, w := mulBytes(e.OutputElements, size)
 	e.MemoryBytes = n
 	e.Warn |= w
+}
+
+// adjustedCount returns how many spans a span sampled with the threshold in a
+// W3C tracestate stands for: 2^56 / (2^56 - T) for "ot=th:T", T being up to 14
+// hexadecimal digits filled up with zeros on the right. It returns 0, which
+// means unknown, where there is no valid threshold: none is not the same as 1.
+//
+//	ot=th:8          2
+//	ot=rv:1a;th:c    4
+//	ot=th:0          1
+//	ot=th:           0
+//	x=1              0
+func adjustedCount(state string) float64 {
+	if state == "" {
+		return 0
+	}
+	for member := range strings.SplitSeq(state, ",") {
+		value, ok := strings.CutPrefix(strings.TrimSpace(member), "ot=")
+		if !ok {
+			continue
+		}
+		for part := range strings.SplitSeq(value, ";") {
+			if th, ok := strings.CutPrefix(part, "th:"); ok {
+				return thresholdCount(th)
+			}
+		}
+	}
+	return 0
+}
+
+func thresholdCount(th string) float64 {
+	const digits, denominator = 14, uint64(1) << 56
+	if len(th) > digits {
+		return 0
+	}
+	t, err := strconv.ParseUint(th, 16, 64)
+	if err != nil {
+		return 0
+	}
+	t <<= 4 * (digits - len(th))
+	return float64(denominator) / float64(denominator-t)
 }

@@ -2,8 +2,8 @@ package op
 
 import "github.com/optrace/optrace/internal/jsontext"
 
-// shapeList collects the value of one shape attribute in whichever encoding it
-// comes: a list of numbers, of lists of numbers or of texts, or one text.
+// shapeList collects the value of one shape attribute in each of its encodings:
+// a list of numbers, of lists of numbers or of texts, or one text.
 type shapeList struct {
 	t      *target
 	dims   []int64
@@ -75,7 +75,7 @@ func (s *shapeList) close() {
 	}
 }
 
-// badElement adds an element that is no shape and no dimension.
+// badElement adds an element that is neither a shape nor a dimension.
 func (s *shapeList) badElement() {
 	s.shape = false
 	if s.depth == 0 && !s.flat {

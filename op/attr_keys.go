@@ -1,0 +1,174 @@
+package op
+
+import "strconv"
+
+// The attributes of an operation, as they are written. Names have no unit
+// suffix; sizes are bytes, shapes are element counts per dimension.
+const (
+	// KeyName names the operation and makes a span one. The span's name is the
+	// same and has few distinct values.
+	KeyName = "tensor.op.name"
+	// KeyKind is compute, collective, memory, io or control.
+	KeyKind = "tensor.op.kind"
+	// KeyPath is the layer or module path.
+	KeyPath = "tensor.op.path"
+	// KeyFLOPs is the number of floating-point operations.
+	KeyFLOPs = "tensor.op.flop_count"
+	// KeySide is "host" for the host's view of device work.
+	KeySide = "tensor.op.side"
+	// KeyInputShapes is a slice of int slices, a shape per input.
+	KeyInputShapes = "tensor.input.shapes"
+	// KeyInputDTypes is a string slice, an element type per input.
+	KeyInputDTypes = "tensor.input.dtypes"
+	// KeyOutputShape is an int slice.
+	KeyOutputShape = "tensor.output.shape"
+	// KeyOutputElements states the number of output elements where no shape does.
+	KeyOutputElements = "tensor.output.elements"
+	// KeyDType is the element type of the output.
+	KeyDType = "tensor.dtype"
+	// KeyDevice is the device, such as "cuda:0" or "cpu".
+	KeyDevice = "tensor.device.id"
+	// KeyStream is the device's queue.
+	KeyStream = "tensor.stream.id"
+	// KeyStep is the iteration.
+	KeyStep = "tensor.step"
+	// KeyMemory is the size in bytes.
+	KeyMemory = "tensor.memory.size"
+	// KeyCollective names the collective operation.
+	KeyCollective = "tensor.collective.name"
+	// KeyGroup and KeyGroupSize name and size the process group.
+	KeyGroup     = "tensor.collective.group.name"
+	KeyGroupSize = "tensor.collective.group.size"
+	// KeySequence numbers the collectives of a group.
+	KeySequence = "tensor.collective.sequence"
+	// KeyPeerRank is the other side of a send or receive.
+	KeyPeerRank = "tensor.collective.peer_rank"
+	// KeyInElements and KeyOutElements are message sizes in elements.
+	KeyInElements  = "tensor.collective.in_elements"
+	KeyOutElements = "tensor.collective.out_elements"
+	// KeyRank and KeyWorldSize stand on the resource.
+	KeyRank      = "tensor.rank"
+	KeyWorldSize = "tensor.world_size"
+
+	// The keys below are for the fields of an entry that the convention has no
+	// attribute for, so that they survive being written as a span.
+
+	// KeyLaunch is when the host launched the operation, in Unix nanoseconds.
+	KeyLaunch = "optrace.launch_unix_ns"
+	// KeyKindRule is how the kind was found, where it stands beside KeyKind.
+	KeyKindRule = "optrace.kind.rule"
+	// KeyRoot and KeyRootSpan name the local root span above the operation.
+	KeyRoot     = "optrace.root.name"
+	KeyRootSpan = "optrace.root.span_id"
+	// KeyWarnings lists the entry's warnings, separated by commas.
+	KeyWarnings = "optrace.warnings"
+
+	// KeyServiceName is OpenTelemetry's attribute of the resource.
+	KeyServiceName = "service.name"
+)
+
+// The shape of one input per attribute: tensor.input.0.shape.
+const (
+	inputShapePrefix = "tensor.input."
+	inputShapeSuffix = ".shape"
+)
+
+// InputShapeKey returns the key of the i-th input where each input has an
+// attribute of its own.
+func InputShapeKey(i int) string { return inputShapePrefix + strconv.Itoa(i) + inputShapeSuffix }
+
+// conventions is the mapping from attribute keys to fields, except for
+// tensor.input.N.shape.
+var conventions = newKeyIndex([]keyTarget{
+	{KeyName, target{field: FieldName, family: familyTensor}},
+	{KeyKind, target{field: FieldKind, family: familyTensor}},
+	{KeyPath, target{field: FieldPath, family: familyTensor}},
+	{KeyFLOPs, target{field: FieldFLOPs, family: familyTensor}},
+	{KeySide, target{field: FieldSide, family: familyTensor}},
+	{KeyInputShapes, target{field: FieldInputShapes, family: familyTensor}},
+	{KeyInputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
+	{KeyOutputShape, target{field: FieldOutputShape, family: familyTensor}},
+	{KeyOutputElements, target{field: FieldOutputElements, family: familyTensor}},
+	{KeyDType, target{field: FieldDType, family: familyTensor}},
+	{KeyDevice, target{field: FieldDevice, family: familyTensor}},
+	{KeyStream, target{field: FieldStream, family: familyTensor}},
+	{KeyStep, target{field: FieldStep, family: familyTensor}},
+	{KeyMemory, target{field: FieldMemory, family: familyTensor}},
+	{KeyCollective, target{field: FieldCollective, family: familyTensor}},
+	{KeyGroup, target{field: FieldGroup, family: familyTensor}},
+	{KeyGroupSize, target{field: FieldGroupSize, family: familyTensor}},
+	{KeySequence, target{field: FieldSequence, family: familyTensor}},
+	{KeyPeerRank, target{field: FieldPeerRank, family: familyTensor}},
+	{KeyInElements, target{field: FieldInElements, family: familyTensor}},
+	{KeyOutElements, target{field: FieldOutElements, family: familyTensor}},
+	{KeyRank, target{field: FieldRank, family: familyTensor}},
+	{KeyWorldSize, target{field: fieldWorldSize, family: familyTensor}},
+	{KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
+	{KeyKindRule, target{field: fieldKindRule, family: familyTensor}},
+	{KeyRoot, target{field: fieldRoot, family: familyTensor}},
+	{KeyRootSpan, target{field: fieldRootSpan, family: familyTensor}},
+	{KeyWarnings, target{field: fieldWarnings, family: familyTensor}},
+
+	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
+	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},
+	{"pytorch.device.type", target{field: FieldDeviceType, family: familyTorch}},
+	{"pytorch.device.index", target{field: FieldDeviceIndex, family: familyTorch}},
+	{"pytorch.cpu_memory_usage_bytes", target{field: FieldMemory, family: familyTorch}},
+	{"pytorch.device_memory_usage_bytes", target{field: FieldDeviceMemory, family: familyTorch}},
+	{"pytorch.flops", target{field: FieldFLOPs, family: familyTorch}},
+
+	{"op", target{field: FieldName, family: familyBare}},
+	{"operation", target{field: FieldName, family: familyBare}},
+	{"device_id", target{field: FieldDevice, family: familyBare}},
+	{"device", target{field: FieldDevice, family: familyBare}},
+	{"input_shapes", target{field: FieldInputShapes, family: familyBare}},
+	{"output_shape", target{field: FieldOutputShape, family: familyBare}},
+	{"memory_bytes", target{field: FieldMemory, family: familyBare}},
+	{"step", target{field: FieldStep, family: familyBare}},
+})
+
+// keyTarget is a line of the table of conventions.
+type keyTarget struct {
+	key    string
+	target target
+}
+
+// keyIndex is a hash table of keys. It hashes three bytes of a key, which is cheaper
+// than a map: every attribute of every span is looked up. It is immutable once built.
+type keyIndex struct {
+	slots [256]keyTarget
+}
+
+// newKeyIndex returns the index of a table that has far fewer keys than there are slots.
+func newKeyIndex(table []keyTarget) *keyIndex {
+	x := &keyIndex{}
+	for _, kt := range table {
+		i := keyHash(kt.key)
+		for x.slots[i].key != "" {
+			i++
+		}
+		kt.target.says = signsOf(kt.target.field, kt.target.family)
+		x.slots[i] = kt
+	}
+	return x
+}
+
+// keyHash mixes the length of a key and the bytes behind its namespace, in which
+// the keys of the conventions differ.
+func keyHash(key string) uint8 {
+	n := len(key)
+	return uint8(n)*7 + key[n-1]*29 + key[n/2]*13 + key[n*3/4]
+}
+
+// find returns the target of key, nil where it is not in the table.
+func (x *keyIndex) find(key string) *target {
+	if key == "" {
+		return nil
+	}
+	for i := keyHash(key); x.slots[i].key != ""; i++ {
+		if x.slots[i].key == key {
+			return &x.slots[i].target
+		}
+	}
+	return nil
+}
