@@ -1,6 +1,8 @@
 package optrace_test
 
 import (
+	"go/parser"
+	"go/token"
 	"os/exec"
 	"path"
 	"slices"
@@ -169,4 +171,19 @@ func goList(t *testing.T, args ...string) []string {
 		t.Fatalf("go list %v: %v", args, err)
 	}
 	return strings.Fields(string(out))
+}
+
+// Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.
+func TestRecordingWithoutSDK(t *testing.T) {
+	for _, name := range []string{"tracer.go", "op.go", "prepared.go", "recorder.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			if strings.HasPrefix(spec.Path.Value, `"go.opentelemetry.io/otel/sdk`) {
+				t.Errorf("%s imports %s", name, spec.Path.Value)
+			}
+		}
+	}
 }

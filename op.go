@@ -58,8 +58,8 @@ func (o Op) set(kv attribute.KeyValue) Op {
 	return o
 }
 
-// In adds the shape of an input, in order; no dimensions are a scalar. dims
-// is copied.
+// In adds the shape of an input, in order. Without dimensions the input is a
+// scalar, and a dimension of op.Dynamic is not known. dims is copied.
 func (o Op) In(dims ...int64) Op {
 	// One more than readers take, so that they see that there were more.
 	if s := o.live(); s != nil && s.inCount <= op.MaxInputs {
@@ -69,8 +69,8 @@ func (o Op) In(dims ...int64) Op {
 	return o
 }
 
-// Out sets the shape of the output; no dimensions are a scalar, and not calling
-// Out leaves the output unknown. dims is copied.
+// Out sets the shape of the output. Without dimensions the output is a scalar,
+// and a dimension of op.Dynamic is not known. dims is copied.
 func (o Op) Out(dims ...int64) Op {
 	if s := o.live(); s != nil {
 		s.output = s.output[:0].Append(dims)
@@ -81,7 +81,7 @@ func (o Op) Out(dims ...int64) Op {
 // DType sets the element type of the output.
 func (o Op) DType(t op.DType) Op { return o.set(tensorconv.DType(t)) }
 
-// Device sets the device, such as "cuda:0", where it was not known at the start.
+// Device sets the device, such as "cuda:0", in place of the one at the start.
 func (o Op) Device(id string) Op { return o.set(tensorconv.DeviceID(id)) }
 
 // Stream sets the queue of the device.

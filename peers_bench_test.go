@@ -41,7 +41,6 @@ import (
 //	listCache, restPolicy        random, entries: 4,600 → 1,400
 //	attributeContent             by hand, entries: 1,360 → 630 while in the cache
 //	Recorder through views       recording and encoding: 780 → 420
-//	shapeCursor                  dynamic operation: 1,680 → 1,590
 //	openTraces, plain mutexes    tight loop of local roots: −130 and an allocation
 //
 // What is left is the SDK's: its spans copy themselves for every question, which

@@ -51,9 +51,9 @@ type Prepared struct {
 	attrs  []attribute.KeyValue // of different keys
 }
 
-// Prepare builds the attributes of an operation that repeats. It fails where
-// spec has no name or a dimension below op.Dynamic. What spec refers to is
-// copied.
+// Prepare builds the attributes of an operation that repeats, once for all its
+// executions. It returns nil and an error where spec has no name or a dimension
+// below op.Dynamic. What spec refers to is copied.
 func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")
@@ -118,10 +118,13 @@ func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute
 }
 
 // Start starts the operation; see [Tracer.Start]. It must be ended with
-// [PreparedOp.End] or [PreparedOp.EndAt].
+// [PreparedOp.End] or [PreparedOp.EndAt]. A nil Prepared starts nothing.
 func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) {
 	if ctx == nil {
 		ctx = context.Background()
+	}
+	if p == nil {
+		return ctx, PreparedOp{}
 	}
 	step, hasStep := stepFromContext(ctx)
 	ctx, span := p.tracer.tracer.Start(ctx, p.name)

@@ -109,10 +109,13 @@ func (r *Recorder) Begin(name, device string) *Recorder {
 }
 
 // BeginPrepared begins an operation that repeats; see [Tracer.Prepare]. What
-// the other methods say of the operation replaces what was prepared.
+// the other methods say of the operation replaces what was prepared. A nil p
+// begins an operation without a name.
 func (r *Recorder) BeginPrepared(p *Prepared) *Recorder {
 	o := r.begin()
-	o.name, o.prepared = p.name, p
+	if p != nil {
+		o.name, o.prepared = p.name, p
+	}
 	return r
 }
 
@@ -156,8 +159,8 @@ func (r *Recorder) last() *recordedOp {
 	return &r.ops[len(r.ops)-1]
 }
 
-// In adds the shape of an input, in order; no dimensions are a scalar. dims is
-// copied.
+// In adds the shape of an input, in order. Without dimensions the input is a
+// scalar, and a dimension of op.Dynamic is not known. dims is copied.
 func (r *Recorder) In(dims ...int64) *Recorder {
 	// One more than readers take, so that they see that there were more.
 	if o := r.last(); o != nil && o.inCount <= op.MaxInputs {
@@ -167,8 +170,8 @@ func (r *Recorder) In(dims ...int64) *Recorder {
 	return r
 }
 
-// Out sets the shape of the output; no dimensions are a scalar, and not calling
-// Out leaves the output unknown. dims is copied.
+// Out sets the shape of the output. Without dimensions the output is a scalar,
+// and a dimension of op.Dynamic is not known. dims is copied.
 func (r *Recorder) Out(dims ...int64) *Recorder {
 	if o := r.last(); o != nil {
 		r.outputs = r.outputs[:o.outAt].Append(dims)
@@ -184,7 +187,7 @@ func (r *Recorder) DType(t op.DType) *Recorder {
 	return r
 }
 
-// Device sets the device, such as "cuda:0", where it was not known at the start.
+// Device sets the device, such as "cuda:0", in place of the one at the start.
 func (r *Recorder) Device(id string) *Recorder {
 	if o := r.last(); o != nil {
 		o.device = id

@@ -149,15 +149,6 @@ func TestTracerAttributes(t *testing.T) {
 	}
 }
 
-func prepare(tb testing.TB, tr *optrace.Tracer, spec optrace.OpSpec) *optrace.Prepared {
-	tb.Helper()
-	p, err := tr.Prepare(spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return p
-}
-
 func TestTracerErrAndEndAt(t *testing.T) {
 	end := time.Now().Add(time.Hour)
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
@@ -247,31 +238,6 @@ func TestOpZeroAndNotRecording(t *testing.T) {
 	}
 }
 
-func TestPrepareErrors(t *testing.T) {
-	tr := optrace.NewTracer(nil)
-	for name, spec := range map[string]optrace.OpSpec{
-		"no name":         {Device: "cpu"},
-		"negative input":  {Name: "a", Inputs: []op.Shape{{1}, {-2}}},
-		"negative output": {Name: "a", Output: op.Shape{-7}},
-	} {
-		if p, err := tr.Prepare(spec); err == nil || p != nil {
-			t.Errorf("%s: Prepare succeeds", name)
-		}
-	}
-	// What it was made of may change afterwards.
-	inputs, attrs := []op.Shape{{2, 3}}, []attribute.KeyValue{attribute.Int("k", 1)}
-	spans := recordSpans(t, func(tr *optrace.Tracer) {
-		p := prepare(t, tr, optrace.OpSpec{Name: "a", Inputs: inputs, Attrs: attrs})
-		inputs[0][0], attrs[0] = 99, attribute.Int("k", 99)
-		_, o := p.Start(t.Context())
-		o.End()
-	})
-	want := []string{"k=1", "tensor.input.shapes=[[2,3]]", "tensor.op.name=a"}
-	if diff := cmp.Diff(want, texts(spans[0].Attributes)); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
-}
-
 // spySampler keeps the attributes that samplers see.
 type spySampler struct{ seen []string }
 
@@ -300,35 +266,6 @@ func TestTracerSize(t *testing.T) {
 	if n := unsafe.Sizeof(optrace.Tracer{}); n > 256 {
 		t.Errorf("a Tracer takes %d bytes", n)
 	}
-}
-
-// Operations that are prepared separately share the memory of equal shapes, by which exporters know them again.
-func TestPrepareSharesShapes(t *testing.T) {
-	spec := matmulSpec()
-	spans := recordSpans(t, func(tr *optrace.Tracer) {
-		for i := range 2 {
-			spec.Device = fmt.Sprint("cuda:", i)
-			preparedOp(prepare(t, tr, spec))
-		}
-		dynamicOp(tr, 64)
-	})
-	for _, key := range []attribute.Key{tensorconv.InputShapesKey, tensorconv.OutputShapeKey} {
-		var seen []attribute.KeyValue
-		for _, s := range spans {
-			i := slices.IndexFunc(s.Attributes, func(kv attribute.KeyValue) bool { return kv.Key == key })
-			seen = append(seen, s.Attributes[i])
-		}
-		for _, kv := range seen[1:] {
-			if memory(kv) != memory(seen[0]) {
-				t.Errorf("%s has been built more than once", key)
-			}
-		}
-	}
-}
-
-// memory returns the bytes of kv, pointers included.
-func memory(kv attribute.KeyValue) [unsafe.Sizeof(attribute.KeyValue{})]byte {
-	return *(*[unsafe.Sizeof(attribute.KeyValue{})]byte)(unsafe.Pointer(&kv))
 }
 
 // More than readers take: they see that there was more.
