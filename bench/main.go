@@ -72,7 +72,7 @@ func measures() []measure.Measure {
 	)
 }
 
-// run compares, with what is prepared in the directory dir.
+// run compares, with files and programs prepared in the directory dir.
 func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(stderr)

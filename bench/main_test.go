@@ -145,3 +145,31 @@ func TestRunErrors(t *testing.T) {
 		}
 	}
 }
+
+// The table in the documentation has all comparisons, with their limits, and the
+// text explains each of them.
+func TestDocumentedTable(t *testing.T) {
+	const path = "../docs/performance.md"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, behind, err := cutTable(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := strings.TrimSuffix(strings.TrimPrefix(string(text), before), behind)
+	prose := before + behind
+	for _, m := range measures() {
+		_, row, found := strings.Cut(table, "\n| "+m.Name+" |")
+		row, _, _ = strings.Cut(row, "\n")
+		notRun := strings.Contains(table, "\n- "+m.Name+" was **not run**")
+		if !found && !notRun || found && !strings.HasSuffix(row, "| "+m.Limit+" |") {
+			t.Errorf("the table has no row of %s that ends with %q", m.Name, m.Limit)
+		}
+		base := strings.TrimSuffix(m.Name, "_query")
+		if !strings.Contains(prose, "`"+base+"`") {
+			t.Errorf("%s is not explained", m.Name)
+		}
+	}
+}

@@ -34,7 +34,8 @@ func spansSQL(documents string) string {
   select sp.attributes[list_position([a.key for a in sp.attributes], 'tensor.op.name')].value.stringValue as operation,
     sp.attributes[list_position([a.key for a in sp.attributes], 'tensor.device.id')].value.stringValue as device,
     (sp.endTimeUnixNano - sp.startTimeUnixNano)::bigint as ns
-  from (select unnest(ss.spans) as sp from (select unnest(rs.scopeSpans) as ss from (select unnest(resourceSpans) as rs from %s)))`, documents))
+  from (select unnest(ss.spans) as sp from (
+    select unnest(rs.scopeSpans) as ss from (select unnest(resourceSpans) as rs from %s)))`, documents))
 }
 
 // otlpSQL reads OTLP JSON Lines as DuckDB's documentation has it: typed columns
@@ -50,7 +51,8 @@ func otlpSQL(path string) string {
 // their size that lets both threads work.
 func tunedOTLPSQL(path string) string {
 	return spansSQL(fmt.Sprintf(`(select from_json(json, '{"resourceSpans": [{"scopeSpans": [{"spans": [{"startTimeUnixNano": "UBIGINT",
-  "endTimeUnixNano": "UBIGINT", "attributes": [{"key": "VARCHAR", "value": {"stringValue": "VARCHAR"}}]}]}]}]}').resourceSpans as resourceSpans
+  "endTimeUnixNano": "UBIGINT", "attributes": [{"key": "VARCHAR", "value": {"stringValue": "VARCHAR"}}]}]}]}]}').resourceSpans
+    as resourceSpans
   from read_ndjson_objects('%s', maximum_object_size = 2097152))`, quote(path)))
 }
 

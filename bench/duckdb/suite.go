@@ -29,16 +29,22 @@ const (
 // "select 1" subtracted from DuckDB's and nothing from ours.
 func Suite() []measure.Measure {
 	const million = 1_000_000
-	process := measure.Measure{Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries, What: "entries JSONL, the whole process"}
+	process := measure.Measure{
+		Name: "profile_vs_duckdb", Target: 2.5, Wall: true, Limit: limitEntries, What: "entries JSONL, the whole process",
+	}
 	query := measure.Measure{Name: "profile_vs_duckdb_query", Wall: true, Limit: limitEntries, What: "entries JSONL, DuckDB's query alone"}
-	cpu := measure.Measure{Name: "profile_vs_duckdb_cpu", Limit: limitEntries, What: "entries JSONL, processor time of the whole process"}
+	cpu := measure.Measure{
+		Name: "profile_vs_duckdb_cpu", Limit: limitEntries, What: "entries JSONL, processor time of the whole process",
+	}
 	otlp := measure.Measure{
 		Name: "profile_otlp_vs_duckdb", Target: 20, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, read_json with types and unnest",
 	}
 	tuned := measure.Measure{
 		Name: "profile_otlp_vs_duckdb_tuned", Target: 6, Wall: true, Limit: limitOTLP, What: "OTLP JSON Lines, the fastest statement found",
 	}
-	tunedQuery := measure.Measure{Name: "profile_otlp_vs_duckdb_tuned_query", Wall: true, Limit: limitOTLP, What: "the same, DuckDB's query alone"}
+	tunedQuery := measure.Measure{
+		Name: "profile_otlp_vs_duckdb_tuned_query", Wall: true, Limit: limitOTLP, What: "the same, DuckDB's query alone",
+	}
 	for _, k := range []workload.Kind{workload.G512, workload.G1} {
 		entries := &measure.Suite{
 			Name: "whole processes, entries, " + string(k), Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
@@ -47,7 +53,8 @@ func Suite() []measure.Measure {
 		const quickOps = 200_000
 		spans := &measure.Suite{
 			Name: "whole processes, OTLP JSON, " + string(k), Unit: "op", Cold: true, Rounds: 3, QuickRounds: 2,
-			Open: opener(workload.OTLPJSON, k, million, quickOps, map[string]func(string) string{duck: otlpSQL, duckTuned: tunedOTLPSQL, duckStart: nil}),
+			Open: opener(workload.OTLPJSON, k, million, quickOps,
+				map[string]func(string) string{duck: otlpSQL, duckTuned: tunedOTLPSQL, duckStart: nil}),
 		}
 		add := func(m *measure.Measure, s *measure.Suite, peer, less string) {
 			m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: s, Peer: peer, Ours: ours, Less: less})

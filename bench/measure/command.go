@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Command runs a program to its end and returns what it cost and printed. The
-// error holds what it wrote to its standard error. RSS is not known.
+// Command runs a program to its end and returns its cost and its output. The error
+// holds its standard error. RSS is not known.
 func Command(ctx context.Context, n int64, name string, args ...string) (Sample, []byte, error) {
 	return command(ctx, n, nil, name, args...)
 }

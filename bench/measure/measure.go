@@ -16,8 +16,8 @@ import (
 // Measure is a row of the table.
 type Measure struct {
 	Name string
-	// What says in a few words what is compared, and Limit what keeps the ratio
-	// from being larger.
+	// What describes the comparison in a few words, and Limit the reason why the
+	// ratio is not larger.
 	What, Limit string
 	// Cases are the comparisons, one for each kind of data.
 	Cases []Case

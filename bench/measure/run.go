@@ -25,7 +25,7 @@ type Report struct {
 }
 
 // Run runs the measures, suite by suite. An error says which suite failed, and
-// the report has those that did not: one failure does not spoil the others. A
+// the report has all others: one failure does not spoil the others. A
 // measure one of whose cases did not run has not run.
 func Run(ctx context.Context, env *Env, measures []Measure) (*Report, error) {
 	var errs []error
@@ -90,8 +90,7 @@ func wanted(measures []Measure, s *Suite) Want {
 	return want
 }
 
-// runSuite returns the samples of the sides that ran, and the needs of those that
-// did not.
+// runSuite returns the samples of the sides that ran, and the needs of the others.
 func runSuite(ctx context.Context, env *Env, s *Suite, want Want, values map[string]float64) (
 	samples map[string][]Sample, missing map[string]string, err error,
 ) {

@@ -68,5 +68,5 @@ func (e *Env) Size(full, quick int) int {
 // UnavailableError reports that something cannot be measured here.
 type UnavailableError struct{ Need string }
 
-// Error says what is missing.
+// Error returns the need.
 func (e *UnavailableError) Error() string { return "not run: needs " + e.Need }

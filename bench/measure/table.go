@@ -28,7 +28,8 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 		for _, r := range rep.Results {
 			if part.include(r) {
 				c := r.Worst()
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n", r.Name, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit),
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n",
+					r.Name, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit),
 					c.Ratio.Median, c.Ratio.Min, c.Ratio.Max, target(r), verdict(r), c.Data, others(r), allocs(r))
 			}
 		}
@@ -58,8 +59,10 @@ func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 		header  string
 		include func(Result) bool
 	}{
-		{"| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n|---|--:|---|---|--:|--:|---|--:|--:|---|\n", hasTarget},
-		{"| without a target | ratio | on | other data | min–max | peer | ours | limited by |\n|---|--:|---|---|--:|--:|--:|---|\n", hasNoTarget},
+		{"| name | ratio | on | other data | min–max | target | | peer | ours | limited by |\n" +
+			"|---|--:|---|---|--:|--:|---|--:|--:|---|\n", hasTarget},
+		{"| without a target | ratio | on | other data | min–max | peer | ours | limited by |\n" +
+			"|---|--:|---|---|--:|--:|--:|---|\n", hasNoTarget},
 	} {
 		if !slices.ContainsFunc(rep.Results, part.include) {
 			continue

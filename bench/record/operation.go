@@ -41,13 +41,16 @@ func operationSuite() []measure.Measure {
 	none := func(extra bool) *measure.AllocTarget {
 		return &measure.AllocTarget{Per: 1, PerName: "op", Extra: extra}
 	}
-	fresh := of("start_end_new_shapes_vs_sdk", 0, newShapes, "a dynamic op none of whose shapes was seen before", "values of shapes are built and boxed", nil)
+	fresh := of("start_end_new_shapes_vs_sdk", 0, newShapes,
+		"a dynamic op whose shapes are all new", "values of shapes are built and boxed", nil)
 	fresh.LongOnly, fresh.Cases = true, fresh.Cases[:1]
 	return []measure.Measure{
 		of("start_end_vs_sdk", 0.95, prepared, "Start and End of a prepared op", "the SDK's span: 1 is the limit", none(true)),
-		of("start_end_dynamic_vs_sdk", 0.87, dynamic, "the same, shapes known at run time only", "the SDK's span; collecting attributes, finding shapes in a cache", nil),
+		of("start_end_dynamic_vs_sdk", 0.87, dynamic,
+			"the same, shapes known at run time only", "the SDK's span; collecting attributes, finding shapes in a cache", nil),
 		of("recorder_vs_sdk", 10, recorder, "a Recorder's operations, nothing emitted", "two readings of the clock", none(false)),
-		of("recorder_total_vs_sdk", 3, recorderAll, "the same with conversion and encoding to entries", "encoding: ids, numbers, copying text", nil),
+		of("recorder_total_vs_sdk", 3, recorderAll,
+			"the same with conversion and encoding to entries", "encoding: ids, numbers, copying text", nil),
 		of("recorder_prepared_vs_sdk", 0, recorderPrep, "Recorder BeginPrepared, back to back", "a reading of the clock", nil),
 		fresh,
 	}

@@ -54,7 +54,9 @@ type operation struct {
 
 func newOperation(spec optrace.OpSpec, attrs []attribute.KeyValue) operation {
 	o := operation{OpSpec: spec, attrs: append(slices.Clip(attrs), attribute.KeyValue{})}
-	byMethod := []attribute.Key{tensorconv.OpNameKey, tensorconv.DeviceIDKey, tensorconv.InputShapesKey, tensorconv.OutputShapeKey, tensorconv.DTypeKey}
+	byMethod := []attribute.Key{
+		tensorconv.OpNameKey, tensorconv.DeviceIDKey, tensorconv.InputShapesKey, tensorconv.OutputShapeKey, tensorconv.DTypeKey,
+	}
 	for _, kv := range attrs {
 		if !slices.Contains(byMethod, kv.Key) {
 			o.extra = append(o.extra, kv)

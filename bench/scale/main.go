@@ -61,7 +61,7 @@ func main() {
 	}
 }
 
-// run prints the tables, with what is prepared in the directory dir.
+// run prints the tables, with files and programs prepared in the directory dir.
 func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
 	b := &bench{out: stdout}
 	fs := flag.NewFlagSet("scale", flag.ContinueOnError)

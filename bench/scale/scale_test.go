@@ -12,7 +12,9 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), t.TempDir(), []string{"-max", "10000", "-kineto", t.TempDir()}, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| otlp-json |", "| entries, zstd |", "| Parquet", "| 1000 | summary |", "| 10000 | all |", "\n| 10000 | 0", "no Kineto files"} {
+	for _, want := range []string{
+		"| otlp-json |", "| entries, zstd |", "| Parquet", "| 1000 | summary |", "| 10000 | all |", "\n| 10000 | 0", "no Kineto files",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

@@ -1,5 +1,5 @@
 // What the recorder that optrace started from does with a trace in memory,
-// written anew from its behaviour: a vector of entries with strings of their
+// written from its behaviour: a vector of entries with strings of their
 // own, and for each question a pass over it into a hash map of the standard
 // library, whose keys are cloned or formatted per entry.
 //

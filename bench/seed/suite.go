@@ -1,3 +1,5 @@
+// Package seed compares the analyses over a trace held in memory with a Rust
+// program that does the same work as the recorder that this project started from.
 package seed
 
 import (
@@ -18,16 +20,16 @@ const (
 	entries = "op.Trace"
 )
 
-// Suite returns what is compared: the five analyses over a million entries that
-// are in memory on both sides, one thread each. Each run goes over all entries
-// anew, and both find the same, to the nanosecond and the entry.
+// Suite returns the comparisons: the five analyses over a million entries that are
+// in memory on both sides, one thread each. Each run goes over all entries again,
+// and both find the same, to the nanosecond and the entry.
 func Suite() []measure.Measure {
 	s := &measure.Suite{Name: "analyses in memory", Unit: "entry", Rounds: 15, QuickRounds: 5, Open: open}
 	return []measure.Measure{
 		{Name: "analyses_vs_seed", Target: 50, Cases: measure.Compare(s, rust, columns), Wall: true,
-			What: "five analyses over 1 M entries held in columns"},
+			What: "five analyses over 1 M entries held in columns", Limit: "memory bandwidth: each pass goes over all columns"},
 		{Name: "analyses_entries_vs_seed", Cases: measure.Compare(s, rust, entries), Wall: true, LongOnly: true,
-			What: "the same over a slice of entries"},
+			What: "the same over a slice of entries", Limit: "memory: 450 bytes an entry"},
 	}
 }
 
@@ -112,7 +114,7 @@ func sameLines(theirs, ours []string) error {
 
 // analysing is a side that runs the analyses.
 func analysing(n, passes int, analyses func() found) measure.Side {
-	var last found // what is found must not be optimised away
+	var last found // keeps the compiler from leaving the analyses out
 	return func(context.Context) (measure.Sample, error) {
 		s, err := measure.Timed(int64(n*passes), func() error {
 			for range passes {

@@ -93,7 +93,7 @@ func ofEntries(t *op.Trace) found {
 	return f
 }
 
-// lines says what was found as the Rust program does.
+// lines returns the findings in the form of the Rust program.
 func (f found) lines(t *analysis.Columns) []string {
 	ns := func(us float64) string { return fmt.Sprintf("%.0f", us*1000) }
 	var byOperation, byDevice []string

@@ -8,7 +8,7 @@
 // Each producer starts and ends prepared operations in a tight loop. They go
 // through a Processor to a file, or with -rate to a sink that takes that many
 // bytes a second. Then the output is read back: the entries in it, and the
-// losses that its gap records tell of, must add up to what was recorded, and
+// losses in its gap records, must add up to the operations recorded, and
 // the batches of the writer must have no holes. The exit status is 1 where they
 // do not.
 package main
@@ -168,9 +168,9 @@ func check(f *os.File, st optrace.Stats, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "  read back: %d entries in %d batches, gap records of %d, %d holes\n", entries, batches, dropped, holes)
 	if entries != st.Written || dropped != st.Dropped || st.Recorded != entries+dropped || holes > 0 {
-		return errors.New("the books do not balance")
+		return errors.New("the accounting does not add up")
 	}
-	fmt.Fprintln(out, "  the books balance")
+	fmt.Fprintln(out, "  the accounting adds up")
 	return nil
 }
 

@@ -39,7 +39,7 @@ func writeOTLP(w io.Writer, f Format, c Config) (Summary, error) {
 	return sum, errors.Join(err, out.close())
 }
 
-// batcher is a processor that exports what it has when it is flushed.
+// batcher is a processor that exports its spans when it is flushed.
 type batcher struct {
 	exporter sdktrace.SpanExporter
 	spans    []sdktrace.ReadOnlySpan

@@ -36,7 +36,8 @@ var operations = [...]struct {
 	{"relu", unary}, {"gelu", unary}, {"silu", unary}, {"sigmoid", unary}, {"tanh", unary}, {"softmax", unary},
 	{"log_softmax", unary}, {"dropout", unary}, {"transpose", moved}, {"contiguous", moved}, {"cast", moved}, {"exp", unary},
 	{"sqrt", unary}, {"rotary_embedding", unary},
-	{"add", elementwise}, {"sub", elementwise}, {"mul", elementwise}, {"div", elementwise}, {"where", elementwise}, {"residual_add", elementwise},
+	{"add", elementwise}, {"sub", elementwise}, {"mul", elementwise}, {"div", elementwise}, {"where", elementwise},
+	{"residual_add", elementwise},
 	{"layer_norm", scaled}, {"rms_norm", scaled}, {"batch_norm", scaled}, {"embedding", scaled}, {"bias_add", scaled},
 	{"sum", reduced}, {"mean", reduced}, {"argmax", reduced}, {"cross_entropy", reduced},
 	{"all_reduce", collective}, {"all_gather", collective}, {"reduce_scatter", collective},
@@ -79,8 +80,8 @@ type Spec struct {
 // them.
 func (s *Spec) Attributes() []attribute.KeyValue { return s.attrs }
 
-// newSpec returns a random operation. Its sizes are multiples of step, of which
-// there are few with a large step and many with a small one.
+// newSpec returns a random operation. Its sizes are multiples of step: few
+// different ones with a large step, many with a small one.
 func newSpec(rng *rand.Rand, device, path string, step int64) *Spec {
 	kind := operations[rng.IntN(len(operations))]
 	size := func(most int64) int64 { return step * (1 + rng.Int64N(most/step)) }
@@ -127,8 +128,9 @@ func (s *Spec) build() {
 		inputs[i] = in
 	}
 	s.attrs = []attribute.KeyValue{
-		tensorconv.OpName(s.Name), tensorconv.DeviceID(s.Device), tensorconv.StreamID(s.Stream.V), tensorconv.OpPath(s.Path), tensorconv.OpKind(s.Kind),
-		tensorconv.InputShapes(inputs...), tensorconv.OutputShape(s.Output...), tensorconv.DType(s.DType),
+		tensorconv.OpName(s.Name), tensorconv.DeviceID(s.Device), tensorconv.StreamID(s.Stream.V),
+		tensorconv.OpPath(s.Path), tensorconv.OpKind(s.Kind), tensorconv.InputShapes(inputs...),
+		tensorconv.OutputShape(s.Output...), tensorconv.DType(s.DType),
 	}
 	if s.FLOPs.Known {
 		s.attrs = append(s.attrs, tensorconv.OpFLOPCount(s.FLOPs.V))

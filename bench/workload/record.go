@@ -76,7 +76,8 @@ func record(c Config, newProcessor func() (sdktrace.SpanProcessor, error)) (sum 
 func newRecorder(p sdktrace.SpanProcessor, res *resource.Resource) *recorder {
 	r := new(recorder)
 	r.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res), sdktrace.WithIDGenerator(&r.ids))
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithSpanProcessor(p), sdktrace.WithResource(res),
+		sdktrace.WithIDGenerator(&r.ids))
 	r.operations = r.provider.Tracer(optrace.ScopeName, trace.WithInstrumentationVersion(optrace.Version))
 	r.layers = r.provider.Tracer(layerScope)
 	return r
