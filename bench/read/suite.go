@@ -19,12 +19,12 @@ const (
 	oursTwice    = "optrace, two workers"
 )
 
-// The number of operations that are read. What the quickstart example records
-// takes as long as it runs, so there is less of that.
+// The number of operations that are read. Recording takes as long as the quickstart
+// example runs, so there are as many in a full run as in a quick one.
 const (
 	fullOps     = 400_000
-	quickOps    = 60_000
-	recordedOps = 100_000
+	quickOps    = 50_000
+	recordedOps = quickOps
 )
 
 // Suite returns the comparisons: a file in the page cache is read to a report on
@@ -122,7 +122,7 @@ func workers() measure.Measure {
 // workerSuite reads files of a kind with one worker and with two.
 func workerSuite(k workload.Kind, formats ...workload.Format) *measure.Suite {
 	return &measure.Suite{
-		Name: fmt.Sprintf("workers, %s %v", k, formats), Unit: "span", Rounds: 7, QuickRounds: 5,
+		Name: fmt.Sprintf("workers, %s %v", k, formats), Unit: "span", Rounds: 7, QuickRounds: 3,
 		Open: func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
 			var files []workload.File
 			for _, f := range formats {

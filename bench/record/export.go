@@ -90,7 +90,7 @@ var newShapesSet = set{"shapes that never repeat", false, func() []operation {
 
 func newExportSuite(s set) *measure.Suite {
 	return &measure.Suite{
-		Name: "exporting, " + s.name, Unit: "span", Rounds: 31, QuickRounds: 9,
+		Name: "exporting, " + s.name, Unit: "span", Rounds: 31, QuickRounds: 7,
 		Open: func(ctx context.Context, _ *measure.Env, _ measure.Want) (*measure.Opened, error) {
 			return openExport(ctx, &s)
 		},

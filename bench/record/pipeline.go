@@ -35,7 +35,7 @@ func pipelineSuite() []measure.Measure {
 	var suites setSuites
 	for i, s := range sets {
 		suites = append(suites, setSuite{s.name, &measure.Suite{
-			Name: "processing, " + s.name, Unit: "op", Rounds: 31, QuickRounds: 9,
+			Name: "processing, " + s.name, Unit: "op", Rounds: 31, QuickRounds: 7,
 			Open: func(_ context.Context, env *measure.Env, want measure.Want) (*measure.Opened, error) {
 				return openPipelines(env, want, &s, opsPerRun, i == 0)
 			},
