@@ -135,7 +135,7 @@ func others(r Result) string {
 			all = append(all, fmt.Sprintf("%s %.2f", c.Data, c.Ratio.Median))
 		}
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, "; ")
 }
 
 // cost returns nanoseconds per unit as text.
