@@ -17,10 +17,9 @@ const (
 	maxPart   = 16 << 20
 )
 
-// cutFunc returns how many of the first bytes of text, which starts with a record,
-// are whole records, and whether those are known to be lines. In the first seen
-// bytes no record ends, or none but those that were found before; first is the
-// beginning of the file.
+// cutFunc cuts text, which starts with a record, behind a record: it returns the end of
+// the last whole record that ends behind the first seen bytes, 0 if there is none, and
+// whether the records are known to be lines. first is the beginning of the file.
 type cutFunc func(text, first []byte, seen int) (end int, lines bool)
 
 // cutter cuts a file into parts.
@@ -28,7 +27,7 @@ type cutter struct {
 	src   io.Reader
 	cut   cutFunc // of the file's format
 	first []byte  // the beginning of the file
-	// lines tells that a cut found the records to be lines.
+	// lines is set once the records are known to be lines.
 	lines bool
 	// size is how much of the file makes a part.
 	size int
@@ -46,8 +45,8 @@ const maxFirst = 64
 // cannot be cut, or reading fails, the rest of it comes as a stream, which yields
 // the failure too.
 //
-// A part is read up to its size and then little by little, until a record ends
-// near the end of what has been read: the rest has to be copied.
+// A part is read up to its size and then little by little, until little text is left
+// behind the last record: that text has to be copied.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
 	buf = append(buf[:0], c.rest...)

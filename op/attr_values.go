@@ -19,10 +19,12 @@ func (b *Builder) SetStr(to Target, v string) {
 	if t.keep {
 		b.keep(to.key, b.text(v))
 	}
+	if t.field.isText() {
+		b.setText(t, b.text(v))
+		return
+	}
 	switch t.field {
 	case FieldNone:
-	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType, FieldCollective, FieldGroup:
-		b.setText(t, v)
 	case fieldKindRule, fieldRoot, fieldRootSpan, fieldWarnings:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
@@ -110,13 +112,7 @@ func (b *Builder) WantsList(key string) bool {
 func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
 
 // Strs adds an attribute with a slice of strings.
-func (b *Builder) Strs(key string, v []string) {
-	t := b.BeginList(key)
-	for _, s := range v {
-		t.Str(s)
-	}
-	t.End()
-}
+func (b *Builder) Strs(key string, v []string) { b.SetStrs(b.Target(key), v) }
 
 // target looks up a key and notes it for the predicate.
 func (b *Builder) target(key string) *target {
@@ -161,28 +157,25 @@ func (b *Builder) text(v string) string {
 // keep stores an attribute that was asked for; of equal keys the last wins.
 func (b *Builder) keep(key, value string) { b.attrs = setAttr(b.attrs, key, value) }
 
+// setText sets a field to valid text.
 func (b *Builder) setText(t *target, v string) {
 	if v == "" { // as if it were not there
 		return
 	}
-	v = b.text(v)
 	e := &b.entry
 	switch t.field {
-	case FieldKind:
-		k, ok := ParseKind(strings.ToLower(v))
-		if !ok {
-			b.bad(t.field)
-		} else if b.claim(t) {
-			e.Kind = k
+	case FieldName:
+		if b.claim(t) {
+			e.Operation = v
 		}
-		return
-	case FieldSide:
-		if v != SideHost.String() {
-			b.bad(t.field)
-		} else if b.claim(t) {
-			e.Side = SideHost
+	case FieldPath:
+		if b.claim(t) {
+			e.Path = v
 		}
-		return
+	case FieldDevice:
+		if b.claim(t) {
+			e.DeviceID = v
+		}
 	case FieldDType:
 		d, ok := ParseDType(v)
 		if !ok {
@@ -191,24 +184,34 @@ func (b *Builder) setText(t *target, v string) {
 		if b.claim(t) {
 			e.DType = d
 		}
-		return
-	}
-	if !b.claim(t) {
-		return
-	}
-	switch t.field {
-	case FieldName:
-		e.Operation = v
-	case FieldPath:
-		e.Path = v
-	case FieldDevice:
-		e.DeviceID = v
+	case FieldKind:
+		k, ok := ParseKind(v)
+		if !ok {
+			k, ok = ParseKind(strings.ToLower(v))
+		}
+		if !ok {
+			b.bad(t.field)
+		} else if b.claim(t) {
+			e.Kind = k
+		}
+	case FieldSide:
+		if v != SideHost.String() {
+			b.bad(t.field)
+		} else if b.claim(t) {
+			e.Side = SideHost
+		}
 	case FieldDeviceType:
-		b.deviceType = strings.ToLower(strings.TrimPrefix(v, "DeviceType."))
+		if b.claim(t) {
+			b.deviceType = strings.ToLower(strings.TrimPrefix(v, "DeviceType."))
+		}
 	case FieldCollective:
-		b.coll.Name = v
+		if b.claim(t) {
+			b.coll.Name = v
+		}
 	case FieldGroup:
-		b.coll.Group = v
+		if b.claim(t) {
+			b.coll.Group = v
+		}
 	}
 }
 

@@ -113,11 +113,6 @@ func (e *Entry) Throughput() float64 {
 // lie in one piece of memory.
 func (e *Entry) Clone() *Entry {
 	c := new(Entry)
-	e.cloneTo(c)
-	return c
-}
-
-func (e *Entry) cloneTo(c *Entry) {
 	*c = *e
 	n := len(e.OutputShape)
 	for _, s := range e.InputShapes {
@@ -145,6 +140,7 @@ func (e *Entry) cloneTo(c *Entry) {
 		coll := *e.Collective
 		c.Collective = &coll
 	}
+	return c
 }
 
 // Side is the side of a launch on which an entry was taken.

@@ -3,6 +3,7 @@ package otlp
 import (
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
@@ -11,12 +12,11 @@ import (
 // yieldFunc takes what a reader found; false ends the reading.
 type yieldFunc func(op.Record, error) bool
 
-// decoder makes records of spans, whatever the encoding they came in. What the
-// records point to is overwritten by the next span.
+// decoder makes records of spans, whatever their encoding. A record is overwritten by
+// the next one.
 type decoder struct {
-	builder    *op.Builder
-	strings    intern.Table
-	attributes attributeTable
+	builder *op.Builder
+	strings intern.Table // of valid UTF-8
 
 	resource op.Resource
 	scope    string
@@ -24,10 +24,11 @@ type decoder struct {
 	fields spanFields
 	span   op.Span
 
-	// dims and ends are the list that is read: lists of integers one behind the
-	// other, and where each ends.
-	dims []int64
-	ends []int
+	// dims, ends and texts are buffers for a list: lists of integers one behind the
+	// other and the end of each, or strings.
+	dims  []int64
+	ends  []int
+	texts []string
 }
 
 func newDecoder(m *op.Mapping) *decoder { return &decoder{builder: op.NewBuilder(m)} }
@@ -46,8 +47,8 @@ type spanFields struct {
 	invalidTimes bool
 }
 
-// The bits of a span's flags that tell whether its parent lies in another
-// process.
+// The bits of a span's flags: the second says whether the parent lies in another
+// process, the first that this is known.
 const (
 	flagHasRemote = 1 << 8
 	flagRemote    = 1 << 9
@@ -56,15 +57,32 @@ const (
 // statusError is the code of a failed span's status.
 const statusError = 2
 
-// begin forgets the span before.
+// begin starts a span.
 func (d *decoder) begin() {
 	d.fields = spanFields{}
 	d.builder.Reset()
-	d.attributes.start()
 }
 
-// end returns the record of the span whose attributes the builder and whose
-// other fields d.fields has.
+// text returns b as a string.
+func (d *decoder) text(b []byte) string {
+	if s, ok := d.plainText(b); ok {
+		return s
+	}
+	return string(b)
+}
+
+// plainText returns b as a string if it is valid UTF-8.
+func (d *decoder) plainText(b []byte) (s string, ok bool) {
+	if s, ok = d.strings.Find(b); ok {
+		return s, true
+	}
+	if !utf8.Valid(b) {
+		return "", false
+	}
+	return d.strings.String(b), true
+}
+
+// end returns the record of the span in the builder and d.fields.
 func (d *decoder) end() op.Record {
 	f, b := &d.fields, d.builder
 	if f.trace.IsPlaceholder() {

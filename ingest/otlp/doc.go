@@ -1,14 +1,20 @@
 // Package otlp reads spans from OTLP: JSON as one object, as JSON Lines or
 // pretty-printed, protobuf as one TracesData message, and the length-prefixed
-// frames that the Collector's file exporter writes, each of which may be
-// compressed.
+// frames of the Collector's file exporter, which may be compressed.
 //
-// The bytes go straight into an [op.Builder]; there are no intermediate
-// messages. Reading streams: memory is bounded by the largest span, for
-// protobuf by the largest batch, and by the limits of this package.
-//
-// Every framing gives the same records: a Resource in front of the spans of
+// Every encoding gives the same records: a Resource in front of the spans of
 // each resource, an Entry for a span that is an operation, a Span for any
-// other, and a count of what belongs to other signals. Events and links are
-// passed over.
+// other, and a count of the messages of other signals. Events and links are
+// skipped. The mapping from attributes to fields is [op.Builder]'s; the
+// attributes go straight into it, without messages in between.
+//
+// Each encoding has two readers of spans. The canonical one (json_canonical.go,
+// proto_canonical.go) reads spans encoded as known programs encode them, in one
+// pass. Any other span is read by the general one (json_span.go,
+// proto_span.go), which accepts everything that the specification does and
+// reports errors. Tests and fuzz targets hold the two against each other.
+//
+// Memory is bounded by the largest span, for protobuf by the largest batch, and
+// by the limits of this package. Files, formats and compression of whole files
+// are package ingest's concern.
 package otlp

@@ -6,16 +6,14 @@ import (
 	"io"
 )
 
-// input reads a stream piece by piece. What is in memory already is not copied.
+// input reads a stream piece by piece. An input in memory is not copied.
 type input struct {
-	// text is what is left of an input in memory, and stream nil then.
+	// text is the rest of an input in memory, for which stream is nil.
 	text   []byte
 	stream *bufio.Reader
-	// piece is the memory behind what take returns of a stream.
-	piece bytes.Buffer
-	// offset is the position in the input.
-	offset int64
-	own    *bufio.Reader
+	own    *bufio.Reader // kept for the next stream
+	piece  bytes.Buffer  // of a stream
+	offset int64         // in the input
 }
 
 // reset makes in read src, which starts at an offset of its input.
@@ -32,9 +30,9 @@ func (in *input) reset(src io.Reader, offset int64) {
 	in.stream = in.own
 }
 
-// take returns the next n bytes, valid until the next call, and fewer with an
-// error, which is io.EOF at the end of the input. Memory is taken for what there
-// is, whatever n says.
+// take returns the next n bytes, valid until the next call, or fewer and an error,
+// which is io.EOF at the end of the input. It allocates for the bytes that exist,
+// not for n.
 func (in *input) take(n int64) (piece []byte, err error) {
 	if in.stream == nil {
 		if n > int64(len(in.text)) {

@@ -18,8 +18,8 @@ func JSONRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record,
 }
 
 // JSONReader is JSONRecords for several files, or parts of files, one after the
-// other. What it learns of the operations in the first makes it fast in the
-// others. It is not safe for concurrent use.
+// other. It keeps its buffers, and the strings and attribute keys it has met. It is
+// not safe for concurrent use.
 type JSONReader struct{ r *jsonReader }
 
 // NewJSONReader returns a reader; m is the table from attribute keys to fields,
@@ -28,8 +28,8 @@ func NewJSONReader(m *op.Mapping) *JSONReader {
 	return &JSONReader{r: newJSONReader(newDecoder(m), newWindow(), nil)}
 }
 
-// Records reads src, which starts at a position of the file called name. lines
-// tells that every document is known to be a line; otherwise that is found out.
+// Records reads src, which starts at a position of the file called name. With lines
+// every document is known to be a line; otherwise the reader finds out.
 func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines bool) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := jr.r
@@ -42,19 +42,16 @@ func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines 
 // jsonReader walks the documents of a stream.
 type jsonReader struct {
 	*decoder
-	w     *window
-	yield yieldFunc
-	// value takes apart what has to be read twice.
-	value jsontext.Lexer
-	// stopped tells that the caller wants no more.
-	stopped bool
-	// linewise tells that documents are lines, as two of them were: one that is
-	// cut off then ends with its line.
+	w          *window
+	yield      yieldFunc
+	attributes attributeTable
+	// value reads the values that stand in front of their keys.
+	value   jsontext.Lexer
+	stopped bool // the caller wants no more records
+	// linewise is set once two documents were lines: a document that is cut off then
+	// ends with its line.
 	linewise bool
-	// memberAfter is the member that followed each one in the last span.
-	memberAfter [numMembers]uint8
-	// found tells that the document had a member that is OTLP's, other that it
-	// had other members.
+	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
 }
 
@@ -207,25 +204,25 @@ func isScope(key []byte) bool    { return string(key) == "scope" }
 func (r *jsonReader) spans() {
 	w := r.w
 	for w.array(); w.more() && r.going(); {
-		if r.plainSpans() {
+		if r.canonicalSpans() {
 			continue
 		}
-		w.do(r.carefulSpan)
+		w.do(r.parseSpan)
 		if !w.failed() {
 			r.emit(r.end(), nil)
 		}
 	}
 }
 
-// group is an object with a header, the resource or the scope, and a list of
-// what it holds for. Their order is free in JSON: where the list comes first,
-// the header is looked for behind it.
+// group is an object with a header, the resource or the scope, and a list of the
+// scopes or spans below it. Their order is free in JSON: if the list comes first, the
+// header is looked for behind it.
 type group struct {
 	r      *jsonReader
 	header func(key []byte) bool
 	parse  func(l *jsontext.Lexer)
-	// done tells that the header has been read, fresh that it is new, late that
-	// it was looked for and lies too far behind the list.
+	// done is set once the header has been read, and fresh until it has been used; late
+	// if it was looked for and lies too far behind the list.
 	done, fresh, late bool
 }
 

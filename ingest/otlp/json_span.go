@@ -1,320 +1,318 @@
 package otlp
 
 import (
+	"strconv"
+
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
-// The members of a span that nearly every span has, up to where the value
-// differs.
-const (
-	memberTraceID = iota
-	memberSpanID
-	memberParentID
-	memberState
-	memberFlags
-	memberName
-	memberKind
-	memberStart
-	memberEnd
-	memberAttributes
-	memberStatus
-	memberOther // any other one; nothing, in front of the first member
-	numMembers
-)
-
-var memberTexts = [memberOther]string{
-	`"traceId":"`, `"spanId":"`, `"parentSpanId":"`, `"traceState":"`, `"flags":`, `"name":"`, `"kind":`,
-	`"startTimeUnixNano":"`, `"endTimeUnixNano":"`, `"attributes":[`, `"status":{}`,
-}
-
-// plainSpans reads spans from where the lexer stands on, in front of one, as long
-// as they are written as programs write them: without white space and escapes. It
-// reports whether the lexer stands behind a span then; else it stands in front of
-// one that carefulSpan has to read.
-func (r *jsonReader) plainSpans() (behind bool) {
-	l, b := &r.w.lex, r.w.buf
-	for i := l.Pos(); ; i++ {
-		end := r.plainSpan(b, i)
-		if end < 0 {
-			return false
+// parseScope reads an instrumentation scope.
+func (r *jsonReader) parseScope(l *jsontext.Lexer) {
+	r.scope = ""
+	if l.Null() {
+		return
+	}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "name":
+			r.scope = valid(r.parseText(l))
+		default:
+			l.Skip()
 		}
-		l.Advance(end - l.Pos())
-		r.emit(r.end(), nil)
-		i = end
-		if r.stopped || i+1 >= len(b) || b[i] != ',' || b[i+1] != '{' {
-			return true
-		}
-		l.Advance(1)
 	}
 }
 
-// plainSpan reads the span at b[i], where the lexer stands. It returns the index
-// behind it, or -1 where the span is written in another way, or not valid.
-func (r *jsonReader) plainSpan(b []byte, i int) int {
+// parseSpan reads a span in any spelling.
+func (r *jsonReader) parseSpan(l *jsontext.Lexer) {
 	r.begin()
-	if i >= len(b) || b[i] != '{' {
-		return -1
+	for l.Object(); l.More(); {
+		r.parseSpanMember(l, l.Key())
+	}
+}
+
+// parseSpanMember reads the value of a span's member.
+func (r *jsonReader) parseSpanMember(l *jsontext.Lexer, key []byte) {
+	f := &r.fields
+	switch string(key) {
+	case "traceId", "trace_id":
+		r.parseTraceID(l)
+	case "spanId", "span_id":
+		f.id = r.parseSpanID(l)
+	case "parentSpanId", "parent_span_id":
+		f.parent = r.parseSpanID(l)
+	case "traceState", "trace_state":
+		f.state = r.parseText(l)
+	case "name":
+		f.name = r.parseText(l)
+	case "flags":
+		n, _ := integer(l)
+		f.flags = uint32(n)
+	case "startTimeUnixNano", "start_time_unix_nano":
+		f.start = r.parseTime(l)
+	case "endTimeUnixNano", "end_time_unix_nano":
+		f.end = r.parseTime(l)
+	case "attributes":
+		if l.Null() {
+			return
+		}
+		for l.Array(); l.More(); {
+			r.parseAttribute(l)
+		}
+	case "droppedAttributesCount", "dropped_attributes_count":
+		f.dropped, _ = integer(l)
+	case "status":
+		r.parseStatus(l)
+	default:
+		l.Skip()
+	}
+}
+
+func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
+	if l.Null() {
+		return
 	}
 	f := &r.fields
-	for before := memberOther; ; {
-		i++
-		m := r.memberAt(b, i, before)
-		if m != memberOther {
-			i += len(memberTexts[m])
-		}
-		switch m {
-		case memberTraceID:
-			i = closingQuote(b, i+2*len(f.trace))
-			if i < 0 || !jsontext.DecodeHex(f.trace[:], b[i-1-2*len(f.trace):i-1]) {
-				return -1
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "code":
+			if l.Peek() == '"' {
+				text := l.Str()
+				f.failed = string(text) == "STATUS_CODE_ERROR" || string(text) == strconv.Itoa(statusError)
+			} else {
+				code, _ := integer(l)
+				f.failed = code == statusError
 			}
-		case memberSpanID:
-			i = closingQuote(b, i+2*len(f.id))
-			if i < 0 || !jsontext.DecodeHex(f.id[:], b[i-1-2*len(f.id):i-1]) {
-				return -1
-			}
-		case memberParentID:
-			if i < len(b) && b[i] == '"' { // none
-				f.parent = op.SpanID{}
-				i++
-				break
-			}
-			i = closingQuote(b, i+2*len(f.parent))
-			if i < 0 || !jsontext.DecodeHex(f.parent[:], b[i-1-2*len(f.parent):i-1]) {
-				return -1
-			}
-		case memberState:
-			f.state, i = r.plainText(b, i)
-		case memberName:
-			f.name, i = r.plainText(b, i)
-		case memberFlags:
-			var v int64
-			v, i = jsontext.Digits(b, i)
-			f.flags = uint32(v)
-		case memberKind:
-			_, i = jsontext.Digits(b, i)
-		case memberStart:
-			var v int64
-			v, i = jsontext.Digits(b, i)
-			f.start, i = uint64(v), closingQuote(b, i)
-		case memberEnd:
-			var v int64
-			v, i = jsontext.Digits(b, i)
-			f.end, i = uint64(v), closingQuote(b, i)
-		case memberAttributes:
-			i = r.plainAttributes(b, i)
-		case memberStatus: // nothing in it
+		case "message":
+			f.message = r.parseText(l)
 		default:
-			i = r.otherMember(b, i)
-		}
-		if uint(i) >= uint(len(b)) || b[i] != ',' {
-			break
-		}
-		before = m
-	}
-	if uint(i) >= uint(len(b)) || b[i] != '}' {
-		return -1
-	}
-	return i + 1
-}
-
-// memberAt returns which member is at b[i], behind the one before. What followed
-// that in the last span is tried first.
-func (r *jsonReader) memberAt(b []byte, i, before int) int {
-	if m := int(r.memberAfter[before]); jsontext.Has(b, i, memberTexts[m]) {
-		return m
-	}
-	for m, text := range memberTexts {
-		if jsontext.Has(b, i, text) {
-			r.memberAfter[before] = uint8(m)
-			return m
+			l.Skip()
 		}
 	}
-	return memberOther
 }
 
-// otherMember reads any member.
-func (r *jsonReader) otherMember(b []byte, i int) int {
-	key, i := jsontext.Quoted(b, i)
-	if i = jsontext.Literal(b, i, ":"); i < 0 {
-		return -1
+// parseTraceID reads the id of the trace; an empty one is none.
+func (r *jsonReader) parseTraceID(l *jsontext.Lexer) {
+	f := &r.fields
+	text := l.Str()
+	id, ok := op.ParseTraceID(text)
+	f.trace, f.badID = id, f.badID || !ok && len(text) > 0
+}
+
+// parseSpanID reads the id of a span; an empty one is none.
+func (r *jsonReader) parseSpanID(l *jsontext.Lexer) op.SpanID {
+	if l.Null() {
+		return op.SpanID{}
 	}
-	l := &r.w.lex
-	m := l.Mark()
-	l.Object()
-	l.Advance(i - l.Pos())
-	r.parseSpanMember(l, key)
-	return r.comeBack(m)
-}
-
-// comeBack takes the lexer back to m and returns where it stood, -1 for an error.
-func (r *jsonReader) comeBack(m jsontext.Mark) int {
-	l := &r.w.lex
-	i := l.Pos()
-	if l.Err() != nil {
-		i = -1
+	text := l.Str()
+	id, ok := op.ParseSpanID(text)
+	if !ok && len(text) > 0 {
+		r.fields.badID = true
 	}
-	l.Rewind(m)
-	return i
+	return id
 }
 
-// closingQuote returns the index behind the quote at b[i], -1 where there is none.
-func closingQuote(b []byte, i int) int {
-	if uint(i) < uint(len(b)) && b[i] == '"' {
-		return i + 1
+// parseTime reads a time, which is 0 where it is not one.
+func (r *jsonReader) parseTime(l *jsontext.Lexer) uint64 {
+	n, ok := integer(l)
+	if !ok || n < 0 {
+		r.fields.invalidTimes = true
+		return 0
 	}
-	return -1
+	return uint64(n)
 }
 
-// plainText reads a string whose opening quote has been read.
-func (r *jsonReader) plainText(b []byte, i int) (string, int) {
-	end := i + jsontext.PlainPrefix(b[i:])
-	if end >= len(b) || b[end] != '"' {
-		return "", -1
+// parseText reads a string; null is "".
+func (r *jsonReader) parseText(l *jsontext.Lexer) string {
+	if l.Null() {
+		return ""
 	}
-	return r.strings.String(b[i:end]), end + 1
+	return r.text(l.Str())
 }
 
-// plainAttributes reads the elements of a list of attributes, and the bracket
-// behind them.
-func (r *jsonReader) plainAttributes(b []byte, i int) int {
-	if i < len(b) && b[i] == ']' {
-		return i + 1
+// integer reads an integer that may stand in quotes. It is not ok, and the
+// lexer goes on, where the value is another one.
+func integer(l *jsontext.Lexer) (int64, bool) {
+	text, ok := numberText(l)
+	if !ok {
+		return 0, false
 	}
-	for start := i - 1; ; i++ {
-		a := r.attributes.before.next
-		if a == nil || !jsontext.Has(b, i, a.text) {
-			a = r.attributeAt(b, i)
-		}
-		end := -1
-		if a != nil {
-			r.attributes.took(a)
-			end = r.plainValue(b, i+len(a.text), a)
-		}
-		if end < 0 {
-			end = r.otherAttribute(start, i)
-		}
-		if i = end; uint(i) >= uint(len(b)) || b[i] != ',' {
-			break
-		}
+	return jsontext.ParseInt(text)
+}
+
+// numberText reads a number that may stand in quotes and returns its text.
+func numberText(l *jsontext.Lexer) ([]byte, bool) {
+	switch c := l.Peek(); {
+	case c == '"':
+		return l.Str(), true
+	case c == '-' || '0' <= c && c <= '9':
+		return l.Number(), true
 	}
-	if uint(i) >= uint(len(b)) || b[i] != ']' {
-		return -1
+	l.Skip()
+	return nil, false
+}
+
+// double reads a number, or one of the texts that stand for what JSON has no
+// number for.
+func double(l *jsontext.Lexer) (float64, bool) {
+	text, ok := numberText(l)
+	if !ok {
+		return 0, false
 	}
-	return i + 1
+	f, err := strconv.ParseFloat(string(text), 64)
+	return f, err == nil
 }
 
-// otherAttribute reads the attribute at i, whose list starts at start.
-func (r *jsonReader) otherAttribute(start, i int) int {
-	l := &r.w.lex
-	m := l.Mark()
-	l.Object()
-	l.Advance(start - l.Pos())
-	l.Array()
-	l.Advance(i - l.Pos())
-	r.parseAttribute(l)
-	return r.comeBack(m)
-}
-
-// The values of attributes that are read without the lexer.
-var plainKinds = [...]struct {
-	kind valueKind
-	text string
-}{
-	{kindString, `stringValue":"`}, {kindInt, `intValue":"`}, {kindList, `arrayValue":{"values":[`},
-}
-
-// attributeAt returns the attribute at b[i], nil where it is written in another way.
-func (r *jsonReader) attributeAt(b []byte, i int) *attribute {
-	name, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
-	end = jsontext.Literal(b, end, `,"value":{"`)
-	for _, k := range plainKinds {
-		if jsontext.Has(b, end, k.text) {
-			text := b[i : end+len(k.text)]
-			if a := r.attributes.find(text); a != nil {
-				return a
+// parseAttribute feeds one attribute of a span to the builder.
+func (r *jsonReader) parseAttribute(l *jsontext.Lexer) {
+	t := r.builder.Target("")
+	var early []byte // a value in front of its key
+	hasKey, hasValue := false, false
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "key":
+			t, hasKey = r.builder.Target(r.text(l.Str())), true
+		case "value":
+			if !hasKey {
+				early = l.Raw()
+				continue
 			}
-			return r.attributes.add(&attribute{text: string(text), kind: k.kind, target: r.builder.Target(string(name))})
+			hasValue = true
+			r.parseValue(l, t)
+		default:
+			l.Skip()
 		}
 	}
-	return nil
+	if l.Err() != nil || hasValue {
+		return
+	}
+	if early == nil {
+		early = []byte("{}")
+	}
+	r.value.Reset(early)
+	r.parseValue(&r.value, t)
 }
 
-// plainValue feeds the value at b[i] to the builder. It returns the index behind the
-// attribute, or -1, and has done nothing, where the value is written in another way.
-func (r *jsonReader) plainValue(b []byte, i int, a *attribute) int {
-	switch a.kind {
-	case kindString:
-		end := i + jsontext.PlainPrefix(b[i:])
-		if !jsontext.Has(b, end, `"}}`) {
-			return -1
+// parseValue feeds an attribute's value to the builder.
+func (r *jsonReader) parseValue(l *jsontext.Lexer, t op.Target) {
+	b := r.builder
+	if !t.Wanted() {
+		l.Skip()
+		b.SetOther(t)
+		return
+	}
+	if l.Null() {
+		b.SetOther(t)
+		return
+	}
+	empty := true
+	for l.Object(); l.More(); {
+		if r.parseVariant(l, l.Key(), t) {
+			empty = false
 		}
-		if a.wanted {
-			r.builder.SetStr(a.target, r.strings.String(b[i:end]))
+	}
+	if empty { // or of a type that a later version added
+		b.SetOther(t)
+	}
+}
+
+// parseVariant feeds a value of the type name to the builder. It passes over
+// what is none of the types.
+func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, t op.Target) bool {
+	b := r.builder
+	switch string(name) {
+	case "stringValue", "string_value":
+		b.SetStr(t, r.parseText(l))
+	case "intValue", "int_value":
+		if n, ok := integer(l); ok {
+			b.SetInt(t, n)
+		} else {
+			b.SetOther(t)
 		}
-		i = end + len(`"}}`)
-	case kindInt:
-		v, end := jsontext.Integer(b, i)
-		if i = jsontext.Literal(b, end, `"}}`); i < 0 {
-			return -1
+	case "doubleValue", "double_value":
+		if f, ok := double(l); ok {
+			b.Float(t.Key(), f)
+		} else {
+			b.SetOther(t)
 		}
-		if a.wanted {
-			r.builder.SetInt(a.target, v)
-		}
+	case "boolValue", "bool_value":
+		b.Bool(t.Key(), l.Bool())
+	case "arrayValue", "array_value":
+		list := b.SetList(t)
+		r.parseArray(l, &list, 0)
+		list.End()
+	case "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
+		l.Skip()
+		b.SetOther(t)
 	default:
-		nested, end := r.plainList(b, i)
-		if i = jsontext.Literal(b, end, `}}}`); i < 0 {
-			return -1
-		}
-		switch {
-		case !a.wanted:
-		case nested:
-			r.builder.SetIntLists(a.target, r.dims, r.ends)
-		default:
-			r.builder.SetInts(a.target, r.dims)
-		}
+		l.Skip()
+		return false
 	}
-	if !a.wanted {
-		r.builder.SetOther(a.target)
-	}
-	return i
+	return true
 }
 
-// plainList reads the elements of a list of integers, or of lists of them, into dims
-// and ends, and the bracket behind them.
-func (r *jsonReader) plainList(b []byte, i int) (nested bool, end int) {
-	const open = `{"arrayValue":{"values":[`
-	r.dims, r.ends = r.dims[:0], r.ends[:0]
-	if !jsontext.Has(b, i, open) {
-		return false, r.plainInts(b, i)
+// parseArray feeds the elements of an array to a list.
+func (r *jsonReader) parseArray(l *jsontext.Lexer, list *op.List, depth int) {
+	if l.Null() {
+		return
 	}
-	for jsontext.Has(b, i, open) {
-		i = jsontext.Literal(b, r.plainInts(b, i+len(open)), `}}`)
-		r.ends = append(r.ends, len(r.dims))
-		if uint(i) >= uint(len(b)) || b[i] != ',' {
-			return true, jsontext.Literal(b, i, `]`)
+	for l.Object(); l.More(); {
+		if string(l.Key()) != "values" {
+			l.Skip()
+			continue
 		}
-		i++
+		if l.Null() {
+			continue
+		}
+		for l.Array(); l.More(); {
+			r.parseElement(l, list, depth)
+		}
 	}
-	return true, -1
 }
 
-// plainInts appends the elements of a list of integers to dims, and reads the
-// bracket behind them.
-func (r *jsonReader) plainInts(b []byte, i int) int {
-	if jsontext.Has(b, i, `]`) {
-		return i + 1
-	}
-	for {
-		v, end := jsontext.Integer(b, jsontext.Literal(b, i, `{"intValue":"`))
-		if i = jsontext.Literal(b, end, `"}`); uint(i) >= uint(len(b)) {
-			return -1
+func (r *jsonReader) parseElement(l *jsontext.Lexer, list *op.List, depth int) {
+	empty := true
+	for l.Object(); l.More(); {
+		if r.parseElementVariant(l, l.Key(), list, depth) {
+			empty = false
 		}
-		r.dims = append(r.dims, v)
-		if b[i] != ',' {
-			return jsontext.Literal(b, i, `]`)
-		}
-		i++
 	}
+	if empty {
+		list.Other()
+	}
+}
+
+func (r *jsonReader) parseElementVariant(l *jsontext.Lexer, name []byte, list *op.List, depth int) bool {
+	switch string(name) {
+	case "stringValue", "string_value":
+		list.Str(r.parseText(l))
+	case "intValue", "int_value":
+		if n, ok := integer(l); ok {
+			list.Int(n)
+		} else {
+			list.Other()
+		}
+	case "doubleValue", "double_value":
+		if f, ok := double(l); ok {
+			list.Float(f)
+		} else {
+			list.Other()
+		}
+	case "arrayValue", "array_value":
+		if depth == maxValueDepth {
+			l.Skip()
+			list.Other()
+		} else {
+			list.Begin()
+			r.parseArray(l, list, depth+1)
+			list.End()
+		}
+	case "boolValue", "bool_value", "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
+		l.Skip()
+		list.Other()
+	default:
+		l.Skip()
+		return false
+	}
+	return true
 }

@@ -7,9 +7,9 @@ import (
 // protoReader walks messages held in memory.
 type protoReader struct {
 	*decoder
-	yield yieldFunc
-	// stopped tells that the caller wants no more.
-	stopped bool
+	yield      yieldFunc
+	attributes attributeTable
+	stopped    bool // the caller wants no more records
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -84,8 +84,8 @@ func (r *protoReader) scopeSpans(w wire) error {
 
 // readSpan reads a span and hands it out.
 func (r *protoReader) readSpan(b []byte) error {
-	if !r.plainSpan(b) {
-		if err := r.carefulSpan(wire{buf: b}); err != nil {
+	if !r.canonicalSpan(b) {
+		if err := r.parseSpan(wire{buf: b}); err != nil {
 			return err
 		}
 	}

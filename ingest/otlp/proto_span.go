@@ -1,278 +1,253 @@
 package otlp
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/optrace/optrace/op"
 )
 
-// The tags of the fields that a span mostly has, each in one byte but that of
-// the flags, which has two.
+// The field numbers of the messages, from opentelemetry/proto/trace/v1 and
+// common/v1.
 const (
-	tagTraceID    = fieldSpanTraceID<<3 | wireBytes
-	tagSpanID     = fieldSpanID<<3 | wireBytes
-	tagTraceState = fieldSpanTraceState<<3 | wireBytes
-	tagParentID   = fieldSpanParentID<<3 | wireBytes
-	tagName       = fieldSpanName<<3 | wireBytes
-	tagKind       = fieldSpanKind<<3 | wireVarint
-	tagStart      = fieldSpanStart<<3 | wireI64
-	tagEnd        = fieldSpanEnd<<3 | wireI64
-	tagAttribute  = fieldSpanAttributes<<3 | wireBytes
-	tagEvent      = fieldSpanEvents<<3 | wireBytes
-	tagLink       = fieldSpanLinks<<3 | wireBytes
-	tagStatus     = fieldSpanStatus<<3 | wireBytes
-	tagFlags      = fieldSpanFlags<<3 | wireI32
-	tagFlags0     = tagFlags&0x7f | 0x80
-	tagFlags1     = tagFlags >> 7
+	fieldTracesResourceSpans = 1
 
-	tagKey    = fieldKey<<3 | wireBytes
-	tagValue  = fieldValue<<3 | wireBytes
-	tagString = fieldString<<3 | wireBytes
-	tagInt    = fieldInt<<3 | wireVarint
-	tagArray  = fieldArray<<3 | wireBytes
-	tagValues = fieldValues<<3 | wireBytes
+	fieldGroupHeader = 1 // the resource of ResourceSpans, the scope of ScopeSpans
+	fieldGroupList   = 2 // the scope_spans of ResourceSpans, the spans of ScopeSpans
+
+	fieldResourceAttributes = 1
+	fieldScopeName          = 1
+
+	fieldSpanTraceID    = 1
+	fieldSpanID         = 2
+	fieldSpanTraceState = 3
+	fieldSpanParentID   = 4
+	fieldSpanName       = 5
+	fieldSpanKind       = 6
+	fieldSpanStart      = 7
+	fieldSpanEnd        = 8
+	fieldSpanAttributes = 9
+	fieldSpanDropped    = 10
+	fieldSpanEvents     = 11
+	fieldSpanLinks      = 13
+	fieldSpanStatus     = 15
+	fieldSpanFlags      = 16
+
+	fieldStatusMessage = 2
+	fieldStatusCode    = 3
+
+	fieldKey   = 1
+	fieldValue = 2
+
+	fieldString = 1
+	fieldBool   = 2
+	fieldInt    = 3
+	fieldDouble = 4
+	fieldArray  = 5
+	fieldMap    = 6
+	fieldBytes  = 7
+
+	fieldValues = 1 // of arrays and maps
 )
 
-// span reads a span that is encoded as programs encode it: with minimal tags
-// and lengths, known fields only. It reports false for any other span, which
-// carefulSpan then reads from its start.
-func (r *protoReader) plainSpan(b []byte) bool {
+// parseScope reads an InstrumentationScope.
+func (r *protoReader) parseScope(w wire) error {
+	r.scope = ""
+	for w.next() {
+		if w.field != fieldScopeName {
+			w.skip()
+			continue
+		}
+		r.scope = valid(r.text(w.bytes()))
+	}
+	return w.err
+}
+
+// parseSpan reads a span of any encoding.
+func (r *protoReader) parseSpan(w wire) error {
 	r.begin()
 	f := &r.fields
-	for i := 0; i < len(b); {
-		start, end := 0, 0
-		switch b[i] {
-		case tagTraceID:
-			if start, end = extent(b, i+1); end-start != len(f.trace) {
-				return false
-			}
-			f.trace = op.TraceID(b[start:end])
-		case tagSpanID:
-			if start, end = extent(b, i+1); end-start != len(f.id) {
-				return false
-			}
-			f.id = op.SpanID(b[start:end])
-		case tagParentID:
-			switch start, end = extent(b, i+1); end - start {
-			case 0:
-				f.parent = op.SpanID{}
-			case len(f.parent):
-				f.parent = op.SpanID(b[start:end])
-			default:
-				return false
-			}
-		case tagStart:
-			if end = i + 9; end <= len(b) {
-				f.start = binary.LittleEndian.Uint64(b[i+1:])
-			}
-		case tagEnd:
-			if end = i + 9; end <= len(b) {
-				f.end = binary.LittleEndian.Uint64(b[i+1:])
-			}
-		case tagAttribute:
-			if start, end = extent(b, i+1); end <= len(b) && !r.attribute(b[start:end]) {
-				return false
-			}
-		case tagName:
-			if start, end = extent(b, i+1); end <= len(b) {
-				f.name = r.strings.String(b[start:end])
-			}
-		case tagTraceState:
-			if start, end = extent(b, i+1); end <= len(b) {
-				f.state = r.strings.String(b[start:end])
-			}
-		case tagKind:
-			if end = i + 2; end <= len(b) && b[i+1] >= 0x80 {
-				return false
-			}
-		case tagFlags0:
-			if end = i + 6; end <= len(b) {
-				if b[i+1] != tagFlags1 {
-					return false
-				}
-				f.flags = binary.LittleEndian.Uint32(b[i+2:])
-			}
-		case tagStatus:
-			if start, end = extent(b, i+1); end <= len(b) {
-				w := wire{buf: b[start:end]}
-				if r.parseStatus(&w); w.err != nil {
-					return false
-				}
-			}
-		case tagEvent, tagLink:
-			_, end = extent(b, i+1)
+	for w.next() {
+		switch w.field {
+		case fieldSpanTraceID:
+			f.setTrace(w.bytes())
+		case fieldSpanID:
+			f.setID(&f.id, w.bytes())
+		case fieldSpanParentID:
+			f.setID(&f.parent, w.bytes())
+		case fieldSpanTraceState:
+			f.state = r.text(w.bytes())
+		case fieldSpanName:
+			f.name = r.text(w.bytes())
+		case fieldSpanStart:
+			f.start = w.fixed64()
+		case fieldSpanEnd:
+			f.end = w.fixed64()
+		case fieldSpanAttributes:
+			m := w.message()
+			r.parseAttribute(&m)
+			w.join(&m)
+		case fieldSpanDropped:
+			f.dropped = int64(uint32(w.uint()))
+		case fieldSpanStatus:
+			m := w.message()
+			r.parseStatus(&m)
+			w.join(&m)
+		case fieldSpanFlags:
+			f.flags = w.fixed32()
 		default:
-			return false
+			w.skip()
 		}
-		if end > len(b) {
-			return false
+	}
+	return w.err
+}
+
+func (r *protoReader) parseStatus(w *wire) {
+	for w.next() {
+		switch w.field {
+		case fieldStatusMessage:
+			r.fields.message = r.text(w.bytes())
+		case fieldStatusCode:
+			r.fields.failed = w.uint() == statusError
+		default:
+			w.skip()
 		}
-		i = end
 	}
-	return true
 }
 
-// tooFar is the end of what does not end within the message.
-const tooFar = math.MaxInt
-
-// extent reads the length at b[i] and returns where what it counts starts and
-// ends. The end is tooFar where that is not within b.
-func extent(b []byte, i int) (start, end int) {
-	if i < len(b) && b[i] < 0x80 {
-		start = i + 1
-		end = start + int(b[i])
-	} else if i+1 < len(b) && b[i+1] < 0x80 {
-		start = i + 2
-		end = start + int(b[i]&0x7f) | int(b[i+1])<<7
-	} else {
-		return longExtent(b, i)
+// parseAttribute feeds one attribute of a span to the builder.
+func (r *protoReader) parseAttribute(w *wire) {
+	var key []byte
+	var value wire
+	for w.next() {
+		switch w.field {
+		case fieldKey:
+			key = w.bytes()
+		case fieldValue:
+			value = w.message()
+		default:
+			w.skip()
+		}
 	}
-	if end > len(b) {
-		return 0, tooFar
+	if w.err != nil {
+		return
 	}
-	return start, end
+	r.parseValue(&value, r.builder.Target(r.text(key)))
+	w.join(&value)
 }
 
-func longExtent(b []byte, i int) (start, end int) {
-	if i >= len(b) {
-		return 0, tooFar
+// parseValue feeds an attribute's value to the builder.
+func (r *protoReader) parseValue(w *wire, t op.Target) {
+	if !t.Wanted() {
+		r.builder.SetOther(t)
+		return
 	}
-	size, n := binary.Uvarint(b[i:])
-	if start = i + n; n <= 0 || size > uint64(len(b)-start) {
-		return 0, tooFar
+	empty := true
+	for w.next() {
+		if r.parseVariant(w, t) {
+			empty = false
+		}
 	}
-	return start, start + int(size)
+	if empty { // or of a type that a later version added
+		r.builder.SetOther(t)
+	}
 }
 
-// attribute feeds a KeyValue to the builder. Key and value may come in either
-// order: pdata writes the value first.
-func (r *protoReader) attribute(b []byte) bool {
-	if len(b) < 2 {
-		return false
-	}
-	var key, value []byte
-	start, end := extent(b, 1)
-	if end > len(b)-2 {
-		return false
-	}
-	start2, end2 := extent(b, end+1)
-	if end2 != len(b) {
-		return false
-	}
-	switch uint(b[0])<<8 | uint(b[end]) {
-	case tagKey<<8 | tagValue:
-		key, value = b[start:end], b[start2:]
-	case tagValue<<8 | tagKey:
-		key, value = b[start2:], b[start:end]
+// parseVariant feeds a value of the current field's type to the builder. It
+// passes over what is none of the types.
+func (r *protoReader) parseVariant(w *wire, t op.Target) bool {
+	b := r.builder
+	switch w.field {
+	case fieldString:
+		b.SetStr(t, r.text(w.bytes()))
+	case fieldBool:
+		b.Bool(t.Key(), w.uint() != 0)
+	case fieldInt:
+		b.SetInt(t, int64(w.uint()))
+	case fieldDouble:
+		b.Float(t.Key(), math.Float64frombits(w.fixed64()))
+	case fieldArray:
+		m := w.message()
+		list := b.SetList(t)
+		r.parseArray(&m, &list, 0)
+		list.End()
+		w.join(&m)
+	case fieldMap, fieldBytes:
+		w.bytes()
+		b.SetOther(t)
 	default:
+		w.skip()
 		return false
 	}
-	a := r.attributes.before.next
-	if a == nil || a.text != string(key) {
-		a = r.attributeOf(key)
-	}
-	r.attributes.took(a)
-	if !a.wanted {
-		r.builder.SetOther(a.target)
-		return true
-	}
-	if r.value(a.target, value) {
-		return true
-	}
-	w := wire{buf: value}
-	r.parseValue(&w, a.target)
-	return w.err == nil
+	return true
 }
 
-// attributeOf returns the attribute with a key.
-func (r *protoReader) attributeOf(key []byte) *attribute {
-	if a := r.attributes.find(key); a != nil {
-		return a
+// parseArray feeds the elements of an array to a list.
+func (r *protoReader) parseArray(w *wire, list *op.List, depth int) {
+	for w.next() {
+		if w.field != fieldValues {
+			w.skip()
+			continue
+		}
+		m := w.message()
+		r.parseElement(&m, list, depth)
+		w.join(&m)
 	}
-	name := string(key)
-	return r.attributes.add(&attribute{text: name, target: r.builder.Target(name)})
 }
 
-// value feeds an AnyValue to the builder that is a string, an integer, or a list
-// of integers or of lists of them. It reports false, and does nothing, for any
-// other one.
-func (r *protoReader) value(t op.Target, b []byte) bool {
-	if len(b) < 2 {
-		return false
+func (r *protoReader) parseElement(w *wire, list *op.List, depth int) {
+	empty := true
+	for w.next() {
+		if r.parseElementVariant(w, list, depth) {
+			empty = false
+		}
 	}
-	switch b[0] {
-	case tagString:
-		start, end := extent(b, 1)
-		if end != len(b) {
-			return false
+	if empty {
+		list.Other()
+	}
+}
+
+func (r *protoReader) parseElementVariant(w *wire, list *op.List, depth int) bool {
+	switch w.field {
+	case fieldString:
+		list.Str(r.text(w.bytes()))
+	case fieldInt:
+		list.Int(int64(w.uint()))
+	case fieldDouble:
+		list.Float(math.Float64frombits(w.fixed64()))
+	case fieldArray:
+		m := w.message()
+		if depth == maxValueDepth {
+			list.Other()
+			return true
 		}
-		r.builder.SetStr(t, r.strings.String(b[start:]))
-	case tagInt:
-		v, n := binary.Uvarint(b[1:])
-		if n != len(b)-1 {
-			return false
-		}
-		r.builder.SetInt(t, int64(v))
-	case tagArray:
-		start, end := extent(b, 1)
-		if end != len(b) {
-			return false
-		}
-		return r.list(t, b[start:])
+		list.Begin()
+		r.parseArray(&m, list, depth+1)
+		list.End()
+		w.join(&m)
+	case fieldBool, fieldMap, fieldBytes:
+		w.skip()
+		list.Other()
 	default:
+		w.skip()
 		return false
 	}
 	return true
 }
 
-// list is value for the elements of an array.
-func (r *protoReader) list(t op.Target, b []byte) bool {
-	r.dims, r.ends = r.dims[:0], r.ends[:0]
-	if len(b) < 3 || b[2] != tagArray {
-		if !r.ints(b) {
-			return false
-		}
-		r.builder.SetInts(t, r.dims)
-		return true
+func (f *spanFields) setID(id *op.SpanID, b []byte) {
+	*id = op.SpanID{}
+	if len(b) == len(id) {
+		copy(id[:], b)
+	} else if len(b) > 0 {
+		f.badID = true
 	}
-	for i := 0; i < len(b); {
-		start, end := extent(b, i+1)
-		if b[i] != tagValues || end-start < 2 || end > len(b) || b[start] != tagArray {
-			return false
-		}
-		start, last := extent(b[:end], start+1)
-		if last != end || !r.ints(b[start:end]) {
-			return false
-		}
-		r.ends = append(r.ends, len(r.dims))
-		i = end
-	}
-	r.builder.SetIntLists(t, r.dims, r.ends)
-	return true
 }
 
-// ints appends the elements of an array of integers to r.dims.
-func (r *protoReader) ints(b []byte) bool {
-	for i := 0; i < len(b); {
-		if i+4 > len(b) || b[i] != tagValues || b[i+2] != tagInt {
-			return false
-		}
-		end := i + 2 + int(b[i+1])
-		if b[i+1] >= 0x80 || end > len(b) || end < i+4 {
-			return false
-		}
-		v := uint64(b[i+3])
-		if v >= 0x80 {
-			var n int
-			if v, n = binary.Uvarint(b[i+3 : end]); n != end-i-3 {
-				return false
-			}
-		} else if end != i+4 {
-			return false
-		}
-		r.dims = append(r.dims, int64(v))
-		i = end
+func (f *spanFields) setTrace(b []byte) {
+	f.trace = op.TraceID{}
+	if len(b) == len(f.trace) {
+		copy(f.trace[:], b)
+	} else if len(b) > 0 {
+		f.badID = true
 	}
-	return true
 }

@@ -13,7 +13,7 @@ import (
 // windowSize is how much is asked of the source at a time.
 const windowSize = 256 << 10
 
-// errTooLong tells that an element does not fit into the window.
+// errTooLong is the error for an element that does not fit into the window.
 var errTooLong = errors.New("element longer than 16 MiB")
 
 // window runs a lexer over a stream. What the lexer looks at is a part of the
@@ -38,7 +38,7 @@ type window struct {
 	holding bool
 	// err is what src returned; io.EOF at the end of the input.
 	err error
-	// tooLong tells that the limit ended a step.
+	// tooLong is set if the limit ended a step.
 	tooLong bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// checkJSONSpans checks that plainSpan, which has read the texts before, reads each
-// text as carefulSpan does, or leaves it to that. It returns how many plainSpan
+// checkJSONSpans checks that canonicalSpan, which has read the texts before, reads each
+// text as parseSpan does, or leaves it to that. It returns how many canonicalSpan
 // read.
 func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	t.Helper()
@@ -27,7 +27,7 @@ func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	r := newJSONReader(newDecoder(m), newWindow(), nil)
 	for _, text := range texts {
 		reset(r, text)
-		end := r.plainSpan(r.w.buf, 0)
+		end := r.canonicalSpan(r.w.buf, 0)
 		if pos := r.w.lex.Pos(); pos != 0 {
 			t.Fatalf("the lexer stands at %d\n%s", pos, text)
 		}
@@ -36,17 +36,17 @@ func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 		}
 		read++
 		got := keep(r.end())
-		careful := newJSONReader(newDecoder(m), newWindow(), nil)
-		reset(careful, text)
-		careful.carefulSpan(&careful.w.lex)
-		if err := careful.w.lex.Err(); err != nil {
+		parsed := newJSONReader(newDecoder(m), newWindow(), nil)
+		reset(parsed, text)
+		parsed.parseSpan(&parsed.w.lex)
+		if err := parsed.w.lex.Err(); err != nil {
 			t.Fatalf("a span with an error was read: %v\n%s", err, text)
 		}
-		if pos := careful.w.lex.Pos(); pos != end {
+		if pos := parsed.w.lex.Pos(); pos != end {
 			t.Fatalf("the span ends at %d, want %d\n%s", end, pos, text)
 		}
-		if diff := cmp.Diff(keep(careful.end()), got); diff != "" {
-			t.Fatalf("a span reads otherwise (-careful +plain)\n%s\n%s", diff, text)
+		if diff := cmp.Diff(keep(parsed.end()), got); diff != "" {
+			t.Fatalf("a span reads otherwise (-parsed +canonical)\n%s\n%s", diff, text)
 		}
 	}
 	return read
@@ -127,7 +127,7 @@ func spanText(rng *rand.Rand) string {
 	return text
 }
 
-func TestPlainJSONSpanReadsAsCarefulSpan(t *testing.T) {
+func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 	read := 0
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 7))
@@ -142,7 +142,7 @@ func TestPlainJSONSpanReadsAsCarefulSpan(t *testing.T) {
 	}
 }
 
-func FuzzPlainJSONSpan(f *testing.F) {
+func FuzzCanonicalJSONSpan(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 20 {
 		f.Add(spanText(rng), spanText(rng))

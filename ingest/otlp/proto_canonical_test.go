@@ -21,26 +21,26 @@ func keep(rec op.Record) op.Record {
 	return op.Record{Span: &span}
 }
 
-// checkProtoSpans checks that plainSpan, which has read the spans before, reads
-// each span as carefulSpan does, or leaves it to that. It returns how many
-// plainSpan read.
+// checkProtoSpans checks that canonicalSpan, which has read the spans before, reads
+// each span as parseSpan does, or leaves it to that. It returns how many
+// canonicalSpan read.
 func checkProtoSpans(t *testing.T, spans ...[]byte) (read int) {
 	t.Helper()
 	m := &op.Mapping{}
 	m.Keep("other")
 	r := &protoReader{decoder: newDecoder(m)}
 	for _, span := range spans {
-		if !r.plainSpan(slices.Clip(span)) {
+		if !r.canonicalSpan(slices.Clip(span)) {
 			continue
 		}
 		read++
 		got := keep(r.end())
-		careful := &protoReader{decoder: newDecoder(m)}
-		if err := careful.carefulSpan(wire{buf: span}); err != nil {
+		parsed := &protoReader{decoder: newDecoder(m)}
+		if err := parsed.parseSpan(wire{buf: span}); err != nil {
 			t.Fatalf("a span with an error was read: %v\n%x", err, span)
 		}
-		if diff := cmp.Diff(keep(careful.end()), got); diff != "" {
-			t.Fatalf("a span reads otherwise (-careful +plain)\n%s\n%x", diff, span)
+		if diff := cmp.Diff(keep(parsed.end()), got); diff != "" {
+			t.Fatalf("a span reads otherwise (-parsed +canonical)\n%s\n%x", diff, span)
 		}
 	}
 	return read
@@ -144,7 +144,7 @@ func randomProtoSpan(rng *rand.Rand) (span []byte) {
 	return span
 }
 
-func TestPlainProtoSpanReadsAsCarefulSpan(t *testing.T) {
+func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	read := 0
 	for seed := range uint64(600) {
 		rng := rand.New(rand.NewPCG(seed, 8))
@@ -160,7 +160,7 @@ func TestPlainProtoSpanReadsAsCarefulSpan(t *testing.T) {
 }
 
 // Nothing behind a span is read, whatever lengths it holds.
-func TestPlainProtoSpanStaysWithinItsBytes(t *testing.T) {
+func TestCanonicalProtoSpanStaysWithinItsBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 50 {
 		span := randomProtoSpan(rng)
@@ -170,7 +170,7 @@ func TestPlainProtoSpanStaysWithinItsBytes(t *testing.T) {
 	}
 }
 
-func FuzzPlainProtoSpan(f *testing.F) {
+func FuzzCanonicalProtoSpan(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 10))
 	for range 20 {
 		f.Add(randomProtoSpan(rng), randomProtoSpan(rng))

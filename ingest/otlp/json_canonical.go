@@ -1,0 +1,310 @@
+package otlp
+
+import "github.com/optrace/optrace/internal/jsontext"
+
+// The methods in this file read spans in canonical form, as pdata and this project
+// write them: the members in the order of the schema, no white space, no escapes in
+// strings, integers in quotes. As the functions of jsontext do, each takes the text
+// and an index and returns the index behind the text read, or -1 if that is not
+// canonical. A single member or attribute that is not canonical is read by the lexer;
+// any other span is read by parseSpan, from its start.
+
+// canonicalSpans reads spans, beginning at the lexer's position, as long as they are
+// canonical. It leaves the lexer behind the last one and reports true, or in front of
+// a span that is not canonical and reports false.
+func (r *jsonReader) canonicalSpans() (behind bool) {
+	l, b := &r.w.lex, r.w.buf
+	for i := l.Pos(); ; i++ {
+		end := r.canonicalSpan(b, i)
+		if end < 0 {
+			return false
+		}
+		l.Advance(end - l.Pos())
+		r.emit(r.end(), nil)
+		i = end
+		if r.stopped || i+1 >= len(b) || b[i] != ',' || b[i+1] != '{' {
+			return true
+		}
+		l.Advance(1)
+	}
+}
+
+// canonicalSpan reads the span at b[i], which is the lexer's position.
+func (r *jsonReader) canonicalSpan(b []byte, i int) int {
+	r.begin()
+	r.attributes.start()
+	f := &r.fields
+	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), f.trace[:])
+	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), f.id[:])
+	if j := jsontext.Literal(b, i, `,"traceState":"`); j > 0 {
+		f.state, i = r.canonicalString(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"parentSpanId":`); j > 0 {
+		if i = jsontext.Literal(b, j, `""`); i < 0 {
+			i = jsontext.QuotedHex(b, j, f.parent[:])
+		}
+	}
+	if j := jsontext.Literal(b, i, `,"flags":`); j > 0 {
+		var flags int64
+		flags, i = jsontext.Digits(b, j)
+		f.flags = uint32(flags)
+	}
+	if j := jsontext.Literal(b, i, `,"name":"`); j > 0 {
+		f.name, i = r.canonicalString(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"kind":`); j > 0 {
+		_, i = jsontext.Digits(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"startTimeUnixNano":`); j > 0 {
+		var start int64
+		start, i = jsontext.QuotedDigits(b, j)
+		f.start = uint64(start)
+	}
+	if j := jsontext.Literal(b, i, `,"endTimeUnixNano":`); j > 0 {
+		var end int64
+		end, i = jsontext.QuotedDigits(b, j)
+		f.end = uint64(end)
+	}
+	if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
+		i = r.canonicalAttributes(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
+		i = j
+	}
+	for jsontext.Has(b, i, ",") {
+		i = r.otherMember(b, i+1)
+	}
+	return jsontext.Literal(b, i, "}")
+}
+
+// otherMember reads any member.
+func (r *jsonReader) otherMember(b []byte, i int) int {
+	key, i := jsontext.Quoted(b, i)
+	if i = jsontext.Literal(b, i, ":"); i < 0 {
+		return -1
+	}
+	l := &r.w.lex
+	m := l.Mark()
+	l.Object()
+	l.Advance(i - l.Pos())
+	r.parseSpanMember(l, key)
+	return r.comeBack(m)
+}
+
+// comeBack takes the lexer back to m and returns its former position, -1 for an error.
+func (r *jsonReader) comeBack(m jsontext.Mark) int {
+	l := &r.w.lex
+	i := l.Pos()
+	if l.Err() != nil {
+		i = -1
+	}
+	l.Rewind(m)
+	return i
+}
+
+// canonicalString reads a string whose opening quote has been read.
+func (r *jsonReader) canonicalString(b []byte, i int) (string, int) {
+	if i < 0 {
+		return "", -1
+	}
+	end := i + jsontext.PlainPrefix(b[i:])
+	if end >= len(b) || b[end] != '"' {
+		return "", -1
+	}
+	text, ok := r.plainText(b[i:end])
+	if !ok {
+		return "", -1
+	}
+	return text, end + 1
+}
+
+// canonicalAttributes reads the elements of a list of attributes, and the bracket
+// behind them.
+func (r *jsonReader) canonicalAttributes(b []byte, i int) int {
+	if i < len(b) && b[i] == ']' {
+		return i + 1
+	}
+	before := r.attributes.before
+	for start := i - 1; ; i++ {
+		a := before.next
+		if a == nil || !jsontext.Has(b, i, a.text) {
+			a = r.attributeAt(b, i, before)
+		}
+		end := -1
+		if a != nil {
+			before = a
+			end = r.canonicalValue(b, i+len(a.text), a)
+		}
+		if end < 0 {
+			end = r.otherAttribute(start, i)
+		}
+		if i = end; uint(i) >= uint(len(b)) || b[i] != ',' {
+			break
+		}
+	}
+	if uint(i) >= uint(len(b)) || b[i] != ']' {
+		return -1
+	}
+	r.attributes.before = before
+	return i + 1
+}
+
+// otherAttribute reads the attribute at i, whose list starts at start.
+func (r *jsonReader) otherAttribute(start, i int) int {
+	l := &r.w.lex
+	m := l.Mark()
+	l.Object()
+	l.Advance(start - l.Pos())
+	l.Array()
+	l.Advance(i - l.Pos())
+	r.parseAttribute(l)
+	return r.comeBack(m)
+}
+
+// The types of attribute values that are read without the lexer.
+var canonicalKinds = [...]struct {
+	kind valueKind
+	text string
+}{
+	{kindString, `stringValue":"`}, {kindInt, `intValue":"`}, {kindList, `arrayValue":{"values":[`},
+}
+
+// attributeAt returns the attribute at b[i], which follows another one and was not
+// expected. It returns nil for an attribute that is not canonical.
+func (r *jsonReader) attributeAt(b []byte, i int, before *attribute) *attribute {
+	a := before.other
+	if a == nil || !jsontext.Has(b, i, a.text) {
+		if a = r.newAttributeAt(b, i); a == nil {
+			return nil
+		}
+	}
+	before.expect(a)
+	return a
+}
+
+func (r *jsonReader) newAttributeAt(b []byte, i int) *attribute {
+	name, end := jsontext.Quoted(b, jsontext.Literal(b, i, `{"key":`))
+	end = jsontext.Literal(b, end, `,"value":{"`)
+	for _, k := range canonicalKinds {
+		if jsontext.Has(b, end, k.text) {
+			text := b[i : end+len(k.text)]
+			if len(text) > maxAttributeText {
+				return nil
+			}
+			if a := r.attributes.find(text); a != nil {
+				return a
+			}
+			return r.attributes.add(&attribute{text: string(text), kind: k.kind, target: r.builder.Target(string(name))})
+		}
+	}
+	return nil
+}
+
+// canonicalValue adds the value at b[i] to the builder and returns the index behind the
+// attribute. It returns -1 before anything is added.
+func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
+	switch a.kind {
+	case kindString:
+		end := i + jsontext.PlainPrefix(b[i:])
+		if !jsontext.Has(b, end, `"}}`) {
+			return -1
+		}
+		if a.wanted {
+			text, ok := r.plainText(b[i:end])
+			if !ok {
+				return -1
+			}
+			r.builder.SetText(a.target, text)
+		}
+		i = end + len(`"}}`)
+	case kindInt:
+		v, end := jsontext.Integer(b, i)
+		if i = jsontext.Literal(b, end, `"}}`); i < 0 {
+			return -1
+		}
+		if a.wanted {
+			r.builder.SetInt(a.target, v)
+		}
+	default:
+		if jsontext.Has(b, i, stringElement) {
+			return r.canonicalStrings(b, i, a)
+		}
+		nested, end := r.canonicalList(b, i)
+		if i = jsontext.Literal(b, end, `}}}`); i < 0 {
+			return -1
+		}
+		switch {
+		case !a.wanted:
+		case nested:
+			r.builder.SetIntLists(a.target, r.dims, r.ends)
+		default:
+			r.builder.SetInts(a.target, r.dims)
+		}
+	}
+	if !a.wanted {
+		r.builder.SetOther(a.target)
+	}
+	return i
+}
+
+// canonicalList reads the elements of a list of integers into dims, or of a list of such
+// lists into dims and ends, and the closing bracket.
+func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
+	const open = `{"arrayValue":{"values":[`
+	r.dims, r.ends = r.dims[:0], r.ends[:0]
+	if !jsontext.Has(b, i, open) {
+		r.dims, end = appendJSONInts(r.dims, b, i)
+		return false, end
+	}
+	for jsontext.Has(b, i, open) {
+		r.dims, i = appendJSONInts(r.dims, b, i+len(open))
+		r.ends = append(r.ends, len(r.dims))
+		if i = jsontext.Literal(b, i, `}}`); uint(i) >= uint(len(b)) || b[i] != ',' {
+			return true, jsontext.Literal(b, i, `]`)
+		}
+		i++
+	}
+	return true, -1
+}
+
+// stringElement starts an element of a list that is a string.
+const stringElement = `{"stringValue":"`
+
+// canonicalStrings is canonicalValue for a list of strings.
+func (r *jsonReader) canonicalStrings(b []byte, i int, a *attribute) int {
+	r.texts = r.texts[:0]
+	for {
+		text, end := r.canonicalString(b, jsontext.Literal(b, i, stringElement))
+		if i = jsontext.Literal(b, end, `}`); i < 0 {
+			return -1
+		}
+		r.texts = append(r.texts, text)
+		if !jsontext.Has(b, i, `,`) {
+			break
+		}
+		i++
+	}
+	if i = jsontext.Literal(b, i, `]}}}`); i > 0 {
+		r.builder.SetStrs(a.target, r.texts)
+	}
+	return i
+}
+
+// appendJSONInts appends the elements of a list of integers and reads the closing
+// bracket.
+func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
+	if jsontext.Has(b, i, `]`) {
+		return dst, i + 1
+	}
+	for {
+		v, end := jsontext.Integer(b, jsontext.Literal(b, i, `{"intValue":"`))
+		if i = jsontext.Literal(b, end, `"}`); uint(i) >= uint(len(b)) {
+			return dst, -1
+		}
+		dst = append(dst, v)
+		if b[i] != ',' {
+			return dst, jsontext.Literal(b, i, `]`)
+		}
+		i++
+	}
+}
