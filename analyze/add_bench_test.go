@@ -91,21 +91,16 @@ func BenchmarkAdd(b *testing.B) {
 		})
 	}
 	run("fill", func() {})
-	in, p := NewInput(), NewProfile(DefaultOptions())
-	run("input", func() { in.Add(op.Record{Entry: &e.Entry}, nil) })
+	in, p := newCounter(), NewProfile(Options{})
+	run("input", func() { in.add(op.Record{Entry: &e.Entry}, nil) })
 	run("profile", func() { p.Add(&e.Entry) })
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	run("trace", func() {
 		if forest.rows() == 1<<20 { // what a trace needs at the start counts little
-			forest = NewForest(TraceOptions{})
+			forest = NewForest()
 		}
-		forest.Add(&e.Entry)
+		forest.addOp(&e.Entry)
 	})
-	c := NewCollector(DefaultOptions(), false)
-	run("collector/entry", func() { c.AddEntry(&e.Entry) })
-	run("collector/record", func() {
-		if err := c.Add(op.Record{Entry: &e.Entry}, nil); err != nil {
-			b.Fatal(err)
-		}
-	})
+	c := newCollector(Options{SumsOnly: true})
+	run("collector", func() { c.add(op.Record{Entry: &e.Entry}, nil) })
 }

@@ -20,7 +20,7 @@ type DeviceKey struct {
 }
 
 // DeviceOf returns the key of the device that e ran on.
-func DeviceOf(e *op.Entry) DeviceKey {
+func deviceOf(e *op.Entry) DeviceKey {
 	if e.DeviceID == "" {
 		return DeviceKey{Rank: e.Rank, DeviceID: UnknownDevice}
 	}

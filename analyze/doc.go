@@ -1,25 +1,25 @@
-// Package analyze computes every figure that optrace prints.
+// Package analyze computes every figure that optrace prints. [Run] reads an
+// input and returns the [Report] on it:
 //
-// There are two tiers. A [Profile] is streaming and mergeable: what it keeps
-// grows with the number of groups, not with the number of entries, and its
-// sums are exact integers, so that the result is the same for any number of
-// workers. A [Forest] keeps a few columns per entry and computes what needs the
-// structure: self time, orphans, the timeline of each device, idle gaps, the
-// critical path. [Input] counts what the figures were computed from, and
-// [NewReport] puts the three together.
-//
-//	for rec, err := range reader.Records() {
-//		in.Add(rec, err)
-//		if rec.Entry != nil {
-//			profile.Add(rec.Entry)
-//			trace.Add(rec.Entry)
-//		}
+//	rep, err := analyze.Run(ctx, ingest.Open("ops.jsonl"), analyze.Options{})
+//	if err != nil {
+//		return err
 //	}
-//	in.EndFile(format, size)
-//	report := analyze.NewReport(in, profile, trace, opts)
+//	fmt.Println(rep.Total.Count, rep.Operations[0].Operation)
 //
-// The analyses of the recorder this project started from are in package seed.
+// A report encodes to JSON in the form optrace.report/v1 and decodes from it.
 //
-// Durations are int64 nanoseconds, sizes int64 bytes; every JSON key carries
-// its unit. The package reads and writes no files.
+// There are two tiers behind it, which can be used on their own. A [Profile] sums
+// up operations as they come, in memory that grows with the number of groups and
+// not with the number of operations; its sums are exact integers, so that profiles
+// of parts merge to the profile of the whole. A [Forest] keeps the structure of a
+// run: what ran below what, when and where. It takes some tens of bytes per
+// operation and answers what sums cannot, such as the requests and their critical
+// paths.
+//
+// Package seed has the analyses of the recorder that this project started from,
+// package correlate joins operations with the traces of services.
+//
+// Durations are int64 nanoseconds in fields that end in NS, sizes int64 bytes in
+// fields that end in Bytes. The package reads and writes no files.
 package analyze

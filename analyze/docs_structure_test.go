@@ -51,7 +51,7 @@ var blockWriters = map[string]func(*testing.T, markdownTable) string{
 
 func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) {
 	t.Helper()
-	forest, flat := NewForest(TraceOptions{}), new(seed.Stacks)
+	forest, flat := NewForest(), new(seed.Stacks)
 	for i, cells := range table.rows {
 		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
 		for c, name := range table.header {
@@ -59,10 +59,10 @@ func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) 
 		}
 		record := row.record()
 		if record.Span != nil {
-			forest.AddSpan(record.Span)
+			forest.addSpan(record.Span)
 			continue
 		}
-		forest.Add(record.Entry)
+		forest.addOp(record.Entry)
 		flat.Add(record.Entry)
 	}
 	return forest, flat

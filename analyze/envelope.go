@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"iter"
 	"maps"
 	"math/bits"
 	"slices"
@@ -88,7 +89,7 @@ const (
 // parts of the same data merge, in any order, to what one Input holds.
 //
 // An Input is not safe for concurrent use: give each worker its own.
-type Input struct {
+type counter struct {
 	files, bytes int64
 	formats      map[string]struct{}
 
@@ -128,8 +129,8 @@ type reasonCount struct {
 func (c *reasonCount) fold(src *reasonCount) { c.n += src.n }
 
 // NewInput returns an empty Input.
-func NewInput() *Input {
-	return &Input{
+func newCounter() *counter {
+	return &counter{
 		formats:     make(map[string]struct{}),
 		skippedBy:   table.New(maxReasons, (*reasonCount).fold),
 		malformedBy: table.New(maxReasons, (*reasonCount).fold),
@@ -142,7 +143,7 @@ func NewInput() *Input {
 // *[op.SyntaxError] is a malformed record or, when the input ended within it,
 // a truncated one; io.ErrUnexpectedEOF is a truncated input, io.EOF nothing,
 // and any other error counts as malformed. Nothing of rec is kept.
-func (in *Input) Add(rec op.Record, err error) {
+func (in *counter) add(rec op.Record, err error) {
 	if err != nil {
 		in.addError(err)
 		return
@@ -165,7 +166,7 @@ func (in *Input) Add(rec op.Record, err error) {
 	}
 }
 
-func (in *Input) addEntry(e *op.Entry) {
+func (in *counter) addEntry(e *op.Entry) {
 	in.entries++
 	in.inFile.entries++
 	if e.AdjustedCount > 0 {
@@ -176,14 +177,14 @@ func (in *Input) addEntry(e *op.Entry) {
 	}
 }
 
-func (in *Input) skip(reason op.SkipReason, n int64) {
+func (in *counter) skip(reason op.SkipReason, n int64) {
 	if reason.IsSpan() {
 		in.nonOp += n
 	}
 	countReason(in.skippedBy, string(reason), n)
 }
 
-func (in *Input) addError(err error) {
+func (in *counter) addError(err error) {
 	var syntax *op.SyntaxError
 	isSyntax := errors.As(err, &syntax)
 	switch {
@@ -203,7 +204,7 @@ func (in *Input) addError(err error) {
 }
 
 // addProblem keeps err if it is among the first ones by file and offset.
-func (in *Input) addProblem(err *op.SyntaxError) {
+func (in *counter) addProblem(err *op.SyntaxError) {
 	i, _ := slices.BinarySearchFunc(in.problems, err, func(a, b *op.SyntaxError) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Offset, b.Offset), strings.Compare(a.Msg, b.Msg))
@@ -215,10 +216,8 @@ func (in *Input) addProblem(err *op.SyntaxError) {
 	in.problems = in.problems[:min(len(in.problems), maxProblems)]
 }
 
-// StartFile tells that what is added from now on is of the file-th file of the
-// input. Workers that share several files call it before every part that they
-// take; others need not.
-func (in *Input) StartFile(file int64) {
+// startFile begins a part of a file, given the number of the file.
+func (in *counter) startFile(file int64) {
 	if file == in.file {
 		return
 	}
@@ -230,11 +229,19 @@ func (in *Input) StartFile(file int64) {
 	delete(in.inFiles, file)
 }
 
-// EndFile tells that the file of the format and size that is being read has been
-// read to its end: entries that its batch records announced and that are not
-// there are counted now. Where workers share files, it is called once for each
-// file, after their Inputs have been merged and StartFile has named the file.
-func (in *Input) EndFile(format string, bytes int64) {
+// endFiles ends the files, given their formats and sizes in order. Only now are
+// those entries counted as missing that batch records announced.
+func (in *counter) endFiles(files iter.Seq2[string, int64]) {
+	file := int64(0)
+	for format, bytes := range files {
+		in.startFile(file)
+		in.endFile(format, bytes)
+		file++
+	}
+}
+
+// endFile ends the current file.
+func (in *counter) endFile(format string, bytes int64) {
 	in.files++
 	in.bytes += bytes
 	if format != "" { // an empty file has none
@@ -245,7 +252,7 @@ func (in *Input) EndFile(format string, bytes int64) {
 }
 
 // Merge adds what o has counted. o stays as it is.
-func (in *Input) Merge(o *Input) {
+func (in *counter) merge(o *counter) {
 	in.files += o.files
 	in.bytes += o.bytes
 	maps.Copy(in.formats, o.formats)
@@ -274,19 +281,19 @@ func (in *Input) Merge(o *Input) {
 }
 
 // addFile adds what another Input found in a file.
-func (in *Input) addFile(file int64, count fileCount) {
+func (in *counter) addFile(file int64, count fileCount) {
 	if count == (fileCount{}) {
 		return
 	}
 	current := in.file
-	in.StartFile(file)
+	in.startFile(file)
 	in.inFile.merge(count)
-	in.StartFile(current)
+	in.startFile(current)
 }
 
 // Envelope returns what has been counted so far. Orphans, Duplicates and
 // OverflowedGroups, which are not the input's to know, are left to [NewReport].
-func (in *Input) Envelope() Envelope {
+func (in *counter) envelope() Envelope {
 	env := Envelope{
 		Files: in.files, Bytes: in.bytes,
 		Formats:     slices.AppendSeq([]string{}, maps.Keys(in.formats)),
@@ -323,7 +330,7 @@ func (in *Input) Envelope() Envelope {
 }
 
 // sampling tells whether the entries carry sampling weights.
-func (in *Input) sampling() Sampling {
+func (in *counter) sampling() Sampling {
 	switch in.weighted {
 	case 0:
 		return SamplingNone

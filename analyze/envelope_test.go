@@ -112,14 +112,14 @@ func TestInput(t *testing.T) {
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			in := NewInput()
+			in := newCounter()
 			for _, ev := range tc.events {
-				in.Add(ev.rec, ev.err)
+				in.add(ev.rec, ev.err)
 			}
-			in.EndFile("entries-jsonl", 100)
+			in.endFile("entries-jsonl", 100)
 			want := empty(tc.want)
 			want.Files, want.Bytes, want.Formats = 1, 100, []string{"entries-jsonl"}
-			if diff := cmp.Diff(want, in.Envelope()); diff != "" {
+			if diff := cmp.Diff(want, in.envelope()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -129,14 +129,14 @@ func TestInput(t *testing.T) {
 // Entries of a file without batch records do not stand in for missing ones of
 // another file.
 func TestInputCountsMissingEntriesByFile(t *testing.T) {
-	in := NewInput()
-	in.Add(batchEvent("a", 0, 5).rec, nil)
-	in.EndFile("entries-jsonl", 10)
+	in := newCounter()
+	in.add(batchEvent("a", 0, 5).rec, nil)
+	in.endFile("entries-jsonl", 10)
 	for range 9 {
-		in.Add(entryEvent(0, 0).rec, nil)
+		in.add(entryEvent(0, 0).rec, nil)
 	}
-	in.EndFile("otlp-json", 10)
-	got := in.Envelope()
+	in.endFile("otlp-json", 10)
+	got := in.envelope()
 	if got.MissingEntries != 5 || got.Entries != 9 {
 		t.Errorf("%d missing of %d, want 5 of 9", got.MissingEntries, got.Entries)
 	}
@@ -148,22 +148,22 @@ func TestInputCountsMissingEntriesByFile(t *testing.T) {
 // Workers that share files come to what one of them alone counts.
 func TestInputMerge(t *testing.T) {
 	random.Seeds(50, func(seed uint64, r *rand.Rand) {
-		whole, merged := NewInput(), NewInput()
+		whole, merged := newCounter(), newCounter()
 		for file := range 1 + r.IntN(3) {
-			workers := []*Input{NewInput(), NewInput(), NewInput()}
+			workers := []*counter{newCounter(), newCounter(), newCounter()}
 			for i := range r.IntN(1000) {
 				ev := randomEvent(r, file, i)
-				whole.Add(ev.rec, ev.err)
-				workers[r.IntN(len(workers))].Add(ev.rec, ev.err)
+				whole.add(ev.rec, ev.err)
+				workers[r.IntN(len(workers))].add(ev.rec, ev.err)
 			}
 			r.Shuffle(len(workers), func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
 			for _, w := range workers {
-				merged.Merge(w)
+				merged.merge(w)
 			}
-			whole.EndFile("entries-jsonl", int64(file))
-			merged.EndFile("entries-jsonl", int64(file))
+			whole.endFile("entries-jsonl", int64(file))
+			merged.endFile("entries-jsonl", int64(file))
 		}
-		if diff := cmp.Diff(whole.Envelope(), merged.Envelope()); diff != "" {
+		if diff := cmp.Diff(whole.envelope(), merged.envelope()); diff != "" {
 			t.Errorf("seed %d: %s", seed, diff)
 		}
 	})
@@ -188,29 +188,29 @@ func randomEvent(r *rand.Rand, file, i int) event {
 // Where workers share several files, entries of one file do not stand in for
 // missing ones of another.
 func TestInputMergeCountsMissingEntriesByFile(t *testing.T) {
-	a, b := NewInput(), NewInput()
-	a.Add(batchEvent("a", 0, 5).rec, nil) // file 0 lacks 3
-	b.StartFile(1)
+	a, b := newCounter(), newCounter()
+	a.add(batchEvent("a", 0, 5).rec, nil) // file 0 lacks 3
+	b.startFile(1)
 	for range 9 {
-		b.Add(entryEvent(0, 0).rec, nil)
+		b.add(entryEvent(0, 0).rec, nil)
 	}
-	b.StartFile(0)
-	b.Add(entryEvent(0, 0).rec, nil)
-	a.StartFile(2)
-	a.Add(batchEvent("a", 1, 4).rec, nil) // file 2 lacks 4
-	a.StartFile(0)
-	a.Add(entryEvent(0, 0).rec, nil)
-	merged := NewInput()
-	merged.Merge(b)
-	merged.Merge(a)
-	if got := merged.Envelope().MissingEntries; got != 0 {
+	b.startFile(0)
+	b.add(entryEvent(0, 0).rec, nil)
+	a.startFile(2)
+	a.add(batchEvent("a", 1, 4).rec, nil) // file 2 lacks 4
+	a.startFile(0)
+	a.add(entryEvent(0, 0).rec, nil)
+	merged := newCounter()
+	merged.merge(b)
+	merged.merge(a)
+	if got := merged.envelope().MissingEntries; got != 0 {
 		t.Errorf("%d missing of files that have not ended", got)
 	}
 	for file := range int64(3) {
-		merged.StartFile(file)
-		merged.EndFile("entries-jsonl", 1)
+		merged.startFile(file)
+		merged.endFile("entries-jsonl", 1)
 	}
-	if got := merged.Envelope(); got.MissingEntries != 7 || got.Entries != 11 {
+	if got := merged.envelope(); got.MissingEntries != 7 || got.Entries != 11 {
 		t.Errorf("%d missing of %d, want 7 of 11", got.MissingEntries, got.Entries)
 	}
 }

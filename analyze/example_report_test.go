@@ -1,6 +1,7 @@
 package analyze_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -18,27 +19,16 @@ const batch = `{"schema":"optrace.entries/v1","resource":{"service":"trainer"}}
 {"gap":{"dropped":7,"reason":"queue_full"}}
 `
 
-// A report starts with what it was computed from: nothing that could not be
-// read or was lost before is left out in silence.
-func ExampleNewReport() {
-	opts := analyze.DefaultOptions()
-	in := analyze.NewInput()
-	profile := analyze.NewProfile(opts)
-	forest := analyze.NewForest(analyze.TraceOptions{})
-
-	for rec, err := range op.NewReader(strings.NewReader(batch), "ops.jsonl").Records() {
-		in.Add(rec, err)
-		switch {
-		case rec.Entry != nil:
-			profile.Add(rec.Entry)
-			forest.Add(rec.Entry)
-		case rec.Span != nil:
-			forest.AddSpan(rec.Span)
-		}
+// A report starts with its input: nothing that could not be read or was lost
+// before is left out in silence. Files are read with ingest.Open(paths...) in
+// place of the reader of a string here.
+func ExampleRun() {
+	records := op.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
+	r, err := analyze.Run(context.Background(), analyze.Records(records), analyze.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	in.EndFile("entries-jsonl", int64(len(batch)))
-
-	r := analyze.NewReport(in, profile, forest, opts)
 	fmt.Printf("%d entries, %d malformed, %d dropped\n", r.Input.Entries, r.Input.Malformed, r.Input.Dropped)
 	for _, row := range r.Operations {
 		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, *row.Share, row.Mixes)
@@ -57,8 +47,8 @@ func ExampleNewReport() {
 	// imbalance by busy time: 0.429
 }
 
-// Workers profile parts of an input each; merging the profiles gives the same
-// report as one profile over all of it.
+// Profiles of parts of an input, such as the shards of a live profile, merge to
+// the profile of all of it.
 func ExampleProfile_Merge() {
 	entries := []op.Entry{
 		{Operation: "matmul", Duration: 300},
@@ -66,22 +56,14 @@ func ExampleProfile_Merge() {
 		{Operation: "matmul", Duration: 500},
 		{Operation: "relu", Duration: 70},
 	}
-	opts := analyze.DefaultOptions()
-	opts.Top = 1
-
-	workers := []*analyze.Profile{analyze.NewProfile(opts), analyze.NewProfile(opts)}
-	for chunk := range 2 {
-		w := workers[1-chunk]
-		w.StartChunk(int64(chunk))
-		for i := range entries[2*chunk : 2*chunk+2] {
-			w.Add(&entries[2*chunk+i])
-		}
+	opts := analyze.Options{Top: 1}
+	first, second := analyze.NewProfile(opts), analyze.NewProfile(opts)
+	for i := range entries[:2] {
+		first.Add(&entries[i])
+		second.Add(&entries[2+i])
 	}
-	total := analyze.NewProfile(opts)
-	for _, w := range workers {
-		total.Merge(w)
-	}
-	r := analyze.NewReport(nil, total, nil, opts)
+	first.Merge(second)
+	r := first.Report()
 	for _, row := range r.Operations {
 		fmt.Printf("%s: %d times, mean %g ns, p50 %g ns, std %.1f ns\n", row.Operation, row.Count, row.MeanNS, *row.P50NS, *row.StdNS)
 	}
@@ -99,9 +81,7 @@ func ExampleParseKeys() {
 		fmt.Println(err)
 		return
 	}
-	opts := analyze.DefaultOptions()
-	opts.By = keys
-	p := analyze.NewProfile(opts)
+	p := analyze.NewProfile(analyze.Options{By: keys})
 	for _, e := range []op.Entry{
 		{Operation: "matmul", Duration: 300, Attrs: []op.Attr{{Key: "tenant", Value: "blue"}}},
 		{Operation: "matmul", Duration: 500, Attrs: []op.Attr{{Key: "tenant", Value: "green"}}},
@@ -111,7 +91,7 @@ func ExampleParseKeys() {
 		p.Add(&e)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	for _, g := range analyze.NewReport(nil, p, nil, opts).Groups {
+	for _, g := range p.Report().Groups {
 		fmt.Fprintf(w, "%s\t%d\t%d ns\n", g.Key, g.Count, g.SumNS)
 	}
 	w.Flush()

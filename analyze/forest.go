@@ -1,89 +1,92 @@
 package analyze
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/optrace/optrace/op"
 )
 
-// TraceOptions configures a [Forest]. The zero value is ready to use.
-type TraceOptions struct {
-	// MaxRows is how many operations and spans to keep, which bounds the memory;
-	// 0 and numbers above 2^30 mean 2^30. Those beyond are counted.
-	MaxRows int
-}
-
-// Trace is the structure of a run: which operation ran below which span, when,
-// and on which device. It answers what sums cannot: self time, device
-// timelines, idle gaps, critical paths, stacks and requests.
+// Forest is the structure of a run: which operation ran below which span, when,
+// and on which device. [Run] builds one for the structural figures of a report.
+// Use it directly for requests, critical paths and stacks, or to walk the spans.
 //
-// It keeps columns, not entries: 46 bytes per entry or span, 16 more once it is
-// built, 8 each where entries have a step, a memory size or a launch time, 4
-// where they name their local root, and 64 for each collective; strings are
-// kept once. Ten million entries with step and memory size, a fifth of them
-// collectives, take 91 bytes each, as TestTraceMemoryPerEntry measures.
+// It keeps columns, not entries: 46 bytes per operation or span, 16 more once
+// the tree is built, 8 each for a step, a memory size and a launch time where
+// there are any, 4 for the name of the local root, and 64 for a collective.
+// Strings are kept once.
 //
-// Add everything in the order of the input, or in shards that are merged in
-// that order, or in chunks of which [Forest.StartChunk] tells the order: the
-// result is the same for any number of shards. Then call any of the analyses;
-// they build the tree when that has not been done.
+// Add everything in the order of the input, or build several forests and merge
+// them in that order.
 //
-// A Trace is not safe for concurrent use, except that after Build the
-// analyses may be called from several goroutines.
+// A Forest is not safe for concurrent use, except that the methods other than
+// Add and Merge may be called from several goroutines while neither of these is.
 type Forest struct {
 	columns
 	dict      dictionary
 	collected collectives
-	runs      chunkRuns
-	structure Structure
+	runs      partRuns
+	counts    counts
 	limit     int // of the number of rows
-	built     bool
-	tree      tree
-	onDevice  deviceRows
+
+	building sync.Mutex
+	built    atomic.Bool
+	tree     tree
+	onDevice deviceRows
 }
 
-// Structure counts what a [Forest] was built from and what was wrong with it.
-type Structure struct {
-	// Ops and Spans are the operations and the non-op spans.
+// counts counts the content of a [Forest] and what was wrong with it.
+type counts struct {
+	// Ops and Spans are the operations and the other spans.
 	Ops, Spans int64
-	// Orphans are the operations whose parent is none of the spans read.
+	// Orphans are the operations with a parent that is none of the spans read.
 	Orphans int64
-	// Duplicates are the operations and spans whose trace and span ids were
-	// seen before. The tree keeps the first; sums and timelines keep all.
+	// Duplicates are the operations and spans with ids that were seen before. The
+	// tree keeps the first of them; sums and timelines keep all.
 	Duplicates int64
-	// Repeated are those duplicates that agree with the first in start and
-	// duration too: the same data was read twice.
+	// Repeated are the duplicates that equal the first one in start and duration
+	// too: the same data was read twice.
 	Repeated int64
-	// Cycles are the rings of parents that were broken, each at the span that
-	// starts first.
+	// Cycles are the cycles of parents. Each was broken at the span that starts
+	// first.
 	Cycles int64
-	// BadTimes are the operations and spans whose start or end lies outside the
-	// years 1824 to 2116; they are taken to have no start.
+	// BadTimes are the operations and spans with a start or an end outside the
+	// years 1824 to 2116. They are treated as having no start.
 	BadTimes int64
-	// Overflow are the operations and spans beyond TraceOptions.MaxRows, which
-	// are left out of everything else.
+	// Overflow are the operations and spans beyond the limit, which count nowhere
+	// else.
 	Overflow int64
 }
 
-// NewTrace returns an empty Trace.
-func NewForest(o TraceOptions) *Forest {
-	limit := maxRows
-	if 0 < o.MaxRows && o.MaxRows < maxRows {
-		limit = o.MaxRows
+// NewForest returns an empty Forest, which holds up to 2^30 operations and spans.
+func NewForest() *Forest { return newForest(maxRows) }
+
+func newForest(limit int) *Forest { return &Forest{dict: newDictionary(), limit: limit} }
+
+// startPart begins a part of the input; what is added before belongs to part 0.
+// Merging puts the parts of several forests into the order of the input. Where
+// the limit may be exceeded, every forest has to be given its parts in ascending
+// order.
+func (f *Forest) startPart(part int64) {
+	f.runs.start(run{part: part, row: f.n, collective: int32(len(f.collected.entries))})
+}
+
+// Add adds an operation or another span, and ignores every other record. It
+// keeps nothing of the record but strings.
+func (f *Forest) Add(rec op.Record) {
+	switch {
+	case rec.Entry != nil:
+		f.addOp(rec.Entry)
+	case rec.Span != nil:
+		f.addSpan(rec.Span)
 	}
-	return &Forest{dict: newDictionary(), limit: limit}
 }
 
-// StartChunk tells that what is added from now on is of the chunk-th part of the
-// input. Where several workers share an input, each has a Trace of its own and
-// calls it before every part that it takes; parts are numbered in input order,
-// across files, and no part is added to two traces. Merging then puts the rows
-// into the order of the input, whichever worker read them. Where MaxRows may be
-// exceeded, every worker has to take its parts in ascending order.
-func (f *Forest) StartChunk(chunk int64) {
-	f.runs.start(run{chunk: chunk, row: f.n, collective: int32(len(f.collected.entries))})
-}
+// Len returns the number of operations and spans.
+func (f *Forest) Len() int { return f.rows() }
 
-// Add adds an operation. It keeps nothing of e but its strings.
-func (f *Forest) Add(e *op.Entry) {
+// addOp adds an operation.
+func (f *Forest) addOp(e *op.Entry) {
 	r := row{
 		duration: max(0, e.Duration),
 		span:     spanNumber(e.SpanID),
@@ -115,7 +118,7 @@ func (f *Forest) Add(e *op.Entry) {
 }
 
 // AddSpan adds a span that is no operation.
-func (f *Forest) AddSpan(s *op.Span) {
+func (f *Forest) addSpan(s *op.Span) {
 	r := row{
 		duration: max(0, s.Duration),
 		span:     spanNumber(s.SpanID),
@@ -134,7 +137,7 @@ func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
 	case start.V < -maxTime || start.V > maxTime || r.duration > maxTime-start.V:
-		f.structure.BadTimes++
+		f.counts.BadTimes++
 	default:
 		r.flags |= flagStart
 		r.start = start.V
@@ -144,33 +147,39 @@ func (f *Forest) add(r *row, start op.Int) bool {
 
 func (f *Forest) append(r *row) bool {
 	if f.rows() >= f.limit {
-		f.structure.Overflow++
+		f.counts.Overflow++
 		return false
 	}
 	if r.flags&flagOp != 0 {
-		f.structure.Ops++
+		f.counts.Ops++
 	} else {
-		f.structure.Spans++
+		f.counts.Spans++
 	}
 	f.columns.append(r)
-	f.built = false
+	if f.built.Load() {
+		f.built.Store(false)
+	}
 	return true
 }
 
-// Build joins the spans to a tree and orders what ran on each device. The
-// analyses call it; call it yourself before using them from several
-// goroutines. It does nothing when nothing was added since.
-func (f *Forest) Build() {
-	if f.built {
+// build joins the spans to a tree and orders what ran on each device, unless
+// nothing was added since. Every analysis calls it.
+func (f *Forest) build() {
+	if f.built.Load() {
+		return
+	}
+	f.building.Lock()
+	defer f.building.Unlock()
+	if f.built.Load() {
 		return
 	}
 	f.buildTree()
 	f.buildDevices()
-	f.built = true
+	f.built.Store(true)
 }
 
-// Structure returns the counts of what was read.
-func (f *Forest) Structure() Structure {
-	f.Build()
-	return f.structure
+// structure returns the counts.
+func (f *Forest) structure() counts {
+	f.build()
+	return f.counts
 }

@@ -40,10 +40,10 @@ func addRequests(forest *Forest, n int) {
 			} else if i%5 == 4 {
 				parent = root
 			}
-			forest.Add(&e)
+			forest.addOp(&e)
 		}
 		s.Duration = requestOps * 1000
-		forest.AddSpan(&s)
+		forest.addSpan(&s)
 		at += 120_000
 		id++
 	}
@@ -54,34 +54,34 @@ func BenchmarkTrace(b *testing.B) {
 		b.Run(fmt.Sprintf("add/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				addRequests(NewForest(TraceOptions{}), n)
+				addRequests(NewForest(), n)
 			}
 			perEntry(b, n)
 		})
 		b.Run(fmt.Sprintf("build/%d", n), func(b *testing.B) {
-			forest := NewForest(TraceOptions{})
+			forest := NewForest()
 			addRequests(forest, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				forest.built = false
-				forest.Build()
+				forest.built.Store(false)
+				forest.build()
 			}
 			perEntry(b, n)
 		})
-		forest := NewForest(TraceOptions{})
+		forest := NewForest()
 		addRequests(forest, n)
-		forest.Build()
+		forest.build()
 		for _, analysis := range []struct {
 			name string
 			run  func()
 		}{
-			{"self", func() { forest.OperationSelfTimes() }},
-			{"timelines", func() { forest.Timelines() }},
-			{"idle", func() { forest.Idle(IdleOptions{}) }},
-			{"concurrency", func() { forest.Concurrency() }},
-			{"memory", func() { forest.MemoryUse(100) }},
-			{"steps", func() { forest.Steps() }},
-			{"critical", func() { forest.CriticalPathSummary() }},
+			{"self", func() { forest.operationSelfTimes() }},
+			{"timelines", func() { forest.timelines() }},
+			{"idle", func() { forest.idle(idleOptions{}) }},
+			{"concurrency", func() { forest.concurrency() }},
+			{"memory", func() { forest.memoryUse(100) }},
+			{"steps", func() { forest.stepRows() }},
+			{"critical", func() { forest.criticalPathSummary() }},
 			{"requests", func() { forest.Requests() }},
 			{"collapsed", func() { _ = forest.WriteCollapsed(io.Discard) }},
 		} {

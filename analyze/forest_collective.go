@@ -64,7 +64,7 @@ type Straggler struct {
 // group and sequence number. Where there is no sequence number, the n-th of a
 // name and group on each device belong together, and the row counts them as
 // inferred.
-func (f *Forest) Collectives() []CollectiveRow {
+func (f *Forest) collectiveRows() []CollectiveRow {
 	c := &f.collected
 	entries := c.sorted()
 	rows := []CollectiveRow{}
@@ -254,7 +254,7 @@ func (c *collectives) add(e *op.Entry) {
 			entry.sized, entry.bytes = true, bytes
 		}
 	}
-	entry.name, entry.device = c.names.ID(name), c.devices.ID(DeviceOf(e))
+	entry.name, entry.device = c.names.ID(name), c.devices.ID(deviceOf(e))
 	c.entries = append(c.entries, entry)
 }
 

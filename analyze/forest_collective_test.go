@@ -97,11 +97,11 @@ func TestCollectives(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			forest := NewForest(TraceOptions{})
+			forest := NewForest()
 			for _, p := range tc.parts {
-				forest.Add(p.entry(tc.collective))
+				forest.addOp(p.entry(tc.collective))
 			}
-			if diff := cmp.Diff(tc.want, forest.Collectives(), cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
+			if diff := cmp.Diff(tc.want, forest.collectiveRows(), cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -111,14 +111,14 @@ func TestCollectives(t *testing.T) {
 // Entries of other kinds and the host's view take no part, and without the
 // attributes of a collective the operation's name stands in.
 func TestCollectivesAreOfTheKind(t *testing.T) {
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	for rank := range int64(2) {
-		forest.Add(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10})
-		forest.Add(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost})
-		forest.Add(&op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90})
+		forest.addOp(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10})
+		forest.addOp(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost})
+		forest.addOp(&op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90})
 	}
 	want := []CollectiveRow{{Name: "allreduce", Count: 1, Inferred: 1, TransferNS: 10, Stragglers: []Straggler{}}}
-	if diff := cmp.Diff(want, forest.Collectives()); diff != "" {
+	if diff := cmp.Diff(want, forest.collectiveRows()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -143,14 +143,14 @@ func TestCollectiveSizes(t *testing.T) {
 		{"all_reduce", k, "", op.Int{}, nil, nil},
 		{"all_reduce", 1 << 62, op.F32, op.Int{}, nil, nil},
 	} {
-		forest := NewForest(TraceOptions{})
+		forest := NewForest()
 		for rank := range int64(2) {
-			forest.Add(&op.Entry{
+			forest.addOp(&op.Entry{
 				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype, MemoryBytes: tc.memory,
 				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(4), OutElements: op.Known(tc.elements)},
 			})
 		}
-		row := forest.Collectives()[0]
+		row := forest.collectiveRows()[0]
 		want := []*float64{tc.algorithm, tc.bytes}
 		got := []*float64{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
 		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
@@ -193,15 +193,15 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 				want.WaitNS += d - shortest
 			}
 		}
-		shards := []*Forest{NewForest(TraceOptions{}), NewForest(TraceOptions{}), NewForest(TraceOptions{})}
+		shards := []*Forest{NewForest(), NewForest(), NewForest()}
 		for _, p := range parts {
-			shards[r.IntN(len(shards))].Add(p.entry("all_reduce"))
+			shards[r.IntN(len(shards))].addOp(p.entry("all_reduce"))
 		}
-		merged := NewForest(TraceOptions{})
+		merged := NewForest()
 		for _, s := range shards {
 			merged.Merge(s)
 		}
-		rows := merged.Collectives()
+		rows := merged.collectiveRows()
 		if len(parts) == 0 {
 			return
 		}

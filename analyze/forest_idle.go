@@ -8,18 +8,18 @@ import (
 
 // The defaults of [IdleOptions].
 const (
-	DefaultIdleThreshold = 30 * time.Microsecond
-	DefaultIdleTop       = 10
+	defaultIdleThreshold = 30 * time.Microsecond
+	defaultIdleTop       = 10
 )
 
 // IdleOptions configures [Forest.Idle]. The zero value is the defaults.
-type IdleOptions struct {
+type idleOptions struct {
 	// Threshold is up to where a gap before an operation that the host had
 	// launched in time is put down to queueing; 0 is DefaultIdleThreshold.
-	Threshold time.Duration
+	threshold time.Duration
 	// Top is how many of the longest gaps are listed; 0 is DefaultIdleTop, a
 	// negative number lists none.
-	Top int
+	top int
 }
 
 // IdleCause says why nothing ran on a device.
@@ -79,13 +79,13 @@ type IdleSum struct {
 // or the host's view of one. When such a span was
 // running as the gap began, the launch may lie on either side of that and the
 // cause is other.
-func (f *Forest) Idle(o IdleOptions) *Idle {
-	f.Build()
+func (f *Forest) idle(o idleOptions) *Idle {
+	f.build()
 	idle := &Idle{
-		Threshold: int64(cmp.Or(o.Threshold, DefaultIdleThreshold)),
+		Threshold: int64(cmp.Or(o.threshold, defaultIdleThreshold)),
 		Devices:   []IdleDevice{},
 	}
-	longest := longestGaps{limit: max(0, cmp.Or(o.Top, DefaultIdleTop))}
+	longest := longestGaps{limit: max(0, cmp.Or(o.top, defaultIdleTop))}
 	for _, device := range f.onDevice.order {
 		sums := IdleDevice{DeviceKey: f.dict.devices.Values[device]}
 		for s := range f.sweep(f.onDevice.of(device)) {

@@ -56,7 +56,7 @@ func TestIdleCauses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			idle := traceOf(tt.specs...).Idle(IdleOptions{Threshold: tt.threshold})
+			idle := traceOf(tt.specs...).idle(idleOptions{threshold: tt.threshold})
 			want := []IdleGap{{
 				DeviceKey: DeviceKey{DeviceID: "cuda:0"}, Start: 10, Duration: 10, Cause: tt.want, After: "first", Before: "next",
 			}}
@@ -70,13 +70,13 @@ func TestIdleCauses(t *testing.T) {
 func (s spec) below(parent uint64) spec { s.parent = parent; return s }
 
 func TestIdleLongest(t *testing.T) {
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	at := int64(0)
 	for i := range 1000 {
 		opAt("op", uint64(i+1), 0, at, at+1).addTo(forest)
 		at += 1 + int64(i%100) // gaps of 0 to 99 ns, ten times each
 	}
-	idle := forest.Idle(IdleOptions{Top: 12})
+	idle := forest.idle(idleOptions{top: 12})
 	var got []int64
 	for _, g := range idle.Longest {
 		got = append(got, g.Duration)
@@ -87,13 +87,13 @@ func TestIdleLongest(t *testing.T) {
 	if !slices.IsSortedFunc(idle.Longest[:9], func(a, b IdleGap) int { return cmp.Compare(a.Start, b.Start) }) {
 		t.Errorf("gaps of the same length are not in the order of time: %+v", idle.Longest)
 	}
-	if n := len(forest.Idle(IdleOptions{}).Longest); n != DefaultIdleTop {
-		t.Errorf("%d gaps by default, want %d", n, DefaultIdleTop)
+	if n := len(forest.idle(idleOptions{}).Longest); n != defaultIdleTop {
+		t.Errorf("%d gaps by default, want %d", n, defaultIdleTop)
 	}
-	if n := len(forest.Idle(IdleOptions{Top: -1}).Longest); n != 0 {
+	if n := len(forest.idle(idleOptions{top: -1}).Longest); n != 0 {
 		t.Errorf("%d gaps, want none", n)
 	}
-	if got := forest.Idle(IdleOptions{}).Threshold; got != 30_000 {
+	if got := forest.idle(idleOptions{}).Threshold; got != 30_000 {
 		t.Errorf("default threshold %d ns, want 30000", got)
 	}
 }
@@ -149,7 +149,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 	random.Seeds(200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(15))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
-		idle := forest.Idle(IdleOptions{Threshold: 20, Top: 5})
+		idle := forest.idle(idleOptions{threshold: 20, top: 5})
 
 		want := []IdleGap{}
 		for _, key := range devicesOf(specs) {
@@ -165,7 +165,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 			t.Errorf("seed %d: gaps (-want +got):\n%s", seed, diff)
 		}
 		idleTime := int64(0)
-		for _, line := range forest.Timelines() {
+		for _, line := range forest.timelines() {
 			if line.Parts != nil {
 				idleTime += line.Parts.Idle
 			}

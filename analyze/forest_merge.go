@@ -7,7 +7,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Merge adds what other holds: by chunk where [Forest.StartChunk] was called,
+// Merge adds what other holds: by part where [Forest.StartPart] was called,
 // and otherwise as if it had been added here after what is there already.
 // other stays as it is.
 //
@@ -16,15 +16,15 @@ import (
 func (f *Forest) Merge(other *Forest) {
 	added := &mergeSource{columns: other.columns, collected: &other.collected, dict: &other.dict, runs: other.runs}
 	sources := []*mergeSource{added}
-	lost := other.structure
-	if first := inputOrder(sources); len(first) > 0 && first[0].chunk < f.runs.last() {
-		lost.BadTimes += f.structure.BadTimes
-		lost.Overflow += f.structure.Overflow
+	lost := other.counts
+	if first := inputOrder(sources); len(first) > 0 && first[0].part < f.runs.last() {
+		lost.BadTimes += f.counts.BadTimes
+		lost.Overflow += f.counts.Overflow
 		sources = []*mergeSource{f.takeAll(), added}
 	}
 	f.mergeSources(sources)
-	f.structure.BadTimes += lost.BadTimes
-	f.structure.Overflow += lost.Overflow
+	f.counts.BadTimes += lost.BadTimes
+	f.counts.Overflow += lost.Overflow
 }
 
 // take merges others, which are empty afterwards, into t. The rows of all are
@@ -32,27 +32,29 @@ func (f *Forest) Merge(other *Forest) {
 // takes the memory of a few blocks and of the dictionaries; 24 ns a row, where
 // copying into new memory takes 60.
 func (f *Forest) take(others []*Forest) {
-	lost := f.structure
+	lost := f.counts
 	sources := []*mergeSource{f.takeAll()}
 	for _, o := range others {
-		lost.BadTimes += o.structure.BadTimes
-		lost.Overflow += o.structure.Overflow
+		lost.BadTimes += o.counts.BadTimes
+		lost.Overflow += o.counts.Overflow
 		sources = append(sources, o.takeAll())
 	}
 	f.mergeSources(sources)
-	f.structure.BadTimes += lost.BadTimes
-	f.structure.Overflow += lost.Overflow
+	f.counts.BadTimes += lost.BadTimes
+	f.counts.Overflow += lost.Overflow
 }
 
-// takeAll moves what t holds to a source and leaves t empty.
+// takeAll moves the content of f to a source and leaves f empty.
 func (f *Forest) takeAll() *mergeSource {
-	old := *f
-	old.dict.release()
-	*f = Forest{dict: newDictionary(), limit: old.limit}
-	return &mergeSource{
-		columns: old.columns, collected: &old.collected, dict: &old.dict, runs: old.runs,
-		owned: true, unread: make([]int32, len(old.blocks)),
+	dict, collected := f.dict, f.collected
+	dict.release()
+	s := &mergeSource{
+		columns: f.columns, collected: &collected, dict: &dict, runs: f.runs,
+		owned: true, unread: make([]int32, len(f.blocks)),
 	}
+	f.columns, f.dict, f.collected, f.runs, f.counts = columns{}, newDictionary(), collectives{}, nil, counts{}
+	f.built.Store(false)
+	return s
 }
 
 // mergeSource is what a Trace that is being merged holds.
@@ -60,7 +62,7 @@ type mergeSource struct {
 	columns
 	collected *collectives
 	dict      *dictionary
-	runs      chunkRuns
+	runs      partRuns
 
 	numbers *renumbering
 	// names and devices renumber the collectives.
@@ -98,16 +100,16 @@ func (f *Forest) mergeSources(sources []*mergeSource) {
 		f.collected.entries = append(make([]collectiveEntry, 0, entries), f.collected.entries...)
 	}
 	for _, r := range inputOrder(sources) {
-		f.StartChunk(r.chunk)
+		f.startPart(r.part)
 		m.appendRun(r)
 	}
-	f.built = false
+	f.built.Store(false)
 }
 
 // appendRun appends the rows of r as far as there is room for them.
 func (m *merger) appendRun(r sourceRun) {
 	room := min(int(r.end-r.row), m.limit-m.rows())
-	m.structure.Overflow += int64(r.end-r.row) - int64(room)
+	m.counts.Overflow += int64(r.end-r.row) - int64(room)
 	collectives := int32(0)
 	for at, end := r.row, r.row+int32(room); at < end; {
 		if int(m.n) == len(m.columns.blocks)*blockRows {
@@ -152,8 +154,8 @@ func (m *merger) appendRows(s *mergeSource, at, n int32) (collectives int32) {
 			collectives++
 		}
 	}
-	m.structure.Ops += int64(ops)
-	m.structure.Spans += int64(n - ops)
+	m.counts.Ops += int64(ops)
+	m.counts.Spans += int64(n - ops)
 
 	m.steps.copyRows(m.n, &s.steps, at, n, &m.words)
 	m.memories.copyRows(m.n, &s.memories, at, n, &m.words)
@@ -245,25 +247,25 @@ func (c *optional[T]) block(r int32) *[blockRows]T {
 	return nil
 }
 
-// run is a number of rows that were added one after the other from one chunk
+// run is a number of rows that were added one after the other from one part
 // of the input.
 type run struct {
-	chunk int64
+	part int64
 	// row and collective are the first of the run's rows and of the collectives
 	// among them.
 	row, collective int32
 }
 
-// chunkRuns tells which rows of a Trace are of which chunk. It is empty as long
-// as everything is of chunk 0, which is where a Trace begins.
-type chunkRuns []run
+// partRuns tells which rows of a Trace are of which part. It is empty as long
+// as everything is of part 0, which is where a Trace begins.
+type partRuns []run
 
 // start begins a run at the place that next names.
-func (c *chunkRuns) start(next run) {
+func (c *partRuns) start(next run) {
 	runs := *c
 	last := len(runs) - 1
 	switch {
-	case next.chunk == runs.last():
+	case next.part == runs.last():
 		return
 	case last >= 0 && runs[last].row == next.row: // nothing was added to it
 		runs[last] = next
@@ -274,12 +276,12 @@ func (c *chunkRuns) start(next run) {
 	*c = append(runs, next)
 }
 
-// last returns the chunk to which rows are being added.
-func (c chunkRuns) last() int64 {
+// last returns the part to which rows are being added.
+func (c partRuns) last() int64 {
 	if len(c) == 0 {
 		return 0
 	}
-	return c[len(c)-1].chunk
+	return c[len(c)-1].part
 }
 
 // sourceRun is a run of one of the traces that are merged.
@@ -289,14 +291,14 @@ type sourceRun struct {
 	end    int32 // the row behind the last one
 }
 
-// inputOrder returns the runs of all sources by chunk, those of the same chunk
+// inputOrder returns the runs of all sources by part, those of the same part
 // in the order of the sources.
 func inputOrder(sources []*mergeSource) []sourceRun {
 	var all []sourceRun
 	for _, s := range sources {
 		runs := s.runs
 		if len(runs) == 0 {
-			runs = chunkRuns{{}}
+			runs = partRuns{{}}
 		}
 		for i, r := range runs {
 			end := s.n
@@ -308,6 +310,6 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b sourceRun) int { return cmp.Compare(a.chunk, b.chunk) })
+	slices.SortStableFunc(all, func(a, b sourceRun) int { return cmp.Compare(a.part, b.part) })
 	return all
 }

@@ -15,59 +15,59 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// tracesOf spreads the specs over workers in chunks of random sizes, each
+// tracesOf spreads the specs over workers in parts of random sizes, each
 // worker's in ascending order.
-func tracesOf(r *rand.Rand, specs []spec, workers int, o TraceOptions) []*Forest {
+func tracesOf(r *rand.Rand, specs []spec, workers, limit int) []*Forest {
 	traces := make([]*Forest, workers)
 	for i := range traces {
-		traces[i] = NewForest(o)
+		traces[i] = newForest(limit)
 	}
 	first := r.Int64N(3)
-	for chunk := first; len(specs) > 0; chunk++ {
+	for part := first; len(specs) > 0; part++ {
 		n := min(1+r.IntN(8), len(specs))
 		forest := traces[r.IntN(workers)]
-		forest.StartChunk(chunk)
+		forest.startPart(part)
 		if r.IntN(5) == 0 {
-			forest.StartChunk(chunk) // once more changes nothing
+			forest.startPart(part) // once more changes nothing
 		}
 		for _, s := range specs[:n] {
 			s.addTo(forest)
 		}
 		specs = specs[n:]
 		if r.IntN(10) == 0 {
-			forest.Build()
+			forest.build()
 		}
 	}
 	return traces
 }
 
-// Whichever chunks each worker takes, merging gives what one Trace holds.
+// Whichever parts each worker takes, merging gives what one Trace holds.
 func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	random.Seeds(150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(80))
-		var o TraceOptions
+		limit := maxRows
 		if r.IntN(2) == 0 {
-			o.MaxRows = 1 + r.IntN(80)
+			limit = 1 + r.IntN(80)
 		}
-		whole := NewForest(o)
+		whole := newForest(limit)
 		for _, s := range specs {
 			s.addTo(whole)
 		}
 		want := tellEverything(t, whole)
 		workers := 1 + r.IntN(4)
 
-		merged := NewForest(o)
-		for _, w := range tracesOf(r, specs, workers, o) {
+		merged := newForest(limit)
+		for _, w := range tracesOf(r, specs, workers, limit) {
 			merged.Merge(w)
 			if r.IntN(3) == 0 {
-				merged.Build()
+				merged.build()
 			}
 		}
 		if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
 			t.Errorf("seed %d: %d workers, one by one (-whole +merged):\n%s", seed, workers, diff)
 		}
 
-		traces := tracesOf(r, specs, workers, o)
+		traces := tracesOf(r, specs, workers, limit)
 		traces[0].take(traces[1:])
 		if diff := cmp.Diff(want, tellEverything(t, traces[0])); diff != "" {
 			t.Errorf("seed %d: %d workers, all at once (-whole +merged):\n%s", seed, workers, diff)
@@ -106,7 +106,7 @@ func describeRow(forest *Forest, r int32) string {
 	)
 }
 
-// Chunks longer than a block, and optional columns that some blocks lack, go
+// Parts longer than a block, and optional columns that some blocks lack, go
 // through blocks that are used again.
 func TestMergeUsesBlocksAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
@@ -126,20 +126,20 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 	for workers := 1; workers <= 4; workers++ {
 		traces := make([]*Forest, workers)
 		for i := range traces {
-			traces[i] = NewForest(TraceOptions{})
+			traces[i] = NewForest()
 		}
-		chunk := int64(0)
-		for part := range slices.Chunk(specs, 1+r.IntN(3000)) {
+		part := int64(0)
+		for some := range slices.Chunk(specs, 1+r.IntN(3000)) {
 			w := traces[r.IntN(workers)]
-			w.StartChunk(chunk)
-			chunk++
-			for _, s := range part {
+			w.startPart(part)
+			part++
+			for _, s := range some {
 				s.addTo(w)
 			}
 		}
 		traces[0].take(traces[1:])
 		checkSameRows(t, whole, traces[0])
-		if got, want := traces[0].Structure(), whole.Structure(); got != want {
+		if got, want := traces[0].structure(), whole.structure(); got != want {
 			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
 		}
 		opAt("more", 1, 0, 0, 10).addTo(traces[0])
@@ -149,14 +149,14 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 	}
 }
 
-func TestMergeChunksLeavesTheOther(t *testing.T) {
+func TestMergePartsLeavesTheOther(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	traces := tracesOf(r, randomSpecs(r, 60), 2, TraceOptions{})
+	traces := tracesOf(r, randomSpecs(r, 60), 2, maxRows)
 	want := tellEverything(t, traces[1])
 	traces[0].Merge(traces[1])
-	traces[0].StartChunk(99)
+	traces[0].startPart(99)
 	opAt("more", 99, 0, 0, 10).addTo(traces[0])
-	traces[0].Build()
+	traces[0].build()
 	if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
 		t.Errorf("merging changed the other (-before +after):\n%s", diff)
 	}
@@ -191,66 +191,59 @@ func randomRecord(r *rand.Rand, n, i int) event {
 
 // The report is byte for byte the one of a single reader, however the parts of
 // several files are spread over workers.
-func TestMergeCollectors(t *testing.T) {
+func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	const files = 3
 	random.Seeds(60, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
-		var o TraceOptions
+		limit := maxRows
 		n := 1 + r.IntN(300)
 		if r.IntN(3) == 0 {
-			o.MaxRows = 1 + r.IntN(n)
+			limit = 1 + r.IntN(n)
 		}
-		collector := func() *Collector {
-			c := NewCollector(opts, true)
-			c.Trace = NewForest(o)
+		newLimited := func() *collector {
+			c := newCollector(opts)
+			c.forest = newForest(limit)
 			return c
 		}
-		whole := collector()
-		workers := make([]*Collector, 1+r.IntN(4))
+		whole := newLimited()
+		workers := make([]*collector, 1+r.IntN(4))
 		for i := range workers {
-			workers[i] = collector()
+			workers[i] = newLimited()
 		}
-		chunk := int64(0)
+		part := int64(0)
 		for file := range files {
 			worker := workers[0]
 			for i := range r.IntN(n + 1) {
 				if i == 0 || r.IntN(20) == 0 {
 					worker = workers[r.IntN(len(workers))]
-					worker.StartFile(int64(file))
-					worker.StartChunk(chunk)
-					chunk++
+					worker.startPart(int64(file), part)
+					part++
 				}
 				ev := randomRecord(r, n, i)
-				if err := whole.Add(ev.rec, ev.err); err != nil {
-					t.Fatal(err)
-				}
-				if err := worker.Add(ev.rec, ev.err); err != nil {
-					t.Fatal(err)
-				}
+				whole.add(ev.rec, ev.err)
+				worker.add(ev.rec, ev.err)
 			}
-			whole.EndFile("entries-jsonl", int64(file))
+			whole.counter.endFile("entries-jsonl", int64(file))
 		}
-		merged := MergeCollectors(workers...)
-		for file := range files {
-			merged.StartFile(int64(file))
-			merged.EndFile("entries-jsonl", int64(file))
-		}
+		merged := mergeCollectors(workers...)
+		merged.counter.endFiles(func(yield func(string, int64) bool) {
+			for file := range files {
+				yield("entries-jsonl", int64(file))
+			}
+		})
 		want, got := collectorJSON(t, whole), collectorJSON(t, merged)
 		if !bytes.Equal(want, got) {
 			t.Errorf("seed %d: %d workers:\n%s", seed, len(workers), cmp.Diff(string(want), string(got)))
 		}
-		if a, b := whole.Trace.Structure(), merged.Trace.Structure(); a != b {
+		if a, b := whole.forest.structure(), merged.forest.structure(); a != b {
 			t.Errorf("seed %d: structure %+v, want %+v", seed, b, a)
 		}
 	})
-	if MergeCollectors() != nil {
-		t.Error("no workers make a Collector")
-	}
 }
 
-func collectorJSON(t *testing.T, c *Collector) []byte {
+func collectorJSON(t *testing.T, c *collector) []byte {
 	t.Helper()
-	text, err := json.MarshalIndent(c.Report(), "", " ")
+	text, err := json.MarshalIndent(c.report(), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,11 +256,11 @@ func TestMergeMemory(t *testing.T) {
 		t.Skip("the race detector's memory is counted as well")
 	}
 	const entries = 400_000
-	forest := NewForest(TraceOptions{})
-	other := NewForest(TraceOptions{})
-	for chunk := range int64(200) {
-		w := pickTrace(chunk, forest, other)
-		w.StartChunk(chunk)
+	forest := NewForest()
+	other := NewForest()
+	for part := range int64(200) {
+		w := pickTrace(part, forest, other)
+		w.startPart(part)
 		addRequests(w, entries/200)
 	}
 	var before, after runtime.MemStats
@@ -283,20 +276,20 @@ func TestMergeMemory(t *testing.T) {
 	}
 }
 
-func pickTrace(chunk int64, traces ...*Forest) *Forest { return traces[int(chunk)%len(traces)] }
+func pickTrace(part int64, traces ...*Forest) *Forest { return traces[int(part)%len(traces)] }
 
 func BenchmarkMergeTraces(b *testing.B) {
 	const entries = 1_000_000
-	for _, chunkEntries := range []int{1000, 4000, 100_000} {
-		b.Run(fmt.Sprintf("chunk=%d", chunkEntries), func(b *testing.B) {
+	for _, partEntries := range []int{1000, 4000, 100_000} {
+		b.Run(fmt.Sprintf("part=%d", partEntries), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				traces := []*Forest{NewForest(TraceOptions{}), NewForest(TraceOptions{})}
-				for chunk := range int64(entries / chunkEntries) {
-					w := pickTrace(chunk, traces...)
-					w.StartChunk(chunk)
-					addRequests(w, chunkEntries)
+				traces := []*Forest{NewForest(), NewForest()}
+				for part := range int64(entries / partEntries) {
+					w := pickTrace(part, traces...)
+					w.startPart(part)
+					addRequests(w, partEntries)
 				}
 				runtime.GC()
 				b.StartTimer()

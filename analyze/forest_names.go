@@ -53,7 +53,7 @@ func (d *dictionary) laneOf(e *op.Entry) int32 {
 	tag := laneTag{e.Rank, e.Stream}
 	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
 	if !slot.Holds(e.DeviceID, tag) {
-		slot.Set(e.DeviceID, tag, d.lane(lane{device: DeviceOf(e), stream: e.Stream}))
+		slot.Set(e.DeviceID, tag, d.lane(lane{device: deviceOf(e), stream: e.Stream}))
 	}
 	return slot.Value
 }

@@ -6,45 +6,67 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Node is an operation or a span of a [Forest]. It is valid as long as nothing
-// is added to the trace. The zero Node stands for none.
+// Node is an operation or another span of a [Forest]. It is valid as long as
+// nothing is added to the forest. The zero Node stands for no node; its methods
+// return zero values.
 type Node struct {
 	forest *Forest
 	row    int32
 }
 
-// IsZero reports whether n stands for none.
+// IsZero reports whether n stands for no node.
 func (n Node) IsZero() bool { return n.forest == nil }
 
-// Index returns how many operations and spans were added to the trace before n.
+// Index returns how many operations and spans were added to the forest before n.
 func (n Node) Index() int { return int(n.row) }
 
-// IsOp reports whether n is an operation, not another span.
-func (n Node) IsOp() bool { return n.forest.has(n.row, flagOp) }
+// has reports whether the flag is set on n.
+func (n Node) has(flag rowFlag) bool { return n.forest != nil && n.forest.has(n.row, flag) }
+
+// IsOp reports whether n is an operation.
+func (n Node) IsOp() bool { return n.has(flagOp) }
+
+// IsOrphan reports whether n is an operation with a parent that was not read.
+func (n Node) IsOrphan() bool { return n.has(flagOrphan) }
+
+// IsDuplicate reports whether the ids of n were seen before, which keeps it out
+// of the tree.
+func (n Node) IsDuplicate() bool { return n.has(flagDuplicate) }
 
 // Name returns the name of the operation or span.
-func (n Node) Name() string { return n.forest.rowName(n.row) }
+func (n Node) Name() string {
+	if n.IsZero() {
+		return ""
+	}
+	return n.forest.rowName(n.row)
+}
 
 // Service returns the service of a span; "" for an operation.
 func (n Node) Service() string {
-	if n.IsOp() {
+	if n.IsZero() || n.IsOp() {
 		return ""
 	}
 	return n.forest.dict.spans.Values[n.forest.name(n.row)].service
 }
 
-// Kind returns the kind of an operation; op.KindUnknown for a span.
-func (n Node) Kind() op.Kind { return n.forest.kind(n.row) }
+// Kind returns the kind of an operation; op.KindUnknown for another span.
+func (n Node) Kind() op.Kind {
+	if n.IsZero() {
+		return op.KindUnknown
+	}
+	return n.forest.kind(n.row)
+}
 
-// Side returns the side of an operation; op.SideNone for a span.
+// Side returns the side of an operation; op.SideNone for another span.
 func (n Node) Side() op.Side {
-	if n.forest.has(n.row, flagHost) {
+	if n.has(flagHost) {
 		return op.SideHost
 	}
 	return op.SideNone
 }
 
-// Device returns the device of an operation; the zero DeviceKey for a span.
+// Device returns the device of an operation; the zero DeviceKey for another
+// span.
 func (n Node) Device() DeviceKey {
 	if !n.IsOp() {
 		return DeviceKey{}
@@ -52,46 +74,59 @@ func (n Node) Device() DeviceKey {
 	return n.forest.deviceKey(n.row)
 }
 
-// TraceID returns the trace that n belongs to.
-func (n Node) TraceID() op.TraceID { return n.forest.dict.traces.Values[n.forest.trace(n.row)] }
+// TraceID returns the id of the trace.
+func (n Node) TraceID() op.TraceID {
+	if n.IsZero() {
+		return op.TraceID{}
+	}
+	return n.forest.dict.traces.Values[n.forest.trace(n.row)]
+}
 
 // SpanID returns the id of n.
-func (n Node) SpanID() op.SpanID { return spanID(n.forest.span(n.row)) }
+func (n Node) SpanID() op.SpanID {
+	if n.IsZero() {
+		return op.SpanID{}
+	}
+	return spanID(n.forest.span(n.row))
+}
 
 // Start returns the start in Unix nanoseconds.
 func (n Node) Start() op.Int {
-	if !n.forest.has(n.row, flagStart) {
+	if !n.has(flagStart) {
 		return op.Int{}
 	}
 	return op.Known(n.forest.start(n.row))
 }
 
 // Duration returns the duration in nanoseconds.
-func (n Node) Duration() int64 { return n.forest.duration(n.row) }
-
-// IsOrphan reports whether n is an operation whose parent was not read.
-func (n Node) IsOrphan() bool { return n.forest.has(n.row, flagOrphan) }
-
-// IsDuplicate reports whether the ids of n were seen before, which keeps it
-// out of the tree.
-func (n Node) IsDuplicate() bool { return n.forest.has(n.row, flagDuplicate) }
-
-// Parent returns what n is below; the zero Node for a root, an orphan and a
-// duplicate.
-func (n Node) Parent() Node {
-	if p := n.forest.tree.parent[n.row]; p != noRow {
-		return Node{n.forest, p}
+func (n Node) Duration() int64 {
+	if n.IsZero() {
+		return 0
 	}
-	return Node{}
+	return n.forest.duration(n.row)
 }
 
-// Children returns what is directly below n, the last to end first.
-func (n Node) Children() iter.Seq[Node] { return n.forest.nodes(n.forest.tree.children(n.row)) }
+// Parent returns the node above n; the zero Node for a root, an orphan and a
+// duplicate.
+func (n Node) Parent() Node {
+	if n.IsZero() || n.forest.tree.parent[n.row] == noRow {
+		return Node{}
+	}
+	return Node{n.forest, n.forest.tree.parent[n.row]}
+}
 
-// Roots returns what has no parent in the tree, orphans included, grouped by
-// trace in the order of the input.
+// Children returns the nodes directly below n, the last to end first.
+func (n Node) Children() iter.Seq[Node] {
+	if n.IsZero() {
+		return func(func(Node) bool) {}
+	}
+	return n.forest.nodes(n.forest.tree.children(n.row))
+}
+
+// Roots returns the nodes without a parent, orphans included, grouped by trace in
+// the order of the input.
 func (f *Forest) Roots() iter.Seq[Node] {
-	f.Build()
+	f.build()
 	return f.nodes(f.tree.roots)
 }
 

@@ -57,7 +57,7 @@ func (f *Forest) CriticalPath(n Node) *CriticalPath {
 	if n.IsZero() {
 		return nil
 	}
-	f.Build()
+	f.build()
 	if !f.has(n.row, flagStart) {
 		return nil
 	}
@@ -69,7 +69,7 @@ func (f *Forest) CriticalPath(n Node) *CriticalPath {
 // path through all of them from the first start to the last end. Traces
 // without a start, and what has no trace id, have none.
 func (f *Forest) CriticalPaths() iter.Seq2[op.TraceID, *CriticalPath] {
-	f.Build()
+	f.build()
 	return func(yield func(op.TraceID, *CriticalPath) bool) {
 		for w, roots := range f.traceWindows() {
 			if !yield(f.dict.traces.Values[f.trace(roots[0])], f.collectPath(w, roots)) {

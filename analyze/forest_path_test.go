@@ -197,7 +197,7 @@ func checkSummary(t *testing.T, seed uint64, forest *Forest, total int64) {
 			t.Errorf("seed %d: trace %v: the segments end at %d, want %d", seed, id, at, path.Start+path.Duration)
 		}
 	}
-	sum := forest.CriticalPathSummary()
+	sum := forest.criticalPathSummary()
 	shares, part := int64(0), 0.0
 	for _, s := range sum.Shares {
 		shares += s.Time

@@ -62,8 +62,8 @@ type PathShare struct {
 }
 
 // CriticalPathSummary sums up the critical paths of all traces.
-func (f *Forest) CriticalPathSummary() *PathSummary {
-	f.Build()
+func (f *Forest) criticalPathSummary() *PathSummary {
+	f.build()
 	sum := newPathSum(f)
 	var walk pathWalk
 	for w, roots := range f.traceWindows() {

@@ -33,14 +33,14 @@ func TestCriticalPathSummary(t *testing.T) {
 		},
 		Edges: PathEdges{Tree: 6},
 	}
-	if diff := cmp.Diff(want, forest.CriticalPathSummary()); diff != "" {
+	if diff := cmp.Diff(want, forest.criticalPathSummary()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
 }
 
 func TestCriticalPathSummaryOfNothing(t *testing.T) {
 	want := &PathSummary{Shares: []PathShare{}}
-	if diff := cmp.Diff(want, NewForest(TraceOptions{}).CriticalPathSummary()); diff != "" {
+	if diff := cmp.Diff(want, NewForest().criticalPathSummary()); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
 	}
 }

@@ -74,7 +74,7 @@ func (r *Requests) UnattachedOps() int { return len(r.unattached) }
 //	  matmul          [10,50)
 //	  softmax         [40,80)
 func (f *Forest) Requests() *Requests {
-	f.Build()
+	f.build()
 	owner := f.requestOwners()
 	all := &Requests{forest: f}
 	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), func(r int32) int32 {

@@ -9,7 +9,7 @@ import (
 
 // OperationKey is what the operations table has a row for: the same operation
 // on the host and on a device is two rows.
-type OperationKey struct {
+type operationKey struct {
 	Operation string
 	Side      op.Side
 }
@@ -27,8 +27,8 @@ type OperationKey struct {
 // operations are looked through: what is below them counts as a child of the
 // operation above. An operation without a start covers nothing, and its own
 // self time is its duration. Duplicates are not in the tree and are left out.
-func (f *Forest) SelfTimes() iter.Seq2[Node, int64] {
-	f.Build()
+func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
+	f.build()
 	return func(yield func(Node, int64) bool) {
 		var below descent
 		for r := range int32(f.rows()) {
@@ -44,21 +44,21 @@ func (f *Forest) SelfTimes() iter.Seq2[Node, int64] {
 
 // OperationSelfTimes returns the sum of the self times of each operation and
 // side, in nanoseconds.
-func (f *Forest) OperationSelfTimes() map[OperationKey]int64 {
-	f.Build()
+func (f *Forest) operationSelfTimes() map[operationKey]int64 {
+	f.build()
 	sums := [2][]wide.Sum{
 		make([]wide.Sum, len(f.dict.operations.Values)),
 		make([]wide.Sum, len(f.dict.operations.Values)),
 	}
-	times := make(map[OperationKey]int64)
-	for n, self := range f.SelfTimes() {
+	times := make(map[operationKey]int64)
+	for n, self := range f.selfTimes() {
 		side, name := n.Side(), f.name(n.row)
 		sums[side][name].Add(self)
-		times[OperationKey{f.dict.operations.Values[name], side}] = 0
+		times[operationKey{f.dict.operations.Values[name], side}] = 0
 	}
 	for side := range sums {
 		for name := range sums[side] {
-			key := OperationKey{f.dict.operations.Values[name], op.Side(side)}
+			key := operationKey{f.dict.operations.Values[name], op.Side(side)}
 			if _, ok := times[key]; ok {
 				times[key] = sums[side][name].Int64()
 			}

@@ -14,7 +14,7 @@ import (
 // selfTimes returns the self time of each operation by name.
 func selfTimes(forest *Forest) map[string]int64 {
 	times := make(map[string]int64)
-	for n, self := range forest.SelfTimes() {
+	for n, self := range forest.selfTimes() {
 		times[n.Name()] = self
 	}
 	return times
@@ -94,24 +94,24 @@ func TestSelfTimesAgainstNaive(t *testing.T) {
 		specs := randomSpecs(r, r.IntN(25))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		got := make(map[int]int64)
-		for n, self := range forest.SelfTimes() {
+		for n, self := range forest.selfTimes() {
 			got[int(n.row)] = self
 			if self < 0 || self > n.Duration() {
 				t.Errorf("seed %d: self time %d of an operation of %d ns", seed, self, n.Duration())
 			}
 		}
 		want := make(map[int]int64)
-		sums := make(map[OperationKey]int64)
+		sums := make(map[operationKey]int64)
 		for i, s := range specs {
 			if s.isOp && !naive.duplicate[i] {
 				want[i] = naive.self(i)
-				sums[OperationKey{s.name, s.side}] += want[i]
+				sums[operationKey{s.name, s.side}] += want[i]
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("seed %d: self times (-want +got):\n%s", seed, diff)
 		}
-		if diff := cmp.Diff(sums, forest.OperationSelfTimes()); diff != "" {
+		if diff := cmp.Diff(sums, forest.operationSelfTimes()); diff != "" {
 			t.Errorf("seed %d: sums (-want +got):\n%s", seed, diff)
 		}
 	})
@@ -122,12 +122,12 @@ func TestOperationSelfTimes(t *testing.T) {
 		opAt("matmul", 1, 0, 0, 100), opAt("matmul", 2, 0, 0, 50), opAt("matmul", 3, 0, 0, 30).fromHost(),
 		opAt("relu", 4, 1, 0, 10), opAt("relu", 5, 0, 0, math.MaxInt64).withoutStart(),
 	)
-	want := map[OperationKey]int64{
+	want := map[operationKey]int64{
 		{"matmul", op.SideNone}: 140,
 		{"matmul", op.SideHost}: 30,
 		{"relu", op.SideNone}:   math.MaxInt64, // does not wrap around
 	}
-	if diff := cmp.Diff(want, forest.OperationSelfTimes()); diff != "" {
+	if diff := cmp.Diff(want, forest.operationSelfTimes()); diff != "" {
 		t.Errorf("self times (-want +got):\n%s", diff)
 	}
 }
@@ -138,7 +138,7 @@ func TestMillionDeepChain(t *testing.T) {
 	if testing.Short() {
 		depth = 50_000
 	}
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	for i := range depth {
 		s := opAt("call", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
 		if i%3 == 1 {
@@ -147,7 +147,7 @@ func TestMillionDeepChain(t *testing.T) {
 		s.addTo(forest)
 	}
 	total := int64(0)
-	for _, self := range forest.SelfTimes() {
+	for _, self := range forest.selfTimes() {
 		total += self
 	}
 	if total != int64(2*depth) {
@@ -162,7 +162,7 @@ func TestMillionDeepChain(t *testing.T) {
 	if length != root.Duration() {
 		t.Errorf("the critical path takes %d ns, want %d", length, root.Duration())
 	}
-	if n := forest.Requests().UnattachedOps(); n != int(forest.Structure().Ops) {
-		t.Errorf("%d unattached operations, want all %d", n, forest.Structure().Ops)
+	if n := forest.Requests().UnattachedOps(); n != int(forest.structure().Ops) {
+		t.Errorf("%d unattached operations, want all %d", n, forest.structure().Ops)
 	}
 }

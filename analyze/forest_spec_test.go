@@ -78,10 +78,10 @@ func (s spec) entry() *op.Entry {
 
 func (s spec) addTo(forest *Forest) {
 	if s.isOp {
-		forest.Add(s.entry())
+		forest.addOp(s.entry())
 		return
 	}
-	forest.AddSpan(&op.Span{
+	forest.addSpan(&op.Span{
 		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
 		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start,
 	})
@@ -90,10 +90,10 @@ func (s spec) addTo(forest *Forest) {
 // deviceSide reports whether s takes part in the figures of its device.
 func (s spec) deviceSide() bool { return s.isOp && s.side == op.SideNone }
 
-func (s spec) deviceKey() DeviceKey { return DeviceOf(s.entry()) }
+func (s spec) deviceKey() DeviceKey { return deviceOf(s.entry()) }
 
 func traceOf(specs ...spec) *Forest {
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	for _, s := range specs {
 		s.addTo(forest)
 	}

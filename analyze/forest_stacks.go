@@ -22,7 +22,7 @@ import (
 // In frames a semicolon becomes a colon and control characters become spaces;
 // frames that are equal then are one.
 func (f *Forest) WriteCollapsed(w io.Writer) error {
-	f.Build()
+	f.build()
 	return f.collapse().Write(w)
 }
 

@@ -164,7 +164,7 @@ func parseCollapsed(t *testing.T, text string) (lines [][]string, weights []int6
 
 func TestStackDepthIsBounded(t *testing.T) {
 	const depth = 3000
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	for i := range int64(depth) {
 		opAt("call", uint64(i+1), uint64(i), i, 2*depth-i).addTo(forest)
 	}
@@ -186,7 +186,7 @@ func TestStackDepthIsBounded(t *testing.T) {
 
 func TestWriteCollapsedError(t *testing.T) {
 	full := errors.New("disk full")
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	for i := range uint64(2000) {
 		opAt(fmt.Sprint("operation ", i), i+1, 0, 0, 10).addTo(forest)
 	}

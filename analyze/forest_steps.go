@@ -24,8 +24,8 @@ type Step struct {
 // step and are not the host's view. It returns nil unless some step holds
 // several operations: where each has its own, as in a seed trace, the number
 // is an ordinal and not an iteration.
-func (f *Forest) Steps() []Step {
-	f.Build()
+func (f *Forest) stepRows() []Step {
+	f.build()
 	var rows []int32
 	for r := range int32(f.rows()) {
 		if f.isDeviceSide(r) && f.has(r, flagStep) {
@@ -70,7 +70,7 @@ func (f *Forest) sumStep(number int64, rows []int32) Step {
 		started = len(rows)
 	}
 	if started > 0 {
-		var parts Parts
+		var parts deviceParts
 		for s := range f.sweep(rows[:started]) {
 			parts.add(s)
 		}

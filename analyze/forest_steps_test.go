@@ -46,7 +46,7 @@ func TestSteps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, traceOf(tt.specs...).Steps()); diff != "" {
+			if diff := cmp.Diff(tt.want, traceOf(tt.specs...).stepRows()); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})
@@ -80,7 +80,7 @@ func TestStepsAgainstNaive(t *testing.T) {
 		if !several {
 			want = nil
 		}
-		if diff := cmp.Diff(want, traceOf(specs...).Steps()); diff != "" {
+		if diff := cmp.Diff(want, traceOf(specs...).stepRows()); diff != "" {
 			t.Errorf("seed %d: steps (-want +got):\n%s", seed, diff)
 		}
 	})

@@ -15,9 +15,9 @@ import (
 
 // everything is what a Trace can tell, to compare two of them.
 type everything struct {
-	Structure   Structure
-	SelfTimes   map[OperationKey]int64
-	Timelines   []Timeline
+	Structure   counts
+	SelfTimes   map[operationKey]int64
+	Timelines   []timeline
 	Idle        *Idle
 	Utilisation *Utilisation
 	Memory      *MemoryUse
@@ -39,20 +39,20 @@ func tellEverything(t *testing.T, forest *Forest) everything {
 	}
 	requests := forest.Requests()
 	return everything{
-		Structure:   forest.Structure(),
-		SelfTimes:   forest.OperationSelfTimes(),
-		Timelines:   forest.Timelines(),
-		Idle:        forest.Idle(IdleOptions{Threshold: 20}),
-		Utilisation: forest.Utilisation(7),
-		Memory:      forest.MemoryUse(7),
-		Concurrency: forest.Concurrency(),
-		Steps:       forest.Steps(),
-		Paths:       forest.CriticalPathSummary(),
+		Structure:   forest.structure(),
+		SelfTimes:   forest.operationSelfTimes(),
+		Timelines:   forest.timelines(),
+		Idle:        forest.idle(idleOptions{threshold: 20}),
+		Utilisation: forest.utilisation(7),
+		Memory:      forest.memoryUse(7),
+		Concurrency: forest.concurrency(),
+		Steps:       forest.stepRows(),
+		Paths:       forest.criticalPathSummary(),
 		Requests:    requestRows(requests),
 		Endpoints:   requests.Endpoints(),
 		Unattached:  names(requests.Unattached()),
 		Stacks:      stacks.String(),
-		Collectives: forest.Collectives(),
+		Collectives: forest.collectiveRows(),
 	}
 }
 
@@ -62,15 +62,15 @@ func TestMergeIsIndependentOfShards(t *testing.T) {
 		specs := randomSpecs(r, 1+r.IntN(60))
 		want := tellEverything(t, traceOf(specs...))
 		for shards := 1; shards <= 5; shards++ {
-			merged := NewForest(TraceOptions{})
+			merged := NewForest()
 			for i := range shards {
 				shard := traceOf(specs[i*len(specs)/shards : (i+1)*len(specs)/shards]...)
 				if r.IntN(2) == 0 {
-					shard.Build()
+					shard.build()
 				}
 				merged.Merge(shard)
 				if r.IntN(3) == 0 {
-					merged.Build()
+					merged.build()
 				}
 			}
 			if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
@@ -87,7 +87,7 @@ func TestMergeLeavesTheOther(t *testing.T) {
 	forest := traceOf(specs[:10]...)
 	forest.Merge(other)
 	opAt("more", 99, 0, 0, 10).addTo(forest)
-	forest.Build()
+	forest.build()
 	if diff := cmp.Diff(want, tellEverything(t, other)); diff != "" {
 		t.Errorf("merging changed the other (-before +after):\n%s", diff)
 	}
@@ -96,9 +96,9 @@ func TestMergeLeavesTheOther(t *testing.T) {
 func TestBuildIsIdempotent(t *testing.T) {
 	specs := randomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
 	forest := traceOf(specs[:40]...)
-	forest.Build()
+	forest.build()
 	first := tellEverything(t, forest)
-	forest.Build()
+	forest.build()
 	if diff := cmp.Diff(first, tellEverything(t, forest)); diff != "" {
 		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
 	}
@@ -116,15 +116,15 @@ func TestMaxRows(t *testing.T) {
 		opAt("a", 1, 0, 0, 10).as(op.KindCollective), spanAt("b", 2, 0, 0, 10),
 		opAt("c", 3, 0, 0, 10).as(op.KindCollective), opAt("d", 4, 0, 1<<62, 1<<62),
 	}
-	limited := NewForest(TraceOptions{MaxRows: 2})
+	limited := newForest(2)
 	for _, s := range specs {
 		s.addTo(limited)
 	}
-	merged := NewForest(TraceOptions{MaxRows: 2})
+	merged := newForest(2)
 	merged.Merge(traceOf(specs[:1]...))
 	merged.Merge(traceOf(specs[1:]...))
 	want := tellEverything(t, limited)
-	if diff := cmp.Diff(Structure{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
+	if diff := cmp.Diff(counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
 		t.Errorf("structure (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
@@ -135,7 +135,7 @@ func TestMaxRows(t *testing.T) {
 // The entry given to Add is used again by its reader.
 func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 	specs := randomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	var e op.Entry
 	for _, s := range specs {
 		if !s.isOp {
@@ -143,7 +143,7 @@ func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 			continue
 		}
 		e = *s.entry()
-		forest.Add(&e)
+		forest.addOp(&e)
 		e = op.Entry{Operation: "overwritten", Duration: 99}
 	}
 	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, forest)); diff != "" {
@@ -153,7 +153,7 @@ func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 
 func TestAnalysesConcurrentSafe(t *testing.T) {
 	forest := traceOf(randomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
-	forest.Build()
+	forest.build()
 	want := tellEverything(t, forest)
 	var group sync.WaitGroup
 	for range 4 {
@@ -183,10 +183,10 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	forest := NewForest(TraceOptions{})
+	forest := NewForest()
 	addRequests(forest, entries)
 	added := heap()
-	forest.Build()
+	forest.build()
 	built := float64(heap()-before) / entries
 	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/entries, built)
 	if built > maxBytesPerEntry {

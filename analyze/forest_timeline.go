@@ -20,7 +20,7 @@ import (
 //
 //	Span 100 = Compute 50 + ExposedCommunication 30 + ExposedMemory 10 + Other 0 + Idle 10
 //	Communication 50, Overlap 20, OverlapRatio 0.4
-type Parts struct {
+type deviceParts struct {
 	// Span is the last end minus the first start, Busy the part of it in which
 	// anything ran, Idle the rest.
 	Span, Busy, Idle int64
@@ -39,7 +39,7 @@ type Parts struct {
 
 // OverlapRatio returns the part of the communication that compute hides; ok is
 // false when there was no communication.
-func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
+func (p *deviceParts) overlapRatio() (ratio float64, ok bool) {
 	if p.Communication == 0 {
 		return 0, false
 	}
@@ -47,7 +47,7 @@ func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
 }
 
 // add adds what happened in s.
-func (p *Parts) add(s *stretch) {
+func (p *deviceParts) add(s *stretch) {
 	compute, communication, memory := s.active[classCompute], s.active[classCommunication], s.active[classMemory]
 	p.Span += s.to - s.from
 	p.Busy += s.busy
@@ -68,21 +68,21 @@ func (p *Parts) add(s *stretch) {
 }
 
 // Timeline is the timeline of one device.
-type Timeline struct {
+type timeline struct {
 	DeviceKey
 	// Parts is nil when no operation of the device has a start.
-	Parts *Parts
+	Parts *deviceParts
 }
 
 // Timelines returns the timeline of each device, by rank and name. It counts
 // operations without a side and those of the device side, with a start.
-func (f *Forest) Timelines() []Timeline {
-	f.Build()
-	timelines := make([]Timeline, 0, len(f.onDevice.order))
+func (f *Forest) timelines() []timeline {
+	f.build()
+	timelines := make([]timeline, 0, len(f.onDevice.order))
 	for _, device := range f.onDevice.order {
-		line := Timeline{DeviceKey: f.dict.devices.Values[device]}
+		line := timeline{DeviceKey: f.dict.devices.Values[device]}
 		if rows := f.onDevice.of(device); len(rows) > 0 {
-			line.Parts = new(Parts)
+			line.Parts = new(deviceParts)
 			for s := range f.sweep(rows) {
 				line.Parts.add(s)
 			}
@@ -226,7 +226,7 @@ func (f *Forest) deviceKey(r int32) DeviceKey { return f.dict.devices.Values[f.d
 
 // HasSeveralRanks reports whether operations of more than one rank were added,
 // so that devices need their rank to be told apart.
-func (f *Forest) HasSeveralRanks() bool {
-	f.Build()
+func (f *Forest) hasSeveralRanks() bool {
+	f.build()
 	return f.onDevice.ranks
 }

@@ -16,16 +16,16 @@ func TestTimelines(t *testing.T) {
 	tests := []struct {
 		name  string
 		specs []spec
-		want  []Timeline
+		want  []timeline
 	}{
-		{name: "empty", want: []Timeline{}},
+		{name: "empty", want: []timeline{}},
 		{
 			name: "compute hides communication, which hides a copy",
 			specs: []spec{
 				opAt("matmul", 1, 0, 0, 50), opAt("all_reduce", 2, 0, 30, 80).as(op.KindCollective),
 				opAt("memcpy", 3, 0, 90, 100).as(op.KindMemory),
 			},
-			want: []Timeline{{gpu, &Parts{
+			want: []timeline{{gpu, &deviceParts{
 				Span: 100, Busy: 90, Idle: 10, Compute: 50, ExposedCommunication: 30, ExposedMemory: 10,
 				Communication: 50, Memory: 10, Overlap: 20,
 			}}},
@@ -36,7 +36,7 @@ func TestTimelines(t *testing.T) {
 				opAt("a", 1, 0, 0, 40), opAt("b", 2, 0, 10, 30), opAt("load", 3, 0, 20, 60).as(op.KindIO),
 				opAt("sync", 4, 0, 50, 70).as(op.KindControl), opAt("memset", 5, 0, 65, 70).as(op.KindMemory),
 			},
-			want: []Timeline{{gpu, &Parts{
+			want: []timeline{{gpu, &deviceParts{
 				Span: 70, Busy: 70, Compute: 40, ExposedMemory: 5, Other: 25, Memory: 5,
 			}}},
 		},
@@ -45,10 +45,10 @@ func TestTimelines(t *testing.T) {
 			specs: []spec{
 				opAt("a", 1, 0, 0, 10).onRank(1), opAt("a", 2, 0, 0, 20).onRank(0), opAt("a", 3, 0, 5, 6).on(""),
 			},
-			want: []Timeline{
-				{DeviceKey{DeviceID: UnknownDevice}, &Parts{Span: 1, Busy: 1, Compute: 1}},
-				{DeviceKey{op.Known(0), "cuda:0"}, &Parts{Span: 20, Busy: 20, Compute: 20}},
-				{DeviceKey{op.Known(1), "cuda:0"}, &Parts{Span: 10, Busy: 10, Compute: 10}},
+			want: []timeline{
+				{DeviceKey{DeviceID: UnknownDevice}, &deviceParts{Span: 1, Busy: 1, Compute: 1}},
+				{DeviceKey{op.Known(0), "cuda:0"}, &deviceParts{Span: 20, Busy: 20, Compute: 20}},
+				{DeviceKey{op.Known(1), "cuda:0"}, &deviceParts{Span: 10, Busy: 10, Compute: 10}},
 			},
 		},
 		{
@@ -56,29 +56,29 @@ func TestTimelines(t *testing.T) {
 			specs: []spec{
 				opAt("aten::mm", 1, 0, 0, 10).on("cpu").fromHost(), opAt("a", 2, 0, 0, 20).withoutStart(),
 			},
-			want: []Timeline{{DeviceKey: gpu}},
+			want: []timeline{{DeviceKey: gpu}},
 		},
 		{
 			name: "B5: a clock that steps back makes no negative gap",
 			specs: []spec{
 				opAt("a", 1, 0, 100, 110), opAt("b", 2, 0, 50, 60), opAt("c", 3, 0, 105, 120),
 			},
-			want: []Timeline{{gpu, &Parts{Span: 70, Busy: 30, Idle: 40, Compute: 30}}},
+			want: []timeline{{gpu, &deviceParts{Span: 70, Busy: 30, Idle: 40, Compute: 30}}},
 		},
 		{
 			name:  "no duration",
 			specs: []spec{opAt("a", 1, 0, 10, 10), opAt("b", 2, 0, 10, 10)},
-			want:  []Timeline{{gpu, &Parts{}}},
+			want:  []timeline{{gpu, &deviceParts{}}},
 		},
 		{
 			name:  "the whole range of times",
 			specs: []spec{opAt("a", 1, 0, -maxTime, -maxTime), opAt("b", 2, 0, maxTime, maxTime)},
-			want:  []Timeline{{gpu, &Parts{Span: 2 * maxTime, Idle: 2 * maxTime}}},
+			want:  []timeline{{gpu, &deviceParts{Span: 2 * maxTime, Idle: 2 * maxTime}}},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, traceOf(tt.specs...).Timelines()); diff != "" {
+			if diff := cmp.Diff(tt.want, traceOf(tt.specs...).timelines()); diff != "" {
 				t.Errorf("timelines (-want +got):\n%s", diff)
 			}
 		})
@@ -86,12 +86,12 @@ func TestTimelines(t *testing.T) {
 }
 
 // naiveParts looks at every nanosecond.
-func naiveParts(specs []spec) *Parts {
+func naiveParts(specs []spec) *deviceParts {
 	first, last, ok := extent(specs)
 	if !ok {
 		return nil
 	}
-	p := &Parts{Span: last - first}
+	p := &deviceParts{Span: last - first}
 	for at := first; at < last; at++ {
 		runs := func(kinds ...op.Kind) bool {
 			return slices.ContainsFunc(specs, func(s spec) bool { return s.runsAt(at) && slices.Contains(kinds, s.kind) })
@@ -119,10 +119,10 @@ func naiveParts(specs []spec) *Parts {
 func TestTimelinesAgainstNaive(t *testing.T) {
 	random.Seeds(200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
-		got := traceOf(specs...).Timelines()
-		want := []Timeline{}
+		got := traceOf(specs...).timelines()
+		want := []timeline{}
 		for _, key := range devicesOf(specs) {
-			want = append(want, Timeline{key, naiveParts(onDevice(specs, key))})
+			want = append(want, timeline{key, naiveParts(onDevice(specs, key))})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("seed %d: timelines (-want +got):\n%s", seed, diff)
@@ -132,14 +132,14 @@ func TestTimelinesAgainstNaive(t *testing.T) {
 
 func TestPartsAddUpToSpan(t *testing.T) {
 	random.Seeds(100, func(seed uint64, r *rand.Rand) {
-		forest := NewForest(TraceOptions{})
+		forest := NewForest()
 		for range 500 {
 			s := randomSpec(r, 500)
 			s.start = r.Int64N(1 << 40)
 			s.end = s.start + r.Int64N(1<<uint(1+r.IntN(34)))
 			s.addTo(forest)
 		}
-		for _, line := range forest.Timelines() {
+		for _, line := range forest.timelines() {
 			p := line.Parts
 			if sum := p.Compute + p.ExposedCommunication + p.ExposedMemory + p.Other + p.Idle; sum != p.Span {
 				t.Errorf("seed %d: the parts of %v add up to %d, want %d", seed, line.DeviceKey, sum, p.Span)
@@ -152,10 +152,10 @@ func TestPartsAddUpToSpan(t *testing.T) {
 }
 
 func TestOverlapRatio(t *testing.T) {
-	if _, ok := (&Parts{Compute: 10}).OverlapRatio(); ok {
+	if _, ok := (&deviceParts{Compute: 10}).overlapRatio(); ok {
 		t.Error("there is a ratio without communication")
 	}
-	if ratio, ok := (&Parts{Communication: 50, Overlap: 20}).OverlapRatio(); !ok || ratio != 0.4 {
+	if ratio, ok := (&deviceParts{Communication: 50, Overlap: 20}).overlapRatio(); !ok || ratio != 0.4 {
 		t.Errorf("ratio = %g, %t; want 0.4, true", ratio, ok)
 	}
 }
@@ -175,10 +175,10 @@ func TestDeviceLabel(t *testing.T) {
 			t.Errorf("label of %v = %q, want %q", tt.key, got, tt.want)
 		}
 	}
-	if traceOf(opAt("a", 1, 0, 0, 1).onRank(2)).HasSeveralRanks() {
+	if traceOf(opAt("a", 1, 0, 0, 1).onRank(2)).hasSeveralRanks() {
 		t.Error("one rank is several")
 	}
-	if !traceOf(opAt("a", 1, 0, 0, 1).onRank(2), opAt("a", 2, 0, 0, 1).onRank(3)).HasSeveralRanks() {
+	if !traceOf(opAt("a", 1, 0, 0, 1).onRank(2), opAt("a", 2, 0, 0, 1).onRank(3)).hasSeveralRanks() {
 		t.Error("two ranks are not several")
 	}
 }

@@ -31,7 +31,7 @@ func (t *tree) children(r int32) []int32 { return t.kids[t.first[r]:t.first[r+1]
 // A duplicate gets no place in the tree. Every other row is in it exactly once,
 // whatever the input says.
 func (f *Forest) buildTree() {
-	f.structure.Orphans, f.structure.Duplicates, f.structure.Repeated, f.structure.Cycles = 0, 0, 0, 0
+	f.counts.Orphans, f.counts.Duplicates, f.counts.Repeated, f.counts.Cycles = 0, 0, 0, 0
 	for r := range f.n {
 		f.clearFlags(r, builtFlags)
 	}
@@ -105,11 +105,11 @@ func (f *Forest) join(byTrace, first []int32) {
 
 func (f *Forest) markDuplicate(r, original int32) {
 	f.setFlags(r, flagDuplicate)
-	f.structure.Duplicates++
+	f.counts.Duplicates++
 	same := f.start(r) == f.start(original) && f.duration(r) == f.duration(original) &&
 		(f.flags(r)^f.flags(original))&flagStart == 0
 	if same {
-		f.structure.Repeated++
+		f.counts.Repeated++
 	}
 }
 
@@ -119,7 +119,7 @@ func (f *Forest) setParent(r, parent int32) {
 		parent = noRow
 	} else if parent == noRow && f.parentID(r) != 0 && f.has(r, flagOp) {
 		f.setFlags(r, flagOrphan)
-		f.structure.Orphans++
+		f.counts.Orphans++
 	}
 	f.tree.parent[r] = parent
 }
@@ -145,7 +145,7 @@ func (f *Forest) breakCycles() {
 			}
 		}
 		parent[earliest] = noRow
-		f.structure.Cycles++
+		f.counts.Cycles++
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // parents returns the name of what each row is below, "-" for nothing.
 func parents(forest *Forest) []string {
-	forest.Build()
+	forest.build()
 	names := make([]string, forest.rows())
 	for r := range names {
 		names[r] = "-"
@@ -29,7 +29,7 @@ func TestTree(t *testing.T) {
 		name    string
 		specs   []spec
 		parents []string
-		want    Structure
+		want    counts
 	}{
 		{name: "empty", parents: []string{}},
 		{
@@ -38,7 +38,7 @@ func TestTree(t *testing.T) {
 				opAt("matmul", 3, 2, 20, 40), opAt("relu", 2, 1, 10, 50), spanAt("request", 1, 0, 0, 100),
 			},
 			parents: []string{"relu", "request", "-"},
-			want:    Structure{Ops: 2, Spans: 1},
+			want:    counts{Ops: 2, Spans: 1},
 		},
 		{
 			name: "C2: an operation whose parent was not read is an orphan, a span is not",
@@ -46,13 +46,13 @@ func TestTree(t *testing.T) {
 				opAt("matmul", 2, 9, 0, 10), spanAt("inner", 3, 9, 0, 10), opAt("relu", 4, 2, 0, 5),
 			},
 			parents: []string{"-", "-", "matmul"},
-			want:    Structure{Ops: 2, Spans: 1, Orphans: 1},
+			want:    counts{Ops: 2, Spans: 1, Orphans: 1},
 		},
 		{
 			name:    "a parent in another trace is no parent",
 			specs:   []spec{spanAt("request", 1, 0, 0, 10).in(2), opAt("matmul", 2, 1, 0, 10)},
 			parents: []string{"-", "-"},
-			want:    Structure{Ops: 1, Spans: 1, Orphans: 1},
+			want:    counts{Ops: 1, Spans: 1, Orphans: 1},
 		},
 		{
 			name: "C3: the first of several spans with the same ids is in the tree",
@@ -61,19 +61,19 @@ func TestTree(t *testing.T) {
 				opAt("child", 2, 1, 0, 5), spanAt("request", 3, 0, 0, 30),
 			},
 			parents: []string{"-", "-", "-", "first", "-"},
-			want:    Structure{Ops: 4, Spans: 1, Duplicates: 2, Repeated: 1},
+			want:    counts{Ops: 4, Spans: 1, Duplicates: 2, Repeated: 1},
 		},
 		{
 			name:    "the same ids in two traces are no duplicates",
 			specs:   []spec{opAt("a", 1, 0, 0, 10), opAt("b", 1, 0, 0, 10).in(2)},
 			parents: []string{"-", "-"},
-			want:    Structure{Ops: 2},
+			want:    counts{Ops: 2},
 		},
 		{
 			name:    "C4: a span that is its own parent is a root",
 			specs:   []spec{opAt("self", 1, 1, 0, 10)},
 			parents: []string{"-"},
-			want:    Structure{Ops: 1, Cycles: 1},
+			want:    counts{Ops: 1, Cycles: 1},
 		},
 		{
 			name: "C4: a ring of parents is broken at the earliest start",
@@ -81,7 +81,7 @@ func TestTree(t *testing.T) {
 				opAt("a", 1, 3, 20, 30), opAt("b", 2, 1, 10, 40), opAt("c", 3, 2, 30, 50), opAt("below", 4, 3, 0, 1),
 			},
 			parents: []string{"c", "-", "b", "c"},
-			want:    Structure{Ops: 4, Cycles: 1},
+			want:    counts{Ops: 4, Cycles: 1},
 		},
 		{
 			name: "C4: rings are broken at a known start",
@@ -89,7 +89,7 @@ func TestTree(t *testing.T) {
 				opAt("a", 1, 2, 0, 10).withoutStart(), opAt("b", 2, 1, 50, 60), opAt("c", 3, 4, 0, 1), opAt("d", 4, 3, 0, 1),
 			},
 			parents: []string{"b", "-", "-", "c"},
-			want:    Structure{Ops: 4, Cycles: 2},
+			want:    counts{Ops: 4, Cycles: 2},
 		},
 		{
 			name: "C6: unknown ids belong together with nothing",
@@ -98,7 +98,7 @@ func TestTree(t *testing.T) {
 				opAt("e", 2, 1, 0, 10).in(0),
 			},
 			parents: []string{"-", "-", "-", "-", "-"},
-			want:    Structure{Ops: 5, Orphans: 1},
+			want:    counts{Ops: 5, Orphans: 1},
 		},
 		{
 			name: "times that do not fit are no starts",
@@ -106,7 +106,7 @@ func TestTree(t *testing.T) {
 				{isOp: true, start: -1 << 62, end: -1<<62 + 5}, {isOp: true, start: 1 << 61, end: 1<<62 + 1}, opAt("a", 1, 0, 0, 10),
 			},
 			parents: []string{"-", "-", "-"},
-			want:    Structure{Ops: 3, BadTimes: 2},
+			want:    counts{Ops: 3, BadTimes: 2},
 		},
 	}
 	for _, tt := range tests {
@@ -115,7 +115,7 @@ func TestTree(t *testing.T) {
 			if diff := cmp.Diff(tt.parents, parents(forest)); diff != "" {
 				t.Errorf("parents (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.want, forest.Structure()); diff != "" {
+			if diff := cmp.Diff(tt.want, forest.structure()); diff != "" {
 				t.Errorf("structure (-want +got):\n%s", diff)
 			}
 		})
@@ -126,8 +126,8 @@ func TestTreeAgainstNaive(t *testing.T) {
 	random.Seeds(300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
-		got := forest.Structure()
-		want := Structure{
+		got := forest.structure()
+		want := counts{
 			Orphans: int64(naive.orphans), Repeated: int64(naive.repeated), Cycles: int64(naive.cycles),
 			Ops: got.Ops, Spans: got.Spans, Duplicates: got.Duplicates,
 		}
@@ -191,7 +191,7 @@ func TestNode(t *testing.T) {
 		opAt("matmul", 2, 1, 10, 50).on("cuda:1").onRank(3).fromHost(),
 		opAt("relu", 3, 9, 0, 7).withoutStart(),
 	)
-	forest.Build()
+	forest.build()
 	span, matmul, relu := Node{forest, 0}, Node{forest, 1}, Node{forest, 2}
 	type description struct {
 		Name, Service string

@@ -8,7 +8,7 @@ import (
 )
 
 // MaxBuckets bounds the time axis of [Forest.Utilisation] and [Forest.MemoryUse].
-const MaxBuckets = 100_000
+const maxBuckets = 100_000
 
 // TimeAxis divides the time from the first start to the last end of all
 // devices into buckets of equal width. The last one may reach beyond the end.
@@ -50,8 +50,8 @@ type DeviceUtilisation struct {
 
 // Utilisation returns the use of each device over time, in the given number of
 // buckets or as many as there are nanoseconds, between 1 and [MaxBuckets].
-func (f *Forest) Utilisation(buckets int) *Utilisation {
-	f.Build()
+func (f *Forest) utilisation(buckets int) *Utilisation {
+	f.build()
 	u := &Utilisation{TimeAxis: f.timeAxis(buckets), Devices: []DeviceUtilisation{}}
 	if u.Buckets == 0 {
 		return u
@@ -84,7 +84,7 @@ func (f *Forest) timeAxis(buckets int) TimeAxis {
 		return TimeAxis{}
 	}
 	length := max(1, last-first)
-	wanted := int64(max(1, min(buckets, MaxBuckets)))
+	wanted := int64(max(1, min(buckets, maxBuckets)))
 	width := length / wanted
 	if width*wanted < length {
 		width++
@@ -94,7 +94,7 @@ func (f *Forest) timeAxis(buckets int) TimeAxis {
 
 // MaxConcurrency is the highest number of operations at once that
 // [DeviceConcurrency] tells apart; the time of higher ones counts as this.
-const MaxConcurrency = 256
+const maxConcurrency = 256
 
 // DeviceConcurrency tells how many operations ran on a device at once.
 type DeviceConcurrency struct {
@@ -109,8 +109,8 @@ type DeviceConcurrency struct {
 // starts, by rank and name.
 //
 //	[0,50) and [30,80)   Time [0 60 20]: one for 60 ns, two for 20 ns
-func (f *Forest) Concurrency() []DeviceConcurrency {
-	f.Build()
+func (f *Forest) concurrency() []DeviceConcurrency {
+	f.build()
 	list := []DeviceConcurrency{}
 	for _, device := range f.onDevice.order {
 		rows := f.onDevice.of(device)
@@ -119,7 +119,7 @@ func (f *Forest) Concurrency() []DeviceConcurrency {
 		}
 		c := DeviceConcurrency{DeviceKey: f.dict.devices.Values[device], Time: make([]int64, 1)}
 		for l := range f.levels(rows) {
-			running := min(l.running, MaxConcurrency)
+			running := min(l.running, maxConcurrency)
 			for running >= len(c.Time) {
 				c.Time = append(c.Time, 0)
 			}
@@ -190,8 +190,8 @@ type DeviceMemory struct {
 // MemoryUse returns the memory of the operations of each device over time, in
 // as many buckets as [Forest.Utilisation] makes. Operations whose memory is not
 // known count as 0, and those without duration are in Written alone.
-func (f *Forest) MemoryUse(buckets int) *MemoryUse {
-	f.Build()
+func (f *Forest) memoryUse(buckets int) *MemoryUse {
+	f.build()
 	use := &MemoryUse{TimeAxis: f.timeAxis(buckets), Devices: []DeviceMemory{}}
 	if use.Buckets == 0 {
 		return use

@@ -15,7 +15,7 @@ func TestUtilisation(t *testing.T) {
 		opAt("a", 1, 0, 100, 125), opAt("b", 2, 0, 110, 130), opAt("c", 3, 0, 190, 195),
 		opAt("d", 4, 0, 150, 200).on("cuda:1"),
 	)
-	got := forest.Utilisation(4)
+	got := forest.utilisation(4)
 	want := &Utilisation{
 		TimeAxis: TimeAxis{Start: 100, Width: 25, Buckets: 4},
 		Devices: []DeviceUtilisation{
@@ -41,7 +41,7 @@ func TestTimeAxis(t *testing.T) {
 		{name: "the last bucket reaches beyond the end", specs: []spec{opAt("a", 1, 0, 0, 10)}, buckets: 4, want: TimeAxis{0, 3, 4}},
 		{name: "rounding up leaves fewer buckets", specs: []spec{opAt("a", 1, 0, 0, 9)}, buckets: 7, want: TimeAxis{0, 2, 5}},
 		{name: "no buckets", specs: []spec{opAt("a", 1, 0, 0, 9)}, buckets: 0, want: TimeAxis{0, 9, 1}},
-		{name: "too many buckets", specs: []spec{opAt("a", 1, 0, 0, 10*MaxBuckets)}, buckets: 1 << 40, want: TimeAxis{0, 10, MaxBuckets}},
+		{name: "too many buckets", specs: []spec{opAt("a", 1, 0, 0, 10*maxBuckets)}, buckets: 1 << 40, want: TimeAxis{0, 10, maxBuckets}},
 		{
 			name:  "the whole range of times",
 			specs: []spec{opAt("a", 1, 0, -maxTime, -maxTime), opAt("b", 2, 0, maxTime, maxTime)}, buckets: 3,
@@ -51,10 +51,10 @@ func TestTimeAxis(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			forest := traceOf(tt.specs...)
-			if got := forest.Utilisation(tt.buckets).TimeAxis; got != tt.want {
+			if got := forest.utilisation(tt.buckets).TimeAxis; got != tt.want {
 				t.Errorf("axis %+v, want %+v", got, tt.want)
 			}
-			if got := forest.MemoryUse(tt.buckets).TimeAxis; got != tt.want {
+			if got := forest.memoryUse(tt.buckets).TimeAxis; got != tt.want {
 				t.Errorf("axis of memory %+v, want %+v", got, tt.want)
 			}
 		})
@@ -67,18 +67,18 @@ func TestConcurrency(t *testing.T) {
 		opAt("d", 5, 0, 0, 10).on("cuda:1").withoutStart(),
 	)
 	want := []DeviceConcurrency{{DeviceKey{DeviceID: "cuda:0"}, []int64{10, 70, 20}}}
-	if diff := cmp.Diff(want, forest.Concurrency()); diff != "" {
+	if diff := cmp.Diff(want, forest.concurrency()); diff != "" {
 		t.Errorf("concurrency (-want +got):\n%s", diff)
 	}
 }
 
 func TestConcurrencyIsBounded(t *testing.T) {
-	forest := NewForest(TraceOptions{})
-	for i := range uint64(MaxConcurrency + 100) {
+	forest := NewForest()
+	for i := range uint64(maxConcurrency + 100) {
 		opAt("a", i+1, 0, 0, 10).addTo(forest)
 	}
-	time := forest.Concurrency()[0].Time
-	if len(time) != MaxConcurrency+1 || time[MaxConcurrency] != 10 {
+	time := forest.concurrency()[0].Time
+	if len(time) != maxConcurrency+1 || time[maxConcurrency] != 10 {
 		t.Errorf("%d levels, %d ns at the highest", len(time), time[len(time)-1])
 	}
 }
@@ -96,7 +96,7 @@ func TestMemoryUse(t *testing.T) {
 			[]int64{150, 150, 57, 7}, // what runs
 		}},
 	}
-	if diff := cmp.Diff(want, forest.MemoryUse(4)); diff != "" {
+	if diff := cmp.Diff(want, forest.memoryUse(4)); diff != "" {
 		t.Errorf("memory (-want +got):\n%s", diff)
 	}
 }
@@ -106,7 +106,7 @@ func TestMemoryUseDoesNotOverflow(t *testing.T) {
 	forest := traceOf(
 		opAt("a", 1, 0, 0, 40).writing(most), opAt("b", 2, 0, 10, 60).writing(most), opAt("c", 3, 0, 60, 80).writing(5),
 	)
-	m := forest.MemoryUse(4).Devices[0]
+	m := forest.memoryUse(4).Devices[0]
 	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.Written, want) {
 		t.Errorf("written %v, want %v", m.Written, want)
 	}
@@ -119,7 +119,7 @@ func TestUseOverTimeAgainstNaive(t *testing.T) {
 	random.Seeds(200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
 		forest, buckets := traceOf(specs...), 1+r.IntN(horizon)
-		u, m, c := forest.Utilisation(buckets), forest.MemoryUse(buckets), forest.Concurrency()
+		u, m, c := forest.utilisation(buckets), forest.memoryUse(buckets), forest.concurrency()
 		d := 0
 		for _, key := range devicesOf(specs) {
 			mine := onDevice(specs, key)

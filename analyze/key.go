@@ -43,7 +43,7 @@ const attrPrefix = "attr:"
 
 // ParseKey returns the key that s names: operation, kind, device, rank,
 // stream, shape, step, root, service, trace, or attr:NAME.
-func ParseKey(s string) (Key, error) {
+func parseKey(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
 		return Key{field: byAttr, attr: attr}, nil
 	}
@@ -63,7 +63,7 @@ func ParseKeys(s string) ([]Key, error) {
 	}
 	var keys []Key
 	for part := range strings.SplitSeq(s, ",") {
-		k, err := ParseKey(strings.TrimSpace(part))
+		k, err := parseKey(strings.TrimSpace(part))
 		if err != nil {
 			return nil, err
 		}

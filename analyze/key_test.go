@@ -41,10 +41,10 @@ func TestParseKeys(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", tc.text, err, tc.problem)
 		}
 	}
-	if k, _ := ParseKey("attr:tenant"); k.Attr() != "tenant" {
+	if k, _ := parseKey("attr:tenant"); k.Attr() != "tenant" {
 		t.Errorf("attribute %q", k.Attr())
 	}
-	if k, _ := ParseKey("rank"); k.Attr() != "" {
+	if k, _ := parseKey("rank"); k.Attr() != "" {
 		t.Errorf("attribute %q of rank", k.Attr())
 	}
 }
@@ -83,7 +83,7 @@ func TestKeyValues(t *testing.T) {
 		{"shape", op.Entry{DType: op.F16}, "?->?:f16", `"?->?:f16"`},
 		{"attr:tenant", op.Entry{Attrs: []op.Attr{{Key: "tenant"}}}, "", `""`},
 	} {
-		k, err := ParseKey(tc.key)
+		k, err := parseKey(tc.key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,40 +1,45 @@
 package analyze
 
-// The defaults of Options.
+import "cmp"
+
+// The defaults of [Options].
 const (
 	DefaultMaxGroups    = 100_000
 	DefaultTop          = 10
 	DefaultHotspotBytes = 1 << 20
 )
 
-// Options says what a profile keeps and a report shows. Start from
-// [DefaultOptions]: the zero value of Top and HotspotBytes has a meaning.
+// Options configures a [Profile] and a report. The zero value stands for the
+// defaults.
 type Options struct {
-	// By is what entries are grouped by in addition to the operations and
-	// devices; empty for no grouping.
+	// By lists the keys of the groups that are summed up in addition to the
+	// operations and devices.
 	By []Key
-	// MaxGroups bounds the rows of each table; what is beyond goes into a row
-	// named "(other)". Values below 1 mean DefaultMaxGroups.
+	// MaxGroups bounds the rows of each table; further groups share one row named
+	// "(other)". 0 is DefaultMaxGroups.
 	MaxGroups int
-	// Top bounds the slowest entries and the memory hotspots that are listed;
-	// 0 lists none.
+	// Top bounds the lists of the slowest entries, of the memory hotspots and of
+	// the idle gaps. 0 is DefaultTop, a negative number lists none.
 	Top int
-	// HotspotBytes is the memory that a hotspot exceeds.
+	// HotspotBytes is the memory above which an entry is a hotspot. 0 is
+	// DefaultHotspotBytes, a negative number stands for 0.
 	HotspotBytes int64
-	// MinCommunicationRatio is the part of the total duration from which on a
-	// communicating operation is a bottleneck.
+	// MinCommunicationRatio is the share of the total duration from which an
+	// operation that communicates is a bottleneck.
 	MinCommunicationRatio float64
+	// SumsOnly leaves out everything that needs the structure of the run: self
+	// times, timelines, critical paths and so on. The memory that [Run] needs then
+	// does not grow with the number of entries.
+	SumsOnly bool
+	// Workers is the number of goroutines in which [Run] reads. The report does
+	// not depend on it. 0 is GOMAXPROCS.
+	Workers int
 }
 
-// DefaultOptions returns the options of a report when nothing else is asked
-// for.
-func DefaultOptions() Options {
-	return Options{MaxGroups: DefaultMaxGroups, Top: DefaultTop, HotspotBytes: DefaultHotspotBytes}
-}
-
-func (o Options) maxGroups() int {
-	if o.MaxGroups < 1 {
-		return DefaultMaxGroups
-	}
-	return o.MaxGroups
+// withDefaults returns the options with the defaults in place of zeros.
+func (o Options) withDefaults() Options {
+	o.MaxGroups = cmp.Or(max(0, o.MaxGroups), DefaultMaxGroups)
+	o.Top = max(0, cmp.Or(o.Top, DefaultTop))
+	o.HotspotBytes = max(0, cmp.Or(o.HotspotBytes, DefaultHotspotBytes))
+	return o
 }

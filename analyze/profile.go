@@ -30,7 +30,7 @@ type Profile struct {
 	key        []byte // scratch
 
 	at      position
-	chunked bool
+	inParts bool
 
 	// weighted counts the entries that carry a sampling weight.
 	weighted int64
@@ -74,17 +74,18 @@ type groupRow struct {
 
 // NewProfile returns an empty profile.
 func NewProfile(opts Options) *Profile {
+	opts = opts.withDefaults()
 	p := &Profile{
 		opts:     opts,
-		devices:  table.New(opts.maxGroups(), (*deviceRow).fold),
+		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
 		devCache: new(rowCache[deviceRow]),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
 	}
 	for side := range p.operations {
-		p.operations[side] = table.New(opts.maxGroups(), (*operationRow).fold)
+		p.operations[side] = table.New(opts.MaxGroups, (*operationRow).fold)
 		p.opCache[side] = new(rowCache[operationRow])
-		p.groups[side] = table.New(opts.maxGroups(), (*groupRow).fold)
+		p.groups[side] = table.New(opts.MaxGroups, (*groupRow).fold)
 		if len(opts.By) > 0 {
 			p.groupCache[side] = new(rowCache[groupRow])
 		}
@@ -92,13 +93,11 @@ func NewProfile(opts Options) *Profile {
 	return p
 }
 
-// StartChunk tells that the entries added from now on are of the chunk-th part
-// of the input. Where several workers share an input, each calls it before
-// every part it takes; parts are numbered in input order, across files, and no
-// part is added to two profiles.
-func (p *Profile) StartChunk(chunk int64) {
-	p.at = position{chunk: chunk}
-	p.chunked = true
+// startPart begins a part of the input. Parts are numbered in the order of the
+// input, and no part is added to two profiles.
+func (p *Profile) startPart(part int64) {
+	p.at = position{part: part}
+	p.inParts = true
 }
 
 // Add adds an entry. It keeps e's strings and copies of what else it needs.
@@ -183,7 +182,7 @@ func (p *Profile) operation(side int, name string) *operationRow {
 func (p *Profile) device(e *op.Entry) *deviceRow {
 	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
 	if !slot.Holds(e.DeviceID, e.Rank) || slot.Value.Evicted {
-		key := DeviceOf(e)
+		key := deviceOf(e)
 		p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
 		row, isNew := p.devices.Row(p.key)
 		if isNew {
@@ -231,11 +230,11 @@ func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
 // is and may be used on.
 func (p *Profile) Merge(o *Profile) {
 	shift := int64(0)
-	if !p.chunked && !o.chunked {
+	if !p.inParts && !o.inParts {
 		shift = p.at.n
 		p.at.n += o.at.n
 	}
-	p.chunked = p.chunked || o.chunked
+	p.inParts = p.inParts || o.inParts
 	for side := range p.operations {
 		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
 			dst.name, dst.direction = src.name, src.direction

@@ -21,15 +21,15 @@ var equalReports = cmp.Options{
 // randomOptions asks for groups by several keys, often for fewer rows than
 // there are.
 func randomOptions(r *rand.Rand) Options {
-	opts := DefaultOptions()
-	opts.Top = r.IntN(8)
-	opts.HotspotBytes = int64(r.IntN(40))
+	opts := Options{}
+	opts.Top = r.IntN(9) - 1
+	opts.HotspotBytes = int64(r.IntN(40)) - 1
 	if r.IntN(2) == 0 {
 		opts.MaxGroups = 1 + r.IntN(6)
 	}
 	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
 		if r.IntN(4) == 0 {
-			k, err := ParseKey(name)
+			k, err := parseKey(name)
 			if err != nil {
 				panic(err)
 			}
@@ -62,7 +62,7 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 		for rest := entries; len(rest) > 0; chunk++ {
 			n := min(1+r.IntN(60), len(rest))
 			worker := workers[r.IntN(len(workers))]
-			worker.StartChunk(chunk)
+			worker.startPart(chunk)
 			for i := range rest[:n] {
 				worker.Add(&rest[i])
 			}
@@ -73,8 +73,8 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 		for _, w := range workers {
 			merged.Merge(w)
 		}
-		want := NewReport(nil, whole, nil, opts)
-		if diff := cmp.Diff(want, NewReport(nil, merged, nil, opts), equalReports); diff != "" {
+		want := whole.Report()
+		if diff := cmp.Diff(want, merged.Report(), equalReports); diff != "" {
 			t.Errorf("seed %d, %d workers, by %v, limit %d: %s", seed, len(workers), opts.By, opts.MaxGroups, diff)
 		}
 	})
@@ -82,8 +82,8 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 
 // Profiles that were not told of chunks merge in the order of the calls.
 func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
-	opts := DefaultOptions()
-	opts.Top, opts.HotspotBytes = 3, 0
+	opts := Options{}
+	opts.Top, opts.HotspotBytes = 3, -1
 	add := func(p *Profile, names ...string) {
 		for _, name := range names {
 			p.Add(&op.Entry{Operation: name, Duration: 5, MemoryBytes: op.Known(1)})
@@ -96,7 +96,7 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 	a.Merge(b)
 	a.Merge(c)
 	add(a, "6")
-	rep := NewReport(nil, a, nil, opts)
+	rep := a.Report()
 	for name, list := range map[string][]*op.Entry{"slowest": rep.Slowest, "hotspots": rep.Memory.Hotspots} {
 		got := ""
 		for _, e := range list {
@@ -122,34 +122,34 @@ func TestProfileMergeLeavesSource(t *testing.T) {
 	for i := range entries[:250] {
 		shard.Add(&entries[i])
 	}
-	before := NewReport(nil, shard, nil, opts)
+	before := shard.Report()
 	sum := NewProfile(opts)
 	sum.Merge(shard)
-	if diff := cmp.Diff(before, NewReport(nil, sum, nil, opts), equalReports); diff != "" {
+	if diff := cmp.Diff(before, sum.Report(), equalReports); diff != "" {
 		t.Errorf("a merged copy differs: %s", diff)
 	}
 	for i := range entries[250:] {
 		sum.Add(&entries[250+i])
 	}
-	if diff := cmp.Diff(before, NewReport(nil, shard, nil, opts), equalReports); diff != "" {
+	if diff := cmp.Diff(before, shard.Report(), equalReports); diff != "" {
 		t.Errorf("the source changed: %s", diff)
 	}
 }
 
 // The reader reuses the entry: what the profile keeps must not change with it.
 func TestProfileKeepsNoEntry(t *testing.T) {
-	opts := DefaultOptions()
-	opts.HotspotBytes = 0
+	opts := Options{}
+	opts.HotspotBytes = -1
 	opts.By = []Key{{field: byShape}}
 	p := NewProfile(opts)
 	dims := []int64{2, 3}
 	e := op.Entry{OutputShape: dims, InputShapes: []op.Shape{dims}, Operation: "a", Duration: 9, MemoryBytes: op.Known(1)}
 	p.Add(&e)
-	want := NewReport(nil, p, nil, opts)
+	want := p.Report()
 	wantText := fmt.Sprint(want.Slowest[0].OutputShape, want.Groups[0].Key)
 	dims[0] = 7
 	e = op.Entry{Operation: "overwritten"}
-	got := NewReport(nil, p, nil, opts)
+	got := p.Report()
 	if diff := cmp.Diff(want, got, equalReports); diff != "" {
 		t.Error(diff)
 	}
@@ -160,7 +160,7 @@ func TestProfileKeepsNoEntry(t *testing.T) {
 
 // Entries of a group that is there already cost no allocation.
 func TestProfileAddDoesNotAllocate(t *testing.T) {
-	opts := DefaultOptions()
+	opts := Options{}
 	opts.By = []Key{{field: byDevice}, {field: byShape}, {field: byTrace}}
 	p := NewProfile(opts)
 	entries := benchEntries()

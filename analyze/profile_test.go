@@ -118,7 +118,7 @@ func groupEntries(entries []op.Entry, key func(op.Entry) string) map[string][]op
 func TestProfileAgainstReference(t *testing.T) {
 	random.Seeds(60, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, 1+r.IntN(600))
-		opts := DefaultOptions()
+		opts := Options{}
 		opts.By = []Key{{field: byDevice}, {field: byAttr, attr: "layer"}}
 		opts.Top = 5
 		p := NewProfile(opts)
@@ -135,7 +135,7 @@ func TestProfileAgainstReference(t *testing.T) {
 			}
 		}
 		total.WallNS = naiveWall(entries)
-		rep := NewReport(nil, p, nil, opts)
+		rep := p.Report()
 		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), equalReports}
 		if diff := gocmp.Diff(total, rep.Total, options); diff != "" {
 			t.Errorf("seed %d: total: %s", seed, diff)
@@ -210,7 +210,7 @@ func TestProfilePartsAddUp(t *testing.T) {
 		for i := range entries {
 			p.Add(&entries[i])
 		}
-		rep := NewReport(nil, p, nil, opts)
+		rep := p.Report()
 		var operations, groups, devices Total
 		share := 0.0
 		add := func(to *Total, s Stats) {

@@ -10,11 +10,11 @@ import (
 
 // position is a place in the input: a part of it, and the place of an entry
 // within the part.
-type position struct{ chunk, n int64 }
+type position struct{ part, n int64 }
 
 func (p position) before(o position) bool {
-	if p.chunk != o.chunk {
-		return p.chunk < o.chunk
+	if p.part != o.part {
+		return p.part < o.part
 	}
 	return p.n < o.n
 }
@@ -43,7 +43,7 @@ func newTopEntries(limit int, behind func(a, b placedEntry) bool) topEntries {
 		limit:    limit,
 		kept:     heap.Heap[placedEntry]{Less: func(a, b placedEntry) bool { return behind(b, a) }},
 		shortest: math.MinInt64,
-		last:     position{chunk: math.MaxInt64, n: math.MaxInt64},
+		last:     position{part: math.MaxInt64, n: math.MaxInt64},
 	}
 }
 

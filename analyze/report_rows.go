@@ -15,19 +15,17 @@ import (
 // sum that does not fit 64 bits and is shown as the largest number that does.
 const warnSumOverflow = "sum_overflow"
 
-// NewReport puts together what in, p and t hold, with the options that p was
-// made with. A nil in is an empty one. A nil t leaves the structural figures
-// out: they are nil, and null in JSON. NewReport builds t and may reorder what
-// p holds, so it must not run beside anything else that uses them; all three
-// may be added to afterwards.
-func NewReport(in *Input, p *Profile, forest *Forest, opts Options) *Report {
-	if in == nil {
-		in = NewInput()
-	}
+// Report returns the report on the profile alone: without the structural figures
+// and the counts of an input.
+func (p *Profile) Report() *Report { return newReport(newCounter(), p, nil) }
+
+// newReport returns the report on in, p and forest. Without a forest the
+// structural figures are unknown. It may reorder what p holds.
+func newReport(in *counter, p *Profile, forest *Forest) *Report {
 	total := p.total()
 	r := &Report{
 		Schema:      Schema,
-		Input:       in.Envelope(),
+		Input:       in.envelope(),
 		Total:       total,
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
 		Operations:  p.operationRows(total.SumNS),
@@ -36,7 +34,7 @@ func NewReport(in *Input, p *Profile, forest *Forest, opts Options) *Report {
 		LoadBalance: p.balance(),
 		Communication: Communication{
 			Rules:       p.rules,
-			Bottlenecks: p.bottlenecks(total.SumNS, opts.MinCommunicationRatio),
+			Bottlenecks: p.bottlenecks(total.SumNS, p.opts.MinCommunicationRatio),
 		},
 		Memory: Memory{
 			ThresholdBytes: p.opts.HotspotBytes,
@@ -54,7 +52,7 @@ func NewReport(in *Input, p *Profile, forest *Forest, opts Options) *Report {
 		r.Input.Warnings[warnSumOverflow] = n
 	}
 	if forest != nil {
-		r.addStructure(forest, opts.Top)
+		r.addStructure(forest, p.opts.Top)
 	}
 	return r
 }

@@ -19,33 +19,33 @@ const warnTimeOutOfRange = "time_out_of_range"
 // addStructure fills in the figures that need the structure of the run. top
 // bounds the idle gaps that are listed.
 func (r *Report) addStructure(forest *Forest, top int) {
-	counts := forest.Structure()
+	counts := forest.structure()
 	r.Input.Orphans, r.Input.Duplicates = &counts.Orphans, &counts.Duplicates
 	if counts.BadTimes > 0 {
 		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}
 	r.addSelfTimes(forest)
 	r.addGroupSelfTimes(forest)
-	r.addTimelines(forest.Timelines())
+	r.addTimelines(forest.timelines())
 
-	idle := forest.Idle(IdleOptions{Top: cmp.Or(top, -1)})
+	idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
 	r.Idle = idle.Longest
 	r.IdleCauses = &IdleCauses{ThresholdNS: idle.Threshold, Devices: idle.Devices}
-	path := forest.CriticalPathSummary()
+	path := forest.criticalPathSummary()
 	r.CriticalPath = path.Shares
 	r.PathTotals = &PathTotals{
 		Paths: path.Paths, DurationNS: path.Duration, BoundBy: path.BoundBy, Edges: path.Edges,
 	}
-	r.Steps = append([]Step{}, forest.Steps()...)
-	r.Utilisation = forest.Utilisation(timeBuckets)
-	r.Concurrency = forest.Concurrency()
-	r.Communication.Collectives = forest.Collectives()
-	r.Memory.OverTime = forest.MemoryUse(timeBuckets)
+	r.Steps = append([]Step{}, forest.stepRows()...)
+	r.Utilisation = forest.utilisation(timeBuckets)
+	r.Concurrency = forest.concurrency()
+	r.Communication.Collectives = forest.collectiveRows()
+	r.Memory.OverTime = forest.memoryUse(timeBuckets)
 }
 
 // addTimelines gives each device the parts of its time.
-func (r *Report) addTimelines(timelines []Timeline) {
-	parts := make(map[DeviceKey]*Parts, len(timelines))
+func (r *Report) addTimelines(timelines []timeline) {
+	parts := make(map[DeviceKey]*deviceParts, len(timelines))
 	for _, line := range timelines {
 		parts[line.DeviceKey] = line.Parts
 	}
@@ -60,19 +60,19 @@ func (r *Report) addTimelines(timelines []Timeline) {
 	}
 }
 
-func (d *Device) setParts(p *Parts) {
+func (d *Device) setParts(p *deviceParts) {
 	d.SpanNS, d.BusyNS, d.IdleNS = &p.Span, &p.Busy, &p.Idle
 	d.ComputeNS, d.OtherNS = &p.Compute, &p.Other
 	d.ExposedCommunicationNS, d.ExposedMemoryNS = &p.ExposedCommunication, &p.ExposedMemory
 	d.CommunicationNS, d.MemoryNS, d.OverlapNS = &p.Communication, &p.Memory, &p.Overlap
-	if ratio, ok := p.OverlapRatio(); ok {
+	if ratio, ok := p.overlapRatio(); ok {
 		d.OverlapRatio = &ratio
 	}
 }
 
 // busyImbalance returns the imbalance of the devices by busy time; nil when
 // the busy time of one of them is not known.
-func busyImbalance(timelines []Timeline) *float64 {
+func busyImbalance(timelines []timeline) *float64 {
 	longest, sum, n := int64(0), int64(0), 0
 	for _, line := range timelines {
 		if line.DeviceID == UnknownDevice {
@@ -95,7 +95,7 @@ func busyImbalance(timelines []Timeline) *float64 {
 // addSelfTimes gives each operation its self time. What belongs to names that
 // have no row of their own goes into the row of the others.
 func (r *Report) addSelfTimes(forest *Forest) {
-	times := forest.OperationSelfTimes()
+	times := forest.operationSelfTimes()
 	others := make(map[op.Side]*int64)
 	for i := range r.Operations {
 		row := &r.Operations[i]
@@ -103,7 +103,7 @@ func (r *Report) addSelfTimes(forest *Forest) {
 		if row.Side == op.SideHost.String() {
 			side = op.SideHost
 		}
-		key := OperationKey{row.Operation, side}
+		key := operationKey{row.Operation, side}
 		self := times[key]
 		delete(times, key)
 		row.SelfNS = &self
@@ -164,7 +164,7 @@ func (f *Forest) groupSelfTimes(keys []Key) map[groupID]*wide.Sum {
 	sums := make(map[groupID]*wide.Sum)
 	values := make([]KeyValue, len(keys))
 	var scratch []byte
-	for n, self := range f.SelfTimes() {
+	for n, self := range f.selfTimes() {
 		e := n.keyFields()
 		for i, k := range keys {
 			values[i] = k.value(&e)

@@ -48,10 +48,10 @@ func TestGroupSelfTimes(t *testing.T) {
 // By operation the groups are the rows of the operations, also beyond a limit.
 func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 	random.Seeds(40, func(seed uint64, r *rand.Rand) {
-		opts := DefaultOptions()
+		opts := Options{}
 		opts.By = []Key{{field: byOperation}}
 		opts.MaxGroups = 1 + r.IntN(8)
-		p, forest := NewProfile(opts), NewForest(TraceOptions{})
+		p, forest := NewProfile(opts), NewForest()
 		groups, operations := int64(0), int64(0)
 		for _, s := range randomSpecs(r, 40) {
 			if s.isOp {
@@ -59,7 +59,7 @@ func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 			}
 			s.addTo(forest)
 		}
-		rep := NewReport(nil, p, forest, opts)
+		rep := newReport(newCounter(), p, forest)
 		for _, g := range rep.Groups {
 			groups += *g.SelfNS
 		}

@@ -58,25 +58,25 @@ func sampleRecords() []op.Record {
 }
 
 func sampleReport(records []op.Record, by string, structure bool) *Report {
-	opts := DefaultOptions()
+	opts := Options{}
 	opts.By, _ = ParseKeys(by)
 	opts.Top = 2
-	in, p, tr := NewInput(), NewProfile(opts), NewForest(TraceOptions{})
+	in, p, tr := newCounter(), NewProfile(opts), NewForest()
 	for _, rec := range records {
-		in.Add(rec, nil)
+		in.add(rec, nil)
 		switch {
 		case rec.Entry != nil:
 			p.Add(rec.Entry)
-			tr.Add(rec.Entry)
+			tr.addOp(rec.Entry)
 		case rec.Span != nil:
-			tr.AddSpan(rec.Span)
+			tr.addSpan(rec.Span)
 		}
 	}
-	in.EndFile("entries-jsonl", 4096)
+	in.endFile("entries-jsonl", 4096)
 	if !structure {
 		tr = nil
 	}
-	return NewReport(in, p, tr, opts)
+	return newReport(in, p, tr)
 }
 
 func reportJSON(t *testing.T, r *Report) []byte {
@@ -103,7 +103,7 @@ func TestReportOfNothing(t *testing.T) {
 }
 
 func TestReportWithoutInput(t *testing.T) {
-	r := NewReport(nil, NewProfile(DefaultOptions()), nil, DefaultOptions())
+	r := newReport(newCounter(), NewProfile(Options{}), nil)
 	if r.Input.Sampling != SamplingNone || r.Input.Entries != 0 {
 		t.Errorf("%+v", r.Input)
 	}
@@ -176,27 +176,35 @@ func TestReportBusyImbalance(t *testing.T) {
 	}
 }
 
-// The zero value of MaxGroups is the default.
-func TestReportWithoutLimit(t *testing.T) {
-	p := NewProfile(Options{})
-	for _, name := range []string{"a", "b", "c"} {
-		p.Add(&op.Entry{Operation: name})
+// Zero options are the defaults, and negative ones stand for none.
+func TestOptions(t *testing.T) {
+	report := func(opts Options) *Report {
+		p := NewProfile(opts)
+		for _, name := range []string{"a", "b", "c"} {
+			p.Add(&op.Entry{Operation: name, MemoryBytes: op.Known(DefaultHotspotBytes)})
+		}
+		return p.Report()
 	}
-	if r := NewReport(nil, p, nil, Options{}); len(r.Operations) != 3 || len(r.Slowest) != 0 {
-		t.Errorf("%d operations, %d slowest", len(r.Operations), len(r.Slowest))
+	r := report(Options{})
+	if len(r.Operations) != 3 || len(r.Slowest) != 3 || r.Memory.ThresholdBytes != DefaultHotspotBytes || r.Memory.HotspotCount != 0 {
+		t.Errorf("%d operations, %d slowest, %+v", len(r.Operations), len(r.Slowest), r.Memory)
+	}
+	r = report(Options{MaxGroups: -1, Top: -1, HotspotBytes: -1})
+	if len(r.Operations) != 3 || len(r.Slowest) != 0 || r.Memory.ThresholdBytes != 0 || r.Memory.HotspotCount != 3 {
+		t.Errorf("%d operations, %d slowest, %+v", len(r.Operations), len(r.Slowest), r.Memory)
 	}
 }
 
 func TestReportSelfTimeOfOthers(t *testing.T) {
-	opts := DefaultOptions()
+	opts := Options{}
 	opts.MaxGroups = 2
-	p, tr := NewProfile(opts), NewForest(TraceOptions{})
+	p, tr := NewProfile(opts), NewForest()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		e := op.Entry{Operation: name, Duration: 7}
 		p.Add(&e)
-		tr.Add(&e)
+		tr.addOp(&e)
 	}
-	r := NewReport(nil, p, tr, opts)
+	r := newReport(newCounter(), p, tr)
 	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || *r.Operations[0].SelfNS != 21 {
 		t.Errorf("%+v", r.Operations)
 	}
@@ -207,11 +215,11 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 
 func TestReportEstimates(t *testing.T) {
 	report := func(weights ...float64) *Report {
-		p := NewProfile(DefaultOptions())
+		p := NewProfile(Options{})
 		for _, w := range weights {
 			p.Add(&op.Entry{Operation: "a", Duration: 100, AdjustedCount: w})
 		}
-		return NewReport(nil, p, nil, DefaultOptions())
+		return p.Report()
 	}
 	r := report(2, 4.5)
 	if *r.Total.EstCount != 6.5 || *r.Total.EstSumNS != 650 || r.Total.Count != 2 {
@@ -229,11 +237,11 @@ func TestReportEstimates(t *testing.T) {
 
 func TestReportSumsBeyond64Bits(t *testing.T) {
 	const huge = 1 << 62
-	p := NewProfile(DefaultOptions())
+	p := NewProfile(Options{})
 	for range 5 {
 		p.Add(&op.Entry{Operation: "a", DeviceID: "d", Duration: huge, MemoryBytes: op.Known(huge)})
 	}
-	r := NewReport(nil, p, nil, DefaultOptions())
+	r := p.Report()
 	row := r.Operations[0]
 	if row.SumNS != 1<<63-1 || row.MeanNS != huge || *row.StdNS != 0 || row.MemoryBytes != 1<<63-1 {
 		t.Errorf("%+v", row)
@@ -247,8 +255,7 @@ func TestReportSumsBeyond64Bits(t *testing.T) {
 func TestReportHasSeedFigures(t *testing.T) {
 	random.Seeds(40, func(number uint64, r *rand.Rand) {
 		trace := random.Trace(r, 1+r.IntN(200))
-		opts := DefaultOptions()
-		opts.HotspotBytes = 16
+		opts := Options{HotspotBytes: 16, Top: DefaultTop}
 		p := NewProfile(opts)
 		for i := range trace.Entries {
 			e := &trace.Entries[i]
@@ -256,7 +263,7 @@ func TestReportHasSeedFigures(t *testing.T) {
 			e.Kind, e.KindRule = op.InferKind(e.Operation)
 			p.Add(e)
 		}
-		rep := NewReport(nil, p, nil, opts)
+		rep := p.Report()
 		check := func(name string, want, got any) {
 			t.Helper()
 			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {

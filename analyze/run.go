@@ -1,146 +1,168 @@
 package analyze
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"iter"
+	"runtime"
 
 	"github.com/optrace/optrace/op"
 )
 
-// Collector takes what a reader finds into everything that a report needs.
-//
-//	c := analyze.NewCollector(analyze.DefaultOptions(), true)
-//	for rec, err := range in.Records() {
-//		if err := c.Add(rec, err); err != nil {
-//			return err
-//		}
-//	}
-//	report := c.Report()
-//
-// It is not safe for concurrent use. Workers that share an input have one each,
-// and say which part of it they are at:
-//
-//	worker.StartFile(part.File) // where there are several
-//	worker.StartChunk(part.Number)
-//	... Add ...
-//
-//	c := analyze.MergeCollectors(workers...)
-//	for i, f := range files {
-//		c.StartFile(int64(i))
-//		c.EndFile(f.Format, f.Bytes)
-//	}
-//	report := c.Report()
-//
-// The report is then the one that a single Collector makes of the whole input,
-// whichever parts each worker had.
-type Collector struct {
-	// Input counts what was read.
-	Input *Input
-	// Profile sums up the entries.
-	Profile *Profile
-	// Trace holds their structure; nil where that is not asked for.
-	Trace *Forest
-
-	opts Options
+// Source is an input that is read once, such as an ingest.Input.
+type Source interface {
+	// Read calls read for every part of the input, in the given number of
+	// goroutines at once. Files and parts are numbered from 0 in the order of the
+	// input, parts across files; worker is the number of the goroutine. A record
+	// that could not be read is an [*op.SyntaxError] among the records. Read ends
+	// early when a call returns an error, and returns that of the first part.
+	Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error
+	// Files yields the format and the stored size of each file that was read, in
+	// the order of the input.
+	Files() iter.Seq2[string, int64]
 }
 
-// NewCollector returns a Collector. Without the structure it needs memory for
-// the distinct operations and devices only, and the structural figures of the
-// report are nil.
-func NewCollector(opts Options, structure bool) *Collector {
-	c := &Collector{Input: NewInput(), Profile: NewProfile(opts), opts: opts}
-	if structure {
-		c.Trace = NewForest(TraceOptions{})
+// Run reads an input and returns the report on it. A record that cannot be read
+// is counted in the report; any other error ends Run and is returned. It also
+// ends when ctx is done.
+func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
+	workers := make([]*collector, cmp.Or(max(0, opts.Workers), runtime.GOMAXPROCS(0)))
+	for i := range workers {
+		workers[i] = newCollector(opts)
 	}
-	return c
-}
-
-// Add takes a record, or the error that a reader has in place of one. A
-// *op.SyntaxError is counted, and reading goes on; any other error ends the
-// input and is returned. What the record leads to is not kept.
-func (c *Collector) Add(rec op.Record, err error) error {
+	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
+		workers[worker].startPart(file, part)
+		return workers[worker].addAll(ctx, records)
+	})
 	if err != nil {
-		if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
-			return err
+		return nil, err
+	}
+	c := mergeCollectors(workers...)
+	c.counter.endFiles(src.Files())
+	return c.report(), nil
+}
+
+// Read reads an input in order, calls f with every record, and returns what was
+// read. A record is valid until f returns. Errors are those of [Run].
+func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error) {
+	in := newCounter()
+	err := src.Read(1, func(_ int, file, _ int64, records iter.Seq2[op.Record, error]) error {
+		in.startFile(file)
+		return each(ctx, records, func(rec op.Record, err error) {
+			in.add(rec, err)
+			if err == nil {
+				f(rec)
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	in.endFiles(src.Files())
+	env := in.envelope()
+	return &env, nil
+}
+
+// Records returns the Source of records that are no files, such as those of an
+// [op.Reader].
+func Records(records iter.Seq2[op.Record, error]) Source { return recordSource(records) }
+
+type recordSource iter.Seq2[op.Record, error]
+
+func (s recordSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
+	return read(0, 0, 0, iter.Seq2[op.Record, error](s))
+}
+
+func (s recordSource) Files() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
+
+// checkInterval is the number of records between two looks at the context.
+const checkInterval = 1 << 10
+
+// each calls f with the records and with the errors of records that could not be
+// read. It returns the first other error.
+func each(ctx context.Context, records iter.Seq2[op.Record, error], f func(op.Record, error)) error {
+	n := 0
+	for rec, err := range records {
+		if n++; n%checkInterval == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		c.Input.Add(op.Record{}, err)
-		return nil
-	}
-	if rec.Entry != nil && rec.Skipped.N == 0 {
-		c.AddEntry(rec.Entry)
-		return nil
-	}
-	c.Input.Add(rec, nil)
-	switch {
-	case rec.Entry != nil:
-		c.addToFigures(rec.Entry)
-	case rec.Span != nil && c.Trace != nil:
-		c.Trace.AddSpan(rec.Span)
+		if err != nil {
+			if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
+				return err
+			}
+			rec = op.Record{}
+		}
+		f(rec, err)
 	}
 	return nil
 }
 
-// AddEntry is Add for a record of nothing but an entry, as nearly all are. It
-// spares the reader 5 ns for the record.
-func (c *Collector) AddEntry(e *op.Entry) {
-	c.Input.addEntry(e)
-	c.addToFigures(e)
+// collector collects the figures of a report. Run gives one to each worker.
+type collector struct {
+	counter *counter
+	profile *Profile
+	forest  *Forest // nil without the structure
+	opts    Options
 }
 
-func (c *Collector) addToFigures(e *op.Entry) {
-	c.Profile.Add(e)
-	if c.Trace != nil {
-		c.Trace.Add(e)
-	}
-}
-
-// StartChunk tells that what is added from now on is of the chunk-th part of the
-// input; see [Profile.StartChunk] and [Forest.StartChunk].
-func (c *Collector) StartChunk(chunk int64) {
-	c.Profile.StartChunk(chunk)
-	if c.Trace != nil {
-		c.Trace.StartChunk(chunk)
-	}
-}
-
-// StartFile tells that what is added from now on is of the file-th file of the
-// input; see [Input.StartFile].
-func (c *Collector) StartFile(file int64) { c.Input.StartFile(file) }
-
-// EndFile ends a file of the input; see [Input.EndFile].
-func (c *Collector) EndFile(format string, bytes int64) { c.Input.EndFile(format, bytes) }
-
-// Merge adds what another Collector, with the same options, holds; see the
-// Merge methods of its parts. The other one stays as it is.
-func (c *Collector) Merge(other *Collector) {
-	c.Input.Merge(other.Input)
-	c.Profile.Merge(other.Profile)
-	if c.Trace != nil && other.Trace != nil {
-		c.Trace.Merge(other.Trace)
-	}
-}
-
-// MergeCollectors merges the Collectors of workers, which have the same options,
-// into the first of them and returns it. The others must not be used any more:
-// the memory that their structure takes becomes that of the first, so that ten
-// million entries need no more of it than before. It returns nil for no workers.
-func MergeCollectors(workers ...*Collector) *Collector {
-	if len(workers) == 0 {
-		return nil
-	}
-	c, others := workers[0], workers[1:]
-	var traces []*Forest
-	for _, o := range others {
-		c.Input.Merge(o.Input)
-		c.Profile.Merge(o.Profile)
-		if o.Trace != nil {
-			traces = append(traces, o.Trace)
-		}
-	}
-	if c.Trace != nil && len(traces) > 0 {
-		c.Trace.take(traces)
+func newCollector(opts Options) *collector {
+	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults()}
+	if !opts.SumsOnly {
+		c.forest = NewForest()
 	}
 	return c
 }
 
-// Report returns the report on what has been added; see [NewReport].
-func (c *Collector) Report() *Report { return NewReport(c.Input, c.Profile, c.Trace, c.opts) }
+// startPart begins a part of a file. No part is added to two collectors.
+func (c *collector) startPart(file, part int64) {
+	c.counter.startFile(file)
+	c.profile.startPart(part)
+	if c.forest != nil {
+		c.forest.startPart(part)
+	}
+}
+
+func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
+	return each(ctx, records, c.add)
+}
+
+// add adds a record, or the error of one that could not be read.
+func (c *collector) add(rec op.Record, err error) {
+	if e := rec.Entry; e != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
+		c.counter.addEntry(e)
+	} else {
+		c.counter.add(rec, err)
+	}
+	switch {
+	case err != nil:
+	case rec.Entry != nil:
+		c.profile.Add(rec.Entry)
+		if c.forest != nil {
+			c.forest.addOp(rec.Entry)
+		}
+	case rec.Span != nil && c.forest != nil:
+		c.forest.addSpan(rec.Span)
+	}
+}
+
+// mergeCollectors merges the collectors of workers into the first one. The
+// others must not be used any more: their forests become empty, so that merging
+// needs little more memory than the forests together.
+func mergeCollectors(workers ...*collector) *collector {
+	c := workers[0]
+	var forests []*Forest
+	for _, o := range workers[1:] {
+		c.counter.merge(o.counter)
+		c.profile.Merge(o.profile)
+		if o.forest != nil {
+			forests = append(forests, o.forest)
+		}
+	}
+	if len(forests) > 0 {
+		c.forest.take(forests)
+	}
+	return c
+}
+
+func (c *collector) report() *Report { return newReport(c.counter, c.profile, c.forest) }

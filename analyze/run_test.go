@@ -1,110 +1,177 @@
-package analyze_test
+package analyze
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/optrace/optrace/op"
 )
 
-const collectorLines = `{"operation":"matmul","device_id":"cuda:0","duration_us":3,"start_unix_ns":1000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002","parent_span_id":"0000000000000001"}
+const runLines = `{"operation":"matmul","device_id":"cuda:0","duration_us":3,"start_unix_ns":1000,` +
+	`"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002","parent_span_id":"0000000000000001"}
 not JSON
 {"span":{"name":"request","trace_id":"00000000000000000000000000000001","span_id":"0000000000000001","start_unix_ns":0,"duration_ns":9000}}
-{"operation":"relu","device_id":"cuda:1","duration_us":1,"start_unix_ns":5000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000003","parent_span_id":"0000000000000001"}
+{"operation":"relu","device_id":"cuda:1","duration_us":1,"start_unix_ns":5000,` +
+	`"trace_id":"00000000000000000000000000000001","span_id":"0000000000000003","parent_span_id":"0000000000000001"}
 `
 
-// collect reads text into a new Collector.
-func collect(tb testing.TB, text string, structure bool) *analyze.Collector {
-	tb.Helper()
-	c := analyze.NewCollector(analyze.DefaultOptions(), structure)
-	for rec, err := range op.NewReader(strings.NewReader(text), "ops").Records() {
-		if err := c.Add(rec, err); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return c
+func linesOf(text string) iter.Seq2[op.Record, error] {
+	return op.NewReader(strings.NewReader(text), "ops").Records()
 }
 
-func TestCollector(t *testing.T) {
-	r := collect(t, collectorLines, true).Report()
+func TestRun(t *testing.T) {
+	r, err := Run(t.Context(), Records(linesOf(runLines)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if r.Input.Entries != 2 || r.Input.Spans != 3 || r.Input.Malformed != 1 || r.Total.SumNS != 4000 {
 		t.Errorf("input %+v, total %+v", r.Input, r.Total)
 	}
 	if len(r.Devices) != 2 || r.Devices[0].SpanNS == nil {
 		t.Errorf("devices %+v", r.Devices)
 	}
-	if r := collect(t, collectorLines, false).Report(); r.Devices[0].SpanNS != nil {
-		t.Error("timelines without the structure")
+	if r, err = Run(t.Context(), Records(linesOf(runLines)), Options{SumsOnly: true}); err != nil || r.Devices[0].SpanNS != nil {
+		t.Errorf("timelines without the structure: %v", err)
 	}
 }
 
-func TestCollectorFinalError(t *testing.T) {
-	c := analyze.NewCollector(analyze.DefaultOptions(), true)
-	failed := errors.New("disk gone")
-	if err := c.Add(op.Record{}, failed); !errors.Is(err, failed) {
-		t.Errorf("a final error comes back as %v", err)
+// cutSource is a Source of one file for each text, each line of which is a part.
+type cutSource []string
+
+func (s cutSource) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
+	type part struct {
+		file, number int64
+		text         string
 	}
-	if err := c.Add(op.Record{}, &op.SyntaxError{Msg: "bad"}); err != nil {
-		t.Errorf("a bad record is %v", err)
+	parts := make(chan part, 1000)
+	number := int64(0)
+	for file, text := range s {
+		for line := range strings.Lines(text) {
+			parts <- part{int64(file), number, line}
+			number++
+		}
+	}
+	close(parts)
+	errs := make([]error, workers)
+	var running sync.WaitGroup
+	for worker := range workers {
+		running.Go(func() {
+			for p := range parts {
+				errs[worker] = errors.Join(errs[worker], read(worker, p.file, p.number, linesOf(p.text)))
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+func (s cutSource) Files() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for _, text := range s {
+			if !yield("entries-jsonl", int64(len(text))) {
+				return
+			}
+		}
 	}
 }
 
-// Nothing is allocated per entry, whichever way it comes.
-func TestCollectorAddDoesNotAllocate(t *testing.T) {
-	c := analyze.NewCollector(analyze.DefaultOptions(), false)
-	e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", OutputShape: op.Shape{2, 3}, Duration: 1000}
-	add := func() {
-		if err := c.Add(op.Record{Entry: &e}, nil); err != nil {
+// The report does not depend on the number of workers.
+func TestRunWorkersConcurrentSafe(t *testing.T) {
+	report := func(workers int) string {
+		r, err := Run(t.Context(), cutSource{runLines, runLines}, Options{Workers: workers})
+		if err != nil {
 			t.Fatal(err)
 		}
-		c.AddEntry(&e)
+		if r.Input.Files != 2 || r.Input.Bytes != 2*int64(len(runLines)) {
+			t.Errorf("%d files, %d bytes", r.Input.Files, r.Input.Bytes)
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
 	}
+	want := report(1)
+	for workers := range 5 {
+		if diff := cmp.Diff(want, report(workers)); diff != "" {
+			t.Errorf("%d workers: %s", workers, diff)
+		}
+	}
+}
+
+func TestRunErrors(t *testing.T) {
+	gone := errors.New("disk gone")
+	endless := func(yield func(op.Record, error) bool) {
+		for yield(op.Record{Entry: &op.Entry{Operation: "matmul"}}, nil) {
+		}
+	}
+	failing := func(yield func(op.Record, error) bool) {
+		yield(op.Record{}, &op.SyntaxError{Msg: "bad"})
+		yield(op.Record{}, gone)
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(io.ErrClosedPipe)
+	if _, err := Run(t.Context(), Records(failing), Options{}); !errors.Is(err, gone) {
+		t.Errorf("Run returns %v, want %v", err, gone)
+	}
+	if _, err := Read(t.Context(), Records(failing), func(op.Record) {}); !errors.Is(err, gone) {
+		t.Errorf("Read returns %v, want %v", err, gone)
+	}
+	if _, err := Run(stopped, Records(endless), Options{}); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("Run returns %v, want the cause of the context", err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	var names []string
+	env, err := Read(t.Context(), cutSource{runLines, runLines}, func(rec op.Record) {
+		if rec.Entry != nil {
+			names = append(names, rec.Entry.Operation)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"matmul", "relu", "matmul", "relu"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if env.Files != 2 || env.Entries != 4 || env.Malformed != 2 || env.Skipped != 2 {
+		t.Errorf("%+v", env)
+	}
+}
+
+// Nothing is allocated per entry.
+func TestCollectorAddDoesNotAllocate(t *testing.T) {
+	c := newCollector(Options{SumsOnly: true})
+	e := op.Entry{Operation: "matmul", DeviceID: "cuda:0", OutputShape: op.Shape{2, 3}, Duration: 1000}
+	add := func() { c.add(op.Record{Entry: &e}, nil) }
 	for range 1000 {
 		add()
 	}
 	if n := testing.AllocsPerRun(1000, add); n != 0 {
 		t.Errorf("%g allocations per entry", n)
 	}
-	if got := c.Report(); got.Total.Count != got.Input.Entries || got.Total.Count != 2*2001 {
+	if got := c.report(); got.Total.Count != got.Input.Entries || got.Total.Count != 2001 {
 		t.Errorf("%d entries, %d in the total", got.Input.Entries, got.Total.Count)
 	}
 }
 
-func TestCollectorMerge(t *testing.T) {
-	lines := strings.SplitAfter(collectorLines, "\n")
-	// The positions of bad lines count from the start of each part.
-	report := func(c *analyze.Collector) []byte {
-		r := c.Report()
-		r.Input.Problems = nil
-		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+func ExampleRecords() {
+	r, err := Run(context.Background(), Records(linesOf(runLines)), Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	want := report(collect(t, collectorLines, true))
-	for cut := range lines {
-		parts := collect(t, strings.Join(lines[:cut], ""), true)
-		parts.Merge(collect(t, strings.Join(lines[cut:], ""), true))
-		if got := report(parts); !bytes.Equal(want, got) {
-			t.Errorf("cut at line %d:\n%s\nwhole:\n%s", cut, got, want)
-		}
-	}
-}
-
-func ExampleCollector() {
-	c := analyze.NewCollector(analyze.DefaultOptions(), true)
-	for rec, err := range op.NewReader(strings.NewReader(collectorLines), "ops.jsonl").Records() {
-		if err := c.Add(rec, err); err != nil {
-			fmt.Println(err)
-		}
-	}
-	for _, o := range c.Report().Operations {
+	for _, o := range r.Operations {
 		fmt.Println(o.Operation, o.Count, o.SumNS)
 	}
 	// Output:

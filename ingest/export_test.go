@@ -1,4 +1,4 @@
 package ingest
 
-// SetSize sets how many bytes make a part.
-func (p *Parts) SetSize(n int) { p.size = n }
+// SetPartSize sets the size of a part in bytes.
+func (in *Input) SetPartSize(n int) { in.partSize = n }

@@ -78,11 +78,6 @@ func (f *file) formatName() string {
 	return f.format.Name
 }
 
-// result describes a file that has been read.
-func (f *file) result() File {
-	return File{Path: f.path, Format: f.formatName(), Bytes: f.counted.n}
-}
-
 func (f *file) wrap(err error) error { return fmt.Errorf("reading %s: %w", f.path, err) }
 
 // records yields the records of the whole file, and reports whether more are

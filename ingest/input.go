@@ -24,18 +24,6 @@ type Options struct {
 	// Exclude reports whether a file found in a directory is left out; nil leaves
 	// out none. It is not called for files that are named.
 	Exclude func(fs.FileInfo) bool
-	// EndFile is called after the last record of each file; nil for no calls.
-	EndFile func(File)
-}
-
-// File is a file that has been read.
-type File struct {
-	// Path is the file's path, "-" for standard input.
-	Path string
-	// Format is the name of its format, "" for an empty file.
-	Format string
-	// Bytes is its size as stored, before decompression.
-	Bytes int64
 }
 
 // Input is an input of one or several files. It is not safe for concurrent use.
@@ -43,6 +31,9 @@ type Input struct {
 	opts  Options
 	paths []string
 	stats Stats
+	files []fileInfo
+	// partSize is the size of a part in bytes, 0 for the default.
+	partSize int
 	// readers are kept from file to file, by format.
 	readers readers
 }
@@ -72,6 +63,24 @@ func (in *Input) Stats() Stats {
 	s := in.stats
 	s.Formats = slices.Clone(s.Formats)
 	return s
+}
+
+// fileInfo describes a file that was opened.
+type fileInfo struct {
+	format string // "" for an empty file
+	bytes  int64  // as stored, before decompression; 0 until the file has ended
+}
+
+// Files yields the format and the stored size of each file that was read to its
+// end, in the order of the input. The format of an empty file is "".
+func (in *Input) Files() iter.Seq2[string, int64] {
+	return func(yield func(format string, bytes int64) bool) {
+		for _, f := range in.files {
+			if !yield(f.format, f.bytes) {
+				return
+			}
+		}
+	}
 }
 
 // Entries yields the operations of the input, and the errors of Records as
@@ -128,18 +137,29 @@ func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, e
 		return false, err
 	}
 	defer f.close()
-	in.stats.Files++
-	if err := f.detect(); err != nil {
+	if err := in.detect(f); err != nil {
 		return false, err
 	}
-	if name := f.formatName(); name != "" && !slices.Contains(in.stats.Formats, name) {
-		in.stats.Formats = append(in.stats.Formats, name)
-	}
 	more, err = f.records(in.readers.of(f.format, in.opts.Mapping), yield)
-	if err == nil && more && in.opts.EndFile != nil {
-		in.opts.EndFile(f.result())
+	if err == nil && more {
+		in.files[len(in.files)-1].bytes = f.counted.n
 	}
 	return more, err
+}
+
+// detect finds the format of a file that was opened.
+func (in *Input) detect(f *file) error {
+	in.stats.Files++
+	in.files = append(in.files, fileInfo{})
+	if err := f.detect(); err != nil {
+		return err
+	}
+	name := f.formatName()
+	in.files[len(in.files)-1].format = name
+	if name != "" && !slices.Contains(in.stats.Formats, name) {
+		in.stats.Formats = append(in.stats.Formats, name)
+	}
+	return nil
 }
 
 func (in *Input) count(n int) {

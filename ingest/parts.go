@@ -2,59 +2,76 @@ package ingest
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
-	"slices"
 	"sync"
 
 	"github.com/optrace/optrace/op"
 )
 
-// Parts is an input that several goroutines read at once. Files are cut into
-// parts of some hundred kilobytes where their format allows it: entries, OTLP JSON
-// Lines and length-prefixed frames. Any other file is one part.
+// Read calls read for every part of the input, in the given number of goroutines
+// at once. Files are cut into parts of some hundred kilobytes where their format
+// allows it: entries, OTLP JSON Lines and length-prefixed frames. Any other file
+// is one part.
 //
-//	parts := ingest.Options{}.Parts(paths...)
-//	for range workers {
-//		go func() {
-//			for part, records := range parts.Worker() {
-//				for rec, err := range records { … }
-//			}
-//		}()
-//	}
-//
-// A Parts is safe for concurrent use.
-type Parts struct {
-	opts Options
-	size int // of a part in bytes
+// Files and parts are numbered from 0 in the order of the input, parts across
+// files; worker is the number of the goroutine. The records of a part are those
+// of [Input.Records]: valid until the next one, and to be ranged over once. Read
+// ends early when a call returns an error, and returns that of the first part. It
+// is called at most once.
+func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+	q := &partQueue{in: in}
+	errs := make([]error, max(1, workers))
+	failed := make([]int64, len(errs)) // numbers of the parts
+	var running sync.WaitGroup
+	for worker := range errs {
+		running.Go(func() {
+			for p, records := range q.parts() {
+				if errs[worker] = read(worker, p.file, p.number, records); errs[worker] != nil {
+					failed[worker] = p.number
+					q.stop()
+					return
+				}
+			}
+		})
+	}
+	running.Wait()
+	first := 0
+	for i, err := range errs {
+		if err != nil && (errs[first] == nil || failed[i] < failed[first]) {
+			first = i
+		}
+	}
+	return errs[first]
+}
 
-	mu      sync.Mutex // of what follows
-	paths   []string
+// partQueue hands the parts of an input to the workers of [Input.Read].
+type partQueue struct {
+	in *Input
+
+	mu      sync.Mutex // guards the fields below and in.files
 	sources []source
 	started bool
 	stopped bool
 	number  int64 // of the next part
 	// cutting is the file that is being cut; nil for none.
 	cutting *cutFile
-	files   []File
 	unknown *op.SyntaxError
-	known   bool // a file of a known format was there
+	known   bool // there was a file of a known format
 
 	progress sync.Mutex
 }
 
-// Part is a part of an input.
-type Part struct {
-	// File numbers the files and Number the parts of all files, from 0 on, in the
-	// order of the input.
-	File, Number int64
+// part is a part of an input: of a file that is cut, a file that is read as a
+// stream, or an error in place of one.
+type part struct {
+	file, number int64
 
-	// A part is one of a file that is cut, a file that is read as a stream, or the
-	// error in place of one.
-	file *file
+	src  *file
 	text []byte
-	src  io.Reader
+	rest io.Reader
 	at   place
 	last bool // of the file
 	err  error
@@ -68,71 +85,54 @@ type cutFile struct {
 	parts int
 }
 
-// Parts returns the input that the files, directories and "-" among paths form,
-// in parts. EndFile is not called; see [Parts.Files].
-func (o Options) Parts(paths ...string) *Parts {
-	o.Limits = o.Limits.orDefault()
-	return &Parts{opts: o, size: partBytes, paths: paths}
-}
-
-// Worker returns parts and their records for one goroutine; each calls it once.
-// Every part is given to one of the workers. What is said of records at
-// [Input.Records] holds for those of a part; they are valid until the next one,
-// and may be ranged over once. An error that is no [*op.SyntaxError] ends the
-// part, and the caller calls Stop.
-func (p *Parts) Worker() iter.Seq2[Part, iter.Seq2[op.Record, error]] {
-	return func(yield func(Part, iter.Seq2[op.Record, error]) bool) {
+// parts yields parts and their records for one goroutine. Every part is given to
+// one of the goroutines.
+func (q *partQueue) parts() iter.Seq2[*part, iter.Seq2[op.Record, error]] {
+	return func(yield func(*part, iter.Seq2[op.Record, error]) bool) {
 		var rs readers
 		var buf []byte
 		for {
-			part, ok := p.next(buf)
+			p, ok := q.next(buf)
 			if !ok {
 				return
 			}
-			more := yield(part, func(yield func(op.Record, error) bool) { p.read(&part, &rs, yield) })
-			if part.last {
-				part.file.close()
+			more := yield(&p, func(yield func(op.Record, error) bool) { q.read(&p, &rs, yield) })
+			if p.last {
+				p.src.close()
 			}
 			if !more {
 				return
 			}
-			buf = part.text[:0]
+			buf = p.text[:0]
 		}
 	}
 }
 
-// Stop makes the workers end after the parts that they are at.
-func (p *Parts) Stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopped = true
-	if p.cutting != nil {
-		p.cutting.close()
-		p.cutting = nil
+// stop makes the goroutines end after their current parts.
+func (q *partQueue) stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stopped = true
+	if q.cutting != nil {
+		q.cutting.close()
+		q.cutting = nil
 	}
-}
-
-// Files returns the files in the order of the input, once all workers are done.
-func (p *Parts) Files() []File {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.files)
 }
 
 // next returns the next part, whose text may lie in buf.
-func (p *Parts) next(buf []byte) (part Part, ok bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.stopped {
-		return Part{}, false
+func (q *partQueue) next(buf []byte) (p part, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stopped {
+		return part{}, false
 	}
-	part, ok = p.take(buf)
-	if !ok || part.err != nil && !isSyntax(part.err) {
-		p.stopped = true
+	p, ok = q.take(buf)
+	if !ok || p.err != nil && !isSyntax(p.err) {
+		q.stopped = true
 	}
-	part.Number = p.number
-	p.number++
-	return part, ok
+	p.number = q.number
+	q.number++
+	return p, ok
 }
 
 func isSyntax(err error) bool {
@@ -140,97 +140,95 @@ func isSyntax(err error) bool {
 	return ok
 }
 
-func (p *Parts) take(buf []byte) (part Part, ok bool) {
-	if !p.started {
-		p.started = true
+func (q *partQueue) take(buf []byte) (p part, ok bool) {
+	if !q.started {
+		q.started = true
 		var err error
-		if p.sources, err = p.opts.expand(p.paths); err != nil {
-			return Part{err: err}, true
+		if q.sources, err = q.in.opts.expand(q.in.paths); err != nil {
+			return part{err: err}, true
 		}
 	}
 	for {
-		if p.cutting != nil {
-			return p.cut(buf), true
+		if q.cutting != nil {
+			return q.cut(buf), true
 		}
-		if len(p.files) == len(p.sources) {
-			return p.end()
+		if len(q.in.files) == len(q.sources) {
+			return q.end()
 		}
-		if part, ok = p.open(p.sources[len(p.files)]); ok {
-			return part, true
+		if p, ok = q.open(q.sources[len(q.in.files)]); ok {
+			return p, true
 		}
 	}
 }
 
 // end returns the error that all files were of unknown formats.
-func (p *Parts) end() (part Part, ok bool) {
-	if p.unknown == nil || p.known {
-		return Part{}, false
+func (q *partQueue) end() (p part, ok bool) {
+	if q.unknown == nil || q.known {
+		return part{}, false
 	}
-	err := errNoFormat(p.unknown)
-	p.unknown = nil
-	return Part{err: err}, true
+	err := errNoFormat(q.unknown)
+	q.unknown = nil
+	return part{err: err}, true
 }
 
 // open opens the next file. It returns a part where the file is not to be cut.
-func (p *Parts) open(s source) (part Part, ok bool) {
-	part.File = int64(len(p.files))
-	f, err := p.opts.open(s.path, p.count)
+func (q *partQueue) open(s source) (p part, ok bool) {
+	p.file = int64(len(q.in.files))
+	f, err := q.in.opts.open(s.path, q.count)
 	if err != nil {
-		part.err = err
-		return part, true
+		p.err = err
+		return p, true
 	}
-	p.files = append(p.files, File{Path: s.path})
-	if err = f.detect(); err != nil {
+	if err = q.in.detect(f); err != nil {
 		f.close()
-		if part.err = err; s.isOther(err) {
-			p.unknown = s.refusal(err)
-			part.err = p.unknown
+		if p.err = err; s.isOther(err) {
+			q.unknown = s.refusal(err)
+			p.err = q.unknown
 		}
-		return part, true
+		return p, true
 	}
-	p.known = p.known || f.format != nil
-	p.files[part.File].Format = f.formatName()
-	part.file, part.last, part.at = f, true, place{name: s.path}
+	q.known = q.known || f.format != nil
+	p.src, p.last, p.at = f, true, place{name: s.path}
 	if f.format == nil || f.format.cut == nil {
-		part.src = f.src
-		return part, true
+		p.rest = f.src
+		return p, true
 	}
-	p.cutting = &cutFile{file: f, index: part.File, cutter: cutter{src: f.src, cut: f.format.cut, size: p.size}}
-	return Part{}, false
+	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: cmp.Or(q.in.partSize, partBytes)}}
+	return part{}, false
 }
 
 // cut returns the next part of the file that is being cut.
-func (p *Parts) cut(buf []byte) Part {
-	c := p.cutting
+func (q *partQueue) cut(buf []byte) part {
+	c := q.cutting
 	text, stream, at := c.next(buf)
-	part := Part{File: c.index, file: c.file, text: text, src: stream, last: c.done}
-	part.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines}
+	p := part{file: c.index, src: c.file, text: text, rest: stream, last: c.done}
+	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines}
 	c.parts++
 	if c.done {
-		p.cutting = nil
+		q.cutting = nil
 	}
-	return part
+	return p
 }
 
 // read yields the records of a part.
-func (p *Parts) read(part *Part, rs *readers, yield func(op.Record, error) bool) {
-	f := part.file
+func (q *partQueue) read(p *part, rs *readers, yield func(op.Record, error) bool) {
+	f := p.src
 	if f == nil {
-		yield(op.Record{}, part.err)
+		yield(op.Record{}, p.err)
 		return
 	}
-	read := rs.of(f.format, p.opts.Mapping)
+	read := rs.of(f.format, q.in.opts.Mapping)
 	var more, cut bool
 	var err error
 	switch {
-	case part.text != nil:
-		more, cut, err = f.part(read(bytes.NewBuffer(part.text), part.at), yield)
-	case part.at.cut:
-		more, cut, err = f.part(read(part.src, part.at), yield)
+	case p.text != nil:
+		more, cut, err = f.part(read(bytes.NewBuffer(p.text), p.at), yield)
+	case p.at.cut:
+		more, cut, err = f.part(read(p.rest, p.at), yield)
 	default:
-		f.src = part.src
+		f.src = p.rest
 		if more, err = f.records(read, yield); err == nil && more {
-			p.finish(part)
+			q.finish(p)
 		}
 		if err != nil {
 			yield(op.Record{}, err)
@@ -240,24 +238,21 @@ func (p *Parts) read(part *Part, rs *readers, yield func(op.Record, error) bool)
 	switch {
 	case err != nil:
 		yield(op.Record{}, err)
-	case more && part.last && f.end(cut, yield):
-		p.finish(part)
+	case more && p.last && f.end(cut, yield):
+		q.finish(p)
 	}
 }
 
 // finish notes the size of a file that has been read.
-func (p *Parts) finish(part *Part) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.files[part.File].Bytes = part.file.counted.n
+func (q *partQueue) finish(p *part) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.in.files[p.file].bytes = p.src.counted.n
 }
 
-// count passes on what a read brought.
-func (p *Parts) count(n int) {
-	if p.opts.Progress == nil {
-		return
-	}
-	p.progress.Lock()
-	defer p.progress.Unlock()
-	p.opts.Progress(n)
+// count counts the bytes of a read.
+func (q *partQueue) count(n int) {
+	q.progress.Lock()
+	defer q.progress.Unlock()
+	q.in.count(n)
 }

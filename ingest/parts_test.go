@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,26 +17,29 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/op"
 )
 
-// inParts returns the records of the parts of an input in order, and
-// how many there were.
-func inParts(t *testing.T, parts *ingest.Parts, workers int) (transcript string, n int) {
+// inParts returns the transcripts of the parts of an input, in order, and the
+// number of parts.
+func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
 	t.Helper()
+	in.SetPartSize(size)
 	var mu sync.Mutex
 	texts := make(map[int64]string)
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(func() {
-			for part, records := range parts.Worker() {
-				text := recordtest.Transcript(t, records)
-				mu.Lock()
-				texts[part.Number] = text
-				mu.Unlock()
-			}
-		})
+	err := in.Read(workers, func(worker int, _, part int64, records iter.Seq2[op.Record, error]) error {
+		text := recordtest.Transcript(t, records)
+		mu.Lock()
+		defer mu.Unlock()
+		texts[part] = text
+		if worker < 0 || worker >= workers {
+			return fmt.Errorf("worker %d of %d", worker, workers)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
-	running.Wait()
 	var all strings.Builder
 	for i := range int64(len(texts)) {
 		text, ok := texts[i]
@@ -77,15 +81,19 @@ func TestPartsAreTheInput(t *testing.T) {
 		want := recordtest.Transcript(t, ingest.Open(path).Records())
 		for _, size := range []int{1, 700, 5000, 1 << 20} {
 			for _, workers := range []int{1, 3} {
-				parts := ingest.Options{}.Parts(path)
-				parts.SetSize(size)
-				got, _ := inParts(t, parts, workers)
+				in := ingest.Open(path)
+				got, _ := inParts(t, in, size, workers)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("%s, parts of %d, %d workers: (-want +got)\n%s", path, size, workers, diff)
 				}
-				files := parts.Files()
-				if info, _ := os.Stat(path); len(files) == 1 && files[0].Format != "" && files[0].Bytes != info.Size() {
-					t.Errorf("%s: %d bytes read of %d", path, files[0].Bytes, info.Size())
+				info, err := os.Stat(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for format, bytes := range in.Files() {
+					if format != "" && bytes != info.Size() {
+						t.Errorf("%s: %d bytes read of %d", path, bytes, info.Size())
+					}
 				}
 			}
 		}
@@ -127,9 +135,7 @@ func TestPartsKeepPositions(t *testing.T) {
 				path := write(t, filepath.Join(t.TempDir(), "input"), stored)
 				want := recordtest.Transcript(t, ingest.Open(path).Records())
 				for _, size := range []int{500, 1 << 20} {
-					parts := ingest.Options{}.Parts(path)
-					parts.SetSize(size)
-					got, _ := inParts(t, parts, 2)
+					got, _ := inParts(t, ingest.Open(path), size, 2)
 					if diff := cmp.Diff(want, got); diff != "" {
 						t.Errorf("parts of %d: (-want +got)\n%s", size, diff)
 					}
@@ -141,9 +147,8 @@ func TestPartsKeepPositions(t *testing.T) {
 
 func TestPartsAreCut(t *testing.T) {
 	for name, content := range map[string]string{"entries": lines(partsEntry, 100), "documents": lines(partsDocument, 100)} {
-		parts := ingest.Options{Stdin: strings.NewReader(content)}.Parts(ingest.Stdin)
-		parts.SetSize(1000)
-		if _, n := inParts(t, parts, 2); n < 5 {
+		in := ingest.Options{Stdin: strings.NewReader(content)}.Open(ingest.Stdin)
+		if _, n := inParts(t, in, 1000, 2); n < 5 {
 			t.Errorf("%s: %d parts", name, n)
 		}
 	}
@@ -155,16 +160,15 @@ func TestPartsOfSeveralFiles(t *testing.T) {
 	write(t, filepath.Join(dir, "b.txt"), []byte("hello"))
 	write(t, filepath.Join(dir, "c.json"), []byte(lines(partsDocument, 10)))
 	want := recordtest.Transcript(t, ingest.Open(dir).Records())
-	parts := ingest.Options{}.Parts(dir)
-	parts.SetSize(100)
-	if got, _ := inParts(t, parts, 3); got != want {
+	in := ingest.Open(dir)
+	if got, _ := inParts(t, in, 100, 3); got != want {
 		t.Errorf("parts differ from the input: %s", cmp.Diff(want, got))
 	}
 	var formats []string
-	for _, f := range parts.Files() {
-		formats = append(formats, filepath.Base(f.Path)+" "+f.Format)
+	for format := range in.Files() {
+		formats = append(formats, format)
 	}
-	if diff := cmp.Diff([]string{"a.jsonl entries-jsonl", "b.txt ", "c.json otlp-json"}, formats); diff != "" {
+	if diff := cmp.Diff([]string{"entries-jsonl", "", "otlp-json"}, formats); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -187,68 +191,43 @@ func TestPartsEndWithAnError(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := opts.Parts(opts.path)
-			parts.SetSize(5000)
-			transcript, _ := inParts(t, parts, 2)
+			transcript, _ := inParts(t, opts.Open(opts.path), 5000, 2)
 			if !strings.Contains(transcript, "error: ") {
 				t.Errorf("no error:\n%.300s", transcript)
 			}
-			for range parts.Worker() {
-				t.Error("a part after the end")
-			}
 		})
 	}
 }
 
-// Workers may stop before the end, at any time.
-func TestPartsStopConcurrentSafe(*testing.T) {
+// An error ends reading at any time, and that of the first part is returned.
+func TestReadStopsConcurrentSafe(t *testing.T) {
 	content := []byte(lines(partsEntry, 2000))
 	for stopAfter := range 20 {
-		parts := ingest.Options{Stdin: bytes.NewReader(content)}.Parts(ingest.Stdin)
-		parts.SetSize(1000)
-		var running sync.WaitGroup
-		for range 3 {
-			running.Go(func() {
-				for part, records := range parts.Worker() {
-					for range records {
-						if part.Number == int64(stopAfter) {
-							parts.Stop()
-							return
-						}
-					}
-				}
-			})
+		in := ingest.Options{Stdin: bytes.NewReader(content)}.Open(ingest.Stdin)
+		in.SetPartSize(1000)
+		err := in.Read(3, func(_ int, _, part int64, _ iter.Seq2[op.Record, error]) error {
+			if part >= int64(stopAfter) {
+				return fmt.Errorf("stopped at part %d", part)
+			}
+			return nil
+		})
+		if want := fmt.Sprint("stopped at part ", stopAfter); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
 		}
-		running.Wait()
 	}
 }
 
-func ExampleOptions_Parts() {
-	dir, err := os.MkdirTemp("", "parts")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "ops.jsonl")
-	if err := os.WriteFile(path, []byte(lines(partsEntry, 1000)), 0o600); err != nil {
-		panic(err)
-	}
-
-	parts := ingest.Options{}.Parts(path)
+func ExampleInput_Read() {
+	in := ingest.Options{Stdin: strings.NewReader(lines(partsEntry, 1000))}.Open(ingest.Stdin)
 	var counts [2]int
-	var running sync.WaitGroup
-	for i := range counts {
-		running.Go(func() {
-			for _, records := range parts.Worker() {
-				for rec, err := range records {
-					if err == nil && rec.Entry != nil {
-						counts[i]++
-					}
-				}
+	err := in.Read(len(counts), func(worker int, _, _ int64, records iter.Seq2[op.Record, error]) error {
+		for rec, err := range records {
+			if err == nil && rec.Entry != nil {
+				counts[worker]++
 			}
-		})
-	}
-	running.Wait()
-	fmt.Println(counts[0] + counts[1])
-	// Output: 1000
+		}
+		return nil
+	})
+	fmt.Println(counts[0]+counts[1], err)
+	// Output: 1000 <nil>
 }

@@ -63,34 +63,45 @@ func readFigures(t *testing.T) []recordedFigures {
 	return all
 }
 
+// timeline has the recorded figures of a device, those that the records hold.
+type timeline struct {
+	Span, Busy, Idle, Compute, ExposedCommunication, ExposedMemory, Communication, Memory, Overlap int64
+}
+
 // timelines returns the timeline of each device in the input, by rank and name.
-func timelines(t *testing.T, paths ...string) map[string]analyze.Parts {
+func timelines(t *testing.T, paths ...string) (map[string]timeline, map[string]analyze.Device) {
 	t.Helper()
-	forest := analyze.NewForest(analyze.TraceOptions{})
-	for e, err := range ingest.Open(paths...).Entries() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		forest.Add(e)
+	r, err := analyze.Run(t.Context(), ingest.Open(paths...), analyze.Options{})
+	if err != nil || r.Input.Malformed > 0 {
+		t.Fatalf("err = %v, %d malformed", err, r.Input.Malformed)
 	}
-	all := make(map[string]analyze.Parts)
-	for _, line := range forest.Timelines() {
-		if line.Parts == nil {
-			t.Fatalf("device %v has no start times", line.DeviceKey)
+	all, devices := make(map[string]timeline), make(map[string]analyze.Device)
+	for _, d := range r.Devices {
+		if d.SpanNS == nil {
+			if d.DeviceID == analyze.UnknownDevice {
+				continue
+			}
+			t.Fatalf("device %s has no start times", d.DeviceID)
 		}
-		all[line.Rank.String()+"/"+line.DeviceID] = *line.Parts
+		name := d.Rank.String() + "/" + d.DeviceID
+		devices[name] = d
+		all[name] = timeline{
+			Span: *d.SpanNS, Busy: *d.BusyNS, Idle: *d.IdleNS, Compute: *d.ComputeNS,
+			ExposedCommunication: *d.ExposedCommunicationNS, ExposedMemory: *d.ExposedMemoryNS,
+			Communication: *d.CommunicationNS, Memory: *d.MemoryNS, Overlap: *d.OverlapNS,
+		}
 	}
-	return all
+	return all, devices
 }
 
 // want adds the timelines of the expected figures to those of all.
-func (f *recordedFigures) want(all map[string]analyze.Parts) {
+func (f *recordedFigures) want(all map[string]timeline) {
 	rank := op.Int{}
 	if f.Rank != nil {
 		rank = op.Known(*f.Rank)
 	}
 	for device, d := range f.Devices {
-		all[rank.String()+"/cuda:"+device] = analyze.Parts{
+		all[rank.String()+"/cuda:"+device] = timeline{
 			Span: d.Span, Busy: d.Busy, Idle: d.Idle, Compute: d.Compute,
 			ExposedCommunication: d.ExposedCommunication, ExposedMemory: d.ExposedMemory,
 			Communication: d.Communication, Memory: d.Memory, Overlap: d.Overlap,
@@ -101,17 +112,16 @@ func (f *recordedFigures) want(all map[string]analyze.Parts) {
 func TestRecordedTimelines(t *testing.T) {
 	for _, figures := range readFigures(t) {
 		t.Run(figures.File, func(t *testing.T) {
-			want := make(map[string]analyze.Parts)
+			want := make(map[string]timeline)
 			figures.want(want)
-			got := timelines(t, filepath.Join(recorded, figures.File))
+			got, devices := timelines(t, filepath.Join(recorded, figures.File))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("timelines (-want +got):\n%s", diff)
 			}
 			for device, d := range figures.Devices {
-				parts := got[rankName(figures.Rank)+"/cuda:"+device]
-				ratio, ok := parts.OverlapRatio()
-				if ok != (d.OverlapRatio != nil) || ok && ratio != *d.OverlapRatio {
-					t.Errorf("overlap ratio of %s: %v, %t", device, ratio, ok)
+				ratio := devices[rankName(figures.Rank)+"/cuda:"+device].OverlapRatio
+				if diff := cmp.Diff(d.OverlapRatio, ratio); diff != "" {
+					t.Errorf("overlap ratio of %s: %s", device, diff)
 				}
 			}
 		})
@@ -127,7 +137,7 @@ func rankName(rank *int64) string {
 
 // TestRecordedRanksFormOneInput reads the traces of several ranks at once.
 func TestRecordedRanksFormOneInput(t *testing.T) {
-	want := make(map[string]analyze.Parts)
+	want := make(map[string]timeline)
 	var paths []string
 	for _, figures := range readFigures(t) {
 		switch figures.File {
@@ -136,7 +146,8 @@ func TestRecordedRanksFormOneInput(t *testing.T) {
 			paths = append(paths, filepath.Join(recorded, figures.File))
 		}
 	}
-	if diff := cmp.Diff(want, timelines(t, paths...)); diff != "" {
+	got, _ := timelines(t, paths...)
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("timelines (-want +got):\n%s", diff)
 	}
 }

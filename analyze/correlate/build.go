@@ -9,10 +9,10 @@ import (
 // and it is called once.
 func (j *Join) Report(opts Options) *Report {
 	s := &sides{
-		localRows: rows(j.local),
+		localRows: j.local.Len(),
 		held:      j.held,
-		asked:     opts.Jaeger != "" || rows(j.service) > 0,
-		hasLocal:  rows(j.local) > 0,
+		asked:     opts.Jaeger != "" || j.service.Len() > 0,
+		hasLocal:  j.local.Len() > 0,
 	}
 	forest := j.local
 	forest.Merge(j.service)
@@ -57,11 +57,6 @@ func (j *Join) Report(opts Options) *Report {
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(all, r.Requests, links)
 	return r
-}
-
-func rows(forest *analyze.Forest) int {
-	s := forest.Structure()
-	return int(s.Ops + s.Spans)
 }
 
 // request describes a request without what the sides lack.

@@ -28,32 +28,24 @@ type spanKey struct {
 // NewJoin returns an empty Join.
 func NewJoin() *Join {
 	return &Join{
-		local:   analyze.NewForest(analyze.TraceOptions{}),
-		service: analyze.NewForest(analyze.TraceOptions{}),
+		local:   analyze.NewForest(),
+		service: analyze.NewForest(),
 		held:    make(map[spanKey]struct{}),
 		pruned:  make(map[spanKey][]op.Pruned),
 	}
 }
 
-// AddLocal adds a record of the local batch. Records other than operations and
-// spans are passed over. Nothing of rec is kept but strings.
-func (j *Join) AddLocal(rec op.Record) {
-	switch {
-	case rec.Entry != nil:
-		j.local.Add(rec.Entry)
-	case rec.Span != nil:
-		j.local.AddSpan(rec.Span)
-	}
-}
+// AddLocal adds a record of the local batch. It ignores records other than
+// operations and spans, and keeps nothing of rec but strings.
+func (j *Join) AddLocal(rec op.Record) { j.local.Add(rec) }
 
-// AddService is AddLocal for what the tracing backend holds.
+// AddService adds a record of the tracing backend.
 func (j *Join) AddService(rec op.Record) {
+	j.service.Add(rec)
 	switch {
 	case rec.Entry != nil:
-		j.service.Add(rec.Entry)
 		j.hold(rec.Entry.TraceID, rec.Entry.SpanID)
 	case rec.Span != nil:
-		j.service.AddSpan(rec.Span)
 		j.hold(rec.Span.TraceID, rec.Span.SpanID)
 	}
 }

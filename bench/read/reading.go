@@ -3,11 +3,9 @@ package read
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"strings"
-	"sync"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/bench/measure"
@@ -74,40 +72,10 @@ func digest(rep *analyze.Report) (string, error) {
 func readOurs(path string) (*analyze.Report, error)      { return readWith(1, path) }
 func readOursTwice(path string) (*analyze.Report, error) { return readWith(2, path) }
 
-// readWith reads as the command optrace does with that many cores.
+// readWith reads as the command optrace does where there are that many cores.
 func readWith(workers int, path string) (*analyze.Report, error) {
-	parts := ingest.Options{}.Parts(path)
-	collectors, errs := make([]*analyze.Collector, workers), make([]error, workers)
-	var running sync.WaitGroup
-	for i := range workers {
-		collectors[i] = analyze.NewCollector(analyze.DefaultOptions(), false)
-		running.Go(func() {
-			if errs[i] = collect(collectors[i], parts); errs[i] != nil {
-				parts.Stop()
-			}
-		})
-	}
-	running.Wait()
-	return analyze.MergeCollectors(collectors...).Report(), errors.Join(errs...)
-}
-
-// collect adds the parts that a worker gets.
-func collect(c *analyze.Collector, parts *ingest.Parts) error {
-	for part, records := range parts.Worker() {
-		c.StartFile(part.File)
-		c.StartChunk(part.Number)
-		for rec, err := range records {
-			if err := c.Add(rec, err); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return analyze.Run(context.Background(), ingest.Open(path), analyze.Options{SumsOnly: true, Workers: workers})
 }
 
 // newProfile returns the Profile that peers add to, the same as ours.
-func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.DefaultOptions()) }
-
-func report(p *analyze.Profile) *analyze.Report {
-	return analyze.NewReport(nil, p, nil, analyze.DefaultOptions())
-}
+func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.Options{}) }

@@ -91,7 +91,7 @@ func convert(s streams, inputs []string, to target, out *output) error {
 		return outputError(err)
 	}
 	faults := faultLog{s: s}
-	err = source{inputs: inputs, exclude: out.exclude}.each(s, nil, func(rec op.Record, err error) error {
+	err = source{inputs: inputs, exclude: out.exclude}.each(s, func(rec op.Record, err error) error {
 		if err != nil {
 			faults.add(err)
 			return nil

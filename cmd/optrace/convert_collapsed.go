@@ -14,16 +14,11 @@ type collapsedConverter struct {
 }
 
 func newCollapsedConverter(out *output) (converter, error) {
-	return &collapsedConverter{out: out, forest: analyze.NewForest(analyze.TraceOptions{})}, nil
+	return &collapsedConverter{out: out, forest: analyze.NewForest()}, nil
 }
 
 func (c *collapsedConverter) record(rec op.Record) error {
-	switch {
-	case rec.Entry != nil:
-		c.forest.Add(rec.Entry)
-	case rec.Span != nil:
-		c.forest.AddSpan(rec.Span)
-	}
+	c.forest.Add(rec)
 	return nil
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -116,7 +115,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*co
 	var input *analyze.Envelope
 	if len(src.inputs) > 0 {
 		var err error
-		if input, err = readLocal(s, src, join); err != nil {
+		if input, err = readLocal(ctx, s, src, join); err != nil {
 			return nil, err
 		}
 	}
@@ -129,11 +128,9 @@ func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*co
 			return nil, usagef("-jaeger: %w", err)
 		}
 		opts.Jaeger = client.Base()
-		fetch := newFetch(client, w, join)
-		if err := fetch.all(ctx); err != nil {
+		if service, err = readService(ctx, client, w, join); err != nil {
 			return nil, inputError(err)
 		}
-		service = fetch.service()
 	}
 	report := join.Report(opts)
 	report.Input, report.Service = input, service
@@ -207,16 +204,14 @@ func (f *correlateFlags) check(inputs int) error {
 }
 
 // readLocal reads the local batch.
-func readLocal(s streams, src source, join *correlate.Join) (*analyze.Envelope, error) {
-	counts := analyze.NewInput()
-	endFile := func(f ingest.File) { counts.EndFile(f.Format, f.Bytes) }
-	err := src.each(s, endFile, func(rec op.Record, err error) error {
-		counts.Add(rec, err)
-		join.AddLocal(rec)
-		return nil
-	})
-	env := counts.Envelope()
-	return &env, err
+func readLocal(ctx context.Context, s streams, src source, join *correlate.Join) (*analyze.Envelope, error) {
+	in, done := src.open(s)
+	defer done()
+	env, err := analyze.Read(ctx, in, join.AddLocal)
+	if err != nil {
+		return nil, inputError(err)
+	}
+	return env, nil
 }
 
 func (f *correlateFlags) write(w io.Writer, color bool, r *correlate.Report) error {

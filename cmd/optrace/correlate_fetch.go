@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
@@ -10,25 +11,45 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// fetch asks Jaeger for traces and hands them to a join.
+// fetch asks Jaeger for traces.
 type fetch struct {
 	client *jaeger.Client
 	wanted *wanted
 	join   *correlate.Join
-	counts *analyze.Input
 	about  correlate.Service
+	yield  func(op.Record, error) bool
+	done   bool // yield has returned false
 }
 
-func newFetch(client *jaeger.Client, w *wanted, join *correlate.Join) *fetch {
+// readService adds the traces of Jaeger that are wanted to the join.
+func readService(ctx context.Context, client *jaeger.Client, w *wanted, join *correlate.Join) (*correlate.Service, error) {
 	w.traces = make(map[op.TraceID]struct{})
-	return &fetch{client: client, wanted: w, join: join, counts: analyze.NewInput()}
+	f := &fetch{client: client, wanted: w, join: join}
+	env, err := analyze.Read(ctx, analyze.Records(f.records(ctx)), join.AddService)
+	if err != nil {
+		return nil, err
+	}
+	f.about.API = client.API()
+	f.about.Envelope = *env
+	return &f.about, nil
 }
 
-// service describes the questions and the answers.
-func (f *fetch) service() *correlate.Service {
-	f.about.API = f.client.API()
-	f.about.Envelope = f.counts.Envelope()
-	return &f.about
+// records yields the records of all traces that are wanted.
+func (f *fetch) records(ctx context.Context) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		f.yield = yield
+		if err := f.all(ctx); err != nil {
+			f.emit(op.Record{}, err)
+		}
+	}
+}
+
+// emit yields a record, or the error of one that could not be read, unless no
+// more are wanted.
+func (f *fetch) emit(rec op.Record, err error) {
+	if !f.done {
+		f.done = !f.yield(rec, err)
+	}
 }
 
 // all asks for the one trace that is wanted, or else searches and then asks for
@@ -57,7 +78,7 @@ func (f *fetch) search(ctx context.Context) error {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
-			f.counts.Add(op.Record{}, syntax)
+			f.emit(op.Record{}, syntax)
 		case err != nil:
 			return err
 		default:
@@ -93,14 +114,14 @@ func (f *fetch) trace(ctx context.Context, id op.TraceID) error {
 	f.wanted.traces[id] = struct{}{}
 	t, problems, err := f.client.Trace(ctx, id)
 	for _, p := range problems {
-		f.counts.Add(op.Record{}, p)
+		f.emit(op.Record{}, p)
 	}
 	var syntax *op.SyntaxError
 	switch {
 	case errors.Is(err, jaeger.ErrTraceNotFound):
 		f.about.NotThere++
 	case errors.As(err, &syntax):
-		f.counts.Add(op.Record{}, syntax)
+		f.emit(op.Record{}, syntax)
 	case err != nil:
 		return err
 	default:
@@ -109,22 +130,17 @@ func (f *fetch) trace(ctx context.Context, id op.TraceID) error {
 	return nil
 }
 
-// add hands a trace to the join.
+// add yields the records of a trace.
 func (f *fetch) add(t *jaeger.Trace) {
 	f.wanted.traces[t.ID] = struct{}{}
 	f.about.Traces++
 	for _, e := range t.Entries {
-		f.record(op.Record{Entry: e})
+		f.emit(op.Record{Entry: e}, nil)
 	}
 	for i := range t.Spans {
-		f.record(op.Record{Span: &t.Spans[i]})
+		f.emit(op.Record{Span: &t.Spans[i]}, nil)
 	}
 	for _, p := range t.Pruned {
 		f.join.AddPruned(p)
 	}
-}
-
-func (f *fetch) record(rec op.Record) {
-	f.counts.Add(rec, nil)
-	f.join.AddService(rec)
 }

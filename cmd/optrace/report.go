@@ -82,7 +82,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	opts, err := f.options()
+	opts, err := f.options(chosen)
 	if err != nil {
 		return err
 	}
@@ -93,18 +93,20 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	}
 	return produce(ctx, s, f.output, inputs, func(out *output) error {
 		src := source{inputs: inputs, mapping: mappingFor(opts.By), exclude: out.exclude}
-		c, err := src.collect(s, opts, chosen.structural())
+		in, done := src.open(s)
+		r, err := analyze.Run(ctx, in, opts)
+		done()
 		if err != nil {
-			return err
+			return inputError(err)
 		}
-		return outputError(f.write(out, out.useColor(s), c.Report(), chosen, opts))
+		return outputError(f.write(out, out.useColor(s), r, chosen, opts))
 	})
 }
 
 // options returns the options of the analyses, or an error if the flags do not
 // fit.
-func (f *reportFlags) options() (analyze.Options, error) {
-	opts := analyze.DefaultOptions()
+func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
+	var opts analyze.Options
 	keys, err := analyze.ParseKeys(f.by)
 	switch {
 	case err != nil:
@@ -118,8 +120,19 @@ func (f *reportFlags) options() (analyze.Options, error) {
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
 		return opts, usagef("-min-comm-ratio is not between 0 and 1")
 	}
-	opts.By, opts.Top, opts.HotspotBytes, opts.MinCommunicationRatio = keys, f.top, f.hotspot, f.minRatio
-	return opts, nil
+	return analyze.Options{
+		By: keys, MinCommunicationRatio: f.minRatio, SumsOnly: !chosen.structural(),
+		// 0 lists no entry and makes every entry with memory a hotspot.
+		Top: int(orNegative(int64(f.top))), HotspotBytes: orNegative(f.hotspot),
+	}, nil
+}
+
+// orNegative returns n, -1 for 0, which stands for the default in options.
+func orNegative(n int64) int64 {
+	if n == 0 {
+		return -1
+	}
+	return n
 }
 
 // mappingFor returns the mapping that keeps the attributes to group by.

@@ -42,8 +42,7 @@ func main() {
 func run(inputs []string, out, errs io.Writer) error {
 	// A Profile sums up in one pass. Its memory grows with the number of
 	// different operations and devices, not with that of entries.
-	opts := analyze.DefaultOptions()
-	profile := analyze.NewProfile(opts)
+	profile := analyze.NewProfile(analyze.Options{})
 	for entry, err := range ingest.Open(inputs...).Entries() {
 		var bad *op.SyntaxError
 		switch {
@@ -56,9 +55,9 @@ func run(inputs []string, out, errs io.Writer) error {
 		}
 	}
 
-	// A report takes more where it is there: an analyze.Input, for what was read,
-	// and an analyze.Trace, for what needs parents and times.
-	report := analyze.NewReport(nil, profile, nil, opts)
+	// analyze.Run does the above and more: it also says what was read and lost, and
+	// computes what needs parents and times.
+	report := profile.Report()
 	if err := printOperations(out, report); err != nil {
 		return err
 	}

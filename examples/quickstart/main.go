@@ -74,7 +74,8 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 	if err := record(ctx, cfg, batch, out); err != nil {
 		return err
 	}
-	return report(batch, filepath.Join(cfg.dir, "ops.folded"), out)
+	ctx = context.WithoutCancel(ctx) // an interrupted run is reported too
+	return report(ctx, batch, filepath.Join(cfg.dir, "ops.folded"), out)
 }
 
 // record sets tracing up, runs the workload and shuts tracing down.

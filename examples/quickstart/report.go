@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,30 +17,30 @@ import (
 //
 // The optrace command does the same: optrace report ops.jsonl, and
 // optrace convert -to collapsed ops.jsonl.
-func report(batch, folded string, out io.Writer) error {
-	opts := analyze.DefaultOptions()
-	opts.Top = 5
-	const structure = true // timelines, stacks and the like, which need parents and times
-	c := analyze.NewCollector(opts, structure)
-	for rec, err := range (ingest.Options{EndFile: func(f ingest.File) { c.EndFile(f.Format, f.Bytes) }}).Open(batch).Records() {
-		// A line that cannot be read is counted and shown in the report; any
-		// other error is the end.
-		if err := c.Add(rec, err); err != nil {
-			return err
-		}
-	}
-	if err := text.Write(out, c.Report(), text.Options{}); err != nil {
+func report(ctx context.Context, batch, folded string, out io.Writer) error {
+	// A line that cannot be read is counted and shown in the report.
+	r, err := analyze.Run(ctx, ingest.Open(batch), analyze.Options{Top: 5})
+	if err != nil {
 		return err
 	}
-	if err := writeStacks(folded, c.Trace); err != nil {
+	if err := text.Write(out, r, text.Options{}); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nwrote %s and %s\n", batch, folded)
+	if err := writeStacks(ctx, batch, folded); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nwrote %s and %s\n", batch, folded)
 	return err
 }
 
-func writeStacks(path string, forest *analyze.Forest) error {
-	f, err := os.Create(path)
+// writeStacks writes the collapsed stacks. A Forest holds the structure of a run:
+// stacks, requests, critical paths.
+func writeStacks(ctx context.Context, batch, folded string) error {
+	forest := analyze.NewForest()
+	if _, err := analyze.Read(ctx, ingest.Open(batch), forest.Add); err != nil {
+		return err
+	}
+	f, err := os.Create(folded)
 	if err != nil {
 		return err
 	}

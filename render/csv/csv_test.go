@@ -89,14 +89,17 @@ func TestReportTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := analyze.DefaultOptions()
-	opts.By = keys
-	p, tr := analyze.NewProfile(opts), analyze.NewForest(analyze.TraceOptions{})
-	for _, e := range entries() {
-		p.Add(e)
-		tr.Add(e)
+	records := func(yield func(op.Record, error) bool) {
+		for _, e := range entries() {
+			if !yield(op.Record{Entry: e}, nil) {
+				return
+			}
+		}
 	}
-	r := analyze.NewReport(nil, p, tr, opts)
+	r, err := analyze.Run(t.Context(), analyze.Records(records), analyze.Options{By: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, table := range map[string]struct {
 		write func(io.Writer, *analyze.Report, csv.Options) error
 		want  []map[string]string // a part of each row

@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"os"
@@ -100,7 +101,11 @@ func full() *analyze.Report {
 
 // empty returns the report of an input without anything.
 func empty() *analyze.Report {
-	return analyze.NewReport(nil, analyze.NewProfile(analyze.DefaultOptions()), analyze.NewForest(analyze.TraceOptions{}), analyze.DefaultOptions())
+	r, err := analyze.Run(context.Background(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{})
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 func render(t *testing.T, r *analyze.Report, opts text.Options) string {
