@@ -337,7 +337,7 @@ func (d *decoder) canonicalShape(b []byte, i int) (Shape, int) {
 		return Shape(d.dims[start:start:start]), i + 1
 	}
 	for {
-		n, end := jsontext.Digits(b, i)
+		n, end := jsontext.ShortDigits(b, i)
 		if end < 0 {
 			if end = jsontext.Literal(b, i, "-1"); end < 0 {
 				return nil, -1

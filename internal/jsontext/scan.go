@@ -40,7 +40,17 @@ func Quoted(b []byte, i int) (text []byte, end int) {
 		return nil, -1
 	}
 	i++
-	end = i + PlainPrefix(b[i:])
+	// As PlainPrefix does, without the call.
+	for end = i; len(b)-end >= 8; end += 8 {
+		if found := notPlain(binary.LittleEndian.Uint64(b[end:])); found != 0 {
+			end += bits.TrailingZeros64(found) / 8
+			if b[end] != '"' {
+				return nil, -1
+			}
+			return b[i:end], end + 1
+		}
+	}
+	end += PlainPrefix(b[end:])
 	if end >= len(b) || b[end] != '"' {
 		return nil, -1
 	}
@@ -52,16 +62,7 @@ func Quoted(b []byte, i int) (text []byte, end int) {
 func PlainPrefix(b []byte) int {
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
-		x := binary.LittleEndian.Uint64(b[i:])
-		// In each of the three terms the lowest high bit that is set marks the
-		// first byte that is below ' ', a quote, a backslash; a borrow can set
-		// wrong bits above that one only.
-		control := (x - ones*' ') &^ x
-		quote := x ^ ones*'"'
-		quote = (quote - ones) &^ quote
-		backslash := x ^ ones*'\\'
-		backslash = (backslash - ones) &^ backslash
-		if found := (control | quote | backslash) & highs; found != 0 {
+		if found := notPlain(binary.LittleEndian.Uint64(b[i:])); found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}
@@ -69,6 +70,20 @@ func PlainPrefix(b []byte) int {
 		i++
 	}
 	return i
+}
+
+// notPlain returns 0 if all bytes of a word stand for themselves in a string. The
+// lowest bit set is otherwise the highest bit of the first byte that does not.
+func notPlain(word uint64) uint64 {
+	// In each of the three terms the lowest high bit that is set marks the first
+	// byte that is below ' ', a quote, a backslash; a borrow can set wrong bits above
+	// that one only.
+	control := (word - ones*' ') &^ word
+	quote := word ^ ones*'"'
+	quote = (quote - ones) &^ quote
+	backslash := word ^ ones*'\\'
+	backslash = (backslash - ones) &^ backslash
+	return (control | quote | backslash) & highs
 }
 
 // QuotedHex reads a string of exactly 2×len(dst) hexadecimal digits into dst,
@@ -84,17 +99,26 @@ func QuotedHex(b []byte, i int, dst []byte) int {
 // Digits reads a number of decimal digits that fits an int64 and has no leading
 // zero. A fraction or an exponent behind it is not looked at.
 func Digits(b []byte, i int) (v int64, end int) {
-	if i >= 0 && len(b)-i >= 8 {
-		x, digits := firstDigits(binary.LittleEndian.Uint64(b[i:]))
-		if 0 < digits && digits < 8 && (digits == 1 || b[i] != '0') {
-			return int64(x), i + digits
-		}
-	}
 	u, n := leadingDigits(b, i)
 	if n == 0 || n > maxDigits || u >= 1<<63 || n > 1 && b[i] == '0' {
 		return 0, -1
 	}
 	return int64(u), i + n
+}
+
+// ShortDigits is Digits, faster where most numbers have up to four digits.
+func ShortDigits(b []byte, i int) (v int64, end int) {
+	if i >= 0 && len(b)-i > 4 && b[i]-'1' < 9 {
+		v = int64(b[i] - '0')
+		for n := 1; n <= 4; n++ {
+			digit := b[i+n] - '0'
+			if digit > 9 {
+				return v, i + n
+			}
+			v = v*10 + int64(digit)
+		}
+	}
+	return Digits(b, i)
 }
 
 // Integer is Digits for a number that may be negative.
@@ -151,11 +175,19 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 		return 0, 0
 	}
 	for n <= maxDigits && len(b)-i-n >= 8 {
-		x, k := firstDigits(binary.LittleEndian.Uint64(b[i+n:]))
-		v = v*pow10[k] + x
-		if n += k; k < 8 {
-			return v, n
+		x := binary.LittleEndian.Uint64(b[i+n:]) ^ ones*'0' // 0 to 9 for a digit
+		// A byte that is no digit may spoil those above it; the lowest is right.
+		other := (x | (x + ones*(0x80-10))) & highs
+		if other != 0 {
+			// k digits, with zeros in front to make them eight.
+			k := bits.TrailingZeros64(other) / 8
+			if k > 0 {
+				v = v*pow10[k] + eightDigits(x<<(64-8*k))
+			}
+			return v, n + k
 		}
+		v = v*pow10[8] + eightDigits(x)
+		n += 8
 	}
 	for ; i+n < len(b) && b[i+n]-'0' <= 9 && n <= maxDigits; n++ {
 		v = v*10 + uint64(b[i+n]-'0')
@@ -163,16 +195,10 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 	return v, n
 }
 
-// firstDigits returns the value of the digits that a word starts with, the first
-// one lowest, and how many of the eight bytes they are.
-func firstDigits(word uint64) (v uint64, n int) {
+// eightDigits returns the value of eight digits, the first one lowest: pairs, then
+// quadruples, then all are joined by one multiplication each.
+func eightDigits(x uint64) uint64 {
 	const mask = 0x000000ff000000ff
-	x := word ^ ones*'0' // 0 to 9 for a digit
-	// A byte that is no digit may spoil those above it; the lowest is right.
-	size := bits.TrailingZeros64((x|(x+ones*(0x80-10)))&highs) &^ 7 // in bits
-	// Zeros in front make them eight. Pairs, then quadruples, then all are joined
-	// by one multiplication each.
-	x <<= 64 - size
 	x = x*10 + x>>8
-	return ((x&mask)*(100+1000000<<32) + (x>>16&mask)*(1+10000<<32)) >> 32, size / 8
+	return ((x&mask)*(100+1000000<<32) + (x>>16&mask)*(1+10000<<32)) >> 32
 }

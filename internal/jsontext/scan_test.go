@@ -57,6 +57,9 @@ func checkDigits(t *testing.T, b []byte, i int) {
 	if got, end := jsontext.Digits(b, i); end != wantEnd || end >= 0 && got != want {
 		t.Errorf("Digits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
 	}
+	if got, end := jsontext.ShortDigits(b, i); end != wantEnd || end >= 0 && got != want {
+		t.Errorf("ShortDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, want, wantEnd)
+	}
 	negative := slices.Insert(bytes.Clone(b), i, '-')
 	if wantEnd >= 0 {
 		wantEnd++
@@ -178,7 +181,8 @@ func TestScanOutside(t *testing.T) {
 		_, integer := jsontext.Integer(b, i)
 		_, quotedDigits := jsontext.QuotedDigits(b, i)
 		_, micros := jsontext.Micros(b, i)
-		ends := []int{quoted, digits, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
+		_, short := jsontext.ShortDigits(b, i)
+		ends := []int{quoted, digits, short, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
 		for n, end := range ends {
 			if end != -1 {
 				t.Errorf("function %d at %d ends at %d, want -1", n, i, end)
