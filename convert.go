@@ -13,7 +13,6 @@ import (
 // used by one goroutine at a time; its results are valid until its next call.
 type Converter struct {
 	conv *convert.Converter
-	data span.Data
 }
 
 // NewConverter returns a Converter that reads attributes as m says; nil stands
@@ -26,8 +25,8 @@ func (c *Converter) Entry(s sdktrace.ReadOnlySpan) (*op.Entry, bool) {
 	if s == nil {
 		return nil, false
 	}
-	c.data.Read(s, s.SpanContext(), s.Parent())
-	return c.conv.Entry(&c.data, span.Root{})
+	d := span.Read(s, s.SpanContext(), s.Parent())
+	return c.conv.Entry(&d, span.Root{})
 }
 
 // Ancestor returns the ancestry record of a span above operations.
@@ -35,6 +34,6 @@ func (c *Converter) Ancestor(s sdktrace.ReadOnlySpan) *op.Span {
 	if s == nil {
 		return nil
 	}
-	c.data.Read(s, s.SpanContext(), s.Parent())
-	return c.conv.Ancestor(&c.data)
+	d := span.Read(s, s.SpanContext(), s.Parent())
+	return c.conv.Ancestor(&d)
 }

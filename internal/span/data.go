@@ -39,21 +39,25 @@ type Data struct {
 	Scope           instrumentation.Scope
 }
 
-// Read sets what entries need: all but the kind, events, links and their
-// dropped counts. The caller has asked s for context and parent already.
-func (d *Data) Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) {
-	d.Name, d.Context, d.Parent = s.Name(), context, parent
-	d.Start, d.End = s.StartTime(), s.EndTime()
-	d.Attrs, d.DroppedAttrs = s.Attributes(), s.DroppedAttributes()
-	d.Status, d.Resource, d.Scope = s.Status(), s.Resource(), s.InstrumentationScope()
+// Read returns the part of s that entries need: all but the kind, events, links
+// and their dropped counts. The caller has asked s for context and parent
+// already.
+func Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
+	return Data{ // a result, not a parameter: writing it needs no write barriers
+		Name: s.Name(), Context: context, Parent: parent, Start: s.StartTime(), End: s.EndTime(),
+		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(),
+		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(),
+	}
 }
 
-// ReadAll sets all fields.
-func (d *Data) ReadAll(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) {
-	d.Read(s, context, parent)
-	d.Kind = s.SpanKind()
-	d.Events, d.DroppedEvents = s.Events(), s.DroppedEvents()
-	d.Links, d.DroppedLinks = s.Links(), s.DroppedLinks()
+// ReadAll returns all of s.
+func ReadAll(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
+	return Data{
+		Name: s.Name(), Context: context, Parent: parent, Kind: s.SpanKind(), Start: s.StartTime(), End: s.EndTime(),
+		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(),
+		Events: s.Events(), DroppedEvents: s.DroppedEvents(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
+		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(),
+	}
 }
 
 // TraceID returns the id of the span's trace.

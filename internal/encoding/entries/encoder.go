@@ -26,8 +26,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	if e.Data != nil {
 		return c.add(b, e.Data, &e.Root, e.Alone, t)
 	}
-	var d span.Data
-	d.Read(e.Span, e.Context, e.Parent)
+	d := span.Read(e.Span, e.Context, e.Parent)
 	return c.add(b, &d, &e.Root, e.Alone, t)
 }
 

@@ -74,8 +74,7 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	if e.Data != nil {
 		return c.add(b, nil, e.Data, e.Alone, t)
 	}
-	var d span.Data
-	d.ReadAll(e.Span, e.Context, e.Parent)
+	d := span.ReadAll(e.Span, e.Context, e.Parent)
 	return c.add(b, e.Span, &d, e.Alone, t)
 }
 
@@ -104,8 +103,7 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 			s = span.Snapshot(d)
 		}
 		if clean, changed := c.sanitizer.Clean(s); changed {
-			var cleaned span.Data
-			cleaned.ReadAll(clean, clean.SpanContext(), clean.Parent())
+			cleaned := span.ReadAll(clean, clean.SpanContext(), clean.Parent())
 			b.Records = c.span(b.Records[:start], &cleaned, nil)
 		}
 	} else if worthAdding && out == encoding.Entry {
