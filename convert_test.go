@@ -22,7 +22,7 @@ import (
 
 // convert returns the entry that an exporter writes for a span, nil for a span
 // that is no operation.
-func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.Option) *op.Entry {
+func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.ExporterOption) *op.Entry {
 	tb.Helper()
 	var out bytes.Buffer
 	if err := newExporter(tb, &out, opts...).ExportSpans(tb.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {

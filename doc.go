@@ -19,7 +19,18 @@
 //	defer mm.In(64, 784).In(784, 256).Out(64, 256).End()
 //
 // The operations are ordinary spans: they have the request as their ancestor,
-// and a second span processor may send them on to a Collector or to Jaeger.
+// and a second span processor, see [NewForwarder], may send them on to a Collector
+// or to Jaeger.
+//
+// # Terms
+//
+// An operation is a span with the attribute tensor.op.name or another one of the
+// conventions, see package tensorconv. An entry is the record of an operation in a
+// file. An ancestry record is that of a span above operations, such as a request.
+// A gap record says how many entries were lost before it, and why. The local root
+// of an operation is the span above it that has no parent in this process.
+//
+// # Errors
 //
 // Nothing in this package panics into the application, whatever the writer or
 // the attributes do; errors that no caller can receive go to the error handler

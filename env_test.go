@@ -1,6 +1,7 @@
 package optrace_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -42,7 +43,7 @@ func TestEnvironmentOfProcessor(t *testing.T) {
 		log         string // what MarshalLog then shows
 	}{
 		{"OPTRACE_POLICY", "block", []string{"Block", "drop", "0"}, "Policy:block"},
-		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "MaxBytes:1000000"},
+		{"OPTRACE_MAX_BYTES", "1000000", []string{"abc", "-1", "12", "1e9", "99999999999999999999"}, "BufferBytes:1000000"},
 		{"OPTRACE_FLUSH_INTERVAL", "250ms", []string{"250", "0s", "-1s", "soon"}, "FlushInterval:250ms"},
 		{"OPTRACE_EXPORT_TIMEOUT", "3s", []string{"3", "0s"}, ""},
 		{"OPTRACE_RECORD_ONLY", "true", []string{"maybe"}, ""},
@@ -69,7 +70,7 @@ func TestEnvironmentOfProcessor(t *testing.T) {
 	}
 	t.Run("options win", func(t *testing.T) {
 		t.Setenv("OPTRACE_POLICY", "block")
-		if log := newProcessorLog(t, optrace.WithPolicy(optrace.DropOldest)); !strings.Contains(log, "Policy:drop-oldest") {
+		if log := newProcessorLog(t, optrace.WithPolicy(optrace.PolicyDropOldest)); !strings.Contains(log, "Policy:drop-oldest") {
 			t.Error(log)
 		}
 	})
@@ -115,13 +116,11 @@ func TestEnvironmentOfExporter(t *testing.T) {
 	})
 }
 
-// newProcessorLog returns what a Processor tells of itself.
-func newProcessorLog(t *testing.T, opts ...optrace.ProcessorOption) string {
+// newProcessorLog returns how a forwarder, which all variables apply to, describes itself.
+func newProcessorLog(t *testing.T, opts ...optrace.ForwarderOption) string {
 	t.Helper()
-	proc, err := optrace.NewProcessor(nil, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proc := newForwarder(t, &retaining{}, opts...)
+	t.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
 	return fmt.Sprintf("%+v", proc.MarshalLog())
 }
 

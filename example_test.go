@@ -107,8 +107,8 @@ func ExampleProcessor() {
 		log.Fatal(err)
 	}
 	proc, err := optrace.NewProcessor(exp,
-		optrace.WithPolicy(optrace.DropOldest),
-		optrace.WithMaxBytes(16<<20),
+		optrace.WithPolicy(optrace.PolicyDropOldest),
+		optrace.WithBufferBytes(16<<20),
 		optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool { return s.Name() != "reshape" }))
 	if err != nil {
 		log.Fatal(err)

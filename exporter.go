@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,7 @@ var ErrExporterShutdown = sink.ErrShutdown
 // not one of lines, the rest of it is written before the next batch.
 type Exporter struct {
 	sink    *sink.Sink
-	cfg     config
+	cfg     exporterConfig
 	format  encoding.Format
 	traces  traces.WithOps
 	enc     encoding.Encoder // this and spare belong to the holder of the sink
@@ -49,17 +50,20 @@ var _ sdktrace.SpanExporter = (*Exporter)(nil)
 
 // NewExporter returns an Exporter to w, which need not be safe for concurrent
 // use and is not closed by Shutdown. Nothing is written before the first batch.
-// A nil w is an error, and so are options that make no sense or need a file.
-func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
-	if w == nil {
+// A nil w is an error, and so are options with values that make no sense. Nil
+// options are ignored.
+func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
+	if isNil(w) {
 		return nil, errors.New("optrace: new exporter: the writer is nil")
 	}
-	cfg, err := newConfig(exporterVariables, opts)
-	if err != nil {
-		return nil, err
+	cfg := newExporterConfig(exporterVariables)
+	for _, o := range opts {
+		if o != nil {
+			cfg = o.applyExporter(cfg)
+		}
 	}
-	if cfg.rotation.Enabled() {
-		return nil, errors.New("optrace: new exporter: rotation needs a file")
+	if err := cfg.validate(); err != nil {
+		return nil, err
 	}
 	return newExporter(sink.ToWriter(w), cfg)
 }
@@ -81,9 +85,14 @@ func NewExporter(w io.Writer, opts ...Option) (*Exporter, error) {
 //
 // A symbolic link to a regular file is refused, so that nobody can lead the
 // operations elsewhere; give the file itself.
-func NewFileExporter(path string, opts ...Option) (*Exporter, error) {
-	cfg, err := newConfig(slices.Concat(exporterVariables, fileVariables), opts)
-	if err != nil {
+func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error) {
+	cfg := newExporterConfig(slices.Concat(exporterVariables, fileVariables))
+	for _, o := range opts {
+		if o != nil {
+			cfg = o.applyFileExporter(cfg)
+		}
+	}
+	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
 	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.format.encoding(), cfg.compression.sink()))
@@ -99,16 +108,22 @@ func NewFileExporter(path string, opts ...Option) (*Exporter, error) {
 	return e, nil
 }
 
-func newExporter(t sink.Target, cfg config) (*Exporter, error) {
+func newExporter(t sink.Target, cfg exporterConfig) (*Exporter, error) {
 	f := cfg.format.encoding()
 	s, err := sink.New(t, f, cfg.compression.sink(), observ.NewExporter(scope))
 	if err != nil {
 		return nil, fmt.Errorf("optrace: new exporter: %w", err)
 	}
 	return &Exporter{
-		sink: s, cfg: cfg, format: f, enc: f.NewEncoder(cfg.mapping, encoding.DefaultCacheBytes),
+		sink: s, cfg: cfg, format: f, enc: f.NewEncoder(cfg.mapping, int(cfg.cacheBytes)),
 		deleted: func() uint64 { return 0 },
 	}, nil
+}
+
+// isNil reports whether v is nil or a nil pointer.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
 }
 
 // scope is the instrumentation scope of the plugin's own metrics and spans.

@@ -227,7 +227,7 @@ func checkBooks(tb testing.TB, what string, st optrace.Stats) {
 }
 
 // newExporter returns an exporter to w.
-func newExporter(tb testing.TB, w io.Writer, opts ...optrace.Option) *optrace.Exporter {
+func newExporter(tb testing.TB, w io.Writer, opts ...optrace.ExporterOption) *optrace.Exporter {
 	tb.Helper()
 	exp, err := optrace.NewExporter(w, opts...)
 	if err != nil {
@@ -237,9 +237,19 @@ func newExporter(tb testing.TB, w io.Writer, opts ...optrace.Option) *optrace.Ex
 }
 
 // newProcessor returns a processor that the test shuts down.
-func newProcessor(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ProcessorOption) *optrace.Processor {
+func newProcessor(tb testing.TB, exp *optrace.Exporter, opts ...optrace.ProcessorOption) *optrace.Processor {
 	tb.Helper()
-	p, err := optrace.NewProcessor(next, opts...)
+	p, err := optrace.NewProcessor(exp, opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+// newForwarder returns a forwarder that the test shuts down.
+func newForwarder(tb testing.TB, next sdktrace.SpanExporter, opts ...optrace.ForwarderOption) *optrace.Processor {
+	tb.Helper()
+	p, err := optrace.NewForwarder(next, opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,20 +53,20 @@ func (b *syncBuffer) names(t *testing.T) (names []string, dropped int64) {
 
 type flight struct {
 	out  syncBuffer
-	proc *optrace.Processor
+	proc *optrace.FlightRecorder
 	app  trace.Tracer
 	ops  *optrace.Tracer
 	tp   *sdktrace.TracerProvider
 }
 
-func newFlight(t *testing.T, opts ...optrace.ProcessorOption) *flight {
+func newFlight(t *testing.T, n int, opts ...optrace.FlightOption) *flight {
 	t.Helper()
 	f := &flight{}
 	exp, err := optrace.NewExporter(&f.out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.proc, err = optrace.NewProcessor(exp, opts...); err != nil {
+	if f.proc, err = optrace.NewFlightRecorder(exp, n, opts...); err != nil {
 		t.Fatal(err)
 	}
 	f.tp = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(f.proc))
@@ -84,7 +85,7 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 }
 
 func TestFlightRecorderDump(t *testing.T) {
-	f := newFlight(t, optrace.WithFlightRecorder(3))
+	f := newFlight(t, 3)
 	f.request(t.Context(), 5, nil)
 	if names, _ := f.out.names(t); names != nil {
 		t.Errorf("written without a dump: %v", names)
@@ -129,7 +130,7 @@ func TestFlightRecorderDump(t *testing.T) {
 func TestFlightRecorderTriggers(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		opt   optrace.ProcessorOption
+		opt   optrace.FlightOption
 		cause func(*flight)
 		want  bool
 	}{
@@ -145,7 +146,7 @@ func TestFlightRecorderTriggers(t *testing.T) {
 		{"fast", optrace.WithDumpOnSlow(time.Hour), func(f *flight) { f.request(context.Background(), 1, nil) }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFlight(t, optrace.WithFlightRecorder(8), tt.opt)
+			f := newFlight(t, 8, tt.opt)
 			tt.cause(f)
 			// What was called for before Shutdown is written by it at the latest.
 			if err := f.tp.Shutdown(t.Context()); err != nil {
@@ -163,19 +164,35 @@ func TestFlightRecorderOptionErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := optrace.NewProcessor(exp, optrace.WithDumpOnError()); err == nil {
-		t.Error("a dump without a flight recorder is no error")
+	lines, err := optrace.NewExporter(io.Discard, optrace.WithFormat(optrace.FormatOTLPJSON))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := optrace.NewProcessor(exp, optrace.WithFlightRecorder(-1)); err == nil {
-		t.Error("a negative size is no error")
-	}
-	if _, err := optrace.NewProcessor(&retaining{}, optrace.WithFlightRecorder(1)); err == nil {
-		t.Error("a flight recorder in front of an exporter of spans is no error")
+	for name, tt := range map[string]struct {
+		exp  *optrace.Exporter
+		n    int
+		opt  optrace.FlightOption
+		want string
+	}{
+		"no exporter":    {nil, 1, nil, "the exporter is nil"},
+		"size":           {exp, 0, nil, "size 0 is not positive"},
+		"negative size":  {exp, -1, nil, "size -1 is not positive"},
+		"format":         {lines, 1, nil, "the format is otlp-json, it must be entries"},
+		"timeout":        {exp, 1, optrace.WithExportTimeout(0), "export timeout 0s is not positive"},
+		"negative cache": {exp, 1, optrace.WithCacheBytes(-1), "cache size -1 is negative"},
+		"negative slow":  {exp, 1, optrace.WithDumpOnSlow(-1), "-1ns of slow local roots is negative"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, err := optrace.NewFlightRecorder(tt.exp, tt.n, nil, tt.opt)
+			if f != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewFlightRecorder returns %v, %v, want %q", f, err, tt.want)
+			}
+		})
 	}
 }
 
 func TestFlightRecorderConcurrentSafe(t *testing.T) {
-	f := newFlight(t, optrace.WithFlightRecorder(16), optrace.WithDumpOnError())
+	f := newFlight(t, 16, optrace.WithDumpOnError())
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestFlightRecorderSignal(t *testing.T) {
-	f := newFlight(t, optrace.WithFlightRecorder(8), optrace.WithDumpOnSignal(syscall.SIGUSR1))
+	f := newFlight(t, 8, optrace.WithDumpOnSignal(syscall.SIGUSR1))
 	f.request(t.Context(), 1, nil)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON,
 // checkMemo checks that an exporter that remembers spans writes for stubs, several
 // times over, what one without a memory writes. It returns how many were found in
 // the memory.
-func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts ...optrace.Option) (hits int) {
+func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts ...optrace.ExporterOption) (hits int) {
 	tb.Helper()
 	var with, without bytes.Buffer
 	opts = append(slices.Clone(opts), optrace.WithFormat(f))

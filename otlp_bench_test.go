@@ -85,7 +85,7 @@ func BenchmarkExportFormats(b *testing.B) {
 	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 		b.Run(f.String(), func(b *testing.B) { run(b, newExporter(b, io.Discard, optrace.WithFormat(f))) })
 	}
-	for _, c := range []optrace.Compression{optrace.Gzip, optrace.Zstd} {
+	for _, c := range []optrace.Compression{optrace.CompressionGzip, optrace.CompressionZstd} {
 		b.Run("otlp-proto "+c.String(), func(b *testing.B) {
 			run(b, newExporter(b, io.Discard, optrace.WithFormat(optrace.FormatOTLPProto), optrace.WithCompression(c)))
 		})

@@ -17,7 +17,7 @@ func TestOutputFaultMatrix(t *testing.T) {
 	for _, o := range outputs() {
 		t.Run(o.String(), func(t *testing.T) {
 			offsets := upTo(len(o.batchOf(t, 3)))
-			if o.format == optrace.FormatEntries && o.compression != optrace.NoCompression {
+			if o.format == optrace.FormatEntries && o.compression != optrace.CompressionNone {
 				offsets = offsets[:len(offsets)-10] // the writer's random id makes the size vary
 			}
 			for _, offset := range offsets {

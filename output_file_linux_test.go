@@ -14,7 +14,7 @@ import (
 // A disk that is full, in every format.
 func TestOutputDiskFull(t *testing.T) {
 	for _, o := range outputs() {
-		exp := newFile(t, "/dev/full", o.options()...)
+		exp := newFile(t, "/dev/full", o.fileOptions()...)
 		for range 8 {
 			if err := exp.ExportSpans(t.Context(), opSpans(5)); err == nil {
 				t.Errorf("%v: no error", o)
@@ -47,7 +47,7 @@ func TestOutputFileSizeLimit(t *testing.T) {
 			continue
 		}
 		path := filepath.Join(t.TempDir(), "ops.out")
-		exp := newFile(t, path, o.options()...)
+		exp := newFile(t, path, o.fileOptions()...)
 		export(t, exp, opSpans(2)...)
 		before := setFileSizeLimit(t, uint64(size(path))+50)
 		if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, syscall.EFBIG) {

@@ -33,7 +33,7 @@ func TestFileTakenAway(t *testing.T) {
 		} {
 			t.Run(o.String()+" "+name, func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "ops.jsonl")
-				exp := newFile(t, path, o.options()...)
+				exp := newFile(t, path, o.fileOptions()...)
 				export(t, exp, opSpans(2)...)
 				if err := take(path); err != nil {
 					_ = exp.Shutdown(t.Context())
@@ -72,7 +72,7 @@ func TestRotationSharedConcurrentSafe(t *testing.T) {
 	const batches, perBatch = 40, 3
 	done := make(chan optrace.Stats)
 	for range 2 {
-		exp := newFile(t, path, optrace.WithRotation(4000, 0))
+		exp := newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxBytes: 4000}))
 		go func() {
 			for range batches {
 				if err := exp.ExportSpans(t.Context(), opSpans(perBatch)); err != nil {

@@ -72,7 +72,7 @@ func TestFileSymlinkToDevice(t *testing.T) {
 	if err := exp.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := optrace.NewFileExporter(os.DevNull, optrace.WithRotation(1000, 0)); err == nil {
+	if _, err := optrace.NewFileExporter(os.DevNull, optrace.WithRotation(optrace.Rotation{MaxBytes: 1000})); err == nil {
 		t.Error("a device can be rotated")
 	}
 }
@@ -94,7 +94,7 @@ func TestRotationSymlink(t *testing.T) {
 		if err := os.Symlink(filepath.Join(dir, "missing"), dangling); err != nil {
 			t.Fatal(err)
 		}
-		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(1, 0), optrace.WithMaxTotalBytes(1))
+		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1, MaxTotalBytes: 1}))
 		for i := range 4 {
 			export(t, exp, opStub(i).Snapshot())
 		}
@@ -120,7 +120,7 @@ func TestRotationPermissions(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
 	dir := t.TempDir()
-	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(1, 0))
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	for range 3 {
 		export(t, exp, opSpans(1)...)
 	}

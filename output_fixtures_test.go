@@ -23,19 +23,24 @@ type output struct {
 func (o output) String() string { return fmt.Sprintf("%v %v", o.format, o.compression) }
 
 // options returns o's options and others.
-func (o output) options(others ...optrace.Option) []optrace.Option {
-	return append([]optrace.Option{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
+func (o output) options() []optrace.ExporterOption {
+	return []optrace.ExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}
+}
+
+// fileOptions returns the options of a file exporter: those of o, and others.
+func (o output) fileOptions(others ...optrace.FileExporterOption) []optrace.FileExporterOption {
+	return append([]optrace.FileExporterOption{optrace.WithFormat(o.format), optrace.WithCompression(o.compression)}, others...)
 }
 
 // lines reports whether a newline heals what was cut off.
 func (o output) lines() bool {
-	return o.compression == optrace.NoCompression && o.format != optrace.FormatOTLPProto
+	return o.compression == optrace.CompressionNone && o.format != optrace.FormatOTLPProto
 }
 
 // outputs returns all combinations.
 func outputs() (all []output) {
 	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
-		for _, c := range []optrace.Compression{optrace.NoCompression, optrace.Gzip, optrace.Zstd} {
+		for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd} {
 			all = append(all, output{f, c})
 		}
 	}
@@ -55,12 +60,12 @@ func (o output) batchOf(tb testing.TB, n int) []byte {
 // plain returns text without its compression, of which all must be readable.
 func (o output) plain(tb testing.TB, text []byte) []byte {
 	tb.Helper()
-	if o.compression == optrace.NoCompression || len(text) == 0 {
+	if o.compression == optrace.CompressionNone || len(text) == 0 {
 		return text
 	}
 	var r io.Reader
 	var err error
-	if o.compression == optrace.Gzip {
+	if o.compression == optrace.CompressionGzip {
 		r, err = gzip.NewReader(bytes.NewReader(text))
 	} else {
 		var z *zstd.Decoder

@@ -18,7 +18,7 @@ func TestOutputReadByIngest(t *testing.T) {
 	var wantSpans int
 	for _, o := range outputs() {
 		dir := t.TempDir()
-		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.options(optrace.WithRotation(20_000, 0))...)
+		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: 20_000}))...)
 		for i := 0; i < 400; i += 20 {
 			var spans []sdktrace.ReadOnlySpan
 			for j := i; j < i+20; j++ {

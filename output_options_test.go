@@ -14,16 +14,16 @@ import (
 
 func TestOutputOptionErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
-		opts []optrace.Option
+		opts []optrace.FileExporterOption
 		want string
 	}{
-		"format":             {[]optrace.Option{optrace.WithFormat(9)}, "unknown format 9"},
-		"compression":        {[]optrace.Option{optrace.WithCompression(9)}, "unknown compression 9"},
-		"negative size":      {[]optrace.Option{optrace.WithRotation(-1, 0)}, "-1 is negative"},
-		"negative age":       {[]optrace.Option{optrace.WithRotation(0, -time.Second)}, "-1s is negative"},
-		"negative total":     {[]optrace.Option{optrace.WithMaxTotalBytes(-1)}, "-1 is negative"},
-		"total without size": {[]optrace.Option{optrace.WithMaxTotalBytes(10)}, "needs rotation by size"},
-		"total below size":   {[]optrace.Option{optrace.WithRotation(11, 0), optrace.WithMaxTotalBytes(10)}, "below the file size 11"},
+		"format":             {[]optrace.FileExporterOption{optrace.WithFormat(9)}, "unknown format 9"},
+		"compression":        {[]optrace.FileExporterOption{optrace.WithCompression(9)}, "unknown compression 9"},
+		"negative size":      {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxBytes: -1})}, "-1 is negative"},
+		"negative age":       {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxAge: -time.Second})}, "-1s is negative"},
+		"negative total":     {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxTotalBytes: -1})}, "-1 is negative"},
+		"total without size": {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxTotalBytes: 10})}, "needs rotation by size"},
+		"total below size":   {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxBytes: 11, MaxTotalBytes: 10})}, "below the file size 11"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -33,15 +33,18 @@ func TestOutputOptionErrors(t *testing.T) {
 			if size(path) != 0 {
 				t.Error("the file has been written to")
 			}
-			if _, err := optrace.NewExporter(io.Discard, tt.opts...); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("NewExporter returns %v, want %q", err, tt.want)
+			for _, o := range tt.opts {
+				opt, ok := o.(optrace.ExporterOption)
+				if !ok {
+					continue // for files only
+				}
+				if _, err := optrace.NewExporter(io.Discard, opt); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("NewExporter returns %v, want %q", err, tt.want)
+				}
 			}
 		})
 	}
-	if _, err := optrace.NewExporter(io.Discard, optrace.WithRotation(1000, 0)); err == nil {
-		t.Error("a writer can be rotated")
-	}
-	exp, err := optrace.NewExporter(io.Discard, optrace.WithRotation(0, 0), optrace.WithMaxTotalBytes(0), nil)
+	exp, err := optrace.NewFileExporter(filepath.Join(t.TempDir(), "ops.jsonl"), optrace.WithRotation(optrace.Rotation{}), nil)
 	if err != nil {
 		t.Fatalf("limits that are off: %v", err)
 	}
@@ -56,9 +59,9 @@ func TestOutputNames(t *testing.T) {
 		{optrace.FormatOTLPJSON.String(), "otlp-json"},
 		{optrace.FormatOTLPProto.String(), "otlp-proto"},
 		{optrace.Format(7).String(), "Format(7)"},
-		{optrace.NoCompression.String(), "none"},
-		{optrace.Gzip.String(), "gzip"},
-		{optrace.Zstd.String(), "zstd"},
+		{optrace.CompressionNone.String(), "none"},
+		{optrace.CompressionGzip.String(), "gzip"},
+		{optrace.CompressionZstd.String(), "zstd"},
 		{optrace.Compression(7).String(), "Compression(7)"},
 	} {
 		if tt.got != tt.want {

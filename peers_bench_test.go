@@ -81,7 +81,7 @@ func benchmarkRecordPeers(b *testing.B) {
 	})
 
 	discard := func(r *optrace.Recorder) { r.Discard() }
-	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.Block))
+	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
 	b.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
 	request := trace.ContextWithSpanContext(context.Background(), spanContext(0, 1<<20))
 	dynamic := func(r *optrace.Recorder) {
@@ -310,7 +310,7 @@ func benchmarkProcessPeers(b *testing.B) {
 		}
 	}
 	ours := run(b, func() sdktrace.SpanProcessor {
-		return newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.Block))
+		return newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
 	})
 	for _, bm := range []struct {
 		name string

@@ -11,7 +11,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/pipeline"
 	"github.com/optrace/optrace/internal/prune"
@@ -25,21 +24,21 @@ import (
 // Processor is a span processor made for the rate at which tensor operations
 // end, 10^5 to 10^6 a second.
 //
-// With an [Exporter] behind it a span is converted and encoded while it ends,
-// into one of several buffers that a goroutine writes out: no span is kept,
-// and nothing is lost while the writer keeps up. Any other exporter gets a
-// bounded queue and batches, non-operations included; attributes with numbers
-// that are not finite and links of a span to itself or its parent, which
-// tracing backends choke on, are taken out and count as dropped. What cannot be
-// taken is handled as the [Policy] says, and counted.
+// In front of an [Exporter], see [NewProcessor], a span is converted and encoded
+// while it ends, into one of several buffers that a goroutine writes: no span is
+// kept, and nothing is lost while the writer keeps up. In front of any other
+// exporter, see [NewForwarder], spans wait in a bounded queue; attributes with
+// numbers that are not finite and links of a span to itself or its parent, which
+// tracing backends cannot process, are removed and count as dropped. If there is
+// no room, the [Policy] says what happens; every loss is counted.
 //
-// All methods are safe for concurrent use. OnStart and OnEnd do not block,
-// except under [Block].
+// All methods are safe for concurrent use. OnStart and OnEnd do not block, except
+// under [PolicyBlock].
 type Processor struct {
 	cfg      processorConfig
 	next     sdktrace.SpanExporter
 	exp      *Exporter         // next, if it is one
-	pipeline pipeline.Pipeline // nil without an exporter
+	pipeline pipeline.Pipeline // nil if nothing is recorded
 	roots    traces.Roots
 	pruner   *prune.Pruner // nil if everything is forwarded
 	stopped  atomic.Bool
@@ -55,50 +54,78 @@ type Processor struct {
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
-// NewProcessor returns a Processor in front of next, which it shuts down when
-// it is shut down itself. With a nil next it does nothing. Options that make no
-// sense are an error.
-func NewProcessor(next sdktrace.SpanExporter, opts ...ProcessorOption) (*Processor, error) {
-	cfg, err := newProcessorConfig(opts)
-	if err != nil {
-		return nil, err
+// NewProcessor returns a Processor in front of exp, which it shuts down when it
+// is shut down itself. A nil exp is an error, and so are options with values that
+// make no sense. Nil options are ignored.
+func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
+	if exp == nil {
+		return nil, errors.New("optrace: new processor: the exporter is nil")
 	}
-	p := &Processor{cfg: cfg}
-	if e, ok := next.(*Exporter); ok && e == nil {
-		next = nil // what NewExporter returns with an error
+	cfg := newProcessorConfig(recordingVariables, bufferVariables)
+	for _, o := range opts {
+		if o != nil {
+			o.applyProcessor(&cfg)
+		}
 	}
-	p.next = next
-	switch e := next.(type) {
-	case nil:
-	case *Exporter:
-		p.exp, p.mapping = e, e.cfg.mapping
-		out := pipeline.Output{Sink: e.sink, Traces: &e.traces, Format: e.format, Mapping: e.cfg.mapping}
-		if cfg.flightEntries > 0 {
-			f, ok := e.format.(encoding.Joiner)
-			if !ok {
-				return nil, errors.New("optrace: new processor: a flight recorder writes the entries format only")
-			}
-			p.pipeline = pipeline.NewFlight(out, f, cfg.flight(), &p.errs)
-		} else {
-			p.pipeline = pipeline.NewBuffered(out, cfg.pipeline(), &p.errs)
-		}
-	default:
-		if cfg.flightEntries > 0 {
-			return nil, errors.New("optrace: new processor: a flight recorder needs an *optrace.Exporter")
-		}
-		if cfg.forwardThreshold > 0 {
-			p.pruner = prune.New(cfg.forwardThreshold, cfg.forwardRatio)
-		}
-		p.pipeline = pipeline.NewQueue(e, cfg.pipeline(), &p.errs)
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("optrace: new processor: %w", err)
 	}
+	p := newProcessor(cfg, exp)
+	p.start(pipeline.NewBuffered(p.toExporter(exp), cfg.pipeline(), &p.errs))
+	return p, nil
+}
+
+// NewForwarder returns a Processor in front of an exporter of spans, such as one
+// of OTLP, which it shuts down when it is shut down itself. It forwards all spans,
+// non-operations included. A nil next is an error, and so are an [Exporter], which
+// belongs behind [NewProcessor], and options with values that make no sense. Nil
+// options are ignored.
+func NewForwarder(next sdktrace.SpanExporter, opts ...ForwarderOption) (*Processor, error) {
+	if isNil(next) {
+		return nil, errors.New("optrace: new forwarder: the exporter is nil")
+	}
+	if _, ok := next.(*Exporter); ok {
+		return nil, errors.New("optrace: new forwarder: use NewProcessor for an *optrace.Exporter")
+	}
+	cfg := newProcessorConfig(recordingVariables, bufferVariables, forwardVariables)
+	for _, o := range opts {
+		if o != nil {
+			o.applyForwarder(&cfg)
+		}
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("optrace: new forwarder: %w", err)
+	}
+	p := newProcessor(cfg, next)
+	if cfg.forwardThreshold > 0 {
+		p.pruner = prune.New(cfg.forwardThreshold, cfg.forwardRatio)
+	}
+	p.start(pipeline.NewQueue(next, cfg.pipeline(), &p.errs))
+	return p, nil
+}
+
+// newProcessor returns a Processor without a pipeline.
+func newProcessor(cfg processorConfig, next sdktrace.SpanExporter) *Processor {
+	return &Processor{cfg: cfg, next: next}
+}
+
+// toExporter makes exp the exporter behind p, and returns what a pipeline needs of
+// it.
+func (p *Processor) toExporter(exp *Exporter) pipeline.Output {
+	p.exp, p.mapping = exp, exp.cfg.mapping
+	return pipeline.Output{Sink: exp.sink, Traces: &exp.traces, Format: exp.format, Mapping: exp.cfg.mapping}
+}
+
+// start makes next the pipeline of p.
+func (p *Processor) start(next pipeline.Pipeline) {
+	p.pipeline = next
 	p.metrics = observ.NewProcessor(scope, func() observ.Counts {
 		st := p.Stats()
 		return observ.Counts{Recorded: st.Recorded, Written: st.Written, Dropped: st.Dropped}
 	})
-	return p, nil
 }
 
-// OnStart notes local roots.
+// OnStart records local roots.
 func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	if p.pipeline == nil || p.stopped.Load() {
 		return
@@ -170,20 +197,6 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 	return p.pipeline.Flush(ctx)
 }
 
-// Dump writes what a flight recorder holds; see [WithFlightRecorder]. It
-// returns when that is with the writer or ctx is done. On a Processor without
-// a flight recorder it is ForceFlush.
-func (p *Processor) Dump(ctx context.Context) error {
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	f, ok := p.pipeline.(*pipeline.Flight)
-	if !ok || p.stopped.Load() {
-		return p.ForceFlush(ctx)
-	}
-	return f.Dump(ctx)
-}
-
 // lastFlush is how long a Shutdown whose context is already done may take to
 // write what is in the buffers: to a local file this takes milliseconds.
 const lastFlush = 100 * time.Millisecond
@@ -243,10 +256,10 @@ func (p *Processor) MarshalLog() any {
 	return struct {
 		Type          string
 		Policy        string
-		MaxBytes      int64
+		BufferBytes   int64
 		FlushInterval time.Duration
 		Exporter      sdktrace.SpanExporter
-	}{"optrace", p.cfg.policy.String(), p.cfg.maxBytes, p.cfg.flushInterval, p.next}
+	}{"optrace", p.cfg.policy.String(), p.cfg.bufferBytes, p.cfg.flushInterval, p.next}
 }
 
 // recover keeps a panic from reaching the application's End.

@@ -20,7 +20,7 @@ import (
 // leastBytes is the smallest bound that a processor takes.
 const leastBytes = 64 << 10
 
-var policies = []optrace.Policy{optrace.DropNewest, optrace.DropOldest, optrace.Block}
+var policies = []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock}
 
 // slowWriter takes its time for every write.
 type slowWriter struct {
@@ -40,7 +40,7 @@ func TestPolicySlowWriter(t *testing.T) {
 		t.Run(policy.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &slowWriter{pause: 10 * time.Millisecond}
-				proc := newProcessor(t, newExporter(t, w), optrace.WithPolicy(policy), optrace.WithMaxBytes(leastBytes))
+				proc := newProcessor(t, newExporter(t, w), optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
 				const producers, each = 3, 2000
 				var wg sync.WaitGroup
 				for range producers {
@@ -64,7 +64,7 @@ func TestPolicySlowWriter(t *testing.T) {
 				if st.Recorded != producers*each || uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped {
 					t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
 				}
-				if lossless := policy == optrace.Block; lossless != (st.Dropped == 0) {
+				if lossless := policy == optrace.PolicyBlock; lossless != (st.Dropped == 0) {
 					t.Errorf("%d operations are lost", st.Dropped)
 				}
 			})
@@ -80,7 +80,7 @@ func TestPolicyStuckWriter(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newStuckWriter()
 				exp := newExporter(t, w)
-				proc := newProcessor(t, exp, optrace.WithPolicy(policy), optrace.WithMaxBytes(leastBytes))
+				proc := newProcessor(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
 				const n = 3000
 				ended := make(chan int)
 				go func() {
@@ -92,11 +92,11 @@ func TestPolicyStuckWriter(t *testing.T) {
 				synctest.Wait()
 				select {
 				case <-ended:
-					if policy == optrace.Block {
+					if policy == optrace.PolicyBlock {
 						t.Error("operations end although there is no room")
 					}
 				default:
-					if policy != optrace.Block {
+					if policy != optrace.PolicyBlock {
 						t.Error("the end of an operation blocks")
 					}
 				}
@@ -118,7 +118,7 @@ func TestPolicyStuckWriter(t *testing.T) {
 				st := proc.Stats()
 				checkBooks(t, "processor", st)
 				checkBooks(t, "exporter", exp.Stats())
-				if policy != optrace.Block && st.Recorded != n {
+				if policy != optrace.PolicyBlock && st.Recorded != n {
 					t.Errorf("%d of %d operations are in the books", st.Recorded, n)
 				}
 				close(w.release)
@@ -134,11 +134,11 @@ func TestPolicyStuckWriter(t *testing.T) {
 
 // drop-oldest keeps the end of a run, drop-newest its beginning.
 func TestPolicyWhatIsKept(t *testing.T) {
-	for _, policy := range []optrace.Policy{optrace.DropNewest, optrace.DropOldest} {
+	for _, policy := range []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest} {
 		t.Run(policy.String(), func(t *testing.T) {
 			w := newStuckWriter()
 			proc := newProcessor(t, newExporter(t, w), optrace.WithPolicy(policy),
-				optrace.WithMaxBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
+				optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
 			const n = 2000
 			for i := range n {
 				proc.OnEnd(opStub(i).Snapshot())
@@ -150,7 +150,7 @@ func TestPolicyWhatIsKept(t *testing.T) {
 			rec := readWhole(t, w.Bytes())
 			kept := steps(rec.entries)
 			first, last := slices.Min(kept), slices.Max(kept)
-			if policy == optrace.DropNewest && first != 0 || policy == optrace.DropOldest && last != n-1 {
+			if policy == optrace.PolicyDropNewest && first != 0 || policy == optrace.PolicyDropOldest && last != n-1 {
 				t.Errorf("operations %d to %d of %d are kept", first, last, n)
 			}
 			if uint64(len(kept))+rec.lost() != n {
@@ -198,7 +198,7 @@ func TestMaxBytesHeld(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newStuckWriter()
-			proc := newProcessor(t, newExporter(t, w), optrace.WithMaxBytes(tt.bytes), optrace.WithFlushInterval(time.Hour))
+			proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(tt.bytes), optrace.WithFlushInterval(time.Hour))
 			name := strings.Repeat("n", tt.text)
 			before := heapInUse()
 			var wg sync.WaitGroup
@@ -240,7 +240,7 @@ func heapInUse() uint64 {
 // Under a policy that drops, spans that are no operations are not counted as lost.
 func TestDropCountsOperationsOnly(t *testing.T) {
 	w := newStuckWriter()
-	proc := newProcessor(t, newExporter(t, w), optrace.WithMaxBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
+	proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
 	const n = 2000
 	var spans []sdktrace.ReadOnlySpan
 	for i := range n {

@@ -1,9 +1,10 @@
 package optrace_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -32,9 +33,9 @@ func TestNewProcessorOptions(t *testing.T) {
 		want string // of the error, "" for none
 	}{
 		{"none", nil, ""},
-		{"policy", optrace.WithPolicy(optrace.Block + 1), "unknown policy"},
-		{"bytes", optrace.WithMaxBytes(64<<10 - 1), "below 65536"},
-		{"least bytes", optrace.WithMaxBytes(64 << 10), ""},
+		{"policy", optrace.WithPolicy(optrace.PolicyBlock + 1), "unknown policy"},
+		{"bytes", optrace.WithBufferBytes(64<<10 - 1), "below 65536"},
+		{"least bytes", optrace.WithBufferBytes(64 << 10), ""},
 		{"interval", optrace.WithFlushInterval(0), "flush interval"},
 		{"timeout", optrace.WithExportTimeout(-1), "export timeout"},
 		{"nil filter", optrace.WithFilter(nil), ""},
@@ -51,7 +52,7 @@ func TestNewProcessorOptions(t *testing.T) {
 		})
 	}
 	for p, want := range map[optrace.Policy]string{
-		optrace.DropNewest: "drop-newest", optrace.DropOldest: "drop-oldest", optrace.Block: "block", 9: "Policy(9)",
+		optrace.PolicyDropNewest: "drop-newest", optrace.PolicyDropOldest: "drop-oldest", optrace.PolicyBlock: "block", 9: "Policy(9)",
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("policy %d is %q, want %q", p, got, want)
@@ -60,21 +61,18 @@ func TestNewProcessorOptions(t *testing.T) {
 }
 
 func TestProcessorWithoutExporter(t *testing.T) {
-	for name, next := range map[string]sdktrace.SpanExporter{"nil": nil, "nil Exporter": (*optrace.Exporter)(nil)} {
-		t.Run(name, func(t *testing.T) {
-			proc := newProcessor(t, next)
-			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
-			record(t.Context(), tp, 3)
-			if err := errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context()), tp.Shutdown(t.Context())); err != nil {
-				t.Error(err)
-			}
-			if st := proc.Stats(); st != (optrace.Stats{}) {
-				t.Errorf("Stats are %+v", st)
-			}
-			if text := fmt.Sprintf("%+v", proc.MarshalLog()); !strings.Contains(text, "drop-newest") {
-				t.Errorf("MarshalLog is %s", text)
-			}
-		})
+	if p, err := optrace.NewProcessor(nil); p != nil || err == nil {
+		t.Errorf("NewProcessor(nil) returns %v, %v", p, err)
+	}
+	for name, next := range map[string]sdktrace.SpanExporter{
+		"nil": nil, "nil pointer": (*retaining)(nil), "nil Exporter": (*optrace.Exporter)(nil), "Exporter": newExporter(t, io.Discard),
+	} {
+		if p, err := optrace.NewForwarder(next); p != nil || err == nil {
+			t.Errorf("%s: NewForwarder returns %v, %v", name, p, err)
+		}
+	}
+	if e, err := optrace.NewExporter((*bytes.Buffer)(nil)); e != nil || err == nil {
+		t.Errorf("NewExporter returns %v, %v for a nil pointer", e, err)
 	}
 }
 
@@ -300,7 +298,7 @@ func TestProcessorAncestors(t *testing.T) {
 
 func TestProcessorConcurrentSafe(t *testing.T) {
 	var buf buffer
-	proc := newProcessor(t, newExporter(t, &buf), optrace.WithMaxBytes(1<<20), optrace.WithFlushInterval(time.Millisecond))
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithBufferBytes(1<<20), optrace.WithFlushInterval(time.Millisecond))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	const producers, each = 6, 300
 	var producing, wg sync.WaitGroup

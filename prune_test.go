@@ -17,10 +17,10 @@ import (
 
 // forward runs record with a provider whose spans go through a Processor with
 // opts, and returns the names of the spans forwarded and the processor's stats.
-func forward(t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ProcessorOption) (*retaining, optrace.Stats) {
+func forward(t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ForwarderOption) (*retaining, optrace.Stats) {
 	t.Helper()
 	mem := &retaining{}
-	proc, err := optrace.NewProcessor(mem, opts...)
+	proc, err := optrace.NewForwarder(mem, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestForwardThreshold(t *testing.T) {
 // The operations of a Recorder are pruned like those of a Tracer.
 func TestForwardThresholdRecorder(t *testing.T) {
 	mem := &retaining{}
-	proc, err := optrace.NewProcessor(mem, optrace.WithForwardThreshold(time.Second))
+	proc, err := optrace.NewForwarder(mem, optrace.WithForwardThreshold(time.Second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,11 +173,11 @@ func TestForwardManyOperations(t *testing.T) {
 }
 
 func TestForwardOptionErrors(t *testing.T) {
-	for _, opt := range []optrace.ProcessorOption{
+	for _, opt := range []optrace.ForwarderOption{
 		optrace.WithForwardThreshold(-1), optrace.WithForwardSampling(2), optrace.WithForwardSampling(-0.1),
-		optrace.WithMaxBytes(1), optrace.WithFlushInterval(0), optrace.WithExportTimeout(-1), optrace.WithPolicy(9),
+		optrace.WithBufferBytes(1), optrace.WithFlushInterval(0), optrace.WithExportTimeout(-1), optrace.WithPolicy(9),
 	} {
-		if _, err := optrace.NewProcessor(&retaining{}, opt); err == nil {
+		if _, err := optrace.NewForwarder(&retaining{}, opt); err == nil {
 			t.Errorf("no error for %T", opt)
 		}
 	}

@@ -59,7 +59,7 @@ func (e *foreignExporter) count() int {
 // A foreign exporter gets all spans, in their order, in batches that it can take.
 func TestQueueBatches(t *testing.T) {
 	exp := &foreignExporter{}
-	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
+	proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Hour))
 	const n = 2000
 	for i := range n {
 		proc.OnEnd(opStub(i).Snapshot())
@@ -99,7 +99,7 @@ func TestQueueBatches(t *testing.T) {
 func TestQueueFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exp := &foreignExporter{}
-		proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Second))
+		proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Second))
 		proc.OnEnd(opStub(0).Snapshot())
 		time.Sleep(time.Second - time.Nanosecond)
 		synctest.Wait()
@@ -128,7 +128,7 @@ func TestQueueFlushInterval(t *testing.T) {
 func TestQueueSmallBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exp := &foreignExporter{}
-		proc := newProcessor(t, exp, optrace.WithMaxBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
+		proc := newForwarder(t, exp, optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
 		const n = 1000
 		for i := range n {
 			proc.OnEnd(opStub(i).Snapshot())
@@ -159,7 +159,7 @@ func TestQueuePolicies(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", policy), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					exp := &foreignExporter{export: export}
-					proc := newProcessor(t, exp, optrace.WithPolicy(policy), optrace.WithMaxBytes(leastBytes),
+					proc := newForwarder(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes),
 						optrace.WithExportTimeout(time.Second))
 					const producers, each = 3, 500
 					var wg sync.WaitGroup
@@ -180,7 +180,7 @@ func TestQueuePolicies(t *testing.T) {
 					if st.Recorded != producers*each || st.Written != uint64(exp.count()) {
 						t.Errorf("the exporter has %d spans with %+v", exp.count(), st)
 					}
-					if name == "slow" && policy == optrace.Block && st.Dropped != 0 {
+					if name == "slow" && policy == optrace.PolicyBlock && st.Dropped != 0 {
 						t.Errorf("%d spans are lost although the exporter makes progress", st.Dropped)
 					}
 				})
@@ -198,7 +198,7 @@ func TestQueueStuckExporter(t *testing.T) {
 					export:     func(context.Context) error { <-release; return nil },
 					onShutdown: func(context.Context) error { <-release; return nil },
 				}
-				proc := newProcessor(t, exp, optrace.WithPolicy(policy), optrace.WithMaxBytes(leastBytes))
+				proc := newForwarder(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
@@ -239,7 +239,7 @@ func TestQueueStuckExporter(t *testing.T) {
 func TestQueueDropOldestMemory(t *testing.T) {
 	release := make(chan struct{})
 	exp := &foreignExporter{export: func(context.Context) error { <-release; return nil }}
-	proc := newProcessor(t, exp, optrace.WithPolicy(optrace.DropOldest), optrace.WithMaxBytes(leastBytes))
+	proc := newForwarder(t, exp, optrace.WithPolicy(optrace.PolicyDropOldest), optrace.WithBufferBytes(leastBytes))
 	span := opStub(0).Snapshot()
 	before := heapInUse()
 	for range 500_000 {
@@ -257,7 +257,7 @@ func TestQueueDropOldestMemory(t *testing.T) {
 
 func TestQueueExporterPanicsInShutdown(t *testing.T) {
 	exp := &foreignExporter{onShutdown: func(context.Context) error { panic("exporter") }}
-	proc := newProcessor(t, exp)
+	proc := newForwarder(t, exp)
 	if err := proc.Shutdown(t.Context()); err == nil {
 		t.Error("Shutdown reports no error")
 	}
@@ -265,7 +265,7 @@ func TestQueueExporterPanicsInShutdown(t *testing.T) {
 
 func TestQueueFilterAndRecordOnly(t *testing.T) {
 	exp := &foreignExporter{}
-	proc := newProcessor(t, exp, optrace.WithRecordOnly(), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
+	proc := newForwarder(t, exp, optrace.WithRecordOnly(), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
 		for _, kv := range s.Attributes() {
 			if kv.Key == attribute.Key(op.KeyName) {
 				return true
@@ -288,7 +288,7 @@ func TestQueueFilterAndRecordOnly(t *testing.T) {
 
 func TestQueueConcurrentSafe(t *testing.T) {
 	exp := &foreignExporter{}
-	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Millisecond))
+	proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Millisecond))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	const producers, each = 6, 200
 	var producing, wg sync.WaitGroup

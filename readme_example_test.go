@@ -68,16 +68,16 @@ func Example_beside() {
 	defer os.RemoveAll(dir)
 	otlp := tracetest.NewNoopExporter() // otlptracehttp.New(ctx) in a real program
 	err = inDirectory(dir, func() error {
-		shutdown, err := optrace.Setup("ops.jsonl",
+		sdk, err := optrace.Setup("ops.jsonl",
 			optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 		if err != nil {
 			return err
 		}
 		ctx, request := otel.Tracer("app").Start(context.Background(), "POST /v1/predict")
-		_, o := optrace.NewTracer(otel.GetTracerProvider()).Start(ctx, "relu", "cuda:0")
+		_, o := sdk.Tracer().Start(ctx, "relu", "cuda:0")
 		o.End()
 		request.End()
-		return shutdown(context.Background())
+		return sdk.Shutdown(context.Background())
 	})
 	fmt.Println(err)
 	// Output: <nil>

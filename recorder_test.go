@@ -236,7 +236,7 @@ func TestProcessorRecorderSampling(t *testing.T) {
 
 func TestProcessorRecorderForeignExporter(t *testing.T) {
 	mem := &retaining{}
-	proc, err := optrace.NewProcessor(mem)
+	proc, err := optrace.NewForwarder(mem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestRecorderAttributes(t *testing.T) {
 			}
 			ofTracer := recordSpans(t, func(tr *optrace.Tracer) { record(tr, tr.Recorder(t.Context())) })
 			foreign := &retaining{}
-			proc := newProcessor(t, foreign)
+			proc := newForwarder(t, foreign)
 			record(optrace.NewTracer(nil), proc.Recorder(t.Context()))
 			if err := proc.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
@@ -413,7 +413,7 @@ func TestRecorderIsBounded(t *testing.T) {
 		{"attributes", 3000, func(rec *optrace.Recorder) { rec.Attrs(make([]attribute.KeyValue, 200)...) }, 2000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			proc := newProcessor(t, newExporter(t, io.Discard), optrace.WithPolicy(optrace.Block))
+			proc := newProcessor(t, newExporter(t, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
 			rec := proc.Recorder(t.Context())
 			for range tt.ops {
 				rec.Begin("a", "cpu")
@@ -495,8 +495,8 @@ func TestRecorderAllocations(t *testing.T) {
 // discardingRecorder returns a Recorder with room for many operations.
 func discardingRecorder(tb testing.TB) *optrace.Recorder {
 	tb.Helper()
-	proc, err := optrace.NewProcessor(nil)
-	if err != nil {
+	proc := newProcessor(tb, newExporter(tb, io.Discard))
+	if err := proc.Shutdown(tb.Context()); err != nil { // then it takes nothing
 		tb.Fatal(err)
 	}
 	rec := proc.Recorder(tb.Context())
@@ -540,7 +540,7 @@ func BenchmarkRecorder(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.Block))
+		proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // exportTo appends operations with the steps 0 to n-1 to the file at path.
-func exportTo(t *testing.T, path string, n int, opts ...optrace.Option) optrace.Stats {
+func exportTo(t *testing.T, path string, n int, opts ...optrace.FileExporterOption) optrace.Stats {
 	t.Helper()
 	exp, err := optrace.NewFileExporter(path, opts...)
 	if err != nil {
@@ -55,10 +55,10 @@ func TestReopenAfterKill(t *testing.T) {
 				if err := os.WriteFile(path, torn, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				exportTo(t, path, 1, o.options()...)
+				exportTo(t, path, 1, o.fileOptions()...)
 				names, contents := files(t, dir)
 				switch {
-				case o.compression != optrace.NoCompression && n > 0:
+				case o.compression != optrace.CompressionNone && n > 0:
 					if len(names) != 2 || !bytes.Equal(contents[0], torn) {
 						t.Fatalf("killed at byte %d: files %q, want the torn one as it was and a new one", n, names)
 					}
@@ -103,7 +103,7 @@ func TestReopenChangesNothingBeforeTheFirstBatch(t *testing.T) {
 		if err := os.WriteFile(path, torn, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		exp, err := optrace.NewFileExporter(path, o.options(optrace.WithRotation(1, 0))...)
+		exp, err := optrace.NewFileExporter(path, o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,8 +119,8 @@ func TestReopenChangesNothingBeforeTheFirstBatch(t *testing.T) {
 func TestReopenWhole(t *testing.T) {
 	for _, o := range outputs() {
 		path := filepath.Join(t.TempDir(), "ops.out")
-		exportTo(t, path, 2, o.options()...)
-		exportTo(t, path, 3, o.options()...)
+		exportTo(t, path, 2, o.fileOptions()...)
+		exportTo(t, path, 3, o.fileOptions()...)
 		if diff := cmp.Diff([]int64{0, 1, 0, 1, 2}, o.steps(t, readFile(t, path), 0)); diff != "" {
 			t.Errorf("%v: entries (-want +got):\n%s", o, diff)
 		}
@@ -136,7 +136,7 @@ func TestReopenForeign(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			exp, err := optrace.NewFileExporter(path, o.options()...)
+			exp, err := optrace.NewFileExporter(path, o.fileOptions()...)
 			if err == nil {
 				_ = exp.Shutdown(t.Context())
 			}

@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace"
 )
 
-func newFile(t *testing.T, path string, opts ...optrace.Option) *optrace.Exporter {
+func newFile(t *testing.T, path string, opts ...optrace.FileExporterOption) *optrace.Exporter {
 	t.Helper()
 	exp, err := optrace.NewFileExporter(path, opts...)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestRotationProperties(t *testing.T) {
 				}
 				step, largest := 0, int64(0)
 				for range 1 + r.IntN(3) { // restarts
-					exp := newFile(t, path, o.options(optrace.WithRotation(limit, 0), optrace.WithMaxTotalBytes(total))...)
+					exp := newFile(t, path, o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: limit, MaxTotalBytes: total}))...)
 					for range 1 + r.IntN(25) {
 						var spans []sdktrace.ReadOnlySpan
 						for range 1 + r.IntN(8) {
@@ -122,7 +122,7 @@ func diskUse(t *testing.T, dir string) (n int64) {
 // Batches are numbered on from file to file.
 func TestRotationSequence(t *testing.T) {
 	dir := t.TempDir()
-	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(3000, 0))
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 3000}))
 	for range 20 {
 		export(t, exp, opSpans(3)...)
 	}
@@ -144,7 +144,7 @@ func TestRotationByAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "ops.jsonl")
-		exp := newFile(t, path, optrace.WithRotation(0, time.Hour))
+		exp := newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxAge: time.Hour}))
 		time.Sleep(2 * time.Hour) // an empty file does not age
 		export(t, exp, opSpans(1)...)
 		time.Sleep(time.Hour - time.Nanosecond)
@@ -164,7 +164,7 @@ func TestRotationByAge(t *testing.T) {
 		}
 		// After a restart the file is as old as the last rotation.
 		time.Sleep(59 * time.Minute)
-		exp = newFile(t, path, optrace.WithRotation(0, time.Hour))
+		exp = newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxAge: time.Hour}))
 		export(t, exp, opSpans(1)...)
 		if names, _ := files(t, dir); len(names) != 2 {
 			t.Fatalf("files %q 59 minutes after the rotation", names)
@@ -189,7 +189,7 @@ func TestRotationNames(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, future), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(1, 0))
+		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 		for i := range 12 {
 			export(t, exp, opStub(i).Snapshot())
 		}
@@ -223,7 +223,7 @@ func TestRotationDeletes(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "ops-2001-01-01T00-00-00.000.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(4000, 0), optrace.WithMaxTotalBytes(8000))
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 4000, MaxTotalBytes: 8000}))
 	proc := newProcessor(t, exp)
 	export(t, exp, opSpans(1)...)
 	if st := exp.Stats(); st.DeletedFiles != 1 {
@@ -259,7 +259,7 @@ func TestRotationFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, strings.Repeat("o", 240)+".jsonl")
-		exp := newFile(t, path, optrace.WithRotation(1, 0))
+		exp := newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 		failures := 0
 		for range 25 {
 			if err := exp.ExportSpans(context.Background(), opSpans(1)); err != nil {

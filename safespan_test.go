@@ -71,7 +71,7 @@ func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 // gets nothing that Jaeger cannot take.
 func TestForwardedSpansAreSafe(t *testing.T) {
 	mem := &retaining{}
-	tp := hostileProvider(newProcessor(t, mem))
+	tp := hostileProvider(newForwarder(t, mem))
 	recordHostile(tp)
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 // A summary of pruned operations survives beside what is not safe.
 func TestPrunedSummaryIsSafe(t *testing.T) {
 	mem := &retaining{}
-	tp := hostileProvider(newProcessor(t, mem, optrace.WithForwardThreshold(time.Hour)))
+	tp := hostileProvider(newForwarder(t, mem, optrace.WithForwardThreshold(time.Hour)))
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request", trace.WithAttributes(unsafeAttributes()...))
 	_, o := optrace.NewTracer(tp).Start(ctx, "relu", "cuda:0")
 	o.Attrs(unsafeAttributes()...).End()

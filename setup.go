@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/optrace/optrace/internal/endsignal"
@@ -24,9 +26,10 @@ type setupConfig struct {
 	path             string
 	disabled         bool
 	spanExporter     sdktrace.SpanExporter
-	exporterOptions  []Option
+	forwards         bool // WithSpanExporter was used
+	exporterOptions  []FileExporterOption
 	processorOptions []ProcessorOption
-	forwardOptions   []ProcessorOption
+	forwardOptions   []ForwarderOption
 	providerOptions  []sdktrace.TracerProviderOption
 	signals          []os.Signal
 }
@@ -36,17 +39,17 @@ type setupOption func(setupConfig) setupConfig
 func (o setupOption) applySetup(cfg setupConfig) setupConfig { return o(cfg) }
 
 // WithSpanExporter sends all spans, operations included, to a second exporter
-// beside the file, such as one of OTLP. opts configure the Processor in front
-// of it; [WithForwardThreshold] keeps short operations away from it.
-func WithSpanExporter(e sdktrace.SpanExporter, opts ...ProcessorOption) SetupOption {
+// beside the file, such as one of OTLP. opts are those of
+// [NewForwarder]; [WithForwardThreshold] keeps short operations away from it.
+func WithSpanExporter(e sdktrace.SpanExporter, opts ...ForwarderOption) SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
-		cfg.spanExporter, cfg.forwardOptions = e, opts
+		cfg.spanExporter, cfg.forwardOptions, cfg.forwards = e, opts, true
 		return cfg
 	})
 }
 
 // WithExporterOptions configures the file exporter.
-func WithExporterOptions(opts ...Option) SetupOption {
+func WithExporterOptions(opts ...FileExporterOption) SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
 		cfg.exporterOptions = opts
 		return cfg
@@ -71,7 +74,7 @@ func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
 }
 
 // WithoutSignals leaves SIGINT and SIGTERM to the program. It is for programs
-// that handle them and call the shutdown function themselves.
+// that handle them and call [SDK.Shutdown] themselves.
 func WithoutSignals() SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
 		cfg.signals = nil
@@ -79,25 +82,50 @@ func WithoutSignals() SetupOption {
 	})
 }
 
+// SDK is what [Setup] has built.
+type SDK struct {
+	provider  trace.TracerProvider
+	processor *Processor
+	shutdown  func(context.Context) error
+	once      sync.Once
+}
+
+// TracerProvider returns the TracerProvider, which is the global one too.
+func (s *SDK) TracerProvider() trace.TracerProvider { return s.provider }
+
+// Tracer returns a Tracer of the TracerProvider. Keep it: every call makes one.
+func (s *SDK) Tracer(opts ...TracerOption) *Tracer { return NewTracer(s.provider, opts...) }
+
+// Processor returns the Processor in front of the file, for its Stats and its
+// Recorder. It does nothing if recording is disabled.
+func (s *SDK) Processor() *Processor { return s.processor }
+
+// Shutdown flushes and ends everything, and makes the TracerProvider that was the
+// global one before Setup the global one again. The second and later calls do
+// nothing.
+func (s *SDK) Shutdown(ctx context.Context) (err error) {
+	s.once.Do(func() { err = s.shutdown(ctx) })
+	return err
+}
+
 // Setup makes a program record its operations into the file at path, which is
 // appended to: it builds a file exporter, a Processor and a TracerProvider, and
 // makes that the global one. With path "" the file is the one that the
-// environment variable OPTRACE_FILE names, "ops.jsonl" where it is not set.
-// With OPTRACE_DISABLED=true nothing is recorded and no file is touched.
+// environment variable OPTRACE_FILE names, "ops.jsonl" if it is not set. With
+// OPTRACE_DISABLED=true nothing is recorded and no file is touched.
 //
-// The returned function flushes and ends all of that; call it before the
-// program ends. On SIGINT and SIGTERM what has been recorded is flushed before
-// the signal takes its usual effect.
+// Call Shutdown before the program ends. On SIGINT and SIGTERM recorded operations
+// are flushed before the signal takes its usual effect, see [WithoutSignals].
 //
-//	shutdown, err := optrace.Setup("ops.jsonl")
+//	sdk, err := optrace.Setup("ops.jsonl")
 //	if err != nil {
 //		log.Fatal(err)
 //	}
-//	defer shutdown(context.Background())
-//	tr := optrace.NewTracer(otel.GetTracerProvider())
+//	defer sdk.Shutdown(context.Background())
+//	tr := sdk.Tracer()
 //
-// On an error nothing has been changed, and the returned function is a no-op.
-func Setup(path string, opts ...SetupOption) (shutdown func(context.Context) error, err error) {
+// On an error nothing has been changed.
+func Setup(path string, opts ...SetupOption) (*SDK, error) {
 	cfg := env.Apply(setupConfig{path: "ops.jsonl", signals: endsignal.Signals()}, setupVariables)
 	if path != "" {
 		cfg.path = path
@@ -107,60 +135,48 @@ func Setup(path string, opts ...SetupOption) (shutdown func(context.Context) err
 			cfg = o.applySetup(cfg)
 		}
 	}
-	nothing := func(context.Context) error { return nil }
-	if cfg.disabled {
-		before := otel.GetTracerProvider()
-		otel.SetTracerProvider(noop.NewTracerProvider())
-		return func(context.Context) error { otel.SetTracerProvider(before); return nil }, nil
-	}
-	tp, err := newProvider(cfg)
-	if err != nil {
-		return nothing, fmt.Errorf("optrace: setup: %w", err)
-	}
 	before := otel.GetTracerProvider()
+	if cfg.disabled {
+		tp := noop.NewTracerProvider()
+		otel.SetTracerProvider(tp)
+		return &SDK{provider: tp, processor: new(Processor), shutdown: func(context.Context) error {
+			otel.SetTracerProvider(before)
+			return nil
+		}}, nil
+	}
+	tp, proc, err := newProvider(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("optrace: setup: %w", err)
+	}
 	otel.SetTracerProvider(tp)
 	stopSignals := flushOnSignal(tp, cfg.signals)
-	var once sync.Once
-	return func(ctx context.Context) (err error) {
-		once.Do(func() {
-			stopSignals()
-			otel.SetTracerProvider(before)
-			err = tp.Shutdown(ctx)
-		})
-		return err
-	}, nil
+	return &SDK{provider: tp, processor: proc, shutdown: func(ctx context.Context) error {
+		stopSignals()
+		otel.SetTracerProvider(before)
+		return tp.Shutdown(ctx)
+	}}, nil
 }
 
-func newProvider(cfg setupConfig) (*sdktrace.TracerProvider, error) {
-	var forward *Processor
-	if cfg.spanExporter != nil {
-		var err error
-		if forward, err = NewProcessor(cfg.spanExporter, cfg.forwardOptions...); err != nil {
-			return nil, err
+func newProvider(cfg setupConfig) (*sdktrace.TracerProvider, *Processor, error) {
+	provider := slices.Clone(cfg.providerOptions)
+	undo := func(err error) error { return err }
+	if cfg.forwards {
+		forwarder, err := NewForwarder(cfg.spanExporter, cfg.forwardOptions...)
+		if err != nil {
+			return nil, nil, err
 		}
+		provider = append(provider, sdktrace.WithSpanProcessor(forwarder))
+		undo = func(err error) error { return errors.Join(err, forwarder.Shutdown(context.Background())) }
 	}
-	provider := append([]sdktrace.TracerProviderOption(nil), cfg.providerOptions...)
 	exp, err := NewFileExporter(cfg.path, cfg.exporterOptions...)
 	if err != nil {
-		return nil, errors.Join(err, stop(forward))
+		return nil, nil, undo(err)
 	}
 	proc, err := NewProcessor(exp, cfg.processorOptions...)
 	if err != nil {
-		return nil, errors.Join(err, exp.Shutdown(context.Background()), stop(forward))
+		return nil, nil, undo(errors.Join(err, exp.Shutdown(context.Background())))
 	}
-	provider = append(provider, sdktrace.WithSpanProcessor(proc))
-	if forward != nil {
-		provider = append(provider, sdktrace.WithSpanProcessor(forward))
-	}
-	return sdktrace.NewTracerProvider(provider...), nil
-}
-
-// stop ends a Processor that is not used after all.
-func stop(p *Processor) error {
-	if p == nil {
-		return nil
-	}
-	return p.Shutdown(context.Background())
+	return sdktrace.NewTracerProvider(append(provider, sdktrace.WithSpanProcessor(proc))...), proc, nil
 }
 
 // signalFlush is how long a program that was told to end still flushes.

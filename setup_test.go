@@ -1,7 +1,6 @@
 package optrace_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,26 +40,32 @@ func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	spans := &retaining{}
 	before := otel.GetTracerProvider()
-	shutdown, err := optrace.Setup(path,
+	sdk, err := optrace.Setup(path,
 		optrace.WithSpanExporter(spans),
-		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.Block)),
+		optrace.WithProcessorOptions(optrace.WithPolicy(optrace.PolicyBlock)),
 		optrace.WithProviderOptions(sdktrace.WithResource(resource.NewSchemaless(tensorconv.Rank(3)))),
 		nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := optrace.NewTracer(otel.GetTracerProvider())
+	if otel.GetTracerProvider() != sdk.TracerProvider() {
+		t.Error("the provider is not the global one")
+	}
+	tr := sdk.Tracer()
 	ctx, request := otel.Tracer("app").Start(t.Context(), "request")
 	_, o := tr.Start(ctx, "matmul", "cuda:0")
 	o.End()
 	request.End()
 	for range 2 { // the second call does nothing
-		if err := shutdown(t.Context()); err != nil {
+		if err := sdk.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if otel.GetTracerProvider() != before {
 		t.Error("the provider before is not back")
+	}
+	if st := sdk.Processor().Stats(); st.Recorded != 1 || st.Written != 1 {
+		t.Errorf("stats are %+v", st)
 	}
 	names, _ := readOps(t, path)
 	if diff := cmp.Diff([]string{"matmul"}, names); diff != "" {
@@ -75,20 +80,21 @@ func TestSetupErrors(t *testing.T) {
 	before := otel.GetTracerProvider()
 	for name, opts := range map[string][]optrace.SetupOption{
 		"no such directory": nil,
-		"bad option":        {optrace.WithProcessorOptions(optrace.WithMaxBytes(1))},
-		"bad forwarding":    {optrace.WithSpanExporter(&retaining{}, optrace.WithMaxBytes(1))},
+		"bad option":        {optrace.WithProcessorOptions(optrace.WithBufferBytes(1))},
+		"bad forwarding":    {optrace.WithSpanExporter(&retaining{}, optrace.WithBufferBytes(1))},
+		"nil forwarding":    {optrace.WithSpanExporter(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
 			if opts == nil {
 				path = filepath.Join(path, "missing", "ops.jsonl")
 			}
-			shutdown, err := optrace.Setup(path, opts...)
+			sdk, err := optrace.Setup(path, opts...)
 			if err == nil {
 				t.Error("no error")
 			}
-			if err := shutdown(context.Background()); err != nil {
-				t.Errorf("the shutdown function of a failed setup: %v", err)
+			if sdk != nil {
+				t.Errorf("a failed setup returns %v", sdk)
 			}
 			if otel.GetTracerProvider() != before {
 				t.Error("a failed setup changed the provider")
@@ -102,11 +108,11 @@ func TestSetupEnvironment(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		path := filepath.Join(dir, "named.jsonl")
 		t.Setenv("OPTRACE_FILE", path)
-		shutdown, err := optrace.Setup("")
+		sdk, err := optrace.Setup("")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := shutdown(t.Context()); err != nil {
+		if err := sdk.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(path); err != nil {
@@ -116,7 +122,7 @@ func TestSetupEnvironment(t *testing.T) {
 	t.Run("disabled", func(t *testing.T) {
 		path := filepath.Join(dir, "disabled.jsonl")
 		t.Setenv("OPTRACE_DISABLED", "true")
-		shutdown, err := optrace.Setup(path)
+		sdk, err := optrace.Setup(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +131,13 @@ func TestSetupEnvironment(t *testing.T) {
 			t.Error("an operation is recorded")
 		}
 		o.End()
-		if err := shutdown(t.Context()); err != nil {
+		rec := sdk.Processor().Recorder(t.Context())
+		rec.Begin("matmul", "cpu")
+		rec.Finish()
+		if st := sdk.Processor().Stats(); st != (optrace.Stats{}) {
+			t.Errorf("stats are %+v", st)
+		}
+		if err := sdk.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(path); !os.IsNotExist(err) {

@@ -16,6 +16,6 @@ type Stats struct {
 	// sampling left out. Those above operations are written as ancestry records.
 	Skipped uint64
 	// DeletedFiles counts the rotated files that were deleted to keep the bound
-	// on their total, see [WithMaxTotalBytes]. What they held counts as written.
+	// on their total, see [Rotation]. What they held counts as written.
 	DeletedFiles uint64
 }

@@ -305,7 +305,7 @@ func TestTracerLimits(t *testing.T) {
 // More shapes than the cache has slots, from several goroutines.
 func TestTracerConcurrentSafe(t *testing.T) {
 	var buf buffer
-	proc := newProcessor(t, newExporter(t, &buf), optrace.WithPolicy(optrace.Block))
+	proc := newProcessor(t, newExporter(t, &buf), optrace.WithPolicy(optrace.PolicyBlock))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	tr := optrace.NewTracer(tp)
 	p := prepare(t, tr, optrace.OpSpec{Name: "prepared", Output: op.Shape{1, 2}})

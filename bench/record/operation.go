@@ -102,16 +102,24 @@ func newOperations(s *set) (*operations, error) {
 	if w.preps, err = prepareAll(w.ours, w.ops); err != nil {
 		return nil, err
 	}
-	if w.nothing, err = optrace.NewProcessor(nil); err != nil {
+	if w.nothing, err = newProcessor(); err != nil {
 		return nil, err
 	}
+	if err := w.nothing.Shutdown(context.Background()); err != nil { // then it takes nothing
+		return nil, err
+	}
+	w.processor, err = newProcessor()
+	return w, err
+}
+
+// newProcessor returns a Processor in front of an Exporter to nowhere. Encoding
+// waits for the writer if that is slower.
+func newProcessor() (*optrace.Processor, error) {
 	exp, err := optrace.NewExporter(io.Discard)
 	if err != nil {
 		return nil, err
 	}
-	// Block: the encoding waits for the writer where that is slower.
-	w.processor, err = optrace.NewProcessor(exp, optrace.WithPolicy(optrace.Block))
-	return w, err
+	return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
 }
 
 func prepareAll(t *optrace.Tracer, ops []operation) ([]*optrace.Prepared, error) {

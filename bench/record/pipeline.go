@@ -72,8 +72,12 @@ const (
 func openPipelines(env *measure.Env, want measure.Want, set *set, ops int, withLosses bool) (*measure.Opened, error) {
 	toOTLP := func() (pipeline, error) { return newBatch(newOTLPExporter(), sdktrace.WithBlocking()) }
 	toNothing := func() (pipeline, error) { return newBatch(discarding{}, sdktrace.WithBlocking()) }
-	toEntries := func() (pipeline, error) { return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.Block)) }
-	toProto := func() (pipeline, error) { return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.Block)) }
+	toEntries := func() (pipeline, error) {
+		return newOurs(optrace.FormatEntries, optrace.WithPolicy(optrace.PolicyBlock))
+	}
+	toProto := func() (pipeline, error) {
+		return newOurs(optrace.FormatOTLPProto, optrace.WithPolicy(optrace.PolicyBlock))
+	}
 	o := &measure.Opened{Sides: map[string]measure.Side{}}
 	if withLosses {
 		o.After = func(ctx context.Context) (map[string]float64, error) { return losses(ctx, set, ops, env.Size(5, 3)) }

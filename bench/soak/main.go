@@ -45,10 +45,10 @@ func main() {
 	flag.DurationVar(&cfg.duration, "for", 10*time.Second, "how `long` they record")
 	flag.IntVar(&cfg.rate, "rate", 0, "`bytes` a second that the sink takes, 0 for as fast as the disk is")
 	flag.StringVar(&cfg.path, "o", "", "`file` to write, a temporary one by default")
-	policy := flag.String("policy", optrace.DropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
+	policy := flag.String("policy", optrace.PolicyDropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
 	flag.Parse()
-	for cfg.policy = optrace.DropNewest; cfg.policy.String() != *policy; cfg.policy++ {
-		if cfg.policy > optrace.Block {
+	for cfg.policy = optrace.PolicyDropNewest; cfg.policy.String() != *policy; cfg.policy++ {
+		if cfg.policy > optrace.PolicyBlock {
 			fmt.Fprintf(os.Stderr, "soak: unknown policy %q\n", *policy)
 			os.Exit(2)
 		}

@@ -26,7 +26,7 @@ func writeEntries(w io.Writer, c Config) (Summary, error) {
 		if err != nil {
 			return nil, err
 		}
-		return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.Block))
+		return optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
 	})
 }
 

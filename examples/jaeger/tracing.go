@@ -46,7 +46,7 @@ func startTracing(ctx context.Context, otlp, batch string) (*tracing, error) {
 	if err != nil {
 		return nil, errors.Join(err, all.Shutdown(ctx))
 	}
-	requests, err := optrace.NewProcessor(client, optrace.WithForwardThreshold(forwardThreshold))
+	requests, err := optrace.NewForwarder(client, optrace.WithForwardThreshold(forwardThreshold))
 	if err != nil {
 		return nil, errors.Join(err, all.Shutdown(ctx), client.Shutdown(ctx))
 	}
