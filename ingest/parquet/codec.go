@@ -10,32 +10,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
 )
-
-// codec is how pages are compressed.
-type codec int
-
-const (
-	codecNone   codec = 0
-	codecSnappy codec = 1
-	codecGzip   codec = 2
-	codecBrotli codec = 4
-	codecZstd   codec = 6
-	codecLZ4    codec = 7
-)
-
-// String returns the codec's name.
-func (c codec) String() string {
-	names := map[codec]string{
-		codecNone: "uncompressed", codecSnappy: "snappy", codecGzip: "gzip", 3: "LZO",
-		codecBrotli: "brotli", 5: "LZ4 in Hadoop's framing", codecZstd: "zstd", codecLZ4: "LZ4",
-	}
-	if name, ok := names[c]; ok {
-		return name
-	}
-	return fmt.Sprintf("codec %d", int(c))
-}
 
 // decompressor decompresses pages. The decoders are made when they are needed.
 type decompressor struct {
@@ -53,7 +30,7 @@ func (d *decompressor) close() {
 var errPageSize = errors.New("page is not of the size that it states")
 
 // decompress fills dst with what src holds, which must be of the size of dst.
-func (d *decompressor) decompress(c codec, dst, src []byte) (err error) {
+func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (err error) {
 	// The formats below come from libraries, and the pages from anywhere.
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -61,30 +38,32 @@ func (d *decompressor) decompress(c codec, dst, src []byte) (err error) {
 		}
 	}()
 	switch c {
-	case codecNone:
-		if copy(dst, src) < len(dst) || len(src) != len(dst) {
-			return errPageSize
-		}
-		return nil
-	case codecSnappy:
+	case format.Snappy:
 		if n, err := snappy.DecodedLen(src); err != nil || n != len(dst) {
 			return errPageSize
 		}
 		_, err = snappy.Decode(dst, src)
 		return err
-	case codecGzip:
+	case format.Gzip:
 		return d.ungzip(dst, src)
-	case codecBrotli:
+	case format.Brotli:
 		return fill(dst, brotli.NewReader(bytes.NewReader(src)))
-	case codecZstd:
+	case format.Zstd:
 		return d.unzstd(dst, src)
-	case codecLZ4:
+	case format.Lz4Raw:
 		if n, err := lz4.UncompressBlock(src, dst); err != nil || n != len(dst) {
 			return errPageSize
 		}
 		return nil
 	}
-	return fmt.Errorf("compressed with %s, which is not supported", c)
+	name := fmt.Sprintf("codec %d", c)
+	switch c {
+	case format.LZO:
+		name = "LZO"
+	case format.Lz4:
+		name = "LZ4 in Hadoop's framing"
+	}
+	return fmt.Errorf("compressed with %s, which is not supported", name)
 }
 
 func (d *decompressor) ungzip(dst, src []byte) error {

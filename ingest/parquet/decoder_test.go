@@ -7,48 +7,75 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // The examples are those of the format's specification.
-func TestHybrid(t *testing.T) {
+func TestNumbers(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		buf   []byte
 		width int
-		want  []uint32
+		want  []int32
 		end   bool // there are no more
 	}{
-		{"packed", []byte{0x03, 0x88, 0xc6, 0xfa}, 3, []uint32{0, 1, 2, 3, 4, 5, 6, 7}, true},
-		{"equal", []byte{0x08, 0x05}, 3, []uint32{5, 5, 5, 5}, true},
-		{"equal, of two bytes", []byte{0x04, 0x34, 0x12}, 13, []uint32{0x1234, 0x1234}, true},
-		{"both", []byte{0x04, 0x01, 0x03, 0xaa, 0x02, 0x00}, 1, []uint32{1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}, true},
-		{"without data", nil, 0, []uint32{0, 0, 0}, false},
-		{"of no width", []byte{0x06}, 0, []uint32{0, 0, 0}, false},
-		{"packed, of no width", []byte{0x03}, 0, []uint32{0, 0, 0, 0, 0, 0, 0, 0}, false},
-		{"padding left out", []byte{0x03, 0x88, 0xc6}, 3, []uint32{0, 1, 2, 3, 4}, true},
+		{"packed", []byte{0x03, 0x88, 0xc6, 0xfa}, 3, []int32{0, 1, 2, 3, 4, 5, 6, 7}, true},
+		{"equal", []byte{0x08, 0x05}, 3, []int32{5, 5, 5, 5}, true},
+		{"equal, of two bytes", []byte{0x04, 0x34, 0x12}, 13, []int32{0x1234, 0x1234}, true},
+		{"both", []byte{0x04, 0x01, 0x03, 0xaa, 0x02, 0x00}, 1, []int32{1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}, true},
+		{"without data", nil, 0, []int32{0, 0, 0}, false},
+		{"of no width", []byte{0x06}, 0, []int32{0, 0, 0}, false},
+		{"packed, of no width", []byte{0x03}, 0, []int32{0, 0, 0, 0, 0, 0, 0, 0}, false},
+		{"padding left out", []byte{0x03, 0x88, 0xc6}, 3, []int32{0, 1, 2, 3, 4}, true},
 		{"equal, cut off", []byte{0x08}, 3, nil, true},
 		{"run that is too long", []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01}, 1, nil, true},
 		{"head cut off", []byte{0x80}, 1, nil, true},
-		{"empty runs", []byte{0x00, 0x01, 0x00, 0x01, 0x02, 0x01}, 1, []uint32{1}, true},
+		{"empty runs", []byte{0x00, 0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var h hybrid
-			h.reset(test.buf, test.width)
-			for i, want := range test.want {
-				if got, err := h.next(); got != want || err != nil {
-					t.Fatalf("number %d is %d, %v, want %d", i, got, err, want)
-				}
+			h := numbers{budget: new(budget)}
+			n := len(test.want)
+			if test.end {
+				n += 100
 			}
-			if _, err := h.next(); test.end != (err != nil) {
-				t.Errorf("at the end: %v", err)
+			_ = h.decode(test.buf, test.width, n)
+			var got []int32
+			for i := range h.n {
+				got = append(got, h.at(i))
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%d, want %d", got, test.want)
 			}
 		})
 	}
 }
 
 // The library's encoder is the reference.
+func TestNumbersOfManyWidths(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for width := 1; width <= 32; width++ {
+		want := make([]int32, 1000)
+		for i := range want {
+			if want[i] = int32(r.Uint32() >> (32 - width)); r.IntN(4) > 0 && i > 0 {
+				want[i] = want[i-1]
+			}
+		}
+		buf, err := (&rle.Encoding{BitWidth: width}).EncodeInt32(nil, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := numbers{budget: new(budget)}
+		if err := h.decode(slices.Clip(buf), width, len(want)); err != nil || !slices.Equal(h.list, want) {
+			t.Errorf("numbers of %d bits differ", width)
+		}
+	}
+}
+
+// The library's encoder is the reference.
 func TestDeltas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
+	var got []int64
 	for _, n := range []int{0, 1, 2, 33, 128, 129, 130, 1000} {
 		for _, bits := range []int{1, 7, 8, 31, 33, 57, 58, 63, 64} {
 			want := make([]int64, n)
@@ -59,24 +86,13 @@ func TestDeltas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var d deltas
-			if err := d.reset(append(buf, "rest"...), n); err != nil {
-				t.Fatal(err)
-			}
-			if rest, err := d.rest(); string(rest) != "rest" || err != nil {
+			var rest []byte
+			got, rest, err = decodeDeltas(got, append(buf, "rest"...), n)
+			if string(rest) != "rest" || err != nil {
 				t.Errorf("%d values of %d bits: rest %q, %v", n, bits, rest, err)
-			}
-			got := make([]int64, n)
-			for i := range got {
-				if got[i], err = d.next(); err != nil {
-					t.Fatal(err)
-				}
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%d values of %d bits differ", n, bits)
-			}
-			if _, err := d.next(); err == nil {
-				t.Error("more values than there are")
 			}
 		}
 	}
@@ -95,31 +111,8 @@ func TestBadDeltas(t *testing.T) {
 		"width of 65":           {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x41, 0x00, 0x00, 0x00},
 		"miniblock cut off":     {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x08, 0x00, 0x00, 0x00, 0x01},
 	} {
-		var d deltas
-		err := d.reset(buf, 100)
-		for range 2 {
-			if err == nil {
-				_, err = d.next()
-			}
-		}
-		if err == nil {
+		if _, _, err := decodeDeltas(nil, buf, 100); err == nil {
 			t.Errorf("%s: no error", name)
-		}
-	}
-}
-
-func TestUnpack(t *testing.T) {
-	b := []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x01, 0x23, 0x45}
-	for width := range 65 {
-		for bit := range 8*len(b) - width + 1 {
-			want := uint64(0)
-			for i := range width {
-				at := bit + i
-				want |= uint64(b[at/8]>>(at%8)&1) << i
-			}
-			if got := unpack(b, bit, width); got != want {
-				t.Fatalf("%d bits at %d are %#x, want %#x", width, bit, got, want)
-			}
 		}
 	}
 }
@@ -142,28 +135,25 @@ func FuzzDecoder(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(numbers, uint8(physInt64), uint8(encodingDelta), uint8(4))
-	f.Add(texts, uint8(physBytes), uint8(encodingDeltaText), uint8(2))
-	f.Add([]byte{3, 0, 0, 0, 'a', 'b', 'c'}, uint8(physBytes), uint8(encodingPlain), uint8(1))
-	f.Add([]byte{1, 0x03, 0xaa}, uint8(physBytes), uint8(encodingDictionary), uint8(8))
-	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(physFloat), uint8(encodingSplit), uint8(2))
-	f.Add([]byte{2, 0, 0, 0, 0x10, 1}, uint8(physBoolean), uint8(encodingRLE), uint8(8))
+	f.Add(numbers, uint8(format.Int64), uint8(format.DeltaBinaryPacked), uint8(4))
+	f.Add(texts, uint8(format.ByteArray), uint8(format.DeltaByteArray), uint8(2))
+	f.Add([]byte{3, 0, 0, 0, 'a', 'b', 'c'}, uint8(format.ByteArray), uint8(format.Plain), uint8(1))
+	f.Add([]byte{1, 0x03, 0xaa}, uint8(format.ByteArray), uint8(format.RLEDictionary), uint8(8))
+	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(format.Float), uint8(format.ByteStreamSplit), uint8(2))
+	f.Add([]byte{2, 0, 0, 0, 0x10, 1}, uint8(format.Boolean), uint8(format.RLE), uint8(8))
 	f.Fuzz(func(t *testing.T, data []byte, typ, encoding, values uint8) {
-		d := decoder{leaf: &leaf{path: []string{"x"}, typ: physical(typ % 8), size: 3}}
-		dictionary := []value{{text: "a"}, {text: "b"}}
-		if d.reset(page{values: int(values), encoding: int64(encoding), data: data}, dictionary) != nil {
+		l := leaf{path: []string{"x"}, typ: format.Type(typ % 8)}
+		l.size = [...]int{format.Int32: 4, format.Int64: 8, format.Int96: 12, format.Float: 4, format.Double: 8, format.FixedLenByteArray: 3}[l.typ]
+		c := newColumn(&l, pages{budget: new(budget)}, shared{})
+		c.hasDictionary, c.dictionary = true, c.own
+		if c.setPage(page{values: int(values), encoding: format.Encoding(encoding), data: data}) != nil {
 			return
 		}
-		n := 0
-		for {
-			v, err := d.read(dictionary)
-			if err != nil {
-				break
-			}
-			if n++; n > int(values) {
-				t.Fatalf("more than the %d values of the page", values)
-			}
-			_, _ = d.leaf.integer(v)
+		if c.n > int(values) || c.own.n > int(values) {
+			t.Fatalf("more than the %d values of the page", values)
+		}
+		for i := range c.own.n {
+			_, _ = l.number(c.own.at(i))
 		}
 	})
 }

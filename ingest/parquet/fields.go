@@ -3,7 +3,6 @@ package parquet
 import (
 	"math"
 
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -12,209 +11,163 @@ type field struct {
 	// column is its name, or for a part of a group the path to it. Lists and maps
 	// go by their own name, whatever the groups in them are called.
 	column string
-	// read reads the value that c is at into the row, and passes over the rest
-	// of the row's values.
-	read func(r *row, c *cursor) error
+	// reader returns what reads a column of the form that the file gives it.
+	reader func(c *column) reader
 }
 
 // fields lists the columns that are known, as render/parquet documents them. A
 // file may have any of them, in any order and beside others.
-func fields() []field {
-	return []field{
-		{"record", func(r *row, c *cursor) (err error) { r.record, err = r.str(c); return err }},
-		{"step", func(r *row, c *cursor) (err error) { r.entry.Step, err = r.integer(c, op.WarnBadValue); return err }},
-		{"operation", func(r *row, c *cursor) (err error) { r.entry.Operation, err = r.str(c); return err }},
-		{"device_id", func(r *row, c *cursor) (err error) { r.entry.DeviceID, err = r.str(c); return err }},
-		{"input_shapes", func(r *row, c *cursor) (err error) { r.entry.InputShapes, err = r.shapes(c); return err }},
-		{"output_shape", func(r *row, c *cursor) (err error) {
-			r.entry.OutputShape, r.has.outputCut, err = r.shape(c)
-			return err
-		}},
-		{"duration_ns", (*row).readDurationNanos},
-		{"duration_us", (*row).readDurationMicros},
-		{"output_elements", func(r *row, c *cursor) (err error) {
-			r.entry.OutputElements, err = r.amount(c, op.WarnBadValue)
-			return err
-		}},
-		{"memory_bytes", func(r *row, c *cursor) (err error) {
-			r.entry.MemoryBytes, err = r.amount(c, op.WarnBadMemory)
-			return err
-		}},
-		{"kind", (*row).readKind},
-		{"kind_rule", (*row).readKindRule},
-		{"dtype", (*row).readDType},
-		{"start_unix_ns", func(r *row, c *cursor) (err error) { r.entry.Start, err = r.nanos(c, op.WarnBadTime); return err }},
-		{"launch_unix_ns", func(r *row, c *cursor) (err error) { r.entry.Launch, err = r.nanos(c, op.WarnBadTime); return err }},
-		{"stream", func(r *row, c *cursor) (err error) { r.entry.Stream, err = r.integer(c, op.WarnBadValue); return err }},
-		{"rank", func(r *row, c *cursor) (err error) { r.entry.Rank, err = r.amount(c, op.WarnBadValue); return err }},
-		{"flops", func(r *row, c *cursor) (err error) { r.entry.FLOPs, err = r.amount(c, op.WarnBadValue); return err }},
-		{"trace_id", func(r *row, c *cursor) (err error) { r.entry.TraceID, err = r.traceID(c); return err }},
-		{"span_id", func(r *row, c *cursor) (err error) { r.entry.SpanID, err = r.spanID(c, false); return err }},
-		{"parent_span_id", func(r *row, c *cursor) (err error) { r.entry.ParentSpanID, err = r.spanID(c, true); return err }},
-		{"root", func(r *row, c *cursor) (err error) { r.entry.Root, err = r.str(c); return err }},
-		{"root_span_id", func(r *row, c *cursor) (err error) { r.entry.RootSpanID, err = r.spanID(c, true); return err }},
-		{"service", func(r *row, c *cursor) (err error) { r.entry.Service, err = r.str(c); return err }},
-		{"scope", func(r *row, c *cursor) (err error) { r.entry.Scope, err = r.str(c); return err }},
-		{"path", func(r *row, c *cursor) (err error) { r.entry.Path, err = r.str(c); return err }},
-		{"input_dtypes", func(r *row, c *cursor) (err error) { r.entry.InputDTypes, err = r.inputDTypes(c); return err }},
-		{"side", (*row).readSide},
-		{"failed", func(r *row, c *cursor) (err error) { r.failed, err = r.flag(c); return err }},
-		{"error", (*row).readError},
-		{"adjusted_count", (*row).readAdjustedCount},
-		{"dropped_attributes", func(r *row, c *cursor) error {
-			n, err := r.amount(c, op.WarnBadValue)
-			r.entry.DroppedAttributes = n.V
-			return err
-		}},
-		{"attrs.key", (*row).attrKeys},
-		{"attrs.value", (*row).attrValues},
-		{"warn", (*row).warnings},
-		{"collective.name", inCollective(func(r *row, c *cursor) (err error) { r.coll.Name, err = r.str(c); return err })},
-		{"collective.group", inCollective(func(r *row, c *cursor) (err error) { r.coll.Group, err = r.str(c); return err })},
-		{"collective.group_size", collectiveInt(func(r *row) *op.Int { return &r.coll.GroupSize })},
-		{"collective.sequence", collectiveInt(func(r *row) *op.Int { return &r.coll.Sequence })},
-		{"collective.peer_rank", collectiveInt(func(r *row) *op.Int { return &r.coll.PeerRank })},
-		{"collective.in_elements", collectiveInt(func(r *row) *op.Int { return &r.coll.InElements })},
-		{"collective.out_elements", collectiveInt(func(r *row) *op.Int { return &r.coll.OutElements })},
-		{"name", func(r *row, c *cursor) (err error) { r.span.Name, err = r.str(c); return err }},
-		{"parent_remote", func(r *row, c *cursor) (err error) { r.span.RemoteParent, err = r.flag(c); return err }},
-		{"world_size", func(r *row, c *cursor) (err error) {
-			r.resource.WorldSize, err = r.amount(c, op.WarnBadValue)
-			return err
-		}},
-		{"gap.dropped", count(func(r *row) *int64 { return &r.gap.Dropped })},
-		{"gap.reason", func(r *row, c *cursor) (err error) { r.gap.Reason, err = r.str(c); return err }},
-		{"batch.writer", func(r *row, c *cursor) (err error) { r.batch.Writer, err = r.str(c); return err }},
-		{"batch.seq", count(func(r *row) *int64 { return &r.batch.Sequence })},
-		{"batch.entries", count(func(r *row) *int64 { return &r.batch.Entries })},
-	}
-}
-
-// inCollective marks the row as one of a collective where the group around the
-// column is not null.
-func inCollective(read func(r *row, c *cursor) error) func(r *row, c *cursor) error {
-	return func(r *row, c *cursor) error {
-		if c.nextDef > 0 || c.leaf.maxDef == 0 {
-			r.has.collective = true
+var fields = []field{
+	{"record", one(op.WarnBadValue, text, func(r *row, s string) { r.record = s })},
+	{"step", one(op.WarnBadValue, integer(math.MinInt64, op.WarnBadValue), func(r *row, n op.Int) { r.Step = n })},
+	{"operation", one(op.WarnBadValue, text, func(r *row, s string) { r.Operation = s })},
+	{"device_id", one(op.WarnBadValue, text, func(r *row, s string) { r.DeviceID = s })},
+	{"input_shapes", inputShapes},
+	{"output_shape", outputShape},
+	{"duration_ns", one(op.WarnBadValue, nanos(op.WarnBadValue), func(r *row, n op.Int) {
+		r.Duration, r.duration = n.V, durationNanos
+	})},
+	{"duration_us", one(op.WarnBadValue, micros, func(r *row, ns int64) {
+		if r.duration < durationMicros {
+			r.Duration, r.duration = ns, durationMicros
 		}
-		return read(r, c)
-	}
+	})},
+	{"output_elements", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.OutputElements = n })},
+	{"memory_bytes", one(op.WarnBadMemory, integer(0, op.WarnBadMemory), func(r *row, n op.Int) { r.MemoryBytes = n })},
+	{"kind", one(op.WarnBadValue, named(parseKind), func(r *row, k op.Kind) { r.Kind = k })},
+	{"kind_rule", one(op.WarnBadValue, named(parseKindRule), func(r *row, k ruleOfKind) { r.KindRule, r.hasRule = k.rule, k.known })},
+	{"dtype", one(op.WarnBadValue, named(parseDType), func(r *row, t op.DType) { r.DType = t })},
+	{"start_unix_ns", one(op.WarnBadTime, nanos(op.WarnBadTime), func(r *row, n op.Int) { r.Start = n })},
+	{"launch_unix_ns", one(op.WarnBadTime, nanos(op.WarnBadTime), func(r *row, n op.Int) { r.Launch = n })},
+	{"stream", one(op.WarnBadValue, integer(math.MinInt64, op.WarnBadValue), func(r *row, n op.Int) { r.Stream = n })},
+	{"rank", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.Rank = n })},
+	{"flops", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.FLOPs = n })},
+	{"trace_id", one(op.WarnBadID, traceID, func(r *row, id op.TraceID) { r.TraceID = id })},
+	{"span_id", one(op.WarnBadID, spanID(false), func(r *row, id op.SpanID) { r.SpanID = id })},
+	{"parent_span_id", one(op.WarnBadID, spanID(true), func(r *row, id op.SpanID) { r.ParentSpanID = id })},
+	{"root", one(op.WarnBadValue, text, func(r *row, s string) { r.Root = s })},
+	{"root_span_id", one(op.WarnBadID, spanID(true), func(r *row, id op.SpanID) { r.RootSpanID = id })},
+	{"service", one(op.WarnBadValue, text, func(r *row, s string) { r.Service = s })},
+	{"scope", one(op.WarnBadValue, text, func(r *row, s string) { r.Scope = s })},
+	{"path", one(op.WarnBadValue, text, func(r *row, s string) { r.Path = s })},
+	{"input_dtypes", many(named(parseInputDType), func(r *row) { r.InputDTypes = []op.DType{} }, addInputDType)},
+	{"side", one(op.WarnBadValue, named(parseSide), func(r *row, s op.Side) { r.Side = s })},
+	{"failed", one(op.WarnBadValue, flag, func(r *row, failed bool) { r.failed = failed })},
+	{"error", one(op.WarnBadValue, failureOf, func(r *row, f failure) { r.Error, r.Failed = f.text, f.failed })},
+	{"adjusted_count", one(op.WarnBadValue, adjustedCount, func(r *row, f float64) { r.AdjustedCount = f })},
+	{"dropped_attributes", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.DroppedAttributes = n.V })},
+	{"attrs.key", many(text, nothing, addAttr)},
+	{"attrs.value", many(text, nothing, setAttr)},
+	{"warn", many(named(parseWarning), nothing, func(*row, int, op.Warning) {})},
+	{"collective.name", ofCollective(text, func(c *op.Collective, s string) { c.Name = s })},
+	{"collective.group", ofCollective(text, func(c *op.Collective, s string) { c.Group = s })},
+	{"collective.group_size", ofCollective(integer(math.MinInt64, op.WarnBadValue), func(c *op.Collective, n op.Int) { c.GroupSize = n })},
+	{"collective.sequence", ofCollective(integer(math.MinInt64, op.WarnBadValue), func(c *op.Collective, n op.Int) { c.Sequence = n })},
+	{"collective.peer_rank", ofCollective(integer(math.MinInt64, op.WarnBadValue), func(c *op.Collective, n op.Int) { c.PeerRank = n })},
+	{"collective.in_elements", ofCollective(integer(math.MinInt64, op.WarnBadValue), func(c *op.Collective, n op.Int) { c.InElements = n })},
+	{"collective.out_elements", ofCollective(integer(math.MinInt64, op.WarnBadValue), func(c *op.Collective, n op.Int) { c.OutElements = n })},
+	{"name", one(op.WarnBadValue, text, func(r *row, s string) { r.more().span.Name = s })},
+	{"parent_remote", one(op.WarnBadValue, flag, func(r *row, remote bool) { r.more().span.RemoteParent = remote })},
+	{"world_size", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().resource.WorldSize = n })},
+	{"gap.dropped", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().gap.Dropped = n.V })},
+	{"gap.reason", one(op.WarnBadValue, text, func(r *row, s string) { r.more().gap.Reason = s })},
+	{"batch.writer", one(op.WarnBadValue, text, func(r *row, s string) { r.more().batch.Writer = s })},
+	{"batch.seq", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().batch.Sequence = n.V })},
+	{"batch.entries", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().batch.Entries = n.V })},
 }
 
-func collectiveInt(to func(r *row) *op.Int) func(r *row, c *cursor) error {
-	return inCollective(func(r *row, c *cursor) (err error) {
-		*to(r), err = r.integer(c, op.WarnBadValue)
-		return err
-	})
-}
-
-func count(to func(r *row) *int64) func(r *row, c *cursor) error {
-	return func(r *row, c *cursor) error {
-		n, err := r.amount(c, op.WarnBadValue)
-		*to(r) = n.V
-		return err
-	}
-}
-
-func (r *row) readDurationNanos(c *cursor) error {
-	n, err := r.nanos(c, op.WarnBadValue)
-	if n.Known {
-		r.entry.Duration, r.has.duration = n.V, durationNanos
-	}
-	return err
-}
-
-// readDurationMicros reads the duration of the seed's recorder. It yields to
-// duration_ns.
-func (r *row) readDurationMicros(c *cursor) error {
-	v, err := r.one(c, op.WarnBadValue)
-	if v == nil || err != nil {
-		return err
-	}
-	ns, ok := int64(0), false
-	switch c.leaf.typ {
-	case physBytes:
-		ns, ok = jsontext.ParseMicros(v.b)
-	case physFloat, physDouble:
-		const maxMicros = math.MaxInt64 / 1000
-		if ok = math.Abs(v.f) < maxMicros; ok {
-			ns = int64(math.Round(v.f * 1000))
+// one reads a column that holds one value per row. A list in its place is a
+// wrong value.
+func one[T any](wrong op.Warning, t translate[T], set func(*row, T)) func(*column) reader {
+	return func(c *column) reader {
+		if c.leaf.maxRep > 0 {
+			return passing(wrong)
 		}
-	default:
-		if ns, ok = c.leaf.integer(v); ok {
-			ok = math.MinInt64/1000 <= ns && ns <= math.MaxInt64/1000
-			ns *= 1000
-		}
+		return &single[T]{translator[T]{translate: t}, set}
 	}
+}
+
+// many reads a column that holds a list per row.
+func many[T any](t translate[T], empty func(*row), element func(r *row, i int, v T)) func(*column) reader {
+	return func(c *column) reader {
+		if c.leaf.maxRep != 1 {
+			return passing(op.WarnBadValue)
+		}
+		return newList(t, &eachSink[T]{listDef: c.leaf.lists[0], empty: empty, element: element})
+	}
+}
+
+func newList[T any](t translate[T], to sink[T]) reader {
+	return &list[T]{translator[T]{translate: t}, to}
+}
+
+func nothing(*row) {}
+
+func addInputDType(r *row, i int, t op.DType) {
+	if i >= op.MaxInputs {
+		r.Warn |= op.WarnShapeTruncated
+		return
+	}
+	b := r.batch
+	b.dtypes = append(b.dtypes, t)
+	r.InputDTypes = b.dtypes[len(b.dtypes)-i-1 : len(b.dtypes) : len(b.dtypes)]
+}
+
+// maxAttrs bounds the attributes of a row. The SDK's limit is a fraction of it.
+const maxAttrs = 1024
+
+func addAttr(r *row, i int, key string) {
+	if i >= maxAttrs {
+		r.Warn |= op.WarnBadValue
+		return
+	}
+	b := r.batch
+	b.attrs = append(b.attrs, op.Attr{Key: key})
+	r.Attrs = b.attrs[len(b.attrs)-i-1 : len(b.attrs) : len(b.attrs)]
+}
+
+func setAttr(r *row, i int, value string) {
+	if i < len(r.Attrs) {
+		r.Attrs[i].Value = value
+	}
+}
+
+// ofCollective reads a column of the group of a collective, where a value that
+// is null still tells that there is one.
+func ofCollective[T any](t translate[T], set func(*op.Collective, T)) func(*column) reader {
+	return func(c *column) reader {
+		to := &collectiveSink[T]{maxDef: c.leaf.maxDef, set: set}
+		if c.leaf.maxRep > 0 {
+			to.wrong = op.WarnBadValue
+		}
+		return newList(t, to)
+	}
+}
+
+// inputShapes reads a list of lists of dimensions, a list of shapes as text, or
+// one text for all.
+func inputShapes(c *column) reader {
 	switch {
-	case !ok:
-		r.warn(op.WarnBadValue)
-	case r.has.duration < durationMicros:
-		r.entry.Duration, r.has.duration = ns, durationMicros
+	case c.leaf.maxRep == 2:
+		return newList(integer(op.Dynamic, 0), &shapesSink{shapeSink: shapeSink{batch: c.batch, lists: c.leaf.lists}})
+	case c.leaf.maxRep > 2 || !c.leaf.isText():
+		return passing(op.WarnBadShape)
+	case c.leaf.maxRep == 1:
+		return newList(text, &shapeTextsSink{texts: c.texts, listDef: c.leaf.lists[0]})
 	}
-	return nil
+	return one(op.WarnBadShape, parseShapes, func(r *row, s []op.Shape) { r.InputShapes = s })(c)
 }
 
-func (r *row) readKind(c *cursor) error {
-	name, err := r.str(c)
-	k, ok := op.ParseKind(name)
-	if !ok && name != "" {
-		r.warn(op.WarnBadValue)
+// outputShape reads a list of dimensions, or a shape as text.
+func outputShape(c *column) reader {
+	if c.leaf.maxRep == 1 {
+		return newList(integer(op.Dynamic, 0), &shapeSink{batch: c.batch, lists: c.leaf.lists})
 	}
-	r.entry.Kind = k
-	return err
+	return one(op.WarnBadShape, named(parseShape), func(r *row, s shapeText) { r.OutputShape, r.outputCut = s.shape, s.cut })(c)
 }
 
-func (r *row) readKindRule(c *cursor) error {
-	name, err := r.str(c)
-	for rule := op.RuleAttribute; rule <= op.RuleDefault; rule++ {
-		if rule.String() == name {
-			r.entry.KindRule, r.has.rule = rule, true
-		}
-	}
-	return err
-}
-
-func (r *row) readDType(c *cursor) error {
-	s, err := r.str(c)
-	t, ok := op.ParseDType(s)
-	if !ok && s != "" {
-		r.warn(op.WarnUnknownDType)
-	}
-	r.entry.DType = t
-	return err
-}
-
-func (r *row) readSide(c *cursor) error {
-	s, err := r.str(c)
-	switch s {
-	case "":
-	case op.SideHost.String():
-		r.entry.Side = op.SideHost
-	default:
-		r.warn(op.WarnBadValue)
-	}
-	return err
-}
-
-// readError reads the description of an error. Where it is not null, though
-// empty, the operation failed.
-func (r *row) readError(c *cursor) error {
-	given := c.nextDef == c.leaf.maxDef && c.leaf.maxDef > 0
-	s, err := r.str(c)
-	r.entry.Error = s
-	r.entry.Failed = given || s != ""
-	return err
-}
-
-func (r *row) readAdjustedCount(c *cursor) error {
-	f, ok, err := r.number(c)
-	switch {
-	case !ok:
-	case !(f >= 1) || math.IsInf(f, 1):
-		r.warn(op.WarnBadValue)
-	default:
-		r.entry.AdjustedCount = f
-	}
-	return err
+// passing reads nothing of a column of a form that cannot be used: values that
+// are not null bring a warning.
+func passing(wrong op.Warning) reader {
+	return newList(func(*column, value) (struct{}, op.Warning, bool) { return struct{}{}, 0, false }, passingSink(wrong))
 }

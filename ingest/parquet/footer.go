@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // magic starts and ends a file, and encryptedMagic one with an encrypted footer.
@@ -13,20 +17,64 @@ const (
 	encryptedMagic = "PARE"
 )
 
-// footer is a file's metadata. The row groups are taken from it one by one:
-// there may be many.
-type footer struct {
-	leaves []leaf
-	rows   int64
-	groups int          // how many row groups are left
-	reader thriftReader // stands before the next of them
-	schema string       // what the metadata name as the schema; "" for foreign files
-}
-
 // schemaKey is where render/parquet names the schema.
 const schemaKey = "optrace.schema"
 
 var errNoFooter = errors.New("parquet file has no footer: it is cut off, or still being written")
+
+// footer is the metadata of a file. The row groups are decoded one by one:
+// there may be many.
+type footer struct {
+	text   []byte
+	leaves []leaf
+	rows   int64
+	groups []groupPlace
+	schema string // what the metadata name as the schema; "" for foreign files
+}
+
+// groupPlace is where a row group stands in the footer, and in the table.
+type groupPlace struct {
+	offset int
+	first  int64 // row
+}
+
+// fileMetadata is what is read of a FileMetaData, all but the row groups.
+type fileMetadata struct {
+	Schema     thrift.Slice[schemaElement] `thrift:"2"`
+	Rows       int64                       `thrift:"3"`
+	KeyValues  thrift.Slice[keyValue]      `thrift:"5"`
+	Encryption *struct{}                   `thrift:"8"`
+}
+
+type keyValue struct {
+	Key   string `thrift:"1"`
+	Value string `thrift:"2"`
+}
+
+// rowGroup is what is read of a RowGroup, and columnChunk of a ColumnChunk.
+type rowGroup struct {
+	Columns thrift.Slice[columnChunk] `thrift:"1"`
+	Rows    int64                     `thrift:"3"`
+}
+
+type columnChunk struct {
+	File string `thrift:"1"`
+	Meta struct {
+		Codec      format.CompressionCodec `thrift:"4"`
+		Size       int64                   `thrift:"7"`
+		Data       int64                   `thrift:"9"`
+		Dictionary int64                   `thrift:"11"`
+	} `thrift:"3"`
+}
+
+// offset returns where the pages of a chunk start. Some writers give 0 for the
+// dictionary of a chunk that has none.
+func (c *columnChunk) offset() int64 {
+	if 0 < c.Meta.Dictionary && c.Meta.Dictionary < c.Meta.Data {
+		return c.Meta.Dictionary
+	}
+	return c.Meta.Data
+}
 
 // readFooter reads the metadata at the end of a file.
 func readFooter(src io.ReaderAt, size int64) (*footer, error) {
@@ -52,15 +100,15 @@ func readFooter(src io.ReaderAt, size int64) (*footer, error) {
 	case n > MaxFooterBytes:
 		return nil, fmt.Errorf("parquet footer of %d bytes; at most %d are read", n, MaxFooterBytes)
 	}
-	text := make([]byte, n)
-	if err := readAt(src, text, size-tail-n); err != nil {
+	f := &footer{text: make([]byte, n)}
+	if err := readAt(src, f.text, size-tail-n); err != nil {
 		return nil, fmt.Errorf("reading parquet footer: %w", err)
 	}
-	f, err := parseFooter(text)
+	bytes, err := f.parse()
 	if err != nil {
 		return nil, fmt.Errorf("parquet footer: %w", err)
 	}
-	if f.rows > FreeRows && f.rows/MaxRowsPerByte > size {
+	if f.rows > FreeRows && f.rows/MaxRowsPerByte > min(bytes, size) {
 		return nil, fmt.Errorf("parquet file of %d bytes claims %d rows", size, f.rows)
 	}
 	return f, nil
@@ -78,128 +126,55 @@ func readAt(src io.ReaderAt, p []byte, off int64) error {
 	return err
 }
 
-func parseFooter(text []byte) (*footer, error) {
-	f := &footer{}
-	r := thriftReader{buf: text}
-	for field := range r.fields() {
-		switch field.id {
-		case 2:
-			leaves, err := readSchema(&r, r.structs(field))
-			if err != nil {
-				return nil, err
-			}
-			f.leaves = leaves
-		case 3:
-			f.rows = r.int(field)
-		case 4:
-			at := r
-			if f.groups = at.structs(field); f.groups > 0 {
-				f.reader = at // and r passes over them
-			}
-		case 5:
-			for range r.structs(field) {
-				if key, value := readKeyValue(&r); string(key) == schemaKey {
-					f.schema = string(value)
-				}
-			}
-		case 8:
-			return nil, errors.New("the file is encrypted")
+// parse decodes all but the row groups, and returns how many bytes these claim.
+func (f *footer) parse() (bytes int64, err error) {
+	check, err := checkThrift(f.text)
+	if err != nil {
+		return 0, err
+	}
+	var m fileMetadata
+	if err := decodeThrift(f.text, &m); err != nil {
+		return 0, err
+	}
+	if m.Encryption != nil {
+		return 0, errors.New("the file is encrypted")
+	}
+	if m.Rows < 0 {
+		return 0, errThrift
+	}
+	f.rows = m.Rows
+	for _, kv := range m.KeyValues {
+		if kv.Key == schemaKey {
+			f.schema = kv.Value
 		}
 	}
-	if r.err != nil {
-		return nil, r.err
+	if f.leaves, err = leavesOf(m.Schema); err != nil {
+		return 0, err
 	}
-	if f.rows < 0 {
-		return nil, errThrift
-	}
-	return f, nil
-}
-
-func readKeyValue(r *thriftReader) (key, value []byte) {
-	for f := range r.fields() {
-		switch f.id {
-		case 1:
-			key = r.bytes(f)
-		case 2:
-			value = r.bytes(f)
+	first := int64(0)
+	for i, offset := range check.groups {
+		f.groups = append(f.groups, groupPlace{offset, first})
+		g, err := f.group(i)
+		if err != nil {
+			break // it is refused when it is read
 		}
-	}
-	return key, value
-}
-
-// rowGroup is a part of the table: a range of rows.
-type rowGroup struct {
-	rows   int64
-	chunks []chunk // one per leaf
-}
-
-// chunk is where the values of a column in a row group lie.
-type chunk struct {
-	// offset and size span the pages. A size of 0 is a chunk that is missing.
-	offset, size int64
-	codec        codec
-	elsewhere    bool // in another file
-}
-
-// nextGroup reads the next row group into g, io.EOF after the last.
-func (f *footer) nextGroup(g *rowGroup) error {
-	if f.groups == 0 {
-		return io.EOF
-	}
-	f.groups--
-	g.rows, g.chunks = 0, g.chunks[:0]
-	r := &f.reader
-	for field := range r.fields() {
-		switch field.id {
-		case 1:
-			for range r.structs(field) {
-				g.chunks = append(g.chunks, readChunk(r))
-			}
-		case 3:
-			g.rows = r.int(field)
+		for j := range g.Columns {
+			bytes += max(0, min(g.Columns[j].Meta.Size, math.MaxInt64-bytes))
 		}
+		first += g.Rows
 	}
-	if r.err != nil {
-		return r.err
-	}
-	if len(g.chunks) != len(f.leaves) || g.rows < 0 || g.rows > f.rows {
-		return fmt.Errorf("row group of %d columns and %d rows, in a table of %d columns and %d rows",
-			len(g.chunks), g.rows, len(f.leaves), f.rows)
-	}
-	f.rows -= g.rows
-	return nil
+	return bytes, nil
 }
 
-func readChunk(r *thriftReader) chunk {
-	c := chunk{}
-	for f := range r.fields() {
-		switch {
-		case f.id == 1:
-			c.elsewhere = len(r.bytes(f)) > 0
-		case f.id == 3 && f.typ == thriftStruct:
-			c.readMetadata(r)
-		}
+// group decodes a row group.
+func (f *footer) group(i int) (*rowGroup, error) {
+	g, place := &rowGroup{}, f.groups[i]
+	if err := decodeThrift(f.text[place.offset:], g); err != nil {
+		return nil, err
 	}
-	return c
-}
-
-// readMetadata reads a ColumnMetaData.
-func (c *chunk) readMetadata(r *thriftReader) {
-	data, dict := int64(0), int64(0)
-	for f := range r.fields() {
-		switch f.id {
-		case 4:
-			c.codec = codec(r.int(f))
-		case 7:
-			c.size = r.int(f)
-		case 9:
-			data = r.int(f)
-		case 11:
-			dict = r.int(f)
-		}
+	if rows := f.rows - place.first; len(g.Columns) != len(f.leaves) || g.Rows < 0 || g.Rows > rows {
+		return nil, fmt.Errorf("row group of %d columns and %d rows, in a table of %d columns and %d rows",
+			len(g.Columns), g.Rows, len(f.leaves), rows)
 	}
-	// Some writers give 0 for a chunk that has no dictionary.
-	if c.offset = data; 0 < dict && dict < data {
-		c.offset = dict
-	}
+	return g, nil
 }

@@ -15,6 +15,8 @@ const (
 	MaxColumns = 1 << 16
 	// MaxDepth is how deep a schema may nest.
 	MaxDepth = 64
+	// MaxRowGroups is how many row groups a file may have.
+	MaxRowGroups = 1 << 20
 	// MaxRowValues is how many values a row may have in a column.
 	MaxRowValues = 1 << 20
 	// MaxTextBytes is the longest text.
@@ -27,11 +29,15 @@ const (
 // Rows that are all equal take no space, so that a few bytes may claim any
 // number of them.
 const (
-	// MaxRowsPerByte is how many rows a byte of the file may stand for, and
+	// MaxRowsPerByte is how many rows a byte of the columns may stand for, and
 	// FreeRows is how many rows there may be in a file of any size.
-	MaxRowsPerByte = 256
+	MaxRowsPerByte = 16
 	FreeRows       = 1 << 20
 )
+
+// maxValuesPerByte is how many values a byte of a page may stand for where there
+// are more of them than rows. Levels that are not all equal take a bit at least.
+const maxValuesPerByte = 64
 
 // maxHeaderBytes is the longest header of a page. It may hold the smallest and
 // the largest value.

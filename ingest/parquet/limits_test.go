@@ -94,6 +94,20 @@ func (f *forged) file(t *testing.T) []byte {
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
 }
 
+// listOf makes the columns lists, in a table of one row of n values, in a page
+// with padding.
+func (f *forged) listOf(n int32, padding int) {
+	// The levels are 1 in a single run, the repetition levels behind a 0.
+	rep := append([]byte{2, 0}, binary.AppendUvarint(nil, uint64(n-1)<<1)...)
+	levels := func(text []byte) []byte {
+		return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
+	}
+	f.body = slices.Concat(levels(append(rep, 1)), levels(append(binary.AppendUvarint(nil, uint64(n)<<1), 1)), make([]byte, 1+padding))
+	f.header = dataPage(n, format.RLEDictionary, f.body)
+	f.schema[1].RepetitionType, f.schema[2].RepetitionType = thrift.New(format.Repeated), thrift.New(format.Repeated)
+	f.numRows, f.rows = 1, 1
+}
+
 func TestForged(t *testing.T) {
 	got := read(t, forge(3).file(t))
 	if got.fail != "" || len(got.bad) > 0 || len(got.entries()) != 3 {
@@ -155,17 +169,8 @@ func TestLimits(t *testing.T) {
 		{"wide schema", func(f *forged) {
 			f.schema = slices.Repeat(f.schema[1:2], parquet.MaxColumns+1)
 		}, "schema of more than 65536 columns"},
-		{"row of a billion values", func(f *forged) {
-			// One row: levels of 1 in a single run behind a 0.
-			rep := append([]byte{2, 0}, binary.AppendUvarint(nil, 1<<31)...)
-			levels := func(text []byte) []byte {
-				return append(binary.LittleEndian.AppendUint32(nil, uint32(len(text))), text...)
-			}
-			f.body = slices.Concat(levels(append(rep, 1)), levels(append(binary.AppendUvarint(nil, 1<<31), 1)), []byte{0})
-			f.header = dataPage(1<<30, format.RLEDictionary, f.body)
-			f.schema[1].RepetitionType, f.schema[2].RepetitionType = thrift.New(format.Repeated), thrift.New(format.Repeated)
-			f.numRows, f.rows = 1, 1
-		}, "row of more than 1048576 values"},
+		{"billion values in a few bytes", func(f *forged) { f.listOf(1<<30, 0) }, "page of 1073741824 values in 23 bytes"},
+		{"row of a million values", func(f *forged) { f.listOf(1<<21, 1<<15) }, "row of more than 1048576 values"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := forge(3)
@@ -186,13 +191,14 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A dictionary may claim more values than fit, and columns more together than
-// each of them.
+// A dictionary may claim more values than fit in memory, though not more than
+// its bytes can stand for.
 func TestHeldBytes(t *testing.T) {
 	f := forge(3)
+	f.body = make([]byte, 1<<20)
 	f.header = format.PageHeader{
-		Type: format.DictionaryPage, UncompressedPageSize: 1, CompressedPageSize: 1,
-		DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: math.MaxInt32, Encoding: format.Plain}),
+		Type: format.DictionaryPage, UncompressedPageSize: 1 << 20, CompressedPageSize: 1 << 20,
+		DictionaryPageHeader: thrift.New(format.DictionaryPageHeader{NumValues: 1 << 26, Encoding: format.Plain}),
 	}
 	f.change = func(c *format.ColumnMetaData) { // the forged dictionary alone
 		skip := c.TotalCompressedSize - int64(len(f.body)) - int64(len(marshal(t, &f.header)))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,65 +42,72 @@ func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, err
 // last thing yielded. What a record points to is valid until the next one.
 func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		f, err := readFooter(src, size)
+		f, err := Open(src, size, name)
 		if err != nil {
 			yield(op.Record{}, err)
 			return
 		}
-		t := &table{footer: f, size: size, name: name, yield: yield}
-		t.row.texts = op.NewBuilder(nil)
-		defer t.unpack.close()
-		if err := t.bind(src); err != nil {
-			yield(op.Record{}, err)
-			return
+		for rec, err := range f.Records(0, f.Groups()) {
+			if !yield(rec, err) {
+				return
+			}
 		}
-		t.read()
 	}
 }
 
-// table reads the rows of a file.
-type table struct {
+// File is a file whose footer has been read. Its row groups can be read by
+// several goroutines at once.
+type File struct {
+	src    io.ReaderAt
 	footer *footer
 	size   int64
 	name   string
-	yield  func(op.Record, error) bool
-
-	unpack  decompressor
-	budget  budget
-	bound   []boundColumn
-	columns columnsSeen
-	group   rowGroup
-	row     row
-	rows    int64 // how many have been read or passed over
+	bound  []boundField
+	seen   columnsSeen
 }
 
-// boundColumn is a column of the file that means something.
-type boundColumn struct {
-	*cursor
-	chunk int // its place among the chunks of a row group
-	read  func(r *row, c *cursor) error
-	// nulls is how many of the next rows are known to be null.
-	nulls int
+// boundField is a field that the file has, and the place of its column among
+// those of a row group.
+type boundField struct {
+	field
+	leaf int
+}
+
+// Open reads the footer of a file of size bytes. name stands for src in errors.
+func Open(src io.ReaderAt, size int64, name string) (*File, error) {
+	footer, err := readFooter(src, size)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{src: src, footer: footer, size: size, name: name}
+	return f, f.bind()
+}
+
+// Groups returns the number of row groups.
+func (f *File) Groups() int { return len(f.footer.groups) }
+
+// Rows returns the number of rows in front of the i-th row group.
+func (f *File) Rows(i int) int64 {
+	if i < len(f.footer.groups) {
+		return f.footer.groups[i].first
+	}
+	return f.footer.rows
 }
 
 // bind finds the columns that mean something. Where several have the same name
-// it is the first.
-func (t *table) bind(src io.ReaderAt) error {
-	if err := t.checkSchema(); err != nil {
-		return err
+// it is the first. A later version of the table is refused; other files name no
+// schema.
+func (f *File) bind() error {
+	if s := f.footer.schema; s != "" && s != op.Schema {
+		return fmt.Errorf("schema %q is not supported, this version reads %q", s, op.Schema)
 	}
-	leaves := t.footer.leaves
+	leaves := f.footer.leaves
 	found := make(map[string]bool)
-	for _, f := range fields() {
-		i := slices.IndexFunc(leaves, func(l leaf) bool { return l.is(f.column) })
-		if i < 0 {
-			continue
+	for _, field := range fields {
+		if i := slices.IndexFunc(leaves, func(l leaf) bool { return l.is(field.column) }); i >= 0 {
+			found[field.column] = true
+			f.bound = append(f.bound, boundField{field, i})
 		}
-		found[f.column] = true
-		c := &cursor{leaf: &leaves[i], nullable: leaves[i].nullable()}
-		c.pages = pages{src: src, leaf: c.leaf, unpack: &t.unpack, budget: &t.budget}
-		c.values.leaf = c.leaf
-		t.bound = append(t.bound, boundColumn{cursor: c, chunk: i, read: f.read})
 	}
 	switch {
 	case !found["operation"]:
@@ -107,26 +115,8 @@ func (t *table) bind(src io.ReaderAt) error {
 	case !found["duration_ns"] && !found["duration_us"]:
 		return fmt.Errorf("parquet file without a column duration_ns or duration_us; it has %s", columnNames(leaves))
 	}
-	t.columns = columnsSeen{elements: found["output_elements"], memory: found["memory_bytes"]}
+	f.seen = columnsSeen{elements: found["output_elements"], memory: found["memory_bytes"]}
 	return nil
-}
-
-// checkSchema refuses a later version of the table. Other files name no schema.
-func (t *table) checkSchema() error {
-	if s := t.footer.schema; s != "" && s != op.Schema {
-		return fmt.Errorf("schema %q is not supported, this version reads %q", s, op.Schema)
-	}
-	return nil
-}
-
-// is reports whether the leaf is the column that a field names. The groups in
-// lists and maps are called differently by different writers.
-func (l *leaf) is(column string) bool {
-	name, part, ok := strings.Cut(column, ".")
-	if l.path[0] != name {
-		return false
-	}
-	return !ok || l.path[len(l.path)-1] == part
 }
 
 // columnNames lists the first columns.
@@ -147,85 +137,124 @@ func columnNames(leaves []leaf) string {
 	return strings.Join(names, ", ")
 }
 
-// read reads all row groups.
-func (t *table) read() {
-	for {
-		err := t.footer.nextGroup(&t.group)
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.yield(op.Record{}, fmt.Errorf("parquet footer: %w", err))
-			return
-		}
-		end := t.rows + t.group.rows
-		err = t.startGroup()
-		for err == nil && t.rows < end {
-			var more bool
-			if more, err = t.next(); err == nil && !more {
+// Records reads the row groups from the i-th up to, and without, the j-th. What
+// is said at [RecordsAt] holds for it.
+func (f *File) Records(i, j int) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		t := f.newTable(yield)
+		defer t.unpack.close()
+		for ; i < j; i++ {
+			if !t.readGroup(i) {
 				return
 			}
 		}
-		if err != nil && !t.leaveOut(end, err) {
-			return
-		}
-		t.rows = end
 	}
 }
 
-// startGroup turns the columns to the current row group.
-func (t *table) startGroup() error {
-	for i := range t.bound {
-		b := &t.bound[i]
-		ch := t.group.chunks[b.chunk]
-		if ch.elsewhere || ch.offset < 0 || ch.size < 0 || ch.offset > t.size || ch.size > t.size-ch.offset {
-			return &damage{column: b.leaf.name(), offset: ch.offset, err: errors.New("the values are not within the file")}
+// table reads rows.
+type table struct {
+	*File
+	yield   func(op.Record, error) bool
+	unpack  decompressor
+	budget  budget
+	batch   *batch
+	columns []tableColumn
+}
+
+type tableColumn struct {
+	*column
+	reader
+	chunk int // its place among the chunks of a row group
+}
+
+func (f *File) newTable(yield func(op.Record, error) bool) *table {
+	t := &table{File: f, yield: yield, batch: newBatch()}
+	s := shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: t.batch}
+	for _, b := range f.bound {
+		leaf := &f.footer.leaves[b.leaf]
+		c := newColumn(leaf, pages{src: f.src, leaf: leaf, unpack: &t.unpack, budget: &t.budget}, s)
+		t.columns = append(t.columns, tableColumn{c, b.reader(c), b.leaf})
+	}
+	t.columns[0].leads = true // errors tell where it is
+	return t
+}
+
+// readGroup reads the i-th row group, and reports whether more is wanted.
+func (t *table) readGroup(i int) bool {
+	g, err := t.footer.group(i)
+	if err != nil {
+		t.yield(op.Record{}, fmt.Errorf("parquet footer: %w", err))
+		return false
+	}
+	row := t.footer.groups[i].first
+	end := row + g.Rows
+	err = t.start(g)
+	for err == nil && row < end {
+		var n int
+		rows := t.batch.reset(int(min(end-row, batchRows)))
+		n, err = t.readBatch(rows)
+		for k := range rows[:n] {
+			row++
+			if !t.yieldRow(&rows[k], row) {
+				return false
+			}
 		}
-		b.nulls = 0
-		if err := b.start(ch); err != nil {
-			return err
+	}
+	return err == nil || t.leaveOut(row+1, end, err)
+}
+
+// start turns the columns to a row group.
+func (t *table) start(g *rowGroup) error {
+	for _, c := range t.columns {
+		ch := &g.Columns[c.chunk]
+		offset, size := ch.offset(), ch.Meta.Size
+		if ch.File != "" || offset < 0 || size < 0 || offset > t.size || size > t.size-offset {
+			return &damage{column: c.leaf.name(), offset: offset, err: errors.New("the values are not within the file")}
 		}
+		c.start(ch, g.Rows)
 	}
 	return nil
 }
 
-// next reads a row and reports whether more are wanted. An error is a damaged
-// row group.
-func (t *table) next() (more bool, err error) {
-	r := &t.row
-	r.reset()
-	for i := range t.bound {
-		b := &t.bound[i]
-		if b.nulls == 0 {
-			b.nulls = b.nullRows()
-		}
-		if b.nulls > 0 {
-			b.nulls--
-			continue
-		}
-		if err := b.begin(); err != nil {
-			return false, err
-		}
-		if err := b.read(r, b.cursor); err != nil {
-			return false, err
+// readBatch reads rows and returns how many could be read. An error is a
+// damaged row group.
+func (t *table) readBatch(rows []row) (n int, err error) {
+	n = len(rows)
+	for _, c := range t.columns {
+		good, bad := c.safeRead(rows[:n])
+		if good < n {
+			n, err = good, bad
 		}
 	}
-	t.rows++
-	rec, err := r.finish(t.columns)
-	if err != nil {
-		return t.yield(op.Record{}, t.syntaxError(t.bound[0].pages.pos, fmt.Sprintf("row %d: %v", t.rows, err))), nil
-	}
-	return t.yield(rec, nil), nil
+	return n, err
 }
 
-// leaveOut tells of the rows up to end, which cannot be read.
-func (t *table) leaveOut(end int64, err error) bool {
+// safeRead is read where a library may panic.
+func (c tableColumn) safeRead(rows []row) (n int, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			n, err = 0, c.wrap(fmt.Errorf("damaged page: %v", fault))
+		}
+	}()
+	return c.read(c.column, rows)
+}
+
+func (t *table) yieldRow(r *row, number int64) bool {
+	rec, err := r.finish(t.seen)
+	if err != nil {
+		offset := t.columns[0].pages.pos
+		return t.yield(op.Record{}, t.syntaxError(offset, fmt.Sprintf("row %d: %v", number, err)))
+	}
+	return t.yield(rec, nil)
+}
+
+// leaveOut tells of rows that cannot be read.
+func (t *table) leaveOut(first, last int64, err error) bool {
 	offset := int64(0)
 	if d, ok := errors.AsType[*damage](err); ok {
 		offset = max(0, d.offset)
 	}
-	msg := fmt.Sprintf("rows %d to %d are left out: %v", t.rows+1, end, err)
-	return t.yield(op.Record{}, t.syntaxError(offset, msg))
+	return t.yield(op.Record{}, t.syntaxError(offset, fmt.Sprintf("rows %d to %d are left out: %v", first, last, err)))
 }
 
 func (t *table) syntaxError(offset int64, msg string) *op.SyntaxError {

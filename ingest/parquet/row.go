@@ -1,47 +1,34 @@
 package parquet
 
 import (
+	"errors"
 	"math"
-	"strconv"
-	"unicode/utf8"
 
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
 // row is a row of the table while its columns are read, and what it may become.
-// All of it is reused for the next one.
 type row struct {
-	strings intern.Table
-	texts   *op.Builder // reads shapes that are kept as text
-
+	// Entry also holds what other records have in common with it.
+	op.Entry
 	record string
-	entry  op.Entry // also holds what other records have in common with it
-	has    fieldsSeen
-	failed bool
+	others *others // nil for none
+	batch  *batch
 
-	coll     op.Collective
-	span     op.Span
-	resource op.Resource
-	gap      op.Gap
-	batch    op.Batch
-
-	inputs []op.Shape
-	dims   []int64 // backs all shapes of an entry
-	dtypes []op.DType
-	attrs  []op.Attr
-
-	kinds map[string]inferred
+	duration                   durationSource
+	failed, hasRule, outputCut bool
 }
 
-// fieldsSeen tells which columns of a row had a value, where that matters.
-type fieldsSeen struct {
-	duration                    durationSource
-	rule, collective, outputCut bool
+// others is what a row may hold besides an entry.
+type others struct {
+	collective op.Collective
+	span       op.Span
+	resource   op.Resource
+	gap        op.Gap
+	batch      op.Batch
 }
 
-// durationSource tells where a row's duration is from. A later one wins.
+// durationSource tells where the duration of a row is from. A later one wins.
 type durationSource uint8
 
 const (
@@ -50,218 +37,178 @@ const (
 	durationNanos
 )
 
-// inferred is the kind that an operation's name tells.
-type inferred struct {
-	kind op.Kind
-	rule op.KindRule
+// batch is a number of rows that are read together, column by column, and what
+// their slices and pointers refer to. All of it is reused for the next ones.
+type batch struct {
+	rows   []row
+	inputs []op.Shape
+	dims   []int64
+	dtypes []op.DType
+	attrs  []op.Attr
+	others []*others
+	used   int // of others
 }
 
-// maxKinds bounds how many names' kinds are remembered.
-const maxKinds = 1 << 12
+// batchRows is how many rows are read together: many enough that turning from
+// column to column costs little, few enough to stay in the processor's cache.
+const batchRows = 256
 
-func (r *row) reset() {
-	r.record, r.failed = "", false
-	r.entry = op.Entry{}
-	r.has = fieldsSeen{}
-	r.coll = op.Collective{}
-	r.span = op.Span{}
-	r.resource.WorldSize = op.Int{}
-	r.gap, r.batch = op.Gap{}, op.Batch{}
-	r.inputs, r.dims, r.dtypes, r.attrs = r.inputs[:0], r.dims[:0], r.dtypes[:0], r.attrs[:0]
-}
-
-func (r *row) warn(w op.Warning) { r.entry.Warn |= w }
-
-// one returns the value of a column that holds one per row, nil for null. A
-// list in its place is a wrong value.
-func (r *row) one(c *cursor, warning op.Warning) (*value, error) {
-	if c.leaf.maxRep > 0 {
-		return nil, r.pass(c, warning)
+func newBatch() *batch {
+	return &batch{
+		rows: make([]row, batchRows), inputs: make([]op.Shape, 0, 4*batchRows), dims: make([]int64, 0, 16*batchRows),
+		dtypes: make([]op.DType, 0, batchRows), attrs: make([]op.Attr, 0, batchRows),
 	}
-	v, err := c.take()
-	if err != nil {
-		return nil, c.wrap(err)
-	}
-	return v, nil
 }
 
-// pass passes over a row's values, which a warning tells of unless they are
-// null.
-func (r *row) pass(c *cursor, warning op.Warning) error {
-	for {
-		if c.nextDef > 0 {
-			r.warn(warning)
+// reset returns n empty rows.
+func (b *batch) reset(n int) []row {
+	b.inputs, b.dims, b.dtypes, b.attrs, b.used = b.inputs[:0], b.dims[:0], b.dtypes[:0], b.attrs[:0], 0
+	rows := b.rows[:n]
+	clear(rows)
+	for i := range rows {
+		rows[i].batch = b
+	}
+	return rows
+}
+
+// more returns what the row holds besides an entry, to add to it.
+func (r *row) more() *others {
+	if r.others != nil {
+		return r.others
+	}
+	b := r.batch
+	if b.used == len(b.others) {
+		b.others = append(b.others, new(others))
+	}
+	r.others = b.others[b.used]
+	*r.others = others{}
+	b.used++
+	return r.others
+}
+
+// The values of the column record. A file without it holds operations only.
+const (
+	recordEntry    = "entry"
+	recordSpan     = "span"
+	recordResource = "resource"
+	recordGap      = "gap"
+	recordBatch    = "batch"
+)
+
+// columnsSeen tells which columns a file has, where their absence matters: what
+// is null was not known to the writer, what is missing may follow from others.
+type columnsSeen struct {
+	elements, memory bool
+}
+
+// finish makes a record of a row that has been read. It belongs to the row.
+func (r *row) finish(columns columnsSeen) (op.Record, error) {
+	switch r.record {
+	case recordEntry, "":
+		if err := r.finishEntry(columns); err != nil {
+			return op.Record{}, err
 		}
-		if _, err := c.take(); err != nil {
-			return c.wrap(err)
+		return op.Record{Entry: &r.Entry}, nil
+	case recordSpan:
+		return op.Record{Span: r.finishSpan()}, nil
+	case recordResource:
+		resource := &r.more().resource
+		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, uniqueAttrs(r.Attrs)
+		return op.Record{Resource: resource}, nil
+	case recordGap:
+		return op.Record{Gap: &r.more().gap}, nil
+	case recordBatch:
+		return op.Record{Batch: &r.more().batch}, nil
+	}
+	return op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil
+}
+
+// finishEntry checks what an entry must have, and fills in what follows from
+// what it says.
+func (r *row) finishEntry(columns columnsSeen) error {
+	switch {
+	case r.Operation == "":
+		return errors.New("an entry without an operation")
+	case r.duration == durationUnknown:
+		return errors.New("an entry without a duration")
+	}
+	r.Failed = r.Failed || r.failed
+	if r.Duration < 0 {
+		r.Duration = 0
+		r.Warn |= op.WarnNegativeDuration
+	}
+	if r.Start.V > math.MaxInt64-r.Duration {
+		r.Start = op.Int{}
+		r.Warn |= op.WarnBadTime
+	}
+	if r.TraceID.IsZero() && !(r.SpanID.IsZero() && r.ParentSpanID.IsZero()) {
+		r.Warn |= op.WarnBadID
+	}
+	r.Attrs = uniqueAttrs(r.Attrs)
+	r.finishKind()
+	if !columns.elements && !r.outputCut {
+		n, w := r.OutputShape.Elements()
+		r.OutputElements = n
+		r.Warn |= w
+	}
+	if !columns.memory && r.OutputElements.Known {
+		size := r.DType.Size()
+		if size == 0 {
+			size = op.DefaultElementSize
 		}
-		if more, err := c.more(); err != nil || !more {
-			return err
+		n, w := op.Shape{r.OutputElements.V, size}.Elements() // a product that is checked
+		r.MemoryBytes = n
+		r.Warn |= w
+	}
+	return nil
+}
+
+func (r *row) finishKind() {
+	switch {
+	case r.Kind == op.KindUnknown && r.Collective != nil:
+		r.Kind, r.KindRule = op.KindCollective, op.RuleAttribute
+	case r.Kind == op.KindUnknown:
+		r.Kind, r.KindRule = op.InferKind(r.Operation)
+	case r.hasRule:
+	case r.Kind == op.KindCompute:
+		r.KindRule = op.RuleDefault
+	case r.Kind == op.KindMemory:
+		r.KindRule = op.RuleName
+	default:
+		r.KindRule = op.RuleAttribute
+	}
+}
+
+// finishSpan takes what spans and entries have in common from the entry.
+func (r *row) finishSpan() *op.Span {
+	s := &r.more().span
+	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
+	s.Start, s.Duration = r.Start, max(0, r.Duration)
+	s.Service = r.Service
+	s.Failed = r.Failed || r.failed
+	if s.Start.V > math.MaxInt64-s.Duration {
+		s.Start = op.Int{}
+	}
+	return s
+}
+
+// uniqueAttrs returns the attributes, nil where there are none. Of equal keys
+// the last wins.
+func uniqueAttrs(attrs []op.Attr) []op.Attr {
+	unique := attrs[:0]
+	for _, a := range attrs {
+		i := 0
+		for i < len(unique) && unique[i].Key != a.Key {
+			i++
 		}
-	}
-}
-
-// str reads a column of text; null is "". Numbers become text.
-func (r *row) str(c *cursor) (string, error) {
-	v, err := r.one(c, op.WarnBadValue)
-	if v == nil || err != nil {
-		return "", err
-	}
-	return r.text(c.leaf, v), nil
-}
-
-// text returns a value as valid text, the same string for the same text.
-func (r *row) text(l *leaf, v *value) string {
-	if v.state == textUnknown {
-		r.setText(l, v)
-	}
-	if v.state == textInvalid {
-		r.warn(op.WarnInvalidUTF8)
-	}
-	return v.text
-}
-
-func (r *row) setText(l *leaf, v *value) {
-	v.state = textValid
-	switch l.typ {
-	case physBytes, physFixed:
-		if s, ok := r.strings.Find(v.b); ok { // only what is valid is remembered
-			v.text = s
-		} else if utf8.Valid(v.b) {
-			v.text = r.strings.String(v.b)
+		if i < len(unique) {
+			unique[i].Value = a.Value
 		} else {
-			v.text, v.state = string([]rune(string(v.b))), textInvalid
+			unique = append(unique, a)
 		}
-	case physBoolean:
-		v.text = strconv.FormatBool(v.i != 0)
-	case physFloat, physDouble:
-		v.text = strconv.FormatFloat(v.f, 'g', -1, 64)
-	default:
-		v.text = strconv.FormatInt(v.i, 10)
 	}
-}
-
-// integer reads a column of integers; null is unknown, and so is anything that
-// is no integer, which adds warning.
-func (r *row) integer(c *cursor, warning op.Warning) (op.Int, error) {
-	v, err := r.one(c, warning)
-	if v == nil || err != nil {
-		return op.Int{}, err
+	if len(unique) == 0 {
+		return nil
 	}
-	n, ok := c.leaf.integer(v)
-	if !ok {
-		r.warn(warning)
-		return op.Int{}, nil
-	}
-	return op.Known(n), nil
-}
-
-// integer returns a value as an integer.
-func (l *leaf) integer(v *value) (n int64, ok bool) {
-	switch l.typ {
-	case physInt32, physInt64, physInt96:
-		n = v.i
-		if l.typ == physInt32 && l.unsigned {
-			n = int64(uint32(n))
-		}
-		return n, !l.decimal && (!l.unsigned || n >= 0)
-	case physFloat, physDouble:
-		return jsontext.IntegralFloat(v.f)
-	case physBytes:
-		return jsontext.ParseInt(v.b)
-	}
-	return 0, false
-}
-
-// nanos reads a column of times or durations, in nanoseconds unless its type
-// says otherwise.
-func (r *row) nanos(c *cursor, warning op.Warning) (op.Int, error) {
-	n, err := r.integer(c, warning)
-	if unit := c.leaf.unit; unit > 1 && n.Known {
-		if n.V > math.MaxInt64/unit || n.V < math.MinInt64/unit {
-			r.warn(warning)
-			return op.Int{}, err
-		}
-		n.V *= unit
-	}
-	return n, err
-}
-
-// amount reads an integer that cannot be negative.
-func (r *row) amount(c *cursor, warning op.Warning) (op.Int, error) {
-	n, err := r.integer(c, warning)
-	if n.V < 0 {
-		r.warn(warning)
-		return op.Int{}, err
-	}
-	return n, err
-}
-
-// number reads a column of numbers; null is unknown.
-func (r *row) number(c *cursor) (f float64, ok bool, err error) {
-	v, err := r.one(c, op.WarnBadValue)
-	if v == nil || err != nil {
-		return 0, false, err
-	}
-	switch c.leaf.typ {
-	case physFloat, physDouble:
-		f, ok = v.f, true
-	case physBytes:
-		f, ok = jsontext.ParseFloat(v.b)
-	default:
-		var n int64
-		n, ok = c.leaf.integer(v)
-		f = float64(n)
-	}
-	if !ok {
-		r.warn(op.WarnBadValue)
-	}
-	return f, ok, nil
-}
-
-// flag reads a column of booleans; null is false.
-func (r *row) flag(c *cursor) (bool, error) {
-	v, err := r.one(c, op.WarnBadValue)
-	if v == nil || err != nil {
-		return false, err
-	}
-	switch c.leaf.typ {
-	case physBoolean, physInt32, physInt64:
-		return v.i != 0, nil
-	}
-	r.warn(op.WarnBadValue)
-	return false, nil
-}
-
-// traceID reads an id, in hexadecimal or as bytes. One that is zero or neither
-// is unknown.
-func (r *row) traceID(c *cursor) (op.TraceID, error) {
-	v, err := r.one(c, op.WarnBadID)
-	if v == nil || err != nil {
-		return op.TraceID{}, err
-	}
-	id, ok := op.ParseTraceID(v.b)
-	if !ok && len(v.b) == len(id) {
-		id = op.TraceID(v.b)
-	}
-	if id.IsZero() && (len(v.b) > 0 || !c.leaf.isText()) {
-		r.warn(op.WarnBadID)
-	}
-	return id, nil
-}
-
-// spanID is traceID for a span. Where none is a value too, zero is one.
-func (r *row) spanID(c *cursor, none bool) (op.SpanID, error) {
-	v, err := r.one(c, op.WarnBadID)
-	if v == nil || err != nil {
-		return op.SpanID{}, err
-	}
-	id, ok := op.ParseSpanID(v.b)
-	if !ok && len(v.b) == len(id) {
-		id, ok = op.SpanID(v.b), true
-	}
-	if bad := !ok || id.IsZero() && !none; bad && (len(v.b) > 0 || !c.leaf.isText()) {
-		r.warn(op.WarnBadID)
-	}
-	return id, nil
+	return unique
 }

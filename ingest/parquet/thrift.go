@@ -1,241 +1,130 @@
 package parquet
 
 import (
-	"encoding/binary"
 	"errors"
-	"iter"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 )
-
-// thriftReader reads structs of Thrift's compact protocol, in which Parquet
-// keeps its metadata. The first error sticks; what is read after it is zero.
-type thriftReader struct {
-	buf []byte
-	pos int
-	err error
-}
-
-// thriftField is a field of a struct.
-type thriftField struct {
-	id  int
-	typ byte
-}
-
-// The types of values. A boolean field is its value.
-const (
-	thriftStop = iota
-	thriftTrue
-	thriftFalse
-	thriftByte
-	thriftI16
-	thriftI32
-	thriftI64
-	thriftDouble
-	thriftBinary
-	thriftList
-	thriftSet
-	thriftMap
-	thriftStruct
-)
-
-// maxThriftDepth is how deep skipped values may nest.
-const maxThriftDepth = 16
 
 var (
 	errThriftShort = errors.New("metadata end early")
 	errThrift      = errors.New("metadata are damaged")
 )
 
-func (r *thriftReader) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
+// maxThriftDepth is how deep structs and lists may nest in each other.
+const maxThriftDepth = 16
+
+// The fields of the footer that hold long lists.
+const (
+	footerSchema    = 2
+	footerRowGroups = 4
+)
+
+// thriftChecker checks that a struct of Thrift can be decoded: the library's
+// decoder allocates lists of the length that they claim, and follows values that
+// nest to any depth.
+type thriftChecker struct {
+	thrift.BytesReader
+	size int
+	// groups holds where the elements of the field footerRowGroups start.
+	groups []int
 }
 
-// fields yields the fields of the struct that follows. One whose value the
-// loop's body does not read is passed over.
-func (r *thriftReader) fields() iter.Seq[thriftField] {
-	return func(yield func(thriftField) bool) {
-		f := thriftField{}
-		for r.field(&f) {
-			start := r.pos
-			if !yield(f) {
-				return
-			}
-			if r.pos == start { // a value takes at least a byte, but for booleans
-				r.skip(f.typ, maxThriftDepth)
-			}
-		}
+// checkThrift checks the struct at the start of text.
+func checkThrift(text []byte) (*thriftChecker, error) {
+	c := &thriftChecker{BytesReader: new(thrift.CompactProtocol).NewReaderFromBytes(text), size: len(text)}
+	err := c.check(thrift.STRUCT, 0, 0)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = errThriftShort
 	}
+	return c, err
 }
 
-// field reads the header of the field after f, false at the end.
-func (r *thriftReader) field(f *thriftField) bool {
-	b := r.byte()
-	f.typ = b & 15
-	if r.err != nil || b == thriftStop {
-		return false
-	}
-	if delta := int(b >> 4); delta > 0 {
-		f.id += delta
-	} else {
-		f.id = int(int16(r.varint()))
-	}
-	return r.err == nil
-}
-
-func (r *thriftReader) byte() byte {
-	if r.pos >= len(r.buf) {
-		r.fail(errThriftShort)
-	}
-	if r.err != nil {
-		return 0
-	}
-	r.pos++
-	return r.buf[r.pos-1]
-}
-
-func (r *thriftReader) uvarint() uint64 {
-	if r.err != nil {
-		return 0
-	}
-	v, n := binary.Uvarint(r.buf[r.pos:])
-	switch {
-	case n == 0:
-		r.fail(errThriftShort)
-		return 0
-	case n < 0:
-		r.fail(errThrift)
-		return 0
-	}
-	r.pos += n
-	return v
-}
-
-func (r *thriftReader) varint() int64 { return zigzag(r.uvarint()) }
-
-func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
-
-// int reads an integer of any width; 0 for a value of another type, which stays
-// unread.
-func (r *thriftReader) int(f thriftField) int64 {
-	switch f.typ {
-	case thriftByte:
-		return int64(int8(r.byte()))
-	case thriftI16, thriftI32, thriftI64:
-		return r.varint()
-	}
-	return 0
-}
-
-// bytes reads a text; nil for a value of another type, which stays unread.
-func (r *thriftReader) bytes(f thriftField) []byte {
-	if f.typ != thriftBinary {
-		return nil
-	}
-	return r.take(r.uvarint())
-}
-
-func (r *thriftReader) take(n uint64) []byte {
-	if n > uint64(len(r.buf)-r.pos) {
-		r.fail(errThriftShort)
-	}
-	if r.err != nil {
-		return nil
-	}
-	b := r.buf[r.pos : r.pos+int(n)]
-	r.pos += int(n)
-	return b
-}
-
-// structs reads the header of a list of structs, whose fields the caller then
-// reads n times; 0 for any other value, which stays unread.
-func (r *thriftReader) structs(f thriftField) (n int) {
-	if f.typ != thriftList && f.typ != thriftSet {
-		return 0
-	}
-	start := r.pos
-	n, elem := r.listHeader()
-	if elem != thriftStruct {
-		r.pos = start
-		return 0
-	}
-	return n
-}
-
-// listHeader reads the header of a list. It cannot have more elements than
-// there are bytes left.
-func (r *thriftReader) listHeader() (n int, elem byte) {
-	b := r.byte()
-	size := uint64(b >> 4)
-	if size == 15 {
-		size = r.uvarint()
-	}
-	if size > uint64(len(r.buf)-r.pos) {
-		r.fail(errThriftShort)
-	}
-	if r.err != nil {
-		return 0, 0
-	}
-	return int(size), b & 15
-}
-
-// skip passes over a value, which may nest depth levels.
-func (r *thriftReader) skip(typ byte, depth int) {
-	if depth == 0 {
-		r.fail(errThrift)
-		return
+// check passes over a value. field is the number of its field where it is one of
+// the outermost struct.
+func (c *thriftChecker) check(typ thrift.Type, depth int, field int16) (err error) {
+	if depth > maxThriftDepth {
+		return errThrift
 	}
 	switch typ {
-	case thriftTrue, thriftFalse:
-	case thriftByte:
-		r.byte()
-	case thriftI16, thriftI32, thriftI64:
-		r.uvarint()
-	case thriftDouble:
-		r.take(8)
-	case thriftBinary:
-		r.take(r.uvarint())
-	case thriftList, thriftSet:
-		n, elem := r.listHeader()
-		for range n {
-			r.skipElement(elem, depth-1)
-		}
-	case thriftMap:
-		r.skipMap(depth - 1)
-	case thriftStruct:
-		f := thriftField{}
-		for r.field(&f) {
-			r.skip(f.typ, depth-1)
-		}
+	case thrift.TRUE, thrift.FALSE: // the type of a field is its value
+	case thrift.I8:
+		_, err = c.ReadInt8()
+	case thrift.I16, thrift.I32, thrift.I64:
+		_, err = c.ReadInt64()
+	case thrift.DOUBLE:
+		_, err = c.ReadFloat64()
+	case thrift.BINARY:
+		_, err = c.ReadBytes()
+	case thrift.LIST, thrift.SET:
+		err = c.checkList(depth, field)
+	case thrift.STRUCT:
+		err = c.checkStruct(depth)
 	default:
-		r.fail(errThrift)
+		err = errThrift // there are no maps in Parquet
+	}
+	return err
+}
+
+func (c *thriftChecker) checkStruct(depth int) error {
+	for id := int16(0); ; {
+		f, err := c.ReadField()
+		if err != nil || f.Type == thrift.STOP {
+			return err
+		}
+		if !f.Delta {
+			id = 0
+		}
+		id += f.ID
+		field := int16(0)
+		if depth == 0 {
+			field = id
+		}
+		if err := c.check(f.Type, depth+1, field); err != nil {
+			return err
+		}
 	}
 }
 
-// skipElement is skip for an element of a list or map, where a boolean takes a
-// byte.
-func (r *thriftReader) skipElement(typ byte, depth int) {
-	if r.err != nil {
-		return
+func (c *thriftChecker) checkList(depth int, field int16) error {
+	l, err := c.ReadList()
+	switch {
+	case err != nil:
+		return err
+	case int(l.Size) > c.size-c.BytesRead(): // an element takes at least a byte
+		return errThriftShort
+	case field == footerRowGroups && l.Size > MaxRowGroups:
+		return fmt.Errorf("more than %d row groups", MaxRowGroups)
+	case field == footerSchema && l.Size > MaxColumns:
+		return fmt.Errorf("schema of more than %d columns", MaxColumns)
+	case field != footerRowGroups && l.Size > MaxColumns:
+		return errThrift
 	}
-	if typ == thriftTrue || typ == thriftFalse {
-		typ = thriftByte
+	if l.Type == thrift.TRUE || l.Type == thrift.FALSE {
+		l.Type = thrift.I8 // unlike a field, an element takes a byte
 	}
-	r.skip(typ, depth)
+	for range l.Size {
+		if field == footerRowGroups {
+			c.groups = append(c.groups, c.BytesRead())
+		}
+		if err := c.check(l.Type, depth+1, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func (r *thriftReader) skipMap(depth int) {
-	n := r.uvarint()
-	if n == 0 {
-		return
+// decodeThrift decodes the struct at the start of text, which has been checked.
+func decodeThrift(text []byte, v any) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errThrift
+		}
+	}()
+	if thrift.NewDecoder(new(thrift.CompactProtocol).NewReaderFromBytes(text)).Decode(v) != nil {
+		return errThrift
 	}
-	types := r.byte()
-	if n > uint64(len(r.buf)-r.pos) {
-		r.fail(errThriftShort)
-		return
-	}
-	for range n {
-		r.skipElement(types>>4, depth)
-		r.skipElement(types&15, depth)
-	}
+	return nil
 }

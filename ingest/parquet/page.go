@@ -1,0 +1,221 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/parquet-go/parquet-go/format"
+)
+
+var errShortPage = errors.New("page ends early")
+
+// page is a page of values, without compression. Its parts are valid until the
+// next page.
+type page struct {
+	dictionary bool
+	values     int // how many, nulls included
+	encoding   format.Encoding
+	// rep and def are the levels of the values in data, empty where all are 0.
+	rep, def, data []byte
+}
+
+// What values of a page take beside its bytes.
+const (
+	minTextBytes  = 4 // of a text in the page
+	bytesPerText  = 24
+	bytesPerDelta = 8
+)
+
+// pages reads the pages of a column chunk.
+type pages struct {
+	src      io.ReaderAt
+	leaf     *leaf
+	codec    format.CompressionCodec
+	unpack   *decompressor
+	budget   *budget
+	pos, end int64 // in the file
+	rows     int64 // in the row group
+
+	head []byte // the header of a page
+	body []byte // a page as it is stored
+	data []byte // and decompressed
+	held int64  // what budget knows of
+}
+
+// start turns to a chunk.
+func (p *pages) start(c *columnChunk, rows int64) {
+	p.codec, p.rows = c.Meta.Codec, rows
+	p.pos, p.end = c.offset(), c.offset()+c.Meta.Size
+}
+
+// next reads the next page that holds values or the dictionary, io.EOF at the
+// end of the chunk.
+func (p *pages) next() (page, error) {
+	for p.pos < p.end {
+		h, err := p.header()
+		if err != nil {
+			return page{}, err
+		}
+		levels := int64(0)
+		pg := page{}
+		switch {
+		case h.Type == format.DataPage && h.DataPageHeader.Valid:
+			pg.values, pg.encoding = int(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
+		case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
+			v := &h.DataPageHeaderV2.V
+			pg.values, pg.encoding = int(v.NumValues), v.Encoding
+			levels = int64(v.RepetitionLevelsByteLength) + int64(v.DefinitionLevelsByteLength)
+			if v.RepetitionLevelsByteLength < 0 || v.DefinitionLevelsByteLength < 0 {
+				return page{}, errShortPage
+			}
+		case h.Type == format.DictionaryPage && h.DictionaryPageHeader.Valid:
+			pg.values, pg.encoding = int(h.DictionaryPageHeader.V.NumValues), h.DictionaryPageHeader.V.Encoding
+			pg.dictionary = true
+		default:
+			p.pos += max(0, min(int64(h.CompressedPageSize), p.end-p.pos)) // an index
+			continue
+		}
+		if err := p.check(h, &pg, levels); err != nil {
+			return page{}, err
+		}
+		return pg, p.read(h, &pg, levels)
+	}
+	return page{}, io.EOF
+}
+
+// header reads the header of a page and stands behind it.
+func (p *pages) header() (*format.PageHeader, error) {
+	for size := int64(512); ; size *= 4 {
+		size = min(size, p.end-p.pos)
+		p.head = grow(p.head, size)
+		if err := readAt(p.src, p.head, p.pos); err != nil {
+			return nil, err
+		}
+		check, err := checkThrift(p.head)
+		if err == errThriftShort && size < p.end-p.pos && size < maxHeaderBytes {
+			continue
+		}
+		h := &format.PageHeader{}
+		if err == nil {
+			err = decodeThrift(p.head, h)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("page header: %w", err)
+		}
+		p.pos += int64(check.BytesRead())
+		return h, nil
+	}
+}
+
+// check refuses sizes that cannot be true.
+func (p *pages) check(h *format.PageHeader, pg *page, levels int64) error {
+	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
+	switch {
+	case compressed < 0 || compressed > p.end-p.pos:
+		return fmt.Errorf("page of %d bytes, %d of which are there", compressed, p.end-p.pos)
+	case uncompressed < 0 || uncompressed > MaxPageBytes || compressed > MaxPageBytes:
+		return fmt.Errorf("page of %d bytes; at most %d are read", max(compressed, uncompressed), MaxPageBytes)
+	case pg.values < 0:
+		return fmt.Errorf("page of %d values", pg.values)
+	case int64(pg.values) > p.rows && int64(pg.values)/maxValuesPerByte > uncompressed:
+		return fmt.Errorf("page of %d values in %d bytes", pg.values, uncompressed)
+	case levels > compressed || levels > uncompressed:
+		return errShortPage
+	}
+	return nil
+}
+
+// read reads the page behind its header. levels is the size of the levels in
+// front of the values, where they are not compressed.
+func (p *pages) read(h *format.PageHeader, pg *page, levels int64) error {
+	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
+	held := compressed + uncompressed
+	switch pg.encoding {
+	case format.Plain:
+		held += uncompressed / minTextBytes * bytesPerText
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
+		held += int64(pg.values) * (bytesPerText + 2*bytesPerDelta)
+	}
+	if err := p.budget.hold(&p.held, held); err != nil {
+		return err
+	}
+	p.body = grow(p.body, compressed)
+	if err := readAt(p.src, p.body, p.pos); err != nil {
+		return err
+	}
+	p.pos += compressed
+	if h.CRC != 0 && crc32.ChecksumIEEE(p.body) != uint32(h.CRC) {
+		return errors.New("page's checksum does not match")
+	}
+	v2 := &h.DataPageHeaderV2.V
+	if pg.data = p.body[levels:]; p.codec != format.Uncompressed && !(v2.IsCompressed.Valid && !v2.IsCompressed.V) {
+		p.data = grow(p.data, uncompressed-levels)
+		if len(p.data) > 0 { // a page without values may have nothing to decompress
+			if err := p.unpack.decompress(p.codec, p.data, pg.data); err != nil {
+				return err
+			}
+		}
+		pg.data = p.data
+	}
+	switch h.Type {
+	case format.DataPageV2:
+		pg.rep, pg.def = p.body[:v2.RepetitionLevelsByteLength], p.body[v2.RepetitionLevelsByteLength:levels]
+	case format.DataPage:
+		var err error
+		if pg.rep, err = cutLevels(pg, p.leaf.maxRep, h.DataPageHeader.V.RepetitionLevelEncoding); err != nil {
+			return err
+		}
+		if pg.def, err = cutLevels(pg, p.leaf.maxDef, h.DataPageHeader.V.DefinitionLevelEncoding); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutLevels cuts the levels off that a page of version 1 starts with, behind
+// their length.
+func cutLevels(pg *page, highest int32, encoding format.Encoding) ([]byte, error) {
+	if highest == 0 {
+		return nil, nil
+	}
+	if encoding != format.RLE {
+		return nil, fmt.Errorf("levels in encoding %d are not supported", encoding)
+	}
+	const prefix = 4
+	if len(pg.data) < prefix {
+		return nil, errShortPage
+	}
+	n := int64(binary.LittleEndian.Uint32(pg.data))
+	rest := pg.data[prefix:]
+	if n > int64(len(rest)) {
+		return nil, errShortPage
+	}
+	pg.data = rest[n:]
+	return rest[:n], nil
+}
+
+// grow returns a slice of length n, in buf where that suffices. There is room
+// behind it, so that the library decodes packed numbers at its end in place.
+func grow(buf []byte, n int64) []byte {
+	const padding = 32
+	if int64(cap(buf)) < n+padding {
+		return make([]byte, n, n+padding)
+	}
+	return buf[:n]
+}
+
+// budget bounds what the columns of a file hold together.
+type budget struct{ held int64 }
+
+// hold changes what a column is known to hold from *held to n.
+func (b *budget) hold(held *int64, n int64) error {
+	if b.held+n-*held > MaxHeldBytes {
+		return fmt.Errorf("pages of more than %d bytes at a time", MaxHeldBytes)
+	}
+	b.held += n - *held
+	*held = n
+	return nil
+}
