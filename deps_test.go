@@ -15,7 +15,8 @@ const module = "github.com/optrace/optrace"
 
 // importRules says which packages of this module, and which others, a package
 // may depend on, itself and the standard library aside. A rule holds for all
-// packages below its key that have no rule of their own.
+// packages below its key that have no rule of their own; one whose key ends in
+// /... holds for these alone.
 var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
@@ -36,13 +37,14 @@ var importRules = map[string]struct {
 	},
 	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
-		own: []string{"op", "internal/...", "ingest/..."},
-		foreign: []string{
-			"github.com/klauspost/compress", "google.golang.org/protobuf",
-			// How pages of Parquet files are compressed.
-			"github.com/andybalholm/brotli", "github.com/pierrec/lz4",
-		},
+		own:     []string{"op", "internal/...", "ingest/..."},
+		foreign: slices.Concat([]string{"github.com/klauspost/compress", "google.golang.org/protobuf"}, parquet),
 	},
+	"ingest/...": {
+		own:     []string{"op", "internal/...", "ingest/..."},
+		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf"},
+	},
+	"ingest/parquet": {own: []string{"op", "internal/..."}, foreign: parquet},
 	"render": {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
@@ -62,6 +64,12 @@ var importRules = map[string]struct {
 var openTelemetry = []string{
 	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
 	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
+}
+
+// parquet lists the modules that reading Parquet takes: the pages' encodings, and
+// how they are compressed.
+var parquet = []string{
+	"github.com/parquet-go", "github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "golang.org/x/sys",
 }
 
 // pluginImports says which packages of this module each package of the plugin
@@ -122,6 +130,10 @@ func TestImportRules(t *testing.T) {
 				break
 			}
 			key = strings.TrimPrefix(path.Dir(key), ".")
+			if _, ok := importRules[key+"/..."]; ok {
+				key += "/..."
+				break
+			}
 		}
 		if key == "" && rel != "" {
 			continue // cmd, examples: anything above

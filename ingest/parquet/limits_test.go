@@ -1,6 +1,7 @@
 package parquet_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -23,6 +24,7 @@ type forged struct {
 	rows    int64 // in the row group
 	header  format.PageHeader
 	body    []byte
+	padding int // bytes that belong to no column
 	change  func(c *format.ColumnMetaData)
 }
 
@@ -90,7 +92,7 @@ func (f *forged) file(t *testing.T) []byte {
 	}
 	meta.RowGroups = thrift.Slice[format.RowGroup]{g}
 	footer := marshal(t, &meta)
-	file = append(file, footer...)
+	file = append(append(file, make([]byte, f.padding)...), footer...)
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(footer))), "PAR1"...)
 }
 
@@ -127,6 +129,19 @@ func TestLimits(t *testing.T) {
 		want   string
 	}{
 		{"rows without bytes", func(f *forged) { f.numRows, f.rows = 1<<40, 1<<40 }, "claims 1099511627776 rows"},
+		{"rows in padding", func(f *forged) { f.numRows, f.rows, f.padding = 150_000_000, 150_000_000, 600_000 }, "claims 150000000 rows"},
+		{"rows in equal runs", func(f *forged) {
+			f.numRows, f.rows = 1<<14, 1<<14
+			f.body = []byte{1}
+			for range 2 {
+				f.body = append(binary.AppendUvarint(f.body, 1<<30<<1), 0)
+			}
+			f.header = dataPage(1<<14, format.RLEDictionary, f.body)
+		}, "[]"},
+		{"runs of more values than the page", func(f *forged) {
+			f.body = []byte{1, 2, 0, 0xfe, 0xff, 0xff, 0xff, 0x0f, 0}
+			f.header = dataPage(3, format.RLEDictionary, f.body)
+		}, "page ends early"},
 		{"more rows than the file", func(f *forged) { f.rows = 4 }, "row group of 2 columns and 4 rows, in a table of 2 columns and 3 rows"},
 		{"negative rows", func(f *forged) { f.numRows = -1 }, "metadata are damaged"},
 		{"fewer values than rows", func(f *forged) { f.header.DataPageHeader.V.NumValues = 2 }, "fewer values than the row group has rows"},
@@ -180,10 +195,47 @@ func TestLimits(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			got := read(t, file)
 			runtime.ReadMemStats(&after)
-			if !strings.Contains(fmt.Sprint(got.fail, got.bad), test.want) || len(got.entries()) > 2 {
+			if !strings.Contains(fmt.Sprint(got.fail, got.bad), test.want) || test.want != "[]" && len(got.entries()) > 2 {
 				t.Errorf("error %q, %q, want %q; %d entries", got.fail, got.bad, test.want, len(got.entries()))
 			}
 			const most = 32 << 20
+			if n := after.TotalAlloc - before.TotalAlloc; n > most {
+				t.Errorf("%d bytes allocated", n)
+			}
+		})
+	}
+}
+
+// Metadata may claim lists of any length, and nest to any depth.
+func TestMetadata(t *testing.T) {
+	list := func(field byte, elements uint64) []byte {
+		return binary.AppendUvarint([]byte{field<<4 | byte(thrift.LIST), 0xf0 | byte(thrift.STRUCT)}, elements)
+	}
+	const long = 4 << 20
+	for _, test := range []struct {
+		name   string
+		footer []byte
+		want   string
+	}{
+		{"row groups that are not there", list(4, math.MaxInt32), "metadata end early"},
+		{"row groups that hold nothing", append(list(4, long), make([]byte, long)...), "more than 1048576 row groups"},
+		{"columns that hold nothing", append(list(2, long), make([]byte, long)...), "schema of more than 65536 columns"},
+		{"another list of structs that hold nothing", append(list(5, long), make([]byte, long)...), "metadata are damaged"},
+		{"lists in lists", append([]byte{0x69}, bytes.Repeat([]byte{0x19}, long)...), "metadata are damaged"},
+		{"structs in structs", bytes.Repeat([]byte{0x6c}, long), "metadata are damaged"},
+		{"text that is not there", []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x07}, "metadata end early"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			file := append(append([]byte("PAR1"), test.footer...), 0)
+			file = append(binary.LittleEndian.AppendUint32(file, uint32(len(test.footer)+1)), "PAR1"...)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			got := read(t, file)
+			runtime.ReadMemStats(&after)
+			if want := "parquet footer: " + test.want; got.fail != want {
+				t.Errorf("error %q, want %q", got.fail, want)
+			}
+			const most = 16 << 20
 			if n := after.TotalAlloc - before.TotalAlloc; n > most {
 				t.Errorf("%d bytes allocated", n)
 			}

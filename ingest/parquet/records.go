@@ -188,7 +188,9 @@ func (t *table) readGroup(i int) bool {
 	}
 	row := t.footer.groups[i].first
 	end := row + g.Rows
-	err = t.start(g)
+	if g.Rows > 0 {
+		err = t.start(g)
+	}
 	for err == nil && row < end {
 		var n int
 		rows := t.batch.reset(int(min(end-row, batchRows)))
@@ -243,7 +245,7 @@ func (t *table) yieldRow(r *row, number int64) bool {
 	rec, err := r.finish(t.seen)
 	if err != nil {
 		offset := t.columns[0].pages.pos
-		return t.yield(op.Record{}, t.syntaxError(offset, fmt.Sprintf("row %d: %v", number, err)))
+		return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorRecord, fmt.Sprintf("row %d: %v", number, err)))
 	}
 	return t.yield(rec, nil)
 }
@@ -254,9 +256,10 @@ func (t *table) leaveOut(first, last int64, err error) bool {
 	if d, ok := errors.AsType[*damage](err); ok {
 		offset = max(0, d.offset)
 	}
-	return t.yield(op.Record{}, t.syntaxError(offset, fmt.Sprintf("rows %d to %d are left out: %v", first, last, err)))
+	msg := fmt.Sprintf("rows %d to %d are left out: %v", first, last, err)
+	return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, msg))
 }
 
-func (t *table) syntaxError(offset int64, msg string) *op.SyntaxError {
-	return &op.SyntaxError{File: t.name, Offset: offset, Msg: msg}
+func (t *table) syntaxError(offset int64, class op.ErrorClass, msg string) *op.SyntaxError {
+	return &op.SyntaxError{File: t.name, Offset: offset, Msg: msg, Class: class}
 }
