@@ -27,6 +27,9 @@ type Format struct {
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
+	// partsAt, if not nil, is recordsAt in parts of at least partBytes that several
+	// goroutines may read.
+	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
 }
 
 // readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any

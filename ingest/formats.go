@@ -35,6 +35,7 @@ var formats = []Format{
 		},
 		open:      whole(parquet.Records),
 		recordsAt: parquet.RecordsAt,
+		partsAt:   parquet.Parts,
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.

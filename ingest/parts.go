@@ -13,8 +13,9 @@ import (
 
 // Read calls read for every part of the input, in the given number of goroutines
 // at once. Files are cut into parts of some hundred kilobytes where their format
-// allows it: entries, OTLP JSON Lines and length-prefixed frames. Any other file
-// is one part.
+// allows it: entries, OTLP JSON Lines and length-prefixed frames. The parts of a
+// Parquet file that can be read anywhere are its row groups. Any other file is
+// one part.
 //
 // Files and parts are numbered from 0 in the order of the input, parts across
 // files; worker is the number of the goroutine. The records of a part are those
@@ -58,23 +59,27 @@ type partQueue struct {
 	number  int64 // of the next part
 	// cutting is the file that is being cut; nil for none.
 	cutting *cutFile
+	// sharing is the file whose parts are being handed out; nil for none.
+	sharing *sharedFile
 	unknown *op.SyntaxError
 	known   bool // there was a file of a known format
 
 	progress sync.Mutex
 }
 
-// part is a part of an input: of a file that is cut, a file that is read as a
-// stream, or an error in place of one.
+// part is a part of an input: of a file that is cut or shared, a file that is
+// read as a stream, or an error in place of one.
 type part struct {
 	file, number int64
 
-	src  *file
-	text []byte
-	rest io.Reader
-	at   place
-	last bool // of the file
-	err  error
+	src    *file
+	shared *sharedFile
+	index  int // of the part of a shared file
+	text   []byte
+	rest   io.Reader
+	at     place
+	last   bool // of the file
+	err    error
 }
 
 // cutFile is a file that is being cut.
@@ -83,6 +88,17 @@ type cutFile struct {
 	index int64
 	cutter
 	parts int
+}
+
+// sharedFile is a file that several goroutines read, each a part at a time.
+type sharedFile struct {
+	*file
+	index int64
+	parts []iter.Seq2[op.Record, error]
+	next  int
+	// left counts the parts that have not been read, and broken those that were
+	// not read to their end.
+	left, broken int
 }
 
 // parts yields parts and their records for one goroutine. Every part is given to
@@ -97,9 +113,7 @@ func (q *partQueue) parts() iter.Seq2[*part, iter.Seq2[op.Record, error]] {
 				return
 			}
 			more := yield(&p, func(yield func(op.Record, error) bool) { q.read(&p, &rs, yield) })
-			if p.last {
-				p.src.close()
-			}
+			q.release(&p)
 			if !more {
 				return
 			}
@@ -117,6 +131,36 @@ func (q *partQueue) stop() {
 		q.cutting.close()
 		q.cutting = nil
 	}
+	if s := q.sharing; s != nil {
+		q.sharing = nil
+		rest := len(s.parts) - s.next
+		s.broken += rest
+		q.passed(s, rest)
+	}
+}
+
+// release ends a part.
+func (q *partQueue) release(p *part) {
+	if p.shared != nil {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.passed(p.shared, 1)
+	} else if p.last {
+		p.src.close()
+	}
+}
+
+// passed notes that n parts of a shared file are done with. The caller holds
+// q.mu.
+func (q *partQueue) passed(s *sharedFile, n int) {
+	if s.left -= n; s.left > 0 {
+		return
+	}
+	if s.broken == 0 {
+		s.anywhere.countRest()
+		q.in.files[s.index].bytes = s.counted.n
+	}
+	s.close()
 }
 
 // next returns the next part, whose text may lie in buf.
@@ -151,6 +195,9 @@ func (q *partQueue) take(buf []byte) (p part, ok bool) {
 	for {
 		if q.cutting != nil {
 			return q.cut(buf), true
+		}
+		if q.sharing != nil {
+			return q.share(), true
 		}
 		if len(q.in.files) == len(q.sources) {
 			return q.end()
@@ -189,11 +236,19 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	}
 	q.known = q.known || f.format != nil
 	p.src, p.last, p.at = f, true, place{name: s.path}
+	size := cmp.Or(q.in.partSize, partBytes)
+	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil {
+		// An error is that of the whole file, which is read then.
+		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, size); err == nil && len(parts) > 1 {
+			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}
+			return part{}, false
+		}
+	}
 	if f.format == nil || f.format.cut == nil {
 		p.rest = f.src
 		return p, true
 	}
-	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: cmp.Or(q.in.partSize, partBytes)}}
+	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
 	return part{}, false
 }
 
@@ -210,11 +265,33 @@ func (q *partQueue) cut(buf []byte) part {
 	return p
 }
 
+// share returns the next part of the file that is being shared.
+func (q *partQueue) share() part {
+	s := q.sharing
+	p := part{file: s.index, src: s.file, shared: s, index: s.next}
+	if s.next++; s.next == len(s.parts) {
+		q.sharing = nil
+	}
+	return p
+}
+
 // read yields the records of a part.
 func (q *partQueue) read(p *part, rs *readers, yield func(op.Record, error) bool) {
 	f := p.src
 	if f == nil {
 		yield(op.Record{}, p.err)
+		return
+	}
+	if s := p.shared; s != nil {
+		more, _, err := f.part(s.parts[p.index], yield)
+		if err != nil {
+			yield(op.Record{}, err)
+		}
+		if err != nil || !more {
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			s.broken++
+		}
 		return
 	}
 	read := rs.of(f.format, q.in.opts.Mapping)

@@ -3,6 +3,7 @@ package ingest
 import (
 	"io"
 	"os"
+	"sync"
 )
 
 // countingReaderAt reads a file anywhere. What it reads joins the count of the
@@ -11,6 +12,7 @@ import (
 type countingReaderAt struct {
 	file    *os.File
 	size    int64
+	mu      sync.Mutex // of counted
 	counted *countingReader
 }
 
@@ -39,6 +41,8 @@ func (r *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 func (r *countingReaderAt) countRest() { r.count(r.size) }
 
 func (r *countingReaderAt) count(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if n = min(n, r.size-r.counted.n); n > 0 {
 		r.counted.count(int(n))
 	}

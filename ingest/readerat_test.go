@@ -2,6 +2,9 @@ package ingest_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"errors"
+	"iter"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -10,6 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/op"
 )
 
 // A format that is read here and there gives the same from a file, a pipe and a
@@ -65,4 +70,57 @@ func TestRandomAccess(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A table that can be read anywhere is shared out by row groups.
+func TestPartsOfRowGroups(t *testing.T) {
+	type row struct {
+		Operation  string `parquet:"operation,dict"`
+		DurationNS int64  `parquet:"duration_ns"`
+	}
+	rows := make([]row, 2000)
+	for i := range rows {
+		rows[i] = row{"matmul", int64(i)}
+	}
+	var b bytes.Buffer
+	if err := parquet.Write(&b, rows, parquet.MaxRowsPerRowGroup(150), parquet.Compression(&parquet.Uncompressed)); err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(b.Bytes())
+	damaged[bytes.Index(damaged, binary.LittleEndian.AppendUint64(nil, 700))] ^= 1
+	for name, content := range map[string][]byte{"whole": b.Bytes(), "damaged": damaged, "cut off": damaged[:len(damaged)-1]} {
+		t.Run(name, func(t *testing.T) {
+			path := write(t, filepath.Join(t.TempDir(), "ops.parquet"), content)
+			want := recordtest.Transcript(t, ingest.Open(path).Records())
+			for size, least := range map[int]int{1: len(rows) / 150, 5000: 2, 1 << 20: 1} {
+				in := ingest.Open(path)
+				got, n := inParts(t, in, size, 3)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("parts of %d: (-want +got)\n%s", size, diff)
+				}
+				if name == "whole" && (n < least || size == 1<<20 && n > 1) {
+					t.Errorf("parts of %d: %d, want %d", size, n, least)
+				}
+				for _, bytes := range in.Files() {
+					if name != "cut off" && bytes != int64(len(content)) {
+						t.Errorf("%d bytes read of %d", bytes, len(content))
+					}
+				}
+			}
+		})
+	}
+	t.Run("stopped", func(t *testing.T) {
+		in := ingest.Open(write(t, filepath.Join(t.TempDir(), "ops.parquet"), b.Bytes()))
+		in.SetPartSize(1)
+		stop := errors.New("enough")
+		err := in.Read(2, func(_ int, _, _ int64, records iter.Seq2[op.Record, error]) error {
+			for range records {
+				break
+			}
+			return stop
+		})
+		if err != stop {
+			t.Errorf("error %v, want %v", err, stop)
+		}
+	})
 }

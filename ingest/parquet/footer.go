@@ -36,6 +36,7 @@ type footer struct {
 type groupPlace struct {
 	offset int
 	first  int64 // row
+	bytes  int64 // that it claims
 }
 
 // fileMetadata is what is read of a FileMetaData, all but the row groups.
@@ -153,14 +154,16 @@ func (f *footer) parse() (bytes int64, err error) {
 	}
 	first := int64(0)
 	for i, offset := range check.groups {
-		f.groups = append(f.groups, groupPlace{offset, first})
+		f.groups = append(f.groups, groupPlace{offset: offset, first: first})
 		g, err := f.group(i)
 		if err != nil {
 			break // it is refused when it is read
 		}
+		place := &f.groups[i]
 		for j := range g.Columns {
-			bytes += max(0, min(g.Columns[j].Meta.Size, math.MaxInt64-bytes))
+			place.bytes += max(0, min(g.Columns[j].Meta.Size, math.MaxInt64-place.bytes))
 		}
+		bytes += min(place.bytes, math.MaxInt64-bytes)
 		first += g.Rows
 	}
 	return bytes, nil

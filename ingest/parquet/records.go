@@ -42,28 +42,44 @@ func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, err
 // last thing yielded. What a record points to is valid until the next one.
 func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		f, err := Open(src, size, name)
+		t, err := openTable(src, size, name)
 		if err != nil {
 			yield(op.Record{}, err)
 			return
 		}
-		for rec, err := range f.Records(0, f.Groups()) {
-			if !yield(rec, err) {
-				return
-			}
-		}
+		t.read(0, len(t.groups), yield)
 	}
 }
 
-// File is a file whose footer has been read. Its row groups can be read by
-// several goroutines at once.
-type File struct {
-	src    io.ReaderAt
-	footer *footer
-	size   int64
-	name   string
-	bound  []boundField
-	seen   columnsSeen
+// Parts returns the records of a file in parts of at least partBytes, which are
+// row groups that follow one another. Several goroutines may read a part each.
+// What is said at [RecordsAt] holds for a part.
+func Parts(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error) {
+	t, err := openTable(src, size, name)
+	if err != nil {
+		return nil, err
+	}
+	var parts []iter.Seq2[op.Record, error]
+	first, bytes := 0, int64(0)
+	for i, g := range t.groups {
+		if bytes += min(g.bytes, size); bytes < int64(partBytes) && i < len(t.groups)-1 {
+			continue
+		}
+		from := first
+		parts = append(parts, func(yield func(op.Record, error) bool) { t.read(from, i+1, yield) })
+		first, bytes = i+1, 0
+	}
+	return parts, nil
+}
+
+// table is a file whose footer has been read.
+type table struct {
+	*footer
+	src     io.ReaderAt
+	size    int64
+	name    string
+	bound   []boundField
+	columns columnsSeen
 }
 
 // boundField is a field that the file has, and the place of its column among
@@ -73,40 +89,28 @@ type boundField struct {
 	leaf int
 }
 
-// Open reads the footer of a file of size bytes. name stands for src in errors.
-func Open(src io.ReaderAt, size int64, name string) (*File, error) {
+func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 	footer, err := readFooter(src, size)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{src: src, footer: footer, size: size, name: name}
-	return f, f.bind()
-}
-
-// Groups returns the number of row groups.
-func (f *File) Groups() int { return len(f.footer.groups) }
-
-// Rows returns the number of rows in front of the i-th row group.
-func (f *File) Rows(i int) int64 {
-	if i < len(f.footer.groups) {
-		return f.footer.groups[i].first
-	}
-	return f.footer.rows
+	t := &table{footer: footer, src: src, size: size, name: name}
+	return t, t.bind()
 }
 
 // bind finds the columns that mean something. Where several have the same name
 // it is the first. A later version of the table is refused; other files name no
 // schema.
-func (f *File) bind() error {
-	if s := f.footer.schema; s != "" && s != op.Schema {
+func (t *table) bind() error {
+	if s := t.schema; s != "" && s != op.Schema {
 		return fmt.Errorf("schema %q is not supported, this version reads %q", s, op.Schema)
 	}
-	leaves := f.footer.leaves
+	leaves := t.leaves
 	found := make(map[string]bool)
 	for _, field := range fields {
 		if i := slices.IndexFunc(leaves, func(l leaf) bool { return l.is(field.column) }); i >= 0 {
 			found[field.column] = true
-			f.bound = append(f.bound, boundField{field, i})
+			t.bound = append(t.bound, boundField{field, i})
 		}
 	}
 	switch {
@@ -115,7 +119,7 @@ func (f *File) bind() error {
 	case !found["duration_ns"] && !found["duration_us"]:
 		return fmt.Errorf("parquet file without a column duration_ns or duration_us; it has %s", columnNames(leaves))
 	}
-	f.seen = columnsSeen{elements: found["output_elements"], memory: found["memory_bytes"]}
+	t.columns = columnsSeen{elements: found["output_elements"], memory: found["memory_bytes"]}
 	return nil
 }
 
@@ -137,56 +141,45 @@ func columnNames(leaves []leaf) string {
 	return strings.Join(names, ", ")
 }
 
-// Records reads the row groups from the i-th up to, and without, the j-th. What
-// is said at [RecordsAt] holds for it.
-func (f *File) Records(i, j int) iter.Seq2[op.Record, error] {
-	return func(yield func(op.Record, error) bool) {
-		t := f.newTable(yield)
-		defer t.unpack.close()
-		for ; i < j; i++ {
-			if !t.readGroup(i) {
-				return
-			}
-		}
+// read reads the row groups from the i-th up to, and without, the j-th.
+func (t *table) read(i, j int, yield func(op.Record, error) bool) {
+	r := &tableReader{table: t, yield: yield, batch: newBatch()}
+	defer r.unpack.close()
+	s := shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: r.batch}
+	for _, b := range t.bound {
+		leaf := &t.leaves[b.leaf]
+		c := newColumn(leaf, pages{src: t.src, leaf: leaf, unpack: &r.unpack, budget: &r.budget}, s)
+		r.readers = append(r.readers, columnReader{c, b.reader(c), b.leaf})
+	}
+	r.readers[0].leads = true // errors tell where it is
+	for ; i < j && r.readGroup(i); i++ {
 	}
 }
 
-// table reads rows.
-type table struct {
-	*File
+// tableReader reads rows of a table.
+type tableReader struct {
+	*table
 	yield   func(op.Record, error) bool
 	unpack  decompressor
 	budget  budget
 	batch   *batch
-	columns []tableColumn
+	readers []columnReader
 }
 
-type tableColumn struct {
+type columnReader struct {
 	*column
 	reader
 	chunk int // its place among the chunks of a row group
 }
 
-func (f *File) newTable(yield func(op.Record, error) bool) *table {
-	t := &table{File: f, yield: yield, batch: newBatch()}
-	s := shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: t.batch}
-	for _, b := range f.bound {
-		leaf := &f.footer.leaves[b.leaf]
-		c := newColumn(leaf, pages{src: f.src, leaf: leaf, unpack: &t.unpack, budget: &t.budget}, s)
-		t.columns = append(t.columns, tableColumn{c, b.reader(c), b.leaf})
-	}
-	t.columns[0].leads = true // errors tell where it is
-	return t
-}
-
 // readGroup reads the i-th row group, and reports whether more is wanted.
-func (t *table) readGroup(i int) bool {
-	g, err := t.footer.group(i)
+func (t *tableReader) readGroup(i int) bool {
+	g, err := t.group(i)
 	if err != nil {
 		t.yield(op.Record{}, fmt.Errorf("parquet footer: %w", err))
 		return false
 	}
-	row := t.footer.groups[i].first
+	row := t.groups[i].first
 	end := row + g.Rows
 	if g.Rows > 0 {
 		err = t.start(g)
@@ -206,8 +199,8 @@ func (t *table) readGroup(i int) bool {
 }
 
 // start turns the columns to a row group.
-func (t *table) start(g *rowGroup) error {
-	for _, c := range t.columns {
+func (t *tableReader) start(g *rowGroup) error {
+	for _, c := range t.readers {
 		ch := &g.Columns[c.chunk]
 		offset, size := ch.offset(), ch.Meta.Size
 		if ch.File != "" || offset < 0 || size < 0 || offset > t.size || size > t.size-offset {
@@ -220,9 +213,9 @@ func (t *table) start(g *rowGroup) error {
 
 // readBatch reads rows and returns how many could be read. An error is a
 // damaged row group.
-func (t *table) readBatch(rows []row) (n int, err error) {
+func (t *tableReader) readBatch(rows []row) (n int, err error) {
 	n = len(rows)
-	for _, c := range t.columns {
+	for _, c := range t.readers {
 		good, bad := c.safeRead(rows[:n])
 		if good < n {
 			n, err = good, bad
@@ -232,7 +225,7 @@ func (t *table) readBatch(rows []row) (n int, err error) {
 }
 
 // safeRead is read where a library may panic.
-func (c tableColumn) safeRead(rows []row) (n int, err error) {
+func (c columnReader) safeRead(rows []row) (n int, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			n, err = 0, c.wrap(fmt.Errorf("damaged page: %v", fault))
@@ -241,17 +234,17 @@ func (c tableColumn) safeRead(rows []row) (n int, err error) {
 	return c.read(c.column, rows)
 }
 
-func (t *table) yieldRow(r *row, number int64) bool {
-	rec, err := r.finish(t.seen)
+func (t *tableReader) yieldRow(r *row, number int64) bool {
+	rec, err := r.finish(t.columns)
 	if err != nil {
-		offset := t.columns[0].pages.pos
+		offset := t.readers[0].pages.pos
 		return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorRecord, fmt.Sprintf("row %d: %v", number, err)))
 	}
 	return t.yield(rec, nil)
 }
 
 // leaveOut tells of rows that cannot be read.
-func (t *table) leaveOut(first, last int64, err error) bool {
+func (t *tableReader) leaveOut(first, last int64, err error) bool {
 	offset := int64(0)
 	if d, ok := errors.AsType[*damage](err); ok {
 		offset = max(0, d.offset)
@@ -260,6 +253,6 @@ func (t *table) leaveOut(first, last int64, err error) bool {
 	return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, msg))
 }
 
-func (t *table) syntaxError(offset int64, class op.ErrorClass, msg string) *op.SyntaxError {
+func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string) *op.SyntaxError {
 	return &op.SyntaxError{File: t.name, Offset: offset, Msg: msg, Class: class}
 }
