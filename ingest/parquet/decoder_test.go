@@ -31,7 +31,8 @@ func TestNumbers(t *testing.T) {
 		{"equal, cut off", []byte{0x08}, 3, nil, true},
 		{"run that is too long", []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01}, 1, nil, true},
 		{"head cut off", []byte{0x80}, 1, nil, true},
-		{"empty runs", []byte{0x00, 0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1}, true},
+		{"empty packed runs", []byte{0x01, 0x01, 0x02, 0x01}, 1, []int32{1}, true},
+		{"empty run of equal ones, which ends them", []byte{0x04, 0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1, 1}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := numbers{budget: new(budget)}

@@ -45,7 +45,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	total, end := 0, 0 // of the runs that are whole
 	for total < n {
 		head, size := binary.Uvarint(src[end:])
-		if size <= 0 || head>>1 > maxRun {
+		if size <= 0 || head>>1 > maxRun || head == 0 {
 			break
 		}
 		start := end + size

@@ -81,7 +81,8 @@ func (p *pages) next() (page, error) {
 		if err := p.check(h, &pg, levels); err != nil {
 			return page{}, err
 		}
-		return pg, p.read(h, &pg, levels)
+		err = p.read(h, &pg, levels)
+		return pg, err
 	}
 	return page{}, io.EOF
 }
