@@ -158,3 +158,37 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+// FuzzLists reads arbitrary bytes as a page of lists of shapes.
+func FuzzLists(f *testing.F) {
+	// [[2,3],[]], null, []
+	f.Add([]byte{0x03, 0x58, 0x00}, []byte{0x03, 0x24, 0x04}, []byte{1, 0x03, 0x02}, uint8(5))
+	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
+	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
+		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, maxDef: 4, maxRep: 2, lists: []int32{2, 4}}
+		b := newBatch()
+		c := newColumn(&l, pages{budget: new(budget)}, shared{batch: b})
+		c.hasDictionary, c.dictionaries, c.dictionary = true, 1, c.own
+		c.dictionary.data, c.dictionary.n = make([]byte, 16), 2
+		if c.setPage(page{values: int(values), encoding: format.RLEDictionary, rep: rep, def: def, data: data}) != nil {
+			return
+		}
+		r := inputShapes(c)
+		rows := 0
+		for {
+			batch := b.reset(7)
+			n, err := r.read(c, batch)
+			for i := range batch[:n] {
+				for _, s := range batch[i].InputShapes {
+					_, _ = s.Elements()
+				}
+			}
+			if rows += n; err != nil {
+				break
+			}
+		}
+		if rows > int(values) {
+			t.Fatalf("%d rows of %d values", rows, values)
+		}
+	})
+}

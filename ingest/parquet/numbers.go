@@ -55,12 +55,17 @@ func (h *numbers) decode(src []byte, width, n int) error {
 			run *= 8
 		}
 		if left := len(src) - start; size > left {
-			// Some writers leave out the padding of the last run.
+			// Some writers leave out the padding of the last run. A run that has it
+			// takes its place.
 			if run = left * 8 / width; !isPacked || run == 0 {
 				break
 			}
-			h.padded = append(append(h.padded[:0], src...), make([]byte, size-left)...)
-			src = h.padded
+			groups := (run + 7) / 8
+			size = groups * width
+			h.padded = binary.AppendUvarint(append(h.padded[:0], src[:end]...), uint64(groups)<<1|1)
+			src, start = append(h.padded, src[start:]...), len(h.padded)
+			src = append(src, make([]byte, max(0, size-left))...)
+			h.padded = src
 		}
 		if !isPacked && end == 0 && run >= n {
 			for i, b := range src[start : start+size] {
