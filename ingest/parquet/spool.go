@@ -35,6 +35,9 @@ func newSpool(src io.Reader) (*spool, error) {
 	// Without its name the copy ends with the process, even one that is killed. On
 	// systems that do not allow this, close removes it.
 	_ = os.Remove(temp.Name())
+	// Where a file may be removed while it is open, nothing is left behind even if
+	// the process is killed.
+	_ = os.Remove(temp.Name())
 	s := &spool{file: temp, temp: temp}
 	limited := &io.LimitedReader{R: io.MultiReader(&head, src), N: MaxSpoolBytes + 1}
 	if s.size, err = io.Copy(temp, limited); err == nil && s.size > MaxSpoolBytes {
