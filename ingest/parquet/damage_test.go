@@ -76,7 +76,8 @@ func TestDamagedRowGroup(t *testing.T) {
 	chunk := f.Metadata().RowGroups[1].Columns[2].MetaData
 	file[chunk.DataPageOffset+chunk.TotalCompressedSize-3] ^= 1
 	got := read(t, file)
-	if len(got.bad) != 1 || got.bad[0] != `rows 101 to 200 are left out: column "duration_ns": page's checksum does not match` || got.fail != "" {
+	message := `rows 101 to 200 are left out: column "duration_ns": page's checksum does not match`
+	if len(got.bad) != 1 || got.bad[0] != message || got.fail != "" {
 		t.Errorf("errors %q, %q", got.bad, got.fail)
 	}
 	if diff := cmp.Diff(append(want[:100:100], want[200:]...), got.entries()); diff != "" {

@@ -144,7 +144,9 @@ func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 0x10, 1}, uint8(format.Boolean), uint8(format.RLE), uint8(8))
 	f.Fuzz(func(t *testing.T, data []byte, typ, encoding, values uint8) {
 		l := leaf{path: []string{"x"}, typ: format.Type(typ % 8)}
-		l.size = [...]int{format.Int32: 4, format.Int64: 8, format.Int96: 12, format.Float: 4, format.Double: 8, format.FixedLenByteArray: 3}[l.typ]
+		if l.size = typeSizes[l.typ]; l.typ == format.FixedLenByteArray {
+			l.size = 3
+		}
 		c := newColumn(&l, pages{budget: new(budget)}, shared{})
 		c.hasDictionary, c.dictionary = true, c.own
 		if c.setPage(page{values: int(values), encoding: format.Encoding(encoding), data: data}) != nil {

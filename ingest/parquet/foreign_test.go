@@ -92,7 +92,8 @@ func TestForeignColumns(t *testing.T) {
 				Side       string  `parquet:"side"`
 				DeviceID   string  `parquet:"device_id"`
 			}{{"matmul", -1, 7.5, "seven", -1, 1 << 63, -1, math.Inf(1), "int4", "dance", "left", "\xff"}}),
-			[]*op.Entry{entry(warned(op.WarnBadValue|op.WarnBadMemory|op.WarnNegativeDuration|op.WarnUnknownDType|op.WarnInvalidUTF8), func(e *op.Entry) {
+			[]*op.Entry{entry(func(e *op.Entry) {
+				e.Warn = op.WarnBadValue | op.WarnBadMemory | op.WarnNegativeDuration | op.WarnUnknownDType | op.WarnInvalidUTF8
 				e.Duration, e.DType, e.DeviceID = 0, "int4", "\ufffd"
 			})},
 		},

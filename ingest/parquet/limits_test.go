@@ -83,8 +83,10 @@ func (f *forged) file(t *testing.T) []byte {
 		if i == 0 || !e.Type.Valid {
 			continue
 		}
-		c := format.ColumnMetaData{Type: e.Type.V, PathInSchema: thrift.Slice[string]{e.Name}, Encoding: thrift.Slice[format.Encoding]{format.Plain},
-			DataPageOffset: offset, TotalCompressedSize: int64(len(file)) - offset}
+		c := format.ColumnMetaData{
+			Type: e.Type.V, PathInSchema: thrift.Slice[string]{e.Name}, Encoding: thrift.Slice[format.Encoding]{format.Plain},
+			DataPageOffset: offset, TotalCompressedSize: int64(len(file)) - offset,
+		}
 		if f.change != nil {
 			f.change(&c)
 		}
@@ -147,7 +149,10 @@ func TestLimits(t *testing.T) {
 		{"fewer values than rows", func(f *forged) { f.header.DataPageHeader.V.NumValues = 2 }, "fewer values than the row group has rows"},
 		{"negative values", func(f *forged) { f.header.DataPageHeader.V.NumValues = -1 }, "page of -1 values"},
 		{"page larger than the file", func(f *forged) { f.header.CompressedPageSize = 1 << 20 }, "page of 1048576 bytes, 1 of which are there"},
-		{"page that expands too far", func(f *forged) { f.header.UncompressedPageSize = 1 << 30 }, "page of 1073741824 bytes; at most 134217728 are read"},
+		{
+			"page that expands too far", func(f *forged) { f.header.UncompressedPageSize = 1 << 30 },
+			"page of 1073741824 bytes; at most 134217728 are read",
+		},
 		{"page of no size", func(f *forged) { f.header.CompressedPageSize = -1 }, "page of -1 bytes"},
 		{"compressed with something new", func(f *forged) {
 			f.change = func(c *format.ColumnMetaData) { c.Codec = 9 }

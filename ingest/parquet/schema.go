@@ -127,6 +127,10 @@ func (s *schemaReader) group(children int32, parent leaf) error {
 // maxFixedValueBytes is the largest size of values of a type of fixed size.
 const maxFixedValueBytes = 1 << 16
 
+var typeSizes = [...]int{
+	format.Int32: 4, format.Int64: 8, format.Int96: 12, format.Float: 4, format.Double: 8, format.FixedLenByteArray: 0,
+}
+
 func (l *leaf) setType(e *schemaElement) error {
 	l.typ = e.Type.V
 	switch {
@@ -137,8 +141,9 @@ func (l *leaf) setType(e *schemaElement) error {
 	case l.typ == format.FixedLenByteArray && (e.Size < 0 || e.Size > maxFixedValueBytes):
 		return fmt.Errorf("column %q holds values of %d bytes", l.name(), e.Size)
 	}
-	sizes := [...]int{format.Int32: 4, format.Int64: 8, format.Int96: 12, format.Float: 4, format.Double: 8, format.FixedLenByteArray: int(e.Size)}
-	l.size = sizes[l.typ]
+	if l.size = typeSizes[l.typ]; l.typ == format.FixedLenByteArray {
+		l.size = int(e.Size)
+	}
 	if e.Converted.Valid {
 		switch e.Converted.V {
 		case deprecated.TimestampMillis:
