@@ -282,7 +282,7 @@ func (l *list[T]) read(c *column, rows []row) (n int, err error) {
 			return len(rows), nil
 		}
 		if err := c.load(); err != nil {
-			if err == io.EOF {
+			if err == io.EOF || c.leaf.maxRep == 0 { // the row is complete
 				end()
 				if row++; row == len(rows) {
 					return row, nil

@@ -30,14 +30,21 @@ type thriftChecker struct {
 	size int
 	// groups holds where the elements of the field footerRowGroups start.
 	groups []int
+	limit  error // that the struct exceeds
 }
 
 // checkThrift checks the struct at the start of text.
 func checkThrift(text []byte) (*thriftChecker, error) {
 	c := &thriftChecker{BytesReader: new(thrift.CompactProtocol).NewReaderFromBytes(text), size: len(text)}
 	err := c.check(thrift.STRUCT, 0, 0)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	switch {
+	case err == nil:
+	case c.limit != nil:
+		err = c.limit
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		err = errThriftShort
+	default:
+		err = errThrift
 	}
 	return c, err
 }
@@ -94,11 +101,13 @@ func (c *thriftChecker) checkList(depth int, field int16) error {
 	case err != nil:
 		return err
 	case int(l.Size) > c.size-c.BytesRead(): // an element takes at least a byte
-		return errThriftShort
+		return io.ErrUnexpectedEOF
 	case field == footerRowGroups && l.Size > MaxRowGroups:
-		return fmt.Errorf("more than %d row groups", MaxRowGroups)
+		c.limit = fmt.Errorf("more than %d row groups", MaxRowGroups)
+		return c.limit
 	case field == footerSchema && l.Size > MaxColumns:
-		return fmt.Errorf("schema of more than %d columns", MaxColumns)
+		c.limit = fmt.Errorf("schema of more than %d columns", MaxColumns)
+		return c.limit
 	case field != footerRowGroups && l.Size > MaxColumns:
 		return errThrift
 	}
