@@ -78,7 +78,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	fs.SetOutput(stderr)
 	quick := fs.Bool("quick", false, "less work: ends within 90 s once everything is prepared")
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
-	update := fs.String("update", "", "write the table in Markdown into `FILE`, between its two marks")
+	update := fs.String("update", "", "write the table in Markdown into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
@@ -87,8 +87,10 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
-	if *update != "" {
-		if err := checkMarks(*update); err != nil { // now rather than when all is done
+	var document *measure.Section
+	if *update != "" { // now, rather than fail when all is done
+		var err error
+		if document, err = measure.FindSection(*update, "table"); err != nil {
 			return err
 		}
 	}
@@ -111,49 +113,14 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if err := write(stdout, rep, machine); err != nil {
 		return fmt.Errorf("writing the result: %w", err)
 	}
-	if *update != "" {
+	if document != nil {
 		var table bytes.Buffer
 		if err := measure.WriteMarkdown(&table, rep, machine, time.Now()); err != nil {
 			return err
 		}
-		failed = errors.Join(failed, updateTable(*update, table.String()))
+		failed = errors.Join(failed, document.Replace(table.String()))
 	}
 	return failed
-}
-
-// The marks around the table in a document.
-const (
-	tableMark    = "<!-- table -->\n"
-	tableEndMark = "<!-- end of table -->\n"
-)
-
-// cutTable splits a document into the parts before and behind its table, marks
-// included.
-func cutTable(path string) (before, behind string, err error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", "", err
-	}
-	before, rest, found := strings.Cut(string(text), tableMark)
-	_, behind, foundEnd := strings.Cut(rest, tableEndMark)
-	if !found || !foundEnd {
-		return "", "", fmt.Errorf("%s has no lines %q and %q", path, strings.TrimSpace(tableMark), strings.TrimSpace(tableEndMark))
-	}
-	return before + tableMark, tableEndMark + behind, nil
-}
-
-func checkMarks(path string) error {
-	_, _, err := cutTable(path)
-	return err
-}
-
-// updateTable replaces the table in a document.
-func updateTable(path, table string) error {
-	before, behind, err := cutTable(path)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(path, []byte(before+"\n"+table+"\n"+behind), 0o644)
 }
 
 // startProfile starts a CPU profile, unless path is "", and returns a function

@@ -116,27 +116,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-func TestUpdateTable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "doc.md")
-	write := func(text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("before\n" + tableMark + "old\n" + tableEndMark + "behind\n")
-	if err := updateTable(path, "new\n"); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if want := "before\n" + tableMark + "\nnew\n\n" + tableEndMark + "behind\n"; string(text) != want || err != nil {
-		t.Errorf("%q, %v; want %q", text, err, want)
-	}
-	write("no table\n")
-	if err := updateTable(path, "new\n"); err == nil {
-		t.Error("a document without a table is no error")
-	}
-}
-
 func TestRunErrors(t *testing.T) {
 	for _, args := range [][]string{{"-no-such-flag"}, {"argument"}, {"-only", "no_such_comparison"}, {"-update", "no/such/file"}} {
 		var stdout, stderr bytes.Buffer
@@ -154,12 +133,13 @@ func TestDocumentedTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, behind, err := cutTable(path)
+	section, err := measure.FindSection(path, "table")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := strings.TrimSuffix(strings.TrimPrefix(string(text), before), behind)
-	prose := before + behind
+	prose := section.Rest()
+	table := string(text)[strings.Index(prose, "<!-- end of table"):]
+	table, _, _ = strings.Cut(table, "<!-- end of table")
 	for _, m := range measures() {
 		_, row, found := strings.Cut(table, "\n| "+m.Name+" |")
 		row, _, _ = strings.Cut(row, "\n")

@@ -33,11 +33,11 @@ func ThisMachine(quick bool) Machine {
 
 // String describes the machine in a line.
 func (m Machine) String() string {
-	kind := "full"
+	quick := ""
 	if m.Quick {
-		kind = "quick"
+		quick = "; quick run"
 	}
-	return fmt.Sprintf("%s on %s/%s, %s, %d CPUs, GOGC %s; %s run", m.Go, m.OS, m.Arch, m.CPU, m.CPUs, m.GOGC, kind)
+	return fmt.Sprintf("%s on %s/%s, %s, %d CPUs, GOGC %s%s", m.Go, m.OS, m.Arch, m.CPU, m.CPUs, m.GOGC, quick)
 }
 
 // cpuModel returns the processor's name where the system has it.

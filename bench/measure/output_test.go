@@ -98,7 +98,7 @@ func TestWriteTable(t *testing.T) {
 	if err := WriteTable(&out, sampleReport(), machine()); err != nil {
 		t.Fatal(err)
 	}
-	want := `go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100; full run. Ratio = peer / ours, the median of rounds side by side, ` +
+	want := `go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100. Ratio = peer / ours, the median of rounds side by side, ` +
 		`on the data where it is smallest.
 
 name  peer       ours       ratio  min–max    target          on    other data  allocations
@@ -123,7 +123,7 @@ func TestWriteMarkdown(t *testing.T) {
 	if err := WriteMarkdown(&out, sampleReport(), machine(), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
-	want := `Measured on 2026-11-21. go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100; full run.
+	want := `Measured on 2026-11-21. go1 on linux/amd64, a CPU, 2 CPUs, GOGC 100.
 
 | name | ratio | on | other data | min–max | target | | peer | ours | limited by |
 |---|--:|---|---|--:|--:|---|--:|--:|---|

@@ -19,6 +19,10 @@ var kinetoScript []byte
 // has those.
 func (b *bench) kinetoFiles(ctx context.Context) error {
 	var files []string
+	if b.kineto == "" {
+		_, err := fmt.Fprint(b.out, "\nKineto files: not run, no directory of them was given\n")
+		return err
+	}
 	for _, pattern := range []string{"*.json", "*.json.gz"} {
 		found, err := filepath.Glob(filepath.Join(b.kineto, pattern))
 		if err != nil {
@@ -26,7 +30,7 @@ func (b *bench) kinetoFiles(ctx context.Context) error {
 		}
 		files = append(files, found...)
 	}
-	fmt.Fprintf(b.out, "\n## Kineto files, whole processes\n\n")
+	fmt.Fprintf(b.out, "\n### Kineto files, whole processes\n\n")
 	if len(files) == 0 {
 		_, err := fmt.Fprintf(b.out, "not run: no Kineto files in %s\n", b.kineto)
 		return err

@@ -3,18 +3,22 @@
 //
 // Usage:
 //
-//	go run -C bench ./scale [-max N] [-only sizes,memory,growth,kineto] [-kineto DIR]
+//	go run -C bench ./scale [-max N] [-only sizes,memory,growth,kineto] [-kineto DIR] [-update FILE]
 //
 //	sizes   bytes per span on disk in several formats
 //	memory  time and peak resident size of optrace report, constant and full
 //	growth  time of optrace report from ten thousand operations to -max
 //	kineto  optrace report beside Python on the Kineto files of -kineto
 //
+// With -update the tables also go into FILE, between the lines <!-- scale --> and
+// <!-- end of scale -->; ../docs/performance.md is the documentation's.
+//
 // With the default of ten million operations it takes a quarter of an hour and
 // 5 GB of disk below the user's cache directory, given back at the end.
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -23,6 +27,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
@@ -63,12 +68,13 @@ func main() {
 
 // run prints the tables, with files and programs prepared in the directory dir.
 func run(ctx context.Context, dir string, args []string, stdout, stderr io.Writer) error {
-	b := &bench{out: stdout}
+	b := new(bench)
 	fs := flag.NewFlagSet("scale", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.IntVar(&b.max, "max", 10_000_000, "the largest `number` of operations")
 	only := fs.String("only", "", "only these `parts`, separated by commas")
-	fs.StringVar(&b.kineto, "kineto", "../../shared/data/kineto", "`directory` of Kineto files")
+	fs.StringVar(&b.kineto, "kineto", "", "`directory` of Kineto files, none by default")
+	update := fs.String("update", "", "write the tables into `FILE`, between the lines <!-- scale --> and <!-- end of scale -->")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -81,8 +87,18 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if fs.NArg() > 0 || b.max < 1 {
 		return fmt.Errorf("unexpected arguments %v", args)
 	}
-	b.env = &measure.Env{Cache: dir, Progress: stderr}
+	var document *measure.Section
 	var err error
+	if *update != "" {
+		if document, err = measure.FindSection(*update, "scale"); err != nil {
+			return err
+		}
+	}
+	var tables bytes.Buffer
+	b.out = io.MultiWriter(stdout, &tables)
+	b.env = &measure.Env{Cache: dir, Progress: stderr}
+	fmt.Fprintf(b.out, "Measured on %s. %s. Best of three runs, peak resident size as the kernel counts it.\n",
+		time.Now().Format(time.DateOnly), measure.ThisMachine(false))
 	if b.program, err = cache.Program(ctx, b.env.Cache, "", "./cmd/optrace"); err != nil {
 		return err
 	}
@@ -93,6 +109,9 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 		if err := p.run(b, ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+	}
+	if document != nil {
+		return document.Replace(tables.String())
 	}
 	return nil
 }

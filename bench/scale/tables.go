@@ -16,7 +16,7 @@ import (
 // sizes prints how many bytes a span takes on disk.
 func (b *bench) sizes(ctx context.Context) error {
 	ops := min(b.max, 1_000_000)
-	fmt.Fprintf(b.out, "\n## Bytes per span on disk, %d operations\n\n| format | MB | bytes per span |\n|---|--:|--:|\n", ops)
+	fmt.Fprintf(b.out, "\n### Bytes per span on disk, %d operations\n\n| format | MB | bytes per span |\n|---|--:|--:|\n", ops)
 	row := func(name string, size, spans int64) {
 		fmt.Fprintf(b.out, "| %s | %.1f | %.1f |\n", name, megabytes(size), float64(size)/float64(spans))
 	}
@@ -90,7 +90,7 @@ func (b *bench) parquetSize(ctx context.Context, path string) (n int64, err erro
 // memory prints what optrace report takes: with sections that need constant
 // memory, and in full.
 func (b *bench) memory(ctx context.Context) error {
-	fmt.Fprint(b.out, "\n## optrace report: time and peak resident size\n\n"+
+	fmt.Fprint(b.out, "\n### optrace report: time and peak resident size\n\n"+
 		"| input | operations | sections | s | CPU s | MB | bytes per operation |\n|---|--:|---|--:|--:|--:|--:|\n")
 	for _, in := range []struct {
 		format workload.Format
@@ -124,7 +124,7 @@ func (b *bench) memory(ctx context.Context) error {
 // growth prints the time against the number of operations: its cost per
 // operation should be flat.
 func (b *bench) growth(ctx context.Context) error {
-	fmt.Fprint(b.out, "\n## Time against the number of operations, entries JSONL\n\n"+
+	fmt.Fprint(b.out, "\n### Time against the number of operations, entries JSONL\n\n"+
 		"| operations | summary s | ns per operation | full report s | ns per operation |\n|--:|--:|--:|--:|--:|\n")
 	for ops := 10_000; ops <= b.max; ops *= 10 {
 		err := b.withFile(ctx, workload.Entries, ops, func(f workload.File) error {
