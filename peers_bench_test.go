@@ -29,23 +29,6 @@ import (
 //	go test -run '^$' -bench Peers -benchtime 15x .
 //
 // The spans of the export comparisons come in kinds: see spanSets.
-//
-// What the tricks bought when they came in, in ns of ours for one span on two
-// virtual CPUs of varying speed:
-//
-//	attributeMemo, entryLine     repeated, entries: 1,400 → 330
-//	looseAttributes              graph, entries: from 2.2 to 1.2 times repeated
-//	textCache, knownSpan         repeated, OTLP: 660 → 570
-//	batches framed in place      repeated, entries: 370 → 340
-//	views, ids at one go         graph, OTLP: 361 → 312
-//	listCache, restPolicy        random, entries: 4,600 → 1,400
-//	attributeContent             by hand, entries: 1,360 → 630 while in the cache
-//	Recorder through views       recording and encoding: 780 → 420
-//	openTraces, plain mutexes    tight loop of local roots: −130 and an allocation
-//
-// What is left is the SDK's: its spans copy themselves for every question, which
-// is half of the export of OTLP (150 of 310) and a third of that of entries, and
-// seven tenths of the tight loop are the span's making and ending.
 func BenchmarkPeers(b *testing.B) {
 	b.Run("record", benchmarkRecordPeers)
 	b.Run("export", benchmarkExportPeers)

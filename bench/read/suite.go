@@ -58,8 +58,8 @@ func Suite() []measure.Measure {
 
 // The limits, for the table.
 const (
-	limitOTLPJSON  = "instructions per byte: a span is 1.1 KB of text, most of it keys"
-	limitOTLPProto = "instructions per field: shapes are messages in messages in messages"
+	limitOTLPJSON  = "instructions per byte: a span is a kilobyte of text, most of it keys"
+	limitOTLPProto = "instructions per field, half of them in attributes: each dimension of a shape is two messages deep"
 	limitEntries   = "instructions per byte; the copy out of the page cache and the sums are a quarter"
 	limitWorkers   = "memory bandwidth and the kernel's copies, which both cores share"
 )
