@@ -46,14 +46,14 @@ type torchDevice struct {
 	index int64
 }
 
-// maxDevices bounds how many devices' names a Builder remembers.
+// maxDevices bounds the table of device names.
 const maxDevices = 4096
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
 // the conventions.
 func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
-// Reset forgets the span before.
+// Reset starts a new span.
 func (b *Builder) Reset() {
 	b.entry = Entry{}
 	b.coll = Collective{}

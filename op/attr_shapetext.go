@@ -55,7 +55,7 @@ func appendDims(dst Shape, text string) (dims Shape, ok bool) {
 //	[2,3]  2x3        one shape
 //
 // It calls emit with the text of each shape and returns false for a text that
-// is no list.
+// is not a list.
 func parseShapes(text string, emit func(shape string)) bool {
 	p := shapeText{rest: text}
 	closing := p.opening()
@@ -109,7 +109,7 @@ type shapeText struct {
 	sep  byte
 }
 
-// next returns the first byte that is no space, 0 at the end.
+// next returns the first byte that is not a space, 0 at the end.
 func (p *shapeText) next() byte {
 	for p.rest != "" {
 		switch c := p.rest[0]; c {

@@ -114,7 +114,7 @@ func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
 // Strs adds an attribute with a slice of strings.
 func (b *Builder) Strs(key string, v []string) { b.SetStrs(b.Target(key), v) }
 
-// target looks up a key and notes it for the predicate.
+// target looks up a key, which counts for the predicate.
 func (b *Builder) target(key string) *target {
 	t := b.mapping.lookup(key)
 	b.seen |= t.says

@@ -234,7 +234,7 @@ func checkShape(check func(bool, string, ...any), name string, s Shape) {
 	}
 }
 
-// validUTF8 returns v with each byte that is no UTF-8 replaced by U+FFFD, as
+// validUTF8 returns v with each byte that is not UTF-8 replaced by U+FFFD, as
 // encoding/json does.
 func validUTF8(v string) string {
 	if utf8.ValidString(v) {

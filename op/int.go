@@ -42,8 +42,8 @@ func (i Int) append(dst []byte) []byte {
 	return strconv.AppendInt(dst, i.V, 10)
 }
 
-// addSaturating returns a + b, or the end of the range that the sum lies
-// beyond. Sums over a whole trace must not wrap.
+// addSaturating returns a + b, limited to the range of int64. Sums over a whole
+// trace must not wrap.
 func addSaturating(a, b int64) int64 {
 	sum := a + b
 	if (sum > a) == (b > 0) {

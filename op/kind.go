@@ -102,7 +102,7 @@ var memoryPrefixes = [...]string{"memcpy", "memset"}
 
 // InferKind classifies an operation by its name, ignoring ASCII case: the
 // prefix of a communication library, then a word that stands for
-// communication, then the prefix of a copy or set; anything else computes.
+// communication, then the prefix of a copy or set; any other name computes.
 //
 //	ncclDevKernel_AllReduce   collective (library)
 //	all_gather_into_tensor    collective (name)

@@ -19,7 +19,7 @@ const Schema = "optrace.entries/v1"
 type Record struct {
 	// Entry is an operation.
 	Entry *Entry
-	// Span is a span that is no operation.
+	// Span is a span that is not an operation.
 	Span *Span
 	// Resource describes the source of what follows.
 	Resource *Resource
@@ -60,7 +60,7 @@ type SkipReason string
 
 // The reasons.
 const (
-	// SkipNonOp: a span that is no operation. Readers hand these out as Spans.
+	// SkipNonOp: a span that is not an operation. Readers hand these out as Spans.
 	SkipNonOp SkipReason = "non_op"
 	// SkipAnnotation: a range of a profile that marks a part of the program,
 	// such as a training step.
@@ -193,8 +193,8 @@ type Resource struct {
 }
 
 // Set adds an attribute of the resource, its value as text: service.name,
-// tensor.rank and tensor.world_size set their fields, and anything else, also a
-// rank that is no number, joins Attrs. Of equal keys the last wins.
+// tensor.rank and tensor.world_size set their fields. Any other attribute, and a
+// rank that is not a number, joins Attrs. Of equal keys the last wins.
 func (r *Resource) Set(key, value string) {
 	value = validUTF8(value)
 	switch key {

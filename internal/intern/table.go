@@ -1,4 +1,5 @@
-// Package intern makes equal byte strings share one Go string.
+// Package intern makes equal byte strings share one Go string. Readers use it for
+// names, which repeat from record to record, so that records allocate nothing.
 package intern
 
 // The bounds of a table. Values that repeat are short and few: names, devices,

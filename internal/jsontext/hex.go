@@ -4,7 +4,7 @@ import "encoding/binary"
 
 const hexDigits = "0123456789abcdef"
 
-// notHex marks the bytes that are no hexadecimal digit in hexValues.
+// notHex marks the bytes in hexValues that are not hexadecimal digits.
 const notHex = 0xff
 
 // hexValues holds the value of each hexadecimal digit in either case.

@@ -7,7 +7,7 @@ import (
 
 // ParseInt returns the int64 that a JSON number's text stands for. Fractions
 // and exponents are accepted where the value is integral (2.0, 1e3); it is
-// computed exactly, and ok is false for anything else. Leading zeros are
+// computed exactly, and ok is false for any other text. Leading zeros are
 // accepted: the text may come from a string.
 func ParseInt(text []byte) (v int64, ok bool) {
 	digits, neg := cutSign(text)
@@ -51,7 +51,7 @@ func IntegralFloat(f float64) (v int64, ok bool) {
 }
 
 // parseDigits returns the value of text that consists of up to 19 digits, and
-// false where it is no int64 or there is anything else.
+// false for a value that does not fit an int64 or any other text.
 func parseDigits(text []byte) (int64, bool) {
 	v, n := leadingDigits(text, 0)
 	return int64(v), 0 < n && n == len(text) && n <= maxDigits && v < 1<<63
@@ -66,7 +66,7 @@ func cutSign(text []byte) (rest []byte, neg bool) {
 
 // parseScaled returns the value of a decimal text times 10^shift, rounded half
 // away from zero to an integer, and whether no rounding was needed. ok is
-// false where the text is no decimal number or the result does not fit.
+// false where the text is not a decimal number or the result does not fit.
 //
 // The digits d1 d2 … of the text, the point left out, stand for
 // 0.d1d2… × 10^point, so that of the scaled value the first point+shift digits

@@ -176,7 +176,7 @@ func leadingDigits(b []byte, i int) (v uint64, n int) {
 	}
 	for n <= maxDigits && len(b)-i-n >= 8 {
 		x := binary.LittleEndian.Uint64(b[i+n:]) ^ ones*'0' // 0 to 9 for a digit
-		// A byte that is no digit may spoil those above it; the lowest is right.
+		// A byte that is not a digit may spoil those above it; the lowest is right.
 		other := (x | (x + ones*(0x80-10))) & highs
 		if other != 0 {
 			// k digits, with zeros in front to make them eight.

@@ -6,7 +6,7 @@ import (
 )
 
 // Str reads a string and returns its unescaped bytes, valid until the next
-// call. Unpaired surrogates become U+FFFD; bytes that are no UTF-8 are returned
+// call. Unpaired surrogates become U+FFFD; bytes that are not UTF-8 are returned
 // as they are.
 func (l *Lexer) Str() []byte {
 	if l.Peek() != '"' {

@@ -1,4 +1,5 @@
-// Package lineio reads text line by line in bounded memory.
+// Package lineio reads text line by line in bounded memory, with the position of
+// each line. It serves formats of a record per line, whose packages parse the lines.
 package lineio
 
 import (
@@ -55,7 +56,7 @@ func NewReader(src io.Reader, limit int) *Reader {
 }
 
 // Reset makes r read src, which starts behind so many bytes and lines of its
-// input. What a *bytes.Buffer holds is read where it lies.
+// input. The contents of a *bytes.Buffer are read in place, without a copy.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
 	*r = Reader{src: src, limit: r.limit, buf: r.own, own: r.own, consumed: offset, line: lines}
 	if text, ok := src.(*bytes.Buffer); ok {
