@@ -2,6 +2,11 @@
 // names, which repeat from record to record, so that records allocate nothing.
 package intern
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // The bounds of a table. Values that repeat are short and few: names, devices,
 // services. A full table is emptied, after which each of them is allocated once more.
 const (
@@ -58,14 +63,25 @@ func (t *Table) add(s string) {
 		t.strings = make(map[string]string)
 	}
 	t.strings[s] = s
-	t.recent[slotOf(s)] = s
+	t.recent[slotOf([]byte(s))] = s
 }
 
-// slotOf mixes the length and three bytes of b, which is not empty: names that
-// differ do so at the end ("cuda:1"), in the middle or in length. The product
-// with 2^32 divided by the golden ratio spreads them over the slots.
-func slotOf[T string | []byte](b T) int {
+// slotOf returns the slot of b, which is not empty. It mixes the length with the
+// first, middle and last bytes, which are all of them up to 24.
+func slotOf(b []byte) int {
 	n := len(b)
-	h := uint32(n) ^ uint32(b[n-1])<<8 ^ uint32(b[n/2])<<16 ^ uint32(b[0])<<24
-	return int(h * 0x9e3779b1 >> (32 - recentBits))
+	var first, middle, last uint64
+	switch {
+	case n >= 8:
+		first = binary.LittleEndian.Uint64(b)
+		middle = binary.LittleEndian.Uint64(b[n/2-4:])
+		last = binary.LittleEndian.Uint64(b[n-8:])
+	case n >= 4:
+		first = uint64(binary.LittleEndian.Uint32(b))
+		last = uint64(binary.LittleEndian.Uint32(b[n-4:]))
+	default:
+		first = uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16
+	}
+	h := first ^ bits.RotateLeft64(middle, 21) ^ bits.RotateLeft64(last, 42) ^ uint64(n)
+	return int(h * 0x9e3779b97f4a7c15 >> (64 - recentBits))
 }
