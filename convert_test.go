@@ -78,14 +78,20 @@ func TestConvertTimes(t *testing.T) {
 		duration   int64
 		warn       op.Warning
 	}{
-		{name: "end before start", start: now, end: now.Add(-5 * time.Second), wantStart: op.Known(now.UnixNano()), warn: op.WarnNegativeDuration},
+		{
+			name: "end before start", start: now, end: now.Add(-5 * time.Second),
+			wantStart: op.Known(now.UnixNano()), warn: op.WarnNegativeDuration,
+		},
 		{name: "zero duration", start: now, end: now, wantStart: op.Known(now.UnixNano())},
 		{name: "nanoseconds", start: now, end: now.Add(125), wantStart: op.Known(now.UnixNano()), duration: 125},
 		{name: "no times", warn: op.WarnBadTime},
 		{name: "no start", end: now, warn: op.WarnBadTime},
 		{name: "no end", start: now, wantStart: op.Known(now.UnixNano()), warn: op.WarnBadTime},
 		{name: "before 1678", start: time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC), end: now, warn: op.WarnBadTime},
-		{name: "after 2261", start: now, end: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC), wantStart: op.Known(now.UnixNano()), warn: op.WarnBadTime},
+		{
+			name: "after 2261", start: now, end: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC),
+			wantStart: op.Known(now.UnixNano()), warn: op.WarnBadTime,
+		},
 		{name: "Unix epoch", start: time.Unix(0, 0), end: time.Unix(0, 9), wantStart: op.Known(0), duration: 9},
 		{name: "before Unix epoch", start: time.Unix(-1, 0), end: time.Unix(-1, 9), wantStart: op.Known(-1e9), duration: 9},
 	}
@@ -212,7 +218,10 @@ func TestConvertShapeEncodings(t *testing.T) {
 		warn  op.Warning
 	}{
 		{"nested", attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue([]int64{3, 4})), two, 0},
-		{"nested floats", attribute.SliceValue(attribute.Float64SliceValue([]float64{2, 3}), attribute.Float64SliceValue([]float64{3, 4})), two, 0},
+		{
+			"nested floats",
+			attribute.SliceValue(attribute.Float64SliceValue([]float64{2, 3}), attribute.Float64SliceValue([]float64{3, 4})), two, 0,
+		},
 		{"nested values", attribute.SliceValue(
 			attribute.SliceValue(attribute.Int64Value(2), attribute.Float64Value(3)),
 			attribute.SliceValue(attribute.Int64Value(3), attribute.Int64Value(4))), two, 0},
@@ -228,7 +237,10 @@ func TestConvertShapeEncodings(t *testing.T) {
 		{"map", attribute.MapValue(attribute.Int64("0", 2)), nil, op.WarnBadShape},
 		{"bytes", attribute.ByteSliceValue([]byte{2, 3}), nil, op.WarnBadShape},
 		{"empty", attribute.Value{}, nil, op.WarnBadShape},
-		{"map within", attribute.SliceValue(attribute.MapValue(), attribute.Int64SliceValue([]int64{2, 3})), []op.Shape{nil, {2, 3}}, op.WarnBadShape},
+		{
+			"map within",
+			attribute.SliceValue(attribute.MapValue(), attribute.Int64SliceValue([]int64{2, 3})), []op.Shape{nil, {2, 3}}, op.WarnBadShape,
+		},
 		{"too deep", nested(3), nil, op.WarnBadShape},
 		{"far too deep", nested(50), nil, op.WarnBadShape},
 		{"dynamic", attribute.SliceValue(attribute.Int64SliceValue([]int64{-1, 3})), []op.Shape{{-1, 3}}, 0},

@@ -25,15 +25,15 @@ var ErrExporterShutdown = sink.ErrShutdown
 
 // Exporter is a span exporter that writes the operations among finished spans
 // as entries, one JSON object per line (schema optrace.entries/v1), and the
-// spans above them as ancestry records; [WithFormat] sets another form. Every
-// batch is one call of the writer's Write and is flushed with it; what has been
-// written is valid at any time, without a Shutdown.
+// spans above them as ancestry records; [WithFormat] sets another format. Every
+// batch is one call of the writer's Write and is flushed with it; the output is
+// valid at any time, without a Shutdown.
 //
 // All methods are safe for concurrent use. ExportSpans blocks while the writer
 // does, at most until its context is done. There are no retries: entries that
-// could not be written are counted, and the next batch that gets through tells
-// of them in a gap record. Where a write got through in part and the format is
-// not one of lines, the rest of it is written before the next batch.
+// could not be written are counted, and the next batch that is written reports
+// them in a gap record. If a write was partial and the format does not consist of
+// lines, the remainder is written before the next batch.
 type Exporter struct {
 	sink    *sink.Sink
 	cfg     exporterConfig

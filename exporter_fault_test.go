@@ -207,7 +207,8 @@ func TestCircuitBreaker(t *testing.T) {
 			t.Errorf("the writer was called %d times in a row, want 5", calls)
 		}
 		// Half open: one attempt per pause, and the pause doubles up to 30 s.
-		for _, pause := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second} {
+		for _, seconds := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+			pause := seconds * time.Second
 			before := calls
 			time.Sleep(pause - time.Nanosecond)
 			_ = export(3)

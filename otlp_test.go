@@ -264,6 +264,7 @@ func TestOTLPNegativeZero(t *testing.T) {
 	zero, negative := opStub(0), opStub(0)
 	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}), attribute.Slice("y", attribute.Float64Value(0)))
 	minus := math.Copysign(0, -1)
-	negative.Attributes = append(negative.Attributes, attribute.Float64Slice("x", []float64{minus}), attribute.Slice("y", attribute.Float64Value(minus)))
+	negative.Attributes = append(negative.Attributes,
+		attribute.Float64Slice("x", []float64{minus}), attribute.Slice("y", attribute.Float64Value(minus)))
 	checkOTLP(t, tracetest.SpanStubs{zero, negative, zero}.Snapshots())
 }

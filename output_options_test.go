@@ -13,17 +13,20 @@ import (
 )
 
 func TestOutputOptionErrors(t *testing.T) {
+	type options = []optrace.FileExporterOption
+	rotation := func(r optrace.Rotation) options { return options{optrace.WithRotation(r)} }
 	for name, tt := range map[string]struct {
-		opts []optrace.FileExporterOption
+		opts options
 		want string
 	}{
-		"format":             {[]optrace.FileExporterOption{optrace.WithFormat(9)}, "unknown format 9"},
-		"compression":        {[]optrace.FileExporterOption{optrace.WithCompression(9)}, "unknown compression 9"},
-		"negative size":      {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxBytes: -1})}, "-1 is negative"},
-		"negative age":       {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxAge: -time.Second})}, "-1s is negative"},
-		"negative total":     {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxTotalBytes: -1})}, "-1 is negative"},
-		"total without size": {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxTotalBytes: 10})}, "needs rotation by size"},
-		"total below size":   {[]optrace.FileExporterOption{optrace.WithRotation(optrace.Rotation{MaxBytes: 11, MaxTotalBytes: 10})}, "below the file size 11"},
+		"format":             {options{optrace.WithFormat(9)}, "unknown format 9"},
+		"compression":        {options{optrace.WithCompression(9)}, "unknown compression 9"},
+		"cache":              {options{optrace.WithCacheBytes(-1)}, "cache size -1 is negative"},
+		"negative size":      {rotation(optrace.Rotation{MaxBytes: -1}), "-1 is negative"},
+		"negative age":       {rotation(optrace.Rotation{MaxAge: -time.Second}), "-1s is negative"},
+		"negative total":     {rotation(optrace.Rotation{MaxTotalBytes: -1}), "-1 is negative"},
+		"total without size": {rotation(optrace.Rotation{MaxTotalBytes: 10}), "needs rotation by size"},
+		"total below size":   {rotation(optrace.Rotation{MaxBytes: 11, MaxTotalBytes: 10}), "below the file size 11"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")

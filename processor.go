@@ -109,8 +109,7 @@ func newProcessor(cfg processorConfig, next sdktrace.SpanExporter) *Processor {
 	return &Processor{cfg: cfg, next: next}
 }
 
-// toExporter makes exp the exporter behind p, and returns what a pipeline needs of
-// it.
+// toExporter makes exp the exporter behind p, and returns it as pipelines use it.
 func (p *Processor) toExporter(exp *Exporter) pipeline.Output {
 	p.exp, p.mapping = exp, exp.cfg.mapping
 	return pipeline.Output{Sink: exp.sink, Traces: &exp.traces, Format: exp.format, Mapping: exp.cfg.mapping}
@@ -198,11 +197,11 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 }
 
 // lastFlush is how long a Shutdown whose context is already done may take to
-// write what is in the buffers: to a local file this takes milliseconds.
+// write the buffers: to a local file this takes milliseconds.
 const lastFlush = 100 * time.Millisecond
 
 // Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is
-// done before the flush, what is left counts as dropped. The second and later
+// done before the flush, the operations that are left count as dropped. The second and later
 // calls do nothing.
 func (p *Processor) Shutdown(ctx context.Context) error {
 	if ctx == nil {

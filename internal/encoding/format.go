@@ -60,7 +60,7 @@ type Record struct {
 type Framing struct {
 	Writer   string
 	Sequence int64
-	// Header asks for what a reader of the file must know first.
+	// Header asks for a header: the resource of the records that follow.
 	Header bool
 	// Gaps are the losses since the last batch.
 	Gaps []op.Gap
@@ -77,7 +77,7 @@ type Encoder interface {
 	Add(b *Batch, e span.Ended, t *traces.WithOps) Outcome
 }
 
-// Outcome is what a span has become.
+// Outcome is the result of adding a span.
 type Outcome uint8
 
 // The outcomes.

@@ -177,7 +177,7 @@ func (p *buffered) drop(reason string, n uint64) {
 	p.out.Sink.Drop(reason, n)
 }
 
-// notify tells the writing goroutine that there is a full buffer.
+// notify wakes the writing goroutine: there is a full buffer.
 func (p *buffered) notify() {
 	select {
 	case p.wake <- struct{}{}:

@@ -137,7 +137,8 @@ func (p *Flight) request() {
 	}
 }
 
-// Dump writes what is kept, and returns when that is done or ctx is.
+// Dump writes the operations that are kept, and returns when they have been
+// written or ctx is done.
 func (p *Flight) Dump(ctx context.Context) error { return requestFlush(ctx, p.flushes, p.done) }
 
 func (p *Flight) run() {
@@ -165,7 +166,7 @@ func (p *Flight) run() {
 	}
 }
 
-// dump writes what the rings hold and empties them.
+// dump writes the records of the rings and empties them.
 func (p *Flight) dump(ctx context.Context) error {
 	b := p.collect()
 	if b.Empty() {
@@ -216,7 +217,7 @@ func (p *Flight) dropRest() {
 	p.out.Sink.Drop("flight_recorder", n)
 }
 
-// Flush does nothing: what is kept is written by Dump.
+// Flush does nothing: only Dump writes.
 func (p *Flight) Flush(context.Context) error { return nil }
 
 func (p *Flight) Stop(ctx context.Context) error {

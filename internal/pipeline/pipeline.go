@@ -30,8 +30,8 @@ type Pipeline interface {
 	OnEnds(all iter.Seq[span.Ended])
 	// Flush returns when everything that OnEnd took before is with the exporter.
 	Flush(ctx context.Context) error
-	// Stop flushes and ends the pipeline, at the latest when ctx is done; what is
-	// left then counts as dropped.
+	// Stop flushes and ends the pipeline, at the latest when ctx is done; spans that
+	// are left then count as dropped.
 	Stop(ctx context.Context) error
 	// Stats returns the counts so far.
 	Stats() Stats

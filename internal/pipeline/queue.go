@@ -74,7 +74,7 @@ func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipel
 	return p
 }
 
-// spanBytes estimates what a finished span keeps in memory: the snapshot, its
+// spanBytes estimates the memory of a finished span: the snapshot, its
 // attributes at the size of a KeyValue, events and links at about that of a
 // small span.
 func spanBytes(s sdktrace.ReadOnlySpan) int64 {
@@ -182,7 +182,7 @@ func (p *queue) run(interval time.Duration) {
 	}
 }
 
-// exportAll exports what is in the queue, until ctx is done.
+// exportAll exports the spans in the queue, until ctx is done.
 func (p *queue) exportAll(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
 	var first error
 	for ctx.Err() == nil {

@@ -2,7 +2,7 @@
 // and age, bounds the total of its rotated files, and refuses symbolic links to
 // regular files.
 //
-// It knows no format: an [Inspect] function tells it how a file that it opens
+// It knows no format: an [Inspect] function examines how a file that it opens
 // ends. The sink in internal/sink writes to a [File].
 package rotate
 
@@ -209,7 +209,7 @@ func (r *File) reopenIfMoved() error {
 			r.size = found.Size()
 			return nil
 		case err != nil && !errors.Is(err, os.ErrNotExist):
-			return nil // what is open can still be written to
+			return nil // the open file can still be written to
 		}
 		_ = r.f.Close() // the batches in it are complete
 		r.f = nil

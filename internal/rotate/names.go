@@ -30,7 +30,7 @@ func newNames(path string) names {
 	dir, name := filepath.Split(path)
 	ext := filepath.Ext(name)
 	if ext == ".gz" || ext == ".zst" {
-		// The extension in front says what is compressed.
+		// The extension before it is the format's.
 		ext = filepath.Ext(strings.TrimSuffix(name, ext)) + ext
 	}
 	if ext == name { // .ops has no extension

@@ -79,7 +79,7 @@ func (z *gzipCompressor) compress(dst, src []byte) []byte {
 	return dst
 }
 
-// sliceWriter appends what is written to it.
+// sliceWriter appends to a slice.
 type sliceWriter struct{ bytes []byte }
 
 func (w *sliceWriter) Write(p []byte) (int, error) {

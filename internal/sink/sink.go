@@ -83,7 +83,7 @@ func New(t Target, f encoding.Format, c Compression, m *observ.Exporter) (*Sink,
 }
 
 // newWriterID returns an id that no other exporter has, in this process or
-// another: it tells the sequence numbers of several writers to one file apart.
+// another: it distinguishes the sequence numbers of several writers to one file.
 func newWriterID() string {
 	var id [6]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -282,8 +282,8 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	return s.packed, 0
 }
 
-// failed accounts for the entries of a write that failed, of which the writer
-// says that n bytes of out were written, or keeps the remainder of the batch.
+// failed accounts for the entries of a write that failed after n bytes of out, as
+// the writer says, or keeps the remainder of the batch.
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
 	switch {

@@ -25,8 +25,8 @@ func (format) Name() string { return "entries" }
 
 func (format) Lines() bool { return true }
 
-// Accepts refuses what the other formats write, and nothing else: messages with
-// a length, which begins with zero, and OTLP in JSON.
+// Accepts refuses the other formats, and nothing else: messages with a length,
+// which begins with zero, and OTLP in JSON.
 func (format) Accepts(head []byte) bool {
 	return head[0] != 0 && !bytes.HasPrefix(head, []byte(`{"resourceSpans":[`))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // span appends v and a comma. Identifiers are hexadecimal, 64-bit integers
-// strings and enumerations numbers; what is empty is left out.
+// strings and enumerations numbers; empty fields are left out.
 func (c *jsonCodec) span(dst []byte, v *span.Data, cached *template) []byte {
 	traceID, spanID, parentID := v.Context.TraceID(), v.Context.SpanID(), v.Parent.SpanID()
 
@@ -127,7 +127,7 @@ func appendTimeMember(dst []byte, key string, n uint64) []byte {
 	return append(strconv.AppendUint(append(dst, key...), n, 10), '"')
 }
 
-// closeList ends a list of which every element ends with a comma.
+// closeList ends a list whose elements end with a comma.
 func closeList(dst []byte) []byte {
 	if last := len(dst) - 1; dst[last] == ',' {
 		dst = dst[:last]

@@ -1,0 +1,150 @@
+package entries
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// ended returns the i-th of a sequence of operations: five that repeat, on two
+// devices, in steps of three.
+func ended(i int) span.Ended {
+	start := time.Unix(1_700_000_000, int64(i)*1000)
+	context := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{15: 1}, SpanID: trace.SpanID{7: byte(i + 1)}})
+	d := &span.Data{
+		Name: "matmul", Context: context, Start: start, End: start.Add(time.Duration(i+1) * time.Microsecond),
+		Attrs: []attribute.KeyValue{
+			attribute.String(op.KeyName, "matmul"), attribute.String(op.KeyDevice, fmt.Sprint("cuda:", i%2)),
+			attribute.Int64Slice(op.KeyOutputShape, []int64{64, int64(i % 5)}), attribute.Int64(op.KeyStep, int64(i/3)),
+		},
+	}
+	return span.Ended{Data: d, Context: context, Root: span.Root{Name: "request", ID: op.SpanID{1}}}
+}
+
+// Rendering a template gives the line that encoding the entry gives.
+func TestTemplates(t *testing.T) {
+	// The attributes of one operation have the same memory every time.
+	attrs := ended(0).Data.Attrs
+	cached, plain := Format.NewEncoder(nil, encoding.DefaultCacheBytes).(*encoder), Format.NewEncoder(nil, 0).(*encoder)
+	var w traces.WithOps
+	a, b := encoding.NewBatch(0), encoding.NewBatch(0)
+	for i := range 60 {
+		e := ended(i)
+		step := e.Data.Attrs[3]
+		e.Data.Attrs = append(append([]attribute.KeyValue(nil), attrs[:3]...), step)
+		switch i % 20 {
+		case 7:
+			e.Data.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
+		case 11:
+			e.Root = span.Root{}
+		case 13:
+			e.Data.Start = time.Time{}
+		case 17:
+			e.Data.DroppedAttrs = 3
+		}
+		for _, to := range []struct {
+			enc *encoder
+			b   *encoding.Batch
+		}{{cached, a}, {plain, b}} {
+			if out := to.enc.Add(to.b, e, &w); out != encoding.Entry {
+				t.Fatalf("operation %d becomes %v", i, out)
+			}
+		}
+	}
+	if !bytes.Equal(a.Body(), b.Body()) {
+		t.Errorf("with templates other lines are written:\n%s\nwithout:\n%s", a.Body(), b.Body())
+	}
+	if cached.CacheHits() == 0 || plain.CacheHits() != 0 {
+		t.Errorf("%d and %d hits", cached.CacheHits(), plain.CacheHits())
+	}
+}
+
+// A new resource has a header, ancestors are written for traces with operations.
+func TestRecords(t *testing.T) {
+	enc := Format.NewEncoder(nil, 0)
+	var w traces.WithOps
+	b := encoding.NewBatch(0)
+	request := span.Data{Name: "request", Context: ended(0).Context}
+	if out := enc.Add(b, span.Ended{Data: &request}, &w); out != encoding.Skipped {
+		t.Errorf("a span above nothing becomes %v", out)
+	}
+	enc.Add(b, ended(0), &w)
+	other := ended(1)
+	other.Data.Resource = resource.NewSchemaless(attribute.String("service.name", "other"))
+	enc.Add(b, other, &w)
+	if out := enc.Add(b, span.Ended{Data: &request}, &w); out != encoding.Ancestor {
+		t.Errorf("a span above operations becomes %v", out)
+	}
+	var kinds []string
+	for line := range bytes.Lines(b.Body()) {
+		kinds = append(kinds, string(line[:bytes.IndexByte(line, ':')]))
+	}
+	if got := strings.Join(kinds, " "); got != `{"step" {"schema" {"step" {"schema" {"span"` || b.Entries != 2 {
+		t.Errorf("records are %s, %d entries", got, b.Entries)
+	}
+}
+
+func TestComplete(t *testing.T) {
+	text := []byte(`{"step":1}` + "\n" + `{"span":{}}` + "\n" + `{"step":2}` + "\n")
+	for n := range len(text) + 1 {
+		want := bytes.Count(text[:n], []byte("}\n")) - min(1, bytes.Count(text[:n], []byte("}}\n")))
+		if got := Format.Complete(nil, text[:n]); got != want {
+			t.Errorf("%d entries are complete in %q, want %d", got, text[:n], want)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	enc := Format.NewEncoder(nil, 0)
+	var w traces.WithOps
+	whole, joined := encoding.NewBatch(0), encoding.NewBatch(0)
+	for i := range 6 {
+		e := ended(i)
+		if i >= 3 {
+			e.Data.Resource = resource.NewSchemaless(attribute.String("service.name", "other"))
+		}
+		enc.Add(whole, e, &w)
+		single := encoding.NewBatch(0)
+		enc.Add(single, e, &w)
+		Format.Join(joined, &encoding.Record{
+			Bytes: single.Body(), Entries: single.Entries, Source: single.First, Resource: single.FirstResource,
+		})
+	}
+	if !bytes.Equal(whole.Body(), joined.Body()) || whole.Entries != joined.Entries || whole.First != joined.First {
+		t.Errorf("joined:\n%s\nwant:\n%s", joined.Body(), whole.Body())
+	}
+}
+
+func BenchmarkAdd(b *testing.B) {
+	for name, cacheBytes := range map[string]int{"cached": encoding.DefaultCacheBytes, "converted": 0} {
+		b.Run(name, func(b *testing.B) {
+			enc := Format.NewEncoder(nil, cacheBytes)
+			var w traces.WithOps
+			batch := encoding.NewBatch(1 << 20)
+			ops := make([]span.Ended, 200)
+			for i := range ops {
+				ops[i] = ended(i)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%1000 == 0 {
+					batch.Reset()
+				}
+				enc.Add(batch, ops[i%len(ops)], &w)
+			}
+		})
+	}
+}

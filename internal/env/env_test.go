@@ -1,0 +1,64 @@
+package env_test
+
+import (
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/optrace/optrace/internal/env"
+)
+
+type config struct {
+	n    int64
+	d    time.Duration
+	b    bool
+	name name
+}
+
+type name string
+
+func (n name) String() string { return string(n) }
+
+var variables = []env.Variable[config]{
+	{Name: "OPTRACE_TEST_N", Set: func(c *config, v string) error { return env.Int(&c.n, v, 2) }},
+	{Name: "OPTRACE_TEST_D", Set: func(c *config, v string) error { return env.Duration(&c.d, v, 1) }},
+	{Name: "OPTRACE_TEST_B", Set: func(c *config, v string) error { return env.Bool(&c.b, v) }},
+	{Name: "OPTRACE_TEST_NAME", Set: func(c *config, v string) (err error) {
+		c.name, err = env.OneOf(v, name("one"), name("two"))
+		return err
+	}},
+}
+
+func TestApply(t *testing.T) {
+	defaults := config{n: 5, d: time.Second, name: "one"}
+	for _, tt := range []struct {
+		variable, value string
+		want            config
+		bad             bool
+	}{
+		{"N", "", defaults, false},
+		{"N", "7", config{7, time.Second, false, "one"}, false},
+		{"N", "1", defaults, true},
+		{"N", "many", defaults, true},
+		{"D", "2ms", config{5, 2 * time.Millisecond, false, "one"}, false},
+		{"D", "0s", defaults, true},
+		{"D", "5", defaults, true},
+		{"B", "true", config{5, time.Second, true, "one"}, false},
+		{"B", "yes", defaults, true},
+		{"NAME", "two", config{5, time.Second, false, "two"}, false},
+		{"NAME", "three", defaults, true},
+	} {
+		t.Run(tt.variable+"="+tt.value, func(t *testing.T) {
+			var errs []error
+			otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { errs = append(errs, err) }))
+			t.Setenv("OPTRACE_TEST_"+tt.variable, tt.value)
+			if got := env.Apply(defaults, variables); got != tt.want {
+				t.Errorf("%+v, want %+v", got, tt.want)
+			}
+			if (len(errs) > 0) != tt.bad {
+				t.Errorf("errors are %v, want some: %v", errs, tt.bad)
+			}
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/internal/encoding/otlp"
+	"github.com/optrace/optrace/internal/rotate"
+)
+
+func TestInspect(t *testing.T) {
+	compressed := func(c Compression, text string) string {
+		z, err := newCompressor(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(z.compress(nil, []byte(text)))
+	}
+	const line, message = `{"step":1}` + "\n", "\x00\x00\x00\x03\x0a\x01x"
+	for _, tt := range []struct {
+		name        string
+		format      encoding.Format
+		compression Compression
+		content     string
+		end         rotate.Ending
+		whole       int
+		err         string
+	}{
+		{"empty", entries.Format, None, "", rotate.EndsWhole, 0, ""},
+		{"lines", entries.Format, None, line, rotate.EndsWhole, len(line), ""},
+		{"a line cut off", entries.Format, None, line + "{", rotate.EndsInLine, len(line) + 1, ""},
+		{"messages", otlp.Proto, None, message + message, rotate.EndsWhole, 2 * len(message), ""},
+		{"a message cut off", otlp.Proto, None, message + message[:5], rotate.EndsInMessage, len(message), ""},
+		{"a length cut off", otlp.Proto, None, message + message[:2], rotate.EndsInMessage, len(message), ""},
+		{"gzip", entries.Format, Gzip, compressed(Gzip, line), rotate.EndsWhole, 0, ""},
+		{"zstd", entries.Format, Zstd, compressed(Zstd, line), rotate.EndsWhole, 0, ""},
+		{"gzip cut off", entries.Format, Gzip, compressed(Gzip, line)[:20], rotate.EndsInBlock, 0, ""},
+		{"another format", otlp.JSON, None, line, 0, 0, "it is not in the format otlp-json"},
+		{"another format, compressed", otlp.JSON, Gzip, compressed(Gzip, line), 0, 0, "it is not in the format otlp-json"},
+		{"compressed", entries.Format, None, compressed(Zstd, line), 0, 0, "it is compressed with zstd"},
+		{"not compressed", entries.Format, Gzip, line, 0, 0, "it is not compressed with gzip"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			end, whole, err := Inspect(tt.format, tt.compression)(bytes.NewReader([]byte(tt.content)), int64(len(tt.content)))
+			if tt.err != "" {
+				if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("error %v, want %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil || end != tt.end || whole != int64(tt.whole) {
+				t.Errorf("ending %v, whole up to %d, %v, want %v, %d", end, whole, err, tt.end, tt.whole)
+			}
+		})
+	}
+}
+
+func TestBreaker(t *testing.T) {
+	var b breaker
+	now := time.Unix(0, 0)
+	for i := range maxFailures {
+		if !b.allows(now) {
+			t.Fatalf("no write is allowed after %d failures", i)
+		}
+		b.failed(now)
+	}
+	for _, pause := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
+		pause *= time.Second
+		if b.allows(now.Add(pause - 1)) {
+			t.Errorf("a write is allowed before %v have passed", pause)
+		}
+		if now = now.Add(pause); !b.allows(now) {
+			t.Errorf("no write is allowed after %v", pause)
+		}
+		b.failed(now)
+	}
+	if b.succeeded(); !b.allows(now) {
+		t.Error("no write is allowed after a success")
+	}
+}
+
+func TestAwait(t *testing.T) {
+	errWork := errors.New("work")
+	for _, tt := range []struct {
+		name           string
+		timeout, takes time.Duration
+		want           error
+	}{
+		{"in time", time.Second, time.Millisecond, errWork},
+		{"in the grace", time.Second, 1050 * time.Millisecond, errWork},
+		{"done before", 0, 50 * time.Millisecond, errWork},
+		{"too late", time.Second, time.Minute, context.DeadlineExceeded},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+				defer cancel()
+				err := Await(ctx, 100*time.Millisecond, func() error { time.Sleep(tt.takes); return errWork })
+				if !errors.Is(err, tt.want) {
+					t.Errorf("%v, want %v", err, tt.want)
+				}
+				time.Sleep(tt.takes)
+			})
+		})
+	}
+}
