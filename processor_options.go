@@ -56,10 +56,9 @@ type processorConfig struct {
 	forwardThreshold time.Duration
 	forwardRatio     float64
 
-	flightEntries int
-	dumpOnError   bool
-	dumpOnSlow    time.Duration
-	dumpSignals   []os.Signal
+	dumpOnError bool
+	dumpOnSlow  time.Duration
+	dumpSignals []os.Signal
 }
 
 // newProcessorConfig applies the environment, as far as variables say, to the
