@@ -297,7 +297,11 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		return dst, i + 1
 	}
 	for {
-		v, end := jsontext.Integer(b, jsontext.Literal(b, i, `{"intValue":"`))
+		start := jsontext.Literal(b, i, `{"intValue":"`)
+		v, end := jsontext.ShortDigits(b, start)
+		if end < 0 {
+			v, end = jsontext.Integer(b, start)
+		}
 		if i = jsontext.Literal(b, end, `"}`); uint(i) >= uint(len(b)) {
 			return dst, -1
 		}

@@ -132,6 +132,17 @@ func Integer(b []byte, i int) (v int64, end int) {
 
 // QuotedDigits is Digits for a number in quotes.
 func QuotedDigits(b []byte, i int) (v int64, end int) {
+	// A time in Unix nanoseconds has 19 digits: three words without a loop.
+	if i >= 0 && len(b)-i >= 25 && b[i] == '"' && b[i+20] == '"' && b[i+1] != '0' {
+		x := binary.LittleEndian.Uint64(b[i+1:]) ^ ones*'0'
+		y := binary.LittleEndian.Uint64(b[i+9:]) ^ ones*'0'
+		z := (binary.LittleEndian.Uint64(b[i+17:]) ^ ones*'0') << 40 // three digits
+		const other = ones * (0x80 - 10)
+		u := (eightDigits(x)*pow10[8]+eightDigits(y))*pow10[3] + eightDigits(z)
+		if (x|(x+other)|y|(y+other)|z|(z+other))&highs == 0 && u < 1<<63 {
+			return int64(u), i + 21
+		}
+	}
 	v, end = Digits(b, Literal(b, i, `"`))
 	return v, Literal(b, end, `"`)
 }
