@@ -52,7 +52,7 @@ func Suite() []measure.Measure {
 		}
 		const quickOps = 200_000
 		documented := &measure.Suite{
-			Name: "whole processes, OTLP JSON, " + string(k), Unit: "op", Cold: true, Rounds: 3, QuickRounds: 1,
+			Name: "whole processes, OTLP JSON, " + string(k), Unit: "op", Cold: true, Rounds: 3, QuickRounds: 2,
 			Open: opener(workload.OTLPJSON, k, million, quickOps, map[string]func(string) string{duck: otlpSQL}),
 		}
 		fastest := &measure.Suite{
