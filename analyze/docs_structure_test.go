@@ -76,7 +76,7 @@ func documentedRequests(t *testing.T, table markdownTable) string {
 	for i := range requests.List {
 		r := &requests.List[i]
 		fmt.Fprintf(&b, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
-			r.Name, r.Start, r.Duration, r.Ops(), r.Uncovered, r.Queueing)
+			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
 	}
 	fmt.Fprintf(&b, "unattached: %d\n", requests.UnattachedOps())
 	return b.String()

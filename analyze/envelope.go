@@ -36,8 +36,8 @@ type Envelope struct {
 	// Orphans counts operations whose parent is not in the input, Duplicates
 	// spans that are there more than once; nil when the structure was not
 	// computed.
-	Orphans    *int64 `json:"orphans"`
-	Duplicates *int64 `json:"duplicates"`
+	Orphans    op.Int `json:"orphans"`
+	Duplicates op.Int `json:"duplicates"`
 	// Truncated counts inputs that end within a record.
 	Truncated int64 `json:"truncated"`
 	// OverflowedGroups is how many groups lie beyond the limit and went into

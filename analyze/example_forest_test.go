@@ -33,9 +33,9 @@ func exampleForest() *analyze.Forest {
 func ExampleForest_CriticalPaths() {
 	for _, path := range exampleForest().CriticalPaths() {
 		for _, s := range path.Segments {
-			fmt.Println(s.Duration, s.Node.Name())
+			fmt.Println(s.DurationNS, s.Node.Name())
 		}
-		fmt.Println(path.Duration, "in all")
+		fmt.Println(path.DurationNS, "in all")
 	}
 	// Output:
 	// 30000 POST /predict
@@ -50,7 +50,7 @@ func ExampleForest_Requests() {
 	requests := exampleForest().Requests()
 	for i := range requests.List {
 		r := &requests.List[i]
-		fmt.Println(r.Name, "of", r.Duration, "ns:", r.Ops(), "ops, uncovered", r.Uncovered, "queueing", r.Queueing)
+		fmt.Println(r.Name, "of", r.DurationNS, "ns:", r.Ops(), "ops, uncovered", r.UncoveredNS, "queueing", r.QueueingNS)
 	}
 	// Output:
 	// POST /predict of 100000 ns: 3 ops, uncovered 30000 queueing 10000

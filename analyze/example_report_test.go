@@ -31,13 +31,13 @@ func ExampleRun() {
 	}
 	fmt.Printf("%d entries, %d malformed, %d dropped\n", r.Input.Entries, r.Input.Malformed, r.Input.Dropped)
 	for _, row := range r.Operations {
-		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, *row.Share, row.Mixes)
+		fmt.Printf("%s: %d times, %d ns, share %.3f, mixes %v\n", row.Operation, row.Count, row.SumNS, row.Share.V, row.Mixes)
 	}
 	for _, d := range r.Devices {
 		fmt.Printf("%s: span %d = compute %d + communication %d + idle %d, overlap %d ns\n",
-			d.DeviceID, *d.SpanNS, *d.ComputeNS, *d.ExposedCommunicationNS, *d.IdleNS, *d.OverlapNS)
+			d.DeviceID, d.SpanNS.V, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.IdleNS.V, d.OverlapNS.V)
 	}
-	fmt.Printf("imbalance by busy time: %.3f\n", *r.LoadBalance.BusyImbalanceRatio)
+	fmt.Printf("imbalance by busy time: %.3f\n", r.LoadBalance.BusyImbalanceRatio.V)
 	// Output:
 	// 3 entries, 1 malformed, 7 dropped
 	// matmul: 2 times, 500 ns, share 0.625, mixes [shape]
@@ -65,7 +65,7 @@ func ExampleProfile_Merge() {
 	first.Merge(second)
 	r := first.Report()
 	for _, row := range r.Operations {
-		fmt.Printf("%s: %d times, mean %g ns, p50 %g ns, std %.1f ns\n", row.Operation, row.Count, row.MeanNS, *row.P50NS, *row.StdNS)
+		fmt.Printf("%s: %d times, mean %g ns, p50 %g ns, std %.1f ns\n", row.Operation, row.Count, row.MeanNS, row.P50NS.V, row.StdNS.V)
 	}
 	fmt.Println("slowest:", r.Slowest[0].Operation, r.Slowest[0].Duration, "ns")
 	// Output:

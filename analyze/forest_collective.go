@@ -40,11 +40,11 @@ type CollectiveRow struct {
 	WaitNS     int64 `json:"wait_ns"`
 	// MaxStartSkewNS is the longest time between the first and the last device
 	// to start the same collective; nil when no starts are known.
-	MaxStartSkewNS *int64 `json:"max_start_skew_ns"`
+	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
 	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond what the
 	// links carried for it; nil where the sizes are not known.
-	AlgorithmBytesPerSecond *float64 `json:"algorithm_bytes_per_second"`
-	BusBytesPerSecond       *float64 `json:"bus_bytes_per_second"`
+	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
+	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
 	// Stragglers has a row per device that waited least, the most frequent
 	// first.
 	Stragglers []Straggler `json:"stragglers"`
@@ -166,13 +166,13 @@ func (s *collectiveSum) row(devices []DeviceKey) CollectiveRow {
 		Stragglers: []Straggler{},
 	}
 	if s.skew.Known {
-		row.MaxStartSkewNS = &s.skew.V
+		row.MaxStartSkewNS = s.skew
 	}
 	if seconds := s.timed.Float64() / 1e9; seconds > 0 {
 		algorithm, bus := s.moved.Float64()/seconds, s.carried/seconds
-		row.AlgorithmBytesPerSecond = &algorithm
+		row.AlgorithmBytesPerSecond = op.KnownFloat(algorithm)
 		if !s.noFactor {
-			row.BusBytesPerSecond = &bus
+			row.BusBytesPerSecond = op.KnownFloat(bus)
 		}
 	}
 	for device, sum := range s.stragglers {

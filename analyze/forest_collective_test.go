@@ -39,8 +39,6 @@ func (p part) entry(name string) *op.Entry {
 
 func onRank(rank int64) DeviceKey { return DeviceKey{op.Known(rank), "cuda:0"} }
 
-func ptr[T any](v T) *T { return &v }
-
 func TestCollectives(t *testing.T) {
 	seq := op.Known
 	for _, tc := range []struct {
@@ -54,7 +52,7 @@ func TestCollectives(t *testing.T) {
 			"the last to arrive waits least", "all_reduce",
 			[]part{{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 2, start: 50, end: 100, seq: seq(7)}},
 			[]CollectiveRow{{
-				Name: "all_reduce", Count: 1, TransferNS: 40, WaitNS: 60 + 10, MaxStartSkewNS: ptr[int64](60),
+				Name: "all_reduce", Count: 1, TransferNS: 40, WaitNS: 60 + 10, MaxStartSkewNS: op.Known(60),
 				Stragglers: []Straggler{{onRank(1), 1, 70}},
 			}},
 		},
@@ -62,7 +60,7 @@ func TestCollectives(t *testing.T) {
 			"without sequence numbers the n-th belong together, by start", "all_reduce",
 			[]part{{rank: 0, start: 200, end: 220}, {rank: 0, start: 0, end: 30}, {rank: 1, start: 10, end: 30}, {rank: 1, start: 190, end: 220}},
 			[]CollectiveRow{{
-				Name: "all_reduce", Count: 2, Inferred: 2, TransferNS: 20 + 20, WaitNS: 10 + 10, MaxStartSkewNS: ptr[int64](10),
+				Name: "all_reduce", Count: 2, Inferred: 2, TransferNS: 20 + 20, WaitNS: 10 + 10, MaxStartSkewNS: op.Known(10),
 				Stragglers: []Straggler{{onRank(0), 1, 10}, {onRank(1), 1, 10}},
 			}},
 		},
@@ -75,7 +73,7 @@ func TestCollectives(t *testing.T) {
 			"equal times have no straggler, no starts no skew", "barrier",
 			[]part{{rank: 0, end: 10, seq: seq(0), timeless: true, bytes: 8}, {rank: 1, end: 10, seq: seq(0), timeless: true}},
 			[]CollectiveRow{{
-				Name: "barrier", Count: 1, TransferNS: 10, AlgorithmBytesPerSecond: ptr(8e8), Stragglers: []Straggler{},
+				Name: "barrier", Count: 1, TransferNS: 10, AlgorithmBytesPerSecond: op.KnownFloat(8e8), Stragglers: []Straggler{},
 			}},
 		},
 		{
@@ -86,12 +84,12 @@ func TestCollectives(t *testing.T) {
 			},
 			[]CollectiveRow{
 				{
-					Name: "all_gather", Group: "tp", Count: 1, TransferNS: 40, MaxStartSkewNS: ptr[int64](0),
-					AlgorithmBytesPerSecond: ptr(2.5e9), BusBytesPerSecond: ptr(1.25e9), Stragglers: []Straggler{},
+					Name: "all_gather", Group: "tp", Count: 1, TransferNS: 40, MaxStartSkewNS: op.Known(0),
+					AlgorithmBytesPerSecond: op.KnownFloat(2.5e9), BusBytesPerSecond: op.KnownFloat(1.25e9), Stragglers: []Straggler{},
 				},
 				{
-					Name: "all_gather", Group: "dp", Count: 1, TransferNS: 10, MaxStartSkewNS: ptr[int64](0),
-					AlgorithmBytesPerSecond: ptr(1e10), BusBytesPerSecond: ptr(5e9), Stragglers: []Straggler{},
+					Name: "all_gather", Group: "dp", Count: 1, TransferNS: 10, MaxStartSkewNS: op.Known(0),
+					AlgorithmBytesPerSecond: op.KnownFloat(1e10), BusBytesPerSecond: op.KnownFloat(5e9), Stragglers: []Straggler{},
 				},
 			},
 		},
@@ -130,18 +128,18 @@ func TestCollectiveSizes(t *testing.T) {
 		elements         int64
 		dtype            op.DType
 		memory           op.Int
-		algorithm, bytes *float64 // per second, at 1 µs and 4 ranks
+		algorithm, bytes op.Float // per second, at 1 µs and 4 ranks
 	}{
-		{"all_reduce", k, op.F32, op.Int{}, ptr(4e9), ptr(6e9)},
-		{"AllReduce", k, op.F16, op.Known(99), ptr(2e9), ptr(3e9)},
-		{"reduce_scatter", k, op.F32, op.Int{}, ptr(4e9), ptr(3e9)},
-		{"all-to-all", k, op.F32, op.Int{}, ptr(4e9), ptr(3e9)},
-		{"broadcast", k, op.F32, op.Int{}, ptr(4e9), ptr(4e9)},
-		{"reduce", k, op.F32, op.Int{}, ptr(4e9), ptr(4e9)},
-		{"send", 0, op.F32, op.Known(8 * k), ptr(8e9), ptr(8e9)},
-		{"mystery", k, op.F32, op.Int{}, ptr(4e9), nil},
-		{"all_reduce", k, "", op.Int{}, nil, nil},
-		{"all_reduce", 1 << 62, op.F32, op.Int{}, nil, nil},
+		{"all_reduce", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(6e9)},
+		{"AllReduce", k, op.F16, op.Known(99), op.KnownFloat(2e9), op.KnownFloat(3e9)},
+		{"reduce_scatter", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(3e9)},
+		{"all-to-all", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(3e9)},
+		{"broadcast", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(4e9)},
+		{"reduce", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(4e9)},
+		{"send", 0, op.F32, op.Known(8 * k), op.KnownFloat(8e9), op.KnownFloat(8e9)},
+		{"mystery", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.Float{}},
+		{"all_reduce", k, "", op.Int{}, op.Float{}, op.Float{}},
+		{"all_reduce", 1 << 62, op.F32, op.Int{}, op.Float{}, op.Float{}},
 	} {
 		forest := NewForest()
 		for rank := range int64(2) {
@@ -151,8 +149,8 @@ func TestCollectiveSizes(t *testing.T) {
 			})
 		}
 		row := forest.collectiveRows()[0]
-		want := []*float64{tc.algorithm, tc.bytes}
-		got := []*float64{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
+		want := []op.Float{tc.algorithm, tc.bytes}
+		got := []op.Float{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
 		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
 			t.Errorf("%s of %d %s: %s", tc.name, tc.elements, tc.dtype, diff)
 		}

@@ -37,21 +37,17 @@ const (
 )
 
 // Idle tells when and why devices had nothing to do.
-type Idle struct {
-	// Threshold is what the causes were told apart with, in nanoseconds.
-	Threshold int64 `json:"threshold_ns"`
-	// Longest has the longest gaps, longest first.
-	Longest []IdleGap `json:"longest"`
-	// Devices has a row per device that idled, by rank and name.
-	Devices []IdleDevice `json:"devices"`
+type idleTimes struct {
+	IdleCauses
+	Longest []IdleGap // longest first
 }
 
 // IdleGap is a maximal time within the span of a device in which nothing ran.
 type IdleGap struct {
 	DeviceKey
-	Start    int64     `json:"start_unix_ns"`
-	Duration int64     `json:"duration_ns"`
-	Cause    IdleCause `json:"cause"`
+	StartNS    int64     `json:"start_unix_ns"`
+	DurationNS int64     `json:"duration_ns"`
+	Cause      IdleCause `json:"cause"`
 	// After and Before are the operations between which the gap lies.
 	After  string `json:"after"`
 	Before string `json:"before"`
@@ -68,7 +64,7 @@ type IdleDevice struct {
 // IdleSum sums up the gaps of one cause.
 type IdleSum struct {
 	Count int64 `json:"count"`
-	Sum   int64 `json:"sum_ns"`
+	SumNS int64 `json:"sum_ns"`
 }
 
 // Idle returns the idle gaps of all devices with their causes. Time before the
@@ -79,12 +75,12 @@ type IdleSum struct {
 // or the host's view of one. When such a span was
 // running as the gap began, the launch may lie on either side of that and the
 // cause is other.
-func (f *Forest) idle(o idleOptions) *Idle {
+func (f *Forest) idle(o idleOptions) *idleTimes {
 	f.build()
-	idle := &Idle{
-		Threshold: int64(cmp.Or(o.threshold, defaultIdleThreshold)),
-		Devices:   []IdleDevice{},
-	}
+	idle := &idleTimes{IdleCauses: IdleCauses{
+		ThresholdNS: int64(cmp.Or(o.threshold, defaultIdleThreshold)),
+		Devices:     []IdleDevice{},
+	}}
 	longest := longestGaps{limit: max(0, cmp.Or(o.top, defaultIdleTop))}
 	for _, device := range f.onDevice.order {
 		sums := IdleDevice{DeviceKey: f.dict.devices.Values[device]}
@@ -94,7 +90,7 @@ func (f *Forest) idle(o idleOptions) *Idle {
 				continue
 			}
 			g := gap{device: device, start: s.from + s.busy, length: length, after: s.last, before: s.next}
-			g.cause = f.idleCause(&g, idle.Threshold)
+			g.cause = f.idleCause(&g, idle.ThresholdNS)
 			sums.of(g.cause).add(length)
 			longest.add(g)
 		}
@@ -118,7 +114,7 @@ func (d *IdleDevice) of(c IdleCause) *IdleSum {
 
 func (s *IdleSum) add(length int64) {
 	s.Count++
-	s.Sum += length
+	s.SumNS += length
 }
 
 // gap is an idle gap before its names are looked up.
@@ -156,12 +152,12 @@ func (f *Forest) describeGaps(gaps []gap) []IdleGap {
 	list := make([]IdleGap, len(gaps))
 	for i, g := range gaps {
 		list[i] = IdleGap{
-			DeviceKey: f.dict.devices.Values[g.device],
-			Start:     g.start,
-			Duration:  g.length,
-			Cause:     g.cause,
-			After:     f.rowName(g.after),
-			Before:    f.rowName(g.before),
+			DeviceKey:  f.dict.devices.Values[g.device],
+			StartNS:    g.start,
+			DurationNS: g.length,
+			Cause:      g.cause,
+			After:      f.rowName(g.after),
+			Before:     f.rowName(g.before),
 		}
 	}
 	return list

@@ -58,7 +58,7 @@ func TestIdleCauses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			idle := traceOf(tt.specs...).idle(idleOptions{threshold: tt.threshold})
 			want := []IdleGap{{
-				DeviceKey: DeviceKey{DeviceID: "cuda:0"}, Start: 10, Duration: 10, Cause: tt.want, After: "first", Before: "next",
+				DeviceKey: DeviceKey{DeviceID: "cuda:0"}, StartNS: 10, DurationNS: 10, Cause: tt.want, After: "first", Before: "next",
 			}}
 			if diff := gocmp.Diff(want, idle.Longest); diff != "" {
 				t.Errorf("gaps (-want +got):\n%s", diff)
@@ -79,12 +79,12 @@ func TestIdleLongest(t *testing.T) {
 	idle := forest.idle(idleOptions{top: 12})
 	var got []int64
 	for _, g := range idle.Longest {
-		got = append(got, g.Duration)
+		got = append(got, g.DurationNS)
 	}
 	if want := []int64{99, 99, 99, 99, 99, 99, 99, 99, 99, 98, 98, 98}; !slices.Equal(got, want) {
 		t.Errorf("longest gaps %v, want %v", got, want)
 	}
-	if !slices.IsSortedFunc(idle.Longest[:9], func(a, b IdleGap) int { return cmp.Compare(a.Start, b.Start) }) {
+	if !slices.IsSortedFunc(idle.Longest[:9], func(a, b IdleGap) int { return cmp.Compare(a.StartNS, b.StartNS) }) {
 		t.Errorf("gaps of the same length are not in the order of time: %+v", idle.Longest)
 	}
 	if n := len(forest.idle(idleOptions{}).Longest); n != defaultIdleTop {
@@ -93,7 +93,7 @@ func TestIdleLongest(t *testing.T) {
 	if n := len(forest.idle(idleOptions{top: -1}).Longest); n != 0 {
 		t.Errorf("%d gaps, want none", n)
 	}
-	if got := forest.idle(idleOptions{}).Threshold; got != 30_000 {
+	if got := forest.idle(idleOptions{}).ThresholdNS; got != 30_000 {
 		t.Errorf("default threshold %d ns, want 30000", got)
 	}
 }
@@ -113,7 +113,7 @@ func naiveGaps(n *naiveTree, key DeviceKey, threshold int64) []IdleGap {
 		if reached >= 0 && n.specs[r].start > n.specs[reached].end {
 			from, to := n.specs[reached].end, n.specs[r].start
 			gaps = append(gaps, IdleGap{
-				DeviceKey: key, Start: from, Duration: to - from, Cause: naiveCause(n, r, from, to-from < threshold),
+				DeviceKey: key, StartNS: from, DurationNS: to - from, Cause: naiveCause(n, r, from, to-from < threshold),
 				After: n.specs[reached].name, Before: n.specs[r].name,
 			})
 		}
@@ -157,9 +157,9 @@ func TestIdleAgainstNaive(t *testing.T) {
 		}
 		total := int64(0)
 		for _, g := range want {
-			total += g.Duration
+			total += g.DurationNS
 		}
-		slices.SortStableFunc(want, func(a, b IdleGap) int { return cmp.Compare(b.Duration, a.Duration) })
+		slices.SortStableFunc(want, func(a, b IdleGap) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
 		want = want[:min(len(want), 5)]
 		if diff := gocmp.Diff(want, idle.Longest); diff != "" {
 			t.Errorf("seed %d: gaps (-want +got):\n%s", seed, diff)
@@ -172,7 +172,7 @@ func TestIdleAgainstNaive(t *testing.T) {
 		}
 		sum := int64(0)
 		for _, d := range idle.Devices {
-			sum += d.Host.Sum + d.Queue.Sum + d.Other.Sum
+			sum += d.Host.SumNS + d.Queue.SumNS + d.Other.SumNS
 		}
 		if sum != idleTime || sum != total {
 			t.Errorf("seed %d: gaps by cause add up to %d ns, the gaps to %d, the idle time is %d", seed, sum, total, idleTime)

@@ -11,7 +11,7 @@ import (
 // segments follow each other without a gap and add up to Duration.
 type CriticalPath struct {
 	// Start is in Unix nanoseconds, Duration in nanoseconds.
-	Start, Duration int64
+	StartNS, DurationNS int64
 	// Segments are in the order of time.
 	Segments []Segment
 	// Edges says where the order of the segments was taken from.
@@ -24,7 +24,7 @@ type Segment struct {
 	// Node is the zero Node while nothing that was read was running.
 	Node Node
 	// Start is in Unix nanoseconds, Duration in nanoseconds.
-	Start, Duration int64
+	StartNS, DurationNS int64
 }
 
 // PathEdges counts the steps of a path from one operation or span to another
@@ -80,10 +80,10 @@ func (f *Forest) CriticalPaths() iter.Seq2[op.TraceID, *CriticalPath] {
 }
 
 func (f *Forest) collectPath(w window, roots []int32) *CriticalPath {
-	path := &CriticalPath{Start: w.from, Duration: w.to - w.from}
+	path := &CriticalPath{StartNS: w.from, DurationNS: w.to - w.from}
 	var walk pathWalk
 	walk.run(f, w, roots, func(row int32, from, to int64) {
-		s := Segment{Start: from, Duration: to - from}
+		s := Segment{StartNS: from, DurationNS: to - from}
 		if row != noRow {
 			s.Node = Node{f, row}
 		}

@@ -24,7 +24,7 @@ func pathSteps(p *CriticalPath) []pathStep {
 		if !s.Node.IsZero() {
 			name = s.Node.Name()
 		}
-		steps = append(steps, pathStep{name, s.Start, s.Start + s.Duration})
+		steps = append(steps, pathStep{name, s.StartNS, s.StartNS + s.DurationNS})
 	}
 	return steps
 }
@@ -152,7 +152,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 		total := int64(0)
 		for id, path := range forest.CriticalPaths() {
 			got[id] = pathSteps(path)
-			total += path.Duration
+			total += path.DurationNS
 		}
 		want := make(map[op.TraceID][]pathStep)
 		for number := byte(1); number < 3; number++ {
@@ -186,27 +186,27 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 func checkSummary(t *testing.T, seed uint64, forest *Forest, total int64) {
 	t.Helper()
 	for id, path := range forest.CriticalPaths() {
-		at := path.Start
+		at := path.StartNS
 		for _, s := range path.Segments {
-			if s.Start != at || s.Duration <= 0 {
-				t.Errorf("seed %d: trace %v: a segment of %d ns at %d, want one at %d", seed, id, s.Duration, s.Start, at)
+			if s.StartNS != at || s.DurationNS <= 0 {
+				t.Errorf("seed %d: trace %v: a segment of %d ns at %d, want one at %d", seed, id, s.DurationNS, s.StartNS, at)
 			}
-			at += s.Duration
+			at += s.DurationNS
 		}
-		if at != path.Start+path.Duration {
-			t.Errorf("seed %d: trace %v: the segments end at %d, want %d", seed, id, at, path.Start+path.Duration)
+		if at != path.StartNS+path.DurationNS {
+			t.Errorf("seed %d: trace %v: the segments end at %d, want %d", seed, id, at, path.StartNS+path.DurationNS)
 		}
 	}
 	sum := forest.criticalPathSummary()
 	shares, part := int64(0), 0.0
 	for _, s := range sum.Shares {
-		shares += s.Time
+		shares += s.TimeNS
 		part += s.Share
 	}
 	b := sum.BoundBy
-	bound := b.Compute + b.Communication + b.Memory + b.Other + b.Host + b.Idle
-	if shares != total || bound != total || sum.Duration != total {
-		t.Errorf("seed %d: shares add up to %d, bounds to %d, duration %d, want %d", seed, shares, bound, sum.Duration, total)
+	bound := b.ComputeNS + b.CommunicationNS + b.MemoryNS + b.OtherNS + b.HostNS + b.IdleNS
+	if shares != total || bound != total || sum.DurationNS != total {
+		t.Errorf("seed %d: shares add up to %d, bounds to %d, duration %d, want %d", seed, shares, bound, sum.DurationNS, total)
 	}
 	if total > 0 && (part < 0.999999 || part > 1.000001) {
 		t.Errorf("seed %d: shares add up to %g", seed, part)

@@ -22,8 +22,8 @@ const (
 type PathSummary struct {
 	// Paths is how many critical paths were summed up, Duration the sum of
 	// their durations in nanoseconds.
-	Paths    int64 `json:"paths"`
-	Duration int64 `json:"duration_ns"`
+	Paths      int64 `json:"paths"`
+	DurationNS int64 `json:"duration_ns"`
 	// BoundBy divides Duration by what the paths were waiting for.
 	BoundBy BoundBy `json:"bound_by"`
 	// Shares has a row per operation, kind and device, the largest first.
@@ -34,15 +34,15 @@ type PathSummary struct {
 // BoundBy divides the duration of critical paths by what they were waiting
 // for, in nanoseconds. The figures add up to the duration.
 type BoundBy struct {
-	Compute       int64 `json:"compute_ns"`
-	Communication int64 `json:"communication_ns"`
-	Memory        int64 `json:"memory_ns"`
+	ComputeNS       int64 `json:"compute_ns"`
+	CommunicationNS int64 `json:"communication_ns"`
+	MemoryNS        int64 `json:"memory_ns"`
 	// Other is operations of other kinds.
-	Other int64 `json:"other_ns"`
+	OtherNS int64 `json:"other_ns"`
 	// Host is spans that are no operations, and operations seen from the host.
-	Host int64 `json:"host_ns"`
+	HostNS int64 `json:"host_ns"`
 	// Idle is when nothing that was read was running.
-	Idle int64 `json:"idle_ns"`
+	IdleNS int64 `json:"idle_ns"`
 }
 
 // PathShare is the part of critical paths that lies in one operation.
@@ -54,7 +54,7 @@ type PathShare struct {
 	// DeviceKey is the zero DeviceKey for what is no operation.
 	DeviceKey
 	// Time is in nanoseconds.
-	Time int64 `json:"ns"`
+	TimeNS int64 `json:"ns"`
 	// Share is Time as a part of the paths' duration.
 	Share float64 `json:"share"`
 	// Segments is how many times the path came by.
@@ -139,10 +139,10 @@ func (s *pathSum) add(row int32, from, to int64) {
 // summary returns the sums in their final order.
 func (s *pathSum) summary(edges PathEdges) *PathSummary {
 	total := &PathSummary{
-		Paths:    s.paths,
-		Duration: s.duration.Int64(),
-		Shares:   make([]PathShare, 0, len(s.shares)),
-		Edges:    edges,
+		Paths:      s.paths,
+		DurationNS: s.duration.Int64(),
+		Shares:     make([]PathShare, 0, len(s.shares)),
+		Edges:      edges,
 	}
 	merged := make(map[PathShare]*shareSum) // span names that differ in service only
 	for key, sum := range s.shares {
@@ -154,7 +154,7 @@ func (s *pathSum) summary(edges PathEdges) *PathSummary {
 		merged[row].segments += sum.segments
 	}
 	for row, sum := range merged {
-		row.Time, row.Segments = sum.time.Int64(), sum.segments
+		row.TimeNS, row.Segments = sum.time.Int64(), sum.segments
 		if d := s.duration.Float64(); d > 0 {
 			row.Share = sum.time.Float64() / d
 		}
@@ -199,12 +199,12 @@ func (s *pathSum) boundBy() BoundBy {
 		}
 	}
 	return BoundBy{
-		Compute:       classes[classCompute].Int64(),
-		Communication: classes[classCommunication].Int64(),
-		Memory:        classes[classMemory].Int64(),
-		Other:         classes[classOther].Int64(),
-		Host:          host.Int64(),
-		Idle:          idle.Int64(),
+		ComputeNS:       classes[classCompute].Int64(),
+		CommunicationNS: classes[classCommunication].Int64(),
+		MemoryNS:        classes[classMemory].Int64(),
+		OtherNS:         classes[classOther].Int64(),
+		HostNS:          host.Int64(),
+		IdleNS:          idle.Int64(),
 	}
 }
 
@@ -212,7 +212,7 @@ func (s *pathSum) boundBy() BoundBy {
 // kind.
 func comparePathShares(a, b PathShare) int {
 	return cmp.Or(
-		compareInt(b.Time, a.Time),
+		compareInt(b.TimeNS, a.TimeNS),
 		strings.Compare(a.Operation, b.Operation),
 		a.DeviceKey.Compare(b.DeviceKey),
 		strings.Compare(a.Kind, b.Kind),

@@ -19,17 +19,17 @@ func TestCriticalPathSummary(t *testing.T) {
 		opAt("load", 1, 0, 0, 10).in(3).on("").as(op.KindIO), opAt("copy", 2, 0, 20, 40).in(3).as(op.KindMemory),
 	)
 	want := &PathSummary{
-		Paths:    3,
-		Duration: 200,
-		BoundBy:  BoundBy{Compute: 70, Communication: 20, Memory: 20, Other: 10, Host: 70, Idle: 10},
+		Paths:      3,
+		DurationNS: 200,
+		BoundBy:    BoundBy{ComputeNS: 70, CommunicationNS: 20, MemoryNS: 20, OtherNS: 10, HostNS: 70, IdleNS: 10},
 		Shares: []PathShare{
-			{Operation: "matmul", Kind: "compute", DeviceKey: gpu, Time: 70, Share: 0.35, Segments: 3},
-			{Operation: "request", Kind: KindHost, Time: 60, Share: 0.3, Segments: 3},
-			{Operation: "all_reduce", Kind: "collective", DeviceKey: gpu, Time: 20, Share: 0.1, Segments: 1},
-			{Operation: "copy", Kind: "memory", DeviceKey: gpu, Time: 20, Share: 0.1, Segments: 1},
-			{Operation: "", Kind: KindIdle, Time: 10, Share: 0.05, Segments: 1},
-			{Operation: "aten::mm", Kind: KindHost, DeviceKey: DeviceKey{DeviceID: "cpu"}, Time: 10, Share: 0.05, Segments: 1},
-			{Operation: "load", Kind: "io", DeviceKey: DeviceKey{DeviceID: UnknownDevice}, Time: 10, Share: 0.05, Segments: 1},
+			{Operation: "matmul", Kind: "compute", DeviceKey: gpu, TimeNS: 70, Share: 0.35, Segments: 3},
+			{Operation: "request", Kind: KindHost, TimeNS: 60, Share: 0.3, Segments: 3},
+			{Operation: "all_reduce", Kind: "collective", DeviceKey: gpu, TimeNS: 20, Share: 0.1, Segments: 1},
+			{Operation: "copy", Kind: "memory", DeviceKey: gpu, TimeNS: 20, Share: 0.1, Segments: 1},
+			{Operation: "", Kind: KindIdle, TimeNS: 10, Share: 0.05, Segments: 1},
+			{Operation: "aten::mm", Kind: KindHost, DeviceKey: DeviceKey{DeviceID: "cpu"}, TimeNS: 10, Share: 0.05, Segments: 1},
+			{Operation: "load", Kind: "io", DeviceKey: DeviceKey{DeviceID: UnknownDevice}, TimeNS: 10, Share: 0.05, Segments: 1},
 		},
 		Edges: PathEdges{Tree: 6},
 	}

@@ -21,15 +21,15 @@ type Request struct {
 	SpanID  op.SpanID
 	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown when the
 	// span was not read.
-	Start    op.Int
-	Duration op.Int
+	StartNS    op.Int
+	DurationNS op.Int
 	// Uncovered is the time of the request in which none of its operations ran,
 	// in nanoseconds.
-	Uncovered op.Int
+	UncoveredNS op.Int
 	// Queueing is the time from the start of the request to that of its first
 	// operation, in nanoseconds, 0 when that starts earlier; unknown without
 	// operations that have a start.
-	Queueing op.Int
+	QueueingNS op.Int
 	// Root is the request's span; the zero Node when it was not read.
 	Root Node
 
@@ -101,12 +101,12 @@ func (f *Forest) Requests() *Requests {
 	}
 	slices.SortStableFunc(all.List, func(a, b Request) int {
 		switch {
-		case a.Start.Known != b.Start.Known && a.Start.Known:
+		case a.StartNS.Known != b.StartNS.Known && a.StartNS.Known:
 			return -1
-		case a.Start.Known != b.Start.Known:
+		case a.StartNS.Known != b.StartNS.Known:
 			return 1
 		}
-		return compareInt(a.Start.V, b.Start.V)
+		return compareInt(a.StartNS.V, b.StartNS.V)
 	})
 	return all
 }
@@ -163,10 +163,10 @@ func (f *Forest) request(root int32, ops []int32) Request {
 	n := Node{f, root}
 	r := Request{
 		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
-		Start: n.Start(), Duration: op.Known(n.Duration()), Root: n,
+		StartNS: n.Start(), DurationNS: op.Known(n.Duration()), Root: n,
 		forest: f, ops: ops,
 	}
-	if !r.Start.Known {
+	if !r.StartNS.Known {
 		return r
 	}
 	byEnd := slices.Clone(ops)
@@ -177,12 +177,12 @@ func (f *Forest) request(root int32, ops []int32) Request {
 			break // those come last
 		}
 		covered.add(f.start(o), f.end(o))
-		queueing := max(0, f.start(o)-r.Start.V)
-		if !r.Queueing.Known || queueing < r.Queueing.V {
-			r.Queueing = op.Known(queueing)
+		queueing := max(0, f.start(o)-r.StartNS.V)
+		if !r.QueueingNS.Known || queueing < r.QueueingNS.V {
+			r.QueueingNS = op.Known(queueing)
 		}
 	}
-	r.Uncovered = op.Known(r.Duration.V - covered.covered)
+	r.UncoveredNS = op.Known(r.DurationNS.V - covered.covered)
 	return r
 }
 
@@ -207,10 +207,10 @@ type Endpoint struct {
 	Timed int64 `json:"timed_requests"`
 	// The sums are in nanoseconds. Duration is that of the requests, Max the
 	// longest of them, Uncovered and Queueing as in Request.
-	Duration  int64 `json:"duration_ns"`
-	Max       int64 `json:"max_ns"`
-	Uncovered int64 `json:"uncovered_ns"`
-	Queueing  int64 `json:"queueing_ns"`
+	DurationNS  int64 `json:"duration_ns"`
+	MaxNS       int64 `json:"max_ns"`
+	UncoveredNS int64 `json:"uncovered_ns"`
+	QueueingNS  int64 `json:"queueing_ns"`
 	// Path sums up the critical paths of the requests.
 	Path *PathSummary `json:"critical_path"`
 }
@@ -237,7 +237,7 @@ func (r *Requests) Endpoints() []Endpoint {
 	}
 	slices.SortFunc(list, func(a, b Endpoint) int {
 		return cmp.Or(
-			compareInt(b.Duration, a.Duration),
+			compareInt(b.DurationNS, a.DurationNS),
 			strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Service, b.Service),
 		)
@@ -255,23 +255,23 @@ type endpointSum struct {
 func (s *endpointSum) add(r *Request) {
 	s.Requests++
 	s.Ops += int64(r.Ops())
-	if !r.Start.Known {
+	if !r.StartNS.Known {
 		return
 	}
 	s.Timed++
-	s.duration.Add(r.Duration.V)
-	s.Max = max(s.Max, r.Duration.V)
-	s.uncovered.Add(r.Uncovered.V)
-	s.queueing.Add(r.Queueing.V)
+	s.duration.Add(r.DurationNS.V)
+	s.MaxNS = max(s.MaxNS, r.DurationNS.V)
+	s.uncovered.Add(r.UncoveredNS.V)
+	s.queueing.Add(r.QueueingNS.V)
 
-	w := window{row: r.Root.row, from: r.Start.V, to: r.Start.V + r.Duration.V}
-	s.path.begin(r.Duration.V)
+	w := window{row: r.Root.row, from: r.StartNS.V, to: r.StartNS.V + r.DurationNS.V}
+	s.path.begin(r.DurationNS.V)
 	s.walk.run(r.forest, w, nil, s.path.add)
 }
 
 func (s *endpointSum) endpoint() Endpoint {
 	e := s.Endpoint
-	e.Duration, e.Uncovered, e.Queueing = s.duration.Int64(), s.uncovered.Int64(), s.queueing.Int64()
+	e.DurationNS, e.UncoveredNS, e.QueueingNS = s.duration.Int64(), s.uncovered.Int64(), s.queueing.Int64()
 	e.Path = s.path.summary(s.walk.edges)
 	return e
 }

@@ -29,7 +29,7 @@ func requestRows(requests *Requests) []requestRow {
 	for i := range requests.List {
 		r := &requests.List[i]
 		row := requestRow{
-			r.Name, r.TraceID[15], spanNumber(r.SpanID), r.Start, r.Duration, r.Uncovered, r.Queueing, names(r.Operations()),
+			r.Name, r.TraceID[15], spanNumber(r.SpanID), r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, names(r.Operations()),
 		}
 		if r.Ops() != len(row.Ops) {
 			panic("Ops and Operations disagree")
@@ -265,21 +265,21 @@ func TestEndpoints(t *testing.T) {
 	)
 	want := []Endpoint{
 		{
-			Name: "GET /a", Service: "api", Requests: 2, Ops: 2, Timed: 2, Duration: 150, Max: 100, Uncovered: 75, Queueing: 15,
+			Name: "GET /a", Service: "api", Requests: 2, Ops: 2, Timed: 2, DurationNS: 150, MaxNS: 100, UncoveredNS: 75, QueueingNS: 15,
 			Path: &PathSummary{
-				Paths: 2, Duration: 150, BoundBy: BoundBy{Compute: 75, Host: 75},
+				Paths: 2, DurationNS: 150, BoundBy: BoundBy{ComputeNS: 75, HostNS: 75},
 				Shares: []PathShare{
-					{Operation: "GET /a", Kind: KindHost, Time: 75, Share: 0.5, Segments: 3},
-					{Operation: "matmul", Kind: "compute", DeviceKey: gpu, Time: 75, Share: 0.5, Segments: 2},
+					{Operation: "GET /a", Kind: KindHost, TimeNS: 75, Share: 0.5, Segments: 3},
+					{Operation: "matmul", Kind: "compute", DeviceKey: gpu, TimeNS: 75, Share: 0.5, Segments: 2},
 				},
 				Edges: PathEdges{Tree: 2},
 			},
 		},
 		{
-			Name: "GET /a", Service: "other", Requests: 1, Timed: 1, Duration: 20, Max: 20, Uncovered: 20,
+			Name: "GET /a", Service: "other", Requests: 1, Timed: 1, DurationNS: 20, MaxNS: 20, UncoveredNS: 20,
 			Path: &PathSummary{
-				Paths: 1, Duration: 20, BoundBy: BoundBy{Host: 20},
-				Shares: []PathShare{{Operation: "GET /a", Kind: KindHost, Time: 20, Share: 1, Segments: 1}},
+				Paths: 1, DurationNS: 20, BoundBy: BoundBy{HostNS: 20},
+				Shares: []PathShare{{Operation: "GET /a", Kind: KindHost, TimeNS: 20, Share: 1, Segments: 1}},
 			},
 		},
 		{Name: "GET /b", Requests: 1, Ops: 1, Path: &PathSummary{Shares: []PathShare{}}},

@@ -157,7 +157,7 @@ func TestMillionDeepChain(t *testing.T) {
 	path := forest.CriticalPath(root)
 	length := int64(0)
 	for _, s := range path.Segments {
-		length += s.Duration
+		length += s.DurationNS
 	}
 	if length != root.Duration() {
 		t.Errorf("the critical path takes %d ns, want %d", length, root.Duration())

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
 )
 
 // Step is a row of the step table: one iteration over all devices and ranks.
@@ -13,11 +14,11 @@ type Step struct {
 	// Count is the number of operations, Sum the sum of their durations in
 	// nanoseconds.
 	Count int64 `json:"count"`
-	Sum   int64 `json:"sum_ns"`
+	SumNS int64 `json:"sum_ns"`
 	// Wall is the last end minus the first start, Busy the part of it in which
 	// anything ran on any device; nil when no operation of the step has a start.
-	Wall *int64 `json:"wall_ns"`
-	Busy *int64 `json:"busy_ns"`
+	WallNS op.Int `json:"wall_ns"`
+	BusyNS op.Int `json:"busy_ns"`
 }
 
 // Steps returns the steps in ascending order, over the operations that have a
@@ -64,7 +65,7 @@ func (f *Forest) sumStep(number int64, rows []int32) Step {
 	for _, r := range rows {
 		sum.Add(f.duration(r))
 	}
-	step.Sum = sum.Int64()
+	step.SumNS = sum.Int64()
 	started := slices.IndexFunc(rows, func(r int32) bool { return !f.has(r, flagStart) })
 	if started < 0 {
 		started = len(rows)
@@ -74,7 +75,7 @@ func (f *Forest) sumStep(number int64, rows []int32) Step {
 		for s := range f.sweep(rows[:started]) {
 			parts.add(s)
 		}
-		step.Wall, step.Busy = &parts.Span, &parts.Busy
+		step.WallNS, step.BusyNS = op.Known(parts.Span), op.Known(parts.Busy)
 	}
 	return step
 }

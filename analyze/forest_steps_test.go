@@ -7,10 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
 )
 
 func TestSteps(t *testing.T) {
-	ns := func(n int64) *int64 { return &n }
 	tests := []struct {
 		name  string
 		specs []spec
@@ -28,8 +28,8 @@ func TestSteps(t *testing.T) {
 				opAt("d", 4, 0, 60, 70).inStep(-2), opAt("e", 5, 0, 0, 500).inStep(7).fromHost(), opAt("f", 6, 0, 0, 500),
 			},
 			want: []Step{
-				{Step: -2, Count: 3, Sum: 70, Wall: ns(70), Busy: ns(60)},
-				{Step: 7, Count: 1, Sum: 10, Wall: ns(10), Busy: ns(10)},
+				{Step: -2, Count: 3, SumNS: 70, WallNS: op.Known(70), BusyNS: op.Known(60)},
+				{Step: 7, Count: 1, SumNS: 10, WallNS: op.Known(10), BusyNS: op.Known(10)},
 			},
 		},
 		{
@@ -39,8 +39,8 @@ func TestSteps(t *testing.T) {
 				opAt("c", 3, 0, 0, 10).inStep(2).withoutStart(), opAt("d", 4, 0, 20, 25).inStep(2),
 			},
 			want: []Step{
-				{Step: 1, Count: 2, Sum: 15},
-				{Step: 2, Count: 2, Sum: 15, Wall: ns(5), Busy: ns(5)},
+				{Step: 1, Count: 2, SumNS: 15},
+				{Step: 2, Count: 2, SumNS: 15, WallNS: op.Known(5), BusyNS: op.Known(5)},
 			},
 		},
 	}
@@ -71,9 +71,9 @@ func TestStepsAgainstNaive(t *testing.T) {
 				continue
 			}
 			several = several || len(mine) > 1
-			step := Step{Step: number, Count: int64(len(mine)), Sum: sum}
+			step := Step{Step: number, Count: int64(len(mine)), SumNS: sum}
 			if p := naiveParts(mine); p != nil {
-				step.Wall, step.Busy = &p.Span, &p.Busy
+				step.WallNS, step.BusyNS = op.Known(p.Span), op.Known(p.Busy)
 			}
 			want = append(want, step)
 		}

@@ -18,7 +18,7 @@ type everything struct {
 	Structure   counts
 	SelfTimes   map[operationKey]int64
 	Timelines   []timeline
-	Idle        *Idle
+	Idle        *idleTimes
 	Utilisation *Utilisation
 	Memory      *MemoryUse
 	Concurrency []DeviceConcurrency

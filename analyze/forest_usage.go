@@ -14,20 +14,20 @@ const maxBuckets = 100_000
 // devices into buckets of equal width. The last one may reach beyond the end.
 type TimeAxis struct {
 	// Start is in Unix nanoseconds, Width in nanoseconds.
-	Start int64 `json:"start_unix_ns"`
-	Width int64 `json:"bucket_ns"`
+	StartNS int64 `json:"start_unix_ns"`
+	WidthNS int64 `json:"bucket_ns"`
 	// Buckets is how many there are; 0 when nothing has a start.
 	Buckets int `json:"buckets"`
 }
 
 // bucket returns the bucket that holds the moment at.
-func (a *TimeAxis) bucket(at int64) int { return int((at - a.Start) / a.Width) }
+func (a *TimeAxis) bucket(at int64) int { return int((at - a.StartNS) / a.WidthNS) }
 
 // spread calls add with the part of [from, to) that lies in each bucket.
 func (a *TimeAxis) spread(from, to int64, add func(bucket int, length int64)) {
 	for from < to {
 		b := a.bucket(from)
-		end := min(to, a.Start+int64(b+1)*a.Width)
+		end := min(to, a.StartNS+int64(b+1)*a.WidthNS)
 		add(b, end-from)
 		from = end
 	}
@@ -45,7 +45,7 @@ type DeviceUtilisation struct {
 	DeviceKey
 	// Busy is the time in each bucket in which anything ran, in nanoseconds; it
 	// adds up to the device's busy time.
-	Busy []int64 `json:"busy_ns"`
+	BusyNS []int64 `json:"busy_ns"`
 }
 
 // Utilisation returns the use of each device over time, in the given number of
@@ -61,9 +61,9 @@ func (f *Forest) utilisation(buckets int) *Utilisation {
 		if len(rows) == 0 {
 			continue
 		}
-		use := DeviceUtilisation{DeviceKey: f.dict.devices.Values[device], Busy: make([]int64, u.Buckets)}
+		use := DeviceUtilisation{DeviceKey: f.dict.devices.Values[device], BusyNS: make([]int64, u.Buckets)}
 		for s := range f.sweep(rows) {
-			u.spread(s.from, s.from+s.busy, func(b int, length int64) { use.Busy[b] += length })
+			u.spread(s.from, s.from+s.busy, func(b int, length int64) { use.BusyNS[b] += length })
 		}
 		u.Devices = append(u.Devices, use)
 	}
@@ -89,7 +89,7 @@ func (f *Forest) timeAxis(buckets int) TimeAxis {
 	if width*wanted < length {
 		width++
 	}
-	return TimeAxis{Start: first, Width: width, Buckets: int((length-1)/width) + 1}
+	return TimeAxis{StartNS: first, WidthNS: width, Buckets: int((length-1)/width) + 1}
 }
 
 // MaxConcurrency is the highest number of operations at once that
@@ -102,7 +102,7 @@ type DeviceConcurrency struct {
 	// Time is the time within the device's span in which k operations ran, at
 	// index k, in nanoseconds: Time[0] is its idle time, and the sum is its
 	// span. It ends with the highest number that was reached.
-	Time []int64 `json:"time_ns"`
+	TimeNS []int64 `json:"time_ns"`
 }
 
 // Concurrency returns how many operations ran at once on each device with
@@ -117,13 +117,13 @@ func (f *Forest) concurrency() []DeviceConcurrency {
 		if len(rows) == 0 {
 			continue
 		}
-		c := DeviceConcurrency{DeviceKey: f.dict.devices.Values[device], Time: make([]int64, 1)}
+		c := DeviceConcurrency{DeviceKey: f.dict.devices.Values[device], TimeNS: make([]int64, 1)}
 		for l := range f.levels(rows) {
 			running := min(l.running, maxConcurrency)
-			for running >= len(c.Time) {
-				c.Time = append(c.Time, 0)
+			for running >= len(c.TimeNS) {
+				c.TimeNS = append(c.TimeNS, 0)
 			}
-			c.Time[running] += l.to - l.from
+			c.TimeNS[running] += l.to - l.from
 		}
 		list = append(list, c)
 	}
@@ -181,10 +181,10 @@ type MemoryUse struct {
 type DeviceMemory struct {
 	DeviceKey
 	// Written is the memory of the operations that start in each bucket.
-	Written []int64 `json:"written_bytes"`
+	WrittenBytes []int64 `json:"written_bytes"`
 	// Running is the largest memory, at any moment of each bucket, of the
 	// operations that run at that moment.
-	Running []int64 `json:"running_bytes"`
+	RunningBytes []int64 `json:"running_bytes"`
 }
 
 // MemoryUse returns the memory of the operations of each device over time, in
@@ -202,9 +202,9 @@ func (f *Forest) memoryUse(buckets int) *MemoryUse {
 			continue
 		}
 		m := DeviceMemory{
-			DeviceKey: f.dict.devices.Values[device],
-			Written:   make([]int64, use.Buckets),
-			Running:   make([]int64, use.Buckets),
+			DeviceKey:    f.dict.devices.Values[device],
+			WrittenBytes: make([]int64, use.Buckets),
+			RunningBytes: make([]int64, use.Buckets),
 		}
 		written := make([]wide.Sum, use.Buckets)
 		for _, r := range rows {
@@ -214,11 +214,11 @@ func (f *Forest) memoryUse(buckets int) *MemoryUse {
 			written[b].Add(f.memory(r))
 		}
 		for b := range written {
-			m.Written[b] = written[b].Int64()
+			m.WrittenBytes[b] = written[b].Int64()
 		}
 		for l := range f.levels(rows) {
 			bytes := l.bytes.Int64()
-			use.spread(l.from, l.to, func(b int, _ int64) { m.Running[b] = max(m.Running[b], bytes) })
+			use.spread(l.from, l.to, func(b int, _ int64) { m.RunningBytes[b] = max(m.RunningBytes[b], bytes) })
 		}
 		use.Devices = append(use.Devices, m)
 	}

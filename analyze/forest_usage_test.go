@@ -17,7 +17,7 @@ func TestUtilisation(t *testing.T) {
 	)
 	got := forest.utilisation(4)
 	want := &Utilisation{
-		TimeAxis: TimeAxis{Start: 100, Width: 25, Buckets: 4},
+		TimeAxis: TimeAxis{StartNS: 100, WidthNS: 25, Buckets: 4},
 		Devices: []DeviceUtilisation{
 			{DeviceKey{DeviceID: "cuda:0"}, []int64{25, 5, 0, 5}},
 			{DeviceKey{DeviceID: "cuda:1"}, []int64{0, 0, 25, 25}},
@@ -77,7 +77,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	for i := range uint64(maxConcurrency + 100) {
 		opAt("a", i+1, 0, 0, 10).addTo(forest)
 	}
-	time := forest.concurrency()[0].Time
+	time := forest.concurrency()[0].TimeNS
 	if len(time) != maxConcurrency+1 || time[maxConcurrency] != 10 {
 		t.Errorf("%d levels, %d ns at the highest", len(time), time[len(time)-1])
 	}
@@ -107,11 +107,11 @@ func TestMemoryUseDoesNotOverflow(t *testing.T) {
 		opAt("a", 1, 0, 0, 40).writing(most), opAt("b", 2, 0, 10, 60).writing(most), opAt("c", 3, 0, 60, 80).writing(5),
 	)
 	m := forest.memoryUse(4).Devices[0]
-	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.Written, want) {
-		t.Errorf("written %v, want %v", m.Written, want)
+	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.WrittenBytes, want) {
+		t.Errorf("written %v, want %v", m.WrittenBytes, want)
 	}
-	if want := []int64{most, most, most, 5}; !slices.Equal(m.Running, want) {
-		t.Errorf("running %v, want %v", m.Running, want)
+	if want := []int64{most, most, most, 5}; !slices.Equal(m.RunningBytes, want) {
+		t.Errorf("running %v, want %v", m.RunningBytes, want)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestUseOverTimeAgainstNaive(t *testing.T) {
 			busy, written, running := make([]int64, u.Buckets), make([]int64, u.Buckets), make([]int64, u.Buckets)
 			levels := make([]int64, 1)
 			for at := first; at < last; at++ {
-				b := (at - u.Start) / u.Width
+				b := (at - u.StartNS) / u.WidthNS
 				n, bytes := 0, int64(0)
 				for _, s := range mine {
 					if s.runsAt(at) {
@@ -147,7 +147,7 @@ func TestUseOverTimeAgainstNaive(t *testing.T) {
 			}
 			for _, s := range mine {
 				if !s.timeless {
-					written[min((s.start-u.Start)/u.Width, int64(u.Buckets-1))] += s.memory
+					written[min((s.start-u.StartNS)/u.WidthNS, int64(u.Buckets-1))] += s.memory
 				}
 			}
 			if diff := cmp.Diff(DeviceUtilisation{key, busy}, u.Devices[d]); diff != "" {

@@ -116,6 +116,23 @@ func (v KeyValue) MarshalJSON() ([]byte, error) {
 	return marshalText(v.Text)
 }
 
+// UnmarshalJSON reads the form of MarshalJSON.
+func (v *KeyValue) UnmarshalJSON(text []byte) error {
+	*v = KeyValue{}
+	switch {
+	case string(text) == "null":
+		return nil
+	case text[0] == '"':
+		v.Known = true
+		return json.Unmarshal(text, &v.Text)
+	}
+	if err := json.Unmarshal(text, &v.Number); err != nil {
+		return err
+	}
+	v.Known, v.Text = true, v.Number.String()
+	return nil
+}
+
 // marshalText returns s as a JSON string in which < and > stay readable: the
 // encoder around it escapes them where that matters.
 func marshalText(s string) ([]byte, error) {
@@ -170,6 +187,36 @@ func (g GroupKey) MarshalJSON() ([]byte, error) {
 		dst = append(append(append(dst, name...), ':'), value...)
 	}
 	return append(dst, '}'), nil
+}
+
+// UnmarshalJSON reads the form of MarshalJSON. A key with the value "(other)"
+// throughout is that of the row of the groups beyond the limit.
+func (g *GroupKey) UnmarshalJSON(text []byte) error {
+	*g = GroupKey{Other: true}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return fmt.Errorf("reading group key: %.100q is no object", text)
+	}
+	for dec.More() {
+		name, err := dec.Token() // a string, or the next call fails
+		if err != nil {
+			return fmt.Errorf("reading group key: %w", err)
+		}
+		key, err := parseKey(fmt.Sprint(name))
+		if err != nil {
+			return err
+		}
+		var v KeyValue
+		if err := dec.Decode(&v); err != nil {
+			return fmt.Errorf("reading group key: %w", err)
+		}
+		g.Keys, g.Values = append(g.Keys, key), append(g.Values, v)
+		g.Other = g.Other && v == textValue(otherLabel)
+	}
+	if g.Other {
+		g.Values = nil
+	}
+	return nil
 }
 
 // The labels of rows that stand for no single value.

@@ -78,7 +78,7 @@ func copyRows(all *[numDirections]copies) []Copy {
 		}
 		if ns := c.timed.Float64(); ns > 0 {
 			rate := c.timedBytes.Float64() / ns * 1e9
-			row.BytesPerSecond = &rate
+			row.BytesPerSecond = op.KnownFloat(rate)
 		}
 		rows = append(rows, row)
 	}

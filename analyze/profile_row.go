@@ -136,7 +136,7 @@ func (a *accumulator) stats() Stats {
 		Mixes:  a.variety.mixes(),
 	}
 	if std, ok := wide.SampleStd(a.sum, a.squares, a.count); ok {
-		s.StdNS = &std
+		s.StdNS = op.KnownFloat(std)
 	}
 	if !a.slowest.SpanID.IsZero() {
 		exemplar := a.slowest
@@ -145,15 +145,14 @@ func (a *accumulator) stats() Stats {
 	return s
 }
 
-// percentile returns a percentile of the durations, nil without any. A bin may
-// reach beyond the extremes, which are known exactly.
-func (a *accumulator) percentile(percent int64) *float64 {
+// percentile returns a percentile of the durations, unknown without any. The
+// middle of a bin may lie beyond the extremes, which are known exactly.
+func (a *accumulator) percentile(percent int64) op.Float {
 	v, ok := a.durations.Percentile(percent)
 	if !ok {
-		return nil
+		return op.Float{}
 	}
-	v = min(max(v, float64(a.min)), float64(a.max))
-	return &v
+	return op.KnownFloat(min(max(v, float64(a.min)), float64(a.max)))
 }
 
 // estimateUnit is one in the fixed-point form of sampling weights: they are
@@ -187,7 +186,7 @@ func (w *weighted) merge(o *weighted) {
 
 func (w *weighted) estimate() Estimate {
 	count, sum := w.count.Float64()/estimateUnit, w.sum.Float64()/estimateUnit
-	return Estimate{EstCount: &count, EstSumNS: &sum}
+	return Estimate{EstCount: op.KnownFloat(count), EstSumNS: op.KnownFloat(sum)}
 }
 
 // variety notices that entries which are averaged over differ in what decides

@@ -50,19 +50,18 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 		}
 		variance, _ := squares.Quo(squares, new(big.Rat).SetInt64(s.Count-1)).Float64()
 		std := math.Sqrt(variance)
-		s.StdNS = &std
+		s.StdNS = op.KnownFloat(std)
 	}
-	for p, field := range map[int64]**float64{50: &s.P50NS, 90: &s.P90NS, 95: &s.P95NS, 99: &s.P99NS} {
+	for p, field := range map[int64]*op.Float{50: &s.P50NS, 90: &s.P90NS, 95: &s.P95NS, 99: &s.P99NS} {
 		if len(durations) > 0 {
-			v := float64(nearestRank(durations, p))
-			*field = &v
+			*field = op.KnownFloat(float64(nearestRank(durations, p)))
 		}
 	}
 	if entries[0].Side == op.SideHost {
 		s.Side = "host"
 	} else if totalNS > 0 {
 		share := float64(s.SumNS) / float64(totalNS)
-		s.Share = &share
+		s.Share = op.KnownFloat(share)
 	}
 	s.Exemplar = naiveExemplar(entries, s.MaxNS)
 	differs := func(of func(op.Entry) any) bool {
@@ -187,7 +186,7 @@ func diffStats(want, got map[string]Stats) string {
 		gocmp.FilterPath(func(p gocmp.Path) bool { return !percentiles(p) }, near(1e-12)))
 }
 
-func naiveWall(entries []op.Entry) *int64 {
+func naiveWall(entries []op.Entry) op.Int {
 	first, last, ok := int64(math.MaxInt64), int64(math.MinInt64), false
 	for _, e := range entries {
 		if e.Start.Known && e.Side != op.SideHost {
@@ -195,10 +194,9 @@ func naiveWall(entries []op.Entry) *int64 {
 		}
 	}
 	if !ok {
-		return nil
+		return op.Int{}
 	}
-	wall := last - first
-	return &wall
+	return op.Known(last - first)
 }
 
 // What the rows say adds up to what the total says.
@@ -223,8 +221,8 @@ func TestProfilePartsAddUp(t *testing.T) {
 		}
 		for _, row := range rep.Operations {
 			add(&operations, row.Stats)
-			if row.Share != nil {
-				share += *row.Share
+			if row.Share.Known {
+				share += row.Share.V
 			}
 		}
 		for _, row := range rep.Groups {
@@ -236,7 +234,7 @@ func TestProfilePartsAddUp(t *testing.T) {
 			devices.MemoryBytes += row.MemoryBytes
 		}
 		want := rep.Total
-		want.WallNS, want.PeakMemoryBytes = nil, 0
+		want.WallNS, want.PeakMemoryBytes = op.Int{}, 0
 		if diff := gocmp.Diff(want, operations); diff != "" {
 			t.Errorf("seed %d: operations: %s", seed, diff)
 		}

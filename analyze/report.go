@@ -12,8 +12,9 @@ const Schema = "optrace.report/v1"
 // Report is what optrace says about its input, ready to be rendered: plain
 // values in their final order. Its JSON form is the schema optrace.report/v1.
 //
-// A pointer that is nil is a figure that is not known, and null in JSON. Lists
-// are never nil, except those of sections that were not computed.
+// A figure that is not known is an [op.Int] or [op.Float] with Known false, and
+// null in JSON. Pointers and lists are nil only in sections that were not
+// computed, lists are empty otherwise.
 type Report struct {
 	Schema string `json:"schema"`
 	// Input tells what the figures were computed from.
@@ -80,7 +81,7 @@ type Total struct {
 	SumNS int64 `json:"sum_ns"`
 	// WallNS is the last end minus the first start; nil when no entry has a
 	// start.
-	WallNS          *int64 `json:"wall_ns"`
+	WallNS          op.Int `json:"wall_ns"`
 	MemoryBytes     int64  `json:"memory_bytes"`
 	PeakMemoryBytes int64  `json:"peak_memory_bytes"`
 	FLOPs           int64  `json:"flops"`
@@ -91,8 +92,8 @@ type Total struct {
 // when every entry carries its sampling weight, and it is an estimate: the
 // other figures are always those of the entries themselves.
 type Estimate struct {
-	EstCount *float64 `json:"est_count,omitempty"`
-	EstSumNS *float64 `json:"est_sum_ns,omitempty"`
+	EstCount op.Float `json:"est_count,omitzero"`
+	EstSumNS op.Float `json:"est_sum_ns,omitzero"`
 }
 
 // Percentiles tells how the percentiles were found: the duration of nearest
@@ -119,24 +120,24 @@ type Stats struct {
 	MinNS  int64   `json:"min_ns"`
 	MaxNS  int64   `json:"max_ns"`
 	// StdNS is the sample standard deviation; nil for a single entry.
-	StdNS *float64 `json:"std_ns"`
+	StdNS op.Float `json:"std_ns"`
 	// The percentiles leave out entries whose end lies before their start; they
 	// are nil when no others are left.
-	P50NS *float64 `json:"p50_ns"`
-	P90NS *float64 `json:"p90_ns"`
-	P95NS *float64 `json:"p95_ns"`
-	P99NS *float64 `json:"p99_ns"`
+	P50NS op.Float `json:"p50_ns"`
+	P90NS op.Float `json:"p90_ns"`
+	P95NS op.Float `json:"p95_ns"`
+	P99NS op.Float `json:"p99_ns"`
 	// SelfNS is the time not covered by child operations; nil when the structure
 	// was not computed, and for groups by keys other than operation, kind,
 	// device, rank and trace.
-	SelfNS      *int64 `json:"self_ns"`
+	SelfNS      op.Int `json:"self_ns"`
 	Elements    int64  `json:"elements"`
 	MemoryBytes int64  `json:"memory_bytes"`
 	FLOPs       int64  `json:"flops"`
 	Errors      int64  `json:"errors"`
 	// Share is SumNS as a part of the total's; nil for host-side rows and where
 	// the total is 0.
-	Share *float64 `json:"share"`
+	Share op.Float `json:"share"`
 	// Exemplar is the slowest entry's span; nil when that has no ids.
 	Exemplar *Exemplar `json:"exemplar"`
 	// Mixes names what differs among the entries although it should not in a
@@ -174,19 +175,19 @@ type Device struct {
 	MemoryBytes int64  `json:"memory_bytes"`
 	// SpanNS is the last end minus the first start. ComputeNS,
 	// ExposedCommunicationNS, ExposedMemoryNS, OtherNS and IdleNS add up to it.
-	SpanNS                 *int64 `json:"span_ns"`
-	BusyNS                 *int64 `json:"busy_ns"`
-	ComputeNS              *int64 `json:"compute_ns"`
-	ExposedCommunicationNS *int64 `json:"exposed_communication_ns"`
-	ExposedMemoryNS        *int64 `json:"exposed_memory_ns"`
-	OtherNS                *int64 `json:"other_ns"`
-	IdleNS                 *int64 `json:"idle_ns"`
-	CommunicationNS        *int64 `json:"communication_ns"`
-	MemoryNS               *int64 `json:"memory_ns"`
-	OverlapNS              *int64 `json:"overlap_ns"`
+	SpanNS                 op.Int `json:"span_ns"`
+	BusyNS                 op.Int `json:"busy_ns"`
+	ComputeNS              op.Int `json:"compute_ns"`
+	ExposedCommunicationNS op.Int `json:"exposed_communication_ns"`
+	ExposedMemoryNS        op.Int `json:"exposed_memory_ns"`
+	OtherNS                op.Int `json:"other_ns"`
+	IdleNS                 op.Int `json:"idle_ns"`
+	CommunicationNS        op.Int `json:"communication_ns"`
+	MemoryNS               op.Int `json:"memory_ns"`
+	OverlapNS              op.Int `json:"overlap_ns"`
 	// OverlapRatio is OverlapNS by CommunicationNS; nil when the device did not
 	// communicate.
-	OverlapRatio *float64 `json:"overlap_ratio"`
+	OverlapRatio op.Float `json:"overlap_ratio"`
 }
 
 // Balance is the load balance over the devices, from the sums of durations as
@@ -195,7 +196,7 @@ type Balance struct {
 	seed.Balance
 	// BusyImbalanceRatio is the imbalance of the devices' busy times; nil when
 	// they are not all known.
-	BusyImbalanceRatio *float64 `json:"busy_imbalance_ratio"`
+	BusyImbalanceRatio op.Float `json:"busy_imbalance_ratio"`
 }
 
 // Communication is about the entries of kind collective.
@@ -243,5 +244,5 @@ type Copy struct {
 	MemoryBytes int64  `json:"memory_bytes"`
 	// BytesPerSecond is over the copies whose size and duration are known; nil
 	// when there are none.
-	BytesPerSecond *float64 `json:"bytes_per_second"`
+	BytesPerSecond op.Float `json:"bytes_per_second"`
 }

@@ -86,8 +86,7 @@ func (p *Profile) total() Total {
 		MemoryBytes: sum.memory.Int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.Int64(),
 	}
 	if p.first.Known {
-		wall := wallTime(p.first.V, p.last.V)
-		total.WallNS = &wall
+		total.WallNS = op.Known(wallTime(p.first.V, p.last.V))
 	}
 	if p.everyWeighted() && sum.weighted != nil {
 		total.Estimate = sum.weighted.estimate()
@@ -146,8 +145,7 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	if side == sideIndex(op.SideHost) {
 		s.Side = op.SideHost.String()
 	} else if totalNS > 0 {
-		share := float64(s.SumNS) / float64(totalNS)
-		s.Share = &share
+		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
 	}
 	if estimates && a.weighted != nil {
 		s.Estimate = a.weighted.estimate()

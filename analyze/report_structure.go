@@ -20,7 +20,7 @@ const warnTimeOutOfRange = "time_out_of_range"
 // bounds the idle gaps that are listed.
 func (r *Report) addStructure(forest *Forest, top int) {
 	counts := forest.structure()
-	r.Input.Orphans, r.Input.Duplicates = &counts.Orphans, &counts.Duplicates
+	r.Input.Orphans, r.Input.Duplicates = op.Known(counts.Orphans), op.Known(counts.Duplicates)
 	if counts.BadTimes > 0 {
 		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}
@@ -30,11 +30,11 @@ func (r *Report) addStructure(forest *Forest, top int) {
 
 	idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
 	r.Idle = idle.Longest
-	r.IdleCauses = &IdleCauses{ThresholdNS: idle.Threshold, Devices: idle.Devices}
+	r.IdleCauses = &IdleCauses{ThresholdNS: idle.ThresholdNS, Devices: idle.Devices}
 	path := forest.criticalPathSummary()
 	r.CriticalPath = path.Shares
 	r.PathTotals = &PathTotals{
-		Paths: path.Paths, DurationNS: path.Duration, BoundBy: path.BoundBy, Edges: path.Edges,
+		Paths: path.Paths, DurationNS: path.DurationNS, BoundBy: path.BoundBy, Edges: path.Edges,
 	}
 	r.Steps = append([]Step{}, forest.stepRows()...)
 	r.Utilisation = forest.utilisation(timeBuckets)
@@ -61,61 +61,63 @@ func (r *Report) addTimelines(timelines []timeline) {
 }
 
 func (d *Device) setParts(p *deviceParts) {
-	d.SpanNS, d.BusyNS, d.IdleNS = &p.Span, &p.Busy, &p.Idle
-	d.ComputeNS, d.OtherNS = &p.Compute, &p.Other
-	d.ExposedCommunicationNS, d.ExposedMemoryNS = &p.ExposedCommunication, &p.ExposedMemory
-	d.CommunicationNS, d.MemoryNS, d.OverlapNS = &p.Communication, &p.Memory, &p.Overlap
+	d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.Span), op.Known(p.Busy), op.Known(p.Idle)
+	d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
+	d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
+	d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
 	if ratio, ok := p.overlapRatio(); ok {
-		d.OverlapRatio = &ratio
+		d.OverlapRatio = op.KnownFloat(ratio)
 	}
 }
 
-// busyImbalance returns the imbalance of the devices by busy time; nil when
-// the busy time of one of them is not known.
-func busyImbalance(timelines []timeline) *float64 {
+// busyImbalance returns the imbalance of the devices by busy time, unknown when
+// the busy time of one of them is.
+func busyImbalance(timelines []timeline) op.Float {
 	longest, sum, n := int64(0), int64(0), 0
 	for _, line := range timelines {
 		if line.DeviceID == UnknownDevice {
 			continue
 		}
 		if line.Parts == nil {
-			return nil
+			return op.Float{}
 		}
 		n++
 		longest = max(longest, line.Parts.Busy)
 		sum = wide.AddSaturating(sum, line.Parts.Busy)
 	}
 	if n < 2 {
-		return nil
+		return op.Float{}
 	}
-	ratio := seed.Imbalance(float64(longest), float64(sum)/float64(n))
-	return &ratio
+	return op.KnownFloat(seed.Imbalance(float64(longest), float64(sum)/float64(n)))
 }
 
-// addSelfTimes gives each operation its self time. What belongs to names that
-// have no row of their own goes into the row of the others.
-func (r *Report) addSelfTimes(forest *Forest) {
-	times := forest.operationSelfTimes()
-	others := make(map[op.Side]*int64)
+// addSelfTimes gives each operation its self time. The row of the others takes
+// those of the names without a row of their own.
+func (r *Report) addSelfTimes(f *Forest) {
+	times := f.operationSelfTimes()
+	var others [2]*op.Int // by side
 	for i := range r.Operations {
 		row := &r.Operations[i]
-		side := op.SideNone
-		if row.Side == op.SideHost.String() {
-			side = op.SideHost
-		}
-		key := operationKey{row.Operation, side}
-		self := times[key]
+		key := operationKey{row.Operation, sideOf(row.Side)}
+		row.SelfNS = op.Known(times[key])
 		delete(times, key)
-		row.SelfNS = &self
 		if row.Operation == otherLabel {
-			others[side] = &self
+			others[key.Side] = &row.SelfNS
 		}
 	}
 	for key, self := range times {
 		if sum := others[key.Side]; sum != nil {
-			*sum = wide.AddSaturating(*sum, self)
+			sum.V = wide.AddSaturating(sum.V, self)
 		}
 	}
+}
+
+// sideOf returns the side that a row names.
+func sideOf(side string) op.Side {
+	if side == op.SideHost.String() {
+		return op.SideHost
+	}
+	return op.SideNone
 }
 
 // groupID identifies a group by its values and side.
@@ -141,9 +143,9 @@ func (r *Report) addGroupSelfTimes(forest *Forest) {
 			continue
 		}
 		id := groupID{string(appendValues(nil, g.Key.Values)), g.Side}
-		g.SelfNS = new(int64)
+		g.SelfNS = op.Known(0)
 		if sum := sums[id]; sum != nil {
-			*g.SelfNS = sum.Int64()
+			g.SelfNS.V = sum.Int64()
 			delete(sums, id)
 		}
 	}
@@ -154,8 +156,7 @@ func (r *Report) addGroupSelfTimes(forest *Forest) {
 				rest.Merge(*sum)
 			}
 		}
-		self := rest.Int64()
-		g.SelfNS = &self
+		g.SelfNS = op.Known(rest.Int64())
 	}
 }
 

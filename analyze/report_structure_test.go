@@ -11,8 +11,8 @@ import (
 )
 
 // selfByGroup returns the self times of the groups by key and side.
-func selfByGroup(r *Report) map[string]*int64 {
-	self := map[string]*int64{}
+func selfByGroup(r *Report) map[string]op.Int {
+	self := map[string]op.Int{}
 	for _, g := range r.Groups {
 		self[g.Side+"|"+g.Key.String()] = g.SelfNS
 	}
@@ -28,16 +28,16 @@ func TestGroupSelfTimes(t *testing.T) {
 	for _, s := range specs {
 		records = append(records, op.Record{Entry: s.entry()})
 	}
-	for by, want := range map[string]map[string]*int64{
+	for by, want := range map[string]map[string]op.Int{
 		"operation,device": {
-			"|relu, cuda:0": ptr[int64](60), "|matmul, cuda:0": ptr[int64](30), "|matmul, cuda:1": ptr[int64](10),
-			"|relu, unknown": ptr[int64](7), "host|relu, cuda:0": ptr[int64](200),
+			"|relu, cuda:0": op.Known(60), "|matmul, cuda:0": op.Known(30), "|matmul, cuda:1": op.Known(10),
+			"|relu, unknown": op.Known(7), "host|relu, cuda:0": op.Known(200),
 		},
 		"kind,rank,trace": {
-			"|compute, unknown, 00000000000000000000000000000001":     ptr[int64](107),
-			"host|compute, unknown, 00000000000000000000000000000001": ptr[int64](200),
+			"|compute, unknown, 00000000000000000000000000000001":     op.Known(107),
+			"host|compute, unknown, 00000000000000000000000000000001": op.Known(200),
 		},
-		"kind,shape": {"|compute, unknown": nil, "host|compute, unknown": nil},
+		"kind,shape": {"|compute, unknown": {}, "host|compute, unknown": {}},
 	} {
 		if diff := cmp.Diff(want, selfByGroup(sampleReport(records, by, true))); diff != "" {
 			t.Errorf("by %s: %s", by, diff)
@@ -61,10 +61,10 @@ func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 		}
 		rep := newReport(newCounter(), p, forest)
 		for _, g := range rep.Groups {
-			groups += *g.SelfNS
+			groups += g.SelfNS.V
 		}
 		for _, row := range rep.Operations {
-			operations += *row.SelfNS
+			operations += row.SelfNS.V
 		}
 		if groups != operations {
 			t.Errorf("seed %d: self times of groups %d, of operations %d", seed, groups, operations)

@@ -138,11 +138,11 @@ func TestReportWithoutStructure(t *testing.T) {
 		if diff := cmp.Diff(full, flat, structural); diff != "" {
 			t.Errorf("seed %d: %s", seed, diff)
 		}
-		if flat.Input.Orphans != nil || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil || flat.PathTotals != nil {
+		if flat.Input.Orphans.Known || flat.Idle != nil || flat.Steps != nil || flat.CriticalPath != nil || flat.PathTotals != nil {
 			t.Errorf("seed %d: a figure without the structure it needs", seed)
 		}
 		for _, row := range full.Operations {
-			if row.SelfNS == nil || *row.SelfNS > row.SumNS {
+			if !row.SelfNS.Known || row.SelfNS.V > row.SumNS {
 				t.Errorf("seed %d: %s: self time %v of %d", seed, row.Operation, row.SelfNS, row.SumNS)
 			}
 		}
@@ -159,12 +159,12 @@ func TestReportBusyImbalance(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		records []op.Record
-		want    *float64
+		want    op.Float
 	}{
-		{"parallel work counts once", []op.Record{on("a", at, 30), on("a", at, 30), on("b", at, 10)}, ptr(0.5)},
-		{"a device without starts", []op.Record{on("a", at, 30), on("b", op.Int{}, 10)}, nil},
-		{"not known which device", []op.Record{on("a", at, 30), on("b", at, 10), on("", at, 500)}, ptr(0.5)},
-		{"no time at all", []op.Record{on("a", at, 0), on("b", at, 0)}, ptr(0.0)},
+		{"parallel work counts once", []op.Record{on("a", at, 30), on("a", at, 30), on("b", at, 10)}, op.KnownFloat(0.5)},
+		{"a device without starts", []op.Record{on("a", at, 30), on("b", op.Int{}, 10)}, op.Float{}},
+		{"not known which device", []op.Record{on("a", at, 30), on("b", at, 10), on("", at, 500)}, op.KnownFloat(0.5)},
+		{"no time at all", []op.Record{on("a", at, 0), on("b", at, 0)}, op.KnownFloat(0.0)},
 	} {
 		balance := sampleReport(tc.records, "", true).LoadBalance
 		if diff := cmp.Diff(tc.want, balance.BusyImbalanceRatio); diff != "" {
@@ -205,7 +205,7 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 		tr.addOp(&e)
 	}
 	r := newReport(newCounter(), p, tr)
-	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || *r.Operations[0].SelfNS != 21 {
+	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || r.Operations[0].SelfNS.V != 21 {
 		t.Errorf("%+v", r.Operations)
 	}
 	if r.Input.OverflowedGroups != 3 {
@@ -222,14 +222,14 @@ func TestReportEstimates(t *testing.T) {
 		return p.Report()
 	}
 	r := report(2, 4.5)
-	if *r.Total.EstCount != 6.5 || *r.Total.EstSumNS != 650 || r.Total.Count != 2 {
-		t.Errorf("estimates %g and %g", *r.Total.EstCount, *r.Total.EstSumNS)
+	if r.Total.EstCount.V != 6.5 || r.Total.EstSumNS.V != 650 || r.Total.Count != 2 {
+		t.Errorf("estimates %g and %g", r.Total.EstCount.V, r.Total.EstSumNS.V)
 	}
-	if *r.Operations[0].EstCount != 6.5 || *r.Operations[0].EstSumNS != 650 || r.Operations[0].Count != 2 {
+	if r.Operations[0].EstCount.V != 6.5 || r.Operations[0].EstSumNS.V != 650 || r.Operations[0].Count != 2 {
 		t.Errorf("estimates of the row: %+v", r.Operations[0].Estimate)
 	}
 	for _, weights := range [][]float64{{2, 0}, {0, 0}, {}} {
-		if r := report(weights...); r.Total.EstCount != nil || len(r.Operations) > 0 && r.Operations[0].EstCount != nil {
+		if r := report(weights...); r.Total.EstCount.Known || len(r.Operations) > 0 && r.Operations[0].EstCount.Known {
 			t.Errorf("weights %g: an estimate", weights)
 		}
 	}
@@ -243,7 +243,7 @@ func TestReportSumsBeyond64Bits(t *testing.T) {
 	}
 	r := p.Report()
 	row := r.Operations[0]
-	if row.SumNS != 1<<63-1 || row.MeanNS != huge || *row.StdNS != 0 || row.MemoryBytes != 1<<63-1 {
+	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes != 1<<63-1 {
 		t.Errorf("%+v", row)
 	}
 	if diff := cmp.Diff(map[string]int64{"sum_overflow": 1}, r.Input.Warnings); diff != "" {

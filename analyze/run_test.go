@@ -36,10 +36,10 @@ func TestRun(t *testing.T) {
 	if r.Input.Entries != 2 || r.Input.Spans != 3 || r.Input.Malformed != 1 || r.Total.SumNS != 4000 {
 		t.Errorf("input %+v, total %+v", r.Input, r.Total)
 	}
-	if len(r.Devices) != 2 || r.Devices[0].SpanNS == nil {
+	if len(r.Devices) != 2 || !r.Devices[0].SpanNS.Known {
 		t.Errorf("devices %+v", r.Devices)
 	}
-	if r, err = Run(t.Context(), Records(linesOf(runLines)), Options{SumsOnly: true}); err != nil || r.Devices[0].SpanNS != nil {
+	if r, err = Run(t.Context(), Records(linesOf(runLines)), Options{SumsOnly: true}); err != nil || r.Devices[0].SpanNS.Known {
 		t.Errorf("timelines without the structure: %v", err)
 	}
 }

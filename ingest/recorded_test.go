@@ -36,7 +36,7 @@ type recordedFigures struct {
 		ExposedCommunication int64    `json:"exposed_communication_ns"`
 		ExposedMemory        int64    `json:"exposed_memory_ns"`
 		Overlap              int64    `json:"overlap_ns"`
-		OverlapRatio         *float64 `json:"overlap_ratio"`
+		OverlapRatio         op.Float `json:"overlap_ratio"`
 	}
 }
 
@@ -77,7 +77,7 @@ func timelines(t *testing.T, paths ...string) (map[string]timeline, map[string]a
 	}
 	all, devices := make(map[string]timeline), make(map[string]analyze.Device)
 	for _, d := range r.Devices {
-		if d.SpanNS == nil {
+		if !d.SpanNS.Known {
 			if d.DeviceID == analyze.UnknownDevice {
 				continue
 			}
@@ -86,9 +86,9 @@ func timelines(t *testing.T, paths ...string) (map[string]timeline, map[string]a
 		name := d.Rank.String() + "/" + d.DeviceID
 		devices[name] = d
 		all[name] = timeline{
-			Span: *d.SpanNS, Busy: *d.BusyNS, Idle: *d.IdleNS, Compute: *d.ComputeNS,
-			ExposedCommunication: *d.ExposedCommunicationNS, ExposedMemory: *d.ExposedMemoryNS,
-			Communication: *d.CommunicationNS, Memory: *d.MemoryNS, Overlap: *d.OverlapNS,
+			Span: d.SpanNS.V, Busy: d.BusyNS.V, Idle: d.IdleNS.V, Compute: d.ComputeNS.V,
+			ExposedCommunication: d.ExposedCommunicationNS.V, ExposedMemory: d.ExposedMemoryNS.V,
+			Communication: d.CommunicationNS.V, Memory: d.MemoryNS.V, Overlap: d.OverlapNS.V,
 		}
 	}
 	return all, devices

@@ -16,11 +16,8 @@ func (j *Join) Report(opts Options) *Report {
 	}
 	forest := j.local
 	forest.Merge(j.service)
-	links := linker(opts.Jaeger)
-	r := &Report{Schema: Schema, Requests: []Request{}, Unattached: []Op{}}
-	if opts.Jaeger != "" {
-		r.Jaeger = &opts.Jaeger
-	}
+	links := Link(opts.Jaeger)
+	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Unattached: []Op{}}
 	all := forest.Requests()
 	kept := all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
@@ -60,17 +57,17 @@ func (j *Join) Report(opts Options) *Report {
 }
 
 // request describes a request without what the sides lack.
-func request(forest *analyze.Forest, q *analyze.Request, links linker) Request {
+func request(forest *analyze.Forest, q *analyze.Request, links Link) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
-		Start: q.Start, Duration: q.Duration, Uncovered: q.Uncovered, Queueing: q.Queueing,
+		StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
 		CriticalPath: pathParts(forest, q.Root, links),
 		Link:         links.span(q.TraceID, q.SpanID),
 	}
 }
 
 // unattached lists the operations that belong to no request.
-func (r *Report) unattached(all *analyze.Requests, opts Options, links linker) {
+func (r *Report) unattached(all *analyze.Requests, opts Options, links Link) {
 	limit := opts.MaxUnattached
 	if limit <= 0 {
 		limit = DefaultMaxUnattached
@@ -87,7 +84,7 @@ func (r *Report) unattached(all *analyze.Requests, opts Options, links linker) {
 		k := keyOf(n)
 		r.Unattached = append(r.Unattached, Op{
 			Operation: k.operation, Kind: k.kind, DeviceKey: k.device,
-			TraceID: n.TraceID(), SpanID: n.SpanID(), Start: n.Start(), Duration: n.Duration(),
+			TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start(), DurationNS: n.Duration(),
 			Link: links.span(n.TraceID(), n.SpanID()),
 		})
 	}

@@ -20,23 +20,23 @@ type Comparison struct {
 	Typical Group `json:"typical"`
 	// Difference is the mean duration of the slow requests less that of the
 	// typical ones, in nanoseconds.
-	Difference float64 `json:"difference_ns"`
+	DifferenceNS float64 `json:"difference_ns"`
 	// Parts divides Difference by where on the critical path it lies, the largest
 	// first. It adds up to Difference.
 	Parts []PartDifference `json:"parts"`
 	// Link leads to the comparison of the two groups' examples.
-	Link *string `json:"link"`
+	Link Link `json:"link"`
 }
 
 // Group is some requests of an endpoint.
 type Group struct {
 	Requests int64 `json:"requests"`
 	// Mean is their mean duration in nanoseconds.
-	Mean float64 `json:"mean_ns"`
+	MeanNS float64 `json:"mean_ns"`
 	// TraceID is an example: the slowest of the slow ones, the median of the
 	// typical ones.
 	TraceID op.TraceID `json:"trace_id"`
-	Link    *string    `json:"link"`
+	Link    Link       `json:"link"`
 }
 
 // PartDifference is a part of the critical path in slow and in typical
@@ -47,16 +47,16 @@ type PartDifference struct {
 	analyze.DeviceKey
 	// Slow and Typical are the mean times per request, Difference is the one less
 	// the other, all in nanoseconds.
-	Slow       float64 `json:"slow_mean_ns"`
-	Typical    float64 `json:"typical_mean_ns"`
-	Difference float64 `json:"difference_ns"`
+	SlowNS       float64 `json:"slow_mean_ns"`
+	TypicalNS    float64 `json:"typical_mean_ns"`
+	DifferenceNS float64 `json:"difference_ns"`
 	// Link leads to where the slowest request spent that time.
-	Link *string `json:"link"`
+	Link Link `json:"link"`
 }
 
 // compare compares requests that are sorted by duration, and marks the slow
 // ones. It returns nil for too few of them.
-func compare(sorted []*Request, links linker) *Comparison {
+func compare(sorted []*Request, links Link) *Comparison {
 	n := len(sorted)
 	if n < minCompared {
 		return nil
@@ -74,16 +74,16 @@ func compare(sorted []*Request, links linker) *Comparison {
 		Parts:   []PartDifference{},
 		Link:    links.compare(slowest.TraceID, median.TraceID),
 	}
-	c.Difference = c.Slow.Mean - c.Typical.Mean
+	c.DifferenceNS = c.Slow.MeanNS - c.Typical.MeanNS
 	inSlow, inTypical := meanParts(slow), meanParts(typical)
-	exemplar := make(map[partKey]*string)
+	exemplar := make(map[partKey]Link)
 	for i := range slowest.CriticalPath {
 		exemplar[slowest.CriticalPath[i].key()] = slowest.CriticalPath[i].Link
 	}
 	add := func(k partKey) {
 		c.Parts = append(c.Parts, PartDifference{
 			Operation: k.operation, Kind: k.kind, DeviceKey: k.device,
-			Slow: inSlow[k], Typical: inTypical[k], Difference: inSlow[k] - inTypical[k], Link: exemplar[k],
+			SlowNS: inSlow[k], TypicalNS: inTypical[k], DifferenceNS: inSlow[k] - inTypical[k], Link: exemplar[k],
 		})
 	}
 	for k := range inSlow {
@@ -96,7 +96,7 @@ func compare(sorted []*Request, links linker) *Comparison {
 	}
 	slices.SortFunc(c.Parts, func(a, b PartDifference) int {
 		ka, kb := partKey{a.Operation, a.Kind, a.DeviceKey}, partKey{b.Operation, b.Kind, b.DeviceKey}
-		return cmp.Or(cmp.Compare(math.Abs(b.Difference), math.Abs(a.Difference)), ka.compare(kb))
+		return cmp.Or(cmp.Compare(math.Abs(b.DifferenceNS), math.Abs(a.DifferenceNS)), ka.compare(kb))
 	})
 	return c
 }
@@ -105,9 +105,9 @@ func group(requests []*Request, example *Request) Group {
 	g := Group{Requests: int64(len(requests)), TraceID: example.TraceID, Link: example.Link}
 	var sum float64
 	for _, r := range requests {
-		sum += float64(r.Duration.V)
+		sum += float64(r.DurationNS.V)
 	}
-	g.Mean = sum / float64(len(requests))
+	g.MeanNS = sum / float64(len(requests))
 	return g
 }
 
@@ -117,7 +117,7 @@ func meanParts(requests []*Request) map[partKey]float64 {
 	sums := make(map[partKey]float64)
 	for _, r := range requests {
 		for i := range r.CriticalPath {
-			sums[r.CriticalPath[i].key()] += float64(r.CriticalPath[i].Time)
+			sums[r.CriticalPath[i].key()] += float64(r.CriticalPath[i].TimeNS)
 		}
 	}
 	for k := range sums {

@@ -38,41 +38,41 @@ func TestComparison(t *testing.T) {
 		t.Fatalf("endpoints %+v", r.Endpoints)
 	}
 	e := &r.Endpoints[0]
-	if e.P50 != op.Known(32) || e.P95 != op.Known(137) || e.Requests != 20 || e.Max != 137 {
-		t.Errorf("p50 %v, p95 %v, %d requests, the longest %d", e.P50, e.P95, e.Requests, e.Max)
+	if e.P50NS != op.Known(32) || e.P95NS != op.Known(137) || e.Requests != 20 || e.MaxNS != 137 {
+		t.Errorf("p50 %v, p95 %v, %d requests, the longest %d", e.P50NS, e.P95NS, e.Requests, e.MaxNS)
 	}
 	c := e.Slow
 	if c == nil {
 		t.Fatal("no comparison")
 	}
-	if c.Slow.Requests != 2 || c.Slow.Mean != 137 || c.Typical.Requests != 10 || c.Typical.Mean != 32 || c.Difference != 105 {
-		t.Errorf("slow %+v, typical %+v, difference %v", c.Slow, c.Typical, c.Difference)
+	if c.Slow.Requests != 2 || c.Slow.MeanNS != 137 || c.Typical.Requests != 10 || c.Typical.MeanNS != 32 || c.DifferenceNS != 105 {
+		t.Errorf("slow %+v, typical %+v, difference %v", c.Slow, c.Typical, c.DifferenceNS)
 	}
 	cuda := analyze.DeviceKey{DeviceID: "cuda:0"}
 	want := []correlate.PartDifference{
-		{Operation: "matmul", Kind: "compute", DeviceKey: cuda, Slow: 120, Typical: 20, Difference: 100},
-		{Operation: "copy", Kind: "compute", DeviceKey: cuda, Slow: 5, Difference: 5},
-		{Operation: "POST /predict", Kind: "host", Slow: 2, Typical: 2},
-		{Operation: "add", Kind: "compute", DeviceKey: cuda, Slow: 10, Typical: 10},
+		{Operation: "matmul", Kind: "compute", DeviceKey: cuda, SlowNS: 120, TypicalNS: 20, DifferenceNS: 100},
+		{Operation: "copy", Kind: "compute", DeviceKey: cuda, SlowNS: 5, DifferenceNS: 5},
+		{Operation: "POST /predict", Kind: "host", SlowNS: 2, TypicalNS: 2},
+		{Operation: "add", Kind: "compute", DeviceKey: cuda, SlowNS: 10, TypicalNS: 10},
 	}
 	for i := range c.Parts {
-		if c.Parts[i].Link == nil {
+		if c.Parts[i].Link == "" {
 			t.Errorf("%s has no link", c.Parts[i].Operation)
 		}
-		c.Parts[i].Link = nil
+		c.Parts[i].Link = ""
 	}
 	if diff := cmp.Diff(want, c.Parts); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
 	wantLink := address + "/trace/" + c.Slow.TraceID.String() + "..." + c.Typical.TraceID.String()
-	if c.Link == nil || *c.Link != wantLink {
+	if string(c.Link) != wantLink {
 		t.Errorf("link %v, want %s", c.Link, wantLink)
 	}
 	slow := 0
 	for i := range r.Requests {
 		q := &r.Requests[i]
-		if q.Slow != (q.Duration.V == 137) || q.Slow != (q.CompareLink != nil) {
-			t.Errorf("request of %d: slow %v, link %v", q.Duration.V, q.Slow, q.CompareLink)
+		if q.Slow != (q.DurationNS.V == 137) || q.Slow != (q.CompareLink != "") {
+			t.Errorf("request of %d: slow %v, link %v", q.DurationNS.V, q.Slow, q.CompareLink)
 		}
 		if q.Slow {
 			slow++
@@ -98,18 +98,18 @@ func TestComparisonSizes(t *testing.T) {
 		if c == nil {
 			continue
 		}
-		if c.Slow.Requests != int64((n+9)/10) || c.Typical.Requests < 1 || c.Typical.Mean != 32 {
+		if c.Slow.Requests != int64((n+9)/10) || c.Typical.Requests < 1 || c.Typical.MeanNS != 32 {
 			t.Errorf("%d requests: slow %+v, typical %+v", n, c.Slow, c.Typical)
 		}
 		sum := 0.0
 		for _, p := range c.Parts {
-			sum += p.Difference
+			sum += p.DifferenceNS
 		}
-		if math.Abs(sum-c.Difference) > 1e-9*math.Abs(c.Difference)+1e-9 {
-			t.Errorf("%d requests: parts add up to %v, not %v", n, sum, c.Difference)
+		if math.Abs(sum-c.DifferenceNS) > 1e-9*math.Abs(c.DifferenceNS)+1e-9 {
+			t.Errorf("%d requests: parts add up to %v, not %v", n, sum, c.DifferenceNS)
 		}
-		if c.Link != nil {
-			t.Errorf("a link without an address: %s", *c.Link)
+		if c.Link != "" {
+			t.Errorf("a link without an address: %s", c.Link)
 		}
 	}
 }

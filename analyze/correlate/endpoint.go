@@ -16,15 +16,15 @@ type Endpoint struct {
 	// P50 and P95 are of the durations of the requests, in nanoseconds: the
 	// smallest that no less than that share of them does not exceed. Unknown
 	// without requests that have a duration.
-	P50 op.Int `json:"p50_ns"`
-	P95 op.Int `json:"p95_ns"`
+	P50NS op.Int `json:"p50_ns"`
+	P95NS op.Int `json:"p95_ns"`
 	// Pruned are the operations that Jaeger holds in summaries.
 	Pruned PrunedSum `json:"pruned"`
 	// Slow compares the slow requests with the typical ones; nil where there are
 	// too few.
 	Slow *Comparison `json:"slow"`
 	// Link leads to the slowest request.
-	Link *string `json:"link"`
+	Link Link `json:"link"`
 }
 
 // Path sums up critical paths. It adds examples to an [analyze.PathSummary].
@@ -42,12 +42,12 @@ type Share struct {
 	// was longest in that; Link leads there.
 	TraceID op.TraceID `json:"trace_id"`
 	SpanID  op.SpanID  `json:"span_id"`
-	Link    *string    `json:"link"`
+	Link    Link       `json:"link"`
 }
 
 // endpoints sums up the requests of list, which rows describe, and marks the
 // slow ones.
-func endpoints(list *analyze.Requests, rows []Request, links linker) []Endpoint {
+func endpoints(list *analyze.Requests, rows []Request, links Link) []Endpoint {
 	type name struct{ root, service string }
 	byName := make(map[name][]*Request)
 	for i := range rows {
@@ -63,14 +63,14 @@ func endpoints(list *analyze.Requests, rows []Request, links linker) []Endpoint 
 		for _, r := range requests {
 			row.Ops += r.Ops
 			row.Pruned.Count += r.Pruned.Count
-			row.Pruned.Duration += r.Pruned.Duration
+			row.Pruned.SumNS += r.Pruned.SumNS
 			row.Pruned.NotHeld += r.Pruned.NotHeld
-			if r.Start.Known {
+			if r.StartNS.Known {
 				timed = append(timed, r)
 			}
 		}
-		slices.SortStableFunc(timed, func(a, b *Request) int { return cmp.Compare(a.Duration.V, b.Duration.V) })
-		row.P50, row.P95 = percentile(timed, 50), percentile(timed, 95)
+		slices.SortStableFunc(timed, func(a, b *Request) int { return cmp.Compare(a.DurationNS.V, b.DurationNS.V) })
+		row.P50NS, row.P95NS = percentile(timed, 50), percentile(timed, 95)
 		row.Slow = compare(timed, links)
 		if len(timed) > 0 {
 			row.Link = timed[len(timed)-1].Link
@@ -90,7 +90,7 @@ func withExamples(sum *analyze.PathSummary, requests []*Request) Path {
 	for _, r := range requests {
 		for i := range r.CriticalPath {
 			p := &r.CriticalPath[i]
-			if e, found := longest[p.key()]; !found || p.Time > e.part.Time {
+			if e, found := longest[p.key()]; !found || p.TimeNS > e.part.TimeNS {
 				longest[p.key()] = example{r, p}
 			}
 		}
@@ -113,5 +113,5 @@ func percentile(sorted []*Request, percent int) op.Int {
 		return op.Int{}
 	}
 	rank := (len(sorted)*percent + 99) / 100
-	return op.Known(sorted[rank-1].Duration.V)
+	return op.Known(sorted[rank-1].DurationNS.V)
 }

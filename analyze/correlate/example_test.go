@@ -33,11 +33,11 @@ func ExampleJoin() {
 	report := join.Report(correlate.Options{Jaeger: "http://localhost:16686"})
 
 	for _, r := range report.Requests {
-		fmt.Printf("%s: %d ns, %d operations, %d ns without one\n", r.Root, r.Duration.V, r.Ops, r.Uncovered.V)
+		fmt.Printf("%s: %d ns, %d operations, %d ns without one\n", r.Root, r.DurationNS.V, r.Ops, r.UncoveredNS.V)
 		for _, p := range r.CriticalPath {
-			fmt.Printf("  %s on %q: %d ns\n", p.Operation, p.DeviceID, p.Time)
+			fmt.Printf("  %s on %q: %d ns\n", p.Operation, p.DeviceID, p.TimeNS)
 		}
-		fmt.Println(*r.Link)
+		fmt.Println(r.Link)
 	}
 	fmt.Println("missing in Jaeger:", report.MissingInJaeger)
 	// Output:

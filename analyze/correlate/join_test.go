@@ -25,41 +25,38 @@ var predict = []span{
 }
 
 func TestReport(t *testing.T) {
-	link := func(path string) *string {
-		s := address + "/trace/" + path
-		return &s
-	}
+	link := func(path string) correlate.Link { return correlate.Link(address + "/trace/" + path) }
 	const trace1, trace2 = "00000000000000000000000000000001", "00000000000000000000000000000002"
 	cuda := analyze.DeviceKey{DeviceID: "cuda:0"}
 	want := &correlate.Report{
 		Schema: correlate.Schema,
-		Jaeger: ptr(address),
+		Jaeger: address,
 		Requests: []correlate.Request{{
 			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
-			Start: op.Known(0), Duration: op.Known(100), Ops: 3, Uncovered: op.Known(25), Queueing: op.Known(10),
+			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
-				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, Time: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 + "?uiFind=0000000000000003")},
-				{Operation: "softmax", Kind: "compute", DeviceKey: cuda, Time: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 + "?uiFind=0000000000000005")},
-				{Operation: "inference", Kind: "host", Time: 15, Segments: 3, SpanID: idOf(2), Link: link(trace1 + "?uiFind=0000000000000002")},
-				{Operation: "POST /predict", Kind: "host", Time: 8, Segments: 3, SpanID: idOf(1), Link: link(trace1 + "?uiFind=0000000000000001")},
-				{Operation: "relu", Kind: "compute", DeviceKey: cuda, Time: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 + "?uiFind=0000000000000004")},
-				{Operation: "SELECT", Kind: "host", Time: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
+				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 + "?uiFind=0000000000000003")},
+				{Operation: "softmax", Kind: "compute", DeviceKey: cuda, TimeNS: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 + "?uiFind=0000000000000005")},
+				{Operation: "inference", Kind: "host", TimeNS: 15, Segments: 3, SpanID: idOf(2), Link: link(trace1 + "?uiFind=0000000000000002")},
+				{Operation: "POST /predict", Kind: "host", TimeNS: 8, Segments: 3, SpanID: idOf(1), Link: link(trace1 + "?uiFind=0000000000000001")},
+				{Operation: "relu", Kind: "compute", DeviceKey: cuda, TimeNS: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 + "?uiFind=0000000000000004")},
+				{Operation: "SELECT", Kind: "host", TimeNS: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
 			},
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
 			Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
 		Unattached: []correlate.Op{{
-			Operation: "warmup", Kind: "compute", DeviceKey: cuda, TraceID: traceOf(2), SpanID: idOf(7), Start: op.Known(0), Duration: 7,
+			Operation: "warmup", Kind: "compute", DeviceKey: cuda, TraceID: traceOf(2), SpanID: idOf(7), StartNS: op.Known(0), DurationNS: 7,
 			Link: link(trace2 + "?uiFind=0000000000000007"),
 		}},
 		UnattachedOps: 1, MissingInJaeger: 1, MissingLocally: 2, MissingOpsLocally: 1,
 	}
 	got := join(predict).Report(correlate.Options{Jaeger: address + "/"})
-	if len(got.Endpoints) != 1 || got.Endpoints[0].Ops != 3 || *got.Endpoints[0].Link != *want.Requests[0].Link {
+	if len(got.Endpoints) != 1 || got.Endpoints[0].Ops != 3 || got.Endpoints[0].Link != want.Requests[0].Link {
 		t.Errorf("endpoints %+v", got.Endpoints)
 	}
 	got.Endpoints = nil
-	*got.Jaeger = address
+	got.Jaeger = address
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
@@ -84,7 +81,7 @@ func TestReportOneSide(t *testing.T) {
 				t.Fatalf("requests %+v", r.Requests)
 			}
 			q := r.Requests[0]
-			if (q.Link != nil) != tc.links || (r.Jaeger != nil) != tc.links {
+			if (q.Link != "") != tc.links || (r.Jaeger != "") != tc.links {
 				t.Errorf("link %v", q.Link)
 			}
 			missing := int64(0)
@@ -139,14 +136,14 @@ func TestReportStampedRoot(t *testing.T) {
 	j := correlate.NewJoin()
 	j.AddLocal(stamped())
 	alone := j.Report(correlate.Options{})
-	if len(alone.Requests) != 1 || alone.Requests[0].Root != "POST /predict" || alone.Requests[0].Duration.Known || alone.Requests[0].Ops != 1 {
+	if len(alone.Requests) != 1 || alone.Requests[0].Root != "POST /predict" || alone.Requests[0].DurationNS.Known || alone.Requests[0].Ops != 1 {
 		t.Errorf("without the request's span: %+v", alone.Requests)
 	}
 	j = correlate.NewJoin()
 	j.AddLocal(stamped())
 	j.AddService(request.record())
 	joined := j.Report(correlate.Options{Jaeger: address})
-	if len(joined.Requests) != 1 || joined.Requests[0].Duration != op.Known(100) || joined.Requests[0].Ops != 1 {
+	if len(joined.Requests) != 1 || joined.Requests[0].DurationNS != op.Known(100) || joined.Requests[0].Ops != 1 {
 		t.Errorf("with the request's span from Jaeger: %+v", joined.Requests)
 	}
 }

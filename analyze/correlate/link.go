@@ -1,33 +1,47 @@
 package correlate
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
 	"github.com/optrace/optrace/op"
 )
 
-// linker makes links to the pages of Jaeger at an address; "" makes none.
-type linker string
+// Link is the address of a page, "" for none.
+type Link string
 
-// span returns the link to a span, or without one to its trace.
-func (l linker) span(trace op.TraceID, span op.SpanID) *string {
+// MarshalJSON returns the address as a string, null for none.
+func (l Link) MarshalJSON() ([]byte, error) {
+	if l == "" {
+		return []byte("null"), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // the encoder around this one escapes where that is wanted
+	err := enc.Encode(string(l))
+	return b.Bytes(), err
+}
+
+// span returns the page of Jaeger, whose address is l, for a span, or without a
+// span for its trace. It is "" where l is.
+func (l Link) span(trace op.TraceID, span op.SpanID) Link {
 	if l == "" || trace.IsZero() {
-		return nil
+		return ""
 	}
 	link := l.page() + trace.String()
 	if !span.IsZero() {
 		link += "?uiFind=" + span.String()
 	}
-	return &link
+	return Link(link)
 }
 
-// compare returns the link to the comparison of two traces.
-func (l linker) compare(a, b op.TraceID) *string {
+// compare returns the page that compares two traces.
+func (l Link) compare(a, b op.TraceID) Link {
 	if l == "" || a.IsZero() || b.IsZero() || a == b {
-		return nil
+		return ""
 	}
-	link := l.page() + a.String() + "..." + b.String()
-	return &link
+	return Link(l.page() + a.String() + "..." + b.String())
 }
 
-func (l linker) page() string { return strings.TrimRight(string(l), "/") + "/trace/" }
+func (l Link) page() string { return strings.TrimRight(string(l), "/") + "/trace/" }

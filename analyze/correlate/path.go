@@ -38,7 +38,7 @@ func keyOf(n analyze.Node) partKey {
 }
 
 // pathParts divides the critical path of a request, the largest part first.
-func pathParts(forest *analyze.Forest, root analyze.Node, links linker) []PathPart {
+func pathParts(forest *analyze.Forest, root analyze.Node, links Link) []PathPart {
 	parts := []PathPart{}
 	path := forest.CriticalPath(root)
 	if path == nil {
@@ -56,16 +56,16 @@ func pathParts(forest *analyze.Forest, root analyze.Node, links linker) []PathPa
 			longest = append(longest, 0)
 		}
 		p := &parts[i]
-		p.Time += s.Duration
+		p.TimeNS += s.DurationNS
 		p.Segments++
-		if s.Duration > longest[i] {
-			longest[i] = s.Duration
+		if s.DurationNS > longest[i] {
+			longest[i] = s.DurationNS
 			p.SpanID = s.Node.SpanID()
 			p.Link = links.span(s.Node.TraceID(), p.SpanID)
 		}
 	}
 	slices.SortFunc(parts, func(a, b PathPart) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), a.key().compare(b.key()))
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), a.key().compare(b.key()))
 	})
 	return parts
 }

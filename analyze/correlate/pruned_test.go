@@ -52,7 +52,7 @@ func TestPruned(t *testing.T) {
 			for _, p := range tc.summaries {
 				j.AddPruned(p)
 				want.Count += p.Count
-				want.Duration += p.Duration
+				want.SumNS += p.Duration
 			}
 			want.NotHeld = tc.notHeld
 			r := j.Report(correlate.Options{Jaeger: address})

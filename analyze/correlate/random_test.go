@@ -56,20 +56,20 @@ func TestJoinRandom(t *testing.T) {
 		for i := range joined.Requests {
 			sum := int64(0)
 			for _, p := range joined.Requests[i].CriticalPath {
-				sum += p.Time
+				sum += p.TimeNS
 			}
-			if sum != joined.Requests[i].Duration.V {
-				t.Errorf("request %d: path of %d, duration %d", i, sum, joined.Requests[i].Duration.V)
+			if sum != joined.Requests[i].DurationNS.V {
+				t.Errorf("request %d: path of %d, duration %d", i, sum, joined.Requests[i].DurationNS.V)
 			}
 		}
 		for i := range joined.Endpoints {
 			e := &joined.Endpoints[i]
 			sum := int64(0)
 			for _, s := range e.Path.Shares {
-				sum += s.Time
+				sum += s.TimeNS
 			}
-			if sum != e.Duration {
-				t.Errorf("endpoint %s: path of %d, duration %d", e.Name, sum, e.Duration)
+			if sum != e.DurationNS {
+				t.Errorf("endpoint %s: path of %d, duration %d", e.Name, sum, e.DurationNS)
 			}
 		}
 	}

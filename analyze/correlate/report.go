@@ -12,7 +12,7 @@ const Schema = "optrace.correlate/v1"
 type Report struct {
 	Schema string `json:"schema"`
 	// Jaeger is the address of the tracing backend's pages, nil without one.
-	Jaeger *string `json:"jaeger"`
+	Jaeger Link `json:"jaeger"`
 	// Input is what the local batch was read from, nil without one; Service is
 	// what Jaeger answered, nil without it. Whoever fills the Join sets them.
 	Input   *analyze.Envelope `json:"input"`
@@ -70,16 +70,16 @@ type Request struct {
 	Service    string     `json:"service"`
 	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown where the
 	// request's own span is on neither side.
-	Start    op.Int `json:"start_unix_ns"`
-	Duration op.Int `json:"duration_ns"`
+	StartNS    op.Int `json:"start_unix_ns"`
+	DurationNS op.Int `json:"duration_ns"`
 	// Ops is how many operations belong to the request, those included that are
 	// known from a summary only.
 	Ops int64 `json:"ops"`
 	// Uncovered is the time in which none of the operations ran, Queueing the time
 	// before the first one began. Operations known from a summary only have no
 	// place in time and cover nothing.
-	Uncovered op.Int `json:"uncovered_ns"`
-	Queueing  op.Int `json:"queueing_ns"`
+	UncoveredNS op.Int `json:"uncovered_ns"`
+	QueueingNS  op.Int `json:"queueing_ns"`
 	// CriticalPath has the time on the critical path by operation, kind and
 	// device, the largest first. It adds up to Duration.
 	CriticalPath []PathPart `json:"critical_path"`
@@ -96,8 +96,8 @@ type Request struct {
 	Slow bool `json:"slow"`
 	// Link leads to the request in Jaeger, CompareLink from a slow request to its
 	// comparison with a typical one; nil where there is none.
-	Link        *string `json:"link"`
-	CompareLink *string `json:"compare_link"`
+	Link        Link `json:"link"`
+	CompareLink Link `json:"compare_link"`
 }
 
 // PathPart is the part of a critical path that lies in one operation, or in a
@@ -111,18 +111,18 @@ type PathPart struct {
 	// DeviceKey is the zero DeviceKey for what is no operation.
 	analyze.DeviceKey
 	// Time is in nanoseconds, Segments how many times the path came by.
-	Time     int64 `json:"ns"`
+	TimeNS   int64 `json:"ns"`
 	Segments int64 `json:"segments"`
 	// SpanID is the span in which the path was longest, and Link leads there.
 	SpanID op.SpanID `json:"span_id"`
-	Link   *string   `json:"link"`
+	Link   Link      `json:"link"`
 }
 
 // PrunedSum sums up operations that are known from summaries.
 type PrunedSum struct {
 	Count int64 `json:"count"`
 	// Duration is in nanoseconds.
-	Duration int64 `json:"sum_ns"`
+	SumNS int64 `json:"sum_ns"`
 	// NotHeld is how many of them are not in the local batch either.
 	NotHeld int64 `json:"not_held"`
 }
@@ -132,11 +132,11 @@ type Op struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`
 	analyze.DeviceKey
-	TraceID  op.TraceID `json:"trace_id"`
-	SpanID   op.SpanID  `json:"span_id"`
-	Start    op.Int     `json:"start_unix_ns"`
-	Duration int64      `json:"duration_ns"`
-	Link     *string    `json:"link"`
+	TraceID    op.TraceID `json:"trace_id"`
+	SpanID     op.SpanID  `json:"span_id"`
+	StartNS    op.Int     `json:"start_unix_ns"`
+	DurationNS int64      `json:"duration_ns"`
+	Link       Link       `json:"link"`
 }
 
 // Options says what to report.

@@ -52,7 +52,7 @@ func (s *sides) compareOps(r *Request, ops *analyze.Request, summaries []op.Prun
 	for _, p := range inOrder {
 		explained := r.explain(lacking, p)
 		r.Pruned.Count += p.Count
-		r.Pruned.Duration += p.Duration
+		r.Pruned.SumNS += p.Duration
 		r.Pruned.NotHeld += p.Count - explained
 	}
 	r.Ops += r.Pruned.NotHeld

@@ -147,7 +147,7 @@ func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	case r.Service.NotThere == 0 && len(r.Service.Problems) > 0:
 		return inputError(errors.New(strings.Join(r.Service.Problems, "; ")))
 	}
-	return inputError(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", *r.Jaeger, f.traceID))
+	return inputError(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", r.Jaeger, f.traceID))
 }
 
 // parseCorrelate parses the command line.
@@ -264,7 +264,7 @@ func (w *wanted) local(q *analyze.Request) bool {
 	}
 	// The default of one hour applies to the search only.
 	anyTime := !f.sinceSet && (f.jaeger == "" || f.service == "")
-	recent := q.Start.Known && q.Start.V >= w.now.Add(-f.since).UnixNano()
+	recent := q.StartNS.Known && q.StartNS.V >= w.now.Add(-f.since).UnixNano()
 	return (anyTime || recent) && w.service(q) && w.duration(q) && (f.operation == "" || q.Name == f.operation)
 }
 
@@ -273,5 +273,5 @@ func (w *wanted) service(q *analyze.Request) bool {
 }
 
 func (w *wanted) duration(q *analyze.Request) bool {
-	return w.flags.minDuration == 0 || q.Duration.Known && q.Duration.V >= int64(w.flags.minDuration)
+	return w.flags.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(w.flags.minDuration)
 }

@@ -143,10 +143,10 @@ func TestRun(t *testing.T) {
 		q := &r.Requests[i]
 		sum := int64(0)
 		for _, p := range q.CriticalPath {
-			sum += p.Time
+			sum += p.TimeNS
 		}
-		if sum != q.Duration.V || !q.InJaeger || !q.InLocal {
-			t.Errorf("request %d: a path of %d, a duration of %d, in Jaeger %v, in the batch %v", i, sum, q.Duration.V, q.InJaeger, q.InLocal)
+		if sum != q.DurationNS.V || !q.InJaeger || !q.InLocal {
+			t.Errorf("request %d: a path of %d, a duration of %d, in Jaeger %v, in the batch %v", i, sum, q.DurationNS.V, q.InJaeger, q.InLocal)
 		}
 	}
 	if !strings.Contains(out.String(), "operations in summaries") {
@@ -233,7 +233,7 @@ func TestRunWithJaeger(t *testing.T) {
 	e := &r.Endpoints[0]
 	t.Logf("%d requests, %d operations, %d in Jaeger, %d pruned", e.Requests, local, local-r.PrunedOps, r.PrunedOps)
 	if e.Slow != nil {
-		t.Logf("slow %.0f ns, typical %.0f ns, most of it %s: %.0f ns", e.Slow.Slow.Mean, e.Slow.Typical.Mean, e.Slow.Parts[0].Operation,
-			e.Slow.Parts[0].Difference)
+		t.Logf("slow %.0f ns, typical %.0f ns, most of it %s: %.0f ns", e.Slow.Slow.MeanNS, e.Slow.Typical.MeanNS, e.Slow.Parts[0].Operation,
+			e.Slow.Parts[0].DifferenceNS)
 	}
 }

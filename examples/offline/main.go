@@ -69,8 +69,8 @@ func printOperations(out io.Writer, r *analyze.Report) error {
 	fmt.Fprintf(tw, "operation\tcount\ttotal\tmean\tshare\n")
 	for _, o := range r.Operations[:min(top, len(r.Operations))] { // the most expensive come first
 		share := "-"
-		if o.Share != nil { // pointers are figures that may be unknown
-			share = fmt.Sprintf("%.1f %%", 100**o.Share)
+		if o.Share.Known { // pointers are figures that may be unknown
+			share = fmt.Sprintf("%.1f %%", 100*o.Share.V)
 		}
 		fmt.Fprintf(tw, "%s\t%d\t%v\t%v\t%s\n", o.Operation, o.Count, micros(float64(o.SumNS)), micros(o.MeanNS), share)
 	}

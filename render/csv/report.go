@@ -72,17 +72,17 @@ func (w *writer) stats(s *analyze.Stats) {
 	w.float(s.MeanNS)
 	w.int(s.MinNS)
 	w.int(s.MaxNS)
-	w.optionalFloat(s.StdNS)
-	w.optionalFloat(s.P50NS)
-	w.optionalFloat(s.P90NS)
-	w.optionalFloat(s.P95NS)
-	w.optionalFloat(s.P99NS)
-	w.optionalInt(s.SelfNS)
+	w.knownFloat(s.StdNS)
+	w.knownFloat(s.P50NS)
+	w.knownFloat(s.P90NS)
+	w.knownFloat(s.P95NS)
+	w.knownFloat(s.P99NS)
+	w.known(s.SelfNS)
 	w.int(s.Elements)
 	w.int(s.MemoryBytes)
 	w.int(s.FLOPs)
 	w.int(s.Errors)
-	w.optionalFloat(s.Share)
+	w.knownFloat(s.Share)
 	if s.Exemplar == nil {
 		w.empty()
 		w.empty()
@@ -109,13 +109,13 @@ func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
 		out.int(d.Count)
 		out.int(d.SumNS)
 		out.int(d.MemoryBytes)
-		for _, ns := range []*int64{
+		for _, ns := range []op.Int{
 			d.SpanNS, d.BusyNS, d.ComputeNS, d.ExposedCommunicationNS, d.ExposedMemoryNS, d.OtherNS, d.IdleNS,
 			d.CommunicationNS, d.MemoryNS, d.OverlapNS,
 		} {
-			out.optionalInt(ns)
+			out.known(ns)
 		}
-		out.optionalFloat(d.OverlapRatio)
+		out.knownFloat(d.OverlapRatio)
 		if err := out.end(); err != nil {
 			return err
 		}

@@ -62,21 +62,13 @@ func (w *writer) known(n op.Int) {
 	}
 }
 
-func (w *writer) optionalInt(n *int64) {
-	if n != nil {
-		w.int(*n)
-	} else {
-		w.empty()
-	}
-}
-
 func (w *writer) float(f float64) {
 	w.row = append(w.row, strconv.FormatFloat(f, 'f', -1, 64))
 }
 
-func (w *writer) optionalFloat(f *float64) {
-	if f != nil {
-		w.float(*f)
+func (w *writer) knownFloat(f op.Float) {
+	if f.Known {
+		w.float(f.V)
 	} else {
 		w.empty()
 	}

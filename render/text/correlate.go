@@ -49,8 +49,8 @@ type correlation struct {
 // envelope says what was joined, and what is wrong with it.
 func (v *correlation) envelope() {
 	c := v.c
-	if c.Jaeger != nil {
-		text := termtext.Clean(*c.Jaeger)
+	if c.Jaeger != "" {
+		text := termtext.Clean(string(c.Jaeger))
 		if s := c.Service; s != nil {
 			text += fmt.Sprintf(", api %s: %s with %s and %s", cmp.Or(s.API, absent), plural(s.Traces, "trace"),
 				plural(s.Entries, "operation"), plural(s.Skipped, "other span"))
@@ -104,15 +104,15 @@ func (v *correlation) endpoints() {
 		e := &v.c.Endpoints[i]
 		mean, uncovered, queueing, longest := absent, absent, absent, absent
 		if e.Timed > 0 {
-			mean = units.DurationFloat(float64(e.Duration) / float64(e.Timed))
-			longest = units.Duration(e.Max)
-			uncovered, queueing = shareOf(e.Uncovered, e.Duration), shareOf(e.Queueing, e.Duration)
+			mean = units.DurationFloat(float64(e.DurationNS) / float64(e.Timed))
+			longest = units.Duration(e.MaxNS)
+			uncovered, queueing = shareOf(e.UncoveredNS, e.DurationNS), shareOf(e.QueueingNS, e.DurationNS)
 		}
 		pruned := ""
 		if e.Pruned.Count > 0 {
-			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.Duration))
+			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.SumNS))
 		}
-		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), mean, knownDuration(e.P50), knownDuration(e.P95),
+		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), mean, knownDuration(e.P50NS), knownDuration(e.P95NS),
 			longest, uncovered, queueing, pruned)
 	}
 	v.table(t)
@@ -144,11 +144,11 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 		return
 	}
 	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
-	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.Duration))
+	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.DurationNS))
 	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool { return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank })
 	t := newTable("<operation", "<kind", "<device", "time", "share", "segments", "<longest")
 	for _, s := range e.Path.Shares[:min(len(e.Path.Shares), maxPathRows)] {
-		addLinked(t, s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.Time), units.Percent(s.Share), units.Count(s.Segments))
+		addLinked(t, s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share), units.Count(s.Segments))
 	}
 	v.table(t)
 	v.moreRows(len(e.Path.Shares), maxPathRows)
@@ -158,15 +158,15 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	}
 	v.heading("SLOW REQUESTS of " + termtext.Clean(e.Name))
 	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
-		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.Mean), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.Mean),
-		units.DurationFloat(c.Difference)))
+		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.MeanNS),
+		units.DurationFloat(c.DifferenceNS)))
 	t = newTable("<operation", "<kind", "<device", "slow", "typical", "difference", "of it", "<in the slowest")
 	for _, p := range c.Parts[:min(len(c.Parts), maxDifferences)] {
 		of := absent
-		if c.Difference > 0 {
-			of = units.Percent(p.Difference / c.Difference)
+		if c.DifferenceNS > 0 {
+			of = units.Percent(p.DifferenceNS / c.DifferenceNS)
 		}
-		addLinked(t, p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.Slow), units.DurationFloat(p.Typical), units.DurationFloat(p.Difference), of)
+		addLinked(t, p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS), units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of)
 	}
 	v.table(t)
 	v.moreRows(len(c.Parts), maxDifferences)
@@ -183,26 +183,26 @@ func (v *correlation) moreRows(n, shown int) {
 }
 
 // link writes a link in full, for a cut one is of no use.
-func (v *correlation) link(label string, link *string) {
-	if link != nil {
-		v.note(label + "  " + termtext.Clean(*link))
+func (v *correlation) link(label string, link correlate.Link) {
+	if link != "" {
+		v.note(label + "  " + termtext.Clean(string(link)))
 	}
 }
 
 // addLinked adds a row that ends with a link in full.
-func addLinked(t *table, link *string, cells ...string) {
+func addLinked(t *table, link correlate.Link, cells ...string) {
 	t.add(cells...)
 	text := ""
-	if link != nil {
-		text = termtext.Clean(*link)
+	if link != "" {
+		text = termtext.Clean(string(link))
 	}
 	row := &t.rows[len(t.rows)-1]
 	*row = append(*row, text)
 }
 
 // ids returns the columns of a row that tell what a link would.
-func ids(link *string, trace op.TraceID, span op.SpanID) (traceText, spanText string) {
-	if link != nil {
+func ids(link correlate.Link, trace op.TraceID, span op.SpanID) (traceText, spanText string) {
+	if link != "" {
 		return "", ""
 	}
 	return traceID(trace), spanID(span)
@@ -217,7 +217,7 @@ func (v *correlation) requests() {
 	for i := range slowest {
 		slowest[i] = &v.c.Requests[i]
 	}
-	slices.SortStableFunc(slowest, func(a, b *correlate.Request) int { return cmp.Compare(b.Duration.V, a.Duration.V) })
+	slices.SortStableFunc(slowest, func(a, b *correlate.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
 	title := "REQUESTS"
 	if len(slowest) > v.top {
 		title += fmt.Sprintf(", the slowest %d of %s", v.top, units.Count(int64(len(slowest))))
@@ -228,14 +228,14 @@ func (v *correlation) requests() {
 		"<trace", "<span", "<link")
 	for _, r := range slowest {
 		uncovered, queueing := absent, absent
-		if r.Uncovered.Known {
-			uncovered = shareOf(r.Uncovered.V, r.Duration.V)
+		if r.UncoveredNS.Known {
+			uncovered = shareOf(r.UncoveredNS.V, r.DurationNS.V)
 		}
-		if r.Queueing.Known {
-			queueing = shareOf(r.Queueing.V, r.Duration.V)
+		if r.QueueingNS.Known {
+			queueing = shareOf(r.QueueingNS.V, r.DurationNS.V)
 		}
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		addLinked(t, r.Link, r.Root, r.Service, start(r.Start), knownDuration(r.Duration), units.Count(r.Ops), uncovered, queueing,
+		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops), uncovered, queueing,
 			mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
 	}
 	v.table(t)
@@ -243,11 +243,11 @@ func (v *correlation) requests() {
 
 // mostly names the largest part of a request's critical path.
 func mostly(r *correlate.Request) string {
-	if len(r.CriticalPath) == 0 || r.Duration.V <= 0 {
+	if len(r.CriticalPath) == 0 || r.DurationNS.V <= 0 {
 		return absent
 	}
 	p := &r.CriticalPath[0]
-	return fmt.Sprintf("%.0f %% %s", float64(p.Time)/float64(r.Duration.V)*100, p.Operation)
+	return fmt.Sprintf("%.0f %% %s", float64(p.TimeNS)/float64(r.DurationNS.V)*100, p.Operation)
 }
 
 // unattached lists the first operations without a request.
@@ -265,7 +265,7 @@ func (v *correlation) unattached() {
 	for i := range shown {
 		o := &shown[i]
 		trace, span := ids(o.Link, o.TraceID, o.SpanID)
-		addLinked(t, o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.Duration), start(o.Start), trace, span)
+		addLinked(t, o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), start(o.StartNS), trace, span)
 	}
 	v.table(t)
 }
@@ -276,13 +276,6 @@ func shareOf(ns, whole int64) string {
 		return units.Duration(ns)
 	}
 	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns), float64(ns)/float64(whole)*100)
-}
-
-func knownDuration(ns op.Int) string {
-	if !ns.Known {
-		return absent
-	}
-	return units.Duration(ns.V)
 }
 
 // someCount writes a number that is usually 0, which is left out.

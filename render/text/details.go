@@ -40,8 +40,8 @@ func (v *view) memory() {
 	t := newTable("<copies", "count", "sum", "memory", "bandwidth")
 	for _, c := range m.Copies {
 		rate := absent
-		if c.BytesPerSecond != nil {
-			rate = units.BytesPerSecond(*c.BytesPerSecond)
+		if c.BytesPerSecond.Known {
+			rate = units.BytesPerSecond(c.BytesPerSecond.V)
 		}
 		t.add(c.Direction, units.Count(c.Count), units.Duration(c.SumNS), units.Bytes(c.MemoryBytes), rate)
 	}

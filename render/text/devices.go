@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // devices shows for each device the parts that its span is made of.
@@ -20,13 +21,13 @@ func (v *view) devices() {
 	for i := range v.r.Devices {
 		d := &v.r.Devices[i]
 		t.add(deviceLabel(d, ranks), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes),
-			optionalDuration(d.SpanNS), part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
+			knownDuration(d.SpanNS), part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
 			part(d.ExposedCommunicationNS, d.SpanNS), part(d.ExposedMemoryNS, d.SpanNS), part(d.OtherNS, d.SpanNS),
-			part(d.IdleNS, d.SpanNS), optionalPercent(d.OverlapRatio))
+			part(d.IdleNS, d.SpanNS), knownFloat(d.OverlapRatio, units.Percent))
 	}
 	v.table(t)
 	for i := range v.r.Devices {
-		if v.r.Devices[i].SpanNS != nil {
+		if v.r.Devices[i].SpanNS.Known {
 			v.note("compute + exposed comm + exposed mem + other + idle = span; overlap is the part of the communication under compute")
 			v.utilisation()
 			return
@@ -35,14 +36,11 @@ func (v *view) devices() {
 }
 
 // part writes a part of a device's span with its share.
-func part(ns, span *int64) string {
-	if ns == nil {
-		return absent
+func part(ns, span op.Int) string {
+	if !ns.Known || span.V == 0 {
+		return knownDuration(ns)
 	}
-	if span == nil || *span == 0 {
-		return units.Duration(*ns)
-	}
-	return fmt.Sprintf("%s (%.0f %%)", units.Duration(*ns), float64(*ns)/float64(*span)*100)
+	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns.V), float64(ns.V)/float64(span.V)*100)
 }
 
 func severalRanks(devices []analyze.Device) bool {
@@ -69,7 +67,7 @@ func (v *view) balance() {
 	}
 	v.heading("LOAD BALANCE")
 	v.note(fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
-		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), optionalPercent(b.BusyImbalanceRatio)))
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent)))
 	t := newTable("<device", "sum", "of ideal")
 	for _, d := range b.PerDeviceDurationUS {
 		of := absent

@@ -75,11 +75,11 @@ func (v *view) faults(in *analyze.Envelope) {
 	if in.Truncated > 0 {
 		v.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
 	}
-	if in.Orphans != nil && *in.Orphans > 0 {
-		v.field("orphans", pluralOf(*in.Orphans, "entry", "entries")+" whose parent is not in the input", true)
+	if in.Orphans.Known && in.Orphans.V > 0 {
+		v.field("orphans", pluralOf(in.Orphans.V, "entry", "entries")+" whose parent is not in the input", true)
 	}
-	if in.Duplicates != nil && *in.Duplicates > 0 {
-		v.field("duplicates", plural(*in.Duplicates, "span")+" more than once in the input", true)
+	if in.Duplicates.Known && in.Duplicates.V > 0 {
+		v.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input", true)
 	}
 	if in.OverflowedGroups > 0 {
 		v.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
@@ -102,8 +102,8 @@ func samplingText(s analyze.Sampling) string {
 func (v *view) total() {
 	t := &v.r.Total
 	wall := ""
-	if t.WallNS != nil {
-		wall = " within " + units.Duration(*t.WallNS)
+	if t.WallNS.Known {
+		wall = " within " + units.Duration(t.WallNS.V)
 	}
 	text := fmt.Sprintf("%s, %s%s, memory %s (largest %s)", pluralOf(t.Count, "operation", "operations"),
 		units.Duration(t.SumNS), wall, units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
@@ -111,8 +111,8 @@ func (v *view) total() {
 		text += ", " + units.FLOPs(t.FLOPs)
 	}
 	v.field("total", text, false)
-	if t.EstCount != nil && t.EstSumNS != nil {
-		v.field("est.", fmt.Sprintf("%.0f operations, %s", *t.EstCount, units.DurationFloat(*t.EstSumNS)), false)
+	if t.EstCount.Known && t.EstSumNS.Known {
+		v.field("est.", fmt.Sprintf("%.0f operations, %s", t.EstCount.V, units.DurationFloat(t.EstSumNS.V)), false)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // absent stands for a figure that is not known.
@@ -53,9 +54,9 @@ func statsCells(s *analyze.Stats) []string {
 		flops = units.FLOPs(s.FLOPs)
 	}
 	return []string{
-		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), optionalPercent(s.Share), optionalDuration(s.SelfNS),
-		units.DurationFloat(s.MeanNS), optionalFloat(s.P50NS),
-		optionalFloat(s.P95NS), optionalFloat(s.P99NS), units.Duration(s.MaxNS),
+		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), knownDuration(s.SelfNS),
+		units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+		knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
 		units.Bytes(s.MemoryBytes), flops, errors, strings.Join(s.Mixes, ", "),
 	}
 }
@@ -73,23 +74,18 @@ func (v *view) mixNote() {
 	}
 }
 
-func optionalDuration(ns *int64) string {
-	if ns == nil {
+// knownFloat writes a number that may be unknown.
+func knownFloat(f op.Float, format func(float64) string) string {
+	if !f.Known {
 		return absent
 	}
-	return units.Duration(*ns)
+	return format(f.V)
 }
 
-func optionalFloat(ns *float64) string {
-	if ns == nil {
+// knownDuration writes nanoseconds that may be unknown.
+func knownDuration(ns op.Int) string {
+	if !ns.Known {
 		return absent
 	}
-	return units.DurationFloat(*ns)
-}
-
-func optionalPercent(share *float64) string {
-	if share == nil {
-		return absent
-	}
-	return units.Percent(*share)
+	return units.Duration(ns.V)
 }

@@ -22,8 +22,8 @@ func (v *view) idle() {
 	ranks := v.severalRanks()
 	t := newTable("<device", "host", "gaps", "queue", "gaps", "other", "gaps")
 	for _, d := range causes.Devices {
-		t.add(d.Label(ranks), units.Duration(d.Host.Sum), units.Count(d.Host.Count),
-			units.Duration(d.Queue.Sum), units.Count(d.Queue.Count), units.Duration(d.Other.Sum), units.Count(d.Other.Count))
+		t.add(d.Label(ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count),
+			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count))
 	}
 	v.table(t)
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +
@@ -33,7 +33,7 @@ func (v *view) idle() {
 	}
 	t = newTable("<longest on", "duration", "<cause", "<after", "<before")
 	for _, g := range v.r.Idle {
-		t.add(g.Label(ranks), units.Duration(g.Duration), string(g.Cause), g.After, g.Before)
+		t.add(g.Label(ranks), units.Duration(g.DurationNS), string(g.Cause), g.After, g.Before)
 	}
 	v.table(t)
 }
@@ -62,7 +62,7 @@ func (v *view) criticalPath() {
 		if s.DeviceID != "" {
 			device = s.Label(ranks)
 		}
-		t.add(s.Operation, s.Kind, device, units.Duration(s.Time), units.Percent(s.Share), units.Count(s.Segments))
+		t.add(s.Operation, s.Kind, device, units.Duration(s.TimeNS), units.Percent(s.Share), units.Count(s.Segments))
 	}
 	v.table(t)
 	if n := len(v.r.CriticalPath) - maxPathRows; n > 0 {
@@ -77,8 +77,8 @@ func boundBy(b *analyze.BoundBy, total int64) string {
 		name string
 		ns   int64
 	}{
-		{"compute", b.Compute}, {"communication", b.Communication}, {"memory", b.Memory}, {"other", b.Other},
-		{"host", b.Host}, {"idle", b.Idle},
+		{"compute", b.ComputeNS}, {"communication", b.CommunicationNS}, {"memory", b.MemoryNS}, {"other", b.OtherNS},
+		{"host", b.HostNS}, {"idle", b.IdleNS},
 	} {
 		if p.ns > 0 && total > 0 {
 			parts = append(parts, p.name+" "+units.Percent(float64(p.ns)/float64(total)))
@@ -106,7 +106,7 @@ func (v *view) steps() {
 			continue
 		}
 		s := &steps[i]
-		t.add(units.Count(s.Step), units.Count(s.Count), units.Duration(s.Sum), optionalDuration(s.Wall), optionalDuration(s.Busy))
+		t.add(units.Count(s.Step), units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS), knownDuration(s.BusyNS))
 	}
 	v.table(t)
 	if len(steps) > maxStepRows {
@@ -124,8 +124,8 @@ func (v *view) collectives() {
 	for i := range rows {
 		c := &rows[i]
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred), nonZero(c.Single), units.Duration(c.TransferNS),
-			units.Duration(c.WaitNS), optionalDuration(c.MaxStartSkewNS), optionalRate(c.AlgorithmBytesPerSecond),
-			optionalRate(c.BusBytesPerSecond))
+			units.Duration(c.WaitNS), knownDuration(c.MaxStartSkewNS), knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond),
+			knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
 	}
 	v.table(t)
 	v.note("transfer: the shortest duration among the devices; wait: what all devices took beyond it")
@@ -134,13 +134,13 @@ func (v *view) collectives() {
 // utilisation draws how busy each device was over time.
 func (v *view) utilisation() {
 	u := v.r.Utilisation
-	if u == nil || len(u.Devices) == 0 || u.Width <= 0 {
+	if u == nil || len(u.Devices) == 0 || u.WidthNS <= 0 {
 		return
 	}
 	ranks := v.severalRanks()
-	t := newTable("<device", "<busy over time, "+units.Duration(u.Width)+" a column")
+	t := newTable("<device", "<busy over time, "+units.Duration(u.WidthNS)+" a column")
 	for _, d := range u.Devices {
-		t.addWide(d.Label(ranks), bars(d.Busy, u.Width))
+		t.addWide(d.Label(ranks), bars(d.BusyNS, u.WidthNS))
 	}
 	v.table(t)
 }
@@ -166,11 +166,4 @@ func nonZero(n int64) string {
 		return ""
 	}
 	return units.Count(n)
-}
-
-func optionalRate(rate *float64) string {
-	if rate == nil {
-		return absent
-	}
-	return units.BytesPerSecond(*rate)
 }

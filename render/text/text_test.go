@@ -36,9 +36,9 @@ func full() *analyze.Report {
 	}
 	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
 	stats := analyze.Stats{
-		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: ptr(1.5), P50NS: ptr(1900.0),
-		P90NS: ptr(2000.0), P95NS: ptr(2500.0), P99NS: ptr(999_600.0), SelfNS: ptr(int64(7)), Elements: 5, MemoryBytes: 3 << 30, FLOPs: 5e12,
-		Errors: 2, Share: ptr(0.75), Mixes: []string{"shape", "dtype"},
+		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: op.KnownFloat(1.5), P50NS: op.KnownFloat(1900.0),
+		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0), SelfNS: op.Known(7), Elements: 5, MemoryBytes: 3 << 30, FLOPs: 5e12,
+		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"},
 	}
 	host := analyze.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
 	key, err := analyze.ParseKeys("device,attr:region")
@@ -48,14 +48,14 @@ func full() *analyze.Report {
 	return &analyze.Report{
 		Input: analyze.Envelope{
 			Files: 3, Formats: []string{"entries-jsonl", "otlp-proto"}, Bytes: 123456, Spans: 1234570, Entries: 1234568, Skipped: 2,
-			Malformed: 1, Dropped: 3, Orphans: ptr(int64(4)), Duplicates: ptr(int64(1)), Truncated: 1, OverflowedGroups: 9,
+			Malformed: 1, Dropped: 3, Orphans: op.Known(4), Duplicates: op.Known(1), Truncated: 1, OverflowedGroups: 9,
 			Sampling: analyze.SamplingUnknown, Warnings: map[string]int64{"bad_shape": 2, "neg_duration": 1},
 			SkippedBy: map[string]int64{"non_op": 2, "other_signal": 5}, MalformedBy: map[string]int64{"expected a value": 1},
 			DroppedBy: map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2, Problems: []string{"ops.jsonl:7: " + hostile},
 		},
 		Total: analyze.Total{
-			Count: 1234568, SumNS: 2_350_000_005, WallNS: ptr(int64(3_000_000_000)), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,
-			Estimate: analyze.Estimate{EstCount: ptr(2469136.0), EstSumNS: ptr(4.7e9)},
+			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,
+			Estimate: analyze.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
 		},
 		Percentiles: analyze.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
 		Operations:  []analyze.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},
@@ -66,9 +66,9 @@ func full() *analyze.Report {
 		},
 		Devices: []analyze.Device{
 			{
-				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: 64, SpanNS: ptr(int64(1000)), BusyNS: ptr(int64(500)),
-				ComputeNS: ptr(int64(300)), ExposedCommunicationNS: ptr(int64(100)), ExposedMemoryNS: ptr(int64(60)), OtherNS: ptr(int64(40)),
-				IdleNS: ptr(int64(500)), OverlapRatio: ptr(0.5),
+				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: 64, SpanNS: op.Known(1000), BusyNS: op.Known(500),
+				ComputeNS: op.Known(300), ExposedCommunicationNS: op.Known(100), ExposedMemoryNS: op.Known(60), OtherNS: op.Known(40),
+				IdleNS: op.Known(500), OverlapRatio: op.KnownFloat(0.5),
 			},
 			{DeviceID: "cuda:0", Rank: op.Known(1), Count: 1, SumNS: 7},
 			{DeviceID: "unknown", Count: 1},
@@ -80,21 +80,21 @@ func full() *analyze.Report {
 		Communication: analyze.Communication{
 			Rules:       analyze.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
 			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
-			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100, MaxStartSkewNS: ptr(int64(90)), BusBytesPerSecond: ptr(1.5e9)}},
+			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100, MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9)}},
 		},
 		Memory: analyze.Memory{
 			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
-			Copies: []analyze.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: ptr(4e10)}, {Direction: "DtoH", Count: 1}},
+			Copies: []analyze.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: op.KnownFloat(4e10)}, {Direction: "DtoH", Count: 1}},
 		},
 		Slowest:      []*op.Entry{e, bare},
-		Idle:         []analyze.IdleGap{{DeviceKey: cuda0, Duration: 400, Cause: "host", After: "matmul", Before: hostile}},
-		IdleCauses:   &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1, Sum: 400}, Other: analyze.IdleSum{Count: 2, Sum: 100}}}},
-		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, Time: 900, Share: 0.9, Segments: 3}, {Kind: "idle", Time: 100, Share: 0.1, Segments: 1}},
-		PathTotals:   &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{Compute: 900, Idle: 100}},
-		Steps:        []analyze.Step{{Step: 0, Count: 3, Sum: 500, Wall: ptr(int64(600)), Busy: ptr(int64(400))}, {Step: 1, Count: 1, Sum: 5}},
+		Idle:         []analyze.IdleGap{{DeviceKey: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
+		IdleCauses:   &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1, SumNS: 400}, Other: analyze.IdleSum{Count: 2, SumNS: 100}}}},
+		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3}, {Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
+		PathTotals:   &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100}},
+		Steps:        []analyze.Step{{Step: 0, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 1, Count: 1, SumNS: 5}},
 		Utilisation: &analyze.Utilisation{
-			TimeAxis: analyze.TimeAxis{Width: 100, Buckets: 4},
-			Devices:  []analyze.DeviceUtilisation{{DeviceKey: cuda0, Busy: []int64{0, 1, 50, 100}}},
+			TimeAxis: analyze.TimeAxis{WidthNS: 100, Buckets: 4},
+			Devices:  []analyze.DeviceUtilisation{{DeviceKey: cuda0, BusyNS: []int64{0, 1, 50, 100}}},
 		},
 	}
 }
