@@ -13,7 +13,7 @@ const UnknownDevice = "unknown"
 // DeviceKey identifies a device. Devices of the same name on different ranks
 // are different devices.
 type DeviceKey struct {
-	// Rank is unknown where the source does not tell ranks apart.
+	// Rank is unknown where the source states none.
 	Rank op.Int `json:"rank"`
 	// DeviceID is the device as recorded, or [UnknownDevice].
 	DeviceID string `json:"device_id"`

@@ -78,7 +78,7 @@ func documentedRequests(t *testing.T, table markdownTable) string {
 		fmt.Fprintf(&b, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
 			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
 	}
-	fmt.Fprintf(&b, "unattached: %d\n", requests.UnattachedOps())
+	fmt.Fprintf(&b, "unattached: %d\n", len(requests.unattached))
 	return b.String()
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Envelope tells what a report was computed from, and what is wrong with it.
+// Envelope describes the input of a report and its faults.
 type Envelope struct {
 	Files int64 `json:"files"`
 	// Formats has the names of the files' formats, sorted.
@@ -44,7 +44,7 @@ type Envelope struct {
 	// rows named "(other)"; an estimate above 65536.
 	OverflowedGroups int64    `json:"overflowed_groups"`
 	Sampling         Sampling `json:"sampling"`
-	// Warnings counts entries by what was wrong with their source.
+	// Warnings counts entries by the fault of their source.
 	Warnings map[string]int64 `json:"warnings"`
 	// SkippedBy counts everything that was passed over by reason: the spans of
 	// Skipped, and records of other kinds, which are no spans.
@@ -62,33 +62,30 @@ type Envelope struct {
 	Problems []string `json:"problems"`
 }
 
-// Sampling tells what is known of the probability with which the entries were
-// sampled.
+// Sampling describes the knowledge of the sampling probability of the entries.
 type Sampling string
 
 // The states of sampling.
 const (
 	// SamplingNone: no entry carries a sampling weight.
 	SamplingNone Sampling = "none"
-	// SamplingKnown: every entry carries its weight, so that estimates of what
-	// was not sampled are sound.
+	// SamplingKnown: every entry carries its weight, so that estimates for the
+	// entries that were not sampled are sound.
 	SamplingKnown Sampling = "known"
 	// SamplingUnknown: some entries carry a weight and others do not.
 	SamplingUnknown Sampling = "unknown"
 )
 
-// The bounds of what an Input remembers.
+// The bounds of a counter.
 const (
 	maxReasons  = 64
 	maxProblems = 10
 	maxWriters  = 1 << 12
 )
 
-// Input counts what the figures of a report were computed from: every record
-// of a reader is added to it, also those that could not be read. Inputs over
-// parts of the same data merge, in any order, to what one Input holds.
-//
-// An Input is not safe for concurrent use: give each worker its own.
+// counter counts the records of an input for the Envelope, including records that
+// could not be read. Counters of parts of an input merge, in any order, to the
+// counter of the whole. It is not safe for concurrent use.
 type counter struct {
 	files, bytes int64
 	formats      map[string]struct{}
@@ -103,15 +100,15 @@ type counter struct {
 	problems    []*op.SyntaxError
 	writers     *table.Table[sequence.Set]
 
-	// file is the number of the file that is being read, inFile what was found
-	// in it, and inFiles that of other files that have not ended.
+	// file is the number of the current file and inFile its count, inFiles holds
+	// the counts of other files that have not ended.
 	file           int64
 	inFile         fileCount
 	inFiles        map[int64]fileCount
 	missingEntries int64
 }
 
-// fileCount counts the entries of a file, and those that its batch records
+// fileCount counts the entries of a file, and the entries that its batch records
 // announced.
 type fileCount struct{ entries, promised int64 }
 
@@ -120,7 +117,7 @@ func (c *fileCount) merge(o fileCount) {
 	c.promised = wide.AddSaturating(c.promised, o.promised)
 }
 
-// reasonCount counts what happened for one reason.
+// reasonCount counts the records of one reason.
 type reasonCount struct {
 	reason string
 	n      int64
@@ -139,7 +136,7 @@ func newCounter() *counter {
 	}
 }
 
-// Add counts what a reader returned: a record, or the error in its place. A
+// add counts a record, or the error in its place. A
 // *[op.SyntaxError] is a malformed record or, when the input ended within it,
 // a truncated one; io.ErrUnexpectedEOF is a truncated input, io.EOF nothing,
 // and any other error counts as malformed. Nothing of rec is kept.
@@ -251,7 +248,7 @@ func (in *counter) endFile(format string, bytes int64) {
 	in.inFile = fileCount{}
 }
 
-// Merge adds what o has counted. o stays as it is.
+// merge adds the counts of o, which does not change.
 func (in *counter) merge(o *counter) {
 	in.files += o.files
 	in.bytes += o.bytes
@@ -280,7 +277,7 @@ func (in *counter) merge(o *counter) {
 	in.missingEntries = wide.AddSaturating(in.missingEntries, o.missingEntries)
 }
 
-// addFile adds what another Input found in a file.
+// addFile adds the count that another counter has of a file.
 func (in *counter) addFile(file int64, count fileCount) {
 	if count == (fileCount{}) {
 		return
@@ -291,8 +288,8 @@ func (in *counter) addFile(file int64, count fileCount) {
 	in.startFile(current)
 }
 
-// Envelope returns what has been counted so far. Orphans, Duplicates and
-// OverflowedGroups, which are not the input's to know, are left to [NewReport].
+// envelope returns the counts so far. Orphans, Duplicates and
+// OverflowedGroups, which the input does not determine, are left to newReport.
 func (in *counter) envelope() Envelope {
 	env := Envelope{
 		Files: in.files, Bytes: in.bytes,
@@ -329,7 +326,7 @@ func (in *counter) envelope() Envelope {
 	return env
 }
 
-// sampling tells whether the entries carry sampling weights.
+// sampling returns whether the entries carry sampling weights.
 func (in *counter) sampling() Sampling {
 	switch in.weighted {
 	case 0:

@@ -35,7 +35,7 @@ type Forest struct {
 	onDevice deviceRows
 }
 
-// counts counts the content of a [Forest] and what was wrong with it.
+// counts counts the content of a [Forest] and its faults.
 type counts struct {
 	// Ops and Spans are the operations and the other spans.
 	Ops, Spans int64
@@ -63,7 +63,7 @@ func NewForest() *Forest { return newForest(maxRows) }
 
 func newForest(limit int) *Forest { return &Forest{dict: newDictionary(), limit: limit} }
 
-// startPart begins a part of the input; what is added before belongs to part 0.
+// startPart begins a part of the input; before the first call everything belongs to part 0.
 // Merging puts the parts of several forests into the order of the input. Where
 // the limit may be exceeded, every forest has to be given its parts in ascending
 // order.

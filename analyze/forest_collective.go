@@ -15,8 +15,8 @@ import (
 // devices that took part in them.
 //
 // A collective ends for all at about the same time, so the device that was
-// last to arrive spends the least time in it. That least time is taken for the
-// transfer, and what others spend longer for waiting.
+// last to arrive spends the least time in it. That least time counts as the
+// transfer, and the additional time of the others as waiting.
 //
 //	rank 0   |--------------------|   [0,100)    waits 60
 //	rank 1               |--------|   [60,100)   waits 0: the straggler
@@ -41,8 +41,8 @@ type CollectiveRow struct {
 	// MaxStartSkewNS is the longest time between the first and the last device
 	// to start the same collective; nil when no starts are known.
 	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
-	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond what the
-	// links carried for it; nil where the sizes are not known.
+	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond the traffic
+	// of the links for it; unknown where the sizes are.
 	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
 	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
 	// Stragglers has a row per device that waited least, the most frequent
@@ -216,7 +216,7 @@ type collectives struct {
 	entries []collectiveEntry
 }
 
-// collectiveName is what has a row of its own.
+// collectiveName identifies a row.
 type collectiveName struct{ name, group string }
 
 // collectiveEntry is the part that one device had in a collective.
@@ -286,7 +286,7 @@ func (c *collectives) sorted() []collectiveEntry {
 
 // number gives entries without a sequence number their place in the order of
 // their device: by start, those without one last, and in the order of the
-// input where that does not tell.
+// input where these are equal.
 func (c *collectives) number(entries []collectiveEntry) {
 	slices.SortStableFunc(entries, func(a, b collectiveEntry) int {
 		return cmp.Or(compareFlag(b.started, a.started), compareInt(a.start, b.start))

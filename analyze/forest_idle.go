@@ -36,7 +36,7 @@ const (
 	IdleOther IdleCause = "other"
 )
 
-// Idle tells when and why devices had nothing to do.
+// idleTimes has the longest idle gaps and the sums of all.
 type idleTimes struct {
 	IdleCauses
 	Longest []IdleGap // longest first
@@ -131,7 +131,7 @@ type longestGaps struct {
 	gaps  []gap
 }
 
-// add adds g. The list grows to twice what is wanted before it is cut, so that
+// add adds g. The list grows to twice its limit before it is cut, so that
 // a gap costs a comparison or two.
 func (l *longestGaps) add(g gap) {
 	l.gaps = append(l.gaps, g)
@@ -163,7 +163,7 @@ func (f *Forest) describeGaps(gaps []gap) []IdleGap {
 	return list
 }
 
-// idleCause tells why nothing ran in g.
+// idleCause returns the cause of g.
 func (f *Forest) idleCause(g *gap, threshold int64) IdleCause {
 	earliest, latest, ok := f.launchTime(g.before)
 	switch {

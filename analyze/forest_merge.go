@@ -7,12 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Merge adds what other holds: by part where [Forest.StartPart] was called,
-// and otherwise as if it had been added here after what is there already.
-// other stays as it is.
-//
-// Merging the traces of workers in this way holds two copies of a part of them
-// for a while; [MergeCollectors] does not.
+// Merge adds the operations and spans of other, as if they had been added after
+// those of f. other does not change.
 func (f *Forest) Merge(other *Forest) {
 	added := &mergeSource{columns: other.columns, collected: &other.collected, dict: &other.dict, runs: other.runs}
 	sources := []*mergeSource{added}
@@ -57,7 +53,7 @@ func (f *Forest) takeAll() *mergeSource {
 	return s
 }
 
-// mergeSource is what a Trace that is being merged holds.
+// mergeSource is the content of a Forest that is being merged.
 type mergeSource struct {
 	columns
 	collected *collectives
@@ -69,8 +65,8 @@ type mergeSource struct {
 	names   numbering[collectiveName]
 	devices numbering[DeviceKey]
 
-	// owned tells that the blocks may be used again, which they are once unread,
-	// by block less than 0 while nothing was read, has come down to 0.
+	// owned reports whether the blocks may be reused. Block b is reused once
+	// unread[b], the number of its rows that were not read, is 0.
 	owned  bool
 	unread []int32
 }
@@ -256,8 +252,8 @@ type run struct {
 	row, collective int32
 }
 
-// partRuns tells which rows of a Trace are of which part. It is empty as long
-// as everything is of part 0, which is where a Trace begins.
+// partRuns lists which rows of a Forest belong to which part. It is empty as long
+// as everything belongs to part 0.
 type partRuns []run
 
 // start begins a run at the place that next names.

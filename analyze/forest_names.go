@@ -5,7 +5,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// spanName is what is kept of the description of a non-op span.
+// spanName describes a span that is no operation.
 type spanName struct {
 	name, service string
 }
@@ -37,7 +37,7 @@ type dictionary struct {
 	recentLanes symbols.Cache[laneTag, int32]
 }
 
-// laneTag is what identifies a lane beside the name of its device.
+// laneTag and the name of the device identify a lane.
 type laneTag struct{ rank, stream op.Int }
 
 func newDictionary() dictionary {
@@ -117,7 +117,7 @@ func (d *dictionary) numberingOf(other *dictionary) *renumbering {
 	return n
 }
 
-// release gives up what is needed to add to d, not to look numbers up.
+// release frees the memory that is needed to add to d, not to look numbers up.
 func (d *dictionary) release() {
 	d.traces.Release()
 	d.stamps.Release()

@@ -28,13 +28,13 @@ type Segment struct {
 }
 
 // PathEdges counts the steps of a path from one operation or span to another
-// by what is known of their dependency.
+// by the knowledge of their dependency.
 type PathEdges struct {
 	// Tree: the latter is the last child to finish before the path goes on.
 	Tree int64 `json:"tree"`
 }
 
-// CriticalPath returns the critical path of n and of what is below it; nil
+// CriticalPath returns the critical path of n and the nodes below it; nil
 // when n is the zero Node or has no start.
 //
 // From the end of n the path goes back through the child that finished last,
@@ -67,7 +67,7 @@ func (f *Forest) CriticalPath(n Node) *CriticalPath {
 // CriticalPaths returns each trace with its critical path, in the order of the
 // input: the path of its root, or when it has several, orphans among them, the
 // path through all of them from the first start to the last end. Traces
-// without a start, and what has no trace id, have none.
+// without a start have none, and neither have nodes without a trace id.
 func (f *Forest) CriticalPaths() iter.Seq2[op.TraceID, *CriticalPath] {
 	f.build()
 	return func(yield func(op.TraceID, *CriticalPath) bool) {
@@ -117,7 +117,7 @@ type pathWalk struct {
 // first. roots stand for the children of a window that has no row.
 //
 // The children are taken in order of their end, each once, so that the walk
-// takes time linear in what is below w; and it keeps its own stack, because a
+// takes time linear in the nodes below w; and it keeps its own stack, because a
 // trace may be as deep as it is long.
 func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row int32, from, to int64)) {
 	children := roots

@@ -18,21 +18,21 @@ const (
 	KindIdle = "idle"
 )
 
-// PathSummary says what critical paths consist of.
+// PathSummary sums up critical paths.
 type PathSummary struct {
 	// Paths is how many critical paths were summed up, Duration the sum of
 	// their durations in nanoseconds.
 	Paths      int64 `json:"paths"`
 	DurationNS int64 `json:"duration_ns"`
-	// BoundBy divides Duration by what the paths were waiting for.
+	// BoundBy divides DurationNS by the kind of work on the paths.
 	BoundBy BoundBy `json:"bound_by"`
 	// Shares has a row per operation, kind and device, the largest first.
 	Shares []PathShare `json:"shares"`
 	Edges  PathEdges   `json:"edges"`
 }
 
-// BoundBy divides the duration of critical paths by what they were waiting
-// for, in nanoseconds. The figures add up to the duration.
+// BoundBy divides the duration of critical paths by the kind of work on them. The
+// figures add up to the duration.
 type BoundBy struct {
 	ComputeNS       int64 `json:"compute_ns"`
 	CommunicationNS int64 `json:"communication_ns"`
@@ -51,7 +51,7 @@ type PathShare struct {
 	Operation string `json:"operation"`
 	// Kind is the kind of the operation, KindHost or KindIdle.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero DeviceKey for what is no operation.
+	// DeviceKey is the zero DeviceKey outside operations.
 	DeviceKey
 	// Time is in nanoseconds.
 	TimeNS int64 `json:"ns"`
@@ -89,7 +89,7 @@ type shareKey struct {
 	what         segmentKind
 }
 
-// segmentKind tells apart what segments lie in.
+// segmentKind is the kind of node that a segment lies in.
 type segmentKind uint8
 
 const (

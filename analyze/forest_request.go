@@ -11,10 +11,10 @@ import (
 )
 
 // Request is a local root that is no operation, such as the server span of an
-// HTTP request, and what its operations did.
+// HTTP request, with its operations.
 type Request struct {
-	// Name and Service are those of the span; when it was not read, Name is what
-	// its operations say and Service is "".
+	// Name and Service are those of the span; when it was not read, Name is the
+	// root name that its operations state, and Service is "".
 	Name    string
 	Service string
 	TraceID op.TraceID
@@ -58,11 +58,8 @@ type Requests struct {
 // the input.
 func (r *Requests) Unattached() iter.Seq[Node] { return r.forest.nodes(r.unattached) }
 
-// UnattachedOps returns how many operations belong to no request.
-func (r *Requests) UnattachedOps() int { return len(r.unattached) }
-
 // Requests returns the local roots that are no operations, with or without
-// operations, and what belongs to each.
+// operations, and the operations that belong to each.
 //
 // A span is a local root when it has no parent among the spans read, when its
 // parent is in another process, or when an operation names it as its root. An

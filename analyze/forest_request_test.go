@@ -215,8 +215,8 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("seed %d: requests (-want +got):\n%s", seed, diff)
 		}
-		if requests.UnattachedOps() != unattached {
-			t.Errorf("seed %d: %d unattached operations, want %d", seed, requests.UnattachedOps(), unattached)
+		if len(requests.unattached) != unattached {
+			t.Errorf("seed %d: %d unattached operations, want %d", seed, len(requests.unattached), unattached)
 		}
 	})
 }

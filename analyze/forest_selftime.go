@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// OperationKey is what the operations table has a row for: the same operation
-// on the host and on a device is two rows.
+// operationKey identifies a row of the operations table: the same operation on
+// the host and on a device has two rows.
 type operationKey struct {
 	Operation string
 	Side      op.Side
@@ -24,8 +24,8 @@ type operationKey struct {
 //
 // Children are clipped to their parent, which they may outlive, and overlap is
 // counted once, so that self time is never negative. Spans that are no
-// operations are looked through: what is below them counts as a child of the
-// operation above. An operation without a start covers nothing, and its own
+// operations are looked through: the operations below them count as children of
+// the operation above. An operation without a start covers nothing, and its own
 // self time is its duration. Duplicates are not in the tree and are left out.
 func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 	f.build()
@@ -125,7 +125,7 @@ func (f *Forest) anySpan(rows []int32) bool {
 //	window [0,100)   add [60,120)  [50,70)  [10,20)   covered 40+10+10 = 60
 type coverage struct {
 	from    int64
-	low     int64 // what lies above is settled
+	low     int64 // everything above is counted
 	covered int64
 }
 

@@ -162,7 +162,7 @@ func TestMillionDeepChain(t *testing.T) {
 	if length != root.Duration() {
 		t.Errorf("the critical path takes %d ns, want %d", length, root.Duration())
 	}
-	if n := forest.Requests().UnattachedOps(); n != int(forest.structure().Ops) {
+	if n := len(forest.Requests().unattached); n != int(forest.structure().Ops) {
 		t.Errorf("%d unattached operations, want all %d", n, forest.structure().Ops)
 	}
 }

@@ -16,8 +16,7 @@ import (
 //
 // The device is a frame before the first operation on it, with its rank where
 // there are several. Spans that are no operations and operations seen from the
-// host are frames without a weight of their own: what they wait for is no work
-// of a device. Stacks without weight are left out.
+// host are frames without a weight of their own: waiting is no work of a device. Stacks without weight are left out.
 //
 // In frames a semicolon becomes a colon and control characters become spaces;
 // frames that are equal then are one.
@@ -57,7 +56,7 @@ func (f *Forest) collapse() *stacks.Tree {
 // stackVisit is a row whose frames are to be added to a stack.
 type stackVisit struct {
 	row    int32
-	stack  int32 // of what is above it
+	stack  int32 // the stack above
 	device int32 // the last one on that stack; noRow for none
 }
 

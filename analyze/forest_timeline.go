@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Parts says what a device did with its time, in nanoseconds. Every length is
-// that of a union of intervals, so that parallel work counts once.
+// deviceParts divides the time of a device, in nanoseconds. Every length is that
+// of a union of intervals, so that parallel work counts once.
 //
 // Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span
 // exactly: time that several kinds fill belongs to the first of them in that
@@ -46,7 +46,7 @@ func (p *deviceParts) overlapRatio() (ratio float64, ok bool) {
 	return float64(p.Overlap) / float64(p.Communication), true
 }
 
-// add adds what happened in s.
+// add adds the stretch s.
 func (p *deviceParts) add(s *stretch) {
 	compute, communication, memory := s.active[classCompute], s.active[classCommunication], s.active[classMemory]
 	p.Span += s.to - s.from
@@ -57,8 +57,8 @@ func (p *deviceParts) add(s *stretch) {
 	p.Memory += memory
 	p.Overlap += min(compute, communication)
 
-	// All run from the beginning of the stretch: what lasts longer than those
-	// that come first is exposed for the difference.
+	// All run from the beginning of the stretch: a class is exposed for the time
+	// that it lasts longer than the classes before it.
 	settled := compute
 	p.ExposedCommunication += max(0, communication-settled)
 	settled = max(settled, communication)
@@ -92,7 +92,7 @@ func (f *Forest) timelines() []timeline {
 	return timelines
 }
 
-// class is what an operation does as the timeline sees it, in the order in
+// class is the kind of an operation in the timeline, in the order in
 // which classes claim time that several of them fill.
 type class uint8
 
@@ -165,16 +165,16 @@ func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
 	}
 }
 
-// deviceRows lists what ran on each device, four bytes per row.
+// deviceRows lists the rows of each device, four bytes per row.
 type deviceRows struct {
 	// The rows of device d are rows[first[d]:first[d+1]], by start.
 	rows  []int32
 	first []int32
-	// seen tells whether any operation names the device, with a start or not.
+	// seen reports whether any operation names the device, with a start or not.
 	seen []bool
 	// order lists the devices seen, by rank and name.
 	order []int32
-	// ranks tells that entries of more than one rank were read.
+	// ranks reports whether there are operations of several ranks.
 	ranks bool
 }
 
@@ -223,10 +223,3 @@ func (f *Forest) device(r int32) int32 { return f.dict.laneDevice[f.lane(r)] }
 
 // deviceKey returns the device of row r.
 func (f *Forest) deviceKey(r int32) DeviceKey { return f.dict.devices.Values[f.device(r)] }
-
-// HasSeveralRanks reports whether operations of more than one rank were added,
-// so that devices need their rank to be told apart.
-func (f *Forest) hasSeveralRanks() bool {
-	f.build()
-	return f.onDevice.ranks
-}

@@ -175,10 +175,15 @@ func TestDeviceLabel(t *testing.T) {
 			t.Errorf("label of %v = %q, want %q", tt.key, got, tt.want)
 		}
 	}
-	if traceOf(opAt("a", 1, 0, 0, 1).onRank(2)).hasSeveralRanks() {
+	if severalRanks(traceOf(opAt("a", 1, 0, 0, 1).onRank(2))) {
 		t.Error("one rank is several")
 	}
-	if !traceOf(opAt("a", 1, 0, 0, 1).onRank(2), opAt("a", 2, 0, 0, 1).onRank(3)).hasSeveralRanks() {
+	if !severalRanks(traceOf(opAt("a", 1, 0, 0, 1).onRank(2), opAt("a", 2, 0, 0, 1).onRank(3))) {
 		t.Error("two ranks are not several")
 	}
+}
+
+func severalRanks(f *Forest) bool {
+	f.build()
+	return f.onDevice.ranks
 }

@@ -33,7 +33,7 @@ func (a *TimeAxis) spread(from, to int64, add func(bucket int, length int64)) {
 	}
 }
 
-// Utilisation tells for how much of each bucket each device was busy.
+// Utilisation is the time that each device was busy, over time.
 type Utilisation struct {
 	TimeAxis
 	// Devices has a row per device with starts, by rank and name.
@@ -96,7 +96,7 @@ func (f *Forest) timeAxis(buckets int) TimeAxis {
 // [DeviceConcurrency] tells apart; the time of higher ones counts as this.
 const maxConcurrency = 256
 
-// DeviceConcurrency tells how many operations ran on a device at once.
+// DeviceConcurrency is the number of operations that ran on a device at once.
 type DeviceConcurrency struct {
 	DeviceKey
 	// Time is the time within the device's span in which k operations ran, at
@@ -170,7 +170,7 @@ func (f *Forest) levels(rows []int32) iter.Seq[*level] {
 	}
 }
 
-// MemoryUse tells how much memory operations wrote and held over time.
+// MemoryUse is the memory that operations wrote and held over time.
 type MemoryUse struct {
 	TimeAxis
 	// Devices has a row per device with starts, by rank and name.

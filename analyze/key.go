@@ -11,7 +11,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Key is what entries are grouped by.
+// Key is a property of entries to group them by.
 type Key struct {
 	field keyField
 	attr  string
@@ -91,7 +91,7 @@ func (k Key) String() string {
 type KeyValue struct {
 	// Text is the value; "" when Known is false.
 	Text string
-	// Known tells that the entries have the value.
+	// Known reports whether the entries have the value.
 	Known bool
 	// Number is the value where it is an integer.
 	Number op.Int

@@ -12,9 +12,8 @@ import (
 // Profile sums up entries in one pass. Its memory grows with the number of
 // groups, up to Options.MaxGroups per table, and not with that of entries.
 //
-// Profiles over parts of an input merge to what one profile over all of it
-// holds, in any order and for any parts. For lists in input order, workers tell
-// with [Profile.StartChunk] which part they are at.
+// Profiles of parts of an input merge to the profile of the whole, in any order
+// and for any parts.
 //
 // A Profile is not safe for concurrent use: give each worker its own.
 type Profile struct {
@@ -100,7 +99,7 @@ func (p *Profile) startPart(part int64) {
 	p.inParts = true
 }
 
-// Add adds an entry. It keeps e's strings and copies of what else it needs.
+// Add adds an entry. It keeps strings of e and copies of the rest.
 func (p *Profile) Add(e *op.Entry) {
 	p.at.n++
 	if e.AdjustedCount > 0 {
@@ -138,7 +137,7 @@ func (p *Profile) Add(e *op.Entry) {
 	}
 }
 
-// addTotals adds what is not the sum over the operations.
+// addTotals adds to the totals that are not sums over the operations.
 func (p *Profile) addTotals(e *op.Entry) {
 	p.peak = max(p.peak, e.MemoryBytes.V)
 	if e.Start.Known {
@@ -225,9 +224,8 @@ func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
 	return row
 }
 
-// Merge adds what o has added up, as if its entries had come after p's where
-// neither was told its chunks. Both must have the same options. o stays as it
-// is and may be used on.
+// Merge adds the entries of o, as if they had come after those of p. Both must
+// have the same options. o does not change.
 func (p *Profile) Merge(o *Profile) {
 	shift := int64(0)
 	if !p.inParts && !o.inParts {

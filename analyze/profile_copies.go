@@ -38,7 +38,7 @@ func copyDirection(operation string) direction {
 	return noDirection
 }
 
-// copies sums up what was copied in one direction.
+// copies sums up the copies in one direction.
 type copies struct {
 	count int64
 	sum   wide.Sum

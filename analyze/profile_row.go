@@ -74,7 +74,7 @@ func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
 	a.slowest = Exemplar{TraceID: trace, SpanID: span}
 }
 
-// merge adds what o has added up; o stays as it is.
+// merge adds the entries of o, which does not change.
 func (a *accumulator) merge(o *accumulator) {
 	if o.count == 0 {
 		return
@@ -90,7 +90,7 @@ func (a *accumulator) merge(o *accumulator) {
 	a.variety.merge(&o.variety)
 }
 
-// mergeSums adds what a total of all groups needs.
+// mergeSums adds the sums that a total of all groups needs.
 func (a *accumulator) mergeSums(o *accumulator) {
 	a.count += o.count
 	a.errors += o.errors
@@ -162,7 +162,7 @@ const estimateUnit = 1 << 32
 // maxWeight is the largest sampling weight that a tracestate can express.
 const maxWeight = 1 << 56
 
-// weighted estimates what a group of sampled entries stands for, by the
+// weighted estimates the entries that a group of sampled ones represents, by the
 // estimator of Horvitz and Thompson: each entry counts as the inverse of the
 // probability with which it was sampled.
 type weighted struct {
@@ -189,9 +189,9 @@ func (w *weighted) estimate() Estimate {
 	return Estimate{EstCount: op.KnownFloat(count), EstSumNS: op.KnownFloat(sum)}
 }
 
-// variety notices that entries which are averaged over differ in what decides
-// their cost: their shapes or their element types. What an entry does not tell
-// is no difference.
+// variety detects differences among the entries of a row in the properties that
+// determine their cost: shapes and element types. An unknown property is no
+// difference.
 type variety struct {
 	// inputs and output are the first shapes seen, dtype and dtypes the first
 	// element types.
@@ -237,8 +237,8 @@ func (v *variety) add(e *op.Entry) {
 	}
 }
 
-// merge adds what o has seen, as if it were an entry: o's differences, and one
-// between the first that o saw and the first that v saw.
+// merge adds the differences of o, and the difference between the first values of
+// o and v.
 func (v *variety) merge(o *variety) {
 	v.add(&op.Entry{InputShapes: o.inputs, OutputShape: o.output, DType: o.dtype, InputDTypes: o.dtypes})
 	v.mixesInputs = v.mixesInputs || o.mixesInputs
@@ -247,7 +247,7 @@ func (v *variety) merge(o *variety) {
 	v.mixesDTypes = v.mixesDTypes || o.mixesDTypes
 }
 
-// mixes names what differs, never nil.
+// mixes names the properties that differ, never nil.
 func (v *variety) mixes() []string {
 	names := []string{}
 	if v.mixesInputs || v.mixesOutput {
@@ -271,8 +271,8 @@ func equalInputs(a, b []op.Shape) bool {
 	return true
 }
 
-// equalShapes tells an unknown shape from a scalar. Shapes have few dimensions,
-// so that a loop in place costs less than a call.
+// equalShapes reports whether two shapes are equal; an unknown shape differs from
+// a scalar. Shapes have few dimensions, so that a loop costs less than a call.
 func equalShapes(a, b op.Shape) bool {
 	if len(a) != len(b) || (a == nil) != (b == nil) {
 		return false

@@ -28,16 +28,15 @@ type placedEntry struct {
 // topEntries keeps copies of the first entries in some order of preference.
 type topEntries struct {
 	limit int
-	kept  heap.Heap[placedEntry] // the least wanted one on top
-	// shortest and last are the duration and the place of the least wanted one,
-	// once there is no more room: most entries are found by these to be wanted no
-	// more, without a call.
+	kept  heap.Heap[placedEntry] // the last in preference on top
+	// shortest and last are the duration and the place of the top of a full heap:
+	// most entries are rejected by these, without a call.
 	shortest int64
 	last     position
 }
 
-// newTopEntries keeps up to limit entries; behind tells that a is wanted less
-// than b and must order any two entries.
+// newTopEntries keeps up to limit entries; behind reports whether a comes after b
+// in preference, and must order any two entries.
 func newTopEntries(limit int, behind func(a, b placedEntry) bool) topEntries {
 	return topEntries{
 		limit:    limit,
@@ -58,16 +57,16 @@ func slower(a, b placedEntry) bool {
 // earlier prefers the earlier place.
 func earlier(a, b placedEntry) bool { return b.at.before(a.at) }
 
-// offer keeps a copy of e if it is wanted.
+// offer keeps a copy of e if it is among the first.
 func (t *topEntries) offer(e *op.Entry, at position) {
 	candidate := placedEntry{e, at}
-	if t.wants(candidate) {
+	if t.admits(candidate) {
 		candidate.entry = e.Clone()
 		t.keep(candidate)
 	}
 }
 
-func (t *topEntries) wants(c placedEntry) bool {
+func (t *topEntries) admits(c placedEntry) bool {
 	return len(t.kept.Items) < t.limit || t.limit > 0 && t.kept.Less(c, t.kept.Top())
 }
 
@@ -82,17 +81,18 @@ func (t *topEntries) keep(c placedEntry) {
 	}
 }
 
-// merge keeps what is wanted of o's entries, whose places are moved by shift.
+// merge keeps those of o's entries that are among the first. Their places are
+// moved by shift.
 func (t *topEntries) merge(o *topEntries, shift int64) {
 	for _, c := range o.kept.Items {
 		c.at.n += shift
-		if t.wants(c) {
+		if t.admits(c) {
 			t.keep(c)
 		}
 	}
 }
 
-// list returns the entries, the most wanted first, never nil.
+// list returns the entries in the order of preference, never nil.
 func (t *topEntries) list() []*op.Entry {
 	sorted := slices.Clone(t.kept.Items)
 	slices.SortFunc(sorted, func(a, b placedEntry) int {

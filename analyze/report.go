@@ -9,18 +9,18 @@ import (
 // ever added to it.
 const Schema = "optrace.report/v1"
 
-// Report is what optrace says about its input, ready to be rendered: plain
-// values in their final order. Its JSON form is the schema optrace.report/v1.
+// Report holds the figures of an input, ready to be rendered: plain values in
+// their final order. Its JSON form is the schema optrace.report/v1.
 //
 // A figure that is not known is an [op.Int] or [op.Float] with Known false, and
 // null in JSON. Pointers and lists are nil only in sections that were not
 // computed, lists are empty otherwise.
 type Report struct {
 	Schema string `json:"schema"`
-	// Input tells what the figures were computed from.
+	// Input describes the input of the figures.
 	Input Envelope `json:"input"`
 	Total Total    `json:"total"`
-	// Percentiles tells how the percentiles were estimated.
+	// Percentiles describes the estimation of the percentiles.
 	Percentiles Percentiles `json:"percentiles"`
 	// Operations has a row per operation and side, the largest sum first.
 	Operations []Operation `json:"operations"`
@@ -42,15 +42,14 @@ type Report struct {
 	// first; IdleCauses sums up all of them by device and cause.
 	Idle       []IdleGap   `json:"idle"`
 	IdleCauses *IdleCauses `json:"idle_causes"`
-	// CriticalPath has what the critical paths of all traces consist of, the
+	// CriticalPath divides the critical paths of all traces by operation, the
 	// largest part first; PathTotals sums them up.
 	CriticalPath []PathShare `json:"critical_path"`
 	PathTotals   *PathTotals `json:"critical_path_totals"`
 	// Steps has a row per iteration, in ascending order.
 	Steps []Step `json:"steps"`
-	// Utilisation and Concurrency tell how busy the devices were over time and
-	// how many operations they ran at once; nil when the structure was not
-	// computed.
+	// Utilisation is the use of the devices over time, Concurrency the number of
+	// operations that they ran at once; nil when the structure was not computed.
 	Utilisation *Utilisation        `json:"utilisation"`
 	Concurrency []DeviceConcurrency `json:"concurrency"`
 }
@@ -68,7 +67,7 @@ type PathTotals struct {
 	// Paths is how many there are, DurationNS the sum of their durations.
 	Paths      int64 `json:"paths"`
 	DurationNS int64 `json:"duration_ns"`
-	// BoundBy divides DurationNS by what the paths were waiting for.
+	// BoundBy divides DurationNS by the kind of work on the paths.
 	BoundBy BoundBy `json:"bound_by"`
 	// Edges says where the order on the paths was taken from.
 	Edges PathEdges `json:"edges"`
@@ -88,7 +87,7 @@ type Total struct {
 	Estimate
 }
 
-// Estimate holds what the entries stand for under sampling. It is there only
+// Estimate holds figures extrapolated from sampled entries. It is known only
 // when every entry carries its sampling weight, and it is an estimate: the
 // other figures are always those of the entries themselves.
 type Estimate struct {
@@ -96,8 +95,7 @@ type Estimate struct {
 	EstSumNS op.Float `json:"est_sum_ns,omitzero"`
 }
 
-// Percentiles tells how the percentiles were found: the duration of nearest
-// rank, from a sketch.
+// Percentiles describes the percentiles: durations of nearest rank, from a sketch.
 type Percentiles struct {
 	Method string `json:"method"`
 	// ExactUpTo is up to how many entries of a group they are exact.
@@ -109,7 +107,7 @@ type Percentiles struct {
 
 // Stats are the statistics of a group of entries.
 type Stats struct {
-	// Kind is what the entries do, "mixed" where they differ.
+	// Kind is the kind of the entries, "mixed" where they differ.
 	Kind string `json:"kind"`
 	// Side is "host" for entries that are the host's view of device work, ""
 	// for all others. A group never holds both.
@@ -140,8 +138,8 @@ type Stats struct {
 	Share op.Float `json:"share"`
 	// Exemplar is the slowest entry's span; nil when that has no ids.
 	Exemplar *Exemplar `json:"exemplar"`
-	// Mixes names what differs among the entries although it should not in a
-	// fair comparison: "shape", "dtype".
+	// Mixes names the properties that differ among the entries and make their mean
+	// hard to compare: "shape", "dtype".
 	Mixes []string `json:"mixes"`
 	Estimate
 }
@@ -230,8 +228,8 @@ type Memory struct {
 	Hotspots []*op.Entry `json:"hotspots"`
 	// Copies has a row per direction in which memory was copied.
 	Copies []Copy `json:"copies"`
-	// OverTime tells how much memory was written and held when; nil when the
-	// structure was not computed.
+	// OverTime is the memory written and held over time; nil when the structure
+	// was not computed.
 	OverTime *MemoryUse `json:"over_time"`
 }
 

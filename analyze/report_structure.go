@@ -189,7 +189,7 @@ func (k Key) isStructural() bool {
 	return false
 }
 
-// keyFields returns what structural keys look at.
+// keyFields returns the fields that structural keys read.
 func (n Node) keyFields() op.Entry {
 	device := n.Device()
 	e := op.Entry{

@@ -43,8 +43,9 @@ func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	return c.report(), nil
 }
 
-// Read reads an input in order, calls f with every record, and returns what was
-// read. A record is valid until f returns. Errors are those of [Run].
+// Read reads an input in order, calls f with every record, and returns the
+// counts of the input. A record is valid until f returns. Errors are those of
+// [Run].
 func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error) {
 	in := newCounter()
 	err := src.Read(1, func(_ int, file, _ int64, records iter.Seq2[op.Record, error]) error {

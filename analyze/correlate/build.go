@@ -56,7 +56,7 @@ func (j *Join) Report(opts Options) *Report {
 	return r
 }
 
-// request describes a request without what the sides lack.
+// request describes a request, without the differences of the sides.
 func request(forest *analyze.Forest, q *analyze.Request, links Link) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,

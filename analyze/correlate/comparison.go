@@ -9,11 +9,11 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// minCompared is how many requests of an endpoint there have to be to tell slow
-// ones from typical ones.
+// minCompared is the smallest number of requests of an endpoint that are divided
+// into slow and typical ones.
 const minCompared = 4
 
-// Comparison tells the slow requests of an endpoint, the slowest tenth, from
+// Comparison compares the slow requests of an endpoint, the slowest tenth, with
 // the typical ones, the half around the median.
 type Comparison struct {
 	Slow    Group `json:"slow"`

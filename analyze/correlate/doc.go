@@ -1,12 +1,12 @@
 // Package correlate joins operations with the service traces that they belong
 // to, and says which operation made a request slow.
 //
-// What a tracing backend holds and what a local batch holds of the same spans
-// is put together by trace and span id; either side may be absent. A request is
+// The spans of a tracing backend and those of a local batch are joined by trace
+// and span id; either side may be absent. A request is
 // a local root that is no operation, such as the server span of an HTTP
-// request. For each request and for each endpoint there is the latency, what
-// its critical path consists of, the time that no operation covers, and what
-// the slow requests of an endpoint spend more time on than the typical ones:
+// request. For each request and for each endpoint the report has the latency, the
+// parts of the critical path, the time that no operation covers, and the parts on
+// which the slow requests of an endpoint spend more time than the typical ones:
 //
 //	j := correlate.NewJoin()
 //	for … { j.AddLocal(rec) }   // from the local batch

@@ -5,17 +5,17 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Join collects what a local batch and a tracing backend hold of the same
-// traces, in any order. It keeps the columns of an [analyze.Trace] for each
-// operation and span, and the ids of what the backend holds.
+// Join collects the records that a local batch and a tracing backend hold of the
+// same traces, in any order. It keeps the columns of an [analyze.Trace] for each
+// operation and span, and the ids of the records of the backend.
 //
 // A Join is not safe for concurrent use.
 type Join struct {
 	local, service *analyze.Forest
 	// held has the ids of the operations and spans that the backend holds.
 	held map[spanKey]struct{}
-	// pruned has what the backend knows of operations it was not sent, by local
-	// root.
+	// pruned has the summaries of operations that the backend was not sent, by
+	// local root.
 	pruned map[spanKey][]op.Pruned
 }
 
@@ -56,8 +56,7 @@ func (j *Join) hold(trace op.TraceID, span op.SpanID) {
 	}
 }
 
-// AddPruned adds what the tracing backend knows of operations that it was not
-// sent. The local batch may hold them; they are not counted twice.
+// AddPruned adds a summary of operations that the tracing backend was not sent. The local batch may hold them; they are not counted twice.
 func (j *Join) AddPruned(p op.Pruned) {
 	root := spanKey{p.TraceID, p.SpanID}
 	j.pruned[root] = append(j.pruned[root], p)

@@ -62,8 +62,6 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // Either side may be absent. What is asked of it is then not counted as missing.
 func TestReportOneSide(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 )
 
-// partKey is what critical paths are divided by.
+// partKey identifies a part of critical paths.
 type partKey struct {
 	operation, kind string
 	device          analyze.DeviceKey

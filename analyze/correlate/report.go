@@ -8,13 +8,13 @@ import (
 // Schema names the JSON form of a [Report] and its major version.
 const Schema = "optrace.correlate/v1"
 
-// Report tells what requests spent their time on. Its lists are never nil.
+// Report divides the time of requests. Its lists are never nil.
 type Report struct {
 	Schema string `json:"schema"`
 	// Jaeger is the address of the tracing backend's pages, nil without one.
 	Jaeger Link `json:"jaeger"`
-	// Input is what the local batch was read from, nil without one; Service is
-	// what Jaeger answered, nil without it. Whoever fills the Join sets them.
+	// Input describes the local batch, Service the answers of Jaeger; each is nil
+	// without it. The caller that fills the Join sets them.
 	Input   *analyze.Envelope `json:"input"`
 	Service *Service          `json:"service_traces"`
 	// Requests has the requests by start, those without a start last.
@@ -37,22 +37,22 @@ type Report struct {
 	MissingOpsLocally int64 `json:"missing_ops_locally"`
 	// PrunedOps is how many operations Jaeger holds in summaries only.
 	PrunedOps int64 `json:"pruned_ops"`
-	// LeftOut counts what Options.Keep left out.
+	// LeftOut counts the requests and operations that Options.Keep left out.
 	LeftOut LeftOut `json:"left_out"`
 }
 
-// Service tells what was asked of the tracing backend.
+// Service describes the questions to the tracing backend and its answers.
 type Service struct {
 	// API names the version that the backend answered on.
 	API string `json:"api"`
-	// Traces is how many it returned, and AtLimit tells that there may be more.
+	// Traces is how many it returned, and AtLimit reports whether there may be more.
 	Traces  int64 `json:"traces"`
 	AtLimit bool  `json:"at_limit"`
 	// NotThere is how many traces of the local batch it did not know, NotAsked
 	// how many were left out because of the limit.
 	NotThere int64 `json:"not_there"`
 	NotAsked int64 `json:"not_asked"`
-	// Envelope counts what the traces consist of, and what could not be read.
+	// Envelope counts the records of the traces, and those that could not be read.
 	analyze.Envelope
 }
 
@@ -62,7 +62,7 @@ type LeftOut struct {
 	Ops      int64 `json:"ops"`
 }
 
-// Request is a request and what it spent its time on.
+// Request is a request with the parts of its time.
 type Request struct {
 	TraceID    op.TraceID `json:"trace_id"`
 	Root       string     `json:"root"`
@@ -85,14 +85,14 @@ type Request struct {
 	CriticalPath []PathPart `json:"critical_path"`
 	// Pruned are the operations of the request that Jaeger holds in a summary.
 	Pruned PrunedSum `json:"pruned"`
-	// InJaeger and InLocal tell which side holds the request's own span.
+	// InJaeger and InLocal report which sides hold the request's own span.
 	InJaeger bool `json:"in_jaeger"`
 	InLocal  bool `json:"in_local"`
 	// MissingInJaeger and MissingOpsLocally are those of the report for this
 	// request.
 	MissingInJaeger   int64 `json:"missing_in_jaeger"`
 	MissingOpsLocally int64 `json:"missing_ops_locally"`
-	// Slow tells that the request is among the slow ones of its endpoint.
+	// Slow reports whether the request is among the slow ones of its endpoint.
 	Slow bool `json:"slow"`
 	// Link leads to the request in Jaeger, CompareLink from a slow request to its
 	// comparison with a typical one; nil where there is none.
@@ -105,10 +105,10 @@ type Request struct {
 type PathPart struct {
 	// Operation is the name of the operation or span.
 	Operation string `json:"operation"`
-	// Kind is the kind of the operation, or [analyze.KindHost] for what is not one
-	// on a device.
+	// Kind is the kind of the operation, or [analyze.KindHost] for other spans and
+	// for operations seen from the host.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero DeviceKey for what is no operation.
+	// DeviceKey is the zero DeviceKey outside operations.
 	analyze.DeviceKey
 	// Time is in nanoseconds, Segments how many times the path came by.
 	TimeNS   int64 `json:"ns"`
@@ -139,7 +139,7 @@ type Op struct {
 	Link       Link       `json:"link"`
 }
 
-// Options says what to report.
+// Options configures a report.
 type Options struct {
 	// Jaeger is the address of Jaeger's pages for the links; "" gives none.
 	Jaeger string

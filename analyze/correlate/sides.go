@@ -7,14 +7,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// sides tells what the local batch and the tracing backend hold of the joined
-// trace.
+// sides finds which of the two sides hold an operation or span.
 type sides struct {
 	// localRows is how many operations and spans the local batch added; those of
 	// the backend come behind them.
 	localRows int
 	held      map[spanKey]struct{}
-	// asked tells that there is a backend's side, and hasLocal a local one.
+	// asked reports whether there is a backend, hasLocal whether there is a local
+	// batch.
 	asked, hasLocal bool
 }
 
@@ -28,7 +28,7 @@ func (s *sides) inJaeger(n analyze.Node) bool {
 	return held
 }
 
-// prunedKey is what summaries tell apart.
+// prunedKey identifies a row of a summary.
 type prunedKey struct{ operation, device string }
 
 // compareOps fills in which operations of a request one of the sides lacks. An
@@ -62,8 +62,7 @@ func (s *sides) compareOps(r *Request, ops *analyze.Request, summaries []op.Prun
 	}
 }
 
-// rest is 1 for the row of a summary that stands for what it does not tell
-// apart.
+// rest is 1 for the row of a summary that stands for all other operations.
 func rest(p op.Pruned) int {
 	if p.Operation == op.PrunedOthers {
 		return 1
@@ -71,8 +70,8 @@ func rest(p op.Pruned) int {
 	return 0
 }
 
-// explain takes from what Jaeger lacks the operations that p stands for, and
-// returns how many these are.
+// explain removes the operations that p stands for from those that Jaeger lacks,
+// and returns their number.
 func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained int64) {
 	if rest(p) == 0 {
 		k := prunedKey{p.Operation, p.DeviceID}

@@ -16,8 +16,8 @@ const (
 	blockRows = 1 << blockBits
 )
 
-// Columns is a trace in memory, column by column: it answers what the functions
-// over an [op.Trace] do, with the same results, in less memory and time.
+// Columns is a trace in memory, column by column: it gives the results of the
+// functions over an [op.Trace] in less memory and time.
 //
 //	t := seed.NewColumns(nil)
 //	for e := range entries {

@@ -7,8 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Summary holds the sums of the seed's analyses. Its methods return what the
-// functions of the same name return for an [op.Trace], in a time that depends on
+// Summary holds the sums of the seed's analyses. Its methods return the results
+// of the functions of the same name for an [op.Trace], in a time that depends on
 // the number of operations and devices alone.
 //
 // A Summary does not change when its trace does, and its methods may be called

@@ -23,7 +23,7 @@ type CorrelateOptions struct {
 // maxEndpoints bounds how many endpoints are shown in detail.
 const maxEndpoints = 5
 
-// maxDifferences bounds the table of what slow requests spend their time on.
+// maxDifferences bounds the table of the differences of slow requests.
 const maxDifferences = 10
 
 // WriteCorrelation renders c to w with one call of Write.
@@ -99,7 +99,8 @@ func (v *correlation) endpoints() {
 		v.note("no requests: no local root that is not an operation")
 		return
 	}
-	t := newTable("<endpoint", "<service", "requests", "operations", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned", "<slowest")
+	t := newTable("<endpoint", "<service", "requests", "operations", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned",
+		"<slowest")
 	for i := range v.c.Endpoints {
 		e := &v.c.Endpoints[i]
 		mean, uncovered, queueing, longest := absent, absent, absent, absent
@@ -166,7 +167,8 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 		if c.DifferenceNS > 0 {
 			of = units.Percent(p.DifferenceNS / c.DifferenceNS)
 		}
-		addLinked(t, p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS), units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of)
+		addLinked(t, p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
+			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of)
 	}
 	v.table(t)
 	v.moreRows(len(c.Parts), maxDifferences)

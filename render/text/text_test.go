@@ -20,8 +20,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func ptr[T any](v T) *T { return &v }
-
 // hostile is a name that would recolour the terminal, move the cursor and
 // reorder the line.
 const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"

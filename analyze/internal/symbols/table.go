@@ -1,6 +1,6 @@
 // Package symbols numbers strings and other values, so that a row holds four
-// bytes instead of a string or an id, and finds what belongs to a string by its
-// address. It never removes a value.
+// bytes instead of a string or an id, and caches values by the address of a
+// string. It never removes a value.
 package symbols
 
 // Table numbers distinct values in the order in which they first appear. The

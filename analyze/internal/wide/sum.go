@@ -1,6 +1,6 @@
 // Package wide adds up integers in 192 bits, so that sums of durations, of
 // their squares and of sizes neither overflow nor depend on the order of the
-// additions. It knows nothing of what the integers measure.
+// additions and merges.
 package wide
 
 import (
