@@ -49,7 +49,7 @@ func addRequests(forest *Forest, n int) {
 	}
 }
 
-func BenchmarkTrace(b *testing.B) {
+func BenchmarkForest(b *testing.B) {
 	for _, n := range []int{10_000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprintf("add/%d", n), func(b *testing.B) {
 			b.ReportAllocs()

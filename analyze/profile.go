@@ -192,8 +192,8 @@ func (p *Profile) device(e *op.Entry) *deviceRow {
 	return &slot.Value.Value
 }
 
-// group returns the row of e's group. One key that is a text or a number is found
-// in a cache, which takes a third of making the key of a row and looking it up.
+// group returns the row of e's group. It looks a single key that is a text or a
+// number up in a cache.
 func (p *Profile) group(side int, e *op.Entry) *groupRow {
 	if len(p.opts.By) > 1 {
 		return &p.groupRow(side, e).Value
