@@ -27,7 +27,8 @@ type Forest struct {
 	collected collectives
 	runs      partRuns
 	counts    counts
-	limit     int // of the number of rows
+	limit     int  // of the number of rows
+	details   bool // keep shapes and FLOPs
 
 	building sync.Mutex
 	built    atomic.Bool
@@ -111,6 +112,9 @@ func (f *Forest) addOp(e *op.Entry) {
 	}
 	if e.Root != "" || !e.RootSpanID.IsZero() {
 		r.stamp = f.dict.stamps.ID(stamp{trace: r.trace, span: spanNumber(e.RootSpanID), name: e.Root})
+	}
+	if f.details {
+		r.flops, r.shape = e.FLOPs.V, f.dict.shapes.ID(shapeText(e))
 	}
 	if f.add(&r, e.Start) {
 		f.collected.add(e)

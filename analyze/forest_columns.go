@@ -39,6 +39,8 @@ type row struct {
 	step, memory      int64
 	launch            int64
 	stamp             int32
+	flops             int64
+	shape             int32
 }
 
 // blockRows is how many rows a block holds. Blocks are never moved, so that
@@ -72,6 +74,8 @@ type columns struct {
 	memories optional[int64] // bytes
 	launches optional[int64] // Unix ns
 	stamps   optional[int32] // into dictionary.stamps
+	flops    optional[int64] // only with details
+	shapes   optional[int32] // into dictionary.shapes, only with details
 }
 
 func (c *columns) rows() int { return int(c.n) }
@@ -92,6 +96,8 @@ func (c *columns) append(r *row) {
 	c.memories.set(c.n, r.memory)
 	c.launches.set(c.n, r.launch)
 	c.stamps.set(c.n, r.stamp)
+	c.flops.set(c.n, r.flops)
+	c.shapes.set(c.n, r.shape)
 	c.n++
 }
 

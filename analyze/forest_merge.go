@@ -158,6 +158,10 @@ func (m *merger) appendRows(s *mergeSource, at, n int32) (collectives int32) {
 	for k, number := range m.stamps.copyRows(m.n, &s.stamps, at, n, &m.marks) {
 		m.stamps.set(m.n+int32(k), s.numbers.stamps.number(number))
 	}
+	m.flops.copyRows(m.n, &s.flops, at, n, &m.words)
+	for k, number := range m.shapes.copyRows(m.n, &s.shapes, at, n, &m.marks) {
+		m.shapes.set(m.n+int32(k), s.numbers.shapes.number(number))
+	}
 	m.n += n
 	return collectives
 }
@@ -177,6 +181,8 @@ func (m *merger) recycle(s *mergeSource, b, n int32) {
 	m.words.put(s.memories.remove(b))
 	m.words.put(s.launches.remove(b))
 	m.marks.put(s.stamps.remove(b))
+	m.words.put(s.flops.remove(b))
+	m.marks.put(s.shapes.remove(b))
 }
 
 // spare keeps blocks that are no longer used.

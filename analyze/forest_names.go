@@ -33,6 +33,7 @@ type dictionary struct {
 	devices    symbols.Table[DeviceKey]
 	laneDevice []int32 // of each lane
 	stamps     symbols.Table[stamp]
+	shapes     symbols.Table[string] // 0 is no shape
 
 	recentLanes symbols.Cache[laneTag, int32]
 }
@@ -45,6 +46,7 @@ func newDictionary() dictionary {
 	d.traces.ID(op.TraceID{})
 	d.lane(lane{})
 	d.stamps.ID(stamp{})
+	d.shapes.ID("")
 	return d
 }
 
@@ -100,6 +102,7 @@ type renumbering struct {
 	spans      numbering[spanName]
 	lanes      numbering[lane]
 	stamps     numbering[stamp]
+	shapes     numbering[string]
 }
 
 // numberingOf returns where other's numbers lie in d.
@@ -109,6 +112,7 @@ func (d *dictionary) numberingOf(other *dictionary) *renumbering {
 		operations: newNumbering(other.operations.Values, d.operations.ID),
 		spans:      newNumbering(other.spans.Values, d.spans.ID),
 		lanes:      newNumbering(other.lanes.Values, d.lane),
+		shapes:     newNumbering(other.shapes.Values, d.shapes.ID),
 	}
 	n.stamps = newNumbering(other.stamps.Values, func(s stamp) int32 {
 		s.trace = n.traces.number(s.trace)

@@ -10,7 +10,7 @@ import (
 // CriticalPath is the chain of work that decided how long something took. Its
 // segments follow each other without a gap and add up to Duration.
 type CriticalPath struct {
-	// Start is in Unix nanoseconds, Duration in nanoseconds.
+	// StartNS is in Unix nanoseconds.
 	StartNS, DurationNS int64
 	// Segments are in the order of time.
 	Segments []Segment
@@ -23,7 +23,7 @@ type CriticalPath struct {
 type Segment struct {
 	// Node is the zero Node while nothing that was read was running.
 	Node Node
-	// Start is in Unix nanoseconds, Duration in nanoseconds.
+	// StartNS is in Unix nanoseconds.
 	StartNS, DurationNS int64
 }
 

@@ -31,6 +31,9 @@ type Options struct {
 	// times, timelines, critical paths and so on. The memory that [Run] needs then
 	// does not grow with the number of entries.
 	SumsOnly bool
+	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes
+	// and FLOPs of its operations, for a renderer that shows them one by one.
+	KeepForest bool
 	// Workers is the number of goroutines in which [Run] reads. The report does
 	// not depend on it. 0 is GOMAXPROCS.
 	Workers int

@@ -52,6 +52,10 @@ type Report struct {
 	// operations that they ran at once; nil when the structure was not computed.
 	Utilisation *Utilisation        `json:"utilisation"`
 	Concurrency []DeviceConcurrency `json:"concurrency"`
+
+	// Forest is the structure that the report was computed from; nil unless
+	// [Options.KeepForest] asked for it, and in a report that was decoded from JSON.
+	Forest *Forest `json:"-"`
 }
 
 // IdleCauses sums up the idle time of each device by cause.

@@ -111,6 +111,7 @@ func newCollector(opts Options) *collector {
 	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults()}
 	if !opts.SumsOnly {
 		c.forest = NewForest()
+		c.forest.details = opts.KeepForest
 	}
 	return c
 }
@@ -166,4 +167,10 @@ func mergeCollectors(workers ...*collector) *collector {
 	return c
 }
 
-func (c *collector) report() *Report { return newReport(c.counter, c.profile, c.forest) }
+func (c *collector) report() *Report {
+	r := newReport(c.counter, c.profile, c.forest)
+	if c.opts.KeepForest {
+		r.Forest = c.forest
+	}
+	return r
+}

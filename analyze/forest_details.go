@@ -1,0 +1,121 @@
+package analyze
+
+import (
+	"iter"
+	"strconv"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Nodes returns all operations and spans in the order of the input.
+func (f *Forest) Nodes() iter.Seq[Node] {
+	f.build()
+	return func(yield func(Node) bool) {
+		for r := range int32(f.rows()) {
+			if !yield(Node{f, r}) {
+				return
+			}
+		}
+	}
+}
+
+// SelfTimeNS returns the duration of an operation without the time that the
+// operations below it cover, in nanoseconds; 0 for another span.
+func (n Node) SelfTimeNS() int64 {
+	if n.IsZero() || !n.IsOp() || n.IsDuplicate() {
+		return 0
+	}
+	var below descent
+	return n.forest.selfTime(n.row, &below)
+}
+
+// Stream returns the device's queue that the operation ran on.
+func (n Node) Stream() op.Int {
+	if n.IsZero() || !n.IsOp() {
+		return op.Int{}
+	}
+	return n.forest.dict.lanes.Values[n.forest.lane(n.row)].stream
+}
+
+// Step returns the iteration that the operation belongs to.
+func (n Node) Step() op.Int {
+	if n.IsZero() || !n.forest.has(n.row, flagStep) {
+		return op.Int{}
+	}
+	return op.Known(n.forest.step(n.row))
+}
+
+// MemoryBytes returns the memory of the operation; 0 is not distinguished from
+// unknown.
+func (n Node) MemoryBytes() int64 {
+	if n.IsZero() {
+		return 0
+	}
+	return n.forest.memory(n.row)
+}
+
+// FLOPs returns the floating-point operations of the operation, 0 where they are
+// not known or the forest was not made to keep them; see [Options.KeepForest].
+func (n Node) FLOPs() int64 {
+	if n.IsZero() {
+		return 0
+	}
+	return n.forest.flops.at(n.row)
+}
+
+// Shapes returns the shapes and the element type of the operation as text, such
+// as "64x784, 784x256 → 64x256 f32"; "" where they are not known or the forest
+// was not made to keep them.
+func (n Node) Shapes() string {
+	if n.IsZero() {
+		return ""
+	}
+	return n.forest.dict.shapes.Values[n.forest.shapes.at(n.row)]
+}
+
+// shapeText returns the text of [Node.Shapes].
+func shapeText(e *op.Entry) string {
+	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
+		return ""
+	}
+	var b []byte
+	for i, s := range e.InputShapes {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendShape(b, s)
+	}
+	if e.OutputShape != nil {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = appendShape(append(b, "→ "...), e.OutputShape)
+	}
+	if e.DType != "" {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, e.DType...)
+	}
+	return string(b)
+}
+
+func appendShape(b []byte, s op.Shape) []byte {
+	switch {
+	case s == nil:
+		return append(b, '?')
+	case len(s) == 0:
+		return append(b, "scalar"...)
+	}
+	for i, d := range s {
+		if i > 0 {
+			b = append(b, 'x')
+		}
+		if d == op.Dynamic {
+			b = append(b, '?')
+			continue
+		}
+		b = strconv.AppendInt(b, d, 10)
+	}
+	return b
+}
