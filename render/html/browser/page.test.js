@@ -1,0 +1,196 @@
+// Tests of pages in a real browser, chromium. PAGES names a directory of pages
+// that end in .html; CHROMIUM the browser, /usr/bin/chromium by default.
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { chromium } from "playwright-core";
+
+const directory = resolve(process.env.PAGES ?? "pages");
+const pages = readdirSync(directory).filter((f) => f.endsWith(".html"));
+let browser;
+
+before(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+});
+after(() => browser?.close());
+
+// open opens a page and fails on any message in its console, any request but
+// for the page itself, and any violation of its policy.
+async function open(file, { width = 1280, height = 900, hash = "", dark = false } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
+  const page = await context.newPage(), faults = [];
+  page.on("console", (m) => faults.push("console: " + m.text()));
+  page.on("pageerror", (e) => faults.push("error: " + e.message));
+  page.on("request", (r) => {
+    if (!r.url().startsWith("file://" + directory)) faults.push("request: " + r.url());
+  });
+  page.on("dialog", (d) => {
+    faults.push("dialog: " + d.message());
+    d.dismiss();
+  });
+  await page.goto("file://" + join(directory, file) + hash);
+  await page.waitForSelector("html[data-ready]");
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.ready), "true");
+  return { page, done: async () => {
+    await context.close();
+    assert.deepEqual(faults, []);
+  } };
+}
+
+// pixels counts the distinct colours of a canvas.
+const colours = (page, id) => page.evaluate((id) => {
+  const c = document.getElementById(id), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, seen = new Set();
+  for (let i = 0; i < d.length; i += 4) seen.add((d[i] << 16) | (d[i + 1] << 8) | d[i + 2]);
+  return seen.size;
+}, id);
+
+for (const file of pages) {
+  for (const [width, dark] of [[1280, false], [390, true]]) {
+    test(`${file} opens at ${width} pixels, ${dark ? "dark" : "light"}`, async () => {
+      const { page, done } = await open(file, { width, dark });
+      if (await page.evaluate(() => globalThis.optrace.rows.n > 0)) {
+        assert.ok((await colours(page, "timeline")) > 4, "the timeline is empty");
+        assert.ok((await colours(page, "flame")) > 4, "the flame graph is empty");
+      }
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+      if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${file}-${width}-${dark ? "dark" : "light"}.png`), fullPage: true });
+      await done();
+    });
+  }
+
+  test(`${file}: the page's own sums are the report's`, async () => {
+    const { page, done } = await open(file);
+    const wrong = await page.evaluate(() => {
+      const { view, rows } = globalThis.optrace, sums = new Map(), counts = new Map();
+      for (let i = 0; i < rows.n; i++) {
+        if (rows.kind[i] === 6) continue;
+        const name = view.names[rows.name[i]];
+        sums.set(name, (sums.get(name) ?? 0) + rows.dur[i]);
+        counts.set(name, (counts.get(name) ?? 0) + 1);
+      }
+      return view.report.operations.filter((o) => !o.side && counts.get(o.operation) === o.count && sums.get(o.operation) !== o.sum_ns).map((o) => o.operation);
+    });
+    assert.deepEqual(wrong, []);
+    // Computed from the selection of everything, the devices' parts agree too.
+    const devices = await page.evaluate(() => {
+      const p = globalThis.optrace, all = Uint32Array.from({ length: p.rows.n }, (_, i) => i);
+      p.devices.update(all, false, 0, p.view.span_ns);
+      const own = p.devices.table.given.map((d) => [d.label, d.count, d.span, d.compute, d.communication, d.memory, d.other, d.idle]);
+      p.devices.update(all, true, 0, p.view.span_ns);
+      const reported = p.devices.table.given.map((d) => [d.label, d.count, d.span, d.compute, d.communication, d.memory, d.other, d.idle]);
+      return { own, reported };
+    });
+    assert.deepEqual(devices.own, devices.reported);
+    await done();
+  });
+}
+
+const main = pages.includes("quickstart.html") ? "quickstart.html" : pages[0];
+
+test("tables sort, by mouse and by keyboard", async () => {
+  const { page, done } = await open(main);
+  const column = (n) => page.$$eval(`#operations tbody tr td:nth-child(${n})`, (cells) => cells.map((c) => c.textContent));
+  const before = await column(1);
+  await page.click("#operations th:nth-child(1) button");
+  const sorted = await column(1);
+  assert.deepEqual(sorted, [...before].sort((a, b) => (a < b ? -1 : 1)));
+  await page.focus("#operations th:nth-child(1) button");
+  await page.keyboard.press("Enter");
+  assert.deepEqual(await column(1), [...sorted].reverse());
+  assert.equal(await page.getAttribute("#operations th:nth-child(1)", "aria-sort"), "descending");
+  await done();
+});
+
+test("the search marks and counts, and survives a reload through the address", async () => {
+  const { page, done } = await open(main);
+  const name = await page.evaluate(() => globalThis.optrace.operations.groups[0].label);
+  await page.keyboard.press("/");
+  await page.keyboard.type(name);
+  await page.waitForFunction(() => document.getElementById("selection").textContent.includes("matching"));
+  const rows = await page.$$eval("#operations tbody tr td:first-child", (cells) => cells.map((c) => c.textContent));
+  assert.ok(rows.length > 0 && rows.every((r) => r.includes(name)), String(rows));
+  const hash = await page.evaluate(() => location.hash);
+  const second = await open(main, { hash });
+  assert.deepEqual(await second.page.$$eval("#operations tbody tr td:first-child", (cells) => cells.map((c) => c.textContent)), rows);
+  await second.done();
+  await page.fill("#search", "/(/");
+  await page.waitForSelector("#search.bad");
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.getElementById("selection").textContent === "the whole run");
+  await done();
+});
+
+test("the timeline zooms, pans, pins and selects", async () => {
+  const { page, done } = await open(main);
+  const range = () => page.evaluate(() => [globalThis.optrace.timeline.from, globalThis.optrace.timeline.to]);
+  const box = await (await page.$("#timeline")).boundingBox();
+  const whole = await range(), y = box.y + 90;
+  await page.mouse.move(box.x + box.width / 2, y);
+  await page.mouse.wheel(0, -800);
+  await page.waitForFunction((w) => globalThis.optrace.timeline.to - globalThis.optrace.timeline.from < w, whole[1] - whole[0]);
+  const zoomed = await range();
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 - 200, y, { steps: 4 });
+  await page.mouse.up();
+  assert.ok((await range())[0] > zoomed[0], "dragging to the left does not pan");
+  await page.keyboard.press("0");
+  await page.waitForFunction((w) => globalThis.optrace.timeline.to === w, whole[1]);
+  // A range drives the other sections.
+  await page.keyboard.down("Shift");
+  await page.mouse.move(box.x + box.width * 0.4, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.6, y, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  await page.waitForFunction(() => document.getElementById("selection").textContent.includes("operations that start there"));
+  const counted = await page.evaluate(() => {
+    const { rows, store, operations } = globalThis.optrace, { from, to } = store.state;
+    let n = 0;
+    for (let i = 0; i < rows.n; i++) if (rows.kind[i] !== 6 && rows.start[i] >= from && rows.start[i] < to) n++;
+    return [n, operations.groups.reduce((sum, g) => sum + g.count, 0)];
+  });
+  assert.equal(counted[0], counted[1]);
+  // A click on an operation shows its details.
+  const at = await page.evaluate(() => {
+    const t = globalThis.optrace.timeline, { rows } = globalThis.optrace;
+    const g = t.groups.find((g) => g.device !== null), longest = [...g.lanes[0]].sort((a, b) => rows.dur[b] - rows.dur[a])[0];
+    t.zoomTo(rows.start[longest], rows.start[longest] + rows.dur[longest], 1);
+    return { x: t.xOf(rows.start[longest] + rows.dur[longest] / 2), y: g.y + 8, name: globalThis.optrace.view.names[rows.name[longest]] };
+  });
+  await page.evaluate((y) => { document.getElementById("timeline").parentElement.scrollTop = Math.max(0, y - 200); }, at.y);
+  const now = await (await page.$("#timeline")).boundingBox();
+  await page.mouse.click(now.x + at.x, now.y + at.y);
+  await page.waitForSelector("#details:not([hidden])");
+  assert.ok((await page.textContent("#details h3")).startsWith(at.name.slice(0, 20)));
+  await done();
+});
+
+test("the flame graph zooms in and back", async () => {
+  const { page, done } = await open(main);
+  const box = await (await page.$("#flame")).boundingBox();
+  await page.mouse.click(box.x + 10, box.y + 30);
+  await page.waitForFunction(() => document.querySelectorAll("#trail button").length === 2);
+  await page.click("#trail button:first-child");
+  await page.waitForFunction(() => document.querySelectorAll("#trail button").length === 1);
+  await page.selectOption("#stack", "device");
+  await page.selectOption("#value", "count");
+  const total = await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r([globalThis.optrace.flame.root.total, globalThis.optrace.operations.groups.reduce((n, g) => n + g.count, 0)])))));
+  assert.equal(total[0], total[1]);
+  await done();
+});
+
+test("a finding selects its evidence", async () => {
+  const { page, done } = await open(main);
+  const buttons = await page.$$(".findings button");
+  for (const b of buttons) {
+    await b.click();
+    await page.waitForFunction(() => location.hash.length > 1);
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.getElementById("selection").textContent === "the whole run");
+  }
+  await done();
+});

@@ -1,0 +1,38 @@
+package html
+
+import (
+	"embed"
+	"regexp"
+	"strings"
+)
+
+//go:embed web/*.js web/page.css web/page.html
+var web embed.FS
+
+// modules lists the page's modules, each behind those that it imports.
+var modules = []string{"units", "rows", "colors", "dom", "state", "charts", "table", "timeline", "flame", "sections", "main"}
+
+var (
+	importLine    = regexp.MustCompile(`(?m)^import .*\n`)
+	exportKeyword = regexp.MustCompile(`(?m)^export `)
+)
+
+// script returns the page's modules as one: their names are distinct, so that
+// without imports and exports they can stand in one scope.
+func script() string {
+	var b strings.Builder
+	for _, m := range modules {
+		text := asset(m + ".js")
+		b.WriteString(exportKeyword.ReplaceAllString(importLine.ReplaceAllString(text, ""), ""))
+	}
+	return b.String()
+}
+
+// asset returns one of the embedded files.
+func asset(name string) string {
+	text, err := web.ReadFile("web/" + name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(text)
+}

@@ -1,0 +1,321 @@
+package html_test
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/html"
+)
+
+// reportOn returns the report on records, with its forest.
+func reportOn(tb testing.TB, records ...op.Record) *analyze.Report {
+	tb.Helper()
+	r, err := analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+		for _, rec := range records {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}), analyze.Options{KeepForest: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func pageOf(tb testing.TB, opts html.Options, records ...op.Record) string {
+	tb.Helper()
+	var b bytes.Buffer
+	if err := html.Write(&b, reportOn(tb, records...), opts); err != nil {
+		tb.Fatal(err)
+	}
+	return b.String()
+}
+
+func operation(name string, id byte, start, duration int64) op.Record {
+	return op.Record{Entry: &op.Entry{
+		Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", Stream: op.Known(7), Step: op.Known(3),
+		TraceID: op.TraceID{1}, SpanID: op.SpanID{id}, ParentSpanID: op.SpanID{1}, Start: op.Known(start), Duration: duration,
+		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
+		MemoryBytes: op.Known(65536), FLOPs: op.Known(25_690_112),
+	}}
+}
+
+func request(start, duration int64) op.Record {
+	return op.Record{Span: &op.Span{
+		Name: "POST /predict", Service: "api", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: duration,
+	}}
+}
+
+// columns are the columns of a page, decoded by this test's own reader.
+type columns struct {
+	start, duration, self, name, kind, device, stream, parent, request, shape, memory, flops, step []uint64
+}
+
+// view is the part of a page's JSON that the tests look at.
+type view struct {
+	Rows     int      `json:"rows"`
+	SpanNS   int64    `json:"span_ns"`
+	Names    []string `json:"names"`
+	Shapes   []string `json:"shapes"`
+	Steps    []int64  `json:"steps"`
+	Devices  []struct{ Label string }
+	Requests []struct {
+		Name       string
+		Start, Dur int64
+		Ops        int
+		Path       []struct {
+			Operation, Kind, Device string
+			NS                      int64
+		}
+		Link string
+	}
+	Report json.RawMessage
+}
+
+var (
+	viewText = regexp.MustCompile(`(?s)<script type="application/json" id="view">(.*?)</script>`)
+	rowsText = regexp.MustCompile(`(?s)<script type="application/octet-stream" id="rows">(.*?)</script>`)
+)
+
+func decode(tb testing.TB, page string) (v view, c columns) {
+	tb.Helper()
+	if err := json.Unmarshal([]byte(viewText.FindStringSubmatch(page)[1]), &v); err != nil {
+		tb.Fatal(err)
+	}
+	text, err := base64.StdEncoding.DecodeString(rowsText.FindStringSubmatch(page)[1])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	src, err := io.ReadAll(flate.NewReader(bytes.NewReader(text)))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, column := range []*[]uint64{
+		&c.start, &c.duration, &c.self, &c.name, &c.kind, &c.device, &c.stream, &c.parent, &c.request, &c.shape, &c.memory, &c.flops, &c.step,
+	} {
+		for range v.Rows {
+			n, size := binary.Uvarint(src)
+			if size <= 0 {
+				tb.Fatal("columns end early")
+			}
+			*column = append(*column, n)
+			src = src[size:]
+		}
+	}
+	if len(src) > 0 {
+		tb.Fatalf("%d bytes behind the columns", len(src))
+	}
+	return v, c
+}
+
+func TestColumns(t *testing.T) {
+	page := pageOf(t, html.Options{Link: func(op.TraceID, op.SpanID) string { return "link" }},
+		operation("relu", 3, 1_600, 300), // the order of the input is not that of time
+		request(1_000, 1_000),
+		operation("matmul", 2, 1_100, 500),
+		op.Record{Entry: &op.Entry{Operation: "untimed", Duration: 5}},
+	)
+	v, c := decode(t, page)
+	want := columns{
+		start: []uint64{0, 100, 500}, duration: []uint64{1000, 500, 300}, self: []uint64{0, 500, 300},
+		name: []uint64{0, 1, 2}, kind: []uint64{6, 1, 1}, device: []uint64{0, 1, 1}, stream: []uint64{0, 8, 8},
+		parent: []uint64{0, 3, 5}, request: []uint64{1, 1, 1}, shape: []uint64{0, 1, 1},
+		memory: []uint64{0, 65537, 65537}, flops: []uint64{0, 25_690_113, 25_690_113}, step: []uint64{0, 1, 1},
+	}
+	if diff := cmp.Diff(want, c, cmp.AllowUnexported(columns{})); diff != "" {
+		t.Errorf("columns (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"POST /predict", "matmul", "relu"}, v.Names); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"", "64x784, 784x256 → 64x256 f32"}, v.Shapes); diff != "" {
+		t.Error(diff)
+	}
+	if v.SpanNS != 1000 || len(v.Steps) != 1 || v.Steps[0] != 3 || len(v.Devices) != 1 || v.Devices[0].Label != "cuda:0" {
+		t.Errorf("view %+v", v)
+	}
+	if len(v.Requests) != 1 {
+		t.Fatalf("requests %+v", v.Requests)
+	}
+	q := v.Requests[0]
+	if q.Name != "POST /predict" || q.Start != 0 || q.Dur != 1000 || q.Ops != 2 || q.Link != "link" {
+		t.Errorf("request %+v", q)
+	}
+	sum := int64(0)
+	for _, p := range q.Path {
+		sum += p.NS
+	}
+	if sum != q.Dur || q.Path[0].Operation != "matmul" {
+		t.Errorf("critical path %+v adds up to %d", q.Path, sum)
+	}
+	if !strings.Contains(page, "1 without a start") {
+		t.Error("the operation without a start is not mentioned")
+	}
+}
+
+// The rows of the page add up to the report, whatever the input.
+func TestColumnsAddUpToTheReport(t *testing.T) {
+	var records []op.Record
+	for i := range 500 {
+		rec := operation(fmt.Sprint("op", i%7), byte(i), int64(i*37%1000), int64(i%50))
+		rec.Entry.TraceID, rec.Entry.ParentSpanID = op.TraceID{byte(i / 250), byte(i)}, op.SpanID{byte(i / 3)}
+		rec.Entry.DeviceID = fmt.Sprint("cuda:", i%3)
+		records = append(records, rec)
+	}
+	r := reportOn(t, records...)
+	var b bytes.Buffer
+	if err := html.Write(&b, r, html.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	v, c := decode(t, b.String())
+	sums, selves := make(map[string]int64), make(map[string]int64)
+	for i := range v.Rows {
+		sums[v.Names[c.name[i]]] += int64(c.duration[i])
+		selves[v.Names[c.name[i]]] += int64(c.self[i])
+	}
+	if len(sums) != 7 {
+		t.Errorf("%d operations", len(sums))
+	}
+	for _, o := range r.Operations {
+		if sums[o.Operation] != o.SumNS || selves[o.Operation] != o.SelfNS.V {
+			t.Errorf("%s: %d and %d in the page, %d and %d in the report", o.Operation, sums[o.Operation], selves[o.Operation], o.SumNS, o.SelfNS.V)
+		}
+	}
+	var back analyze.Report
+	if err := json.Unmarshal(v.Report, &back); err != nil {
+		t.Fatal(err)
+	}
+	if back.Total.SumNS != r.Total.SumNS {
+		t.Errorf("the page's report has a total of %d, not %d", back.Total.SumNS, r.Total.SumNS)
+	}
+}
+
+// hostile are names that would break out of a careless page.
+var hostile = []string{
+	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "<!--", "]]>", "\u2028\u2029", "'};alert(1);//", "{{.}}", "\x00\xff", "<script>",
+}
+
+func TestHostileNames(t *testing.T) {
+	for _, name := range hostile {
+		rec := operation(name, 2, 1_100, 500)
+		rec.Entry.DeviceID = name
+		req := request(1_000, 1_000)
+		req.Span.Name, req.Span.Service = name, name
+		checkPage(t, pageOf(t, html.Options{Title: name, Version: name}, req, rec))
+	}
+}
+
+var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)
+
+// checkPage checks that a page has the elements of the frame and no others, and
+// that its policy allows its own script and style.
+func checkPage(tb testing.TB, page string) {
+	tb.Helper()
+	frame := viewText.ReplaceAllString(rowsText.ReplaceAllString(script.ReplaceAllString(page, "SCRIPT"), "ROWS"), "VIEW")
+	if strings.Contains(frame, "<script") || strings.Contains(frame, "<img") || strings.Contains(frame, "<!--") {
+		tb.Errorf("markup in the page's texts:\n%s", frame)
+	}
+	for _, m := range viewText.FindAllStringSubmatch(page, -1) {
+		if strings.ContainsAny(m[1], "<>") {
+			tb.Error("markup in the page's JSON")
+		}
+	}
+	style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindStringSubmatch(page)
+	for _, text := range []string{style[1], script.FindStringSubmatch(page)[1]} {
+		sum := sha256.Sum256([]byte(text))
+		want := strings.ReplaceAll("sha256-"+base64.StdEncoding.EncodeToString(sum[:]), "+", "&#43;")
+		if !strings.Contains(page, "'"+want+"'") && !strings.Contains(page, "&#39;"+want+"&#39;") {
+			tb.Errorf("the policy does not allow the page's own text: %s", want)
+		}
+	}
+}
+
+// Nothing in the page is an address that a browser would load.
+func TestLoadsNothing(t *testing.T) {
+	page := pageOf(t, html.Options{Title: "ops.jsonl"}, request(0, 1_000), operation("matmul", 2, 100, 500))
+	for _, m := range regexp.MustCompile(`https?://[^"' )]*`).FindAllString(page, -1) {
+		if m != "http://www.w3.org/2000/svg" { // the name of a namespace
+			t.Errorf("address %s", m)
+		}
+	}
+	if strings.Contains(page, " src=") || strings.Contains(page, "@import") || strings.Contains(page, "url(") {
+		t.Error("the page loads something")
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	page := pageOf(t, html.Options{})
+	if v, _ := decode(t, page); v.Rows != 0 {
+		t.Errorf("%d rows", v.Rows)
+	}
+	if !strings.Contains(page, "0 operations in 0 spans on 0 devices") || !strings.Contains(page, "Nothing stands out.") {
+		t.Error("an empty input is not described")
+	}
+}
+
+func TestWriteErrors(t *testing.T) {
+	r, err := analyze.Run(t.Context(), analyze.Records(func(func(op.Record, error) bool) {}), analyze.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := html.Write(io.Discard, r, html.Options{}); err == nil {
+		t.Error("a report without its forest is accepted")
+	}
+	if err := html.Write(failingWriter{}, reportOn(t), html.Options{}); !errors.Is(err, errFull) {
+		t.Errorf("error %v", err)
+	}
+}
+
+var errFull = errors.New("full")
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errFull }
+
+// A hundred thousand operations of a realistic graph take less than 2 MB.
+func TestSize(t *testing.T) {
+	var records []op.Record
+	start := int64(0)
+	for i := range 100_000 {
+		rec := operation(fmt.Sprint("operation_", i*7919%200), 0, start, 5_000+int64(i)*104_729%90_000)
+		binary.BigEndian.PutUint64(rec.Entry.SpanID[:], uint64(i+1))
+		rec.Entry.DeviceID = fmt.Sprint("cuda:", i%8)
+		rec.Entry.Step = op.Known(int64(i / 2000))
+		start += int64(i) * 7_919 % 9_000
+		records = append(records, rec)
+	}
+	if page := pageOf(t, html.Options{}, records...); len(page) > 2<<20 {
+		t.Errorf("%d bytes", len(page))
+	}
+}
+
+func FuzzWrite(f *testing.F) {
+	for _, name := range hostile {
+		f.Add(name, int64(100), int64(50))
+	}
+	f.Add("matmul", int64(-5), int64(1<<60))
+	f.Fuzz(func(t *testing.T, name string, start, duration int64) {
+		rec := operation(name, 2, start, max(0, duration))
+		rec.Entry.DeviceID, rec.Entry.DType = name, op.DType(name)
+		req := request(start/2, max(0, duration))
+		req.Span.Name = name
+		page := pageOf(t, html.Options{Title: name}, req, rec)
+		checkPage(t, page)
+		decode(t, page)
+	})
+}

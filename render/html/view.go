@@ -1,0 +1,128 @@
+package html
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// maxRequests bounds the requests that a page describes: the slowest ones.
+const maxRequests = 2000
+
+// view is the part of the page's data that is JSON. Times count from the first
+// start, in nanoseconds.
+type view struct {
+	// Rows is the number of operations and spans in the columns.
+	Rows     int             `json:"rows"`
+	SpanNS   int64           `json:"span_ns"`
+	Names    []string        `json:"names"`
+	Devices  []device        `json:"devices"`
+	Shapes   []string        `json:"shapes"`
+	Steps    []int64         `json:"steps"`
+	Requests []request       `json:"requests"`
+	Total    int             `json:"requests_total"`
+	Report   *analyze.Report `json:"report"`
+
+	severalRanks bool // labels of devices have the rank
+}
+
+// device is a device of the operations.
+type device struct {
+	Label string `json:"label"`
+	// Row is the device's place in the report's table, -1 for none.
+	Row int `json:"row"`
+}
+
+// request is a request and its critical path, the largest part first.
+type request struct {
+	Index     int        `json:"index"`
+	Name      string     `json:"name"`
+	Service   string     `json:"service"`
+	Trace     op.TraceID `json:"trace"`
+	Start     int64      `json:"start"`
+	Duration  int64      `json:"dur"`
+	Ops       int        `json:"ops"`
+	Uncovered int64      `json:"uncovered"`
+	Path      []part     `json:"path"`
+	Link      string     `json:"link,omitempty"`
+}
+
+// part is a share of a critical path.
+type part struct {
+	Operation string `json:"operation"`
+	Kind      string `json:"kind"`
+	Device    string `json:"device"`
+	NS        int64  `json:"ns"`
+}
+
+// newView describes a report and the rows of its forest.
+func newView(r *analyze.Report, opts Options) (*view, *rows) {
+	v := &view{Report: r, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{}}
+	columns := newRows(r.Forest)
+	v.Rows, v.SpanNS = len(columns.nodes), columns.span
+	v.severalRanks = severalRanks(columns.devices.values)
+	for _, k := range columns.devices.values {
+		v.Devices = append(v.Devices, device{Label: k.Label(v.severalRanks), Row: slices.IndexFunc(r.Devices, func(d analyze.Device) bool {
+			return d.DeviceID == k.DeviceID && d.Rank == k.Rank
+		})})
+	}
+	v.addRequests(r.Forest, columns, opts)
+	return v, columns
+}
+
+func severalRanks(devices []analyze.DeviceKey) bool {
+	return slices.ContainsFunc(devices, func(k analyze.DeviceKey) bool { return k.Rank != devices[0].Rank })
+}
+
+// addRequests describes the slowest requests, and records the request of each
+// operation and of the spans above it.
+func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) {
+	if forest == nil {
+		return
+	}
+	all := slices.DeleteFunc(forest.Requests().List, func(q analyze.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
+	v.Total = len(all)
+	slices.SortStableFunc(all, func(a, b analyze.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
+	for i := range all[:min(len(all), maxRequests)] {
+		q := &all[i]
+		row := request{
+			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID,
+			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
+			Path: pathParts(forest.CriticalPath(q.Root), v.severalRanks),
+		}
+		if opts.Link != nil {
+			row.Link = opts.Link(q.TraceID, q.SpanID)
+		}
+		v.Requests = append(v.Requests, row)
+		columns.setRequest(q, i)
+	}
+}
+
+// pathParts adds up the segments of a path by operation, kind and device.
+func pathParts(path *analyze.CriticalPath, withRank bool) []part {
+	parts := []part{}
+	if path == nil {
+		return parts
+	}
+	at := make(map[part]int)
+	for _, s := range path.Segments {
+		key := part{Operation: s.Node.Name(), Kind: analyze.KindHost}
+		switch {
+		case s.Node.IsZero():
+			key.Kind = analyze.KindIdle
+		case s.Node.IsOp() && s.Node.Side() == op.SideNone:
+			key.Kind, key.Device = s.Node.Kind().String(), s.Node.Device().Label(withRank)
+		}
+		i, ok := at[key]
+		if !ok {
+			i = len(parts)
+			at[key] = i
+			parts = append(parts, key)
+		}
+		parts[i].NS += s.DurationNS
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.NS, a.NS) })
+	return parts
+}

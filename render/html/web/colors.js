@@ -1,0 +1,49 @@
+// Colours. The kind of an operation decides the hue, by a palette that people
+// with impaired colour vision can tell apart; the name decides the shade.
+
+// HUES has the hue, saturation and lightness of each kind, in the order of KINDS.
+const HUES = [[220, 6, 55], [206, 62, 46], [23, 72, 50], [162, 62, 38], [314, 36, 52], [44, 74, 46], [216, 14, 76]];
+
+// hash returns a small hash of a text.
+export function hash(text) {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return h >>> 0;
+}
+
+// channel and luminance follow the WCAG's definition of contrast.
+function channel(c) {
+  return c <= 0.03928 ? c / 12.92 : Math.pow((c + 0.055) / 1.055, 2.4);
+}
+
+function luminance([r, g, b]) {
+  return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+}
+
+// toRGB converts a hue in degrees, saturation and lightness to red, green and
+// blue, all but the hue between 0 and 1.
+function toRGB(h, s, l) {
+  const a = s * Math.min(l, 1 - l);
+  return [0, 8, 4].map((n) => {
+    const k = (n + h / 30) % 12;
+    return l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+  });
+}
+
+// boxColors returns the colour of a box, also as a pixel of an ImageData on a
+// little-endian machine, and that of a text on it; the two have a contrast of at
+// least 4.5.
+export function boxColors(kind, name, dark) {
+  const [hue, saturation, lightness] = HUES[kind] ?? HUES[0];
+  const shade = (hash(name) % 5) * 3;
+  const light = kind === 6 ? (dark ? 28 + shade / 2 : lightness + 6 - shade / 2) : lightness + (dark ? 6 : 0) + shade;
+  const rgb = toRGB(hue, saturation / 100, light / 100), y = luminance(rgb);
+  const [r, g, b] = rgb.map((x) => Math.round(x * 255));
+  return { fill: `rgb(${r} ${g} ${b})`, pixel: ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0, text: (y + 0.05) / 0.05 >= 1.05 / (y + 0.05) ? "#000" : "#fff" };
+}
+
+// kindColor returns the plain colour of a kind.
+export function kindColor(kind, dark) {
+  const [hue, saturation, lightness] = HUES[kind] ?? HUES[0];
+  return `hsl(${hue} ${saturation}% ${kind === 6 && dark ? 35 : lightness + (dark ? 6 : 0)}%)`;
+}

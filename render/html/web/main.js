@@ -1,0 +1,265 @@
+// The page: reads what the program wrote into it and connects the sections.
+
+import { KINDS, KIND_SPAN, NONE, decodeRows, selectRows } from "./rows.js";
+import { Store, compileSearch, formatState, parseState } from "./state.js";
+import { element, printable, shorten, show } from "./dom.js";
+import { FlameGraph } from "./flame.js";
+import { Timeline } from "./timeline.js";
+import { Devices, Operations, Requests, communication, memory, steps } from "./sections.js";
+import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
+
+const byID = (id) => document.getElementById(id);
+
+// inflate returns the bytes in a script element of base64 text.
+async function inflate(id) {
+  const text = byID(id).textContent.trim(), binary = atob(text), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const VALUES = {
+  time: { title: "self time", format: formatTime, of: (rows) => (i) => rows.self[i] },
+  total: { title: "duration", format: formatTime, of: (rows) => (i) => (rows.kind[i] === KIND_SPAN ? 0 : rows.dur[i]) },
+  bytes: { title: "bytes", format: formatBytes, of: (rows) => (i) => (rows.memory[i] >= 0 ? rows.memory[i] : 0) },
+  flops: { title: "FLOPs", format: (n) => formatRate(n, "FLOP"), of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0) },
+  count: { title: "count", format: formatCount, of: (rows) => (i) => (rows.kind[i] === KIND_SPAN ? 0 : 1) },
+};
+
+class Page {
+  constructor(view, rows) {
+    this.view = view;
+    this.rows = rows;
+    this.store = new Store(parseState(location.hash), (f) => requestAnimationFrame(f));
+  }
+
+  start() {
+    const { view, rows, store } = this;
+    this.tip = byID("tip");
+    this.theme();
+    this.head();
+    this.timeline = new Timeline(view, rows, store, byID("timeline"), (row, e) => this.tooltipRow(row, e), (row) => this.details(row));
+    this.flame = new FlameGraph(rows, store, byID("flame"), {
+      row: (name) => view.names[name],
+      device: (d) => (d === NONE ? "no device" : view.devices[d].label),
+    }, (node, e) => this.tooltipNode(node, e), (node) => this.trail(node));
+    this.operations = new Operations(this, byID("operations"));
+    this.devices = new Devices(this, byID("devices"));
+    this.requests = new Requests(this, byID("requests"));
+    communication(this, byID("communication"));
+    memory(this, byID("memory"));
+    steps(this, byID("steps"));
+    store.listen((changed) => this.update(changed));
+    window.addEventListener("hashchange", () => store.set(parseState(location.hash)));
+    document.addEventListener("keydown", (e) => this.key(e));
+    this.update(new Set(["from", "search", "stack", "op", "device", "request"]));
+    const s = store.state;
+    if (s.from !== null || s.to !== null) this.timeline.zoomTo(s.from ?? 0, s.to ?? view.span_ns, 0.1);
+    document.documentElement.dataset.ready = "true";
+  }
+
+  theme() {
+    const wanted = this.store.state.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    document.documentElement.dataset.theme = wanted === "dark" ? "dark" : "light";
+  }
+
+  head() {
+    const { store } = this, s = store.state;
+    const search = byID("search"), stack = byID("stack"), value = byID("value");
+    search.value = s.search ?? "";
+    search.addEventListener("input", () => store.set({ search: search.value || null }));
+    stack.value = s.stack ?? "request";
+    if (stack.selectedIndex < 0) stack.value = "request";
+    stack.addEventListener("change", () => store.set({ stack: stack.value }));
+    value.value = s.value ?? "time";
+    if (value.selectedIndex < 0) value.value = "time";
+    value.addEventListener("change", () => store.set({ value: value.value }));
+    byID("theme").addEventListener("click", () => store.set({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
+    byID("reset").addEventListener("click", () => this.clear());
+    byID("help").addEventListener("click", () => byID("keys").showModal());
+    for (const b of document.querySelectorAll("[data-select]")) {
+      b.addEventListener("click", () => this.select(JSON.parse(b.dataset.select)));
+    }
+  }
+
+  // select shows the evidence of a finding.
+  select(what) {
+    const change = {};
+    if (what.operation !== undefined) {
+      const i = this.view.names.indexOf(what.operation);
+      if (i >= 0) change.op = i;
+    }
+    if (what.device !== undefined) change.device = what.device;
+    if (what.from !== undefined) Object.assign(change, { from: what.from, to: what.to });
+    if (what.request !== undefined) change.request = what.request;
+    this.store.set(change);
+    if (what.from !== undefined) this.timeline.zoomTo(what.from, what.to, 0.2);
+    byID(what.section ?? "timeline")?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "center" });
+  }
+
+  clear() {
+    this.store.set({ from: null, to: null, op: null, device: null, request: null, search: null });
+    byID("search").value = "";
+    this.timeline.zoomTo(0, this.view.span_ns);
+  }
+
+  key(e) {
+    if (e.key === "Escape") {
+      if (!byID("keys").open) this.clear();
+    } else if (e.target.matches?.("input, select, textarea") || e.ctrlKey || e.metaKey || e.altKey) {
+      return;
+    } else if (e.key === "/") {
+      byID("search").focus();
+      e.preventDefault();
+    } else if (e.key === "?") {
+      byID("keys").showModal();
+    }
+  }
+
+  update(changed) {
+    const { view, rows, store } = this, s = store.state;
+    const fragment = formatState(s);
+    if (location.hash.slice(1) !== fragment) history.replaceState(null, "", "#" + fragment);
+    if (changed.has("theme")) {
+      this.theme();
+      this.flame.surface.draw();
+      this.timeline.surface.draw();
+    }
+    if (changed.has("search")) {
+      const { matches, error } = compileSearch(s.search);
+      this.marked = matches ? Uint8Array.from(view.names, (n) => (matches(n) ? 1 : 0)) : null;
+      byID("search").setCustomValidity(error ?? "");
+      byID("search").classList.toggle("bad", error !== null);
+    }
+    this.timeline.marked = this.flame.marked = this.marked;
+    const drives = ["from", "to", "search", "device", "request", "stack", "value"];
+    if (drives.some((f) => changed.has(f))) this.recompute();
+    if (changed.has("op")) this.operations.table.drawBody();
+    if (changed.has("device")) this.devices.table.drawBody();
+    if (changed.has("request")) this.requests.table.drawBody();
+    this.timeline.surface.draw();
+    this.flame.surface.draw();
+  }
+
+  // recompute adds up what the selection holds.
+  recompute() {
+    const { view, rows, store } = this, s = store.state;
+    const picked = selectRows(rows, s, this.marked);
+    const isWhole = s.from === null && s.to === null && !this.marked && s.device === null && s.request === null;
+    const stack = s.stack ?? "request", v = VALUES[s.value] ?? VALUES.time;
+    this.valueFormat = v;
+    const forFlame = this.marked ? selectRows(rows, s, null) : picked;
+    this.flame.update(forFlame, { of: v.of(rows) }, stack);
+    this.operations.update(picked, isWhole);
+    this.devices.update(picked, isWhole, s.from ?? 0, s.to ?? view.span_ns);
+    this.requests.update(s.from, s.to);
+    this.describe(picked, isWhole);
+  }
+
+  describe(picked, isWhole) {
+    const { view, store } = this, s = store.state;
+    let ops = 0, sum = 0;
+    for (const i of picked) {
+      if (this.rows.kind[i] === KIND_SPAN) continue;
+      ops++;
+      sum += this.rows.dur[i];
+    }
+    const parts = [];
+    if (s.from !== null || s.to !== null) parts.push(`${formatTime(s.from ?? 0)} to ${formatTime(s.to ?? view.span_ns)}`);
+    if (s.device !== null && view.devices[s.device]) parts.push("device " + view.devices[s.device].label);
+    if (s.request !== null && view.requests[s.request]) parts.push("request " + shorten(view.requests[s.request].name, 30));
+    if (this.marked) parts.push(`names matching ${shorten(s.search, 24)}: ${formatShare(this.flame.matching(this.marked))} of the stacks' ${this.valueFormat.title}`);
+    byID("selection").textContent = isWhole ? "the whole run" : (parts.join(", ") || "the whole run") + `: ${formatCount(ops)} operations that start there, ${formatTime(sum)}`;
+    byID("reset").hidden = isWhole && s.op === null;
+  }
+
+  tooltipRow(row, e) {
+    if (row === NONE || !e) {
+      this.tip.hidden = true;
+      return;
+    }
+    const { rows, view } = this;
+    this.place(e, [view.names[rows.name[row]], `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`, `at ${formatTime(rows.start[row])}`,
+      rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label, view.shapes[rows.shape[row]]]);
+  }
+
+  tooltipNode(node, e) {
+    if (!node || !e) {
+      this.tip.hidden = true;
+      return;
+    }
+    const v = this.valueFormat, all = this.flame.root.total;
+    this.place(e, [node.name, `${v.format(node.total)}, ${formatShare(all > 0 ? node.total / all : 0)} of all`, `itself ${v.format(node.self)}`]);
+  }
+
+  place(e, lines) {
+    show(this.tip, ...lines.filter(Boolean).map((line, i) => element(i === 0 ? "strong" : "div", {}, shorten(line, 160))));
+    this.tip.hidden = false;
+    const box = this.tip.getBoundingClientRect();
+    this.tip.style.left = Math.max(4, Math.min(e.clientX + 14, innerWidth - box.width - 6)) + "px";
+    this.tip.style.top = Math.max(4, e.clientY + 18 + box.height > innerHeight ? e.clientY - box.height - 10 : e.clientY + 18) + "px";
+  }
+
+  trail(node) {
+    const chain = [];
+    for (let n = node; n; n = n.parent) chain.push(n);
+    show(byID("trail"), ...chain.reverse().flatMap((n, i) => [i > 0 ? document.createTextNode(" › ") : null,
+      element("button", { class: "link", type: "button", onclick: () => this.flame.zoomTo(n) }, shorten(n.name, 40))]));
+  }
+
+  // details shows all that is known of a row.
+  details(row) {
+    const box = byID("details");
+    box.hidden = row === NONE;
+    if (row === NONE) return;
+    const { rows, view, store } = this;
+    const name = view.names[rows.name[row]];
+    const same = [];
+    for (let i = 0; i < rows.n; i++) if (rows.name[i] === rows.name[row] && rows.kind[i] === rows.kind[row]) same.push(rows.dur[i]);
+    const rank = same.reduce((n, d) => n + (d > rows.dur[row] ? 1 : 0), 1);
+    const path = [];
+    for (let i = rows.parent[row], n = 0; i !== NONE && n < 32; i = rows.parent[i], n++) path.unshift(view.names[rows.name[i]]);
+    const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
+    const facts = [
+      ["kind", KINDS[rows.kind[row]]], ["below", path.join(" › ")], ["duration", formatTime(rows.dur[row])], ["self", formatTime(rows.self[row])],
+      ["starts at", formatTime(rows.start[row]) + " of the run"], ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
+      ["stream", rows.stream[row] === NONE ? null : rows.stream[row]], ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
+      ["shapes", view.shapes[rows.shape[row]]], ["memory", rows.memory[row] >= 0 ? formatBytes(rows.memory[row]) : null],
+      ["rate", rows.flops[row] > 0 && rows.dur[row] > 0 ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s") : null],
+      ["request", request?.name], ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
+    ];
+    show(box, element("h3", {}, shorten(name, 80)),
+      element("dl", {}, ...facts.filter(([, v]) => v !== null && v !== undefined && v !== "").flatMap(([k, v]) => [element("dt", {}, k), element("dd", {}, printable(String(v)))])),
+      element("p", {}, element("button", { type: "button", onclick: () => store.set({ op: rows.name[row] }) }, "highlight all"), " ",
+        element("button", { type: "button", onclick: () => this.timeline.zoomTo(rows.start[row], rows.start[row] + rows.dur[row], 0.5) }, "zoom"), " ",
+        request?.link ? element("a", { href: request.link, rel: "noreferrer" }, "request in Jaeger") : null, " ",
+        element("button", { type: "button", onclick: () => this.timeline.pin(NONE) }, "close")));
+  }
+
+  showRow(row) {
+    this.timeline.zoomTo(this.rows.start[row], this.rows.start[row] + this.rows.dur[row], 3);
+    this.timeline.pin(row);
+    byID("timeline").scrollIntoView({ block: "nearest" });
+  }
+
+  showTime(from, to) {
+    this.store.set({ from, to });
+    this.timeline.zoomTo(from, to, 0.1);
+    byID("timeline").scrollIntoView({ block: "nearest" });
+  }
+}
+
+async function main() {
+  const view = JSON.parse(byID("view").textContent);
+  const page = new Page(view, decodeRows(await inflate("rows"), view.rows));
+  page.start();
+  globalThis.optrace = page; // for the browser's console
+}
+
+main().catch((e) => {
+  const box = byID("failed");
+  box.hidden = false;
+  box.textContent = "This page cannot be shown: " + e.message;
+  document.documentElement.dataset.ready = "failed";
+  console.error(e);
+});

@@ -1,0 +1,303 @@
+// The operations and spans of a run as columns, ordered by start.
+
+// Kinds of rows. Spans that are no operations have the last one.
+export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span"];
+export const KIND_SPAN = 6;
+
+// NONE stands for an absent index.
+export const NONE = 0xffffffff;
+
+// A Reader reads unsigned LEB128 numbers below 2^53.
+class Reader {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+
+  next() {
+    const b = this.bytes;
+    let x = b[this.at++];
+    if (x < 0x80) return x;
+    x &= 0x7f;
+    for (let factor = 128; ; factor *= 128) {
+      const c = b[this.at++];
+      if (c === undefined) throw new Error("the operations in this page are cut off");
+      x += (c & 0x7f) * factor;
+      if (c < 0x80) return x;
+    }
+  }
+}
+
+// decodeRows reads the columns of n rows, one column after the other:
+//
+//	start     distance from the row before, ns
+//	dur, self ns
+//	name      index of names
+//	kind      index of KINDS
+//	device    index of devices plus one, 0 for none
+//	stream    number plus one, 0 for none
+//	parent    0 for none, else 1 + the zigzag code of the distance to the row
+//	request   index of requests plus one, 0 for none
+//	shape     index of shapes
+//	memory    bytes plus one, 0 for unknown
+//	flops     plus one, 0 for unknown
+//	step      index of steps plus one, 0 for none
+export function decodeRows(bytes, n) {
+  const r = new Reader(bytes);
+  const index = () => {
+    const column = new Uint32Array(n);
+    for (let i = 0; i < n; i++) {
+      const v = r.next();
+      column[i] = v === 0 ? NONE : v - 1;
+    }
+    return column;
+  };
+  const plain = (column) => {
+    for (let i = 0; i < n; i++) column[i] = r.next();
+    return column;
+  };
+  const optional = () => {
+    const column = plain(new Float64Array(n));
+    for (let i = 0; i < n; i++) column[i] = column[i] === 0 ? NaN : column[i] - 1;
+    return column;
+  };
+  const start = new Float64Array(n);
+  for (let i = 0, t = 0; i < n; i++) start[i] = t += r.next();
+  const rows = { n, start, dur: plain(new Float64Array(n)), self: plain(new Float64Array(n)) };
+  rows.name = plain(new Uint32Array(n));
+  rows.kind = plain(new Uint8Array(n));
+  rows.device = index();
+  rows.stream = index();
+  rows.parent = new Uint32Array(n);
+  for (let i = 0; i < n; i++) {
+    const v = r.next();
+    if (v === 0) {
+      rows.parent[i] = NONE;
+      continue;
+    }
+    const z = v - 1;
+    rows.parent[i] = i - (z % 2 === 0 ? z / 2 : -(z + 1) / 2);
+  }
+  rows.request = index();
+  rows.shape = plain(new Uint32Array(n));
+  rows.memory = optional();
+  rows.flops = optional();
+  rows.step = index();
+  if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
+  return rows;
+}
+
+// lowerBound returns the first i in [from, to) for which at(i) >= x, or to.
+export function lowerBound(from, to, x, at) {
+  while (from < to) {
+    const mid = (from + to) >>> 1;
+    if (at(mid) < x) from = mid + 1;
+    else to = mid;
+  }
+  return from;
+}
+
+// makeLanes divides rows, which are ordered by start, into lanes within which
+// none overlaps the one before: each row goes to the first lane that is free.
+// Beyond limit the last lane holds the rest, overlapping; crowded counts those.
+export function makeLanes(rows, indices, limit) {
+  const ends = [], lanes = [];
+  let crowded = 0;
+  for (const i of indices) {
+    let k = 0;
+    while (k < ends.length && ends[k] > rows.start[i]) k++;
+    if (k >= limit) {
+      k = limit - 1;
+      crowded++;
+    }
+    if (k === lanes.length) lanes.push([]);
+    lanes[k].push(i);
+    ends[k] = Math.max(ends[k] ?? 0, rows.start[i] + rows.dur[i]);
+  }
+  return { lanes: lanes.map((l) => Uint32Array.from(l)), crowded };
+}
+
+// A Selection is a filter of rows: those that start in [from, to), whose names
+// match, of some device or request. Null fields select everything.
+export function selectRows(rows, selection, matches) {
+  const first = lowerBound(0, rows.n, selection.from ?? -Infinity, (i) => rows.start[i]);
+  const last = lowerBound(first, rows.n, selection.to ?? Infinity, (i) => rows.start[i]);
+  const picked = new Uint32Array(last - first);
+  let n = 0;
+  for (let i = first; i < last; i++) {
+    if (matches && !matches[rows.name[i]]) continue;
+    if (selection.device !== null && selection.device !== undefined && rows.device[i] !== selection.device) continue;
+    if (selection.request !== null && selection.request !== undefined && rows.request[i] !== selection.request) continue;
+    picked[n++] = i;
+  }
+  return picked.subarray(0, n);
+}
+
+// unionLength returns the length of the union of intervals, which are ordered
+// by start, each clipped to [from, to).
+export function unionLength(starts, ends, from = -Infinity, to = Infinity) {
+  let sum = 0, covered = from;
+  for (let i = 0; i < starts.length; i++) {
+    const a = Math.max(starts[i], covered), b = Math.min(ends[i], to);
+    if (b > a) {
+      sum += b - a;
+      covered = b;
+    }
+  }
+  return sum;
+}
+
+// deviceParts divides the time of a device between the first start and the last
+// end of picked rows into the parts that add up: compute; communication beside
+// no compute; memory beside neither; other kinds beside none of these; idle.
+export function deviceParts(rows, picked) {
+  const events = [];
+  let first = Infinity, last = -Infinity;
+  for (const i of picked) {
+    const kind = rows.kind[i];
+    if (kind === KIND_SPAN) continue;
+    const c = kind === 1 ? 0 : kind === 2 ? 1 : kind === 3 ? 2 : 3;
+    const a = rows.start[i], b = a + rows.dur[i];
+    first = Math.min(first, a);
+    last = Math.max(last, b);
+    if (b > a) events.push([a, c, 1], [b, c, -1]);
+  }
+  const parts = { span: Math.max(0, last - first), compute: 0, communication: 0, memory: 0, other: 0, busy: 0, idle: 0 };
+  if (!(last > first)) return { ...parts, span: 0 };
+  events.sort((x, y) => x[0] - y[0]);
+  const running = [0, 0, 0, 0], names = ["compute", "communication", "memory", "other"];
+  let at = first;
+  for (const [t, c, d] of events) {
+    if (t > at) {
+      const which = running.findIndex((n) => n > 0);
+      if (which >= 0) parts[names[which]] += t - at;
+      at = t;
+    }
+    running[c] += d;
+  }
+  parts.busy = parts.compute + parts.communication + parts.memory + parts.other;
+  parts.idle = parts.span - parts.busy;
+  return parts;
+}
+
+// utilisation returns, for each of count equal parts of [from, to), the fraction
+// in which at least one of the picked operations, ordered by start, ran.
+export function utilisation(rows, picked, from, to, count) {
+  const busy = new Float64Array(count), width = (to - from) / count;
+  let covered = from;
+  for (const i of picked) {
+    if (rows.kind[i] === KIND_SPAN) continue;
+    const a = Math.max(rows.start[i], covered), b = Math.min(rows.start[i] + rows.dur[i], to);
+    if (b <= a) continue;
+    covered = b;
+    for (let k = Math.max(0, Math.floor((a - from) / width)); k < count && from + k * width < b; k++) {
+      busy[k] += Math.min(b, from + (k + 1) * width) - Math.max(a, from + k * width);
+    }
+  }
+  for (let k = 0; k < count; k++) busy[k] /= width;
+  return busy;
+}
+
+// HISTOGRAM_BINS logarithmic bins, four to a factor of ten from 100 ns.
+export const HISTOGRAM_BINS = 40;
+
+// histogramBin returns the bin of a duration.
+export function histogramBin(ns) {
+  return ns <= 100 ? 0 : Math.min(HISTOGRAM_BINS - 1, Math.floor(4 * (Math.log10(ns) - 2)));
+}
+
+// summarise adds up the picked operations by name and returns the sums, the
+// largest first.
+export function summarise(rows, picked) {
+  const groups = new Map();
+  let total = 0;
+  for (const i of picked) {
+    if (rows.kind[i] === KIND_SPAN) continue;
+    let g = groups.get(rows.name[i]);
+    if (g === undefined) {
+      g = { name: rows.name[i], kind: rows.kind[i], rows: [], sum: 0, self: 0, memory: 0, flops: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
+      groups.set(rows.name[i], g);
+    }
+    const d = rows.dur[i];
+    g.rows.push(i);
+    g.sum += d;
+    g.self += rows.self[i];
+    if (rows.memory[i] >= 0) g.memory += rows.memory[i];
+    if (rows.flops[i] >= 0) g.flops += rows.flops[i];
+    g.histogram[histogramBin(d)]++;
+    total += d;
+  }
+  const all = [...groups.values()];
+  for (const g of all) {
+    const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
+    g.count = g.rows.length;
+    g.mean = g.sum / g.count;
+    g.p50 = quantile(sorted, 0.5);
+    g.p95 = quantile(sorted, 0.95);
+    g.p99 = quantile(sorted, 0.99);
+    g.max = sorted[sorted.length - 1];
+    g.share = total > 0 ? g.sum / total : 0;
+  }
+  return all.sort((a, b) => b.sum - a.sum);
+}
+
+// quantile interpolates between the samples around q.
+export function quantile(sorted, q) {
+  const at = q * (sorted.length - 1), low = Math.floor(at);
+  return low + 1 < sorted.length ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
+}
+
+// buildStacks adds picked rows up to a tree of frames. label(i) names the frame
+// of a row, chain(i) the frames above its outermost one.
+export function buildStacks(rows, picked, values, grouping, names) {
+  const root = { name: "all", key: -1, kind: KIND_SPAN, children: new Map(), self: 0, total: 0, depth: 0 };
+  const child = (node, key, name, kind) => {
+    let c = node.children.get(key);
+    if (c === undefined) {
+      c = { name, key, kind, children: new Map(), self: 0, total: 0, depth: node.depth + 1 };
+      node.children.set(key, c);
+    }
+    return c;
+  };
+  const cache = new Array(rows.n);
+  const nodeOf = (row) => {
+    // Walks up to a known node or a root, then down again; a chain of parents
+    // may be as long as the run.
+    const path = [];
+    let at = row, node = null;
+    const limit = rows.n;
+    while (at !== NONE && path.length <= limit) {
+      if (cache[at] !== undefined) {
+        node = cache[at];
+        break;
+      }
+      path.push(at);
+      at = rows.parent[at];
+    }
+    if (node === null) node = root;
+    for (let k = path.length - 1; k >= 0; k--) {
+      const i = path[k];
+      if (grouping === "device" && rows.kind[i] === KIND_SPAN) {
+        cache[i] = node;
+        continue;
+      }
+      if (node === root && grouping === "device") node = child(root, -2 - rows.device[i], names.device(rows.device[i]), KIND_SPAN);
+      node = child(node, rows.name[i], names.row(rows.name[i]), rows.kind[i]);
+      cache[i] = node;
+    }
+    return node;
+  };
+  for (const i of picked) {
+    if (rows.kind[i] === KIND_SPAN && grouping === "device") continue;
+    const v = values(i);
+    if (v > 0) nodeOf(i).self += v;
+  }
+  // Totals, without recursion: children come after their parents in order.
+  const order = [root];
+  for (let k = 0; k < order.length; k++) for (const c of order[k].children.values()) order.push(c);
+  for (const node of order) node.total = node.self;
+  const parents = new Map();
+  for (const node of order) for (const c of node.children.values()) parents.set(c, node);
+  for (let k = order.length - 1; k > 0; k--) parents.get(order[k]).total += order[k].total;
+  return root;
+}

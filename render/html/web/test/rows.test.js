@@ -1,0 +1,167 @@
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, histogramBin, makeLanes, quantile, selectRows, summarise, utilisation } from "../rows.js";
+
+// random returns a generator of numbers below n, the same on every run.
+export function random(seed) {
+  return (n) => {
+    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * n);
+  };
+}
+
+function leb128(values) {
+  const bytes = [];
+  for (let v of values) {
+    while (v >= 128) {
+      bytes.push((v % 128) + 128);
+      v = Math.floor(v / 128);
+    }
+    bytes.push(v);
+  }
+  return bytes;
+}
+
+// encode writes rows as package html does.
+export function encode(rows) {
+  let before = 0;
+  const columns = [
+    rows.map((r) => {
+      const d = r.start - before;
+      before = r.start;
+      return d;
+    }),
+    rows.map((r) => r.dur), rows.map((r) => r.self ?? r.dur), rows.map((r) => r.name ?? 0), rows.map((r) => r.kind ?? 1),
+    rows.map((r) => (r.device ?? -1) + 1), rows.map((r) => (r.stream ?? -1) + 1),
+    rows.map((r, i) => (r.parent === undefined ? 0 : 1 + (i >= r.parent ? 2 * (i - r.parent) : 2 * (r.parent - i) - 1))),
+    rows.map((r) => (r.request ?? -1) + 1), rows.map((r) => r.shape ?? 0), rows.map((r) => (r.memory ?? -1) + 1), rows.map((r) => (r.flops ?? -1) + 1), rows.map((r) => (r.step ?? -1) + 1),
+  ];
+  return Uint8Array.from(columns.flatMap(leb128));
+}
+
+export function rowsOf(list) {
+  return decodeRows(encode(list), list.length);
+}
+
+function randomRows(r, n, devices) {
+  let t = 0;
+  return Array.from({ length: n }, (_, i) => {
+    t += r(20);
+    const row = { start: t, dur: r(50), name: r(5), kind: 1 + r(4), device: r(devices), parent: i > 0 && r(2) ? r(i) : undefined };
+    return row;
+  });
+}
+
+test("columns read back", () => {
+  const list = [
+    { start: 0, dur: 2 ** 40 + 3, name: 7, kind: KIND_SPAN, parent: 1 },
+    { start: 5, dur: 127, self: 3, name: 128, kind: 2, device: 0, stream: 300, request: 0, shape: 9, memory: 0, flops: 2 ** 45, step: 0 },
+    { start: 2 ** 42, dur: 0, name: 0, kind: 0, parent: 0 },
+  ];
+  const rows = rowsOf(list);
+  assert.deepEqual([...rows.start], [0, 5, 2 ** 42]);
+  assert.deepEqual([...rows.dur], [2 ** 40 + 3, 127, 0]);
+  assert.deepEqual([...rows.self], [2 ** 40 + 3, 3, 0]);
+  assert.deepEqual([...rows.parent], [1, NONE, 0]);
+  assert.deepEqual([...rows.device], [NONE, 0, NONE]);
+  assert.deepEqual([...rows.stream], [NONE, 300, NONE]);
+  assert.deepEqual([...rows.memory], [NaN, 0, NaN]);
+  assert.deepEqual([...rows.flops], [NaN, 2 ** 45, NaN]);
+  assert.throws(() => decodeRows(encode(list).subarray(0, 20), 3), /cut off/);
+  assert.throws(() => decodeRows(new Uint8Array([...encode(list), 1]), 3), /do not end/);
+});
+
+test("lanes hold every row once and do not overlap", () => {
+  const r = random(1);
+  for (let n = 0; n < 50; n++) {
+    const rows = rowsOf(randomRows(r, n, 1)), all = Uint32Array.from({ length: n }, (_, i) => i);
+    const { lanes, crowded } = makeLanes(rows, all, 1000);
+    assert.equal(crowded, 0);
+    assert.deepEqual(lanes.flatMap((l) => [...l]).sort((a, b) => a - b), [...all]);
+    for (const lane of lanes) for (let k = 1; k < lane.length; k++) assert.ok(rows.start[lane[k]] >= rows.start[lane[k - 1]] + rows.dur[lane[k - 1]]);
+  }
+  const rows = rowsOf([{ start: 0, dur: 9 }, { start: 1, dur: 9 }, { start: 2, dur: 9 }]);
+  assert.deepEqual(makeLanes(rows, [0, 1, 2], 2), { lanes: [Uint32Array.of(0), Uint32Array.of(1, 2)], crowded: 1 });
+});
+
+test("parts of a device add up to its span", () => {
+  const r = random(2);
+  for (let n = 1; n < 60; n++) {
+    const rows = rowsOf(randomRows(r, n, 1)), all = Uint32Array.from({ length: n }, (_, i) => i);
+    const got = deviceParts(rows, all);
+    assert.equal(got.compute + got.communication + got.memory + got.other + got.idle, got.span);
+    // By hand: which kind wins at every nanosecond.
+    const want = { compute: 0, communication: 0, memory: 0, other: 0 };
+    const end = Math.max(...rows.start.map((s, i) => s + rows.dur[i]));
+    for (let t = 0; t < end; t++) {
+      const kinds = new Set();
+      for (const i of all) if (rows.start[i] <= t && t < rows.start[i] + rows.dur[i]) kinds.add(rows.kind[i]);
+      if (kinds.has(1)) want.compute++;
+      else if (kinds.has(2)) want.communication++;
+      else if (kinds.has(3)) want.memory++;
+      else if (kinds.size > 0) want.other++;
+    }
+    for (const [part, value] of Object.entries(want)) assert.equal(got[part], value, part);
+  }
+  assert.equal(deviceParts(rowsOf([]), []).span, 0);
+});
+
+test("utilisation is the union, bin by bin", () => {
+  const rows = rowsOf([{ start: 0, dur: 10 }, { start: 5, dur: 10 }, { start: 30, dur: 10 }]);
+  assert.deepEqual([...utilisation(rows, [0, 1, 2], 0, 40, 4)], [1, 0.5, 0, 1]);
+  assert.deepEqual([...utilisation(rows, [0, 1, 2], 10, 20, 1)], [0.5]);
+});
+
+test("a range selects the operations that start in it", () => {
+  const rows = rowsOf([{ start: 0, dur: 100, name: 1 }, { start: 10, dur: 1, name: 2, device: 3 }, { start: 20, dur: 1, name: 1, request: 4 }]);
+  const pick = (s, m) => [...selectRows(rows, { from: null, to: null, device: null, request: null, ...s }, m)];
+  assert.deepEqual(pick({}), [0, 1, 2]);
+  assert.deepEqual(pick({ from: 10, to: 20 }), [1]);
+  assert.deepEqual(pick({ device: 3 }), [1]);
+  assert.deepEqual(pick({ request: 4 }), [2]);
+  assert.deepEqual(pick({}, [0, 1, 0]), [0, 2]);
+});
+
+test("sums by operation", () => {
+  const rows = rowsOf([{ start: 0, dur: 10, name: 0 }, { start: 1, dur: 30, name: 1, memory: 8, self: 5 }, { start: 2, dur: 20, name: 0 }, { start: 3, dur: 500, name: 2, kind: KIND_SPAN }]);
+  const [a, b, ...rest] = summarise(rows, [0, 1, 2, 3]);
+  assert.equal(rest.length, 0);
+  assert.deepEqual([a.name, a.count, a.sum, a.mean, a.max, a.share], [0, 2, 30, 15, 20, 0.5]);
+  assert.deepEqual([b.name, b.self, b.memory], [1, 5, 8]);
+  assert.equal(quantile([1, 2, 3, 4], 0.5), 2.5);
+  assert.equal(quantile([7], 0.99), 7);
+});
+
+test("stacks add up, whatever the parents", () => {
+  const r = random(3), names = { row: String, device: (d) => "device " + d };
+  for (let n = 1; n < 80; n++) {
+    const rows = rowsOf(randomRows(r, n, 2)), all = Uint32Array.from({ length: n }, (_, i) => i);
+    for (const grouping of ["request", "device"]) {
+      const root = buildStacks(rows, all, (i) => rows.self[i], grouping, names);
+      const check = (node) => {
+        let sum = node.self;
+        for (const c of node.children.values()) sum += check(c);
+        assert.equal(sum, node.total);
+        return sum;
+      };
+      assert.equal(check(root), rows.self.reduce((a, b) => a + b, 0));
+    }
+  }
+});
+
+test("a chain of parents may be as long as the run, and may be a ring", () => {
+  const n = 20000, names = { row: String, device: String };
+  const rows = rowsOf(Array.from({ length: n }, (_, i) => ({ start: i, dur: 1, parent: i > 0 ? i - 1 : undefined })));
+  assert.equal(buildStacks(rows, [n - 1], () => 1, "request", names).total, 1);
+  const ring = rowsOf([{ start: 0, dur: 1, parent: 1 }, { start: 1, dur: 1, parent: 0 }]);
+  assert.equal(buildStacks(ring, [0, 1], () => 1, "request", names).total, 2);
+});
+
+test("bins of the histogram ascend", () => {
+  let last = 0;
+  for (let ns = 1; ns < 1e13; ns *= 1.1) {
+    const bin = histogramBin(ns);
+    assert.ok(bin >= last && bin < 40);
+    last = bin;
+  }
+});

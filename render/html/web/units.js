@@ -1,0 +1,69 @@
+// Quantities as text, in the manner of the terminal's report: three significant
+// digits and a unit.
+
+function significant(x) {
+  const a = Math.abs(x);
+  return a >= 100 ? x.toFixed(0) : a >= 10 ? x.toFixed(1) : x.toFixed(2);
+}
+
+// scaled formats x in the largest of the units that leaves at least one whole.
+// steps are the factors between neighbouring units.
+function scaled(x, units, step) {
+  let i = 0;
+  while (i + 1 < units.length && Math.abs(x) >= step) {
+    x /= step;
+    i++;
+  }
+  // Rounding must not show a thousand of a unit.
+  if (i + 1 < units.length && Number(significant(x)) >= step) {
+    x /= step;
+    i++;
+  }
+  return (i === 0 && Number.isInteger(x) ? String(x) : significant(x)) + "\u00a0" + units[i];
+}
+
+// formatTime formats a number of nanoseconds.
+export function formatTime(ns) {
+  if (ns === null || ns === undefined) return "–";
+  const a = Math.abs(ns);
+  if (a >= 60e9) {
+    const minutes = Math.floor(a / 60e9), seconds = Math.floor((a - minutes * 60e9) / 1e9);
+    const text = minutes >= 60 ? Math.floor(minutes / 60) + "\u00a0h\u00a0" + (minutes % 60) + "\u00a0min" : minutes + "\u00a0min\u00a0" + seconds + "\u00a0s";
+    return (ns < 0 ? "−" : "") + text;
+  }
+  return scaled(ns, ["ns", "µs", "ms", "s"], 1000).replace("-", "−");
+}
+
+// formatBytes formats a number of bytes.
+export function formatBytes(n) {
+  return n === null || n === undefined ? "–" : scaled(n, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);
+}
+
+// formatRate formats a number per second, such as FLOP/s.
+export function formatRate(n, unit) {
+  return n === null || n === undefined || !Number.isFinite(n) ? "–" : scaled(n, ["", "k", "M", "G", "T", "P"].map((p) => p + unit), 1000);
+}
+
+// formatCount formats a whole number with separators.
+export function formatCount(n) {
+  return n === null || n === undefined ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+// formatShare formats a fraction as a percentage.
+export function formatShare(x) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+  const p = x * 100;
+  return (p !== 0 && Math.abs(p) < 0.1 ? "<\u200a0.1" : Math.abs(p) >= 99.95 ? p.toFixed(0) : p.toFixed(1)) + "\u00a0%";
+}
+
+// timeTicks returns round times between from and to, at most count of them.
+export function timeTicks(from, to, count) {
+  const span = to - from;
+  if (!(span > 0)) return [from];
+  let step = Math.pow(10, Math.ceil(Math.log10(span / count)));
+  for (const divisor of [5, 2]) if (span / (step / divisor) <= count) { step /= divisor; break; }
+  step = Math.max(1, step);
+  const ticks = [];
+  for (let i = Math.ceil(from / step); i * step <= to; i++) ticks.push(i * step);
+  return ticks;
+}
