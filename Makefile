@@ -7,7 +7,7 @@ MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 10s
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench tidy examples
+.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench tidy browser examples
 
 precommit: fmt vet lint test ## what to run before a commit
 
@@ -43,6 +43,9 @@ bench: ## every benchmark, long enough to see that it runs
 
 tidy: ## go mod tidy in every module
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done
+
+browser: ## the tests of the page, in Node.js and in chromium
+	.ci/browser
 
 examples: ## run the example that the README shows
 	$(GO) run -C examples ./quickstart

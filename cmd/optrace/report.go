@@ -4,13 +4,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
+	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
 )
 
@@ -25,6 +31,8 @@ content, and gzip and zstd are opened transparently. After -- every argument is
 an INPUT.
 
   -json             print the report as JSON, schema optrace.report/v1
+  -html FILE        write a page for the browser: timeline, flame graph and the
+                    tables, in one file that loads nothing from a network
   -csv              print one table as CSV: the operations, or the groups with
                     -by, or the table of -section
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
@@ -46,6 +54,7 @@ Examples:
   zcat traces-*.jsonl.gz | optrace report -section summary -
   optrace report -json ops.jsonl | jq '.operations[0]'
   optrace report -csv -section devices ops.jsonl > devices.csv
+  optrace report -html report.html ops.jsonl
 `
 
 // reportFlags are the flags of the report command.
@@ -57,6 +66,7 @@ type reportFlags struct {
 	minRatio  float64
 	hotspot   int64
 	output    string
+	html      string
 }
 
 func reportCommand() command {
@@ -74,6 +84,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.Int64Var(&f.hotspot, "hotspot-bytes", analyze.DefaultHotspotBytes, "")
 	fs.StringVar(&f.output, "o", "", "")
+	fs.StringVar(&f.html, "html", "", "")
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
@@ -91,6 +102,9 @@ func runReport(ctx context.Context, s streams, args []string) error {
 			return err
 		}
 	}
+	if f.html != "" {
+		f.output = f.html
+	}
 	return produce(ctx, s, f.output, inputs, func(out *output) error {
 		src := source{inputs: inputs, mapping: mappingFor(opts.By), exclude: out.exclude}
 		in, done := src.open(s)
@@ -98,6 +112,9 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		done()
 		if err != nil {
 			return inputError(err)
+		}
+		if f.html != "" {
+			return outputError(html.Write(out, r, html.Options{Title: titleOf(inputs), Version: versionOf(buildInfo())}))
 		}
 		return outputError(f.write(out, out.useColor(s), r, chosen, opts))
 	})
@@ -113,6 +130,10 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, usagef("-by: %w", err)
 	case f.json && f.csv:
 		return opts, usagef("-json and -csv exclude each other")
+	case f.html != "" && (f.json || f.csv || f.output != ""):
+		return opts, usagef("-html excludes -json, -csv and -o")
+	case f.html != "" && f.section != "":
+		return opts, usagef("-html shows all sections: leave out -section")
 	case f.top < 0:
 		return opts, usagef("-top is negative")
 	case f.hotspot < 0:
@@ -124,6 +145,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		By: keys, MinCommunicationRatio: f.minRatio, SumsOnly: !chosen.structural(),
 		// 0 lists no entry and makes every entry with memory a hotspot.
 		Top: int(orNegative(int64(f.top))), HotspotBytes: orNegative(f.hotspot),
+		KeepForest: f.html != "",
 	}, nil
 }
 
@@ -200,4 +222,24 @@ func csvTable(chosen selection, opts analyze.Options) (csvWriter, error) {
 		return func(w io.Writer, r *analyze.Report) error { return csv.WriteEntries(w, r.Memory.Hotspots, options) }, nil
 	}
 	return func(w io.Writer, r *analyze.Report) error { return csv.WriteEntries(w, r.Slowest, options) }, nil
+}
+
+// titleOf names the inputs: the last elements of their paths.
+func titleOf(inputs []string) string {
+	names := make([]string, len(inputs))
+	for i, in := range inputs {
+		if names[i] = filepath.Base(in); in == ingest.Stdin {
+			names[i] = "standard input"
+		}
+	}
+	if len(names) > 3 {
+		names = append(names[:3], fmt.Sprintf("and %d more", len(names)-3))
+	}
+	return strings.Join(names, ", ")
+}
+
+// buildInfo returns what is known of the build of this program.
+func buildInfo() *debug.BuildInfo {
+	info, _ := debug.ReadBuildInfo()
+	return info
 }

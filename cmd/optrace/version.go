@@ -25,7 +25,7 @@ func versionCommand() command {
 			if len(arguments) > 0 {
 				return usagef("version takes no arguments")
 			}
-			info, _ := debug.ReadBuildInfo()
+			info := buildInfo()
 			_, err = fmt.Fprintf(s.out, "optrace %s %s %s/%s\n", versionOf(info), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return outputError(err)
 		},

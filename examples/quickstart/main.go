@@ -18,8 +18,8 @@
 //
 //	go run ./quickstart [-steps N] [-devices N] [-o DIR]
 //
-// It writes ops.jsonl, the operations, and ops.folded, collapsed stacks for
-// flamegraph.pl, inferno or speedscope, into DIR.
+// It writes into DIR: ops.jsonl, the operations; ops.folded, collapsed stacks for
+// flamegraph.pl, inferno or speedscope; ops.html, a page for the browser.
 package main
 
 import (
@@ -51,7 +51,7 @@ func main() {
 	var cfg config
 	flag.IntVar(&cfg.steps, "steps", 50, "train for `N` steps")
 	flag.IntVar(&cfg.devices, "devices", 4, "train on `N` devices")
-	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing ops.jsonl and ops.folded")
+	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing ops.jsonl, ops.folded and ops.html")
 	flag.Parse()
 
 	// An interrupt ends the training; what has been recorded is still written.
@@ -75,7 +75,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx) // an interrupted run is reported too
-	return report(ctx, batch, filepath.Join(cfg.dir, "ops.folded"), out)
+	return report(ctx, batch, out)
 }
 
 // record sets tracing up, runs the workload and shuts tracing down.

@@ -6,43 +6,49 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
 )
 
-// report analyses the batch of operations, prints the report to out and writes
-// collapsed stacks to the file folded.
+// report analyses the batch of operations, prints the report to out, and writes
+// collapsed stacks and a page for the browser beside the batch.
 //
-// The optrace command does the same: optrace report ops.jsonl, and
-// optrace convert -to collapsed ops.jsonl.
-func report(ctx context.Context, batch, folded string, out io.Writer) error {
+// The optrace command does the same: optrace report ops.jsonl, optrace report
+// -html ops.html ops.jsonl, and optrace convert -to collapsed ops.jsonl.
+func report(ctx context.Context, batch string, out io.Writer) error {
 	// A line that cannot be read is counted and shown in the report.
-	r, err := analyze.Run(ctx, ingest.Open(batch), analyze.Options{Top: 5})
+	r, err := analyze.Run(ctx, ingest.Open(batch), analyze.Options{Top: 5, KeepForest: true})
 	if err != nil {
 		return err
 	}
 	if err := text.Write(out, r, text.Options{}); err != nil {
 		return err
 	}
-	if err := writeStacks(ctx, batch, folded); err != nil {
+	base := strings.TrimSuffix(batch, filepath.Ext(batch))
+	folded, page := base+".folded", base+".html"
+	if err := writeFile(folded, r.Forest.WriteCollapsed); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\nwrote %s and %s\n", batch, folded)
+	if err := writeFile(page, func(w io.Writer) error {
+		return html.Write(w, r, html.Options{Title: filepath.Base(batch), Version: optrace.Version})
+	}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nwrote %s, %s and %s; open the last one in a browser\n", batch, folded, page)
 	return err
 }
 
-// writeStacks writes the collapsed stacks. A Forest holds the structure of a run:
-// stacks, requests, critical paths.
-func writeStacks(ctx context.Context, batch, folded string) error {
-	forest := analyze.NewForest()
-	if _, err := analyze.Read(ctx, ingest.Open(batch), forest.Add); err != nil {
-		return err
-	}
-	f, err := os.Create(folded)
+// writeFile writes a file.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(forest.WriteCollapsed(f), f.Close())
+	return errors.Join(write(f), f.Close())
 }
