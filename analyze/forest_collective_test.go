@@ -50,7 +50,8 @@ func TestCollectives(t *testing.T) {
 		{"none", "", nil, []CollectiveRow{}},
 		{
 			"the last to arrive waits least", "all_reduce",
-			[]part{{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 2, start: 50, end: 100, seq: seq(7)}},
+			[]part{{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 2, start: 50, end: 100,
+				seq: seq(7)}},
 			[]CollectiveRow{{
 				Name: "all_reduce", Count: 1, TransferNS: 40, WaitNS: 60 + 10, MaxStartSkewNS: op.Known(60),
 				Stragglers: []Straggler{{onRank(1), 1, 70}},

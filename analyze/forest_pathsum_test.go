@@ -14,7 +14,8 @@ func TestCriticalPathSummary(t *testing.T) {
 		// request 10, matmul 30, all_reduce 20, request 40
 		spanAt("request", 1, 0, 0, 100).of("a"), opAt("matmul", 2, 1, 10, 40), opAt("all_reduce", 3, 1, 40, 60).as(op.KindCollective),
 		// request 10, matmul 20, aten::mm 10, matmul 20: the same name, another service
-		spanAt("request", 1, 0, 0, 60).in(2).of("b"), opAt("matmul", 2, 1, 10, 60).in(2), opAt("aten::mm", 3, 2, 30, 40).in(2).on("cpu").fromHost(),
+		spanAt("request", 1, 0, 0, 60).in(2).of("b"), opAt("matmul", 2, 1, 10, 60).in(2), opAt("aten::mm", 3, 2, 30,
+			40).in(2).on("cpu").fromHost(),
 		// load 10, idle 10, copy 20
 		opAt("load", 1, 0, 0, 10).in(3).on("").as(op.KindIO), opAt("copy", 2, 0, 20, 40).in(3).as(op.KindMemory),
 	)

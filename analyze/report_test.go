@@ -46,7 +46,8 @@ func sampleRecords() []op.Record {
 			Start: at(400), Duration: 100,
 		}),
 		entry(6, op.Entry{
-			Operation: "Memcpy DtoH (Device -> Pinned)", Kind: op.KindMemory, KindRule: op.RuleName, DeviceID: "cuda:0", Rank: op.Known(0), Step: op.Known(1),
+			Operation: "Memcpy DtoH (Device -> Pinned)", Kind: op.KindMemory, KindRule: op.RuleName, DeviceID: "cuda:0", Rank: op.Known(0),
+			Step:  op.Known(1),
 			Start: at(600), Duration: 50, MemoryBytes: op.Known(2 << 20),
 		}),
 		entry(7, op.Entry{
@@ -280,7 +281,8 @@ func TestReportHasSeedFigures(t *testing.T) {
 		devices := map[string]seed.DeviceSummary{}
 		for _, row := range rep.Devices {
 			if row.DeviceID != UnknownDevice {
-				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count, TotalDurationUS: float64(row.SumNS) / 1000, TotalMemoryBytes: row.MemoryBytes}
+				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count, TotalDurationUS: float64(row.SumNS) / 1000,
+					TotalMemoryBytes: row.MemoryBytes}
 			}
 		}
 		check("devices", seed.PerDeviceSummary(trace), devices)

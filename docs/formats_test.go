@@ -105,7 +105,8 @@ func attributes() [][]attribute.KeyValue {
 		{name, attribute.Float64(op.KeyMemory, 0.5), attribute.Bool(op.KeyDevice, true), attribute.Int(op.KeyRank, -2)},
 		{
 			attribute.String(op.KeyName, "all_reduce"), attribute.String(op.KeyCollective, "all_reduce"), attribute.String(op.KeyGroup, "dp"),
-			attribute.Int(op.KeyGroupSize, 8), attribute.Int(op.KeySequence, 3), attribute.Int(op.KeyPeerRank, 1), attribute.Int(op.KeyInElements, 9),
+			attribute.Int(op.KeyGroupSize, 8), attribute.Int(op.KeySequence, 3), attribute.Int(op.KeyPeerRank,
+				1), attribute.Int(op.KeyInElements, 9),
 			attribute.Int(op.KeyOutElements, 9), attribute.String(op.KeySide, "host"), attribute.Int(op.KeyLaunch, 5),
 		},
 		{attribute.String(op.KeyName, "ncclKernel_AllGather")},
@@ -164,7 +165,8 @@ func TestProcessorMatchesSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	recordAll(t, p, sdktrace.WithResource(resource.NewSchemaless(
-		attribute.String(op.KeyServiceName, "trainer"), attribute.Int(op.KeyRank, 1), attribute.Int(op.KeyWorldSize, 8), attribute.String("host.name", "n1"))))
+		attribute.String(op.KeyServiceName, "trainer"), attribute.Int(op.KeyRank, 1), attribute.Int(op.KeyWorldSize,
+			8), attribute.String("host.name", "n1"))))
 	kinds := validateAll(t, lineSchema(t), "Processor", w.Bytes())
 	for _, kind := range []string{"step", "schema", "batch", "gap", "span"} {
 		if kinds[kind] == 0 {
@@ -181,7 +183,8 @@ func TestExporterMatchesSchema(t *testing.T) {
 	}
 	now := time.Unix(1_772_366_400, 0)
 	context := func(id byte, remote bool) trace.SpanContext {
-		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceState: state, Remote: remote})
+		return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{id}, TraceState: state,
+			Remote: remote})
 	}
 	var stubs tracetest.SpanStubs
 	for _, attrs := range append(attributes(), nil) {

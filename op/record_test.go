@@ -18,8 +18,8 @@ func TestErrorClass(t *testing.T) {
 		strings.Repeat(" ", op.MaxLineBytes) + "1": "limit_exceeded",
 	} {
 		_, err := op.NewReader(strings.NewReader(line+"\n"), "ops.jsonl").Next()
-		var syntax *op.SyntaxError
-		if !errors.As(err, &syntax) {
+		syntax, ok := errors.AsType[*op.SyntaxError](err)
+		if !ok {
 			t.Errorf("%.40q: error %v", line, err)
 		} else if got := syntax.Class.String(); got != want {
 			t.Errorf("%.40q: error %v of class %s, want %s", line, err, got, want)

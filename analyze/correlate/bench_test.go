@@ -18,12 +18,14 @@ func BenchmarkReport(b *testing.B) {
 			var id op.TraceID
 			binary.BigEndian.PutUint64(id[8:], uint64(i+1))
 			start := int64(i) * 1_000_000
-			request := op.Record{Span: &op.Span{Name: "POST /predict", TraceID: id, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 1_000_000}}
+			request := op.Record{Span: &op.Span{Name: "POST /predict", TraceID: id, SpanID: op.SpanID{1}, Start: op.Known(start),
+				Duration: 1_000_000}}
 			j.AddLocal(request)
 			j.AddService(request)
 			for k := range int64(operations) {
 				e := op.Record{Entry: &op.Entry{
-					Operation: names[k%4], Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: id, SpanID: op.SpanID{0: 2, 7: byte(k)}, ParentSpanID: op.SpanID{1},
+					Operation: names[k%4], Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: id, SpanID: op.SpanID{0: 2,
+						7: byte(k)}, ParentSpanID: op.SpanID{1},
 					Start: op.Known(start + 9000*k), Duration: 8000 + k,
 				}}
 				j.AddLocal(e)

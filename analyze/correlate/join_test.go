@@ -35,11 +35,14 @@ func TestReport(t *testing.T) {
 			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
 			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
-				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 + "?uiFind=0000000000000003")},
-				{Operation: "softmax", Kind: "compute", DeviceKey: cuda, TimeNS: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 + "?uiFind=0000000000000005")},
+				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 +
+					"?uiFind=0000000000000003")},
+				{Operation: "softmax", Kind: "compute", DeviceKey: cuda, TimeNS: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 +
+					"?uiFind=0000000000000005")},
 				{Operation: "inference", Kind: "host", TimeNS: 15, Segments: 3, SpanID: idOf(2), Link: link(trace1 + "?uiFind=0000000000000002")},
 				{Operation: "POST /predict", Kind: "host", TimeNS: 8, Segments: 3, SpanID: idOf(1), Link: link(trace1 + "?uiFind=0000000000000001")},
-				{Operation: "relu", Kind: "compute", DeviceKey: cuda, TimeNS: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 + "?uiFind=0000000000000004")},
+				{Operation: "relu", Kind: "compute", DeviceKey: cuda, TimeNS: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 +
+					"?uiFind=0000000000000004")},
 				{Operation: "SELECT", Kind: "host", TimeNS: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
 			},
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
@@ -134,7 +137,8 @@ func TestReportStampedRoot(t *testing.T) {
 	j := correlate.NewJoin()
 	j.AddLocal(stamped())
 	alone := j.Report(correlate.Options{})
-	if len(alone.Requests) != 1 || alone.Requests[0].Root != "POST /predict" || alone.Requests[0].DurationNS.Known || alone.Requests[0].Ops != 1 {
+	if len(alone.Requests) != 1 || alone.Requests[0].Root != "POST /predict" || alone.Requests[0].DurationNS.Known ||
+		alone.Requests[0].Ops != 1 {
 		t.Errorf("without the request's span: %+v", alone.Requests)
 	}
 	j = correlate.NewJoin()

@@ -35,12 +35,14 @@ func TestPruned(t *testing.T) {
 		notHeld   int64
 		ops       int64
 	}{
-		"the batch holds all":     {spans: pruned, summaries: all, ops: 5},
-		"no batch":                {spans: pruned[:2], summaries: all, notHeld: 4, locally: 4, ops: 5},
-		"nothing told of one":     {spans: pruned, summaries: all[:2], jaeger: 1, ops: 5},
-		"the batch lost one":      {spans: pruned[:5], summaries: all, notHeld: 1, locally: 1, ops: 5},
-		"the rest in one row":     {spans: pruned, summaries: []op.Pruned{summary(op.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2, 5)}, ops: 5},
-		"more than the batch has": {spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...), notHeld: 7, locally: 7, ops: 12},
+		"the batch holds all": {spans: pruned, summaries: all, ops: 5},
+		"no batch":            {spans: pruned[:2], summaries: all, notHeld: 4, locally: 4, ops: 5},
+		"nothing told of one": {spans: pruned, summaries: all[:2], jaeger: 1, ops: 5},
+		"the batch lost one":  {spans: pruned[:5], summaries: all, notHeld: 1, locally: 1, ops: 5},
+		"the rest in one row": {spans: pruned, summaries: []op.Pruned{summary(op.PrunedOthers, "", 2, 2), summary("relu", "cuda:0", 2,
+			5)}, ops: 5},
+		"more than the batch has": {spans: pruned, summaries: append([]op.Pruned{summary("mul", "cpu", 7, 70)}, all...), notHeld: 7,
+			locally: 7, ops: 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := join(tc.spans)
@@ -63,7 +65,8 @@ func TestPruned(t *testing.T) {
 			if diff := cmp.Diff(want, r.Endpoints[0].Pruned); diff != "" {
 				t.Errorf("pruned at the endpoint (-want +got):\n%s", diff)
 			}
-			if q.MissingInJaeger != tc.jaeger || r.MissingInJaeger != tc.jaeger || q.MissingOpsLocally != tc.locally || r.MissingOpsLocally != tc.locally {
+			if q.MissingInJaeger != tc.jaeger || r.MissingInJaeger != tc.jaeger || q.MissingOpsLocally != tc.locally ||
+				r.MissingOpsLocally != tc.locally {
 				t.Errorf("missing in Jaeger %d, want %d; locally %d, want %d", r.MissingInJaeger, tc.jaeger, r.MissingOpsLocally, tc.locally)
 			}
 			if q.Ops != tc.ops {

@@ -46,7 +46,8 @@ func TestStacksWrite(t *testing.T) {
 		{
 			name: "each duration is rounded by itself, at least to 1",
 			entries: []*op.Entry{
-				us("a", "gpu:0", 0), us("a", "gpu:0", 400), us("a", "gpu:0", 1_499), us("b", "gpu:0", 1_500), us("c", "gpu:0", 2_500), us("d", "gpu:0", 2_499),
+				us("a", "gpu:0", 0), us("a", "gpu:0", 400), us("a", "gpu:0", 1_499), us("b", "gpu:0", 1_500), us("c", "gpu:0", 2_500), us("d",
+					"gpu:0", 2_499),
 			},
 			want: "trace;gpu:0;a 3\ntrace;gpu:0;b 2\ntrace;gpu:0;c 3\ntrace;gpu:0;d 2\n",
 		},

@@ -60,12 +60,19 @@ func TestJSONLayouts(t *testing.T) {
 		"empty lines around":          "\n\n" + batch("matmul") + "\n\n",
 		"empty batches":               "{}\n{}\n" + batch("matmul") + "\n{}\n",
 		"result of api_v3":            `{"result":` + batch("matmul") + `}`,
-		"snake case":                  strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId", "trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano", "end_time_unix_nano").Replace(batch("matmul")),
-		"times as numbers":            strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
-		"upper-case ids":              strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E", "ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),
-		"unknown fields":              strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`, `{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`, `{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),
-		"value before key":            strings.Replace(batch("matmul"), `{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`, `{"value":{"stringValue":"matmul"},"key":"tensor.op.name"}`, 1),
-		"resource after spans":        `{"resourceSpans":[{"scopeSpans":[{"spans":[` + spanOf("matmul") + `],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]}`,
+		"snake case": strings.NewReplacer("resourceSpans", "resource_spans", "scopeSpans", "scope_spans", "traceId",
+			"trace_id", "spanId", "span_id", "startTimeUnixNano", "start_time_unix_nano", "endTimeUnixNano",
+			"end_time_unix_nano").Replace(batch("matmul")),
+		"times as numbers": strings.NewReplacer(`"1000"`, `1000`, `"1600"`, `1600`).Replace(batch("matmul")),
+		"upper-case ids": strings.NewReplacer("4d02081d276cbb954beb68be77c6566e", "4D02081D276CBB954BEB68BE77C6566E",
+			"ca979163b1fe8ba7", "CA979163B1FE8BA7").Replace(batch("matmul")),
+		"unknown fields": strings.NewReplacer(`{"traceId"`, `{"new":{"a":[1,{"b":"}"}]},"traceId"`, `{"scope"`,
+			`{"schemaUrl":"x","scope"`, `[{"resource"`, `[{"x":null,"resource"`, `{"resourceSpans"`,
+			`{"y":1.5e3,"resourceSpans"`).Replace(batch("matmul")),
+		"value before key": strings.Replace(batch("matmul"), `{"key":"tensor.op.name","value":{"stringValue":"matmul"}}`,
+			`{"value":{"stringValue":"matmul"},"key":"tensor.op.name"}`, 1),
+		"resource after spans": `{"resourceSpans":[{"scopeSpans":[{"spans":[` + spanOf("matmul") +
+			`],"scope":{"name":"lib"}}],"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := result{Records: []string{header, entry}}
@@ -98,7 +105,9 @@ func TestJSONAttributeValues(t *testing.T) {
 		{"tensor.output.shape", `{"arrayValue":{}}`, `"output_shape":[],`},
 		{"tensor.output.shape", `{"stringValue":"2x3"}`, `"output_shape":[2,3],`},
 		{"tensor.output.shape", `{"kvlistValue":{"values":[{"key":"a","value":{"intValue":"1"}}]}}`, `"warn":["bad_shape"]`},
-		{"tensor.input.shapes", `{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"},{"doubleValue":3}]}},{"arrayValue":{"values":null}}]}}`, `"input_shapes":[[2,3],[]],`},
+		{"tensor.input.shapes",
+			`{"arrayValue":{"values":[{"arrayValue":{"values":[{"intValue":"2"},{"doubleValue":3}]}},{"arrayValue":{"values":null}}]}}`,
+			`"input_shapes":[[2,3],[]],`},
 		{"tensor.input.shapes", `{"arrayValue":{"values":[{"stringValue":"2x3"},{"stringValue":"4"}]}}`, `"input_shapes":[[2,3],[4]],`},
 		{"tensor.input.dtypes", `{"arrayValue":{"values":[{"stringValue":"float32"},{"stringValue":"i64"}]}}`, `"input_dtypes":["f32","i64"]`},
 	} {
@@ -149,7 +158,8 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 		`{"operation":"relu","duration_us":1}`,
 	}, "\n")
 	want := result{Records: []string{
-		`{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7","parent_span_id":"00000000000000aa",` +
+		`{"span":{"name":"POST /","trace_id":"4d02081d276cbb954beb68be77c6566e","span_id":"ca979163b1fe8ba7",` +
+			`"parent_span_id":"00000000000000aa",` +
 			`"parent_remote":true,"start_unix_ns":5,"duration_ns":4,"failed":true}}`,
 		"{Reason:other_signal N:1}", "{Reason:other_signal N:1}", "{Reason:unknown_record N:1}",
 	}}
@@ -160,7 +170,8 @@ func TestJSONOtherSpansAndSignals(t *testing.T) {
 
 func TestJSONResource(t *testing.T) {
 	attrs := `[{"key":"service.name","value":{"stringValue":"trainer"}},{"key":"tensor.rank","value":{"intValue":"3"}},` +
-		`{"key":"tensor.world_size","value":{"doubleValue":8}},{"key":"gpu.ids","value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},` +
+		`{"key":"tensor.world_size","value":{"doubleValue":8}},` +
+		`{"key":"gpu.ids","value":{"arrayValue":{"values":[{"intValue":"0"},{"doubleValue":1.5}]}}},` +
 		`{"key":"labels","value":{"kvlistValue":{"values":[{"key":"a","value":{"boolValue":true}},{"key":"b","value":{}}]}}},` +
 		`{"key":"digest","value":{"bytesValue":"AAE="}},{"key":"host.name","value":{"stringValue":"h1"}}]`
 	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") + `]}]}]}`
@@ -202,12 +213,15 @@ func TestJSONDamage(t *testing.T) {
 		{"line cut behind a bracket", lines(batch("a"), `{"resourceSpans":[`, batch("b")), []string{"a", "b"}, []string{"input:2: "}},
 		{"first line cut", lines(`{"resourceSpans":[`, batch("b"), batch("c")), []string{"b", "c"}, []string{"input:1: "}},
 		{"last line cut", batch("a") + "\n" + cut[:len(cut)-30], []string{"a"}, []string{"truncated"}},
-		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")), []string{"a", "b"}, []string{"input:1: "}},
+		{"spans before the damage stay", lines(strings.TrimSuffix(batch("a"), `]}]}]}`)+`,x]}]}]}`, batch("b")), []string{"a", "b"},
+			[]string{"input:1: "}},
 		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
 		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")), []string{"b", "c"}, []string{"input:4: "}},
 		{"deep nesting", lines(`{"x":`+strings.Repeat("[", 1_000_000), batch("b")), []string{"b"}, []string{"nested deeper"}},
-		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"}, []string{"input:1: ", "input:2: ", "input:3: "}},
-		{"no content", lines(`{"resourceSpans":null}`, `{"resourceSpans":[{"scopeSpans":null}]}`, `{"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}`), nil, nil},
+		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"}, []string{"input:1: ",
+			"input:2: ", "input:3: "}},
+		{"no content", lines(`{"resourceSpans":null}`, `{"resourceSpans":[{"scopeSpans":null}]}`,
+			`{"resourceSpans":[{"scopeSpans":[{"spans":null}]}]}`), nil, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			res := read(otlp.JSONRecords, []byte(test.text))

@@ -79,7 +79,7 @@ func (c *column) setPage(pg page) error {
 	if err != nil {
 		return err
 	}
-	if c.hasIndexes = pg.encoding == format.RLEDictionary || pg.encoding == format.PlainDictionary; !c.hasIndexes {
+	if c.hasIndexes = pg.encoding == format.RLEDictionary || pg.encoding == oldDictionary; !c.hasIndexes {
 		err = c.own.decode(pg)
 	} else {
 		switch {
@@ -118,11 +118,15 @@ func (c *column) decodeLevels(pg page) (n int, err error) {
 	return n, nil
 }
 
+// oldDictionary is PLAIN_DICTIONARY, which old writers still use for
+// dictionaries and for indexes into them.
+const oldDictionary format.Encoding = 2
+
 func (c *column) setDictionary(pg page) error {
 	if c.hasDictionary {
 		return errors.New("two dictionaries")
 	}
-	if pg.encoding != format.Plain && pg.encoding != format.PlainDictionary {
+	if pg.encoding != format.Plain && pg.encoding != oldDictionary {
 		return fmt.Errorf("dictionary in encoding %d is not supported", pg.encoding)
 	}
 	if err := c.pages.budget.hold(&c.dictionaryBytes, int64(pg.values)*bytesPerValue+int64(len(pg.data))); err != nil {

@@ -81,6 +81,7 @@ func NewFlight(out Output, format encoding.Joiner, cfg FlightConfig, errs *obser
 	return p
 }
 
+// OnEnd implements [Pipeline].
 func (p *Flight) OnEnd(e span.Ended) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,6 +113,7 @@ func (p *Flight) OnEnd(e span.Ended) {
 	}
 }
 
+// OnEnds implements [Pipeline].
 func (p *Flight) OnEnds(all iter.Seq[span.Ended]) {
 	for e := range all {
 		p.OnEnd(e)
@@ -220,6 +222,7 @@ func (p *Flight) dropRest() {
 // Flush does nothing: only Dump writes.
 func (p *Flight) Flush(context.Context) error { return nil }
 
+// Stop implements [Pipeline].
 func (p *Flight) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	p.stopped = true
@@ -228,6 +231,7 @@ func (p *Flight) Stop(ctx context.Context) error {
 	return err
 }
 
+// Stats implements [Pipeline].
 func (p *Flight) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,7 +36,8 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			"an operation that takes most of the time",
-			analyze.Report{Operations: []analyze.Operation{{Operation: "matmul", Stats: analyze.Stats{Count: 3, SumNS: 1500, Share: op.KnownFloat(0.6)}}}},
+			analyze.Report{Operations: []analyze.Operation{{Operation: "matmul", Stats: analyze.Stats{Count: 3, SumNS: 1500,
+				Share: op.KnownFloat(0.6)}}}},
 			&view{}, "matmul takes 60.0 % of the time of all operations: 1.50 µs in 3 calls.",
 		},
 		{
@@ -51,7 +52,8 @@ func TestFindings(t *testing.T) {
 				Name: "all_reduce", Count: 10, TransferNS: 5000, WaitNS: 7, Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
 			}}}}, &view{}, "",
 		},
-		{"a slow request", analyze.Report{}, slow(900, 300, 300, 200), "The slowest GET / took 900 ns, the median 300 ns; most of it went to matmul (450 ns)."},
+		{"a slow request", analyze.Report{}, slow(900, 300, 300, 200),
+			"The slowest GET / took 900 ns, the median 300 ns; most of it went to matmul (450 ns)."},
 		{"even requests", analyze.Report{}, slow(400, 300, 300, 200), ""},
 		{"few requests", analyze.Report{}, slow(900, 300), ""},
 		{
@@ -61,7 +63,8 @@ func TestFindings(t *testing.T) {
 				IdleCauses: &analyze.IdleCauses{Devices: []analyze.IdleDevice{{DeviceKey: device, Host: analyze.IdleSum{Count: 1, SumNS: 30}}}},
 			}, &view{}, "cuda:1 was idle for 40.0 % of its span: 40 ns, mostly because the host launched too late.",
 		},
-		{"a busy device", analyze.Report{Devices: []analyze.Device{{DeviceID: "cuda:1", SpanNS: op.Known(100), IdleNS: op.Known(4)}}}, &view{}, ""},
+		{"a busy device", analyze.Report{Devices: []analyze.Device{{DeviceID: "cuda:1", SpanNS: op.Known(100), IdleNS: op.Known(4)}}},
+			&view{}, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -83,7 +86,8 @@ func TestSentence(t *testing.T) {
 	r := &analyze.Report{
 		Input: analyze.Envelope{
 			Spans: 12, Entries: 10, Dropped: 1, DroppedBy: map[string]int64{"queue_full": 1}, Malformed: 3,
-			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2, MissingBatches: 2, MissingEntries: 9,
+			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2, MissingBatches: 2,
+			MissingEntries: 9,
 		},
 		Total: analyze.Total{WallNS: op.Known(3_510_000_000)},
 	}

@@ -24,7 +24,8 @@ func workload(n int) []op.Entry {
 			DeviceID: fmt.Sprintf("cuda:%d", i%4), InputShapes: []op.Shape{{64, rows}, {rows, cols}}, OutputShape: op.Shape{64, cols},
 			DType: op.F32, Start: op.Known(start), Duration: duration, OutputElements: op.Known(64 * cols), MemoryBytes: op.Known(256 * cols),
 			FLOPs: op.Known(128 * rows * cols), TraceID: op.TraceID{byte(i / 400 >> 8), byte(i / 400), 7: 0xab}, Root: "POST /predict",
-			RootSpanID: op.SpanID{1, byte(i / 400)}, ParentSpanID: op.SpanID{1, byte(i / 400)}, Service: "trainer", Scope: "engine", Rank: op.Known(0),
+			RootSpanID: op.SpanID{1, byte(i / 400)}, ParentSpanID: op.SpanID{1,
+				byte(i / 400)}, Service: "trainer", Scope: "engine", Rank: op.Known(0),
 		}
 		rng64 := rng.Uint64()
 		for k := range e.SpanID {

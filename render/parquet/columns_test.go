@@ -13,7 +13,8 @@ func TestColumns(t *testing.T) {
 	}
 	for col, want := range map[int]string{
 		colRecord: "record", colStep: "step", colInputShapes: "input_shapes.list.element.list.element", colKindRule: "kind_rule",
-		colTraceID: "trace_id", colFailed: "failed", colError: "error", colAttrKeys: "attrs.key_value.key", colAttrValues: "attrs.key_value.value",
+		colTraceID: "trace_id", colFailed: "failed", colError: "error", colAttrKeys: "attrs.key_value.key", colAttrValues: "attrs.key_value." +
+			"value",
 		colWarn: "warn.list.element", colCollectiveName: "collective.name", colCollectiveOutElements: "collective.out_elements", colName: "name",
 		colGapDropped: "gap.dropped", colBatchWriter: "batch.writer", colBatchEntries: "batch.entries",
 	} {

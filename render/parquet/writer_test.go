@@ -60,7 +60,8 @@ func TestAgainstTheLibrary(t *testing.T) {
 		w.Resource(&op.Resource{Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}),
 		w.Batch(&op.Batch{Writer: "w-1", Sequence: 7, Entries: 2}),
 		w.Entry(&op.Entry{
-			Step: op.Known(3), Operation: "all_reduce", Kind: op.KindCollective, OutputShape: op.Shape{2, 3}, Duration: 600, MemoryBytes: op.Known(48),
+			Step: op.Known(3), Operation: "all_reduce", Kind: op.KindCollective, OutputShape: op.Shape{2,
+				3}, Duration: 600, MemoryBytes: op.Known(48),
 			TraceID: op.TraceID{0xab, 15: 1}, Failed: true, Error: "timeout", AdjustedCount: 2.5, Warn: op.WarnOverflow | op.WarnNoStart,
 			Collective: &op.Collective{Name: "all_reduce", GroupSize: op.Known(8)},
 		}),

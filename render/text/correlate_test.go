@@ -29,12 +29,14 @@ func correlated(jaeger string) *correlate.Report {
 			Start: op.Known(1795224124000000000), Duration: slow * 1_000_000,
 		}}
 		long := op.Record{Entry: &op.Entry{
-			Operation: hostile, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(0), TraceID: id, SpanID: op.SpanID{7: 2}, ParentSpanID: op.SpanID{7: 1},
-			Start: op.Known(1795224124000100000), Duration: slow * 800_000,
+			Operation: hostile, Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(0), TraceID: id, SpanID: op.SpanID{7: 2},
+			ParentSpanID: op.SpanID{7: 1},
+			Start:        op.Known(1795224124000100000), Duration: slow * 800_000,
 		}}
 		short := op.Record{Entry: &op.Entry{
-			Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: id, SpanID: op.SpanID{7: 3}, ParentSpanID: op.SpanID{7: 1},
-			Start: op.Known(1795224124000900000), Duration: 600,
+			Operation: "relu", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), TraceID: id, SpanID: op.SpanID{7: 3},
+			ParentSpanID: op.SpanID{7: 1},
+			Start:        op.Known(1795224124000900000), Duration: 600,
 		}}
 		j.AddLocal(long)
 		j.AddLocal(short)
@@ -101,10 +103,12 @@ func TestCorrelationGolden(t *testing.T) {
 func TestCorrelationManyEndpoints(t *testing.T) {
 	j := correlate.NewJoin()
 	for i := range byte(9) {
-		request := op.Span{Name: "GET /" + string('a'+rune(i)), TraceID: op.TraceID{i + 1}, SpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1000}
+		request := op.Span{Name: "GET /" + string('a'+rune(i)), TraceID: op.TraceID{i + 1}, SpanID: op.SpanID{1}, Start: op.Known(0),
+			Duration: 1000}
 		j.AddLocal(op.Record{Span: &request})
 		if i > 0 {
-			j.AddLocal(op.Record{Entry: &op.Entry{Operation: "relu", TraceID: request.TraceID, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1}})
+			j.AddLocal(op.Record{Entry: &op.Entry{Operation: "relu", TraceID: request.TraceID, SpanID: op.SpanID{2}, ParentSpanID: op.SpanID{1},
+				Start: op.Known(0), Duration: 1}})
 		}
 	}
 	var b bytes.Buffer

@@ -34,8 +34,10 @@ func full() *analyze.Report {
 	}
 	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
 	stats := analyze.Stats{
-		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: op.KnownFloat(1.5), P50NS: op.KnownFloat(1900.0),
-		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0), SelfNS: op.Known(7), Elements: 5, MemoryBytes: 3 << 30, FLOPs: 5e12,
+		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: op.KnownFloat(1.5),
+		P50NS: op.KnownFloat(1900.0),
+		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0), SelfNS: op.Known(7), Elements: 5,
+		MemoryBytes: 3 << 30, FLOPs: 5e12,
 		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"},
 	}
 	host := analyze.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
@@ -78,18 +80,23 @@ func full() *analyze.Report {
 		Communication: analyze.Communication{
 			Rules:       analyze.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
 			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
-			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100, MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9)}},
+			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100,
+				MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9)}},
 		},
 		Memory: analyze.Memory{
 			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
-			Copies: []analyze.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: op.KnownFloat(4e10)}, {Direction: "DtoH", Count: 1}},
+			Copies: []analyze.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: op.KnownFloat(4e10)},
+				{Direction: "DtoH", Count: 1}},
 		},
-		Slowest:      []*op.Entry{e, bare},
-		Idle:         []analyze.IdleGap{{DeviceKey: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
-		IdleCauses:   &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1, SumNS: 400}, Other: analyze.IdleSum{Count: 2, SumNS: 100}}}},
-		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3}, {Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
-		PathTotals:   &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100}},
-		Steps:        []analyze.Step{{Step: 0, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 1, Count: 1, SumNS: 5}},
+		Slowest: []*op.Entry{e, bare},
+		Idle:    []analyze.IdleGap{{DeviceKey: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
+		IdleCauses: &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1,
+			SumNS: 400}, Other: analyze.IdleSum{Count: 2, SumNS: 100}}}},
+		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3},
+			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
+		PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100}},
+		Steps: []analyze.Step{{Step: 0, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 1, Count: 1,
+			SumNS: 5}},
 		Utilisation: &analyze.Utilisation{
 			TimeAxis: analyze.TimeAxis{WidthNS: 100, Buckets: 4},
 			Devices:  []analyze.DeviceUtilisation{{DeviceKey: cuda0, BusyNS: []int64{0, 1, 50, 100}}},
@@ -150,7 +157,10 @@ func TestGolden(t *testing.T) {
 // Whatever the input holds, the text holds no control characters.
 func TestNamesCannotControlTheTerminal(t *testing.T) {
 	got := render(t, full(), text.Options{})
-	if i := strings.IndexFunc(got, func(r rune) bool { return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e }); i >= 0 {
+	if i := strings.IndexFunc(got, func(r rune) bool {
+		return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 ||
+			r == 0x202e
+	}); i >= 0 {
 		t.Errorf("control character in %q", got[max(0, i-20):i+20])
 	}
 	if strings.Contains(got, strings.Repeat("x", 50)) {

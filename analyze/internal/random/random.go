@@ -5,6 +5,7 @@ package random
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 
 	"github.com/optrace/optrace/op"
 )
@@ -69,7 +70,7 @@ func Entry(r *rand.Rand, i int) op.Entry {
 	e.Step = op.Known(int64(i / 50))
 	e.FLOPs = op.Known(int64(r.IntN(1000)))
 	e.Root = []string{"", "GET /a", "GET /b"}[r.IntN(3)]
-	e.Attrs = []op.Attr{{Key: "layer", Value: fmt.Sprint(r.IntN(4))}}
+	e.Attrs = []op.Attr{{Key: "layer", Value: strconv.Itoa(r.IntN(4))}}
 	return e
 }
 
