@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -59,7 +60,7 @@ func TestRecordingAllocations(t *testing.T) {
 		t.Skip("pools are emptied at random under the race detector")
 	}
 	tp := noopProvider(t)
-	attrs := opStub(0).Attributes[:5]
+	attrs := spantest.Operation(0).Attributes[:5]
 	tracer := tp.Tracer("by hand")
 	tr := optrace.NewTracer(tp)
 	p := prepare(t, tr, matmulSpec())
@@ -88,7 +89,7 @@ func TestExportAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	exp := newExporter(t, io.Discard)
-	spans := opSpans(512)
+	spans := spantest.Operations(512)
 	ctx := context.Background()
 	export := func() {
 		if err := exp.ExportSpans(ctx, spans); err != nil {
@@ -111,7 +112,7 @@ func TestProcessorAllocations(t *testing.T) {
 	}
 	proc := newProcessor(t, newExporter(t, io.Discard))
 	defer func() { _ = proc.Shutdown(context.Background()) }()
-	span := opStub(0).Snapshot()
+	span := spantest.Operation(0).Snapshot()
 	got := testing.AllocsPerRun(20_000, func() { proc.OnEnd(span) })
 	if got >= 1 {
 		t.Errorf("OnEnd makes %v allocations", got)

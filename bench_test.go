@@ -10,6 +10,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -23,7 +24,7 @@ func BenchmarkRecord(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Run("sdk", func(b *testing.B) {
-		tracer, attrs := tp.Tracer("by hand"), opStub(0).Attributes[:5]
+		tracer, attrs := tp.Tracer("by hand"), spantest.Operation(0).Attributes[:5]
 		b.ReportAllocs()
 		for b.Loop() {
 			sdkSpan(tracer, attrs)
@@ -55,7 +56,7 @@ func BenchmarkRecord(b *testing.B) {
 // 40 operations that repeat, with attribute values of their own.
 func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	tb.Helper()
-	kept := &foreignExporter{}
+	kept := &spantest.Exporter{}
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept))
 	tracer := tp.Tracer("engine")
 	ctx, request := tracer.Start(context.Background(), "request")
@@ -70,7 +71,7 @@ func batchOf512(tb testing.TB) []sdktrace.ReadOnlySpan {
 	if err := tp.Shutdown(context.Background()); err != nil {
 		tb.Fatal(err)
 	}
-	return kept.spans[:512]
+	return kept.Spans()[:512]
 }
 
 // BenchmarkExportEntries is the cost of a batch of 512 spans, beside the SDK's own

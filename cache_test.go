@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -127,7 +128,7 @@ func TestMemoTellsSpansApart(t *testing.T) {
 		"no operation":      func(s *tracetest.SpanStub) { s.Attributes = []attribute.KeyValue{attribute.Int("x", 1)} },
 		"no attributes":     func(s *tracetest.SpanStub) { s.Attributes = nil },
 		"span's name":       func(s *tracetest.SpanStub) { s.Name = "other" },
-		"trace id":          func(s *tracetest.SpanStub) { s.SpanContext = spanContext(9, 9) },
+		"trace id":          func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(9, 9) },
 		"zero ids":          func(s *tracetest.SpanStub) { s.SpanContext = trace.SpanContext{} },
 		"zero span id":      func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithSpanID(trace.SpanID{}) },
 		"tracestate":        func(s *tracetest.SpanStub) { s.SpanContext = s.SpanContext.WithTraceState(state) },
@@ -140,7 +141,7 @@ func TestMemoTellsSpansApart(t *testing.T) {
 		"ok":                func(s *tracetest.SpanStub) { s.Status.Code = codes.Ok },
 		"dropped":           func(s *tracetest.SpanStub) { s.DroppedAttributes = 2 },
 		"dropped, negative": func(s *tracetest.SpanStub) { s.DroppedAttributes = -2 },
-		"resource":          func(s *tracetest.SpanStub) { s.Resource = serviceResource("other") },
+		"resource":          func(s *tracetest.SpanStub) { s.Resource = spantest.Service("other") },
 		"rank of resource": func(s *tracetest.SpanStub) {
 			s.Resource = resource.NewSchemaless(tensorconv.Rank(4))
 		},
@@ -164,11 +165,11 @@ func TestMemoTellsSpansApart(t *testing.T) {
 		"hours":        func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(7 * time.Hour) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			same, other := opStub(0), opStub(1)
+			same, other := spantest.Operation(0), spantest.Operation(1)
 			other.Attributes = slices.Clone(same.Attributes)
 			change(&other)
 			third := other
-			third.SpanContext = other.SpanContext.WithSpanID(spanID(77))
+			third.SpanContext = other.SpanContext.WithSpanID(spantest.SpanID(77))
 			third.Attributes = slices.Clone(other.Attributes)
 			for _, f := range allFormats {
 				if checkMemo(t, f, tracetest.SpanStubs{same, other, same, third, other}) == 0 {
@@ -187,8 +188,8 @@ func TestMemoWithMapping(t *testing.T) {
 	m.Alias(op.KeyDevice, op.FieldPath)
 	var stubs tracetest.SpanStubs
 	for i := range 20 {
-		s := opStub(i % 4)
-		s.Attributes = slices.Clone(opStub(0).Attributes)
+		s := spantest.Operation(i % 4)
+		s.Attributes = slices.Clone(spantest.Operation(0).Attributes)
 		s.Attributes[1] = tensorconv.DeviceID(fmt.Sprint("cuda:", i%2))
 		s.Attributes[5] = tensorconv.Step(int64(i % 3))
 		stubs = append(stubs, s)
@@ -200,7 +201,7 @@ func TestMemoWithMapping(t *testing.T) {
 
 // A Processor's spans carry their local root, whose name may be anything.
 func TestMemoWithRoots(t *testing.T) {
-	var out buffer
+	var out spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &out))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	tr := optrace.NewTracer(tp)
@@ -243,28 +244,28 @@ func FuzzMemo(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0, 255, 7}, 200))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const maxSpans = 24
-		e := &entropy{bytes: input}
-		first := opStub(0)
-		if e.below(2) == 1 {
-			first = e.operation()
+		r := &spantest.Random{Data: input}
+		first := spantest.Operation(0)
+		if r.Below(2) == 1 {
+			first = r.Operation()
 		}
 		stubs := tracetest.SpanStubs{first}
-		for len(e.bytes) > 0 && len(stubs) < maxSpans {
-			s := stubs[e.below(len(stubs))]
-			s.SpanContext = s.SpanContext.WithSpanID(spanID(len(stubs)))
-			switch e.below(4) {
+		for len(r.Data) > 0 && len(stubs) < maxSpans {
+			s := stubs[r.Below(len(stubs))]
+			s.SpanContext = s.SpanContext.WithSpanID(spantest.SpanID(len(stubs)))
+			switch r.Below(4) {
 			case 0: // only the id is another one
 			case 1:
 				s.Attributes = slices.Clone(s.Attributes)
-				if i := e.below(max(1, len(s.Attributes))); i < len(s.Attributes) {
-					s.Attributes[i].Value = e.value(2)
+				if i := r.Below(max(1, len(s.Attributes))); i < len(s.Attributes) {
+					s.Attributes[i].Value = r.Value(2)
 				}
 			case 2:
 				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{
-					Key: attribute.Key(pick(e, op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyRoot, "device", "x")), Value: e.value(1),
+					Key: attribute.Key(spantest.Pick(r, op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyRoot, "device", "x")), Value: r.Value(1),
 				})
 			case 3:
-				other := e.operation()
+				other := r.Operation()
 				other.Attributes, other.SpanContext = s.Attributes, s.SpanContext
 				s = other
 			}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -40,7 +41,7 @@ func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.ExporterOpt
 }
 
 func TestConvertWholeSpan(t *testing.T) {
-	stub := opStub(3)
+	stub := spantest.Operation(3)
 	stub.Attributes = []attribute.KeyValue{
 		tensorconv.OpName("all_reduce"), tensorconv.OpKind(op.KindCollective), tensorconv.OpPath("encoder.0"),
 		tensorconv.OpFLOPCount(12), tensorconv.DeviceID("cuda:1"), tensorconv.StreamID(7), tensorconv.DType(op.BF16),
@@ -58,7 +59,7 @@ func TestConvertWholeSpan(t *testing.T) {
 		OutputShape: op.Shape{8, 4}, DType: op.BF16,
 		Start: op.Known(stub.StartTime.UnixNano()), Duration: 125_000,
 		OutputElements: op.Known(32), MemoryBytes: op.Known(99), FLOPs: op.Known(12),
-		TraceID: op.TraceID(traceID(0)), SpanID: op.SpanID(spanID(3)), ParentSpanID: op.SpanID(spanID(1 << 20)),
+		TraceID: op.TraceID(spantest.TraceID(0)), SpanID: op.SpanID(spantest.SpanID(3)), ParentSpanID: op.SpanID(spantest.SpanID(1 << 20)),
 		Service: "trainer", Scope: optrace.ScopeName,
 		Collective: &op.Collective{
 			Name: "all_reduce", Group: "dp", GroupSize: op.Known(8), Sequence: op.Known(17), PeerRank: op.Known(2),
@@ -70,7 +71,7 @@ func TestConvertWholeSpan(t *testing.T) {
 }
 
 func TestConvertTimes(t *testing.T) {
-	now := epoch
+	now := spantest.Epoch
 	tests := []struct {
 		name       string
 		start, end time.Time
@@ -92,12 +93,12 @@ func TestConvertTimes(t *testing.T) {
 			name: "after 2261", start: now, end: time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC),
 			wantStart: op.Known(now.UnixNano()), warn: op.WarnBadTime,
 		},
-		{name: "Unix epoch", start: time.Unix(0, 0), end: time.Unix(0, 9), wantStart: op.Known(0), duration: 9},
-		{name: "before Unix epoch", start: time.Unix(-1, 0), end: time.Unix(-1, 9), wantStart: op.Known(-1e9), duration: 9},
+		{name: "Unix spantest.Epoch", start: time.Unix(0, 0), end: time.Unix(0, 9), wantStart: op.Known(0), duration: 9},
+		{name: "before Unix spantest.Epoch", start: time.Unix(-1, 0), end: time.Unix(-1, 9), wantStart: op.Known(-1e9), duration: 9},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stub := opStub(0)
+			stub := spantest.Operation(0)
 			stub.StartTime, stub.EndTime = tt.start, tt.end
 			e := convert(t, stub)
 			if e.Start != tt.wantStart || e.Duration != tt.duration || e.Warn != tt.warn {
@@ -110,7 +111,7 @@ func TestConvertTimes(t *testing.T) {
 
 // The duration is measured with the monotonic clock where the times have it.
 func TestConvertMonotonicDuration(t *testing.T) {
-	stub := opStub(0)
+	stub := spantest.Operation(0)
 	stub.StartTime = time.Now()
 	stub.EndTime = stub.StartTime.Add(1234)
 	if e := convert(t, stub); e.Duration != 1234 {
@@ -124,7 +125,7 @@ func TestConvertSpanProperties(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return spanContext(0, 0).WithTraceState(ts)
+		return spantest.SpanContext(0, 0).WithTraceState(ts)
 	}
 	tests := []struct {
 		name   string
@@ -140,7 +141,7 @@ func TestConvertSpanProperties(t *testing.T) {
 		}, func(e *op.Entry) bool { return e.Rank == op.Known(3) }},
 		{"negative rank", func(s *tracetest.SpanStub) { s.Resource = resource.NewSchemaless(tensorconv.Rank(-3)) },
 			func(e *op.Entry) bool { return !e.Rank.Known }},
-		{"service that is not UTF-8", func(s *tracetest.SpanStub) { s.Resource = serviceResource("a\xffb") },
+		{"service that is not UTF-8", func(s *tracetest.SpanStub) { s.Resource = spantest.Service("a\xffb") },
 			func(e *op.Entry) bool { return e.Service == "a\ufffdb" }},
 		{"failed", func(s *tracetest.SpanStub) { s.Status = sdktrace.Status{Code: codes.Error, Description: "NaN"} },
 			func(e *op.Entry) bool { return e.Failed && e.Error == "NaN" }},
@@ -157,14 +158,14 @@ func TestConvertSpanProperties(t *testing.T) {
 		{"no parent", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} },
 			func(e *op.Entry) bool { return e.ParentSpanID.IsZero() }},
 		{"remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) },
-			func(e *op.Entry) bool { return e.ParentSpanID == op.SpanID(spanID(1<<20)) }},
+			func(e *op.Entry) bool { return e.ParentSpanID == op.SpanID(spantest.SpanID(1<<20)) }},
 		{"no ids", func(s *tracetest.SpanStub) { s.SpanContext, s.Parent = trace.SpanContext{}, trace.SpanContext{} },
 			func(e *op.Entry) bool { return e.TraceID.IsZero() && e.Warn == op.WarnBadID }},
 		{"other scope", func(s *tracetest.SpanStub) { s.InstrumentationScope.Name = "engine" },
 			func(e *op.Entry) bool { return e.Scope == "engine" }},
 		{"events and links", func(s *tracetest.SpanStub) {
 			s.Events = []sdktrace.Event{{Name: "retry", Attributes: []attribute.KeyValue{tensorconv.OpName("x")}}}
-			s.Links = []sdktrace.Link{{SpanContext: spanContext(9, 9), Attributes: []attribute.KeyValue{tensorconv.Step(1)}}}
+			s.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(9, 9), Attributes: []attribute.KeyValue{tensorconv.Step(1)}}}
 		}, func(e *op.Entry) bool { return e.Operation == "matmul" && e.Step == op.Known(0) && e.Warn == 0 }},
 		{"name of the span", func(s *tracetest.SpanStub) {
 			s.Name, s.Attributes = "conv", []attribute.KeyValue{tensorconv.OpName("")}
@@ -172,7 +173,7 @@ func TestConvertSpanProperties(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stub := opStub(0)
+			stub := spantest.Operation(0)
 			tt.change(&stub)
 			if e := convert(t, stub); e == nil || !tt.check(e) {
 				t.Errorf("the entry is %+v", e)
@@ -192,7 +193,7 @@ func TestConvertNoOperation(t *testing.T) {
 		"value of no interest": {attribute.Map("m", attribute.String("op", "x"))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stub := opStub(0)
+			stub := spantest.Operation(0)
 			stub.Attributes = attrs
 			if e := convert(t, stub); e != nil {
 				t.Errorf("the entry is %+v", e)
@@ -248,7 +249,7 @@ func TestConvertShapeEncodings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			stub := opStub(0)
+			stub := spantest.Operation(0)
 			stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul"), {Key: op.KeyInputShapes, Value: tt.value}}
 			e := convert(t, stub)
 			if diff := cmp.Diff(tt.want, e.InputShapes); diff != "" || e.Warn != tt.warn {
@@ -265,7 +266,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 	const n = 10_000
 	spans := make([]sdktrace.ReadOnlySpan, n)
 	for i := range spans {
-		stub := opStub(i)
+		stub := spantest.Operation(i)
 		stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul"), tensorconv.OutputShape(int64(i))}
 		spans[i] = stub.Snapshot()
 	}
@@ -277,7 +278,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 			t.Fatalf("entry %d has %v elements", i, e.OutputElements)
 		}
 	}
-	stub := opStub(0)
+	stub := spantest.Operation(0)
 	shapes := make([][]int64, 2000)
 	for i := range shapes {
 		shapes[i] = []int64{int64(i), 2}
@@ -293,7 +294,7 @@ func TestConvertMapping(t *testing.T) {
 	m.Alias("engine.kernel", op.FieldName)
 	m.Keep("user.tenant")
 	m.Keep("batch.sizes")
-	stub := opStub(0)
+	stub := spantest.Operation(0)
 	stub.Attributes = []attribute.KeyValue{
 		attribute.String("engine.kernel", "gemm"), attribute.String("user.tenant", "acme"),
 		attribute.Int64Slice("batch.sizes", []int64{1, 2}), attribute.String("other", "x"),
@@ -309,20 +310,20 @@ func TestConvertMapping(t *testing.T) {
 }
 
 func TestConvertAncestor(t *testing.T) {
-	request := requestStub()
-	request.Parent = spanContext(0, 1<<21).WithRemote(true)
+	request := spantest.Request()
+	request.Parent = spantest.SpanContext(0, 1<<21).WithRemote(true)
 	request.Status.Code = codes.Error
 	request.Name = "GET " + strings.Repeat("\xff", 2)
 	request.EndTime = request.StartTime.Add(-time.Second)
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
-	if err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{opStub(0), request}.Snapshots()); err != nil {
+	if err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{spantest.Operation(0), request}.Snapshots()); err != nil {
 		t.Fatal(err)
 	}
 	want := []op.Span{{
-		Name: "GET \ufffd\ufffd", TraceID: op.TraceID(traceID(0)), SpanID: op.SpanID(spanID(1 << 20)),
-		ParentSpanID: op.SpanID(spanID(1 << 21)), RemoteParent: true,
-		Start: op.Known(epoch.UnixNano()), Service: "trainer", Failed: true,
+		Name: "GET \ufffd\ufffd", TraceID: op.TraceID(spantest.TraceID(0)), SpanID: op.SpanID(spantest.SpanID(1 << 20)),
+		ParentSpanID: op.SpanID(spantest.SpanID(1 << 21)), RemoteParent: true,
+		Start: op.Known(spantest.Epoch.UnixNano()), Service: "trainer", Failed: true,
 	}}
 	if diff := cmp.Diff(want, readWhole(t, out.Bytes()).spans); diff != "" {
 		t.Errorf("ancestry record (-want +got):\n%s", diff)

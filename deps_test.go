@@ -31,6 +31,10 @@ var importRules = map[string]struct {
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal": {own: []string{"internal/..."}},
+	"internal/spantest": {
+		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
+	},
 	"internal/shapes": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
@@ -113,10 +117,18 @@ var forbidden = map[string]string{
 	"op":          "net/http",
 }
 
+// testPackages are the packages that only tests import.
+var testPackages = []string{"internal/spantest", "op/optest"}
+
 func TestImportRules(t *testing.T) {
 	for _, pkg := range goList(t, "-f", "{{.ImportPath}}", "./...") {
 		rel := strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
 		deps := goList(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{else}}std:{{.ImportPath}}{{end}}", pkg)
+		for _, other := range testPackages {
+			if other != rel && slices.Contains(deps, module+"/"+other) {
+				t.Errorf("%s must not depend on %s, which is for tests", pkg, other)
+			}
+		}
 		if bad, ok := forbidden[rel]; ok {
 			for _, dep := range deps {
 				if d := strings.TrimPrefix(dep, "std:"); d == bad || strings.HasPrefix(d, bad+"/") {

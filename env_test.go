@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // handled collects what goes to OpenTelemetry's error handler during a test.
@@ -119,7 +120,7 @@ func TestEnvironmentOfExporter(t *testing.T) {
 // newProcessorLog returns how a forwarder, which all variables apply to, describes itself.
 func newProcessorLog(t *testing.T, opts ...optrace.ForwarderOption) string {
 	t.Helper()
-	proc := newForwarder(t, &retaining{}, opts...)
+	proc := newForwarder(t, &spantest.Exporter{}, opts...)
 	t.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
 	return fmt.Sprintf("%+v", proc.MarshalLog())
 }

@@ -14,31 +14,19 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
-
-// stuckWriter blocks in Write until it is released.
-type stuckWriter struct {
-	buffer
-	release chan struct{}
-}
-
-func newStuckWriter() *stuckWriter { return &stuckWriter{release: make(chan struct{})} }
-
-func (w *stuckWriter) Write(p []byte) (int, error) {
-	<-w.release
-	return w.buffer.Write(p)
-}
 
 func TestExportSpansDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newStuckWriter()
+		w := spantest.NewStuckWriter()
 		exp := newExporter(t, w)
 		const deadline = 3 * time.Second
 		export := func(n int) {
 			ctx, cancel := context.WithTimeout(context.Background(), deadline)
 			defer cancel()
 			start := time.Now()
-			if err := exp.ExportSpans(ctx, opSpans(n)); !errors.Is(err, context.DeadlineExceeded) {
+			if err := exp.ExportSpans(ctx, spantest.Operations(n)); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("ExportSpans returns %v, want the deadline", err)
 			}
 			if took := time.Since(start); took != deadline {
@@ -50,9 +38,9 @@ func TestExportSpansDeadline(t *testing.T) {
 		if st := exp.Stats(); st.Recorded != 5 || st.Dropped != 3 || st.Written != 0 {
 			t.Errorf("Stats are %+v while a write is under way", st)
 		}
-		close(w.release)
+		w.Release()
 		synctest.Wait()
-		if err := exp.ExportSpans(context.Background(), opSpans(1)); err != nil {
+		if err := exp.ExportSpans(context.Background(), spantest.Operations(1)); err != nil {
 			t.Errorf("ExportSpans after the writer went on: %v", err)
 		}
 		st := exp.Stats()
@@ -67,11 +55,11 @@ func TestExportSpansDeadline(t *testing.T) {
 
 func TestShutdownDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newStuckWriter()
+		w := spantest.NewStuckWriter()
 		exp := newExporter(t, w)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = exp.ExportSpans(ctx, opSpans(2))
+		_ = exp.ExportSpans(ctx, spantest.Operations(2))
 		ctx, cancel = context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		start := time.Now()
@@ -86,13 +74,13 @@ func TestShutdownDeadline(t *testing.T) {
 		if st.Dropped != 2 {
 			t.Errorf("dropped %d, want the 2 under way", st.Dropped)
 		}
-		if err := exp.ExportSpans(context.Background(), opSpans(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
+		if err := exp.ExportSpans(context.Background(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
 			t.Errorf("ExportSpans returns %v", err)
 		}
 		if err := exp.Shutdown(context.Background()); err != nil {
 			t.Errorf("the second Shutdown returns %v", err)
 		}
-		close(w.release)
+		w.Release()
 		synctest.Wait()
 		checkBooks(t, "exporter at last", exp.Stats())
 		if w.Writes() != 1 {
@@ -104,30 +92,30 @@ func TestShutdownDeadline(t *testing.T) {
 // The last gaps are no reason for Shutdown to wait longer than it may.
 func TestShutdownDeadlineInLastGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newStuckWriter()
+		w := spantest.NewStuckWriter()
 		calls := 0
-		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 			if calls++; calls == 1 {
 				return 0, errDisk
 			}
 			return w.Write(p)
 		}))
-		_ = exp.ExportSpans(context.Background(), opSpans(2))
+		_ = exp.ExportSpans(context.Background(), spantest.Operations(2))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown returns %v, want the deadline", err)
 		}
-		close(w.release)
+		w.Release()
 		synctest.Wait()
 	})
 }
 
 func TestForceFlushDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newStuckWriter()
+		w := spantest.NewStuckWriter()
 		exp := newExporter(t, w)
-		go func() { _ = exp.ExportSpans(context.Background(), opSpans(1)) }()
+		go func() { _ = exp.ExportSpans(context.Background(), spantest.Operations(1)) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -137,7 +125,7 @@ func TestForceFlushDeadline(t *testing.T) {
 		flushed := make(chan error)
 		go func() { flushed <- exp.ForceFlush(context.Background()) }()
 		synctest.Wait()
-		close(w.release)
+		w.Release()
 		if err := <-flushed; err != nil {
 			t.Errorf("ForceFlush: %v", err)
 		}
@@ -148,10 +136,10 @@ func TestForceFlushDeadline(t *testing.T) {
 }
 
 func TestExporterConcurrentSafe(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	const exporters, batches, perBatch = 4, 50, 7
-	spans := opSpans(perBatch)
+	spans := spantest.Operations(perBatch)
 	var accepted atomic.Uint64
 	var wg sync.WaitGroup
 	for range exporters {
@@ -203,10 +191,10 @@ func TestExporterConcurrentSafe(t *testing.T) {
 
 // A writer that is traced itself: its spans come back to the same exporter.
 func TestWriterThatStartsSpans(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	var tracer *optrace.Tracer
 	writes := 0
-	exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+	exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 		if writes++; writes <= 3 {
 			_, o := tracer.Start(context.Background(), "write", "disk")
 			o.End()
@@ -243,7 +231,7 @@ func TestClosedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		if err := exp.ExportSpans(t.Context(), opSpans(2)); err == nil {
+		if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err == nil {
 			t.Error("writing to a pipe that nobody reads succeeds")
 		}
 	}
@@ -267,13 +255,13 @@ func TestErrorHandlerThatPanicsOrBlocks(t *testing.T) {
 				called <- struct{}{}
 				handle(err)
 			}))
-			proc := newProcessor(t, newExporter(t, writerFunc(func([]byte) (int, error) { return 0, errDisk })),
+			proc := newProcessor(t, newExporter(t, spantest.WriterFunc(func([]byte) (int, error) { return 0, errDisk })),
 				optrace.WithFlushInterval(time.Millisecond))
 			for i := range 200 {
-				proc.OnEnd(opStub(i).Snapshot())
+				proc.OnEnd(spantest.Operation(i).Snapshot())
 			}
 			<-called
-			proc.OnEnd(opStub(0).Snapshot())
+			proc.OnEnd(spantest.Operation(0).Snapshot())
 			if err := proc.Shutdown(t.Context()); err == nil {
 				t.Error("Shutdown reports no error although nothing could be written")
 			}
@@ -286,7 +274,7 @@ func TestErrorHandlerThatPanicsOrBlocks(t *testing.T) {
 
 // Two processors may share an exporter, and the SDK's own may be one of them.
 func TestExporterBehindSimpleAndBatchProcessors(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exp), sdktrace.WithBatcher(exp))
 	tracer := optrace.NewTracer(tp)

@@ -16,30 +16,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace/internal/spantest"
 )
-
-// faultyWriter takes n bytes of its first write and fails as fault says; later
-// writes succeed, unless it stays broken.
-type faultyWriter struct {
-	buf    bytes.Buffer
-	n      int
-	fault  func(n int) (int, error)
-	broken bool
-	calls  int
-}
-
-func (w *faultyWriter) Write(p []byte) (int, error) {
-	w.calls++
-	if w.calls > 1 && !w.broken {
-		return w.buf.Write(p)
-	}
-	n := min(w.n, len(p))
-	if w.calls > 1 {
-		n = 0
-	}
-	w.buf.Write(p[:n])
-	return w.fault(n)
-}
 
 // Every byte offset at which a write of three entries can end, in every way
 // that it can end: whole lines are readable, the books are exact, the batch
@@ -54,7 +33,7 @@ func TestFaultyWriterMatrix(t *testing.T) {
 		"n beyond data": func(int) (int, error) { return 1 << 20, errDisk },
 	}
 	var whole bytes.Buffer
-	if err := newExporter(t, &whole).ExportSpans(t.Context(), opSpans(3)); err != nil {
+	if err := newExporter(t, &whole).ExportSpans(t.Context(), spantest.Operations(3)); err != nil {
 		t.Fatal(err)
 	}
 	for name, fault := range faults {
@@ -66,16 +45,16 @@ func TestFaultyWriterMatrix(t *testing.T) {
 	}
 	t.Run("without recovery", func(t *testing.T) {
 		for n := range whole.Len() {
-			w := &faultyWriter{n: n, fault: faults["error"], broken: true}
+			w := &spantest.FaultyWriter{N: n, Fault: faults["error"], Broken: true}
 			exp := newExporter(t, w)
 			for range 10 {
-				_ = exp.ExportSpans(t.Context(), opSpans(3))
+				_ = exp.ExportSpans(t.Context(), spantest.Operations(3))
 			}
 			_ = exp.Shutdown(t.Context())
 			st := exp.Stats()
 			checkBooks(t, "exporter", st)
 			// A last line that lacks its newline is readable all the same.
-			if got := uint64(len(read(t, w.buf.Bytes()).entries)); st.Recorded != 30 || got < st.Written || got > st.Written+1 {
+			if got := uint64(len(read(t, w.Bytes()).entries)); st.Recorded != 30 || got < st.Written || got > st.Written+1 {
 				t.Fatalf("write ends at byte %d: Stats are %+v with %d readable", n, st, got)
 			}
 		}
@@ -86,15 +65,15 @@ func TestFaultyWriterMatrix(t *testing.T) {
 // said how much it took.
 func testFaultAt(t *testing.T, n int, fault func(int) (int, error), exact bool) {
 	t.Helper()
-	w := &faultyWriter{n: n, fault: fault}
+	w := &spantest.FaultyWriter{N: n, Fault: fault}
 	exp := newExporter(t, w)
-	if err := exp.ExportSpans(t.Context(), opSpans(3)); err == nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); err == nil {
 		t.Fatalf("write ends at byte %d: ExportSpans reports no error", n)
 	}
-	first := read(t, w.buf.Bytes())
+	first := read(t, w.Bytes())
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
-	if err := exp.ExportSpans(t.Context(), opSpans(2)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
 		t.Fatalf("write ends at byte %d: the next ExportSpans fails: %v", n, err)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {
@@ -102,7 +81,7 @@ func testFaultAt(t *testing.T, n int, fault func(int) (int, error), exact bool) 
 	}
 	st = exp.Stats()
 	checkBooks(t, "exporter", st)
-	rec := read(t, w.buf.Bytes())
+	rec := read(t, w.Bytes())
 	if st.Recorded != 5 {
 		t.Errorf("write ends at byte %d: recorded %d, want 5", n, st.Recorded)
 	}
@@ -128,8 +107,8 @@ func testFaultAt(t *testing.T, n int, fault func(int) (int, error), exact bool) 
 }
 
 func TestExportSpansWriterPanicReachesNobody(t *testing.T) {
-	exp := newExporter(t, writerFunc(func([]byte) (int, error) { panic("boom") }))
-	err := exp.ExportSpans(t.Context(), opSpans(1))
+	exp := newExporter(t, spantest.WriterFunc(func([]byte) (int, error) { panic("boom") }))
+	err := exp.ExportSpans(t.Context(), spantest.Operations(1))
 	if err == nil || !strings.Contains(err.Error(), "boom") {
 		t.Errorf("ExportSpans returns %v, want the panic", err)
 	}
@@ -142,11 +121,11 @@ type hostileSpan struct{ sdktrace.ReadOnlySpan }
 func (hostileSpan) Resource() *resource.Resource { panic("hostile span") }
 
 func TestExportSpansPanickingSpan(t *testing.T) {
-	hostile := hostileSpan{opStub(1).Snapshot()}
+	hostile := hostileSpan{spantest.Operation(1).Snapshot()}
 	t.Run("converted", func(t *testing.T) {
 		var out bytes.Buffer
 		exp := newExporter(t, &out)
-		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{opStub(0).Snapshot(), hostile, opStub(2).Snapshot()})
+		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{spantest.Operation(0).Snapshot(), hostile, spantest.Operation(2).Snapshot()})
 		if err == nil || !strings.Contains(err.Error(), "hostile span") {
 			t.Errorf("ExportSpans returns %v, want the panic", err)
 		}
@@ -163,16 +142,16 @@ func TestExportSpansPanickingSpan(t *testing.T) {
 		exp := newExporter(t, io.Discard)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := exp.ExportSpans(ctx, []sdktrace.ReadOnlySpan{hostile, opStub(2).Snapshot()}); !errors.Is(err, context.Canceled) {
+		if err := exp.ExportSpans(ctx, []sdktrace.ReadOnlySpan{hostile, spantest.Operation(2).Snapshot()}); !errors.Is(err, context.Canceled) {
 			t.Errorf("ExportSpans returns %v, want the context's error", err)
 		}
 		checkBooks(t, "exporter", exp.Stats())
 	})
 	t.Run("processor", func(t *testing.T) {
-		var buf buffer
+		var buf spantest.Buffer
 		proc := newProcessor(t, newExporter(t, &buf))
 		proc.OnEnd(hostile)
-		proc.OnEnd(opStub(2).Snapshot())
+		proc.OnEnd(spantest.Operation(2).Snapshot())
 		if err := proc.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -187,7 +166,7 @@ func TestCircuitBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, broken := 0, true
 		var out bytes.Buffer
-		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 			calls++
 			if broken {
 				return 0, errDisk
@@ -196,7 +175,7 @@ func TestCircuitBreaker(t *testing.T) {
 		}))
 		export := func(n int) (err error) {
 			for range n {
-				err = exp.ExportSpans(context.Background(), opSpans(1))
+				err = exp.ExportSpans(context.Background(), spantest.Operations(1))
 			}
 			return err
 		}
@@ -241,9 +220,9 @@ func TestCircuitBreaker(t *testing.T) {
 func TestShutdownWritesLastGaps(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		t.Run(fmt.Sprintf("context done %v", done), func(t *testing.T) {
-			w := &faultyWriter{fault: func(int) (int, error) { return 0, errDisk }}
+			w := &spantest.FaultyWriter{Fault: func(int) (int, error) { return 0, errDisk }}
 			exp := newExporter(t, w)
-			if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, errDisk) {
+			if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); !errors.Is(err, errDisk) {
 				t.Fatalf("ExportSpans returns %v", err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -254,7 +233,7 @@ func TestShutdownWritesLastGaps(t *testing.T) {
 			if err := exp.Shutdown(ctx); err != nil {
 				t.Errorf("Shutdown: %v", err)
 			}
-			if lost := readWhole(t, w.buf.Bytes()).lost(); lost != 3 {
+			if lost := readWhole(t, w.Bytes()).lost(); lost != 3 {
 				t.Errorf("gap records tell of %d entries, want 3", lost)
 			}
 		})
@@ -263,20 +242,20 @@ func TestShutdownWritesLastGaps(t *testing.T) {
 
 // A batch that was cut off behind a change of resource is followed by a header.
 func TestHeaderAfterTornBatch(t *testing.T) {
-	first, second := opStub(0), opStub(1)
-	second.Resource = serviceResource("evaluator")
+	first, second := spantest.Operation(0), spantest.Operation(1)
+	second.Resource = spantest.Service("evaluator")
 	batch := tracetest.SpanStubs{first, second}.Snapshots()
 	var whole bytes.Buffer
 	if err := newExporter(t, &whole).ExportSpans(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
-	w := &faultyWriter{n: whole.Len() - 5, fault: func(n int) (int, error) { return n, errDisk }}
+	w := &spantest.FaultyWriter{N: whole.Len() - 5, Fault: func(n int) (int, error) { return n, errDisk }}
 	exp := newExporter(t, w)
 	_ = exp.ExportSpans(t.Context(), batch)
 	if err := exp.ExportSpans(t.Context(), batch[:1]); err != nil {
 		t.Fatal(err)
 	}
-	rec := read(t, w.buf.Bytes())
+	rec := read(t, w.Bytes())
 	if last := rec.resources[len(rec.resources)-1]; last.Service != "trainer" {
 		t.Errorf("the last entry, of service trainer, stands below a header of %s", last.Service)
 	}

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 func TestFileExporterDiskFull(t *testing.T) {
 	exp := newFileExporter(t, "/dev/full")
 	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Millisecond))
 	for i := range 1000 {
-		proc.OnEnd(opStub(i).Snapshot())
+		proc.OnEnd(spantest.Operation(i).Snapshot())
 	}
 	if err := proc.ForceFlush(t.Context()); !errors.Is(err, syscall.ENOSPC) {
 		// An earlier flush may have used up the attempts.
@@ -62,7 +63,7 @@ func TestFileExporterFileSizeLimit(t *testing.T) {
 	exp := newFileExporter(t, path)
 	var err error
 	for range 10 {
-		err = errors.Join(err, exp.ExportSpans(t.Context(), opSpans(30)))
+		err = errors.Join(err, exp.ExportSpans(t.Context(), spantest.Operations(30)))
 	}
 	if !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("exporting returns %v, want EFBIG within", err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 func newFileExporter(t *testing.T, path string) *optrace.Exporter {
@@ -49,7 +50,7 @@ func TestNewFileExporter(t *testing.T) {
 			t.Errorf("the file's mode is %v, want only its owner to read it", perm)
 		}
 	}
-	if err := exp.ExportSpans(t.Context(), opSpans(2)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(readWhole(t, readFile(t, path)).entries); n != 2 {
@@ -83,7 +84,7 @@ func TestNewFileExporterErrors(t *testing.T) {
 // Whatever an earlier process left, what is appended to it is readable.
 func TestFileExporterAppends(t *testing.T) {
 	var whole bytes.Buffer
-	if err := newExporter(t, &whole).ExportSpans(t.Context(), opSpans(2)); err != nil {
+	if err := newExporter(t, &whole).ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -107,7 +108,7 @@ func TestFileExporterAppends(t *testing.T) {
 				}
 			}
 			exp := newFileExporter(t, path)
-			if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 				t.Fatal(err)
 			}
 			if err := exp.Shutdown(t.Context()); err != nil {
@@ -132,7 +133,7 @@ func TestFileExporterAppends(t *testing.T) {
 func TestFileExporterShutdownCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	exp := newFileExporter(t, path)
-	if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -154,7 +155,7 @@ func TestFileExportersShareFileConcurrentSafe(t *testing.T) {
 		exp := newFileExporter(t, path)
 		wg.Go(func() {
 			for range batches {
-				if err := exp.ExportSpans(context.Background(), opSpans(perBatch)); err != nil {
+				if err := exp.ExportSpans(context.Background(), spantest.Operations(perBatch)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -28,7 +29,7 @@ func TestNewExporter(t *testing.T) {
 	if exp, err := optrace.NewExporter(nil); err == nil || exp != nil {
 		t.Errorf("a nil writer gives %v, %v, want an error", exp, err)
 	}
-	var buf buffer
+	var buf spantest.Buffer
 	exp, err := optrace.NewExporter(&buf, nil, optrace.WithMapping(nil), nil)
 	if err != nil {
 		t.Fatalf("nil options: %v", err)
@@ -45,14 +46,14 @@ func TestNewExporter(t *testing.T) {
 }
 
 func TestExportSpansGolden(t *testing.T) {
-	failed := opStub(2)
+	failed := spantest.Operation(2)
 	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
-	other := opStub(3)
-	other.Resource = serviceResource("evaluator")
-	other.Parent = requestStub().SpanContext
-	unrelated := requestStub()
-	unrelated.SpanContext = spanContext(7, 7)
-	spans := tracetest.SpanStubs{opStub(0), opStub(1), failed, other, requestStub(), unrelated}.Snapshots()
+	other := spantest.Operation(3)
+	other.Resource = spantest.Service("evaluator")
+	other.Parent = spantest.Request().SpanContext
+	unrelated := spantest.Request()
+	unrelated.SpanContext = spantest.SpanContext(7, 7)
+	spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), failed, other, spantest.Request(), unrelated}.Snapshots()
 
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
@@ -82,10 +83,10 @@ func TestExportSpansGolden(t *testing.T) {
 }
 
 func TestExportSpansOneWritePerBatch(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	for i, n := range []int{1, 3, 512} {
-		if err := exp.ExportSpans(t.Context(), opSpans(n)); err != nil {
+		if err := exp.ExportSpans(t.Context(), spantest.Operations(n)); err != nil {
 			t.Fatal(err)
 		}
 		if buf.Writes() != i+1 {
@@ -110,8 +111,8 @@ func TestExportSpansResourceChange(t *testing.T) {
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
 	span := func(i int, service string) sdktrace.ReadOnlySpan {
-		s := opStub(i)
-		s.Resource = serviceResource(service)
+		s := spantest.Operation(i)
+		s.Resource = spantest.Service(service)
 		return s.Snapshot()
 	}
 	for _, batch := range [][]sdktrace.ReadOnlySpan{
@@ -144,11 +145,11 @@ func TestExportSpansResourceChange(t *testing.T) {
 func TestExportSpansAncestors(t *testing.T) {
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
-	unrelated := requestStub()
-	unrelated.SpanContext = spanContext(5, 5)
-	before := requestStub()
-	before.Name, before.SpanContext = "ended before any operation", spanContext(0, 1<<21)
-	spans := tracetest.SpanStubs{before, opStub(0), requestStub(), unrelated}.Snapshots()
+	unrelated := spantest.Request()
+	unrelated.SpanContext = spantest.SpanContext(5, 5)
+	before := spantest.Request()
+	before.Name, before.SpanContext = "ended before any operation", spantest.SpanContext(0, 1<<21)
+	spans := tracetest.SpanStubs{before, spantest.Operation(0), spantest.Request(), unrelated}.Snapshots()
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
@@ -173,18 +174,18 @@ func TestExportSpansChecks(t *testing.T) {
 		want     error
 		stats    optrace.Stats
 	}{
-		{name: "shut down", ctx: t.Context(), shutdown: true, spans: opSpans(1), want: optrace.ErrExporterShutdown},
-		{name: "shut down, cancelled", ctx: cancelled, shutdown: true, spans: opSpans(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down", ctx: t.Context(), shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
+		{name: "shut down, cancelled", ctx: cancelled, shutdown: true, spans: spantest.Operations(1), want: optrace.ErrExporterShutdown},
 		{name: "shut down, empty", ctx: t.Context(), shutdown: true, want: optrace.ErrExporterShutdown},
-		{name: "cancelled", ctx: cancelled, spans: opSpans(2), want: context.Canceled, stats: optrace.Stats{Recorded: 2, Dropped: 2}},
+		{name: "cancelled", ctx: cancelled, spans: spantest.Operations(2), want: context.Canceled, stats: optrace.Stats{Recorded: 2, Dropped: 2}},
 		{name: "cancelled, empty", ctx: cancelled, want: context.Canceled},
 		{name: "empty", ctx: t.Context(), spans: []sdktrace.ReadOnlySpan{}},
 		{name: "nil spans", ctx: t.Context(), spans: make([]sdktrace.ReadOnlySpan, 3)},
-		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{requestStub()}.Snapshots(), stats: optrace.Stats{Skipped: 1}},
+		{name: "no operations", ctx: t.Context(), spans: tracetest.SpanStubs{spantest.Request()}.Snapshots(), stats: optrace.Stats{Skipped: 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var buf buffer
+			var buf spantest.Buffer
 			exp := newExporter(t, &buf)
 			if tt.shutdown {
 				if err := exp.Shutdown(t.Context()); err != nil {
@@ -205,10 +206,10 @@ func TestExportSpansChecks(t *testing.T) {
 }
 
 func TestExporterNilContext(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	var none context.Context
-	if err := exp.ExportSpans(none, opSpans(1)); err != nil {
+	if err := exp.ExportSpans(none, spantest.Operations(1)); err != nil {
 		t.Errorf("ExportSpans: %v", err)
 	}
 	if err := exp.ForceFlush(none); err != nil {
@@ -266,11 +267,11 @@ func (c *countedContext) Err() error {
 }
 
 func TestExportSpansCancelledWithinBatch(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	ctx := &countedContext{Context: t.Context(), looks: 4, done: make(chan struct{})}
 	const n = 500
-	if err := exp.ExportSpans(ctx, opSpans(n)); !errors.Is(err, context.Canceled) {
+	if err := exp.ExportSpans(ctx, spantest.Operations(n)); !errors.Is(err, context.Canceled) {
 		t.Errorf("ExportSpans returns %v, want the context's error", err)
 	}
 	rec := readWhole(t, buf.Bytes())
@@ -285,7 +286,7 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.entries), n)
 	}
 	checkBooks(t, "exporter", st)
-	if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
 	if lost := readWhole(t, buf.Bytes()).lost(); lost != st.Dropped {
@@ -296,14 +297,14 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 func TestExportSpansDoesNotKeepSlice(t *testing.T) {
 	var out bytes.Buffer
 	exp := newExporter(t, &out)
-	spans := opSpans(3)
+	spans := spantest.Operations(3)
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
 	for i := range spans { // as the SDK's batch processor does
 		spans[i] = nil
 	}
-	if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
 	rec := readWhole(t, out.Bytes())
@@ -313,7 +314,7 @@ func TestExportSpansDoesNotKeepSlice(t *testing.T) {
 }
 
 func TestExportSpansDoesNotChangeAttributes(t *testing.T) {
-	stub := opStub(0)
+	stub := spantest.Operation(0)
 	before := fmt.Sprint(stub.Attributes)
 	exp := newExporter(t, io.Discard)
 	if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {

@@ -2,127 +2,17 @@ package optrace_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/tensorconv"
 )
-
-// epoch is when the operations of the fixtures start.
-var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// traceID and spanID return ids that are valid and differ for each n.
-func traceID(n int) (id trace.TraceID) {
-	binary.BigEndian.PutUint64(id[:8], 0xa1b2c3d4e5f60718)
-	binary.BigEndian.PutUint64(id[8:], uint64(n+1)*0x9e3779b97f4a7c15)
-	return id
-}
-
-func spanID(n int) (id trace.SpanID) {
-	binary.BigEndian.PutUint64(id[:], uint64(n+1))
-	return id
-}
-
-func spanContext(traceNumber, spanNumber int) trace.SpanContext {
-	return trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: traceID(traceNumber), SpanID: spanID(spanNumber), TraceFlags: trace.FlagsSampled,
-	})
-}
-
-// opStub is the i-th operation of the first trace, a matrix product.
-func opStub(i int) tracetest.SpanStub {
-	start := epoch.Add(time.Duration(i) * time.Millisecond)
-	return tracetest.SpanStub{
-		Name:        "matmul",
-		SpanContext: spanContext(0, i),
-		Parent:      spanContext(0, 1<<20),
-		StartTime:   start,
-		EndTime:     start.Add(125 * time.Microsecond),
-		Attributes: []attribute.KeyValue{
-			tensorconv.OpName("matmul"), tensorconv.DeviceID("cuda:0"), tensorconv.DType(op.F32),
-			tensorconv.InputShapes([]int64{64, 784}, []int64{784, 256}), tensorconv.OutputShape(64, 256),
-			tensorconv.Step(int64(i)),
-		},
-		Resource:             serviceResource("trainer"),
-		InstrumentationScope: instrumentation.Scope{Name: optrace.ScopeName},
-	}
-}
-
-// requestStub is the span above the operations of opStub: no operation itself.
-func requestStub() tracetest.SpanStub {
-	s := opStub(0)
-	s.Name, s.SpanContext, s.Parent, s.Attributes = "POST /generate", s.Parent, trace.SpanContext{}, nil
-	s.EndTime = s.StartTime.Add(time.Second)
-	return s
-}
-
-var serviceResource = sync.OnceValue(func() func(string) *resource.Resource {
-	var mu sync.Mutex
-	known := make(map[string]*resource.Resource)
-	return func(name string) *resource.Resource {
-		mu.Lock()
-		defer mu.Unlock()
-		if known[name] == nil {
-			known[name] = resource.NewSchemaless(attribute.String(op.KeyServiceName, name))
-		}
-		return known[name]
-	}
-})()
-
-// opSpans returns n finished operations of one trace.
-func opSpans(n int) []sdktrace.ReadOnlySpan {
-	spans := make([]sdktrace.ReadOnlySpan, n)
-	for i := range spans {
-		spans[i] = opStub(i).Snapshot()
-	}
-	return spans
-}
-
-// buffer keeps what is written to it, write by write. It is safe for
-// concurrent use, as a test reads it while an exporter writes.
-type buffer struct {
-	mu     sync.Mutex
-	writes [][]byte
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.writes = append(b.writes, bytes.Clone(p))
-	return len(p), nil
-}
-
-func (b *buffer) Bytes() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Concat(b.writes...)
-}
-
-func (b *buffer) Writes() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.writes)
-}
-
-// writerFunc is a writer made of a function.
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // recording is what a reader finds in what an exporter wrote.
 type recording struct {

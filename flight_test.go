@@ -16,43 +16,12 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
-// syncBuffer is a buffer that a goroutine writes while a test looks at it.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// names returns the operations and, in angle brackets, the spans written so far.
-func (b *syncBuffer) names(t *testing.T) (names []string, dropped int64) {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for rec, err := range op.NewReader(bytes.NewReader(b.buf.Bytes()), "dump").Records() {
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case rec.Entry != nil:
-			names = append(names, rec.Entry.Operation)
-		case rec.Span != nil:
-			names = append(names, "<"+rec.Span.Name+">")
-		case rec.Gap != nil:
-			dropped += rec.Gap.Dropped
-		}
-	}
-	return names, dropped
-}
-
 type flight struct {
-	out  syncBuffer
+	out  spantest.Buffer
 	proc *optrace.FlightRecorder
 	app  trace.Tracer
 	ops  *optrace.Tracer
@@ -74,6 +43,24 @@ func newFlight(t *testing.T, n int, opts ...optrace.FlightOption) *flight {
 	return f
 }
 
+// written returns the operations and, in angle brackets, the spans written so far.
+func (f *flight) written(t *testing.T) (names []string, dropped int64) {
+	t.Helper()
+	for rec, err := range op.NewReader(bytes.NewReader(f.out.Bytes()), "dump").Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			names = append(names, rec.Entry.Operation)
+		case rec.Span != nil:
+			names = append(names, "<"+rec.Span.Name+">")
+		case rec.Gap != nil:
+			dropped += rec.Gap.Dropped
+		}
+	}
+	return names, dropped
+}
+
 // request makes a request of n operations.
 func (f *flight) request(ctx context.Context, n int, err error) {
 	ctx, span := f.app.Start(ctx, "request")
@@ -87,19 +74,19 @@ func (f *flight) request(ctx context.Context, n int, err error) {
 func TestFlightRecorderDump(t *testing.T) {
 	f := newFlight(t, 3)
 	f.request(t.Context(), 5, nil)
-	if names, _ := f.out.names(t); names != nil {
+	if names, _ := f.written(t); names != nil {
 		t.Errorf("written without a dump: %v", names)
 	}
 	if err := f.tp.ForceFlush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if names, _ := f.out.names(t); names != nil {
+	if names, _ := f.written(t); names != nil {
 		t.Errorf("written by ForceFlush: %v", names)
 	}
 	if err := f.proc.Dump(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	names, dropped := f.out.names(t)
+	names, dropped := f.written(t)
 	if diff := cmp.Diff([]string{"op2", "op3", "op4", "<request>"}, names); diff != "" {
 		t.Errorf("dump (-want +got):\n%s", diff)
 	}
@@ -114,7 +101,7 @@ func TestFlightRecorderDump(t *testing.T) {
 	if err := f.tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	names, _ = f.out.names(t)
+	names, _ = f.written(t)
 	if diff := cmp.Diff([]string{"op2", "op3", "op4", "<request>", "op0", "<request>"}, names); diff != "" {
 		t.Errorf("both dumps (-want +got):\n%s", diff)
 	}
@@ -152,7 +139,7 @@ func TestFlightRecorderTriggers(t *testing.T) {
 			if err := f.tp.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if names, _ := f.out.names(t); (len(names) > 0) != tt.want {
+			if names, _ := f.written(t); (len(names) > 0) != tt.want {
 				t.Errorf("written: %v, want a dump: %v", names, tt.want)
 			}
 		})
@@ -208,7 +195,7 @@ func TestFlightRecorderConcurrentSafe(t *testing.T) {
 	if err := f.tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	names, dropped := f.out.names(t)
+	names, dropped := f.written(t)
 	st := f.proc.Stats()
 	ops := 0
 	for _, n := range names {

@@ -19,12 +19,12 @@ func TestFlightRecorderSignal(t *testing.T) {
 	}
 	// A signal arrives when it arrives.
 	for range 1000 {
-		if names, _ := f.out.names(t); len(names) == 2 {
+		if names, _ := f.written(t); len(names) == 2 {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	if names, _ := f.out.names(t); len(names) != 2 {
+	if names, _ := f.written(t); len(names) != 2 {
 		t.Errorf("after the signal: %v", names)
 	}
 	if err := f.tp.Shutdown(t.Context()); err != nil {

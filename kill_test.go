@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // The environment of a child process that records: the file, and how it ends.
@@ -104,7 +105,7 @@ func TestKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := exp.ExportSpans(t.Context(), opSpans(3)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); err != nil {
 		t.Fatal(err)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {

@@ -13,6 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // observe makes the global MeterProvider one that can be read, and returns what
@@ -62,7 +63,7 @@ func TestObservability(t *testing.T) {
 	read := observe(t)
 	fail := false
 	var buf bytes.Buffer
-	exp, err := optrace.NewExporter(writerFunc(func(p []byte) (int, error) {
+	exp, err := optrace.NewExporter(spantest.WriterFunc(func(p []byte) (int, error) {
 		if fail {
 			return 0, errors.New("disk full")
 		}

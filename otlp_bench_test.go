@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,8 +21,8 @@ const exportBatch = 512
 // sdkBatch returns a batch of operations as the SDK hands them to exporters.
 func sdkBatch(tb testing.TB) []sdktrace.ReadOnlySpan {
 	tb.Helper()
-	kept := new(keeping)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(serviceResource("trainer")))
+	kept := new(spantest.Exporter)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(spantest.Service("trainer")))
 	tracer := optrace.NewTracer(tp)
 	names := []string{"matmul", "softmax", "layernorm", "gelu"}
 	for i := range exportBatch {
@@ -29,21 +30,12 @@ func sdkBatch(tb testing.TB) []sdktrace.ReadOnlySpan {
 		_, o := tracer.Start(tb.Context(), names[i%len(names)], "cuda:0")
 		o.In(64, 128+n).In(128+n, 256).Out(64, 256).DType(op.F16).End()
 	}
-	return kept.spans
+	return kept.Spans()
 }
-
-type keeping struct{ spans []sdktrace.ReadOnlySpan }
-
-func (k *keeping) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
-	k.spans = append(k.spans, spans...)
-	return nil
-}
-
-func (k *keeping) Shutdown(context.Context) error { return nil }
 
 // marshallingClient encodes what it is given, as an OTLP exporter does.
 type marshallingClient struct {
-	capturingClient
+	spantest.OTLPClient
 	bytes int
 }
 

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // FuzzOTLP makes operations of its input and checks both OTLP formats against
@@ -15,10 +17,10 @@ func FuzzOTLP(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{255, 0}, 500))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		const maxSpans = 8
-		e := &entropy{bytes: input}
+		r := &spantest.Random{Data: input}
 		var stubs tracetest.SpanStubs
-		for len(stubs) == 0 || len(e.bytes) > 0 && len(stubs) < maxSpans {
-			stubs = append(stubs, e.operation())
+		for len(stubs) == 0 || len(r.Data) > 0 && len(stubs) < maxSpans {
+			stubs = append(stubs, r.Operation())
 		}
 		checkOTLP(t, stubs.Snapshots())
 	})

@@ -2,7 +2,6 @@ package optrace_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"slices"
 	"testing"
@@ -17,18 +16,8 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/spantest"
 )
-
-// capturingClient keeps what OpenTelemetry's exporter would send.
-type capturingClient struct{ sent []*tracepb.ResourceSpans }
-
-func (c *capturingClient) Start(context.Context) error { return nil }
-func (c *capturingClient) Stop(context.Context) error  { return nil }
-
-func (c *capturingClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
-	c.sent = spans
-	return nil
-}
 
 // sanitized returns spans without what breaks backends.
 func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
@@ -43,11 +32,11 @@ func sanitized(spans []sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 // transformed returns spans as OpenTelemetry's exporter sends them, sanitized.
 func transformed(tb testing.TB, spans []sdktrace.ReadOnlySpan) *tracepb.TracesData {
 	tb.Helper()
-	client := new(capturingClient)
+	client := new(spantest.OTLPClient)
 	if err := otlptrace.NewUnstarted(client).ExportSpans(tb.Context(), sanitized(spans)); err != nil {
 		tb.Fatal(err)
 	}
-	return &tracepb.TracesData{ResourceSpans: client.sent}
+	return &tracepb.TracesData{ResourceSpans: client.Sent}
 }
 
 // makeTextValid puts U+FFFD for every byte that is not UTF-8: protocol buffers

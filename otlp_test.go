@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // Each of these differs from a plain operation in one thing.
@@ -32,7 +33,7 @@ func TestOTLPMatchesOracle(t *testing.T) {
 	for range 60 {
 		deep = attribute.SliceValue(deep)
 	}
-	remote := spanContext(3, 4).WithRemote(true).WithTraceState(state).WithTraceFlags(0x03)
+	remote := spantest.SpanContext(3, 4).WithRemote(true).WithTraceState(state).WithTraceFlags(0x03)
 	for name, change := range map[string]func(*tracetest.SpanStub){
 		"plain":              func(*tracetest.SpanStub) {},
 		"root":               func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} },
@@ -71,7 +72,7 @@ func TestOTLPMatchesOracle(t *testing.T) {
 		},
 		"event": func(s *tracetest.SpanStub) {
 			s.Events = []sdktrace.Event{
-				{Name: "exception", Time: epoch, Attributes: []attribute.KeyValue{attribute.String("m", "x")}, DroppedAttributeCount: 9},
+				{Name: "exception", Time: spantest.Epoch, Attributes: []attribute.KeyValue{attribute.String("m", "x")}, DroppedAttributeCount: 9},
 				{},
 			}
 		},
@@ -109,7 +110,7 @@ func TestOTLPMatchesOracle(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := opStub(0)
+			s := spantest.Operation(0)
 			change(&s)
 			// The second time lists come from the cache.
 			checkOTLP(t, tracetest.SpanStubs{s, s}.Snapshots())
@@ -124,13 +125,13 @@ func TestOTLPMatchesOracleRandom(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range rounds {
-		e := &entropy{bytes: make([]byte, 4096)}
-		for i := range e.bytes {
-			e.bytes[i] = byte(r.Uint32())
+		spans := &spantest.Random{Data: make([]byte, 4096)}
+		for i := range spans.Data {
+			spans.Data[i] = byte(r.Uint32())
 		}
 		var stubs tracetest.SpanStubs
 		for range 1 + r.IntN(8) {
-			stubs = append(stubs, e.operation())
+			stubs = append(stubs, spans.Operation())
 		}
 		checkOTLP(t, stubs.Snapshots())
 	}
@@ -141,8 +142,8 @@ func TestOTLPMatchesOracleRandom(t *testing.T) {
 func TestOTLPGroups(t *testing.T) {
 	var stubs tracetest.SpanStubs
 	for i := range 40 {
-		s := opStub(i)
-		s.Resource = serviceResource([]string{"trainer", "evaluator", "loader"}[i*7%3])
+		s := spantest.Operation(i)
+		s.Resource = spantest.Service([]string{"trainer", "evaluator", "loader"}[i*7%3])
 		s.InstrumentationScope.Name = []string{"a", "b", "c", "d"}[i*i%4]
 		stubs = append(stubs, s)
 	}
@@ -168,9 +169,9 @@ func TestOTLPAncestors(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			var out bytes.Buffer
 			exp := newExporter(t, &out, optrace.WithFormat(f))
-			other := requestStub()
-			other.SpanContext = spanContext(9, 9)
-			spans := tracetest.SpanStubs{other, opStub(0), requestStub()}.Snapshots()
+			other := spantest.Request()
+			other.SpanContext = spantest.SpanContext(9, 9)
+			spans := tracetest.SpanStubs{other, spantest.Operation(0), spantest.Request()}.Snapshots()
 			if err := exp.ExportSpans(t.Context(), spans); err != nil {
 				t.Fatal(err)
 			}
@@ -192,7 +193,7 @@ func TestOTLPPanickingSpan(t *testing.T) {
 	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 		var out bytes.Buffer
 		exp := newExporter(t, &out, optrace.WithFormat(f))
-		spans := tracetest.SpanStubs{opStub(0), opStub(1), opStub(2)}.Snapshots()
+		spans := tracetest.SpanStubs{spantest.Operation(0), spantest.Operation(1), spantest.Operation(2)}.Snapshots()
 		broken := []sdktrace.ReadOnlySpan{spans[0], hostileStatus{spans[1]}, spans[2]}
 		if err := exp.ExportSpans(t.Context(), broken); err == nil {
 			t.Errorf("%v: no error for a span that panics", f)
@@ -212,7 +213,7 @@ func (hostileStatus) DroppedLinks() int { panic("hostile span") }
 
 // A processor's recorder makes spans for an exporter of OTLP.
 func TestOTLPRecorder(t *testing.T) {
-	var out buffer
+	var out spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &out, optrace.WithFormat(optrace.FormatOTLPProto)))
 	rec := proc.Recorder(t.Context())
 	rec.Begin("matmul", "cuda:0")
@@ -235,10 +236,10 @@ func TestOTLPRecorder(t *testing.T) {
 }
 
 func TestOTLPGolden(t *testing.T) {
-	failed := opStub(1)
+	failed := spantest.Operation(1)
 	failed.Status = sdktrace.Status{Code: codes.Error, Description: "out of memory"}
-	failed.Events = []sdktrace.Event{{Name: "exception", Time: epoch}}
-	spans := tracetest.SpanStubs{opStub(0), failed, requestStub()}.Snapshots()
+	failed.Events = []sdktrace.Event{{Name: "exception", Time: spantest.Epoch}}
+	spans := tracetest.SpanStubs{spantest.Operation(0), failed, spantest.Request()}.Snapshots()
 	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 		t.Run(f.String(), func(t *testing.T) {
 			path := filepath.Join("testdata", "exporter_"+f.String())
@@ -261,7 +262,7 @@ func TestOTLPGolden(t *testing.T) {
 
 // Values that are equal and not the same must not be taken for one another.
 func TestOTLPNegativeZero(t *testing.T) {
-	zero, negative := opStub(0), opStub(0)
+	zero, negative := spantest.Operation(0), spantest.Operation(0)
 	zero.Attributes = append(zero.Attributes, attribute.Float64Slice("x", []float64{0}), attribute.Slice("y", attribute.Float64Value(0)))
 	minus := math.Copysign(0, -1)
 	negative.Attributes = append(negative.Attributes,

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // Every offset at which the write of a batch can end, in every format: what is
@@ -29,15 +30,15 @@ func TestOutputFaultMatrix(t *testing.T) {
 					if (testing.Short() || name == "short write") && n%17 > 0 {
 						continue
 					}
-					w := &faultyWriter{n: n, fault: fault}
+					w := &spantest.FaultyWriter{N: n, Fault: fault}
 					exp := newExporter(t, w, o.options()...)
-					if err := exp.ExportSpans(t.Context(), opSpans(3)); err == nil {
+					if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); err == nil {
 						t.Fatalf("%s at byte %d: no error", name, n)
 					}
 					if st := exp.Stats(); st.Written+st.Dropped > st.Recorded {
 						t.Fatalf("%s at byte %d: stats %+v", name, n, st)
 					}
-					if err := exp.ExportSpans(t.Context(), opSpans(2)); err != nil {
+					if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
 						t.Fatalf("%s at byte %d: the next batch fails: %v", name, n, err)
 					}
 					if err := exp.Shutdown(t.Context()); err != nil {
@@ -45,7 +46,7 @@ func TestOutputFaultMatrix(t *testing.T) {
 					}
 					st := exp.Stats()
 					checkBooks(t, "exporter", st)
-					got := o.steps(t, w.buf.Bytes(), 1)
+					got := o.steps(t, w.Bytes(), 1)
 					if !slices.Equal(got[len(got)-2:], []int64{0, 1}) {
 						t.Fatalf("%s at byte %d: the next batch brought %v", name, n, got)
 					}
@@ -76,7 +77,7 @@ func TestOutputRestInPieces(t *testing.T) {
 		t.Run(o.String(), func(t *testing.T) {
 			var out bytes.Buffer
 			failures := 3
-			exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+			exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 				if failures == 0 {
 					return out.Write(p)
 				}
@@ -85,14 +86,14 @@ func TestOutputRestInPieces(t *testing.T) {
 				return n, errDisk
 			}), o.options()...)
 			for i := range 3 {
-				if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, errDisk) {
+				if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); !errors.Is(err, errDisk) {
 					t.Fatalf("export %d returns %v", i, err)
 				}
 			}
 			if st := exp.Stats(); st.Written != 0 || st.Dropped != 6 {
 				t.Errorf("before the rest is through: stats %+v, want the two other batches dropped", st)
 			}
-			if err := exp.ExportSpans(t.Context(), opSpans(1)); err != nil {
+			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 				t.Fatal(err)
 			}
 			if err := exp.Shutdown(t.Context()); err != nil {
@@ -116,10 +117,10 @@ func TestOutputRestAtShutdown(t *testing.T) {
 			continue
 		}
 		for _, recovers := range []bool{true, false} {
-			w := &faultyWriter{n: 20, fault: func(n int) (int, error) { return n, errDisk }, broken: !recovers}
+			w := &spantest.FaultyWriter{N: 20, Fault: func(n int) (int, error) { return n, errDisk }, Broken: !recovers}
 			exp := newExporter(t, w, o.options()...)
 			proc := newProcessor(t, exp)
-			for _, s := range opSpans(3) {
+			for _, s := range spantest.Operations(3) {
 				proc.OnEnd(s)
 			}
 			if err := proc.ForceFlush(t.Context()); !errors.Is(err, errDisk) {
@@ -136,7 +137,7 @@ func TestOutputRestAtShutdown(t *testing.T) {
 			checkBooks(t, "exporter", exp.Stats())
 			checkBooks(t, "processor", proc.Stats())
 			if recovers {
-				if got := slices.Sorted(slices.Values(o.steps(t, w.buf.Bytes(), 0))); !slices.Equal(got, upTo(3)) {
+				if got := slices.Sorted(slices.Values(o.steps(t, w.Bytes(), 0))); !slices.Equal(got, upTo(3)) {
 					t.Errorf("%v: entries %v", o, got)
 				}
 			}
@@ -148,11 +149,11 @@ func TestOutputRestAtShutdown(t *testing.T) {
 func TestOutputErrorAfterWholeBatch(t *testing.T) {
 	for _, o := range outputs() {
 		var out bytes.Buffer
-		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 			n, _ := out.Write(p)
 			return n, errDisk
 		}), o.options()...)
-		if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, errDisk) {
+		if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); !errors.Is(err, errDisk) {
 			t.Errorf("%v: exporting returns %v", o, err)
 		}
 		_ = exp.Shutdown(t.Context())

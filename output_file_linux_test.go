@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // A disk that is full, in every format.
@@ -16,7 +18,7 @@ func TestOutputDiskFull(t *testing.T) {
 	for _, o := range outputs() {
 		exp := newFile(t, "/dev/full", o.fileOptions()...)
 		for range 8 {
-			if err := exp.ExportSpans(t.Context(), opSpans(5)); err == nil {
+			if err := exp.ExportSpans(t.Context(), spantest.Operations(5)); err == nil {
 				t.Errorf("%v: no error", o)
 			}
 		}
@@ -48,13 +50,13 @@ func TestOutputFileSizeLimit(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "ops.out")
 		exp := newFile(t, path, o.fileOptions()...)
-		export(t, exp, opSpans(2)...)
+		export(t, exp, spantest.Operations(2)...)
 		before := setFileSizeLimit(t, uint64(size(path))+50)
-		if err := exp.ExportSpans(t.Context(), opSpans(3)); !errors.Is(err, syscall.EFBIG) {
+		if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); !errors.Is(err, syscall.EFBIG) {
 			t.Errorf("%v: exporting returns %v", o, err)
 		}
 		setFileSizeLimit(t, before)
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 		if err := exp.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}

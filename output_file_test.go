@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // Somebody renames, removes or empties the file: what comes next goes to a file
@@ -34,13 +35,13 @@ func TestFileTakenAway(t *testing.T) {
 			t.Run(o.String()+" "+name, func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "ops.jsonl")
 				exp := newFile(t, path, o.fileOptions()...)
-				export(t, exp, opSpans(2)...)
+				export(t, exp, spantest.Operations(2)...)
 				if err := take(path); err != nil {
 					_ = exp.Shutdown(t.Context())
 					t.Skip(err) // not every system lets open files go
 				}
-				export(t, exp, opSpans(3)...)
-				export(t, exp, opSpans(1)...)
+				export(t, exp, spantest.Operations(3)...)
+				export(t, exp, spantest.Operations(1)...)
 				if err := exp.Shutdown(t.Context()); err != nil {
 					t.Fatal(err)
 				}
@@ -75,7 +76,7 @@ func TestRotationSharedConcurrentSafe(t *testing.T) {
 		exp := newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxBytes: 4000}))
 		go func() {
 			for range batches {
-				if err := exp.ExportSpans(t.Context(), opSpans(perBatch)); err != nil {
+				if err := exp.ExportSpans(t.Context(), spantest.Operations(perBatch)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // A link under the exporter's name leads nobody's operations to another file.
@@ -35,20 +36,20 @@ func TestFileSymlinkRefused(t *testing.T) {
 	// A link that is put there while the exporter runs is not followed either.
 	path := filepath.Join(dir, "ops.jsonl")
 	exp := newFile(t, path)
-	export(t, exp, opSpans(1)...)
+	export(t, exp, spantest.Operations(1)...)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(victim, path); err != nil {
 		t.Fatal(err)
 	}
-	if err := exp.ExportSpans(t.Context(), opSpans(1)); err == nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err == nil {
 		t.Error("exporting through a link succeeds")
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	export(t, exp, opSpans(2)...)
+	export(t, exp, spantest.Operations(2)...)
 	if err := exp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestFileSymlinkToDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	exp := newFile(t, path)
-	export(t, exp, opSpans(1)...)
+	export(t, exp, spantest.Operations(1)...)
 	if err := exp.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -96,7 +97,7 @@ func TestRotationSymlink(t *testing.T) {
 		}
 		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1, MaxTotalBytes: 1}))
 		for i := range 4 {
-			export(t, exp, opStub(i).Snapshot())
+			export(t, exp, spantest.Operation(i).Snapshot())
 		}
 		if err := exp.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
@@ -122,7 +123,7 @@ func TestRotationPermissions(t *testing.T) {
 	dir := t.TempDir()
 	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	for range 3 {
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

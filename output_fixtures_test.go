@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -51,7 +52,7 @@ func outputs() (all []output) {
 func (o output) batchOf(tb testing.TB, n int) []byte {
 	tb.Helper()
 	var out bytes.Buffer
-	if err := newExporter(tb, &out, o.options()...).ExportSpans(tb.Context(), opSpans(n)); err != nil {
+	if err := newExporter(tb, &out, o.options()...).ExportSpans(tb.Context(), spantest.Operations(n)); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,9 +23,9 @@ func TestOutputReadByIngest(t *testing.T) {
 		for i := 0; i < 400; i += 20 {
 			var spans []sdktrace.ReadOnlySpan
 			for j := i; j < i+20; j++ {
-				spans = append(spans, opStub(j).Snapshot())
+				spans = append(spans, spantest.Operation(j).Snapshot())
 			}
-			export(t, exp, append(spans, requestStub().Snapshot())...)
+			export(t, exp, append(spans, spantest.Request().Snapshot())...)
 		}
 		if err := exp.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 func TestOutputOptionErrors(t *testing.T) {
@@ -79,13 +80,13 @@ func TestOutputWithoutGaps(t *testing.T) {
 	for _, f := range []optrace.Format{optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 		var out bytes.Buffer
 		fail := true
-		exp := newExporter(t, writerFunc(func(p []byte) (int, error) {
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
 			if fail {
 				return 0, errDisk
 			}
 			return out.Write(p)
 		}), optrace.WithFormat(f))
-		if err := exp.ExportSpans(t.Context(), opSpans(2)); !errors.Is(err, errDisk) {
+		if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); !errors.Is(err, errDisk) {
 			t.Fatal(err)
 		}
 		fail = false

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -40,7 +41,7 @@ const recordedOps = 20_000
 
 func benchmarkRecordPeers(b *testing.B) {
 	tp := noopProvider(b)
-	tracer, attrs := tp.Tracer("by hand"), opStub(0).Attributes[:5]
+	tracer, attrs := tp.Tracer("by hand"), spantest.Operation(0).Attributes[:5]
 	tr := optrace.NewTracer(tp)
 	prepared := prepare(b, tr, matmulSpec())
 	sdk := func() {
@@ -66,7 +67,7 @@ func benchmarkRecordPeers(b *testing.B) {
 	discard := func(r *optrace.Recorder) { r.Discard() }
 	proc := newProcessor(b, newExporter(b, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
 	b.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
-	request := trace.ContextWithSpanContext(context.Background(), spanContext(0, 1<<20))
+	request := trace.ContextWithSpanContext(context.Background(), spantest.SpanContext(0, 1<<20))
 	dynamic := func(r *optrace.Recorder) {
 		r.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
 	}
@@ -186,7 +187,7 @@ func spanSets(tb testing.TB) []spanSet {
 
 // program records operations below a request and keeps their spans.
 type program struct {
-	kept   keeping
+	kept   spantest.Exporter
 	ctx    context.Context // of the request
 	ops    *optrace.Tracer
 	byHand trace.Tracer
@@ -195,7 +196,7 @@ type program struct {
 func newProgram(tb testing.TB) *program {
 	tb.Helper()
 	p := new(program)
-	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(&p.kept), sdktrace.WithResource(serviceResource("trainer")))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(&p.kept), sdktrace.WithResource(spantest.Service("trainer")))
 	p.ops, p.byHand = optrace.NewTracer(tp), tp.Tracer("by hand")
 	p.ctx, _ = p.byHand.Start(tb.Context(), "request")
 	return p
@@ -217,11 +218,11 @@ func (p *program) recordByHand(o node, device string) {
 
 // batches returns batches of what the SDK makes of operations.
 func (p *program) batches(n int, record func(node, string), next func() (o node, device string)) [][]sdktrace.ReadOnlySpan {
-	p.kept.spans = nil
+	p.kept.Reset()
 	for range n * exportBatch {
 		record(next())
 	}
-	return slices.Collect(slices.Chunk(p.kept.spans, exportBatch))
+	return slices.Collect(slices.Chunk(p.kept.Spans(), exportBatch))
 }
 
 func benchmarkExportPeers(b *testing.B) {
@@ -276,7 +277,7 @@ func benchmarkProcessPeers(b *testing.B) {
 	const producers, each = 2, 20_000
 	run := func(b *testing.B, newProc func() sdktrace.SpanProcessor) func() {
 		return func() {
-			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newProc()), sdktrace.WithResource(serviceResource("trainer")))
+			tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newProc()), sdktrace.WithResource(spantest.Service("trainer")))
 			p := prepare(b, optrace.NewTracer(tp), matmulSpec())
 			var wg sync.WaitGroup
 			for range producers {
@@ -300,7 +301,7 @@ func benchmarkProcessPeers(b *testing.B) {
 		peer func() sdktrace.SpanExporter
 	}{
 		{"processor_vs_batch_otlp", func() sdktrace.SpanExporter { return otlptrace.NewUnstarted(new(marshallingClient)) }},
-		{"processor_vs_batch_discard", func() sdktrace.SpanExporter { return discardingExporter{} }},
+		{"processor_vs_batch_discard", func() sdktrace.SpanExporter { return spantest.Discard{} }},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			compare(b, producers*each, run(b, func() sdktrace.SpanProcessor {
@@ -309,12 +310,6 @@ func benchmarkProcessPeers(b *testing.B) {
 		})
 	}
 }
-
-// discardingExporter does nothing.
-type discardingExporter struct{}
-
-func (discardingExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
-func (discardingExporter) Shutdown(context.Context) error                             { return nil }
 
 // compare runs peer and ours, each of which does n of something, by turns. It
 // reports the median over the rounds of the ratio of their CPU times as x, and

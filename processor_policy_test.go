@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -22,31 +23,20 @@ const leastBytes = 64 << 10
 
 var policies = []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock}
 
-// slowWriter takes its time for every write.
-type slowWriter struct {
-	buffer
-	pause time.Duration
-}
-
-func (w *slowWriter) Write(p []byte) (int, error) {
-	time.Sleep(w.pause)
-	return w.buffer.Write(p)
-}
-
 // Producers that are faster than the writer: whatever the policy, each
 // operation is written or told of in a gap record.
 func TestPolicySlowWriter(t *testing.T) {
 	for _, policy := range policies {
 		t.Run(policy.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &slowWriter{pause: 10 * time.Millisecond}
+				w := &spantest.SlowWriter{Pause: 10 * time.Millisecond}
 				proc := newProcessor(t, newExporter(t, w), optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
 				const producers, each = 3, 2000
 				var wg sync.WaitGroup
 				for range producers {
 					wg.Go(func() {
 						for i := range each {
-							proc.OnEnd(opStub(i).Snapshot())
+							proc.OnEnd(spantest.Operation(i).Snapshot())
 							if i%50 == 0 {
 								time.Sleep(time.Millisecond)
 							}
@@ -78,14 +68,14 @@ func TestPolicyStuckWriter(t *testing.T) {
 	for _, policy := range policies {
 		t.Run(policy.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newStuckWriter()
+				w := spantest.NewStuckWriter()
 				exp := newExporter(t, w)
 				proc := newProcessor(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
 				const n = 3000
 				ended := make(chan int)
 				go func() {
 					for i := range n {
-						proc.OnEnd(opStub(i).Snapshot())
+						proc.OnEnd(spantest.Operation(i).Snapshot())
 					}
 					close(ended)
 				}()
@@ -121,7 +111,7 @@ func TestPolicyStuckWriter(t *testing.T) {
 				if policy != optrace.PolicyBlock && st.Recorded != n {
 					t.Errorf("%d of %d operations are in the books", st.Recorded, n)
 				}
-				close(w.release)
+				w.Release()
 				synctest.Wait()
 				checkBooks(t, "processor, at last", proc.Stats())
 				if w.Writes() > 2 { // the one under way, and the last gaps
@@ -136,14 +126,14 @@ func TestPolicyStuckWriter(t *testing.T) {
 func TestPolicyWhatIsKept(t *testing.T) {
 	for _, policy := range []optrace.Policy{optrace.PolicyDropNewest, optrace.PolicyDropOldest} {
 		t.Run(policy.String(), func(t *testing.T) {
-			w := newStuckWriter()
+			w := spantest.NewStuckWriter()
 			proc := newProcessor(t, newExporter(t, w), optrace.WithPolicy(policy),
 				optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
 			const n = 2000
 			for i := range n {
-				proc.OnEnd(opStub(i).Snapshot())
+				proc.OnEnd(spantest.Operation(i).Snapshot())
 			}
-			close(w.release)
+			w.Release()
 			if err := proc.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -163,17 +153,17 @@ func TestPolicyWhatIsKept(t *testing.T) {
 // A flush that ran out of time loses nothing for which there is room.
 func TestForceFlushDeadlineLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newStuckWriter()
+		w := spantest.NewStuckWriter()
 		proc := newProcessor(t, newExporter(t, w), optrace.WithFlushInterval(time.Hour), optrace.WithExportTimeout(time.Second))
 		for i := range 10 {
-			proc.OnEnd(opStub(i).Snapshot())
+			proc.OnEnd(spantest.Operation(i).Snapshot())
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 			if err := proc.ForceFlush(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("ForceFlush returns %v", err)
 			}
 			cancel()
 		}
-		close(w.release)
+		w.Release()
 		if err := proc.Shutdown(context.Background()); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
@@ -197,14 +187,14 @@ func TestMaxBytesHeld(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := newStuckWriter()
+			w := spantest.NewStuckWriter()
 			proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(tt.bytes), optrace.WithFlushInterval(time.Hour))
 			name := strings.Repeat("n", tt.text)
 			before := heapInUse()
 			var wg sync.WaitGroup
 			for range tt.threads {
 				wg.Go(func() {
-					stub := opStub(0)
+					stub := spantest.Operation(0)
 					stub.Attributes = append(stub.Attributes, tensorconv.OpName(name))
 					span := stub.Snapshot()
 					for range max(200, 30_000/(1+tt.text/100)) {
@@ -216,7 +206,7 @@ func TestMaxBytesHeld(t *testing.T) {
 			if held := heapInUse() - before; int64(held) > tt.bytes+int64(tt.slack) {
 				t.Errorf("%d bytes are held with a bound of %d", held, tt.bytes)
 			}
-			close(w.release)
+			w.Release()
 			if err := proc.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -239,19 +229,19 @@ func heapInUse() uint64 {
 
 // Under a policy that drops, spans that are no operations are not counted as lost.
 func TestDropCountsOperationsOnly(t *testing.T) {
-	w := newStuckWriter()
+	w := spantest.NewStuckWriter()
 	proc := newProcessor(t, newExporter(t, w), optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
 	const n = 2000
 	var spans []sdktrace.ReadOnlySpan
 	for i := range n {
-		request := requestStub()
-		request.SpanContext = spanContext(0, n+i)
-		spans = append(spans, opStub(i).Snapshot(), request.Snapshot())
+		request := spantest.Request()
+		request.SpanContext = spantest.SpanContext(0, n+i)
+		spans = append(spans, spantest.Operation(i).Snapshot(), request.Snapshot())
 	}
 	for _, s := range spans {
 		proc.OnEnd(s)
 	}
-	close(w.release)
+	w.Release()
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

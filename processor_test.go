@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // record makes n operations of tp, numbered by their steps, below ctx.
@@ -42,7 +43,7 @@ func TestNewProcessorOptions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p, err := optrace.NewProcessor(newExporter(t, &buffer{}), nil, tt.opt)
+			p, err := optrace.NewProcessor(newExporter(t, &spantest.Buffer{}), nil, tt.opt)
 			if err == nil {
 				defer func() { _ = p.Shutdown(context.Background()) }()
 			}
@@ -65,7 +66,7 @@ func TestProcessorWithoutExporter(t *testing.T) {
 		t.Errorf("NewProcessor(nil) returns %v, %v", p, err)
 	}
 	for name, next := range map[string]sdktrace.SpanExporter{
-		"nil": nil, "nil pointer": (*retaining)(nil), "nil Exporter": (*optrace.Exporter)(nil), "Exporter": newExporter(t, io.Discard),
+		"nil": nil, "nil pointer": (*spantest.Exporter)(nil), "nil Exporter": (*optrace.Exporter)(nil), "Exporter": newExporter(t, io.Discard),
 	} {
 		if p, err := optrace.NewForwarder(next); p != nil || err == nil {
 			t.Errorf("%s: NewForwarder returns %v, %v", name, p, err)
@@ -77,7 +78,7 @@ func TestProcessorWithoutExporter(t *testing.T) {
 }
 
 func TestProcessorForceFlush(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
@@ -107,7 +108,7 @@ func TestProcessorForceFlush(t *testing.T) {
 // Shutdown has the effects of ForceFlush, shuts the exporter down, and ends
 // what spans that are still under way can do.
 func TestProcessorShutdown(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	proc := newProcessor(t, exp, optrace.WithFlushInterval(time.Hour))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
@@ -119,14 +120,14 @@ func TestProcessorShutdown(t *testing.T) {
 		}
 	}
 	late.End()
-	proc.OnEnd(opStub(0).Snapshot())
+	proc.OnEnd(spantest.Operation(0).Snapshot())
 	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
 		t.Errorf("%d entries, want 5", n)
 	}
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: 5, Written: 5}) {
 		t.Errorf("Stats are %+v", st)
 	}
-	if err := exp.ExportSpans(t.Context(), opSpans(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
 		t.Errorf("the exporter behind it returns %v", err)
 	}
 	_ = tp.Shutdown(t.Context())
@@ -135,10 +136,10 @@ func TestProcessorShutdown(t *testing.T) {
 // A Shutdown whose context is done before still brings what is in the buffers
 // to a writer that takes it at once.
 func TestProcessorShutdownCancelled(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFlushInterval(time.Hour))
 	for i := range 5 {
-		proc.OnEnd(opStub(i).Snapshot())
+		proc.OnEnd(spantest.Operation(i).Snapshot())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -153,11 +154,11 @@ func TestProcessorShutdownCancelled(t *testing.T) {
 
 func TestProcessorFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var buf buffer
+		var buf spantest.Buffer
 		const interval = 250 * time.Millisecond
 		proc := newProcessor(t, newExporter(t, &buf), optrace.WithFlushInterval(interval))
 		for i := range 3 {
-			proc.OnEnd(opStub(i).Snapshot())
+			proc.OnEnd(spantest.Operation(i).Snapshot())
 			time.Sleep(interval - time.Nanosecond)
 			synctest.Wait()
 			if n := buf.Writes(); n != i {
@@ -180,7 +181,7 @@ func TestProcessorFlushInterval(t *testing.T) {
 }
 
 func TestProcessorFilter(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
 		if s.Name() == "panic" {
 			panic("filter")
@@ -209,7 +210,7 @@ func TestProcessorFilter(t *testing.T) {
 func TestProcessorRecordOnly(t *testing.T) {
 	const n = 400
 	sampler := sdktrace.AlwaysRecord(sdktrace.TraceIDRatioBased(0.25))
-	var all, sampled buffer
+	var all, sampled spantest.Buffer
 	everything := newProcessor(t, newExporter(t, &all), optrace.WithRecordOnly())
 	usual := newProcessor(t, newExporter(t, &sampled))
 	exported := tracetest.NewInMemoryExporter()
@@ -233,12 +234,12 @@ func TestProcessorRecordOnly(t *testing.T) {
 }
 
 func TestProcessorsShareExporter(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	exp := newExporter(t, &buf)
 	first, second := newProcessor(t, exp), newProcessor(t, exp)
 	for i := range 10 {
-		first.OnEnd(opStub(i).Snapshot())
-		second.OnEnd(opStub(i).Snapshot())
+		first.OnEnd(spantest.Operation(i).Snapshot())
+		second.OnEnd(spantest.Operation(i).Snapshot())
 	}
 	if err := first.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -255,7 +256,7 @@ func TestProcessorsShareExporter(t *testing.T) {
 }
 
 func TestProcessorUnregister(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	record(t.Context(), tp, 2)
@@ -268,7 +269,7 @@ func TestProcessorUnregister(t *testing.T) {
 }
 
 func TestProcessorAncestors(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	ctx, request := tp.Tracer("http").Start(t.Context(), "POST /generate")
@@ -297,7 +298,7 @@ func TestProcessorAncestors(t *testing.T) {
 }
 
 func TestProcessorConcurrentSafe(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithBufferBytes(1<<20), optrace.WithFlushInterval(time.Millisecond))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	const producers, each = 6, 300

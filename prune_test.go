@@ -12,14 +12,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
 // forward runs record with a provider whose spans go through a Processor with
 // opts, and returns the names of the spans forwarded and the processor's stats.
-func forward(t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ForwarderOption) (*retaining, optrace.Stats) {
+func forward(
+	t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...optrace.ForwarderOption,
+) (*spantest.Exporter, optrace.Stats) {
 	t.Helper()
-	mem := &retaining{}
+	mem := &spantest.Exporter{}
 	proc, err := optrace.NewForwarder(mem, opts...)
 	if err != nil {
 		t.Fatal(err)
@@ -30,13 +33,6 @@ func forward(t *testing.T, record func(trace.Tracer, *optrace.Tracer), opts ...o
 		t.Fatal(err)
 	}
 	return mem, proc.Stats()
-}
-
-func (r *retaining) names() (names []string) {
-	for _, s := range r.spans {
-		names = append(names, s.Name)
-	}
-	return names
 }
 
 func TestForwardThreshold(t *testing.T) {
@@ -66,7 +62,7 @@ func TestForwardThreshold(t *testing.T) {
 		_, late := tr.Start(ctx, "late", "cuda:0") // its root has ended: nobody could tell of it
 		late.End()
 	}, optrace.WithForwardThreshold(time.Second))
-	if diff := cmp.Diff([]string{"relu", "matmul", "layer", "tokenize", "request", "late"}, mem.names()); diff != "" {
+	if diff := cmp.Diff([]string{"relu", "matmul", "layer", "tokenize", "request", "late"}, mem.Names()); diff != "" {
 		t.Errorf("forwarded (-want +got):\n%s", diff)
 	}
 	if stats.Skipped != 6 || stats.Written != 6 || stats.Recorded != 6 {
@@ -77,7 +73,7 @@ func TestForwardThreshold(t *testing.T) {
 		count      int64
 	}
 	var got []pruned
-	for _, e := range mem.spans[4].Events {
+	for _, e := range mem.Stubs()[4].Events {
 		if e.Name != op.EventPruned {
 			t.Errorf("event %q", e.Name)
 		}
@@ -99,7 +95,7 @@ func TestForwardThreshold(t *testing.T) {
 
 // The operations of a Recorder are pruned like those of a Tracer.
 func TestForwardThresholdRecorder(t *testing.T) {
-	mem := &retaining{}
+	mem := &spantest.Exporter{}
 	proc, err := optrace.NewForwarder(mem, optrace.WithForwardThreshold(time.Second))
 	if err != nil {
 		t.Fatal(err)
@@ -117,10 +113,10 @@ func TestForwardThresholdRecorder(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := mem.names(), []string{"failed", "request"}; !slices.Equal(got, want) {
+	if got, want := mem.Names(), []string{"failed", "request"}; !slices.Equal(got, want) {
 		t.Fatalf("%v are forwarded, want %v", got, want)
 	}
-	events := mem.spans[1].Events
+	events := mem.Stubs()[1].Events
 	if len(events) != 1 || events[0].Name != op.EventPruned {
 		t.Fatalf("the request has the events %v", events)
 	}
@@ -143,11 +139,11 @@ func TestForwardSampling(t *testing.T) {
 		}
 		request.End()
 	}, optrace.WithForwardThreshold(time.Hour), optrace.WithForwardSampling(0.25))
-	forwarded := len(mem.spans) - 1
+	forwarded := len(mem.Stubs()) - 1
 	if forwarded < n/8 || forwarded > n/2 {
 		t.Errorf("%d of %d operations forwarded at a ratio of 0.25", forwarded, n)
 	}
-	events := mem.spans[len(mem.spans)-1].Events
+	events := mem.Stubs()[len(mem.Stubs())-1].Events
 	if len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}
@@ -167,8 +163,8 @@ func TestForwardManyOperations(t *testing.T) {
 		}
 		request.End()
 	}, optrace.WithForwardThreshold(time.Hour))
-	if len(mem.spans) != 1 || len(mem.spans[0].Events) > 129 {
-		t.Errorf("%d spans, the root with %d events", len(mem.spans), len(mem.spans[0].Events))
+	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) > 129 {
+		t.Errorf("%d spans, the root with %d events", len(mem.Stubs()), len(mem.Stubs()[0].Events))
 	}
 }
 
@@ -177,7 +173,7 @@ func TestForwardOptionErrors(t *testing.T) {
 		optrace.WithForwardThreshold(-1), optrace.WithForwardSampling(2), optrace.WithForwardSampling(-0.1),
 		optrace.WithBufferBytes(1), optrace.WithFlushInterval(0), optrace.WithExportTimeout(-1), optrace.WithPolicy(9),
 	} {
-		if _, err := optrace.NewForwarder(&retaining{}, opt); err == nil {
+		if _, err := optrace.NewForwarder(&spantest.Exporter{}, opt); err == nil {
 			t.Errorf("no error for %T", opt)
 		}
 	}

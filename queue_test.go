@@ -13,84 +13,45 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
-// foreignExporter is any other exporter: it keeps what it was given.
-type foreignExporter struct {
-	mu       sync.Mutex
-	batches  []int
-	spans    []sdktrace.ReadOnlySpan
-	shutdown int
-
-	export     func(ctx context.Context) error // nil succeeds
-	onShutdown func(ctx context.Context) error // nil succeeds
-}
-
-func (e *foreignExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	if e.export != nil {
-		if err := e.export(ctx); err != nil {
-			return err
-		}
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.batches = append(e.batches, len(spans))
-	e.spans = append(e.spans, spans...)
-	return nil
-}
-
-func (e *foreignExporter) Shutdown(ctx context.Context) error {
-	e.mu.Lock()
-	e.shutdown++
-	e.mu.Unlock()
-	if e.onShutdown != nil {
-		return e.onShutdown(ctx)
-	}
-	return nil
-}
-
-func (e *foreignExporter) count() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.spans)
-}
-
 // A foreign exporter gets all spans, in their order, in batches that it can take.
 func TestQueueBatches(t *testing.T) {
-	exp := &foreignExporter{}
+	exp := &spantest.Exporter{}
 	proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Hour))
 	const n = 2000
 	for i := range n {
-		proc.OnEnd(opStub(i).Snapshot())
+		proc.OnEnd(spantest.Operation(i).Snapshot())
 	}
-	proc.OnEnd(requestStub().Snapshot())
+	proc.OnEnd(spantest.Request().Snapshot())
 	if err := proc.ForceFlush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if exp.count() != n+1 {
-		t.Errorf("%d spans after ForceFlush, want %d", exp.count(), n+1)
+	if exp.Len() != n+1 {
+		t.Errorf("%d spans after ForceFlush, want %d", exp.Len(), n+1)
 	}
-	for i, size := range exp.batches {
+	for i, size := range exp.Batches() {
 		if size == 0 || size > 512 {
 			t.Errorf("batch %d has %d spans", i, size)
 		}
 	}
-	for i, s := range exp.spans[:n] {
-		if want := spanID(i); s.SpanContext().SpanID() != want {
+	for i, s := range exp.Spans()[:n] {
+		if want := spantest.SpanID(i); s.SpanContext().SpanID() != want {
 			t.Fatalf("span %d is %v, want %v", i, s.SpanContext().SpanID(), want)
 		}
 	}
 	if err := errors.Join(proc.Shutdown(t.Context()), proc.Shutdown(t.Context())); err != nil {
 		t.Error(err)
 	}
-	if exp.shutdown != 1 {
-		t.Errorf("the exporter was shut down %d times", exp.shutdown)
+	if exp.Shutdowns() != 1 {
+		t.Errorf("the exporter was shut down %d times", exp.Shutdowns())
 	}
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: n + 1, Written: n + 1}) {
 		t.Errorf("Stats are %+v", st)
 	}
-	proc.OnEnd(opStub(0).Snapshot())
+	proc.OnEnd(spantest.Operation(0).Snapshot())
 	if st := proc.Stats(); st.Recorded != n+1 {
 		t.Errorf("an operation that ended after Shutdown is in the books: %+v", st)
 	}
@@ -98,25 +59,25 @@ func TestQueueBatches(t *testing.T) {
 
 func TestQueueFlushInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		exp := &foreignExporter{}
+		exp := &spantest.Exporter{}
 		proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Second))
-		proc.OnEnd(opStub(0).Snapshot())
+		proc.OnEnd(spantest.Operation(0).Snapshot())
 		time.Sleep(time.Second - time.Nanosecond)
 		synctest.Wait()
-		if exp.count() != 0 {
+		if exp.Len() != 0 {
 			t.Error("a span was exported before the interval was over")
 		}
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if exp.count() != 1 {
+		if exp.Len() != 1 {
 			t.Error("no span was exported when the interval was over")
 		}
 		for i := range 512 { // a whole batch does not wait
-			proc.OnEnd(opStub(i).Snapshot())
+			proc.OnEnd(spantest.Operation(i).Snapshot())
 		}
 		synctest.Wait()
-		if exp.count() != 513 {
-			t.Errorf("%d spans are exported, want 513", exp.count())
+		if exp.Len() != 513 {
+			t.Errorf("%d spans are exported, want 513", exp.Len())
 		}
 		if err := proc.Shutdown(context.Background()); err != nil {
 			t.Error(err)
@@ -127,11 +88,11 @@ func TestQueueFlushInterval(t *testing.T) {
 // A small queue is emptied before it is full, not when the interval is over.
 func TestQueueSmallBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		exp := &foreignExporter{}
+		exp := &spantest.Exporter{}
 		proc := newForwarder(t, exp, optrace.WithBufferBytes(leastBytes), optrace.WithFlushInterval(time.Hour))
 		const n = 1000
 		for i := range n {
-			proc.OnEnd(opStub(i).Snapshot())
+			proc.OnEnd(spantest.Operation(i).Snapshot())
 			synctest.Wait()
 		}
 		if err := proc.Shutdown(context.Background()); err != nil {
@@ -158,7 +119,7 @@ func TestQueuePolicies(t *testing.T) {
 		for _, policy := range policies {
 			t.Run(fmt.Sprint(name, " ", policy), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					exp := &foreignExporter{export: export}
+					exp := &spantest.Exporter{OnExport: export}
 					proc := newForwarder(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes),
 						optrace.WithExportTimeout(time.Second))
 					const producers, each = 3, 500
@@ -166,7 +127,7 @@ func TestQueuePolicies(t *testing.T) {
 					for range producers {
 						wg.Go(func() {
 							for i := range each {
-								proc.OnEnd(opStub(i).Snapshot())
+								proc.OnEnd(spantest.Operation(i).Snapshot())
 							}
 						})
 					}
@@ -177,8 +138,8 @@ func TestQueuePolicies(t *testing.T) {
 					}
 					st := proc.Stats()
 					checkBooks(t, "processor", st)
-					if st.Recorded != producers*each || st.Written != uint64(exp.count()) {
-						t.Errorf("the exporter has %d spans with %+v", exp.count(), st)
+					if st.Recorded != producers*each || st.Written != uint64(exp.Len()) {
+						t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
 					}
 					if name == "slow" && policy == optrace.PolicyBlock && st.Dropped != 0 {
 						t.Errorf("%d spans are lost although the exporter makes progress", st.Dropped)
@@ -194,16 +155,16 @@ func TestQueueStuckExporter(t *testing.T) {
 		t.Run(policy.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				exp := &foreignExporter{
-					export:     func(context.Context) error { <-release; return nil },
-					onShutdown: func(context.Context) error { <-release; return nil },
+				exp := &spantest.Exporter{
+					OnExport:   func(context.Context) error { <-release; return nil },
+					OnShutdown: func(context.Context) error { <-release; return nil },
 				}
 				proc := newForwarder(t, exp, optrace.WithPolicy(policy), optrace.WithBufferBytes(leastBytes))
 				ended := make(chan struct{})
 				go func() {
 					defer close(ended)
 					for i := range 3000 {
-						proc.OnEnd(opStub(i).Snapshot())
+						proc.OnEnd(spantest.Operation(i).Snapshot())
 					}
 				}()
 				synctest.Wait()
@@ -227,8 +188,8 @@ func TestQueueStuckExporter(t *testing.T) {
 				synctest.Wait()
 				st := proc.Stats()
 				checkBooks(t, "processor, at last", st)
-				if st.Written != uint64(exp.count()) {
-					t.Errorf("the exporter has %d spans with %+v", exp.count(), st)
+				if st.Written != uint64(exp.Len()) {
+					t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
 				}
 			})
 		})
@@ -238,9 +199,9 @@ func TestQueueStuckExporter(t *testing.T) {
 // Spans given up for newer ones leave nothing behind.
 func TestQueueDropOldestMemory(t *testing.T) {
 	release := make(chan struct{})
-	exp := &foreignExporter{export: func(context.Context) error { <-release; return nil }}
+	exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
 	proc := newForwarder(t, exp, optrace.WithPolicy(optrace.PolicyDropOldest), optrace.WithBufferBytes(leastBytes))
-	span := opStub(0).Snapshot()
+	span := spantest.Operation(0).Snapshot()
 	before := heapInUse()
 	for range 500_000 {
 		proc.OnEnd(span)
@@ -256,7 +217,7 @@ func TestQueueDropOldestMemory(t *testing.T) {
 }
 
 func TestQueueExporterPanicsInShutdown(t *testing.T) {
-	exp := &foreignExporter{onShutdown: func(context.Context) error { panic("exporter") }}
+	exp := &spantest.Exporter{OnShutdown: func(context.Context) error { panic("exporter") }}
 	proc := newForwarder(t, exp)
 	if err := proc.Shutdown(t.Context()); err == nil {
 		t.Error("Shutdown reports no error")
@@ -264,7 +225,7 @@ func TestQueueExporterPanicsInShutdown(t *testing.T) {
 }
 
 func TestQueueFilterAndRecordOnly(t *testing.T) {
-	exp := &foreignExporter{}
+	exp := &spantest.Exporter{}
 	proc := newForwarder(t, exp, optrace.WithRecordOnly(), optrace.WithFilter(func(s sdktrace.ReadOnlySpan) bool {
 		for _, kv := range s.Attributes() {
 			if kv.Key == attribute.Key(op.KeyName) {
@@ -273,9 +234,9 @@ func TestQueueFilterAndRecordOnly(t *testing.T) {
 		}
 		return false
 	}))
-	unsampled := opStub(1)
+	unsampled := spantest.Operation(1)
 	unsampled.SpanContext = unsampled.SpanContext.WithTraceFlags(0)
-	for _, s := range []sdktrace.ReadOnlySpan{opStub(0).Snapshot(), unsampled.Snapshot(), requestStub().Snapshot()} {
+	for _, s := range []sdktrace.ReadOnlySpan{spantest.Operation(0).Snapshot(), unsampled.Snapshot(), spantest.Request().Snapshot()} {
 		proc.OnEnd(s)
 	}
 	if err := proc.Shutdown(t.Context()); err != nil {
@@ -287,7 +248,7 @@ func TestQueueFilterAndRecordOnly(t *testing.T) {
 }
 
 func TestQueueConcurrentSafe(t *testing.T) {
-	exp := &foreignExporter{}
+	exp := &spantest.Exporter{}
 	proc := newForwarder(t, exp, optrace.WithFlushInterval(time.Millisecond))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	const producers, each = 6, 200
@@ -316,7 +277,7 @@ func TestQueueConcurrentSafe(t *testing.T) {
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: producers * each, Written: producers * each}) {
 		t.Errorf("Stats are %+v", st)
 	}
-	if exp.count() != producers*each || exp.shutdown != 1 {
-		t.Errorf("the exporter has %d spans and was shut down %d times", exp.count(), exp.shutdown)
+	if exp.Len() != producers*each || exp.Shutdowns() != 1 {
+		t.Errorf("the exporter has %d spans and was shut down %d times", exp.Len(), exp.Shutdowns())
 	}
 }

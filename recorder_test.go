@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -235,7 +236,7 @@ func TestProcessorRecorderSampling(t *testing.T) {
 }
 
 func TestProcessorRecorderForeignExporter(t *testing.T) {
-	mem := &retaining{}
+	mem := &spantest.Exporter{}
 	proc, err := optrace.NewForwarder(mem)
 	if err != nil {
 		t.Fatal(err)
@@ -246,24 +247,14 @@ func TestProcessorRecorderForeignExporter(t *testing.T) {
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(mem.spans) != 1 {
-		t.Fatalf("%d spans, want 1", len(mem.spans))
+	if len(mem.Stubs()) != 1 {
+		t.Fatalf("%d spans, want 1", len(mem.Stubs()))
 	}
-	s := mem.spans[0]
+	s := mem.Stubs()[0]
 	if !s.SpanContext.IsValid() || s.Name != "matmul" || s.Status.Description != "boom" || s.SpanKind != trace.SpanKindInternal {
 		t.Errorf("span %+v", s)
 	}
 }
-
-// retaining keeps what it is given, also after its Shutdown.
-type retaining struct{ spans tracetest.SpanStubs }
-
-func (r *retaining) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
-	r.spans = append(r.spans, tracetest.SpanStubsFromReadOnlySpans(spans)...)
-	return nil
-}
-
-func (r *retaining) Shutdown(context.Context) error { return nil }
 
 func TestRecorderManyInputs(t *testing.T) {
 	rec := optrace.NewTracer(nil).Recorder(t.Context())
@@ -357,13 +348,13 @@ func TestRecorderAttributes(t *testing.T) {
 				rec.Finish()
 			}
 			ofTracer := recordSpans(t, func(tr *optrace.Tracer) { record(tr, tr.Recorder(t.Context())) })
-			foreign := &retaining{}
+			foreign := &spantest.Exporter{}
 			proc := newForwarder(t, foreign)
 			record(optrace.NewTracer(nil), proc.Recorder(t.Context()))
 			if err := proc.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for from, spans := range map[string]tracetest.SpanStubs{"Tracer": ofTracer, "Processor": foreign.spans} {
+			for from, spans := range map[string]tracetest.SpanStubs{"Tracer": ofTracer, "Processor": foreign.Stubs()} {
 				if len(spans) != 3 {
 					t.Fatalf("%s: %d spans, want 3", from, len(spans))
 				}
@@ -460,9 +451,9 @@ func TestProcessorRecorderTraceState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
-	rec := proc.Recorder(trace.ContextWithSpanContext(t.Context(), spanContext(0, 1).WithTraceState(state)))
+	rec := proc.Recorder(trace.ContextWithSpanContext(t.Context(), spantest.SpanContext(0, 1).WithTraceState(state)))
 	rec.Begin("a", "")
 	rec.Finish()
 	if err := proc.Shutdown(t.Context()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 // exportTo appends operations with the steps 0 to n-1 to the file at path.
@@ -18,7 +19,7 @@ func exportTo(t *testing.T, path string, n int, opts ...optrace.FileExporterOpti
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := exp.ExportSpans(t.Context(), opSpans(n)); err != nil {
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(n)); err != nil {
 		t.Fatal(err)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {

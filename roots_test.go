@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,7 +19,7 @@ import (
 // the local root that it was stamped with.
 func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[string]string {
 	t.Helper()
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	f(tp.Tracer("service"), optrace.NewTracer(tp))
@@ -78,7 +79,7 @@ func TestRootStamping(t *testing.T) {
 		{
 			name: "remote parent",
 			run: func(spans trace.Tracer, ops *optrace.Tracer) {
-				caller := trace.ContextWithRemoteSpanContext(bg, spanContext(3, 3))
+				caller := trace.ContextWithRemoteSpanContext(bg, spantest.SpanContext(3, 3))
 				ctx, request := spans.Start(caller, "request")
 				run(ctx, ops, "a")
 				request.End()
@@ -177,11 +178,11 @@ func TestRootStamping(t *testing.T) {
 // Spans that began before the processor was registered, or never end, do no
 // harm to the others.
 func TestRootsRegisteredLate(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider()
 	// Without a processor spans do not record; this one stands for others'.
-	tp.RegisterSpanProcessor(sdktrace.NewSimpleSpanProcessor(&retaining{}))
+	tp.RegisterSpanProcessor(sdktrace.NewSimpleSpanProcessor(&spantest.Exporter{}))
 	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
 	early, earlySpan := spans.Start(t.Context(), "early")
 	tp.RegisterSpanProcessor(proc)
@@ -205,7 +206,7 @@ func TestRootsRegisteredLate(t *testing.T) {
 }
 
 func TestRootsThatNeverEnd(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)
@@ -229,7 +230,7 @@ func TestRootsThatNeverEnd(t *testing.T) {
 }
 
 func TestRootStampingConcurrentSafe(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	spans, ops := tp.Tracer("service"), optrace.NewTracer(tp)

@@ -16,6 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 )
 
 func newFile(t *testing.T, path string, opts ...optrace.FileExporterOption) *optrace.Exporter {
@@ -67,7 +68,7 @@ func TestRotationProperties(t *testing.T) {
 					for range 1 + r.IntN(25) {
 						var spans []sdktrace.ReadOnlySpan
 						for range 1 + r.IntN(8) {
-							spans = append(spans, opStub(step).Snapshot())
+							spans = append(spans, spantest.Operation(step).Snapshot())
 							step++
 						}
 						before := diskUse(t, dir)
@@ -124,7 +125,7 @@ func TestRotationSequence(t *testing.T) {
 	dir := t.TempDir()
 	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 3000}))
 	for range 20 {
-		export(t, exp, opSpans(3)...)
+		export(t, exp, spantest.Operations(3)...)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -146,14 +147,14 @@ func TestRotationByAge(t *testing.T) {
 		path := filepath.Join(dir, "ops.jsonl")
 		exp := newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxAge: time.Hour}))
 		time.Sleep(2 * time.Hour) // an empty file does not age
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 		time.Sleep(time.Hour - time.Nanosecond)
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 		if names, _ := files(t, dir); len(names) != 1 {
 			t.Fatalf("files %q before the hour is over", names)
 		}
 		time.Sleep(time.Nanosecond)
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 		want := []string{"ops-2000-01-01T03-00-00.000.jsonl", "ops.jsonl"}
 		names, _ := files(t, dir)
 		if diff := cmp.Diff(want, names); diff != "" {
@@ -165,12 +166,12 @@ func TestRotationByAge(t *testing.T) {
 		// After a restart the file is as old as the last rotation.
 		time.Sleep(59 * time.Minute)
 		exp = newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxAge: time.Hour}))
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 		if names, _ := files(t, dir); len(names) != 2 {
 			t.Fatalf("files %q 59 minutes after the rotation", names)
 		}
 		time.Sleep(time.Minute)
-		export(t, exp, opSpans(1)...)
+		export(t, exp, spantest.Operations(1)...)
 		if names, _ := files(t, dir); len(names) != 3 {
 			t.Fatalf("files %q an hour after the rotation", names)
 		}
@@ -191,7 +192,7 @@ func TestRotationNames(t *testing.T) {
 		}
 		exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 		for i := range 12 {
-			export(t, exp, opStub(i).Snapshot())
+			export(t, exp, spantest.Operation(i).Snapshot())
 		}
 		if err := exp.Shutdown(context.Background()); err != nil {
 			t.Fatal(err)
@@ -225,7 +226,7 @@ func TestRotationDeletes(t *testing.T) {
 	}
 	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 4000, MaxTotalBytes: 8000}))
 	proc := newProcessor(t, exp)
-	export(t, exp, opSpans(1)...)
+	export(t, exp, spantest.Operations(1)...)
 	if st := exp.Stats(); st.DeletedFiles != 1 {
 		t.Errorf("%d files deleted, want the oldest one", st.DeletedFiles)
 	}
@@ -233,7 +234,7 @@ func TestRotationDeletes(t *testing.T) {
 		t.Error(err)
 	}
 	for range 5 {
-		export(t, exp, opSpans(6)...)
+		export(t, exp, spantest.Operations(6)...)
 	}
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
@@ -262,7 +263,7 @@ func TestRotationFails(t *testing.T) {
 		exp := newFile(t, path, optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 		failures := 0
 		for range 25 {
-			if err := exp.ExportSpans(context.Background(), opSpans(1)); err != nil {
+			if err := exp.ExportSpans(context.Background(), spantest.Operations(1)); err != nil {
 				failures++
 			}
 			time.Sleep(time.Second)

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -70,19 +71,19 @@ func hostileProvider(p sdktrace.SpanProcessor) *sdktrace.TracerProvider {
 // Whatever the application records, an exporter of spans behind a Processor
 // gets nothing that Jaeger cannot take.
 func TestForwardedSpansAreSafe(t *testing.T) {
-	mem := &retaining{}
+	mem := &spantest.Exporter{}
 	tp := hostileProvider(newForwarder(t, mem))
 	recordHostile(tp)
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(mem.spans) != 2 {
-		t.Fatalf("%d spans", len(mem.spans))
+	if len(mem.Stubs()) != 2 {
+		t.Fatalf("%d spans", len(mem.Stubs()))
 	}
-	for _, s := range mem.spans {
+	for _, s := range mem.Stubs() {
 		checkSafe(t, s)
 	}
-	matmul := mem.spans[0]
+	matmul := mem.Stubs()[0]
 	if diff := cmp.Diff([]attribute.KeyValue{attribute.String("kept", "yes")}, matmul.Events[0].Attributes, compareKeyValues); diff != "" {
 		t.Errorf("attributes of the event (-want +got):\n%s", diff)
 	}
@@ -152,7 +153,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 			}
 			tp := hostileProvider(proc)
 			recordHostile(tp)
-			own := opStub(7) // its own parent, which the SDK does not make
+			own := spantest.Operation(7) // its own parent, which the SDK does not make
 			own.Parent = own.SpanContext
 			if err := exp.ExportSpans(t.Context(), tracetest.SpanStubs{own}.Snapshots()); err != nil {
 				t.Fatal(err)
@@ -180,7 +181,7 @@ func TestOTLPFilesAreSafe(t *testing.T) {
 
 // A summary of pruned operations survives beside what is not safe.
 func TestPrunedSummaryIsSafe(t *testing.T) {
-	mem := &retaining{}
+	mem := &spantest.Exporter{}
 	tp := hostileProvider(newForwarder(t, mem, optrace.WithForwardThreshold(time.Hour)))
 	ctx, request := tp.Tracer("app").Start(t.Context(), "request", trace.WithAttributes(unsafeAttributes()...))
 	_, o := optrace.NewTracer(tp).Start(ctx, "relu", "cuda:0")
@@ -189,8 +190,8 @@ func TestPrunedSummaryIsSafe(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(mem.spans) != 1 || len(mem.spans[0].Events) != 1 || mem.spans[0].Events[0].Name != op.EventPruned {
-		t.Fatalf("spans %+v", mem.spans)
+	if len(mem.Stubs()) != 1 || len(mem.Stubs()[0].Events) != 1 || mem.Stubs()[0].Events[0].Name != op.EventPruned {
+		t.Fatalf("spans %+v", mem.Stubs())
 	}
-	checkSafe(t, mem.spans[0])
+	checkSafe(t, mem.Stubs()[0])
 }

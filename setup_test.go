@@ -11,6 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -38,7 +39,7 @@ func readOps(t *testing.T, path string) (names []string, dropped int64) {
 
 func TestSetup(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	spans := &retaining{}
+	spans := &spantest.Exporter{}
 	before := otel.GetTracerProvider()
 	sdk, err := optrace.Setup(path,
 		optrace.WithSpanExporter(spans),
@@ -71,7 +72,7 @@ func TestSetup(t *testing.T) {
 	if diff := cmp.Diff([]string{"matmul"}, names); diff != "" {
 		t.Errorf("file (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"matmul", "request"}, spans.names()); diff != "" {
+	if diff := cmp.Diff([]string{"matmul", "request"}, spans.Names()); diff != "" {
 		t.Errorf("second exporter (-want +got):\n%s", diff)
 	}
 }
@@ -81,7 +82,7 @@ func TestSetupErrors(t *testing.T) {
 	for name, opts := range map[string][]optrace.SetupOption{
 		"no such directory": nil,
 		"bad option":        {optrace.WithProcessorOptions(optrace.WithBufferBytes(1))},
-		"bad forwarding":    {optrace.WithSpanExporter(&retaining{}, optrace.WithBufferBytes(1))},
+		"bad forwarding":    {optrace.WithSpanExporter(&spantest.Exporter{}, optrace.WithBufferBytes(1))},
 		"nil forwarding":    {optrace.WithSpanExporter(nil)},
 	} {
 		t.Run(name, func(t *testing.T) {

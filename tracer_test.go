@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -270,7 +271,7 @@ func TestTracerSize(t *testing.T) {
 
 // More than readers take: they see that there was more.
 func TestTracerLimits(t *testing.T) {
-	stub := opStub(0)
+	stub := spantest.Operation(0)
 	spans := recordSpans(t, func(tr *optrace.Tracer) {
 		_, o := tr.Start(t.Context(), "concat", "")
 		for range 3000 {
@@ -304,7 +305,7 @@ func TestTracerLimits(t *testing.T) {
 
 // More shapes than the cache has slots, from several goroutines.
 func TestTracerConcurrentSafe(t *testing.T) {
-	var buf buffer
+	var buf spantest.Buffer
 	proc := newProcessor(t, newExporter(t, &buf), optrace.WithPolicy(optrace.PolicyBlock))
 	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
 	tr := optrace.NewTracer(tp)

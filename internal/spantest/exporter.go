@@ -1,0 +1,123 @@
+package spantest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+)
+
+// Exporter keeps the spans that it is given, also after its Shutdown. It is safe
+// for concurrent use.
+type Exporter struct {
+	// OnExport is called before a batch is kept, which it is not if OnExport
+	// returns an error. Nil accepts every batch.
+	OnExport func(context.Context) error
+	// OnShutdown is called by Shutdown, which returns its error. Nil succeeds.
+	OnShutdown func(context.Context) error
+
+	mu        sync.Mutex
+	spans     []sdktrace.ReadOnlySpan
+	batches   []int
+	shutdowns int
+}
+
+// ExportSpans keeps spans.
+func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	if e.OnExport != nil {
+		if err := e.OnExport(ctx); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.batches = append(e.batches, len(spans))
+	e.spans = append(e.spans, spans...)
+	return nil
+}
+
+// Shutdown counts its calls.
+func (e *Exporter) Shutdown(ctx context.Context) error {
+	e.mu.Lock()
+	e.shutdowns++
+	e.mu.Unlock()
+	if e.OnShutdown != nil {
+		return e.OnShutdown(ctx)
+	}
+	return nil
+}
+
+// Spans returns the spans kept, in the order in which they came.
+func (e *Exporter) Spans() []sdktrace.ReadOnlySpan {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.spans)
+}
+
+// Stubs returns the spans kept, with fields.
+func (e *Exporter) Stubs() tracetest.SpanStubs {
+	return tracetest.SpanStubsFromReadOnlySpans(e.Spans())
+}
+
+// Names returns the names of the spans kept.
+func (e *Exporter) Names() (names []string) {
+	for _, s := range e.Spans() {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+// Len returns how many spans are kept.
+func (e *Exporter) Len() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.spans)
+}
+
+// Batches returns how many spans each batch had.
+func (e *Exporter) Batches() []int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.batches)
+}
+
+// Shutdowns returns how often Shutdown was called.
+func (e *Exporter) Shutdowns() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.shutdowns
+}
+
+// Reset forgets the spans kept.
+func (e *Exporter) Reset() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.spans, e.batches = nil, nil
+}
+
+// Discard is an exporter that does nothing.
+type Discard struct{}
+
+// ExportSpans does nothing.
+func (Discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
+
+// Shutdown does nothing.
+func (Discard) Shutdown(context.Context) error { return nil }
+
+// OTLPClient keeps the last batch that OpenTelemetry's OTLP exporter uploads.
+type OTLPClient struct{ Sent []*tracepb.ResourceSpans }
+
+// Start does nothing.
+func (c *OTLPClient) Start(context.Context) error { return nil }
+
+// Stop does nothing.
+func (c *OTLPClient) Stop(context.Context) error { return nil }
+
+// UploadTraces keeps spans.
+func (c *OTLPClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
+	c.Sent = spans
+	return nil
+}
