@@ -92,10 +92,10 @@ func (s *stream) spec(i int) *Spec {
 func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 	switch {
 	case s.layer.ctx != nil && s.at > 0 && s.at%opsPerLayer == 0:
-		s.end(r, &s.layer)
+		s.end(&s.layer)
 		return 0, false
 	case s.at == opsPerGraph:
-		s.end(r, &s.step)
+		s.end(&s.step)
 		s.at = 0
 		s.number++
 		return 0, false
@@ -126,7 +126,7 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 func (s *stream) finish(r *recorder) (n int64) {
 	for _, o := range []*openSpan{&s.layer, &s.step} {
 		if o.ctx != nil {
-			s.end(r, o)
+			s.end(o)
 			n++
 		}
 	}
@@ -139,7 +139,7 @@ func (s *stream) begin(r *recorder, parent context.Context, name string) openSpa
 	return openSpan{ctx, span}
 }
 
-func (s *stream) end(r *recorder, o *openSpan) {
+func (s *stream) end(o *openSpan) {
 	s.clock += 1_000
 	o.span.End(at(s.clock))
 	*o = openSpan{}

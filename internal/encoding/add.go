@@ -33,8 +33,7 @@ func AddAll(enc Encoder, b *Batch, spans []sdktrace.ReadOnlySpan, t *traces.With
 			continue
 		}
 		size = len(b.Records)
-		e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
-		if enc.Add(b, e, t) != Entry {
+		if enc.Add(b, span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}, t) != Entry {
 			others++
 		}
 	}
