@@ -123,7 +123,7 @@ func (s *stream) next(r *recorder) (ns int64, isOp bool) {
 }
 
 // finish ends the spans that are open and returns how many they were.
-func (s *stream) finish(r *recorder) (n int64) {
+func (s *stream) finish() (n int64) {
 	for _, o := range []*openSpan{&s.layer, &s.step} {
 		if o.ctx != nil {
 			s.end(o)
