@@ -3,6 +3,6 @@
 // stuck or faulty.
 //
 // Only tests import it. It knows nothing of the root package, so that the tests
-// of every package below that one can use it too. Reading back what was written
-// is left to each test: the formats differ.
+// of every package below that one can use it too. Reading entries back is left to
+// the tests, which use package op.
 package spantest

@@ -1,8 +1,7 @@
-package optrace_test
+package otlp_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"slices"
 	"testing"
 
@@ -14,9 +13,11 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/traces"
 )
 
 // sanitized returns spans without what breaks backends.
@@ -88,35 +89,23 @@ func resourceSpans(tb testing.TB, message []byte) (fields [][]byte) {
 	return fields
 }
 
-// messages cuts length-prefixed messages apart.
-func messages(tb testing.TB, text []byte) (all [][]byte) {
+// encoded returns what one batch of spans, sanitized, looks like in a format.
+func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
-	for len(text) > 0 {
-		if len(text) < 4 || uint32(len(text)-4) < binary.BigEndian.Uint32(text) {
-			tb.Fatalf("the last message is cut off: %d bytes are left", len(text))
-		}
-		end := 4 + binary.BigEndian.Uint32(text)
-		all = append(all, text[4:end])
-		text = text[end:]
-	}
-	return all
-}
-
-// exported returns what one batch of spans looks like in a format.
-func exported(tb testing.TB, f optrace.Format, spans []sdktrace.ReadOnlySpan) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	if err := newExporter(tb, &out, optrace.WithFormat(f)).ExportSpans(tb.Context(), sanitized(spans)); err != nil {
+	var withOps traces.WithOps
+	b := encoding.NewBatch(0)
+	if _, _, err := encoding.AddAll(f.NewEncoder(nil, encoding.DefaultCacheBytes), b, sanitized(spans), &withOps); err != nil {
 		tb.Fatal(err)
 	}
-	return out.Bytes()
+	framed, _ := f.Frame(b, &encoding.Framing{})
+	return bytes.Clone(framed)
 }
 
 // checkOTLP checks that both OTLP formats of spans, which must be operations,
 // are what the oracles say.
 func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 	tb.Helper()
-	all := messages(tb, exported(tb, optrace.FormatOTLPProto, spans))
+	all := spantest.Messages(tb, encoded(tb, otlp.Proto, spans))
 	if len(all) != 1 {
 		tb.Fatalf("%d messages, want one per batch", len(all))
 	}
@@ -129,7 +118,7 @@ func checkOTLP(tb testing.TB, spans []sdktrace.ReadOnlySpan) {
 			tb.Fatalf("resource %d differs from the oracle:\nwant %x\ngot  %x", i, want[i], got[i])
 		}
 	}
-	line := exported(tb, optrace.FormatOTLPJSON, spans)
+	line := encoded(tb, otlp.JSON, spans)
 	if bytes.IndexByte(line, '\n') != len(line)-1 {
 		tb.Fatalf("not one line: %q", line)
 	}

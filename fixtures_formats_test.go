@@ -99,7 +99,7 @@ func (o output) steps(tb testing.TB, text []byte, torn int) []int64 {
 	}
 	all := []int64{}
 	if o.format == optrace.FormatOTLPProto {
-		for _, m := range messages(tb, text) {
+		for _, m := range spantest.Messages(tb, text) {
 			traces, err := new(ptrace.ProtoUnmarshaler).UnmarshalTraces(m)
 			if err != nil {
 				tb.Fatal(err)

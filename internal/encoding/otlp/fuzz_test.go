@@ -1,4 +1,4 @@
-package optrace_test
+package otlp_test
 
 import (
 	"bytes"
