@@ -61,7 +61,7 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	b.SetResource(c.Resource(v.Resource))
 	b.SetScope(v.Scope.Name)
 	b.SetTraceState(v.Context.TraceState().String())
-	b.SetDropped(int64(v.DroppedAttrs))
+	b.SetDropped(int64(max(0, v.DroppedAttrs)))
 	b.SetRoot(r.Name, r.ID)
 	return b.Entry()
 }
