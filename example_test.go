@@ -201,7 +201,7 @@ func ExampleProcessor_Recorder() {
 		log.Fatal(err)
 	}
 	printEntries(&ops)
-	// Output:
+	// Unordered output:
 	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 0
 	// softmax on cuda:0: [64x10] -> 64x10, 2560 bytes, step 0
 	// matmul on cuda:0: [64x784 784x10] -> 64x10, 2560 bytes, step 1
