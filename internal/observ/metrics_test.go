@@ -1,0 +1,243 @@
+package observ_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/optrace/optrace/internal/observ"
+)
+
+const variable = "OTEL_GO_X_OBSERVABILITY"
+
+var scope = instrumentation.Scope{Name: "example.com/tensors", Version: "1.2.3"}
+
+// metrics are the values read: numbers by metric and error type, the sums of
+// histograms as "name sum". Components are the names of the components.
+type metrics struct {
+	values     map[string]float64
+	components []string
+}
+
+func setProvider(t *testing.T, p metric.MeterProvider) {
+	t.Helper()
+	before := otel.GetMeterProvider()
+	otel.SetMeterProvider(p)
+	t.Cleanup(func() { otel.SetMeterProvider(before) })
+}
+
+// observe makes the global MeterProvider one that can be read, and returns what
+// reads it.
+func observe(t *testing.T) func() metrics {
+	t.Helper()
+	reader := sdkmetric.NewManualReader()
+	setProvider(t, sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	return func() metrics {
+		t.Helper()
+		var rm metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &rm); err != nil {
+			t.Fatal(err)
+		}
+		got := metrics{values: make(map[string]float64)}
+		add := func(name string, attrs attribute.Set, value float64) {
+			key := name
+			if v, ok := attrs.Value("error.type"); ok {
+				key += " " + v.AsString()
+			}
+			got.values[key] += value
+			typ, _ := attrs.Value("otel.component.type")
+			component, _ := attrs.Value("otel.component.name")
+			if !strings.HasPrefix(component.AsString(), typ.AsString()+"/") {
+				t.Errorf("%s: component %q of type %q", key, component.AsString(), typ.AsString())
+			}
+			if !slices.Contains(got.components, component.AsString()) {
+				got.components = append(got.components, component.AsString())
+			}
+		}
+		for _, sm := range rm.ScopeMetrics {
+			if sm.Scope.Name != scope.Name {
+				continue // the SDK observes itself too
+			}
+			if sm.Scope.Version != scope.Version || sm.Scope.SchemaURL == "" {
+				t.Errorf("the scope is %+v", sm.Scope)
+			}
+			for _, m := range sm.Metrics {
+				switch data := m.Data.(type) {
+				case metricdata.Sum[int64]:
+					for _, p := range data.DataPoints {
+						add(m.Name, p.Attributes, float64(p.Value))
+					}
+				case metricdata.Histogram[float64]:
+					for _, p := range data.DataPoints {
+						add(m.Name, p.Attributes, float64(p.Count))
+						add(m.Name+" sum", p.Attributes, p.Sum)
+					}
+				default:
+					t.Errorf("%s has data of type %T", m.Name, m.Data)
+				}
+			}
+		}
+		return got
+	}
+}
+
+func (m metrics) check(t *testing.T, want map[string]float64) {
+	t.Helper()
+	if diff := cmp.Diff(want, m.values); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+}
+
+// typed is an error with a type for metrics.
+type typed struct{}
+
+func (typed) Error() string     { return "closed" }
+func (typed) ErrorType() string { return "already_shutdown" }
+
+func TestExporter(t *testing.T) {
+	const (
+		inflight = "otel.sdk.exporter.span.inflight"
+		exported = "otel.sdk.exporter.span.exported"
+		duration = "otel.sdk.exporter.operation.duration"
+	)
+	for _, tt := range []struct {
+		name     string
+		exported int
+		err      error
+		want     map[string]float64
+	}{
+		{"success", 5, nil, map[string]float64{inflight: 0, exported: 5, duration: 1, duration + " sum": 2}},
+		{"part of a batch", 2, errors.New("disk full"), map[string]float64{
+			inflight: 0, exported: 2, exported + " write_failed": 3,
+			duration + " write_failed": 1, duration + " sum write_failed": 2,
+		}},
+		{"typed error", 0, fmt.Errorf("export: %w", typed{}), map[string]float64{
+			inflight: 0, exported: 0, exported + " already_shutdown": 5,
+			duration + " already_shutdown": 1, duration + " sum already_shutdown": 2,
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv(variable, "True")
+			synctest.Test(t, func(t *testing.T) {
+				read := observe(t)
+				e := observ.NewExporter(scope)
+				end := e.Export(5)
+				read().check(t, map[string]float64{inflight: 5})
+				time.Sleep(2 * time.Second)
+				end(tt.exported, tt.err)
+				read().check(t, tt.want)
+			})
+		})
+	}
+}
+
+func TestProcessor(t *testing.T) {
+	t.Setenv(variable, "true")
+	read := observe(t)
+	counts := observ.Counts{}
+	p := observ.NewProcessor(scope, func() observ.Counts { return counts })
+	for _, tt := range []struct {
+		counts                observ.Counts
+		queue, written, drops float64
+	}{
+		{observ.Counts{}, 0, 0, 0},
+		{observ.Counts{Recorded: 10}, 10, 0, 0},
+		{observ.Counts{Recorded: 10, Written: 6, Dropped: 1}, 3, 6, 1},
+		{observ.Counts{Recorded: 10, Written: 6, Dropped: 4}, 0, 6, 4},
+	} {
+		counts = tt.counts
+		read().check(t, map[string]float64{
+			"otel.sdk.processor.span.queue.size":           tt.queue,
+			"otel.sdk.processor.span.processed":            tt.written,
+			"otel.sdk.processor.span.processed queue_full": tt.drops,
+		})
+	}
+	if err := p.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	read().check(t, map[string]float64{})
+}
+
+// The metrics of two components of one type can be told apart.
+func TestComponentNames(t *testing.T) {
+	t.Setenv(variable, "true")
+	read := observe(t)
+	for range 2 {
+		observ.NewExporter(scope).Export(1)(1, nil)
+		p := observ.NewProcessor(scope, func() observ.Counts { return observ.Counts{} })
+		t.Cleanup(func() { _ = p.Shutdown() })
+	}
+	n := map[string]int{}
+	for _, name := range read().components {
+		typ, _, _ := strings.Cut(strings.TrimPrefix(name, scope.Name), "/")
+		n[typ]++
+	}
+	if diff := cmp.Diff(map[string]int{".Exporter": 2, ".Processor": 2}, n); diff != "" {
+		t.Errorf("components by type (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetricsOff(t *testing.T) {
+	for _, value := range []string{"", "1", "false", "yes"} {
+		t.Run(value, func(t *testing.T) {
+			t.Setenv(variable, value)
+			read := observe(t)
+			e := observ.NewExporter(scope)
+			p := observ.NewProcessor(scope, func() observ.Counts { t.Error("counts are asked for"); return observ.Counts{} })
+			if e != nil || p != nil {
+				t.Errorf("exporter %v, processor %v, want none", e, p)
+			}
+			e.Export(1)(0, errors.New("disk full"))
+			read().check(t, map[string]float64{})
+			if err := p.Shutdown(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// faulty is a MeterProvider that makes no instruments that go up and down.
+type faulty struct{ noop.MeterProvider }
+
+var errInstrument = errors.New("no such instrument")
+
+func (faulty) Meter(string, ...metric.MeterOption) metric.Meter { return faultyMeter{} }
+
+type faultyMeter struct{ noop.Meter }
+
+func (faultyMeter) Int64UpDownCounter(string, ...metric.Int64UpDownCounterOption) (metric.Int64UpDownCounter, error) {
+	return nil, errInstrument
+}
+
+func (faultyMeter) Int64ObservableUpDownCounter(
+	string, ...metric.Int64ObservableUpDownCounterOption,
+) (metric.Int64ObservableUpDownCounter, error) {
+	return nil, errInstrument
+}
+
+func TestInstrumentsThatCannotBeMade(t *testing.T) {
+	t.Setenv(variable, "true")
+	errs := handled(t)
+	setProvider(t, faulty{})
+	observ.NewExporter(scope).Export(3)(1, errInstrument)
+	if err := observ.NewProcessor(scope, func() observ.Counts { return observ.Counts{} }).Shutdown(); err != nil {
+		t.Error(err)
+	}
+	const want = "optrace: making instruments: no such instrument"
+	if diff := cmp.Diff([]string{want, want}, errs()); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+}
