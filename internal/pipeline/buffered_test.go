@@ -1,0 +1,328 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/spantest"
+)
+
+func TestBufferedFlush(t *testing.T) {
+	useOneShard(t)
+	var w spantest.Buffer
+	out := newOutput(t, &w)
+	p := NewBuffered(out, newConfig(DropNewest), new(observ.Errors))
+	for i := range 10 {
+		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+	}
+	p.OnEnd(ended(spantest.Request().Snapshot()))
+	if w.Writes() != 0 {
+		t.Errorf("%d writes before Flush", w.Writes())
+	}
+	for range 2 { // the second one has nothing to write
+		if err := p.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := written{Steps: ints(0, 9), Spans: []string{spantest.Request().Name}}
+		if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+	}
+	if w.Writes() != 1 {
+		t.Errorf("%d writes, want 1", w.Writes())
+	}
+	stop(t, p, out.Sink)
+	p.OnEnd(ended(spantest.Operation(10).Snapshot()))
+	if err := p.Flush(t.Context()); err != nil {
+		t.Errorf("Flush after Stop: %v", err)
+	}
+	checkStats(t, p.Stats(), Stats{Recorded: 10, Written: 10, Skipped: 1})
+}
+
+func TestBufferedFlushInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w spantest.Buffer
+		out := newOutput(t, &w)
+		cfg := newConfig(DropNewest)
+		cfg.FlushInterval = time.Second
+		p := NewBuffered(out, cfg, new(observ.Errors))
+		p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+		time.Sleep(time.Second - time.Nanosecond)
+		synctest.Wait()
+		if w.Writes() != 0 {
+			t.Error("written before the interval is over")
+		}
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if w.Writes() != 1 {
+			t.Error("not written when the interval is over")
+		}
+		stop(t, p, out.Sink)
+	})
+}
+
+// Operations of a Recorder, which have no spans, are taken many at a time.
+func TestBufferedOnEnds(t *testing.T) {
+	useOneShard(t)
+	var w spantest.Buffer
+	out := newOutput(t, &w)
+	p := NewBuffered(out, newConfig(Block), new(observ.Errors))
+	const n = 2000
+	p.OnEnds(func(yield func(span.Ended) bool) {
+		for i := range n {
+			s := spantest.Operation(i).Snapshot()
+			d := span.ReadAll(s, s.SpanContext(), s.Parent())
+			if !yield(span.Ended{Data: &d, Context: d.Context, Parent: d.Parent}) {
+				return
+			}
+		}
+	})
+	stop(t, p, out.Sink)
+	checkStats(t, p.Stats(), Stats{Recorded: n, Written: n})
+	if diff := cmp.Diff(written{Steps: ints(0, n-1)}, read(t, w.Bytes())); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
+// While the writer is stuck the policy decides which operations are kept.
+func TestBufferedPolicies(t *testing.T) {
+	useOneShard(t)
+	const n = 2000
+	tests := []struct {
+		policy Policy
+		blocks bool
+		// steps returns the steps that must be written when kept are.
+		steps func(kept []int64) []int64
+	}{
+		{policy: DropNewest, steps: func(kept []int64) []int64 { return ints(0, int64(len(kept))-1) }},
+		{policy: DropOldest, steps: func(kept []int64) []int64 {
+			// The beginning is being written; what follows it is dropped for the newest.
+			// Both have an operation at least.
+			first := int64(1)
+			for first < int64(len(kept))-1 && kept[first] == first {
+				first++
+			}
+			return append(ints(0, first-1), ints(n-int64(len(kept))+first, n-1)...)
+		}},
+		{policy: Block, blocks: true, steps: func([]int64) []int64 { return ints(0, n-1) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := spantest.NewStuckWriter()
+				out := newOutput(t, w)
+				p := NewBuffered(out, newConfig(tt.policy), new(observ.Errors))
+				produced := make(chan struct{})
+				go func() {
+					defer close(produced)
+					for i := range n {
+						p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+						if i < n/10 {
+							time.Sleep(time.Millisecond) // the first buffer goes to the writer as soon as it is full
+						}
+					}
+					p.OnEnd(ended(spantest.Request().Snapshot()))
+				}()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				select {
+				case <-produced:
+					if tt.blocks {
+						t.Error("OnEnd returns although there is no room")
+					}
+					if st := p.Stats(); st.Recorded != n || st.Skipped != 1 || st.Dropped == 0 {
+						t.Errorf("stats are %+v while the writer is stuck", st)
+					}
+				default:
+					if !tt.blocks {
+						t.Error("OnEnd blocks")
+					}
+				}
+				w.Release()
+				<-produced
+				stop(t, p, out.Sink)
+				got, st := read(t, w.Bytes()), p.Stats()
+				if diff := cmp.Diff(tt.steps(got.Steps), got.Steps); diff != "" {
+					t.Errorf("steps written (-want +got):\n%s", diff)
+				}
+				kept := uint64(len(got.Steps))
+				if kept == 0 {
+					t.Error("nothing is written")
+				}
+				checkStats(t, st, Stats{Recorded: n, Written: kept, Dropped: n - kept, Skipped: 1})
+				var gaps map[string]int64
+				if !tt.blocks {
+					gaps = map[string]int64{"queue_full": n - int64(kept)}
+				}
+				if diff := cmp.Diff(gaps, got.Gaps); diff != "" {
+					t.Errorf("gaps (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// Stop ends with its context although the writer does not return, and everything
+// that is not written then counts as dropped.
+func TestBufferedStopStuckWriter(t *testing.T) {
+	for _, policy := range policies {
+		t.Run(policy.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := spantest.NewStuckWriter()
+				out := newOutput(t, w)
+				p := NewBuffered(out, newConfig(policy), new(observ.Errors))
+				produced := make(chan struct{})
+				go func() {
+					defer close(produced)
+					for i := range 2000 {
+						p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+					}
+				}()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				start := time.Now()
+				if err := p.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Stop returns %v", err)
+				}
+				if took := time.Since(start); took > time.Second+StopGrace {
+					t.Errorf("Stop took %v with a deadline of a second", took)
+				}
+				<-produced // a producer that waited for room goes on
+				checkSum(t, p.Stats())
+				if st := p.Stats(); st.Written != 0 {
+					t.Errorf("stats are %+v, but nothing is written", st)
+				}
+				w.Release()
+				synctest.Wait()
+				if err := out.Sink.Shutdown(context.Background()); err != nil {
+					t.Error(err)
+				}
+				st, got := p.Stats(), read(t, w.Bytes())
+				checkSum(t, st)
+				if uint64(len(got.Steps)) != st.Written || got.lost() != st.Dropped {
+					t.Errorf("%d entries and a loss of %d are written with %+v", len(got.Steps), got.lost(), st)
+				}
+			})
+		})
+	}
+}
+
+// panickingSpan is an operation whose attributes cannot be read.
+type panickingSpan struct{ sdktrace.ReadOnlySpan }
+
+func (panickingSpan) Attributes() []attribute.KeyValue { panic("attributes") }
+
+func TestBufferedConversionPanics(t *testing.T) {
+	useOneShard(t)
+	var w spantest.Buffer
+	out := newOutput(t, &w)
+	p := NewBuffered(out, newConfig(DropNewest), new(observ.Errors))
+	for i := range 3 {
+		s := spantest.Operation(i).Snapshot()
+		if i == 1 {
+			s = panickingSpan{s}
+		}
+		p.OnEnd(ended(s))
+	}
+	stop(t, p, out.Sink)
+	checkStats(t, p.Stats(), Stats{Recorded: 3, Written: 2, Dropped: 1})
+	want := written{Steps: []int64{0, 2}, Gaps: map[string]int64{"conversion_failed": 1}}
+	if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
+func TestBufferedWriterFails(t *testing.T) {
+	useOneShard(t)
+	broken := errors.New("broken")
+	w := spantest.FaultyWriter{Fault: func(n int) (int, error) { return n, broken }}
+	out := newOutput(t, &w)
+	p := NewBuffered(out, newConfig(DropNewest), new(observ.Errors))
+	for i := range 3 {
+		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+	}
+	if err := p.Flush(t.Context()); !errors.Is(err, broken) {
+		t.Errorf("Flush returns %v", err)
+	}
+	p.OnEnd(ended(spantest.Operation(3).Snapshot()))
+	stop(t, p, out.Sink)
+	checkStats(t, p.Stats(), Stats{Recorded: 4, Written: 1, Dropped: 3})
+	want := written{Steps: []int64{3}, Gaps: map[string]int64{"write_failed": 3}}
+	if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
+func TestBufferedConcurrentSafe(t *testing.T) {
+	for _, policy := range policies {
+		t.Run(policy.String(), func(t *testing.T) {
+			var w spantest.Buffer
+			out := newOutput(t, &w)
+			cfg := newConfig(policy)
+			cfg.FlushInterval = time.Millisecond
+			p := NewBuffered(out, cfg, new(observ.Errors))
+			const producers, each = 4, 500
+			var wg sync.WaitGroup
+			for g := range producers {
+				wg.Go(func() {
+					for i := range each {
+						p.OnEnd(ended(spantest.Operation(g*each + i).Snapshot()))
+					}
+				})
+				wg.Go(func() {
+					for range 20 {
+						if err := p.Flush(t.Context()); err != nil {
+							t.Errorf("Flush: %v", err)
+						}
+						_ = p.Stats()
+					}
+				})
+			}
+			wg.Wait()
+			stop(t, p, out.Sink)
+			got, st := read(t, w.Bytes()), p.Stats()
+			slices.Sort(got.Steps)
+			if distinct := len(slices.Compact(slices.Clone(got.Steps))); distinct != len(got.Steps) {
+				t.Errorf("%d of %d entries are written twice", len(got.Steps)-distinct, len(got.Steps))
+			}
+			kept := uint64(len(got.Steps))
+			checkStats(t, st, Stats{Recorded: producers * each, Written: kept, Dropped: got.lost()})
+			checkSum(t, st)
+			if policy == Block && st.Dropped != 0 {
+				t.Errorf("%d operations are lost", st.Dropped)
+			}
+		})
+	}
+}
+
+func BenchmarkBufferedOnEnd(b *testing.B) {
+	out := newOutput(b, io.Discard)
+	cfg := newConfig(Block)
+	cfg.MaxBytes, cfg.FlushInterval, cfg.CacheBytes = 8<<20, time.Second, 1<<20
+	p := NewBuffered(out, cfg, new(observ.Errors))
+	var all []span.Ended
+	for _, s := range spantest.Operations(512) {
+		all = append(all, ended(s))
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		p.OnEnd(all[i%len(all)])
+		i++
+	}
+	b.StopTimer()
+	stop(b, p, out.Sink)
+}

@@ -1,0 +1,205 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/spantest"
+)
+
+func newFlight(out Output, cfg FlightConfig) *Flight {
+	cfg.ExportTimeout = time.Minute
+	return NewFlight(out, entries.Format, cfg, new(observ.Errors))
+}
+
+func TestFlightDump(t *testing.T) {
+	request := spantest.Request().Name
+	for _, tt := range []struct {
+		name    string
+		entries int
+		ended   int
+		want    written
+		stats   Stats
+	}{
+		{name: "nothing", entries: 3, stats: Stats{Skipped: 1}},
+		{
+			name: "not full", entries: 3, ended: 2,
+			want:  written{Steps: ints(0, 1), Spans: []string{request}},
+			stats: Stats{Recorded: 2, Written: 2, Skipped: 1},
+		},
+		{
+			name: "full", entries: 3, ended: 3,
+			want:  written{Steps: ints(0, 2), Spans: []string{request}},
+			stats: Stats{Recorded: 3, Written: 3, Skipped: 1},
+		},
+		{
+			name: "overwritten", entries: 3, ended: 50,
+			want:  written{Steps: ints(47, 49), Spans: []string{request}, Gaps: map[string]int64{"flight_recorder": 47}},
+			stats: Stats{Recorded: 50, Written: 3, Dropped: 47, Skipped: 1},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var w spantest.Buffer
+			out := newOutput(t, &w)
+			p := newFlight(out, FlightConfig{Entries: tt.entries})
+			for i := range tt.ended {
+				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+			}
+			p.OnEnd(ended(spantest.Request().Snapshot()))
+			if err := p.Flush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if w.Writes() != 0 {
+				t.Errorf("%d writes without a dump", w.Writes())
+			}
+			for range 2 { // the second one has nothing to write
+				if err := p.Dump(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want, read(t, w.Bytes())); diff != "" {
+					t.Errorf("written (-want +got):\n%s", diff)
+				}
+			}
+			stop(t, p, out.Sink)
+			p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+			checkStats(t, p.Stats(), tt.stats)
+			if err := p.Dump(t.Context()); err != nil {
+				t.Errorf("Dump after Stop: %v", err)
+			}
+		})
+	}
+}
+
+// A dump has the operations since the one before; Stop drops the others.
+func TestFlightDumps(t *testing.T) {
+	var w spantest.Buffer
+	out := newOutput(t, &w)
+	p := newFlight(out, FlightConfig{Entries: 4})
+	for i := range 7 {
+		if i == 2 || i == 5 {
+			if err := p.Dump(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+	}
+	stop(t, p, out.Sink)
+	want := written{Steps: ints(0, 4), Gaps: map[string]int64{"flight_recorder": 2}}
+	if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+	checkStats(t, p.Stats(), Stats{Recorded: 7, Written: 5, Dropped: 2})
+}
+
+func TestFlightTriggers(t *testing.T) {
+	failed := spantest.Operation(1)
+	failed.Status = sdktrace.Status{Code: codes.Error}
+	failedRequest := spantest.Request()
+	failedRequest.Status = sdktrace.Status{Code: codes.Error}
+	asData := func(s sdktrace.ReadOnlySpan) span.Ended {
+		d := span.ReadAll(s, s.SpanContext(), s.Parent())
+		return span.Ended{Data: &d, Context: d.Context, Parent: d.Parent}
+	}
+	request := ended(spantest.Request().Snapshot()) // takes a second
+	for _, tt := range []struct {
+		name  string
+		cfg   FlightConfig
+		ended span.Ended
+		want  bool
+	}{
+		{"failed operation", FlightConfig{OnError: true}, ended(failed.Snapshot()), true},
+		{"failed operation of a Recorder", FlightConfig{OnError: true}, asData(failed.Snapshot()), true},
+		{"failed operation, no trigger", FlightConfig{}, ended(failed.Snapshot()), false},
+		{"operation without an error", FlightConfig{OnError: true}, ended(spantest.Operation(1).Snapshot()), false},
+		{"failed request", FlightConfig{OnError: true}, ended(failedRequest.Snapshot()), false},
+		{"slow root", FlightConfig{OnSlow: time.Second}, request, true},
+		{"fast root", FlightConfig{OnSlow: time.Second + 1}, request, false},
+		{"slow operation below a root", FlightConfig{OnSlow: time.Nanosecond}, ended(spantest.Operation(1).Snapshot()), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var w spantest.Buffer
+				out := newOutput(t, &w)
+				tt.cfg.Entries = 4
+				p := newFlight(out, tt.cfg)
+				p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+				p.OnEnd(tt.ended)
+				synctest.Wait()
+				if got := w.Writes() > 0; got != tt.want {
+					t.Errorf("a dump is written: %v, want %v", got, tt.want)
+				}
+				stop(t, p, out.Sink)
+				checkSum(t, p.Stats())
+			})
+		})
+	}
+}
+
+func TestFlightStuckWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := spantest.NewStuckWriter()
+		out := newOutput(t, w)
+		p := newFlight(out, FlightConfig{Entries: 4})
+		p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := p.Dump(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Dump returns %v", err)
+		}
+		// The sink is busy with the first dump: the operations of the second are lost.
+		p.OnEnd(ended(spantest.Operation(1).Snapshot()))
+		ctx, cancel = context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := p.Dump(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Dump returns %v while the sink is busy", err)
+		}
+		synctest.Wait()
+		w.Release()
+		synctest.Wait()
+		stop(t, p, out.Sink)
+		want := written{Steps: ints(0, 0), Gaps: map[string]int64{"timeout": 1}}
+		if diff := cmp.Diff(want, read(t, w.Bytes())); diff != "" {
+			t.Errorf("written (-want +got):\n%s", diff)
+		}
+		checkStats(t, p.Stats(), Stats{Recorded: 2, Written: 1, Dropped: 1})
+	})
+}
+
+func TestFlightConcurrentSafe(t *testing.T) {
+	var w spantest.Buffer
+	out := newOutput(t, &w)
+	p := newFlight(out, FlightConfig{Entries: 16})
+	const producers, each = 4, 200
+	var wg sync.WaitGroup
+	for range producers {
+		wg.Go(func() {
+			for i := range each {
+				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+			}
+		})
+		wg.Go(func() {
+			for range 20 {
+				if err := p.Dump(t.Context()); err != nil {
+					t.Errorf("Dump: %v", err)
+				}
+				_ = p.Stats()
+			}
+		})
+	}
+	wg.Wait()
+	stop(t, p, out.Sink)
+	got, st := read(t, w.Bytes()), p.Stats()
+	checkStats(t, st, Stats{Recorded: producers * each, Written: uint64(len(got.Steps)), Dropped: got.lost()})
+	checkSum(t, st)
+}

@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// TestMain fails if a test leaves a goroutine behind. Errors that tests provoke
+// are not logged.
+func TestMain(m *testing.M) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {}))
+	goleak.VerifyTestMain(m)
+}
+
+var policies = []Policy{DropNewest, DropOldest, Block}
+
+// newOutput returns an Output that writes entries to w.
+func newOutput(tb testing.TB, w io.Writer) Output {
+	tb.Helper()
+	s, err := sink.New(sink.ToWriter(w), entries.Format, sink.None, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Output{Sink: s, Traces: new(traces.WithOps), Format: entries.Format}
+}
+
+// newConfig returns a configuration with the smallest buffers, whose flush
+// interval does not end during a test.
+func newConfig(policy Policy) Config {
+	return Config{Policy: policy, MaxBytes: MinMaxBytes, FlushInterval: 100 * time.Hour, ExportTimeout: 50 * time.Hour}
+}
+
+// useOneShard makes pipelines of a test have one shard, so that the order of their
+// records is fixed.
+func useOneShard(t *testing.T) {
+	before := runtime.GOMAXPROCS(1)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
+func ended(s sdktrace.ReadOnlySpan) span.Ended {
+	return span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
+}
+
+// written is the content of an output.
+type written struct {
+	Steps []int64          // of the entries
+	Spans []string         // names of the spans above operations
+	Gaps  map[string]int64 // operations dropped, by reason
+}
+
+// lost returns how many operations the gap records count.
+func (w written) lost() (n uint64) {
+	for _, dropped := range w.Gaps {
+		n += uint64(dropped)
+	}
+	return n
+}
+
+func read(tb testing.TB, content []byte) (w written) {
+	tb.Helper()
+	for rec, err := range op.NewReader(bytes.NewReader(content), "out").Records() {
+		switch {
+		case err != nil:
+			tb.Fatal(err)
+		case rec.Entry != nil:
+			w.Steps = append(w.Steps, rec.Entry.Step.V)
+		case rec.Span != nil:
+			w.Spans = append(w.Spans, rec.Span.Name)
+		case rec.Gap != nil:
+			if w.Gaps == nil {
+				w.Gaps = make(map[string]int64)
+			}
+			w.Gaps[rec.Gap.Reason] += rec.Gap.Dropped
+		}
+	}
+	return w
+}
+
+// ints returns the numbers from first to last.
+func ints(first, last int64) (all []int64) {
+	for i := first; i <= last; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+func checkStats(tb testing.TB, got, want Stats) {
+	tb.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		tb.Errorf("stats (-want +got):\n%s", diff)
+	}
+}
+
+// checkSum reports stats in which spans are missing or counted twice.
+func checkSum(tb testing.TB, st Stats) {
+	tb.Helper()
+	if st.Recorded != st.Written+st.Dropped {
+		tb.Errorf("%d recorded, but %d written and %d dropped", st.Recorded, st.Written, st.Dropped)
+	}
+}
+
+func stop(tb testing.TB, p Pipeline, s *sink.Sink) {
+	tb.Helper()
+	if err := p.Stop(context.Background()); err != nil {
+		tb.Errorf("Stop: %v", err)
+	}
+	if s == nil {
+		return
+	}
+	if err := s.Shutdown(context.Background()); err != nil {
+		tb.Errorf("Shutdown of the sink: %v", err)
+	}
+}
+
+func TestPolicyString(t *testing.T) {
+	for policy, want := range map[Policy]string{
+		DropNewest: "drop-newest", DropOldest: "drop-oldest", Block: "block", 9: "Policy(9)",
+	} {
+		if got := policy.String(); got != want {
+			t.Errorf("%d is called %q, want %q", uint8(policy), got, want)
+		}
+	}
+}

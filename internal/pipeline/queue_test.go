@@ -1,0 +1,227 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/spantest"
+)
+
+// numbers returns the numbers of operations.
+func numbers(tb testing.TB, spans []sdktrace.ReadOnlySpan) (all []int64) {
+	tb.Helper()
+	for _, s := range spans {
+		id := s.SpanContext().SpanID()
+		all = append(all, int64(id[6])<<8|int64(id[7])-1)
+	}
+	return all
+}
+
+func TestQueueFlush(t *testing.T) {
+	exp := &spantest.Exporter{}
+	cfg := newConfig(DropNewest)
+	cfg.MaxBytes = 8 << 20
+	p := NewQueue(exp, cfg, new(observ.Errors))
+	const n = maxExportBatch + 10
+	for i := range n {
+		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+	}
+	if err := p.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ints(0, n-1), numbers(t, exp.Spans())); diff != "" {
+		t.Errorf("exported (-want +got):\n%s", diff)
+	}
+	for i, size := range exp.Batches() {
+		if size == 0 || size > maxExportBatch {
+			t.Errorf("batch %d has %d spans", i, size)
+		}
+	}
+	p.OnEnd(ended(spantest.Request().Snapshot())) // spans that are no operations are forwarded too
+	stop(t, p, nil)
+	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
+	p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+	checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: n + 1})
+	if exp.Shutdowns() != 0 {
+		t.Error("Stop shuts down the exporter, which is the Processor's to do")
+	}
+}
+
+// While the exporter is stuck with one span the queue keeps as many as it has room
+// for.
+func TestQueuePolicies(t *testing.T) {
+	const n, room = 20, 5
+	for _, tt := range []struct {
+		policy Policy
+		want   []int64
+	}{
+		{DropNewest, ints(0, room)},
+		{DropOldest, append(ints(0, 0), ints(n-room+1, n)...)},
+		{Block, ints(0, n)},
+	} {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
+				cfg := newConfig(tt.policy)
+				cfg.MaxBytes = room * spanBytes(spantest.Operation(0).Snapshot())
+				p := NewQueue(exp, cfg, new(observ.Errors))
+				p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+				flushed := make(chan error, 1)
+				go func() { flushed <- p.Flush(context.Background()) }()
+				synctest.Wait()
+				produced := make(chan struct{})
+				go func() {
+					defer close(produced)
+					for i := range n {
+						p.OnEnd(ended(spantest.Operation(i + 1).Snapshot()))
+					}
+				}()
+				synctest.Wait()
+				select {
+				case <-produced:
+					checkStats(t, p.Stats(), Stats{Recorded: n + 1, Dropped: n - room})
+				default:
+					// The one that waits has been counted.
+					checkStats(t, p.Stats(), Stats{Recorded: 1 + room + 1})
+				}
+				close(release)
+				<-produced
+				if err := <-flushed; err != nil {
+					t.Errorf("Flush: %v", err)
+				}
+				stop(t, p, nil)
+				if diff := cmp.Diff(tt.want, numbers(t, exp.Spans())); diff != "" {
+					t.Errorf("exported (-want +got):\n%s", diff)
+				}
+				kept := uint64(len(tt.want))
+				checkStats(t, p.Stats(), Stats{Recorded: n + 1, Written: kept, Dropped: n + 1 - kept})
+			})
+		})
+	}
+}
+
+// A span that is larger than the bound goes through an empty queue.
+func TestQueueLargeSpan(t *testing.T) {
+	exp := &spantest.Exporter{}
+	cfg := newConfig(Block)
+	cfg.MaxBytes = 1
+	p := NewQueue(exp, cfg, new(observ.Errors))
+	for i := range 3 {
+		p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+	}
+	stop(t, p, nil)
+	checkStats(t, p.Stats(), Stats{Recorded: 3, Written: 3})
+	if diff := cmp.Diff([]int{1, 1, 1}, exp.Batches()); diff != "" {
+		t.Errorf("batches (-want +got):\n%s", diff)
+	}
+}
+
+func TestQueueExporterFails(t *testing.T) {
+	refused := errors.New("refused")
+	for _, tt := range []struct {
+		name   string
+		export func(context.Context) error
+		want   string
+	}{
+		{"error", func(context.Context) error { return refused }, "refused"},
+		{"panic", func(context.Context) error { panic("boom") }, "optrace: exporter panicked: boom"},
+		{"timeout", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, "context deadline exceeded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cfg := newConfig(DropNewest)
+				cfg.ExportTimeout = time.Second
+				p := NewQueue(&spantest.Exporter{OnExport: tt.export}, cfg, new(observ.Errors))
+				p.OnEnd(ended(spantest.Operation(0).Snapshot()))
+				if err := p.Flush(context.Background()); err == nil || err.Error() != tt.want {
+					t.Errorf("Flush returns %v, want %s", err, tt.want)
+				}
+				stop(t, p, nil)
+				checkStats(t, p.Stats(), Stats{Recorded: 1, Dropped: 1})
+			})
+		})
+	}
+}
+
+// Stop does not wait for an exporter that ignores its context. The spans that it
+// has count as dropped until it returns.
+func TestQueueStopStuckExporter(t *testing.T) {
+	for _, policy := range policies {
+		t.Run(policy.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				exp := &spantest.Exporter{OnExport: func(context.Context) error { <-release; return nil }}
+				p := NewQueue(exp, newConfig(policy), new(observ.Errors))
+				produced := make(chan struct{})
+				go func() {
+					defer close(produced)
+					for i := range 500 {
+						p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+					}
+				}()
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+				defer cancel()
+				start := time.Now()
+				if err := p.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Stop returns %v", err)
+				}
+				if took, want := time.Since(start), time.Second+StopGrace; took != want {
+					t.Errorf("Stop took %v, want %v", took, want)
+				}
+				<-produced
+				st := p.Stats()
+				checkSum(t, st)
+				if st.Written != 0 {
+					t.Errorf("stats are %+v, but nothing is exported", st)
+				}
+				close(release)
+				synctest.Wait()
+				st = p.Stats()
+				checkSum(t, st)
+				if st.Written == 0 || st.Written != uint64(exp.Len()) {
+					t.Errorf("the exporter has %d spans with %+v", exp.Len(), st)
+				}
+			})
+		})
+	}
+}
+
+func TestQueueConcurrentSafe(t *testing.T) {
+	exp := &spantest.Exporter{}
+	cfg := newConfig(Block)
+	cfg.FlushInterval = time.Millisecond
+	p := NewQueue(exp, cfg, new(observ.Errors))
+	const producers, each = 4, 300
+	var wg sync.WaitGroup
+	for range producers {
+		wg.Go(func() {
+			for i := range each {
+				p.OnEnd(ended(spantest.Operation(i).Snapshot()))
+			}
+		})
+		wg.Go(func() {
+			for range 20 {
+				if err := p.Flush(t.Context()); err != nil {
+					t.Errorf("Flush: %v", err)
+				}
+				_ = p.Stats()
+			}
+		})
+	}
+	wg.Wait()
+	stop(t, p, nil)
+	checkStats(t, p.Stats(), Stats{Recorded: producers * each, Written: producers * each})
+	if exp.Len() != producers*each {
+		t.Errorf("%d spans are exported, want %d", exp.Len(), producers*each)
+	}
+}

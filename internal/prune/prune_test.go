@@ -1,0 +1,261 @@
+package prune_test
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace/internal/prune"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const threshold = time.Millisecond
+
+// root returns the root above an operation of package spantest.
+func root() (tracetest.SpanStub, span.Root) {
+	s := spantest.Request()
+	return s, span.Root{Name: s.Name, ID: op.SpanID(s.SpanContext.SpanID())}
+}
+
+// operation returns the i-th operation, which takes d.
+func operation(i int, name, device string, d time.Duration) tracetest.SpanStub {
+	s := spantest.Operation(i)
+	s.Name, s.EndTime = name, s.StartTime.Add(d)
+	s.Attributes = []attribute.KeyValue{tensorconv.OpName(name)}
+	if device != "" {
+		s.Attributes = append(s.Attributes, tensorconv.DeviceID(device))
+	}
+	return s
+}
+
+// same reports whether got is s, without a summary.
+func same(got, s sdktrace.ReadOnlySpan) bool {
+	return got != nil && got.SpanContext().Equal(s.SpanContext()) && got.Name() == s.Name() && len(got.Events()) == len(s.Events())
+}
+
+// summary is an event of pruned operations.
+type summary struct {
+	Operation, Device string
+	Count             int64
+	Duration          time.Duration
+}
+
+// summaries returns the summaries of s, and the names of its other events.
+func summaries(s sdktrace.ReadOnlySpan) (sums []summary, others []string) {
+	for _, e := range s.Events() {
+		if e.Name != op.EventPruned {
+			others = append(others, e.Name)
+			continue
+		}
+		var sum summary
+		for _, kv := range e.Attributes {
+			switch string(kv.Key) {
+			case op.KeyName:
+				sum.Operation = kv.Value.AsString()
+			case op.KeyPrunedCount:
+				sum.Count = kv.Value.AsInt64()
+			case op.KeyPrunedDuration:
+				sum.Duration = time.Duration(kv.Value.AsInt64())
+			default: // the device
+				sum.Device = kv.Value.AsString()
+			}
+		}
+		sums = append(sums, sum)
+	}
+	return sums, others
+}
+
+func TestEnded(t *testing.T) {
+	request, above := root()
+	for _, tt := range []struct {
+		name   string
+		change func(*tracetest.SpanStub)
+		root   span.Root
+		pruned bool
+	}{
+		{"short", func(*tracetest.SpanStub) {}, above, true},
+		{"at the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold) }, above, false},
+		{"just below the threshold", func(s *tracetest.SpanStub) { s.EndTime = s.StartTime.Add(threshold - 1) }, above, true},
+		{"failed", func(s *tracetest.SpanStub) { s.Status.Code = codes.Error }, above, false},
+		{"parent", func(s *tracetest.SpanStub) { s.ChildSpanCount = 1 }, above, false},
+		{"no operation", func(s *tracetest.SpanStub) { s.Attributes = nil }, above, false},
+		{"root not known", func(*tracetest.SpanStub) {}, span.Root{}, false},
+		{"root not started", func(*tracetest.SpanStub) {}, span.Root{Name: "other", ID: op.SpanID{9}}, false},
+		{"of another trace", func(s *tracetest.SpanStub) { s.SpanContext = spantest.SpanContext(1, 0) }, above, false},
+		{"local root", func(s *tracetest.SpanStub) { s.Parent = trace.SpanContext{} }, span.Root{}, false},
+		{"below a remote parent", func(s *tracetest.SpanStub) { s.Parent = s.Parent.WithRemote(true) }, span.Root{}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := prune.New(threshold, 0)
+			p.Started(request.Snapshot())
+			stub := operation(0, "relu", "cuda:0", time.Microsecond)
+			tt.change(&stub)
+			s := stub.Snapshot()
+			p.Started(s)
+			switch got := p.Ended(s, tt.root); {
+			case tt.pruned && got != nil:
+				t.Error("forwarded")
+			case !tt.pruned && !same(got, s):
+				t.Errorf("the span that is forwarded is %v", got)
+			}
+			var want []summary
+			if tt.pruned {
+				want = []summary{{"relu", "cuda:0", 1, stub.EndTime.Sub(stub.StartTime)}}
+			}
+			sums, _ := summaries(p.Ended(request.Snapshot(), span.Root{}))
+			if diff := cmp.Diff(want, sums); diff != "" {
+				t.Errorf("summary (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSummary(t *testing.T) {
+	p := prune.New(threshold, 0)
+	request, above := root()
+	request.Events = []sdktrace.Event{{Name: "received"}}
+	p.Started(request.Snapshot())
+	for i, o := range []struct {
+		name, device string
+		micros       int
+	}{{"relu", "cuda:1", 5}, {"relu", "cuda:0", 10}, {"add", "", 1}, {"relu", "cuda:0", 20}, {"relu", "cuda:0", 30}} {
+		s := operation(i, o.name, o.device, time.Duration(o.micros)*time.Microsecond)
+		if got := p.Ended(s.Snapshot(), above); got != nil {
+			t.Errorf("operation %d is forwarded", i)
+		}
+	}
+	s := request.Snapshot()
+	got := p.Ended(s, span.Root{})
+	sums, others := summaries(got)
+	want := []summary{
+		{"add", "", 1, time.Microsecond}, {"relu", "cuda:0", 3, 60 * time.Microsecond}, {"relu", "cuda:1", 1, 5 * time.Microsecond},
+	}
+	if diff := cmp.Diff(want, sums); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"received"}, others); diff != "" {
+		t.Errorf("events of the root (-want +got):\n%s", diff)
+	}
+	if got.Name() != s.Name() || !got.SpanContext().Equal(s.SpanContext()) || len(s.Events()) != 1 {
+		t.Errorf("the root is %s %v, and the span that ended has %d events", got.Name(), got.SpanContext(), len(s.Events()))
+	}
+	for _, e := range got.Events()[1:] {
+		if !e.Time.Equal(s.EndTime()) {
+			t.Errorf("an event is at %v, want the end of the root, %v", e.Time, s.EndTime())
+		}
+	}
+	late := operation(9, "late", "", time.Microsecond).Snapshot()
+	if !same(p.Ended(late, above), late) {
+		t.Error("an operation that ends after its root is not forwarded")
+	}
+}
+
+// The events on one root are bounded; no operation is left out of the counts.
+func TestSummaryManyOperations(t *testing.T) {
+	p := prune.New(threshold, 0)
+	request, above := root()
+	p.Started(request.Snapshot())
+	const n, named = 300, 128
+	for i := range n {
+		if p.Ended(operation(i, fmt.Sprintf("op%03d", i), "", time.Microsecond).Snapshot(), above) != nil {
+			t.Errorf("operation %d is forwarded", i)
+		}
+	}
+	sums, _ := summaries(p.Ended(request.Snapshot(), span.Root{}))
+	want := []summary{{op.PrunedOthers, "", n - named, (n - named) * time.Microsecond}}
+	for i := range named {
+		want = append(want, summary{fmt.Sprintf("op%03d", i), "", 1, time.Microsecond})
+	}
+	if diff := cmp.Diff(want, sums); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+func TestForget(t *testing.T) {
+	p := prune.New(threshold, 0)
+	request, above := root()
+	p.Started(request.Snapshot())
+	first, second := operation(0, "relu", "", 1).Snapshot(), operation(1, "relu", "", 1).Snapshot()
+	if p.Ended(first, above) != nil {
+		t.Error("the operation is forwarded")
+	}
+	p.Forget(second) // no root: nothing to forget
+	if p.Ended(second, above) != nil {
+		t.Error("Forget of an operation forgets its root")
+	}
+	p.Forget(request.Snapshot())
+	if !same(p.Ended(first, above), first) {
+		t.Error("an operation is pruned below a root that is forgotten")
+	}
+	if s := request.Snapshot(); !same(p.Ended(s, span.Root{}), s) {
+		t.Error("a root that is forgotten has a summary")
+	}
+}
+
+// The decision to forward a share is that of the span id.
+func TestRatio(t *testing.T) {
+	id := func(first uint64) trace.SpanID {
+		return trace.SpanID{byte(first >> 56), byte(first >> 48), 0, 0, 0, 0, 0, 1}
+	}
+	for _, tt := range []struct {
+		ratio  float64
+		id     trace.SpanID
+		pruned bool
+	}{
+		{0, id(0), true},
+		{0.25, id(0), false},
+		{0.25, id(1<<62 - 1<<48), false},
+		{0.25, id(1 << 62), true},
+		{0.25, id(math.MaxUint64), true},
+		{1, id(math.MaxUint64), false},
+	} {
+		t.Run(fmt.Sprintf("%v of %v", tt.ratio, tt.id), func(t *testing.T) {
+			p := prune.New(threshold, tt.ratio)
+			request, above := root()
+			p.Started(request.Snapshot())
+			s := operation(0, "relu", "", 1)
+			s.SpanContext = s.SpanContext.WithSpanID(tt.id)
+			if pruned := p.Ended(s.Snapshot(), above) == nil; pruned != tt.pruned {
+				t.Errorf("pruned: %v, want %v", pruned, tt.pruned)
+			}
+		})
+	}
+}
+
+func TestPrunerConcurrentSafe(t *testing.T) {
+	p := prune.New(threshold, 0)
+	request, above := root()
+	p.Started(request.Snapshot())
+	const goroutines, each = 4, 200
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for i := range each {
+				if p.Ended(operation(i, "relu", "cuda:0", time.Microsecond).Snapshot(), above) != nil {
+					t.Error("an operation is forwarded")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sums, _ := summaries(p.Ended(request.Snapshot(), span.Root{}))
+	want := []summary{{"relu", "cuda:0", goroutines * each, goroutines * each * time.Microsecond}}
+	if diff := cmp.Diff(want, sums); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
