@@ -48,7 +48,7 @@ func TestBufferPoolGet(t *testing.T) {
 		},
 		{
 			name: "one has grown by the size of another",
-			before: func(t *testing.T, c *bufferPool) {
+			before: func(_ *testing.T, c *bufferPool) {
 				b, _ := c.get()
 				b.Records = append(make([]byte, 0, 2*size), b.Records...)
 				c.push(b)
@@ -56,7 +56,7 @@ func TestBufferPoolGet(t *testing.T) {
 		},
 		{
 			name: "one that has grown is written",
-			before: func(t *testing.T, c *bufferPool) {
+			before: func(_ *testing.T, c *bufferPool) {
 				b, _ := c.get()
 				b.Records = append(make([]byte, 0, 2*size), b.Records...)
 				c.push(b)
