@@ -158,10 +158,9 @@ func (s *Sink) Release() {
 
 // Submit writes b, which the caller hands over: recycle is called with it once it
 // is known how many entries were written, by the goroutine that then holds the
-// sink. It
-// returns when the batch is written or ctx is done; in the latter case the
-// write goes on, holding the sink, and its entries are accounted for when it
-// ends.
+// sink. Submit returns when the batch is written or ctx is done; in the latter
+// case the write goes on, holding the sink, and its entries are accounted for
+// when it ends.
 //
 // The caller has acquired the sink, and Submit releases it.
 func (s *Sink) Submit(ctx context.Context, b *encoding.Batch, recycle func(*encoding.Batch)) error {
