@@ -71,7 +71,8 @@ func (r *Random) Int64() int64 {
 	return int64(r.uint64())
 }
 
-// Float64 returns any number, often one that formats disagree about.
+// Float64 returns any number, often one that formats disagree about. Of the bit
+// patterns of NaN it has that of math.NaN only: texts cannot tell them apart.
 func (r *Random) Float64() float64 {
 	switch r.Below(3) {
 	case 0:
@@ -79,7 +80,10 @@ func (r *Random) Float64() float64 {
 	case 1:
 		return Pick(r, math.Copysign(0, -1), 0.1, 1e300, 5e-324, -1.5, 1<<60, math.NaN(), math.Inf(1), math.Inf(-1))
 	}
-	return math.Float64frombits(r.uint64())
+	if f := math.Float64frombits(r.uint64()); !math.IsNaN(f) {
+		return f
+	}
+	return math.NaN()
 }
 
 // Text returns any text, not always UTF-8.
