@@ -21,7 +21,7 @@ import (
 )
 
 // Every byte offset at which a write of three entries can end, in every way
-// that it can end: whole lines are readable, the books are exact, the batch
+// that it can end: whole lines are readable, the counts are exact, the batch
 // after it heals the torn line and tells how many entries are missing.
 func TestFaultyWriterMatrix(t *testing.T) {
 	faults := map[string]func(int) (int, error){

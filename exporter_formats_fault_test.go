@@ -13,7 +13,7 @@ import (
 )
 
 // Every offset at which the write of a batch can end, in every format: what is
-// written in the end is readable, and the books are exact.
+// written in the end is readable, and the counts are exact.
 func TestOutputFaultMatrix(t *testing.T) {
 	for _, o := range outputs() {
 		t.Run(o.String(), func(t *testing.T) {

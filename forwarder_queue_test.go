@@ -53,7 +53,7 @@ func TestQueueBatches(t *testing.T) {
 	}
 	proc.OnEnd(spantest.Operation(0).Snapshot())
 	if st := proc.Stats(); st.Recorded != n+1 {
-		t.Errorf("an operation that ended after Shutdown is in the books: %+v", st)
+		t.Errorf("an operation that ended after Shutdown is counted: %+v", st)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestQueueSmallBound(t *testing.T) {
 	})
 }
 
-// An exporter that does not keep up, or hangs, or fails: the books are exact.
+// An exporter that does not keep up, or hangs, or fails: the counts are exact.
 func TestQueuePolicies(t *testing.T) {
 	exports := map[string]func(context.Context) error{
 		"slow":   func(context.Context) error { time.Sleep(50 * time.Millisecond); return nil },

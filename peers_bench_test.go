@@ -130,7 +130,7 @@ type spanSet struct {
 //     iteration; spans that no exporter has seen, one batch at a time, which
 //     does not start a collection
 //   - prep8: the graph, prepared for each of the 8 devices
-//   - by hand: the graph again, but with attributes that are made anew for every
+//   - by hand: the graph again, but with attributes that are made again for every
 //     span, so that only their content is the same; one batch at a time, which
 //     does not start a collection
 //   - random: name, device and shapes drawn for each, 65,536 operations of which

@@ -109,7 +109,7 @@ func TestPolicyStuckWriter(t *testing.T) {
 				checkBooks(t, "processor", st)
 				checkBooks(t, "exporter", exp.Stats())
 				if policy != optrace.PolicyBlock && st.Recorded != n {
-					t.Errorf("%d of %d operations are in the books", st.Recorded, n)
+					t.Errorf("%d of %d operations are counted", st.Recorded, n)
 				}
 				w.Release()
 				synctest.Wait()

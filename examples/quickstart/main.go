@@ -84,7 +84,7 @@ func record(ctx context.Context, cfg config, batch string, out io.Writer) (err e
 		return err
 	}
 	// A file exporter appends, as a long-running service wants it. Here each run
-	// starts anew.
+	// starts with an empty file.
 	if err := os.Remove(batch); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -160,7 +160,7 @@ func (r randoms) entry() *op.Entry {
 		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnMicroseconds) << 1)),
 	}
 	if e.DType == "odd type" {
-		e.Warn |= op.WarnUnknownDType // as a reader finds out anew
+		e.Warn |= op.WarnUnknownDType // as a reader finds out again
 	}
 	if r.maybe() {
 		e.InputShapes = []op.Shape{}

@@ -1,8 +1,8 @@
 // Package html writes a report as one page for the browser: a timeline, a flame
 // graph and the report's tables, in a file that loads nothing from a network.
 //
-// The page shows the figures of the [analyze.Report] as they are. It adds up
-// anew only what a reader selects, from the operations that it carries as
+// The page shows the figures of the [analyze.Report] as they are. It adds
+// up only what a reader selects, from the operations that it carries as
 // compressed columns; package analyze computes everything else. The sources of
 // the page are in web, plain modules without a framework; [Write] joins them.
 //
