@@ -121,7 +121,7 @@ func (f *Forest) addOp(e *op.Entry) {
 	}
 }
 
-// AddSpan adds a span that is no operation.
+// addSpan adds a span that is no operation.
 func (f *Forest) addSpan(s *op.Span) {
 	r := row{
 		duration: max(0, s.Duration),

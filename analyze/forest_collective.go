@@ -59,7 +59,7 @@ type Straggler struct {
 	CausedWaitNS int64 `json:"caused_wait_ns"`
 }
 
-// Collectives returns the collectives across devices, the largest sum of
+// collectiveRows returns the collectives across devices, the largest sum of
 // transfers first. Entries are of one collective when they agree in name,
 // group and sequence number. Where there is no sequence number, the n-th of a
 // name and group on each device belong together, and the row counts them as

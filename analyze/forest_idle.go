@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// The defaults of [IdleOptions].
+// The defaults of idleOptions.
 const (
 	defaultIdleThreshold = 30 * time.Microsecond
 	defaultIdleTop       = 10
 )
 
-// IdleOptions configures [Forest.Idle]. The zero value is the defaults.
+// idleOptions configures Forest.idle. The zero value is the defaults.
 type idleOptions struct {
-	// Threshold is up to where a gap before an operation that the host had
-	// launched in time is put down to queueing; 0 is DefaultIdleThreshold.
+	// threshold is up to where a gap before an operation that the host had
+	// launched in time is put down to queueing; 0 is defaultIdleThreshold.
 	threshold time.Duration
-	// Top is how many of the longest gaps are listed; 0 is DefaultIdleTop, a
+	// top is how many of the longest gaps are listed; 0 is defaultIdleTop, a
 	// negative number lists none.
 	top int
 }
@@ -67,7 +67,7 @@ type IdleSum struct {
 	SumNS int64 `json:"sum_ns"`
 }
 
-// Idle returns the idle gaps of all devices with their causes. Time before the
+// idle returns the idle gaps of all devices with their causes. Time before the
 // first and after the last operation of a device is no gap.
 //
 // The cause follows from when the operation after the gap was launched: at its

@@ -70,7 +70,7 @@ type mergeSource struct {
 	unread []int32
 }
 
-// merger appends the rows of sources to a Trace.
+// merger appends the rows of sources to a Forest.
 type merger struct {
 	*Forest
 	blocks spare[block]

@@ -61,7 +61,7 @@ type PathShare struct {
 	Segments int64 `json:"segments"`
 }
 
-// CriticalPathSummary sums up the critical paths of all traces.
+// criticalPathSummary sums up the critical paths of all traces.
 func (f *Forest) criticalPathSummary() *PathSummary {
 	f.build()
 	sum := newPathSum(f)

@@ -14,7 +14,7 @@ type operationKey struct {
 	Side      op.Side
 }
 
-// SelfTimes returns each operation with its self time in nanoseconds, in the
+// selfTimes returns each operation with its self time in nanoseconds, in the
 // order of the input: its duration without the time that the operations below
 // it cover.
 //
@@ -42,7 +42,7 @@ func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 	}
 }
 
-// OperationSelfTimes returns the sum of the self times of each operation and
+// operationSelfTimes returns the sum of the self times of each operation and
 // side, in nanoseconds.
 func (f *Forest) operationSelfTimes() map[operationKey]int64 {
 	f.build()

@@ -37,7 +37,7 @@ type deviceParts struct {
 	Communication, Memory, Overlap int64
 }
 
-// OverlapRatio returns the part of the communication that compute hides; ok is
+// overlapRatio returns the part of the communication that compute hides; ok is
 // false when there was no communication.
 func (p *deviceParts) overlapRatio() (ratio float64, ok bool) {
 	if p.Communication == 0 {
@@ -74,7 +74,7 @@ type timeline struct {
 	Parts *deviceParts
 }
 
-// Timelines returns the timeline of each device, by rank and name. It counts
+// timelines returns the timeline of each device, by rank and name. It counts
 // operations without a side and those of the device side, with a start.
 func (f *Forest) timelines() []timeline {
 	f.build()

@@ -48,7 +48,7 @@ type DeviceUtilisation struct {
 	BusyNS []int64 `json:"busy_ns"`
 }
 
-// Utilisation returns the use of each device over time, in the given number of
+// utilisation returns the use of each device over time, in the given number of
 // buckets or as many as there are nanoseconds, between 1 and [MaxBuckets].
 func (f *Forest) utilisation(buckets int) *Utilisation {
 	f.build()
@@ -105,7 +105,7 @@ type DeviceConcurrency struct {
 	TimeNS []int64 `json:"time_ns"`
 }
 
-// Concurrency returns how many operations ran at once on each device with
+// concurrency returns how many operations ran at once on each device with
 // starts, by rank and name.
 //
 //	[0,50) and [30,80)   Time [0 60 20]: one for 60 ns, two for 20 ns
@@ -187,7 +187,7 @@ type DeviceMemory struct {
 	RunningBytes []int64 `json:"running_bytes"`
 }
 
-// MemoryUse returns the memory of the operations of each device over time, in
+// memoryUse returns the memory of the operations of each device over time, in
 // as many buckets as [Forest.Utilisation] makes. Operations whose memory is not
 // known count as 0, and those without duration are in Written alone.
 func (f *Forest) memoryUse(buckets int) *MemoryUse {
