@@ -136,6 +136,9 @@ func (d *decoder) canonicalRarities(b []byte, i int) int {
 	if j := jsontext.Literal(b, i, `,"attrs":{`); j > 0 {
 		e.Attrs, i = d.canonicalAttrs(b, j)
 	}
+	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
+		e.Links, i = d.canonicalLinks(b, j)
+	}
 	if j := jsontext.Literal(b, i, `,"warn":[`); j > 0 {
 		e.Warn, i = d.canonicalWarnings(b, j)
 	}
@@ -194,6 +197,9 @@ func (d *decoder) canonicalSpan(b []byte) (i int) {
 	if j := jsontext.Literal(b, i, `,"failed":true`); j > 0 {
 		s.Failed = true
 		i = j
+	}
+	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
+		s.Links, i = d.canonicalLinks(b, j)
 	}
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = Int{}

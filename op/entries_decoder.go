@@ -27,6 +27,7 @@ type decoder struct {
 	dims   []int64 // backs all shapes of an entry
 	dtypes []DType
 	attrs  []Attr
+	links  []Link
 
 	has fieldsSeen
 
@@ -209,6 +210,8 @@ func (d *decoder) decodeSpan() *Span {
 			s.Service = d.text()
 		case "failed":
 			s.Failed = d.flag()
+		case "links":
+			s.Links = d.decodeLinks()
 		default:
 			l.Skip()
 		}

@@ -75,6 +75,8 @@ func (d *decoder) entryField(name []byte) bool {
 	case "attrs":
 		d.attrs = d.attributes(d.attrs[:0])
 		e.Attrs = d.attrs
+	case "links":
+		e.Links = d.decodeLinks()
 	case "warn":
 		e.Warn |= d.warnings()
 	case "collective":

@@ -143,6 +143,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	if len(e.Attrs) > 0 {
 		dst = appendAttrs(append(dst, `,"attrs":`...), e.Attrs)
 	}
+	dst = appendLinks(dst, e.Links)
 	if warn := e.Warn & (warnEnd - 1); warn != 0 {
 		dst = append(dst, `,"warn":[`...)
 		for w := range warn.All() {
@@ -189,6 +190,7 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 	if s.Failed {
 		dst = append(dst, `,"failed":true`...)
 	}
+	dst = appendLinks(dst, s.Links)
 	return append(dst, '}', '}')
 }
 

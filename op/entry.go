@@ -88,6 +88,9 @@ type Entry struct {
 	// Attrs holds the further attributes that were asked for.
 	Attrs []Attr
 
+	// Links are the spans that the operation refers to, nil for none.
+	Links []Link
+
 	// Warn is the set of problems in the source of the entry.
 	Warn Warning
 }
@@ -136,6 +139,7 @@ func (e *Entry) Clone() *Entry {
 	c.OutputShape = clone(e.OutputShape)
 	c.InputDTypes = slices.Clone(e.InputDTypes)
 	c.Attrs = slices.Clone(e.Attrs)
+	c.Links = slices.Clone(e.Links)
 	if e.Collective != nil {
 		coll := *e.Collective
 		c.Collective = &coll

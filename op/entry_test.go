@@ -36,6 +36,7 @@ func richEntry() *op.Entry {
 		},
 		AdjustedCount: 4, DroppedAttributes: 2,
 		Attrs: []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64"}},
+		Links: []op.Link{{TraceID: testTrace, SpanID: testParent, Weight: op.Known(3)}, {TraceID: testTrace, SpanID: testSpan}},
 		Warn:  op.WarnBadShape | op.WarnDroppedAttributes,
 	}
 }

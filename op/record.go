@@ -181,6 +181,8 @@ type Span struct {
 	Service  string
 	// Failed is set if the span ended in an error.
 	Failed bool
+	// Links are the spans that the span refers to, nil for none.
+	Links []Link
 }
 
 // Resource describes a process, the source of spans.

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFigures compares the figures of small inputs with those worked out by hand.
+// Each file F.want in testdata/figures is about the input F.*: command lines, each
+// followed by what its output must hold. IN is the input and OUT a new file.
+//
+//	# a comment
+//	$ report -json IN
+//	communication.collectives[0].repeats = 1
+//	len(devices) = 2
+//	$ report IN
+//	contains "2 repeated"
+//	lacks "unknown"
+func TestFigures(t *testing.T) {
+	wants, err := filepath.Glob("testdata/figures/*.want")
+	if err != nil || len(wants) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, want := range wants {
+		name := strings.TrimSuffix(filepath.Base(want), ".want")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inputs, err := filepath.Glob("testdata/figures/" + name + ".*json*")
+			if err != nil || len(inputs) != 1 {
+				t.Fatalf("inputs %q, error %v", inputs, err)
+			}
+			checkWanted(t, want, strings.NewReplacer("IN", inputs[0], "OUT", filepath.Join(t.TempDir(), "out")))
+		})
+	}
+}
+
+// checkWanted runs the commands of a file and checks their output.
+func checkWanted(t *testing.T, file string, names *strings.Replacer) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var output string
+	checks := 0
+	for i, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		at := file + ":" + strconv.Itoa(i+1)
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			output = runCommand(t, at, strings.Fields(names.Replace(command)))
+			continue
+		}
+		checks++
+		if problem := checkOutput(output, line); problem != "" {
+			t.Errorf("%s: %s: %s", at, line, problem)
+		}
+	}
+	if checks == 0 {
+		t.Errorf("%s checks nothing", file)
+	}
+}
+
+// runCommand runs a command line, which must succeed, and returns its output.
+func runCommand(t *testing.T, at string, args []string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+		t.Fatalf("%s: exit code %d\n%s", at, code, &stderr)
+	}
+	return stdout.String()
+}
+
+// checkOutput returns what is wrong with an output, "" for nothing.
+func checkOutput(output, line string) string {
+	verb, rest, _ := strings.Cut(line, " ")
+	switch verb {
+	case "contains", "lacks":
+		text, err := strconv.Unquote(rest)
+		if err != nil {
+			return err.Error()
+		}
+		if strings.Contains(output, text) != (verb == "contains") {
+			return "the output is\n" + output
+		}
+		return ""
+	}
+	path, value, ok := strings.Cut(line, " = ")
+	if !ok {
+		return "no check"
+	}
+	var report, want any
+	if err := json.Unmarshal([]byte(output), &report); err != nil {
+		return "the output is no JSON: " + err.Error()
+	}
+	if err := json.Unmarshal([]byte(value), &want); err != nil {
+		return "the value is no JSON: " + err.Error()
+	}
+	got, problem := atPath(report, path)
+	if problem != "" {
+		return problem
+	}
+	return cmp.Diff(want, got)
+}
+
+// atPath returns the value at a path such as "devices[0].busy_ns", or the length
+// of a list for a path in "len(…)".
+func atPath(v any, path string) (value any, problem string) {
+	if inner, ok := strings.CutPrefix(path, "len("); ok {
+		list, problem := atPath(v, strings.TrimSuffix(inner, ")"))
+		items, ok := list.([]any)
+		if problem == "" && !ok {
+			problem = "no list"
+		}
+		return float64(len(items)), problem
+	}
+	for part := range strings.SplitSeq(strings.ReplaceAll(path, "[", ".["), ".") {
+		if index, ok := strings.CutPrefix(part, "["); ok {
+			list, _ := v.([]any)
+			i, err := strconv.Atoi(strings.TrimSuffix(index, "]"))
+			if err != nil || i < 0 || i >= len(list) {
+				return nil, "no element " + part
+			}
+			v = list[i]
+			continue
+		}
+		object, _ := v.(map[string]any)
+		member, ok := object[part]
+		if !ok {
+			return nil, "no member " + part
+		}
+		v = member
+	}
+	return v, ""
+}
