@@ -66,7 +66,9 @@ func (f *Forest) CriticalPath(n Node) *CriticalPath {
 
 // CriticalPaths returns each trace with its critical path, in the order of the
 // input: the path of its root, or when it has several, orphans among them, the
-// path through all of them from the first start to the last end. Traces
+// path through all of them from the first start to the last end. At any time that
+// goes through the root that runs and ends last, and is idle only where none runs.
+// Traces
 // without a start have none, and neither have nodes without a trace id.
 func (f *Forest) CriticalPaths() iter.Seq2[op.TraceID, *CriticalPath] {
 	f.build()
@@ -114,7 +116,8 @@ type pathWalk struct {
 }
 
 // run walks back from the end of w and calls emit for each segment, the last
-// first. roots stand for the children of a window that has no row.
+// first. roots stand for the children of a window that has no row: at any time the
+// path goes through the one of them that runs and ends last.
 //
 // The children are taken in order of their end, each once, so that the walk
 // takes time linear in the nodes below w; and it keeps its own stack, because a
@@ -127,7 +130,7 @@ func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row in
 	p.stack = append(p.stack[:0], pathFrame{window: w, at: w.to, children: children})
 	for len(p.stack) > 0 {
 		f := &p.stack[len(p.stack)-1]
-		child, found := forest.lastFinishing(f)
+		child, found := forest.next(f)
 		if !found {
 			if f.from < f.at {
 				emit(f.row, f.from, f.at)
@@ -144,6 +147,14 @@ func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row in
 	}
 }
 
+// next takes the node from frame through which the path goes on.
+func (f *Forest) next(frame *pathFrame) (window, bool) {
+	if frame.row == noRow {
+		return f.lastRunning(frame)
+	}
+	return f.lastFinishing(frame)
+}
+
 // lastFinishing takes the child that finished last before frame.at from frame.
 // Children that end after the frame's window count as ending with it.
 func (f *Forest) lastFinishing(frame *pathFrame) (child window, found bool) {
@@ -157,6 +168,24 @@ func (f *Forest) lastFinishing(frame *pathFrame) (child window, found bool) {
 		child = window{row: r, from: max(f.start(r), frame.from), to: min(f.end(r), frame.to)}
 		if child.from < child.to && child.to <= frame.at {
 			return child, true
+		}
+	}
+	return window{}, false
+}
+
+// lastRunning takes the root from frame that runs before frame.at and ends last.
+// Roots that end later count as ending then.
+func (f *Forest) lastRunning(frame *pathFrame) (root window, found bool) {
+	for len(frame.children) > 0 {
+		r := frame.children[0]
+		frame.children = frame.children[1:]
+		if !f.has(r, flagStart) {
+			frame.children = nil // those come last
+			break
+		}
+		root = window{row: r, from: f.start(r), to: min(f.end(r), frame.at)}
+		if root.from < root.to {
+			return root, true
 		}
 	}
 	return window{}, false

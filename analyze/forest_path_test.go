@@ -75,6 +75,18 @@ func TestCriticalPaths(t *testing.T) {
 			want: [][]pathStep{{{"a", 0, 30}, {"", 30, 50}, {"b", 50, 60}, {"c", 60, 70}, {"b", 70, 100}}},
 		},
 		{
+			name: "several roots at once: the one that ends last",
+			specs: []spec{
+				opAt("a", 1, 0, 0, 60), opAt("within", 2, 1, 10, 40), opAt("b", 3, 0, 30, 80), opAt("inner", 4, 0, 50, 70), opAt("c", 5, 0, 90, 95),
+			},
+			want: [][]pathStep{{{"a", 0, 10}, {"within", 10, 30}, {"b", 30, 80}, {"", 80, 90}, {"c", 90, 95}}},
+		},
+		{
+			name:  "an orphan beside its request",
+			specs: []spec{spanAt("request", 1, 0, 0, 100), opAt("child", 2, 1, 20, 80), opAt("orphan", 3, 99, 90, 110)},
+			want:  [][]pathStep{{{"request", 0, 20}, {"child", 20, 80}, {"request", 80, 90}, {"orphan", 90, 110}}},
+		},
+		{
 			name: "traces in the order of the input; none without start or trace id",
 			specs: []spec{
 				opAt("z", 1, 0, 50, 60).in(2), opAt("none", 1, 0, 0, 10).in(0), opAt("no start", 1, 0, 0, 10).in(3).withoutStart(),
@@ -144,6 +156,39 @@ func (n *naiveTree) naivePath(i int, children []int, from, to int64) []pathStep 
 	return steps
 }
 
+// naivePathThroughRoots returns the segments within [from, to), the last first: at
+// each nanosecond the root that runs and ends last, and its path in each such run of
+// nanoseconds.
+func (n *naiveTree) naivePathThroughRoots(roots []int, from, to int64) []pathStep {
+	latest := func(at int64) int {
+		last := -1
+		for _, c := range roots {
+			s := n.specs[c]
+			if !s.runsAt(at) {
+				continue
+			}
+			if last < 0 || s.end > n.specs[last].end || s.end == n.specs[last].end && s.start < n.specs[last].start {
+				last = c
+			}
+		}
+		return last
+	}
+	var steps []pathStep
+	for to > from {
+		root, begin := latest(to-1), to-1
+		for begin > from && latest(begin-1) == root {
+			begin--
+		}
+		if root < 0 {
+			steps = append(steps, pathStep{"", begin, to})
+		} else {
+			steps = append(steps, n.naivePath(root, n.children(root), begin, to)...)
+		}
+		to = begin
+	}
+	return steps
+}
+
 func TestCriticalPathsAgainstNaive(t *testing.T) {
 	random.Seeds(300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
@@ -169,7 +214,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 			if len(roots) == 1 {
 				steps = naive.naivePath(roots[0], naive.children(roots[0]), from, to)
 			} else {
-				steps = naive.naivePath(-1, roots, from, to)
+				steps = naive.naivePathThroughRoots(roots, from, to)
 			}
 			slices.Reverse(steps)
 			want[op.TraceID{15: number}] = steps

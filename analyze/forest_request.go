@@ -1,12 +1,9 @@
 package analyze
 
 import (
-	"cmp"
 	"iter"
 	"slices"
-	"strings"
 
-	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,8 +24,8 @@ type Request struct {
 	// in nanoseconds.
 	UncoveredNS op.Int
 	// Queueing is the time from the start of the request to that of its first
-	// operation, in nanoseconds, 0 when that starts earlier; unknown without
-	// operations that have a start.
+	// operation, in nanoseconds: 0 when that starts earlier, all of it when that
+	// starts after the request; unknown without operations that have a start.
 	QueueingNS op.Int
 	// Root is the request's span; the zero Node when it was not read.
 	Root Node
@@ -108,53 +105,6 @@ func (f *Forest) Requests() *Requests {
 	return all
 }
 
-// requestOwners returns, for each row, the row of the request that it belongs
-// to; the number of rows plus that of a stamp for a request that was not read;
-// noRow for none.
-func (f *Forest) requestOwners() []int32 {
-	owner := make([]int32, f.rows())
-	for r := range owner {
-		owner[r] = noRow
-	}
-	named := make(map[int32]bool) // rows that a stamp names
-	for _, r := range f.tree.stampRow {
-		if r != noRow && !f.has(r, flagOp) {
-			named[r] = true
-		}
-	}
-	pending := slices.Clone(f.tree.roots)
-	for len(pending) > 0 {
-		r := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
-		parent := f.tree.parent[r]
-		switch {
-		case !f.has(r, flagOp) && (parent == noRow || f.has(r, flagRemote) || named[r]):
-			owner[r] = r
-		case parent != noRow && owner[parent] != noRow:
-			owner[r] = owner[parent]
-		case f.has(r, flagOp):
-			owner[r] = f.namedOwner(f.stamp(r))
-		}
-		pending = append(pending, f.tree.children(r)...)
-	}
-	return owner
-}
-
-// namedOwner returns the owner that a stamp stands for.
-func (f *Forest) namedOwner(s int32) int32 {
-	if s == 0 {
-		return noRow
-	}
-	root := f.tree.stampRow[s]
-	switch {
-	case root == noRow:
-		return int32(f.rows()) + s
-	case f.has(root, flagOp):
-		return noRow // the local root is an operation
-	}
-	return root
-}
-
 // request describes the request in row root.
 func (f *Forest) request(root int32, ops []int32) Request {
 	n := Node{f, root}
@@ -174,7 +124,7 @@ func (f *Forest) request(root int32, ops []int32) Request {
 			break // those come last
 		}
 		covered.add(f.start(o), f.end(o))
-		queueing := max(0, f.start(o)-r.StartNS.V)
+		queueing := min(max(0, f.start(o)-r.StartNS.V), r.DurationNS.V)
 		if !r.QueueingNS.Known || queueing < r.QueueingNS.V {
 			r.QueueingNS = op.Known(queueing)
 		}
@@ -190,85 +140,4 @@ func (f *Forest) namedRequest(s int32, ops []int32) Request {
 		Name: stamp.name, TraceID: f.dict.traces.Values[stamp.trace], SpanID: spanID(stamp.span),
 		forest: f, ops: ops,
 	}
-}
-
-// Endpoint sums up the requests of one name and service.
-type Endpoint struct {
-	Name    string `json:"root"`
-	Service string `json:"service"`
-	// Requests is how many there are, Ops the operations that belong to them.
-	Requests int64 `json:"requests"`
-	Ops      int64 `json:"ops"`
-	// Timed is how many of the requests have a start and so count in the
-	// figures below.
-	Timed int64 `json:"timed_requests"`
-	// The sums are in nanoseconds. Duration is that of the requests, Max the
-	// longest of them, Uncovered and Queueing as in Request.
-	DurationNS  int64 `json:"duration_ns"`
-	MaxNS       int64 `json:"max_ns"`
-	UncoveredNS int64 `json:"uncovered_ns"`
-	QueueingNS  int64 `json:"queueing_ns"`
-	// Path sums up the critical paths of the requests.
-	Path *PathSummary `json:"critical_path"`
-}
-
-// Endpoints sums up the requests by name and service, the largest duration
-// first.
-func (r *Requests) Endpoints() []Endpoint {
-	type endpointKey struct{ name, service string }
-	sums := make(map[endpointKey]*endpointSum)
-	for i := range r.List {
-		request := &r.List[i]
-		key := endpointKey{request.Name, request.Service}
-		sum := sums[key]
-		if sum == nil {
-			sum = &endpointSum{path: newPathSum(r.forest)}
-			sum.Name, sum.Service = key.name, key.service
-			sums[key] = sum
-		}
-		sum.add(request)
-	}
-	list := make([]Endpoint, 0, len(sums))
-	for _, sum := range sums {
-		list = append(list, sum.endpoint())
-	}
-	slices.SortFunc(list, func(a, b Endpoint) int {
-		return cmp.Or(
-			compareInt(b.DurationNS, a.DurationNS),
-			strings.Compare(a.Name, b.Name),
-			strings.Compare(a.Service, b.Service),
-		)
-	})
-	return list
-}
-
-type endpointSum struct {
-	Endpoint
-	duration, uncovered, queueing wide.Sum
-	path                          *pathSum
-	walk                          pathWalk
-}
-
-func (s *endpointSum) add(r *Request) {
-	s.Requests++
-	s.Ops += int64(r.Ops())
-	if !r.StartNS.Known {
-		return
-	}
-	s.Timed++
-	s.duration.Add(r.DurationNS.V)
-	s.MaxNS = max(s.MaxNS, r.DurationNS.V)
-	s.uncovered.Add(r.UncoveredNS.V)
-	s.queueing.Add(r.QueueingNS.V)
-
-	w := window{row: r.Root.row, from: r.StartNS.V, to: r.StartNS.V + r.DurationNS.V}
-	s.path.begin(r.DurationNS.V)
-	s.walk.run(r.forest, w, nil, s.path.add)
-}
-
-func (s *endpointSum) endpoint() Endpoint {
-	e := s.Endpoint
-	e.DurationNS, e.UncoveredNS, e.QueueingNS = s.duration.Int64(), s.uncovered.Int64(), s.queueing.Int64()
-	e.Path = s.path.summary(s.walk.edges)
-	return e
 }

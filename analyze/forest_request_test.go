@@ -247,7 +247,7 @@ func (n *naiveTree) requestRow(owner int, ops []int) requestRow {
 		if n.specs[o].timeless {
 			continue
 		}
-		queueing := max(0, n.specs[o].start-s.start)
+		queueing := min(max(0, n.specs[o].start-s.start), s.end-s.start)
 		if !row.Queueing.Known || queueing < row.Queueing.V {
 			row.Queueing = op.Known(queueing)
 		}
