@@ -29,15 +29,17 @@ type CollectiveRow struct {
 	Group string `json:"group"`
 	// Count is how many collectives there were. Inferred of them were matched by
 	// their place in the order of each device, because they carry no sequence
-	// number, and Single were seen on one device only: they take no part in the
-	// figures below.
+	// number. Single were seen on one device only: they take no part in the
+	// figures below. Repeats have a sequence number that an earlier collective
+	// had, as after a restart.
 	Count    int64 `json:"count"`
 	Inferred int64 `json:"inferred"`
 	Single   int64 `json:"single"`
+	Repeats  int64 `json:"repeats"`
 	// TransferNS is the sum of the transfers, WaitNS the time that all devices
-	// together waited.
-	TransferNS int64 `json:"transfer_ns"`
-	WaitNS     int64 `json:"wait_ns"`
+	// together waited; unknown when all collectives were seen on one device only.
+	TransferNS op.Int `json:"transfer_ns"`
+	WaitNS     op.Int `json:"wait_ns"`
 	// MaxStartSkewNS is the longest time between the first and the last device
 	// to start the same collective; nil when no starts are known.
 	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
@@ -48,6 +50,8 @@ type CollectiveRow struct {
 	// Stragglers has a row per device that waited least, the most frequent
 	// first.
 	Stragglers []Straggler `json:"stragglers"`
+	// Waits has a row per device, the longest wait first. They add up to WaitNS.
+	Waits []Wait `json:"waits"`
 }
 
 // Straggler is a device that others waited for.
@@ -59,17 +63,26 @@ type Straggler struct {
 	CausedWaitNS int64 `json:"caused_wait_ns"`
 }
 
+// Wait is how long a device waited in collectives with others.
+type Wait struct {
+	DeviceKey
+	// Count is the number of these collectives.
+	Count  int64 `json:"count"`
+	WaitNS int64 `json:"wait_ns"`
+}
+
 // collectiveRows returns the collectives across devices, the largest sum of
 // transfers first. Entries are of one collective when they agree in name,
-// group and sequence number. Where there is no sequence number, the n-th of a
-// name and group on each device belong together, and the row counts them as
-// inferred.
+// group and sequence number. Where a number occurs several times on a device,
+// its k-th occurrence there belongs to the k-th occurrence on the others. Where
+// there is no sequence number, the k-th of a name and group on each device
+// belong together, and the row counts them as inferred.
 func (f *Forest) collectiveRows() []CollectiveRow {
 	c := &f.collected
 	entries := c.sorted()
 	rows := []CollectiveRow{}
 	for len(entries) > 0 {
-		sum := collectiveSum{collectiveName: c.names.Values[entries[0].name], stragglers: make(map[int32]*stragglerSum)}
+		sum := collectiveSum{collectiveName: c.names.Values[entries[0].name], devices: make(map[int32]*collectiveDevice)}
 		for name := entries[0].name; len(entries) > 0 && entries[0].name == name; {
 			n := 1
 			for n < len(entries) && entries[n].sameCollective(&entries[0]) {
@@ -80,61 +93,81 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 		}
 		rows = append(rows, sum.row(c.devices.Values))
 	}
-	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS, a.TransferNS) })
+	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS.V, a.TransferNS.V) })
 	return rows
 }
 
 // collectiveSum sums up the collectives of one name and group.
 type collectiveSum struct {
 	collectiveName
-	count, inferred, single int64
-	transfer, wait          wide.Sum
-	skew                    op.Int
+	count, inferred, single, repeats int64
+	transfer, wait                   wide.Sum
+	skew                             op.Int
 	// timed and carried are of the collectives whose sizes are known.
 	timed, moved wide.Sum
 	carried      float64
 	noFactor     bool
-	stragglers   map[int32]*stragglerSum // by number of the device
+	devices      map[int32]*collectiveDevice // by number
 }
 
-type stragglerSum struct {
+// collectiveDevice sums up what one device did in collectives with others.
+type collectiveDevice struct {
 	count  int64
+	waited wide.Sum
+	// last is how often it waited least, caused how long the others waited then.
+	last   int64
 	caused wide.Sum
 }
 
-// add adds one collective, given the parts of its devices.
+// add adds one collective, given its parts: one of each device that took part.
 func (s *collectiveSum) add(parts []collectiveEntry) {
 	s.count++
-	if parts[0].inferred {
+	switch {
+	case parts[0].inferred:
 		s.inferred++
+	case parts[0].occurrence > 0:
+		s.repeats++
 	}
-	last := slices.MinFunc(parts, func(a, b collectiveEntry) int { return compareInt(a.duration, b.duration) })
-	if parts[0].device == parts[len(parts)-1].device { // they are sorted
+	if len(parts) == 1 {
 		s.single++
 		return
 	}
+	last := slices.MinFunc(parts, func(a, b collectiveEntry) int { return compareInt(a.duration, b.duration) })
 	var wait wide.Sum
-	bytes, groupSize := int64(0), int64(len(parts))
+	bytes := int64(0)
 	for _, p := range parts {
+		device := s.device(p.device)
+		device.count++
+		device.waited.Add(p.duration - last.duration)
 		wait.Add(p.duration - last.duration)
 		if p.sized {
 			bytes = max(bytes, p.bytes)
 		}
-		groupSize = max(groupSize, int64(p.groupSize))
 	}
 	s.transfer.Add(last.duration)
 	s.wait.Merge(wait)
 	s.addSkew(parts)
 	if wait != (wide.Sum{}) {
-		s.addStraggler(last.device, wait)
+		straggler := s.device(last.device)
+		straggler.last++
+		straggler.caused.Merge(wait)
 	}
 	if bytes > 0 && last.duration > 0 {
 		s.timed.Add(last.duration)
 		s.moved.Add(bytes)
-		factor, ok := busFactor(s.name, groupSize)
+		factor, ok := busFactor(s.name, len(parts))
 		s.carried += float64(bytes) * factor
 		s.noFactor = s.noFactor || !ok
 	}
+}
+
+func (s *collectiveSum) device(number int32) *collectiveDevice {
+	d := s.devices[number]
+	if d == nil {
+		d = new(collectiveDevice)
+		s.devices[number] = d
+	}
+	return d
 }
 
 func (s *collectiveSum) addSkew(parts []collectiveEntry) {
@@ -148,25 +181,14 @@ func (s *collectiveSum) addSkew(parts []collectiveEntry) {
 	s.skew = op.Known(max(s.skew.V, latest-first))
 }
 
-func (s *collectiveSum) addStraggler(device int32, caused wide.Sum) {
-	sum := s.stragglers[device]
-	if sum == nil {
-		sum = new(stragglerSum)
-		s.stragglers[device] = sum
-	}
-	sum.count++
-	sum.caused.Merge(caused)
-}
-
 // row returns the sums; devices has the keys of the devices by number.
 func (s *collectiveSum) row(devices []DeviceKey) CollectiveRow {
 	row := CollectiveRow{
-		Name: s.name, Group: s.group, Count: s.count, Inferred: s.inferred, Single: s.single,
-		TransferNS: s.transfer.Int64(), WaitNS: s.wait.Int64(),
-		Stragglers: []Straggler{},
+		Name: s.name, Group: s.group, Count: s.count, Inferred: s.inferred, Single: s.single, Repeats: s.repeats,
+		MaxStartSkewNS: s.skew, Stragglers: []Straggler{}, Waits: []Wait{},
 	}
-	if s.skew.Known {
-		row.MaxStartSkewNS = s.skew
+	if s.count > s.single {
+		row.TransferNS, row.WaitNS = op.Known(s.transfer.Int64()), op.Known(s.wait.Int64())
 	}
 	if seconds := s.timed.Float64() / 1e9; seconds > 0 {
 		algorithm, bus := s.moved.Float64()/seconds, s.carried/seconds
@@ -175,11 +197,18 @@ func (s *collectiveSum) row(devices []DeviceKey) CollectiveRow {
 			row.BusBytesPerSecond = op.KnownFloat(bus)
 		}
 	}
-	for device, sum := range s.stragglers {
-		row.Stragglers = append(row.Stragglers, Straggler{DeviceKey: devices[device], Count: sum.count, CausedWaitNS: sum.caused.Int64()})
+	for number, d := range s.devices {
+		key := devices[number]
+		row.Waits = append(row.Waits, Wait{DeviceKey: key, Count: d.count, WaitNS: d.waited.Int64()})
+		if d.last > 0 {
+			row.Stragglers = append(row.Stragglers, Straggler{DeviceKey: key, Count: d.last, CausedWaitNS: d.caused.Int64()})
+		}
 	}
 	slices.SortFunc(row.Stragglers, func(a, b Straggler) int {
 		return cmp.Or(compareInt(b.Count, a.Count), a.DeviceKey.Compare(b.DeviceKey))
+	})
+	slices.SortFunc(row.Waits, func(a, b Wait) int {
+		return cmp.Or(compareInt(b.WaitNS, a.WaitNS), a.DeviceKey.Compare(b.DeviceKey))
 	})
 	return row
 }
@@ -191,7 +220,7 @@ func (s *collectiveSum) row(devices []DeviceKey) CollectiveRow {
 //	all_reduce                                2(n−1)/n
 //	all_gather, reduce_scatter, all_to_all    (n−1)/n
 //	broadcast, reduce, send, recv             1
-func busFactor(name string, n int64) (factor float64, ok bool) {
+func busFactor(name string, n int) (factor float64, ok bool) {
 	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 	share := float64(n-1) / float64(n)
 	for _, known := range []struct {
@@ -222,16 +251,16 @@ type collectiveName struct{ name, group string }
 // collectiveEntry is the part that one device had in a collective.
 type collectiveEntry struct {
 	name, device int32
-	groupSize    int32 // 0 when not known
-	inferred     bool  // number is a place, not a sequence number
-	started      bool  // start is known
-	sized        bool  // bytes is known
-	// number is the sequence number, or else the place among the device's
-	// collectives of the name.
-	number   int64
-	start    int64
-	duration int64
-	bytes    int64
+	// occurrence is how many others of the same name, device and number there are
+	// in front of it; set by sorted.
+	occurrence int32
+	inferred   bool  // there is no sequence number
+	started    bool  // start is known
+	sized      bool  // bytes is known
+	number     int64 // the sequence number, 0 for none
+	start      int64
+	duration   int64
+	bytes      int64
 }
 
 // add adds e if it is of kind collective and not the host's view of one.
@@ -249,7 +278,6 @@ func (c *collectives) add(e *op.Entry) {
 	if of := e.Collective; of != nil {
 		name = collectiveName{cmp.Or(of.Name, e.Operation), of.Group}
 		entry.inferred, entry.number = !of.Sequence.Known, of.Sequence.V
-		entry.groupSize = int32(min(max(0, of.GroupSize.V), math.MaxInt32))
 		if bytes, ok := messageBytes(of, e.DType); ok {
 			entry.sized, entry.bytes = true, bytes
 		}
@@ -272,40 +300,44 @@ func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
 // devices of each in order.
 func (c *collectives) sorted() []collectiveEntry {
 	entries := slices.Clone(c.entries)
-	c.number(entries)
 	slices.SortStableFunc(entries, func(a, b collectiveEntry) int {
-		nameA, nameB := &c.names.Values[a.name], &c.names.Values[b.name]
 		return cmp.Or(
-			strings.Compare(nameA.name, nameB.name), strings.Compare(nameA.group, nameB.group),
-			compareFlag(a.inferred, b.inferred), compareInt(a.number, b.number),
-			c.devices.Values[a.device].Compare(c.devices.Values[b.device]),
+			c.compareNumber(&a, &b), c.compareDevice(&a, &b),
+			compareFlag(b.started, a.started), compareInt(a.start, b.start), // then in the order of the input
 		)
+	})
+	for i := range entries[min(1, len(entries)):] {
+		if before, e := &entries[i], &entries[i+1]; e.sameNumber(before) && e.device == before.device {
+			e.occurrence = before.occurrence + 1
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b collectiveEntry) int {
+		return cmp.Or(c.compareNumber(&a, &b), int(a.occurrence)-int(b.occurrence), c.compareDevice(&a, &b))
 	})
 	return entries
 }
 
-// number gives entries without a sequence number their place in the order of
-// their device: by start, those without one last, and in the order of the
-// input where these are equal.
-func (c *collectives) number(entries []collectiveEntry) {
-	slices.SortStableFunc(entries, func(a, b collectiveEntry) int {
-		return cmp.Or(compareFlag(b.started, a.started), compareInt(a.start, b.start))
-	})
-	type place struct{ name, device int32 }
-	next := make(map[place]int64)
-	for i := range entries {
-		e := &entries[i]
-		if e.inferred {
-			at := place{e.name, e.device}
-			e.number = next[at]
-			next[at]++
-		}
-	}
+// compareNumber orders parts by name, group and sequence number.
+func (c *collectives) compareNumber(a, b *collectiveEntry) int {
+	nameA, nameB := &c.names.Values[a.name], &c.names.Values[b.name]
+	return cmp.Or(
+		strings.Compare(nameA.name, nameB.name), strings.Compare(nameA.group, nameB.group),
+		compareFlag(a.inferred, b.inferred), compareInt(a.number, b.number),
+	)
+}
+
+func (c *collectives) compareDevice(a, b *collectiveEntry) int {
+	return c.devices.Values[a.device].Compare(c.devices.Values[b.device])
+}
+
+// sameNumber reports whether both agree in name, group and sequence number.
+func (e *collectiveEntry) sameNumber(o *collectiveEntry) bool {
+	return e.name == o.name && e.inferred == o.inferred && e.number == o.number
 }
 
 // sameCollective reports whether both are parts of one collective.
 func (e *collectiveEntry) sameCollective(o *collectiveEntry) bool {
-	return e.name == o.name && e.inferred == o.inferred && e.number == o.number
+	return e.sameNumber(o) && e.occurrence == o.occurrence
 }
 
 // compareFlag orders false before true.

@@ -32,9 +32,9 @@
 //	  recognised by attribute 0, by library name 0, by a word in the name 1
 //	  operation  calls     sum  of total
 //	  allreduce      1  600 µs    70.8 %
-//	  collective  count  inferred  single  transfer  wait
-//	  allreduce       1         1       1      0 ns  0 ns
-//	  transfer: the shortest duration among the devices; wait: what all devices took beyond it
+//	  collective  count  inferred  single
+//	  allreduce       1         1       1
+//	  single: seen on one device only, which tells neither transfer nor wait
 //
 // By default operations are grouped by name. -by groups them by further keys.
 //

@@ -39,8 +39,8 @@ an INPUT.
                     root, service, trace or attr:NAME
   -section S[,S]    sections to show: summary, operations, devices, balance,
                     communication, memory, slowest, idle, critical_path, steps;
-                    all by default. With none but summary, communication, memory
-                    and slowest the memory needed does not grow with the input
+                    all by default. With none but summary, memory and slowest the
+                    memory needed does not grow with the input
   -top N            how many slowest operations and memory hotspots to list (10)
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)

@@ -19,7 +19,7 @@ var sections = []section{
 	{name: "operations", structural: true}, // for the self time
 	{name: "devices", structural: true},
 	{name: "balance", structural: true},
-	{name: "communication"},
+	{name: "communication", structural: true},
 	{name: "memory"},
 	{name: "slowest"},
 	{name: "idle", structural: true},

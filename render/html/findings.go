@@ -85,7 +85,8 @@ func costliest(r *analyze.Report, _ *view) (finding, bool) {
 func straggler(r *analyze.Report, v *view) (finding, bool) {
 	for i := range r.Communication.Collectives {
 		c := &r.Communication.Collectives[i]
-		if c.Count < 2 || len(c.Stragglers) == 0 || c.WaitNS < (c.WaitNS+c.TransferNS)/10 {
+		transfer, wait := c.TransferNS.V, c.WaitNS.V
+		if c.Count < 2 || len(c.Stragglers) == 0 || wait < (wait+transfer)/10 {
 			continue
 		}
 		s := c.Stragglers[0]
@@ -96,7 +97,7 @@ func straggler(r *analyze.Report, v *view) (finding, bool) {
 		}
 		return finding{
 			Text: fmt.Sprintf("%s: devices waited %s for each other beyond the transfer of %s; %s came last in %s of %s.", c.Name,
-				units.Duration(c.WaitNS), units.Duration(c.TransferNS), s.Label(v.severalRanks), units.Count(s.Count), units.Count(c.Count)),
+				units.Duration(wait), units.Duration(transfer), s.Label(v.severalRanks), units.Count(s.Count), units.Count(c.Count)),
 			Select: selection{Section: "communication", Operation: c.Name},
 		}, true
 	}

@@ -8,21 +8,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func (v *view) communication() {
-	c := &v.r.Communication
-	v.heading("COMMUNICATION")
-	v.note(fmt.Sprintf("recognised by attribute %s, by library name %s, by a word in the name %s",
-		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
-	if len(c.Bottlenecks) > 0 {
-		t := newTable("<operation", "calls", "sum", "of total")
-		for _, b := range c.Bottlenecks {
-			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal))
-		}
-		v.table(t)
-	}
-	v.collectives()
-}
-
 func (v *view) memory() {
 	m := &v.r.Memory
 	v.heading("MEMORY")

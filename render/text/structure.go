@@ -114,23 +114,6 @@ func (v *view) steps() {
 	}
 }
 
-// collectives shows what collectives cost across their devices.
-func (v *view) collectives() {
-	rows := v.r.Communication.Collectives
-	if len(rows) == 0 {
-		return
-	}
-	t := newTable("<collective", "<group", "count", "inferred", "single", "transfer", "wait", "max skew", "algorithm", "bus")
-	for i := range rows {
-		c := &rows[i]
-		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred), nonZero(c.Single), units.Duration(c.TransferNS),
-			units.Duration(c.WaitNS), knownDuration(c.MaxStartSkewNS), knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond),
-			knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
-	}
-	v.table(t)
-	v.note("transfer: the shortest duration among the devices; wait: what all devices took beyond it")
-}
-
 // utilisation draws how busy each device was over time.
 func (v *view) utilisation() {
 	u := v.r.Utilisation

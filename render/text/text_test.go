@@ -27,6 +27,7 @@ const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
 // full returns a report in which everything has something to show.
 func full() *analyze.Report {
 	cuda0 := analyze.DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}
+	cuda1 := analyze.DeviceKey{Rank: op.Known(1), DeviceID: "cuda:0"}
 	e := &op.Entry{
 		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600, MemoryBytes: op.Known(1 << 21),
 		OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000), Failed: true, DeviceID: "cuda:0", Rank: op.Known(1),
@@ -80,8 +81,10 @@ func full() *analyze.Report {
 		Communication: analyze.Communication{
 			Rules:       analyze.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
 			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
-			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, TransferNS: 500, WaitNS: 100,
-				MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9)}},
+			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, Repeats: 2,
+				TransferNS: op.Known(500), WaitNS: op.Known(100), MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9),
+				Stragglers: []analyze.Straggler{{DeviceKey: cuda0, Count: 4, CausedWaitNS: 100}},
+				Waits:      []analyze.Wait{{DeviceKey: cuda1, Count: 6, WaitNS: 100}, {DeviceKey: cuda0, Count: 6}}}},
 		},
 		Memory: analyze.Memory{
 			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},

@@ -1,0 +1,121 @@
+package text
+
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// communication shows which operations communicate and what their collectives
+// cost.
+func (v *view) communication() {
+	c := &v.r.Communication
+	v.heading("COMMUNICATION")
+	v.note(fmt.Sprintf("recognised by attribute %s, by library name %s, by a word in the name %s",
+		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
+	if len(c.Bottlenecks) > 0 {
+		t := newTable("<operation", "calls", "sum", "of total")
+		for _, b := range c.Bottlenecks {
+			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal))
+		}
+		v.table(t)
+	}
+	if c.Collectives == nil { // not computed
+		return
+	}
+	if len(c.Collectives) == 0 {
+		v.note("no collectives: " + v.whyNoCollectives())
+		return
+	}
+	v.collectives()
+}
+
+// whyNoCollectives says what the input lacks for collectives.
+func (v *view) whyNoCollectives() string {
+	if v.r.Communication.Rules != (analyze.CommunicationRules{}) {
+		return "only the host's view of communication is in the input"
+	}
+	return "no operation is of kind collective"
+}
+
+// collectives shows what collectives cost across their devices, and which of
+// these made the others wait.
+func (v *view) collectives() {
+	rows := v.r.Communication.Collectives
+	t := newTable("<collective", "<group", "count", "inferred", "single", "repeats", "transfer", "wait", "max skew", "algorithm", "bus")
+	var single, repeats int64
+	joined := false
+	for i := range rows {
+		c := &rows[i]
+		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred), nonZero(c.Single), nonZero(c.Repeats),
+			knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
+			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond), knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
+		single += c.Single
+		repeats += c.Repeats
+		joined = joined || c.TransferNS.Known
+	}
+	v.table(t)
+	if joined {
+		v.note("transfer: the shortest duration among the devices; wait: what all devices took beyond it")
+	}
+	if single > 0 {
+		v.note("single: seen on one device only, which tells neither transfer nor wait")
+	}
+	if repeats > 0 {
+		v.note("repeats: the sequence number had occurred before, as after a restart; the k-th of each device belong together")
+	}
+	v.stragglers(rows)
+	v.waits(rows)
+}
+
+// maxDeviceRows bounds the devices that are listed for one collective. Beyond it
+// the first and the last are shown.
+const maxDeviceRows = 16
+
+// stragglers lists the devices that others waited for.
+func (v *view) stragglers(rows []analyze.CollectiveRow) {
+	ranks := v.severalRanks()
+	t := newTable("<last to arrive", "<group", "<device", "times", "others waited")
+	left := 0
+	for i := range rows {
+		c := &rows[i]
+		shown := c.Stragglers[:min(len(c.Stragglers), maxDeviceRows)]
+		left += len(c.Stragglers) - len(shown)
+		for _, s := range shown {
+			t.add(c.Name, c.Group, s.Label(ranks), fmt.Sprintf("%s of %s", units.Count(s.Count), units.Count(c.Count-c.Single)),
+				units.Duration(s.CausedWaitNS))
+		}
+	}
+	v.deviceTable(t, left)
+}
+
+// waits lists how long each device waited.
+func (v *view) waits(rows []analyze.CollectiveRow) {
+	ranks := v.severalRanks()
+	t := newTable("<wait by device", "<group", "<device", "took part", "waited")
+	left := 0
+	for i := range rows {
+		c := &rows[i]
+		shown := c.Waits
+		if n := len(shown); n > maxDeviceRows {
+			shown = append(shown[:maxDeviceRows/2:maxDeviceRows/2], shown[n-maxDeviceRows/2:]...)
+		}
+		left += len(c.Waits) - len(shown)
+		for _, w := range shown {
+			t.add(c.Name, c.Group, w.Label(ranks), units.Count(w.Count), units.Duration(w.WaitNS))
+		}
+	}
+	v.deviceTable(t, left)
+}
+
+// deviceTable shows a table that leaves out some devices.
+func (v *view) deviceTable(t *table, left int) {
+	if len(t.rows) == 0 {
+		return
+	}
+	v.table(t)
+	if left > 0 {
+		v.note(fmt.Sprintf("and %s more, which -json lists", pluralOf(int64(left), "device", "devices")))
+	}
+}
