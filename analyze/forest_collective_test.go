@@ -51,8 +51,9 @@ func TestCollectives(t *testing.T) {
 		{"none", "", nil, []CollectiveRow{}},
 		{
 			"the last to arrive waits least", "all_reduce",
-			[]part{{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 2, start: 50, end: 100,
-				seq: seq(7)}},
+			[]part{
+				{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 2, start: 50, end: 100, seq: seq(7)},
+			},
 			[]CollectiveRow{{
 				Name: "all_reduce", Count: 1, TransferNS: op.Known(40), WaitNS: op.Known(60 + 10), MaxStartSkewNS: op.Known(60),
 				Stragglers: []Straggler{{onRank(1), 1, 70}}, Waits: []Wait{{onRank(0), 1, 60}, {onRank(2), 1, 10}, {onRank(1), 1, 0}},
@@ -62,15 +63,17 @@ func TestCollectives(t *testing.T) {
 			"without sequence numbers the n-th belong together, by start", "all_reduce",
 			[]part{{rank: 0, start: 200, end: 220}, {rank: 0, start: 0, end: 30}, {rank: 1, start: 10, end: 30}, {rank: 1, start: 190, end: 220}},
 			[]CollectiveRow{{
-				Name: "all_reduce", Count: 2, Inferred: 2, TransferNS: op.Known(20 + 20), WaitNS: op.Known(10 + 10), MaxStartSkewNS: op.Known(10),
-				Stragglers: []Straggler{{onRank(0), 1, 10}, {onRank(1), 1, 10}}, Waits: []Wait{{onRank(0), 2, 10}, {onRank(1), 2, 10}},
+				Name: "all_reduce", Count: 2, Inferred: 2, TransferNS: op.Known(20 + 20), WaitNS: op.Known(10 + 10),
+				MaxStartSkewNS: op.Known(10), Stragglers: []Straggler{{onRank(0), 1, 10}, {onRank(1), 1, 10}},
+				Waits: []Wait{{onRank(0), 2, 10}, {onRank(1), 2, 10}},
 			}},
 		},
 		{
 			"a number that comes again is another collective, by start and then without one", "all_reduce",
 			[]part{
-				{rank: 0, end: 7, seq: seq(7), timeless: true}, {rank: 0, start: 900, end: 905, seq: seq(7)}, {rank: 0, start: 0, end: 100, seq: seq(7)},
-				{rank: 1, start: 890, end: 905, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 1, end: 8, seq: seq(7), timeless: true},
+				{rank: 0, end: 7, seq: seq(7), timeless: true}, {rank: 0, start: 900, end: 905, seq: seq(7)},
+				{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 890, end: 905, seq: seq(7)},
+				{rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 1, end: 8, seq: seq(7), timeless: true},
 				{rank: 0, start: 950, end: 960, seq: seq(8)}, {rank: 1, start: 950, end: 960, seq: seq(8)},
 			},
 			[]CollectiveRow{{

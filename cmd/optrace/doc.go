@@ -9,7 +9,7 @@
 // The inputs of a command are files, directories with all files below them, and
 // - for standard input; together they form one input. The format of a file is
 // found by its content, and gzip and zstd are decompressed. In the examples here
-// ops.jsonl is a small file in the format of the exporter.
+// ops.jsonl and requests.jsonl are small files in the format of the exporter.
 //
 // # Report
 //
@@ -38,23 +38,22 @@
 //
 // By default operations are grouped by name. -by groups them by further keys.
 //
-//	$ optrace report -by device -section operations ops.jsonl
-//	input      1 file, entries-jsonl, 1.73 KiB
-//	spans      5: 4 entries, 1 skipped (non_op 1)
+//	$ optrace report -by root -section operations requests.jsonl
+//	input      1 file, entries-jsonl, 5.16 KiB
+//	spans      20: 15 entries, 5 skipped (non_op 5)
 //	sampling   none recorded
-//	total      4 operations, 847 µs within 740 µs, memory 2.19 MiB (largest 2.00 MiB), 51.4 MFLOP
+//	total      15 operations, 4.76 ms within 40.6 ms, memory 0 B (largest 0 B)
 //
 //	OPERATIONS
-//	  operation  kind        count      sum   share     self     mean      p50      p95      p99      max    memory       flops  errors
-//	  allreduce  collective      1   600 µs  70.8 %   600 µs   600 µs   600 µs   600 µs   600 µs   600 µs  2.00 MiB                   1
-//	  matmul     compute         2   239 µs  28.2 %   239 µs   119 µs   118 µs   120 µs   120 µs   120 µs   128 KiB  51.4 MFLOP
-//	  relu       compute         1  8.25 µs   1.0 %  8.25 µs  8.25 µs  8.25 µs  8.25 µs  8.25 µs  8.25 µs  64.0 KiB
+//	  operation  kind        count      sum   share     self     mean      p50      p95      p99      max  memory
+//	  matmul     compute         5  4.00 ms  84.0 %  4.00 ms   800 µs   400 µs  2.40 ms  2.40 ms  2.40 ms     0 B
+//	  embed      compute         5   500 µs  10.5 %   500 µs   100 µs   100 µs   100 µs   100 µs   100 µs     0 B
+//	  allreduce  collective      5   260 µs   5.5 %   260 µs  52.0 µs  52.0 µs  54.0 µs  54.0 µs  54.0 µs     0 B
 //	  percentiles are exact for up to 32 entries a row, else within 1.0 %
 //
-//	BY DEVICE
-//	  device  kind     count     sum   share    self     mean      p50     p95     p99     max    memory       flops  errors  mixes
-//	  cuda:1  mixed        2  718 µs  84.8 %  718 µs   359 µs   118 µs  600 µs  600 µs  600 µs  2.06 MiB  25.7 MFLOP       1  shape
-//	  cuda:0  compute      2  129 µs  15.2 %  129 µs  64.4 µs  8.25 µs  120 µs  120 µs  120 µs   128 KiB  25.7 MFLOP          shape
+//	BY ROOT
+//	  root           kind   count      sum    share    mean     p50      p95      p99      max  memory
+//	  POST /predict  mixed     15  4.76 ms  100.0 %  317 µs  100 µs  2.40 ms  2.40 ms  2.40 ms     0 B
 //
 // -csv prints one table as CSV, -json the whole report as JSON.
 //

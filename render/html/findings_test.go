@@ -43,13 +43,15 @@ func TestFindings(t *testing.T) {
 		{
 			"a device that comes last",
 			analyze.Report{Communication: analyze.Communication{Collectives: []analyze.CollectiveRow{{
-				Name: "all_reduce", Count: 10, TransferNS: op.Known(500), WaitNS: op.Known(700), Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
+				Name: "all_reduce", Count: 10, TransferNS: op.Known(500), WaitNS: op.Known(700),
+				Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
 			}}}}, &view{}, "cuda:1 came last in 9 of 10",
 		},
 		{
 			"little waiting",
 			analyze.Report{Communication: analyze.Communication{Collectives: []analyze.CollectiveRow{{
-				Name: "all_reduce", Count: 10, TransferNS: op.Known(5000), WaitNS: op.Known(7), Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
+				Name: "all_reduce", Count: 10, TransferNS: op.Known(5000), WaitNS: op.Known(7),
+				Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
 			}}}}, &view{}, "",
 		},
 		{"a slow request", analyze.Report{}, slow(900, 300, 300, 200),
