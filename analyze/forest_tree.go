@@ -18,6 +18,8 @@ type tree struct {
 	// roots holds the rows without a parent, grouped by trace, within one the
 	// last to end first.
 	roots []int32
+	// cut holds the rows at which rings of parents were cut.
+	cut []int32
 	// stampRow holds the row of each stamp's root, noRow when it was not read.
 	stampRow []int32
 }
@@ -128,6 +130,7 @@ func (f *Forest) setParent(r, parent int32) {
 // starts first. Each row is walked over twice at most.
 func (f *Forest) breakCycles() {
 	parent := f.tree.parent
+	f.tree.cut = f.tree.cut[:0]
 	walk := make([]int32, len(parent)) // the walk that came by; 0 is none
 	for r := range int32(len(parent)) {
 		at := r
@@ -145,6 +148,7 @@ func (f *Forest) breakCycles() {
 			}
 		}
 		parent[earliest] = noRow
+		f.tree.cut = append(f.tree.cut, earliest)
 		f.counts.Cycles++
 	}
 }

@@ -1,0 +1,136 @@
+package analyze
+
+import "github.com/optrace/optrace/op"
+
+// clockSlack is by how much the clocks of hosts that are kept in step over a network may differ, in
+// nanoseconds: a millisecond. A child that starts less than that before its parent started or after
+// it ended may well be on time.
+const clockSlack = 1_000_000
+
+// suspects are the rows of a [Forest] whose times cannot be right, each list in the order of the
+// input.
+type suspects struct {
+	// durations are the operations that are still running when a later operation of their stream has
+	// ended.
+	durations []int32
+	// clock are the operations and spans that start too long before their parent starts or after it
+	// ends.
+	clock []int32
+}
+
+// suspects finds the rows whose times cannot be right.
+func (f *Forest) suspects() *suspects {
+	f.build()
+	return &suspects{durations: f.suspectDurations(), clock: f.clockProblems()}
+}
+
+// clockProblems returns the rows that start more than clockSlack before their parent starts or after
+// it ends.
+func (f *Forest) clockProblems() []int32 {
+	var found []int32
+	for r := range f.n {
+		if f.clockOffset(r) > clockSlack {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// clockOffset returns for how long before its parent's start or after its parent's end row r starts,
+// in nanoseconds; 0 within the parent's time and where one of the two has no parent or no start.
+func (f *Forest) clockOffset(r int32) int64 {
+	parent := f.tree.parent[r]
+	if parent == noRow || !f.has(r, flagStart) || !f.has(parent, flagStart) {
+		return 0
+	}
+	return max(0, f.start(parent)-f.start(r), f.start(r)-f.end(parent))
+}
+
+// without reports for each row whether it has a suspect duration, is a clock problem or lies below
+// one: the times of a whole branch come from the same clock.
+func (f *Forest) without(s *suspects) []bool {
+	out := make([]bool, f.rows())
+	for _, r := range s.durations {
+		out[r] = true
+	}
+	below := make([]bool, f.rows())
+	pending := append([]int32(nil), s.clock...)
+	for len(pending) > 0 {
+		last := len(pending) - 1
+		r := pending[last]
+		pending = pending[:last]
+		if below[r] {
+			continue
+		}
+		below[r], out[r] = true, true
+		pending = append(pending, f.tree.children(r)...)
+	}
+	return out
+}
+
+// SuspectKind says what is wrong with a record.
+type SuspectKind string
+
+// The kinds of suspect records.
+const (
+	// SuspectDuration: an operation is still running when a later operation of its stream has ended.
+	SuspectDuration SuspectKind = "duration"
+	// SuspectClock: an operation or span starts before its parent started, or after it ended, by more
+	// than clocks differ.
+	SuspectClock SuspectKind = "clock"
+	// SuspectCycle: an operation or span lies below itself.
+	SuspectCycle SuspectKind = "cycle"
+)
+
+// Suspect is an example of the records with times or parents that cannot be right.
+type Suspect struct {
+	What SuspectKind `json:"what"`
+	// Operation is the name of the operation or span. DeviceID, Rank and Stream are an operation's.
+	Operation   string     `json:"operation"`
+	DeviceID    string     `json:"device_id"`
+	Rank        op.Int     `json:"rank"`
+	Stream      op.Int     `json:"stream"`
+	StartUnixNS op.Int     `json:"start_unix_ns"`
+	DurationNS  int64      `json:"duration_ns"`
+	TraceID     op.TraceID `json:"trace_id"`
+	SpanID      op.SpanID  `json:"span_id"`
+	// OffNS is for how long a clock problem starts before its parent's start or after its parent's end;
+	// nil for the others.
+	OffNS op.Int `json:"off_ns"`
+}
+
+// examples returns the worst suspect of each kind that there is: the longest duration, the start that
+// is farthest off, and the cycle that was cut first. Of several it is the first in the input.
+func (f *Forest) examples(s *suspects) []Suspect {
+	list := []Suspect{}
+	add := func(rows []int32, what SuspectKind, size func(r int32) int64) {
+		if len(rows) == 0 {
+			return
+		}
+		worst := rows[0]
+		for _, r := range rows[1:] {
+			if size(r) > size(worst) {
+				worst = r
+			}
+		}
+		list = append(list, f.suspect(worst, what))
+	}
+	add(s.durations, SuspectDuration, f.duration)
+	add(s.clock, SuspectClock, f.clockOffset)
+	add(f.tree.cut, SuspectCycle, func(int32) int64 { return 0 })
+	return list
+}
+
+// suspect describes row r.
+func (f *Forest) suspect(r int32, what SuspectKind) Suspect {
+	n := Node{f, r}
+	device := n.Device()
+	s := Suspect{
+		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Stream: n.Stream(),
+		StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+	}
+	if what == SuspectClock {
+		s.OffNS = op.Known(f.clockOffset(r))
+	}
+	return s
+}

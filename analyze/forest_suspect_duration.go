@@ -1,0 +1,197 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+)
+
+// The overlap of an operation with the next one of its stream that is normal: a dependent launch
+// begins while the operation before it ends. Overlap below one of the two is no reason for doubt.
+const (
+	normalOverlap      = 5_000 // nanoseconds
+	normalOverlapParts = 100   // a hundredth of the operation
+)
+
+// suspectDurations returns the operations whose durations cannot be right, in the order of the input.
+//
+// A stream runs one operation at a time, in order. An operation A is suspect if an operation B of the
+// same device and stream that starts later ends before A does, and A goes on for at least
+// normalOverlap and a hundredth of its own duration after the start of B. The operations below A are
+// its own parts and no B. Of two that start at once the first in the input is the earlier one.
+// Duplicates take no part, since their place in the tree is not known.
+func (f *Forest) suspectDurations() []int32 {
+	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
+		return nil
+	}
+	rows, first := groupRows(f.n, len(f.dict.lanes.Values), f.streamLane)
+	s := overrunSearch{Forest: f}
+	for lane := range len(first) - 1 {
+		s.lane(rows[first[lane]:first[lane+1]])
+	}
+	slices.Sort(s.found)
+	return s.found
+}
+
+// streamLane returns the lane of an operation that ran on a known stream at a known time, noRow for
+// other rows.
+func (f *Forest) streamLane(r int32) int32 {
+	if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagDuplicate) != flagStart {
+		return noRow
+	}
+	lane := f.lane(r)
+	if !f.dict.lanes.Values[lane].stream.Known {
+		return noRow
+	}
+	return lane
+}
+
+// overrunSearch finds operations that outlast later ones of their lane.
+type overrunSearch struct {
+	*Forest
+	found []int32
+
+	order descentOrder
+	// byEnd and seen are used again for each stretch.
+	byEnd []int32
+	seen  rangeTree
+}
+
+// lane searches the rows of a lane, which it sorts. Rows can be compared only with rows of the same
+// stretch of time in which something was running all the while.
+func (s *overrunSearch) lane(rows []int32) {
+	slices.SortFunc(rows, s.compareOrder)
+	from, latest, overrun := 0, int64(-maxTime), false
+	for i, r := range rows {
+		if s.start(r) >= latest {
+			if overrun {
+				s.stretch(rows[from:i])
+			}
+			from, overrun = i, false
+		}
+		overrun = overrun || s.end(r) < latest
+		latest = max(latest, s.end(r))
+	}
+	if overrun {
+		s.stretch(rows[from:])
+	}
+}
+
+// compareOrder orders rows by start and then by the order of the input.
+func (s *overrunSearch) compareOrder(x, y int32) int {
+	if d := compareInt(s.start(x), s.start(y)); d != 0 {
+		return d
+	}
+	return int(x) - int(y)
+}
+
+// stretch searches rows, which are sorted by start. It goes over them by end, so that the ones gone
+// over before end earlier. Those among them that matter to an operation start after it and early
+// enough, which makes them neighbours in rows; of these it is enough to know the first and the last
+// by their order in the tree, as the operations below it are without a gap there.
+func (s *overrunSearch) stretch(rows []int32) {
+	s.order.build(s.Forest)
+	s.seen.reset(len(rows))
+	s.byEnd = s.byEnd[:0]
+	for i := range rows {
+		s.byEnd = append(s.byEnd, int32(i))
+	}
+	slices.SortFunc(s.byEnd, func(x, y int32) int { return compareInt(s.end(rows[x]), s.end(rows[y])) })
+	unseen := s.byEnd
+	for _, place := range s.byEnd {
+		for s.end(rows[unseen[0]]) < s.end(rows[place]) {
+			s.seen.insert(int(unseen[0]), s.order.place[rows[unseen[0]]])
+			unseen = unseen[1:]
+		}
+		if s.isOverrun(rows, int(place)) {
+			s.found = append(s.found, rows[place])
+		}
+	}
+}
+
+// isOverrun reports whether one of the operations seen starts after that in place i, early enough,
+// and does not lie below it.
+func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
+	r := rows[i]
+	until := s.end(r) - max(normalOverlap, (s.duration(r)+normalOverlapParts-1)/normalOverlapParts)
+	n, _ := slices.BinarySearchFunc(rows[i+1:], until, func(later int32, until int64) int {
+		if s.start(later) <= until {
+			return -1
+		}
+		return 1
+	})
+	least, most := s.seen.extremes(i+1, i+1+n)
+	place := s.order.place[r]
+	return least < place || most > place+s.order.below[r]
+}
+
+// descentOrder numbers the rows of a tree so that those below a row follow it without a gap.
+type descentOrder struct {
+	place []int32
+	// below is how many rows are below each.
+	below []int32
+}
+
+// build numbers the rows of f, unless it has done so.
+func (o *descentOrder) build(f *Forest) {
+	if o.place != nil {
+		return
+	}
+	o.place, o.below = make([]int32, f.rows()), make([]int32, f.rows())
+	order := make([]int32, 0, f.rows())
+	pending := slices.Clone(f.tree.roots)
+	for len(pending) > 0 {
+		last := len(pending) - 1
+		r := pending[last]
+		pending = append(pending[:last], f.tree.children(r)...)
+		o.place[r] = int32(len(order))
+		order = append(order, r)
+	}
+	for _, r := range slices.Backward(order) {
+		if parent := f.tree.parent[r]; parent != noRow {
+			o.below[parent] += 1 + o.below[r]
+		}
+	}
+}
+
+// rangeTree holds numbers at places and finds the extremes within a range of places: a binary tree in
+// which node i has the children 2i and 2i+1.
+type rangeTree struct {
+	leaves      int
+	least, most []int32
+}
+
+// reset empties the tree and makes room for n places.
+func (t *rangeTree) reset(n int) {
+	t.leaves = n
+	t.least, t.most = slices.Grow(t.least[:0], 2*n)[:2*n], slices.Grow(t.most[:0], 2*n)[:2*n]
+	for i := range t.least {
+		t.least[i], t.most[i] = math.MaxInt32, -1
+	}
+}
+
+// insert puts a number at a place.
+func (t *rangeTree) insert(place int, number int32) {
+	for i := place + t.leaves; i > 0; i /= 2 {
+		if t.least[i] <= number && t.most[i] >= number {
+			return // so it is further up
+		}
+		t.least[i], t.most[i] = min(t.least[i], number), max(t.most[i], number)
+	}
+}
+
+// extremes returns the least and the largest number at the places from … to-1; without any they are
+// the largest int32 and -1.
+func (t *rangeTree) extremes(from, to int) (least, most int32) {
+	least, most = math.MaxInt32, -1
+	for from, to = from+t.leaves, to+t.leaves; from < to; from, to = from/2, to/2 {
+		if from%2 == 1 {
+			least, most = min(least, t.least[from]), max(most, t.most[from])
+			from++
+		}
+		if to%2 == 1 {
+			to--
+			least, most = min(least, t.least[to]), max(most, t.most[to])
+		}
+	}
+	return least, most
+}
