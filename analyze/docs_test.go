@@ -132,7 +132,8 @@ func (r documentedRow) record() op.Record {
 		}}
 	}
 	e := &op.Entry{
-		Operation: r.cells["operation"], DeviceID: r.cells["device"], Rank: r.integer("rank"), Step: r.integer("step"),
+		Operation: r.cells["operation"], DeviceID: r.cells["device"], Rank: r.integer("rank"),
+		Stream: r.integer("stream"), Step: r.integer("step"),
 		Start: start, Duration: duration, Launch: r.integer("launch"), MemoryBytes: r.integer("bytes"),
 		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),

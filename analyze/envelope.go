@@ -38,6 +38,15 @@ type Envelope struct {
 	// computed.
 	Orphans    op.Int `json:"orphans"`
 	Duplicates op.Int `json:"duplicates"`
+	// SuspectDurations counts the operations that are still running when a later operation of their
+	// stream has ended, Clock the operations and spans that start more than a millisecond before their
+	// parent starts or after it ends, Cycles the rings of parents, each of which was cut at the span
+	// that starts first; nil when the structure was not computed.
+	SuspectDurations op.Int `json:"suspect_durations"`
+	Clock            op.Int `json:"clock"`
+	Cycles           op.Int `json:"cycles"`
+	// Suspects has the worst example of each of them; nil when the structure was not computed.
+	Suspects []Suspect `json:"suspects"`
 	// Truncated counts inputs that end within a record.
 	Truncated int64 `json:"truncated"`
 	// OverflowedGroups is how many groups lie beyond the limit and went into
@@ -288,8 +297,8 @@ func (in *counter) addFile(file int64, count fileCount) {
 	in.startFile(current)
 }
 
-// envelope returns the counts so far. Orphans, Duplicates and
-// OverflowedGroups, which the input does not determine, are left to newReport.
+// envelope returns the counts so far. OverflowedGroups and what the structure
+// tells are left to newReport.
 func (in *counter) envelope() Envelope {
 	env := Envelope{
 		Files: in.files, Bytes: in.bytes,

@@ -19,6 +19,7 @@ type spec struct {
 	kind       op.Kind
 	device     string
 	rank       op.Int
+	stream     op.Int
 	side       op.Side
 	step       op.Int
 	memory     int64
@@ -42,6 +43,7 @@ func spanAt(name string, id, parent uint64, start, end int64) spec {
 
 func (s spec) on(device string) spec             { s.device = device; return s }
 func (s spec) onRank(rank int64) spec            { s.rank = op.Known(rank); return s }
+func (s spec) onStream(stream int64) spec        { s.stream = op.Known(stream); return s }
 func (s spec) as(kind op.Kind) spec              { s.kind = kind; return s }
 func (s spec) in(trace byte) spec                { s.trace = trace; return s }
 func (s spec) fromHost() spec                    { s.side = op.SideHost; return s }
@@ -69,7 +71,7 @@ func (s spec) startTime() op.Int {
 
 func (s spec) entry() *op.Entry {
 	return &op.Entry{
-		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Step: s.step,
+		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Stream: s.stream, Step: s.step,
 		Start: s.startTime(), Duration: s.end - s.start, Launch: s.launch, MemoryBytes: op.Known(s.memory),
 		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
 		Root: s.root, RootSpanID: spanID(s.rootID),

@@ -29,21 +29,22 @@ func (f *Forest) suspects() *suspects {
 func (f *Forest) clockProblems() []int32 {
 	var found []int32
 	for r := range f.n {
-		if f.clockOffset(r) > clockSlack {
+		if off := f.clockOffset(r); off < -clockSlack || off > clockSlack {
 			found = append(found, r)
 		}
 	}
 	return found
 }
 
-// clockOffset returns for how long before its parent's start or after its parent's end row r starts,
-// in nanoseconds; 0 within the parent's time and where one of the two has no parent or no start.
+// clockOffset returns for how long row r starts after the end of its parent, negative for how long
+// before the parent's start, in nanoseconds; 0 within the parent's time, without a parent and where
+// one of the two has no start.
 func (f *Forest) clockOffset(r int32) int64 {
 	parent := f.tree.parent[r]
 	if parent == noRow || !f.has(r, flagStart) || !f.has(parent, flagStart) {
 		return 0
 	}
-	return max(0, f.start(parent)-f.start(r), f.start(r)-f.end(parent))
+	return min(f.start(r)-f.start(parent), max(0, f.start(r)-f.end(parent)))
 }
 
 // without reports for each row whether it has a suspect duration, is a clock problem or lies below
@@ -94,8 +95,8 @@ type Suspect struct {
 	DurationNS  int64      `json:"duration_ns"`
 	TraceID     op.TraceID `json:"trace_id"`
 	SpanID      op.SpanID  `json:"span_id"`
-	// OffNS is for how long a clock problem starts before its parent's start or after its parent's end;
-	// nil for the others.
+	// OffNS is for how long a clock problem starts after the end of its parent, negative for how long
+	// before the parent's start; nil for the others.
 	OffNS op.Int `json:"off_ns"`
 }
 
@@ -116,7 +117,7 @@ func (f *Forest) examples(s *suspects) []Suspect {
 		list = append(list, f.suspect(worst, what))
 	}
 	add(s.durations, SuspectDuration, f.duration)
-	add(s.clock, SuspectClock, f.clockOffset)
+	add(s.clock, SuspectClock, func(r int32) int64 { return max(f.clockOffset(r), -f.clockOffset(r)) })
 	add(f.tree.cut, SuspectCycle, func(int32) int64 { return 0 })
 	return list
 }

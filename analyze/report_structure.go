@@ -21,6 +21,10 @@ const warnTimeOutOfRange = "time_out_of_range"
 func (r *Report) addStructure(forest *Forest, top int) {
 	counts := forest.structure()
 	r.Input.Orphans, r.Input.Duplicates = op.Known(counts.Orphans), op.Known(counts.Duplicates)
+	suspects := forest.suspects()
+	r.Input.SuspectDurations = op.Known(int64(len(suspects.durations)))
+	r.Input.Clock, r.Input.Cycles = op.Known(int64(len(suspects.clock))), op.Known(counts.Cycles)
+	r.Input.Suspects = forest.examples(suspects)
 	if counts.BadTimes > 0 {
 		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}

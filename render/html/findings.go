@@ -32,6 +32,7 @@ const maxFindings = 4
 
 // findings returns what stands out, the most important first:
 //
+//   - operations with suspect durations, which the other figures hold too;
 //   - the operation that is the largest part of the critical paths, or of all
 //     time where there are none, if it is a tenth or more;
 //   - the device that waits least in collectives while the others wait, if the
@@ -41,12 +42,25 @@ const maxFindings = 4
 //     the cause of most of it.
 func findings(r *analyze.Report, v *view) []finding {
 	var all []finding
-	for _, find := range []func(*analyze.Report, *view) (finding, bool){costliest, straggler, slowRequest, idlest} {
+	for _, find := range []func(*analyze.Report, *view) (finding, bool){overrun, costliest, straggler, slowRequest, idlest} {
 		if f, ok := find(r, v); ok && len(all) < maxFindings {
 			all = append(all, f)
 		}
 	}
 	return all
+}
+
+func overrun(r *analyze.Report, _ *view) (finding, bool) {
+	i := slices.IndexFunc(r.Input.Suspects, func(s analyze.Suspect) bool { return s.What == analyze.SuspectDuration })
+	if i < 0 {
+		return finding{}, false
+	}
+	s := &r.Input.Suspects[i]
+	return finding{
+		Text: fmt.Sprintf("%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
+			count(r.Input.SuspectDurations.V, "suspect duration"), s.Operation, units.Duration(s.DurationNS)),
+		Select: selection{Section: "operations", Operation: s.Operation},
+	}, true
 }
 
 func costliest(r *analyze.Report, _ *view) (finding, bool) {
@@ -198,6 +212,9 @@ func sentence(r *analyze.Report, devices int) (string, []chip) {
 	if in.Duplicates.Known {
 		add(in.Duplicates.V, "duplicate", "Operations and spans whose ids were seen before. The timeline shows the first of them.")
 	}
+	add(in.SuspectDurations.V, "suspect duration", "Operations that were still running when a later one of their stream had ended.")
+	add(in.Clock.V, "clock problem", "Operations and spans that start more than 1 ms before their parent started or after it ended.")
+	add(in.Cycles.V, "cycle", "Rings of parents, each cut at the span that starts first.")
 	add(in.OverflowedGroups, "overflowed group", "Groups beyond the limit share the row (other).")
 	if in.Sampling == analyze.SamplingKnown || in.Sampling == analyze.SamplingUnknown {
 		chips = append(chips, chip{"sampled", "The traces were sampled, with " + string(in.Sampling) + " probability."})

@@ -25,6 +25,13 @@ func TestFindings(t *testing.T) {
 	}{
 		{"nothing", analyze.Report{}, &view{}, ""},
 		{
+			"suspect durations",
+			analyze.Report{Input: analyze.Envelope{SuspectDurations: op.Known(2), Suspects: []analyze.Suspect{
+				{What: analyze.SuspectDuration, Operation: "gemm", DurationNS: 3_400_000_000}, {What: analyze.SuspectClock, Operation: "a"},
+			}}}, &view{},
+			"2 suspect durations, still running when a later operation of the stream had ended; the longest is gemm with 3.40 s.",
+		},
+		{
 			"an operation on the critical paths",
 			analyze.Report{
 				CriticalPath: []analyze.PathShare{
@@ -89,7 +96,7 @@ func TestSentence(t *testing.T) {
 		Input: analyze.Envelope{
 			Spans: 12, Entries: 10, Dropped: 1, DroppedBy: map[string]int64{"queue_full": 1}, Malformed: 3,
 			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2, MissingBatches: 2,
-			MissingEntries: 9,
+			MissingEntries: 9, SuspectDurations: op.Known(1), Clock: op.Known(2), Cycles: op.Known(3),
 		},
 		Total: analyze.Total{WallNS: op.Known(3_510_000_000)},
 	}
@@ -101,7 +108,7 @@ func TestSentence(t *testing.T) {
 	for _, c := range chips {
 		labels = append(labels, c.Label)
 	}
-	want := "1 lost operation|9 missing operations|3 malformed records|2 files cut off"
+	want := "1 lost operation|9 missing operations|3 malformed records|2 files cut off|1 suspect duration|2 clock problems|3 cycles"
 	if got := strings.Join(labels, "|"); got != want {
 		t.Errorf("chips %q, want %q", got, want)
 	}

@@ -81,6 +81,7 @@ func (v *view) faults(in *analyze.Envelope) {
 	if in.Duplicates.Known && in.Duplicates.V > 0 {
 		v.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input", true)
 	}
+	v.suspects(in)
 	if in.OverflowedGroups > 0 {
 		v.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
 	}

@@ -53,6 +53,11 @@ func full() *analyze.Report {
 			Sampling: analyze.SamplingUnknown, Warnings: map[string]int64{"bad_shape": 2, "neg_duration": 1},
 			SkippedBy: map[string]int64{"non_op": 2, "other_signal": 5}, MalformedBy: map[string]int64{"expected a value": 1},
 			DroppedBy: map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2, Problems: []string{"ops.jsonl:7: " + hostile},
+			SuspectDurations: op.Known(1200), Clock: op.Known(1), Cycles: op.Known(2), Suspects: []analyze.Suspect{
+				{What: analyze.SuspectDuration, Operation: hostile, DeviceID: "cuda:0", Rank: op.Known(1), Stream: op.Known(7), DurationNS: 34e8},
+				{What: analyze.SuspectClock, Operation: "matmul", DeviceID: hostile, DurationNS: 7, SpanID: op.SpanID{2}, OffNS: op.Known(-1e9)},
+				{What: analyze.SuspectCycle, Operation: "request", SpanID: op.SpanID{3}},
+			},
 		},
 		Total: analyze.Total{
 			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,

@@ -1,0 +1,55 @@
+package text
+
+import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// suspects lists the records with times or parents that cannot be right, with an example of each kind.
+func (v *view) suspects(in *analyze.Envelope) {
+	if n := in.SuspectDurations.V; n > 0 {
+		v.field("suspect", plural(n, "duration")+", still running when a later operation of the stream had ended", true)
+		v.example(in, analyze.SuspectDuration, "the longest: ")
+	}
+	if n := in.Clock.V; n > 0 {
+		v.field("clock", plural(n, "start")+" more than 1 ms before the parent started or after it ended", true)
+		v.example(in, analyze.SuspectClock, "farthest off: ")
+	}
+	if n := in.Cycles.V; n > 0 {
+		v.field("cycles", pluralOf(n, "ring", "rings")+" of parents, cut at the span that starts first", true)
+		v.example(in, analyze.SuspectCycle, "the first: ")
+	}
+}
+
+// example shows the example of a kind of suspect records.
+func (v *view) example(in *analyze.Envelope, what analyze.SuspectKind, label string) {
+	for i := range in.Suspects {
+		if s := &in.Suspects[i]; s.What == what {
+			v.note(label + suspectText(s))
+		}
+	}
+}
+
+func suspectText(s *analyze.Suspect) string {
+	text := termtext.Truncate(termtext.Clean(s.Operation), maxCell)
+	if s.DeviceID != "" {
+		device := analyze.DeviceKey{Rank: s.Rank, DeviceID: s.DeviceID}
+		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxCell)
+	}
+	if s.Stream.Known {
+		text += ", stream " + s.Stream.String()
+	}
+	text += ", " + units.Duration(s.DurationNS)
+	switch {
+	case s.OffNS.V < 0:
+		text += ", " + units.Duration(-s.OffNS.V) + " before its parent started"
+	case s.OffNS.V > 0:
+		text += ", " + units.Duration(s.OffNS.V) + " after its parent ended"
+	}
+	if s.SpanID != (op.SpanID{}) {
+		text += ", span " + s.SpanID.String()
+	}
+	return text
+}
