@@ -43,6 +43,13 @@ func sdkStub(t *testing.T, s optest.Span) tracetest.SpanStub {
 		EndTime:           sdkTime(s.End),
 		Attributes:        sdkAttributes(t, s.Attributes),
 		DroppedAttributes: int(s.Dropped),
+		DroppedLinks:      int(s.DroppedLinks),
+	}
+	for _, l := range s.Links {
+		stub.Links = append(stub.Links, sdktrace.Link{
+			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(l.TraceID), SpanID: trace.SpanID(l.SpanID)}),
+			Attributes:  sdkAttributes(t, l.Attributes),
+		})
 	}
 	stub.InstrumentationScope.Name = s.Scope
 	if s.Resource != nil {

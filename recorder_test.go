@@ -174,7 +174,7 @@ func TestProcessorRecorder(t *testing.T) {
 			ops = append(ops, rec.Entry.Clone())
 		}
 		if rec.Span != nil {
-			spans = append(spans, *rec.Span)
+			spans = append(spans, *rec.Span.Clone())
 		}
 	}
 	if len(ops) != 2 || len(spans) != 1 {

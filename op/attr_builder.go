@@ -27,6 +27,7 @@ type Builder struct {
 	outputTruncated       bool
 	dtypes                []DType
 	attrs                 []Attr
+	links                 []Link
 	listText              listText
 	spanName              string
 	deviceType            string
@@ -61,7 +62,7 @@ func (b *Builder) Reset() {
 	b.from = [numFields]family{}
 	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
 	b.outputTruncated = false
-	b.dtypes, b.attrs = b.dtypes[:0], b.attrs[:0]
+	b.dtypes, b.attrs, b.links = b.dtypes[:0], b.attrs[:0], b.links[:0]
 	b.spanName, b.deviceType = "", ""
 	b.deviceIndex, b.deviceMemory = Int{}, Int{}
 }
@@ -189,6 +190,7 @@ func (b *Builder) Entry() (*Entry, bool) {
 	if len(b.attrs) > 0 {
 		e.Attrs = b.attrs
 	}
+	e.Links = b.Links()
 	if b.from[FieldInputShapes] != familyNone {
 		e.InputShapes = b.inputs
 	}

@@ -37,6 +37,29 @@ func set(t *testing.T, b *op.Builder, c optest.Case) {
 	b.SetScope(s.Scope)
 	b.SetTraceState(s.TraceState)
 	b.SetDropped(int64(s.Dropped))
+	for _, l := range s.Links {
+		addLink(b, l)
+	}
+	if s.DroppedLinks > 0 {
+		b.Warn(op.WarnDroppedLinks)
+	}
+}
+
+func addLink(b *op.Builder, l optest.Link) {
+	link := op.Link{TraceID: l.TraceID, SpanID: l.SpanID}
+	for _, a := range l.Attributes {
+		switch v := a.Value.(type) {
+		case string:
+			b.Warn(link.Str(a.Key, v))
+		case int64:
+			b.Warn(link.Int(a.Key, v))
+		case float64:
+			b.Warn(link.Float(a.Key, v))
+		default:
+			b.Warn(link.Other(a.Key))
+		}
+	}
+	b.AddLink(link)
 }
 
 func resource(t *testing.T, attrs []optest.Attr) *op.Resource {

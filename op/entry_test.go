@@ -86,7 +86,7 @@ func randomEntry(r *rand.Rand) *op.Entry {
 		Start: op.Known(int64(r.Uint64() >> 2)), Duration: int64(r.Uint64() >> (2 + r.IntN(62))), Launch: number(),
 		OutputElements: number(), MemoryBytes: number(), FLOPs: number(),
 		Root: text(), Service: text(), Scope: text(),
-		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnMicroseconds) << 1)),
+		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnDroppedLinks) << 1)),
 	}
 	if e.DType == "odd type" {
 		e.Warn |= op.WarnUnknownDType // which a reader adds itself
@@ -126,6 +126,9 @@ func randomEntry(r *rand.Rand) *op.Entry {
 	}
 	if maybe() {
 		e.Side = op.SideHost
+	}
+	for range r.IntN(3) {
+		e.Links = append(e.Links, op.Link{TraceID: testTrace, SpanID: id(), Weight: number()})
 	}
 	return e
 }
@@ -196,6 +199,7 @@ func scribble(e *op.Entry) {
 	clear(e.InputShapes)
 	clear(e.InputDTypes)
 	clear(e.Attrs)
+	clear(e.Links)
 	if e.Collective != nil {
 		*e.Collective = op.Collective{Name: "scribble"}
 	}

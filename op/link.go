@@ -2,6 +2,7 @@ package op
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 )
@@ -20,7 +21,8 @@ type Link struct {
 // is not negative.
 const KeyLinkWeight = "tensor.link.weight"
 
-// MaxLinks is the number of links that a record keeps; further ones are dropped.
+// MaxLinks is the number of links that a record keeps; further ones are dropped,
+// with [WarnDroppedLinks].
 const MaxLinks = 4096
 
 func appendLinks(dst []byte, links []Link) []byte {
@@ -43,7 +45,7 @@ func appendLinks(dst []byte, links []Link) []byte {
 	return append(dst, ']')
 }
 
-// decodeLinks reads a list of links. A link without ids is left out.
+// decodeLinks reads a list of links, as [Builder.AddLink] takes them.
 func (d *decoder) decodeLinks() []Link {
 	l := &d.lex
 	d.links = d.links[:0]
@@ -67,7 +69,12 @@ func (d *decoder) decodeLinks() []Link {
 				l.Skip()
 			}
 		}
-		if link.valid() && len(d.links) < MaxLinks {
+		switch {
+		case !link.valid():
+			d.entry.Warn |= WarnBadID
+		case len(d.links) == MaxLinks:
+			d.entry.Warn |= WarnDroppedLinks
+		default:
 			d.links = append(d.links, link)
 		}
 	}
@@ -80,6 +87,70 @@ func (d *decoder) linksFound() []Link {
 		return nil
 	}
 	return d.links
+}
+
+// Int takes an attribute of the link with an integer value. The result is the
+// warning for a value that the field cannot take, 0 for none.
+func (l *Link) Int(key string, v int64) Warning {
+	switch {
+	case key != KeyLinkWeight:
+		return 0
+	case v < 0:
+		return WarnBadValue
+	}
+	l.Weight = Known(v)
+	return 0
+}
+
+// Str is Int for a string value, which may stand for an integer.
+func (l *Link) Str(key, v string) Warning {
+	if key != KeyLinkWeight {
+		return 0
+	}
+	if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
+		return l.Int(key, n)
+	}
+	return WarnBadValue
+}
+
+// Float is Int for a floating-point value, which stands for an integer where it is
+// integral and within ±2^53.
+func (l *Link) Float(key string, v float64) Warning {
+	if n, ok := jsontext.IntegralFloat(v); ok {
+		return l.Int(key, n)
+	}
+	return l.Other(key)
+}
+
+// Other is Int for a value of any other type.
+func (l *Link) Other(key string) Warning {
+	if key == KeyLinkWeight {
+		return WarnBadValue
+	}
+	return 0
+}
+
+// AddLink adds a link to the span. One that does not lead to a span is left out
+// with a warning, and so are links beyond MaxLinks.
+func (b *Builder) AddLink(l Link) {
+	switch {
+	case !l.valid():
+		b.entry.Warn |= WarnBadID
+	case len(b.links) == MaxLinks:
+		b.entry.Warn |= WarnDroppedLinks
+	default:
+		b.links = append(b.links, l)
+	}
+}
+
+// Links returns the links that have been added, nil for none. They belong to the
+// Builder and are valid until the next Reset. Those of an operation stand in its
+// entry; this is for other spans.
+func (b *Builder) Links() []Link {
+	if len(b.links) == 0 {
+		return nil
+	}
+	return b.links
 }
 
 // valid reports whether the link leads to a span.

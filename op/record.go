@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -183,6 +184,13 @@ type Span struct {
 	Failed bool
 	// Links are the spans that the span refers to, nil for none.
 	Links []Link
+}
+
+// Clone returns a copy that shares nothing with s but strings.
+func (s *Span) Clone() *Span {
+	c := *s
+	c.Links = slices.Clone(s.Links)
+	return &c
 }
 
 // Resource describes a process, the source of spans.

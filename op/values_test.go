@@ -191,12 +191,12 @@ func TestWarnings(t *testing.T) {
 	if want := []string{"bad_shape", "overflow", "us_truncated"}; !slices.Equal(names, want) {
 		t.Errorf("names are %q, want %q", names, want)
 	}
-	for w := op.WarnBadShape; w <= op.WarnMicroseconds; w <<= 1 {
+	for w := op.WarnBadShape; w <= op.WarnDroppedLinks; w <<= 1 {
 		if back, ok := op.ParseWarning(w.String()); !ok || back != w || w.String() == "" {
 			t.Errorf("warning %#x is called %q, which reads as %#x, %v", uint32(w), w, uint32(back), ok)
 		}
 	}
-	if _, ok := op.ParseWarning(""); ok || (op.WarnMicroseconds<<1).String() != "" || op.Warning(0).String() != "" {
+	if _, ok := op.ParseWarning(""); ok || (op.WarnDroppedLinks<<1).String() != "" || op.Warning(0).String() != "" {
 		t.Error("there is a warning without a name")
 	}
 	for range set.All() {

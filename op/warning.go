@@ -45,6 +45,9 @@ const (
 	WarnNoStart
 	// WarnMicroseconds: the source keeps microseconds only (Jaeger's v1 JSON).
 	WarnMicroseconds
+	// WarnDroppedLinks: links of the span were dropped, by the SDK's limits or
+	// beyond MaxLinks.
+	WarnDroppedLinks
 
 	warnEnd
 )
@@ -52,6 +55,7 @@ const (
 var warningNames = [...]string{
 	"bad_shape", "dynamic_dim", "overflow", "shape_truncated", "bad_value", "bad_memory", "unknown_dtype",
 	"neg_duration", "bad_time", "bad_id", "non_finite", "invalid_utf8", "dropped_attributes", "no_start", "us_truncated",
+	"dropped_links",
 }
 
 // String returns the name of the lowest warning in the set, "" for none.

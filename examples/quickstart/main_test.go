@@ -39,8 +39,7 @@ func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, fore
 		case rec.Entry != nil:
 			entries = append(entries, rec.Entry.Clone())
 		case rec.Span != nil:
-			span := *rec.Span
-			spans = append(spans, &span)
+			spans = append(spans, rec.Span.Clone())
 		case rec.Gap != nil:
 			t.Errorf("%d operations were lost: %s", rec.Gap.Dropped, rec.Gap.Reason)
 		}

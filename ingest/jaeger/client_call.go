@@ -195,7 +195,7 @@ func (c *Client) decode(a api, url string, body []byte) (*answer, error) {
 			t.Entries = append(t.Entries, rec.Entry.Clone())
 		case rec.Span != nil:
 			t := trace(rec.Span.TraceID)
-			t.Spans = append(t.Spans, *rec.Span)
+			t.Spans = append(t.Spans, *rec.Span.Clone())
 		}
 	}
 	for _, p := range a.pruned(body) {

@@ -14,7 +14,7 @@ import (
 // lost lists the fields that API version 1 cannot hold: it floors times, answers 500 to
 // numbers that are not finite, and has no spans without ids, times or a process.
 const lost = optest.Nanoseconds | optest.NonFinite | optest.InvalidUTF8 | optest.EndBeforeStart |
-	optest.NoTime | optest.NoIDs | optest.NoResource
+	optest.NoTime | optest.NoIDs | optest.NoResource | optest.LinkAttributes
 
 func TestConformance(t *testing.T) {
 	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
@@ -58,6 +58,9 @@ func encode(t *testing.T, s optest.Span) string {
 	if s.Dropped > 0 {
 		add("otel.dropped_attributes_count", "int64", s.Dropped)
 	}
+	if s.DroppedLinks > 0 {
+		add("otel.dropped_links_count", "int64", s.DroppedLinks)
+	}
 	service := "missing-service-name"
 	var resource []optest.Attr
 	for _, a := range s.Resource {
@@ -71,9 +74,17 @@ func encode(t *testing.T, s optest.Span) string {
 		"traceID": s.TraceID.String(), "spanID": s.SpanID.String(), "operationName": s.Name, "processID": "p1",
 		"startTime": s.Start / 1000, "duration": (s.End - s.Start) / 1000, "tags": tags,
 	}
-	if !s.ParentSpanID.IsZero() {
-		span["references"] = []any{map[string]any{"refType": "CHILD_OF", "traceID": s.TraceID.String(), "spanID": s.ParentSpanID.String()}}
+	var references []any
+	refer := func(kind string, trace op.TraceID, id op.SpanID) {
+		references = append(references, map[string]any{"refType": kind, "traceID": trace.String(), "spanID": id.String()})
 	}
+	for _, l := range s.Links {
+		refer("FOLLOWS_FROM", l.TraceID, l.SpanID)
+	}
+	if !s.ParentSpanID.IsZero() {
+		refer("CHILD_OF", s.TraceID, s.ParentSpanID)
+	}
+	span["references"] = references
 	text, err := json.Marshal(map[string]any{"data": []any{map[string]any{
 		"spans":     []any{span},
 		"processes": map[string]any{"p1": map[string]any{"serviceName": service, "tags": tagsOf(t, resource)}},

@@ -5,8 +5,8 @@
 // downloads of its page: the JSON of API version 1. The answers of version 3 are
 // OTLP, see package otlp.
 //
-// Version 1 is lossy. Lists and maps are text, times are microseconds, and few
-// links are kept. The reader recovers lists from their text, large integers from
-// their strings, and the parent from the references. A start of 0 is not known, and placeholder ids stand for none, as
+// Version 1 is lossy. Lists and maps are text, times are microseconds, and
+// links have no attributes. The reader recovers lists from their text, large integers
+// from their strings, and parent and links from the references. A start of 0 is not known, and placeholder ids stand for none, as
 // in package otlp. Every entry is marked with [op.WarnMicroseconds].
 package jaeger

@@ -20,6 +20,7 @@ type decoder struct {
 	strings intern.Table
 
 	fields fields
+	refs   []reference
 	out    op.Span
 }
 
@@ -81,52 +82,68 @@ func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
 	if l.Err() != nil {
 		return nil, l.Offset(), l.Err().Error()
 	}
-	if parent := d.parent(references, f.trace); !parent.IsZero() {
-		f.parent = parent
-	}
+	d.references(references, f)
 	return f, 0, ""
 }
 
-// parent returns the parent among the references of a span: the first
-// CHILD_OF, or where there is none the first of any type, for a link to the
-// span's own parent turns CHILD_OF into FOLLOWS_FROM. References into other
-// traces are links.
-func (d *decoder) parent(references []byte, trace op.TraceID) op.SpanID {
+// reference is a reference of a span to another one.
+type reference struct {
+	childOf bool
+	trace   op.TraceID
+	span    op.SpanID
+}
+
+// references finds the parent among the references of a span, if it is there, and
+// gives the other ones to the builder as links. The parent is the first CHILD_OF
+// within the trace, or where there is none the first reference of any type within
+// it: for a link to the span's own parent Jaeger turns CHILD_OF into FOLLOWS_FROM.
+func (d *decoder) references(text []byte, f *fields) {
 	l := &d.lex
-	l.Reset(references)
+	l.Reset(text)
 	if l.Peek() != '[' {
-		return op.SpanID{}
+		return
 	}
-	var first op.SpanID
+	d.refs = d.refs[:0]
 	for l.Array(); l.More(); {
-		if l.Peek() != '{' {
+		if l.Peek() == '{' {
+			d.refs = append(d.refs, d.reference())
+		} else {
 			l.Skip()
-			continue
-		}
-		childOf := false
-		inTrace := op.TraceID{}
-		id := op.SpanID{}
-		for l.Object(); l.More(); {
-			switch string(l.Key()) {
-			case "refType":
-				childOf = string(d.bytes()) == "CHILD_OF"
-			case "traceID":
-				inTrace, _ = parseTraceID(d.bytes())
-			case "spanID":
-				id, _ = parseSpanID(d.bytes())
-			default:
-				l.Skip()
-			}
-		}
-		switch {
-		case inTrace != trace:
-		case childOf:
-			return id
-		case first.IsZero():
-			first = id
 		}
 	}
-	return first
+	parent := -1
+	for i, r := range d.refs {
+		inTrace := r.trace == f.trace && !r.span.IsZero()
+		if inTrace && (parent < 0 || r.childOf && !d.refs[parent].childOf) {
+			parent = i
+		}
+	}
+	if parent >= 0 {
+		f.parent = d.refs[parent].span
+	}
+	for i, r := range d.refs {
+		if i != parent {
+			d.build.AddLink(op.Link{TraceID: r.trace, SpanID: r.span})
+		}
+	}
+}
+
+// reference reads one reference.
+func (d *decoder) reference() (r reference) {
+	l := &d.lex
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "refType":
+			r.childOf = string(d.bytes()) == "CHILD_OF"
+		case "traceID":
+			r.trace, _ = parseTraceID(d.bytes())
+		case "spanID":
+			r.span, _ = parseSpanID(d.bytes())
+		default:
+			l.Skip()
+		}
+	}
+	return r
 }
 
 // record returns the span that was read last as a record. Its process may be nil.
@@ -167,6 +184,7 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
 		RemoteParent: f.remote && !f.parent.IsZero(),
 		Start:        f.start, Duration: max(0, f.duration.V), Failed: f.failed,
+		Links: b.Links(),
 	}
 	if process != nil {
 		d.out.Service = process.Service

@@ -15,6 +15,7 @@ const (
 	tagKind        = "span.kind"
 	tagTraceState  = "w3c.tracestate"
 	tagDropped     = "otel.dropped_attributes_count"
+	tagDroppedLink = "otel.dropped_links_count"
 )
 
 // noService is Jaeger's name for a resource without service.name.
@@ -81,6 +82,10 @@ func (d *decoder) tags(f *fields) {
 		case tagDropped:
 			if n, ok := d.tagInt(t); ok {
 				d.build.SetDropped(n)
+			}
+		case tagDroppedLink:
+			if n, ok := d.tagInt(t); ok && n > 0 {
+				d.build.Warn(op.WarnDroppedLinks)
 			}
 		}
 		d.attribute(t)

@@ -60,8 +60,20 @@ func caseJSON(s *optest.Span) string {
 	if s.Failed {
 		b.WriteString(`,"status":{"message":` + quoteJSON(s.Error) + `,"code":2}`)
 	}
-	b.WriteString(`,"attributes":` + attrsJSON(s.Attributes) + `}]}]}]}`)
+	b.WriteString(`,"attributes":` + attrsJSON(s.Attributes))
+	if s.Links != nil {
+		b.WriteString(`,"links":[` + linksJSON(s.Links) + `]`)
+	}
+	b.WriteString(`,"droppedLinksCount":` + strconv.Itoa(int(s.DroppedLinks)) + `}]}]}]}`)
 	return b.String()
+}
+
+func linksJSON(links []optest.Link) string {
+	var parts []string
+	for _, l := range links {
+		parts = append(parts, `{"traceId":"`+l.TraceID.String()+`","spanId":"`+l.SpanID.String()+`","attributes":`+attrsJSON(l.Attributes)+`}`)
+	}
+	return strings.Join(parts, ",")
 }
 
 func attrsJSON(attrs []optest.Attr) string {
@@ -154,6 +166,11 @@ func caseProto(s *optest.Span) []byte {
 		span = append(span, field(15, append(status, field(2, []byte(s.Error))...))...)
 	}
 	span = append(span, attrsProto(9, s.Attributes)...)
+	for _, l := range s.Links {
+		link := append(field(1, l.TraceID[:]), field(2, l.SpanID[:])...)
+		span = append(span, field(13, append(link, attrsProto(4, l.Attributes)...))...)
+	}
+	span = protowire.AppendVarint(protowire.AppendTag(span, 14, protowire.VarintType), uint64(s.DroppedLinks))
 	group := field(2, append(field(1, field(1, []byte(s.Scope))), field(2, span)...))
 	if s.Resource != nil {
 		group = append(group, field(1, attrsProto(1, s.Resource))...)

@@ -29,6 +29,7 @@ type decoder struct {
 	dims  []int64
 	ends  []int
 	texts []string
+	links []op.Link // that have not been given to the builder
 }
 
 func newDecoder(m *op.Mapping) *decoder { return &decoder{builder: op.NewBuilder(m)} }
@@ -42,6 +43,7 @@ type spanFields struct {
 	flags        uint32
 	start, end   uint64 // Unix nanoseconds, 0 where unknown
 	dropped      int64
+	droppedLinks bool
 	failed       bool
 	message      string
 	invalidTimes bool
@@ -106,6 +108,9 @@ func (d *decoder) end() op.Record {
 	if f.dropped > 0 {
 		b.SetDropped(f.dropped)
 	}
+	if f.droppedLinks {
+		b.Warn(op.WarnDroppedLinks)
+	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
@@ -113,6 +118,7 @@ func (d *decoder) end() op.Record {
 		Name: valid(f.name), TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
 		RemoteParent: f.flags&flagHasRemote != 0 && f.flags&flagRemote != 0,
 		Start:        start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
+		Links: b.Links(),
 	}
 	return op.Record{Span: &d.span}
 }

@@ -68,13 +68,21 @@ func (r *jsonReader) canonicalSpan(b []byte, i int) int {
 	if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
 		i = r.canonicalAttributes(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
-		i = j
-	}
 	for jsontext.Has(b, i, ",") {
-		i = r.otherMember(b, i+1)
+		i = r.lastMember(b, i)
 	}
 	return jsontext.Literal(b, i, "}")
+}
+
+// lastMember reads a member behind the attributes, with the comma in front of it.
+func (r *jsonReader) lastMember(b []byte, i int) int {
+	if j := jsontext.Literal(b, i, `,"status":{}`); j > 0 {
+		return j
+	}
+	if j := r.canonicalLinks(b, jsontext.Literal(b, i, `,"links":[`)); j > 0 {
+		return j
+	}
+	return r.otherMember(b, i+1)
 }
 
 // otherMember reads any member.

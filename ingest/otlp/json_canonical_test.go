@@ -89,6 +89,28 @@ var attributeTexts = []string{
 	`{"key":"","value":{"stringValue":""}}`,
 }
 
+// linkTexts are links that spans of the random documents have.
+var linkTexts = []string{
+	`{"traceId":"0000000000000000000000000000000a","spanId":"000000000000000b"}`,
+	`{"traceId":"0000000000000000000000000000000a","spanId":"000000000000000c","flags":257}`,
+	`{"traceId":"0000000000000000000000000000000A","spanId":"000000000000000B","attributes":[]}`,
+	`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
+		`{"key":"tensor.link.weight","value":{"intValue":"4"}}],"flags":257}`,
+	`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
+		`{"key":"queue","value":{"stringValue":"fast"}},{"key":"n","value":{"intValue":"7"}},` +
+		`{"key":"tensor.link.weight","value":{"intValue":"4"}}]}`,
+	`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
+		`{"key":"tensor.link.weight","value":{"intValue":"-4"}}]}`,
+	`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
+		`{"key":"tensor.link.weight","value":{"stringValue":"4"}}]}`,
+	`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
+		`{"value":{"doubleValue":3},"key":"tensor.link.weight"}]}`,
+	`{"traceId":"00000000000000000000000000000001","spanId":"000000000000000b","attributes":[` +
+		`{"key":"tensor.link.weight","value":{"boolValue":true}},{"key":"tensor.link.weight"}],"traceState":"a=b"}`,
+	`{"traceId":"zz","spanId":""}`, `{"spanId":"000000000000000b","traceId":"00000000000000000000000000000001"}`, `{}`,
+	`{"traceId":"00000000000000000000000000000000","spanId":"000000000000000b"}`, `{"traceId":null,"spanId":null,"attributes":null}`,
+}
+
 // spanText returns a span of a few members in some order.
 func spanText(rng *rand.Rand) string {
 	attributes := func() string {
@@ -97,6 +119,13 @@ func spanText(rng *rand.Rand) string {
 			list = append(list, attributeTexts[rng.IntN(len(attributeTexts))])
 		}
 		return `"attributes":[` + strings.Join(list, ",") + `]`
+	}
+	links := func() string {
+		var list []string
+		for range rng.IntN(4) {
+			list = append(list, linkTexts[rng.IntN(len(linkTexts))])
+		}
+		return `"links":[` + strings.Join(list, ",") + `]`
 	}
 	members := []string{
 		fmt.Sprintf(`"traceId":"%032x"`, 1+rng.IntN(2)), fmt.Sprintf(`"spanId":"%016x"`, rng.Uint64()),
@@ -109,6 +138,7 @@ func spanText(rng *rand.Rand) string {
 		attributes(), `"attributes":null`, `"status":{"code":2,"message":"out of memory"}`, `"traceState":"ot=th:8"`, `"new":[1]`,
 		`"droppedAttributesCount":3`, `"startTimeUnixNano":1000`, `"endTimeUnixNano":"x"`, `"spanId":"zz"`, `"traceId":""`, `"parentSpanId":""`,
 		`"name":"again"`, `"kind":1.5`, `"flags":-1`, `"kind":"SPAN_KIND_SERVER"`, `"events":[{"name":"e","attributes":[{}]}]`, `"links":[]`,
+		links(), links(), links(), `"droppedLinksCount":1`, `"links":null`, `"links":[{}]`,
 		`"attributes":[{"key":"op","value":{"stringValue":"open"}},]`,
 	}
 	for rng.IntN(3) == 0 {

@@ -61,6 +61,16 @@ func (r *jsonReader) parseSpanMember(l *jsontext.Lexer, key []byte) {
 		}
 	case "droppedAttributesCount", "dropped_attributes_count":
 		f.dropped, _ = integer(l)
+	case "links":
+		if l.Null() {
+			return
+		}
+		for l.Array(); l.More(); {
+			r.parseLink(l)
+		}
+	case "droppedLinksCount", "dropped_links_count":
+		n, _ := integer(l)
+		f.droppedLinks = n > 0
 	case "status":
 		r.parseStatus(l)
 	default:

@@ -146,12 +146,35 @@ func oracleSpan(b *op.Builder, s ptrace.Span, r *op.Resource, scope string) op.R
 	b.SetScope(scope)
 	b.SetTraceState(s.TraceState().AsRaw())
 	b.SetDropped(int64(s.DroppedAttributesCount()))
+	for _, l := range s.Links().All() {
+		oracleLink(b, l)
+	}
+	if s.DroppedLinksCount() > 0 {
+		b.Warn(op.WarnDroppedLinks)
+	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
 	return op.Record{Span: &op.Span{
 		Name: s.Name(), TraceID: op.TraceID(s.TraceID()), SpanID: op.SpanID(s.SpanID()), ParentSpanID: op.SpanID(s.ParentSpanID()),
 		RemoteParent: s.Flags()&0x300 == 0x300, Start: at, Duration: max(0, duration), Service: r.Service,
-		Failed: s.Status().Code() == ptrace.StatusCodeError,
+		Failed: s.Status().Code() == ptrace.StatusCodeError, Links: b.Links(),
 	}}
+}
+
+func oracleLink(b *op.Builder, l ptrace.SpanLink) {
+	link := op.Link{TraceID: op.TraceID(l.TraceID()), SpanID: op.SpanID(l.SpanID())}
+	for k, v := range l.Attributes().All() {
+		switch v.Type() {
+		case pcommon.ValueTypeStr:
+			b.Warn(link.Str(k, v.Str()))
+		case pcommon.ValueTypeInt:
+			b.Warn(link.Int(k, v.Int()))
+		case pcommon.ValueTypeDouble:
+			b.Warn(link.Float(k, v.Double()))
+		default:
+			b.Warn(link.Other(k))
+		}
+	}
+	b.AddLink(link)
 }

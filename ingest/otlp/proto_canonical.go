@@ -106,7 +106,14 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 					return false
 				}
 			}
-		case tagEvent, tagLink:
+		case tagLink:
+			if start, end = extent(b, i+1); end <= len(b) {
+				w := wire{buf: b[start:end]}
+				if r.parseLink(&w); w.err != nil {
+					return false
+				}
+			}
+		case tagEvent:
 			_, end = extent(b, i+1)
 		default:
 			return false

@@ -17,8 +17,7 @@ func keep(rec op.Record) op.Record {
 	if rec.Entry != nil {
 		return op.Record{Entry: rec.Entry.Clone()}
 	}
-	span := *rec.Span
-	return op.Record{Span: &span}
+	return op.Record{Span: rec.Span.Clone()}
 }
 
 // checkProtoSpans checks that canonicalSpan, which has read the spans before, reads
@@ -92,6 +91,24 @@ func randomProtoValue(rng *rand.Rand, depth int) []byte {
 	return nil
 }
 
+// randomProtoLink returns a field of a span that holds a link.
+func randomProtoLink(rng *rand.Rand) []byte {
+	fields := [][]byte{
+		protoField(fieldLinkTraceID, bytes.Repeat([]byte{byte(rng.IntN(3))}, 16-rng.IntN(8)/7)),
+		protoField(fieldLinkSpanID, bytes.Repeat([]byte{byte(rng.IntN(3))}, 8-rng.IntN(8)/7)),
+	}
+	for range rng.IntN(3) {
+		key := []string{op.KeyLinkWeight, op.KeyLinkWeight, "other", ""}[rng.IntN(4)]
+		fields = append(fields, protoField(fieldLinkAttributes,
+			slices.Concat(protoField(fieldKey, []byte(key)), protoField(fieldValue, randomProtoValue(rng, 0)))))
+	}
+	if rng.IntN(4) == 0 {
+		fields = append(fields, protoField(3, []byte("a=b")))
+		rng.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	}
+	return protoField(fieldSpanLinks, slices.Concat(fields...))
+}
+
 // randomProtoSpan returns a span whose fields are drawn from few, in some order.
 func randomProtoSpan(rng *rand.Rand) (span []byte) {
 	keys := []string{
@@ -125,6 +142,7 @@ func randomProtoSpan(rng *rand.Rand) (span []byte) {
 	odd := [][]byte{
 		protoField(fieldSpanStatus, nil), protoField(fieldSpanStatus, []byte{fieldStatusCode << 3, statusError}),
 		protoField(fieldSpanEvents, bytes.Repeat([]byte("x"), rng.IntN(1<<15))), protoField(fieldSpanLinks, nil), protoField(99, nil),
+		randomProtoLink(rng), randomProtoLink(rng), protowire.AppendVarint(protowire.AppendTag(nil, fieldDroppedLinks, protowire.VarintType), 3),
 		protoField(fieldSpanTraceState, []byte("ot=th:8")),
 		protoField(fieldSpanTraceID, []byte("short")), protoField(fieldSpanParentID, []byte("short")),
 	}

@@ -29,8 +29,13 @@ const (
 	fieldSpanDropped    = 10
 	fieldSpanEvents     = 11
 	fieldSpanLinks      = 13
+	fieldDroppedLinks   = 14
 	fieldSpanStatus     = 15
 	fieldSpanFlags      = 16
+
+	fieldLinkTraceID    = 1
+	fieldLinkSpanID     = 2
+	fieldLinkAttributes = 4
 
 	fieldStatusMessage = 2
 	fieldStatusCode    = 3
@@ -88,6 +93,12 @@ func (r *protoReader) parseSpan(w wire) error {
 			w.join(&m)
 		case fieldSpanDropped:
 			f.dropped = int64(uint32(w.uint()))
+		case fieldSpanLinks:
+			m := w.message()
+			r.parseLink(&m)
+			w.join(&m)
+		case fieldDroppedLinks:
+			f.droppedLinks = uint32(w.uint()) > 0
 		case fieldSpanStatus:
 			m := w.message()
 			r.parseStatus(&m)

@@ -74,8 +74,25 @@ func randomSpan(rng *rand.Rand, s ptrace.Span) {
 		e := s.Events().AppendEmpty()
 		e.SetName("launch")
 		randomAttribute(rng, e.Attributes().PutEmpty("grid"), 0)
-		s.Links().AppendEmpty().SetSpanID([8]byte{1})
 	}
+	for range pick(rng, []int{0, 0, 1, 3}) {
+		randomLink(rng, s.Links().AppendEmpty())
+	}
+	s.SetDroppedLinksCount(pick(rng, []uint32{0, 0, 0, 1}))
+}
+
+func randomLink(rng *rand.Rand, l ptrace.SpanLink) {
+	if rng.IntN(8) > 0 {
+		l.SetTraceID([16]byte{byte(rng.IntN(256)), 15: 0xab})
+	}
+	l.SetSpanID([8]byte{byte(rng.IntN(256)), 7: byte(rng.IntN(4))})
+	if rng.IntN(3) == 0 {
+		l.TraceState().FromRaw("a=b")
+	}
+	for range rng.IntN(3) {
+		randomAttribute(rng, l.Attributes().PutEmpty(pick(rng, []string{"tensor.link.weight", "tensor.link.weight", "queue", ""})), 0)
+	}
+	l.SetFlags(pick(rng, []uint32{0, 0x101}))
 }
 
 // randomAttribute sets v to a value of any type. Numbers are often small, and

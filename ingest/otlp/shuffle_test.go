@@ -26,7 +26,7 @@ func tracesSchema() schema {
 	value[6] = schema{1: keyValue}
 	return schema{1: {
 		1: {1: keyValue},
-		2: {1: {3: keyValue}, 2: {9: keyValue, 15: {}, 11: {3: keyValue}}},
+		2: {1: {3: keyValue}, 2: {9: keyValue, 15: {}, 11: {3: keyValue}, 13: {4: keyValue}}},
 	}}
 }
 

@@ -73,6 +73,9 @@ var fields = []field{
 	{"gap.reason", one(op.WarnBadValue, text, func(r *row, s string) { r.more().gap.Reason = s })},
 	{"batch.writer", one(op.WarnBadValue, text, func(r *row, s string) { r.more().batch.Writer = s })},
 	{"batch.seq", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().batch.Sequence = n.V })},
+	{"links.trace_id", many(traceID, nothing, addLink)},
+	{"links.span_id", many(spanID(false), nothing, setLinkSpan)},
+	{"links.weight", many(integer(0, op.WarnBadValue), nothing, setLinkWeight)},
 	{"batch.entries", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().batch.Entries = n.V })},
 }
 
@@ -129,6 +132,28 @@ func addAttr(r *row, i int, key string) {
 func setAttr(r *row, i int, value string) {
 	if i < len(r.Attrs) {
 		r.Attrs[i].Value = value
+	}
+}
+
+func addLink(r *row, i int, id op.TraceID) {
+	if i >= op.MaxLinks {
+		r.Warn |= op.WarnDroppedLinks
+		return
+	}
+	b := r.batch
+	b.links = append(b.links, op.Link{TraceID: id})
+	r.Links = b.links[len(b.links)-i-1 : len(b.links) : len(b.links)]
+}
+
+func setLinkSpan(r *row, i int, id op.SpanID) {
+	if i < len(r.Links) {
+		r.Links[i].SpanID = id
+	}
+}
+
+func setLinkWeight(r *row, i int, n op.Int) {
+	if i < len(r.Links) {
+		r.Links[i].Weight = n
 	}
 }
 

@@ -61,8 +61,7 @@ func clone(rec op.Record) op.Record {
 	case rec.Entry != nil:
 		rec.Entry = rec.Entry.Clone()
 	case rec.Span != nil:
-		s := *rec.Span
-		rec.Span = &s
+		rec.Span = rec.Span.Clone()
 	case rec.Resource != nil:
 		r := *rec.Resource
 		r.Attrs = append([]op.Attr(nil), r.Attrs...)
@@ -149,6 +148,13 @@ func (r randoms) attrs() []op.Attr {
 	return []op.Attr{{Key: "a" + r.text(), Value: r.text()}, {Key: "b", Value: r.text()}}
 }
 
+func (r randoms) links() (links []op.Link) {
+	for range r.IntN(4) - 1 {
+		links = append(links, op.Link{TraceID: op.TraceID{2, 15: byte(r.IntN(9))}, SpanID: r.id(), Weight: r.number()})
+	}
+	return links
+}
+
 func (r randoms) entry() *op.Entry {
 	e := &op.Entry{
 		Step: r.number(), Operation: "op" + r.text(), Path: r.text(), DeviceID: r.text(), Stream: r.number(), Rank: r.number(),
@@ -156,8 +162,8 @@ func (r randoms) entry() *op.Entry {
 		OutputShape: r.shape(), DType: []op.DType{"", op.F32, "odd type"}[r.IntN(3)],
 		Start: op.Known(int64(r.Uint64() >> 2)), Duration: int64(r.Uint64() >> (2 + r.IntN(62))), Launch: r.number(),
 		OutputElements: r.number(), MemoryBytes: r.number(), FLOPs: r.number(),
-		Root: r.text(), Service: r.text(), Scope: r.text(), Attrs: r.attrs(),
-		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnMicroseconds) << 1)),
+		Root: r.text(), Service: r.text(), Scope: r.text(), Attrs: r.attrs(), Links: r.links(),
+		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnDroppedLinks) << 1)),
 	}
 	if e.DType == "odd type" {
 		e.Warn |= op.WarnUnknownDType // as a reader finds out again
@@ -198,7 +204,7 @@ func (r randoms) record() op.Record {
 	case 0:
 		return op.Record{Span: &op.Span{
 			Name: r.text(), TraceID: op.TraceID{7}, SpanID: r.id(), ParentSpanID: r.id(), RemoteParent: r.maybe(),
-			Start: op.Known(r.Int64N(1 << 60)), Duration: r.Int64N(1 << 40), Service: r.text(), Failed: r.maybe(),
+			Start: op.Known(r.Int64N(1 << 60)), Duration: r.Int64N(1 << 40), Service: r.text(), Failed: r.maybe(), Links: r.links(),
 		}}
 	case 1:
 		return op.Record{Resource: &op.Resource{Service: r.text(), Rank: r.number(), WorldSize: r.number(), Attrs: r.attrs()}}

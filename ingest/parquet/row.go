@@ -45,6 +45,7 @@ type batch struct {
 	dims   []int64
 	dtypes []op.DType
 	attrs  []op.Attr
+	links  []op.Link
 	others []*others
 	used   int // of others
 }
@@ -62,7 +63,8 @@ func newBatch() *batch {
 
 // reset returns n empty rows.
 func (b *batch) reset(n int) []row {
-	b.inputs, b.dims, b.dtypes, b.attrs, b.used = b.inputs[:0], b.dims[:0], b.dtypes[:0], b.attrs[:0], 0
+	b.inputs, b.dims, b.dtypes, b.attrs = b.inputs[:0], b.dims[:0], b.dtypes[:0], b.attrs[:0]
+	b.links, b.used = b.links[:0], 0
 	rows := b.rows[:n]
 	clear(rows)
 	for i := range rows {
@@ -145,6 +147,7 @@ func (r *row) finishEntry(columns columnsSeen) error {
 		r.Warn |= op.WarnBadID
 	}
 	r.Attrs = uniqueAttrs(r.Attrs)
+	r.finishLinks()
 	r.finishKind()
 	if !columns.elements && !r.outputCut {
 		n, w := r.OutputShape.Elements()
@@ -185,11 +188,28 @@ func (r *row) finishSpan() *op.Span {
 	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
 	s.Start, s.Duration = r.Start, max(0, r.Duration)
 	s.Service = r.Service
+	r.finishLinks()
+	s.Links = r.Links
 	s.Failed = r.Failed || r.failed
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}
 	}
 	return s
+}
+
+// finishLinks leaves out links that do not lead to a span.
+func (r *row) finishLinks() {
+	links := r.Links[:0]
+	for _, l := range r.Links {
+		if l.TraceID.IsZero() || l.SpanID.IsZero() {
+			r.Warn |= op.WarnBadID
+		} else {
+			links = append(links, l)
+		}
+	}
+	if r.Links = links; len(links) == 0 {
+		r.Links = nil
+	}
 }
 
 // uniqueAttrs returns the attributes, nil where there are none. Of equal keys

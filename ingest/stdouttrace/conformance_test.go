@@ -71,7 +71,13 @@ func snapshot(t *testing.T, s optest.Span) sdktrace.ReadOnlySpan {
 	stub := tracetest.SpanStub{
 		Name: s.Name, SpanContext: context(s.SpanID), Parent: context(s.ParentSpanID),
 		StartTime: at(s.Start), EndTime: at(s.End),
-		Attributes: keyValues(t, s.Attributes), DroppedAttributes: int(s.Dropped),
+		Attributes: keyValues(t, s.Attributes), DroppedAttributes: int(s.Dropped), DroppedLinks: int(s.DroppedLinks),
+	}
+	for _, l := range s.Links {
+		stub.Links = append(stub.Links, sdktrace.Link{
+			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(l.TraceID), SpanID: trace.SpanID(l.SpanID)}),
+			Attributes:  keyValues(t, l.Attributes),
+		})
 	}
 	stub.InstrumentationScope.Name = s.Scope
 	if s.Resource != nil {

@@ -70,6 +70,12 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 			if n, ok := d.integer(); ok {
 				d.build.SetDropped(n)
 			}
+		case "Links":
+			d.links()
+		case "DroppedLinks":
+			if n, ok := d.integer(); ok && n > 0 {
+				d.build.Warn(op.WarnDroppedLinks)
+			}
 		case "Status":
 			d.status(f)
 		case "Resource":
@@ -117,6 +123,7 @@ func (d *decoder) record() op.Record {
 	d.out = op.Span{
 		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent, RemoteParent: f.remoteParent,
 		Start: f.start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
+		Links: b.Links(),
 	}
 	return op.Record{Span: &d.out}
 }

@@ -63,6 +63,7 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	b.SetTraceState(v.Context.TraceState().String())
 	b.SetDropped(int64(max(0, v.DroppedAttrs)))
 	b.SetRoot(r.Name, r.ID)
+	c.links(v)
 	return b.Entry()
 }
 
@@ -77,7 +78,40 @@ func (c *Converter) Ancestor(v *span.Data) *op.Span {
 		Service: c.Resource(v.Resource).Service,
 		Failed:  v.Failed(),
 	}
+	if len(v.Links) > 0 {
+		c.builder.Reset()
+		c.links(v)
+		c.span.Links = c.builder.Links()
+	}
 	return &c.span
+}
+
+// links gives the links of a span to the builder.
+func (c *Converter) links(v *span.Data) {
+	for i := range v.Links {
+		l := &v.Links[i]
+		link := op.Link{TraceID: op.TraceID(l.SpanContext.TraceID()), SpanID: op.SpanID(l.SpanContext.SpanID())}
+		for _, kv := range l.Attributes {
+			c.builder.Warn(setLink(&link, string(kv.Key), kv.Value))
+		}
+		c.builder.AddLink(link)
+	}
+	if v.DroppedLinks > 0 {
+		c.builder.Warn(op.WarnDroppedLinks)
+	}
+}
+
+// setLink gives an attribute to a link.
+func setLink(l *op.Link, key string, v attribute.Value) op.Warning {
+	switch v.Type() {
+	case attribute.STRING:
+		return l.Str(key, v.AsString())
+	case attribute.INT64:
+		return l.Int(key, v.AsInt64())
+	case attribute.FLOAT64:
+		return l.Float(key, v.AsFloat64())
+	}
+	return l.Other(key)
 }
 
 // spanTime returns when a span started, in Unix nanoseconds, and its duration,

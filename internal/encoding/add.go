@@ -40,6 +40,16 @@ func AddAll(enc Encoder, b *Batch, spans []sdktrace.ReadOnlySpan, t *traces.With
 	return n, others, nil
 }
 
+// AddLinked notes the traces that a recorded span links to: what was done for their
+// requests is on record, so the spans of the requests are worth writing too.
+func AddLinked(t *traces.WithOps, d *span.Data) {
+	for i := range d.Links {
+		if id := op.TraceID(d.Links[i].SpanContext.TraceID()); !id.IsZero() {
+			t.Add(id)
+		}
+	}
+}
+
 // IsOperation reports whether s would become an entry. A span that panics counts
 // as one, as in Add.
 func IsOperation(m *op.Mapping, s sdktrace.ReadOnlySpan) (is bool) {

@@ -73,7 +73,7 @@ type Framing struct {
 // Encoder encodes spans into batches. It is used by one goroutine at a time.
 type Encoder interface {
 	// Add encodes e: an operation as an entry, another span as an ancestor if its
-	// trace is known to hold operations.
+	// trace is known to hold operations, or a recorded span links to it.
 	Add(b *Batch, e span.Ended, t *traces.WithOps) Outcome
 }
 

@@ -45,7 +45,7 @@ type Data struct {
 func Read(s sdktrace.ReadOnlySpan, context, parent trace.SpanContext) Data {
 	return Data{ // a result, not a parameter: writing it needs no write barriers
 		Name: s.Name(), Context: context, Parent: parent, Start: s.StartTime(), End: s.EndTime(),
-		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(),
+		Attrs: s.Attributes(), DroppedAttrs: s.DroppedAttributes(), Links: s.Links(), DroppedLinks: s.DroppedLinks(),
 		Status: s.Status(), Resource: s.Resource(), Scope: s.InstrumentationScope(),
 	}
 }

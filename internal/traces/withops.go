@@ -7,7 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// WithOps remembers which traces hold operations, in bounded memory: the spans
+// WithOps remembers which traces hold operations, or are linked to by spans that are
+// recorded, in bounded memory: the spans
 // above operations end after them and are written only for such traces. It is
 // safe for concurrent use, takes no lock, and allocates nothing before the
 // first Add. A trace is forgotten when enough newer ones share its slots; one

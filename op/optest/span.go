@@ -33,8 +33,17 @@ type Span struct {
 	Error  string
 	// TraceState is the W3C header.
 	TraceState string
-	// Dropped is how many attributes the SDK's limits dropped.
-	Dropped uint32
+	// Dropped is how many attributes the SDK's limits dropped, and DroppedLinks how
+	// many links.
+	Dropped, DroppedLinks uint32
+	Links                 []Link
+}
+
+// Link is a link to another span.
+type Link struct {
+	TraceID    op.TraceID
+	SpanID     op.SpanID
+	Attributes []Attr
 }
 
 // Attr is an attribute.
@@ -75,10 +84,12 @@ const (
 	NoResource
 	// TraceState: the W3C header.
 	TraceState
-	// Dropped: the number of dropped attributes.
+	// Dropped: the numbers of dropped attributes and links.
 	Dropped
 	// NestedLists: lists of lists, lists of mixed types and maps.
 	NestedLists
+	// LinkAttributes: attributes of links.
+	LinkAttributes
 )
 
 // Has reports whether n has all of needs.
@@ -96,7 +107,7 @@ type Case struct {
 // Cases returns all cases.
 func Cases() []Case {
 	var all []Case
-	for _, group := range [][]Case{shapes(), badShapes(), fields(), kinds(), predicates(), precedence(), faults()} {
+	for _, group := range [][]Case{shapes(), badShapes(), fields(), kinds(), predicates(), precedence(), faults(), links()} {
 		all = append(all, group...)
 	}
 	return all

@@ -17,6 +17,7 @@ type span struct {
 	start, duration int64
 	failed          bool
 	message         string
+	links           []op.Link
 }
 
 // appendHead appends a span up to its first tag.
@@ -24,15 +25,34 @@ func (s *span) appendHead(dst []byte) []byte {
 	dst = jsontext.AppendHex(append(dst, "\n"+`{"traceID":"`...), s.trace[:])
 	dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.id[:])
 	dst = jsontext.AppendString(append(dst, `","flags":1,"operationName":`...), s.name)
-	dst = append(dst, `,"references":[`...)
-	if !s.parent.IsZero() && s.parent != s.id { // the UI would follow parents for ever
-		dst = jsontext.AppendHex(append(dst, `{"refType":"CHILD_OF","traceID":"`...), s.trace[:])
-		dst = jsontext.AppendHex(append(dst, `","spanID":"`...), s.parent[:])
-		dst = append(dst, `"}`...)
-	}
+	dst = s.appendReferences(append(dst, `,"references":[`...))
 	dst = strconv.AppendInt(append(dst, `],"startTime":`...), max(0, s.start)/1000, 10)
 	dst = strconv.AppendInt(append(dst, `,"duration":`...), max(0, s.duration)/1000, 10)
 	return append(dst, `,"tags":[`...)
+}
+
+// appendReferences appends the references to the parent and to the spans that are
+// linked. The UI would follow a reference to the span itself for ever.
+func (s *span) appendReferences(dst []byte) []byte {
+	start := len(dst)
+	refer := func(kind string, trace op.TraceID, id op.SpanID) {
+		if trace == s.trace && id == s.id {
+			return
+		}
+		if len(dst) > start {
+			dst = append(dst, ',')
+		}
+		dst = append(append(append(dst, `{"refType":"`...), kind...), `","traceID":"`...)
+		dst = append(jsontext.AppendHex(dst, trace[:]), `","spanID":"`...)
+		dst = append(jsontext.AppendHex(dst, id[:]), `"}`...)
+	}
+	if !s.parent.IsZero() {
+		refer("CHILD_OF", s.trace, s.parent)
+	}
+	for i := range s.links {
+		refer("FOLLOWS_FROM", s.links[i].TraceID, s.links[i].SpanID)
+	}
+	return dst
 }
 
 // appendStatus appends the tags of a span that failed.

@@ -61,7 +61,7 @@ func (t *Traces) Add(e *op.Entry) {
 	traceID, spanID := t.ids.IDs(e)
 	s := span{
 		name: e.Operation, trace: traceID, id: spanID, parent: e.ParentSpanID, start: e.Start.V, duration: e.Duration,
-		failed: e.Failed, message: e.Error,
+		failed: e.Failed, message: e.Error, links: e.Links,
 	}
 	t.add(&s, source{e.Service, e.Rank}, func(l *tags) { appendEntry(l, e) })
 }
@@ -71,7 +71,7 @@ func (t *Traces) Add(e *op.Entry) {
 func (t *Traces) AddSpan(o *op.Span) {
 	s := span{
 		name: o.Name, trace: o.TraceID, id: o.SpanID, parent: o.ParentSpanID, start: o.Start.V, duration: o.Duration,
-		failed: o.Failed,
+		failed: o.Failed, links: o.Links,
 	}
 	src := source{service: o.Service}
 	if o.Service == t.resource.Service {

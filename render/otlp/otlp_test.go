@@ -123,6 +123,9 @@ func TestMixedSourcesReadBack(t *testing.T) {
 			case 1:
 				s := &op.Span{Name: "request", TraceID: op.TraceID{1}, SpanID: op.SpanID{byte(pick(9) + 1)}, Start: op.Known(5e18), Duration: 7,
 					Service: service, RemoteParent: pick(2) == 0, Failed: pick(2) == 0}
+				for i := range pick(3) {
+					s.Links = append(s.Links, op.Link{TraceID: op.TraceID{2}, SpanID: op.SpanID{byte(i + 1)}, Weight: rank})
+				}
 				records = append(records, op.Record{Span: s})
 				want = append(want, string(s.AppendJSON(nil)))
 			default:

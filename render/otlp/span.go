@@ -41,6 +41,7 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	if e.DroppedAttributes > 0 {
 		dst = strconv.AppendInt(append(dst, `,"droppedAttributesCount":`...), min(e.DroppedAttributes, math.MaxUint32), 10)
 	}
+	dst = appendLinks(dst, e.Links, trace, span)
 	return append(appendStatus(dst, e.Failed, e.Error), '}')
 }
 
@@ -53,7 +54,37 @@ func appendSpan(dst []byte, s *op.Span) []byte {
 	dst = jsontext.AppendString(append(dst, `,"name":`...), s.Name)
 	dst = strconv.AppendInt(append(dst, `,"kind":`...), kindInternal, 10)
 	dst = appendTimes(dst, s.Start, s.Duration)
+	dst = appendLinks(dst, s.Links, s.TraceID, s.SpanID)
 	return append(appendStatus(dst, s.Failed, ""), '}')
+}
+
+// appendLinks appends the links of a span, without those to itself, for which
+// backends have no use.
+func appendLinks(dst []byte, links []op.Link, trace op.TraceID, span op.SpanID) []byte {
+	start := len(dst)
+	for i := range links {
+		l := &links[i]
+		if l.TraceID == trace && l.SpanID == span {
+			continue
+		}
+		if len(dst) == start {
+			dst = append(dst, `,"links":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), l.TraceID[:])
+		dst = jsontext.AppendHex(append(dst, `","spanId":"`...), l.SpanID[:])
+		dst = append(dst, '"')
+		if l.Weight.Known {
+			dst = append(dst, `,"attributes":[{"key":"`+op.KeyLinkWeight+`","value":{"intValue":"`...)
+			dst = append(strconv.AppendInt(dst, l.Weight.V, 10), `"}}]`...)
+		}
+		dst = append(dst, '}')
+	}
+	if len(dst) > start {
+		dst = append(dst, ']')
+	}
+	return dst
 }
 
 func appendIDs(dst []byte, trace op.TraceID, span, parent op.SpanID) []byte {

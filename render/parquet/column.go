@@ -53,6 +53,9 @@ const (
 	colBatchWriter
 	colBatchSequence
 	colBatchEntries
+	colLinkTraceIDs
+	colLinkSpanIDs
+	colLinkWeights
 
 	numColumns
 )

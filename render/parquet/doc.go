@@ -51,6 +51,8 @@
 //	world_size          BIGINT        of resources
 //	gap                 STRUCT(dropped BIGINT, reason VARCHAR)
 //	batch               STRUCT(writer VARCHAR, seq, entries BIGINT)
+//	links               STRUCT(trace_id, span_id VARCHAR, weight BIGINT)[]
+//	                    of entries and spans
 //
 // The file's metadata hold the schema's name, optrace.entries/v1, under the key
 // optrace.schema. Text is dictionary-encoded, pages are compressed with zstd.

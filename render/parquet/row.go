@@ -17,6 +17,7 @@ const (
 	inList         = 2
 	emptyInnerList = 3
 	inInnerList    = 4
+	givenInList    = 3 // an optional column of a group in a list
 )
 
 // rowBuffer collects rows. A column that a row does not set is null.
@@ -109,19 +110,23 @@ func (b *rowBuffer) bool(col int, v bool) { b.add(col, parquet.BooleanValue(v), 
 
 // id sets a column to an id in hexadecimal, unless that is zero.
 func (b *rowBuffer) id(col int, id []byte) {
+	for _, octet := range id {
+		if octet != 0 {
+			b.add(col, b.hex(id), 0, given)
+			return
+		}
+	}
+}
+
+// hex returns a value that is an id in hexadecimal.
+func (b *rowBuffer) hex(id []byte) parquet.Value {
 	const digits = "0123456789abcdef"
-	nonZero := byte(0)
 	start := len(b.text)
 	for _, octet := range id {
-		nonZero |= octet
 		b.text = append(b.text, digits[octet>>4], digits[octet&15])
 	}
-	if nonZero == 0 {
-		b.text = b.text[:start]
-		return
-	}
 	b.size += int64(len(b.text) - start)
-	b.add(col, parquet.ByteArrayValue(b.text[start:len(b.text):len(b.text)]), 0, given)
+	return parquet.ByteArrayValue(b.text[start:len(b.text):len(b.text)])
 }
 
 // shape sets a column of a list of dimensions, unless s is not known.
@@ -169,6 +174,21 @@ func (b *rowBuffer) attrs(attrs []op.Attr) {
 	for i, a := range attrs {
 		b.add(colAttrKeys, b.bytes(a.Key), min(i, 1), inList)
 		b.add(colAttrValues, b.bytes(a.Value), min(i, 1), inList)
+	}
+}
+
+// links sets the columns of the list of links, unless there are none.
+func (b *rowBuffer) links(links []op.Link) {
+	for i := range links {
+		l := &links[i]
+		rep := min(i, 1)
+		b.add(colLinkTraceIDs, b.hex(l.TraceID[:]), rep, inList)
+		b.add(colLinkSpanIDs, b.hex(l.SpanID[:]), rep, inList)
+		if l.Weight.Known {
+			b.add(colLinkWeights, parquet.Int64Value(l.Weight.V), rep, givenInList)
+		} else {
+			b.add(colLinkWeights, parquet.NullValue(), rep, inList)
+		}
 	}
 }
 

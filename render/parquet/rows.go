@@ -43,6 +43,7 @@ func (b *rowBuffer) entry(e *op.Entry) {
 	}
 	b.int(colDroppedAttributes, op.Known(e.DroppedAttributes))
 	b.attrs(e.Attrs)
+	b.links(e.Links)
 	b.warnings(e.Warn)
 	if e.Collective != nil {
 		b.collective(e.Collective)
@@ -88,6 +89,7 @@ func (b *rowBuffer) span(s *op.Span) {
 	b.int(colDuration, op.Known(s.Duration))
 	b.str(colService, s.Service)
 	b.bool(colFailed, s.Failed)
+	b.links(s.Links)
 	b.end()
 }
 

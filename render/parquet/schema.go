@@ -64,6 +64,11 @@ func newSchema() *parquet.Schema {
 			{name: "seq", Node: near()},
 			{name: "entries", Node: few()},
 		})},
+		{name: "links", Node: parquet.Optional(parquet.List(fields{
+			{name: "trace_id", Node: word()},
+			{name: "span_id", Node: parquet.Encoded(parquet.String(), &parquet.Plain)},
+			{name: "weight", Node: parquet.Optional(few())},
+		}))},
 	})
 }
 

@@ -58,6 +58,7 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool,
 	if !alone {
 		t.Add(e.TraceID)
 	}
+	encoding.AddLinked(t, d)
 	c.from(b, d.Resource)
 	start := len(b.Records)
 	b.Records = append(e.AppendJSON(b.Records), '\n')
@@ -74,6 +75,7 @@ func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, t *traces.WithOps
 	if !t.Has(d.TraceID()) {
 		return encoding.Skipped
 	}
+	encoding.AddLinked(t, d)
 	c.from(b, d.Resource)
 	b.Records = append(c.conv.Ancestor(d).AppendJSON(b.Records), '\n')
 	return encoding.Ancestor

@@ -54,6 +54,10 @@ func TestTemplates(t *testing.T) {
 			e.Data.Start = time.Time{}
 		case 17:
 			e.Data.DroppedAttrs = 3
+		case 18:
+			e.Data.Links = []sdktrace.Link{{SpanContext: ended(0).Context}}
+		case 19:
+			e.Data.DroppedLinks = 1
 		}
 		for _, to := range []struct {
 			enc *encoder

@@ -79,7 +79,7 @@ func (f *renderer) device(name string) []byte {
 }
 
 // fields returns the fields of v, an operation, that templates do not have. It
-// reports false if v has others: an error, a sampling threshold, dropped
+// reports false if v has others: an error, a sampling threshold, links, dropped
 // attributes, or values that entries get a warning for.
 func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root) (p fields, ok bool) {
 	const (
@@ -92,7 +92,8 @@ func (f *renderer) fields(v *span.Data, varying attrcache.Varying, r *span.Root)
 	}
 	end := v.End.Unix()
 	ok = first <= p.second && p.second < last && first <= end && end < last && 0 <= p.duration && p.duration < longest &&
-		!v.TraceID().IsZero() && !v.SpanID().IsZero() && !v.Failed() && v.DroppedAttrs == 0 && v.Context.TraceState().Len() == 0
+		!v.TraceID().IsZero() && !v.SpanID().IsZero() && !v.Failed() && v.DroppedAttrs == 0 &&
+		len(v.Links) == 0 && v.DroppedLinks == 0 && v.Context.TraceState().Len() == 0
 	if ok && varying.Device >= 0 {
 		p.device = f.device(v.Attrs[varying.Device].Value.AsString())
 		ok = len(p.device) > 0

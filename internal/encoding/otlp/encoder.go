@@ -93,6 +93,7 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 	default:
 		return encoding.Skipped
 	}
+	encoding.AddLinked(t, d)
 	scope := c.scopes.get(d.Resource, d.Scope)
 	start := len(b.Records)
 	b.Records = c.span(b.Records, d, cached)
