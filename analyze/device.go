@@ -17,15 +17,20 @@ type DeviceKey struct {
 	Rank op.Int `json:"rank"`
 	// DeviceID is the device as recorded, or [UnknownDevice].
 	DeviceID string `json:"device_id"`
+	// Named is set for a device that is called [UnknownDevice].
+	Named bool `json:"named,omitzero"`
 }
 
 // DeviceOf returns the key of the device that e ran on.
 func deviceOf(e *op.Entry) DeviceKey {
-	if e.DeviceID == "" {
+	if !e.HasDevice() {
 		return DeviceKey{Rank: e.Rank, DeviceID: UnknownDevice}
 	}
-	return DeviceKey{Rank: e.Rank, DeviceID: e.DeviceID}
+	return DeviceKey{Rank: e.Rank, DeviceID: e.DeviceID, Named: e.DeviceID == UnknownDevice}
 }
+
+// IsNone reports whether k stands for entries that name no device.
+func (k DeviceKey) IsNone() bool { return k.DeviceID == UnknownDevice && !k.Named }
 
 // Label returns the device as people read it: "0/cuda:0" with its rank, and
 // "cuda:0" where the rank is not known or withRank is false because there is
@@ -45,5 +50,12 @@ func (k DeviceKey) Compare(other DeviceKey) int {
 	case k.Rank.Known != other.Rank.Known:
 		return -1
 	}
-	return cmp.Or(cmp.Compare(k.Rank.V, other.Rank.V), strings.Compare(k.DeviceID, other.DeviceID))
+	order := cmp.Or(cmp.Compare(k.Rank.V, other.Rank.V), strings.Compare(k.DeviceID, other.DeviceID))
+	switch {
+	case order != 0 || k.Named == other.Named:
+		return order
+	case k.Named:
+		return 1
+	}
+	return -1
 }

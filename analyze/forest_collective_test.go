@@ -38,7 +38,7 @@ func (p part) entry(name string) *op.Entry {
 	return e
 }
 
-func onRank(rank int64) DeviceKey { return DeviceKey{op.Known(rank), "cuda:0"} }
+func onRank(rank int64) DeviceKey { return DeviceKey{Rank: op.Known(rank), DeviceID: "cuda:0"} }
 
 func TestCollectives(t *testing.T) {
 	seq := op.Known
@@ -146,7 +146,7 @@ func TestCollectivesAreOfTheKind(t *testing.T) {
 		forest.addOp(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost})
 		forest.addOp(&op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90})
 	}
-	unknown := func(rank int64) DeviceKey { return DeviceKey{op.Known(rank), UnknownDevice} }
+	unknown := func(rank int64) DeviceKey { return DeviceKey{Rank: op.Known(rank), DeviceID: UnknownDevice} }
 	want := []CollectiveRow{{
 		Name: "allreduce", Count: 1, Inferred: 1, TransferNS: op.Known(10), WaitNS: op.Known(0),
 		Stragglers: []Straggler{}, Waits: []Wait{{unknown(0), 1, 0}, {unknown(1), 1, 0}},

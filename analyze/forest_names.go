@@ -52,6 +52,9 @@ func newDictionary() dictionary {
 
 // laneOf returns the number of e's lane.
 func (d *dictionary) laneOf(e *op.Entry) int32 {
+	if e.EmptyDevice { // in the cache, "" is no device
+		return d.lane(lane{device: deviceOf(e), stream: e.Stream})
+	}
 	tag := laneTag{e.Rank, e.Stream}
 	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
 	if !slot.Holds(e.DeviceID, tag) {

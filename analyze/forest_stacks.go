@@ -77,7 +77,7 @@ func (f *Forest) frameTable(s *stacks.Tree) frameTable {
 		table.spans = append(table.spans, s.Frame(span.name))
 	}
 	for _, device := range f.dict.devices.Values {
-		if device.DeviceID == UnknownDevice {
+		if device.IsNone() {
 			table.devices = append(table.devices, noFrame)
 			continue
 		}

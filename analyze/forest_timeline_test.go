@@ -47,8 +47,8 @@ func TestTimelines(t *testing.T) {
 			},
 			want: []timeline{
 				{DeviceKey{DeviceID: UnknownDevice}, &deviceParts{Span: 1, Busy: 1, Compute: 1}},
-				{DeviceKey{op.Known(0), "cuda:0"}, &deviceParts{Span: 20, Busy: 20, Compute: 20}},
-				{DeviceKey{op.Known(1), "cuda:0"}, &deviceParts{Span: 10, Busy: 10, Compute: 10}},
+				{DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}, &deviceParts{Span: 20, Busy: 20, Compute: 20}},
+				{DeviceKey{Rank: op.Known(1), DeviceID: "cuda:0"}, &deviceParts{Span: 10, Busy: 10, Compute: 10}},
 			},
 		},
 		{
@@ -166,8 +166,8 @@ func TestDeviceLabel(t *testing.T) {
 		withRank bool
 		want     string
 	}{
-		{DeviceKey{op.Known(0), "cuda:0"}, true, "0/cuda:0"},
-		{DeviceKey{op.Known(0), "cuda:0"}, false, "cuda:0"},
+		{DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}, true, "0/cuda:0"},
+		{DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}, false, "cuda:0"},
 		{DeviceKey{DeviceID: "cuda:0"}, true, "cuda:0"},
 	}
 	for _, tt := range tests {

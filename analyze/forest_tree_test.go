@@ -212,7 +212,7 @@ func TestNode(t *testing.T) {
 		{Name: "request", Service: "api", Start: op.Known(5), Duration: 95, Span: op.SpanID{7: 1}},
 		{
 			Name: "matmul", Op: true, Kind: op.KindCompute, Side: op.SideHost, Start: op.Known(10), Duration: 40,
-			Device: DeviceKey{op.Known(3), "cuda:1"}, Span: op.SpanID{7: 2},
+			Device: DeviceKey{Rank: op.Known(3), DeviceID: "cuda:1"}, Span: op.SpanID{7: 2},
 		},
 		{
 			Name: "relu", Op: true, Orphan: true, Kind: op.KindCompute, Duration: 7,

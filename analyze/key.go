@@ -249,7 +249,10 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 	case byKind:
 		return append(dst, byte(e.Kind))
 	case byDevice:
-		return appendCounted(dst, e.DeviceID)
+		if !e.HasDevice() {
+			return append(dst, 0)
+		}
+		return appendCounted(append(dst, 1), e.DeviceID)
 	case byRank:
 		return appendInt(dst, e.Rank)
 	case byStream:
@@ -285,7 +288,7 @@ func (k Key) simple(e *op.Entry) (text string, number op.Int, ok bool) {
 	case byOperation:
 		return e.Operation, op.Int{}, true
 	case byDevice:
-		return e.DeviceID, op.Int{}, true
+		return e.DeviceID, op.Int{}, !e.EmptyDevice // in the cache, "" is no device
 	case byRoot:
 		return e.Root, op.Int{}, true
 	case byService:
@@ -310,7 +313,7 @@ func (k Key) value(e *op.Entry) KeyValue {
 	case byKind:
 		return textValue(e.Kind.String())
 	case byDevice:
-		return textValue(e.DeviceID)
+		return KeyValue{Text: e.DeviceID, Known: e.HasDevice()}
 	case byRank:
 		return intValue(e.Rank)
 	case byStream:

@@ -38,6 +38,11 @@ type Profile struct {
 	peak        int64
 	first, last op.Int
 
+	// stated is how much more time seed traces state than their entries took, and
+	// states reports whether one states a total.
+	stated int64
+	states bool
+
 	rules    CommunicationRules
 	copies   [numDirections]copies
 	slowest  topEntries
@@ -137,6 +142,12 @@ func (p *Profile) Add(e *op.Entry) {
 	}
 }
 
+// addStated adds a total that a seed trace states.
+func (p *Profile) addStated(t *op.Total) {
+	p.stated = wide.AddSaturating(p.stated, wide.AddSaturating(t.Stated, -t.Sum))
+	p.states = p.states || t.Stated != t.Sum
+}
+
 // addTotals adds to the totals that are not sums over the operations.
 func (p *Profile) addTotals(e *op.Entry) {
 	p.peak = max(p.peak, e.MemoryBytes.V)
@@ -179,17 +190,27 @@ func (p *Profile) operation(side int, name string) *operationRow {
 }
 
 func (p *Profile) device(e *op.Entry) *deviceRow {
+	if e.EmptyDevice { // in the cache, "" is no device
+		return &p.deviceRow(e).Value
+	}
 	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
 	if !slot.Holds(e.DeviceID, e.Rank) || slot.Value.Evicted {
-		key := deviceOf(e)
-		p.key = append(appendInt(p.key[:0], key.Rank), key.DeviceID...)
-		row, isNew := p.devices.Row(p.key)
-		if isNew {
-			row.Value.key = key
-		}
-		slot.Set(e.DeviceID, e.Rank, row)
+		slot.Set(e.DeviceID, e.Rank, p.deviceRow(e))
 	}
 	return &slot.Value.Value
+}
+
+func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
+	key := deviceOf(e)
+	p.key = appendInt(p.key[:0], key.Rank)
+	if !key.IsNone() {
+		p.key = append(append(p.key, '/'), key.DeviceID...)
+	}
+	row, isNew := p.devices.Row(p.key)
+	if isNew {
+		row.Value.key = key
+	}
+	return row
 }
 
 // group returns the row of e's group. It looks a single key that is a text or a
@@ -243,6 +264,8 @@ func (p *Profile) Merge(o *Profile) {
 	p.weighted += o.weighted
 	p.peak = max(p.peak, o.peak)
 	p.extend(o.first, o.last)
+	p.stated = wide.AddSaturating(p.stated, o.stated)
+	p.states = p.states || o.states
 	p.rules.merge(o.rules)
 	for d := range p.copies {
 		p.copies[d].merge(&o.copies[d])

@@ -82,6 +82,9 @@ type PathTotals struct {
 type Total struct {
 	Count int64 `json:"count"`
 	SumNS int64 `json:"sum_ns"`
+	// StatedNS is the sum with the totals of seed traces in place of those of their
+	// entries, where they differ; shares are parts of it then.
+	StatedNS op.Int `json:"stated_ns,omitzero"`
 	// WallNS is the last end minus the first start; nil when no entry has a
 	// start.
 	WallNS          op.Int `json:"wall_ns"`
@@ -137,7 +140,7 @@ type Stats struct {
 	MemoryBytes int64  `json:"memory_bytes"`
 	FLOPs       int64  `json:"flops"`
 	Errors      int64  `json:"errors"`
-	// Share is SumNS as a part of the total's; nil for host-side rows and where
+	// Share is SumNS as a part of the total's, or of its StatedNS; nil for host-side rows and where
 	// the total is 0.
 	Share op.Float `json:"share"`
 	// Exemplar is the slowest entry's span; nil when that has no ids.
@@ -170,7 +173,9 @@ type Group struct {
 // when the structure was not computed or no entry of the device has a start.
 type Device struct {
 	// DeviceID is the id as recorded, "unknown" for entries without one.
-	DeviceID    string `json:"device_id"`
+	DeviceID string `json:"device_id"`
+	// Named is set for a device that is called "unknown".
+	Named       bool   `json:"named,omitzero"`
 	Rank        op.Int `json:"rank"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`

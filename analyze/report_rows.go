@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
@@ -28,13 +29,13 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 		Input:       in.envelope(),
 		Total:       total,
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
-		Operations:  p.operationRows(total.SumNS),
-		Groups:      p.groupRows(total.SumNS),
+		Operations:  p.operationRows(total.whole()),
+		Groups:      p.groupRows(total.whole()),
 		Devices:     p.deviceRows(),
 		LoadBalance: p.balance(),
 		Communication: Communication{
 			Rules:       p.rules,
-			Bottlenecks: p.bottlenecks(total.SumNS, p.opts.MinCommunicationRatio),
+			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
 		},
 		Memory: Memory{
 			ThresholdBytes: p.opts.HotspotBytes,
@@ -85,6 +86,9 @@ func (p *Profile) total() Total {
 		Count: sum.count, SumNS: sum.sum.Int64(),
 		MemoryBytes: sum.memory.Int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.Int64(),
 	}
+	if p.states {
+		total.StatedNS = op.Known(wide.AddSaturating(total.SumNS, p.stated))
+	}
 	if p.first.Known {
 		total.WallNS = op.Known(wallTime(p.first.V, p.last.V))
 	}
@@ -92,6 +96,14 @@ func (p *Profile) total() Total {
 		total.Estimate = sum.weighted.estimate()
 	}
 	return total
+}
+
+// whole returns the time that shares are parts of.
+func (t *Total) whole() int64 {
+	if t.StatedNS.Known {
+		return t.StatedNS.V
+	}
+	return t.SumNS
 }
 
 // wallTime returns last − first: 0 when last lies before first, which an end
@@ -161,7 +173,7 @@ func (p *Profile) deviceRows() []Device {
 			key = DeviceKey{DeviceID: otherLabel}
 		}
 		rows = append(rows, Device{
-			DeviceID: key.DeviceID, Rank: key.Rank,
+			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank,
 			Count: row.count, SumNS: row.sum.Int64(), MemoryBytes: row.memory.Int64(),
 		})
 	}
@@ -171,7 +183,9 @@ func (p *Profile) deviceRows() []Device {
 	return rows
 }
 
-func (d *Device) key() DeviceKey { return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID} }
+func (d *Device) key() DeviceKey {
+	return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named}
+}
 
 // balance returns the seed's figures over the devices that are known. Where
 // there are several ranks, a device stands there with its rank.
@@ -184,7 +198,7 @@ func (p *Profile) balance() *Balance {
 		}
 	}
 	for row, other := range p.devices.All() {
-		if !other && row.key.DeviceID != UnknownDevice {
+		if !other && !row.key.IsNone() {
 			devices = append(devices, seed.Sum{Name: row.key.Label(len(ranks) > 1), Count: row.count, NS: row.sum.Int64()})
 		}
 	}

@@ -79,7 +79,7 @@ func (d *Device) setParts(p *deviceParts) {
 func busyImbalance(timelines []timeline) op.Float {
 	longest, sum, n := int64(0), int64(0), 0
 	for _, line := range timelines {
-		if line.DeviceID == UnknownDevice {
+		if line.IsNone() {
 			continue
 		}
 		if line.Parts == nil {
@@ -199,9 +199,10 @@ func (n Node) keyFields() op.Entry {
 	e := op.Entry{
 		Operation: n.Name(), Kind: n.Kind(), DeviceID: device.DeviceID, Rank: device.Rank, TraceID: n.TraceID(),
 	}
-	if e.DeviceID == UnknownDevice {
+	if device.IsNone() {
 		e.DeviceID = ""
 	}
+	e.EmptyDevice = device.DeviceID == ""
 	return e
 }
 

@@ -143,6 +143,8 @@ func (c *collector) add(rec op.Record, err error) {
 		if c.forest != nil {
 			c.forest.addOp(rec.Entry)
 		}
+	case rec.Total != nil:
+		c.profile.addStated(rec.Total)
 	case rec.Span != nil && c.forest != nil:
 		c.forest.addSpan(rec.Span)
 	}

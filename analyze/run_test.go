@@ -178,3 +178,73 @@ func ExampleRecords() {
 	// matmul 1 3000
 	// relu 1 1000
 }
+
+// Totals that files state replace the sums of their entries, whichever worker read them.
+func TestStatedTotals(t *testing.T) {
+	total := func(stated, sum int64) op.Record { return op.Record{Total: &op.Total{Stated: stated, Sum: sum}} }
+	for _, test := range []struct {
+		name   string
+		totals []op.Record
+		stated op.Int
+		share  op.Float
+	}{
+		{"none", nil, op.Int{}, op.KnownFloat(1)},
+		{"the sum", []op.Record{total(100, 100)}, op.Int{}, op.KnownFloat(1)},
+		{"more", []op.Record{total(400, 100)}, op.Known(400), op.KnownFloat(0.25)},
+		{"of two files", []op.Record{total(110, 60), total(90, 40)}, op.Known(200), op.KnownFloat(0.5)},
+		{"that differ but not together", []op.Record{total(50, 60), total(50, 40)}, op.Known(100), op.KnownFloat(1)},
+		{"nothing", []op.Record{total(0, 100)}, op.Known(0), op.Float{}},
+	} {
+		workers := []*collector{newCollector(Options{}), newCollector(Options{})}
+		for _, ns := range []int64{60, 40} {
+			workers[0].add(op.Record{Entry: &op.Entry{Operation: "send", Duration: ns}}, nil)
+		}
+		for i, rec := range test.totals {
+			workers[i%2].add(rec, nil)
+		}
+		r := mergeCollectors(workers...).report()
+		if r.Total.SumNS != 100 || r.Total.StatedNS != test.stated || r.Operations[0].Share != test.share {
+			t.Errorf("%s: total %+v, share %v", test.name, r.Total, r.Operations[0].Share)
+		}
+	}
+}
+
+// Devices called "" and "unknown" are not the absence of one, in every table that names them.
+func TestDevicesThatLookLikeNone(t *testing.T) {
+	entries := []op.Entry{
+		{Operation: "a", Duration: 1, Start: op.Known(10)},
+		{Operation: "a", Duration: 2, Start: op.Known(20), EmptyDevice: true},
+		{Operation: "a", Duration: 3, Start: op.Known(30), DeviceID: UnknownDevice},
+		{Operation: "a", Duration: 4, Start: op.Known(40), DeviceID: "gpu:0"},
+		{Operation: "a", Duration: 5, Start: op.Known(50)},
+		{Operation: "a", Duration: 7, Start: op.Known(60), EmptyDevice: true},
+	}
+	for _, workers := range []int{1, 2, 3} {
+		all := make([]*collector, workers)
+		for i := range all {
+			all[i] = newCollector(Options{By: []Key{{field: byDevice}}})
+		}
+		for i := range entries {
+			all[i%workers].add(op.Record{Entry: &entries[i]}, nil)
+		}
+		r := mergeCollectors(all...).report()
+		var got []string
+		for i := range r.Devices {
+			d := &r.Devices[i]
+			got = append(got, fmt.Sprintf("%q %t %d %d", d.DeviceID, d.Named, d.SumNS, d.BusyNS.V))
+		}
+		for _, g := range r.Groups {
+			got = append(got, fmt.Sprintf("%q %t %d %d", g.Key.Values[0].Text, g.Key.Values[0].Known, g.SumNS, g.SelfNS.V))
+		}
+		want := []string{
+			`"" false 9 9`, `"unknown" false 6 6`, `"gpu:0" false 4 4`, `"unknown" true 3 3`,
+			`"" true 9 9`, `"" false 6 6`, `"gpu:0" true 4 4`, `"unknown" true 3 3`,
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d workers (-want +got):\n%s", workers, diff)
+		}
+		if r.LoadBalance.DeviceCount != 3 {
+			t.Errorf("%d workers: balance over %d devices", workers, r.LoadBalance.DeviceCount)
+		}
+	}
+}

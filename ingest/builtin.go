@@ -1,12 +1,10 @@
 package ingest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
@@ -40,39 +38,27 @@ func openFrames(m *op.Mapping) readFunc {
 // document without an order that would allow to stream it.
 const MaxTraceBytes = 1 << 30
 
-// traceRecords reads a seed trace. Its metadata come first, as the attributes
-// of a resource.
+// traceRecords reads a seed trace. An entry that cannot be read does not end it, and
+// one that is cut off is read up to there.
 func traceRecords(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		limited := &io.LimitedReader{R: src, N: MaxTraceBytes + 1}
-		t, err := op.ReadTrace(limited, name)
-		if limited.N == 0 {
+		text, err := io.ReadAll(&io.LimitedReader{R: src, N: MaxTraceBytes + 1})
+		if err == nil && len(text) > MaxTraceBytes {
 			err = errors.New("trace of more than 1 GiB; use entries JSON Lines")
 		}
-		if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
-			// No longer a SyntaxError: there is no next record to go on with.
-			err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset)
-		}
 		if err != nil {
-			yield(op.Record{}, err)
+			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
 			return
 		}
-		if len(t.Metadata) > 0 && !yield(op.Record{Resource: metadataResource(t.Metadata)}, nil) {
-			return
-		}
-		for i := range t.Entries {
-			if !yield(op.Record{Entry: &t.Entries[i]}, nil) {
+		for rec, err := range op.TraceRecords(text, name) {
+			syntax, ok := errors.AsType[*op.SyntaxError](err)
+			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated {
+				// No longer a SyntaxError: there is no next record to go on with.
+				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset)
+			}
+			if !yield(rec, err) {
 				return
 			}
 		}
 	}
-}
-
-func metadataResource(metadata map[string]string) *op.Resource {
-	r := &op.Resource{}
-	for k, v := range metadata {
-		r.Attrs = append(r.Attrs, op.Attr{Key: k, Value: v})
-	}
-	slices.SortFunc(r.Attrs, func(a, b op.Attr) int { return cmp.Compare(a.Key, b.Key) })
-	return r
 }

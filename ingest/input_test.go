@@ -179,7 +179,7 @@ func TestInputRefuses(t *testing.T) {
 		{"error without a message", `{"error":{"code":1}}`, `{\"error\":{\"code\":1}}`},
 		{"UTF-16", "\xff\xfe{\x00}\x00", "UTF-16"},
 		{"UTF-16 without a mark", "{\x00\"\x00", "UTF-16"},
-		{"seed trace cut off", seedTrace[:60], "unexpected end of JSON text (at byte 60)"},
+		{"damaged seed trace", `{"entries":[],"x":nope}`, "expected null, found 'n' (at byte 18)"},
 		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine, `schema "optrace.entries/v2" is not supported`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

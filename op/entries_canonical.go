@@ -47,6 +47,7 @@ func (d *decoder) canonicalEntry(b []byte) (i int) {
 		i += len("null")
 	} else {
 		e.DeviceID, i = d.canonicalText(b, i)
+		e.EmptyDevice = e.DeviceID == ""
 	}
 	e.InputShapes, i = d.canonicalShapes(b, jsontext.Literal(b, i, `,"input_shapes":`))
 	e.OutputShape, i = d.canonicalShape(b, jsontext.Literal(b, i, `,"output_shape":`))

@@ -14,7 +14,9 @@ func (d *decoder) entryField(name []byte) bool {
 	case "operation":
 		e.Operation = d.text()
 	case "device_id":
+		named := d.lex.Peek() == '"'
 		e.DeviceID = d.text()
+		e.EmptyDevice = named && e.DeviceID == ""
 	case "input_shapes":
 		e.InputShapes = d.shapes()
 	case "output_shape":

@@ -65,6 +65,14 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
+// appendDevice appends the device, null for none.
+func (e *Entry) appendDevice(dst []byte) []byte {
+	if !e.HasDevice() {
+		return append(dst, "null"...)
+	}
+	return jsontext.AppendString(dst, e.DeviceID)
+}
+
 // AppendJSON appends the entry as one JSON object, without a newline: first
 // all keys of the seed format, then the others whose values are known.
 func (e *Entry) AppendJSON(dst []byte) []byte {
@@ -73,11 +81,7 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `,"operation":`...)
 	dst = jsontext.AppendString(dst, e.Operation)
 	dst = append(dst, `,"device_id":`...)
-	if e.DeviceID == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = jsontext.AppendString(dst, e.DeviceID)
-	}
+	dst = e.appendDevice(dst)
 	dst = append(dst, `,"input_shapes":`...)
 	dst = appendShapes(dst, e.InputShapes)
 	dst = append(dst, `,"output_shape":`...)

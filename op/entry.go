@@ -30,6 +30,9 @@ type Entry struct {
 
 	// DeviceID is the device as recorded, such as "cuda:0"; "" when not known.
 	DeviceID string
+	// EmptyDevice is set if the source names a device and the name is "", which
+	// seed traces may do.
+	EmptyDevice bool
 	// Stream is the device's queue.
 	Stream Int
 	// Rank is the process in a distributed job.
@@ -102,6 +105,9 @@ func (e *Entry) End() Int {
 	}
 	return Known(e.Start.V + e.Duration)
 }
+
+// HasDevice reports whether the source names a device.
+func (e *Entry) HasDevice() bool { return e.DeviceID != "" || e.EmptyDevice }
 
 // Throughput returns output elements per microsecond; 0 when the elements are
 // not known or the duration is 0.
@@ -223,6 +229,7 @@ func (e *Entry) Validate() error {
 		check(n.v.V >= 0, "%s is negative: %d", n.name, n.v.V)
 		check(n.v.Known || n.v.V == 0, "%s is unknown but not 0: %d", n.name, n.v.V)
 	}
+	check(e.DeviceID == "" || !e.EmptyDevice, "device_id is said to be empty: %q", e.DeviceID)
 	check(e.Failed || e.Error == "", "an error, but not failed: %q", e.Error)
 	count := e.AdjustedCount
 	check(count == 0 || count >= 1 && !math.IsInf(count, 1), "adjusted_count is %g", count)

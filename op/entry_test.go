@@ -46,7 +46,8 @@ func richEntry() *op.Entry {
 func TestRichEntryIsComplete(t *testing.T) {
 	for _, v := range []reflect.Value{reflect.ValueOf(*richEntry()), reflect.ValueOf(*richEntry().Collective)} {
 		for i := range v.NumField() {
-			if v.Field(i).IsZero() {
+			// An entry with a device has no empty one.
+			if v.Field(i).IsZero() && v.Type().Field(i).Name != "EmptyDevice" {
 				t.Errorf("%s.%s is not set", v.Type(), v.Type().Field(i).Name)
 			}
 		}

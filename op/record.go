@@ -28,6 +28,8 @@ type Record struct {
 	Gap *Gap
 	// Batch starts the records of one write.
 	Batch *Batch
+	// Total is the total that a seed trace states, after its entries.
+	Total *Total
 	// Skipped counts things that the reader passed over.
 	Skipped Skipped
 }
@@ -48,6 +50,15 @@ type Batch struct {
 	Sequence int64
 	// Entries is how many entries follow.
 	Entries int64
+}
+
+// Total is a duration that a file states for its entries together.
+type Total struct {
+	// Stated is the total in nanoseconds.
+	Stated int64
+	// Sum is the sum of the durations of the entries read that are not host-side, in
+	// nanoseconds.
+	Sum int64
 }
 
 // Skipped counts things that are not records of this model.

@@ -1,8 +1,6 @@
 package op
 
 import (
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,98 +8,12 @@ import (
 	"github.com/optrace/optrace/internal/jsontext"
 )
 
-// ReadTrace reads a seed trace: one JSON document with entries,
-// total_duration_us and metadata, as the recorder this project started from
-// writes it. The numbers of elements and bytes stay as they are in the file;
-// durations are rounded to the nanosecond. name stands for src in errors,
-// which are of type *[SyntaxError] where the document is at fault.
-//
-// An entry has no start time, and its step is its place in the sequence.
-func ReadTrace(src io.Reader, name string) (*Trace, error) {
-	text, err := io.ReadAll(src)
-	if err != nil {
-		return nil, fmt.Errorf("reading trace: %w", err)
-	}
-	return ParseTrace(text, name)
-}
-
-// ParseTrace is ReadTrace for a document held in memory.
-func ParseTrace(text []byte, name string) (*Trace, error) {
-	var d decoder
-	l := &d.lex
-	l.Reset(text)
-	t := &Trace{}
-	sum, stated := int64(0), false
-	for l.Object(); l.More() && d.fault == ""; {
-		switch string(l.Key()) {
-		case "entries":
-			t.Entries, sum = nil, 0
-			for l.Array(); l.More() && d.fault == ""; {
-				d.seedEntry()
-				sum = addSaturating(sum, d.entry.Duration)
-				t.Entries = append(t.Entries, *d.entry.Clone())
-			}
-		case "total_duration_us":
-			t.TotalDuration, stated = d.totalDuration()
-		case "metadata":
-			t.Metadata = nil
-			for _, a := range d.attributes(nil) {
-				t.WithMetadata(a.Key, a.Value)
-			}
-		default:
-			l.Skip()
-		}
-	}
-	if d.fault == "" {
-		l.End()
-	}
-	switch {
-	case l.Err() != nil:
-		return nil, &SyntaxError{File: name, Offset: int64(l.Offset()), Msg: l.Err().Error(), Truncated: l.Truncated()}
-	case d.fault != "":
-		return nil, &SyntaxError{File: name, Offset: int64(d.faultAt), Msg: d.fault}
-	}
-	if !stated {
-		t.TotalDuration = sum
-	}
-	return t, nil
-}
-
-// seedEntry reads one entry of a seed trace.
-func (d *decoder) seedEntry() {
-	l := &d.lex
-	d.resetEntry()
-	for l.Object(); l.More(); {
-		if !d.entryField(l.Key()) {
-			l.Skip()
-		}
-	}
-	if l.Err() == nil {
-		d.finishEntry()
-	}
-	if !d.entry.Start.Known {
-		d.entry.Warn |= WarnNoStart
-	}
-}
-
-// totalDuration reads the duration of the whole trace; null, which is how the
-// seed's recorder prints a NaN, is not stated.
-func (d *decoder) totalDuration() (ns int64, stated bool) {
-	if d.lex.Null() {
-		return 0, false
-	}
-	text := d.lex.Number()
-	ns, ok := jsontext.ParseMicros(text)
-	if !ok {
-		d.wrong("total_duration_us is not a duration that fits 64 bits of nanoseconds")
-	}
-	return ns, true
-}
-
 // AppendJSON appends the trace as the seed's recorder prints it: indented by
 // two spaces, unknown numbers and dynamic dimensions as 0, unknown shapes as an
 // empty list: its numbers are unsigned. Steps that are not known are numbered
-// in order.
+// in order. Two members are added where they are needed, which the recorder's
+// reader ignores: the side of a host-side entry, and unknown_inputs, the indexes
+// of the inputs without a known shape.
 func (t *Trace) AppendJSON(dst []byte) []byte {
 	w := NewTraceEncoder(dst)
 	for i := range t.Entries {
@@ -138,11 +50,7 @@ func (w *TraceEncoder) Entry(e *Entry) {
 	dst = append(dst, ",\n      \"operation\": "...)
 	dst = jsontext.AppendString(dst, e.Operation)
 	dst = append(dst, ",\n      \"device_id\": "...)
-	if e.DeviceID == "" {
-		dst = append(dst, "null"...)
-	} else {
-		dst = jsontext.AppendString(dst, e.DeviceID)
-	}
+	dst = e.appendDevice(dst)
 	dst = append(dst, ",\n      \"input_shapes\": "...)
 	dst = appendIndentedShapes(dst, e.InputShapes)
 	dst = append(dst, ",\n      \"output_shape\": "...)
@@ -153,6 +61,10 @@ func (w *TraceEncoder) Entry(e *Entry) {
 	dst = strconv.AppendInt(dst, e.OutputElements.V, 10)
 	dst = append(dst, ",\n      \"memory_bytes\": "...)
 	dst = strconv.AppendInt(dst, e.MemoryBytes.V, 10)
+	if e.Side == SideHost {
+		dst = append(dst, ",\n      \"side\": \"host\""...)
+	}
+	dst = appendUnknownInputs(dst, e.InputShapes)
 	w.Buf = append(dst, "\n    }"...)
 	w.n++
 }
@@ -190,6 +102,22 @@ func appendSeedMicros(dst []byte, ns int64) []byte {
 		dst = append(dst, ".0"...)
 	}
 	return dst
+}
+
+// appendUnknownInputs appends a member that lists the inputs whose shape is not
+// known, if there are any: among the shapes they look like scalars.
+func appendUnknownInputs(dst []byte, shapes []Shape) []byte {
+	var unknown Shape
+	for i, s := range shapes {
+		if s == nil {
+			unknown = append(unknown, int64(i))
+		}
+	}
+	if unknown == nil {
+		return dst
+	}
+	dst = append(dst, ",\n      \"unknown_inputs\": "...)
+	return appendIndentedDims(dst, unknown, "        ", "      ")
 }
 
 func appendIndentedShapes(dst []byte, shapes []Shape) []byte {

@@ -109,17 +109,17 @@ func TestReadTrace(t *testing.T) {
 
 func TestReadTraceErrors(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{``, "trace.json: unexpected end of JSON text (at byte 0)"},
-		{`[]`, "trace.json: expected an object, found '[' (at byte 0)"},
-		{`{"entries":[{"operation":"a"`, "trace.json: unexpected end of JSON text (at byte 28)"},
-		{`{"entries":[{"duration_us":1}]}`, "trace.json: an entry without an operation (at byte 29)"},
-		{`{"entries":[{"operation":"a"}]}`, "trace.json: an entry without a duration (at byte 29)"},
-		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json: duration_us is not a duration that fits 64 bits of nanoseconds " +
-			"(at byte 47)"},
+		{``, "trace.json:1: unexpected end of JSON text (at byte 0)"},
+		{`[]`, "trace.json:1: expected an object, found '[' (at byte 0)"},
+		{`{"entries":[{"operation":"a"`, "trace.json:1: unexpected end of JSON text (at byte 28)"},
+		{`{"entries":[{"duration_us":1}]}`, "trace.json:1: entries[0]: an entry without an operation (at byte 29)"},
+		{`{"entries":[{"operation":"a"}]}`, "trace.json:1: entries[0]: an entry without a duration (at byte 29)"},
+		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json:1: entries[0]: duration_us is not a duration that fits 64 bits " +
+			"of nanoseconds (at byte 47)"},
 		{`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`,
-			"trace.json: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
-		{`{"entries":{}}`, "trace.json: expected an array, found '{' (at byte 11)"},
-		{`{} x`, "trace.json: expected the end of the JSON text, found 'x' (at byte 3)"},
+			"trace.json:1: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
+		{`{"entries":{}}`, "trace.json:1: expected an array, found '{' (at byte 11)"},
+		{`{} x`, "trace.json:1: expected the end of the JSON text, found 'x' (at byte 3)"},
 	} {
 		_, err := op.ParseTrace([]byte(test.text), "trace.json")
 		var syntax *op.SyntaxError
@@ -130,6 +130,75 @@ func TestReadTraceErrors(t *testing.T) {
 	broken := errors.New("disk on fire")
 	if _, err := op.ReadTrace(iotest.ErrReader(broken), "trace.json"); !errors.Is(err, broken) {
 		t.Errorf("error %v, want %v", err, broken)
+	}
+}
+
+// An entry that cannot be read costs only itself, and its error says which it is.
+func TestTraceRecordsKeepTheOthers(t *testing.T) {
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	for _, test := range []struct{ name, bad, want string }{
+		{"too long", `{"operation":"b","duration_us":1e300}`,
+			"t:2: entries[1]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 83)"},
+		{"a duration of another type", `{"operation":"b","duration_us":{}}`,
+			"t:2: entries[1]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 80)"},
+		{"no object", `7`, "t:2: entries[1]: not an object (at byte 48)"},
+		{"null", `null`, "t:2: entries[1]: not an object (at byte 51)"},
+		{"a list", `[{"operation":"b","duration_us":1}]`, "t:2: entries[1]: not an object (at byte 82)"},
+		{"nothing in it", `{}`, "t:2: entries[1]: an entry without an operation (at byte 49)"},
+		{"no JSON", `{"operation":nope,"x":"]}"}`, "t:2: entries[1]: expected null, found 'n' (at byte 60)"},
+		{"too deep", `{"operation":"b","x":` + deep + `}`, "t:2: entries[1]: nested deeper than 512 (at byte 579)"},
+		{"too deep and no object", deep, "t:2: entries[1]: nested deeper than 512 (at byte 559)"},
+	} {
+		text := `{"entries":[{"operation":"a","duration_us":1},` + "\n" + test.bad + `, {"operation":"c","duration_us":2}],` +
+			`"total_duration_us":9,"metadata":{"k":"v"}}`
+		tr, err := op.ParseTrace([]byte(text), "t")
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
+		}
+		want := (&op.Trace{TotalDuration: 9000}).WithMetadata("k", "v")
+		if len(tr.Entries) != 2 || tr.Entries[1].Operation != "c" || tr.TotalDuration != want.TotalDuration || tr.Metadata["k"] != "v" {
+			t.Errorf("%s: read %+v", test.name, tr)
+		}
+	}
+}
+
+// A trace that is cut off is read up to there.
+func TestParseTraceReadsWhatThereIs(t *testing.T) {
+	text := seedTrace().AppendJSON(nil)
+	entries := 0
+	for size := range text {
+		tr, err := op.ParseTrace(text[:size], "cut")
+		var syntax *op.SyntaxError
+		if !errors.As(err, &syntax) || !syntax.Truncated || len(tr.Entries) < entries {
+			t.Fatalf("%d bytes: %d entries after %d, error %v", size, len(tr.Entries), entries, err)
+		}
+		entries = len(tr.Entries)
+	}
+	if entries != 3 {
+		t.Errorf("%d entries", entries)
+	}
+}
+
+// What the seed's members cannot hold reads back all the same.
+func TestSeedJSONReadsBack(t *testing.T) {
+	for _, e := range []op.Entry{
+		{Operation: "none"},
+		{Operation: "empty device", EmptyDevice: true},
+		{Operation: "unknown device", DeviceID: "unknown"},
+		{Operation: "host", Side: op.SideHost},
+		{Operation: "inputs", InputShapes: []op.Shape{{2, 3}, nil, {}, nil}},
+		{Operation: "scalar", OutputShape: op.Shape{}, OutputElements: op.Known(1)},
+		{Operation: "no elements", OutputShape: op.Shape{0, 4}, OutputElements: op.Known(0)},
+	} {
+		back, err := op.ParseTrace(traceOf(e).AppendJSON(nil), "test")
+		if err != nil || len(back.Entries) != 1 {
+			t.Fatalf("%s: %d entries, error %v", e.Operation, len(back.Entries), err)
+		}
+		got := back.Entries[0]
+		if got.HasDevice() != e.HasDevice() || got.DeviceID != e.DeviceID || got.Side != e.Side ||
+			!cmp.Equal(got.OutputShape, e.OutputShape) || e.InputShapes != nil && !cmp.Equal(got.InputShapes, e.InputShapes) {
+			t.Errorf("%s: read back as %+v", e.Operation, got)
+		}
 	}
 }
 

@@ -11,16 +11,19 @@ import (
 // data is streamed through package analyze instead.
 type Trace struct {
 	Entries []Entry
-	// TotalDuration is the sum of the entries' durations in nanoseconds, or the total
-	// that the file states from which the trace was read.
+	// TotalDuration is the sum of the durations of the entries that are not host-side,
+	// in nanoseconds, or the total that the file states from which the trace was read.
 	TotalDuration int64
 	// Metadata describes the trace.
 	Metadata map[string]string
 }
 
-// AddEntry appends a copy of e and adds its duration to the total.
+// AddEntry appends a copy of e and adds its duration to the total, unless it is
+// the host's view of work that has an entry of its own.
 func (t *Trace) AddEntry(e *Entry) {
-	t.TotalDuration = addSaturating(t.TotalDuration, e.Duration)
+	if e.Side != SideHost {
+		t.TotalDuration = addSaturating(t.TotalDuration, e.Duration)
+	}
 	t.Entries = append(t.Entries, *e.Clone())
 }
 

@@ -32,8 +32,9 @@ const (
 // A Columns is not safe for concurrent use, except that its methods other than
 // Add may be called from several goroutines while none calls Add.
 type Columns struct {
-	// TotalDuration is the sum of the entries' durations in nanoseconds, or the
-	// total that the trace states from which the Columns were made.
+	// TotalDuration is the sum of the durations of the entries that are not host-side,
+	// in nanoseconds, or the total that the trace states from which the Columns were
+	// made.
 	TotalDuration int64
 
 	blocks []*entryBlock
@@ -80,14 +81,14 @@ func NewColumns(t *op.Trace) *Columns {
 	return c
 }
 
-// Add appends an entry and adds its duration to the total. It keeps nothing of
-// e but its strings.
+// Add appends an entry and adds its duration to the total, unless it is
+// host-side. It keeps nothing of e but its strings.
 func (t *Columns) Add(e *op.Entry) {
 	if t.n == len(t.blocks)*blockRows {
 		t.blocks = append(t.blocks, new(entryBlock))
 	}
 	b, i := t.at(t.n)
-	b.pair[i] = t.pairs.number(e.Operation, e.DeviceID)
+	b.pair[i] = t.pairs.number(e)
 	b.shapes[i] = t.shapesOf(e)
 	b.duration[i], b.memory[i] = e.Duration, e.MemoryBytes.V
 	if e.Step.Known {
@@ -103,7 +104,9 @@ func (t *Columns) Add(e *op.Entry) {
 	setSparse(&b.elements, i, e.OutputElements.V)
 	t.duration.add(e.Duration)
 	t.memory.add(e.MemoryBytes.V)
-	t.TotalDuration = wide.AddSaturating(t.TotalDuration, e.Duration)
+	if e.Side != op.SideHost {
+		t.TotalDuration = wide.AddSaturating(t.TotalDuration, e.Duration)
+	}
 	t.n++
 }
 
@@ -117,10 +120,12 @@ func (t *Columns) Entry(i int) op.Entry {
 	p := t.pairs.all.Values[b.pair[k]]
 	shapes := t.shaped[b.shapes[k]]
 	known := b.known[k]
+	device := t.pairs.device(p.device)
 	return op.Entry{
 		Step:           op.Int{V: sparseAt(b.steps, k), Known: known&knownStep != 0},
 		Operation:      t.pairs.operations.Values[p.operation],
-		DeviceID:       t.pairs.devices.Values[p.device],
+		DeviceID:       device,
+		EmptyDevice:    device == "" && p.device != noDevice,
 		InputShapes:    shapes.inputs,
 		OutputShape:    shapes.output,
 		Duration:       b.duration[k],

@@ -44,7 +44,7 @@ func (n naiveSeed) avgDuration() map[string]float64 {
 func (n naiveSeed) perDevice() map[string]DeviceSummary {
 	m := map[string]DeviceSummary{}
 	for _, e := range n.trace.Entries {
-		if e.DeviceID == "" {
+		if !e.HasDevice() {
 			continue
 		}
 		s := m[e.DeviceID]
@@ -105,7 +105,7 @@ func (n naiveSeed) collapsed() string {
 	weights := map[string]uint64{}
 	for _, e := range n.trace.Entries {
 		device := e.DeviceID
-		if device == "" {
+		if !e.HasDevice() {
 			device = "unknown"
 		}
 		weights["trace;"+device+";"+e.Operation] += uint64(math.Round(math.Max(n.us(e), 1)))
@@ -126,6 +126,17 @@ var rounding = cmpopts.EquateApprox(1e-12, 1e-9)
 func TestSeedDifferential(t *testing.T) {
 	random.Seeds(60, func(seed uint64, r *rand.Rand) {
 		trace := random.Trace(r, r.IntN(200))
+		for i := range trace.Entries { // devices that look like none
+			switch e := &trace.Entries[i]; r.IntN(6) {
+			case 0:
+				e.DeviceID, e.EmptyDevice = "", true
+			case 1:
+				e.DeviceID = "unknown"
+			}
+		}
+		if r.IntN(2) == 0 {
+			trace.TotalDuration = r.Int64N(1e9) // as a file may state it
+		}
 		naive := naiveSeed{trace}
 		check := func(name string, want, got any) {
 			t.Helper()

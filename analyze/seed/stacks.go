@@ -1,7 +1,6 @@
 package seed
 
 import (
-	"cmp"
 	"io"
 
 	"github.com/optrace/optrace/analyze/internal/stacks"
@@ -26,7 +25,7 @@ func (s *Stacks) Add(e *op.Entry) {
 	if e.Side == op.SideHost {
 		return
 	}
-	number := int(s.pairs.number(e.Operation, e.DeviceID))
+	number := int(s.pairs.number(e))
 	if number == len(s.weights) {
 		s.weights = append(s.weights, 0)
 	}
@@ -44,8 +43,12 @@ func (x pairNames) writeStacks(w io.Writer, weights []int64) error {
 	trace := t.Below(stacks.Root, t.Frame("trace"))
 	for i, weight := range weights {
 		p := x.pairs[i]
-		device := t.Below(trace, t.Frame(cmp.Or(x.devices[p.device], unknownDevice)))
-		t.Add(t.Below(device, t.Frame(x.operations[p.operation])), weight)
+		device := unknownDevice
+		if p.device != noDevice {
+			device = x.devices[p.device]
+		}
+		below := t.Below(trace, t.Frame(device))
+		t.Add(t.Below(below, t.Frame(x.operations[p.operation])), weight)
 	}
 	return t.Write(w)
 }

@@ -111,7 +111,7 @@ func summarize(t *op.Trace) *Summary {
 	var durations, memories magnitude
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		number := int(x.number(e.Operation, e.DeviceID))
+		number := int(x.number(e))
 		if number == len(sums) {
 			sums = append(sums, pairSum{})
 		}
@@ -126,7 +126,7 @@ func summarize(t *op.Trace) *Summary {
 	}
 	for i := range t.Entries {
 		e := &t.Entries[i]
-		s.add(x.number(e.Operation, e.DeviceID), e.Duration, e.MemoryBytes.V)
+		s.add(x.number(e), e.Duration, e.MemoryBytes.V)
 	}
 	return s
 }
@@ -156,7 +156,7 @@ func (s *Summary) AvgDurationByOp() map[string]float64 {
 func (s *Summary) PerDeviceSummary() map[string]DeviceSummary {
 	summary := make(map[string]DeviceSummary, len(s.byDevice))
 	for i, device := range s.names.devices {
-		if sum := &s.byDevice[i]; device != "" {
+		if sum := &s.byDevice[i]; i != noDevice {
 			summary[device] = DeviceSummary{
 				OpCount: sum.count, TotalDurationUS: microseconds(sum.duration), TotalMemoryBytes: sum.memory,
 			}
@@ -169,7 +169,7 @@ func (s *Summary) PerDeviceSummary() map[string]DeviceSummary {
 func (s *Summary) LoadBalance() *Balance {
 	var devices []Sum
 	for i, device := range s.names.devices {
-		if device != "" {
+		if i != noDevice {
 			devices = append(devices, Sum{device, s.byDevice[i].count, s.byDevice[i].duration})
 		}
 	}

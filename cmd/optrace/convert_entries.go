@@ -85,10 +85,15 @@ func (c *traceConverter) record(rec op.Record) error {
 			c.metadata[a.Key] = a.Value
 		}
 	}
+	if t := rec.Total; t != nil {
+		c.total += t.Stated - t.Sum
+	}
 	if rec.Entry == nil {
 		return nil
 	}
-	c.total += rec.Entry.Duration
+	if rec.Entry.Side != op.SideHost {
+		c.total += rec.Entry.Duration
+	}
 	c.enc.Entry(rec.Entry)
 	_, err := c.out.Write(c.enc.Buf)
 	c.enc.Buf = c.enc.Buf[:0]

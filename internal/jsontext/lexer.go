@@ -330,6 +330,45 @@ func (l *Lexer) skipToken() {
 	}
 }
 
+// Expect consumes the byte c, where anything else is an error that says what was
+// expected.
+func (l *Lexer) Expect(c byte, expected string) {
+	if l.Peek() != c {
+		l.fail(expected)
+		return
+	}
+	l.pos++
+}
+
+// Pass goes behind the next value. Of an object or array it looks at brackets and
+// strings alone, so that it also passes over one that nests too deep or holds what
+// is no JSON; an error is only one that never ends.
+func (l *Lexer) Pass() {
+	if c := l.Peek(); c != '{' && c != '[' {
+		l.Skip()
+		return
+	}
+	depth := 0
+	for i := l.pos; i < len(l.buf); i++ {
+		switch l.buf[i] {
+		case '"':
+			for i++; i < len(l.buf) && l.buf[i] != '"'; i++ {
+				if l.buf[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				l.pos = i + 1
+				return
+			}
+		}
+	}
+	l.failEnd()
+}
+
 // Raw reads and checks the next value and returns its text, valid as long as
 // the buffer.
 func (l *Lexer) Raw() []byte {

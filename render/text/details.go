@@ -44,7 +44,11 @@ func (v *view) slowest() {
 func entryTable(entries []*op.Entry) *table {
 	t := newTable("<operation", "duration", "memory", "<device", "rank", "step", "<output", "<start", "<trace", "<span", "<error")
 	for _, e := range entries {
-		t.add(e.Operation, units.Duration(e.Duration), knownBytes(e.MemoryBytes), e.DeviceID, known(e.Rank), known(e.Step),
+		device := e.DeviceID
+		if e.HasDevice() {
+			device = deviceName(device)
+		}
+		t.add(e.Operation, units.Duration(e.Duration), knownBytes(e.MemoryBytes), device, known(e.Rank), known(e.Step),
 			shape(e.OutputShape), start(e.Start), traceID(e.TraceID), spanID(e.SpanID), failure(e))
 	}
 	return t

@@ -1,7 +1,9 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/units"
@@ -54,11 +56,18 @@ func severalRanks(devices []analyze.Device) bool {
 
 // deviceLabel is the device, in front of it the rank where there are several.
 func deviceLabel(d *analyze.Device, ranks bool) string {
-	if ranks && d.Rank.Known {
-		return d.Rank.String() + "/" + d.DeviceID
+	label := deviceName(d.DeviceID)
+	if d.Named {
+		label = strconv.Quote(d.DeviceID) // unlike the row of entries without a device
 	}
-	return d.DeviceID
+	if ranks && d.Rank.Known {
+		return d.Rank.String() + "/" + label
+	}
+	return label
 }
+
+// deviceName is a device's id, quotes for an empty one.
+func deviceName(id string) string { return cmp.Or(id, `""`) }
 
 func (v *view) balance() {
 	b := v.r.LoadBalance
@@ -74,7 +83,7 @@ func (v *view) balance() {
 		if b.IdealDurationUS > 0 {
 			of = units.Percent(d.DurationUS / b.IdealDurationUS)
 		}
-		t.add(d.Device, micros(d.DurationUS), of)
+		t.add(deviceName(d.Device), micros(d.DurationUS), of)
 	}
 	v.table(t)
 }

@@ -111,6 +111,9 @@ func (v *view) total() {
 	if t.FLOPs > 0 {
 		text += ", " + units.FLOPs(t.FLOPs)
 	}
+	if t.StatedNS.Known {
+		text += "; the input states " + units.Duration(t.StatedNS.V) + ", of which shares are parts"
+	}
 	v.field("total", text, false)
 	if t.EstCount.Known && t.EstSumNS.Known {
 		v.field("est.", fmt.Sprintf("%.0f operations, %s", t.EstCount.V, units.DurationFloat(t.EstSumNS.V)), false)

@@ -1,0 +1,284 @@
+package op
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// ReadTrace reads a seed trace: one JSON document with entries,
+// total_duration_us and metadata, as the recorder this project started from
+// writes it. The numbers of elements and bytes stay as they are in the file;
+// durations are rounded to the nanosecond. name stands for src in errors.
+//
+// An entry has no start time, and its step is its place in the sequence. An output
+// shape without dimensions and without elements is one that was not given.
+//
+// Errors are those of [TraceRecords], joined; the trace holds what could be read.
+func ReadTrace(src io.Reader, name string) (*Trace, error) {
+	text, err := io.ReadAll(src)
+	if err != nil {
+		return nil, fmt.Errorf("reading trace: %w", err)
+	}
+	return ParseTrace(text, name)
+}
+
+// ParseTrace is ReadTrace for a document held in memory.
+func ParseTrace(text []byte, name string) (*Trace, error) {
+	t := &Trace{}
+	var errs []error
+	for rec, err := range TraceRecords(text, name) {
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case rec.Entry != nil:
+			t.AddEntry(rec.Entry)
+		case rec.Total != nil:
+			t.TotalDuration = rec.Total.Stated
+		case rec.Resource != nil:
+			for _, a := range rec.Resource.Attrs {
+				t.WithMetadata(a.Key, a.Value)
+			}
+		}
+	}
+	return t, errors.Join(errs...)
+}
+
+// TraceRecords yields the records of a seed trace held in memory: its metadata as
+// the attributes of a resource, sorted by key, the entries, and the total if the
+// trace states one. Every error is a *[SyntaxError]: an entry that could not be read
+// is left out, and the error, of class [ErrorRecord], names its index. Nothing comes
+// after an error of class [ErrorSyntax]: the document itself is damaged.
+func TraceRecords(text []byte, name string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		r := &traceReader{text: text, name: name, yield: yield, line: 1}
+		r.read()
+	}
+}
+
+// traceReader reads a seed trace.
+type traceReader struct {
+	text  []byte
+	name  string
+	yield func(Record, error) bool
+	dec   decoder
+
+	// line is the line of offset counted.
+	line    int64
+	counted int
+
+	// entries is the offset of the entries, 0 for none.
+	entries  int
+	total    Int
+	metadata []Attr
+	sum      int64
+}
+
+// read yields the records. It goes over the members first, for the metadata stand
+// behind the entries.
+func (r *traceReader) read() {
+	faults, damage := r.members()
+	if len(r.metadata) > 0 && !r.yield(Record{Resource: &Resource{Attrs: r.metadata}}, nil) {
+		return
+	}
+	for _, fault := range faults {
+		if !r.yield(Record{}, fault) {
+			return
+		}
+	}
+	if r.entries > 0 && !r.readEntries() {
+		return
+	}
+	switch {
+	case damage != nil:
+		r.yield(Record{}, damage)
+	case r.total.Known:
+		r.yield(Record{Total: &Total{Stated: r.total.V, Sum: r.sum}}, nil)
+	}
+}
+
+// members reads the members of the document but the entries. Of equal names the
+// last wins.
+func (r *traceReader) members() (faults []*SyntaxError, damage *SyntaxError) {
+	d := &r.dec
+	l := &d.lex
+	l.Reset(r.text)
+	for l.Object(); l.More(); {
+		d.resetEntry()
+		switch string(l.Key()) {
+		case "entries":
+			if l.Peek() != '[' {
+				l.Array() // an error
+				continue
+			}
+			r.entries = l.Offset()
+			l.Pass()
+		case "total_duration_us":
+			r.total = d.totalDuration()
+		case "metadata":
+			r.metadata = d.attributes(nil)
+		default:
+			l.Skip()
+		}
+		if d.fault != "" && l.Err() == nil {
+			faults = append(faults, r.fault(d.faultAt, d.fault))
+		}
+	}
+	l.End()
+	slices.SortFunc(r.metadata, func(a, b Attr) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
+	if l.Err() != nil {
+		return faults, r.damage(0, l)
+	}
+	return faults, nil
+}
+
+// readEntries yields the entries and the errors of those that could not be read. It
+// reports whether the list came to its end and more records are wanted.
+func (r *traceReader) readEntries() bool {
+	at := r.entries + 1
+	l := &r.dec.lex
+	for i := 0; ; i++ {
+		l.Reset(r.text[at:])
+		if l.Peek() == ']' {
+			return true
+		}
+		if i > 0 {
+			if l.Expect(',', "expected ',' or ']'"); l.Err() != nil {
+				r.yield(Record{}, r.damage(at, l))
+				return false
+			}
+		}
+		size, more := r.readEntry(at, i)
+		if !more {
+			return false
+		}
+		at += size
+	}
+}
+
+// readEntry yields the i-th entry or its error. The lexer, which reads from an offset
+// of the text, stands in front of it. It returns how far the lexer got from the
+// offset, and whether to go on.
+func (r *traceReader) readEntry(at, i int) (size int, more bool) {
+	d := &r.dec
+	l := &d.lex
+	start := l.Offset()
+	d.seedEntry()
+	switch {
+	case l.Err() != nil:
+		err := r.damage(at, l)
+		l.Reset(r.text[at+start:])
+		if l.Pass(); l.Err() != nil {
+			r.yield(Record{}, err) // the entry has no end
+			return 0, false
+		}
+		err.Msg, err.Class = fmt.Sprintf("entries[%d]: %s", i, err.Msg), ErrorRecord
+		return start + l.Offset(), r.yield(Record{}, err)
+	case d.fault != "":
+		return l.Offset(), r.yield(Record{}, r.fault(at+d.faultAt, fmt.Sprintf("entries[%d]: %s", i, d.fault)))
+	}
+	if d.entry.Side != SideHost {
+		r.sum = addSaturating(r.sum, d.entry.Duration)
+	}
+	return l.Offset(), r.yield(Record{Entry: &d.entry}, nil)
+}
+
+// fault returns an error about a value at an offset.
+func (r *traceReader) fault(offset int, msg string) *SyntaxError {
+	return &SyntaxError{File: r.name, Line: r.lineAt(offset), Offset: int64(offset), Msg: msg, Class: ErrorRecord}
+}
+
+// damage returns the error of the lexer, which read from an offset on.
+func (r *traceReader) damage(from int, l *jsontext.Lexer) *SyntaxError {
+	offset := from + l.Offset()
+	return &SyntaxError{
+		File: r.name, Line: r.lineAt(offset), Offset: int64(offset), Msg: l.Err().Error(), Truncated: l.Truncated(),
+	}
+}
+
+// lineAt returns the line of an offset, counted from 1.
+func (r *traceReader) lineAt(offset int) int64 {
+	if offset < r.counted {
+		r.line, r.counted = 1, 0
+	}
+	r.line += int64(bytes.Count(r.text[r.counted:offset], []byte{'\n'}))
+	r.counted = offset
+	return r.line
+}
+
+// seedEntry reads one entry of a seed trace.
+func (d *decoder) seedEntry() {
+	l := &d.lex
+	d.resetEntry()
+	if l.Peek() != '{' {
+		if l.Skip(); l.Err() == nil {
+			d.wrong("not an object")
+		}
+		return
+	}
+	var unknown []int64
+	for l.Object(); l.More(); {
+		name := l.Key()
+		switch {
+		case d.entryField(name):
+		case string(name) == "unknown_inputs":
+			unknown = d.indexes()
+		default:
+			l.Skip()
+		}
+	}
+	if l.Err() != nil {
+		return
+	}
+	d.finishEntry()
+	e := &d.entry
+	for _, i := range unknown {
+		if uint64(i) < uint64(len(e.InputShapes)) {
+			e.InputShapes[i] = nil
+		}
+	}
+	if len(e.OutputShape) == 0 && e.OutputElements == Known(0) {
+		e.OutputShape = nil // a scalar has an element
+	}
+	if !e.Start.Known {
+		e.Warn |= WarnNoStart
+	}
+}
+
+// indexes reads a list of integers and leaves out what is none.
+func (d *decoder) indexes() (list []int64) {
+	if !d.is('[') {
+		return nil
+	}
+	for d.lex.Array(); d.lex.More(); {
+		if i := d.integer(0); i.Known {
+			list = append(list, i.V)
+		}
+	}
+	return list
+}
+
+// totalDuration reads the duration of the whole trace; null, which is how the
+// seed's recorder prints a NaN, is not stated.
+func (d *decoder) totalDuration() Int {
+	if d.lex.Null() {
+		return Int{}
+	}
+	text, ok := d.number()
+	if !ok {
+		d.lex.Skip()
+		d.wrong("total_duration_us is not a number")
+		return Int{}
+	}
+	ns, ok := jsontext.ParseMicros(text)
+	if !ok {
+		d.wrong("total_duration_us is not a duration that fits 64 bits of nanoseconds")
+		return Int{}
+	}
+	return Known(ns)
+}
