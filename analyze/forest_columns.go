@@ -7,7 +7,7 @@ import (
 )
 
 // rowFlag is a set of facts about a row.
-type rowFlag uint8
+type rowFlag uint16
 
 const (
 	flagOp        rowFlag = 1 << iota // an operation; otherwise a non-op span
@@ -16,10 +16,17 @@ const (
 	flagStep                          // the step is known
 	flagLaunch                        // the launch time is known
 	flagRemote                        // the parent lies in another process
-	flagDuplicate                     // set by Build: its ids were seen before
-	flagOrphan                        // set by Build: its parent was not read
+	flagDuplicate                     // set by build: its ids were seen before
+	flagOrphan                        // set by build: its parent was not read
+	flagRepeat                        // set by build: a duplicate that counts in no figure
+	flagMemory                        // the memory is known
+	flagFailed                        // op.Entry.Failed
+	flagNegative                      // op.WarnNegativeDuration
 
-	builtFlags = flagDuplicate | flagOrphan
+	builtFlags = flagDuplicate | flagOrphan | flagRepeat
+
+	// The two bits from ruleShift on are the op.KindRule.
+	ruleShift = 14
 )
 
 // maxTime bounds starts and ends on both sides of 1970, so that the distance
@@ -39,7 +46,10 @@ type row struct {
 	step, memory      int64
 	launch            int64
 	stamp             int32
-	flops             int64
+	elements, flops   int64
+	weight            int64
+	group             int32
+	variety           int32
 	shape             int32
 }
 
@@ -51,7 +61,7 @@ const (
 	blockRows = 1 << blockBits
 )
 
-// block holds some rows, column by column: 46 bytes each.
+// block holds some rows, column by column: 47 bytes each.
 type block struct {
 	start    [blockRows]int64 // Unix ns; 0 without flagStart
 	duration [blockRows]int64 // ns
@@ -74,8 +84,14 @@ type columns struct {
 	memories optional[int64] // bytes
 	launches optional[int64] // Unix ns
 	stamps   optional[int32] // into dictionary.stamps
-	flops    optional[int64] // only with details
-	shapes   optional[int32] // into dictionary.shapes, only with details
+	elements optional[int64]
+	flops    optional[int64]
+	weights  optional[int64] // the bits of op.Entry.AdjustedCount
+	groups   optional[int32] // into dictionary.groups, only with keys to group by
+	// varieties are numbers into dictionary.varieties, only where the groups are
+	// made again.
+	varieties optional[int32]
+	shapes    optional[int32] // into dictionary.shapes, only with details
 }
 
 func (c *columns) rows() int { return int(c.n) }
@@ -96,7 +112,11 @@ func (c *columns) append(r *row) {
 	c.memories.set(c.n, r.memory)
 	c.launches.set(c.n, r.launch)
 	c.stamps.set(c.n, r.stamp)
+	c.elements.set(c.n, r.elements)
 	c.flops.set(c.n, r.flops)
+	c.weights.set(c.n, r.weight)
+	c.groups.set(c.n, r.group)
+	c.varieties.set(c.n, r.variety)
 	c.shapes.set(c.n, r.shape)
 	c.n++
 }
@@ -125,8 +145,11 @@ func (c *columns) setFlags(r int32, f rowFlag)   { b, i := c.at(r); b.flags[i] |
 func (c *columns) clearFlags(r int32, f rowFlag) { b, i := c.at(r); b.flags[i] &^= f }
 
 // isDeviceSide reports whether row r takes part in the figures of its device:
-// an operation, and not the host's view of one.
-func (c *columns) isDeviceSide(r int32) bool { return c.flags(r)&(flagOp|flagHost) == flagOp }
+// an operation, not the host's view of one, and no repeat.
+func (c *columns) isDeviceSide(r int32) bool { return c.flags(r)&(flagOp|flagHost|flagRepeat) == flagOp }
+
+// countsInSums reports whether row r is an operation that counts in sums.
+func (c *columns) countsInSums(r int32) bool { return c.flags(r)&(flagOp|flagRepeat) == flagOp }
 
 // compareStart orders rows by start, end and then the order of the input, so
 // that clocks that step back cannot make a result depend on chance.

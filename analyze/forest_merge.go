@@ -158,7 +158,15 @@ func (m *merger) appendRows(s *mergeSource, at, n int32) (collectives int32) {
 	for k, number := range m.stamps.copyRows(m.n, &s.stamps, at, n, &m.marks) {
 		m.stamps.set(m.n+int32(k), s.numbers.stamps.number(number))
 	}
+	m.elements.copyRows(m.n, &s.elements, at, n, &m.words)
 	m.flops.copyRows(m.n, &s.flops, at, n, &m.words)
+	m.weights.copyRows(m.n, &s.weights, at, n, &m.words)
+	for k, number := range m.groups.copyRows(m.n, &s.groups, at, n, &m.marks) {
+		m.groups.set(m.n+int32(k), s.numbers.groups.number(number))
+	}
+	for k, number := range m.varieties.copyRows(m.n, &s.varieties, at, n, &m.marks) {
+		m.varieties.set(m.n+int32(k), s.numbers.varieties.number(number))
+	}
 	for k, number := range m.shapes.copyRows(m.n, &s.shapes, at, n, &m.marks) {
 		m.shapes.set(m.n+int32(k), s.numbers.shapes.number(number))
 	}
@@ -181,7 +189,11 @@ func (m *merger) recycle(s *mergeSource, b, n int32) {
 	m.words.put(s.memories.remove(b))
 	m.words.put(s.launches.remove(b))
 	m.marks.put(s.stamps.remove(b))
+	m.words.put(s.elements.remove(b))
 	m.words.put(s.flops.remove(b))
+	m.words.put(s.weights.remove(b))
+	m.marks.put(s.groups.remove(b))
+	m.marks.put(s.varieties.remove(b))
 	m.marks.put(s.shapes.remove(b))
 }
 

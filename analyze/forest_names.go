@@ -34,6 +34,8 @@ type dictionary struct {
 	laneDevice []int32 // of each lane
 	stamps     symbols.Table[stamp]
 	shapes     symbols.Table[string] // 0 is no shape
+	groups     symbols.Texts         // the keys of groups; 0 is no group
+	varieties  symbols.Texts         // 0 is an entry that tells nothing
 
 	recentLanes symbols.Cache[laneTag, int32]
 }
@@ -47,6 +49,8 @@ func newDictionary() dictionary {
 	d.lane(lane{})
 	d.stamps.ID(stamp{})
 	d.shapes.ID("")
+	d.groups.ID(nil)
+	d.varieties.ID(nil)
 	return d
 }
 
@@ -106,6 +110,8 @@ type renumbering struct {
 	lanes      numbering[lane]
 	stamps     numbering[stamp]
 	shapes     numbering[string]
+	groups     numbering[string]
+	varieties  numbering[string]
 }
 
 // numberingOf returns where other's numbers lie in d.
@@ -116,6 +122,8 @@ func (d *dictionary) numberingOf(other *dictionary) *renumbering {
 		spans:      newNumbering(other.spans.Values, d.spans.ID),
 		lanes:      newNumbering(other.lanes.Values, d.lane),
 		shapes:     newNumbering(other.shapes.Values, d.shapes.ID),
+		groups:     newNumbering(other.groups.Values, d.groups.Add),
+		varieties:  newNumbering(other.varieties.Values, d.varieties.Add),
 	}
 	n.stamps = newNumbering(other.stamps.Values, func(s stamp) int32 {
 		s.trace = n.traces.number(s.trace)
@@ -128,4 +136,6 @@ func (d *dictionary) numberingOf(other *dictionary) *renumbering {
 func (d *dictionary) release() {
 	d.traces.Release()
 	d.stamps.Release()
+	d.groups.Release()
+	d.varieties.Release()
 }
