@@ -32,6 +32,14 @@ func deviceOf(e *op.Entry) DeviceKey {
 // IsNone reports whether k stands for entries that name no device.
 func (k DeviceKey) IsNone() bool { return k.DeviceID == UnknownDevice && !k.Named }
 
+// recorded returns the device as the entry had it.
+func (k DeviceKey) recorded() (id string, empty bool) {
+	if k.IsNone() {
+		return "", false
+	}
+	return k.DeviceID, k.DeviceID == ""
+}
+
 // Label returns the device as people read it: "0/cuda:0" with its rank, and
 // "cuda:0" where the rank is not known or withRank is false because there is
 // only one.

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,19 +15,22 @@ import (
 )
 
 // TestDocumentedFigures reads docs/analyses.md: each table of operations is an
-// input, and the table of figures behind it is what the report says about it.
+// input, and a table of figures behind it is what the report says about it, by
+// the keys that its first heading may name.
 func TestDocumentedFigures(t *testing.T) {
 	text, err := os.ReadFile("../docs/analyses.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report any
+	var input markdownTable
 	figures := 0
 	for _, table := range markdownTables(string(text)) {
-		switch table.header[0] {
+		head, by, _ := strings.Cut(table.header[0], " `-by ")
+		switch head {
 		case "operation":
-			report = documentedReport(t, table)
+			input = table
 		case "figure":
+			report := documentedReport(t, input, cmp.Or(strings.Trim(by, "`"), "operation,shape"))
 			for _, row := range table.rows {
 				figures++
 				checkFigure(t, report, strings.Trim(row[0], "`"), row[1])
@@ -79,8 +83,9 @@ func tableCells(line string) (cells []string, ok bool) {
 	return cells, true
 }
 
-// documentedReport returns the JSON report on the operations of a table.
-func documentedReport(t *testing.T, table markdownTable) any {
+// documentedReport returns the JSON report on the operations of a table, by the
+// keys.
+func documentedReport(t *testing.T, table markdownTable, by string) any {
 	t.Helper()
 	var records []op.Record
 	for i, cells := range table.rows {
@@ -91,7 +96,7 @@ func documentedReport(t *testing.T, table markdownTable) any {
 		records = append(records, row.record())
 	}
 	var report any
-	if err := json.Unmarshal(reportJSON(t, sampleReport(records, "operation,shape", true)), &report); err != nil {
+	if err := json.Unmarshal(reportJSON(t, sampleReport(records, by, true)), &report); err != nil {
 		t.Fatal(err)
 	}
 	return report
@@ -133,7 +138,7 @@ func (r documentedRow) record() op.Record {
 	}
 	e := &op.Entry{
 		Operation: r.cells["operation"], DeviceID: r.cells["device"], Rank: r.integer("rank"),
-		Stream: r.integer("stream"), Step: r.integer("step"),
+		Stream: r.integer("stream"), Step: r.integer("step"), Service: r.cells["service"], Root: r.cells["root"],
 		Start: start, Duration: duration, Launch: r.integer("launch"), MemoryBytes: r.integer("bytes"),
 		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),

@@ -38,6 +38,10 @@ type Envelope struct {
 	// computed.
 	Orphans    op.Int `json:"orphans"`
 	Duplicates op.Int `json:"duplicates"`
+	// Repeated counts the duplicates with the start and duration of a record of
+	// the same ids before them. They count in no figure but those of the input; nil
+	// when the structure was not computed, and then they count like others.
+	Repeated op.Int `json:"repeated"`
 	// SuspectDurations counts the operations that are still running when a later operation of their
 	// stream has ended, Clock the operations and spans that start more than a millisecond before their
 	// parent starts or after it ends, Cycles the rings of parents, each of which was cut at the span

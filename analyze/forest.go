@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -11,10 +12,11 @@ import (
 // and on which device. [Run] builds one for the structural figures of a report.
 // Use it directly for requests, critical paths and stacks, or to walk the spans.
 //
-// It keeps columns, not entries: 46 bytes per operation or span, 16 more once
-// the tree is built, 8 each for a step, a memory size and a launch time where
-// there are any, 4 for the name of the local root, and 64 for a collective.
-// Strings are kept once.
+// It keeps columns, not entries: 47 bytes per operation or span, 16 more once
+// the tree is built, 8 each for a step, a memory size, output elements, FLOPs, a
+// launch time and a sampling weight where there are any, 4 each for the name of
+// the local root and for the group in a report by keys, 4 more for the shapes in
+// one by root, and 64 for a collective. Strings are kept once.
 //
 // Add everything in the order of the input, or build several forests and merge
 // them in that order.
@@ -28,7 +30,10 @@ type Forest struct {
 	runs      partRuns
 	counts    counts
 	limit     int  // of the number of rows
-	details   bool // keep shapes and FLOPs
+	details   bool // keep shapes
+	by        []Key
+	byRoot    bool // by has the local root
+	scratch   []byte
 
 	building sync.Mutex
 	built    atomic.Bool
@@ -43,10 +48,11 @@ type counts struct {
 	// Orphans are the operations with a parent that is none of the spans read.
 	Orphans int64
 	// Duplicates are the operations and spans with ids that were seen before. The
-	// tree keeps the first of them; sums and timelines keep all.
+	// tree keeps the first of them.
 	Duplicates int64
-	// Repeated are the duplicates that equal the first one in start and duration
-	// too: the same data was read twice.
+	// Repeated are the duplicates that equal one before in start and duration too:
+	// the same data was read twice. They count in no figure, while sums and
+	// timelines keep other duplicates.
 	Repeated int64
 	// Cycles are the cycles of parents. Each was broken at the span that starts
 	// first.
@@ -98,7 +104,11 @@ func (f *Forest) addOp(e *op.Entry) {
 		kind:     e.Kind,
 		flags:    flagOp,
 		memory:   e.MemoryBytes.V,
+		elements: e.OutputElements.V,
+		flops:    e.FLOPs.V,
+		weight:   int64(math.Float64bits(e.AdjustedCount)),
 	}
+	r.flags |= sumFlags(e)
 	if e.Side == op.SideHost {
 		r.flags |= flagHost
 	}
@@ -114,11 +124,29 @@ func (f *Forest) addOp(e *op.Entry) {
 		r.stamp = f.dict.stamps.ID(stamp{trace: r.trace, span: spanNumber(e.RootSpanID), name: e.Root})
 	}
 	if f.details {
-		r.flops, r.shape = e.FLOPs.V, f.dict.shapes.ID(shapeText(e))
+		r.shape = f.dict.shapes.ID(shapeText(e))
+	}
+	if len(f.by) > 0 {
+		f.addGroup(&r, e)
 	}
 	if f.add(&r, e.Start) {
 		f.collected.add(e)
 	}
+}
+
+// sumFlags returns the facts about e that only sums need.
+func sumFlags(e *op.Entry) rowFlag {
+	flags := rowFlag(e.KindRule) << ruleShift
+	if e.MemoryBytes.Known {
+		flags |= flagMemory
+	}
+	if e.Failed {
+		flags |= flagFailed
+	}
+	if e.Warn&op.WarnNegativeDuration != 0 {
+		flags |= flagNegative
+	}
+	return flags
 }
 
 // addSpan adds a span that is no operation.

@@ -78,7 +78,7 @@ type Wait struct {
 // there is no sequence number, the k-th of a name and group on each device
 // belong together, and the row counts them as inferred.
 func (f *Forest) collectiveRows() []CollectiveRow {
-	c := &f.collected
+	c := f.countedCollectives()
 	entries := c.sorted()
 	rows := []CollectiveRow{}
 	for len(entries) > 0 {
@@ -95,6 +95,27 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 	}
 	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS.V, a.TransferNS.V) })
 	return rows
+}
+
+// countedCollectives returns the collectives without repeats.
+func (f *Forest) countedCollectives() *collectives {
+	f.build()
+	if f.counts.Repeated == 0 {
+		return &f.collected
+	}
+	counted := f.collected
+	counted.entries = nil
+	i := 0
+	for r := range f.n {
+		if f.flags(r)&(flagOp|flagHost) != flagOp || f.kind(r) != op.KindCollective {
+			continue // has no entry among them
+		}
+		if !f.has(r, flagRepeat) {
+			counted.entries = append(counted.entries, f.collected.entries[i])
+		}
+		i++
+	}
+	return &counted
 }
 
 // collectiveSum sums up the collectives of one name and group.

@@ -146,7 +146,9 @@ func (c *columns) clearFlags(r int32, f rowFlag) { b, i := c.at(r); b.flags[i] &
 
 // isDeviceSide reports whether row r takes part in the figures of its device:
 // an operation, not the host's view of one, and no repeat.
-func (c *columns) isDeviceSide(r int32) bool { return c.flags(r)&(flagOp|flagHost|flagRepeat) == flagOp }
+func (c *columns) isDeviceSide(r int32) bool {
+	return c.flags(r)&(flagOp|flagHost|flagRepeat) == flagOp
+}
 
 // countsInSums reports whether row r is an operation that counts in sums.
 func (c *columns) countsInSums(r int32) bool { return c.flags(r)&(flagOp|flagRepeat) == flagOp }

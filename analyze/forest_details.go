@@ -20,9 +20,10 @@ func (f *Forest) Nodes() iter.Seq[Node] {
 }
 
 // SelfTimeNS returns the duration of an operation without the time that the
-// operations below it cover, in nanoseconds; 0 for another span.
+// operations below it cover, in nanoseconds; 0 for another span and for a repeat
+// of an operation.
 func (n Node) SelfTimeNS() int64 {
-	if n.IsZero() || !n.IsOp() || n.IsDuplicate() {
+	if n.IsZero() || !n.forest.countsInSums(n.row) {
 		return 0
 	}
 	var below descent
@@ -54,8 +55,8 @@ func (n Node) MemoryBytes() int64 {
 	return n.forest.memory(n.row)
 }
 
-// FLOPs returns the floating-point operations of the operation, 0 where they are
-// not known or the forest was not made to keep them; see [Options.KeepForest].
+// FLOPs returns the floating-point operations of the operation; 0 is not
+// distinguished from unknown.
 func (n Node) FLOPs() int64 {
 	if n.IsZero() {
 		return 0

@@ -11,20 +11,27 @@ type naiveTree struct {
 	specs     []spec
 	parent    []int // -1 for none
 	duplicate []bool
+	repeat    []bool
 	orphans   int
 	repeated  int
 	cycles    int
 }
 
 func newNaiveTree(specs []spec) *naiveTree {
-	n := &naiveTree{specs: specs, parent: make([]int, len(specs)), duplicate: make([]bool, len(specs))}
+	n := &naiveTree{
+		specs: specs, parent: make([]int, len(specs)), duplicate: make([]bool, len(specs)), repeat: make([]bool, len(specs)),
+	}
 	for i, s := range specs {
-		if first := n.lookUp(s.trace, s.id); first >= 0 && first < i {
-			n.duplicate[i] = true
-			f := specs[first]
-			if f.timeless == s.timeless && f.end-f.start == s.end-s.start && (s.timeless || f.start == s.start) {
-				n.repeated++
+		for _, before := range specs[:i] {
+			if s.trace == 0 || s.id == 0 || before.trace != s.trace || before.id != s.id {
+				continue
 			}
+			n.duplicate[i] = true
+			n.repeat[i] = n.repeat[i] || s.isOp == before.isOp && s.side == before.side &&
+				s.timeless == before.timeless && s.end-s.start == before.end-before.start && (s.timeless || s.start == before.start)
+		}
+		if n.repeat[i] {
+			n.repeated++
 		}
 	}
 	for i, s := range specs {
@@ -117,7 +124,7 @@ func (n *naiveTree) opsBelow(i int) []int {
 // self returns the self time of operation i, nanosecond by nanosecond.
 func (n *naiveTree) self(i int) int64 {
 	s := n.specs[i]
-	if s.timeless {
+	if s.timeless || n.duplicate[i] {
 		return s.end - s.start
 	}
 	self := int64(0)

@@ -26,13 +26,14 @@ type operationKey struct {
 // counted once, so that self time is never negative. Spans that are no
 // operations are looked through: the operations below them count as children of
 // the operation above. An operation without a start covers nothing, and its own
-// self time is its duration. Duplicates are not in the tree and are left out.
+// self time is its duration. So is that of a duplicate, which has no place in
+// the tree; repeats are left out.
 func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 	f.build()
 	return func(yield func(Node, int64) bool) {
 		var below descent
 		for r := range int32(f.rows()) {
-			if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
+			if !f.countsInSums(r) {
 				continue
 			}
 			if !yield(Node{f, r}, f.selfTime(r, &below)) {
@@ -68,7 +69,7 @@ func (f *Forest) operationSelfTimes() map[operationKey]int64 {
 }
 
 func (f *Forest) selfTime(r int32, below *descent) int64 {
-	if !f.has(r, flagStart) {
+	if !f.has(r, flagStart) || f.has(r, flagDuplicate) {
 		return f.duration(r)
 	}
 	c := newCoverage(f.start(r), f.end(r))

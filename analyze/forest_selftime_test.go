@@ -70,9 +70,17 @@ func TestSelfTimes(t *testing.T) {
 			want: map[string]int64{"a": 90, "b": 60, "c": 10, "d": 10},
 		},
 		{
-			name:  "a duplicate has no self time",
+			name:  "a repeat has no self time",
 			specs: []spec{opAt("a", 1, 0, 0, 100), opAt("again", 1, 0, 0, 100)},
 			want:  map[string]int64{"a": 100},
+		},
+		{
+			name: "a duplicate has its duration, and no place in the tree",
+			specs: []spec{
+				opAt("a", 1, 0, 0, 100), opAt("b", 2, 1, 0, 60), opAt("a again", 1, 0, 0, 90), opAt("b again", 2, 1, 60, 100),
+				opAt("b once more", 2, 1, 60, 100),
+			},
+			want: map[string]int64{"a": 40, "b": 60, "a again": 90, "b again": 40},
 		},
 		{
 			name:  "zero durations stay",
@@ -103,7 +111,7 @@ func TestSelfTimesAgainstNaive(t *testing.T) {
 		want := make(map[int]int64)
 		sums := make(map[operationKey]int64)
 		for i, s := range specs {
-			if s.isOp && !naive.duplicate[i] {
+			if s.isOp && !naive.repeat[i] {
 				want[i] = naive.self(i)
 				sums[operationKey{s.name, s.side}] += want[i]
 			}

@@ -83,10 +83,14 @@ func (s spec) addTo(forest *Forest) {
 		forest.addOp(s.entry())
 		return
 	}
-	forest.addSpan(&op.Span{
+	forest.addSpan(s.span())
+}
+
+func (s spec) span() *op.Span {
+	return &op.Span{
 		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
 		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start,
-	})
+	}
 }
 
 // deviceSide reports whether s takes part in the figures of its device.

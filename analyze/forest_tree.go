@@ -18,6 +18,8 @@ type tree struct {
 	// roots holds the rows without a parent, grouped by trace, within one the
 	// last to end first.
 	roots []int32
+	// originals has the row with the same ids for each duplicate.
+	originals map[int32]int32
 	// cut holds the rows at which rings of parents were cut.
 	cut []int32
 	// stampRow holds the row of each stamp's root, noRow when it was not read.
@@ -81,6 +83,8 @@ func (f *Forest) join(byTrace, first []int32) {
 		f.setParent(r, noRow)
 	}
 	index := newSpanIndex(&f.columns)
+	f.tree.originals = make(map[int32]int32)
+	others := make(map[recordTimes]struct{})
 	for g := 1; g < len(first)-1; g++ {
 		rows := byTrace[first[g]:first[g+1]]
 		index.reset(len(rows))
@@ -89,9 +93,10 @@ func (f *Forest) join(byTrace, first []int32) {
 				continue
 			}
 			if original, found := index.insert(r); found {
-				f.markDuplicate(r, original)
+				f.markDuplicate(r, original, others)
 			}
 		}
+		clear(others)
 		for _, r := range rows {
 			parent := noRow
 			if f.parentID(r) != 0 {
@@ -105,12 +110,32 @@ func (f *Forest) join(byTrace, first []int32) {
 	}
 }
 
-func (f *Forest) markDuplicate(r, original int32) {
+// recordTimes tells apart the records of one trace with the same ids.
+type recordTimes struct {
+	span            uint64
+	start, duration int64
+	facts           rowFlag
+}
+
+func (f *Forest) recordTimes(r int32) recordTimes {
+	return recordTimes{f.span(r), f.start(r), f.duration(r), f.flags(r) & (flagOp | flagHost | flagStart)}
+}
+
+// markDuplicate marks row r, whose ids the original had before, and whether a
+// row with these ids has the same times. It adds r to others, which holds the
+// rows of the trace that are no originals.
+func (f *Forest) markDuplicate(r, original int32, others map[recordTimes]struct{}) {
 	f.setFlags(r, flagDuplicate)
 	f.counts.Duplicates++
-	same := f.start(r) == f.start(original) && f.duration(r) == f.duration(original) &&
-		(f.flags(r)^f.flags(original))&flagStart == 0
-	if same {
+	f.tree.originals[r] = original
+	times := f.recordTimes(r)
+	repeats := times == f.recordTimes(original)
+	if !repeats {
+		_, repeats = others[times]
+		others[times] = struct{}{}
+	}
+	if repeats {
+		f.setFlags(r, flagRepeat)
 		f.counts.Repeated++
 	}
 }

@@ -13,7 +13,9 @@ const (
 // defaults.
 type Options struct {
 	// By lists the keys of the groups that are summed up in addition to the
-	// operations and devices.
+	// operations and devices. [Run] finds the local roots of operations that state
+	// none, and keeps the structure of the run for that; a Profile alone knows those
+	// that operations state.
 	By []Key
 	// MaxGroups bounds the rows of each table; further groups share one row named
 	// "(other)". 0 is DefaultMaxGroups.
@@ -29,7 +31,7 @@ type Options struct {
 	MinCommunicationRatio float64
 	// SumsOnly leaves out everything that needs the structure of the run: self
 	// times, timelines, critical paths and so on. The memory that [Run] needs then
-	// does not grow with the number of entries.
+	// does not grow with the number of entries, unless By has the local root.
 	SumsOnly bool
 	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes
 	// and FLOPs of its operations, for a renderer that shows them one by one.

@@ -77,8 +77,9 @@ type groupRow struct {
 }
 
 // NewProfile returns an empty profile.
-func NewProfile(opts Options) *Profile {
-	opts = opts.withDefaults()
+func NewProfile(opts Options) *Profile { return newProfile(opts.withDefaults()) }
+
+func newProfile(opts Options) *Profile {
 	p := &Profile{
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
@@ -107,15 +108,28 @@ func (p *Profile) startPart(part int64) {
 // Add adds an entry. It keeps strings of e and copies of the rest.
 func (p *Profile) Add(e *op.Entry) {
 	p.at.n++
+	p.addSums(e)
+	if len(p.opts.By) > 0 {
+		p.group(sideIndex(e.Side), e).add(e)
+	}
+	if e.Side == op.SideHost {
+		return
+	}
+	if e.Duration >= p.slowest.shortest {
+		p.slowest.offer(e, p.at)
+	}
+	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.before(p.hotspots.last) {
+		p.hotspots.offer(e, p.at)
+	}
+}
+
+// addSums adds an entry to everything but its group and the lists of entries.
+func (p *Profile) addSums(e *op.Entry) {
 	if e.AdjustedCount > 0 {
 		p.weighted++
 	}
-	side := sideIndex(e.Side)
-	row := p.operation(side, e.Operation)
+	row := p.operation(sideIndex(e.Side), e.Operation)
 	row.add(e)
-	if len(p.opts.By) > 0 {
-		p.group(side, e).add(e)
-	}
 	if e.Side == op.SideHost {
 		return
 	}
@@ -131,14 +145,8 @@ func (p *Profile) Add(e *op.Entry) {
 			p.copies[d].add(e)
 		}
 	}
-	if e.Duration >= p.slowest.shortest {
-		p.slowest.offer(e, p.at)
-	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes {
 		p.hotCount++
-		if p.at.before(p.hotspots.last) {
-			p.hotspots.offer(e, p.at)
-		}
 	}
 }
 
@@ -231,10 +239,7 @@ func (p *Profile) group(side int, e *op.Entry) *groupRow {
 }
 
 func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
-	p.key = p.key[:0]
-	for _, k := range p.opts.By {
-		p.key = k.appendTo(p.key, e)
-	}
+	p.key = appendKeys(p.key[:0], p.opts.By, e)
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
 		row.Value.values = make([]KeyValue, len(p.opts.By))

@@ -25,10 +25,27 @@ type placedEntry struct {
 	at    position
 }
 
-// topEntries keeps copies of the first entries in some order of preference.
+// recordID identifies a record: another one with the same ids and times repeats
+// it.
+type recordID struct {
+	trace    op.TraceID
+	span     op.SpanID
+	start    op.Int
+	duration int64
+}
+
+// recordOf returns the identity of e; ok is false where e has no ids.
+func recordOf(e *op.Entry) (id recordID, ok bool) {
+	id = recordID{e.TraceID, e.SpanID, e.Start, e.Duration}
+	return id, !e.TraceID.IsZero() && !e.SpanID.IsZero()
+}
+
+// topEntries keeps copies of the first entries in some order of preference, and
+// of each record the first one alone.
 type topEntries struct {
 	limit int
 	kept  heap.Heap[placedEntry] // the last in preference on top
+	ids   map[recordID]position  // of the entries kept
 	// shortest and last are the duration and the place of the top of a full heap:
 	// most entries are rejected by these, without a call.
 	shortest int64
@@ -66,36 +83,68 @@ func (t *topEntries) offer(e *op.Entry, at position) {
 	}
 }
 
+// admits reports whether c is among the first and repeats none that stood before
+// it.
 func (t *topEntries) admits(c placedEntry) bool {
-	return len(t.kept.Items) < t.limit || t.limit > 0 && t.kept.Less(c, t.kept.Top())
+	if len(t.kept.Items) == t.limit && (t.limit == 0 || !t.kept.Less(c, t.kept.Top())) {
+		return false
+	}
+	id, _ := recordOf(c.entry)
+	at, repeats := t.ids[id]
+	return !repeats || c.at.before(at)
 }
 
+// keep keeps c, which t admits, in place of the entry that it repeats or, where
+// there is no more room, of the last one.
 func (t *topEntries) keep(c placedEntry) {
-	if len(t.kept.Items) < t.limit {
+	id, ok := recordOf(c.entry)
+	_, repeats := t.ids[id]
+	switch {
+	case repeats:
+		t.kept.Lower(slices.IndexFunc(t.kept.Items, func(k placedEntry) bool { return k.repeats(id) }), c)
+	case len(t.kept.Items) < t.limit:
 		t.kept.Push(c)
-	} else {
+	default:
+		last, _ := recordOf(t.kept.Top().entry)
+		delete(t.ids, last)
 		t.kept.ReplaceTop(c)
+	}
+	if ok {
+		if t.ids == nil {
+			t.ids = make(map[recordID]position)
+		}
+		t.ids[id] = c.at
 	}
 	if len(t.kept.Items) == t.limit {
 		t.shortest, t.last = t.kept.Top().entry.Duration, t.kept.Top().at
 	}
 }
 
+func (c *placedEntry) repeats(id recordID) bool {
+	own, ok := recordOf(c.entry)
+	return ok && own == id
+}
+
 // merge keeps those of o's entries that are among the first. Their places are
-// moved by shift.
+// moved by shift. All are kept again in the order of preference, so that none
+// replaces another.
 func (t *topEntries) merge(o *topEntries, shift int64) {
+	all := slices.Clone(t.kept.Items)
 	for _, c := range o.kept.Items {
 		c.at.n += shift
+		all = append(all, c)
+	}
+	t.sort(all)
+	t.kept.Items, t.ids = nil, nil
+	for _, c := range all {
 		if t.admits(c) {
 			t.keep(c)
 		}
 	}
 }
 
-// list returns the entries in the order of preference, never nil.
-func (t *topEntries) list() []*op.Entry {
-	sorted := slices.Clone(t.kept.Items)
-	slices.SortFunc(sorted, func(a, b placedEntry) int {
+func (t *topEntries) sort(entries []placedEntry) {
+	slices.SortFunc(entries, func(a, b placedEntry) int {
 		switch {
 		case t.kept.Less(a, b):
 			return -1
@@ -104,6 +153,12 @@ func (t *topEntries) list() []*op.Entry {
 		}
 		return 0
 	})
+}
+
+// list returns the entries in the order of preference, never nil.
+func (t *topEntries) list() []*op.Entry {
+	sorted := slices.Clone(t.kept.Items)
+	t.sort(sorted)
 	entries := make([]*op.Entry, len(sorted))
 	for i, c := range sorted {
 		entries[i] = c.entry

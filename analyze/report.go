@@ -133,8 +133,7 @@ type Stats struct {
 	P95NS op.Float `json:"p95_ns"`
 	P99NS op.Float `json:"p99_ns"`
 	// SelfNS is the time not covered by child operations; nil when the structure
-	// was not computed, and for groups by keys other than operation, kind,
-	// device, rank and trace.
+	// was not computed.
 	SelfNS      op.Int `json:"self_ns"`
 	Elements    int64  `json:"elements"`
 	MemoryBytes int64  `json:"memory_bytes"`

@@ -23,6 +23,9 @@ func (p *Profile) Report() *Report { return newReport(newCounter(), p, nil) }
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
 func newReport(in *counter, p *Profile, forest *Forest) *Report {
+	if forest != nil {
+		p = forest.settle(p)
+	}
 	total := p.total()
 	r := &Report{
 		Schema:      Schema,

@@ -21,6 +21,7 @@ const warnTimeOutOfRange = "time_out_of_range"
 func (r *Report) addStructure(forest *Forest, top int) {
 	counts := forest.structure()
 	r.Input.Orphans, r.Input.Duplicates = op.Known(counts.Orphans), op.Known(counts.Duplicates)
+	r.Input.Repeated = op.Known(counts.Repeated)
 	suspects := forest.suspects()
 	r.Input.SuspectDurations = op.Known(int64(len(suspects.durations)))
 	r.Input.Clock, r.Input.Cycles = op.Known(int64(len(suspects.clock))), op.Known(counts.Cycles)
@@ -127,18 +128,14 @@ func sideOf(side string) op.Side {
 // groupID identifies a group by its values and side.
 type groupID struct{ values, side string }
 
-// addGroupSelfTimes gives each group its self time where the structure knows
-// all of the keys. What belongs to groups without a row of their own goes into
+// addGroupSelfTimes gives each group its self time, where forest keeps the groups
+// of the operations. What belongs to groups without a row of their own goes into
 // the row of the others.
 func (r *Report) addGroupSelfTimes(forest *Forest) {
-	if len(r.Groups) == 0 {
+	if len(r.Groups) == 0 || !slices.Equal(forest.by, r.Groups[0].Key.Keys) {
 		return
 	}
-	keys := r.Groups[0].Key.Keys
-	if slices.ContainsFunc(keys, func(k Key) bool { return !k.isStructural() }) {
-		return
-	}
-	sums := forest.groupSelfTimes(keys)
+	sums := forest.groupSelfTimes()
 	var others []*Group
 	for i := range r.Groups {
 		g := &r.Groups[i]
@@ -164,46 +161,27 @@ func (r *Report) addGroupSelfTimes(forest *Forest) {
 	}
 }
 
-// groupSelfTimes sums up the self times by the keys, which are structural.
-func (f *Forest) groupSelfTimes(keys []Key) map[groupID]*wide.Sum {
-	sums := make(map[groupID]*wide.Sum)
-	values := make([]KeyValue, len(keys))
-	var scratch []byte
+// groupSelfTimes sums up the self times by group.
+func (f *Forest) groupSelfTimes() map[groupID]*wide.Sum {
+	bySide := [2][]wide.Sum{
+		make([]wide.Sum, len(f.dict.groups.Values)),
+		make([]wide.Sum, len(f.dict.groups.Values)),
+	}
 	for n, self := range f.selfTimes() {
-		e := n.keyFields()
-		for i, k := range keys {
-			values[i] = k.value(&e)
+		bySide[sideIndex(n.Side())][f.groups.at(n.row)].Add(self)
+	}
+	sums := make(map[groupID]*wide.Sum)
+	for side := range bySide {
+		for group := range bySide[side] {
+			sum := &bySide[side][group]
+			if *sum == (wide.Sum{}) {
+				continue
+			}
+			values := cutKeys(f.dict.groups.Values[group], f.by)
+			sums[groupID{string(appendValues(nil, values)), op.Side(side).String()}] = sum
 		}
-		scratch = appendValues(scratch[:0], values)
-		id := groupID{string(scratch), n.Side().String()}
-		if sums[id] == nil {
-			sums[id] = new(wide.Sum)
-		}
-		sums[id].Add(self)
 	}
 	return sums
-}
-
-// isStructural reports whether a [Node] has the key.
-func (k Key) isStructural() bool {
-	switch k.field {
-	case byOperation, byKind, byDevice, byRank, byTrace:
-		return true
-	}
-	return false
-}
-
-// keyFields returns the fields that structural keys read.
-func (n Node) keyFields() op.Entry {
-	device := n.Device()
-	e := op.Entry{
-		Operation: n.Name(), Kind: n.Kind(), DeviceID: device.DeviceID, Rank: device.Rank, TraceID: n.TraceID(),
-	}
-	if device.IsNone() {
-		e.DeviceID = ""
-	}
-	e.EmptyDevice = device.DeviceID == ""
-	return e
 }
 
 // appendValues appends the values in a form that differs for different ones.

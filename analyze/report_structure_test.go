@@ -37,7 +37,7 @@ func TestGroupSelfTimes(t *testing.T) {
 			"|compute, unknown, 00000000000000000000000000000001":     op.Known(107),
 			"host|compute, unknown, 00000000000000000000000000000001": op.Known(200),
 		},
-		"kind,shape": {"|compute, unknown": {}, "host|compute, unknown": {}},
+		"kind,shape": {"|compute, unknown": op.Known(107), "host|compute, unknown": op.Known(200)},
 	} {
 		if diff := cmp.Diff(want, selfByGroup(sampleReport(records, by, true))); diff != "" {
 			t.Errorf("by %s: %s", by, diff)
@@ -52,6 +52,7 @@ func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 		opts.By = []Key{{field: byOperation}}
 		opts.MaxGroups = 1 + r.IntN(8)
 		p, forest := NewProfile(opts), NewForest()
+		forest.groupBy(opts.By)
 		groups, operations := int64(0), int64(0)
 		for _, s := range randomSpecs(r, 40) {
 			if s.isOp {

@@ -63,6 +63,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 	opts.By, _ = ParseKeys(by)
 	opts.Top = 2
 	in, p, tr := newCounter(), NewProfile(opts), NewForest()
+	tr.groupBy(opts.By)
 	for _, rec := range records {
 		in.add(rec, nil)
 		switch {
@@ -127,7 +128,7 @@ func TestReportWithoutStructure(t *testing.T) {
 		}
 		structural := cmp.Options{
 			equalReports,
-			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "SuspectDurations", "Clock", "Cycles", "Suspects"),
+			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock", "Cycles", "Suspects"),
 			cmpopts.IgnoreFields(Stats{}, "SelfNS"),
 			cmpopts.IgnoreFields(Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS", "ExposedMemoryNS",
 				"OtherNS", "IdleNS", "CommunicationNS", "MemoryNS", "OverlapNS", "OverlapRatio"),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"runtime"
+	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -103,15 +104,16 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], f func(op.Re
 type collector struct {
 	counter *counter
 	profile *Profile
-	forest  *Forest // nil without the structure
+	forest  *Forest // nil where neither the structure nor local roots are asked for
 	opts    Options
 }
 
 func newCollector(opts Options) *collector {
 	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults()}
-	if !opts.SumsOnly {
+	if !opts.SumsOnly || slices.Contains(opts.By, Key{field: byRoot}) {
 		c.forest = NewForest()
 		c.forest.details = opts.KeepForest
+		c.forest.groupBy(opts.By)
 	}
 	return c
 }
@@ -170,6 +172,9 @@ func mergeCollectors(workers ...*collector) *collector {
 }
 
 func (c *collector) report() *Report {
+	if c.opts.SumsOnly && c.forest != nil {
+		return newReport(c.counter, c.forest.settleRoots(c.profile), nil)
+	}
 	r := newReport(c.counter, c.profile, c.forest)
 	if c.opts.KeepForest {
 		r.Forest = c.forest

@@ -27,9 +27,11 @@ func (h *Heap[T]) Push(v T) {
 }
 
 // ReplaceTop replaces the largest item by v.
-func (h *Heap[T]) ReplaceTop(v T) {
-	h.Items[0] = v
-	i := 0
+func (h *Heap[T]) ReplaceTop(v T) { h.Lower(0, v) }
+
+// Lower replaces item i by v, which must not be larger unless i is the top.
+func (h *Heap[T]) Lower(i int, v T) {
+	h.Items[i] = v
 	for {
 		largest := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(h.Items); child++ {

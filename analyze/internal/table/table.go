@@ -100,6 +100,19 @@ func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 	t.overflowed.merge(&o.overflowed)
 }
 
+// Match calls f with each row of t that o has too, that of the others included,
+// and the row of o.
+func (t *Table[R]) Match(o *Table[R], f func(mine, its *R)) {
+	for key, row := range t.rows {
+		if its, ok := o.rows[key]; ok {
+			f(&row.Value, &its.Value)
+		}
+	}
+	if t.other != nil && o.other != nil {
+		f(&t.other.Value, &o.other.Value)
+	}
+}
+
 // All yields the rows in no particular order; other is true for the row of the
 // keys beyond the limit.
 func (t *Table[R]) All() iter.Seq2[*R, bool] {
