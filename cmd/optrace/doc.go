@@ -52,8 +52,8 @@
 //	  percentiles are exact for up to 32 entries a row, else within 1.0 %
 //
 //	BY ROOT
-//	  root           kind   count      sum    share    mean     p50      p95      p99      max  memory
-//	  POST /predict  mixed     15  4.76 ms  100.0 %  317 µs  100 µs  2.40 ms  2.40 ms  2.40 ms     0 B
+//	  root           kind   count      sum    share     self    mean     p50      p95      p99      max  memory
+//	  POST /predict  mixed     15  4.76 ms  100.0 %  4.76 ms  317 µs  100 µs  2.40 ms  2.40 ms  2.40 ms     0 B
 //
 // -csv prints one table as CSV, -json the whole report as JSON.
 //
