@@ -45,6 +45,7 @@ func TestDocumentedStructure(t *testing.T) {
 // blockWriters make the text of a block from a table of operations.
 var blockWriters = map[string]func(*testing.T, markdownTable) string{
 	"requests":       documentedRequests,
+	"shared":         documentedShared,
 	"collapsed":      documentedCollapsed,
 	"collapsed-flat": documentedFlat,
 }
@@ -79,6 +80,26 @@ func documentedRequests(t *testing.T, table markdownTable) string {
 			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
 	}
 	fmt.Fprintf(&b, "unattached: %d\n", len(requests.unattached))
+	return b.String()
+}
+
+func documentedShared(t *testing.T, table markdownTable) string {
+	t.Helper()
+	forest, _ := documentedTrace(t, table)
+	requests := forest.Requests()
+	var b strings.Builder
+	for i := range requests.List {
+		r := &requests.List[i]
+		fmt.Fprintf(&b, "%s: own %d, shared %d in %d ops, uncovered %v, queueing %v\n",
+			r.Name, r.OwnNS, r.SharedNS, r.SharedOps, r.UncoveredNS, r.QueueingNS)
+		for _, s := range forest.CriticalPath(r.Root).Segments {
+			fmt.Fprintf(&b, "  %s [%d,%d)\n", s.Node.Name(), s.StartNS, s.StartNS+s.DurationNS)
+		}
+	}
+	for i := range requests.Shared {
+		e := &requests.Shared[i]
+		fmt.Fprintf(&b, "%s: %d links, %d requests, %d ops, sum %d\n", e.Name, e.Links, e.Requests, e.Ops(), e.SumNS)
+	}
 	return b.String()
 }
 

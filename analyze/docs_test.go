@@ -121,6 +121,28 @@ func (r documentedRow) integer(name string) op.Int {
 	return op.Known(n)
 }
 
+// links returns the links of a row: "1/2 3/4*5" leads to span 2 of trace 1 and, with
+// a weight of 5, to span 4 of trace 3.
+func (r documentedRow) links() []op.Link {
+	r.t.Helper()
+	var links []op.Link
+	for text := range strings.FieldsSeq(r.cells["links"]) {
+		var trace byte
+		var span uint64
+		var weight int64
+		n, err := fmt.Sscanf(text, "%d/%d*%d", &trace, &span, &weight)
+		if n < 2 {
+			r.t.Fatalf("line %d: link %q: %v", r.line, text, err)
+		}
+		link := op.Link{TraceID: op.TraceID{15: trace}, SpanID: spanID(span)}
+		if n == 3 {
+			link.Weight = op.Known(weight)
+		}
+		links = append(links, link)
+	}
+	return links
+}
+
 // record returns the operation or, for the kind "span", the span of the row.
 func (r documentedRow) record() op.Record {
 	r.t.Helper()
@@ -128,12 +150,16 @@ func (r documentedRow) record() op.Record {
 	duration := r.integer("end").V - start.V
 	id, parent := spanID(uint64(r.integer("id").V)), spanID(uint64(r.integer("parent").V))
 	trace := op.TraceID{}
-	if !id.IsZero() {
+	if number := r.integer("trace"); !id.IsZero() {
 		trace = op.TraceID{15: 1}
+		if number.Known {
+			trace = op.TraceID{15: byte(number.V)}
+		}
 	}
 	if r.cells["kind"] == "span" {
 		return op.Record{Span: &op.Span{
 			Name: r.cells["operation"], TraceID: trace, SpanID: id, ParentSpanID: parent, Start: start, Duration: duration,
+			Links: r.links(),
 		}}
 	}
 	e := &op.Entry{
@@ -142,6 +168,7 @@ func (r documentedRow) record() op.Record {
 		Start: start, Duration: duration, Launch: r.integer("launch"), MemoryBytes: r.integer("bytes"),
 		DType: op.DType(r.cells["dtype"]), Failed: r.cells["error"] != "", Error: r.cells["error"],
 		TraceID: trace, SpanID: id, ParentSpanID: parent, AdjustedCount: float64(r.integer("weight").V),
+		Links: r.links(),
 	}
 	if r.cells["sequence"] != "" {
 		e.Collective = &op.Collective{Name: e.Operation, Group: r.cells["group"], Sequence: r.integer("sequence")}

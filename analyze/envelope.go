@@ -51,6 +51,9 @@ type Envelope struct {
 	Cycles           op.Int `json:"cycles"`
 	// Suspects has the worst example of each of them; nil when the structure was not computed.
 	Suspects []Suspect `json:"suspects"`
+	// MissingLinks counts links to spans that are not in the input; nil when the
+	// structure was not computed.
+	MissingLinks op.Int `json:"missing_links"`
 	// Truncated counts inputs that end within a record.
 	Truncated int64 `json:"truncated"`
 	// OverflowedGroups is how many groups lie beyond the limit and went into

@@ -16,7 +16,7 @@ import (
 // the tree is built, 8 each for a step, a memory size, output elements, FLOPs, a
 // launch time and a sampling weight where there are any, 4 each for the name of
 // the local root and for the group in a report by keys, 4 more for the shapes in
-// one by root, and 64 for a collective. Strings are kept once.
+// one by root, 64 for a collective, and 24 for a link. Strings are kept once.
 //
 // Add everything in the order of the input, or build several forests and merge
 // them in that order.
@@ -27,6 +27,7 @@ type Forest struct {
 	columns
 	dict      dictionary
 	collected collectives
+	links     []rowLink // by row
 	runs      partRuns
 	counts    counts
 	limit     int  // of the number of rows
@@ -39,6 +40,7 @@ type Forest struct {
 	built    atomic.Bool
 	tree     tree
 	onDevice deviceRows
+	shared   executions
 }
 
 // counts counts the content of a [Forest] and its faults.
@@ -60,6 +62,8 @@ type counts struct {
 	// BadTimes are the operations and spans with a start or an end outside the
 	// years 1824 to 2116. They are treated as having no start.
 	BadTimes int64
+	// MissingLinks are the links to spans that were not read.
+	MissingLinks int64
 	// Overflow are the operations and spans beyond the limit, which count nowhere
 	// else.
 	Overflow int64
@@ -131,6 +135,7 @@ func (f *Forest) addOp(e *op.Entry) {
 	}
 	if f.add(&r, e.Start) {
 		f.collected.add(e)
+		f.addLinks(e.Links)
 	}
 }
 
@@ -161,7 +166,9 @@ func (f *Forest) addSpan(s *op.Span) {
 	if s.RemoteParent {
 		r.flags |= flagRemote
 	}
-	f.add(&r, s.Start)
+	if f.add(&r, s.Start) {
+		f.addLinks(s.Links)
+	}
 }
 
 // add adds r, which starts at start, unless there is no more room.
@@ -207,6 +214,7 @@ func (f *Forest) build() {
 	}
 	f.buildTree()
 	f.buildDevices()
+	f.buildExecutions()
 	f.built.Store(true)
 }
 

@@ -15,6 +15,12 @@ type Endpoint struct {
 	// Requests is how many there are, Ops the operations that belong to them.
 	Requests int64 `json:"requests"`
 	Ops      int64 `json:"ops"`
+	// OwnNS and SharedNS are the time of the requests' operations and their part of
+	// that of shared executions, SharedOps the operations of these, counted for each
+	// request.
+	OwnNS     int64 `json:"own_ns"`
+	SharedNS  int64 `json:"shared_ns"`
+	SharedOps int64 `json:"shared_ops"`
 	// Timed is how many of the requests have a start and so count in the
 	// figures below.
 	Timed int64 `json:"timed_requests"`
@@ -61,6 +67,7 @@ func (r *Requests) Endpoints() []Endpoint {
 type endpointSum struct {
 	Endpoint
 	duration, uncovered, queueing wide.Sum
+	own, shared                   wide.Sum
 	path                          *pathSum
 	walk                          pathWalk
 }
@@ -68,6 +75,9 @@ type endpointSum struct {
 func (s *endpointSum) add(r *Request) {
 	s.Requests++
 	s.Ops += int64(r.Ops())
+	s.SharedOps += int64(r.SharedOps)
+	s.own.Add(r.OwnNS)
+	s.shared.Add(r.SharedNS)
 	if !r.StartNS.Known {
 		return
 	}
@@ -85,6 +95,7 @@ func (s *endpointSum) add(r *Request) {
 func (s *endpointSum) endpoint() Endpoint {
 	e := s.Endpoint
 	e.DurationNS, e.UncoveredNS, e.QueueingNS = s.duration.Int64(), s.uncovered.Int64(), s.queueing.Int64()
+	e.OwnNS, e.SharedNS = s.own.Int64(), s.shared.Int64()
 	e.Path = s.path.summary(s.walk.edges)
 	return e
 }

@@ -10,7 +10,7 @@ import (
 // Merge adds the operations and spans of other, as if they had been added after
 // those of f. other does not change.
 func (f *Forest) Merge(other *Forest) {
-	added := &mergeSource{columns: other.columns, collected: &other.collected, dict: &other.dict, runs: other.runs}
+	added := &mergeSource{columns: other.columns, collected: &other.collected, links: other.links, dict: &other.dict, runs: other.runs}
 	sources := []*mergeSource{added}
 	lost := other.counts
 	if first := inputOrder(sources); len(first) > 0 && first[0].part < f.runs.last() {
@@ -44,10 +44,11 @@ func (f *Forest) takeAll() *mergeSource {
 	dict, collected := f.dict, f.collected
 	dict.release()
 	s := &mergeSource{
-		columns: f.columns, collected: &collected, dict: &dict, runs: f.runs,
+		columns: f.columns, collected: &collected, links: f.links, dict: &dict, runs: f.runs,
 		owned: true, unread: make([]int32, len(f.blocks)),
 	}
 	f.columns, f.dict, f.collected, f.runs, f.counts = columns{}, newDictionary(), collectives{}, nil, counts{}
+	f.links = nil
 	f.built.Store(false)
 	return s
 }
@@ -56,6 +57,7 @@ func (f *Forest) takeAll() *mergeSource {
 type mergeSource struct {
 	columns
 	collected *collectives
+	links     []rowLink
 	dict      *dictionary
 	runs      partRuns
 
@@ -105,6 +107,7 @@ func (f *Forest) mergeSources(sources []*mergeSource) {
 func (m *merger) appendRun(r sourceRun) {
 	room := min(int(r.end-r.row), m.limit-m.rows())
 	m.counts.Overflow += int64(r.end-r.row) - int64(room)
+	m.appendLinks(r, int32(room))
 	collectives := int32(0)
 	for at, end := r.row, r.row+int32(room); at < end; {
 		if int(m.n) == len(m.columns.blocks)*blockRows {
@@ -119,6 +122,21 @@ func (m *merger) appendRun(r sourceRun) {
 	for _, e := range r.source.collected.entries[r.collective : r.collective+collectives] {
 		e.name, e.device = r.source.names.number(e.name), r.source.devices.number(e.device)
 		m.collected.entries = append(m.collected.entries, e)
+	}
+}
+
+// appendLinks appends the links of the first rows of r, as many as are given, which
+// are about to be appended.
+func (m *merger) appendLinks(r sourceRun, rows int32) {
+	links := r.source.links
+	first, _ := linksOf(links, r.row)
+	for _, l := range links[first:] {
+		if l.row >= r.row+rows {
+			break
+		}
+		l.row += m.n - r.row
+		l.trace = r.source.numbers.traces.number(l.trace)
+		m.links = append(m.links, l)
 	}
 }
 

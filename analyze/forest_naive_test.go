@@ -15,6 +15,7 @@ type naiveTree struct {
 	orphans   int
 	repeated  int
 	cycles    int
+	naiveExecutions
 }
 
 func newNaiveTree(specs []spec) *naiveTree {

@@ -32,6 +32,8 @@ type Segment struct {
 type PathEdges struct {
 	// Tree: the latter is the last child to finish before the path goes on.
 	Tree int64 `json:"tree"`
+	// Links: the latter is a shared execution that links to the former.
+	Links int64 `json:"links"`
 }
 
 // CriticalPath returns the critical path of n and the nodes below it; nil
@@ -52,7 +54,9 @@ type PathEdges struct {
 // This is the path that Jaeger draws, but for children that follow each other
 // without a gap: Jaeger takes only what finished before the next one started,
 // while here a child that finished in the same nanosecond counts as its cause,
-// as operations that are recorded back to back are.
+// as operations that are recorded back to back are. And a shared execution counts as
+// a child of each span of a request that it links to, while that runs; Jaeger leaves
+// it out.
 func (f *Forest) CriticalPath(n Node) *CriticalPath {
 	if n.IsZero() {
 		return nil
@@ -119,13 +123,14 @@ type pathWalk struct {
 // first. roots stand for the children of a window that has no row: at any time the
 // path goes through the one of them that runs and ends last.
 //
-// The children are taken in order of their end, each once, so that the walk
+// A shared execution counts as a child of the spans that it links to. The
+// children are taken in order of their end, each once, so that the walk
 // takes time linear in the nodes below w; and it keeps its own stack, because a
 // trace may be as deep as it is long.
 func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row int32, from, to int64)) {
 	children := roots
 	if w.row != noRow {
-		children = forest.tree.children(w.row)
+		children = forest.pathChildren(w.row)
 	}
 	p.stack = append(p.stack[:0], pathFrame{window: w, at: w.to, children: children})
 	for len(p.stack) > 0 {
@@ -142,8 +147,12 @@ func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row in
 			emit(f.row, child.to, f.at)
 		}
 		f.at = child.from
-		p.edges.Tree++
-		p.stack = append(p.stack, pathFrame{window: child, at: child.to, children: forest.tree.children(child.row)})
+		if f.row != noRow && forest.tree.parent[child.row] != f.row {
+			p.edges.Links++
+		} else {
+			p.edges.Tree++
+		}
+		p.stack = append(p.stack, pathFrame{window: child, at: child.to, children: forest.pathChildren(child.row)})
 	}
 }
 

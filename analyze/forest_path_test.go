@@ -147,7 +147,7 @@ func (n *naiveTree) naivePath(i int, children []int, from, to int64) []pathStep 
 		if end < at {
 			steps = append(steps, pathStep{name, end, at})
 		}
-		steps = append(steps, n.naivePath(last, n.children(last), begin, end)...)
+		steps = append(steps, n.naivePath(last, n.pathChildren(last), begin, end)...)
 		at = begin
 	}
 	if from < at {
@@ -182,7 +182,7 @@ func (n *naiveTree) naivePathThroughRoots(roots []int, from, to int64) []pathSte
 		if root < 0 {
 			steps = append(steps, pathStep{"", begin, to})
 		} else {
-			steps = append(steps, n.naivePath(root, n.children(root), begin, to)...)
+			steps = append(steps, n.naivePath(root, n.pathChildren(root), begin, to)...)
 		}
 		to = begin
 	}
@@ -193,6 +193,9 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 	random.Seeds(300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		if !naive.findExecutions() {
+			return // links in a circle: see TestSharedExecutionsAddUp
+		}
 		got := make(map[op.TraceID][]pathStep)
 		total := int64(0)
 		for id, path := range forest.CriticalPaths() {
@@ -212,7 +215,7 @@ func TestCriticalPathsAgainstNaive(t *testing.T) {
 			}
 			var steps []pathStep
 			if len(roots) == 1 {
-				steps = naive.naivePath(roots[0], naive.children(roots[0]), from, to)
+				steps = naive.naivePath(roots[0], naive.pathChildren(roots[0]), from, to)
 			} else {
 				steps = naive.naivePathThroughRoots(roots, from, to)
 			}

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,11 +21,18 @@ type Request struct {
 	// span was not read.
 	StartNS    op.Int
 	DurationNS op.Int
-	// Uncovered is the time of the request in which none of its operations ran,
-	// in nanoseconds.
+	// OwnNS is the sum of the durations of the operations that belong to the request,
+	// SharedNS its part of those of shared executions, both in nanoseconds and without
+	// the host's view of device work. SharedOps is the number of operations of those
+	// executions, host's views included.
+	OwnNS     int64
+	SharedNS  int64
+	SharedOps int
+	// Uncovered is the time of the request in which none of its operations ran, nor
+	// any of an execution that it shares, in nanoseconds.
 	UncoveredNS op.Int
 	// Queueing is the time from the start of the request to that of its first
-	// operation, in nanoseconds: 0 when that starts earlier, all of it when that
+	// operation, those of shared executions included, in nanoseconds: 0 when that starts earlier, all of it when that
 	// starts after the request; unknown without operations that have a start.
 	QueueingNS op.Int
 	// Root is the request's span; the zero Node when it was not read.
@@ -32,6 +40,7 @@ type Request struct {
 
 	forest *Forest
 	ops    []int32
+	shared []sharedPart
 }
 
 // Ops returns the number of operations that belong to the request.
@@ -46,6 +55,10 @@ type Requests struct {
 	// List has the requests by start, those without a start last; in the order
 	// of the input where that is equal.
 	List []Request
+	// Shared has the shared executions in the order of the input.
+	Shared []Execution
+	// MissingLinks counts the links to spans that were not read.
+	MissingLinks int64
 
 	forest     *Forest
 	unattached []int32
@@ -67,12 +80,25 @@ func (r *Requests) Unattached() iter.Seq[Node] { return r.forest.nodes(r.unattac
 //	POST /predict   [0,100)    2 ops, uncovered 100 − 70 = 30, queueing 10
 //	  matmul          [10,50)
 //	  softmax         [40,80)
+//
+// A span that links to spans of requests, and lies below none of these, is a shared
+// execution, with everything below it: no request, and its operations belong to
+// none. Their time is divided among the distinct requests that it links to, by the
+// weights of the links where all of them have one, else equally. What a request
+// links to counts through executions that are themselves linked to requests.
+//
+//	POST /a   [0,100)              own 0, shared 20
+//	POST /b   [5,90)               own 0, shared 20
+//	step      [10,60) links to both
+//	  matmul    [10,50)
 func (f *Forest) Requests() *Requests {
 	f.build()
 	owner := f.requestOwners()
-	all := &Requests{forest: f}
+	all := &Requests{forest: f, MissingLinks: f.counts.MissingLinks}
+	var parts map[int32][]sharedPart
+	all.Shared, parts = f.sharedExecutions(owner)
 	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), func(r int32) int32 {
-		if !f.has(r, flagOp) {
+		if !f.has(r, flagOp) || f.executionOf(r, owner) != noExecution {
 			return noRow
 		}
 		return owner[r]
@@ -81,15 +107,20 @@ func (f *Forest) Requests() *Requests {
 		mine := ops[first[o]:first[o+1]:first[o+1]]
 		switch {
 		case int(o) >= f.rows():
-			if len(mine) > 0 {
+			if len(mine) > 0 || len(parts[o]) > 0 {
 				all.List = append(all.List, f.namedRequest(o-int32(f.rows()), mine))
+				all.addShared(parts[o])
 			}
-		case owner[o] == o && !f.has(o, flagOp):
+		case owner[o] == o && !f.has(o, flagOp) && f.executionOf(o, owner) == noExecution:
 			all.List = append(all.List, f.request(o, mine))
+			all.addShared(parts[o])
 		}
 	}
+	for i := range all.List {
+		all.List[i].addTimes()
+	}
 	for r := range int32(f.rows()) {
-		if f.has(r, flagOp) && owner[r] == noRow && !f.has(r, flagDuplicate) {
+		if f.has(r, flagOp) && owner[r] == noRow && f.executionOf(r, owner) == noExecution && !f.has(r, flagDuplicate) {
 			all.unattached = append(all.unattached, r)
 		}
 	}
@@ -105,21 +136,36 @@ func (f *Forest) Requests() *Requests {
 	return all
 }
 
-// request describes the request in row root.
+// addShared gives the request that was added last its parts of shared executions.
+func (r *Requests) addShared(parts []sharedPart) {
+	request := &r.List[len(r.List)-1]
+	request.shared = parts
+	var sum wide.Sum
+	for _, p := range parts {
+		sum.Add(p.ns)
+		request.SharedOps += p.execution.Ops()
+	}
+	request.SharedNS = sum.Int64()
+}
+
+// request describes the request in row root, without its times.
 func (f *Forest) request(root int32, ops []int32) Request {
 	n := Node{f, root}
-	r := Request{
+	return Request{
 		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
-		StartNS: n.Start(), DurationNS: op.Known(n.Duration()), Root: n,
+		StartNS: n.Start(), DurationNS: op.Known(n.Duration()), OwnNS: f.sumDeviceSide(ops), Root: n,
 		forest: f, ops: ops,
 	}
+}
+
+// addTimes measures the time that operations cover and the one before the first.
+func (r *Request) addTimes() {
 	if !r.StartNS.Known {
-		return r
+		return
 	}
-	byEnd := slices.Clone(ops)
-	f.sortByEnd(byEnd)
-	covered := newCoverage(f.start(root), f.end(root))
-	for _, o := range byEnd {
+	f := r.forest
+	covered := newCoverage(f.start(r.Root.row), f.end(r.Root.row))
+	for _, o := range r.byEnd() {
 		if !f.has(o, flagStart) {
 			break // those come last
 		}
@@ -130,7 +176,17 @@ func (f *Forest) request(root int32, ops []int32) Request {
 		}
 	}
 	r.UncoveredNS = op.Known(r.DurationNS.V - covered.covered)
-	return r
+}
+
+// byEnd returns the operations of the request and of the executions that it shares,
+// the last to end first.
+func (r *Request) byEnd() []int32 {
+	rows := slices.Clone(r.ops)
+	for _, p := range r.shared {
+		rows = append(rows, p.execution.ops...)
+	}
+	r.forest.sortByEnd(rows)
+	return rows
 }
 
 // namedRequest describes a request whose span was not read.
@@ -138,6 +194,6 @@ func (f *Forest) namedRequest(s int32, ops []int32) Request {
 	stamp := f.dict.stamps.Values[s]
 	return Request{
 		Name: stamp.name, TraceID: f.dict.traces.Values[stamp.trace], SpanID: spanID(stamp.span),
-		forest: f, ops: ops,
+		OwnNS: f.sumDeviceSide(ops), forest: f, ops: ops,
 	}
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -26,6 +27,14 @@ type spec struct {
 	launch     op.Int
 	root       string
 	rootID     uint64
+	links      []specLink
+}
+
+// specLink is a link to a span in a trace.
+type specLink struct {
+	trace  byte
+	id     uint64
+	weight op.Int
 }
 
 // opAt is a computation on cuda:0 in trace 1.
@@ -55,6 +64,26 @@ func (s spec) withoutStart() spec                { s.timeless = true; return s }
 func (s spec) fromRemote() spec                  { s.remote = true; return s }
 func (s spec) of(service string) spec            { s.service = service; return s }
 
+// to adds a link to a span in a trace.
+func (s spec) to(trace byte, id uint64) spec {
+	s.links = append(slices.Clip(s.links), specLink{trace: trace, id: id})
+	return s
+}
+
+// toPart adds a link with a weight.
+func (s spec) toPart(trace byte, id uint64, weight int64) spec {
+	s.links = append(slices.Clip(s.links), specLink{trace, id, op.Known(weight)})
+	return s
+}
+
+func (s spec) opLinks() []op.Link {
+	var links []op.Link
+	for _, l := range s.links {
+		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: spanID(l.id), Weight: l.weight})
+	}
+	return links
+}
+
 func (s spec) traceID() op.TraceID {
 	if s.trace == 0 {
 		return op.TraceID{}
@@ -74,7 +103,7 @@ func (s spec) entry() *op.Entry {
 		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Stream: s.stream, Step: s.step,
 		Start: s.startTime(), Duration: s.end - s.start, Launch: s.launch, MemoryBytes: op.Known(s.memory),
 		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
-		Root: s.root, RootSpanID: spanID(s.rootID),
+		Root: s.root, RootSpanID: spanID(s.rootID), Links: s.opLinks(),
 	}
 }
 
@@ -89,7 +118,7 @@ func (s spec) addTo(forest *Forest) {
 func (s spec) span() *op.Span {
 	return &op.Span{
 		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
-		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start,
+		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start, Links: s.opLinks(),
 	}
 }
 
@@ -131,6 +160,13 @@ func randomSpec(r *rand.Rand, n int) spec {
 	s.end = s.start + r.Int64N(horizon-s.start)
 	if r.IntN(3) == 0 {
 		s.parent = 0
+	}
+	for r.IntN(6) == 0 {
+		l := specLink{trace: byte(1 + r.IntN(2)), id: uint64(1 + r.IntN(n+1))}
+		if r.IntN(2) == 0 {
+			l.weight = op.Known(r.Int64N(4))
+		}
+		s.links = append(s.links, l)
 	}
 	if !s.isOp {
 		return s

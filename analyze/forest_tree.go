@@ -24,6 +24,8 @@ type tree struct {
 	cut []int32
 	// stampRow holds the row of each stamp's root, noRow when it was not read.
 	stampRow []int32
+	// target holds the row that each link leads to, noRow when it was not read.
+	target []int32
 }
 
 // children returns the rows directly below r, the last to end first.
@@ -35,7 +37,7 @@ func (t *tree) children(r int32) []int32 { return t.kids[t.first[r]:t.first[r+1]
 // A duplicate gets no place in the tree. Every other row is in it exactly once,
 // whatever the input says.
 func (f *Forest) buildTree() {
-	f.counts.Orphans, f.counts.Duplicates, f.counts.Repeated, f.counts.Cycles = 0, 0, 0, 0
+	f.counts.Orphans, f.counts.Duplicates, f.counts.Repeated, f.counts.Cycles, f.counts.MissingLinks = 0, 0, 0, 0, 0
 	for r := range f.n {
 		f.clearFlags(r, builtFlags)
 	}
@@ -79,6 +81,11 @@ func (f *Forest) join(byTrace, first []int32) {
 	for s := range f.tree.stampRow {
 		f.tree.stampRow[s] = noRow
 	}
+	f.tree.target = make([]int32, len(f.links))
+	for i := range f.tree.target {
+		f.tree.target[i] = noRow
+	}
+	linked := f.linksByTrace()
 	for _, r := range byTrace[:first[1]] {
 		f.setParent(r, noRow)
 	}
@@ -106,6 +113,9 @@ func (f *Forest) join(byTrace, first []int32) {
 			if s := f.stamp(r); s != 0 && f.dict.stamps.Values[s].span != 0 {
 				f.tree.stampRow[s] = index.find(f.dict.stamps.Values[s].span)
 			}
+		}
+		for _, i := range linked[int32(g)] {
+			f.tree.target[i] = index.find(f.links[i].span)
 		}
 	}
 }

@@ -130,6 +130,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 		want := counts{
 			Orphans: int64(naive.orphans), Repeated: int64(naive.repeated), Cycles: int64(naive.cycles),
 			Ops: got.Ops, Spans: got.Spans, Duplicates: got.Duplicates,
+			MissingLinks: int64(naive.missingLinks()),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("seed %d: structure (-want +got):\n%s", seed, diff)

@@ -26,6 +26,7 @@ func (r *Report) addStructure(forest *Forest, top int) {
 	r.Input.SuspectDurations = op.Known(int64(len(suspects.durations)))
 	r.Input.Clock, r.Input.Cycles = op.Known(int64(len(suspects.clock))), op.Known(counts.Cycles)
 	r.Input.Suspects = forest.examples(suspects)
+	r.Input.MissingLinks = op.Known(counts.MissingLinks)
 	if counts.BadTimes > 0 {
 		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}

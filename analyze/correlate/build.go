@@ -17,7 +17,7 @@ func (j *Join) Report(opts Options) *Report {
 	forest := j.local
 	forest.Merge(j.service)
 	links := Link(opts.Jaeger)
-	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Unattached: []Op{}}
+	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{}}
 	all := forest.Requests()
 	kept := all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
@@ -32,16 +32,14 @@ func (j *Join) Report(opts Options) *Report {
 		kept = append(kept, *q)
 	}
 	all.List = kept
+	r.addShared(all, s, j.pruned, keptTraces, links)
 	for i := range kept {
 		row := request(forest, &kept[i], links)
-		s.compareOps(&row, &kept[i], j.pruned[spanKey{row.TraceID, row.RootSpanID}])
+		s.compareOps(&row, kept[i].Operations(), j.pruned[spanKey{row.TraceID, row.RootSpanID}])
 		if root := kept[i].Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
 		}
-		r.MissingInJaeger += row.MissingInJaeger
-		r.MissingOpsLocally += row.MissingOpsLocally
-		r.MissingLocally += row.Pruned.NotHeld
-		r.PrunedOps += row.Pruned.Count
+		r.addMissing(&row)
 		r.Requests = append(r.Requests, row)
 	}
 	if !s.hasLocal {
@@ -51,9 +49,45 @@ func (j *Join) Report(opts Options) *Report {
 		_, kept := keptTraces[id]
 		return kept
 	})
+	r.MissingLinks = all.MissingLinks
 	r.unattached(all, opts, links)
 	r.Endpoints = endpoints(all, r.Requests, links)
 	return r
+}
+
+// addShared lists the executions that work for the requests that were kept, and adds
+// their traces to those of the report.
+func (r *Report) addShared(all *analyze.Requests, s *sides, pruned map[spanKey][]op.Pruned, traces map[op.TraceID]struct{}, links Link) {
+	kept := make(map[*analyze.Execution]struct{})
+	for i := range all.List {
+		for e := range all.List[i].Executions() {
+			kept[e] = struct{}{}
+		}
+	}
+	for i := range all.Shared {
+		e := &all.Shared[i]
+		if _, ok := kept[e]; !ok {
+			r.LeftOut.Ops += int64(e.Ops())
+			continue
+		}
+		traces[e.TraceID] = struct{}{}
+		var missing Request // counts what one side lacks
+		s.compareOps(&missing, e.Operations(), pruned[spanKey{e.TraceID, e.SpanID}])
+		r.addMissing(&missing)
+		r.Shared = append(r.Shared, Shared{
+			Name: e.Name, Service: e.Service, TraceID: e.TraceID, SpanID: e.SpanID,
+			StartNS: e.StartNS, DurationNS: e.DurationNS, Links: int64(e.Links), Requests: int64(e.Requests),
+			Ops: missing.Ops, SumNS: e.SumNS, Link: links.span(e.TraceID, e.SpanID),
+		})
+	}
+}
+
+// addMissing adds what one of the sides lacks of a request.
+func (r *Report) addMissing(q *Request) {
+	r.MissingInJaeger += q.MissingInJaeger
+	r.MissingOpsLocally += q.MissingOpsLocally
+	r.MissingLocally += q.Pruned.NotHeld
+	r.PrunedOps += q.Pruned.Count
 }
 
 // request describes a request, without the differences of the sides.
@@ -61,6 +95,7 @@ func request(forest *analyze.Forest, q *analyze.Request, links Link) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
 		StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
+		OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
 		CriticalPath: pathParts(forest, q.Root, links),
 		Link:         links.span(q.TraceID, q.SpanID),
 	}

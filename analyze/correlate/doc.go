@@ -13,6 +13,10 @@
 //	for … { j.AddService(rec) } // from the tracing backend
 //	report := j.Report(correlate.Options{})
 //
+// An engine that batches runs one step for several requests, and says so by links
+// from the step to spans of the requests. The time of the step's operations is
+// divided among them, and the step is on the critical path of each.
+//
 // The local batch is the more precise side and wins where both hold a span. So
 // the report of a local batch alone agrees with that of the join, as far as the
 // batch is complete.

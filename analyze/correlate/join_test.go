@@ -33,7 +33,7 @@ func TestReport(t *testing.T) {
 		Jaeger: address,
 		Requests: []correlate.Request{{
 			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
-			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
+			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75, UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
 				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 +
 					"?uiFind=0000000000000003")},
@@ -48,6 +48,7 @@ func TestReport(t *testing.T) {
 			InJaeger: true, InLocal: true, MissingInJaeger: 1, MissingOpsLocally: 1,
 			Link: link(trace1 + "?uiFind=0000000000000001"),
 		}},
+		Shared: []correlate.Shared{},
 		Unattached: []correlate.Op{{
 			Operation: "warmup", Kind: "compute", DeviceKey: cuda, TraceID: traceOf(2), SpanID: idOf(7), StartNS: op.Known(0), DurationNS: 7,
 			Link: link(trace2 + "?uiFind=0000000000000007"),
@@ -178,5 +179,42 @@ func TestReportMaxUnattached(t *testing.T) {
 	r := join(spans).Report(correlate.Options{MaxUnattached: 5})
 	if len(r.Unattached) != 5 || r.UnattachedOps != 20 {
 		t.Errorf("%d listed of %d", len(r.Unattached), r.UnattachedOps)
+	}
+}
+
+// A step of an engine on one side works for requests that the other side has, too;
+// it is left out with all of them, and its trace is the report's where one is kept.
+func TestReportShared(t *testing.T) {
+	links := []op.Link{{TraceID: traceOf(1), SpanID: idOf(1)}, {TraceID: traceOf(2), SpanID: idOf(1)}, {TraceID: traceOf(9), SpanID: idOf(9)}}
+	spans := []span{
+		{trace: 1, id: 1, name: "POST /a", start: 0, end: 50, side: both},
+		{trace: 2, id: 1, name: "POST /b", start: 0, end: 60, side: service},
+		{trace: 3, id: 1, name: "step", start: 10, end: 41, side: both, links: links},
+		{trace: 3, id: 2, parent: 1, name: "matmul", device: "cuda:0", start: 10, end: 41, side: local},
+		{trace: 3, id: 3, parent: 1, name: "sample", start: 20, end: 30, side: service},
+	}
+	whole := join(spans).Report(correlate.Options{Jaeger: address})
+	want := []correlate.Shared{{
+		Name: "step", Service: "api", TraceID: traceOf(3), SpanID: idOf(1), StartNS: op.Known(10), DurationNS: 31,
+		Links: 3, Requests: 2, Ops: 1, SumNS: 31, Link: address + "/trace/00000000000000000000000000000003?uiFind=0000000000000001",
+	}}
+	if diff := cmp.Diff(want, whole.Shared); diff != "" {
+		t.Errorf("shared (-want +got):\n%s", diff)
+	}
+	if whole.MissingLinks != 1 || whole.MissingInJaeger != 1 || whole.MissingLocally != 2 || whole.UnattachedOps != 0 {
+		t.Errorf("%d links and %d operations missing in Jaeger, %d spans locally, %d operations unattached",
+			whole.MissingLinks, whole.MissingInJaeger, whole.MissingLocally, whole.UnattachedOps)
+	}
+	for name, part := range map[string]int64{"POST /a": 16, "POST /b": 15, "none": 0} {
+		r := join(spans).Report(correlate.Options{Keep: func(q *analyze.Request) bool { return q.Name == name }})
+		if name == "none" {
+			if len(r.Shared) != 0 || r.LeftOut.Ops != 1 {
+				t.Errorf("%d executions are kept for no request, %d operations left out", len(r.Shared), r.LeftOut.Ops)
+			}
+			continue
+		}
+		if len(r.Requests) != 1 || r.Requests[0].SharedNS != part || len(r.Shared) != 1 {
+			t.Errorf("%s: requests %+v", name, r.Requests)
+		}
 	}
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/op"
 )
 
 // randomSpans returns a few traces of random trees, with spans that outlive
-// their parents, and each span on a random side.
+// their parents, links to spans of earlier traces, and each span on a random side.
 func randomSpans(r *rand.Rand) []span {
 	var all []span
 	for trace := range byte(1 + r.IntN(4)) {
@@ -27,6 +28,9 @@ func randomSpans(r *rand.Rand) []span {
 			if id > 0 && r.IntN(2) == 0 {
 				s.device = string(rune('x' + r.IntN(2)))
 				s.remote = false
+			}
+			for trace > 0 && r.IntN(5) == 0 {
+				s.links = append(s.links, op.Link{TraceID: traceOf(1 + byte(r.IntN(int(trace)))), SpanID: idOf(1 + byte(r.IntN(20)))})
 			}
 			all = append(all, s)
 		}
@@ -47,6 +51,12 @@ func TestJoinRandom(t *testing.T) {
 		byStart := cmpopts.SortSlices(func(a, b correlate.Request) bool {
 			return a.TraceID.String()+a.RootSpanID.String() < b.TraceID.String()+b.RootSpanID.String()
 		})
+		byID := cmpopts.SortSlices(func(a, b correlate.Shared) bool {
+			return a.TraceID.String()+a.SpanID.String() < b.TraceID.String()+b.SpanID.String()
+		})
+		if diff := cmp.Diff(whole.Shared, joined.Shared, byID); diff != "" {
+			t.Errorf("shared executions of %+v (-one side +joined):\n%s", spans, diff)
+		}
 		if diff := cmp.Diff(whole.Requests, joined.Requests, sides, byStart,
 			cmpopts.IgnoreFields(correlate.Request{}, "Slow"), // ties go by the order of the input
 			cmpopts.IgnoreFields(correlate.PathPart{}, "SpanID")); diff != "" {
@@ -75,8 +85,8 @@ func TestJoinRandom(t *testing.T) {
 	}
 }
 
-// checkMissing compares with counts by hand. Every operation has a request
-// above it, for roots are none.
+// checkMissing compares with counts by hand. Every operation has a request or a
+// shared execution above it, for roots are none.
 func checkMissing(t *testing.T, spans []span, r *correlate.Report) {
 	t.Helper()
 	var want correlate.Report

@@ -19,6 +19,11 @@ type Report struct {
 	Service *Service          `json:"service_traces"`
 	// Requests has the requests by start, those without a start last.
 	Requests []Request `json:"requests"`
+	// Shared has the executions that work for several requests, such as the steps of a
+	// batching engine, in the order of the input. They are no requests.
+	Shared []Shared `json:"shared"`
+	// MissingLinks counts links to spans that are on neither side.
+	MissingLinks int64 `json:"missing_links"`
 	// Endpoints sums them up by name and service, the largest duration first.
 	Endpoints []Endpoint `json:"endpoints"`
 	// Unattached lists operations that belong to no request, the first of
@@ -75,8 +80,14 @@ type Request struct {
 	// Ops is how many operations belong to the request, those included that are
 	// known from a summary only.
 	Ops int64 `json:"ops"`
-	// Uncovered is the time in which none of the operations ran, Queueing the time
-	// before the first one began. Operations known from a summary only have no
+	// OwnNS is the sum of the durations of the operations below the request, SharedNS
+	// its part of those of shared executions, and SharedOps the number of the latter's
+	// operations.
+	OwnNS     int64 `json:"own_ns"`
+	SharedNS  int64 `json:"shared_ns"`
+	SharedOps int64 `json:"shared_ops"`
+	// Uncovered is the time in which none of the operations ran, nor any of a shared
+	// execution, Queueing the time before the first one began. Operations known from a summary only have no
 	// place in time and cover nothing.
 	UncoveredNS op.Int `json:"uncovered_ns"`
 	QueueingNS  op.Int `json:"queueing_ns"`
@@ -98,6 +109,26 @@ type Request struct {
 	// comparison with a typical one; nil where there is none.
 	Link        Link `json:"link"`
 	CompareLink Link `json:"compare_link"`
+}
+
+// Shared is an execution that works for several requests.
+type Shared struct {
+	Name    string     `json:"name"`
+	Service string     `json:"service"`
+	TraceID op.TraceID `json:"trace_id"`
+	SpanID  op.SpanID  `json:"span_id"`
+	// StartNS is in Unix nanoseconds, DurationNS in nanoseconds.
+	StartNS    op.Int `json:"start_unix_ns"`
+	DurationNS int64  `json:"duration_ns"`
+	// Links is how many links it has, Requests to how many requests they lead.
+	Links    int64 `json:"links"`
+	Requests int64 `json:"requests"`
+	// Ops is the number of its operations, SumNS the sum of their durations, which the
+	// requests share.
+	Ops   int64 `json:"ops"`
+	SumNS int64 `json:"sum_ns"`
+	// Link leads to the execution in Jaeger; nil where there is none.
+	Link Link `json:"link"`
 }
 
 // PathPart is the part of a critical path that lies in one operation, or in a

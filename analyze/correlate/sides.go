@@ -1,6 +1,7 @@
 package correlate
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/optrace/optrace/analyze"
@@ -34,9 +35,9 @@ type prunedKey struct{ operation, device string }
 // compareOps fills in which operations of a request one of the sides lacks. An
 // operation that Jaeger knows from a summary is not missing there, and one
 // that the local batch holds is not counted again for the summary.
-func (s *sides) compareOps(r *Request, ops *analyze.Request, summaries []op.Pruned) {
+func (s *sides) compareOps(r *Request, ops iter.Seq[analyze.Node], summaries []op.Pruned) {
 	lacking := make(map[prunedKey]int64) // in Jaeger
-	for n := range ops.Operations() {
+	for n := range ops {
 		r.Ops++
 		switch {
 		case !s.inLocal(n):

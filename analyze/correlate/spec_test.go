@@ -23,6 +23,7 @@ type span struct {
 	start, end int64
 	side       side
 	remote     bool
+	links      []op.Link
 }
 
 func traceOf(n byte) op.TraceID { return op.TraceID{15: n} }
@@ -35,12 +36,12 @@ func (s *span) record() op.Record {
 		return op.Record{Entry: &op.Entry{
 			Operation: s.name, Kind: op.KindCompute, DeviceID: s.device,
 			TraceID: traceOf(s.trace), SpanID: idOf(s.id), ParentSpanID: idOf(s.parent),
-			Start: op.Known(s.start), Duration: s.end - s.start,
+			Start: op.Known(s.start), Duration: s.end - s.start, Links: s.links,
 		}}
 	}
 	return op.Record{Span: &op.Span{
 		Name: s.name, Service: "api", TraceID: traceOf(s.trace), SpanID: idOf(s.id), ParentSpanID: idOf(s.parent),
-		RemoteParent: s.remote, Start: op.Known(s.start), Duration: s.end - s.start,
+		RemoteParent: s.remote, Start: op.Known(s.start), Duration: s.end - s.start, Links: s.links,
 	}}
 }
 

@@ -89,24 +89,38 @@ func (f *fetch) search(ctx context.Context) error {
 	return nil
 }
 
-// lookUp asks for the traces of the local requests that are wanted and not yet
-// there, the latest first, up to the limit.
+// lookUp asks for the traces of the local requests that are wanted and for those of
+// the executions that work for them, as far as they are not yet there, the latest
+// requests first, up to the limit.
 func (f *fetch) lookUp(ctx context.Context) error {
 	list := f.join.LocalRequests().List
 	for i := len(list) - 1; i >= 0; i-- {
 		q := &list[i]
-		if _, asked := f.wanted.traces[q.TraceID]; asked || q.TraceID.IsZero() || !f.wanted.local(q) {
+		if q.TraceID.IsZero() || !f.wanted.local(q) {
 			continue
 		}
-		if len(f.wanted.traces) >= f.wanted.flags.limit {
-			f.about.NotAsked++
-			continue
-		}
-		if err := f.trace(ctx, q.TraceID); err != nil {
+		if err := f.lookUpTrace(ctx, q.TraceID); err != nil {
 			return err
+		}
+		for e := range q.Executions() {
+			if err := f.lookUpTrace(ctx, e.TraceID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// lookUpTrace asks for one trace unless that has been done or the limit is reached.
+func (f *fetch) lookUpTrace(ctx context.Context, id op.TraceID) error {
+	if _, asked := f.wanted.traces[id]; asked {
+		return nil
+	}
+	if len(f.wanted.traces) >= f.wanted.flags.limit {
+		f.about.NotAsked++
+		return nil
+	}
+	return f.trace(ctx, id)
 }
 
 // trace asks for one trace.

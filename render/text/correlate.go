@@ -33,6 +33,7 @@ func WriteCorrelation(w io.Writer, c *correlate.Report, opts CorrelateOptions) e
 	v.endpoints()
 	v.details()
 	v.requests()
+	v.shared()
 	v.unattached()
 	_, err := io.WriteString(w, v.b.String())
 	return err
@@ -79,6 +80,17 @@ func (v *correlation) envelope() {
 		ops += c.Requests[i].Ops
 	}
 	v.field("requests", fmt.Sprintf("%s with %s", units.Count(int64(len(c.Requests))), plural(ops, "operation")), false)
+	if len(c.Shared) > 0 {
+		ops, ns := int64(0), int64(0)
+		for i := range c.Shared {
+			ops, ns = ops+c.Shared[i].Ops, ns+c.Shared[i].SumNS
+		}
+		v.field("shared", fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
+			plural(int64(len(c.Shared)), "execution"), plural(ops, "operation"), units.Duration(ns)), false)
+	}
+	if c.MissingLinks > 0 {
+		v.field("links", plural(c.MissingLinks, "link")+" to spans that are not there", true)
+	}
 	if c.LeftOut.Requests+c.LeftOut.Ops > 0 {
 		v.field("left out", fmt.Sprintf("%s and %s that were not asked for",
 			plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")), false)
@@ -99,7 +111,7 @@ func (v *correlation) endpoints() {
 		v.note("no requests: no local root that is not an operation")
 		return
 	}
-	t := newTable("<endpoint", "<service", "requests", "operations", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned",
+	t := newTable("<endpoint", "<service", "requests", "operations", "shared", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned",
 		"<slowest")
 	for i := range v.c.Endpoints {
 		e := &v.c.Endpoints[i]
@@ -113,11 +125,14 @@ func (v *correlation) endpoints() {
 		if e.Pruned.Count > 0 {
 			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.SumNS))
 		}
-		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), mean, knownDuration(e.P50NS), knownDuration(e.P95NS),
+		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps), mean, knownDuration(e.P50NS), knownDuration(e.P95NS),
 			longest, uncovered, queueing, pruned)
 	}
 	v.table(t)
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
+	if len(v.c.Shared) > 0 {
+		v.note("shared: the requests' part of operations that ran for several requests at once, and how many these are")
+	}
 }
 
 // details shows the endpoints with operations that took most of the time.
@@ -125,7 +140,7 @@ func (v *correlation) details() {
 	shown, more := 0, int64(0)
 	for i := range v.c.Endpoints {
 		switch e := &v.c.Endpoints[i]; {
-		case e.Ops == 0:
+		case e.Ops+e.SharedOps == 0:
 		case shown == maxEndpoints:
 			more++
 		default:
@@ -226,7 +241,7 @@ func (v *correlation) requests() {
 		slowest = slowest[:v.top]
 	}
 	v.heading(title)
-	t := newTable("<request", "<service", "<start", "duration", "operations", "uncovered", "queueing", "<mostly", "not in jaeger", "not local",
+	t := newTable("<request", "<service", "<start", "duration", "operations", "shared", "uncovered", "queueing", "<mostly", "not in jaeger", "not local",
 		"<trace", "<span", "<link")
 	for _, r := range slowest {
 		uncovered, queueing := absent, absent
@@ -237,10 +252,43 @@ func (v *correlation) requests() {
 			queueing = shareOf(r.QueueingNS.V, r.DurationNS.V)
 		}
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops), uncovered, queueing,
-			mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
+		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops), sharedTime(r.SharedNS, r.SharedOps),
+			uncovered, queueing, mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
 	}
 	v.table(t)
+}
+
+// sharedTime writes the part in operations of shared executions.
+func sharedTime(ns, ops int64) string {
+	if ops == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", units.Duration(ns), units.Count(ops))
+}
+
+// shared shows the executions that work for several requests, those with the most
+// work.
+func (v *correlation) shared() {
+	if len(v.c.Shared) == 0 || v.top <= 0 {
+		return
+	}
+	largest := slices.Clone(v.c.Shared)
+	slices.SortStableFunc(largest, func(a, b correlate.Shared) int { return cmp.Compare(b.SumNS, a.SumNS) })
+	title := "SHARED EXECUTIONS"
+	if len(largest) > v.top {
+		title += fmt.Sprintf(", the largest %d of %s", v.top, units.Count(int64(len(largest))))
+		largest = largest[:v.top]
+	}
+	v.heading(title)
+	t := newTable("<execution", "<service", "<start", "duration", "links", "requests", "operations", "sum", "<trace", "<span", "<link")
+	for i := range largest {
+		e := &largest[i]
+		trace, span := ids(e.Link, e.TraceID, e.SpanID)
+		addLinked(t, e.Link, e.Name, e.Service, start(e.StartNS), units.Duration(e.DurationNS), units.Count(e.Links),
+			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), trace, span)
+	}
+	v.table(t)
+	v.note("the time of their operations is divided among the requests that they link to")
 }
 
 // mostly names the largest part of a request's critical path.

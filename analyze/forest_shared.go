@@ -1,0 +1,156 @@
+package analyze
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// Execution is a span that works for requests which it does not lie below, such as
+// the step of an engine that runs several requests as one batch. It says so by links
+// to spans of the requests.
+type Execution struct {
+	// Name and Service are those of the span; an operation has no Service.
+	Name    string
+	Service string
+	TraceID op.TraceID
+	SpanID  op.SpanID
+	// StartNS is in Unix nanoseconds, DurationNS in nanoseconds.
+	StartNS    op.Int
+	DurationNS int64
+	// Links is how many links the span has, Requests to how many distinct requests
+	// they lead.
+	Links    int
+	Requests int
+	// SumNS is the sum of the durations of its operations in nanoseconds, without the
+	// host's view of device work. It is divided among the requests.
+	SumNS int64
+	// Root is the span.
+	Root Node
+
+	forest *Forest
+	ops    []int32
+}
+
+// Ops returns the number of operations at and below the span, without those of
+// executions that lie within.
+func (e *Execution) Ops() int { return len(e.ops) }
+
+// Operations returns these operations in the order of the input.
+func (e *Execution) Operations() iter.Seq[Node] { return e.forest.nodes(e.ops) }
+
+// Executions returns the shared executions that work for the request, with its part
+// of their time in nanoseconds.
+func (r *Request) Executions() iter.Seq2[*Execution, int64] {
+	return func(yield func(*Execution, int64) bool) {
+		for _, p := range r.shared {
+			if !yield(p.execution, p.ns) {
+				return
+			}
+		}
+	}
+}
+
+// sharedPart is the part that a request has in an execution.
+type sharedPart struct {
+	execution *Execution
+	ns        int64
+}
+
+// sharedExecutions returns the shared executions in the order of the input, and the
+// parts of each request, given what requestOwners returns and by its numbers.
+func (f *Forest) sharedExecutions(owner []int32) ([]Execution, map[int32][]sharedPart) {
+	if f.shared.of == nil {
+		return []Execution{}, nil
+	}
+	ops, first := groupRows(f.n, len(f.shared.list), func(r int32) int32 {
+		if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
+			return noRow
+		}
+		return f.executionOf(r, owner)
+	})
+	list := make([]Execution, len(f.shared.list))
+	parts := make(map[int32][]sharedPart)
+	for i := range f.shared.list {
+		e := &f.shared.list[i]
+		mine := ops[first[i]:first[i+1]:first[i+1]]
+		list[i] = f.execution(e, mine)
+		for k, ns := range divide(list[i].SumNS, len(e.requests), e.weights) {
+			parts[e.requests[k]] = append(parts[e.requests[k]], sharedPart{execution: &list[i], ns: ns})
+		}
+	}
+	return list, parts
+}
+
+// execution describes a shared execution with its operations.
+func (f *Forest) execution(e *execution, ops []int32) Execution {
+	n := Node{f, e.row}
+	return Execution{
+		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+		StartNS: n.Start(), DurationNS: n.Duration(),
+		Links: e.links, Requests: len(e.requests), SumNS: f.sumDeviceSide(ops), Root: n,
+		forest: f, ops: ops,
+	}
+}
+
+// sumDeviceSide returns the sum of the durations of operations, without those that
+// are the host's view of device work.
+func (f *Forest) sumDeviceSide(ops []int32) int64 {
+	var sum wide.Sum
+	for _, r := range ops {
+		if f.isDeviceSide(r) {
+			sum.Add(f.duration(r))
+		}
+	}
+	return sum.Int64()
+}
+
+// divide divides total into n parts in proportion to the weights, in equal parts
+// where there are none or all are 0. The parts are whole numbers that add up to
+// total: each is rounded down, and those with the largest remainders, the first ones
+// where these are equal, get one more.
+//
+//	100 by 1, 1, 1   34, 33, 33
+//	100 by 1, 2, 4   14, 29, 57
+func divide(total int64, n int, weights []int64) []int64 {
+	var sum uint64
+	for _, w := range weights {
+		s, carry := bits.Add64(sum, uint64(w), 0)
+		if carry != 0 { // no measure of any engine
+			weights, s = nil, 0
+			break
+		}
+		sum = s
+	}
+	if sum == 0 || len(weights) == 0 {
+		weights, sum = slices.Repeat([]int64{1}, n), uint64(n)
+	}
+	type remainder struct {
+		part int
+		of   uint64
+	}
+	parts, left := make([]int64, n), total
+	remainders := make([]remainder, n)
+	for i, w := range weights {
+		hi, lo := bits.Mul64(uint64(total), uint64(w))
+		part, rest := bits.Div64(hi, lo, sum)
+		parts[i], remainders[i] = int64(part), remainder{i, rest}
+		left -= int64(part)
+	}
+	slices.SortStableFunc(remainders, func(a, b remainder) int {
+		switch {
+		case a.of > b.of:
+			return -1
+		case a.of < b.of:
+			return 1
+		}
+		return 0
+	})
+	for i := range left {
+		parts[remainders[i].part]++
+	}
+	return parts
+}

@@ -1,0 +1,504 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+func TestDivide(t *testing.T) {
+	tests := []struct {
+		total   int64
+		n       int
+		weights []int64
+		want    []int64
+	}{
+		{100, 3, nil, []int64{34, 33, 33}},
+		{100, 3, []int64{1, 2, 4}, []int64{14, 29, 57}},
+		{100, 3, []int64{0, 0, 0}, []int64{34, 33, 33}},
+		{100, 3, []int64{0, 0, 7}, []int64{0, 0, 100}},
+		{1, 4, nil, []int64{1, 0, 0, 0}},
+		{0, 2, nil, []int64{0, 0}},
+		{10, 1, []int64{3}, []int64{10}},
+		{1<<63 - 1, 2, []int64{1<<63 - 1, 1<<63 - 1}, []int64{1 << 62, 1<<62 - 1}},
+		{1<<63 - 1, 3, []int64{1<<63 - 1, 1<<63 - 1, 1<<63 - 1}, []int64{3074457345618258603, 3074457345618258602, 3074457345618258602}},
+	}
+	for _, tt := range tests {
+		got := divide(tt.total, tt.n, tt.weights)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("divide(%d, %d, %v) = %v, want %v", tt.total, tt.n, tt.weights, got, tt.want)
+		}
+		sum := int64(0)
+		for _, part := range got {
+			sum += part
+		}
+		if sum != tt.total {
+			t.Errorf("divide(%d, %d, %v) adds up to %d", tt.total, tt.n, tt.weights, sum)
+		}
+	}
+}
+
+// shareRow is what a request has of its own and of shared executions.
+type shareRow struct {
+	Name              string
+	Own, Shared       int64
+	Ops, SharedOps    int
+	Uncovered, Queued int64
+}
+
+// executionRow is a shared execution as the tests write it.
+type executionRow struct {
+	Name            string
+	Links, Requests int
+	Ops             int
+	Sum             int64
+}
+
+func shareRows(all *Requests) []shareRow {
+	var rows []shareRow
+	for i := range all.List {
+		r := &all.List[i]
+		rows = append(rows, shareRow{r.Name, r.OwnNS, r.SharedNS, r.Ops(), r.SharedOps, r.UncoveredNS.V, r.QueueingNS.V})
+	}
+	return rows
+}
+
+func executionRows(all *Requests) []executionRow {
+	var rows []executionRow
+	for i := range all.Shared {
+		e := &all.Shared[i]
+		rows = append(rows, executionRow{e.Name, e.Links, e.Requests, e.Ops(), e.SumNS})
+	}
+	return rows
+}
+
+func TestSharedExecutions(t *testing.T) {
+	a, b := spanAt("A", 1, 0, 0, 100), spanAt("B", 1, 0, 5, 90).in(2)
+	tests := []struct {
+		name       string
+		specs      []spec
+		requests   []shareRow
+		executions []executionRow
+		unattached []string
+	}{
+		{
+			name:       "one step for two requests",
+			specs:      []spec{a, b, spanAt("step", 1, 0, 10, 60).in(3).to(1, 1).to(2, 1), opAt("matmul", 2, 1, 10, 51).in(3)},
+			requests:   []shareRow{{"A", 0, 21, 0, 1, 59, 10}, {"B", 0, 20, 0, 1, 44, 5}},
+			executions: []executionRow{{"step", 2, 2, 1, 41}},
+		},
+		{
+			name: "by weight; two links to one request count together",
+			specs: []spec{
+				a, spanAt("decode", 2, 1, 10, 90), b,
+				opAt("fused", 1, 0, 20, 60).in(3).toPart(1, 1, 1).toPart(2, 1, 1).toPart(1, 2, 2),
+			},
+			requests:   []shareRow{{"A", 0, 30, 0, 1, 60, 20}, {"B", 0, 10, 0, 1, 45, 15}},
+			executions: []executionRow{{"fused", 3, 2, 1, 40}},
+		},
+		{
+			name:       "equally where a weight is missing",
+			specs:      []spec{a, b, opAt("fused", 1, 0, 20, 60).in(3).toPart(1, 1, 3).to(2, 1)},
+			requests:   []shareRow{{"A", 0, 20, 0, 1, 60, 20}, {"B", 0, 20, 0, 1, 45, 15}},
+			executions: []executionRow{{"fused", 2, 2, 1, 40}},
+		},
+		{
+			name: "below one of the requests",
+			specs: []spec{
+				a, opAt("own", 3, 1, 0, 10), b, spanAt("step", 2, 1, 10, 60).to(1, 1).to(2, 1), opAt("matmul", 4, 2, 10, 50),
+			},
+			requests:   []shareRow{{"A", 10, 20, 1, 1, 50, 0}, {"B", 0, 20, 0, 1, 45, 5}},
+			executions: []executionRow{{"step", 2, 2, 1, 40}},
+		},
+		{
+			name: "a link to what is above or below is none",
+			specs: []spec{
+				a, spanAt("inner", 2, 1, 10, 90).to(1, 1).to(1, 3), opAt("own", 3, 2, 20, 60).to(1, 2).to(1, 1),
+			},
+			requests: []shareRow{{"A", 40, 0, 1, 0, 60, 20}},
+		},
+		{
+			name: "a step within a step; an engine around it",
+			specs: []spec{
+				a, b, spanAt("engine", 1, 0, 0, 100).in(3), opAt("idle", 9, 1, 0, 5).in(3),
+				spanAt("batch", 2, 1, 10, 60).in(3).to(1, 1).to(2, 1), opAt("matmul", 3, 2, 10, 30).in(3),
+				opAt("for B", 4, 2, 30, 60).in(3).to(2, 1),
+			},
+			requests:   []shareRow{{"A", 0, 10, 0, 1, 80, 10}, {"engine", 5, 0, 1, 0, 95, 0}, {"B", 0, 40, 0, 2, 35, 5}},
+			executions: []executionRow{{"batch", 2, 2, 1, 20}, {"for B", 1, 1, 1, 30}},
+		},
+		{
+			name: "through a consumer that works for a producer",
+			specs: []spec{
+				spanAt("step", 1, 0, 40, 80).in(4).to(3, 1).to(2, 1), opAt("matmul", 2, 1, 40, 80).in(4),
+				spanAt("consume", 1, 0, 20, 90).in(3).to(1, 1), opAt("parse", 2, 1, 20, 30).in(3), a, b,
+			},
+			requests:   []shareRow{{"A", 0, 30, 0, 2, 50, 20}, {"B", 0, 20, 0, 1, 45, 35}},
+			executions: []executionRow{{"step", 2, 2, 1, 40}, {"consume", 1, 1, 1, 10}},
+		},
+		{
+			name: "links that lead nowhere, to an operation without a request, and from a duplicate",
+			specs: []spec{
+				a, spanAt("lost", 1, 0, 0, 10).in(4).to(7, 7), opAt("x", 2, 1, 0, 5).in(4), opAt("alone", 1, 0, 50, 60).in(5),
+				opAt("y", 1, 0, 0, 5).in(6).to(5, 1), opAt("y", 1, 0, 0, 6).in(6).to(1, 1),
+			},
+			requests:   []shareRow{{"A", 0, 0, 0, 0, 100, 0}, {"lost", 5, 0, 1, 0, 5, 0}},
+			unattached: []string{"alone", "y"},
+		},
+		{
+			name:       "a request that was not read",
+			specs:      []spec{opAt("own", 2, 1, 0, 10).under("GET /", 1), opAt("fused", 1, 0, 20, 61).in(3).to(1, 1).to(9, 9)},
+			requests:   []shareRow{{"GET /", 10, 41, 1, 1, 0, 0}},
+			executions: []executionRow{{"fused", 2, 1, 1, 41}},
+		},
+		{
+			name:       "in a circle one of them is a request",
+			specs:      []spec{spanAt("p", 1, 0, 0, 50).to(2, 1), spanAt("q", 1, 0, 10, 60).in(2).to(1, 1), opAt("x", 2, 1, 10, 20).in(1)},
+			requests:   []shareRow{{"q", 0, 10, 0, 1, 40, 0}},
+			executions: []executionRow{{"p", 1, 1, 1, 10}},
+		},
+		{
+			name: "the host's view takes no part in the sums",
+			specs: []spec{
+				a, b, spanAt("step", 1, 0, 10, 60).in(3).to(1, 1).to(2, 1), opAt("aten::mm", 2, 1, 10, 20).in(3).fromHost(), opAt("gemm", 3, 1, 20, 40).in(3),
+			},
+			requests:   []shareRow{{"A", 0, 10, 0, 2, 70, 10}, {"B", 0, 10, 0, 2, 55, 5}},
+			executions: []executionRow{{"step", 2, 2, 2, 20}},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			all := traceOf(tt.specs...).Requests()
+			if diff := cmp.Diff(tt.requests, shareRows(all)); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.executions, executionRows(all)); diff != "" {
+				t.Errorf("executions (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.unattached, names(all.Unattached())); diff != "" {
+				t.Errorf("unattached (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The critical path of a request goes through the executions that work for it.
+func TestCriticalPathThroughLinks(t *testing.T) {
+	forest := traceOf(
+		spanAt("A", 1, 0, 0, 100), spanAt("wait", 2, 1, 10, 95), spanAt("B", 1, 0, 5, 50).in(2),
+		spanAt("step", 1, 0, 20, 80).in(3).to(1, 2).to(2, 1), opAt("matmul", 2, 1, 30, 70).in(3),
+	)
+	want := map[string][]pathStep{
+		"A": {
+			{"A", 0, 10}, {"wait", 10, 20}, {"step", 20, 30}, {"matmul", 30, 70}, {"step", 70, 80}, {"wait", 80, 95}, {"A", 95, 100},
+		},
+		"B": {{"B", 5, 20}, {"step", 20, 30}, {"matmul", 30, 50}},
+	}
+	for _, r := range forest.Requests().List {
+		path := forest.CriticalPath(r.Root)
+		if diff := cmp.Diff(want[r.Name], pathSteps(path)); diff != "" {
+			t.Errorf("%s: path (-want +got):\n%s", r.Name, diff)
+		}
+		if path.Edges.Links != 1 {
+			t.Errorf("%s: %d edges from links, want 1", r.Name, path.Edges.Links)
+		}
+	}
+	if n := forest.structure().MissingLinks; n != 0 {
+		t.Errorf("%d links are missing", n)
+	}
+}
+
+// naiveExecutions are the shared executions by the plainest means.
+type naiveExecutions struct {
+	execution  []int         // of each spec, -1 for none
+	executions []int         // the specs that are one
+	worksFor   map[int][]int // the requests of each
+	weights    map[int][]int64
+	deciding   map[int]bool
+	circle     bool
+}
+
+// findExecutions finds the shared executions. It returns false where links lead in a
+// circle: what is found then depends on where one begins.
+func (n *naiveTree) findExecutions() bool {
+	n.worksFor, n.weights, n.deciding = make(map[int][]int), make(map[int][]int64), make(map[int]bool)
+	n.execution = make([]int, len(n.specs))
+	for i := range n.specs {
+		if n.isShared(i) {
+			n.executions = append(n.executions, i)
+		}
+	}
+	for i := range n.specs {
+		n.execution[i] = n.executionOf(i)
+	}
+	return !n.circle
+}
+
+// executionOf returns the execution that spec i belongs to, by the tree or by its
+// request.
+func (n *naiveTree) executionOf(i int) int {
+	if e := n.executionAt(i); e >= 0 {
+		return e
+	}
+	if owner := n.naiveOwner(i); owner >= 0 && owner < len(n.specs) {
+		return n.executionAt(owner)
+	}
+	return -1
+}
+
+// executionAt returns the execution at or above spec i, or else at or above the root
+// that the topmost spec names.
+func (n *naiveTree) executionAt(i int) int {
+	if n.duplicate[i] {
+		return -1
+	}
+	if e := n.executionAbove(i); e >= 0 {
+		return e
+	}
+	for n.parent[i] >= 0 {
+		i = n.parent[i]
+	}
+	if root := n.naiveOwner(i); root >= 0 && root < len(n.specs) && root != i {
+		return n.executionAbove(root)
+	}
+	return -1
+}
+
+func (n *naiveTree) executionAbove(i int) int {
+	for ; i >= 0; i = n.parent[i] {
+		if n.isShared(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (n *naiveTree) isWithin(i, above int) bool {
+	for ; i >= 0; i = n.parent[i] {
+		if i == above {
+			return true
+		}
+	}
+	return false
+}
+
+// isShared reports whether spec i is a shared execution, and finds its requests.
+func (n *naiveTree) isShared(i int) bool {
+	if requests, decided := n.worksFor[i]; decided {
+		return len(requests) > 0
+	}
+	if len(n.specs[i].links) == 0 || n.duplicate[i] {
+		return false
+	}
+	if n.deciding[i] {
+		n.circle = true
+		return false
+	}
+	n.deciding[i] = true
+	var requests []int
+	var weights []int64
+	weighted, shared := true, false
+	for _, l := range n.specs[i].links {
+		found, outside := n.linkedRequests(i, l)
+		for _, request := range found {
+			at := slices.Index(requests, request)
+			if at < 0 {
+				at = len(requests)
+				requests, weights = append(requests, request), append(weights, 0)
+			}
+			weights[at] += l.weight.V
+			shared = shared || outside && request != n.naiveOwner(i)
+		}
+		if len(found) > 0 && (!l.weight.Known || len(found) > 1) {
+			weighted = false
+		}
+	}
+	if !shared {
+		requests = nil
+	}
+	if !weighted {
+		weights = nil
+	}
+	n.worksFor[i], n.weights[i] = requests, weights
+	return shared
+}
+
+// missingLinks counts the links to spans that are not there and that no operation
+// names as its root.
+func (n *naiveTree) missingLinks() (missing int) {
+	for i, s := range n.specs {
+		for _, l := range s.links {
+			named := slices.ContainsFunc(n.specs, func(o spec) bool { return o.isOp && o.root != "" && o.rootID == l.id && o.trace == l.trace })
+			if !n.duplicate[i] && n.lookUp(l.trace, l.id) < 0 && !named {
+				missing++
+			}
+		}
+	}
+	return missing
+}
+
+// linkedRequests returns the requests that a link of spec i leads to, and whether
+// the span lies above i.
+func (n *naiveTree) linkedRequests(i int, l specLink) (requests []int, outside bool) {
+	target := n.lookUp(l.trace, l.id)
+	if target < 0 {
+		named := slices.IndexFunc(n.specs, func(o spec) bool { return o.isOp && o.root != "" && o.rootID == l.id && o.trace == l.trace })
+		if named < 0 || l.id == 0 {
+			return nil, false
+		}
+		return []int{len(n.specs) + named}, true
+	}
+	if n.isWithin(target, i) {
+		return nil, false
+	}
+	outside = !n.isWithin(i, target)
+	if e := n.executionAt(target); e >= 0 {
+		if n.isWithin(e, i) || n.isWithin(i, e) {
+			return nil, false
+		}
+		return n.worksFor[e], outside
+	}
+	request := n.naiveOwner(target)
+	if request >= 0 && request < len(n.specs) && n.executionAt(request) >= 0 {
+		n.circle = true // not one, but as far from what anybody writes
+	}
+	if request < 0 || request < len(n.specs) && n.isWithin(request, i) {
+		return nil, false
+	}
+	return []int{request}, outside
+}
+
+// sharedOps returns the operations of the executions that work for a request.
+func (n *naiveTree) sharedOps(request int) []int {
+	var list []int
+	for i, s := range n.specs {
+		if e := n.execution[i]; e >= 0 && s.isOp && !n.duplicate[i] && slices.Contains(n.worksFor[e], request) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// pathChildren returns the children of i and the executions that link to it.
+func (n *naiveTree) pathChildren(i int) []int {
+	list := n.children(i)
+	for _, e := range n.executions {
+		links := slices.ContainsFunc(n.specs[e].links, func(l specLink) bool { return n.lookUp(l.trace, l.id) == i })
+		if links && !n.isWithin(e, i) && !n.isWithin(i, e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// The executions and the shares of the requests are those of the definition.
+func TestSharedExecutionsAgainstNaive(t *testing.T) {
+	found := 0
+	random.Seeds(2000, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(25))
+		naive := newNaiveTree(specs)
+		if !naive.findExecutions() {
+			return
+		}
+		var want []executionRow
+		shared := make(map[int]int64)
+		for _, e := range naive.executions {
+			row := executionRow{Name: specs[e].name, Links: len(specs[e].links), Requests: len(naive.worksFor[e])}
+			for i, s := range specs {
+				if naive.execution[i] == e && s.isOp && !naive.duplicate[i] {
+					row.Ops++
+					if s.deviceSide() {
+						row.Sum += s.end - s.start
+					}
+				}
+			}
+			want = append(want, row)
+			for k, ns := range divide(row.Sum, row.Requests, naive.weights[e]) {
+				shared[naive.worksFor[e][k]] += ns
+			}
+			found++
+		}
+		all := traceOf(specs...).Requests()
+		if diff := cmp.Diff(want, executionRows(all)); diff != "" {
+			t.Errorf("seed %d: executions (-want +got):\n%s", seed, diff)
+		}
+		sums := make(map[int64]int) // which sums there are, and how often
+		for _, ns := range shared {
+			sums[ns]++
+		}
+		for i := range all.List {
+			if q := &all.List[i]; len(q.shared) > 0 {
+				sums[q.SharedNS]--
+			}
+		}
+		for ns, n := range sums {
+			if n != 0 {
+				t.Errorf("seed %d: %d more requests with %d ns of shared executions than wanted", seed, n, ns)
+			}
+		}
+	})
+	if found < 100 {
+		t.Errorf("only %d executions in all inputs", found)
+	}
+}
+
+// Whatever links say, every operation counts once: for its request, for the requests
+// of its execution, or for none; and paths are complete.
+func TestSharedExecutionsAddUp(t *testing.T) {
+	random.Seeds(2000, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(30))
+		forest := traceOf(specs...)
+		naive := newNaiveTree(specs)
+		total := int64(0)
+		for i, s := range specs {
+			if s.deviceSide() && !naive.duplicate[i] {
+				total += s.end - s.start
+			}
+		}
+		all := forest.Requests()
+		got, ops := int64(0), 0
+		for i := range all.List {
+			q := &all.List[i]
+			got += q.OwnNS + q.SharedNS
+			ops += q.Ops()
+			if path := forest.CriticalPath(q.Root); path != nil {
+				at := path.StartNS
+				for _, s := range path.Segments {
+					if s.StartNS != at || s.DurationNS <= 0 {
+						t.Fatalf("seed %d: a segment at %d of %d ns, want one at %d", seed, s.StartNS, s.DurationNS, at)
+					}
+					at += s.DurationNS
+				}
+				if at != path.StartNS+path.DurationNS {
+					t.Errorf("seed %d: the path ends at %d, want %d", seed, at, path.StartNS+path.DurationNS)
+				}
+			}
+		}
+		for _, e := range all.Shared {
+			ops += e.Ops()
+			if e.Requests == 0 {
+				t.Errorf("seed %d: an execution for no request: %+v", seed, e)
+			}
+		}
+		for n := range all.Unattached() {
+			ops++
+			if n.Side() == op.SideNone {
+				got += n.Duration()
+			}
+		}
+		want := 0
+		for i, s := range specs {
+			if s.isOp && !naive.duplicate[i] {
+				want++
+			}
+		}
+		if got != total || ops != want {
+			t.Errorf("seed %d: %d ns of %d operations, want %d of %d", seed, got, ops, total, want)
+		}
+	})
+}
