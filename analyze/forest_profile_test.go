@@ -203,6 +203,7 @@ func TestGroupsByRoot(t *testing.T) {
 		roots := make([]string, len(specs))
 		for i := range specs {
 			specs[i].root, specs[i].rootID = "", 0
+			specs[i].links = nil // a stamp may make a request that they lead to
 		}
 		plain := recordsOf(r, specs)
 		stamped, some := slices.Clone(plain), slices.Clone(plain)
