@@ -165,7 +165,8 @@ func TestSharedExecutions(t *testing.T) {
 		{
 			name: "the host's view takes no part in the sums",
 			specs: []spec{
-				a, b, spanAt("step", 1, 0, 10, 60).in(3).to(1, 1).to(2, 1), opAt("aten::mm", 2, 1, 10, 20).in(3).fromHost(), opAt("gemm", 3, 1, 20, 40).in(3),
+				a, b, spanAt("step", 1, 0, 10, 60).in(3).to(1, 1).to(2, 1),
+				opAt("aten::mm", 2, 1, 10, 20).in(3).fromHost(), opAt("gemm", 3, 1, 20, 40).in(3),
 			},
 			requests:   []shareRow{{"A", 0, 10, 0, 2, 70, 10}, {"B", 0, 10, 0, 2, 55, 5}},
 			executions: []executionRow{{"step", 2, 2, 2, 20}},

@@ -125,8 +125,8 @@ func (v *correlation) endpoints() {
 		if e.Pruned.Count > 0 {
 			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.SumNS))
 		}
-		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps), mean, knownDuration(e.P50NS), knownDuration(e.P95NS),
-			longest, uncovered, queueing, pruned)
+		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
+			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
 	}
 	v.table(t)
 	v.note("uncovered: no operation ran; queueing: before the first one; both as parts of the requests' durations")
@@ -241,8 +241,8 @@ func (v *correlation) requests() {
 		slowest = slowest[:v.top]
 	}
 	v.heading(title)
-	t := newTable("<request", "<service", "<start", "duration", "operations", "shared", "uncovered", "queueing", "<mostly", "not in jaeger", "not local",
-		"<trace", "<span", "<link")
+	t := newTable("<request", "<service", "<start", "duration", "operations", "shared", "uncovered", "queueing", "<mostly",
+		"not in jaeger", "not local", "<trace", "<span", "<link")
 	for _, r := range slowest {
 		uncovered, queueing := absent, absent
 		if r.UncoveredNS.Known {
@@ -252,8 +252,8 @@ func (v *correlation) requests() {
 			queueing = shareOf(r.QueueingNS.V, r.DurationNS.V)
 		}
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops), sharedTime(r.SharedNS, r.SharedOps),
-			uncovered, queueing, mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
+		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops),
+			sharedTime(r.SharedNS, r.SharedOps), uncovered, queueing, mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
 	}
 	v.table(t)
 }
