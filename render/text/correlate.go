@@ -253,7 +253,8 @@ func (v *correlation) requests() {
 		}
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
 		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops),
-			sharedTime(r.SharedNS, r.SharedOps), uncovered, queueing, mostly(r), someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
+			sharedTime(r.SharedNS, r.SharedOps), uncovered, queueing, mostly(r),
+			someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
 	}
 	v.table(t)
 }
