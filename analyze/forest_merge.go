@@ -72,6 +72,13 @@ type mergeSource struct {
 	unread []int32
 }
 
+// renumber makes s tell which numbers its values have in f.
+func (s *mergeSource) renumber(f *Forest) {
+	s.numbers = f.dict.numberingOf(s.dict)
+	s.names = newNumbering(s.collected.names.Values, f.collected.names.ID)
+	s.devices = newNumbering(s.collected.devices.Values, f.collected.devices.ID)
+}
+
 // merger appends the rows of sources to a Forest.
 type merger struct {
 	*Forest
@@ -85,9 +92,7 @@ func (f *Forest) mergeSources(sources []*mergeSource) {
 	m := merger{Forest: f}
 	entries := len(f.collected.entries)
 	for _, s := range sources {
-		s.numbers = f.dict.numberingOf(s.dict)
-		s.names = newNumbering(s.collected.names.Values, f.collected.names.ID)
-		s.devices = newNumbering(s.collected.devices.Values, f.collected.devices.ID)
+		s.renumber(f)
 		for b := range s.unread {
 			s.unread[b] = min(blockRows, s.n-int32(b)*blockRows)
 		}

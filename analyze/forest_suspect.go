@@ -16,12 +16,22 @@ type suspects struct {
 	// clock are the operations and spans that start too long before their parent starts or after it
 	// ends.
 	clock []int32
+	// repeats are the operations and spans that repeat one before.
+	repeats []int32
 }
 
 // suspects finds the rows whose times cannot be right.
 func (f *Forest) suspects() *suspects {
 	f.build()
-	return &suspects{durations: f.suspectDurations(), clock: f.clockProblems()}
+	s := &suspects{durations: f.suspectDurations(), clock: f.clockProblems()}
+	if f.counts.Repeated > 0 {
+		for r := range f.n {
+			if f.has(r, flagRepeat) {
+				s.repeats = append(s.repeats, r)
+			}
+		}
+	}
+	return s
 }
 
 // clockProblems returns the rows that start more than clockSlack before their parent starts or after
@@ -47,28 +57,6 @@ func (f *Forest) clockOffset(r int32) int64 {
 	return min(f.start(r)-f.start(parent), max(0, f.start(r)-f.end(parent)))
 }
 
-// without reports for each row whether it has a suspect duration, is a clock problem or lies below
-// one: the times of a whole branch come from the same clock.
-func (f *Forest) without(s *suspects) []bool {
-	out := make([]bool, f.rows())
-	for _, r := range s.durations {
-		out[r] = true
-	}
-	below := make([]bool, f.rows())
-	pending := append([]int32(nil), s.clock...)
-	for len(pending) > 0 {
-		last := len(pending) - 1
-		r := pending[last]
-		pending = pending[:last]
-		if below[r] {
-			continue
-		}
-		below[r], out[r] = true, true
-		pending = append(pending, f.tree.children(r)...)
-	}
-	return out
-}
-
 // SuspectKind says what is wrong with a record.
 type SuspectKind string
 
@@ -81,27 +69,31 @@ const (
 	SuspectClock SuspectKind = "clock"
 	// SuspectCycle: an operation or span lies below itself.
 	SuspectCycle SuspectKind = "cycle"
+	// SuspectRepeat: the record was there before, with the same ids and times. It counts once.
+	SuspectRepeat SuspectKind = "repeated"
 )
 
 // Suspect is an example of the records with times or parents that cannot be right.
 type Suspect struct {
 	What SuspectKind `json:"what"`
-	// Operation is the name of the operation or span. DeviceID, Rank and Stream are an operation's.
+	// Operation is the name of the operation or span. DeviceID, Rank and Stream are an operation's. A
+	// span has no device, and the ids are left out where there are none.
 	Operation   string     `json:"operation"`
 	DeviceID    string     `json:"device_id"`
 	Rank        op.Int     `json:"rank"`
 	Stream      op.Int     `json:"stream"`
 	StartUnixNS op.Int     `json:"start_unix_ns"`
 	DurationNS  int64      `json:"duration_ns"`
-	TraceID     op.TraceID `json:"trace_id"`
-	SpanID      op.SpanID  `json:"span_id"`
+	TraceID     op.TraceID `json:"trace_id,omitzero"`
+	SpanID      op.SpanID  `json:"span_id,omitzero"`
 	// OffNS is for how long a clock problem starts after the end of its parent, negative for how long
 	// before the parent's start; nil for the others.
 	OffNS op.Int `json:"off_ns"`
 }
 
 // examples returns the worst suspect of each kind that there is: the longest duration, the start that
-// is farthest off, and the cycle that was cut first. Of several it is the first in the input.
+// is farthest off, the cycle that was cut first and the longest repeat. Of several it is the first in
+// the input.
 func (f *Forest) examples(s *suspects) []Suspect {
 	list := []Suspect{}
 	add := func(rows []int32, what SuspectKind, size func(r int32) int64) {
@@ -119,6 +111,7 @@ func (f *Forest) examples(s *suspects) []Suspect {
 	add(s.durations, SuspectDuration, f.duration)
 	add(s.clock, SuspectClock, func(r int32) int64 { return max(f.clockOffset(r), -f.clockOffset(r)) })
 	add(f.tree.cut, SuspectCycle, func(int32) int64 { return 0 })
+	add(s.repeats, SuspectRepeat, f.duration)
 	return list
 }
 

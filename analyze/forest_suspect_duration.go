@@ -17,8 +17,8 @@ const (
 // A stream runs one operation at a time, in order. An operation A is suspect if an operation B of the
 // same device and stream that starts later ends before A does, and A goes on for at least
 // normalOverlap and a hundredth of its own duration after the start of B. The operations below A are
-// its own parts and no B. Of two that start at once the first in the input is the earlier one.
-// Duplicates take no part, since their place in the tree is not known.
+// its own parts and no B. Of two that start at once the first in the input is the earlier one. Repeats
+// take no part, and other duplicates have the place in the tree of the row with their ids.
 func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
@@ -35,7 +35,7 @@ func (f *Forest) suspectDurations() []int32 {
 // streamLane returns the lane of an operation that ran on a known stream at a known time, noRow for
 // other rows.
 func (f *Forest) streamLane(r int32) int32 {
-	if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagDuplicate) != flagStart {
+	if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
 		return noRow
 	}
 	lane := f.lane(r)
@@ -150,6 +150,9 @@ func (o *descentOrder) build(f *Forest) {
 		if parent := f.tree.parent[r]; parent != noRow {
 			o.below[parent] += 1 + o.below[r]
 		}
+	}
+	for r, original := range f.tree.originals {
+		o.place[r], o.below[r] = o.place[original], o.below[original]
 	}
 }
 

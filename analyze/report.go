@@ -53,6 +53,10 @@ type Report struct {
 	Utilisation *Utilisation        `json:"utilisation"`
 	Concurrency []DeviceConcurrency `json:"concurrency"`
 
+	// WithoutSuspects has figures without the operations whose times cannot be right; nil where there
+	// are none, where the structure was not computed, and where it does not hold all operations.
+	WithoutSuspects *WithoutSuspects `json:"without_suspects"`
+
 	// Forest is the structure that the report was computed from; nil unless
 	// [Options.KeepForest] asked for it, and in a report that was decoded from JSON.
 	Forest *Forest `json:"-"`

@@ -57,6 +57,7 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 	}
 	if forest != nil {
 		r.addStructure(forest, p.opts.Top)
+		r.addSuspects(forest, p)
 	}
 	return r
 }

@@ -22,10 +22,6 @@ func (r *Report) addStructure(forest *Forest, top int) {
 	counts := forest.structure()
 	r.Input.Orphans, r.Input.Duplicates = op.Known(counts.Orphans), op.Known(counts.Duplicates)
 	r.Input.Repeated = op.Known(counts.Repeated)
-	suspects := forest.suspects()
-	r.Input.SuspectDurations = op.Known(int64(len(suspects.durations)))
-	r.Input.Clock, r.Input.Cycles = op.Known(int64(len(suspects.clock))), op.Known(counts.Cycles)
-	r.Input.Suspects = forest.examples(suspects)
 	r.Input.MissingLinks = op.Known(counts.MissingLinks)
 	if counts.BadTimes > 0 {
 		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
@@ -39,14 +35,16 @@ func (r *Report) addStructure(forest *Forest, top int) {
 	r.IdleCauses = &IdleCauses{ThresholdNS: idle.ThresholdNS, Devices: idle.Devices}
 	path := forest.criticalPathSummary()
 	r.CriticalPath = path.Shares
-	r.PathTotals = &PathTotals{
-		Paths: path.Paths, DurationNS: path.DurationNS, BoundBy: path.BoundBy, Edges: path.Edges,
-	}
+	r.PathTotals = path.totals()
 	r.Steps = append([]Step{}, forest.stepRows()...)
 	r.Utilisation = forest.utilisation(timeBuckets)
 	r.Concurrency = forest.concurrency()
 	r.Communication.Collectives = forest.collectiveRows()
 	r.Memory.OverTime = forest.memoryUse(timeBuckets)
+}
+
+func (s *PathSummary) totals() *PathTotals {
+	return &PathTotals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
 }
 
 // addTimelines gives each device the parts of its time.

@@ -18,16 +18,8 @@ func (v *view) devices() {
 		return
 	}
 	ranks := severalRanks(v.r.Devices)
-	t := newTable("<device", "count", "sum", "memory", "span", "busy", "compute", "exposed comm", "exposed mem", "other", "idle",
-		"overlap")
-	for i := range v.r.Devices {
-		d := &v.r.Devices[i]
-		t.add(deviceLabel(d, ranks), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes),
-			knownDuration(d.SpanNS), part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
-			part(d.ExposedCommunicationNS, d.SpanNS), part(d.ExposedMemoryNS, d.SpanNS), part(d.OtherNS, d.SpanNS),
-			part(d.IdleNS, d.SpanNS), knownFloat(d.OverlapRatio, units.Percent))
-	}
-	v.table(t)
+	v.table(devicesTable(v.r.Devices, ranks))
+	v.devicesWithout()
 	for i := range v.r.Devices {
 		if v.r.Devices[i].SpanNS.Known {
 			v.note("compute + exposed comm + exposed mem + other + idle = span; overlap is the part of the communication under compute")
@@ -35,6 +27,19 @@ func (v *view) devices() {
 			return
 		}
 	}
+}
+
+func devicesTable(devices []analyze.Device, ranks bool) *table {
+	t := newTable("<device", "count", "sum", "memory", "span", "busy", "compute", "exposed comm", "exposed mem", "other", "idle",
+		"overlap")
+	for i := range devices {
+		d := &devices[i]
+		t.add(deviceLabel(d, ranks), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes),
+			knownDuration(d.SpanNS), part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
+			part(d.ExposedCommunicationNS, d.SpanNS), part(d.ExposedMemoryNS, d.SpanNS), part(d.OtherNS, d.SpanNS),
+			part(d.IdleNS, d.SpanNS), knownFloat(d.OverlapRatio, units.Percent))
+	}
+	return t
 }
 
 // part writes a part of a device's span with its share.
@@ -75,8 +80,10 @@ func (v *view) balance() {
 		return
 	}
 	v.heading("LOAD BALANCE")
-	v.note(fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
-		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent)))
+	v.note(balanceText(b))
+	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil && balanceText(w.LoadBalance) != balanceText(b) {
+		v.note("without suspect times: " + balanceText(w.LoadBalance))
+	}
 	t := newTable("<device", "sum", "of ideal")
 	for _, d := range b.PerDeviceDurationUS {
 		of := absent
@@ -86,6 +93,11 @@ func (v *view) balance() {
 		t.add(deviceName(d.Device), micros(d.DurationUS), of)
 	}
 	v.table(t)
+}
+
+func balanceText(b *analyze.Balance) string {
+	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
+		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent))
 }
 
 func micros(us float64) string { return units.DurationFloat(us * 1000) }

@@ -40,6 +40,7 @@ func (v *view) envelope() {
 		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
 	}
 	v.faults(in)
+	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total()
 }
@@ -79,15 +80,20 @@ func (v *view) faults(in *analyze.Envelope) {
 		v.field("orphans", pluralOf(in.Orphans.V, "entry", "entries")+" whose parent is not in the input", true)
 	}
 	if in.Duplicates.Known && in.Duplicates.V > 0 {
-		v.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input", true)
+		repeats := ""
+		if in.Repeated.V > 0 {
+			repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
+		}
+		v.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input"+repeats, true)
+		v.example(in, analyze.SuspectRepeat, "counted once: ")
 	}
-	v.suspects(in)
 	if in.OverflowedGroups > 0 {
 		v.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
 	}
 	if len(in.Warnings) > 0 {
 		v.field("warnings", strings.Join(counted(in.Warnings), ", "), true)
 	}
+	v.suspects(in)
 }
 
 func samplingText(s analyze.Sampling) string {

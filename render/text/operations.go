@@ -26,6 +26,7 @@ func (v *view) operations() {
 		t.add(append([]string{o.Operation}, statsCells(&o.Stats)...)...)
 	}
 	v.table(t)
+	v.operationsWithout()
 	v.mixNote()
 	if v.r.Groups == nil {
 		return

@@ -53,8 +53,10 @@ func (v *view) criticalPath() {
 		v.note("no trace has start times")
 		return
 	}
-	v.note(fmt.Sprintf("%s, %s in all, bound by %s", pluralOf(totals.Paths, "path", "paths"),
-		units.Duration(totals.DurationNS), boundBy(&totals.BoundBy, totals.DurationNS)))
+	v.note(pathText(totals))
+	if w := v.r.WithoutSuspects; w != nil && w.PathTotals != nil && pathText(w.PathTotals) != pathText(totals) {
+		v.note("without suspect times: " + pathText(w.PathTotals))
+	}
 	ranks := v.severalRanks()
 	t := newTable("<operation", "<kind", "<device", "time", "share", "segments")
 	for _, s := range v.r.CriticalPath[:min(len(v.r.CriticalPath), maxPathRows)] {
@@ -68,6 +70,15 @@ func (v *view) criticalPath() {
 	if n := len(v.r.CriticalPath) - maxPathRows; n > 0 {
 		v.note(fmt.Sprintf("and %s more with smaller parts", units.Count(int64(n))))
 	}
+}
+
+// pathText sums the critical paths up.
+func pathText(totals *analyze.PathTotals) string {
+	text := fmt.Sprintf("%s, %s in all", pluralOf(totals.Paths, "path", "paths"), units.Duration(totals.DurationNS))
+	if bound := boundBy(&totals.BoundBy, totals.DurationNS); bound != "" {
+		text += ", bound by " + bound
+	}
+	return text
 }
 
 // boundBy lists what the paths were waiting for, without what they were not.

@@ -41,6 +41,8 @@ func full() *analyze.Report {
 		MemoryBytes: 3 << 30, FLOPs: 5e12,
 		Errors: 2, Share: op.KnownFloat(0.75), Mixes: []string{"shape", "dtype"},
 	}
+	fewer := stats
+	fewer.Count, fewer.SumNS, fewer.Share = 1234566, 1_250, op.KnownFloat(1)
 	host := analyze.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
 	key, err := analyze.ParseKeys("device,attr:region")
 	if err != nil {
@@ -105,6 +107,17 @@ func full() *analyze.Report {
 		PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100}},
 		Steps: []analyze.Step{{Step: 0, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 1, Count: 1,
 			SumNS: 5}},
+		WithoutSuspects: &analyze.WithoutSuspects{
+			Total:      analyze.Total{Count: 1, SumNS: 1_250},
+			Operations: []analyze.Operation{{Operation: "matmul", Stats: fewer}},
+			Devices: []analyze.Device{
+				{DeviceID: "cuda:0", Rank: op.Known(0), Count: 1, SumNS: 400, SpanNS: op.Known(500), BusyNS: op.Known(250)},
+			},
+			LoadBalance: &analyze.Balance{Balance: seed.Balance{
+				DeviceCount: 2, TotalDurationUS: 300, IdealDurationUS: 150, MaxDurationUS: 200, ImbalanceRatio: 0.3333,
+			}},
+			PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 400, BoundBy: analyze.BoundBy{ComputeNS: 400}},
+		},
 		Utilisation: &analyze.Utilisation{
 			TimeAxis: analyze.TimeAxis{WidthNS: 100, Buckets: 4},
 			Devices:  []analyze.DeviceUtilisation{{DeviceKey: cuda0, BusyNS: []int64{0, 1, 50, 100}}},

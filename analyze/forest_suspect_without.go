@@ -1,0 +1,98 @@
+package analyze
+
+import "github.com/optrace/optrace/op"
+
+// without reports for each row whether it has a suspect duration, is a clock problem or lies below
+// one: the times of a whole branch come from the same clock.
+func (f *Forest) without(s *suspects) []bool {
+	out := make([]bool, f.rows())
+	for _, r := range s.durations {
+		out[r] = true
+	}
+	below := make([]bool, f.rows())
+	pending := append([]int32(nil), s.clock...)
+	for len(pending) > 0 {
+		last := len(pending) - 1
+		r := pending[last]
+		pending = pending[:last]
+		if below[r] {
+			continue
+		}
+		below[r], out[r] = true, true
+		pending = append(pending, f.tree.children(r)...)
+	}
+	return out
+}
+
+// reduced returns a Forest of the rows of f that are not out. What is below a row that is out hangs
+// below the one above it.
+func (f *Forest) reduced(out []bool) *Forest {
+	g := newForest(f.limit)
+	source := &mergeSource{columns: f.columns, collected: &f.collected, links: f.links, dict: &f.dict}
+	source.renumber(g)
+	m := merger{Forest: g}
+	adoption := adoption{forest: f, out: out, ids: make(map[int32]uint64)}
+	collective := int32(0)
+	for from := int32(0); from < f.n; {
+		next := sourceRun{run: run{row: from, collective: collective}, source: source, end: from}
+		for next.end < f.n && out[next.end] == out[from] {
+			if f.isDeviceSide(next.end) && f.kind(next.end) == op.KindCollective {
+				collective++
+			}
+			next.end++
+		}
+		if !out[from] {
+			at := g.n
+			m.appendRun(next)
+			adoption.setParents(g, at, from, next.end)
+		}
+		from = next.end
+	}
+	return g
+}
+
+// adoption finds new parents for rows whose own are left out.
+type adoption struct {
+	forest *Forest
+	out    []bool
+	// ids has the parent of the children of a row that is out.
+	ids map[int32]uint64
+	way []int32
+}
+
+// setParents gives new parents to the rows of g from at on, which are those of the forest in
+// [from, end).
+func (a *adoption) setParents(g *Forest, at, from, end int32) {
+	for r := from; r < end; r++ {
+		if parent := a.forest.tree.parent[r]; parent != noRow && a.out[parent] {
+			b, i := g.at(at + r - from)
+			b.parentID[i] = a.parentBelow(parent)
+		}
+	}
+}
+
+// parentBelow returns the id of the parent that the children of row r get, which is out.
+func (a *adoption) parentBelow(r int32) uint64 {
+	a.way = a.way[:0]
+	id := uint64(0)
+	for {
+		known := false
+		if id, known = a.ids[r]; known {
+			break
+		}
+		a.way = append(a.way, r)
+		parent := a.forest.tree.parent[r]
+		if parent != noRow && a.out[parent] {
+			r = parent
+			continue
+		}
+		if parent != noRow || a.forest.has(r, flagOrphan) {
+			id = a.forest.parentID(r)
+		} // else r is a root or where a ring was cut
+		break
+	}
+	for _, r := range a.way {
+		a.ids[r] = id
+	}
+	return id
+}

@@ -1,0 +1,45 @@
+package analyze
+
+import "github.com/optrace/optrace/op"
+
+// WithoutSuspects has figures without the operations whose times cannot be right: those with suspect
+// durations, and those that are clock problems or lie below one.
+type WithoutSuspects struct {
+	Total      Total       `json:"total"`
+	Operations []Operation `json:"operations"`
+	Devices    []Device    `json:"devices"`
+	// LoadBalance is nil for fewer than two devices.
+	LoadBalance *Balance    `json:"load_balance"`
+	PathTotals  *PathTotals `json:"critical_path_totals"`
+}
+
+// addSuspects fills in what is known about times and parents that cannot be right. all has the sums
+// over the operations of forest.
+func (r *Report) addSuspects(forest *Forest, all *Profile) {
+	s := forest.suspects()
+	r.Input.SuspectDurations, r.Input.Clock = op.Known(int64(len(s.durations))), op.Known(int64(len(s.clock)))
+	r.Input.Cycles = op.Known(forest.counts.Cycles)
+	r.Input.Suspects = forest.examples(s)
+	if len(s.durations)+len(s.clock) > 0 && forest.counts.Overflow == 0 {
+		r.WithoutSuspects = forest.withoutSuspects(s, all)
+	}
+}
+
+// withoutSuspects returns the figures over the operations that are left without the suspects. The
+// forest must hold all operations that all has the sums of.
+func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
+	out := f.without(s)
+	for r := range f.n {
+		out[r] = out[r] || f.has(r, flagRepeat)
+	}
+	p := f.profile(all, func(r int32) bool { return !out[r] })
+	left := f.reduced(out)
+	total := p.total()
+	figures := Report{Operations: p.operationRows(total.SumNS), Devices: p.deviceRows(), LoadBalance: p.balance()}
+	figures.addSelfTimes(left)
+	figures.addTimelines(left.timelines())
+	return &WithoutSuspects{
+		Total: total, Operations: figures.Operations, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
+		PathTotals: left.criticalPathSummary().totals(),
+	}
+}

@@ -1,0 +1,125 @@
+package analyze
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+func (s spec) record() op.Record {
+	if s.isOp {
+		return op.Record{Entry: s.entry()}
+	}
+	return op.Record{Span: s.span()}
+}
+
+func specRecords(specs []spec) []op.Record {
+	records := make([]op.Record, len(specs))
+	for i, s := range specs {
+		records[i] = s.record()
+	}
+	return records
+}
+
+// The figures without suspects are those of a report on the other operations.
+func TestReportWithoutSuspects(t *testing.T) {
+	none := 0
+	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+		specs := suspiciousSpecs(r, 1+r.IntN(60))
+		for i := range specs {
+			specs[i].rank = op.Known(r.Int64N(2))
+			specs[i].kind = pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
+		}
+		durations, clock := naiveSuspects(specs)
+		got := sampleReport(specRecords(specs), "", true).WithoutSuspects
+		if len(durations)+len(clock) == 0 {
+			none++
+			if got != nil {
+				t.Errorf("seed %d: figures without nothing", seed)
+			}
+			return
+		}
+		left := sampleReport(specRecords(naiveWithout(specs, durations, clock)), "", true)
+		want := &WithoutSuspects{
+			Total: left.Total, Operations: left.Operations, Devices: left.Devices, LoadBalance: left.LoadBalance, PathTotals: left.PathTotals,
+		}
+		if diff := cmp.Diff(want, got, equalReports); diff != "" {
+			t.Errorf("seed %d: (-report on the others +without):\n%s", seed, diff)
+		}
+	})
+	if none == 0 || none > 150 {
+		t.Errorf("%d of 200 inputs have no suspects", none)
+	}
+}
+
+// naiveWithout returns specs without those with suspect durations, whose children go to the parent, and
+// without those that are clock problems or lie below one.
+func naiveWithout(specs []spec, durations, clock []int32) []spec {
+	tree := newNaiveTree(specs)
+	out := make([]bool, len(specs))
+	for _, i := range durations {
+		out[i] = true
+	}
+	for i := range specs {
+		for at := i; at >= 0; at = tree.parent[at] {
+			for _, c := range clock {
+				out[i] = out[i] || at == int(c)
+			}
+		}
+		out[i] = out[i] || tree.repeat[i]
+	}
+	return naiveReduced(specs, out)
+}
+
+// The suspects and the figures without them do not depend on the number of workers, and they read back
+// from JSON.
+func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+		records := specRecords(suspiciousSpecs(r, 60))
+		var want string
+		for workers := 1; workers <= 4; workers++ {
+			report := collected(r, records, Options{}, workers)
+			text, err := json.Marshal(report)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if workers == 1 {
+				want = string(text)
+			}
+			if diff := cmp.Diff(want, string(text)); diff != "" {
+				t.Errorf("seed %d: %d workers: %s", seed, workers, diff)
+			}
+			var back Report
+			if err := json.Unmarshal(text, &back); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			if diff := cmp.Diff(report.WithoutSuspects, back.WithoutSuspects); diff != "" {
+				t.Errorf("seed %d: (-written +read):\n%s", seed, diff)
+			}
+			if diff := cmp.Diff(report.Input, back.Input); diff != "" {
+				t.Errorf("seed %d: (-written +read):\n%s", seed, diff)
+			}
+		}
+	})
+}
+
+// A forest that does not hold all operations has no figures without some of them.
+func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
+	specs := []spec{
+		opAt("long", 1, 0, 0, 300*us).onStream(1), opAt("a", 2, 0, 10*us, 20*us).onStream(1), opAt("b", 3, 0, 400*us, 500*us).onStream(1),
+	}
+	p, forest := NewProfile(Options{}), newForest(2)
+	for _, s := range specs {
+		p.Add(s.entry())
+		s.addTo(forest)
+	}
+	r := newReport(newCounter(), p, forest)
+	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {
+		t.Errorf("%v suspect durations, without them %+v", r.Input.SuspectDurations, r.WithoutSuspects)
+	}
+}
