@@ -93,6 +93,19 @@ func (l *List) Str(v string) {
 	}
 }
 
+// Null adds an element without a value. Among the shapes of the inputs it stands
+// for a shape that is not known.
+func (l *List) Null() {
+	if l.keep {
+		l.b.listText.null()
+	}
+	if l.field == FieldInputShapes {
+		l.b.shapes.null()
+	} else {
+		l.other()
+	}
+}
+
 // Other adds an element of any other type.
 func (l *List) Other() {
 	if l.keep {

@@ -1,13 +1,17 @@
 package op
 
-import "github.com/optrace/optrace/internal/jsontext"
+import (
+	"math"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
 
 // shapeList collects the value of one shape attribute in each of its encodings:
 // a list of numbers, of lists of numbers or of texts, or one text.
 type shapeList struct {
 	t      *target
 	dims   []int64
-	ends   []int32 // where each shape of the list ends in dims; -1 - end for a bad one
+	ends   []int32 // where each shape of the list ends in dims; -1 - end for a bad one, or unknownEnd
 	depth  int
 	nested bool // the list holds shapes, not dimensions
 	flat   bool // the list holds dimensions
@@ -16,6 +20,9 @@ type shapeList struct {
 	rank   int  // its number of dimensions so far, kept or not
 	tooBig bool
 }
+
+// unknownEnd stands among the ends for an element that says that a shape is not known.
+const unknownEnd = math.MinInt32
 
 func (s *shapeList) begin(t *target) {
 	*s = shapeList{t: t, dims: s.dims[:0], ends: s.ends[:0]}
@@ -84,6 +91,26 @@ func (s *shapeList) badElement() {
 	}
 }
 
+// null adds an element of a list without a value.
+func (s *shapeList) null() {
+	if s.depth > 0 || s.flat {
+		s.badElement()
+		return
+	}
+	s.nested = true
+	s.unknownShape()
+}
+
+// unknownShape adds a shape that is not known to a list.
+func (s *shapeList) unknownShape() {
+	if len(s.ends) == MaxInputs {
+		s.tooBig = true
+		return
+	}
+	s.ends = append(s.ends, unknownEnd)
+	s.startShape()
+}
+
 // elementText adds an element of a list that is a text: a shape, or for an
 // output's shape a dimension.
 func (s *shapeList) elementText(v string) {
@@ -104,6 +131,10 @@ func (s *shapeList) elementText(v string) {
 func (s *shapeList) shapeText(v string) {
 	if len(s.ends) == MaxInputs {
 		s.tooBig = true
+		return
+	}
+	if s.t.field == FieldInputShapes && saysUnknown(v) {
+		s.unknownShape()
 		return
 	}
 	dims, ok := appendDims(s.dims, v)
@@ -163,6 +194,10 @@ func (s *shapeList) setInputs(b *Builder) {
 	b.inputs, b.inputDims = b.inputs[:0], b.inputDims[:0]
 	start := int32(0)
 	for _, end := range s.ends {
+		if end == unknownEnd {
+			b.inputs = append(b.inputs, nil)
+			continue
+		}
 		if end < 0 {
 			end = -1 - end
 			b.inputs = append(b.inputs, nil)
@@ -176,7 +211,7 @@ func (s *shapeList) setInputs(b *Builder) {
 
 func (s *shapeList) anyGood() bool {
 	for _, end := range s.ends {
-		if end >= 0 {
+		if end >= 0 || end == unknownEnd {
 			return true
 		}
 	}

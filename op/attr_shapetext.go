@@ -51,6 +51,7 @@ func appendDims(dst Shape, text string) (dims Shape, ok bool) {
 //
 //	[[2,3],[3,4]]     as JSON or Python print it, also with parentheses
 //	["2x3","3x4"]     a list of texts, as Jaeger prints it
+//	[[2,3],null]      with an unknown shape, also as None or ?
 //	2x3,3x4  2,3;3,4  a bare list
 //	[2,3]  2x3        one shape
 //
@@ -66,7 +67,7 @@ func parseShapes(text string, emit func(shape string)) bool {
 	if p.accept(closing) {
 		return p.atEnd() // no inputs
 	}
-	if !strings.ContainsRune(`[("'`, rune(p.next())) {
+	if !strings.ContainsRune(`[("'nN?`, rune(p.next())) {
 		emit(text)
 		return true
 	}
@@ -83,6 +84,15 @@ func parseShapes(text string, emit func(shape string)) bool {
 			return false
 		}
 	}
+}
+
+// saysUnknown reports whether an element of a list says that a shape is not known.
+func saysUnknown(text string) bool {
+	switch strings.TrimSpace(text) {
+	case "?", "null", "None":
+		return true
+	}
+	return false
 }
 
 // emitBare takes a list without brackets apart. A comma separates shapes where

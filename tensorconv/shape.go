@@ -6,12 +6,14 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions are a scalar, and a dimension of
-// [op.Dynamic] is not known. The slices are copied.
+// InputShapes returns tensor.input.shapes, the dimensions of each input. No dimensions are a scalar, nil is a shape that is not
+// known, and a dimension of [op.Dynamic] is not known. The slices are copied.
 func InputShapes(shapes ...[]int64) attribute.KeyValue {
 	values := make([]attribute.Value, len(shapes))
 	for i, dims := range shapes {
-		values[i] = attribute.Int64SliceValue(dims)
+		if dims != nil {
+			values[i] = attribute.Int64SliceValue(dims)
+		}
 	}
 	return attribute.Slice(op.KeyInputShapes, values...)
 }
@@ -28,6 +30,9 @@ func InputShapesText(shapes ...[]int64) attribute.KeyValue {
 
 // shapeText returns the text of op.Shape, except for scalars and dynamic dimensions: readers know those in brackets only.
 func shapeText(dims []int64) string {
+	if dims == nil {
+		return "?"
+	}
 	for _, d := range dims {
 		if d < 0 {
 			return attribute.Int64SliceValue(dims).String()

@@ -35,12 +35,12 @@ func TestAttributes(t *testing.T) {
 		{tensorconv.InputDTypes(op.F32, op.I64), "tensor.input.dtypes", attribute.StringSliceValue([]string{"f32", "i64"})},
 		{tensorconv.InputShapes(), "tensor.input.shapes", attribute.SliceValue()},
 		{
-			tensorconv.InputShapes([]int64{2, 3}, nil), "tensor.input.shapes",
-			attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue(nil)),
+			tensorconv.InputShapes([]int64{2, 3}, []int64{}, nil), "tensor.input.shapes",
+			attribute.SliceValue(attribute.Int64SliceValue([]int64{2, 3}), attribute.Int64SliceValue(nil), attribute.Value{}),
 		},
 		{
-			tensorconv.InputShapesText([]int64{2, 3}, nil, []int64{-1, 3}, []int64{7}), "tensor.input.shapes",
-			attribute.StringSliceValue([]string{"2x3", "[]", "[-1,3]", "7"}),
+			tensorconv.InputShapesText([]int64{2, 3}, []int64{}, nil, []int64{-1, 3}, []int64{7}), "tensor.input.shapes",
+			attribute.StringSliceValue([]string{"2x3", "[]", "?", "[-1,3]", "7"}),
 		},
 		{tensorconv.InputShapeAt(11, 2, 3), "tensor.input.11.shape", attribute.Int64SliceValue([]int64{2, 3})},
 		{tensorconv.OutputShape(2, 3), "tensor.output.shape", attribute.Int64SliceValue([]int64{2, 3})},
@@ -100,11 +100,12 @@ func TestShapesAreReadBack(t *testing.T) {
 		attrs []attribute.KeyValue
 		want  []op.Shape
 	}{
-		{"nested", []attribute.KeyValue{tensorconv.InputShapes([]int64{64, 784}, nil, []int64{-1, 3})}, []op.Shape{{64, 784}, {}, {-1, 3}}},
+		{"nested", []attribute.KeyValue{tensorconv.InputShapes([]int64{64, 784}, []int64{}, []int64{-1, 3})}, []op.Shape{{64, 784}, {}, {-1, 3}}},
+		{"unknown ones", []attribute.KeyValue{tensorconv.InputShapes(nil, []int64{64, 784}, nil)}, []op.Shape{nil, {64, 784}, nil}},
 		{"no inputs", []attribute.KeyValue{tensorconv.InputShapes()}, []op.Shape{}},
 		{
-			"texts", []attribute.KeyValue{tensorconv.InputShapesText([]int64{64, 784}, nil, []int64{-1, 3}, []int64{7})},
-			[]op.Shape{{64, 784}, {}, {-1, 3}, {7}},
+			"texts", []attribute.KeyValue{tensorconv.InputShapesText([]int64{64, 784}, []int64{}, nil, []int64{-1, 3}, []int64{7}, nil)},
+			[]op.Shape{{64, 784}, {}, nil, {-1, 3}, {7}, nil},
 		},
 		{
 			"one by one", []attribute.KeyValue{tensorconv.InputShapeAt(1, 784, 256), tensorconv.InputShapeAt(0)},

@@ -288,7 +288,7 @@ func (r *jsonReader) parseElement(l *jsontext.Lexer, list *op.List, depth int) {
 		}
 	}
 	if empty {
-		list.Other()
+		list.Null()
 	}
 }
 

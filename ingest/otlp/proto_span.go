@@ -213,7 +213,7 @@ func (r *protoReader) parseElement(w *wire, list *op.List, depth int) {
 		}
 	}
 	if empty {
-		list.Other()
+		list.Null()
 	}
 }
 

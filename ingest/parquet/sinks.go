@@ -180,7 +180,7 @@ func (s *shapeTextsSink) add(r *row, rep, def int32, v *meaning[string]) {
 	switch {
 	case def < s.listDef:
 	case v == nil:
-		s.list.Other()
+		s.list.Null()
 	default:
 		s.list.Str(v.v)
 		r.Warn |= v.warning

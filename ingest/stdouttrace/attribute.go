@@ -122,7 +122,10 @@ func (d *decoder) list(to *op.List) {
 			open = append(open, '{')
 		case '"':
 			to.Str(d.valid(l.Str()))
-		case 't', 'f', 'n':
+		case 'n':
+			l.Null()
+			to.Null()
+		case 't', 'f':
 			l.Skip()
 			to.Other()
 		default:

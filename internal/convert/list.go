@@ -51,6 +51,9 @@ func feedList(l *op.List, v attribute.Value, depth int) (bytes int) {
 // feedElement hands an element of a list at the given depth to l.
 func feedElement(l *op.List, v attribute.Value, depth int) (bytes int) {
 	switch v.Type() {
+	case attribute.EMPTY:
+		l.Null()
+		return 0
 	case attribute.INT64:
 		l.Int(v.AsInt64())
 		return 0

@@ -70,7 +70,10 @@ func (f *Feeder) List(l *jsontext.Lexer, key string) {
 			list.Begin()
 		case '"':
 			list.Str(f.strings.String(l.Str()))
-		case '{', 't', 'f', 'n':
+		case 'n':
+			l.Null()
+			list.Null()
+		case '{', 't', 'f':
 			l.Skip()
 			list.Other()
 		default:

@@ -1,7 +1,6 @@
 package spanattr
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -14,7 +13,7 @@ type Sink interface {
 	Int(key string, value int64)
 	DTypes(key string, list []op.DType)
 	Shape(key string, shape op.Shape)
-	// Shapes receives a list; nil is a shape that could not be read.
+	// Shapes receives a list; nil is a shape that is not known.
 	Shapes(key string, list []op.Shape)
 }
 
@@ -65,7 +64,9 @@ func kind(to Sink, e *op.Entry) {
 
 // tensors passes the known properties of inputs and output.
 func tensors(to Sink, e *op.Entry) {
-	inputs(to, e)
+	if e.InputShapes != nil {
+		to.Shapes(op.KeyInputShapes, e.InputShapes)
+	}
 	if e.InputDTypes != nil {
 		to.DTypes(op.KeyInputDTypes, e.InputDTypes)
 	}
@@ -78,25 +79,6 @@ func tensors(to Sink, e *op.Entry) {
 	str(to, op.KeyDType, string(e.DType))
 	Int(to, op.KeyMemory, e.MemoryBytes)
 	Int(to, op.KeyFLOPs, e.FLOPs)
-}
-
-// inputs passes the shapes of the inputs. In a list, readers take an empty element
-// for a shape that could not be read. If the missing shapes are merely unknown,
-// the others are numbered instead.
-func inputs(to Sink, e *op.Entry) {
-	if e.InputShapes == nil {
-		return
-	}
-	hole := func(s op.Shape) bool { return s == nil }
-	if !slices.ContainsFunc(e.InputShapes, hole) || e.Warn&op.WarnBadShape != 0 {
-		to.Shapes(op.KeyInputShapes, e.InputShapes)
-		return
-	}
-	for i, s := range e.InputShapes {
-		if s != nil {
-			to.Shape(op.InputShapeKey(i), s)
-		}
-	}
 }
 
 func collective(to Sink, c *op.Collective) {
