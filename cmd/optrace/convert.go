@@ -11,7 +11,8 @@ import (
 
 const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] INPUT...
 
-Convert writes the operations of the inputs, together, in another format:
+Convert writes the operations of the inputs, together, in another format. An
+unknown shape stays unknown in all of them.
 
 %s
   -to FORMAT  one of the formats above
@@ -38,21 +39,47 @@ type converter interface {
 // target is a format that convert writes.
 type target struct {
 	name, summary string
-	create        func(out *output) (converter, error)
+	// keeps says, in lines of the help, what of its input the format keeps and what it
+	// cannot hold.
+	keeps  []string
+	create func(out *output) (converter, error)
 }
 
 // targets lists the formats that convert writes.
 func targets() []target {
 	return []target{
-		{"entries", "entries JSON Lines, the exporter's format; keeps everything", newEntriesConverter},
-		{"trace", "one JSON document as the seed's recorder prints it", newTraceConverter},
-		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", newOTLPConverter},
-		{"jaeger", "JSON as the Jaeger UI downloads and uploads it, in whole µs", newJaegerConverter},
-		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", newChromeConverter},
-		{"csv", "a row per operation", newCSVConverter},
-		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse; keeps everything", newParquetConverter},
-		{"collapsed", "folded stacks of self time in ns, for flame graphs", newCollapsedConverter},
-		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", newFlatConverter},
+		{"entries", "entries JSON Lines, the exporter's format", []string{
+			"keeps everything but the total that a seed trace states",
+		}, newEntriesConverter},
+		{"trace", "one JSON document as the seed's recorder prints it", []string{
+			"keeps steps, names, devices, the host side, shapes, durations, elements,",
+			"bytes and metadata; no starts, ids, kinds, element types, streams, ranks and",
+			"spans; unknown numbers and dynamic dimensions are written as 0",
+		}, newTraceConverter},
+		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", []string{
+			"keeps operations and spans; no gaps and batches; operations without ids get",
+			"some that optrace takes for none",
+		}, newOTLPConverter},
+		{"jaeger", "JSON as the Jaeger UI downloads and uploads it", []string{
+			"keeps operations and spans, times in whole µs; no gaps, batches and weights",
+			"of links",
+		}, newJaegerConverter},
+		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", []string{
+			"keeps operations and spans, times to the ns, in the order of devices, streams",
+			"and starts; no resources, gaps, batches and spans without ids",
+		}, newChromeConverter},
+		{"csv", "a row per operation", []string{
+			"keeps operations, for tables: no spans and links; it is not read",
+		}, newCSVConverter},
+		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse", []string{
+			`keeps everything but the total that a seed trace states and a device called ""`,
+		}, newParquetConverter},
+		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
+			"keeps sums by stack; it is not read",
+		}, newCollapsedConverter},
+		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", []string{
+			"keeps sums by device and operation; it is not read",
+		}, newFlatConverter},
 	}
 }
 
@@ -60,6 +87,9 @@ func convertCommand() command {
 	var list strings.Builder
 	for _, t := range targets() {
 		fmt.Fprintf(&list, "  %-15s %s\n", t.name, t.summary)
+		for _, line := range t.keeps {
+			fmt.Fprintf(&list, "    %s\n", line)
+		}
 	}
 	return command{
 		name: "convert", summary: "write the operations in another format",

@@ -7,8 +7,7 @@ import (
 	"github.com/optrace/optrace/render/parquet"
 )
 
-// parquetConverter writes a row per record. Like entries JSON Lines, the table
-// keeps everything.
+// parquetConverter writes a row per record, of every kind.
 type parquetConverter struct {
 	w *parquet.Writer
 	// last is the resource of the last row.

@@ -11,7 +11,6 @@ import (
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -49,7 +48,7 @@ type reader struct {
 
 	build   *op.Builder
 	feed    *attrjson.Feeder
-	lex     jsontext.Lexer // of the arguments of plain spans
+	own     ownArguments // of a plain span
 	args    arguments
 	names   intern.Table // of plain spans
 	key     []byte       // scratch for the key of inputs

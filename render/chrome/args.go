@@ -2,78 +2,186 @@ package chrome
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// appendArgs appends the details that a viewer shows of a selected operation, as
-// the members of an object.
-func appendArgs(dst []byte, e *op.Entry) []byte {
-	dst = appendIDs(dst, e.TraceID, e.SpanID, e.ParentSpanID)
-	dst = appendInt(dst, "step", e.Step)
-	dst = appendText(dst, "path", e.Path)
-	for i, s := range e.InputShapes {
-		if s != nil {
-			dst = appendText(dst, "input "+strconv.Itoa(i), s.String())
+// The arguments for what the convention has no attribute for. Package
+// ingest/kineto reads them.
+const (
+	argTraceID           = "trace_id"
+	argSpanID            = "span_id"
+	argParentSpanID      = "parent_span_id"
+	argScope             = "otel.scope.name"
+	argParentRemote      = "optrace.parent_remote"
+	argError             = "optrace.error"
+	argTraceState        = "optrace.trace_state"
+	argDroppedAttributes = "optrace.dropped_attributes"
+	argLinks             = "optrace.links"
+	argEmptyDevice       = "optrace.empty_device"
+	// argStart is null where the start is not known: the event has one all the same.
+	argStart = "optrace.start_unix_ns"
+
+	argWeight = "weight" // of a link
+)
+
+// isReserved reports whether an argument has a meaning that an attribute of that
+// name would change.
+func isReserved(key string) bool {
+	switch key {
+	case argTraceID, argSpanID, argParentSpanID, argScope, op.KeyServiceName:
+		return true
+	}
+	return strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.")
+}
+
+// arguments are the members of an object, which viewers show of a selected event. It
+// is a [spanattr.Sink].
+type arguments struct{ buf []byte }
+
+// entry appends the arguments of an operation.
+func (a *arguments) entry(e *op.Entry) {
+	a.ids(e.TraceID, e.SpanID, e.ParentSpanID)
+	spanattr.Entry(a, e)
+	spanattr.Int(a, op.KeyRank, e.Rank)
+	a.text(op.KeyServiceName, e.Service)
+	a.text(argScope, e.Scope)
+	if e.Failed {
+		a.Str(argError, e.Error)
+	}
+	if e.AdjustedCount >= 1 {
+		a.Str(argTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
+	}
+	if e.DroppedAttributes > 0 {
+		a.Int(argDroppedAttributes, e.DroppedAttributes)
+	}
+	a.flag(argEmptyDevice, e.EmptyDevice)
+	a.start(e.Start)
+	a.links(e.Links)
+	for _, attr := range e.Attrs {
+		if !isReserved(attr.Key) {
+			a.Str(attr.Key, attr.Value)
 		}
 	}
-	if e.OutputShape != nil {
-		dst = appendText(dst, "output", e.OutputShape.String())
-	}
-	dst = appendText(dst, "dtype", string(e.DType))
-	dst = appendInt(dst, "memory_bytes", e.MemoryBytes)
-	dst = appendInt(dst, "flops", e.FLOPs)
-	if c := e.Collective; c != nil {
-		dst = appendText(dst, "collective", c.Name)
-		dst = appendText(dst, "group", c.Group)
-		dst = appendInt(dst, "sequence", c.Sequence)
-	}
-	dst = appendText(dst, "side", e.Side.String())
-	dst = appendText(dst, "service", e.Service)
-	if e.Failed {
-		dst = appendText(dst, "error", failure(e))
-	}
-	return dst
 }
 
-func failure(e *op.Entry) string {
-	if e.Error == "" {
-		return "failed"
+// span appends the arguments of a span that is not an operation.
+func (a *arguments) span(s *op.Span) {
+	a.ids(s.TraceID, s.SpanID, s.ParentSpanID)
+	a.flag(argParentRemote, s.RemoteParent)
+	a.text(op.KeyServiceName, s.Service)
+	if s.Failed {
+		a.Str(argError, "")
 	}
-	return e.Error
+	a.start(s.Start)
+	a.links(s.Links)
 }
 
-func appendIDs(dst []byte, trace op.TraceID, span, parent op.SpanID) []byte {
+func (a *arguments) ids(trace op.TraceID, span, parent op.SpanID) {
 	if !trace.IsZero() {
-		dst = appendText(dst, "trace_id", trace.String())
+		a.Str(argTraceID, trace.String())
 	}
 	if !span.IsZero() {
-		dst = appendText(dst, "span_id", span.String())
+		a.Str(argSpanID, span.String())
 	}
 	if !parent.IsZero() {
-		dst = appendText(dst, "parent_span_id", parent.String())
+		a.Str(argParentSpanID, parent.String())
 	}
-	return dst
 }
 
-func appendText(dst []byte, key, value string) []byte {
-	if value == "" {
-		return dst
+func (a *arguments) start(start op.Int) {
+	if !start.Known {
+		a.key(argStart)
+		a.buf = append(a.buf, "null"...)
 	}
-	return jsontext.AppendString(appendKey(dst, key), value)
 }
 
-func appendInt(dst []byte, key string, n op.Int) []byte {
-	if !n.Known {
-		return dst
+func (a *arguments) links(links []op.Link) {
+	if len(links) == 0 {
+		return
 	}
-	return strconv.AppendInt(appendKey(dst, key), n.V, 10)
+	a.key(argLinks)
+	a.list(len(links), func(i int) {
+		var link arguments
+		link.ids(links[i].TraceID, links[i].SpanID, op.SpanID{})
+		spanattr.Int(&link, argWeight, links[i].Weight)
+		a.buf = append(append(append(a.buf, '{'), link.buf...), '}')
+	})
 }
 
-func appendKey(dst []byte, key string) []byte {
-	if len(dst) > 0 {
-		dst = append(dst, ',')
+// text appends a text unless it is empty.
+func (a *arguments) text(key, value string) {
+	if value != "" {
+		a.Str(key, value)
 	}
-	return append(jsontext.AppendString(dst, key), ':')
+}
+
+// flag appends true unless it is false.
+func (a *arguments) flag(key string, is bool) {
+	if is {
+		a.key(key)
+		a.buf = append(a.buf, "true"...)
+	}
+}
+
+// Str appends a text.
+func (a *arguments) Str(key, value string) {
+	a.key(key)
+	a.buf = jsontext.AppendString(a.buf, value)
+}
+
+// Int appends a number.
+func (a *arguments) Int(key string, value int64) {
+	a.key(key)
+	a.buf = strconv.AppendInt(a.buf, value, 10)
+}
+
+// DTypes appends a list of element types.
+func (a *arguments) DTypes(key string, list []op.DType) {
+	a.key(key)
+	a.list(len(list), func(i int) { a.buf = jsontext.AppendString(a.buf, string(list[i])) })
+}
+
+// Shape appends a list of dimensions.
+func (a *arguments) Shape(key string, shape op.Shape) {
+	a.key(key)
+	a.dims(shape)
+}
+
+// Shapes appends a list of shapes, null for one that is not known.
+func (a *arguments) Shapes(key string, list []op.Shape) {
+	a.key(key)
+	a.list(len(list), func(i int) {
+		if list[i] == nil {
+			a.buf = append(a.buf, "null"...)
+			return
+		}
+		a.dims(list[i])
+	})
+}
+
+func (a *arguments) dims(shape op.Shape) {
+	a.list(len(shape), func(i int) { a.buf = strconv.AppendInt(a.buf, shape[i], 10) })
+}
+
+// list appends a list of n elements, each of which element appends.
+func (a *arguments) list(n int, element func(i int)) {
+	a.buf = append(a.buf, '[')
+	for i := range n {
+		if i > 0 {
+			a.buf = append(a.buf, ',')
+		}
+		element(i)
+	}
+	a.buf = append(a.buf, ']')
+}
+
+func (a *arguments) key(key string) {
+	if len(a.buf) > 0 {
+		a.buf = append(a.buf, ',')
+	}
+	a.buf = append(jsontext.AppendString(a.buf, key), ':')
 }

@@ -11,6 +11,11 @@
 // baseTimeNanoseconds, because a double cannot hold a Unix time to the
 // nanosecond. Operations without a start follow one another.
 //
+// The arguments of an event are the attributes of the convention and what it has
+// none for, so that the operations and spans read back as they were, in another
+// order; only spans without an id are not read. The format has no place for
+// resources, gaps and batches.
+//
 // A [Timeline] holds an event for each operation until it is written. Package
 // ingest/kineto reads the format.
 package chrome

@@ -50,33 +50,36 @@ func (s *slice) end() int64 {
 
 // Add adds an operation. It retains the strings of e only.
 func (t *Timeline) Add(e *op.Entry) {
-	p := process{rank: e.Rank, name: cmp.Or(e.DeviceID, "unknown"), bare: !e.Start.Known}
-	s := slice{
-		process: p, stream: e.Stream, start: e.Start.V, duration: e.Duration, label: e.Operation,
-		category: e.Kind.String(), args: string(appendArgs(nil, e)), trace: e.TraceID, span: e.SpanID, parent: e.ParentSpanID,
-	}
-	if p.bare {
+	var args arguments
+	args.entry(e)
+	t.add(slice{
+		process: process{rank: e.Rank, name: cmp.Or(e.DeviceID, "unknown"), bare: !e.Start.Known},
+		stream:  e.Stream, start: e.Start.V, duration: e.Duration, label: e.Operation,
+		category: e.Kind.String(), args: string(args.buf), trace: e.TraceID, span: e.SpanID, parent: e.ParentSpanID,
+	})
+}
+
+// AddSpan adds a span that is not an operation.
+func (t *Timeline) AddSpan(sp *op.Span) {
+	var args arguments
+	args.span(sp)
+	t.add(slice{
+		process: process{isService: true, name: cmp.Or(sp.Service, "unknown"), bare: !sp.Start.Known},
+		start:   sp.Start.V, duration: sp.Duration, label: sp.Name, category: "span",
+		args: string(args.buf), trace: sp.TraceID, span: sp.SpanID, parent: sp.ParentSpanID,
+	})
+}
+
+// add adds a slice. One without a start follows the others of its process.
+func (t *Timeline) add(s slice) {
+	if s.bare {
 		if t.bare == nil {
 			t.bare = make(map[process]int64)
 		}
-		s.start = t.bare[p]
-		t.bare[p] = s.end()
+		s.start = t.bare[s.process]
+		t.bare[s.process] = s.end()
 	}
 	t.slices = append(t.slices, s)
-}
-
-// AddSpan adds a span that is not an operation. A span without a start is
-// left out.
-func (t *Timeline) AddSpan(sp *op.Span) {
-	if !sp.Start.Known {
-		return
-	}
-	t.slices = append(t.slices, slice{
-		process: process{isService: true, name: cmp.Or(sp.Service, "unknown")},
-		start:   sp.Start.V, duration: sp.Duration, label: sp.Name, category: "span",
-		args:  string(appendIDs(nil, sp.TraceID, sp.SpanID, sp.ParentSpanID)),
-		trace: sp.TraceID, span: sp.SpanID, parent: sp.ParentSpanID,
-	})
 }
 
 // base returns the first start, which times are relative to.

@@ -22,9 +22,12 @@ func NewFeeder(b *op.Builder) *Feeder { return &Feeder{build: b} }
 // Object adds the members of the object that comes next in l.
 func (f *Feeder) Object(l *jsontext.Lexer) {
 	for l.Object(); l.More(); {
-		f.Value(l, f.strings.String(l.Key()))
+		f.Member(l, l.Key())
 	}
 }
+
+// Member adds the value that comes next in l behind a key.
+func (f *Feeder) Member(l *jsontext.Lexer, key []byte) { f.Value(l, f.strings.String(key)) }
 
 // Value adds the value that comes next in l; null is as if it were not there.
 func (f *Feeder) Value(l *jsontext.Lexer, key string) {

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+)
+
+// converted returns the output of a conversion to a file and the name of the file.
+func converted(t *testing.T, format string, inputs ...string) (text []byte, file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "out")
+	args := append([]string{"convert", "-to", format, "-o", file}, inputs...)
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitOK {
+		t.Fatalf("%q: exit code %d\n%s", args, code, &stderr)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, file
+}
+
+// sortedRecords returns the entries and spans of entries JSON Lines, sorted.
+func sortedRecords(t *testing.T, text []byte) []string {
+	t.Helper()
+	var lines []string
+	for rec, err := range op.NewReader(bytes.NewReader(text), "converted").Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			lines = append(lines, string(rec.Entry.AppendJSON(nil)))
+		case rec.Span != nil:
+			lines = append(lines, string(rec.Span.AppendJSON(nil)))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Every sample of every format reads back from a Chrome trace as the same operations
+// and spans, apart from spans without an id.
+func TestChromeReadsBack(t *testing.T) {
+	samples := 0
+	for _, pattern := range []string{
+		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/testdata/*.json*",
+		"../../ingest/*/testdata/*.json*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if slices.ContainsFunc([]string{".golden", "nan.", "unknown."}, func(s string) bool { return strings.Contains(file, s) }) ||
+				slices.Contains([]string{"records.jsonl", "duckdb.jsonl"}, filepath.Base(file)) {
+				continue // no inputs, and entries that no attributes can describe
+			}
+			t.Run(file, func(t *testing.T) {
+				before, _ := converted(t, "entries", file)
+				_, chrome := converted(t, "chrome", file)
+				after, _ := converted(t, "entries", chrome)
+				want := slices.DeleteFunc(sortedRecords(t, before), func(line string) bool {
+					return strings.HasPrefix(line, `{"span":`) && !strings.Contains(line, `"span_id"`)
+				})
+				if diff := cmp.Diff(want, sortedRecords(t, after)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				samples++
+			})
+		}
+	}
+	if samples < 30 {
+		t.Errorf("%d samples", samples)
+	}
+}
+
+// A shape that is not known, wherever it stands, survives every format that is read,
+// and is no scalar.
+func TestUnknownShapesSurvive(t *testing.T) {
+	shapes := []string{"[[2,3],null]", "[null,[2,3]]", "[null]", "[[],null]", "[null,[],null]", "[[]]", "[]"}
+	var lines strings.Builder
+	for _, s := range shapes {
+		lines.WriteString(`{"operation":"add","device_id":"cpu","input_shapes":` + s + `,"output_shape":[4],"duration_us":1,` +
+			`"start_unix_ns":1000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002"}` + "\n")
+	}
+	input := filepath.Join(t.TempDir(), "ops.jsonl")
+	if err := os.WriteFile(input, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(shapes)
+	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "parquet"} {
+		_, file := converted(t, format, input)
+		text, _ := converted(t, "entries", file)
+		var got []string
+		for _, line := range sortedRecords(t, text) {
+			_, rest, _ := strings.Cut(line, `"input_shapes":`)
+			shape, _, _ := strings.Cut(rest, `,"output_shape"`)
+			got = append(got, shape)
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(shapes, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", format, diff)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package kineto
+
+import (
+	"strings"
+
+	"github.com/optrace/optrace/ingest/internal/attrjson"
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// ownArguments are the arguments of a plain span that are no attributes of an
+// operation: its ids, and what package render/chrome writes beside them. It is
+// reused from span to span.
+type ownArguments struct {
+	lex     jsontext.Lexer
+	strings intern.Table
+
+	trace          op.TraceID
+	spanID, parent op.SpanID
+	remote         bool
+	service, scope string
+	failed         bool
+	message        string
+	state          string
+	dropped        int64
+	emptyDevice    bool
+	noStart        bool
+	links          []op.Link
+}
+
+// read reads the arguments of objects that are valid JSON, nil for none, and feeds
+// the others.
+func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
+	*a = ownArguments{lex: a.lex, strings: a.strings, links: a.links[:0]}
+	for _, text := range texts {
+		if text == nil {
+			continue
+		}
+		a.lex.Reset(text)
+		for a.lex.Object(); a.lex.More(); {
+			if key := a.lex.Key(); !a.argument(key) {
+				feed.Member(&a.lex, key)
+			}
+		}
+	}
+}
+
+// argument reads the value behind a key, and reports whether it is one of these
+// arguments; it reads nothing where it is not. A value of another type is as if it
+// were not there.
+func (a *ownArguments) argument(key []byte) bool {
+	l := &a.lex
+	switch string(key) {
+	case "trace_id":
+		a.trace, _ = op.ParseTraceID(a.bytes())
+	case "span_id":
+		a.spanID, _ = op.ParseSpanID(a.bytes())
+	case "parent_span_id":
+		a.parent, _ = op.ParseSpanID(a.bytes())
+	case "optrace.parent_remote":
+		a.remote = a.isTrue()
+	case op.KeyServiceName:
+		a.service = a.text()
+	case "otel.scope.name":
+		a.scope = a.text()
+	case "optrace.error":
+		a.failed = l.Peek() == '"'
+		a.message = a.text()
+	case "optrace.trace_state":
+		a.state = a.text()
+	case "optrace.dropped_attributes":
+		a.dropped = readCount(l).V
+	case "optrace.empty_device":
+		a.emptyDevice = a.isTrue()
+	case "optrace.start_unix_ns":
+		a.noStart = l.Peek() == 'n'
+		l.Skip()
+	case "optrace.links":
+		a.readLinks()
+	default:
+		return false
+	}
+	return true
+}
+
+// bytes reads a string, valid until the next call; of any other value it takes
+// nothing.
+func (a *ownArguments) bytes() []byte {
+	if a.lex.Peek() == '"' {
+		return a.lex.Str()
+	}
+	a.lex.Skip()
+	return nil
+}
+
+func (a *ownArguments) text() string {
+	return strings.ToValidUTF8(a.strings.String(a.bytes()), "\ufffd")
+}
+
+func (a *ownArguments) isTrue() bool { return string(a.lex.Raw()) == "true" }
+
+func (a *ownArguments) readLinks() {
+	l := &a.lex
+	if l.Peek() != '[' {
+		l.Skip()
+		return
+	}
+	for l.Array(); l.More(); {
+		if l.Peek() != '{' {
+			l.Skip()
+			continue
+		}
+		var link op.Link
+		for l.Object(); l.More(); {
+			switch string(l.Key()) {
+			case "trace_id":
+				link.TraceID, _ = op.ParseTraceID(a.bytes())
+			case "span_id":
+				link.SpanID, _ = op.ParseSpanID(a.bytes())
+			case "weight":
+				link.Weight = readCount(l)
+			default:
+				l.Skip()
+			}
+		}
+		if !link.TraceID.IsZero() && !link.SpanID.IsZero() && len(a.links) < op.MaxLinks {
+			a.links = append(a.links, link)
+		}
+	}
+}
+
+// complete adds the arguments to an operation that b has built.
+func (a *ownArguments) complete(b *op.Builder, e *op.Entry) {
+	if !a.trace.IsZero() || !a.spanID.IsZero() || !a.parent.IsZero() {
+		b.SetIDs(a.trace, a.spanID, a.parent)
+	}
+	e.Service, e.Scope, e.DroppedAttributes = a.service, a.scope, a.dropped
+	if a.failed {
+		b.SetError(a.message)
+	}
+	b.SetTraceState(a.state)
+	e.EmptyDevice = a.emptyDevice && e.DeviceID == ""
+	if a.noStart {
+		e.Start = op.Int{}
+	}
+	if len(a.links) > 0 {
+		e.Links = a.links
+	}
+}
+
+// span returns the span of a name and time that is not an operation.
+func (a *ownArguments) span(name string, start op.Int, dur int64) op.Span {
+	s := op.Span{
+		Name: strings.ToValidUTF8(name, "\ufffd"), TraceID: a.trace, SpanID: a.spanID, ParentSpanID: a.parent, RemoteParent: a.remote,
+		Start: start, Duration: max(0, dur), Service: a.service, Failed: a.failed,
+	}
+	if a.noStart {
+		s.Start = op.Int{}
+	}
+	if len(a.links) > 0 {
+		s.Links = a.links
+	}
+	return s
+}
