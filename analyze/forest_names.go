@@ -12,8 +12,9 @@ type spanName struct {
 
 // lane is a queue of a device.
 type lane struct {
-	device DeviceKey
-	stream op.Int
+	device  DeviceKey
+	stream  op.Int
+	service string
 }
 
 // stamp is the local root that an entry names, known whether or not the root's
@@ -41,7 +42,10 @@ type dictionary struct {
 }
 
 // laneTag and the name of the device identify a lane.
-type laneTag struct{ rank, stream op.Int }
+type laneTag struct {
+	rank, stream op.Int
+	service      string
+}
 
 func newDictionary() dictionary {
 	var d dictionary
@@ -57,12 +61,12 @@ func newDictionary() dictionary {
 // laneOf returns the number of e's lane.
 func (d *dictionary) laneOf(e *op.Entry) int32 {
 	if e.EmptyDevice { // in the cache, "" is no device
-		return d.lane(lane{device: deviceOf(e), stream: e.Stream})
+		return d.lane(lane{device: deviceOf(e), stream: e.Stream, service: e.Service})
 	}
-	tag := laneTag{e.Rank, e.Stream}
+	tag := laneTag{e.Rank, e.Stream, e.Service}
 	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
 	if !slot.Holds(e.DeviceID, tag) {
-		slot.Set(e.DeviceID, tag, d.lane(lane{device: deviceOf(e), stream: e.Stream}))
+		slot.Set(e.DeviceID, tag, d.lane(lane{device: deviceOf(e), stream: e.Stream, service: e.Service}))
 	}
 	return slot.Value
 }

@@ -102,7 +102,7 @@ func (s spec) entry() *op.Entry {
 	return &op.Entry{
 		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Stream: s.stream, Step: s.step,
 		Start: s.startTime(), Duration: s.end - s.start, Launch: s.launch, MemoryBytes: op.Known(s.memory),
-		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
+		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent), Service: s.service,
 		Root: s.root, RootSpanID: spanID(s.rootID), Links: s.opLinks(),
 	}
 }

@@ -3,14 +3,21 @@ package analyze
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
-// Step is a row of the step table: one iteration over all devices and ranks.
+// Step is a row of the step table: one iteration of a loop, over all devices
+// and ranks.
 type Step struct {
 	Step int64 `json:"step"`
+	// Service is the service of the operations, "" where they state none.
+	Service string `json:"service,omitempty"`
+	// Run tells apart the iterations of one number in a service: 1 is the first to
+	// start, 2 the one in a second request or after a restart.
+	Run int64 `json:"run"`
 	// Count is the number of operations, Sum the sum of their durations in
 	// nanoseconds.
 	Count int64 `json:"count"`
@@ -21,10 +28,10 @@ type Step struct {
 	BusyNS op.Int `json:"busy_ns"`
 }
 
-// Steps returns the steps in ascending order, over the operations that have a
-// step and are not the host's view. It returns nil unless some step holds
-// several operations: where each has its own, as in a seed trace, the number
-// is an ordinal and not an iteration.
+// stepRows returns the iterations by service, step and run, over the operations
+// that have a step and are not the host's view. It returns nil unless some
+// iteration holds several operations: where each has its own, as in a seed
+// trace, the number is an ordinal and not an iteration.
 func (f *Forest) stepRows() []Step {
 	f.build()
 	var rows []int32
@@ -33,34 +40,59 @@ func (f *Forest) stepRows() []Step {
 			rows = append(rows, r)
 		}
 	}
-	slices.SortFunc(rows, func(a, b int32) int {
-		return cmp.Or(
-			compareInt(f.step(a), f.step(b)),
-			int(f.flags(b)&flagStart)-int(f.flags(a)&flagStart), // known starts first
-			f.compareStart(a, b),
-		)
-	})
-	var steps []Step
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, f.compareSteps)
+	of, count := f.iterationsOf(rows)
+	order, first := groupRows(int32(len(rows)), count, func(i int32) int32 { return of[i] })
+	for i, at := range order {
+		order[i] = rows[at]
+	}
+	steps := make([]Step, 0, count)
 	several := false
-	for len(rows) > 0 {
-		number := f.step(rows[0])
-		n := slices.IndexFunc(rows, func(r int32) bool { return f.step(r) != number })
-		if n < 0 {
-			n = len(rows)
-		}
-		steps = append(steps, f.sumStep(number, rows[:n]))
-		several = several || n > 1
-		rows = rows[n:]
+	for i := range count {
+		mine := order[first[i]:first[i+1]]
+		several = several || len(mine) > 1
+		steps = append(steps, f.sumStep(mine))
 	}
 	if !several {
 		return nil
 	}
+	numberRuns(steps)
 	return steps
 }
 
-// sumStep sums up the rows of one step, those with a start first and by start.
-func (f *Forest) sumStep(number int64, rows []int32) Step {
-	step := Step{Step: number, Count: int64(len(rows))}
+// compareSteps orders rows by start, those without one last. Of those that start
+// at once, the lower step comes first.
+func (f *Forest) compareSteps(a, b int32) int {
+	if d := int(f.flags(b)&flagStart) - int(f.flags(a)&flagStart); d != 0 {
+		return d
+	}
+	if d := compareInt(f.start(a), f.start(b)); d != 0 {
+		return d
+	}
+	return cmp.Or(compareInt(f.step(a), f.step(b)), f.compareStart(a, b))
+}
+
+// numberRuns sorts steps, which are by start, and numbers those of one service
+// and step.
+func numberRuns(steps []Step) {
+	slices.SortStableFunc(steps, func(a, b Step) int {
+		return cmp.Or(strings.Compare(a.Service, b.Service), compareInt(a.Step, b.Step))
+	})
+	for i := range steps {
+		steps[i].Run = 1
+		if i > 0 && steps[i-1].Service == steps[i].Service && steps[i-1].Step == steps[i].Step {
+			steps[i].Run = steps[i-1].Run + 1
+		}
+	}
+}
+
+// sumStep sums up the rows of an iteration, those with a start first and by
+// start.
+func (f *Forest) sumStep(rows []int32) Step {
+	step := Step{Step: f.step(rows[0]), Service: f.service(rows[0]), Count: int64(len(rows))}
 	var sum wide.Sum
 	for _, r := range rows {
 		sum.Add(f.duration(r))
@@ -79,3 +111,6 @@ func (f *Forest) sumStep(number int64, rows []int32) Step {
 	}
 	return step
 }
+
+// service returns the service of the operation in row r.
+func (f *Forest) service(r int32) string { return f.dict.lanes.Values[f.lane(r)].service }

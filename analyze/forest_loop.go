@@ -1,0 +1,161 @@
+package analyze
+
+import (
+	"sort"
+
+	"github.com/optrace/optrace/op"
+)
+
+// maxPause is the longest time in nanoseconds in which nothing of a step runs
+// although it goes on in another trace.
+const maxPause = 1_000_000_000
+
+// loop is what one rank of a service did below one request, or below none.
+type loop struct {
+	loopKey
+	run   int32 // how often it began again
+	later laterStep
+}
+
+type loopKey struct {
+	service string
+	rank    op.Int
+	request int32 // as requestOwners has it; noRow for none
+}
+
+// occurrence is the operations of one step in one run of a loop.
+type occurrence struct {
+	loop   int32
+	number int64 // of the step
+	// first is the first start, last the last end.
+	first, last int64
+	// trace is that of the operation that starts first, lastTrace of the one that
+	// starts last.
+	trace, lastTrace int32
+}
+
+// stepKey identifies a step in a loop.
+type stepKey struct {
+	loop   int32
+	number int64
+}
+
+// stepState is the latest occurrence of a step in a loop.
+type stepState struct {
+	occurrence, run int32
+	at              int // the place of its latest operation
+}
+
+// loops divides operations into occurrences of their steps.
+type loops struct {
+	f           *Forest
+	owners      []int32 // requestOwners
+	loops       []loop
+	occurrences []occurrence
+
+	numbers map[loopKey]int32
+	states  map[stepKey]*stepState
+}
+
+func (f *Forest) newLoops() *loops {
+	return &loops{f: f, owners: f.requestOwners(), numbers: make(map[loopKey]int32), states: make(map[stepKey]*stepState)}
+}
+
+// add returns the occurrence that row r belongs to. Rows with a start have to be
+// added by start, at counts them.
+func (l *loops) add(r int32, at int) int32 {
+	f := l.f
+	n := l.loopOf(r)
+	loop := &l.loops[n]
+	key := stepKey{n, f.step(r)}
+	state := l.states[key]
+	switch {
+	case state == nil:
+		state = new(stepState)
+		l.states[key] = state
+	case state.run == loop.run && !l.comesAgain(r, state):
+		l.extend(state, r, at)
+		return state.occurrence
+	case state.run == loop.run:
+		loop.run++
+	}
+	*state = stepState{occurrence: int32(len(l.occurrences)), run: loop.run, at: at}
+	loop.later.add(at, key.number)
+	l.occurrences = append(l.occurrences, occurrence{
+		loop: n, number: key.number, first: f.start(r), last: f.end(r), trace: f.trace(r), lastTrace: f.trace(r),
+	})
+	return state.occurrence
+}
+
+// loopOf returns the number of the loop of row r.
+func (l *loops) loopOf(r int32) int32 {
+	key := l.key(r)
+	n, ok := l.numbers[key]
+	if !ok {
+		n = int32(len(l.loops))
+		l.numbers[key] = n
+		l.loops = append(l.loops, loop{loopKey: key})
+	}
+	return n
+}
+
+func (l *loops) key(r int32) loopKey {
+	lane := &l.f.dict.lanes.Values[l.f.lane(r)]
+	return loopKey{service: lane.service, rank: lane.device.Rank, request: l.owners[r]}
+}
+
+// comesAgain reports whether row r belongs to another iteration than the
+// operations of its step before: a later step has begun since, or it is
+// far from them and in another trace, with no request to hold them together.
+func (l *loops) comesAgain(r int32, state *stepState) bool {
+	n := l.occurrences[state.occurrence].loop
+	if later, ok := l.loops[n].later.since(state.at); ok && later > l.f.step(r) {
+		return true
+	}
+	o := &l.occurrences[state.occurrence]
+	return l.loops[n].request == noRow && l.f.trace(r) != o.lastTrace && timeBetween(o.last, l.f.start(r)) > maxPause
+}
+
+// extend adds row r to the occurrence of state.
+func (l *loops) extend(state *stepState, r int32, at int) {
+	o := &l.occurrences[state.occurrence]
+	o.last = max(o.last, l.f.end(r))
+	o.lastTrace = l.f.trace(r)
+	state.at = at
+	l.loops[o.loop].later.add(at, o.number)
+}
+
+// timeBetween returns the time from end to start, 0 when start is not later.
+func timeBetween(end, start int64) uint64 {
+	if start <= end {
+		return 0
+	}
+	return uint64(start) - uint64(end)
+}
+
+// laterStep tells the highest step that began after some operation. It holds,
+// in the order of their operations, the steps that no later one has exceeded.
+type laterStep []stepAt
+
+type stepAt struct {
+	at     int
+	number int64
+}
+
+// add adds the operation at a place behind all others.
+func (l *laterStep) add(at int, number int64) {
+	kept := *l
+	for len(kept) > 0 && kept[len(kept)-1].number <= number {
+		kept = kept[:len(kept)-1]
+	}
+	*l = append(kept, stepAt{at, number})
+}
+
+// since returns the highest step of the operations behind a place.
+func (l laterStep) since(at int) (number int64, ok bool) {
+	i := sort.Search(len(l), func(i int) bool { return l[i].at > at })
+	if i == len(l) {
+		return 0, false
+	}
+	return l[i].number, true
+}
