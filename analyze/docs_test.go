@@ -159,7 +159,7 @@ func (r documentedRow) record() op.Record {
 	if r.cells["kind"] == "span" {
 		return op.Record{Span: &op.Span{
 			Name: r.cells["operation"], TraceID: trace, SpanID: id, ParentSpanID: parent, Start: start, Duration: duration,
-			Links: r.links(),
+			Service: r.cells["service"], Links: r.links(),
 		}}
 	}
 	e := &op.Entry{

@@ -20,7 +20,7 @@ type loop struct {
 type loopKey struct {
 	service string
 	rank    op.Int
-	request int32 // as requestOwners has it; noRow for none
+	request int32 // see loops.request
 }
 
 // occurrence is the operations of one step in one run of a loop.
@@ -101,7 +101,17 @@ func (l *loops) loopOf(r int32) int32 {
 
 func (l *loops) key(r int32) loopKey {
 	lane := &l.f.dict.lanes.Values[l.f.lane(r)]
-	return loopKey{service: lane.service, rank: lane.device.Rank, request: l.owners[r]}
+	return loopKey{service: lane.service, rank: lane.device.Rank, request: l.request(r)}
+}
+
+// request returns the number of the request that row r belongs to, as
+// requestOwners has it, a negative number below noRow for a shared execution, and
+// noRow for none.
+func (l *loops) request(r int32) int32 {
+	if e := l.f.executionOf(r, l.owners); e != noExecution {
+		return noRow - 1 - e
+	}
+	return l.owners[r]
 }
 
 // comesAgain reports whether row r belongs to another iteration than the

@@ -56,7 +56,8 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 100, 110), stepOp(0, 110, 120), stepOp(1, 120, 130), stepOp(1, 130, 140), stepOp(2, 140, 150),
 			},
 			want: []Step{
-				stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 2, 20, 20, 20), stepRow(1, 1, 2, 20, 20, 20), stepRow(1, 2, 2, 20, 20, 20), stepRow(2, 1, 1, 10, 10, 10),
+				stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 2, 20, 20, 20),
+				stepRow(1, 1, 2, 20, 20, 20), stepRow(1, 2, 2, 20, 20, 20), stepRow(2, 1, 1, 10, 10, 10),
 			},
 		},
 		{
@@ -66,7 +67,8 @@ func TestSteps(t *testing.T) {
 				stepOp(1, 100, 110), stepOp(2, 110, 120), stepOp(3, 120, 130),
 			},
 			want: []Step{
-				stepRow(0, 1, 1, 10, 10, 10), stepRow(1, 1, 1, 10, 10, 10), stepRow(1, 2, 1, 10, 10, 10), stepRow(2, 1, 2, 20, 20, 20), stepRow(2, 2, 1, 10, 10, 10),
+				stepRow(0, 1, 1, 10, 10, 10), stepRow(1, 1, 1, 10, 10, 10),
+				stepRow(1, 2, 1, 10, 10, 10), stepRow(2, 1, 2, 20, 20, 20), stepRow(2, 2, 1, 10, 10, 10),
 				stepRow(3, 1, 1, 10, 10, 10),
 			},
 		},
@@ -161,7 +163,8 @@ func TestSteps(t *testing.T) {
 				stepOp(0, 0, 10), stepOp(0, 0, 5).withoutStart(), stepOp(3, 0, 1).withoutStart(), opAt("a", 6, 1, 0, 2).inStep(3).withoutStart(),
 			},
 			want: []Step{
-				stepRow(0, 1, 2, 15, 10, 10), stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1}, {Step: 3, Run: 2, Count: 1, SumNS: 2},
+				stepRow(0, 1, 2, 15, 10, 10),
+				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1}, {Step: 3, Run: 2, Count: 1, SumNS: 2},
 			},
 		},
 		{

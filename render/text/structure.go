@@ -111,17 +111,32 @@ func (v *view) steps() {
 		return
 	}
 	v.heading("STEPS")
-	t := newTable("step", "count", "sum", "wall", "busy")
+	services, runs := false, false
+	for i := range steps {
+		services = services || steps[i].Service != steps[0].Service
+		runs = runs || steps[i].Run > 1
+	}
+	t := newTable("<service", "step", "run", "count", "sum", "wall", "busy")
 	for i := range steps {
 		if len(steps) > maxStepRows && i >= maxStepRows/2 && i < len(steps)-maxStepRows/2 {
 			continue
 		}
 		s := &steps[i]
-		t.add(units.Count(s.Step), units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS), knownDuration(s.BusyNS))
+		service, run := "", ""
+		if services {
+			service = s.Service
+		}
+		if runs {
+			run = units.Count(s.Run)
+		}
+		t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS), knownDuration(s.BusyNS))
 	}
 	v.table(t)
 	if len(steps) > maxStepRows {
-		v.note(fmt.Sprintf("the first and the last %d of %s steps", maxStepRows/2, units.Count(int64(len(steps)))))
+		v.note(fmt.Sprintf("the first and the last %d of %s steps; -json and -csv have all", maxStepRows/2, units.Count(int64(len(steps)))))
+	}
+	if runs {
+		v.note("run: iterations of the same number, below different requests or after a restart")
 	}
 }
 

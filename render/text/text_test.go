@@ -105,8 +105,10 @@ func full() *analyze.Report {
 		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3},
 			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
 		PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100}},
-		Steps: []analyze.Step{{Step: 0, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 1, Count: 1,
-			SumNS: 5}},
+		Steps: []analyze.Step{
+			{Step: 0, Run: 1, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 0, Run: 2, Count: 1, SumNS: 5},
+			{Step: 0, Service: hostile, Run: 1, Count: 2, SumNS: 7},
+		},
 		WithoutSuspects: &analyze.WithoutSuspects{
 			Total:      analyze.Total{Count: 1, SumNS: 1_250},
 			Operations: []analyze.Operation{{Operation: "matmul", Stats: fewer}},

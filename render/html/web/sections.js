@@ -233,8 +233,10 @@ export function steps(page, parent) {
   const box = element("div", {});
   const most = Math.max(1, ...all.map((s) => s.wall_ns ?? 0));
   const walls = all.map((s) => s.wall_ns).filter((v) => v !== null).sort((a, b) => a - b), median = walls[Math.floor(walls.length / 2)] ?? 0;
+  const several = all.some((s) => (s.service ?? "") !== (all[0].service ?? "")), again = all.some((s) => s.run > 1);
   new Table(box, [
-    count("step", (s) => s.step), count("operations", (s) => s.count), time("sum", (s) => s.sum_ns), time("wall", (s) => s.wall_ns), time("busy", (s) => s.busy_ns),
+    ...(several ? [{ title: "service", value: (s) => s.service ?? "", class: "name", text: (s) => shorten(s.service ?? "", 30) }] : []),
+    count("step", (s) => s.step), ...(again ? [count("run", (s) => s.run)] : []), count("operations", (s) => s.count), time("sum", (s) => s.sum_ns), time("wall", (s) => s.wall_ns), time("busy", (s) => s.busy_ns),
     { title: "wall and busy", value: (s) => s.wall_ns, class: "wide", render: (s) => stacked([{ value: s.busy_ns ?? 0, kind: "compute", label: "busy" }, { value: Math.max(0, (s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" }], most) },
     { title: "", value: (s) => (s.wall_ns > 1.5 * median ? 1 : 0), text: (s) => (median > 0 && s.wall_ns > 1.5 * median ? `${(s.wall_ns / median).toFixed(1)} × the median` : "") },
   ], { label: "steps", empty: "no steps were recorded" }).update(all, all.length > 0 ? `${formatCount(all.length)} steps, median ${formatTime(median)}` : "");
