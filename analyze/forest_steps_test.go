@@ -99,6 +99,16 @@ func TestSteps(t *testing.T) {
 			want: []Step{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(0, 3, 2, 20, 30, 20), stepRow(1, 1, 1, 10, 10, 10)},
 		},
 		{
+			name: "a shared execution is apart from those of the same engine",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), spanAt("GET /", 2, 0, 0, 100).in(2), spanAt("engine", 9, 0, 0, 100).in(3),
+				spanAt("batch", 10, 9, 0, 30).in(3).to(1, 1).to(2, 2), opAt("a", 11, 10, 0, 10).inStep(0).in(3),
+				spanAt("batch", 20, 9, 5, 30).in(3).to(1, 1).to(2, 2), opAt("a", 21, 20, 5, 25).inStep(0).in(3),
+				opAt("a", 12, 10, 20, 30).inStep(0).in(3), opAt("a", 13, 9, 40, 50).inStep(0).in(3),
+			},
+			want: []Step{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 20, 20, 20), stepRow(0, 3, 1, 10, 10, 10)},
+		},
+		{
 			name: "a request that waits for long is one",
 			specs: []spec{
 				spanAt("GET /", 1, 0, 0, 9*second), opAt("a", 3, 1, 0, 10).inStep(0), opAt("a", 4, 1, 5*second, 5*second+10).inStep(0),
