@@ -68,6 +68,10 @@ func CollectiveInElements(n int64) attribute.KeyValue { return CollectiveInEleme
 // CollectiveOutElements returns tensor.collective.out_elements, the size of the message after the collective, in elements.
 func CollectiveOutElements(n int64) attribute.KeyValue { return CollectiveOutElementsKey.Int64(n) }
 
+// LinkWeight returns tensor.link.weight. It belongs on a span link: the part of the span's work that is done for the linked
+// span, by the measure of the engine, such as tokens or rows.
+func LinkWeight(n int64) attribute.KeyValue { return LinkWeightKey.Int64(n) }
+
 // Rank returns tensor.rank, the process in a distributed job. It belongs on the resource.
 func Rank(rank int64) attribute.KeyValue { return RankKey.Int64(rank) }
 

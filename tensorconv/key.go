@@ -59,6 +59,10 @@ const (
 	CollectiveOutElementsKey = attribute.Key(op.KeyOutElements)
 )
 
+// LinkWeightKey is the part of a span's work that is done for a span that it links to.
+// It belongs on the link.
+const LinkWeightKey = attribute.Key(op.KeyLinkWeight)
+
 // The attributes of a process in a distributed job. They belong on the resource.
 const (
 	// RankKey is the rank of the process.

@@ -54,6 +54,7 @@ func TestAttributes(t *testing.T) {
 		{tensorconv.CollectivePeerRank(1), "tensor.collective.peer_rank", attribute.Int64Value(1)},
 		{tensorconv.CollectiveInElements(5), "tensor.collective.in_elements", attribute.Int64Value(5)},
 		{tensorconv.CollectiveOutElements(6), "tensor.collective.out_elements", attribute.Int64Value(6)},
+		{tensorconv.LinkWeight(9), "tensor.link.weight", attribute.Int64Value(9)},
 		{tensorconv.Rank(2), "tensor.rank", attribute.Int64Value(2)},
 		{tensorconv.WorldSize(4), "tensor.world_size", attribute.Int64Value(4)},
 	}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// Every operation was for requests, and the requests' parts add up to all of them.
+func TestPartsAddUp(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ops.jsonl")
+	var out bytes.Buffer
+	const requests = 24
+	if err := run(t.Context(), config{addr: "127.0.0.1:0", file: file, requests: requests}, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, heading := range []string{"ENDPOINTS", "SHARED EXECUTIONS", "SLOW REQUESTS of POST " + generateRoute} {
+		if !strings.Contains(out.String(), heading) {
+			t.Errorf("no heading %q in\n%s", heading, &out)
+		}
+	}
+
+	join := correlate.NewJoin()
+	recorded, weighed := int64(0), int64(0)
+	for rec, err := range ingest.Open(file).Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		join.AddLocal(rec)
+		switch {
+		case rec.Entry != nil:
+			recorded += rec.Entry.Duration
+			if err := rec.Entry.Validate(); err != nil {
+				t.Error(err)
+			}
+		case rec.Span != nil:
+			weighed += weight(rec.Span)
+		}
+	}
+	r := join.Report(correlate.Options{})
+	if len(r.Requests) != requests || len(r.Shared) == 0 || r.UnattachedOps != 0 || r.MissingLinks != 0 {
+		t.Errorf("%d requests, %d shared executions, %d operations unattached, %d links missing",
+			len(r.Requests), len(r.Shared), r.UnattachedOps, r.MissingLinks)
+	}
+	shared := int64(0)
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		shared += q.SharedNS
+		onPath := int64(0)
+		for _, p := range q.CriticalPath {
+			if p.Operation == "matmul" {
+				onPath += p.TimeNS
+			}
+		}
+		if q.OwnNS != 0 || q.SharedNS == 0 || q.SharedOps < 7 || onPath == 0 {
+			t.Errorf("request %s: own %d, shared %d in %d operations, %d of matmul on its path", q.TraceID, q.OwnNS, q.SharedNS, q.SharedOps, onPath)
+		}
+	}
+	if shared != recorded {
+		t.Errorf("the requests' parts are %d ns, the operations take %d", shared, recorded)
+	}
+	if weighed == 0 {
+		t.Error("no link has a weight")
+	}
+}
+
+func weight(s *op.Span) (sum int64) {
+	for _, l := range s.Links {
+		sum += l.Weight.V
+	}
+	return sum
+}
+
+func TestBadRequests(t *testing.T) {
+	s := newService(noop.NewTracerProvider(), nil)
+	for _, body := range []string{
+		"", "{}", `{"prompt":"a"}`, `{"prompt":"a","tokens":-1}`, `{"prompt":"","tokens":1}`, `{"prompt":"a","tokens":100000}`,
+	} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, generateRoute, strings.NewReader(body)))
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("%q: status %d", body, w.Code)
+		}
+	}
+}
