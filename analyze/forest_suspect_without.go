@@ -28,6 +28,7 @@ func (f *Forest) without(s *suspects) []bool {
 // below the one above it.
 func (f *Forest) reduced(out []bool) *Forest {
 	g := newForest(f.limit)
+	g.by = f.by
 	source := &mergeSource{columns: f.columns, collected: &f.collected, links: f.links, dict: &f.dict}
 	source.renumber(g)
 	m := merger{Forest: g}

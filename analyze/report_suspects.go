@@ -7,10 +7,14 @@ import "github.com/optrace/optrace/op"
 type WithoutSuspects struct {
 	Total      Total       `json:"total"`
 	Operations []Operation `json:"operations"`
-	Devices    []Device    `json:"devices"`
+	// Groups is nil when no grouping was asked for.
+	Groups  []Group  `json:"groups"`
+	Devices []Device `json:"devices"`
 	// LoadBalance is nil for fewer than two devices.
-	LoadBalance *Balance    `json:"load_balance"`
-	PathTotals  *PathTotals `json:"critical_path_totals"`
+	LoadBalance   *Balance      `json:"load_balance"`
+	Communication Communication `json:"communication"`
+	PathTotals    *PathTotals   `json:"critical_path_totals"`
+	Steps         []Step        `json:"steps"`
 }
 
 // addSuspects fills in what is known about times and parents that cannot be right. all has the sums
@@ -35,11 +39,20 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	p := f.profile(all, func(r int32) bool { return !out[r] })
 	left := f.reduced(out)
 	total := p.total()
-	figures := Report{Operations: p.operationRows(total.SumNS), Devices: p.deviceRows(), LoadBalance: p.balance()}
+	figures := Report{
+		Operations: p.operationRows(total.whole()), Groups: p.groupRows(total.whole()), Devices: p.deviceRows(), LoadBalance: p.balance(),
+	}
 	figures.addSelfTimes(left)
+	figures.addGroupSelfTimes(left)
 	figures.addTimelines(left.timelines())
 	return &WithoutSuspects{
-		Total: total, Operations: figures.Operations, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
+		Total: total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
+		Communication: Communication{
+			Rules:       p.rules,
+			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
+			Collectives: left.collectiveRows(),
+		},
 		PathTotals: left.criticalPathSummary().totals(),
+		Steps:      append([]Step{}, left.stepRows()...),
 	}
 }

@@ -34,9 +34,11 @@ func TestReportWithoutSuspects(t *testing.T) {
 		for i := range specs {
 			specs[i].rank = op.Known(r.Int64N(2))
 			specs[i].kind = pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
+			specs[i].step = op.Known(r.Int64N(3))
 		}
+		by := pick(r, "", "kind", "rank,operation", "trace,stream")
 		durations, clock := naiveSuspects(specs)
-		got := sampleReport(specRecords(specs), "", true).WithoutSuspects
+		got := sampleReport(specRecords(specs), by, true).WithoutSuspects
 		if len(durations)+len(clock) == 0 {
 			none++
 			if got != nil {
@@ -44,9 +46,10 @@ func TestReportWithoutSuspects(t *testing.T) {
 			}
 			return
 		}
-		left := sampleReport(specRecords(naiveWithout(specs, durations, clock)), "", true)
+		left := sampleReport(specRecords(naiveWithout(specs, durations, clock)), by, true)
 		want := &WithoutSuspects{
-			Total: left.Total, Operations: left.Operations, Devices: left.Devices, LoadBalance: left.LoadBalance, PathTotals: left.PathTotals,
+			Total: left.Total, Operations: left.Operations, Groups: left.Groups, Devices: left.Devices, LoadBalance: left.LoadBalance,
+			Communication: left.Communication, PathTotals: left.PathTotals, Steps: left.Steps,
 		}
 		if diff := cmp.Diff(want, got, equalReports); diff != "" {
 			t.Errorf("seed %d: (-report on the others +without):\n%s", seed, diff)

@@ -56,11 +56,13 @@ func overrun(r *analyze.Report, _ *view) (finding, bool) {
 		return finding{}, false
 	}
 	s := &r.Input.Suspects[i]
-	return finding{
-		Text: fmt.Sprintf("%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
-			count(r.Input.SuspectDurations.V, "suspect duration"), s.Operation, units.Duration(s.DurationNS)),
-		Select: selection{Section: "operations", Operation: s.Operation},
-	}, true
+	text := fmt.Sprintf("%s, still running when a later operation of the stream had ended; the longest is %s with %s.",
+		count(r.Input.SuspectDurations.V, "suspect duration"), s.Operation, units.Duration(s.DurationNS))
+	if w := r.WithoutSuspects; w != nil {
+		text += fmt.Sprintf(" Without suspect times all operations take %s instead of %s.", units.Duration(w.Total.SumNS),
+			units.Duration(r.Total.SumNS))
+	}
+	return finding{Text: text, Select: selection{Section: "operations", Operation: s.Operation}}, true
 }
 
 func costliest(r *analyze.Report, _ *view) (finding, bool) {

@@ -28,8 +28,10 @@ func TestFindings(t *testing.T) {
 			"suspect durations",
 			analyze.Report{Input: analyze.Envelope{SuspectDurations: op.Known(2), Suspects: []analyze.Suspect{
 				{What: analyze.SuspectDuration, Operation: "gemm", DurationNS: 3_400_000_000}, {What: analyze.SuspectClock, Operation: "a"},
-			}}}, &view{},
-			"2 suspect durations, still running when a later operation of the stream had ended; the longest is gemm with 3.40 s.",
+			}}, Total: analyze.Total{SumNS: 3_400_300_000}, WithoutSuspects: &analyze.WithoutSuspects{Total: analyze.Total{SumNS: 300_000}}},
+			&view{},
+			"2 suspect durations, still running when a later operation of the stream had ended; the longest is gemm with 3.40 s. " +
+				"Without suspect times all operations take 300 µs instead of 3.40 s.",
 		},
 		{
 			"an operation on the critical paths",

@@ -38,6 +38,7 @@ func (v *view) operations() {
 		t.add(append([]string{g.Key.String()}, statsCells(&g.Stats)...)...)
 	}
 	v.table(t)
+	v.groupsWithout("<" + strings.Join(v.r.By, ", "))
 }
 
 func statsTable(key string) *table {

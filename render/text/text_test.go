@@ -112,6 +112,10 @@ func full() *analyze.Report {
 		WithoutSuspects: &analyze.WithoutSuspects{
 			Total:      analyze.Total{Count: 1, SumNS: 1_250},
 			Operations: []analyze.Operation{{Operation: "matmul", Stats: fewer}},
+			Groups: []analyze.Group{
+				{Key: analyze.GroupKey{Keys: key, Values: []analyze.KeyValue{{Text: "cuda:0", Known: true}, {}}}, Stats: fewer},
+				{Key: analyze.GroupKey{Keys: key, Other: true}, Stats: host},
+			},
 			Devices: []analyze.Device{
 				{DeviceID: "cuda:0", Rank: op.Known(0), Count: 1, SumNS: 400, SpanNS: op.Known(500), BusyNS: op.Known(250)},
 			},

@@ -2,6 +2,8 @@ package text
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/termtext"
@@ -29,10 +31,16 @@ func (v *view) without() {
 
 // largestWithout names the operation with the largest share without suspect times, where that changes.
 func (v *view) largestWithout(w *analyze.WithoutSuspects) {
-	o := &w.Operations[0]
+	largest := slices.IndexFunc(w.Operations, func(o analyze.Operation) bool { return o.Share.Known })
+	if largest < 0 {
+		return
+	}
+	o := &w.Operations[largest]
 	share, before := knownFloat(o.Share, units.Percent), absent
-	if with := operationRows(v.r.Operations)[operationKey{o.Operation, o.Side}]; with != nil {
-		before = knownFloat(with.Share, units.Percent)
+	if at := slices.IndexFunc(v.r.Operations, func(with analyze.Operation) bool {
+		return with.Operation == o.Operation && with.Side == o.Side
+	}); at >= 0 {
+		before = knownFloat(v.r.Operations[at].Share, units.Percent)
 	}
 	if share != before {
 		v.note(fmt.Sprintf("%s is %s of it instead of %s", termtext.Truncate(termtext.Clean(o.Operation), maxCell), share, before))
@@ -59,22 +67,64 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 
 // operationsWithout shows the operations that have other figures without suspect times.
 func (v *view) operationsWithout() {
-	w := v.r.WithoutSuspects
-	if w == nil {
-		return
+	if w := v.r.WithoutSuspects; w != nil {
+		v.statsWithout("<operation", operationStats(v.r.Operations), operationStats(w.Operations))
 	}
-	t := newTable("<operation", "<side", "count", "sum", "share", "self", "mean", "p50", "p99", "max")
-	rows := operationRows(w.Operations)
-	for i := range v.r.Operations {
-		with := &v.r.Operations[i]
-		o := rows[operationKey{with.Operation, with.Side}]
+}
+
+// groupsWithout shows the groups that have other figures without suspect times.
+func (v *view) groupsWithout(heading string) {
+	if w := v.r.WithoutSuspects; w != nil {
+		v.statsWithout(heading, groupStats(v.r.Groups), groupStats(w.Groups))
+	}
+}
+
+// namedStats are the statistics of a row and its name.
+type namedStats struct {
+	name string
+	key  string // different for different rows
+	*analyze.Stats
+}
+
+func operationStats(rows []analyze.Operation) []namedStats {
+	stats := make([]namedStats, len(rows))
+	for i := range rows {
+		o := &rows[i]
+		stats[i] = namedStats{o.Operation, o.Side + "|" + o.Operation, &o.Stats}
+	}
+	return stats
+}
+
+func groupStats(rows []analyze.Group) []namedStats {
+	stats := make([]namedStats, len(rows))
+	for i := range rows {
+		g := &rows[i]
+		key := []byte(g.Side)
+		for _, value := range g.Key.Values {
+			key = strconv.AppendQuote(append(key, '|'), value.Text)
+			key = strconv.AppendBool(key, value.Known)
+		}
+		stats[i] = namedStats{g.Key.String(), strconv.FormatBool(g.Key.Other) + string(key), &g.Stats}
+	}
+	return stats
+}
+
+// statsWithout shows the rows that have other figures without suspect times.
+func (v *view) statsWithout(heading string, with, without []namedStats) {
+	left := make(map[string]*analyze.Stats, len(without))
+	for _, row := range without {
+		left[row.key] = row.Stats
+	}
+	t := newTable(heading, "<side", "count", "sum", "share", "self", "mean", "p50", "p99", "max")
+	for _, row := range with {
+		s := left[row.key]
 		switch {
-		case o == nil:
-			t.add(with.Operation, with.Side, "0", absent, absent, absent, absent, absent, absent, absent)
-		case !sameFigures(&with.Stats, &o.Stats):
-			t.add(o.Operation, o.Side, units.Count(o.Count), units.Duration(o.SumNS), knownFloat(o.Share, units.Percent),
-				knownDuration(o.SelfNS), units.DurationFloat(o.MeanNS), knownFloat(o.P50NS, units.DurationFloat),
-				knownFloat(o.P99NS, units.DurationFloat), units.Duration(o.MaxNS))
+		case s == nil:
+			t.add(row.name, row.Side, "0", absent, absent, absent, absent, absent, absent, absent)
+		case !sameFigures(row.Stats, s):
+			t.add(row.name, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
+				knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))
 		}
 	}
 	v.tableWithout(t)
@@ -118,17 +168,6 @@ func (v *view) tableWithout(t *table) {
 	if more > 0 {
 		v.note(fmt.Sprintf("and %s more with other figures", units.Count(int64(more))))
 	}
-}
-
-// operationKey identifies a row of the operations.
-type operationKey struct{ operation, side string }
-
-func operationRows(rows []analyze.Operation) map[operationKey]*analyze.Operation {
-	byKey := make(map[operationKey]*analyze.Operation, len(rows))
-	for i := range rows {
-		byKey[operationKey{rows[i].Operation, rows[i].Side}] = &rows[i]
-	}
-	return byKey
 }
 
 func deviceRows(rows []analyze.Device) map[analyze.DeviceKey]*analyze.Device {
