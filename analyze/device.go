@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"iter"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -11,7 +12,8 @@ import (
 const UnknownDevice = "unknown"
 
 // DeviceKey identifies a device. Devices of the same name on different ranks
-// are different devices.
+// are different devices, and so are those in different services where no rank is
+// stated.
 type DeviceKey struct {
 	// Rank is unknown where the source states none.
 	Rank op.Int `json:"rank"`
@@ -19,14 +21,26 @@ type DeviceKey struct {
 	DeviceID string `json:"device_id"`
 	// Named is set for a device that is called [UnknownDevice].
 	Named bool `json:"named,omitzero"`
+	// Service is the service that the device belongs to, where several services
+	// have a device of the name and state no rank; "" otherwise.
+	Service string `json:"service,omitempty"`
 }
 
-// DeviceOf returns the key of the device that e ran on.
+// deviceOf returns the key of the device that e ran on, with its service where
+// that may tell it from others.
 func deviceOf(e *op.Entry) DeviceKey {
 	if !e.HasDevice() {
 		return DeviceKey{Rank: e.Rank, DeviceID: UnknownDevice}
 	}
-	return DeviceKey{Rank: e.Rank, DeviceID: e.DeviceID, Named: e.DeviceID == UnknownDevice}
+	return DeviceKey{Rank: e.Rank, DeviceID: e.DeviceID, Named: e.DeviceID == UnknownDevice, Service: deviceService(e)}
+}
+
+// deviceService returns the service of an entry that states no rank.
+func deviceService(e *op.Entry) string {
+	if e.Rank.Known {
+		return ""
+	}
+	return e.Service
 }
 
 // IsNone reports whether k stands for entries that name no device.
@@ -42,15 +56,19 @@ func (k DeviceKey) recorded() (id string, empty bool) {
 
 // Label returns the device as people read it: "0/cuda:0" with its rank, and
 // "cuda:0" where the rank is not known or withRank is false because there is
-// only one.
+// only one; "trainer cuda:0" where the service tells it from others.
 func (k DeviceKey) Label(withRank bool) string {
-	if !withRank || !k.Rank.Known {
-		return k.DeviceID
+	switch {
+	case k.Service != "":
+		return k.Service + " " + k.DeviceID
+	case withRank && k.Rank.Known:
+		return k.Rank.String() + "/" + k.DeviceID
 	}
-	return k.Rank.String() + "/" + k.DeviceID
+	return k.DeviceID
 }
 
-// Compare orders devices by rank, an unknown rank first, and then by name.
+// Compare orders devices by rank, an unknown rank first, then by name and by
+// service.
 func (k DeviceKey) Compare(other DeviceKey) int {
 	switch {
 	case k.Rank.Known != other.Rank.Known && k.Rank.Known:
@@ -58,12 +76,37 @@ func (k DeviceKey) Compare(other DeviceKey) int {
 	case k.Rank.Known != other.Rank.Known:
 		return -1
 	}
-	order := cmp.Or(cmp.Compare(k.Rank.V, other.Rank.V), strings.Compare(k.DeviceID, other.DeviceID))
-	switch {
-	case order != 0 || k.Named == other.Named:
-		return order
-	case k.Named:
-		return 1
+	return cmp.Or(
+		cmp.Compare(k.Rank.V, other.Rank.V), strings.Compare(k.DeviceID, other.DeviceID),
+		compareFlag(k.Named, other.Named), strings.Compare(k.Service, other.Service),
+	)
+}
+
+// sharedDevices holds the names of devices that several services have without
+// stating a rank.
+type sharedDevices map[string]struct{}
+
+// findShared returns those of the devices, which have their services. A service
+// that is not known is none of several.
+func findShared(devices iter.Seq[DeviceKey]) sharedDevices {
+	services := make(map[string]string)
+	shared := make(sharedDevices)
+	for k := range devices {
+		if k.Service == "" {
+			continue
+		}
+		if first, ok := services[k.DeviceID]; ok && first != k.Service {
+			shared[k.DeviceID] = struct{}{}
+		}
+		services[k.DeviceID] = k.Service
 	}
-	return -1
+	return shared
+}
+
+// key returns k without its service, unless that tells it from others.
+func (s sharedDevices) key(k DeviceKey) DeviceKey {
+	if _, ok := s[k.DeviceID]; !ok {
+		k.Service = ""
+	}
+	return k
 }

@@ -35,6 +35,7 @@ type Forest struct {
 	by        []Key
 	byRoot    bool // by has the local root
 	scratch   []byte
+	apart     sharedDevices // as another forest told them; nil where f finds them
 
 	building sync.Mutex
 	built    atomic.Bool

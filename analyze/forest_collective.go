@@ -97,23 +97,26 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 	return rows
 }
 
-// countedCollectives returns the collectives without repeats.
+// countedCollectives returns the collectives without repeats, each on its device
+// as it is told apart from others.
 func (f *Forest) countedCollectives() *collectives {
 	f.build()
-	if f.counts.Repeated == 0 {
-		return &f.collected
+	counted := collectives{names: f.collected.names}
+	devices := make([]int32, len(f.collected.devices.Values))
+	for i, k := range f.collected.devices.Values {
+		devices[i] = counted.devices.ID(f.onDevice.shared.key(k))
 	}
-	counted := f.collected
-	counted.entries = nil
-	i := 0
+	entries := f.collected.entries
 	for r := range f.n {
-		if f.flags(r)&(flagOp|flagHost) != flagOp || f.kind(r) != op.KindCollective {
-			continue // has no entry among them
+		if !f.isCollective(r) {
+			continue
 		}
 		if !f.has(r, flagRepeat) {
-			counted.entries = append(counted.entries, f.collected.entries[i])
+			e := entries[0]
+			e.device = devices[e.device]
+			counted.entries = append(counted.entries, e)
 		}
-		i++
+		entries = entries[1:]
 	}
 	return &counted
 }

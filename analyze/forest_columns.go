@@ -150,6 +150,11 @@ func (c *columns) isDeviceSide(r int32) bool {
 	return c.flags(r)&(flagOp|flagHost|flagRepeat) == flagOp
 }
 
+// isCollective reports whether row r has an entry among the collectives.
+func (c *columns) isCollective(r int32) bool {
+	return c.flags(r)&(flagOp|flagHost) == flagOp && c.kind(r) == op.KindCollective
+}
+
 // countsInSums reports whether row r is an operation that counts in sums.
 func (c *columns) countsInSums(r int32) bool { return c.flags(r)&(flagOp|flagRepeat) == flagOp }
 

@@ -83,7 +83,7 @@ func (f *Forest) idle(o idleOptions) *idleTimes {
 	}}
 	longest := longestGaps{limit: max(0, cmp.Or(o.top, defaultIdleTop))}
 	for _, device := range f.onDevice.order {
-		sums := IdleDevice{DeviceKey: f.dict.devices.Values[device]}
+		sums := IdleDevice{DeviceKey: f.onDevice.keys[device]}
 		for s := range f.sweep(f.onDevice.of(device)) {
 			length := s.to - s.from - s.busy
 			if length == 0 {
@@ -152,7 +152,7 @@ func (f *Forest) describeGaps(gaps []gap) []IdleGap {
 	list := make([]IdleGap, len(gaps))
 	for i, g := range gaps {
 		list[i] = IdleGap{
-			DeviceKey:  f.dict.devices.Values[g.device],
+			DeviceKey:  f.onDevice.keys[g.device],
 			StartNS:    g.start,
 			DurationNS: g.length,
 			Cause:      g.cause,

@@ -12,7 +12,7 @@ type spanName struct {
 
 // lane is a queue of a device.
 type lane struct {
-	device  DeviceKey
+	device  DeviceKey // with its service where that may tell it from others
 	stream  op.Int
 	service string
 }
@@ -31,8 +31,6 @@ type dictionary struct {
 	operations symbols.Names
 	spans      symbols.Table[spanName]
 	lanes      symbols.Table[lane] // 0 is no lane, for non-op spans
-	devices    symbols.Table[DeviceKey]
-	laneDevice []int32 // of each lane
 	stamps     symbols.Table[stamp]
 	shapes     symbols.Table[string] // 0 is no shape
 	groups     symbols.Texts         // the keys of groups; 0 is no group
@@ -50,7 +48,7 @@ type laneTag struct {
 func newDictionary() dictionary {
 	var d dictionary
 	d.traces.ID(op.TraceID{})
-	d.lane(lane{})
+	d.lanes.ID(lane{})
 	d.stamps.ID(stamp{})
 	d.shapes.ID("")
 	d.groups.ID(nil)
@@ -61,23 +59,14 @@ func newDictionary() dictionary {
 // laneOf returns the number of e's lane.
 func (d *dictionary) laneOf(e *op.Entry) int32 {
 	if e.EmptyDevice { // in the cache, "" is no device
-		return d.lane(lane{device: deviceOf(e), stream: e.Stream, service: e.Service})
+		return d.lanes.ID(lane{device: deviceOf(e), stream: e.Stream, service: e.Service})
 	}
 	tag := laneTag{e.Rank, e.Stream, e.Service}
 	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
 	if !slot.Holds(e.DeviceID, tag) {
-		slot.Set(e.DeviceID, tag, d.lane(lane{device: deviceOf(e), stream: e.Stream, service: e.Service}))
+		slot.Set(e.DeviceID, tag, d.lanes.ID(lane{device: deviceOf(e), stream: e.Stream, service: e.Service}))
 	}
 	return slot.Value
-}
-
-// lane returns the number of l.
-func (d *dictionary) lane(l lane) int32 {
-	id := d.lanes.ID(l)
-	if int(id) == len(d.laneDevice) {
-		d.laneDevice = append(d.laneDevice, d.devices.ID(l.device))
-	}
-	return id
 }
 
 // numbering says which numbers the values of one table of symbols have in
@@ -124,7 +113,7 @@ func (d *dictionary) numberingOf(other *dictionary) *renumbering {
 		traces:     newNumbering(other.traces.Values, d.traces.ID),
 		operations: newNumbering(other.operations.Values, d.operations.ID),
 		spans:      newNumbering(other.spans.Values, d.spans.ID),
-		lanes:      newNumbering(other.lanes.Values, d.lane),
+		lanes:      newNumbering(other.lanes.Values, d.lanes.ID),
 		shapes:     newNumbering(other.shapes.Values, d.shapes.ID),
 		groups:     newNumbering(other.groups.Values, d.groups.Add),
 		varieties:  newNumbering(other.varieties.Values, d.varieties.Add),

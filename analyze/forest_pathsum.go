@@ -177,7 +177,7 @@ func (s *pathSum) describe(key shareKey) PathShare {
 	row := PathShare{
 		Operation: dict.operations.Values[key.name],
 		Kind:      KindHost,
-		DeviceKey: dict.devices.Values[key.device],
+		DeviceKey: s.forest.onDevice.keys[key.device],
 	}
 	if key.what == segmentOp {
 		row.Kind = key.kind.String()

@@ -125,7 +125,12 @@ func (s spec) span() *op.Span {
 // deviceSide reports whether s takes part in the figures of its device.
 func (s spec) deviceSide() bool { return s.isOp && s.side == op.SideNone }
 
-func (s spec) deviceKey() DeviceKey { return deviceOf(s.entry()) }
+// deviceKey returns the device of s where all specs are of one service.
+func (s spec) deviceKey() DeviceKey {
+	k := deviceOf(s.entry())
+	k.Service = ""
+	return k
+}
 
 func traceOf(specs ...spec) *Forest {
 	forest := NewForest()

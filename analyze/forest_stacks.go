@@ -76,7 +76,7 @@ func (f *Forest) frameTable(s *stacks.Tree) frameTable {
 	for _, span := range f.dict.spans.Values {
 		table.spans = append(table.spans, s.Frame(span.name))
 	}
-	for _, device := range f.dict.devices.Values {
+	for _, device := range f.onDevice.keys {
 		if device.IsNone() {
 			table.devices = append(table.devices, noFrame)
 			continue

@@ -23,18 +23,18 @@ func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
 	}
-	rows, first := groupRows(f.n, len(f.dict.lanes.Values), f.streamLane)
+	rows, first := groupRows(f.n, len(f.dict.lanes.Values), f.streamOf)
 	s := overrunSearch{Forest: f}
-	for lane := range len(first) - 1 {
-		s.lane(rows[first[lane]:first[lane+1]])
+	for stream := range len(first) - 1 {
+		s.stream(rows[first[stream]:first[stream+1]])
 	}
 	slices.Sort(s.found)
 	return s.found
 }
 
-// streamLane returns the lane of an operation that ran on a known stream at a known time, noRow for
-// other rows.
-func (f *Forest) streamLane(r int32) int32 {
+// streamOf returns the number of the stream of an operation that ran on a known stream at a known
+// time, noRow for other rows.
+func (f *Forest) streamOf(r int32) int32 {
 	if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
 		return noRow
 	}
@@ -42,10 +42,10 @@ func (f *Forest) streamLane(r int32) int32 {
 	if !f.dict.lanes.Values[lane].stream.Known {
 		return noRow
 	}
-	return lane
+	return f.onDevice.streams[lane]
 }
 
-// overrunSearch finds operations that outlast later ones of their lane.
+// overrunSearch finds operations that outlast later ones of their stream.
 type overrunSearch struct {
 	*Forest
 	found []int32
@@ -56,9 +56,9 @@ type overrunSearch struct {
 	seen  rangeTree
 }
 
-// lane searches the rows of a lane, which it sorts. Rows can be compared only with rows of the same
+// stream searches the rows of a stream, which it sorts. Rows can be compared only with rows of the same
 // stretch of time in which something was running all the while.
-func (s *overrunSearch) lane(rows []int32) {
+func (s *overrunSearch) stream(rows []int32) {
 	slices.SortFunc(rows, s.compareOrder)
 	from, latest, overrun := 0, int64(-maxTime), false
 	for i, r := range rows {

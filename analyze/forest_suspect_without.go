@@ -1,7 +1,5 @@
 package analyze
 
-import "github.com/optrace/optrace/op"
-
 // without reports for each row whether it has a suspect duration, is a clock problem or lies below
 // one: the times of a whole branch come from the same clock.
 func (f *Forest) without(s *suspects) []bool {
@@ -28,7 +26,7 @@ func (f *Forest) without(s *suspects) []bool {
 // below the one above it.
 func (f *Forest) reduced(out []bool) *Forest {
 	g := newForest(f.limit)
-	g.by = f.by
+	g.by, g.apart = f.by, f.onDevice.shared
 	source := &mergeSource{columns: f.columns, collected: &f.collected, links: f.links, dict: &f.dict}
 	source.renumber(g)
 	m := merger{Forest: g}
@@ -37,7 +35,7 @@ func (f *Forest) reduced(out []bool) *Forest {
 	for from := int32(0); from < f.n; {
 		next := sourceRun{run: run{row: from, collective: collective}, source: source, end: from}
 		for next.end < f.n && out[next.end] == out[from] {
-			if f.isDeviceSide(next.end) && f.kind(next.end) == op.KindCollective {
+			if f.isCollective(next.end) {
 				collective++
 			}
 			next.end++

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
@@ -80,7 +81,7 @@ func (f *Forest) timelines() []timeline {
 	f.build()
 	timelines := make([]timeline, 0, len(f.onDevice.order))
 	for _, device := range f.onDevice.order {
-		line := timeline{DeviceKey: f.dict.devices.Values[device]}
+		line := timeline{DeviceKey: f.onDevice.keys[device]}
 		if rows := f.onDevice.of(device); len(rows) > 0 {
 			line.Parts = new(deviceParts)
 			for s := range f.sweep(rows) {
@@ -167,6 +168,13 @@ func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
 
 // deviceRows lists the rows of each device, four bytes per row.
 type deviceRows struct {
+	// keys has the devices by number, lanes the number of each lane's device, and
+	// streams that of its stream: a device's stream is one, whichever service uses it.
+	keys    []DeviceKey
+	lanes   []int32
+	streams []int32
+	// shared are the devices that are told apart by their services.
+	shared sharedDevices
 	// The rows of device d are rows[first[d]:first[d+1]], by start.
 	rows  []int32
 	first []int32
@@ -178,6 +186,12 @@ type deviceRows struct {
 	ranks bool
 }
 
+// deviceStream is a stream of a device.
+type deviceStream struct {
+	device int32
+	stream op.Int
+}
+
 // of returns the rows of device d that have a start, by start.
 func (d *deviceRows) of(device int32) []int32 {
 	return d.rows[d.first[device]:d.first[device+1]]
@@ -185,14 +199,9 @@ func (d *deviceRows) of(device int32) []int32 {
 
 // buildDevices lists the operations of each device by start.
 func (f *Forest) buildDevices() {
-	devices := len(f.dict.devices.Values)
+	f.nameDevices()
 	d := &f.onDevice
-	d.seen = make([]bool, devices)
-	for r := range f.n {
-		if f.isDeviceSide(r) {
-			d.seen[f.device(r)] = true
-		}
-	}
+	devices := len(d.keys)
 	d.rows, d.first = groupRows(f.n, devices, func(r int32) int32 {
 		if !f.isDeviceSide(r) || !f.has(r, flagStart) {
 			return noRow
@@ -205,8 +214,46 @@ func (f *Forest) buildDevices() {
 	f.orderDevices()
 }
 
+// nameDevices numbers the devices and finds out which of them are seen.
+func (f *Forest) nameDevices() {
+	lanes := f.dict.lanes.Values
+	seen := make([]bool, len(lanes))
+	for r := range f.n {
+		if f.isDeviceSide(r) {
+			seen[f.lane(r)] = true
+		}
+	}
+	d := &f.onDevice
+	d.shared = f.apart
+	if d.shared == nil {
+		d.shared = findShared(f.devicesOf(seen))
+	}
+	var keys symbols.Table[DeviceKey]
+	var streams symbols.Table[deviceStream]
+	d.lanes, d.streams = make([]int32, len(lanes)), make([]int32, len(lanes))
+	for i := range lanes {
+		d.lanes[i] = keys.ID(d.shared.key(lanes[i].device))
+		d.streams[i] = streams.ID(deviceStream{d.lanes[i], lanes[i].stream})
+	}
+	d.keys, d.seen = keys.Values, make([]bool, len(keys.Values))
+	for i := range lanes {
+		d.seen[d.lanes[i]] = d.seen[d.lanes[i]] || seen[i]
+	}
+}
+
+// devicesOf returns the devices of the lanes that are seen, with their services.
+func (f *Forest) devicesOf(seen []bool) iter.Seq[DeviceKey] {
+	return func(yield func(DeviceKey) bool) {
+		for i, l := range f.dict.lanes.Values {
+			if seen[i] && !yield(l.device) {
+				return
+			}
+		}
+	}
+}
+
 func (f *Forest) orderDevices() {
-	keys := f.dict.devices.Values
+	keys := f.onDevice.keys
 	d := &f.onDevice
 	d.order, d.ranks = d.order[:0], false
 	for i := range keys {
@@ -219,7 +266,7 @@ func (f *Forest) orderDevices() {
 }
 
 // device returns the number of the device of row r.
-func (f *Forest) device(r int32) int32 { return f.dict.laneDevice[f.lane(r)] }
+func (f *Forest) device(r int32) int32 { return f.onDevice.lanes[f.lane(r)] }
 
 // deviceKey returns the device of row r.
-func (f *Forest) deviceKey(r int32) DeviceKey { return f.dict.devices.Values[f.device(r)] }
+func (f *Forest) deviceKey(r int32) DeviceKey { return f.onDevice.keys[f.device(r)] }

@@ -169,6 +169,8 @@ func TestDeviceLabel(t *testing.T) {
 		{DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}, true, "0/cuda:0"},
 		{DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}, false, "cuda:0"},
 		{DeviceKey{DeviceID: "cuda:0"}, true, "cuda:0"},
+		{DeviceKey{DeviceID: "cuda:0", Service: "trainer"}, true, "trainer cuda:0"},
+		{DeviceKey{DeviceID: "cuda:0", Service: "trainer"}, false, "trainer cuda:0"},
 	}
 	for _, tt := range tests {
 		if got := tt.key.Label(tt.withRank); got != tt.want {

@@ -61,7 +61,7 @@ func (f *Forest) utilisation(buckets int) *Utilisation {
 		if len(rows) == 0 {
 			continue
 		}
-		use := DeviceUtilisation{DeviceKey: f.dict.devices.Values[device], BusyNS: make([]int64, u.Buckets)}
+		use := DeviceUtilisation{DeviceKey: f.onDevice.keys[device], BusyNS: make([]int64, u.Buckets)}
 		for s := range f.sweep(rows) {
 			u.spread(s.from, s.from+s.busy, func(b int, length int64) { use.BusyNS[b] += length })
 		}
@@ -117,7 +117,7 @@ func (f *Forest) concurrency() []DeviceConcurrency {
 		if len(rows) == 0 {
 			continue
 		}
-		c := DeviceConcurrency{DeviceKey: f.dict.devices.Values[device], TimeNS: make([]int64, 1)}
+		c := DeviceConcurrency{DeviceKey: f.onDevice.keys[device], TimeNS: make([]int64, 1)}
 		for l := range f.levels(rows) {
 			running := min(l.running, maxConcurrency)
 			for running >= len(c.TimeNS) {
@@ -202,7 +202,7 @@ func (f *Forest) memoryUse(buckets int) *MemoryUse {
 			continue
 		}
 		m := DeviceMemory{
-			DeviceKey:    f.dict.devices.Values[device],
+			DeviceKey:    f.onDevice.keys[device],
 			WrittenBytes: make([]int64, use.Buckets),
 			RunningBytes: make([]int64, use.Buckets),
 		}

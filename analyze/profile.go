@@ -23,7 +23,7 @@ type Profile struct {
 	operations [2]*table.Table[operationRow]
 	opCache    [2]*rowCache[operationRow]
 	devices    *table.Table[deviceRow]
-	devCache   *rowCache[deviceRow]
+	devCache   *symbols.Cache[deviceTag, *table.Row[deviceRow]]
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
 	key        []byte // scratch
@@ -53,6 +53,12 @@ type Profile struct {
 // rowCache finds the row of a name and a number.
 type rowCache[R any] = symbols.Cache[op.Int, *table.Row[R]]
 
+// deviceTag and the name of a device identify its row.
+type deviceTag struct {
+	rank    op.Int
+	service string
+}
+
 // operationRow is a row of the operations table.
 type operationRow struct {
 	name string
@@ -65,7 +71,8 @@ type operationRow struct {
 
 // deviceRow is a row of the devices table.
 type deviceRow struct {
-	key         DeviceKey
+	key         DeviceKey // with its service
+	other       bool      // the devices beyond the limit
 	count       int64
 	sum, memory wide.Sum
 }
@@ -83,7 +90,7 @@ func newProfile(opts Options) *Profile {
 	p := &Profile{
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
-		devCache: new(rowCache[deviceRow]),
+		devCache: new(symbols.Cache[deviceTag, *table.Row[deviceRow]]),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
 	}
@@ -201,9 +208,10 @@ func (p *Profile) device(e *op.Entry) *deviceRow {
 	if e.EmptyDevice { // in the cache, "" is no device
 		return &p.deviceRow(e).Value
 	}
+	tag := deviceTag{e.Rank, deviceService(e)}
 	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
-	if !slot.Holds(e.DeviceID, e.Rank) || slot.Value.Evicted {
-		slot.Set(e.DeviceID, e.Rank, p.deviceRow(e))
+	if !slot.Holds(e.DeviceID, tag) || slot.Value.Evicted {
+		slot.Set(e.DeviceID, tag, p.deviceRow(e))
 	}
 	return &slot.Value.Value
 }
@@ -212,7 +220,7 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 	key := deviceOf(e)
 	p.key = appendInt(p.key[:0], key.Rank)
 	if !key.IsNone() {
-		p.key = append(append(p.key, '/'), key.DeviceID...)
+		p.key = append(appendCounted(append(p.key, '/'), key.Service), key.DeviceID...)
 	}
 	row, isNew := p.devices.Row(p.key)
 	if isNew {

@@ -29,7 +29,8 @@ type Report struct {
 	// Groups has a row per combination of the keys, the largest sum first; nil
 	// when no grouping was asked for.
 	Groups []Group `json:"groups"`
-	// Devices has a row per rank and device, the largest sum first.
+	// Devices has a row per rank and device, or service and device, the largest sum
+	// first.
 	Devices []Device `json:"devices"`
 	// LoadBalance is nil for fewer than two devices.
 	LoadBalance   *Balance      `json:"load_balance"`
@@ -178,7 +179,10 @@ type Device struct {
 	// DeviceID is the id as recorded, "unknown" for entries without one.
 	DeviceID string `json:"device_id"`
 	// Named is set for a device that is called "unknown".
-	Named       bool   `json:"named,omitzero"`
+	Named bool `json:"named,omitzero"`
+	// Service is the service that the device belongs to, where several have a device
+	// of the name and state no rank; "" otherwise.
+	Service     string `json:"service,omitempty"`
 	Rank        op.Int `json:"rank"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`

@@ -16,6 +16,10 @@ import (
 // sum that does not fit 64 bits and is shown as the largest number that does.
 const warnSumOverflow = "sum_overflow"
 
+// warnDeviceShared counts, among the warnings of the envelope, the names of devices
+// that several services have without stating a rank.
+const warnDeviceShared = "device_shared"
+
 // Report returns the report on the profile alone: without the structural figures
 // and the counts of an input.
 func (p *Profile) Report() *Report { return newReport(newCounter(), p, nil) }
@@ -26,6 +30,11 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 	if forest != nil {
 		p = forest.settle(p)
 	}
+	shared := p.sharedDevices()
+	if forest != nil {
+		shared = forest.onDevice.shared
+	}
+	devices := p.deviceSums(shared)
 	total := p.total()
 	r := &Report{
 		Schema:      Schema,
@@ -34,8 +43,8 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
 		Operations:  p.operationRows(total.whole()),
 		Groups:      p.groupRows(total.whole()),
-		Devices:     p.deviceRows(),
-		LoadBalance: p.balance(),
+		Devices:     deviceTable(devices),
+		LoadBalance: balanceOf(devices),
 		Communication: Communication{
 			Rules:       p.rules,
 			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
@@ -54,6 +63,9 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 	r.Input.OverflowedGroups = p.overflowedGroups()
 	if n := p.saturated(); n > 0 {
 		r.Input.Warnings[warnSumOverflow] = n
+	}
+	if n := len(shared); n > 0 {
+		r.Input.Warnings[warnDeviceShared] = int64(n)
 	}
 	if forest != nil {
 		r.addStructure(forest, p.opts.Top)
@@ -169,41 +181,71 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 	return s
 }
 
-func (p *Profile) deviceRows() []Device {
-	rows := []Device{}
-	for row, other := range p.devices.All() {
-		key := row.key
-		if other {
-			key = DeviceKey{DeviceID: otherLabel}
+// sharedDevices returns the devices that are told apart by their services.
+func (p *Profile) sharedDevices() sharedDevices {
+	return findShared(func(yield func(DeviceKey) bool) {
+		for row, other := range p.devices.All() {
+			if !other && !yield(row.key) {
+				return
+			}
 		}
+	})
+}
+
+// deviceSums returns the sums of each device in no particular order.
+func (p *Profile) deviceSums(shared sharedDevices) []*deviceRow {
+	var sums []*deviceRow
+	byKey := make(map[DeviceKey]*deviceRow)
+	for row, other := range p.devices.All() {
+		if other {
+			sum := *row
+			sum.key, sum.other = DeviceKey{DeviceID: otherLabel}, true
+			sums = append(sums, &sum)
+			continue
+		}
+		key := shared.key(row.key)
+		if byKey[key] == nil {
+			byKey[key] = &deviceRow{key: key}
+			sums = append(sums, byKey[key])
+		}
+		byKey[key].fold(row)
+	}
+	return sums
+}
+
+func deviceTable(sums []*deviceRow) []Device {
+	rows := []Device{}
+	for _, sum := range sums {
+		key := sum.key
 		rows = append(rows, Device{
-			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank,
-			Count: row.count, SumNS: row.sum.Int64(), MemoryBytes: row.memory.Int64(),
+			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service,
+			Count: sum.count, SumNS: sum.sum.Int64(), MemoryBytes: sum.memory.Int64(),
 		})
 	}
 	slices.SortFunc(rows, func(a, b Device) int {
-		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.DeviceID, b.DeviceID), a.key().Compare(b.key()))
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.DeviceID, b.DeviceID), a.Key().Compare(b.Key()))
 	})
 	return rows
 }
 
-func (d *Device) key() DeviceKey {
-	return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named}
+// Key returns the device of the row.
+func (d *Device) Key() DeviceKey {
+	return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service}
 }
 
-// balance returns the seed's figures over the devices that are known. Where
+// balanceOf returns the seed's figures over the devices that are known. Where
 // there are several ranks, a device stands there with its rank.
-func (p *Profile) balance() *Balance {
+func balanceOf(sums []*deviceRow) *Balance {
 	var devices []seed.Sum
 	ranks := make(map[op.Int]struct{})
-	for row, other := range p.devices.All() {
-		if !other {
-			ranks[row.key.Rank] = struct{}{}
+	for _, sum := range sums {
+		if !sum.other {
+			ranks[sum.key.Rank] = struct{}{}
 		}
 	}
-	for row, other := range p.devices.All() {
-		if !other && !row.key.IsNone() {
-			devices = append(devices, seed.Sum{Name: row.key.Label(len(ranks) > 1), Count: row.count, NS: row.sum.Int64()})
+	for _, sum := range sums {
+		if !sum.other && !sum.key.IsNone() {
+			devices = append(devices, seed.Sum{Name: sum.key.Label(len(ranks) > 1), Count: sum.count, NS: sum.sum.Int64()})
 		}
 	}
 	balance := seed.NewBalance(devices)

@@ -55,7 +55,7 @@ func (r *Report) addTimelines(timelines []timeline) {
 	}
 	for i := range r.Devices {
 		d := &r.Devices[i]
-		if p := parts[d.key()]; p != nil {
+		if p := parts[d.Key()]; p != nil {
 			d.setParts(p)
 		}
 	}

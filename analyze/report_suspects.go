@@ -39,8 +39,10 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	p := f.profile(all, func(r int32) bool { return !out[r] })
 	left := f.reduced(out)
 	total := p.total()
+	devices := p.deviceSums(f.onDevice.shared)
 	figures := Report{
-		Operations: p.operationRows(total.whole()), Groups: p.groupRows(total.whole()), Devices: p.deviceRows(), LoadBalance: p.balance(),
+		Operations: p.operationRows(total.whole()), Groups: p.groupRows(total.whole()),
+		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),
 	}
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)

@@ -98,6 +98,7 @@ func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
 	out, err := newWriter(w, opts, []string{
 		"device_id", "rank", "count", "sum_ns", "memory_bytes", "span_ns", "busy_ns", "compute_ns", "exposed_communication_ns",
 		"exposed_memory_ns", "other_ns", "idle_ns", "communication_ns", "memory_ns", "overlap_ns", "overlap_ratio",
+		"service",
 	})
 	if err != nil {
 		return err
@@ -116,6 +117,7 @@ func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
 			out.known(ns)
 		}
 		out.knownFloat(d.OverlapRatio)
+		out.text(d.Service)
 		if err := out.end(); err != nil {
 			return err
 		}

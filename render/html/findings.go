@@ -178,7 +178,7 @@ func idleCause(r *analyze.Report, d *analyze.Device) string {
 	for i := range r.IdleCauses.Devices {
 		c := &r.IdleCauses.Devices[i]
 		switch {
-		case c.DeviceID != d.DeviceID || c.Rank != d.Rank || c.Named != d.Named:
+		case c.DeviceKey != d.Key():
 		case 2*c.Host.SumNS > d.IdleNS.V:
 			return ", mostly because the host launched too late"
 		case 2*c.Queue.SumNS > d.IdleNS.V:

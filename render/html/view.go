@@ -65,7 +65,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v.severalRanks = severalRanks(columns.devices.values)
 	for _, k := range columns.devices.values {
 		v.Devices = append(v.Devices, device{Label: k.Label(v.severalRanks), Row: slices.IndexFunc(r.Devices, func(d analyze.Device) bool {
-			return d.DeviceID == k.DeviceID && d.Rank == k.Rank && d.Named == k.Named
+			return d.Key() == k
 		})})
 	}
 	v.addRequests(r.Forest, columns, opts)

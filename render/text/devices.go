@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
@@ -19,6 +20,9 @@ func (v *view) devices() {
 	}
 	ranks := severalRanks(v.r.Devices)
 	v.table(devicesTable(v.r.Devices, ranks))
+	if slices.ContainsFunc(v.r.Devices, func(d analyze.Device) bool { return d.Service != "" }) {
+		v.note("a device of several services that state no rank is as many devices: the service stands before it")
+	}
 	v.devicesWithout()
 	for i := range v.r.Devices {
 		if v.r.Devices[i].SpanNS.Known {
@@ -59,13 +63,17 @@ func severalRanks(devices []analyze.Device) bool {
 	return false
 }
 
-// deviceLabel is the device, in front of it the rank where there are several.
+// deviceLabel is the device, in front of it the rank or the service where there
+// are several.
 func deviceLabel(d *analyze.Device, ranks bool) string {
 	label := deviceName(d.DeviceID)
 	if d.Named {
 		label = strconv.Quote(d.DeviceID) // unlike the row of entries without a device
 	}
-	if ranks && d.Rank.Known {
+	switch {
+	case d.Service != "":
+		return d.Service + " " + label
+	case ranks && d.Rank.Known:
 		return d.Rank.String() + "/" + label
 	}
 	return label

@@ -54,7 +54,7 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	before := deviceRows(v.r.Devices)
 	for i := range w.Devices {
 		d := &w.Devices[i]
-		b := before[keyOf(d)]
+		b := before[d.Key()]
 		if b != nil && d.SpanNS.Known && b.SpanNS.V-d.SpanNS.V > most {
 			device, with, most = d, b, b.SpanNS.V-d.SpanNS.V
 		}
@@ -146,9 +146,9 @@ func (v *view) devicesWithout() {
 	rows := deviceRows(w.Devices)
 	for i := range v.r.Devices {
 		with := &v.r.Devices[i]
-		switch d := rows[keyOf(with)]; {
+		switch d := rows[with.Key()]; {
 		case d == nil:
-			changed = append(changed, analyze.Device{DeviceID: with.DeviceID, Rank: with.Rank})
+			changed = append(changed, analyze.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service})
 		case *d != *with:
 			changed = append(changed, *d)
 		}
@@ -173,11 +173,7 @@ func (v *view) tableWithout(t *table) {
 func deviceRows(rows []analyze.Device) map[analyze.DeviceKey]*analyze.Device {
 	byKey := make(map[analyze.DeviceKey]*analyze.Device, len(rows))
 	for i := range rows {
-		byKey[keyOf(&rows[i])] = &rows[i]
+		byKey[rows[i].Key()] = &rows[i]
 	}
 	return byKey
-}
-
-func keyOf(d *analyze.Device) analyze.DeviceKey {
-	return analyze.DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID}
 }

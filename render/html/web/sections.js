@@ -204,7 +204,12 @@ export function communication(page, parent) {
 
 function stragglerOf(r) {
   const s = (r.stragglers ?? [])[0];
-  return s ? `${s.rank !== null && s.rank !== undefined ? s.rank + "/" : ""}${s.device_id ?? ""}` : "";
+  return s ? `${s.rank !== null && s.rank !== undefined ? s.rank + "/" : ""}${deviceName(s)}` : "";
+}
+
+// deviceName is a device with the service that tells it from others of its name.
+function deviceName(d) {
+  return (d.service ? d.service + " " : "") + (d.device_id ?? "");
 }
 
 // memory fills the section of memory.
@@ -214,7 +219,7 @@ export function memory(page, parent) {
   const over = m?.over_time;
   if (over && (over.devices ?? []).length > 0) {
     const most = Math.max(1, ...over.devices.flatMap((d) => d.written_bytes));
-    parts.push(element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, ...over.devices.map((d) => element("tr", {}, element("td", { class: "name" }, shorten(d.device_id, 30)),
+    parts.push(element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, ...over.devices.map((d) => element("tr", {}, element("td", { class: "name" }, shorten(deviceName(d), 30)),
       element("td", { class: "wide" }, strip(d.written_bytes.map((v) => v / most), "memory", "bytes written over time"))))))),
     element("p", { class: "note" }, `bytes written per ${formatTime(over.bucket_ns)}, the highest column is ${formatBytes(most)}`));
   }

@@ -1,0 +1,180 @@
+package analyze
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// Which devices are told apart by their services.
+func TestSharedDevices(t *testing.T) {
+	on := func(service, device string, rank op.Int) op.Record {
+		return op.Record{Entry: &op.Entry{
+			Operation: "a", Kind: op.KindCompute, Service: service, DeviceID: device, Rank: rank, Start: op.Known(0), Duration: 10,
+		}}
+	}
+	host := on("b", "cuda:0", op.Int{})
+	host.Entry.Side = op.SideHost
+	none := op.Int{}
+	for _, tc := range []struct {
+		name    string
+		records []op.Record
+		want    []string
+		shared  int64
+	}{
+		{"one service", []op.Record{on("a", "cuda:0", none), on("a", "cuda:1", none)}, []string{"cuda:0", "cuda:1"}, 0},
+		{"two services", []op.Record{on("a", "cuda:0", none), on("b", "cuda:0", none)}, []string{"a cuda:0", "b cuda:0"}, 1},
+		{"only the device that both have", []op.Record{on("a", "cuda:0", none), on("b", "cuda:0", none), on("b", "cuda:1", none)},
+			[]string{"a cuda:0", "b cuda:0", "cuda:1"}, 1},
+		{"an unknown service is none of several", []op.Record{on("a", "cuda:0", none), on("", "cuda:0", none)}, []string{"cuda:0"}, 0},
+		{"an unknown service beside several", []op.Record{on("a", "cuda:0", none), on("", "cuda:0", none), on("b", "cuda:0", none)},
+			[]string{"a cuda:0", "b cuda:0", "cuda:0"}, 1},
+		{"ranks tell devices apart", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", op.Known(1))},
+			[]string{"0/cuda:0", "1/cuda:0"}, 0},
+		{"one of them with a rank", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", none)}, []string{"0/cuda:0", "cuda:0"}, 0},
+		{"no device", []op.Record{on("a", "", none), on("b", "", none)}, []string{"unknown"}, 0},
+		{"a device called unknown", []op.Record{on("a", "unknown", none), on("b", "unknown", none)}, []string{"a unknown", "b unknown"}, 1},
+		{"the host's side of it", []op.Record{on("a", "cuda:0", none), host}, []string{"cuda:0"}, 0},
+	} {
+		for _, structure := range []bool{false, true} {
+			rep := sampleReport(tc.records, "", structure)
+			var got []string
+			for i := range rep.Devices {
+				got = append(got, rep.Devices[i].Key().Label(true))
+				if rep.Devices[i].SpanNS.Known != structure {
+					t.Errorf("%s: the parts of %s: %+v", tc.name, got[i], rep.Devices[i])
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s, structure %t (-want +got):\n%s", tc.name, structure, diff)
+			}
+			if n := rep.Input.Warnings["device_shared"]; n != tc.shared {
+				t.Errorf("%s: %d shared, want %d", tc.name, n, tc.shared)
+			}
+		}
+	}
+}
+
+// A device of several services is as many devices: all figures are as if they had
+// names of their own.
+func TestSharedDevicesAreSeparate(t *testing.T) {
+	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(60))
+		for i := range specs {
+			specs[i].service = pick(r, "", "a", "b", "c")
+			if specs[i].isOp && r.IntN(3) > 0 {
+				specs[i].device = pick(r, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
+			}
+		}
+		renamed := slices.Clone(specs)
+		for i, s := range specs {
+			if s.isOp && servicesOf(specs, s.device) > 1 && !s.rank.Known && s.service != "" && s.device != "" {
+				renamed[i].device = s.service + " " + s.device
+			}
+			renamed[i].service = ""
+		}
+		want := collected(r, plainRecords(renamed), Options{}, 1)
+		for workers := 1; workers <= 3; workers++ {
+			got := collected(r, plainRecords(specs), Options{}, workers)
+			for i := range got.Input.Suspects {
+				s := &got.Input.Suspects[i]
+				s.DeviceID, s.Service = plainDevice(DeviceKey{DeviceID: s.DeviceID, Service: s.Service}).DeviceID, ""
+			}
+			for i := range got.Devices {
+				d := &got.Devices[i]
+				d.DeviceID, d.Service = plainDevice(d.Key()).DeviceID, ""
+			}
+			if diff := cmp.Diff(want, got, equalReports, cmp.Transformer("rename", renameDevice), cmp.Options{
+				cmpopts.IgnoreFields(Report{}, "Slowest", "Idle", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots"),
+				cmpopts.IgnoreMapEntries(func(key string, _ int64) bool { return key == warnDeviceShared }),
+				sortDevices(func(d Device) DeviceKey { return d.Key() }),
+				sortDevices(func(d IdleDevice) DeviceKey { return d.DeviceKey }),
+				sortDevices(func(d DeviceUtilisation) DeviceKey { return d.DeviceKey }),
+				sortDevices(func(d DeviceConcurrency) DeviceKey { return d.DeviceKey }),
+				sortDevices(func(d DeviceMemory) DeviceKey { return d.DeviceKey }),
+				sortDevices(func(d Straggler) DeviceKey { return d.DeviceKey }),
+				sortDevices(func(d Wait) DeviceKey { return d.DeviceKey }),
+				cmpopts.SortSlices(func(a, b PathShare) bool {
+					a.DeviceKey, b.DeviceKey = plainDevice(a.DeviceKey), plainDevice(b.DeviceKey)
+					return comparePathShares(a, b) < 0
+				}),
+			}); diff != "" {
+				t.Fatalf("seed %d, %d workers (-renamed +shared):\n%s", seed, workers, diff)
+			}
+		}
+		var stacks, renamedStacks bytes.Buffer
+		if err := traceOf(specs...).WriteCollapsed(&stacks); err != nil {
+			t.Fatal(err)
+		}
+		if err := traceOf(renamed...).WriteCollapsed(&renamedStacks); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(renamedStacks.String(), stacks.String()); diff != "" {
+			t.Errorf("seed %d: stacks (-renamed +shared):\n%s", seed, diff)
+		}
+	})
+}
+
+// servicesOf counts the services that have operations without a rank on a device.
+func servicesOf(specs []spec, device string) int {
+	services := map[string]bool{}
+	naive := newNaiveTree(specs)
+	for i, s := range specs {
+		if s.deviceSide() && !naive.repeat[i] && s.device == device && !s.rank.Known && s.service != "" {
+			services[s.service] = true
+		}
+	}
+	return len(services)
+}
+
+func plainRecords(specs []spec) []op.Record {
+	var records []op.Record
+	for _, s := range specs {
+		if s.isOp {
+			records = append(records, op.Record{Entry: s.entry()})
+		} else {
+			records = append(records, op.Record{Span: s.span()})
+		}
+	}
+	return records
+}
+
+// plainDevice returns the device with the service in its name.
+func plainDevice(k DeviceKey) DeviceKey {
+	if k.Service != "" {
+		k.DeviceID, k.Service = k.Service+" "+k.DeviceID, ""
+	}
+	return k
+}
+
+// renameDevice returns the label and the rank.
+func renameDevice(k DeviceKey) []string {
+	return []string{plainDevice(k).DeviceID, k.Rank.String()}
+}
+
+func sortDevices[T any](key func(T) DeviceKey) cmp.Option {
+	return cmpopts.SortSlices(func(a, b T) bool {
+		x, y := plainDevice(key(a)), plainDevice(key(b))
+		return strings.Compare(x.DeviceID, y.DeviceID) < 0 || x.DeviceID == y.DeviceID && x.Compare(y) < 0
+	})
+}
+
+// The devices keep their services in figures without the operations of others.
+func TestSharedDevicesWithoutSuspects(t *testing.T) {
+	rep := sampleReport(plainRecords([]spec{
+		opAt("a", 1, 0, 5*clockSlack, 6*clockSlack).of("a"), opAt("early", 2, 1, 0, 10).of("b"),
+	}), "", true)
+	devices := rep.WithoutSuspects.Devices
+	if len(devices) != 1 || devices[0].Service != "a" || devices[0].SpanNS != op.Known(clockSlack) {
+		t.Errorf("%+v", devices)
+	}
+}
