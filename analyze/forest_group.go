@@ -35,7 +35,7 @@ func (f *Forest) fillRoots() bool {
 	roots := f.localRoots()
 	changed := false
 	for r := range f.n {
-		if !f.has(r, flagOp) || f.dict.stamps.Values[f.stamp(r)].name != "" {
+		if !f.has(r, flagOp) || f.isLocal(r) || f.dict.stamps.Values[f.stamp(r)].name != "" {
 			continue
 		}
 		original := r

@@ -74,17 +74,21 @@ func (n Node) Device() DeviceKey {
 	return n.forest.deviceKey(n.row)
 }
 
-// TraceID returns the id of the trace.
+// TraceID returns the id of the trace; zero for a local one, which says no more
+// than what lies below n (see [op.LocalTraceID]).
 func (n Node) TraceID() op.TraceID {
-	if n.IsZero() {
+	if n.IsZero() || n.forest.isLocal(n.row) {
 		return op.TraceID{}
 	}
 	return n.forest.dict.traces.Values[n.forest.trace(n.row)]
 }
 
-// SpanID returns the id of n.
+// isLocal reports whether row r is in a local trace.
+func (f *Forest) isLocal(r int32) bool { return f.dict.traces.Values[f.trace(r)].IsLocal() }
+
+// SpanID returns the id of n; zero in a local trace.
 func (n Node) SpanID() op.SpanID {
-	if n.IsZero() {
+	if n.IsZero() || n.forest.isLocal(n.row) {
 		return op.SpanID{}
 	}
 	return spanID(n.forest.span(n.row))

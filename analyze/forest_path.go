@@ -201,7 +201,8 @@ func (f *Forest) lastRunning(frame *pathFrame) (root window, found bool) {
 }
 
 // traceWindows returns the roots of each trace that has a start, in the order
-// of the input, with the window that its critical path fills.
+// of the input, with the window that its critical path fills. Local traces, which
+// do not say what waited for what, are left out.
 func (f *Forest) traceWindows() iter.Seq2[window, []int32] {
 	return func(yield func(window, []int32) bool) {
 		for rest := f.tree.roots; len(rest) > 0; {
@@ -212,7 +213,7 @@ func (f *Forest) traceWindows() iter.Seq2[window, []int32] {
 			}
 			roots := rest[:n]
 			rest = rest[n:]
-			if trace == 0 || !f.has(roots[0], flagStart) { // known starts come first
+			if trace == 0 || f.isLocal(roots[0]) || !f.has(roots[0], flagStart) { // known starts come first
 				continue
 			}
 			if !yield(f.windowOf(roots), roots) {

@@ -269,6 +269,9 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 	case byService:
 		return appendCounted(dst, e.Service)
 	case byTrace:
+		if e.TraceID.IsLocal() { // says nothing of the input's traces
+			return append(dst, make([]byte, len(e.TraceID))...)
+		}
 		return append(dst, e.TraceID[:]...)
 	case byAttr:
 		for _, a := range e.Attrs {
@@ -327,7 +330,7 @@ func (k Key) value(e *op.Entry) KeyValue {
 	case byService:
 		return textValue(e.Service)
 	case byTrace:
-		if e.TraceID.IsZero() {
+		if e.TraceID.IsZero() || e.TraceID.IsLocal() {
 			return KeyValue{}
 		}
 		return textValue(e.TraceID.String())

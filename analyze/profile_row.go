@@ -57,8 +57,12 @@ func (a *accumulator) add(e *op.Entry) {
 
 // offerSlowest raises the maximum to d and keeps the ids that come with it.
 // Among several of the same duration the smallest ids win, whatever the order;
-// none at all are the largest.
+// none at all are the largest. Those of a local trace cannot be looked up, and count
+// as none.
 func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
+	if trace.IsLocal() {
+		trace, span = op.TraceID{}, op.SpanID{}
+	}
 	switch {
 	case a.count == 0 || d > a.max:
 	case d < a.max || span.IsZero():

@@ -162,6 +162,10 @@ func (t *topEntries) list() []*op.Entry {
 	entries := make([]*op.Entry, len(sorted))
 	for i, c := range sorted {
 		entries[i] = c.entry
+		if e := c.entry; e.TraceID.IsLocal() { // these ids cannot be looked up
+			entries[i] = e.Clone()
+			entries[i].TraceID, entries[i].SpanID, entries[i].ParentSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}
+		}
 	}
 	return entries
 }

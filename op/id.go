@@ -46,6 +46,21 @@ func PlaceholderTraceID(n uint64) (id TraceID) {
 // IsPlaceholder reports whether the id stands for none.
 func (id TraceID) IsPlaceholder() bool { return string(id[:len(placeholder)]) == placeholder }
 
+// localTrace starts the ids of traces that no backend knows.
+const localTrace = "optrace\x01"
+
+// LocalTraceID returns an id for the operations of a profile, which say by it and
+// their parents how they nest. Nothing else is a part of such a trace: it is no
+// request, and its operations are not all that happened.
+func LocalTraceID(n uint64) (id TraceID) {
+	copy(id[:], localTrace)
+	binary.BigEndian.PutUint64(id[len(localTrace):], n)
+	return id
+}
+
+// IsLocal reports whether the id is one of LocalTraceID.
+func (id TraceID) IsLocal() bool { return string(id[:len(localTrace)]) == localTrace }
+
 // ParseTraceID reads 32 hexadecimal digits in either case, or the 16 that
 // Jaeger prints when the high half is zero.
 func ParseTraceID(s []byte) (id TraceID, ok bool) {

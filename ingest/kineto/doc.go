@@ -8,6 +8,11 @@
 // operator of the same external id, gives the shapes and types of the inputs;
 // the profiler step around the call gives the step.
 //
+// The operators of one thread nest: one that lies within another is its child. So
+// that this is known wherever the entries go, the reader gives entries ids of a local
+// trace ([op.LocalTraceID]), which are the same for the same content and differ from
+// those of any other trace. What ran on a device has no parent.
+//
 // A trace states its time base, and sometimes its rank, behind the events, and
 // a kernel may stand in front of its launch. Entries can therefore be made only
 // once the document has ended. Until then each event is kept as one row of a

@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"encoding/binary"
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
@@ -14,6 +15,7 @@ type entryMaker struct {
 	*join
 	build *op.Builder
 	feed  *attrjson.Feeder
+	trace op.TraceID
 	base  int64
 	rank  op.Int
 
@@ -56,9 +58,23 @@ func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 	return e
 }
 
-// host makes the entry of an operator on the host.
-func (m *entryMaker) host(o *hostOp) *op.Entry {
+// hostID returns the id of the i-th operator on the host, zero for -1.
+func hostID(i int32) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], uint64(i+1))
+	return id
+}
+
+// deviceID returns the id of the i-th event on a device.
+func (m *entryMaker) deviceID(i int) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], uint64(len(m.hostOps)+i+1))
+	return id
+}
+
+// host makes the entry of the i-th operator on the host.
+func (m *entryMaker) host(i int) *op.Entry {
+	o := &m.hostOps[i]
 	m.begin(o.name, o.extra, o.start, o.dur)
+	m.build.SetIDs(m.trace, hostID(int32(i)), hostID(o.parent))
 	m.build.Str(op.KeyDevice, "cpu")
 	m.build.Str(op.KeySide, op.SideHost.String())
 	m.setStep(m.threads.processes[o.thread], o.start)
@@ -69,9 +85,10 @@ func (m *entryMaker) host(o *hostOp) *op.Entry {
 	return e
 }
 
-// device makes the entry of an event on a device. Its kind follows from its
+// device makes the entry of the i-th event on a device. Its kind follows from its
 // category and the prefix of its name alone.
-func (m *entryMaker) device(d *deviceOp) *op.Entry {
+func (m *entryMaker) device(i int) *op.Entry {
+	d := &m.deviceOps[i]
 	call := m.launchOf(d)
 	o := m.hostOpOf(d, call)
 	kind, rule := op.InferDeviceKind(m.symbols.text(d.name))
@@ -85,6 +102,7 @@ func (m *entryMaker) device(d *deviceOp) *op.Entry {
 
 	m.begin(d.name, d.extra, d.start, d.dur)
 	b := m.build
+	b.SetIDs(m.trace, m.deviceID(i), op.SpanID{})
 	if d.has&hasDevice != 0 {
 		b.Str(op.KeyDevice, m.deviceName(d.device))
 	}

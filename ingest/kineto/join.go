@@ -9,9 +9,10 @@ import (
 // join connects the tables of a trace that has been read to its end. Nothing
 // is added to the tables afterwards.
 //
-//  1. Each launch gets the innermost host operator that was running on its
-//     thread when it began: both are gone through in order of time, with the
-//     running operators on a stack.
+//  1. Each host operator gets the innermost one that lies around it on its thread,
+//     and each launch the innermost one that was running on its thread when it
+//     began: both are gone through in order of time, with the running operators
+//     on a stack.
 //  2. Launches are sorted by correlation id, under which device events look
 //     for them. Of several launches with one id the earliest counts.
 //  3. Steps are sorted by process and time.
@@ -33,8 +34,8 @@ func newJoin(t *tables) *join {
 	return &join{tables: t}
 }
 
-// enclose finds the host operator around each launch. It leaves the launches
-// in order of thread and time.
+// enclose finds the host operator around each operator and each launch. It leaves
+// the launches in order of thread and time.
 func (t *tables) enclose() {
 	slices.SortStableFunc(t.launches, func(a, b launch) int {
 		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
@@ -59,9 +60,7 @@ func (t *tables) enclose() {
 			if o.thread > l.thread || o.thread == l.thread && o.start > l.start {
 				break
 			}
-			if o.thread == l.thread {
-				running = append(t.stillRunning(running, o.thread, o.start), order[next])
-			}
+			running = t.start(running, order[next])
 		}
 		running = t.stillRunning(running, l.thread, l.start)
 		l.op = -1
@@ -69,6 +68,24 @@ func (t *tables) enclose() {
 			l.op = running[len(running)-1]
 		}
 	}
+	for ; next < len(order); next++ {
+		running = t.start(running, order[next])
+	}
+}
+
+// start adds an operator to the running ones and sets its parent, the innermost of
+// them that does not end before it.
+func (t *tables) start(running []int32, index int32) []int32 {
+	o := &t.hostOps[index]
+	running = t.stillRunning(running, o.thread, o.start)
+	o.parent = -1
+	for i := len(running) - 1; i >= 0; i-- {
+		if p := &t.hostOps[running[i]]; o.start < p.start+p.dur && o.start+o.dur <= p.start+p.dur {
+			o.parent = running[i]
+			break
+		}
+	}
+	return append(running, index)
 }
 
 // stillRunning takes the operators off the top of running that are of another

@@ -40,6 +40,45 @@ func TestEncloseEqualsSearch(t *testing.T) {
 	}
 }
 
+// TestParentsEqualSearch compares the parents that the sweep finds with those that
+// looking at every operator finds, on operators that also overlap without nesting.
+func TestParentsEqualSearch(t *testing.T) {
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		tab := &tables{}
+		for range rnd.IntN(40) {
+			o := hostOp{thread: uint32(rnd.IntN(2)), start: rnd.Int64N(30), dur: rnd.Int64N(12)}
+			tab.hostOps = append(tab.hostOps, o)
+			if rnd.IntN(3) == 0 {
+				tab.launches = append(tab.launches, launch{thread: o.thread, start: rnd.Int64N(40)})
+			}
+		}
+		tab.enclose()
+		for i := range tab.hostOps {
+			if got, want := tab.hostOps[i].parent, around(tab.hostOps, i); got != want {
+				t.Fatalf("seed %d: %+v lies within %d, want %d of %+v", seed, tab.hostOps[i], got, want, tab.hostOps)
+			}
+		}
+	}
+}
+
+// around returns the operator around the i-th one that starts last, of those the
+// shortest, and of equals the last in front of it.
+func around(ops []hostOp, i int) int32 {
+	o, best := ops[i], int32(-1)
+	for k, p := range ops {
+		same := p.start == o.start && p.dur == o.dur
+		if k == i || same && k > i || p.thread != o.thread || p.dur == 0 ||
+			p.start > o.start || o.start >= p.start+p.dur || o.start+o.dur > p.start+p.dur {
+			continue
+		}
+		if best < 0 || p.start > ops[best].start || p.start == ops[best].start && p.dur <= ops[best].dur {
+			best = int32(k)
+		}
+	}
+	return best
+}
+
 // innermost returns the shortest operator around a launch, the last of equals.
 func innermost(ops []hostOp, l launch) int32 {
 	best := int32(-1)

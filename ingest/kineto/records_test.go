@@ -2,8 +2,11 @@ package kineto_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -21,6 +24,11 @@ func wantKernel(start string) string {
 	return `{"step":null,"operation":"gemm","device_id":"cuda:0","input_shapes":null,"output_shape":null,"duration_us":2,` +
 		`"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":` +
 		start + `,"duration_ns":2000,"stream":7}` + "\n"
+}
+
+// withoutIDs removes the ids that the reader makes up, which [TestNesting] is about.
+func withoutIDs(transcript string) string {
+	return regexp.MustCompile(`,"trace_id":"6f70747261636501[^"]*","span_id":"[^"]*"`).ReplaceAllString(transcript, "")
 }
 
 func TestRecords(t *testing.T) {
@@ -88,7 +96,7 @@ func TestRecords(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, transcript(t, []byte(test.text), nil)); diff != "" {
+			if diff := cmp.Diff(test.want, withoutIDs(transcript(t, []byte(test.text), nil))); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
 			}
 		})
@@ -132,7 +140,7 @@ func TestRecordsWithMapping(t *testing.T) {
 {"step":null,"operation":"gemm","device_id":"cuda:3","input_shapes":null,"output_shape":null,"duration_us":2,"output_elements":null,` +
 		`"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,"path":"encoder.0","attrs":{"queued":"0","correlation":"8"}}
 `
-	if diff := cmp.Diff(want, transcript(t, []byte(text), m)); diff != "" {
+	if diff := cmp.Diff(want, withoutIDs(transcript(t, []byte(text), m))); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 }
@@ -172,5 +180,90 @@ func TestRecordsStopWhenTold(t *testing.T) {
 				t.Errorf("asked for %d records, got %d", n, seen)
 			}
 		}
+	}
+}
+
+// Operators on the host are below the innermost one that they lie within on their
+// thread, what ran on a device is below nothing, and ids tell traces apart.
+func TestNesting(t *testing.T) {
+	event := func(cat, name, pid, tid string, ts, dur int) string {
+		return fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":%s,"tid":%s,"ts":%d,"dur":%d}`, cat, name, pid, tid, ts, dur)
+	}
+	host := func(name string, ts, dur int) string { return event("cpu_op", name, "1", "1", ts, dur) }
+	for _, test := range []struct {
+		name   string
+		events []string
+		want   string // "child<parent" in the order of the records
+	}{
+		{"nested", []string{host("c", 2, 3), host("a", 0, 10), host("b", 1, 8)}, "c<b a b<a"},
+		{"one after the other", []string{host("a", 0, 5), host("b", 5, 5)}, "a b"},
+		{"at the beginning and at the end", []string{host("a", 0, 9), host("b", 0, 4), host("c", 4, 5)}, "a b<a c<a"},
+		{"the same time", []string{host("a", 0, 9), host("b", 0, 9)}, "a b<a"},
+		{"overlap", []string{host("a", 0, 6), host("b", 5, 6), host("c", 7, 2)}, "a b c<b"},
+		{"overlap within another", []string{host("a", 0, 20), host("b", 1, 6), host("c", 5, 6)}, "a b<a c<a"},
+		{"no duration", []string{host("a", 0, 6), host("b", 3, 0), host("c", 6, 0), host("d", 3, 0)}, "a b<a c d<a"},
+		{"other threads", []string{host("a", 0, 9), event("cpu_op", "b", "1", "2", 1, 2), event("cpu_op", "c", "2", "1", 1, 2)}, "a b c"},
+		{"a device", []string{host("a", 0, 9), event("kernel", "k", "1", "1", 1, 2)}, "a k"},
+		{"behind a launch", []string{
+			host("a", 0, 9), event("cuda_runtime", "launch", "1", "1", 1, 1), host("b", 3, 2), host("c", 4, 1),
+		}, "a b<a c<b"},
+	} {
+		names := map[op.SpanID]string{}
+		var got []string
+		var traces []op.TraceID
+		// Parents may come behind their children.
+		var entries []op.Entry
+		for rec, err := range kineto.Records(strings.NewReader("["+strings.Join(test.events, ",")+"]"), "trace", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Entry != nil {
+				entries = append(entries, *rec.Entry.Clone())
+				names[rec.Entry.SpanID] = rec.Entry.Operation
+				traces = append(traces, rec.Entry.TraceID)
+			}
+		}
+		for _, e := range entries {
+			text := e.Operation
+			if !e.ParentSpanID.IsZero() {
+				text += "<" + names[e.ParentSpanID]
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, " ") != test.want || len(names) != len(entries) {
+			t.Errorf("%s: %q, want %s", test.name, got, test.want)
+		}
+		if len(slices.Compact(traces)) != 1 || !traces[0].IsLocal() {
+			t.Errorf("%s: traces %v", test.name, traces)
+		}
+	}
+}
+
+// The same content has the same ids in any file, other content has others.
+func TestTraceIDs(t *testing.T) {
+	ids := map[op.TraceID]string{}
+	for _, text := range []string{
+		`[` + kernel + `]`,
+		`[` + strings.Replace(kernel, "gemm", "gemv", 1) + `]`,
+		`[` + strings.Replace(kernel, "10.25", "10.251", 1) + `]`,
+		`[` + strings.Replace(kernel, `"dur":2`, `"dur":3`, 1) + `]`,
+		`[` + strings.Replace(kernel, `"stream":7`, `"stream":8`, 1) + `]`,
+		`[` + strings.Replace(kernel, `kernel`, `cpu_op`, 1) + `]`,
+		`{"traceEvents":[` + kernel + `],"distributedInfo":{"rank":1}}`,
+		`{"traceEvents":[` + kernel + `],"baseTimeNanoseconds":1}`,
+	} {
+		for range 2 {
+			for rec := range kineto.Records(strings.NewReader(text), "trace", nil) {
+				if e := rec.Entry; e != nil {
+					if other, found := ids[e.TraceID]; found && other != text {
+						t.Errorf("%s and %s have the same id", text, other)
+					}
+					ids[e.TraceID] = text
+				}
+			}
+		}
+	}
+	if len(ids) != 8 {
+		t.Errorf("%d ids", len(ids))
 	}
 }

@@ -19,6 +19,7 @@ type hostOp struct {
 	inputs     uint32 // shapes and types: index of symbols
 	collective uint32 // index of collectives
 	extra      uint32 // further arguments: index of symbols
+	parent     int32  // the host operator around it, -1 for none: set by the join
 }
 
 // launch is a call of the device's runtime.

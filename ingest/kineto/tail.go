@@ -29,14 +29,17 @@ func (r *reader) readTail() bool {
 	if known && !r.yield(op.Record{Resource: &resource}, nil) {
 		return false
 	}
-	entries := entryMaker{join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank}
+	entries := entryMaker{
+		join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank,
+		trace: op.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
+	}
 	for i := range r.tables.hostOps {
-		if !r.yield(op.Record{Entry: entries.host(&r.tables.hostOps[i])}, nil) {
+		if !r.yield(op.Record{Entry: entries.host(i)}, nil) {
 			return false
 		}
 	}
 	for i := range r.tables.deviceOps {
-		if !r.yield(op.Record{Entry: entries.device(&r.tables.deviceOps[i])}, nil) {
+		if !r.yield(op.Record{Entry: entries.device(i)}, nil) {
 			return false
 		}
 	}

@@ -15,6 +15,10 @@ import (
 func (v *view) devices() {
 	v.heading("DEVICES")
 	if len(v.r.Devices) == 0 {
+		if len(v.r.Operations) > 0 {
+			v.note("no operations of a device: all are the host's view")
+			return
+		}
 		v.note("no operations in the input")
 		return
 	}

@@ -16,7 +16,7 @@ func (v *view) idle() {
 	}
 	v.heading("IDLE")
 	if len(causes.Devices) == 0 {
-		v.note("no gaps between the operations of a device")
+		v.note(whyNoGaps(v.r.Devices))
 		return
 	}
 	ranks := v.severalRanks()
@@ -38,6 +38,16 @@ func (v *view) idle() {
 	v.table(t)
 }
 
+// whyNoGaps says why no device idled.
+func whyNoGaps(devices []analyze.Device) string {
+	for i := range devices {
+		if devices[i].SpanNS.Known {
+			return "no gaps between the operations of a device"
+		}
+	}
+	return "no operation of a device has a start time"
+}
+
 // maxPathRows bounds the table of the critical path: beyond it the parts are
 // small.
 const maxPathRows = 20
@@ -50,7 +60,7 @@ func (v *view) criticalPath() {
 	}
 	v.heading("CRITICAL PATH")
 	if totals.Paths == 0 {
-		v.note("no trace has start times")
+		v.note("none of the operations is part of a trace and has a start time")
 		return
 	}
 	v.note(pathText(totals))

@@ -1,0 +1,41 @@
+package kineto
+
+import (
+	"hash/fnv"
+	"io"
+	"math/bits"
+
+	"github.com/optrace/optrace/op"
+)
+
+// fingerprint returns a number that tells the trace from others: the same one for
+// the same content, whatever file it lies in.
+func (t *tables) fingerprint(base int64, rank op.Int) uint64 {
+	names := fnv.New64a()
+	for _, text := range t.symbols.texts {
+		_, _ = io.WriteString(names, text) // does not fail
+		_, _ = names.Write([]byte{0})
+	}
+	h := mixer(names.Sum64())
+	h.add(uint64(base), uint64(rank.V))
+	for i := range t.hostOps {
+		o := &t.hostOps[i]
+		h.add(uint64(o.start), uint64(o.dur))
+		h.add(uint64(o.thread)<<32|uint64(o.name), uint64(o.inputs)<<32|uint64(o.extra))
+	}
+	for i := range t.deviceOps {
+		d := &t.deviceOps[i]
+		h.add(uint64(d.start), uint64(d.dur))
+		h.add(uint64(d.correlation), uint64(d.name)<<32|uint64(uint32(d.device)))
+		h.add(uint64(d.bytes), uint64(d.process)<<32|uint64(uint32(d.stream)))
+	}
+	return uint64(h)
+}
+
+// mixer folds numbers into one.
+type mixer uint64
+
+func (m *mixer) add(a, b uint64) {
+	hi, lo := bits.Mul64(uint64(*m)^a^0x9e3779b97f4a7c15, b^0xd1342543de82ef95)
+	*m = mixer(bits.RotateLeft64(uint64(*m), 23) ^ hi ^ lo)
+}
