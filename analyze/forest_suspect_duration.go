@@ -5,20 +5,24 @@ import (
 	"slices"
 )
 
-// The overlap of an operation with the next one of its stream that is normal: a dependent launch
-// begins while the operation before it ends. Overlap below one of the two is no reason for doubt.
+// The overlap of an operation with the next one of its stream that is normal: a
+// dependent launch begins while the operation before it ends. Overlap below one
+// of the two is no reason for doubt.
 const (
 	normalOverlap      = 5_000 // nanoseconds
 	normalOverlapParts = 100   // a hundredth of the operation
 )
 
-// suspectDurations returns the operations whose durations cannot be right, in the order of the input.
+// suspectDurations returns the operations whose durations cannot be right, in
+// the order of the input.
 //
-// A stream runs one operation at a time, in order. An operation A is suspect if an operation B of the
-// same device and stream that starts later ends before A does, and A goes on for at least
-// normalOverlap and a hundredth of its own duration after the start of B. The operations below A are
-// its own parts and no B. Of two that start at once the first in the input is the earlier one. Repeats
-// take no part, and other duplicates have the place in the tree of the row with their ids.
+// A stream runs one operation at a time, in order. An operation A is suspect if
+// an operation B of the same device and stream that starts later ends before A
+// does, and A goes on for at least normalOverlap and a hundredth of its own
+// duration after the start of B. The operations below A are its own parts and
+// no B. Of two that start at once the first in the input is the earlier one.
+// Repeats take no part, and other duplicates have the place in the tree of the
+// row with their ids.
 func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
@@ -32,8 +36,8 @@ func (f *Forest) suspectDurations() []int32 {
 	return s.found
 }
 
-// streamOf returns the number of the stream of an operation that ran on a known stream at a known
-// time, noRow for other rows.
+// streamOf returns the number of the stream of an operation that ran on a known
+// stream at a known time, noRow for other rows.
 func (f *Forest) streamOf(r int32) int32 {
 	if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
 		return noRow
@@ -56,8 +60,9 @@ type overrunSearch struct {
 	seen  rangeTree
 }
 
-// stream searches the rows of a stream, which it sorts. Rows can be compared only with rows of the same
-// stretch of time in which something was running all the while.
+// stream searches the rows of a stream, which it sorts. Rows can be compared
+// only with rows of the same stretch of time in which something was running all
+// the while.
 func (s *overrunSearch) stream(rows []int32) {
 	slices.SortFunc(rows, s.compareOrder)
 	from, latest, overrun := 0, int64(-maxTime), false
@@ -84,10 +89,11 @@ func (s *overrunSearch) compareOrder(x, y int32) int {
 	return int(x) - int(y)
 }
 
-// stretch searches rows, which are sorted by start. It goes over them by end, so that the ones gone
-// over before end earlier. Those among them that matter to an operation start after it and early
-// enough, which makes them neighbours in rows; of these it is enough to know the first and the last
-// by their order in the tree, as the operations below it are without a gap there.
+// stretch searches rows, which are sorted by start. It goes over them by end,
+// so that the ones gone over before end earlier. Those among them that matter
+// to an operation start after it and early enough, which makes them neighbours
+// in rows; of these it is enough to know the first and the last by their order
+// in the tree, as the operations below it are without a gap there.
 func (s *overrunSearch) stretch(rows []int32) {
 	s.order.build(s.Forest)
 	s.seen.reset(len(rows))
@@ -108,8 +114,8 @@ func (s *overrunSearch) stretch(rows []int32) {
 	}
 }
 
-// isOverrun reports whether one of the operations seen starts after that in place i, early enough,
-// and does not lie below it.
+// isOverrun reports whether one of the operations seen starts after that in
+// place i, early enough, and does not lie below it.
 func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
 	r := rows[i]
 	until := s.end(r) - max(normalOverlap, (s.duration(r)+normalOverlapParts-1)/normalOverlapParts)
@@ -124,7 +130,8 @@ func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
 	return least < place || most > place+s.order.below[r]
 }
 
-// descentOrder numbers the rows of a tree so that those below a row follow it without a gap.
+// descentOrder numbers the rows of a tree so that those below a row follow it
+// without a gap.
 type descentOrder struct {
 	place []int32
 	// below is how many rows are below each.
@@ -156,8 +163,8 @@ func (o *descentOrder) build(f *Forest) {
 	}
 }
 
-// rangeTree holds numbers at places and finds the extremes within a range of places: a binary tree in
-// which node i has the children 2i and 2i+1.
+// rangeTree holds numbers at places and finds the extremes within a range of
+// places: a binary tree in which node i has the children 2i and 2i+1.
 type rangeTree struct {
 	leaves      int
 	least, most []int32
@@ -182,8 +189,8 @@ func (t *rangeTree) insert(place int, number int32) {
 	}
 }
 
-// extremes returns the least and the largest number at the places from … to-1; without any they are
-// the largest int32 and -1.
+// extremes returns the least and the largest number at the places from … to-1;
+// without any they are the largest int32 and -1.
 func (t *rangeTree) extremes(from, to int) (least, most int32) {
 	least, most = math.MaxInt32, -1
 	for from, to = from+t.leaves, to+t.leaves; from < to; from, to = from/2, to/2 {

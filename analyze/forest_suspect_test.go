@@ -155,7 +155,8 @@ func TestSuspectExamples(t *testing.T) {
 	}
 }
 
-// naiveSuspects are the suspects by their definitions: every operation is compared with every other.
+// naiveSuspects are the suspects by their definitions: every operation is
+// compared with every other.
 func naiveSuspects(specs []spec) (durations, clock []int32) {
 	tree := newNaiveTree(specs)
 	isWithin := func(i, above int) bool { // itself, by their ids, or below it
@@ -199,8 +200,9 @@ func naiveSuspects(specs []spec) (durations, clock []int32) {
 	return durations, clock
 }
 
-// suspiciousSpecs are operations on streams, mostly one after the other, some of them nested, with
-// durations, clocks and parents that some of them have wrong.
+// suspiciousSpecs are operations on streams, mostly one after the other, some
+// of them nested, with durations, clocks and parents that some of them have
+// wrong.
 func suspiciousSpecs(r *rand.Rand, n int) []spec {
 	specs := make([]spec, n)
 	var now [3]int64 // of each stream

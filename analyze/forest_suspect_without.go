@@ -1,7 +1,8 @@
 package analyze
 
-// without reports for each row whether it has a suspect duration, is a clock problem or lies below
-// one: the times of a whole branch come from the same clock.
+// without reports for each row whether it has a suspect duration, is a clock
+// problem or lies below one: the times of a whole branch come from the same
+// clock.
 func (f *Forest) without(s *suspects) []bool {
 	out := make([]bool, f.rows())
 	for _, r := range s.durations {
@@ -22,8 +23,8 @@ func (f *Forest) without(s *suspects) []bool {
 	return out
 }
 
-// reduced returns a Forest of the rows of f that are not out. What is below a row that is out hangs
-// below the one above it.
+// reduced returns a Forest of the rows of f that are not out. What is below a
+// row that is out hangs below the one above it.
 func (f *Forest) reduced(out []bool) *Forest {
 	g := newForest(f.limit)
 	g.by, g.apart = f.by, f.onDevice.shared
@@ -59,8 +60,8 @@ type adoption struct {
 	way []int32
 }
 
-// setParents gives new parents to the rows of g from at on, which are those of the forest in
-// [from, end).
+// setParents gives new parents to the rows of g from at on, which are those of
+// the forest in [from, end).
 func (a *adoption) setParents(g *Forest, at, from, end int32) {
 	for r := from; r < end; r++ {
 		if parent := a.forest.tree.parent[r]; parent != noRow && a.out[parent] {
@@ -70,28 +71,32 @@ func (a *adoption) setParents(g *Forest, at, from, end int32) {
 	}
 }
 
-// parentBelow returns the id of the parent that the children of row r get, which is out.
+// parentBelow returns the id of the parent that the children of row r get,
+// which is out.
 func (a *adoption) parentBelow(r int32) uint64 {
 	a.way = a.way[:0]
-	id := uint64(0)
-	for {
-		known := false
-		if id, known = a.ids[r]; known {
-			break
-		}
+	id, known := a.ids[r]
+	for !known {
 		a.way = append(a.way, r)
 		parent := a.forest.tree.parent[r]
-		if parent != noRow && a.out[parent] {
-			r = parent
-			continue
+		if parent == noRow || !a.out[parent] {
+			id = a.parentOf(r)
+			break
 		}
-		if parent != noRow || a.forest.has(r, flagOrphan) {
-			id = a.forest.parentID(r)
-		} // else r is a root or where a ring was cut
-		break
+		r = parent
+		id, known = a.ids[r]
 	}
 	for _, r := range a.way {
 		a.ids[r] = id
 	}
 	return id
+}
+
+// parentOf returns the id of the parent of row r: 0 for a root, and where a
+// ring was cut.
+func (a *adoption) parentOf(r int32) uint64 {
+	if a.forest.tree.parent[r] == noRow && !a.forest.has(r, flagOrphan) {
+		return 0
+	}
+	return a.forest.parentID(r)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/analyze/internal/random"
 )
 
-// Without the suspects there are no operations below one whose clock is wrong, but those below one
-// with a suspect duration are there.
+// Without the suspects there are no operations below one whose clock is wrong,
+// but those below one with a suspect duration are there.
 func TestForestWithoutSuspects(t *testing.T) {
 	forest := traceOf(
 		spanAt("request", 1, 0, 0, 100*ms), spanAt("far", 2, 1, -50*ms, -40*ms), opAt("a", 3, 2, -45*ms, -44*ms),
@@ -28,8 +28,8 @@ func TestForestWithoutSuspects(t *testing.T) {
 	}
 }
 
-// A forest without some rows is the forest of the others, where what was below one of the rows hangs
-// below the next one above that is left.
+// A forest without some rows is the forest of the others, where what was below
+// one of the rows hangs below the next one above that is left.
 func TestReducedForest(t *testing.T) {
 	random.Seeds(150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(60))
@@ -49,8 +49,8 @@ func TestReducedForest(t *testing.T) {
 	})
 }
 
-// naiveReduced returns the specs that are not out. What is below one that is out hangs below the next
-// one above that is not.
+// naiveReduced returns the specs that are not out. What is below one that is
+// out hangs below the next one above that is not.
 func naiveReduced(specs []spec, out []bool) []spec {
 	tree := newNaiveTree(specs)
 	var left []spec

@@ -2,8 +2,9 @@ package analyze
 
 import "github.com/optrace/optrace/op"
 
-// WithoutSuspects has figures without the operations whose times cannot be right: those with suspect
-// durations, and those that are clock problems or lie below one.
+// WithoutSuspects has figures without the operations whose times cannot be
+// right: those with suspect durations, and those that are clock problems or lie
+// below one.
 type WithoutSuspects struct {
 	Total      Total       `json:"total"`
 	Operations []Operation `json:"operations"`
@@ -17,8 +18,8 @@ type WithoutSuspects struct {
 	Steps         []Step        `json:"steps"`
 }
 
-// addSuspects fills in what is known about times and parents that cannot be right. all has the sums
-// over the operations of forest.
+// addSuspects fills in what is known about times and parents that cannot be
+// right. all has the sums over the operations of forest.
 func (r *Report) addSuspects(forest *Forest, all *Profile) {
 	s := forest.suspects()
 	r.Input.SuspectDurations, r.Input.Clock = op.Known(int64(len(s.durations))), op.Known(int64(len(s.clock)))
@@ -29,8 +30,8 @@ func (r *Report) addSuspects(forest *Forest, all *Profile) {
 	}
 }
 
-// withoutSuspects returns the figures over the operations that are left without the suspects. The
-// forest must hold all operations that all has the sums of.
+// withoutSuspects returns the figures over the operations that are left without
+// the suspects. The forest must hold all operations that all has the sums of.
 func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	out := f.without(s)
 	for r := range f.n {

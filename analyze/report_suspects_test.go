@@ -29,7 +29,7 @@ func specRecords(specs []spec) []op.Record {
 // The figures without suspects are those of a report on the other operations.
 func TestReportWithoutSuspects(t *testing.T) {
 	none := 0
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	random.Seeds(100, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 1+r.IntN(60))
 		for i := range specs {
 			specs[i].rank = op.Known(r.Int64N(2))
@@ -55,13 +55,14 @@ func TestReportWithoutSuspects(t *testing.T) {
 			t.Errorf("seed %d: (-report on the others +without):\n%s", seed, diff)
 		}
 	})
-	if none == 0 || none > 150 {
-		t.Errorf("%d of 200 inputs have no suspects", none)
+	if none == 0 || none > 75 {
+		t.Errorf("%d of 100 inputs have no suspects", none)
 	}
 }
 
-// naiveWithout returns specs without those with suspect durations, whose children go to the parent, and
-// without those that are clock problems or lie below one.
+// naiveWithout returns specs without those with suspect durations, whose
+// children go to the parent, and without those that are clock problems or lie
+// below one.
 func naiveWithout(specs []spec, durations, clock []int32) []spec {
 	tree := newNaiveTree(specs)
 	out := make([]bool, len(specs))
@@ -79,8 +80,8 @@ func naiveWithout(specs []spec, durations, clock []int32) []spec {
 	return naiveReduced(specs, out)
 }
 
-// The suspects and the figures without them do not depend on the number of workers, and they read back
-// from JSON.
+// The suspects and the figures without them do not depend on the number of
+// workers, and they read back from JSON.
 func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 	random.Seeds(20, func(seed uint64, r *rand.Rand) {
 		records := specRecords(suspiciousSpecs(r, 60))

@@ -7,7 +7,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// suspects lists the records with times or parents that cannot be right, with an example of each kind.
+// suspects lists the records with times or parents that cannot be right, with
+// an example of each kind.
 func (v *view) suspects(in *analyze.Envelope) {
 	if n := in.SuspectDurations.V; n > 0 {
 		v.field("suspect", plural(n, "duration")+", still running when a later operation of the stream had ended", true)

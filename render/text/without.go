@@ -13,7 +13,8 @@ import (
 // maxWithout bounds the rows that are shown a second time, without suspect times.
 const maxWithout = 10
 
-// without says in the envelope what changes without the operations whose times cannot be right.
+// without says in the envelope what changes without the operations whose times
+// cannot be right.
 func (v *view) without() {
 	w := v.r.WithoutSuspects
 	if w == nil {
@@ -29,7 +30,8 @@ func (v *view) without() {
 	v.spanWithout(w)
 }
 
-// largestWithout names the operation with the largest share without suspect times, where that changes.
+// largestWithout names the operation with the largest share without suspect
+// times, where that changes.
 func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 	largest := slices.IndexFunc(w.Operations, func(o analyze.Operation) bool { return o.Share.Known })
 	if largest < 0 {
@@ -65,7 +67,8 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 	}
 }
 
-// operationsWithout shows the operations that have other figures without suspect times.
+// operationsWithout shows the operations that have other figures without
+// suspect times.
 func (v *view) operationsWithout() {
 	if w := v.r.WithoutSuspects; w != nil {
 		v.statsWithout("<operation", operationStats(v.r.Operations), operationStats(w.Operations))
