@@ -173,13 +173,21 @@ func naiveSuspects(specs []spec) (durations, clock []int32) {
 		}
 		return false
 	}
+	apart := servicesOf(specs, "cuda:0") > 1
+	key := func(s spec) DeviceKey {
+		k := deviceOf(s.entry())
+		if !apart {
+			k.Service = ""
+		}
+		return k
+	}
 	takesPart := func(i int) bool {
 		return specs[i].deviceSide() && specs[i].stream.Known && !specs[i].timeless && !tree.repeat[i]
 	}
 	for i, a := range specs {
 		suspect := false
 		for j, b := range specs {
-			if i == j || !takesPart(i) || !takesPart(j) || a.deviceKey() != b.deviceKey() || a.stream != b.stream {
+			if i == j || !takesPart(i) || !takesPart(j) || key(a) != key(b) || a.stream != b.stream {
 				continue
 			}
 			later := b.start > a.start || b.start == a.start && j > i
@@ -206,10 +214,11 @@ func naiveSuspects(specs []spec) (durations, clock []int32) {
 func suspiciousSpecs(r *rand.Rand, n int) []spec {
 	specs := make([]spec, n)
 	var now [3]int64 // of each stream
+	services := pick(r, []string{""}, []string{"", "api"}, []string{"", "api", "batch"})
 	for i := range specs {
 		stream := r.IntN(len(now))
 		start := now[stream] + r.Int64N(3)*r.Int64N(4*us)
-		s := opAt(fmt.Sprint("op", i), uint64(i+1), 0, start, start+r.Int64N(40*us)).onStream(int64(stream))
+		s := opAt(fmt.Sprint("op", i), uint64(i+1), 0, start, start+r.Int64N(40*us)).onStream(int64(stream)).of(services[r.IntN(len(services))])
 		now[stream] = s.end
 		if i > 0 && r.IntN(3) > 0 {
 			above := specs[r.IntN(i)]

@@ -11,21 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-func (s spec) record() op.Record {
-	if s.isOp {
-		return op.Record{Entry: s.entry()}
-	}
-	return op.Record{Span: s.span()}
-}
-
-func specRecords(specs []spec) []op.Record {
-	records := make([]op.Record, len(specs))
-	for i, s := range specs {
-		records[i] = s.record()
-	}
-	return records
-}
-
 // The figures without suspects are those of a report on the other operations.
 func TestReportWithoutSuspects(t *testing.T) {
 	none := 0
@@ -38,7 +23,7 @@ func TestReportWithoutSuspects(t *testing.T) {
 		}
 		by := pick(r, "", "kind", "rank,operation", "trace,stream")
 		durations, clock := naiveSuspects(specs)
-		got := sampleReport(specRecords(specs), by, true).WithoutSuspects
+		got := sampleReport(plainRecords(specs), by, true).WithoutSuspects
 		if len(durations)+len(clock) == 0 {
 			none++
 			if got != nil {
@@ -46,7 +31,7 @@ func TestReportWithoutSuspects(t *testing.T) {
 			}
 			return
 		}
-		left := sampleReport(specRecords(naiveWithout(specs, durations, clock)), by, true)
+		left := sampleReport(plainRecords(naiveWithout(specs, durations, clock)), by, true)
 		want := &WithoutSuspects{
 			Total: left.Total, Operations: left.Operations, Groups: left.Groups, Devices: left.Devices, LoadBalance: left.LoadBalance,
 			Communication: left.Communication, PathTotals: left.PathTotals, Steps: left.Steps,
@@ -84,7 +69,7 @@ func naiveWithout(specs []spec, durations, clock []int32) []spec {
 // workers, and they read back from JSON.
 func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 	random.Seeds(20, func(seed uint64, r *rand.Rand) {
-		records := specRecords(suspiciousSpecs(r, 60))
+		records := plainRecords(suspiciousSpecs(r, 60))
 		var want string
 		for workers := 1; workers <= 4; workers++ {
 			report := collected(r, records, Options{}, workers)
