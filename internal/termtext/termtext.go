@@ -189,3 +189,40 @@ func Truncate(s string, width int) string {
 	}
 	return s[:end] + "…"
 }
+
+// Shorten returns s with an ellipsis in place of its middle where it takes more
+// than width columns. The end is as long as the beginning, or one column shorter.
+func Shorten(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	if width < 3 {
+		return Truncate(s, width)
+	}
+	tail := (width - 1) / 2
+	start := len(s)
+	for start > 0 {
+		r, n := utf8.DecodeLastRuneInString(s[:start])
+		if tail -= runeWidth(r); tail < 0 {
+			break
+		}
+		start -= n
+	}
+	return Truncate(s, width-Width(s[start:])) + s[start:]
+}
+
+// Split returns s in pieces of at most width columns, but of a character at least.
+// A combining mark stays with its character.
+func Split(s string, width int) []string {
+	var pieces []string
+	start, used := 0, 0
+	for i, r := range s {
+		w := runeWidth(r)
+		if used+w > width && i > start {
+			pieces = append(pieces, s[start:i])
+			start, used = i, 0
+		}
+		used += w
+	}
+	return append(pieces, s[start:])
+}

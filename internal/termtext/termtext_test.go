@@ -3,6 +3,8 @@ package termtext
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -99,6 +101,30 @@ func TestWidthAndTruncate(t *testing.T) {
 	}
 }
 
+func TestShortenAndSplit(t *testing.T) {
+	for _, test := range []struct {
+		in    string
+		short string   // to 5 columns
+		split []string // by 5
+	}{
+		{"", "", []string{""}}, {"relu", "relu", []string{"relu"}}, {"matmul", "ma…ul", []string{"matmu", "l"}},
+		{"矩阵乘法", "矩…法", []string{"矩阵", "乘法"}}, {"a矩阵乘", "a…乘", []string{"a矩阵", "乘"}},
+		{"abcde\u0301f", "ab…e\u0301f", []string{"abcde\u0301", "f"}},
+	} {
+		if got := Shorten(test.in, 5); got != test.short {
+			t.Errorf("Shorten(%q, 5) = %q, want %q", test.in, got, test.short)
+		}
+		if got := Split(test.in, 5); !slices.Equal(got, test.split) {
+			t.Errorf("Split(%q, 5) = %q, want %q", test.in, got, test.split)
+		}
+	}
+	for width, want := range []string{"", "…", "a…", "a…f"} {
+		if got := Shorten("abcdef", width); got != want {
+			t.Errorf("Shorten to %d columns = %q, want %q", width, got, want)
+		}
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	for _, s := range []string{"matmul", "\x1b[31mred", "\u202e", "\xff\x1b]", "矩阵"} {
 		f.Add(s, 7)
@@ -115,6 +141,18 @@ func FuzzClean(f *testing.F) {
 		}
 		if cut := Truncate(c, width); Width(cut) > max(width, 0) {
 			t.Fatalf("Truncate(%q, %d) = %q", c, width, cut)
+		}
+		if short := Shorten(c, width); Width(short) > max(width, 0) || !utf8.ValidString(short) {
+			t.Fatalf("Shorten(%q, %d) = %q", c, width, short)
+		}
+		pieces := Split(c, width)
+		for _, p := range pieces {
+			if Width(p) > max(width, 2) {
+				t.Fatalf("Split(%q, %d) = %q", c, width, pieces)
+			}
+		}
+		if strings.Join(pieces, "") != c {
+			t.Fatalf("Split(%q, %d) = %q", c, width, pieces)
 		}
 	})
 }

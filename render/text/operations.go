@@ -23,7 +23,7 @@ func (v *view) operations() {
 	t := statsTable("<operation")
 	for i := range v.r.Operations {
 		o := &v.r.Operations[i]
-		t.add(append([]string{o.Operation}, statsCells(&o.Stats)...)...)
+		t.addKeyed([]string{o.Operation}, statsCells(&o.Stats)...)
 	}
 	v.table(t)
 	v.operationsWithout()
@@ -35,10 +35,22 @@ func (v *view) operations() {
 	t = statsTable("<" + strings.Join(v.r.By, ", "))
 	for i := range v.r.Groups {
 		g := &v.r.Groups[i]
-		t.add(append([]string{g.Key.String()}, statsCells(&g.Stats)...)...)
+		t.addKeyed(keyNames(g.Key), statsCells(&g.Stats)...)
 	}
 	v.table(t)
 	v.groupsWithout("<" + strings.Join(v.r.By, ", "))
+}
+
+// keyNames returns the values of a group's keys.
+func keyNames(k analyze.GroupKey) []string {
+	if k.Other {
+		return []string{k.String()}
+	}
+	names := make([]string, len(k.Values))
+	for i, v := range k.Values {
+		names[i] = v.String()
+	}
+	return names
 }
 
 func statsTable(key string) *table {

@@ -14,6 +14,8 @@ type table struct {
 	// columns are the headings; one that starts with '<' is aligned left.
 	columns []string
 	rows    [][]string
+	// keys has the names that make the first cell of a row, by number of the row.
+	keys map[int][]string
 }
 
 func newTable(columns ...string) *table { return &table{columns: columns} }
@@ -27,6 +29,30 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
+// addKeyed appends a row whose first cell is made of the names, and differs from
+// those of other rows where the names do.
+func (t *table) addKeyed(names []string, cells ...string) {
+	if t.keys == nil {
+		t.keys = make(map[int][]string)
+	}
+	t.keys[len(t.rows)] = names
+	t.add(append([]string{""}, cells...)...)
+}
+
+// setLabels fills in the first cells of the rows that were added with names.
+func (t *table) setLabels() {
+	var numbers []int
+	var keys [][]string
+	for i := range t.rows {
+		if names, ok := t.keys[i]; ok {
+			numbers, keys = append(numbers, i), append(keys, names)
+		}
+	}
+	for i, label := range labels(keys) {
+		t.rows[numbers[i]][0] = label
+	}
+}
+
 // addWide appends a row whose last cell is ours and may be of any width.
 func (t *table) addWide(cells ...string) {
 	last := cells[len(cells)-1]
@@ -35,8 +61,10 @@ func (t *table) addWide(cells ...string) {
 }
 
 // write appends the table to b, indented by two spaces, without the columns in
-// which no row has anything.
+// which no row has anything. Where the first cell of a row has several lines, the
+// other cells are on the last of them.
 func (t *table) write(b *strings.Builder, emphasis style) {
+	t.setLabels()
 	head := make([]string, len(t.columns))
 	left := make([]bool, len(t.columns))
 	widths := make([]int, len(t.columns))
@@ -47,14 +75,21 @@ func (t *table) write(b *strings.Builder, emphasis style) {
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			widths[i] = max(widths[i], termtext.Width(c))
+			for part := range strings.SplitSeq(c, "\n") {
+				widths[i] = max(widths[i], termtext.Width(part))
+			}
 			used[i] = used[i] || c != "" && c != absent
 		}
 	}
 	b.WriteString(emphasis.dim(line(head, widths, left, used)))
 	b.WriteByte('\n')
 	for _, row := range t.rows {
-		b.WriteString(line(row, widths, left, used))
+		lines := strings.Split(row[0], "\n")
+		last := len(lines) - 1
+		for _, above := range lines[:last] {
+			b.WriteString("  " + above + "\n")
+		}
+		b.WriteString(line(append([]string{lines[last]}, row[1:]...), widths, left, used))
 		b.WriteByte('\n')
 	}
 }

@@ -82,10 +82,10 @@ func (v *view) groupsWithout(heading string) {
 	}
 }
 
-// namedStats are the statistics of a row and its name.
+// namedStats are the statistics of a row and the names in its first cell.
 type namedStats struct {
-	name string
-	key  string // different for different rows
+	names []string
+	key   string // different for different rows
 	*analyze.Stats
 }
 
@@ -93,7 +93,7 @@ func operationStats(rows []analyze.Operation) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		o := &rows[i]
-		stats[i] = namedStats{o.Operation, o.Side + "|" + o.Operation, &o.Stats}
+		stats[i] = namedStats{[]string{o.Operation}, o.Side + "|" + o.Operation, &o.Stats}
 	}
 	return stats
 }
@@ -107,7 +107,7 @@ func groupStats(rows []analyze.Group) []namedStats {
 			key = strconv.AppendQuote(append(key, '|'), value.Text)
 			key = strconv.AppendBool(key, value.Known)
 		}
-		stats[i] = namedStats{g.Key.String(), strconv.FormatBool(g.Key.Other) + string(key), &g.Stats}
+		stats[i] = namedStats{keyNames(g.Key), strconv.FormatBool(g.Key.Other) + string(key), &g.Stats}
 	}
 	return stats
 }
@@ -123,9 +123,9 @@ func (v *view) statsWithout(heading string, with, without []namedStats) {
 		s := left[row.key]
 		switch {
 		case s == nil:
-			t.add(row.name, row.Side, "0", absent, absent, absent, absent, absent, absent, absent)
+			t.addKeyed(row.names, row.Side, "0", absent, absent, absent, absent, absent, absent, absent)
 		case !sameFigures(row.Stats, s):
-			t.add(row.name, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
+			t.addKeyed(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
 				knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))
 		}
