@@ -67,7 +67,7 @@ func TestSharedDevices(t *testing.T) {
 // A device of several services is as many devices: all figures are as if they had
 // names of their own.
 func TestSharedDevicesAreSeparate(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(60))
 		for i := range specs {
 			specs[i].service = pick(r, "", "a", "b", "c")

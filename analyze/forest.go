@@ -16,7 +16,8 @@ import (
 // the tree is built, 8 each for a step, a memory size, output elements, FLOPs, a
 // launch time and a sampling weight where there are any, 4 each for the name of
 // the local root and for the group in a report by keys, 4 more for the shapes in
-// one by root, 64 for a collective, and 24 for a link. Strings are kept once.
+// one by root and where ids are there twice, 64 for a collective, and 24 for a
+// link. Strings are kept once.
 //
 // Add everything in the order of the input, or build several forests and merge
 // them in that order.

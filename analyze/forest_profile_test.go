@@ -197,7 +197,7 @@ func (n *naiveTree) root(i int) string {
 // Operations without a stamp are in the group of the local root that the tree
 // tells, and all figures are as if the stamp had been there.
 func TestGroupsByRoot(t *testing.T) {
-	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		naive := newNaiveTree(specs)
 		roots := make([]string, len(specs))

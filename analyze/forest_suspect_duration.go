@@ -159,7 +159,9 @@ func (o *descentOrder) build(f *Forest) {
 		}
 	}
 	for r, original := range f.tree.originals {
-		o.place[r], o.below[r] = o.place[original], o.below[original]
+		if f.has(int32(r), flagDuplicate) {
+			o.place[r], o.below[r] = o.place[original], o.below[original]
+		}
 	}
 }
 

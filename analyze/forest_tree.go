@@ -18,8 +18,8 @@ type tree struct {
 	// roots holds the rows without a parent, grouped by trace, within one the
 	// last to end first.
 	roots []int32
-	// originals has the row with the same ids for each duplicate.
-	originals map[int32]int32
+	// originals has the row with the same ids for each duplicate; nil without any.
+	originals []int32
 	// cut holds the rows at which rings of parents were cut.
 	cut []int32
 	// stampRow holds the row of each stamp's root, noRow when it was not read.
@@ -90,7 +90,7 @@ func (f *Forest) join(byTrace, first []int32) {
 		f.setParent(r, noRow)
 	}
 	index := newSpanIndex(&f.columns)
-	f.tree.originals = make(map[int32]int32)
+	f.tree.originals = nil
 	others := make(map[recordTimes]struct{})
 	for g := 1; g < len(first)-1; g++ {
 		rows := byTrace[first[g]:first[g+1]]
@@ -137,6 +137,9 @@ func (f *Forest) recordTimes(r int32) recordTimes {
 func (f *Forest) markDuplicate(r, original int32, others map[recordTimes]struct{}) {
 	f.setFlags(r, flagDuplicate)
 	f.counts.Duplicates++
+	if f.tree.originals == nil {
+		f.tree.originals = make([]int32, f.n)
+	}
 	f.tree.originals[r] = original
 	times := f.recordTimes(r)
 	repeats := times == f.recordTimes(original)
