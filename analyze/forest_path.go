@@ -205,20 +205,35 @@ func (f *Forest) lastRunning(frame *pathFrame) (root window, found bool) {
 // do not say what waited for what, are left out.
 func (f *Forest) traceWindows() iter.Seq2[window, []int32] {
 	return func(yield func(window, []int32) bool) {
+		for roots := range f.traceRoots() {
+			if !f.isTraced(roots[0]) || !f.has(roots[0], flagStart) { // known starts come first
+				continue
+			}
+			if !yield(f.windowOf(roots), roots) {
+				return
+			}
+		}
+	}
+}
+
+// isTraced reports whether row r belongs to a trace that says what waited for
+// what: neither to none nor to a local one.
+func (f *Forest) isTraced(r int32) bool { return f.trace(r) != 0 && !f.isLocal(r) }
+
+// traceRoots returns the roots of each trace in the order of the input, and
+// together those without a trace id.
+func (f *Forest) traceRoots() iter.Seq[[]int32] {
+	return func(yield func([]int32) bool) {
 		for rest := f.tree.roots; len(rest) > 0; {
 			trace := f.trace(rest[0])
 			n := slices.IndexFunc(rest, func(r int32) bool { return f.trace(r) != trace })
 			if n < 0 {
 				n = len(rest)
 			}
-			roots := rest[:n]
-			rest = rest[n:]
-			if trace == 0 || f.isLocal(roots[0]) || !f.has(roots[0], flagStart) { // known starts come first
-				continue
-			}
-			if !yield(f.windowOf(roots), roots) {
+			if !yield(rest[:n]) {
 				return
 			}
+			rest = rest[n:]
 		}
 	}
 }

@@ -80,6 +80,10 @@ type PathTotals struct {
 	BoundBy BoundBy `json:"bound_by"`
 	// Edges says where the order on the paths was taken from.
 	Edges PathEdges `json:"edges"`
+	// NoIDs is the number of operations and spans without a trace id, NoStart the
+	// number of traces whose roots have no start: they have no path.
+	NoIDs   int64 `json:"no_ids"`
+	NoStart int64 `json:"no_start"`
 }
 
 // Total sums up the operations that ran on devices or have no side: an

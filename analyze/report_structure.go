@@ -35,7 +35,7 @@ func (r *Report) addStructure(forest *Forest, top int) {
 	r.IdleCauses = &IdleCauses{ThresholdNS: idle.ThresholdNS, Devices: idle.Devices}
 	path := forest.criticalPathSummary()
 	r.CriticalPath = path.Shares
-	r.PathTotals = path.totals()
+	r.PathTotals = forest.pathTotals(path)
 	r.Steps = append([]Step{}, forest.stepRows()...)
 	r.Utilisation = forest.utilisation(timeBuckets)
 	r.Concurrency = forest.concurrency()
@@ -43,8 +43,21 @@ func (r *Report) addStructure(forest *Forest, top int) {
 	r.Memory.OverTime = forest.memoryUse(timeBuckets)
 }
 
-func (s *PathSummary) totals() *PathTotals {
-	return &PathTotals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
+// pathTotals returns the sums of s, the summary of all traces, and counts what has
+// no path.
+func (f *Forest) pathTotals(s *PathSummary) *PathTotals {
+	totals := &PathTotals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
+	for r := range f.n {
+		if !f.isTraced(r) && !f.has(r, flagRepeat) {
+			totals.NoIDs++
+		}
+	}
+	for roots := range f.traceRoots() {
+		if f.isTraced(roots[0]) && !f.has(roots[0], flagStart) { // known starts come first
+			totals.NoStart++
+		}
+	}
+	return totals
 }
 
 // addTimelines gives each device the parts of its time.

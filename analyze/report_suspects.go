@@ -55,7 +55,7 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
 			Collectives: left.collectiveRows(),
 		},
-		PathTotals: left.criticalPathSummary().totals(),
+		PathTotals: left.pathTotals(left.criticalPathSummary()),
 		Steps:      append([]Step{}, left.stepRows()...),
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -33,8 +32,11 @@ an INPUT.
   -json             print the report as JSON, schema optrace.report/v1
   -html FILE        write a page for the browser: timeline, flame graph and the
                     tables, in one file that loads nothing from a network
-  -csv              print one table as CSV: the operations, or the groups with
-                    -by, or the table of -section
+  -csv              print one table as CSV: the operations, the groups of -by, or
+                    the table of one -section: the communicating operations of
+                    communication, the hotspots of memory, the longest gaps of
+                    idle. With known sampling it has the columns est_count and
+                    est_sum_ns
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
                     root, service, trace or attr:NAME
   -section S[,S]    sections to show: summary, operations, devices, balance,
@@ -67,6 +69,7 @@ type reportFlags struct {
 	hotspot   int64
 	output    string
 	html      string
+	table     csvTable // with csv
 }
 
 func reportCommand() command {
@@ -98,7 +101,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	if f.csv {
-		if _, err := csvTable(chosen, opts); err != nil {
+		if f.table, err = chosen.csvTable(len(opts.By) > 0); err != nil {
 			return err
 		}
 	}
@@ -116,7 +119,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		if f.html != "" {
 			return outputError(html.Write(out, r, html.Options{Title: titleOf(inputs), Version: versionOf(buildInfo())}))
 		}
-		return outputError(f.write(out, out.useColor(s), r, chosen, opts))
+		return outputError(f.write(out, out.useColor(s), r, chosen))
 	})
 }
 
@@ -130,6 +133,8 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, usagef("-by: %w", err)
 	case f.json && f.csv:
 		return opts, usagef("-json and -csv exclude each other")
+	case f.csv && f.section == "all":
+		return opts, usagef("-csv prints one table: choose one section")
 	case f.html != "" && (f.json || f.csv || f.output != ""):
 		return opts, usagef("-html excludes -json, -csv and -o")
 	case f.html != "" && f.section != "":
@@ -168,16 +173,12 @@ func mappingFor(keys []analyze.Key) *op.Mapping {
 	return &m
 }
 
-func (f *reportFlags) write(w io.Writer, color bool, r *analyze.Report, chosen selection, opts analyze.Options) error {
+func (f *reportFlags) write(w io.Writer, color bool, r *analyze.Report, chosen selection) error {
 	switch {
 	case f.json:
 		return writeJSON(w, r)
 	case f.csv:
-		table, err := csvTable(chosen, opts)
-		if err != nil {
-			return err
-		}
-		return table(w, r)
+		return f.table(w, r, csv.Options{})
 	}
 	return text.Write(w, r, text.Options{Color: color, Show: chosen.shows})
 }
@@ -193,35 +194,6 @@ func writeJSON(w io.Writer, r any) error {
 	}
 	_, err := w.Write(termtext.EscapeJSON(text.Bytes()))
 	return err
-}
-
-// csvWriter writes one table of a report.
-type csvWriter func(w io.Writer, r *analyze.Report) error
-
-// csvTable returns the table that the flags choose: CSV holds only one.
-func csvTable(chosen selection, opts analyze.Options) (csvWriter, error) {
-	if len(chosen) > 1 {
-		return nil, usagef("-csv prints one table: choose one section")
-	}
-	options := csv.Options{}
-	name := "operations"
-	if len(chosen) == 1 && !slices.Contains(chosen, "summary") {
-		name = chosen[0]
-	}
-	switch name {
-	case "operations":
-		if len(opts.By) > 0 {
-			return func(w io.Writer, r *analyze.Report) error { return csv.WriteGroups(w, r, options) }, nil
-		}
-		return func(w io.Writer, r *analyze.Report) error { return csv.WriteOperations(w, r, options) }, nil
-	case "devices", "balance":
-		return func(w io.Writer, r *analyze.Report) error { return csv.WriteDevices(w, r, options) }, nil
-	case "communication":
-		return func(w io.Writer, r *analyze.Report) error { return csv.WriteBottlenecks(w, r, options) }, nil
-	case "memory":
-		return func(w io.Writer, r *analyze.Report) error { return csv.WriteEntries(w, r.Memory.Hotspots, options) }, nil
-	}
-	return func(w io.Writer, r *analyze.Report) error { return csv.WriteEntries(w, r.Slowest, options) }, nil
 }
 
 // titleOf names the inputs: the last elements of their paths.

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"io"
 	"slices"
 	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/render/csv"
 )
 
 // section is a part of the report.
@@ -11,20 +15,25 @@ type section struct {
 	// structural is set if it needs the structure of the run, which takes memory
 	// for every entry.
 	structural bool
+	// table writes its table as CSV.
+	table csvTable
 }
+
+// csvTable writes one table of a report.
+type csvTable func(w io.Writer, r *analyze.Report, opts csv.Options) error
 
 // sections are the parts of the report in the order of its text form.
 var sections = []section{
-	{name: "summary"},
-	{name: "operations", structural: true}, // for the self time
-	{name: "devices", structural: true},
-	{name: "balance", structural: true},
-	{name: "communication", structural: true},
-	{name: "memory"},
-	{name: "slowest"},
-	{name: "idle", structural: true},
-	{name: "critical_path", structural: true},
-	{name: "steps", structural: true},
+	{name: "summary", table: csv.WriteOperations},
+	{name: "operations", structural: true, table: csv.WriteOperations}, // for the self time
+	{name: "devices", structural: true, table: csv.WriteDevices},
+	{name: "balance", structural: true, table: csv.WriteBalance},
+	{name: "communication", structural: true, table: csv.WriteBottlenecks},
+	{name: "memory", table: csv.WriteHotspots},
+	{name: "slowest", table: csv.WriteSlowest},
+	{name: "idle", structural: true, table: csv.WriteIdle},
+	{name: "critical_path", structural: true, table: csv.WriteCriticalPath},
+	{name: "steps", structural: true, table: csv.WriteSteps},
 }
 
 // selection is the set of sections that were asked for; nil is all.
@@ -41,7 +50,9 @@ func parseSections(list string) (selection, error) {
 		if !slices.ContainsFunc(sections, func(s section) bool { return s.name == name }) {
 			return nil, usagef("unknown section %q; there are %s", name, strings.Join(sectionNames(), ", "))
 		}
-		chosen = append(chosen, name)
+		if !slices.Contains(chosen, name) {
+			chosen = append(chosen, name)
+		}
 	}
 	return chosen, nil
 }
@@ -66,4 +77,23 @@ func (s selection) shows(name string) bool {
 // structural reports whether a selected section needs the structure.
 func (s selection) structural() bool {
 	return slices.ContainsFunc(sections, func(x section) bool { return x.structural && s.has(x.name) })
+}
+
+// csvTable returns the one table that is selected, where by is set that of the
+// groups.
+func (s selection) csvTable(by bool) (csvTable, error) {
+	if s == nil {
+		s = selection{"operations"}
+	}
+	if len(s) > 1 {
+		return nil, usagef("-csv prints one table: choose one section, not %s", strings.Join(s, ", "))
+	}
+	chosen := sections[slices.IndexFunc(sections, func(x section) bool { return x.name == s[0] })]
+	switch {
+	case !by:
+		return chosen.table, nil
+	case s.shows("operations"):
+		return csv.WriteGroups, nil
+	}
+	return nil, usagef("-csv prints one table: that of the groups by -by, or that of -section %s", chosen.name)
 }

@@ -109,7 +109,13 @@ func TestReportTables(t *testing.T) {
 		"groups": {csv.WriteGroups, []map[string]string{
 			{"by_operation": "relu", "count": "1"}, {"by_operation": "'=cmd|' /C calc'!A0", "by_step": "3"}}},
 		"devices":     {csv.WriteDevices, []map[string]string{{"device_id": "unknown"}, {"device_id": "cuda:0", "rank": "0", "span_ns": "600"}}},
-		"bottlenecks": {csv.WriteBottlenecks, nil},
+		"bottlenecks": {csv.WriteBottlenecks, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "call_count": "1"}}},
+		"balance":     {csv.WriteBalance, nil},
+		"idle":        {csv.WriteIdle, nil},
+		"path":        {csv.WriteCriticalPath, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "ns": "600", "share": "1", "rank": "0"}}},
+		"steps":       {csv.WriteSteps, nil},
+		"hotspots":    {csv.WriteHotspots, nil},
+		"slowest":     {csv.WriteSlowest, []map[string]string{{"operation": "relu"}, {"operation": "'=cmd|' /C calc'!A0"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -16,9 +16,26 @@ var statColumns = []string{
 	"elements", "memory_bytes", "flops", "errors", "share", "exemplar_trace_id", "exemplar_span_id", "mixes",
 }
 
+// estimateColumns follow them where every entry carries its sampling weight.
+var estimateColumns = []string{"est_count", "est_sum_ns"}
+
+// newStatsWriter returns a writer of statistics by the columns of keys.
+func newStatsWriter(w io.Writer, r *analyze.Report, opts Options, keys ...string) (*writer, error) {
+	header := append(keys, statColumns...)
+	estimates := r.Total.EstCount.Known
+	if estimates {
+		header = append(header, estimateColumns...)
+	}
+	out, err := newWriter(w, opts, header)
+	if err == nil {
+		out.estimates = estimates
+	}
+	return out, err
+}
+
 // WriteOperations writes the table by operation.
 func WriteOperations(w io.Writer, r *analyze.Report, opts Options) error {
-	out, err := newWriter(w, opts, append([]string{"operation"}, statColumns...))
+	out, err := newStatsWriter(w, r, opts, "operation")
 	if err != nil {
 		return err
 	}
@@ -34,11 +51,11 @@ func WriteOperations(w io.Writer, r *analyze.Report, opts Options) error {
 
 // WriteGroups writes the table of the groups, with a column for each key.
 func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
-	header := slices.Clone(r.By)
-	for i := range header {
-		header[i] = "by_" + header[i] // the statistics have columns named kind and operation too
+	keys := slices.Clone(r.By)
+	for i := range keys {
+		keys[i] = "by_" + keys[i] // the statistics have columns named kind and operation too
 	}
-	out, err := newWriter(w, opts, append(header, statColumns...))
+	out, err := newStatsWriter(w, r, opts, keys...)
 	if err != nil {
 		return err
 	}
@@ -91,6 +108,10 @@ func (w *writer) stats(s *analyze.Stats) {
 		w.text(s.Exemplar.SpanID.String())
 	}
 	w.text(strings.Join(s.Mixes, " "))
+	if w.estimates {
+		w.knownFloat(s.EstCount)
+		w.knownFloat(s.EstSumNS)
+	}
 }
 
 // WriteDevices writes the table of devices.
@@ -141,6 +162,110 @@ func WriteBottlenecks(w io.Writer, r *analyze.Report, opts Options) error {
 		}
 	}
 	return out.flush()
+}
+
+// WriteBalance writes the load of each device and its part of the ideal one.
+func WriteBalance(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{"device", "duration_us", "ideal_duration_us", "of_ideal"})
+	switch {
+	case err != nil:
+		return err
+	case r.LoadBalance == nil:
+		return out.flush()
+	}
+	ideal := r.LoadBalance.IdealDurationUS
+	for _, d := range r.LoadBalance.PerDeviceDurationUS {
+		out.text(d.Device)
+		out.float(d.DurationUS)
+		out.float(ideal)
+		if ideal > 0 {
+			out.float(d.DurationUS / ideal)
+		} else {
+			out.empty()
+		}
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteIdle writes the table of the longest idle gaps.
+func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{"device_id", "rank", "start_unix_ns", "duration_ns", "cause", "after", "before", "service"})
+	if err != nil {
+		return err
+	}
+	for i := range r.Idle {
+		g := &r.Idle[i]
+		out.text(g.DeviceID)
+		out.known(g.Rank)
+		out.int(g.StartNS)
+		out.int(g.DurationNS)
+		out.text(string(g.Cause))
+		out.text(g.After)
+		out.text(g.Before)
+		out.text(g.Service)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteCriticalPath writes the table of the critical paths' parts.
+func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{"operation", "kind", "device_id", "rank", "ns", "share", "segments", "service"})
+	if err != nil {
+		return err
+	}
+	for i := range r.CriticalPath {
+		s := &r.CriticalPath[i]
+		out.text(s.Operation)
+		out.text(s.Kind)
+		out.text(s.DeviceID)
+		out.known(s.Rank)
+		out.int(s.TimeNS)
+		out.float(s.Share)
+		out.int(s.Segments)
+		out.text(s.Service)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteSteps writes the table of steps.
+func WriteSteps(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{"step", "service", "run", "count", "sum_ns", "wall_ns", "busy_ns"})
+	if err != nil {
+		return err
+	}
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		out.int(s.Step)
+		out.text(s.Service)
+		out.int(s.Run)
+		out.int(s.Count)
+		out.int(s.SumNS)
+		out.known(s.WallNS)
+		out.known(s.BusyNS)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
+// WriteHotspots writes the entries above the memory threshold.
+func WriteHotspots(w io.Writer, r *analyze.Report, opts Options) error {
+	return WriteEntries(w, r.Memory.Hotspots, opts)
+}
+
+// WriteSlowest writes the slowest entries.
+func WriteSlowest(w io.Writer, r *analyze.Report, opts Options) error {
+	return WriteEntries(w, r.Slowest, opts)
 }
 
 // WriteEntries writes a list of entries, such as the slowest or the hotspots

@@ -21,6 +21,8 @@ type writer struct {
 	csv  *csv.Writer
 	opts Options
 	row  []string
+	// estimates is set if the table has estimateColumns.
+	estimates bool
 }
 
 func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {

@@ -2,9 +2,11 @@ package text
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // communication shows which operations communicate and what their collectives
@@ -20,6 +22,8 @@ func (v *view) communication() {
 			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal))
 		}
 		v.table(t)
+	} else if c.Rules != (analyze.CommunicationRules{}) {
+		v.note("no operation reaches -min-comm-ratio")
 	}
 	if c.Collectives == nil { // not computed
 		return
@@ -33,7 +37,10 @@ func (v *view) communication() {
 
 // whyNoCollectives says what the input lacks for collectives.
 func (v *view) whyNoCollectives() string {
-	if v.r.Communication.Rules != (analyze.CommunicationRules{}) {
+	isHosts := func(o analyze.Operation) bool {
+		return o.Side == op.SideHost.String() && o.Kind == op.KindCollective.String()
+	}
+	if slices.ContainsFunc(v.r.Operations, isHosts) {
 		return "only the host's view of communication is in the input"
 	}
 	return "no operation is of kind collective"

@@ -38,7 +38,19 @@ func (v *view) slowest() {
 		return
 	}
 	v.heading("SLOWEST")
+	if len(v.r.Slowest) == 0 {
+		v.note("none: " + v.whyNoneSlowest())
+		return
+	}
 	v.table(entryTable(v.r.Slowest))
+}
+
+// whyNoneSlowest says why no entry is listed.
+func (v *view) whyNoneSlowest() string {
+	if v.r.Total.Count > 0 {
+		return "-top is 0"
+	}
+	return "no operations in the input"
 }
 
 func entryTable(entries []*op.Entry) *table {

@@ -88,10 +88,11 @@ func deviceName(id string) string { return cmp.Or(id, `""`) }
 
 func (v *view) balance() {
 	b := v.r.LoadBalance
+	v.heading("LOAD BALANCE")
 	if b == nil {
+		v.note("nothing to balance: fewer than two devices")
 		return
 	}
-	v.heading("LOAD BALANCE")
 	v.note(balanceText(b))
 	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil && balanceText(w.LoadBalance) != balanceText(b) {
 		v.note("without suspect times: " + balanceText(w.LoadBalance))

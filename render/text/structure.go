@@ -16,7 +16,7 @@ func (v *view) idle() {
 	}
 	v.heading("IDLE")
 	if len(causes.Devices) == 0 {
-		v.note(whyNoGaps(v.r.Devices))
+		v.note("no gaps: " + v.whyNoGaps())
 		return
 	}
 	ranks := v.severalRanks()
@@ -39,13 +39,14 @@ func (v *view) idle() {
 }
 
 // whyNoGaps says why no device idled.
-func whyNoGaps(devices []analyze.Device) string {
-	for i := range devices {
-		if devices[i].SpanNS.Known {
-			return "no gaps between the operations of a device"
-		}
+func (v *view) whyNoGaps() string {
+	switch {
+	case v.r.Total.Count == 0:
+		return "no operations in the input"
+	case !v.r.Total.WallNS.Known:
+		return "no operation has a start time"
 	}
-	return "no operation of a device has a start time"
+	return "every device was busy from its first operation to its last"
 }
 
 // maxPathRows bounds the table of the critical path: beyond it the parts are
@@ -60,7 +61,7 @@ func (v *view) criticalPath() {
 	}
 	v.heading("CRITICAL PATH")
 	if totals.Paths == 0 {
-		v.note("none of the operations is part of a trace and has a start time")
+		v.note("no path: " + whyNoPath(totals))
 		return
 	}
 	v.note(pathText(totals))
@@ -80,6 +81,19 @@ func (v *view) criticalPath() {
 	if n := len(v.r.CriticalPath) - maxPathRows; n > 0 {
 		v.note(fmt.Sprintf("and %s more with smaller parts", units.Count(int64(n))))
 	}
+}
+
+// whyNoPath says what the input lacks for critical paths.
+func whyNoPath(totals *analyze.PathTotals) string {
+	switch {
+	case totals.NoIDs > 0 && totals.NoStart > 0:
+		return fmt.Sprintf("%s without a trace id, and no root of a trace has a start time", plural(totals.NoIDs, "record"))
+	case totals.NoIDs > 0:
+		return "no operation has a trace id"
+	case totals.NoStart > 0:
+		return "no root of a trace has a start time"
+	}
+	return "no operations in the input"
 }
 
 // pathText sums the critical paths up.
@@ -117,10 +131,14 @@ const maxStepRows = 20
 
 func (v *view) steps() {
 	steps := v.r.Steps
-	if len(steps) == 0 {
+	if steps == nil { // not computed
 		return
 	}
 	v.heading("STEPS")
+	if len(steps) == 0 {
+		v.note("no steps: no step holds several operations")
+		return
+	}
 	services, runs := false, false
 	for i := range steps {
 		services = services || steps[i].Service != steps[0].Service
