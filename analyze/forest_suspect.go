@@ -48,13 +48,19 @@ func (f *Forest) clockProblems() []int32 {
 
 // clockOffset returns for how long row r starts after the end of its parent,
 // negative for how long before the parent's start, in nanoseconds; 0 within the
-// parent's time, without a parent and where one of the two has no start.
+// parent's time, without a parent and where one of the two has no start. An
+// operation that the host launched while its parent ran may run at any later time:
+// its launch counts.
 func (f *Forest) clockOffset(r int32) int64 {
 	parent := f.tree.parent[r]
 	if parent == noRow || !f.has(r, flagStart) || !f.has(parent, flagStart) {
 		return 0
 	}
-	return min(f.start(r)-f.start(parent), max(0, f.start(r)-f.end(parent)))
+	begun := f.start(r)
+	if f.has(r, flagLaunch) {
+		begun = min(begun, f.launch(r))
+	}
+	return min(f.start(r)-f.start(parent), max(0, begun-f.end(parent)))
 }
 
 // SuspectKind says what is wrong with a record.

@@ -103,6 +103,9 @@ func TestClockProblems(t *testing.T) {
 		{"more than a millisecond early", []spec{parent, opAt("a", 2, 1, 9*ms-1, 15*ms)}, []int64{-ms - 1}},
 		{"a millisecond late", []spec{parent, opAt("a", 2, 1, 21*ms, 22*ms)}, nil},
 		{"more than a millisecond late", []spec{parent, opAt("a", 2, 1, 21*ms+1, 22*ms)}, []int64{ms + 1}},
+		{"late, launched in time", []spec{parent, opAt("a", 2, 1, 50*ms, 60*ms).launchedAt(20 * ms)}, nil},
+		{"late, launched too late", []spec{parent, opAt("a", 2, 1, 50*ms, 60*ms).launchedAt(40 * ms)}, []int64{20 * ms}},
+		{"early, whatever its launch", []spec{parent, opAt("a", 2, 1, 0, ms).launchedAt(12 * ms)}, []int64{-10 * ms}},
 		{"a span, before its parent was read", []spec{spanAt("a", 2, 1, 0, 1), parent}, []int64{-10 * ms}},
 		{"below one", []spec{parent, spanAt("a", 2, 1, 0, ms), opAt("b", 3, 2, 0, ms)}, []int64{-10 * ms}},
 		{"twice the same", []spec{parent, opAt("a", 2, 1, 0, ms), opAt("a", 2, 1, 0, ms)}, []int64{-10 * ms}},
@@ -200,7 +203,11 @@ func naiveSuspects(specs []spec) (durations, clock []int32) {
 			durations = append(durations, int32(i))
 		}
 		if p := tree.parent[i]; p >= 0 && !a.timeless && !specs[p].timeless {
-			if a.start < specs[p].start-ms || a.start > specs[p].end+ms {
+			begun := a.start
+			if a.launch.Known {
+				begun = min(begun, a.launch.V)
+			}
+			if a.start < specs[p].start-ms || begun > specs[p].end+ms {
 				clock = append(clock, int32(i))
 			}
 		}
@@ -248,6 +255,9 @@ func damaged(r *rand.Rand, s spec, n int) spec {
 	case 2:
 		skew := r.Int64N(6*ms) - 3*ms
 		s.start, s.end = s.start+skew, s.end+skew
+		if skew%2 == 0 {
+			s.launch = op.Known(s.start - abs(skew))
+		}
 	case 3:
 		s.parent = uint64(1 + r.IntN(n)) // perhaps itself or one below it
 	case 4:
@@ -357,3 +367,5 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		})
 	}
 }
+
+func abs(n int64) int64 { return max(n, -n) }
