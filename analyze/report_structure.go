@@ -19,13 +19,6 @@ const warnTimeOutOfRange = "time_out_of_range"
 // addStructure fills in the figures that need the structure of the run. top
 // bounds the idle gaps that are listed.
 func (r *Report) addStructure(forest *Forest, top int) {
-	counts := forest.structure()
-	r.Input.Orphans, r.Input.Duplicates = op.Known(counts.Orphans), op.Known(counts.Duplicates)
-	r.Input.Repeated = op.Known(counts.Repeated)
-	r.Input.MissingLinks = op.Known(counts.MissingLinks)
-	if counts.BadTimes > 0 {
-		r.Input.Warnings[warnTimeOutOfRange] = counts.BadTimes
-	}
 	r.addSelfTimes(forest)
 	r.addGroupSelfTimes(forest)
 	r.addTimelines(forest.timelines())

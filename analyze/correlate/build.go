@@ -15,7 +15,9 @@ func (j *Join) Report(opts Options) *Report {
 		hasLocal:  j.local.Len() > 0,
 	}
 	forest := j.local
-	forest.Merge(j.service)
+	if j.service.Len() > 0 {
+		forest.Merge(j.service)
+	}
 	links := Link(opts.Jaeger)
 	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{}}
 	all := forest.Requests()

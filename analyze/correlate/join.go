@@ -62,6 +62,14 @@ func (j *Join) AddPruned(p op.Pruned) {
 	j.pruned[root] = append(j.pruned[root], p)
 }
 
+// DescribeLocal fills in the counts of env that the structure of the local batch
+// tells, such as suspect times; DescribeService does so for the tracing backend. Call
+// them before Report.
+func (j *Join) DescribeLocal(env *analyze.Envelope) { j.local.Describe(env) }
+
+// DescribeService is described at [Join.DescribeLocal].
+func (j *Join) DescribeService(env *analyze.Envelope) { j.service.Describe(env) }
+
 // LocalRequests returns the requests that the local batch holds, so that the
 // tracing backend can be asked for their traces. It is valid until something is
 // added.

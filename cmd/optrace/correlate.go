@@ -132,6 +132,12 @@ func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*co
 			return nil, inputError(err)
 		}
 	}
+	if input != nil {
+		join.DescribeLocal(input)
+	}
+	if service != nil {
+		join.DescribeService(&service.Envelope)
+	}
 	report := join.Report(opts)
 	report.Input, report.Service = input, service
 	return report, f.checkTrace(report)

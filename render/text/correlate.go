@@ -88,9 +88,7 @@ func (v *correlation) envelope() {
 		v.field("shared", fmt.Sprintf("%s with %s, %s, divided among the requests that they link to",
 			plural(int64(len(c.Shared)), "execution"), plural(ops, "operation"), units.Duration(ns)), false)
 	}
-	if c.MissingLinks > 0 {
-		v.field("links", plural(c.MissingLinks, "link")+" to spans that are not there", true)
-	}
+	v.missingLinks(c.MissingLinks)
 	if c.LeftOut.Requests+c.LeftOut.Ops > 0 {
 		v.field("left out", fmt.Sprintf("%s and %s that were not asked for",
 			plural(c.LeftOut.Requests, "request"), plural(c.LeftOut.Ops, "operation")), false)

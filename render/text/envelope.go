@@ -40,9 +40,17 @@ func (v *view) envelope() {
 		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
 	}
 	v.faults(in)
+	v.missingLinks(in.MissingLinks.V)
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total()
+}
+
+// missingLinks says how many links lead nowhere.
+func (v *view) missingLinks(n int64) {
+	if n > 0 {
+		v.field("links", plural(n, "link")+" to spans that are not in the input", true)
+	}
 }
 
 // splitSkipped divides what was passed over into spans and other records.
