@@ -83,32 +83,66 @@ func TestChromeReadsBack(t *testing.T) {
 	}
 }
 
+// shapesFile writes a file of entries with shapes of inputs and output, as JSON.
+func shapesFile(t *testing.T, shapes [][2]string) (file string) {
+	t.Helper()
+	var lines strings.Builder
+	for _, s := range shapes {
+		lines.WriteString(`{"operation":"add","device_id":"cpu","input_shapes":` + s[0] + `,"output_shape":` + s[1] + `,"duration_us":1,` +
+			`"start_unix_ns":1000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002"}` + "\n")
+	}
+	file = filepath.Join(t.TempDir(), "ops.jsonl")
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 // A shape that is not known, wherever it stands, survives every format that is read,
 // and is no scalar.
 func TestUnknownShapesSurvive(t *testing.T) {
-	shapes := []string{"[[2,3],null]", "[null,[2,3]]", "[null]", "[[],null]", "[null,[],null]", "[[]]", "[]"}
-	var lines strings.Builder
+	shapes := [][2]string{
+		{"[[2,3],null]", "[4]"}, {"[null,[2,3]]", "[4]"}, {"[null]", "null"}, {"[[],null]", "[]"}, {"[null,[],null]", "[4]"}, {"[[]]", "null"},
+		{"[]", "[0,4]"},
+	}
+	input := shapesFile(t, shapes)
+	var want []string
 	for _, s := range shapes {
-		lines.WriteString(`{"operation":"add","device_id":"cpu","input_shapes":` + s + `,"output_shape":[4],"duration_us":1,` +
-			`"start_unix_ns":1000,"trace_id":"00000000000000000000000000000001","span_id":"0000000000000002"}` + "\n")
+		want = append(want, s[0]+" -> "+s[1])
 	}
-	input := filepath.Join(t.TempDir(), "ops.jsonl")
-	if err := os.WriteFile(input, []byte(lines.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(shapes)
+	slices.Sort(want)
 	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "parquet"} {
 		_, file := converted(t, format, input)
 		text, _ := converted(t, "entries", file)
 		var got []string
 		for _, line := range sortedRecords(t, text) {
 			_, rest, _ := strings.Cut(line, `"input_shapes":`)
-			shape, _, _ := strings.Cut(rest, `,"output_shape"`)
-			got = append(got, shape)
+			inputs, rest, _ := strings.Cut(rest, `,"output_shape":`)
+			output, _, _ := strings.Cut(rest, `,"duration_us"`)
+			got = append(got, inputs+" -> "+output)
 		}
 		slices.Sort(got)
-		if diff := cmp.Diff(shapes, got); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", format, diff)
+		}
+	}
+}
+
+// In tables an unknown shape is a question mark or nothing, and a scalar is called so.
+func TestShapesInTables(t *testing.T) {
+	for _, test := range []struct{ inputs, output, csv, group string }{
+		{"[[2,3],null]", "[4]", ",2x3 ?,,4,", "2x3,?->4"},
+		{"[null]", "null", ",?,,,", "?->?"},
+		{"[[],null]", "[]", ",scalar ?,,scalar,", "scalar,?->scalar"},
+		{"null", "[4]", ",,,4,", "?->4"},
+		{"[]", "[4]", ",,,4,", "->4"},
+	} {
+		input := shapesFile(t, [][2]string{{test.inputs, test.output}})
+		if text, _ := converted(t, "csv", input); !strings.Contains(string(text), test.csv) {
+			t.Errorf("inputs %s, output %s: CSV %s, want %q", test.inputs, test.output, text, test.csv)
+		}
+		if text := runCommand(t, "report", []string{"report", "-by", "shape", input}); !strings.Contains(text, "\n  "+test.group+" ") {
+			t.Errorf("inputs %s, output %s: report %s, want %q", test.inputs, test.output, text, test.group)
 		}
 	}
 }
