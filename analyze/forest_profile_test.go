@@ -236,3 +236,27 @@ func TestGroupsByRoot(t *testing.T) {
 		}
 	})
 }
+
+// The operations of a request are in the group of its name, those of a shared
+// execution in that of the execution.
+func TestGroupsByRootAgreeWithRequests(t *testing.T) {
+	random.Seeds(150, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		forest := NewForest()
+		forest.groupBy([]Key{{field: byKind}, {field: byRoot}})
+		for _, s := range specs {
+			s.root, s.rootID = "", 0
+			s.addTo(forest)
+		}
+		forest.fillRoots()
+		requests := forest.Requests()
+		for i := range requests.List {
+			for n := range requests.List[i].Operations() {
+				values := cutKeys(forest.dict.groups.Values[forest.groups.at(n.row)], forest.by)
+				if values[1].Text != requests.List[i].Name {
+					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
+				}
+			}
+		}
+	})
+}

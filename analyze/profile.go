@@ -15,6 +15,10 @@ import (
 // Profiles of parts of an input merge to the profile of the whole, in any order
 // and for any parts.
 //
+// A record that is there twice counts twice, but for the lists of entries, and an
+// operation has the local root that it states: [Run] tells more by the structure
+// of the run.
+//
 // A Profile is not safe for concurrent use: give each worker its own.
 type Profile struct {
 	opts Options
