@@ -269,7 +269,7 @@ func TestMergeMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	perEntry := float64(after.TotalAlloc-before.TotalAlloc) / entries
 	t.Logf("%.1f bytes allocated per entry", perEntry)
-	// A row is 46 bytes, 62 with step and memory size; a fifth of the entries
+	// A row is 47 bytes, 63 with step and memory size; a fifth of the entries
 	// are collectives of 48 bytes, which are copied.
 	if perEntry > 20 {
 		t.Errorf("%.1f bytes allocated per entry", perEntry)
