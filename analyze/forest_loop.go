@@ -106,8 +106,12 @@ func (l *loops) key(r int32) loopKey {
 
 // request returns the number of the request that row r belongs to, as
 // requestOwners has it, a negative number below noRow for a shared execution, and
-// noRow for none.
+// noRow for none. A duplicate, which has no place in the tree, belongs where the
+// first of its ids does.
 func (l *loops) request(r int32) int32 {
+	if l.f.has(r, flagDuplicate) {
+		r = l.f.tree.originals[r]
+	}
 	if e := l.f.executionOf(r, l.owners); e != noExecution {
 		return noRow - 1 - e
 	}

@@ -109,6 +109,13 @@ func TestSteps(t *testing.T) {
 			want: []Step{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 20, 20, 20), stepRow(0, 3, 1, 10, 10, 10)},
 		},
 		{
+			name: "a duplicate belongs to the request of the first",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), opAt("a", 2, 1, 0, 10).inStep(0), opAt("a", 2, 0, 20, 30).inStep(0), stepOp(0, 40, 50),
+			},
+			want: []Step{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 10, 10, 10)},
+		},
+		{
 			name: "a request that waits for long is one",
 			specs: []spec{
 				spanAt("GET /", 1, 0, 0, 9*second), opAt("a", 3, 1, 0, 10).inStep(0), opAt("a", 4, 1, 5*second, 5*second+10).inStep(0),

@@ -47,7 +47,7 @@ type Report struct {
 	// largest part first; PathTotals sums them up.
 	CriticalPath []PathShare `json:"critical_path"`
 	PathTotals   *PathTotals `json:"critical_path_totals"`
-	// Steps has a row per iteration, in ascending order.
+	// Steps has a row per iteration, by service, step and run.
 	Steps []Step `json:"steps"`
 	// Utilisation is the use of the devices over time, Concurrency the number of
 	// operations that they ran at once; nil when the structure was not computed.

@@ -70,7 +70,7 @@ func (v *view) collectives() {
 		v.note("single: seen on one device only, which tells neither transfer nor wait")
 	}
 	if repeats > 0 {
-		v.note("repeats: the sequence number had occurred before, as after a restart; the k-th of each device belong together")
+		v.note("repeats: the sequence number had occurred before; the k-th of each device belong together")
 	}
 	v.stragglers(rows)
 	v.waits(rows)
