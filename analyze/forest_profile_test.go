@@ -260,3 +260,30 @@ func TestGroupsByRootAgreeWithRequests(t *testing.T) {
 		}
 	})
 }
+
+// Each group has the self times of its operations, whatever the keys.
+func TestGroupSelfTimesAgainstNaive(t *testing.T) {
+	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		records := recordsOf(r, specs)
+		opts := Options{By: []Key{{field: keyField(r.IntN(len(keyNames)))}, {field: byAttr, attr: "layer"}}}
+		if opts.By[0].field == byRoot {
+			opts.By[0].field = byService
+		}
+		naive := newNaiveTree(specs)
+		want := make(map[string]int64)
+		for i, rec := range records {
+			if e := rec.Entry; e != nil && !naive.repeat[i] {
+				key := GroupKey{Keys: opts.By, Values: []KeyValue{opts.By[0].value(e), opts.By[1].value(e)}}
+				want[e.Side.String()+"|"+key.String()] += naive.self(i)
+			}
+		}
+		got := make(map[string]int64)
+		for _, g := range collected(r, records, opts, 2).Groups {
+			got[g.Side+"|"+g.Key.String()] = g.SelfNS.V
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d, by %v (-naive +got):\n%s", seed, opts.By, diff)
+		}
+	})
+}

@@ -42,7 +42,8 @@ an INPUT.
   -section S[,S]    sections to show: summary, operations, devices, balance,
                     communication, memory, slowest, idle, critical_path, steps;
                     all by default. With none but summary, memory and slowest the
-                    memory needed does not grow with the input
+                    memory needed does not grow with the input, unless -by has
+                    root, which is found by the parents where spans do not state it
   -top N            how many slowest operations and memory hotspots to list (10)
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
