@@ -50,7 +50,7 @@ func (v *view) whyNoneSlowest() string {
 	if v.r.Total.Count > 0 {
 		return "-top is 0"
 	}
-	return "no operations in the input"
+	return v.whyNothingRan()
 }
 
 func entryTable(entries []*op.Entry) *table {

@@ -15,11 +15,7 @@ import (
 func (v *view) devices() {
 	v.heading("DEVICES")
 	if len(v.r.Devices) == 0 {
-		if len(v.r.Operations) > 0 {
-			v.note("no operations of a device: all are the host's view")
-			return
-		}
-		v.note("no operations in the input")
+		v.note(v.whyNothingRan())
 		return
 	}
 	ranks := severalRanks(v.r.Devices)
@@ -35,6 +31,15 @@ func (v *view) devices() {
 			return
 		}
 	}
+}
+
+// whyNothingRan says why there are no operations but, perhaps, those of the
+// host's side.
+func (v *view) whyNothingRan() string {
+	if len(v.r.Operations) > 0 {
+		return "no operations of a device: all are the host's view"
+	}
+	return "no operations in the input"
 }
 
 func devicesTable(devices []analyze.Device, ranks bool) *table {

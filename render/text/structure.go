@@ -42,7 +42,7 @@ func (v *view) idle() {
 func (v *view) whyNoGaps() string {
 	switch {
 	case v.r.Total.Count == 0:
-		return "no operations in the input"
+		return v.whyNothingRan()
 	case !v.r.Total.WallNS.Known:
 		return "no operation has a start time"
 	}
