@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/optrace/optrace/internal/intern"
 )
 
 // Builder makes an [Entry] from the attributes of a span. It is the only place
@@ -28,6 +30,11 @@ type Builder struct {
 	dtypes                []DType
 	attrs                 []Attr
 	links                 []Link
+	extra                 Extra
+	scopeOf               *Scope
+	resource              *Resource
+	listTexts             intern.Table
+	scratch               []byte
 	listText              listText
 	spanName              string
 	deviceType            string
@@ -64,6 +71,10 @@ func (b *Builder) Reset() {
 	b.outputTruncated = false
 	b.dtypes, b.attrs, b.links = b.dtypes[:0], b.attrs[:0], b.links[:0]
 	b.spanName, b.deviceType = "", ""
+	b.scopeOf, b.resource = nil, nil
+	if b.KeepsAll() {
+		b.extra = Extra{}
+	}
 	b.deviceIndex, b.deviceMemory = Int{}, Int{}
 }
 
@@ -116,6 +127,7 @@ func (b *Builder) SetResource(r *Resource) {
 	if r == nil {
 		return
 	}
+	b.resource = r
 	b.entry.Service = b.service.text(b, r.Service)
 	if b.from[FieldRank] == familyNone {
 		b.entry.Rank = r.Rank
@@ -154,7 +166,10 @@ func (b *Builder) SetRoot(name string, id SpanID) {
 }
 
 // SetTraceState reads the sampling threshold that a W3C tracestate carries.
-func (b *Builder) SetTraceState(state string) { b.entry.AdjustedCount = adjustedCount(state) }
+func (b *Builder) SetTraceState(state string) {
+	b.entry.AdjustedCount = adjustedCount(state)
+	b.extra.TraceState = state
+}
 
 // SetDropped sets how many attributes the SDK's limits dropped.
 func (b *Builder) SetDropped(n int64) {
@@ -187,13 +202,11 @@ func (b *Builder) Entry() (*Entry, bool) {
 	if len(b.dtypes) > 0 {
 		e.InputDTypes = b.dtypes
 	}
-	if len(b.attrs) > 0 {
-		e.Attrs = b.attrs
-	}
 	e.Links = b.Links()
 	if b.from[FieldInputShapes] != familyNone {
 		e.InputShapes = b.inputs
 	}
+	b.finishAttrs()
 	return e, true
 }
 
@@ -264,15 +277,19 @@ func (b *Builder) finishSizes() {
 
 // setDerivedMemory sets MemoryBytes to elements × element size.
 func (e *Entry) setDerivedMemory() {
+	n, w := e.derivedMemory()
+	e.MemoryBytes = n
+	e.Warn |= w
+}
+
+func (e *Entry) derivedMemory() (Int, Warning) {
 	size := int64(DefaultElementSize)
 	if e.DType != "" {
 		if s := e.DType.Size(); s > 0 {
 			size = s
 		}
 	}
-	n, w := mulBytes(e.OutputElements, size)
-	e.MemoryBytes = n
-	e.Warn |= w
+	return mulBytes(e.OutputElements, size)
 }
 
 // adjustedCount returns how many spans a span sampled with the threshold in a

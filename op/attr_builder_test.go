@@ -90,9 +90,10 @@ func TestMappingKeep(t *testing.T) {
 		l.End()
 	})
 	want := []op.Attr{
-		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5"}, {Key: "f", Value: "0.5"}, {Key: "b", Value: "true"},
-		{Key: "list", Value: `["a","\""]`}, {Key: "twice", Value: "2"}, {Key: op.KeyStep, Value: "7"}, {Key: op.KeyInputShapes,
-			Value: "[[2,3],[],null]"},
+		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt}, {Key: "f", Value: "0.5", Type: op.AttrFloat},
+		{Key: "b", Value: "true", Type: op.AttrBool}, {Key: "list", Value: `["a","\""]`, Type: op.AttrJSON},
+		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: op.KeyStep, Value: "7", Type: op.AttrInt},
+		{Key: op.KeyInputShapes, Value: "[[2,3.0],[],null]", Type: op.AttrJSON},
 	}
 	if diff := cmp.Diff(want, e.Attrs); diff != "" {
 		t.Errorf("attributes (-want +got):\n%s", diff)

@@ -79,7 +79,7 @@ func InputShapeKey(i int) string { return inputShapePrefix + strconv.Itoa(i) + i
 
 // conventions is the mapping from attribute keys to fields, except for
 // tensor.input.N.shape.
-var conventions = newKeyIndex([]keyTarget{
+var conventions = []keyTarget{
 	{KeyName, target{field: FieldName, family: familyTensor}},
 	{KeyKind, target{field: FieldKind, family: familyTensor}},
 	{KeyPath, target{field: FieldPath, family: familyTensor}},
@@ -125,7 +125,7 @@ var conventions = newKeyIndex([]keyTarget{
 	{"output_shape", target{field: FieldOutputShape, family: familyBare}},
 	{"memory_bytes", target{field: FieldMemory, family: familyBare}},
 	{"step", target{field: FieldStep, family: familyBare}},
-})
+}
 
 // keyTarget is a line of the table of conventions.
 type keyTarget struct {
@@ -140,14 +140,14 @@ type keyIndex struct {
 }
 
 // newKeyIndex returns the index of a table that has far fewer keys than there are slots.
-func newKeyIndex(table []keyTarget) *keyIndex {
+func newKeyIndex(table []keyTarget, keep bool) *keyIndex {
 	x := &keyIndex{}
 	for _, kt := range table {
 		i := keyHash(kt.key)
 		for x.slots[i].key != "" {
 			i++
 		}
-		kt.target.says = signsOf(kt.target.field, kt.target.family)
+		kt.target.says, kt.target.keep = signsOf(kt.target.field, kt.target.family), keep
 		x.slots[i] = kt
 	}
 	return x

@@ -5,7 +5,7 @@ import "testing"
 // Looking a key up must stay a matter of one or two comparisons.
 func TestKeyIndexProbes(t *testing.T) {
 	keys := 0
-	for i, slot := range conventions.slots {
+	for i, slot := range conventional.table.slots {
 		if slot.key == "" {
 			continue
 		}
@@ -20,11 +20,11 @@ func TestKeyIndexProbes(t *testing.T) {
 }
 
 func TestKeyIndexFind(t *testing.T) {
-	if got := conventions.find(KeyDType); got == nil || got.field != FieldDType {
+	if got := conventional.table.find(KeyDType); got == nil || got.field != FieldDType {
 		t.Errorf("find(%s) = %v", KeyDType, got)
 	}
 	for _, key := range []string{"", "x", "tensor.op.namf", "tensor.op.name ", "Tensor.op.name", "http.request.method"} {
-		if got := conventions.find(key); got != nil {
+		if got := conventional.table.find(key); got != nil {
 			t.Errorf("find(%q) = %v", key, got)
 		}
 	}
@@ -36,7 +36,7 @@ func TestKeyIndexChains(t *testing.T) {
 	if keyHash(table[0].key) != keyHash(table[1].key) {
 		t.Fatal("the keys do not collide")
 	}
-	x := newKeyIndex(table)
+	x := newKeyIndex(table, false)
 	for _, kt := range table {
 		if got := x.find(kt.key); got == nil || got.field != kt.target.field {
 			t.Errorf("find(%s) = %v", kt.key, got)

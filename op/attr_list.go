@@ -114,6 +114,26 @@ func (l *List) Other() {
 	l.other()
 }
 
+// Bool adds a boolean, which no field takes.
+func (l *List) Bool(v bool) {
+	if l.keep {
+		l.b.listText.raw(strconv.AppendBool(nil, v))
+	}
+	l.other()
+}
+
+// Keeps reports whether the text of elements matters.
+func (l *List) Keeps() bool { return l.keep }
+
+// JSON adds an element of any other type with its text, as [AttrJSON] describes. It
+// matters where Keeps reports so.
+func (l *List) JSON(text []byte) {
+	if l.keep {
+		l.b.listText.raw(text)
+	}
+	l.other()
+}
+
 // other handles an element that the field cannot take.
 func (l *List) other() {
 	switch {
@@ -156,7 +176,7 @@ func (l *List) End() {
 		l.b.shapes.end(l.b)
 	}
 	if l.keep {
-		l.b.keep(l.key, string(l.b.listText.buf))
+		l.b.keep(Attr{Key: l.key, Value: l.b.listTexts.String(l.b.listText.buf), Type: AttrJSON})
 	}
 }
 
@@ -174,8 +194,9 @@ func (w *listText) next() []byte {
 }
 
 func (w *listText) int(v int64)     { w.buf = strconv.AppendInt(w.next(), v, 10) }
-func (w *listText) float(v float64) { w.buf = jsontext.AppendFloat(w.next(), v) }
+func (w *listText) float(v float64) { w.buf = AppendFloatJSON(w.next(), v) }
 func (w *listText) str(v string)    { w.buf = jsontext.AppendString(w.next(), v) }
+func (w *listText) raw(text []byte) { w.buf = append(w.next(), text...) }
 func (w *listText) null()           { w.buf = append(w.next(), "null"...) }
 func (w *listText) open()           { w.buf = append(w.next(), '[') }
 func (w *listText) close()          { w.buf = append(w.buf, ']') }

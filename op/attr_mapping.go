@@ -1,6 +1,7 @@
 package op
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -87,6 +88,8 @@ const torchPrefix = "pytorch."
 // is then safe for concurrent use.
 type Mapping struct {
 	added map[string]*target
+	kept  []string // see Keep
+	all   bool     // see KeepAll
 }
 
 // Alias makes key mean field in addition to the conventions. It yields to the keys
@@ -99,12 +102,15 @@ func (m *Mapping) Alias(key string, field Field) {
 	m.set(key, t)
 }
 
-// Keep makes key's values appear in [Entry].Attrs: a list as JSON, a map not
-// at all.
+// Keep makes key's values appear in [Entry].Attrs, a list or map as JSON. An entry
+// without the attribute has that of its scope, or else that of its resource.
 func (m *Mapping) Keep(key string) {
 	t := *m.lookup(key)
 	t.keep = true
 	m.set(key, t)
+	if !slices.Contains(m.kept, key) {
+		m.kept = append(m.kept, key)
+	}
 }
 
 func (m *Mapping) set(key string, t target) {
@@ -114,39 +120,56 @@ func (m *Mapping) set(key string, t target) {
 	m.added[key] = &t
 }
 
-// The targets of keys that are not in the table. Targets are shared and never
-// changed: every attribute of every span is looked up.
-var (
-	noTarget      = &target{}
-	torchTarget   = &target{family: familyTorch, says: signTorch}
-	indexedTarget = func() (all [MaxInputs + 1]target) {
-		for i := range all {
-			all[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape}
-		}
-		return all
-	}()
-)
+// targets are the targets of the conventions. They are shared and never changed: every
+// attribute of every span is looked up.
+type targets struct {
+	table *keyIndex
+	// The targets of keys that are not in the table.
+	none, torch *target
+	indexed     [MaxInputs + 1]target
+}
+
+// newTargets returns the targets of the conventions, which keep the values or not.
+func newTargets(keep bool) *targets {
+	t := &targets{
+		table: newKeyIndex(conventions, keep),
+		none:  &target{keep: keep},
+		torch: &target{family: familyTorch, says: signTorch, keep: keep},
+	}
+	for i := range t.indexed {
+		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape, keep: keep}
+	}
+	return t
+}
+
+var conventional, keeping = newTargets(false), newTargets(true)
 
 // lookup returns the target of key.
 func (m *Mapping) lookup(key string) *target {
-	if m != nil && len(m.added) > 0 {
-		if t, ok := m.added[key]; ok {
-			return t
+	from := conventional
+	if m != nil {
+		if len(m.added) > 0 {
+			if t, ok := m.added[key]; ok {
+				return t
+			}
+		}
+		if m.all {
+			from = keeping
 		}
 	}
-	if t := conventions.find(key); t != nil {
+	if t := from.table.find(key); t != nil {
 		return t
 	}
 	if strings.HasPrefix(key, inputShapePrefix) && strings.HasSuffix(key, inputShapeSuffix) {
 		digits := strings.TrimSuffix(key[len(inputShapePrefix):], inputShapeSuffix)
 		if i, err := strconv.ParseUint(digits, 10, 15); err == nil {
-			return &indexedTarget[min(i, MaxInputs)] // the last stands for all beyond the limit
+			return &from.indexed[min(i, MaxInputs)] // the last stands for all beyond the limit
 		}
 	}
 	if strings.HasPrefix(key, torchPrefix) {
-		return torchTarget
+		return from.torch
 	}
-	return noTarget
+	return from.none
 }
 
 // Predicate decides by the keys of a span's attributes whether the span is an

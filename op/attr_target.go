@@ -23,6 +23,25 @@ func (b *Builder) SetOther(t Target) {
 	b.bad(t.to.field)
 }
 
+// Kept reports whether values of any type are kept.
+func (t Target) Kept() bool { return t.to.keep }
+
+// SetEmpty is SetOther for an attribute without a value.
+func (b *Builder) SetEmpty(t Target) {
+	b.SetOther(t)
+	if b.KeepsAll() {
+		b.keep(Attr{Key: t.key, Value: "null", Type: AttrJSON})
+	}
+}
+
+// SetRaw is SetOther for a value that is known: bytes in base64 or JSON.
+func (b *Builder) SetRaw(t Target, typ AttrType, value []byte) {
+	b.SetOther(t)
+	if t.to.keep {
+		b.keep(Attr{Key: t.key, Value: b.text(b.listTexts.String(value)), Type: typ})
+	}
+}
+
 // SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
 func (b *Builder) SetText(t Target, v string) {
 	if t.to.keep || !t.to.field.isText() {

@@ -17,7 +17,7 @@ func (b *Builder) SetStr(to Target, v string) {
 	t := to.to
 	b.seen |= t.says
 	if t.keep {
-		b.keep(to.key, b.text(v))
+		b.keep(Attr{Key: to.key, Value: b.text(v)})
 	}
 	if t.field.isText() {
 		b.setText(t, b.text(v))
@@ -52,7 +52,7 @@ func (b *Builder) Int(key string, v int64) { b.SetInt(b.Target(key), v) }
 func (b *Builder) SetInt(t Target, v int64) {
 	b.seen |= t.to.says
 	if t.to.keep {
-		b.keep(t.key, strconv.FormatInt(v, 10))
+		b.keep(Attr{Key: t.key, Value: strconv.FormatInt(v, 10), Type: AttrInt})
 	}
 	b.number(t.to, v)
 }
@@ -62,10 +62,10 @@ func (b *Builder) SetInt(t Target, v int64) {
 func (b *Builder) Float(key string, v float64) {
 	t := b.target(key)
 	if t.keep {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if (math.IsNaN(v) || math.IsInf(v, 0)) && !b.KeepsAll() {
 			b.entry.Warn |= WarnNonFinite
 		} else {
-			b.keep(key, strconv.FormatFloat(v, 'g', -1, 64))
+			b.keep(FloatAttr(key, v))
 		}
 	}
 	if t.field == FieldNone {
@@ -82,7 +82,7 @@ func (b *Builder) Float(key string, v float64) {
 func (b *Builder) Bool(key string, v bool) {
 	t := b.target(key)
 	if t.keep {
-		b.keep(key, strconv.FormatBool(v))
+		b.keep(Attr{Key: key, Value: strconv.FormatBool(v), Type: AttrBool})
 	}
 	b.bad(t.field)
 }
@@ -153,9 +153,6 @@ func (b *Builder) text(v string) string {
 	}
 	return v
 }
-
-// keep stores an attribute that was asked for; of equal keys the last wins.
-func (b *Builder) keep(key, value string) { b.attrs = setAttr(b.attrs, key, value) }
 
 // setText sets a field to valid text.
 func (b *Builder) setText(t *target, v string) {

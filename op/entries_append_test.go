@@ -92,22 +92,22 @@ func TestEntryRoundTrip(t *testing.T) {
 
 // jsonEntry is the format as encoding/json sees it.
 type jsonEntry struct {
-	Step           *int64            `json:"step"`
-	Operation      string            `json:"operation"`
-	DeviceID       *string           `json:"device_id"`
-	InputShapes    [][]int64         `json:"input_shapes"`
-	OutputShape    []int64           `json:"output_shape"`
-	DurationUS     json.Number       `json:"duration_us"`
-	OutputElements *int64            `json:"output_elements"`
-	MemoryBytes    *int64            `json:"memory_bytes"`
-	DurationNS     int64             `json:"duration_ns"`
-	StartNS        *int64            `json:"start_unix_ns"`
-	FLOPs          *int64            `json:"flops"`
-	TraceID        string            `json:"trace_id"`
-	Error          *string           `json:"error"`
-	Service        string            `json:"service"`
-	AdjustedCount  float64           `json:"adjusted_count"`
-	Attrs          map[string]string `json:"attrs"`
+	Step           *int64         `json:"step"`
+	Operation      string         `json:"operation"`
+	DeviceID       *string        `json:"device_id"`
+	InputShapes    [][]int64      `json:"input_shapes"`
+	OutputShape    []int64        `json:"output_shape"`
+	DurationUS     json.Number    `json:"duration_us"`
+	OutputElements *int64         `json:"output_elements"`
+	MemoryBytes    *int64         `json:"memory_bytes"`
+	DurationNS     int64          `json:"duration_ns"`
+	StartNS        *int64         `json:"start_unix_ns"`
+	FLOPs          *int64         `json:"flops"`
+	TraceID        string         `json:"trace_id"`
+	Error          *string        `json:"error"`
+	Service        string         `json:"service"`
+	AdjustedCount  float64        `json:"adjusted_count"`
+	Attrs          map[string]any `json:"attrs"`
 }
 
 // What AppendJSON writes is JSON and means the same to encoding/json.

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"bytes"
 	"math"
 	"unicode/utf8"
 
@@ -140,6 +141,9 @@ func (d *decoder) canonicalRarities(b []byte, i int) int {
 	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
 		e.Links, i = d.canonicalLinks(b, j)
 	}
+	if j := jsontext.Literal(b, i, `,"extra":`); j > 0 {
+		e.Extra, i = d.canonicalExtra(b, j)
+	}
 	if j := jsontext.Literal(b, i, `,"warn":[`); j > 0 {
 		e.Warn, i = d.canonicalWarnings(b, j)
 	}
@@ -179,6 +183,7 @@ func (d *decoder) canonicalCollective(b []byte, i int) int {
 func (d *decoder) canonicalSpan(b []byte) (i int) {
 	s := &d.span
 	*s = Span{}
+	d.resetLists()
 	d.fault = ""
 	s.Name, i = d.canonicalText(b, jsontext.Literal(b, 0, `{"span":{"name":`))
 	if i = canonicalIDs(b, i, &s.TraceID, &s.SpanID, &s.ParentSpanID); i < 0 {
@@ -199,8 +204,14 @@ func (d *decoder) canonicalSpan(b []byte) (i int) {
 		s.Failed = true
 		i = j
 	}
+	if j := jsontext.Literal(b, i, `,"attrs":{`); j > 0 {
+		s.Attrs, i = d.canonicalAttrs(b, j)
+	}
 	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
 		s.Links, i = d.canonicalLinks(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"extra":`); j > 0 {
+		s.Extra, i = d.canonicalExtra(b, j)
 	}
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = Int{}
@@ -277,18 +288,62 @@ func (d *decoder) canonicalDTypes(b []byte, i int) ([]DType, int) {
 	return d.dtypes, jsontext.Literal(b, i, "]")
 }
 
-// canonicalAttrs reads the rest of an object, which is not empty.
+// canonicalAttrs reads the rest of an object, which is not empty and whose values are
+// no lists or objects.
 func (d *decoder) canonicalAttrs(b []byte, i int) ([]Attr, int) {
 	for {
-		var key, value string
-		key, i = d.canonicalText(b, i)
-		value, i = d.canonicalText(b, jsontext.Literal(b, i, ":"))
-		d.attrs = setAttr(d.attrs, key, value)
+		var a Attr
+		a.Key, i = d.canonicalText(b, i)
+		i = jsontext.Literal(b, i, ":")
+		switch end := jsontext.Literal(b, i, "true"); {
+		case jsontext.Has(b, i, `"`):
+			a.Value, i = d.canonicalText(b, i)
+		case end > 0:
+			a.Value, a.Type, i = "true", AttrBool, end
+		case jsontext.Has(b, i, "false"):
+			a.Value, a.Type, i = "false", AttrBool, i+len("false")
+		default:
+			i = d.canonicalNumber(b, i, &a)
+		}
+		if i < 0 {
+			return nil, -1
+		}
+		d.attrs = setAttr(d.attrs, a)
 		if !jsontext.Has(b, i, ",") {
 			return d.attrs, jsontext.Literal(b, i, "}")
 		}
 		i++
 	}
+}
+
+// canonicalNumber reads an attribute that is a number.
+func (d *decoder) canonicalNumber(b []byte, i int, a *Attr) int {
+	if i < 0 {
+		return -1
+	}
+	d.lex.Reset(b[i:])
+	number := d.lex.Number()
+	if d.lex.Err() != nil {
+		return -1
+	}
+	a.setNumber(number)
+	return i + d.lex.Pos()
+}
+
+// canonicalExtra reads an object.
+func (d *decoder) canonicalExtra(b []byte, i int) (*Extra, int) {
+	if line := bytes.IndexByte(b[i:], '\n'); line >= 0 {
+		b = b[:i+line]
+	}
+	d.lex.Reset(b[i:])
+	before := d.entry.Warn
+	d.entry.Warn = 0
+	x := d.decodeExtra()
+	bad := d.lex.Err() != nil || d.entry.Warn != 0
+	if d.entry.Warn = before; bad {
+		return nil, -1
+	}
+	return x, i + d.lex.Pos()
 }
 
 // canonicalWarnings reads the rest of a list, which is not empty.

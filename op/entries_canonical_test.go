@@ -28,6 +28,9 @@ func recordText(rec op.Record, err error, lineOffset int64) string {
 		return "error: " + err.Error()
 	}
 	if rec.Entry == nil {
+		if rec.Span != nil {
+			return string(rec.Span.AppendJSON(nil)) + fmt.Sprint(rec.Span.Start, rec.Span.Duration)
+		}
 		return fmt.Sprintf("%+v %+v %+v %+v %+v", rec.Span, rec.Resource, rec.Gap, rec.Batch, rec.Skipped)
 	}
 	e, c := *rec.Entry, op.Collective{}
@@ -35,7 +38,11 @@ func recordText(rec op.Record, err error, lineOffset int64) string {
 		c, e.Collective = *e.Collective, &c
 	}
 	text := rec.Entry.AppendJSON(nil)
-	e.Collective = nil
+	e.Collective, e.Extra = nil, nil // their text says all
+	e.Links = slices.Clone(e.Links)
+	for i := range e.Links {
+		e.Links[i].Extra = nil
+	}
 	return fmt.Sprintf("%s %#v %#v", text, e, c)
 }
 

@@ -29,6 +29,12 @@ type decoder struct {
 	attrs  []Attr
 	links  []Link
 
+	// What entries seldom have.
+	extra      Extra
+	eventList  []Event
+	moreAttrs  []Attr // of events, links and scopes
+	linkExtras []LinkExtra
+
 	has fieldsSeen
 
 	// The texts of the record before, which mostly come again.
@@ -132,8 +138,14 @@ func (e *schemaError) Error() string {
 func (d *decoder) resetEntry() {
 	d.entry = Entry{}
 	d.has = 0
-	d.inputs, d.dims, d.dtypes, d.attrs = d.inputs[:0], d.dims[:0], d.dtypes[:0], d.attrs[:0]
+	d.inputs, d.dims, d.dtypes = d.inputs[:0], d.dims[:0], d.dtypes[:0]
+	d.resetLists()
 	d.fault = ""
+}
+
+// resetLists empties the lists that entries and spans have.
+func (d *decoder) resetLists() {
+	d.attrs, d.moreAttrs, d.linkExtras = d.attrs[:0], d.moreAttrs[:0], d.linkExtras[:0]
 }
 
 // wrong keeps the first error that makes the record useless.
@@ -212,6 +224,11 @@ func (d *decoder) decodeSpan() *Span {
 			s.Failed = d.flag()
 		case "links":
 			s.Links = d.decodeLinks()
+		case "attrs":
+			d.attrs = d.attributes(d.attrs[:0])
+			s.Attrs = d.attrs
+		case "extra":
+			s.Extra = d.decodeExtra()
 		default:
 			l.Skip()
 		}

@@ -95,7 +95,7 @@ func TestDecodeEntry(t *testing.T) {
 		{"warnings", `"warn":["overflow","from_the_future","bad_id"]`, minimal(warn(op.WarnOverflow | op.WarnBadID))},
 		{"attributes of other types", `"attrs":{"a":1,"b":[1, 2],"a":"x"}`, minimal(func(e *op.Entry) {
 			e.Attrs = []op.Attr{{Key: "a",
-				Value: "x"}, {Key: "b", Value: "[1, 2]"}}
+				Value: "x"}, {Key: "b", Value: "[1, 2]", Type: op.AttrJSON}}
 		})},
 	} {
 		line := `{"operation":"a","duration_us":1.5`
@@ -142,7 +142,7 @@ func TestDecodeRecords(t *testing.T) {
 		{`{"schema":"optrace.entries/v1"}`, op.Record{}},
 		{`{"schema":"optrace.entries/v1","resource":null}`, op.Record{}},
 		{`{"resource":{"service":"s","rank":"3","new":1,"attrs":{"a":true}}}`, op.Record{Resource: &op.Resource{Service: "s",
-			Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true"}}}}},
+			Rank: op.Known(3), Attrs: []op.Attr{{Key: "a", Value: "true", Type: op.AttrBool}}}}},
 		{`{"gap":{"dropped":5,"reason":"x","new":[]}}`, op.Record{Gap: &op.Gap{Dropped: 5, Reason: "x"}}},
 		{`{"batch":{"writer":"w","seq":1,"entries":2,"new":0}}`, op.Record{Batch: &op.Batch{Writer: "w", Sequence: 1, Entries: 2}}},
 		{`{"span":{"name":"n","parent_remote":true,"failed":null,"duration_ns":-5,"new":{}}}`, op.Record{Span: &op.Span{Name: "n",

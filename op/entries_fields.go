@@ -79,6 +79,8 @@ func (d *decoder) entryField(name []byte) bool {
 		e.Attrs = d.attrs
 	case "links":
 		e.Links = d.decodeLinks()
+	case "extra":
+		e.Extra = d.decodeExtra()
 	case "warn":
 		e.Warn |= d.warnings()
 	case "collective":

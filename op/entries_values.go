@@ -133,19 +133,23 @@ func (d *decoder) id() (id SpanID, given bool) {
 	return id, len(text) > 0
 }
 
-// attributes appends the members of an object, values as text.
+// attributes appends the members of an object.
 func (d *decoder) attributes(dst []Attr) []Attr {
 	l := &d.lex
 	if !d.is('{') {
 		return nil
 	}
 	for l.Object(); l.More(); {
-		key := d.valid(l.Key())
-		if l.Peek() == '"' {
-			dst = setAttr(dst, key, d.valid(l.Str()))
-		} else {
-			dst = setAttr(dst, key, d.valid(l.Raw()))
+		a := Attr{Key: d.valid(l.Key())}
+		switch c := l.Peek(); {
+		case c == '"':
+			a.Value = d.valid(l.Str())
+		case c == '-' || '0' <= c && c <= '9':
+			a.setNumber(l.Number())
+		default:
+			a.setRaw(d.valid(l.Raw()))
 		}
+		dst = setAttr(dst, a)
 	}
 	if len(dst) == 0 {
 		return nil

@@ -144,10 +144,9 @@ func (e *Entry) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"dropped_attributes":`...)
 		dst = strconv.AppendInt(dst, e.DroppedAttributes, 10)
 	}
-	if len(e.Attrs) > 0 {
-		dst = appendAttrs(append(dst, `,"attrs":`...), e.Attrs)
-	}
+	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
 	dst = appendLinks(dst, e.Links)
+	dst = appendExtra(dst, e.Extra)
 	if warn := e.Warn & (warnEnd - 1); warn != 0 {
 		dst = append(dst, `,"warn":[`...)
 		for w := range warn.All() {
@@ -194,7 +193,9 @@ func (s *Span) AppendJSON(dst []byte) []byte {
 	if s.Failed {
 		dst = append(dst, `,"failed":true`...)
 	}
+	dst = appendAttrs(dst, `,"attrs":`, s.Attrs)
 	dst = appendLinks(dst, s.Links)
+	dst = appendExtra(dst, s.Extra)
 	return append(dst, '}', '}')
 }
 
@@ -208,9 +209,7 @@ func AppendHeader(dst []byte, r *Resource) []byte {
 		dst = appendText(dst, `,"service":`, r.Service)
 		dst = appendKnown(dst, `,"rank":`, r.Rank)
 		dst = appendKnown(dst, `,"world_size":`, r.WorldSize)
-		if len(r.Attrs) > 0 {
-			dst = appendAttrs(append(dst, `,"attrs":`...), r.Attrs)
-		}
+		dst = appendAttrs(dst, `,"attrs":`, r.Attrs)
 		dst = append(trimComma(dst, start), '}')
 	}
 	return append(dst, '}')
@@ -280,15 +279,18 @@ func appendKnown(dst []byte, key string, v Int) []byte {
 	return strconv.AppendInt(append(dst, key...), v.V, 10)
 }
 
-func appendAttrs(dst []byte, attrs []Attr) []byte {
-	dst = append(dst, '{')
-	for i, a := range attrs {
+// appendAttrs appends an object, or nothing where there are no attributes.
+func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
+	if len(attrs) == 0 {
+		return dst
+	}
+	dst = append(append(dst, key...), '{')
+	for i := range attrs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = jsontext.AppendString(dst, a.Key)
-		dst = append(dst, ':')
-		dst = jsontext.AppendString(dst, a.Value)
+		dst = append(jsontext.AppendString(dst, attrs[i].Key), ':')
+		dst = attrs[i].AppendJSONValue(dst)
 	}
 	return append(dst, '}')
 }

@@ -88,11 +88,15 @@ type Entry struct {
 	// DroppedAttributes is how many attributes the SDK's limits dropped.
 	DroppedAttributes int64
 
-	// Attrs holds the further attributes that were asked for.
+	// Attrs holds the further attributes that were asked for, and in a file those
+	// that its writer was asked for.
 	Attrs []Attr
 
 	// Links are the spans that the operation refers to, nil for none.
 	Links []Link
+
+	// Extra is what else the span had, nil unless a reader was asked for it.
+	Extra *Extra
 
 	// Warn is the set of problems in the source of the entry.
 	Warn Warning
@@ -145,7 +149,8 @@ func (e *Entry) Clone() *Entry {
 	c.OutputShape = clone(e.OutputShape)
 	c.InputDTypes = slices.Clone(e.InputDTypes)
 	c.Attrs = slices.Clone(e.Attrs)
-	c.Links = slices.Clone(e.Links)
+	c.Links = cloneLinks(e.Links)
+	c.Extra = e.Extra.clone()
 	if e.Collective != nil {
 		coll := *e.Collective
 		c.Collective = &coll
@@ -188,12 +193,6 @@ type Collective struct {
 	// InElements and OutElements are the message sizes in elements.
 	InElements  Int
 	OutElements Int
-}
-
-// Attr is a further attribute, its value as text.
-type Attr struct {
-	Key   string
-	Value string
 }
 
 // Validate reports every invariant that the entry violates, joined; nil for an

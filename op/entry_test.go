@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,16 +36,33 @@ func richEntry() *op.Entry {
 			InElements: op.Known(100), OutElements: op.Known(100),
 		},
 		AdjustedCount: 4, DroppedAttributes: 2,
-		Attrs: []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64"}},
+		Attrs: []op.Attr{{Key: "model", Value: "resnet"}, {Key: "batch", Value: "64", Type: op.AttrInt}},
 		Links: []op.Link{{TraceID: testTrace, SpanID: testParent, Weight: op.Known(3)}, {TraceID: testTrace, SpanID: testSpan}},
+		Extra: richExtra(),
 		Warn:  op.WarnBadShape | op.WarnDroppedAttributes,
+	}
+}
+
+// richExtra has every field set.
+func richExtra() *op.Extra {
+	return &op.Extra{
+		Kind: "client", Flags: 257, TraceState: "a=b", OK: true, Message: "fine",
+		Scope: op.Scope{Name: "lib", Version: "1.2", Attrs: []op.Attr{{Key: "backend", Value: "cpu"}}},
+		Events: []op.Event{
+			{Name: "launch", Time: op.Known(5), Attrs: []op.Attr{{Key: "grid", Value: "[1,2.0]", Type: op.AttrJSON}}, DroppedAttributes: 1},
+			{},
+		},
+		DroppedAttributes: 1, DroppedEvents: 2, DroppedLinks: 3,
 	}
 }
 
 // A field that is added to Entry must be added here, and so reach the tests of
 // the encoder, of the decoder and of Clone.
 func TestRichEntryIsComplete(t *testing.T) {
-	for _, v := range []reflect.Value{reflect.ValueOf(*richEntry()), reflect.ValueOf(*richEntry().Collective)} {
+	for _, v := range []reflect.Value{
+		reflect.ValueOf(*richEntry()), reflect.ValueOf(*richEntry().Collective), reflect.ValueOf(*richExtra()),
+		reflect.ValueOf(richExtra().Scope), reflect.ValueOf(richExtra().Events[0]),
+	} {
 		for i := range v.NumField() {
 			// An entry with a device has no empty one.
 			if v.Field(i).IsZero() && v.Type().Field(i).Name != "EmptyDevice" {
@@ -130,8 +148,35 @@ func randomEntry(r *rand.Rand) *op.Entry {
 	}
 	for range r.IntN(3) {
 		e.Links = append(e.Links, op.Link{TraceID: testTrace, SpanID: id(), Weight: number()})
+		if maybe() {
+			e.Links[0].Extra = &op.LinkExtra{Attrs: randomAttrs(r), Flags: r.Uint32(), TraceState: "a=b" + text(), DroppedAttributes: r.Int64N(2)}
+		}
+	}
+	if maybe() {
+		e.Attrs = append(e.Attrs, randomAttrs(r)...)
+	}
+	if maybe() {
+		e.Extra = richExtra()
+		e.Extra.Scope.Attrs, e.Extra.Events[0].Attrs, e.Extra.Message = randomAttrs(r), randomAttrs(r), text()
 	}
 	return e
+}
+
+// randomAttrs returns attributes of some types, nil for none.
+func randomAttrs(r *rand.Rand) (attrs []op.Attr) {
+	all := []op.Attr{
+		{Key: "int", Value: strconv.FormatInt(r.Int64()-r.Int64(), 10), Type: op.AttrInt},
+		op.FloatAttr("float", r.NormFloat64()), op.FloatAttr("integral", 4), op.FloatAttr("large", 1e21), op.FloatAttr("NaN", math.NaN()),
+		op.FloatAttr("+Inf", math.Inf(1)), op.FloatAttr("-Inf", math.Inf(-1)), {Key: "bool", Value: "true", Type: op.AttrBool},
+		{Key: "no", Value: "false", Type: op.AttrBool}, {Key: "bytes", Value: "AAE=", Type: op.AttrBytes},
+		{Key: "list", Value: `[1,2.0,"a",null,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},
+		{Key: "map", Value: `{"a":{"b":[true]}}`, Type: op.AttrJSON}, {Key: "null", Value: "null", Type: op.AttrJSON},
+		{Key: "text", Value: "4"}, {Key: "like JSON", Value: "[1]"}, {Key: "", Value: ""},
+	}
+	for _, i := range r.Perm(len(all))[:r.IntN(4)] {
+		attrs = append(attrs, all[i])
+	}
+	return attrs
 }
 
 func TestRandomEntriesAreValid(t *testing.T) {
@@ -200,7 +245,18 @@ func scribble(e *op.Entry) {
 	clear(e.InputShapes)
 	clear(e.InputDTypes)
 	clear(e.Attrs)
+	for _, l := range e.Links {
+		if l.Extra != nil {
+			clear(l.Extra.Attrs)
+			*l.Extra = op.LinkExtra{}
+		}
+	}
 	clear(e.Links)
+	if e.Extra != nil {
+		clear(e.Extra.Scope.Attrs)
+		clear(e.Extra.Events[0].Attrs)
+		clear(e.Extra.Events)
+	}
 	if e.Collective != nil {
 		*e.Collective = op.Collective{Name: "scribble"}
 	}

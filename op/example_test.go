@@ -42,8 +42,8 @@ func ExampleMapping() {
 	b.Str("engine.op", "softmax")
 	b.Str("model", "resnet50")
 	e, ok := b.Entry()
-	fmt.Println(ok, e.Operation, e.Attrs)
-	// Output: true softmax [{model resnet50}]
+	fmt.Println(ok, e.Operation, e.Attrs[0].Key, e.Attrs[0].Value)
+	// Output: true softmax model resnet50
 }
 
 // A Reader goes on behind lines that it cannot read, and says where they are.

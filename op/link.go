@@ -15,6 +15,8 @@ type Link struct {
 	// Weight is the part of the work that was done for the linked span, by the
 	// measure of the engine, such as tokens or rows.
 	Weight Int
+	// Extra is what else the link had, nil unless a reader was asked for it.
+	Extra *LinkExtra
 }
 
 // KeyLinkWeight is the attribute of a link that holds its weight, an integer that
@@ -39,6 +41,12 @@ func appendLinks(dst []byte, links []Link) []byte {
 		dst = appendID(dst, `,"span_id":"`, l.SpanID[:])
 		if l.Weight.Known {
 			dst = strconv.AppendInt(append(dst, `,"weight":`...), l.Weight.V, 10)
+		}
+		if x := l.Extra; x != nil {
+			dst = appendAttrs(dst, `,"attrs":`, x.Attrs)
+			dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
+			dst = appendText(dst, `,"trace_state":`, x.TraceState)
+			dst = appendNumber(dst, `,"dropped_attributes":`, x.DroppedAttributes)
 		}
 		dst = append(dst, '}')
 	}
@@ -65,6 +73,14 @@ func (d *decoder) decodeLinks() []Link {
 				link.SpanID = d.spanID()
 			case "weight":
 				link.Weight = d.amount(WarnBadValue)
+			case "attrs":
+				d.more(&link).Attrs = d.furtherAttrs()
+			case "flags":
+				d.more(&link).Flags = d.flags()
+			case "trace_state":
+				d.more(&link).TraceState = d.text()
+			case "dropped_attributes":
+				d.more(&link).DroppedAttributes = d.amount(WarnBadValue).V
 			default:
 				l.Skip()
 			}
@@ -79,6 +95,15 @@ func (d *decoder) decodeLinks() []Link {
 		}
 	}
 	return d.linksFound()
+}
+
+// more returns what the link has beside its fields, to add to it.
+func (d *decoder) more(l *Link) *LinkExtra {
+	if l.Extra == nil {
+		d.linkExtras = append(d.linkExtras, LinkExtra{})
+		l.Extra = &d.linkExtras[len(d.linkExtras)-1]
+	}
+	return l.Extra
 }
 
 // linksFound returns the links that have been read, nil for none.
@@ -141,6 +166,38 @@ func (b *Builder) AddLink(l Link) {
 	default:
 		b.links = append(b.links, l)
 	}
+}
+
+// LinkAttr gives an attribute of any type to a link, and where everything is kept to
+// extra.
+func (b *Builder) LinkAttr(l *Link, extra *LinkExtra, a Attr) {
+	var w Warning
+	switch a.Type {
+	case AttrText:
+		w = l.Str(a.Key, a.Value)
+	case AttrInt:
+		n, _ := strconv.ParseInt(a.Value, 10, 64)
+		w = l.Int(a.Key, n)
+	case AttrFloat:
+		f, _ := strconv.ParseFloat(a.Value, 64)
+		w = l.Float(a.Key, f)
+	default:
+		w = l.Other(a.Key)
+	}
+	b.entry.Warn |= w
+	if b.KeepsAll() && (a.Key != KeyLinkWeight || a.Type != AttrInt || w != 0) {
+		extra.Attrs = setAttr(extra.Attrs, validAttr(a))
+	}
+}
+
+// AddLinkWith is AddLink for a link and what else it has, which matters where
+// everything is kept.
+func (b *Builder) AddLinkWith(l Link, extra *LinkExtra) {
+	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" || extra.DroppedAttributes != 0) {
+		own := *extra
+		l.Extra = &own
+	}
+	b.AddLink(l)
 }
 
 // Links returns the links that have been added, nil for none. They belong to the

@@ -193,14 +193,20 @@ type Span struct {
 	Service  string
 	// Failed is set if the span ended in an error.
 	Failed bool
+	// Attrs holds the attributes, and Extra what else the span had; both are nil
+	// unless a reader was asked for them, see [Mapping.KeepAll].
+	Attrs []Attr
 	// Links are the spans that the span refers to, nil for none.
 	Links []Link
+	Extra *Extra
 }
 
 // Clone returns a copy that shares nothing with s but strings.
 func (s *Span) Clone() *Span {
 	c := *s
-	c.Links = slices.Clone(s.Links)
+	c.Attrs = slices.Clone(s.Attrs)
+	c.Links = cloneLinks(s.Links)
+	c.Extra = s.Extra.clone()
 	return &c
 }
 
@@ -209,22 +215,37 @@ type Resource struct {
 	Service   string
 	Rank      Int
 	WorldSize Int
-	// Attrs holds the other attributes, values as text.
+	// Attrs holds the other attributes.
 	Attrs []Attr
 }
 
-// Set adds an attribute of the resource, its value as text: service.name,
-// tensor.rank and tensor.world_size set their fields. Any other attribute, and a
-// rank that is not a number, joins Attrs. Of equal keys the last wins.
-func (r *Resource) Set(key, value string) {
-	value = validUTF8(value)
-	switch key {
+// Clone returns a copy that shares nothing with r but strings.
+func (r *Resource) Clone() *Resource {
+	c := *r
+	c.Attrs = slices.Clone(r.Attrs)
+	return &c
+}
+
+// Same reports whether r and o say the same.
+func (r *Resource) Same(o *Resource) bool {
+	return r.Service == o.Service && r.Rank == o.Rank && r.WorldSize == o.WorldSize && slices.Equal(r.Attrs, o.Attrs)
+}
+
+// Set is SetAttr for a value that is text.
+func (r *Resource) Set(key, value string) { r.SetAttr(Attr{Key: key, Value: value}) }
+
+// SetAttr adds an attribute of the resource: service.name, tensor.rank and
+// tensor.world_size set their fields. Any other attribute, and a rank that is not a
+// number, joins Attrs. Of equal keys the last wins.
+func (r *Resource) SetAttr(a Attr) {
+	a = validAttr(a)
+	switch a.Key {
 	case KeyServiceName:
-		r.Service = value
+		r.Service = a.Value
 		return
 	case KeyRank, KeyWorldSize:
-		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(value))); ok && n >= 0 {
-			if key == KeyRank {
+		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(a.Value))); ok && n >= 0 {
+			if a.Key == KeyRank {
 				r.Rank = Known(n)
 			} else {
 				r.WorldSize = Known(n)
@@ -232,18 +253,7 @@ func (r *Resource) Set(key, value string) {
 			return
 		}
 	}
-	r.Attrs = setAttr(r.Attrs, key, value)
-}
-
-// setAttr sets key among attrs.
-func setAttr(attrs []Attr, key, value string) []Attr {
-	for i := range attrs {
-		if attrs[i].Key == key {
-			attrs[i].Value = value
-			return attrs
-		}
-	}
-	return append(attrs, Attr{Key: key, Value: value})
+	r.Attrs = setAttr(r.Attrs, a)
 }
 
 // Pruned summarises operations that were kept out of a service trace because they

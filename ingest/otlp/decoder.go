@@ -19,7 +19,7 @@ type decoder struct {
 	strings intern.Table // of valid UTF-8
 
 	resource op.Resource
-	scope    string
+	scope    op.Scope
 
 	fields spanFields
 	span   op.Span
@@ -36,17 +36,18 @@ func newDecoder(m *op.Mapping) *decoder { return &decoder{builder: op.NewBuilder
 
 // spanFields are the fields of a span that are not its attributes.
 type spanFields struct {
-	trace        op.TraceID
-	id, parent   op.SpanID
-	badID        bool
-	name, state  string
-	flags        uint32
-	start, end   uint64 // Unix nanoseconds, 0 where unknown
-	dropped      int64
-	droppedLinks bool
-	failed       bool
-	message      string
-	invalidTimes bool
+	trace                       op.TraceID
+	id, parent                  op.SpanID
+	badID                       bool
+	name, state                 string
+	flags                       uint32
+	start, end                  uint64 // Unix nanoseconds, 0 where unknown
+	dropped                     int64
+	kind, code                  int64 // of the status
+	droppedLinks, droppedEvents int64
+	failed                      bool
+	message                     string
+	invalidTimes                bool
 }
 
 // The bits of a span's flags: the second says whether the parent lies in another
@@ -56,8 +57,11 @@ const (
 	flagRemote    = 1 << 9
 )
 
-// statusError is the code of a failed span's status.
-const statusError = 2
+// The codes of a span's status.
+const (
+	statusOK    = 1
+	statusError = 2
+)
 
 // begin starts a span.
 func (d *decoder) begin() {
@@ -101,15 +105,18 @@ func (d *decoder) end() op.Record {
 		b.SetError(f.message)
 	}
 	b.SetResource(&d.resource)
-	b.SetScope(d.scope)
+	b.SetScopeOf(&d.scope)
 	if f.state != "" {
 		b.SetTraceState(f.state)
 	}
 	if f.dropped > 0 {
 		b.SetDropped(f.dropped)
 	}
-	if f.droppedLinks {
+	if f.droppedLinks > 0 {
 		b.Warn(op.WarnDroppedLinks)
+	}
+	if b.KeepsAll() {
+		d.setExtra()
 	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
@@ -118,9 +125,46 @@ func (d *decoder) end() op.Record {
 		Name: valid(f.name), TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
 		RemoteParent: f.flags&flagHasRemote != 0 && f.flags&flagRemote != 0,
 		Start:        start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
-		Links: b.Links(),
 	}
+	b.Extra().Message = valid(f.message)
+	b.FillSpan(&d.span)
 	return op.Record{Span: &d.span}
+}
+
+// setExtra gives the builder what no field of an entry holds.
+func (d *decoder) setExtra() {
+	f, x := &d.fields, d.builder.Extra()
+	x.Kind, x.Flags, x.TraceState = kindName(f.kind), f.flags, valid(f.state)
+	x.OK = f.code == statusOK
+	if !f.failed {
+		x.Message = valid(f.message)
+	}
+	x.DroppedEvents, x.DroppedLinks = f.droppedEvents, f.droppedLinks
+}
+
+// kindName returns the name of a span's kind.
+func kindName(kind int64) string {
+	switch kind {
+	case 1:
+		return ""
+	case 2:
+		return "server"
+	case 3:
+		return "client"
+	case 4:
+		return "producer"
+	case 5:
+		return "consumer"
+	}
+	return "unspecified"
+}
+
+// eventTime returns the time of an event, which is not known where it does not fit.
+func eventTime(ns uint64) op.Int {
+	if ns == 0 || ns > math.MaxInt64 {
+		return op.Int{}
+	}
+	return op.Known(int64(ns))
 }
 
 // maxBareDuration is the latest end, in nanoseconds, that together with a

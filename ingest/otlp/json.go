@@ -47,7 +47,8 @@ type jsonReader struct {
 	attributes attributeTable
 	// value reads the values that stand in front of their keys.
 	value   jsontext.Lexer
-	stopped bool // the caller wants no more records
+	json    []byte // of a value
+	stopped bool   // the caller wants no more records
 	// linewise is set once two documents were lines: a document that is cut off then
 	// ends with its line.
 	linewise bool
@@ -180,7 +181,7 @@ func (r *jsonReader) emitResource(g *group) {
 func (r *jsonReader) scopeSpans() {
 	w := r.w
 	g := group{r: r, header: isScope, parse: r.parseScope}
-	r.scope = ""
+	r.scope = op.Scope{}
 	for w.object(); w.more() && r.going(); {
 		switch key := w.key(); {
 		case isScope(key):

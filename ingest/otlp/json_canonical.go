@@ -53,7 +53,7 @@ func (r *jsonReader) canonicalSpan(b []byte, i int) int {
 		f.name, i = r.canonicalString(b, j)
 	}
 	if j := jsontext.Literal(b, i, `,"kind":`); j > 0 {
-		_, i = jsontext.Digits(b, j)
+		f.kind, i = jsontext.Digits(b, j)
 	}
 	if j := jsontext.Literal(b, i, `,"startTimeUnixNano":`); j > 0 {
 		var start int64

@@ -9,6 +9,7 @@ import (
 // leads nowhere.
 func (r *jsonReader) parseLink(l *jsontext.Lexer) {
 	var link op.Link
+	var extra op.LinkExtra
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
 		case "traceId", "trace_id":
@@ -19,90 +20,68 @@ func (r *jsonReader) parseLink(l *jsontext.Lexer) {
 			if !l.Null() {
 				link.SpanID, _ = op.ParseSpanID(l.Str())
 			}
+		case "traceState", "trace_state":
+			extra.TraceState = valid(r.parseText(l))
 		case "attributes":
 			if l.Null() {
 				continue
 			}
 			for l.Array(); l.More(); {
-				r.parseLinkAttribute(l, &link)
+				if a := parseAttr(l); l.Err() == nil {
+					r.builder.LinkAttr(&link, &extra, a)
+				}
 			}
+		case "droppedAttributesCount", "dropped_attributes_count":
+			extra.DroppedAttributes = parseCount(l)
+		case "flags":
+			extra.Flags = uint32(parseCount(l))
 		default:
 			l.Skip()
 		}
 	}
 	if l.Err() == nil {
-		r.builder.AddLink(link)
+		r.builder.AddLinkWith(link, &extra)
 	}
 }
 
-// parseLinkAttribute feeds an attribute to a link.
-func (r *jsonReader) parseLinkAttribute(l *jsontext.Lexer, link *op.Link) {
-	var key string
-	value := []byte("{}")
+// parseEvent gives an event of a span to the builder.
+func (r *jsonReader) parseEvent(l *jsontext.Lexer) {
+	var e op.Event
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
-		case "key":
-			key = r.text(l.Str())
-		case "value":
-			value = l.Raw()
+		case "timeUnixNano", "time_unix_nano":
+			if n, ok := integer(l); ok && n > 0 {
+				e.Time = eventTime(uint64(n))
+			}
+		case "name":
+			e.Name = valid(r.parseText(l))
+		case "attributes":
+			e.Attrs = parseAttrs(e.Attrs, l)
+		case "droppedAttributesCount", "dropped_attributes_count":
+			e.DroppedAttributes = parseCount(l)
 		default:
 			l.Skip()
 		}
 	}
-	if l.Err() != nil {
-		return
-	}
-	v := &r.value
-	v.Reset(value)
-	if v.Null() {
-		r.builder.Warn(link.Other(key))
-		return
-	}
-	empty := true
-	for v.Object(); v.More(); {
-		if r.parseLinkVariant(v, v.Key(), link, key) {
-			empty = false
-		}
-	}
-	if empty {
-		r.builder.Warn(link.Other(key))
+	if l.Err() == nil {
+		x := r.builder.Extra()
+		x.Events = append(x.Events, e)
 	}
 }
 
-// parseLinkVariant feeds a value of the type name to a link. It passes over what is
-// none of the types.
-func (r *jsonReader) parseLinkVariant(l *jsontext.Lexer, name []byte, link *op.Link, key string) bool {
-	b := r.builder
-	switch string(name) {
-	case "stringValue", "string_value":
-		b.Warn(link.Str(key, r.parseText(l)))
-	case "intValue", "int_value":
-		if n, ok := integer(l); ok {
-			b.Warn(link.Int(key, n))
-		} else {
-			b.Warn(link.Other(key))
-		}
-	case "doubleValue", "double_value":
-		if f, ok := double(l); ok {
-			b.Warn(link.Float(key, f))
-		} else {
-			b.Warn(link.Other(key))
-		}
-	case "boolValue", "bool_value", "arrayValue", "array_value", "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
-		l.Skip()
-		b.Warn(link.Other(key))
-	default:
-		l.Skip()
-		return false
-	}
-	return true
+// parseCount reads a number of 32 bits, 0 for what is none.
+func parseCount(l *jsontext.Lexer) int64 {
+	n, _ := integer(l)
+	return int64(uint32(n))
 }
 
 // canonicalLinks gives the links at b[i], whose bracket has been read, to the builder,
 // and returns the index behind the closing bracket. It returns -1 before anything is
 // added.
 func (r *jsonReader) canonicalLinks(b []byte, i int) int {
-	r.links = r.links[:0]
+	if r.links = r.links[:0]; r.builder.KeepsAll() {
+		return -1
+	}
 	for {
 		var link op.Link
 		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), link.TraceID[:])

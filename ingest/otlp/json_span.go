@@ -9,14 +9,18 @@ import (
 
 // parseScope reads an instrumentation scope.
 func (r *jsonReader) parseScope(l *jsontext.Lexer) {
-	r.scope = ""
+	r.scope = op.Scope{}
 	if l.Null() {
 		return
 	}
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
 		case "name":
-			r.scope = valid(r.parseText(l))
+			r.scope.Name = valid(r.parseText(l))
+		case "version":
+			r.scope.Version = valid(r.parseText(l))
+		case "attributes":
+			r.scope.Attrs = parseAttrs(r.scope.Attrs, l)
 		default:
 			l.Skip()
 		}
@@ -69,13 +73,48 @@ func (r *jsonReader) parseSpanMember(l *jsontext.Lexer, key []byte) {
 			r.parseLink(l)
 		}
 	case "droppedLinksCount", "dropped_links_count":
-		n, _ := integer(l)
-		f.droppedLinks = n > 0
+		f.droppedLinks = parseCount(l)
+	case "droppedEventsCount", "dropped_events_count":
+		f.droppedEvents = parseCount(l)
+	case "kind":
+		f.kind = parseKind(l)
+	case "events":
+		if !r.builder.KeepsAll() {
+			l.Skip()
+			return
+		}
+		if l.Null() {
+			return
+		}
+		for l.Array(); l.More(); {
+			r.parseEvent(l)
+		}
 	case "status":
 		r.parseStatus(l)
 	default:
 		l.Skip()
 	}
+}
+
+// parseKind reads the kind of a span, as a number or name.
+func parseKind(l *jsontext.Lexer) int64 {
+	if l.Peek() != '"' {
+		n, _ := integer(l)
+		return n
+	}
+	text := l.Str()
+	for kind, name := range kindNames {
+		if string(text) == name {
+			return int64(kind)
+		}
+	}
+	n, _ := jsontext.ParseInt(text)
+	return n
+}
+
+// kindNames are the kinds as OTLP's schema names them.
+var kindNames = [...]string{
+	"SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT", "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER",
 }
 
 func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
@@ -87,12 +126,18 @@ func (r *jsonReader) parseStatus(l *jsontext.Lexer) {
 		switch string(l.Key()) {
 		case "code":
 			if l.Peek() == '"' {
-				text := l.Str()
-				f.failed = string(text) == "STATUS_CODE_ERROR" || string(text) == strconv.Itoa(statusError)
+				switch text := l.Str(); string(text) {
+				case "STATUS_CODE_ERROR":
+					f.code = statusError
+				case "STATUS_CODE_OK":
+					f.code = statusOK
+				default:
+					f.code, _ = jsontext.ParseInt(text)
+				}
 			} else {
-				code, _ := integer(l)
-				f.failed = code == statusError
+				f.code, _ = integer(l)
 			}
+			f.failed = f.code == statusError
 		case "message":
 			f.message = r.parseText(l)
 		default:
@@ -212,7 +257,7 @@ func (r *jsonReader) parseValue(l *jsontext.Lexer, t op.Target) {
 		return
 	}
 	if l.Null() {
-		b.SetOther(t)
+		b.SetEmpty(t)
 		return
 	}
 	empty := true
@@ -222,7 +267,7 @@ func (r *jsonReader) parseValue(l *jsontext.Lexer, t op.Target) {
 		}
 	}
 	if empty { // or of a type that a later version added
-		b.SetOther(t)
+		b.SetEmpty(t)
 	}
 }
 
@@ -251,9 +296,21 @@ func (r *jsonReader) parseVariant(l *jsontext.Lexer, name []byte, t op.Target) b
 		list := b.SetList(t)
 		r.parseArray(l, &list, 0)
 		list.End()
-	case "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
-		l.Skip()
-		b.SetOther(t)
+	case "bytesValue", "bytes_value":
+		if !t.Kept() || l.Peek() != '"' {
+			l.Skip()
+			b.SetEmpty(t)
+			break
+		}
+		b.SetRaw(t, op.AttrBytes, l.Str())
+	case "kvlistValue", "kvlist_value":
+		if !t.Kept() {
+			l.Skip()
+			b.SetOther(t)
+			break
+		}
+		r.json, _ = appendVariant(r.json[:0], l, name, 0)
+		b.SetRaw(t, op.AttrJSON, r.json)
 	default:
 		l.Skip()
 		return false
@@ -317,9 +374,21 @@ func (r *jsonReader) parseElementVariant(l *jsontext.Lexer, name []byte, list *o
 			r.parseArray(l, list, depth+1)
 			list.End()
 		}
-	case "boolValue", "bool_value", "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
+	case "boolValue", "bool_value":
+		if c := l.Peek(); c == 't' || c == 'f' {
+			list.Bool(l.Bool())
+			break
+		}
 		l.Skip()
 		list.Other()
+	case "kvlistValue", "kvlist_value", "bytesValue", "bytes_value":
+		if !list.Keeps() {
+			l.Skip()
+			list.Other()
+			break
+		}
+		r.json, _ = appendVariant(r.json[:0], l, name, depth+1)
+		list.JSON(r.json)
 	default:
 		l.Skip()
 		return false

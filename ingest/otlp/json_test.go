@@ -177,7 +177,7 @@ func TestJSONResource(t *testing.T) {
 	text := `{"resourceSpans":[{"resource":{"attributes":` + attrs + `},"scopeSpans":[{"spans":[` + spanOf("relu") + `]}]}]}`
 	res := read(otlp.JSONRecords, []byte(text))
 	want := `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,` +
-		`"attrs":{"gpu.ids":"[0,1.5]","labels":"{\"a\":true,\"b\":null}","digest":"\"AAE=\"","host.name":"h1"}}}`
+		`"attrs":{"gpu.ids":[0,1.5],"labels":{"a":true,"b":null},"digest":{"bytesValue":"AAE="},"host.name":"h1"}}}`
 	if len(res.Records) != 2 || res.Records[0] != want {
 		t.Fatalf("result = %+v, want %s", res, want)
 	}

@@ -1,8 +1,10 @@
 package otlp_test
 
 import (
+	"encoding/base64"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,18 +69,26 @@ func oracle(td ptrace.Traces) (records []string) {
 
 func oracleResource(attrs pcommon.Map) (r op.Resource) {
 	for k, v := range attrs.All() {
-		r.Set(k, oracleText(v))
+		r.SetAttr(oracleAttr(k, v))
 	}
 	return r
 }
 
-// oracleText is the text of a resource's attribute: a string as it is, else
-// JSON.
-func oracleText(v pcommon.Value) string {
-	if v.Type() == pcommon.ValueTypeStr {
-		return v.Str()
+// oracleAttr is an attribute with its type.
+func oracleAttr(k string, v pcommon.Value) op.Attr {
+	switch v.Type() {
+	case pcommon.ValueTypeStr:
+		return op.Attr{Key: k, Value: v.Str()}
+	case pcommon.ValueTypeInt:
+		return op.Attr{Key: k, Value: strconv.FormatInt(v.Int(), 10), Type: op.AttrInt}
+	case pcommon.ValueTypeDouble:
+		return op.FloatAttr(k, v.Double())
+	case pcommon.ValueTypeBool:
+		return op.Attr{Key: k, Value: strconv.FormatBool(v.Bool()), Type: op.AttrBool}
+	case pcommon.ValueTypeBytes:
+		return op.Attr{Key: k, Value: base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()), Type: op.AttrBytes}
 	}
-	return naiveJSON(v)
+	return op.Attr{Key: k, Value: naiveJSON(v), Type: op.AttrJSON}
 }
 
 func feed(b *op.Builder, k string, v pcommon.Value) {

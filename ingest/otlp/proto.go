@@ -9,7 +9,8 @@ type protoReader struct {
 	*decoder
 	yield      yieldFunc
 	attributes attributeTable
-	stopped    bool // the caller wants no more records
+	json       []byte // of a value
+	stopped    bool   // the caller wants no more records
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -65,7 +66,7 @@ func (r *protoReader) readResource(w wire) error {
 
 // scopeSpans reads a ScopeSpans message.
 func (r *protoReader) scopeSpans(w wire) error {
-	r.scope = ""
+	r.scope = op.Scope{}
 	if err := header(w, r.parseScope); err != nil {
 		return err
 	}

@@ -89,8 +89,11 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 				f.state = string(b[start:end])
 			}
 		case tagKind:
-			if end = i + 2; end <= len(b) && b[i+1] >= 0x80 {
-				return false
+			if end = i + 2; end <= len(b) {
+				if b[i+1] >= 0x80 {
+					return false
+				}
+				f.kind = int64(b[i+1])
 			}
 		case tagFlags0:
 			if end = i + 6; end <= len(b) {
@@ -114,7 +117,12 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 				}
 			}
 		case tagEvent:
-			_, end = extent(b, i+1)
+			if start, end = extent(b, i+1); end <= len(b) && r.builder.KeepsAll() {
+				w := wire{buf: b[start:end]}
+				if r.parseEvent(&w); w.err != nil {
+					return false
+				}
+			}
 		default:
 			return false
 		}

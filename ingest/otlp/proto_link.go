@@ -1,15 +1,12 @@
 package otlp
 
-import (
-	"math"
-
-	"github.com/optrace/optrace/op"
-)
+import "github.com/optrace/optrace/op"
 
 // parseLink feeds a link of a span to the builder. Ids that are none make it one that
 // leads nowhere.
 func (r *protoReader) parseLink(w *wire) {
 	var link op.Link
+	var extra op.LinkExtra
 	for w.next() {
 		switch w.field {
 		case fieldLinkTraceID:
@@ -22,66 +19,44 @@ func (r *protoReader) parseLink(w *wire) {
 			if id := w.bytes(); len(id) == len(link.SpanID) {
 				link.SpanID = op.SpanID(id)
 			}
+		case fieldLinkState:
+			extra.TraceState = r.text(w.bytes())
 		case fieldLinkAttributes:
-			m := w.message()
-			r.parseLinkAttribute(&m, &link)
-			w.join(&m)
+			if a := w.attr(); w.err == nil {
+				r.builder.LinkAttr(&link, &extra, a)
+			}
+		case fieldLinkDropped:
+			extra.DroppedAttributes = int64(uint32(w.uint()))
+		case fieldLinkFlags:
+			extra.Flags = w.fixed32()
 		default:
 			w.skip()
 		}
 	}
 	if w.err == nil {
-		r.builder.AddLink(link)
+		r.builder.AddLinkWith(link, &extra)
 	}
 }
 
-// parseLinkAttribute feeds an attribute to a link.
-func (r *protoReader) parseLinkAttribute(w *wire, link *op.Link) {
-	var key []byte
-	var value wire
+// parseEvent gives an event of a span to the builder.
+func (r *protoReader) parseEvent(w *wire) {
+	var e op.Event
 	for w.next() {
 		switch w.field {
-		case fieldKey:
-			key = w.bytes()
-		case fieldValue:
-			value = w.message()
+		case fieldEventTime:
+			e.Time = eventTime(w.fixed64())
+		case fieldEventName:
+			e.Name = valid(r.text(w.bytes()))
+		case fieldEventAttributes:
+			e.Attrs = append(e.Attrs, w.attr())
+		case fieldEventDropped:
+			e.DroppedAttributes = int64(uint32(w.uint()))
 		default:
 			w.skip()
 		}
 	}
-	if w.err != nil {
-		return
+	if w.err == nil {
+		x := r.builder.Extra()
+		x.Events = append(x.Events, e)
 	}
-	name := r.text(key)
-	empty := true
-	for value.next() {
-		if r.parseLinkVariant(&value, link, name) {
-			empty = false
-		}
-	}
-	if empty {
-		r.builder.Warn(link.Other(name))
-	}
-	w.join(&value)
-}
-
-// parseLinkVariant feeds a value of the current field's type to a link. It passes over
-// what is none of the types.
-func (r *protoReader) parseLinkVariant(w *wire, link *op.Link, key string) bool {
-	b := r.builder
-	switch w.field {
-	case fieldString:
-		b.Warn(link.Str(key, r.text(w.bytes())))
-	case fieldInt:
-		b.Warn(link.Int(key, int64(w.uint())))
-	case fieldDouble:
-		b.Warn(link.Float(key, math.Float64frombits(w.fixed64())))
-	case fieldBool, fieldArray, fieldMap, fieldBytes:
-		w.skip()
-		b.Warn(link.Other(key))
-	default:
-		w.skip()
-		return false
-	}
-	return true
 }

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"encoding/base64"
 	"math"
 
 	"github.com/optrace/optrace/op"
@@ -16,6 +17,8 @@ const (
 
 	fieldResourceAttributes = 1
 	fieldScopeName          = 1
+	fieldScopeVersion       = 2
+	fieldScopeAttributes    = 3
 
 	fieldSpanTraceID    = 1
 	fieldSpanID         = 2
@@ -29,13 +32,22 @@ const (
 	fieldSpanDropped    = 10
 	fieldSpanEvents     = 11
 	fieldSpanLinks      = 13
+	fieldDroppedEvents  = 12
 	fieldDroppedLinks   = 14
 	fieldSpanStatus     = 15
 	fieldSpanFlags      = 16
 
 	fieldLinkTraceID    = 1
 	fieldLinkSpanID     = 2
+	fieldLinkState      = 3
 	fieldLinkAttributes = 4
+	fieldLinkDropped    = 5
+	fieldLinkFlags      = 6
+
+	fieldEventTime       = 1
+	fieldEventName       = 2
+	fieldEventAttributes = 3
+	fieldEventDropped    = 4
 
 	fieldStatusMessage = 2
 	fieldStatusCode    = 3
@@ -56,13 +68,18 @@ const (
 
 // parseScope reads an InstrumentationScope.
 func (r *protoReader) parseScope(w wire) error {
-	r.scope = ""
+	r.scope = op.Scope{}
 	for w.next() {
-		if w.field != fieldScopeName {
+		switch w.field {
+		case fieldScopeName:
+			r.scope.Name = valid(r.text(w.bytes()))
+		case fieldScopeVersion:
+			r.scope.Version = valid(r.text(w.bytes()))
+		case fieldScopeAttributes:
+			r.scope.Attrs = append(r.scope.Attrs, w.attr())
+		default:
 			w.skip()
-			continue
 		}
-		r.scope = valid(r.text(w.bytes()))
 	}
 	return w.err
 }
@@ -98,7 +115,17 @@ func (r *protoReader) parseSpan(w wire) error {
 			r.parseLink(&m)
 			w.join(&m)
 		case fieldDroppedLinks:
-			f.droppedLinks = uint32(w.uint()) > 0
+			f.droppedLinks = int64(uint32(w.uint()))
+		case fieldDroppedEvents:
+			f.droppedEvents = int64(uint32(w.uint()))
+		case fieldSpanKind:
+			f.kind = int64(w.uint())
+		case fieldSpanEvents:
+			m := w.message()
+			if r.builder.KeepsAll() {
+				r.parseEvent(&m)
+			}
+			w.join(&m)
 		case fieldSpanStatus:
 			m := w.message()
 			r.parseStatus(&m)
@@ -118,7 +145,8 @@ func (r *protoReader) parseStatus(w *wire) {
 		case fieldStatusMessage:
 			r.fields.message = r.text(w.bytes())
 		case fieldStatusCode:
-			r.fields.failed = w.uint() == statusError
+			r.fields.code = int64(w.uint())
+			r.fields.failed = r.fields.code == statusError
 		default:
 			w.skip()
 		}
@@ -159,7 +187,7 @@ func (r *protoReader) parseValue(w *wire, t op.Target) {
 		}
 	}
 	if empty { // or of a type that a later version added
-		r.builder.SetOther(t)
+		r.builder.SetEmpty(t)
 	}
 }
 
@@ -183,8 +211,18 @@ func (r *protoReader) parseVariant(w *wire, t op.Target) bool {
 		list.End()
 		w.join(&m)
 	case fieldMap, fieldBytes:
-		w.bytes()
-		b.SetOther(t)
+		if !t.Kept() {
+			w.bytes()
+			b.SetOther(t)
+			break
+		}
+		if w.field == fieldBytes {
+			r.json = base64.StdEncoding.AppendEncode(r.json[:0], w.bytes())
+			b.SetRaw(t, op.AttrBytes, r.json)
+			break
+		}
+		r.json, _ = w.appendVariant(r.json[:0], 0)
+		b.SetRaw(t, op.AttrJSON, r.json)
 	default:
 		w.skip()
 		return false
@@ -235,9 +273,16 @@ func (r *protoReader) parseElementVariant(w *wire, list *op.List, depth int) boo
 		r.parseArray(&m, list, depth+1)
 		list.End()
 		w.join(&m)
-	case fieldBool, fieldMap, fieldBytes:
-		w.skip()
-		list.Other()
+	case fieldBool:
+		list.Bool(w.uint() != 0)
+	case fieldMap, fieldBytes:
+		if !list.Keeps() {
+			w.skip()
+			list.Other()
+			break
+		}
+		r.json, _ = w.appendVariant(r.json[:0], depth+1)
+		list.JSON(r.json)
 	default:
 		w.skip()
 		return false

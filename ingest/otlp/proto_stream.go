@@ -104,7 +104,7 @@ func (s *protoStream) enter(at level) {
 	if at == levelResource {
 		s.r.resource = op.Resource{}
 	}
-	s.r.scope = ""
+	s.r.scope = op.Scope{}
 }
 
 // whole reads a message into memory and decodes it. One that is damaged is

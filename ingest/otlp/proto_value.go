@@ -17,18 +17,95 @@ func (r *protoReader) parseResource(w wire) error {
 			w.skip()
 			continue
 		}
-		m := w.message()
-		key, value := m.keyValue(0)
-		w.join(&m)
-		r.resource.Set(valid(key), string(value))
+		r.resource.SetAttr(w.attr())
 	}
 	return w.err
 }
 
-// keyValue reads a KeyValue of a resource or a map. The value is JSON, at depth 0 a
-// string as it is.
-func (w *wire) keyValue(depth int) (key string, value []byte) {
-	value = []byte("null")
+// attr reads the current field as an attribute that is not a span's.
+func (w *wire) attr() op.Attr {
+	a := op.Attr{Value: "null", Type: op.AttrJSON}
+	m := w.message()
+	for m.next() {
+		switch m.field {
+		case fieldKey:
+			a.Key = valid(string(m.bytes()))
+		case fieldValue:
+			v := m.message()
+			v.attrValue(&a)
+			m.join(&v)
+		default:
+			m.skip()
+		}
+	}
+	w.join(&m)
+	return a
+}
+
+// attrValue reads an AnyValue.
+func (w *wire) attrValue(a *op.Attr) {
+	a.Value, a.Type = "null", op.AttrJSON
+	for w.next() {
+		switch w.field {
+		case fieldString:
+			a.Value, a.Type = valid(string(w.bytes())), op.AttrText
+		case fieldBool:
+			a.Value, a.Type = strconv.FormatBool(w.uint() != 0), op.AttrBool
+		case fieldInt:
+			a.Value, a.Type = strconv.FormatInt(int64(w.uint()), 10), op.AttrInt
+		case fieldDouble:
+			*a = op.FloatAttr(a.Key, math.Float64frombits(w.fixed64()))
+		case fieldBytes:
+			a.Value, a.Type = base64.StdEncoding.EncodeToString(w.bytes()), op.AttrBytes
+		default:
+			if text, ok := w.appendVariant(nil, 0); ok {
+				a.Value, a.Type = valid(string(text)), op.AttrJSON
+			}
+		}
+	}
+}
+
+// appendValue appends an AnyValue as JSON, as op.AttrJSON describes.
+func (w *wire) appendValue(dst []byte, depth int) []byte {
+	start := len(dst)
+	dst = append(dst, "null"...)
+	for w.next() {
+		if value, ok := w.appendVariant(dst[:start], depth); ok {
+			dst = value
+		}
+	}
+	return dst
+}
+
+// appendVariant appends a value of the current field's type as JSON. It passes over
+// what is none of the types.
+func (w *wire) appendVariant(dst []byte, depth int) (value []byte, ok bool) {
+	switch w.field {
+	case fieldString:
+		return jsontext.AppendString(dst, string(w.bytes())), true
+	case fieldBool:
+		return strconv.AppendBool(dst, w.uint() != 0), true
+	case fieldInt:
+		return strconv.AppendInt(dst, int64(w.uint()), 10), true
+	case fieldDouble:
+		return op.AppendFloatJSON(dst, math.Float64frombits(w.fixed64())), true
+	case fieldArray:
+		dst = w.appendValues(append(dst, '['), depth, (*wire).appendValue)
+		return append(dst, ']'), true
+	case fieldMap:
+		dst = w.appendValues(append(dst, '{'), depth, (*wire).appendMember)
+		return append(dst, '}'), true
+	case fieldBytes: // as JSON has it
+		return op.AppendBytesJSON(dst, base64.StdEncoding.EncodeToString(w.bytes())), true
+	}
+	w.skip()
+	return dst, false
+}
+
+// appendMember appends a KeyValue of a map.
+func (w *wire) appendMember(dst []byte, depth int) []byte {
+	var key string
+	value := []byte("null")
 	for w.next() {
 		switch w.field {
 		case fieldKey:
@@ -41,44 +118,6 @@ func (w *wire) keyValue(depth int) (key string, value []byte) {
 			w.skip()
 		}
 	}
-	return key, value
-}
-
-// appendValue appends an AnyValue as JSON, at depth 0 a string as it is.
-func (w *wire) appendValue(dst []byte, depth int) []byte {
-	start := len(dst)
-	dst = append(dst, "null"...)
-	for w.next() {
-		switch w.field {
-		case fieldString:
-			if depth == 0 {
-				dst = append(dst[:start], w.bytes()...)
-			} else {
-				dst = jsontext.AppendString(dst[:start], string(w.bytes()))
-			}
-		case fieldBool:
-			dst = strconv.AppendBool(dst[:start], w.uint() != 0)
-		case fieldInt:
-			dst = strconv.AppendInt(dst[:start], int64(w.uint()), 10)
-		case fieldDouble:
-			dst = appendDouble(dst[:start], math.Float64frombits(w.fixed64()))
-		case fieldArray:
-			dst = w.appendValues(append(dst[:start], '['), depth, (*wire).appendValue)
-			dst = append(dst, ']')
-		case fieldMap:
-			dst = w.appendValues(append(dst[:start], '{'), depth, (*wire).appendKeyValue)
-			dst = append(dst, '}')
-		case fieldBytes: // as JSON has it
-			dst = jsontext.AppendString(dst[:start], base64.StdEncoding.EncodeToString(w.bytes()))
-		default:
-			w.skip()
-		}
-	}
-	return dst
-}
-
-func (w *wire) appendKeyValue(dst []byte, depth int) []byte {
-	key, value := w.keyValue(depth)
 	return append(append(jsontext.AppendString(dst, key), ':'), value...)
 }
 
@@ -100,12 +139,4 @@ func (w *wire) appendValues(dst []byte, depth int, element func(w *wire, dst []b
 	}
 	w.join(&m)
 	return dst
-}
-
-// appendDouble appends a number as JSON, one that JSON has no form for as a string.
-func appendDouble(dst []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return jsontext.AppendString(dst, strconv.FormatFloat(f, 'g', -1, 64))
-	}
-	return jsontext.AppendFloat(dst, f)
 }

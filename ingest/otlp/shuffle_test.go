@@ -173,20 +173,22 @@ func naiveJSON(v pcommon.Value) string {
 	case pcommon.ValueTypeStr:
 		return quoteJSON(v.Str())
 	case pcommon.ValueTypeBytes:
-		return quoteJSON(base64.StdEncoding.EncodeToString(v.Bytes().AsRaw()))
+		return `{"bytesValue":` + quoteJSON(base64.StdEncoding.EncodeToString(v.Bytes().AsRaw())) + `}`
 	case pcommon.ValueTypeInt:
 		return strconv.FormatInt(v.Int(), 10)
 	case pcommon.ValueTypeBool:
 		return strconv.FormatBool(v.Bool())
 	case pcommon.ValueTypeDouble:
-		if f := v.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
-			return quoteJSON(strconv.FormatFloat(f, 'g', -1, 64))
+		f := v.Double()
+		switch {
+		case math.IsNaN(f):
+			return `{"doubleValue":"NaN"}`
+		case math.IsInf(f, 0):
+			return `{"doubleValue":"` + strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+") + `inity"}`
+		case f == math.Trunc(f) && math.Abs(f) < 1e21:
+			return strconv.FormatFloat(f, 'f', 1, 64)
 		}
-		text, err := json.Marshal(v.Double())
-		if err != nil {
-			panic(err)
-		}
-		return string(text)
+		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
 	return "null"
 }

@@ -182,7 +182,7 @@ func TestRecordsWithMapping(t *testing.T) {
 		if err != nil || rec.Entry == nil {
 			t.Fatalf("%+v, %v", rec, err)
 		}
-		if diff := cmp.Diff([]op.Attr{{Key: "debug.stats", Value: "[0.5,1]"}}, rec.Entry.Attrs); diff != "" {
+		if diff := cmp.Diff([]op.Attr{{Key: "debug.stats", Value: "[0.5,1]", Type: op.AttrJSON}}, rec.Entry.Attrs); diff != "" {
 			t.Errorf("attributes (-want +got):\n%s", diff)
 		}
 	}

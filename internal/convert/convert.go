@@ -152,7 +152,7 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
 	for _, kv := range r.Attributes() {
-		res.Set(string(kv.Key), kv.Value.String())
+		res.SetAttr(attr(kv))
 	}
 	return res
 }
@@ -181,7 +181,11 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 		c.retained += feedList(&list, v, 1)
 		list.End()
 	default:
-		b.Other(key)
+		if b.Target(key).Kept() {
+			b.SetAttr(attr(attribute.KeyValue{Key: attribute.Key(key), Value: v}))
+		} else {
+			b.Other(key)
+		}
 		c.retained += unknownBytes
 	}
 }

@@ -194,8 +194,10 @@ func TestEntryMapping(t *testing.T) {
 		t.Fatalf("the entry is %+v", got)
 	}
 	want := []op.Attr{
-		{Key: "text", Value: "acme"}, {Key: "number", Value: "-1"}, {Key: "float", Value: "2.5"}, {Key: "flag", Value: "true"},
-		{Key: "list", Value: `["a","b"]`}, {Key: "nested", Value: `[[0.5],["x"]]`}, {Key: "flags", Value: "[null]"},
+		{Key: "text", Value: "acme"}, {Key: "number", Value: "-1", Type: op.AttrInt},
+		{Key: "float", Value: "2.5", Type: op.AttrFloat}, {Key: "flag", Value: "true", Type: op.AttrBool},
+		{Key: "list", Value: `["a","b"]`, Type: op.AttrJSON}, {Key: "nested", Value: `[[0.5],["x"]]`, Type: op.AttrJSON},
+		{Key: "flags", Value: "[true]", Type: op.AttrJSON}, {Key: "map", Value: `{"k":1}`, Type: op.AttrJSON},
 	}
 	if diff := cmp.Diff(want, got.Attrs); diff != "" {
 		t.Errorf("attributes kept (-want +got):\n%s", diff)
@@ -227,7 +229,7 @@ func TestEntryDepth(t *testing.T) {
 		if !ok {
 			t.Fatalf("depth %d: an operation has no entry", tt.depth)
 		}
-		if diff := cmp.Diff([]op.Attr{{Key: "nested", Value: tt.want}}, e.Attrs); diff != "" {
+		if diff := cmp.Diff([]op.Attr{{Key: "nested", Value: tt.want, Type: op.AttrJSON}}, e.Attrs); diff != "" {
 			t.Errorf("depth %d: attributes kept (-want +got):\n%s", tt.depth, diff)
 		}
 	}
@@ -289,7 +291,7 @@ func TestResource(t *testing.T) {
 	first := c.Resource(r)
 	want := &op.Resource{
 		Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8),
-		Attrs: []op.Attr{{Key: "gpus", Value: "[0,1]"}, {Key: "host.name", Value: "n1"}},
+		Attrs: []op.Attr{{Key: "gpus", Value: "[0,1]", Type: op.AttrJSON}, {Key: "host.name", Value: "n1"}},
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)

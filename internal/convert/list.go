@@ -36,8 +36,8 @@ func feedList(l *op.List, v attribute.Value, depth int) (bytes int) {
 		}
 	case attribute.BOOLSLICE:
 		list := v.AsBoolSlice()
-		for range list {
-			l.Other()
+		for _, b := range list {
+			l.Bool(b)
 		}
 		return len(list) * elementBytes
 	case attribute.SLICE:
@@ -63,6 +63,15 @@ func feedElement(l *op.List, v attribute.Value, depth int) (bytes int) {
 	case attribute.STRING:
 		l.Str(v.AsString())
 		return len(v.AsString())
+	case attribute.BOOL:
+		l.Bool(v.AsBool())
+		return 0
+	case attribute.MAP, attribute.BYTESLICE:
+		if l.Keeps() {
+			text := appendJSON(nil, v, depth)
+			l.JSON(text)
+			return len(text)
+		}
 	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
 		if depth < maxListDepth {
 			l.Begin()

@@ -67,18 +67,23 @@ func (s *span) appendStatus(l *tags) {
 	}
 }
 
+// appendAttrs appends attributes as tags, without those that describe the span.
+func appendAttrs(l *tags, attrs []op.Attr) {
+	for i := range attrs {
+		if !isReserved(attrs[i].Key) {
+			l.attr(&attrs[i])
+		}
+	}
+}
+
 // appendEntry appends the tags of an operation except those of its failure.
 func appendEntry(l *tags, e *op.Entry) {
 	l.Str(tagKind, kindInternal)
 	if e.Scope != "" {
 		l.Str(tagScope, e.Scope)
 	}
-	spanattr.Entry(l, e)
-	for _, a := range e.Attrs {
-		if !isReserved(a.Key) {
-			l.Str(a.Key, a.Value)
-		}
-	}
+	e.WriteAttrs(l)
+	appendAttrs(l, e.Attrs)
 	if e.AdjustedCount >= 1 {
 		l.Str(tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))
 	}

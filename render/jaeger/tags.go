@@ -2,11 +2,11 @@ package jaeger
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
 // Tags for parts of a span that are not attributes.
@@ -48,7 +48,7 @@ type tags struct {
 	list []byte // the JSON text of the current list
 }
 
-var _ spanattr.Sink = (*tags)(nil)
+var _ op.AttrSink = (*tags)(nil)
 
 // end returns the text without the comma after the last tag.
 func (t *tags) end() []byte { return bytes.TrimSuffix(t.buf, []byte{','}) }
@@ -66,6 +66,37 @@ func (t *tags) Int(key string, value int64) {
 		return
 	}
 	t.buf = append(strconv.AppendInt(t.buf, value, 10), '}', ',')
+}
+
+// known writes a number if it is known.
+func (t *tags) known(key string, n op.Int) {
+	if n.Known {
+		t.Int(key, n.V)
+	}
+}
+
+// attr writes an attribute in its type; lists and maps are JSON text.
+func (t *tags) attr(a *op.Attr) {
+	switch a.Type {
+	case op.AttrInt:
+		if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil {
+			t.Int(a.Key, n)
+			return
+		}
+	case op.AttrFloat:
+		if f, err := strconv.ParseFloat(a.Value, 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			t.key(a.Key, "float64")
+			t.buf = append(op.AppendFloatJSON(t.buf, f), '}', ',')
+			return
+		}
+	case op.AttrBool:
+		if a.Value == "true" || a.Value == "false" {
+			t.key(a.Key, "bool")
+			t.buf = append(append(t.buf, a.Value...), '}', ',')
+			return
+		}
+	}
+	t.Str(a.Key, a.Value)
 }
 
 // True writes a tag that is set.

@@ -81,7 +81,10 @@ func (t *Traces) AddSpan(o *op.Span) {
 	if o.RemoteParent {
 		kind = kindServer
 	}
-	t.add(&s, src, func(l *tags) { l.Str(tagKind, kind) })
+	t.add(&s, src, func(l *tags) {
+		l.Str(tagKind, kind)
+		appendAttrs(l, o.Attrs)
+	})
 }
 
 func (t *Traces) add(s *span, src source, describe func(*tags)) {
@@ -117,11 +120,11 @@ func (t *Traces) describe(src source) []byte {
 		name = noService
 	}
 	l := tags{buf: append(jsontext.AppendString([]byte(`{"serviceName":`), name), `,"tags":[`...)}
-	spanattr.Int(&l, op.KeyRank, src.rank)
+	l.known(op.KeyRank, src.rank)
 	if src.service == t.resource.Service {
-		spanattr.Int(&l, op.KeyWorldSize, t.resource.WorldSize)
-		for _, a := range t.resource.Attrs {
-			l.Str(a.Key, a.Value)
+		l.known(op.KeyWorldSize, t.resource.WorldSize)
+		for i := range t.resource.Attrs {
+			l.attr(&t.resource.Attrs[i])
 		}
 	}
 	return append(l.end(), "]}"...)

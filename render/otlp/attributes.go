@@ -6,13 +6,16 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
 // attributes appends attributes to a text, each followed by a comma.
-type attributes struct{ buf []byte }
+type attributes struct {
+	buf  []byte
+	lex  jsontext.Lexer // of the value of an attribute
+	text []byte         // the value
+}
 
-var _ spanattr.Sink = (*attributes)(nil)
+var _ op.AttrSink = (*attributes)(nil)
 
 // end returns the text without the comma after the last attribute.
 func (l *attributes) end() []byte { return bytes.TrimSuffix(l.buf, []byte{','}) }
@@ -27,6 +30,13 @@ func (l *attributes) Int(key string, value int64) {
 	l.key(key)
 	l.buf = strconv.AppendInt(append(l.buf, `{"intValue":"`...), value, 10)
 	l.buf = append(l.buf, `"}},`...)
+}
+
+// known appends an integer if it is known.
+func (l *attributes) known(key string, n op.Int) {
+	if n.Known {
+		l.Int(key, n.V)
+	}
 }
 
 func (l *attributes) DTypes(key string, list []op.DType) {

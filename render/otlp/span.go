@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
@@ -9,58 +10,124 @@ import (
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
-// Kinds of spans and codes of their status, with OTLP's numbers.
+// The codes of a span's status, with OTLP's numbers.
 const (
-	kindInternal = 1
-	statusError  = 2
+	statusOK    = 1
+	statusError = 2
 )
 
 // The flags of a span whose parent is in another process.
 const flagsRemoteParent = 0x301
 
+// noExtra stands for what a span without Extra has.
+var noExtra = &op.Extra{}
+
+// kindNumber returns OTLP's number of a kind.
+func kindNumber(kind string) int64 {
+	switch kind {
+	case "unspecified":
+		return 0
+	case "server":
+		return 2
+	case "client":
+		return 3
+	case "producer":
+		return 4
+	case "consumer":
+		return 5
+	}
+	return 1
+}
+
 // appendEntry appends an operation as a span with the given ids.
 func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.SpanID) []byte {
-	dst = appendIDs(dst, trace, span, e.ParentSpanID)
-	if e.AdjustedCount >= 1 {
-		dst = append(dst, `,"traceState":"`...)
-		dst = append(spanattr.AppendTraceState(dst, e.AdjustedCount), '"')
+	x := e.Extra
+	if x == nil {
+		x = noExtra
 	}
+	w.state = append(w.state[:0], x.TraceState...)
+	if len(w.state) == 0 && e.AdjustedCount >= 1 {
+		w.state = spanattr.AppendTraceState(w.state, e.AdjustedCount)
+	}
+	dst = appendIDs(dst, trace, span, e.ParentSpanID, w.state)
+	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
 	dst = jsontext.AppendString(append(dst, `,"name":`...), e.Operation)
-	dst = strconv.AppendInt(append(dst, `,"kind":`...), kindInternal, 10)
+	dst = appendNumber(dst, `,"kind":`, kindNumber(x.Kind))
 	dst = appendTimes(dst, e.Start, e.Duration)
 	dst = append(dst, `,"attributes":[`...)
 	w.attrs.buf = dst
-	spanattr.Entry(&w.attrs, e)
+	e.WriteAttrs(&w.attrs)
 	if e.Rank != w.source.rank {
-		spanattr.Int(&w.attrs, op.KeyRank, e.Rank)
+		w.attrs.known(op.KeyRank, e.Rank)
 	}
-	for _, a := range e.Attrs {
-		w.attrs.Str(a.Key, a.Value)
-	}
+	w.attrs.list(e.Attrs)
 	dst = append(w.attrs.end(), ']')
-	if e.DroppedAttributes > 0 {
-		dst = strconv.AppendInt(append(dst, `,"droppedAttributesCount":`...), min(e.DroppedAttributes, math.MaxUint32), 10)
-	}
-	dst = appendLinks(dst, e.Links, trace, span)
-	return append(appendStatus(dst, e.Failed, e.Error), '}')
+	dst = appendNumber(dst, `,"droppedAttributesCount":`, min(e.DroppedAttributes, math.MaxUint32))
+	dst = w.appendRest(dst, x, e.Links, trace, span)
+	return append(appendStatus(dst, x, e.Failed, e.Error), '}')
 }
 
 // appendSpan appends a span that is not an operation.
-func appendSpan(dst []byte, s *op.Span) []byte {
-	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID)
-	if s.RemoteParent {
-		dst = strconv.AppendInt(append(dst, `,"flags":`...), flagsRemoteParent, 10)
+func (w *Writer) appendSpan(dst []byte, s *op.Span) []byte {
+	x := s.Extra
+	if x == nil {
+		x = noExtra
+	}
+	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID, []byte(x.TraceState))
+	if x.Flags != 0 || !s.RemoteParent {
+		dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
+	} else {
+		dst = appendNumber(dst, `,"flags":`, flagsRemoteParent)
 	}
 	dst = jsontext.AppendString(append(dst, `,"name":`...), s.Name)
-	dst = strconv.AppendInt(append(dst, `,"kind":`...), kindInternal, 10)
+	dst = appendNumber(dst, `,"kind":`, kindNumber(x.Kind))
 	dst = appendTimes(dst, s.Start, s.Duration)
-	dst = appendLinks(dst, s.Links, s.TraceID, s.SpanID)
-	return append(appendStatus(dst, s.Failed, ""), '}')
+	dst = w.appendAttrs(dst, s.Attrs)
+	dst = appendNumber(dst, `,"droppedAttributesCount":`, min(x.DroppedAttributes, math.MaxUint32))
+	dst = w.appendRest(dst, x, s.Links, s.TraceID, s.SpanID)
+	return append(appendStatus(dst, x, s.Failed, ""), '}')
+}
+
+// appendAttrs appends a list of attributes, or nothing where there are none.
+func (w *Writer) appendAttrs(dst []byte, attrs []op.Attr) []byte {
+	if len(attrs) == 0 {
+		return dst
+	}
+	w.attrs.buf = append(dst, `,"attributes":[`...)
+	w.attrs.list(attrs)
+	return append(w.attrs.end(), ']')
+}
+
+// appendRest appends the events and links of a span.
+func (w *Writer) appendRest(dst []byte, x *op.Extra, links []op.Link, trace op.TraceID, span op.SpanID) []byte {
+	dst = w.appendEvents(dst, x.Events)
+	dst = appendNumber(dst, `,"droppedEventsCount":`, min(x.DroppedEvents, math.MaxUint32))
+	dst = w.appendLinks(dst, links, trace, span)
+	return appendNumber(dst, `,"droppedLinksCount":`, min(x.DroppedLinks, math.MaxUint32))
+}
+
+func (w *Writer) appendEvents(dst []byte, events []op.Event) []byte {
+	if len(events) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"events":[`...)
+	for i := range events {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		e := &events[i]
+		dst = strconv.AppendInt(append(dst, `{"timeUnixNano":"`...), max(0, e.Time.V), 10)
+		dst = jsontext.AppendString(append(dst, `","name":`...), e.Name)
+		dst = w.appendAttrs(dst, e.Attrs)
+		dst = appendNumber(dst, `,"droppedAttributesCount":`, min(e.DroppedAttributes, math.MaxUint32))
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
 }
 
 // appendLinks appends the links of a span, without those to itself, for which
 // backends have no use.
-func appendLinks(dst []byte, links []op.Link, trace op.TraceID, span op.SpanID) []byte {
+func (w *Writer) appendLinks(dst []byte, links []op.Link, trace op.TraceID, span op.SpanID) []byte {
 	start := len(dst)
 	for i := range links {
 		l := &links[i]
@@ -72,14 +139,7 @@ func appendLinks(dst []byte, links []op.Link, trace op.TraceID, span op.SpanID) 
 		} else {
 			dst = append(dst, ',')
 		}
-		dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), l.TraceID[:])
-		dst = jsontext.AppendHex(append(dst, `","spanId":"`...), l.SpanID[:])
-		dst = append(dst, '"')
-		if l.Weight.Known {
-			dst = append(dst, `,"attributes":[{"key":"`+op.KeyLinkWeight+`","value":{"intValue":"`...)
-			dst = append(strconv.AppendInt(dst, l.Weight.V, 10), `"}}]`...)
-		}
-		dst = append(dst, '}')
+		dst = w.appendLink(dst, l)
 	}
 	if len(dst) > start {
 		dst = append(dst, ']')
@@ -87,9 +147,45 @@ func appendLinks(dst []byte, links []op.Link, trace op.TraceID, span op.SpanID) 
 	return dst
 }
 
-func appendIDs(dst []byte, trace op.TraceID, span, parent op.SpanID) []byte {
+func (w *Writer) appendLink(dst []byte, l *op.Link) []byte {
+	x := l.Extra
+	if x == nil {
+		x = &op.LinkExtra{}
+	}
+	dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), l.TraceID[:])
+	dst = jsontext.AppendHex(append(dst, `","spanId":"`...), l.SpanID[:])
+	dst = append(dst, '"')
+	if x.TraceState != "" {
+		dst = jsontext.AppendString(append(dst, `,"traceState":`...), x.TraceState)
+	}
+	if l.Weight.Known || len(x.Attrs) > 0 {
+		w.attrs.buf = append(dst, `,"attributes":[`...)
+		if !slices.ContainsFunc(x.Attrs, func(a op.Attr) bool { return a.Key == op.KeyLinkWeight }) {
+			w.attrs.known(op.KeyLinkWeight, l.Weight)
+		}
+		w.attrs.list(x.Attrs)
+		dst = append(w.attrs.end(), ']')
+	}
+	dst = appendNumber(dst, `,"droppedAttributesCount":`, min(x.DroppedAttributes, math.MaxUint32))
+	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
+	return append(dst, '}')
+}
+
+// appendNumber appends a member, or nothing where n is 0.
+func appendNumber(dst []byte, key string, n int64) []byte {
+	if n == 0 {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, key...), n, 10)
+}
+
+func appendIDs(dst []byte, trace op.TraceID, span, parent op.SpanID, state []byte) []byte {
 	dst = jsontext.AppendHex(append(dst, `{"traceId":"`...), trace[:])
 	dst = jsontext.AppendHex(append(dst, `","spanId":"`...), span[:])
+	if len(state) > 0 {
+		dst = jsontext.AppendString(append(dst, `","traceState":`...), string(state))
+		dst = dst[:len(dst)-1] // the quote comes below
+	}
 	if !parent.IsZero() && parent != span { // a backend may follow parents for ever
 		dst = jsontext.AppendHex(append(dst, `","parentSpanId":"`...), parent[:])
 	}
@@ -104,11 +200,22 @@ func appendTimes(dst []byte, start op.Int, duration int64) []byte {
 	return append(dst, '"')
 }
 
-func appendStatus(dst []byte, failed bool, message string) []byte {
-	if !failed {
+// appendStatus appends the status; message is the description of a failed operation.
+func appendStatus(dst []byte, x *op.Extra, failed bool, message string) []byte {
+	code := int64(0)
+	switch {
+	case failed:
+		code = statusError
+	case x.OK:
+		code = statusOK
+	}
+	if message == "" {
+		message = x.Message
+	}
+	if code == 0 && message == "" {
 		return dst
 	}
-	dst = strconv.AppendInt(append(dst, `,"status":{"code":`...), statusError, 10)
+	dst = strconv.AppendInt(append(dst, `,"status":{"code":`...), code, 10)
 	if message != "" {
 		dst = jsontext.AppendString(append(dst, `,"message":`...), message)
 	}

@@ -1,9 +1,9 @@
 package otlp
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -24,16 +24,19 @@ type Writer struct {
 	// resource is the last resource record, source the origin of the current batch.
 	resource op.Resource
 	source   source
-	buf      []byte
-	spans    int
-	attrs    attributes // reused
-	ids      spanattr.Placeholders
+	// scope is the text of the current scope, and next that of the next span's.
+	scope, next []byte
+	buf         []byte
+	spans       int
+	attrs       attributes // reused
+	state       []byte     // the trace state of a span
+	ids         spanattr.Placeholders
 }
 
-// source is the origin that the spans of a batch share.
+// source is the resource that the spans of a batch share.
 type source struct {
-	service, scope string
-	rank           op.Int
+	service string
+	rank    op.Int
 	// whole is set if the resource record applies, with all its attributes.
 	whole bool
 }
@@ -43,24 +46,26 @@ func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
 
 // Resource sets the origin of the records that follow. It copies r.
 func (w *Writer) Resource(r *op.Resource) error {
-	if r.Service == w.resource.Service && r.Rank == w.resource.Rank && r.WorldSize == w.resource.WorldSize &&
-		slices.Equal(r.Attrs, w.resource.Attrs) {
+	if r.Same(&w.resource) {
 		return nil
 	}
 	err := w.Flush()
-	w.resource = *r
-	w.resource.Attrs = slices.Clone(r.Attrs)
+	w.resource = *r.Clone()
 	return err
 }
 
 // Entry writes an operation.
 func (w *Writer) Entry(e *op.Entry) error {
-	s := source{service: e.Service, scope: e.Scope, whole: e.Service == w.resource.Service}
+	s := source{service: e.Service, whole: e.Service == w.resource.Service}
 	if s.whole && (e.Rank == w.resource.Rank || e.Rank.Known) {
 		s.rank = w.resource.Rank
 	}
 	s.whole = s.whole && s.rank == w.resource.Rank
-	if err := w.begin(s); err != nil {
+	scope := op.Scope{Name: e.Scope}
+	if x := e.Extra; x != nil {
+		scope.Version, scope.Attrs = x.Scope.Version, x.Scope.Attrs
+	}
+	if err := w.begin(s, &scope); err != nil {
 		return err
 	}
 	trace, span := w.ids.IDs(e)
@@ -70,38 +75,45 @@ func (w *Writer) Entry(e *op.Entry) error {
 
 // Span writes a span that is not an operation.
 func (w *Writer) Span(s *op.Span) error {
-	src := w.source
-	if w.spans == 0 || s.Service != src.service {
-		src = source{service: s.Service, whole: s.Service == w.resource.Service}
-		if src.whole {
-			src.rank = w.resource.Rank
-		}
+	src := source{service: s.Service, whole: s.Service == w.resource.Service}
+	if src.whole {
+		src.rank = w.resource.Rank
 	}
-	if err := w.begin(src); err != nil {
+	var scope op.Scope
+	if x := s.Extra; x != nil {
+		scope = x.Scope
+	}
+	if err := w.begin(src, &scope); err != nil {
 		return err
 	}
-	w.buf = appendSpan(w.buf, s)
+	w.buf = w.appendSpan(w.buf, s)
 	return nil
 }
 
-// begin starts a batch unless the next span belongs to the current one.
-func (w *Writer) begin(s source) error {
+// begin starts a batch unless the next span belongs to the current one, and a scope
+// unless it is the current one.
+func (w *Writer) begin(s source, scope *op.Scope) error {
 	if w.spans > 0 && (s != w.source || w.spans == maxBatchSpans || len(w.buf) >= maxBatchBytes) {
 		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
-	if w.spans > 0 {
-		w.buf = append(w.buf, ',')
-	} else {
+	w.next = w.appendScope(w.next[:0], scope)
+	switch {
+	case w.spans == 0:
 		w.source = s
-		w.buf = w.appendHead(w.buf[:0])
+		w.buf = append(w.appendHead(w.buf[:0]), w.next...)
+	case !bytes.Equal(w.next, w.scope):
+		w.buf = append(append(w.buf, "]},"...), w.next...)
+	default:
+		w.buf = append(w.buf, ',')
 	}
+	w.scope, w.next = w.next, w.scope
 	w.spans++
 	return nil
 }
 
-// appendHead appends a batch up to its first span.
+// appendHead appends a batch up to its first scope.
 func (w *Writer) appendHead(dst []byte) []byte {
 	dst = append(dst, `{"resourceSpans":[{"resource":{"attributes":[`...)
 	l := &w.attrs
@@ -109,16 +121,26 @@ func (w *Writer) appendHead(dst []byte) []byte {
 	if w.source.service != "" {
 		l.Str(op.KeyServiceName, w.source.service)
 	}
-	spanattr.Int(l, op.KeyRank, w.source.rank)
+	l.known(op.KeyRank, w.source.rank)
 	if w.source.whole {
-		spanattr.Int(l, op.KeyWorldSize, w.resource.WorldSize)
-		for _, a := range w.resource.Attrs {
-			l.Str(a.Key, a.Value)
-		}
+		l.known(op.KeyWorldSize, w.resource.WorldSize)
+		l.list(w.resource.Attrs)
 	}
-	dst = append(l.end(), `]},"scopeSpans":[{"scope":{`...)
-	if w.source.scope != "" {
-		dst = jsontext.AppendString(append(dst, `"name":`...), w.source.scope)
+	return append(l.end(), `]},"scopeSpans":[`...)
+}
+
+// appendScope appends a scope up to its first span.
+func (w *Writer) appendScope(dst []byte, s *op.Scope) []byte {
+	dst = append(dst, `{"scope":{`...)
+	start := len(dst)
+	if s.Name != "" {
+		dst = jsontext.AppendString(append(dst, `,"name":`...), s.Name)
+	}
+	if s.Version != "" {
+		dst = jsontext.AppendString(append(dst, `,"version":`...), s.Version)
+	}
+	if dst = w.appendAttrs(dst, s.Attrs); len(dst) > start {
+		dst = append(dst[:start], dst[start+1:]...) // the first comma
 	}
 	return append(dst, `},"spans":[`...)
 }

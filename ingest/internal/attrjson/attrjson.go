@@ -4,6 +4,9 @@
 package attrjson
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -36,6 +39,10 @@ func (f *Feeder) Value(l *jsontext.Lexer, key string) {
 	case c == 'n':
 		l.Null()
 	case c == '{', !b.Wants(key):
+		if t := b.Target(key); t.Kept() {
+			b.SetRaw(t, op.AttrJSON, f.compact(l.Raw()))
+			return
+		}
 		l.Skip()
 		b.Other(key)
 	case c == '"':
@@ -54,6 +61,15 @@ func (f *Feeder) Value(l *jsontext.Lexer, key string) {
 			b.Other(key)
 		}
 	}
+}
+
+// compact returns JSON without white space.
+func (f *Feeder) compact(text []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return text
+	}
+	return b.Bytes()
 }
 
 // List adds the list that comes next in l.
@@ -76,9 +92,10 @@ func (f *Feeder) List(l *jsontext.Lexer, key string) {
 		case 'n':
 			l.Null()
 			list.Null()
-		case '{', 't', 'f':
-			l.Skip()
-			list.Other()
+		case 't', 'f':
+			list.Bool(l.Bool())
+		case '{':
+			list.JSON(f.compact(l.Raw()))
 		default:
 			number := l.Number()
 			if n, ok := jsontext.ParseInt(number); ok {

@@ -1,4 +1,3 @@
-// Package spanattr maps an operation to the attributes of a span. Packages
-// render/otlp and render/jaeger, which write spans, provide a [Sink] for their
-// format; reading them back is the job of op.Builder.
+// Package spanattr holds what the writers of spans, render/otlp and render/jaeger,
+// share: the ids of operations without any, and the trace state of sampled ones.
 package spanattr

@@ -1,0 +1,85 @@
+package convert
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// attr returns an attribute that is no operation's.
+func attr(kv attribute.KeyValue) op.Attr {
+	a := op.Attr{Key: string(kv.Key)}
+	switch v := kv.Value; v.Type() {
+	case attribute.STRING:
+		a.Value = v.AsString()
+	case attribute.INT64:
+		a.Value, a.Type = strconv.FormatInt(v.AsInt64(), 10), op.AttrInt
+	case attribute.FLOAT64:
+		return op.FloatAttr(a.Key, v.AsFloat64())
+	case attribute.BOOL:
+		a.Value, a.Type = strconv.FormatBool(v.AsBool()), op.AttrBool
+	case attribute.BYTESLICE:
+		a.Value, a.Type = base64.StdEncoding.EncodeToString(v.AsByteSlice()), op.AttrBytes
+	default:
+		a.Value, a.Type = string(appendJSON(nil, v, 0)), op.AttrJSON
+	}
+	return a
+}
+
+// appendJSON appends a value as JSON, as op.AttrJSON describes. What is nested too deep
+// is null.
+func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
+	switch v.Type() {
+	case attribute.STRING:
+		return jsontext.AppendString(dst, v.AsString())
+	case attribute.INT64:
+		return strconv.AppendInt(dst, v.AsInt64(), 10)
+	case attribute.FLOAT64:
+		return op.AppendFloatJSON(dst, v.AsFloat64())
+	case attribute.BOOL:
+		return strconv.AppendBool(dst, v.AsBool())
+	case attribute.BYTESLICE:
+		return op.AppendBytesJSON(dst, base64.StdEncoding.EncodeToString(v.AsByteSlice()))
+	}
+	if depth == maxListDepth {
+		return append(dst, "null"...)
+	}
+	switch v.Type() {
+	case attribute.INT64SLICE:
+		return appendList(dst, v.AsInt64Slice(), func(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) })
+	case attribute.FLOAT64SLICE:
+		return appendList(dst, v.AsFloat64Slice(), op.AppendFloatJSON)
+	case attribute.STRINGSLICE:
+		return appendList(dst, v.AsStringSlice(), jsontext.AppendString)
+	case attribute.BOOLSLICE:
+		return appendList(dst, v.AsBoolSlice(), strconv.AppendBool)
+	case attribute.SLICE:
+		return appendList(dst, v.AsSlice(), func(dst []byte, e attribute.Value) []byte { return appendJSON(dst, e, depth+1) })
+	case attribute.MAP:
+		dst = append(dst, '{')
+		for i, kv := range v.AsMap() {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(jsontext.AppendString(dst, string(kv.Key)), ':')
+			dst = appendJSON(dst, kv.Value, depth+1)
+		}
+		return append(dst, '}')
+	}
+	return append(dst, "null"...)
+}
+
+func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []byte {
+	dst = append(dst, '[')
+	for i, e := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = element(dst, e)
+	}
+	return append(dst, ']')
+}

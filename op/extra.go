@@ -1,0 +1,250 @@
+package op
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// Extra is what a span has beside the fields of an [Entry] or [Span], its attributes
+// and its links. Nothing is computed from it: it is read where [Mapping.KeepAll] asks
+// for it, so that a conversion loses nothing.
+type Extra struct {
+	// Kind is "server", "client", "producer", "consumer" or "unspecified"; "" is
+	// internal.
+	Kind string
+	// Flags are the flags of OTLP, 0 for none.
+	Flags uint32
+	// TraceState is the W3C header.
+	TraceState string
+	// OK is set where the status says that the span succeeded.
+	OK bool
+	// Message is the description of the status, where no other field holds it.
+	Message string
+	// Scope is the instrumentation scope; of an entry its name is Entry.Scope.
+	Scope Scope
+	// Events are the span's events.
+	Events []Event
+	// DroppedAttributes, of a Span, DroppedEvents and DroppedLinks are how many of
+	// them the SDK's limits dropped.
+	DroppedAttributes int64
+	DroppedEvents     int64
+	DroppedLinks      int64
+}
+
+// Scope is an instrumentation scope.
+type Scope struct {
+	Name, Version string
+	Attrs         []Attr
+}
+
+// Event is an event of a span.
+type Event struct {
+	Name string
+	// Time is in Unix nanoseconds.
+	Time  Int
+	Attrs []Attr
+	// DroppedAttributes is how many attributes the SDK's limits dropped.
+	DroppedAttributes int64
+}
+
+// LinkExtra is what a link has beside the fields of a [Link].
+type LinkExtra struct {
+	Attrs []Attr
+	// Flags are the flags of OTLP, 0 for none.
+	Flags      uint32
+	TraceState string
+	// DroppedAttributes is how many attributes the SDK's limits dropped.
+	DroppedAttributes int64
+}
+
+// isZero reports whether there is nothing to keep.
+func (x *Extra) isZero() bool {
+	return x.Kind == "" && x.Flags == 0 && x.TraceState == "" && !x.OK && x.Message == "" &&
+		x.Scope.Name == "" && x.Scope.Version == "" && len(x.Scope.Attrs) == 0 && len(x.Events) == 0 &&
+		x.DroppedAttributes == 0 && x.DroppedEvents == 0 && x.DroppedLinks == 0
+}
+
+// clone returns a copy that shares nothing with x but strings; nil of nil.
+func (x *Extra) clone() *Extra {
+	if x == nil {
+		return nil
+	}
+	c := *x
+	c.Scope.Attrs = slices.Clone(x.Scope.Attrs)
+	c.Events = slices.Clone(x.Events)
+	for i := range c.Events {
+		c.Events[i].Attrs = slices.Clone(c.Events[i].Attrs)
+	}
+	return &c
+}
+
+// cloneLinks returns a copy of links that shares nothing with them but strings.
+func cloneLinks(links []Link) []Link {
+	c := slices.Clone(links)
+	for i := range c {
+		if x := c[i].Extra; x != nil {
+			own := *x
+			own.Attrs = slices.Clone(x.Attrs)
+			c[i].Extra = &own
+		}
+	}
+	return c
+}
+
+// AppendJSON appends x as a JSON object.
+func (x *Extra) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	start := len(dst)
+	dst = appendText(dst, `,"kind":`, x.Kind)
+	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
+	dst = appendText(dst, `,"trace_state":`, x.TraceState)
+	if x.OK {
+		dst = append(dst, `,"ok":true`...)
+	}
+	dst = appendText(dst, `,"message":`, x.Message)
+	dst = appendText(dst, `,"scope":`, x.Scope.Name)
+	dst = appendText(dst, `,"scope_version":`, x.Scope.Version)
+	dst = appendAttrs(dst, `,"scope_attrs":`, x.Scope.Attrs)
+	dst = appendEvents(dst, x.Events)
+	dst = appendNumber(dst, `,"dropped_attributes":`, x.DroppedAttributes)
+	dst = appendNumber(dst, `,"dropped_events":`, x.DroppedEvents)
+	dst = appendNumber(dst, `,"dropped_links":`, x.DroppedLinks)
+	return append(trimComma(dst, start), '}')
+}
+
+func appendEvents(dst []byte, events []Event) []byte {
+	if len(events) == 0 {
+		return dst
+	}
+	dst = append(dst, `,"events":[`...)
+	for i := range events {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		e := &events[i]
+		dst = jsontext.AppendString(append(dst, `{"name":`...), e.Name)
+		dst = appendKnown(dst, `,"time_unix_ns":`, e.Time)
+		dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
+		dst = appendNumber(dst, `,"dropped_attributes":`, e.DroppedAttributes)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
+}
+
+// appendExtra appends x as the member extra, or nothing where x is nil or empty.
+func appendExtra(dst []byte, x *Extra) []byte {
+	if x == nil || x.isZero() {
+		return dst
+	}
+	return x.AppendJSON(append(dst, `,"extra":`...))
+}
+
+// appendNumber appends a member, or nothing where n is 0.
+func appendNumber(dst []byte, key string, n int64) []byte {
+	if n == 0 {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, key...), n, 10)
+}
+
+// decodeExtra reads an object, nil for what is none.
+func (d *decoder) decodeExtra() *Extra {
+	l := &d.lex
+	if !d.is('{') {
+		return nil
+	}
+	x := &d.extra
+	*x = Extra{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "kind":
+			x.Kind = d.text()
+		case "flags":
+			x.Flags = d.flags()
+		case "trace_state":
+			x.TraceState = d.text()
+		case "ok":
+			x.OK = d.flag()
+		case "message":
+			x.Message = d.text()
+		case "scope":
+			x.Scope.Name = d.text()
+		case "scope_version":
+			x.Scope.Version = d.text()
+		case "scope_attrs":
+			x.Scope.Attrs = d.furtherAttrs()
+		case "events":
+			x.Events = d.events()
+		case "dropped_attributes":
+			x.DroppedAttributes = d.amount(WarnBadValue).V
+		case "dropped_events":
+			x.DroppedEvents = d.amount(WarnBadValue).V
+		case "dropped_links":
+			x.DroppedLinks = d.amount(WarnBadValue).V
+		default:
+			l.Skip()
+		}
+	}
+	if x.isZero() {
+		return nil
+	}
+	return x
+}
+
+// flags reads a number of 32 bits.
+func (d *decoder) flags() uint32 {
+	n := d.amount(WarnBadValue).V
+	if n > math.MaxUint32 {
+		d.entry.Warn |= WarnBadValue
+		return 0
+	}
+	return uint32(n)
+}
+
+func (d *decoder) events() []Event {
+	l := &d.lex
+	d.eventList = d.eventList[:0]
+	if !d.is('[') {
+		return nil
+	}
+	for l.Array(); l.More(); {
+		if !d.is('{') {
+			continue
+		}
+		var e Event
+		for l.Object(); l.More(); {
+			switch string(l.Key()) {
+			case "name":
+				e.Name = d.text()
+			case "time_unix_ns":
+				e.Time = d.integer(WarnBadTime)
+			case "attrs":
+				e.Attrs = d.furtherAttrs()
+			case "dropped_attributes":
+				e.DroppedAttributes = d.amount(WarnBadValue).V
+			default:
+				l.Skip()
+			}
+		}
+		d.eventList = append(d.eventList, e)
+	}
+	if len(d.eventList) == 0 {
+		return nil
+	}
+	return d.eventList
+}
+
+// furtherAttrs reads attributes of a part of a span.
+func (d *decoder) furtherAttrs() []Attr {
+	n := len(d.moreAttrs)
+	attrs := d.attributes(d.moreAttrs[n:])
+	if attrs == nil {
+		return nil
+	}
+	d.moreAttrs = append(d.moreAttrs[:n], attrs...)
+	// Where moreAttrs grows later, these keep the memory they had.
+	return d.moreAttrs[n:len(d.moreAttrs):len(d.moreAttrs)]
+}
