@@ -303,7 +303,7 @@ func TestConvertMapping(t *testing.T) {
 	if e == nil || e.Operation != "gemm" {
 		t.Fatalf("the entry is %+v", e)
 	}
-	want := []op.Attr{{Key: "user.tenant", Value: "acme"}, {Key: "batch.sizes", Value: "[1,2]"}}
+	want := []op.Attr{{Key: "user.tenant", Value: "acme"}, {Key: "batch.sizes", Value: "[1,2]", Type: op.AttrJSON}}
 	if diff := cmp.Diff(want, e.Attrs); diff != "" {
 		t.Errorf("attributes kept (-want +got):\n%s", diff)
 	}

@@ -311,7 +311,7 @@ func TestSchemaRejects(t *testing.T) {
 		"unknown warning":     strings.Replace(entry, `}`, `,"warn":["odd"]}`, 1),
 		"no warnings":         strings.Replace(entry, `}`, `,"warn":[]}`, 1),
 		"count below 1":       strings.Replace(entry, `}`, `,"adjusted_count":0.5}`, 1),
-		"attrs of numbers":    strings.Replace(entry, `}`, `,"attrs":{"a":1}}`, 1),
+		"attrs as a list":     strings.Replace(entry, `}`, `,"attrs":["a",1]}`, 1),
 		"unknown collective":  strings.Replace(entry, `}`, `,"collective":{"size":1}}`, 1),
 	} {
 		if validate(s, []byte(line)) == nil {
@@ -355,7 +355,7 @@ func TestFormatsDocumented(t *testing.T) {
 		table               int // which one below the heading
 	}{
 		{"Entry", "entry", "", 0}, {"Collective", "collective", "", 0}, {"Header", "header", "", 0}, {"Header", "resource", "", 1},
-		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0},
+		{"Batch record", "batch", "batch", 0}, {"Gap record", "gap", "gap", 0}, {"Ancestry record", "span", "span", 0}, {"Extra", "extra", "", 0},
 	} {
 		found := tables[part.heading]
 		if len(found) <= part.table {

@@ -11,11 +11,14 @@ import (
 )
 
 // openEntries reads entries JSON Lines. The entries state their fields, so the
-// mapping has no say.
+// mapping has a say in the attributes of resources only, see inheriting.
 func openEntries(*op.Mapping) readFunc {
 	r := op.NewReader(nil, "")
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
+		if at.sources != nil {
+			r.SetSources(at.sources)
+		}
 		return r.Records()
 	}
 }

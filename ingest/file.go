@@ -22,6 +22,8 @@ type file struct {
 	// format is nil for an empty file, and src yields its content from the start.
 	format *Format
 	src    io.Reader
+	// mapping says which attributes entries inherit from their resources.
+	mapping *op.Mapping
 }
 
 // open opens a file and calls seen with the number of bytes of each read.
@@ -30,7 +32,7 @@ func (o *Options) open(path string, seen func(n int)) (*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
-	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}}
+	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}, mapping: o.Mapping}
 	f.content, err = decompress(f.counted, o.Limits)
 	if err != nil {
 		closeFile()
@@ -102,6 +104,9 @@ func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more b
 
 // part yields records of the file. cut reports whether the last one was cut off.
 func (f *file) part(records iter.Seq2[op.Record, error], yield func(op.Record, error) bool) (more, cut bool, err error) {
+	if f.inherits() {
+		records = inheriting(f.mapping, records)
+	}
 	for rec, err := range records {
 		if err != nil {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
@@ -115,6 +120,34 @@ func (f *file) part(records iter.Seq2[op.Record, error], yield func(op.Record, e
 		}
 	}
 	return true, cut, nil
+}
+
+// inherits reports whether entries are to get attributes of their resources.
+func (f *file) inherits() bool {
+	return f.format != nil && f.format.inherits && len(f.mapping.Kept()) > 0
+}
+
+// inheriting yields records, the entries with the attributes of their resources and
+// scopes that m asks for.
+func inheriting(m *op.Mapping, records iter.Seq2[op.Record, error]) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		var resource *op.Resource
+		for rec, err := range records {
+			if rec.Resource != nil {
+				resource = rec.Resource.Clone()
+			}
+			if e := rec.Entry; e != nil {
+				var scope *op.Scope
+				if e.Extra != nil {
+					scope = &e.Extra.Scope
+				}
+				m.Inherit(e, scope, resource)
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
 }
 
 // end yields what is wrong with the compressed data, unless the format's reader

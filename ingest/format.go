@@ -30,6 +30,9 @@ type Format struct {
 	// partsAt, if not nil, is recordsAt in parts of at least partBytes that several
 	// goroutines may read.
 	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
+	// inherits is set where the reader does not add the attributes of resources that
+	// are asked for to the entries.
+	inherits bool
 }
 
 // readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any
@@ -43,6 +46,9 @@ type place struct {
 	// cut is set where the file was cut before or after the part, and lines
 	// where its records are lines.
 	cut, lines bool
+	// sources are the resources that hold at the start of a part of an entries file;
+	// nil where no attribute of theirs is asked for.
+	sources *op.Sources
 }
 
 // whole returns open for a format whose files are read as a whole.

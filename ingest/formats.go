@@ -20,8 +20,9 @@ var formats = []Format{
 			return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
 				h.has("operation", "gap", "batch", "span"))
 		},
-		open: openEntries,
-		cut:  cutLines,
+		open:     openEntries,
+		cut:      cutLines,
+		inherits: true,
 	},
 	{
 		Name:   "trace-json",
@@ -36,6 +37,7 @@ var formats = []Format{
 		open:      whole(parquet.Records),
 		recordsAt: parquet.RecordsAt,
 		partsAt:   parquet.Parts,
+		inherits:  true,
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.

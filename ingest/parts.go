@@ -88,6 +88,9 @@ type cutFile struct {
 	index int64
 	cutter
 	parts int
+	// sources are the resources that hold behind the parts so far; nil where none of
+	// their attributes are asked for.
+	sources *op.Sources
 }
 
 // sharedFile is a file that several goroutines read, each a part at a time.
@@ -237,7 +240,8 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	q.known = q.known || f.format != nil
 	p.src, p.last, p.at = f, true, place{name: s.path}
 	size := cmp.Or(q.in.partSize, partBytes)
-	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil {
+	// Which resource holds at the start of a part is not known.
+	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() {
 		// An error is that of the whole file, which is read then.
 		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, size); err == nil && len(parts) > 1 {
 			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}
@@ -249,6 +253,9 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		return p, true
 	}
 	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
+	if f.inherits() {
+		q.cutting.sources = new(op.Sources)
+	}
 	return part{}, false
 }
 
@@ -258,6 +265,10 @@ func (q *partQueue) cut(buf []byte) part {
 	text, stream, at := c.next(buf)
 	p := part{file: c.index, src: c.file, text: text, rest: stream, last: c.done}
 	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines}
+	if c.sources != nil {
+		p.at.sources = c.sources.Clone()
+		c.sources.Follow(text)
+	}
 	c.parts++
 	if c.done {
 		q.cutting = nil

@@ -134,6 +134,9 @@ func (b *Builder) finishAttrs() {
 			b.extra.Scope.Version, b.extra.Scope.Attrs = s.Version, s.Attrs
 		}
 		b.extra.Scope.Name = ""
+		if b.spanName != e.Operation {
+			b.extra.Name = b.text(b.spanName)
+		}
 		if !b.extra.isZero() {
 			e.Extra = &b.extra
 		}
@@ -147,15 +150,15 @@ func (b *Builder) finishAttrs() {
 }
 
 // dropWritten drops the attributes that WriteAttrs writes as they are. Files keep the
-// rule behind the kind of collectives only.
+// rule behind the kind of collectives only, so that another kind that was stated stays.
 func (b *Builder) dropWritten() {
 	e := &b.entry
-	rule := e.KindRule
-	if e.Kind != KindCollective {
-		e.KindRule = usualRule(e.Kind)
+	kind := e.Kind
+	if kind != KindCollective && e.KindRule != usualRule(kind) {
+		e.Kind = KindUnknown
 	}
 	e.WriteAttrs((*writtenSink)(b))
-	e.KindRule = rule
+	e.Kind = kind
 	if r := b.resource; e.Rank.Known && (r == nil || r.Rank != e.Rank) {
 		(*writtenSink)(b).Int(KeyRank, e.Rank.V)
 	}

@@ -1,7 +1,6 @@
 package op
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -12,13 +11,13 @@ type AttrSink interface {
 	Int(key string, value int64)
 	DTypes(key string, list []DType)
 	Shape(key string, shape Shape)
-	// Shapes receives a list; nil is a shape that could not be read.
+	// Shapes receives a list; nil is a shape that is not known.
 	Shapes(key string, list []Shape)
 }
 
 // WriteAttrs passes the attributes that say what the fields of the entry do to a sink,
 // the reverse of what a [Builder] does. It leaves out those that are among e.Attrs,
-// and values that follow from others. The caller writes e.Attrs, and the fields for
+// and warnings that a reader finds again. The caller writes e.Attrs, and the fields for
 // which formats have other places: the rank and service, the scope, ids, times, the
 // error, the sampling and links.
 func (e *Entry) WriteAttrs(to AttrSink) {
@@ -63,7 +62,7 @@ func (w *attrWriter) kind(e *Entry) {
 	if e.Collective != nil {
 		kind, rule = KindCollective, RuleAttribute
 	}
-	if e.Kind == kind && e.KindRule == rule || e.Kind == KindUnknown {
+	if e.Kind == kind && e.KindRule == rule || e.Kind == KindUnknown || !w.wants(KeyKind) {
 		return
 	}
 	w.str(KeyKind, e.Kind.String())
@@ -74,7 +73,9 @@ func (w *attrWriter) kind(e *Entry) {
 
 // tensors passes the known properties of inputs and output.
 func (w *attrWriter) tensors(e *Entry) {
-	w.inputs(e)
+	if e.InputShapes != nil && w.wants(KeyInputShapes) {
+		w.to.Shapes(KeyInputShapes, e.InputShapes)
+	}
 	if e.InputDTypes != nil && w.wants(KeyInputDTypes) {
 		w.to.DTypes(KeyInputDTypes, e.InputDTypes)
 	}
@@ -85,29 +86,8 @@ func (w *attrWriter) tensors(e *Entry) {
 		w.int(KeyOutputElements, e.OutputElements)
 	}
 	w.str(KeyDType, string(e.DType))
-	if n, _ := e.derivedMemory(); n != e.MemoryBytes {
-		w.int(KeyMemory, e.MemoryBytes)
-	}
+	w.int(KeyMemory, e.MemoryBytes)
 	w.int(KeyFLOPs, e.FLOPs)
-}
-
-// inputs passes the shapes of the inputs. In a list, readers take an empty element
-// for a shape that could not be read. If the missing shapes are merely unknown,
-// the others are numbered instead.
-func (w *attrWriter) inputs(e *Entry) {
-	if e.InputShapes == nil || !w.wants(KeyInputShapes) {
-		return
-	}
-	hole := func(s Shape) bool { return s == nil }
-	if !slices.ContainsFunc(e.InputShapes, hole) || e.Warn&WarnBadShape != 0 {
-		w.to.Shapes(KeyInputShapes, e.InputShapes)
-		return
-	}
-	for i, s := range e.InputShapes {
-		if key := InputShapeKey(i); s != nil && w.wants(key) {
-			w.to.Shape(key, s)
-		}
-	}
 }
 
 func (w *attrWriter) collective(c *Collective) {

@@ -35,7 +35,8 @@ type decoder struct {
 	moreAttrs  []Attr // of events, links and scopes
 	linkExtras []LinkExtra
 
-	has fieldsSeen
+	has    fieldsSeen
+	header bool // the record says where those behind it come from
 
 	// The texts of the record before, which mostly come again.
 	lastRoot, lastService, lastScope string
@@ -74,6 +75,7 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 	d.resetEntry()
 	l := &d.lex
 	unknown, control := false, false
+	d.header = false
 	var foreign *schemaError
 	for l.Object(); l.More(); {
 		name := l.Key()
@@ -83,12 +85,12 @@ func (d *decoder) decodeRecord(line []byte) (rec Record, offset int, err error) 
 		}
 		switch string(name) {
 		case "schema":
-			control = true
+			control, d.header = true, true
 			if s := string(l.Str()); l.Err() == nil && s != Schema {
 				foreign = &schemaError{s}
 			}
 		case "resource":
-			control, rec = true, Record{Resource: d.decodeResource()}
+			control, d.header, rec = true, true, Record{Resource: d.decodeResource()}
 		case "batch":
 			control, rec = true, Record{Batch: d.decodeBatch()}
 		case "gap":

@@ -23,11 +23,20 @@ type Reader struct {
 	name  string
 	dec   decoder
 	err   error
+
+	// sources tells the resource of the entries, announced is the one that was handed
+	// out last. Until both are the same, settled is false; held is the record that a
+	// resource was put in front of.
+	sources   Sources
+	announced *Resource
+	settled   bool
+	held      Record
+	holding   bool
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
-	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
+	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name, settled: true}
 }
 
 // Reset makes r read src from its start, which lies at a position of the file
@@ -35,17 +44,34 @@ func NewReader(src io.Reader, name string) *Reader {
 func (r *Reader) Reset(src io.Reader, name string, at Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
 	r.name, r.err = name, nil
+	r.sources, r.announced, r.settled, r.holding = Sources{}, nil, true, false
 }
 
-// Next returns the next record, which is valid until the next call. At the end
+// SetSources says which resources hold where the reader starts. It is called behind
+// Reset, and copies s.
+func (r *Reader) SetSources(s *Sources) {
+	r.sources = *s.Clone()
+	r.settled = false
+}
+
+// Next returns the next record, which is valid until the next call. The Resource in
+// front of an Entry or Span is where that comes from: where the batches of several
+// writers follow one another, it is handed out again. At the end
 // the error is io.EOF. A *[SyntaxError] describes a line that could not be read,
 // and the call after it goes on with the next line; any other error is final.
 func (r *Reader) Next() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err
 	}
+	if r.holding {
+		r.holding = false
+		return r.held, nil
+	}
 	if rec, size := r.dec.canonicalRecord(r.lines.Buffered()); size > 0 {
 		r.lines.Skip(size)
+		if !r.settled {
+			return r.settle(rec), nil
+		}
 		return rec, nil
 	}
 	for {
@@ -56,6 +82,7 @@ func (r *Reader) Next() (Record, error) {
 		if line.TooLong {
 			err := r.syntaxError(line, 0, fmt.Errorf("line longer than %d bytes", MaxLineBytes), false)
 			err.Class = ErrorLimit
+			r.sources.Other()
 			return Record{}, err
 		}
 		if line.Number == 1 {
@@ -68,10 +95,53 @@ func (r *Reader) Next() (Record, error) {
 		}
 		rec, offset, err := r.dec.decodeRecord(line.Text)
 		if err != nil {
+			r.sources.Other()
 			return Record{}, r.recordError(line, offset, err)
 		}
-		return rec, nil
+		return r.follow(rec), nil
 	}
+}
+
+// follow notes what a record says about resources, and returns the one to hand out.
+func (r *Reader) follow(rec Record) Record {
+	switch {
+	case rec.Entry != nil || rec.Span != nil:
+		if !r.settled {
+			return r.settle(rec)
+		}
+	case rec.Batch != nil:
+		r.sources.Batch(rec.Batch)
+		r.settled = r.sources.Resource() == r.announced
+	case rec.Resource != nil:
+		r.announced = rec.Resource.Clone()
+		r.sources.Header(r.announced)
+		r.settled = false
+	case r.dec.header && rec.Gap == nil:
+		r.sources.Header(nil)
+		r.settled = false
+	default:
+		r.sources.Other()
+	}
+	return rec
+}
+
+// settle returns rec, or in front of it the resource that it comes from.
+func (r *Reader) settle(rec Record) Record {
+	r.sources.Other()
+	r.settled = true
+	before, now := r.announced, r.sources.Resource()
+	r.announced = now
+	if now == nil {
+		now = &Resource{}
+	}
+	if before == nil {
+		before = &Resource{}
+	}
+	if now.Same(before) {
+		return rec
+	}
+	r.held, r.holding = rec, true
+	return Record{Resource: now.Clone()}
 }
 
 // cutMark removes the byte order mark that a file may start with.

@@ -177,6 +177,9 @@ func TestReaderAgainstDecodeLine(t *testing.T) {
 	for _, l := range lines {
 		want, wantErr := op.DecodeLine([]byte(l))
 		got, err := reader.Next()
+		if err == nil && got.Resource != nil && want.Resource == nil { // where the next ones come from
+			got, err = reader.Next()
+		}
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%s\nerror %v, want %v", l, err, wantErr)
 		}

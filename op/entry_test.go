@@ -46,7 +46,7 @@ func richEntry() *op.Entry {
 // richExtra has every field set.
 func richExtra() *op.Extra {
 	return &op.Extra{
-		Kind: "client", Flags: 257, TraceState: "a=b", OK: true, Message: "fine",
+		Name: "aten::mm", Kind: "client", Flags: 257, TraceState: "a=b", OK: true, Message: "fine",
 		Scope: op.Scope{Name: "lib", Version: "1.2", Attrs: []op.Attr{{Key: "backend", Value: "cpu"}}},
 		Events: []op.Event{
 			{Name: "launch", Time: op.Known(5), Attrs: []op.Attr{{Key: "grid", Value: "[1,2.0]", Type: op.AttrJSON}}, DroppedAttributes: 1},

@@ -12,6 +12,9 @@ import (
 // and its links. Nothing is computed from it: it is read where [Mapping.KeepAll] asks
 // for it, so that a conversion loses nothing.
 type Extra struct {
+	// Name is the name of the span of an operation, where it is another one than that
+	// of the operation.
+	Name string
 	// Kind is "server", "client", "producer", "consumer" or "unspecified"; "" is
 	// internal.
 	Kind string
@@ -62,7 +65,7 @@ type LinkExtra struct {
 
 // isZero reports whether there is nothing to keep.
 func (x *Extra) isZero() bool {
-	return x.Kind == "" && x.Flags == 0 && x.TraceState == "" && !x.OK && x.Message == "" &&
+	return x.Name == "" && x.Kind == "" && x.Flags == 0 && x.TraceState == "" && !x.OK && x.Message == "" &&
 		x.Scope.Name == "" && x.Scope.Version == "" && len(x.Scope.Attrs) == 0 && len(x.Events) == 0 &&
 		x.DroppedAttributes == 0 && x.DroppedEvents == 0 && x.DroppedLinks == 0
 }
@@ -98,6 +101,7 @@ func cloneLinks(links []Link) []Link {
 func (x *Extra) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
 	start := len(dst)
+	dst = appendText(dst, `,"name":`, x.Name)
 	dst = appendText(dst, `,"kind":`, x.Kind)
 	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
 	dst = appendText(dst, `,"trace_state":`, x.TraceState)
@@ -142,6 +146,51 @@ func appendExtra(dst []byte, x *Extra) []byte {
 	return x.AppendJSON(append(dst, `,"extra":`...))
 }
 
+// AppendRest appends what of attributes, links and extra a table without types has no
+// columns for, as a JSON object; nothing where there is nothing.
+func AppendRest(dst []byte, attrs []Attr, links []Link, x *Extra) []byte {
+	start := len(dst)
+	dst = append(dst, '{')
+	var typed []Attr
+	for _, a := range attrs {
+		if a.Type != AttrText {
+			typed = append(typed, a)
+		}
+	}
+	dst = appendAttrs(dst, `,"attrs":`, typed)
+	if slices.ContainsFunc(links, func(l Link) bool { return l.Extra != nil }) {
+		dst = appendLinks(dst, links)
+	}
+	dst = appendExtra(dst, x)
+	if len(dst) == start+1 {
+		return dst[:start]
+	}
+	return append(trimComma(dst, start+1), '}')
+}
+
+// DecodeRest reads what AppendRest appends: it gives the attributes their types, and
+// the links what else they have, and returns extra. What is no such object is a
+// warning.
+func DecodeRest(text string, attrs []Attr, links []Link) (x *Extra, w Warning) {
+	var d decoder
+	rest, _, err := d.decodeRecord([]byte(text[:max(0, len(text)-1)] + `,"operation":"rest","duration_ns":0}`))
+	if err != nil || rest.Entry == nil {
+		return nil, WarnBadValue
+	}
+	e := rest.Entry
+	for i := range attrs {
+		if a := findAttr(e.Attrs, attrs[i].Key); a != nil {
+			attrs[i].Type = a.Type
+		}
+	}
+	for i := range min(len(links), len(e.Links)) {
+		if links[i].TraceID == e.Links[i].TraceID && links[i].SpanID == e.Links[i].SpanID {
+			links[i].Extra = e.Links[i].Extra
+		}
+	}
+	return e.Extra, e.Warn
+}
+
 // appendNumber appends a member, or nothing where n is 0.
 func appendNumber(dst []byte, key string, n int64) []byte {
 	if n == 0 {
@@ -160,6 +209,8 @@ func (d *decoder) decodeExtra() *Extra {
 	*x = Extra{}
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
+		case "name":
+			x.Name = d.text()
 		case "kind":
 			x.Kind = d.text()
 		case "flags":

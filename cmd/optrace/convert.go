@@ -9,14 +9,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] INPUT...
+const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [-drop-attributes] INPUT...
 
 Convert writes the operations of the inputs, together, in another format. An
 unknown shape stays unknown in all of them.
 
 %s
-  -to FORMAT  one of the formats above
-  -o FILE     write to FILE, which is no INPUT and is replaced once complete
+  -to FORMAT        one of the formats above
+  -o FILE           write to FILE, which is no INPUT and is replaced once complete
+  -drop-attributes  leave out attributes, events and what else no field of an
+                    operation holds; links stay, without theirs
 
 Records that cannot be read are left out and reported on standard error.
 
@@ -41,8 +43,10 @@ type target struct {
 	name, summary string
 	// keeps says, in lines of the help, what of its input the format keeps and what it
 	// cannot hold.
-	keeps  []string
-	create func(out *output) (converter, error)
+	keeps []string
+	// attributes is set where the format holds attributes, so that they are read.
+	attributes bool
+	create     func(out *output) (converter, error)
 }
 
 // targets lists the formats that convert writes.
@@ -50,36 +54,36 @@ func targets() []target {
 	return []target{
 		{"entries", "entries JSON Lines, the exporter's format", []string{
 			"keeps everything but the total that a seed trace states",
-		}, newEntriesConverter},
+		}, true, newEntriesConverter},
 		{"trace", "one JSON document as the seed's recorder prints it", []string{
 			"keeps steps, names, devices, the host side, shapes, durations, elements,",
 			"bytes and metadata; no starts, ids, kinds, element types, streams, ranks and",
 			"spans; unknown numbers and dynamic dimensions are written as 0",
-		}, newTraceConverter},
+		}, false, newTraceConverter},
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", []string{
 			"keeps operations and spans; no gaps and batches; operations without ids get",
 			"some that optrace takes for none",
-		}, newOTLPConverter},
+		}, true, newOTLPConverter},
 		{"jaeger", "JSON as the Jaeger UI downloads and uploads it", []string{
 			"keeps operations and spans, times in whole µs; no gaps, batches and weights",
 			"of links",
-		}, newJaegerConverter},
+		}, true, newJaegerConverter},
 		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", []string{
 			"keeps operations and spans, times to the ns, in the order of devices, streams",
 			"and starts; no resources, gaps, batches and spans without ids",
-		}, newChromeConverter},
+		}, false, newChromeConverter},
 		{"csv", "a row per operation", []string{
 			"keeps operations, for tables: no spans and links; it is not read",
-		}, newCSVConverter},
+		}, false, newCSVConverter},
 		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse", []string{
 			`keeps everything but the total that a seed trace states and a device called ""`,
-		}, newParquetConverter},
+		}, true, newParquetConverter},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
 			"keeps sums by stack; it is not read",
-		}, newCollapsedConverter},
+		}, false, newCollapsedConverter},
 		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", []string{
 			"keeps sums by device and operation; it is not read",
-		}, newFlatConverter},
+		}, false, newFlatConverter},
 	}
 }
 
@@ -101,6 +105,7 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 	fs := newFlags("convert")
 	format := fs.String("to", "", "")
 	path := fs.String("o", "", "")
+	drop := fs.Bool("drop-attributes", false, "")
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
@@ -110,21 +115,29 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	return produce(ctx, s, *path, inputs, func(out *output) error {
-		return convert(s, inputs, to, out)
+		return convert(s, inputs, to, *drop, out)
 	})
 }
 
 // convert writes the records of the inputs to out.
-func convert(s streams, inputs []string, to target, out *output) error {
+func convert(s streams, inputs []string, to target, drop bool, out *output) error {
 	c, err := to.create(out)
 	if err != nil {
 		return outputError(err)
 	}
 	faults := faultLog{s: s}
-	err = source{inputs: inputs, exclude: out.exclude}.each(s, func(rec op.Record, err error) error {
+	src := source{inputs: inputs, exclude: out.exclude}
+	if to.attributes && !drop {
+		src.mapping = new(op.Mapping)
+		src.mapping.KeepAll()
+	}
+	err = src.each(s, func(rec op.Record, err error) error {
 		if err != nil {
 			faults.add(err)
 			return nil
+		}
+		if drop {
+			dropAttributes(rec)
 		}
 		return outputError(c.record(rec))
 	})
@@ -133,6 +146,22 @@ func convert(s streams, inputs []string, to target, out *output) error {
 	}
 	faults.end()
 	return outputError(c.end())
+}
+
+// dropAttributes removes from a record what the flag of that name leaves out.
+func dropAttributes(rec op.Record) {
+	var links []op.Link
+	switch {
+	case rec.Entry != nil:
+		rec.Entry.Attrs, rec.Entry.Extra, links = nil, nil, rec.Entry.Links
+	case rec.Span != nil:
+		rec.Span.Attrs, rec.Span.Extra, links = nil, nil, rec.Span.Links
+	case rec.Resource != nil:
+		rec.Resource.Attrs = nil
+	}
+	for i := range links {
+		links[i].Extra = nil
+	}
 }
 
 func findTarget(name string) (target, error) {

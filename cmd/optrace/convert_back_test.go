@@ -65,9 +65,9 @@ func TestChromeReadsBack(t *testing.T) {
 				continue // no inputs, and entries that no attributes can describe
 			}
 			t.Run(file, func(t *testing.T) {
-				before, _ := converted(t, "entries", file)
+				before, _ := converted(t, "entries", "-drop-attributes", file)
 				_, chrome := converted(t, "chrome", file)
-				after, _ := converted(t, "entries", chrome)
+				after, _ := converted(t, "entries", "-drop-attributes", chrome)
 				want := slices.DeleteFunc(sortedRecords(t, before), func(line string) bool {
 					return strings.HasPrefix(line, `{"span":`) && !strings.Contains(line, `"span_id"`)
 				})

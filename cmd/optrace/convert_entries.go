@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
 )
@@ -38,21 +36,15 @@ func (c *entriesConverter) record(rec op.Record) error {
 // resource writes a header if the resource differs from the last one: files of the
 // Collector repeat it with every batch.
 func (c *entriesConverter) resource(r *op.Resource) error {
-	if c.last != nil && equalResources(c.last, r) {
+	if c.last != nil && c.last.Same(r) {
 		return nil
 	}
-	kept := *r
-	kept.Attrs = slices.Clone(r.Attrs)
-	c.last = &kept
+	c.last = r.Clone()
 	if c.w == nil {
 		c.start(r)
 		return nil
 	}
 	return c.w.Resource(r)
-}
-
-func equalResources(a, b *op.Resource) bool {
-	return a.Service == b.Service && a.Rank == b.Rank && a.WorldSize == b.WorldSize && slices.Equal(a.Attrs, b.Attrs)
 }
 
 func (c *entriesConverter) start(r *op.Resource) {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/parquet"
 )
@@ -36,12 +34,10 @@ func (c *parquetConverter) record(rec op.Record) error {
 
 // resource writes a row if the resource differs from the last one.
 func (c *parquetConverter) resource(r *op.Resource) error {
-	if c.last != nil && equalResources(c.last, r) {
+	if c.last != nil && c.last.Same(r) {
 		return nil
 	}
-	kept := *r
-	kept.Attrs = slices.Clone(r.Attrs)
-	c.last = &kept
+	c.last = r.Clone()
 	return c.w.Resource(r)
 }
 

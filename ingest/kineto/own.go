@@ -136,6 +136,9 @@ func (a *ownArguments) complete(b *op.Builder, e *op.Entry) {
 		b.SetIDs(a.trace, a.spanID, a.parent)
 	}
 	e.Service, e.Scope, e.DroppedAttributes = a.service, a.scope, a.dropped
+	if a.dropped > 0 {
+		e.Warn |= op.WarnDroppedAttributes
+	}
 	if a.failed {
 		b.SetError(a.message)
 	}

@@ -76,6 +76,7 @@ var fields = []field{
 	{"links.trace_id", many(traceID, nothing, addLink)},
 	{"links.span_id", many(spanID(false), nothing, setLinkSpan)},
 	{"links.weight", many(integer(0, op.WarnBadValue), nothing, setLinkWeight)},
+	{"extra", one(0, text, func(r *row, s string) { r.rest = s })},
 	{"batch.entries", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *row, n op.Int) { r.more().batch.Entries = n.V })},
 }
 

@@ -145,14 +145,30 @@ func (r randoms) attrs() []op.Attr {
 	if r.maybe() {
 		return nil
 	}
-	return []op.Attr{{Key: "a" + r.text(), Value: r.text()}, {Key: "b", Value: r.text()}}
+	return []op.Attr{
+		{Key: "a" + r.text(), Value: r.text()}, {Key: "b", Value: r.text()}, {Key: "n", Value: "7", Type: op.AttrInt},
+		op.FloatAttr("f", r.NormFloat64()), {Key: "list", Value: `[1,2.0,{"bytesValue":"AAE="}]`, Type: op.AttrJSON},
+	}[r.IntN(4):]
 }
 
 func (r randoms) links() (links []op.Link) {
 	for range r.IntN(4) - 1 {
 		links = append(links, op.Link{TraceID: op.TraceID{2, 15: byte(r.IntN(9))}, SpanID: r.id(), Weight: r.number()})
+		if r.maybe() {
+			links[0].Extra = &op.LinkExtra{Flags: 1, Attrs: r.attrs()}
+		}
 	}
 	return links
+}
+
+func (r randoms) extra() *op.Extra {
+	if r.maybe() {
+		return nil
+	}
+	return &op.Extra{
+		Kind: "server", Flags: r.Uint32(), TraceState: r.text(), Message: r.text(), Scope: op.Scope{Version: "1", Attrs: r.attrs()},
+		Events: []op.Event{{Name: r.text(), Time: r.number(), Attrs: r.attrs()}},
+	}
 }
 
 func (r randoms) entry() *op.Entry {
@@ -162,7 +178,7 @@ func (r randoms) entry() *op.Entry {
 		OutputShape: r.shape(), DType: []op.DType{"", op.F32, "odd type"}[r.IntN(3)],
 		Start: op.Known(int64(r.Uint64() >> 2)), Duration: int64(r.Uint64() >> (2 + r.IntN(62))), Launch: r.number(),
 		OutputElements: r.number(), MemoryBytes: r.number(), FLOPs: r.number(),
-		Root: r.text(), Service: r.text(), Scope: r.text(), Attrs: r.attrs(), Links: r.links(),
+		Root: r.text(), Service: r.text(), Scope: r.text(), Attrs: r.attrs(), Links: r.links(), Extra: r.extra(),
 		DroppedAttributes: r.Int64N(3), Warn: op.Warning(r.IntN(int(op.WarnDroppedLinks) << 1)),
 	}
 	if e.DType == "odd type" {
@@ -204,7 +220,8 @@ func (r randoms) record() op.Record {
 	case 0:
 		return op.Record{Span: &op.Span{
 			Name: r.text(), TraceID: op.TraceID{7}, SpanID: r.id(), ParentSpanID: r.id(), RemoteParent: r.maybe(),
-			Start: op.Known(r.Int64N(1 << 60)), Duration: r.Int64N(1 << 40), Service: r.text(), Failed: r.maybe(), Links: r.links(),
+			Start: op.Known(r.Int64N(1 << 60)), Duration: r.Int64N(1 << 40), Service: r.text(), Failed: r.maybe(),
+			Attrs: r.attrs(), Links: r.links(), Extra: r.extra(),
 		}}
 	case 1:
 		return op.Record{Resource: &op.Resource{Service: r.text(), Rank: r.number(), WorldSize: r.number(), Attrs: r.attrs()}}

@@ -12,6 +12,7 @@ type row struct {
 	// Entry also holds what other records have in common with it.
 	op.Entry
 	record string
+	rest   string  // see op.AppendRest
 	others *others // nil for none
 	batch  *batch
 
@@ -115,7 +116,9 @@ func (r *row) finish(columns columnsSeen) (op.Record, error) {
 		return op.Record{Span: r.finishSpan()}, nil
 	case recordResource:
 		resource := &r.more().resource
-		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, uniqueAttrs(r.Attrs)
+		r.Attrs = uniqueAttrs(r.Attrs)
+		r.finishRest()
+		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, r.Attrs
 		return op.Record{Resource: resource}, nil
 	case recordGap:
 		return op.Record{Gap: &r.more().gap}, nil
@@ -148,6 +151,7 @@ func (r *row) finishEntry(columns columnsSeen) error {
 	}
 	r.Attrs = uniqueAttrs(r.Attrs)
 	r.finishLinks()
+	r.finishRest()
 	r.finishKind()
 	if !columns.elements && !r.outputCut {
 		n, w := r.OutputShape.Elements()
@@ -188,13 +192,25 @@ func (r *row) finishSpan() *op.Span {
 	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
 	s.Start, s.Duration = r.Start, max(0, r.Duration)
 	s.Service = r.Service
+	r.Attrs = uniqueAttrs(r.Attrs)
 	r.finishLinks()
-	s.Links = r.Links
+	r.finishRest()
+	s.Attrs, s.Links, s.Extra = r.Attrs, r.Links, r.Extra
 	s.Failed = r.Failed || r.failed
 	if s.Start.V > math.MaxInt64-s.Duration {
 		s.Start = op.Int{}
 	}
 	return s
+}
+
+// finishRest completes attributes and links, which come first.
+func (r *row) finishRest() {
+	if r.rest == "" {
+		return
+	}
+	x, w := op.DecodeRest(r.rest, r.Attrs, r.Links)
+	r.Extra = x
+	r.Warn |= w
 }
 
 // finishLinks leaves out links that do not lead to a span.

@@ -6,7 +6,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -35,7 +34,7 @@ func attr(kv attribute.KeyValue) op.Attr {
 func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	switch v.Type() {
 	case attribute.STRING:
-		return jsontext.AppendString(dst, v.AsString())
+		return appendString(dst, v.AsString())
 	case attribute.INT64:
 		return strconv.AppendInt(dst, v.AsInt64(), 10)
 	case attribute.FLOAT64:
@@ -54,7 +53,7 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 	case attribute.FLOAT64SLICE:
 		return appendList(dst, v.AsFloat64Slice(), op.AppendFloatJSON)
 	case attribute.STRINGSLICE:
-		return appendList(dst, v.AsStringSlice(), jsontext.AppendString)
+		return appendList(dst, v.AsStringSlice(), appendString)
 	case attribute.BOOLSLICE:
 		return appendList(dst, v.AsBoolSlice(), strconv.AppendBool)
 	case attribute.SLICE:
@@ -65,7 +64,7 @@ func appendJSON(dst []byte, v attribute.Value, depth int) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(jsontext.AppendString(dst, string(kv.Key)), ':')
+			dst = append(appendString(dst, string(kv.Key)), ':')
 			dst = appendJSON(dst, kv.Value, depth+1)
 		}
 		return append(dst, '}')
@@ -82,4 +81,9 @@ func appendList[T any](dst []byte, list []T, element func([]byte, T) []byte) []b
 		dst = element(dst, e)
 	}
 	return append(dst, ']')
+}
+
+func appendString(dst []byte, s string) []byte {
+	text := op.Attr{Value: s}
+	return text.AppendJSONValue(dst)
 }

@@ -39,14 +39,16 @@ func isReserved(key string) bool {
 }
 
 // arguments are the members of an object, which viewers show of a selected event. It
-// is a [spanattr.Sink].
+// is a [op.AttrSink].
 type arguments struct{ buf []byte }
 
 // entry appends the arguments of an operation.
 func (a *arguments) entry(e *op.Entry) {
 	a.ids(e.TraceID, e.SpanID, e.ParentSpanID)
-	spanattr.Entry(a, e)
-	spanattr.Int(a, op.KeyRank, e.Rank)
+	own := *e
+	own.Attrs = nil // which have no say in what the operation is
+	own.WriteAttrs(a)
+	a.known(op.KeyRank, e.Rank)
 	a.text(op.KeyServiceName, e.Service)
 	a.text(argScope, e.Scope)
 	if e.Failed {
@@ -107,7 +109,7 @@ func (a *arguments) links(links []op.Link) {
 	a.list(len(links), func(i int) {
 		var link arguments
 		link.ids(links[i].TraceID, links[i].SpanID, op.SpanID{})
-		spanattr.Int(&link, argWeight, links[i].Weight)
+		link.known(argWeight, links[i].Weight)
 		a.buf = append(append(append(a.buf, '{'), link.buf...), '}')
 	})
 }
@@ -124,6 +126,13 @@ func (a *arguments) flag(key string, is bool) {
 	if is {
 		a.key(key)
 		a.buf = append(a.buf, "true"...)
+	}
+}
+
+// known appends an integer if it is known.
+func (a *arguments) known(key string, n op.Int) {
+	if n.Known {
+		a.Int(key, n.V)
 	}
 }
 

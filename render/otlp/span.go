@@ -51,7 +51,11 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	}
 	dst = appendIDs(dst, trace, span, e.ParentSpanID, w.state)
 	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
-	dst = jsontext.AppendString(append(dst, `,"name":`...), e.Operation)
+	name := e.Operation
+	if x.Name != "" {
+		name = x.Name
+	}
+	dst = jsontext.AppendString(append(dst, `,"name":`...), name)
 	dst = appendNumber(dst, `,"kind":`, kindNumber(x.Kind))
 	dst = appendTimes(dst, e.Start, e.Duration)
 	dst = append(dst, `,"attributes":[`...)

@@ -56,6 +56,7 @@ const (
 	colLinkTraceIDs
 	colLinkSpanIDs
 	colLinkWeights
+	colExtra
 
 	numColumns
 )

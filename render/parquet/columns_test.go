@@ -18,6 +18,7 @@ func TestColumns(t *testing.T) {
 		colWarn: "warn.list.element", colCollectiveName: "collective.name", colCollectiveOutElements: "collective.out_elements", colName: "name",
 		colGapDropped: "gap.dropped", colBatchWriter: "batch.writer", colBatchEntries: "batch.entries",
 		colLinkTraceIDs: "links.list.element.trace_id", colLinkWeights: "links.list.element.weight",
+		colExtra: "extra",
 	} {
 		if got := strings.Join(paths[col], "."); got != want {
 			t.Errorf("column %d is %s, want %s", col, got, want)

@@ -42,7 +42,7 @@
 //	error               VARCHAR
 //	adjusted_count      DOUBLE
 //	dropped_attributes  BIGINT
-//	attrs               MAP(VARCHAR, VARCHAR)  of entries and resources
+//	attrs               MAP(VARCHAR, VARCHAR)  of entries, spans and resources
 //	warn                VARCHAR[]
 //	collective          STRUCT(name VARCHAR, "group" VARCHAR, group_size, sequence,
 //	                    peer_rank, in_elements, out_elements BIGINT)
@@ -53,6 +53,8 @@
 //	batch               STRUCT(writer VARCHAR, seq, entries BIGINT)
 //	links               STRUCT(trace_id, span_id VARCHAR, weight BIGINT)[]
 //	                    of entries and spans
+//	extra               VARCHAR       a JSON object: attributes that are no text,
+//	                    with their types, and what else spans and links had
 //
 // The file's metadata hold the schema's name, optrace.entries/v1, under the key
 // optrace.schema. Text is dictionary-encoded, pages are compressed with zstd.

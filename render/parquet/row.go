@@ -27,6 +27,7 @@ type rowBuffer struct {
 	// text backs the values that are text. Where it grows, values keep the
 	// memory they had.
 	text []byte
+	rest []byte // of a row
 	// size is how many bytes the values since the last row group take, roughly.
 	size int64
 }
@@ -175,6 +176,12 @@ func (b *rowBuffer) attrs(attrs []op.Attr) {
 		b.add(colAttrKeys, b.bytes(a.Key), min(i, 1), inList)
 		b.add(colAttrValues, b.bytes(a.Value), min(i, 1), inList)
 	}
+}
+
+// extra sets the column of what no other column holds, unless there is nothing.
+func (b *rowBuffer) extra(attrs []op.Attr, links []op.Link, x *op.Extra) {
+	b.rest = op.AppendRest(b.rest[:0], attrs, links, x)
+	b.str(colExtra, string(b.rest))
 }
 
 // links sets the columns of the list of links, unless there are none.

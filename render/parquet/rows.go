@@ -44,6 +44,7 @@ func (b *rowBuffer) entry(e *op.Entry) {
 	b.int(colDroppedAttributes, op.Known(e.DroppedAttributes))
 	b.attrs(e.Attrs)
 	b.links(e.Links)
+	b.extra(e.Attrs, e.Links, e.Extra)
 	b.warnings(e.Warn)
 	if e.Collective != nil {
 		b.collective(e.Collective)
@@ -89,7 +90,9 @@ func (b *rowBuffer) span(s *op.Span) {
 	b.int(colDuration, op.Known(s.Duration))
 	b.str(colService, s.Service)
 	b.bool(colFailed, s.Failed)
+	b.attrs(s.Attrs)
 	b.links(s.Links)
+	b.extra(s.Attrs, s.Links, s.Extra)
 	b.end()
 }
 
@@ -99,6 +102,7 @@ func (b *rowBuffer) resource(r *op.Resource) {
 	b.int(colRank, r.Rank)
 	b.int(colWorldSize, r.WorldSize)
 	b.attrs(r.Attrs)
+	b.extra(r.Attrs, nil, nil)
 	b.end()
 }
 

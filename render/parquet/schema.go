@@ -69,6 +69,7 @@ func newSchema() *parquet.Schema {
 			{name: "span_id", Node: parquet.Encoded(parquet.String(), &parquet.Plain)},
 			{name: "weight", Node: parquet.Optional(few())},
 		}))},
+		{name: "extra", Node: parquet.Optional(parquet.String())},
 	})
 }
 

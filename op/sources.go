@@ -1,0 +1,105 @@
+package op
+
+import (
+	"bytes"
+	"maps"
+)
+
+// Sources follows the headers and batch records of an entries file, and tells which
+// resource the records between them come from. Several processes may append to one
+// file, batch by batch:
+//
+//   - A header says where the records behind it come from, until the next header or
+//     batch record. It belongs to the batch record directly behind it, or else to that
+//     in front of it.
+//   - A later batch of the same writer has the writer's resource again.
+//
+// The zero value stands at the start of a file.
+type Sources struct {
+	byWriter map[string]*Resource
+	writer   string // of the current batch
+	// header is the resource of a header that may still belong to the next batch.
+	header  *Resource
+	pending bool
+}
+
+// maxWriters bounds the writers that are remembered; beyond it all are forgotten.
+const maxWriters = 1 << 12
+
+// Header takes a header; r is nil for one without a resource. It must not change.
+func (s *Sources) Header(r *Resource) { s.header, s.pending = r, true }
+
+// Batch takes a batch record.
+func (s *Sources) Batch(b *Batch) {
+	s.writer = b.Writer
+	s.Other()
+}
+
+// Other takes any other line but an empty one.
+func (s *Sources) Other() {
+	if !s.pending {
+		return
+	}
+	if s.byWriter == nil || len(s.byWriter) >= maxWriters {
+		s.byWriter = make(map[string]*Resource)
+	}
+	s.byWriter[s.writer] = s.header
+	s.header, s.pending = nil, false
+}
+
+// Resource returns the resource of an entry that comes next, nil where it is not known.
+func (s *Sources) Resource() *Resource {
+	if s.pending {
+		return s.header
+	}
+	return s.byWriter[s.writer]
+}
+
+// Clone returns a copy that goes on by itself.
+func (s *Sources) Clone() *Sources {
+	c := *s
+	c.byWriter = maps.Clone(s.byWriter)
+	return &c
+}
+
+// Follow takes whole lines, as a [Reader] that reads them does.
+func (s *Sources) Follow(lines []byte) {
+	for len(lines) > 0 {
+		line := lines
+		if end := bytes.IndexByte(lines, '\n'); end >= 0 {
+			line, lines = lines[:end], lines[end+1:]
+		} else {
+			lines = nil
+		}
+		switch {
+		case isBlank(line):
+		case mayHead(line):
+			s.follow(line)
+		default:
+			s.Other()
+		}
+	}
+}
+
+// mayHead reports whether a line may be a header or a batch record.
+func mayHead(line []byte) bool {
+	if bytes.HasPrefix(line, []byte(`{"step":`)) || bytes.HasPrefix(line, []byte(`{"span":`)) {
+		return false
+	}
+	return bytes.Contains(line, []byte(`"schema"`)) || bytes.Contains(line, []byte(`"resource"`)) || bytes.Contains(line, []byte(`"batch"`))
+}
+
+func (s *Sources) follow(line []byte) {
+	var d decoder
+	rec, _, err := d.decodeRecord(bytes.TrimPrefix(line, []byte("\ufeff")))
+	switch {
+	case err != nil || len(line) > MaxLineBytes:
+		s.Other()
+	case rec.Batch != nil:
+		s.Batch(rec.Batch)
+	case d.header && rec.Entry == nil && rec.Span == nil && rec.Gap == nil:
+		s.Header(rec.Resource) // which d does not use again
+	default:
+		s.Other()
+	}
+}
