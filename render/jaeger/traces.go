@@ -60,7 +60,7 @@ func (t *Traces) Resource(r *op.Resource) {
 func (t *Traces) Add(e *op.Entry) {
 	traceID, spanID := t.ids.IDs(e)
 	s := span{
-		name: e.Operation, trace: traceID, id: spanID, parent: e.ParentSpanID, start: e.Start.V, duration: e.Duration,
+		name: spanattr.Name(e), trace: traceID, id: spanID, parent: e.ParentSpanID, start: e.Start.V, duration: e.Duration,
 		failed: e.Failed, message: e.Error, links: e.Links,
 	}
 	t.add(&s, source{e.Service, e.Rank}, func(l *tags) { appendEntry(l, e) })

@@ -51,11 +51,7 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	}
 	dst = appendIDs(dst, trace, span, e.ParentSpanID, w.state)
 	dst = appendNumber(dst, `,"flags":`, int64(x.Flags))
-	name := e.Operation
-	if x.Name != "" {
-		name = x.Name
-	}
-	dst = jsontext.AppendString(append(dst, `,"name":`...), name)
+	dst = jsontext.AppendString(append(dst, `,"name":`...), spanattr.Name(e))
 	dst = appendNumber(dst, `,"kind":`, kindNumber(x.Kind))
 	dst = appendTimes(dst, e.Start, e.Duration)
 	dst = append(dst, `,"attributes":[`...)
