@@ -5,21 +5,19 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/optrace/optrace/op"
 )
 
-// iteration is occurrences of one step on different ranks of a service that
-// belong together.
+// iteration is occurrences of one step on different devices and streams of a service
+// that belong together.
 type iteration struct {
 	occurrences []int32
-	ranks       []op.Int
+	lanes       []int32
 	// first is the first start, last the last end.
 	first, last int64
 	// trace is that of the operation that starts first, lastTrace that of the
 	// occurrence that ends last.
 	trace, lastTrace int32
-	// next is when the next occurrence on one of the ranks starts, math.MaxInt64
+	// next is when the next occurrence on one of the lanes starts, math.MaxInt64
 	// for never.
 	next int64
 }
@@ -29,12 +27,12 @@ type iteration struct {
 // start, those without one last.
 //
 // Operations of one step are of different iterations when they are of different
-// services, or of one rank and
+// services, or on one stream of a device and
 //   - below different requests, or below one and below none,
-//   - with a later step of that rank and request that started between them,
+//   - apart in a loop that began again in between: see loops.comesAgain,
 //   - below no request, in different traces and more than a second apart.
 //
-// Occurrences on different ranks meet in the order of their starts: each meets
+// Occurrences on different devices and streams meet in the order of their starts: each meets
 // the one that it overlaps or lies next to, first those of the same request.
 // Operations without a start belong to the first iteration of their request.
 func (f *Forest) iterationsOf(rows []int32) (of []int32, count int) {
@@ -60,7 +58,7 @@ func (f *Forest) iterationsOf(rows []int32) (of []int32, count int) {
 	return of, len(iterations) + l.addTimeless(rows[started:], of[started:], byOccurrence, len(iterations))
 }
 
-// iterations joins the occurrences of different ranks, and returns the
+// iterations joins the occurrences of different devices and streams, and returns the
 // iterations by start.
 func (l *loops) iterations() []*iteration {
 	order := make([]int32, len(l.occurrences))
@@ -124,24 +122,24 @@ func (l *loops) single(occurrences []int32) []*iteration {
 	for i, n := range occurrences {
 		o := &l.occurrences[n]
 		list[i] = &iteration{
-			occurrences: []int32{n}, ranks: []op.Int{l.loops[o.loop].rank},
+			occurrences: []int32{n}, lanes: []int32{l.loops[o.loop].lane},
 			first: o.first, last: o.last, trace: o.trace, lastTrace: o.lastTrace,
 		}
 	}
 	return list
 }
 
-// meet joins parts of different ranks, which are by start. A part joins the
-// nearest iteration behind that of its ranks' part before, unless the next part
-// of a rank there is nearer to it.
+// meet joins parts of different lanes, which are by start. A part joins the
+// nearest iteration behind that of its lanes' part before, unless the next part
+// of a lane there is nearer to it.
 func meet(parts []*iteration) []*iteration {
 	setNext(parts)
 	var met []*iteration
-	behind := make(map[op.Int]int) // how many iterations there are up to the last one of a rank
+	behind := make(map[int32]int) // how many iterations there are up to the last one of a lane
 	for _, p := range parts {
 		from := 0
-		for _, rank := range p.ranks {
-			from = max(from, behind[rank])
+		for _, lane := range p.lanes {
+			from = max(from, behind[lane])
 		}
 		at := from + nearest(met[from:], p)
 		if at < len(met) {
@@ -149,23 +147,23 @@ func meet(parts []*iteration) []*iteration {
 		} else {
 			met = append(met, p)
 		}
-		for _, rank := range p.ranks {
-			behind[rank] = at + 1
+		for _, lane := range p.lanes {
+			behind[lane] = at + 1
 		}
 	}
 	return met
 }
 
-// setNext gives each part the start of the next one of its ranks.
+// setNext gives each part the start of the next one of its lanes.
 func setNext(parts []*iteration) {
-	starts := make(map[op.Int]int64)
+	starts := make(map[int32]int64)
 	for _, p := range slices.Backward(parts) {
 		p.next = math.MaxInt64
-		for _, rank := range p.ranks {
-			if start, ok := starts[rank]; ok {
+		for _, lane := range p.lanes {
+			if start, ok := starts[lane]; ok {
 				p.next = min(p.next, start)
 			}
-			starts[rank] = p.first
+			starts[lane] = p.first
 		}
 	}
 }
@@ -177,7 +175,7 @@ func nearest(candidates []*iteration, p *iteration) int {
 	for i, c := range candidates {
 		d := timeBetween(c.last, p.first)
 		if d > maxPause && c.lastTrace != p.trace {
-			continue // as on one rank
+			continue // as on one lane
 		}
 		if d < distance {
 			best, distance = i, d
@@ -195,7 +193,7 @@ func nearest(candidates []*iteration, p *iteration) int {
 // absorb adds p, which starts later, to the iteration.
 func (it *iteration) absorb(p *iteration) {
 	it.occurrences = append(it.occurrences, p.occurrences...)
-	it.ranks = append(it.ranks, p.ranks...)
+	it.lanes = append(it.lanes, p.lanes...)
 	if p.last > it.last {
 		it.last, it.lastTrace = p.last, p.lastTrace
 	}

@@ -1,16 +1,12 @@
 package analyze
 
-import (
-	"sort"
-
-	"github.com/optrace/optrace/op"
-)
+import "sort"
 
 // maxPause is the longest time in nanoseconds in which nothing of a step runs
 // although it goes on in another trace.
 const maxPause = 1_000_000_000
 
-// loop is what one rank of a service did below one request, or below none.
+// loop is what ran on one stream of a device below one request, or below none.
 type loop struct {
 	loopKey
 	run   int32 // how often it began again
@@ -19,7 +15,7 @@ type loop struct {
 
 type loopKey struct {
 	service string
-	rank    op.Int
+	lane    int32 // the device, with its rank, and the stream
 	request int32 // see loops.request
 }
 
@@ -100,8 +96,7 @@ func (l *loops) loopOf(r int32) int32 {
 }
 
 func (l *loops) key(r int32) loopKey {
-	lane := &l.f.dict.lanes.Values[l.f.lane(r)]
-	return loopKey{service: lane.service, rank: lane.device.Rank, request: l.request(r)}
+	return loopKey{service: l.f.service(r), lane: l.f.lane(r), request: l.request(r)}
 }
 
 // request returns the number of the request that row r belongs to, as
@@ -118,16 +113,22 @@ func (l *loops) request(r int32) int32 {
 	return l.owners[r]
 }
 
-// comesAgain reports whether row r belongs to another iteration than the
-// operations of its step before: a later step has begun since, or it is
-// far from them and in another trace, with no request to hold them together.
+// comesAgain reports whether row r belongs to another iteration than the operations
+// of its step before. It does where the loop has begun again, or where it is far from
+// them and in another trace, with no request to hold them together.
+//
+// The loop has begun again if a later step has begun since and nothing of this step is
+// running any more. Of two steps in a row one may begin before the other is over, with
+// the copy of its data for instance: then the pause has to be as long as what ran of
+// this step.
 func (l *loops) comesAgain(r int32, state *stepState) bool {
-	n := l.occurrences[state.occurrence].loop
-	if later, ok := l.loops[n].later.since(state.at); ok && later > l.f.step(r) {
+	o := &l.occurrences[state.occurrence]
+	pause := timeBetween(o.last, l.f.start(r))
+	later, ok := l.loops[o.loop].later.since(state.at)
+	if ok && later > o.number && pause > 0 && (later-o.number > 1 || pause >= timeBetween(o.first, o.last)) {
 		return true
 	}
-	o := &l.occurrences[state.occurrence]
-	return l.loops[n].request == noRow && l.f.trace(r) != o.lastTrace && timeBetween(o.last, l.f.start(r)) > maxPause
+	return l.loops[o.loop].request == noRow && l.f.trace(r) != o.lastTrace && pause > maxPause
 }
 
 // extend adds row r to the occurrence of state.

@@ -11,14 +11,14 @@ import (
 // naivePart is operations of one step that belong together, by start.
 type naivePart struct {
 	ops              []spec
-	ranks            []op.Int
+	lanes            []DeviceKey
 	first, last      int64
 	trace, lastTrace byte
 }
 
 func newNaivePart(ops []spec) naivePart {
 	p := naivePart{
-		ops: ops, ranks: []op.Int{ops[0].rank}, first: ops[0].start, last: math.MinInt64,
+		ops: ops, lanes: []DeviceKey{ops[0].deviceKey()}, first: ops[0].start, last: math.MinInt64,
 		trace: ops[0].trace, lastTrace: ops[len(ops)-1].trace,
 	}
 	for _, s := range ops {
@@ -28,15 +28,15 @@ func newNaivePart(ops []spec) naivePart {
 }
 
 func (p naivePart) with(o naivePart) naivePart {
-	p.ops, p.ranks = slices.Concat(p.ops, o.ops), slices.Concat(p.ranks, o.ranks)
+	p.ops, p.lanes = slices.Concat(p.ops, o.ops), slices.Concat(p.lanes, o.lanes)
 	if o.last > p.last {
 		p.last, p.lastTrace = o.last, o.lastTrace
 	}
 	return p
 }
 
-func (p naivePart) sharesRank(o naivePart) bool {
-	return slices.ContainsFunc(p.ranks, func(rank op.Int) bool { return slices.Contains(o.ranks, rank) })
+func (p naivePart) sharesLane(o naivePart) bool {
+	return slices.ContainsFunc(p.lanes, func(lane DeviceKey) bool { return slices.Contains(o.lanes, lane) })
 }
 
 // naiveSteps divides operations of the steps 0 to 3 of two services. The parent
@@ -62,10 +62,12 @@ func naiveIterations(specs []spec, service string, step int64) [][]spec {
 	for request := range uint64(3) {
 		var parts []naivePart
 		for _, rank := range []op.Int{{}, op.Known(0), op.Known(1), op.Known(2)} {
-			loop := slices.DeleteFunc(slices.Clone(specs), func(s spec) bool {
-				return !s.isOp || s.timeless || s.service != service || s.rank != rank || s.parent != request
-			})
-			parts = append(parts, naiveOccurrencesOf(loop, step)...)
+			for _, device := range []string{"cuda:0", "cuda:1"} {
+				loop := slices.DeleteFunc(slices.Clone(specs), func(s spec) bool {
+					return !s.isOp || s.timeless || s.service != service || s.rank != rank || s.device != device || s.parent != request
+				})
+				parts = append(parts, naiveOccurrencesOf(loop, step)...)
+			}
 		}
 		if request == 0 {
 			others = parts
@@ -109,16 +111,18 @@ func naiveOccurrencesOf(loop []spec, step int64) []naivePart {
 	}
 	for _, s := range loop {
 		var before []spec // of the same step
-		later := false
+		later := s.step.V
 		for _, o := range run {
 			if o.step == s.step {
-				before, later = append(before, o), false
+				before, later = append(before, o), s.step.V
 			}
-			later = later || o.step.V > s.step.V
+			later = max(later, o.step.V)
 		}
 		if before != nil {
 			p := newNaivePart(before)
-			if later || s.parent == 0 && p.lastTrace != s.trace && s.start-p.last > second {
+			pause := s.start - p.last
+			again := pause > 0 && (later > s.step.V+1 || later == s.step.V+1 && pause >= p.last-p.first)
+			if again || s.parent == 0 && p.lastTrace != s.trace && s.start-p.last > second {
 				end()
 			}
 		}
@@ -128,7 +132,7 @@ func naiveOccurrencesOf(loop []spec, step int64) []naivePart {
 	return parts
 }
 
-// naiveJoin joins parts of different ranks.
+// naiveJoin joins parts of different devices.
 func naiveJoin(parts []naivePart) []naivePart {
 	slices.SortStableFunc(parts, func(a, b naivePart) int { return cmp.Compare(a.first, b.first) })
 	var met []naivePart
@@ -137,14 +141,14 @@ func naiveJoin(parts []naivePart) []naivePart {
 		for m, it := range met {
 			distance := max(0, p.first-it.last)
 			switch {
-			case it.sharesRank(p):
+			case it.sharesLane(p):
 				best, nearest = -1, math.MaxInt64 // only those behind it
 			case distance < nearest && (distance <= second || it.lastTrace == p.trace):
 				best, nearest = m, distance
 			}
 		}
 		if best >= 0 && !slices.ContainsFunc(parts[i+1:], func(next naivePart) bool {
-			return met[best].sharesRank(next) && max(0, next.first-p.last) < nearest
+			return met[best].sharesLane(next) && max(0, next.first-p.last) < nearest
 		}) {
 			met[best] = met[best].with(p)
 		} else {

@@ -73,6 +73,22 @@ func TestSteps(t *testing.T) {
 			},
 		},
 		{
+			name: "a device that lags behind another",
+			specs: []spec{
+				stepOp(0, 0, 10), stepOp(0, 5, 15).on("cuda:1"), stepOp(1, 10, 20), stepOp(0, 15, 25).on("cuda:1"), stepOp(1, 20, 30),
+				stepOp(1, 25, 35).on("cuda:1"), stepOp(2, 30, 40), stepOp(1, 35, 45).on("cuda:1"), stepOp(2, 45, 55).on("cuda:1"),
+			},
+			want: []Step{stepRow(0, 1, 3, 30, 25, 25), stepRow(1, 1, 4, 40, 35, 35), stepRow(2, 1, 2, 20, 25, 20)},
+		},
+		{
+			name: "data of the next step copied ahead",
+			specs: []spec{
+				stepOp(0, 0, 20), stepOp(1, 10, 15), stepOp(0, 20, 30), stepOp(1, 31, 33), stepOp(0, 34, 40), stepOp(1, 40, 70),
+				stepOp(1, 80, 90), stepOp(0, 120, 140),
+			},
+			want: []Step{stepRow(0, 1, 3, 36, 40, 36), stepRow(0, 2, 1, 20, 20, 20), stepRow(1, 1, 4, 47, 80, 47)},
+		},
+		{
 			name: "operations that start at once do not begin it again",
 			specs: []spec{
 				stepOp(1, 10, 20), stepOp(0, 0, 20), stepOp(0, 10, 30),
@@ -248,6 +264,7 @@ func randomLoops(r *rand.Rand) []spec {
 	for range 1 + r.IntN(6) {
 		at := r.Int64N(4000)
 		service, rank, trace, parent := pick(r, "", "", "api"), op.Int{}, byte(3+r.IntN(3)), uint64(0)
+		device := pick(r, "cuda:0", "cuda:1")
 		if r.IntN(2) == 0 {
 			rank = op.Known(r.Int64N(3))
 		}
@@ -257,7 +274,7 @@ func randomLoops(r *rand.Rand) []spec {
 		for step := range r.Int64N(4) {
 			for range r.IntN(4) {
 				s := opAt("a", 10+uint64(len(specs)), parent, at, at+r.Int64N(600)).of(service).in(trace).inStep(step)
-				s.rank, s.timeless = rank, r.IntN(15) == 0
+				s.rank, s.device, s.timeless = rank, device, r.IntN(15) == 0
 				s.start, s.end = s.start*1_000_000, s.end*1_000_000
 				at += r.Int64N(700)
 				specs = append(specs, s)
