@@ -101,7 +101,8 @@ func (in *Input) Entries() iter.Seq2[*op.Entry, error] {
 // Records yields every record of the input with a nil error. A record that
 // could not be read is an [*op.SyntaxError], after which reading goes on; any
 // other error is the last thing yielded. What a record points to is valid until
-// the next one.
+// the next one. A Resource holds for the records up to the next one; where a file
+// says nothing of its own, it starts with an empty one.
 func (in *Input) Records() iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		sources, err := in.opts.expand(in.paths)
@@ -110,8 +111,21 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 			return
 		}
 		var unknown *op.SyntaxError
+		known := false // a resource was handed out
 		for _, s := range sources {
-			more, err := in.file(s, yield)
+			stale := known // it is that of another file
+			more, err := in.file(s, func(rec op.Record, err error) bool {
+				switch {
+				case rec.Resource != nil:
+					known, stale = true, false
+				case stale && (rec.Entry != nil || rec.Span != nil):
+					known, stale = false, false
+					if !yield(op.Record{Resource: &op.Resource{}}, nil) {
+						return false
+					}
+				}
+				return yield(rec, err)
+			})
 			switch {
 			case s.isOther(err):
 				unknown = s.refusal(err)

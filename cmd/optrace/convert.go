@@ -53,7 +53,8 @@ type target struct {
 func targets() []target {
 	return []target{
 		{"entries", "entries JSON Lines, the exporter's format", []string{
-			"keeps everything but the total that a seed trace states",
+			"keeps everything but schema URLs and the total that a seed trace states:",
+			"attributes with their types, of spans, resources, scopes, events and links",
 		}, true, newEntriesConverter},
 		{"trace", "one JSON document as the seed's recorder prints it", []string{
 			"keeps steps, names, devices, the host side, shapes, durations, elements,",
@@ -61,22 +62,25 @@ func targets() []target {
 			"spans; unknown numbers and dynamic dimensions are written as 0",
 		}, false, newTraceConverter},
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", []string{
-			"keeps operations and spans; no gaps and batches; operations without ids get",
-			"some that optrace takes for none",
+			"keeps operations and spans with all that entries keep, and resources and",
+			"scopes as they were; no gaps and batches; operations without ids get some",
+			"that optrace takes for none",
 		}, true, newOTLPConverter},
 		{"jaeger", "JSON as the Jaeger UI downloads and uploads it", []string{
-			"keeps operations and spans, times in whole µs; no gaps, batches and weights",
-			"of links",
+			"keeps operations and spans, their attributes and those of resources, events",
+			"and links; times in whole µs, lists as text; no gaps, batches, attributes of",
+			"scopes and links, weights of links among them",
 		}, true, newJaegerConverter},
 		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", []string{
 			"keeps operations and spans, times to the ns, in the order of devices, streams",
 			"and starts; no resources, gaps, batches and spans without ids",
 		}, false, newChromeConverter},
 		{"csv", "a row per operation", []string{
-			"keeps operations, for tables: no spans and links; it is not read",
+			"keeps operations, for tables: no spans, links and attributes; it is not read",
 		}, false, newCSVConverter},
 		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse", []string{
-			`keeps everything but the total that a seed trace states and a device called ""`,
+			"keeps what entries keep, attributes as text in attrs and with their types in",
+			`extra, but a device called ""`,
 		}, true, newParquetConverter},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
 			"keeps sums by stack; it is not read",

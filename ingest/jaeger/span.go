@@ -38,7 +38,8 @@ type fields struct {
 	start         op.Int // in nanoseconds
 	duration      op.Int
 
-	scope       string
+	scope       op.Scope
+	kind        string
 	failed      bool
 	description string
 	// remote is set where the span's kind says that its parent lies in another process.
@@ -74,6 +75,8 @@ func (d *decoder) span(text []byte) (f *fields, offset int, msg string) {
 			references = l.Raw()
 		case "tags":
 			d.tags(f)
+		case "logs":
+			d.logs()
 		default:
 			l.Skip()
 		}
@@ -173,7 +176,15 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 	if f.failed {
 		b.SetError(f.description)
 	}
-	b.SetScope(f.scope)
+	b.SetScopeOf(&f.scope)
+	x := b.Extra()
+	switch f.kind {
+	case "server", "client", "producer", "consumer":
+		x.Kind = f.kind
+	case "internal":
+	default:
+		x.Kind = "unspecified" // Jaeger leaves out the tag
+	}
 	if process != nil {
 		b.SetResource(process)
 	}
@@ -184,8 +195,9 @@ func (d *decoder) record(f *fields, process *op.Resource) op.Record {
 		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
 		RemoteParent: f.remote && !f.parent.IsZero(),
 		Start:        f.start, Duration: max(0, f.duration.V), Failed: f.failed,
-		Links: b.Links(),
 	}
+	x.Message = f.description
+	b.FillSpan(&d.out)
 	if process != nil {
 		d.out.Service = process.Service
 	}

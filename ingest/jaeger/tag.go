@@ -1,6 +1,8 @@
 package jaeger
 
 import (
+	"strconv"
+
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -11,6 +13,7 @@ const (
 	tagStatus      = "otel.status_code"
 	tagDescription = "otel.status_description"
 	tagScope       = "otel.scope.name"
+	tagVersion     = "otel.scope.version"
 	tagOldScope    = "otel.library.name"
 	tagKind        = "span.kind"
 	tagTraceState  = "w3c.tracestate"
@@ -26,7 +29,7 @@ type tag struct {
 	key   string
 	value []byte // JSON text
 	// number and binary say how to read a value in quotes.
-	number, binary bool
+	number, float, binary bool
 }
 
 // next reads the next tag of a list.
@@ -42,8 +45,10 @@ func (d *decoder) next() (t tag) {
 			t.key = d.text()
 		case "type":
 			switch string(d.bytes()) {
-			case "int64", "float64":
+			case "int64":
 				t.number = true
+			case "float64":
+				t.number, t.float = true, true
 			case "binary":
 				t.binary = true
 			}
@@ -74,9 +79,12 @@ func (d *decoder) tags(f *fields) {
 		case tagDescription:
 			f.description = d.tagText(t)
 		case tagScope, tagOldScope:
-			f.scope = d.tagText(t)
+			f.scope.Name = d.tagText(t)
+		case tagVersion:
+			f.scope.Version = d.tagText(t)
 		case tagKind:
-			f.remote = string(t.value) == `"server"` || string(t.value) == `"consumer"`
+			f.kind = d.tagText(t)
+			f.remote = f.kind == "server" || f.kind == "consumer"
 		case tagTraceState:
 			d.build.SetTraceState(d.tagText(t))
 		case tagDropped:
@@ -85,10 +93,16 @@ func (d *decoder) tags(f *fields) {
 			}
 		case tagDroppedLink:
 			if n, ok := d.tagInt(t); ok && n > 0 {
+				d.build.Extra().DroppedLinks = n
 				d.build.Warn(op.WarnDroppedLinks)
 			}
+		default:
+			d.attribute(t)
+			continue
 		}
-		d.attribute(t)
+		if !d.build.KeepsAll() { // else it stands elsewhere
+			d.attribute(t)
+		}
 	}
 }
 
@@ -98,7 +112,7 @@ func (d *decoder) attribute(t tag) {
 	switch {
 	case t.key == "" || len(t.value) == 0 || t.value[0] == 'n':
 	case t.binary:
-		b.Other(t.key)
+		b.SetRaw(b.Target(t.key), op.AttrBytes, d.tagBytes(t))
 	case t.number:
 		d.number(t)
 	case t.value[0] == '"':
@@ -131,7 +145,7 @@ func (d *decoder) textAttribute(t tag) {
 
 func (d *decoder) number(t tag) {
 	b := d.build
-	if n, ok := d.tagInt(t); ok {
+	if n, ok := d.tagInt(t); ok && !t.float {
 		b.Int(t.key, n)
 	} else if f, ok := jsontext.ParseFloat(d.tagBytes(t)); ok {
 		b.Float(t.key, f)
@@ -210,6 +224,70 @@ func (d *decoder) addResource(r *op.Resource, t tag) {
 	case t.key == op.KeyWorldSize && isInt && n >= 0:
 		r.WorldSize = op.Known(n)
 	default:
-		r.Attrs = append(r.Attrs, op.Attr{Key: t.key, Value: d.tagText(t)})
+		r.Attrs = append(r.Attrs, d.attr(t))
 	}
 }
+
+// attr returns a tag as an attribute with its type.
+func (d *decoder) attr(t tag) op.Attr {
+	a := op.Attr{Key: t.key, Value: d.tagText(t)}
+	n, isInt := d.tagInt(t)
+	isText := len(t.value) > 0 && t.value[0] == '"'
+	switch {
+	case t.binary:
+		a.Type = op.AttrBytes
+	case isText && !t.number:
+	case isInt && !t.float:
+		a.Value, a.Type = strconv.FormatInt(n, 10), op.AttrInt
+	case a.Value == "true" || a.Value == "false":
+		a.Type = op.AttrBool
+	default:
+		if f, ok := jsontext.ParseFloat([]byte(a.Value)); ok {
+			return op.FloatAttr(t.key, f)
+		}
+	}
+	return a
+}
+
+// logs gives the logs of a span to the builder, as events. The name is the field
+// "event".
+func (d *decoder) logs() {
+	l := &d.lex
+	if l.Peek() != '[' || !d.build.KeepsAll() {
+		l.Skip()
+		return
+	}
+	x := d.build.Extra()
+	for l.Array(); l.More(); {
+		if l.Peek() != '{' {
+			l.Skip()
+			continue
+		}
+		var e op.Event
+		for l.Object(); l.More(); {
+			switch string(l.Key()) {
+			case "timestamp":
+				e.Time = d.micros()
+			case "fields":
+				if l.Peek() != '[' {
+					l.Skip()
+					continue
+				}
+				for l.Array(); l.More(); {
+					switch t := d.next(); {
+					case t.key == fieldEvent && e.Name == "":
+						e.Name = d.tagText(t)
+					case t.key != "":
+						e.Attrs = append(e.Attrs, d.attr(t))
+					}
+				}
+			default:
+				l.Skip()
+			}
+		}
+		x.Events = append(x.Events, e)
+	}
+}
+
+// fieldEvent is the field of a log that names an event.
+const fieldEvent = "event"

@@ -18,8 +18,15 @@ import (
 // read.
 func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	t.Helper()
-	m := &op.Mapping{}
-	m.Keep("other")
+	one, all := &op.Mapping{}, &op.Mapping{}
+	one.Keep("other")
+	all.KeepAll()
+	checkJSONSpansWith(t, all, texts...)
+	return checkJSONSpansWith(t, one, texts...)
+}
+
+func checkJSONSpansWith(t *testing.T, m *op.Mapping, texts ...string) (read int) {
+	t.Helper()
 	reset := func(r *jsonReader, text string) {
 		r.w.reset(bytes.NewBuffer([]byte(text)), "test", op.Position{})
 		r.w.lex.OneLine(true)

@@ -2,6 +2,8 @@ package otlp_test
 
 import (
 	"encoding/base64"
+	"io"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -187,4 +189,36 @@ func oracleLink(b *op.Builder, l ptrace.SpanLink) {
 		}
 	}
 	b.AddLink(link)
+}
+
+// Where everything is kept, the readers find the same in all encodings.
+func TestReadersKeepTheSame(t *testing.T) {
+	m := new(op.Mapping)
+	m.KeepAll()
+	keeping := func(r reader) reader {
+		return func(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
+	}
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		td := randomTraces(rng)
+		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := read(keeping(otlp.ProtoRecords), proto)
+		for name, got := range map[string]result{
+			"shuffled protobuf": read(keeping(otlp.ProtoRecords), shuffleProto(rng, proto, tracesSchema())),
+			"frames":            read(keeping(otlp.FramedRecords), framed(proto)),
+			"JSON":              read(keeping(otlp.JSONRecords), text),
+			"shuffled JSON":     read(keeping(otlp.JSONRecords), shuffleJSON(t, rng, text)),
+		} {
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("seed %d, %s (-protobuf +got):\n%s\n%s", seed, name, diff, text)
+			}
+		}
+	}
 }

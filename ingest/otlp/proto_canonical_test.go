@@ -25,8 +25,15 @@ func keep(rec op.Record) op.Record {
 // canonicalSpan read.
 func checkProtoSpans(t *testing.T, spans ...[]byte) (read int) {
 	t.Helper()
-	m := &op.Mapping{}
-	m.Keep("other")
+	one, all := &op.Mapping{}, &op.Mapping{}
+	one.Keep("other")
+	all.KeepAll()
+	checkProtoSpansWith(t, all, spans...)
+	return checkProtoSpansWith(t, one, spans...)
+}
+
+func checkProtoSpansWith(t *testing.T, m *op.Mapping, spans ...[]byte) (read int) {
+	t.Helper()
 	r := &protoReader{decoder: newDecoder(m)}
 	for _, span := range spans {
 		if !r.canonicalSpan(slices.Clip(span)) {

@@ -11,6 +11,9 @@ const (
 	kindString = "STRING"
 	kindBytes  = "BYTESLICE"
 	kindMap    = "MAP"
+	kindFloat  = "FLOAT64"
+	kindFloats = "FLOAT64SLICE"
+	kindSlice  = "SLICE"
 )
 
 // attribute is an attribute as the exporter prints it:
@@ -67,22 +70,29 @@ func (d *decoder) add(a attribute) {
 	b, l := d.build, &d.value
 	l.Reset(a.value)
 	switch c := l.Peek(); {
-	case a.kind == kindBytes || a.kind == kindMap || c == '{':
-		b.Other(a.key)
+	case a.kind == kindBytes || a.kind == kindMap || c == '{', a.kind == kindSlice && !b.WantsList(a.key):
+		if t := b.Target(a.key); t.Kept() {
+			b.SetAttr(d.attr(a))
+		} else {
+			b.Other(a.key)
+		}
 	case c == '"':
 		b.Str(a.key, d.valid(l.Str()))
 	case c == 't', c == 'f':
 		b.Bool(a.key, l.Bool())
 	case c == 'n':
-		// An empty value is as if it were not there.
+		if b.KeepsAll() {
+			b.SetEmpty(b.Target(a.key))
+		} // else it is as if it were not there
 	case c == '[' && b.Wants(a.key):
+		d.floats = a.kind == kindFloats
 		list := b.BeginList(a.key)
 		d.list(&list)
 	case c == '[':
 		b.Other(a.key)
 	default:
 		number := l.Number()
-		if n, ok := jsontext.ParseInt(number); ok {
+		if n, ok := jsontext.ParseInt(number); ok && a.kind != kindFloat {
 			b.Int(a.key, n)
 		} else if f, ok := jsontext.ParseFloat(number); ok {
 			b.Float(a.key, f)
@@ -126,11 +136,10 @@ func (d *decoder) list(to *op.List) {
 			l.Null()
 			to.Null()
 		case 't', 'f':
-			l.Skip()
-			to.Other()
+			to.Bool(l.Bool())
 		default:
 			number := l.Number()
-			if n, ok := jsontext.ParseInt(number); ok {
+			if n, ok := jsontext.ParseInt(number); ok && !d.floats {
 				to.Int(n)
 			} else if f, ok := jsontext.ParseFloat(number); ok {
 				to.Float(f)

@@ -1,7 +1,8 @@
 package stdouttrace
 
 import (
-	"github.com/optrace/optrace/internal/jsontext"
+	"strconv"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -22,6 +23,7 @@ func (d *decoder) links() {
 // link reads one link.
 func (d *decoder) link() {
 	var link op.Link
+	var extra op.LinkExtra
 	l := &d.lex
 	d.members(func(key []byte) bool {
 		switch string(key) {
@@ -32,46 +34,85 @@ func (d *decoder) link() {
 					link.TraceID, _ = op.ParseTraceID(d.bytes())
 				case "SpanID":
 					link.SpanID, _ = op.ParseSpanID(d.bytes())
+				case "TraceState":
+					extra.TraceState = d.text()
+				case "TraceFlags":
+					extra.Flags |= d.flags()
+				case "Remote":
+					extra.Flags |= d.remote()
 				default:
 					return false
 				}
 				return true
 			})
 		case "Attributes":
-			if l.Peek() != '[' {
-				return false
+			for _, a := range d.attrs() {
+				d.build.LinkAttr(&link, &extra, a)
 			}
-			for l.Array(); l.More(); {
-				d.build.Warn(d.setLink(&link, d.next()))
-			}
+		case "DroppedAttributeCount":
+			extra.DroppedAttributes, _ = d.integer()
 		default:
 			return false
 		}
 		return true
 	})
 	if l.Err() == nil {
-		d.build.AddLink(link)
+		d.build.AddLinkWith(link, &extra)
 	}
 }
 
-// setLink gives an attribute to a link.
-func (d *decoder) setLink(link *op.Link, a attribute) op.Warning {
-	if len(a.value) == 0 {
+// The bits of OTLP's flags that say that it is known whether a context is from another
+// process, and that it is.
+const (
+	flagHasRemote = 1 << 8
+	flagRemote    = 1 << 9
+)
+
+// flags reads W3C flags, which are two hexadecimal digits.
+func (d *decoder) flags() uint32 {
+	n, err := strconv.ParseUint(string(d.bytes()), 16, 8)
+	if err != nil {
 		return 0
 	}
-	l := &d.value
-	l.Reset(a.value)
-	switch c := l.Peek(); {
-	case c == '"' && a.kind != kindBytes:
-		return link.Str(a.key, d.valid(l.Str()))
-	case c == '-' || '0' <= c && c <= '9':
-		number := l.Number()
-		if n, ok := jsontext.ParseInt(number); ok {
-			return link.Int(a.key, n)
-		}
-		if f, ok := jsontext.ParseFloat(number); ok {
-			return link.Float(a.key, f)
-		}
+	return uint32(n) | flagHasRemote
+}
+
+// remote reads whether a context is from another process.
+func (d *decoder) remote() uint32 {
+	if d.lex.Peek() == 't' && d.lex.Bool() {
+		return flagRemote
 	}
-	return link.Other(a.key)
+	if d.lex.Err() == nil && d.lex.Peek() == 'f' {
+		d.lex.Bool()
+	}
+	return 0
+}
+
+// events gives the events of a span to the builder.
+func (d *decoder) events() {
+	l := &d.lex
+	if l.Peek() != '[' || !d.build.KeepsAll() {
+		l.Skip()
+		return
+	}
+	x := d.build.Extra()
+	for l.Array(); l.More(); {
+		var e op.Event
+		d.members(func(key []byte) bool {
+			switch string(key) {
+			case "Name":
+				e.Name = d.text()
+			case "Time":
+				e.Time = d.time()
+			case "Attributes":
+				e.Attrs = d.attrs()
+			case "DroppedAttributeCount":
+				e.DroppedAttributes, _ = d.integer()
+			default:
+				return false
+			}
+			return true
+		})
+		x.Events = append(x.Events, e)
+	}
 }

@@ -78,7 +78,7 @@ func TestRecords(t *testing.T) {
 	const resource = `,"Resource":[{"Key":"service.name","Value":{"Type":"STRING","Value":"api"}},{"Key":"tensor.rank",` +
 		`"Value":{"Type":"INT64","Value":3}},{"Key":"tensor.world_size","Value":{"Type":"INT64","Value":8}},{"Key":"ids",` +
 		`"Value":{"Type":"INT64SLICE","Value":[0, 1]}}]`
-	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,"attrs":{"ids":"[0,1]"}}}` + "\n"
+	const wantResource = `{"schema":"optrace.entries/v1","resource":{"service":"api","rank":3,"world_size":8,"attrs":{"ids":[0,1]}}}` + "\n"
 	ofAPI := strings.Replace(entry("null", `,"service":"api"`), `"duration_ns":601,`, `"duration_ns":601,"rank":3,`, 1)
 	attr := func(key, kind, value string) string {
 		return `,{"Key":"` + key + `","Value":{"Type":"` + kind + `","Value":` + value + `}}`
@@ -182,7 +182,7 @@ func TestRecordsWithMapping(t *testing.T) {
 		if err != nil || rec.Entry == nil {
 			t.Fatalf("%+v, %v", rec, err)
 		}
-		if diff := cmp.Diff([]op.Attr{{Key: "debug.stats", Value: "[0.5,1]", Type: op.AttrJSON}}, rec.Entry.Attrs); diff != "" {
+		if diff := cmp.Diff([]op.Attr{{Key: "debug.stats", Value: "[0.5,1.0]", Type: op.AttrJSON}}, rec.Entry.Attrs); diff != "" {
 			t.Errorf("attributes (-want +got):\n%s", diff)
 		}
 	}

@@ -2,7 +2,6 @@ package stdouttrace
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -33,26 +32,12 @@ func (d *decoder) addResource(a attribute) {
 	switch {
 	case a.key == "" || len(a.value) == 0:
 	case a.key == op.KeyServiceName && a.kind == kindString:
-		r.Service = d.plain(a.value)
+		r.Service = d.attr(a).Value
 	case a.key == op.KeyRank && isInt && n >= 0:
 		r.Rank = op.Known(n)
 	case a.key == op.KeyWorldSize && isInt && n >= 0:
 		r.WorldSize = op.Known(n)
 	default:
-		r.Attrs = append(r.Attrs, op.Attr{Key: a.key, Value: d.plain(a.value)})
+		r.Attrs = append(r.Attrs, d.attr(a))
 	}
-}
-
-// plain returns a value as text: a string's content, and otherwise JSON
-// without white space. Lists of mixed types keep the types of their elements.
-func (d *decoder) plain(value []byte) string {
-	if value[0] == '"' {
-		d.value.Reset(value)
-		return d.valid(d.value.Str())
-	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, value) != nil {
-		return d.valid(value)
-	}
-	return d.valid(compact.Bytes())
 }

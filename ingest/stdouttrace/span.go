@@ -15,6 +15,7 @@ type decoder struct {
 	lex     jsontext.Lexer
 	value   jsontext.Lexer // of the value of an attribute
 	open    []byte         // the lists and objects around an element of a list
+	floats  bool           // the numbers of a list are floating-point numbers
 	opaque  bool           // the element is of a type that says nothing here
 	build   *op.Builder
 	strings intern.Table
@@ -22,6 +23,7 @@ type decoder struct {
 	fields fields
 	out    op.Span
 
+	scope        op.Scope
 	resource     op.Resource
 	resourceText []byte // the text that resource was read from
 	newResource  bool   // the span's resource is not that of the span before
@@ -39,7 +41,9 @@ type fields struct {
 	start, end   op.Int
 	failed       bool
 	description  string
-	scope        string
+	ok           bool
+	kind         int64
+	flags        uint32
 	isSpan       bool
 }
 
@@ -50,6 +54,7 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 	l.Reset(text)
 	d.build.Reset()
 	*f = fields{}
+	d.scope = op.Scope{}
 	var resource []byte
 	for l.Object(); l.More(); {
 		switch string(l.Key()) {
@@ -64,6 +69,12 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 			f.start = d.time()
 		case "EndTime":
 			f.end = d.time()
+		case "SpanKind":
+			f.kind, _ = d.integer()
+		case "Events":
+			d.events()
+		case "DroppedEvents":
+			d.build.Extra().DroppedEvents, _ = d.integer()
 		case "Attributes":
 			d.attributes()
 		case "DroppedAttributes":
@@ -74,6 +85,7 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 			d.links()
 		case "DroppedLinks":
 			if n, ok := d.integer(); ok && n > 0 {
+				d.build.Extra().DroppedLinks = n
 				d.build.Warn(op.WarnDroppedLinks)
 			}
 		case "Status":
@@ -81,7 +93,7 @@ func (d *decoder) span(text []byte) (offset int, msg string) {
 		case "Resource":
 			resource = l.Raw()
 		case "InstrumentationScope", "InstrumentationLibrary":
-			d.scope(f)
+			d.readScope()
 		default:
 			l.Skip()
 		}
@@ -115,18 +127,30 @@ func (d *decoder) record() op.Record {
 	if f.failed {
 		b.SetError(f.description)
 	}
-	b.SetScope(f.scope)
+	b.SetScopeOf(&d.scope)
 	b.SetResource(&d.resource)
+	x := b.Extra()
+	x.Flags, x.OK = f.flags, f.ok
+	if f.kind >= 0 && f.kind < int64(len(kinds)) {
+		x.Kind = kinds[f.kind]
+	}
+	if !f.failed {
+		x.Message = f.description
+	}
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
 	d.out = op.Span{
 		Name: f.name, TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent, RemoteParent: f.remoteParent,
 		Start: f.start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
-		Links: b.Links(),
 	}
+	x.Message = f.description
+	b.FillSpan(&d.out)
 	return op.Record{Span: &d.out}
 }
+
+// kinds are the kinds of spans by their number.
+var kinds = [...]string{"unspecified", "", "server", "client", "producer", "consumer"}
 
 // spanContext reads the ids of the span.
 func (d *decoder) spanContext(f *fields) {
@@ -138,6 +162,8 @@ func (d *decoder) spanContext(f *fields) {
 		case "SpanID":
 			id, ok := op.ParseSpanID(d.bytes())
 			f.id, f.badID = id, f.badID || !ok
+		case "TraceFlags":
+			f.flags |= d.flags()
 		case "TraceState":
 			if state := d.text(); state != "" {
 				d.build.SetTraceState(state)
@@ -161,6 +187,7 @@ func (d *decoder) parent(f *fields) {
 				return false
 			}
 			f.remoteParent = d.lex.Bool()
+			f.flags |= flagRemote
 		default:
 			return false
 		}
@@ -172,7 +199,8 @@ func (d *decoder) status(f *fields) {
 	d.members(func(key []byte) bool {
 		switch string(key) {
 		case "Code":
-			f.failed = string(d.bytes()) == "Error"
+			code := string(d.bytes())
+			f.failed, f.ok = code == "Error", code == "Ok"
 		case "Description":
 			f.description = d.text()
 		default:
@@ -182,18 +210,26 @@ func (d *decoder) status(f *fields) {
 	})
 }
 
-// scope reads the instrumentation scope, which old versions call a library and
+// readScope reads the instrumentation scope, which old versions call a library and
 // new ones print under both names.
-func (d *decoder) scope(f *fields) {
+func (d *decoder) readScope() {
+	var s op.Scope
 	d.members(func(key []byte) bool {
-		if string(key) != "Name" {
+		switch string(key) {
+		case "Name":
+			s.Name = d.text()
+		case "Version":
+			s.Version = d.text()
+		case "Attributes":
+			s.Attrs = d.attrs()
+		default:
 			return false
-		}
-		if name := d.text(); name != "" {
-			f.scope = name
 		}
 		return true
 	})
+	if s.Name != "" {
+		d.scope = s
+	}
 }
 
 // members calls take for each member of an object; take reads the value or

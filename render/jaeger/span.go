@@ -18,6 +18,7 @@ type span struct {
 	failed          bool
 	message         string
 	links           []op.Link
+	extra           *op.Extra // nil for none
 }
 
 // appendHead appends a span up to its first tag.
@@ -67,6 +68,47 @@ func (s *span) appendStatus(l *tags) {
 	}
 }
 
+// kindOf returns the kind of a span.
+func kindOf(x *op.Extra) string {
+	if x.Kind == "" {
+		return kindInternal
+	}
+	return x.Kind
+}
+
+// appendOrigin appends the kind and the scope of a span, as far as they are known.
+func appendOrigin(l *tags, kind string, s *op.Scope) {
+	if kind != kindUnspecified {
+		l.Str(tagKind, kind)
+	}
+	if s.Name != "" {
+		l.Str(tagScope, s.Name)
+	}
+	if s.Version != "" {
+		l.Str(tagVersion, s.Version)
+	}
+}
+
+// appendLogs appends the events of a span up to the end of their list.
+func (s *span) appendLogs(l *tags) {
+	if s.extra == nil {
+		return
+	}
+	for i := range s.extra.Events {
+		if i > 0 {
+			l.buf = append(l.buf, ',')
+		}
+		e := &s.extra.Events[i]
+		l.buf = strconv.AppendInt(append(l.buf, `{"timestamp":`...), max(0, e.Time.V)/1000, 10)
+		l.buf = append(l.buf, `,"fields":[`...)
+		l.Str("event", e.Name)
+		for j := range e.Attrs {
+			l.attr(&e.Attrs[j])
+		}
+		l.buf = append(l.end(), "]}"...)
+	}
+}
+
 // appendAttrs appends attributes as tags, without those that describe the span.
 func appendAttrs(l *tags, attrs []op.Attr) {
 	for i := range attrs {
@@ -78,10 +120,11 @@ func appendAttrs(l *tags, attrs []op.Attr) {
 
 // appendEntry appends the tags of an operation except those of its failure.
 func appendEntry(l *tags, e *op.Entry) {
-	l.Str(tagKind, kindInternal)
-	if e.Scope != "" {
-		l.Str(tagScope, e.Scope)
+	kind, scope := kindInternal, op.Scope{Name: e.Scope}
+	if x := e.Extra; x != nil {
+		kind, scope.Version = kindOf(x), x.Scope.Version
 	}
+	appendOrigin(l, kind, &scope)
 	e.WriteAttrs(l)
 	appendAttrs(l, e.Attrs)
 	if e.AdjustedCount >= 1 {

@@ -16,6 +16,7 @@ const (
 	tagDescription = "otel.status_description"
 	tagScope       = "otel.scope.name"
 	tagFormerScope = "otel.library.name"
+	tagVersion     = "otel.scope.version"
 	tagKind        = "span.kind"
 	tagTraceState  = "w3c.tracestate"
 	tagDropped     = "otel.dropped_attributes_count"
@@ -23,9 +24,10 @@ const (
 
 // Values of these tags.
 const (
-	kindInternal = "internal"
-	kindServer   = "server"
-	statusError  = "ERROR"
+	kindInternal    = "internal"
+	kindServer      = "server"
+	kindUnspecified = "unspecified"
+	statusError     = "ERROR"
 )
 
 // maxExactInt is the largest integer that JavaScript distinguishes from its
@@ -36,7 +38,7 @@ const maxExactInt = 1<<53 - 1
 // same name is not written.
 func isReserved(key string) bool {
 	switch key {
-	case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagKind, tagTraceState, tagDropped:
+	case tagError, tagStatus, tagDescription, tagScope, tagFormerScope, tagVersion, tagKind, tagTraceState, tagDropped:
 		return true
 	}
 	return false

@@ -61,7 +61,7 @@ func (t *Traces) Add(e *op.Entry) {
 	traceID, spanID := t.ids.IDs(e)
 	s := span{
 		name: spanattr.Name(e), trace: traceID, id: spanID, parent: e.ParentSpanID, start: e.Start.V, duration: e.Duration,
-		failed: e.Failed, message: e.Error, links: e.Links,
+		failed: e.Failed, message: e.Error, links: e.Links, extra: e.Extra,
 	}
 	t.add(&s, source{e.Service, e.Rank}, func(l *tags) { appendEntry(l, e) })
 }
@@ -71,18 +71,22 @@ func (t *Traces) Add(e *op.Entry) {
 func (t *Traces) AddSpan(o *op.Span) {
 	s := span{
 		name: o.Name, trace: o.TraceID, id: o.SpanID, parent: o.ParentSpanID, start: o.Start.V, duration: o.Duration,
-		failed: o.Failed, links: o.Links,
+		failed: o.Failed, links: o.Links, extra: o.Extra,
 	}
 	src := source{service: o.Service}
 	if o.Service == t.resource.Service {
 		src.rank = t.resource.Rank
 	}
-	kind := kindInternal
-	if o.RemoteParent {
+	kind, scope := kindInternal, op.Scope{}
+	if x := o.Extra; x != nil {
+		kind, scope = kindOf(x), x.Scope
+		s.message = x.Message
+	}
+	if o.RemoteParent && kind != "consumer" {
 		kind = kindServer
 	}
 	t.add(&s, src, func(l *tags) {
-		l.Str(tagKind, kind)
+		appendOrigin(l, kind, &scope)
 		appendAttrs(l, o.Attrs)
 	})
 }
@@ -107,7 +111,9 @@ func (t *Traces) add(s *span, src source, describe func(*tags)) {
 	t.tags.buf = s.appendHead(to.spans)
 	describe(&t.tags)
 	s.appendStatus(&t.tags)
-	to.spans = append(t.tags.end(), `],"logs":[],"processID":"p`...)
+	t.tags.buf = append(t.tags.end(), `],"logs":[`...)
+	s.appendLogs(&t.tags)
+	to.spans = append(t.tags.buf, `],"processID":"p`...)
 	to.spans = append(strconv.AppendInt(to.spans, int64(process), 10), `","warnings":null}`...)
 	t.tags.buf = nil
 }

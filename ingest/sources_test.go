@@ -1,0 +1,224 @@
+package ingest_test
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlp"
+	"github.com/optrace/optrace/render/parquet"
+)
+
+// hostsOf returns the attribute host.name of each entry, by its step. Entries are
+// read by a number of workers in parts of a size.
+func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
+	t.Helper()
+	m := new(op.Mapping)
+	m.Keep("host.name")
+	in := ingest.Options{Mapping: m}.Open(path)
+	in.SetPartSize(size)
+	hosts := make(map[int64]string)
+	var mu sync.Mutex
+	err := in.Read(workers, func(_ int, _, _ int64, records iter.Seq2[op.Record, error]) error {
+		for rec, err := range records {
+			if err != nil {
+				return err
+			}
+			if e := rec.Entry; e != nil {
+				mu.Lock()
+				hosts[e.Step.V] = hostOf(e)
+				mu.Unlock()
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return hosts
+}
+
+func hostOf(e *op.Entry) string {
+	for _, a := range e.Attrs {
+		if a.Key == "host.name" {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// process appends batches to a file, as the exporter does: a batch record, a header
+// where the resource is another one than before, and entries. Some have their header
+// in front of the first batch record instead.
+type process struct {
+	name, host   string
+	headed, last bool
+	seq          int64
+}
+
+func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string) {
+	header := func() {
+		fmt.Fprintf(b, `{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":%q}}}`+"\n", p.host)
+		p.headed = true
+	}
+	if !p.headed && p.last {
+		header()
+	}
+	fmt.Fprintf(b, `{"batch":{"writer":%q,"seq":%d,"entries":1}}`+"\n", p.name, p.seq)
+	p.seq++
+	if !p.headed {
+		header()
+	}
+	for range 1 + rng.IntN(3) {
+		if rng.IntN(8) == 0 { // a provider with another resource
+			p.host += "'"
+			header()
+		}
+		step := int64(len(hosts))
+		e := &op.Entry{Step: op.Known(step), Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Service: "s"}
+		hosts[step] = p.host
+		if rng.IntN(8) == 0 {
+			e.Attrs, hosts[step] = []op.Attr{{Key: "host.name", Value: "own"}}, "own"
+		}
+		b.Write(append(e.AppendJSON(nil), '\n'))
+		if rng.IntN(8) == 0 {
+			b.WriteString("\n" + `{"span":{"name":"step","duration_ns":1}}` + "\n" + `{"gap":{"dropped":1}}` + "\n" + `{"later":1}` + "\n")
+		}
+	}
+}
+
+// Entries have the attributes of the resources of their writers, whatever the number of
+// workers and the size of parts, and in other formats too.
+func TestResourcesOfWriters(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var b bytes.Buffer
+		want := make(map[int64]string)
+		if rng.IntN(2) == 0 {
+			fmt.Fprintln(&b, `{"schema":"optrace.entries/v1"}`)
+		}
+		processes := make([]process, 1+rng.IntN(4))
+		for i := range processes {
+			processes[i] = process{name: fmt.Sprint("w", i), host: fmt.Sprint("h", i), last: rng.IntN(2) == 0}
+		}
+		for range 12 {
+			processes[rng.IntN(len(processes))].write(rng, &b, want)
+		}
+		dir := t.TempDir()
+		file := filepath.Join(dir, "ops.jsonl")
+		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{64, 300, 1 << 20} {
+			for _, workers := range []int{1, 3} {
+				if diff := cmp.Diff(want, hostsOf(t, file, size, workers)); diff != "" {
+					t.Fatalf("seed %d, parts of %d bytes, %d workers (-want +got):\n%s\n%s", seed, size, workers, diff, b.Bytes())
+				}
+			}
+		}
+		for _, other := range []string{toOTLP(t, file), toParquet(t, file)} {
+			if diff := cmp.Diff(want, hostsOf(t, other, 300, 3)); diff != "" {
+				t.Fatalf("seed %d, %s (-want +got):\n%s\n%s", seed, filepath.Base(other), diff, b.Bytes())
+			}
+		}
+	}
+}
+
+func toOTLP(t *testing.T, file string) string {
+	t.Helper()
+	return rewritten(t, file, "ops.otlp.jsonl", func(f *os.File, records iter.Seq2[op.Record, error]) error {
+		w := otlp.NewWriter(f)
+		for rec := range records {
+			if rec.Resource != nil {
+				_ = w.Resource(rec.Resource)
+			}
+			if rec.Entry != nil {
+				_ = w.Entry(rec.Entry)
+			}
+		}
+		return w.Flush()
+	})
+}
+
+func toParquet(t *testing.T, file string) string {
+	t.Helper()
+	return rewritten(t, file, "ops.parquet", func(f *os.File, records iter.Seq2[op.Record, error]) error {
+		w := parquet.NewWriter(f)
+		for rec := range records {
+			if rec.Resource != nil {
+				_ = w.Resource(rec.Resource)
+			}
+			if rec.Entry != nil {
+				_ = w.Entry(rec.Entry)
+			}
+		}
+		return w.Close()
+	})
+}
+
+func rewritten(t *testing.T, file, name string, write func(*os.File, iter.Seq2[op.Record, error]) error) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(file), name)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := write(f, ingest.Open(file).Records()); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The lookup goes from an operation to its scope and then to its resource.
+func TestInheritedAttributes(t *testing.T) {
+	m := new(op.Mapping)
+	for _, key := range []string{"a", "b", "c", "service.name", "tensor.rank"} {
+		m.Keep(key)
+	}
+	attr := func(key, value string) string { return `{"key":"` + key + `","value":{"stringValue":"` + value + `"}}` }
+	inputs := map[string]string{
+		"otlp.json": `{"resourceSpans":[{"resource":{"attributes":[` + attr("service.name", "svc") + `,` + attr("a", "resource") + `,` +
+			attr("b", "resource") + `,` + attr("c", "resource") + `,{"key":"tensor.rank","value":{"intValue":"3"}}]},` +
+			`"scopeSpans":[{"scope":{"name":"lib","attributes":[` + attr("a", "scope") + `,` + attr("b", "scope") + `]},"spans":[` +
+			`{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","name":"x","startTimeUnixNano":"5",` +
+			`"endTimeUnixNano":"6","attributes":[` + attr("tensor.op.name", "x") + `,` + attr("a", "own") + `]}]}]}]}`,
+		"ops.jsonl": `{"schema":"optrace.entries/v1","resource":{"service":"svc","rank":3,"attrs":{"a":"resource","b":"resource","c":"resource"}}}` +
+			"\n" + `{"operation":"x","duration_us":1,"service":"svc","attrs":{"a":"own"},"extra":{"scope_attrs":{"a":"scope","b":"scope"}}}`,
+	}
+	for name, text := range inputs {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Entry == nil {
+				continue
+			}
+			var got []string
+			for _, a := range rec.Entry.Attrs {
+				got = append(got, a.Key+"="+a.Value)
+			}
+			slices.Sort(got)
+			if text := strings.Join(got, " "); text != "a=own b=scope c=resource service.name=svc tensor.rank=3" {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+	}
+}
