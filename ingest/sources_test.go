@@ -196,8 +196,10 @@ func TestInheritedAttributes(t *testing.T) {
 			`"scopeSpans":[{"scope":{"name":"lib","attributes":[` + attr("a", "scope") + `,` + attr("b", "scope") + `]},"spans":[` +
 			`{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708","name":"x","startTimeUnixNano":"5",` +
 			`"endTimeUnixNano":"6","attributes":[` + attr("tensor.op.name", "x") + `,` + attr("a", "own") + `]}]}]}]}`,
-		"ops.jsonl": `{"schema":"optrace.entries/v1","resource":{"service":"svc","rank":3,"attrs":{"a":"resource","b":"resource","c":"resource"}}}` +
-			"\n" + `{"operation":"x","duration_us":1,"service":"svc","attrs":{"a":"own"},"extra":{"scope_attrs":{"a":"scope","b":"scope"}}}`,
+		"ops.jsonl": `{"schema":"optrace.entries/v1","resource":{"service":"svc","rank":3,` +
+			`"attrs":{"a":"resource","b":"resource","c":"resource"}}}` + "\n" +
+			`{"operation":"x","duration_us":1,"service":"svc","attrs":{"a":"own"},` +
+			`"extra":{"scope_attrs":{"a":"scope","b":"scope"}}}`,
 	}
 	for name, text := range inputs {
 		path := filepath.Join(t.TempDir(), name)
