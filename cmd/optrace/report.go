@@ -38,7 +38,8 @@ an INPUT.
                     idle. With known sampling it has the columns est_count and
                     est_sum_ns
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    root, service, trace or attr:NAME
+                    root, service, trace or attr:NAME, an attribute of the
+                    operation, or else of its scope or resource
   -section S[,S]    sections to show: summary, operations, devices, balance,
                     communication, memory, slowest, idle, critical_path, steps;
                     all by default. With none but summary, memory and slowest the

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/ingest/internal/traceevent"
@@ -82,6 +84,9 @@ func (d *decoder) record(e *traceevent.Event) op.Record {
 	entry, ok := b.Entry()
 	if !ok {
 		return skipped(op.SkipNonOp)
+	}
+	if b.KeepsAll() { // those of the convention are not the file's
+		entry.Attrs = slices.DeleteFunc(entry.Attrs, func(a op.Attr) bool { return strings.HasPrefix(a.Key, "tensor.") })
 	}
 	return op.Record{Entry: entry}
 }

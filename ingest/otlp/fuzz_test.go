@@ -14,7 +14,16 @@ import (
 // from entries JSON Lines as it was.
 func fuzzReader(t *testing.T, r reader, text []byte) {
 	t.Helper()
-	for rec, err := range r(bytes.NewReader(text), "fuzz", nil) {
+	all := new(op.Mapping)
+	all.KeepAll()
+	for _, m := range []*op.Mapping{nil, all} {
+		fuzzReaderWith(t, r, text, m)
+	}
+}
+
+func fuzzReaderWith(t *testing.T, r reader, text []byte, m *op.Mapping) {
+	t.Helper()
+	for rec, err := range r(bytes.NewReader(text), "fuzz", m) {
 		var syntax *op.SyntaxError
 		if err != nil {
 			if !errors.As(err, &syntax) {
@@ -24,6 +33,13 @@ func fuzzReader(t *testing.T, r reader, text []byte) {
 				t.Fatalf("error without a position or message: %#v", syntax)
 			}
 			continue
+		}
+		if s := rec.Span; s != nil {
+			line := s.AppendJSON(nil)
+			again, err := op.DecodeLine(line)
+			if err != nil || again.Span == nil || !bytes.Equal(line, again.Span.AppendJSON(nil)) {
+				t.Fatalf("the span's JSON does not read back: %v\n%s", err, line)
+			}
 		}
 		if rec.Entry == nil {
 			continue
