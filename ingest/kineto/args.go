@@ -1,6 +1,9 @@
 package kineto
 
 import (
+	"strings"
+
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -8,8 +11,18 @@ import (
 // arguments holds the arguments of one of Kineto's events. It is reused
 // from event to event.
 type arguments struct {
-	lex jsontext.Lexer
+	lex   jsontext.Lexer
+	texts intern.Table
+	keys  argumentKeys
 
+	// values are those of the event; the slices are reused.
+	values
+	// extra is a JSON object of the other arguments that the mapping wants.
+	extra []byte
+}
+
+// values are the arguments of an event that matter to Kineto.
+type values struct {
 	correlation, external op.Int
 	device, stream        op.Int
 	bytes                 op.Int // of a copy or set on the device
@@ -19,80 +32,110 @@ type arguments struct {
 
 	// dims and types are the JSON text of the inputs' shapes and types.
 	dims, types []byte
-	// extra is a JSON object of the other arguments that the mapping wants.
-	extra []byte
-
-	wants  func(key string) bool
-	wanted map[string]bool // answers of wants
 }
 
-// maxWanted bounds how many keys' answers are remembered.
-const maxWanted = 1024
+// reset forgets the arguments of the event before.
+func (a *arguments) reset() {
+	a.values = values{}
+	a.extra = a.extra[:0]
+}
 
 // parse reads the text of an args object that is valid JSON; nil has none.
 func (a *arguments) parse(text []byte) {
-	*a = arguments{lex: a.lex, extra: a.extra[:0], wants: a.wants, wanted: a.wanted}
+	a.reset()
 	if text == nil {
 		return
 	}
 	l := &a.lex
 	l.Reset(text)
 	for l.Object(); l.More(); {
-		key := l.Key()
-		if a.wantsKey(key) {
-			a.keep(key, text)
-			continue
+		key := a.keys.find(l.Key())
+		l.Peek()
+		start := l.Offset()
+		a.value(key.argument)
+		if key.wanted {
+			a.keep(key.name, text[start:l.Offset()])
 		}
-		a.argument(key)
 	}
 	a.finishCollective()
 }
 
-// argument reads the value behind one of the keys of Kineto.
-func (a *arguments) argument(key []byte) {
+// value reads the value of an argument.
+func (a *arguments) value(key argument) {
 	l := &a.lex
-	c := &a.collective
-	switch string(key) {
-	case "correlation":
-		a.correlation = readInt(l)
-	case "External id", "external id":
-		a.external = readInt(l)
-	case "device":
-		a.device = readInt(l)
-	case "stream":
-		a.stream = readInt(l)
-	case "bytes":
-		a.bytes = readCount(l)
-	case "size":
-		a.size = readCount(l)
-	case "Input Dims", "Input dims":
+	switch key {
+	case argOther:
+		l.Skip()
+	case argDims:
 		a.dims = l.Raw()
-	case "Input type":
+	case argTypes:
 		a.types = l.Raw()
-	case "Collective name":
-		c.Name = readText(l)
-	case "Process Group Name":
-		c.Group = readText(l)
-	case "Group size":
-		c.GroupSize = readCount(l)
-	case "Seq":
-		c.Sequence = readInt(l)
-	case "In msg nelems":
-		c.InElements = readCount(l)
-	case "Out msg nelems":
-		c.OutElements = readCount(l)
-	case "dtype":
-		if d, ok := op.ParseDType(readText(l)); ok {
+	case argName, argGroup, argDType:
+		a.setText(key, a.text())
+	default:
+		a.setInt(key, readInt(l))
+	}
+}
+
+// text reads a string; of any other value it takes nothing.
+func (a *arguments) text() string {
+	if a.lex.Peek() == '"' {
+		return a.valid(a.lex.Str())
+	}
+	a.lex.Skip()
+	return ""
+}
+
+// valid returns a text with U+FFFD in the place of what is no UTF-8.
+func (a *arguments) valid(text []byte) string {
+	return strings.ToValidUTF8(a.texts.String(text), "\ufffd")
+}
+
+// setText sets an argument that is a text.
+func (a *arguments) setText(key argument, s string) {
+	c := &a.collective
+	switch key {
+	case argName:
+		c.Name = s
+	case argGroup:
+		c.Group = s
+	case argDType:
+		if d, ok := op.ParseDType(s); ok {
 			c.dtype = d
 		}
-	case "Rank":
-		a.peer = readCount(l)
-	case "Src Rank":
-		a.source = readCount(l)
-	case "Dst Rank":
-		a.target = readCount(l)
-	default:
-		l.Skip()
+	}
+}
+
+// setInt sets an argument that is an integer, and in some cases cannot be negative.
+func (a *arguments) setInt(key argument, n op.Int) {
+	c := &a.collective
+	switch key {
+	case argCorrelation:
+		a.correlation = n
+	case argExternal:
+		a.external = n
+	case argDevice:
+		a.device = n
+	case argStream:
+		a.stream = n
+	case argSequence:
+		c.Sequence = n
+	case argBytes:
+		a.bytes = count(n)
+	case argSize:
+		a.size = count(n)
+	case argGroupSize:
+		c.GroupSize = count(n)
+	case argInElements:
+		c.InElements = count(n)
+	case argOutElements:
+		c.OutElements = count(n)
+	case argRank:
+		a.peer = count(n)
+	case argSource:
+		a.source = count(n)
+	case argTarget:
+		a.target = count(n)
 	}
 }
 
@@ -117,38 +160,16 @@ func firstKnown(a, b op.Int) op.Int {
 	return b
 }
 
-// wantsKey reports whether the mapping asks for an argument. "device" is one
-// of its keys, but Kineto's meaning of it prevails.
-func (a *arguments) wantsKey(key []byte) bool {
-	if string(key) == "device" {
-		return false
-	}
-	want, ok := a.wanted[string(key)]
-	if !ok {
-		if a.wanted == nil || len(a.wanted) >= maxWanted {
-			a.wanted = make(map[string]bool)
-		}
-		want = a.wants(string(key))
-		a.wanted[string(key)] = want
-	}
-	return want
-}
-
-// keep appends the argument that comes next in text to extra, and reads it as
-// well: that the mapping wants an argument does not change its meaning here.
-func (a *arguments) keep(key, text []byte) {
-	l := &a.lex
+// keep appends an argument to extra: that the mapping wants it does not change its
+// meaning here.
+func (a *arguments) keep(key string, value []byte) {
 	if len(a.extra) == 0 {
 		a.extra = append(a.extra, '{')
 	} else {
 		a.extra[len(a.extra)-1] = ','
 	}
-	a.extra = jsontext.AppendString(a.extra, string(key))
+	a.extra = jsontext.AppendString(a.extra, key)
 	a.extra = append(a.extra, ':')
-	name := string(key)
-	l.Peek()
-	start := l.Offset()
-	a.argument([]byte(name))
-	a.extra = append(a.extra, text[start:l.Offset()]...)
+	a.extra = append(a.extra, value...)
 	a.extra = append(a.extra, '}')
 }

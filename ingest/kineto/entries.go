@@ -20,9 +20,17 @@ type entryMaker struct {
 	rank  op.Int
 
 	lex     jsontext.Lexer
-	coll    op.Collective
+	coll    collective
 	inputs  map[uint32]*inputs // by symbol
 	devices map[int32]string   // names
+	kinds   []deviceKind       // by symbol of a name
+}
+
+// deviceKind is what the name of an event on a device says; the zero value is
+// not known yet.
+type deviceKind struct {
+	kind op.Kind
+	rule op.KindRule
 }
 
 // maxInputs bounds how many parsed input lists are kept.
@@ -52,8 +60,8 @@ func (m *entryMaker) finish(inputs, coll uint32) *op.Entry {
 		e.Warn |= in.warn
 	}
 	if coll != 0 {
-		m.coll = m.collectives[coll].Collective
-		e.Collective = &m.coll
+		m.collectives.get(coll, &m.coll)
+		e.Collective = &m.coll.Collective
 	}
 	return e
 }
@@ -66,18 +74,18 @@ func hostID(i int32) (id op.SpanID) {
 
 // deviceID returns the id of the i-th event on a device.
 func (m *entryMaker) deviceID(i int) (id op.SpanID) {
-	binary.BigEndian.PutUint64(id[:], uint64(len(m.hostOps)+i+1))
+	binary.BigEndian.PutUint64(id[:], uint64(m.hostOps.n+i+1))
 	return id
 }
 
 // host makes the entry of the i-th operator on the host.
 func (m *entryMaker) host(i int) *op.Entry {
-	o := &m.hostOps[i]
+	o := m.hostOps.at(int32(i))
 	m.begin(o.name, o.extra, o.start, o.dur)
 	m.build.SetIDs(m.trace, hostID(int32(i)), hostID(o.parent))
 	m.build.Str(op.KeyDevice, "cpu")
 	m.build.Str(op.KeySide, op.SideHost.String())
-	m.setStep(m.threads.processes[o.thread], o.start)
+	m.setStep(m.threads.process(o.thread), o.start)
 	e := m.finish(o.inputs, o.collective)
 	if o.collective != 0 {
 		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
@@ -88,10 +96,10 @@ func (m *entryMaker) host(i int) *op.Entry {
 // device makes the entry of the i-th event on a device. Its kind follows from its
 // category and the prefix of its name alone.
 func (m *entryMaker) device(i int) *op.Entry {
-	d := &m.deviceOps[i]
+	d := m.deviceOps.at(int32(i))
 	call := m.launchOf(d)
 	o := m.hostOpOf(d, call)
-	kind, rule := op.InferDeviceKind(m.symbols.text(d.name))
+	kind, rule := m.kindOf(d.name)
 	coll := d.collective
 	if coll == 0 && kind == op.KindCollective && o != nil {
 		coll = o.collective // in older versions only the host's event has it
@@ -116,7 +124,8 @@ func (m *entryMaker) device(i int) *op.Entry {
 		b.Int(op.KeyMemory, call.bytes)
 	}
 	if coll != 0 {
-		c := &m.collectives[coll]
+		c := &m.coll
+		m.collectives.get(coll, c)
 		b.Str(op.KeyDType, string(c.dtype))
 		if c.OutElements.Known {
 			b.Int(op.KeyOutputElements, c.OutElements.V)
@@ -124,9 +133,9 @@ func (m *entryMaker) device(i int) *op.Entry {
 	}
 	switch {
 	case call != nil:
-		m.setStep(m.threads.processes[call.thread], call.start)
+		m.setStep(m.threads.process(call.thread), call.start)
 	case o != nil:
-		m.setStep(m.threads.processes[o.thread], o.start)
+		m.setStep(m.threads.process(o.thread), o.start)
 	default:
 		m.setStep(d.process, d.start)
 	}
@@ -161,6 +170,18 @@ func (m *entryMaker) inputsOf(symbol uint32) *inputs {
 	in := parseInputs(m.symbols.text(symbol))
 	m.inputs[symbol] = in
 	return in
+}
+
+// kindOf returns the kind of an event on a device.
+func (m *entryMaker) kindOf(name uint32) (op.Kind, op.KindRule) {
+	if m.kinds == nil {
+		m.kinds = make([]deviceKind, len(m.symbols.texts)+1)
+	}
+	k := &m.kinds[name]
+	if k.kind == op.KindUnknown {
+		k.kind, k.rule = op.InferDeviceKind(m.symbols.text(name))
+	}
+	return k.kind, k.rule
 }
 
 // deviceName returns the name of a device. AMD's devices are called CUDA

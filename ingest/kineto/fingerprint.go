@@ -18,13 +18,13 @@ func (t *tables) fingerprint(base int64, rank op.Int) uint64 {
 	}
 	h := mixer(names.Sum64())
 	h.add(uint64(base), uint64(rank.V))
-	for i := range t.hostOps {
-		o := &t.hostOps[i]
+	for i := range int32(t.hostOps.n) {
+		o := t.hostOps.at(i)
 		h.add(uint64(o.start), uint64(o.dur))
 		h.add(uint64(o.thread)<<32|uint64(o.name), uint64(o.inputs)<<32|uint64(o.extra))
 	}
-	for i := range t.deviceOps {
-		d := &t.deviceOps[i]
+	for i := range int32(t.deviceOps.n) {
+		d := t.deviceOps.at(i)
 		h.add(uint64(d.start), uint64(d.dur))
 		h.add(uint64(d.correlation), uint64(d.name)<<32|uint64(uint32(d.device)))
 		h.add(uint64(d.bytes), uint64(d.process)<<32|uint64(uint32(d.stream)))

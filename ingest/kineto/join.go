@@ -13,54 +13,52 @@ import (
 //     and each launch the innermost one that was running on its thread when it
 //     began: both are gone through in order of time, with the running operators
 //     on a stack.
-//  2. Launches are sorted by correlation id, under which device events look
+//  2. Launches are ordered by correlation id, under which device events look
 //     for them. Of several launches with one id the earliest counts.
 //  3. Steps are sorted by process and time.
 type join struct {
 	*tables
+	// byCorrelation lists the launches by correlation id and time.
+	byCorrelation []int32
 	// byExternal lists the host operators by external id. It is made when it is
 	// first needed, which is where there are no launches.
 	byExternal []int32
 }
 
 func newJoin(t *tables) *join {
-	t.enclose()
-	slices.SortStableFunc(t.launches, func(a, b launch) int {
-		return cmp.Or(cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start))
+	order := t.enclose()
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := t.launches.at(i), t.launches.at(j)
+		return cmp.Or(cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
+			cmp.Compare(a.thread, b.thread), cmp.Compare(i, j))
 	})
 	slices.SortStableFunc(t.steps, func(a, b step) int {
 		return cmp.Or(cmp.Compare(a.process, b.process), cmp.Compare(a.start, b.start))
 	})
-	return &join{tables: t}
+	return &join{tables: t, byCorrelation: order}
 }
 
-// enclose finds the host operator around each operator and each launch. It leaves
-// the launches in order of thread and time.
-func (t *tables) enclose() {
-	slices.SortStableFunc(t.launches, func(a, b launch) int {
-		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start))
+// enclose finds the host operator around each operator and each launch. It returns the
+// launches in order of thread and time.
+func (t *tables) enclose() (launches []int32) {
+	launches = byThread(t.launches.n, func(i int32) uint32 { return t.launches.at(i).thread }, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(t.launches.at(i).start, t.launches.at(j).start), cmp.Compare(i, j))
 	})
-	order := make([]int32, len(t.hostOps))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(i, j int32) int {
-		a, b := &t.hostOps[i], &t.hostOps[j]
+	ops := byThread(t.hostOps.n, func(i int32) uint32 { return t.hostOps.at(i).thread }, func(i, j int32) int {
+		a, b := t.hostOps.at(i), t.hostOps.at(j)
 		// An outer operator comes before those within it, and of two that cover
 		// the same time the one that was written first.
-		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.start, b.start),
-			cmp.Compare(b.dur, a.dur), cmp.Compare(i, j))
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.dur, a.dur), cmp.Compare(i, j))
 	})
 	var running []int32 // outermost first, all of one thread
-	next := 0
-	for i := range t.launches {
-		l := &t.launches[i]
-		for ; next < len(order); next++ {
-			o := &t.hostOps[order[next]]
+	for _, i := range launches {
+		l := t.launches.at(i)
+		for ; len(ops) > 0; ops = ops[1:] {
+			o := t.hostOps.at(ops[0])
 			if o.thread > l.thread || o.thread == l.thread && o.start > l.start {
 				break
 			}
-			running = t.start(running, order[next])
+			running = t.start(running, ops[0])
 		}
 		running = t.stillRunning(running, l.thread, l.start)
 		l.op = -1
@@ -68,19 +66,50 @@ func (t *tables) enclose() {
 			l.op = running[len(running)-1]
 		}
 	}
-	for ; next < len(order); next++ {
-		running = t.start(running, order[next])
+	for _, i := range ops {
+		running = t.start(running, i)
 	}
+	return launches
+}
+
+// byThread lists the numbers of n rows by their threads, and those of one thread by an
+// order. Traces mostly have them in that order, so that little is left to sort.
+func byThread(n int, thread func(i int32) uint32, order func(i, j int32) int) []int32 {
+	var ends []int // of each thread in list
+	for i := range int32(n) {
+		t := thread(i)
+		for uint32(len(ends)) <= t {
+			ends = append(ends, 0)
+		}
+		ends[t]++
+	}
+	sum := 0
+	for t, count := range ends {
+		ends[t] = sum
+		sum += count
+	}
+	list := make([]int32, n)
+	for i := range int32(n) {
+		t := thread(i)
+		list[ends[t]] = i
+		ends[t]++
+	}
+	start := 0
+	for _, end := range ends {
+		slices.SortFunc(list[start:end], order)
+		start = end
+	}
+	return list
 }
 
 // start adds an operator to the running ones and sets its parent, the innermost of
 // them that does not end before it.
 func (t *tables) start(running []int32, index int32) []int32 {
-	o := &t.hostOps[index]
+	o := t.hostOps.at(index)
 	running = t.stillRunning(running, o.thread, o.start)
 	o.parent = -1
 	for i := len(running) - 1; i >= 0; i-- {
-		if p := &t.hostOps[running[i]]; o.start < p.start+p.dur && o.start+o.dur <= p.start+p.dur {
+		if p := t.hostOps.at(running[i]); o.start < p.start+p.dur && o.start+o.dur <= p.start+p.dur {
 			o.parent = running[i]
 			break
 		}
@@ -93,7 +122,7 @@ func (t *tables) start(running []int32, index int32) []int32 {
 // at which it started.
 func (t *tables) stillRunning(running []int32, thread uint32, at int64) []int32 {
 	for n := len(running); n > 0; n-- {
-		o := &t.hostOps[running[n-1]]
+		o := t.hostOps.at(running[n-1])
 		if o.thread == thread && (o.start+o.dur > at || o.start == at) {
 			return running[:n]
 		}
@@ -106,18 +135,22 @@ func (j *join) launchOf(d *deviceOp) *launch {
 	if d.has&hasCorrelation == 0 {
 		return nil
 	}
-	i := sort.Search(len(j.launches), func(i int) bool { return j.launches[i].correlation >= d.correlation })
-	if i == len(j.launches) || j.launches[i].correlation != d.correlation {
+	launches := j.byCorrelation
+	i := sort.Search(len(launches), func(i int) bool { return j.launches.at(launches[i]).correlation >= d.correlation })
+	if i == len(launches) {
 		return nil
 	}
-	return &j.launches[i]
+	if l := j.launches.at(launches[i]); l.correlation == d.correlation {
+		return l
+	}
+	return nil
 }
 
 // hostOpOf returns the operator that launched a device event, or nil. l may be
 // nil.
 func (j *join) hostOpOf(d *deviceOp, l *launch) *hostOp {
 	if l != nil && l.op >= 0 {
-		return &j.hostOps[l.op]
+		return j.hostOps.at(l.op)
 	}
 	// The first versions of the profiler repeat the correlation id in the place
 	// of the external id, which then says nothing.
@@ -125,19 +158,22 @@ func (j *join) hostOpOf(d *deviceOp, l *launch) *hostOp {
 		return nil
 	}
 	if j.byExternal == nil {
-		j.byExternal = make([]int32, len(j.hostOps))
+		j.byExternal = make([]int32, j.hostOps.n)
 		for i := range j.byExternal {
 			j.byExternal[i] = int32(i)
 		}
 		slices.SortFunc(j.byExternal, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(j.hostOps[a].external, j.hostOps[b].external), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(j.hostOps.at(a).external, j.hostOps.at(b).external), cmp.Compare(a, b))
 		})
 	}
-	i := sort.Search(len(j.byExternal), func(i int) bool { return j.hostOps[j.byExternal[i]].external >= d.external })
-	if i == len(j.byExternal) || j.hostOps[j.byExternal[i]].external != d.external {
+	i := sort.Search(len(j.byExternal), func(i int) bool { return j.hostOps.at(j.byExternal[i]).external >= d.external })
+	if i == len(j.byExternal) {
 		return nil
 	}
-	return &j.hostOps[j.byExternal[i]]
+	if o := j.hostOps.at(j.byExternal[i]); o.external == d.external {
+		return o
+	}
+	return nil
 }
 
 // stepAt returns the step that a process was in, or nil. Steps of one process

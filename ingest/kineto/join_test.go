@@ -7,17 +7,39 @@ import (
 	"testing"
 )
 
+// tablesOf returns tables with operators and launches.
+func tablesOf(ops []hostOp, launches []launch) *tables {
+	t := &tables{}
+	for _, o := range ops {
+		*t.hostOps.add() = o
+	}
+	for _, l := range launches {
+		*t.launches.add() = l
+	}
+	return t
+}
+
+// all returns the rows of a table.
+func all[T any](r *rows[T]) []T {
+	var list []T
+	for i := range int32(r.n) {
+		list = append(list, *r.at(i))
+	}
+	return list
+}
+
 // TestEncloseEqualsSearch compares the sweep over launches with looking at
 // every operator for each of them, on operators that nest at random.
 func TestEncloseEqualsSearch(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
-		tab := &tables{}
+		var ops []hostOp
+		var launches []launch
 		var nest func(thread uint32, start, end int64)
 		nest = func(thread uint32, start, end int64) {
 			for at := start; at < end; {
 				length := rnd.Int64N(end-at) + 1
-				tab.hostOps = append(tab.hostOps, hostOp{thread: thread, start: at, dur: length})
+				ops = append(ops, hostOp{thread: thread, start: at, dur: length})
 				if length > 2 && rnd.IntN(2) == 0 {
 					nest(thread, at, at+length)
 				}
@@ -27,13 +49,14 @@ func TestEncloseEqualsSearch(t *testing.T) {
 		for thread := range uint32(3) {
 			nest(thread, rnd.Int64N(20), 100)
 			for range 20 {
-				tab.launches = append(tab.launches, launch{thread: thread + uint32(rnd.IntN(2)), start: rnd.Int64N(120)})
+				launches = append(launches, launch{thread: thread + uint32(rnd.IntN(2)), start: rnd.Int64N(120)})
 			}
 		}
-		rnd.Shuffle(len(tab.launches), func(i, j int) { tab.launches[i], tab.launches[j] = tab.launches[j], tab.launches[i] })
+		rnd.Shuffle(len(launches), func(i, j int) { launches[i], launches[j] = launches[j], launches[i] })
+		tab := tablesOf(ops, launches)
 		tab.enclose()
-		for _, l := range tab.launches {
-			if want := innermost(tab.hostOps, l); want != l.op {
+		for _, l := range all(&tab.launches) {
+			if want := innermost(ops, l); want != l.op {
 				t.Fatalf("seed %d: launch at %d on thread %d lies in operator %d, want %d", seed, l.start, l.thread, l.op, want)
 			}
 		}
@@ -45,18 +68,20 @@ func TestEncloseEqualsSearch(t *testing.T) {
 func TestParentsEqualSearch(t *testing.T) {
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
-		tab := &tables{}
+		var ops []hostOp
+		var launches []launch
 		for range rnd.IntN(40) {
 			o := hostOp{thread: uint32(rnd.IntN(2)), start: rnd.Int64N(30), dur: rnd.Int64N(12)}
-			tab.hostOps = append(tab.hostOps, o)
+			ops = append(ops, o)
 			if rnd.IntN(3) == 0 {
-				tab.launches = append(tab.launches, launch{thread: o.thread, start: rnd.Int64N(40)})
+				launches = append(launches, launch{thread: o.thread, start: rnd.Int64N(40)})
 			}
 		}
+		tab := tablesOf(ops, launches)
 		tab.enclose()
-		for i := range tab.hostOps {
-			if got, want := tab.hostOps[i].parent, around(tab.hostOps, i); got != want {
-				t.Fatalf("seed %d: %+v lies within %d, want %d of %+v", seed, tab.hostOps[i], got, want, tab.hostOps)
+		for i, o := range all(&tab.hostOps) {
+			if want := around(ops, i); o.parent != want {
+				t.Fatalf("seed %d: %+v lies within %d, want %d of %+v", seed, o, o.parent, want, ops)
 			}
 		}
 	}
@@ -94,9 +119,9 @@ func innermost(ops []hostOp, l launch) int32 {
 }
 
 func TestLaunchOf(t *testing.T) {
-	j := newJoin(&tables{launches: []launch{
+	j := newJoin(tablesOf(nil, []launch{
 		{correlation: 5, start: 30}, {correlation: 2, start: 20}, {correlation: 5, start: 10}, {correlation: -1, start: 1},
-	}})
+	}))
 	for _, test := range []struct {
 		correlation int64
 		has         known
@@ -115,7 +140,7 @@ func TestLaunchOf(t *testing.T) {
 }
 
 func TestHostOpOf(t *testing.T) {
-	j := newJoin(&tables{hostOps: []hostOp{{external: 9}, {external: 4, name: 1}, {external: 4, name: 2}, {external: 0, name: 3}}})
+	j := newJoin(tablesOf([]hostOp{{external: 9}, {external: 4, name: 1}, {external: 4, name: 2}, {external: 0, name: 3}}, nil))
 	for _, test := range []struct {
 		name string
 		d    deviceOp

@@ -63,12 +63,33 @@ type reader struct {
 
 func newReader(src io.Reader, name string, m *op.Mapping) *reader {
 	build := op.NewBuilder(m)
-	return &reader{
+	r := &reader{
 		events:  traceevent.NewReader(src, name, memberDistributed, memberBase),
 		build:   build,
 		feed:    attrjson.NewFeeder(build),
 		maxHeld: MaxHeldBytes,
-		args:    arguments{wants: build.Wants},
+	}
+	r.args.keys.wants = build.Wants
+	r.events.ReadArgs(r.straightArgs)
+	return r
+}
+
+// straightArgs reads the arguments of an event of Kineto while the event is read.
+func (r *reader) straightArgs(e *traceevent.Event, text []byte, i int) (end int) {
+	if e.Phase != 'X' {
+		return -1
+	}
+	switch categoryOf(e.Category) {
+	case catHostOp, catKernel, catMemory, catRuntime:
+		return r.args.straight(text, i)
+	}
+	return -1
+}
+
+// readArgs reads the arguments of an event of Kineto unless they have been read.
+func (r *reader) readArgs(e *traceevent.Event) {
+	if !e.ArgsRead {
+		r.args.parse(e.Args)
 	}
 }
 
@@ -143,43 +164,43 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 }
 
 func (r *reader) hostOp(e *traceevent.Event) {
-	r.args.parse(e.Args)
+	r.readArgs(e)
 	t := &r.tables
 	r.key = appendInputsKey(r.key[:0], r.args.dims, r.args.types)
-	t.hostOps = append(t.hostOps, hostOp{
+	*t.hostOps.add() = hostOp{
 		start: e.Start.V, dur: e.Duration.V,
 		external:   r.args.external.V,
 		thread:     t.addThread(e.PID, e.TID),
 		name:       t.symbols.add(e.Name),
 		inputs:     t.symbols.add(r.key),
-		collective: t.addCollective(&r.args.collective),
+		collective: t.collectives.add(&r.args.collective),
 		extra:      t.symbols.add(r.args.extra),
-	})
+	}
 }
 
 func (r *reader) launch(e *traceevent.Event) {
-	r.args.parse(e.Args)
+	r.readArgs(e)
 	if r.args.correlation.V == 0 {
 		return
 	}
 	t := &r.tables
-	t.launches = append(t.launches, launch{
+	*t.launches.add() = launch{
 		correlation: r.args.correlation.V,
 		start:       e.Start.V,
 		bytes:       r.args.size.V,
 		thread:      t.addThread(e.PID, e.TID),
-	})
+	}
 }
 
 func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
+	r.readArgs(e)
 	a := &r.args
-	a.parse(e.Args)
 	t := &r.tables
 	d := deviceOp{
 		start: e.Start.V, dur: e.Duration.V,
 		correlation: a.correlation.V, external: a.external.V, bytes: a.bytes.V,
 		name:       t.symbols.add(e.Name),
-		collective: t.addCollective(&a.collective),
+		collective: t.collectives.add(&a.collective),
 		extra:      t.symbols.add(a.extra),
 		process:    t.symbols.add(e.PID),
 		memory:     memory,
@@ -193,7 +214,7 @@ func (r *reader) deviceOp(e *traceevent.Event, memory bool) {
 	d.note(hasStream, isIndex(a.stream))
 	d.note(hasDevice, isIndex(a.device))
 	d.stream, d.device = int32(a.stream.V), int32(a.device.V)
-	t.deviceOps = append(t.deviceOps, d)
+	*t.deviceOps.add() = d
 }
 
 // isIndex reports whether n can number a device or stream; the profiler writes

@@ -33,12 +33,12 @@ func (r *reader) readTail() bool {
 		join: newJoin(&r.tables), build: r.build, feed: r.feed, base: base, rank: resource.Rank,
 		trace: op.LocalTraceID(r.tables.fingerprint(base, resource.Rank)),
 	}
-	for i := range r.tables.hostOps {
+	for i := range r.tables.hostOps.n {
 		if !r.yield(op.Record{Entry: entries.host(i)}, nil) {
 			return false
 		}
 	}
-	for i := range r.tables.deviceOps {
+	for i := range r.tables.deviceOps.n {
 		if !r.yield(op.Record{Entry: entries.device(i)}, nil) {
 			return false
 		}

@@ -1,8 +1,6 @@
 package kineto
 
 import (
-	"strings"
-
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -31,19 +29,12 @@ func parseInt(text []byte) op.Int {
 }
 
 // readCount reads an integer that cannot be negative.
-func readCount(l *jsontext.Lexer) op.Int {
-	n := readInt(l)
+func readCount(l *jsontext.Lexer) op.Int { return count(readInt(l)) }
+
+// count returns an integer that cannot be negative.
+func count(n op.Int) op.Int {
 	if n.V < 0 {
 		return op.Int{}
 	}
 	return n
-}
-
-// readText reads a string; of any other value it takes nothing.
-func readText(l *jsontext.Lexer) string {
-	if l.Peek() == '"' {
-		return strings.ToValidUTF8(string(l.Str()), "\ufffd")
-	}
-	l.Skip()
-	return ""
 }

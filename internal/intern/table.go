@@ -66,9 +66,13 @@ func (t *Table) add(s string) {
 	t.recent[slotOf([]byte(s))] = s
 }
 
-// slotOf returns the slot of b, which is not empty. It mixes the length with the
-// first, middle and last bytes, which are all of them up to 24.
-func slotOf(b []byte) int {
+// slotOf returns the slot of b, which is not empty.
+func slotOf(b []byte) int { return int(Hash(b) >> (64 - recentBits)) }
+
+// Hash returns a number for b, which is not empty, for caches that compare what they
+// find: its highest bits are the best. It mixes the length with the first, middle and
+// last bytes, which are all of them up to 24.
+func Hash(b []byte) uint64 {
 	n := len(b)
 	var first, middle, last uint64
 	switch {
@@ -83,5 +87,5 @@ func slotOf(b []byte) int {
 		first = uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16
 	}
 	h := first ^ bits.RotateLeft64(middle, 21) ^ bits.RotateLeft64(last, 42) ^ uint64(n)
-	return int(h * 0x9e3779b97f4a7c15 >> (64 - recentBits))
+	return h * 0x9e3779b97f4a7c15
 }

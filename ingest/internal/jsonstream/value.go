@@ -91,6 +91,20 @@ func (r *Reader) Value() ([]byte, error) {
 	return text, nil
 }
 
+// Buffered returns what has been read of the input from the next value on: often all
+// of that value and of others behind it. A caller that finds the end of the value there
+// goes behind it with Pass; any other takes it by Value or Skip.
+func (r *Reader) Buffered() []byte {
+	if r.Peek() == 0 {
+		return nil
+	}
+	r.start = r.consumed + int64(r.pos)
+	return r.buf[r.pos:r.end]
+}
+
+// Pass goes behind the next value, which is the first n bytes of Buffered.
+func (r *Reader) Pass(n int) { r.pos += n }
+
 // Skip passes over the next value, however long it is.
 func (r *Reader) Skip() { r.scan(0) }
 

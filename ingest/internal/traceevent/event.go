@@ -20,6 +20,8 @@ type Event struct {
 	Start, Duration op.Int
 	// Args is the text of a JSON object, nil where there is none.
 	Args []byte
+	// ArgsRead is set if the function given to ReadArgs has read Args.
+	ArgsRead bool
 }
 
 // decoder reads events.
@@ -27,6 +29,7 @@ type decoder struct {
 	lex            jsontext.Lexer
 	event          Event
 	category, name []byte // the buffers behind the event's
+	readArgs       func(e *Event, text []byte, i int) (end int)
 }
 
 // decode reads one event. On an error it returns a message and the place in

@@ -27,6 +27,13 @@ func NewReader(src io.Reader, name string, wanted ...string) *Reader {
 // it has not been met: members may stand in front of the events or behind.
 func (r *Reader) Member(key string) []byte { return r.members[key] }
 
+// ReadArgs makes r give the arguments of an event to read, which it calls with what is
+// known of the event by then and with the place of the object in a text. read returns
+// the index behind the object, which then has been read, or -1: then it is as if it had
+// not been called. That is an offer, which spares going over the text of the arguments
+// twice: r makes use of it where it reads an event in one go.
+func (r *Reader) ReadArgs(read func(e *Event, text []byte, i int) (end int)) { r.dec.readArgs = read }
+
 // Err returns the error that ended reading early, or nil. An *[op.SyntaxError] is
 // about the document, any other error is the source's.
 func (r *Reader) Err() error { return r.stream.Err() }
@@ -75,23 +82,35 @@ func (r *Reader) Events() iter.Seq2[*Event, error] {
 // elements yields the events of the array that comes next, and reports
 // whether more are wanted.
 func (r *Reader) elements(yield func(*Event, error) bool) bool {
-	for text, err := range r.stream.Elements() {
-		if err != nil {
-			if !yield(nil, err) {
+	s := r.stream
+	for s.Array(); s.More(); {
+		if size := r.dec.straight(s.Buffered()); size >= 0 {
+			s.Pass(size)
+			if !yield(&r.dec.event, nil) {
 				return false
 			}
 			continue
 		}
-		event, offset, msg := r.dec.decode(text)
-		if msg != "" {
-			if !yield(nil, r.stream.SyntaxError(offset, msg)) {
-				return false
-			}
-			continue
+		text, err := s.Value()
+		if s.Err() != nil {
+			return true
 		}
-		if !yield(event, nil) {
+		var event *Event
+		if err == nil {
+			event, err = r.decode(text)
+		}
+		if !yield(event, err) {
 			return false
 		}
 	}
 	return true
+}
+
+// decode reads an event of any form.
+func (r *Reader) decode(text []byte) (*Event, error) {
+	event, offset, msg := r.dec.decode(text)
+	if msg != "" {
+		return nil, r.stream.SyntaxError(offset, msg)
+	}
+	return event, nil
 }

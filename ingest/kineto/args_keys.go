@@ -1,0 +1,105 @@
+package kineto
+
+import "github.com/optrace/optrace/internal/intern"
+
+// argument is the meaning of the key of an argument.
+type argument uint8
+
+const (
+	argOther argument = iota // none
+	argCorrelation
+	argExternal
+	argDevice
+	argStream
+	argBytes
+	argSize
+	argDims
+	argTypes
+	argName
+	argGroup
+	argGroupSize
+	argSequence
+	argInElements
+	argOutElements
+	argDType
+	argRank
+	argSource
+	argTarget
+)
+
+// argumentOf returns the meaning of a key.
+func argumentOf(key string) argument {
+	switch key {
+	case "correlation":
+		return argCorrelation
+	case "External id", "external id":
+		return argExternal
+	case "device":
+		return argDevice
+	case "stream":
+		return argStream
+	case "bytes":
+		return argBytes
+	case "size":
+		return argSize
+	case "Input Dims", "Input dims":
+		return argDims
+	case "Input type":
+		return argTypes
+	case "Collective name":
+		return argName
+	case "Process Group Name":
+		return argGroup
+	case "Group size":
+		return argGroupSize
+	case "Seq":
+		return argSequence
+	case "In msg nelems":
+		return argInElements
+	case "Out msg nelems":
+		return argOutElements
+	case "dtype":
+		return argDType
+	case "Rank":
+		return argRank
+	case "Src Rank":
+		return argSource
+	case "Dst Rank":
+		return argTarget
+	}
+	return argOther
+}
+
+// argumentKey is what is known of a key.
+type argumentKey struct {
+	name     string
+	argument argument
+	wanted   bool // by the mapping
+}
+
+// argumentKeys knows keys. It is a direct-mapped cache: a trace has a few dozen.
+type argumentKeys struct {
+	wants func(key string) bool
+	slots [1 << keyBits]argumentKey
+	other argumentKey
+}
+
+const (
+	keyBits   = 9
+	maxKeyLen = 64 // of keys that are held
+)
+
+// find returns what is known of a key, valid until the next call. "device" is a key
+// of the mapping as well, but Kineto's meaning of it prevails.
+func (k *argumentKeys) find(key []byte) *argumentKey {
+	known := &k.other
+	if 0 < len(key) && len(key) <= maxKeyLen {
+		known = &k.slots[intern.Hash(key)>>(64-keyBits)]
+		if known.name == string(key) {
+			return known
+		}
+	}
+	name := string(key)
+	*known = argumentKey{name: name, argument: argumentOf(name), wanted: name != "device" && k.wants(name)}
+	return known
+}

@@ -1,0 +1,123 @@
+package jsontext_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// passTexts are values, valid and broken.
+var passTexts = []string{
+	`{}`, `[]`, `{ }`, "[\n]", `{"a":1}`, "{\r\n\t\"a\" : [ 1 , -2.5e+3 ,\"x\"] , \"b\":{\"c\":null}}", `[true,false,null]`, `[[],[[]],{}]`,
+	`"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\"", `0`, `-0`, `1.25`, `1e5`, `1E-5`,
+	`{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `[,]`, `[1,]`, `[1 2]`, `{"a" 1}`, `{1:2}`, `[}`, `{]`, `[1}`, `{"a":1]`, `{"a":[1}}`, `]`, `}`, `,`,
+	`"\x"`, `"\u12g4"`, `"\u12`, `"a`, `"a\`, "\"a\nb\"", "\"\x01\"", `01`, `-`, `1.`, `.5`, `1e`, `+1`, `tru`, `nul`, `falsy`, "\x01", "{\x01}",
+	`{"a":1,"a":2}`, `["` + strings.Repeat("x", 40) + `\n` + strings.Repeat("y", 40) + `"]`, `[        1,` + strings.Repeat(" ", 100) + `2]`,
+	strings.Repeat("[", 64) + strings.Repeat("]", 64), strings.Repeat(`{"a":`, 63) + "1" + strings.Repeat("}", 63),
+}
+
+// checkPassed compares Value with the lexer on a text with something in front of it
+// and behind it.
+func checkPassed(t *testing.T, text []byte) {
+	t.Helper()
+	for _, behind := range []string{"", ",", " }", "x", "12345678"} {
+		b := append([]byte("[7,"), text...)
+		start := len("[7,")
+		b = append(b, behind...)
+		var l jsontext.Lexer
+		l.Reset(b[start:])
+		want := -1
+		if l.Peek(); l.Offset() == 0 {
+			if l.Skip(); l.Err() == nil {
+				want = start + l.Offset()
+			}
+		}
+		got := jsontext.Value(b, start)
+		if got != want && !(got < 0 && nesting(text) > 64) {
+			t.Errorf("Value(%q, %d) = %d, want %d", b, start, got, want)
+		}
+	}
+}
+
+// nesting returns how many brackets a text opens, an upper bound on its depth.
+func nesting(text []byte) int {
+	n := 0
+	for _, c := range text {
+		if c == '{' || c == '[' {
+			n++
+		}
+	}
+	return n
+}
+
+func TestValue(t *testing.T) {
+	for _, text := range passTexts {
+		checkPassed(t, []byte(text))
+		for i := range text {
+			checkPassed(t, []byte(text[:i]))
+		}
+	}
+	if got := jsontext.Value(nil, -1); got != -1 {
+		t.Errorf("Value at -1 = %d", got)
+	}
+	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
+	if got := jsontext.Value([]byte(deep), 0); got != -1 {
+		t.Errorf("Value of 65 lists = %d", got)
+	}
+}
+
+// TestValueRandom breaks valid values in one place.
+func TestValueRandom(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const bytes = `{}[],:"\0123456789.eE+-tfn axu` + "\n\t\x01\xff"
+	for range 20_000 {
+		text := []byte(passTexts[rng.IntN(len(passTexts))])
+		for range 1 + rng.IntN(2) {
+			text[rng.IntN(len(text))] = bytes[rng.IntN(len(bytes))]
+		}
+		checkPassed(t, text)
+	}
+}
+
+func TestSpaceAndNext(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		at      int
+		space   int
+		next    int
+		more    bool
+		closing byte
+	}{
+		{"x", 0, 0, -1, false, '}'},
+		{"", 0, 0, -1, false, '}'},
+		{"}", -1, -1, -1, false, '}'},
+		{" \n\t\r  ,  x", 0, 6, 9, true, '}'},
+		{"          }", 0, 10, 11, false, '}'},
+		{"          ]", 0, 10, -1, false, '}'},
+		{"\n                 ]", 0, 18, 19, false, ']'},
+		{" \x01", 0, 1, -1, false, ']'},
+	} {
+		b := []byte(test.text)
+		if got := jsontext.Space(b, test.at); got != test.space {
+			t.Errorf("Space(%q, %d) = %d, want %d", b, test.at, got, test.space)
+		}
+		if next, more := jsontext.Next(b, test.at, test.closing); next != test.next || more != test.more {
+			t.Errorf("Next(%q, %d) = %d, %t, want %d, %t", b, test.at, next, more, test.next, test.more)
+		}
+	}
+}
+
+func TestMember(t *testing.T) {
+	for _, test := range []struct {
+		text, key string
+		value     int
+	}{
+		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "", -1}, {`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
+	} {
+		if key, value := jsontext.Member([]byte(test.text), 0); string(key) != test.key || value != test.value {
+			t.Errorf("Member(%q) = %q, %d", test.text, key, value)
+		}
+	}
+}
