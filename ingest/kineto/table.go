@@ -88,4 +88,3 @@ func (t *tables) heldBytes() int64 {
 		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))
 	return int64(rows) + t.symbols.bytes + t.collectives.texts.bytes
 }
-

@@ -42,14 +42,22 @@ func passSpace(b []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// Member reads a member's name without escapes, the colon behind it and white space,
-// and returns the name and the index of the value.
+// Member reads a member's name without escapes, the colon behind it and white space.
+// It returns the name and the index of the value, or an undefined name and -1.
 func Member(b []byte, i int) (key []byte, value int) {
 	key, i = Quoted(b, i)
+	return key, Colon(b, i)
+}
+
+// Colon reads a colon and the white space behind it.
+func Colon(b []byte, i int) int {
 	if uint(i) >= uint(len(b)) || b[i] != ':' {
-		return nil, -1
+		return -1
 	}
-	return key, Space(b, i+1)
+	if i++; i+1 < len(b) && b[i] == ' ' && b[i+1] > ' ' {
+		return i + 1
+	}
+	return Space(b, i)
 }
 
 // Next goes behind a value at whose end i is: to the next element of an object or
@@ -60,7 +68,10 @@ func Next(b []byte, i int, closing byte) (next int, more bool) {
 	case uint(i) >= uint(len(b)):
 		return -1, false
 	case b[i] == ',':
-		return Space(b, i+1), true
+		if i++; i+1 < len(b) && b[i] == ' ' && b[i+1] > ' ' {
+			return i + 1, true
+		}
+		return Space(b, i), true
 	case b[i] == closing:
 		return i + 1, false
 	}

@@ -116,7 +116,7 @@ func TestMember(t *testing.T) {
 	}{
 		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "", -1}, {`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
 	} {
-		if key, value := jsontext.Member([]byte(test.text), 0); string(key) != test.key || value != test.value {
+		if key, value := jsontext.Member([]byte(test.text), 0); value != test.value || value >= 0 && string(key) != test.key {
 			t.Errorf("Member(%q) = %q, %d", test.text, key, value)
 		}
 	}

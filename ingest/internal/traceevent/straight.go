@@ -1,6 +1,8 @@
 package traceevent
 
 import (
+	"encoding/binary"
+
 	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/internal/jsontext"
 )
@@ -25,37 +27,61 @@ func (d *decoder) straight(b []byte) (size int) {
 	return i
 }
 
+// The first four bytes behind the opening quote of a member, as a little-endian word.
+const (
+	keyPhase    = 'p' | 'h'<<8 | '"'<<16 | ':'<<24
+	keyStart    = 't' | 's'<<8 | '"'<<16 | ':'<<24
+	keyCategory = 'c' | 'a'<<8 | 't'<<16 | '"'<<24
+	keyProcess  = 'p' | 'i'<<8 | 'd'<<16 | '"'<<24
+	keyThread   = 't' | 'i'<<8 | 'd'<<16 | '"'<<24
+	keyDuration = 'd' | 'u'<<8 | 'r'<<16 | '"'<<24
+	keyName     = 'n' | 'a'<<8 | 'm'<<16 | 'e'<<24
+	keyArgs     = 'a' | 'r'<<8 | 'g'<<16 | 's'<<24
+)
+
 // straightMember reads a member of an event and returns the index behind it, or -1.
 func (d *decoder) straightMember(b []byte, i int) int {
+	if i < 0 || len(b)-i < len(`"name":""`) || b[i] != '"' {
+		return -1
+	}
 	e := &d.event
-	key, i := jsontext.Member(b, i)
-	switch string(key) {
-	case "ph":
+	switch binary.LittleEndian.Uint32(b[i+1:]) {
+	case keyPhase:
+		i = jsontext.Colon(b, i+4)
 		if !jsontext.Has(b, i, `"`) || i+2 >= len(b) || b[i+1] <= ' ' || b[i+1] == '\\' || b[i+1] == '"' || b[i+2] != '"' {
 			return -1
 		}
 		e.Phase = b[i+1]
 		return i + 3
-	case "cat":
-		e.Category, i = jsontext.Quoted(b, i)
-	case "name":
-		e.Name, i = jsontext.Quoted(b, i)
-	case "pid":
-		e.PID, i = straightID(b, i)
-	case "tid":
-		e.TID, i = straightID(b, i)
-	case "ts":
-		e.Start.V, i = jsontext.Micros(b, i)
+	case keyStart:
+		e.Start.V, i = jsontext.Micros(b, jsontext.Colon(b, i+4))
 		e.Start.Known = true
-	case "dur":
-		e.Duration.V, i = jsontext.Micros(b, i)
+		return i
+	case keyDuration:
+		e.Duration.V, i = jsontext.Micros(b, jsontext.Colon(b, i+5))
 		e.Duration.Known = true
-	case "args":
-		return d.straightArgs(b, i)
-	default:
-		return jsontext.Value(b, i)
+		return i
+	case keyCategory:
+		e.Category, i = jsontext.Quoted(b, jsontext.Colon(b, i+5))
+		return i
+	case keyProcess:
+		e.PID, i = straightID(b, jsontext.Colon(b, i+5))
+		return i
+	case keyThread:
+		e.TID, i = straightID(b, jsontext.Colon(b, i+5))
+		return i
+	case keyName:
+		if b[i+5] == '"' {
+			e.Name, i = jsontext.Quoted(b, jsontext.Colon(b, i+6))
+			return i
+		}
+	case keyArgs:
+		if b[i+5] == '"' {
+			return d.straightArgs(b, jsontext.Colon(b, i+6))
+		}
 	}
-	return i
+	_, i = jsontext.Member(b, i)
+	return jsontext.Value(b, i)
 }
 
 // straightID reads the id of a process or thread.
