@@ -21,41 +21,66 @@ var (
 // damage holds the reason.
 type content struct {
 	src io.Reader
-	// compressed counts the compressed bytes behind src; nil for uncompressed input.
+	// compressed counts the compressed bytes of what has been read from src; nil for
+	// uncompressed input.
 	compressed *countingReader
-	limits     Limits
+	// stored is where the compressed bytes come from: compressed itself, or what is
+	// read ahead of it.
+	stored *countingReader
+	limits Limits
 	total      int64
 	damage     error
 	close      func()
 }
 
 // decompress looks at the beginning of file and returns its content. The count
-// that file keeps is of the bytes as they are stored.
-func decompress(file *countingReader, limits Limits) (*content, error) {
-	buffered := bufio.NewReaderSize(file, 64<<10)
+// that file keeps is of the bytes as they are stored. With ahead set, compressed
+// bytes are read and decompressed in another goroutine, until close is called.
+func decompress(file *countingReader, limits Limits, ahead bool) (*content, error) {
+	buffered := bufio.NewReaderSize(file, storedBuffer)
 	head, err := buffered.Peek(len(zstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
+	isGzip, isZstd := bytes.HasPrefix(head, gzipMagic), bytes.Equal(head, zstdMagic)
 	c := &content{src: buffered, limits: limits, close: func() {}}
-	switch {
-	case bytes.HasPrefix(head, gzipMagic):
+	if !isGzip && !isZstd {
+		return c, nil
+	}
+	c.compressed, c.stored = file, file
+	if ahead {
+		first, _ := buffered.Peek(buffered.Buffered()) // does not fail
+		c.stored = &countingReader{src: file.src}
+		buffered = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), c.stored), storedBuffer)
+	}
+	if isGzip {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
-			c.src, c.damage = bytes.NewReader(nil), err
+			c.src, c.compressed, c.damage = bytes.NewReader(nil), nil, err
 			return c, nil
 		}
-		c.src, c.compressed = z, file
-	case bytes.Equal(head, zstdMagic):
+		c.src = z
+	} else {
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1),
 			zstd.WithDecoderMaxWindow(MaxWindowBytes), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, fmt.Errorf("opening zstd: %w", err)
 		}
-		c.src, c.compressed, c.close = z, file, z.Close
+		c.src, c.close = z, z.Close
+	}
+	if ahead {
+		r := newReadAhead(c.src, c.stored, file.count)
+		closeDecoder := c.close
+		c.src, c.close = r, func() {
+			r.close()
+			closeDecoder()
+		}
 	}
 	return c, nil
 }
+
+// storedBuffer is how much of a file is read at a time to be decompressed.
+const storedBuffer = 64 << 10
 
 // Read implements io.Reader.
 func (c *content) Read(p []byte) (int, error) {
@@ -74,7 +99,7 @@ func (c *content) Read(p []byte) (int, error) {
 		return n, fmt.Errorf("decompressed content exceeds %d times the size of the file", c.limits.Ratio)
 	case errors.Is(err, zstd.ErrWindowSizeExceeded), errors.Is(err, zstd.ErrDecoderSizeExceeded):
 		return n, fmt.Errorf("zstd frame asks for more than %d bytes of memory: %w", MaxWindowBytes, err)
-	case err != nil && err != io.EOF && c.compressed.err == nil:
+	case err != nil && err != io.EOF && c.stored.err == nil:
 		// The file itself could be read: its compressed data are damaged or cut off.
 		c.damage, err = err, io.EOF
 	}

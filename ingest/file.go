@@ -33,7 +33,7 @@ func (o *Options) open(path string, seen func(n int)) (*file, error) {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
 	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}, mapping: o.Mapping}
-	f.content, err = decompress(f.counted, o.Limits)
+	f.content, err = decompress(f.counted, o.Limits, isRegular(src))
 	if err != nil {
 		closeFile()
 		return nil, f.wrap(err)

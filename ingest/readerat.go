@@ -20,14 +20,24 @@ type countingReaderAt struct {
 // else, such as a pipe, or is compressed.
 func seekable(src io.Reader, c *content, counted *countingReader) *countingReaderAt {
 	file, ok := src.(*os.File)
-	if !ok || file == os.Stdin || c.compressed != nil {
+	if !ok || file == os.Stdin || c.compressed != nil || !isRegular(src) {
 		return nil // standard input may not stand at its beginning
 	}
 	info, err := file.Stat()
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil {
 		return nil
 	}
 	return &countingReaderAt{file: file, size: info.Size(), counted: counted}
+}
+
+// isRegular reports whether src is a regular file, which reads do not wait for.
+func isRegular(src io.Reader) bool {
+	file, ok := src.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode().IsRegular()
 }
 
 // ReadAt implements io.ReaderAt.
