@@ -15,11 +15,15 @@
 //
 // A trace states its time base, and sometimes its rank, behind the events, and
 // a kernel may stand in front of its launch. Entries can therefore be made only
-// once the document has ended. Until then each event is kept as one row of a
-// compact table, 52 bytes for a host operator, 32 for a runtime call and 72 for
-// a device event, with names and shapes held once; the text of the trace, some
-// 300 to 900 bytes per event, is not kept. [MaxHeldBytes] bounds
-// the tables.
+// once the document has ended. Until then each event is kept as one row of plain
+// values: 52 bytes for a host operator, 36 for a runtime call, 72 for a device event
+// and 56 more for a collective, with names, shapes and types held once. Rows are never
+// copied, so that besides them a large trace takes little memory; its text, some 300 to
+// 900 bytes per event, is not kept. [MaxHeldBytes] bounds the rows.
+//
+// An event is read in one pass over its text, its arguments included, and arguments
+// that matter to nobody are checked and passed over. What is written in an unusual way,
+// such as a name with escapes, is read by a lexer, to the same effect.
 //
 // Events of other categories are spans of a plain Chrome trace. Those whose
 // arguments make them an operation by the rules of package op become entries

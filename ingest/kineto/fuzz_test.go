@@ -13,7 +13,8 @@ import (
 )
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it
-// makes are valid, and that they read back from JSON Lines as they were.
+// makes are valid, that they read back from JSON Lines as they were, and that they are
+// those which the lexer makes.
 func FuzzRecords(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -31,6 +32,7 @@ func FuzzRecords(f *testing.F) {
 		m := &op.Mapping{}
 		m.Keep("queued")
 		recordtest.Check(t, kineto.Records(bytes.NewReader(text), "fuzz", m))
+		checkStraight(t, text)
 	})
 }
 

@@ -15,8 +15,9 @@ func TestRowSizes(t *testing.T) {
 		got, want uintptr
 	}{
 		{"host operator, with its place in the order of the join", unsafe.Sizeof(hostOp{}) + unsafe.Sizeof(int32(0)), 52},
-		{"runtime call", unsafe.Sizeof(launch{}) + unsafe.Sizeof(int32(0)), 36},
+		{"runtime call, with its place too", unsafe.Sizeof(launch{}) + unsafe.Sizeof(int32(0)), 36},
 		{"device event", unsafe.Sizeof(deviceOp{}), 72},
+		{"collective", unsafe.Sizeof(collectiveRow{}), 56},
 	} {
 		if test.got != test.want {
 			t.Errorf("%s: %d bytes, want %d", test.row, test.got, test.want)

@@ -1,0 +1,159 @@
+package kineto_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/op"
+)
+
+// records returns all records of a trace, and the errors, as text.
+func records(src io.Reader) []string {
+	m := &op.Mapping{}
+	for _, key := range []string{"queued", "correlation", "Input Dims", "Seq", "note"} {
+		m.Keep(key)
+	}
+	var all []string
+	for rec, err := range kineto.Records(src, "trace", m) {
+		text := fmt.Sprintf("%+v %+v %v", rec.Skipped, rec.Resource, err)
+		if rec.Entry != nil {
+			e := *rec.Entry
+			e.Collective = nil
+			text += fmt.Sprintf(" %+v %+v", e, rec.Entry.Collective)
+		}
+		if rec.Span != nil {
+			text += fmt.Sprintf(" %+v", *rec.Span)
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// checkStraight compares the reading of events in one pass with that by the lexer: a
+// source that gives one byte at a time never holds an event when reading it begins.
+func checkStraight(t *testing.T, text []byte) {
+	t.Helper()
+	straight, general := records(bytes.NewReader(text)), records(iotest.OneByteReader(bytes.NewReader(text)))
+	if diff := cmp.Diff(general, straight); diff != "" {
+		t.Fatalf("%s\n(-by the lexer +in one pass):\n%s", text[:min(len(text), 2000)], diff)
+	}
+}
+
+func TestStraightEqualsGeneral(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkStraight(t, text)
+		for _, size := range []int{1, 3, 5} {
+			checkStraight(t, text[:len(text)*size/7])
+		}
+	}
+}
+
+func TestRecordedTracesStraight(t *testing.T) {
+	for _, want := range expectations(t) {
+		text, err := io.ReadAll(openRecorded(t, want.File))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkStraight(t, text)
+	}
+}
+
+// TestRandomTracesStraight compares the two on events that are written in many ways,
+// some of which are no JSON.
+func TestRandomTracesStraight(t *testing.T) {
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		w := &traceWriter{rng: rng}
+		text := w.trace()
+		checkStraight(t, []byte(text))
+		for range 5 { // and with a byte that does not belong there
+			broken := []byte(text)
+			const bytes = "{}[],:\"\\0123456789.eE+-tfnaux \n\t\x01\xff"
+			broken[rng.IntN(len(broken))] = bytes[rng.IntN(len(bytes))]
+			checkStraight(t, broken)
+		}
+	}
+}
+
+// traceWriter writes traces at random.
+type traceWriter struct{ rng *rand.Rand }
+
+func (w *traceWriter) one(texts ...string) string { return texts[w.rng.IntN(len(texts))] }
+
+// often returns the first text in most cases.
+func (w *traceWriter) often(usual string, others ...string) string {
+	if w.rng.IntN(12) > 0 {
+		return usual
+	}
+	return w.one(others...)
+}
+
+func (w *traceWriter) trace() string {
+	events := make([]string, w.rng.IntN(12))
+	for i := range events {
+		events[i] = w.event()
+	}
+	list := "[" + strings.Join(events, w.often(",", ", ", ",\n  ")) + w.often("]", "] ", ",]", "")
+	return w.often(`{"distributedInfo":{"rank":3},"traceEvents": `+list+`,"baseTimeNanoseconds":1750000000000000000}`, list, "\ufeff"+list)
+}
+
+func (w *traceWriter) event() string {
+	members := []string{
+		w.often(`"ph":"X"`, `"ph": "X"`, `"ph":"s"`, `"ph":"B"`, `"ph":"E"`, `"ph":"M"`, `"ph":7`, `"ph":""`, `"ph":"\u0058"`, `"ph":"XY"`),
+		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`, `"cuda_sync"`, `"k\u0065rnel"`, `null`),
+		`"name":` + w.often(`"aten::mm"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
+		`"pid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"Spans"`, `-1`, `null`, `1.5`, `{"a":[]}`, `01`, `"\u0031"`),
+		`"tid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"stream 7"`, `7e0`, `[1, 2]`),
+		`"ts":` + w.often(strconv.Itoa(w.rng.IntN(100))+w.one("", ".5", ".125"), `null`, `-3`, `1e2`, `1.23456`, `"5"`, `99999999999999999999`, `1.`),
+		`"dur":` + w.often(strconv.Itoa(w.rng.IntN(50))+w.one("", ".001"), `null`, `-1`, `0`, `1E1`),
+	}
+	if w.rng.IntN(5) > 0 {
+		members = append(members, `"args":`+w.often(w.args(), `null`, `[]`, `{ }`, `{}`))
+	}
+	members = append(members, w.often(`"id":7`, `"bp":"e","s":[{}]`, `"args":`+w.args(), `"cat":"kernel"`, `"name":"again"`, `"other":{"a":[tru]}`))
+	if w.rng.IntN(4) == 0 {
+		w.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+	}
+	if w.rng.IntN(8) == 0 {
+		members = members[w.rng.IntN(len(members)):]
+	}
+	return w.often("{", "{ ", "{\n    ") + strings.Join(members, w.often(", ", ",", ",\n    ", ", \n ")) + w.often("}", "\n  }", "")
+}
+
+func (w *traceWriter) args() string {
+	number := func() string {
+		return w.often(strconv.Itoa(w.rng.IntN(9)), `"5"`, `-1`, `2.0`, `1e1`, `1.5`, `null`, `true`, `"x"`, `"\u0037"`, `9223372036854775808`, `007`, `[1]`)
+	}
+	text := func() string { return w.often(`"all_reduce"`, `"send"`, `"a\u0062"`, `""`, `7`, "\"\xff\"") }
+	members := []string{
+		`"correlation": ` + number(), `"External id":` + number(), `"device":` + number(), `"stream":` + number(), `"bytes":` + number(),
+		`"size":` + number(), `"Ev Idx": ` + number(), `"queued":` + number(), `"grid": [4, 2,1]`, `"est. achieved occupancy %":0.5`,
+		`"Input Dims": ` + w.often(`[[2,3],[],[[4],[5,6]]]`, `[]`, `7`, `[[1e30]]`, `[[2,3]`, `null`),
+		`"Input type":` + w.often(`["float","Scalar","TensorList"]`, `["c10::Half"]`, `7`, `["\u0066loat"]`),
+		`"Collective name":` + text(), `"Process Group Name":` + text(), `"Group size":` + number(), `"Seq":` + number(),
+		`"In msg nelems":` + number(), `"Out msg nelems":` + number(), `"dtype":` + w.often(`"Float"`, `"BFloat16"`, `"odd"`, `1`),
+		`"Rank":` + number(), `"Src Rank":` + number(), `"Dst Rank":` + number(), `"n\u006fte":` + text(), `"note" : ` + text(),
+		`"tensor.op.name":"mm"`, `"":1`, `"` + strings.Repeat("k", 70) + `":1`,
+	}
+	w.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+	return "{" + strings.Join(members[:w.rng.IntN(len(members))], w.often(",", ", ", ",      ", " ,")) + w.often("}", "\n    }", ",}", "]")
+}
