@@ -28,9 +28,9 @@ type content struct {
 	// read ahead of it.
 	stored *countingReader
 	limits Limits
-	total      int64
-	damage     error
-	close      func()
+	total  int64
+	damage error
+	close  func()
 }
 
 // decompress looks at the beginning of file and returns its content. The count

@@ -119,17 +119,20 @@ func (w *traceWriter) trace() string {
 func (w *traceWriter) event() string {
 	members := []string{
 		w.often(`"ph":"X"`, `"ph": "X"`, `"ph":"s"`, `"ph":"B"`, `"ph":"E"`, `"ph":"M"`, `"ph":7`, `"ph":""`, `"ph":"\u0058"`, `"ph":"XY"`),
-		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`, `"cuda_sync"`, `"k\u0065rnel"`, `null`),
+		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`, `"cuda_sync"`,
+			`"k\u0065rnel"`, `null`),
 		`"name":` + w.often(`"aten::mm"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
 		`"pid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"Spans"`, `-1`, `null`, `1.5`, `{"a":[]}`, `01`, `"\u0031"`),
 		`"tid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"stream 7"`, `7e0`, `[1, 2]`),
-		`"ts":` + w.often(strconv.Itoa(w.rng.IntN(100))+w.one("", ".5", ".125"), `null`, `-3`, `1e2`, `1.23456`, `"5"`, `99999999999999999999`, `1.`),
+		`"ts":` + w.often(strconv.Itoa(w.rng.IntN(100))+w.one("", ".5", ".125"), `null`, `-3`, `1e2`, `1.23456`, `"5"`,
+			`99999999999999999999`, `1.`),
 		`"dur":` + w.often(strconv.Itoa(w.rng.IntN(50))+w.one("", ".001"), `null`, `-1`, `0`, `1E1`),
 	}
 	if w.rng.IntN(5) > 0 {
 		members = append(members, `"args":`+w.often(w.args(), `null`, `[]`, `{ }`, `{}`))
 	}
-	members = append(members, w.often(`"id":7`, `"bp":"e","s":[{}]`, `"args":`+w.args(), `"cat":"kernel"`, `"name":"again"`, `"other":{"a":[tru]}`))
+	more := w.often(`"id":7`, `"bp":"e","s":[{}]`, `"args":`+w.args(), `"cat":"kernel"`, `"name":"again"`, `"other":{"a":[tru]}`)
+	members = append(members, more)
 	if w.rng.IntN(4) == 0 {
 		w.rng.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	}
@@ -141,7 +144,8 @@ func (w *traceWriter) event() string {
 
 func (w *traceWriter) args() string {
 	number := func() string {
-		return w.often(strconv.Itoa(w.rng.IntN(9)), `"5"`, `-1`, `2.0`, `1e1`, `1.5`, `null`, `true`, `"x"`, `"\u0037"`, `9223372036854775808`, `007`, `[1]`)
+		return w.often(strconv.Itoa(w.rng.IntN(9)), `"5"`, `-1`, `2.0`, `1e1`, `1.5`, `null`, `true`, `"x"`, `"\u0037"`,
+			`9223372036854775808`, `007`, `[1]`)
 	}
 	text := func() string { return w.often(`"all_reduce"`, `"send"`, `"a\u0062"`, `""`, `7`, "\"\xff\"") }
 	members := []string{
