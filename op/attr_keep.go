@@ -7,7 +7,8 @@ import (
 
 // KeepAll makes every attribute appear in [Entry].Attrs that a writer of spans would
 // not write again from the entry's fields, and in [Span].Attrs every one; and what
-// else a span has in Extra. Conversions ask for it. Reading takes longer.
+// else a span has in Extra. Conversions ask for it. Reading takes longer. Of the SDK's
+// spans, which package optrace converts, attributes are kept only.
 func (m *Mapping) KeepAll() {
 	m.all = true
 	for _, t := range m.added {

@@ -21,7 +21,12 @@ type AttrSink interface {
 // which formats have other places: the rank and service, the scope, ids, times, the
 // error, the sampling and links.
 func (e *Entry) WriteAttrs(to AttrSink) {
-	w := attrWriter{to, e.Attrs}
+	w := attrWriter{to: to, given: e.Attrs}
+	if r := e.replay(); r != nil {
+		said := attrTexts{}
+		r.WriteAttrs(said)
+		w.to, w.found = unsaidSink{to, said}, r.Warn
+	}
 	w.str(KeyName, e.Operation)
 	w.kind(e)
 	w.str(KeySide, e.Side.String())
@@ -38,6 +43,7 @@ func (e *Entry) WriteAttrs(to AttrSink) {
 type attrWriter struct {
 	to    AttrSink
 	given []Attr
+	found Warning // in the attributes given
 }
 
 func (w *attrWriter) wants(key string) bool { return findAttr(w.given, key) == nil }
@@ -110,7 +116,7 @@ func (w *attrWriter) notes(e *Entry) {
 	if !e.RootSpanID.IsZero() {
 		w.str(KeyRootSpan, e.RootSpanID.String())
 	}
-	if warn := e.Warn &^ e.warnFound(); warn != 0 {
+	if warn := e.Warn &^ e.warnFound() &^ w.found; warn != 0 {
 		var names []string
 		for w := range warn.All() {
 			names = append(names, w.String())

@@ -102,7 +102,21 @@ func (r *spans) span(s ptrace.Span) {
 
 // operation adds attributes of the convention, in the usual form or another one.
 func (r *spans) operation(a pcommon.Map) {
-	a.PutStr("tensor.op.name", []string{"matmul", "all_reduce"}[r.IntN(2)])
+	switch r.IntN(4) {
+	case 0:
+		a.PutStr("operation", "matmul")
+		a.PutStr("output_shape", "2x3")
+		a.PutStr("device", "cpu")
+	case 1:
+		a.PutStr("pytorch.input_shapes", "[[2, 3], []]")
+		a.PutStr("pytorch.device.type", "CUDA")
+		a.PutInt("pytorch.device.index", 1)
+		a.PutDouble("pytorch.flops", 12)
+		a.PutInt("pytorch.device_memory_usage_bytes", 64)
+		a.PutStr("pytorch.other", "x")
+	default:
+		a.PutStr("tensor.op.name", []string{"matmul", "all_reduce"}[r.IntN(2)])
+	}
 	for _, put := range []func(){
 		func() { a.PutStr("tensor.op.kind", []string{"compute", "Compute", "collective"}[r.IntN(3)]) },
 		func() { a.PutStr("tensor.op.path", "encoder.0") },

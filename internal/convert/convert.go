@@ -64,7 +64,11 @@ func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	b.SetDropped(int64(max(0, v.DroppedAttrs)))
 	b.SetRoot(r.Name, r.ID)
 	c.links(v)
-	return b.Entry()
+	e, ok := b.Entry()
+	if ok {
+		e.Extra = nil // the encoders' caches do not know of it
+	}
+	return e, ok
 }
 
 // Ancestor returns the ancestry record of a span that is no operation.
