@@ -60,7 +60,7 @@ func TestConvertWholeSpan(t *testing.T) {
 		Start: op.Known(stub.StartTime.UnixNano()), Duration: 125_000,
 		OutputElements: op.Known(32), MemoryBytes: op.Known(99), FLOPs: op.Known(12),
 		TraceID: op.TraceID(spantest.TraceID(0)), SpanID: op.SpanID(spantest.SpanID(3)), ParentSpanID: op.SpanID(spantest.SpanID(1 << 20)),
-		Service: "trainer", Scope: optrace.ScopeName,
+		Service: "trainer", Host: "n1", Scope: optrace.ScopeName,
 		Collective: &op.Collective{
 			Name: "all_reduce", Group: "dp", GroupSize: op.Known(8), Sequence: op.Known(17), PeerRank: op.Known(2),
 		},

@@ -24,23 +24,27 @@ type DeviceKey struct {
 	// Service is the service that the device belongs to, where several services
 	// have a device of the name and state no rank; "" otherwise.
 	Service string `json:"service,omitempty"`
+	// Host is the host of the device, where one service has devices of the name on
+	// several hosts and states no rank; "" otherwise.
+	Host string `json:"host,omitempty"`
 }
 
-// deviceOf returns the key of the device that e ran on, with its service where
-// that may tell it from others.
+// deviceOf returns the key of the device that e ran on, with its service and host
+// where these may tell it from others.
 func deviceOf(e *op.Entry) DeviceKey {
 	if !e.HasDevice() {
 		return DeviceKey{Rank: e.Rank, DeviceID: UnknownDevice}
 	}
-	return DeviceKey{Rank: e.Rank, DeviceID: e.DeviceID, Named: e.DeviceID == UnknownDevice, Service: deviceService(e)}
+	service, host := deviceSource(e)
+	return DeviceKey{Rank: e.Rank, DeviceID: e.DeviceID, Named: e.DeviceID == UnknownDevice, Service: service, Host: host}
 }
 
-// deviceService returns the service of an entry that states no rank.
-func deviceService(e *op.Entry) string {
+// deviceSource returns the service and the host of an entry that states no rank.
+func deviceSource(e *op.Entry) (service, host string) {
 	if e.Rank.Known {
-		return ""
+		return "", ""
 	}
-	return e.Service
+	return e.Service, e.Host
 }
 
 // IsNone reports whether k stands for entries that name no device.
@@ -56,19 +60,22 @@ func (k DeviceKey) recorded() (id string, empty bool) {
 
 // Label returns the device as people read it: "0/cuda:0" with its rank, and
 // "cuda:0" where the rank is not known or withRank is false because there is
-// only one; "trainer cuda:0" where the service tells it from others.
+// only one; "trainer cuda:0" or "node-1 cuda:0" where the service or the host
+// tells it from others.
 func (k DeviceKey) Label(withRank bool) string {
 	switch {
-	case k.Service != "":
-		return k.Service + " " + k.DeviceID
+	case k.Service != "" && k.Host != "":
+		return k.Service + " " + k.Host + " " + k.DeviceID
+	case k.Service != "" || k.Host != "":
+		return k.Service + k.Host + " " + k.DeviceID
 	case withRank && k.Rank.Known:
 		return k.Rank.String() + "/" + k.DeviceID
 	}
 	return k.DeviceID
 }
 
-// Compare orders devices by rank, an unknown rank first, then by name and by
-// service.
+// Compare orders devices by rank, an unknown rank first, then by name, service and
+// host.
 func (k DeviceKey) Compare(other DeviceKey) int {
 	switch {
 	case k.Rank.Known != other.Rank.Known && k.Rank.Known:
@@ -78,35 +85,52 @@ func (k DeviceKey) Compare(other DeviceKey) int {
 	}
 	return cmp.Or(
 		cmp.Compare(k.Rank.V, other.Rank.V), strings.Compare(k.DeviceID, other.DeviceID),
-		compareFlag(k.Named, other.Named), strings.Compare(k.Service, other.Service),
+		compareFlag(k.Named, other.Named), strings.Compare(k.Service, other.Service), strings.Compare(k.Host, other.Host),
 	)
 }
 
-// sharedDevices holds the names of devices that several services have without
-// stating a rank.
-type sharedDevices map[string]struct{}
+// sharedDevices has the names of devices that stand for several where no rank is
+// stated.
+type sharedDevices map[string]sharing
 
-// findShared returns those of the devices, which have their services. A service
-// that is not known is none of several.
+// sharing says what tells the devices of one name apart: their services, or their
+// hosts within a service.
+type sharing struct{ services, hosts bool }
+
+// findShared returns those of the devices, which have their services and hosts. A
+// service or host that is not known is none of several.
 func findShared(devices iter.Seq[DeviceKey]) sharedDevices {
-	services := make(map[string]string)
+	type source struct{ device, service string }
+	services, hosts := make(map[string]string), make(map[source]string)
 	shared := make(sharedDevices)
 	for k := range devices {
-		if k.Service == "" {
-			continue
+		by := shared[k.DeviceID]
+		if k.Service != "" {
+			first, ok := services[k.DeviceID]
+			by.services = by.services || ok && first != k.Service
+			services[k.DeviceID] = k.Service
 		}
-		if first, ok := services[k.DeviceID]; ok && first != k.Service {
-			shared[k.DeviceID] = struct{}{}
+		if k.Host != "" {
+			at := source{k.DeviceID, k.Service}
+			first, ok := hosts[at]
+			by.hosts = by.hosts || ok && first != k.Host
+			hosts[at] = k.Host
 		}
-		services[k.DeviceID] = k.Service
+		if by != (sharing{}) {
+			shared[k.DeviceID] = by
+		}
 	}
 	return shared
 }
 
-// key returns k without its service, unless that tells it from others.
+// key returns k without its service and host, unless these tell it from others.
 func (s sharedDevices) key(k DeviceKey) DeviceKey {
-	if _, ok := s[k.DeviceID]; !ok {
+	by := s[k.DeviceID]
+	if !by.services {
 		k.Service = ""
+	}
+	if !by.hosts {
+		k.Host = ""
 	}
 	return k
 }

@@ -21,6 +21,10 @@ func TestSharedDevices(t *testing.T) {
 			Operation: "a", Kind: op.KindCompute, Service: service, DeviceID: device, Rank: rank, Start: op.Known(0), Duration: 10,
 		}}
 	}
+	at := func(host string, rec op.Record) op.Record {
+		rec.Entry.Host = host
+		return rec
+	}
 	host := on("b", "cuda:0", op.Int{})
 	host.Entry.Side = op.SideHost
 	none := op.Int{}
@@ -40,6 +44,16 @@ func TestSharedDevices(t *testing.T) {
 		{"ranks tell devices apart", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", op.Known(1))},
 			[]string{"0/cuda:0", "1/cuda:0"}, 0},
 		{"one of them with a rank", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", none)}, []string{"0/cuda:0", "cuda:0"}, 0},
+		{"two hosts of a service", []op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("a", "cuda:0", none))},
+			[]string{"n1 cuda:0", "n2 cuda:0"}, 1},
+		{"two services on a host each", []op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("b", "cuda:0", none))},
+			[]string{"a cuda:0", "b cuda:0"}, 1},
+		{"two services, one of them on two hosts",
+			[]op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("a", "cuda:0", none)), at("n1", on("b", "cuda:0", none))},
+			[]string{"a n1 cuda:0", "a n2 cuda:0", "b n1 cuda:0"}, 1},
+		{"hosts with ranks", []op.Record{at("n1", on("a", "cuda:0", op.Known(0))), at("n2", on("a", "cuda:0", op.Known(1)))},
+			[]string{"0/cuda:0", "1/cuda:0"}, 0},
+		{"an unknown host is none of several", []op.Record{at("n1", on("a", "cuda:0", none)), on("a", "cuda:0", none)}, []string{"cuda:0"}, 0},
 		{"no device", []op.Record{on("a", "", none), on("b", "", none)}, []string{"unknown"}, 0},
 		{"a device called unknown", []op.Record{on("a", "unknown", none), on("b", "unknown", none)}, []string{"a unknown", "b unknown"}, 1},
 		{"the host's side of it", []op.Record{on("a", "cuda:0", none), host}, []string{"cuda:0"}, 0},

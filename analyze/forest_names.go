@@ -43,6 +43,7 @@ type dictionary struct {
 type laneTag struct {
 	rank, stream op.Int
 	service      string
+	host         string
 }
 
 func newDictionary() dictionary {
@@ -61,7 +62,7 @@ func (d *dictionary) laneOf(e *op.Entry) int32 {
 	if e.EmptyDevice { // in the cache, "" is no device
 		return d.lanes.ID(lane{device: deviceOf(e), stream: e.Stream, service: e.Service})
 	}
-	tag := laneTag{e.Rank, e.Stream, e.Service}
+	tag := laneTag{e.Rank, e.Stream, e.Service, e.Host}
 	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
 	if !slot.Holds(e.DeviceID, tag) {
 		slot.Set(e.DeviceID, tag, d.lanes.ID(lane{device: deviceOf(e), stream: e.Stream, service: e.Service}))

@@ -72,7 +72,8 @@ func (f *Forest) entry(r int32, e *op.Entry) {
 	e.Operation, e.Kind, e.KindRule = f.dict.operations.Values[f.name(r)], f.kind(r), op.KindRule(flags>>ruleShift)
 	e.TraceID, e.SpanID = f.dict.traces.Values[f.trace(r)], spanID(f.span(r))
 	e.DeviceID, e.EmptyDevice = lane.device.recorded()
-	e.Rank, e.Stream, e.Service = lane.device.Rank, lane.stream, lane.device.Service
+	e.Rank, e.Stream = lane.device.Rank, lane.stream
+	e.Service, e.Host = lane.device.Service, lane.device.Host
 	e.Start = op.Int{V: f.start(r), Known: flags&flagStart != 0}
 	e.Duration = f.duration(r)
 	e.OutputElements, e.FLOPs = op.Known(f.elements.at(r)), op.Known(f.flops.at(r))

@@ -84,13 +84,14 @@ const (
 // Suspect is an example of the records with times or parents that cannot be right.
 type Suspect struct {
 	What SuspectKind `json:"what"`
-	// Operation is the name of the operation or span. DeviceID, Rank, Service
-	// (as in [DeviceKey]) and Stream are an operation's. A span has no device,
+	// Operation is the name of the operation or span. DeviceID, Rank, Service,
+	// Host (as in [DeviceKey]) and Stream are an operation's. A span has no device,
 	// and the ids are left out where there are none.
 	Operation   string     `json:"operation"`
 	DeviceID    string     `json:"device_id"`
 	Rank        op.Int     `json:"rank"`
 	Service     string     `json:"service,omitempty"`
+	Host        string     `json:"host,omitempty"`
 	Stream      op.Int     `json:"stream"`
 	StartUnixNS op.Int     `json:"start_unix_ns"`
 	DurationNS  int64      `json:"duration_ns"`
@@ -130,7 +131,7 @@ func (f *Forest) suspect(r int32, what SuspectKind) Suspect {
 	n := Node{f, r}
 	device := n.Device()
 	s := Suspect{
-		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Stream: n.Stream(),
+		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host, Stream: n.Stream(),
 		StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
 	}
 	if what == SuspectClock {

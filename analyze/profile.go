@@ -59,8 +59,8 @@ type rowCache[R any] = symbols.Cache[op.Int, *table.Row[R]]
 
 // deviceTag and the name of a device identify its row.
 type deviceTag struct {
-	rank    op.Int
-	service string
+	rank          op.Int
+	service, host string
 }
 
 // operationRow is a row of the operations table.
@@ -212,7 +212,8 @@ func (p *Profile) device(e *op.Entry) *deviceRow {
 	if e.EmptyDevice { // in the cache, "" is no device
 		return &p.deviceRow(e).Value
 	}
-	tag := deviceTag{e.Rank, deviceService(e)}
+	tag := deviceTag{rank: e.Rank}
+	tag.service, tag.host = deviceSource(e)
 	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
 	if !slot.Holds(e.DeviceID, tag) || slot.Value.Evicted {
 		slot.Set(e.DeviceID, tag, p.deviceRow(e))
@@ -224,7 +225,7 @@ func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 	key := deviceOf(e)
 	p.key = appendInt(p.key[:0], key.Rank)
 	if !key.IsNone() {
-		p.key = append(appendCounted(append(p.key, '/'), key.Service), key.DeviceID...)
+		p.key = append(appendCounted(appendCounted(append(p.key, '/'), key.Service), key.Host), key.DeviceID...)
 	}
 	row, isNew := p.devices.Row(p.key)
 	if isNew {

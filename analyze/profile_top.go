@@ -79,6 +79,7 @@ func (t *topEntries) offer(e *op.Entry, at position) {
 	candidate := placedEntry{e, at}
 	if t.admits(candidate) {
 		candidate.entry = e.Clone()
+		candidate.entry.Host = "" // which the JSON form of an entry lacks
 		t.keep(candidate)
 	}
 }

@@ -186,7 +186,10 @@ type Device struct {
 	Named bool `json:"named,omitzero"`
 	// Service is the service that the device belongs to, where several have a device
 	// of the name and state no rank; "" otherwise.
-	Service     string `json:"service,omitempty"`
+	Service string `json:"service,omitempty"`
+	// Host is the host of the device, where one service has several of the name on
+	// different hosts and states no rank; "" otherwise.
+	Host        string `json:"host,omitempty"`
 	Rank        op.Int `json:"rank"`
 	Count       int64  `json:"count"`
 	SumNS       int64  `json:"sum_ns"`

@@ -218,7 +218,7 @@ func deviceTable(sums []*deviceRow) []Device {
 	for _, sum := range sums {
 		key := sum.key
 		rows = append(rows, Device{
-			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service,
+			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service, Host: key.Host,
 			Count: sum.count, SumNS: sum.sum.Int64(), MemoryBytes: sum.memory.Int64(),
 		})
 	}
@@ -230,7 +230,7 @@ func deviceTable(sums []*deviceRow) []Device {
 
 // Key returns the device of the row.
 func (d *Device) Key() DeviceKey {
-	return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service}
+	return DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service, Host: d.Host}
 }
 
 // balanceOf returns the seed's figures over the devices that are known. Where

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ type file struct {
 	// format is nil for an empty file, and src yields its content from the start.
 	format *Format
 	src    io.Reader
+	// hosts reports whether a resource at the start of the file states its host.
+	hosts bool
 	// mapping says which attributes entries inherit from their resources.
 	mapping *op.Mapping
 }
@@ -66,9 +69,11 @@ func (f *file) close() {
 
 // detect finds the format of the file.
 func (f *file) detect() (err error) {
-	if f.format, f.src, err = detect(f.content); err != nil {
+	var head []byte
+	if f.format, head, f.src, err = detect(f.content); err != nil {
 		return f.wrap(err)
 	}
+	f.hosts = bytes.Contains(head, []byte(`"`+op.KeyHostName+`"`))
 	return nil
 }
 

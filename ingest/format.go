@@ -47,8 +47,10 @@ type place struct {
 	// where its records are lines.
 	cut, lines bool
 	// sources are the resources that hold at the start of a part of an entries file;
-	// nil where no attribute of theirs is asked for.
-	sources *op.Sources
+	// nil where nothing of theirs is asked for. resources is set where the part is to
+	// begin with its resource.
+	sources   *op.Sources
+	resources bool
 }
 
 // whole returns open for a format whose files are read as a whole.
@@ -85,9 +87,9 @@ const (
 	lastLook  = 1 << 20
 )
 
-// detect finds the format of src. The reader it returns yields all
-// of src. An empty file has no format: nil.
-func detect(src io.Reader) (*Format, io.Reader, error) {
+// detect finds the format of src, by the text at its start. The reader it returns
+// yields all of src. An empty file has no format: nil.
+func detect(src io.Reader) (*Format, []byte, io.Reader, error) {
 	var text []byte
 	for size := firstLook; ; size *= 4 {
 		grown := make([]byte, min(size, lastLook))
@@ -96,18 +98,18 @@ func detect(src io.Reader) (*Format, io.Reader, error) {
 		text = grown[:n+m]
 		atEnd := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 		if err != nil && !atEnd {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		h := newHead(text, atEnd)
 		if h.empty() {
 			if atEnd {
-				return nil, nil, nil
+				return nil, nil, nil, nil
 			}
 		} else if f := match(h); f != nil {
-			return f, io.MultiReader(bytes.NewReader(text), src), nil
+			return f, text, io.MultiReader(bytes.NewReader(text), src), nil
 		}
 		if atEnd || len(text) == lastLook {
-			return nil, nil, h.refusal()
+			return nil, nil, nil, h.refusal()
 		}
 	}
 }

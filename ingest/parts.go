@@ -253,7 +253,7 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		return p, true
 	}
 	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
-	if f.inherits() {
+	if f.inherits() || f.format.inherits && f.hosts {
 		q.cutting.sources = new(op.Sources)
 	}
 	return part{}, false
@@ -266,7 +266,7 @@ func (q *partQueue) cut(buf []byte) part {
 	p := part{file: c.index, src: c.file, text: text, rest: stream, last: c.done}
 	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines}
 	if c.sources != nil {
-		p.at.sources = c.sources.Clone()
+		p.at.sources, p.at.resources = c.sources.Clone(), c.inherits()
 		c.sources.Follow(text)
 	}
 	c.parts++

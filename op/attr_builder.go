@@ -129,6 +129,7 @@ func (b *Builder) SetResource(r *Resource) {
 	}
 	b.resource = r
 	b.entry.Service = b.service.text(b, r.Service)
+	b.entry.Host = r.Host
 	if b.from[FieldRank] == familyNone {
 		b.entry.Rank = r.Rank
 	}

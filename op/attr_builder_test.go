@@ -212,7 +212,7 @@ func TestResourceSet(t *testing.T) {
 	} {
 		r.Set(a[0], a[1])
 	}
-	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Attrs: []op.Attr{
+	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n2", Attrs: []op.Attr{
 		{Key: "host.name", Value: "n2"}, {Key: op.KeyRank, Value: "x"}, {Key: op.KeyWorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
 	}}
 	if diff := cmp.Diff(want, r); diff != "" {

@@ -63,8 +63,9 @@ const (
 	// KeyWarnings lists the entry's warnings, separated by commas.
 	KeyWarnings = "optrace.warnings"
 
-	// KeyServiceName is OpenTelemetry's attribute of the resource.
+	// KeyServiceName and KeyHostName are OpenTelemetry's attributes of the resource.
 	KeyServiceName = "service.name"
+	KeyHostName    = "host.name"
 )
 
 // The shape of one input per attribute: tensor.input.0.shape.

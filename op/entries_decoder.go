@@ -261,6 +261,9 @@ func (d *decoder) decodeResource() *Resource {
 			r.WorldSize = d.amount(WarnBadValue)
 		case "attrs":
 			r.Attrs = d.attributes(nil)
+			if host := findAttr(r.Attrs, KeyHostName); host != nil {
+				r.Host = host.Value
+			}
 		default:
 			l.Skip()
 		}

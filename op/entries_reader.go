@@ -32,6 +32,7 @@ type Reader struct {
 	settled   bool
 	held      Record
 	holding   bool
+	host      string // of the resource
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
@@ -44,14 +45,17 @@ func NewReader(src io.Reader, name string) *Reader {
 func (r *Reader) Reset(src io.Reader, name string, at Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
 	r.name, r.err = name, nil
-	r.sources, r.announced, r.settled, r.holding = Sources{}, nil, true, false
+	r.sources, r.announced, r.settled, r.holding, r.host = Sources{}, nil, true, false, ""
 }
 
-// SetSources says which resources hold where the reader starts. It is called behind
-// Reset, and copies s.
-func (r *Reader) SetSources(s *Sources) {
+// SetSources says which resources hold where the reader starts; handOut says whether
+// the reader hands out the first of them. It is called behind Reset, and copies s.
+func (r *Reader) SetSources(s *Sources, handOut bool) {
 	r.sources = *s.Clone()
 	r.settled = false
+	if !handOut {
+		r.announced = r.sources.Resource()
+	}
 }
 
 // Next returns the next record, which is valid until the next call. The Resource in
@@ -72,6 +76,7 @@ func (r *Reader) Next() (Record, error) {
 		if !r.settled {
 			return r.settle(rec), nil
 		}
+		r.setHost(rec)
 		return rec, nil
 	}
 	for {
@@ -109,9 +114,12 @@ func (r *Reader) follow(rec Record) Record {
 		if !r.settled {
 			return r.settle(rec)
 		}
+		r.setHost(rec)
 	case rec.Batch != nil:
 		r.sources.Batch(rec.Batch)
-		r.settled = r.sources.Resource() == r.announced
+		now := r.sources.Resource()
+		r.settled = now == r.announced
+		r.host = hostOf(now)
 	case rec.Resource != nil:
 		r.announced = rec.Resource.Clone()
 		r.sources.Header(r.announced)
@@ -125,18 +133,33 @@ func (r *Reader) follow(rec Record) Record {
 	return rec
 }
 
+func hostOf(r *Resource) string {
+	if r == nil {
+		return ""
+	}
+	return r.Host
+}
+
+// setHost gives an entry the host of its resource.
+func (r *Reader) setHost(rec Record) {
+	if rec.Entry != nil {
+		rec.Entry.Host = r.host
+	}
+}
+
 // settle returns rec, or in front of it the resource that it comes from.
 func (r *Reader) settle(rec Record) Record {
 	r.sources.Other()
 	r.settled = true
 	before, now := r.announced, r.sources.Resource()
-	r.announced = now
+	r.announced, r.host = now, hostOf(now)
 	if now == nil {
 		now = &Resource{}
 	}
 	if before == nil {
 		before = &Resource{}
 	}
+	r.setHost(rec)
 	if now.Same(before) {
 		return rec
 	}

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/op"
 )
@@ -183,7 +184,7 @@ func TestReaderAgainstDecodeLine(t *testing.T) {
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%s\nerror %v, want %v", l, err, wantErr)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(op.Entry{}, "Host")); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", l, diff)
 		}
 	}
@@ -225,4 +226,38 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An entry has the host of its writer's resource, wherever the reader begins.
+func TestReaderHost(t *testing.T) {
+	lines := []string{
+		`{"operation":"none","duration_ns":1}`,
+		`{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":"a"}}}`,
+		`{"batch":{"writer":"w1","seq":0,"entries":1}}`,
+		`{"operation":"a","duration_ns":1}`,
+		`{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":"b"}}}`,
+		`{"batch":{"writer":"w2","seq":0,"entries":1}}`,
+		string((&op.Entry{Operation: "b", Duration: 1}).AppendJSON(nil)),
+		string((&op.Entry{Operation: "b", Duration: 1}).AppendJSON(nil)),
+		`{"batch":{"writer":"w1","seq":1,"entries":1}}`,
+		string((&op.Entry{Operation: "a", Duration: 1}).AppendJSON(nil)),
+		`{"schema":"optrace.entries/v1"}`,
+		`{"operation":"none","duration_ns":1}`,
+	}
+	for from := range lines {
+		for _, handOut := range []bool{false, true} {
+			var sources op.Sources
+			sources.Follow([]byte(strings.Join(lines[:from], "\n")))
+			r := op.NewReader(strings.NewReader(strings.Join(lines[from:], "\n")), "f")
+			r.SetSources(&sources, handOut)
+			for rec, err := range r.Records() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
+					t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
+				}
+			}
+		}
+	}
 }

@@ -74,9 +74,10 @@ type Entry struct {
 	Root       string
 	RootSpanID SpanID
 
-	// Service is the service.name of the resource, Scope the instrumentation
-	// scope.
+	// Service is the service.name of the resource, Host its host.name, Scope the
+	// instrumentation scope. Files keep the host in the resource only.
 	Service string
+	Host    string
 	Scope   string
 
 	// Collective describes a collective operation, nil for others.
@@ -207,7 +208,7 @@ func (e *Entry) Validate() error {
 	check(e.Operation != "", "operation is empty")
 	for _, text := range []struct{ name, v string }{
 		{"operation", e.Operation}, {"path", e.Path}, {"device_id", e.DeviceID}, {"dtype", string(e.DType)},
-		{"error", e.Error}, {"root", e.Root}, {"service", e.Service}, {"scope", e.Scope},
+		{"error", e.Error}, {"root", e.Root}, {"service", e.Service}, {"host", e.Host}, {"scope", e.Scope},
 	} {
 		check(utf8.ValidString(text.v), "%s is not UTF-8: %q", text.name, text.v)
 	}

@@ -215,6 +215,8 @@ type Resource struct {
 	Service   string
 	Rank      Int
 	WorldSize Int
+	// Host is the value of host.name, which is among Attrs.
+	Host string
 	// Attrs holds the other attributes.
 	Attrs []Attr
 }
@@ -252,6 +254,9 @@ func (r *Resource) SetAttr(a Attr) {
 			}
 			return
 		}
+	}
+	if a.Key == KeyHostName {
+		r.Host = a.Value
 	}
 	r.Attrs = setAttr(r.Attrs, a)
 }

@@ -224,7 +224,11 @@ func (d *decoder) addResource(r *op.Resource, t tag) {
 	case t.key == op.KeyWorldSize && isInt && n >= 0:
 		r.WorldSize = op.Known(n)
 	default:
-		r.Attrs = append(r.Attrs, d.attr(t))
+		attr := d.attr(t)
+		if attr.Key == op.KeyHostName {
+			r.Host = attr.Value
+		}
+		r.Attrs = append(r.Attrs, attr)
 	}
 }
 

@@ -38,6 +38,10 @@ func (d *decoder) addResource(a attribute) {
 	case a.key == op.KeyWorldSize && isInt && n >= 0:
 		r.WorldSize = op.Known(n)
 	default:
-		r.Attrs = append(r.Attrs, d.attr(a))
+		attr := d.attr(a)
+		if attr.Key == op.KeyHostName {
+			r.Host = attr.Value
+		}
+		r.Attrs = append(r.Attrs, attr)
 	}
 }

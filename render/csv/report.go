@@ -119,7 +119,7 @@ func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
 	out, err := newWriter(w, opts, []string{
 		"device_id", "rank", "count", "sum_ns", "memory_bytes", "span_ns", "busy_ns", "compute_ns", "exposed_communication_ns",
 		"exposed_memory_ns", "other_ns", "idle_ns", "communication_ns", "memory_ns", "overlap_ns", "overlap_ratio",
-		"service",
+		"service", "host",
 	})
 	if err != nil {
 		return err
@@ -139,6 +139,7 @@ func WriteDevices(w io.Writer, r *analyze.Report, opts Options) error {
 		}
 		out.knownFloat(d.OverlapRatio)
 		out.text(d.Service)
+		out.text(d.Host)
 		if err := out.end(); err != nil {
 			return err
 		}
@@ -192,7 +193,7 @@ func WriteBalance(w io.Writer, r *analyze.Report, opts Options) error {
 
 // WriteIdle writes the table of the longest idle gaps.
 func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
-	out, err := newWriter(w, opts, []string{"device_id", "rank", "start_unix_ns", "duration_ns", "cause", "after", "before", "service"})
+	out, err := newWriter(w, opts, []string{"device_id", "rank", "start_unix_ns", "duration_ns", "cause", "after", "before", "service", "host"})
 	if err != nil {
 		return err
 	}
@@ -206,6 +207,7 @@ func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
 		out.text(g.After)
 		out.text(g.Before)
 		out.text(g.Service)
+		out.text(g.Host)
 		if err := out.end(); err != nil {
 			return err
 		}
@@ -215,7 +217,7 @@ func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
 
 // WriteCriticalPath writes the table of the critical paths' parts.
 func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
-	out, err := newWriter(w, opts, []string{"operation", "kind", "device_id", "rank", "ns", "share", "segments", "service"})
+	out, err := newWriter(w, opts, []string{"operation", "kind", "device_id", "rank", "ns", "share", "segments", "service", "host"})
 	if err != nil {
 		return err
 	}
@@ -229,6 +231,7 @@ func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
 		out.float(s.Share)
 		out.int(s.Segments)
 		out.text(s.Service)
+		out.text(s.Host)
 		if err := out.end(); err != nil {
 			return err
 		}

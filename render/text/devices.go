@@ -20,8 +20,8 @@ func (v *view) devices() {
 	}
 	ranks := severalRanks(v.r.Devices)
 	v.table(devicesTable(v.r.Devices, ranks))
-	if slices.ContainsFunc(v.r.Devices, func(d analyze.Device) bool { return d.Service != "" }) {
-		v.note("a device of several services that state no rank is as many devices: the service stands before it")
+	if slices.ContainsFunc(v.r.Devices, func(d analyze.Device) bool { return d.Service+d.Host != "" }) {
+		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
 	}
 	v.devicesWithout()
 	for i := range v.r.Devices {
@@ -72,18 +72,20 @@ func severalRanks(devices []analyze.Device) bool {
 	return false
 }
 
-// deviceLabel is the device, in front of it the rank or the service where there
-// are several.
+// deviceLabel is the device, in front of it the rank, or the service and the host,
+// where there are several.
 func deviceLabel(d *analyze.Device, ranks bool) string {
 	label := deviceName(d.DeviceID)
 	if d.Named {
 		label = strconv.Quote(d.DeviceID) // unlike the row of entries without a device
 	}
-	switch {
-	case d.Service != "":
-		return d.Service + " " + label
-	case ranks && d.Rank.Known:
-		return d.Rank.String() + "/" + label
+	if ranks && d.Rank.Known {
+		label = d.Rank.String() + "/" + label
+	}
+	for _, source := range []string{d.Host, d.Service} {
+		if source != "" {
+			label = source + " " + label
+		}
 	}
 	return label
 }

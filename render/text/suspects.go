@@ -36,7 +36,7 @@ func (v *view) example(in *analyze.Envelope, what analyze.SuspectKind, label str
 func suspectText(s *analyze.Suspect) string {
 	text := termtext.Truncate(termtext.Clean(s.Operation), maxCell)
 	if s.DeviceID != "" {
-		device := analyze.DeviceKey{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service}
+		device := analyze.DeviceKey{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service, Host: s.Host}
 		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxCell)
 	}
 	if s.Stream.Known {
