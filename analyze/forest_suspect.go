@@ -131,7 +131,8 @@ func (f *Forest) suspect(r int32, what SuspectKind) Suspect {
 	n := Node{f, r}
 	device := n.Device()
 	s := Suspect{
-		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host, Stream: n.Stream(),
+		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,
+		Stream: n.Stream(),
 		StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
 	}
 	if what == SuspectClock {

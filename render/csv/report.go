@@ -193,7 +193,9 @@ func WriteBalance(w io.Writer, r *analyze.Report, opts Options) error {
 
 // WriteIdle writes the table of the longest idle gaps.
 func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
-	out, err := newWriter(w, opts, []string{"device_id", "rank", "start_unix_ns", "duration_ns", "cause", "after", "before", "service", "host"})
+	out, err := newWriter(w, opts, []string{
+		"device_id", "rank", "start_unix_ns", "duration_ns", "cause", "after", "before", "service", "host",
+	})
 	if err != nil {
 		return err
 	}

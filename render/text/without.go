@@ -151,7 +151,9 @@ func (v *view) devicesWithout() {
 		with := &v.r.Devices[i]
 		switch d := rows[with.Key()]; {
 		case d == nil:
-			changed = append(changed, analyze.Device{DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host})
+			changed = append(changed, analyze.Device{
+				DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host,
+			})
 		case *d != *with:
 			changed = append(changed, *d)
 		}
