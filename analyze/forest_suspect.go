@@ -132,7 +132,7 @@ func (f *Forest) suspect(r int32, what SuspectKind) Suspect {
 	device := n.Device()
 	s := Suspect{
 		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,
-		Stream: n.Stream(),
+		Stream:      n.Stream(),
 		StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
 	}
 	if what == SuspectClock {
