@@ -290,7 +290,7 @@ func TestResource(t *testing.T) {
 		attribute.String("host.name", "n1"), attribute.Int64Slice("gpus", []int64{0, 1}))
 	first := c.Resource(r)
 	want := &op.Resource{
-		Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8),
+		Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n1",
 		Attrs: []op.Attr{{Key: "gpus", Value: "[0,1]", Type: op.AttrJSON}, {Key: "host.name", Value: "n1"}},
 	}
 	if diff := cmp.Diff(want, first); diff != "" {
