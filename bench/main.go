@@ -43,6 +43,7 @@ import (
 
 	"github.com/optrace/optrace/bench/duckdb"
 	"github.com/optrace/optrace/bench/internal/cache"
+	"github.com/optrace/optrace/bench/kineto"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/read"
 	"github.com/optrace/optrace/bench/record"
@@ -68,6 +69,7 @@ func measures() []measure.Measure {
 		record.Suite(),
 		read.Suite(),
 		duckdb.Suite(),
+		kineto.Suite(),
 		seed.Suite(),
 	)
 }

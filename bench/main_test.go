@@ -33,6 +33,7 @@ var targets = map[string]float64{
 	"profile_vs_duckdb":             2.5,
 	"profile_otlp_vs_duckdb":        20,
 	"profile_otlp_vs_duckdb_tuned":  6,
+	"kineto_vs_python_json":         6,
 	"analyses_vs_seed":              50,
 }
 

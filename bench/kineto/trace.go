@@ -1,0 +1,259 @@
+package kineto
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+)
+
+// version changes whenever other traces are written than before.
+const version = 1
+
+// layout is how the JSON of a trace is written.
+type layout string
+
+const (
+	// indented is how PyTorch's profiler writes it.
+	indented layout = "as PyTorch writes it"
+	// compact has no white space within an event, as programs write it that work
+	// on traces.
+	compact layout = "compact"
+)
+
+// summary is what a trace adds up to.
+type summary struct {
+	events                       int64
+	hostOps, launches, deviceOps int64
+	ns                           int64 // of all operations
+}
+
+// columns returns the bytes of the rows that package ingest/kineto keeps, by the sizes
+// in its documentation.
+func (s summary) columns() int64 { return 52*s.hostOps + 36*s.launches + 72*s.deviceOps }
+
+// writeFile writes a trace of about n events, and returns what it adds up to.
+func writeFile(path string, l layout, n int) (summary, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return summary{}, err
+	}
+	w := bufio.NewWriterSize(f, 1<<20)
+	t := newTrace(w, l)
+	t.write(n)
+	return t.sum, errors.Join(t.err, w.Flush(), f.Close())
+}
+
+// summarise returns what the trace of n events adds up to.
+func summarise(n int) summary {
+	t := newTrace(io.Discard, indented)
+	t.write(n)
+	return t.sum
+}
+
+// trace writes the events of a training process: operators on the host, within others,
+// the calls that launch kernels and copies, arrows between those, kernels and copies on
+// two streams. Times, shapes and kernels differ at random from step to step.
+type trace struct {
+	w      io.Writer
+	layout layout
+	rng    *rand.Rand
+	sum    summary
+	err    error
+
+	text, small  bytes.Buffer
+	host, device int64 // ns at which the next event can start
+	external     int
+	correlation  int
+}
+
+func newTrace(w io.Writer, l layout) *trace {
+	const start = 4_458_676_524_648_797
+	return &trace{w: w, layout: l, rng: rand.New(rand.NewPCG(1, version)), host: start, device: start, external: 2049, correlation: 57541}
+}
+
+func (t *trace) write(n int) {
+	t.put("{\n  \"schemaVersion\": 1,\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3, \"world_size\": 8},\n  \"traceEvents\": [\n")
+	for step := 1; t.sum.events < int64(n) && t.err == nil; step++ {
+		t.step(step, n)
+	}
+	t.event(`  {
+    "name": "Record Window End", "ph": "i", "s": "g",
+    "pid": "", "tid": "", "ts": %s
+  }`, micros(t.host))
+	t.put("\n  ],\n  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": 1711964646000000000\n}\n")
+}
+
+func (t *trace) put(text string) {
+	if t.err == nil {
+		_, t.err = io.WriteString(t.w, text)
+	}
+}
+
+// event writes an event.
+func (t *trace) event(format string, args ...any) {
+	if t.sum.events > 0 {
+		t.put(",\n")
+	}
+	t.sum.events++
+	if t.w == io.Discard {
+		return
+	}
+	t.text.Reset()
+	fmt.Fprintf(&t.text, format, args...)
+	text := &t.text
+	if t.layout == compact && t.err == nil {
+		t.small.Reset()
+		t.err = json.Compact(&t.small, t.text.Bytes())
+		text = &t.small
+	}
+	if t.err == nil {
+		_, t.err = t.w.Write(text.Bytes())
+	}
+}
+
+// micros is a time in nanoseconds as the profiler writes it.
+type micros int64
+
+func (n micros) String() string { return fmt.Sprintf("%d.%03d", int64(n)/1000, int64(n)%1000) }
+
+// process is the process id of the host's events.
+const process = 2910249
+
+// layers is how many operators a step has that launch something.
+const layers = 800
+
+func (t *trace) step(step, n int) {
+	start := t.host
+	for range layers {
+		if t.sum.events >= int64(n) {
+			break
+		}
+		t.layer()
+	}
+	t.event(`  {
+    "ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d", "pid": %d, "tid": %d,
+    "ts": %s, "dur": %s,
+    "args": {
+      "External id": %d,"Record function id": %d, "Ev Idx": %d
+    }
+  }`, step, process, process, micros(start), micros(t.host-start), step, step, step)
+}
+
+// layer writes an operator that calls two others, of which one launches a kernel or
+// a copy.
+func (t *trace) layer() {
+	kind := kinds[t.rng.IntN(len(kinds))]
+	rows, columns := 1<<t.rng.IntN(9), 64*(1+t.rng.IntN(32))
+	thread := process + 9503*t.rng.IntN(2)
+	start := t.host
+	inner, innermost := t.duration(5_000), t.duration(9_000)
+	length := inner + innermost + t.duration(4_000)
+	t.hostOp("autograd::engine::evaluate_function: "+kind.name, thread, start, length, "")
+	t.hostOp("aten::"+kind.name, thread, start+700, length-900, fmt.Sprintf(
+		`"Input type": ["float", "float", "Scalar", ""], "Input Dims": [[%d, %d], [%d, %d], [], []], `, rows, columns, columns, rows))
+	t.hostOp("aten::"+kind.inner, thread, start+700+inner/2, innermost, "")
+	call := "cudaLaunchKernel"
+	if kind.kernel == "" {
+		call = "cudaMemcpyAsync"
+	}
+	launch, launching := start+900+inner/2, innermost/2
+	t.launch(call, thread, launch, launching)
+	t.arrow("s", "", process, thread, launch)
+	t.device = max(t.device, launch+launching) + t.duration(2_000)
+	running := t.duration(60_000)
+	stream := 7 + 13*t.rng.IntN(2)
+	if kind.kernel == "" {
+		t.memcpy(stream, t.device, running, rows*columns*4)
+	} else {
+		t.kernel(kind.kernel, stream, t.device, running, rows)
+	}
+	t.arrow("f", `, "bp": "e"`, 0, stream, t.device)
+	t.device += running
+	t.host = start + length + t.duration(3_000)
+	t.external++
+	t.correlation++
+}
+
+// duration returns a duration in nanoseconds, most of them about n.
+func (t *trace) duration(n int) int64 {
+	return int64(n/2 + t.rng.IntN(n) + t.rng.IntN(n)*t.rng.IntN(n)/n)
+}
+
+func (t *trace) hostOp(name string, thread int, start, length int64, inputs string) {
+	t.event(`  {
+    "ph": "X", "cat": "cpu_op", "name": "%s", "pid": %d, "tid": %d,
+    "ts": %s, "dur": %s,
+    "args": {
+      "External id": %d,"Record function id": %d, %s"Sequence number": %d, "Fwd thread id": 1, "Ev Idx": %d
+    }
+  }`, name, process, thread, micros(start), micros(length), t.external, t.external-140, inputs, t.external/2, t.sum.hostOps)
+	t.sum.hostOps++
+	t.sum.ns += length
+}
+
+func (t *trace) launch(name string, thread int, start, length int64) {
+	t.event(`  {
+    "ph": "X", "cat": "cuda_runtime", "name": "%s", "pid": %d, "tid": %d,
+    "ts": %s, "dur": %s,
+    "args": {
+      "External id": %d,      "cbid": 211, "correlation": %d
+    }
+  }`, name, process, thread, micros(start), micros(length), t.external, t.correlation)
+	t.sum.launches++
+}
+
+func (t *trace) arrow(phase, more string, pid, tid int, at int64) {
+	t.event(`  {
+    "ph": "%s", "id": %d, "pid": %d, "tid": %d, "ts": %s,
+    "cat": "ac2g", "name": "ac2g"%s
+  }`, phase, t.correlation, pid, tid, micros(at), more)
+}
+
+func (t *trace) kernel(name string, stream int, start, length int64, grid int) {
+	t.event(`  {
+    "ph": "X", "cat": "kernel", "name": "%s", "pid": 0, "tid": %d,
+    "ts": %s, "dur": %s,
+    "args": {
+      "External id": %d,      "queued": 0, "device": 0, "context": 1,      "stream": %d, "correlation": %d,      `+
+		`"registers per thread": 40,      "shared memory": 400,      "blocks per SM": 4.740741,      "warps per SM": 75.851852,      `+
+		`"grid": [%d, 1, 1],      "block": [512, 1, 1],      "est. achieved occupancy %%": 75
+    }
+  }`, name, stream, micros(start), micros(length), t.external, stream, t.correlation, grid)
+	t.sum.deviceOps++
+	t.sum.ns += length
+}
+
+func (t *trace) memcpy(stream int, start, length int64, size int) {
+	t.event(`  {
+    "ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoD (Device -> Device)", "pid": 0, "tid": %d,
+    "ts": %s, "dur": %s,
+    "args": {
+      "External id": %d,      "device": 0, "context": 1,      "stream": %d, "correlation": %d,      "bytes": %d, `+
+		`"memory bandwidth (GB/s)": %.16g
+    }
+  }`, stream, micros(start), micros(length), t.external, stream, t.correlation, size, float64(size)/float64(length))
+	t.sum.deviceOps++
+	t.sum.ns += length
+}
+
+// kinds are the layers: the operator, the one that it calls, and its kernel, "" for a
+// copy.
+var kinds = []struct{ name, inner, kernel string }{
+	{"linear", "addmm", "ampere_sgemm_128x64_tn"},
+	{"conv2d", "cudnn_convolution", "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true, (cudnnKernelDataType_t)2>(" +
+		"cudnn::ops::nchw2nhwc_params_t<float>, float const*, float*)"},
+	{"batch_norm", "cudnn_batch_norm", "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, 512, true, 1, true>(cudnnTensorStruct, " +
+		"float const*, cudnnTensorStruct, float*, float const*, float const*, float, float, float*, float*, float*, float*, float, float)"},
+	{"relu", "clamp_min", "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::launch_clamp_scalar(" +
+		"at::TensorIteratorBase&, c10::Scalar, c10::Scalar, at::native::detail::ClampLimits)::{lambda()#1}::operator()() const>(int)"},
+	{"add", "add_", "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, " +
+		"at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)"},
+	{"softmax", "_softmax", "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*, float const*, int)"},
+	{"copy_", "to", ""},
+	{"all_reduce", "record_param_comms", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)"},
+}
