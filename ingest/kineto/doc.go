@@ -23,7 +23,7 @@
 //
 // An event is read in one pass over its text, its arguments included, and arguments
 // that matter to nobody are checked and passed over. What is written in an unusual way,
-// such as a name with escapes, is read by a lexer, to the same effect.
+// such as a key with escapes, is read by a lexer, to the same effect.
 //
 // Events of other categories are spans of a plain Chrome trace. Those whose
 // arguments make them an operation by the rules of package op become entries

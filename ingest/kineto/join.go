@@ -27,6 +27,9 @@ type join struct {
 
 func newJoin(t *tables) *join {
 	order := t.enclose()
+	for i := range order {
+		order[i] = int32(i) // mostly in order of correlation ids already
+	}
 	slices.SortFunc(order, func(i, j int32) int {
 		a, b := t.launches.at(i), t.launches.at(j)
 		return cmp.Or(cmp.Compare(a.correlation, b.correlation), cmp.Compare(a.start, b.start),
@@ -39,7 +42,7 @@ func newJoin(t *tables) *join {
 }
 
 // enclose finds the host operator around each operator and each launch. It returns the
-// launches in order of thread and time.
+// launches in order of thread and time, which the caller may put into another order.
 func (t *tables) enclose() (launches []int32) {
 	launches = byThread(t.launches.n, func(i int32) uint32 { return t.launches.at(i).thread }, func(i, j int32) int {
 		return cmp.Or(cmp.Compare(t.launches.at(i).start, t.launches.at(j).start), cmp.Compare(i, j))

@@ -16,6 +16,12 @@ type ownArguments struct {
 	lex     jsontext.Lexer
 	strings intern.Table
 
+	ownValues
+	links []op.Link
+}
+
+// ownValues are the values of a span's own arguments.
+type ownValues struct {
 	trace          op.TraceID
 	spanID, parent op.SpanID
 	remote         bool
@@ -26,13 +32,13 @@ type ownArguments struct {
 	dropped        int64
 	emptyDevice    bool
 	noStart        bool
-	links          []op.Link
 }
 
 // read reads the arguments of objects that are valid JSON, nil for none, and feeds
 // the others.
 func (a *ownArguments) read(feed *attrjson.Feeder, texts ...[]byte) {
-	*a = ownArguments{lex: a.lex, strings: a.strings, links: a.links[:0]}
+	a.ownValues = ownValues{}
+	a.links = a.links[:0]
 	for _, text := range texts {
 		if text == nil {
 			continue

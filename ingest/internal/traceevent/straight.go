@@ -5,12 +5,13 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
 )
 
 // straight reads the event at the start of b in one pass and returns the length of its
 // text. It returns -1 where the event does not end in b, is not valid, or is written in
-// an unusual way, such as with escapes in its name: decode reads those. The events that
-// both read are the same.
+// an unusual way, such as with white space in front of a colon: decode reads those. The
+// events that both read are the same.
 func (d *decoder) straight(b []byte) (size int) {
 	if !jsontext.Has(b, 0, "{") {
 		return -1
@@ -54,15 +55,13 @@ func (d *decoder) straightMember(b []byte, i int) int {
 		e.Phase = b[i+1]
 		return i + 3
 	case keyStart:
-		e.Start.V, i = jsontext.Micros(b, jsontext.Colon(b, i+4))
-		e.Start.Known = true
+		e.Start, i = straightMicros(b, jsontext.Colon(b, i+4))
 		return i
 	case keyDuration:
-		e.Duration.V, i = jsontext.Micros(b, jsontext.Colon(b, i+5))
-		e.Duration.Known = true
+		e.Duration, i = straightMicros(b, jsontext.Colon(b, i+5))
 		return i
 	case keyCategory:
-		e.Category, i = jsontext.Quoted(b, jsontext.Colon(b, i+5))
+		e.Category, i = d.straightText(b, jsontext.Colon(b, i+5), &d.category)
 		return i
 	case keyProcess:
 		e.PID, i = straightID(b, jsontext.Colon(b, i+5))
@@ -72,7 +71,7 @@ func (d *decoder) straightMember(b []byte, i int) int {
 		return i
 	case keyName:
 		if b[i+5] == '"' {
-			e.Name, i = jsontext.Quoted(b, jsontext.Colon(b, i+6))
+			e.Name, i = d.straightText(b, jsontext.Colon(b, i+6), &d.name)
 			return i
 		}
 	case keyArgs:
@@ -82,6 +81,34 @@ func (d *decoder) straightMember(b []byte, i int) int {
 	}
 	_, i = jsontext.Member(b, i)
 	return jsontext.Value(b, i)
+}
+
+// straightText reads a string, which is unescaped into buf where that is needed.
+func (d *decoder) straightText(b []byte, i int, buf *[]byte) (text []byte, end int) {
+	if text, end = jsontext.Quoted(b, i); end >= 0 || !jsontext.Has(b, i, `"`) {
+		return text, end
+	}
+	if end = jsontext.Value(b, i); end < 0 {
+		return nil, -1
+	}
+	d.lex.Reset(b[i:end])
+	*buf = append((*buf)[:0], d.lex.Str()...)
+	return *buf, end
+}
+
+// straightMicros reads a number of microseconds.
+func straightMicros(b []byte, i int) (ns op.Int, end int) {
+	if v, end := jsontext.Micros(b, i); end >= 0 {
+		return op.Known(v), end // an exponent behind it is refused as what follows a value
+	}
+	if end = jsontext.Value(b, i); end < 0 {
+		return op.Int{}, -1
+	}
+	v, ok := jsontext.ParseMicros(b[i:end])
+	if !ok {
+		return op.Int{}, -1
+	}
+	return op.Known(v), end
 }
 
 // straightID reads the id of a process or thread.
