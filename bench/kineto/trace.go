@@ -77,7 +77,11 @@ func newTrace(w io.Writer, l layout) *trace {
 }
 
 func (t *trace) write(n int) {
-	t.put("{\n  \"schemaVersion\": 1,\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": 3, \"world_size\": 8},\n  \"traceEvents\": [\n")
+	t.put(`{
+  "schemaVersion": 1,
+  "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
+  "traceEvents": [
+`)
 	for step := 1; t.sum.events < int64(n) && t.err == nil; step++ {
 		t.step(step, n)
 	}
@@ -251,9 +255,10 @@ var kinds = []struct{ name, inner, kernel string }{
 		"float const*, cudnnTensorStruct, float*, float const*, float const*, float, float, float*, float*, float*, float*, float, float)"},
 	{"relu", "clamp_min", "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::launch_clamp_scalar(" +
 		"at::TensorIteratorBase&, c10::Scalar, c10::Scalar, at::native::detail::ClampLimits)::{lambda()#1}::operator()() const>(int)"},
-	{"add", "add_", "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(int, " +
-		"at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)"},
-	{"softmax", "_softmax", "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*, float const*, int)"},
+	{"add", "add_", "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3> >(" +
+		"int, at::native::CUDAFunctor_add<float>, at::detail::Array<char*, 3>)"},
+	{"softmax", "_softmax", "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(float*, " +
+		"float const*, int)"},
 	{"copy_", "to", ""},
 	{"all_reduce", "record_param_comms", "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)"},
 }
