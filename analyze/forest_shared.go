@@ -116,16 +116,13 @@ func (f *Forest) sumDeviceSide(ops []int32) int64 {
 //	100 by 1, 1, 1   34, 33, 33
 //	100 by 1, 2, 4   14, 29, 57
 func divide(total int64, n int, weights []int64) []int64 {
-	var sum uint64
+	sum, carry := uint64(0), uint64(0)
 	for _, w := range weights {
-		s, carry := bits.Add64(sum, uint64(w), 0)
-		if carry != 0 { // no measure of any engine
-			weights, s = nil, 0
-			break
+		if sum, carry = bits.Add64(sum, uint64(w), 0); carry != 0 {
+			break // no measure of any engine
 		}
-		sum = s
 	}
-	if sum == 0 || len(weights) == 0 {
+	if sum == 0 || carry != 0 {
 		weights, sum = slices.Repeat([]int64{1}, n), uint64(n)
 	}
 	type remainder struct {

@@ -28,6 +28,10 @@ func TestFigures(t *testing.T) {
 	if err != nil || len(wants) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
+	inputs, err := filepath.Glob("testdata/figures/*.json*")
+	if err != nil || len(inputs) != len(wants) {
+		t.Errorf("%d inputs and %d files about them, error %v", len(inputs), len(wants), err)
+	}
 	for _, want := range wants {
 		name := strings.TrimSuffix(filepath.Base(want), ".want")
 		t.Run(name, func(t *testing.T) {

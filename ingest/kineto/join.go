@@ -111,9 +111,9 @@ func (t *tables) start(running []int32, index int32) []int32 {
 	o := t.hostOps.at(index)
 	running = t.stillRunning(running, o.thread, o.start)
 	o.parent = -1
-	for i := len(running) - 1; i >= 0; i-- {
-		if p := t.hostOps.at(running[i]); o.start < p.start+p.dur && o.start+o.dur <= p.start+p.dur {
-			o.parent = running[i]
+	for _, r := range slices.Backward(running) {
+		if p := t.hostOps.at(r); o.start < p.start+p.dur && o.start+o.dur <= p.start+p.dur {
+			o.parent = r
 			break
 		}
 	}

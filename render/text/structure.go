@@ -87,7 +87,7 @@ func (v *view) criticalPath() {
 func whyNoPath(totals *analyze.PathTotals) string {
 	switch {
 	case totals.NoIDs > 0 && totals.NoStart > 0:
-		return fmt.Sprintf("%s without a trace id, and no root of a trace has a start time", plural(totals.NoIDs, "record"))
+		return plural(totals.NoIDs, "record") + " without a trace id, and no root of a trace has a start time"
 	case totals.NoIDs > 0:
 		return "no operation has a trace id"
 	case totals.NoStart > 0:
