@@ -19,7 +19,7 @@ type layout string
 
 const (
 	// indented is how PyTorch's profiler writes it.
-	indented layout = "as PyTorch writes it"
+	indented layout = "indented"
 	// compact has no white space within an event, as programs write it that work
 	// on traces.
 	compact layout = "compact"

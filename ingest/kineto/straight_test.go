@@ -118,10 +118,12 @@ func (w *traceWriter) trace() string {
 
 func (w *traceWriter) event() string {
 	members := []string{
-		w.often(`"ph":"X"`, `"ph": "X"`, `"ph":"s"`, `"ph":"B"`, `"ph":"E"`, `"ph":"M"`, `"ph":7`, `"ph":""`, `"ph":"\u0058"`, `"ph":"XY"`),
+		w.often(`"ph":"X"`, `"ph": "X"`, `"ph" : "X"`, "\"ph\"\t:\"X\"", `"ph":"s"`, `"ph":"B"`,
+			`"ph":"E"`, `"ph":"M"`, `"ph":7`, `"ph":""`, `"ph":"\u0058"`, `"ph":"XY"`),
 		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`, `"cuda_sync"`,
 			`"k\u0065rnel"`, `null`),
-		`"name":` + w.often(`"aten::mm"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
+		w.often(`"name":`, `"name" :`, "\"name\"\n:") + w.often(
+			`"aten::mm"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
 		`"pid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"Spans"`, `-1`, `null`, `1.5`, `{"a":[]}`, `01`, `"\u0031"`),
 		`"tid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"stream 7"`, `7e0`, `[1, 2]`),
 		`"ts":` + w.often(strconv.Itoa(w.rng.IntN(100))+w.one("", ".5", ".125"), `null`, `-3`, `1e2`, `1.23456`, `"5"`,

@@ -86,5 +86,5 @@ func (t *tables) heldBytes() int64 {
 		t.deviceOps.n*int(unsafe.Sizeof(deviceOp{})) +
 		len(t.steps)*int(unsafe.Sizeof(step{})) +
 		t.collectives.rows.n*int(unsafe.Sizeof(collectiveRow{}))
-	return int64(rows) + t.symbols.bytes + t.collectives.texts.bytes
+	return int64(rows) + t.threads.heldBytes() + t.symbols.bytes + t.collectives.texts.bytes
 }

@@ -8,6 +8,12 @@ type threads struct {
 	recent [64]uint32
 }
 
+// threadBytes is the memory of a thread: its key in the list, and in the index with
+// that one's slack.
+const threadBytes = 48
+
+func (t *threads) heldBytes() int64 { return int64(len(t.keys)) * threadBytes }
+
 // threadKey is the process and thread id of an event, as numbers of symbols.
 type threadKey struct{ process, thread uint32 }
 

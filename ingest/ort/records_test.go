@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -104,6 +105,13 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`[{"cat":"Node","ph":"X","ts":1,"dur":-2,"args":{"op_name":"X","input_type_shape":[{"f":[1e3,-9]}],"output_size":"-1"}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		recordtest.Check(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
+		// A source that gives one byte at a time never holds an event when reading it
+		// begins: events are then read by a lexer.
+		straight := recordtest.Transcript(t, ort.Records(bytes.NewReader(text), "fuzz", nil))
+		general := recordtest.Transcript(t, ort.Records(iotest.OneByteReader(bytes.NewReader(text)), "fuzz", nil))
+		if diff := cmp.Diff(general, straight); diff != "" {
+			t.Errorf("(-by the lexer +in one pass):\n%s", diff)
+		}
 	})
 }
 

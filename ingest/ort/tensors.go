@@ -54,7 +54,7 @@ func (t *tensors) readDims(l *jsontext.Lexer) []int64 {
 	for l.Array(); l.More(); {
 		dim := int64(op.Dynamic - 1)
 		if c := l.Peek(); c == '-' || '0' <= c && c <= '9' {
-			if n, ok := jsontext.ParseInt(l.Number()); ok {
+			if n, ok := l.Int(); ok {
 				dim = n
 			}
 		} else {

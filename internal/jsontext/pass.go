@@ -42,16 +42,16 @@ func passSpace(b []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// Member reads a member's name without escapes, the colon behind it and white space.
+// Member reads a member's name without escapes and the colon behind it.
 // It returns the name and the index of the value, or an undefined name and -1.
 func Member(b []byte, i int) (key []byte, value int) {
 	key, i = Quoted(b, i)
 	return key, Colon(b, i)
 }
 
-// Colon reads a colon and the white space behind it.
+// Colon reads a colon and the white space around it.
 func Colon(b []byte, i int) int {
-	if uint(i) >= uint(len(b)) || b[i] != ':' {
+	if i = Space(b, i); uint(i) >= uint(len(b)) || b[i] != ':' {
 		return -1
 	}
 	if i++; i+1 < len(b) && b[i] == ' ' && b[i+1] > ' ' {
@@ -138,13 +138,9 @@ func Value(b []byte, i int) int {
 // closings are the brackets that close an object and an array.
 const closings = "}]"
 
-// passName passes over a member's name, the colon behind it and white space.
+// passName passes over a member's name and the colon behind it.
 func passName(b []byte, i int) int {
-	i = Space(b, passString(b, i))
-	if uint(i) >= uint(len(b)) || b[i] != ':' {
-		return -1
-	}
-	return Space(b, i+1)
+	return Colon(b, passString(b, i))
 }
 
 // passString passes over a string.

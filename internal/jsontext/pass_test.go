@@ -115,7 +115,8 @@ func TestMember(t *testing.T) {
 		text, key string
 		value     int
 	}{
-		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "", -1}, {`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
+		{`"a":1`, "a", 4}, {`"ab": 1`, "ab", 6}, {`"":1`, "", 3}, {`"a" :1`, "a", 5}, {"\"a\" \n:\t  1", "a", 9},
+		{`"a\n":1`, "", -1}, {`a`, "", -1}, {`"a"`, "", -1},
 	} {
 		if key, value := jsontext.Member([]byte(test.text), 0); value != test.value || value >= 0 && string(key) != test.key {
 			t.Errorf("Member(%q) = %q, %d", test.text, key, value)

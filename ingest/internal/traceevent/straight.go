@@ -10,8 +10,8 @@ import (
 
 // straight reads the event at the start of b in one pass and returns the length of its
 // text. It returns -1 where the event does not end in b, is not valid, or is written in
-// an unusual way, such as with white space in front of a colon: decode reads those. The
-// events that both read are the same.
+// an unusual way, such as with escapes in a key: decode reads those. The events that
+// both read are the same.
 func (d *decoder) straight(b []byte) (size int) {
 	if !jsontext.Has(b, 0, "{") {
 		return -1
@@ -28,10 +28,11 @@ func (d *decoder) straight(b []byte) (size int) {
 	return i
 }
 
-// The first four bytes behind the opening quote of a member, as a little-endian word.
+// The first three or four bytes behind the opening quote of a member, as a little-endian
+// word.
 const (
-	keyPhase    = 'p' | 'h'<<8 | '"'<<16 | ':'<<24
-	keyStart    = 't' | 's'<<8 | '"'<<16 | ':'<<24
+	keyPhase    = 'p' | 'h'<<8 | '"'<<16
+	keyStart    = 't' | 's'<<8 | '"'<<16
 	keyCategory = 'c' | 'a'<<8 | 't'<<16 | '"'<<24
 	keyProcess  = 'p' | 'i'<<8 | 'd'<<16 | '"'<<24
 	keyThread   = 't' | 'i'<<8 | 'd'<<16 | '"'<<24
@@ -46,7 +47,8 @@ func (d *decoder) straightMember(b []byte, i int) int {
 		return -1
 	}
 	e := &d.event
-	switch binary.LittleEndian.Uint32(b[i+1:]) {
+	word := binary.LittleEndian.Uint32(b[i+1:])
+	switch word & 0xffffff {
 	case keyPhase:
 		i = jsontext.Colon(b, i+4)
 		if !jsontext.Has(b, i, `"`) || i+2 >= len(b) || b[i+1] <= ' ' || b[i+1] == '\\' || b[i+1] == '"' || b[i+2] != '"' {
@@ -57,6 +59,8 @@ func (d *decoder) straightMember(b []byte, i int) int {
 	case keyStart:
 		e.Start, i = straightMicros(b, jsontext.Colon(b, i+4))
 		return i
+	}
+	switch word {
 	case keyDuration:
 		e.Duration, i = straightMicros(b, jsontext.Colon(b, i+5))
 		return i
