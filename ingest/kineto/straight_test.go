@@ -84,6 +84,9 @@ func TestRandomTracesStraight(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		w := &traceWriter{rng: rng}
 		text := w.trace()
+		if rng.IntN(5) == 0 { // as ONNX Runtime writes it
+			text = strings.ReplaceAll(text, `":`, `" :`)
+		}
 		checkStraight(t, []byte(text))
 		for range 5 { // and with a byte that does not belong there
 			broken := []byte(text)
