@@ -221,8 +221,7 @@ func (l *loops) addTimeless(rows, of, byOccurrence []int32, count int) int {
 	}
 	added := 0
 	for i, r := range rows {
-		loop := l.key(r)
-		k := key{loop.service, loop.request, l.f.step(r)}
+		k := key{l.f.service(r), l.request(r), l.f.step(r)}
 		n, ok := first[k]
 		if !ok {
 			n = int32(count + added)

@@ -9,12 +9,15 @@ const maxPause = 1_000_000_000
 // loop is what ran on one stream of a device below one request, or below none.
 type loop struct {
 	loopKey
-	run   int32 // how often it began again
-	later laterStep
+	service string
+	run     int32 // how often it began again
+	later   laterStep
+	// latest is the state of the step that an operation was last added to.
+	latest       *stepState
+	latestNumber int64
 }
 
 type loopKey struct {
-	service string
 	lane    int32 // the device, with its rank, and the stream
 	request int32 // see loops.request
 }
@@ -50,6 +53,8 @@ type loops struct {
 	occurrences []occurrence
 
 	numbers map[loopKey]int32
+	last    loopKey // the loop that was last asked for
+	lastIs  int32
 	states  map[stepKey]*stepState
 }
 
@@ -64,12 +69,17 @@ func (l *loops) add(r int32, at int) int32 {
 	n := l.loopOf(r)
 	loop := &l.loops[n]
 	key := stepKey{n, f.step(r)}
-	state := l.states[key]
+	state := loop.latest
+	if state == nil || loop.latestNumber != key.number {
+		state = l.states[key]
+	}
 	switch {
 	case state == nil:
 		state = new(stepState)
 		l.states[key] = state
+		loop.latest, loop.latestNumber = state, key.number
 	case state.run == loop.run && !l.comesAgain(r, state):
+		loop.latest, loop.latestNumber = state, key.number
 		l.extend(state, r, at)
 		return state.occurrence
 	case state.run == loop.run:
@@ -86,17 +96,21 @@ func (l *loops) add(r int32, at int) int32 {
 // loopOf returns the number of the loop of row r.
 func (l *loops) loopOf(r int32) int32 {
 	key := l.key(r)
+	if key == l.last && len(l.loops) > 0 {
+		return l.lastIs
+	}
 	n, ok := l.numbers[key]
 	if !ok {
 		n = int32(len(l.loops))
 		l.numbers[key] = n
-		l.loops = append(l.loops, loop{loopKey: key})
+		l.loops = append(l.loops, loop{loopKey: key, service: l.f.service(r)})
 	}
+	l.last, l.lastIs = key, n
 	return n
 }
 
 func (l *loops) key(r int32) loopKey {
-	return loopKey{service: l.f.service(r), lane: l.f.lane(r), request: l.request(r)}
+	return loopKey{lane: l.f.lane(r), request: l.request(r)}
 }
 
 // request returns the number of the request that row r belongs to, as
