@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/op"
 	render "github.com/optrace/optrace/render/parquet"
@@ -29,7 +30,7 @@ func workload(t testing.TB) (table, jsonl []byte) {
 			Step: op.Known(int64(i / 400)), Operation: names[i%len(names)], Kind: op.KindCompute, KindRule: op.RuleDefault,
 			DeviceID: fmt.Sprintf("cuda:%d", i%4), InputShapes: []op.Shape{{64, rows}, {rows, cols}}, OutputShape: op.Shape{64, cols},
 			DType: op.F32, Start: op.Known(start), Duration: 2_000 + rng.Int64N(200_000), OutputElements: op.Known(64 * cols),
-			MemoryBytes: op.Known(256 * cols), TraceID: op.TraceID{byte(i / 400), 7: 0xab}, SpanID: randoms{rng}.id(),
+			MemoryBytes: op.Known(256 * cols), TraceID: op.TraceID{byte(i / 400), 7: 0xab}, SpanID: recordtest.Random{Rand: rng}.ID(),
 			ParentSpanID: op.SpanID{1, byte(i / 400)}, Root: "POST /predict", RootSpanID: op.SpanID{1, byte(i / 400)},
 			Service: "trainer", Scope: "engine", Rank: op.Known(0),
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/format"
 
+	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
@@ -38,7 +39,7 @@ type column struct {
 type shared struct {
 	strings *intern.Table
 	texts   *op.Builder // reads shapes that are kept as text
-	batch   *batch
+	batch   *rows.Batch
 }
 
 func newColumn(l *leaf, p pages, s shared) *column {
@@ -218,16 +219,16 @@ func (t *translator[T]) next(c *column) (*meaning[T], error) {
 // reader reads a column into rows.
 type reader interface {
 	// read returns how many of the rows it has read.
-	read(c *column, rows []row) (n int, err error)
+	read(c *column, rows []rows.Row) (n int, err error)
 }
 
 // single reads a column that holds one value per row.
 type single[T any] struct {
 	translator[T]
-	set func(r *row, v T)
+	set func(r *rows.Row, v T)
 }
 
-func (s *single[T]) read(c *column, rows []row) (n int, err error) {
+func (s *single[T]) read(c *column, rows []rows.Row) (n int, err error) {
 	for n < len(rows) {
 		if err := c.load(); err != nil {
 			return n, c.wrap(err)
@@ -266,12 +267,12 @@ type list[T any] struct {
 // sink takes the values of a row, one after the other.
 type sink[T any] interface {
 	// add takes a value at a repetition and a definition level, nil for null.
-	add(r *row, rep, def int32, v *meaning[T])
+	add(r *rows.Row, rep, def int32, v *meaning[T])
 	// end is called behind the last value of a row.
-	end(r *row)
+	end(r *rows.Row)
 }
 
-func (l *list[T]) read(c *column, rows []row) (n int, err error) {
+func (l *list[T]) read(c *column, rows []rows.Row) (n int, err error) {
 	row, inRow := -1, 0
 	hasList := false // in the row
 	end := func() {

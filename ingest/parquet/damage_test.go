@@ -21,10 +21,10 @@ import (
 // smallFile has each kind of record.
 func smallFile(t testing.TB) []byte {
 	t.Helper()
-	r := randoms{rand.New(rand.NewPCG(9, 10))}
+	r := recordtest.Random{Rand: rand.New(rand.NewPCG(9, 10))}
 	return write(t, []op.Record{
 		{Resource: &op.Resource{Service: "trainer", Rank: op.Known(1)}}, {Batch: &op.Batch{Writer: "w", Entries: 2}},
-		{Entry: r.entry()}, {Span: &op.Span{Name: "step", SpanID: op.SpanID{1}}}, {Entry: r.entry()}, {Gap: &op.Gap{Dropped: 3}},
+		{Entry: r.Entry()}, {Span: &op.Span{Name: "step", SpanID: op.SpanID{1}}}, {Entry: r.Entry()}, {Gap: &op.Gap{Dropped: 3}},
 	})
 }
 

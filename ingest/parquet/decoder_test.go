@@ -9,6 +9,8 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/optrace/optrace/ingest/internal/rows"
 )
 
 // The examples are those of the format's specification.
@@ -168,7 +170,7 @@ func FuzzLists(f *testing.F) {
 	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
 	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
 		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, maxDef: 4, maxRep: 2, lists: []int32{2, 4}}
-		b := newBatch()
+		b := rows.NewBatch()
 		c := newColumn(&l, pages{budget: new(budget)}, shared{batch: b})
 		c.hasDictionary, c.dictionaries, c.dictionary = true, 1, c.own
 		c.dictionary.data, c.dictionary.n = make([]byte, 16), 2
@@ -178,7 +180,7 @@ func FuzzLists(f *testing.F) {
 		r := inputShapes(c)
 		rows := 0
 		for {
-			batch := b.reset(7)
+			batch := b.Reset(7)
 			n, err := r.read(c, batch)
 			for i := range batch[:n] {
 				for _, s := range batch[i].InputShapes {

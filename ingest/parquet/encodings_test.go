@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress"
 	"github.com/parquet-go/parquet-go/encoding"
 
+	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -60,24 +61,24 @@ func (r *flatRow) entry() *op.Entry {
 }
 
 func flatRows(n int) (rows []flatRow, want []*op.Entry) {
-	r := randoms{rand.New(rand.NewPCG(7, 8))}
+	r := recordtest.Random{Rand: rand.New(rand.NewPCG(7, 8))}
 	names := []string{"matmul", "matmul_backward", "relu", "a name that is rather long, longer than others"}
 	for i := range n {
 		row := flatRow{Operation: names[r.IntN(len(names))], DurationNS: r.Int64N(1 << r.IntN(62)), TraceID: [16]byte{1, 15: byte(i)}}
-		if r.maybe() {
+		if r.Maybe() {
 			row.DeviceID = new(fmt.Sprintf("cuda:%d", r.IntN(1000)))
 		}
-		if r.maybe() {
+		if r.Maybe() {
 			row.Step = new(int32(r.Uint32()))
 		}
-		if r.maybe() {
+		if r.Maybe() {
 			row.FLOPs = new(float64(r.Int64N(1 << 50)))
 		}
-		if r.maybe() {
+		if r.Maybe() {
 			row.Stream = new(float32(r.Int32N(1<<20) - 1<<19))
 		}
-		if r.maybe() {
-			row.Failed = new(r.maybe())
+		if r.Maybe() {
+			row.Failed = new(r.Maybe())
 		}
 		rows = append(rows, row)
 		want = append(want, row.entry())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
@@ -79,7 +80,7 @@ type table struct {
 	size    int64
 	name    string
 	bound   []boundField
-	columns columnsSeen
+	columns rows.Seen
 }
 
 // boundField is a field that the file has, and the place of its column among
@@ -119,7 +120,7 @@ func (t *table) bind() error {
 	case !found["duration_ns"] && !found["duration_us"]:
 		return fmt.Errorf("parquet file without a column duration_ns or duration_us; it has %s", columnNames(leaves))
 	}
-	t.columns = columnsSeen{elements: found["output_elements"], memory: found["memory_bytes"]}
+	t.columns = rows.Seen{Elements: found["output_elements"], Memory: found["memory_bytes"]}
 	return nil
 }
 
@@ -143,7 +144,7 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups from the i-th up to, and without, the j-th.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: newBatch()}
+	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
 	defer r.unpack.close()
 	s := shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: r.batch}
 	for _, b := range t.bound {
@@ -162,7 +163,7 @@ type tableReader struct {
 	yield   func(op.Record, error) bool
 	unpack  decompressor
 	budget  budget
-	batch   *batch
+	batch   *rows.Batch
 	readers []columnReader
 }
 
@@ -186,7 +187,7 @@ func (t *tableReader) readGroup(i int) bool {
 	}
 	for err == nil && row < end {
 		var n int
-		rows := t.batch.reset(int(min(end-row, batchRows)))
+		rows := t.batch.Reset(int(min(end-row, rows.Size)))
 		n, err = t.readBatch(rows)
 		for k := range rows[:n] {
 			row++
@@ -213,7 +214,7 @@ func (t *tableReader) start(g *rowGroup) error {
 
 // readBatch reads rows and returns how many could be read. An error is a
 // damaged row group.
-func (t *tableReader) readBatch(rows []row) (n int, err error) {
+func (t *tableReader) readBatch(rows []rows.Row) (n int, err error) {
 	n = len(rows)
 	for _, c := range t.readers {
 		good, bad := c.safeRead(rows[:n])
@@ -225,7 +226,7 @@ func (t *tableReader) readBatch(rows []row) (n int, err error) {
 }
 
 // safeRead is read where a library may panic.
-func (c columnReader) safeRead(rows []row) (n int, err error) {
+func (c columnReader) safeRead(rows []rows.Row) (n int, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			n, err = 0, c.wrap(fmt.Errorf("damaged page: %v", fault))
@@ -234,8 +235,8 @@ func (c columnReader) safeRead(rows []row) (n int, err error) {
 	return c.read(c.column, rows)
 }
 
-func (t *tableReader) yieldRow(r *row, number int64) bool {
-	rec, err := r.finish(t.columns)
+func (t *tableReader) yieldRow(r *rows.Row, number int64) bool {
+	rec, err := r.Finish(t.columns)
 	if err != nil {
 		offset := t.readers[0].pages.pos
 		return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorRecord, fmt.Sprintf("row %d: %v", number, err)))

@@ -1,27 +1,30 @@
 package parquet
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/ingest/internal/rows"
+	"github.com/optrace/optrace/op"
+)
 
 // passingSink adds a warning where there is a value.
 type passingSink op.Warning
 
-func (s passingSink) add(r *row, _, def int32, _ *meaning[struct{}]) {
+func (s passingSink) add(r *rows.Row, _, def int32, _ *meaning[struct{}]) {
 	if def > 0 {
 		r.Warn |= op.Warning(s)
 	}
 }
 
-func (passingSink) end(*row) {}
+func (passingSink) end(*rows.Row) {}
 
 // eachSink takes the elements of a list that is not nested.
 type eachSink[T any] struct {
-	listDef int32        // definition level of an element
-	empty   func(r *row) // is called for a list without elements
-	element func(r *row, i int, v T)
+	listDef int32             // definition level of an element
+	empty   func(r *rows.Row) // is called for a list without elements
+	element func(r *rows.Row, i int, v T)
 	i       int
 }
 
-func (s *eachSink[T]) add(r *row, rep, def int32, v *meaning[T]) {
+func (s *eachSink[T]) add(r *rows.Row, rep, def int32, v *meaning[T]) {
 	if rep == 0 {
 		s.i = 0
 		if def == s.listDef-1 {
@@ -40,7 +43,7 @@ func (s *eachSink[T]) add(r *row, rep, def int32, v *meaning[T]) {
 	s.i++
 }
 
-func (*eachSink[T]) end(*row) {}
+func (*eachSink[T]) end(*rows.Row) {}
 
 // collectiveSink takes a value of the group of a collective.
 type collectiveSink[T any] struct {
@@ -49,9 +52,9 @@ type collectiveSink[T any] struct {
 	set    func(*op.Collective, T)
 }
 
-func (s *collectiveSink[T]) add(r *row, rep, def int32, v *meaning[T]) {
+func (s *collectiveSink[T]) add(r *rows.Row, rep, def int32, v *meaning[T]) {
 	if rep == 0 && (def > 0 || s.maxDef == 0) {
-		r.Collective = &r.more().collective
+		r.Collective = &r.More().Collective
 	}
 	switch {
 	case s.wrong != 0:
@@ -66,13 +69,13 @@ func (s *collectiveSink[T]) add(r *row, rep, def int32, v *meaning[T]) {
 	}
 }
 
-func (*collectiveSink[T]) end(*row) {}
+func (*collectiveSink[T]) end(*rows.Row) {}
 
 // shapeSink takes the dimensions of a shape.
 type shapeSink struct {
-	*batch
+	*rows.Batch
 	lists []int32 // of the leaf
-	start int     // in batch.dims
+	start int     // in Batch.Dims
 	// known tells that the shape is not null, bad that it has something else than
 	// dimensions, and cut that it has more than are read.
 	known, bad, cut bool
@@ -80,7 +83,7 @@ type shapeSink struct {
 
 // begin starts a shape.
 func (s *shapeSink) begin() {
-	s.start, s.known, s.bad, s.cut = len(s.dims), false, false, false
+	s.start, s.known, s.bad, s.cut = len(s.Dims), false, false, false
 }
 
 // dimension adds an element of the list whose elements are at level listDef.
@@ -90,15 +93,15 @@ func (s *shapeSink) dimension(def, listDef int32, v *meaning[op.Int]) {
 	case def < listDef:
 	case v == nil || !v.ok:
 		s.bad = true
-	case len(s.dims)-s.start == op.MaxRank:
+	case len(s.Dims)-s.start == op.MaxRank:
 		s.cut = true
 	default:
-		s.dims = append(s.dims, v.v.V)
+		s.Dims = append(s.Dims, v.v.V)
 	}
 }
 
 // shape ends a shape.
-func (s *shapeSink) shape(r *row) op.Shape {
+func (s *shapeSink) shape(r *rows.Row) op.Shape {
 	switch {
 	case !s.known:
 		return nil
@@ -109,34 +112,34 @@ func (s *shapeSink) shape(r *row) op.Shape {
 		r.Warn |= op.WarnShapeTruncated
 	}
 	// Where dims grows later, this shape keeps the memory it had.
-	return op.Shape(s.dims[s.start:len(s.dims):len(s.dims)])
+	return op.Shape(s.Dims[s.start:len(s.Dims):len(s.Dims)])
 }
 
-func (s *shapeSink) add(_ *row, rep, def int32, v *meaning[op.Int]) {
+func (s *shapeSink) add(_ *rows.Row, rep, def int32, v *meaning[op.Int]) {
 	if rep == 0 {
 		s.begin()
 	}
 	s.dimension(def, s.lists[0], v)
 }
 
-func (s *shapeSink) end(r *row) {
+func (s *shapeSink) end(r *rows.Row) {
 	r.OutputShape = s.shape(r)
-	r.outputCut = s.cut
+	r.OutputCut = s.cut
 }
 
 // shapesSink takes the dimensions of the shapes of all inputs.
 type shapesSink struct {
 	shapeSink
-	first int  // in batch.inputs
+	first int  // in Batch.Inputs
 	some  bool // whether the list has elements
 }
 
-func (s *shapesSink) add(r *row, rep, def int32, v *meaning[op.Int]) {
+func (s *shapesSink) add(r *rows.Row, rep, def int32, v *meaning[op.Int]) {
 	switch rep {
 	case 0:
-		s.first, s.some = len(s.inputs), def >= s.lists[0]
+		s.first, s.some = len(s.Inputs), def >= s.lists[0]
 		if def == s.lists[0]-1 {
-			r.InputShapes = s.inputs[s.first:s.first] // empty
+			r.InputShapes = s.Inputs[s.first:s.first] // empty
 		}
 		s.begin()
 	case 1:
@@ -146,19 +149,19 @@ func (s *shapesSink) add(r *row, rep, def int32, v *meaning[op.Int]) {
 	s.dimension(def, s.lists[1], v)
 }
 
-func (s *shapesSink) endInput(r *row) {
+func (s *shapesSink) endInput(r *rows.Row) {
 	shape := s.shape(r)
-	if len(s.inputs)-s.first == op.MaxInputs {
+	if len(s.Inputs)-s.first == op.MaxInputs {
 		r.Warn |= op.WarnShapeTruncated
 		return
 	}
-	s.inputs = append(s.inputs, shape)
+	s.Inputs = append(s.Inputs, shape)
 }
 
-func (s *shapesSink) end(r *row) {
+func (s *shapesSink) end(r *rows.Row) {
 	if s.some {
 		s.endInput(r)
-		r.InputShapes = s.inputs[s.first:len(s.inputs):len(s.inputs)]
+		r.InputShapes = s.Inputs[s.first:len(s.Inputs):len(s.Inputs)]
 	}
 }
 
@@ -170,7 +173,7 @@ type shapeTextsSink struct {
 	known   bool
 }
 
-func (s *shapeTextsSink) add(r *row, rep, def int32, v *meaning[string]) {
+func (s *shapeTextsSink) add(r *rows.Row, rep, def int32, v *meaning[string]) {
 	if rep == 0 {
 		s.texts.Reset()
 		s.texts.Str(op.KeyName, "shapes")
@@ -187,7 +190,7 @@ func (s *shapeTextsSink) add(r *row, rep, def int32, v *meaning[string]) {
 	}
 }
 
-func (s *shapeTextsSink) end(r *row) {
+func (s *shapeTextsSink) end(r *rows.Row) {
 	s.list.End()
 	if s.known {
 		e, _ := s.texts.Entry()
