@@ -1,0 +1,50 @@
+package arrow
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/optrace/optrace/internal/arrowipc"
+)
+
+// WithLZ4 compresses the buffers with LZ4, which costs little time.
+func WithLZ4() Option { return func(c *config) { c.compressor = new(lz4Compressor) } }
+
+// WithZstd compresses the buffers with zstd, which makes them smaller.
+func WithZstd() Option { return func(c *config) { c.compressor = new(zstdCompressor) } }
+
+type lz4Compressor struct {
+	out    bytes.Buffer
+	writer *lz4.Writer
+}
+
+func (*lz4Compressor) Codec() arrowipc.Compression { return arrowipc.LZ4Frame }
+
+func (c *lz4Compressor) Append(dst, src []byte) []byte {
+	if c.writer == nil {
+		c.writer = lz4.NewWriter(&c.out)
+	}
+	c.out.Reset()
+	c.writer.Reset(&c.out)
+	_, _ = c.writer.Write(src) // a buffer takes everything
+	_ = c.writer.Close()
+	return append(dst, c.out.Bytes()...)
+}
+
+type zstdCompressor struct{ encoder *zstd.Encoder }
+
+func (*zstdCompressor) Codec() arrowipc.Compression { return arrowipc.Zstd }
+
+func (c *zstdCompressor) Append(dst, src []byte) []byte {
+	if c.encoder == nil {
+		e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+		if err != nil {
+			panic(fmt.Sprintf("options of zstd: %v", err)) // they are constant
+		}
+		c.encoder = e
+	}
+	return c.encoder.EncodeAll(src, dst)
+}
