@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 
+	"github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/ort"
@@ -38,6 +39,13 @@ var formats = []Format{
 		recordsAt: parquet.RecordsAt,
 		partsAt:   parquet.Parts,
 		inherits:  true,
+	},
+	{
+		Name:      "arrow",
+		detect:    func(h *head) bool { return arrow.Sniff(h.text) },
+		open:      whole(arrow.Records),
+		recordsAt: arrow.RecordsAt,
+		partsAt:   arrow.Parts,
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.
