@@ -30,7 +30,8 @@ var importRules = map[string]struct {
 		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"internal": {own: []string{"internal/..."}},
+	"internal":            {own: []string{"internal/..."}},
+	"internal/arrowtable": {own: []string{"op", "internal/..."}},
 	"internal/spantest": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
@@ -48,7 +49,11 @@ var importRules = map[string]struct {
 		own:     []string{"op", "internal/...", "ingest/..."},
 		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf"},
 	},
-	"ingest/parquet": {own: []string{"op", "internal/..."}, foreign: parquet},
+	"ingest/parquet": {own: []string{"op", "internal/...", "ingest/internal/..."}, foreign: parquet},
+	"ingest/arrow": {
+		own:     []string{"op", "internal/...", "ingest/internal/..."},
+		foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
+	},
 	"render": {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
@@ -59,6 +64,9 @@ var importRules = map[string]struct {
 			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
+	},
+	"render/arrow": {
+		own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
 	},
 	"": {own: []string{"op", "tensorconv", "internal/..."}, foreign: openTelemetry},
 }
@@ -117,6 +125,10 @@ var forbidden = map[string]string{
 	"op":          "net/http",
 }
 
+// arrowModule is Arrow for Go. Streams are written and read without it: it would
+// come along with everything that records.
+const arrowModule = "github.com/apache/arrow-go"
+
 // testPackages are the packages that only tests import.
 var testPackages = []string{"internal/spantest", "op/optest"}
 
@@ -135,6 +147,9 @@ func TestImportRules(t *testing.T) {
 					t.Errorf("%s must not depend on %s", pkg, d)
 				}
 			}
+		}
+		if slices.ContainsFunc(deps, func(dep string) bool { return strings.HasPrefix(dep, arrowModule) }) {
+			t.Errorf("%s must not depend on %s", pkg, arrowModule)
 		}
 		key := rel
 		for key != "" {

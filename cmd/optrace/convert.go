@@ -82,6 +82,9 @@ func targets() []target {
 			"keeps what entries keep, attributes as text in attrs and with their types in",
 			`extra, but a device called ""`,
 		}, true, newParquetConverter},
+		{"arrow", "a stream of record batches for polars, pandas and DuckDB", []string{
+			`keeps everything but the total that a seed trace states and a device called ""`,
+		}, true, newArrowConverter},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
 			"keeps sums by stack; it is not read",
 		}, false, newCollapsedConverter},

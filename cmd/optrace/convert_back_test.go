@@ -111,7 +111,7 @@ func TestUnknownShapesSurvive(t *testing.T) {
 		want = append(want, s[0]+" -> "+s[1])
 	}
 	slices.Sort(want)
-	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "parquet"} {
+	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "parquet", "arrow"} {
 		_, file := converted(t, format, input)
 		text, _ := converted(t, "entries", file)
 		var got []string
