@@ -36,7 +36,9 @@ var fields = []field{
 	{"output_elements", one(op.WarnBadValue, integer(0, op.WarnBadValue), func(r *rows.Row, n op.Int) { r.OutputElements = n })},
 	{"memory_bytes", one(op.WarnBadMemory, integer(0, op.WarnBadMemory), func(r *rows.Row, n op.Int) { r.MemoryBytes = n })},
 	{"kind", one(op.WarnBadValue, named(rows.ParseKind), func(r *rows.Row, k op.Kind) { r.Kind = k })},
-	{"kind_rule", one(op.WarnBadValue, named(rows.ParseKindRule), func(r *rows.Row, k rows.KindRule) { r.KindRule, r.HasRule = k.Rule, k.Known })},
+	{"kind_rule", one(op.WarnBadValue, named(rows.ParseKindRule), func(r *rows.Row, k rows.KindRule) {
+		r.KindRule, r.HasRule = k.Rule, k.Known
+	})},
 	{"dtype", one(op.WarnBadValue, named(rows.ParseDType), func(r *rows.Row, t op.DType) { r.DType = t })},
 	{"start_unix_ns", one(op.WarnBadTime, nanos(op.WarnBadTime), func(r *rows.Row, n op.Int) { r.Start = n })},
 	{"launch_unix_ns", one(op.WarnBadTime, nanos(op.WarnBadTime), func(r *rows.Row, n op.Int) { r.Launch = n })},
