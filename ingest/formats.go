@@ -46,6 +46,7 @@ var formats = []Format{
 		open:      whole(arrow.Records),
 		recordsAt: arrow.RecordsAt,
 		partsAt:   arrow.Parts,
+		inherits:  true,
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.

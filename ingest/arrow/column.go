@@ -1,9 +1,11 @@
 package arrow
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/internal/arrowipc"
@@ -14,8 +16,48 @@ import (
 type column interface {
 	// start turns to the array of a record batch.
 	start(x *translator, a *array) error
-	// read sets the column of rows, which begin with the first-th of the array.
-	read(x *translator, list []rows.Row, first int) error
+	// read sets the column of the rows of a block.
+	read(x *translator, b *block) error
+}
+
+// block is rows that are read together.
+type block struct {
+	rows  []rows.Row
+	first int // the place of the first of them in the arrays
+	// of has a bit for each row to which columns of a kind say something.
+	of [numScopes]uint64
+}
+
+// scope is the kinds of records to which a column says something.
+type scope uint8
+
+const (
+	ofAll scope = iota
+	ofEntries
+	ofSpans     // and entries
+	ofResources // and entries
+	ofSources   // all three
+	numScopes
+)
+
+// setScopes tells the rows apart.
+func (b *block) setScopes() {
+	all := uint64(math.MaxUint64) >> (64 - len(b.rows))
+	var spans, resources, others uint64
+	for i := range b.rows {
+		switch b.rows[i].Is() {
+		case rows.IsSpan:
+			spans |= 1 << i
+		case rows.IsResource:
+			resources |= 1 << i
+		case rows.IsOther:
+			others |= 1 << i
+		}
+	}
+	entries := all &^ (spans | resources | others)
+	b.of = [numScopes]uint64{
+		ofAll: all, ofEntries: entries, ofSpans: entries | spans, ofResources: entries | resources, ofSources: all &^ others,
+	}
 }
 
 // of reads a column of values that mean a T.
@@ -27,6 +69,13 @@ type of[T any] struct {
 	// direct, if not nil, reads values that are no indexes, and reports whether it
 	// could.
 	direct func(list []rows.Row, a *array, first int) bool
+	// some, if not nil, is called instead of set, and for values that are not null
+	// only: few rows have any.
+	some func(r *rows.Row, v T)
+	traits
+
+	// held is the place whose meaning all rows have, or mixed.
+	held uint32
 
 	array    *array
 	meanings []T
@@ -39,9 +88,20 @@ type of[T any] struct {
 	memory     memory
 }
 
+// traits tell what is known of a column.
+type traits struct {
+	scope scope
+	// stays: nothing else changes the rows, so that a value that comes again need not
+	// be set again.
+	stays bool
+}
+
+// mixed is no place.
+const mixed = math.MaxUint32
+
 // start implements column.
 func (c *of[T]) start(x *translator, a *array) error {
-	c.array = a
+	c.array, c.held = a, mixed
 	if a.dictionary == nil {
 		c.dictionary = nil
 		return nil
@@ -85,26 +145,30 @@ func (c *of[T]) add(x *translator, a *array, i int) uint32 {
 }
 
 // read implements column.
-func (c *of[T]) read(x *translator, list []rows.Row, first int) error {
-	a := c.array
-	if a.dictionary == nil && c.direct != nil && c.direct(list, a, first) {
+func (c *of[T]) read(x *translator, b *block) error {
+	a, list := c.array, b.rows
+	needed := b.of[c.scope]
+	given := a.given(b.first, len(list)) & needed
+	if c.some != nil {
+		return c.readSome(x, b, given)
+	}
+	if a.dictionary == nil && c.direct != nil && given == needed && c.direct(list, a, b.first) {
 		return nil
 	}
 	places := c.places[:len(list)]
-	if a.dictionary != nil {
-		if err := a.places(places, first, len(c.meanings)); err != nil {
-			return err
+	if same := a.same(b.first, len(list), given, needed); same != mixed && a.dictionary != nil {
+		if int(same) >= len(c.meanings) {
+			return a.badIndex(same, len(c.meanings))
 		}
-	} else {
-		c.clear()
+		if c.stays && same == c.held {
+			return nil
+		}
+		c.held = same
 		for i := range places {
-			if places[i] = 0; !a.isNull(first + i) {
-				places[i] = c.add(x, a, first+i)
-			}
+			places[i] = same
 		}
-		if x.err != nil {
-			return x.err
-		}
+	} else if err := c.find(x, places, b.first, given, needed); err != nil {
+		return err
 	}
 	c.set(list, c.meanings, places)
 	if c.warns {
@@ -115,59 +179,109 @@ func (c *of[T]) read(x *translator, list []rows.Row, first int) error {
 	return nil
 }
 
-// places sets the places of the meanings of indexes, of which there are n with that
-// of null.
-func (a *array) places(places []uint32, first, n int) error {
-	highest := uint32(0)
-	switch {
-	case a.field.Dictionary.Index.Bits != 16:
-		const beyond = math.MaxUint32 - 1
-		for i := range places {
-			if places[i] = 0; !a.isNull(first + i) {
-				places[i] = uint32(min(uint64(a.index(first+i)), beyond)) + 1
-			}
-			highest = max(highest, places[i])
+// readSome sets the rows that have a value.
+func (c *of[T]) readSome(x *translator, b *block, given uint64) error {
+	a := c.array
+	if a.dictionary == nil {
+		c.clear()
+	}
+	for ; given != 0; given &= given - 1 {
+		i := bits.TrailingZeros64(given)
+		var place uint32
+		if a.dictionary == nil {
+			place = c.add(x, a, b.first+i)
+		} else if place = a.place(b.first + i); int(place) >= len(c.meanings) {
+			return a.badIndex(place, len(c.meanings))
 		}
+		r := &b.rows[i]
+		c.some(r, c.meanings[place])
+		r.Warn |= c.warnings[place]
+	}
+	return x.err
+}
+
+// find sets the places of the meanings of rows.
+func (c *of[T]) find(x *translator, places []uint32, first int, given, needed uint64) error {
+	c.held = mixed
+	if c.array.dictionary != nil {
+		return c.array.places(places, first, given, needed, len(c.meanings))
+	}
+	c.clear()
+	for i := range places {
+		if places[i] = 0; given>>i&1 != 0 {
+			places[i] = c.add(x, c.array, first+i)
+		}
+	}
+	return x.err
+}
+
+// given tells which of n values are not null, n being at most 64 and first a
+// multiple of it.
+func (a *array) given(first, n int) uint64 {
+	all := uint64(math.MaxUint64) >> (64 - n)
+	switch {
+	case a.allNull():
+		return 0
 	case a.valid == nil:
+		return all
+	}
+	var word [8]byte
+	copy(word[:], a.valid[first/8:min(len(a.valid), (first+n+7)/8)])
+	return binary.LittleEndian.Uint64(word[:]) & all
+}
+
+// same returns the place of the meaning that all values which are needed have, mixed
+// where they differ.
+func (a *array) same(first, n int, given, needed uint64) uint32 {
+	switch {
+	case given == 0:
+		return 0
+	case given != needed || a.dictionary == nil || a.field.Dictionary.Index.Bits != 16:
+		return mixed
+	}
+	// Equal to itself, moved by one index.
+	data := a.data[2*first : 2*(first+n)]
+	if !bytes.Equal(data[2:], data[:len(data)-2]) {
+		return mixed
+	}
+	return uint32(binary.LittleEndian.Uint16(data)) + 1
+}
+
+func (a *array) badIndex(place uint32, n int) error {
+	return fmt.Errorf("index %d in a dictionary of %d values", place-1, n-1)
+}
+
+// place returns the place of the meaning of an index.
+func (a *array) place(i int) uint32 {
+	const beyond = mixed - 1
+	return uint32(min(uint64(a.index(i)), beyond)) + 1
+}
+
+// places sets the places of the meanings of indexes, of which there are n with that
+// of null. Those that are not needed may become any.
+func (a *array) places(places []uint32, first int, given, needed uint64, n int) error {
+	highest := uint32(0)
+	if given == needed && a.field.Dictionary.Index.Bits == 16 {
 		data := a.data[2*first : 2*(first+len(places))]
 		for i := range places {
 			places[i] = uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1
 			highest = max(highest, places[i])
 		}
-	default:
-		data := a.data[2*first : 2*(first+len(places))]
-		for i := range places {
-			at := first + i
-			known := uint32(a.valid[at/8] >> (at % 8) & 1)
-			places[i] = (uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1) * known
-			highest = max(highest, places[i])
+		if highest < uint32(n) {
+			return nil
 		}
+		highest = 0 // it may be one that is not needed
+	}
+	for i := range places {
+		if places[i] = 0; given>>i&1 != 0 {
+			places[i] = a.place(first + i)
+		}
+		highest = max(highest, places[i])
 	}
 	if int64(highest) >= int64(n) {
-		return fmt.Errorf("index %d in a dictionary of %d values", highest-1, n-1)
+		return a.badIndex(highest, n)
 	}
 	return nil
-}
-
-// noNulls reports whether none of n values is null.
-func (a *array) noNulls(first, n int) bool {
-	if a.valid == nil {
-		return a.nulls == 0
-	}
-	for i := first; i < first+n; {
-		if i%8 == 0 && first+n-i >= 8 {
-			if a.valid[i/8] != 0xff {
-				return false
-			}
-			i += 8
-			continue
-		}
-		if a.isNull(i) {
-			return false
-		}
-		i++
-	}
-	return true
 }
 
 // times reads integers of 64 bits that are nanoseconds.
@@ -175,7 +289,7 @@ func times(set func(list []rows.Row, values []byte)) func([]rows.Row, *array, in
 	return func(list []rows.Row, a *array, first int) bool {
 		t := a.field.Type
 		isTime := t.Kind == arrowipc.Int && t.Signed || t.Kind == arrowipc.Timestamp || t.Kind == arrowipc.Duration
-		if !isTime || t.Bits != 64 || t.Unit > 1 || !a.noNulls(first, len(list)) {
+		if !isTime || t.Bits != 64 || t.Unit > 1 {
 			return false
 		}
 		set(list, a.data[8*first:8*(first+len(list))])
@@ -183,10 +297,10 @@ func times(set func(list []rows.Row, values []byte)) func([]rows.Row, *array, in
 	}
 }
 
-// bits reads booleans.
-func bits(set func(list []rows.Row, bits []byte, first int)) func([]rows.Row, *array, int) bool {
+// booleans reads booleans.
+func booleans(set func(list []rows.Row, bits []byte, first int)) func([]rows.Row, *array, int) bool {
 	return func(list []rows.Row, a *array, first int) bool {
-		if a.field.Type.Kind != arrowipc.Bool || !a.noNulls(first, len(list)) {
+		if a.field.Type.Kind != arrowipc.Bool {
 			return false
 		}
 		set(list, a.data, first)
@@ -196,7 +310,7 @@ func bits(set func(list []rows.Row, bits []byte, first int)) func([]rows.Row, *a
 
 // spanIDs reads ids in hexadecimal.
 func spanIDs(list []rows.Row, a *array, first int) bool {
-	if a.field.Type.Kind != arrowipc.Utf8 || !a.noNulls(first, len(list)) {
+	if a.field.Type.Kind != arrowipc.Utf8 {
 		return false
 	}
 	for i := range list {

@@ -19,9 +19,29 @@ func one[T any](t translate[T], set func([]rows.Row, []T, []uint32)) func() colu
 	return func() column { return &of[T]{translate: t, set: set} }
 }
 
+// kept returns a column of records of a scope that nothing else changes.
+func kept[T any](s scope, t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
+	return func() column { return &of[T]{translate: t, set: set, traits: traits{s, true}} }
+}
+
+// ofEntry returns a column of entries that nothing else changes.
+func ofEntry[T any](t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
+	return func() column { return &of[T]{translate: t, set: set, traits: traits{ofEntries, true}} }
+}
+
+// inEntry returns a column of entries that [rows.Row.Finish] changes.
+func inEntry[T any](t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
+	return func() column { return &of[T]{translate: t, set: set, traits: traits{scope: ofEntries}} }
+}
+
+// rare returns a column that few rows have.
+func rare[T any](t translate[T], some func(*rows.Row, T)) func() column {
+	return func() column { return &of[T]{translate: t, some: some} }
+}
+
 // fast returns a column that mostly is of a form that direct reads.
 func fast[T any](direct func([]rows.Row, *array, int) bool, t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
-	return func() column { return &of[T]{translate: t, set: set, direct: direct} }
+	return func() column { return &of[T]{translate: t, set: set, direct: direct, traits: traits{scope: ofSpans}} }
 }
 
 // int64At returns the i-th integer.
@@ -31,32 +51,32 @@ func int64At(b []byte, i int) int64 { return int64(binary.LittleEndian.Uint64(b[
 // table may have any of them, in any order and beside others. What a row has that
 // is no entry is set where it is not null.
 var fields = []field{
-	{"record", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"record", kept(ofAll, text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].Record = v[k[i]]
 		}
 	})},
-	{"step", one(integer(math.MinInt64, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"step", ofEntry(integer(math.MinInt64, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].Step = v[k[i]]
 		}
 	})},
-	{"operation", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"operation", ofEntry(text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].Operation = v[k[i]]
 		}
 	})},
-	{"device_id", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"device_id", ofEntry(text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].DeviceID = v[k[i]]
 		}
 	})},
-	{"input_shapes", one(shapes, func(l []rows.Row, v [][]op.Shape, k []uint32) {
+	{"input_shapes", ofEntry(shapes, func(l []rows.Row, v [][]op.Shape, k []uint32) {
 		for i := range l {
 			l[i].InputShapes = v[k[i]]
 		}
 	})},
-	{"output_shape", one(shape, func(l []rows.Row, v []rows.ShapeText, k []uint32) {
+	{"output_shape", ofEntry(shape, func(l []rows.Row, v []rows.ShapeText, k []uint32) {
 		for i := range l {
 			s := &v[k[i]]
 			l[i].OutputShape, l[i].OutputCut = s.Shape, s.Cut
@@ -68,28 +88,28 @@ var fields = []field{
 			l[i].Duration, l[i].DurationFrom = int64At(b, i), rows.DurationNanos
 		}
 	}), nanos(op.WarnBadValue), setDuration)},
-	{"output_elements", one(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"output_elements", inEntry(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].OutputElements = v[k[i]]
 		}
 	})},
-	{"memory_bytes", one(integer(0, op.WarnBadMemory), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"memory_bytes", inEntry(integer(0, op.WarnBadMemory), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].MemoryBytes = v[k[i]]
 		}
 	})},
-	{"kind", one(named(rows.ParseKind), func(l []rows.Row, v []op.Kind, k []uint32) {
+	{"kind", inEntry(named(rows.ParseKind), func(l []rows.Row, v []op.Kind, k []uint32) {
 		for i := range l {
 			l[i].Kind = v[k[i]]
 		}
 	})},
-	{"kind_rule", one(named(rows.ParseKindRule), func(l []rows.Row, v []rows.KindRule, k []uint32) {
+	{"kind_rule", inEntry(named(rows.ParseKindRule), func(l []rows.Row, v []rows.KindRule, k []uint32) {
 		for i := range l {
 			r := v[k[i]]
 			l[i].KindRule, l[i].HasRule = r.Rule, r.Known
 		}
 	})},
-	{"dtype", one(named(rows.ParseDType), func(l []rows.Row, v []op.DType, k []uint32) {
+	{"dtype", ofEntry(named(rows.ParseDType), func(l []rows.Row, v []op.DType, k []uint32) {
 		for i := range l {
 			l[i].DType = v[k[i]]
 		}
@@ -112,22 +132,22 @@ var fields = []field{
 			l[i].Launch = v[k[i]]
 		}
 	})},
-	{"stream", one(integer(math.MinInt64, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"stream", ofEntry(integer(math.MinInt64, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].Stream = v[k[i]]
 		}
 	})},
-	{"rank", one(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"rank", kept(ofResources, integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].Rank = v[k[i]]
 		}
 	})},
-	{"flops", one(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"flops", ofEntry(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].FLOPs = v[k[i]]
 		}
 	})},
-	{"trace_id", one(traceID, func(l []rows.Row, v []op.TraceID, k []uint32) {
+	{"trace_id", kept(ofSpans, traceID, func(l []rows.Row, v []op.TraceID, k []uint32) {
 		for i := range l {
 			l[i].TraceID = v[k[i]]
 		}
@@ -137,47 +157,47 @@ var fields = []field{
 			l[i].SpanID = v[k[i]]
 		}
 	})},
-	{"parent_span_id", one(spanID(true), func(l []rows.Row, v []op.SpanID, k []uint32) {
+	{"parent_span_id", kept(ofSpans, spanID(true), func(l []rows.Row, v []op.SpanID, k []uint32) {
 		for i := range l {
 			l[i].ParentSpanID = v[k[i]]
 		}
 	})},
-	{"root", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"root", ofEntry(text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].Root = v[k[i]]
 		}
 	})},
-	{"root_span_id", one(spanID(true), func(l []rows.Row, v []op.SpanID, k []uint32) {
+	{"root_span_id", ofEntry(spanID(true), func(l []rows.Row, v []op.SpanID, k []uint32) {
 		for i := range l {
 			l[i].RootSpanID = v[k[i]]
 		}
 	})},
-	{"service", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"service", kept(ofSources, text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].Service = v[k[i]]
 		}
 	})},
-	{"scope", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"scope", ofEntry(text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].Scope = v[k[i]]
 		}
 	})},
-	{"path", one(text, func(l []rows.Row, v []string, k []uint32) {
+	{"path", ofEntry(text, func(l []rows.Row, v []string, k []uint32) {
 		for i := range l {
 			l[i].Path = v[k[i]]
 		}
 	})},
-	{"input_dtypes", one(dtypes, func(l []rows.Row, v [][]op.DType, k []uint32) {
+	{"input_dtypes", ofEntry(dtypes, func(l []rows.Row, v [][]op.DType, k []uint32) {
 		for i := range l {
 			l[i].InputDTypes = v[k[i]]
 		}
 	})},
-	{"side", one(named(rows.ParseSide), func(l []rows.Row, v []op.Side, k []uint32) {
+	{"side", ofEntry(named(rows.ParseSide), func(l []rows.Row, v []op.Side, k []uint32) {
 		for i := range l {
 			l[i].Side = v[k[i]]
 		}
 	})},
-	{"failed", fast(bits(setFailed), flag, func(l []rows.Row, v []bool, k []uint32) {
+	{"failed", fast(booleans(setFailed), flag, func(l []rows.Row, v []bool, k []uint32) {
 		for i := range l {
 			l[i].StatedFailed = v[k[i]]
 		}
@@ -188,12 +208,12 @@ var fields = []field{
 			l[i].Error, l[i].Failed = f.text, f.failed
 		}
 	})},
-	{"adjusted_count", one(adjustedCount, func(l []rows.Row, v []float64, k []uint32) {
+	{"adjusted_count", ofEntry(adjustedCount, func(l []rows.Row, v []float64, k []uint32) {
 		for i := range l {
 			l[i].AdjustedCount = v[k[i]]
 		}
 	})},
-	{"dropped_attributes", one(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"dropped_attributes", ofEntry(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].DroppedAttributes = v[k[i]].V
 		}
@@ -209,41 +229,11 @@ var fields = []field{
 			l[i].Collective = v[k[i]]
 		}
 	})},
-	{"name", one(text, func(l []rows.Row, v []string, k []uint32) {
-		for i, at := range k {
-			if at > 0 {
-				l[i].More().Span.Name = v[at]
-			}
-		}
-	})},
-	{"parent_remote", one(flag, func(l []rows.Row, v []bool, k []uint32) {
-		for i, at := range k {
-			if at > 0 {
-				l[i].More().Span.RemoteParent = v[at]
-			}
-		}
-	})},
-	{"world_size", one(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
-		for i, at := range k {
-			if at > 0 {
-				l[i].More().Resource.WorldSize = v[at]
-			}
-		}
-	})},
-	{"gap", one(gap, func(l []rows.Row, v []op.Gap, k []uint32) {
-		for i, at := range k {
-			if at > 0 {
-				l[i].More().Gap = v[at]
-			}
-		}
-	})},
-	{"batch", one(write, func(l []rows.Row, v []op.Batch, k []uint32) {
-		for i, at := range k {
-			if at > 0 {
-				l[i].More().Batch = v[at]
-			}
-		}
-	})},
+	{"name", rare(text, func(r *rows.Row, v string) { r.More().Span.Name = v })},
+	{"parent_remote", rare(flag, func(r *rows.Row, v bool) { r.More().Span.RemoteParent = v })},
+	{"world_size", rare(integer(0, op.WarnBadValue), func(r *rows.Row, v op.Int) { r.More().Resource.WorldSize = v })},
+	{"gap", rare(gap, func(r *rows.Row, v op.Gap) { r.More().Gap = v })},
+	{"batch", rare(write, func(r *rows.Row, v op.Batch) { r.More().Batch = v })},
 	{"links", one(links, func(l []rows.Row, v [][]op.Link, k []uint32) {
 		for i := range l {
 			l[i].Links = v[k[i]]

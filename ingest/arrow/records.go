@@ -196,6 +196,9 @@ func (d *damage) Unwrap() error { return d.err }
 // processor's nearest cache.
 const blockRows = 64
 
+// recordField is the place of the column record in fields.
+const recordField = 0
+
 // records yields the rows of a batch, and reports whether more is wanted.
 func (r *reader) records(b *arrowipc.Batch) (more bool) {
 	end := r.row + b.Rows
@@ -203,14 +206,7 @@ func (r *reader) records(b *arrowipc.Batch) (more bool) {
 	r.batch.Reset(blockRows) // what columns have that are not active
 	for n := 0; err == nil && n < int(b.Rows); n += blockRows {
 		list := r.batch.Renew(min(blockRows, int(b.Rows)-n))
-		for _, i := range active {
-			r.x.err = nil
-			if bad := r.columns[i].read(&r.x, list, n); bad != nil {
-				err = &damage{r.table.schema.Fields[i].Name, bad}
-				break
-			}
-		}
-		if err != nil {
+		if err = r.readBlock(&block{rows: list, first: n}, active); err != nil {
 			break
 		}
 		for k := range list {
@@ -221,6 +217,21 @@ func (r *reader) records(b *arrowipc.Batch) (more bool) {
 		}
 	}
 	return err == nil || r.leaveOut(r.row+1, end, err)
+}
+
+// readBlock reads columns into rows. The column record comes first.
+func (r *reader) readBlock(b *block, active []int) error {
+	b.setScopes()
+	for _, i := range active {
+		r.x.err = nil
+		if err := r.columns[i].read(&r.x, b); err != nil {
+			return &damage{r.table.schema.Fields[i].Name, err}
+		}
+		if r.table.bound[i] == recordField {
+			b.setScopes()
+		}
+	}
+	return nil
 }
 
 // start turns the columns to a batch, and returns those that have values in it.

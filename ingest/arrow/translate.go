@@ -248,6 +248,11 @@ func shape(x *translator, a *array, i int) (s rows.ShapeText, warning op.Warning
 	}
 	m := x.memory
 	first, rank := len(m.dims), 0
+	if dims, ok := x.dims(a, i); ok {
+		m.dims = dims
+		s.Shape = m.dims[first:len(m.dims):len(m.dims)]
+		return s, 0, true
+	}
 	x.each(a, i, func(_ int, d *array, i int) {
 		n, ok := int64(0), false
 		if d != nil {
@@ -269,6 +274,27 @@ func shape(x *translator, a *array, i int) (s rows.ShapeText, warning op.Warning
 	return s, warning, true
 }
 
+// dims appends the elements of a list to the dimensions in memory, if it is a list of
+// integers as they mostly are.
+func (x *translator) dims(a *array, i int) (dims []int64, ok bool) {
+	child, start, end := x.list(a, i)
+	if x.err != nil || child.dictionary != nil || child.valid != nil || child.nulls > 0 || end-start > op.MaxRank {
+		return nil, false
+	}
+	if t := child.field.Type; t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 {
+		return nil, false
+	}
+	dims = x.memory.dims
+	for at := start; at < end; at++ {
+		d := int64At(child.data, at)
+		if d < op.Dynamic {
+			return nil, false
+		}
+		dims = append(dims, d)
+	}
+	return dims, true
+}
+
 // shapes translates lists of shapes, or one text for all.
 func shapes(x *translator, a *array, i int) (list []op.Shape, warning op.Warning, ok bool) {
 	if !a.isList() {
@@ -284,19 +310,20 @@ func shapes(x *translator, a *array, i int) (list []op.Shape, warning op.Warning
 	}
 	m := x.memory
 	first := len(m.shapes)
-	x.each(a, i, func(n int, s *array, i int) {
-		if n >= op.MaxInputs {
+	child, start, end := x.list(a, i)
+	for k := start; k < end; k++ {
+		if k-start >= op.MaxInputs {
 			warning |= op.WarnShapeTruncated
-			return
+			break
 		}
 		var one rows.ShapeText
-		if s != nil {
+		if s, at, ok := child.at(k); ok {
 			var w op.Warning
-			one, w, _ = shape(x, s, i)
+			one, w, _ = shape(x, s, at)
 			warning |= w
 		}
 		m.shapes = append(m.shapes, one.Shape)
-	})
+	}
 	return m.shapes[first:len(m.shapes):len(m.shapes)], warning, true
 }
 

@@ -177,12 +177,18 @@ func (b *body) indexes(d *dictionary, rows int) {
 	} else {
 		b.buffer((rows+7)/8, func(dst []byte) []byte { return d.appendValidity(dst, rows) })
 	}
+	// What stands in place of null does not matter: the index before, so that a
+	// column of few values has long runs.
 	b.buffer(2*rows, func(dst []byte) []byte {
+		last := int16(0)
 		for _, i := range d.index {
-			dst = binary.LittleEndian.AppendUint16(dst, uint16(max(0, i)))
+			if i != isNull {
+				last = i
+			}
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(last))
 		}
 		for range rows - len(d.index) {
-			dst = append(dst, 0, 0)
+			dst = binary.LittleEndian.AppendUint16(dst, uint16(last))
 		}
 		return dst
 	})

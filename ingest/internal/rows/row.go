@@ -134,6 +134,30 @@ type Seen struct {
 	Elements, Memory bool
 }
 
+// Is is the kind of record that a row is.
+type Is uint8
+
+// The kinds.
+const (
+	IsEntry Is = iota
+	IsSpan
+	IsResource
+	IsOther
+)
+
+// Is returns the kind of record that the row is.
+func (r *Row) Is() Is {
+	switch r.Record {
+	case recordEntry, "":
+		return IsEntry
+	case recordSpan:
+		return IsSpan
+	case recordResource:
+		return IsResource
+	}
+	return IsOther
+}
+
 // Finish makes a record of a row that has been read. It belongs to the row.
 func (r *Row) Finish(columns Seen) (op.Record, error) {
 	switch r.Record {
@@ -245,6 +269,9 @@ func (r *Row) finishRest() {
 
 // finishLinks leaves out links that do not lead to a span.
 func (r *Row) finishLinks() {
+	if r.Links == nil {
+		return
+	}
 	links := r.Links[:0]
 	for _, l := range r.Links {
 		if l.TraceID.IsZero() || l.SpanID.IsZero() {
