@@ -23,6 +23,8 @@ type Measure struct {
 	Cases []Case
 	// Wall makes the time that passes the cost, in place of processor time.
 	Wall bool
+	// Bytes makes the size the cost.
+	Bytes bool
 	// Target is what the ratio should reach; 0 for a figure without a target.
 	Target float64
 	// Allocs, where it is set, bounds the allocations of our side.
@@ -75,7 +77,8 @@ type Result struct {
 type CaseResult struct {
 	Case
 	Ratio Ratio
-	// PeerNS and OursNS are the medians of the costs, in nanoseconds per unit.
+	// PeerNS and OursNS are the medians of the costs, in nanoseconds per unit; in
+	// bytes where these are the cost.
 	PeerNS, OursNS float64
 	// PeerAllocs and OursAllocs are allocations per unit, or per AllocTarget.Per
 	// of them, of the round with the fewest.
@@ -143,13 +146,17 @@ func newResult(m Measure, samples func(Case, string) []Sample) Result {
 	return r
 }
 
-// costs returns the nanoseconds per unit of each sample.
+// costs returns the nanoseconds, or bytes, per unit of each sample.
 func (m *Measure) costs(samples []Sample) []float64 {
 	costs := make([]float64, len(samples))
 	for i, x := range samples {
 		t := x.CPU
 		if m.Wall {
 			t = x.Wall
+		}
+		if m.Bytes {
+			costs[i] = float64(x.Bytes) / float64(x.N)
+			continue
 		}
 		costs[i] = float64(t.Nanoseconds()) / float64(x.N)
 	}

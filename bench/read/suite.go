@@ -5,6 +5,7 @@ package read
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
@@ -17,6 +18,8 @@ const (
 	sonicJSON    = "sonic"
 	ours         = "optrace, one worker"
 	oursTwice    = "optrace, two workers"
+	oursEntries  = "optrace, entries JSONL"
+	oursArrow    = "optrace, Arrow"
 )
 
 // The number of operations that are read. Recording takes as long as the quickstart
@@ -46,22 +49,24 @@ func Suite() []measure.Measure {
 		}
 		return m
 	}
-	return []measure.Measure{
+	return slices.Concat([]measure.Measure{
 		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 10, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler", limitOTLPJSON),
 		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 10, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler", limitOTLPProto),
 		of(workload.Entries, "read_entries_vs_encoding_json", 16, encodingJSON,
 			"entries JSONL, against encoding/json into structs", limitEntries),
 		of(workload.Entries, "read_entries_vs_sonic", 6, sonicJSON, "entries JSONL, against sonic into structs", limitEntries),
 		workers(),
-	}
+	}, arrowMeasures())
 }
 
 // The limits, for the table.
 const (
-	limitOTLPJSON  = "instructions per byte: a span is a kilobyte of text, most of it keys"
-	limitOTLPProto = "instructions per field, half of them in attributes: each dimension of a shape is two messages deep"
-	limitEntries   = "instructions per byte; the copy out of the page cache and the sums are a quarter"
-	limitWorkers   = "memory bandwidth and the kernel's copies, which both cores share"
+	limitOTLPJSON   = "instructions per byte: a span is a kilobyte of text, most of it keys"
+	limitOTLPProto  = "instructions per field, half of them in attributes: each dimension of a shape is two messages deep"
+	limitEntries    = "instructions per byte; the copy out of the page cache and the sums are a quarter"
+	limitArrow      = "filling entries, with fields that no sum needs, and adding them up, which both sides do"
+	limitArrowBytes = "ids of spans and times, which differ from row to row, and two bytes for each of some 15 columns"
+	limitWorkers    = "memory bandwidth and the kernel's copies, which both cores share"
 )
 
 // newSuite reads files of a format and kind.

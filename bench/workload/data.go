@@ -61,9 +61,12 @@ func generate(ctx context.Context, env *measure.Env, dir string, f Format, c Con
 	var file File
 	var err error
 	path := filepath.Join(dir, spansName)
-	if c.Kind == Recorded {
+	switch {
+	case f == Arrow:
+		file.Summary, err = writeArrow(ctx, env, path, c)
+	case c.Kind == Recorded:
 		file.Summary, err = writeRecorded(ctx, env, path, f, c)
-	} else {
+	default:
 		file.Summary, err = WriteFile(path, f, c)
 	}
 	if err != nil {

@@ -58,10 +58,12 @@ const (
 	OTLPProto Format = "otlp-proto"
 	// OTLPDocument is one TracesData object in JSON.
 	OTLPDocument Format = "otlp-document"
+	// Arrow is a stream of record batches, converted from entries.
+	Arrow Format = "arrow"
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument} }
+func Formats() []Format { return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument, Arrow} }
 
 // Config selects spans.
 type Config struct {
@@ -115,6 +117,9 @@ func WriteFile(path string, f Format, c Config) (Summary, error) {
 	if c.Kind == Recorded {
 		return Summary{}, fmt.Errorf("%s is not simulated", c.Kind)
 	}
+	if f == Arrow {
+		return Summary{}, fmt.Errorf("%s is converted from entries", f)
+	}
 	var sum Summary
 	err := create(path, func(file *os.File) (err error) {
 		switch f {
@@ -143,12 +148,19 @@ func fingerprint(f Format, c Config) (string, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := dir + "/spans"
-	if _, err := WriteFile(path, f, c); err != nil {
+	written := f
+	if f == Arrow {
+		written = Entries
+	}
+	if _, err := WriteFile(path, written, c); err != nil {
 		return "", err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
+	}
+	if f == Arrow {
+		return arrowFingerprint(text)
 	}
 	// A sum: the lines of goroutines on different processors may change places.
 	sum := uint32(0)

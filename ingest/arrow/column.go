@@ -69,6 +69,9 @@ type of[T any] struct {
 	// direct, if not nil, reads values that are no indexes, and reports whether it
 	// could.
 	direct func(list []rows.Row, a *array, first int) bool
+	// bulk, if not nil, translates values of a dictionary that it knows the form of,
+	// and returns the meanings with theirs.
+	bulk func(meanings []T, a *array) ([]T, bool)
 	// some, if not nil, is called instead of set, and for values that are not null
 	// only: few rows have any.
 	some func(r *rows.Row, v T)
@@ -79,8 +82,7 @@ type of[T any] struct {
 
 	array    *array
 	meanings []T
-	warnings []op.Warning
-	warns    bool // whether there are any
+	warnings []op.Warning // by place, as far as the last one
 	// dictionary is what the meanings are of, and version which of its values.
 	dictionary *dictionary
 	version    int
@@ -113,6 +115,12 @@ func (c *of[T]) start(x *translator, a *array) error {
 	c.clear()
 	for i := range a.dictionary.chunks {
 		values := a.dictionary.chunks[i].values
+		if c.bulk != nil {
+			if meanings, ok := c.bulk(c.meanings, values); ok {
+				c.meanings = meanings
+				continue
+			}
+		}
 		for k := range values.n {
 			c.add(x, values, k)
 		}
@@ -124,7 +132,7 @@ func (c *of[T]) start(x *translator, a *array) error {
 func (c *of[T]) clear() {
 	var null T
 	c.memory.reset()
-	c.meanings, c.warnings, c.warns = append(c.meanings[:0], null), append(c.warnings[:0], 0), false
+	c.meanings, c.warnings = append(c.meanings[:0], null), c.warnings[:0]
 }
 
 // add adds what a value means, and returns its place.
@@ -139,8 +147,12 @@ func (c *of[T]) add(x *translator, a *array, i int) uint32 {
 			t = none
 		}
 	}
-	c.meanings, c.warnings = append(c.meanings, t), append(c.warnings, warning)
-	c.warns = c.warns || warning != 0
+	if c.meanings = append(c.meanings, t); warning != 0 {
+		for len(c.warnings) < len(c.meanings)-1 {
+			c.warnings = append(c.warnings, 0)
+		}
+		c.warnings = append(c.warnings, warning)
+	}
 	return uint32(len(c.meanings) - 1)
 }
 
@@ -171,12 +183,20 @@ func (c *of[T]) read(x *translator, b *block) error {
 		return err
 	}
 	c.set(list, c.meanings, places)
-	if c.warns {
+	if len(c.warnings) > 0 {
 		for i := range list {
-			list[i].Warn |= c.warnings[places[i]]
+			list[i].Warn |= c.warning(places[i])
 		}
 	}
 	return nil
+}
+
+// warning returns the warning about a value.
+func (c *of[T]) warning(place uint32) op.Warning {
+	if int(place) < len(c.warnings) {
+		return c.warnings[place]
+	}
+	return 0
 }
 
 // readSome sets the rows that have a value.
@@ -195,7 +215,7 @@ func (c *of[T]) readSome(x *translator, b *block, given uint64) error {
 		}
 		r := &b.rows[i]
 		c.some(r, c.meanings[place])
-		r.Warn |= c.warnings[place]
+		r.Warn |= c.warning(place)
 	}
 	return x.err
 }
@@ -325,4 +345,23 @@ func spanIDs(list []rows.Row, a *array, first int) bool {
 		list[i].SpanID = id
 	}
 	return true
+}
+
+// knownInts adds integers of 64 bits of which none is null or less than least.
+func knownInts(least int64) func([]op.Int, *array) ([]op.Int, bool) {
+	return func(meanings []op.Int, a *array) ([]op.Int, bool) {
+		t := a.field.Type
+		if a.dictionary != nil || t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 || a.valid != nil || a.nulls > 0 {
+			return nil, false
+		}
+		first := len(meanings)
+		for i := range a.n {
+			v := int64At(a.data, i)
+			if v < least {
+				return meanings[:first], false
+			}
+			meanings = append(meanings, op.Int{V: v, Known: true})
+		}
+		return meanings, true
+	}
 }

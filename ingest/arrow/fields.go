@@ -29,6 +29,13 @@ func ofEntry[T any](t translate[T], set func([]rows.Row, []T, []uint32)) func() 
 	return func() column { return &of[T]{translate: t, set: set, traits: traits{ofEntries, true}} }
 }
 
+// ints returns a column of integers of entries, which are least or more.
+func ints(least int64, warning op.Warning, stays bool, set func([]rows.Row, []op.Int, []uint32)) func() column {
+	return func() column {
+		return &of[op.Int]{translate: integer(least, warning), bulk: knownInts(least), set: set, traits: traits{ofEntries, stays}}
+	}
+}
+
 // inEntry returns a column of entries that [rows.Row.Finish] changes.
 func inEntry[T any](t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
 	return func() column { return &of[T]{translate: t, set: set, traits: traits{scope: ofEntries}} }
@@ -56,7 +63,7 @@ var fields = []field{
 			l[i].Record = v[k[i]]
 		}
 	})},
-	{"step", ofEntry(integer(math.MinInt64, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"step", ints(math.MinInt64, op.WarnBadValue, true, func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].Step = v[k[i]]
 		}
@@ -88,12 +95,12 @@ var fields = []field{
 			l[i].Duration, l[i].DurationFrom = int64At(b, i), rows.DurationNanos
 		}
 	}), nanos(op.WarnBadValue), setDuration)},
-	{"output_elements", inEntry(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"output_elements", ints(0, op.WarnBadValue, false, func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].OutputElements = v[k[i]]
 		}
 	})},
-	{"memory_bytes", inEntry(integer(0, op.WarnBadMemory), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"memory_bytes", ints(0, op.WarnBadMemory, false, func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].MemoryBytes = v[k[i]]
 		}
@@ -142,7 +149,7 @@ var fields = []field{
 			l[i].Rank = v[k[i]]
 		}
 	})},
-	{"flops", ofEntry(integer(0, op.WarnBadValue), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"flops", ints(0, op.WarnBadValue, true, func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].FLOPs = v[k[i]]
 		}
