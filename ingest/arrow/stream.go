@@ -133,8 +133,8 @@ func Sniff(text []byte) bool {
 	}
 	size := int64(binary.LittleEndian.Uint32(text[4:]))
 	text = text[arrowipc.PrefixSize:]
-	if size > int64(len(text)) {
-		return size <= MaxMetadataBytes
+	if size == 0 || size > int64(len(text)) {
+		return 0 < size && size <= MaxMetadataBytes
 	}
 	m, err := arrowipc.ReadMessage(text[:size])
 	return m.Kind == arrowipc.SchemaMessage || err != nil // which reading it tells
