@@ -1,9 +1,6 @@
 package analyze
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // executions are the spans that work for requests that they do not lie below, such
 // as the steps of a batching engine: shared executions. The zero value is none.
@@ -268,9 +265,10 @@ func (s *linkSearch) outerFirst() []int32 {
 func (s *linkSearch) decide(c int32) {
 	cand := &s.cands[c]
 	cand.decided = true
-	weighted := true
+	weighted := true // every link has a weight
 	for l := cand.first; l < cand.end; l++ {
 		target, weight := s.forest.tree.target[l], s.forest.links[l].weight
+		weighted = weighted && weight != noWeight
 		var found []int32
 		if target == noRow {
 			if found = []int32{s.namedRequest(l)}; found[0] == noRow {
@@ -287,7 +285,7 @@ func (s *linkSearch) decide(c int32) {
 			cand.shared = cand.shared || outside && request != s.owner[cand.row]
 			cand.add(request, weight)
 		}
-		weighted = weighted && weight != noWeight && len(found) == 1
+		weighted = weighted && len(found) == 1
 	}
 	if !weighted {
 		cand.weights = nil
@@ -394,39 +392,69 @@ func (s *linkSearch) executions() executions {
 	return found
 }
 
-// linkedChildren returns the nodes below each row that an execution links to. An
-// execution is below what it links to, unless one lies in the other's tree or the
-// link leads to an execution that was decided later, which would close a circle.
+// maxAbove bounds how many spans above the one that a link leads to are looked at,
+// beside the request itself.
+const maxAbove = 64
+
+// linkedChildren returns the nodes below each row that an execution works for.
+//
+// An execution stands below every span that it links to and below the spans above
+// that, up to the request: what it links to may be over before it begins. Where the
+// link leads to another execution, it stands below what that stands below as well. It
+// does not stand below a span of its own tree, nor below an execution that was decided
+// later, which would close a circle.
 func (s *linkSearch) linkedChildren(found *executions, number []int32) map[int32][]int32 {
 	f := s.forest
 	turns := make([]int32, len(found.list))
+	inOrder := make([]int32, 0, len(found.list)) // candidates by turn
 	for c := range s.cands {
 		if number[c] != noExecution {
 			turns[number[c]] = s.cands[c].turn
+			inOrder = append(inOrder, int32(c))
 		}
 	}
+	slices.SortFunc(inOrder, func(a, b int32) int { return int(s.cands[a].turn) - int(s.cands[b].turn) })
+	attached := make([][]int32, len(found.list))
+	added := make([]int32, f.rows()) // 1 more than the execution that was last added below each row
 	kids := make(map[int32][]int32)
-	for c := range s.cands {
-		if number[c] == noExecution {
-			continue
+	for _, c := range inOrder {
+		cand := &s.cands[c]
+		e := number[c]
+		add := func(row int32) {
+			of := found.of[row]
+			if of != noExecution && turns[of] >= cand.turn || s.order.within(row, cand.row) || s.order.within(cand.row, row) {
+				return
+			}
+			if added[row] != e+1 {
+				added[row] = e + 1
+				attached[e] = append(attached[e], row)
+			}
 		}
-		row := s.cands[c].row
-		for l := s.cands[c].first; l < s.cands[c].end; l++ {
-			target := f.tree.target[l]
-			if target == noRow || s.order.within(row, target) || s.order.within(target, row) {
-				continue
+		for l := cand.first; l < cand.end; l++ {
+			for row, steps := f.tree.target[l], 0; row != noRow && steps < maxAbove; row, steps = f.tree.parent[row], steps+1 {
+				add(row)
+				if of := found.of[row]; of != noExecution && found.list[of].row == row && turns[of] < cand.turn {
+					for _, above := range attached[of] {
+						add(above)
+					}
+					break
+				} else if s.owner[row] == row {
+					break
+				}
 			}
-			if e := found.of[target]; e != noExecution && turns[e] >= s.cands[c].turn {
-				continue
+		}
+		for _, request := range cand.requests {
+			if int(request) < f.rows() {
+				add(request)
 			}
-			if below := kids[target]; len(below) == 0 || below[len(below)-1] != row {
-				kids[target] = append(below, row)
-			}
+		}
+		for _, row := range attached[e] {
+			kids[row] = append(kids[row], cand.row)
 		}
 	}
-	for _, target := range slices.Collect(maps.Keys(kids)) {
-		kids[target] = append(kids[target], f.tree.children(target)...)
-		f.sortByEnd(kids[target])
+	for row, executions := range kids {
+		kids[row] = append(executions, f.tree.children(row)...)
+		f.sortByEnd(kids[row])
 	}
 	return kids
 }

@@ -102,6 +102,9 @@ func (f *Forest) idle(o idleOptions) *idleTimes {
 	return idle
 }
 
+// idleCauses returns the sums of the idle gaps.
+func (f *Forest) idleCauses() *IdleCauses { return &f.idle(idleOptions{top: -1}).IdleCauses }
+
 func (d *IdleDevice) of(c IdleCause) *IdleSum {
 	switch c {
 	case IdleHost:

@@ -55,8 +55,8 @@ type PathEdges struct {
 // without a gap: Jaeger takes only what finished before the next one started,
 // while here a child that finished in the same nanosecond counts as its cause,
 // as operations that are recorded back to back are. And a shared execution counts as
-// a child of each span of a request that it links to, while that runs; Jaeger leaves
-// it out.
+// a child of each span of a request that it links to, and of those above, while they
+// run; Jaeger leaves it out.
 func (f *Forest) CriticalPath(n Node) *CriticalPath {
 	if n.IsZero() {
 		return nil
@@ -69,7 +69,7 @@ func (f *Forest) CriticalPath(n Node) *CriticalPath {
 }
 
 // CriticalPaths returns each trace with its critical path, in the order of the
-// input: the path of its root, or when it has several, orphans among them, the
+// input, but for traces of shared executions alone: the path of its root, or when it has several, orphans among them, the
 // path through all of them from the first start to the last end. At any time that
 // goes through the root that runs and ends last, and is idle only where none runs.
 // Traces
@@ -202,11 +202,12 @@ func (f *Forest) lastRunning(frame *pathFrame) (root window, found bool) {
 
 // traceWindows returns the roots of each trace that has a start, in the order
 // of the input, with the window that its critical path fills. Local traces, which
-// do not say what waited for what, are left out.
+// do not say what waited for what, are left out, and so are traces of shared
+// executions alone: they are on the paths of the requests that they work for.
 func (f *Forest) traceWindows() iter.Seq2[window, []int32] {
 	return func(yield func(window, []int32) bool) {
 		for roots := range f.traceRoots() {
-			if !f.isTraced(roots[0]) || !f.has(roots[0], flagStart) { // known starts come first
+			if !f.isTraced(roots[0]) || !f.has(roots[0], flagStart) || f.areShared(roots) { // known starts come first
 				continue
 			}
 			if !yield(f.windowOf(roots), roots) {
@@ -214,6 +215,20 @@ func (f *Forest) traceWindows() iter.Seq2[window, []int32] {
 			}
 		}
 	}
+}
+
+// areShared reports whether all of the roots are executions that work for a request
+// with a critical path of its own.
+func (f *Forest) areShared(roots []int32) bool {
+	if f.shared.of == nil {
+		return false
+	}
+	return !slices.ContainsFunc(roots, func(r int32) bool {
+		e := f.shared.of[r]
+		return e == noExecution || f.shared.list[e].row != r || !slices.ContainsFunc(f.shared.list[e].requests, func(q int32) bool {
+			return int(q) < f.rows() && f.has(q, flagStart) && f.isTraced(q)
+		})
+	})
 }
 
 // isTraced reports whether row r belongs to a trace that says what waited for

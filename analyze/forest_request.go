@@ -28,7 +28,7 @@ type Request struct {
 	OwnNS     int64
 	SharedNS  int64
 	SharedOps int
-	// Uncovered is the time of the request in which none of its operations ran, nor
+	// Uncovered is the time of the request in which no operation below it ran, nor
 	// any of an execution that it shares, in nanoseconds.
 	UncoveredNS op.Int
 	// Queueing is the time from the start of the request to that of its first
@@ -41,6 +41,7 @@ type Request struct {
 	forest *Forest
 	ops    []int32
 	shared []sharedPart
+	below  []*Execution // executions below the request, linked to it or not
 }
 
 // Ops returns the number of operations that belong to the request.
@@ -95,8 +96,8 @@ func (f *Forest) Requests() *Requests {
 	f.build()
 	owner := f.requestOwners()
 	all := &Requests{forest: f, MissingLinks: f.counts.MissingLinks}
-	var parts map[int32][]sharedPart
-	all.Shared, parts = f.sharedExecutions(owner)
+	work := f.sharedWork(owner)
+	all.Shared = work.list
 	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), func(r int32) int32 {
 		if !f.has(r, flagOp) || f.executionOf(r, owner) != noExecution {
 			return noRow
@@ -107,13 +108,13 @@ func (f *Forest) Requests() *Requests {
 		mine := ops[first[o]:first[o+1]:first[o+1]]
 		switch {
 		case int(o) >= f.rows():
-			if len(mine) > 0 || len(parts[o]) > 0 {
+			if len(mine) > 0 || len(work.parts[o]) > 0 {
 				all.List = append(all.List, f.namedRequest(o-int32(f.rows()), mine))
-				all.addShared(parts[o])
+				all.addShared(work, o)
 			}
 		case owner[o] == o && !f.has(o, flagOp) && f.executionOf(o, owner) == noExecution:
 			all.List = append(all.List, f.request(o, mine))
-			all.addShared(parts[o])
+			all.addShared(work, o)
 		}
 	}
 	for i := range all.List {
@@ -136,12 +137,13 @@ func (f *Forest) Requests() *Requests {
 	return all
 }
 
-// addShared gives the request that was added last its parts of shared executions.
-func (r *Requests) addShared(parts []sharedPart) {
+// addShared gives the request that was added last, and has the number, its parts of
+// shared executions.
+func (r *Requests) addShared(work *sharedWork, number int32) {
 	request := &r.List[len(r.List)-1]
-	request.shared = parts
+	request.shared, request.below = work.parts[number], work.below[number]
 	var sum wide.Sum
-	for _, p := range parts {
+	for _, p := range request.shared {
 		sum.Add(p.ns)
 		request.SharedOps += p.execution.Ops()
 	}
@@ -178,12 +180,27 @@ func (r *Request) addTimes() {
 	r.UncoveredNS = op.Known(r.DurationNS.V - covered.covered)
 }
 
-// byEnd returns the operations of the request and of the executions that it shares,
-// the last to end first.
+// byEnd returns the operations below the request and those of the executions that it
+// shares, with what lies below these, the last to end first.
 func (r *Request) byEnd() []int32 {
 	rows := slices.Clone(r.ops)
+	pending := slices.Clone(r.below)
 	for _, p := range r.shared {
-		rows = append(rows, p.execution.ops...)
+		pending = append(pending, p.execution)
+	}
+	if len(pending) == 0 {
+		r.forest.sortByEnd(rows)
+		return rows
+	}
+	seen := make(map[*Execution]struct{})
+	for len(pending) > 0 {
+		e := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if _, again := seen[e]; !again {
+			seen[e] = struct{}{}
+			rows = append(rows, e.ops...)
+			pending = append(pending, e.within...)
+		}
 	}
 	r.forest.sortByEnd(rows)
 	return rows

@@ -13,7 +13,7 @@ import (
 // the step of an engine that runs several requests as one batch. It says so by links
 // to spans of the requests.
 type Execution struct {
-	// Name and Service are those of the span; an operation has no Service.
+	// Name and Service are those of the span.
 	Name    string
 	Service string
 	TraceID op.TraceID
@@ -33,6 +33,7 @@ type Execution struct {
 
 	forest *Forest
 	ops    []int32
+	within []*Execution // the executions directly below
 }
 
 // Ops returns the number of operations at and below the span, without those of
@@ -60,11 +61,21 @@ type sharedPart struct {
 	ns        int64
 }
 
-// sharedExecutions returns the shared executions in the order of the input, and the
-// parts of each request, given what requestOwners returns and by its numbers.
-func (f *Forest) sharedExecutions(owner []int32) ([]Execution, map[int32][]sharedPart) {
+// sharedWork is the shared executions and what they have to do with the requests,
+// which go by their numbers as requestOwners has them.
+type sharedWork struct {
+	// list is in the order of the input.
+	list []Execution
+	// parts has the parts of each request, below the executions that lie directly
+	// below one, linked to it or not.
+	parts map[int32][]sharedPart
+	below map[int32][]*Execution
+}
+
+// sharedWork returns the shared executions, given what requestOwners returns.
+func (f *Forest) sharedWork(owner []int32) *sharedWork {
 	if f.shared.of == nil {
-		return []Execution{}, nil
+		return &sharedWork{list: []Execution{}}
 	}
 	ops, first := groupRows(f.n, len(f.shared.list), func(r int32) int32 {
 		if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
@@ -72,28 +83,47 @@ func (f *Forest) sharedExecutions(owner []int32) ([]Execution, map[int32][]share
 		}
 		return f.executionOf(r, owner)
 	})
-	list := make([]Execution, len(f.shared.list))
-	parts := make(map[int32][]sharedPart)
+	work := &sharedWork{
+		list: make([]Execution, len(f.shared.list)), parts: make(map[int32][]sharedPart), below: make(map[int32][]*Execution),
+	}
 	for i := range f.shared.list {
-		e := &f.shared.list[i]
-		mine := ops[first[i]:first[i+1]:first[i+1]]
-		list[i] = f.execution(e, mine)
-		for k, ns := range divide(list[i].SumNS, len(e.requests), e.weights) {
-			parts[e.requests[k]] = append(parts[e.requests[k]], sharedPart{execution: &list[i], ns: ns})
+		e, row := &work.list[i], &f.shared.list[i]
+		*e = f.execution(row, ops[first[i]:first[i+1]:first[i+1]])
+		for k, ns := range divide(e.SumNS, len(row.requests), row.weights) {
+			work.parts[row.requests[k]] = append(work.parts[row.requests[k]], sharedPart{execution: e, ns: ns})
 		}
 	}
-	return list, parts
+	for i := range work.list {
+		e, parent := &work.list[i], f.tree.parent[f.shared.list[i].row]
+		if parent == noRow {
+			continue
+		}
+		if around := f.shared.of[parent]; around != noExecution {
+			work.list[around].within = append(work.list[around].within, e)
+		} else if owner[parent] != noRow {
+			work.below[owner[parent]] = append(work.below[owner[parent]], e)
+		}
+	}
+	return work
 }
 
 // execution describes a shared execution with its operations.
 func (f *Forest) execution(e *execution, ops []int32) Execution {
 	n := Node{f, e.row}
 	return Execution{
-		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+		Name: n.Name(), Service: f.rowService(e.row), TraceID: n.TraceID(), SpanID: n.SpanID(),
 		StartNS: n.Start(), DurationNS: n.Duration(),
 		Links: e.links, Requests: len(e.requests), SumNS: f.sumDeviceSide(ops), Root: n,
 		forest: f, ops: ops,
 	}
+}
+
+// rowService returns the service of the operation or span in row r.
+func (f *Forest) rowService(r int32) string {
+	if f.has(r, flagOp) {
+		return f.service(r)
+	}
+	return f.dict.spans.Values[f.name(r)].service
 }
 
 // sumDeviceSide returns the sum of the durations of operations, without those that

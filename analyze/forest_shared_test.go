@@ -129,7 +129,7 @@ func TestSharedExecutions(t *testing.T) {
 				spanAt("batch", 2, 1, 10, 60).in(3).to(1, 1).to(2, 1), opAt("matmul", 3, 2, 10, 30).in(3),
 				opAt("for B", 4, 2, 30, 60).in(3).to(2, 1),
 			},
-			requests:   []shareRow{{"A", 0, 10, 0, 1, 80, 10}, {"engine", 5, 0, 1, 0, 95, 0}, {"B", 0, 40, 0, 2, 35, 5}},
+			requests:   []shareRow{{"A", 0, 10, 0, 1, 50, 10}, {"engine", 5, 0, 1, 0, 45, 0}, {"B", 0, 40, 0, 2, 35, 5}},
 			executions: []executionRow{{"batch", 2, 2, 1, 20}, {"for B", 1, 1, 1, 30}},
 		},
 		{
@@ -211,6 +211,40 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 	}
 	if n := forest.structure().MissingLinks; n != 0 {
 		t.Errorf("%d links are missing", n)
+	}
+}
+
+// A request waits for an execution also where the span that this links to is over, or
+// where it is linked through another execution.
+func TestCriticalPathThroughEndedSpans(t *testing.T) {
+	forest := traceOf(
+		spanAt("A", 1, 0, 0, 100), spanAt("enqueue", 2, 1, 0, 5), spanAt("wait", 3, 1, 5, 90), spanAt("push", 4, 3, 5, 6),
+		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
+		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
+		opAt("sample", 1, 0, 65, 70).in(4).to(1, 4),
+	)
+	want := []pathStep{
+		{"enqueue", 0, 5}, {"push", 5, 6}, {"wait", 6, 65}, {"sample", 65, 70}, {"wait", 70, 90}, {"A", 90, 100},
+	}
+	// The two executions below the request are hidden by the span that runs longer.
+	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+		t.Errorf("path (-want +got):\n%s", diff)
+	}
+	forest = traceOf(
+		spanAt("A", 1, 0, 0, 100), spanAt("enqueue", 2, 1, 0, 5),
+		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
+		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
+	)
+	want = []pathStep{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
+	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+		t.Errorf("path (-want +got):\n%s", diff)
+	}
+	paths := 0
+	for range forest.CriticalPaths() {
+		paths++
+	}
+	if paths != 1 {
+		t.Errorf("%d paths, want that of the request alone", paths)
 	}
 }
 
@@ -374,27 +408,71 @@ func (n *naiveTree) linkedRequests(i int, l specLink) (requests []int, outside b
 	return []int{request}, outside
 }
 
-// sharedOps returns the operations of the executions that work for a request.
+// sharedOps returns the operations that cover a request beside its own: those of the
+// executions that work for it or lie below it, and of what lies below these.
 func (n *naiveTree) sharedOps(request int) []int {
 	var list []int
 	for i, s := range n.specs {
-		if e := n.execution[i]; e >= 0 && s.isOp && !n.duplicate[i] && slices.Contains(n.worksFor[e], request) {
-			list = append(list, i)
+		if !s.isOp || n.duplicate[i] {
+			continue
+		}
+		for e := n.execution[i]; e >= 0; {
+			if slices.Contains(n.worksFor[e], request) || n.parent[e] >= 0 && n.execution[n.parent[e]] < 0 && n.naiveOwner(n.parent[e]) == request {
+				list = append(list, i)
+				break
+			}
+			if n.parent[e] < 0 {
+				break
+			}
+			e = n.executionAt(n.parent[e])
 		}
 	}
 	return list
 }
 
-// pathChildren returns the children of i and the executions that link to it.
+// pathChildren returns the children of i and the executions that stand below it.
 func (n *naiveTree) pathChildren(i int) []int {
 	list := n.children(i)
 	for _, e := range n.executions {
-		links := slices.ContainsFunc(n.specs[e].links, func(l specLink) bool { return n.lookUp(l.trace, l.id) == i })
-		if links && !n.isWithin(e, i) && !n.isWithin(i, e) {
+		if slices.Contains(n.attached(e), i) && !n.isWithin(e, i) && !n.isWithin(i, e) {
 			list = append(list, e)
 		}
 	}
 	return list
+}
+
+// attached returns the specs that execution e stands below: those that it links to and
+// those above, up to the request or, through an execution, to those of that.
+func (n *naiveTree) attached(e int) []int {
+	var list []int
+	for _, l := range n.specs[e].links {
+		for i := n.lookUp(l.trace, l.id); i >= 0; i = n.parent[i] {
+			list = append(list, i)
+			if i != e && n.isShared(i) && !n.isWithin(i, e) {
+				list = append(list, n.attached(i)...)
+				break
+			}
+			if n.isLocalRoot(i) {
+				break
+			}
+		}
+	}
+	for _, request := range n.worksFor[e] {
+		if request < len(n.specs) {
+			list = append(list, request)
+		}
+	}
+	return list
+}
+
+// isSharedTrace reports whether the roots are executions alone that work for requests
+// with a start.
+func (n *naiveTree) isSharedTrace(roots []int) bool {
+	return !slices.ContainsFunc(roots, func(r int) bool {
+		return !n.isShared(r) || !slices.ContainsFunc(n.worksFor[r], func(q int) bool {
+			return q < len(n.specs) && !n.specs[q].timeless && n.specs[q].trace != 0
+		})
+	})
 }
 
 // The executions and the shares of the requests are those of the definition.

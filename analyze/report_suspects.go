@@ -14,8 +14,10 @@ type WithoutSuspects struct {
 	// LoadBalance is nil for fewer than two devices.
 	LoadBalance   *Balance      `json:"load_balance"`
 	Communication Communication `json:"communication"`
-	PathTotals    *PathTotals   `json:"critical_path_totals"`
-	Steps         []Step        `json:"steps"`
+	// IdleCauses sums up the idle time of each device.
+	IdleCauses *IdleCauses `json:"idle_causes"`
+	PathTotals *PathTotals `json:"critical_path_totals"`
+	Steps      []Step      `json:"steps"`
 }
 
 // Describe fills in the counts of env that only the structure of an input tells,
@@ -68,6 +70,7 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
 			Collectives: left.collectiveRows(),
 		},
+		IdleCauses: left.idleCauses(),
 		PathTotals: left.pathTotals(left.criticalPathSummary()),
 		Steps:      append([]Step{}, left.stepRows()...),
 	}

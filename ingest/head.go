@@ -68,6 +68,9 @@ func (h *head) object(l *jsontext.Lexer, text []byte) {
 		start := l.Offset()
 		l.Skip()
 		if l.Err() != nil && !l.Truncated() {
+			if value := bytes.TrimLeft(text[start:], " \t\r\n:"); key == "entries" && bytes.HasPrefix(value, []byte("[")) {
+				h.members = append(h.members, member{key: key, value: value}) // one of the entries is damaged
+			}
 			return
 		}
 		h.members = append(h.members, member{key: key, value: bytes.TrimSpace(text[start:l.Offset()])})

@@ -64,23 +64,24 @@ func targets() []target {
 		{"otlp", "OTLP JSON Lines, for the Jaeger UI's upload and OTLP endpoints", []string{
 			"keeps operations and spans with all that entries keep, and resources and",
 			"scopes as they were; no gaps and batches; operations without ids get some",
-			"that optrace takes for none",
+			`that optrace takes for none, and a device called "" reads back as none`,
 		}, true, newOTLPConverter},
 		{"jaeger", "JSON as the Jaeger UI downloads and uploads it", []string{
 			"keeps operations and spans, their attributes and those of resources, events",
 			"and links; times in whole µs, lists as text; no gaps, batches, attributes of",
-			"scopes and links, weights of links among them",
+			`scopes and links, weights of links among them, and no device called ""`,
 		}, true, newJaegerConverter},
 		{"chrome", "a timeline for ui.perfetto.dev and chrome://tracing", []string{
 			"keeps operations and spans, times to the ns, in the order of devices, streams",
-			"and starts; no resources, gaps, batches and spans without ids",
+			"and starts, and the attributes that entries files hold as text; no others, no",
+			"events, resources with their hosts, gaps, batches and spans without ids",
 		}, false, newChromeConverter},
 		{"csv", "a row per operation", []string{
 			"keeps operations, for tables: no spans, links and attributes; it is not read",
 		}, false, newCSVConverter},
 		{"parquet", "a table for DuckDB, pandas, Spark and ClickHouse", []string{
 			"keeps what entries keep, attributes as text in attrs and with their types in",
-			`extra, but a device called ""`,
+			`extra, but a device called ""; rows do not tell the host that they come from`,
 		}, true, newParquetConverter},
 		{"arrow", "a stream of record batches for polars, pandas and DuckDB", []string{
 			`keeps everything but the total that a seed trace states and a device called ""`,

@@ -253,7 +253,7 @@ func (w *wanted) trace(id op.TraceID) bool {
 func (w *wanted) request(q *analyze.Request) bool {
 	f := w.flags
 	if f.trace != "" {
-		return q.TraceID == f.traceID
+		return w.ofTrace(q)
 	}
 	if w.traces == nil {
 		return w.local(q)
@@ -266,12 +266,26 @@ func (w *wanted) request(q *analyze.Request) bool {
 func (w *wanted) local(q *analyze.Request) bool {
 	f := w.flags
 	if f.trace != "" {
-		return q.TraceID == f.traceID
+		return w.ofTrace(q)
 	}
 	// The default of one hour applies to the search only.
 	anyTime := !f.sinceSet && (f.jaeger == "" || f.service == "")
 	recent := q.StartNS.Known && q.StartNS.V >= w.now.Add(-f.since).UnixNano()
 	return (anyTime || recent) && w.service(q) && w.duration(q) && (f.operation == "" || q.Name == f.operation)
+}
+
+// ofTrace reports whether q or an execution that works for it is of the trace that was
+// asked for.
+func (w *wanted) ofTrace(q *analyze.Request) bool {
+	if q.TraceID == w.flags.traceID {
+		return true
+	}
+	for e := range q.Executions() {
+		if e.TraceID == w.flags.traceID {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *wanted) service(q *analyze.Request) bool {

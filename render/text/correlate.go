@@ -79,7 +79,11 @@ func (v *correlation) envelope() {
 	for i := range c.Requests {
 		ops += c.Requests[i].Ops
 	}
-	v.field("requests", fmt.Sprintf("%s with %s", units.Count(int64(len(c.Requests))), plural(ops, "operation")), false)
+	own := ""
+	if len(c.Shared) > 0 {
+		own = " of their own"
+	}
+	v.field("requests", fmt.Sprintf("%s with %s%s", units.Count(int64(len(c.Requests))), plural(ops, "operation"), own), false)
 	if len(c.Shared) > 0 {
 		ops, ns := int64(0), int64(0)
 		for i := range c.Shared {

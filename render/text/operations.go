@@ -2,6 +2,7 @@ package text
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -49,6 +50,9 @@ func keyNames(k analyze.GroupKey) []string {
 	names := make([]string, len(k.Values))
 	for i, v := range k.Values {
 		names[i] = v.String()
+		if v.Known && (v.Text == analyze.UnknownDevice || strings.TrimSpace(v.Text) == "") {
+			names[i] = strconv.Quote(v.Text) // unlike a value that is not known, and unlike none
+		}
 	}
 	return names
 }

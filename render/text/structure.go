@@ -46,6 +46,9 @@ func (v *view) whyNoGaps() string {
 	case !v.r.Total.WallNS.Known:
 		return "no operation has a start time"
 	}
+	if v.r.WithoutSuspects != nil {
+		return "every device was busy from its first operation to its last, suspect times included"
+	}
 	return "every device was busy from its first operation to its last"
 }
 
@@ -80,6 +83,10 @@ func (v *view) criticalPath() {
 	v.table(t)
 	if n := len(v.r.CriticalPath) - maxPathRows; n > 0 {
 		v.note(fmt.Sprintf("and %s more with smaller parts", units.Count(int64(n))))
+	}
+	if n := totals.Edges.Links; n > 0 {
+		v.note(fmt.Sprintf("%s of %s on the paths lead to executions that requests share",
+			units.Count(n), plural(n+totals.Edges.Tree, "step")))
 	}
 }
 
