@@ -29,6 +29,8 @@ var targets = map[string]float64{
 	"read_otlp_proto_vs_pdata":      10,
 	"read_entries_vs_encoding_json": 16,
 	"read_entries_vs_sonic":         6,
+	"read_arrow_vs_entries":         6,
+	"entries_bytes_vs_arrow":        7,
 	"workers_2_vs_1":                1.7,
 	"profile_vs_duckdb":             2.5,
 	"profile_otlp_vs_duckdb":        20,
