@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,8 +54,8 @@ func TestForeignFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			inParts := ""
-			for i := len(parts) - 1; i >= 0; i-- { // in any order
-				inParts = recordtest.Transcript(t, parts[i]) + inParts
+			for _, part := range slices.Backward(parts) { // in any order
+				inParts = recordtest.Transcript(t, part) + inParts
 			}
 			if diff := cmp.Diff(got, inParts); diff != "" {
 				t.Errorf("in %d parts (-want +got):\n%s", len(parts), diff)

@@ -262,7 +262,7 @@ func (r *schemaReader) field(v view, depth int) (f Field, err error) {
 
 // checkChildren reports a number of children that the type cannot have.
 func (f *Field) checkChildren() error {
-	want := -1
+	var want int
 	switch f.Type.Kind {
 	case List, LargeList, ListView, LargeListView, FixedSizeList, Map:
 		want = 1
