@@ -245,8 +245,11 @@ func (a *array) given(first, n int) uint64 {
 	case a.valid == nil:
 		return all
 	}
+	if at := first / 8; at+8 <= len(a.valid) {
+		return binary.LittleEndian.Uint64(a.valid[at:]) & all
+	}
 	var word [8]byte
-	copy(word[:], a.valid[first/8:min(len(a.valid), (first+n+7)/8)])
+	copy(word[:], a.valid[first/8:])
 	return binary.LittleEndian.Uint64(word[:]) & all
 }
 
@@ -261,7 +264,8 @@ func (a *array) same(first, n int, given, needed uint64) uint32 {
 	}
 	// Equal to itself, moved by one index.
 	data := a.data[2*first : 2*(first+n)]
-	if !bytes.Equal(data[2:], data[:len(data)-2]) {
+	last := len(data) - 2
+	if data[0] != data[last] || !bytes.Equal(data[2:], data[:last]) {
 		return mixed
 	}
 	return uint32(binary.LittleEndian.Uint16(data)) + 1
@@ -269,6 +273,23 @@ func (a *array) same(first, n int, given, needed uint64) uint32 {
 
 func (a *array) badIndex(place uint32, n int) error {
 	return fmt.Errorf("index %d in a dictionary of %d values", place-1, n-1)
+}
+
+// places16 sets places from indexes of 16 bits, and returns the highest.
+func places16(places []uint32, data []byte) (highest uint32) {
+	for len(places) >= 4 && len(data) >= 8 {
+		four := binary.LittleEndian.Uint64(data)
+		p := (*[4]uint32)(places)
+		p[0], p[1] = uint32(uint16(four))+1, uint32(uint16(four>>16))+1
+		p[2], p[3] = uint32(uint16(four>>32))+1, uint32(four>>48)+1
+		highest = max(highest, p[0], p[1], p[2], p[3])
+		places, data = places[4:], data[8:]
+	}
+	for i := range places {
+		places[i] = uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1
+		highest = max(highest, places[i])
+	}
+	return highest
 }
 
 // place returns the place of the meaning of an index.
@@ -282,11 +303,7 @@ func (a *array) place(i int) uint32 {
 func (a *array) places(places []uint32, first int, given, needed uint64, n int) error {
 	highest := uint32(0)
 	if given == needed && a.field.Dictionary.Index.Bits == 16 {
-		data := a.data[2*first : 2*(first+len(places))]
-		for i := range places {
-			places[i] = uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1
-			highest = max(highest, places[i])
-		}
+		highest = places16(places, a.data[2*first:])
 		if highest < uint32(n) {
 			return nil
 		}
