@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/arrow"
 )
 
 const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [-drop-attributes] INPUT...
@@ -83,9 +84,15 @@ func targets() []target {
 			"keeps what entries keep, attributes as text in attrs and with their types in",
 			`extra, but a device called ""; rows do not tell the host that they come from`,
 		}, true, newParquetConverter},
-		{"arrow", "a stream of record batches for polars, pandas and DuckDB", []string{
-			`keeps everything but the total that a seed trace states and a device called ""`,
-		}, true, newArrowConverter},
+		{"arrow", "a stream of record batches for polars and pandas", []string{
+			"keeps what parquet keeps, in the same columns",
+		}, true, newArrowConverter()},
+		{"arrow-lz4", "the same, compressed with LZ4", []string{
+			"keeps what arrow keeps; costs little time",
+		}, true, newArrowConverter(arrow.WithLZ4())},
+		{"arrow-zstd", "the same, compressed with zstd", []string{
+			"keeps what arrow keeps, in the least space",
+		}, true, newArrowConverter(arrow.WithZstd())},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
 			"keeps sums by stack; it is not read",
 		}, false, newCollapsedConverter},

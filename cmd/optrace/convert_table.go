@@ -27,8 +27,8 @@ func newParquetConverter(out *output) (converter, error) {
 	return &tableConverter{w: parquet.NewWriter(out)}, nil
 }
 
-func newArrowConverter(out *output) (converter, error) {
-	return &tableConverter{w: arrow.NewWriter(out)}, nil
+func newArrowConverter(opts ...arrow.Option) func(*output) (converter, error) {
+	return func(out *output) (converter, error) { return &tableConverter{w: arrow.NewWriter(out, opts...)}, nil }
 }
 
 func (c *tableConverter) record(rec op.Record) error {

@@ -1,6 +1,6 @@
 // Package arrow writes operations as a stream of record batches in Apache Arrow's
-// IPC format, for polars, pandas, DuckDB, Arquero and others that read columns
-// without parsing. Nothing that entries JSON Lines hold is lost, and ingest reads
+// IPC format, for polars, pandas, Arquero and others that read columns without
+// parsing. Nothing that entries JSON Lines hold is lost, and ingest reads
 // the stream back.
 //
 // There is one row per record, in the order of the input, and the columns are
