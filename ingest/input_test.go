@@ -287,3 +287,23 @@ func ExampleOpen() {
 	// matmul cuda:0 2x3 1500 ns
 	// [entries-jsonl]
 }
+
+// An entry of a seed trace that cannot be read costs itself, wherever it stands: the
+// file is recognised although its start is damaged.
+func TestInputOfDamagedSeedTrace(t *testing.T) {
+	good := `{"step":0,"operation":"relu","duration_us":2.0}`
+	for _, bad := range []string{
+		`{"step":1,"operation":"a","duration_us":NaN}`, `{"step":1 "operation":"a"}`, `{"step":1,"operation":"a","duration_us":2.0,}`, `7`,
+	} {
+		for at := range 3 {
+			entries := []string{good, good, good}
+			entries[at] = bad
+			text := `{"entries":[` + strings.Join(entries, ",\n") + `],"total_duration_us":4,"metadata":{}}`
+			in := ingest.Open(write(t, filepath.Join(t.TempDir(), "trace.json"), []byte(text)))
+			names, problems, err := read(in)
+			if err != nil || len(names) != 2 || len(problems) != 1 || !strings.Contains(problems[0], fmt.Sprintf("entries[%d]", at)) {
+				t.Errorf("%s in place %d: %q, problems %q, error %v", bad, at, names, problems, err)
+			}
+		}
+	}
+}
