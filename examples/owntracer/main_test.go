@@ -27,21 +27,25 @@ func Example() {
 			fmt.Println("span", rec.Span.Name)
 		case rec.Entry != nil:
 			e := rec.Entry
-			line := fmt.Sprintln(e.Operation, e.Step, e.DeviceID, e.InputShapes, "->", e.OutputShape, e.Attrs, e.Error)
+			var attrs []string
+			for _, a := range e.Attrs {
+				attrs = append(attrs, a.Key+"="+a.Value)
+			}
+			line := fmt.Sprintln(e.Operation, e.Step, e.DeviceID, e.InputShapes, "->", e.OutputShape, attrs, e.Error)
 			fmt.Println(strings.TrimSpace(line))
 		}
 	}
 	// Unordered output:
 	// span generate
-	// attention 0 cpu:0 [4x8 4x8 4x8] -> 4x8 [{engine.cache miss}]
+	// attention 0 cpu:0 [4x8 4x8 4x8] -> 4x8 [engine.cache=miss]
 	// matmul 0 cpu:0 [4x8 8x4] -> 4x4 []
 	// softmax 0 cpu:0 [4x4] -> 4x4 []
 	// matmul 0 cpu:0 [4x4 4x8] -> 4x8 []
-	// attention 1 cpu:0 [4x8 4x8 4x8] -> 4x8 [{engine.cache miss}]
+	// attention 1 cpu:0 [4x8 4x8 4x8] -> 4x8 [engine.cache=miss]
 	// matmul 1 cpu:0 [4x8 8x4] -> 4x4 []
 	// softmax 1 cpu:0 [4x4] -> 4x4 []
 	// matmul 1 cpu:0 [4x4 4x8] -> 4x8 []
-	// attention 2 cpu:0 [4x8 4x3 4x8] -> ? [{engine.cache miss}] attention: shapes do not match: [4 8] and [3 4]
+	// attention 2 cpu:0 [4x8 4x3 4x8] -> ? [engine.cache=miss] attention: shapes do not match: [4 8] and [3 4]
 	// matmul 2 cpu:0 [4x8 3x4] -> ? [] shapes do not match: [4 8] and [3 4]
 }
 
