@@ -156,17 +156,15 @@ func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row in
 	}
 }
 
-// next takes the node from frame through which the path goes on.
-func (f *Forest) next(frame *pathFrame) (window, bool) {
+// next takes from frame the child through which the path goes on: the one that
+// finished last before frame.at, where children that end after the frame's window
+// count as ending with it. Of the roots of a trace it is the one that runs before
+// frame.at and ends last, where those that end later count as ending then.
+func (f *Forest) next(frame *pathFrame) (child window, found bool) {
+	limit := frame.to
 	if frame.row == noRow {
-		return f.lastRunning(frame)
+		limit = frame.at
 	}
-	return f.lastFinishing(frame)
-}
-
-// lastFinishing takes the child that finished last before frame.at from frame.
-// Children that end after the frame's window count as ending with it.
-func (f *Forest) lastFinishing(frame *pathFrame) (child window, found bool) {
 	for len(frame.children) > 0 {
 		r := frame.children[0]
 		frame.children = frame.children[1:]
@@ -174,27 +172,9 @@ func (f *Forest) lastFinishing(frame *pathFrame) (child window, found bool) {
 			frame.children = nil // those come last
 			break
 		}
-		child = window{row: r, from: max(f.start(r), frame.from), to: min(f.end(r), frame.to)}
+		child = window{row: r, from: max(f.start(r), frame.from), to: min(f.end(r), limit)}
 		if child.from < child.to && child.to <= frame.at {
 			return child, true
-		}
-	}
-	return window{}, false
-}
-
-// lastRunning takes the root from frame that runs before frame.at and ends last.
-// Roots that end later count as ending then.
-func (f *Forest) lastRunning(frame *pathFrame) (root window, found bool) {
-	for len(frame.children) > 0 {
-		r := frame.children[0]
-		frame.children = frame.children[1:]
-		if !f.has(r, flagStart) {
-			frame.children = nil // those come last
-			break
-		}
-		root = window{row: r, from: f.start(r), to: min(f.end(r), frame.at)}
-		if root.from < root.to {
-			return root, true
 		}
 	}
 	return window{}, false

@@ -1,10 +1,6 @@
 package analyze
 
-import (
-	"slices"
-
-	"github.com/optrace/optrace/op"
-)
+import "github.com/optrace/optrace/op"
 
 // requestOwners returns, for each row, the row of the request that it belongs
 // to; the number of rows plus that of a stamp for a request that was not read;
@@ -15,10 +11,7 @@ func (f *Forest) requestOwners() []int32 {
 		owner[r] = noRow
 	}
 	named := f.stampedSpans()
-	pending := slices.Clone(f.tree.roots)
-	for len(pending) > 0 {
-		r := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
+	for r := range f.tree.topDown() {
 		parent := f.tree.parent[r]
 		switch {
 		case !f.has(r, flagOp) && (parent == noRow || f.has(r, flagRemote) || named[r]):
@@ -28,7 +21,6 @@ func (f *Forest) requestOwners() []int32 {
 		case f.has(r, flagOp):
 			owner[r] = f.namedOwner(f.stamp(r))
 		}
-		pending = append(pending, f.tree.children(r)...)
 	}
 	return owner
 }
@@ -73,10 +65,7 @@ func (f *Forest) localRoots() []int32 {
 		roots[r] = noRow
 	}
 	named := f.stampedSpans()
-	pending := slices.Clone(f.tree.roots)
-	for len(pending) > 0 {
-		r := pending[len(pending)-1]
-		pending = pending[:len(pending)-1]
+	for r := range f.tree.topDown() {
 		parent := f.tree.parent[r]
 		switch s := f.stamp(r); {
 		case s != 0 && f.tree.stampRow[s] != noRow:
@@ -88,7 +77,6 @@ func (f *Forest) localRoots() []int32 {
 		case !f.has(r, flagOrphan):
 			roots[r] = r
 		}
-		pending = append(pending, f.tree.children(r)...)
 	}
 	return roots
 }

@@ -54,7 +54,7 @@ type overrunSearch struct {
 	*Forest
 	found []int32
 
-	order descentOrder
+	order *nesting // nil until there is a stretch
 	// byEnd and seen are used again for each stretch.
 	byEnd []int32
 	seen  rangeTree
@@ -95,7 +95,9 @@ func (s *overrunSearch) compareOrder(x, y int32) int {
 // in rows; of these it is enough to know the first and the last by their order
 // in the tree, as the operations below it are without a gap there.
 func (s *overrunSearch) stretch(rows []int32) {
-	s.order.build(s.Forest)
+	if s.order == nil {
+		s.order = s.nesting()
+	}
 	s.seen.reset(len(rows))
 	s.byEnd = s.byEnd[:0]
 	for i := range rows {
@@ -127,42 +129,7 @@ func (s *overrunSearch) isOverrun(rows []int32, i int) bool {
 	})
 	least, most := s.seen.extremes(i+1, i+1+n)
 	place := s.order.place[r]
-	return least < place || most > place+s.order.below[r]
-}
-
-// descentOrder numbers the rows of a tree so that those below a row follow it
-// without a gap.
-type descentOrder struct {
-	place []int32
-	// below is how many rows are below each.
-	below []int32
-}
-
-// build numbers the rows of f, unless it has done so.
-func (o *descentOrder) build(f *Forest) {
-	if o.place != nil {
-		return
-	}
-	o.place, o.below = make([]int32, f.rows()), make([]int32, f.rows())
-	order := make([]int32, 0, f.rows())
-	pending := slices.Clone(f.tree.roots)
-	for len(pending) > 0 {
-		last := len(pending) - 1
-		r := pending[last]
-		pending = append(pending[:last], f.tree.children(r)...)
-		o.place[r] = int32(len(order))
-		order = append(order, r)
-	}
-	for _, r := range slices.Backward(order) {
-		if parent := f.tree.parent[r]; parent != noRow {
-			o.below[parent] += 1 + o.below[r]
-		}
-	}
-	for r, original := range f.tree.originals {
-		if f.has(int32(r), flagDuplicate) {
-			o.place[r], o.below[r] = o.place[original], o.below[original]
-		}
-	}
+	return least < place || most >= place+s.order.size[r]
 }
 
 // rangeTree holds numbers at places and finds the extremes within a range of

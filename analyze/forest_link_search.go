@@ -1,0 +1,304 @@
+package analyze
+
+import "slices"
+
+// linkSearch finds shared executions among the rows with links, the candidates.
+type linkSearch struct {
+	forest *Forest
+	order  *nesting
+	owner  []int32         // of each row, without executions
+	named  map[stamp]int32 // the requests that were not read, by trace and span
+	cands  []candidate
+	// nearest has the candidate at or above each row, or else that of the root that it
+	// names; noExecution for none.
+	nearest []int32
+	missing int64
+}
+
+// candidate is a row with links.
+type candidate struct {
+	execution
+	first, end int32 // of its links
+	shared     bool
+	decided    bool
+	turn       int32 // the place in which it was decided
+	// outer is the shared candidate that this one is or is part of, once that is
+	// decided; noExecution for none.
+	outer int32
+}
+
+func newLinkSearch(f *Forest) *linkSearch {
+	s := &linkSearch{forest: f, order: f.nesting(), owner: f.requestOwners()}
+	s.named = s.namedRequests()
+	for i := int32(0); i < int32(len(f.links)); {
+		row, first := f.links[i].row, i
+		for i < int32(len(f.links)) && f.links[i].row == row {
+			i++
+		}
+		if f.has(row, flagDuplicate) {
+			continue
+		}
+		for l := first; l < i; l++ {
+			if f.tree.target[l] == noRow && s.namedRequest(l) == noRow {
+				s.missing++
+			}
+		}
+		s.cands = append(s.cands, candidate{execution: execution{row: row, links: int(i - first)}, first: first, end: i, outer: noExecution})
+	}
+	at := make(map[int32]int32, len(s.cands))
+	for c := range s.cands {
+		at[s.cands[c].row] = int32(c)
+	}
+	s.nearest = s.spread(at)
+	return s
+}
+
+// namedRequests returns the requests that operations name as their roots and that
+// were not read, by trace and span.
+func (s *linkSearch) namedRequests() map[stamp]int32 {
+	f := s.forest
+	named := make(map[stamp]int32)
+	for r := range f.n {
+		number := f.stamp(r)
+		if number == 0 || f.tree.stampRow[number] != noRow {
+			continue
+		}
+		v := f.dict.stamps.Values[number]
+		v.name = ""
+		if _, found := named[v]; !found && v.span != 0 {
+			named[v] = int32(f.rows()) + number
+		}
+	}
+	return named
+}
+
+// spread gives each row the number that at has for it, or else for the nearest row
+// above; where there is none, for the root that the topmost row names and what is
+// above that.
+func (s *linkSearch) spread(at map[int32]int32) []int32 {
+	numbers := make([]int32, s.forest.rows())
+	for r := range numbers {
+		numbers[r] = noExecution
+	}
+	parent := s.forest.tree.parent
+	for _, r := range s.order.rows {
+		if number, ok := at[r]; ok {
+			numbers[r] = number
+		} else if parent[r] != noRow {
+			numbers[r] = numbers[parent[r]]
+		}
+	}
+	named := make(map[int32]int32) // the topmost rows that name a root with a number
+	for _, r := range s.forest.tree.roots {
+		if root := s.above(r); numbers[r] == noExecution && root != noRow && numbers[root] != noExecution {
+			named[r] = numbers[root]
+		}
+	}
+	if len(named) == 0 {
+		return numbers
+	}
+	for _, r := range s.order.rows {
+		if number, ok := named[r]; ok {
+			numbers[r] = number
+		} else if numbers[r] == noExecution && parent[r] != noRow {
+			numbers[r] = numbers[parent[r]]
+		}
+	}
+	return numbers
+}
+
+// above returns the row that decides where r belongs to: its parent, or else the root
+// that it names, as far as these were read; noRow for none.
+func (s *linkSearch) above(r int32) int32 {
+	if parent := s.forest.tree.parent[r]; parent != noRow {
+		return parent
+	}
+	if root := s.owner[r]; root != r && int(root) < s.forest.rows() {
+		return root
+	}
+	return noRow
+}
+
+// namedRequest returns the request that link l leads to where its span was not
+// read but operations name it as their root; noRow for none.
+func (s *linkSearch) namedRequest(l int32) int32 {
+	link := &s.forest.links[l]
+	if owner, ok := s.named[stamp{trace: link.trace, span: link.span}]; ok {
+		return owner
+	}
+	return noRow
+}
+
+// decideAll decides which candidates are shared executions. A candidate is decided
+// behind those that its links lead to and the one that it lies below; in a circle of
+// them the outer ones come first.
+func (s *linkSearch) decideAll() {
+	waits := make([]int32, len(s.cands))    // for how many others
+	behind := make([][]int32, len(s.cands)) // which others wait
+	for c := range s.cands {
+		for _, other := range s.needs(int32(c)) {
+			waits[c]++
+			behind[other] = append(behind[other], int32(c))
+		}
+	}
+	var ready []int32
+	for c, n := range waits {
+		if n == 0 {
+			ready = append(ready, int32(c))
+		}
+	}
+	circles := s.outerFirst()
+	turn := int32(0)
+	for {
+		for len(ready) > 0 {
+			c := ready[0]
+			ready = ready[1:]
+			if s.cands[c].decided {
+				continue
+			}
+			s.decide(c)
+			s.cands[c].turn = turn
+			turn++
+			for _, other := range behind[c] {
+				if waits[other]--; waits[other] == 0 {
+					ready = append(ready, other)
+				}
+			}
+		}
+		for len(circles) > 0 && s.cands[circles[0]].decided {
+			circles = circles[1:]
+		}
+		if len(circles) == 0 {
+			return
+		}
+		ready = append(ready, circles[0])
+	}
+}
+
+// needs returns the candidates that have to be decided before candidate c.
+func (s *linkSearch) needs(c int32) []int32 {
+	var list []int32
+	row := s.cands[c].row
+	above := s.above(row)
+	add := func(r int32) {
+		if r != noRow && s.nearest[r] != noExecution && s.nearest[r] != c && (r == above || !s.order.within(r, row)) {
+			list = append(list, s.nearest[r])
+		}
+	}
+	add(above)
+	for l := s.cands[c].first; l < s.cands[c].end; l++ {
+		add(s.forest.tree.target[l])
+	}
+	return list
+}
+
+// outerFirst returns the candidates, those above before those below.
+func (s *linkSearch) outerFirst() []int32 {
+	list := make([]int32, len(s.cands))
+	for c := range list {
+		list[c] = int32(c)
+	}
+	slices.SortFunc(list, func(a, b int32) int {
+		return int(s.order.place[s.cands[a].row]) - int(s.order.place[s.cands[b].row])
+	})
+	return list
+}
+
+// decide decides whether candidate c is a shared execution: whether one of its
+// links leads to a request that is not its own and to a span that it does not lie
+// below. It then works for all requests that its links lead to, through other
+// executions too.
+func (s *linkSearch) decide(c int32) {
+	cand := &s.cands[c]
+	cand.decided = true
+	weighted := true // every link has a weight
+	for l := cand.first; l < cand.end; l++ {
+		target, weight := s.forest.tree.target[l], s.forest.links[l].weight
+		weighted = weighted && weight != noWeight
+		var found []int32
+		if target == noRow {
+			if found = []int32{s.namedRequest(l)}; found[0] == noRow {
+				continue
+			}
+		} else {
+			found = s.requestsAt(target, cand.row)
+		}
+		if len(found) == 0 {
+			continue
+		}
+		outside := target == noRow || !s.order.within(cand.row, target)
+		for _, request := range found {
+			cand.shared = cand.shared || outside && request != s.owner[cand.row]
+			cand.add(request, weight)
+		}
+		weighted = weighted && len(found) == 1
+	}
+	if !weighted {
+		cand.weights = nil
+	}
+	s.setOuter(c)
+}
+
+// setOuter finds the shared candidate that candidate c is or is part of.
+func (s *linkSearch) setOuter(c int32) {
+	cand := &s.cands[c]
+	cand.outer = noExecution
+	if cand.shared {
+		cand.outer = c
+	} else if above := s.above(cand.row); above != noRow {
+		cand.outer = s.executionAt(above)
+	}
+}
+
+// executionAt returns the shared candidate that row r belongs to, noExecution where
+// there is none or that is not decided.
+func (s *linkSearch) executionAt(r int32) int32 {
+	if c := s.nearest[r]; c != noExecution {
+		return s.cands[c].outer
+	}
+	return noExecution
+}
+
+// requestsAt returns the requests that row target works for, none where it lies below
+// row x or both are parts of the same execution.
+func (s *linkSearch) requestsAt(target, x int32) []int32 {
+	if s.order.within(target, x) {
+		return nil
+	}
+	if e := s.executionAt(target); e != noExecution {
+		row := s.cands[e].row
+		if s.order.within(row, x) || s.order.within(x, row) {
+			return nil
+		}
+		return s.cands[e].requests
+	}
+	request := s.owner[target]
+	if request == noRow || int(request) < s.forest.rows() && s.order.within(request, x) {
+		return nil
+	}
+	return []int32{request}
+}
+
+// dropLost removes the requests that turned out to be part of executions, which
+// only happens in circles of links.
+func (s *linkSearch) dropLost() {
+	for c := range s.cands {
+		cand := &s.cands[c]
+		if !cand.shared {
+			continue
+		}
+		var requests []int32
+		var weights []int64
+		for i, request := range cand.requests {
+			if int(request) < s.forest.rows() && s.executionAt(request) != noExecution {
+				continue
+			}
+			requests = append(requests, request)
+			if cand.weights != nil {
+				weights = append(weights, cand.weights[i])
+			}
+		}
+		cand.requests, cand.weights = requests, weights
+		cand.shared = len(requests) > 0
+	}
+}
