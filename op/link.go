@@ -85,14 +85,7 @@ func (d *decoder) decodeLinks() []Link {
 				l.Skip()
 			}
 		}
-		switch {
-		case !link.valid():
-			d.entry.Warn |= WarnBadID
-		case len(d.links) == MaxLinks:
-			d.entry.Warn |= WarnDroppedLinks
-		default:
-			d.links = append(d.links, link)
-		}
+		d.links = appendLink(d.links, link, &d.entry.Warn)
 	}
 	return d.linksFound()
 }
@@ -158,14 +151,21 @@ func (l *Link) Other(key string) Warning {
 // AddLink adds a link to the span. One that does not lead to a span is left out
 // with a warning, and so are links beyond MaxLinks.
 func (b *Builder) AddLink(l Link) {
+	b.links = appendLink(b.links, l, &b.entry.Warn)
+}
+
+// appendLink appends l to the links of a record, as [Builder.AddLink] does, and adds
+// a warning about one that is left out to warn.
+func appendLink(links []Link, l Link, warn *Warning) []Link {
 	switch {
 	case !l.valid():
-		b.entry.Warn |= WarnBadID
-	case len(b.links) == MaxLinks:
-		b.entry.Warn |= WarnDroppedLinks
+		*warn |= WarnBadID
+	case len(links) == MaxLinks:
+		*warn |= WarnDroppedLinks
 	default:
-		b.links = append(b.links, l)
+		return append(links, l)
 	}
+	return links
 }
 
 // LinkAttr gives an attribute of any type to a link, and where everything is kept to
