@@ -127,7 +127,8 @@ func TestWriteMarkdown(t *testing.T) {
 
 | name | ratio | on | other data | min–max | target | | peer | ours | limited by |
 |---|--:|---|---|--:|--:|---|--:|--:|---|
-| fast | 3.00 | many | one 5.00 | 2.50–4.00 | ≥ 2 | met; 4 allocations (peer 4) per op, ≤ 0 extra: met | 300 ns/op | 100 ns/op | memory |
+| fast | 3.00 | many | one 5.00 | 2.50–4.00 | ≥ 2 | met; 4 allocations (peer 4) per op, ≤ 0 extra: met |` +
+		` 300 ns/op | 100 ns/op | memory |
 | slow | 1.00 |  |  | 1.00–1.00 | ≥ 2 | **missed** | 0.50 s/op | 0.50 s/op | the disk |
 
 | without a target | ratio | on | other data | min–max | peer | ours | limited by |
