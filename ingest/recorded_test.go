@@ -17,8 +17,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie, beside the repository. They
-// are not part of it.
+// recorded is where traces of other projects lie, beside the repository: the
+// recordings of the tests of Holistic Trace Analysis
+// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data), and with them
+// expected.jsonl, a line of figures for each. They are not part of the repository.
 const recorded = "../../shared/data/kineto"
 
 // recordedFigures is a line of the figures that were computed of those traces
@@ -44,7 +46,8 @@ func readFigures(t *testing.T) []recordedFigures {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, "expected.jsonl"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the recorded traces are not there")
+		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
+			"the figures of each, computed by another program", recorded)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -20,8 +20,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// recorded is where traces of other projects lie, beside the repository. They
-// are not part of it.
+// recorded is where traces of other projects lie, beside the repository: the
+// recordings of the tests of Holistic Trace Analysis
+// (github.com/facebookresearch/HolisticTraceAnalysis, tests/data), and with them
+// expected.jsonl, a line of figures for each. They are not part of the repository.
 const recorded = "../../../shared/data/kineto"
 
 // expectation holds figures of a recorded trace that were computed independently.
@@ -53,7 +55,8 @@ func expectations(t *testing.T) []expectation {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, "expected.jsonl"))
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skip("the recorded traces are not there")
+		t.Skipf("needs %s: copies of *.json.gz from tests/data of github.com/facebookresearch/HolisticTraceAnalysis and expected.jsonl, "+
+			"the figures of each, computed by another program", recorded)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +83,7 @@ func openRecorded(t testing.TB, name string) io.Reader {
 	t.Helper()
 	f, err := os.Open(filepath.Join(recorded, name))
 	if err != nil {
-		t.Skip("the recorded trace is not there:", err)
+		t.Skipf("needs %s from tests/data of github.com/facebookresearch/HolisticTraceAnalysis in %s: %v", name, recorded, err)
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	z, err := gzip.NewReader(bufio.NewReader(f))
