@@ -1,6 +1,11 @@
 package analyze
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
 
 // The defaults of [Options].
 const (
@@ -39,6 +44,28 @@ type Options struct {
 	// Workers is the number of goroutines in which [Run] reads. The report does
 	// not depend on it. 0 is GOMAXPROCS.
 	Workers int
+}
+
+// Unused returns the fields of an entry at which nothing in the report looks but the
+// lists of entries, which show all of them ([op.Record].Whole). [Run] tells a Source
+// that has a method Omit(op.Fields).
+func (o Options) Unused() op.Fields {
+	unused := op.FieldsOf(op.FieldPath, op.FieldScope)
+	if o.structural() {
+		return unused
+	}
+	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch)
+	for field, key := range map[op.Field]keyField{op.FieldStep: byStep, op.FieldStream: byStream} {
+		if !slices.Contains(o.By, Key{field: key}) {
+			unused |= op.FieldsOf(field)
+		}
+	}
+	return unused
+}
+
+// structural reports whether the structure of the run is needed.
+func (o Options) structural() bool {
+	return !o.SumsOnly || slices.Contains(o.By, Key{field: byRoot})
 }
 
 // withDefaults returns the options with the defaults in place of zeros.

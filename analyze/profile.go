@@ -117,7 +117,10 @@ func (p *Profile) startPart(part int64) {
 }
 
 // Add adds an entry. It keeps strings of e and copies of the rest.
-func (p *Profile) Add(e *op.Entry) {
+func (p *Profile) Add(e *op.Entry) { p.addRecord(e, nil) }
+
+// addRecord adds the entry of a record, see [op.Record].Whole.
+func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader) {
 	p.at.n++
 	p.addSums(e)
 	if len(p.opts.By) > 0 {
@@ -127,10 +130,10 @@ func (p *Profile) Add(e *op.Entry) {
 		return
 	}
 	if e.Duration >= p.slowest.shortest {
-		p.slowest.offer(e, p.at)
+		p.slowest.offer(e, whole, p.at)
 	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.before(p.hotspots.last) {
-		p.hotspots.offer(e, p.at)
+		p.hotspots.offer(e, whole, p.at)
 	}
 }
 

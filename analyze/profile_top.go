@@ -74,10 +74,14 @@ func slower(a, b placedEntry) bool {
 // earlier prefers the earlier place.
 func earlier(a, b placedEntry) bool { return b.at.before(a.at) }
 
-// offer keeps a copy of e if it is among the first.
-func (t *topEntries) offer(e *op.Entry, at position) {
+// offer keeps a copy of e, or of what whole reads unless that is nil, if e is among the
+// first.
+func (t *topEntries) offer(e *op.Entry, whole op.WholeReader, at position) {
 	candidate := placedEntry{e, at}
 	if t.admits(candidate) {
+		if whole != nil {
+			e = whole.ReadWhole()
+		}
 		candidate.entry = e.Clone()
 		candidate.entry.Host = "" // which the JSON form of an entry lacks
 		t.keep(candidate)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"iter"
 	"runtime"
-	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -24,6 +23,12 @@ type Source interface {
 	Files() iter.Seq2[string, int64]
 }
 
+// omitter is a Source that need not read everything.
+type omitter interface {
+	// Omit lets Read leave fields out, see [op.Mapping.Without].
+	Omit(op.Fields)
+}
+
 // Run reads an input and returns the report on it. A record that cannot be read
 // is counted in the report; any other error ends Run and is returned. It also
 // ends when ctx is done.
@@ -31,6 +36,9 @@ func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	workers := make([]*collector, cmp.Or(max(0, opts.Workers), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector(opts)
+	}
+	if o, ok := src.(omitter); ok {
+		o.Omit(opts.Unused())
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		workers[worker].startPart(file, part)
@@ -110,7 +118,7 @@ type collector struct {
 
 func newCollector(opts Options) *collector {
 	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults()}
-	if !opts.SumsOnly || slices.Contains(opts.By, Key{field: byRoot}) {
+	if opts.structural() {
 		c.forest = NewForest()
 		c.forest.details = opts.KeepForest
 		c.forest.groupBy(opts.By)
@@ -141,7 +149,7 @@ func (c *collector) add(rec op.Record, err error) {
 	switch {
 	case err != nil:
 	case rec.Entry != nil:
-		c.profile.Add(rec.Entry)
+		c.profile.addRecord(rec.Entry, rec.Whole)
 		if c.forest != nil {
 			c.forest.addOp(rec.Entry)
 		}

@@ -58,6 +58,10 @@ func (o Options) Open(paths ...string) *Input {
 	return &Input{opts: o, paths: paths}
 }
 
+// Omit lets the readers leave fields out of the entries, as [op.Mapping.Without] says.
+// It is called before anything is read.
+func (in *Input) Omit(fields op.Fields) { in.opts.Mapping = in.opts.Mapping.Without(fields) }
+
 // Stats returns the counts of the input read so far.
 func (in *Input) Stats() Stats {
 	s := in.stats

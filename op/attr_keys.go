@@ -106,7 +106,7 @@ var conventions = []keyTarget{
 	{KeyWorldSize, target{field: fieldWorldSize, family: familyTensor}},
 	{KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
 	{KeyKindRule, target{field: fieldKindRule, family: familyTensor}},
-	{KeyRoot, target{field: fieldRoot, family: familyTensor}},
+	{KeyRoot, target{field: FieldRoot, family: familyTensor}},
 	{KeyRootSpan, target{field: fieldRootSpan, family: familyTensor}},
 	{KeyWarnings, target{field: fieldWarnings, family: familyTensor}},
 

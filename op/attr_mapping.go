@@ -41,9 +41,14 @@ const (
 
 	// Fields of an entry that the convention has no attribute for.
 	fieldKindRule
-	fieldRoot
+	FieldRoot // the name of the local root
 	fieldRootSpan
 	fieldWarnings
+
+	// Fields of an entry that are no attributes: an alias of them means nothing.
+	FieldParent
+	FieldScope
+	FieldLinks
 
 	fieldWorldSize // belongs on the resource
 
@@ -90,6 +95,8 @@ type Mapping struct {
 	added map[string]*target
 	kept  []string // see Keep
 	all   bool     // see KeepAll
+	// omitted are the fields that readers may leave out, see Without.
+	omitted Fields
 }
 
 // Alias makes key mean field in addition to the conventions. It yields to the keys

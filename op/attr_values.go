@@ -25,7 +25,7 @@ func (b *Builder) SetStr(to Target, v string) {
 	}
 	switch t.field {
 	case FieldNone:
-	case fieldKindRule, fieldRoot, fieldRootSpan, fieldWarnings:
+	case fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings:
 		b.setNote(t, v)
 	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
 		if strings.TrimSpace(v) == "" {
@@ -221,7 +221,7 @@ func (b *Builder) setNote(t *target, v string) {
 		if ok {
 			b.claim(t)
 		}
-	case fieldRoot:
+	case FieldRoot:
 		b.entry.Root = b.text(v)
 	case fieldRootSpan:
 		b.entry.RootSpanID, ok = ParseSpanID([]byte(v))
@@ -245,7 +245,7 @@ func (b *Builder) number(t *target, v int64) {
 		b.setText(t, strconv.FormatInt(v, 10))
 	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDeviceType, FieldCollective,
 		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
-		fieldKindRule, fieldRoot, fieldRootSpan, fieldWarnings:
+		fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings:
 		b.bad(t.field)
 	default:
 		b.setInt(t, v)

@@ -20,6 +20,9 @@ const Schema = "optrace.entries/v1"
 type Record struct {
 	// Entry is an operation.
 	Entry *Entry
+	// Whole, if not nil, tells that fields were left out of Entry, as [Mapping.Without]
+	// allows.
+	Whole WholeReader
 	// Span is a span that is not an operation.
 	Span *Span
 	// Resource describes the source of what follows.
@@ -32,6 +35,13 @@ type Record struct {
 	Total *Total
 	// Skipped counts things that the reader passed over.
 	Skipped Skipped
+}
+
+// WholeReader reads the entry of a [Record] once more, with all of its fields: for the
+// few that are shown.
+type WholeReader interface {
+	// ReadWhole returns the entry, which is valid as long as the record.
+	ReadWhole() *Entry
 }
 
 // Gap counts operations that were recorded and then lost.

@@ -1,0 +1,205 @@
+package optrace_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/arrow"
+	"github.com/optrace/optrace/render/otlp"
+	parquetwriter "github.com/optrace/optrace/render/parquet"
+)
+
+// wholeSource is a Source whose entries have all fields.
+type wholeSource struct{ analyze.Source }
+
+// strippedSource is a Source that leaves out everything that it may.
+type strippedSource struct {
+	analyze.Source
+	omitted op.Fields
+}
+
+func (s *strippedSource) Omit(fields op.Fields) { s.omitted = fields }
+
+func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
+	return s.Source.Read(workers, func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
+		return read(worker, file, part, func(yield func(op.Record, error) bool) {
+			for rec, err := range records {
+				if rec.Entry != nil {
+					rec.Entry, rec.Whole = stripped(rec.Entry, s.omitted), wholeEntry{rec.Entry}
+				}
+				if !yield(rec, err) {
+					return
+				}
+			}
+		})
+	})
+}
+
+type wholeEntry struct{ *op.Entry }
+
+// ReadWhole implements [op.WholeReader].
+func (w wholeEntry) ReadWhole() *op.Entry { return w.Entry }
+
+// stripped returns a copy of an entry without some of its fields.
+func stripped(e *op.Entry, omitted op.Fields) *op.Entry {
+	c := *e
+	for field, clear := range map[op.Field]func(){
+		op.FieldPath:   func() { c.Path = "" },
+		op.FieldScope:  func() { c.Scope = "" },
+		op.FieldStep:   func() { c.Step = op.Int{} },
+		op.FieldStream: func() { c.Stream = op.Int{} },
+		op.FieldLaunch: func() { c.Launch = op.Int{} },
+		op.FieldRoot:   func() { c.Root, c.RootSpanID = "", op.SpanID{} },
+		op.FieldParent: func() { c.ParentSpanID = op.SpanID{} },
+		op.FieldLinks:  func() { c.Links = nil },
+	} {
+		if omitted.Has(field) {
+			clear()
+			omitted &^= op.FieldsOf(field)
+		}
+	}
+	if omitted != 0 {
+		panic("a field that this test does not know")
+	}
+	return &c
+}
+
+// samples returns files that the tests of all packages read, and what they hold in the
+// other formats, by name.
+func samples(tb testing.TB) map[string]string {
+	tb.Helper()
+	paths := map[string]string{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (path == "bench" || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.Type().IsRegular() && strings.Contains(path, "/testdata/") && !strings.Contains(path, "/fuzz/") && filepath.Ext(path) != ".golden":
+			paths[path] = path
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	for name, path := range maps.Clone(paths) {
+		for format, text := range converted(path) {
+			file := filepath.Join(dir, strings.ReplaceAll(name, "/", "_")+"."+format)
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				tb.Fatal(err)
+			}
+			paths[name+" as "+format] = file
+		}
+	}
+	return paths
+}
+
+// recordWriter writes records in a format.
+type recordWriter interface {
+	Entry(e *op.Entry) error
+	Span(s *op.Span) error
+	Resource(r *op.Resource) error
+}
+
+// converted returns the records of a file by the names of formats, none of a file that
+// cannot be read.
+func converted(path string) map[string][]byte {
+	m := new(op.Mapping)
+	m.KeepAll()
+	var entries, arrows, parquets, spans bytes.Buffer
+	e, a, p, o := op.NewWriter(&entries, nil), arrow.NewWriter(&arrows), parquetwriter.NewWriter(&parquets), otlp.NewWriter(&spans)
+	n := 0
+	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
+		if err != nil {
+			return nil
+		}
+		for _, w := range []recordWriter{e, a, p, o} {
+			switch {
+			case rec.Entry != nil:
+				n++
+				err = w.Entry(rec.Entry)
+			case rec.Span != nil:
+				err = w.Span(rec.Span)
+			case rec.Resource != nil:
+				err = w.Resource(rec.Resource)
+			}
+			if err != nil {
+				return nil
+			}
+		}
+	}
+	if n == 0 || e.Flush() != nil || a.Close() != nil || p.Close() != nil || o.Flush() != nil {
+		return nil
+	}
+	return map[string][]byte{"jsonl": entries.Bytes(), "arrows": arrows.Bytes(), "parquet": parquets.Bytes(), "otlp": spans.Bytes()}
+}
+
+// reportJSON returns the report on a source, "" where it cannot be read.
+func reportJSON(tb testing.TB, src analyze.Source, opts analyze.Options) string {
+	tb.Helper()
+	r, err := analyze.Run(tb.Context(), src, opts)
+	if err != nil {
+		return ""
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestOmittedFields reports on entries with all fields and without those that the
+// report does not need.
+func TestOmittedFields(t *testing.T) {
+	options := map[string]analyze.Options{"everything": {}, "sums": {SumsOnly: true}}
+	for _, by := range []string{"stream", "step,shape", "root", "attr:tensor.op.path"} {
+		keys, err := analyze.ParseKeys(by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options["by "+by] = analyze.Options{SumsOnly: true, By: keys, Workers: 2}
+	}
+	read := 0
+	for name, path := range samples(t) {
+		for of, opts := range options {
+			if len(opts.By) > 0 && name != path {
+				continue
+			}
+			m := new(op.Mapping)
+			for _, k := range opts.By {
+				if k.Attr() != "" {
+					m.Keep(k.Attr())
+				}
+			}
+			open := func() *ingest.Input { return ingest.Options{Mapping: m}.Open(path) }
+			want := reportJSON(t, wholeSource{open()}, opts)
+			if want == "" {
+				continue
+			}
+			read++
+			if diff := cmp.Diff(want, reportJSON(t, &strippedSource{Source: wholeSource{open()}}, opts)); diff != "" {
+				t.Errorf("%s, %s (-all fields +stripped of those that are not used):\n%s", name, of, diff)
+			}
+			if diff := cmp.Diff(want, reportJSON(t, open(), opts)); diff != "" {
+				t.Errorf("%s, %s (-all fields +those that are used):\n%s", name, of, diff)
+			}
+		}
+	}
+	if read < 200 {
+		t.Errorf("%d reports on samples", read)
+	}
+}
