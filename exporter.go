@@ -72,16 +72,18 @@ func NewExporter(w io.Writer, opts ...ExporterOption) (*Exporter, error) {
 // created readable for its owner only if it does not exist. Shutdown closes the
 // file.
 //
-// Incomplete data of an earlier process spoils nothing: before the first batch an
-// incomplete line is ended, an incomplete length-prefixed message is removed, and
-// an incomplete compressed file is renamed as [WithRotation] does. A file with
-// another format or compression is an error. To see that, a compressed file is
-// read once.
+// A file that holds something else, or has another format or compression, is an
+// error and stays as it is. To see that, a compressed file is read once. Nothing
+// that is in a file is ever removed or overwritten: an incomplete line, as of a
+// process that was killed, is ended by a newline, and a file that ends within
+// something else, or is damaged, is renamed as [WithRotation] does and another
+// one begun. That happens before a batch, not here.
 //
-// A file that is renamed or removed is created again. Several processes with
-// the same options may append to one file, since every batch is one write. If one
-// of them may be killed they should write lines, uncompressed: in other forms
-// nothing can be read after an incomplete batch.
+// A file that is renamed or removed is created again, and the path means the same
+// file wherever the process changes its directory to. Several processes with the
+// same options may append to one file, and any of them may be killed: batches are
+// whole, and one that was cut off costs no other. Where the system has advisory
+// locks a process holds one while it writes a batch.
 //
 // A symbolic link to a regular file is refused, so that nobody can lead the
 // operations elsewhere; give the file itself.

@@ -7,11 +7,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails where a test leaves a goroutine behind. As a child process of
-// TestKilledProcess it records instead, until it is killed.
+// TestMain fails where a test leaves a goroutine behind. As a child process it
+// records instead.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(recordingChildFile); path != "" {
 		os.Exit(recordAsChild(path, os.Getenv(recordingChildEnd)))
+	}
+	if config := os.Getenv(producerVariable); config != "" {
+		os.Exit(produce(config))
 	}
 	goleak.VerifyTestMain(m)
 }

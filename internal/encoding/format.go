@@ -7,6 +7,7 @@
 package encoding
 
 import (
+	"bytes"
 	"io"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -33,12 +34,51 @@ type Format interface {
 	// Lines reports whether the format consists of lines, so that an incomplete
 	// line spoils nothing but itself once a newline follows.
 	Lines() bool
-	// Accepts reports whether a file that starts with head, which is not empty
-	// and may be incomplete, may be appended to.
-	Accepts(head []byte) bool
-	// Whole returns up to where the size bytes of r, which are not compressed,
-	// are complete messages. For a format of lines this is size.
-	Whole(r io.ReaderAt, size int64) (int64, error)
+	// Recognize says what a file is that starts with head, which is not empty and
+	// may be incomplete.
+	Recognize(head []byte) Origin
+	// Whole returns up to where the size bytes of r, which are not compressed, are
+	// complete messages. At from a message begins. For a format of lines this is
+	// size.
+	Whole(r io.ReaderAt, from, size int64) (int64, error)
+}
+
+// Origin is what a file is to a format.
+type Origin uint8
+
+// The origins.
+const (
+	Foreign Origin = iota // of something else
+	Damaged               // of the format, but what is appended may not be found
+	Own                   // of the format
+)
+
+// RecognizeLines is Recognize for a format whose lines start with one of starts.
+func RecognizeLines(head []byte, starts ...string) Origin {
+	first := true
+	for line := range bytes.Lines(head) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		for _, start := range starts {
+			n := len(start)
+			if first { // it may be incomplete
+				n = min(n, len(line))
+			}
+			if len(line) < n || string(line[:n]) != start[:n] {
+				continue
+			}
+			if first {
+				return Own
+			}
+			return Damaged
+		}
+		first = false
+	}
+	if first {
+		return Own // there are only newlines
+	}
+	return Foreign
 }
 
 // Joiner is a Format whose records can be put together again.

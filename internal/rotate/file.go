@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 )
@@ -27,9 +28,12 @@ type File struct {
 	info       os.FileInfo // of f, when it was opened
 	regular    bool        // others, such as terminals, are only written to
 	startedAt  time.Time   // when f was started, as far as is known
-	size       int64       // of f after the last write
+	size       int64       // of f when it was last looked at, or written to
+	whole      int64       // up to where f is known to be whole
+	left       int64       // size of f after the last write
 	justOpened bool        // f has not been written to
 	retry      time.Time   // no rotation before, because one failed
+	lock       lock        // on f
 
 	rotated []rotatedFile // oldest first
 	deleted atomic.Uint64
@@ -38,34 +42,42 @@ type File struct {
 // rotationPause is the time between attempts to rotate after a failure.
 const rotationPause = 10 * time.Second
 
-// Inspect returns how the size bytes of r end, and up to where they are whole. An
-// error means that nothing should be appended to them.
-type Inspect func(r io.ReaderAt, size int64) (end Ending, whole int64, err error)
+// Inspect returns how the size bytes of r end, and up to where they are whole.
+// Up to from they are known to be whole. An error means that nothing should be
+// appended to them.
+type Inspect func(r io.ReaderAt, from, size int64) (end Ending, whole int64, err error)
 
 // Ending is how a file ends.
 type Ending uint8
 
 // The endings.
 const (
-	EndsWhole     Ending = iota
-	EndsInLine           // a newline must be written first
-	EndsInMessage        // the incomplete message must be cut off
-	EndsInBlock          // nothing can be appended to an incomplete compressed block
+	EndsWhole   Ending = iota
+	EndsInLine         // a newline must be written first
+	EndsDamaged        // what is appended could not be read
 )
 
 // Open opens the file at path, or creates it, and inspects it without changing
-// it.
+// it. The path is the one that it is now, wherever the process goes later.
 func Open(path string, limits Limits, inspect Inspect) (*File, error) {
+	if path == "" {
+		return nil, &os.PathError{Op: "open", Path: path, Err: os.ErrNotExist}
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
 	r := &File{path: path, examine: inspect, limits: limits, names: newNames(path)}
 	if err := r.open(); err != nil {
 		return nil, err
 	}
 	if !r.regular && limits.Enabled() {
-		_ = r.f.Close()
+		_ = r.Close()
 		return nil, fmt.Errorf("%s: rotation needs a regular file", path)
 	}
-	if _, _, err := r.inspect(); err != nil {
-		_ = r.f.Close()
+	// Others may be writing: what looks incomplete now is looked at again.
+	if _, err := r.inspect(); err != nil {
+		_ = r.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return r, nil
@@ -87,6 +99,7 @@ func (r *File) open() error {
 		return err
 	}
 	r.f, r.info, r.regular, r.size, r.justOpened = f, info, info.Mode().IsRegular(), info.Size(), true
+	r.whole, r.left = 0, r.size
 	if !r.regular || !r.limits.Enabled() {
 		return nil
 	}
@@ -110,11 +123,13 @@ func (r *File) open() error {
 	return nil
 }
 
-func (r *File) inspect() (Ending, int64, error) {
-	if !r.regular {
-		return EndsWhole, 0, nil
+// inspect returns how the file ends.
+func (r *File) inspect() (end Ending, err error) {
+	if !r.regular || r.whole == r.size {
+		return EndsWhole, nil
 	}
-	return r.examine(r.f, r.size)
+	end, r.whole, err = r.examine(r.f, r.whole, r.size)
+	return end, err
 }
 
 func (r *File) lastRotation() time.Time {
@@ -133,14 +148,10 @@ func (r *File) lastRotated() string {
 }
 
 // State says which file takes the next write.
-type State uint8
-
-// The states.
-const (
-	SameFile      State = iota
-	OtherFile           // another file than before, or one that was truncated
-	OtherFileTorn       // another file, which ends within a line
-)
+type State struct {
+	Other bool // another file than before, or one that was truncated
+	Torn  bool // it ends within a line
+}
 
 // rotationError is the error of a file that could not be rotated or deleted but
 // can be written to.
@@ -156,65 +167,110 @@ func IsNotice(err error) bool {
 }
 
 // Ready prepares for a write of about n bytes: it opens the path again if the file
-// was renamed or removed, and starts another file if it is full or old. An error
-// for which [IsNotice] is true is no reason not to write.
+// was renamed or removed, and starts another file if it is full or old, or ends
+// with what another process left incomplete. An error for which [IsNotice] is
+// true is no reason not to write. Until Release no other process writes to the
+// file.
 func (r *File) Ready(n int) (State, error) {
-	if err := r.reopenIfMoved(); err != nil {
-		return SameFile, err
-	}
-	if !r.regular {
-		state := SameFile
-		if r.justOpened {
-			state, r.justOpened = OtherFile, false
-		}
-		return state, nil
+	if err := r.hold(); err != nil {
+		return State{}, err
 	}
 	var failed error
-	if r.shouldRotate(int64(n)) {
-		if err := r.rotate(); err != nil {
+	if r.regular && r.shouldRotate(int64(n)) {
+		if err := r.startAnother(); err != nil {
 			if r.f == nil {
-				return SameFile, err
+				return State{}, err
 			}
 			r.retry = time.Now().Add(rotationPause)
 			failed = &rotationError{err}
 		}
 	}
+	torn, err := r.passDamage()
+	if err != nil {
+		return State{}, err
+	}
 	if r.size == 0 {
 		r.startedAt = time.Now()
 	}
-	if !r.justOpened {
-		return SameFile, failed
-	}
-	state, err := r.repair()
-	if err != nil {
-		return SameFile, err
-	}
+	state := State{Other: r.justOpened, Torn: torn}
 	r.justOpened = false
 	return state, failed
 }
 
-// reopenIfMoved opens the path again if it leads to another file than before, or
-// to none, and notices when the file was truncated.
-func (r *File) reopenIfMoved() error {
-	if r.f != nil && !r.regular {
-		return nil
-	}
-	if r.f != nil {
-		found, err := os.Lstat(r.path)
-		switch {
-		case err == nil && os.SameFile(found, r.info):
-			if found.Size() < r.size { // truncated externally
-				r.justOpened, r.startedAt = true, time.Now()
-			}
-			r.size = found.Size()
-			return nil
-		case err != nil && !errors.Is(err, os.ErrNotExist):
-			return nil // the open file can still be written to
+// passDamage starts another file where what is appended to this one could not be
+// read, and reports whether the file ends within a line. Nothing is removed: what
+// looks incomplete may be what another process is writing.
+func (r *File) passDamage() (torn bool, err error) {
+	for range openAttempts {
+		end, err := r.inspect()
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", r.path, err)
 		}
-		_ = r.f.Close() // the batches in it are complete
-		r.f = nil
+		if end != EndsDamaged {
+			return end == EndsInLine, nil
+		}
+		if err := r.startAnother(); err != nil {
+			return false, fmt.Errorf("renaming a damaged file: %w", err)
+		}
 	}
-	return r.open()
+	return false, fmt.Errorf("%s: is damaged again and again", r.path)
+}
+
+// Continue reports whether a write can go on where the one before ended. It
+// cannot if the file was renamed, removed, truncated or written to by others.
+// Until Release no other process writes to the file.
+func (r *File) Continue() (bool, error) {
+	if err := r.hold(); err != nil {
+		return false, err
+	}
+	return !r.justOpened && (!r.regular || r.size == r.left), nil
+}
+
+// Release ends what Ready or Continue began.
+func (r *File) Release() {
+	if r.f != nil {
+		r.lock.release(r.f)
+	}
+}
+
+// hold locks the file that the path leads to, which it opens if that is another
+// than before.
+func (r *File) hold() error {
+	for range openAttempts {
+		if r.f == nil {
+			if err := r.open(); err != nil {
+				return err
+			}
+		}
+		if !r.regular {
+			return nil
+		}
+		r.lock.acquire(r.f)
+		if r.inPlace() {
+			return nil
+		}
+		_ = r.close() // the batches in it are complete
+	}
+	return &os.PathError{Op: "open", Path: r.path, Err: errReplaced}
+}
+
+// inPlace reports whether the path leads to the open file, and notices how that
+// has changed.
+func (r *File) inPlace() bool {
+	found, err := os.Lstat(r.path)
+	if err != nil {
+		// The open file can still be written to if it cannot be looked at.
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	if !os.SameFile(found, r.info) {
+		return false
+	}
+	r.size = found.Size()
+	if r.size < r.left { // truncated externally
+		r.justOpened, r.startedAt = true, time.Now()
+		r.whole, r.left = 0, r.size
+	}
+	return true
 }
 
 // shouldRotate reports whether n more bytes should go to a new file.
@@ -227,7 +283,16 @@ func (r *File) shouldRotate(n int64) bool {
 	return (full || old) && !time.Now().Before(r.retry)
 }
 
-// rotate renames the file and opens a new one in its place.
+// startAnother renames the file and begins a new one in its place.
+func (r *File) startAnother() error {
+	err := r.rotate()
+	if r.f == nil && err != nil {
+		return err
+	}
+	return errors.Join(err, r.hold())
+}
+
+// rotate renames the file. It stays open if that fails.
 func (r *File) rotate() error {
 	// Names must sort by time even where the clock was set back.
 	now := time.Now()
@@ -238,49 +303,27 @@ func (r *File) rotate() error {
 	if err != nil {
 		return err
 	}
-	// Not every system renames files that are open.
-	err = r.f.Close()
-	r.f = nil
-	if err == nil {
+	// Renamed while it is open, and with that locked, if the system allows that.
+	err = os.Rename(r.path, to)
+	closeErr := r.close()
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		err = os.Rename(r.path, to)
 	}
 	if err == nil {
-		return r.open()
+		return closeErr
 	}
 	_ = os.Remove(to) // reserved and still empty
-	file, justOpened, startedAt := r.info, r.justOpened, r.startedAt
+	file, justOpened, startedAt, whole, left := r.info, r.justOpened, r.startedAt, r.whole, r.left
 	if openErr := r.open(); openErr != nil {
 		return errors.Join(err, openErr)
 	}
 	if os.SameFile(file, r.info) {
-		r.justOpened, r.startedAt = justOpened, startedAt
+		r.justOpened, r.startedAt, r.whole, r.left = justOpened, startedAt, whole, left
 	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // another process was faster
 	}
 	return err
-}
-
-// repair prepares a file that was found for the first write.
-func (r *File) repair() (State, error) {
-	end, whole, err := r.inspect()
-	if err != nil {
-		return OtherFile, fmt.Errorf("%s: %w", r.path, err)
-	}
-	switch end {
-	case EndsInLine:
-		return OtherFileTorn, nil
-	case EndsInMessage:
-		if err := truncate(r.path, r.info, whole); err != nil {
-			return OtherFile, fmt.Errorf("removing a message that was cut off: %w", err)
-		}
-		r.size = whole
-	case EndsInBlock:
-		if err := r.rotate(); err != nil {
-			return OtherFile, fmt.Errorf("renaming a file that was cut off: %w", err)
-		}
-	}
-	return OtherFile, nil
 }
 
 // Reserve deletes the oldest rotated files until n more bytes fit the bound on
@@ -315,6 +358,10 @@ func (r *File) Reserve(n int) error {
 func (r *File) Write(p []byte) (int, error) {
 	n, err := r.f.Write(p)
 	r.size += int64(n)
+	r.left = r.size
+	if n == len(p) && err == nil {
+		r.whole = r.size
+	}
 	return n, err
 }
 
@@ -323,5 +370,12 @@ func (r *File) Close() error {
 	if r.f == nil {
 		return nil
 	}
-	return r.f.Close()
+	return r.close()
+}
+
+// close closes the file, which ends the lock.
+func (r *File) close() error {
+	f := r.f
+	r.f, r.lock.held = nil, false
+	return f.Close()
 }

@@ -43,12 +43,18 @@ func write(t *testing.T, f *File, text string) State {
 	if _, err := io.WriteString(f, text); err != nil {
 		t.Fatal(err)
 	}
+	f.Release()
 	return state
 }
 
-// ending returns an Inspect that finds the given ending, whole up to a size.
-func ending(end Ending, whole int64) Inspect {
-	return func(io.ReaderAt, int64) (Ending, int64, error) { return end, whole, nil }
+// ending returns an Inspect that finds the given ending in what is there first.
+func ending(end Ending) Inspect {
+	return func(_ io.ReaderAt, from, size int64) (Ending, int64, error) {
+		if from > 0 || size == 0 {
+			return EndsWhole, size, nil
+		}
+		return end, 0, nil
+	}
 }
 
 func TestFileEndings(t *testing.T) {
@@ -59,10 +65,9 @@ func TestFileEndings(t *testing.T) {
 		want    string
 		rotated int
 	}{
-		{"whole", ending(EndsWhole, 5), OtherFile, "beforeafter", 0},
-		{"in a line", ending(EndsInLine, 5), OtherFileTorn, "beforeafter", 0},
-		{"in a message", ending(EndsInMessage, 2), OtherFile, "beafter", 0},
-		{"in a block", ending(EndsInBlock, 0), OtherFile, "after", 1},
+		{"whole", ending(EndsWhole), State{Other: true}, "beforeafter", 0},
+		{"in a line", ending(EndsInLine), State{Other: true, Torn: true}, "beforeafter", 0},
+		{"damaged", ending(EndsDamaged), State{Other: true}, "after", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
@@ -82,7 +87,12 @@ func TestFileEndings(t *testing.T) {
 			}
 			files, err := newNames(path).list()
 			if err != nil || len(files) != tt.rotated {
-				t.Errorf("rotated files %v, %v, want %d", files, err, tt.rotated)
+				t.Fatalf("rotated files %v, %v, want %d", files, err, tt.rotated)
+			}
+			for _, r := range files {
+				if got, err := os.ReadFile(newNames(path).path(r.name)); err != nil || string(got) != "before" {
+					t.Errorf("the renamed file holds %q, %v", got, err)
+				}
 			}
 		})
 	}
@@ -90,7 +100,7 @@ func TestFileEndings(t *testing.T) {
 
 func TestFileRotates(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	f, err := Open(path, Limits{MaxBytes: 10, MaxTotal: 20}, ending(EndsWhole, 0))
+	f, err := Open(path, Limits{MaxBytes: 10, MaxTotal: 20}, ending(EndsWhole))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +110,7 @@ func TestFileRotates(t *testing.T) {
 		states = append(states, write(t, f, "123456"))
 	}
 	for i, s := range states {
-		if s != OtherFile {
+		if !s.Other {
 			t.Errorf("write %d goes to the same file", i)
 		}
 	}
@@ -110,10 +120,10 @@ func TestFileRotates(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if s := write(t, f, "1"); s != OtherFile {
+	if s := write(t, f, "1"); !s.Other {
 		t.Error("a file that was removed is not created again")
 	}
-	if s := write(t, f, "2"); s != SameFile {
+	if s := write(t, f, "2"); s != (State{}) {
 		t.Error("a small write goes to another file")
 	}
 }
@@ -121,11 +131,14 @@ func TestFileRotates(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	foreign := errors.New("foreign")
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	_, err := Open(path, Limits{}, func(io.ReaderAt, int64) (Ending, int64, error) { return 0, 0, foreign })
+	if err := os.WriteFile(path, []byte("notes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(path, Limits{}, func(io.ReaderAt, int64, int64) (Ending, int64, error) { return 0, 0, foreign })
 	if !errors.Is(err, foreign) {
 		t.Errorf("a file that Inspect refuses: %v", err)
 	}
-	if _, err := Open(filepath.Dir(path), Limits{}, ending(EndsWhole, 0)); err == nil {
+	if _, err := Open(filepath.Dir(path), Limits{}, ending(EndsWhole)); err == nil {
 		t.Error("a directory is opened")
 	}
 }

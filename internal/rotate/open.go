@@ -11,13 +11,16 @@ const ownerOnly = 0o600
 // errSymlink is why a path is refused: nobody is to lead the data elsewhere.
 var errSymlink = errors.New("is a symbolic link to a regular file, or to nothing")
 
+// openAttempts bounds how often a file is opened again that others create and
+// remove meanwhile.
+const openAttempts = 10
+
 // openAppending opens the file at path, or creates it. A symbolic link is
 // followed only where it leads to something other than a regular file, such as
 // a terminal.
 func openAppending(path string) (*os.File, error) {
-	const attempts = 10 // others may create and remove the file meanwhile
 	var err error
-	for range attempts {
+	for range openAttempts {
 		var f *os.File
 		// Creating exclusively never follows a link.
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, ownerOnly)
@@ -60,22 +63,4 @@ func openExisting(path string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// truncate cuts the file at path, which must be the one described, to n bytes.
-// It opens the file again: one opened for appending cannot be cut on all systems.
-func truncate(path string, file os.FileInfo, n int64) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|noFollow, 0)
-	if err != nil {
-		return err
-	}
-	opened, err := f.Stat()
-	switch {
-	case err != nil:
-	case !os.SameFile(file, opened):
-		err = &os.PathError{Op: "truncate", Path: path, Err: errReplaced}
-	default:
-		err = f.Truncate(n)
-	}
-	return errors.Join(err, f.Close())
 }

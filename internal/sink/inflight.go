@@ -1,6 +1,9 @@
 package sink
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/op"
 )
@@ -47,22 +50,37 @@ func (s *Sink) keepGaps(o *inflight) {
 	}
 }
 
-// writeRemainder writes the remainder of the batch before, if there is one.
-func (s *Sink) writeRemainder() error {
+// errTakenAway is the error for a batch that was written in part to a file that
+// has been renamed, removed, truncated or written to since.
+var errTakenAway = errors.New("the file that holds its beginning has been taken away")
+
+// writeRemainder writes the remainder of the batch before, if there is one. Where
+// there is nothing that it could complete the batch is lost; that is no reason
+// not to write the next one, and lost tells of it.
+func (s *Sink) writeRemainder() (lost, err error) {
 	if s.remainder == nil {
-		return nil
+		return nil, nil
+	}
+	same, err := s.target.Continue()
+	if err == nil && !same {
+		err = errTakenAway
+	}
+	if err != nil {
+		err = fmt.Errorf("traces export: the rest of %d entries: %w", s.remainder.batch.Entries, err)
+		s.abandonRemainder(err)
+		return err, nil
 	}
 	n, err := writeRecovering(s.target, s.remainder.bytes)
 	if err != nil {
 		if 0 < n && n < len(s.remainder.bytes) {
 			s.remainder.bytes = s.remainder.bytes[n:]
 		}
-		return err
+		return nil, err
 	}
 	o := s.remainder.inflight
 	s.remainder = nil
 	s.account(o, o.batch.Entries, "", nil)
-	return nil
+	return nil, nil
 }
 
 // abandonRemainder drops the entries of a batch whose remainder cannot be
@@ -70,6 +88,7 @@ func (s *Sink) writeRemainder() error {
 func (s *Sink) abandonRemainder(err error) {
 	o := s.remainder.inflight
 	s.remainder = nil
+	s.started = false // what follows stands behind something else
 	s.keepGaps(o)
 	s.account(o, 0, "write_failed", err)
 }

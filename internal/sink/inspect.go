@@ -14,8 +14,8 @@ import (
 // errForeign is the error for a file to which nothing should be appended.
 var errForeign = errors.New("file has a different format or compression")
 
-// headBytes is how much of a file is read to see its format.
-const headBytes = 64
+// headBytes is how much of a file is read to see what it is.
+const headBytes = 64 << 10
 
 // Inspect returns a function that examines files of a format and compression.
 func Inspect(f encoding.Format, c Compression) rotate.Inspect {
@@ -27,64 +27,96 @@ type inspector struct {
 	compression Compression
 }
 
-func (c inspector) inspect(f io.ReaderAt, size int64) (end rotate.Ending, whole int64, err error) {
-	if size == 0 {
-		return rotate.EndsWhole, 0, nil
+func (c inspector) inspect(f io.ReaderAt, from, size int64) (end rotate.Ending, whole int64, err error) {
+	if from == size {
+		return rotate.EndsWhole, size, nil
 	}
-	head := make([]byte, min(size, headBytes))
-	if _, err := f.ReadAt(head, 0); err != nil {
-		return 0, 0, err
-	}
-	if c.compression != None {
-		end, err = c.inspectCompressed(io.NewSectionReader(f, 0, size), head)
-		return end, 0, err
-	}
-	for _, other := range []Compression{Gzip, Zstd} {
-		if bytes.HasPrefix(head, other.magic()) {
-			return 0, 0, fmt.Errorf("%w: it is compressed with %v", errForeign, other)
+	if from == 0 {
+		if end, err = c.inspectHead(f, size); end != rotate.EndsWhole || err != nil {
+			return end, 0, err
 		}
 	}
-	if !c.format.Accepts(head) {
-		return 0, 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.Name())
+	if c.compression != None {
+		return c.inspectCompressed(f, from, size)
 	}
 	if !c.format.Lines() {
-		if whole, err = c.format.Whole(f, size); err == nil && whole < size {
-			end = rotate.EndsInMessage
+		if whole, err = c.format.Whole(f, from, size); err == nil && whole < size {
+			end = rotate.EndsDamaged
 		}
 		return end, whole, err
 	}
 	var last [1]byte
 	if _, err := f.ReadAt(last[:], size-1); err != nil {
-		return 0, 0, err
+		return 0, from, err
 	}
 	if last[0] != '\n' {
-		end = rotate.EndsInLine
+		return rotate.EndsInLine, from, nil
 	}
-	return end, size, nil
+	return rotate.EndsWhole, size, nil
 }
 
-// inspectCompressed reads all of src: nothing else shows where its blocks end.
-func (c inspector) inspectCompressed(src io.Reader, head []byte) (rotate.Ending, error) {
-	magic := c.compression.magic()
-	if n := min(len(head), len(magic)); !bytes.Equal(head[:n], magic[:n]) {
-		return 0, fmt.Errorf("%w: it is not compressed with %v", errForeign, c.compression)
+// inspectHead looks at the beginning of a file.
+func (c inspector) inspectHead(f io.ReaderAt, size int64) (rotate.Ending, error) {
+	head := make([]byte, min(size, headBytes))
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return 0, err
 	}
-	// An error of reading the file itself must not be taken for an incomplete
-	// block.
-	file := &errorKeeper{src: src}
-	plain, err := c.compression.decompress(bufio.NewReader(file))
+	if magic := c.compression.magic(); len(magic) > 0 {
+		if n := min(len(head), len(magic)); !bytes.Equal(head[:n], magic[:n]) {
+			return 0, fmt.Errorf("%w: it is not compressed with %v", errForeign, c.compression)
+		}
+		return c.inspectStart(bytes.NewReader(head))
+	}
+	for _, other := range []Compression{Gzip, Zstd} {
+		if bytes.HasPrefix(head, other.magic()) {
+			return 0, fmt.Errorf("%w: it is compressed with %v", errForeign, other)
+		}
+	}
+	return c.judge(head)
+}
+
+// inspectStart looks at as much of the beginning of a compressed file as can be
+// read.
+func (c inspector) inspectStart(src io.Reader) (rotate.Ending, error) {
+	plain, err := c.compression.decompress(src)
 	if err != nil {
-		return rotate.EndsInBlock, file.err
+		return rotate.EndsDamaged, nil
 	}
 	defer func() { _ = plain.Close() }() // it was only read
-	text := bufio.NewReader(plain)
-	if start, _ := text.Peek(headBytes); len(start) > 0 && !c.format.Accepts(start) {
-		return 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.Name())
+	start := make([]byte, headBytes)
+	n, _ := io.ReadFull(plain, start)
+	if n == 0 {
+		return rotate.EndsWhole, nil // the rest will tell
 	}
-	if _, err := io.Copy(io.Discard, text); err != nil {
-		return rotate.EndsInBlock, file.err
+	return c.judge(start[:n])
+}
+
+// judge looks at text at the beginning of a file.
+func (c inspector) judge(head []byte) (rotate.Ending, error) {
+	switch c.format.Recognize(head) {
+	case encoding.Own:
+		return rotate.EndsWhole, nil
+	case encoding.Damaged:
+		return rotate.EndsDamaged, nil
 	}
-	return rotate.EndsWhole, file.err
+	return 0, fmt.Errorf("%w: it is not in the format %s", errForeign, c.format.Name())
+}
+
+// inspectCompressed reads all after from, where a block begins: nothing else shows
+// where blocks end.
+func (c inspector) inspectCompressed(f io.ReaderAt, from, size int64) (end rotate.Ending, whole int64, err error) {
+	// An error of reading the file itself must not be taken for an incomplete
+	// block.
+	file := &errorKeeper{src: io.NewSectionReader(f, from, size-from)}
+	plain, err := c.compression.decompress(bufio.NewReader(file))
+	if err != nil {
+		return rotate.EndsDamaged, from, file.err
+	}
+	defer func() { _ = plain.Close() }() // it was only read
+	if _, err := io.Copy(io.Discard, plain); err != nil {
+		return rotate.EndsDamaged, from, file.err
+	}
+	return rotate.EndsWhole, size, file.err
 }
 
 // errorKeeper keeps the error, other than io.EOF, that reading src ended with.

@@ -200,7 +200,9 @@ func (s *Sink) write(o *inflight) error {
 		s.account(o, 0, "write_failed", errBreakerOpen)
 		return errBreakerOpen
 	}
-	if err := s.writeRemainder(); err != nil {
+	defer s.target.Release()
+	lost, err := s.writeRemainder()
+	if err != nil {
 		s.breaker.failed(time.Now())
 		err = fmt.Errorf("traces export: writing the rest of a batch: %w", err)
 		s.account(o, 0, "write_failed", err)
@@ -219,13 +221,13 @@ func (s *Sink) write(o *inflight) error {
 		s.breaker.failed(time.Now())
 		err = fmt.Errorf("traces export: writing %d entries: %w", o.batch.Entries, err)
 		s.failed(o, out, head, n, err)
-		return err
+		return errors.Join(lost, err)
 	}
 	s.committed(o.batch)
 	s.torn = false
 	s.breaker.succeeded()
 	s.account(o, o.batch.Entries, "", nil)
-	return notice
+	return errors.Join(lost, notice)
 }
 
 // committed records that b is the last batch written.
@@ -250,10 +252,9 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 		}
 		notice = err
 	}
-	if state != rotate.SameFile {
-		torn := state == rotate.OtherFileTorn
-		again := s.started || s.torn != torn
-		s.started, s.torn = false, torn
+	torn := state.Torn || s.torn && !state.Other
+	if again := state.Other && s.started || s.torn != torn; again || state.Other {
+		s.started, s.torn = s.started && !state.Other, torn
 		if again {
 			out, head = s.frame(o)
 		}

@@ -13,6 +13,10 @@ type Target interface {
 	Ready(n int) (rotate.State, error)
 	// Reserve makes room for a write of n bytes.
 	Reserve(n int) error
+	// Continue reports whether a write can go on where the one before ended.
+	Continue() (bool, error)
+	// Release ends what Ready or Continue began, after the write.
+	Release()
 	// Close ends the writing.
 	Close() error
 }
@@ -22,6 +26,8 @@ func ToWriter(w io.Writer) Target { return writer{w} }
 
 type writer struct{ io.Writer }
 
-func (writer) Ready(int) (rotate.State, error) { return rotate.SameFile, nil }
+func (writer) Ready(int) (rotate.State, error) { return rotate.State{}, nil }
 func (writer) Reserve(int) error               { return nil }
+func (writer) Continue() (bool, error)         { return true, nil }
+func (writer) Release()                        {}
 func (writer) Close() error                    { return nil }

@@ -25,13 +25,13 @@ func (format) Name() string { return "entries" }
 
 func (format) Lines() bool { return true }
 
-// Accepts refuses the other formats, and nothing else: messages with a length,
-// which begins with zero, and OTLP in JSON.
-func (format) Accepts(head []byte) bool {
-	return head[0] != 0 && !bytes.HasPrefix(head, []byte(`{"resourceSpans":[`))
+// Recognize looks for a line as it is written here.
+func (format) Recognize(head []byte) encoding.Origin {
+	return encoding.RecognizeLines(head,
+		`{"batch":{"writer":`, `{"schema":"`+op.Schema+`"`, `{"step":`, `{"span":{"name":`, `{"gap":{"dropped":`)
 }
 
-func (format) Whole(_ io.ReaderAt, size int64) (int64, error) { return size, nil }
+func (format) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
 func (format) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
 	return &encoder{

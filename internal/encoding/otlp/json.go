@@ -25,12 +25,11 @@ func (jsonFormat) Name() string { return "otlp-json" }
 
 func (jsonFormat) Lines() bool { return true }
 
-func (jsonFormat) Accepts(head []byte) bool {
-	n := min(len(head), len(jsonStart))
-	return string(head[:n]) == jsonStart[:n]
+func (jsonFormat) Recognize(head []byte) encoding.Origin {
+	return encoding.RecognizeLines(head, jsonStart)
 }
 
-func (jsonFormat) Whole(_ io.ReaderAt, size int64) (int64, error) { return size, nil }
+func (jsonFormat) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
 func (jsonFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
 	return newJSONEncoder(m, cacheBytes)

@@ -2,7 +2,6 @@ package otlp
 
 import (
 	"encoding/binary"
-	"io"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/instrumentation"
@@ -46,11 +45,6 @@ func (protoFormat) Name() string { return "otlp-proto" }
 
 func (protoFormat) Lines() bool { return false }
 
-// Accepts looks for the first field of a message behind its length.
-func (protoFormat) Accepts(head []byte) bool {
-	return len(head) <= frameLengthBytes || head[frameLengthBytes] == tracesResourceSpans<<3|wireBytes
-}
-
 func (protoFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
 	return newProtoEncoder(m, cacheBytes)
 }
@@ -86,22 +80,6 @@ func (protoFormat) Frame(b *encoding.Batch, f *encoding.Framing) (framed []byte,
 	}
 	binary.BigEndian.PutUint32(framed, uint32(len(framed)-frameLengthBytes))
 	return framed, 0
-}
-
-// Whole goes from one message to the next.
-func (protoFormat) Whole(r io.ReaderAt, size int64) (whole int64, err error) {
-	var length [frameLengthBytes]byte
-	for size-whole >= frameLengthBytes {
-		if _, err := r.ReadAt(length[:], whole); err != nil {
-			return 0, err
-		}
-		next := whole + frameLengthBytes + int64(binary.BigEndian.Uint32(length[:]))
-		if next > size {
-			break
-		}
-		whole = next
-	}
-	return whole, nil
 }
 
 // appendResourceHead appends the beginning of a ResourceSpans message.

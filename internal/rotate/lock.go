@@ -1,0 +1,60 @@
+package rotate
+
+import (
+	"os"
+	"time"
+)
+
+// lock is an advisory lock on a file, which ends at the latest with the process
+// or with the file's closing. Processes that append to one file hold it from
+// their look at the end of the file until they have written.
+//
+// It is a courtesy, not a condition: without it, be it that the file system has
+// none or that its holder has been stopped, a process writes all the same.
+type lock struct {
+	held bool
+	// pause is until when the lock is not waited for, because that was in vain.
+	pause time.Time
+}
+
+// lockWait bounds the wait for a lock that others hold, and lockPause is the time
+// after a wait in vain in which the lock is only tried.
+const (
+	lockWait  = 200 * time.Millisecond
+	lockPause = 10 * time.Second
+)
+
+// acquire takes the lock on f.
+func (l *lock) acquire(f *os.File) {
+	if l.held {
+		return
+	}
+	var deadline time.Time
+	for pause := 20 * time.Microsecond; ; pause = min(2*pause, time.Millisecond) {
+		locked, busy := tryLock(f)
+		l.held = locked
+		if !busy {
+			return
+		}
+		now := time.Now()
+		switch {
+		case deadline.IsZero():
+			deadline = now.Add(lockWait)
+			if now.Before(l.pause) {
+				return
+			}
+		case now.After(deadline):
+			l.pause = now.Add(lockPause)
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// release gives the lock on f back.
+func (l *lock) release(f *os.File) {
+	if l.held {
+		unlock(f)
+		l.held = false
+	}
+}

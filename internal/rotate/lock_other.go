@@ -1,0 +1,10 @@
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd)
+
+package rotate
+
+import "os"
+
+// tryLock does nothing here.
+func tryLock(*os.File) (locked, busy bool) { return false, false }
+
+func unlock(*os.File) {}
