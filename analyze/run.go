@@ -16,7 +16,9 @@ type Source interface {
 	// goroutines at once. Files and parts are numbered from 0 in the order of the
 	// input, parts across files; worker is the number of the goroutine. A record
 	// that could not be read is an [*op.SyntaxError] among the records. Read ends
-	// early when a call returns an error, and returns that of the first part.
+	// early when a call returns an error, and returns that of the first part. With
+	// more than one worker that may be an [op.ErrAgain]: what was read is to be
+	// forgotten, and Read called again.
 	Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error
 	// Files yields the format and the stored size of each file that was read, in
 	// the order of the input.
@@ -33,6 +35,18 @@ type omitter interface {
 // is counted in the report; any other error ends Run and is returned. It also
 // ends when ctx is done.
 func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
+	c, err := collect(ctx, src, opts)
+	for errors.Is(err, op.ErrAgain) {
+		c, err = collect(ctx, src, opts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.report(), nil
+}
+
+// collect reads an input with several workers.
+func collect(ctx context.Context, src Source, opts Options) (*collector, error) {
 	workers := make([]*collector, cmp.Or(max(0, opts.Workers), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector(opts)
@@ -49,7 +63,7 @@ func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	}
 	c := mergeCollectors(workers...)
 	c.counter.endFiles(src.Files())
-	return c.report(), nil
+	return c, nil
 }
 
 // Read reads an input in order, calls f with every record, and returns the

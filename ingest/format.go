@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,9 +28,9 @@ type Format struct {
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
-	// partsAt, if not nil, is recordsAt in parts of at least partBytes that several
-	// goroutines may read.
-	partsAt func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)
+	// partsAt, if not nil, returns the records of a file in parts that several
+	// goroutines may read. An error says that the file is to be read otherwise.
+	partsAt partsFunc
 	// inherits is set where the reader does not add the attributes of resources that
 	// are asked for to the entries.
 	inherits bool
@@ -38,6 +39,9 @@ type Format struct {
 // readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any
 // other error is.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
+
+// partsFunc returns the records of a file in parts.
+type partsFunc func(src io.ReaderAt, size int64, name string, m *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error)
 
 // place is where a part of a file lies.
 type place struct {
@@ -57,6 +61,13 @@ type place struct {
 func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]) func(*op.Mapping) readFunc {
 	return func(m *op.Mapping) readFunc {
 		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return records(src, at.name, m) }
+	}
+}
+
+// sized returns partsAt for a format whose parts are the same however it is read.
+func sized(parts func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)) partsFunc {
+	return func(src io.ReaderAt, size int64, name string, _ *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error) {
+		return parts(src, size, name, p.Bytes)
 	}
 }
 

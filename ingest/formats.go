@@ -37,7 +37,7 @@ var formats = []Format{
 		},
 		open:      whole(parquet.Records),
 		recordsAt: parquet.RecordsAt,
-		partsAt:   parquet.Parts,
+		partsAt:   sized(parquet.Parts),
 		inherits:  true,
 	},
 	{
@@ -45,7 +45,7 @@ var formats = []Format{
 		detect:    func(h *head) bool { return arrow.Sniff(h.text) },
 		open:      whole(arrow.Records),
 		recordsAt: arrow.RecordsAt,
-		partsAt:   arrow.Parts,
+		partsAt:   sized(arrow.Parts),
 		inherits:  true,
 	},
 	{
@@ -56,8 +56,9 @@ var formats = []Format{
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
 				"resource_spans", "resource_metrics", "resource_logs", "resource_profiles"))
 		},
-		open: openOTLPJSON,
-		cut:  cutDocuments,
+		open:    openOTLPJSON,
+		cut:     cutDocuments,
+		partsAt: otlp.JSONParts,
 	},
 	{
 		Name:   "otlp-json",
@@ -78,9 +79,10 @@ var formats = []Format{
 		open:   whole(otlp.ProtoRecords),
 	},
 	{
-		Name:   "jaeger-v3",
-		detect: func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
-		open:   whole(otlp.JSONRecords),
+		Name:    "jaeger-v3",
+		detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
+		open:    whole(otlp.JSONRecords),
+		partsAt: otlp.JSONParts,
 	},
 	{
 		Name:   "jaeger-v1",

@@ -19,7 +19,8 @@ type Options struct {
 	// Stdin is read for the path "-"; nil means os.Stdin.
 	Stdin io.Reader
 	// Progress is called with the number of bytes that each read brought from a
-	// file, as stored; nil for no calls.
+	// file, as stored, and with the negative sum before the input is read again; nil
+	// for no calls.
 	Progress func(n int)
 	// Exclude reports whether a file found in a directory is left out; nil leaves
 	// out none. It is not called for files that are named.
@@ -34,6 +35,8 @@ type Input struct {
 	files []fileInfo
 	// partSize is the size of a part in bytes, 0 for the default.
 	partSize int
+	// care is with how much care documents are cut.
+	care int
 	// readers are kept from file to file, by format.
 	readers readers
 }

@@ -8,14 +8,15 @@ import (
 	"iter"
 	"sync"
 
+	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
 )
 
 // Read calls read for every part of the input, in the given number of goroutines
 // at once. Files are cut into parts of some hundred kilobytes where their format
-// allows it: entries, OTLP JSON Lines and length-prefixed frames. The parts of a
-// Parquet file that can be read anywhere are its row groups. Any other file is
-// one part.
+// allows it: entries, OTLP JSON Lines and length-prefixed frames. A file that can be
+// read anywhere has larger parts where it is Parquet, Arrow or one document of OTLP.
+// Any other file is one part.
 //
 // Files and parts are numbered from 0 in the order of the input, parts across
 // files; worker is the number of the goroutine. The records of a part are those
@@ -23,7 +24,7 @@ import (
 // ends early when a call returns an error, and returns that of the first part. It
 // is called at most once.
 func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
-	q := &partQueue{in: in}
+	q := &partQueue{in: in, alone: workers < 2}
 	errs := make([]error, max(1, workers))
 	failed := make([]int64, len(errs)) // numbers of the parts
 	var running sync.WaitGroup
@@ -45,12 +46,35 @@ func (in *Input) Read(workers int, read func(worker int, file, part int64, recor
 			first = i
 		}
 	}
+	if errors.Is(errs[first], op.ErrAgain) {
+		in.restart(errs[first])
+	}
 	return errs[first]
 }
 
+// restart makes in an input that has not been read, whose documents are cut with more
+// care.
+func (in *Input) restart(err error) {
+	if in.opts.Progress != nil {
+		in.opts.Progress(-int(in.stats.Bytes))
+	}
+	in.stats, in.files = Stats{}, nil
+	if in.care++; !errors.Is(err, otlp.ErrContext) {
+		in.care = careWhole
+	}
+}
+
+// How documents are cut.
+const (
+	careQuick    = iota // at the likely places
+	careThorough        // after a thorough look
+	careWhole           // not at all
+)
+
 // partQueue hands the parts of an input to the workers of [Input.Read].
 type partQueue struct {
-	in *Input
+	in    *Input
+	alone bool // there is one worker
 
 	mu      sync.Mutex // guards the fields below and in.files
 	sources []source
@@ -241,9 +265,10 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	p.src, p.last, p.at = f, true, place{name: s.path}
 	size := cmp.Or(q.in.partSize, partBytes)
 	// Which resource holds at the start of a part is not known.
-	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() {
+	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() && q.mayShare(f.format) {
 		// An error is that of the whole file, which is read then.
-		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, size); err == nil && len(parts) > 1 {
+		opts := otlp.Parts{Bytes: size, Thorough: q.in.care == careThorough}
+		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, f.mapping, opts); err == nil && len(parts) > 1 {
 			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}
 			return part{}, false
 		}
@@ -257,6 +282,12 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		q.cutting.sources = new(op.Sources)
 	}
 	return part{}, false
+}
+
+// mayShare reports whether files of a format may be shared. Parts that may have to be
+// read again are of no use to one worker.
+func (q *partQueue) mayShare(f *Format) bool {
+	return f.recordsAt != nil || !q.alone && q.in.care < careWhole
 }
 
 // cut returns the next part of the file that is being cut.

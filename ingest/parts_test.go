@@ -20,35 +20,60 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// inParts returns the transcripts of the parts of an input, in order, and the
-// number of parts.
-func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
+// readParts returns the transcripts of the parts of an input.
+func readParts(t *testing.T, in *ingest.Input, workers int) (texts map[int64]string, err error) {
 	t.Helper()
-	in.SetPartSize(size)
 	var mu sync.Mutex
-	texts := make(map[int64]string)
-	err := in.Read(workers, func(worker int, _, part int64, records iter.Seq2[op.Record, error]) error {
-		text := recordtest.Transcript(t, records)
+	texts = make(map[int64]string)
+	err = in.Read(workers, func(worker int, _, part int64, records iter.Seq2[op.Record, error]) error {
+		var again error
+		text := recordtest.Transcript(t, func(yield func(op.Record, error) bool) {
+			for rec, err := range records {
+				if errors.Is(err, op.ErrAgain) {
+					again = err
+					return
+				}
+				if !yield(rec, err) {
+					return
+				}
+			}
+		})
 		mu.Lock()
 		defer mu.Unlock()
 		texts[part] = text
 		if worker < 0 || worker >= workers {
 			return fmt.Errorf("worker %d of %d", worker, workers)
 		}
-		return nil
+		return again
 	})
+	return texts, err
+}
+
+// inParts returns the transcripts of the parts of an input, in order, and the
+// number of parts that are not empty.
+func inParts(t *testing.T, in *ingest.Input, size, workers int) (transcript string, n int) {
+	t.Helper()
+	in.SetPartSize(size)
+	var texts map[int64]string
+	err := op.ErrAgain
+	for errors.Is(err, op.ErrAgain) {
+		texts, err = readParts(t, in, workers)
+	}
 	if err != nil {
 		t.Error(err)
 	}
 	var all strings.Builder
 	for i := range int64(len(texts)) {
 		text, ok := texts[i]
+		if text == "" {
+			n--
+		}
 		if !ok {
 			t.Errorf("part %d of %d is missing", i, len(texts))
 		}
 		all.WriteString(text)
 	}
-	return all.String(), len(texts)
+	return all.String(), n + len(texts)
 }
 
 // sampleFiles returns samples of several formats.

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,6 +116,10 @@ func (r SkipReason) IsSpan() bool {
 	}
 	return true
 }
+
+// ErrAgain is the error of an input that was read in parts, at places that turned out to
+// be wrong. The records of the parts are to be forgotten; the input may be read again.
+var ErrAgain = errors.New("the input was not read in the right parts")
 
 // Position is a place in a file: how many bytes and newlines lie in front of it.
 type Position struct{ Offset, Lines int64 }

@@ -33,7 +33,8 @@ func NewJSONReader(m *op.Mapping) *JSONReader {
 func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines bool) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := jr.r
-		r.yield, r.stopped, r.linewise = yield, false, lines
+		r.start(yield)
+		r.linewise = lines
 		r.w.reset(src, name, at)
 		r.documents()
 	}
@@ -54,10 +55,23 @@ type jsonReader struct {
 	linewise bool
 	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
+
+	// resourceAt and scopeAt are where the ResourceSpans and the ScopeSpans object
+	// under way start in the input.
+	resourceAt, scopeAt int64
+	// part is set where the input is a part that is to end in front of a span, and
+	// ended once it has, in so many objects and lists.
+	part  bool
+	ended int
 }
 
 func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
 	return &jsonReader{decoder: d, w: w, yield: yield}
+}
+
+// start makes r yield the records of another input.
+func (r *jsonReader) start(yield yieldFunc) {
+	r.yield, r.stopped, r.linewise, r.part, r.ended = yield, false, false, false, 0
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -81,43 +95,60 @@ func (r *jsonReader) documents() {
 		r.linewise = r.linewise || w.startsLines()
 		w.lex.OneLine(r.linewise)
 		r.document()
-		if r.stopped {
-			return
-		}
-		if !w.failed() {
-			continue
-		}
-		if w.sourceError() != nil {
-			break
-		}
-		r.emit(op.Record{}, w.syntaxError())
-		if !w.resync(r.linewise) {
+		if !r.next() {
 			break
 		}
 	}
-	if err := w.sourceError(); err != nil {
+	if err := w.sourceError(); err != nil && !r.stopped {
 		r.emit(op.Record{}, fmt.Errorf("reading OTLP JSON: %w", err))
 	}
+}
+
+// next goes to where the next document may start, behind what is wrong with the one
+// before. It reports false where nothing follows.
+func (r *jsonReader) next() bool {
+	w := r.w
+	switch {
+	case r.stopped:
+		return false
+	case !w.failed():
+		return true
+	case w.sourceError() != nil:
+		return false
+	}
+	r.emit(op.Record{}, w.syntaxError())
+	return w.resync(r.linewise)
 }
 
 // document reads one document.
 func (r *jsonReader) document() {
 	r.found, r.other = false, false
+	r.w.object()
+	r.documentMembers()
+}
+
+// documentMembers reads the members of a document that are left.
+func (r *jsonReader) documentMembers() {
 	w := r.w
-	w.object()
 	for w.more() && r.going() {
 		if string(w.peekKey()) == "result" {
 			w.key()
 			r.found = true
-			for w.object(); w.more() && r.going(); {
-				r.documentMember()
-			}
+			w.object()
+			r.resultMembers()
 			continue
 		}
 		r.documentMember()
 	}
 	if r.going() && r.other && !r.found {
 		r.emit(op.Record{Skipped: op.Skipped{Reason: op.SkipUnknownRecord, N: 1}}, nil)
+	}
+}
+
+// resultMembers reads the members of a result that are left.
+func (r *jsonReader) resultMembers() {
+	for r.w.more() && r.going() {
+		r.documentMember()
 	}
 }
 
@@ -129,9 +160,8 @@ func (r *jsonReader) documentMember() {
 		if w.null() {
 			return
 		}
-		for w.array(); w.more() && r.going(); {
-			r.resourceSpans()
-		}
+		w.array()
+		r.resources()
 	case "resourceMetrics", "resourceLogs", "resourceProfiles", "resource_metrics", "resource_logs", "resource_profiles":
 		r.found = true
 		w.skip()
@@ -144,28 +174,47 @@ func (r *jsonReader) documentMember() {
 	}
 }
 
+// resources reads the elements of a list of ResourceSpans that are left.
+func (r *jsonReader) resources() {
+	for r.w.more() && r.going() {
+		r.resourceSpans()
+	}
+}
+
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
-	w := r.w
-	g := group{r: r, header: isResource, parse: r.parseResource}
 	r.resource = op.Resource{}
-	for w.object(); w.more() && r.going(); {
+	r.w.object()
+	r.resourceAt = r.w.position() - 1
+	r.resourceMembers(&group{r: r, header: isResource, parse: r.parseResource})
+}
+
+// resourceMembers reads the members of a ResourceSpans object that are left.
+func (r *jsonReader) resourceMembers(g *group) {
+	w := r.w
+	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isResource(key):
 			g.readHeader()
-			r.emitResource(&g)
+			r.emitResource(g)
 		case string(key) == "scopeSpans" || string(key) == "scope_spans":
 			if w.null() {
 				continue
 			}
 			g.lookAhead()
-			r.emitResource(&g)
-			for w.array(); w.more() && r.going(); {
-				r.scopeSpans()
-			}
+			r.emitResource(g)
+			w.array()
+			r.scopes()
 		default:
 			w.skip()
 		}
+	}
+}
+
+// scopes reads the elements of a list of ScopeSpans that are left.
+func (r *jsonReader) scopes() {
+	for r.w.more() && r.going() {
+		r.scopeSpans()
 	}
 }
 
@@ -179,10 +228,16 @@ func (r *jsonReader) emitResource(g *group) {
 
 // scopeSpans reads the spans of one instrumentation scope.
 func (r *jsonReader) scopeSpans() {
-	w := r.w
-	g := group{r: r, header: isScope, parse: r.parseScope}
 	r.scope = op.Scope{}
-	for w.object(); w.more() && r.going(); {
+	r.w.object()
+	r.scopeAt = r.w.position() - 1
+	r.scopeMembers(&group{r: r, header: isScope, parse: r.parseScope})
+}
+
+// scopeMembers reads the members of a ScopeSpans object that are left.
+func (r *jsonReader) scopeMembers(g *group) {
+	w := r.w
+	for w.more() && r.going() {
 		switch key := w.key(); {
 		case isScope(key):
 			g.readHeader()
@@ -191,6 +246,7 @@ func (r *jsonReader) scopeSpans() {
 				continue
 			}
 			g.lookAhead()
+			w.array()
 			r.spans()
 		default:
 			w.skip()
@@ -201,12 +257,16 @@ func (r *jsonReader) scopeSpans() {
 func isResource(key []byte) bool { return string(key) == "resource" }
 func isScope(key []byte) bool    { return string(key) == "scope" }
 
-// spans reads an array of spans.
+// spans reads the elements of a list of spans that are left.
 func (r *jsonReader) spans() {
 	w := r.w
-	for w.array(); w.more() && r.going(); {
+	for w.more() && r.going() {
 		if r.canonicalSpans() {
 			continue
+		}
+		if r.part && w.peek() == 0 && w.err == io.EOF {
+			r.ended, r.stopped = w.lex.Depth(), true
+			return
 		}
 		w.do(r.parseSpan)
 		if !w.failed() {

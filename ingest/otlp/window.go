@@ -272,6 +272,9 @@ func (w *window) startsLines() bool {
 	return ok && bytes.HasPrefix(next, line[:2+len(key)+1])
 }
 
+// position returns where the lexer stands in the input.
+func (w *window) position() int64 { return w.offset + int64(w.lex.Pos()) }
+
 // line returns the number of the line where the lexer stands, from 1.
 func (w *window) line() int64 {
 	w.countTo(min(w.lex.Offset(), len(w.buf)))

@@ -1,0 +1,144 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+)
+
+// randomTraces returns spans of several resources and scopes, some of many spans.
+func randomTraces(rng *rand.Rand) ptrace.Traces {
+	td := ptrace.NewTraces()
+	number := 0
+	for r := range 1 + rng.IntN(6) {
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr("service.name", fmt.Sprint("service ", r))
+		rs.Resource().Attributes().PutStr("host.name", `"resource":{"spans":[`)
+		for s := range rng.IntN(4) {
+			ss := rs.ScopeSpans().AppendEmpty()
+			ss.Scope().SetName(fmt.Sprint("scope ", s))
+			for range rng.IntN(1 << rng.IntN(8)) {
+				number++
+				randomSpan(rng, ss.Spans().AppendEmpty(), number)
+			}
+		}
+	}
+	return td
+}
+
+func randomSpan(rng *rand.Rand, s ptrace.Span, number int) {
+	s.SetTraceID([16]byte{byte(rng.IntN(3)), 15: 1})
+	s.SetSpanID([8]byte{byte(number >> 8), byte(number), 7: 1})
+	s.SetName([]string{"matmul", `},{"traceId":"`, "größe\n"}[rng.IntN(3)])
+	s.SetStartTimestamp(1795224124978150123)
+	s.SetEndTimestamp(1795224124978150999)
+	if rng.IntN(4) > 0 {
+		s.Attributes().PutStr("tensor.op.name", "matmul")
+		list := s.Attributes().PutEmptySlice("tensor.input.shapes")
+		for range rng.IntN(3) {
+			dims := list.AppendEmpty().SetEmptySlice()
+			dims.AppendEmpty().SetInt(rng.Int64N(100))
+		}
+		s.Attributes().PutStr("debug", `[{"resource":{"scopeSpans":[{"spans":[`)
+	}
+	for range rng.IntN(3) {
+		l := s.Links().AppendEmpty()
+		l.SetTraceID([16]byte{2})
+		l.SetSpanID([8]byte{3})
+	}
+	if rng.IntN(4) == 0 {
+		s.Events().AppendEmpty().SetName("launch")
+	}
+	if rng.IntN(8) == 0 {
+		s.Status().SetCode(ptrace.StatusCodeError)
+	}
+}
+
+// jsonDocuments returns a file of one or more documents of OTLP JSON.
+func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
+	t.Helper()
+	text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(randomTraces(rng))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rng.IntN(4) == 0 {
+		text = fmt.Appendf(nil, `{"result":%s}`, text)
+	}
+	if rng.IntN(2) == 0 {
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, text, "", []string{" ", "\t", "    "}[rng.IntN(3)]); err != nil {
+			t.Fatal(err)
+		}
+		text = pretty.Bytes()
+	}
+	return append(text, '\n')
+}
+
+// damage changes a text a little: by a byte, by the end that it lacks, or by a member
+// that is none of the schema's.
+func damage(rng *rand.Rand, text []byte) []byte {
+	text = bytes.Clone(text)
+	at := rng.IntN(len(text))
+	switch rng.IntN(6) {
+	case 0:
+		text[at] = `"{}[],:x`[rng.IntN(8)]
+	case 1:
+		return text[:at]
+	case 2:
+		return bytes.Replace(text, []byte(`"name"`), []byte(`"\u006eame"`), rng.IntN(9))
+	case 3:
+		other := `"other":[{"traceId":"00","startTimeUnixNano":"1"},{"traceId":"00","startTimeUnixNano":"1"}],"status"`
+		return bytes.Replace(text, []byte(`"status"`), []byte(other), rng.IntN(30))
+	case 4:
+		return bytes.Replace(text, []byte(`"scope"`), []byte(`"sc\u006fpe"`), rng.IntN(9))
+	}
+	return bytes.Replace(text, []byte(`"resource"`), []byte(`"other":0,"resource"`), rng.IntN(9))
+}
+
+// The parts of a document are those of one pass, whatever is wrong with it.
+func TestDocumentsInParts(t *testing.T) {
+	testDocuments(t, jsonDocuments)
+}
+
+func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []byte) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "input")
+	shared := 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		text := documents(t, rng)
+		if rng.IntN(4) == 0 {
+			text = append(text, documents(t, rng)...)
+		}
+		if rng.IntN(2) == 0 {
+			text = damage(rng, text)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := recordtest.Transcript(t, ingest.Open(path).Records())
+		for _, size := range []int{1, 300, 2000} {
+			got, n := inParts(t, ingest.Open(path), size, 2+rng.IntN(2))
+			if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")); diff != "" {
+				t.Fatalf("seed %d, parts of %d: (-want +got)\n%s", seed, size, diff)
+			}
+			if n > 1 {
+				shared++
+			}
+		}
+	}
+	if shared < 200 {
+		t.Errorf("%d readings in parts", shared)
+	}
+}
