@@ -30,6 +30,13 @@ func openOTLPJSON(m *op.Mapping) readFunc {
 	}
 }
 
+func openProto(m *op.Mapping) readFunc {
+	r := otlp.NewProtoReader(m)
+	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		return r.Records(src, at.name, at.Position, at.proto)
+	}
+}
+
 func openFrames(m *op.Mapping) readFunc {
 	r := otlp.NewFrameReader(m)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {

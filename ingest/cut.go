@@ -25,8 +25,10 @@ type cutFunc func(text, first []byte, seen int) (end int, lines bool)
 // cutter cuts a file into parts.
 type cutter struct {
 	src   io.Reader
-	cut   cutFunc // of the file's format
+	cut   cutFunc // of the file's format; nil with a walk
 	first []byte  // the beginning of the file
+	// walk cuts in place of cut; nil for most formats.
+	walk *otlp.ProtoWalk
 	// lines is set once the records are known to be lines.
 	lines bool
 	// size is how much of the file makes a part.
@@ -49,6 +51,10 @@ const maxFirst = 64
 // behind the last record: that text has to be copied.
 func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position) {
 	at = c.at
+	most := maxPart
+	if c.walk != nil {
+		most += otlp.MaxMessageBytes // which is read as a whole
+	}
 	buf = append(buf[:0], c.rest...)
 	little := max(1, c.size/4)
 	end, seen := 0, 0
@@ -67,21 +73,36 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), failing{err}), at
 		}
-		if last, lines := c.cut(buf, c.first, seen); last > 0 {
+		last, lines, ok := c.ends(buf, seen)
+		if last > 0 {
 			end, c.lines = last, c.lines || lines
 		}
 		seen = len(buf)
 		switch {
-		case end > 0 && (len(buf)-end <= little || len(buf) >= 2*c.size):
+		case !ok && end == 0:
+			c.done = true
+			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
+		case end > 0 && (!ok || len(buf)-end <= little || len(buf) >= 2*c.size):
 			c.rest = buf[end:]
 			c.at.Offset += int64(end)
 			c.at.Lines += int64(bytes.Count(buf[:end], []byte{'\n'}))
 			return buf[:end], nil, at
-		case end == 0 && len(buf) >= maxPart:
+		case end == 0 && len(buf) >= most:
 			c.done = true
 			return nil, io.MultiReader(bytes.NewReader(buf), c.src), at
 		}
 	}
+}
+
+// ends returns where the last whole record of text ends, and whether there may be more of
+// them to be found.
+func (c *cutter) ends(text []byte, seen int) (end int, lines, ok bool) {
+	if c.walk != nil {
+		end, ok = c.walk.Cut(text)
+		return end, false, ok
+	}
+	end, lines = c.cut(text, c.first, seen)
+	return end, lines, true
 }
 
 // failing is a reader that fails.

@@ -85,6 +85,16 @@ func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	return append(text, '\n')
 }
 
+// protoMessage returns a message of OTLP protobuf without frames.
+func protoMessage(t *testing.T, rng *rand.Rand) []byte {
+	t.Helper()
+	text, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(randomTraces(rng))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 // damage changes a text a little: by a byte, by the end that it lacks, or by a member
 // that is none of the schema's.
 func damage(rng *rand.Rand, text []byte) []byte {
@@ -110,6 +120,8 @@ func damage(rng *rand.Rand, text []byte) []byte {
 func TestDocumentsInParts(t *testing.T) {
 	testDocuments(t, jsonDocuments)
 }
+
+func TestMessagesInParts(t *testing.T) { testDocuments(t, protoMessage) }
 
 func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []byte) {
 	t.Helper()

@@ -25,6 +25,8 @@ type Format struct {
 	// cut, if not nil, cuts files into parts. The whole file is one record where it
 	// returns 0 for all that fits into memory.
 	cut cutFunc
+	// walks is set where files are cut by an [otlp.ProtoWalk] in place of cut.
+	walks bool
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
@@ -50,6 +52,8 @@ type place struct {
 	// cut is set where the file was cut before or after the part, and lines
 	// where its records are lines.
 	cut, lines bool
+	// proto is the place in a message that walks.
+	proto otlp.ProtoPlace
 	// sources are the resources that hold at the start of a part of an entries file;
 	// nil where nothing of theirs is asked for. resources is set where the part is to
 	// begin with its resource.

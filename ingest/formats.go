@@ -76,7 +76,8 @@ var formats = []Format{
 		Name: "otlp-proto",
 		// JSON may start like a message: "\n{\n".
 		detect: func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
-		open:   whole(otlp.ProtoRecords),
+		open:   openProto,
+		walks:  true,
 	},
 	{
 		Name:    "jaeger-v3",

@@ -273,11 +273,14 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 			return part{}, false
 		}
 	}
-	if f.format == nil || f.format.cut == nil {
+	if f.format == nil || f.format.cut == nil && !f.format.walks {
 		p.rest = f.src
 		return p, true
 	}
 	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
+	if f.format.walks {
+		q.cutting.walk = otlp.NewProtoWalk()
+	}
 	if f.inherits() || f.format.inherits && f.hosts {
 		q.cutting.sources = new(op.Sources)
 	}
@@ -293,9 +296,14 @@ func (q *partQueue) mayShare(f *Format) bool {
 // cut returns the next part of the file that is being cut.
 func (q *partQueue) cut(buf []byte) part {
 	c := q.cutting
+	var proto otlp.ProtoPlace
+	if c.walk != nil {
+		proto = c.walk.Place()
+	}
 	text, stream, at := c.next(buf)
 	p := part{file: c.index, src: c.file, text: text, rest: stream, last: c.done}
-	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines}
+	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines, proto: proto}
+	p.at.proto.Cut = !c.done
 	if c.sources != nil {
 		p.at.sources, p.at.resources = c.sources.Clone(), c.inherits()
 		c.sources.Follow(text)

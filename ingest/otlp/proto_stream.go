@@ -16,12 +16,28 @@ import (
 // name stands for src in errors; m is the table from attribute keys to fields,
 // nil for the conventions.
 func ProtoRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return NewProtoReader(m).Records(src, name, op.Position{}, ProtoPlace{})
+}
+
+// ProtoReader is ProtoRecords for several files, or parts of files, one after the
+// other. It keeps its buffers, and the strings and attribute keys it has met. It is
+// not safe for concurrent use.
+type ProtoReader struct{ s protoStream }
+
+// NewProtoReader returns a reader; m is the table from attribute keys to fields,
+// nil for the conventions.
+func NewProtoReader(m *op.Mapping) *ProtoReader {
+	return &ProtoReader{s: protoStream{r: protoReader{decoder: newDecoder(m)}, most: MaxMessageBytes}}
+}
+
+// Records reads src, which starts at a position of the file called name, at a place
+// that a [ProtoWalk] has found. A *bytes.Buffer is read where it lies in memory.
+func (r *ProtoReader) Records(src io.Reader, name string, at op.Position, place ProtoPlace) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		s := &protoStream{
-			name: name, r: protoReader{decoder: newDecoder(m), yield: yield},
-		}
-		s.in.reset(src, 0)
-		if err := s.fields(levelTraces, math.MaxInt64); err != nil {
+		s := &r.s
+		s.name, s.r.yield, s.r.stopped, s.cut = name, yield, false, place.Cut
+		s.in.reset(src, at.Offset)
+		if err := s.from(&place); err != nil && err != errCut {
 			s.r.emit(op.Record{}, s.final(err))
 		}
 	}
@@ -32,6 +48,29 @@ type protoStream struct {
 	in   input
 	name string
 	r    protoReader
+	most int64 // MaxMessageBytes but in tests
+	cut  bool  // the input ends between two fields, and others follow
+}
+
+// errCut is the end of an input that is cut.
+var errCut = errors.New("the end of the part")
+
+// from reads on from a place. The headers that hold there have been handed out.
+func (s *protoStream) from(p *ProtoPlace) error {
+	s.r.resource, s.r.scope = op.Resource{}, op.Scope{}
+	// What is wrong with a header has been reported.
+	if p.headers[levelResource] != nil {
+		_ = s.r.parseResource(wire{buf: p.headers[levelResource]})
+	}
+	if p.headers[levelScope] != nil {
+		_ = s.r.parseScope(wire{buf: p.headers[levelScope]})
+	}
+	for at := p.level; at > levelTraces; at-- {
+		if err := s.fieldsTo(at, p.ends[at], p.listed[at]); err != nil {
+			return err
+		}
+	}
+	return s.fields(levelTraces, math.MaxInt64)
 }
 
 // level is a message that may be entered.
@@ -44,14 +83,28 @@ const (
 	levelSpan // never entered
 )
 
+// header and list report whether a field of a message of the level is its header, or an
+// element of its list.
+func (at level) header(field uint64) bool { return at != levelTraces && field == fieldGroupHeader }
+func (at level) list(field uint64) bool {
+	return at == levelTraces && field == fieldTracesResourceSpans || at != levelTraces && field == fieldGroupList
+}
+
 // fields reads the fields of a message of the level, up to limit bytes. An
 // error leaves no way to go on.
 func (s *protoStream) fields(at level, limit int64) error {
-	end := s.in.offset + min(limit, math.MaxInt64-s.in.offset)
-	listed := false
+	return s.fieldsTo(at, s.in.offset+min(limit, math.MaxInt64-s.in.offset), false)
+}
+
+// fieldsTo reads the fields up to the end of the message. listed is set where one of its
+// list has been read.
+func (s *protoStream) fieldsTo(at level, end int64, listed bool) error {
 	for !s.r.stopped && s.in.offset < end {
 		tag, err := s.varint()
-		if err == io.EOF && at == levelTraces {
+		switch {
+		case err == io.EOF && s.cut:
+			return errCut
+		case err == io.EOF && at == levelTraces:
 			return nil
 		}
 		if err != nil {
@@ -71,11 +124,10 @@ func (s *protoStream) fields(at level, limit int64) error {
 		if size > uint64(end-s.in.offset) {
 			return errWireEnd
 		}
-		isHeader := at != levelTraces && field == fieldGroupHeader
+		isHeader, isList := at.header(field), at.list(field)
 		if isHeader && listed {
 			s.overLimit("resource or scope behind its spans in a message too large to be read as a whole")
 		}
-		isList := at == levelTraces && field == fieldTracesResourceSpans || at != levelTraces && field == fieldGroupList
 		listed = listed || isList
 		if err := s.field(at, isHeader, isList, int64(size)); err != nil {
 			return err
@@ -89,7 +141,7 @@ func (s *protoStream) field(at level, isHeader, isList bool, size int64) error {
 	switch {
 	case !isHeader && !isList:
 		return s.discard(size)
-	case size <= MaxMessageBytes:
+	case size <= s.most:
 		return s.whole(at, isHeader, size)
 	case isList && at+1 < levelSpan:
 		s.enter(at + 1)

@@ -1,0 +1,105 @@
+package otlp
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// The parts that a walk cuts are those of one pass, also of messages that are too large
+// to be read as a whole, and whatever is wrong with them.
+func TestProtoWalk(t *testing.T) {
+	entered := 0
+	for seed := range uint64(2000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		message := walkedMessage(t, rng)
+		if rng.IntN(2) == 0 {
+			message[rng.IntN(len(message))] = byte(rng.IntN(256))
+		}
+		if rng.IntN(4) == 0 {
+			message = message[:rng.IntN(len(message))]
+		}
+		most := int64(1) << (4 + rng.IntN(12))
+		read := func(text []byte, at op.Position, p ProtoPlace) []string {
+			r := NewProtoReader(nil)
+			r.s.most = most
+			return lines(r.Records(bytes.NewBuffer(text), "file", at, p))
+		}
+		want := read(message, op.Position{}, ProtoPlace{})
+		w := NewProtoWalk()
+		w.most = most
+		var got []string
+		for at, ok := 0, true; at < len(message) || at == 0; {
+			p, n := w.Place(), 0
+			if p.level > 0 {
+				entered++
+			}
+			end := at
+			for n == 0 && ok && end < len(message) {
+				end = min(len(message), end+1+rng.IntN(300))
+				n, ok = w.Cut(message[at:end])
+			}
+			if p.Cut = n > 0 && at+n < len(message); !p.Cut {
+				n = len(message) - at
+			}
+			got = append(got, read(message[at:at+n], op.Position{Offset: int64(at)}, p)...)
+			at += max(n, 1)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("seed %d (-one pass +parts):\n%s", seed, diff)
+		}
+	}
+	if entered < 1000 {
+		t.Errorf("%d parts within messages", entered)
+	}
+}
+
+func walkedMessage(t *testing.T, rng *rand.Rand) []byte {
+	t.Helper()
+	td := ptrace.NewTraces()
+	for r := range 1 + rng.IntN(4) {
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr("service.name", fmt.Sprint("service ", r))
+		for s := range rng.IntN(4) {
+			ss := rs.ScopeSpans().AppendEmpty()
+			ss.Scope().SetName(fmt.Sprint("scope ", s))
+			for n := range rng.IntN(1 << rng.IntN(7)) {
+				span := ss.Spans().AppendEmpty()
+				span.SetTraceID([16]byte{1})
+				span.SetSpanID([8]byte{byte(s + 1), byte(n)})
+				span.SetStartTimestamp(1795224124978150123)
+				span.SetEndTimestamp(1795224124978150999)
+				span.Attributes().PutStr("tensor.op.name", "matmul")
+			}
+		}
+	}
+	text, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// lines returns a text for each record.
+func lines(records iter.Seq2[op.Record, error]) (texts []string) {
+	for rec, err := range records {
+		switch {
+		case err != nil:
+			texts = append(texts, "error: "+err.Error())
+		case rec.Entry != nil:
+			texts = append(texts, fmt.Sprint(rec.Entry.Service, rec.Entry.Scope, string(rec.Entry.AppendJSON(nil))))
+		case rec.Span != nil:
+			texts = append(texts, string(rec.Span.AppendJSON(nil)))
+		case rec.Resource != nil:
+			texts = append(texts, string(op.AppendHeader(nil, rec.Resource)))
+		}
+	}
+	return texts
+}
