@@ -74,14 +74,13 @@ const (
 const (
 	// batchSize is how many spans the SDK's batch processor exports at a time.
 	batchSize = 512
-	// peerBatches is how many batches peers export in a round: they cost the same
-	// per span from the first one on.
-	peerBatches = 8
+	// minBatches is how many batches are exported in a round at least.
+	minBatches = 8
 )
 
 // newShapesSet has operations that do not repeat.
 var newShapesSet = set{"shapes that never repeat", false, func() []operation {
-	ops := make([]operation, peerBatches*batchSize)
+	ops := make([]operation, minBatches*batchSize)
 	for i, s := range workload.RandomSpecs(len(ops)) {
 		ops[i] = newOperation(s.OpSpec, s.Attributes())
 	}
@@ -100,7 +99,7 @@ func newExportSuite(s set) *measure.Suite {
 func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
 	ops := s.ops()
 	// Every operation twice where there are steps, in two of them.
-	n := peerBatches
+	n := minBatches
 	if s.steps {
 		n = max(n, 2*len(ops)/batchSize)
 	}
@@ -123,11 +122,11 @@ func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
 	theirs := otlptrace.NewUnstarted(new(marshallingClient))
 	// Ours are fast: where there are few batches, several passes make a round long
 	// enough to time.
-	passes := max(1, 4*peerBatches/len(batches))
+	passes := max(1, 4*minBatches/len(batches))
 	return &measure.Opened{
 		Sides: map[string]measure.Side{
-			stdout:    exporting(lines, batches[:peerBatches], 1),
-			otlp:      exporting(theirs, batches[:peerBatches], 1),
+			stdout:    exporting(lines, batches, 1),
+			otlp:      exporting(theirs, batches, 1),
 			entries:   exporting(entriesExp, batches, passes),
 			otlpProto: exporting(protoExp, batches, passes),
 		},

@@ -1,7 +1,6 @@
 package attrcache
 
 import (
-	"hash/maphash"
 	"slices"
 	"unsafe"
 
@@ -12,20 +11,19 @@ import (
 type Cache[V any] struct {
 	maxBytes int // 0 turns the cache off
 
-	seed  maphash.Seed
+	seeds seeds
 	slots []slot[V] // the length is a power of two
 	used  int
 	bytes int
 	full  bool
-	last  *entry[V] // the entry found last
 
 	gate     gate
 	interner interner
 }
 
-// slot holds an entry at or after the index that its hash selects.
+// slot holds an entry at or after the index that its fingerprint selects.
 type slot[V any] struct {
-	hash  uint64
+	fingerprint
 	entry *entry[V]
 }
 
@@ -33,7 +31,6 @@ type entry[V any] struct {
 	key   Key // with attributes of its own
 	value V
 	size  int
-	next  *entry[V] // the entry that was found after this one
 }
 
 const (
@@ -73,7 +70,7 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 		}
 	}
 	if c.slots == nil {
-		c.seed = maphash.MakeSeed()
+		c.seeds = newSeeds()
 		c.slots = make([]slot[V], firstSlots)
 	}
 	if c.gate.byContent {
@@ -97,30 +94,25 @@ func (c *Cache[V]) lookupContent(k *Key) (value *V, add bool) {
 		return nil, !c.full
 	}
 	c.gate.hits++
-	if k.equal(canonical) {
+	if c.find(k) == e {
 		c.gate.sameMemory++
 	}
 	return &e.value, false
 }
 
-// find returns the entry whose key has the memory of k, or nil. Programs that
-// run a graph repeat the order of its operations, so the entry that followed
-// the last one is tried before anything is hashed.
+// find returns the entry whose key has the memory of k, or nil.
 func (c *Cache[V]) find(k *Key) *entry[V] {
-	if c.last != nil {
-		if e := c.last.next; e != nil && e.key.equal(k) {
-			c.last = e
-			return e
-		}
+	f, ok := c.seeds.of(k)
+	if !ok {
+		return nil
 	}
-	hash := c.hash(k)
 	mask := uint64(len(c.slots) - 1)
 	for i := range uint64(ways) {
-		if s := &c.slots[(hash+i)&mask]; s.hash == hash && s.entry.key.equal(k) {
-			if c.last != nil {
-				c.last.next = s.entry
-			}
-			c.last = s.entry
+		s := &c.slots[(f[0]+i)&mask]
+		if s.entry == nil {
+			return nil
+		}
+		if s.fingerprint == f && s.entry.key.equal(k) {
 			return s.entry
 		}
 	}
@@ -136,13 +128,14 @@ func (c *Cache[V]) Add(k *Key, value V, size int) {
 		c.full = true
 		return
 	}
-	c.last = nil
 	e := &entry[V]{key: *k, value: value, size: size}
 	if e.key.Attrs = slices.Clone(k.Attrs); c.gate.byContent {
 		c.interner.intern(e.key.Attrs)
 	}
-	c.bytes += size
-	c.insert(slot[V]{c.hash(&e.key), e})
+	if f, ok := c.seeds.of(&e.key); ok {
+		c.bytes += size
+		c.insert(slot[V]{f, e})
+	}
 }
 
 // insert stores s in one of its slots, after growing if all are taken.
@@ -150,14 +143,14 @@ func (c *Cache[V]) insert(s slot[V]) {
 	for {
 		mask := uint64(len(c.slots) - 1)
 		for i := range uint64(ways) {
-			if at := &c.slots[(s.hash+i)&mask]; at.entry == nil {
+			if at := &c.slots[(s.fingerprint[0]+i)&mask]; at.entry == nil {
 				*at = s
 				c.used++
 				return
 			}
 		}
-		if len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets with one hash
-			at := &c.slots[s.hash&mask]
+		if len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
+			at := &c.slots[s.fingerprint[0]&mask]
 			c.bytes -= at.entry.size
 			*at = s
 			return
@@ -177,6 +170,6 @@ func (c *Cache[V]) grow() {
 }
 
 func (c *Cache[V]) empty() {
-	c.slots, c.used, c.bytes, c.full, c.last = nil, 0, 0, false, nil
+	c.slots, c.used, c.bytes, c.full = nil, 0, 0, false
 	c.interner = interner{}
 }

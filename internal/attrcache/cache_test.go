@@ -1,9 +1,9 @@
 package attrcache
 
 import (
-	"hash/maphash"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -130,30 +130,78 @@ func TestFindVarying(t *testing.T) {
 	}
 }
 
-// Whatever is left out of a comparison, the rest of a set counts.
-func TestKeyEqual(t *testing.T) {
+// Whatever is left out of a fingerprint, the rest of a set counts.
+func TestFingerprint(t *testing.T) {
+	text, list := "f32 and more", attribute.Int64SliceValue([]int64{1, 2})
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
-			opName("matmul"), device("cuda:0"), step(1), attribute.String(op.KeyDType, "f32"), attribute.Float64("x", math.NaN()),
+			opName("matmul"), device("cuda:0"), step(1), attribute.String(op.KeyDType, text), attribute.Int("n", 7),
+			attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"},
 		}
 	}
-	key := func(attrs []attribute.KeyValue) *Key { return &Key{Attrs: attrs, Varying: FindVarying(attrs)} }
-	if !key(base()).equal(key(base())) {
-		t.Error("equal sets are told apart")
+	seeds := newSeeds()
+	of := func(attrs []attribute.KeyValue) fingerprint {
+		f, ok := seeds.of(&Key{Attrs: attrs, Varying: FindVarying(attrs)})
+		if !ok {
+			t.Fatalf("%v has no fingerprint", attrs)
+		}
+		return f
 	}
-	for i, want := range []bool{false, true, true, false, false} {
+	for _, tt := range []struct {
+		what string
+		at   int
+		to   attribute.KeyValue
+		same bool
+	}{
+		{"nothing", 4, attribute.Int("n", 7), true},
+		{"the device", 1, device("cuda:1"), true},
+		{"the step", 2, step(7), true},
+		{"the type of the step", 2, attribute.Float64(op.KeyStep, 1), false},
+		{"a text", 0, opName("relu"), false},
+		{"the length of a text", 3, attribute.String(op.KeyDType, text[:3]), false},
+		{"the length of a key", 4, attribute.Int("n2"[:2], 7), false},
+		{"a number", 4, attribute.Int("n", 8), false},
+		{"the type of a number", 4, attribute.Float64("n", math.Float64frombits(7)), false},
+		{"the sign of NaN", 5, attribute.Float64("x", math.Copysign(math.NaN(), -1)), false},
+		{"a list", 6, attribute.Int64Slice("list", []int64{1, 2}), false},
+		{"a value", 7, attribute.Int("empty", 0), false},
+	} {
 		changed := base()
-		changed[i].Value = attribute.StringValue("other")
-		if i == 2 {
-			changed[i].Value = attribute.IntValue(7)
-		}
-		if got := key(base()).equal(key(changed)); got != want {
-			t.Errorf("attribute %d changed: equal is %v, want %v", i, got, want)
+		changed[tt.at] = tt.to
+		if got := of(base()) == of(changed); got != tt.same {
+			t.Errorf("%s changed: the fingerprints are equal: %v", tt.what, got)
 		}
 	}
-	c := Cache[int]{seed: maphash.MakeSeed()}
-	if a, b := c.hash(key(base())), c.hash(key(base()[:4])); a == b {
-		t.Error("the last attribute makes no difference to the hash")
+	if of(base()) == of(base()[:7]) {
+		t.Error("the last attribute makes no difference")
+	}
+	swapped := base()
+	swapped[3], swapped[4] = swapped[4], swapped[3]
+	if of(base()) == of(swapped) {
+		t.Error("the order makes no difference")
+	}
+	long := &Key{Attrs: []attribute.KeyValue{opName(strings.Repeat("x", 1<<16))}}
+	if _, ok := seeds.of(long); ok {
+		t.Error("a long text has a fingerprint")
+	}
+}
+
+// Few of many numbers that differ by little share the low bits of their
+// fingerprints, which select the slots.
+func TestFingerprintsSpread(t *testing.T) {
+	seeds := newSeeds()
+	const sets, slots = 4096, 8192
+	var taken [slots]bool
+	used := 0
+	for i := range sets {
+		f, _ := seeds.of(&Key{Attrs: numbered(i * 64), Varying: NoVarying})
+		if at := f[0] % slots; !taken[at] {
+			taken[at] = true
+			used++
+		}
+	}
+	if used < sets*3/5 { // at random it would be 0.79
+		t.Errorf("%d sets take %d slots", sets, used)
 	}
 }
 

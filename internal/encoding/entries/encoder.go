@@ -17,7 +17,6 @@ type encoder struct {
 	mapping  *op.Mapping
 	cache    attrcache.Cache[template]
 	renderer renderer
-	data     span.Data // of the span that is being added
 }
 
 // CacheHits returns how many of the recent lookups in the cache found something.
@@ -27,8 +26,8 @@ func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encodi
 	if e.Data != nil {
 		return c.add(b, e.Data, &e.Root, e.Alone, t)
 	}
-	c.data = span.Read(e.Span, e.Context, e.Parent)
-	return c.add(b, &c.data, &e.Root, e.Alone, t)
+	d := span.Read(e.Span, e.Context, e.Parent)
+	return c.add(b, &d, &e.Root, e.Alone, t)
 }
 
 // add adds the operation, or the span, that d is the data of.

@@ -1,0 +1,62 @@
+package attrcache
+
+import (
+	"math/bits"
+	"math/rand/v2"
+	"unsafe"
+
+	"go.opentelemetry.io/otel/attribute"
+)
+
+// fingerprint stands for the attributes of a key as they lie in memory, without
+// what they point to and without the values of the varying ones. Different
+// attributes have the same fingerprint with a probability of about 2^-120: the
+// seeds are random. The entries of a cache keep their strings and lists alive, so
+// an address cannot come to stand for something else.
+type fingerprint [2]uint64
+
+// seeds makes fingerprints differ from one cache to another.
+type seeds [4]uint64
+
+func newSeeds() seeds { return seeds{rand.Uint64(), rand.Uint64(), rand.Uint64(), rand.Uint64()} }
+
+// of returns the fingerprint of the attributes of k. It reports false where a
+// key or a text is too long.
+func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
+	const (
+		// An address has 48 bits. Lengths and types take the others.
+		lengthAt, typeAt = 48, 58
+		maxKey, maxText  = 1 << (typeAt - lengthAt), 1 << (64 - lengthAt)
+	)
+	a, b := s[0], s[1]
+	for i := range k.Attrs {
+		kv := &k.Attrs[i]
+		name, text := string(kv.Key), kv.Value.AsString()
+		if len(name) >= maxKey || len(text) >= maxText {
+			return f, false
+		}
+		key := address(name) ^ uint64(len(name))<<lengthAt ^ uint64(kv.Value.Type())<<typeAt
+		// A value has one of the three.
+		value := uint64(kv.Value.AsInt64()) ^ address(text) ^ uint64(len(text))<<lengthAt ^ list(&kv.Value)
+		if i == k.Varying.Step || i == k.Varying.Device {
+			value = 0
+		}
+		a = fold(a^value, s[2]^key)
+		b = fold(b^key, s[3]^value)
+	}
+	return fingerprint{a, b}, true
+}
+
+// fold mixes two words.
+func fold(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	return high ^ low
+}
+
+func address(s string) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))) }
+
+// list returns the address of the list in a value: its last word.
+func list(v *attribute.Value) uint64 {
+	const size = unsafe.Sizeof(uintptr(0))
+	return uint64(*(*uintptr)(unsafe.Add(unsafe.Pointer(v), unsafe.Sizeof(*v)-size)))
+}
