@@ -41,6 +41,7 @@ type Exporter struct {
 	traces  traces.WithOps
 	enc     encoding.Encoder // this and spare belong to the holder of the sink
 	spare   *encoding.Batch
+	users   atomic.Int32 // processors in front of it
 	stopped atomic.Bool
 	skipped atomic.Uint64
 	deleted func() uint64 // how many rotated files
@@ -246,9 +247,9 @@ func (e *Exporter) ForceFlush(ctx context.Context) error {
 }
 
 // Shutdown ends the exporter and closes the file that it opened. It waits for
-// a batch being written until ctx is done; that batch then closes the file. A
-// context that is already done does not keep an idle exporter from closing.
-// The second and later calls do nothing.
+// a batch being written until ctx is done, or for ten seconds if ctx has no
+// deadline; that batch then closes the file. A context that is already done does
+// not keep an idle exporter from closing. The second and later calls do nothing.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -256,8 +257,16 @@ func (e *Exporter) Shutdown(ctx context.Context) error {
 	if e.stopped.Swap(true) {
 		return nil
 	}
+	if _, ok := ctx.Deadline(); !ok {
+		short, cancel := context.WithTimeout(ctx, shutdownWait)
+		defer cancel()
+		ctx = short
+	}
 	return e.sink.Shutdown(ctx)
 }
+
+// shutdownWait is how long a Shutdown without a deadline waits for a writer.
+const shutdownWait = 10 * time.Second
 
 // Stats returns what became of the operations so far.
 func (e *Exporter) Stats() Stats {

@@ -28,7 +28,7 @@ type FlightOption interface {
 }
 
 // NewFlightRecorder returns a FlightRecorder of the last n operations in front of
-// exp, which it shuts down when it is shut down itself. exp must have
+// exp, which it shuts down as a [Processor] does. exp must have
 // [FormatEntries]. A nil exp is an error, and so are an n that is not positive and
 // options with values that make no sense. Nil options are ignored.
 func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecorder, error) {

@@ -101,7 +101,7 @@ func (o Op) FLOPs(n int64) Op { return o.set(tensorconv.OpFLOPCount(n)) }
 // o.Err(err).End() serves both outcomes.
 func (o Op) Err(err error) Op {
 	if o.span != nil && err != nil {
-		o.span.SetStatus(codes.Error, err.Error())
+		o.span.SetStatus(codes.Error, errorText(err))
 	}
 	return o
 }

@@ -153,7 +153,7 @@ type PreparedOp struct{ span trace.Span }
 // o.Err(err).End() serves both outcomes.
 func (o PreparedOp) Err(err error) PreparedOp {
 	if o.span != nil && err != nil {
-		o.span.SetStatus(codes.Error, err.Error())
+		o.span.SetStatus(codes.Error, errorText(err))
 	}
 	return o
 }

@@ -32,6 +32,11 @@ import (
 // tracing backends cannot process, are removed and count as dropped. If there is
 // no room, the [Policy] says what happens; every loss is counted.
 //
+// Texts that repeat are recognised by their memory. A string that was made over
+// memory which changes later (package unsafe, memory of C, buffers that a server
+// uses again) breaks Go's promise that strings do not change, and may be recorded
+// as it was before: clone it.
+//
 // All methods are safe for concurrent use. OnStart and OnEnd do not block, except
 // under [PolicyBlock].
 type Processor struct {
@@ -43,6 +48,7 @@ type Processor struct {
 	pruner   *prune.Pruner // nil if everything is forwarded
 	stopped  atomic.Bool
 	skipped  atomic.Uint64
+	lost     atomic.Uint64 // before the pipeline had them
 	errs     observ.Errors
 	metrics  *observ.Processor
 
@@ -55,7 +61,8 @@ type Processor struct {
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
 
 // NewProcessor returns a Processor in front of exp, which it shuts down when it
-// is shut down itself. A nil exp is an error, and so are options with values that
+// is shut down itself, if no other Processor or FlightRecorder is in front of exp.
+// A nil exp is an error, and so are options with values that
 // make no sense. Nil options are ignored.
 func NewProcessor(exp *Exporter, opts ...ProcessorOption) (*Processor, error) {
 	if exp == nil {
@@ -112,6 +119,7 @@ func newProcessor(cfg processorConfig, next sdktrace.SpanExporter) *Processor {
 // toExporter makes exp the exporter behind p, and returns it as pipelines use it.
 func (p *Processor) toExporter(exp *Exporter) pipeline.Output {
 	p.exp, p.mapping = exp, exp.cfg.mapping
+	exp.users.Add(1)
 	return pipeline.Output{Sink: exp.sink, Traces: &exp.traces, Format: exp.format, Mapping: exp.cfg.mapping}
 }
 
@@ -129,7 +137,7 @@ func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
 	if p.pipeline == nil || p.stopped.Load() {
 		return
 	}
-	defer p.recover("starting a span")
+	defer p.recover("starting a span", nil)
 	p.roots.Started(s)
 	if p.pruner != nil && p.takes(s.SpanContext()) {
 		p.pruner.Started(s)
@@ -144,11 +152,14 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.pipeline == nil {
 		return
 	}
-	defer p.recover("ending a span")
+	left := uint64(1)
+	defer p.recover("ending a span", &left)
 	e := span.Ended{Span: s, Context: s.SpanContext(), Parent: s.Parent()}
 	e.Root = p.roots.Ended(e.Context, e.Parent)
 	e.Alone = !e.Parent.IsValid() && s.ChildSpanCount() == 0
-	if !p.stopped.Load() && p.admit(&e) {
+	admitted := !p.stopped.Load() && p.admit(&e)
+	left = 0 // what the pipeline has, it counts
+	if admitted {
 		p.pipeline.OnEnd(e)
 	}
 }
@@ -160,7 +171,7 @@ func (p *Processor) admit(e *span.Ended) bool {
 		p.skipped.Add(1)
 		return false
 	}
-	if p.cfg.filter != nil && !p.cfg.filter(e.ReadOnly()) {
+	if p.cfg.filter != nil && !p.keeps(e.ReadOnly()) {
 		p.skipped.Add(1)
 		if p.pruner != nil {
 			p.pruner.Forget(e.ReadOnly())
@@ -175,6 +186,18 @@ func (p *Processor) admit(e *span.Ended) bool {
 		return false
 	}
 	return true
+}
+
+// keeps calls the filter. One that panics has not said that the span is to be
+// left out.
+func (p *Processor) keeps(s sdktrace.ReadOnlySpan) (keep bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			keep = true
+			p.errs.Report(fmt.Errorf("optrace: the filter panicked: %v", r))
+		}
+	}()
+	return p.cfg.filter(s)
 }
 
 // takes reports whether spans of s's sampling decision are taken.
@@ -201,8 +224,10 @@ func (p *Processor) ForceFlush(ctx context.Context) error {
 const lastFlush = 100 * time.Millisecond
 
 // Shutdown flushes, ends the Processor and shuts the exporter down. When ctx is
-// done before the flush, the operations that are left count as dropped. The second and later
-// calls do nothing.
+// done before the flush, the operations that are left count as dropped. If ctx has
+// no deadline, Shutdown waits as long as operations get through, and gives up when
+// none did for the time of [WithExportTimeout]. The second and later calls do
+// nothing.
 func (p *Processor) Shutdown(ctx context.Context) error {
 	if ctx == nil {
 		ctx = context.Background()
@@ -216,7 +241,12 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 		defer cancel()
 		flushCtx = short
 	}
-	err := errors.Join(p.pipeline.Stop(flushCtx), p.metrics.Shutdown(), p.shutdownNext(ctx))
+	err := errors.Join(p.pipeline.Stop(flushCtx), p.metrics.Shutdown())
+	wait := p.cfg.exportTimeout
+	if errors.Is(err, pipeline.ErrStuck) {
+		wait = lastFlush
+	}
+	err = errors.Join(err, p.shutdownNext(ctx, wait))
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -224,8 +254,16 @@ func (p *Processor) Shutdown(ctx context.Context) error {
 }
 
 // shutdownNext shuts the exporter down, which may be anyone's: it may panic,
-// and it may not listen to ctx.
-func (p *Processor) shutdownNext(ctx context.Context) error {
+// and it may not listen to ctx, which ends after wait if it has no deadline.
+func (p *Processor) shutdownNext(ctx context.Context, wait time.Duration) error {
+	if p.exp != nil && p.exp.users.Add(-1) > 0 {
+		return nil // the last one shuts it down
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		short, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		ctx = short
+	}
 	return sink.Await(ctx, pipeline.StopGrace, func() (err error) {
 		defer func() {
 			if r := recover(); r != nil {
@@ -243,7 +281,10 @@ func (p *Processor) Stats() Stats {
 		return Stats{}
 	}
 	n := p.pipeline.Stats()
-	st := Stats{Recorded: n.Recorded, Written: n.Written, Dropped: n.Dropped, Skipped: n.Skipped + p.skipped.Load()}
+	lost := p.lost.Load()
+	st := Stats{
+		Recorded: n.Recorded + lost, Written: n.Written, Dropped: n.Dropped + lost, Skipped: n.Skipped + p.skipped.Load(),
+	}
 	if p.exp != nil {
 		st.DeletedFiles = p.exp.deleted()
 	}
@@ -261,9 +302,18 @@ func (p *Processor) MarshalLog() any {
 	}{"optrace", p.cfg.policy.String(), p.cfg.bufferBytes, p.cfg.flushInterval, p.next}
 }
 
-// recover keeps a panic from reaching the application's End.
-func (p *Processor) recover(what string) {
-	if r := recover(); r != nil {
-		p.errs.Report(fmt.Errorf("optrace: %s panicked: %v", what, r))
+// recover keeps a panic from reaching the application. lost, if not nil, is how
+// many operations that costs.
+func (p *Processor) recover(what string, lost *uint64) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	p.errs.Report(fmt.Errorf("optrace: %s panicked: %v", what, r))
+	if lost != nil && *lost > 0 {
+		p.lost.Add(*lost)
+		if p.exp != nil {
+			p.exp.sink.Drop("conversion_failed", *lost)
+		}
 	}
 }

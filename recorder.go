@@ -218,7 +218,7 @@ func (r *Recorder) set(kv attribute.KeyValue) *Recorder {
 // Err marks the operation as failed. A nil err does nothing.
 func (r *Recorder) Err(err error) *Recorder {
 	if o := r.last(); o != nil && err != nil {
-		o.failed, o.failure = true, err.Error()
+		o.failed, o.failure = true, errorText(err)
 	}
 	return r
 }
@@ -241,10 +241,10 @@ func (r *Recorder) Finish() {
 
 // flush emits the operations, all of which have ended.
 func (r *Recorder) flush() {
+	defer r.empty() // whatever happens, nothing is emitted twice
 	if len(r.ops) > 0 {
 		r.emit(r)
 	}
-	r.empty()
 }
 
 // empty forgets what was recorded.

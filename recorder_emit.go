@@ -3,6 +3,7 @@ package optrace
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -35,9 +36,20 @@ func (p *Processor) Recorder(ctx context.Context) *Recorder {
 	return newRecorder(ctx, p.emit, &p.shapes, p.mapping)
 }
 
-// emit makes spans of what r recorded.
+// emit makes spans of what r recorded. What panics meanwhile, such as a span
+// processor of the application, costs its operation and no other.
 func (t *Tracer) emit(r *Recorder) {
-	for i := range r.ops {
+	for next := 0; next < len(r.ops); {
+		t.emitFrom(r, &next)
+	}
+}
+
+// emitFrom makes spans of the operations from next on, until one panics.
+func (t *Tracer) emitFrom(r *Recorder, next *int) {
+	defer t.recover()
+	for *next < len(r.ops) {
+		i := *next
+		*next++
 		o := &r.ops[i]
 		_, s := t.tracer.Start(r.ctx, o.name, trace.WithTimestamp(r.time(o.start)))
 		if s.IsRecording() {
@@ -50,23 +62,34 @@ func (t *Tracer) emit(r *Recorder) {
 	}
 }
 
+// recover keeps a panic from reaching the application's Finish.
+func (t *Tracer) recover() {
+	if r := recover(); r != nil {
+		t.errs.Report(fmt.Errorf("optrace: making a span of a recorded operation panicked: %v", r))
+	}
+}
+
 // emit hands the operations of r to the pipeline.
 func (p *Processor) emit(r *Recorder) {
 	if p.pipeline == nil || p.stopped.Load() {
 		return
 	}
-	defer p.recover("recording")
+	left := uint64(len(r.ops)) // not handed over yet
+	defer p.recover("recording", &left)
 	parent := trace.SpanContextFromContext(r.ctx)
 	if parent.IsValid() && !parent.IsSampled() && !p.cfg.recordOnly {
 		return
 	}
 	all := r.ended(parent, p.rootAbove(parent), p.resourceOf(r.ctx))
 	if p.cfg.filter == nil && p.pruner == nil {
+		left = 0               // what the pipeline has, it counts
 		p.pipeline.OnEnds(all) // admit would take them all
 		return
 	}
 	for e := range all {
-		if p.admit(&e) {
+		admitted := p.admit(&e)
+		left--
+		if admitted {
 			p.pipeline.OnEnd(e)
 		}
 	}

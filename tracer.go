@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -31,6 +32,7 @@ type Tracer struct {
 	cfg    tracerConfig
 	shapes shapes.Cache
 	pool   sync.Pool // of *opState
+	errs   observ.Errors
 }
 
 // NewTracer returns a Tracer that makes spans with tp, under the

@@ -13,7 +13,7 @@ import (
 // and on a goroutine of its own, because the application's handler may block or
 // panic.
 type Errors struct {
-	last       atomic.Int64 // when the last one was handed over, Unix ns
+	last       atomic.Pointer[time.Time] // when the last one was handed over
 	suppressed atomic.Int64
 	busy       atomic.Bool // the handler has not returned
 }
@@ -25,13 +25,14 @@ func (r *Errors) Report(err error) {
 	if err == nil {
 		return
 	}
-	now := time.Now().UnixNano()
+	now := time.Now() // with its monotonic reading: clocks are set
 	last := r.last.Load()
-	if last != 0 && now-last < int64(reportPause) || !r.busy.CompareAndSwap(false, true) {
+	if last != nil && now.Sub(*last) < reportPause || !r.busy.CompareAndSwap(false, true) {
 		r.suppressed.Add(1)
 		return
 	}
-	r.last.Store(now)
+	at := now
+	r.last.Store(&at)
 	if n := r.suppressed.Swap(0); n > 0 {
 		err = fmt.Errorf("%w (and %d more errors since the last report)", err, n)
 	}

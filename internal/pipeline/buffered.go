@@ -282,7 +282,8 @@ func (p *buffered) Flush(ctx context.Context) error {
 func (p *buffered) Stop(ctx context.Context) error {
 	p.buffers.stop()
 	// The goroutine's waits end with their contexts: it always ends.
-	_, err := requestStop(ctx, p.stopReq, p.done, p.cancel)
+	progress := func() uint64 { return p.written.Load() + p.dropped.Load() }
+	_, err := requestStop(ctx, patience{p.timeout, progress}, p.stopReq, p.done, p.cancel)
 	return err
 }
 

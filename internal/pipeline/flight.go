@@ -227,7 +227,8 @@ func (p *Flight) Stop(ctx context.Context) error {
 	p.mu.Lock()
 	p.stopped = true
 	p.mu.Unlock()
-	_, err := requestStop(ctx, p.stopReq, p.done, p.cancel)
+	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
+	_, err := requestStop(ctx, patience{p.cfg.ExportTimeout, progress}, p.stopReq, p.done, p.cancel)
 	return err
 }
 

@@ -238,7 +238,8 @@ func (p *queue) Stop(ctx context.Context) error {
 	p.stopped = true
 	p.space.Broadcast()
 	p.mu.Unlock()
-	ended, err := requestStop(ctx, p.stopReq, p.done, p.cancel)
+	progress := func() uint64 { st := p.Stats(); return st.Written + st.Dropped }
+	ended, err := requestStop(ctx, patience{p.timeout, progress}, p.stopReq, p.done, p.cancel)
 	if !ended {
 		p.dropRest()
 		p.mu.Lock()

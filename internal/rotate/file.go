@@ -68,7 +68,7 @@ func Open(path string, limits Limits, inspect Inspect) (*File, error) {
 		return nil, err
 	}
 	r := &File{path: path, examine: inspect, limits: limits, names: newNames(path)}
-	if err := r.open(); err != nil {
+	if err := r.open(); err != nil && !nobodyReads(err) { // a pipe gets its reader later
 		return nil, err
 	}
 	if !r.regular && limits.Enabled() {
@@ -361,6 +361,9 @@ func (r *File) Write(p []byte) (int, error) {
 	r.left = r.size
 	if n == len(p) && err == nil {
 		r.whole = r.size
+	}
+	if nobodyReads(err) { // until it is opened again
+		_ = r.close()
 	}
 	return n, err
 }

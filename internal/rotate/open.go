@@ -11,6 +11,10 @@ const ownerOnly = 0o600
 // errSymlink is why a path is refused: nobody is to lead the data elsewhere.
 var errSymlink = errors.New("is a symbolic link to a regular file, or to nothing")
 
+// errPlanted is why a file of another user is refused in a directory such as
+// /tmp.
+var errPlanted = errors.New("belongs to another user, in a directory in which all may create files")
+
 // openAttempts bounds how often a file is opened again that others create and
 // remove meanwhile.
 const openAttempts = 10
@@ -49,6 +53,13 @@ func openExisting(path string) (*os.File, error) {
 		if found, err = os.Stat(path); err != nil || found.Mode().IsRegular() {
 			return nil, &os.PathError{Op: "open", Path: path, Err: errSymlink}
 		}
+	}
+	pipe := found.Mode()&os.ModeNamedPipe != 0
+	if (pipe || found.Mode().IsRegular()) && isPlanted(path, found) {
+		return nil, &os.PathError{Op: "open", Path: path, Err: errPlanted}
+	}
+	if pipe { // opened for reading too it would have a reader for ever
+		flags = flags&^os.O_RDWR | os.O_WRONLY | noWait
 	}
 	f, err := os.OpenFile(path, flags, 0)
 	if err != nil {
