@@ -63,8 +63,10 @@ func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
 // Reset starts a new span.
 func (b *Builder) Reset() {
+	if b.entry.Collective != nil {
+		b.coll = Collective{}
+	}
 	b.entry = Entry{}
-	b.coll = Collective{}
 	b.seen = 0
 	b.from = [numFields]family{}
 	b.inputs, b.inputDims, b.outputDims = b.inputs[:0], b.inputDims[:0], b.outputDims[:0]
@@ -81,6 +83,11 @@ func (b *Builder) Reset() {
 // SetName sets the span's name, the name of the operation where no attribute
 // gives one.
 func (b *Builder) SetName(name string) { b.spanName = name }
+
+// NeedsName reports whether the span's name matters, after the attributes.
+func (b *Builder) NeedsName() bool {
+	return b.entry.Operation == "" || !b.seen.isOperation() || b.KeepsAll()
+}
 
 // SetIDs places the span in its trace. A zero trace or span id is a warning, a
 // zero parent id means a root.
@@ -237,9 +244,6 @@ func (b *Builder) deviceName(d torchDevice) string {
 
 func (b *Builder) finishKind() {
 	e := &b.entry
-	if b.coll != (Collective{}) {
-		e.Collective = &b.coll
-	}
 	switch {
 	case b.from[FieldKind] != familyNone:
 		e.KindRule = RuleAttribute

@@ -56,6 +56,21 @@ const (
 	numFields
 )
 
+// textFields are the fields that are set from text as it is, and otherFields those that
+// are neither text nor numbers.
+var (
+	textFields = FieldsOf(FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType,
+		FieldCollective, FieldGroup)
+	otherFields = FieldsOf(FieldNone, FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
+		fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings)
+)
+
+// isText reports whether the field is set from text as it is.
+func (f Field) isText() bool { return textFields.Has(f) }
+
+// isNumber reports whether the field is a number.
+func (f Field) isNumber() bool { return !(textFields | otherFields).Has(f) }
+
 // family ranks keys by how specific they are: where several set one field, the key
 // of the higher family wins.
 type family uint8

@@ -42,25 +42,6 @@ func (b *Builder) SetRaw(t Target, typ AttrType, value []byte) {
 	}
 }
 
-// SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
-func (b *Builder) SetText(t Target, v string) {
-	if t.to.keep || !t.to.field.isText() {
-		b.SetStr(t, v)
-		return
-	}
-	b.seen |= t.to.says
-	b.setText(t.to, v)
-}
-
-// isText reports whether the field is set from the text as it is.
-func (f Field) isText() bool {
-	switch f {
-	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType, FieldCollective, FieldGroup:
-		return true
-	}
-	return false
-}
-
 // SetStrs is [Builder.Strs] for a target.
 func (b *Builder) SetStrs(t Target, v []string) {
 	list := b.SetList(t)

@@ -14,15 +14,28 @@ func (b *Builder) Str(key, v string) { b.SetStr(b.Target(key), v) }
 
 // SetStr is [Builder.Str] for a target.
 func (b *Builder) SetStr(to Target, v string) {
+	if to.to.keep || to.to.field.isText() {
+		v = b.text(v)
+	}
+	b.SetText(to, v)
+}
+
+// SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
+func (b *Builder) SetText(to Target, v string) {
 	t := to.to
 	b.seen |= t.says
 	if t.keep {
-		b.keep(Attr{Key: to.key, Value: b.text(v)})
+		b.keep(Attr{Key: to.key, Value: v})
 	}
-	if t.field.isText() {
-		b.setText(t, b.text(v))
-		return
+	if !t.field.isText() {
+		b.parse(t, v)
+	} else if v != "" { // else as if it were not there
+		b.setText(t, v)
 	}
+}
+
+// parse sets a field that is not text from one.
+func (b *Builder) parse(t *target, v string) {
 	switch t.field {
 	case FieldNone:
 	case fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings:
@@ -38,7 +51,7 @@ func (b *Builder) SetStr(to Target, v string) {
 		b.setDTypeList(t, v)
 	default:
 		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
-			b.setInt(t, n)
+			b.number(t, n)
 		} else {
 			b.bad(t.field)
 		}
@@ -154,11 +167,8 @@ func (b *Builder) text(v string) string {
 	return v
 }
 
-// setText sets a field to valid text.
+// setText sets a field to valid text, which is not empty.
 func (b *Builder) setText(t *target, v string) {
-	if v == "" { // as if it were not there
-		return
-	}
 	e := &b.entry
 	switch t.field {
 	case FieldName:
@@ -203,11 +213,11 @@ func (b *Builder) setText(t *target, v string) {
 		}
 	case FieldCollective:
 		if b.claim(t) {
-			b.coll.Name = v
+			b.collective().Name = v
 		}
 	case FieldGroup:
 		if b.claim(t) {
-			b.coll.Group = v
+			b.collective().Group = v
 		}
 	}
 }
@@ -237,24 +247,22 @@ func (b *Builder) setNote(t *target, v string) {
 	}
 }
 
-// number sets a field from an integer.
-func (b *Builder) number(t *target, v int64) {
-	switch t.field {
-	case FieldNone:
-	case FieldDevice, FieldGroup:
-		b.setText(t, strconv.FormatInt(v, 10))
-	case FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDeviceType, FieldCollective,
-		FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
-		fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings:
-		b.bad(t.field)
-	default:
-		b.setInt(t, v)
-	}
+// collective returns the collective of the entry, to set a field of it.
+func (b *Builder) collective() *Collective {
+	b.entry.Collective = &b.coll
+	return &b.coll
 }
 
-func (b *Builder) setInt(t *target, v int64) {
-	if v < 0 && !mayBeNegative(t.field) {
-		b.bad(t.field)
+// number sets a field from an integer.
+func (b *Builder) number(t *target, v int64) {
+	switch f := t.field; {
+	case f == FieldNone:
+		return
+	case f == FieldDevice || f == FieldGroup:
+		b.setText(t, strconv.FormatInt(v, 10))
+		return
+	case !f.isNumber() || v < 0 && !mayBeNegative(f):
+		b.bad(f)
 		return
 	}
 	if !b.claim(t) {
@@ -277,15 +285,15 @@ func (b *Builder) setInt(t *target, v int64) {
 	case FieldDeviceMemory:
 		b.deviceMemory = n
 	case FieldGroupSize:
-		b.coll.GroupSize = n
+		b.collective().GroupSize = n
 	case FieldSequence:
-		b.coll.Sequence = n
+		b.collective().Sequence = n
 	case FieldPeerRank:
-		b.coll.PeerRank = n
+		b.collective().PeerRank = n
 	case FieldInElements:
-		b.coll.InElements = n
+		b.collective().InElements = n
 	case FieldOutElements:
-		b.coll.OutElements = n
+		b.collective().OutElements = n
 	case FieldRank:
 		e.Rank = n
 	case FieldLaunch:

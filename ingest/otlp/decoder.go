@@ -3,7 +3,6 @@ package otlp
 import (
 	"math"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
@@ -40,6 +39,7 @@ type spanFields struct {
 	id, parent                  op.SpanID
 	badID                       bool
 	name, state                 string
+	rawName                     []byte // in place of name, in the text that is read; nil for none
 	flags                       uint32
 	start, end                  uint64 // Unix nanoseconds, 0 where unknown
 	dropped                     int64
@@ -71,21 +71,10 @@ func (d *decoder) begin() {
 
 // text returns b as a string.
 func (d *decoder) text(b []byte) string {
-	if s, ok := d.plainText(b); ok {
+	if s, ok := d.strings.Valid(b); ok {
 		return s
 	}
 	return string(b)
-}
-
-// plainText returns b as a string if it is valid UTF-8.
-func (d *decoder) plainText(b []byte) (s string, ok bool) {
-	if s, ok = d.strings.Find(b); ok {
-		return s, true
-	}
-	if !utf8.Valid(b) {
-		return "", false
-	}
-	return d.strings.String(b), true
 }
 
 // end returns the record of the span in the builder and d.fields.
@@ -97,7 +86,12 @@ func (d *decoder) end() op.Record {
 		b.SetIDs(f.trace, f.id, f.parent)
 	}
 	start, duration := d.setTimes()
-	b.SetName(f.name)
+	if b.NeedsName() {
+		if f.rawName != nil {
+			f.name = d.text(f.rawName)
+		}
+		b.SetName(f.name)
+	}
 	if f.badID {
 		b.Warn(op.WarnBadID)
 	}

@@ -49,8 +49,8 @@ func (r *jsonReader) canonicalSpan(b []byte, i int) int {
 		flags, i = jsontext.Digits(b, j)
 		f.flags = uint32(flags)
 	}
-	if j := jsontext.Literal(b, i, `,"name":"`); j > 0 {
-		f.name, i = r.canonicalString(b, j)
+	if j := jsontext.Literal(b, i, `,"name":`); j > 0 {
+		f.rawName, i = jsontext.Quoted(b, j)
 	}
 	if j := jsontext.Literal(b, i, `,"kind":`); j > 0 {
 		f.kind, i = jsontext.Digits(b, j)
@@ -119,7 +119,7 @@ func (r *jsonReader) canonicalString(b []byte, i int) (string, int) {
 	if end >= len(b) || b[end] != '"' {
 		return "", -1
 	}
-	text, ok := r.plainText(b[i:end])
+	text, ok := r.strings.Valid(b[i:end])
 	if !ok {
 		return "", -1
 	}
@@ -218,7 +218,7 @@ func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 			return -1
 		}
 		if a.wanted {
-			text, ok := r.plainText(b[i:end])
+			text, ok := r.strings.Valid(b[i:end])
 			if !ok {
 				return -1
 			}

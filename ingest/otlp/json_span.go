@@ -48,7 +48,7 @@ func (r *jsonReader) parseSpanMember(l *jsontext.Lexer, key []byte) {
 	case "traceState", "trace_state":
 		f.state = r.parseText(l)
 	case "name":
-		f.name = r.parseText(l)
+		f.name, f.rawName = r.parseText(l), nil
 	case "flags":
 		n, _ := integer(l)
 		f.flags = uint32(n)

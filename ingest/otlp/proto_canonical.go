@@ -44,89 +44,57 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 	r.attributes.start()
 	f := &r.fields
 	for i := 0; i < len(b); {
-		start, end := 0, 0
+		if b[i] == tagAttribute {
+			if i = r.canonicalAttributes(b, i); i < 0 {
+				return false
+			}
+			continue
+		}
+		start, end := content(b, i)
+		if end > len(b) {
+			return false
+		}
+		v := b[start:end]
 		switch b[i] {
 		case tagTraceID:
-			if start, end = extent(b, i+1); end-start != len(f.trace) {
+			if len(v) != len(f.trace) {
 				return false
 			}
-			f.trace = op.TraceID(b[start:end])
+			f.trace = op.TraceID(v)
 		case tagSpanID:
-			if start, end = extent(b, i+1); end-start != len(f.id) {
+			if len(v) != len(f.id) {
 				return false
 			}
-			f.id = op.SpanID(b[start:end])
+			f.id = op.SpanID(v)
 		case tagParentID:
-			switch start, end = extent(b, i+1); end - start {
-			case 0:
-				f.parent = op.SpanID{}
-			case len(f.parent):
-				f.parent = op.SpanID(b[start:end])
-			default:
+			if f.parent = (op.SpanID{}); len(v) == len(f.parent) {
+				f.parent = op.SpanID(v)
+			} else if len(v) > 0 {
 				return false
 			}
 		case tagStart:
-			if end = i + 9; end <= len(b) {
-				f.start = binary.LittleEndian.Uint64(b[i+1:])
-			}
+			f.start = binary.LittleEndian.Uint64(v)
 		case tagEnd:
-			if end = i + 9; end <= len(b) {
-				f.end = binary.LittleEndian.Uint64(b[i+1:])
-			}
-		case tagAttribute:
-			if end = r.canonicalAttributes(b, i); end < 0 {
+			f.end = binary.LittleEndian.Uint64(v)
+		case tagName:
+			f.rawName = v
+		case tagTraceState:
+			f.state = string(v)
+		case tagKind:
+			if v[0] >= 0x80 {
 				return false
 			}
-		case tagName:
-			var ok bool
-			if start, end = extent(b, i+1); end <= len(b) {
-				if f.name, ok = r.plainText(b[start:end]); !ok {
-					return false
-				}
-			}
-		case tagTraceState:
-			if start, end = extent(b, i+1); end <= len(b) {
-				f.state = string(b[start:end])
-			}
-		case tagKind:
-			if end = i + 2; end <= len(b) {
-				if b[i+1] >= 0x80 {
-					return false
-				}
-				f.kind = int64(b[i+1])
-			}
+			f.kind = int64(v[0])
 		case tagFlags0:
-			if end = i + 6; end <= len(b) {
-				if b[i+1] != tagFlags1 {
-					return false
-				}
-				f.flags = binary.LittleEndian.Uint32(b[i+2:])
+			if b[i+1] != tagFlags1 {
+				return false
 			}
-		case tagStatus:
-			if start, end = extent(b, i+1); end <= len(b) {
-				w := wire{buf: b[start:end]}
-				if r.parseStatus(&w); w.err != nil {
-					return false
-				}
-			}
-		case tagLink:
-			if start, end = extent(b, i+1); end <= len(b) {
-				w := wire{buf: b[start:end]}
-				if r.parseLink(&w); w.err != nil {
-					return false
-				}
-			}
-		case tagEvent:
-			if start, end = extent(b, i+1); end <= len(b) && r.builder.KeepsAll() {
-				w := wire{buf: b[start:end]}
-				if r.parseEvent(&w); w.err != nil {
-					return false
-				}
+			f.flags = binary.LittleEndian.Uint32(v)
+		case tagStatus, tagLink, tagEvent:
+			if !r.message(b[i], v) {
+				return false
 			}
 		default:
-			return false
-		}
-		if end > len(b) {
 			return false
 		}
 		i = end
@@ -134,25 +102,49 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 	return true
 }
 
+// message reads a field of a span that is a message and reports whether it is valid.
+func (r *protoReader) message(tag byte, v []byte) bool {
+	w := wire{buf: v}
+	switch {
+	case tag == tagStatus:
+		if len(v) == 0 { // pdata writes it always
+			return true
+		}
+		r.parseStatus(&w)
+	case tag == tagLink:
+		r.parseLink(&w)
+	case r.builder.KeepsAll():
+		r.parseEvent(&w)
+	}
+	return w.err == nil
+}
+
 // tooFar is an end that is not within any message.
 const tooFar = math.MaxInt
 
-// extent reads the length at b[i] and returns the start and the end of the field's
-// content. The end is tooFar if it is not within b.
+// content returns the start and the end of the content of the field whose tag stands at
+// b[i]. The end may be beyond b.
+func content(b []byte, i int) (start, end int) {
+	switch b[i] & 7 {
+	case wireBytes:
+		return extent(b, i+1)
+	case wireI64:
+		return i + 1, i + 9
+	case wireVarint: // the kind
+		return i + 1, i + 2
+	case wireI32: // the flags
+		return i + 2, i + 6
+	}
+	return 0, tooFar
+}
+
+// extent reads the length at b[i] and returns the start and the end of the content
+// behind it. The end may be beyond b.
 func extent(b []byte, i int) (start, end int) {
 	if i < len(b) && b[i] < 0x80 {
-		start = i + 1
-		end = start + int(b[i])
-	} else if i+1 < len(b) && b[i+1] < 0x80 {
-		start = i + 2
-		end = start + int(b[i]&0x7f) | int(b[i+1])<<7
-	} else {
-		return longExtent(b, i)
+		return i + 1, i + 1 + int(b[i])
 	}
-	if end > len(b) {
-		return 0, tooFar
-	}
-	return start, end
+	return longExtent(b, i)
 }
 
 func longExtent(b []byte, i int) (start, end int) {
@@ -171,32 +163,24 @@ func longExtent(b []byte, i int) (start, end int) {
 func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 	before := r.attributes.before
 	for i < len(b) && b[i] == tagAttribute {
-		if i+3 > len(b) {
+		start, end := extent(b, i+1)
+		if i = end; i > len(b) {
 			return -1
 		}
-		start, size := i+2, int(b[i+1])
-		if size >= 0x80 {
-			start, size = i+3, size&0x7f|int(b[i+2])<<7
-			if b[i+2] >= 0x80 {
+		a, from, to := before.next, 0, -1
+		if a != nil {
+			from, to = a.valueIn(b, start, end)
+		}
+		if to < 0 {
+			if a, from, to = r.attributeIn(b, start, end, before); a == nil {
 				return -1
 			}
-		}
-		if i = start + size; i > len(b) {
-			return -1
-		}
-		key, value := cutKeyValue(b[start:i])
-		if value == nil || len(key) > maxAttributeText {
-			return -1
-		}
-		a := before.next
-		if a == nil || a.text != string(key) {
-			a = r.attributeOf(key, before)
 		}
 		before = a
 		if !a.wanted {
 			r.builder.SetOther(a.target)
-		} else if !r.canonicalValue(a.target, value) {
-			w := wire{buf: value}
+		} else if !r.canonicalValue(a.target, b, from, to) {
+			w := wire{buf: b[from:to]}
 			if r.parseValue(&w, a.target); w.err != nil {
 				return -1
 			}
@@ -206,82 +190,99 @@ func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 	return i
 }
 
-// cutKeyValue returns the parts of a KeyValue, a nil value if it is not canonical. Either
-// part may come first: pdata writes the value in front.
-func cutKeyValue(b []byte) (key, value []byte) {
-	if len(b) < 4 {
-		return nil, nil
-	}
-	start, end := 2, 2+int(b[1])
-	if b[1] >= 0x80 {
-		start, end = extent(b, 1)
-	}
-	if end > len(b)-2 {
-		return nil, nil
-	}
-	start2, end2 := end+2, end+2+int(b[end+1])
-	if b[end+1] >= 0x80 {
-		start2, end2 = extent(b, end+1)
-	}
+// valueIn returns where the value stands in the KeyValue b[start:end], a negative end if
+// the key is not a's or the value takes more than 127 bytes. Either part of a KeyValue
+// may come first: pdata writes the value in front.
+func (a *attribute) valueIn(b []byte, start, end int) (from, to int) {
+	key := len(a.text)
+	size := end - start - key - 2
 	switch {
-	case end2 != len(b):
-		return nil, nil
-	case b[0] == tagKey && b[end] == tagValue:
-		return b[start:end], b[start2:]
-	case b[0] == tagValue && b[end] == tagKey:
-		return b[start2:], b[start:end]
+	case uint(size) >= 0x80:
+	case b[start] == tagValue && int(b[start+1]) == size && string(b[end-key:end]) == a.text:
+		return start + 2, end - key
+	case b[start+key] == tagValue && int(b[start+key+1]) == size && string(b[start:start+key]) == a.text:
+		return end - size, end
 	}
-	return nil, nil
+	return 0, -1
 }
 
-// attributeOf returns the attribute with a key, behind another one.
-func (r *protoReader) attributeOf(key []byte, before *attribute) *attribute {
+// attributeIn returns the attribute in the KeyValue b[start:end], which follows another
+// one, and where its value stands. It returns nil for a KeyValue that is not canonical.
+func (r *protoReader) attributeIn(b []byte, start, end int, before *attribute) (a *attribute, from, to int) {
+	if end-start < 4 {
+		return nil, 0, 0
+	}
+	from, to = extent(b, start+1)
+	if to > end-2 {
+		return nil, 0, 0
+	}
+	from2, to2 := extent(b, to+1)
+	if to2 != end {
+		return nil, 0, 0
+	}
+	var text []byte // the field of the key, with its tag and length
+	switch {
+	case b[start] == tagKey && b[to] == tagValue:
+		text, from, to = b[start:to], from2, to2
+	case b[start] == tagValue && b[to] == tagKey:
+		text = b[to:to2]
+	default:
+		return nil, 0, 0
+	}
+	if len(text) > maxKeyField {
+		return nil, 0, 0
+	}
+	return r.attributeOf(text, before), from, to
+}
+
+// maxKeyField is the size of a key's field with a length of one byte.
+const maxKeyField = 2 + 0x7f
+
+// attributeOf returns the attribute whose key's field is text, behind another one.
+func (r *protoReader) attributeOf(text []byte, before *attribute) *attribute {
+	if a := before.next; a != nil && a.text == string(text) {
+		return a
+	}
 	a := before.other
-	if a == nil || a.text != string(key) {
-		if a = r.attributes.find(key); a == nil {
-			name := string(key)
-			a = r.attributes.add(&attribute{text: name, target: r.builder.Target(name)})
+	if a == nil || a.text != string(text) {
+		if a = r.attributes.find(text); a == nil {
+			a = r.attributes.add(&attribute{text: string(text), target: r.builder.Target(string(text[2:]))})
 		}
 	}
 	before.expect(a)
 	return a
 }
 
-// canonicalValue adds an AnyValue to the builder that is a string, an integer, or a
-// list of strings, of integers or of lists of integers. It adds nothing and reports
+// canonicalValue adds the AnyValue b[i:end] to the builder if it is a string, an integer,
+// or a list of strings, of integers or of lists of integers. It adds nothing and reports
 // false for any other value.
-func (r *protoReader) canonicalValue(t op.Target, b []byte) bool {
-	if len(b) < 2 {
+func (r *protoReader) canonicalValue(t op.Target, b []byte, i, end int) bool {
+	if end-i < 2 {
 		return false
 	}
-	start, end := 2, 2+int(b[1])
-	if b[1] >= 0x80 {
-		start, end = extent(b, 1)
-	}
-	switch b[0] {
+	switch b[i] {
 	case tagString:
-		if end != len(b) {
+		start, to := extent(b, i+1)
+		if to != end {
 			return false
 		}
-		text, ok := r.plainText(b[start:])
+		text, ok := r.strings.Valid(b[start:end])
 		if !ok {
 			return false
 		}
 		r.builder.SetText(t, text)
 	case tagInt:
-		v, n := uint64(b[1]), 1
+		v, n := uint64(b[i+1]), 1
 		if v >= 0x80 {
-			v, n = binary.Uvarint(b[1:])
+			v, n = binary.Uvarint(b[i+1 : end])
 		}
-		if n != len(b)-1 {
+		if i+1+n != end {
 			return false
 		}
 		r.builder.SetInt(t, int64(v))
 	case tagArray:
-		if end != len(b) {
-			return false
-		}
-		return r.canonicalList(t, b[start:])
+		start, to := extent(b, i+1)
+		return to == end && r.canonicalList(t, b, start, end)
 	default:
 		return false
 	}
@@ -289,80 +290,86 @@ func (r *protoReader) canonicalValue(t op.Target, b []byte) bool {
 }
 
 // canonicalList is canonicalValue for the elements of an array.
-func (r *protoReader) canonicalList(t op.Target, b []byte) (ok bool) {
+func (r *protoReader) canonicalList(t op.Target, b []byte, i, end int) (ok bool) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
-	if len(b) < 3 || b[2] == tagInt {
-		if r.dims, ok = appendProtoInts(r.dims, b); ok {
+	if end-i < 3 || b[i+2] == tagInt {
+		if r.dims, ok = appendProtoInts(r.dims, b, i, end); ok {
 			r.builder.SetInts(t, r.dims)
 		}
 		return ok
 	}
-	if b[2] == tagString {
-		return r.canonicalStrings(t, b)
+	if b[i+2] == tagString {
+		return r.canonicalStrings(t, b, i, end)
 	}
-	for i := 0; i < len(b); {
-		start, end := extent(b, i+1)
-		if b[i] != tagValues || end > len(b) || end-start < 2 || b[start] != tagArray {
+	for i < end {
+		start, last := extent(b, i+1)
+		if b[i] != tagValues || last > end || last-start < 2 || b[start] != tagArray {
 			return false
 		}
-		start, last := extent(b[:end], start+1)
-		if last != end {
+		start, i = extent(b, start+1)
+		if i != last {
 			return false
 		}
-		if r.dims, ok = appendProtoInts(r.dims, b[start:end]); !ok {
+		if r.dims, ok = appendProtoInts(r.dims, b, start, last); !ok {
 			return false
 		}
 		r.ends = append(r.ends, len(r.dims))
-		i = end
 	}
 	r.builder.SetIntLists(t, r.dims, r.ends)
 	return true
 }
 
-// appendProtoInts appends the elements of an array of integers.
-func appendProtoInts(dst []int64, b []byte) ([]int64, bool) {
-	for i := 0; i < len(b); {
-		if i+4 > len(b) || b[i] != tagValues || b[i+2] != tagInt || b[i+1] >= 0x80 {
+// appendProtoInts appends the elements b[i:end] of an array of integers.
+func appendProtoInts(dst []int64, b []byte, i, end int) ([]int64, bool) {
+	for i < end {
+		// An element is a tag, a length, another tag and a varint.
+		var x uint64
+		if len(b)-i >= 8 {
+			x = binary.LittleEndian.Uint64(b[i:])
+		} else {
+			var short [8]byte
+			copy(short[:], b[i:])
+			x = binary.LittleEndian.Uint64(short[:])
+		}
+		size := int(x >> 8 & 0xff)
+		if x&0xff00ff != tagInt<<16|tagValues || size < 2 || size >= 0x80 || i+2+size > end {
 			return dst, false
 		}
-		end := i + 2 + int(b[i+1])
-		v, n := uint64(b[i+3]), 1
+		x >>= 24
 		switch {
-		case end > len(b):
-			return dst, false
-		case v < 0x80:
-		case end == i+5 && b[i+4] < 0x80:
-			v, n = v&0x7f|uint64(b[i+4])<<7, 2
-		case end >= i+4:
-			v, n = binary.Uvarint(b[i+3 : end])
+		case size == 2 && x&0x80 == 0:
+			x &= 0x7f
+		case size == 3 && x&0x8080 == 0x80:
+			x = x&0x7f | x>>1&0x3f80
+		default:
+			var n int
+			if x, n = binary.Uvarint(b[i+3 : i+2+size]); n != size-1 {
+				return dst, false
+			}
 		}
-		if i+3+n != end {
-			return dst, false
-		}
-		dst = append(dst, int64(v))
-		i = end
+		dst = append(dst, int64(x))
+		i += 2 + size
 	}
 	return dst, true
 }
 
 // canonicalStrings is canonicalList for strings.
-func (r *protoReader) canonicalStrings(t op.Target, b []byte) bool {
+func (r *protoReader) canonicalStrings(t op.Target, b []byte, i, end int) bool {
 	r.texts = r.texts[:0]
-	for i := 0; i < len(b); {
-		start, end := extent(b, i+1)
-		if b[i] != tagValues || end > len(b) || end-start < 2 || b[start] != tagString {
+	for i < end {
+		start, last := extent(b, i+1)
+		if b[i] != tagValues || last > end || last-start < 2 || b[start] != tagString {
 			return false
 		}
-		start, last := extent(b[:end], start+1)
-		if last != end {
+		start, i = extent(b, start+1)
+		if i != last {
 			return false
 		}
-		text, ok := r.plainText(b[start:end])
+		text, ok := r.strings.Valid(b[start:last])
 		if !ok {
 			return false
 		}
 		r.texts = append(r.texts, text)
-		i = end
 	}
 	r.builder.SetStrs(t, r.texts)
 	return true

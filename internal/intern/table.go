@@ -5,6 +5,7 @@ package intern
 import (
 	"encoding/binary"
 	"math/bits"
+	"unicode/utf8"
 )
 
 // The bounds of a table. Values that repeat are short and few: names, devices,
@@ -56,6 +57,24 @@ func (t *Table) Find(b []byte) (s string, ok bool) {
 		*slot = s
 	}
 	return s, ok
+}
+
+// Valid is String for bytes that have to be valid UTF-8; ok is false for others. Long
+// ones are not shared.
+func (t *Table) Valid(b []byte) (s string, ok bool) {
+	if len(b) == 0 {
+		return "", true
+	}
+	if slot := &t.recent[slotOf(b)]; *slot == string(b) { // does not allocate
+		return *slot, true
+	}
+	if s, ok = t.Find(b); ok {
+		return s, true
+	}
+	if !utf8.Valid(b) {
+		return "", false
+	}
+	return t.String(b), true
 }
 
 func (t *Table) add(s string) {
