@@ -58,8 +58,18 @@ type torchDevice struct {
 const maxDevices = 4096
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
-// the conventions.
-func NewBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
+// the conventions. It leaves no field out.
+func NewBuilder(mapping *Mapping) *Builder {
+	if mapping.Omitted() != 0 {
+		mapping = mapping.Without(0)
+	}
+	return &Builder{mapping: mapping}
+}
+
+// NewOmittingBuilder is NewBuilder for a reader that can read an entry again with all
+// of its fields: the Builder leaves attributes and the scope out where the mapping
+// allows it.
+func NewOmittingBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
 
 // Reset starts a new span.
 func (b *Builder) Reset() {

@@ -75,7 +75,9 @@ func (b *Builder) Extra() *Extra { return &b.extra }
 // SetScopeOf is SetScope for a scope with all that it has, which must not change until
 // the entry is complete.
 func (b *Builder) SetScopeOf(s *Scope) {
-	b.SetScope(s.Name)
+	if !b.mapping.Omitted().Has(FieldScope) {
+		b.SetScope(s.Name)
+	}
 	b.scopeOf = s
 }
 

@@ -117,7 +117,7 @@ type Mapping struct {
 // Alias makes key mean field in addition to the conventions. It yields to the keys
 // of the tensor family and takes precedence over bare ones.
 func (m *Mapping) Alias(key string, field Field) {
-	t := *m.lookup(key)
+	t := *m.find(key)
 	t.field, t.family = field, familyAlias
 	// A key of torch.profiler still makes the span an operation.
 	t.says = t.says&signTorch | signsOf(field, familyAlias)
@@ -127,7 +127,7 @@ func (m *Mapping) Alias(key string, field Field) {
 // Keep makes key's values appear in [Entry].Attrs, a list or map as JSON. An entry
 // without the attribute has that of its scope, or else that of its resource.
 func (m *Mapping) Keep(key string) {
-	t := *m.lookup(key)
+	t := *m.find(key)
 	t.keep = true
 	m.set(key, t)
 	if !slices.Contains(m.kept, key) {
@@ -149,6 +149,8 @@ type targets struct {
 	// The targets of keys that are not in the table.
 	none, torch *target
 	indexed     [MaxInputs + 1]target
+	// omitted are the targets of keys whose fields are left out, by their signs.
+	omitted [allSigns + 1]target
 }
 
 // newTargets returns the targets of the conventions, which keep the values or not.
@@ -161,6 +163,9 @@ func newTargets(keep bool) *targets {
 	for i := range t.indexed {
 		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape, keep: keep}
 	}
+	for i := range t.omitted {
+		t.omitted[i] = target{says: signs(i), keep: keep}
+	}
 	return t
 }
 
@@ -168,6 +173,18 @@ var conventional, keeping = newTargets(false), newTargets(true)
 
 // lookup returns the target of key.
 func (m *Mapping) lookup(key string) *target {
+	t := m.find(key)
+	switch {
+	case !m.Omitted().Has(t.field):
+		return t
+	case t.keep:
+		return &keeping.omitted[t.says]
+	}
+	return &conventional.omitted[t.says]
+}
+
+// find returns the target of key where no field is left out.
+func (m *Mapping) find(key string) *target {
 	from := conventional
 	if m != nil {
 		if len(m.added) > 0 {
@@ -220,6 +237,8 @@ const (
 	signTorch                      // a key of torch.profiler
 	signBareName                   // op or operation, which may mean anything
 	signShape                      // a shape
+
+	allSigns = signName | signTorch | signBareName | signShape
 )
 
 // signsOf returns the signs that a key of a field and family gives.

@@ -32,7 +32,9 @@ func (m *Mapping) Without(fields Fields) *Mapping {
 	if m != nil {
 		c = *m
 	}
-	c.omitted = fields
+	if c.omitted = fields; fields.Has(FieldRoot) {
+		c.omitted |= FieldsOf(fieldRootSpan)
+	}
 	return &c
 }
 

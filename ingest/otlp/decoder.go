@@ -21,7 +21,12 @@ type decoder struct {
 	scope    op.Scope
 
 	fields spanFields
-	span   op.Span
+	other  op.Span // the last one that is no operation
+
+	mapping *op.Mapping
+	// omits is set where fields are left out, and span is then the text of the span.
+	omits bool
+	span  []byte
 
 	// dims, ends and texts are buffers for a list: lists of integers one behind the
 	// other and the end of each, or strings.
@@ -31,7 +36,15 @@ type decoder struct {
 	links []op.Link // that have not been given to the builder
 }
 
-func newDecoder(m *op.Mapping) *decoder { return &decoder{builder: op.NewBuilder(m)} }
+func newDecoder(m *op.Mapping) *decoder {
+	return &decoder{builder: op.NewOmittingBuilder(m), mapping: m, omits: m.Omitted() != 0}
+}
+
+// wholeDecoder returns the decoder for entries of d with all of their fields.
+func wholeDecoder(d *decoder) *decoder { return newDecoder(d.mapping.Without(0)) }
+
+// follow makes the next span of d come from where that of o does.
+func (d *decoder) follow(o *decoder) { d.resource, d.scope = o.resource, o.scope }
 
 // spanFields are the fields of a span that are not its attributes.
 type spanFields struct {
@@ -115,14 +128,14 @@ func (d *decoder) end() op.Record {
 	if e, ok := b.Entry(); ok {
 		return op.Record{Entry: e}
 	}
-	d.span = op.Span{
+	d.other = op.Span{
 		Name: valid(f.name), TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
 		RemoteParent: f.flags&flagHasRemote != 0 && f.flags&flagRemote != 0,
 		Start:        start, Duration: max(0, duration), Service: d.resource.Service, Failed: f.failed,
 	}
 	b.Extra().Message = valid(f.message)
-	b.FillSpan(&d.span)
-	return op.Record{Span: &d.span}
+	b.FillSpan(&d.other)
+	return op.Record{Span: &d.other}
 }
 
 // setExtra gives the builder what no field of an entry holds.

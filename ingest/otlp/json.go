@@ -48,8 +48,9 @@ type jsonReader struct {
 	attributes attributeTable
 	// value reads the values that stand in front of their keys.
 	value   jsontext.Lexer
-	json    []byte // of a value
-	stopped bool   // the caller wants no more records
+	json    []byte      // of a value
+	whole   *jsonReader // see ReadWhole
+	stopped bool        // the caller wants no more records
 	// linewise is set once two documents were lines: a document that is cut off then
 	// ends with its line.
 	linewise bool
@@ -83,6 +84,27 @@ func (r *jsonReader) emit(rec op.Record, err error) {
 
 // going reports whether the walk goes on.
 func (r *jsonReader) going() bool { return !r.stopped && !r.w.failed() }
+
+// emitSpan hands out the record of a span with the text.
+func (r *jsonReader) emitSpan(text []byte) {
+	rec := r.end()
+	if r.omits && rec.Entry != nil {
+		r.span, rec.Whole = text, r
+	}
+	r.emit(rec, nil)
+}
+
+// ReadWhole implements [op.WholeReader] for the last span.
+func (r *jsonReader) ReadWhole() *op.Entry {
+	if r.whole == nil {
+		r.whole = newJSONReader(wholeDecoder(r.decoder), nil, nil)
+	}
+	r.whole.follow(r.decoder)
+	var l jsontext.Lexer
+	l.Reset(r.span)
+	r.whole.parseSpan(&l)
+	return r.whole.end().Entry
+}
 
 // documents reads until the end of the input.
 func (r *jsonReader) documents() {
@@ -268,9 +290,14 @@ func (r *jsonReader) spans() {
 			r.ended, r.stopped = w.lex.Depth(), true
 			return
 		}
-		w.do(r.parseSpan)
+		var text []byte
+		w.do(func(l *jsontext.Lexer) {
+			start := l.Mark()
+			r.parseSpan(l)
+			text = l.Since(start)
+		})
 		if !w.failed() {
-			r.emit(r.end(), nil)
+			r.emitSpan(text)
 		}
 	}
 }

@@ -20,7 +20,7 @@ func (r *jsonReader) canonicalSpans() (behind bool) {
 			return false
 		}
 		l.Advance(end - l.Pos())
-		r.emit(r.end(), nil)
+		r.emitSpan(b[i:end])
 		i = end
 		if r.stopped || i+1 >= len(b) || b[i] != ',' || b[i+1] != '{' {
 			return true

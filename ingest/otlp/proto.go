@@ -9,8 +9,9 @@ type protoReader struct {
 	*decoder
 	yield      yieldFunc
 	attributes attributeTable
-	json       []byte // of a value
-	stopped    bool   // the caller wants no more records
+	json       []byte       // of a value
+	whole      *protoReader // see ReadWhole
+	stopped    bool         // the caller wants no more records
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -90,8 +91,22 @@ func (r *protoReader) readSpan(b []byte) error {
 			return err
 		}
 	}
-	r.emit(r.end(), nil)
+	rec := r.end()
+	if r.omits && rec.Entry != nil {
+		r.span, rec.Whole = b, r
+	}
+	r.emit(rec, nil)
 	return nil
+}
+
+// ReadWhole implements [op.WholeReader] for the last span.
+func (r *protoReader) ReadWhole() *op.Entry {
+	if r.whole == nil {
+		r.whole = &protoReader{decoder: wholeDecoder(r.decoder)}
+	}
+	r.whole.follow(r.decoder)
+	r.whole.parseSpan(wire{buf: r.span}) // was read without an error before
+	return r.whole.end().Entry
 }
 
 // header reads the header of a group, wherever it stands in the message: first
