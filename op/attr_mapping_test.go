@@ -3,6 +3,8 @@ package op_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -40,5 +42,43 @@ func TestPredicate(t *testing.T) {
 				t.Errorf("the builder says %v, the predicate %v", ok, got)
 			}
 		})
+	}
+}
+
+// A field that is left out is not set, and a value that is none of the field's gives no
+// warning; the key counts all the same.
+func TestNewOmittingBuilder(t *testing.T) {
+	m := new(op.Mapping)
+	m.Alias("iteration", op.FieldStep)
+	m.Keep(op.KeyPath)
+	omitted := m.Without(op.FieldsOf(op.FieldStep, op.FieldPath, op.FieldScope, op.FieldRoot, op.FieldName))
+	build := func(b *op.Builder) *op.Entry {
+		b.Reset()
+		b.SetName("span")
+		b.SetScopeOf(&op.Scope{Name: "scope"})
+		b.Str(op.KeyName, "matmul")
+		b.Int("iteration", -7)
+		b.Str(op.KeyStep, "seven")
+		b.Str(op.KeyPath, "layer")
+		b.Str(op.KeyRoot, "GET /")
+		b.Str(op.KeyRootSpan, "none")
+		e, ok := b.Entry()
+		if !ok {
+			t.Fatal("no operation")
+		}
+		return e.Clone()
+	}
+	want := &op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, Path: "layer", Scope: "scope", Root: "GET /",
+		Step: op.Known(-7), Attrs: []op.Attr{{Key: op.KeyPath, Value: "layer"}}, Warn: op.WarnBadValue,
+	}
+	for _, mapping := range []*op.Mapping{m, omitted} {
+		if diff := cmp.Diff(want, build(op.NewBuilder(mapping))); diff != "" {
+			t.Errorf("NewBuilder(mapping) (-want +got)\n%s", diff)
+		}
+	}
+	want = &op.Entry{Operation: "span", Kind: op.KindCompute, KindRule: op.RuleDefault, Attrs: want.Attrs}
+	if diff := cmp.Diff(want, build(op.NewOmittingBuilder(omitted))); diff != "" {
+		t.Errorf("NewOmittingBuilder (-want +got)\n%s", diff)
 	}
 }

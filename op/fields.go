@@ -32,8 +32,11 @@ func (m *Mapping) Without(fields Fields) *Mapping {
 	if m != nil {
 		c = *m
 	}
-	if c.omitted = fields; fields.Has(FieldRoot) {
-		c.omitted |= FieldsOf(fieldRootSpan)
+	c.omitted = fields
+	for field, with := range map[Field]Field{FieldRoot: fieldRootSpan, FieldInputShapes: fieldInputShapeAt} {
+		if fields.Has(field) {
+			c.omitted |= FieldsOf(with)
+		}
 	}
 	return &c
 }

@@ -156,8 +156,8 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 	return false
 }
 
-// kindCache is a direct-mapped cache of InferKind: names repeat, and searching one
-// for words costs far more than comparing it.
+// kindCache is a cache of InferKind: names repeat, and searching one for words costs far
+// more than comparing it. A name has two slots.
 type kindCache struct {
 	slots [128]struct {
 		name string
@@ -171,11 +171,15 @@ func (c *kindCache) infer(name string) (Kind, KindRule) {
 		return InferKind(name)
 	}
 	n := len(name)
-	hash := uint(n) + uint(name[n-1])*5 + uint(name[n/2])*31
-	slot := &c.slots[hash%uint(len(c.slots))]
+	i := (uint(n) + uint(name[n-1])*5 + uint(name[n/2])*31) % uint(len(c.slots))
+	slot := &c.slots[i]
 	if slot.name != name {
-		slot.kind, slot.rule = InferKind(name)
-		slot.name = name
+		other := &c.slots[i^1]
+		if other.name != name {
+			other.kind, other.rule = InferKind(name)
+			other.name = name
+		}
+		*slot, *other = *other, *slot
 	}
 	return slot.kind, slot.rule
 }

@@ -22,6 +22,7 @@ func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	one.Keep("other")
 	all.KeepAll()
 	checkJSONSpansWith(t, all, texts...)
+	checkJSONSpansWith(t, one.Without(op.FieldsOf(op.FieldStep, op.FieldDType)), texts...)
 	return checkJSONSpansWith(t, one, texts...)
 }
 

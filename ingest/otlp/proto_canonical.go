@@ -163,7 +163,13 @@ func longExtent(b []byte, i int) (start, end int) {
 func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 	before := r.attributes.before
 	for i < len(b) && b[i] == tagAttribute {
-		start, end := extent(b, i+1)
+		if i+1 == len(b) {
+			return -1
+		}
+		start, end := i+2, i+2+int(b[i+1])
+		if b[i+1] >= 0x80 {
+			start, end = extent(b, i+1)
+		}
 		if i = end; i > len(b) {
 			return -1
 		}
@@ -260,9 +266,12 @@ func (r *protoReader) canonicalValue(t op.Target, b []byte, i, end int) bool {
 	if end-i < 2 {
 		return false
 	}
+	start, to := i+2, i+2+int(b[i+1])
+	if b[i+1] >= 0x80 {
+		start, to = extent(b, i+1)
+	}
 	switch b[i] {
 	case tagString:
-		start, to := extent(b, i+1)
 		if to != end {
 			return false
 		}
@@ -281,7 +290,6 @@ func (r *protoReader) canonicalValue(t op.Target, b []byte, i, end int) bool {
 		}
 		r.builder.SetInt(t, int64(v))
 	case tagArray:
-		start, to := extent(b, i+1)
 		return to == end && r.canonicalList(t, b, start, end)
 	default:
 		return false
@@ -331,24 +339,23 @@ func appendProtoInts(dst []int64, b []byte, i, end int) ([]int64, bool) {
 			copy(short[:], b[i:])
 			x = binary.LittleEndian.Uint64(short[:])
 		}
-		size := int(x >> 8 & 0xff)
-		if x&0xff00ff != tagInt<<16|tagValues || size < 2 || size >= 0x80 || i+2+size > end {
+		n := int(x>>8&0xff) - 1 // bytes of the varint
+		last := i + 3 + n
+		if x&0xff00ff != tagInt<<16|tagValues || n < 1 || n >= 0x7f || last > end {
 			return dst, false
 		}
-		x >>= 24
-		switch {
-		case size == 2 && x&0x80 == 0:
-			x &= 0x7f
-		case size == 3 && x&0x8080 == 0x80:
-			x = x&0x7f | x>>1&0x3f80
-		default:
-			var n int
-			if x, n = binary.Uvarint(b[i+3 : i+2+size]); n != size-1 {
+		// All bytes of a varint but the last one have their highest bits set.
+		more := uint64(1)<<(8*n-8) - 1
+		if x = x >> 24 & (more<<8 | 0xff); n <= 4 && x&0x80808080 == more&0x80808080 {
+			x = x&0x7f | x>>1&(0x7f<<7) | x>>2&(0x7f<<14) | x>>3&(0x7f<<21)
+		} else {
+			var size int
+			if x, size = binary.Uvarint(b[i+3 : last]); size != n {
 				return dst, false
 			}
 		}
 		dst = append(dst, int64(x))
-		i += 2 + size
+		i = last
 	}
 	return dst, true
 }

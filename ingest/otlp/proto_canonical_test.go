@@ -29,6 +29,7 @@ func checkProtoSpans(t *testing.T, spans ...[]byte) (read int) {
 	one.Keep("other")
 	all.KeepAll()
 	checkProtoSpansWith(t, all, spans...)
+	checkProtoSpansWith(t, one.Without(op.FieldsOf(op.FieldStep, op.FieldDType)), spans...)
 	return checkProtoSpansWith(t, one, spans...)
 }
 

@@ -27,7 +27,13 @@ type Table struct {
 	strings map[string]string
 	// recent is a direct-mapped cache in front of the map: few values make up nearly
 	// all of a file.
-	recent [recentSlots]string
+	recent [recentSlots]recent
+}
+
+// recent is a string with its sample.
+type recent struct {
+	sample
+	text string
 }
 
 // String returns b as a string, the same one for equal bytes while the table
@@ -49,24 +55,25 @@ func (t *Table) Find(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true
 	}
-	slot := &t.recent[slotOf(b)]
-	if *slot == string(b) { // does not allocate
-		return *slot, true
+	x := sampleOf(b)
+	slot := &t.recent[x.slot(len(b))]
+	if slot.sample == x && slot.holds(b) {
+		return slot.text, true
 	}
-	if s, ok = t.strings[string(b)]; ok { // nor does this
-		*slot = s
+	if s, ok = t.strings[string(b)]; ok { // does not allocate
+		*slot = recent{x, s}
 	}
 	return s, ok
 }
 
-// Valid is String for bytes that have to be valid UTF-8; ok is false for others. Long
-// ones are not shared.
+// Valid is String for bytes that have to be valid UTF-8; ok is false for others.
 func (t *Table) Valid(b []byte) (s string, ok bool) {
 	if len(b) == 0 {
 		return "", true
 	}
-	if slot := &t.recent[slotOf(b)]; *slot == string(b) { // does not allocate
-		return *slot, true
+	x := sampleOf(b)
+	if slot := &t.recent[x.slot(len(b))]; slot.sample == x && slot.holds(b) {
+		return slot.text, true
 	}
 	if s, ok = t.Find(b); ok {
 		return s, true
@@ -77,34 +84,59 @@ func (t *Table) Valid(b []byte) (s string, ok bool) {
 	return t.String(b), true
 }
 
+// holds reports whether r is the string b, whose sample it has.
+func (r *recent) holds(b []byte) bool {
+	return len(r.text) == len(b) && (len(b) <= sampled || r.text == string(b))
+}
+
 func (t *Table) add(s string) {
 	if t.strings == nil || len(t.strings) >= maxEntries {
 		t.strings = make(map[string]string)
 	}
 	t.strings[s] = s
-	t.recent[slotOf([]byte(s))] = s
+	x := sampleOf([]byte(s))
+	t.recent[x.slot(len(s))] = recent{x, s}
 }
 
-// slotOf returns the slot of b, which is not empty.
-func slotOf(b []byte) int { return int(Hash(b) >> (64 - recentBits)) }
+// sample is the first and the last bytes of a string, and some from its middle. With
+// its length it determines a string of up to sampled bytes.
+type sample struct{ first, middle, last uint64 }
+
+// sampled is the length of the longest string of which a sample has all bytes.
+const sampled = 24
+
+// sampleOf returns the sample of b, which is not empty.
+func sampleOf(b []byte) (x sample) {
+	n := len(b)
+	switch {
+	case n > 16:
+		x.middle = binary.LittleEndian.Uint64(b[n/2-4:])
+		fallthrough
+	case n >= 8:
+		x.first = binary.LittleEndian.Uint64(b)
+		x.last = binary.LittleEndian.Uint64(b[n-8:])
+	case n >= 4:
+		x.first = uint64(binary.LittleEndian.Uint32(b))
+		x.last = uint64(binary.LittleEndian.Uint32(b[n-4:]))
+	default:
+		x.first = uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16
+	}
+	return x
+}
+
+// hash returns a number for the sample of a string of n bytes.
+func (x *sample) hash(n int) uint64 {
+	h := x.first ^ bits.RotateLeft64(x.middle, 21) ^ bits.RotateLeft64(x.last, 42) ^ uint64(n)
+	return h * 0x9e3779b97f4a7c15
+}
+
+// slot returns the slot of a string of n bytes.
+func (x *sample) slot(n int) int { return int(x.hash(n) >> (64 - recentBits)) }
 
 // Hash returns a number for b, which is not empty, for caches that compare what they
 // find: its highest bits are the best. It mixes the length with the first, middle and
-// last bytes, which are all of them up to 24.
+// last bytes.
 func Hash(b []byte) uint64 {
-	n := len(b)
-	var first, middle, last uint64
-	switch {
-	case n >= 8:
-		first = binary.LittleEndian.Uint64(b)
-		middle = binary.LittleEndian.Uint64(b[n/2-4:])
-		last = binary.LittleEndian.Uint64(b[n-8:])
-	case n >= 4:
-		first = uint64(binary.LittleEndian.Uint32(b))
-		last = uint64(binary.LittleEndian.Uint32(b[n-4:]))
-	default:
-		first = uint64(b[0]) | uint64(b[n/2])<<8 | uint64(b[n-1])<<16
-	}
-	h := first ^ bits.RotateLeft64(middle, 21) ^ bits.RotateLeft64(last, 42) ^ uint64(n)
-	return h * 0x9e3779b97f4a7c15
+	x := sampleOf(b)
+	return x.hash(len(b))
 }

@@ -1,0 +1,78 @@
+package otlp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Entries of which fields were left out can be read whole, and are otherwise the same.
+func TestReadWhole(t *testing.T) {
+	omitted := op.FieldsOf(op.FieldPath, op.FieldScope, op.FieldStep, op.FieldStream, op.FieldRoot, op.FieldInputShapes)
+	entries := 0
+	for seed := range uint64(300) {
+		td := randomTraces(rand.New(rand.NewPCG(seed, 21)))
+		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, text, "", " "); err != nil {
+			t.Fatal(err)
+		}
+		for name, in := range map[string]struct {
+			read reader
+			text []byte
+		}{
+			"json": {readers["json"], text}, "indented": {readers["json"], indented.Bytes()},
+			"raw": {readers["raw"], proto}, "frames": {readers["frames"], framed(text, proto)},
+		} {
+			var want []*op.Entry
+			for rec := range in.read(bytes.NewReader(in.text), name, nil) {
+				if rec.Entry != nil {
+					want = append(want, rec.Entry.Clone())
+				}
+			}
+			for rec := range in.read(bytes.NewReader(in.text), name, new(op.Mapping).Without(omitted)) {
+				if rec.Entry == nil {
+					continue
+				}
+				entries++
+				got := rec.Entry.Clone()
+				if diff := cmp.Diff(want[0], rec.Whole.ReadWhole()); diff != "" {
+					t.Fatalf("seed %d, %s (-want +whole)\n%s", seed, name, diff)
+				}
+				if diff := cmp.Diff(without(want[0], got), got); diff != "" {
+					t.Fatalf("seed %d, %s (-want +got)\n%s", seed, name, diff)
+				}
+				want = want[1:]
+			}
+			if len(want) > 0 {
+				t.Fatalf("seed %d, %s: %d entries are missing", seed, name, len(want))
+			}
+		}
+	}
+	if entries < 300 {
+		t.Errorf("only %d entries", entries)
+	}
+}
+
+// without returns e without the fields that were left out of got. Warnings are those of
+// got, which are some of e's.
+func without(e, got *op.Entry) *op.Entry {
+	c := e.Clone()
+	c.Path, c.Scope, c.Root, c.RootSpanID = "", "", "", op.SpanID{}
+	c.Step, c.Stream, c.InputShapes = op.Int{}, op.Int{}, nil
+	c.Warn &= got.Warn
+	return c
+}
