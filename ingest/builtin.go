@@ -17,7 +17,7 @@ func openEntries(*op.Mapping) readFunc {
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
 		if at.sources != nil {
-			r.SetSources(at.sources, at.resources)
+			r.SetSources(at.sources)
 		}
 		return r.Records()
 	}

@@ -100,17 +100,20 @@ func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more b
 		}
 		defer f.anywhere.countRest()
 	}
-	more, cut, err := f.part(records(f.src, place{name: f.path}), yield)
+	more, cut, err := f.part(records(f.src, place{name: f.path}), nil, yield)
 	if err != nil || !more {
 		return false, err
 	}
 	return f.end(cut, yield), nil
 }
 
-// part yields records of the file. cut reports whether the last one was cut off.
-func (f *file) part(records iter.Seq2[op.Record, error], yield func(op.Record, error) bool) (more, cut bool, err error) {
+// part yields records of the file, in front of which a resource was handed out. cut
+// reports whether the last one was cut off.
+func (f *file) part(
+	records iter.Seq2[op.Record, error], resource *op.Resource, yield func(op.Record, error) bool,
+) (more, cut bool, err error) {
 	if f.inherits() {
-		records = inheriting(f.mapping, records)
+		records = inheriting(f.mapping, records, resource)
 	}
 	for rec, err := range records {
 		if err != nil {
@@ -133,10 +136,9 @@ func (f *file) inherits() bool {
 }
 
 // inheriting yields records, the entries with the attributes of their resources and
-// scopes that m asks for.
-func inheriting(m *op.Mapping, records iter.Seq2[op.Record, error]) iter.Seq2[op.Record, error] {
+// scopes that m asks for. resource is that of the first ones.
+func inheriting(m *op.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		var resource *op.Resource
 		for rec, err := range records {
 			if rec.Resource != nil {
 				resource = rec.Resource.Clone()

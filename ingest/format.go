@@ -55,10 +55,17 @@ type place struct {
 	// proto is the place in a message that walks.
 	proto otlp.ProtoPlace
 	// sources are the resources that hold at the start of a part of an entries file;
-	// nil where nothing of theirs is asked for. resources is set where the part is to
-	// begin with its resource.
-	sources   *op.Sources
-	resources bool
+	// nil where nothing of theirs is asked for.
+	sources *op.Sources
+}
+
+// announced returns the resource that was handed out in front of the part, as far as
+// that is known.
+func (p *place) announced() *op.Resource {
+	if p.sources == nil {
+		return nil
+	}
+	return p.sources.Announced()
 }
 
 // whole returns open for a format whose files are read as a whole.

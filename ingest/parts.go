@@ -24,7 +24,10 @@ import (
 // ends early when a call returns an error, and returns that of the first part. It
 // is called at most once.
 func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
-	q := &partQueue{in: in, alone: workers < 2}
+	return in.read(&partQueue{in: in, alone: workers < 2}, workers, read)
+}
+
+func (in *Input) read(q *partQueue, workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
 	errs := make([]error, max(1, workers))
 	failed := make([]int64, len(errs)) // numbers of the parts
 	var running sync.WaitGroup
@@ -75,6 +78,9 @@ const (
 type partQueue struct {
 	in    *Input
 	alone bool // there is one worker
+	// ordered is set where the parts together are to be the records of one pass, also in
+	// the resources among them.
+	ordered bool
 
 	mu      sync.Mutex // guards the fields below and in.files
 	sources []source
@@ -281,7 +287,7 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	if f.format.walks {
 		q.cutting.walk = otlp.NewProtoWalk()
 	}
-	if f.inherits() || f.format.inherits && f.hosts {
+	if f.inherits() || f.format.inherits && (f.hosts || q.ordered) {
 		q.cutting.sources = new(op.Sources)
 	}
 	return part{}, false
@@ -305,7 +311,7 @@ func (q *partQueue) cut(buf []byte) part {
 	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines, proto: proto}
 	p.at.proto.Cut = !c.done
 	if c.sources != nil {
-		p.at.sources, p.at.resources = c.sources.Clone(), c.inherits()
+		p.at.sources = c.sources.Clone()
 		c.sources.Follow(text)
 	}
 	c.parts++
@@ -333,7 +339,7 @@ func (q *partQueue) read(p *part, rs *readers, yield func(op.Record, error) bool
 		return
 	}
 	if s := p.shared; s != nil {
-		more, _, err := f.part(s.parts[p.index], yield)
+		more, _, err := f.part(s.parts[p.index], nil, yield)
 		if err != nil {
 			yield(op.Record{}, err)
 		}
@@ -349,9 +355,9 @@ func (q *partQueue) read(p *part, rs *readers, yield func(op.Record, error) bool
 	var err error
 	switch {
 	case p.text != nil:
-		more, cut, err = f.part(read(bytes.NewBuffer(p.text), p.at), yield)
+		more, cut, err = f.part(read(bytes.NewBuffer(p.text), p.at), p.at.announced(), yield)
 	case p.at.cut:
-		more, cut, err = f.part(read(p.rest, p.at), yield)
+		more, cut, err = f.part(read(p.rest, p.at), p.at.announced(), yield)
 	default:
 		f.src = p.rest
 		if more, err = f.records(read, yield); err == nil && more {

@@ -24,20 +24,17 @@ type Reader struct {
 	dec   decoder
 	err   error
 
-	// sources tells the resource of the entries, announced is the one that was handed
-	// out last. Until both are the same, settled is false; held is the record that a
-	// resource was put in front of.
-	sources   Sources
-	announced *Resource
-	settled   bool
-	held      Record
-	holding   bool
-	host      string // of the resource
+	// sources tells the resource of the entries; held is the record that a resource was
+	// put in front of.
+	sources Sources
+	held    Record
+	holding bool
+	host    string // of the resource
 }
 
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
-	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name, settled: true}
+	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
 }
 
 // Reset makes r read src from its start, which lies at a position of the file
@@ -45,17 +42,14 @@ func NewReader(src io.Reader, name string) *Reader {
 func (r *Reader) Reset(src io.Reader, name string, at Position) {
 	r.lines.Reset(src, at.Offset, at.Lines)
 	r.name, r.err = name, nil
-	r.sources, r.announced, r.settled, r.holding, r.host = Sources{}, nil, true, false, ""
+	r.sources, r.holding, r.host = Sources{}, false, ""
 }
 
-// SetSources says which resources hold where the reader starts; handOut says whether
-// the reader hands out the first of them. It is called behind Reset, and copies s.
-func (r *Reader) SetSources(s *Sources, handOut bool) {
+// SetSources says which resources hold where the reader starts, and which it has handed
+// out. It is called behind Reset, and copies s.
+func (r *Reader) SetSources(s *Sources) {
 	r.sources = *s.Clone()
-	r.settled = false
-	if !handOut {
-		r.announced = r.sources.Resource()
-	}
+	r.host = hostOf(r.sources.Resource())
 }
 
 // Next returns the next record, which is valid until the next call. The Resource in
@@ -73,7 +67,7 @@ func (r *Reader) Next() (Record, error) {
 	}
 	if rec, size := r.dec.canonicalRecord(r.lines.Buffered()); size > 0 {
 		r.lines.Skip(size)
-		if !r.settled {
+		if r.sources.unsettled {
 			return r.settle(rec), nil
 		}
 		r.setHost(rec)
@@ -111,22 +105,17 @@ func (r *Reader) Next() (Record, error) {
 func (r *Reader) follow(rec Record) Record {
 	switch {
 	case rec.Entry != nil || rec.Span != nil:
-		if !r.settled {
+		if r.sources.unsettled {
 			return r.settle(rec)
 		}
 		r.setHost(rec)
 	case rec.Batch != nil:
 		r.sources.Batch(rec.Batch)
-		now := r.sources.Resource()
-		r.settled = now == r.announced
-		r.host = hostOf(now)
+		r.host = hostOf(r.sources.Resource())
 	case rec.Resource != nil:
-		r.announced = rec.Resource.Clone()
-		r.sources.Header(r.announced)
-		r.settled = false
+		r.sources.Header(rec.Resource.Clone())
 	case r.dec.header && rec.Gap == nil:
 		r.sources.Header(nil)
-		r.settled = false
 	default:
 		r.sources.Other()
 	}
@@ -149,22 +138,14 @@ func (r *Reader) setHost(rec Record) {
 
 // settle returns rec, or in front of it the resource that it comes from.
 func (r *Reader) settle(rec Record) Record {
-	r.sources.Other()
-	r.settled = true
-	before, now := r.announced, r.sources.Resource()
-	r.announced, r.host = now, hostOf(now)
-	if now == nil {
-		now = &Resource{}
-	}
-	if before == nil {
-		before = &Resource{}
-	}
+	now, changed := r.sources.Settle()
+	r.host = hostOf(now)
 	r.setHost(rec)
-	if now.Same(before) {
+	if !changed {
 		return rec
 	}
 	r.held, r.holding = rec, true
-	return Record{Resource: now.Clone()}
+	return Record{Resource: orEmpty(now).Clone()}
 }
 
 // cutMark removes the byte order mark that a file may start with.

@@ -245,18 +245,16 @@ func TestReaderHost(t *testing.T) {
 		`{"operation":"none","duration_ns":1}`,
 	}
 	for from := range lines {
-		for _, handOut := range []bool{false, true} {
-			var sources op.Sources
-			sources.Follow([]byte(strings.Join(lines[:from], "\n")))
-			r := op.NewReader(strings.NewReader(strings.Join(lines[from:], "\n")), "f")
-			r.SetSources(&sources, handOut)
-			for rec, err := range r.Records() {
-				if err != nil {
-					t.Fatal(err)
-				}
-				if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
-					t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
-				}
+		var sources op.Sources
+		sources.Follow([]byte(strings.Join(lines[:from], "\n")))
+		r := op.NewReader(strings.NewReader(strings.Join(lines[from:], "\n")), "f")
+		r.SetSources(&sources)
+		for rec, err := range r.Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
+				t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
 			}
 		}
 	}

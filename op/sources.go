@@ -21,19 +21,50 @@ type Sources struct {
 	// header is the resource of a header that may still belong to the next batch.
 	header  *Resource
 	pending bool
+	// announced is the resource that a reader handed out last, and unsettled is set where
+	// that of the next entry or span may be another one.
+	announced *Resource
+	unsettled bool
 }
 
 // maxWriters bounds the writers that are remembered; beyond it all are forgotten.
 const maxWriters = 1 << 12
 
 // Header takes a header; r is nil for one without a resource. It must not change.
-func (s *Sources) Header(r *Resource) { s.header, s.pending = r, true }
+func (s *Sources) Header(r *Resource) {
+	s.header, s.pending, s.unsettled = r, true, true
+	if r != nil {
+		s.announced = r
+	}
+}
 
 // Batch takes a batch record.
 func (s *Sources) Batch(b *Batch) {
 	s.writer = b.Writer
 	s.Other()
+	s.unsettled = s.Resource() != s.announced
 }
+
+// Settle takes an entry or span. changed is set if a reader hands out its resource in
+// front of it.
+func (s *Sources) Settle() (now *Resource, changed bool) {
+	s.Other()
+	s.unsettled = false
+	before := s.announced
+	now = s.Resource()
+	s.announced = now
+	return now, !orEmpty(now).Same(orEmpty(before))
+}
+
+func orEmpty(r *Resource) *Resource {
+	if r == nil {
+		return &Resource{}
+	}
+	return r
+}
+
+// Announced returns the resource that a reader has handed out last, nil for none.
+func (s *Sources) Announced() *Resource { return s.announced }
 
 // Other takes any other line but an empty one.
 func (s *Sources) Other() {
@@ -73,7 +104,7 @@ func (s *Sources) Follow(lines []byte) {
 		}
 		switch {
 		case isBlank(line):
-		case mayHead(line):
+		case s.unsettled || mayHead(line):
 			s.follow(line)
 		default:
 			s.Other()
@@ -99,6 +130,10 @@ func (s *Sources) follow(line []byte) {
 		s.Batch(rec.Batch)
 	case d.header && rec.Entry == nil && rec.Span == nil && rec.Gap == nil:
 		s.Header(rec.Resource) // which d does not use again
+	case rec.Entry != nil || rec.Span != nil:
+		if s.unsettled {
+			s.Settle()
+		}
 	default:
 		s.Other()
 	}

@@ -60,10 +60,10 @@ type jsonReader struct {
 	// resourceAt and scopeAt are where the ResourceSpans and the ScopeSpans object
 	// under way start in the input.
 	resourceAt, scopeAt int64
-	// part is set where the input is a part that is to end in front of a span, and
-	// ended once it has, in so many objects and lists.
-	part  bool
-	ended int
+	// part is set where the input is a part that is to end in front of a span, ended once
+	// it has, in so many objects and lists, and short if it ends before what is needed.
+	part, short bool
+	ended       int
 }
 
 func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
@@ -72,7 +72,7 @@ func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield yieldFunc) {
-	r.yield, r.stopped, r.linewise, r.part, r.ended = yield, false, false, false, 0
+	r.yield, r.stopped, r.linewise, r.part, r.short, r.ended = yield, false, false, false, false, 0
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -360,5 +360,8 @@ func (g *group) lookAhead() {
 		w.skip()
 	}
 	g.late = w.tooLong
+	if g.r.part && w.lex.Truncated() && !w.tooLong {
+		g.r.short, g.r.stopped = true, true
+	}
 	w.release()
 }

@@ -70,9 +70,15 @@ func (d *jsonDocument) read(i int, yield yieldFunc) {
 	}
 	r := d.reader()
 	defer d.release(r)
-	r.start(func(rec op.Record, err error) bool { return yield(rec, d.atLine(err, p.offset)) })
+	r.start(func(rec op.Record, err error) bool {
+		if err != nil && next.found { // what is wrong may be the end of the part
+			r.short = true
+			return false
+		}
+		return yield(rec, d.atLine(err, p.offset))
+	})
 	again := d.readBetween(r, p, next)
-	if (!r.stopped || r.ended > 0) && again != nil {
+	if (!r.stopped || r.ended > 0 || r.short) && again != nil {
 		yield(op.Record{}, again)
 	}
 }
@@ -105,7 +111,7 @@ func (d *jsonDocument) readBetween(r *jsonReader, p, next *jsonPlace) error {
 	switch {
 	case !next.found:
 		return nil
-	case r.ended != len(d.nesting) || r.linewise:
+	case r.ended != len(d.nesting) || r.short || r.linewise:
 		return op.ErrAgain
 	case r.resourceAt != next.resource.start || r.scopeAt != next.scope.start:
 		return ErrContext

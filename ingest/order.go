@@ -1,0 +1,177 @@
+package ingest
+
+import (
+	"errors"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/op"
+)
+
+// InOrder calls f with all that [Input.Records] yields, in the same order, while several
+// goroutines read ahead of it, each a part of the input as [Input.Read] has them. Calls
+// of f follow one another, in any of the goroutines. InOrder returns the error that ends
+// the reading, or the first one that f returns. A record is valid until f returns, and
+// has all of its fields: Omit is not to be called.
+func (in *Input) InOrder(workers int, f func(op.Record, error) error) error {
+	o := &ordered{f: f}
+	for {
+		o.begin()
+		err := in.read(&partQueue{in: in, alone: workers < 2, ordered: true}, max(1, workers), o.part)
+		if !errors.Is(err, op.ErrAgain) {
+			return err
+		}
+	}
+}
+
+// ordered brings the parts of an input into its order.
+type ordered struct {
+	f func(op.Record, error) error
+
+	turn atomic.Int64 // the part whose records f is called with
+	mu   sync.Mutex   // guards ended and changes of turn
+	cond *sync.Cond
+	// ended is set once a part has failed: those behind it are not wanted.
+	ended bool
+
+	// What follows belongs to the goroutine whose turn it is.
+
+	done int64 // the calls of f, with the input read from the start
+	skip int64 // those of done that are repeated
+	file int64
+	// known is set once a resource was handed out, stale where it is that of a file
+	// before.
+	known, stale bool
+}
+
+// begin starts to read the input, for the second time without what f has had.
+func (o *ordered) begin() {
+	o.cond = sync.NewCond(&o.mu)
+	o.skip, o.done = o.done, 0
+	o.turn.Store(0)
+	o.ended, o.file, o.known, o.stale = false, 0, false, false
+}
+
+// maxAhead is the number of records that a goroutine holds until it is its turn.
+const maxAhead = 1 << 13
+
+// errEnded is the error of a part behind one that has failed.
+var errEnded = errors.New("a part before has failed")
+
+// part reads a part: it holds copies of the records until it is the part's turn, and
+// hands out the rest as they are.
+func (o *ordered) part(_ int, file, number int64, records iter.Seq2[op.Record, error]) (err error) {
+	defer func() { o.pass(number, err) }()
+	var held []heldRecord
+	mine := false
+	for rec, err := range records {
+		final := err != nil && !isSyntax(err)
+		if !mine && !final && len(held) < maxAhead && o.turn.Load() != number {
+			held = append(held, heldRecord{clone(rec), err})
+			continue
+		}
+		if !mine {
+			mine = true
+			if err := o.release(file, number, held); err != nil {
+				return err
+			}
+			held = nil
+		}
+		if final {
+			return err
+		}
+		if err := o.give(file, rec, err); err != nil {
+			return err
+		}
+	}
+	if mine {
+		return nil
+	}
+	return o.release(file, number, held)
+}
+
+// heldRecord is a record, or the error in its place.
+type heldRecord struct {
+	rec op.Record
+	err error
+}
+
+// release waits for the turn of a part and hands out its records.
+func (o *ordered) release(file, number int64, held []heldRecord) error {
+	o.mu.Lock()
+	for o.turn.Load() != number && !o.ended {
+		o.cond.Wait()
+	}
+	ended := o.ended
+	o.mu.Unlock()
+	if ended {
+		return errEnded
+	}
+	for _, h := range held {
+		if err := o.give(file, h.rec, h.err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass ends the turn of a part, which err ended early.
+func (o *ordered) pass(number int64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err != nil {
+		o.ended = true
+	} else {
+		o.turn.Store(number + 1)
+	}
+	o.cond.Broadcast()
+}
+
+// give calls f with a record of a file. In front of the first operation or span of a file
+// without a resource of its own stands an empty one.
+func (o *ordered) give(file int64, rec op.Record, err error) error {
+	if file != o.file {
+		o.file, o.stale = file, o.known
+	}
+	switch {
+	case rec.Resource != nil:
+		o.known, o.stale = true, false
+	case o.stale && (rec.Entry != nil || rec.Span != nil):
+		o.known, o.stale = false, false
+		if err := o.call(op.Record{Resource: &op.Resource{}}, nil); err != nil {
+			return err
+		}
+	}
+	return o.call(rec, err)
+}
+
+func (o *ordered) call(rec op.Record, err error) error {
+	if o.done++; o.done <= o.skip {
+		return nil
+	}
+	return o.f(rec, err)
+}
+
+// clone copies a record, which belongs to its reader.
+func clone(rec op.Record) op.Record {
+	rec.Whole = nil // which reads the text of the part
+	switch {
+	case rec.Entry != nil:
+		rec.Entry = rec.Entry.Clone()
+	case rec.Span != nil:
+		rec.Span = rec.Span.Clone()
+	case rec.Resource != nil:
+		rec.Resource = rec.Resource.Clone()
+	case rec.Gap != nil:
+		gap := *rec.Gap
+		rec.Gap = &gap
+	case rec.Batch != nil:
+		batch := *rec.Batch
+		rec.Batch = &batch
+	case rec.Total != nil:
+		total := *rec.Total
+		rec.Total = &total
+	}
+	return rec
+}
