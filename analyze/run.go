@@ -88,6 +88,59 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 	return &env, nil
 }
 
+// ReadForest reads an input with several goroutines, 0 for one per processor, and returns
+// its structure and the counts of the input. Errors are those of [Run].
+func ReadForest(ctx context.Context, src Source, workers int) (*Forest, *Envelope, error) {
+	c, err := collectForest(ctx, src, workers)
+	for errors.Is(err, op.ErrAgain) {
+		c, err = collectForest(ctx, src, workers)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	env := c.counter.envelope()
+	return c.forest, &env, nil
+}
+
+// forestCollector collects the structure of an input. ReadForest gives one to each
+// worker.
+type forestCollector struct {
+	counter *counter
+	forest  *Forest
+}
+
+func collectForest(ctx context.Context, src Source, n int) (*forestCollector, error) {
+	workers := make([]forestCollector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
+	for i := range workers {
+		workers[i] = forestCollector{newCounter(), NewForest()}
+	}
+	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
+		w := &workers[worker]
+		w.counter.startFile(file)
+		w.forest.startPart(part)
+		return each(ctx, records, func(rec op.Record, err error) {
+			w.counter.add(rec, err)
+			if err == nil {
+				w.forest.Add(rec)
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	c := &workers[0]
+	var others []*Forest
+	for _, w := range workers[1:] {
+		c.counter.merge(w.counter)
+		others = append(others, w.forest)
+	}
+	if len(others) > 0 {
+		c.forest.take(others)
+	}
+	c.counter.endFiles(src.Files())
+	return c, nil
+}
+
 // Records returns the Source of records that are no files, such as those of an
 // [op.Reader].
 func Records(records iter.Seq2[op.Record, error]) Source { return recordSource(records) }

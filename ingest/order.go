@@ -3,6 +3,7 @@ package ingest
 import (
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -15,10 +16,11 @@ import (
 // the reading, or the first one that f returns. A record is valid until f returns, and
 // has all of its fields: Omit is not to be called.
 func (in *Input) InOrder(workers int, f func(op.Record, error) error) error {
-	o := &ordered{f: f}
+	workers = max(1, workers)
+	o := &ordered{f: f, held: make([][]heldRecord, workers)}
 	for {
 		o.begin()
-		err := in.read(&partQueue{in: in, alone: workers < 2, ordered: true}, max(1, workers), o.part)
+		err := in.read(&partQueue{in: in, alone: workers < 2, ordered: true}, workers, o.part)
 		if !errors.Is(err, op.ErrAgain) {
 			return err
 		}
@@ -28,6 +30,8 @@ func (in *Input) InOrder(workers int, f func(op.Record, error) error) error {
 // ordered brings the parts of an input into its order.
 type ordered struct {
 	f func(op.Record, error) error
+	// held has memory for the records that each goroutine holds.
+	held [][]heldRecord
 
 	turn atomic.Int64 // the part whose records f is called with
 	mu   sync.Mutex   // guards ended and changes of turn
@@ -61,14 +65,16 @@ var errEnded = errors.New("a part before has failed")
 
 // part reads a part: it holds copies of the records until it is the part's turn, and
 // hands out the rest as they are.
-func (o *ordered) part(_ int, file, number int64, records iter.Seq2[op.Record, error]) (err error) {
+func (o *ordered) part(worker int, file, number int64, records iter.Seq2[op.Record, error]) (err error) {
 	defer func() { o.pass(number, err) }()
-	var held []heldRecord
+	held := o.held[worker][:0]
 	mine := false
 	for rec, err := range records {
 		final := err != nil && !isSyntax(err)
 		if !mine && !final && len(held) < maxAhead && o.turn.Load() != number {
-			held = append(held, heldRecord{clone(rec), err})
+			held = slices.Grow(held, 1)[:len(held)+1]
+			held[len(held)-1].set(rec, err)
+			o.held[worker] = held
 			continue
 		}
 		if !mine {
@@ -76,7 +82,6 @@ func (o *ordered) part(_ int, file, number int64, records iter.Seq2[op.Record, e
 			if err := o.release(file, number, held); err != nil {
 				return err
 			}
-			held = nil
 		}
 		if final {
 			return err
@@ -91,10 +96,37 @@ func (o *ordered) part(_ int, file, number int64, records iter.Seq2[op.Record, e
 	return o.release(file, number, held)
 }
 
-// heldRecord is a record, or the error in its place.
+// heldRecord is a copy of a record, or the error in its place.
 type heldRecord struct {
-	rec op.Record
-	err error
+	rec   op.Record
+	entry *op.EntryCopy
+	err   error
+}
+
+// set copies a record, which belongs to its reader.
+func (h *heldRecord) set(rec op.Record, err error) {
+	rec.Whole = nil // which reads the text of the part
+	switch {
+	case rec.Entry != nil:
+		if h.entry == nil {
+			h.entry = new(op.EntryCopy)
+		}
+		rec.Entry = h.entry.Set(rec.Entry)
+	case rec.Span != nil:
+		rec.Span = rec.Span.Clone()
+	case rec.Resource != nil:
+		rec.Resource = rec.Resource.Clone()
+	case rec.Gap != nil:
+		gap := *rec.Gap
+		rec.Gap = &gap
+	case rec.Batch != nil:
+		batch := *rec.Batch
+		rec.Batch = &batch
+	case rec.Total != nil:
+		total := *rec.Total
+		rec.Total = &total
+	}
+	h.rec, h.err = rec, err
 }
 
 // release waits for the turn of a part and hands out its records.
@@ -108,8 +140,8 @@ func (o *ordered) release(file, number int64, held []heldRecord) error {
 	if ended {
 		return errEnded
 	}
-	for _, h := range held {
-		if err := o.give(file, h.rec, h.err); err != nil {
+	for i := range held {
+		if err := o.give(file, held[i].rec, held[i].err); err != nil {
 			return err
 		}
 	}
@@ -151,27 +183,4 @@ func (o *ordered) call(rec op.Record, err error) error {
 		return nil
 	}
 	return o.f(rec, err)
-}
-
-// clone copies a record, which belongs to its reader.
-func clone(rec op.Record) op.Record {
-	rec.Whole = nil // which reads the text of the part
-	switch {
-	case rec.Entry != nil:
-		rec.Entry = rec.Entry.Clone()
-	case rec.Span != nil:
-		rec.Span = rec.Span.Clone()
-	case rec.Resource != nil:
-		rec.Resource = rec.Resource.Clone()
-	case rec.Gap != nil:
-		gap := *rec.Gap
-		rec.Gap = &gap
-	case rec.Batch != nil:
-		batch := *rec.Batch
-		rec.Batch = &batch
-	case rec.Total != nil:
-		total := *rec.Total
-		rec.Total = &total
-	}
-	return rec
 }

@@ -77,11 +77,16 @@ func (x *Extra) clone() *Extra {
 	}
 	c := *x
 	c.Scope.Attrs = slices.Clone(x.Scope.Attrs)
-	c.Events = slices.Clone(x.Events)
-	for i := range c.Events {
-		c.Events[i].Attrs = slices.Clone(c.Events[i].Attrs)
-	}
+	c.Events = cloneEvents(x.Events)
 	return &c
+}
+
+func cloneEvents(events []Event) []Event {
+	c := slices.Clone(events)
+	for i := range c {
+		c[i].Attrs = slices.Clone(c[i].Attrs)
+	}
+	return c
 }
 
 // cloneLinks returns a copy of links that shares nothing with them but strings.

@@ -39,6 +39,15 @@ func NewJoin() *Join {
 // operations and spans, and keeps nothing of rec but strings.
 func (j *Join) AddLocal(rec op.Record) { j.local.Add(rec) }
 
+// TakeLocal adds the local batch as a whole. The forest must not be used any more.
+func (j *Join) TakeLocal(forest *analyze.Forest) {
+	if j.local.Len() == 0 {
+		j.local = forest
+		return
+	}
+	j.local.Merge(forest)
+}
+
 // AddService adds a record of the tracing backend.
 func (j *Join) AddService(rec op.Record) {
 	j.service.Add(rec)

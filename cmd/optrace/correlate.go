@@ -213,10 +213,11 @@ func (f *correlateFlags) check(inputs int) error {
 func readLocal(ctx context.Context, s streams, src source, join *correlate.Join) (*analyze.Envelope, error) {
 	in, done := src.open(s)
 	defer done()
-	env, err := analyze.Read(ctx, in, join.AddLocal)
+	forest, env, err := analyze.ReadForest(ctx, in, 0)
 	if err != nil {
 		return nil, inputError(err)
 	}
+	join.TakeLocal(forest)
 	return env, nil
 }
 

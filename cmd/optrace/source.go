@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"io/fs"
+	"runtime"
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
@@ -23,21 +23,19 @@ func (src source) open(s streams) (in *ingest.Input, done func()) {
 	return ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add, Exclude: src.exclude}.Open(src.inputs...), p.done
 }
 
-// each reads the inputs and calls f with every record, and with the error in
-// place of a record that could not be read. An error that ends the input is
-// returned as an input error, one that f returns as it is.
+// each reads the inputs with all processors and calls f with every record, in the order
+// of the inputs, and with the error in place of a record that could not be read. An error
+// that ends the input is returned as an input error, one that f returns as it is.
 func (src source) each(s streams, f func(op.Record, error) error) error {
 	in, done := src.open(s)
 	defer done()
-	for rec, err := range in.Records() {
-		if err != nil {
-			if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
-				return inputError(err)
-			}
-		}
-		if err := f(rec, err); err != nil {
-			return err
-		}
+	var failed error
+	err := in.InOrder(runtime.GOMAXPROCS(0), func(rec op.Record, err error) error {
+		failed = f(rec, err)
+		return failed
+	})
+	if err != nil && failed == nil {
+		return inputError(err)
 	}
-	return nil
+	return failed
 }

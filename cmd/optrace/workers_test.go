@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// workerInputs writes files of several parts: entries of two writers, some of them
+// damaged, and one document of OTLP.
+func workerInputs(t *testing.T) []string {
+	t.Helper()
+	dir := t.TempDir()
+	var entries strings.Builder
+	for n := range 8000 {
+		if n%100 == 0 {
+			w := n / 100 % 3
+			if n < 300 {
+				fmt.Fprintf(&entries, `{"schema":"optrace.entries/v1","resource":{"service":"svc","attrs":{"host.name":"h%d"}}}`+"\n", w)
+			}
+			fmt.Fprintf(&entries, `{"batch":{"writer":"w%d","seq":%d,"entries":100}}`+"\n", w, n/100)
+		}
+		if n%3001 == 17 {
+			entries.WriteString("nonsense\n")
+		}
+		fmt.Fprintf(&entries, `{"step":%d,"operation":"op%d","device_id":"cuda:%d","input_shapes":[[%d,64]],"output_shape":[64],"duration_us":%d,`+
+			`"output_elements":64,"memory_bytes":256,"start_unix_ns":%d,"trace_id":"000000000000000000000000000000%02x","span_id":"%016x",`+
+			`"service":"svc"}`+"\n", n/500, n%40, n%2, n%7, 1+n%13, 1_700_000_000_000_000_000+n*20_000, 1+n/1000, n+1)
+	}
+	var spans []string
+	for n := range 12_000 {
+		spans = append(spans, fmt.Sprintf(`{"traceId":"%032x","spanId":"%016x","parentSpanId":"","name":"op%d","kind":1,"startTimeUnixNano":"%d",`+
+			`"endTimeUnixNano":"%d","attributes":[{"key":"tensor.op.name","value":{"stringValue":"op%d"}},{"key":"note","value":{"boolValue":true}}],`+
+			`"status":{}}`, 100+n/1000, n+100_000, n%40, 1_700_000_000_000_000_000+n*20_000, 1_700_000_000_000_009_000+n*20_000, n%40))
+	}
+	document := `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"other"}}]},` +
+		`"scopeSpans":[{"scope":{"name":"lib"},"spans":[` + strings.Join(spans, ",") + `]}]}]}`
+	files := []string{filepath.Join(dir, "ops.jsonl"), filepath.Join(dir, "spans.json"), filepath.Join(dir, "cut.json")}
+	for i, text := range []string{entries.String(), document, document[:len(document)-1000]} {
+		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// outputWith returns what a command prints where it has so many processors.
+func outputWith(t *testing.T, processors int, args []string) (stdout, stderr string) {
+	t.Helper()
+	before := runtime.GOMAXPROCS(processors)
+	defer runtime.GOMAXPROCS(before)
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Fatalf("%q: exit code %d\n%s", args, code, &errs)
+	}
+	return out.String(), errs.String()
+}
+
+// Converted files and reports do not depend on the number of processors.
+func TestProcessors(t *testing.T) {
+	files := workerInputs(t)
+	commands := [][]string{{"correlate", "-json"}, {"report", "-json"}}
+	for _, to := range targets() {
+		commands = append(commands, []string{"convert", "-to", to.name})
+	}
+	for _, args := range commands {
+		args = append(args, files...)
+		want, wantErr := outputWith(t, 1, args)
+		if args[0] != "convert" && !json.Valid([]byte(want)) {
+			t.Fatalf("%q: no JSON", args)
+		}
+		for _, processors := range []int{3} {
+			got, gotErr := outputWith(t, processors, args)
+			if got != want {
+				t.Errorf("%q: another output with %d processors, %d bytes in place of %d", args, processors, len(got), len(want))
+			}
+			if diff := cmp.Diff(wantErr, gotErr); diff != "" {
+				t.Errorf("%q, %d processors: (-want +got)\n%s", args, processors, diff)
+			}
+		}
+	}
+}
