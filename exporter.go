@@ -144,27 +144,41 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 		e.sink.Refuse(len(spans))
 		return ErrExporterShutdown
 	}
+	var err error
+	for first := true; len(spans) > 0 || first; first = false {
+		n, batchErr := e.exportBatch(ctx, spans)
+		if spans = spans[n:]; batchErr != nil {
+			err = errors.Join(err, batchErr)
+		}
+	}
+	return err
+}
+
+// exportBatch writes as many of the spans as one batch takes, and returns how many
+// have been dealt with: all, unless they are very large.
+func (e *Exporter) exportBatch(ctx context.Context, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	if err := ctx.Err(); err != nil {
 		e.dropSpans(spans)
-		return err
+		return len(spans), err
 	}
 	if len(spans) == 0 {
-		return nil
+		return 0, nil
 	}
 	if err := e.sink.Acquire(ctx); err != nil {
 		e.dropSpans(spans)
-		return err
+		return len(spans), err
 	}
 	b := e.spare
 	e.spare = nil
 	if b == nil {
 		b = encoding.NewBatch(0)
 	}
-	done, convErr := e.encode(ctx, b, spans)
+	n, convErr := e.encode(ctx, b, spans)
 	var ctxErr error
-	if done < len(spans) {
+	if n < len(spans) && !b.Full() {
 		ctxErr = ctx.Err()
-		e.dropSpans(spans[done:])
+		e.dropSpans(spans[n:])
+		n = len(spans)
 		// What has been converted is still written, unless that blocks.
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWriteTimeout)
 		defer cancel()
@@ -173,20 +187,20 @@ func (e *Exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	if b.Empty() {
 		e.recycle(b)
 		e.sink.Release()
-		return errors.Join(convErr, ctxErr)
+		return n, errors.Join(convErr, ctxErr)
 	}
-	return errors.Join(convErr, ctxErr, e.sink.Submit(ctx, b, e.recycle))
+	return n, errors.Join(convErr, ctxErr, e.sink.Submit(ctx, b, e.recycle))
 }
 
 // lastWriteTimeout is how long a batch that was cut short by its context may
 // still take to write.
 const lastWriteTimeout = time.Second
 
-// encode adds spans to b until ctx is done and returns how many it looked at. One
-// that panics counts as dropped.
+// encode adds spans to b until it is full or ctx is done and returns how many it
+// looked at. One that panics counts as dropped.
 func (e *Exporter) encode(ctx context.Context, b *encoding.Batch, spans []sdktrace.ReadOnlySpan) (n int, err error) {
 	const checkEvery = 64
-	for n < len(spans) {
+	for n < len(spans) && !b.Full() {
 		if ctx.Err() != nil {
 			return n, err
 		}
@@ -273,7 +287,7 @@ func (e *Exporter) Stats() Stats {
 	n := e.sink.Stats()
 	st := Stats{
 		Recorded: n.Written + n.Dropped + n.Underway, Written: n.Written, Dropped: n.Dropped,
-		Skipped: e.skipped.Load(), DeletedFiles: e.deleted(),
+		Skipped: e.skipped.Load(), Shortened: n.Shortened, DeletedFiles: e.deleted(),
 	}
 	if e.stopped.Load() {
 		// A write that has not returned by Shutdown counts as lost.

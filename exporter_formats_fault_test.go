@@ -51,12 +51,12 @@ func TestOutputFaultMatrix(t *testing.T) {
 						t.Fatalf("%s at byte %d: the next batch brought %v", name, n, got)
 					}
 					switch {
-					case !o.lines() && n > 0:
+					case !o.healsLines() && n > 0:
 						// The rest went first.
 						if diff := cmp.Diff([]int64{0, 1, 2, 0, 1}, got); diff != "" || st.Written != 5 {
 							t.Fatalf("%s at byte %d: stats %+v, entries (-want +got):\n%s", name, n, st, diff)
 						}
-					case !o.lines() && (st.Written != 2 || len(got) != 2):
+					case !o.healsLines() && (st.Written != 2 || len(got) != 2):
 						t.Fatalf("%s at byte %d: stats %+v with entries %v", name, n, st, got)
 					case uint64(len(got)) != st.Written && uint64(len(got)) != st.Written+1:
 						// A line may lack nothing but its newline.
@@ -71,7 +71,7 @@ func TestOutputFaultMatrix(t *testing.T) {
 // A writer that takes a few bytes at a time and fails gets a batch in the end.
 func TestOutputRestInPieces(t *testing.T) {
 	for _, o := range outputs() {
-		if o.lines() {
+		if o.healsLines() {
 			continue
 		}
 		t.Run(o.String(), func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestOutputRestInPieces(t *testing.T) {
 // The rest of a batch is written by Shutdown, or counts as dropped.
 func TestOutputRestAtShutdown(t *testing.T) {
 	for _, o := range outputs() {
-		if o.lines() {
+		if o.healsLines() {
 			continue
 		}
 		for _, recovers := range []bool{true, false} {

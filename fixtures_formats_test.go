@@ -38,6 +38,12 @@ func (o output) lines() bool {
 	return o.compression == optrace.CompressionNone && o.format != optrace.FormatOTLPProto
 }
 
+// healsLines reports whether what was cut off is given up, up to its last whole
+// line. In other outputs the rest of a batch is written later.
+func (o output) healsLines() bool {
+	return o.compression == optrace.CompressionNone && o.format == optrace.FormatEntries
+}
+
 // outputs returns all combinations.
 func outputs() (all []output) {
 	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {

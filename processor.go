@@ -286,7 +286,7 @@ func (p *Processor) Stats() Stats {
 		Recorded: n.Recorded + lost, Written: n.Written, Dropped: n.Dropped + lost, Skipped: n.Skipped + p.skipped.Load(),
 	}
 	if p.exp != nil {
-		st.DeletedFiles = p.exp.deleted()
+		st.DeletedFiles, st.Shortened = p.exp.deleted(), p.exp.sink.Stats().Shortened
 	}
 	return st
 }

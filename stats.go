@@ -15,6 +15,11 @@ type Stats struct {
 	// Skipped counts spans that are no operations, and those that a filter or
 	// sampling left out. Those above operations are written as ancestry records.
 	Skipped uint64
+	// Shortened counts the operations, and the spans above them, that were too large
+	// to be read again: texts were cut, and end with "…", or attributes, events and
+	// links left out, which count as dropped of the span. For a Processor it is that
+	// of the [Exporter] behind it.
+	Shortened uint64
 	// DeletedFiles counts the rotated files that were deleted to keep the bound
 	// on their total, see [Rotation]. What they held counts as written.
 	DeletedFiles uint64

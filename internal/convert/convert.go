@@ -148,7 +148,7 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 	if c.resources == nil || len(c.resources) >= maxCachedResources {
 		c.resources = make(map[*resource.Resource]*op.Resource)
 	}
-	res := convertResource(r)
+	res := convertResource(span.BoundResource(r))
 	c.resources[r] = res
 	return res
 }

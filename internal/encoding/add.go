@@ -21,12 +21,12 @@ func Add(enc Encoder, b *Batch, e *span.Ended, t *traces.WithOps) (out Outcome, 
 }
 
 // AddAll adds spans to b, with one recover for all, and returns how many it has
-// looked at: all, or those up to one that panics and its error. others is how
+// looked at: all, or those until b is full, or up to one that panics and its error. others is how
 // many of them are no operations. Nil spans are ignored.
 func AddAll(enc Encoder, b *Batch, spans []sdktrace.ReadOnlySpan, t *traces.WithOps) (n int, others uint64, err error) {
 	size := len(b.Records)
 	defer b.recover(&size, &err)
-	for n < len(spans) {
+	for n < len(spans) && !b.Full() {
 		s := spans[n]
 		n++
 		if s == nil {

@@ -24,9 +24,23 @@ type Batch struct {
 	// Groups says which records belong together, for formats that write them
 	// grouped.
 	Groups Groups
+	// Shortened is the number of records of which texts were cut or parts left out,
+	// because they would have been larger than MaxRecordBytes.
+	Shortened int
 	// Written is how many entries were written, set once that is known.
 	Written int
 }
+
+// MaxRecordBytes is the size of a record, encoded, from which on a span is
+// shortened: readers refuse records of twice that.
+const MaxRecordBytes = 8 << 20
+
+// MaxBatchBytes is the size at which a batch takes no more records: readers refuse
+// messages of four times that.
+const MaxBatchBytes = 16 << 20
+
+// Full reports whether b takes no more records.
+func (b *Batch) Full() bool { return len(b.Records) >= MaxBatchBytes }
 
 // headroom is how many bytes are kept free before the records, for what precedes
 // them when they are written: then they need not be copied.

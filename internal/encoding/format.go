@@ -29,7 +29,8 @@ type Format interface {
 	// and Frame may be called again.
 	Frame(b *Batch, f *Framing) (framed []byte, head int)
 	// Complete returns how many entries an incomplete write has written whole:
-	// written is the part of the frame behind the head that was written.
+	// written is the part of the frame behind the head that was written. The result
+	// is negative if the batch is one record, which its rest can still complete.
 	Complete(b *Batch, written []byte) int
 	// Lines reports whether the format consists of lines, so that an incomplete
 	// line spoils nothing but itself once a newline follows.

@@ -26,6 +26,7 @@ type remainder struct {
 // begin counts b's entries as under way; account ends that. recycle may be nil.
 func (s *Sink) begin(b *encoding.Batch, recycle func(*encoding.Batch)) *inflight {
 	s.underway.Add(uint64(b.Entries))
+	s.shortened.Add(uint64(b.Shortened))
 	return &inflight{batch: b, recycle: recycle, observed: s.metrics.Export(b.Entries)}
 }
 

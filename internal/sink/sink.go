@@ -37,9 +37,9 @@ func (shutdownError) ErrorType() string { return "already_shutdown" } // for met
 // Sink owns the writer of an exporter. Batches are written one at a time, each in
 // one Write call.
 //
-// A partial write leaves an incomplete line, which a newline ends; in other
-// formats, and compressed, only the remainder of the batch can complete it. That
-// remainder is then written first with the next batch.
+// A partial write leaves an incomplete line, which a newline ends. Where a batch is
+// one record, as in other formats, and compressed, only the remainder of the batch
+// can complete it. That remainder is then written first with the next batch.
 type Sink struct {
 	target     Target
 	format     encoding.Format
@@ -66,8 +66,8 @@ type Sink struct {
 
 	shutdownMissed atomic.Bool // Shutdown could not wait: whoever holds busy closes
 
-	written, dropped, underway atomic.Uint64
-	metrics                    *observ.Exporter
+	written, dropped, underway, shortened atomic.Uint64
+	metrics                               *observ.Exporter
 }
 
 // New returns a Sink that writes batches of format f, compressed with c, to t.
@@ -94,11 +94,14 @@ func newWriterID() string {
 type Stats struct {
 	Written, Dropped uint64
 	Underway         uint64 // being written
+	Shortened        uint64 // of texts were cut
 }
 
 // Stats returns the counts so far.
 func (s *Sink) Stats() Stats {
-	return Stats{Written: s.written.Load(), Dropped: s.dropped.Load(), Underway: s.underway.Load()}
+	return Stats{
+		Written: s.written.Load(), Dropped: s.dropped.Load(), Underway: s.underway.Load(), Shortened: s.shortened.Load(),
+	}
 }
 
 // Drop accounts for n entries that will not be written.
@@ -286,21 +289,27 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 // the writer says, or keeps the remainder of the batch.
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
+	complete := 0
 	switch {
-	case known && !s.lines && n < len(out):
+	case !known:
+	case !s.lines:
+		complete = -1
+	case n >= head:
+		complete = s.format.Complete(o.batch, out[head:n])
+	}
+	switch {
+	case complete < 0 && n < len(out):
 		s.remainder = &remainder{inflight: o, bytes: out[n:]}
 		s.framing.Scratch, s.packed = nil, nil // the remainder may be in one of them
 		s.committed(o.batch)                   // what follows will follow the whole of it
+		s.torn = false
 		return
-	case known && !s.lines: // the whole batch, and an error all the same
+	case complete < 0: // the whole batch, and an error all the same
 		s.committed(o.batch)
 		s.account(o, o.batch.Entries, "", err)
 		return
 	}
-	complete := 0
-	if known && n >= head {
-		complete = s.format.Complete(o.batch, out[head:n])
-	} else {
+	if !known || n < head {
 		s.keepGaps(o)
 	}
 	// The count of a writer that fails is often wrong; an empty line does no harm.

@@ -17,6 +17,7 @@ type encoder struct {
 	mapping  *op.Mapping
 	cache    attrcache.Cache[template]
 	renderer renderer
+	recordAt int // where the record begins that was added last
 }
 
 // CacheHits returns how many of the recent lookups in the cache found something.
@@ -24,10 +25,27 @@ func (c *encoder) CacheHits() int { return c.cache.Hits() }
 
 func (c *encoder) Add(b *encoding.Batch, e span.Ended, t *traces.WithOps) encoding.Outcome {
 	if e.Data != nil {
-		return c.add(b, e.Data, &e.Root, e.Alone, t)
+		return c.addBounded(b, e.Data, &e.Root, e.Alone, t)
 	}
 	d := span.Read(e.Span, e.Context, e.Parent)
-	return c.add(b, &d, &e.Root, e.Alone, t)
+	return c.addBounded(b, &d, &e.Root, e.Alone, t)
+}
+
+// addBounded is add, but for what would be too large to be read, of which it adds
+// a shorter record.
+func (c *encoder) addBounded(b *encoding.Batch, d *span.Data, r *span.Root, alone bool, t *traces.WithOps) encoding.Outcome {
+	before := len(b.Records)
+	out := c.add(b, d, r, alone, t)
+	if len(b.Records)-before <= encoding.MaxRecordBytes {
+		return out
+	}
+	b.Records = b.Records[:c.recordAt]
+	if out == encoding.Entry {
+		b.Entries--
+	}
+	b.Shortened++
+	bounded, root := d.Bounded(), span.Root{Name: span.CutText(r.Name), ID: r.ID}
+	return c.add(b, &bounded, &root, alone, t)
 }
 
 // add adds the operation, or the span, that d is the data of.
@@ -91,4 +109,5 @@ func (c *encoder) from(b *encoding.Batch, r *resource.Resource) {
 		b.Records = append(op.AppendHeader(b.Records, c.conv.Resource(r)), '\n')
 	}
 	b.Last = id
+	c.recordAt = len(b.Records)
 }

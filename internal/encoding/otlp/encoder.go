@@ -105,10 +105,16 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 		}
 		if clean, changed := c.sanitizer.Clean(s); changed {
 			cleaned := span.ReadAll(clean, clean.SpanContext(), clean.Parent())
-			b.Records = c.span(b.Records[:start], &cleaned, nil)
+			d = &cleaned
+			b.Records = c.span(b.Records[:start], d, nil)
 		}
 	} else if worthAdding && out == encoding.Entry {
 		c.remember(&key)
+	}
+	if len(b.Records)-start > encoding.MaxRecordBytes {
+		bounded := d.Bounded()
+		b.Records = c.span(b.Records[:start], &bounded, nil)
+		b.Shortened++
 	}
 	b.Groups.Add(scope, start, len(b.Records))
 	if out == encoding.Entry {

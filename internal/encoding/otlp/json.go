@@ -35,13 +35,12 @@ func (jsonFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
 	return newJSONEncoder(m, cacheBytes)
 }
 
-// Complete returns all entries or none: a batch is one object, which may lack
-// its newline.
+// Complete looks for the whole object that a batch is, which may lack its newline.
 func (jsonFormat) Complete(b *encoding.Batch, written []byte) int {
 	if json.Valid(written) {
 		return b.Entries
 	}
-	return 0
+	return -1
 }
 
 // Frame writes nothing for a batch without spans: there is no room for gaps in

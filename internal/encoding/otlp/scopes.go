@@ -50,14 +50,14 @@ func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope)
 	r, ok := c.resources[id]
 	if !ok {
 		r = &encoding.Resource{}
-		r.Prefix, r.Suffix = c.codec.resourceEnvelope(span.CleanResource(res))
+		r.Prefix, r.Suffix = c.codec.resourceEnvelope(span.BoundResource(span.CleanResource(res)))
 		c.resources[id] = r
 	}
 	key := scopeKey{r, scope}
 	sc, ok := c.scopes[key]
 	if !ok {
 		sc = &encoding.Scope{Resource: r}
-		sc.Prefix, sc.Suffix = c.codec.scopeEnvelope(scope)
+		sc.Prefix, sc.Suffix = c.codec.scopeEnvelope(span.BoundScope(scope))
 		c.scopes[key] = sc
 	}
 	return sc
