@@ -73,8 +73,23 @@ func WithProviderOptions(opts ...sdktrace.TracerProviderOption) SetupOption {
 	})
 }
 
-// WithoutSignals leaves SIGINT and SIGTERM to the program. It is for programs
-// that handle them and call [SDK.Shutdown] themselves.
+// WithSignals makes the given signals, or without any SIGINT and SIGTERM, flush
+// what was recorded before they end the program. It is for programs that do not
+// handle these signals: nobody can know whether a program does, and the end that
+// it prepares for itself must not be cut short. Programs that do call
+// [SDK.Shutdown] before they end.
+func WithSignals(signals ...os.Signal) SetupOption {
+	if len(signals) == 0 {
+		signals = endsignal.Signals()
+	}
+	signals = slices.Clone(signals)
+	return setupOption(func(cfg setupConfig) setupConfig {
+		cfg.signals = signals
+		return cfg
+	})
+}
+
+// WithoutSignals leaves all signals to the program, which is the default.
 func WithoutSignals() SetupOption {
 	return setupOption(func(cfg setupConfig) setupConfig {
 		cfg.signals = nil
@@ -114,8 +129,9 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 // environment variable OPTRACE_FILE names, "ops.jsonl" if it is not set. With
 // OPTRACE_DISABLED=true nothing is recorded and no file is touched.
 //
-// Call Shutdown before the program ends. On SIGINT and SIGTERM recorded operations
-// are flushed before the signal takes its usual effect, see [WithoutSignals].
+// Call Shutdown before the program ends. A signal that ends a program which does
+// not handle it costs what was recorded since the last flush, at most a second of
+// it; see [WithSignals].
 //
 //	sdk, err := optrace.Setup("ops.jsonl")
 //	if err != nil {
@@ -126,7 +142,7 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 //
 // On an error nothing has been changed.
 func Setup(path string, opts ...SetupOption) (*SDK, error) {
-	cfg := env.Apply(setupConfig{path: "ops.jsonl", signals: endsignal.Signals()}, setupVariables)
+	cfg := env.Apply(setupConfig{path: "ops.jsonl"}, setupVariables)
 	if path != "" {
 		cfg.path = path
 	}

@@ -4,10 +4,12 @@ package optrace_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -59,7 +61,7 @@ func TestSetupSignal(t *testing.T) {
 
 func recordUntilSignal(t *testing.T, path string) {
 	t.Helper()
-	if _, err := optrace.Setup(path); err != nil {
+	if _, err := optrace.Setup(path, optrace.WithSignals()); err != nil {
 		t.Fatal(err)
 	}
 	tr := optrace.NewTracer(otel.GetTracerProvider())
@@ -69,4 +71,76 @@ func recordUntilSignal(t *testing.T, path string) {
 	}
 	fmt.Println("recorded")
 	time.Sleep(time.Minute) // the signal comes before
+}
+
+// gracefulChildFile is setupChildFile for a program that handles the signal, and
+// gracefulChildFirst says that it did so before Setup.
+const (
+	gracefulChildFile  = "OPTRACE_TEST_GRACEFUL_CHILD"
+	gracefulChildFirst = "OPTRACE_TEST_GRACEFUL_CHILD_FIRST"
+)
+
+// A program that handles the signal, and lets a second one end it, ends in its own
+// time.
+func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
+	if path := os.Getenv(gracefulChildFile); path != "" {
+		endGracefully(t, path, os.Getenv(gracefulChildFirst) != "")
+		return
+	}
+	for _, first := range []string{"", "1"} {
+		for range 5 {
+			path := filepath.Join(t.TempDir(), "ops.jsonl")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+			cmd.Env = append(os.Environ(), gracefulChildFile+"="+path, gracefulChildFirst+"="+first)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("the program was cut short: %v", err)
+			}
+			if names, _ := readOps(t, path); len(names) != 101 {
+				t.Errorf("%d operations in the file, want 101", len(names))
+			}
+		}
+	}
+}
+
+func endGracefully(t *testing.T, path string, first bool) {
+	t.Helper()
+	var ctx context.Context
+	var stop func()
+	handle := func() { ctx, stop = signal.NotifyContext(context.Background(), syscall.SIGTERM) }
+	if first {
+		handle()
+	}
+	sdk, err := optrace.Setup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !first {
+		handle()
+	}
+	for range 100 {
+		_, o := sdk.Tracer().Start(t.Context(), "matmul", "cuda:0")
+		o.End()
+	}
+	fmt.Println("recorded")
+	<-ctx.Done()
+	stop()
+	time.Sleep(100 * time.Millisecond) // what such programs do at the end
+	_, o := sdk.Tracer().Start(context.Background(), "last", "cuda:0")
+	o.End()
+	if err := sdk.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
 }
