@@ -74,7 +74,9 @@ type counts struct {
 // NewForest returns an empty Forest, which holds up to 2^30 operations and spans.
 func NewForest() *Forest { return newForest(maxRows) }
 
-func newForest(limit int) *Forest { return &Forest{dict: newDictionary(), limit: limit} }
+func newForest(limit int) *Forest {
+	return &Forest{columns: newColumns(), dict: newDictionary(), limit: limit}
+}
 
 // startPart begins a part of the input; before the first call everything belongs to part 0.
 // Merging puts the parts of several forests into the order of the input. Where
@@ -100,37 +102,32 @@ func (f *Forest) Len() int { return f.rows() }
 
 // addOp adds an operation.
 func (f *Forest) addOp(e *op.Entry) {
-	r := row{
-		duration: max(0, e.Duration),
-		span:     spanNumber(e.SpanID),
-		parentID: spanNumber(e.ParentSpanID),
-		trace:    f.dict.traces.ID(e.TraceID),
-		name:     f.dict.operations.ID(e.Operation),
-		lane:     f.dict.laneOf(e),
-		kind:     e.Kind,
-		flags:    flagOp,
-		memory:   e.MemoryBytes.V,
-		elements: e.OutputElements.V,
-		flops:    e.FLOPs.V,
-		weight:   int64(math.Float64bits(e.AdjustedCount)),
-	}
-	r.flags |= sumFlags(e)
+	var r row
+	v := &r.values
+	v[colDuration] = max(0, e.Duration)
+	v[colSpan], v[colParentID] = int64(spanNumber(e.SpanID)), int64(spanNumber(e.ParentSpanID))
+	trace := f.dict.traces.ID(e.TraceID)
+	v[colTrace], v[colName], v[colLane] = int64(trace), int64(f.dict.operations.ID(e.Operation)), int64(f.dict.laneOf(e))
+	v[colKind] = int64(e.Kind)
+	v[colMemory], v[colElements], v[colFLOPs] = e.MemoryBytes.V, e.OutputElements.V, e.FLOPs.V
+	v[colWeight] = int64(math.Float64bits(e.AdjustedCount))
+	r.flags = flagOp | sumFlags(e)
 	if e.Side == op.SideHost {
 		r.flags |= flagHost
 	}
 	if e.Step.Known {
 		r.flags |= flagStep
-		r.step = e.Step.V
+		v[colStep] = e.Step.V
 	}
 	if e.Launch.Known {
 		r.flags |= flagLaunch
-		r.launch = e.Launch.V
+		v[colLaunch] = e.Launch.V
 	}
 	if e.Root != "" || !e.RootSpanID.IsZero() {
-		r.stamp = f.dict.stamps.ID(stamp{trace: r.trace, span: spanNumber(e.RootSpanID), name: e.Root})
+		v[colStamp] = int64(f.dict.stamps.ID(stamp{trace: trace, span: spanNumber(e.RootSpanID), name: e.Root}))
 	}
 	if f.details {
-		r.shape = f.dict.shapes.ID(shapeText(e))
+		v[colShape] = int64(f.dict.shapes.ID(shapeText(e)))
 	}
 	if len(f.by) > 0 {
 		f.addGroup(&r, e)
@@ -158,13 +155,12 @@ func sumFlags(e *op.Entry) rowFlag {
 
 // addSpan adds a span that is no operation.
 func (f *Forest) addSpan(s *op.Span) {
-	r := row{
-		duration: max(0, s.Duration),
-		span:     spanNumber(s.SpanID),
-		parentID: spanNumber(s.ParentSpanID),
-		trace:    f.dict.traces.ID(s.TraceID),
-		name:     f.dict.spans.ID(spanName{name: s.Name, service: s.Service}),
-	}
+	var r row
+	v := &r.values
+	v[colDuration] = max(0, s.Duration)
+	v[colSpan], v[colParentID] = int64(spanNumber(s.SpanID)), int64(spanNumber(s.ParentSpanID))
+	v[colTrace] = int64(f.dict.traces.ID(s.TraceID))
+	v[colName] = int64(f.dict.spans.ID(spanName{name: s.Name, service: s.Service}))
 	if s.RemoteParent {
 		r.flags |= flagRemote
 	}
@@ -177,11 +173,11 @@ func (f *Forest) addSpan(s *op.Span) {
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
-	case start.V < -maxTime || start.V > maxTime || r.duration > maxTime-start.V:
+	case start.V < -maxTime || start.V > maxTime || r.values[colDuration] > maxTime-start.V:
 		f.counts.BadTimes++
 	default:
 		r.flags |= flagStart
-		r.start = start.V
+		r.values[colStart] = start.V
 	}
 	return f.append(r)
 }
@@ -196,7 +192,7 @@ func (f *Forest) append(r *row) bool {
 	} else {
 		f.counts.Spans++
 	}
-	f.columns.append(r)
+	f.columns.append(r.values[:], r.flags)
 	if f.built.Load() {
 		f.built.Store(false)
 	}

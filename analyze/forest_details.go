@@ -61,7 +61,7 @@ func (n Node) FLOPs() int64 {
 	if n.IsZero() {
 		return 0
 	}
-	return n.forest.flops.at(n.row)
+	return n.forest.flops(n.row)
 }
 
 // Shapes returns the shapes and the element type of the operation as text, such
@@ -71,7 +71,7 @@ func (n Node) Shapes() string {
 	if n.IsZero() {
 		return ""
 	}
-	return n.forest.dict.shapes.Values[n.forest.shapes.at(n.row)]
+	return n.forest.dict.shapes.Values[n.forest.shape(n.row)]
 }
 
 // shapeText returns the text of [Node.Shapes].

@@ -18,10 +18,10 @@ func (f *Forest) groupBy(keys []Key) {
 // addGroup sets the group of r, which is e.
 func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = appendKeys(f.scratch[:0], f.by, e)
-	r.group = f.dict.groups.ID(f.scratch)
+	r.values[colGroup] = int64(f.dict.groups.ID(f.scratch))
 	if f.byRoot {
 		f.scratch = appendVariety(f.scratch[:0], e)
-		r.variety = f.dict.varieties.ID(f.scratch)
+		r.values[colVariety] = int64(f.dict.varieties.ID(f.scratch))
 	}
 }
 
@@ -56,7 +56,7 @@ func (f *Forest) fillRoots() bool {
 // setRoot changes the group of row r to that with the root.
 func (f *Forest) setRoot(r int32, root string) {
 	f.scratch = f.scratch[:0]
-	text := f.dict.groups.Values[f.groups.at(r)]
+	text := f.dict.groups.Values[f.group(r)]
 	for _, k := range f.by {
 		_, rest := k.cut(text)
 		if k.field == byRoot {
@@ -66,7 +66,7 @@ func (f *Forest) setRoot(r int32, root string) {
 		}
 		text = rest
 	}
-	f.groups.set(r, f.dict.groups.ID(f.scratch))
+	f.setGroup(r, f.dict.groups.ID(f.scratch))
 }
 
 // appendKeys appends e's values of the keys in a form that differs for different

@@ -132,14 +132,18 @@ type gap struct {
 type longestGaps struct {
 	limit int
 	gaps  []gap
+	above int64 // the length up to which a gap is not among the longest any more
 }
 
-// add adds g. The list grows to twice its limit before it is cut, so that
-// a gap costs a comparison or two.
+// add adds g, behind which come all gaps of later devices and times. The list grows
+// to twice its limit before it is cut.
 func (l *longestGaps) add(g gap) {
+	if g.length <= l.above || l.limit == 0 {
+		return
+	}
 	l.gaps = append(l.gaps, g)
 	if len(l.gaps) > 2*l.limit+64 {
-		l.list()
+		l.above = l.list()[l.limit-1].length
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/packed"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,8 +25,8 @@ func (f *Forest) Merge(other *Forest) {
 }
 
 // take merges others, which are empty afterwards, into f. The rows of all are
-// copied once, block by block into blocks that were copied before, so that it
-// needs the memory of a few blocks and of the dictionaries.
+// packed once more, and each block is freed when its rows have been read, so that
+// little more than the rows is in use at any time.
 func (f *Forest) take(others []*Forest) {
 	lost := f.counts
 	sources := []*mergeSource{f.takeAll()}
@@ -45,9 +46,9 @@ func (f *Forest) takeAll() *mergeSource {
 	dict.release()
 	s := &mergeSource{
 		columns: f.columns, collected: &collected, links: f.links, dict: &dict, runs: f.runs,
-		owned: true, unread: make([]int32, len(f.blocks)),
+		owned: true, unread: make([]int32, f.values.Blocks()),
 	}
-	f.columns, f.dict, f.collected, f.runs, f.counts = columns{}, newDictionary(), collectives{}, nil, counts{}
+	f.columns, f.dict, f.collected, f.runs, f.counts = newColumns(), newDictionary(), collectives{}, nil, counts{}
 	f.links = nil
 	f.built.Store(false)
 	return s
@@ -66,10 +67,40 @@ type mergeSource struct {
 	names   numbering[collectiveName]
 	devices numbering[DeviceKey]
 
-	// owned reports whether the blocks may be reused. Block b is reused once
+	// owned reports whether the blocks may be freed. Block b is freed once
 	// unread[b], the number of its rows that were not read, is 0.
 	owned  bool
 	unread []int32
+
+	// block is the number of the block whose rows are unpacked, plus 1; 0 for none.
+	block    int32
+	unpacked []int64
+
+	// parent returns the parent id of a row in place of its own; nil where each row
+	// keeps its own.
+	parent func(r int32) uint64
+}
+
+// row returns the values of row r, which are the caller's until the next call.
+func (s *mergeSource) row(r int32) []int64 {
+	if b := r/packed.BlockRows + 1; b != s.block {
+		s.block = b
+		s.unpacked = s.values.Block(s.unpacked[:0], int(b-1))
+	}
+	at := r % packed.BlockRows * numColumns
+	return s.unpacked[at : at+numColumns]
+}
+
+// wasRead counts row r as read, and frees its block where that was the last one.
+func (s *mergeSource) wasRead(r int32) {
+	if !s.owned {
+		return
+	}
+	b := r / packed.BlockRows
+	if s.unread[b]--; s.unread[b] == 0 {
+		s.values.Drop(int(b))
+		s.facts[b] = nil
+	}
 }
 
 // renumber makes s tell which numbers its values have in f.
@@ -80,12 +111,7 @@ func (s *mergeSource) renumber(f *Forest) {
 }
 
 // merger appends the rows of sources to a Forest.
-type merger struct {
-	*Forest
-	blocks spare[block]
-	words  spare[[blockRows]int64]
-	marks  spare[[blockRows]int32]
-}
+type merger struct{ *Forest }
 
 // mergeSources appends the rows of the sources in input order.
 func (f *Forest) mergeSources(sources []*mergeSource) {
@@ -94,7 +120,7 @@ func (f *Forest) mergeSources(sources []*mergeSource) {
 	for _, s := range sources {
 		s.renumber(f)
 		for b := range s.unread {
-			s.unread[b] = min(blockRows, s.n-int32(b)*blockRows)
+			s.unread[b] = min(packed.BlockRows, s.n-int32(b)*packed.BlockRows)
 		}
 		entries += len(s.collected.entries)
 	}
@@ -114,15 +140,10 @@ func (m *merger) appendRun(r sourceRun) {
 	m.counts.Overflow += int64(r.end-r.row) - int64(room)
 	m.appendLinks(r, int32(room))
 	collectives := int32(0)
-	for at, end := r.row, r.row+int32(room); at < end; {
-		if int(m.n) == len(m.columns.blocks)*blockRows {
-			m.columns.blocks = append(m.columns.blocks, m.blocks.get())
+	for at := r.row; at < r.row+int32(room); at++ {
+		if m.appendRow(r.source, at) {
+			collectives++
 		}
-		i, j := at%blockRows, m.n%blockRows
-		n := min(end-at, blockRows-i, blockRows-j)
-		collectives += m.appendRows(r.source, at, n)
-		m.recycle(r.source, at>>blockBits, n)
-		at += n
 	}
 	for _, e := range r.source.collected.entries[r.collective : r.collective+collectives] {
 		e.name, e.device = r.source.names.number(e.name), r.source.devices.number(e.device)
@@ -145,142 +166,30 @@ func (m *merger) appendLinks(r sourceRun, rows int32) {
 	}
 }
 
-// appendRows appends n rows, which lie in one block there and here, and returns
-// how many of them are collectives.
-func (m *merger) appendRows(s *mergeSource, at, n int32) (collectives int32) {
-	from, i := s.at(at)
-	to, j := m.at(m.n)
-	copy(to.start[j:j+n], from.start[i:i+n])
-	copy(to.duration[j:j+n], from.duration[i:i+n])
-	copy(to.span[j:j+n], from.span[i:i+n])
-	copy(to.parentID[j:j+n], from.parentID[i:i+n])
-	copy(to.kind[j:j+n], from.kind[i:i+n])
-	ops := int32(0)
-	for k := range n {
-		flags := from.flags[i+k] &^ builtFlags
-		to.flags[j+k] = flags
-		to.trace[j+k] = s.numbers.traces.number(from.trace[i+k])
-		to.lane[j+k] = s.numbers.lanes.number(from.lane[i+k])
-		name := from.name[i+k]
-		if flags&flagOp == 0 {
-			to.name[j+k] = s.numbers.spans.number(name)
-			continue
-		}
-		to.name[j+k] = s.numbers.operations.number(name)
-		ops++
-		if flags&flagHost == 0 && from.kind[i+k] == op.KindCollective {
-			collectives++
-		}
+// appendRow appends row r of s, and reports whether it is a collective.
+func (m *merger) appendRow(s *mergeSource, r int32) (collective bool) {
+	v, flags := s.row(r), s.flags(r)&^builtFlags
+	v[colTrace] = int64(s.numbers.traces.number(int32(v[colTrace])))
+	v[colLane] = int64(s.numbers.lanes.number(int32(v[colLane])))
+	v[colStamp] = int64(s.numbers.stamps.number(int32(v[colStamp])))
+	v[colGroup] = int64(s.numbers.groups.number(s.group(r)))
+	v[colVariety] = int64(s.numbers.varieties.number(int32(v[colVariety])))
+	v[colShape] = int64(s.numbers.shapes.number(int32(v[colShape])))
+	if s.parent != nil {
+		v[colParentID] = int64(s.parent(r))
 	}
-	m.counts.Ops += int64(ops)
-	m.counts.Spans += int64(n - ops)
-
-	m.steps.copyRows(m.n, &s.steps, at, n, &m.words)
-	m.memories.copyRows(m.n, &s.memories, at, n, &m.words)
-	m.launches.copyRows(m.n, &s.launches, at, n, &m.words)
-	for k, number := range m.stamps.copyRows(m.n, &s.stamps, at, n, &m.marks) {
-		m.stamps.set(m.n+int32(k), s.numbers.stamps.number(number))
+	name := int32(v[colName])
+	if flags&flagOp != 0 {
+		name = s.numbers.operations.number(name)
+		m.counts.Ops++
+	} else {
+		name = s.numbers.spans.number(name)
+		m.counts.Spans++
 	}
-	m.elements.copyRows(m.n, &s.elements, at, n, &m.words)
-	m.flops.copyRows(m.n, &s.flops, at, n, &m.words)
-	m.weights.copyRows(m.n, &s.weights, at, n, &m.words)
-	for k, number := range m.groups.copyRows(m.n, &s.groups, at, n, &m.marks) {
-		m.groups.set(m.n+int32(k), s.numbers.groups.number(number))
-	}
-	for k, number := range m.varieties.copyRows(m.n, &s.varieties, at, n, &m.marks) {
-		m.varieties.set(m.n+int32(k), s.numbers.varieties.number(number))
-	}
-	for k, number := range m.shapes.copyRows(m.n, &s.shapes, at, n, &m.marks) {
-		m.shapes.set(m.n+int32(k), s.numbers.shapes.number(number))
-	}
-	m.n += n
-	return collectives
-}
-
-// recycle counts n rows of a block of s as read, and takes the block once all
-// of them are.
-func (m *merger) recycle(s *mergeSource, b, n int32) {
-	if !s.owned {
-		return
-	}
-	if s.unread[b] -= n; s.unread[b] > 0 {
-		return
-	}
-	m.blocks.put(s.blocks[b])
-	s.blocks[b] = nil
-	m.words.put(s.steps.remove(b))
-	m.words.put(s.memories.remove(b))
-	m.words.put(s.launches.remove(b))
-	m.marks.put(s.stamps.remove(b))
-	m.words.put(s.elements.remove(b))
-	m.words.put(s.flops.remove(b))
-	m.words.put(s.weights.remove(b))
-	m.marks.put(s.groups.remove(b))
-	m.marks.put(s.varieties.remove(b))
-	m.marks.put(s.shapes.remove(b))
-}
-
-// spare keeps blocks that are no longer used.
-type spare[T any] []*T
-
-// get returns a block, in which anything may be.
-func (s *spare[T]) get() *T {
-	last := len(*s) - 1
-	if last < 0 {
-		return new(T)
-	}
-	b := (*s)[last]
-	(*s)[last] = nil
-	*s = (*s)[:last]
-	return b
-}
-
-// put keeps b, which may be nil.
-func (s *spare[T]) put(b *T) {
-	if b != nil {
-		*s = append(*s, b)
-	}
-}
-
-// remove takes block b, nil where it has no value.
-func (c *optional[T]) remove(b int32) *[blockRows]T {
-	if int(b) >= len(c.blocks) {
-		return nil
-	}
-	removed := c.blocks[b]
-	c.blocks[b] = nil
-	return removed
-}
-
-// copyRows gives the n rows from at on the values that the rows of other from
-// from on have. The rows lie in one block there and here. It returns the values,
-// nil where they are all zero.
-func (c *optional[T]) copyRows(at int32, other *optional[T], from, n int32, free *spare[[blockRows]T]) []T {
-	j := at & (blockRows - 1)
-	b := int(at >> blockBits)
-	source := other.block(from)
-	if source == nil {
-		return nil // new rows are zero
-	}
-	for b >= len(c.blocks) {
-		c.blocks = append(c.blocks, nil)
-	}
-	if c.blocks[b] == nil {
-		c.blocks[b] = free.get()
-		clear(c.blocks[b][:])
-	}
-	i := from & (blockRows - 1)
-	values := c.blocks[b][j : j+n]
-	copy(values, source[i:i+n])
-	return values
-}
-
-// block returns the block that row r lies in, nil where it has no value.
-func (c *optional[T]) block(r int32) *[blockRows]T {
-	if b := int(r >> blockBits); b < len(c.blocks) {
-		return c.blocks[b]
-	}
-	return nil
+	v[colName] = int64(name)
+	m.columns.append(v, flags)
+	s.wasRead(r)
+	return flags&(flagOp|flagHost) == flagOp && op.Kind(v[colKind]) == op.KindCollective
 }
 
 // run is a number of rows that were added one after the other from one part

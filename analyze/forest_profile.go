@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"math"
-
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/op"
 )
@@ -46,11 +44,11 @@ func (f *Forest) profile(base *Profile, keep func(r int32) bool) *Profile {
 		if !f.has(r, flagOp) || !keep(r) {
 			continue
 		}
-		e = varieties[f.varieties.at(r)]
+		e = varieties[f.variety(r)]
 		f.entry(r, &e)
 		p.addSums(&e)
 		if len(f.by) > 0 {
-			groups.row(sideIndex(e.Side), f.groups.at(r)).add(&e)
+			groups.row(sideIndex(e.Side), f.group(r)).add(&e)
 		}
 	}
 	p.slowest, p.hotspots = base.slowest, base.hotspots
@@ -76,9 +74,9 @@ func (f *Forest) entry(r int32, e *op.Entry) {
 	e.Service, e.Host = lane.device.Service, lane.device.Host
 	e.Start = op.Int{V: f.start(r), Known: flags&flagStart != 0}
 	e.Duration = f.duration(r)
-	e.OutputElements, e.FLOPs = op.Known(f.elements.at(r)), op.Known(f.flops.at(r))
+	e.OutputElements, e.FLOPs = op.Known(f.elements(r)), op.Known(f.flops(r))
 	e.MemoryBytes = op.Int{V: f.memory(r), Known: flags&flagMemory != 0}
-	e.AdjustedCount = math.Float64frombits(uint64(f.weights.at(r)))
+	e.AdjustedCount = f.weight(r)
 	e.Failed = flags&flagFailed != 0
 	if flags&flagHost != 0 {
 		e.Side = op.SideHost

@@ -252,7 +252,7 @@ func TestGroupsByRootAgreeWithRequests(t *testing.T) {
 		requests := forest.Requests()
 		for i := range requests.List {
 			for n := range requests.List[i].Operations() {
-				values := cutKeys(forest.dict.groups.Values[forest.groups.at(n.row)], forest.by)
+				values := cutKeys(forest.dict.groups.Values[forest.group(n.row)], forest.by)
 				if values[1].Text != requests.List[i].Name {
 					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
 				}

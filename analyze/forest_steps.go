@@ -34,16 +34,10 @@ type Step struct {
 // trace, the number is an ordinal and not an iteration.
 func (f *Forest) stepRows() []Step {
 	f.build()
-	var rows []int32
-	for r := range int32(f.rows()) {
-		if f.isDeviceSide(r) && f.has(r, flagStep) {
-			rows = append(rows, r)
-		}
-	}
+	rows := f.rowsWithSteps()
 	if len(rows) == 0 {
 		return nil
 	}
-	slices.SortFunc(rows, f.compareSteps)
 	of, count := f.iterationsOf(rows)
 	order, first := groupRows(int32(len(rows)), count, func(i int32) int32 { return of[i] })
 	for i, at := range order {
@@ -63,15 +57,30 @@ func (f *Forest) stepRows() []Step {
 	return steps
 }
 
-// compareSteps orders rows by start, those without one last. Of those that start
-// at once, the lower step comes first.
+// rowsWithSteps returns the operations that have a step and are not the host's view,
+// those with a start first. They are sorted by start, step and then as compareStart
+// does; those without a start by step, duration and the order of the input.
+func (f *Forest) rowsWithSteps() []int32 {
+	var rows []int32
+	for _, r := range f.onDevice.rows {
+		if f.has(r, flagStep) {
+			rows = append(rows, r)
+		}
+	}
+	var order startOrder
+	order.sort(&f.columns, rows, f.compareSteps)
+	started := len(rows)
+	for r := range f.n {
+		if f.isDeviceSide(r) && f.flags(r)&(flagStep|flagStart) == flagStep {
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows[started:], f.compareSteps)
+	return rows
+}
+
+// compareSteps orders rows that start at once, or have no start.
 func (f *Forest) compareSteps(a, b int32) int {
-	if d := int(f.flags(b)&flagStart) - int(f.flags(a)&flagStart); d != 0 {
-		return d
-	}
-	if d := compareInt(f.start(a), f.start(b)); d != 0 {
-		return d
-	}
 	return cmp.Or(compareInt(f.step(a), f.step(b)), f.compareStart(a, b))
 }
 

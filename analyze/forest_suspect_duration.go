@@ -54,7 +54,8 @@ type overrunSearch struct {
 	*Forest
 	found []int32
 
-	order *nesting // nil until there is a stretch
+	byStart startOrder
+	order   *nesting // nil until there is a stretch
 	// byEnd and seen are used again for each stretch.
 	byEnd []int32
 	seen  rangeTree
@@ -64,29 +65,23 @@ type overrunSearch struct {
 // only with rows of the same stretch of time in which something was running all
 // the while.
 func (s *overrunSearch) stream(rows []int32) {
-	slices.SortFunc(rows, s.compareOrder)
+	s.byStart.sort(&s.columns, rows, nil)
 	from, latest, overrun := 0, int64(-maxTime), false
 	for i, r := range rows {
-		if s.start(r) >= latest {
+		start := s.byStart.keys[i].at
+		if start >= latest {
 			if overrun {
 				s.stretch(rows[from:i])
 			}
 			from, overrun = i, false
 		}
-		overrun = overrun || s.end(r) < latest
-		latest = max(latest, s.end(r))
+		end := start + s.duration(r)
+		overrun = overrun || end < latest
+		latest = max(latest, end)
 	}
 	if overrun {
 		s.stretch(rows[from:])
 	}
-}
-
-// compareOrder orders rows by start and then by the order of the input.
-func (s *overrunSearch) compareOrder(x, y int32) int {
-	if d := compareInt(s.start(x), s.start(y)); d != 0 {
-		return d
-	}
-	return int(x) - int(y)
 }
 
 // stretch searches rows, which are sorted by start. It goes over them by end,

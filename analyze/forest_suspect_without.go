@@ -32,6 +32,7 @@ func (f *Forest) reduced(out []bool) *Forest {
 	source.renumber(g)
 	m := merger{Forest: g}
 	adoption := adoption{forest: f, out: out, ids: make(map[int32]uint64)}
+	source.parent = adoption.parentID
 	collective := int32(0)
 	for from := int32(0); from < f.n; {
 		next := sourceRun{run: run{row: from, collective: collective}, source: source, end: from}
@@ -42,9 +43,7 @@ func (f *Forest) reduced(out []bool) *Forest {
 			next.end++
 		}
 		if !out[from] {
-			at := g.n
 			m.appendRun(next)
-			adoption.setParents(g, at, from, next.end)
 		}
 		from = next.end
 	}
@@ -60,15 +59,12 @@ type adoption struct {
 	way []int32
 }
 
-// setParents gives new parents to the rows of g from at on, which are those of
-// the forest in [from, end).
-func (a *adoption) setParents(g *Forest, at, from, end int32) {
-	for r := from; r < end; r++ {
-		if parent := a.forest.tree.parent[r]; parent != noRow && a.out[parent] {
-			b, i := g.at(at + r - from)
-			b.parentID[i] = a.parentBelow(parent)
-		}
+// parentID returns the id of the parent that row r gets.
+func (a *adoption) parentID(r int32) uint64 {
+	if parent := a.forest.tree.parent[r]; parent != noRow && a.out[parent] {
+		return a.parentBelow(parent)
 	}
+	return a.forest.parentID(r)
 }
 
 // parentBelow returns the id of the parent that the children of row r get,

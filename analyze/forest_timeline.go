@@ -135,22 +135,27 @@ type stretch struct {
 // last end. Stretches without length are left out.
 func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
 	return func(yield func(*stretch) bool) {
+		if len(rows) == 0 {
+			return
+		}
 		var until [numClasses]int64 // the latest end of each class
 		for k := range until {
 			until[k] = -maxTime
 		}
 		s := stretch{last: noRow}
 		latest := int64(-maxTime)
+		start := c.start(rows[0])
 		for i, r := range rows {
-			k := classOf(c.kind(r))
-			until[k] = max(until[k], c.end(r))
-			if s.last == noRow || c.end(r) > latest {
-				latest, s.last = c.end(r), r
+			k, end := classOf(c.kind(r)), start+c.duration(r)
+			until[k] = max(until[k], end)
+			if s.last == noRow || end > latest {
+				latest, s.last = end, r
 			}
-			s.from, s.to, s.next = c.start(r), latest, noRow
+			s.from, s.to, s.next = start, latest, noRow
 			if i+1 < len(rows) {
 				s.next = rows[i+1]
-				s.to = c.start(s.next)
+				start = c.start(s.next)
+				s.to = start
 			}
 			if s.from == s.to {
 				continue
@@ -208,8 +213,9 @@ func (f *Forest) buildDevices() {
 		}
 		return f.device(r)
 	})
+	var order startOrder
 	for i := range devices {
-		slices.SortFunc(d.of(int32(i)), f.compareStart)
+		order.sort(&f.columns, d.of(int32(i)), f.compareStart)
 	}
 	f.orderDevices()
 }

@@ -2,8 +2,8 @@ package analyze
 
 import (
 	"iter"
-	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/heap"
 	"github.com/optrace/optrace/analyze/internal/wide"
 )
 
@@ -75,10 +75,12 @@ func (f *Forest) timeAxis(buckets int) TimeAxis {
 	var first, last int64
 	found := false
 	for _, r := range f.onDevice.rows {
+		start := f.start(r)
+		end := start + f.duration(r)
 		if !found {
-			first, last, found = f.start(r), f.end(r), true
+			first, last, found = start, end, true
 		}
-		first, last = min(first, f.start(r)), max(last, f.end(r))
+		first, last = min(first, start), max(last, end)
 	}
 	if !found {
 		return TimeAxis{}
@@ -137,34 +139,53 @@ type level struct {
 	bytes    wide.Sum // memory of the running operations
 }
 
+// ending is an operation that runs.
+type ending struct{ at, bytes int64 }
+
 // levels goes over rows, which are sorted by start, from the first start to
 // the last end.
 func (f *Forest) levels(rows []int32) iter.Seq[*level] {
 	return func(yield func(*level) bool) {
-		if len(rows) == 0 {
-			return
-		}
-		byEnd := slices.Clone(rows)
-		slices.SortFunc(byEnd, func(a, b int32) int { return compareInt(f.end(a), f.end(b)) })
-		l := level{from: f.start(rows[0])}
-		started, ended := 0, 0
-		for ended < len(byEnd) {
-			at := f.end(byEnd[ended])
-			if started < len(rows) {
-				at = min(at, f.start(rows[started]))
-			}
-			l.to = at
+		var l level
+		running := heap.Heap[ending]{Less: func(a, b ending) bool { return a.at > b.at }} // the first to end on top
+		advance := func(to int64) bool {
+			l.to = to
 			if l.from < l.to && !yield(&l) {
+				return false
+			}
+			l.from = to
+			return true
+		}
+		end := func() bool {
+			first := running.Pop()
+			if !advance(first.at) {
+				return false
+			}
+			l.running--
+			l.bytes.Sub(first.bytes)
+			return true
+		}
+		for i, r := range rows {
+			start := f.start(r)
+			if i == 0 {
+				l.from = start
+			}
+			for l.running > 0 && running.Top().at <= start {
+				if !end() {
+					return
+				}
+			}
+			if !advance(start) {
 				return
 			}
-			l.from = at
-			for ; started < len(rows) && f.start(rows[started]) == at; started++ {
-				l.running++
-				l.bytes.Add(f.memory(rows[started]))
-			}
-			for ; ended < len(byEnd) && f.end(byEnd[ended]) == at; ended++ {
-				l.running--
-				l.bytes.Sub(f.memory(byEnd[ended]))
+			bytes := f.memory(r)
+			l.running++
+			l.bytes.Add(bytes)
+			running.Push(ending{at: start + f.duration(r), bytes: bytes})
+		}
+		for l.running > 0 {
+			if !end() {
+				return
 			}
 		}
 	}

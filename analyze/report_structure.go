@@ -173,7 +173,7 @@ func (f *Forest) groupSelfTimes() map[groupID]*wide.Sum {
 		make([]wide.Sum, len(f.dict.groups.Values)),
 	}
 	for n, self := range f.selfTimes() {
-		bySide[sideIndex(n.Side())][f.groups.at(n.row)].Add(self)
+		bySide[sideIndex(n.Side())][f.group(n.row)].Add(self)
 	}
 	sums := make(map[groupID]*wide.Sum)
 	for side := range bySide {

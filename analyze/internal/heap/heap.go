@@ -1,6 +1,6 @@
 // Package heap is a binary heap of values. Unlike container/heap it calls no
-// methods through an interface, and it has the two operations that keeping the
-// first n of many values needs.
+// methods through an interface, and it has the operations that keeping the first n of
+// many values needs.
 package heap
 
 // Heap keeps the largest of its items, in the order of Less, on top.
@@ -24,6 +24,16 @@ func (h *Heap[T]) Push(v T) {
 		h.Items[parent], h.Items[i] = h.Items[i], h.Items[parent]
 		i = parent
 	}
+}
+
+// Pop removes the largest item of a heap that is not empty, and returns it.
+func (h *Heap[T]) Pop() T {
+	top, last := h.Items[0], h.Items[len(h.Items)-1]
+	h.Items = h.Items[:len(h.Items)-1]
+	if len(h.Items) > 0 {
+		h.ReplaceTop(last)
+	}
+	return top
 }
 
 // ReplaceTop replaces the largest item by v.

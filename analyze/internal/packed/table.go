@@ -1,0 +1,132 @@
+// Package packed holds tables of integers in few bytes. Rows are packed in blocks,
+// each column of a block by itself: as distances from the smallest value, or as
+// numbers of the distinct values where these are few, in as many bits as the
+// largest one takes. A column whose values are all equal takes none.
+//
+// A row cannot be changed once it was added.
+package packed
+
+import "encoding/binary"
+
+// BlockRows is how many rows are packed together.
+const (
+	blockBits = 10
+	BlockRows = 1 << blockBits
+)
+
+// Table is a number of rows with as many values each. Make one with New.
+type Table struct {
+	columns int
+	blocks  []*block // nil where a block was dropped
+	open    []int64  // the rows behind those of the blocks, one after the other
+	buffer  []byte
+}
+
+// New returns an empty table with the given number of columns.
+func New(columns int) Table { return Table{columns: columns} }
+
+// Rows returns the number of rows.
+func (t *Table) Rows() int {
+	if len(t.open) == 0 {
+		return len(t.blocks) * BlockRows
+	}
+	return len(t.blocks)*BlockRows + len(t.open)/t.columns
+}
+
+// Append adds a row, which has a value for each column.
+func (t *Table) Append(row []int64) {
+	t.open = append(t.open, row...)
+	if len(t.open) == BlockRows*t.columns {
+		t.pack()
+	}
+}
+
+// pack makes a block of the rows that are open.
+func (t *Table) pack() {
+	b := &block{columns: make([]layout, t.columns)}
+	t.buffer = t.buffer[:0]
+	var column [BlockRows]int64
+	for c := range b.columns {
+		for i, at := 0, c; i < len(column); i, at = i+1, at+t.columns {
+			column[i] = t.open[at]
+		}
+		t.buffer = b.columns[c].append(t.buffer, &column)
+	}
+	b.data = make([]byte, len(t.buffer)+padding)
+	copy(b.data, t.buffer)
+	t.blocks = append(t.blocks, b)
+	t.open = t.open[:0]
+}
+
+// At returns the value of a column in a row.
+func (t *Table) At(row int32, column int) int64 {
+	if b := int(row >> blockBits); b < len(t.blocks) {
+		return t.blocks[b].at(int(row&(BlockRows-1)), column)
+	}
+	return t.open[int(row&(BlockRows-1))*t.columns+column]
+}
+
+// Blocks returns the number of blocks, the last of which may have fewer rows than
+// the others.
+func (t *Table) Blocks() int { return (t.Rows() + BlockRows - 1) / BlockRows }
+
+// Block appends the rows of block b to dst, one after the other.
+func (t *Table) Block(dst []int64, b int) []int64 {
+	if b == len(t.blocks) {
+		return append(dst, t.open...)
+	}
+	from := len(dst)
+	dst = append(dst, make([]int64, BlockRows*t.columns)...)
+	for c := range t.columns {
+		t.blocks[b].unpack(dst[from+c:], c, t.columns)
+	}
+	return dst
+}
+
+// Drop frees block b, whose rows must not be asked for any more.
+func (t *Table) Drop(b int) {
+	if b < len(t.blocks) {
+		t.blocks[b] = nil
+	}
+}
+
+// block holds packed rows.
+type block struct {
+	data    []byte
+	columns []layout
+}
+
+// padding is behind the data, so that eight bytes can be read from each of them on.
+const padding = 8
+
+// layout says how a column of a block is packed.
+type layout struct {
+	base   int64 // added to what is packed
+	at     int32 // where the column begins in the data
+	values int32 // where the distinct values begin, which are numbered; 0 for none
+	bits   uint8 // of each row
+}
+
+func (b *block) at(row, column int) int64 {
+	l := &b.columns[column]
+	bit := row * int(l.bits)
+	v := binary.LittleEndian.Uint64(b.data[int(l.at)+bit>>3:]) >> (bit & 7) & (1<<l.bits - 1)
+	if l.values != 0 {
+		return int64(binary.LittleEndian.Uint64(b.data[int(l.values)+8*int(v):]))
+	}
+	return l.base + int64(v)
+}
+
+// unpack writes the values of a column to every step-th place of dst.
+func (b *block) unpack(dst []int64, column, step int) {
+	l := &b.columns[column]
+	data, mask := b.data[l.at:], uint64(1)<<l.bits-1
+	for i, bit := 0, 0; i < BlockRows*step; i, bit = i+step, bit+int(l.bits) {
+		v := binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & mask
+		if l.values != 0 {
+			dst[i] = int64(binary.LittleEndian.Uint64(b.data[int(l.values)+8*int(v):]))
+		} else {
+			dst[i] = l.base + int64(v)
+		}
+	}
+}

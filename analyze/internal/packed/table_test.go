@@ -1,0 +1,135 @@
+package packed
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+)
+
+// columnKinds make values of every width, few and many distinct ones, and runs.
+var columnKinds = []func(r *rand.Rand, row int) int64{
+	func(*rand.Rand, int) int64 { return 0 },
+	func(*rand.Rand, int) int64 { return math.MinInt64 },
+	func(r *rand.Rand, _ int) int64 { return int64(r.Uint64()) },
+	func(r *rand.Rand, _ int) int64 { return int64(r.Uint64()) >> r.IntN(64) },
+	func(r *rand.Rand, row int) int64 {
+		return 1_700_000_000_000_000_000 + int64(row)*4000 + r.Int64N(100_000)
+	},
+	func(r *rand.Rand, _ int) int64 { return r.Int64N(2) },
+	func(r *rand.Rand, _ int) int64 { return math.MaxInt64 - 1<<40*r.Int64N(256) },
+	func(r *rand.Rand, _ int) int64 { return math.MinInt64 + 1<<40*r.Int64N(257) },
+	func(_ *rand.Rand, row int) int64 { return int64(row / 300 * 1e9) },
+	func(_ *rand.Rand, row int) int64 { return []int64{math.MinInt64, math.MaxInt64}[row%2] },
+}
+
+func TestTableHoldsWhatWasAppended(t *testing.T) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+		columns := 1 + r.IntN(12)
+		kinds := make([]func(*rand.Rand, int) int64, columns)
+		for c := range kinds {
+			kinds[c] = columnKinds[r.IntN(len(columnKinds))]
+			if r.IntN(3) == 0 {
+				size := 1 + r.IntN(64)
+				kinds[c] = func(r *rand.Rand, _ int) int64 { return int64(r.Uint64() >> (64 - size)) }
+			}
+		}
+		table := New(columns)
+		var want []int64
+		rows := r.IntN(5 * BlockRows)
+		for row := range rows {
+			for c := range columns {
+				want = append(want, kinds[c](r, row))
+			}
+			table.Append(want[row*columns:])
+		}
+		if table.Rows() != rows {
+			t.Fatalf("seed %d: %d rows, want %d", seed, table.Rows(), rows)
+		}
+		for i, v := range want {
+			if got := table.At(int32(i/columns), i%columns); got != v {
+				t.Fatalf("seed %d: row %d has %d in column %d, want %d", seed, i/columns, got, i%columns, v)
+			}
+		}
+		var all []int64
+		for b := range table.Blocks() {
+			all = table.Block(all, b)
+		}
+		if diff := cmp.Diff(want, all); diff != "" {
+			t.Fatalf("seed %d: blocks (-want +got):\n%s", seed, diff)
+		}
+	})
+}
+
+// Each column takes the bits of its own range or of its distinct values.
+func TestBlockSize(t *testing.T) {
+	sizes := map[string]struct {
+		value func(i int64) int64
+		bytes int
+	}{
+		"one value":            {func(int64) int64 { return 1 << 60 }, 0},
+		"small range":          {func(i int64) int64 { return 1<<60 + i%8 }, BlockRows * 3 / 8},
+		"few distinct values":  {func(i int64) int64 { return i % 4 << 40 }, BlockRows*2/8 + 4*8},
+		"many distinct values": {func(i int64) int64 { return i << 20 }, BlockRows * 30 / 8},
+		"all of 64 bits":       {func(i int64) int64 { return int64(uint64(i) * 0x9e3779b97f4a7c15) }, BlockRows * 8},
+	}
+	for name, test := range sizes {
+		table := New(1)
+		for i := range int64(BlockRows) {
+			table.Append([]int64{test.value(i)})
+		}
+		if got := len(table.blocks[0].data) - padding; got != test.bytes {
+			t.Errorf("%s: %d bytes, want %d", name, got, test.bytes)
+		}
+	}
+}
+
+func BenchmarkTable(b *testing.B) {
+	const columns = 16
+	row := make([]int64, columns)
+	r := rand.New(rand.NewPCG(1, 2))
+	fill := func(table *Table) {
+		for i := range 64 * BlockRows {
+			for c := range row {
+				row[c] = columnKinds[c%len(columnKinds)](r, i)
+			}
+			table.Append(row)
+		}
+	}
+	full := New(columns)
+	fill(&full)
+	b.Run("append", func(b *testing.B) {
+		var rows []int64
+		for n := range full.Blocks() {
+			rows = full.Block(rows, n)
+		}
+		for b.Loop() {
+			table := New(columns)
+			for at := 0; at < len(rows); at += columns {
+				table.Append(rows[at : at+columns])
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
+	})
+	b.Run("at", func(b *testing.B) {
+		sum := int64(0)
+		for b.Loop() {
+			for i := range int32(full.Rows()) {
+				sum += full.At(i, 4)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
+	})
+	b.Run("block", func(b *testing.B) {
+		var rows []int64
+		for b.Loop() {
+			for n := range full.Blocks() {
+				rows = full.Block(rows[:0], n)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
+	})
+}
