@@ -134,3 +134,14 @@ func (s sharedDevices) key(k DeviceKey) DeviceKey {
 	}
 	return k
 }
+
+// compareFlag orders false before true.
+func compareFlag(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}

@@ -75,7 +75,7 @@ type counts struct {
 func NewForest() *Forest { return newForest(maxRows) }
 
 func newForest(limit int) *Forest {
-	return &Forest{columns: newColumns(), dict: newDictionary(), limit: limit}
+	return &Forest{columns: newColumns(), collected: newCollectives(), dict: newDictionary(), limit: limit}
 }
 
 // startPart begins a part of the input; before the first call everything belongs to part 0.
@@ -83,7 +83,7 @@ func newForest(limit int) *Forest {
 // the limit may be exceeded, every forest has to be given its parts in ascending
 // order.
 func (f *Forest) startPart(part int64) {
-	f.runs.start(run{part: part, row: f.n, collective: int32(len(f.collected.entries))})
+	f.runs.start(run{part: part, row: f.n, collective: int32(f.collected.entries.Rows())})
 }
 
 // Add adds an operation or another span, and ignores every other record. It

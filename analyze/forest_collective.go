@@ -2,11 +2,9 @@ package analyze
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -78,47 +76,53 @@ type Wait struct {
 // there is no sequence number, the k-th of a name and group on each device
 // belong together, and the row counts them as inferred.
 func (f *Forest) collectiveRows() []CollectiveRow {
-	c := f.countedCollectives()
-	entries := c.sorted()
-	rows := []CollectiveRow{}
-	for len(entries) > 0 {
-		sum := collectiveSum{collectiveName: c.names.Values[entries[0].name], devices: make(map[int32]*collectiveDevice)}
-		for name := entries[0].name; len(entries) > 0 && entries[0].name == name; {
-			n := 1
-			for n < len(entries) && entries[n].sameCollective(&entries[0]) {
-				n++
-			}
-			sum.add(entries[:n])
-			entries = entries[n:]
+	f.build()
+	c := &f.collected
+	devices := f.collectiveDevices()
+	repeats := f.repeatedCollectives()
+	entries, first := groupRows(int32(c.entries.Rows()), 2*len(c.names.Values), func(i int32) int32 {
+		if _, again := repeats[i]; again {
+			return noRow
 		}
-		rows = append(rows, sum.row(c.devices.Values))
+		group := 2 * int32(c.entries.At(i, collectiveNameID))
+		if c.facts(i)&collectiveInferred != 0 {
+			group++
+		}
+		return group
+	})
+	matching := collectiveMatching{collectives: c, devices: devices}
+	rows := []CollectiveRow{}
+	for _, name := range c.sortedNames() {
+		numbered, inferred := entries[first[2*name]:first[2*name+1]], entries[first[2*name+1]:first[2*name+2]]
+		if len(numbered)+len(inferred) == 0 {
+			continue
+		}
+		sum := collectiveSum{collectiveName: c.names.Values[name], devices: make(map[int32]*collectiveDevice)}
+		matching.each(numbered, sum.add)
+		matching.each(inferred, sum.add)
+		rows = append(rows, sum.row(devices.keys))
 	}
 	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS.V, a.TransferNS.V) })
 	return rows
 }
 
-// countedCollectives returns the collectives without repeats, each on its device
-// as it is told apart from others.
-func (f *Forest) countedCollectives() *collectives {
-	f.build()
-	counted := collectives{names: f.collected.names}
-	devices := make([]int32, len(f.collected.devices.Values))
-	for i, k := range f.collected.devices.Values {
-		devices[i] = counted.devices.ID(f.onDevice.shared.key(k))
+// repeatedCollectives returns the collectives that are repeats.
+func (f *Forest) repeatedCollectives() map[int32]struct{} {
+	if f.counts.Repeated == 0 {
+		return nil
 	}
-	entries := f.collected.entries
+	repeats := make(map[int32]struct{})
+	i := int32(0)
 	for r := range f.n {
 		if !f.isCollective(r) {
 			continue
 		}
-		if !f.has(r, flagRepeat) {
-			e := entries[0]
-			e.device = devices[e.device]
-			counted.entries = append(counted.entries, e)
+		if f.has(r, flagRepeat) {
+			repeats[i] = struct{}{}
 		}
-		entries = entries[1:]
+		i++
 	}
-	return &counted
+	return repeats
 }
 
 // collectiveSum sums up the collectives of one name and group.
@@ -144,7 +148,7 @@ type collectiveDevice struct {
 }
 
 // add adds one collective, given its parts: one of each device that took part.
-func (s *collectiveSum) add(parts []collectiveEntry) {
+func (s *collectiveSum) add(parts []collectivePart) {
 	s.count++
 	switch {
 	case parts[0].inferred:
@@ -156,7 +160,7 @@ func (s *collectiveSum) add(parts []collectiveEntry) {
 		s.single++
 		return
 	}
-	last := slices.MinFunc(parts, func(a, b collectiveEntry) int { return compareInt(a.duration, b.duration) })
+	last := slices.MinFunc(parts, func(a, b collectivePart) int { return compareInt(a.duration, b.duration) })
 	var wait wide.Sum
 	bytes := int64(0)
 	for _, p := range parts {
@@ -194,7 +198,7 @@ func (s *collectiveSum) device(number int32) *collectiveDevice {
 	return d
 }
 
-func (s *collectiveSum) addSkew(parts []collectiveEntry) {
+func (s *collectiveSum) addSkew(parts []collectivePart) {
 	first, latest := parts[0].start, parts[0].start
 	for _, p := range parts {
 		if !p.started {
@@ -259,118 +263,4 @@ func busFactor(name string, n int) (factor float64, ok bool) {
 		}
 	}
 	return 0, false
-}
-
-// collectives keeps the entries of kind collective, 48 bytes each. The zero
-// value is ready to use.
-type collectives struct {
-	names   symbols.Table[collectiveName]
-	devices symbols.Table[DeviceKey]
-	entries []collectiveEntry
-}
-
-// collectiveName identifies a row.
-type collectiveName struct{ name, group string }
-
-// collectiveEntry is the part that one device had in a collective.
-type collectiveEntry struct {
-	name, device int32
-	// occurrence is how many others of the same name, device and number there are
-	// in front of it; set by sorted.
-	occurrence int32
-	inferred   bool  // there is no sequence number
-	started    bool  // start is known
-	sized      bool  // bytes is known
-	number     int64 // the sequence number, 0 for none
-	start      int64
-	duration   int64
-	bytes      int64
-}
-
-// add adds e if it is of kind collective and not the host's view of one.
-func (c *collectives) add(e *op.Entry) {
-	if e.Kind != op.KindCollective || e.Side == op.SideHost {
-		return
-	}
-	name := collectiveName{name: e.Operation}
-	entry := collectiveEntry{
-		inferred: true,
-		started:  e.Start.Known, start: e.Start.V,
-		duration: max(0, e.Duration),
-		sized:    e.MemoryBytes.Known, bytes: e.MemoryBytes.V,
-	}
-	if of := e.Collective; of != nil {
-		name = collectiveName{cmp.Or(of.Name, e.Operation), of.Group}
-		entry.inferred, entry.number = !of.Sequence.Known, of.Sequence.V
-		if bytes, ok := messageBytes(of, e.DType); ok {
-			entry.sized, entry.bytes = true, bytes
-		}
-	}
-	entry.name, entry.device = c.names.ID(name), c.devices.ID(deviceOf(e))
-	c.entries = append(c.entries, entry)
-}
-
-// messageBytes returns the size of the larger side of a collective, the one
-// that bandwidth is about; ok is false where it is not known.
-func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
-	n, size := max(c.InElements.V, c.OutElements.V), t.Size()
-	if n <= 0 || size == 0 || n > math.MaxInt64/size {
-		return 0, false
-	}
-	return n * size, true
-}
-
-// sorted returns a copy of the entries, by name and then by collective, the
-// devices of each in order.
-func (c *collectives) sorted() []collectiveEntry {
-	entries := slices.Clone(c.entries)
-	slices.SortStableFunc(entries, func(a, b collectiveEntry) int {
-		return cmp.Or(
-			c.compareNumber(&a, &b), c.compareDevice(&a, &b),
-			compareFlag(b.started, a.started), compareInt(a.start, b.start), // then in the order of the input
-		)
-	})
-	for i := range entries[min(1, len(entries)):] {
-		if before, e := &entries[i], &entries[i+1]; e.sameNumber(before) && e.device == before.device {
-			e.occurrence = before.occurrence + 1
-		}
-	}
-	slices.SortStableFunc(entries, func(a, b collectiveEntry) int {
-		return cmp.Or(c.compareNumber(&a, &b), int(a.occurrence)-int(b.occurrence), c.compareDevice(&a, &b))
-	})
-	return entries
-}
-
-// compareNumber orders parts by name, group and sequence number.
-func (c *collectives) compareNumber(a, b *collectiveEntry) int {
-	nameA, nameB := &c.names.Values[a.name], &c.names.Values[b.name]
-	return cmp.Or(
-		strings.Compare(nameA.name, nameB.name), strings.Compare(nameA.group, nameB.group),
-		compareFlag(a.inferred, b.inferred), compareInt(a.number, b.number),
-	)
-}
-
-func (c *collectives) compareDevice(a, b *collectiveEntry) int {
-	return c.devices.Values[a.device].Compare(c.devices.Values[b.device])
-}
-
-// sameNumber reports whether both agree in name, group and sequence number.
-func (e *collectiveEntry) sameNumber(o *collectiveEntry) bool {
-	return e.name == o.name && e.inferred == o.inferred && e.number == o.number
-}
-
-// sameCollective reports whether both are parts of one collective.
-func (e *collectiveEntry) sameCollective(o *collectiveEntry) bool {
-	return e.sameNumber(o) && e.occurrence == o.occurrence
-}
-
-// compareFlag orders false before true.
-func compareFlag(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
 }

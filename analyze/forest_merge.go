@@ -48,7 +48,7 @@ func (f *Forest) takeAll() *mergeSource {
 		columns: f.columns, collected: &collected, links: f.links, dict: &dict, runs: f.runs,
 		owned: true, unread: make([]int32, f.values.Blocks()),
 	}
-	f.columns, f.dict, f.collected, f.runs, f.counts = newColumns(), newDictionary(), collectives{}, nil, counts{}
+	f.columns, f.dict, f.collected, f.runs, f.counts = newColumns(), newDictionary(), newCollectives(), nil, counts{}
 	f.links = nil
 	f.built.Store(false)
 	return s
@@ -75,6 +75,8 @@ type mergeSource struct {
 	// block is the number of the block whose rows are unpacked, plus 1; 0 for none.
 	block    int32
 	unpacked []int64
+
+	collective []int64 // as they are read
 
 	// parent returns the parent id of a row in place of its own; nil where each row
 	// keeps its own.
@@ -116,16 +118,11 @@ type merger struct{ *Forest }
 // mergeSources appends the rows of the sources in input order.
 func (f *Forest) mergeSources(sources []*mergeSource) {
 	m := merger{Forest: f}
-	entries := len(f.collected.entries)
 	for _, s := range sources {
 		s.renumber(f)
 		for b := range s.unread {
 			s.unread[b] = min(packed.BlockRows, s.n-int32(b)*packed.BlockRows)
 		}
-		entries += len(s.collected.entries)
-	}
-	if len(sources) > 1 {
-		f.collected.entries = append(make([]collectiveEntry, 0, entries), f.collected.entries...)
 	}
 	for _, r := range inputOrder(sources) {
 		f.startPart(r.part)
@@ -145,9 +142,12 @@ func (m *merger) appendRun(r sourceRun) {
 			collectives++
 		}
 	}
-	for _, e := range r.source.collected.entries[r.collective : r.collective+collectives] {
-		e.name, e.device = r.source.names.number(e.name), r.source.devices.number(e.device)
-		m.collected.entries = append(m.collected.entries, e)
+	for i := r.collective; i < r.collective+collectives; i++ {
+		r.source.collective = r.source.collected.entries.AppendRow(r.source.collective[:0], i)
+		e := r.source.collective
+		e[collectiveNameID] = int64(r.source.names.number(int32(e[collectiveNameID])))
+		e[collectiveDeviceID] = int64(r.source.devices.number(int32(e[collectiveDeviceID])))
+		m.collected.entries.Append(e)
 	}
 }
 

@@ -1,19 +1,37 @@
 package analyze
 
 import (
+	"iter"
 	"slices"
 	"sort"
 )
 
-// timed is a row and the time by which it is sorted.
+// timed is a row and the time, or another number, by which it is sorted.
 type timed struct {
 	at  int64
 	row int32
 }
 
+// equalRuns returns the keys, which are sorted, in parts of the same time.
+func equalRuns(keys []timed) iter.Seq[[]timed] {
+	return func(yield func([]timed) bool) {
+		for len(keys) > 0 {
+			n := 1
+			for n < len(keys) && keys[n].at == keys[0].at {
+				n++
+			}
+			if !yield(keys[:n]) {
+				return
+			}
+			keys = keys[n:]
+		}
+	}
+}
+
 // startOrder sorts rows by their starts; its memory is used again for each sort.
 type startOrder struct {
-	keys, left []timed
+	keys   []timed
+	sorter keySorter
 }
 
 // sort sorts rows, which have a start, by start. Those that start at once are sorted
@@ -23,31 +41,30 @@ func (o *startOrder) sort(c *columns, rows []int32, ties func(a, b int32) int) {
 	for _, r := range rows {
 		o.keys = append(o.keys, timed{c.start(r), r})
 	}
-	o.sortKeys()
+	o.sorter.sort(o.keys)
 	for i, k := range o.keys {
 		rows[i] = k.row
 	}
 	if ties == nil {
 		return
 	}
-	for from := 0; from < len(rows); {
-		to := from + 1
-		for to < len(rows) && o.keys[to].at == o.keys[from].at {
-			to++
+	from := 0
+	for run := range equalRuns(o.keys) {
+		if len(run) > 1 {
+			slices.SortFunc(rows[from:from+len(run)], ties)
 		}
-		if to-from > 1 {
-			slices.SortFunc(rows[from:to], ties)
-		}
-		from = to
+		from += len(run)
 	}
 }
 
-// sortKeys sorts the keys by time and keeps the order of equal ones. Operations are
+// keySorter sorts keys; its memory is used again for each sort.
+type keySorter struct{ left []timed }
+
+// sort sorts keys by time and keeps the order of equal ones. Operations are
 // recorded nearly in the order of their starts: merging takes the time of what is out of
 // order, and of a few comparisons.
-func (o *startOrder) sortKeys() {
+func (s *keySorter) sort(keys []timed) {
 	const run = 16
-	keys := o.keys
 	for part := range slices.Chunk(keys, run) {
 		for i := 1; i < len(part); i++ {
 			for j := i; j > 0 && part[j].at < part[j-1].at; j-- {
@@ -57,22 +74,22 @@ func (o *startOrder) sortKeys() {
 	}
 	for size := run; size < len(keys); size *= 2 {
 		for from := 0; from+size < len(keys); from += 2 * size {
-			o.merge(keys[from:min(from+2*size, len(keys))], size)
+			s.merge(keys[from:min(from+2*size, len(keys))], size)
 		}
 	}
 }
 
 // merge merges keys up to middle, which are sorted, with those from there on.
-func (o *startOrder) merge(keys []timed, middle int) {
+func (s *keySorter) merge(keys []timed, middle int) {
 	if keys[middle-1].at <= keys[middle].at {
 		return
 	}
 	from := sort.Search(middle, func(i int) bool { return keys[i].at > keys[middle].at })
 	last := keys[middle-1].at
 	to := middle + sort.Search(len(keys)-middle, func(i int) bool { return keys[middle+i].at >= last })
-	o.left = append(o.left[:0], keys[from:middle]...)
+	s.left = append(s.left[:0], keys[from:middle]...)
 	at, right := from, middle
-	for _, k := range o.left {
+	for _, k := range s.left {
 		for right < to && keys[right].at < k.at {
 			keys[at] = keys[right]
 			at, right = at+1, right+1

@@ -66,6 +66,14 @@ func (t *Table) At(row int32, column int) int64 {
 	return t.open[int(row&(BlockRows-1))*t.columns+column]
 }
 
+// AppendRow appends the values of a row to dst.
+func (t *Table) AppendRow(dst []int64, row int32) []int64 {
+	for c := range t.columns {
+		dst = append(dst, t.At(row, c))
+	}
+	return dst
+}
+
 // Blocks returns the number of blocks, the last of which may have fewer rows than
 // the others.
 func (t *Table) Blocks() int { return (t.Rows() + BlockRows - 1) / BlockRows }

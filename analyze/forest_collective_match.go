@@ -1,0 +1,208 @@
+package analyze
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/packed"
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/op"
+)
+
+// collectives keeps the entries of kind collective.
+type collectives struct {
+	names   symbols.Table[collectiveName]
+	devices symbols.Table[DeviceKey]
+	entries packed.Table
+}
+
+// collectiveName identifies a row.
+type collectiveName struct{ name, group string }
+
+// The columns of collectives.
+const (
+	collectiveNameID   = iota // into names
+	collectiveDeviceID        // into devices
+	collectiveNumber          // the sequence number, 0 for none
+	collectiveStart
+	collectiveDuration
+	collectiveBytes
+	collectiveFacts
+	numCollectiveColumns
+)
+
+// The facts about a collective.
+const (
+	collectiveInferred = 1 << iota // there is no sequence number
+	collectiveStarted              // the start is known
+	collectiveSized                // the bytes are known
+)
+
+func newCollectives() collectives { return collectives{entries: packed.New(numCollectiveColumns)} }
+
+func (c *collectives) facts(i int32) int64 { return c.entries.At(i, collectiveFacts) }
+
+// add adds e if it is of kind collective and not the host's view of one.
+func (c *collectives) add(e *op.Entry) {
+	if e.Kind != op.KindCollective || e.Side == op.SideHost {
+		return
+	}
+	name := collectiveName{name: e.Operation}
+	inferred, number := true, int64(0)
+	size := e.MemoryBytes
+	if of := e.Collective; of != nil {
+		name = collectiveName{cmp.Or(of.Name, e.Operation), of.Group}
+		inferred, number = !of.Sequence.Known, of.Sequence.V
+		if bytes, ok := messageBytes(of, e.DType); ok {
+			size = op.Known(bytes)
+		}
+	}
+	facts := int64(0)
+	if inferred {
+		facts |= collectiveInferred
+	}
+	if e.Start.Known {
+		facts |= collectiveStarted
+	}
+	if size.Known {
+		facts |= collectiveSized
+	}
+	c.entries.Append([]int64{
+		int64(c.names.ID(name)), int64(c.devices.ID(deviceOf(e))), number, e.Start.V, max(0, e.Duration), size.V, facts,
+	})
+}
+
+// messageBytes returns the size of the larger side of a collective, the one
+// that bandwidth is about; ok is false where it is not known.
+func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
+	n, size := max(c.InElements.V, c.OutElements.V), t.Size()
+	if n <= 0 || size == 0 || n > math.MaxInt64/size {
+		return 0, false
+	}
+	return n * size, true
+}
+
+// sortedNames returns the numbers of the names in their order.
+func (c *collectives) sortedNames() []int32 {
+	order := make([]int32, len(c.names.Values))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := &c.names.Values[a], &c.names.Values[b]
+		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.group, y.group))
+	})
+	return order
+}
+
+// collectiveDevices are the devices of collectives, as they are told apart from others.
+type collectiveDevices struct {
+	keys []DeviceKey // in order
+	of   []int32     // the place in keys of each device of collectives
+}
+
+func (f *Forest) collectiveDevices() *collectiveDevices {
+	d := new(collectiveDevices)
+	for _, k := range f.collected.devices.Values {
+		d.keys = append(d.keys, f.onDevice.shared.key(k))
+	}
+	own := slices.Clone(d.keys)
+	slices.SortFunc(d.keys, DeviceKey.Compare)
+	d.keys = slices.CompactFunc(d.keys, func(a, b DeviceKey) bool { return a.Compare(b) == 0 })
+	for _, k := range own {
+		at, _ := slices.BinarySearchFunc(d.keys, k, DeviceKey.Compare)
+		d.of = append(d.of, int32(at))
+	}
+	return d
+}
+
+// collectivePart is the part that one device had in a collective.
+type collectivePart struct {
+	device     int32 // its place in the order
+	inferred   bool
+	started    bool
+	sized      bool
+	occurrence int32 // how many others of the number there are on the device in front of it
+	start      int64
+	duration   int64
+	bytes      int64
+}
+
+// collectiveMatching finds the parts of each collective.
+type collectiveMatching struct {
+	*collectives
+	devices *collectiveDevices
+	sorter  keySorter
+	keys    []timed
+	parts   []collectivePart
+}
+
+// each calls f with the parts of each collective among entries, which are of one name
+// and either all have a number or none has: by number and then by occurrence, the
+// devices of each in order. The entries are sorted by start, put together by device and
+// then sorted by number, each time without changing the order of equal ones.
+func (m *collectiveMatching) each(entries []int32, f func(parts []collectivePart)) {
+	if len(entries) == 0 {
+		return
+	}
+	m.sortByStart(entries)
+	order, _ := groupRows(int32(len(entries)), len(m.devices.keys), func(i int32) int32 { return m.device(entries[i]) })
+	m.keys = m.keys[:0]
+	for _, i := range order {
+		m.keys = append(m.keys, timed{m.entries.At(entries[i], collectiveNumber), entries[i]})
+	}
+	m.sorter.sort(m.keys)
+	for run := range equalRuns(m.keys) {
+		for i, k := range run {
+			run[i].at = 0
+			if i > 0 && m.device(k.row) == m.device(run[i-1].row) {
+				run[i].at = run[i-1].at + 1
+			}
+		}
+		m.sorter.sort(run)
+		for parts := range equalRuns(run) {
+			m.parts = m.parts[:0]
+			for _, k := range parts {
+				m.parts = append(m.parts, m.part(k))
+			}
+			f(m.parts)
+		}
+	}
+}
+
+// sortByStart sorts entries by start, those without one last.
+func (m *collectiveMatching) sortByStart(entries []int32) {
+	m.keys = m.keys[:0]
+	var others []int32
+	for _, i := range entries {
+		if m.facts(i)&collectiveStarted == 0 {
+			others = append(others, i)
+			continue
+		}
+		m.keys = append(m.keys, timed{m.entries.At(i, collectiveStart), i})
+	}
+	m.sorter.sort(m.keys)
+	for i, k := range m.keys {
+		entries[i] = k.row
+	}
+	copy(entries[len(m.keys):], others)
+}
+
+// device returns the place of entry i's device.
+func (m *collectiveMatching) device(i int32) int32 {
+	return m.devices.of[m.entries.At(i, collectiveDeviceID)]
+}
+
+// part returns the entry in the row of k, whose occurrence is k's time.
+func (m *collectiveMatching) part(k timed) collectivePart {
+	facts := m.facts(k.row)
+	return collectivePart{
+		device: m.device(k.row), occurrence: int32(k.at),
+		inferred: facts&collectiveInferred != 0, started: facts&collectiveStarted != 0, sized: facts&collectiveSized != 0,
+		start:    m.entries.At(k.row, collectiveStart),
+		duration: m.entries.At(k.row, collectiveDuration),
+		bytes:    m.entries.At(k.row, collectiveBytes),
+	}
+}
