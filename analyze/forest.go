@@ -211,7 +211,6 @@ func (f *Forest) build() {
 		return
 	}
 	f.buildTree()
-	f.buildDevices()
 	f.buildExecutions()
 	f.built.Store(true)
 }

@@ -151,9 +151,10 @@ func (s *linkSearch) linkedChildren(found *executions, number []int32) map[int32
 			kids[row] = append(kids[row], cand.row)
 		}
 	}
+	var sorter rowSorter
 	for row, executions := range kids {
 		kids[row] = append(executions, f.tree.children(row)...)
-		f.sortByEnd(kids[row])
+		f.sortByEnd(kids[row], &sorter)
 	}
 	return kids
 }

@@ -45,6 +45,12 @@ type stepState struct {
 	at              int // the place of its latest operation
 }
 
+// recentLoop is the loop of a lane that was last asked for.
+type recentLoop struct {
+	request int32
+	number  int32 // 1 more than that of the loop; 0 for none
+}
+
 // loops divides operations into occurrences of their steps.
 type loops struct {
 	f           *Forest
@@ -53,13 +59,15 @@ type loops struct {
 	occurrences []occurrence
 
 	numbers map[loopKey]int32
-	last    loopKey // the loop that was last asked for
-	lastIs  int32
+	latest  []recentLoop // of each lane
 	states  map[stepKey]*stepState
 }
 
 func (f *Forest) newLoops() *loops {
-	return &loops{f: f, owners: f.requestOwners(), numbers: make(map[loopKey]int32), states: make(map[stepKey]*stepState)}
+	return &loops{
+		f: f, owners: f.requestOwners(), numbers: make(map[loopKey]int32), states: make(map[stepKey]*stepState),
+		latest: make([]recentLoop, len(f.dict.lanes.Values)),
+	}
 }
 
 // add returns the occurrence that row r belongs to. Rows with a start have to be
@@ -96,8 +104,8 @@ func (l *loops) add(r int32, at int) int32 {
 // loopOf returns the number of the loop of row r.
 func (l *loops) loopOf(r int32) int32 {
 	key := l.key(r)
-	if key == l.last && len(l.loops) > 0 {
-		return l.lastIs
+	if recent := l.latest[key.lane]; recent.number > 0 && recent.request == key.request {
+		return recent.number - 1
 	}
 	n, ok := l.numbers[key]
 	if !ok {
@@ -105,7 +113,7 @@ func (l *loops) loopOf(r int32) int32 {
 		l.numbers[key] = n
 		l.loops = append(l.loops, loop{loopKey: key, service: l.f.service(r)})
 	}
-	l.last, l.lastIs = key, n
+	l.latest[key.lane] = recentLoop{key.request, n + 1}
 	return n
 }
 

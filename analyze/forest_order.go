@@ -28,28 +28,28 @@ func equalRuns(keys []timed) iter.Seq[[]timed] {
 	}
 }
 
-// startOrder sorts rows by their starts; its memory is used again for each sort.
-type startOrder struct {
+// rowSorter sorts rows; its memory is used again for each sort.
+type rowSorter struct {
 	keys   []timed
 	sorter keySorter
 }
 
-// sort sorts rows, which have a start, by start. Those that start at once are sorted
-// by ties, or keep their order where that is nil.
-func (o *startOrder) sort(c *columns, rows []int32, ties func(a, b int32) int) {
-	o.keys = slices.Grow(o.keys[:0], len(rows))
+// sort sorts rows by the time that at returns for each. Those of the same time are
+// sorted by ties, or keep their order where that is nil.
+func (s *rowSorter) sort(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
+	s.keys = slices.Grow(s.keys[:0], len(rows))
 	for _, r := range rows {
-		o.keys = append(o.keys, timed{c.start(r), r})
+		s.keys = append(s.keys, timed{at(r), r})
 	}
-	o.sorter.sort(o.keys)
-	for i, k := range o.keys {
+	s.sorter.sort(s.keys)
+	for i, k := range s.keys {
 		rows[i] = k.row
 	}
 	if ties == nil {
 		return
 	}
 	from := 0
-	for run := range equalRuns(o.keys) {
+	for run := range equalRuns(s.keys) {
 		if len(run) > 1 {
 			slices.SortFunc(rows[from:from+len(run)], ties)
 		}

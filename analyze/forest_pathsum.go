@@ -65,6 +65,7 @@ type PathShare struct {
 func (f *Forest) criticalPathSummary() *PathSummary {
 	f.build()
 	sum := newPathSum(f)
+	sum.recent = make([]recentShare, 512)
 	var walk pathWalk
 	for w, roots := range f.traceWindows() {
 		sum.begin(w.to - w.from)
@@ -73,13 +74,19 @@ func (f *Forest) criticalPathSummary() *PathSummary {
 	return sum.summary(walk.edges)
 }
 
-// pathSum sums up segments. A segment costs one map look-up with a key of
-// numbers.
+// pathSum sums up segments.
 type pathSum struct {
 	forest   *Forest
 	paths    int64
 	duration wide.Sum
 	shares   map[shareKey]*shareSum
+	recent   []recentShare // by the name and the device; may be empty
+}
+
+// recentShare is a share that was used lately; sum is nil for none.
+type recentShare struct {
+	key shareKey
+	sum *shareSum
 }
 
 // shareKey identifies a row of the shares by the numbers of a dictionary.
@@ -127,13 +134,27 @@ func (s *pathSum) add(row int32, from, to int64) {
 	default:
 		key = shareKey{name: forest.name(row), device: forest.device(row), kind: forest.kind(row), what: segmentOp}
 	}
-	share := s.shares[key]
-	if share == nil {
-		share = new(shareSum)
-		s.shares[key] = share
-	}
+	share := s.share(key)
 	share.time.Add(to - from)
 	share.segments++
+}
+
+// share returns the sum of key.
+func (s *pathSum) share(key shareKey) *shareSum {
+	recent := new(recentShare)
+	if len(s.recent) > 0 {
+		recent = &s.recent[uint32(key.name+61*key.device)%uint32(len(s.recent))]
+	}
+	if recent.sum != nil && recent.key == key {
+		return recent.sum
+	}
+	sum := s.shares[key]
+	if sum == nil {
+		sum = new(shareSum)
+		s.shares[key] = sum
+	}
+	*recent = recentShare{key, sum}
+	return sum
 }
 
 // summary returns the sums in their final order.

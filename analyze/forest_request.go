@@ -185,11 +185,12 @@ func (r *Request) addTimes() {
 func (r *Request) byEnd() []int32 {
 	rows := slices.Clone(r.ops)
 	pending := slices.Clone(r.below)
+	var sorter rowSorter
 	for _, p := range r.shared {
 		pending = append(pending, p.execution)
 	}
 	if len(pending) == 0 {
-		r.forest.sortByEnd(rows)
+		r.forest.sortByEnd(rows, &sorter)
 		return rows
 	}
 	seen := make(map[*Execution]struct{})
@@ -202,7 +203,7 @@ func (r *Request) byEnd() []int32 {
 			pending = append(pending, e.within...)
 		}
 	}
-	r.forest.sortByEnd(rows)
+	r.forest.sortByEnd(rows, &sorter)
 	return rows
 }
 

@@ -85,6 +85,7 @@ func (f *Forest) selfTime(r int32, below *descent) int64 {
 // descent is the memory that walking down the tree uses again and again.
 type descent struct {
 	found, pending []int32
+	sorter         rowSorter
 }
 
 // opsBelow returns the nearest operations below r, looking through other
@@ -105,7 +106,7 @@ func (f *Forest) opsBelow(r int32, d *descent) []int32 {
 			d.pending = append(d.pending, f.tree.children(child)...)
 		}
 	}
-	f.sortByEnd(d.found)
+	f.sortByEnd(d.found, &d.sorter)
 	return d.found
 }
 

@@ -61,22 +61,27 @@ func (f *Forest) stepRows() []Step {
 // those with a start first. They are sorted by start, step and then as compareStart
 // does; those without a start by step, duration and the order of the input.
 func (f *Forest) rowsWithSteps() []int32 {
-	var rows []int32
-	for _, r := range f.onDevice.rows {
-		if f.has(r, flagStep) {
-			rows = append(rows, r)
-		}
-	}
-	var order startOrder
-	order.sort(&f.columns, rows, f.compareSteps)
-	started := len(rows)
+	count := 0
 	for r := range f.n {
-		if f.isDeviceSide(r) && f.flags(r)&(flagStep|flagStart) == flagStep {
-			rows = append(rows, r)
+		if f.isDeviceSide(r) && f.has(r, flagStep) {
+			count++
 		}
 	}
-	slices.SortFunc(rows[started:], f.compareSteps)
-	return rows
+	rows := make([]int32, 0, count)
+	var timeless []int32
+	for r := range f.n {
+		switch {
+		case !f.isDeviceSide(r) || !f.has(r, flagStep):
+		case f.has(r, flagStart):
+			rows = append(rows, r)
+		default:
+			timeless = append(timeless, r)
+		}
+	}
+	var sorter rowSorter
+	sorter.sort(rows, f.start, f.compareSteps)
+	slices.SortFunc(timeless, f.compareSteps)
+	return append(rows, timeless...)
 }
 
 // compareSteps orders rows that start at once, or have no start.

@@ -54,8 +54,8 @@ type overrunSearch struct {
 	*Forest
 	found []int32
 
-	byStart startOrder
-	order   *nesting // nil until there is a stretch
+	sorter rowSorter
+	order  *nesting // nil until there is a stretch
 	// byEnd and seen are used again for each stretch.
 	byEnd []int32
 	seen  rangeTree
@@ -65,10 +65,10 @@ type overrunSearch struct {
 // only with rows of the same stretch of time in which something was running all
 // the while.
 func (s *overrunSearch) stream(rows []int32) {
-	s.byStart.sort(&s.columns, rows, nil)
+	s.sorter.sort(rows, s.start, nil)
 	from, latest, overrun := 0, int64(-maxTime), false
 	for i, r := range rows {
-		start := s.byStart.keys[i].at
+		start := s.sorter.keys[i].at
 		if start >= latest {
 			if overrun {
 				s.stretch(rows[from:i])

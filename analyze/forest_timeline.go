@@ -213,9 +213,9 @@ func (f *Forest) buildDevices() {
 		}
 		return f.device(r)
 	})
-	var order startOrder
+	var sorter rowSorter
 	for i := range devices {
-		order.sort(&f.columns, d.of(int32(i)), f.compareStart)
+		sorter.sort(d.of(int32(i)), f.start, f.compareStart)
 	}
 	f.orderDevices()
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
@@ -31,7 +32,8 @@ type tree struct {
 // children returns the rows directly below r, the last to end first.
 func (t *tree) children(r int32) []int32 { return t.kids[t.first[r]:t.first[r+1]] }
 
-// buildTree joins rows to their parents by trace and span id.
+// buildTree joins rows to their parents by trace and span id, and orders what ran on
+// each device.
 //
 // A parent that was not read makes an operation an orphan, which becomes a root.
 // A duplicate gets no place in the tree. Every other row is in it exactly once,
@@ -44,8 +46,7 @@ func (f *Forest) buildTree() {
 	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), f.trace)
 	f.join(byTrace, first)
 	f.breakCycles()
-	f.linkChildren()
-	f.collectRoots(byTrace, first)
+	inParallel(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
 }
 
 // groupRows orders n rows by the group that each belongs to, keeping their
@@ -203,14 +204,16 @@ func (f *Forest) startsBefore(a, b int32) bool {
 func (f *Forest) linkChildren() {
 	parent := f.tree.parent
 	f.tree.kids, f.tree.first = groupRows(f.n, len(parent), func(r int32) int32 { return parent[r] })
+	var sorter rowSorter
 	for r := range int32(len(parent)) {
-		f.sortByEnd(f.tree.children(r))
+		f.sortByEnd(f.tree.children(r), &sorter)
 	}
 }
 
 // collectRoots lists the rows without a parent.
 func (f *Forest) collectRoots(byTrace, first []int32) {
 	f.tree.roots = f.tree.roots[:0]
+	var sorter rowSorter
 	for g := range len(first) - 1 {
 		n := len(f.tree.roots)
 		for _, r := range byTrace[first[g]:first[g+1]] {
@@ -218,16 +221,26 @@ func (f *Forest) collectRoots(byTrace, first []int32) {
 				f.tree.roots = append(f.tree.roots, r)
 			}
 		}
-		f.sortByEnd(f.tree.roots[n:])
+		f.sortByEnd(f.tree.roots[n:], &sorter)
 	}
 }
 
 // sortByEnd sorts rows by end, the last first. Few rows have more than one
 // child, and those of most others are in order or in reverse order.
-func (f *Forest) sortByEnd(rows []int32) {
+func (f *Forest) sortByEnd(rows []int32, s *rowSorter) {
 	if len(rows) > 1 {
-		slices.SortFunc(rows, f.compareEnd)
+		slices.Reverse(rows)
+		s.sort(rows, f.untilEnd, f.compareEnd)
 	}
+}
+
+// untilEnd returns a number that is the smaller, the later row r ends, and largest
+// where it has no start.
+func (f *Forest) untilEnd(r int32) int64 {
+	if !f.has(r, flagStart) {
+		return math.MaxInt64
+	}
+	return -f.end(r)
 }
 
 // spanIndex finds the row of a span within one trace: a hash table with open

@@ -68,8 +68,8 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 		r.Input.Warnings[warnDeviceShared] = int64(n)
 	}
 	if forest != nil {
-		r.addStructure(forest, p.opts.Top)
-		r.addSuspects(forest, p)
+		suspects := r.addStructure(forest, p.opts.Top)
+		r.addSuspects(forest, p, suspects)
 	}
 	return r
 }

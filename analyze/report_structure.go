@@ -16,24 +16,29 @@ const timeBuckets = 60
 // and spans whose times the structure cannot hold.
 const warnTimeOutOfRange = "time_out_of_range"
 
-// addStructure fills in the figures that need the structure of the run. top
-// bounds the idle gaps that are listed.
-func (r *Report) addStructure(forest *Forest, top int) {
-	r.addSelfTimes(forest)
-	r.addGroupSelfTimes(forest)
-	r.addTimelines(forest.timelines())
-
-	idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
-	r.Idle = idle.Longest
-	r.IdleCauses = &IdleCauses{ThresholdNS: idle.ThresholdNS, Devices: idle.Devices}
-	path := forest.criticalPathSummary()
-	r.CriticalPath = path.Shares
-	r.PathTotals = forest.pathTotals(path)
-	r.Steps = append([]Step{}, forest.stepRows()...)
-	r.Utilisation = forest.utilisation(timeBuckets)
-	r.Concurrency = forest.concurrency()
-	r.Communication.Collectives = forest.collectiveRows()
-	r.Memory.OverTime = forest.memoryUse(timeBuckets)
+// addStructure fills in the figures that need the structure of the run, and returns
+// the suspects. top bounds the idle gaps that are listed.
+func (r *Report) addStructure(forest *Forest, top int) *suspects {
+	var found *suspects
+	inParallel(
+		func() { r.Steps = append([]Step{}, forest.stepRows()...) },
+		func() {
+			path := forest.criticalPathSummary()
+			r.CriticalPath, r.PathTotals = path.Shares, forest.pathTotals(path)
+		},
+		func() { found = forest.suspects() },
+		func() {
+			idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
+			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
+		},
+		func() { r.Communication.Collectives = forest.collectiveRows() },
+		func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) },
+		func() { r.Memory.OverTime = forest.memoryUse(timeBuckets) },
+		func() { r.addTimelines(forest.timelines()) },
+		func() { r.Utilisation = forest.utilisation(timeBuckets) },
+		func() { r.Concurrency = forest.concurrency() },
+	)
+	return found
 }
 
 // pathTotals returns the sums of s, the summary of all traces, and counts what has

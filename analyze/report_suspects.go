@@ -22,10 +22,10 @@ type WithoutSuspects struct {
 
 // Describe fills in the counts of env that only the structure of an input tells,
 // from orphans to suspect times.
-func (f *Forest) Describe(env *Envelope) { f.describe(env) }
+func (f *Forest) Describe(env *Envelope) { f.describe(env, f.suspects()) }
 
-func (f *Forest) describe(env *Envelope) *suspects {
-	counts, s := f.structure(), f.suspects()
+func (f *Forest) describe(env *Envelope, s *suspects) {
+	counts := f.structure()
 	env.Orphans, env.Duplicates, env.Repeated = op.Known(counts.Orphans), op.Known(counts.Duplicates), op.Known(counts.Repeated)
 	env.SuspectDurations, env.Clock = op.Known(int64(len(s.durations))), op.Known(int64(len(s.clock)))
 	env.Cycles, env.MissingLinks = op.Known(counts.Cycles), op.Known(counts.MissingLinks)
@@ -33,13 +33,12 @@ func (f *Forest) describe(env *Envelope) *suspects {
 	if counts.BadTimes > 0 {
 		env.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}
-	return s
 }
 
 // addSuspects fills in what is known about times and parents that cannot be
-// right. all has the sums over the operations of forest.
-func (r *Report) addSuspects(forest *Forest, all *Profile) {
-	s := forest.describe(&r.Input)
+// right, given the suspects. all has the sums over the operations of forest.
+func (r *Report) addSuspects(forest *Forest, all *Profile, s *suspects) {
+	forest.describe(&r.Input, s)
 	if len(s.durations)+len(s.clock) > 0 && forest.counts.Overflow == 0 {
 		r.WithoutSuspects = forest.withoutSuspects(s, all)
 	}
