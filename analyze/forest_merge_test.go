@@ -269,7 +269,7 @@ func TestMergeMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	perEntry := float64(after.TotalAlloc-before.TotalAlloc) / entries
 	t.Logf("%.1f bytes allocated per entry", perEntry)
-	if perEntry > 40 {
+	if perEntry > 30 {
 		t.Errorf("%.1f bytes allocated per entry", perEntry)
 	}
 }

@@ -166,8 +166,8 @@ func TestAnalysesConcurrentSafe(t *testing.T) {
 	group.Wait()
 }
 
-// maxBytesPerEntry bounds what the doc comment of Trace states.
-const maxBytesPerEntry = 95
+// maxBytesPerEntry bounds what the doc comment of Forest states.
+const maxBytesPerEntry = 40
 
 // TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
 // a hundred, with a step and a memory size each.
