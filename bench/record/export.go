@@ -67,7 +67,7 @@ func exportSuite() []measure.Measure {
 
 // The limits, for the table.
 const (
-	limitEncode = "reading the span by its interface, finding its attributes in a cache, copying text"
+	limitEncode = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
 	limitNew    = "reading attribute values, which the SDK boxes; the cache is bypassed"
 )
 

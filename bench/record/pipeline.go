@@ -61,7 +61,7 @@ func pipelineSuite() []measure.Measure {
 	}
 }
 
-const limitSpan = "the SDK's span, two thirds of our cost"
+const limitSpan = "the SDK's span, three quarters of our cost"
 
 const (
 	producersPerRun = 2
