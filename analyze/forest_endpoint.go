@@ -48,7 +48,7 @@ func (r *Requests) Endpoints() []Endpoint {
 			sum.Name, sum.Service = key.name, key.service
 			sums[key] = sum
 		}
-		sum.add(request)
+		sum.add(request, r.pathWalks())
 	}
 	list := make([]Endpoint, 0, len(sums))
 	for _, sum := range sums {
@@ -69,10 +69,9 @@ type endpointSum struct {
 	duration, uncovered, queueing wide.Sum
 	own, shared                   wide.Sum
 	path                          *pathSum
-	walk                          pathWalk
 }
 
-func (s *endpointSum) add(r *Request) {
+func (s *endpointSum) add(r *Request, walks *pathWalks) {
 	s.Requests++
 	s.Ops += int64(r.Ops())
 	s.SharedOps += int64(r.SharedOps)
@@ -86,16 +85,13 @@ func (s *endpointSum) add(r *Request) {
 	s.MaxNS = max(s.MaxNS, r.DurationNS.V)
 	s.uncovered.Add(r.UncoveredNS.V)
 	s.queueing.Add(r.QueueingNS.V)
-
-	w := window{row: r.Root.row, from: r.StartNS.V, to: r.StartNS.V + r.DurationNS.V}
-	s.path.begin(r.DurationNS.V)
-	s.walk.run(r.forest, w, nil, s.path.add)
+	walks.addPath(s.path, r.window(), nil)
 }
 
 func (s *endpointSum) endpoint() Endpoint {
 	e := s.Endpoint
 	e.DurationNS, e.UncoveredNS, e.QueueingNS = s.duration.Int64(), s.uncovered.Int64(), s.queueing.Int64()
 	e.OwnNS, e.SharedNS = s.own.Int64(), s.shared.Int64()
-	e.Path = s.path.summary(s.walk.edges)
+	e.Path = s.path.summary()
 	return e
 }

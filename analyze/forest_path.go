@@ -88,7 +88,7 @@ func (f *Forest) CriticalPaths() iter.Seq2[op.TraceID, *CriticalPath] {
 func (f *Forest) collectPath(w window, roots []int32) *CriticalPath {
 	path := &CriticalPath{StartNS: w.from, DurationNS: w.to - w.from}
 	var walk pathWalk
-	walk.run(f, w, roots, func(row int32, from, to int64) {
+	walk.run(f, w, roots, nil, func(row int32, from, to int64) {
 		s := Segment{StartNS: from, DurationNS: to - from}
 		if row != noRow {
 			s.Node = Node{f, row}
@@ -123,11 +123,11 @@ type pathWalk struct {
 // first. roots stand for the children of a window that has no row: at any time the
 // path goes through the one of them that runs and ends last.
 //
-// A shared execution counts as a child of the spans that it links to. The
-// children are taken in order of their end, each once, so that the walk
+// A child that pass, if not nil, reports true of is not entered. A shared execution
+// counts as a child of the spans that it links to. The children are taken in order of their end, each once, so that the walk
 // takes time linear in the nodes below w; and it keeps its own stack, because a
 // trace may be as deep as it is long.
-func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row int32, from, to int64)) {
+func (p *pathWalk) run(forest *Forest, w window, roots []int32, pass func(window) bool, emit func(row int32, from, to int64)) {
 	children := roots
 	if w.row != noRow {
 		children = forest.pathChildren(w.row)
@@ -151,6 +151,9 @@ func (p *pathWalk) run(forest *Forest, w window, roots []int32, emit func(row in
 			p.edges.Links++
 		} else {
 			p.edges.Tree++
+		}
+		if pass != nil && pass(child) {
+			continue
 		}
 		p.stack = append(p.stack, pathFrame{window: child, at: child.to, children: forest.pathChildren(child.row)})
 	}

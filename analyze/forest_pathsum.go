@@ -66,12 +66,11 @@ func (f *Forest) criticalPathSummary() *PathSummary {
 	f.build()
 	sum := newPathSum(f)
 	sum.recent = make([]recentShare, 512)
-	var walk pathWalk
+	walks := newPathWalks(f)
 	for w, roots := range f.traceWindows() {
-		sum.begin(w.to - w.from)
-		walk.run(f, w, roots, sum.add)
+		walks.addPath(sum, w, roots)
 	}
-	return sum.summary(walk.edges)
+	return sum.summary()
 }
 
 // pathSum sums up segments.
@@ -80,6 +79,7 @@ type pathSum struct {
 	paths    int64
 	duration wide.Sum
 	shares   map[shareKey]*shareSum
+	edges    PathEdges
 	recent   []recentShare // by the name and the device; may be empty
 }
 
@@ -109,6 +109,28 @@ const (
 type shareSum struct {
 	time     wide.Sum
 	segments int64
+	// longest is the longest of the segments, the first of them in time where several are.
+	longest rowSegment
+}
+
+// rowSegment is a segment of a path by its row.
+type rowSegment struct {
+	row      int32
+	from, to int64
+}
+
+// longer reports whether s is longer than o, or as long and earlier.
+func (s *rowSegment) longer(o *rowSegment) bool {
+	return cmp.Or(cmp.Compare(s.to-s.from, o.to-o.from), cmp.Compare(o.from, s.from)) > 0
+}
+
+// merge adds the segments of o.
+func (s *shareSum) merge(o *shareSum) {
+	if s.segments == 0 || o.segments > 0 && o.longest.longer(&s.longest) {
+		s.longest = o.longest
+	}
+	s.time.Merge(o.time)
+	s.segments += o.segments
 }
 
 func newPathSum(forest *Forest) *pathSum {
@@ -135,6 +157,10 @@ func (s *pathSum) add(row int32, from, to int64) {
 		key = shareKey{name: forest.name(row), device: forest.device(row), kind: forest.kind(row), what: segmentOp}
 	}
 	share := s.share(key)
+	segment := rowSegment{row, from, to}
+	if share.segments == 0 || segment.longer(&share.longest) {
+		share.longest = segment
+	}
 	share.time.Add(to - from)
 	share.segments++
 }
@@ -157,24 +183,24 @@ func (s *pathSum) share(key shareKey) *shareSum {
 	return sum
 }
 
+// merge adds the segments of o.
+func (s *pathSum) merge(o *pathSum) {
+	for key, share := range o.shares {
+		s.share(key).merge(share)
+	}
+	s.edges.Tree += o.edges.Tree
+	s.edges.Links += o.edges.Links
+}
+
 // summary returns the sums in their final order.
-func (s *pathSum) summary(edges PathEdges) *PathSummary {
+func (s *pathSum) summary() *PathSummary {
 	total := &PathSummary{
 		Paths:      s.paths,
 		DurationNS: s.duration.Int64(),
 		Shares:     make([]PathShare, 0, len(s.shares)),
-		Edges:      edges,
+		Edges:      s.edges,
 	}
-	merged := make(map[PathShare]*shareSum) // span names that differ in service only
-	for key, sum := range s.shares {
-		row := s.describe(key)
-		if merged[row] == nil {
-			merged[row] = new(shareSum)
-		}
-		merged[row].time.Merge(sum.time)
-		merged[row].segments += sum.segments
-	}
-	for row, sum := range merged {
+	for row, sum := range s.rows() {
 		row.TimeNS, row.Segments = sum.time.Int64(), sum.segments
 		if d := s.duration.Float64(); d > 0 {
 			row.Share = sum.time.Float64() / d
@@ -184,6 +210,19 @@ func (s *pathSum) summary(edges PathEdges) *PathSummary {
 	slices.SortFunc(total.Shares, comparePathShares)
 	total.BoundBy = s.boundBy()
 	return total
+}
+
+// rows returns the sums by their rows.
+func (s *pathSum) rows() map[PathShare]*shareSum {
+	merged := make(map[PathShare]*shareSum, len(s.shares)) // span names that differ in service only
+	for key, sum := range s.shares {
+		row := s.describe(key)
+		if merged[row] == nil {
+			merged[row] = new(shareSum)
+		}
+		merged[row].merge(sum)
+	}
+	return merged
 }
 
 // describe returns the row of key without its sums.

@@ -63,6 +63,7 @@ type Requests struct {
 
 	forest     *Forest
 	unattached []int32
+	walks      *pathWalks // nil until needed
 }
 
 // Unattached returns the operations that belong to no request, in the order of
@@ -183,27 +184,62 @@ func (r *Request) addTimes() {
 // byEnd returns the operations below the request and those of the executions that it
 // shares, with what lies below these, the last to end first.
 func (r *Request) byEnd() []int32 {
-	rows := slices.Clone(r.ops)
-	pending := slices.Clone(r.below)
+	own := slices.Clone(r.ops)
 	var sorter rowSorter
+	r.forest.sortByEnd(own, &sorter)
+	pending := slices.Clone(r.below)
 	for _, p := range r.shared {
 		pending = append(pending, p.execution)
 	}
 	if len(pending) == 0 {
-		r.forest.sortByEnd(rows, &sorter)
-		return rows
+		return own
 	}
 	seen := make(map[*Execution]struct{})
+	var lists [][]int32
+	for i := range own {
+		lists = append(lists, own[i:i+1])
+	}
 	for len(pending) > 0 {
 		e := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
 		if _, again := seen[e]; !again {
 			seen[e] = struct{}{}
-			rows = append(rows, e.ops...)
+			lists = append(lists, e.rowsByEnd(&sorter))
 			pending = append(pending, e.within...)
 		}
 	}
-	r.forest.sortByEnd(rows, &sorter)
+	return r.forest.joinByEnd(lists, &sorter)
+}
+
+// rowsByEnd returns the operations of an execution, the last to end first.
+func (e *Execution) rowsByEnd(sorter *rowSorter) []int32 {
+	if e.byEnd == nil {
+		e.byEnd = slices.Clone(e.ops)
+		e.forest.sortByEnd(e.byEnd, sorter)
+	}
+	return e.byEnd
+}
+
+// joinByEnd returns the rows of lists that are ordered by their ends in the same order.
+// Executions follow one another as a rule, so that only those that overlap have to be
+// sorted.
+func (f *Forest) joinByEnd(lists [][]int32, sorter *rowSorter) []int32 {
+	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
+	slices.SortFunc(lists, func(a, b []int32) int { return f.compareEnd(a[0], b[0]) })
+	var rows []int32
+	sorted, last := 0, noRow // the rows of the lists that overlap start at sorted; last is behind them all
+	for _, list := range lists {
+		if last == noRow || f.compareEnd(last, list[0]) < 0 {
+			f.sortByEnd(rows[sorted:], sorter)
+			sorted = len(rows)
+			last = noRow
+		}
+		rows = append(rows, list...)
+		if end := list[len(list)-1]; last == noRow || f.compareEnd(last, end) < 0 {
+			last = end
+		}
+	}
+	f.sortByEnd(rows[sorted:], sorter)
 	return rows
 }
 

@@ -33,6 +33,7 @@ type Execution struct {
 
 	forest *Forest
 	ops    []int32
+	byEnd  []int32      // ops, the last to end first; nil until needed
 	within []*Execution // the executions directly below
 }
 

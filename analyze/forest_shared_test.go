@@ -545,6 +545,7 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 			q := &all.List[i]
 			got += q.OwnNS + q.SharedNS
 			ops += q.Ops()
+			checkParts(t, seed, forest, all, q)
 			if path := forest.CriticalPath(q.Root); path != nil {
 				at := path.StartNS
 				for _, s := range path.Segments {
@@ -580,4 +581,44 @@ func TestSharedExecutionsAddUp(t *testing.T) {
 			t.Errorf("seed %d: %d ns of %d operations, want %d of %d", seed, got, ops, total, want)
 		}
 	})
+}
+
+// checkParts checks that the parts of a request's path are the sums of its segments.
+func checkParts(t *testing.T, seed uint64, forest *Forest, all *Requests, q *Request) {
+	t.Helper()
+	type key struct {
+		operation, kind string
+		device          DeviceKey
+	}
+	want := make(map[key]PathPart)
+	path := forest.CriticalPath(q.Root)
+	if path == nil {
+		path = &CriticalPath{}
+	}
+	longest := make(map[key]int64)
+	for _, s := range path.Segments {
+		k := key{operation: s.Node.Name(), kind: KindHost}
+		if s.Node.IsOp() {
+			if k.device = s.Node.Device(); s.Node.Side() == op.SideNone {
+				k.kind = s.Node.Kind().String()
+			}
+		}
+		p := want[k]
+		p.TimeNS += s.DurationNS
+		p.Segments++
+		if s.DurationNS > longest[k] {
+			longest[k], p.Longest = s.DurationNS, s.Node
+		}
+		want[k] = p
+	}
+	for _, got := range all.PathParts(q) {
+		k := key{got.Operation, got.Kind, got.DeviceKey}
+		if w := want[k]; got.TimeNS != w.TimeNS || got.Segments != w.Segments || got.Longest != w.Longest {
+			t.Errorf("seed %d: %v has %+v of the path, want %+v", seed, k, got, w)
+		}
+		delete(want, k)
+	}
+	if len(want) > 0 {
+		t.Errorf("seed %d: parts are missing: %v", seed, want)
+	}
 }

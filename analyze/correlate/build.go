@@ -36,7 +36,7 @@ func (j *Join) Report(opts Options) *Report {
 	all.List = kept
 	r.addShared(all, s, j.pruned, keptTraces, links)
 	for i := range kept {
-		row := request(forest, &kept[i], links)
+		row := request(all, &kept[i], links)
 		s.compareOps(&row, kept[i].Operations(), j.pruned[spanKey{row.TraceID, row.RootSpanID}])
 		if root := kept[i].Root; !root.IsZero() {
 			row.InLocal, row.InJaeger = s.inLocal(root), s.asked && s.inJaeger(root)
@@ -93,12 +93,12 @@ func (r *Report) addMissing(q *Request) {
 }
 
 // request describes a request, without the differences of the sides.
-func request(forest *analyze.Forest, q *analyze.Request, links Link) Request {
+func request(all *analyze.Requests, q *analyze.Request, links Link) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
 		StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
 		OwnNS: q.OwnNS, SharedNS: q.SharedNS, SharedOps: int64(q.SharedOps),
-		CriticalPath: pathParts(forest, q.Root, links),
+		CriticalPath: pathParts(all, q, links),
 		Link:         links.span(q.TraceID, q.SpanID),
 	}
 }

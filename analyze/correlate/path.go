@@ -2,7 +2,6 @@ package correlate
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
@@ -38,34 +37,14 @@ func keyOf(n analyze.Node) partKey {
 }
 
 // pathParts divides the critical path of a request, the largest part first.
-func pathParts(forest *analyze.Forest, root analyze.Node, links Link) []PathPart {
+func pathParts(all *analyze.Requests, q *analyze.Request, links Link) []PathPart {
 	parts := []PathPart{}
-	path := forest.CriticalPath(root)
-	if path == nil {
-		return parts
+	for _, p := range all.PathParts(q) {
+		id := p.Longest.SpanID()
+		parts = append(parts, PathPart{
+			Operation: p.Operation, Kind: p.Kind, DeviceKey: p.DeviceKey, TimeNS: p.TimeNS, Segments: p.Segments,
+			SpanID: id, Link: links.span(p.Longest.TraceID(), id),
+		})
 	}
-	at := make(map[partKey]int)
-	var longest []int64 // segment of each part
-	for _, s := range path.Segments {
-		k := keyOf(s.Node)
-		i, found := at[k]
-		if !found {
-			i = len(parts)
-			at[k] = i
-			parts = append(parts, PathPart{Operation: k.operation, Kind: k.kind, DeviceKey: k.device})
-			longest = append(longest, 0)
-		}
-		p := &parts[i]
-		p.TimeNS += s.DurationNS
-		p.Segments++
-		if s.DurationNS > longest[i] {
-			longest[i] = s.DurationNS
-			p.SpanID = s.Node.SpanID()
-			p.Link = links.span(s.Node.TraceID(), p.SpanID)
-		}
-	}
-	slices.SortFunc(parts, func(a, b PathPart) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), a.key().compare(b.key()))
-	})
 	return parts
 }
