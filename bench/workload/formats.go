@@ -93,10 +93,14 @@ const (
 
 // write writes a batch.
 func (c *collector) write(td ptrace.Traces) error {
-	if c.format == OTLPProto {
+	if c.format == OTLPProto || c.format == OTLPMessage {
 		var m ptrace.ProtoMarshaler
 		frame, err := m.MarshalTraces(td)
 		if err != nil {
+			return err
+		}
+		if c.format == OTLPMessage { // messages behind one another are one
+			_, err = c.w.Write(frame)
 			return err
 		}
 		var head [4]byte

@@ -58,12 +58,16 @@ const (
 	OTLPProto Format = "otlp-proto"
 	// OTLPDocument is one TracesData object in JSON.
 	OTLPDocument Format = "otlp-document"
+	// OTLPMessage is one TracesData message in protobuf.
+	OTLPMessage Format = "otlp-message"
 	// Arrow is a stream of record batches, converted from entries.
 	Arrow Format = "arrow"
 )
 
 // Formats returns all formats.
-func Formats() []Format { return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument, Arrow} }
+func Formats() []Format {
+	return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage, Arrow}
+}
 
 // Config selects spans.
 type Config struct {

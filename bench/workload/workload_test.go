@@ -65,7 +65,7 @@ func TestFormatsAgree(t *testing.T) {
 	for _, kind := range simulated() {
 		c := Config{Ops: 1200, Kind: kind}
 		var first []*op.Entry
-		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPDocument, Entries} {
+		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage, Entries} {
 			sum, entries, spans := write(t, f, c)
 			got := Summary{Ops: int64(len(entries)), Spans: int64(len(entries) + len(spans))}
 			for _, e := range entries {
