@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,7 +34,15 @@ func openOTLPJSON(m *op.Mapping) readFunc {
 func openProto(m *op.Mapping) readFunc {
 	r := otlp.NewProtoReader(m)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		at.proto.Cut = at.more
 		return r.Records(src, at.name, at.Position, at.proto)
+	}
+}
+
+func openStdouttrace(m *op.Mapping) readFunc {
+	r := stdouttrace.NewReader(m)
+	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		return r.Records(src, at.name, stdouttrace.Part{Offset: at.Offset, Resource: at.resource, More: at.more})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -148,3 +149,7 @@ func cutDocuments(text, first []byte, seen int) (end int, lines bool) {
 }
 
 func cutFrames(text, _ []byte, _ int) (end int, lines bool) { return otlp.CutFrames(text), false }
+
+func cutSpans(text, _ []byte, seen int) (end int, lines bool) {
+	return stdouttrace.Cut(text, seen), false
+}

@@ -27,6 +27,8 @@ type Format struct {
 	cut cutFunc
 	// walks is set where files are cut by an [otlp.ProtoWalk] in place of cut.
 	walks bool
+	// follow, if not nil, returns what finds the state of the reader behind the parts.
+	follow func() follower
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
 	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
@@ -42,6 +44,12 @@ type Format struct {
 // other error is.
 type readFunc func(src io.Reader, at place) iter.Seq2[op.Record, error]
 
+// follower finds the text of the resource that was handed out last, part by part.
+type follower interface {
+	Follow(part []byte)
+	Resource() []byte
+}
+
 // partsFunc returns the records of a file in parts.
 type partsFunc func(src io.ReaderAt, size int64, name string, m *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error)
 
@@ -52,8 +60,13 @@ type place struct {
 	// cut is set where the file was cut before or after the part, and lines
 	// where its records are lines.
 	cut, lines bool
+	// more is set where the file does not end with the part.
+	more bool
 	// proto is the place in a message that walks.
 	proto otlp.ProtoPlace
+	// resource is the text of the resource that was handed out in front of the part, where
+	// the format follows that.
+	resource []byte
 	// sources are the resources that hold at the start of a part of an entries file;
 	// nil where nothing of theirs is asked for.
 	sources *op.Sources

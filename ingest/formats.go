@@ -93,7 +93,9 @@ var formats = []Format{
 	{
 		Name:   "stdouttrace",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
-		open:   whole(stdouttrace.Records),
+		open:   openStdouttrace,
+		cut:    cutSpans,
+		follow: func() follower { return new(stdouttrace.Follower) },
 	},
 	{
 		// The runtime loads a model before it runs the first node.

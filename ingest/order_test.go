@@ -62,7 +62,7 @@ func batchesOf(_ *testing.T, rng *rand.Rand) []byte {
 func TestInOrder(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	kinds := []func(*testing.T, *rand.Rand) []byte{batchesOf, jsonDocuments, protoMessage}
+	kinds := []func(*testing.T, *rand.Rand) []byte{batchesOf, jsonDocuments, protoMessage, printedSpans}
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for i, name := range []string{"a", "b"} {

@@ -121,6 +121,8 @@ type cutFile struct {
 	// sources are the resources that hold behind the parts so far; nil where none of
 	// their attributes are asked for.
 	sources *op.Sources
+	// follower finds the resource of the next part, nil where the format has none.
+	follower follower
 }
 
 // sharedFile is a file that several goroutines read, each a part at a time.
@@ -284,6 +286,9 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		return p, true
 	}
 	q.cutting = &cutFile{file: f, index: p.file, cutter: cutter{src: f.src, cut: f.format.cut, size: size}}
+	if f.format.follow != nil {
+		q.cutting.follower = f.format.follow()
+	}
 	if f.format.walks {
 		q.cutting.walk = otlp.NewProtoWalk()
 	}
@@ -309,10 +314,16 @@ func (q *partQueue) cut(buf []byte) part {
 	text, stream, at := c.next(buf)
 	p := part{file: c.index, src: c.file, text: text, rest: stream, last: c.done}
 	p.at = place{name: c.path, Position: at, cut: c.parts > 0 || !c.done, lines: c.lines, proto: proto}
-	p.at.proto.Cut = !c.done
+	p.at.more = !c.done
 	if c.sources != nil {
 		p.at.sources = c.sources.Clone()
 		c.sources.Follow(text)
+	}
+	if c.follower != nil {
+		p.at.resource = c.follower.Resource()
+		if p.at.more {
+			c.follower.Follow(text)
+		}
 	}
 	c.parts++
 	if c.done {

@@ -1,6 +1,7 @@
 package jsonstream
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -39,6 +40,8 @@ type Reader struct {
 	// linewise is set where a line starting with an opening brace starts a
 	// document, whatever the one before lacks.
 	linewise bool
+	// more is set where another document follows the input.
+	more bool
 }
 
 // frame is an object or array that was entered.
@@ -47,10 +50,19 @@ type frame struct {
 	first   bool // its first element is still to come
 }
 
-// NewReader returns a Reader of src. name stands for src in errors.
+// NewReader returns a Reader of src. name stands for src in errors. A *bytes.Buffer is
+// read where it lies in memory.
 func NewReader(src io.Reader, name string) *Reader {
+	if memory, ok := src.(*bytes.Buffer); ok {
+		return &Reader{name: name, buf: memory.Bytes(), end: memory.Len(), srcErr: io.EOF}
+	}
 	return &Reader{src: src, name: name, buf: make([]byte, bufferSize)}
 }
+
+// SetPart says that the input is a part of another one: where it starts, and whether more
+// documents follow, of which the first ends the last one here. It is called before
+// anything is read.
+func (r *Reader) SetPart(offset int64, more bool) { r.consumed, r.more = offset, more }
 
 // Linewise makes r take an opening brace at the start of a line for the start
 // of a document: where documents are lines, or are indented, one that is cut
