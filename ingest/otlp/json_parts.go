@@ -39,9 +39,9 @@ var errUnshared = errors.New("not to be read in parts")
 // ends with an [op.ErrAgain].
 func JSONParts(src io.ReaderAt, size int64, name string, m *op.Mapping, p Parts) ([]iter.Seq2[op.Record, error], error) {
 	// Parts are large, so that it does not matter that places have to be looked for.
-	const most, fewest = 32, 4
+	const most, fewest, pieces = 32, 4, 16
 	d := &jsonDocument{src: src, size: size, name: name, mapping: m, thorough: p.Thorough}
-	d.piece = max(int64(p.Bytes)*fewest, min(int64(p.Bytes)*most, size/most), minPiece)
+	d.piece = max(int64(p.Bytes)*fewest, min(int64(p.Bytes)*most, size/pieces), minPiece)
 	if size < 2*d.piece || !d.begin() {
 		return nil, errUnshared
 	}
