@@ -227,19 +227,25 @@ func (f *Forest) joinByEnd(lists [][]int32, sorter *rowSorter) []int32 {
 	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
 	slices.SortFunc(lists, func(a, b []int32) int { return f.compareEnd(a[0], b[0]) })
 	var rows []int32
-	sorted, last := 0, noRow // the rows of the lists that overlap start at sorted; last is behind them all
-	for _, list := range lists {
-		if last == noRow || f.compareEnd(last, list[0]) < 0 {
-			f.sortByEnd(rows[sorted:], sorter)
-			sorted = len(rows)
-			last = noRow
+	// The rows of the lists that overlap start at from, and last is behind them all.
+	from, last, overlap := 0, noRow, false
+	settle := func() {
+		if overlap {
+			f.sortByEnd(rows[from:], sorter)
 		}
+		from, last, overlap = len(rows), noRow, false
+	}
+	for _, list := range lists {
+		if last != noRow && f.compareEnd(last, list[0]) < 0 {
+			settle()
+		}
+		overlap = last != noRow
 		rows = append(rows, list...)
 		if end := list[len(list)-1]; last == noRow || f.compareEnd(last, end) < 0 {
 			last = end
 		}
 	}
-	f.sortByEnd(rows[sorted:], sorter)
+	settle()
 	return rows
 }
 
