@@ -80,7 +80,7 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 	c := &f.collected
 	devices := f.collectiveDevices()
 	repeats := f.repeatedCollectives()
-	entries, first := groupRows(int32(c.entries.Rows()), 2*len(c.names.Values), func(i int32) int32 {
+	entries, first := groupRows(int32(c.entries.Rows()), 2*len(c.names.Values), nil, func(i int32) int32 {
 		if _, again := repeats[i]; again {
 			return noRow
 		}

@@ -148,7 +148,7 @@ func (m *collectiveMatching) each(entries []int32, f func(parts []collectivePart
 		return
 	}
 	m.sortByStart(entries)
-	order, _ := groupRows(int32(len(entries)), len(m.devices.keys), func(i int32) int32 { return m.device(entries[i]) })
+	order, _ := groupRows(int32(len(entries)), len(m.devices.keys), nil, func(i int32) int32 { return m.device(entries[i]) })
 	m.keys = m.keys[:0]
 	for _, i := range order {
 		m.keys = append(m.keys, timed{m.entries.At(entries[i], collectiveNumber), entries[i]})

@@ -93,14 +93,15 @@ func (s *mergeSource) row(r int32) []int64 {
 	return s.unpacked[at : at+numColumns]
 }
 
-// wasRead counts row r as read, and frees its block where that was the last one.
-func (s *mergeSource) wasRead(r int32) {
+// wasRead counts row r as read, and frees its block for other rows where that was the
+// last one.
+func (s *mergeSource) wasRead(r int32, others *packed.Table) {
 	if !s.owned {
 		return
 	}
 	b := r / packed.BlockRows
 	if s.unread[b]--; s.unread[b] == 0 {
-		s.values.Drop(int(b))
+		s.values.Drop(int(b), others)
 		s.facts[b] = nil
 	}
 }
@@ -128,6 +129,7 @@ func (f *Forest) mergeSources(sources []*mergeSource) {
 		f.startPart(r.part)
 		m.appendRun(r)
 	}
+	f.values.Clip()
 	f.built.Store(false)
 }
 
@@ -188,7 +190,7 @@ func (m *merger) appendRow(s *mergeSource, r int32) (collective bool) {
 	}
 	v[colName] = int64(name)
 	m.columns.append(v, flags)
-	s.wasRead(r)
+	s.wasRead(r, &m.values)
 	return flags&(flagOp|flagHost) == flagOp && op.Kind(v[colKind]) == op.KindCollective
 }
 

@@ -28,15 +28,30 @@ func equalRuns(keys []timed) iter.Seq[[]timed] {
 	}
 }
 
+// chunkRows is how many rows are sorted by keys at once. What is longer is merged of
+// such chunks, by comparing rows: the keys of all would take 16 bytes a row.
+const chunkRows = 1 << 16
+
 // rowSorter sorts rows; its memory is used again for each sort.
 type rowSorter struct {
 	keys   []timed
+	left   []int32
 	sorter keySorter
 }
 
 // sort sorts rows by the time that at returns for each. Those of the same time are
 // sorted by ties, or keep their order where that is nil.
 func (s *rowSorter) sort(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
+	for chunk := range slices.Chunk(rows, chunkRows) {
+		s.sortChunk(chunk, at, ties)
+	}
+	s.left = mergeRuns(rows, chunkRows, s.left, func(a, b int32) bool {
+		d := compareInt(at(a), at(b))
+		return d < 0 || d == 0 && ties != nil && ties(a, b) < 0
+	})
+}
+
+func (s *rowSorter) sortChunk(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	s.keys = slices.Grow(s.keys[:0], len(rows))
 	for _, r := range rows {
 		s.keys = append(s.keys, timed{at(r), r})
@@ -60,9 +75,7 @@ func (s *rowSorter) sort(rows []int32, at func(r int32) int64, ties func(a, b in
 // keySorter sorts keys; its memory is used again for each sort.
 type keySorter struct{ left []timed }
 
-// sort sorts keys by time and keeps the order of equal ones. Operations are
-// recorded nearly in the order of their starts: merging takes the time of what is out of
-// order, and of a few comparisons.
+// sort sorts keys by time and keeps the order of equal ones.
 func (s *keySorter) sort(keys []timed) {
 	const run = 16
 	for part := range slices.Chunk(keys, run) {
@@ -72,29 +85,39 @@ func (s *keySorter) sort(keys []timed) {
 			}
 		}
 	}
-	for size := run; size < len(keys); size *= 2 {
-		for from := 0; from+size < len(keys); from += 2 * size {
-			s.merge(keys[from:min(from+2*size, len(keys))], size)
-		}
-	}
+	s.left = mergeRuns(keys, run, s.left, func(a, b timed) bool { return a.at < b.at })
 }
 
-// merge merges keys up to middle, which are sorted, with those from there on.
-func (s *keySorter) merge(keys []timed, middle int) {
-	if keys[middle-1].at <= keys[middle].at {
-		return
+// mergeRuns sorts items, of which each run of the given length is sorted, and keeps the
+// order of equal ones. Operations are recorded nearly in the order of their starts:
+// merging takes the time of what is out of order, and of a few comparisons. It returns
+// left, the memory that it uses, to be used again.
+func mergeRuns[T any](items []T, run int, left []T, less func(a, b T) bool) []T {
+	for ; run < len(items); run *= 2 {
+		for from := 0; from+run < len(items); from += 2 * run {
+			left = merge(items[from:min(from+2*run, len(items))], run, left, less)
+		}
 	}
-	from := sort.Search(middle, func(i int) bool { return keys[i].at > keys[middle].at })
-	last := keys[middle-1].at
-	to := middle + sort.Search(len(keys)-middle, func(i int) bool { return keys[middle+i].at >= last })
-	s.left = append(s.left[:0], keys[from:middle]...)
+	return left
+}
+
+// merge merges the items up to middle, which are sorted, with those from there on.
+func merge[T any](items []T, middle int, left []T, less func(a, b T) bool) []T {
+	first, last := items[middle], items[middle-1]
+	if !less(first, last) {
+		return left
+	}
+	from := sort.Search(middle, func(i int) bool { return less(first, items[i]) })
+	to := middle + sort.Search(len(items)-middle, func(i int) bool { return !less(items[middle+i], last) })
+	left = append(left[:0], items[from:middle]...)
 	at, right := from, middle
-	for _, k := range s.left {
-		for right < to && keys[right].at < k.at {
-			keys[at] = keys[right]
+	for _, v := range left {
+		for right < to && less(items[right], v) {
+			items[at] = items[right]
 			at, right = at+1, right+1
 		}
-		keys[at] = k
+		items[at] = v
 		at++
 	}
+	return left
 }

@@ -99,7 +99,7 @@ func (f *Forest) Requests() *Requests {
 	all := &Requests{forest: f, MissingLinks: f.counts.MissingLinks}
 	work := f.sharedWork(owner)
 	all.Shared = work.list
-	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), func(r int32) int32 {
+	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), nil, func(r int32) int32 {
 		if !f.has(r, flagOp) || f.executionOf(r, owner) != noExecution {
 			return noRow
 		}

@@ -78,7 +78,7 @@ func (f *Forest) sharedWork(owner []int32) *sharedWork {
 	if f.shared.of == nil {
 		return &sharedWork{list: []Execution{}}
 	}
-	ops, first := groupRows(f.n, len(f.shared.list), func(r int32) int32 {
+	ops, first := groupRows(f.n, len(f.shared.list), nil, func(r int32) int32 {
 		if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
 			return noRow
 		}

@@ -39,7 +39,7 @@ func (f *Forest) stepRows() []Step {
 		return nil
 	}
 	of, count := f.iterationsOf(rows)
-	order, first := groupRows(int32(len(rows)), count, func(i int32) int32 { return of[i] })
+	order, first := groupRows(int32(len(rows)), count, nil, func(i int32) int32 { return of[i] })
 	for i, at := range order {
 		order[i] = rows[at]
 	}

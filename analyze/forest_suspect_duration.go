@@ -27,7 +27,7 @@ func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
 	}
-	rows, first := groupRows(f.n, len(f.dict.lanes.Values), f.streamOf)
+	rows, first := groupRows(f.n, len(f.dict.lanes.Values), nil, f.streamOf)
 	s := overrunSearch{Forest: f}
 	for stream := range len(first) - 1 {
 		s.stream(rows[first[stream]:first[stream+1]])
@@ -68,7 +68,7 @@ func (s *overrunSearch) stream(rows []int32) {
 	s.sorter.sort(rows, s.start, nil)
 	from, latest, overrun := 0, int64(-maxTime), false
 	for i, r := range rows {
-		start := s.sorter.keys[i].at
+		start := s.start(r)
 		if start >= latest {
 			if overrun {
 				s.stretch(rows[from:i])

@@ -207,7 +207,7 @@ func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.onDevice
 	devices := len(d.keys)
-	d.rows, d.first = groupRows(f.n, devices, func(r int32) int32 {
+	d.rows, d.first = groupRows(f.n, devices, d.rows, func(r int32) int32 {
 		if !f.isDeviceSide(r) || !f.has(r, flagStart) {
 			return noRow
 		}

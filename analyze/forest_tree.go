@@ -43,7 +43,7 @@ func (f *Forest) buildTree() {
 	for r := range f.n {
 		f.clearFlags(r, builtFlags)
 	}
-	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), f.trace)
+	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), nil, f.trace)
 	f.join(byTrace, first)
 	f.breakCycles()
 	inParallel(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
@@ -51,8 +51,8 @@ func (f *Forest) buildTree() {
 
 // groupRows orders n rows by the group that each belongs to, keeping their
 // order within one: those of group g are rows[first[g]:first[g+1]]. Rows of the
-// group noRow are left out.
-func groupRows(n int32, groups int, group func(r int32) int32) (rows, first []int32) {
+// group noRow are left out. It uses the memory of buffer where that is large enough.
+func groupRows(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
 	first = make([]int32, groups+1)
 	for r := range n {
 		if g := group(r); g != noRow {
@@ -62,7 +62,7 @@ func groupRows(n int32, groups int, group func(r int32) int32) (rows, first []in
 	for g := range groups {
 		first[g+1] += first[g]
 	}
-	rows = make([]int32, first[groups])
+	rows = slices.Grow(buffer[:0], int(first[groups]))[:first[groups]]
 	for r := range n {
 		if g := group(r); g != noRow {
 			rows[first[g]] = r
@@ -170,7 +170,9 @@ func (f *Forest) setParent(r, parent int32) {
 func (f *Forest) breakCycles() {
 	parent := f.tree.parent
 	f.tree.cut = f.tree.cut[:0]
-	walk := make([]int32, len(parent)) // the walk that came by; 0 is none
+	f.tree.kids = slices.Grow(f.tree.kids[:0], len(parent))
+	walk := f.tree.kids[:len(parent)] // the walk that came by; 0 is none
+	clear(walk)
 	for r := range int32(len(parent)) {
 		at := r
 		for at != noRow && walk[at] == 0 {
@@ -203,7 +205,7 @@ func (f *Forest) startsBefore(a, b int32) bool {
 // linkChildren lists each row's children.
 func (f *Forest) linkChildren() {
 	parent := f.tree.parent
-	f.tree.kids, f.tree.first = groupRows(f.n, len(parent), func(r int32) int32 { return parent[r] })
+	f.tree.kids, f.tree.first = groupRows(f.n, len(parent), f.tree.kids, func(r int32) int32 { return parent[r] })
 	var sorter rowSorter
 	for r := range int32(len(parent)) {
 		f.sortByEnd(f.tree.children(r), &sorter)

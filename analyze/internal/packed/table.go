@@ -20,6 +20,7 @@ type Table struct {
 	blocks  []*block // nil where a block was dropped
 	open    []int64  // the rows behind those of the blocks, one after the other
 	buffer  []byte
+	spare   [][]byte // the data of dropped blocks
 }
 
 // New returns an empty table with the given number of columns.
@@ -52,10 +53,22 @@ func (t *Table) pack() {
 		}
 		t.buffer = b.columns[c].append(t.buffer, &column)
 	}
-	b.data = make([]byte, len(t.buffer)+padding)
-	copy(b.data, t.buffer)
+	t.buffer = append(t.buffer, make([]byte, padding)...)
+	b.data = append(t.spareData(), t.buffer...)
 	t.blocks = append(t.blocks, b)
 	t.open = t.open[:0]
+}
+
+// spareData returns memory for what is in the buffer, which the caller may append.
+func (t *Table) spareData() []byte {
+	if n := len(t.spare); n > 0 {
+		data := t.spare[n-1]
+		t.spare = t.spare[:n-1]
+		if cap(data) >= len(t.buffer) {
+			return data[:0]
+		}
+	}
+	return nil
 }
 
 // At returns the value of a column in a row.
@@ -91,12 +104,17 @@ func (t *Table) Block(dst []int64, b int) []int64 {
 	return dst
 }
 
-// Drop frees block b, whose rows must not be asked for any more.
-func (t *Table) Drop(b int) {
+// Drop frees block b of t, whose rows must not be asked for any more, for rows that are
+// appended to other.
+func (t *Table) Drop(b int, other *Table) {
 	if b < len(t.blocks) {
+		other.spare = append(other.spare, t.blocks[b].data)
 		t.blocks[b] = nil
 	}
 }
+
+// Clip frees the memory that is kept for further rows.
+func (t *Table) Clip() { t.spare = nil }
 
 // block holds packed rows.
 type block struct {
