@@ -98,6 +98,7 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 			continue
 		}
 		sum := collectiveSum{collectiveName: c.names.Values[name], devices: make(map[int32]*collectiveDevice)}
+		sum.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(sum.name))
 		matching.each(numbered, sum.add)
 		matching.each(inferred, sum.add)
 		rows = append(rows, sum.row(devices.keys))
@@ -135,6 +136,7 @@ type collectiveSum struct {
 	timed, moved wide.Sum
 	carried      float64
 	noFactor     bool
+	plain        string                      // the name, as busFactor takes it
 	devices      map[int32]*collectiveDevice // by number
 }
 
@@ -183,7 +185,7 @@ func (s *collectiveSum) add(parts []collectivePart) {
 	if bytes > 0 && last.duration > 0 {
 		s.timed.Add(last.duration)
 		s.moved.Add(bytes)
-		factor, ok := busFactor(s.name, len(parts))
+		factor, ok := busFactor(s.plain, len(parts))
 		s.carried += float64(bytes) * factor
 		s.noFactor = s.noFactor || !ok
 	}
@@ -243,13 +245,12 @@ func (s *collectiveSum) row(devices []DeviceKey) CollectiveRow {
 
 // busFactor is how much the links carry per byte of a collective among n
 // devices with the best algorithm; ok is false for a collective that is not
-// known.
+// known. The name is in lower case, without dashes.
 //
 //	all_reduce                                2(n−1)/n
 //	all_gather, reduce_scatter, all_to_all    (n−1)/n
 //	broadcast, reduce, send, recv             1
 func busFactor(name string, n int) (factor float64, ok bool) {
-	plain := strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 	share := float64(n-1) / float64(n)
 	for _, known := range []struct {
 		word   string
@@ -258,7 +259,7 @@ func busFactor(name string, n int) (factor float64, ok bool) {
 		{"allreduce", 2 * share}, {"allgather", share}, {"reducescatter", share}, {"alltoall", share},
 		{"broadcast", 1}, {"reduce", 1}, {"send", 1}, {"recv", 1},
 	} {
-		if strings.Contains(plain, known.word) {
+		if strings.Contains(name, known.word) {
 			return known.factor, true
 		}
 	}
