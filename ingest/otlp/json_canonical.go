@@ -9,6 +9,24 @@ import "github.com/optrace/optrace/internal/jsontext"
 // canonical. A single member or attribute that is not canonical is read by the lexer;
 // any other span is read by parseSpan, from its start.
 
+// The texts in front of the values of a span.
+var (
+	textTraceID  = jsontext.NewName(`{"traceId":`)
+	textSpanID   = jsontext.NewName(`,"spanId":`)
+	textState    = jsontext.NewName(`,"traceState":"`)
+	textParentID = jsontext.NewName(`,"parentSpanId":`)
+	textFlags    = jsontext.NewName(`,"flags":`)
+	textName     = jsontext.NewName(`,"name":`)
+	textKind     = jsontext.NewName(`,"kind":`)
+	textStart    = jsontext.NewName(`,"startTimeUnixNano":`)
+	textEnd      = jsontext.NewName(`,"endTimeUnixNano":`)
+	textAttrs    = jsontext.NewName(`,"attributes":[`)
+	textInt      = jsontext.NewName(`{"intValue":"`)
+	textString   = jsontext.NewName(`{"stringValue":"`)
+	textArray    = jsontext.NewName(`{"arrayValue":`)
+	textValues   = jsontext.NewName(`{"values":[`)
+)
+
 // canonicalSpans reads spans, beginning at the lexer's position, as long as they are
 // canonical. It leaves the lexer behind the last one and reports true, or in front of
 // a span that is not canonical and reports false.
@@ -34,38 +52,38 @@ func (r *jsonReader) canonicalSpan(b []byte, i int) int {
 	r.begin()
 	r.attributes.start()
 	f := &r.fields
-	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"traceId":`), f.trace[:])
-	i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"spanId":`), f.id[:])
-	if j := jsontext.Literal(b, i, `,"traceState":"`); j > 0 {
+	i = jsontext.QuotedHex(b, textTraceID.Read(b, i), f.trace[:])
+	i = jsontext.QuotedHex(b, textSpanID.Read(b, i), f.id[:])
+	if j := textState.Read(b, i); j > 0 {
 		f.state, i = r.canonicalString(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"parentSpanId":`); j > 0 {
+	if j := textParentID.Read(b, i); j > 0 {
 		if i = jsontext.Literal(b, j, `""`); i < 0 {
 			i = jsontext.QuotedHex(b, j, f.parent[:])
 		}
 	}
-	if j := jsontext.Literal(b, i, `,"flags":`); j > 0 {
+	if j := textFlags.Read(b, i); j > 0 {
 		var flags int64
 		flags, i = jsontext.Digits(b, j)
 		f.flags = uint32(flags)
 	}
-	if j := jsontext.Literal(b, i, `,"name":`); j > 0 {
+	if j := textName.Read(b, i); j > 0 {
 		f.rawName, i = jsontext.Quoted(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"kind":`); j > 0 {
+	if j := textKind.Read(b, i); j > 0 {
 		f.kind, i = jsontext.Digits(b, j)
 	}
-	if j := jsontext.Literal(b, i, `,"startTimeUnixNano":`); j > 0 {
+	if j := textStart.Read(b, i); j > 0 {
 		var start int64
 		start, i = jsontext.QuotedDigits(b, j)
 		f.start = uint64(start)
 	}
-	if j := jsontext.Literal(b, i, `,"endTimeUnixNano":`); j > 0 {
+	if j := textEnd.Read(b, i); j > 0 {
 		var end int64
 		end, i = jsontext.QuotedDigits(b, j)
 		f.end = uint64(end)
 	}
-	if j := jsontext.Literal(b, i, `,"attributes":[`); j > 0 {
+	if j := textAttrs.Read(b, i); j > 0 {
 		i = r.canonicalAttributes(b, j)
 	}
 	for jsontext.Has(b, i, ",") {
@@ -234,7 +252,7 @@ func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 			r.builder.SetInt(a.target, v)
 		}
 	default:
-		if jsontext.Has(b, i, stringElement) {
+		if textString.Read(b, i) > 0 {
 			return r.canonicalStrings(b, i, a)
 		}
 		nested, end := r.canonicalList(b, i)
@@ -258,31 +276,31 @@ func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 // canonicalList reads the elements of a list of integers into dims, or of a list of such
 // lists into dims and ends, and the closing bracket.
 func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
-	const open = `{"arrayValue":{"values":[`
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
-	if !jsontext.Has(b, i, open) {
-		r.dims, end = appendJSONInts(r.dims, b, i)
-		return false, end
-	}
-	for jsontext.Has(b, i, open) {
-		r.dims, i = appendJSONInts(r.dims, b, i+len(open))
+	for {
+		start := textValues.Read(b, textArray.Read(b, i))
+		if start < 0 {
+			break
+		}
+		r.dims, i = appendJSONInts(r.dims, b, start)
 		r.ends = append(r.ends, len(r.dims))
 		if i = jsontext.Literal(b, i, `}}`); uint(i) >= uint(len(b)) || b[i] != ',' {
 			return true, jsontext.Literal(b, i, `]`)
 		}
 		i++
 	}
-	return true, -1
+	if len(r.ends) > 0 {
+		return true, -1
+	}
+	r.dims, end = appendJSONInts(r.dims, b, i)
+	return false, end
 }
-
-// stringElement starts an element of a list that is a string.
-const stringElement = `{"stringValue":"`
 
 // canonicalStrings is canonicalValue for a list of strings.
 func (r *jsonReader) canonicalStrings(b []byte, i int, a *attribute) int {
 	r.texts = r.texts[:0]
 	for {
-		text, end := r.canonicalString(b, jsontext.Literal(b, i, stringElement))
+		text, end := r.canonicalString(b, textString.Read(b, i))
 		if i = jsontext.Literal(b, end, `}`); i < 0 {
 			return -1
 		}
@@ -305,7 +323,7 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		return dst, i + 1
 	}
 	for {
-		start := jsontext.Literal(b, i, `{"intValue":"`)
+		start := textInt.Read(b, i)
 		v, end := jsontext.ShortDigits(b, start)
 		if end < 0 {
 			v, end = jsontext.Integer(b, start)
