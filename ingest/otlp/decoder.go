@@ -90,8 +90,9 @@ func (d *decoder) text(b []byte) string {
 	return string(b)
 }
 
-// end returns the record of the span in the builder and d.fields.
-func (d *decoder) end() op.Record {
+// end returns the entry of the span in the builder and d.fields, or the span if it is no
+// operation.
+func (d *decoder) end() (*op.Entry, *op.Span) {
 	f, b := &d.fields, d.builder
 	if f.trace.IsPlaceholder() {
 		f.trace, f.id = op.TraceID{}, op.SpanID{}
@@ -126,7 +127,7 @@ func (d *decoder) end() op.Record {
 		d.setExtra()
 	}
 	if e, ok := b.Entry(); ok {
-		return op.Record{Entry: e}
+		return e, nil
 	}
 	d.other = op.Span{
 		Name: valid(f.name), TraceID: f.trace, SpanID: f.id, ParentSpanID: f.parent,
@@ -135,7 +136,7 @@ func (d *decoder) end() op.Record {
 	}
 	b.Extra().Message = valid(f.message)
 	b.FillSpan(&d.other)
-	return op.Record{Span: &d.other}
+	return nil, &d.other
 }
 
 // setExtra gives the builder what no field of an entry holds.

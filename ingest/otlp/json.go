@@ -87,11 +87,12 @@ func (r *jsonReader) going() bool { return !r.stopped && !r.w.failed() }
 
 // emitSpan hands out the record of a span with the text.
 func (r *jsonReader) emitSpan(text []byte) {
-	rec := r.end()
-	if r.omits && rec.Entry != nil {
-		r.span, rec.Whole = text, r
+	e, s := r.end()
+	var whole op.WholeReader
+	if r.omits && e != nil {
+		r.span, whole = text, r
 	}
-	r.emit(rec, nil)
+	r.emit(op.Record{Entry: e, Span: s, Whole: whole}, nil)
 }
 
 // ReadWhole implements [op.WholeReader] for the last span.
@@ -103,7 +104,8 @@ func (r *jsonReader) ReadWhole() *op.Entry {
 	var l jsontext.Lexer
 	l.Reset(r.span)
 	r.whole.parseSpan(&l)
-	return r.whole.end().Entry
+	e, _ := r.whole.end()
+	return e
 }
 
 // documents reads until the end of the input.

@@ -91,11 +91,12 @@ func (r *protoReader) readSpan(b []byte) error {
 			return err
 		}
 	}
-	rec := r.end()
-	if r.omits && rec.Entry != nil {
-		r.span, rec.Whole = b, r
+	e, s := r.end()
+	var whole op.WholeReader
+	if r.omits && e != nil {
+		r.span, whole = b, r
 	}
-	r.emit(rec, nil)
+	r.emit(op.Record{Entry: e, Span: s, Whole: whole}, nil)
 	return nil
 }
 
@@ -105,15 +106,20 @@ func (r *protoReader) ReadWhole() *op.Entry {
 		r.whole = &protoReader{decoder: wholeDecoder(r.decoder)}
 	}
 	r.whole.follow(r.decoder)
-	r.whole.parseSpan(wire{buf: r.span}) // was read without an error before
-	return r.whole.end().Entry
+	_ = r.whole.parseSpan(wire{buf: r.span}) // was read without an error before
+	e, _ := r.whole.end()
+	return e
 }
 
 // header reads the header of a group, wherever it stands in the message: first
 // where an encoder wrote it, else it is looked for, passing over the list. A
 // second one is not looked for behind a first.
 func header(w wire, read func(wire) error) error {
-	for w.next() {
+	for {
+		w.passList()
+		if !w.next() {
+			break
+		}
 		if w.field != fieldGroupHeader {
 			w.skip()
 			continue

@@ -12,12 +12,12 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// keep returns a copy of a record that holds an entry or a span.
-func keep(rec op.Record) op.Record {
-	if rec.Entry != nil {
-		return op.Record{Entry: rec.Entry.Clone()}
+// keep returns a record with a copy of an entry or else a span.
+func keep(e *op.Entry, s *op.Span) op.Record {
+	if e != nil {
+		return op.Record{Entry: e.Clone()}
 	}
-	return op.Record{Span: rec.Span.Clone()}
+	return op.Record{Span: s.Clone()}
 }
 
 // checkProtoSpans checks that canonicalSpan, which has read the spans before, reads

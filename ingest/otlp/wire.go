@@ -153,6 +153,23 @@ func (w *wire) skip() {
 	}
 }
 
+// passList passes over the elements of a list that stand next, of which a length is
+// written in one or two bytes: pdata writes the header of a group behind its list.
+func (w *wire) passList() {
+	const tag = fieldGroupList<<3 | wireBytes
+	for w.pos+2 < len(w.buf) && w.buf[w.pos] == tag {
+		size, n := int(w.buf[w.pos+1]), 2
+		if size >= 0x80 {
+			size, n = size&0x7f|int(w.buf[w.pos+2])<<7, 3
+		}
+		end := w.pos + n + size
+		if end > len(w.buf) || n == 3 && w.buf[w.pos+2] >= 0x80 {
+			return
+		}
+		w.pos = end
+	}
+}
+
 // skipGroup passes over a group and the groups in it.
 func (w *wire) skipGroup() {
 	const maxOpen = 64
