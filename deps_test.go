@@ -31,7 +31,7 @@ var importRules = map[string]struct {
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal":            {own: []string{"internal/..."}},
-	"internal/arrowtable": {own: []string{"op", "internal/..."}},
+	"internal/arrowtable": {own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"}},
 	"internal/spantest": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
@@ -74,7 +74,7 @@ var importRules = map[string]struct {
 // openTelemetry lists the modules that the plugin's side of the module may use:
 // the SDK, and compression.
 var openTelemetry = []string{
-	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress", "github.com/pierrec/lz4",
 	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
 }
 
@@ -99,6 +99,10 @@ var pluginImports = map[string][]string{
 	"internal/encoding":  {"internal/span", "internal/traces", "op"},
 	"internal/encoding/entries": {
 		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op",
+	},
+	"internal/encoding/arrow": {
+		"internal/encoding", "internal/arrowipc", "internal/arrowtable", "internal/attrcache", "internal/convert", "internal/span",
+		"internal/traces", "op",
 	},
 	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
 	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},

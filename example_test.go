@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -97,6 +98,38 @@ func ExampleNewExporter() {
 	// Output:
 	// relu on cpu: [8] -> 8, 64 bytes
 	// 1
+}
+
+// Operations as a stream of Arrow, which polars, pandas and others read without
+// parsing, and optrace's own command and readers like any file of operations.
+func ExampleWithFormat() {
+	path := filepath.Join(os.TempDir(), "ops.arrows")
+	defer os.Remove(path)
+	exp, err := optrace.NewFileExporter(path,
+		optrace.WithFormat(optrace.FormatArrow), optrace.WithCompression(optrace.CompressionLZ4))
+	if err != nil {
+		log.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp)
+	if err != nil {
+		log.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	_, relu := optrace.NewTracer(tp).Start(context.Background(), "relu", "cpu")
+	relu.In(8).Out(8).End()
+	if err := tp.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	for rec, err := range ingest.Open(path).Records() {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if e := rec.Entry; e != nil {
+			fmt.Println(e.Operation, "on", e.DeviceID, e.InputShapes, "->", e.OutputShape)
+		}
+	}
+	// Output:
+	// relu on cpu [8] -> 8
 }
 
 // A processor that leaves out cheap operations and says what it lost.

@@ -98,7 +98,7 @@ func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error)
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.format.encoding(), cfg.compression.sink()))
+	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.output()))
 	if err != nil {
 		return nil, fmt.Errorf("optrace: opening the file to export to: %w", err)
 	}
@@ -112,8 +112,8 @@ func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error)
 }
 
 func newExporter(t sink.Target, cfg exporterConfig) (*Exporter, error) {
-	f := cfg.format.encoding()
-	s, err := sink.New(t, f, cfg.compression.sink(), observ.NewExporter(scope))
+	f, c := cfg.output()
+	s, err := sink.New(t, f, c, observ.NewExporter(scope))
 	if err != nil {
 		return nil, fmt.Errorf("optrace: new exporter: %w", err)
 	}
@@ -234,7 +234,7 @@ func (e *Exporter) dropSpans(spans []sdktrace.ReadOnlySpan) {
 // recycle keeps b for the next batch. The caller holds the sink.
 func (e *Exporter) recycle(b *encoding.Batch) {
 	const keep = 1 << 20
-	if cap(b.Records) > keep {
+	if b.Memory() > keep {
 		b = encoding.NewBatch(0)
 	}
 	b.Reset()

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ import (
 	"github.com/optrace/optrace/tensorconv"
 )
 
-var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
+var allFormats = []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow}
 
 // checkMemo checks that an exporter that remembers spans writes for stubs, several
 // times over, what one without a memory writes. It returns how many were found in
@@ -53,13 +54,18 @@ func checkMemo(tb testing.TB, f optrace.Format, stubs tracetest.SpanStubs, opts 
 	return optrace.CacheHits(memo)
 }
 
-// withoutWriter cuts off the batch record, which names the writer.
+// arrowWriter is the name of the writer in a buffer of its own.
+var arrowWriter = regexp.MustCompile(`\x00[0-9a-f]{12}\x00`)
+
+// withoutWriter takes the name of the writer out of the batch record.
 func withoutWriter(f optrace.Format, text []byte) []byte {
-	if f != optrace.FormatEntries {
-		return text
+	switch f {
+	case optrace.FormatEntries:
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	case optrace.FormatArrow:
+		text = arrowWriter.ReplaceAll(text, []byte("\x00writer\x00"))
 	}
-	_, rest, _ := bytes.Cut(text, []byte("\n"))
-	return rest
+	return text
 }
 
 // Spans that differ from one that is remembered, in one thing each, in front of

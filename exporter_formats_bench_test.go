@@ -47,7 +47,7 @@ func (c *marshallingClient) UploadTraces(_ context.Context, spans []*tracepb.Res
 
 func TestOTLPProtoAllocations(t *testing.T) {
 	spans := sdkBatch(t)
-	for f, limit := range map[optrace.Format]float64{optrace.FormatOTLPProto: 2, optrace.FormatOTLPJSON: 2} {
+	for f, limit := range map[optrace.Format]float64{optrace.FormatOTLPProto: 2, optrace.FormatOTLPJSON: 2, optrace.FormatArrow: 6} {
 		exp := newExporter(t, io.Discard, optrace.WithFormat(f))
 		export := func() {
 			if err := exp.ExportSpans(context.Background(), spans); err != nil {
@@ -74,7 +74,7 @@ func BenchmarkExportFormats(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(spans)), "ns/span")
 	}
-	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow} {
 		b.Run(f.String(), func(b *testing.B) { run(b, newExporter(b, io.Discard, optrace.WithFormat(f))) })
 	}
 	for _, c := range []optrace.Compression{optrace.CompressionGzip, optrace.CompressionZstd} {

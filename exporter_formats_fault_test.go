@@ -21,8 +21,12 @@ func TestOutputFaultMatrix(t *testing.T) {
 			if o.format == optrace.FormatEntries && o.compression != optrace.CompressionNone {
 				offsets = offsets[:len(offsets)-10] // the writer's random id makes the size vary
 			}
+			few := len(offsets) > 4000 // the schema and the dictionaries of a stream are long
 			for _, offset := range offsets {
 				n := int(offset)
+				if few && n > 24 && n < len(offsets)-24 && n%37 > 0 {
+					continue
+				}
 				for name, fault := range map[string]func(int) (int, error){
 					"error":       func(n int) (int, error) { return n, errDisk },
 					"short write": func(n int) (int, error) { return n, nil },

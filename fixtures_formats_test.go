@@ -35,7 +35,7 @@ func (o output) fileOptions(others ...optrace.FileExporterOption) []optrace.File
 
 // lines reports whether a newline heals what was cut off.
 func (o output) lines() bool {
-	return o.compression == optrace.CompressionNone && o.format != optrace.FormatOTLPProto
+	return o.compression == optrace.CompressionNone && (o.format == optrace.FormatEntries || o.format == optrace.FormatOTLPJSON)
 }
 
 // healsLines reports whether what was cut off is given up, up to its last whole
@@ -51,6 +51,9 @@ func outputs() (all []output) {
 			all = append(all, output{f, c})
 		}
 	}
+	for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionLZ4, optrace.CompressionZstd} {
+		all = append(all, output{optrace.FormatArrow, c})
+	}
 	return all
 }
 
@@ -64,10 +67,25 @@ func (o output) batchOf(tb testing.TB, n int) []byte {
 	return out.Bytes()
 }
 
+// batches returns two batches of an exporter, of that many operations.
+func (o output) batches(tb testing.TB, n, m int) (first, second []byte) {
+	tb.Helper()
+	var out bytes.Buffer
+	exp := newExporter(tb, &out, o.options()...)
+	export := func(n int) []byte {
+		out.Reset()
+		if err := exp.ExportSpans(tb.Context(), spantest.Operations(n)); err != nil {
+			tb.Fatal(err)
+		}
+		return bytes.Clone(out.Bytes())
+	}
+	return export(n), export(m)
+}
+
 // plain returns text without its compression, of which all must be readable.
 func (o output) plain(tb testing.TB, text []byte) []byte {
 	tb.Helper()
-	if o.compression == optrace.CompressionNone || len(text) == 0 {
+	if o.compression == optrace.CompressionNone || o.format == optrace.FormatArrow || len(text) == 0 {
 		return text
 	}
 	var r io.Reader
@@ -96,6 +114,13 @@ func (o output) plain(tb testing.TB, text []byte) []byte {
 func (o output) steps(tb testing.TB, text []byte, torn int) []int64 {
 	tb.Helper()
 	text = o.plain(tb, text)
+	if o.format == optrace.FormatArrow {
+		rec := readArrow(tb, text)
+		if len(rec.malformed) > 0 {
+			tb.Fatalf("the stream is damaged: %v", rec.malformed)
+		}
+		return steps(rec.entries)
+	}
 	if o.format == optrace.FormatEntries {
 		rec := read(tb, text)
 		if len(rec.malformed) > torn {

@@ -11,6 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,7 +34,52 @@ func (r *recording) lost() (n uint64) {
 	return n
 }
 
-// read reads entries JSON Lines and checks that every entry is valid.
+// add adds a record and checks that every entry is valid.
+func (rec *recording) add(tb testing.TB, found op.Record) {
+	tb.Helper()
+	switch {
+	case found.Entry != nil:
+		if err := found.Entry.Validate(); err != nil {
+			tb.Errorf("an entry is not valid: %v", err)
+		}
+		rec.entries = append(rec.entries, found.Entry.Clone())
+		if n := len(rec.inBatch); n > 0 {
+			rec.inBatch[n-1]++
+		}
+	case found.Span != nil:
+		rec.spans = append(rec.spans, *found.Span.Clone())
+	case found.Gap != nil:
+		rec.gaps = append(rec.gaps, *found.Gap)
+	case found.Batch != nil:
+		rec.batches, rec.inBatch = append(rec.batches, *found.Batch), append(rec.inBatch, 0)
+	case found.Resource != nil:
+		res := *found.Resource
+		res.Attrs = slices.Clone(res.Attrs)
+		rec.resources = append(rec.resources, res)
+	case found.Skipped.N > 0:
+		tb.Errorf("an exporter wrote what its reader skips: %+v", found.Skipped)
+	}
+}
+
+// readArrow reads a stream of Arrow.
+func readArrow(tb testing.TB, text []byte) *recording {
+	tb.Helper()
+	var rec recording
+	for found, err := range arrow.Records(bytes.NewReader(text), "recording", nil) {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			rec.malformed = append(rec.malformed, syntax)
+		case err != nil:
+			tb.Fatalf("reading what was written: %v", err)
+		default:
+			rec.add(tb, found)
+		}
+	}
+	return &rec
+}
+
+// read reads entries JSON Lines.
 func read(tb testing.TB, text []byte) *recording {
 	tb.Helper()
 	var rec recording
@@ -51,28 +97,7 @@ func read(tb testing.TB, text []byte) *recording {
 		case err != nil:
 			tb.Fatalf("reading what was written: %v", err)
 		}
-		switch {
-		case found.Entry != nil:
-			if err := found.Entry.Validate(); err != nil {
-				tb.Errorf("an entry is not valid: %v", err)
-			}
-			rec.entries = append(rec.entries, found.Entry.Clone())
-			if n := len(rec.inBatch); n > 0 {
-				rec.inBatch[n-1]++
-			}
-		case found.Span != nil:
-			rec.spans = append(rec.spans, *found.Span)
-		case found.Gap != nil:
-			rec.gaps = append(rec.gaps, *found.Gap)
-		case found.Batch != nil:
-			rec.batches, rec.inBatch = append(rec.batches, *found.Batch), append(rec.inBatch, 0)
-		case found.Resource != nil:
-			res := *found.Resource
-			res.Attrs = slices.Clone(res.Attrs)
-			rec.resources = append(rec.resources, res)
-		case found.Skipped.N > 0:
-			tb.Errorf("an exporter wrote what its reader skips: %+v", found.Skipped)
-		}
+		rec.add(tb, found)
 	}
 }
 

@@ -116,3 +116,28 @@ func FuzzReadMessage(f *testing.F) {
 		_, _ = arrowipc.ReadFooter(text)
 	})
 }
+
+// A layout gives the metadata that writing them anew gives.
+func TestLayout(t *testing.T) {
+	for _, c := range []arrowipc.Compression{arrowipc.Uncompressed, arrowipc.Zstd} {
+		b := &arrowipc.Batch{
+			Rows: 5, Nodes: []arrowipc.Node{{Length: 5, Nulls: 1}, {Length: 4}}, Compression: c,
+			Buffers: []arrowipc.Span{{Offset: 0, Length: 1}, {Offset: 8, Length: 40}, {Offset: 48, Length: 1 << 40}},
+		}
+		for name, test := range map[string]struct {
+			layout *arrowipc.Layout
+			want   []byte
+		}{
+			"records":    {arrowipc.RecordsLayout(2, 3, c), arrowipc.AppendRecords(nil, b, 77)},
+			"dictionary": {arrowipc.DictionaryLayout(9, 2, 3, c), arrowipc.AppendDictionary(nil, 9, b, 77)},
+		} {
+			for range 2 {
+				got := test.layout.AppendTo([]byte("before"))[len("before"):]
+				test.layout.Fill(got, b, 77)
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+		}
+	}
+}

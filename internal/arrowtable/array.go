@@ -1,6 +1,9 @@
 package arrowtable
 
-import "github.com/optrace/optrace/internal/arrowipc"
+import (
+	"github.com/optrace/optrace/internal/arrowipc"
+	"github.com/optrace/optrace/internal/jsontext"
+)
 
 // array collects the values of a column, a dictionary or a part of one.
 type array struct {
@@ -11,7 +14,6 @@ type array struct {
 	// Of these an array has what its type asks for. Numbers are integers, or the
 	// bits of floating-point numbers.
 	numbers  []int64
-	bits     bitmap
 	offsets  []int32 // where values end
 	text     []byte
 	children []*array
@@ -28,20 +30,11 @@ func newArray(f *arrowipc.Field) *array {
 // reset makes the array empty.
 func (a *array) reset() {
 	a.n, a.nulls = 0, 0
-	a.valid, a.bits = a.valid[:0], a.bits[:0]
+	a.valid = a.valid[:0]
 	a.numbers, a.offsets, a.text = a.numbers[:0], a.offsets[:0], a.text[:0]
 	for _, c := range a.children {
 		c.reset()
 	}
-}
-
-// size returns how many bytes the values take, roughly.
-func (a *array) size() int {
-	n := 8*len(a.numbers) + 4*len(a.offsets) + len(a.text) + len(a.bits)
-	for _, c := range a.children {
-		n += c.size()
-	}
-	return n
 }
 
 // null adds a value that is null.
@@ -75,23 +68,13 @@ func (a *array) addNumber(v int64) {
 	a.n++
 }
 
-func (a *array) addBool(v bool) {
-	if v {
-		a.bits.set(a.n)
-	}
-	a.n++
-}
-
 func (a *array) addText(s string) {
 	a.text = append(a.text, s...)
 	a.endText()
 }
 
 func (a *array) addHex(id []byte) {
-	const digits = "0123456789abcdef"
-	for _, octet := range id {
-		a.text = append(a.text, digits[octet>>4], digits[octet&15])
-	}
+	a.text = jsontext.AppendHex(a.text, id)
 	a.endText()
 }
 
@@ -116,22 +99,53 @@ func (a *array) endGroup() {
 	}
 }
 
-// bitmap is a set of bits. Where the bits of null values are cleared those that
-// are not there are set, else they are clear.
-type bitmap []byte
-
-func (b *bitmap) grow(i int, fill byte) {
-	for len(*b) <= i/8 {
-		*b = append(*b, fill)
+// addFrom adds the value that another array of the type has at an index.
+func (a *array) addFrom(src *array, i int) {
+	if src.isNull(i) {
+		a.null()
+		return
+	}
+	switch a.kind {
+	case arrowipc.Int, arrowipc.Float:
+		a.addNumber(src.numbers[i])
+	case arrowipc.Utf8:
+		start, end := src.bounds(i)
+		a.text = append(a.text, src.text[start:end]...)
+		a.endText()
+	case arrowipc.List, arrowipc.Map:
+		start, end := src.bounds(i)
+		for k := start; k < end; k++ {
+			a.children[0].addFrom(src.children[0], k)
+		}
+		a.endList()
+	case arrowipc.Struct:
+		for k, c := range a.children {
+			c.addFrom(src.children[k], i)
+		}
+		a.n++
 	}
 }
 
-func (b *bitmap) set(i int) {
-	b.grow(i, 0)
-	(*b)[i/8] |= 1 << (i % 8)
+func (a *array) isNull(i int) bool { return a.nulls > 0 && !a.valid.has(i) }
+
+// bounds returns where the text or the list at an index begins and ends.
+func (a *array) bounds(i int) (start, end int) {
+	if i > 0 {
+		start = int(a.offsets[i-1])
+	}
+	return start, int(a.offsets[i])
 }
 
+// bitmap has a bit for each value that is not null. Those that are not there are
+// set.
+type bitmap []byte
+
+// has reports whether a value is not null.
+func (b bitmap) has(i int) bool { return i/8 >= len(b) || b[i/8]&(1<<(i%8)) != 0 }
+
 func (b *bitmap) clear(i int) {
-	b.grow(i, 0xff)
+	for len(*b) <= i/8 {
+		*b = append(*b, 0xff)
+	}
 	(*b)[i/8] &^= 1 << (i % 8)
 }

@@ -3,114 +3,139 @@ package arrowtable
 import (
 	"encoding/binary"
 
+	"github.com/optrace/optrace/internal/arrowipc"
 	"github.com/optrace/optrace/op"
 )
 
-// MaxRows is how many rows a batch has at most: no dictionary then has more
-// values than an index of 16 bits can tell apart.
-const MaxRows = 1 << 14
-
-// isNull is the index of a row that is null.
+// isNull is the index of a value that is null.
 const isNull = -1
 
-// dictionary is a column of indexes into values, each of which it holds once.
+// dictionary is the values of a column, each of which it holds once.
 type dictionary struct {
 	values *array
-	index  []int16 // of the rows as far as the last that is not null
-	nulls  int     // among index
-	// ids finds values by what they are: the text itself, the bytes of an id, or
-	// the encoding of something else.
-	ids  map[string]int16
-	keys []string // by index
-	at   int16    // of the last value
-	ints map[int64]int16
-	key  []byte
+	// Values are found by what they are: numbers in ints, ids in ids, others in
+	// indexes by the text itself or an encoding.
+	indexes map[string]int16
+	keys    []string // by index, of those in indexes
+	ints    map[int64]int16
+	ids     idSet
+	// recent holds an index that a key with such an end had, which it probably has
+	// still.
+	recent [recentKeys]int16
+	at     int16 // of the last number
+	key    []byte
+	bytes  *int // what values and keys take, roughly, joins that
+}
+
+const recentKeys = 32
+
+func newDictionary(f *arrowipc.Field, bytes *int) *dictionary {
+	return &dictionary{values: newArray(f), bytes: bytes}
 }
 
 func (d *dictionary) reset() {
 	d.values.reset()
-	d.index, d.nulls = d.index[:0], 0
-	clear(d.ids)
+	clear(d.indexes)
+	d.ids.reset()
 	clear(d.ints)
 	clear(d.keys) // they may be long
 	d.keys, d.at = d.keys[:0], 0
 }
 
-// set makes a row that has not been set an index.
-func (d *dictionary) set(row int, i int16) {
-	for len(d.index) < row {
-		d.index = append(d.index, isNull)
-		d.nulls++
-	}
-	d.index = append(d.index, i)
-}
+// slot returns where the index of a key of n bytes may be among the recent ones.
+func slot(n int, last byte) int { return (n*5 + int(last)) % recentKeys }
 
-// newIndex returns the index of the value that will be added.
-func (d *dictionary) newIndex() int16 { return int16(d.values.n) }
-
-// find returns the index of the value of a key. Neighbours are often equal.
-func (d *dictionary) find(key string) (i int16, ok bool) {
-	if len(d.keys) > 0 && d.keys[d.at] == key {
-		return d.at, true
+// findText returns the index of a text, which is not empty.
+func (d *dictionary) findText(key string) (i int16, ok bool) {
+	at := slot(len(key), key[len(key)-1])
+	if i = d.recent[at]; int(i) < len(d.keys) && d.keys[i] == key {
+		return i, true
 	}
-	if i, ok = d.ids[key]; ok {
-		d.at = i
+	if i, ok = d.indexes[key]; ok {
+		d.recent[at] = i
 	}
 	return i, ok
 }
 
-// remember returns the index of the value of a new key.
-func (d *dictionary) remember(key string) int16 {
-	if d.ids == nil {
-		d.ids = make(map[string]int16)
+// find returns the index of a key, which is not empty.
+func (d *dictionary) find(key []byte) (i int16, ok bool) {
+	at := slot(len(key), key[len(key)-1])
+	if i = d.recent[at]; int(i) < len(d.keys) && d.keys[i] == string(key) {
+		return i, true
 	}
-	d.at = d.newIndex()
-	d.ids[key] = d.at
-	d.keys = append(d.keys, key)
-	return d.at
+	if i, ok = d.indexes[string(key)]; ok { // does not allocate
+		d.recent[at] = i
+	}
+	return i, ok
 }
 
-// setText sets a row to a text, unless that is empty.
-func (d *dictionary) setText(row int, s string) {
-	if s == "" {
-		return
+// remember returns the index of the value of a new key, which the caller adds.
+func (d *dictionary) remember(key string) int16 {
+	if d.indexes == nil {
+		d.indexes = make(map[string]int16)
 	}
-	i, ok := d.find(s)
+	i := int16(d.values.n)
+	d.indexes[key] = i
+	d.keys = append(d.keys, key)
+	d.recent[slot(len(key), key[len(key)-1])] = i
+	*d.bytes += valueOverhead + 2*len(key)
+	return i
+}
+
+// valueOverhead is about what a value takes beside its content.
+const valueOverhead = 48
+
+// text returns the index of a text, isNull for an empty one.
+func (d *dictionary) text(s string) int16 {
+	if s == "" {
+		return isNull
+	}
+	i, ok := d.findText(s)
 	if !ok {
 		i = d.remember(s)
 		d.values.addText(s)
 	}
-	d.set(row, i)
+	return i
 }
 
-// setInt sets a row to an integer, or the bits of a number.
-func (d *dictionary) setInt(row int, v int64) {
+// number returns the index of an integer, or of the bits of a number.
+func (d *dictionary) number(v int64) int16 {
 	if d.values.n > 0 && d.values.numbers[d.at] == v {
-		d.set(row, d.at)
-		return
+		return d.at
 	}
 	i, ok := d.ints[v]
 	if !ok {
 		if d.ints == nil {
 			d.ints = make(map[int64]int16)
 		}
-		i = d.newIndex()
+		i = int16(d.values.n)
 		d.ints[v] = i
 		d.values.addNumber(v)
+		*d.bytes += valueOverhead
 	}
 	d.at = i
-	d.set(row, i)
+	return i
 }
 
-// setID sets a row to an id in hexadecimal, unless that is zero.
-func (d *dictionary) setID(row int, id []byte) {
+// int returns the index of an integer, isNull where it is not known.
+func (d *dictionary) int(n op.Int) int16 {
+	if !n.Known {
+		return isNull
+	}
+	return d.number(n.V)
+}
+
+// id returns the index of an id in hexadecimal, isNull for zero.
+func (d *dictionary) id(id []byte) int16 {
 	if isZero(id) {
-		return
+		return isNull
 	}
-	d.key = append(d.key[:0], id...)
-	if d.isNew(row) {
+	i, isNew := d.ids.number(newID(id))
+	if isNew {
 		d.values.addHex(id)
+		*d.bytes += valueOverhead
 	}
+	return i
 }
 
 func isZero(id []byte) bool {
@@ -122,53 +147,62 @@ func isZero(id []byte) bool {
 	return true
 }
 
-// isNew sets a row to the value that key encodes, and reports whether it has to be
-// added to the values.
-func (d *dictionary) isNew(row int) bool {
-	i, ok := d.at, len(d.keys) > 0 && d.keys[d.at] == string(d.key)
+// encoded returns the index of the value that key encodes, and whether it has to
+// be added to the values.
+func (d *dictionary) encoded() (i int16, isNew bool) {
+	i, ok := d.find(d.key)
 	if !ok {
-		i, ok = d.ids[string(d.key)] // does not allocate
-	}
-	if ok {
-		d.at = i
-	} else {
 		i = d.remember(string(d.key))
 	}
-	d.set(row, i)
-	return !ok
+	return i, !ok
 }
 
-// The values of the other types are encoded so that different ones differ: counts
+// take returns the index of the value that another dictionary of the column has at
+// an index.
+func (d *dictionary) take(from *dictionary, at int16) int16 {
+	if len(from.keys) == 0 {
+		return d.number(from.values.numbers[at])
+	}
+	key := from.keys[at]
+	i, ok := d.findText(key)
+	if !ok {
+		i = d.remember(key)
+		d.values.addFrom(from.values, int(at))
+	}
+	return i
+}
+
+// The values of other types are encoded so that different ones differ: counts
 // stand in front of texts and lists.
 
 func (d *dictionary) begin() { d.key = d.key[:0] }
 
-func (d *dictionary) number(v int64) { d.key = binary.LittleEndian.AppendUint64(d.key, uint64(v)) }
+func (d *dictionary) addNumber(v int64) { d.key = binary.LittleEndian.AppendUint64(d.key, uint64(v)) }
 
-func (d *dictionary) count(n int) { d.key = binary.AppendUvarint(d.key, uint64(n)) }
+func (d *dictionary) addCount(n int) { d.key = binary.AppendUvarint(d.key, uint64(n)) }
 
-func (d *dictionary) text(s string) {
-	d.count(len(s))
+func (d *dictionary) addText(s string) {
+	d.addCount(len(s))
 	d.key = append(d.key, s...)
 }
 
-func (d *dictionary) int(n op.Int) {
+func (d *dictionary) addInt(n op.Int) {
 	if !n.Known {
 		d.key = append(d.key, 0)
 		return
 	}
 	d.key = append(d.key, 1)
-	d.number(n.V)
+	d.addNumber(n.V)
 }
 
-// shape encodes a shape: 0 for one that is not known, else its rank and 1 more.
-func (d *dictionary) shape(s op.Shape) {
+// addShape encodes a shape: 0 for one that is not known, else its rank and 1 more.
+func (d *dictionary) addShape(s op.Shape) {
 	if s == nil {
-		d.count(0)
+		d.addCount(0)
 		return
 	}
-	d.count(1 + len(s))
+	d.addCount(1 + len(s))
 	for _, dim := range s {
-		d.number(dim)
+		d.addNumber(dim)
 	}
 }

@@ -3,14 +3,16 @@ package arrowtable
 import "github.com/optrace/optrace/op"
 
 // shape sets the column of output shapes, unless s is not known.
-func (b *Builder) shape(s op.Shape) {
+func (t *Table) shape(c *combination, s op.Shape) {
 	if s == nil {
 		return
 	}
-	d := b.dicts[colOutputShape]
+	d := t.dicts[colOutputShape]
 	d.begin()
-	d.shape(s)
-	if d.isNew(b.rows) {
+	d.addShape(s)
+	i, isNew := d.encoded()
+	c[colOutputShape] = i
+	if isNew {
 		addShape(d.values, s)
 	}
 }
@@ -27,17 +29,19 @@ func addShape(a *array, s op.Shape) {
 }
 
 // shapes sets the column of input shapes, unless nothing is known of them.
-func (b *Builder) shapes(shapes []op.Shape) {
+func (t *Table) shapes(c *combination, shapes []op.Shape) {
 	if shapes == nil {
 		return
 	}
-	d := b.dicts[colInputShapes]
+	d := t.dicts[colInputShapes]
 	d.begin()
-	d.count(len(shapes))
+	d.addCount(len(shapes))
 	for _, s := range shapes {
-		d.shape(s)
+		d.addShape(s)
 	}
-	if d.isNew(b.rows) {
+	i, isNew := d.encoded()
+	c[colInputShapes] = i
+	if isNew {
 		for _, s := range shapes {
 			addShape(d.values.children[0], s)
 		}
@@ -45,17 +49,19 @@ func (b *Builder) shapes(shapes []op.Shape) {
 	}
 }
 
-func (b *Builder) dtypes(dtypes []op.DType) {
+func (t *Table) dtypes(c *combination, dtypes []op.DType) {
 	if dtypes == nil {
 		return
 	}
-	d := b.dicts[colInputDTypes]
+	d := t.dicts[colInputDTypes]
 	d.begin()
-	d.count(len(dtypes))
+	d.addCount(len(dtypes))
 	for _, t := range dtypes {
-		d.text(string(t))
+		d.addText(string(t))
 	}
-	if d.isNew(b.rows) {
+	i, isNew := d.encoded()
+	c[colInputDTypes] = i
+	if isNew {
 		for _, t := range dtypes {
 			d.values.children[0].addText(string(t))
 		}
@@ -63,17 +69,19 @@ func (b *Builder) dtypes(dtypes []op.DType) {
 	}
 }
 
-func (b *Builder) attrs(attrs []op.Attr) {
+func (t *Table) attrs(c *combination, attrs []op.Attr) {
 	if len(attrs) == 0 {
 		return
 	}
-	d := b.dicts[colAttrs]
+	d := t.dicts[colAttrs]
 	d.begin()
 	for i := range attrs {
-		d.text(attrs[i].Key)
-		d.text(attrs[i].Value)
+		d.addText(attrs[i].Key)
+		d.addText(attrs[i].Value)
 	}
-	if d.isNew(b.rows) {
+	i, isNew := d.encoded()
+	c[colAttrs] = i
+	if isNew {
 		pairs := d.values.children[0]
 		for i := range attrs {
 			pairs.children[0].addText(attrs[i].Key)
@@ -84,14 +92,16 @@ func (b *Builder) attrs(attrs []op.Attr) {
 	}
 }
 
-func (b *Builder) warnings(set op.Warning) {
+func (t *Table) warnings(c *combination, set op.Warning) {
 	if set == 0 {
 		return
 	}
-	d := b.dicts[colWarn]
+	d := t.dicts[colWarn]
 	d.begin()
-	d.number(int64(set))
-	if d.isNew(b.rows) {
+	d.addNumber(int64(set))
+	i, isNew := d.encoded()
+	c[colWarn] = i
+	if isNew {
 		for w := range set.All() {
 			if name := w.String(); name != "" {
 				d.values.children[0].addText(name)
@@ -101,23 +111,25 @@ func (b *Builder) warnings(set op.Warning) {
 	}
 }
 
-func (b *Builder) collective(c *op.Collective) {
-	if c == nil {
+func (t *Table) collective(c *combination, v *op.Collective) {
+	if v == nil {
 		return
 	}
-	numbers := [...]op.Int{c.GroupSize, c.Sequence, c.PeerRank, c.InElements, c.OutElements}
-	d := b.dicts[colCollective]
+	numbers := [...]op.Int{v.GroupSize, v.Sequence, v.PeerRank, v.InElements, v.OutElements}
+	d := t.dicts[colCollective]
 	d.begin()
 	for _, n := range numbers {
-		d.int(n)
+		d.addInt(n)
 	}
-	d.text(c.Name)
-	d.text(c.Group)
-	if !d.isNew(b.rows) {
+	d.addText(v.Name)
+	d.addText(v.Group)
+	i, isNew := d.encoded()
+	c[colCollective] = i
+	if !isNew {
 		return
 	}
-	addTextUnlessEmpty(d.values.children[0], c.Name)
-	addTextUnlessEmpty(d.values.children[1], c.Group)
+	addTextUnlessEmpty(d.values.children[0], v.Name)
+	addTextUnlessEmpty(d.values.children[1], v.Group)
 	for i, n := range numbers {
 		addInt(d.values.children[2+i], n)
 	}
@@ -125,26 +137,33 @@ func (b *Builder) collective(c *op.Collective) {
 }
 
 // extra sets the column of what no other column holds, unless there is nothing.
-func (b *Builder) extra(attrs []op.Attr, links []op.Link, x *op.Extra) {
-	d := b.dicts[colExtra]
+func (t *Table) extra(c *combination, attrs []op.Attr, links []op.Link, x *op.Extra) {
+	d := t.dicts[colExtra]
 	d.key = op.AppendRest(d.key[:0], attrs, links, x)
-	if len(d.key) > 0 && d.isNew(b.rows) {
+	if len(d.key) == 0 {
+		return
+	}
+	i, isNew := d.encoded()
+	c[colExtra] = i
+	if isNew {
 		d.values.addText(string(d.key))
 	}
 }
 
-func (b *Builder) links(links []op.Link) {
+func (t *Table) links(c *combination, links []op.Link) {
 	if len(links) == 0 {
 		return
 	}
-	d := b.dicts[colLinks]
+	d := t.dicts[colLinks]
 	d.begin()
 	for i := range links {
 		l := &links[i]
 		d.key = append(append(d.key, l.TraceID[:]...), l.SpanID[:]...)
-		d.int(l.Weight)
+		d.addInt(l.Weight)
 	}
-	if !d.isNew(b.rows) {
+	i, isNew := d.encoded()
+	c[colLinks] = i
+	if !isNew {
 		return
 	}
 	items := d.values.children[0]

@@ -67,7 +67,11 @@ const (
 // buffers full of them to out.
 func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
-	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
+	most := maxBufferSize
+	if f, ok := out.Format.(encoding.Sized); ok {
+		most = f.BatchBytes()
+	}
+	size := int(min(int64(most), cfg.MaxBytes/int64(shards*buffersPerShard)))
 	p := &buffered{
 		out:     out,
 		timeout: cfg.ExportTimeout,
@@ -138,8 +142,7 @@ func (p *buffered) add(sh *shard, e *span.Ended) {
 	default:
 		sh.skipped++
 	}
-	// Not by its capacity, which a record that did not fit has raised.
-	if len(sh.buffer.Records) > p.buffers.size-bufferReserve {
+	if sh.buffer.Full() || sh.buffer.Size() > p.buffers.size-bufferReserve {
 		p.buffers.push(sh.buffer)
 		sh.buffer = nil
 		p.notify()

@@ -79,7 +79,7 @@ func (c *bufferPool) put(b *encoding.Batch) {
 }
 
 func (c *bufferPool) release(b *encoding.Batch) {
-	if grown := cap(b.Records) - c.size; grown > 0 {
+	if grown := b.Memory() - c.size; grown > 0 {
 		// Do not keep a buffer that a large record has made grow.
 		c.left += int64(grown)
 		b = encoding.NewBatch(c.size)
@@ -93,7 +93,7 @@ func (c *bufferPool) release(b *encoding.Batch) {
 func (c *bufferPool) push(b *encoding.Batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.left -= int64(cap(b.Records) - c.size)
+	c.left -= int64(b.Memory() - c.size)
 	c.full = append(c.full, b)
 }
 

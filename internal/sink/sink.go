@@ -256,11 +256,10 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 		notice = err
 	}
 	torn := state.Torn || s.torn && !state.Other
-	if again := state.Other && s.started || s.torn != torn; again || state.Other {
-		s.started, s.torn = s.started && !state.Other, torn
-		if again {
-			out, head = s.frame(o)
-		}
+	again := state.Other && s.started || s.torn != torn || s.framing.Start != s.target.Empty()
+	s.started, s.torn = s.started && !state.Other, torn
+	if again {
+		out, head = s.frame(o)
 	}
 	return out, head, errors.Join(notice, s.target.Reserve(len(out))), nil
 }
@@ -268,7 +267,7 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 // frame returns the batch of o in its final form.
 func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	s.framing = encoding.Framing{
-		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps,
+		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps, Start: s.target.Empty(),
 		Header: !s.started || !o.batch.Empty() && o.batch.First != s.resource,
 		// The incomplete line stays unreadable, but only that one.
 		Newline: s.torn && s.lines,

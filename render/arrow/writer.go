@@ -24,6 +24,12 @@ type Option func(*config)
 
 type config struct{ compressor arrowtable.Compressor }
 
+// WithLZ4 compresses the buffers with LZ4, which costs little time.
+func WithLZ4() Option { return func(c *config) { c.compressor = arrowtable.NewLZ4() } }
+
+// WithZstd compresses the buffers with zstd, which makes them smaller.
+func WithZstd() Option { return func(c *config) { c.compressor = arrowtable.NewZstd() } }
+
 // NewWriter returns a Writer to w. Nothing is written before the first batch is
 // complete.
 func NewWriter(w io.Writer, opts ...Option) *Writer {

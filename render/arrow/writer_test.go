@@ -12,7 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/arrow"
 )
@@ -139,6 +142,12 @@ func TestSumsInOtherReaders(t *testing.T) {
 	if err := errors.Join(w.Close(), f.Close()); err != nil {
 		t.Fatal(err)
 	}
+	checkSums(t, path, want)
+}
+
+// checkSums compares the durations of each operation that other readers find.
+func checkSums(t *testing.T, path string, want map[string]int64) {
+	t.Helper()
 	var got map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(peers(t, "sum", path), &got); err != nil {
 		t.Fatal(err)
@@ -156,6 +165,46 @@ func TestSumsInOtherReaders(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", reader, diff)
 		}
 	}
+}
+
+// The exporter's streams, are opened by other readers, and have
+// the same sums.
+func TestExportedInOtherReaders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.arrows")
+	exp, err := optrace.NewFileExporter(path, optrace.WithFormat(optrace.FormatArrow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer := optrace.NewTracer(tp)
+	for i := range 40_000 {
+		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+		_, o := tracer.Start(ctx, "op"+strconv.Itoa(i%7+i/9000), "cuda:0")
+		o.Out(int64(i % 11)).End()
+		request.End()
+		if i == 500 {
+			if err := proc.ForceFlush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{}
+	for rec, err := range ingest.Open(path).Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			want[rec.Entry.Operation] += rec.Entry.Duration
+		}
+	}
+	checkSums(t, path, want)
 }
 
 // limitedWriter fails once it has taken n bytes.

@@ -1,4 +1,4 @@
-package arrow
+package arrowtable
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 	"github.com/optrace/optrace/internal/arrowipc"
 )
 
-// WithLZ4 compresses the buffers with LZ4, which costs little time.
-func WithLZ4() Option { return func(c *config) { c.compressor = new(lz4Compressor) } }
+// NewLZ4 returns a compressor with LZ4, which costs little time.
+func NewLZ4() Compressor { return new(lz4Compressor) }
 
-// WithZstd compresses the buffers with zstd, which makes them smaller.
-func WithZstd() Option { return func(c *config) { c.compressor = new(zstdCompressor) } }
+// NewZstd returns a compressor with zstd, which makes buffers smaller.
+func NewZstd() Compressor { return new(zstdCompressor) }
 
 type lz4Compressor struct {
 	out    bytes.Buffer

@@ -1,0 +1,246 @@
+package arrowtable
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// Writer writes tables. It is used by one goroutine at a time.
+type Writer struct {
+	body    body
+	layouts *layouts
+	indexes []int16 // of a column, scratch
+}
+
+// NewWriter returns a writer of batches whose buffers c compresses, nil for none.
+func NewWriter(c Compressor) *Writer {
+	return &Writer{body: body{compressor: c}, layouts: newLayouts(c)}
+}
+
+// Append appends the batch of rows, all of which were made with t: its
+// dictionaries, then the record batch. Dictionaries without values are left out
+// unless all is set: a stream must have had each of them before the first batch.
+func (w *Writer) Append(dst []byte, t *Table, rows []byte, all bool) []byte {
+	b := &w.body
+	b.out = dst
+	for id, d := range t.dicts {
+		if d != nil && (d.values.n > 0 || all) {
+			b.begin(w.layouts.dictionaries[id])
+			b.array(d.values)
+			b.finish(d.values.n)
+		}
+	}
+	b.begin(w.layouts.records)
+	for col := range numColumns {
+		w.column(t, col, rows)
+	}
+	b.finish(len(rows) / RowBytes)
+	dst, b.out = b.out, nil
+	return dst
+}
+
+// column adds a column of rows.
+func (w *Writer) column(t *Table, col int, rows []byte) {
+	switch col {
+	case colStart:
+		w.body.times(rows, rowStart, hasStart)
+	case colDuration:
+		w.body.times(rows, rowDuration, hasDuration)
+	case colLaunch:
+		w.body.launches(t.launches, len(rows)/RowBytes)
+	case colSpanID:
+		w.body.spanIDs(rows)
+	case colFailed, colParentRemote:
+		w.body.bools(w.combined(t, col, rows))
+	case colStep:
+		w.body.indexes(w.own(rowStep, rows))
+	case colDeviceID:
+		w.body.indexes(w.own(rowDevice, rows))
+	case colTraceID:
+		w.body.indexes(w.own(rowTrace, rows))
+	case colParentSpanID:
+		w.body.indexes(w.own(rowParent, rows))
+	case colRoot:
+		w.body.indexes(w.own(rowRoot, rows))
+	case colRootSpanID:
+		w.body.indexes(w.own(rowRootID, rows))
+	default:
+		if t.dicts[col].values.n == 0 {
+			w.body.allNull(len(rows)/RowBytes, 16)
+			return
+		}
+		w.body.indexes(w.combined(t, col, rows))
+	}
+}
+
+// own returns the indexes that rows hold at a place. signs is negative if one of
+// them is null.
+func (w *Writer) own(at int, rows []byte) (indexes []int16, signs int16) {
+	indexes = w.scratch(len(rows) / RowBytes)
+	for i := range indexes {
+		index := int16(binary.LittleEndian.Uint16(rows[i*RowBytes+at:]))
+		indexes[i] = index
+		signs |= index
+	}
+	return indexes, signs
+}
+
+// combined is own for what the rows' combinations hold of a column.
+func (w *Writer) combined(t *Table, col int, rows []byte) (indexes []int16, signs int16) {
+	indexes = w.scratch(len(rows) / RowBytes)
+	for i := range indexes {
+		index := t.combinations[binary.LittleEndian.Uint16(rows[i*RowBytes+rowCombination:])][col]
+		indexes[i] = index
+		signs |= index
+	}
+	return indexes, signs
+}
+
+// scratch returns memory for n indexes.
+func (w *Writer) scratch(n int) []int16 {
+	w.indexes = slices.Grow(w.indexes[:0], n)[:n]
+	return w.indexes
+}
+
+// allNull adds a column of n nulls, whose values take that many bits.
+func (b *body) allNull(n, bits int) {
+	b.node(n, n)
+	b.allZero((n + 7) / 8)
+	b.allZero((bits*n + 7) / 8)
+}
+
+// indexes adds a column of indexes.
+func (b *body) indexes(indexes []int16, signs int16) {
+	n := len(indexes)
+	b.node(n, b.present(indexes, signs))
+	// What stands in place of null does not matter: the index before, so that a
+	// column of few values has long runs.
+	buf, start := b.grow(2 * n)
+	last := int16(0)
+	for i, index := range indexes {
+		if index >= 0 {
+			last = index
+		}
+		binary.LittleEndian.PutUint16(buf[2*i:], uint16(last))
+	}
+	b.end(start)
+}
+
+// present adds the bits of the indexes that are not null, none where all are not,
+// and returns how many are.
+func (b *body) present(indexes []int16, signs int16) (nulls int) {
+	if signs >= 0 {
+		b.none()
+		return 0
+	}
+	bits, start := b.grow((len(indexes) + 7) / 8)
+	clear(bits)
+	for i, index := range indexes {
+		if index >= 0 {
+			bits[i/8] |= 1 << (i % 8)
+		} else {
+			nulls++
+		}
+	}
+	b.end(start)
+	return nulls
+}
+
+// bools adds a column of booleans: 0 and 1.
+func (b *body) bools(values []int16, signs int16) {
+	b.node(len(values), b.present(values, signs))
+	bits, start := b.grow((len(values) + 7) / 8)
+	clear(bits)
+	for i, v := range values {
+		if v > 0 {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	b.end(start)
+}
+
+// flagged adds the bits of the rows that have a flag, none where all have, and
+// returns how many have not.
+func (b *body) flagged(rows []byte, flag uint16) (nulls int) {
+	n := len(rows) / RowBytes
+	bits, start := b.grow((n + 7) / 8)
+	clear(bits)
+	for i := range n {
+		if binary.LittleEndian.Uint16(rows[i*RowBytes+rowFlags:])&flag != 0 {
+			bits[i/8] |= 1 << (i % 8)
+		} else {
+			nulls++
+		}
+	}
+	if nulls == 0 {
+		b.out = b.out[:start]
+		b.none()
+		return 0
+	}
+	b.end(start)
+	return nulls
+}
+
+// times adds a column of the integers that rows hold at a place, null without the
+// flag.
+func (b *body) times(rows []byte, at int, flag uint16) {
+	n := len(rows) / RowBytes
+	b.node(n, b.flagged(rows, flag))
+	buf, start := b.grow(8 * n)
+	for i := range n {
+		copy(buf[8*i:8*i+8], rows[i*RowBytes+at:])
+	}
+	b.end(start)
+}
+
+// spanIDs adds the column of span ids.
+func (b *body) spanIDs(rows []byte) {
+	n := len(rows) / RowBytes
+	nulls := b.flagged(rows, hasSpanID)
+	b.node(n, nulls)
+	offsets, start := b.grow(4 * (n + 1))
+	binary.LittleEndian.PutUint32(offsets, 0)
+	end := uint32(0)
+	for i := range n {
+		if binary.LittleEndian.Uint16(rows[i*RowBytes+rowFlags:])&hasSpanID != 0 {
+			end += uint32(idDigits)
+		}
+		binary.LittleEndian.PutUint32(offsets[4*(1+i):], end)
+	}
+	b.end(start)
+	digits, start := b.grow(idDigits * (n - nulls))
+	digits = digits[:0]
+	for i := range n {
+		if binary.LittleEndian.Uint16(rows[i*RowBytes+rowFlags:])&hasSpanID != 0 {
+			digits = jsontext.AppendHex(digits, rows[i*RowBytes+rowSpanID:][:len(op.SpanID{})])
+		}
+	}
+	b.end(start)
+}
+
+// idDigits is how many digits a span id has.
+const idDigits = 2 * len(op.SpanID{})
+
+// launches adds the column of launch times, of n rows.
+func (b *body) launches(launches []launch, n int) {
+	if len(launches) == 0 {
+		b.allNull(n, 64)
+		return
+	}
+	b.node(n, n-len(launches))
+	bits, start := b.grow((n + 7) / 8)
+	clear(bits)
+	for _, l := range launches {
+		bits[l.row/8] |= 1 << (l.row % 8)
+	}
+	b.end(start)
+	times, start := b.grow(8 * n)
+	clear(times)
+	for _, l := range launches {
+		binary.LittleEndian.PutUint64(times[8*l.row:], uint64(l.ns))
+	}
+	b.end(start)
+}

@@ -1,0 +1,126 @@
+package arrowtable
+
+import (
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Vocabulary knows the values of operations that come again and again: where they
+// stand in the dictionaries of a batch is looked up by number. It serves one table
+// at a time.
+type Vocabulary struct {
+	known *Table // without rows
+	// found holds, per column and value of known, its index in the batch.
+	found [numColumns][]found
+	batch uint64 // the number of the batch
+}
+
+// found is the index of a value in the dictionary of the batch with the number.
+type found struct {
+	batch uint64
+	index int16
+}
+
+// NewVocabulary returns an empty vocabulary.
+func NewVocabulary() *Vocabulary { return &Vocabulary{known: NewTable(), batch: 1} }
+
+// Begin begins a batch.
+func (v *Vocabulary) Begin() { v.batch++ }
+
+// Template is the combination of an operation that a vocabulary has learned.
+type Template struct {
+	values []value
+	rest   combination // what is no dictionary's
+	// combination is its number in the batch with the number.
+	batch       uint64
+	combination int
+}
+
+// value is a value of the vocabulary: a column, and the index there.
+type value struct {
+	col   uint8
+	index int16
+}
+
+// Bytes returns about how much memory the template takes.
+func (t *Template) Bytes() int { return combinationBytes + 8*len(t.values) }
+
+// maxKnown bounds the values of a column, and maxKnownBytes those of all.
+const (
+	maxKnown      = math.MaxInt16
+	maxKnownBytes = 32 << 20
+)
+
+// Full reports whether the vocabulary learns no more.
+func (v *Vocabulary) Full() bool {
+	if v.known.bytes >= maxKnownBytes {
+		return true
+	}
+	for _, d := range v.known.dicts {
+		if d != nil && d.values.n >= maxKnown {
+			return true
+		}
+	}
+	return false
+}
+
+// Learn returns the template of e: of all but what nearly every operation has of its
+// own, which [Table.AppendOperation] is told. The vocabulary must not be full.
+func (v *Vocabulary) Learn(e *op.Entry) Template {
+	c := v.known.entry(e)
+	t := Template{rest: nothing}
+	for col, index := range c {
+		switch {
+		case index == isNull:
+		case v.known.dicts[col] == nil:
+			t.rest[col] = index
+		default:
+			t.values = append(t.values, value{uint8(col), index})
+			missing := int(index) + 1 - len(v.found[col])
+			v.found[col] = append(v.found[col], make([]found, max(0, missing))...)
+		}
+	}
+	t.values = slices.Clip(t.values)
+	return t
+}
+
+// Operation is what nearly every operation has of its own.
+type Operation struct {
+	Start, Duration int64 // in ns
+	Step            op.Int
+	Device          string
+	TraceID         op.TraceID
+	SpanID          op.SpanID
+	ParentSpanID    op.SpanID
+	Root            string
+	RootSpanID      op.SpanID
+}
+
+// AppendOperation appends a row for an operation of a template of v. Start, duration
+// and span id are known.
+func (t *Table) AppendOperation(rows []byte, v *Vocabulary, k *Template, o *Operation) []byte {
+	if k.batch != v.batch {
+		k.batch, k.combination = v.batch, t.use(v, k)
+	}
+	return t.appendRow(rows, &row{
+		start: o.Start, duration: o.Duration, spanID: o.SpanID, flags: hasStart | hasDuration | hasSpanID,
+		combination: k.combination, step: t.dicts[colStep].int(o.Step), device: t.dicts[colDeviceID].text(o.Device),
+		place: t.locate(&o.TraceID, &o.ParentSpanID, o.Root, &o.RootSpanID),
+	})
+}
+
+// use adds the combination of a template and returns its number.
+func (t *Table) use(v *Vocabulary, k *Template) int {
+	number := t.combine(&k.rest)
+	c := &t.combinations[number]
+	for _, value := range k.values {
+		f := &v.found[value.col][value.index]
+		if f.batch != v.batch {
+			f.batch, f.index = v.batch, t.dicts[value.col].take(v.known.dicts[value.col], value.index)
+		}
+		c[value.col] = f.index
+	}
+	return number
+}
