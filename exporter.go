@@ -233,7 +233,10 @@ func (e *Exporter) dropSpans(spans []sdktrace.ReadOnlySpan) {
 
 // recycle keeps b for the next batch. The caller holds the sink.
 func (e *Exporter) recycle(b *encoding.Batch) {
-	const keep = 1 << 20
+	keep := 1 << 20
+	if f, ok := e.format.(encoding.Sized); ok {
+		keep = 2 * f.BatchBytes()
+	}
 	if b.Memory() > keep {
 		b = encoding.NewBatch(0)
 	}

@@ -28,6 +28,13 @@ func entriesSQL(path string) string {
   format = 'newline_delimited', columns = {operation: 'VARCHAR', device_id: 'VARCHAR', duration_ns: 'BIGINT'})`, quote(path)))
 }
 
+// parquetSQL reads what optrace convert writes of entries, which are one kind of
+// its rows.
+func parquetSQL(path string) string {
+	return summary(fmt.Sprintf("select operation, device_id as device, duration_ns as ns from read_parquet('%s') where record = 'entry'",
+		quote(path)))
+}
+
 // spansSQL makes rows of documents, whose column resourceSpans is typed.
 func spansSQL(documents string) string {
 	return summary(fmt.Sprintf(`

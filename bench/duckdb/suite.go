@@ -4,7 +4,10 @@ package duckdb
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
@@ -16,6 +19,7 @@ const (
 	duck      = "DuckDB"
 	duckTuned = "DuckDB, tuned"
 	duckStart = "DuckDB, select 1"
+	duckFile  = "DuckDB, Parquet"
 	ours      = "optrace report"
 )
 
@@ -45,7 +49,15 @@ func Suite() []measure.Measure {
 	tunedQuery := measure.Measure{
 		Name: "profile_otlp_vs_duckdb_tuned_query", Wall: true, Limit: limitOTLP, What: "the same, DuckDB's query alone",
 	}
+	columns := measure.Measure{
+		Name: "profile_arrow_vs_duckdb_parquet", Target: 3, Limit: limitColumns,
+		What: "an Arrow stream, DuckDB reading the same operations from Parquet, processor time of the whole process",
+	}
 	for _, k := range []workload.Kind{workload.G512, workload.G1} {
+		stream := &measure.Suite{
+			Name: "whole processes, Arrow and Parquet, " + string(k), Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
+			Open: openColumns(k, million),
+		}
 		entries := &measure.Suite{
 			Name: "whole processes, entries, " + string(k), Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
 			Open: opener(workload.Entries, k, million, million, map[string]func(string) string{duck: entriesSQL, duckStart: nil}),
@@ -62,6 +74,7 @@ func Suite() []measure.Measure {
 		add := func(m *measure.Measure, s *measure.Suite, peer, less string) {
 			m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: s, Peer: peer, Ours: ours, Less: less})
 		}
+		add(&columns, stream, duckFile, "")
 		add(&process, entries, duck, "")
 		add(&query, entries, duck, duckStart)
 		add(&cpu, entries, duck, "")
@@ -69,12 +82,13 @@ func Suite() []measure.Measure {
 		add(&tuned, fastest, duckTuned, "")
 		add(&tunedQuery, fastest, duckTuned, duckStart)
 	}
-	return []measure.Measure{process, otlp, tuned, query, cpu, tunedQuery}
+	return []measure.Measure{process, otlp, tuned, columns, query, cpu, tunedQuery}
 }
 
 // The limits, for the table.
 const (
 	limitEntries = "reading entries, see there; both cores are busy"
+	limitColumns = "starting the process, and reading Arrow, see there"
 	limitOTLP    = "reading OTLP JSON, see there; both cores are busy"
 )
 
@@ -124,4 +138,40 @@ func newSides(db *duckDB, program string, file workload.File, statements map[str
 		}
 		return nil
 	}}
+}
+
+// openColumns opens a suite over an Arrow stream of operations, which DuckDB reads
+// from the Parquet file that optrace convert makes of the same entries.
+func openColumns(k workload.Kind, ops int) func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
+	return func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
+		db, err := newDuckDB(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		program, err := cache.Program(ctx, env.Cache, "", "./cmd/optrace")
+		if err != nil {
+			return nil, err
+		}
+		cfg := workload.Config{Ops: ops, Kind: k}
+		entries, err := workload.Get(ctx, env, workload.Entries, cfg)
+		if err != nil {
+			return nil, err
+		}
+		stream, err := workload.Get(ctx, env, workload.Arrow, cfg)
+		if err != nil {
+			return nil, err
+		}
+		dir, err := os.MkdirTemp("", "optrace-bench-")
+		if err != nil {
+			return nil, err
+		}
+		remove := func() error { return os.RemoveAll(dir) }
+		path := filepath.Join(dir, "ops.parquet")
+		if _, _, err := measure.Command(ctx, 1, program, "convert", "-to", "parquet", "-o", path, entries.Path); err != nil {
+			return nil, errors.Join(err, remove())
+		}
+		opened := newSides(db, program, stream, map[string]func(string) string{duckFile: func(string) string { return parquetSQL(path) }})
+		opened.Close = remove
+		return opened, nil
+	}
 }

@@ -3,14 +3,16 @@
 //
 // Usage:
 //
-//	go run -C bench ./soak [-producers 2] [-for 10s] [-policy drop-newest] [-rate BYTES] [-o FILE]
+//	go run -C bench ./soak [-producers 2] [-for 10s] [-policy drop-newest] [-format entries]
+//		[-compression none] [-rate BYTES] [-o FILE]
 //
 // Each producer starts and ends prepared operations in a tight loop. They go
 // through a Processor to a file, or with -rate to a sink that takes that many
 // bytes a second. Then the output is read back: the entries in it, and the
 // losses in its gap records, must add up to the operations recorded, and
-// the batches of the writer must have no holes. The exit status is 1 where they
-// do not.
+// the batches of the writer must have no holes; OTLP has entries only. The exit
+// status is 1 where they do not. With -policy block nothing is lost, and the rate
+// is that of the disk, or of encoding where that is slower.
 package main
 
 import (
@@ -28,6 +30,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -35,6 +38,8 @@ type config struct {
 	producers int
 	duration  time.Duration
 	policy    optrace.Policy
+	format    optrace.Format
+	packing   optrace.Compression
 	rate      int
 	path      string
 }
@@ -46,17 +51,31 @@ func main() {
 	flag.IntVar(&cfg.rate, "rate", 0, "`bytes` a second that the sink takes, 0 for as fast as the disk is")
 	flag.StringVar(&cfg.path, "o", "", "`file` to write, a temporary one by default")
 	policy := flag.String("policy", optrace.PolicyDropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
+	format := flag.String("format", optrace.FormatEntries.String(), "what to write: entries, otlp-json, otlp-proto or arrow")
+	packing := flag.String("compression", optrace.CompressionNone.String(), "how to compress: none, gzip, zstd or lz4")
 	flag.Parse()
-	for cfg.policy = optrace.PolicyDropNewest; cfg.policy.String() != *policy; cfg.policy++ {
-		if cfg.policy > optrace.PolicyBlock {
-			fmt.Fprintf(os.Stderr, "soak: unknown policy %q\n", *policy)
-			os.Exit(2)
-		}
+	ok := choose(&cfg.policy, *policy, optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock) &&
+		choose(&cfg.format, *format, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow) &&
+		choose(&cfg.packing, *packing, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd, optrace.CompressionLZ4)
+	if !ok {
+		os.Exit(2)
 	}
 	if err := run(cfg, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
+}
+
+// choose sets v to the one of all that has the name.
+func choose[T fmt.Stringer](v *T, name string, all ...T) bool {
+	for _, one := range all {
+		if one.String() == name {
+			*v = one
+			return true
+		}
+	}
+	fmt.Fprintf(os.Stderr, "soak: %q is none of %v\n", name, all)
+	return false
 }
 
 func run(cfg config, out io.Writer) (err error) {
@@ -83,10 +102,12 @@ func run(cfg config, out io.Writer) (err error) {
 		return err
 	}
 	n := float64(st.Recorded)
-	fmt.Fprintf(out, "%v: %d operations in %.1f s by %d producers (GOMAXPROCS %d): %.0f a second, %.1f MB written\n",
-		cfg.policy, st.Recorded, elapsed.Seconds(), cfg.producers, runtime.GOMAXPROCS(0), n/elapsed.Seconds(), float64(info.Size())/1e6)
+	fmt.Fprintf(out, "%v, compression %v, %v: %d operations in %.1f s by %d producers (GOMAXPROCS %d): %.0f a second\n",
+		cfg.format, cfg.packing, cfg.policy, st.Recorded, elapsed.Seconds(), cfg.producers, runtime.GOMAXPROCS(0), n/elapsed.Seconds())
+	fmt.Fprintf(out, "  on disk without loss: %.0f a second, %.1f MB, %.1f bytes each\n",
+		float64(st.Written)/elapsed.Seconds(), float64(info.Size())/1e6, float64(info.Size())/max(1, float64(st.Written)))
 	fmt.Fprintf(out, "  written %d, dropped %d (%.2f %%)\n", st.Written, st.Dropped, 100*float64(st.Dropped)/max(n, 1))
-	return check(f, st, out)
+	return check(f.Name(), cfg.format, st, out)
 }
 
 func create(path string) (*os.File, error) {
@@ -99,7 +120,7 @@ func create(path string) (*os.File, error) {
 // record lets the producers record for the duration and returns what became of
 // it after Shutdown.
 func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
-	exp, err := optrace.NewExporter(sink)
+	exp, err := optrace.NewExporter(sink, optrace.WithFormat(cfg.format), optrace.WithCompression(cfg.packing))
 	if err != nil {
 		return optrace.Stats{}, 0, err
 	}
@@ -134,8 +155,8 @@ func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
 		})
 	}
 	wg.Wait()
-	elapsed := time.Since(start)
 	err = tp.Shutdown(context.Background())
+	elapsed := time.Since(start) // until all of it is with the disk
 	st := proc.Stats()
 	if st.Recorded != ended.Load() {
 		err = errors.Join(err, fmt.Errorf("%d operations ended, %d were recorded", ended.Load(), st.Recorded))
@@ -144,13 +165,10 @@ func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
 }
 
 // check reads the output back and holds it against the stats.
-func check(f *os.File, st optrace.Stats, out io.Writer) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
+func check(path string, format optrace.Format, st optrace.Stats, out io.Writer) error {
 	var entries, dropped, batches, holes uint64
 	next := int64(0)
-	for rec, err := range op.NewReader(f, f.Name()).Records() {
+	for rec, err := range ingest.Open(path).Records() {
 		switch {
 		case err != nil:
 			return err
@@ -167,6 +185,9 @@ func check(f *os.File, st optrace.Stats, out io.Writer) error {
 		}
 	}
 	fmt.Fprintf(out, "  read back: %d entries in %d batches, gap records of %d, %d holes\n", entries, batches, dropped, holes)
+	if format != optrace.FormatEntries && format != optrace.FormatArrow {
+		dropped = st.Dropped // they have no gap records
+	}
 	if entries != st.Written || dropped != st.Dropped || st.Recorded != entries+dropped || holes > 0 {
 		return errors.New("the accounting does not add up")
 	}

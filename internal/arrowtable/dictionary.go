@@ -14,11 +14,15 @@ const isNull = -1
 type dictionary struct {
 	values *array
 	// Values are found by what they are: numbers in ints, ids in ids, others in
-	// indexes by the text itself or an encoding.
+	// indexes by the text itself or an encoding. The first indexed values are there;
+	// those that a vocabulary has added join them when a value is looked for.
 	indexes map[string]int16
-	keys    []string // by index, of those in indexes
+	keys    []string // by index, of others
 	ints    map[int64]int16
 	ids     idSet
+	indexed int
+	// searched tells that there may be values that no vocabulary has added.
+	searched bool
 	// recent holds an index that a key with such an end had, which it probably has
 	// still.
 	recent [recentKeys]int16
@@ -39,7 +43,7 @@ func (d *dictionary) reset() {
 	d.ids.reset()
 	clear(d.ints)
 	clear(d.keys) // they may be long
-	d.keys, d.at = d.keys[:0], 0
+	d.keys, d.at, d.indexed, d.searched = d.keys[:0], 0, 0, false
 }
 
 // slot returns where the index of a key of n bytes may be among the recent ones.
@@ -51,10 +55,22 @@ func (d *dictionary) findText(key string) (i int16, ok bool) {
 	if i = d.recent[at]; int(i) < len(d.keys) && d.keys[i] == key {
 		return i, true
 	}
+	d.index()
 	if i, ok = d.indexes[key]; ok {
 		d.recent[at] = i
 	}
 	return i, ok
+}
+
+// index makes all values such that they are found by what they are.
+func (d *dictionary) index() {
+	d.searched = true
+	for ; d.indexed < len(d.keys); d.indexed++ {
+		if d.indexes == nil {
+			d.indexes = make(map[string]int16)
+		}
+		d.indexes[d.keys[d.indexed]] = int16(d.indexed)
+	}
 }
 
 // find returns the index of a key, which is not empty.
@@ -63,6 +79,7 @@ func (d *dictionary) find(key []byte) (i int16, ok bool) {
 	if i = d.recent[at]; int(i) < len(d.keys) && d.keys[i] == string(key) {
 		return i, true
 	}
+	d.index()
 	if i, ok = d.indexes[string(key)]; ok { // does not allocate
 		d.recent[at] = i
 	}
@@ -71,11 +88,7 @@ func (d *dictionary) find(key []byte) (i int16, ok bool) {
 
 // remember returns the index of the value of a new key, which the caller adds.
 func (d *dictionary) remember(key string) int16 {
-	if d.indexes == nil {
-		d.indexes = make(map[string]int16)
-	}
 	i := int16(d.values.n)
-	d.indexes[key] = i
 	d.keys = append(d.keys, key)
 	d.recent[slot(len(key), key[len(key)-1])] = i
 	*d.bytes += valueOverhead + 2*len(key)
@@ -103,18 +116,25 @@ func (d *dictionary) number(v int64) int16 {
 	if d.values.n > 0 && d.values.numbers[d.at] == v {
 		return d.at
 	}
+	d.searched = true
+	if d.ints == nil {
+		d.ints = make(map[int64]int16)
+	}
+	for ; d.indexed < d.values.n; d.indexed++ {
+		d.ints[d.values.numbers[d.indexed]] = int16(d.indexed)
+	}
 	i, ok := d.ints[v]
 	if !ok {
-		if d.ints == nil {
-			d.ints = make(map[int64]int16)
-		}
-		i = int16(d.values.n)
-		d.ints[v] = i
-		d.values.addNumber(v)
-		*d.bytes += valueOverhead
+		i = d.addNumberValue(v)
 	}
 	d.at = i
 	return i
+}
+
+func (d *dictionary) addNumberValue(v int64) int16 {
+	d.values.addNumber(v)
+	*d.bytes += valueOverhead
+	return int16(d.values.n - 1)
 }
 
 // int returns the index of an integer, isNull where it is not known.
@@ -157,19 +177,26 @@ func (d *dictionary) encoded() (i int16, isNew bool) {
 	return i, !ok
 }
 
-// take returns the index of the value that another dictionary of the column has at
-// an index.
+// take returns the index of the value that a vocabulary's dictionary of the column
+// has at an index, and that has not been taken before.
 func (d *dictionary) take(from *dictionary, at int16) int16 {
 	if len(from.keys) == 0 {
-		return d.number(from.values.numbers[at])
+		if v := from.values.numbers[at]; d.searched {
+			return d.number(v)
+		} else {
+			return d.addNumberValue(v)
+		}
 	}
 	key := from.keys[at]
-	i, ok := d.findText(key)
-	if !ok {
-		i = d.remember(key)
-		d.values.addFrom(from.values, int(at))
+	if d.searched {
+		if i, ok := d.findText(key); ok {
+			return i
+		}
 	}
-	return i
+	d.keys = append(d.keys, key)
+	d.values.addFrom(from.values, int(at))
+	*d.bytes += valueOverhead + 2*len(key)
+	return int16(d.values.n - 1)
 }
 
 // The values of other types are encoded so that different ones differ: counts
