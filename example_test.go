@@ -104,7 +104,7 @@ func ExampleNewExporter() {
 // parsing, and optrace's own command and readers like any file of operations.
 func ExampleWithFormat() {
 	path := filepath.Join(os.TempDir(), "ops.arrows")
-	defer os.Remove(path)
+	defer func() { _ = os.Remove(path) }()
 	exp, err := optrace.NewFileExporter(path,
 		optrace.WithFormat(optrace.FormatArrow), optrace.WithCompression(optrace.CompressionLZ4))
 	if err != nil {

@@ -122,9 +122,10 @@ const (
 	// span to itself or its parent, count as dropped.
 	FormatOTLPProto
 	// FormatArrow is a stream of Apache Arrow's IPC format with the columns of
-	// entries and all that entries hold, gap records included: smaller than lines,
-	// cheaper to write, and read by many tools without parsing. A write is a batch
-	// of at most 16,384 operations with dictionaries of its own.
+	// entries and all that entries hold, gap records included: much smaller than
+	// lines, and read by many tools without parsing. A write is a batch of at most
+	// 16,384 operations with dictionaries of its own, so that batches should be
+	// large, as those of a [Processor] are.
 	FormatArrow
 )
 

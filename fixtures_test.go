@@ -27,8 +27,8 @@ type recording struct {
 }
 
 // lost returns how many entries the gap records speak of.
-func (r *recording) lost() (n uint64) {
-	for _, g := range r.gaps {
+func (rec *recording) lost() (n uint64) {
+	for _, g := range rec.gaps {
 		n += uint64(g.Dropped)
 	}
 	return n

@@ -181,11 +181,11 @@ func (d *dictionary) encoded() (i int16, isNew bool) {
 // has at an index, and that has not been taken before.
 func (d *dictionary) take(from *dictionary, at int16) int16 {
 	if len(from.keys) == 0 {
-		if v := from.values.numbers[at]; d.searched {
+		v := from.values.numbers[at]
+		if d.searched {
 			return d.number(v)
-		} else {
-			return d.addNumberValue(v)
 		}
+		return d.addNumberValue(v)
 	}
 	key := from.keys[at]
 	if d.searched {
