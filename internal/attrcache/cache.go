@@ -106,9 +106,9 @@ func (c *Cache[V]) find(k *Key) *entry[V] {
 	if !ok {
 		return nil
 	}
-	mask := uint64(len(c.slots) - 1)
+	first, mask := f.slot(), uint64(len(c.slots)-1)
 	for i := range uint64(ways) {
-		s := &c.slots[(f[0]+i)&mask]
+		s := &c.slots[(first+i)&mask]
 		if s.entry == nil {
 			return nil
 		}
@@ -140,17 +140,18 @@ func (c *Cache[V]) Add(k *Key, value V, size int) {
 
 // insert stores s in one of its slots, after growing if all are taken.
 func (c *Cache[V]) insert(s slot[V]) {
+	first := s.fingerprint.slot()
 	for {
 		mask := uint64(len(c.slots) - 1)
 		for i := range uint64(ways) {
-			if at := &c.slots[(s.fingerprint[0]+i)&mask]; at.entry == nil {
+			if at := &c.slots[(first+i)&mask]; at.entry == nil {
 				*at = s
 				c.used++
 				return
 			}
 		}
 		if len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
-			at := &c.slots[s.fingerprint[0]&mask]
+			at := &c.slots[first&mask]
 			c.bytes -= at.entry.size
 			*at = s
 			return

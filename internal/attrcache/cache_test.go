@@ -186,8 +186,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// Few of many numbers that differ by little share the low bits of their
-// fingerprints, which select the slots.
+// Few of many sets whose numbers differ by little share a slot.
 func TestFingerprintsSpread(t *testing.T) {
 	seeds := newSeeds()
 	const sets, slots = 4096, 8192
@@ -195,7 +194,7 @@ func TestFingerprintsSpread(t *testing.T) {
 	used := 0
 	for i := range sets {
 		f, _ := seeds.of(&Key{Attrs: numbered(i * 64), Varying: NoVarying})
-		if at := f[0] % slots; !taken[at] {
+		if at := f.slot() % slots; !taken[at] {
 			taken[at] = true
 			used++
 		}

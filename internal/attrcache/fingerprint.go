@@ -47,6 +47,10 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 	return fingerprint{a, b}, true
 }
 
+// slot returns a number whose low bits select a slot. Sets that differ by numbers
+// that follow one another would share the low bits of either word.
+func (f fingerprint) slot() uint64 { return fold(f[0], f[1]) }
+
 // fold mixes two words.
 func fold(a, b uint64) uint64 {
 	high, low := bits.Mul64(a, b)
