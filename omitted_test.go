@@ -39,6 +39,9 @@ func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq
 				if rec.Entry != nil {
 					rec.Entry, rec.Whole = stripped(rec.Entry, s.omitted), wholeEntry{rec.Entry}
 				}
+				if rec.Span != nil && s.omitted.Has(op.FieldSpans) {
+					rec = op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: 1}}
+				}
 				if !yield(rec, err) {
 					return
 				}
@@ -70,7 +73,7 @@ func stripped(e *op.Entry, omitted op.Fields) *op.Entry {
 			omitted &^= op.FieldsOf(field)
 		}
 	}
-	if omitted != 0 {
+	if omitted &^= op.FieldsOf(op.FieldSpans); omitted != 0 {
 		panic("a field that this test does not know")
 	}
 	return &c

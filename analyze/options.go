@@ -54,7 +54,7 @@ func (o Options) Unused() op.Fields {
 	if o.structural() {
 		return unused
 	}
-	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch)
+	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch, op.FieldSpans)
 	for field, key := range map[op.Field]keyField{op.FieldStep: byStep, op.FieldStream: byStream} {
 		if !slices.Contains(o.By, Key{field: key}) {
 			unused |= op.FieldsOf(field)
@@ -62,6 +62,9 @@ func (o Options) Unused() op.Fields {
 	}
 	return unused
 }
+
+// takesColumns reports whether a report is made of columns where the input has them.
+func (o Options) takesColumns() bool { return !o.structural() && len(o.By) == 0 }
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {

@@ -30,6 +30,7 @@ type Profile struct {
 	devCache   *symbols.Cache[deviceTag, *table.Row[deviceRow]]
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
+	found      rowFinder
 	key        []byte // scratch
 
 	at      position
@@ -151,16 +152,25 @@ func (p *Profile) addSums(e *op.Entry) {
 	p.device(e).add(e)
 	switch e.Kind {
 	case op.KindCollective:
-		row.communications++
-		row.communicated.Add(e.Duration)
-		p.rules.add(e.KindRule)
+		p.addCollective(row, e.KindRule, e.Duration)
 	case op.KindMemory:
-		if d := row.copyDirection(e.Operation); d != noDirection {
-			p.copies[d].add(e)
-		}
+		p.addCopy(row, e.Operation, e.Duration, e.MemoryBytes)
 	}
 	if e.MemoryBytes.V > p.opts.HotspotBytes {
 		p.hotCount++
+	}
+}
+
+func (p *Profile) addCollective(row *operationRow, rule op.KindRule, duration int64) {
+	row.communications++
+	row.communicated.Add(duration)
+	p.rules.add(rule)
+}
+
+// addCopy adds an operation of kind memory, if it is a copy.
+func (p *Profile) addCopy(row *operationRow, name string, duration int64, memory op.Int) {
+	if d := row.copyDirection(name); d != noDirection {
+		p.copies[d].add(duration, memory)
 	}
 }
 
@@ -200,15 +210,19 @@ func sideIndex(s op.Side) int {
 func (p *Profile) operation(side int, name string) *operationRow {
 	slot := p.opCache[side].Slot(name, 0)
 	if !slot.Holds(name, op.Int{}) || slot.Value.Evicted {
-		p.key = append(p.key[:0], name...)
-		row, isNew := p.operations[side].Row(p.key)
-		if isNew {
-			row.Value.name = name
-			row.Value.direction = copyDirection(name)
-		}
-		slot.Set(name, op.Int{}, row)
+		slot.Set(name, op.Int{}, p.operationRow(side, name))
 	}
 	return &slot.Value.Value
+}
+
+func (p *Profile) operationRow(side int, name string) *table.Row[operationRow] {
+	p.key = append(p.key[:0], name...)
+	row, isNew := p.operations[side].Row(p.key)
+	if isNew {
+		row.Value.name = name
+		row.Value.direction = copyDirection(name)
+	}
+	return row
 }
 
 func (p *Profile) device(e *op.Entry) *deviceRow {
@@ -314,9 +328,13 @@ func (r *operationRow) fold(src *operationRow) {
 func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
 
 func (r *deviceRow) add(e *op.Entry) {
+	r.addMeasures(measures{duration: e.Duration, memory: e.MemoryBytes.V})
+}
+
+func (r *deviceRow) addMeasures(m measures) {
 	r.count++
-	r.sum.Add(e.Duration)
-	r.memory.Add(e.MemoryBytes.V)
+	r.sum.Add(m.duration)
+	r.memory.Add(m.memory)
 }
 
 func (r *deviceRow) fold(src *deviceRow) {

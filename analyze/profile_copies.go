@@ -47,13 +47,13 @@ type copies struct {
 	timed, timedBytes wide.Sum
 }
 
-func (c *copies) add(e *op.Entry) {
+func (c *copies) add(duration int64, memory op.Int) {
 	c.count++
-	c.sum.Add(e.Duration)
-	c.bytes.Add(e.MemoryBytes.V)
-	if e.MemoryBytes.Known && e.Duration > 0 {
-		c.timed.Add(e.Duration)
-		c.timedBytes.Add(e.MemoryBytes.V)
+	c.sum.Add(duration)
+	c.bytes.Add(memory.V)
+	if memory.Known && duration > 0 {
+		c.timed.Add(duration)
+		c.timedBytes.Add(memory.V)
 	}
 }
 

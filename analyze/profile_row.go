@@ -30,15 +30,7 @@ func (a *accumulator) add(e *op.Entry) {
 	if d >= a.max || a.count == 0 {
 		a.offerSlowest(d, e.TraceID, e.SpanID)
 	}
-	if d < a.min || a.count == 0 {
-		a.min = d
-	}
-	a.count++
-	a.sum.Add(d)
-	a.squares.AddSquare(d)
-	a.elements.Add(e.OutputElements.V)
-	a.memory.Add(e.MemoryBytes.V)
-	a.flops.Add(e.FLOPs.V)
+	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V, e.FLOPs.V})
 	if e.Failed {
 		a.errors++
 	}
@@ -53,6 +45,22 @@ func (a *accumulator) add(e *op.Entry) {
 		}
 		a.weighted.add(e.AdjustedCount, d)
 	}
+}
+
+// measures are the quantities of an entry.
+type measures struct{ duration, elements, memory, flops int64 }
+
+// addMeasures adds the quantities of an entry, which offerSlowest has seen.
+func (a *accumulator) addMeasures(m measures) {
+	if m.duration < a.min || a.count == 0 {
+		a.min = m.duration
+	}
+	a.count++
+	a.sum.Add(m.duration)
+	a.squares.AddSquare(m.duration)
+	a.elements.Add(m.elements)
+	a.memory.Add(m.memory)
+	a.flops.Add(m.flops)
 }
 
 // offerSlowest raises the maximum to d and keeps the ids that come with it.
@@ -208,36 +216,60 @@ type variety struct {
 }
 
 func (v *variety) add(e *op.Entry) {
-	if !v.mixesInputs && e.InputShapes != nil {
-		if v.inputs == nil {
-			v.inputs = make([]op.Shape, len(e.InputShapes))
-			for i, s := range e.InputShapes {
-				v.inputs[i] = slices.Clone(s)
-			}
-		} else {
-			v.mixesInputs = !equalInputs(v.inputs, e.InputShapes)
+	if !v.mixesInputs {
+		v.addInputs(e.InputShapes)
+	}
+	if !v.mixesOutput {
+		v.addOutput(e.OutputShape)
+	}
+	if !v.mixesDType {
+		v.addDType(e.DType)
+	}
+	if !v.mixesDTypes {
+		v.addDTypes(e.InputDTypes)
+	}
+}
+
+func (v *variety) addInputs(shapes []op.Shape) {
+	switch {
+	case shapes == nil:
+	case v.inputs != nil:
+		v.mixesInputs = !equalInputs(v.inputs, shapes)
+	default:
+		v.inputs = make([]op.Shape, len(shapes))
+		for i, s := range shapes {
+			v.inputs[i] = slices.Clone(s)
 		}
 	}
-	if !v.mixesOutput && e.OutputShape != nil {
-		if v.output == nil {
-			v.output = slices.Clone(e.OutputShape)
-		} else {
-			v.mixesOutput = !equalShapes(v.output, e.OutputShape)
-		}
+}
+
+func (v *variety) addOutput(shape op.Shape) {
+	switch {
+	case shape == nil:
+	case v.output == nil:
+		v.output = slices.Clone(shape)
+	default:
+		v.mixesOutput = !equalShapes(v.output, shape)
 	}
-	if !v.mixesDType && e.DType != "" {
-		if v.dtype == "" {
-			v.dtype = e.DType
-		} else {
-			v.mixesDType = !symbols.SameString(string(v.dtype), string(e.DType))
-		}
+}
+
+func (v *variety) addDType(t op.DType) {
+	switch {
+	case t == "":
+	case v.dtype == "":
+		v.dtype = t
+	default:
+		v.mixesDType = !symbols.SameString(string(v.dtype), string(t))
 	}
-	if !v.mixesDTypes && e.InputDTypes != nil {
-		if v.dtypes == nil {
-			v.dtypes = slices.Clone(e.InputDTypes)
-		} else {
-			v.mixesDTypes = !slices.Equal(v.dtypes, e.InputDTypes)
-		}
+}
+
+func (v *variety) addDTypes(types []op.DType) {
+	switch {
+	case types == nil:
+	case v.dtypes == nil:
+		v.dtypes = slices.Clone(types)
+	default:
+		v.mixesDTypes = !slices.Equal(v.dtypes, types)
 	}
 }
 

@@ -31,6 +31,12 @@ type omitter interface {
 	Omit(op.Fields)
 }
 
+// columnar is a Source that has columns.
+type columnar interface {
+	// Columns lets Read hand out [op.Rows].
+	Columns()
+}
+
 // Run reads an input and returns the report on it. A record that cannot be read
 // is counted in the report; any other error ends Run and is returned. It also
 // ends when ctx is done.
@@ -53,6 +59,9 @@ func collect(ctx context.Context, src Source, opts Options) (*collector, error) 
 	}
 	if o, ok := src.(omitter); ok {
 		o.Omit(opts.Unused())
+	}
+	if c, ok := src.(columnar); ok && opts.takesColumns() {
+		c.Columns()
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		workers[worker].startPart(file, part)
@@ -208,6 +217,11 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 
 // add adds a record, or the error of one that could not be read.
 func (c *collector) add(rec op.Record, err error) {
+	if rows := rec.Rows; rows != nil {
+		c.counter.addRows(rows.To - rows.From)
+		c.profile.addRows(rows)
+		return
+	}
 	if e := rec.Entry; e != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
 		c.counter.addEntry(e)
 	} else {

@@ -96,7 +96,7 @@ func (f *file) records(read readFunc, yield func(op.Record, error) bool) (more b
 	records := read
 	if f.anywhere != nil && f.format.recordsAt != nil {
 		records = func(io.Reader, place) iter.Seq2[op.Record, error] {
-			return f.format.recordsAt(f.anywhere, f.anywhere.size, f.path)
+			return f.format.recordsAt(f.anywhere, f.anywhere.size, f.path, f.mapping)
 		}
 		defer f.anywhere.countRest()
 	}

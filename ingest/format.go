@@ -31,7 +31,7 @@ type Format struct {
 	follow func() follower
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
-	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
+	recordsAt func(src io.ReaderAt, size int64, name string, m *op.Mapping) iter.Seq2[op.Record, error]
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
 	partsAt partsFunc
@@ -89,9 +89,11 @@ func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.
 }
 
 // sized returns partsAt for a format whose parts are the same however it is read.
-func sized(parts func(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error)) partsFunc {
-	return func(src io.ReaderAt, size int64, name string, _ *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error) {
-		return parts(src, size, name, p.Bytes)
+func sized(
+	parts func(src io.ReaderAt, size int64, name string, m *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error),
+) partsFunc {
+	return func(src io.ReaderAt, size int64, name string, m *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error) {
+		return parts(src, size, name, m, p.Bytes)
 	}
 }
 

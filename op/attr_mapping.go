@@ -49,6 +49,9 @@ const (
 	FieldParent
 	FieldScope
 	FieldLinks
+	// FieldSpans stands for the spans that are no operations: a reader may count them
+	// in Record.Skipped.
+	FieldSpans
 
 	fieldWorldSize // belongs on the resource
 
@@ -112,6 +115,7 @@ type Mapping struct {
 	all   bool     // see KeepAll
 	// omitted are the fields that readers may leave out, see Without.
 	omitted Fields
+	columns bool // see ByColumns
 }
 
 // Alias makes key mean field in addition to the conventions. It yields to the keys

@@ -10,7 +10,7 @@ import (
 // bodyReader takes the arrays of a message apart, in the order of the schema.
 type bodyReader struct {
 	batch        *arrowipc.Batch
-	body         []byte
+	body         *body
 	dictionaries *dictionaries
 	unpack       *decompressor
 
@@ -22,21 +22,30 @@ var (
 	errBuffers = errors.New("fewer buffers than the schema asks for")
 )
 
-// read returns the next array, and passes over it unless it is wanted.
-func (r *bodyReader) read(f *arrowipc.Field, wanted bool) (a array, err error) {
+// want is how much of an array is read.
+type want uint8
+
+const (
+	nothing want = iota
+	nulls        // which values are null
+	everything
+)
+
+// read returns the next array, as far as it is wanted.
+func (r *bodyReader) read(f *arrowipc.Field, wanted want) (a array, err error) {
 	if r.node >= len(r.batch.Nodes) {
 		return a, errNodes
 	}
 	node := r.batch.Nodes[r.node]
 	r.node++
 	// Some values take no space, so that a few bytes may claim any number of them.
-	if most := freeValues + maxValuesPerByte*int64(len(r.body)); node.Length < 0 || node.Length > most || node.Nulls < 0 {
-		return a, fmt.Errorf("array of %d values in a message of %d bytes", node.Length, len(r.body))
+	if most := freeValues + maxValuesPerByte*r.body.size(); node.Length < 0 || node.Length > most || node.Nulls < 0 {
+		return a, fmt.Errorf("array of %d values in a message of %d bytes", node.Length, r.body.size())
 	}
 	a = array{field: f, n: int(node.Length), nulls: node.Nulls}
 	kind := f.Type.Kind
 	if f.Dictionary != nil {
-		if wanted {
+		if wanted == everything {
 			a.dictionary = r.dictionaries.find(f.Dictionary.ID)
 		}
 		return a, r.buffers(&a, wanted, validity, fixed(f.Dictionary.Index.Bits))
@@ -44,9 +53,9 @@ func (r *bodyReader) read(f *arrowipc.Field, wanted bool) (a array, err error) {
 	switch kind {
 	case arrowipc.Null, arrowipc.RunEndEncoded:
 	case arrowipc.Union:
-		err = r.buffers(&a, false, fixed(8))
+		err = r.buffers(&a, nothing, fixed(8))
 		if err == nil && f.Type.Dense {
-			err = r.buffers(&a, false, fixed(32))
+			err = r.buffers(&a, nothing, fixed(32))
 		}
 	case arrowipc.Struct, arrowipc.FixedSizeList:
 		err = r.buffers(&a, wanted, validity)
@@ -73,12 +82,15 @@ func (r *bodyReader) read(f *arrowipc.Field, wanted bool) (a array, err error) {
 	return a, r.readChildren(&a, wanted, err)
 }
 
-func (r *bodyReader) readChildren(a *array, wanted bool, err error) error {
+func (r *bodyReader) readChildren(a *array, wanted want, err error) error {
 	if err != nil {
 		return err
 	}
 	children := a.field.Children
-	if wanted {
+	if wanted == nulls {
+		wanted = nothing
+	}
+	if wanted == everything {
 		a.children = make([]array, len(children))
 	}
 	for i := range children {
@@ -86,7 +98,7 @@ func (r *bodyReader) readChildren(a *array, wanted bool, err error) error {
 		if err != nil {
 			return err
 		}
-		if wanted {
+		if wanted == everything {
 			a.children[i] = child
 		}
 		if a.field.Type.Kind == arrowipc.Struct && child.n < a.n ||
@@ -125,14 +137,14 @@ var (
 func fixed(bits int) role { return role{ofFixed, bits} }
 
 // buffers reads the next buffers.
-func (r *bodyReader) buffers(a *array, wanted bool, roles ...role) error {
+func (r *bodyReader) buffers(a *array, wanted want, roles ...role) error {
 	for _, role := range roles {
 		if r.buffer >= len(r.batch.Buffers) {
 			return errBuffers
 		}
 		at := r.batch.Buffers[r.buffer]
 		r.buffer++
-		if !wanted {
+		if wanted == nothing || wanted == nulls && (role.of != ofValidity || a.allNull() || a.nulls == 0) {
 			continue
 		}
 		data, err := r.bytes(at)
@@ -187,7 +199,7 @@ func (r role) set(a *array, data []byte) error {
 }
 
 // views reads the buffers that views refer to.
-func (r *bodyReader) views(a *array, wanted bool) error {
+func (r *bodyReader) views(a *array, wanted want) error {
 	if r.variadic >= len(r.batch.Variadic) {
 		return errBuffers
 	}
@@ -199,7 +211,7 @@ func (r *bodyReader) views(a *array, wanted bool) error {
 	for range n {
 		at := r.batch.Buffers[r.buffer]
 		r.buffer++
-		if !wanted {
+		if wanted != everything {
 			continue
 		}
 		data, err := r.bytes(at)
@@ -216,12 +228,12 @@ func (r *bodyReader) bytes(at arrowipc.Span) ([]byte, error) {
 	if at.Length == 0 {
 		return nil, nil
 	}
-	if at.Offset < 0 || at.Length < 0 || at.Offset > int64(len(r.body)) || at.Length > int64(len(r.body))-at.Offset {
+	if size := r.body.size(); at.Offset < 0 || at.Length < 0 || at.Offset > size || at.Length > size-at.Offset {
 		return nil, errors.New("buffer that is not within the message")
 	}
-	data := r.body[at.Offset : at.Offset+at.Length : at.Offset+at.Length]
-	if r.batch.Compression == arrowipc.Uncompressed {
-		return data, nil
+	data, err := r.body.part(at.Offset, at.Length)
+	if err != nil || r.batch.Compression == arrowipc.Uncompressed {
+		return data, err
 	}
 	return r.unpack.decompress(r.batch.Compression, data)
 }

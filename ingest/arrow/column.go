@@ -5,27 +5,49 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
-	"github.com/optrace/optrace/internal/arrowipc"
 	"github.com/optrace/optrace/op"
 )
 
-// column reads a column into rows.
+// column reads a column of a table.
 type column interface {
-	// start turns to the array of a record batch.
-	start(x *translator, a *array) error
-	// read sets the column of the rows of a block.
-	read(x *translator, b *block) error
+	// start turns to the array of a record batch, nil where that holds nothing.
+	start(a *array)
+	// values returns the array of the values, nil where there are none or it was not
+	// read.
+	values() *array
+	// turn turns to other rows of the batch.
+	turn()
+	// load finds out what the values of a chunk mean, unless that is known.
+	load(x *translator, w *window, chunk int) error
+	// fill sets rows of a chunk that is loaded, and of which the first stands at a
+	// place of the window.
+	fill(list []rows.Row, at int)
+	// fillOne sets a list of one row to a value. Nothing need be loaded.
+	fillOne(x *translator, list []rows.Row, a *array, i int)
+	// says returns the kinds of records to which the column says something.
+	says() scope
+	// warned returns those rows of a chunk about whose values there is a warning.
+	warned(w *window, chunk int) uint64
 }
 
-// block is rows that are read together.
-type block struct {
-	rows  []rows.Row
-	first int // the place of the first of them in the arrays
-	// of has a bit for each row to which columns of a kind say something.
-	of [numScopes]uint64
+// chunkRows is how many rows of a column are read at once: a bit for each fits a word.
+const chunkRows = 64
+
+// windowRows is how many rows are read column by column: few enough to stay in the
+// processor's cache.
+const (
+	windowChunks = 8
+	windowRows   = windowChunks * chunkRows
+)
+
+// window is rows of a batch that are read together.
+type window struct {
+	first, n int // the first row is a multiple of chunkRows
+	// of has, for each chunk, a bit for each row to which columns of a kind say
+	// something.
+	of [windowChunks][numScopes]uint64
 }
 
 // scope is the kinds of records to which a column says something.
@@ -40,22 +62,35 @@ const (
 	numScopes
 )
 
-// setScopes tells the rows apart.
-func (b *block) setScopes() {
-	all := uint64(math.MaxUint64) >> (64 - len(b.rows))
+// chunks returns how many chunks there are.
+func (w *window) chunks() int { return (w.n + chunkRows - 1) / chunkRows }
+
+// chunk returns the place of the first row of a chunk in the arrays, and how many there
+// are.
+func (w *window) chunk(i int) (first, n int) {
+	return w.first + i*chunkRows, min(chunkRows, w.n-i*chunkRows)
+}
+
+// setScopes tells the rows of a chunk apart. is, if not nil, returns the kind of record of
+// a row.
+func (w *window) setScopes(chunk int, is func(row int) rows.Is) {
+	_, n := w.chunk(chunk)
+	all := uint64(math.MaxUint64) >> (chunkRows - n)
 	var spans, resources, others uint64
-	for i := range b.rows {
-		switch b.rows[i].Is() {
-		case rows.IsSpan:
-			spans |= 1 << i
-		case rows.IsResource:
-			resources |= 1 << i
-		case rows.IsOther:
-			others |= 1 << i
+	if is != nil {
+		for i := range n {
+			switch is(chunk*chunkRows + i) {
+			case rows.IsSpan:
+				spans |= 1 << i
+			case rows.IsResource:
+				resources |= 1 << i
+			case rows.IsOther:
+				others |= 1 << i
+			}
 		}
 	}
 	entries := all &^ (spans | resources | others)
-	b.of = [numScopes]uint64{
+	w.of[chunk] = [numScopes]uint64{
 		ofAll: all, ofEntries: entries, ofSpans: entries | spans, ofResources: entries | resources, ofSources: all &^ others,
 	}
 }
@@ -66,28 +101,32 @@ type of[T any] struct {
 	// set sets rows to the meanings at the places given. Place 0 is that of null,
 	// the zero value.
 	set func(list []rows.Row, meanings []T, places []uint32)
-	// direct, if not nil, reads values that are no indexes, and reports whether it
-	// could.
-	direct func(list []rows.Row, a *array, first int) bool
-	// bulk, if not nil, translates values of a dictionary that it knows the form of,
+	// bulk, if not nil, translates n values whose form it knows, none of which is null,
 	// and returns the meanings with theirs.
-	bulk func(meanings []T, a *array) ([]T, bool)
+	bulk func(meanings []T, a *array, first, n int) ([]T, bool)
 	// some, if not nil, is called instead of set, and for values that are not null
 	// only: few rows have any.
 	some func(r *rows.Row, v T)
 	traits
 
-	// held is the place whose meaning all rows have, or mixed.
-	held uint32
-
-	array    *array
+	array *array // nil where it holds nothing
+	null  [1]T
+	one   single[T]
+	// meanings are those of the dictionary, or of the values of the window.
 	meanings []T
 	warnings []op.Warning // by place, as far as the last one
 	// dictionary is what the meanings are of, and version which of its values.
 	dictionary *dictionary
 	version    int
-	places     [rows.Size]uint32
 	memory     memory
+
+	// places are those of the rows of the window, as far as its chunks are loaded, and
+	// same the place of all rows of a chunk, or mixed.
+	places [windowRows]uint32
+	same   [windowChunks]uint32
+	loaded [windowChunks]bool
+	// held is the place whose meaning all rows that are filled have, or mixed.
+	held uint32
 }
 
 // traits tell what is known of a column.
@@ -102,21 +141,35 @@ type traits struct {
 const mixed = math.MaxUint32
 
 // start implements column.
-func (c *of[T]) start(x *translator, a *array) error {
-	c.array, c.held = a, mixed
-	if a.dictionary == nil {
+func (c *of[T]) start(a *array) {
+	c.array = a
+	c.turn()
+}
+
+// values implements column.
+func (c *of[T]) values() *array { return c.array }
+
+// turn implements column.
+func (c *of[T]) turn() {
+	c.held = mixed
+	c.loaded = [windowChunks]bool{}
+	if c.array != nil && c.array.dictionary == nil {
 		c.dictionary = nil
+		c.clear()
+	}
+}
+
+// prepare translates the dictionary.
+func (c *of[T]) prepare(x *translator) error {
+	d := c.array.dictionary
+	if d == nil || c.dictionary == d && c.version == d.version {
 		return nil
 	}
-	if c.dictionary == a.dictionary && c.version == a.dictionary.version {
-		return nil
-	}
-	c.dictionary, c.version = a.dictionary, a.dictionary.version
 	c.clear()
-	for i := range a.dictionary.chunks {
-		values := a.dictionary.chunks[i].values
+	for i := range d.chunks {
+		values := d.chunks[i].values
 		if c.bulk != nil {
-			if meanings, ok := c.bulk(c.meanings, values); ok {
+			if meanings, ok := c.bulkOf(values, 0, values.n); ok {
 				c.meanings = meanings
 				continue
 			}
@@ -125,7 +178,20 @@ func (c *of[T]) start(x *translator, a *array) error {
 			c.add(x, values, k)
 		}
 	}
-	return x.err
+	if x.err != nil {
+		c.dictionary = nil
+		return x.err
+	}
+	c.dictionary, c.version = d, d.version
+	return nil
+}
+
+// bulkOf is bulk for an array that may be a dictionary or have nulls, which it refuses.
+func (c *of[T]) bulkOf(a *array, first, n int) ([]T, bool) {
+	if a.dictionary != nil || a.valid != nil || a.nulls > 0 {
+		return nil, false
+	}
+	return c.bulk(c.meanings, a, first, n)
 }
 
 // clear leaves the meaning of null alone.
@@ -156,39 +222,103 @@ func (c *of[T]) add(x *translator, a *array, i int) uint32 {
 	return uint32(len(c.meanings) - 1)
 }
 
-// read implements column.
-func (c *of[T]) read(x *translator, b *block) error {
-	a, list := c.array, b.rows
-	needed := b.of[c.scope]
-	given := a.given(b.first, len(list)) & needed
-	if c.some != nil {
-		return c.readSome(x, b, given)
-	}
-	if a.dictionary == nil && c.direct != nil && given == needed && c.direct(list, a, b.first) {
+// load implements column.
+func (c *of[T]) load(x *translator, w *window, chunk int) error {
+	if c.loaded[chunk] {
 		return nil
 	}
-	places := c.places[:len(list)]
-	if same := a.same(b.first, len(list), given, needed); same != mixed && a.dictionary != nil {
-		if int(same) >= len(c.meanings) {
-			return a.badIndex(same, len(c.meanings))
-		}
-		if c.stays && same == c.held {
-			return nil
-		}
-		c.held = same
-		for i := range places {
-			places[i] = same
-		}
-	} else if err := c.find(x, places, b.first, given, needed); err != nil {
+	if err := c.prepare(x); err != nil {
 		return err
 	}
-	c.set(list, c.meanings, places)
+	a := c.array
+	first, n := w.chunk(chunk)
+	needed := w.of[chunk][c.scope]
+	given := a.given(first, n) & needed
+	places := c.places[chunk*chunkRows:][:n]
+	c.same[chunk] = mixed
+	if a.dictionary != nil {
+		same, err := a.codes(places, first, given, needed, len(c.meanings))
+		c.same[chunk], c.loaded[chunk] = same, err == nil
+		return err
+	}
+	if c.bulk != nil && given == needed {
+		base := uint32(len(c.meanings))
+		if meanings, ok := c.bulk(c.meanings, a, first, n); ok {
+			c.meanings, c.loaded[chunk] = meanings, true
+			for i := range places {
+				places[i] = base + uint32(i)
+			}
+			return nil
+		}
+	}
+	for i := range places {
+		if places[i] = 0; given>>i&1 != 0 {
+			places[i] = c.add(x, a, first+i)
+		}
+	}
+	if given == 0 {
+		c.same[chunk] = 0
+	}
+	c.loaded[chunk] = x.err == nil
+	return x.err
+}
+
+// fill implements column.
+func (c *of[T]) fill(list []rows.Row, at int) {
+	places := c.places[at : at+len(list)]
+	same := c.same[at/chunkRows]
+	switch {
+	case c.some != nil:
+		for i := range list {
+			if places[i] != 0 {
+				c.some(&list[i], c.meanings[places[i]])
+			}
+		}
+	case c.stays && same != mixed && same == c.held:
+		return
+	default:
+		c.held = same
+		c.set(list, c.meanings, places)
+	}
 	if len(c.warnings) > 0 {
 		for i := range list {
 			list[i].Warn |= c.warning(places[i])
 		}
 	}
-	return nil
+}
+
+// fillOne implements column.
+func (c *of[T]) fillOne(x *translator, list []rows.Row, a *array, i int) {
+	t, warning, _ := c.one.read(c, x, a, i)
+	if c.some != nil {
+		c.some(&list[0], t)
+	} else {
+		c.one.meaning[0] = t
+		c.set(list, c.one.meaning[:], c.one.place[:])
+	}
+	list[0].Warn |= warning
+}
+
+// says implements column.
+func (c *of[T]) says() scope { return c.scope }
+
+// single is what a single value means.
+type single[T any] struct {
+	meaning [1]T
+	place   [1]uint32
+	memory  memory
+}
+
+// read translates a value of c, which is valid until the next call. What cannot be
+// translated means nothing.
+func (s *single[T]) read(c *of[T], x *translator, a *array, i int) (t T, warning op.Warning, ok bool) {
+	s.memory.reset()
+	x.memory, x.err = &s.memory, nil
+	v, warning, ok := c.translate(x, a, i)
+	if !ok || x.err != nil {
+		return t, warning, false
+	}
+	return v, warning, true
 }
 
 // warning returns the warning about a value.
@@ -199,40 +329,34 @@ func (c *of[T]) warning(place uint32) op.Warning {
 	return 0
 }
 
-// readSome sets the rows that have a value.
-func (c *of[T]) readSome(x *translator, b *block, given uint64) error {
-	a := c.array
-	if a.dictionary == nil {
-		c.clear()
+// warned implements column.
+func (c *of[T]) warned(w *window, chunk int) (set uint64) {
+	if len(c.warnings) == 0 {
+		return 0
 	}
-	for ; given != 0; given &= given - 1 {
-		i := bits.TrailingZeros64(given)
-		var place uint32
-		if a.dictionary == nil {
-			place = c.add(x, a, b.first+i)
-		} else if place = a.place(b.first + i); int(place) >= len(c.meanings) {
-			return a.badIndex(place, len(c.meanings))
+	_, n := w.chunk(chunk)
+	for i, place := range c.places[chunk*chunkRows:][:n] {
+		if c.warning(place) != 0 {
+			set |= 1 << i
 		}
-		r := &b.rows[i]
-		c.some(r, c.meanings[place])
-		r.Warn |= c.warning(place)
 	}
-	return x.err
+	return set
 }
 
-// find sets the places of the meanings of rows.
-func (c *of[T]) find(x *translator, places []uint32, first int, given, needed uint64) error {
-	c.held = mixed
-	if c.array.dictionary != nil {
-		return c.array.places(places, first, given, needed, len(c.meanings))
+// codes sets the places of indexes, of whose meanings there are n with that of null. It
+// returns the place that all have, or mixed.
+func (a *array) codes(places []uint32, first int, given, needed uint64, n int) (same uint32, err error) {
+	same = a.same(first, len(places), given, needed)
+	if same == mixed {
+		return mixed, a.places(places, first, given, needed, n)
 	}
-	c.clear()
+	if int64(same) >= int64(n) {
+		return mixed, a.badIndex(same, n)
+	}
 	for i := range places {
-		if places[i] = 0; given>>i&1 != 0 {
-			places[i] = c.add(x, c.array, first+i)
-		}
+		places[i] = same
 	}
-	return x.err
+	return same, nil
 }
 
 // given tells which of n values are not null, n being at most 64 and first a
@@ -319,66 +443,4 @@ func (a *array) places(places []uint32, first int, given, needed uint64, n int) 
 		return a.badIndex(highest, n)
 	}
 	return nil
-}
-
-// times reads integers of 64 bits that are nanoseconds.
-func times(set func(list []rows.Row, values []byte)) func([]rows.Row, *array, int) bool {
-	return func(list []rows.Row, a *array, first int) bool {
-		t := a.field.Type
-		isTime := t.Kind == arrowipc.Int && t.Signed || t.Kind == arrowipc.Timestamp || t.Kind == arrowipc.Duration
-		if !isTime || t.Bits != 64 || t.Unit > 1 {
-			return false
-		}
-		set(list, a.data[8*first:8*(first+len(list))])
-		return true
-	}
-}
-
-// booleans reads booleans.
-func booleans(set func(list []rows.Row, bits []byte, first int)) func([]rows.Row, *array, int) bool {
-	return func(list []rows.Row, a *array, first int) bool {
-		if a.field.Type.Kind != arrowipc.Bool {
-			return false
-		}
-		set(list, a.data, first)
-		return true
-	}
-}
-
-// spanIDs reads ids in hexadecimal.
-func spanIDs(list []rows.Row, a *array, first int) bool {
-	if a.field.Type.Kind != arrowipc.Utf8 {
-		return false
-	}
-	for i := range list {
-		b, err := a.bytes(first + i)
-		if err != nil {
-			return false
-		}
-		id, ok := op.ParseSpanID(b)
-		if !ok || id.IsZero() {
-			return false
-		}
-		list[i].SpanID = id
-	}
-	return true
-}
-
-// knownInts adds integers of 64 bits of which none is null or less than least.
-func knownInts(least int64) func([]op.Int, *array) ([]op.Int, bool) {
-	return func(meanings []op.Int, a *array) ([]op.Int, bool) {
-		t := a.field.Type
-		if a.dictionary != nil || t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 || a.valid != nil || a.nulls > 0 {
-			return nil, false
-		}
-		first := len(meanings)
-		for i := range a.n {
-			v := int64At(a.data, i)
-			if v < least {
-				return meanings[:first], false
-			}
-			meanings = append(meanings, op.Int{V: v, Known: true})
-		}
-		return meanings, true
-	}
 }

@@ -2,6 +2,7 @@ package arrow
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/optrace/optrace/internal/arrowipc"
 )
@@ -10,17 +11,22 @@ import (
 // of the messages that added to them.
 type dictionary struct {
 	chunks  []chunk
-	size    int64 // of the messages
-	version int   // changes with the values
+	size    int64  // of the messages
+	version int    // changes with the values
+	spare   []byte // memory for values
 }
 
 // chunk is the values of a message, which are taken apart when they are needed.
 type chunk struct {
 	batch *arrowipc.Batch
 	body  []byte
-	// open, if not nil, reads batch and body, which nobody may need.
-	open   func() (*arrowipc.Batch, []byte, error)
-	values *array // nil before
+	// open, if not nil, reads batch and body, which nobody may need, into memory that it
+	// is given. Where later has a source instead, that is the body, and size what it
+	// takes.
+	open    func(memory []byte) (*arrowipc.Batch, []byte, error)
+	later   body
+	singles int    // how many values of it were read
+	values  *array // nil before
 }
 
 // dictionaries are those in effect.
@@ -62,6 +68,7 @@ func (d *dictionaries) add(m *arrowipc.Message, body []byte) error {
 		return err
 	}
 	dict.chunks = append(dict.chunks, chunk{batch: m.Batch, body: body})
+	dict.spare = nil // it may be body
 	return d.hold(dict, len(body))
 }
 
@@ -78,19 +85,41 @@ func (d *dictionaries) memory(m *arrowipc.Message) []byte {
 // forget makes all dictionaries empty.
 func (d *dictionaries) forget() {
 	for _, dict := range d.byID {
-		d.held -= dict.size
-		dict.chunks, dict.size = dict.chunks[:0], 0
+		d.empty(dict)
 		dict.version++
 	}
 }
 
-// addLater is add for a message that is read when the values are needed.
-func (d *dictionaries) addLater(id int64, delta bool, open func() (*arrowipc.Batch, []byte, error)) error {
+// empty removes the values, and keeps their memory.
+func (d *dictionaries) empty(dict *dictionary) {
+	d.held -= dict.size
+	if len(dict.chunks) == 1 && dict.chunks[0].open == nil {
+		dict.spare = dict.chunks[0].body
+	}
+	dict.chunks, dict.size = dict.chunks[:0], 0
+}
+
+// addLater is add for a message that open reads when the values are needed.
+func (d *dictionaries) addLater(id int64, delta bool, open func(memory []byte) (*arrowipc.Batch, []byte, error)) error {
 	dict, err := d.change(id, delta)
 	if err == nil {
 		dict.chunks = append(dict.chunks, chunk{open: open})
 	}
 	return err
+}
+
+// addBody is add for a body that is read, or parts of it, when the values are needed.
+func (d *dictionaries) addBody(m *arrowipc.Message, b body) error {
+	dict, err := d.change(m.Dictionary, m.Delta)
+	if err != nil {
+		return err
+	}
+	dict.chunks = append(dict.chunks, chunk{batch: m.Batch, later: b, open: func(memory []byte) (*arrowipc.Batch, []byte, error) {
+		memory = slices.Grow(memory, int(b.length))[:b.length]
+		_, err := b.src.ReadAt(memory, b.at)
+		return m.Batch, memory, err
+	}})
+	return nil
 }
 
 // change prepares a dictionary for other values, or for more.
@@ -100,8 +129,7 @@ func (d *dictionaries) change(id int64, delta bool) (*dictionary, error) {
 		return nil, fmt.Errorf("dictionary %d is none of the schema", id)
 	}
 	if !delta {
-		d.held -= dict.size
-		dict.chunks, dict.size = dict.chunks[:0], 0
+		d.empty(dict)
 	}
 	dict.version++
 	return dict, nil
@@ -137,7 +165,8 @@ func (d *dictionaries) load(f *arrowipc.Field, depth int) error {
 			continue
 		}
 		if c.open != nil {
-			batch, body, err := c.open()
+			batch, body, err := c.open(dict.spare[:0])
+			dict.spare = nil
 			if err != nil {
 				return fmt.Errorf("dictionary %d: %w", f.Dictionary.ID, err)
 			}
@@ -146,12 +175,47 @@ func (d *dictionaries) load(f *arrowipc.Field, depth int) error {
 				return err
 			}
 		}
-		r := bodyReader{batch: c.batch, body: c.body, dictionaries: d, unpack: d.unpack}
-		a, err := r.read(field, true)
+		r := bodyReader{batch: c.batch, body: &body{bytes: c.body}, dictionaries: d, unpack: d.unpack}
+		a, err := r.read(field, everything)
 		if err != nil {
 			return fmt.Errorf("dictionary %d: %w", f.Dictionary.ID, err)
 		}
 		c.values = &a
 	}
 	return nil
+}
+
+// len returns how many values there are, as far as the message says so.
+func (c *chunk) len() (n int64, known bool) {
+	switch {
+	case c.values != nil:
+		return int64(c.values.n), true
+	case c.batch != nil && len(c.batch.Nodes) > 0:
+		return max(0, c.batch.Nodes[0].Length), true
+	}
+	return 0, false
+}
+
+// len returns how many values the dictionary has, as far as its messages say so.
+func (d *dictionary) len() (n int64, known bool) {
+	for i := range d.chunks {
+		one, known := d.chunks[i].len()
+		if !known {
+			return 0, false
+		}
+		n += one
+	}
+	return n, true
+}
+
+// at returns the array and the place of a value, nil where there is none.
+func (d *dictionary) at(i int64) (*array, int) {
+	for c := range d.chunks {
+		values := d.chunks[c].values
+		if i < int64(values.n) {
+			return values, int(i)
+		}
+		i -= int64(values.n)
+	}
+	return nil, 0
 }

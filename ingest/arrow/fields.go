@@ -32,7 +32,7 @@ func ofEntry[T any](t translate[T], set func([]rows.Row, []T, []uint32)) func() 
 // ints returns a column of integers of entries, which are least or more.
 func ints(least int64, warning op.Warning, stays bool, set func([]rows.Row, []op.Int, []uint32)) func() column {
 	return func() column {
-		return &of[op.Int]{translate: integer(least, warning), bulk: knownInts(least), set: set, traits: traits{ofEntries, stays}}
+		return &of[op.Int]{translate: integer(least, warning), bulk: amounts(least), set: set, traits: traits{ofEntries, stays}}
 	}
 }
 
@@ -46,9 +46,9 @@ func rare[T any](t translate[T], some func(*rows.Row, T)) func() column {
 	return func() column { return &of[T]{translate: t, some: some} }
 }
 
-// fast returns a column that mostly is of a form that direct reads.
-func fast[T any](direct func([]rows.Row, *array, int) bool, t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
-	return func() column { return &of[T]{translate: t, set: set, direct: direct, traits: traits{scope: ofSpans}} }
+// fast returns a column that mostly is of a form that bulk reads.
+func fast[T any](bulk func([]T, *array, int, int) ([]T, bool), t translate[T], set func([]rows.Row, []T, []uint32)) func() column {
+	return func() column { return &of[T]{translate: t, set: set, bulk: bulk, traits: traits{scope: ofSpans}} }
 }
 
 // int64At returns the i-th integer.
@@ -90,11 +90,7 @@ var fields = []field{
 		}
 	})},
 	{"duration_us", one(micros, setMicros)},
-	{"duration_ns", fast(times(func(l []rows.Row, b []byte) {
-		for i := range l {
-			l[i].Duration, l[i].DurationFrom = int64At(b, i), rows.DurationNanos
-		}
-	}), nanos(op.WarnBadValue), setDuration)},
+	{"duration_ns", fast(nanoInts, nanos(op.WarnBadValue), setDuration)},
 	{"output_elements", ints(0, op.WarnBadValue, false, func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].OutputElements = v[k[i]]
@@ -121,20 +117,12 @@ var fields = []field{
 			l[i].DType = v[k[i]]
 		}
 	})},
-	{"start_unix_ns", fast(times(func(l []rows.Row, b []byte) {
-		for i := range l {
-			l[i].Start = op.Int{V: int64At(b, i), Known: true}
-		}
-	}), nanos(op.WarnBadTime), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"start_unix_ns", fast(nanoInts, nanos(op.WarnBadTime), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].Start = v[k[i]]
 		}
 	})},
-	{"launch_unix_ns", fast(times(func(l []rows.Row, b []byte) {
-		for i := range l {
-			l[i].Launch = op.Int{V: int64At(b, i), Known: true}
-		}
-	}), nanos(op.WarnBadTime), func(l []rows.Row, v []op.Int, k []uint32) {
+	{"launch_unix_ns", fast(nanoInts, nanos(op.WarnBadTime), func(l []rows.Row, v []op.Int, k []uint32) {
 		for i := range l {
 			l[i].Launch = v[k[i]]
 		}
@@ -204,7 +192,7 @@ var fields = []field{
 			l[i].Side = v[k[i]]
 		}
 	})},
-	{"failed", fast(booleans(setFailed), flag, func(l []rows.Row, v []bool, k []uint32) {
+	{"failed", fast(booleans, flag, func(l []rows.Row, v []bool, k []uint32) {
 		for i := range l {
 			l[i].StatedFailed = v[k[i]]
 		}
@@ -270,12 +258,5 @@ func setDuration(l []rows.Row, v []op.Int, k []uint32) {
 		if n := v[k[i]]; n.Known {
 			l[i].Duration, l[i].DurationFrom = n.V, rows.DurationNanos
 		}
-	}
-}
-
-func setFailed(l []rows.Row, bits []byte, first int) {
-	for i := range l {
-		at := first + i
-		l[i].StatedFailed = bits[at/8]>>(at%8)&1 != 0
 	}
 }

@@ -42,14 +42,14 @@ func TestForeignFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := recordtest.Transcript(t, arrow.RecordsAt(bytes.NewReader(file), int64(len(file)), path))
+			got := recordtest.Transcript(t, arrow.RecordsAt(bytes.NewReader(file), int64(len(file)), path, nil))
 			name, _, _ := strings.Cut(filepath.Base(path), ".")
 			name, _, _ = strings.Cut(strings.Replace(name, "apache-arrow", "apache", 1), "-zstd")
 			name, _, _ = strings.Cut(name, "-lz4")
 			name, _, _ = strings.Cut(name, "-categorical")
 			// The forms of a writer hold the same.
 			recordtest.Golden(t, filepath.Join("testdata", name+".golden"), got, *update)
-			parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), path, 1)
+			parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), path, nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,7 +26,10 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		const maxRecords = 1000
 		recordtest.Check(t, first(maxRecords, arrow.Records(bytes.NewReader(file), "fuzz", nil)))
-		parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), "fuzz", 1)
+		inColumns := 0
+		inRows := arrow.RecordsAt(bytes.NewReader(file), int64(len(file)), "fuzz", byColumns)
+		recordtest.Check(t, first(maxRecords, expanded(t, inRows, &inColumns)))
+		parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), "fuzz", nil, 1)
 		if err != nil {
 			return
 		}

@@ -16,8 +16,8 @@ import (
 // Parts returns the records of a stream or file in parts of at least partBytes,
 // which are batches that follow one another. Several goroutines may read a part
 // each. What is said at [Records] holds for a part.
-func Parts(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error) {
-	ix := &index{src: src, size: size, name: name, partBytes: int64(partBytes)}
+func Parts(src io.ReaderAt, size int64, name string, m *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error) {
+	ix := &index{src: src, size: size, name: name, mapping: m, partBytes: int64(partBytes)}
 	if err := ix.read(); err != nil {
 		return nil, err
 	}
@@ -32,6 +32,7 @@ type index struct {
 	src       io.ReaderAt
 	size      int64
 	name      string
+	mapping   *op.Mapping
 	partBytes int64
 
 	stream   stream
@@ -109,6 +110,11 @@ func (ix *index) read() error {
 
 // at turns to a place.
 func (ix *index) at(offset int64) {
+	if n := offset - ix.stream.offset; n >= 0 && n < int64(ix.buffered.Buffered()) {
+		_, _ = ix.buffered.Discard(int(n)) // which are there
+		ix.stream.offset = offset
+		return
+	}
 	ix.buffered.Reset(ix.section(offset, ix.size))
 	ix.stream.src, ix.stream.offset = &ix.buffered, offset
 }
@@ -173,6 +179,10 @@ func (ix *index) cut(end int64) {
 	ix.begin(end)
 }
 
+// partReadSize is how much of a part is read at once, besides what is larger: little,
+// because much may be passed over.
+const partReadSize = 8 << 10
+
 // readPart yields the records of a part.
 func (ix *index) readPart(p part, yield func(op.Record, error) bool) {
 	r := ix.reader(p.table)
@@ -181,14 +191,17 @@ func (ix *index) readPart(p part, yield func(op.Record, error) bool) {
 	r.dictionaries.forget()
 	for id, places := range p.dictionaries {
 		for i, at := range places {
-			open := func() (*arrowipc.Batch, []byte, error) { return ix.readDictionary(at) }
+			open := func(memory []byte) (*arrowipc.Batch, []byte, error) { return ix.readDictionary(at, memory) }
 			if err := r.dictionaries.addLater(id, i > 0, open); err != nil {
 				r.end(err)
 				return
 			}
 		}
 	}
-	r.stream = stream{src: bufio.NewReaderSize(ix.section(p.start, p.end), readSize), offset: p.start, isFile: p.isFile && p.end == ix.size}
+	r.stream = stream{
+		src: bufio.NewReaderSize(ix.section(p.start, p.end), partReadSize), offset: p.start, isFile: p.isFile && p.end == ix.size,
+		anywhere: ix.src, end: p.end,
+	}
 	r.read()
 }
 
@@ -203,7 +216,7 @@ func (ix *index) reader(t *table) *reader {
 			return r
 		}
 	}
-	r := newReader(ix.name)
+	r := newReader(ix.name, ix.mapping)
 	r.setTable(t)
 	return r
 }
@@ -217,12 +230,12 @@ func (ix *index) release(r *reader) {
 }
 
 // readDictionary reads a message.
-func (ix *index) readDictionary(at place) (*arrowipc.Batch, []byte, error) {
+func (ix *index) readDictionary(at place, memory []byte) (*arrowipc.Batch, []byte, error) {
 	s := stream{src: ix.section(at.start, at.end), offset: at.start}
 	m, _, err := s.message(nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := s.fill(nil, m.BodyLength)
+	body, err := s.fill(memory, m.BodyLength)
 	return m.Batch, body, err
 }

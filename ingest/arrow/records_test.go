@@ -57,7 +57,7 @@ func read(t testing.TB, file []byte) *records {
 // readParts reads a file in parts.
 func readParts(t testing.TB, file []byte, partBytes int) (got *records, n int) {
 	t.Helper()
-	parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), "ops.arrow", partBytes)
+	parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), "ops.arrow", nil, partBytes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,13 @@
 package arrow
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/optrace/optrace/internal/arrowipc"
 )
@@ -41,8 +43,11 @@ func schemaOf(src io.ReaderAt, size int64) *arrowipc.Schema {
 type stream struct {
 	src    io.Reader
 	offset int64 // of what is read next
-	at     int64 // of the message
-	isFile bool
+	// anywhere, if not nil, is what src reads up to end, and can be read at any place.
+	anywhere io.ReaderAt
+	end      int64
+	at       int64 // of the message
+	isFile   bool
 }
 
 // errTorn is the error for a message that is not there as a whole.
@@ -61,6 +66,14 @@ func (s *stream) readMagic(head []byte) error {
 }
 
 func (s *stream) skip(n int64) error {
+	if b, ok := s.src.(*bufio.Reader); ok && s.anywhere != nil && n > int64(b.Buffered()) {
+		if n > s.end-s.offset {
+			return errTorn
+		}
+		s.offset += n
+		b.Reset(io.NewSectionReader(s.anywhere, s.offset, s.end-s.offset))
+		return nil
+	}
 	copied, err := io.CopyN(io.Discard, s.src, n)
 	s.offset += copied
 	if err == io.EOF {
@@ -69,13 +82,74 @@ func (s *stream) skip(n int64) error {
 	return err
 }
 
+// body is the body of a message.
+type body struct {
+	bytes []byte
+	// Where src is not nil, the body lies at a place of it, and parts of it are read into
+	// memory when they are needed.
+	src    io.ReaderAt
+	at     int64
+	length int64
+	memory *arena
+}
+
+// later returns the body of n bytes that is next, to be read in parts, and passes over
+// it.
+func (s *stream) later(n int64, memory *arena) (body, error) {
+	b := body{src: s.anywhere, at: s.offset, length: n, memory: memory}
+	return b, s.skip(n)
+}
+
+// size returns how many bytes the body has.
+func (b *body) size() int64 {
+	if b.src == nil {
+		return int64(len(b.bytes))
+	}
+	return b.length
+}
+
+// part returns a part of the body, which is within it.
+func (b *body) part(offset, n int64) ([]byte, error) {
+	if b.src == nil {
+		return b.bytes[offset : offset+n : offset+n], nil
+	}
+	data := b.memory.take(int(n))
+	_, err := b.src.ReadAt(data, b.at+offset)
+	return data, err
+}
+
+// arena is memory that is taken piece by piece and given back at once.
+type arena struct {
+	blocks [][]byte
+	at     int    // of the block that pieces are taken from
+	rest   []byte // of that block
+}
+
+const arenaBlock = 256 << 10
+
+// reset gives everything back.
+func (a *arena) reset() { a.at, a.rest = -1, nil }
+
+// take returns n bytes, which hold anything.
+func (a *arena) take(n int) []byte {
+	for len(a.rest) < n {
+		if a.at++; a.at == len(a.blocks) {
+			a.blocks = append(a.blocks, make([]byte, max(n, arenaBlock)))
+		}
+		a.rest = a.blocks[a.at]
+	}
+	piece := a.rest[:n:n]
+	a.rest = a.rest[n:]
+	return piece
+}
+
 // fill reads n bytes into memory that grows with what is there. It appends to buf.
 func (s *stream) fill(buf []byte, n int64) ([]byte, error) {
 	const atOnce = 1 << 20
 	for n > 0 {
 		step := int(min(n, max(atOnce, int64(len(buf)))))
 		start := len(buf)
-		buf = append(buf, make([]byte, step)...)
+		buf = slices.Grow(buf, step)[:start+step]
 		m, err := io.ReadFull(s.src, buf[start:])
 		s.offset += int64(m)
 		if err != nil {

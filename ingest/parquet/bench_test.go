@@ -76,7 +76,7 @@ func benchmarkRecords(b *testing.B, size int, records func() iter.Seq2[op.Record
 func BenchmarkRecordsAt(b *testing.B) {
 	file, _ := workload(b)
 	benchmarkRecords(b, len(file), func() iter.Seq2[op.Record, error] {
-		return parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "bench")
+		return parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "bench", nil)
 	})
 }
 
@@ -100,7 +100,7 @@ func BenchmarkJSONLines(b *testing.B) {
 func TestAllocations(t *testing.T) {
 	file, _ := workload(t)
 	allocs := testing.AllocsPerRun(3, func() {
-		drain(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet"))
+		drain(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet", nil))
 	})
 	if perEntry := allocs / benchEntries; perEntry > 0.1 {
 		t.Errorf("%.2f allocations an entry", perEntry)

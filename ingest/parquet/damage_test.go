@@ -30,7 +30,7 @@ func smallFile(t testing.TB) []byte {
 
 func check(t testing.TB, file []byte) {
 	t.Helper()
-	recordtest.Check(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "damaged"))
+	recordtest.Check(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "damaged", nil))
 }
 
 // A file that is cut off has lost its footer.
@@ -98,7 +98,7 @@ func TestReadErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src := brokenAt{bytes.NewReader(file), test.failFrom, test.failTo}
 			var messages []string
-			for _, err := range parquet.RecordsAt(src, int64(len(file)), "ops.parquet") {
+			for _, err := range parquet.RecordsAt(src, int64(len(file)), "ops.parquet", nil) {
 				if err != nil {
 					messages = append(messages, err.Error())
 				}

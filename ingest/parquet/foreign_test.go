@@ -202,7 +202,7 @@ func TestDuckDB(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := recordtest.Transcript(t, op.NewReader(bytes.NewReader(jsonl), "duckdb.jsonl").Records())
-	got := recordtest.Transcript(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "duckdb.parquet"))
+	got := recordtest.Transcript(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "duckdb.parquet", nil))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -29,7 +29,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		// Equal rows take no space: a small file may hold a million of them.
 		const maxRecords = 1000
-		recordtest.Check(t, first(maxRecords, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "fuzz")))
+		recordtest.Check(t, first(maxRecords, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "fuzz", nil)))
 	})
 }
 

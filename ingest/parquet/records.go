@@ -20,7 +20,7 @@ import (
 //
 // name stands for src in errors. The columns state what they hold, so m, the
 // table from attribute keys to fields, has no say.
-func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		s, err := newSpool(src)
 		if err != nil {
@@ -28,7 +28,7 @@ func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, err
 			return
 		}
 		defer s.close()
-		for rec, err := range RecordsAt(s.file, s.size, name) {
+		for rec, err := range RecordsAt(s.file, s.size, name, m) {
 			if !yield(rec, err) {
 				return
 			}
@@ -41,7 +41,7 @@ func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, err
 // A *[op.SyntaxError] is a row that could not be read, or the rest of a row
 // group that is damaged, and reading goes on behind it; any other error is the
 // last thing yielded. What a record points to is valid until the next one.
-func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error] {
+func RecordsAt(src io.ReaderAt, size int64, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		t, err := openTable(src, size, name)
 		if err != nil {
@@ -55,7 +55,7 @@ func RecordsAt(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, er
 // Parts returns the records of a file in parts of at least partBytes, which are
 // row groups that follow one another. Several goroutines may read a part each.
 // What is said at [RecordsAt] holds for a part.
-func Parts(src io.ReaderAt, size int64, name string, partBytes int) ([]iter.Seq2[op.Record, error], error) {
+func Parts(src io.ReaderAt, size int64, name string, _ *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error) {
 	t, err := openTable(src, size, name)
 	if err != nil {
 		return nil, err

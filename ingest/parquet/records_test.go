@@ -36,7 +36,7 @@ func (r *records) entries() []*op.Entry {
 func read(t testing.TB, file []byte) *records {
 	t.Helper()
 	got := &records{}
-	for rec, err := range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet") {
+	for rec, err := range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet", nil) {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
@@ -119,7 +119,7 @@ func TestRoundTripOfRowGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := int64(0)
-	for rec, err := range parquet.RecordsAt(bytes.NewReader(b.Bytes()), int64(b.Len()), "ops.parquet") {
+	for rec, err := range parquet.RecordsAt(bytes.NewReader(b.Bytes()), int64(b.Len()), "ops.parquet", nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestStop(t *testing.T) {
 	file := write(t, []op.Record{r.Record(), r.Record(), r.Record()})
 	for stop := 1; stop <= 3; stop++ {
 		n := 0
-		for range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet") {
+		for range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet", nil) {
 			if n++; n == stop {
 				break
 			}

@@ -145,9 +145,9 @@ const (
 	IsOther
 )
 
-// Is returns the kind of record that the row is.
-func (r *Row) Is() Is {
-	switch r.Record {
+// IsOf returns the kind of record that a value of the column record stands for.
+func IsOf(record string) Is {
+	switch record {
 	case recordEntry, "":
 		return IsEntry
 	case recordSpan:
@@ -207,21 +207,29 @@ func (r *Row) finishEntry(columns Seen) error {
 	r.finishLinks()
 	r.finishRest()
 	r.finishKind()
-	if !columns.Elements && !r.OutputCut {
-		n, w := r.OutputShape.Elements()
-		r.OutputElements = n
-		r.Warn |= w
+	elements, memory, w := columns.Sizes(ShapeText{r.OutputShape, r.OutputCut}, r.DType, r.OutputElements, r.MemoryBytes)
+	r.OutputElements, r.MemoryBytes = elements, memory
+	r.Warn |= w
+	return nil
+}
+
+// Sizes returns the elements and the bytes of an output. Where a file has no column of
+// them they follow from the rest.
+func (s Seen) Sizes(output ShapeText, t op.DType, elements, memory op.Int) (op.Int, op.Int, op.Warning) {
+	var warning op.Warning
+	if !s.Elements && !output.Cut {
+		elements, warning = output.Shape.Elements()
 	}
-	if !columns.Memory && r.OutputElements.Known {
-		size := r.DType.Size()
+	if !s.Memory && elements.Known {
+		size := t.Size()
 		if size == 0 {
 			size = op.DefaultElementSize
 		}
-		n, w := op.Shape{r.OutputElements.V, size}.Elements() // a product that is checked
-		r.MemoryBytes = n
-		r.Warn |= w
+		n, w := op.Shape{elements.V, size}.Elements() // a product that is checked
+		memory = n
+		warning |= w
 	}
-	return nil
+	return elements, memory, warning
 }
 
 func (r *Row) finishKind() {
@@ -230,14 +238,22 @@ func (r *Row) finishKind() {
 		r.Kind, r.KindRule = op.KindCollective, op.RuleAttribute
 	case r.Kind == op.KindUnknown:
 		r.Kind, r.KindRule = op.InferKind(r.Operation)
-	case r.HasRule:
-	case r.Kind == op.KindCompute:
-		r.KindRule = op.RuleDefault
-	case r.Kind == op.KindMemory:
-		r.KindRule = op.RuleName
 	default:
-		r.KindRule = op.RuleAttribute
+		r.KindRule = RuleOf(r.Kind, KindRule{r.KindRule, r.HasRule})
 	}
+}
+
+// RuleOf returns how a kind was found: the rule that is stated, or the usual one.
+func RuleOf(k op.Kind, stated KindRule) op.KindRule {
+	switch {
+	case stated.Known:
+		return stated.Rule
+	case k == op.KindCompute:
+		return op.RuleDefault
+	case k == op.KindMemory:
+		return op.RuleName
+	}
+	return op.RuleAttribute
 }
 
 // finishSpan takes what spans and entries have in common from the entry.

@@ -1,0 +1,120 @@
+package arrow
+
+import (
+	"github.com/optrace/optrace/op"
+)
+
+// holds reports whether there is a column that has values in the batch.
+func (c *of[T]) holds() bool { return c.array != nil }
+
+// coded reports whether codes keep their values in the batch.
+func (c *of[T]) coded() bool { return !c.holds() || c.array.dictionary != nil }
+
+// column returns the column of the window, whose chunks are loaded.
+func (c *of[T]) column() op.Column[T] {
+	if !c.holds() {
+		clear(c.places[:])
+		return op.Column[T]{Codes: c.places[:], Values: c.null[:]}
+	}
+	return op.Column[T]{Codes: c.places[:], Values: c.meanings}
+}
+
+// lazy is a column whose values are translated one by one, when they are asked for. Its
+// codes are indexes into the dictionary or, without one, into the array, and 1 more.
+type lazy[T any] struct {
+	of    *of[T]
+	place int // among the columns of the reader
+	codes [windowRows]uint32
+	one   single[T]
+}
+
+// bind finds the column of a field.
+func (l *lazy[T]) bind(r *reader, name string) { l.of, l.place = columnOf[T](r, name), r.place(name) }
+
+// load sets the codes of a chunk, and reports whether there is a value for each of them.
+func (l *lazy[T]) load(w *window, chunk int) bool {
+	first, n := w.chunk(chunk)
+	codes := l.codes[chunk*chunkRows:][:n]
+	if !l.of.holds() {
+		clear(codes)
+		return true
+	}
+	a := l.of.array
+	needed := w.of[chunk][l.of.scope]
+	given := a.given(first, n) & needed
+	if a.dictionary != nil {
+		n, known := a.dictionary.len()
+		if !known || n >= mixed {
+			return false
+		}
+		_, err := a.codes(codes, first, given, needed, int(n)+1)
+		return err == nil
+	}
+	for i := range codes {
+		if codes[i] = 0; given>>i&1 != 0 {
+			codes[i] = uint32(first+i) + 1
+		}
+	}
+	return true
+}
+
+// value returns the value of a code, the zero value where it means nothing.
+func (l *lazy[T]) value(r *reader, code uint32) (t T) {
+	if code == 0 || !l.of.holds() {
+		return t
+	}
+	index := int64(code) - 1
+	var a *array
+	var at int
+	var ok bool
+	if f := l.of.array.field; f.Dictionary != nil {
+		a, at, ok = r.dictionaries.value(f, index)
+	} else if r.open(l.place) == nil {
+		a, at, ok = l.of.array.at(int(index))
+	}
+	if ok {
+		t, _, _ = l.one.read(l.of, &r.x, a, at)
+	}
+	return t
+}
+
+// names are the kinds that the names of operations tell, and how, by the codes of the
+// names.
+type names struct {
+	kinds []op.Kind
+	rules []op.KindRule
+}
+
+// infer adds the kinds of further names.
+func (n *names) infer(all []string) {
+	for _, name := range all[len(n.kinds):] {
+		kind, rule := op.InferKind(name)
+		n.kinds, n.rules = append(n.kinds, kind), append(n.rules, rule)
+	}
+}
+
+func (n *names) clear() { n.kinds, n.rules = n.kinds[:0], n.rules[:0] }
+
+// sizes are the elements and bytes of the outputs of a window, where there are no columns
+// of both.
+type sizes struct {
+	codes            [windowRows]uint32
+	elements, memory [windowRows + 1]op.Int
+}
+
+// load sets those of a chunk, and returns the rows for which there is a warning.
+func (s *sizes) load(b *block, chunk int) (warned uint64) {
+	output, dtype := b.output.of.column(), b.dtype.of.column()
+	elements, memory := b.elements.column(), b.memory.column()
+	_, n := b.window.chunk(chunk)
+	for i := range n {
+		at := chunk*chunkRows + i
+		var w op.Warning
+		s.codes[at] = uint32(at) + 1
+		s.elements[at+1], s.memory[at+1], w = b.table.seen.Sizes(output.At(at), dtype.At(at), elements.At(at), memory.At(at))
+		if w != 0 {
+			warned |= 1 << i
+		}
+	}
+	return warned
+}

@@ -1,0 +1,69 @@
+package arrow
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/internal/arrowipc"
+	"github.com/optrace/optrace/op"
+)
+
+// nanoInts adds integers of 64 bits that are nanoseconds.
+func nanoInts(meanings []op.Int, a *array, first, n int) ([]op.Int, bool) {
+	t := a.field.Type
+	isTime := t.Kind == arrowipc.Int && t.Signed || t.Kind == arrowipc.Timestamp || t.Kind == arrowipc.Duration
+	if !isTime || t.Bits != 64 || t.Unit > 1 {
+		return nil, false
+	}
+	for i := first; i < first+n; i++ {
+		meanings = append(meanings, op.Int{V: int64At(a.data, i), Known: true})
+	}
+	return meanings, true
+}
+
+// booleans adds booleans.
+func booleans(meanings []bool, a *array, first, n int) ([]bool, bool) {
+	if a.field.Type.Kind != arrowipc.Bool {
+		return nil, false
+	}
+	for i := first; i < first+n; i++ {
+		meanings = append(meanings, a.data[i/8]>>(i%8)&1 != 0)
+	}
+	return meanings, true
+}
+
+// spanIDs adds ids in hexadecimal.
+func spanIDs(meanings []op.SpanID, a *array, first, n int) ([]op.SpanID, bool) {
+	if a.field.Type.Kind != arrowipc.Utf8 {
+		return nil, false
+	}
+	for i := first; i < first+n; i++ {
+		b, err := a.bytes(i)
+		if err != nil {
+			return nil, false
+		}
+		id, ok := op.ParseSpanID(b)
+		if !ok || id.IsZero() {
+			return nil, false
+		}
+		meanings = append(meanings, id)
+	}
+	return meanings, true
+}
+
+// amounts adds integers of 64 bits of which none is less than least.
+func amounts(least int64) func(meanings []op.Int, a *array, first, n int) ([]op.Int, bool) {
+	return func(meanings []op.Int, a *array, first, n int) ([]op.Int, bool) {
+		if t := a.field.Type; t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 {
+			return nil, false
+		}
+		meanings = slices.Grow(meanings, n)
+		for i := first; i < first+n; i++ {
+			v := int64At(a.data, i)
+			if v < least {
+				return nil, false
+			}
+			meanings = append(meanings, op.Int{V: v, Known: true})
+		}
+		return meanings, true
+	}
+}

@@ -1,0 +1,113 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/arrow"
+)
+
+// oneByOne is a Source that knows nothing of columns and of fields that are left out.
+type oneByOne struct{ analyze.Source }
+
+// randomFiles writes random operations and spans as entries JSON Lines and as Arrow, and
+// returns the paths. Some operations repeat, and most have nothing unusual.
+func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows string) {
+	t.Helper()
+	var lines, stream bytes.Buffer
+	e, a := op.NewWriter(&lines, nil), arrow.NewWriter(&stream)
+	r := recordtest.Random{Rand: rand.New(rand.NewPCG(seed, 1))}
+	var last *op.Entry
+	for range n {
+		rec := r.Record()
+		if rec.Gap != nil || rec.Batch != nil || rec.Resource != nil {
+			continue
+		}
+		if rec.Span != nil {
+			check(t, e.Span(rec.Span), a.Span(rec.Span))
+			continue
+		}
+		if rec.Entry = usual(r, rec.Entry); last != nil && r.IntN(50) == 0 {
+			rec.Entry = last
+		}
+		last = rec.Entry
+		check(t, e.Entry(rec.Entry), a.Entry(rec.Entry))
+		if r.IntN(2000) == 0 {
+			check(t, a.Flush())
+		}
+	}
+	check(t, e.Flush(), a.Close())
+	dir := t.TempDir()
+	return write(t, filepath.Join(dir, "ops.jsonl"), lines.Bytes()), write(t, filepath.Join(dir, "ops.arrow"), stream.Bytes())
+}
+
+// usual makes a random entry more like others, so that rows have many.
+func usual(r recordtest.Random, e *op.Entry) *op.Entry {
+	e.Operation = []string{"matmul", "relu", "memcpy HtoD", "memcpy DtoD", "all_reduce", e.Operation}[r.IntN(6)]
+	e.DeviceID = []string{"cuda:0", "cuda:1", "", e.DeviceID}[r.IntN(4)]
+	if r.IntN(8) > 0 {
+		e.Warn, e.AdjustedCount, e.Failed, e.Error = 0, 0, false, ""
+		e.Duration %= 1000
+	}
+	if e.DType == "odd type" {
+		e.DType = op.F16
+	}
+	if e.Kind != op.KindCollective { // a file of entries keeps the rule of these only
+		e.KindRule = op.RuleDefault
+	}
+	e.Extra = nil
+	return e
+}
+
+func check(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// figures returns a report, but for what it says of files.
+func figures(t *testing.T, src analyze.Source, opts analyze.Options) string {
+	t.Helper()
+	r, err := analyze.Run(t.Context(), src, opts)
+	check(t, err)
+	r.Input.Bytes, r.Input.Formats = 0, nil
+	text, err := json.MarshalIndent(r, "", " ")
+	check(t, err)
+	return string(text)
+}
+
+// The figures are the same whether they are taken from columns, from the entries that
+// the columns hold, or from entries JSON Lines.
+func TestFiguresOfColumns(t *testing.T) {
+	for seed := range uint64(2) {
+		entries, arrows := randomFiles(t, seed, 6000)
+		for _, opts := range []analyze.Options{
+			{SumsOnly: true, Workers: 1},
+			{SumsOnly: true, Workers: 2, MaxGroups: 7, Top: 3, HotspotBytes: -1},
+			{SumsOnly: true, Workers: 2, Top: -1},
+			{Workers: 2},
+		} {
+			name := fmt.Sprintf("seed %d, %+v", seed, opts)
+			want := figures(t, oneByOne{ingest.Open(arrows)}, opts)
+			if diff := cmp.Diff(want, figures(t, ingest.Open(arrows), opts)); diff != "" {
+				t.Errorf("%s (-entries of Arrow +columns of Arrow):\n%s", name, diff)
+			}
+			if diff := cmp.Diff(want, figures(t, ingest.Open(entries), opts)); diff != "" {
+				t.Errorf("%s (-Arrow +JSON Lines):\n%s", name, diff)
+			}
+		}
+	}
+}

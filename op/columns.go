@@ -1,0 +1,78 @@
+package op
+
+// Columns holds operations that follow one another, column by column. Sums over
+// columns cost a fraction of those over entries. It belongs to the reader that handed
+// it out, and changes with the reader's next record but one of the same rows.
+//
+// Row i has the value of a column's code i. Codes are numbers in the order of the
+// source, and may be equal where values are not: two codes may have one value. Code 0
+// is a value that is not known, the zero value.
+type Columns struct {
+	// Number changes when codes get other values. Codes of times, durations and of
+	// amounts may do so at any time.
+	Number int64
+
+	Operation, DeviceID, Service Column[string]
+	Rank                         Column[Int]
+	Side                         Column[Side]
+	Kind                         Column[Kind]
+	Start, Duration              Column[Int]
+	OutputElements, MemoryBytes  Column[Int]
+	FLOPs                        Column[Int]
+	Failed                       Column[bool]
+
+	// These are rarely looked at, and are read then.
+	KindRule    func(row int) KindRule
+	TraceID     func(row int) TraceID
+	SpanID      func(row int) SpanID
+	InputShapes LazyColumn[[]Shape]
+	OutputShape LazyColumn[Shape]
+	InputDTypes LazyColumn[[]DType]
+	DType       LazyColumn[DType]
+
+	// Entry returns a row with all that the source has. It is valid until the next
+	// call, and until the record ends.
+	Entry func(row int) *Entry
+}
+
+// Column is a column of values.
+type Column[T any] struct {
+	Codes  []uint32 // of the rows
+	Values []T      // by code
+}
+
+// At returns the value of a row.
+func (c *Column[T]) At(row int) T { return c.Values[c.Codes[row]] }
+
+// LazyColumn is a column of values that are read when they are asked for.
+type LazyColumn[T any] struct {
+	Codes []uint32 // of the rows
+	// Value returns the value of a code, which is valid until the next call.
+	Value func(code uint32) T
+}
+
+// At returns the value of a row, which is valid until the next call.
+func (c *LazyColumn[T]) At(row int) T { return c.Value(c.Codes[row]) }
+
+// Rows is a part of Columns: the operations From up to, and without, To. They have no
+// warning, a name, a duration that is not negative, an end that fits 64 bits, no
+// weight, and a device where they have a name for it.
+type Rows struct {
+	*Columns
+	From, To int
+}
+
+// ByColumns returns a mapping for readers that may hand out operations as Rows. It says
+// otherwise what m says; m may be nil, and does not change.
+func (m *Mapping) ByColumns() *Mapping {
+	var c Mapping
+	if m != nil {
+		c = *m
+	}
+	c.columns = true
+	return &c
+}
+
+// HasColumns reports whether a reader may hand out Rows: not where attributes are kept,
+// of which they have none.
+func (m *Mapping) HasColumns() bool { return m != nil && m.columns && !m.all && len(m.kept) == 0 }
