@@ -65,6 +65,7 @@ func stripped(e *op.Entry, omitted op.Fields) *op.Entry {
 		op.FieldStream: func() { c.Stream = op.Int{} },
 		op.FieldLaunch: func() { c.Launch = op.Int{} },
 		op.FieldRoot:   func() { c.Root, c.RootSpanID = "", op.SpanID{} },
+		op.FieldIDs:    func() { c.TraceID, c.SpanID = op.TraceID{}, op.SpanID{} },
 		op.FieldParent: func() { c.ParentSpanID = op.SpanID{} },
 		op.FieldLinks:  func() { c.Links = nil },
 	} {

@@ -46,9 +46,9 @@ func (f *Forest) profile(base *Profile, keep func(r int32) bool) *Profile {
 		}
 		e = varieties[f.variety(r)]
 		f.entry(r, &e)
-		p.addSums(&e)
+		p.addSums(&e, nil)
 		if len(f.by) > 0 {
-			groups.row(sideIndex(e.Side), f.group(r)).add(&e)
+			groups.row(sideIndex(e.Side), f.group(r)).add(&e, nil)
 		}
 	}
 	p.slowest, p.hotspots = base.slowest, base.hotspots

@@ -47,7 +47,8 @@ type Options struct {
 }
 
 // Unused returns the fields of an entry at which nothing in the report looks but the
-// lists of entries, which show all of them ([op.Record].Whole). [Run] tells a Source
+// lists of entries, which show all of them, and the ids of the slowest entry of a row
+// ([op.Record].Whole). [Run] tells a Source
 // that has a method Omit(op.Fields).
 func (o Options) Unused() op.Fields {
 	unused := op.FieldsOf(op.FieldPath, op.FieldScope)
@@ -55,7 +56,7 @@ func (o Options) Unused() op.Fields {
 		return unused
 	}
 	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch, op.FieldSpans)
-	for field, key := range map[op.Field]keyField{op.FieldStep: byStep, op.FieldStream: byStream} {
+	for field, key := range map[op.Field]keyField{op.FieldStep: byStep, op.FieldStream: byStream, op.FieldIDs: byTrace} {
 		if !slices.Contains(o.By, Key{field: key}) {
 			unused |= op.FieldsOf(field)
 		}

@@ -27,7 +27,7 @@ type Profile struct {
 	operations [2]*table.Table[operationRow]
 	opCache    [2]*rowCache[operationRow]
 	devices    *table.Table[deviceRow]
-	devCache   *symbols.Cache[deviceTag, *table.Row[deviceRow]]
+	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
 	found      rowFinder
@@ -58,9 +58,9 @@ type Profile struct {
 // rowCache finds the row of a name and a number.
 type rowCache[R any] = symbols.Cache[op.Int, *table.Row[R]]
 
-// deviceTag and the name of a device identify its row.
-type deviceTag struct {
-	rank          op.Int
+// sourceRow is the row of a device, with its service and host.
+type sourceRow struct {
+	*table.Row[deviceRow]
 	service, host string
 }
 
@@ -95,7 +95,7 @@ func newProfile(opts Options) *Profile {
 	p := &Profile{
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
-		devCache: new(symbols.Cache[deviceTag, *table.Row[deviceRow]]),
+		devCache: new(symbols.Cache[op.Int, sourceRow]),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
 	}
@@ -123,9 +123,9 @@ func (p *Profile) Add(e *op.Entry) { p.addRecord(e, nil) }
 // addRecord adds the entry of a record, see [op.Record].Whole.
 func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader) {
 	p.at.n++
-	p.addSums(e)
+	p.addSums(e, whole)
 	if len(p.opts.By) > 0 {
-		p.group(sideIndex(e.Side), e).add(e)
+		p.group(sideIndex(e.Side), e).add(e, whole)
 	}
 	if e.Side == op.SideHost {
 		return
@@ -139,12 +139,12 @@ func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader) {
 }
 
 // addSums adds an entry to everything but its group and the lists of entries.
-func (p *Profile) addSums(e *op.Entry) {
+func (p *Profile) addSums(e *op.Entry, whole op.WholeReader) {
 	if e.AdjustedCount > 0 {
 		p.weighted++
 	}
 	row := p.operation(sideIndex(e.Side), e.Operation)
-	row.add(e)
+	row.add(e, whole)
 	if e.Side == op.SideHost {
 		return
 	}
@@ -229,11 +229,11 @@ func (p *Profile) device(e *op.Entry) *deviceRow {
 	if e.EmptyDevice { // in the cache, "" is no device
 		return &p.deviceRow(e).Value
 	}
-	tag := deviceTag{rank: e.Rank}
-	tag.service, tag.host = deviceSource(e)
+	service, host := deviceSource(e)
 	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
-	if !slot.Holds(e.DeviceID, tag) || slot.Value.Evicted {
-		slot.Set(e.DeviceID, tag, p.deviceRow(e))
+	if row := &slot.Value; !slot.Holds(e.DeviceID, e.Rank) || row.Evicted ||
+		!symbols.SameString(row.service, service) || !symbols.SameString(row.host, host) {
+		slot.Set(e.DeviceID, e.Rank, sourceRow{p.deviceRow(e), service, host})
 	}
 	return &slot.Value.Value
 }

@@ -25,10 +25,15 @@ type accumulator struct {
 	weighted                *weighted // nil while no entry carries a weight
 }
 
-func (a *accumulator) add(e *op.Entry) {
+// add adds an entry, whose ids whole reads unless it is nil.
+func (a *accumulator) add(e *op.Entry, whole op.WholeReader) {
 	d := e.Duration
 	if d >= a.max || a.count == 0 {
-		a.offerSlowest(d, e.TraceID, e.SpanID)
+		with := e
+		if whole != nil && e.SpanID.IsZero() {
+			with = whole.ReadWhole()
+		}
+		a.offerSlowest(d, with.TraceID, with.SpanID)
 	}
 	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V, e.FLOPs.V})
 	if e.Failed {

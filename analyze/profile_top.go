@@ -78,28 +78,34 @@ func earlier(a, b placedEntry) bool { return b.at.before(a.at) }
 // first.
 func (t *topEntries) offer(e *op.Entry, whole op.WholeReader, at position) {
 	candidate := placedEntry{e, at}
-	if t.admits(candidate) {
-		if whole != nil {
-			e = whole.ReadWhole()
-		}
-		candidate.entry = e.Clone()
-		candidate.entry.Host = "" // which the JSON form of an entry lacks
-		t.keep(candidate)
+	if !t.isAmongFirst(candidate) {
+		return
 	}
+	if whole != nil {
+		candidate.entry = whole.ReadWhole()
+	}
+	if t.repeatsEarlier(candidate) {
+		return
+	}
+	candidate.entry = candidate.entry.Clone()
+	candidate.entry.Host = "" // which the JSON form of an entry lacks
+	t.keep(candidate)
 }
 
-// admits reports whether c is among the first and repeats none that stood before
-// it.
-func (t *topEntries) admits(c placedEntry) bool {
-	if len(t.kept.Items) == t.limit && (t.limit == 0 || !t.kept.Less(c, t.kept.Top())) {
-		return false
-	}
+// isAmongFirst reports whether c comes before the last entry in preference, or there
+// is room for more.
+func (t *topEntries) isAmongFirst(c placedEntry) bool {
+	return len(t.kept.Items) < t.limit || t.limit > 0 && t.kept.Less(c, t.kept.Top())
+}
+
+// repeatsEarlier reports whether c repeats an entry that is kept and stood before it.
+func (t *topEntries) repeatsEarlier(c placedEntry) bool {
 	id, _ := recordOf(c.entry)
 	at, repeats := t.ids[id]
-	return !repeats || c.at.before(at)
+	return repeats && !c.at.before(at)
 }
 
-// keep keeps c, which t admits, in place of the entry that it repeats or, where
+// keep keeps c, which is among the first, in place of the entry that it repeats or, where
 // there is no more room, of the last one.
 func (t *topEntries) keep(c placedEntry) {
 	id, ok := recordOf(c.entry)
@@ -142,7 +148,7 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 	t.sort(all)
 	t.kept.Items, t.ids = nil, nil
 	for _, c := range all {
-		if t.admits(c) {
+		if t.isAmongFirst(c) && !t.repeatsEarlier(c) {
 			t.keep(c)
 		}
 	}

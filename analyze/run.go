@@ -212,7 +212,14 @@ func (c *collector) startPart(file, part int64) {
 }
 
 func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
-	return each(ctx, records, c.add)
+	return each(ctx, records, func(rec op.Record, err error) {
+		if rec.Entry != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
+			c.counter.addEntry(rec.Entry)
+			c.addEntry(rec.Entry, rec.Whole)
+			return
+		}
+		c.add(rec, err)
+	})
 }
 
 // add adds a record, or the error of one that could not be read.
@@ -222,22 +229,23 @@ func (c *collector) add(rec op.Record, err error) {
 		c.profile.addRows(rows)
 		return
 	}
-	if e := rec.Entry; e != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
-		c.counter.addEntry(e)
-	} else {
-		c.counter.add(rec, err)
-	}
+	c.counter.add(rec, err)
 	switch {
 	case err != nil:
 	case rec.Entry != nil:
-		c.profile.addRecord(rec.Entry, rec.Whole)
-		if c.forest != nil {
-			c.forest.addOp(rec.Entry)
-		}
+		c.addEntry(rec.Entry, rec.Whole)
 	case rec.Total != nil:
 		c.profile.addStated(rec.Total)
 	case rec.Span != nil && c.forest != nil:
 		c.forest.addSpan(rec.Span)
+	}
+}
+
+// addEntry adds the entry of a record to the figures.
+func (c *collector) addEntry(e *op.Entry, whole op.WholeReader) {
+	c.profile.addRecord(e, whole)
+	if c.forest != nil {
+		c.forest.addOp(e)
 	}
 }
 

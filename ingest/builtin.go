@@ -12,9 +12,11 @@ import (
 )
 
 // openEntries reads entries JSON Lines. The entries state their fields, so the
-// mapping has a say in the attributes of resources only, see inheriting.
-func openEntries(*op.Mapping) readFunc {
+// mapping has a say in the attributes of resources, see inheriting, and in what may be
+// left out.
+func openEntries(m *op.Mapping) readFunc {
 	r := op.NewReader(nil, "")
+	r.Omit(m.Omitted())
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
 		if at.sources != nil {

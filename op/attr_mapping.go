@@ -46,6 +46,7 @@ const (
 	fieldWarnings
 
 	// Fields of an entry that are no attributes: an alias of them means nothing.
+	FieldIDs // of the operation and its trace
 	FieldParent
 	FieldScope
 	FieldLinks

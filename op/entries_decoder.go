@@ -14,6 +14,7 @@ import (
 type decoder struct {
 	lex     jsontext.Lexer
 	strings intern.Table
+	short   intern.Short // what canonicalText finds in strings
 	kinds   kindCache
 
 	entry    Entry
@@ -22,6 +23,10 @@ type decoder struct {
 	resource Resource
 	gap      Gap
 	batch    Batch
+
+	// What canonicalRecord read is a span, else the entry.
+	isSpan bool
+	tail   []byte // see canonicalRecord
 
 	inputs []Shape
 	dims   []int64 // backs all shapes of an entry
@@ -35,8 +40,9 @@ type decoder struct {
 	moreAttrs  []Attr // of events, links and scopes
 	linkExtras []LinkExtra
 
-	has    fieldsSeen
-	header bool // the record says where those behind it come from
+	omitted Fields // see Reader.Omit
+	has     fieldsSeen
+	header  bool // the record says where those behind it come from
 
 	// The texts of the record before, which mostly come again.
 	lastRoot, lastService, lastScope string

@@ -7,6 +7,10 @@ import "github.com/optrace/optrace/internal/jsontext"
 // names the last wins. A value of another type than the member asks for is unknown,
 // with a warning; the entry is kept.
 func (d *decoder) entryField(name []byte) bool {
+	if d.omitted != 0 && d.omits(name) {
+		d.lex.Skip()
+		return true
+	}
 	e := &d.entry
 	switch string(name) {
 	case "step":

@@ -24,6 +24,9 @@ type Reader struct {
 	dec   decoder
 	err   error
 
+	line  []byte      // of the last entry
+	whole WholeReader // r where fields are left out, else nil
+
 	// sources tells the resource of the entries; held is the record that a resource was
 	// put in front of.
 	sources Sources
@@ -65,12 +68,18 @@ func (r *Reader) Next() (Record, error) {
 		r.holding = false
 		return r.held, nil
 	}
-	if rec, size := r.dec.canonicalRecord(r.lines.Buffered()); size > 0 {
+	text := r.lines.Buffered()
+	if size := r.dec.canonicalRecord(text); size > 0 {
+		r.line = text[:size]
 		r.lines.Skip(size)
+		rec := Record{Entry: &r.dec.entry, Whole: r.whole}
+		if r.dec.isSpan {
+			rec = Record{Span: &r.dec.span}
+		}
 		if r.sources.unsettled {
 			return r.settle(rec), nil
 		}
-		r.setHost(rec)
+		r.dec.entry.Host = r.host
 		return rec, nil
 	}
 	for {
@@ -92,6 +101,7 @@ func (r *Reader) Next() (Record, error) {
 		if isBlank(line.Text) {
 			continue
 		}
+		r.line = line.Text
 		rec, offset, err := r.dec.decodeRecord(line.Text)
 		if err != nil {
 			r.sources.Other()
@@ -105,10 +115,13 @@ func (r *Reader) Next() (Record, error) {
 func (r *Reader) follow(rec Record) Record {
 	switch {
 	case rec.Entry != nil || rec.Span != nil:
+		if rec.Entry != nil {
+			rec.Whole = r.whole
+		}
 		if r.sources.unsettled {
 			return r.settle(rec)
 		}
-		r.setHost(rec)
+		r.dec.entry.Host = r.host
 	case rec.Batch != nil:
 		r.sources.Batch(rec.Batch)
 		r.host = hostOf(r.sources.Resource())
@@ -129,18 +142,11 @@ func hostOf(r *Resource) string {
 	return r.Host
 }
 
-// setHost gives an entry the host of its resource.
-func (r *Reader) setHost(rec Record) {
-	if rec.Entry != nil {
-		rec.Entry.Host = r.host
-	}
-}
-
 // settle returns rec, or in front of it the resource that it comes from.
 func (r *Reader) settle(rec Record) Record {
 	now, changed := r.sources.Settle()
 	r.host = hostOf(now)
-	r.setHost(rec)
+	r.dec.entry.Host = r.host
 	if !changed {
 		return rec
 	}

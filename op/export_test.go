@@ -4,6 +4,6 @@ package op
 // as one in canonical form.
 func IsCanonical(line []byte) bool {
 	var d decoder
-	_, size := d.canonicalRecord(line)
+	size := d.canonicalRecord(line)
 	return size == len(line)
 }

@@ -35,7 +35,7 @@ func NewName(text string) Name {
 // Read reads the name as [Literal] does, but not in the last 24 bytes of b.
 func (n *Name) Read(b []byte, i int) int {
 	if i >= 0 && len(b)-i >= nameWindow {
-		w := (*[nameWindow]byte)(b[i:])
+		w := (*[nameWindow]byte)(b[i : i+nameWindow])
 		if binary.LittleEndian.Uint64(w[:]) == n.first && binary.LittleEndian.Uint64(w[8:])&n.secondMask == n.second &&
 			binary.LittleEndian.Uint64(w[16:])&n.thirdMask == n.third {
 			return i + n.length

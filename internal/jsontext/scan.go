@@ -57,6 +57,62 @@ func Quoted(b []byte, i int) (text []byte, end int) {
 	return b[i:end], end + 1
 }
 
+// QuotedWords reads a string of up to 23 bytes as three words, its first byte lowest,
+// zeros behind it and its length in the highest byte, so that different strings have
+// different words. It does not look for escapes, control characters and invalid UTF-8,
+// and reads nothing where less than 25 bytes of b are left.
+func QuotedWords(b []byte, i int) (first, second, third uint64, end int) {
+	if i < 0 || len(b)-i < 25 || b[i] != '"' {
+		return 0, 0, 0, -1
+	}
+	w := b[i+1 : i+25]
+	first = binary.LittleEndian.Uint64(w)
+	if quote := quotes(first); quote != 0 {
+		n := bits.TrailingZeros64(quote) / 8
+		return lowBytes(first, n), 0, uint64(n) << 56, i + n + 2
+	}
+	second = binary.LittleEndian.Uint64(w[8:])
+	if quote := quotes(second); quote != 0 {
+		n := bits.TrailingZeros64(quote) / 8
+		return first, lowBytes(second, n), uint64(8+n) << 56, i + n + 10
+	}
+	third = binary.LittleEndian.Uint64(w[16:])
+	if quote := quotes(third); quote != 0 {
+		n := bits.TrailingZeros64(quote) / 8
+		return first, second, lowBytes(third, n) | uint64(16+n)<<56, i + n + 18
+	}
+	return 0, 0, 0, -1
+}
+
+// lowBytes returns the n lowest bytes of a word, of which there are less than eight.
+func lowBytes(word uint64, n int) uint64 { return word & (1<<(8*n&63) - 1) }
+
+// quotes returns 0 if no byte of a word is a quote. The lowest bit set is otherwise the
+// highest bit of the first that is.
+func quotes(word uint64) uint64 {
+	word ^= ones * '"'
+	return (word - ones) &^ word & highs
+}
+
+// PassQuoted passes over a string without escapes, faster over n digits and small
+// letters, of which there is a multiple of eight.
+func PassQuoted(b []byte, i, n int) int {
+	if end := i + 1 + n; i >= 0 && end < len(b) && b[i] == '"' && b[end] == '"' {
+		// Of the bytes from 0x30 to 0x3f and 0x60 to 0x7f, and of no other ASCII, bit 5 is
+		// set and one beside it. All of them stand for themselves.
+		all := ^uint64(0)
+		for j := i + 1; j+8 <= end; j += 8 {
+			word := binary.LittleEndian.Uint64(b[j : j+8])
+			all &= word & (word<<1 | word>>1)
+		}
+		if all&(ones<<5) == ones<<5 {
+			return end + 1
+		}
+	}
+	_, end := Quoted(b, i)
+	return end
+}
+
 // PlainPrefix returns how many bytes of b stand for themselves in a string: up
 // to the first quote, backslash or control character.
 func PlainPrefix(b []byte) int {
@@ -99,6 +155,29 @@ func QuotedHex(b []byte, i int, dst []byte) int {
 // Digits reads a number of decimal digits that fits an int64 and has no leading
 // zero. A fraction or an exponent behind it is not looked at.
 func Digits(b []byte, i int) (v int64, end int) {
+	// As leadingDigits does, without a loop or a call.
+	if i >= 0 && len(b)-i >= 24 {
+		w := b[i : i+24]
+		x, n := digitWord(w)
+		zero := x&0xff == 0
+		if 0 < n && n < 8 {
+			if zero && n > 1 {
+				return 0, -1
+			}
+			return int64(eightDigits(x << (64 - 8*n))), i + n
+		}
+		y, m := digitWord(w[8:])
+		if n == 8 && m < 8 && !zero {
+			return int64(eightDigits(x)*pow10[m] + eightDigits(y<<(64-8*m))), i + 8 + m
+		}
+		// A time in Unix nanoseconds has 19 digits.
+		if z, l := digitWord(w[16:]); n+m == 16 && l == 3 && !zero {
+			u := (eightDigits(x)*pow10[8]+eightDigits(y))*pow10[3] + eightDigits(z<<40)
+			if u < 1<<63 {
+				return int64(u), i + 19
+			}
+		}
+	}
 	u, n := leadingDigits(b, i)
 	if n == 0 || n > maxDigits || u >= 1<<63 || n > 1 && b[i] == '0' {
 		return 0, -1
@@ -106,19 +185,62 @@ func Digits(b []byte, i int) (v int64, end int) {
 	return int64(u), i + n
 }
 
+// digitWord returns the first eight bytes of b with the digits among them as numbers,
+// and how many of them are digits, up to the first that is none.
+func digitWord(b []byte) (x uint64, n int) {
+	x = binary.LittleEndian.Uint64(b) ^ ones*'0'
+	// A byte that is no digit may spoil those above it; the lowest is right.
+	return x, bits.TrailingZeros64((x|(x+ones*(0x80-10)))&highs) / 8
+}
+
 // ShortDigits is Digits, faster where most numbers have up to four digits.
 func ShortDigits(b []byte, i int) (v int64, end int) {
-	if i >= 0 && len(b)-i > 4 && b[i]-'1' < 9 {
-		v = int64(b[i] - '0')
-		for n := 1; n <= 4; n++ {
-			digit := b[i+n] - '0'
-			if digit > 9 {
-				return v, i + n
-			}
-			v = v*10 + int64(digit)
+	if i >= 0 && len(b)-i >= 8 {
+		if x, n := digitWord(b[i : i+8]); 0 < n && n <= 4 && (x&0xff != 0 || n == 1) {
+			return int64(fourDigits(uint32(x) << (32 - 8*n))), i + n
 		}
 	}
 	return Digits(b, i)
+}
+
+// ShortList reads the rest of a list of numbers from -1 on, which is not empty, and
+// appends them to dst. It is fast where most have up to four digits.
+func ShortList(b []byte, i int, dst []int64) (list []int64, end int) {
+	for {
+		var v int64
+		if i >= 0 && len(b)-i >= 8 {
+			w := (*[8]byte)(b[i : i+8])
+			if x, n := digitWord(w[:]); 0 < n && n <= 4 && (x&0xff != 0 || n == 1) {
+				dst = append(dst, int64(fourDigits(uint32(x)<<(32-8*n))))
+				i += n + 1
+				switch w[n] {
+				case ',':
+					continue
+				case ']':
+					return dst, i
+				}
+				return dst, -1
+			}
+		}
+		v, i = Integer(b, i)
+		if v < -1 || uint(i) >= uint(len(b)) {
+			return dst, -1
+		}
+		dst = append(dst, v)
+		i++
+		if c := b[i-1]; c != ',' {
+			if c == ']' {
+				return dst, i
+			}
+			return dst, -1
+		}
+	}
+}
+
+// fourDigits is eightDigits for four digits.
+func fourDigits(x uint32) uint32 {
+	x = x*10 + x>>8
+	return x&0xff*100 + x>>16&0xff
 }
 
 // Integer is Digits for a number that may be negative.
@@ -151,6 +273,17 @@ func QuotedDigits(b []byte, i int) (v int64, end int) {
 // digits behind the point, and returns it in nanoseconds. An exponent behind it is
 // not looked at.
 func Micros(b []byte, i int) (ns int64, end int) {
+	if i >= 0 && len(b)-i >= 24 {
+		w := b[i : i+24]
+		// Mostly up to seven digits with a point between them.
+		if x, n := digitWord(w); 0 < n && n < 7 && w[n] == '.' && x&0xff != 0 {
+			y, m := digitWord(w[n+1:])
+			if m == 0 || m > 3 {
+				return 0, -1
+			}
+			return int64(eightDigits(x<<(64-8*n))*1000 + eightDigits(y<<(64-8*m))*pow10[3-m]), i + n + 1 + m
+		}
+	}
 	u, n := leadingDigits(b, i)
 	if n == 0 || n > maxDigits-4 || n > 1 && b[i] == '0' {
 		return 0, -1

@@ -2,8 +2,10 @@ package jsontext_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"regexp"
@@ -103,6 +105,12 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	if end != wantEnd || !bytes.Equal(got, want) {
 		t.Errorf("Quoted(%q, %d) = %q, %d, want %q, %d", b, i, got, end, want, wantEnd)
 	}
+	for _, size := range []int{0, 8, 16, 32} {
+		if end := jsontext.PassQuoted(b, i, size); end != wantEnd {
+			t.Errorf("PassQuoted(%q, %d, %d) = %d, want %d", b, i, size, end, wantEnd)
+		}
+	}
+	checkWords(t, b, i, want, end)
 	for _, size := range []int{4, 8, 16} {
 		dst, wantEnd := make([]byte, size), -1
 		if id, err := hex.DecodeString(string(want)); end >= 0 && err == nil && len(id) == size {
@@ -121,6 +129,30 @@ func checkQuoted(t *testing.T, b []byte, i int) {
 	}
 	if got, end := jsontext.QuotedDigits(b, i); end != wantEnd || end >= 0 && got != n {
 		t.Errorf("QuotedDigits(%q, %d) = %d, %d, want %d, %d", b, i, got, end, n, wantEnd)
+	}
+}
+
+// checkWords checks that a string of up to 23 bytes is read as words, with enough text
+// behind it.
+func checkWords(t *testing.T, b []byte, i int, text []byte, end int) {
+	t.Helper()
+	b = append(bytes.Clone(b), bytes.Repeat([]byte{'x'}, 25)...)
+	first, second, third, got := jsontext.QuotedWords(b, i)
+	switch {
+	case end < 0:
+		return // strings with escapes are read too
+	case len(text) > 23:
+		if got != -1 {
+			t.Errorf("QuotedWords(%q, %d) ends at %d", b, i, got)
+		}
+		return
+	}
+	words := binary.LittleEndian.AppendUint64(nil, first)
+	words = binary.LittleEndian.AppendUint64(words, second)
+	words = binary.LittleEndian.AppendUint64(words, third)
+	want := append(append(bytes.Clone(text), make([]byte, 23-len(text))...), byte(len(text)))
+	if got != end || !bytes.Equal(words, want) {
+		t.Errorf("QuotedWords(%q, %d) = %q, %d, want %q, %d", b, i, words, got, want, end)
 	}
 }
 
@@ -158,6 +190,29 @@ func TestScanRandom(t *testing.T) {
 	}
 }
 
+// A list of numbers is read as each number is, up to the bracket.
+func TestShortList(t *testing.T) {
+	for _, test := range []struct {
+		text string
+		want []int64
+		end  int
+	}{
+		{"1]", []int64{1}, 2}, {"64,784]", []int64{64, 784}, 7},
+		{"1,22,333,4444,55555,123456789,0,-1]", []int64{1, 22, 333, 4444, 55555, 123456789, 0, -1}, 35},
+		{"9223372036854775807]", []int64{math.MaxInt64}, 20},
+		{"9223372036854775808]", nil, -1}, {"1,2", nil, -1}, {"1,]", nil, -1}, {"01]", nil, -1},
+		{"1,-2]", nil, -1}, {"1 ]", nil, -1}, {"1.5]", nil, -1}, {"]", nil, -1}, {"", nil, -1},
+		{"1,,2]", nil, -1}, {"1}", nil, -1}, {"12345}", nil, -1},
+	} {
+		for _, behind := range []string{"", "        ", "12345678"} {
+			list, end := jsontext.ShortList([]byte(test.text+behind), 0, []int64{7})
+			if end != test.end || end > 0 && !slices.Equal(list[1:], test.want) {
+				t.Errorf("ShortList(%q) = %d, %d, want %d, %d", test.text+behind, list, end, test.want, test.end)
+			}
+		}
+	}
+}
+
 func TestLiteral(t *testing.T) {
 	b := []byte(`{"name":1}`)
 	for _, test := range []struct {
@@ -184,7 +239,11 @@ func TestScanOutside(t *testing.T) {
 		_, quotedDigits := jsontext.QuotedDigits(b, i)
 		_, micros := jsontext.Micros(b, i)
 		_, short := jsontext.ShortDigits(b, i)
-		ends := []int{quoted, digits, short, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
+		_, list := jsontext.ShortList(b, i, nil)
+		_, _, _, words := jsontext.QuotedWords(b, i)
+		ends := []int{
+			list, words, jsontext.PassQuoted(b, i, 8), jsontext.PassQuoted(b, i, 0),
+			quoted, digits, short, integer, quotedDigits, micros, jsontext.QuotedHex(b, i, make([]byte, 4))}
 		for n, end := range ends {
 			if end != -1 {
 				t.Errorf("function %d at %d ends at %d, want -1", n, i, end)
