@@ -5,6 +5,7 @@ package optrace_test
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,7 +83,13 @@ func TestW8PipeThatIsFull(t *testing.T) {
 		t.Fatal("Shutdown does not end")
 	}
 	checkBooks(t, "processor", proc.Stats())
-	_ = reader.Close() // ends the write that hangs
+	// The write that hangs goes on, and closes the pipe.
+	if _, err := io.Copy(io.Discard, reader); err != nil {
+		t.Error(err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Files and pipes that another user has put into a shared directory are refused.
