@@ -129,9 +129,10 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// count adds n, which is negative for what will be read again.
 func (r *countingReader) count(n int) {
 	r.n += int64(n)
-	if n > 0 && r.seen != nil {
+	if n != 0 && r.seen != nil {
 		r.seen(n)
 	}
 }

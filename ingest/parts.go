@@ -14,15 +14,16 @@ import (
 
 // Read calls read for every part of the input, in the given number of goroutines
 // at once. Files are cut into parts of some hundred kilobytes where their format
-// allows it: entries, OTLP JSON Lines and length-prefixed frames. A file that can be
-// read anywhere has larger parts where it is Parquet, Arrow or one document of OTLP.
-// Any other file is one part.
+// allows it: entries, OTLP JSON Lines, OTLP protobuf and stdouttrace. A file that can
+// be read anywhere has larger parts where it is Parquet or Arrow, or one document of
+// OTLP JSON that is all of the input. Any other file is one part.
 //
 // Files and parts are numbered from 0 in the order of the input, parts across
 // files; worker is the number of the goroutine. The records of a part are those
 // of [Input.Records]: valid until the next one, and to be ranged over once. Read
 // ends early when a call returns an error, and returns that of the first part. It
-// is called at most once.
+// is called at most once, unless it returns an [op.ErrAgain]: a document was not cut
+// where it can be, and a second call reads it from its start.
 func (in *Input) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
 	return in.read(&partQueue{in: in, alone: workers < 2}, workers, read)
 }
@@ -276,10 +277,12 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() && q.mayShare(f.format) {
 		// An error is that of the whole file, which is read then.
 		opts := otlp.Parts{Bytes: size, Thorough: q.in.care == careThorough}
+		counted := f.counted.n
 		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, f.mapping, opts); err == nil && len(parts) > 1 {
 			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}
 			return part{}, false
 		}
+		f.counted.count(int(counted - f.counted.n)) // it is read from its start
 	}
 	if f.format == nil || f.format.cut == nil && !f.format.walks {
 		p.rest = f.src
@@ -299,9 +302,14 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 }
 
 // mayShare reports whether files of a format may be shared. Parts that may have to be
-// read again are of no use to one worker.
+// read again are of no use to one worker, and are for a file that is all of the input:
+// others, such as pipes, cannot be read again with it.
 func (q *partQueue) mayShare(f *Format) bool {
-	return f.recordsAt != nil || !q.alone && q.in.care < careWhole
+	if f.recordsAt != nil {
+		return true
+	}
+	single := len(q.sources) == 1 && !q.sources[0].walked
+	return single && !q.alone && q.in.care < careWhole
 }
 
 // cut returns the next part of the file that is being cut.

@@ -7,15 +7,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// workerInputs writes files of several parts: entries of two writers, some of them
-// damaged, and one document of OTLP.
-func workerInputs(t *testing.T) []string {
+// workerInputs writes files of several parts and returns inputs: entries of two writers,
+// some of them damaged, with documents of OTLP; a document of two resources alone and
+// behind standard input; lines of OTLP.
+func workerInputs(t *testing.T) [][]string {
 	t.Helper()
 	dir := t.TempDir()
 	var entries strings.Builder
@@ -44,14 +46,32 @@ func workerInputs(t *testing.T) []string {
 	}
 	document := `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"other"}}]},` +
 		`"scopeSpans":[{"scope":{"name":"lib"},"spans":[` + strings.Join(spans, ",") + `]}]}]}`
-	files := []string{filepath.Join(dir, "ops.jsonl"), filepath.Join(dir, "spans.json"), filepath.Join(dir, "cut.json")}
-	for i, text := range []string{entries.String(), document, document[:len(document)-1000]} {
-		if err := os.WriteFile(files[i], []byte(text), 0o600); err != nil {
+	group := func(service string, spans []string) string {
+		return `{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"` + service + `"}}]},` +
+			`"scopeSpans":[{"scope":{"name":"lib"},"spans":[` + strings.Join(spans, ",") + `]}]}`
+	}
+	two := `{"resourceSpans":[` + group("a", spans[:5000]) + "," + group("b", spans[5000:]) + `]}`
+	var lines strings.Builder
+	for some := range slices.Chunk(spans, 100) {
+		lines.WriteString(`{"resourceSpans":[` + group("c", some) + "]}\n")
+	}
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		return path
 	}
-	return files
+	twoPath := write("two.json", two)
+	return [][]string{
+		{write("ops.jsonl", entries.String()), write("spans.json", document), write("cut.json", document[:len(document)-1000])},
+		{twoPath}, {twoPath, "-"}, {"-", twoPath}, {write("lines.jsonl", lines.String())},
+	}
 }
+
+// piped is what the commands of TestProcessors read from standard input.
+const piped = `{"step":1,"operation":"piped","device_id":"cuda:0","input_shapes":[],"output_shape":[1],"duration_us":3,` +
+	`"output_elements":1,"memory_bytes":4}` + "\n"
 
 // outputWith returns what a command prints where it has so many processors.
 func outputWith(t *testing.T, processors int, args []string) (stdout, stderr string) {
@@ -59,7 +79,7 @@ func outputWith(t *testing.T, processors int, args []string) (stdout, stderr str
 	before := runtime.GOMAXPROCS(processors)
 	defer runtime.GOMAXPROCS(before)
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK {
+	if code := run(t.Context(), args, strings.NewReader(piped), &out, &errs); code != exitOK {
 		t.Fatalf("%q: exit code %d\n%s", args, code, &errs)
 	}
 	return out.String(), errs.String()
@@ -67,13 +87,16 @@ func outputWith(t *testing.T, processors int, args []string) (stdout, stderr str
 
 // Converted files and reports do not depend on the number of processors.
 func TestProcessors(t *testing.T) {
-	files := workerInputs(t)
-	commands := [][]string{{"correlate", "-json"}, {"report", "-json"}}
+	inputs := workerInputs(t)
+	commands := [][]string{slices.Concat([]string{"correlate", "-json"}, inputs[0])}
 	for _, to := range targets() {
-		commands = append(commands, []string{"convert", "-to", to.name})
+		commands = append(commands, slices.Concat([]string{"convert", "-to", to.name}, inputs[0]))
+	}
+	for _, files := range inputs {
+		commands = append(commands, slices.Concat([]string{"report", "-json"}, files),
+			slices.Concat([]string{"convert", "-to", "entries"}, files))
 	}
 	for _, args := range commands {
-		args = append(args, files...)
 		want, wantErr := outputWith(t, 1, args)
 		if args[0] != "convert" && !json.Valid([]byte(want)) {
 			t.Fatalf("%q: no JSON", args)
