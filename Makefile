@@ -15,7 +15,7 @@ test: ## all tests of all modules
 	@set -e; for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test ./...); done
 
 race: ## all tests under the race detector
-	@set -e; for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race ./...); done
+	@set -e; for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -timeout=20m ./...); done
 
 concurrent-safe: ## the concurrency tests of the plugin, many times, under the race detector
 	$(GO) test -race -run 'ConcurrentSafe' -count=100 ./...

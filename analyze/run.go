@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Source is an input that is read once, such as an ingest.Input.
+// Source is an input, such as an ingest.Input.
 type Source interface {
 	// Read calls read for every part of the input, in the given number of
 	// goroutines at once. Files and parts are numbered from 0 in the order of the

@@ -259,7 +259,7 @@ func trimSpace(text []byte) []byte { return bytes.TrimRight(text, jsonSpace) }
 // text reads a section, as far as it can be read.
 func (d *jsonDocument) text(s section) []byte { return d.readAt(make([]byte, s.end-s.start), s) }
 
-// read reads a section to buf, as far as it can be read.
+// readAt reads a section to buf, as far as it can be read.
 func (d *jsonDocument) readAt(buf []byte, s section) []byte {
 	n, _ := d.src.ReadAt(buf[:s.end-s.start], s.start)
 	return buf[:n]

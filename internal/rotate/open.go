@@ -17,7 +17,7 @@ var errPlanted = errors.New("belongs to another user, in a directory in which al
 
 // openAttempts bounds how often a file is opened again that others create and
 // remove meanwhile.
-const openAttempts = 10
+const openAttempts = 100
 
 // openAppending opens the file at path, or creates it. A symbolic link is
 // followed only where it leads to something other than a regular file, such as
