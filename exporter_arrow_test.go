@@ -347,28 +347,8 @@ func TestArrowCutOff(t *testing.T) {
 // Two exporters write one file, and rotate it.
 func TestArrowSharedConcurrentSafe(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "ops.arrows")
-	const batches, perBatch = 40, 3
-	done := make(chan optrace.Stats)
-	for range 2 {
-		exp := newFile(t, path, arrowOption, optrace.WithRotation(optrace.Rotation{MaxBytes: 60_000}))
-		go func() {
-			for range batches {
-				if err := exp.ExportSpans(t.Context(), spantest.Operations(perBatch)); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Error(err)
-			}
-			done <- exp.Stats()
-		}()
-	}
-	for range 2 {
-		if st := <-done; st.Written != batches*perBatch {
-			t.Errorf("stats %+v", st)
-		}
-	}
+	rotate := optrace.WithRotation(optrace.Rotation{MaxBytes: 60_000})
+	written := exportShared(t, filepath.Join(dir, "ops.arrows"), arrowOption, rotate)
 	n := 0
 	for rec, err := range ingest.Open(dir).Records() {
 		if err != nil {
@@ -378,8 +358,8 @@ func TestArrowSharedConcurrentSafe(t *testing.T) {
 			n++
 		}
 	}
-	if n != 2*batches*perBatch {
-		t.Errorf("%d entries, want %d", n, 2*batches*perBatch)
+	if n != written {
+		t.Errorf("%d entries, want %d", n, written)
 	}
 }
 

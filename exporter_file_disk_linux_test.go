@@ -2,9 +2,6 @@ package optrace_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -34,31 +31,14 @@ func TestFileExporterDiskFull(t *testing.T) {
 	}
 }
 
-// sizeLimitChild tells the test binary that it is the child of the test below.
-const sizeLimitChild = "OPTRACE_TEST_SIZE_LIMIT_CHILD"
-
 // A file that may not grow: the batch that does not fit is cut off, and what
-// got through is counted and readable. The limit holds for all files of a
-// process, the test runner's among them, so this one is a process of its own.
+// got through is counted and readable.
 func TestFileExporterFileSizeLimit(t *testing.T) {
-	if os.Getenv(sizeLimitChild) == "" {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFileExporterFileSizeLimit$")
-		cmd.Env = append(os.Environ(), sizeLimitChild+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if !inLimitedChild(t) {
 		return
 	}
 	const limit = 40_000
-	signal.Ignore(syscall.SIGXFSZ)
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
-	l.Cur = limit
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
+	setFileSizeLimit(t, limit)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	exp := newFileExporter(t, path)
 	var err error

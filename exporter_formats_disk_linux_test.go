@@ -2,9 +2,6 @@ package optrace_test
 
 import (
 	"errors"
-	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -29,21 +26,12 @@ func TestOutputDiskFull(t *testing.T) {
 	}
 }
 
-// limitedChild tells a child process of TestOutputFileSizeLimit what it is.
-const limitedChild = "OPTRACE_TEST_LIMITED_CHILD"
-
 // A file that may grow no further takes part of a batch, and its rest once
-// there is room. The limit holds for a whole process, hence in one of its own.
+// there is room.
 func TestOutputFileSizeLimit(t *testing.T) {
-	if os.Getenv(limitedChild) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), limitedChild+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if !inLimitedChild(t) {
 		return
 	}
-	signal.Ignore(syscall.SIGXFSZ)
 	for _, o := range outputs() {
 		if o.healsLines() {
 			continue
@@ -65,19 +53,4 @@ func TestOutputFileSizeLimit(t *testing.T) {
 		}
 		checkBooks(t, "exporter", exp.Stats())
 	}
-}
-
-// setFileSizeLimit sets how large this process may make files and returns the
-// limit before.
-func setFileSizeLimit(t *testing.T, limit uint64) (before uint64) {
-	t.Helper()
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
-	before, l.Cur = l.Cur, limit
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
-	return before
 }

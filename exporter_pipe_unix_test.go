@@ -21,7 +21,7 @@ func newPipe(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Skip("no named pipes:", err)
 	}
 	return path
 }

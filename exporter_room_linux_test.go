@@ -2,11 +2,8 @@ package optrace_test
 
 import (
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,15 +29,9 @@ func takings() map[string]func(path string) error {
 // room: the rest of that batch has no place any more, is counted as lost, and what
 // comes next can be read. A program that is started again can go on.
 func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
-	if os.Getenv(limitedChild) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), limitedChild+"=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if !inLimitedChild(t) {
 		return
 	}
-	signal.Ignore(syscall.SIGXFSZ)
 	for _, o := range outputs() {
 		for name, take := range takings() {
 			t.Run(o.String()+" "+name, func(t *testing.T) {
@@ -109,7 +100,7 @@ func TestW2RemovedFileIsClosed(t *testing.T) {
 		export(t, exp, spantest.Operations(2)...)
 		open, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
-			t.Skip(err)
+			t.Skip("no list of open files:", err)
 		}
 		for _, fd := range open {
 			if to, _ := os.Readlink("/proc/self/fd/" + fd.Name()); to == path+" (deleted)" {

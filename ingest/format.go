@@ -51,7 +51,13 @@ type follower interface {
 }
 
 // partsFunc returns the records of a file in parts.
-type partsFunc func(src io.ReaderAt, size int64, name string, m *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error)
+type partsFunc func(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error)
+
+// partsOptions say how a file is divided.
+type partsOptions struct {
+	bytes    int  // the least size of a part
+	thorough bool // looks for what holds in a part as far back as that takes
+}
 
 // place is where a part of a file lies.
 type place struct {
@@ -92,8 +98,8 @@ func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.
 func sized(
 	parts func(src io.ReaderAt, size int64, name string, m *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error),
 ) partsFunc {
-	return func(src io.ReaderAt, size int64, name string, m *op.Mapping, p otlp.Parts) ([]iter.Seq2[op.Record, error], error) {
-		return parts(src, size, name, m, p.Bytes)
+	return func(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
+		return parts(src, size, name, m, p.bytes)
 	}
 }
 

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"bytes"
+	"io"
+	"iter"
 
 	"github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/ingest/jaeger"
@@ -10,6 +12,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/op"
 )
 
 // formats lists the formats, in the order in which they are tried. A detect
@@ -58,7 +61,7 @@ var formats = []Format{
 		},
 		open:    openOTLPJSON,
 		cut:     cutDocuments,
-		partsAt: otlp.JSONParts,
+		partsAt: otlpDocument,
 	},
 	{
 		Name:   "otlp-json",
@@ -83,7 +86,7 @@ var formats = []Format{
 		Name:    "jaeger-v3",
 		detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
 		open:    whole(otlp.JSONRecords),
-		partsAt: otlp.JSONParts,
+		partsAt: otlpDocument,
 	},
 	{
 		Name:   "jaeger-v1",
@@ -116,4 +119,9 @@ var formats = []Format{
 		},
 		open: whole(kineto.Records),
 	},
+}
+
+// otlpDocument is partsAt for OTLP in JSON.
+func otlpDocument(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
+	return otlp.JSONParts(src, size, name, m, otlp.Parts{Bytes: p.bytes, Thorough: p.thorough})
 }

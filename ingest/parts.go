@@ -276,7 +276,7 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 	// Which resource holds at the start of a part is not known.
 	if f.format != nil && f.format.partsAt != nil && f.anywhere != nil && !f.inherits() && q.mayShare(f.format) {
 		// An error is that of the whole file, which is read then.
-		opts := otlp.Parts{Bytes: size, Thorough: q.in.care == careThorough}
+		opts := partsOptions{bytes: size, thorough: q.in.care == careThorough}
 		counted := f.counted.n
 		if parts, err := f.format.partsAt(f.anywhere, f.anywhere.size, f.path, f.mapping, opts); err == nil && len(parts) > 1 {
 			q.sharing = &sharedFile{file: f, index: p.file, parts: parts, left: len(parts)}

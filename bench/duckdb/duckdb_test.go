@@ -73,7 +73,7 @@ func TestAnswersAgree(t *testing.T) {
 	}
 	installed, err := cache.Default()
 	if err != nil {
-		t.Skip(err)
+		t.Skip("no cache of installed programs:", err)
 	}
 	dir := filepath.Join(installed, duckDBName())
 	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {

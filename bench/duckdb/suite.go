@@ -95,11 +95,7 @@ const (
 func opener(f workload.Format, k workload.Kind, ops, quickOps int, statements map[string]func(path string) string) func(
 	context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
 	return func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
-		db, err := newDuckDB(ctx, env)
-		if err != nil {
-			return nil, err
-		}
-		program, err := cache.Program(ctx, env.Cache, "", "./cmd/optrace")
+		db, program, err := programs(ctx, env)
 		if err != nil {
 			return nil, err
 		}
@@ -109,6 +105,15 @@ func opener(f workload.Format, k workload.Kind, ops, quickOps int, statements ma
 		}
 		return newSides(db, program, file, statements), nil
 	}
+}
+
+// programs returns the two programs that are compared.
+func programs(ctx context.Context, env *measure.Env) (db *duckDB, optrace string, err error) {
+	if db, err = newDuckDB(ctx, env); err != nil {
+		return nil, "", err
+	}
+	optrace, err = cache.Program(ctx, env.Cache, "", "./cmd/optrace")
+	return db, optrace, err
 }
 
 // newSides returns the sides over a file. The side without a statement only starts.
@@ -144,11 +149,7 @@ func newSides(db *duckDB, program string, file workload.File, statements map[str
 // from the Parquet file that optrace convert makes of the same entries.
 func openColumns(k workload.Kind, ops int) func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
 	return func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
-		db, err := newDuckDB(ctx, env)
-		if err != nil {
-			return nil, err
-		}
-		program, err := cache.Program(ctx, env.Cache, "", "./cmd/optrace")
+		db, program, err := programs(ctx, env)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func TestRust(t *testing.T) {
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 	path, err := build(t.Context(), env)
 	if unavailable := (*measure.UnavailableError)(nil); errors.As(err, &unavailable) {
-		t.Skip(err)
+		t.Skip("the Rust program cannot be built:", err)
 	}
 	if err != nil {
 		t.Fatal(err)
