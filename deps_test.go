@@ -36,6 +36,10 @@ var importRules = map[string]struct {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
+	"internal/producer": {
+		own:     []string{"op", "tensorconv", "ingest/...", "internal/..."},
+		foreign: slices.Concat([]string{module}, openTelemetry, parquet, []string{"google.golang.org/protobuf"}),
+	},
 	"internal/shapes": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
@@ -134,7 +138,7 @@ var forbidden = map[string]string{
 const arrowModule = "github.com/apache/arrow-go"
 
 // testPackages are the packages that only tests import.
-var testPackages = []string{"internal/spantest", "op/optest"}
+var testPackages = []string{"internal/spantest", "internal/producer", "op/optest"}
 
 func TestImportRules(t *testing.T) {
 	for _, pkg := range goList(t, "-f", "{{.ImportPath}}", "./...") {

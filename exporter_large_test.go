@@ -88,9 +88,9 @@ func TestW5LargeOperations(t *testing.T) {
 				if err := exp.Shutdown(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				steps, malformed := stepsIn(t, dir)
-				if len(steps) != 3 || malformed > 0 || exp.Stats().Written != 3 {
-					t.Errorf("steps %v and %d unreadable records, with %+v", steps, malformed, exp.Stats())
+				found := findIn(t, dir)
+				if n := found.Operations(); n != 3 || found.Malformed > 0 || exp.Stats().Written != 3 {
+					t.Errorf("%d operations and %d unreadable records, with %+v", n, found.Malformed, exp.Stats())
 				}
 			})
 		}
@@ -161,9 +161,9 @@ func TestW5LargeBatches(t *testing.T) {
 			if err := exp.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			steps, malformed := stepsIn(t, dir)
-			if len(steps) != n || malformed > 0 || exp.Stats().Written != n {
-				t.Errorf("%d operations and %d unreadable records, with %+v", len(steps), malformed, exp.Stats())
+			found := findIn(t, dir)
+			if got := found.Operations(); got != n || found.Malformed > 0 || exp.Stats().Written != n {
+				t.Errorf("%d operations and %d unreadable records, with %+v", got, found.Malformed, exp.Stats())
 			}
 		})
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -24,26 +26,25 @@ func TestW1TwoProcessesLoseNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%v %d", o, limit), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				p := producer{
-					Path: filepath.Join(dir, "ops.x"), Format: o.format, Compression: o.compression,
+				p := producer.Producer{
+					Path: filepath.Join(dir, "ops.x"), Format: o.format, Compression: o.compression, Policy: optrace.PolicyBlock,
 					MaxBytes: limit, Batch: 1000, For: 500 * time.Millisecond,
 				}
-				var waits []func() produced
+				var runs []*producer.Process
 				for run := range int64(2) {
 					p.Run = run
-					_, wait := p.start(t)
-					waits = append(waits, wait)
+					runs = append(runs, startProducer(t, p))
 				}
-				var told []produced
-				for _, wait := range waits {
-					told = append(told, wait())
+				var told []producer.Told
+				for _, r := range runs {
+					told = append(told, waitFor(t, r))
 				}
-				steps, malformed := stepsIn(t, dir)
+				found := findIn(t, dir)
 				for run, last := range told {
-					checkFlushed(t, o.String(), steps, int64(run), last.written)
+					checkFlushed(t, o.String(), found, int64(run), last.Written)
 				}
-				if malformed > 0 {
-					t.Errorf("%d records cannot be read", malformed)
+				if found.Malformed > 0 {
+					t.Errorf("%d records cannot be read", found.Malformed)
 				}
 			})
 		}
@@ -57,25 +58,28 @@ func TestW1KilledNeighboursLoseNothing(t *testing.T) {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			p := producer{Path: filepath.Join(dir, "ops.x"), Format: o.format, Compression: o.compression, Batch: 200, For: 2 * time.Second}
-			_, waitLong := p.start(t)
+			p := producer.Producer{
+				Path: filepath.Join(dir, "ops.x"), Format: o.format, Compression: o.compression, Policy: optrace.PolicyBlock,
+				Batch: 200, For: 2 * time.Second,
+			}
+			long := startProducer(t, p)
 			p.For = 0
-			var told []produced
+			var told []producer.Told
 			for run := int64(1); run < 5; run++ {
 				p.Run = run
-				neighbour, wait := p.start(t)
+				neighbour := startProducer(t, p)
 				time.Sleep(time.Duration(100+rand.IntN(200)) * time.Millisecond)
-				if err := neighbour.Process.Kill(); err != nil {
+				if err := neighbour.Kill(); err != nil {
 					t.Fatal(err)
 				}
-				told = append(told, wait())
+				told = append(told, waitFor(t, neighbour))
 			}
-			long := waitLong()
-			steps, _ := stepsIn(t, dir)
-			checkFlushed(t, o.String(), steps, 0, long.written)
+			last := waitFor(t, long)
+			found := findIn(t, dir)
+			checkFlushed(t, o.String(), found, 0, last.Written)
 			for i, last := range told {
-				if last.written > 0 {
-					checkFlushed(t, o.String(), steps, int64(i)+1, last.written)
+				if last.Written > 0 {
+					checkFlushed(t, o.String(), found, int64(i)+1, last.Written)
 				}
 			}
 		})
@@ -104,10 +108,10 @@ func TestW4TornTailOfANeighbour(t *testing.T) {
 			if err := exp.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			steps, _ := stepsIn(t, dir)
-			for i := range rounds + 1 {
-				if steps[int64(10+i)] != 1 {
-					t.Errorf("operation %d is there %d times", 10+i, steps[int64(10+i)])
+			found := findIn(t, dir)
+			for i := range int64(rounds + 1) {
+				if n := found.Times(0, 10+i); n != 1 {
+					t.Errorf("operation %d is there %d times", 10+i, n)
 				}
 			}
 			names, _ := files(t, dir)
@@ -136,6 +140,46 @@ func TestW4WholeBatchesOfANeighbour(t *testing.T) {
 		if diff := cmp.Diff(want, o.steps(t, readFile(t, path), 0)); diff != "" {
 			t.Errorf("%v: entries (-want +got):\n%s", o, diff)
 		}
+	}
+}
+
+func startProducer(t *testing.T, p producer.Producer) *producer.Process {
+	t.Helper()
+	r, err := p.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// waitFor waits until a producer has ended, and returns what it told last.
+func waitFor(t *testing.T, r *producer.Process) producer.Told {
+	t.Helper()
+	told, err := r.Wait()
+	if err != nil {
+		t.Error(err)
+	}
+	return told
+}
+
+// findIn returns the operations in the files of a directory.
+func findIn(t *testing.T, dir string) *producer.Found {
+	t.Helper()
+	found, err := producer.Find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range found.Unreadable {
+		t.Error(err)
+	}
+	return found
+}
+
+// checkFlushed checks that all of the first n operations of a run are there.
+func checkFlushed(t *testing.T, what string, found *producer.Found, run, n int64) {
+	t.Helper()
+	if lost := found.Lost(run, n); lost > 0 || n == 0 {
+		t.Errorf("%s: of %d operations of run %d that were flushed %d are lost", what, n, run, lost)
 	}
 }
 

@@ -66,10 +66,10 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 				if st.Recorded != 13 || st.Written < 4 || st.Written > 4+2 {
 					t.Errorf("stats %+v", st)
 				}
-				steps, _ := stepsIn(t, dir)
+				found := findIn(t, dir)
 				for _, i := range after {
-					if steps[i] != 1 {
-						t.Errorf("operation %d is there %d times", i, steps[i])
+					if n := found.Times(0, i); n != 1 {
+						t.Errorf("operation %d is there %d times", i, n)
 					}
 				}
 				again := newFile(t, path, o.fileOptions()...)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace/internal/producer"
 )
 
 // TestMain fails where a test leaves a goroutine behind. As a child process it
@@ -13,8 +15,6 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(recordingChildFile); path != "" {
 		os.Exit(recordAsChild(path, os.Getenv(recordingChildEnd)))
 	}
-	if config := os.Getenv(producerVariable); config != "" {
-		os.Exit(produce(config))
-	}
+	producer.Main()
 	goleak.VerifyTestMain(m)
 }

@@ -1,0 +1,103 @@
+package producer
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// Found is what the files of a directory hold.
+type Found struct {
+	// Malformed counts the records that cannot be read.
+	Malformed int
+	// Unreadable says which files could not be read to their end, and why.
+	Unreadable []error
+
+	runs map[int64][]uint8 // how often each operation of a run is there
+}
+
+// Find reads the files in dir, whatever their format.
+func Find(dir string) (*Found, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{runs: make(map[int64][]uint8)}
+	for _, file := range files {
+		f.read(filepath.Join(dir, file.Name()))
+	}
+	return f, nil
+}
+
+func (f *Found) read(path string) {
+	for rec, err := range ingest.Open(path).Records() {
+		if bad := (*op.SyntaxError)(nil); errors.As(err, &bad) {
+			f.Malformed++
+		} else if err != nil {
+			f.Unreadable = append(f.Unreadable, err)
+		}
+		if err != nil || rec.Entry == nil {
+			continue
+		}
+		run, i := rec.Entry.Step.V/stepsPerRun, rec.Entry.Step.V%stepsPerRun
+		for int64(len(f.runs[run])) <= i {
+			f.runs[run] = append(f.runs[run], 0)
+		}
+		if n := &f.runs[run][i]; *n < math.MaxUint8 {
+			*n++
+		}
+	}
+}
+
+// Operations returns how many distinct operations there are.
+func (f *Found) Operations() (n int64) {
+	for run := range f.runs {
+		n += f.Of(run)
+	}
+	return n
+}
+
+// Of returns how many distinct operations of a run there are.
+func (f *Found) Of(run int64) (n int64) {
+	for _, times := range f.runs[run] {
+		if times > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Lost returns how many of the first n operations of a run are not there.
+func (f *Found) Lost(run, n int64) (lost int64) {
+	of := f.runs[run]
+	for i := range n {
+		if i >= int64(len(of)) || of[i] == 0 {
+			lost++
+		}
+	}
+	return lost
+}
+
+// Times returns how often the i-th operation of a run is there.
+func (f *Found) Times(run, i int64) int {
+	if of := f.runs[run]; i < int64(len(of)) {
+		return int(of[i])
+	}
+	return 0
+}
+
+// Repeated returns how many operations are there more than once.
+func (f *Found) Repeated() (n int64) {
+	for _, of := range f.runs {
+		for _, times := range of {
+			if times > 1 {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,175 @@
+// Package producer runs processes that record operations, for tests and for the
+// campaign of faults in bench/faults: they are killed, stopped, or robbed of their
+// files, and what they said was safe is looked for afterwards.
+//
+// The process is the calling program, started again with a variable in its
+// environment; [Main] turns it into a producer. Only tests and bench import it.
+package producer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+)
+
+// Producer is a process that records operations, each with a step of its own, and
+// tells after every flush how many are safe.
+type Producer struct {
+	Path        string
+	Format      optrace.Format
+	Compression optrace.Compression
+	Policy      optrace.Policy
+	MaxBytes    int64         // of a file before it is rotated; 0 is without limit
+	Run         int64         // distinguishes its steps from those of others
+	Batch       int           // operations between two flushes
+	Pause       time.Duration // behind each flush
+	For         time.Duration // how long it records; 0 is until it is killed
+	MaxFile     uint64        // size past which the system refuses to let files grow; 0 is without limit
+}
+
+// Told is what a producer has told last: its own counts.
+type Told struct{ Recorded, Written, Dropped int64 }
+
+// variable tells a program that it is a producer, and which.
+const variable = "OPTRACE_TEST_PRODUCER"
+
+// stepsPerRun is how far the steps of two producers are apart.
+const stepsPerRun = 1_000_000_000
+
+// Main records until the end of the process where this process is a producer, and
+// returns otherwise. Programs that start producers call it first.
+func Main() {
+	config := os.Getenv(variable)
+	if config == "" {
+		return
+	}
+	var p Producer
+	err := json.Unmarshal([]byte(config), &p)
+	if err == nil {
+		err = p.record(os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// record records operations, and writes the counts behind every flush and at the end.
+func (p *Producer) record(out io.Writer) error {
+	if err := limitFiles(p.MaxFile); err != nil {
+		return err
+	}
+	exp, err := optrace.NewFileExporter(p.Path, optrace.WithFormat(p.Format), optrace.WithCompression(p.Compression),
+		optrace.WithRotation(optrace.Rotation{MaxBytes: p.MaxBytes}))
+	if err != nil {
+		return err
+	}
+	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(p.Policy))
+	if err != nil {
+		return err
+	}
+	tell := func() {
+		st := proc.Stats()
+		fmt.Fprintln(out, st.Recorded, st.Written, st.Dropped)
+	}
+	tracer := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc)))
+	end := time.Now().Add(p.For)
+	for i := int64(0); p.For == 0 || time.Now().Before(end); {
+		for range p.Batch {
+			_, o := tracer.Start(optrace.ContextWithStep(context.Background(), p.Run*stepsPerRun+i), "matmul", "cuda:0")
+			o.In(64, 784).In(784, 256).Out(64, 256).End()
+			i++
+		}
+		if err := proc.ForceFlush(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		tell()
+		time.Sleep(p.Pause)
+	}
+	err = proc.Shutdown(context.Background())
+	tell()
+	if p.MaxFile > 0 {
+		return nil // losses are what the limit is for
+	}
+	return err
+}
+
+// Process is a producer that has been started.
+type Process struct {
+	cmd  *exec.Cmd
+	errs strings.Builder
+	done chan struct{}
+
+	mu   sync.Mutex
+	told Told
+}
+
+// Start starts the process of p. It is killed when ctx ends.
+func (p Producer) Start(ctx context.Context) (*Process, error) {
+	config, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &Process{cmd: exec.CommandContext(ctx, os.Args[0]), done: make(chan struct{})}
+	r.cmd.Env = append(os.Environ(), variable+"="+string(config))
+	r.cmd.Stderr = &r.errs
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go r.listen(out)
+	return r, nil
+}
+
+// listen keeps what the process has told last.
+func (r *Process) listen(out io.Reader) {
+	defer close(r.done)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		var now Told
+		if n, _ := fmt.Sscan(lines.Text(), &now.Recorded, &now.Written, &now.Dropped); n == 3 {
+			r.mu.Lock()
+			r.told = now
+			r.mu.Unlock()
+		}
+	}
+}
+
+// Told returns what the process has told so far.
+func (r *Process) Told() Told {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.told
+}
+
+// Kill ends the process at once.
+func (r *Process) Kill() error { return r.cmd.Process.Kill() }
+
+// Wait waits until the process has ended, and returns what it has told last. That it
+// was killed is no error.
+func (r *Process) Wait() (Told, error) {
+	<-r.done
+	err := r.cmd.Wait()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() < 0 {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("a producer failed: %w\n%s", err, r.errs.String())
+	}
+	return r.Told(), err
+}
