@@ -30,8 +30,8 @@ type Profile struct {
 	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
-	found      rowFinder
-	key        []byte // scratch
+	found      *rowFinder // nil before the first rows of columns
+	key        []byte     // scratch
 
 	at      position
 	inParts bool

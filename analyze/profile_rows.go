@@ -8,55 +8,65 @@ import (
 // rowFinder finds the rows of a profile by the codes of columns, which it looks up once
 // per code.
 type rowFinder struct {
-	of     *op.Columns
-	number int64
+	operationsOf, devicesOf, groupsOf columnVersions
 	// operations is by code, first those of the device side and then those of the
 	// host side.
-	operations []codedOperation
-	devices    [codedDevices]codedDevice
+	operations []foundRow[operationRow]
+	devices    codeCache[*table.Row[deviceRow]]
+	groups     codeCache[foundRow[groupRow]]
 }
 
-// codedOperation is the row of an operation and the codes that were last seen in it.
-type codedOperation struct {
-	row                           *table.Row[operationRow]
+// foundRow is a row and the codes that were last seen in it, of what varies.
+type foundRow[R any] struct {
+	row                           *table.Row[R]
 	inputs, output, dtype, dtypes uint32
 }
 
-// codedDevice is the row of a device.
-type codedDevice struct {
-	device, rank, service uint32
-	row                   *table.Row[deviceRow]
+// columnVersions tells whether what is known of the codes of some columns still holds.
+type columnVersions struct {
+	of       *op.Columns
+	versions [maxKeyCodes]int64
 }
 
-// codedDevices is a power of two, for some dozens of devices.
-const (
-	codedDeviceBits = 8
-	codedDevices    = 1 << codedDeviceBits
-)
+// turnTo reports whether the columns have other values than at the last call.
+func (v *columnVersions) turnTo(c *op.Columns, versions ...int64) (changed bool) {
+	now := columnVersions{of: c}
+	copy(now.versions[:], versions)
+	if changed = *v != now; changed {
+		*v = now
+	}
+	return changed
+}
+
+// varietyVersions returns the versions of what varies within a row.
+func varietyVersions(c *op.Columns) [4]int64 {
+	return [4]int64{c.InputShapes.Version, c.OutputShape.Version, c.InputDTypes.Version, c.DType.Version}
+}
 
 // turnTo forgets what it knows of other codes.
-func (f *rowFinder) turnTo(c *op.Columns) {
-	if f.of == c && f.number == c.Number {
-		return
+func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
+	v := varietyVersions(c)
+	if f.operationsOf.turnTo(c, c.Operation.Version, v[0], v[1], v[2], v[3]) {
+		clear(f.operations)
 	}
-	f.of, f.number = c, c.Number
-	clear(f.operations)
-	if n := 2 * len(c.Operation.Values); n > len(f.operations) {
-		f.operations = make([]codedOperation, n)
+	if n := 2 * len(c.Operation.Values); n > len(f.operations) { // values may join the others
+		f.operations = append(f.operations, make([]foundRow[operationRow], n-len(f.operations))...)
 	}
-	clear(f.devices[:])
+	if f.devicesOf.turnTo(c, c.DeviceID.Version, c.Service.Version) {
+		f.devices.clear()
+	}
+	if len(keys) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions(nil, keys, c), v[:]...)...) {
+		f.groups.clear()
+	}
 }
 
-// deviceSlot returns the place of a device, which may be that of another.
-func (f *rowFinder) deviceSlot(device, rank, service uint32) *codedDevice {
-	mixed := uint64(device)<<40 ^ uint64(service)<<20 ^ uint64(rank)
-	return &f.devices[mixed*0x9e3779b97f4a7c15>>(64-codedDeviceBits)]
-}
-
-// addRows is Add for rows of columns, without groups.
+// addRows is Add for rows of columns.
 func (p *Profile) addRows(rows *op.Rows) {
 	c := rows.Columns
-	p.found.turnTo(c)
+	if p.found == nil {
+		p.found = new(rowFinder)
+	}
+	p.found.turnTo(c, p.opts.By)
 	hosts := len(c.Side.Values) > 1
 	for i := rows.From; i < rows.To; i++ {
 		p.at.n++
@@ -64,20 +74,18 @@ func (p *Profile) addRows(rows *op.Rows) {
 		if hosts {
 			side = c.Side.At(i)
 		}
-		row := p.codedOperation(c, sideIndex(side), i)
-		m := measures{
-			duration: c.Duration.At(i).V, elements: c.OutputElements.At(i).V, flops: c.FLOPs.At(i).V,
-		}
 		memory, kind := c.MemoryBytes.At(i), c.Kind.At(i)
-		m.memory = memory.V
-		if m.duration >= row.max || row.count == 0 {
-			row.offerSlowest(m.duration, c.TraceID(i), c.SpanID(i))
+		m := measures{
+			duration: c.Duration.At(i).V, elements: c.OutputElements.At(i).V, memory: memory.V, flops: c.FLOPs.At(i).V,
 		}
-		row.addMeasures(m)
-		row.durations.Add(m.duration)
-		row.kinds |= 1 << kind
-		if c.Failed.At(i) {
-			row.errors++
+		found := p.foundOperation(c, sideIndex(side), i)
+		row := &found.row.Value
+		row.addRow(c, i, m)
+		addVariety(&row.variety, found, c, i)
+		if len(p.opts.By) > 0 {
+			found := p.foundGroup(c, sideIndex(side), i)
+			found.row.Value.addRow(c, i, m)
+			addVariety(&found.row.Value.variety, found, c, i)
 		}
 		if side == op.SideHost {
 			continue
@@ -86,7 +94,7 @@ func (p *Profile) addRows(rows *op.Rows) {
 		if start := c.Start.At(i); start.Known {
 			p.extend(start, op.Known(start.V+m.duration))
 		}
-		p.codedDevice(c, i).addMeasures(m)
+		p.foundDevice(c, i).addMeasures(m)
 		switch kind {
 		case op.KindCollective:
 			p.addCollective(row, c.KindRule(i), m.duration)
@@ -105,42 +113,68 @@ func (p *Profile) addRows(rows *op.Rows) {
 	}
 }
 
-// codedOperation returns the row of the operation of row i, and adds to its variety.
-func (p *Profile) codedOperation(c *op.Columns, side, i int) *operationRow {
-	code := c.Operation.Codes[i]
-	slot := &p.found.operations[side*len(c.Operation.Values)+int(code)]
-	if slot.row == nil || slot.row.Evicted {
-		*slot = codedOperation{row: p.operationRow(side, c.Operation.Values[code])}
+// addRow is add for a row of columns, but for its variety.
+func (a *accumulator) addRow(c *op.Columns, i int, m measures) {
+	if m.duration >= a.max || a.count == 0 {
+		a.offerSlowest(m.duration, c.TraceID(i), c.SpanID(i))
 	}
-	row := &slot.row.Value
-	v := &row.variety
-	if k := c.InputShapes.Codes[i]; k != slot.inputs && !v.mixesInputs {
-		slot.inputs = k
-		v.addInputs(c.InputShapes.Value(k))
+	a.addMeasures(m)
+	a.durations.Add(m.duration)
+	a.kinds |= 1 << c.Kind.At(i)
+	if c.Failed.At(i) {
+		a.errors++
 	}
-	if k := c.OutputShape.Codes[i]; k != slot.output && !v.mixesOutput {
-		slot.output = k
-		v.addOutput(c.OutputShape.Value(k))
-	}
-	if k := c.DType.Codes[i]; k != slot.dtype && !v.mixesDType {
-		slot.dtype = k
-		v.addDType(c.DType.Value(k))
-	}
-	if k := c.InputDTypes.Codes[i]; k != slot.dtypes && !v.mixesDTypes {
-		slot.dtypes = k
-		v.addDTypes(c.InputDTypes.Value(k))
-	}
-	return row
 }
 
-// codedDevice returns the row of the device of row i.
-func (p *Profile) codedDevice(c *op.Columns, i int) *deviceRow {
-	device, rank, service := c.DeviceID.Codes[i], c.Rank.Codes[i], c.Service.Codes[i]
-	slot := p.found.deviceSlot(device, rank, service)
-	if slot.row == nil || slot.device != device || slot.rank != rank || slot.service != service || slot.row.Evicted {
-		*slot = codedDevice{device, rank, service, p.deviceRow(&op.Entry{
-			DeviceID: c.DeviceID.Values[device], Rank: c.Rank.Values[rank], Service: c.Service.Values[service],
-		})}
+// addVariety adds the shapes and element types of a row of columns, unless they are
+// those that were last seen.
+func addVariety[R any](v *variety, last *foundRow[R], c *op.Columns, i int) {
+	if k := c.InputShapes.Codes[i]; k != last.inputs && !v.mixesInputs {
+		last.inputs = k
+		v.addInputs(c.InputShapes.Value(k))
 	}
-	return &slot.row.Value
+	if k := c.OutputShape.Codes[i]; k != last.output && !v.mixesOutput {
+		last.output = k
+		v.addOutput(c.OutputShape.Value(k))
+	}
+	if k := c.DType.Codes[i]; k != last.dtype && !v.mixesDType {
+		last.dtype = k
+		v.addDType(c.DType.Value(k))
+	}
+	if k := c.InputDTypes.Codes[i]; k != last.dtypes && !v.mixesDTypes {
+		last.dtypes = k
+		v.addDTypes(c.InputDTypes.Value(k))
+	}
+}
+
+// foundOperation returns the row of the operation of row i.
+func (p *Profile) foundOperation(c *op.Columns, side, i int) *foundRow[operationRow] {
+	code := c.Operation.Codes[i]
+	found := &p.found.operations[2*int(code)+side]
+	if found.row == nil || found.row.Evicted {
+		*found = foundRow[operationRow]{row: p.operationRow(side, c.Operation.Values[code])}
+	}
+	return found
+}
+
+// foundDevice returns the row of the device of row i.
+func (p *Profile) foundDevice(c *op.Columns, i int) *deviceRow {
+	rank := c.Rank.At(i)
+	var codes [maxKeyCodes]uint64
+	row, ok := p.found.devices.slot(appendIntCode(append(codes[:0], uint64(c.DeviceID.Codes[i]), uint64(c.Service.Codes[i])), rank))
+	if !ok || (*row).Evicted {
+		*row = p.deviceRow(&op.Entry{DeviceID: c.DeviceID.At(i), Rank: rank, Service: c.Service.At(i)})
+	}
+	return &(*row).Value
+}
+
+// foundGroup returns the row of the group of row i.
+func (p *Profile) foundGroup(c *op.Columns, side, i int) *foundRow[groupRow] {
+	var codes [maxKeyCodes]uint64
+	found, ok := p.found.groups.slot(appendKeyCodes(append(codes[:0], uint64(side)), p.opts.By, c, i))
+	if !ok || found.row.Evicted {
+		e := keyEntry(p.opts.By, c, i)
+		*found = foundRow[groupRow]{row: p.groupRow(side, &e)}
+	}
+	return found
 }

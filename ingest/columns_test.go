@@ -78,6 +78,13 @@ func check(t *testing.T, errs ...error) {
 	}
 }
 
+func keys(t *testing.T, list string) []analyze.Key {
+	t.Helper()
+	keys, err := analyze.ParseKeys(list)
+	check(t, err)
+	return keys
+}
+
 // figures returns a report, but for what it says of files.
 func figures(t *testing.T, src analyze.Source, opts analyze.Options) string {
 	t.Helper()
@@ -98,7 +105,14 @@ func TestFiguresOfColumns(t *testing.T) {
 			{SumsOnly: true, Workers: 1},
 			{SumsOnly: true, Workers: 2, MaxGroups: 7, Top: 3, HotspotBytes: -1},
 			{SumsOnly: true, Workers: 2, Top: -1},
+			{SumsOnly: true, Workers: 2, By: keys(t, "device")},
+			{SumsOnly: true, Workers: 1, By: keys(t, "shape,stream")},
+			{SumsOnly: true, Workers: 2, By: keys(t, "operation,kind,device,rank,stream,shape,step,service,trace"), MaxGroups: 99},
+			{SumsOnly: true, Workers: 2, By: keys(t, "step"), MaxGroups: 5},
 			{Workers: 2},
+			{Workers: 1, By: keys(t, "operation,step")},
+			{Workers: 2, By: keys(t, "root,device")},
+			{SumsOnly: true, Workers: 1, By: keys(t, "root")},
 		} {
 			name := fmt.Sprintf("seed %d, %+v", seed, opts)
 			want := figures(t, oneByOne{ingest.Open(arrows)}, opts)

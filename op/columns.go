@@ -4,14 +4,10 @@ package op
 // columns cost a fraction of those over entries. It belongs to the reader that handed
 // it out, and changes with the reader's next record but one of the same rows.
 //
-// Row i has the value of a column's code i. Codes are numbers in the order of the
-// source, and may be equal where values are not: two codes may have one value. Code 0
-// is a value that is not known, the zero value.
+// A column is dictionary-encoded: row i has the value of its code i. Codes are numbers
+// in the order of the source, and may be equal where values are not: two codes may have
+// one value. Code 0 is a value that is not known, the zero value.
 type Columns struct {
-	// Number changes when codes get other values. Codes of times, durations and of
-	// amounts may do so at any time.
-	Number int64
-
 	Operation, DeviceID, Service Column[string]
 	Rank                         Column[Int]
 	Side                         Column[Side]
@@ -21,10 +17,17 @@ type Columns struct {
 	FLOPs                        Column[Int]
 	Failed                       Column[bool]
 
+	// These have nothing where a reader leaves their fields out ([Mapping.Without]).
+	Stream, Step, Launch       Column[Int]
+	Root                       Column[string]
+	Trace                      Column[TraceID]
+	Span, ParentSpan, RootSpan Column[SpanID]
+
 	// These are rarely looked at, and are read then.
 	KindRule    func(row int) KindRule
 	TraceID     func(row int) TraceID
 	SpanID      func(row int) SpanID
+	Collective  func(row int) *Collective
 	InputShapes LazyColumn[[]Shape]
 	OutputShape LazyColumn[Shape]
 	InputDTypes LazyColumn[[]DType]
@@ -39,6 +42,8 @@ type Columns struct {
 type Column[T any] struct {
 	Codes  []uint32 // of the rows
 	Values []T      // by code
+	// Version changes when codes get other values.
+	Version int64
 }
 
 // At returns the value of a row.
@@ -49,6 +54,8 @@ type LazyColumn[T any] struct {
 	Codes []uint32 // of the rows
 	// Value returns the value of a code, which is valid until the next call.
 	Value func(code uint32) T
+	// Version changes when codes get other values.
+	Version int64
 }
 
 // At returns the value of a row, which is valid until the next call.

@@ -14,31 +14,36 @@ type block struct {
 	*reader
 	columns op.Columns
 	run     op.Rows
-	plain   [windowChunks]uint64 // the rows that columns tell all about
+	// columnar has the rows that are handed out in columns, a bit for each of a chunk.
+	columnar [windowChunks]uint64
 
 	operation, device, service *of[string]
 	rank, start                *of[op.Int]
 	nanos, micros              *of[op.Int]
 	elements, memory, flops    *of[op.Int]
+	stream, step, launch       *of[op.Int]
 	side                       *of[op.Side]
 	kind                       *of[op.Kind]
 	rule                       *of[rows.KindRule]
 	failed                     *of[bool]
-	span                       *of[op.SpanID]
+	root                       *of[string]
 	trace                      *of[op.TraceID]
+	span, parent, rootSpan     *of[op.SpanID]
+	collective                 *of[*op.Collective]
 	names                      names  // where there is no column of kinds
 	sizes                      *sizes // nil where there are columns of them
 	// The shapes and types of operations.
-	inputs lazy[[]op.Shape]
-	output lazy[rows.ShapeText]
-	dtypes lazy[[]op.DType]
-	dtype  lazy[op.DType]
+	inputs onDemand[[]op.Shape]
+	output onDemand[rows.ShapeText]
+	dtypes onDemand[[]op.DType]
+	dtype  onDemand[op.DType]
 
-	// eager are those of the columns above that have values in the batch and are not
-	// lazy, and rare others whose values make a row one that is handed out as an entry.
-	eager, rare []int
-	// These are the places of columns, -1 for none.
-	spans, parents, traces, collective, ruleAt int
+	roles []blockRole // of the columns of the table, by their place
+	// decoded and exceptional are the columns of these roles that have values in the
+	// batch.
+	decoded, exceptional []int
+	batches              int64              // how many there were
+	none                 [windowRows]uint32 // the codes of a column without values
 }
 
 // newBlock returns the block of a reader that has a table.
@@ -49,17 +54,24 @@ func newBlock(r *reader) *block {
 		rank: columnOf[op.Int](r, "rank"), start: columnOf[op.Int](r, "start_unix_ns"),
 		nanos: columnOf[op.Int](r, "duration_ns"), micros: columnOf[op.Int](r, "duration_us"),
 		elements: columnOf[op.Int](r, "output_elements"), memory: columnOf[op.Int](r, "memory_bytes"), flops: columnOf[op.Int](r, "flops"),
+		stream: columnOf[op.Int](r, "stream"), step: columnOf[op.Int](r, "step"), launch: columnOf[op.Int](r, "launch_unix_ns"),
 		side: columnOf[op.Side](r, "side"), kind: columnOf[op.Kind](r, "kind"), rule: columnOf[rows.KindRule](r, "kind_rule"),
-		failed: columnOf[bool](r, "failed"), span: columnOf[op.SpanID](r, "span_id"), trace: columnOf[op.TraceID](r, "trace_id"),
+		failed: columnOf[bool](r, "failed"), root: columnOf[string](r, "root"), trace: columnOf[op.TraceID](r, "trace_id"),
+		span: columnOf[op.SpanID](r, "span_id"), parent: columnOf[op.SpanID](r, "parent_span_id"),
+		rootSpan: columnOf[op.SpanID](r, "root_span_id"), collective: columnOf[*op.Collective](r, "collective"),
 	}
 	b.inputs.bind(r, "input_shapes")
 	b.output.bind(r, "output_shape")
 	b.dtypes.bind(r, "input_dtypes")
 	b.dtype.bind(r, "dtype")
-	b.spans, b.parents, b.traces = r.place("span_id"), r.place("parent_span_id"), r.place("trace_id")
-	b.collective, b.ruleAt = r.place("collective"), r.place("kind_rule")
 	if seen := r.table.seen; !seen.Elements || !seen.Memory {
 		b.sizes = new(sizes)
+	}
+	b.roles = make([]blockRole, len(r.table.bound))
+	for i, k := range r.table.bound {
+		if k >= 0 {
+			b.roles[i] = b.roleOf(fields[k].name)
+		}
 	}
 	b.run.Columns = &b.columns
 	c := &b.columns
@@ -67,7 +79,10 @@ func newBlock(r *reader) *block {
 	c.OutputShape.Value = func(code uint32) op.Shape { return b.output.value(r, code).Shape }
 	c.InputDTypes.Value = func(code uint32) []op.DType { return b.dtypes.value(r, code) }
 	c.DType.Value = func(code uint32) op.DType { return b.dtype.value(r, code) }
-	c.SpanID, c.TraceID, c.KindRule, c.Entry = b.spanID, b.traceID, b.kindRule, b.entry
+	c.KindRule, c.Entry = b.kindRule, b.entry
+	c.SpanID = func(row int) op.SpanID { return oneOf(b, b.span, row) }
+	c.TraceID = func(row int) op.TraceID { return oneOf(b, b.trace, row) }
+	c.Collective = func(row int) *op.Collective { return oneOf(b, b.collective, row) }
 	return b
 }
 
@@ -75,48 +90,63 @@ func newBlock(r *reader) *block {
 type blockRole uint8
 
 const (
-	// roleWhole: only entries that are wanted whole have it.
-	roleWhole blockRole = iota
-	roleEager
-	roleLazy
-	// roleRare: what has a value is handed out as an entry.
-	roleRare
+	// roleEntry: the column is read for the rows that are handed out as entries.
+	roleEntry blockRole = iota
+	// roleDecoded: it is read and decoded in every batch.
+	roleDecoded
+	// roleOnDemand: its dictionary, or its values, are decoded one by one, when they are
+	// asked for.
+	roleOnDemand
+	// roleExceptional: a row that has a value there is handed out as an entry.
+	roleExceptional
 )
 
 // blockRoles are the roles of columns, by the names of their fields.
 var blockRoles = map[string]blockRole{
-	"record": roleEager, "operation": roleEager, "device_id": roleEager, "service": roleEager, "rank": roleEager,
-	"start_unix_ns": roleEager, "duration_ns": roleEager, "duration_us": roleEager,
-	"output_elements": roleEager, "memory_bytes": roleEager, "flops": roleEager,
-	"side": roleEager, "kind": roleEager, "failed": roleEager,
-	"input_shapes": roleLazy, "output_shape": roleLazy, "input_dtypes": roleLazy, "dtype": roleLazy,
-	"error": roleRare, "adjusted_count": roleRare, "warn": roleRare, "collective": roleRare,
+	"record": roleDecoded, "operation": roleDecoded, "device_id": roleDecoded, "service": roleDecoded, "rank": roleDecoded,
+	"start_unix_ns": roleDecoded, "duration_ns": roleDecoded, "duration_us": roleDecoded,
+	"output_elements": roleDecoded, "memory_bytes": roleDecoded, "flops": roleDecoded,
+	"side": roleDecoded, "kind": roleDecoded, "failed": roleDecoded,
+	"stream": roleDecoded, "step": roleDecoded, "launch_unix_ns": roleDecoded, "trace_id": roleDecoded, "span_id": roleDecoded,
+	"parent_span_id": roleDecoded, "root": roleDecoded, "root_span_id": roleDecoded,
+	"input_shapes": roleOnDemand, "output_shape": roleOnDemand, "input_dtypes": roleOnDemand, "dtype": roleOnDemand,
+	"error": roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "collective": roleExceptional,
+	"links": roleExceptional,
 }
 
-// roleOf returns the role of a column that means something.
-func (b *block) roleOf(i int) blockRole {
-	if b.sizes != nil && (i == b.output.place || i == b.dtype.place) {
-		return roleEager
+// omittedWith are the fields without which columns need not be decoded.
+var omittedWith = map[string]op.Field{
+	"stream": op.FieldStream, "step": op.FieldStep, "launch_unix_ns": op.FieldLaunch, "trace_id": op.FieldIDs, "span_id": op.FieldIDs,
+	"parent_span_id": op.FieldParent, "root": op.FieldRoot, "root_span_id": op.FieldRoot, "links": op.FieldLinks,
+}
+
+// roleOf returns the role of a column, given the name of its field.
+func (b *block) roleOf(name string) blockRole {
+	if field, ok := omittedWith[name]; ok && b.mapping.Omitted().Has(field) {
+		return roleEntry
 	}
-	return blockRoles[fields[b.table.bound[i]].name]
+	if b.sizes != nil && (name == "output_shape" || name == "dtype") { // they tell the sizes
+		return roleDecoded
+	}
+	return blockRoles[name]
 }
 
 // takes reports whether a column is read in any case. Of others it is known what is null.
-func (b *block) takes(i int) bool { return b.roleOf(i) == roleEager || b.roleOf(i) == roleLazy }
+func (b *block) takes(i int) bool { return b.roles[i] == roleDecoded || b.roles[i] == roleOnDemand }
 
-// isLazy reports whether the dictionary of a column is read when it is needed.
-func (b *block) isLazy(i int) bool { return b.roleOf(i) == roleLazy }
+// isOnDemand reports whether the dictionary of a column is read when it is needed.
+func (b *block) isOnDemand(i int) bool { return b.roles[i] == roleOnDemand }
 
 // begin turns to a batch.
 func (b *block) begin() {
-	b.columns.Number++
-	b.eager, b.rare = b.eager[:0], b.rare[:0]
+	b.batches++
+	b.decoded, b.exceptional = b.decoded[:0], b.exceptional[:0]
 	for _, i := range b.active {
-		switch role := b.roleOf(i); {
-		case role == roleEager:
-			b.eager = append(b.eager, i)
-		case role == roleRare && !(i == b.collective && b.kind.holds()):
-			b.rare = append(b.rare, i)
+		switch role := b.roles[i]; {
+		case role == roleDecoded:
+			b.decoded = append(b.decoded, i)
+		case role == roleExceptional && !(i == b.collective.place && b.kind.holds()):
+			b.exceptional = append(b.exceptional, i)
 		}
 	}
 	b.names.clear()
@@ -125,25 +155,25 @@ func (b *block) begin() {
 // load turns to the next of n rows, and reports whether it could load their columns.
 func (b *block) load(first, n int) bool {
 	b.turn(first, n, windowRows)
-	if !b.operation.coded() {
+	if !b.operation.isEncoded() {
 		b.names.clear()
 	}
 	for chunk := range b.window.chunks() {
 		if !b.loadChunk(chunk) {
 			return false
 		}
-		b.plain[chunk] = b.plainRows(chunk)
+		b.columnar[chunk] = b.columnarRows(chunk)
 	}
 	b.setColumns()
 	return true
 }
 
-// loadChunk loads the columns of a chunk, of the lazy ones the codes.
+// loadChunk loads the columns of a chunk; of those on demand the codes.
 func (b *block) loadChunk(chunk int) bool {
 	if b.loadScopes(chunk) != nil {
 		return false
 	}
-	for _, i := range b.eager {
+	for _, i := range b.decoded {
 		if b.reader.load(i, chunk) != nil {
 			return false
 		}
@@ -156,23 +186,26 @@ func (b *block) loadChunk(chunk int) bool {
 // setColumns shows the columns of the window.
 func (b *block) setColumns() {
 	c := &b.columns
-	if !b.operation.coded() || !b.device.coded() || !b.service.coded() || !b.rank.coded() || !b.side.coded() {
-		c.Number++
-	}
-	c.Operation, c.DeviceID, c.Service = b.operation.column(), b.device.column(), b.service.column()
-	c.Rank, c.Start, c.Duration = b.rank.column(), b.start.column(), b.duration().column()
-	c.OutputElements, c.MemoryBytes, c.FLOPs = b.elements.column(), b.memory.column(), b.flops.column()
-	c.Side, c.Failed = b.side.column(), b.failed.column()
+	c.Operation, c.DeviceID, c.Service = shown(b, b.operation), shown(b, b.device), shown(b, b.service)
+	c.Rank, c.Start, c.Duration = shown(b, b.rank), shown(b, b.start), shown(b, b.duration())
+	c.OutputElements, c.MemoryBytes, c.FLOPs = shown(b, b.elements), shown(b, b.memory), shown(b, b.flops)
+	c.Side, c.Failed = shown(b, b.side), shown(b, b.failed)
+	c.Stream, c.Step, c.Launch = shown(b, b.stream), shown(b, b.step), shown(b, b.launch)
+	c.Root, c.Trace = shown(b, b.root), shown(b, b.trace)
+	c.Span, c.ParentSpan, c.RootSpan = shown(b, b.span), shown(b, b.parent), shown(b, b.rootSpan)
 	if s := b.sizes; s != nil {
-		c.OutputElements = op.Column[op.Int]{Codes: s.codes[:], Values: s.elements[:]}
-		c.MemoryBytes = op.Column[op.Int]{Codes: s.codes[:], Values: s.memory[:]}
+		c.OutputElements = op.Column[op.Int]{Codes: s.codes[:], Values: s.elements[:], Version: s.version}
+		c.MemoryBytes = op.Column[op.Int]{Codes: s.codes[:], Values: s.memory[:], Version: s.version}
+		s.version++
 	}
-	if c.Kind = b.kind.column(); !b.kind.holds() {
+	if c.Kind = shown(b, b.kind); !b.kind.holds() {
 		b.names.infer(b.operation.meanings)
-		c.Kind = op.Column[op.Kind]{Codes: b.operation.places[:], Values: b.names.kinds}
+		c.Kind = op.Column[op.Kind]{Codes: b.operation.places[:], Values: b.names.kinds, Version: b.operation.version}
 	}
 	c.InputShapes.Codes, c.OutputShape.Codes = b.inputs.codes[:], b.output.codes[:]
 	c.InputDTypes.Codes, c.DType.Codes = b.dtypes.codes[:], b.dtype.codes[:]
+	c.InputShapes.Version, c.OutputShape.Version = b.batches, b.batches
+	c.InputDTypes.Version, c.DType.Version = b.batches, b.batches
 }
 
 // duration returns the column of the durations, that in nanoseconds where there is one.
@@ -183,42 +216,45 @@ func (b *block) duration() *of[op.Int] {
 	return b.micros
 }
 
-// plainRows returns the operations of a chunk that op.Rows may hold.
-func (b *block) plainRows(chunk int) uint64 {
+// columnarRows returns the operations of a chunk that op.Rows may hold.
+func (b *block) columnarRows(chunk int) uint64 {
 	set := b.window.of[chunk][ofEntries]
-	if lost := set &^ b.given(b.traces, chunk); lost != 0 { // what is in no trace has no span
-		set &^= lost & (b.given(b.spans, chunk) | b.given(b.parents, chunk))
+	if lost := set &^ b.notNull(b.trace.place, chunk); lost != 0 { // what is in no trace has no span
+		set &^= lost & (b.notNull(b.span.place, chunk) | b.notNull(b.parent.place, chunk))
 	}
-	for _, i := range b.rare {
-		set &^= b.given(i, chunk)
+	for _, i := range b.exceptional {
+		set &^= b.notNull(i, chunk)
 	}
-	for _, i := range b.eager {
+	for _, i := range b.decoded {
 		set &^= b.reader.columns[i].warned(&b.window, chunk)
 	}
 	if b.sizes != nil {
 		set &^= b.sizes.load(b, chunk)
 	}
-	return set &^ b.odd(chunk, set)
+	return set &^ b.irregular(chunk, set)
 }
 
-// given returns the rows of a chunk that have a value.
-func (b *block) given(i, chunk int) uint64 {
-	if i < 0 {
+// notNull returns the rows of a chunk in which a column has a value, none for the place
+// -1.
+func (b *block) notNull(place, chunk int) uint64 {
+	if place < 0 {
 		return 0
 	}
-	return b.arrays[i].given(b.window.chunk(chunk))
+	return b.arrays[place].notNull(b.window.chunk(chunk))
 }
 
-// odd returns those of the rows of a chunk that have no name, no duration, times that are
-// not possible, or a kind that is not known.
-func (b *block) odd(chunk int, among uint64) (set uint64) {
+// irregular returns those of the rows of a chunk that have no name, no duration, times
+// that are not possible, a kind that is not known, or an id of a span without a trace.
+func (b *block) irregular(chunk int, among uint64) (set uint64) {
 	at := chunk * chunkRows
-	name, duration, start, kind := b.operation.column(), b.duration().column(), b.start.column(), b.kind.column()
+	name, duration, start, kind := shown(b, b.operation), shown(b, b.duration()), shown(b, b.start), shown(b, b.kind)
 	kinds := b.kind.holds() // otherwise the name tells
+	trace := shown(b, b.trace)
 	for ; among != 0; among &= among - 1 {
 		i := bits.TrailingZeros64(among)
 		d, s := duration.At(at+i), start.At(at+i).V
-		if !d.Known || d.V < 0 || s > math.MaxInt64-d.V || name.At(at+i) == "" || kinds && kind.At(at+i) == op.KindUnknown {
+		if !d.Known || d.V < 0 || s > math.MaxInt64-d.V || name.At(at+i) == "" || kinds && kind.At(at+i) == op.KindUnknown ||
+			trace.Codes[at+i] != 0 && trace.At(at+i).IsZero() {
 			set |= 1 << i
 		}
 	}
@@ -262,7 +298,7 @@ func (b *block) runAt(i int) int {
 	start := i
 	for i < b.window.n {
 		rest := chunkRows - i%chunkRows
-		n := bits.TrailingZeros64(^(b.plain[i/chunkRows] >> (i % chunkRows)))
+		n := bits.TrailingZeros64(^(b.columnar[i/chunkRows] >> (i % chunkRows)))
 		i += min(n, rest)
 		if n < rest {
 			break
@@ -276,7 +312,7 @@ func (b *block) rowAt(i int) *rows.Row {
 	list := b.batch.Reset(1)
 	of := &b.window.of[i/chunkRows]
 	for _, k := range b.active {
-		if c := b.reader.columns[k]; of[c.says()]&b.given(k, i/chunkRows)>>(i%chunkRows)&1 != 0 {
+		if c := b.reader.columns[k]; of[c.says()]&b.notNull(k, i/chunkRows)>>(i%chunkRows)&1 != 0 {
 			if a, at, ok := b.value(k, b.window.first+i); ok {
 				c.fillOne(&b.x, list, a, at)
 			}
@@ -295,26 +331,20 @@ func (b *block) entry(i int) *op.Entry {
 	return &row.Entry
 }
 
-// spanID implements op.Columns.
-func (b *block) spanID(i int) op.SpanID { return oneOf(b, b.span, b.spans, i) }
-
-// traceID implements op.Columns.
-func (b *block) traceID(i int) op.TraceID { return oneOf(b, b.trace, b.traces, i) }
-
 // kindRule implements op.Columns.
 func (b *block) kindRule(i int) op.KindRule {
 	if !b.kind.holds() {
 		return b.names.rules[b.operation.places[i]]
 	}
-	return rows.RuleOf(b.kind.meanings[b.kind.places[i]], oneOf(b, b.rule, b.ruleAt, i))
+	return rows.RuleOf(b.kind.meanings[b.kind.places[i]], oneOf(b, b.rule, i))
 }
 
-// oneOf returns the value of a row of a column at a place, the zero value for null.
-func oneOf[T any](b *block, c *of[T], place, row int) (t T) {
-	if !slices.Contains(b.active, place) {
+// oneOf returns the value of a row of a column, the zero value for null.
+func oneOf[T any](b *block, c *of[T], row int) (t T) {
+	if !slices.Contains(b.active, c.place) {
 		return t
 	}
-	if a, at, ok := b.value(place, b.window.first+row); ok {
+	if a, at, ok := b.value(c.place, b.window.first+row); ok {
 		t, _, _ = c.one.read(c, &b.x, a, at)
 	}
 	return t

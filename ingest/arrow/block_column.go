@@ -7,32 +7,32 @@ import (
 // holds reports whether there is a column that has values in the batch.
 func (c *of[T]) holds() bool { return c.array != nil }
 
-// coded reports whether codes keep their values in the batch.
-func (c *of[T]) coded() bool { return !c.holds() || c.array.dictionary != nil }
+// isEncoded reports whether the column is dictionary-encoded, so that codes keep their
+// values in the batch.
+func (c *of[T]) isEncoded() bool { return !c.holds() || c.array.dictionary != nil }
 
-// column returns the column of the window, whose chunks are loaded.
-func (c *of[T]) column() op.Column[T] {
-	if !c.holds() {
-		clear(c.places[:])
-		return op.Column[T]{Codes: c.places[:], Values: c.null[:]}
+// shown returns a column of the window, whose chunks are loaded if it is one that is
+// decoded.
+func shown[T any](b *block, c *of[T]) op.Column[T] {
+	if !c.holds() || b.roles[c.place] != roleDecoded {
+		return op.Column[T]{Codes: b.none[:], Values: c.null[:]}
 	}
-	return op.Column[T]{Codes: c.places[:], Values: c.meanings}
+	return op.Column[T]{Codes: c.places[:], Values: c.meanings, Version: c.version}
 }
 
-// lazy is a column whose values are translated one by one, when they are asked for. Its
-// codes are indexes into the dictionary or, without one, into the array, and 1 more.
-type lazy[T any] struct {
+// onDemand is a column whose values are translated one by one, when they are asked for.
+// Its codes are indexes into the dictionary or, without one, into the array, and 1 more.
+type onDemand[T any] struct {
 	of    *of[T]
-	place int // among the columns of the reader
 	codes [windowRows]uint32
 	one   single[T]
 }
 
 // bind finds the column of a field.
-func (l *lazy[T]) bind(r *reader, name string) { l.of, l.place = columnOf[T](r, name), r.place(name) }
+func (l *onDemand[T]) bind(r *reader, name string) { l.of = columnOf[T](r, name) }
 
 // load sets the codes of a chunk, and reports whether there is a value for each of them.
-func (l *lazy[T]) load(w *window, chunk int) bool {
+func (l *onDemand[T]) load(w *window, chunk int) bool {
 	first, n := w.chunk(chunk)
 	codes := l.codes[chunk*chunkRows:][:n]
 	if !l.of.holds() {
@@ -41,17 +41,17 @@ func (l *lazy[T]) load(w *window, chunk int) bool {
 	}
 	a := l.of.array
 	needed := w.of[chunk][l.of.scope]
-	given := a.given(first, n) & needed
+	present := a.notNull(first, n) & needed
 	if a.dictionary != nil {
 		n, known := a.dictionary.len()
 		if !known || n >= mixed {
 			return false
 		}
-		_, err := a.codes(codes, first, given, needed, int(n)+1)
+		_, err := a.codes(codes, first, present, needed, int(n)+1)
 		return err == nil
 	}
 	for i := range codes {
-		if codes[i] = 0; given>>i&1 != 0 {
+		if codes[i] = 0; present>>i&1 != 0 {
 			codes[i] = uint32(first+i) + 1
 		}
 	}
@@ -59,7 +59,7 @@ func (l *lazy[T]) load(w *window, chunk int) bool {
 }
 
 // value returns the value of a code, the zero value where it means nothing.
-func (l *lazy[T]) value(r *reader, code uint32) (t T) {
+func (l *onDemand[T]) value(r *reader, code uint32) (t T) {
 	if code == 0 || !l.of.holds() {
 		return t
 	}
@@ -69,7 +69,7 @@ func (l *lazy[T]) value(r *reader, code uint32) (t T) {
 	var ok bool
 	if f := l.of.array.field; f.Dictionary != nil {
 		a, at, ok = r.dictionaries.value(f, index)
-	} else if r.open(l.place) == nil {
+	} else if r.open(l.of.place) == nil {
 		a, at, ok = l.of.array.at(int(index))
 	}
 	if ok {
@@ -100,12 +100,13 @@ func (n *names) clear() { n.kinds, n.rules = n.kinds[:0], n.rules[:0] }
 type sizes struct {
 	codes            [windowRows]uint32
 	elements, memory [windowRows + 1]op.Int
+	version          int64
 }
 
 // load sets those of a chunk, and returns the rows for which there is a warning.
 func (s *sizes) load(b *block, chunk int) (warned uint64) {
-	output, dtype := b.output.of.column(), b.dtype.of.column()
-	elements, memory := b.elements.column(), b.memory.column()
+	output, dtype := shown(b, b.output.of), shown(b, b.dtype.of)
+	elements, memory := shown(b, b.elements), shown(b, b.memory)
 	_, n := b.window.chunk(chunk)
 	for i := range n {
 		at := chunk*chunkRows + i

@@ -51,6 +51,8 @@ func summary(e *op.Entry) *op.Entry {
 		Kind: e.Kind, KindRule: e.KindRule, Start: e.Start, Duration: e.Duration, OutputElements: e.OutputElements,
 		MemoryBytes: e.MemoryBytes, FLOPs: e.FLOPs, Failed: e.Failed, TraceID: e.TraceID, SpanID: e.SpanID,
 		InputShapes: e.InputShapes, OutputShape: e.OutputShape, InputDTypes: e.InputDTypes, DType: e.DType,
+		Stream: e.Stream, Step: e.Step, Launch: e.Launch, Root: e.Root, ParentSpanID: e.ParentSpanID, RootSpanID: e.RootSpanID,
+		Collective: e.Collective,
 	}
 }
 
@@ -59,8 +61,12 @@ func columnsOf(c *op.Rows, i int) *op.Entry {
 		Operation: c.Operation.At(i), DeviceID: c.DeviceID.At(i), Service: c.Service.At(i), Rank: c.Rank.At(i), Side: c.Side.At(i),
 		Kind: c.Kind.At(i), KindRule: c.KindRule(i), Start: c.Start.At(i), Duration: c.Duration.At(i).V,
 		OutputElements: c.OutputElements.At(i), MemoryBytes: c.MemoryBytes.At(i), FLOPs: c.FLOPs.At(i), Failed: c.Failed.At(i),
-		TraceID: c.TraceID(i), SpanID: c.SpanID(i),
+		TraceID: c.Trace.At(i), SpanID: c.Span.At(i), ParentSpanID: c.ParentSpan.At(i), RootSpanID: c.RootSpan.At(i),
+		Stream: c.Stream.At(i), Step: c.Step.At(i), Launch: c.Launch.At(i), Root: c.Root.At(i), Collective: c.Collective(i),
 		InputShapes: c.InputShapes.At(i), OutputShape: c.OutputShape.At(i), InputDTypes: c.InputDTypes.At(i), DType: c.DType.At(i),
+	}
+	if trace, span := c.TraceID(i), c.SpanID(i); trace != e.TraceID || span != e.SpanID {
+		e.Error = fmt.Sprintf("one by one: %v %v", trace, span)
 	}
 	return e.Clone()
 }
@@ -73,7 +79,7 @@ func TestColumns(t *testing.T) {
 		want := random(uint64(n), n)
 		for i, rec := range want {
 			if rec.Entry != nil && i%5 != 0 {
-				makePlain(rec.Entry)
+				makeUsual(rec.Entry)
 			}
 		}
 		for _, size := range []int{0, 700} {
@@ -87,8 +93,8 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// makePlain makes an entry one that columns may hold.
-func makePlain(e *op.Entry) {
+// makeUsual makes an entry one that columns may hold.
+func makeUsual(e *op.Entry) {
 	e.Warn, e.AdjustedCount, e.Error = 0, 0, ""
 	if e.DType == "odd type" {
 		e.DType = op.F16

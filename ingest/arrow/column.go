@@ -108,6 +108,7 @@ type of[T any] struct {
 	// only: few rows have any.
 	some func(r *rows.Row, v T)
 	traits
+	place int // among the columns of the reader, -1 where it has none
 
 	array *array // nil where it holds nothing
 	null  [1]T
@@ -115,9 +116,10 @@ type of[T any] struct {
 	// meanings are those of the dictionary, or of the values of the window.
 	meanings []T
 	warnings []op.Warning // by place, as far as the last one
-	// dictionary is what the meanings are of, and version which of its values.
+	version  int64        // changes with the meanings of places
+	// dictionary is what the meanings are of, and edition which of its values.
 	dictionary *dictionary
-	version    int
+	edition    int
 	memory     memory
 
 	// places are those of the rows of the window, as far as its chunks are loaded, and
@@ -162,7 +164,7 @@ func (c *of[T]) turn() {
 // prepare translates the dictionary.
 func (c *of[T]) prepare(x *translator) error {
 	d := c.array.dictionary
-	if d == nil || c.dictionary == d && c.version == d.version {
+	if d == nil || c.dictionary == d && c.edition == d.edition {
 		return nil
 	}
 	c.clear()
@@ -182,7 +184,7 @@ func (c *of[T]) prepare(x *translator) error {
 		c.dictionary = nil
 		return x.err
 	}
-	c.dictionary, c.version = d, d.version
+	c.dictionary, c.edition = d, d.edition
 	return nil
 }
 
@@ -198,6 +200,7 @@ func (c *of[T]) bulkOf(a *array, first, n int) ([]T, bool) {
 func (c *of[T]) clear() {
 	var null T
 	c.memory.reset()
+	c.version++
 	c.meanings, c.warnings = append(c.meanings[:0], null), c.warnings[:0]
 }
 
@@ -233,15 +236,15 @@ func (c *of[T]) load(x *translator, w *window, chunk int) error {
 	a := c.array
 	first, n := w.chunk(chunk)
 	needed := w.of[chunk][c.scope]
-	given := a.given(first, n) & needed
+	present := a.notNull(first, n) & needed
 	places := c.places[chunk*chunkRows:][:n]
 	c.same[chunk] = mixed
 	if a.dictionary != nil {
-		same, err := a.codes(places, first, given, needed, len(c.meanings))
+		same, err := a.codes(places, first, present, needed, len(c.meanings))
 		c.same[chunk], c.loaded[chunk] = same, err == nil
 		return err
 	}
-	if c.bulk != nil && given == needed {
+	if c.bulk != nil && present == needed {
 		base := uint32(len(c.meanings))
 		if meanings, ok := c.bulk(c.meanings, a, first, n); ok {
 			c.meanings, c.loaded[chunk] = meanings, true
@@ -252,11 +255,11 @@ func (c *of[T]) load(x *translator, w *window, chunk int) error {
 		}
 	}
 	for i := range places {
-		if places[i] = 0; given>>i&1 != 0 {
+		if places[i] = 0; present>>i&1 != 0 {
 			places[i] = c.add(x, a, first+i)
 		}
 	}
-	if given == 0 {
+	if present == 0 {
 		c.same[chunk] = 0
 	}
 	c.loaded[chunk] = x.err == nil
@@ -345,10 +348,10 @@ func (c *of[T]) warned(w *window, chunk int) (set uint64) {
 
 // codes sets the places of indexes, of whose meanings there are n with that of null. It
 // returns the place that all have, or mixed.
-func (a *array) codes(places []uint32, first int, given, needed uint64, n int) (same uint32, err error) {
-	same = a.same(first, len(places), given, needed)
+func (a *array) codes(places []uint32, first int, present, needed uint64, n int) (same uint32, err error) {
+	same = a.same(first, len(places), present, needed)
 	if same == mixed {
-		return mixed, a.places(places, first, given, needed, n)
+		return mixed, a.places(places, first, present, needed, n)
 	}
 	if int64(same) >= int64(n) {
 		return mixed, a.badIndex(same, n)
@@ -359,9 +362,9 @@ func (a *array) codes(places []uint32, first int, given, needed uint64, n int) (
 	return same, nil
 }
 
-// given tells which of n values are not null, n being at most 64 and first a
+// notNull tells which of n values are not null, n being at most 64 and first a
 // multiple of it.
-func (a *array) given(first, n int) uint64 {
+func (a *array) notNull(first, n int) uint64 {
 	all := uint64(math.MaxUint64) >> (64 - n)
 	switch {
 	case a.allNull():
@@ -379,11 +382,11 @@ func (a *array) given(first, n int) uint64 {
 
 // same returns the place of the meaning that all values which are needed have, mixed
 // where they differ.
-func (a *array) same(first, n int, given, needed uint64) uint32 {
+func (a *array) same(first, n int, present, needed uint64) uint32 {
 	switch {
-	case given == 0:
+	case present == 0:
 		return 0
-	case given != needed || a.dictionary == nil || a.field.Dictionary.Index.Bits != 16:
+	case present != needed || a.dictionary == nil || a.field.Dictionary.Index.Bits != 16:
 		return mixed
 	}
 	// Equal to itself, moved by one index.
@@ -424,9 +427,9 @@ func (a *array) place(i int) uint32 {
 
 // places sets the places of the meanings of indexes, of which there are n with that
 // of null. Those that are not needed may become any.
-func (a *array) places(places []uint32, first int, given, needed uint64, n int) error {
+func (a *array) places(places []uint32, first int, present, needed uint64, n int) error {
 	highest := uint32(0)
-	if given == needed && a.field.Dictionary.Index.Bits == 16 {
+	if present == needed && a.field.Dictionary.Index.Bits == 16 {
 		highest = places16(places, a.data[2*first:])
 		if highest < uint32(n) {
 			return nil
@@ -434,7 +437,7 @@ func (a *array) places(places []uint32, first int, given, needed uint64, n int) 
 		highest = 0 // it may be one that is not needed
 	}
 	for i := range places {
-		if places[i] = 0; given>>i&1 != 0 {
+		if places[i] = 0; present>>i&1 != 0 {
 			places[i] = a.place(first + i)
 		}
 		highest = max(highest, places[i])

@@ -12,7 +12,7 @@ import (
 type dictionary struct {
 	chunks  []chunk
 	size    int64  // of the messages
-	version int    // changes with the values
+	edition int    // changes with the values
 	spare   []byte // memory for values
 }
 
@@ -86,7 +86,7 @@ func (d *dictionaries) memory(m *arrowipc.Message) []byte {
 func (d *dictionaries) forget() {
 	for _, dict := range d.byID {
 		d.empty(dict)
-		dict.version++
+		dict.edition++
 	}
 }
 
@@ -131,7 +131,7 @@ func (d *dictionaries) change(id int64, delta bool) (*dictionary, error) {
 	if !delta {
 		d.empty(dict)
 	}
-	dict.version++
+	dict.edition++
 	return dict, nil
 }
 

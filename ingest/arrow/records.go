@@ -247,10 +247,12 @@ func (r *reader) place(name string) int {
 
 // columnOf returns the column of a field, an empty one where the table has none.
 func columnOf[T any](r *reader, name string) *of[T] {
-	if i := r.place(name); i >= 0 {
-		return r.columns[i].(*of[T])
+	c, i := new(of[T]), r.place(name)
+	if i >= 0 {
+		c = r.columns[i].(*of[T])
 	}
-	return new(of[T])
+	c.place = i
+	return c
 }
 
 // records yields the rows of a batch, and reports whether more is wanted.
@@ -377,7 +379,7 @@ func (r *reader) start(b *arrowipc.Batch) error {
 // begin turns a column to an array that has values.
 func (r *reader) begin(i int, a *array) error {
 	f := &r.table.schema.Fields[i]
-	if r.block == nil || !r.block.isLazy(i) {
+	if r.block == nil || !r.block.isOnDemand(i) {
 		if err := r.dictionaries.load(f, 0); err != nil {
 			return &damage{f.Name, err}
 		}
