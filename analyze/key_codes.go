@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/optrace/optrace/op"
@@ -26,6 +27,8 @@ type codeSlot[V any] struct {
 const (
 	codeBits  = 9
 	codeSlots = 1 << codeBits
+	// codeRotation keeps small codes that follow one another apart.
+	codeRotation = 23
 )
 
 // slot returns the value of codes, of which there are one to maxKeyCodes, and true. Where
@@ -33,8 +36,7 @@ const (
 func (c *codeCache[V]) slot(codes []uint64) (value *V, ok bool) {
 	hash := uint64(0)
 	for _, k := range codes {
-		hash = (hash ^ k) * 0x9e3779b97f4a7c15
-		hash ^= hash >> 32
+		hash = bits.RotateLeft64(hash, codeRotation) ^ k
 	}
 	s := &c.slots[hash*0x9e3779b97f4a7c15>>(64-codeBits)]
 	if s.n == len(codes) && slices.Equal(s.codes[:s.n], codes) {
