@@ -5,9 +5,10 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 10s
+FAULTTIME   ?= 5m
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench tidy browser examples
+.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench faults tidy browser examples
 
 precommit: fmt vet lint test ## what to run before a commit
 
@@ -40,6 +41,9 @@ fuzz: ## every fuzz target for FUZZTIME, a duration or a number of runs as 2000x
 
 bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
+
+faults: ## a campaign of faults for FAULTTIME: kills, moved files, full disks, damage, bombs
+	$(GO) run -C bench ./faults -for $(FAULTTIME)
 
 tidy: ## go mod tidy in every module
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done

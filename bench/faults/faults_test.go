@@ -1,0 +1,70 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/bench/internal/cache"
+	"github.com/optrace/optrace/internal/producer"
+)
+
+func TestMain(m *testing.M) {
+	producer.Main()
+	os.Exit(m.Run())
+}
+
+// A round of each fault that is about writing breaks no promise.
+func TestRounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	program, err := cache.Program(t.Context(), t.TempDir(), "", "./cmd/optrace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			c := &campaign{rng: rand.New(rand.NewPCG(1, 2)), program: program}
+			b := book{name: f.name}
+			if err := c.round(t.Context(), f, &b, t.TempDir()); err != nil {
+				t.Fatal(err)
+			}
+			if b.skipped != "" {
+				t.Skip(b.skipped)
+			}
+			if b.rounds != 1 || len(b.broken) > 0 {
+				t.Errorf("%+v", b)
+			}
+		})
+	}
+}
+
+// What is missing, unreadable or there twice is told.
+func TestBrokenPromises(t *testing.T) {
+	dir := t.TempDir()
+	const line = `{"step":1,"operation":"a","device_id":null,"duration_ns":1}` + "\n"
+	for name, text := range map[string]string{"twice.jsonl": line + line, "text": "This is something else.\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := &round{}
+	found, err := r.find(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.expect(found, producer.Producer{}, producer.Told{Written: 3})
+	r.balance(producer.Told{Recorded: 3, Written: 1, Dropped: 1})
+	told := strings.Join(r.broken, "\n")
+	for _, want := range []string{"cannot be read", "more than once", "2 of 3 safe operations", "recorded 3, written 1"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not told of: %s", want, told)
+		}
+	}
+	if r.missing != 2 {
+		t.Errorf("%d missing, want 2", r.missing)
+	}
+}

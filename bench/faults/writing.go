@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/producer"
+)
+
+// producer returns a process with a format, a compression, a limit of size and a
+// batch of random choice, which writes to a file in dir.
+func (c *campaign) producer(dir string) producer.Producer {
+	formats := []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow}
+	p := producer.Producer{
+		Path:   filepath.Join(dir, "ops.x"),
+		Format: formats[c.rng.IntN(len(formats))],
+		Policy: optrace.PolicyBlock,
+		Batch:  1 + c.rng.IntN(2000),
+	}
+	packed := []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd}
+	if p.Format == optrace.FormatArrow {
+		packed[1] = optrace.CompressionLZ4
+	}
+	p.Compression = packed[c.rng.IntN(len(packed))]
+	if c.rng.IntN(2) == 0 {
+		p.MaxBytes = 50_000 + c.rng.Int64N(400_000)
+	}
+	return p
+}
+
+// pause waits for up to most.
+func (c *campaign) pause(most time.Duration) {
+	time.Sleep(time.Duration(c.rng.Int64N(int64(most))))
+}
+
+// wait waits for a process and enters what it told.
+func (r *round) wait(p *producer.Process) (producer.Told, error) {
+	told, err := p.Wait()
+	r.recorded += told.Recorded
+	r.written += told.Written
+	r.lost += told.Dropped
+	return told, err
+}
+
+// find reads the files in dir. None of them may be unreadable, and no operation may
+// be there twice.
+func (r *round) find(dir string) (*producer.Found, error) {
+	found, err := producer.Find(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.unread += found.Malformed
+	for _, err := range found.Unreadable {
+		r.breaks("a file cannot be read: %v", err)
+	}
+	if n := found.Repeated(); n > 0 {
+		r.breaks("%d operations are there more than once", n)
+	}
+	return found, nil
+}
+
+// expect checks that what a process said was safe is there.
+func (r *round) expect(found *producer.Found, p producer.Producer, told producer.Told) {
+	if lost := found.Lost(p.Run, told.Written); lost > 0 {
+		r.missing += lost
+		r.breaks("%v %v: %d of %d safe operations of process %d are missing", p.Format, p.Compression, lost, told.Written, p.Run)
+	}
+}
+
+// kills lets a process write beside others that are killed.
+func kills(ctx context.Context, c *campaign, r *round) error {
+	p := c.producer(r.dir)
+	var all []producer.Producer
+	var running []*producer.Process
+	start := func() (*producer.Process, error) {
+		process, err := p.Start(ctx)
+		all, running = append(all, p), append(running, process)
+		p.Run++
+		return process, err
+	}
+	p.For = time.Second
+	if _, err := start(); err != nil {
+		return err
+	}
+	p.For = 0
+	for range 1 + c.rng.IntN(5) {
+		process, err := start()
+		if err != nil {
+			return err
+		}
+		c.pause(400 * time.Millisecond)
+		if err := process.Kill(); err != nil {
+			return err
+		}
+		r.faults++
+	}
+	told := make([]producer.Told, len(running))
+	for i, process := range running {
+		var err error
+		if told[i], err = r.wait(process); err != nil {
+			r.breaks("%v", err)
+		}
+	}
+	found, err := r.find(r.dir)
+	if err != nil {
+		return err
+	}
+	for i, p := range all {
+		r.expect(found, p, told[i])
+	}
+	if found.Malformed > r.faults {
+		r.breaks("%v %v: %d records cannot be read after %d kills", p.Format, p.Compression, found.Malformed, r.faults)
+	}
+	return nil
+}
+
+// moves renames the file while two processes write to it.
+func moves(ctx context.Context, c *campaign, r *round) error {
+	p := c.producer(r.dir)
+	p.For = time.Second
+	var all []producer.Producer
+	var running []*producer.Process
+	for range 2 {
+		process, err := p.Start(ctx)
+		if err != nil {
+			return err
+		}
+		all, running = append(all, p), append(running, process)
+		p.Run++
+	}
+	for end := time.Now().Add(p.For); time.Now().Before(end); c.pause(50 * time.Millisecond) {
+		if os.Rename(p.Path, p.Path+".moved"+strconv.Itoa(r.faults)) == nil {
+			r.faults++
+		}
+	}
+	told := make([]producer.Told, len(running))
+	for i, process := range running {
+		var err error
+		if told[i], err = r.wait(process); err != nil {
+			r.breaks("%v", err)
+		}
+	}
+	found, err := r.find(r.dir)
+	if err != nil {
+		return err
+	}
+	for i, p := range all {
+		r.expect(found, p, told[i])
+	}
+	if found.Malformed > 0 {
+		r.breaks("%v %v: %d records cannot be read", p.Format, p.Compression, found.Malformed)
+	}
+	return nil
+}
+
+// removals removes or empties the file while a process writes to it. What it held is
+// gone; what comes next must be readable.
+func removals(ctx context.Context, c *campaign, r *round) error {
+	p := c.producer(r.dir)
+	p.For, p.Pause, p.MayLose = time.Second, 2*time.Millisecond, true
+	process, err := p.Start(ctx)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(p.For - 100*time.Millisecond); time.Now().Before(end); c.pause(100 * time.Millisecond) {
+		if c.remove(p.Path) == nil {
+			r.faults++
+		}
+	}
+	told, err := r.wait(process)
+	if err != nil {
+		r.breaks("%v", err)
+	}
+	r.balance(told)
+	return c.again(ctx, r, p, r.dir)
+}
+
+// remove removes or empties the file at path.
+func (c *campaign) remove(path string) error {
+	if c.rng.IntN(2) == 0 {
+		return os.Remove(path)
+	}
+	return os.Truncate(path, 0)
+}
+
+// balance checks the counts of a process that has ended.
+func (r *round) balance(told producer.Told) {
+	if told.Recorded != told.Written+told.Dropped {
+		r.breaks("recorded %d, written %d, dropped %d", told.Recorded, told.Written, told.Dropped)
+	}
+}
+
+// again starts another process on the same file: it must be able to write, and all
+// of its operations must be there.
+func (c *campaign) again(ctx context.Context, r *round, p producer.Producer, dir string) error {
+	p.Run, p.For, p.MaxFile, p.MayLose, p.Batch = p.Run+1, 100*time.Millisecond, 0, false, 50
+	process, err := p.Start(ctx)
+	if err != nil {
+		return err
+	}
+	told, err := r.wait(process)
+	if err != nil {
+		r.breaks("%v %v: the next process: %v", p.Format, p.Compression, err)
+	}
+	r.balance(told)
+	found, err := r.find(dir)
+	if err != nil {
+		return err
+	}
+	r.expect(found, p, told)
+	return nil
+}
