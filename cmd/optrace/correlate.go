@@ -38,7 +38,10 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
   -min-duration D   only requests that took that long
   -trace ID         only this trace
   -limit N          how many traces to ask for, the latest (1000)
-  -timeout D        how long to wait for an answer, retries included (10s)
+  -timeout D        how long one call of Jaeger may take, retries and the whole
+                    answer included (30s)
+  -follow-redirects let Jaeger redirect to other hosts; the name and password in
+                    the address are not sent there
   -json             print JSON, schema optrace.correlate/v1
   -top N            how many requests to list, the slowest (10)
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
@@ -67,6 +70,7 @@ type correlateFlags struct {
 	trace        string
 	limit        int
 	timeout      time.Duration
+	redirects    bool
 	json         bool
 	top          int
 	output       string
@@ -123,7 +127,7 @@ func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*co
 	opts := correlate.Options{Keep: w.request, KeepTrace: w.trace}
 	var service *correlate.Service
 	if f.jaeger != "" {
-		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{Timeout: f.timeout})
+		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{Timeout: f.timeout, FollowRedirects: f.redirects})
 		if err != nil {
 			return nil, usagef("-jaeger: %w", err)
 		}
@@ -168,6 +172,7 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	fs.StringVar(&f.trace, "trace", "", "")
 	fs.IntVar(&f.limit, "limit", defaultTraceLimit, "")
 	fs.DurationVar(&f.timeout, "timeout", jaeger.DefaultTimeout, "")
+	fs.BoolVar(&f.redirects, "follow-redirects", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
 	fs.StringVar(&f.output, "o", "", "")

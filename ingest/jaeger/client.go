@@ -5,17 +5,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/optrace/optrace/op"
 )
 
-// DefaultTimeout is how long a [Client] waits for an answer by default.
-const DefaultTimeout = 10 * time.Second
-
-// DefaultMaxAnswerBytes is the largest answer that a [Client] takes by default.
-const DefaultMaxAnswerBytes = 256 << 20
+// The defaults of [ClientOptions].
+const (
+	// DefaultTimeout is how long a call may take.
+	DefaultTimeout = 30 * time.Second
+	// DefaultMaxMemory is what an answer may take in memory.
+	DefaultMaxMemory = 1 << 30
+	// answersPerMemory is how many of the largest answers, as texts, fit into the memory.
+	answersPerMemory = 8
+)
 
 // ErrTraceNotFound is returned for a trace that Jaeger does not hold.
 var ErrTraceNotFound = errors.New("trace not found")
@@ -25,13 +30,21 @@ type ClientOptions struct {
 	// HTTPClient makes the calls; nil is http.DefaultClient. Its own timeout, if
 	// it has one, bounds a single attempt.
 	HTTPClient *http.Client
-	// Timeout is how long a call may go without receiving anything, attempts
-	// after the first included; zero or less is DefaultTimeout.
+	// Timeout is how long a call may take in all: every attempt, the pauses between
+	// them, and the answer to its last byte. Zero or less is DefaultTimeout. A search
+	// makes several calls.
 	Timeout time.Duration
-	// MaxAnswerBytes is the largest answer that is taken, after decompression;
-	// zero or less is DefaultMaxAnswerBytes. A search whose answer would be larger
-	// is divided, and a window that cannot be divided is reported and left out.
+	// MaxMemory is about how much memory an answer may take, as text and as records;
+	// zero or less is DefaultMaxMemory. A search whose answer would take more is
+	// divided, and a window that cannot be divided is reported and left out.
+	MaxMemory int64
+	// MaxAnswerBytes is the largest answer that is taken, before and after
+	// decompression; zero or less is an eighth of MaxMemory.
 	MaxAnswerBytes int64
+	// FollowRedirects lets the server send the client to any other host. Otherwise a
+	// redirect is followed on the same host only, and to https:// from http://. An
+	// HTTPClient with a CheckRedirect of its own decides by that.
+	FollowRedirects bool
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.
 	Mapping *op.Mapping
@@ -40,8 +53,9 @@ type ClientOptions struct {
 // Client asks a Jaeger query service for traces: with API version 3, which is
 // lossless, and with version 1 where the server has no other.
 //
-// It holds one answer at a time in memory, as text and as records; the option
-// MaxAnswerBytes bounds the text. A Client is not safe for concurrent use.
+// It trusts nothing that a server answers: the time of a call, the size of an answer, the
+// memory that it takes and the number of calls of a search are bounded. It holds one
+// answer at a time. A Client is not safe for concurrent use.
 type Client struct {
 	base *url.URL
 	opts ClientOptions
@@ -52,24 +66,45 @@ type Client struct {
 // "http://localhost:16686", with the path under which it is served, if any.
 // Nothing is sent yet.
 func NewClient(base string, opts ClientOptions) (*Client, error) {
-	u, err := url.Parse(base)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("parsing the address of Jaeger: %w", errors.Unwrap(err)) // without a password that it may hold
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("parsing the address of Jaeger: %q is no http:// or https:// URL", u.Redacted())
+	u, err := parseAddress(base)
+	if err != nil {
+		return nil, fmt.Errorf("parsing the address of Jaeger: %w", err)
 	}
-	u = &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User, Path: strings.TrimRight(u.Path, "/")}
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = http.DefaultClient
+	}
+	if opts.HTTPClient.CheckRedirect == nil && !opts.FollowRedirects {
+		client := *opts.HTTPClient
+		client.CheckRedirect = checkRedirect
+		opts.HTTPClient = &client
 	}
 	if opts.Timeout <= 0 {
 		opts.Timeout = DefaultTimeout
 	}
+	if opts.MaxMemory <= 0 {
+		opts.MaxMemory = DefaultMaxMemory
+	}
 	if opts.MaxAnswerBytes <= 0 {
-		opts.MaxAnswerBytes = DefaultMaxAnswerBytes
+		opts.MaxAnswerBytes = opts.MaxMemory / answersPerMemory
 	}
 	return &Client{base: u, opts: opts}, nil
+}
+
+// parseAddress returns an address without a query and a fragment. An error holds nothing
+// of an address that may hold a password.
+func parseAddress(base string) (*url.URL, error) {
+	shown := strconv.Quote(base)
+	if strings.Contains(base, "@") {
+		shown = "the address, whose name and password may have to be escaped,"
+	}
+	u, err := url.Parse(base)
+	switch {
+	case err != nil && !strings.Contains(base, "@"):
+		return nil, err
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("%s is no http:// or https:// URL", shown)
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User, Path: strings.TrimRight(u.Path, "/")}, nil
 }
 
 // Base returns the address of Jaeger's pages, without a user's name and

@@ -18,9 +18,9 @@ type api interface {
 	// trace and search return the path and the query of a call.
 	trace(id op.TraceID) (path string, query url.Values)
 	search(q *Query, w window, limit int) (path string, query url.Values)
-	// records reads the spans of an answer, pruned the summaries in it. They may
-	// change its white space.
-	records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+	// records reads the spans of an answer in so much memory, pruned the summaries in
+	// it. They may change its white space.
+	records(body []byte, name string, m *op.Mapping, memory int64) iter.Seq2[op.Record, error]
 	pruned(body []byte) []op.Pruned
 }
 
@@ -51,7 +51,7 @@ func (apiV3) search(q *Query, w window, limit int) (string, url.Values) {
 	return "/api/v3/traces", v
 }
 
-func (apiV3) records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func (apiV3) records(body []byte, name string, m *op.Mapping, _ int64) iter.Seq2[op.Record, error] {
 	// An answer is one document. Lines in it would look like documents of their
 	// own, and between the tokens any white space is as good as another.
 	for i := range body {
@@ -90,8 +90,8 @@ func (apiV1) search(q *Query, w window, limit int) (string, url.Values) {
 	return "/api/traces", v
 }
 
-func (apiV1) records(body []byte, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
-	return Records(bytes.NewReader(body), name, m)
+func (apiV1) records(body []byte, name string, m *op.Mapping, memory int64) iter.Seq2[op.Record, error] {
+	return RecordsHolding(bytes.NewReader(body), name, m, upTo(memory))
 }
 
 func (apiV1) pruned(body []byte) []op.Pruned { return prunedV1(body) }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"time"
-
-	"github.com/optrace/optrace/op"
 )
 
 // The attempts of a call. Those that fail at once are over after about three
@@ -23,13 +20,15 @@ const (
 
 var (
 	errTooLarge = errors.New("the answer is too large")
-	errCutOff   = errors.New("the answer was cut off")
 	errNoAnswer = errors.New("no answer in time")
+	errRedirect = errors.New("redirects")
 )
 
 // call asks the server and returns its answer, read with the API that it has.
 // Which one that is, the first call finds out.
 func (c *Client) call(ctx context.Context, ask func(api) (string, url.Values)) (*answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errNoAnswer)
+	defer cancel()
 	if c.api != nil {
 		return c.callAPI(ctx, c.api, ask)
 	}
@@ -54,10 +53,10 @@ func (c *Client) call(ctx context.Context, ask func(api) (string, url.Values)) (
 // callAPI is call with one API. It tries again where that may help.
 func (c *Client) callAPI(ctx context.Context, a api, ask func(api) (string, url.Values)) (*answer, error) {
 	u := c.url(ask(a))
-	deadline := time.Now().Add(c.opts.Timeout)
+	deadline, _ := ctx.Deadline()
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {
-		ans, after, err := c.attempt(ctx, a, u, deadline)
+		ans, after, err := c.attempt(ctx, a, u)
 		if err == nil || ctx.Err() != nil || !isTemporary(err) {
 			return ans, err
 		}
@@ -83,16 +82,12 @@ func isTemporary(err error) bool {
 	if errors.As(err, &name) && name.IsNotFound {
 		return false
 	}
-	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge)
+	return !errors.Is(err, errNoAnswer) && !errors.Is(err, errTooLarge) && !errors.Is(err, errRedirect) && !errors.Is(err, errDamaged)
 }
 
 // attempt makes one call. after is how long the server asks to wait before
 // the next.
-func (c *Client) attempt(ctx context.Context, a api, u *url.URL, deadline time.Time) (ans *answer, after time.Duration, err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watchdog := time.AfterFunc(time.Until(deadline), func() { cancel(errNoAnswer) })
-	defer watchdog.Stop()
+func (c *Client) attempt(ctx context.Context, a api, u *url.URL) (ans *answer, after time.Duration, err error) {
 	defer func() {
 		if errors.Is(context.Cause(ctx), errNoAnswer) && err != nil {
 			err = fmt.Errorf("%s: %w (%v)", u.Redacted(), errNoAnswer, c.opts.Timeout)
@@ -103,13 +98,14 @@ func (c *Client) attempt(ctx context.Context, a api, u *url.URL, deadline time.T
 		return nil, 0, fmt.Errorf("asking Jaeger: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept-Encoding", "gzip") // asked for here, the transport leaves it as it is
 	resp, err := c.opts.HTTPClient.Do(req)
 	if err != nil {
 		return nil, 0, describeTransport(u, err)
 	}
 	// Nothing is lost when the connection cannot be used again.
 	defer func() { _ = resp.Body.Close() }()
-	body, err := readAnswer(resp.Body, c.opts.MaxAnswerBytes, func() { watchdog.Reset(c.opts.Timeout) })
+	body, err := readBody(resp, c.opts.MaxAnswerBytes)
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: %w", u.Redacted(), err)
 	}
@@ -126,30 +122,27 @@ func describeTransport(u *url.URL, err error) error {
 	if transport, ok := errors.AsType[*url.Error](err); ok {
 		err = transport.Err // without its own idea of the address
 	}
+	if errors.Is(err, errRedirect) {
+		return fmt.Errorf("%s: the server %w", u.Redacted(), err)
+	}
 	return fmt.Errorf("%s: %w; check that Jaeger runs at this address and can be reached", u.Redacted(), err)
 }
 
-// readAnswer reads an answer as a whole and calls progress whenever a part of
-// it has come.
-func readAnswer(src io.Reader, limit int64, progress func()) ([]byte, error) {
-	limited := &io.LimitedReader{R: src, N: limit + 1}
-	var body []byte
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := limited.Read(buf)
-		body = append(body, buf[:n]...)
-		switch {
-		case limited.N == 0:
-			return nil, errTooLarge
-		case err == io.EOF:
-			return body, nil
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return nil, errCutOff
-		case err != nil:
-			return nil, err
-		}
-		progress()
+// checkRedirect refuses redirects to other hosts: who answers at an address may not choose
+// whom the client asks next.
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	const most = 10
+	from, to := via[0].URL, req.URL
+	switch {
+	case len(via) >= most:
+		return fmt.Errorf("%w %d times", errRedirect, most)
+	case from.Host == to.Host && (from.Scheme == to.Scheme || to.Scheme == "https"):
+		return nil
+	case from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && to.Port() == "":
+		return nil
 	}
+	there := url.URL{Scheme: to.Scheme, Host: to.Host}
+	return fmt.Errorf("%w to another host, %q, which has to be allowed", errRedirect, there.String())
 }
 
 // retryAfter returns how long the server asks to wait, 0 for nothing sensible.
@@ -159,48 +152,4 @@ func retryAfter(h http.Header) time.Duration {
 		return 0
 	}
 	return time.Duration(seconds) * time.Second
-}
-
-// answer is an answer of the server, by trace in the order of first appearance.
-type answer struct {
-	traces   []*Trace
-	problems []*op.SyntaxError // records that could not be read
-}
-
-// decode reads an answer and collects the records of each trace, which version
-// 3 does not promise to keep together.
-func (c *Client) decode(a api, url string, body []byte) (*answer, error) {
-	ans := &answer{}
-	byID := make(map[op.TraceID]*Trace)
-	trace := func(id op.TraceID) *Trace {
-		t := byID[id]
-		if t == nil {
-			t = &Trace{ID: id}
-			byID[id] = t
-			ans.traces = append(ans.traces, t)
-		}
-		return t
-	}
-	for rec, err := range a.records(body, url, c.opts.Mapping) {
-		var syntax *op.SyntaxError
-		switch {
-		case errors.As(err, &syntax) && syntax.Truncated:
-			return nil, fmt.Errorf("%s: %w", url, errCutOff)
-		case syntax != nil:
-			ans.problems = append(ans.problems, syntax)
-		case err != nil:
-			return nil, fmt.Errorf("reading %s: %w", url, err)
-		case rec.Entry != nil:
-			t := trace(rec.Entry.TraceID)
-			t.Entries = append(t.Entries, rec.Entry.Clone())
-		case rec.Span != nil:
-			t := trace(rec.Span.TraceID)
-			t.Spans = append(t.Spans, *rec.Span.Clone())
-		}
-	}
-	for _, p := range a.pruned(body) {
-		t := trace(p.TraceID)
-		t.Pruned = append(t.Pruned, p)
-	}
-	return ans, nil
 }

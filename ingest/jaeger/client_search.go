@@ -38,8 +38,13 @@ const (
 	// minFailing is the same for a window with a trace that Jaeger cannot hand
 	// out. Each of its spans would have to be closed in upon.
 	minFailing = time.Millisecond
-	// maxSearchCalls ends a search on a server that does not heed the windows.
-	maxSearchCalls = 10_000
+	// minSearchCalls is how many calls any search may make: a server need not heed the
+	// windows. One of many traces may make a call for every tracesPerCall of them.
+	minSearchCalls = 1000
+	tracesPerCall  = 10
+	// maxTooLarge is how many answers may be too large. It takes some 40 to find the
+	// one trace in an hour that is.
+	maxTooLarge = 200
 )
 
 // window is a range of time, both ends included.
@@ -74,10 +79,11 @@ func (c *Client) Search(ctx context.Context, q Query) iter.Seq2[*Trace, error] {
 			// The latest window is on top.
 			windows: []window{{q.Start.Truncate(time.Microsecond), q.End.Add(time.Microsecond - 1).Truncate(time.Microsecond)}},
 		}
+		most := minSearchCalls + q.Limit/tracesPerCall
 		for calls := 0; len(s.windows) > 0 && len(s.seen) < q.Limit; calls++ {
-			if calls == maxSearchCalls {
-				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls; search in less time or with a longer minimal duration",
-					c.Base(), calls))
+			if calls == most || s.tooLarge == maxTooLarge {
+				yield(nil, fmt.Errorf("searching Jaeger at %s: not done after %d calls, %d of which gave too large answers; "+
+					"search in less time or with a longer minimal duration", c.Base(), calls, s.tooLarge))
 				return
 			}
 			if !s.next(ctx) {
@@ -95,6 +101,8 @@ type search struct {
 	windows []window
 	seen    map[op.TraceID]struct{}
 	yield   func(*Trace, error) bool
+	// tooLarge is how many answers were too large.
+	tooLarge int
 }
 
 // next asks for the traces of the latest window, and reports whether to go on.
@@ -102,6 +110,9 @@ func (s *search) next(ctx context.Context) bool {
 	w := s.windows[len(s.windows)-1]
 	s.windows = s.windows[:len(s.windows)-1]
 	ans, err := s.client.call(ctx, func(a api) (string, url.Values) { return a.search(s.query, w, s.page) })
+	if errors.Is(err, errTooLarge) {
+		s.tooLarge++
+	}
 	var failed *AnswerError
 	switch {
 	case err == nil && len(ans.traces) >= s.page:

@@ -29,7 +29,7 @@ func TestTraceIsLimited(t *testing.T) {
 				last = err
 				return true
 			})
-			r.maxTrace = len(span) * 3 / 2
+			r.hold = upTo(100)
 			r.answers()
 			if spans != test.spans || (last != nil) != test.err {
 				t.Errorf("%d spans, err = %v", spans, last)

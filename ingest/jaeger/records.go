@@ -1,18 +1,23 @@
 package jaeger
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"unsafe"
 
 	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/op"
 )
 
-// MaxTraceBytes is the largest trace that is read. Its processes, which say
-// where spans come from, stand behind the spans, so that the text of one trace
-// is held at a time.
-const MaxTraceBytes = 1 << 30
+// MaxTraceBytes is the most memory that a trace takes. Its processes, which say where
+// spans come from, stand behind the spans, so that the text of one trace is held at a
+// time.
+const MaxTraceBytes = 512 << 20
+
+var errTraceTooLarge = errors.New("reading spans: the trace takes too much memory, because its processes are behind its spans")
 
 // Records reads answers of API version 1, one or several. name stands for src
 // in errors, and m is the table from attribute keys to fields, nil for the
@@ -23,8 +28,20 @@ const MaxTraceBytes = 1 << 30
 // *[ServerError], where Jaeger answered with an error instead of data. What a
 // record points to is valid until the next one.
 func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return RecordsHolding(src, name, m, nil)
+}
+
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
+// number of bytes that are held in addition, a negative one for what no longer is, and an
+// error that it returns ends the reading. Without hold a trace may take MaxTraceBytes.
+func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		newReader(src, name, m, yield).answers()
+		r := newReader(src, name, m, yield)
+		if hold != nil {
+			r.hold = hold
+		}
+		r.answers()
+		_ = r.holdAll(0) // less than before
 	}
 }
 
@@ -33,8 +50,8 @@ type reader struct {
 	stream *jsonstream.Reader
 	dec    *decoder
 	yield  func(op.Record, error) bool
-	// maxTrace is MaxTraceBytes but in tests.
-	maxTrace int
+	hold   func(bytes int64) error
+	held   int64 // what hold knows of
 
 	processes map[string]*op.Resource // of the trace under way; nil until they have come
 	current   *op.Resource            // that of the span yielded last
@@ -52,7 +69,28 @@ type spanText struct {
 }
 
 func newReader(src io.Reader, name string, m *op.Mapping, yield func(op.Record, error) bool) *reader {
-	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, maxTrace: MaxTraceBytes}
+	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, hold: upTo(MaxTraceBytes)}
+}
+
+// upTo returns a function that holds up to a number of bytes.
+func upTo(most int64) func(int64) error {
+	held := int64(0)
+	return func(bytes int64) error {
+		if held += bytes; held > most {
+			return fmt.Errorf("%w: more than %d MiB", errTraceTooLarge, most>>20)
+		}
+		return nil
+	}
+}
+
+// holdAll makes n what is held.
+func (r *reader) holdAll(n int64) error {
+	more := n - r.held
+	if more == 0 {
+		return nil
+	}
+	r.held = n
+	return r.hold(more)
 }
 
 // answers reads all answers.
@@ -150,13 +188,18 @@ func (r *reader) readSpans() bool {
 			if !r.span(text, r.stream.Offset()) {
 				return false
 			}
-		case len(r.texts)+len(text) > r.maxTrace:
-			r.yield(op.Record{}, fmt.Errorf("reading spans: trace of more than %d MiB with its processes behind the spans", r.maxTrace>>20))
-			return false
+		case bytes.IndexByte(text, '"') < 0: // without members it names no process
+			if !r.span(text, r.stream.Offset()) {
+				return false
+			}
 		default:
 			start := len(r.texts)
 			r.texts = append(r.texts, text...)
 			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
+			if err := r.holdAll(int64(cap(r.texts)) + int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{}))); err != nil {
+				r.yield(op.Record{}, err)
+				return false
+			}
 		}
 	}
 	return true
@@ -172,6 +215,7 @@ func (r *reader) heldSpans() bool {
 	const keep = 1 << 20
 	if cap(r.texts) > keep { // release the memory of a large trace
 		r.texts, r.spans = nil, nil
+		_ = r.holdAll(0) // less than before
 	}
 	return true
 }

@@ -1,0 +1,232 @@
+package jaeger_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/op"
+)
+
+// repeat writes head and then unit, so many times or, for a negative number, until the
+// client has had enough.
+func repeat(w io.Writer, head, unit string, n int) {
+	if _, err := io.WriteString(w, head); err != nil {
+		return
+	}
+	block := []byte(strings.Repeat(unit, max(1, 64<<10/len(unit))))
+	for n < 0 || n > 0 {
+		if n > 0 {
+			block = block[:min(len(block), n*len(unit))]
+			n -= len(block) / len(unit)
+		}
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// zipped answers with what write writes, compressed.
+func zipped(write func(io.Writer)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		write(z)
+		_ = z.Close()
+	}
+}
+
+// R3: whatever a server answers, a call ends within its time, in bounded memory, and with
+// an error that names the server.
+func TestR3ServerFaults(t *testing.T) {
+	const v3, v1 = `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{}`, `{"data":[{"traceID":"1","spans":[{}`
+	const million = 1 << 20
+	for name, tc := range map[string]struct {
+		handler http.HandlerFunc
+		want    string
+	}{
+		"endless body": {func(w http.ResponseWriter, _ *http.Request) { repeat(w, v3, ",{}", -1) }, "too large"},
+		"endless length": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100000000000")
+			repeat(w, v3, ",{}", -1)
+		}, "too large"},
+		"gzip bomb":     {zipped(func(w io.Writer) { repeat(w, v3, " ", -1) }), "too large"},
+		"empty members": {func(w http.ResponseWriter, _ *http.Request) { emptyMembers(w) }, "too large"},
+		"not gzip": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = io.WriteString(w, strings.Repeat("no gzip at all ", 10))
+		}, "damaged"},
+		"other compression": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "br")
+			_, _ = io.WriteString(w, "{}")
+		}, `compressed as "br"`},
+		"a byte at a time": {func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, " ")
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(5 * time.Millisecond)
+			}
+		}, "no answer in time"},
+		"busy for ever": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "status 429"},
+		"patience asked for": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "30000")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}, "(tried 1 times)"},
+		"failing":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "status 500"},
+		"a page":          {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><html>") }, "a web page, not JSON"},
+		"empty spans, v3": {zipped(func(w io.Writer) { repeat(w, v3, ",{}", million); _, _ = io.WriteString(w, "]}]}]}}") }), "not found"},
+		"empty spans, v1": {func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, "/v3/") {
+				_, _ = io.WriteString(w, "<html>")
+				return
+			}
+			zipped(func(w io.Writer) { repeat(w, v1, ",{}", million); _, _ = io.WriteString(w, "]}]}") })(w, r)
+		}, "not found"},
+		"small spans, v1": {func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, "/v3/") {
+				_, _ = io.WriteString(w, "<html>")
+				return
+			}
+			repeat(w, v1, `,{"a":1}`, million)
+			_, _ = io.WriteString(w, "]}]}")
+		}, "too large"},
+		"small spans of a trace": {func(w http.ResponseWriter, _ *http.Request) {
+			repeat(w, v3, `,{"traceId":"`+recordedID+`"}`, million/8)
+			_, _ = io.WriteString(w, "]}]}]}}")
+		}, "too large"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const memory = 32 << 20
+			c := serve(t, tc.handler, jaeger.ClientOptions{Timeout: time.Second, MaxMemory: memory, MaxAnswerBytes: memory / 4})
+			var err error
+			allocated := allocatedBy(func() { _, _, err = c.Trace(t.Context(), traceID(t, recordedID)) })
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			// Whatever is garbage by now counts, and what the server allocates.
+			if allocated > 8*memory {
+				t.Errorf("%d MiB allocated", allocated>>20)
+			}
+		})
+	}
+}
+
+// emptyMembers writes gzip that goes on and holds nothing.
+func emptyMembers(w http.ResponseWriter) {
+	w.Header().Set("Content-Encoding", "gzip")
+	var member bytes.Buffer
+	_ = gzip.NewWriter(&member).Close()
+	repeat(w, "", member.String(), -1)
+}
+
+func allocatedBy(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// R3: a search on a server whose answers are always too large ends after a bounded number
+// of calls.
+func TestR3SearchTooLarge(t *testing.T) {
+	var calls atomic.Int64
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls.Add(1)
+		repeat(w, `{"result":{"resourceSpans":[`, " ", -1)
+	}, jaeger.ClientOptions{MaxAnswerBytes: 1000})
+	var last error
+	for _, err := range c.Search(t.Context(), lastHour(1000)) {
+		last = err
+	}
+	if last == nil || !strings.Contains(last.Error(), "too large answers") || calls.Load() > 250 {
+		t.Errorf("%d calls, error %v", calls.Load(), last)
+	}
+}
+
+// R3: a redirect to another host is refused unless that is asked for.
+func TestR3Redirects(t *testing.T) {
+	answer := recorded(t, "client/v1.76.trace.v3.json")
+	var asked, user atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(true)
+		_, _, ok := r.BasicAuth()
+		user.Store(ok)
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(other.Close)
+	for name, tc := range map[string]struct {
+		to     string
+		follow bool
+		asked  bool
+		want   string
+	}{
+		"another host":          {to: other.URL + "/secret", want: "redirects to another host, \"" + other.URL + "\", which has to be allowed"},
+		"another host, allowed": {to: other.URL, follow: true, asked: true},
+		"another scheme":        {to: "file:///etc/passwd", want: "redirects to another host"},
+		"itself":                {to: "/jaeger/", want: "redirects 10 times"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Store(false)
+			redirect := httptest.NewServer(http.RedirectHandler(tc.to, http.StatusFound))
+			t.Cleanup(redirect.Close)
+			base := strings.Replace(redirect.URL, "://", "://me:secret@", 1)
+			c, err := jaeger.NewClient(base, jaeger.ClientOptions{FollowRedirects: tc.follow})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = c.Trace(t.Context(), traceID(t, recordedID))
+			if fmt.Sprint(err) == "" || tc.want == "" && err != nil || !strings.Contains(fmt.Sprint(err), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			if asked.Load() != tc.asked {
+				t.Errorf("the other host was asked: %v", asked.Load())
+			}
+			if err != nil && (strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "me:xxxxx@")) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// R3: what cannot be parsed may hold a password, which no error shows.
+func TestR3AddressErrors(t *testing.T) {
+	for _, address := range []string{
+		"http://me:sec/ret@host", "me:secret@host", "http://me:secret%@host", "http://me:sec#ret@host", "ftp://me:secret@host",
+		"http://me:se?cret@host", "http://me:secret@", "http://me:sec ret@host:x",
+	} {
+		_, err := jaeger.NewClient(address, jaeger.ClientOptions{})
+		if err == nil || strings.Contains(err.Error(), "sec") || strings.Contains(err.Error(), "ret") {
+			t.Errorf("NewClient(%q): error %v", address, err)
+		}
+	}
+}
+
+// R3: the first problems of an answer are told, the others counted.
+func TestR3Problems(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		repeat(w, `{"result":{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"`+recordedID+`","spanId":"0000000000000001"}`, ",{}", 1000)
+		_, _ = io.WriteString(w, "]}]}]}}")
+	}, jaeger.ClientOptions{})
+	tr, problems, err := c.Trace(t.Context(), traceID(t, recordedID))
+	if err != nil || len(tr.Spans) != 1 || len(problems) != 101 || !strings.Contains(problems[100].Msg, "900 further problems") {
+		t.Errorf("trace %+v, %d problems, error %v", tr, len(problems), err)
+	}
+	var syntax *op.SyntaxError
+	if !errors.As(error(problems[0]), &syntax) || !strings.Contains(syntax.Msg, "without the id of its trace") {
+		t.Errorf("problem %v", problems[0])
+	}
+}
