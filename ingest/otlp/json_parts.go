@@ -177,12 +177,28 @@ func (d *jsonDocument) atLine(err error, place int64) error {
 	if !ok || syntax.Line == 0 || place == 0 {
 		return err
 	}
-	block := make([]byte, windowSize)
-	for at := int64(0); at < place; at += int64(len(block)) {
-		n, _ := d.src.ReadAt(block[:min(int64(len(block)), place-at)], at)
-		syntax.Line += int64(bytes.Count(block[:n], []byte{'\n'}))
-	}
+	syntax.Line += d.linesBefore(place)
 	return err
+}
+
+// linesBefore returns the number of newlines in front of a place. Those of the place that
+// was asked for last are known: there may be many errors behind it.
+func (d *jsonDocument) linesBefore(place int64) int64 {
+	d.counting.Lock()
+	defer d.counting.Unlock()
+	if place < d.counted {
+		d.counted, d.lines = 0, 0
+	}
+	block := make([]byte, min(windowSize, place-d.counted))
+	for d.counted < place {
+		n, err := d.src.ReadAt(block[:min(int64(len(block)), place-d.counted)], d.counted)
+		d.lines += int64(bytes.Count(block[:n], []byte{'\n'}))
+		d.counted += int64(n)
+		if err != nil {
+			break // what is not there has no lines
+		}
+	}
+	return d.lines
 }
 
 // section is a part of a file.

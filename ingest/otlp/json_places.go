@@ -31,6 +31,9 @@ type jsonDocument struct {
 
 	mu   sync.Mutex // guards free
 	free []*jsonReader
+	// counting guards counted and lines, the newlines in front of it.
+	counting       sync.Mutex
+	counted, lines int64
 }
 
 // How much is read at a time to find a place. A header that is longer than the last
@@ -135,11 +138,15 @@ func (d *jsonDocument) findSpan(from int64) int64 {
 	}
 }
 
+// maxCandidates is how many objects that turn out to be no span are looked at to find one:
+// each may be most of the text.
+const maxCandidates = 16
+
 // spanStart returns where the first object that looks like a span starts which follows
 // another element of a list, -1 for none.
 func spanStart(text []byte) int {
 	key := []byte(`"traceId"`)
-	for at := 0; ; at += len(key) {
+	for at, candidates := 0, 0; candidates < maxCandidates; at += len(key) {
 		n := bytes.Index(text[at:], key)
 		if n < 0 {
 			return -1
@@ -151,10 +158,15 @@ func spanStart(text []byte) int {
 		}
 		object = object[:len(object)-1]
 		list := trimSpace(object)
-		if bytes.HasSuffix(list, []byte(",")) && bytes.HasSuffix(trimSpace(list[:len(list)-1]), []byte("}")) && isSpan(text[len(object):]) {
+		if !bytes.HasSuffix(list, []byte(",")) || !bytes.HasSuffix(trimSpace(list[:len(list)-1]), []byte("}")) {
+			continue
+		}
+		if isSpan(text[len(object):]) {
 			return len(object)
 		}
+		candidates++
 	}
+	return -1
 }
 
 // isSpan reports whether text starts with an object that has the start of a span.
