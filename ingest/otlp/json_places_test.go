@@ -58,7 +58,7 @@ func TestR2LinesOfManyErrors(t *testing.T) {
 			}
 		}
 	}
-	if n < faults || !strings.Contains(last.Error(), "file:7000:") {
+	if n < faults || !strings.Contains(last.Error(), "file:7001:") {
 		t.Errorf("%d errors, the last one %v", n, last)
 	}
 	if most := 10 * int64(len(text)); src.bytes.Load() > most {
