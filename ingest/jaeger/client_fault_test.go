@@ -86,9 +86,14 @@ func TestR3ServerFaults(t *testing.T) {
 			w.Header().Set("Retry-After", "30000")
 			w.WriteHeader(http.StatusTooManyRequests)
 		}, "(tried 1 times)"},
-		"failing":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "status 500"},
-		"a page":          {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<!doctype html><html>") }, "a web page, not JSON"},
-		"empty spans, v3": {zipped(func(w io.Writer) { repeat(w, v3, ",{}", million); _, _ = io.WriteString(w, "]}]}]}}") }), "not found"},
+		"failing": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }, "status 500"},
+		"a page": {func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "<!doctype html><html>")
+		}, "a web page, not JSON"},
+		"empty spans, v3": {zipped(func(w io.Writer) {
+			repeat(w, v3, ",{}", million)
+			_, _ = io.WriteString(w, "]}]}]}}")
+		}), "not found"},
 		"empty spans, v1": {func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "/v3/") {
 				_, _ = io.WriteString(w, "<html>")

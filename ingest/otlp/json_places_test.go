@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-const placeSpan = `{"traceId":"11111111111111111111111111111111","spanId":"1111111111111111","name":"a","startTimeUnixNano":"1","endTimeUnixNano":"2"}`
+const placeSpan = `{"traceId":"11111111111111111111111111111111","spanId":"1111111111111111","name":"a",` +
+	`"startTimeUnixNano":"1","endTimeUnixNano":"2"}`
 
 // R2: objects that only begin like spans are looked at a few times, however many there are
 // and however long they go on.
@@ -45,7 +46,7 @@ func TestR2LinesOfManyErrors(t *testing.T) {
 	text := `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[` + placeSpan +
 		strings.Repeat("\n,"+placeSpan, 5000) + "\n" + strings.Repeat("{x\n", faults)
 	src := &countedReader{ReaderAt: strings.NewReader(text)}
-	parts, err := JSONParts(src, int64(len(text)), "file", nil, Parts{Bytes: 1})
+	parts, err := JSONParts(src, int64(len(text)), "file", nil, Parts{Bytes: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
