@@ -34,6 +34,7 @@ type Forest struct {
 	by        []Key
 	byRoot    bool // by has the local root
 	scratch   []byte
+	found     *numberFinder // nil before the first rows of columns
 	apart     sharedDevices // as another forest told them; nil where f finds them
 
 	building sync.Mutex
@@ -92,6 +93,8 @@ func (f *Forest) Add(rec op.Record) {
 		f.addOp(rec.Entry)
 	case rec.Span != nil:
 		f.addSpan(rec.Span)
+	case rec.Rows != nil:
+		f.addRows(rec.Rows)
 	}
 }
 
@@ -121,9 +124,7 @@ func (f *Forest) addOp(e *op.Entry) {
 		r.flags |= flagLaunch
 		v[colLaunch] = e.Launch.V
 	}
-	if e.Root != "" || !e.RootSpanID.IsZero() {
-		v[colStamp] = int64(f.dict.stamps.ID(stamp{trace: trace, span: spanNumber(e.RootSpanID), name: e.Root}))
-	}
+	v[colStamp] = int64(f.dict.stampOf(trace, e.Root, e.RootSpanID))
 	if f.details {
 		v[colShape] = int64(f.dict.shapes.ID(shapeText(e)))
 	}
@@ -171,13 +172,18 @@ func (f *Forest) addSpan(s *op.Span) {
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
-	case start.V < -maxTime || start.V > maxTime || r.values[colDuration] > maxTime-start.V:
+	case !isTime(start.V, r.values[colDuration]):
 		f.counts.BadTimes++
 	default:
 		r.flags |= flagStart
 		r.values[colStart] = start.V
 	}
 	return f.append(r)
+}
+
+// isTime reports whether a start and the end are within the bounds.
+func isTime(start, duration int64) bool {
+	return -maxTime <= start && start <= maxTime && duration <= maxTime-start
 }
 
 func (f *Forest) append(r *row) bool {

@@ -49,7 +49,7 @@ func (f *Forest) takeAll() *mergeSource {
 		owned: true, unread: make([]int32, f.values.Blocks()),
 	}
 	f.columns, f.dict, f.collected, f.runs, f.counts = newColumns(), newDictionary(), newCollectives(), nil, counts{}
-	f.links = nil
+	f.links, f.found = nil, nil
 	f.built.Store(false)
 	return s
 }

@@ -70,6 +70,14 @@ func (d *dictionary) laneOf(e *op.Entry) int32 {
 	return slot.Value
 }
 
+// stampOf returns the number of the local root that an operation of a trace names.
+func (d *dictionary) stampOf(trace int32, name string, span op.SpanID) int32 {
+	if name == "" && span.IsZero() {
+		return 0
+	}
+	return d.stamps.ID(stamp{trace: trace, span: spanNumber(span), name: name})
+}
+
 // numbering says which numbers the values of one table of symbols have in
 // another. It adds them there one by one, when they are first asked for.
 type numbering[K comparable] struct {

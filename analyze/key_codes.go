@@ -142,3 +142,17 @@ func keyEntry(keys []Key, c *op.Columns, i int) (e op.Entry) {
 	}
 	return e
 }
+
+// appendVarietyCodes appends the codes of the shapes and element types of a row.
+func appendVarietyCodes(dst []uint64, c *op.Columns, i int) []uint64 {
+	return append(dst, uint64(c.InputShapes.Codes[i]), uint64(c.OutputShape.Codes[i]),
+		uint64(c.DType.Codes[i]), uint64(c.InputDTypes.Codes[i]))
+}
+
+// varietyEntry returns an entry with the shapes and element types of a row, which are
+// valid until others are asked for.
+func varietyEntry(c *op.Columns, i int) op.Entry {
+	return op.Entry{
+		InputShapes: c.InputShapes.At(i), OutputShape: c.OutputShape.At(i), DType: c.DType.At(i), InputDTypes: c.InputDTypes.At(i),
+	}
+}

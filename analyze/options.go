@@ -66,7 +66,7 @@ func (o Options) Unused() op.Fields {
 
 // takesColumns reports whether a report is made of columns where the input has them.
 func (o Options) takesColumns() bool {
-	return !o.structural() && !slices.ContainsFunc(o.By, func(k Key) bool { return k.field == byAttr })
+	return !slices.ContainsFunc(o.By, func(k Key) bool { return k.field == byAttr })
 }
 
 // structural reports whether the structure of the run is needed.

@@ -227,6 +227,9 @@ func (c *collector) add(rec op.Record, err error) {
 	if rows := rec.Rows; rows != nil {
 		c.counter.addRows(rows.To - rows.From)
 		c.profile.addRows(rows)
+		if c.forest != nil {
+			c.forest.addRows(rows)
+		}
 		return
 	}
 	c.counter.add(rec, err)

@@ -18,7 +18,8 @@ const (
 type Table struct {
 	columns int
 	blocks  []*block // nil where a block was dropped
-	open    []int64  // the rows behind those of the blocks, one after the other
+	open    []int64  // the columns of the rows behind those of the blocks, each with room for a block
+	rows    int      // of those
 	buffer  []byte
 	spare   [][]byte // the data of dropped blocks
 }
@@ -27,36 +28,63 @@ type Table struct {
 func New(columns int) Table { return Table{columns: columns} }
 
 // Rows returns the number of rows.
-func (t *Table) Rows() int {
-	if len(t.open) == 0 {
-		return len(t.blocks) * BlockRows
-	}
-	return len(t.blocks)*BlockRows + len(t.open)/t.columns
-}
+func (t *Table) Rows() int { return len(t.blocks)*BlockRows + t.rows }
 
 // Append adds a row, which has a value for each column.
 func (t *Table) Append(row []int64) {
-	t.open = append(t.open, row...)
-	if len(t.open) == BlockRows*t.columns {
+	t.makeOpen()
+	for c, v := range row {
+		t.open[c*BlockRows+t.rows] = v
+	}
+	t.rows++
+	t.Close()
+}
+
+// Extend adds up to n rows, at least one, whose values are 0 and may be set by Last until
+// Close is called. It returns how many: as many as one block has room for.
+func (t *Table) Extend(n int) int {
+	t.makeOpen()
+	n = min(n, BlockRows-t.rows)
+	t.rows += n
+	for c := range t.columns {
+		clear(t.Last(n, c))
+	}
+	return n
+}
+
+// Last returns the values of a column in the last n rows, which Extend has added.
+func (t *Table) Last(n, column int) []int64 {
+	end := column*BlockRows + t.rows
+	return t.open[end-n : end : end]
+}
+
+// Close packs the rows that are open once they fill a block.
+func (t *Table) Close() {
+	if t.rows == BlockRows {
 		t.pack()
 	}
 }
+
+func (t *Table) makeOpen() {
+	if t.open == nil {
+		t.open = make([]int64, t.columns*BlockRows)
+	}
+}
+
+// column returns the values of a column in the rows that are open.
+func (t *Table) column(c int) []int64 { return t.open[c*BlockRows:][:t.rows] }
 
 // pack makes a block of the rows that are open.
 func (t *Table) pack() {
 	b := &block{columns: make([]layout, t.columns)}
 	t.buffer = t.buffer[:0]
-	var column [BlockRows]int64
 	for c := range b.columns {
-		for i, at := 0, c; i < len(column); i, at = i+1, at+t.columns {
-			column[i] = t.open[at]
-		}
-		t.buffer = b.columns[c].append(t.buffer, &column)
+		t.buffer = b.columns[c].append(t.buffer, (*[BlockRows]int64)(t.column(c)))
 	}
 	t.buffer = append(t.buffer, make([]byte, padding)...)
 	b.data = append(t.spareData(), t.buffer...)
 	t.blocks = append(t.blocks, b)
-	t.open = t.open[:0]
+	t.rows = 0
 }
 
 // spareData returns memory for what is in the buffer, which the caller may append.
@@ -76,7 +104,7 @@ func (t *Table) At(row int32, column int) int64 {
 	if b := int(row >> blockBits); b < len(t.blocks) {
 		return t.blocks[b].at(int(row&(BlockRows-1)), column)
 	}
-	return t.open[int(row&(BlockRows-1))*t.columns+column]
+	return t.open[column*BlockRows+int(row&(BlockRows-1))]
 }
 
 // AppendRow appends the values of a row to dst.
@@ -93,10 +121,16 @@ func (t *Table) Blocks() int { return (t.Rows() + BlockRows - 1) / BlockRows }
 
 // Block appends the rows of block b to dst, one after the other.
 func (t *Table) Block(dst []int64, b int) []int64 {
-	if b == len(t.blocks) {
-		return append(dst, t.open...)
-	}
 	from := len(dst)
+	if b == len(t.blocks) {
+		dst = append(dst, make([]int64, t.rows*t.columns)...)
+		for c := range t.columns {
+			for i, v := range t.column(c) {
+				dst[from+i*t.columns+c] = v
+			}
+		}
+		return dst
+	}
 	dst = append(dst, make([]int64, BlockRows*t.columns)...)
 	for c := range t.columns {
 		t.blocks[b].unpack(dst[from+c:], c, t.columns)
