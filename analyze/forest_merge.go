@@ -72,10 +72,6 @@ type mergeSource struct {
 	owned  bool
 	unread []int32
 
-	// block is the number of the block whose rows are unpacked, plus 1; 0 for none.
-	block    int32
-	unpacked []int64
-
 	collective []int64 // as they are read
 
 	// parent returns the parent id of a row in place of its own; nil where each row
@@ -83,26 +79,15 @@ type mergeSource struct {
 	parent func(r int32) uint64
 }
 
-// row returns the values of row r, which are the caller's until the next call.
-func (s *mergeSource) row(r int32) []int64 {
-	if b := r/packed.BlockRows + 1; b != s.block {
-		s.block = b
-		s.unpacked = s.values.Block(s.unpacked[:0], int(b-1))
-	}
-	at := r % packed.BlockRows * numColumns
-	return s.unpacked[at : at+numColumns]
-}
-
-// wasRead counts row r as read, and frees its block for other rows where that was the
-// last one.
-func (s *mergeSource) wasRead(r int32, others *packed.Table) {
+// wereRead counts n rows of a block as read, and frees the block for other rows where those
+// were the last ones.
+func (s *mergeSource) wereRead(block, n int32, others *packed.Table) {
 	if !s.owned {
 		return
 	}
-	b := r / packed.BlockRows
-	if s.unread[b]--; s.unread[b] == 0 {
-		s.values.Drop(int(b), others)
-		s.facts[b] = nil
+	if s.unread[block] -= n; s.unread[block] == 0 {
+		s.values.Drop(int(block), others)
+		s.facts[block] = nil
 	}
 }
 
@@ -138,12 +123,7 @@ func (m *merger) appendRun(r sourceRun) {
 	room := min(int(r.end-r.row), m.limit-m.rows())
 	m.counts.Overflow += int64(r.end-r.row) - int64(room)
 	m.appendLinks(r, int32(room))
-	collectives := int32(0)
-	for at := r.row; at < r.row+int32(room); at++ {
-		if m.appendRow(r.source, at) {
-			collectives++
-		}
-	}
+	collectives := m.appendRows(r.source, r.row, r.row+int32(room))
 	for i := r.collective; i < r.collective+collectives; i++ {
 		r.source.collective = r.source.collected.entries.AppendRow(r.source.collective[:0], i)
 		e := r.source.collective
@@ -168,30 +148,77 @@ func (m *merger) appendLinks(r sourceRun, rows int32) {
 	}
 }
 
-// appendRow appends row r of s, and reports whether it is a collective.
-func (m *merger) appendRow(s *mergeSource, r int32) (collective bool) {
-	v, flags := s.row(r), s.flags(r)&^builtFlags
-	v[colTrace] = int64(s.numbers.traces.number(int32(v[colTrace])))
-	v[colLane] = int64(s.numbers.lanes.number(int32(v[colLane])))
-	v[colStamp] = int64(s.numbers.stamps.number(int32(v[colStamp])))
-	v[colGroup] = int64(s.numbers.groups.number(s.group(r)))
-	v[colVariety] = int64(s.numbers.varieties.number(int32(v[colVariety])))
-	v[colShape] = int64(s.numbers.shapes.number(int32(v[colShape])))
-	if s.parent != nil {
-		v[colParentID] = int64(s.parent(r))
+// appendRows appends the rows of s from the first up to, and without, the end, and returns
+// how many of them are collectives.
+func (m *merger) appendRows(s *mergeSource, first, end int32) (collectives int32) {
+	for first < end {
+		block, at := first/packed.BlockRows, first%packed.BlockRows
+		n := m.values.Extend(int(min(end-first, packed.BlockRows-at)))
+		for c := range numColumns {
+			s.values.Read(m.values.Last(n, c), int(block), int(at), c)
+		}
+		collectives += m.setFacts(s, first, n)
+		m.renumber(s, first, n)
+		m.values.Close()
+		m.n += int32(n)
+		first += int32(n)
+		s.wereRead(block, int32(n), &m.values)
 	}
-	name := int32(v[colName])
-	if flags&flagOp != 0 {
-		name = s.numbers.operations.number(name)
+	return collectives
+}
+
+// setFacts sets the flags of the last n rows, which s has from the first on, and counts
+// them. It returns how many are collectives.
+func (m *merger) setFacts(s *mergeSource, first int32, n int) (collectives int32) {
+	kinds := m.values.Last(n, colKind)
+	facts := m.newFacts(n)
+	for i := range facts {
+		flags := s.flags(first+int32(i)) &^ builtFlags
+		facts[i] = flags
+		if flags&flagOp == 0 {
+			m.counts.Spans++
+			continue
+		}
 		m.counts.Ops++
-	} else {
-		name = s.numbers.spans.number(name)
-		m.counts.Spans++
+		if flags&flagHost == 0 && op.Kind(kinds[i]) == op.KindCollective {
+			collectives++
+		}
 	}
-	v[colName] = int64(name)
-	m.columns.append(v, flags)
-	s.wasRead(r, &m.values)
-	return flags&(flagOp|flagHost) == flagOp && op.Kind(v[colKind]) == op.KindCollective
+	return collectives
+}
+
+// renumber gives the last n rows, which s has from the first on, the numbers that their
+// values have in the Forest.
+func (m *merger) renumber(s *mergeSource, first int32, n int) {
+	last := func(column int) []int64 { return m.values.Last(n, column) }
+	renumberAll(last(colTrace), &s.numbers.traces)
+	renumberAll(last(colLane), &s.numbers.lanes)
+	renumberAll(last(colStamp), &s.numbers.stamps)
+	renumberAll(last(colVariety), &s.numbers.varieties)
+	renumberAll(last(colShape), &s.numbers.shapes)
+	groups, names, parents := last(colGroup), last(colName), last(colParentID)
+	for i := range groups {
+		r := first + int32(i)
+		if len(s.groups) > 0 {
+			groups[i] = int64(s.group(r))
+		}
+		if s.has(r, flagOp) {
+			names[i] = int64(s.numbers.operations.number(int32(names[i])))
+		} else {
+			names[i] = int64(s.numbers.spans.number(int32(names[i])))
+		}
+		if s.parent != nil {
+			parents[i] = int64(s.parent(r))
+		}
+	}
+	renumberAll(groups, &s.numbers.groups)
+}
+
+// renumberAll replaces old numbers by the new ones.
+func renumberAll[K comparable](values []int64, by *numbering[K]) {
+	for i, v := range values {
+		values[i] = int64(by.number(int32(v)))
+	}
 }
 
 // run is a number of rows that were added one after the other from one part

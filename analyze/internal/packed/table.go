@@ -119,23 +119,13 @@ func (t *Table) AppendRow(dst []int64, row int32) []int64 {
 // the others.
 func (t *Table) Blocks() int { return (t.Rows() + BlockRows - 1) / BlockRows }
 
-// Block appends the rows of block b to dst, one after the other.
-func (t *Table) Block(dst []int64, b int) []int64 {
-	from := len(dst)
+// Read sets dst to the values of a column in rows of block b, the first of which is given.
+func (t *Table) Read(dst []int64, b, first, column int) {
 	if b == len(t.blocks) {
-		dst = append(dst, make([]int64, t.rows*t.columns)...)
-		for c := range t.columns {
-			for i, v := range t.column(c) {
-				dst[from+i*t.columns+c] = v
-			}
-		}
-		return dst
+		copy(dst, t.column(column)[first:])
+		return
 	}
-	dst = append(dst, make([]int64, BlockRows*t.columns)...)
-	for c := range t.columns {
-		t.blocks[b].unpack(dst[from+c:], c, t.columns)
-	}
-	return dst
+	t.blocks[b].read(dst, first, column)
 }
 
 // Drop frees block b of t, whose rows must not be asked for any more, for rows that are
@@ -177,16 +167,24 @@ func (b *block) at(row, column int) int64 {
 	return l.base + int64(v)
 }
 
-// unpack writes the values of a column to every step-th place of dst.
-func (b *block) unpack(dst []int64, column, step int) {
+// read sets dst to the values of a column, from a row on.
+func (b *block) read(dst []int64, row, column int) {
 	l := &b.columns[column]
-	data, mask := b.data[l.at:], uint64(1)<<l.bits-1
-	for i, bit := 0, 0; i < BlockRows*step; i, bit = i+step, bit+int(l.bits) {
+	if l.bits == 0 {
+		for i := range dst {
+			dst[i] = l.base
+		}
+		return
+	}
+	data, mask, values := b.data[l.at:], uint64(1)<<l.bits-1, b.data[l.values:]
+	bit := row * int(l.bits)
+	for i := range dst {
 		v := binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & mask
 		if l.values != 0 {
-			dst[i] = int64(binary.LittleEndian.Uint64(b.data[int(l.values)+8*int(v):]))
+			dst[i] = int64(binary.LittleEndian.Uint64(values[8*v:]))
 		} else {
 			dst[i] = l.base + int64(v)
 		}
+		bit += int(l.bits)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze/internal/random"
 )
 
@@ -44,7 +42,21 @@ func TestTableHoldsWhatWasAppended(t *testing.T) {
 			for c := range columns {
 				want = append(want, kinds[c](r, row))
 			}
-			table.Append(want[row*columns:])
+		}
+		for row := 0; row < rows; {
+			if r.IntN(2) == 0 {
+				table.Append(want[row*columns : (row+1)*columns])
+				row++
+				continue
+			}
+			n := table.Extend(1 + r.IntN(rows-row))
+			for c := range columns {
+				for i := range table.Last(n, c) {
+					table.Last(n, c)[i] = want[(row+i)*columns+c]
+				}
+			}
+			table.Close()
+			row += n
 		}
 		if table.Rows() != rows {
 			t.Fatalf("seed %d: %d rows, want %d", seed, table.Rows(), rows)
@@ -54,12 +66,18 @@ func TestTableHoldsWhatWasAppended(t *testing.T) {
 				t.Fatalf("seed %d: row %d has %d in column %d, want %d", seed, i/columns, got, i%columns, v)
 			}
 		}
-		var all []int64
 		for b := range table.Blocks() {
-			all = table.Block(all, b)
-		}
-		if diff := cmp.Diff(want, all); diff != "" {
-			t.Fatalf("seed %d: blocks (-want +got):\n%s", seed, diff)
+			size := min(BlockRows, rows-b*BlockRows)
+			first := r.IntN(size)
+			for c := range columns {
+				got := make([]int64, 1+r.IntN(size-first))
+				table.Read(got, b, first, c)
+				for i, v := range got {
+					if row := b*BlockRows + first + i; v != want[row*columns+c] {
+						t.Fatalf("seed %d: row %d has %d in column %d when read, want %d", seed, row, v, c, want[row*columns+c])
+					}
+				}
+			}
 		}
 	})
 }
@@ -103,8 +121,8 @@ func BenchmarkTable(b *testing.B) {
 	fill(&full)
 	b.Run("append", func(b *testing.B) {
 		var rows []int64
-		for n := range full.Blocks() {
-			rows = full.Block(rows, n)
+		for i := range int32(full.Rows()) {
+			rows = full.AppendRow(rows, i)
 		}
 		for b.Loop() {
 			table := New(columns)
@@ -123,11 +141,13 @@ func BenchmarkTable(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
 	})
-	b.Run("block", func(b *testing.B) {
-		var rows []int64
+	b.Run("read", func(b *testing.B) {
+		var values [BlockRows]int64
 		for b.Loop() {
 			for n := range full.Blocks() {
-				rows = full.Block(rows[:0], n)
+				for c := range columns {
+					full.Read(values[:], n, 0, c)
+				}
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
