@@ -44,34 +44,52 @@ func newCollectives() collectives { return collectives{entries: packed.New(numCo
 
 func (c *collectives) facts(i int32) int64 { return c.entries.At(i, collectiveFacts) }
 
+// collectiveOf is what an operation of kind collective states of the collective.
+type collectiveOf struct {
+	name     int32 // among names
+	inferred bool  // there is no sequence number
+	number   int64
+	bytes    op.Int
+}
+
 // add adds e if it is of kind collective and not the host's view of one.
 func (c *collectives) add(e *op.Entry) {
-	if e.Kind != op.KindCollective || e.Side == op.SideHost {
-		return
+	if e.Kind == op.KindCollective && e.Side != op.SideHost {
+		of := c.describe(e.Operation, e.Collective, e.DType)
+		c.append(of, c.devices.ID(deviceOf(e)), e.Start, e.Duration, e.MemoryBytes)
 	}
-	name := collectiveName{name: e.Operation}
-	inferred, number := true, int64(0)
-	size := e.MemoryBytes
-	if of := e.Collective; of != nil {
-		name = collectiveName{cmp.Or(of.Name, e.Operation), of.Group}
-		inferred, number = !of.Sequence.Known, of.Sequence.V
-		if bytes, ok := messageBytes(of, e.DType); ok {
-			size = op.Known(bytes)
-		}
+}
+
+// describe returns what an operation states. of is nil where it describes no collective.
+func (c *collectives) describe(operation string, of *op.Collective, t op.DType) collectiveOf {
+	if of == nil {
+		return collectiveOf{name: c.names.ID(collectiveName{name: operation}), inferred: true}
+	}
+	name := collectiveName{cmp.Or(of.Name, operation), of.Group}
+	stated := collectiveOf{name: c.names.ID(name), inferred: !of.Sequence.Known, number: of.Sequence.V}
+	if bytes, ok := messageBytes(of, t); ok {
+		stated.bytes = op.Known(bytes)
+	}
+	return stated
+}
+
+// append adds an operation on a device, whose memory is the size where no other is stated.
+func (c *collectives) append(of collectiveOf, device int32, start op.Int, duration int64, memory op.Int) {
+	size := memory
+	if of.bytes.Known {
+		size = of.bytes
 	}
 	facts := int64(0)
-	if inferred {
+	if of.inferred {
 		facts |= collectiveInferred
 	}
-	if e.Start.Known {
+	if start.Known {
 		facts |= collectiveStarted
 	}
 	if size.Known {
 		facts |= collectiveSized
 	}
-	c.entries.Append([]int64{
-		int64(c.names.ID(name)), int64(c.devices.ID(deviceOf(e))), number, e.Start.V, max(0, e.Duration), size.V, facts,
-	})
+	c.entries.Append([]int64{int64(of.name), int64(device), of.number, start.V, max(0, duration), size.V, facts})
 }
 
 // messageBytes returns the size of the larger side of a collective, the one

@@ -8,11 +8,14 @@ import (
 // numberFinder finds the numbers that a Forest has for the values of columns, which it
 // looks up once per code.
 type numberFinder struct {
-	traces, operations               codeNumbers
-	lanesOf, stampsOf, groupsOf      columnVersions
-	varietiesOf                      columnVersions
-	lanes, stamps, groups, varieties codeCache[int32]
-	shapes                           codeCache[int32]
+	traces, operations codeNumbers
+
+	lanesOf, stampsOf, groupsOf, varietiesOf, collectivesOf columnVersions
+
+	lanes, stamps, groups, varieties, shapes codeCache[int32]
+	collectives                              codeCache[collectiveOf]
+	// devices are the numbers that collectives have for the devices of lanes.
+	devices map[int32]int32
 }
 
 // codeNumbers are the numbers of the values of one column, by code.
@@ -61,6 +64,9 @@ func (f *numberFinder) turnTo(c *op.Columns, by []Key) {
 		f.varieties.clear()
 		f.shapes.clear()
 	}
+	if f.collectivesOf.turnTo(c, c.Operation.Version, c.Collective.Version, c.DType.Version) {
+		f.collectives.clear()
+	}
 	if len(by) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions(nil, by, c), v[:]...)...) {
 		f.groups.clear()
 	}
@@ -69,7 +75,7 @@ func (f *numberFinder) turnTo(c *op.Columns, by []Key) {
 // addRows adds operations that stand in columns.
 func (f *Forest) addRows(rows *op.Rows) {
 	if f.found == nil {
-		f.found = new(numberFinder)
+		f.found = &numberFinder{devices: make(map[int32]int32)}
 	}
 	f.found.turnTo(rows.Columns, f.by)
 	for first := rows.From; first < rows.To; {
@@ -241,17 +247,27 @@ func (f *Forest) setGroups(groups, varieties []int64, c *op.Columns, first int) 
 	}
 }
 
-// addCollectives adds those of n rows, the first of which is given, that are collectives.
+// addCollectives adds those of the last n rows that are collectives. The first row of
+// columns is given.
 func (f *Forest) addCollectives(c *op.Columns, first, n int) {
-	for row := first; row < first+n; row++ {
+	var codes [maxKeyCodes]uint64
+	lanes := f.values.Last(n, colLane)
+	for i := range n {
+		row := first + i
 		if c.Kind.At(row) != op.KindCollective || c.Side.At(row) == op.SideHost {
 			continue
 		}
-		f.collected.add(&op.Entry{
-			Operation: c.Operation.At(row), Kind: op.KindCollective, MemoryBytes: c.MemoryBytes.At(row), DType: c.DType.At(row),
-			Start: c.Start.At(row), Duration: c.Duration.At(row).V, Collective: c.Collective(row),
-			DeviceID: c.DeviceID.At(row), Rank: c.Rank.At(row), Service: c.Service.At(row),
-		})
+		list := append(codes[:0], uint64(c.Operation.Codes[row]), uint64(c.Collective.Codes[row]), uint64(c.DType.Codes[row]))
+		of, ok := f.found.collectives.slot(list)
+		if !ok {
+			*of = f.collected.describe(c.Operation.At(row), c.Collective.At(row), c.DType.At(row))
+		}
+		device, ok := f.found.devices[int32(lanes[i])]
+		if !ok {
+			device = f.collected.devices.ID(f.dict.lanes.Values[lanes[i]].device)
+			f.found.devices[int32(lanes[i])] = device
+		}
+		f.collected.append(*of, device, c.Start.At(row), c.Duration.At(row).V, c.MemoryBytes.At(row))
 	}
 }
 

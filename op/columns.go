@@ -27,11 +27,13 @@ type Columns struct {
 	KindRule    func(row int) KindRule
 	TraceID     func(row int) TraceID
 	SpanID      func(row int) SpanID
-	Collective  func(row int) *Collective
 	InputShapes LazyColumn[[]Shape]
 	OutputShape LazyColumn[Shape]
 	InputDTypes LazyColumn[[]DType]
 	DType       LazyColumn[DType]
+	// Collective has nothing where a reader leaves parents out, which means that nobody
+	// looks at the structure.
+	Collective LazyColumn[*Collective]
 
 	// Entry returns a row with all that the source has. It is valid until the next
 	// call, and until the record ends.

@@ -29,21 +29,21 @@ type block struct {
 	root                       *of[string]
 	trace                      *of[op.TraceID]
 	span, parent, rootSpan     *of[op.SpanID]
-	collective                 *of[*op.Collective]
 	names                      names  // where there is no column of kinds
 	sizes                      *sizes // nil where there are columns of them
-	// The shapes and types of operations.
-	inputs onDemand[[]op.Shape]
-	output onDemand[rows.ShapeText]
-	dtypes onDemand[[]op.DType]
-	dtype  onDemand[op.DType]
+	// What few look at.
+	inputs     onDemand[[]op.Shape]
+	output     onDemand[rows.ShapeText]
+	dtypes     onDemand[[]op.DType]
+	dtype      onDemand[op.DType]
+	collective onDemand[*op.Collective]
 
 	roles []blockRole // of the columns of the table, by their place
 	// decoded and exceptional are the columns of these roles that have values in the
-	// batch.
-	decoded, exceptional []int
-	batches              int64              // how many there were
-	none                 [windowRows]uint32 // the codes of a column without values
+	// batch, and ofSpan those that say something to spans.
+	decoded, exceptional, ofSpan []int
+	batches                      int64              // how many there were
+	none                         [windowRows]uint32 // the codes of a column without values
 }
 
 // newBlock returns the block of a reader that has a table.
@@ -58,12 +58,13 @@ func newBlock(r *reader) *block {
 		side: columnOf[op.Side](r, "side"), kind: columnOf[op.Kind](r, "kind"), rule: columnOf[rows.KindRule](r, "kind_rule"),
 		failed: columnOf[bool](r, "failed"), root: columnOf[string](r, "root"), trace: columnOf[op.TraceID](r, "trace_id"),
 		span: columnOf[op.SpanID](r, "span_id"), parent: columnOf[op.SpanID](r, "parent_span_id"),
-		rootSpan: columnOf[op.SpanID](r, "root_span_id"), collective: columnOf[*op.Collective](r, "collective"),
+		rootSpan: columnOf[op.SpanID](r, "root_span_id"),
 	}
 	b.inputs.bind(r, "input_shapes")
 	b.output.bind(r, "output_shape")
 	b.dtypes.bind(r, "input_dtypes")
 	b.dtype.bind(r, "dtype")
+	b.collective.bind(r, "collective")
 	if seen := r.table.seen; !seen.Elements || !seen.Memory {
 		b.sizes = new(sizes)
 	}
@@ -79,10 +80,10 @@ func newBlock(r *reader) *block {
 	c.OutputShape.Value = func(code uint32) op.Shape { return b.output.value(r, code).Shape }
 	c.InputDTypes.Value = func(code uint32) []op.DType { return b.dtypes.value(r, code) }
 	c.DType.Value = func(code uint32) op.DType { return b.dtype.value(r, code) }
+	c.Collective.Value = func(code uint32) *op.Collective { return b.collective.value(r, code) }
 	c.KindRule, c.Entry = b.kindRule, b.entry
 	c.SpanID = func(row int) op.SpanID { return oneOf(b, b.span, row) }
 	c.TraceID = func(row int) op.TraceID { return oneOf(b, b.trace, row) }
-	c.Collective = func(row int) *op.Collective { return oneOf(b, b.collective, row) }
 	return b
 }
 
@@ -110,14 +111,14 @@ var blockRoles = map[string]blockRole{
 	"stream": roleDecoded, "step": roleDecoded, "launch_unix_ns": roleDecoded, "trace_id": roleDecoded, "span_id": roleDecoded,
 	"parent_span_id": roleDecoded, "root": roleDecoded, "root_span_id": roleDecoded,
 	"input_shapes": roleOnDemand, "output_shape": roleOnDemand, "input_dtypes": roleOnDemand, "dtype": roleOnDemand,
-	"error": roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "collective": roleExceptional,
-	"links": roleExceptional,
+	"collective": roleOnDemand,
+	"error":      roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "links": roleExceptional,
 }
 
 // omittedWith are the fields without which columns need not be decoded.
 var omittedWith = map[string]op.Field{
 	"stream": op.FieldStream, "step": op.FieldStep, "launch_unix_ns": op.FieldLaunch, "trace_id": op.FieldIDs, "span_id": op.FieldIDs,
-	"parent_span_id": op.FieldParent, "root": op.FieldRoot, "root_span_id": op.FieldRoot, "links": op.FieldLinks,
+	"parent_span_id": op.FieldParent, "collective": op.FieldParent, "root": op.FieldRoot, "root_span_id": op.FieldRoot, "links": op.FieldLinks,
 }
 
 // roleOf returns the role of a column, given the name of its field.
@@ -140,13 +141,20 @@ func (b *block) isOnDemand(i int) bool { return b.roles[i] == roleOnDemand }
 // begin turns to a batch.
 func (b *block) begin() {
 	b.batches++
-	b.decoded, b.exceptional = b.decoded[:0], b.exceptional[:0]
+	b.decoded, b.exceptional, b.ofSpan = b.decoded[:0], b.exceptional[:0], b.ofSpan[:0]
 	for _, i := range b.active {
-		switch role := b.roles[i]; {
-		case role == roleDecoded:
+		switch b.roles[i] {
+		case roleDecoded:
 			b.decoded = append(b.decoded, i)
-		case role == roleExceptional && !(i == b.collective.place && b.kind.holds()):
+		case roleExceptional:
 			b.exceptional = append(b.exceptional, i)
+		}
+		if i == b.collective.of.place && !b.kind.holds() { // it tells the kind
+			b.exceptional = append(b.exceptional, i)
+		}
+		switch b.reader.columns[i].says() {
+		case ofAll, ofSpans, ofSources:
+			b.ofSpan = append(b.ofSpan, i)
 		}
 	}
 	b.names.clear()
@@ -180,7 +188,7 @@ func (b *block) loadChunk(chunk int) bool {
 	}
 	w := &b.window
 	return b.inputs.load(w, chunk) && b.output.load(w, chunk) && b.dtypes.load(w, chunk) &&
-		b.dtype.load(w, chunk)
+		b.dtype.load(w, chunk) && b.collective.load(w, chunk)
 }
 
 // setColumns shows the columns of the window.
@@ -206,6 +214,7 @@ func (b *block) setColumns() {
 	c.InputDTypes.Codes, c.DType.Codes = b.dtypes.codes[:], b.dtype.codes[:]
 	c.InputShapes.Version, c.OutputShape.Version = b.batches, b.batches
 	c.InputDTypes.Version, c.DType.Version = b.batches, b.batches
+	c.Collective.Codes, c.Collective.Version = b.collective.codes[:], b.batches
 }
 
 // duration returns the column of the durations, that in nanoseconds where there is one.
@@ -311,7 +320,11 @@ func (b *block) runAt(i int) int {
 func (b *block) rowAt(i int) *rows.Row {
 	list := b.batch.Reset(1)
 	of := &b.window.of[i/chunkRows]
-	for _, k := range b.active {
+	columns := b.active
+	if (of[ofSpans]&^of[ofEntries])>>(i%chunkRows)&1 != 0 {
+		columns = b.ofSpan
+	}
+	for _, k := range columns {
 		if c := b.reader.columns[k]; of[c.says()]&b.notNull(k, i/chunkRows)>>(i%chunkRows)&1 != 0 {
 			if a, at, ok := b.value(k, b.window.first+i); ok {
 				c.fillOne(&b.x, list, a, at)

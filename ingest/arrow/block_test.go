@@ -62,7 +62,7 @@ func columnsOf(c *op.Rows, i int) *op.Entry {
 		Kind: c.Kind.At(i), KindRule: c.KindRule(i), Start: c.Start.At(i), Duration: c.Duration.At(i).V,
 		OutputElements: c.OutputElements.At(i), MemoryBytes: c.MemoryBytes.At(i), FLOPs: c.FLOPs.At(i), Failed: c.Failed.At(i),
 		TraceID: c.Trace.At(i), SpanID: c.Span.At(i), ParentSpanID: c.ParentSpan.At(i), RootSpanID: c.RootSpan.At(i),
-		Stream: c.Stream.At(i), Step: c.Step.At(i), Launch: c.Launch.At(i), Root: c.Root.At(i), Collective: c.Collective(i),
+		Stream: c.Stream.At(i), Step: c.Step.At(i), Launch: c.Launch.At(i), Root: c.Root.At(i), Collective: c.Collective.At(i),
 		InputShapes: c.InputShapes.At(i), OutputShape: c.OutputShape.At(i), InputDTypes: c.InputDTypes.At(i), DType: c.DType.At(i),
 	}
 	if trace, span := c.TraceID(i), c.SpanID(i); trace != e.TraceID || span != e.SpanID {
