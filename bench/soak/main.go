@@ -4,7 +4,7 @@
 // Usage:
 //
 //	go run -C bench ./soak [-producers 2] [-for 10s] [-policy drop-newest] [-format entries]
-//		[-compression none] [-rate BYTES] [-o FILE]
+//		[-compression none] [-rate BYTES | -rotate BYTES] [-o FILE]
 //
 // Each producer starts and ends prepared operations in a tight loop. They go
 // through a Processor to a file, or with -rate to a sink that takes that many
@@ -13,6 +13,10 @@
 // the batches of the writer must have no holes; OTLP has entries only. The exit
 // status is 1 where they do not. With -policy block nothing is lost, and the rate
 // is that of the disk, or of encoding where that is slower.
+//
+// With -rotate the file is rotated, and a reader follows: it reads each file that
+// is finished and removes it, so that a soak may last as long as one likes. The
+// memory of the process is printed once a minute.
 package main
 
 import (
@@ -30,7 +34,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,6 +44,7 @@ type config struct {
 	format    optrace.Format
 	packing   optrace.Compression
 	rate      int
+	rotate    int64
 	path      string
 }
 
@@ -49,6 +53,7 @@ func main() {
 	flag.IntVar(&cfg.producers, "producers", 2, "number of `goroutines` that record")
 	flag.DurationVar(&cfg.duration, "for", 10*time.Second, "how `long` they record")
 	flag.IntVar(&cfg.rate, "rate", 0, "`bytes` a second that the sink takes, 0 for as fast as the disk is")
+	flag.Int64Var(&cfg.rotate, "rotate", 0, "`bytes` of a file before it is rotated, read and removed")
 	flag.StringVar(&cfg.path, "o", "", "`file` to write, a temporary one by default")
 	policy := flag.String("policy", optrace.PolicyDropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
 	format := flag.String("format", optrace.FormatEntries.String(), "what to write: entries, otlp-json, otlp-proto or arrow")
@@ -79,6 +84,9 @@ func choose[T fmt.Stringer](v *T, name string, all ...T) bool {
 }
 
 func run(cfg config, out io.Writer) (err error) {
+	if cfg.rotate > 0 {
+		return runRotated(cfg, out)
+	}
 	f, err := create(cfg.path)
 	if err != nil {
 		return err
@@ -101,13 +109,22 @@ func run(cfg config, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	cfg.print(out, st, elapsed, info.Size())
+	var found tally
+	if err := found.read(f.Name()); err != nil {
+		return err
+	}
+	return found.check(cfg.format, st, out)
+}
+
+// print prints what was recorded, and how fast.
+func (cfg config) print(out io.Writer, st optrace.Stats, elapsed time.Duration, bytes int64) {
 	n := float64(st.Recorded)
 	fmt.Fprintf(out, "%v, compression %v, %v: %d operations in %.1f s by %d producers (GOMAXPROCS %d): %.0f a second\n",
 		cfg.format, cfg.packing, cfg.policy, st.Recorded, elapsed.Seconds(), cfg.producers, runtime.GOMAXPROCS(0), n/elapsed.Seconds())
 	fmt.Fprintf(out, "  on disk without loss: %.0f a second, %.1f MB, %.1f bytes each\n",
-		float64(st.Written)/elapsed.Seconds(), float64(info.Size())/1e6, float64(info.Size())/max(1, float64(st.Written)))
+		float64(st.Written)/elapsed.Seconds(), float64(bytes)/1e6, float64(bytes)/max(1, float64(st.Written)))
 	fmt.Fprintf(out, "  written %d, dropped %d (%.2f %%)\n", st.Written, st.Dropped, 100*float64(st.Dropped)/max(n, 1))
-	return check(f.Name(), cfg.format, st, out)
 }
 
 func create(path string) (*os.File, error) {
@@ -124,6 +141,11 @@ func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
 	if err != nil {
 		return optrace.Stats{}, 0, err
 	}
+	return recordTo(cfg, exp)
+}
+
+// recordTo is record with an exporter.
+func recordTo(cfg config, exp *optrace.Exporter) (optrace.Stats, time.Duration, error) {
 	proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(cfg.policy))
 	if err != nil {
 		return optrace.Stats{}, 0, err
@@ -162,37 +184,6 @@ func record(cfg config, sink io.Writer) (optrace.Stats, time.Duration, error) {
 		err = errors.Join(err, fmt.Errorf("%d operations ended, %d were recorded", ended.Load(), st.Recorded))
 	}
 	return st, elapsed, err
-}
-
-// check reads the output back and holds it against the stats.
-func check(path string, format optrace.Format, st optrace.Stats, out io.Writer) error {
-	var entries, dropped, batches, holes uint64
-	next := int64(0)
-	for rec, err := range ingest.Open(path).Records() {
-		switch {
-		case err != nil:
-			return err
-		case rec.Entry != nil:
-			entries++
-		case rec.Gap != nil:
-			dropped += uint64(rec.Gap.Dropped)
-		case rec.Batch != nil:
-			batches++
-			if rec.Batch.Sequence != next {
-				holes++
-			}
-			next = rec.Batch.Sequence + 1
-		}
-	}
-	fmt.Fprintf(out, "  read back: %d entries in %d batches, gap records of %d, %d holes\n", entries, batches, dropped, holes)
-	if format != optrace.FormatEntries && format != optrace.FormatArrow {
-		dropped = st.Dropped // they have no gap records
-	}
-	if entries != st.Written || dropped != st.Dropped || st.Recorded != entries+dropped || holes > 0 {
-		return errors.New("the accounting does not add up")
-	}
-	fmt.Fprintln(out, "  the accounting adds up")
-	return nil
 }
 
 // slowWriter passes on a bounded number of bytes a second.
