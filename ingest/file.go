@@ -27,6 +27,8 @@ type file struct {
 	hosts bool
 	// mapping says which attributes entries inherit from their resources.
 	mapping *op.Mapping
+	// forced is the name of the format; "" where its content tells.
+	forced string
 }
 
 // open opens a file and calls seen with the number of bytes of each read.
@@ -35,7 +37,8 @@ func (o *Options) open(path string, seen func(n int)) (*file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading input: %w", err)
 	}
-	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}, mapping: o.Mapping}
+	f := &file{path: path, counted: &countingReader{src: src, seen: seen}, closers: []func(){closeFile}}
+	f.mapping, f.forced = o.Mapping, o.Format
 	f.content, err = decompress(f.counted, o.Limits, isRegular(src))
 	if err != nil {
 		closeFile()
@@ -70,7 +73,7 @@ func (f *file) close() {
 // detect finds the format of the file.
 func (f *file) detect() (err error) {
 	var head []byte
-	if f.format, head, f.src, err = detect(f.content); err != nil {
+	if f.format, head, f.src, err = detect(f.content, f.forced); err != nil {
 		return f.wrap(err)
 	}
 	f.hosts = bytes.Contains(head, []byte(`"`+op.KeyHostName+`"`))

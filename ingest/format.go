@@ -16,6 +16,8 @@ import (
 type Format struct {
 	// Name is the format's name in reports, such as "otlp-json".
 	Name string
+	// Short is the name that "optrace convert" writes it by; "" for none.
+	Short string
 
 	// detect reports whether a file that starts with h is of this format.
 	detect func(h *head) bool
@@ -106,6 +108,20 @@ func sized(
 // Formats returns the formats in the order in which they are tried.
 func Formats() []Format { return slices.Clone(formats) }
 
+// FormatNames returns the names that [Options].Format may have, in the order of [Formats]:
+// for each format the short name, if it has one, and the name in reports.
+func FormatNames() []string {
+	var names []string
+	for _, f := range formats {
+		for _, name := range []string{f.Short, f.Name} {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // UnknownFormatError is a file of none of the known formats.
 type UnknownFormatError struct {
 	// Found describes the beginning of the file.
@@ -130,9 +146,9 @@ const (
 	lastLook  = 1 << 20
 )
 
-// detect finds the format of src, by the text at its start. The reader it returns
-// yields all of src. An empty file has no format: nil.
-func detect(src io.Reader) (*Format, []byte, io.Reader, error) {
+// detect finds the format of src, by the text at its start unless its name is given. The
+// reader it returns yields all of src. An empty file has no format: nil.
+func detect(src io.Reader, name string) (*Format, []byte, io.Reader, error) {
 	var text []byte
 	for size := firstLook; ; size *= 4 {
 		grown := make([]byte, min(size, lastLook))
@@ -148,14 +164,48 @@ func detect(src io.Reader) (*Format, []byte, io.Reader, error) {
 			if atEnd {
 				return nil, nil, nil, nil
 			}
-		} else if f := match(h); f != nil {
+		} else if f := h.format(name); f != nil {
 			return f, text, io.MultiReader(bytes.NewReader(text), src), nil
 		}
 		if atEnd || len(text) == lastLook {
+			if f := h.damagedFormat(name); f != nil {
+				return f, text, io.MultiReader(bytes.NewReader(text), src), nil
+			}
 			return nil, nil, nil, h.refusal()
 		}
 	}
 }
+
+// format returns the format of the file, nil if it is not known. Where a name is given,
+// that is one of its variants.
+func (h *head) format(name string) *Format {
+	if name == "" {
+		return match(h)
+	}
+	for i := range formats {
+		if formats[i].isNamed(name) && formats[i].detect(h) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// damagedFormat is format for a file of which all that is to be seen does not tell.
+func (h *head) damagedFormat(name string) *Format {
+	f := h.matchDamaged()
+	if name == "" || f != nil && f.isNamed(name) {
+		return f
+	}
+	for i := range formats {
+		if formats[i].isNamed(name) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
+
+// isNamed reports whether a name is that of the format.
+func (f *Format) isNamed(name string) bool { return name == f.Name || name == f.Short }
 
 func match(h *head) *Format {
 	if h.isErrorAnswer() {

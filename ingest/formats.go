@@ -19,7 +19,7 @@ import (
 // function looks at the telling keys of the first record, or at the first bytes.
 var formats = []Format{
 	{
-		Name: "entries-jsonl",
+		Name: "entries-jsonl", Short: "entries",
 		detect: func(h *head) bool {
 			return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
 				h.has("operation", "gap", "batch", "span"))
@@ -29,7 +29,7 @@ var formats = []Format{
 		inherits: true,
 	},
 	{
-		Name:   "trace-json",
+		Name: "trace-json", Short: "trace",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
 		open:   whole(traceRecords),
 	},
@@ -53,7 +53,7 @@ var formats = []Format{
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.
-		Name: "otlp-json",
+		Name: "otlp-json", Short: "otlp",
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
@@ -64,7 +64,7 @@ var formats = []Format{
 		partsAt: otlpDocument,
 	},
 	{
-		Name:   "otlp-json",
+		Name: "otlp-json", Short: "otlp",
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
 		open:   openFrames,
 		cut:    cutFrames,
@@ -89,7 +89,7 @@ var formats = []Format{
 		partsAt: otlpDocument,
 	},
 	{
-		Name:   "jaeger-v1",
+		Name: "jaeger-v1", Short: "jaeger",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
 		open:   whole(jaeger.Records),
 	},

@@ -14,6 +14,9 @@ type Options struct {
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.
 	Mapping *op.Mapping
+	// Format is the name of the format of all files, one of [FormatNames]; "" finds the
+	// format of each by its content.
+	Format string
 	// Limits bounds the size that compressed files may expand to.
 	Limits Limits
 	// Stdin is read for the path "-"; nil means os.Stdin.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/op"
@@ -25,6 +26,9 @@ type source struct {
 // them, in lexical order. Names that start with a dot are passed over. Every
 // path is looked at before any is read, so that a mistyped one is reported at once.
 func (o *Options) expand(paths []string) ([]source, error) {
+	if o.Format != "" && !slices.Contains(FormatNames(), o.Format) {
+		return nil, fmt.Errorf("unknown format %q; formats are %s", o.Format, strings.Join(FormatNames(), ", "))
+	}
 	var sources []source
 	for _, path := range paths {
 		if path == Stdin {

@@ -10,13 +10,14 @@ import (
 	"github.com/optrace/optrace/render/arrow"
 )
 
-const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [-drop-attributes] INPUT...
+const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [-format NAME] [-drop-attributes] INPUT...
 
 Convert writes the operations of the inputs, together, in another format. An
 unknown shape stays unknown in all of them.
 
 %s
   -to FORMAT        one of the formats above
+%s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
   -drop-attributes  leave out attributes, events and what else no field of an
                     operation holds; links stay, without theirs
@@ -112,7 +113,7 @@ func convertCommand() command {
 	}
 	return command{
 		name: "convert", summary: "write the operations in another format",
-		usage: fmt.Sprintf(convertUsage, list.String()), run: runConvert,
+		usage: fmt.Sprintf(convertUsage, list.String(), formatUsage()), run: runConvert,
 	}
 }
 
@@ -121,6 +122,8 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 	format := fs.String("to", "", "")
 	path := fs.String("o", "", "")
 	drop := fs.Bool("drop-attributes", false, "")
+	var from string
+	formatFlag(fs, &from)
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
@@ -130,18 +133,17 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	return produce(ctx, s, *path, inputs, func(out *output) error {
-		return convert(s, inputs, to, *drop, out)
+		return convert(s, source{inputs: inputs, format: from, exclude: out.exclude}, to, *drop, out)
 	})
 }
 
-// convert writes the records of the inputs to out.
-func convert(s streams, inputs []string, to target, drop bool, out *output) error {
+// convert writes the records of src to out.
+func convert(s streams, src source, to target, drop bool, out *output) error {
 	c, err := to.create(out)
 	if err != nil {
 		return outputError(err)
 	}
 	faults := faultLog{s: s}
-	src := source{inputs: inputs, exclude: out.exclude}
 	if to.attributes && !drop {
 		src.mapping = new(op.Mapping)
 		src.mapping.KeepAll()

@@ -44,6 +44,7 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
                     the address are not sent there
   -json             print JSON, schema optrace.correlate/v1
   -top N            how many requests to list, the slowest (10)
+%s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
   -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
@@ -73,6 +74,7 @@ type correlateFlags struct {
 	redirects    bool
 	json         bool
 	top          int
+	format       string
 	output       string
 	linkPatterns string
 	reportURL    string
@@ -84,7 +86,10 @@ type correlateFlags struct {
 const defaultTraceLimit = 1000
 
 func correlateCommand() command {
-	return command{name: "correlate", summary: "say which operation made a request slow", usage: correlateUsage, run: runCorrelate}
+	return command{
+		name: "correlate", summary: "say which operation made a request slow",
+		usage: fmt.Sprintf(correlateUsage, formatUsage()), run: runCorrelate,
+	}
 }
 
 func runCorrelate(ctx context.Context, s streams, args []string) error {
@@ -105,7 +110,7 @@ func runCorrelate(ctx context.Context, s streams, args []string) error {
 		if patterns, err := os.Stat(f.linkPatterns); err == nil {
 			exclude = func(info fs.FileInfo) bool { return os.SameFile(patterns, info) || out.exclude(info) }
 		}
-		report, err := f.report(ctx, s, source{inputs: inputs, exclude: exclude})
+		report, err := f.report(ctx, s, source{inputs: inputs, format: f.format, exclude: exclude})
 		if err != nil {
 			return err
 		}
@@ -175,6 +180,7 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	fs.BoolVar(&f.redirects, "follow-redirects", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
+	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")

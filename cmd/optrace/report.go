@@ -49,6 +49,7 @@ an INPUT.
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
+%s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 
 Examples:
@@ -69,13 +70,17 @@ type reportFlags struct {
 	top       int
 	minRatio  float64
 	hotspot   int64
+	format    string
 	output    string
 	html      string
 	table     csvTable // with csv
 }
 
 func reportCommand() command {
-	return command{name: "report", summary: "profile the operations in the inputs", usage: reportUsage, run: runReport}
+	return command{
+		name: "report", summary: "profile the operations in the inputs",
+		usage: fmt.Sprintf(reportUsage, formatUsage()), run: runReport,
+	}
 }
 
 func runReport(ctx context.Context, s streams, args []string) error {
@@ -88,6 +93,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
 	fs.Int64Var(&f.hotspot, "hotspot-bytes", analyze.DefaultHotspotBytes, "")
+	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
 	inputs, err := parseInputs(fs, args)
@@ -111,7 +117,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		f.output = f.html
 	}
 	return produce(ctx, s, f.output, inputs, func(out *output) error {
-		src := source{inputs: inputs, mapping: mappingFor(opts.By), exclude: out.exclude}
+		src := source{inputs: inputs, format: f.format, mapping: mappingFor(opts.By), exclude: out.exclude}
 		in, done := src.open(s)
 		r, err := analyze.Run(ctx, in, opts)
 		done()

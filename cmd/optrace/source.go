@@ -1,8 +1,12 @@
 package main
 
 import (
+	"flag"
+	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
@@ -10,7 +14,9 @@ import (
 
 // source says what a command reads.
 type source struct {
-	inputs  []string
+	inputs []string
+	// format is the name of the inputs' format; "" finds it by content.
+	format  string
 	mapping *op.Mapping
 	// exclude reports whether a file found in a directory is left out.
 	exclude func(fs.FileInfo) bool
@@ -20,7 +26,8 @@ type source struct {
 // has been read.
 func (src source) open(s streams) (in *ingest.Input, done func()) {
 	p := newProgress(s.err, src.inputs)
-	return ingest.Options{Mapping: src.mapping, Stdin: s.in, Progress: p.add, Exclude: src.exclude}.Open(src.inputs...), p.done
+	o := ingest.Options{Mapping: src.mapping, Format: src.format, Stdin: s.in, Progress: p.add, Exclude: src.exclude}
+	return o.Open(src.inputs...), p.done
 }
 
 // each reads the inputs with all processors and calls f with every record, in the order
@@ -38,4 +45,41 @@ func (src source) each(s streams, f func(op.Record, error) error) error {
 		return inputError(err)
 	}
 	return failed
+}
+
+// formatFlag defines the flag that names the format of the inputs. It is checked while
+// flags are parsed.
+func formatFlag(fs *flag.FlagSet, format *string) {
+	fs.Func("format", "", func(name string) error {
+		if names := ingest.FormatNames(); !slices.Contains(names, name) {
+			return fmt.Errorf("unknown format %q; formats are %s", name, strings.Join(names, ", "))
+		}
+		*format = name
+		return nil
+	})
+}
+
+// formatUsage describes that flag, for the help of a command.
+func formatUsage() string {
+	const (
+		indent = "                    "
+		width  = 80
+	)
+	text := indent + "take all INPUTs for files of a format, whatever they look like:"
+	line := 0
+	for i, name := range ingest.FormatNames() {
+		if i > 0 {
+			text += ","
+			line += 2
+		}
+		if i == 0 || line+len(name) >= width {
+			text += "\n" + indent
+			line = len(indent)
+		} else {
+			text += " "
+		}
+		text += name
+		line += len(name)
+	}
+	return "  -format NAME      " + strings.TrimPrefix(text, indent)
 }

@@ -53,6 +53,10 @@ type reader struct {
 	hold   func(bytes int64) error
 	held   int64 // what hold knows of
 
+	failure  *ServerError // what the answer under way says is wrong
+	hasData  bool         // it has data
+	hasSpans bool         // the trace under way has a list of spans
+
 	processes map[string]*op.Resource // of the trace under way; nil until they have come
 	current   *op.Resource            // that of the span yielded last
 
@@ -96,7 +100,7 @@ func (r *reader) holdAll(n int64) error {
 // answers reads all answers.
 func (r *reader) answers() {
 	for r.stream.Next() {
-		if !r.answer() {
+		if !r.answer() || !r.recover() {
 			return
 		}
 	}
@@ -107,21 +111,24 @@ func (r *reader) answers() {
 
 // answer reads one answer, and reports whether more records are wanted.
 func (r *reader) answer() bool {
+	r.failure, r.hasData = nil, false
+	r.stream.Object()
+	return r.answerMembers()
+}
+
+// answerMembers reads the members of an answer that are left.
+func (r *reader) answerMembers() bool {
 	s := r.stream
-	var failure *ServerError
-	data := false
-	for s.Object(); s.More(); {
+	for s.More() {
 		switch key := string(s.Key()); key {
 		case "data":
 			if s.Peek() != '[' {
 				s.Skip()
 				break
 			}
-			data = true
-			for s.Array(); s.More(); {
-				if !r.trace() {
-					return false
-				}
+			r.hasData = true
+			if s.Array(); !r.traces() {
+				return false
 			}
 		case "errors", "error", "message":
 			text, err := s.Value()
@@ -129,35 +136,61 @@ func (r *reader) answer() bool {
 				break // an error too long to keep; the data say enough
 			}
 			if msg := message(text); msg != "" {
-				failure = &ServerError{Message: msg}
+				r.failure = &ServerError{Message: msg}
 			}
 		default:
 			s.Skip()
 		}
 	}
 	switch {
-	case failure == nil || s.Err() != nil:
+	case r.failure == nil || s.Err() != nil:
 		return true
-	case data: // part of the data asked for
-		err := s.SyntaxError(0, "incomplete answer, "+failure.Error())
+	case r.hasData: // part of the data asked for
+		err := s.SyntaxError(0, "incomplete answer, "+r.failure.Error())
 		err.Class = op.ErrorOther
 		return r.yield(op.Record{}, err)
 	}
-	r.yield(op.Record{}, failure)
+	r.yield(op.Record{}, r.failure)
 	return false
+}
+
+// traces reads the traces of a list that are left.
+func (r *reader) traces() bool {
+	for r.stream.More() {
+		if !r.trace() {
+			return false
+		}
+	}
+	return true
 }
 
 // trace reads one trace.
 func (r *reader) trace() bool {
-	s := r.stream
-	r.processes, r.current = nil, nil
+	r.processes, r.current, r.hasSpans = nil, nil, false
 	r.texts, r.spans = r.texts[:0], r.spans[:0]
-	for s.Object(); s.More(); {
+	start := r.stream.Position()
+	r.stream.Object()
+	if !r.traceMembers() {
+		return false
+	}
+	if r.hasSpans || r.stream.Err() != nil {
+		return true
+	}
+	err := r.stream.SyntaxError(0, "trace without spans")
+	err.Offset, err.Class = start, op.ErrorRecord
+	return r.yield(op.Record{}, err)
+}
+
+// traceMembers reads the members of a trace that are left.
+func (r *reader) traceMembers() bool {
+	s := r.stream
+	for s.More() {
 		switch string(s.Key()) {
 		case "spans":
+			r.hasSpans = true
 			if s.Peek() != '[' {
 				s.Skip()
-			} else if !r.readSpans() {
+			} else if s.Array(); !r.readSpans() {
 				return false
 			}
 		case "processes":
@@ -172,34 +205,44 @@ func (r *reader) trace() bool {
 			s.Skip()
 		}
 	}
-	return r.heldSpans() // also of a trace that was cut off
+	if s.Err() != nil {
+		return true // the rest of the trace may follow
+	}
+	return r.heldSpans()
 }
 
-// readSpans reads the list of spans. Where the processes are not known yet,
-// the spans are kept for later.
+// readSpans reads the spans of a list that are left. Where the processes are not known
+// yet, they are kept for later.
 func (r *reader) readSpans() bool {
-	for text, err := range r.stream.Elements() {
+	for s := r.stream; s.More(); {
+		text, err := s.Value()
+		if s.Err() != nil {
+			return true
+		}
 		switch {
 		case err != nil:
 			if !r.yield(op.Record{}, err) {
 				return false
 			}
 		case r.processes != nil:
-			if !r.span(text, r.stream.Offset()) {
+			if !r.span(text, s.Offset()) {
 				return false
 			}
 		case bytes.IndexByte(text, '"') < 0: // without members it names no process
-			if !r.span(text, r.stream.Offset()) {
+			if !r.span(text, s.Offset()) {
 				return false
 			}
 		default:
 			start := len(r.texts)
 			r.texts = append(r.texts, text...)
-			r.spans = append(r.spans, spanText{r.stream.Offset(), start, len(r.texts)})
+			r.spans = append(r.spans, spanText{s.Offset(), start, len(r.texts)})
 			if err := r.holdAll(int64(cap(r.texts)) + int64(cap(r.spans))*int64(unsafe.Sizeof(spanText{}))); err != nil {
 				r.yield(op.Record{}, err)
 				return false
 			}
+		}
+		if n := swallowed(text); err == nil && n > 0 {
+			s.Back(n)
 		}
 	}
 	return true

@@ -30,8 +30,9 @@ func FramedRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Recor
 // the other. It keeps its buffers, and the strings and attribute keys it has met.
 // It is not safe for concurrent use.
 //
-// After a damaged frame it goes on with the next one; a damaged length leaves no
-// way to find that.
+// After a damaged frame it goes on with the next one. Where the length is damaged, that
+// is the next place at which a frame starts that another one follows, or the end of
+// the input.
 type FrameReader struct {
 	in    input
 	name  string
@@ -62,17 +63,25 @@ func (r *FrameReader) Records(src io.Reader, name string, at op.Position) iter.S
 }
 
 // CutFrames returns how many of the first bytes of text, which starts with a
-// frame, are whole frames.
-func CutFrames(text []byte) int {
+// frame, are whole frames, up to the first that is damaged. What follows them in text
+// looks like a frame, so that it is known where they end.
+func CutFrames(text []byte) (end int) {
 	n := 0
 	for len(text)-n >= framePrefix {
-		size := framePrefix + int64(binary.BigEndian.Uint32(text[n:]))
-		if size > int64(len(text)-n) {
+		size := int64(binary.BigEndian.Uint32(text[n:]))
+		next := int64(n) + framePrefix + size
+		if size > MaxMessageBytes || next+framePrefix > int64(len(text)) {
 			break
 		}
-		n += int(size)
+		follows := startsFrame(text[next:])
+		if !follows && !isWhole(text[n+framePrefix:next]) {
+			break
+		}
+		if n = int(next); follows {
+			end = n
+		}
 	}
-	return n
+	return end
 }
 
 // fromJSON hands on what a frame of JSON gave. A frame has no lines of its
@@ -108,17 +117,43 @@ func (r *FrameReader) frame() (more bool, err error) {
 	}
 	size := int64(binary.BigEndian.Uint32(prefix))
 	if size > MaxMessageBytes {
-		n, err := r.in.discard(size)
-		if err != nil {
-			return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, n), err)
-		}
-		return true, r.syntaxError(op.ErrorLimit, start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
+		return r.resume(start, size)
 	}
 	payload, err := r.in.take(size)
-	if err != nil {
-		return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, len(payload)), err)
+	if err != nil && err != io.EOF {
+		return false, r.short(start, "", err)
 	}
-	return true, r.batch(start, payload)
+	if err == nil {
+		if next := r.in.peek(frameHead); len(next) == 0 || startsFrame(next) || isWhole(payload) {
+			return true, r.batch(start, payload)
+		}
+	}
+	r.in.back(payload)
+	return r.resume(start, size)
+}
+
+// resume goes on behind the length of a frame at start that nothing is known to follow:
+// with the next frame that is found. What lies in front of that is the damaged frame's.
+func (r *FrameReader) resume(start, size int64) (more bool, err error) {
+	payload, found, err := nextFrame(&r.in)
+	if err != nil {
+		return false, r.short(start, "", err)
+	}
+	n := int64(len(payload))
+	switch {
+	case found && size > MaxMessageBytes && r.in.offset == start+framePrefix+size:
+		return true, r.syntaxError(op.ErrorLimit, start, fmt.Sprintf("frame of %d bytes is longer than %d MiB", size, MaxMessageBytes>>20))
+	case !found && r.in.offset < start+framePrefix+size:
+		return false, r.short(start, fmt.Sprintf("frame of %d bytes cut off after %d", size, r.in.offset-start-framePrefix), io.EOF)
+	case !found:
+		payload = payload[:min(n, size)]
+	}
+	err = r.batch(start, payload)
+	if err == nil {
+		msg := fmt.Sprintf("frame with a length of %d bytes and %d in it", size, n)
+		err = r.syntaxError(op.ErrorDamaged, start, msg)
+	}
+	return found, err
 }
 
 // short returns the error for a frame at start that could not be read, which msg

@@ -54,6 +54,11 @@ type jsonReader struct {
 	// linewise is set once two documents were lines: a document that is cut off then
 	// ends with its line.
 	linewise bool
+	// known is of what the reader is within: noElement, or aResource or aScope where the
+	// header of that has been read.
+	known element
+	// isResult is set if the document is the result of an answer.
+	isResult bool
 	// found is set if the document has a member of OTLP, other if it has any other.
 	found, other bool
 
@@ -113,8 +118,8 @@ func (r *jsonReader) documents() {
 	w := r.w
 	for !r.stopped {
 		w.lex.OneLine(false)
-		if w.peek() == 0 && !w.failed() {
-			break // the end
+		if w.peek() == 0 && !w.failed() && w.lex.AtEnd() {
+			break
 		}
 		r.linewise = r.linewise || w.startsLines()
 		w.lex.OneLine(r.linewise)
@@ -128,25 +133,9 @@ func (r *jsonReader) documents() {
 	}
 }
 
-// next goes to where the next document may start, behind what is wrong with the one
-// before. It reports false where nothing follows.
-func (r *jsonReader) next() bool {
-	w := r.w
-	switch {
-	case r.stopped:
-		return false
-	case !w.failed():
-		return true
-	case w.sourceError() != nil:
-		return false
-	}
-	r.emit(op.Record{}, w.syntaxError())
-	return w.resync(r.linewise)
-}
-
 // document reads one document.
 func (r *jsonReader) document() {
-	r.found, r.other = false, false
+	r.found, r.other, r.isResult, r.known = false, false, false, noElement
 	r.w.object()
 	r.documentMembers()
 }
@@ -157,7 +146,7 @@ func (r *jsonReader) documentMembers() {
 	for w.more() && r.going() {
 		if string(w.peekKey()) == "result" {
 			w.key()
-			r.found = true
+			r.found, r.isResult = true, true
 			w.object()
 			r.resultMembers()
 			continue
@@ -207,7 +196,7 @@ func (r *jsonReader) resources() {
 
 // resourceSpans reads the spans of one resource.
 func (r *jsonReader) resourceSpans() {
-	r.resource = op.Resource{}
+	r.resource, r.known = op.Resource{}, noElement
 	r.w.object()
 	r.resourceAt = r.w.position() - 1
 	r.resourceMembers(&group{r: r, header: isResource, parse: r.parseResource})
@@ -227,6 +216,7 @@ func (r *jsonReader) resourceMembers(g *group) {
 			}
 			g.lookAhead()
 			r.emitResource(g)
+			r.known = aResource
 			w.array()
 			r.scopes()
 		default:
@@ -270,8 +260,12 @@ func (r *jsonReader) scopeMembers(g *group) {
 				continue
 			}
 			g.lookAhead()
+			r.known = aScope
 			w.array()
 			r.spans()
+			if !w.failed() {
+				r.known = aResource
+			}
 		default:
 			w.skip()
 		}

@@ -102,7 +102,8 @@ func (d *jsonDocument) readBetween(r *jsonReader, p, next *jsonPlace) error {
 	if p.offset > 0 {
 		w.lex.OneLine(false)
 		w.lex.Enter(d.nesting)
-		if r.restOfDocument(d.isResult); r.next() {
+		r.isResult, r.known = d.isResult, aScope
+		if r.restOfDocument(aSpan, d.isResult); r.next() {
 			r.documents()
 		}
 	} else {
@@ -136,20 +137,6 @@ func (r *jsonReader) groupHeader(header func(key []byte) bool, parse func(l *jso
 		}
 	}
 	return false
-}
-
-// restOfDocument reads on from a list of spans.
-func (r *jsonReader) restOfDocument(isResult bool) {
-	r.found, r.other = true, false
-	r.spans()
-	r.scopeMembers(&group{r: r, header: isScope, parse: r.parseScope, done: true})
-	r.scopes()
-	r.resourceMembers(&group{r: r, header: isResource, parse: r.parseResource, done: true})
-	r.resources()
-	if isResult {
-		r.resultMembers()
-	}
-	r.documentMembers()
 }
 
 // reader returns a reader for a part.

@@ -61,7 +61,7 @@ func looksLikeTraces(b []byte) bool {
 	case n <= 0:
 		return false
 	case size == 0:
-		return true
+		return 1+n == len(b) || b[1+n] == tag
 	case 1+n >= len(b):
 		return false
 	}

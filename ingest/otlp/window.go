@@ -205,32 +205,6 @@ func (w *window) syntaxError() *op.SyntaxError {
 	}
 }
 
-// resync goes behind what failed: to the next line where documents are lines,
-// else to the next one that starts with a brace, because the lines within a
-// document are indented. It reports false at the end of the input.
-func (w *window) resync(linewise bool) bool {
-	at := min(w.lex.Offset(), len(w.buf))
-	next := []byte{'\n'}
-	if !linewise {
-		// What was wrong may be the brace, behind a newline taken for white space.
-		next, at = []byte("\n{"), max(0, at-1)
-	}
-	w.tooLong, w.holding, w.limit = false, false, MaxElementBytes
-	for {
-		if i := bytes.Index(w.buf[at:], next); i >= 0 {
-			w.lex.Reset(w.buf)
-			w.lex.Rewind(jsontext.Mark{}.Shift(-(at + i + 1)))
-			return true
-		}
-		if w.err != nil {
-			return false
-		}
-		w.slide(max(at, len(w.buf)-1)) // the newline may be the last byte
-		at = 0
-		w.read()
-	}
-}
-
 // hold keeps the place where the lexer stands, for release to come back to.
 func (w *window) hold() {
 	w.held, w.holding, w.limit = w.lex.Mark(), true, MaxLookAheadBytes

@@ -82,6 +82,9 @@ func (r *Reader) Err() error { return r.err }
 // the start of the input.
 func (r *Reader) Offset() int64 { return r.start }
 
+// Position returns where the reader stands, in bytes from the start of the input.
+func (r *Reader) Position() int64 { return r.consumed + int64(r.pos) }
+
 // SyntaxError returns an error about the value that was returned last, at an
 // offset within it.
 func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
@@ -90,7 +93,7 @@ func (r *Reader) SyntaxError(offset int, msg string) *op.SyntaxError {
 
 // Next reports whether another document follows on the top level.
 func (r *Reader) Next() bool {
-	return r.Peek() != 0
+	return r.Peek() != 0 || r.err == nil && r.pos < r.end // a zero is a document too, if a broken one
 }
 
 // End reports an error unless only white space is left.

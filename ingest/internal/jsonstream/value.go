@@ -113,10 +113,12 @@ func (r *Reader) Skip() { r.scan(0) }
 func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	first := r.Peek()
 	r.start = r.consumed + int64(r.pos)
-	switch first {
-	case 0:
-		r.fail("")
+	switch {
+	case first == 0 && (r.err != nil || r.pos == r.end || !r.linewise):
+		r.fail("expected a value")
 		return nil, false
+	}
+	switch first {
 	case ',', ':', '}', ']':
 		if r.linewise && len(r.stack) == 0 {
 			break

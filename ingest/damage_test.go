@@ -1,0 +1,273 @@
+package ingest_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// What one place of damage may cost, in operations and other spans: those of one record,
+// and of the next one where the damage lies between the two.
+const (
+	costLine  = 2  // a record a line
+	costSpan  = 2  // a record a span, in a document
+	costBatch = 13 // a record a batch of the exporter
+)
+
+// written returns a file of the exporter: thirty batches of twelve operations and a root.
+func written(t *testing.T, f optrace.Format) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	exp, err := optrace.NewExporter(&file, optrace.WithFormat(f))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+	for range 30 {
+		ctx, root := tp.Tracer("engine").Start(t.Context(), "POST /predict")
+		for i := range 12 {
+			_, s := tp.Tracer("engine").Start(ctx, "op")
+			s.SetAttributes(attribute.String("tensor.op.name", "matmul"), attribute.Int("tensor.step", i),
+				attribute.String("tensor.device.id", "cuda:0"), attribute.IntSlice("tensor.output.shape", []int{64, 256}))
+			s.End()
+		}
+		root.End()
+		if err := p.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// counts are what a file was read to: operations and other spans, records that could not
+// be read, and the error that ended the reading.
+type counts struct {
+	spans, bad int
+	err        error
+}
+
+func countSpans(path string, o ingest.Options) (c counts) {
+	for rec, err := range o.Open(path).Records() {
+		if _, ok := errors.AsType[*op.SyntaxError](err); ok {
+			c.bad++
+		} else if err != nil {
+			c.err = err
+		}
+		if rec.Entry != nil || rec.Span != nil {
+			c.spans++
+		}
+	}
+	return c
+}
+
+// damages are the kinds of damage at a place.
+var damages = map[string]func(text []byte, at int) []byte{
+	"a bit": func(text []byte, at int) []byte {
+		text = bytes.Clone(text)
+		text[at] ^= 1 << (at % 8)
+		return text
+	},
+	"zeros": func(text []byte, at int) []byte {
+		text = bytes.Clone(text)
+		clear(text[at:min(len(text), at+16)])
+		return text
+	},
+	"a write cut off in front": func(text []byte, at int) []byte {
+		return slices.Concat(text[:at], []byte("\n"), text)
+	},
+}
+
+// TestR1Damage damages files at many places of their first 64 KiB, one at a time. No file
+// is refused, and what is lost is what docs/reliability.md says.
+func TestR1Damage(t *testing.T) {
+	sample := func(path string) []byte {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, test := range []struct {
+		name string
+		text []byte
+		cost int
+		// names is set where a name of the outer structure that is changed costs what is
+		// below it, since the rest is valid JSON.
+		names int
+	}{
+		{"entries", written(t, optrace.FormatEntries), costLine, 0},
+		{"OTLP JSON", written(t, optrace.FormatOTLPJSON), costSpan, 13},
+		{"OTLP protobuf", written(t, optrace.FormatOTLPProto), costBatch, 0},
+		{"collector, JSON", sample("otlp/testdata/gate_off/traces.jsonl"), costSpan, 18},
+		{"collector, JSON in zstd frames", sample("otlp/testdata/gate_off/traces.jsonl.zst"), 18, 0},
+		{"collector, protobuf", sample("otlp/testdata/gate_off/traces.pb"), 18, 0},
+		{"collector, protobuf in zstd frames", sample("otlp/testdata/gate_off/traces.pb.zst"), 18, 0},
+		{"Jaeger v1, trace", sample("jaeger/testdata/v2.20.trace.json"), costSpan, 9},
+		{"Jaeger v1, search", sample("jaeger/testdata/v2.20.search.json"), costSpan, 9},
+		{"stdouttrace, lines", sample("stdouttrace/testdata/spans.jsonl"), costLine, 0},
+		{"stdouttrace, spread", sample("stdouttrace/testdata/spans.pretty.json"), costSpan, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "input")
+			count := func(text []byte) counts {
+				if err := os.WriteFile(path, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return countSpans(path, ingest.Options{})
+			}
+			whole := count(test.text)
+			if whole.spans == 0 || whole.bad > 0 || whole.err != nil {
+				t.Fatalf("undamaged: %+v", whole)
+			}
+			const places = 50
+			renamed, silent := 0, 0
+			for kind, damage := range damages {
+				for i := range places {
+					at := i * min(len(test.text), 64<<10) / places
+					got := count(damage(test.text, at))
+					lost := whole.spans - got.spans
+					switch {
+					case got.err != nil:
+						t.Errorf("%s at byte %d: refused: %v", kind, at, got.err)
+					case lost > test.cost && lost <= test.names && kind == "a bit":
+						renamed++
+					case lost > test.cost:
+						t.Errorf("%s at byte %d: %d lost, at most %d expected", kind, at, lost, test.cost)
+					case lost > 0 && got.bad == 0:
+						silent++
+					}
+				}
+			}
+			// A bit of a name or of a field's number makes another valid record.
+			if renamed > 2 || silent > 2 {
+				t.Errorf("of %d places %d cost a whole batch, and %d were not reported", places, renamed, silent)
+			}
+		})
+	}
+}
+
+// A page of zeros in front, as a file system leaves it behind a loss of power.
+func TestR1Zeros(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "input")
+	for name, format := range map[string]optrace.Format{
+		"entries": optrace.FormatEntries, "OTLP JSON": optrace.FormatOTLPJSON, "OTLP protobuf": optrace.FormatOTLPProto,
+	} {
+		text := written(t, format)
+		for _, zeros := range []int{4096, 4097} {
+			if err := os.WriteFile(path, append(make([]byte, zeros), text...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := countSpans(path, ingest.Options{}); got.err != nil || got.spans < 390-costBatch {
+				t.Errorf("%s behind %d zeros: %+v", name, zeros, got)
+			}
+		}
+	}
+}
+
+// TestR1Foreign checks that files of other kinds are refused, though some have lines or
+// members as recordings do.
+func TestR1Foreign(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}`
+	span := `{"traceID":"1","spanID":"2","operationName":"GET","processID":"p1"}`
+	dir := t.TempDir()
+	files := map[string]string{
+		"prose with an example": "To record:\n\n" + entry + "\n\nis a line.\n",
+		"a CSV":                 "id,name,duration_us\n1,relu,2\n2,matmul,3\n",
+		"a CSV with JSON":       "id,json\n1," + entry + "\n2," + entry + "\n",
+		"a log":                 "2026-01-02 INFO start " + entry + "\n2026-01-02 INFO end " + entry + "\n",
+		"a page":                "<!DOCTYPE html><title>Report</title><script>" + entry + "</script>",
+		"other JSON":            `{"name":"optrace","dependencies":{"operation":"1"}}`,
+		"JSON around spans":     `{"hits":[` + span + "," + span + `]}`,
+		"a PNG":                 "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00",
+		"zeros":                 strings.Repeat("\x00", 100_000),
+		"nested brackets":       strings.Repeat("[", 100_000),
+		"brace lines":           strings.Repeat("{\n", 50_000),
+	}
+	paths := []string{executable, "../docs/formats.md", "../docs/reliability.md", "damage_test.go", "documents_test.go", "../go.mod"}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		if got := countSpans(path, ingest.Options{}); got.err == nil || got.spans > 0 || got.bad > 0 {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+}
+
+// TestR1Forced reads files as files of a format that is named.
+func TestR1Forced(t *testing.T) {
+	dir := t.TempDir()
+	entries := `{"step":0,"operation":"relu","device_id":"cuda:0","duration_us":1}` + "\n"
+	for _, test := range []struct {
+		format, text string
+		want         counts
+	}{
+		{"entries", "one\ntwo\n" + entries, counts{spans: 1, bad: 2}},
+		{"entries-jsonl", entries, counts{spans: 1}},
+		{"jaeger", `{"dXta":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, counts{}},
+		{"jaeger", `"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"x","duration":1}]}]}`, counts{spans: 1, bad: 1}},
+		{"otlp", string(written(t, optrace.FormatOTLPJSON)), counts{spans: 390}},
+		{"otlp-proto", string(written(t, optrace.FormatOTLPProto)), counts{spans: 390}},
+		{"otlp-json", "", counts{}},
+	} {
+		path := filepath.Join(dir, "input")
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := countSpans(path, ingest.Options{Format: test.format}); got != test.want {
+			t.Errorf("%s of %.50q: %+v, want %+v", test.format, test.text, got, test.want)
+		}
+	}
+	got := countSpans(filepath.Join(dir, "input"), ingest.Options{Format: "colour"})
+	if want := `unknown format "colour"; formats are entries, `; got.err == nil || !strings.HasPrefix(got.err.Error(), want) {
+		t.Errorf("error %v, want %s…", got.err, want)
+	}
+}
+
+// frames returns length-prefixed frames, some of which are damaged.
+func frames(t *testing.T, rng *rand.Rand) []byte {
+	t.Helper()
+	var text []byte
+	for range 2 + rng.IntN(20) {
+		message, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(randomTraces(rng))
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := append([]byte{0, byte(len(message) >> 16), byte(len(message) >> 8), byte(len(message))}, message...)
+		if rng.IntN(8) == 0 {
+			frame = damage(rng, frame)
+		}
+		text = append(text, frame...)
+	}
+	return text
+}
+
+func TestFramesInParts(t *testing.T) { testDocuments(t, frames) }
