@@ -92,7 +92,8 @@ var parquet = []string{
 // imports at most. Every package stands below those that it imports.
 var pluginImports = map[string][]string{
 	"internal/span":      {"op"},
-	"internal/traces":    {"internal/span", "op"},
+	"internal/recent":    {},
+	"internal/traces":    {"internal/recent", "internal/span", "op"},
 	"internal/rotate":    {},
 	"internal/observ":    {},
 	"internal/env":       {},
@@ -111,7 +112,7 @@ var pluginImports = map[string][]string{
 	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
 	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
 	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op"},
-	"internal/prune":         {"internal/convert", "internal/span", "internal/traces", "op", "tensorconv"},
+	"internal/prune":         {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
 func TestPluginImports(t *testing.T) {

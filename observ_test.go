@@ -102,6 +102,8 @@ func TestObservability(t *testing.T) {
 		"otel.sdk.processor.span.queue.size":           1,
 		"otel.sdk.processor.span.processed":            3,
 		"otel.sdk.processor.span.processed queue_full": 2,
+		"optrace.processor.span.forgotten":             0,
+		"optrace.processor.operation.unsummed":         0,
 	}
 	got := read()
 	// One write each, or two where both goroutines' buffers held something.

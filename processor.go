@@ -128,7 +128,7 @@ func (p *Processor) start(next pipeline.Pipeline) {
 	p.pipeline = next
 	p.metrics = observ.NewProcessor(scope, func() observ.Counts {
 		st := p.Stats()
-		return observ.Counts{Recorded: st.Recorded, Written: st.Written, Dropped: st.Dropped}
+		return observ.Counts{Recorded: st.Recorded, Written: st.Written, Dropped: st.Dropped, Forgotten: st.Forgotten, Unsummed: st.Unsummed}
 	})
 }
 
@@ -284,6 +284,10 @@ func (p *Processor) Stats() Stats {
 	lost := p.lost.Load()
 	st := Stats{
 		Recorded: n.Recorded + lost, Written: n.Written, Dropped: n.Dropped + lost, Skipped: n.Skipped + p.skipped.Load(),
+		Forgotten: p.roots.Forgotten(),
+	}
+	if p.pruner != nil {
+		st.Unsummed = p.pruner.Forgotten()
 	}
 	if p.exp != nil {
 		st.DeletedFiles, st.Shortened = p.exp.deleted(), p.exp.sink.Stats().Shortened

@@ -23,4 +23,15 @@ type Stats struct {
 	// DeletedFiles counts the rotated files that were deleted to keep the bound
 	// on their total, see [Rotation]. What they held counts as written.
 	DeletedFiles uint64
+	// Forgotten counts spans that had not ended when a [Processor] forgot them. It
+	// knows the local roots that are open, and the open spans of traces with several,
+	// in at most 32 MiB, which is more than a hundred thousand. Where spans are never
+	// ended, it forgets those that it has not needed for longest. Operations below a
+	// root that was forgotten have no Root.
+	Forgotten uint64
+	// Unsummed counts the operations that [WithForwardThreshold] left out and that no
+	// event tells of: the sums below open local roots take at most 32 MiB, and those
+	// that have not grown for longest are forgotten. What ends below their roots later
+	// is forwarded.
+	Unsummed uint64
 }

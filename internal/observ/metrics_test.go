@@ -154,7 +154,7 @@ func TestProcessor(t *testing.T) {
 		queue, written, drops float64
 	}{
 		{observ.Counts{}, 0, 0, 0},
-		{observ.Counts{Recorded: 10}, 10, 0, 0},
+		{observ.Counts{Recorded: 10, Forgotten: 7, Unsummed: 8}, 10, 0, 0},
 		{observ.Counts{Recorded: 10, Written: 6, Dropped: 1}, 3, 6, 1},
 		{observ.Counts{Recorded: 10, Written: 6, Dropped: 4}, 0, 6, 4},
 	} {
@@ -163,6 +163,8 @@ func TestProcessor(t *testing.T) {
 			"otel.sdk.processor.span.queue.size":           tt.queue,
 			"otel.sdk.processor.span.processed":            tt.written,
 			"otel.sdk.processor.span.processed queue_full": tt.drops,
+			"optrace.processor.span.forgotten":             float64(tt.counts.Forgotten),
+			"optrace.processor.operation.unsummed":         float64(tt.counts.Unsummed),
 		})
 	}
 	if err := p.Shutdown(); err != nil {

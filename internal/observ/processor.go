@@ -16,8 +16,15 @@ type Processor struct {
 	registration metric.Registration
 }
 
-// Counts are the spans that a processor has taken, and what became of them.
-type Counts struct{ Recorded, Written, Dropped uint64 }
+// Counts are the spans that a processor has taken, and what became of them; and
+// spans and sums that it has forgotten.
+type Counts struct{ Recorded, Written, Dropped, Forgotten, Unsummed uint64 }
+
+// Metrics that the semantic conventions do not have.
+const (
+	forgottenMetric = "optrace.processor.span.forgotten"
+	unsummedMetric  = "optrace.processor.operation.unsummed"
+)
 
 // NewProcessor returns nil if metrics are off. It calls counts when metrics are
 // collected: nothing is counted per span. No capacity is reported, because
@@ -29,7 +36,11 @@ func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
 	m := meter(s)
 	queue, err1 := otelconv.NewSDKProcessorSpanQueueSize(m)
 	processed, err2 := otelconv.NewSDKProcessorSpanProcessedObservable(m)
-	if err := errors.Join(err1, err2); err != nil {
+	forgotten, err3 := m.Int64ObservableCounter(forgottenMetric, metric.WithUnit("{span}"),
+		metric.WithDescription("The number of spans under way that were forgotten for want of memory"))
+	unsummed, err4 := m.Int64ObservableCounter(unsummedMetric, metric.WithUnit("{operation}"),
+		metric.WithDescription("The number of operations that were not forwarded, and are in no summary for want of memory"))
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		handle(err)
 		return nil
 	}
@@ -41,8 +52,10 @@ func NewProcessor(s instrumentation.Scope, counts func() Counts) *Processor {
 		o.ObserveInt64(processed.Inst(), int64(st.Written), set)
 		o.ObserveInt64(processed.Inst(), int64(st.Dropped), lost)
 		o.ObserveInt64(queue.Inst(), int64(st.Recorded-st.Written-st.Dropped), set)
+		o.ObserveInt64(forgotten, int64(st.Forgotten), set)
+		o.ObserveInt64(unsummed, int64(st.Unsummed), set)
 		return nil
-	}, processed.Inst(), queue.Inst())
+	}, processed.Inst(), queue.Inst(), forgotten, unsummed)
 	handle(err)
 	return &Processor{registration}
 }

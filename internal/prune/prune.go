@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -18,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/recent"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
@@ -25,17 +27,28 @@ import (
 )
 
 // Pruner decides which spans are forwarded. It is safe for concurrent use.
+//
+// Roots that never end would keep their sums for ever. Where they take too much
+// memory, the sums of those that have not grown lately are forgotten; what is below
+// such a root is forwarded from then on.
 type Pruner struct {
 	threshold time.Duration
 	ratio     float64 // of the operations below the threshold, forwarded all the same
 
 	converters sync.Pool // of *convert.Converter
 	shards     [traces.Shards]shard
+	forgotten  atomic.Uint64
 }
 
 type shard struct {
 	mu    sync.Mutex
-	roots map[root]map[operation]*sum
+	roots recent.Table[root, sums]
+}
+
+// sums are those of a root.
+type sums struct {
+	of    map[operation]*sum // nil until there is one
+	names int                // bytes
 }
 
 type root struct {
@@ -50,9 +63,16 @@ type sum struct {
 	duration time.Duration
 }
 
-// maxOps bounds the events on one root; further operations are summed up under
-// op.PrunedOthers.
-const maxOps = 128
+const (
+	// maxOps bounds the events on one root, and maxNames the bytes of their names;
+	// further operations are summed up under op.PrunedOthers.
+	maxOps   = 128
+	maxNames = 32 << 10
+	// maxShardBytes bounds the memory of a shard.
+	maxShardBytes = 1 << 20
+	// sumBytes is about the memory of a sum without names, and of its part of a map.
+	sumBytes = 24 + 2*(32+8)
+)
 
 // New returns a Pruner of operations that take less than threshold. It forwards
 // the given share of them all the same.
@@ -75,13 +95,29 @@ func (p *Pruner) Started(s sdktrace.ReadOnlySpan) {
 	sh := p.shard(sc.TraceID())
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if sh.roots == nil {
-		sh.roots = make(map[root]map[operation]*sum)
-	}
-	if len(sh.roots) < traces.MaxPerShard {
-		sh.roots[root{sc.TraceID(), op.SpanID(sc.SpanID())}] = nil
+	key := root{sc.TraceID(), op.SpanID(sc.SpanID())}
+	if sh.roots.Find(key) == nil {
+		sh.roots.Add(key, sums{}, 0)
+		p.makeRoom(sh, key)
 	}
 }
+
+// makeRoom forgets roots, but not r, as far as there are too many.
+func (p *Pruner) makeRoom(sh *shard, r root) {
+	for sh.roots.Bytes() > maxShardBytes {
+		_, evicted, ok := sh.roots.Evict(r)
+		if !ok {
+			return
+		}
+		for _, sum := range evicted.of {
+			p.forgotten.Add(uint64(sum.count))
+		}
+	}
+}
+
+// Forgotten returns how many operations were pruned and are in no summary, because
+// there were too many roots.
+func (p *Pruner) Forgotten() uint64 { return p.forgotten.Load() }
 
 // Ended returns the span to forward for one that ended: nil for an operation that
 // is pruned, and a local root with the summary of those below it.
@@ -129,37 +165,49 @@ func (p *Pruner) operation(s sdktrace.ReadOnlySpan) (o operation, ok bool) {
 	return operation{e.Operation, e.DeviceID}, true
 }
 
+// add adds an operation to the sums of a root. It reports false if the root is not
+// known.
 func (p *Pruner) add(r root, o operation, d time.Duration) bool {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sums, open := sh.roots[r]
-	if !open {
+	all := sh.roots.Find(r)
+	if all == nil {
 		return false
 	}
-	if sums == nil {
-		sums = make(map[operation]*sum)
-		sh.roots[r] = sums
+	if all.of == nil {
+		all.of = make(map[operation]*sum)
 	}
-	if sums[o] == nil && len(sums) >= maxOps {
-		o = operation{name: op.PrunedOthers}
+	added := all.of[o]
+	names := len(o.name) + len(o.device)
+	if added == nil && (len(all.of) >= maxOps || all.names+names > maxNames) {
+		o, names = operation{name: op.PrunedOthers}, 0
+		added = all.of[o]
 	}
-	if sums[o] == nil {
-		sums[o] = &sum{}
+	if added == nil {
+		added = &sum{}
+		all.of[o] = added
+		all.names += names
+		sh.roots.Grow(r, sumBytes+names)
+		p.makeRoom(sh, r)
 	}
-	sums[o].count++
-	sums[o].duration += d
+	added.count++
+	added.duration += d
 	return true
 }
 
-// take returns the summary of a local root and forgets the root.
+// take returns the sums of a local root and forgets the root.
 func (p *Pruner) take(r root) map[operation]*sum {
 	sh := p.shard(r.trace)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sums := sh.roots[r]
-	delete(sh.roots, r)
-	return sums
+	all := sh.roots.Find(r)
+	if all == nil {
+		return nil
+	}
+	taken := all.of
+	sh.roots.Remove(r)
+	return taken
 }
 
 // Forget is Ended for a span that is not forwarded for another reason.

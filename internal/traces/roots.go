@@ -13,6 +13,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/recent"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
@@ -24,40 +25,53 @@ import (
 // trace lies below it. Where a service calls itself several are; from then on
 // each span of the trace that starts is noted with its local root, until the
 // last root ends.
+//
+// Spans that never end would stay for ever. Where there are too many, the traces
+// whose spans have not been asked for lately are forgotten, and so are spans of a
+// trace that has too many: below them the root is then not known.
 type Roots struct {
-	shards [Shards]shard
+	shards    [Shards]shard
+	forgotten atomic.Uint64
+	// evicted are traces that were forgotten: what is noted of them later is not
+	// all there is.
+	evicted set
 }
 
 const (
 	// Shards is how many shards the traces are spread over.
 	Shards = 32
-	// MaxPerShard bounds the memory that spans which never end can take.
-	// Roots beyond it are not stamped.
-	MaxPerShard = 1 << 12
+	// maxShardBytes bounds the memory of a shard; maxSpans is how many spans of a
+	// trace are noted.
+	maxShardBytes = 1 << 20
+	maxSpans      = 1 << 12
 )
 
 // shard has a plain mutex: it is held so briefly that one which lets readers in
 // together would cost more.
 type shard struct {
 	mu     sync.Mutex
-	traces openTraces
+	traces recent.Table[trace.TraceID, traceRoots]
 	multi  atomic.Int64 // how many traces have several roots open
 	_      [64]byte     // keeps shards on cache lines of their own
 }
 
 // traceRoots are the local roots open in one trace.
 type traceRoots struct {
-	id trace.TraceID
 	// first is the root that opened first, and the one above every span that
-	// was started before a second one.
+	// was started before a second one, unless spans have been forgotten.
 	first span.Root
+	lossy bool
 	open  int
-	// bySpan leads to the local roots at or above the spans that were started since
+	// spans leads to the local roots at or above the spans that were started since
 	// a second root opened; nil while there has been one root only.
-	bySpan map[op.SpanID]span.Root
+	spans *recent.Table[op.SpanID, span.Root]
 }
 
 func (t *Roots) shard(id trace.TraceID) *shard { return &t.shards[id[15]%Shards] }
+
+// Forgotten returns how many spans that had not ended have been forgotten: local
+// roots, and other spans of traces with several.
+func (t *Roots) Forgotten() uint64 { return t.forgotten.Load() }
 
 // Started records a span that starts.
 func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
@@ -69,24 +83,76 @@ func (t *Roots) Started(s sdktrace.ReadOnlySpan) {
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	tr := sh.traces.find(sc.TraceID())
+	tr := sh.traces.Find(sc.TraceID())
 	id := op.SpanID(sc.SpanID())
 	switch {
 	case isRoot && tr == nil:
-		if len(sh.traces.list) < MaxPerShard {
-			sh.traces.add(traceRoots{id: sc.TraceID(), first: span.Root{Name: s.Name(), ID: id}, open: 1})
-		}
+		t.open(sh, sc.TraceID(), span.Root{Name: span.CutText(s.Name()), ID: id})
 	case isRoot:
-		if tr.bySpan == nil {
-			tr.bySpan = make(map[op.SpanID]span.Root)
+		if tr.spans == nil {
+			tr.spans = new(recent.Table[op.SpanID, span.Root])
 			sh.multi.Add(1)
 		}
-		if len(tr.bySpan) < MaxPerShard {
-			tr.bySpan[id] = span.Root{Name: s.Name(), ID: id}
-			tr.open++
+		t.note(sh, sc.TraceID(), tr, id, span.Root{Name: span.CutText(s.Name()), ID: id})
+	case tr != nil && tr.spans != nil:
+		t.note(sh, sc.TraceID(), tr, id, tr.rootOf(op.SpanID(parent.SpanID())))
+	}
+}
+
+// open adds a trace with its first root. One of which a root has been forgotten may
+// have spans below that.
+func (t *Roots) open(sh *shard, id trace.TraceID, r span.Root) {
+	if t.evicted.Has(op.TraceID(id)) {
+		tr := traceRoots{lossy: true, spans: new(recent.Table[op.SpanID, span.Root])}
+		sh.traces.Add(id, tr, 0)
+		sh.multi.Add(1)
+		t.note(sh, id, sh.traces.Find(id), r.ID, r)
+		return
+	}
+	sh.traces.Add(id, traceRoots{first: r, open: 1}, len(r.Name))
+	t.makeRoom(sh, id)
+}
+
+// note notes a span of a trace with its root, which is not known if it is zero.
+func (t *Roots) note(sh *shard, trace trace.TraceID, tr *traceRoots, id op.SpanID, r span.Root) {
+	if again := tr.spans.Find(id); again != nil { // ids are random, or should be
+		*again = r
+		return
+	}
+	before := tr.spans.Bytes()
+	if r.ID == id {
+		tr.open++
+	}
+	tr.spans.Add(id, r, len(r.Name)) // the root may end before
+	for tr.spans.Len() > maxSpans || tr.spans.Bytes() > maxShardBytes/2 {
+		id, r, ok := tr.spans.Evict(id)
+		if !ok {
+			break
 		}
-	case tr != nil && tr.bySpan != nil && len(tr.bySpan) < MaxPerShard:
-		tr.bySpan[id] = tr.rootOf(op.SpanID(parent.SpanID()))
+		if r.ID == id {
+			tr.open--
+		}
+		tr.lossy = true
+		t.forgotten.Add(1)
+	}
+	sh.traces.Grow(trace, tr.spans.Bytes()-before)
+	t.makeRoom(sh, trace)
+}
+
+// makeRoom forgets traces, but not the one with an id, as far as there are too many.
+func (t *Roots) makeRoom(sh *shard, except trace.TraceID) {
+	for sh.traces.Bytes() > maxShardBytes {
+		id, tr, ok := sh.traces.Evict(except)
+		if !ok {
+			return
+		}
+		n := 1
+		if tr.spans != nil {
+			sh.multi.Add(-1)
+			n = max(1, tr.spans.Len())
+		}
+		t.forgotten.Add(uint64(n))
+		t.evicted.Add(op.TraceID(id))
 	}
 }
 
@@ -101,15 +167,15 @@ func (t *Roots) Ended(ended, parent trace.SpanContext) span.Root {
 	}
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	tr := sh.traces.find(traceID)
+	tr := sh.traces.Find(traceID)
 	switch {
 	case tr == nil:
 		return span.Root{}
-	case tr.bySpan == nil:
+	case tr.spans == nil:
 		return tr.first
 	}
 	r := tr.rootOf(id)
-	delete(tr.bySpan, id)
+	sh.forget(traceID, tr, id)
 	return r
 }
 
@@ -119,44 +185,57 @@ func (t *Roots) At(traceID trace.TraceID, id op.SpanID) span.Root {
 	sh := t.shard(traceID)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if tr := sh.traces.find(traceID); tr != nil {
+	if tr := sh.traces.Find(traceID); tr != nil {
 		return tr.rootOf(id)
 	}
 	return span.Root{}
 }
 
-// rootOf returns the local root at or above a span. One that is not known was
+// rootOf returns the local root at or above a span. One that is not noted was
 // started before the second root, hence below the first.
 func (tr *traceRoots) rootOf(id op.SpanID) span.Root {
-	if r, ok := tr.bySpan[id]; ok {
-		return r
+	if tr.spans != nil {
+		if r := tr.spans.Find(id); r != nil {
+			return *r
+		}
+	}
+	if tr.lossy && id != tr.first.ID {
+		return span.Root{}
 	}
 	return tr.first
+}
+
+// forget forgets a span of a trace, and reports whether it was noted.
+func (sh *shard) forget(trace trace.TraceID, tr *traceRoots, id op.SpanID) bool {
+	before := tr.spans.Bytes()
+	noted := tr.spans.Remove(id)
+	if noted {
+		sh.traces.Grow(trace, tr.spans.Bytes()-before)
+	}
+	return noted
 }
 
 // remove forgets a root, and the trace with its last one.
 func (sh *shard) remove(traceID trace.TraceID, id op.SpanID) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	i := sh.traces.indexOf(traceID)
-	if i < 0 {
+	tr := sh.traces.Find(traceID)
+	if tr == nil {
 		return
 	}
 	// Roots that were not noted, for want of room or because they are older
 	// than the processor, do not count.
-	tr := &sh.traces.list[i]
-	if tr.bySpan == nil {
+	if tr.spans == nil {
 		if id == tr.first.ID {
-			sh.traces.remove(i)
+			sh.traces.Remove(traceID)
 		}
 		return
 	}
-	if _, ok := tr.bySpan[id]; ok || id == tr.first.ID {
-		delete(tr.bySpan, id)
+	if sh.forget(traceID, tr, id) || id == tr.first.ID {
 		tr.open--
 	}
-	if tr.open == 0 {
+	if tr.open <= 0 {
 		sh.multi.Add(-1)
-		sh.traces.remove(i)
+		sh.traces.Remove(traceID)
 	}
 }

@@ -13,7 +13,10 @@ import (
 // safe for concurrent use, takes no lock, and allocates nothing before the
 // first Add. A trace is forgotten when enough newer ones share its slots; one
 // that goes on recording operations is put back by them.
-type WithOps struct {
+type WithOps struct{ set }
+
+// set is a set of traces that forgets old ones.
+type set struct {
 	table atomic.Pointer[[slots]atomic.Uint64]
 }
 
@@ -26,8 +29,8 @@ const (
 // fingerprint returns the random half of a trace id, never 0.
 func fingerprint(id op.TraceID) uint64 { return binary.BigEndian.Uint64(id[8:]) | 1 }
 
-// Has reports whether operations of the trace have been added.
-func (t *WithOps) Has(id op.TraceID) bool {
+// Has reports whether the trace has been added.
+func (t *set) Has(id op.TraceID) bool {
 	table := t.table.Load()
 	if table == nil {
 		return false
@@ -42,8 +45,8 @@ func (t *WithOps) Has(id op.TraceID) bool {
 	return false
 }
 
-// Add records that the trace holds an operation.
-func (t *WithOps) Add(id op.TraceID) {
+// Add adds a trace.
+func (t *set) Add(id op.TraceID) {
 	table := t.table.Load()
 	if table == nil {
 		t.table.CompareAndSwap(nil, new([slots]atomic.Uint64))

@@ -1,0 +1,131 @@
+package recent
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+)
+
+// A table does what a map does, with few values and with many.
+func TestTable(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var got Table[int, int]
+	want := make(map[int]int)
+	bytes := make(map[int]int)
+	most := 4
+	for i := range 60_000 {
+		if i%2000 == 0 {
+			most = []int{2, maxSearched, maxSearched + 1, 100}[rng.IntN(4)]
+		}
+		key := 1 + rng.IntN(120)
+		_, known := want[key]
+		switch {
+		case known && rng.IntN(3) == 0:
+			n := rng.IntN(50)
+			got.Grow(key, n)
+			bytes[key] += n
+		case known && (len(want) > most || rng.IntN(2) == 0):
+			if !got.Remove(key) {
+				t.Fatalf("step %d: %d is not there", i, key)
+			}
+			delete(want, key)
+			delete(bytes, key)
+		case !known && len(want) < most:
+			n := rng.IntN(50)
+			got.Add(key, i, n)
+			want[key], bytes[key] = i, n
+		case !known && rng.IntN(2) == 0:
+			if got.Remove(key) {
+				t.Fatalf("step %d: %d is there", i, key)
+			}
+			got.Grow(key, 100)
+		case len(want) > most:
+			evicted, value, ok := got.Evict(key)
+			if v, known := want[evicted]; !ok || !known || v != value || evicted == key {
+				t.Fatalf("step %d: evicts %d, %d, %v", i, evicted, value, ok)
+			}
+			delete(want, evicted)
+			delete(bytes, evicted)
+		}
+		v := got.Find(key)
+		if value, ok := want[key]; ok != (v != nil) || ok && *v != value {
+			t.Fatalf("step %d: %d is %v, want %v %v", i, key, v, value, ok)
+		}
+		sum := 0
+		for _, n := range bytes {
+			sum += n + got.overhead()
+		}
+		if got.Len() != len(want) || got.index != nil && len(got.index) != len(want) || got.Bytes() != sum {
+			t.Fatalf("step %d: %d values, %d in the index, want %d; %d bytes, want %d",
+				i, got.Len(), len(got.index), len(want), got.Bytes(), sum)
+		}
+	}
+}
+
+// What is used stays, whatever else comes; what is not is evicted in turn.
+func TestEvict(t *testing.T) {
+	const size, used = 100, 7
+	var table Table[int, string]
+	evicted := make(map[int]bool)
+	for i := range 20 * size {
+		table.Add(i, "", 0)
+		if i > used && table.Find(used) == nil {
+			t.Fatalf("the value that is used is evicted after %d", i)
+		}
+		if table.Len() > size {
+			key, _, ok := table.Evict(i)
+			if !ok || key == used || key == i {
+				t.Fatalf("evicts %d, %v after %d", key, ok, i)
+			}
+			evicted[key] = true
+		}
+	}
+	for i := range 10 * size {
+		if i != used && !evicted[i] {
+			t.Errorf("%d is not used and stays", i)
+		}
+	}
+}
+
+func TestEvictTheLast(t *testing.T) {
+	var table Table[int, int]
+	if _, _, ok := table.Evict(0); ok {
+		t.Error("evicts from an empty table")
+	}
+	table.Add(1, 10, 0)
+	if _, _, ok := table.Evict(1); ok {
+		t.Error("evicts what it must not")
+	}
+	if key, value, ok := table.Evict(0); key != 1 || value != 10 || !ok || table.Len() != 0 || table.Bytes() != 0 {
+		t.Errorf("evicts %d, %d, %v; %d values, %d bytes are left", key, value, ok, table.Len(), table.Bytes())
+	}
+}
+
+// Bytes is about what a table takes, and an empty one gives it back.
+func TestTableMemory(t *testing.T) {
+	for _, n := range []int{1000, 5000, 33_000, 100_000} {
+		var table Table[[16]byte, [6]uint64]
+		before := heap()
+		for i := range n {
+			table.Add([16]byte{byte(i), byte(i >> 8), byte(i >> 16)}, [6]uint64{}, 0)
+		}
+		used, said := heap()-before, int64(table.Bytes())
+		if used > said*5/4 || used < said/3 {
+			t.Errorf("%d values take %d bytes, and it says %d", n, used, said)
+		}
+		for table.Len() > 0 {
+			table.Evict([16]byte{0xff, 0xff, 0xff})
+		}
+		if left := heap() - before; left > 16<<10 {
+			t.Errorf("an empty table keeps %d bytes", left)
+		}
+		runtime.KeepAlive(&table)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
