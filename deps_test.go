@@ -30,7 +30,13 @@ var importRules = map[string]struct {
 		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"internal":            {own: []string{"internal/..."}},
+	"internal":          {own: []string{"internal/..."}},
+	"internal/livepage": {own: []string{"op", "analyze/...", "render/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"internal/loopback": {foreign: []string{"golang.org/x/net/netutil"}},
+	"internal/receiver": {
+		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
+		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress"}),
+	},
 	"internal/arrowtable": {own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"}},
 	"internal/spantest": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
@@ -87,6 +93,15 @@ var openTelemetry = []string{
 var parquet = []string{
 	"github.com/parquet-go", "github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "golang.org/x/sys",
 }
+
+// grpc lists the modules that receiving OTLP by gRPC takes.
+var grpc = []string{
+	"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf",
+	"go.opentelemetry.io/proto/slim/otlp", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
+}
+
+// grpcModule comes with the command only, and not with what records or analyses.
+const grpcModule = "google.golang.org/grpc"
 
 // pluginImports says which packages of this module each package of the plugin
 // imports at most. Every package stands below those that it imports.
@@ -159,6 +174,10 @@ func TestImportRules(t *testing.T) {
 		}
 		if slices.ContainsFunc(deps, func(dep string) bool { return strings.HasPrefix(dep, arrowModule) }) {
 			t.Errorf("%s must not depend on %s", pkg, arrowModule)
+		}
+		isGRPC := func(dep string) bool { return hasPrefix(dep, []string{grpcModule}) }
+		if rel != "cmd/optrace" && rel != "internal/receiver" && slices.ContainsFunc(deps, isGRPC) {
+			t.Errorf("%s must not depend on %s", pkg, grpcModule)
 		}
 		key := rel
 		for key != "" {

@@ -37,6 +37,8 @@ type Format struct {
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
 	partsAt partsFunc
+	// grows is set where records can be read as they are appended, see [Follower].
+	grows bool
 	// inherits is set where the reader does not add the attributes of resources that
 	// are asked for to the entries.
 	inherits bool

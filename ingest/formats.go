@@ -26,6 +26,7 @@ var formats = []Format{
 		},
 		open:     openEntries,
 		cut:      cutLines,
+		grows:    true,
 		inherits: true,
 	},
 	{
@@ -47,6 +48,7 @@ var formats = []Format{
 		Name:      "arrow",
 		detect:    func(h *head) bool { return arrow.Sniff(h.text) },
 		open:      whole(arrow.Records),
+		grows:     true,
 		recordsAt: arrow.RecordsAt,
 		partsAt:   sized(arrow.Parts),
 		inherits:  true,
@@ -61,6 +63,7 @@ var formats = []Format{
 		},
 		open:    openOTLPJSON,
 		cut:     cutDocuments,
+		grows:   true,
 		partsAt: otlpDocument,
 	},
 	{
@@ -68,12 +71,14 @@ var formats = []Format{
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
 		open:   openFrames,
 		cut:    cutFrames,
+		grows:  true,
 	},
 	{
 		Name:   "otlp-proto",
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
 		open:   openFrames,
 		cut:    cutFrames,
+		grows:  true,
 	},
 	{
 		Name: "otlp-proto",
@@ -98,6 +103,7 @@ var formats = []Format{
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
 		open:   openStdouttrace,
 		cut:    cutSpans,
+		grows:  true,
 		follow: func() follower { return new(stdouttrace.Follower) },
 	},
 	{

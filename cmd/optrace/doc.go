@@ -120,6 +120,16 @@
 //
 // The slowest requests follow, one on each line, as many as -top says.
 //
+// # Serve
+//
+// Serve is the page of report -html while operations come in: from inputs that grow,
+// which it follows, and from programs that export spans by OTLP to this machine.
+//
+//	optrace serve -open ops.jsonl
+//
+// It keeps a window of the latest operations and ends when it is interrupted, which is
+// no error.
+//
 // # Flags and output
 //
 // Flags may come before and after the inputs; after -- every argument is an

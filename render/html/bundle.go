@@ -9,8 +9,11 @@ import (
 //go:embed web/*.js web/page.css web/page.html
 var web embed.FS
 
-// modules lists the page's modules, each behind those that it imports.
-var modules = []string{"units", "rows", "colors", "dom", "state", "charts", "table", "timeline", "flame", "sections", "main"}
+// modules lists the page's modules, each behind those that it imports. A page has
+// one of the last two: file for data of its own, live for those of a server.
+var modules = []string{
+	"units", "rows", "colors", "dom", "state", "charts", "table", "timeline", "flame", "sections", "main", "file", "live",
+}
 
 var (
 	importLine    = regexp.MustCompile(`(?m)^import .*\n`)
@@ -19,9 +22,12 @@ var (
 
 // script returns the page's modules as one: their names are distinct, so that
 // without imports and exports they can stand in one scope.
-func script() string {
+func script(live bool) string {
 	var b strings.Builder
 	for _, m := range modules {
+		if m == "file" && live || m == "live" && !live {
+			continue
+		}
 		text := asset(m + ".js")
 		b.WriteString(exportKeyword.ReplaceAllString(importLine.ReplaceAllString(text, ""), ""))
 	}

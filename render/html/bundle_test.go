@@ -37,10 +37,12 @@ func TestModules(t *testing.T) {
 			}
 		}
 	}
-	if text := script(); strings.Contains(text, "\nimport ") || strings.Contains(text, "\nexport ") {
-		t.Error("the script has imports or exports")
-	}
-	if strings.Contains(script(), "</script") || strings.Contains(asset("page.css"), "</style") {
-		t.Error("the page's own texts end their element")
+	for _, live := range []bool{false, true} {
+		if text := script(live); strings.Contains(text, "\nimport ") || strings.Contains(text, "\nexport ") {
+			t.Error("the script has imports or exports")
+		}
+		if strings.Contains(script(live), "</script") || strings.Contains(asset("page.css"), "</style") {
+			t.Error("the page's own texts end their element")
+		}
 	}
 }

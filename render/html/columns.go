@@ -126,9 +126,9 @@ func (r *rows) setRequest(q *analyze.Request, i int) {
 
 // encode writes the columns as the page's function decodeRows reads them,
 // compressed and in base64.
-func (r *rows) encode(w io.Writer) error {
+func (r *rows) encode(w io.Writer, level int) error {
 	text := base64.NewEncoder(base64.StdEncoding, w)
-	deflate, err := flate.NewWriter(text, flate.BestCompression)
+	deflate, err := flate.NewWriter(text, level)
 	if err != nil {
 		return err
 	}

@@ -188,20 +188,17 @@ func idleCause(r *analyze.Report, d *analyze.Device) string {
 	return ""
 }
 
-// chip is a kind of damage or doubt about the input.
-type chip struct{ Label, Detail string }
-
-// sentence describes the input in one sentence, and chips what is wrong with it.
-func sentence(r *analyze.Report, devices int) (string, []chip) {
+// sentence describes the input in one sentence, and notes what is wrong with it.
+func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
 	text := fmt.Sprintf("%s in %s on %s", count(in.Entries, "operation"), count(in.Spans, "span"), count(int64(devices), "device"))
 	if r.Total.WallNS.Known {
 		text += " within " + units.Duration(r.Total.WallNS.V)
 	}
-	var chips []chip
+	var chips []Note
 	add := func(n int64, noun, detail string) {
 		if n > 0 {
-			chips = append(chips, chip{count(n, noun), detail})
+			chips = append(chips, Note{count(n, noun), detail})
 		}
 	}
 	add(in.Dropped, "lost operation", "Lost before they were written: "+reasons(in.DroppedBy)+". Sums are too small by them.")
@@ -219,7 +216,7 @@ func sentence(r *analyze.Report, devices int) (string, []chip) {
 	add(in.Cycles.V, "cycle", "Rings of parents, each cut at the span that starts first.")
 	add(in.OverflowedGroups, "overflowed group", "Groups beyond the limit share the row (other).")
 	if in.Sampling == analyze.SamplingKnown || in.Sampling == analyze.SamplingUnknown {
-		chips = append(chips, chip{"sampled", "The traces were sampled, with " + string(in.Sampling) + " probability."})
+		chips = append(chips, Note{"sampled", "The traces were sampled, with " + string(in.Sampling) + " probability."})
 	}
 	if len(chips) == 0 {
 		return text + "; nothing lost.", nil

@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -22,50 +23,120 @@ type Options struct {
 	// Link returns the address of a span in a tracing backend, "" for none. Nil
 	// leaves links out.
 	Link func(trace op.TraceID, span op.SpanID) string
+	// Live makes a page that asks its server for new data once a second, at the address
+	// data beside its own, and that can hand the trace, which it takes from the address
+	// trace.json, to ui.perfetto.dev. See [WriteData].
+	Live bool
+	// Notes are shown in the head of the page.
+	Notes []Note
+}
+
+// Note is a few words about the data, and what they mean.
+type Note struct {
+	Label  string `json:"label"`
+	Detail string `json:"detail"`
 }
 
 // Write writes the page of a report that was made with
 // [analyze.Options].KeepForest.
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
+	level := flate.BestCompression
+	if opts.Live {
+		level = flate.BestSpeed // it goes to a browser on the same machine
+	}
+	d, err := newData(r, opts, level)
+	if err != nil {
+		return err
+	}
+	script, style, connect := script(opts.Live), asset("page.css"), ""
+	if opts.Live {
+		connect = " connect-src 'self';"
+	}
+	return page.Execute(w, map[string]any{
+		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Build": d.Build,
+		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
+		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect,
+		// These three are this package's own files and JSON without markup.
+		"Style":  template.HTML("<style>" + style + "</style>"),
+		"View":   template.HTML(`<script type="application/json" id="view">` + string(d.View) + `</script>`),
+		"Rows":   template.HTML(`<script type="application/octet-stream" id="rows">` + d.Rows + `</script>`),
+		"Script": template.HTML(`<script type="module">` + script + `</script>`),
+	})
+}
+
+// WriteData writes, as JSON, what has changed on a live page when its report has.
+func WriteData(w io.Writer, r *analyze.Report, opts Options) error {
+	d, err := newData(r, opts, flate.BestSpeed)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// Policy returns the content security policy of pages.
+func Policy(opts Options) string {
+	connect := ""
+	if opts.Live {
+		connect = " connect-src 'self';"
+	}
+	return "default-src 'none'; style-src '" + hashOf(asset("page.css")) + "'; script-src '" + hashOf(script(opts.Live)) + "';" + connect +
+		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+
+// data is what a page shows of a report.
+type data struct {
+	// Build tells the scripts of one version of this package from another's.
+	Build    string          `json:"build"`
+	Title    string          `json:"title"`
+	Sentence string          `json:"sentence"`
+	Notes    []Note          `json:"notes"`
+	Findings []shownFinding  `json:"findings"`
+	LeftOut  int             `json:"left_out"`
+	View     json.RawMessage `json:"view"`
+	// Rows are the columns of the operations, compressed, in base64.
+	Rows string `json:"rows"`
+}
+
+func newData(r *analyze.Report, opts Options, level int) (*data, error) {
 	if r.Forest == nil {
-		return errors.New("html: the report was made without its forest")
+		return nil, errors.New("html: the report was made without its forest")
 	}
 	v, columns := newView(r, opts)
-	var data bytes.Buffer
-	if err := columns.encode(&data); err != nil {
-		return err
+	var rows bytes.Buffer
+	if err := columns.encode(&rows, level); err != nil {
+		return nil, err
 	}
 	v.Names, v.Shapes = append(v.Names, columns.names.values...), columns.shapes.values
 	v.Steps = append(v.Steps, columns.steps.values...)
 	text, err := json.Marshal(v) // escapes <, >, & and line separators
 	if err != nil {
-		return err
+		return nil, err
 	}
-
-	script, style := script(), asset("page.css")
 	line, chips := sentence(r, len(v.Devices))
-	var found []shownFinding
+	d := &data{
+		Build: hashOf(asset("page.css") + script(opts.Live)), Title: opts.Title, Sentence: line, Notes: append(chips, opts.Notes...),
+		Findings: []shownFinding{}, LeftOut: columns.leftOut, View: text, Rows: rows.String(),
+	}
 	for _, f := range findings(r, v) {
 		selected, err := json.Marshal(f.Select)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		found = append(found, shownFinding{f.Text, string(selected)})
+		d.Findings = append(d.Findings, shownFinding{f.Text, string(selected)})
 	}
-	return page.Execute(w, map[string]any{
-		"Title": opts.Title, "Version": opts.Version, "Sentence": line, "Chips": chips, "Findings": found,
-		"LeftOut":   columns.leftOut,
-		"ScriptSum": hashOf(script), "StyleSum": hashOf(style),
-		// These three are this package's own files and JSON without markup.
-		"Style":  template.HTML("<style>" + style + "</style>"),
-		"View":   template.HTML(`<script type="application/json" id="view">` + string(text) + `</script>`),
-		"Rows":   template.HTML(`<script type="application/octet-stream" id="rows">` + data.String() + `</script>`),
-		"Script": template.HTML(`<script type="module">` + script + `</script>`),
-	})
+	return d, nil
 }
 
-// shownFinding is a finding as the template takes it.
-type shownFinding struct{ Text, SelectJSON string }
+// shownFinding is a finding as the page takes it.
+type shownFinding struct {
+	Text       string `json:"text"`
+	SelectJSON string `json:"select"`
+}
 
 // page is the frame of the page. The template escapes every text in it.
 var page = template.Must(template.New("page").Parse(asset("page.html")))

@@ -3,6 +3,7 @@ package html
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
@@ -15,7 +16,9 @@ const maxRequests = 2000
 // start, in nanoseconds.
 type view struct {
 	// Rows is the number of operations and spans in the columns.
-	Rows     int             `json:"rows"`
+	Rows int `json:"rows"`
+	// Origin is the first start, in Unix nanoseconds; no number of JavaScript holds it.
+	Origin   string          `json:"origin_ns"`
 	SpanNS   int64           `json:"span_ns"`
 	Names    []string        `json:"names"`
 	Devices  []device        `json:"devices"`
@@ -41,6 +44,7 @@ type request struct {
 	Name      string     `json:"name"`
 	Service   string     `json:"service"`
 	Trace     op.TraceID `json:"trace"`
+	Span      op.SpanID  `json:"span"`
 	Start     int64      `json:"start"`
 	Duration  int64      `json:"dur"`
 	Ops       int        `json:"ops"`
@@ -61,7 +65,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{Report: r, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{}}
 	columns := newRows(r.Forest)
-	v.Rows, v.SpanNS = len(columns.nodes), columns.span
+	v.Rows, v.SpanNS, v.Origin = len(columns.nodes), columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)
 	for _, k := range columns.devices.values {
 		v.Devices = append(v.Devices, device{Label: k.Label(v.severalRanks), Row: slices.IndexFunc(r.Devices, func(d analyze.Device) bool {
@@ -88,7 +92,7 @@ func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) 
 	for i := range all[:min(len(all), maxRequests)] {
 		q := &all[i]
 		row := request{
-			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID,
+			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID, Span: q.SpanID,
 			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
 			Path: pathParts(forest.CriticalPath(q.Root), v.severalRanks),
 		}

@@ -71,8 +71,8 @@ export class FlameGraph {
     this.value = value;
     this.root = buildStacks(this.rows, picked, value.of, grouping, this.names);
     this.focus = this.root;
-    for (const key of path) {
-      const next = this.focus.children.get(key);
+    for (const name of path) {
+      const next = [...this.focus.children.values()].find((c) => c.name === name);
       if (!next) break;
       this.focus = next;
     }
@@ -92,10 +92,11 @@ export class FlameGraph {
     }
   }
 
+  // path returns the names of the frames down to the one in focus.
   path() {
-    const keys = [];
-    for (let n = this.focus; n && n.parent; n = n.parent) keys.push(n.key);
-    return keys.reverse();
+    const names = [];
+    for (let n = this.focus; n && n.parent; n = n.parent) names.push(n.name);
+    return names.reverse();
   }
 
   zoomTo(node) {

@@ -8,11 +8,11 @@ import { Timeline } from "./timeline.js";
 import { Devices, Operations, Requests, communication, memory, steps } from "./sections.js";
 import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
 
-const byID = (id) => document.getElementById(id);
+export const byID = (id) => document.getElementById(id);
 
-// inflate returns the bytes in a script element of base64 text.
-async function inflate(id) {
-  const text = byID(id).textContent.trim(), binary = atob(text), bytes = new Uint8Array(binary.length);
+// inflate returns the bytes that were compressed and written in base64.
+export async function inflate(text) {
+  const binary = atob(text), bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -26,11 +26,21 @@ const VALUES = {
   count: { title: "count", format: formatCount, of: (rows) => (i) => (rows.kind[i] === KIND_SPAN ? 0 : 1) },
 };
 
-class Page {
+export class Page {
   constructor(view, rows) {
     this.view = view;
     this.rows = rows;
-    this.store = new Store(parseState(location.hash), (f) => requestAnimationFrame(f));
+    this.tables = new Map();
+    this.store = new Store(this.parse(location.hash), (f) => requestAnimationFrame(f));
+  }
+
+  // parse and format read and write the state in the address of the page.
+  parse(fragment) {
+    return parseState(fragment);
+  }
+
+  format(state) {
+    return formatState(state);
   }
 
   start() {
@@ -46,16 +56,21 @@ class Page {
     this.operations = new Operations(this, byID("operations"));
     this.devices = new Devices(this, byID("devices"));
     this.requests = new Requests(this, byID("requests"));
-    communication(this, byID("communication"));
-    memory(this, byID("memory"));
-    steps(this, byID("steps"));
+    this.wholeRun();
     store.listen((changed) => this.update(changed));
-    window.addEventListener("hashchange", () => store.set(parseState(location.hash)));
+    window.addEventListener("hashchange", () => store.set(this.parse(location.hash)));
     document.addEventListener("keydown", (e) => this.key(e));
     this.update(new Set(["from", "search", "stack", "op", "device", "request"]));
     const s = store.state;
     if (s.from !== null || s.to !== null) this.timeline.zoomTo(s.from ?? 0, s.to ?? view.span_ns, 0.1);
     document.documentElement.dataset.ready = "true";
+  }
+
+  // wholeRun shows the sections that no selection changes.
+  wholeRun() {
+    communication(this, byID("communication"));
+    memory(this, byID("memory"));
+    steps(this, byID("steps"));
   }
 
   theme() {
@@ -77,9 +92,10 @@ class Page {
     byID("theme").addEventListener("click", () => store.set({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
     byID("reset").addEventListener("click", () => this.clear());
     byID("help").addEventListener("click", () => byID("keys").showModal());
-    for (const b of document.querySelectorAll("[data-select]")) {
-      b.addEventListener("click", () => this.select(JSON.parse(b.dataset.select)));
-    }
+    byID("findings").addEventListener("click", (e) => {
+      const b = e.target.closest("[data-select]");
+      if (b) this.select(JSON.parse(b.dataset.select));
+    });
   }
 
   // select shows the evidence of a finding.
@@ -118,7 +134,7 @@ class Page {
 
   update(changed) {
     const { view, rows, store } = this, s = store.state;
-    const fragment = formatState(s);
+    const fragment = this.format(s);
     if (location.hash.slice(1) !== fragment) history.replaceState(null, "", "#" + fragment);
     if (changed.has("theme")) {
       this.theme();
@@ -249,17 +265,19 @@ class Page {
   }
 }
 
-async function main() {
-  const view = JSON.parse(byID("view").textContent);
-  const page = new Page(view, decodeRows(await inflate("rows"), view.rows));
-  page.start();
-  globalThis.optrace = page; // for the browser's console
+// openPage shows the page of the data that the program wrote into it. Kind is the class
+// of the page.
+export async function openPage(kind) {
+  try {
+    const view = JSON.parse(byID("view").textContent);
+    const page = new kind(view, decodeRows(await inflate(byID("rows").textContent.trim()), view.rows));
+    page.start();
+    globalThis.optrace = page; // for the browser's console
+  } catch (e) {
+    const box = byID("failed");
+    box.hidden = false;
+    box.textContent = "This page cannot be shown: " + e.message;
+    document.documentElement.dataset.ready = "failed";
+    console.error(e);
+  }
 }
-
-main().catch((e) => {
-  const box = byID("failed");
-  box.hidden = false;
-  box.textContent = "This page cannot be shown: " + e.message;
-  document.documentElement.dataset.ready = "failed";
-  console.error(e);
-});

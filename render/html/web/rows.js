@@ -97,6 +97,20 @@ export function lowerBound(from, to, x, at) {
   return from;
 }
 
+// distance returns the nanoseconds between two Unix times, which are decimal numbers.
+export const distance = (from, to) => Number(BigInt(to) - BigInt(from));
+
+// sameRow returns the row of other that is row i of rows, NONE for none. Shift is what
+// times in rows lack to be those of other.
+export function sameRow(rows, i, other, shift, nameOf, otherNameOf) {
+  if (i === NONE) return NONE;
+  const start = rows.start[i] + shift;
+  for (let k = lowerBound(0, other.n, start, (m) => other.start[m]); k < other.n && other.start[k] === start; k++) {
+    if (other.dur[k] === rows.dur[i] && other.kind[k] === rows.kind[i] && otherNameOf(other.name[k]) === nameOf(rows.name[i])) return k;
+  }
+  return NONE;
+}
+
 // makeLanes divides rows, which are ordered by start, into lanes within which
 // none overlaps the one before: each row goes to the first lane that is free.
 // Beyond limit the last lane holds the rest, overlapping; crowded counts those.

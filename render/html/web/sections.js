@@ -16,7 +16,7 @@ const kindName = (kind) => KINDS[kind] ?? "unknown";
 export class Operations {
   constructor(page, parent) {
     this.page = page;
-    const { view, store } = page;
+    const { store } = page;
     this.table = new Table(parent, [
       { title: "operation", value: (g) => g.label, class: "name", full: (g) => g.label, render: (g) => element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shorten(g.label, 60)) },
       { title: "kind", value: (g) => g.kindLabel },
@@ -34,17 +34,20 @@ export class Operations {
       { title: "FLOP/s", value: (g) => (g.flops > 0 ? g.flops / (g.sum / 1e9) : null), text: (g) => (g.flops > 0 ? formatRate(g.flops / (g.sum / 1e9), "FLOP/s") : "–"), numeric: true },
     ], {
       label: "operations", sort: { column: 3, descending: true }, empty: "no operation in the selection",
-      key: (g) => g.name, selected: (g) => store.state.op === g.name, detail: (g) => this.detail(g),
+      key: (g) => g.label, selected: (g) => store.state.op === g.name, detail: (g) => this.detail(g),
       onclick: (g, table) => {
         store.set({ op: store.state.op === g.name ? null : g.name });
-        table.toggle(g.name);
+        table.toggle(g.label);
       },
     });
-    this.whole = new Map((view.report.operations ?? []).filter((o) => !o.side).map((o) => [o.operation, o]));
   }
 
   update(picked, isWhole) {
     const { view, rows } = this.page;
+    if (this.report !== view.report) {
+      this.report = view.report;
+      this.whole = new Map((view.report.operations ?? []).filter((o) => !o.side).map((o) => [o.operation, o]));
+    }
     const groups = summarise(rows, picked);
     for (const g of groups) {
       g.label = view.names[g.name];
@@ -84,7 +87,7 @@ export class Operations {
       list("by request", by((i) => rows.request[i], (k) => (k === NONE ? "none" : view.requests[k].name))),
       element("div", {}, element("h4", {}, "slowest"), element("ul", { class: "plain" }, ...slowest.map((i) => element("li", {},
         element("button", { class: "link", type: "button", onclick: (e) => { e.stopPropagation(); this.page.showRow(i); } }, formatTime(rows.dur[i]) + " at " + formatTime(rows.start[i])))))),
-      element("div", {}, element("button", { type: "button", onclick: (e) => { e.stopPropagation(); store.set({ op: null }); this.table.toggle(g.name); } }, "close")));
+      element("div", {}, element("button", { type: "button", onclick: (e) => { e.stopPropagation(); store.set({ op: null }); this.table.toggle(g.label); } }, "close")));
   }
 }
 
@@ -104,7 +107,6 @@ export class Devices {
       { title: "busy over time", value: (d) => d.busy, class: "wide", render: (d) => strip(d.strip, "compute", "busy over time") },
     ], { label: "devices", empty: "no device in the selection", selected: (d) => page.store.state.device === d.device,
       onclick: (d) => page.store.set({ device: page.store.state.device === d.device ? null : d.device }) });
-    this.whole = page.view.report.devices ?? [];
   }
 
   update(picked, isWhole, from, to) {
@@ -121,7 +123,7 @@ export class Devices {
       let sum = 0;
       for (const i of list) sum += rows.dur[i];
       const d = { device, label: view.devices[device].label, count: list.length, sum, strip: Array.from(utilisation(rows, list, from, to, 80)), ...parts };
-      const o = isWhole && this.whole[view.devices[device].row];
+      const o = isWhole && (view.report.devices ?? [])[view.devices[device].row];
       if (o && o.count === d.count && o.span_ns !== null) Object.assign(d, { sum: o.sum_ns, span: o.span_ns, busy: o.busy_ns, compute: o.compute_ns, communication: o.exposed_communication_ns, memory: o.exposed_memory_ns, other: o.other_ns, idle: o.idle_ns });
       return d;
     });
@@ -140,11 +142,11 @@ export class Requests {
       time("start", (r) => r.start), time("duration", (r) => r.dur), count("ops", (r) => r.ops),
       time("without an op", (r) => r.uncovered, "time in which none of its operations ran"),
       { title: "critical path by kind", value: (r) => r.dur, class: "wide", render: (r) => stacked(r.kinds, this.scale) },
-    ], { label: "requests", sort: { column: 3, descending: true }, empty: "no request in the selection", key: (r) => r.index, selected: (r) => page.store.state.request === r.index,
+    ], { label: "requests", sort: { column: 3, descending: true }, empty: "no request in the selection", key: (r) => r.trace + r.span, selected: (r) => page.store.state.request === r.index,
       detail: (r) => this.detail(r),
       onclick: (r, table) => {
         page.store.set({ request: page.store.state.request === r.index ? null : r.index });
-        table.toggle(r.index);
+        table.toggle(r.trace + r.span);
       } });
   }
 
@@ -174,6 +176,13 @@ export class Requests {
   }
 }
 
+// keptTable makes a table that is sorted as the one of the same name was before.
+function keptTable(page, parent, columns, options) {
+  const table = new Table(parent, columns, { ...options, sort: page.tables.get(options.label)?.sort ?? options.sort });
+  page.tables.set(options.label, table);
+  return table;
+}
+
 // communication fills the section of collective operations.
 export function communication(page, parent) {
   const c = page.view.report.communication, rows = c?.collectives ?? [];
@@ -185,7 +194,7 @@ export function communication(page, parent) {
   const parts = [];
   if (rows.length > 0) {
     const box = element("div", {});
-    new Table(box, [
+    keptTable(page, box, [
       { title: "collective", value: (r) => r.name, class: "name", text: (r) => shorten(r.name, 40) }, { title: "group", value: (r) => r.group ?? "", text: (r) => shorten(r.group ?? "", 30) },
       count("count", (r) => r.count), time("transfer", (r) => r.transfer_ns, "the shortest duration among the devices"), time("wait", (r) => r.wait_ns, "what all devices took beyond the transfer"),
       time("max skew", (r) => r.max_start_skew_ns), { title: "algorithm", value: (r) => r.algorithm_bytes_per_second, text: (r) => formatRate(r.algorithm_bytes_per_second, "B/s"), numeric: true },
@@ -195,7 +204,7 @@ export function communication(page, parent) {
     parts.push(box);
   }
   const box = element("div", {});
-  new Table(box, [
+  keptTable(page, box, [
     { title: "operation", value: (r) => r.operation, class: "name", text: (r) => shorten(r.operation, 60) }, count("calls", (r) => r.call_count),
     time("sum", (r) => r.total_duration_us * 1000), { title: "of all", value: (r) => r.ratio_of_total, render: (r) => element("span", { class: "withbar" }, bar(r.ratio_of_total, "collective"), formatShare(r.ratio_of_total)), numeric: true },
   ], { label: "communication" }).update(c.bottlenecks, `recognised by attribute ${formatCount(c.rules.attribute)}, by library name ${formatCount(c.rules.library)}, by a word in the name ${formatCount(c.rules.name)}`);
@@ -224,7 +233,7 @@ export function memory(page, parent) {
     element("p", { class: "note" }, `bytes written per ${formatTime(over.bucket_ns)}, the highest column is ${formatBytes(most)}`));
   }
   const box = element("div", {});
-  new Table(box, [
+  keptTable(page, box, [
     { title: "operation", value: (r) => r.operation, class: "name", text: (r) => shorten(r.operation, 60) }, { title: "device", value: (r) => r.device_id ?? "", text: (r) => shorten(r.device_id ?? "", 30) },
     { title: "memory", value: (r) => r.memory_bytes, text: (r) => formatBytes(r.memory_bytes), numeric: true }, time("duration", (r) => r.duration_ns ?? r.duration_us * 1000),
     { title: "output shape", value: (r) => JSON.stringify(r.output_shape) },
@@ -239,7 +248,7 @@ export function steps(page, parent) {
   const most = Math.max(1, ...all.map((s) => s.wall_ns ?? 0));
   const walls = all.map((s) => s.wall_ns).filter((v) => v !== null).sort((a, b) => a - b), median = walls[Math.floor(walls.length / 2)] ?? 0;
   const several = all.some((s) => (s.service ?? "") !== (all[0].service ?? "")), again = all.some((s) => s.run > 1);
-  new Table(box, [
+  keptTable(page, box, [
     ...(several ? [{ title: "service", value: (s) => s.service ?? "", class: "name", text: (s) => shorten(s.service ?? "", 30) }] : []),
     count("step", (s) => s.step), ...(again ? [count("run", (s) => s.run)] : []), count("operations", (s) => s.count), time("sum", (s) => s.sum_ns), time("wall", (s) => s.wall_ns), time("busy", (s) => s.busy_ns),
     { title: "wall and busy", value: (s) => s.wall_ns, class: "wide", render: (s) => stacked([{ value: s.busy_ns ?? 0, kind: "compute", label: "busy" }, { value: Math.max(0, (s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" }], most) },

@@ -1,7 +1,7 @@
 // What the reader of the page has chosen. It lives in the URL's fragment, so
 // that a copied link shows the same.
 
-const FIELDS = ["from", "to", "search", "stack", "value", "theme", "op", "device", "request", "sort"];
+const FIELDS = ["from", "to", "search", "stack", "value", "theme", "op", "device", "request", "sort", "origin"];
 const NUMBERS = new Set(["from", "to", "device", "request", "op"]);
 
 // parseState reads the state from a fragment.

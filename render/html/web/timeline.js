@@ -73,23 +73,29 @@ export function visibleRows(rows, lane, from, to, width, box) {
 export class Timeline {
   constructor(view, rows, store, canvas, tooltip, details) {
     Object.assign(this, { view, rows, store, canvas, tooltip, details });
-    this.groups = buildGroups(view, rows);
-    this.end = view.span_ns;
+    this.arrange();
     this.from = 0;
     this.to = Math.max(1, this.end);
     this.hover = NONE;
     this.pinned = NONE;
-    this.minimap = utilisation(rows, allOps(rows), 0, this.to, 400);
+    canvas.tabIndex = 0;
+    this.surface = new Surface(canvas, (c, w, h) => this.paint(c, w, h));
+    this.listen();
+  }
+
+  // arrange makes the lanes and the minimap of the rows.
+  arrange() {
+    this.groups = buildGroups(this.view, this.rows);
+    this.end = this.view.span_ns;
+    this.minimap = utilisation(this.rows, allOps(this.rows), 0, Math.max(1, this.end), 400);
+    this.colorTheme = null;
     let y = MINIMAP + AXIS;
     for (const g of this.groups) {
       g.y = y;
       y += g.lanes.length * (LANE + GAP) + SPACE;
     }
     this.content = y;
-    canvas.style.height = Math.max(160, y) + "px";
-    canvas.tabIndex = 0;
-    this.surface = new Surface(canvas, (c, w, h) => this.paint(c, w, h));
-    this.listen();
+    this.canvas.style.height = Math.max(160, y) + "px";
   }
 
   // zoomTo shows the time between two points, with a margin.
@@ -279,6 +285,7 @@ export class Timeline {
     };
     const canvas = this.canvas;
     let drag = null;
+    this.busy = () => drag !== null;
     const touches = new Map();
     canvas.parentElement.addEventListener("scroll", () => this.surface.draw(), { passive: true });
     canvas.addEventListener("wheel", (e) => {

@@ -35,9 +35,9 @@ test("ticks are few and round", () => {
 });
 
 test("state reads back from the fragment", () => {
-  const state = { from: 12, to: 1e9, search: "a&b=ü</script>", stack: "device", value: null, theme: "dark", op: 0, device: 3, request: null, sort: null };
+  const state = { from: 12, to: 1e9, search: "a&b=ü</script>", stack: "device", value: null, theme: "dark", op: 0, device: 3, request: null, sort: null, origin: null };
   assert.deepEqual(parseState("#" + formatState(state)), state);
-  assert.deepEqual(parseState("#from=x&op="), { from: null, to: null, search: null, stack: null, value: null, theme: null, op: null, device: null, request: null, sort: null });
+  assert.deepEqual(parseState("#from=x&op="), { from: null, to: null, search: null, stack: null, value: null, theme: null, op: null, device: null, request: null, sort: null, origin: null });
 });
 
 test("a store reports changes once", () => {

@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, histogramBin, makeLanes, quantile, selectRows, summarise, utilisation } from "../rows.js";
+import { KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, distance, histogramBin, makeLanes, quantile, sameRow, selectRows, summarise, utilisation } from "../rows.js";
 
 // random returns a generator of numbers below n, the same on every run.
 export function random(seed) {
@@ -164,4 +164,19 @@ test("bins of the histogram ascend", () => {
     assert.ok(bin >= last && bin < 40);
     last = bin;
   }
+});
+
+test("a row is found again in other data", () => {
+  const names = ["a", "b"], before = rowsOf([{ start: 5, dur: 3, name: 0 }, { start: 5, dur: 3, name: 1 }, { start: 9, dur: 1, name: 1 }]);
+  const turned = ["b", "a"], later = rowsOf([{ start: 1, dur: 3, name: 0 }, { start: 1, dur: 3, name: 1 }, { start: 5, dur: 2, name: 0 }]);
+  const find = (i) => sameRow(before, i, later, -4, (n) => names[n], (n) => turned[n]);
+  assert.equal(find(0), 1);
+  assert.equal(find(1), 0);
+  assert.equal(find(2), NONE); // another duration
+  assert.equal(find(NONE), NONE);
+});
+
+test("distances between times that no number holds", () => {
+  assert.equal(distance("1795224124978150123", "1795224124978150124"), 1);
+  assert.equal(distance("1795224124978150123", "0"), -1795224124978150123);
 });

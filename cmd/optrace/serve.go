@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/loopback"
+	"github.com/optrace/optrace/internal/receiver"
+)
+
+const serveUsage = `usage: optrace serve [flags] [INPUT...]
+
+Serve shows the operations on a page in the browser while they come in: from
+INPUTs that grow, and from any program whose OpenTelemetry SDK exports to this
+machine by OTLP, as SDKs do by default. It goes on until it is interrupted.
+
+An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON
+Lines and in frames, stdouttrace and streams of Arrow are followed as they grow
+and when they are rotated, and so are the files that come into a directory. Other
+formats, and what is compressed, are read once.
+
+  -listen ADDR      where the page is served (127.0.0.1:8318)
+  -otlp-http ADDR   where OTLP is received by HTTP, /v1/traces in protobuf and in
+                    JSON, gzip or not (127.0.0.1:4318); - switches it off
+  -otlp-grpc ADDR   where it is received by gRPC (127.0.0.1:4317); - switches it off
+  -window N[,D]     how many operations and spans the page shows at most, and from how
+                    long ago, as in 100000,10m (100000). What is older falls out,
+                    and the head of the page says how many
+  -host NAME[,NAME] further names under which programs and browsers reach this
+                    machine; addresses and localhost need not be named
+  -open             open the page in the browser
+  -for D            end after that time, as in 30s
+
+Beside the page are ?format=json, the report as 'optrace report -json' prints it,
+?format=collapsed, stacks for flame graphs, and trace.json, a Chrome trace. Its
+button "to Perfetto" opens ui.perfetto.dev and hands it that trace within the
+browser; nothing else leaves this machine.
+
+Limits: a request of OTLP is at most 20 MiB, before and after decompression, and
+arrives within 15 s; 8 are read at a time, and more are told to come again. Each
+server has 64 connections at most. The window takes 256 MiB at most, and about as
+much while a report is made of it.
+
+Examples:
+
+  optrace serve -open
+  optrace serve ops.jsonl
+  optrace serve -window 1000000,10m -otlp-http - -otlp-grpc - traces/
+`
+
+// serveFlags are the flags of the serve command.
+type serveFlags struct {
+	listen, http, grpc string
+	window, hosts      string
+	open               bool
+	duration           time.Duration
+}
+
+func serveCommand() command {
+	return command{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage, run: runServe}
+}
+
+func runServe(ctx context.Context, s streams, args []string) error {
+	var f serveFlags
+	fs := newFlags("serve")
+	fs.StringVar(&f.listen, "listen", "127.0.0.1:8318", "")
+	fs.StringVar(&f.http, "otlp-http", "127.0.0.1:4318", "")
+	fs.StringVar(&f.grpc, "otlp-grpc", "127.0.0.1:4317", "")
+	fs.StringVar(&f.window, "window", "", "")
+	fs.StringVar(&f.hosts, "host", "", "")
+	fs.BoolVar(&f.open, "open", false, "")
+	fs.DurationVar(&f.duration, "for", 0, "")
+	inputs, err := parseFlags(fs, args)
+	if err != nil {
+		return err
+	}
+	limits, err := parseWindow(f.window)
+	switch {
+	case err != nil:
+		return usagef("-window: %w", err)
+	case f.duration < 0:
+		return usagef("-for is negative")
+	case isOff(f.listen):
+		return usagef("-listen has no address")
+	}
+	if f.duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.duration)
+		defer cancel()
+	}
+	return newServer(f, livepage.NewWindow(limits)).run(ctx, s, inputs)
+}
+
+// parseWindow reads the number, the time, or both that bound the window.
+func parseWindow(text string) (limits livepage.Limits, err error) {
+	if text == "" {
+		return limits, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		n, notNumber := strconv.Atoi(part)
+		age, notTime := time.ParseDuration(part)
+		switch {
+		case notNumber == nil && n > 0 && limits.Records == 0:
+			limits.Records = n
+		case notNumber != nil && notTime == nil && age > 0 && limits.Age == 0:
+			limits.Age = age
+		default:
+			return limits, fmt.Errorf("%q is not a number of operations, a time, or both", text)
+		}
+	}
+	return limits, nil
+}
+
+// isOff reports whether an address stands for none.
+func isOff(address string) bool { return address == "" || address == "-" }
+
+// server is what the serve command runs.
+type server struct {
+	flags  serveFlags
+	hosts  loopback.Hosts
+	window *livepage.Window
+
+	// end ends everything with the error that is the command's.
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+}
+
+func newServer(f serveFlags, window *livepage.Window) *server {
+	s := &server{flags: f, window: window}
+	for name := range strings.SplitSeq(f.hosts, ",") {
+		if name != "" {
+			s.hosts = append(s.hosts, strings.ToLower(name))
+		}
+	}
+	// The name that a server listens on is one of its own.
+	for _, address := range []string{f.listen, f.http, f.grpc} {
+		if name, _, err := net.SplitHostPort(address); err == nil && name != "" {
+			s.hosts = append(s.hosts, strings.ToLower(name))
+		}
+	}
+	return s
+}
+
+// run serves until ctx is done, which is no error, or until something fails.
+func (s *server) run(ctx context.Context, std streams, inputs []string) error {
+	ctx, s.end = context.WithCancelCause(ctx)
+	err := s.start(ctx, std, inputs)
+	if err != nil {
+		s.end(err)
+	}
+	<-ctx.Done()
+	s.running.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}
+
+// start starts the servers and the reading of inputs, and says where they are.
+func (s *server) start(ctx context.Context, std streams, inputs []string) error {
+	page, err := listen(ctx, s.flags.listen)
+	if err != nil {
+		return outputError(fmt.Errorf("-listen: %w", err))
+	}
+	web, err := listen(ctx, s.flags.http)
+	if err != nil {
+		return inputError(errors.Join(fmt.Errorf("-otlp-http: %w", err), page.Close()))
+	}
+	rpc, err := listen(ctx, s.flags.grpc)
+	if err != nil {
+		err = errors.Join(fmt.Errorf("-otlp-grpc: %w", err), page.Close())
+		if web != nil {
+			err = errors.Join(err, web.Close())
+		}
+		return inputError(err)
+	}
+	r := receiver.New(s.window, s.hosts)
+	var sources []string
+	if len(inputs) > 0 {
+		sources = append(sources, titleOf(inputs))
+	}
+	address := "http://" + page.Addr().String() + "/"
+	fmt.Fprintf(std.out, "page       %s\n", address)
+	if web != nil {
+		sources = append(sources, "OTLP/HTTP at "+web.Addr().String())
+		fmt.Fprintf(std.out, "OTLP/HTTP  http://%s%s\n", web.Addr(), receiver.Path)
+		s.serve(inputError, func() error { return loopback.Serve(ctx, web, r.Handler()) })
+	}
+	if rpc != nil {
+		sources = append(sources, "OTLP/gRPC at "+rpc.Addr().String())
+		fmt.Fprintf(std.out, "OTLP/gRPC  %s\n", rpc.Addr())
+		s.serve(inputError, func() error { return r.ServeGRPC(ctx, rpc) })
+	}
+	handler := s.handler(strings.Join(sources, ", "))
+	s.serve(outputError, func() error { return loopback.Serve(ctx, page, handler) })
+	if err := s.follow(ctx, std, inputs); err != nil {
+		return err
+	}
+	if s.flags.open {
+		if err := openBrowser(ctx, address); err != nil {
+			fmt.Fprintf(std.err, "optrace serve: -open: %v\n", err)
+		}
+	}
+	return nil
+}
+
+// listen listens on an address, and returns nil for one that stands for none.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	if isOff(address) {
+		return nil, nil
+	}
+	return loopback.Listen(ctx, address)
+}
+
+// serve runs f in the background.
+func (s *server) serve(mark func(error) error, f func() error) {
+	s.running.Go(func() {
+		if err := f(); err != nil {
+			s.end(mark(err))
+		}
+	})
+}
+
+// handler returns the handler of the page.
+func (s *server) handler(title string) http.Handler {
+	page := &livepage.Page{Window: s.window, Title: title, Version: versionOf(buildInfo())}
+	mux := http.NewServeMux()
+	for _, path := range []string{"/{$}", "/data", "/trace.json"} {
+		mux.Handle(path, page)
+	}
+	return s.hosts.Handler(mux)
+}

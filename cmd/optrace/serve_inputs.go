@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// The limits of directories that are followed.
+const (
+	maxFollowed  = 1000
+	scanInterval = 500 * time.Millisecond
+)
+
+// follow starts to read the inputs.
+func (s *server) follow(ctx context.Context, std streams, inputs []string) error {
+	for _, path := range inputs {
+		var mode fs.FileMode = fs.ModeNamedPipe
+		if path != ingest.Stdin {
+			info, err := os.Stat(path)
+			if err != nil {
+				return inputError(fmt.Errorf("reading input: %w", err))
+			}
+			mode = info.Mode()
+		}
+		switch {
+		case mode.IsDir():
+			s.running.Go(func() { s.followDirectory(ctx, std, path) })
+		case mode.IsRegular():
+			s.running.Go(func() { s.followFile(ctx, std, path, true) })
+		default:
+			// Reading a pipe cannot be interrupted: the command does not wait for it.
+			go s.followFile(ctx, std, path, true)
+		}
+	}
+	return nil
+}
+
+// followFile puts what a file holds, and gets, into the window. What is wrong with one
+// that was named ends the command.
+func (s *server) followFile(ctx context.Context, std streams, path string, named bool) {
+	in := s.window.Input("")
+	w := in.Writer()
+	defer w.Flush()
+	f := ingest.Follower{
+		Options: ingest.Options{Stdin: std.in}, Started: in.SetFormat, Idle: w.Flush, Read: func(n int) { in.AddBytes(int64(n)) },
+	}
+	for rec, err := range f.Records(ctx, path) {
+		syntax, ok := errors.AsType[*op.SyntaxError](err)
+		switch {
+		case err == nil || ok:
+			w.Add(rec, syntax)
+		case named:
+			s.end(inputError(err))
+		default:
+			w.Add(op.Record{}, &op.SyntaxError{File: path, Offset: -1, Msg: err.Error(), Class: op.ErrorFormat})
+		}
+	}
+}
+
+// followDirectory follows the files below a directory, and those that come into it. A file
+// that was followed under another name, and has been rotated, is not read again; nor are
+// compressed files that come later, which hold what was followed before.
+func (s *server) followDirectory(ctx context.Context, std streams, dir string) {
+	var known []fs.FileInfo
+	followed := make(map[string]bool)
+	for first := true; ctx.Err() == nil; first = false {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil // it went away, or comes back
+			case path != dir && strings.HasPrefix(d.Name(), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+				return nil
+			case !d.Type().IsRegular():
+				return nil
+			}
+			info, err := d.Info()
+			if err != nil || slices.ContainsFunc(known, func(k fs.FileInfo) bool { return os.SameFile(k, info) }) {
+				return nil
+			}
+			known = append(known, info)
+			if followed[path] || !first && isCompressedName(path) || len(followed) >= maxFollowed {
+				return nil
+			}
+			followed[path] = true
+			s.running.Go(func() { s.followFile(ctx, std, path, false) })
+			return nil
+		})
+		known = known[max(0, len(known)-4*maxFollowed):]
+		select {
+		case <-ctx.Done():
+		case <-time.After(scanInterval):
+		}
+	}
+}
+
+// isCompressedName reports whether a file is compressed, by its name.
+func isCompressedName(path string) bool {
+	return slices.Contains([]string{".gz", ".zst", ".xz", ".bz2", ".lz4"}, filepath.Ext(path))
+}

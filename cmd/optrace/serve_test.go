@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace/op"
+)
+
+// serving runs optrace serve until end is called, which returns the exit code.
+type serving struct {
+	page string // its address
+	end  func() int
+}
+
+func startServe(t *testing.T, args ...string) *serving {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, stdout := io.Pipe()
+	var stderr bytes.Buffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append([]string{"serve", "-listen", "127.0.0.1:0", "-otlp-http", "-", "-otlp-grpc", "-"}, args...), nil, stdout, &stderr)
+		_ = stdout.Close()
+	}()
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatalf("serve ended with %d: %s", <-code, &stderr)
+	}
+	page, ok := strings.CutPrefix(lines.Text(), "page       ")
+	if !ok {
+		t.Fatalf("printed %q", lines.Text())
+	}
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	s := &serving{page: page, end: func() int {
+		cancel()
+		n := <-code
+		code <- n
+		return n
+	}}
+	t.Cleanup(func() {
+		if n := s.end(); n != exitOK {
+			t.Errorf("serve ended with %d: %s", n, &stderr)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return s
+}
+
+func fetchText(t *testing.T, address string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", address, answer.Status)
+	}
+	return string(text)
+}
+
+// reportIn returns a report in JSON.
+func reportIn(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v in %.200s", err, text)
+	}
+	return r
+}
+
+func entries(r map[string]any) int {
+	n, _ := r["input"].(map[string]any)["entries"].(float64)
+	return int(n)
+}
+
+// await fetches the report until it has so many operations.
+func (s *serving) await(t *testing.T, n int) string {
+	t.Helper()
+	for range 3000 {
+		text := fetchText(t, s.page+"?format=json")
+		if entries(reportIn(t, text)) >= n {
+			return text
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the server does not have %d operations", n)
+	return ""
+}
+
+func writeOps(t *testing.T, path string, from, to int) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := op.NewWriter(f, nil)
+	for i := from; i < to; i++ {
+		e := &op.Entry{
+			Operation: fmt.Sprint("op", i%7), DeviceID: fmt.Sprint("cuda:", i%3), Kind: op.KindCompute,
+			Start: op.Known(int64(i) * 1000), Duration: int64(i%300 + 1),
+			OutputShape: op.Shape{2, 3}, Step: op.Known(int64(i / 100)),
+		}
+		if err := w.Entry(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The report of the server is that of report -json on the same files, while they grow and
+// are rotated.
+func TestServeFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ops.jsonl")
+	writeOps(t, path, 0, 500)
+	s, d := startServe(t, path), startServe(t, dir)
+	check := func(n int) {
+		t.Helper()
+		var want bytes.Buffer
+		if code := run(t.Context(), []string{"report", "-json", dir}, nil, &want, io.Discard); code != exitOK {
+			t.Fatalf("report ended with %d", code)
+		}
+		for name, serving := range map[string]*serving{"file": s, "directory": d} {
+			got, offline := reportIn(t, serving.await(t, n)), reportIn(t, want.String())
+			for _, r := range []map[string]any{got, offline} {
+				delete(r["input"].(map[string]any), "files") // a rotated file is one input
+			}
+			if diff := cmp.Diff(offline, got); diff != "" {
+				t.Errorf("%s of %d operations (-report +serve):\n%s", name, n, diff)
+			}
+		}
+	}
+	check(500)
+	writeOps(t, path, 500, 800)
+	check(800)
+	if err := os.Rename(path, filepath.Join(dir, "ops-1.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	writeOps(t, path, 800, 1000)
+	check(1000)
+}
+
+func TestServeHostile(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+	s := startServe(t)
+	for path, want := range map[string]int{
+		"": 200, "data": 200, "trace.json": 200, "other": 404, "..%2f..%2fetc/passwd": 404, "x/data": 404, "?format=../../etc/passwd": 400,
+	} {
+		for host, status := range map[string]int{"": want, "evil.example": 421} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.page+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if host != "" {
+				r.Host = host
+			}
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != status {
+				t.Errorf("%q of %q: %s", path, host, answer.Status)
+			}
+		}
+	}
+}
+
+func TestParseWindow(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "{0 0s 0}", "5": "{5 0s 0}", "10m": "{0 10m0s 0}", "5,10m": "{5 10m0s 0}", "10m,5": "{5 10m0s 0}",
+		"0": "error", "-5": "error", "5,6": "error", "1m,2m": "error", "x": "error", "5,": "error", "-1m": "error",
+	} {
+		limits, err := parseWindow(text)
+		got := fmt.Sprint(limits)
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Watch is a program that knows nothing of optrace's files: its OpenTelemetry SDK exports
+// spans by OTLP, to where SDKs export by default. With
+//
+//	optrace serve -open
+//
+// running on the same machine, its operations show in the browser while it runs.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace"
+)
+
+func main() {
+	useGRPC := flag.Bool("grpc", false, "export by gRPC")
+	duration := flag.Duration("for", 3*time.Second, "how long to run")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, *duration)
+	defer cancel()
+	if err := run(ctx, *useGRPC); err != nil {
+		fmt.Fprintln(os.Stderr, "watch:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves requests until ctx is done, and exports their spans.
+func run(ctx context.Context, useGRPC bool) error {
+	// Beyond the end of ctx the last spans are to be exported.
+	last := context.WithoutCancel(ctx)
+	exporter, err := newExporter(last, useGRPC)
+	if err != nil {
+		return err
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, sdktrace.WithBatchTimeout(500*time.Millisecond)))
+	tr := optrace.NewTracer(tp)
+	requests := tp.Tracer("watch")
+	for i := 0; ctx.Err() == nil; i++ {
+		request, span := requests.Start(ctx, "POST /predict")
+		serve(request, tr, i)
+		span.End()
+	}
+	return tp.Shutdown(last)
+}
+
+// newExporter returns the exporter of the SDK, without TLS.
+func newExporter(ctx context.Context, useGRPC bool) (*otlptrace.Exporter, error) {
+	if useGRPC {
+		return otlptracegrpc.New(ctx, otlptracegrpc.WithInsecure())
+	}
+	return otlptracehttp.New(ctx, otlptracehttp.WithInsecure())
+}
+
+// serve runs the operations of a request; every tenth one has a slow one.
+func serve(ctx context.Context, tr *optrace.Tracer, i int) {
+	work := func(name, device string, d time.Duration) {
+		_, o := tr.Start(ctx, name, device)
+		time.Sleep(d)
+		o.In(8, 512).Out(8, 512).End()
+	}
+	work("embed", "cuda:0", time.Millisecond)
+	matmul := 3 * time.Millisecond
+	if i%10 == 9 {
+		matmul *= 8
+	}
+	work("matmul", "cuda:0", matmul)
+	work("matmul", "cuda:1", 3*time.Millisecond)
+	work("allreduce", "cuda:1", 2*time.Millisecond)
+}

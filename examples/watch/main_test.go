@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// command is the optrace command, built once.
+func command(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "optrace")
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", path, "./cmd/optrace")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// serving starts optrace serve, and returns the addresses that it prints by their names.
+func serving(t *testing.T, program string) map[string]string {
+	t.Helper()
+	const any = "127.0.0.1:0"
+	ctx := context.WithoutCancel(t.Context()) // it is interrupted, not killed
+	cmd := exec.CommandContext(ctx, program, "serve", "-listen", any, "-otlp-http", any, "-otlp-grpc", any)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("serve ended with %v", err)
+		}
+	})
+	addresses := make(map[string]string)
+	lines := bufio.NewScanner(out)
+	for len(addresses) < 3 && lines.Scan() {
+		if f := strings.Fields(lines.Text()); len(f) == 2 {
+			addresses[f[0]] = f[1]
+		}
+	}
+	return addresses
+}
+
+// spans sends the same spans of several services to exporters.
+func spans(t *testing.T, exporters ...sdktrace.SpanExporter) {
+	t.Helper()
+	for _, service := range []string{"trainer", "server"} {
+		options := []sdktrace.TracerProviderOption{sdktrace.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", service), attribute.String("host.name", "node-"+service)))}
+		for _, e := range exporters {
+			options = append(options, sdktrace.WithBatcher(e, sdktrace.WithMaxExportBatchSize(100)))
+		}
+		tp := sdktrace.NewTracerProvider(options...)
+		tr, start := tp.Tracer("engine"), time.Unix(1_700_000_000, 0)
+		for i := range 60 {
+			at := start.Add(time.Duration(i) * time.Millisecond)
+			ctx, request := tr.Start(context.Background(), "POST /", trace.WithTimestamp(at))
+			for k, name := range []string{"embed", "matmul", "allreduce"} {
+				_, o := tr.Start(ctx, name, trace.WithTimestamp(at.Add(time.Duration(100*k)*time.Microsecond)))
+				o.SetAttributes(tensorconv.OpName(name), tensorconv.DeviceID("cuda:"+string(rune('0'+i%3))), tensorconv.Step(int64(i/10)),
+					tensorconv.InputShapes([]int64{64, int64(k)}), tensorconv.OutputShape(64))
+				o.End(trace.WithTimestamp(at.Add(time.Duration(100*k+50+i) * time.Microsecond)))
+			}
+			if i%7 == 0 {
+				request.SetStatus(codes.Error, "bad")
+			}
+			request.End(trace.WithTimestamp(at.Add(900 * time.Microsecond)))
+		}
+		if err := tp.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, e := range exporters {
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withoutInput removes from a report what tells how its records came in.
+func withoutInput(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatalf("%v in %.200s", err, text)
+	}
+	for _, key := range []string{"files", "format", "bytes"} {
+		delete(r["input"].(map[string]any), key)
+	}
+	return r
+}
+
+// What the SDK's own exporters send gives the report that a file of the same spans does.
+func TestExporters(t *testing.T) {
+	program := command(t)
+	for name, exporter := range map[string]func(addresses map[string]string) (sdktrace.SpanExporter, error){
+		"http": func(a map[string]string) (sdktrace.SpanExporter, error) {
+			return otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(a["OTLP/HTTP"]))
+		},
+		"http, gzip": func(a map[string]string) (sdktrace.SpanExporter, error) {
+			return otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(a["OTLP/HTTP"]),
+				otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
+		},
+		"grpc": func(a map[string]string) (sdktrace.SpanExporter, error) {
+			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(), otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]))
+		},
+		"grpc, gzip": func(a map[string]string) (sdktrace.SpanExporter, error) {
+			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(), otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]),
+				otlptracegrpc.WithCompressor("gzip"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addresses := serving(t, program)
+			remote, err := exporter(addresses)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "spans.jsonl")
+			local, err := optrace.NewFileExporter(path, optrace.WithFormat(optrace.FormatOTLPJSON))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spans(t, keep{remote}, keep{local})
+			if err := remote.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := local.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			want, err := exec.CommandContext(t.Context(), program, "report", "-json", path).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := http.Get(addresses["page"] + "?format=json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			got, err := io.ReadAll(answer.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			offline, served := withoutInput(t, want), withoutInput(t, got)
+			if n := offline["input"].(map[string]any)["entries"]; n != 360.0 {
+				t.Fatalf("the file has %v operations", n)
+			}
+			for _, key := range slices.Sorted(maps.Keys(offline)) {
+				if diff := cmp.Diff(offline[key], served[key]); diff != "" {
+					t.Errorf("%s (-file +serve):\n%s", key, diff)
+				}
+			}
+		})
+	}
+}
+
+// keep is an exporter that two providers use one after the other.
+type keep struct{ sdktrace.SpanExporter }
+
+func (keep) Shutdown(context.Context) error { return nil }
+
+// The operations of a program show within two seconds.
+func TestRun(t *testing.T) {
+	addresses := serving(t, command(t))
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := run(ctx, false); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.Get(addresses["page"] + "?format=collapsed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "POST /predict;cuda:0;matmul ") {
+		t.Errorf("stacks:\n%s", text)
+	}
+}

@@ -1,0 +1,156 @@
+package livepage
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Input is one source of a window's records, such as a file. It is safe for concurrent
+// use.
+type Input struct {
+	window *Window
+	format string
+	bytes  int64 // guarded by window.mu
+}
+
+// input describes an Input.
+type input struct {
+	format string
+	bytes  int64
+}
+
+// Input returns a new input of a format, which reports name. It may be "" at first.
+func (w *Window) Input(format string) *Input {
+	in := &Input{window: w, format: format}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inputs = append(w.inputs, in)
+	return in
+}
+
+// SetFormat sets the format, which was not known at first.
+func (in *Input) SetFormat(format string) {
+	in.window.mu.Lock()
+	defer in.window.mu.Unlock()
+	in.format = format
+}
+
+// AddBytes counts bytes that were read.
+func (in *Input) AddBytes(n int64) {
+	in.window.mu.Lock()
+	defer in.window.mu.Unlock()
+	in.bytes += n
+}
+
+// Writer returns a Writer of records of the input.
+func (in *Input) Writer() *Writer { return &Writer{window: in.window} }
+
+// Writer puts records into a window. It is not safe for concurrent use; a window may have
+// any number of them.
+type Writer struct {
+	window   *Window
+	text     []byte
+	header   int // length of the header that text starts with
+	resource *op.Resource
+	open     block
+}
+
+// blockText is the size from which on a block is full.
+const blockText = 64 << 10
+
+// blockOthers is how many records of other kinds fill a block, and blockShare the part of
+// a window that fills one.
+const (
+	blockOthers = 256
+	blockShare  = 16
+)
+
+// Add takes a record, or what is wrong with one that could not be read, as the readers of
+// package ingest yield them. Nothing of rec is kept. What was added shows after Flush at
+// the latest.
+func (w *Writer) Add(rec op.Record, err *op.SyntaxError) {
+	if err != nil {
+		w.open.errors = append(w.open.errors, err)
+		w.flushFull()
+		return
+	}
+	switch {
+	case rec.Resource != nil:
+		if w.resource == nil || !w.resource.Same(rec.Resource) {
+			w.Flush()
+			w.resource, w.text = rec.Resource.Clone(), nil
+		}
+	case rec.Entry != nil:
+		w.line(rec.Entry.AppendJSON, &w.open.operations)
+	case rec.Span != nil:
+		w.line(rec.Span.AppendJSON, &w.open.spans)
+	case rec.Gap != nil:
+		gap := *rec.Gap
+		w.open.others = append(w.open.others, op.Record{Gap: &gap})
+	case rec.Batch != nil:
+		// The end of a batch may not be written yet: it promises no entries.
+		w.open.others = append(w.open.others, op.Record{Batch: &op.Batch{Writer: rec.Batch.Writer, Sequence: rec.Batch.Sequence}})
+	case rec.Total != nil:
+		total := *rec.Total
+		w.open.others = append(w.open.others, op.Record{Total: &total})
+	}
+	w.skip(rec.Skipped)
+	w.flushFull()
+}
+
+// line appends a record to the text.
+func (w *Writer) line(appendTo func([]byte) []byte, count *int) {
+	if len(w.text) == 0 {
+		w.text = append(op.AppendHeader(w.text, w.resource), '\n')
+		w.header = len(w.text)
+	}
+	start := len(w.text)
+	w.text = append(appendTo(w.text), '\n')
+	if len(w.text)-start > op.MaxLineBytes {
+		w.text = w.text[:start]
+		w.open.errors = append(w.open.errors, &op.SyntaxError{
+			File: "window", Offset: -1, Class: op.ErrorLimit, Msg: "a record is larger than a line may be",
+		})
+		return
+	}
+	*count++
+}
+
+// skip counts what a reader passed over.
+func (w *Writer) skip(s op.Skipped) {
+	if s.N == 0 {
+		return
+	}
+	for i := range w.open.others {
+		if o := &w.open.others[i].Skipped; o.Reason == s.Reason && o.N > 0 {
+			o.N += s.N
+			return
+		}
+	}
+	w.open.others = append(w.open.others, op.Record{Skipped: s})
+}
+
+func (w *Writer) flushFull() {
+	if len(w.text) >= blockText || len(w.open.others)+len(w.open.errors) >= blockOthers ||
+		w.open.records() >= max(1, w.window.limits.Records/blockShare) {
+		w.Flush()
+	}
+}
+
+// Flush puts what was added into the window.
+func (w *Writer) Flush() {
+	b := w.open
+	if b.records() == 0 {
+		return
+	}
+	if b.operations+b.spans > 0 {
+		b.text = slices.Clone(w.text)
+	}
+	w.text = w.text[:min(len(w.text), w.header)]
+	if cap(w.text) > 4*blockText {
+		w.text = nil
+	}
+	w.open = block{}
+	w.window.add(&b)
+}

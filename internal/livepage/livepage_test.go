@@ -1,0 +1,304 @@
+package livepage
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/html"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func operation(i int) *op.Entry {
+	return &op.Entry{
+		Operation: fmt.Sprint("op", i%5), Kind: op.KindCompute, DeviceID: fmt.Sprint("cuda:", i%2),
+		Start: op.Known(int64(1000 * i)), Duration: int64(100 + i%7), OutputShape: op.Shape{2, 3}, Warn: op.Warning(i % 2),
+		TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{2, byte(i >> 8), byte(i)}, ParentSpanID: op.SpanID{1},
+	}
+}
+
+func request(i int) *op.Span {
+	return &op.Span{Name: "POST /", TraceID: op.TraceID{1, byte(i >> 8)}, SpanID: op.SpanID{1}, Start: op.Known(0), Duration: 1e6}
+}
+
+// mixed are records of all kinds, with those that could not be read.
+func mixed(n int) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		host := ""
+		for i := range n {
+			ok := true
+			switch {
+			case i%256 == 1:
+				ok = yield(op.Record{Span: request(i)}, nil)
+			case i%50 == 3:
+				host = fmt.Sprint("node-", i%3)
+				r := &op.Resource{Service: "trainer"}
+				r.Set(op.KeyHostName, host)
+				ok = yield(op.Record{Resource: r}, nil)
+			case i%70 == 4:
+				ok = yield(op.Record{}, &op.SyntaxError{File: "f", Line: int64(i), Msg: "bad"})
+			case i%70 == 5:
+				ok = yield(op.Record{Gap: &op.Gap{Dropped: 3, Reason: "queue_full"}}, nil)
+			case i%70 == 6:
+				ok = yield(op.Record{Batch: &op.Batch{Writer: "w", Sequence: int64(i)}}, nil)
+			case i%70 == 7:
+				ok = yield(op.Record{Skipped: op.Skipped{Reason: op.SkipFlow, N: 2}}, nil)
+			default:
+				e := operation(i)
+				e.Host = host // as readers do
+				ok = yield(op.Record{Entry: e}, nil)
+			}
+			if !ok {
+				return
+			}
+		}
+	}
+}
+
+func fill(in *Input, records iter.Seq2[op.Record, error]) {
+	w := in.Writer()
+	for rec, err := range records {
+		syntax, _ := errors.AsType[*op.SyntaxError](err)
+		w.Add(rec, syntax)
+	}
+	w.Flush()
+}
+
+func asJSON(t *testing.T, r *analyze.Report) string {
+	t.Helper()
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The report on a window is that on the records which went into it.
+func TestReportOfWindow(t *testing.T) {
+	want, err := analyze.Run(t.Context(), analyze.Records(mixed(5000)), analyze.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewWindow(Limits{})
+	fill(w.Input(""), mixed(5000))
+	for _, workers := range []int{1, 4} {
+		got, err := w.view().report(t.Context(), analyze.Options{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Input.Files, want.Input.Files = 0, 0
+		got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
+		if diff := cmp.Diff(asJSON(t, want), asJSON(t, got)); diff != "" {
+			t.Errorf("%d workers (-records +window):\n%s", workers, diff)
+		}
+	}
+}
+
+func TestWindowLimits(t *testing.T) {
+	now := time.Unix(0, 0)
+	w := NewWindow(Limits{Records: 1000, Age: time.Minute, Bytes: 1 << 20})
+	w.now = func() time.Time { return now }
+	out := w.Input("x").Writer()
+	held := func() (operations, bytes int64) {
+		for _, b := range w.view().blocks {
+			operations += int64(b.operations)
+			bytes += b.bytes()
+		}
+		return operations, bytes
+	}
+	added := int64(0)
+	check := func(what string, most int64) {
+		t.Helper()
+		operations, bytes := held()
+		if operations > most || bytes > 1<<20 {
+			t.Errorf("%s: %d operations in %d bytes", what, operations, bytes)
+		}
+		if lost := w.view().lost.Operations; lost+operations != added {
+			t.Errorf("%s: %d lost and %d held of %d", what, lost, operations, added)
+		}
+	}
+	add := func(e *op.Entry) {
+		out.Add(op.Record{Entry: e}, nil)
+		added++
+	}
+	for i := range 5000 {
+		add(operation(i))
+		if i%777 == 0 {
+			out.Flush()
+			check("records", 1000)
+		}
+	}
+	out.Flush()
+	check("records", 1000)
+	if operations, _ := held(); operations < 500 {
+		t.Errorf("only %d operations are held", operations)
+	}
+	now = now.Add(30 * time.Second)
+	for i := range 10 {
+		add(operation(i))
+	}
+	out.Flush()
+	now = now.Add(45 * time.Second)
+	check("age", 10)
+	if operations, _ := held(); operations != 10 {
+		t.Errorf("%d operations are left", operations)
+	}
+	// Large ones count by their bytes.
+	for i := range 50 {
+		e := operation(i)
+		e.Operation = strings.Repeat("x", 100_000)
+		add(e)
+	}
+	out.Flush()
+	check("bytes", 20)
+}
+
+func TestRecordTooLarge(t *testing.T) {
+	w := NewWindow(Limits{})
+	out := w.Input("").Writer()
+	e := operation(0)
+	e.Operation = strings.Repeat("x", op.MaxLineBytes)
+	out.Add(op.Record{Entry: e}, nil)
+	out.Flush()
+	r, err := w.view().report(t.Context(), analyze.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Input.Entries != 0 || r.Input.Malformed != 1 {
+		t.Errorf("envelope %+v", r.Input)
+	}
+}
+
+func get(t *testing.T, h http.Handler, path string, headers ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(r.Body); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestPage(t *testing.T) {
+	w := NewWindow(Limits{Records: 100})
+	p := &Page{Window: w, Title: "a <title>", Notes: func() []html.Note { return []html.Note{{Label: "one more", Detail: "note"}} }}
+	in := w.Input("entries-jsonl")
+	fill(in, mixed(50))
+
+	page := get(t, p, "/debug/optrace/")
+	text := body(t, page)
+	policy := page.Header.Get("Content-Security-Policy")
+	for _, want := range []string{"a &lt;title&gt;", "window of 100", "one more", `data-build="sha256-`, "connect-src &#39;self&#39;"} {
+		if !strings.Contains(text, want) && !strings.Contains(text, strings.ReplaceAll(want, "&#39;", "'")) {
+			t.Errorf("the page has no %s", want)
+		}
+	}
+	if page.StatusCode != 200 || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
+		t.Errorf("status %s, policy %q", page.Status, policy)
+	}
+
+	first := get(t, p, "/data")
+	var data struct {
+		Title string
+		Notes []html.Note
+		View  struct{ Rows int }
+	}
+	if err := json.Unmarshal([]byte(body(t, first)), &data); err != nil {
+		t.Fatal(err)
+	}
+	if data.Title != "a <title>" || data.View.Rows == 0 {
+		t.Errorf("data %+v", data)
+	}
+	tag := first.Header.Get("ETag")
+	if again := get(t, p, "/data", "If-None-Match", tag); again.StatusCode != http.StatusNotModified {
+		t.Errorf("unchanged: %s", again.Status)
+	}
+	fill(in, mixed(200))
+	p.built.at = time.Time{} // long ago
+	changed := get(t, p, "/data", "If-None-Match", tag)
+	text = body(t, changed)
+	if changed.StatusCode != 200 || changed.Header.Get("ETag") == tag || !strings.Contains(text, "fell out of the window") {
+		t.Errorf("changed: %s\n%.300s", changed.Status, text)
+	}
+
+	if text := body(t, get(t, p, "/?format=collapsed")); !strings.Contains(text, "cuda:0;op") {
+		t.Errorf("collapsed stacks:\n%.300s", text)
+	}
+	if text := body(t, get(t, p, "/trace.json")); !json.Valid([]byte(text)) || !strings.Contains(text, `"op1"`) {
+		t.Errorf("Chrome trace:\n%.300s", text)
+	}
+	for path, want := range map[string]int{"/?format=xml": 400, "/other": 404, "/../../etc/passwd": 404, "/data/x": 404} {
+		if r := get(t, p, path); r.StatusCode != want {
+			t.Errorf("%s: %s", path, r.Status)
+		}
+	}
+	post := httptest.NewRecorder()
+	p.ServeHTTP(post, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))
+	if post.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", post.Code)
+	}
+}
+
+// Records come in while reports are made.
+func TestPageConcurrentSafe(t *testing.T) {
+	w := NewWindow(Limits{Records: 500})
+	p := &Page{Window: w}
+	var wg sync.WaitGroup
+	for range 3 {
+		in := w.Input("entries-jsonl")
+		wg.Go(func() {
+			for range 5 {
+				fill(in, mixed(300))
+			}
+		})
+		wg.Go(func() {
+			for _, path := range []string{"/", "/data", "/?format=json", "/trace.json", "/data"} {
+				if r := get(t, p, path); r.StatusCode != 200 {
+					t.Errorf("%s: %s", path, r.Status)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	v := w.view()
+	held := 0
+	for _, b := range v.blocks {
+		held += b.operations
+	}
+	if total := int64(held) + v.lost.Operations; total != 15*int64(countOperations(mixed(300))) {
+		t.Errorf("%d operations", total)
+	}
+}
+
+func countOperations(records iter.Seq2[op.Record, error]) (n int) {
+	for rec := range records {
+		if rec.Entry != nil {
+			n++
+		}
+	}
+	return n
+}

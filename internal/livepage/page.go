@@ -1,0 +1,215 @@
+package livepage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/render/html"
+)
+
+// Page reports on a window to browsers and scripts. The last element of a request's path
+// says what is wanted:
+//
+//   - none: the page; the report as JSON with ?format=json, collapsed stacks with
+//     ?format=collapsed;
+//   - data: what the page shows next, with an ETag;
+//   - trace.json: a Chrome trace.
+//
+// Its fields are set before the first request. It is safe for concurrent use.
+type Page struct {
+	Window *Window
+	// Title names the inputs.
+	Title string
+	// Version is the version of the program.
+	Version string
+	// Options are those of the reports.
+	Options analyze.Options
+	// Notes returns more notes for the head of the page; nil for none.
+	Notes func() []html.Note
+
+	// run is held while a report is computed: one at a time is enough work.
+	run   sync.Mutex
+	built built
+}
+
+// built is the answer to requests for data, made of one version of the window.
+type built struct {
+	version uint64
+	tag     string
+	data    []byte
+	at      time.Time
+	took    time.Duration
+}
+
+// maxPause bounds how long data may be behind the window where reports take long.
+const maxPause = 5 * time.Second
+
+// ServeHTTP implements http.Handler.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	var err error
+	switch name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]; {
+	case name == "":
+		err = p.serveReport(w, r)
+	case name == "data":
+		err = p.serveData(w, r)
+	case name == "trace.json":
+		err = p.serveTrace(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+	if err != nil && r.Context().Err() == nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// serveReport writes the report on what the window holds now.
+func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
+	var write func(io.Writer, *analyze.Report, html.Options) error
+	format := r.URL.Query().Get("format")
+	kind := "text/plain; charset=utf-8"
+	switch format {
+	case "":
+		write, kind = html.Write, "text/html; charset=utf-8"
+		w.Header().Set("Content-Security-Policy", html.Policy(html.Options{Live: true}))
+	case "json":
+		write, kind = writeJSON, "application/json"
+	case "collapsed":
+		write = writeCollapsed
+	default:
+		http.Error(w, "the format is json, collapsed, or none for the page", http.StatusBadRequest)
+		return nil
+	}
+	p.run.Lock()
+	defer p.run.Unlock()
+	v := p.Window.view()
+	report, err := p.report(r.Context(), v)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := write(&text, report, p.options(v)); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(text.Bytes()) // a client that went away is no error of ours
+	return nil
+}
+
+func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
+	opts := p.Options
+	opts.KeepForest = true
+	return v.report(ctx, opts)
+}
+
+func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
+}
+
+func writeCollapsed(w io.Writer, r *analyze.Report, _ html.Options) error {
+	return r.Forest.WriteCollapsed(w)
+}
+
+// serveData writes what the page shows, or says that it has not changed.
+func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
+	b, err := p.data(r.Context())
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", b.tag)
+	if r.Header.Get("If-None-Match") == b.tag {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(b.data)))
+	_, _ = w.Write(b.data) // a client that went away is no error of ours
+	return nil
+}
+
+// data returns the data of a page, computed anew where the window has changed and the
+// last time is long enough ago.
+func (p *Page) data(ctx context.Context) (built, error) {
+	p.run.Lock()
+	defer p.run.Unlock()
+	if p.built.data != nil && (p.built.version == p.Window.Version() || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
+		return p.built, nil
+	}
+	start := time.Now()
+	v := p.Window.view()
+	report, err := p.report(ctx, v)
+	if err != nil {
+		return built{}, err
+	}
+	var text bytes.Buffer
+	if err := html.WriteData(&text, report, p.options(v)); err != nil {
+		return built{}, err
+	}
+	// Another process that serves the page counts from the start again.
+	tag := fmt.Sprintf(`"%s-%d"`, p.Window.id, v.version)
+	p.built = built{version: v.version, tag: tag, data: text.Bytes(), at: time.Now(), took: time.Since(start)}
+	return p.built, nil
+}
+
+// serveTrace writes the operations in the window as a Chrome trace.
+func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
+	p.run.Lock()
+	defer p.run.Unlock()
+	var text bytes.Buffer
+	if err := p.Window.view().timeline().Write(&text); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text.Bytes()) // a client that went away is no error of ours
+	return nil
+}
+
+// options returns what the page says besides the report.
+func (p *Page) options(v *view) html.Options {
+	opts := html.Options{Title: p.Title, Version: p.Version, Live: true, Notes: []html.Note{p.Window.note(v.lost)}}
+	if p.Notes != nil {
+		opts.Notes = append(opts.Notes, p.Notes()...)
+	}
+	return opts
+}
+
+// note says how large the window is, and what fell out of it.
+func (w *Window) note(lost Lost) html.Note {
+	bounds := "the latest " + units.Count(int64(w.limits.Records)) + " operations and spans"
+	if w.limits.Age > 0 {
+		bounds += " of the last " + w.limits.Age.String()
+	}
+	bounds += ", up to " + units.Bytes(w.limits.Bytes)
+	if n := lost.Operations + lost.Spans + lost.Other; n > 0 {
+		return html.Note{
+			Label: units.Count(n) + " fell out of the window",
+			Detail: fmt.Sprintf("The page shows %s. Older ones fell out: %s operations, %s spans, %s other records.",
+				bounds, units.Count(lost.Operations), units.Count(lost.Spans), units.Count(lost.Other)),
+		}
+	}
+	return html.Note{
+		Label:  "window of " + units.Count(int64(w.limits.Records)),
+		Detail: "The page shows " + bounds + ". Nothing has fallen out yet.",
+	}
+}

@@ -1,0 +1,106 @@
+package livepage
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/chrome"
+)
+
+// source is the view of a window as the input of a report.
+type source struct {
+	*view
+	omitted op.Fields
+}
+
+// Omit implements what [analyze.Run] looks for.
+func (s *source) Omit(fields op.Fields) { s.omitted = fields }
+
+// Read implements [analyze.Source].
+func (s *source) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, len(s.blocks)+1)
+	for worker := range max(1, min(workers, len(s.blocks))) {
+		wg.Go(func() {
+			r := op.NewReader(nil, "")
+			r.Omit(s.omitted)
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(len(s.blocks)) {
+					return
+				}
+				if errs[i] = read(worker, 0, i, s.blocks[i].all(r)); errs[i] != nil {
+					next.Store(int64(len(s.blocks)))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Files implements [analyze.Source].
+func (s *source) Files() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for _, in := range s.inputs {
+			if !yield(in.format, in.bytes) {
+				return
+			}
+		}
+	}
+}
+
+// all yields the records of a block, by means of r.
+func (b *block) all(r *op.Reader) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r.Reset(bytes.NewBuffer(b.text), "window", op.Position{})
+		for rec, err := range r.Records() {
+			if !yield(rec, err) {
+				return
+			}
+		}
+		for _, rec := range b.others {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+		for _, err := range b.errors {
+			if !yield(op.Record{}, err) {
+				return
+			}
+		}
+	}
+}
+
+// report returns the report on a view.
+func (v *view) report(ctx context.Context, opts analyze.Options) (*analyze.Report, error) {
+	return analyze.Run(ctx, &source{view: v}, opts)
+}
+
+// timeline returns the operations and spans of a view, to be written as a Chrome trace.
+func (v *view) timeline() *chrome.Timeline {
+	var t chrome.Timeline
+	r := op.NewReader(nil, "")
+	for _, b := range v.blocks {
+		for rec := range b.all(r) {
+			switch {
+			case rec.Entry != nil:
+				t.Add(rec.Entry)
+			case rec.Span != nil:
+				t.AddSpan(rec.Span)
+			}
+		}
+	}
+	return &t
+}

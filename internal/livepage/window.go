@@ -1,0 +1,152 @@
+package livepage
+
+import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Limits bounds a Window.
+type Limits struct {
+	// Records is how many operations and spans it holds at most; 0 is DefaultRecords.
+	Records int
+	// Age is how long it holds them, from when they came in; 0 for as long as there is room.
+	Age time.Duration
+	// Bytes is how much memory they take at most; 0 is DefaultBytes.
+	Bytes int64
+}
+
+// The defaults of Limits.
+const (
+	DefaultRecords = 100_000
+	DefaultBytes   = 256 << 20
+)
+
+// Window holds the latest records of one or several inputs, and counts those that fell
+// out of it. It is safe for concurrent use.
+type Window struct {
+	limits Limits
+	now    func() time.Time
+	id     string // tells its versions from those of another window
+
+	mu      sync.Mutex
+	blocks  []*block // in the order in which they came in
+	first   int      // of the blocks that are held; those before are nil
+	records int
+	bytes   int64
+	version uint64 // grows with every change
+	lost    Lost
+	inputs  []*Input
+}
+
+// Lost counts what fell out of a Window.
+type Lost struct {
+	Operations, Spans int64
+	// Other counts records that could not be read, gaps and the like.
+	Other int64
+}
+
+// block is a part of what came in. It does not change once it is in a window.
+type block struct {
+	at time.Time
+	// text holds entries, spans and gaps as entries JSON Lines. It starts with a header.
+	text       []byte
+	operations int
+	spans      int
+	// others are the other records, and errors those that could not be read.
+	others []op.Record
+	errors []*op.SyntaxError
+}
+
+// blockOverhead is about what a block takes besides its text.
+const blockOverhead = 256
+
+// otherSize is about what a record of another kind, or an error, takes.
+const otherSize = 128
+
+func (b *block) records() int { return b.operations + b.spans + len(b.others) + len(b.errors) }
+
+func (b *block) bytes() int64 {
+	n := blockOverhead + int64(cap(b.text)) + otherSize*int64(len(b.others)+len(b.errors))
+	for _, e := range b.errors {
+		n += int64(len(e.Msg))
+	}
+	return n
+}
+
+// NewWindow returns an empty window.
+func NewWindow(limits Limits) *Window {
+	limits.Records = cmp.Or(max(0, limits.Records), DefaultRecords)
+	limits.Bytes = cmp.Or(max(0, limits.Bytes), DefaultBytes)
+	return &Window{limits: limits, now: time.Now, id: rand.Text()}
+}
+
+// Limits returns the limits of the window, with the defaults in place of zeros.
+func (w *Window) Limits() Limits { return w.limits }
+
+// add puts a block into the window.
+func (w *Window) add(b *block) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b.at = w.now()
+	w.blocks = append(w.blocks, b)
+	w.records += b.records()
+	w.bytes += b.bytes()
+	w.version++
+	w.trim()
+}
+
+// trim takes the oldest blocks out, until the rest is within the limits.
+func (w *Window) trim() {
+	for w.first < len(w.blocks) {
+		b := w.blocks[w.first]
+		old := w.limits.Age > 0 && w.now().Sub(b.at) > w.limits.Age
+		if !old && w.records <= w.limits.Records && w.bytes <= w.limits.Bytes {
+			break
+		}
+		w.lost.Operations += int64(b.operations)
+		w.lost.Spans += int64(b.spans)
+		w.lost.Other += int64(len(b.others) + len(b.errors))
+		w.records -= b.records()
+		w.bytes -= b.bytes()
+		w.blocks[w.first] = nil
+		w.first++
+		w.version++
+	}
+	if w.first > len(w.blocks)/2 {
+		w.blocks = slices.Delete(w.blocks, 0, w.first)
+		w.first = 0
+	}
+}
+
+// view is what a window holds at one time.
+type view struct {
+	version uint64
+	blocks  []*block
+	lost    Lost
+	inputs  []input
+}
+
+// view returns what the window holds.
+func (w *Window) view() *view {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trim()
+	v := &view{version: w.version, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
+	for _, in := range w.inputs {
+		v.inputs = append(v.inputs, input{in.format, in.bytes})
+	}
+	return v
+}
+
+// Version returns a number that grows with every change of the window.
+func (w *Window) Version() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trim()
+	return w.version
+}

@@ -1,0 +1,98 @@
+// Package loopback serves HTTP to the programs and browsers of one machine, or of few: it
+// refuses requests for other hosts' names, and bounds times, sizes and connections. What
+// is served is its callers' concern: the command's page and internal/receiver.
+package loopback
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// Limits of a server.
+const (
+	// MaxConnections is how many connections a server has at a time; more wait.
+	MaxConnections = 64
+	// MaxHeaderBytes bounds the header of a request.
+	MaxHeaderBytes = 64 << 10
+	// ReadTimeout is how long a request may take to arrive, WriteTimeout how long it may take
+	// to be answered after that, and IdleTimeout how long a connection may be idle.
+	ReadTimeout  = 15 * time.Second
+	WriteTimeout = 60 * time.Second
+	IdleTimeout  = 2 * time.Minute
+	// grace is how long requests may go on when a server ends.
+	grace = 2 * time.Second
+)
+
+// Listen listens on a TCP address, for a bounded number of connections at a time.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return netutil.LimitListener(l, MaxConnections), nil
+}
+
+// Serve answers requests until ctx is done.
+func Serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	s := &http.Server{
+		Handler: h, MaxHeaderBytes: MaxHeaderBytes, ReadHeaderTimeout: ReadTimeout, ReadTimeout: ReadTimeout,
+		WriteTimeout: ReadTimeout + WriteTimeout, IdleTimeout: IdleTimeout,
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if s.Shutdown(last) != nil {
+			_ = s.Close() // whoever is left waits no longer
+		}
+	})
+	err := s.Serve(l)
+	if !stop() {
+		<-ended
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Hosts are the names under which a server is reached, besides addresses and localhost. A
+// page of another site that has its own name resolve to this machine, and so passes the
+// browser's check of origins, asks for that name.
+type Hosts []string
+
+// Allow reports whether a request for a host, with or without a port, is answered.
+func (h Hosts) Allow(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true // it resolves to nothing else
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(h, host)
+}
+
+// Handler returns a handler that answers requests for the hosts only, and refuses those
+// that a browser sends for another site's page.
+func (h Hosts) Handler(next http.Handler) http.Handler {
+	next = http.NewCrossOriginProtection().Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !h.Allow(r.Host) {
+			http.Error(w, "this server is not known by the name in the request", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

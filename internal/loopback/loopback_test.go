@@ -1,0 +1,116 @@
+package loopback_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace/internal/loopback"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestHosts(t *testing.T) {
+	hosts := loopback.Hosts{"build.example"}
+	for host, want := range map[string]bool{
+		"127.0.0.1": true, "127.0.0.1:4318": true, "[::1]:4318": true, "[::1]": true, "::1": true, "localhost": true, "LOCALHOST:80": true,
+		"a.localhost:1": true, "localhost.": true, "10.0.0.7:4318": true, "build.example:4318": true, "Build.Example": true,
+		"evil.example": false, "evil.example:4318": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "": false,
+		"notlocalhost": false, "127.0.0.1@evil.example": false, "0x7f.1": false,
+	} {
+		if got := hosts.Allow(host); got != want {
+			t.Errorf("%q: %v", host, got)
+		}
+	}
+}
+
+func TestHandler(t *testing.T) {
+	h := loopback.Hosts{}.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	for name, c := range map[string]struct {
+		method, host, site string
+		want               int
+	}{
+		"page":            {"GET", "127.0.0.1:8318", "", 200},
+		"rebound":         {"GET", "evil.example", "", 421},
+		"post of a tool":  {"POST", "localhost:4318", "", 200},
+		"post of a site":  {"POST", "localhost:4318", "cross-site", 403},
+		"post, same site": {"POST", "localhost:4318", "same-origin", 200},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), c.method, "/", nil)
+		r.Host = c.host
+		if c.site != "" {
+			r.Header.Set("Sec-Fetch-Site", c.site)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s: %d", name, w.Code)
+		}
+	}
+}
+
+func TestServe(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l, err := loopback.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := make(chan struct{})
+	h := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			close(started)
+			<-r.Context().Done()
+		}
+	})
+	served := make(chan error, 1)
+	go func() { served <- loopback.Serve(ctx, l, h) }()
+	url := "http://" + l.Addr().String()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+
+	// A header that is too large, and one that does not end.
+	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request.Header.Set("X", strings.Repeat("x", 2*loopback.MaxHeaderBytes))
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("large header: %s", answer.Status)
+		}
+		_ = answer.Body.Close()
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost:"); err != nil {
+		t.Fatal(err)
+	}
+
+	// A request that goes on does not keep the server from ending.
+	go func() {
+		if answer, err := http.Get(url + "/slow"); err == nil {
+			_ = answer.Body.Close()
+		}
+	}()
+	<-started
+	cancel()
+	select {
+	case err := <-served:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the server does not end")
+	}
+	http.DefaultClient.CloseIdleConnections()
+}

@@ -1,0 +1,106 @@
+package receiver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/loopback"
+	"github.com/optrace/optrace/op"
+)
+
+// Limits of what is in memory at a time.
+const (
+	// MaxRequestBytes is the size of the largest request, and of what it is decompressed to.
+	MaxRequestBytes = 20 << 20
+	// MaxRequests is how many requests are read at a time.
+	MaxRequests = 8
+)
+
+// Receiver puts the spans of OTLP requests into a window. It is safe for concurrent use.
+type Receiver struct {
+	window *livepage.Window
+	hosts  loopback.Hosts
+	slots  chan struct{} // one is taken by each request that is being read
+
+	mu     sync.Mutex
+	inputs map[string]*livepage.Input // by format
+}
+
+// New returns a Receiver for requests to the hosts.
+func New(window *livepage.Window, hosts loopback.Hosts) *Receiver {
+	return &Receiver{window: window, hosts: hosts, slots: make(chan struct{}, MaxRequests), inputs: make(map[string]*livepage.Input)}
+}
+
+// input returns the input of a format.
+func (r *Receiver) input(format string) *livepage.Input {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	in := r.inputs[format]
+	if in == nil {
+		in = r.window.Input(format)
+		r.inputs[format] = in
+	}
+	return in
+}
+
+// errNotOTLP is what is wrong with a request as a whole.
+type errNotOTLP struct{ reason error }
+
+// Error returns the reason.
+func (e *errNotOTLP) Error() string { return "the request is not OTLP: " + e.reason.Error() }
+
+// encoding is how a request is written.
+type encoding struct {
+	format  string
+	records func(io.Reader, string, *op.Mapping) iter.Seq2[op.Record, error]
+}
+
+func protobuf() encoding { return encoding{"otlp-proto", otlp.ProtoRecords} }
+func jsonText() encoding { return encoding{"otlp-json", otlp.JSONRecords} }
+
+// take reads a request and returns the answer. An error is an *errNotOTLP.
+func (r *Receiver) take(e encoding, body []byte) (*collector.ExportTraceServiceResponse, error) {
+	in := r.input(e.format)
+	in.AddBytes(int64(len(body)))
+	w := in.Writer()
+	defer w.Flush()
+	spans, rejected, cut := 0, int64(0), false
+	var first error
+	for rec, err := range e.records(bytes.NewReader(body), "request", nil) {
+		if err == nil {
+			if rec.Entry != nil || rec.Span != nil {
+				spans++
+			}
+			w.Add(rec, nil)
+			continue
+		}
+		syntax, ok := errors.AsType[*op.SyntaxError](err)
+		if !ok {
+			syntax = &op.SyntaxError{File: "request", Offset: -1, Msg: err.Error(), Class: op.ErrorOther}
+		}
+		w.Add(op.Record{}, syntax)
+		rejected++
+		cut = cut || !ok || syntax.Truncated
+		if first == nil {
+			first = syntax
+		}
+	}
+	answer := &collector.ExportTraceServiceResponse{}
+	switch {
+	case rejected > 0 && (spans == 0 || cut):
+		return nil, &errNotOTLP{first}
+	case rejected > 0:
+		answer.PartialSuccess = &collector.ExportTracePartialSuccess{
+			RejectedSpans: rejected, ErrorMessage: fmt.Sprintf("spans that cannot be read, the first: %v", first),
+		}
+	}
+	return answer, nil
+}

@@ -1,0 +1,396 @@
+package receiver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	trace "go.opentelemetry.io/proto/slim/otlp/trace/v1"
+	"go.uber.org/goleak"
+	rpc "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace/internal/livepage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// batch is a request with n operations below a span.
+func batch(n int) *collector.ExportTraceServiceRequest {
+	text := func(s string) *common.AnyValue {
+		return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: s}}
+	}
+	spans := []*trace.Span{{
+		TraceId: bytes.Repeat([]byte{1}, 16), SpanId: bytes.Repeat([]byte{9}, 8), Name: "request", StartTimeUnixNano: 1, EndTimeUnixNano: 1e6,
+	}}
+	for i := range n {
+		spans = append(spans, &trace.Span{
+			TraceId: bytes.Repeat([]byte{1}, 16), SpanId: []byte{2, 0, 0, 0, 0, 0, byte(i >> 8), byte(i)}, ParentSpanId: bytes.Repeat([]byte{9}, 8),
+			Name: "matmul", StartTimeUnixNano: uint64(100 * i), EndTimeUnixNano: uint64(100*i + 50),
+			Attributes: []*common.KeyValue{{Key: "tensor.op.name", Value: text("matmul")}, {Key: "tensor.device.id", Value: text("cuda:0")}},
+		})
+	}
+	return &collector.ExportTraceServiceRequest{ResourceSpans: []*trace.ResourceSpans{{ScopeSpans: []*trace.ScopeSpans{{Spans: spans}}}}}
+}
+
+func marshal(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	text, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// batchJSON is a request as OTLP JSON has it, with ids in hexadecimal.
+const batchJSON = `{"resourceSpans":[{"scopeSpans":[{"spans":[
+{"traceId":"01010101010101010101010101010101","spanId":"0202020202020202","name":"matmul","startTimeUnixNano":"100","endTimeUnixNano":"150",
+"attributes":[{"key":"tensor.op.name","value":{"stringValue":"matmul"}}]}%s]}]}]}`
+
+func zipped(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// figures are those of a report that the tests look at.
+type figures struct {
+	Input struct{ Entries, Spans, Malformed, Files int64 }
+	Total struct {
+		SumNS int64 `json:"sum_ns"`
+	}
+}
+
+func figuresOf(t *testing.T, w *livepage.Window) (f figures) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	(&livepage.Page{Window: w}).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?format=json", nil))
+	if err := json.Unmarshal(answer.Body.Bytes(), &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestHTTP(t *testing.T) {
+	const protobuf, jsonText = "application/x-protobuf", "application/json"
+	good := marshal(t, batch(3))
+	for name, c := range map[string]struct {
+		method, path, kind, coding string
+		body                       []byte
+		host                       string
+		want                       int
+		entries, malformed         int64
+		rejected                   int64
+	}{
+		"protobuf":            {kind: protobuf, body: good, want: 200, entries: 3},
+		"protobuf, gzip":      {kind: protobuf, coding: "gzip", body: zipped(t, good), want: 200, entries: 3},
+		"empty protobuf":      {kind: protobuf, want: 200},
+		"JSON":                {kind: jsonText, body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
+		"JSON with a charset": {kind: jsonText + "; charset=utf-8", body: fmt.Appendf(nil, batchJSON, ""), want: 200, entries: 1},
+		"JSON, gzip":          {kind: jsonText, coding: "gzip", body: zipped(t, fmt.Appendf(nil, batchJSON, "")), want: 200, entries: 1},
+		"no span":             {kind: jsonText, body: []byte("{}"), want: 200},
+		"one bad span": {
+			kind: jsonText, body: fmt.Appendf(nil, batchJSON, `,{"name":5,"spanId":{}}`), want: 200, entries: 1, malformed: 1, rejected: 1,
+		},
+
+		"bad protobuf":      {kind: protobuf, body: []byte("\x0a\x05hello world"), want: 400, malformed: 2},
+		"bad JSON":          {kind: jsonText, body: []byte("hello"), want: 400, malformed: 1},
+		"empty JSON":        {kind: jsonText, want: 400},
+		"cut off JSON":      {kind: jsonText, body: fmt.Appendf(nil, batchJSON, "")[:100], want: 400},
+		"not gzip":          {kind: protobuf, coding: "gzip", body: good, want: 400},
+		"cut off gzip":      {kind: protobuf, coding: "gzip", body: zipped(t, good)[:40], want: 400},
+		"gzip bomb":         {kind: protobuf, coding: "gzip", body: zipped(t, make([]byte, MaxRequestBytes+1)), want: 413},
+		"too large":         {kind: protobuf, body: make([]byte, MaxRequestBytes+1), want: 413},
+		"another coding":    {kind: protobuf, coding: "zstd", body: good, want: 415},
+		"text":              {kind: "text/plain", body: good, want: 415},
+		"no type":           {body: good, want: 415},
+		"GET":               {method: http.MethodGet, kind: protobuf, want: 405},
+		"metrics":           {path: "/v1/metrics", kind: protobuf, body: good, want: 404},
+		"another path":      {path: "/v1/traces/../../etc/passwd", kind: protobuf, body: good, want: 307},
+		"another site":      {kind: protobuf, body: good, host: "evil.example:4318", want: 421},
+		"a name that rules": {kind: protobuf, body: good, host: "127.0.0.1.evil.example", want: 421},
+	} {
+		t.Run(name, func(t *testing.T) {
+			window := livepage.NewWindow(livepage.Limits{})
+			h := New(window, nil).Handler()
+			path := "http://127.0.0.1:4318" + Path
+			if c.path != "" {
+				path = "http://127.0.0.1:4318" + c.path
+			}
+			method := http.MethodPost
+			if c.method != "" {
+				method = c.method
+			}
+			r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(c.body))
+			if c.host != "" {
+				r.Host = c.host
+			}
+			r.Header.Set("Content-Type", c.kind)
+			r.Header.Set("Content-Encoding", c.coding)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != c.want {
+				t.Fatalf("status %d: %s", w.Code, w.Body)
+			}
+			f := figuresOf(t, window)
+			if f.Input.Entries != c.entries || f.Input.Malformed != c.malformed {
+				t.Errorf("the window has %+v", f.Input)
+			}
+			kind, _, _ := strings.Cut(c.kind, ";")
+			if c.want != 200 && c.want != 400 && c.want != 413 {
+				return
+			}
+			if got := w.Header().Get("Content-Type"); got != kind {
+				t.Errorf("content type %q", got)
+			}
+			unmarshal := proto.Unmarshal
+			if kind == jsonText {
+				unmarshal = protojson.Unmarshal
+			}
+			if c.want != 200 {
+				var s rpc.Status
+				if err := unmarshal(w.Body.Bytes(), &s); err != nil || s.GetMessage() == "" {
+					t.Errorf("no status in the answer: %v, %q", err, w.Body)
+				}
+				return
+			}
+			var answer collector.ExportTraceServiceResponse
+			if err := unmarshal(w.Body.Bytes(), &answer); err != nil {
+				t.Fatal(err)
+			}
+			if p := answer.GetPartialSuccess(); p.GetRejectedSpans() != c.rejected || (p.GetErrorMessage() != "") != (c.rejected > 0) {
+				t.Errorf("partial success %v", p)
+			}
+		})
+	}
+}
+
+// Bodies that do not end leave room for others after a while, and are told to come again
+// before that.
+func TestTurns(t *testing.T) {
+	window := livepage.NewWindow(livepage.Limits{})
+	r := New(window, nil)
+	for range MaxRequests {
+		r.slots <- struct{}{}
+	}
+	post := func() int {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(marshal(t, batch(1))))
+		req.Header.Set("Content-Type", "application/x-protobuf")
+		w := httptest.NewRecorder()
+		r.Handler().ServeHTTP(w, req)
+		if w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") == "" {
+			t.Error("no time to come again")
+		}
+		return w.Code
+	}
+	if code := post(); code != http.StatusServiceUnavailable {
+		t.Errorf("status %d", code)
+	}
+	<-r.slots
+	if code := post(); code != http.StatusOK {
+		t.Errorf("status %d", code)
+	}
+	if len(r.slots) != MaxRequests-1 {
+		t.Errorf("%d turns are taken", len(r.slots))
+	}
+}
+
+// dial starts a gRPC server and returns a connection to it.
+func dial(t *testing.T, r *Receiver, opts ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- r.ServeGRPC(ctx, l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(clientCodec{})))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return conn
+}
+
+// clientCodec sends bytes as they are.
+type clientCodec struct{}
+
+func (clientCodec) Name() string { return "proto" }
+func (clientCodec) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
+}
+func (clientCodec) Unmarshal(data mem.BufferSlice, v any) error {
+	return proto.Unmarshal(data.Materialize(), v.(proto.Message))
+}
+
+const export = "/" + service + "/" + method
+
+func TestGRPC(t *testing.T) {
+	for name, c := range map[string]struct {
+		body    []byte
+		method  string
+		opts    []grpc.CallOption
+		dial    []grpc.DialOption
+		want    codes.Code
+		entries int64
+	}{
+		"good":      {body: marshal(t, batch(3)), entries: 3},
+		"gzip":      {body: marshal(t, batch(300)), opts: []grpc.CallOption{grpc.UseCompressor("gzip")}, entries: 300},
+		"empty":     {},
+		"bad":       {body: []byte("\x0a\x05hello world"), want: codes.InvalidArgument},
+		"too large": {body: make([]byte, MaxRequestBytes+1), want: codes.ResourceExhausted},
+		"gzip bomb": {
+			body: make([]byte, MaxRequestBytes+1), opts: []grpc.CallOption{grpc.UseCompressor("gzip")}, want: codes.ResourceExhausted,
+		},
+		"metrics":      {method: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export", want: codes.Unimplemented},
+		"another site": {body: marshal(t, batch(3)), dial: []grpc.DialOption{grpc.WithAuthority("evil.example")}, want: codes.PermissionDenied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			window := livepage.NewWindow(livepage.Limits{})
+			r := New(window, nil)
+			conn := dial(t, r, c.dial...)
+			call := export
+			if c.method != "" {
+				call = c.method
+			}
+			var answer collector.ExportTraceServiceResponse
+			err := conn.Invoke(t.Context(), call, c.body, &answer, append(c.opts, grpc.WaitForReady(true))...)
+			if status.Code(err) != c.want {
+				t.Errorf("error %v", err)
+			}
+			if f := figuresOf(t, window); f.Input.Entries != c.entries {
+				t.Errorf("the window has %+v", f.Input)
+			}
+			for i := 0; len(r.slots) > 0; i++ { // given back just behind the answer
+				time.Sleep(time.Millisecond)
+				if i == 10_000 {
+					t.Fatal("a turn was not given back")
+				}
+			}
+		})
+	}
+}
+
+func TestGRPCTurns(t *testing.T) {
+	r := New(livepage.NewWindow(livepage.Limits{}), nil)
+	conn := dial(t, r)
+	for range MaxRequests {
+		r.slots <- struct{}{}
+	}
+	var answer collector.ExportTraceServiceResponse
+	if err := conn.Invoke(t.Context(), export, marshal(t, batch(1)), &answer); status.Code(err) != codes.Unavailable {
+		t.Errorf("error %v", err)
+	}
+	<-r.slots
+	if err := conn.Invoke(t.Context(), export, marshal(t, batch(1)), &answer); err != nil {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A client that does not end its message does not keep the server from ending.
+func TestGRPCSlowBody(t *testing.T) {
+	r := New(livepage.NewWindow(livepage.Limits{}), nil)
+	conn := dial(t, r)
+	stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true}, export, grpc.WaitForReady(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; len(r.slots) == 0; i++ {
+		time.Sleep(time.Millisecond)
+		if i == 10_000 {
+			t.Fatal("the call takes no turn")
+		}
+	}
+	_ = stream
+}
+
+func TestExportConcurrentSafe(t *testing.T) {
+	window := livepage.NewWindow(livepage.Limits{})
+	r := New(window, nil)
+	conn, h := dial(t, r), r.Handler()
+	body := marshal(t, batch(20))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				var answer collector.ExportTraceServiceResponse
+				if err := conn.Invoke(t.Context(), export, body, &answer); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Go(func() {
+			for range 5 {
+				req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost"+Path, bytes.NewReader(body))
+				req.Header.Set("Content-Type", "application/x-protobuf")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, req)
+				if w.Code != http.StatusOK {
+					t.Errorf("status %d", w.Code)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if f := figuresOf(t, window); f.Input.Entries != 4*10*20 || f.Input.Files != 1 {
+		t.Errorf("%+v", f.Input)
+	}
+}
+
+// Whatever is posted, the receiver answers and counts what it could not read.
+func FuzzTake(f *testing.F) {
+	text, err := proto.Marshal(batch(2))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text, true)
+	f.Add(text[:len(text)-3], true)
+	f.Add([]byte(strings.Replace(batchJSON, "%s", "", 1)), false)
+	f.Fuzz(func(t *testing.T, body []byte, isProto bool) {
+		e := jsonText()
+		if isProto {
+			e = protobuf()
+		}
+		window := livepage.NewWindow(livepage.Limits{})
+		answer, err := New(window, nil).take(e, body)
+		if (answer == nil) == (err == nil) {
+			t.Fatalf("answer %v, error %v", answer, err)
+		}
+		if _, err := io.WriteString(io.Discard, fmt.Sprint(figuresOf(t, window))); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,5 @@
+// A page that holds its data.
+
+import { Page, openPage } from "./main.js";
+
+openPage(Page);

@@ -1,0 +1,179 @@
+// A page whose data a server has: it asks for them again and again, and keeps what
+// its reader has chosen.
+
+import { NONE, decodeRows, distance, sameRow } from "./rows.js";
+import { formatState, parseState } from "./state.js";
+import { element, printable, show } from "./dom.js";
+import { Page, byID, inflate, openPage } from "./main.js";
+
+// How long to wait after an answer, and at most after a failure, in milliseconds.
+const PAUSE = 1000, LONGEST_PAUSE = 2000;
+
+const PERFETTO = "https://ui.perfetto.dev";
+
+// What is chosen by its number, and the names behind the numbers.
+const CHOICES = {
+  op: { names: (view) => view.names },
+  device: { names: (view) => view.devices.map((d) => d.label) },
+  request: { names: (view) => view.requests.map((r) => r.trace + "." + r.span) },
+};
+
+class LivePage extends Page {
+  start() {
+    super.start();
+    byID("perfetto").addEventListener("click", () => this.handOver());
+    document.addEventListener("visibilitychange", () => this.poll());
+    this.pause = PAUSE;
+    this.poll();
+  }
+
+  // In the address choices have names, since their numbers change with the data, and a
+  // range says to which time it is relative.
+  parse(fragment) {
+    const given = new URLSearchParams(fragment.replace(/^#/, "")), state = parseState(fragment);
+    this.names = {};
+    for (const field of Object.keys(CHOICES)) this.names[field] = given.get(field);
+    this.resolve(state);
+    const origin = given.get("origin");
+    if (origin !== null && /^-?[0-9]+$/.test(origin)) this.shiftRange(state, distance(this.view.origin_ns, origin));
+    return state;
+  }
+
+  format(state) {
+    this.nameChoices(state);
+    const range = state.from !== null || state.to !== null;
+    return formatState({ ...state, ...this.names, origin: range ? this.view.origin_ns : null });
+  }
+
+  // nameChoices notes the names of what is chosen. A name that the data do not have
+  // stays until something else is chosen.
+  nameChoices(state) {
+    for (const [field, { names }] of Object.entries(CHOICES)) {
+      if (state[field] !== null) this.names[field] = names(this.view)[state[field]] ?? null;
+      else if (!this.missing.has(field)) this.names[field] = null;
+    }
+  }
+
+  // resolve sets the choices of the state to the numbers of their names.
+  resolve(state) {
+    this.missing = new Set();
+    for (const [field, { names }] of Object.entries(CHOICES)) {
+      const name = this.names[field], i = name === null ? -1 : names(this.view).indexOf(name);
+      state[field] = i < 0 ? null : i;
+      if (i < 0 && name !== null) this.missing.add(field);
+    }
+  }
+
+  shiftRange(state, by) {
+    if (state.from !== null) state.from += by;
+    if (state.to !== null) state.to += by;
+  }
+
+  clear() {
+    this.missing.clear();
+    super.clear();
+  }
+
+  async poll() {
+    clearTimeout(this.timer);
+    if (this.polling || document.hidden) return;
+    this.polling = true;
+    try {
+      const headers = this.tag ? { "If-None-Match": this.tag } : {};
+      const answer = await fetch("data", { cache: "no-store", headers, signal: AbortSignal.timeout(30000) });
+      if (answer.status === 200) {
+        const data = await answer.json();
+        if (await this.take(data)) this.tag = answer.headers.get("ETag");
+      } else if (answer.status !== 304) {
+        throw new Error(`it answers ${answer.status}`);
+      }
+      this.pause = PAUSE;
+      this.lostAt = null;
+      this.say("live", "");
+    } catch (e) {
+      this.pause = Math.min(LONGEST_PAUSE, 2 * this.pause);
+      this.lostAt ??= new Date().toLocaleTimeString();
+      this.say(`The server does not answer since ${this.lostAt}. The page shows what it had, and goes on when the server is back.`, e.message);
+    }
+    this.polling = false;
+    this.timer = setTimeout(() => this.poll(), this.pause);
+  }
+
+  say(text, reason) {
+    const line = byID("live");
+    if (line.textContent !== text) line.textContent = text;
+    line.title = reason;
+    line.classList.toggle("lost", this.lostAt !== null);
+  }
+
+  // take shows new data, and reports whether it did.
+  async take(data) {
+    if (data.build !== document.documentElement.dataset.build) {
+      location.reload(); // the server is of another version
+      return false;
+    }
+    const rows = decodeRows(await inflate(data.rows), data.view.rows);
+    if (this.timeline.busy()) return false; // in the middle of a drag
+    const { view, store, timeline } = this;
+    const shift = distance(data.view.origin_ns, view.origin_ns), whole = timeline.from <= 0 && timeline.to >= timeline.end;
+    const before = view.names, pinned = sameRow(this.rows, timeline.pinned, rows, shift, (n) => before[n], (n) => data.view.names[n]);
+    const wasPinned = timeline.pinned !== NONE, scrolled = [...this.tables].map(([label, table]) => [label, table.scroll.scrollTop]);
+    this.nameChoices(store.state);
+    Object.assign(this.view, data.view);
+    Object.assign(this.rows, rows);
+    this.resolve(store.state);
+    this.shiftRange(store.state, shift);
+    timeline.hover = NONE;
+    timeline.arrange();
+    if (whole) timeline.move(0, Math.max(1, timeline.end));
+    else timeline.move(timeline.from + shift, timeline.to + shift);
+    this.showHead(data);
+    this.wholeRun();
+    this.update(new Set(["from", "search", "op", "device", "request"]));
+    for (const [label, top] of scrolled) {
+      const table = this.tables.get(label);
+      if (top > 0) table.scroll.scrollTop = top;
+    }
+    if (wasPinned) timeline.pin(pinned);
+    timeline.surface.fit();
+    return true;
+  }
+
+  showHead(data) {
+    document.title = printable(data.title) + " · optrace";
+    byID("title").textContent = printable(data.title);
+    byID("sentence").textContent = data.sentence;
+    const open = [...byID("chips").children].map((c) => c.open);
+    show(byID("chips"), ...data.notes.map((n, i) => element("details", { open: open[i] }, element("summary", {}, n.label), n.detail)));
+    show(byID("findings"), ...data.findings.map((f) => element("li", {}, element("button", { type: "button", "data-select": f.select }, f.text))),
+      data.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null);
+    byID("leftout").textContent = data.left_out > 0 ? `${data.left_out} without a start, or seen from the host, or read twice are not drawn` : "";
+  }
+
+  // handOver opens the page at ui.perfetto.dev, and gives it the trace when it says that
+  // it listens.
+  async handOver() {
+    const tab = window.open(PERFETTO);
+    if (!tab) return;
+    const answer = await fetch("trace.json", { cache: "no-store" });
+    if (!answer.ok) {
+      tab.close();
+      return;
+    }
+    const buffer = await answer.arrayBuffer(), title = document.title;
+    const asking = setInterval(() => tab.postMessage("PING", PERFETTO), 100);
+    const stop = () => {
+      clearInterval(asking);
+      window.removeEventListener("message", listen);
+    };
+    const listen = (e) => {
+      if (e.origin !== PERFETTO || e.source !== tab || e.data !== "PONG") return;
+      stop();
+      tab.postMessage({ perfetto: { buffer, title } }, PERFETTO);
+    };
+    window.addEventListener("message", listen);
+    setTimeout(stop, 60000);
+  }
+}
+
+openPage(LivePage);
