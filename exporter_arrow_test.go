@@ -48,7 +48,9 @@ func TestArrowHoldsWhatEntriesHold(t *testing.T) {
 		for i := range input {
 			input[i] = byte(random.Uint32())
 		}
-		r := &spantest.Random{Data: input, Keys: []string{op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyInputShapes, op.KeyOutputShape, "kept"}}
+		r := &spantest.Random{Data: input, Keys: []string{
+			op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyInputShapes, op.KeyOutputShape, op.KeyLaunch, "kept",
+		}}
 		var m op.Mapping
 		m.Keep("kept")
 		var lines, stream bytes.Buffer

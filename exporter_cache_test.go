@@ -116,6 +116,11 @@ func TestMemoTellsSpansApart(t *testing.T) {
 		"map":                       set("x", attribute.MapValue(attribute.Int("a", 1))),
 		"rank":                      set(op.KeyRank, attribute.Int64Value(3)),
 		"launch":                    set(op.KeyLaunch, attribute.Int64Value(1_700_000_000_000_000_000)),
+		"launch again":              set(op.KeyLaunch, attribute.Int64Value(1_700_000_000_000_000_005)),
+		"launch, negative":          set(op.KeyLaunch, attribute.Int64Value(-1)),
+		"launch as a text":          set(op.KeyLaunch, attribute.StringValue("1700000000000000000")),
+		"launch by its old name":    set("optrace.launch_unix_ns", attribute.Int64Value(1_700_000_000_000_000_000)),
+		"clock error":               set(op.KeyClockError, attribute.Int64Value(2000)),
 		"root in attributes":        set(op.KeyRoot, attribute.StringValue("POST /")),
 		"warnings in attributes":    set(op.KeyWarnings, attribute.StringValue("bad_time")),
 		"collective":                set(op.KeyCollective, attribute.StringValue("all_reduce")),
@@ -268,7 +273,8 @@ func FuzzMemo(f *testing.F) {
 				}
 			case 2:
 				s.Attributes = append(slices.Clone(s.Attributes), attribute.KeyValue{
-					Key: attribute.Key(spantest.Pick(r, op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyRoot, "device", "x")), Value: r.Value(1),
+					Key: attribute.Key(spantest.Pick(
+						r, op.KeyStep, op.KeyDevice, op.KeyDType, op.KeyRoot, op.KeyLaunch, op.KeyClockError, "device", "x")), Value: r.Value(1),
 				})
 			case 3:
 				other := r.Operation()

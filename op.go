@@ -40,6 +40,10 @@ type opState struct {
 	inputs  shapes.Key
 	inCount int
 	output  shapes.Key // empty while it is not known
+
+	// The options of a span whose times are given.
+	start [1]trace.SpanStartOption
+	end   [1]trace.SpanEndOption
 }
 
 // live returns the state while the operation has not ended.

@@ -119,7 +119,9 @@ func setAttribute(attrs []attribute.KeyValue, kv attribute.KeyValue) []attribute
 
 // Start starts the operation; see [Tracer.Start]. It must be ended with
 // [PreparedOp.End] or [PreparedOp.EndAt]. A nil Prepared starts nothing.
-func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) {
+func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) { return p.start(ctx) }
+
+func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (context.Context, PreparedOp) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -127,7 +129,7 @@ func (p *Prepared) Start(ctx context.Context) (context.Context, PreparedOp) {
 		return ctx, PreparedOp{}
 	}
 	step, hasStep := stepFromContext(ctx)
-	ctx, span := p.tracer.tracer.Start(ctx, p.name)
+	ctx, span := p.tracer.tracer.Start(ctx, p.name, opts...)
 	switch {
 	case !span.IsRecording():
 	case hasStep:

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace/internal/shapes"
+	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -27,8 +28,11 @@ import (
 // which they ran, below the span of the context; one from a [Processor] hands
 // them to it as entries, without spans.
 //
+// Record takes operations that have ended, with their times, such as those of a device;
+// see [Times].
+//
 // In, Out, DType, Device, Stream, Kind, Path, FLOPs, Err and Attrs describe the
-// operation begun last, whether or not it has ended. Before the first operation
+// operation begun or recorded last, whether or not it has ended. Before the first operation
 // they do nothing. They return the Recorder for chaining and do not allocate
 // once its buffers have grown.
 //
@@ -45,7 +49,8 @@ type Recorder struct {
 	mapping *op.Mapping   // of the Exporter; nil is the conventions
 
 	ctx  context.Context
-	step op.Int // of the operations that are begun
+	root span.Root // above the operations as the Recorder was made, if a Processor knew it
+	step op.Int    // of the operations that are begun
 
 	base time.Time // offsets count from here
 	ops  []recordedOp
@@ -65,7 +70,8 @@ type recordedOp struct {
 	prepared *Prepared // nil unless the operation was prepared
 	failure  string    // the error's text
 
-	start, end int64 // since the recorder's base, ns
+	start, end int64 // ns since the recorder's base, or in Unix time
+	launch     int64 // Unix ns; 0 where it is not known
 	step       int64
 
 	// Where the inputs, the output and the further attributes begin in the
@@ -75,6 +81,7 @@ type recordedOp struct {
 	inCount uint16
 	hasStep bool
 	failed  bool
+	unix    bool // start and end are in Unix time
 }
 
 // The bounds of a Recorder's buffers.
@@ -129,8 +136,15 @@ func (r *Recorder) begin() *recordedOp {
 		now = r.now()
 	}
 	r.open = true
+	o := r.add()
+	o.start = now
+	return o
+}
+
+// add adds an operation without a name and times.
+func (r *Recorder) add() *recordedOp {
 	r.ops = append(r.ops, recordedOp{
-		start: now, step: r.step.V, hasStep: r.step.Known,
+		step: r.step.V, hasStep: r.step.Known,
 		inAt: uint32(len(r.inputs)), outAt: uint32(len(r.outputs)), attrsAt: uint32(len(r.attrs)),
 	})
 	return &r.ops[len(r.ops)-1]

@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -33,7 +34,24 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 // spans of p's own making. Where ctx holds a span that is not sampled nothing
 // is recorded, unless p was made with [WithRecordOnly].
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
-	return newRecorder(ctx, p.emit, &p.shapes, p.mapping)
+	r := newRecorder(ctx, p.emit, &p.shapes, p.mapping)
+	r.root, _ = p.expect(r.ctx)
+	return r
+}
+
+// expect notes that operations below the span of ctx will be recorded. It returns the
+// local root above them, as far as it is known, and whether they will be taken.
+func (p *Processor) expect(ctx context.Context) (root span.Root, taken bool) {
+	defer p.recover("looking for the span above operations", nil)
+	taken = true // what is recorded of a span that panics is counted then
+	parent := trace.SpanContextFromContext(ctx)
+	if !parent.IsValid() {
+		return root, taken
+	}
+	if taken = p.takes(parent); taken && p.exp != nil {
+		p.exp.traces.Add(op.TraceID(parent.TraceID()))
+	}
+	return p.rootAbove(parent), taken
 }
 
 // emit makes spans of what r recorded. What panics meanwhile, such as a span
@@ -51,14 +69,18 @@ func (t *Tracer) emitFrom(r *Recorder, next *int) {
 		i := *next
 		*next++
 		o := &r.ops[i]
-		_, s := t.tracer.Start(r.ctx, o.name, trace.WithTimestamp(r.time(o.start)))
+		if o.unix && (o.start <= 0 || o.end <= 0) {
+			t.errs.Report(noTimes(o.name))
+			continue
+		}
+		_, s := t.tracer.Start(r.ctx, o.name, trace.WithTimestamp(o.time(r, o.start)))
 		if s.IsRecording() {
 			s.SetAttributes(r.attributes(i)...)
 			if o.failed {
 				s.SetStatus(codes.Error, o.failure)
 			}
 		}
-		s.End(trace.WithTimestamp(r.time(o.end)))
+		s.End(trace.WithTimestamp(o.time(r, o.end)))
 	}
 }
 
@@ -77,10 +99,12 @@ func (p *Processor) emit(r *Recorder) {
 	left := uint64(len(r.ops)) // not handed over yet
 	defer p.recover("recording", &left)
 	parent := trace.SpanContextFromContext(r.ctx)
-	if parent.IsValid() && !parent.IsSampled() && !p.cfg.recordOnly {
+	if parent.IsValid() && !p.takes(parent) {
+		p.skipped.Add(left)
+		left = 0
 		return
 	}
-	all := r.ended(parent, p.rootAbove(parent), p.resourceOf(r.ctx))
+	all := r.ended(parent, cmp.Or(p.rootAbove(parent), r.root), p.resourceOf(r.ctx))
 	if p.cfg.filter == nil && p.pruner == nil {
 		left = 0               // what the pipeline has, it counts
 		p.pipeline.OnEnds(all) // admit would take them all
@@ -161,15 +185,24 @@ func (r *Recorder) ended(parent trace.SpanContext, above span.Root, res *resourc
 // read sets what d says about operation i itself.
 func (r *Recorder) read(d *span.Data, i int) {
 	o := &r.ops[i]
-	d.Name, d.Start, d.End = o.name, r.time(o.start), r.time(o.end)
+	d.Name, d.Start, d.End = o.name, o.time(r, o.start), o.time(r, o.end)
 	d.Attrs, d.Status = r.attributes(i), sdktrace.Status{}
 	if o.failed {
 		d.Status = sdktrace.Status{Code: codes.Error, Description: o.failure}
 	}
 }
 
-// time returns the time of an offset.
-func (r *Recorder) time(offset int64) time.Time { return r.base.Add(time.Duration(offset)) }
+// time returns the start or end of an operation of r.
+func (o *recordedOp) time(r *Recorder, ns int64) time.Time {
+	switch {
+	case !o.unix:
+	case ns > 0:
+		return time.Unix(0, ns)
+	default:
+		return time.Time{} // is not known
+	}
+	return r.base.Add(time.Duration(ns))
+}
 
 // attributes returns the attributes of operation i, of different keys. They are
 // valid until the next call.
@@ -195,6 +228,9 @@ func (r *Recorder) attributes(i int) []attribute.KeyValue {
 	}
 	if o.dtype != "" {
 		attrs = append(attrs, tensorconv.DType(o.dtype))
+	}
+	if o.launch != 0 {
+		attrs = append(attrs, tensorconv.LaunchTime(o.launch))
 	}
 	if o.hasStep {
 		attrs = append(attrs, tensorconv.Step(o.step))

@@ -60,6 +60,10 @@ func NewTracer(tp trace.TracerProvider, opts ...TracerOption) *Tracer {
 // Where the span is not sampled the operation costs what the span costs, and
 // the methods of the Op do nothing. A nil ctx is context.Background().
 func (t *Tracer) Start(ctx context.Context, name, device string) (context.Context, Op) {
+	return t.start(ctx, name, device)
+}
+
+func (t *Tracer) start(ctx context.Context, name, device string, opts ...trace.SpanStartOption) (context.Context, Op) {
 	if ctx == nil {
 		ctx = context.Background()
 	}
@@ -70,10 +74,9 @@ func (t *Tracer) Start(ctx context.Context, name, device string) (context.Contex
 		if device != "" {
 			attrs = append(attrs, tensorconv.DeviceID(device))
 		}
-		ctx, span = t.tracer.Start(ctx, name, trace.WithAttributes(attrs...))
-	} else {
-		ctx, span = t.tracer.Start(ctx, name)
+		opts = append(opts, trace.WithAttributes(attrs...))
 	}
+	ctx, span = t.tracer.Start(ctx, name, opts...)
 	if !span.IsRecording() {
 		return ctx, Op{span: span}
 	}

@@ -32,6 +32,11 @@ const (
 	KeyStream = "tensor.stream.id"
 	// KeyStep is the iteration.
 	KeyStep = "tensor.step"
+	// KeyLaunch is when the host launched the operation, in Unix nanoseconds.
+	KeyLaunch = "tensor.launch.time"
+	// KeyClockError bounds how far the operation's times may be off where they come from
+	// the clock of a device, in nanoseconds. Entries have it among their attributes.
+	KeyClockError = "tensor.clock.error"
 	// KeyMemory is the size in bytes.
 	KeyMemory = "tensor.memory.size"
 	// KeyCollective names the collective operation.
@@ -53,8 +58,6 @@ const (
 	// The keys below are for the fields of an entry that the convention has no
 	// attribute for, so that they survive being written as a span.
 
-	// KeyLaunch is when the host launched the operation, in Unix nanoseconds.
-	KeyLaunch = "optrace.launch_unix_ns"
 	// KeyKindRule is how the kind was found, where it stands beside KeyKind.
 	KeyKindRule = "optrace.kind.rule"
 	// KeyRoot and KeyRootSpan name the local root span above the operation.
@@ -105,6 +108,8 @@ var conventions = []keyTarget{
 	{KeyRank, target{field: FieldRank, family: familyTensor}},
 	{KeyWorldSize, target{field: fieldWorldSize, family: familyTensor}},
 	{KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
+	{KeyClockError, target{family: familyTensor, keep: true}},
+	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before
 	{KeyKindRule, target{field: fieldKindRule, family: familyTensor}},
 	{KeyRoot, target{field: FieldRoot, family: familyTensor}},
 	{KeyRootSpan, target{field: fieldRootSpan, family: familyTensor}},
@@ -148,7 +153,8 @@ func newKeyIndex(table []keyTarget, keep bool) *keyIndex {
 		for x.slots[i].key != "" {
 			i++
 		}
-		kt.target.says, kt.target.keep = signsOf(kt.target.field, kt.target.family), keep
+		kt.target.says = signsOf(kt.target.field, kt.target.family)
+		kt.target.keep = keep || kt.target.keep
 		x.slots[i] = kt
 	}
 	return x
@@ -158,7 +164,7 @@ func newKeyIndex(table []keyTarget, keep bool) *keyIndex {
 // the keys of the conventions differ.
 func keyHash(key string) uint8 {
 	n := len(key)
-	return uint8(n)*7 + key[n-1]*29 + key[n/2]*13 + key[n*3/4]
+	return uint8(n)*33 + key[n-1]*48 + key[n/2]*10 + key[n*3/4]
 }
 
 // find returns the target of key, nil where it is not in the table.

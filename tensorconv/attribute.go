@@ -28,6 +28,13 @@ func DeviceID(id string) attribute.KeyValue { return DeviceIDKey.String(id) }
 // StreamID returns tensor.stream.id, the queue of the device.
 func StreamID(id int64) attribute.KeyValue { return StreamIDKey.Int64(id) }
 
+// LaunchTime returns tensor.launch.time, when the host launched the operation on the device, in Unix nanoseconds.
+func LaunchTime(unixNS int64) attribute.KeyValue { return LaunchTimeKey.Int64(unixNS) }
+
+// ClockError returns tensor.clock.error: the operation's times come from the clock of a device, and are off by at most this
+// many nanoseconds.
+func ClockError(ns int64) attribute.KeyValue { return ClockErrorKey.Int64(ns) }
+
 // Step returns tensor.step, the iteration.
 func Step(n int64) attribute.KeyValue { return StepKey.Int64(n) }
 

@@ -37,6 +37,10 @@ const (
 	DeviceIDKey = attribute.Key(op.KeyDevice)
 	// StreamIDKey is the queue of the device.
 	StreamIDKey = attribute.Key(op.KeyStream)
+	// LaunchTimeKey is when the host launched the operation on the device, in Unix nanoseconds.
+	LaunchTimeKey = attribute.Key(op.KeyLaunch)
+	// ClockErrorKey bounds how far the operation's times may be off where they come from the clock of a device, in nanoseconds.
+	ClockErrorKey = attribute.Key(op.KeyClockError)
 	// StepKey is the iteration of a training or generation loop.
 	StepKey = attribute.Key(op.KeyStep)
 )

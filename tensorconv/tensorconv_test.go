@@ -30,6 +30,8 @@ func TestAttributes(t *testing.T) {
 		{tensorconv.OpSideHost, "tensor.op.side", attribute.StringValue("host")},
 		{tensorconv.DeviceID("cuda:0"), "tensor.device.id", attribute.StringValue("cuda:0")},
 		{tensorconv.StreamID(3), "tensor.stream.id", attribute.Int64Value(3)},
+		{tensorconv.LaunchTime(1_700_000_000_000_000_000), "tensor.launch.time", attribute.Int64Value(1_700_000_000_000_000_000)},
+		{tensorconv.ClockError(2000), "tensor.clock.error", attribute.Int64Value(2000)},
 		{tensorconv.Step(12), "tensor.step", attribute.Int64Value(12)},
 		{tensorconv.DType(op.F32), "tensor.dtype", attribute.StringValue("f32")},
 		{tensorconv.InputDTypes(op.F32, op.I64), "tensor.input.dtypes", attribute.StringSliceValue([]string{"f32", "i64"})},

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
 )
 
 // The sides of the suites on single operations.
@@ -23,6 +26,11 @@ const (
 	recorder     = "Recorder"
 	recorderPrep = "Recorder, prepared"
 	recorderAll  = "Recorder with encoding"
+
+	// Recording after the fact, with the times of a device and of the launch.
+	sdkAfter      = "SDK span with timestamps"
+	preparedAfter = "prepared op, recorded"
+	recorderAfter = "Recorder, recorded"
 )
 
 // operationSuite compares the cost of one operation to the application. All spans
@@ -43,6 +51,11 @@ func operationSuite() []measure.Measure {
 	}
 	fresh := of("start_end_new_shapes_vs_sdk", 0, newShapes,
 		"a dynamic op whose shapes are all new", "values of shapes are built and boxed", nil)
+	after := of("record_after_vs_sdk", 1, preparedAfter,
+		"an operation of a device recorded after the fact, with its launch time", "the SDK's span: 1 is the limit", none(true))
+	afterRecorder := of("record_after_recorder_vs_sdk", 15, recorderAfter,
+		"the same through a Recorder, nothing emitted", "memory for the operation", none(false))
+	after.Cases, afterRecorder.Cases = suites.cases(sdkAfter, preparedAfter), suites.cases(sdkAfter, recorderAfter)
 	fresh.LongOnly, fresh.Cases = true, fresh.Cases[:1]
 	return []measure.Measure{
 		of("start_end_vs_sdk", 0.95, prepared, "Start and End of a prepared op", "the SDK's span: 1 is the limit", none(true)),
@@ -51,6 +64,7 @@ func operationSuite() []measure.Measure {
 		of("recorder_vs_sdk", 10, recorder, "a Recorder's operations, nothing emitted", "two readings of the clock", none(false)),
 		of("recorder_total_vs_sdk", 3, recorderAll,
 			"the same with conversion and encoding to entries", "encoding: ids, numbers, copying text", nil),
+		after, afterRecorder,
 		of("recorder_prepared_vs_sdk", 0, recorderPrep, "Recorder BeginPrepared, back to back", "a reading of the clock", nil),
 		fresh,
 	}
@@ -159,6 +173,34 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 			w.rows++
 			w.dynamicShapes(ctx, w.fresh, i, w.rows)
 		}),
+		// The launch time takes a place of its own in the attributes made before.
+		sdkAfter: w.after(func() func(context.Context, *run, int, optrace.Times) {
+			attrs := make([][]attribute.KeyValue, len(w.ops))
+			return func(ctx context.Context, r *run, i int, t optrace.Times) {
+				own := r.attrs(i)
+				attrs[i] = append(append(attrs[i][:0], own...), tensorconv.LaunchTime(t.Launch))
+				_, span := w.byHand.Start(ctx, w.ops[i].Name, trace.WithTimestamp(time.Unix(0, t.Start)))
+				span.SetAttributes(attrs[i]...)
+				span.End(trace.WithTimestamp(time.Unix(0, t.End)))
+			}
+		}()),
+		preparedAfter: w.after(func(ctx context.Context, _ *run, i int, t optrace.Times) { w.preps[i].Record(ctx, t) }),
+		recorderAfter: func() func(context.Context, int) error {
+			rec, count := w.nothing.Recorder(context.Background()), 0
+			record := w.after(func(_ context.Context, r *run, i int, t optrace.Times) {
+				if count++; count%opsPerStep == 0 {
+					rec.Finish()
+					if w.set.steps {
+						rec.Step(r.number)
+					}
+				}
+				rec.RecordPrepared(w.preps[i], t)
+			})
+			return func(ctx context.Context, n int) error {
+				defer rec.Finish()
+				return record(ctx, n)
+			}
+		}(),
 		recorder:     w.recorded(w.nothing, len(w.ops) > 1),
 		recorderPrep: w.recorded(w.nothing, true),
 		recorderAll: func() func(context.Context, int) error {
@@ -173,6 +215,20 @@ func (w *operations) sides() map[string]func(ctx context.Context, n int) error {
 // batchSizes is how many sizes of its first dimension a single operation comes with
 // where shapes are known at run time only.
 const batchSizes = 64
+
+// after returns a function that records n operations with times that count up, as
+// those of a device do.
+func (w *operations) after(record func(ctx context.Context, r *run, i int, t optrace.Times)) func(context.Context, int) error {
+	r := newRun(w.set, w.ops, w.byHand, 0)
+	at := time.Now().UnixNano()
+	return func(ctx context.Context, n int) error {
+		r.each(ctx, n, func(ctx context.Context, i int) {
+			at += 10_000
+			record(ctx, r, i, optrace.Times{Start: at, End: at + 9_000, Launch: at - 50_000})
+		})
+		return nil
+	}
+}
 
 func (w *operations) dynamic(ctx context.Context, t *optrace.Tracer, n, i int) {
 	if len(w.ops) == 1 {

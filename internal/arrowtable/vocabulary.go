@@ -89,7 +89,7 @@ func (v *Vocabulary) Learn(e *op.Entry) Template {
 // Operation is what nearly every operation has of its own.
 type Operation struct {
 	Start, Duration int64 // in ns
-	Step            op.Int
+	Step, Launch    op.Int
 	Device          string
 	TraceID         op.TraceID
 	SpanID          op.SpanID
@@ -103,6 +103,9 @@ type Operation struct {
 func (t *Table) AppendOperation(rows []byte, v *Vocabulary, k *Template, o *Operation) []byte {
 	if k.batch != v.batch {
 		k.batch, k.combination = v.batch, t.use(v, k)
+	}
+	if o.Launch.Known {
+		t.launches = append(t.launches, launch{t.rows, o.Launch.V})
 	}
 	return t.appendRow(rows, &row{
 		start: o.Start, duration: o.Duration, spanID: o.SpanID, flags: hasStart | hasDuration | hasSpanID,

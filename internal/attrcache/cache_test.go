@@ -2,6 +2,7 @@ package attrcache
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,16 +117,53 @@ func TestFindVarying(t *testing.T) {
 		attrs []attribute.KeyValue
 		want  Varying
 	}{
-		{"none", []attribute.KeyValue{name}, Varying{absent, absent}},
-		{"both", []attribute.KeyValue{name, device("cpu"), step(1)}, Varying{2, 1}},
-		{"first", []attribute.KeyValue{step(1), name}, Varying{0, absent}},
-		{"twice", []attribute.KeyValue{step(1), name, step(1), device("a")}, Varying{ambiguous, 3}},
-		{"three times", []attribute.KeyValue{step(1), step(1), step(1)}, Varying{ambiguous, absent}},
-		{"other types", []attribute.KeyValue{attribute.String(op.KeyStep, "1"), attribute.Int(op.KeyDevice, 1)}, Varying{ambiguous, ambiguous}},
-		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), step(1)}, Varying{ambiguous, absent}},
+		{"none", []attribute.KeyValue{name}, Varying{absent, absent, absent}},
+		{"both", []attribute.KeyValue{name, device("cpu"), step(1)}, Varying{2, 1, absent}},
+		{"first", []attribute.KeyValue{step(1), name}, Varying{0, absent, absent}},
+		{"twice", []attribute.KeyValue{step(1), name, step(1), device("a")}, Varying{ambiguous, 3, absent}},
+		{"three times", []attribute.KeyValue{step(1), step(1), step(1)}, Varying{ambiguous, absent, absent}},
+		{"other types", []attribute.KeyValue{attribute.String(op.KeyStep, "1"), attribute.Int(op.KeyDevice, 1)},
+			Varying{ambiguous, ambiguous, absent}},
+		{"all", []attribute.KeyValue{launch(5), name, step(1), device("cpu")}, Varying{2, 3, 0}},
+		{"a launch that entries do not take", []attribute.KeyValue{launch(-5), name}, Varying{absent, absent, ambiguous}},
+		{"a bad one first", []attribute.KeyValue{attribute.Float64(op.KeyStep, 1), step(1)}, Varying{ambiguous, absent, absent}},
 	} {
 		if got := FindVarying(tt.attrs); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.what, got, tt.want)
+		}
+	}
+}
+
+func launch(ns int64) attribute.KeyValue { return attribute.Int64(op.KeyLaunch, ns) }
+
+// The fixed attributes and the varying ones are all there are, in order.
+func TestSorted(t *testing.T) {
+	varying := []attribute.KeyValue{step(1), device("a"), launch(2)}
+	fixed := []attribute.KeyValue{opName("matmul"), attribute.Int("n", 7)}
+	for _, n := range [][]int{{0, 1}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}, {0, 1, 2}, {2}, {}} {
+		for gap := range 4 {
+			var attrs []attribute.KeyValue
+			for i, v := range n {
+				if i == gap {
+					attrs = append(attrs, fixed...)
+				}
+				attrs = append(attrs, varying[v])
+			}
+			if gap == 3 {
+				attrs = append(attrs, fixed...)
+			}
+			k := Key{Attrs: attrs, Varying: FindVarying(attrs)}
+			var got []attribute.KeyValue
+			at, parts := k.Varying.Sorted(len(attrs)), k.Fixed()
+			for i, part := range parts {
+				got = append(got, part...)
+				if i < len(at) && at[i] < len(attrs) {
+					got = append(got, attrs[at[i]])
+				}
+			}
+			if !slices.Equal(got, attrs) {
+				t.Errorf("%v is taken apart to %v", attrs, got)
+			}
 		}
 	}
 }
@@ -136,7 +174,7 @@ func TestFingerprint(t *testing.T) {
 	base := func() []attribute.KeyValue {
 		return []attribute.KeyValue{
 			opName("matmul"), device("cuda:0"), step(1), attribute.String(op.KeyDType, text), attribute.Int("n", 7),
-			attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"},
+			attribute.Float64("x", math.NaN()), {Key: "list", Value: list}, {Key: "empty"}, launch(3),
 		}
 	}
 	seeds := newSeeds()
@@ -156,6 +194,7 @@ func TestFingerprint(t *testing.T) {
 		{"nothing", 4, attribute.Int("n", 7), true},
 		{"the device", 1, device("cuda:1"), true},
 		{"the step", 2, step(7), true},
+		{"the launch time", 8, launch(9), true},
 		{"the type of the step", 2, attribute.Float64(op.KeyStep, 1), false},
 		{"a text", 0, opName("relu"), false},
 		{"the length of a text", 3, attribute.String(op.KeyDType, text[:3]), false},

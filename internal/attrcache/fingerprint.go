@@ -38,7 +38,7 @@ func (s *seeds) of(k *Key) (f fingerprint, ok bool) {
 		key := address(name) ^ uint64(len(name))<<lengthAt ^ uint64(kv.Value.Type())<<typeAt
 		// A value has one of the three.
 		value := uint64(kv.Value.AsInt64()) ^ address(text) ^ uint64(len(text))<<lengthAt ^ list(&kv.Value)
-		if i == k.Varying.Step || i == k.Varying.Device {
+		if k.Varying.Is(i) {
 			value = 0
 		}
 		a = fold(a^value, s[2]^key)

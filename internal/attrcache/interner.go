@@ -25,7 +25,7 @@ func (n *interner) canonical(k *Key) *Key {
 	n.key = *k
 	n.key.Attrs = attrs
 	for i := range attrs {
-		if i == k.Varying.Step || i == k.Varying.Device {
+		if k.Varying.Is(i) {
 			continue
 		}
 		v := &attrs[i].Value

@@ -16,11 +16,14 @@ type Key struct {
 }
 
 // Fixed returns the attributes before, between and after the varying ones.
-func (k *Key) Fixed() [3][]attribute.KeyValue {
-	first, second := k.Varying.Sorted(len(k.Attrs))
-	return [3][]attribute.KeyValue{
-		k.Attrs[:first], k.Attrs[min(first+1, second):second], k.Attrs[min(second+1, len(k.Attrs)):],
+func (k *Key) Fixed() (fixed [4][]attribute.KeyValue) {
+	from := 0
+	for i, at := range k.Varying.Sorted(len(k.Attrs)) {
+		fixed[i] = k.Attrs[from:at]
+		from = min(at+1, len(k.Attrs))
 	}
+	fixed[3] = k.Attrs[from:]
+	return fixed
 }
 
 // equal reports whether the attributes of both keys, which have the same

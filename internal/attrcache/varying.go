@@ -7,10 +7,11 @@ import (
 )
 
 // Varying holds the indexes of the attributes that are not part of the key:
-// step and device, which change while everything else repeats. The step differs
-// from one run of a graph to the next, the device from one replica to the next.
+// step, device and launch time, which change while everything else repeats. The step
+// differs from one run of a graph to the next, the device from one replica to the
+// next, the launch time from one operation to the next.
 // An index is negative if there is no such attribute or it is unusable.
-type Varying struct{ Step, Device int }
+type Varying struct{ Step, Device, Launch int }
 
 // Negative indexes.
 const (
@@ -18,12 +19,12 @@ const (
 	ambiguous = -2 // several attributes of the key, or one of another type
 )
 
-// NoVarying makes step and device part of the key: with a custom mapping their
+// NoVarying makes all attributes part of the key: with a custom mapping their
 // keys may mean anything.
-var NoVarying = Varying{absent, absent}
+var NoVarying = Varying{absent, absent, absent}
 
-// FindVarying returns the varying ones of attributes: a step that is an integer
-// and a device that is a string.
+// FindVarying returns the varying ones of attributes: a step that is an integer, a
+// device that is a string, and a launch time that entries may have.
 func FindVarying(attrs []attribute.KeyValue) Varying {
 	v := NoVarying
 	for i := range attrs {
@@ -32,6 +33,8 @@ func FindVarying(attrs []attribute.KeyValue) Varying {
 			v.Step = onlyIndex(v.Step, i, kv.Value.Type() == attribute.INT64)
 		case op.KeyDevice:
 			v.Device = onlyIndex(v.Device, i, kv.Value.Type() == attribute.STRING)
+		case op.KeyLaunch:
+			v.Launch = onlyIndex(v.Launch, i, kv.Value.Type() == attribute.INT64 && kv.Value.AsInt64() >= 0)
 		}
 	}
 	return v
@@ -46,15 +49,18 @@ func onlyIndex(index, i int, usable bool) int {
 	return ambiguous
 }
 
-// Sorted returns the two indexes in order, with n, the number of attributes, in
-// place of negative ones.
-func (v Varying) Sorted(n int) (first, second int) {
-	first, second = v.Step, v.Device
-	if first < 0 {
-		first = n
+// Is reports whether the attribute at an index is a varying one.
+func (v Varying) Is(i int) bool { return i == v.Step || i == v.Device || i == v.Launch }
+
+// Sorted returns the indexes in order, with n, the number of attributes, in place of
+// negative ones.
+func (v Varying) Sorted(n int) [3]int {
+	var in [3]int
+	for i, index := range [3]int{v.Step, v.Device, v.Launch} {
+		if in[i] = index; index < 0 {
+			in[i] = n
+		}
 	}
-	if second < 0 {
-		second = n
-	}
-	return min(first, second), max(first, second)
+	a, b, c := min(in[0], in[1]), max(in[0], in[1]), in[2]
+	return [3]int{min(a, c), max(a, min(b, c)), max(b, c)}
 }

@@ -80,6 +80,12 @@ func notes() []Case {
 	}
 	return []Case{
 		note("launch", func(e *op.Entry) { e.Launch = op.Known(start - 5) }, Attr{op.KeyLaunch, int64(start - 5)}),
+		note("launch as it was called before", func(e *op.Entry) { e.Launch = op.Known(start - 5) },
+			Attr{"optrace.launch_unix_ns", int64(start - 5)}),
+		note("launch by both names", func(e *op.Entry) { e.Launch = op.Known(start - 5) },
+			Attr{op.KeyLaunch, int64(start - 5)}, Attr{"optrace.launch_unix_ns", int64(start - 7)}),
+		note("clock error", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: op.KeyClockError, Value: "2000", Type: op.AttrInt}} },
+			Attr{op.KeyClockError, int64(2000)}),
 		note("kind rule", func(e *op.Entry) { e.Kind, e.KindRule = op.KindCollective, op.RuleLibrary },
 			Attr{op.KeyKind, "collective"}, Attr{op.KeyKindRule, "library"}),
 		note("kind rule without a kind", func(*op.Entry) {}, Attr{op.KeyKindRule, "library"}),

@@ -64,7 +64,11 @@ func (a *arguments) entry(e *op.Entry) {
 	a.start(e.Start)
 	a.links(e.Links)
 	for _, attr := range e.Attrs {
-		if !isReserved(attr.Key) {
+		switch {
+		case attr.Key == op.KeyClockError && attr.Type == op.AttrInt:
+			a.key(attr.Key)
+			a.buf = attr.AppendJSONValue(a.buf)
+		case !isReserved(attr.Key):
 			a.Str(attr.Key, attr.Value)
 		}
 	}

@@ -33,9 +33,10 @@ type encoder struct {
 // and resource have of their own.
 type template struct {
 	arrowtable.Template
-	// The step and the device count where they are not varying.
+	// These count where they are not varying.
 	step   op.Int
 	device string
+	launch op.Int
 }
 
 func newEncoder(m *op.Mapping, cacheBytes int) *encoder {
@@ -82,6 +83,9 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool,
 		}
 		if key.Varying.Device < 0 {
 			o.Device = cached.device
+		}
+		if key.Varying.Launch < 0 {
+			o.Launch = cached.launch
 		}
 		rows := c.begin(b, d.Resource)
 		b.Records = rows.AppendOperation(b.Records, c.words, &cached.Template, &o)
@@ -133,7 +137,7 @@ func (c *encoder) learn(k *attrcache.Key, e *op.Entry, bytes int) {
 		c.batch = nil
 		return
 	}
-	known := template{c.words.Learn(e), e.Step, e.DeviceID}
+	known := template{c.words.Learn(e), e.Step, e.DeviceID, e.Launch}
 	c.cache.Add(k, known, known.Bytes()+bytes)
 }
 
@@ -152,6 +156,9 @@ func (c *encoder) operation(o *arrowtable.Operation, d *span.Data, varying attrc
 	}
 	if varying.Step >= 0 {
 		o.Step = op.Known(d.Attrs[varying.Step].Value.AsInt64())
+	}
+	if varying.Launch >= 0 {
+		o.Launch = op.Known(d.Attrs[varying.Launch].Value.AsInt64())
 	}
 	ok := first <= second && second < last && first <= end && end < last && 0 <= o.Duration && o.Duration < longest &&
 		!o.TraceID.IsZero() && !o.SpanID.IsZero() && !d.Failed() && d.DroppedAttrs == 0 &&
@@ -188,7 +195,7 @@ func (c *encoder) isDevice(name string) bool {
 
 // isAll reports whether e is what its template and o say.
 func isAll(e *op.Entry, o *arrowtable.Operation, varying attrcache.Varying) bool {
-	return e.Start == op.Known(o.Start) && e.Duration == o.Duration && !e.Launch.Known &&
+	return e.Start == op.Known(o.Start) && e.Duration == o.Duration && (varying.Launch < 0 || e.Launch == o.Launch) &&
 		(varying.Step < 0 || e.Step == o.Step) && (varying.Device < 0 || e.DeviceID == o.Device) &&
 		e.TraceID == o.TraceID && e.SpanID == o.SpanID && e.ParentSpanID == o.ParentSpanID &&
 		e.Root == o.Root && e.RootSpanID == o.RootSpanID

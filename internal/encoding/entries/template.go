@@ -13,13 +13,13 @@ import (
 
 // template is the line of an operation without the fields that differ between
 // spans with the same attributes, name, scope and resource: the step, the device,
-// the times, the ids and the root. Rendering it is much cheaper than converting
+// the times, among them that of the launch, the ids and the root. Rendering it is much cheaper than converting
 // and encoding the span.
 type template struct {
 	toDevice string // from the start, or from after a varying step
 	toMicros string // from after a varying device, or else as toDevice
 	toStart  string // from after the duration in microseconds
-	toIDs    string // from after the duration in nanoseconds
+	toIDs    string // from after the duration in nanoseconds, or a varying launch time
 	toEnd    string // from after the ids and the root
 }
 
@@ -30,6 +30,7 @@ const (
 	lineMicros   = `,"duration_us":`
 	lineStart    = `,"start_unix_ns":`
 	lineDuration = `,"duration_ns":`
+	lineLaunch   = `,"launch_unix_ns":` // always behind the duration
 	lineTraceID  = `,"trace_id":"`
 	lineSpanID   = `","span_id":"`
 	lineParentID = `,"parent_span_id":"`
@@ -123,6 +124,9 @@ func (f *renderer) render(dst []byte, l *template, v *span.Data, p *fields) []by
 	dst = append(dst, f.timeText...)
 	jsontext.AppendDigits9(dst[:at], uint32(p.nano))
 	dst = strconv.AppendInt(dst, p.duration, 10)
+	if p.varying.Launch >= 0 {
+		dst = strconv.AppendInt(append(dst, lineLaunch...), v.Attrs[p.varying.Launch].Value.AsInt64(), 10)
+	}
 	dst = append(dst, l.toIDs...)
 
 	at = len(dst) + spanIDAt
@@ -202,6 +206,10 @@ func (f *renderer) compile(line []byte, v *span.Data, p *fields) (l template, ok
 	number()
 	upTo(lineDuration)
 	number()
+	if p.varying.Launch >= 0 {
+		upTo(lineLaunch)
+		number()
+	}
 	l.toIDs = upTo(lineTraceID)
 	take(len(f.idText))
 	l.toEnd = rest

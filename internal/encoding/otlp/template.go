@@ -10,7 +10,7 @@ import (
 // those before, between and after the varying attributes.
 type template struct {
 	name    string
-	fixed   [3]string
+	fixed   [4]string
 	varying attrcache.Varying
 }
 
@@ -21,7 +21,7 @@ const maxTemplate = 2 << 10
 func (c *encoder) remember(k *attrcache.Key) {
 	// One string for all parts: this takes fewer cache misses.
 	b := c.codec.nameField(c.scratch[:0], k.Name)
-	var ends [4]int
+	var ends [5]int
 	ends[0] = len(b)
 	for i, attrs := range k.Fixed() {
 		b = c.codec.spanAttributes(b, attrs)
@@ -34,7 +34,7 @@ func (c *encoder) remember(k *attrcache.Key) {
 	text := string(b)
 	c.cache.Add(k, template{
 		name:    text[:ends[0]],
-		fixed:   [3]string{text[ends[0]:ends[1]], text[ends[1]:ends[2]], text[ends[2]:]},
+		fixed:   [4]string{text[ends[0]:ends[1]], text[ends[1]:ends[2]], text[ends[2]:ends[3]], text[ends[3]:]},
 		varying: k.Varying,
 	}, len(text))
 }
@@ -48,16 +48,14 @@ type spanAttributeCodec interface {
 func (k *template) appendAttributes(
 	dst []byte, attrs []attribute.KeyValue, codec spanAttributeCodec, devices *attrcache.Strings,
 ) []byte {
-	first, second := k.varying.Sorted(len(attrs))
 	dst = append(dst, k.fixed[0]...)
-	if first < len(attrs) {
-		dst = k.appendVarying(dst, attrs, first, codec, devices)
+	for i, at := range k.varying.Sorted(len(attrs)) {
+		if at == len(attrs) {
+			break
+		}
+		dst = append(k.appendVarying(dst, attrs, at, codec, devices), k.fixed[i+1]...)
 	}
-	dst = append(dst, k.fixed[1]...)
-	if second < len(attrs) {
-		dst = k.appendVarying(dst, attrs, second, codec, devices)
-	}
-	return append(dst, k.fixed[2]...)
+	return dst
 }
 
 // appendVarying appends the varying attribute at an index.

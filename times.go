@@ -1,0 +1,146 @@
+package optrace
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// Times says when an operation ran that is recorded after the fact, in Unix
+// nanoseconds, and when the host launched it. Operations are recorded in any
+// order and on any goroutine, and the span above them may have ended; see
+// [Prepared.Record], [Tracer.Record] and [Recorder.Record].
+//
+// Times are recorded as they are; what cannot be right is counted by readers, in the
+// warnings and suspects of a report:
+//
+//   - an End before the Start: the duration is 0, with the warning neg_duration
+//   - a Start or End that is not positive, such as the zero value: an entry has no
+//     start, and the warning bad_time; no span is made, since it would have to stand
+//     somewhere, and the error handler of OpenTelemetry is told
+//   - a Start before that of the span above, or before the process: a suspect of
+//     clock if the span above is known, else nothing tells it from a record of the past
+//   - a Launch after the Start: as it is
+//
+// In a trace that is not sampled nothing is recorded. A Processor counts what its
+// Recorder was given for such a trace as skipped.
+type Times struct {
+	Start, End int64
+	// Launch is when the host enqueued the operation; 0 where that is not known. It
+	// becomes the attribute tensor.launch.time.
+	Launch int64
+}
+
+// Record makes a span of an operation that has ended, below the span of ctx, with
+// attributes in addition to those that were prepared. Of attributes with equal keys
+// the last one counts. A nil Prepared records nothing.
+func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyValue) {
+	if p == nil {
+		return
+	}
+	p.tracer.record(ctx, p.name, p.attrs, &t, attrs)
+}
+
+// Record makes a span of an operation that has ended, below the span of ctx. It
+// returns an error, as [Tracer.Prepare] does, where spec is no operation; those that
+// repeat cost less with [Prepared.Record].
+func (t *Tracer) Record(ctx context.Context, spec OpSpec, times Times) error {
+	p, err := t.Prepare(spec)
+	if err != nil {
+		return err
+	}
+	p.Record(ctx, times)
+	return nil
+}
+
+// record makes a span with the times of t. Its memory, options of the span among it,
+// comes from the pool.
+func (t *Tracer) record(ctx context.Context, name string, fixed []attribute.KeyValue, times *Times, further []attribute.KeyValue) {
+	if times.Start <= 0 || times.End <= 0 {
+		t.errs.Report(noTimes(name))
+		return
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	s := t.pool.Get().(*opState)
+	s.start[0] = trace.WithTimestamp(time.Unix(0, times.Start))
+	_, span := t.tracer.Start(ctx, name, s.start[:]...)
+	if span.IsRecording() {
+		s.attrs = append(s.attrs, fixed...)
+		if times.Launch != 0 {
+			s.attrs = append(s.attrs, tensorconv.LaunchTime(times.Launch))
+		}
+		if step, ok := stepFromContext(ctx); ok {
+			s.attrs = append(s.attrs, tensorconv.Step(step))
+		}
+		s.attrs = append(s.attrs, further...)
+		span.SetAttributes(s.attrs...)
+	}
+	s.end[0] = trace.WithTimestamp(time.Unix(0, times.End))
+	span.End(s.end[:]...)
+	if len(further) > 0 {
+		clear(s.attrs) // the application's own
+	}
+	t.recycle(s)
+}
+
+func noTimes(name string) error {
+	return fmt.Errorf("optrace: recording %s: it has no start or no end", name)
+}
+
+// StartAt is [Tracer.Start] for an operation that started at a given time.
+func (t *Tracer) StartAt(ctx context.Context, name, device string, at time.Time) (context.Context, Op) {
+	return t.start(ctx, name, device, trace.WithTimestamp(at))
+}
+
+// StartAt is [Prepared.Start] for an operation that started at a given time.
+func (p *Prepared) StartAt(ctx context.Context, at time.Time) (context.Context, PreparedOp) {
+	return p.start(ctx, trace.WithTimestamp(at))
+}
+
+// LaunchedAt sets when the host launched the operation on the device.
+func (o Op) LaunchedAt(t time.Time) Op { return o.set(tensorconv.LaunchTime(t.UnixNano())) }
+
+// Record adds an operation on device, which may be "", that has ended. It ends the
+// one under way as Begin does.
+func (r *Recorder) Record(name, device string, t Times) *Recorder {
+	o := r.record(&t)
+	o.name, o.device = name, device
+	return r
+}
+
+// RecordPrepared is Record for an operation that repeats; see [Tracer.Prepare]. What
+// the other methods say of the operation replaces what was prepared. A nil p
+// adds an operation without a name.
+func (r *Recorder) RecordPrepared(p *Prepared, t Times) *Recorder {
+	o := r.record(&t)
+	if p != nil {
+		o.name, o.prepared = p.name, p
+	}
+	return r
+}
+
+func (r *Recorder) record(t *Times) *recordedOp {
+	r.End()
+	if r.isFull() {
+		r.flush()
+	}
+	o := r.add()
+	o.start, o.end, o.launch, o.unix = t.Start, t.End, t.Launch, true
+	return o
+}
+
+// Expect says that operations of the trace of ctx will be recorded later, perhaps
+// after the spans above them have ended: those are written all the same. A
+// [Recorder] of the Processor does so itself.
+func (p *Processor) Expect(ctx context.Context) {
+	if ctx != nil {
+		p.expect(ctx)
+	}
+}

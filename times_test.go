@@ -1,0 +1,281 @@
+package optrace_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+const (
+	launched = 1_795_000_000_000_000_000
+	started  = launched + 40_000
+	ended    = started + 12_345
+)
+
+var ran = optrace.Times{Start: started, End: ended, Launch: launched}
+
+// entriesOf returns the records that a set-up with a Processor writes.
+func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (entries []op.Entry, spans []op.Span) {
+	t.Helper()
+	var buf bytes.Buffer
+	exp, err := optrace.NewExporter(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(p))
+	record(tp, p)
+	if err := tp.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for rec, err := range op.NewReader(&buf, "ops").Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			entries = append(entries, *rec.Entry)
+		case rec.Span != nil:
+			spans = append(spans, *rec.Span)
+		}
+	}
+	return entries, spans
+}
+
+// Every way to record after the fact gives the same operation, also when the request
+// has ended before.
+func TestRecordAfterTheFact(t *testing.T) {
+	ways := map[string]func(ctx context.Context, tr *optrace.Tracer, p *optrace.Processor){
+		"prepared": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
+			prepare(t, tr, matmulSpec()).Record(ctx, ran, tensorconv.StreamID(7))
+		},
+		"spec": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
+			spec := matmulSpec()
+			spec.Stream = op.Known(7)
+			if err := tr.Record(ctx, spec, ran); err != nil {
+				t.Error(err)
+			}
+		},
+		"open": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
+			_, o := tr.StartAt(ctx, "matmul", "cuda:0", time.Unix(0, started))
+			o.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7).LaunchedAt(time.Unix(0, launched)).EndAt(time.Unix(0, ended))
+		},
+		"open, prepared": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
+			_, o := prepare(t, tr, matmulSpec()).StartAt(ctx, time.Unix(0, started))
+			o.Attrs(tensorconv.StreamID(7), tensorconv.LaunchTime(launched)).EndAt(time.Unix(0, ended))
+		},
+		"Recorder of a Tracer": func(ctx context.Context, tr *optrace.Tracer, _ *optrace.Processor) {
+			rec := tr.Recorder(ctx)
+			rec.Record("matmul", "cuda:0", ran).In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7)
+			rec.Finish()
+		},
+		"Recorder of a Processor": func(ctx context.Context, tr *optrace.Tracer, p *optrace.Processor) {
+			rec := p.Recorder(ctx)
+			rec.RecordPrepared(prepare(t, tr, matmulSpec()), ran).Stream(7)
+			rec.Finish()
+		},
+	}
+	for name, record := range ways {
+		t.Run(name, func(t *testing.T) {
+			entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+				ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+				ctx = optrace.ContextWithStep(ctx, 3)
+				p.Expect(ctx)
+				request.End()
+				record(ctx, optrace.NewTracer(tp), p)
+			})
+			if len(entries) != 1 || len(spans) != 1 {
+				t.Fatalf("%d entries and %d spans, want one of each", len(entries), len(spans))
+			}
+			e := entries[0]
+			got := op.Entry{
+				Operation: e.Operation, DeviceID: e.DeviceID, Stream: e.Stream, Step: e.Step, Start: e.Start, Duration: e.Duration,
+				Launch: e.Launch, OutputShape: e.OutputShape, DType: e.DType, ParentSpanID: e.ParentSpanID,
+			}
+			want := op.Entry{
+				Operation: "matmul", DeviceID: "cuda:0", Stream: op.Known(7), Step: op.Known(3), Start: op.Known(started),
+				Duration: ended - started, Launch: op.Known(launched), OutputShape: op.Shape{64, 256}, DType: op.F32,
+				ParentSpanID: spans[0].SpanID,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A Recorder of a Processor knows the request that was open when it was made.
+func TestRecorderKeepsTheRoot(t *testing.T) {
+	entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		ctx, request := tp.Tracer("app").Start(t.Context(), "POST /predict")
+		rec := p.Recorder(ctx)
+		request.End()
+		rec.Record("matmul", "cuda:0", ran)
+		rec.Finish()
+	})
+	if len(entries) != 1 || len(spans) != 1 || entries[0].Root != "POST /predict" {
+		t.Errorf("%d spans, entries %+v", len(spans), entries)
+	}
+}
+
+// What cannot be right is recorded as it is, and readers warn of it.
+func TestRecordBadTimes(t *testing.T) {
+	told := make(chan string, 100)
+	before := otel.GetErrorHandler()
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { told <- err.Error() }))
+	defer otel.SetErrorHandler(before)
+	for _, tt := range []struct {
+		name  string
+		times optrace.Times
+		start op.Int
+		warn  op.Warning
+		spans bool
+	}{
+		{"the end before the start", optrace.Times{Start: ended, End: started}, op.Known(ended), op.WarnNegativeDuration, true},
+		{"nothing", optrace.Times{}, op.Int{}, op.WarnBadTime, false},
+		{"no end", optrace.Times{Start: started}, op.Int{Known: true, V: started}, op.WarnBadTime, false},
+		{"a start before 1970", optrace.Times{Start: -5, End: ended}, op.Int{}, op.WarnBadTime, false},
+		{"before the process", optrace.Times{Start: 1_000_000, End: 1_000_005}, op.Known(1_000_000), 0, true},
+		{"the launch after the start", optrace.Times{Start: started, End: ended, Launch: ended}, op.Known(started), 0, true},
+		{"a launch before 1970", optrace.Times{Start: started, End: ended, Launch: -1}, op.Known(started), op.WarnBadValue, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			fromSpan, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
+				prepare(t, optrace.NewTracer(tp), matmulSpec()).Record(t.Context(), tt.times)
+			})
+			if tt.spans != (len(fromSpan) == 1) {
+				t.Errorf("%d spans", len(fromSpan))
+			}
+			if !tt.spans && !strings.Contains(<-told, "matmul") { // each Tracer reports its first error at once
+				t.Error("the error handler is told of something else")
+			}
+			fromRecorder, _ := entriesOf(t, func(_ *sdktrace.TracerProvider, p *optrace.Processor) {
+				rec := p.Recorder(t.Context())
+				rec.Record("matmul", "cuda:0", tt.times)
+				rec.Finish()
+			})
+			if len(fromRecorder) != 1 {
+				t.Fatalf("%d entries of a Recorder", len(fromRecorder))
+			}
+			for _, e := range slices.Concat(fromSpan, fromRecorder) {
+				if e.Start != tt.start || e.Warn != tt.warn || e.Duration < 0 {
+					t.Errorf("start %v, duration %d, warnings %b; want %v and %b", e.Start, e.Duration, e.Warn, tt.start, tt.warn)
+				}
+			}
+		})
+	}
+	mem := tracetest.NewInMemoryExporter()
+	rec := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem))).Recorder(t.Context())
+	rec.Record("matmul", "", optrace.Times{}).Record("relu", "", ran)
+	rec.Finish()
+	if spans := mem.GetSpans(); len(spans) != 1 || spans[0].Name != "relu" || !strings.Contains(<-told, "matmul") {
+		t.Errorf("spans %v", spans)
+	}
+}
+
+// In a trace that is not sampled nothing is recorded, and what a Processor was given
+// is counted.
+func TestRecordUnsampled(t *testing.T) {
+	exp, err := optrace.NewExporter(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()), sdktrace.WithSpanProcessor(p))
+	ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
+	prepare(t, optrace.NewTracer(tp), matmulSpec()).Record(ctx, ran)
+	rec := p.Recorder(ctx)
+	rec.Record("a", "", ran).Record("b", "", ran)
+	rec.Finish()
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st := p.Stats(); st.Recorded != 0 || st.Skipped != 2 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// Operations are recorded by several goroutines, in any order.
+func TestRecordConcurrentSafe(t *testing.T) {
+	const goroutines, each = 4, 100
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
+		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+		p.Expect(ctx)
+		var wg sync.WaitGroup
+		for g := range int64(goroutines) {
+			wg.Go(func() {
+				for i := range int64(each) {
+					at := started + 1000*(g*each+each-i)
+					prep.Record(ctx, optrace.Times{Start: at, End: at + 10, Launch: at - 10}, attribute.Int64("n", i))
+				}
+			})
+		}
+		request.End()
+		wg.Wait()
+	})
+	seen := make(map[int64]bool)
+	for _, e := range entries {
+		if e.Duration != 10 || e.Start.V-e.Launch.V != 10 {
+			t.Fatalf("%+v", e)
+		}
+		seen[e.Start.V] = true
+	}
+	if len(seen) != goroutines*each {
+		t.Errorf("%d operations, want %d", len(seen), goroutines*each)
+	}
+}
+
+// Recording after the fact allocates what a span with the same times does, and a
+// Recorder nothing.
+func TestRecordAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools are emptied at random under the race detector")
+	}
+	tp := noopProvider(t)
+	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
+	p := prepare(t, tr, matmulSpec())
+	_, s := tp.Tracer("attributes").Start(t.Context(), "matmul")
+	s.SetAttributes(tensorconv.OpName("matmul"))
+	attrs := append(slices.Clone(s.(sdktrace.ReadOnlySpan).Attributes()), tensorconv.LaunchTime(launched))
+	floor := testing.AllocsPerRun(1000, func() {
+		_, span := tracer.Start(context.Background(), "matmul", trace.WithTimestamp(time.Unix(0, started)))
+		span.SetAttributes(attrs...)
+		span.End(trace.WithTimestamp(time.Unix(0, ended)))
+	})
+	if got := testing.AllocsPerRun(1000, func() { p.Record(context.Background(), ran) }); got > floor {
+		t.Errorf("an operation recorded after the fact makes %v allocations, the SDK's span %v", got, floor)
+	}
+	rec := new(optrace.Processor).Recorder(t.Context())
+	round := func() {
+		for range 100 {
+			rec.RecordPrepared(p, ran)
+		}
+		rec.Finish()
+	}
+	round()
+	if got := testing.AllocsPerRun(100, round); got != 0 {
+		t.Errorf("100 operations of a Recorder make %v allocations", got)
+	}
+}
