@@ -43,7 +43,7 @@ var importRules = map[string]struct {
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
-		own:     []string{"op", "tensorconv", "ingest/...", "internal/..."},
+		own:     []string{"op", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
 		foreign: slices.Concat([]string{module}, openTelemetry, parquet, []string{"google.golang.org/protobuf"}),
 	},
 	"internal/shapes": {
@@ -78,7 +78,8 @@ var importRules = map[string]struct {
 	"render/arrow": {
 		own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
 	},
-	"": {own: []string{"op", "tensorconv", "internal/..."}, foreign: openTelemetry},
+	"deviceclock": {},
+	"":            {own: []string{"op", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
 }
 
 // openTelemetry lists the modules that the plugin's side of the module may use:

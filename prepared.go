@@ -49,6 +49,7 @@ type Prepared struct {
 	tracer *Tracer
 	name   string
 	attrs  []attribute.KeyValue // of different keys
+	stream streamKey
 }
 
 // Prepare builds the attributes of an operation that repeats, once for all its
@@ -58,7 +59,9 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	if spec.Name == "" {
 		return nil, errors.New("optrace: preparing an operation: no name")
 	}
-	p := &Prepared{tracer: t, name: spec.Name, attrs: make([]attribute.KeyValue, 0, 9+len(spec.Attrs))}
+	p := &Prepared{
+		tracer: t, name: spec.Name, stream: streamKey{spec.Device, spec.Stream}, attrs: make([]attribute.KeyValue, 0, 9+len(spec.Attrs)),
+	}
 	add := func(known bool, kv attribute.KeyValue) {
 		if known {
 			p.attrs = setAttribute(p.attrs, kv)

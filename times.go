@@ -14,7 +14,9 @@ import (
 // Times says when an operation ran that is recorded after the fact, in Unix
 // nanoseconds, and when the host launched it. Operations are recorded in any
 // order and on any goroutine, and the span above them may have ended; see
-// [Prepared.Record], [Tracer.Record] and [Recorder.Record].
+// [Prepared.Record], [Tracer.Record] and [Recorder.Record]. Package deviceclock
+// makes Unix nanoseconds of the times of a device, and a [Queue] records
+// operations when the device has got through them.
 //
 // Times are recorded as they are; what cannot be right is counted by readers, in the
 // warnings and suspects of a report:
@@ -138,7 +140,7 @@ func (r *Recorder) record(t *Times) *recordedOp {
 
 // Expect says that operations of the trace of ctx will be recorded later, perhaps
 // after the spans above them have ended: those are written all the same. A
-// [Recorder] of the Processor does so itself.
+// [Recorder] and a [Queue] of the Processor do so themselves.
 func (p *Processor) Expect(ctx context.Context) {
 	if ctx != nil {
 		p.expect(ctx)

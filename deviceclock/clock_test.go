@@ -1,0 +1,260 @@
+package deviceclock_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace/deviceclock"
+)
+
+// simulated is a device's clock by the host's time: its readings at turning points,
+// between which it runs evenly.
+type simulated struct {
+	host   []int64   // when it begins to run at a rate
+	device []float64 // what it shows then, ns
+	rate   []float64
+}
+
+// at returns what the clock shows, in ticks.
+func (s *simulated) at(host int64, tick float64) int64 {
+	i := sort.Search(len(s.host), func(i int) bool { return s.host[i] > host }) - 1
+	return int64(math.Floor((s.device[i] + float64(host-s.host[i])*s.rate[i]) / tick))
+}
+
+// turn lets the clock run at another rate from now on, and shows a time if it is set.
+func (s *simulated) turn(host int64, rate, set float64) {
+	show := 0.0
+	if n := len(s.host); n > 0 {
+		show = s.device[n-1] + float64(host-s.host[n-1])*s.rate[n-1]
+	}
+	if !math.IsNaN(set) {
+		show = set
+	}
+	s.host, s.device, s.rate = append(s.host, host), append(s.device, show), append(s.rate, rate)
+}
+
+const second = int64(time.Second)
+
+// scenario is a run of the simulation, of 20 seconds with a pair every tenth of one.
+type scenario struct {
+	drift, wander float64 // parts per million
+	jitter        float64 // ns, mean length of a reading
+	outliers      float64 // share of pairs that lie
+	step, reset   bool
+	tick          float64
+}
+
+func (sc scenario) run(rng *rand.Rand) (clock *deviceclock.Clock, sim *simulated, end int64) {
+	const start = 1_795_000_000_000_000_000
+	sim = &simulated{}
+	rate := func() float64 { return 1 + (sc.drift+sc.wander*(2*rng.Float64()-1))/1e6 }
+	sim.turn(start-second, rate(), 7e15)
+	clock = deviceclock.New(deviceclock.Config{TickNanos: sc.tick})
+	end = start + 20*second
+	stepped, reset := false, false
+	for at := int64(start); at < end; at += second/10 + rng.Int64N(second/100) {
+		switch since := at - start; {
+		case sc.step && since/second == 7 && !stepped && rng.IntN(5) == 0:
+			stepped = true
+			shown := sim.device[len(sim.device)-1] + float64(at-sim.host[len(sim.host)-1])*sim.rate[len(sim.rate)-1]
+			sim.turn(at-rng.Int64N(second/20), rate(), shown+(rng.Float64()-0.5)*4e8)
+		case sc.reset && since/second == 13 && !reset && rng.IntN(5) == 0:
+			reset = true
+			sim.turn(at-rng.Int64N(second/20), rate(), 0)
+		default:
+			sim.turn(at-rng.Int64N(second/20), rate(), math.NaN())
+		}
+		first, second := int64(rng.ExpFloat64()*sc.jitter), int64(rng.ExpFloat64()*sc.jitter)
+		p := deviceclock.Pair{Before: at, Device: sim.at(at+first, sc.tick), After: at + first + second}
+		if rng.Float64() < sc.outliers {
+			p.Device -= int64((2e6 + rng.Float64()*5e7) / sc.tick) // an old reading
+		}
+		clock.Add(p)
+	}
+	return clock, sim, end
+}
+
+// Whatever a clock does, no settled time is off by more than is stated, and the bound is
+// of use.
+func TestErrorIsBounded(t *testing.T) {
+	for name, sc := range map[string]scenario{
+		"perfect":       {tick: 1},
+		"drift":         {drift: 150, wander: 3, jitter: 2_000, tick: 1},
+		"jitter":        {drift: -80, wander: 10, jitter: 60_000, tick: 1},
+		"outliers":      {drift: 30, wander: 3, jitter: 3_000, outliers: 0.05, tick: 1},
+		"step":          {drift: 30, wander: 3, jitter: 3_000, step: true, tick: 1},
+		"reset":         {drift: -30, wander: 3, jitter: 3_000, reset: true, tick: 1},
+		"all":           {drift: 400, wander: 5, jitter: 5_000, outliers: 0.02, step: true, reset: true, tick: 1},
+		"coarse ticks":  {drift: 20, wander: 2, jitter: 1_000, reset: true, tick: 41.6666},
+		"microseconds":  {drift: 20, wander: 2, jitter: 1_000, step: true, tick: 1000},
+		"tenths of a s": {drift: 20, wander: 2, jitter: 1_000, tick: 1e8},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				rng := rand.New(rand.NewPCG(seed, 1))
+				clock, sim, end := sc.run(rng)
+				settled, close := 0, 0
+				for range 3000 {
+					host := end - 20*second + rng.Int64N(20*second)
+					launch := host - rng.Int64N(second/200)
+					got, ok := clock.Unix(sim.at(host, sc.tick), launch, end)
+					if !ok {
+						t.Fatalf("seed %d: no time at %d", seed, host-end)
+					}
+					if !got.Settled {
+						continue
+					}
+					settled++
+					off := got.Unix - host
+					if max(off, -off) > got.Error {
+						t.Fatalf("seed %d: off by %d at %.3f s before the end, bound %d, %+v", seed, off, float64(end-host)/1e9, got.Error, clock.Stats())
+					}
+					if float64(got.Error) < 10_000+5*sc.jitter+2*sc.tick {
+						close++
+					}
+				}
+				if settled < 2500 || close < settled*9/10 {
+					t.Errorf("seed %d: %d times are settled and %d close, %+v", seed, settled, close, clock.Stats())
+				}
+			}
+		})
+	}
+}
+
+// Steps, resets and outliers are told apart and counted.
+func TestBadPairsAreCounted(t *testing.T) {
+	clock := deviceclock.New(deviceclock.Config{})
+	at := int64(1_000_000_000_000)
+	add := func(device, width int64) {
+		clock.Add(deviceclock.Pair{Before: at, Device: device, After: at + width})
+		at += second / 10
+	}
+	for i := range int64(5) {
+		add(i*second/10, 1000)
+	}
+	add(5*second/10-5_000_000, 1000) // outlier
+	add(6*second/10, 1000)
+	clock.Add(deviceclock.Pair{Before: at - 3_000_000, Device: 7 * second / 10, After: at + 3_000_000}) // took long
+	at += second / 10
+	add(70*second, 1000)          // set
+	add(70*second+second/10, 500) // agrees
+	add(3, 500)                   // started again
+	add(3+second/10, 500)
+	clock.Add(deviceclock.Pair{Before: at, Device: 5, After: at - 1})
+	clock.Add(deviceclock.Pair{Before: 5, Device: 5, After: 6})
+	got := clock.Stats()
+	want := deviceclock.Stats{Pairs: 10, Wide: 1, Outliers: 1, Invalid: 2, Steps: 2}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if _, ok := clock.Unix(400*second, 0, at); ok {
+		t.Error("a time long after the end is known")
+	}
+	if err := clock.Sample(func() (int64, error) { return 0, errors.New("lost") }); err == nil || clock.Stats().Pairs != 10 {
+		t.Error("a reading that fails is a pair")
+	}
+}
+
+// The same time of the device, before and after it started again, is told apart by when
+// it can have been.
+func TestTimesThatComeAgain(t *testing.T) {
+	clock := deviceclock.New(deviceclock.Config{})
+	base := int64(1_000_000_000_000)
+	for _, start := range []int64{base, base + 100*second} {
+		for i := range int64(10) {
+			clock.Add(deviceclock.Pair{Before: start + i*second, Device: i * second, After: start + i*second + 1000})
+		}
+	}
+	for _, tt := range []struct{ from, to, want int64 }{
+		{base, base + 20*second, base + 5*second},
+		{base + 90*second, base + 200*second, base + 105*second},
+	} {
+		if got, ok := clock.Unix(5*second, tt.from, tt.to); !ok || got.Unix < tt.want || got.Unix > tt.want+1000 || got.Error > 2000 {
+			t.Errorf("between %d and %d: %+v %v, want %d", tt.from, tt.to, got, ok, tt.want)
+		}
+	}
+	if got, ok := clock.Unix(5*second, base, base+200*second); !ok || got.Error < 45*second {
+		t.Errorf("nothing known of when it was: %+v %v", got, ok)
+	}
+}
+
+// The times of a stream do not go back, whatever the clock learns in between, and the
+// bound still holds.
+func TestStreamIsMonotone(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	sim := &simulated{}
+	start := int64(1_000_000_000_000)
+	sim.turn(start, 1.0004, 5e12)
+	clock := deviceclock.New(deviceclock.Config{})
+	stream := clock.Stream()
+	clock.Add(deviceclock.Pair{Before: start, Device: sim.at(start, 1), After: start})
+	last, shifted := int64(0), 0
+	for host := start + 1; host < start+5*second; host += rng.Int64N(second / 1000) {
+		if rng.IntN(50) == 0 {
+			first, second := int64(rng.ExpFloat64()*20_000), int64(rng.ExpFloat64()*20_000)
+			clock.Add(deviceclock.Pair{Before: host, Device: sim.at(host+first, 1), After: host + first + second})
+		}
+		plain, _ := clock.Unix(sim.at(host, 1), 0, math.MaxInt64)
+		got, ok := stream.Unix(sim.at(host, 1), 0, math.MaxInt64)
+		if off := got.Unix - host; !ok || got.Unix < last || max(off, -off) > got.Error {
+			t.Fatalf("at %d: %+v %v after %d", host, got, ok, last)
+		}
+		if got.Unix != plain.Unix {
+			shifted++
+		}
+		last = got.Unix
+	}
+	if shifted == 0 {
+		t.Error("no time was ever held back")
+	}
+	before := clock.Stats().Backward
+	if got, ok := stream.Unix(sim.at(start+second, 1), 0, math.MaxInt64); !ok || got.Unix != last || clock.Stats().Backward != before+1 {
+		t.Errorf("a clock that runs backward: %+v %v, %+v", got, ok, clock.Stats())
+	}
+}
+
+// No pairs and no numbers make it panic, and old pairs are forgotten.
+func TestExtremes(t *testing.T) {
+	numbers := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, 1 << 53, math.MaxInt64 - 1, math.MaxInt64}
+	rng := rand.New(rand.NewPCG(5, 6))
+	pick := func() int64 { return numbers[rng.IntN(len(numbers))] }
+	for _, cfg := range []deviceclock.Config{
+		{}, {TickNanos: math.NaN(), MaxDrift: -1, Wander: math.Inf(1)}, {TickNanos: 1e300}, {TickNanos: 1e-300},
+	} {
+		clock := deviceclock.New(cfg)
+		if _, ok := clock.Unix(0, math.MinInt64, math.MaxInt64); ok {
+			t.Error("a clock without pairs knows a time")
+		}
+		stream := clock.Stream()
+		for range 5000 {
+			clock.Add(deviceclock.Pair{Before: pick(), Device: pick(), After: pick()})
+			if got, ok := stream.Unix(pick(), pick(), pick()); ok && got.Error < 0 {
+				t.Fatalf("%+v", got)
+			}
+		}
+	}
+}
+
+func TestClockConcurrentSafe(t *testing.T) {
+	clock := deviceclock.New(deviceclock.Config{})
+	begin := time.Now()
+	read := func() (int64, error) { return int64(time.Since(begin)), nil }
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			stream := clock.Stream()
+			for range 500 {
+				_ = clock.Sample(read)
+				d, _ := read()
+				stream.Unix(d, 0, math.MaxInt64)
+				clock.Stats()
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,333 @@
+package optrace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/deviceclock"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// Event is a mark in a stream of a device, which the device stamps with its clock when
+// it gets there.
+type Event interface {
+	// Time returns what the device stamped the event with, and whether it has got there
+	// yet: in ticks of the clock of [WithDeviceClock], without one in Unix nanoseconds. An
+	// error says that it never will, and the operation is lost. Time must not call
+	// the Queue.
+	Time() (at int64, done bool, err error)
+}
+
+// Queue holds operations that the host has launched on a device, and records them when
+// the device has got through them. An engine launches with
+//
+//	o := q.Begin(ctx, prepared)
+//	… enqueue the start event, the kernel and the end event
+//	q.Launched(o, start, end)
+//
+// and calls Poll now and then, such as after each step: the device is not waited for.
+// Operations belong to the span of their ctx, also when it has ended meanwhile.
+//
+// The operations of one device and stream, as their [OpSpec] names them, end in the order in
+// which they were launched, and wait in a ring of their own. When that is full, the
+// [Policy] says what happens. Nothing is lost without being counted, see [QueueStats]:
+//
+//   - an event that fails, or that is not reached within the time of
+//     [WithEventTimeout]: the operation is lost
+//   - an end before the start: the operation is recorded, and counted as reversed
+//   - a start before the launch: it is recorded, and counted as early; with a device
+//     clock the time is taken for one that the clock cannot place
+//   - a time that the device clock cannot place: the operation is lost, and counted as
+//     unplaced
+//   - a device clock that runs backward: the times of a stream do not, see
+//     [deviceclock.Stream]
+//   - a context whose trace is not sampled: the operation is skipped at once
+//
+// A Queue is safe for concurrent use. It has no goroutine.
+type Queue[E Event] struct {
+	to  queueTarget
+	cfg queueConfig
+
+	mu     sync.Mutex
+	rings  map[streamKey]*ring[E]
+	all    []*ring[E] // in the order in which they were made
+	stats  QueueStats
+	closed bool
+
+	polling sync.Mutex   // one goroutine polls at a time; guards what follows
+	sampled time.Time    // when the clock was read last
+	one     pendingOp[E] // is being recorded
+	further []attribute.KeyValue
+}
+
+// QueueStats counts what became of the operations of a [Queue]. Launched is the sum of
+// Recorded, Skipped, Dropped, Lost, Unplaced and Pending.
+type QueueStats struct {
+	// Launched counts the operations that the queue was given.
+	Launched uint64
+	// Recorded counts those that were recorded.
+	Recorded uint64
+	// Skipped counts those of traces that are not sampled.
+	Skipped uint64
+	// Dropped counts those for which there was no room, or no time before Shutdown.
+	Dropped uint64
+	// Lost counts those whose events failed or were never reached.
+	Lost uint64
+	// Unplaced counts those whose times the device clock did not know.
+	Unplaced uint64
+	// Pending is how many wait for the device.
+	Pending uint64
+
+	// Reversed and Early count recorded operations: those that ended before they
+	// started, and those that started before they were launched.
+	Reversed, Early uint64
+}
+
+// QueueOption configures a [Queue].
+type QueueOption interface{ applyQueue(*queueConfig) }
+
+type queueConfig struct {
+	size    int
+	policy  Policy
+	timeout time.Duration
+	clock   *deviceclock.Clock
+	read    func() (int64, error)
+	every   time.Duration
+}
+
+type queueOption func(*queueConfig)
+
+func (o queueOption) applyQueue(cfg *queueConfig) { o(cfg) }
+
+// WithQueueSize bounds the operations of a stream that wait. Default: 4096; less than 1 is
+// an error.
+func WithQueueSize(n int) QueueOption { return queueOption(func(cfg *queueConfig) { cfg.size = n }) }
+
+// WithQueuePolicy sets what happens where there is no room: the operation that is
+// launched is lost, or the oldest one of its stream, or Launched polls until there is
+// room. Default: [PolicyDropNewest].
+func WithQueuePolicy(p Policy) QueueOption {
+	return queueOption(func(cfg *queueConfig) { cfg.policy = p })
+}
+
+// WithEventTimeout sets after what time an operation is given up whose events have not
+// been reached. Default: a minute; 0 and less is an error.
+func WithEventTimeout(d time.Duration) QueueOption {
+	return queueOption(func(cfg *queueConfig) { cfg.timeout = d })
+}
+
+// WithDeviceClock has times of events mapped by clock. Poll reads the device's clock with
+// read where the last reading is older than every, such as a tenth of a second;
+// operations wait until it was read once more after they had ended, so that the clock can
+// tell how far their times may be off at most. That becomes their attribute
+// tensor.clock.error, rounded up to 1, 2 or 5 times a power of ten.
+func WithDeviceClock(clock *deviceclock.Clock, every time.Duration, read func() (int64, error)) QueueOption {
+	return queueOption(func(cfg *queueConfig) { cfg.clock, cfg.every, cfg.read = clock, every, read })
+}
+
+func (cfg *queueConfig) validate() error {
+	var errs []error
+	if cfg.size < 1 {
+		errs = append(errs, fmt.Errorf("a size of %d is not positive", cfg.size))
+	}
+	if cfg.policy > PolicyBlock {
+		errs = append(errs, fmt.Errorf("unknown policy %d", cfg.policy))
+	}
+	if cfg.timeout <= 0 {
+		errs = append(errs, fmt.Errorf("event timeout %v is not positive", cfg.timeout))
+	}
+	if cfg.clock != nil && (cfg.read == nil || cfg.every <= 0) {
+		errs = append(errs, errors.New("the device clock is never read"))
+	}
+	return errors.Join(errs...)
+}
+
+// NewQueue returns a Queue that records with a [Tracer], as spans, or with a
+// [Processor], as entries. A nil to and options with values that make no sense are errors.
+// Nil options are ignored.
+func NewQueue[E Event](to Recording, opts ...QueueOption) (*Queue[E], error) {
+	if to == nil || isNil(to) {
+		return nil, errors.New("optrace: new queue: there is nothing to record with")
+	}
+	cfg := queueConfig{size: 4096, timeout: time.Minute}
+	for _, o := range opts {
+		if o != nil {
+			o.applyQueue(&cfg)
+		}
+	}
+	if err := cfg.validate(); err != nil {
+		return nil, fmt.Errorf("optrace: new queue: %w", err)
+	}
+	return &Queue[E]{to: to.queueTarget(), cfg: cfg, rings: make(map[streamKey]*ring[E])}, nil
+}
+
+// Launch is an operation that the host is about to enqueue; see [Queue.Begin].
+type Launch struct {
+	ctx      context.Context
+	prepared *Prepared
+	root     span.Root
+	at       int64
+	skipped  bool
+}
+
+// Begin notes when the host launches p below the span of ctx, before it is enqueued: the
+// device may start at once.
+func (q *Queue[E]) Begin(ctx context.Context, p *Prepared) Launch {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	root, taken := q.to.begin(ctx)
+	return Launch{ctx: ctx, prepared: p, root: root, at: time.Now().UnixNano(), skipped: !taken || p == nil}
+}
+
+// Launched adds an operation to the queue, with the events before and behind it, and
+// attributes in addition to those that were prepared.
+func (q *Queue[E]) Launched(l Launch, start, end E, attrs ...attribute.KeyValue) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stats.Launched++
+	if l.skipped || l.prepared == nil {
+		q.stats.Skipped++
+		return
+	}
+	r := q.ring(l.prepared.stream)
+	for wait := firstWait; !q.closed && r.full() && q.cfg.policy == PolicyBlock; {
+		q.mu.Unlock()
+		q.poll(false)
+		time.Sleep(wait)
+		wait = min(2*wait, longestWait)
+		q.mu.Lock()
+	}
+	switch {
+	case q.closed, r.full() && q.cfg.policy == PolicyDropNewest:
+		q.drop(1)
+		return
+	case r.full():
+		r.pop()
+		q.stats.Pending--
+		q.drop(1)
+	}
+	r.push(pendingOp[E]{Launch: l, start: start, end: end, attrs: attrs})
+	q.stats.Pending++
+}
+
+// drop counts n operations as dropped.
+func (q *Queue[E]) drop(n uint64) {
+	q.stats.Dropped += n
+	q.to.lose("queue_full", n)
+}
+
+// ring returns the ring of a stream.
+func (q *Queue[E]) ring(k streamKey) *ring[E] {
+	r := q.rings[k]
+	if r == nil {
+		r = &ring[E]{ops: make([]pendingOp[E], q.cfg.size)}
+		if q.cfg.clock != nil {
+			r.times = q.cfg.clock.Stream()
+		}
+		q.rings[k] = r
+		q.all = append(q.all, r)
+	}
+	return r
+}
+
+// Stats returns the counts.
+func (q *Queue[E]) Stats() QueueStats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stats
+}
+
+// Waits between looks at the device.
+const (
+	firstWait   = 20 * time.Microsecond
+	longestWait = time.Millisecond
+)
+
+// ForceFlush polls until all that was launched before the call is recorded or lost. When
+// ctx is done before, it returns its error, and says how many operations are left; they
+// stay in the queue.
+func (q *Queue[E]) ForceFlush(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	q.mu.Lock()
+	var last []uint64
+	for _, r := range q.all {
+		last = append(last, r.tail)
+	}
+	q.mu.Unlock()
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		q.poll(true)
+		left := q.left(last)
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("optrace: flushing a queue: %d operations are pending: %w", left, ctx.Err())
+		case <-time.After(wait):
+		}
+	}
+}
+
+// left returns how many operations wait that were launched before the rings ended where
+// tails say.
+func (q *Queue[E]) left(tails []uint64) (n uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i, tail := range tails {
+		if head := q.all[i].head; head < tail {
+			n += tail - head
+		}
+	}
+	return n
+}
+
+// Shutdown flushes and ends the queue. What is left when ctx is done counts as dropped,
+// and so does what is launched later. The second and later calls do nothing.
+func (q *Queue[E]) Shutdown(ctx context.Context) error {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return nil
+	}
+	q.closed = true
+	q.mu.Unlock()
+	err := q.ForceFlush(ctx)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, r := range q.all {
+		for r.head < r.tail {
+			r.pop()
+		}
+	}
+	if n := q.stats.Pending; n > 0 {
+		q.stats.Pending = 0
+		q.drop(n)
+	}
+	return err
+}
+
+// clockError returns the attribute for a bound, rounded up so that few bounds differ.
+func clockError(ns int64) attribute.KeyValue {
+	round := int64(1)
+	for ns > 5*round && round < 1e17 {
+		round *= 10
+	}
+	switch {
+	case ns > 5*round:
+		round = ns
+	case ns > 2*round:
+		round *= 5
+	case ns > round:
+		round *= 2
+	}
+	return tensorconv.ClockError(round)
+}

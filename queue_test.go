@@ -1,0 +1,379 @@
+package optrace_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/deviceclock"
+	"github.com/optrace/optrace/op"
+)
+
+// mark is an event that a test passes, 0 while it has not been.
+type mark struct {
+	at  atomic.Int64
+	bad atomic.Bool
+}
+
+func (m *mark) Time() (at int64, done bool, err error) {
+	if m.bad.Load() {
+		return 0, false, errors.New("the device is gone")
+	}
+	at = m.at.Load()
+	return at, at != 0, nil
+}
+
+// at returns an event that was passed at a time.
+func passedAt(at int64) *mark {
+	m := new(mark)
+	m.at.Store(at)
+	return m
+}
+
+func newQueue(t *testing.T, to optrace.Recording, opts ...optrace.QueueOption) *optrace.Queue[*mark] {
+	t.Helper()
+	q, err := optrace.NewQueue[*mark](to, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+// inOrderOfLaunch sorts entries, whose order in a file is any.
+func inOrderOfLaunch(entries []op.Entry) {
+	slices.SortFunc(entries, func(a, b op.Entry) int { return cmp.Compare(a.Launch.V, b.Launch.V) })
+}
+
+// onStream returns a prepared operation on a stream.
+func onStream(t *testing.T, tr *optrace.Tracer, stream int64) *optrace.Prepared {
+	t.Helper()
+	spec := matmulSpec()
+	spec.Stream = op.Known(stream)
+	return prepare(t, tr, spec)
+}
+
+// Operations are recorded when the device has got through them, in the order of each
+// stream, below a request that has ended, as spans or as entries.
+func TestDeviceQueue(t *testing.T) {
+	for _, asSpans := range []bool{false, true} {
+		entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+			tr := optrace.NewTracer(tp)
+			to := optrace.Recording(p)
+			if asSpans {
+				to = tr
+			}
+			q := newQueue(t, to)
+			ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+			p.Expect(ctx)
+			ctx = optrace.ContextWithStep(ctx, 5)
+			var ends []*mark
+			for i := range 6 {
+				l := q.Begin(ctx, onStream(t, tr, int64(i%2)))
+				ends = append(ends, new(mark))
+				q.Launched(l, passedAt(time.Now().UnixNano()+1000), ends[i])
+			}
+			request.End()
+			later := func(i int) { ends[i].at.Store(time.Now().UnixNano() + 5000) }
+			if n := q.Poll(); n != 0 {
+				t.Errorf("%d operations have ended before the device got there", n)
+			}
+			later(2) // behind operation 0, which has not ended
+			later(1)
+			if n := q.Poll(); n != 1 {
+				t.Errorf("%d operations have ended, want 1", n)
+			}
+			later(0)
+			if n := q.Poll(); n != 2 {
+				t.Errorf("%d operations have ended, want 0 and 2", n)
+			}
+			go func() {
+				for i := 3; i < 6; i++ {
+					later(i)
+				}
+			}()
+			if err := q.ForceFlush(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if got, want := q.Stats(), (optrace.QueueStats{Launched: 6, Recorded: 6}); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+		if len(entries) != 6 || len(spans) != 1 {
+			t.Fatalf("%d entries and %d spans", len(entries), len(spans))
+		}
+		for _, e := range entries {
+			if e.ParentSpanID != spans[0].SpanID || e.Step != op.Known(5) || !e.Launch.Known || e.Start.V <= e.Launch.V || e.Duration <= 0 {
+				t.Errorf("%+v", e)
+			}
+			if !asSpans && e.Root != "request" {
+				t.Errorf("root %q: it was open at the launch", e.Root)
+			}
+		}
+	}
+}
+
+// With a device's clock the times are Unix times, and no farther off than is stated.
+func TestDeviceQueueDeviceClock(t *testing.T) {
+	begin := time.Now()
+	read := func() (int64, error) { return 7e12 + int64(float64(time.Since(begin))*1.0003), nil }
+	var ran []time.Time
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		clock := deviceclock.New(deviceclock.Config{})
+		q := newQueue(t, p, optrace.WithDeviceClock(clock, 5*time.Millisecond, read))
+		prep := onStream(t, optrace.NewTracer(tp), 7)
+		for range 50 {
+			start, end := new(mark), new(mark)
+			q.Launched(q.Begin(t.Context(), prep), start, end)
+			ran = append(ran, time.Now())
+			at, _ := read()
+			start.at.Store(at)
+			time.Sleep(200 * time.Microsecond)
+			at, _ = read()
+			end.at.Store(at)
+			q.Poll()
+		}
+		if err := q.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		q.Launched(q.Begin(t.Context(), prep), new(mark), new(mark))
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: 51, Recorded: 50, Dropped: 1}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+	if len(entries) != 50 {
+		t.Fatalf("%d entries", len(entries))
+	}
+	inOrderOfLaunch(entries)
+	for i, e := range entries {
+		if len(e.Attrs) != 1 || e.Attrs[0].Key != op.KeyClockError || e.Attrs[0].Type != op.AttrInt || e.Start.V < e.Launch.V {
+			t.Fatalf("%+v", e)
+		}
+		// The time was read a little before the device's clock was.
+		if off := e.Start.V - ran[i].UnixNano(); off < -int64(10*time.Millisecond) || off > int64(100*time.Millisecond) {
+			t.Errorf("operation %d starts %d ns after it did", i, off)
+		}
+	}
+}
+
+// What cannot be recorded is counted by what is wrong with it.
+func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
+	now := func(d time.Duration) int64 { return time.Now().Add(d).UnixNano() }
+	broken := new(mark)
+	broken.bad.Store(true)
+	var stats optrace.Stats
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
+		q := newQueue(t, p, optrace.WithEventTimeout(5*time.Millisecond))
+		launch := func(start, end *mark) { q.Launched(q.Begin(t.Context(), prep), start, end) }
+		launch(passedAt(now(0)), broken)
+		launch(broken, passedAt(now(0)))
+		launch(passedAt(now(2*time.Second)), passedAt(now(time.Second))) // reversed
+		launch(passedAt(now(-time.Second)), passedAt(now(time.Second)))  // early
+		launch(new(mark), passedAt(now(0)))                              // starts never
+		launch(passedAt(now(0)), new(mark))                              // ends never
+		launch(passedAt(now(time.Second)), passedAt(now(2*time.Second)))
+		q.Launched(q.Begin(t.Context(), nil), new(mark), new(mark))
+		q.Launched(optrace.Launch{}, new(mark), new(mark))
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: 9, Recorded: 3, Lost: 4, Skipped: 2, Reversed: 1, Early: 1}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		stats = p.Stats()
+	})
+	inOrderOfLaunch(entries)
+	if len(entries) != 3 || entries[0].Warn != op.WarnNegativeDuration || stats.Dropped != 4 {
+		t.Errorf("%+v, %+v", entries, stats)
+	}
+
+	// A clock that is never right places nothing.
+	mem := tracetest.NewInMemoryExporter()
+	tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
+	device := int64(0)
+	q := newQueue(t, tr, optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, func() (int64, error) {
+		device += 1000
+		return device, nil
+	}))
+	q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), passedAt(-1e15), passedAt(-1e15+5))
+	if err := q.ForceFlush(t.Context()); err != nil || q.Stats().Unplaced != 1 || len(mem.GetSpans()) != 0 {
+		t.Errorf("%v, %+v, %d spans", err, q.Stats(), len(mem.GetSpans()))
+	}
+}
+
+// A context whose trace is not sampled costs nothing and is counted.
+func TestDeviceQueueUnsampled(t *testing.T) {
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample()))
+	tr := optrace.NewTracer(tp)
+	ctx, _ := tp.Tracer("app").Start(t.Context(), "request")
+	for _, to := range []optrace.Recording{tr, new(optrace.Processor)} {
+		q := newQueue(t, to)
+		q.Launched(q.Begin(ctx, prepare(t, tr, matmulSpec())), new(mark), new(mark))
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: 1, Skipped: 1}); got != want {
+			t.Errorf("%T: %+v, want %+v", to, got, want)
+		}
+	}
+}
+
+// Where there is no room the policy decides; other streams have rings of their own.
+func TestDeviceQueueWithoutRoom(t *testing.T) {
+	for policy, want := range map[optrace.Policy]string{
+		optrace.PolicyDropNewest: "0 1 other", optrace.PolicyDropOldest: "2 3 other", optrace.PolicyBlock: "0 1 2 3 other",
+	} {
+		mem := tracetest.NewInMemoryExporter()
+		tr := optrace.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(mem)))
+		q := newQueue(t, tr, optrace.WithQueueSize(2), optrace.WithQueuePolicy(policy), nil)
+		ends := make([]*mark, 4)
+		for i := range ends {
+			ends[i] = new(mark)
+		}
+		pass := func(i int) { ends[i].at.Store(ended) }
+		var wg sync.WaitGroup
+		launched := make(chan int, len(ends))
+		for i, name := range []string{"0", "1", "2", "3"} {
+			if policy == optrace.PolicyBlock && i == 2 {
+				wg.Go(func() { pass(<-launched); pass(<-launched) })
+			}
+			q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: name, Stream: op.Known(1)})), passedAt(started), ends[i])
+			launched <- i
+		}
+		wg.Wait()
+		q.Launched(q.Begin(t.Context(), prepare(t, tr, optrace.OpSpec{Name: "other", Stream: op.Known(2)})), passedAt(started), passedAt(ended))
+		for i := range ends {
+			pass(i)
+		}
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		var names []string
+		for _, s := range mem.GetSpans() {
+			names = append(names, s.Name)
+		}
+		st := q.Stats()
+		if got := strings.Join(names, " "); got != want || st.Launched != 5 || st.Recorded+st.Dropped != 5 || int(st.Recorded) != len(names) {
+			t.Errorf("%v: recorded %q, want %q; %+v", policy, got, want, st)
+		}
+	}
+}
+
+// A flush waits until its context ends, and says what is left; Shutdown counts it.
+func TestDeviceQueueFlushIsBounded(t *testing.T) {
+	tr := optrace.NewTracer(noopProvider(t))
+	q := newQueue(t, tr)
+	for range 3 {
+		q.Launched(q.Begin(t.Context(), prepare(t, tr, matmulSpec())), new(mark), new(mark))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	err := q.ForceFlush(ctx)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "3 operations are pending") {
+		t.Errorf("error %v", err)
+	}
+	if st := q.Stats(); st.Pending != 3 {
+		t.Errorf("%+v", st)
+	}
+	if err := q.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	if err := q.Shutdown(ctx); err != nil {
+		t.Errorf("the second Shutdown: %v", err)
+	}
+	if got, want := q.Stats(), (optrace.QueueStats{Launched: 3, Dropped: 3}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestNewQueueErrors(t *testing.T) {
+	tr := optrace.NewTracer(nil)
+	clock := deviceclock.New(deviceclock.Config{})
+	for name, make := range map[string]func() (*optrace.Queue[*mark], error){
+		"nothing":    func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](nil) },
+		"nil Tracer": func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark]((*optrace.Tracer)(nil)) },
+		"no room":    func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithQueueSize(0)) },
+		"policy":     func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithQueuePolicy(9)) },
+		"timeout":    func() (*optrace.Queue[*mark], error) { return optrace.NewQueue[*mark](tr, optrace.WithEventTimeout(0)) },
+		"unread clock": func() (*optrace.Queue[*mark], error) {
+			return optrace.NewQueue[*mark](tr, optrace.WithDeviceClock(clock, 1, nil))
+		},
+	} {
+		if q, err := make(); q != nil || err == nil {
+			t.Errorf("%s: %v, error %v", name, q, err)
+		}
+	}
+}
+
+// Goroutines launch, poll and flush at once; everything is recorded once.
+func TestDeviceQueueConcurrentSafe(t *testing.T) {
+	before := otel.GetErrorHandler()
+	defer otel.SetErrorHandler(before)
+	const goroutines, each = 4, 300
+	begin := time.Now()
+	read := func() (int64, error) { return int64(time.Since(begin)) + 1, nil }
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		q := newQueue(t, p, optrace.WithQueueSize(50), optrace.WithQueuePolicy(optrace.PolicyBlock),
+			optrace.WithDeviceClock(deviceclock.New(deviceclock.Config{}), time.Millisecond, read))
+		var wg sync.WaitGroup
+		for g := range int64(goroutines) {
+			prep := onStream(t, optrace.NewTracer(tp), g)
+			wg.Go(func() {
+				for i := range each {
+					l := q.Begin(t.Context(), prep)
+					start, _ := read()
+					end, _ := read()
+					q.Launched(l, passedAt(start), passedAt(end))
+					if i%10 == 0 {
+						q.Poll()
+						q.Stats()
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := q.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: goroutines * each, Recorded: goroutines * each}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+	inOrderOfLaunch(entries)
+	last := make(map[op.Int]int64)
+	for _, e := range entries {
+		if e.Start.V < last[e.Stream] {
+			t.Fatalf("stream %v goes back", e.Stream)
+		}
+		last[e.Stream] = e.Start.V + e.Duration
+	}
+	if len(entries) != goroutines*each || len(last) != goroutines {
+		t.Errorf("%d entries on %d streams", len(entries), len(last))
+	}
+}
+
+// Nothing is allocated for an operation.
+func TestDeviceQueueAllocations(t *testing.T) {
+	tr := optrace.NewTracer(nil)
+	prep := prepare(t, tr, matmulSpec())
+	q := newQueue(t, new(optrace.Processor), optrace.WithQueueSize(100))
+	start, end := passedAt(started), passedAt(ended)
+	round := func() {
+		for range 100 {
+			q.Launched(q.Begin(context.Background(), prep), start, end)
+		}
+		q.Poll()
+	}
+	round()
+	if got := testing.AllocsPerRun(50, round); got > 5 { // of Poll
+		t.Errorf("100 operations make %v allocations", got)
+	}
+}
