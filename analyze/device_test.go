@@ -117,6 +117,11 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 				sortDevices(func(d DeviceMemory) DeviceKey { return d.DeviceKey }),
 				sortDevices(func(d Straggler) DeviceKey { return d.DeviceKey }),
 				sortDevices(func(d Wait) DeviceKey { return d.DeviceKey }),
+				cmpopts.SortSlices(func(a, b LaunchStream) bool {
+					x, y := plainDevice(a.DeviceKey), plainDevice(b.DeviceKey)
+					d := x.Compare(y)
+					return d < 0 || d == 0 && a.Stream.V < b.Stream.V
+				}),
 				cmpopts.SortSlices(func(a, b PathShare) bool {
 					a.DeviceKey, b.DeviceKey = plainDevice(a.DeviceKey), plainDevice(b.DeviceKey)
 					return comparePathShares(a, b) < 0

@@ -54,6 +54,9 @@ type Envelope struct {
 	// MissingLinks counts links to spans that are not in the input; nil when the
 	// structure was not computed.
 	MissingLinks op.Int `json:"missing_links"`
+	// DeviceClock says how far times may be off that come from the clocks of devices;
+	// nil where none do that state it, and when the structure was not computed.
+	DeviceClock *DeviceClock `json:"device_clock,omitempty"`
 	// Truncated counts inputs that end within a record.
 	Truncated int64 `json:"truncated"`
 	// OverflowedGroups is how many groups lie beyond the limit and went into
@@ -76,6 +79,14 @@ type Envelope struct {
 	// Problems describes the first records that could not be read, with their
 	// positions.
 	Problems []string `json:"problems"`
+}
+
+// DeviceClock describes the times that come from the clocks of devices.
+type DeviceClock struct {
+	// Entries counts the operations that state by how much their times may be off, and
+	// MaxErrorNS is the largest of these bounds.
+	Entries    int64 `json:"entries"`
+	MaxErrorNS int64 `json:"max_error_ns"`
 }
 
 // Sampling describes the knowledge of the sampling probability of the entries.

@@ -65,6 +65,9 @@ type counts struct {
 	BadTimes int64
 	// MissingLinks are the links to spans that were not read.
 	MissingLinks int64
+	// Clocked are the operations with a bound on the error of their device's clock, and
+	// ClockError is the largest bound in nanoseconds.
+	Clocked, ClockError int64
 	// Overflow are the operations and spans beyond the limit, which count nowhere
 	// else.
 	Overflow int64
@@ -125,6 +128,9 @@ func (f *Forest) addOp(e *op.Entry) {
 		v[colLaunch] = e.Launch.V
 	}
 	v[colStamp] = int64(f.dict.stampOf(trace, e.Root, e.RootSpanID))
+	for i := range e.Attrs {
+		f.counts.addClock(&e.Attrs[i])
+	}
 	if f.details {
 		v[colShape] = int64(f.dict.shapes.ID(shapeText(e)))
 	}

@@ -15,13 +15,11 @@ func (f *Forest) Merge(other *Forest) {
 	sources := []*mergeSource{added}
 	lost := other.counts
 	if first := inputOrder(sources); len(first) > 0 && first[0].part < f.runs.last() {
-		lost.BadTimes += f.counts.BadTimes
-		lost.Overflow += f.counts.Overflow
+		lost.addLasting(&f.counts)
 		sources = []*mergeSource{f.takeAll(), added}
 	}
 	f.mergeSources(sources)
-	f.counts.BadTimes += lost.BadTimes
-	f.counts.Overflow += lost.Overflow
+	f.counts.addLasting(&lost)
 }
 
 // take merges others, which are empty afterwards, into f. The rows of all are
@@ -31,13 +29,19 @@ func (f *Forest) take(others []*Forest) {
 	lost := f.counts
 	sources := []*mergeSource{f.takeAll()}
 	for _, o := range others {
-		lost.BadTimes += o.counts.BadTimes
-		lost.Overflow += o.counts.Overflow
+		lost.addLasting(&o.counts)
 		sources = append(sources, o.takeAll())
 	}
 	f.mergeSources(sources)
-	f.counts.BadTimes += lost.BadTimes
-	f.counts.Overflow += lost.Overflow
+	f.counts.addLasting(&lost)
+}
+
+// addLasting adds what rows do not tell.
+func (c *counts) addLasting(o *counts) {
+	c.BadTimes += o.BadTimes
+	c.Overflow += o.Overflow
+	c.Clocked += o.Clocked
+	c.ClockError = max(c.ClockError, o.ClockError)
 }
 
 // takeAll moves the content of f to a source and leaves f empty.

@@ -43,6 +43,9 @@ type Report struct {
 	// first; IdleCauses sums up all of them by device and cause.
 	Idle       []IdleGap   `json:"idle"`
 	IdleCauses *IdleCauses `json:"idle_causes"`
+	// Launches is about the operations that the host is known to have launched on a device;
+	// nil where there are none, and when the structure was not computed.
+	Launches *Launches `json:"launches,omitempty"`
 	// CriticalPath divides the critical paths of all traces by operation, the
 	// largest part first; PathTotals sums them up.
 	CriticalPath []PathShare `json:"critical_path"`

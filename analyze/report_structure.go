@@ -31,6 +31,7 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 			idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		},
+		func() { r.Launches = forest.launches(timeBuckets) },
 		func() { r.Communication.Collectives = forest.collectiveRows() },
 		func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) },
 		func() { r.Memory.OverTime = forest.memoryUse(timeBuckets) },

@@ -29,6 +29,9 @@ func (f *Forest) describe(env *Envelope, s *suspects) {
 	env.Orphans, env.Duplicates, env.Repeated = op.Known(counts.Orphans), op.Known(counts.Duplicates), op.Known(counts.Repeated)
 	env.SuspectDurations, env.Clock = op.Known(int64(len(s.durations))), op.Known(int64(len(s.clock)))
 	env.Cycles, env.MissingLinks = op.Known(counts.Cycles), op.Known(counts.MissingLinks)
+	if counts.Clocked > 0 {
+		env.DeviceClock = &DeviceClock{Entries: counts.Clocked, MaxErrorNS: counts.ClockError}
+	}
 	env.Suspects = f.examples(s)
 	if counts.BadTimes > 0 {
 		env.Warnings[warnTimeOutOfRange] = counts.BadTimes

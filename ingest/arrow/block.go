@@ -113,12 +113,14 @@ var blockRoles = map[string]blockRole{
 	"input_shapes": roleOnDemand, "output_shape": roleOnDemand, "input_dtypes": roleOnDemand, "dtype": roleOnDemand,
 	"collective": roleOnDemand,
 	"error":      roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "links": roleExceptional,
+	"attrs": roleExceptional, // which may say how exact the times are
 }
 
 // omittedWith are the fields without which columns need not be decoded.
 var omittedWith = map[string]op.Field{
 	"stream": op.FieldStream, "step": op.FieldStep, "launch_unix_ns": op.FieldLaunch, "trace_id": op.FieldIDs, "span_id": op.FieldIDs,
 	"parent_span_id": op.FieldParent, "collective": op.FieldParent, "root": op.FieldRoot, "root_span_id": op.FieldRoot, "links": op.FieldLinks,
+	"attrs": op.FieldParent, // without which nobody looks at the structure
 }
 
 // roleOf returns the role of a column, given the name of its field.

@@ -41,6 +41,7 @@ func (v *view) envelope() {
 	}
 	v.faults(in)
 	v.missingLinks(in.MissingLinks.V)
+	v.deviceClock(in.DeviceClock)
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total()
@@ -50,6 +51,14 @@ func (v *view) envelope() {
 func (v *view) missingLinks(n int64) {
 	if n > 0 {
 		v.field("links", plural(n, "link")+" to spans that are not in the input", true)
+	}
+}
+
+// deviceClock says how far times may be off.
+func (v *view) deviceClock(c *analyze.DeviceClock) {
+	if c != nil {
+		v.field("clock", fmt.Sprintf("the times of %s come from devices and may be off by %s",
+			plural(c.Entries, "operation"), units.Duration(c.MaxErrorNS)), false)
 	}
 }
 

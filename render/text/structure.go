@@ -17,6 +17,7 @@ func (v *view) idle() {
 	v.heading("IDLE")
 	if len(causes.Devices) == 0 {
 		v.note("no gaps: " + v.whyNoGaps())
+		v.launches()
 		return
 	}
 	ranks := v.severalRanks()
@@ -28,6 +29,7 @@ func (v *view) idle() {
 	v.table(t)
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +
 		units.Duration(causes.ThresholdNS) + "; other: anything else, or no launch is known")
+	defer v.launches()
 	if len(v.r.Idle) == 0 {
 		return
 	}

@@ -1,0 +1,84 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// launches shows how operations fared between their launch and their start.
+func (v *view) launches() {
+	l := v.r.Launches
+	if l == nil {
+		return
+	}
+	ranks := v.severalRanks()
+	t := newTable("<stream of", "stream", "launches", "overhead", "mean", "waiting", "deepest",
+		"idle: host", "dependency", "queue", "other")
+	for i := range l.Streams {
+		s := &l.Streams[i]
+		stream, mean := "", ""
+		if s.Stream.Known {
+			stream = strconv.FormatInt(s.Stream.V, 10)
+		}
+		if s.Overhead.Count > 0 {
+			mean = units.Duration(s.Overhead.SumNS / s.Overhead.Count)
+		}
+		t.add(s.Label(ranks), stream, units.Count(s.Count), units.Duration(s.Overhead.SumNS), mean, units.Duration(s.WaitingNS),
+			units.Count(s.MaxDepth), units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
+			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
+	}
+	v.table(t)
+	v.note("overhead: from the launch to the start where the stream had nothing to do; waiting: that of all; " +
+		"deepest: the most that waited at once")
+	v.queues(l, ranks)
+	if l.Early > 0 {
+		v.note(fmt.Sprintf("%s started before the launch, by up to %s: the clocks of host and device differ",
+			plural(l.Early, "operation"), units.Duration(l.EarlyMaxNS)))
+	}
+	if l.EnqueueNS > 0 {
+		v.note("the host took " + units.Duration(l.EnqueueNS) + " for operations that launch others")
+	}
+	if p := l.Path; p != nil {
+		v.note(launchPathText(p))
+	}
+}
+
+// queues draws how many operations waited over time.
+func (v *view) queues(l *analyze.Launches, ranks bool) {
+	if l.WidthNS <= 0 {
+		return
+	}
+	deepest := int64(1)
+	for i := range l.Streams {
+		deepest = max(deepest, l.Streams[i].MaxDepth)
+	}
+	t := newTable("<stream of", "stream", "<waiting over time, "+units.Duration(l.WidthNS)+" a column, up to "+units.Count(deepest))
+	for i := range l.Streams {
+		s := &l.Streams[i]
+		stream := ""
+		if s.Stream.Known {
+			stream = strconv.FormatInt(s.Stream.V, 10)
+		}
+		t.addWide(s.Label(ranks), stream, bars(s.Depth, deepest))
+	}
+	v.table(t)
+}
+
+// launchPathText sums up the path across host and devices.
+func launchPathText(p *analyze.LaunchPath) string {
+	text := fmt.Sprintf("critical path across host and devices: %s, bound by %s",
+		units.Duration(p.DurationNS), boundBy(&p.BoundBy, p.DurationNS))
+	if p.DurationNS > 0 {
+		part := func(name string, ns int64) {
+			if ns > 0 {
+				text += ", " + name + " " + units.Percent(float64(ns)/float64(p.DurationNS))
+			}
+		}
+		part("launches", p.LaunchNS)
+		part("queues", p.QueueNS)
+	}
+	return text
+}
