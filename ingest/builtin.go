@@ -71,15 +71,25 @@ func traceRecords(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record
 			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
 			return
 		}
+		var first *op.SyntaxError // damage in front of all entries, fatal if there are none
+		found := false
 		for rec, err := range op.TraceRecords(text, name) {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
-			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated {
-				// No longer a SyntaxError: there is no next record to go on with.
-				err = fmt.Errorf("%s (at byte %d)", syntax.Msg, syntax.Offset)
+			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found && first == nil {
+				first = syntax
+				continue
+			}
+			if rec.Entry != nil && !found {
+				if found = true; first != nil && !yield(op.Record{}, first) {
+					return
+				}
 			}
 			if !yield(rec, err) {
 				return
 			}
+		}
+		if first != nil && !found {
+			yield(op.Record{}, fmt.Errorf("%s (at byte %d)", first.Msg, first.Offset))
 		}
 	}
 }

@@ -166,6 +166,8 @@ func detect(src io.Reader, name string) (*Format, []byte, io.Reader, error) {
 			if atEnd {
 				return nil, nil, nil, nil
 			}
+		} else if err := h.laterSchema(); err != nil {
+			return nil, nil, nil, err
 		} else if f := h.format(name); f != nil {
 			return f, text, io.MultiReader(bytes.NewReader(text), src), nil
 		}

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"html"
 	"regexp"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
 )
 
 // head is the beginning of a file, taken apart as far as detection needs it.
@@ -121,6 +121,23 @@ func (h *head) isErrorAnswer() bool {
 		h.has("code") && h.has("message"))
 }
 
+// refusedError says what a file is that holds no recording, or none that this version can
+// read.
+type refusedError struct{ reason string }
+
+// Error returns the reason.
+func (e *refusedError) Error() string { return e.reason }
+
+// laterSchema returns the error of an entries file that starts with the header of another
+// version; nil for any other file.
+func (h *head) laterSchema() error {
+	schema := h.value("schema")
+	if !bytes.HasPrefix(schema, []byte(`"optrace.entries/`)) || string(schema) == `"`+op.Schema+`"` {
+		return nil
+	}
+	return &refusedError{fmt.Sprintf("schema %s is not supported, this version reads %q", schema, op.Schema)}
+}
+
 // title matches a web page's title.
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
@@ -129,15 +146,15 @@ func (h *head) refusal() error {
 	trimmed := bytes.TrimLeft(h.text, " \t\r\n")
 	switch {
 	case h.isErrorAnswer():
-		return fmt.Errorf("a server's error answer, not a trace: %s", h.serverMessage())
+		return &refusedError{"a server's error answer, not a trace: " + h.serverMessage()}
 	case isUTF16(h.text):
-		return errors.New("text in UTF-16; convert it to UTF-8")
+		return &refusedError{"text in UTF-16; convert it to UTF-8"}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {
 			msg += fmt.Sprintf(": %q", strings.TrimSpace(html.UnescapeString(string(m[1]))))
 		}
-		return errors.New(msg)
+		return &refusedError{msg}
 	}
 	return &UnknownFormatError{Found: h.describe()}
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"iter"
@@ -140,34 +141,32 @@ func (in *Input) Records() iter.Seq2[op.Record, error] {
 				}
 				return yield(rec, err)
 			})
-			switch {
-			case s.isOther(err):
-				unknown = s.refusal(err)
+			if err != nil {
+				left, ok := errors.AsType[*passedOverError](err)
+				if !ok {
+					yield(op.Record{}, err)
+					return
+				}
+				unknown = left.report
 				more = yield(op.Record{}, unknown)
-			case err != nil:
-				yield(op.Record{}, err)
-				return
 			}
 			if !more {
 				return
 			}
 		}
 		if unknown != nil && len(in.stats.Formats) == 0 {
-			yield(op.Record{}, errNoFormat(unknown))
+			yield(op.Record{}, errNothingRead(unknown))
 		}
 	}
 }
 
 // file yields the records of one file and reports whether more are wanted.
 func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, err error) {
-	f, err := in.opts.open(s.path, in.count)
+	f, err := in.open(s, in.count)
 	if err != nil {
 		return false, err
 	}
 	defer f.close()
-	if err := in.detect(f); err != nil {
-		return false, err
-	}
 	more, err = f.records(in.readers.of(f.format, in.opts.Mapping), yield)
 	if err == nil && more {
 		in.files[len(in.files)-1].bytes = f.counted.n
@@ -175,10 +174,34 @@ func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, e
 	return more, err
 }
 
-// detect finds the format of a file that was opened.
-func (in *Input) detect(f *file) error {
+// passedOverError is the error of a file that does not end the input.
+type passedOverError struct{ report *op.SyntaxError }
+
+// Error returns what is reported.
+func (e *passedOverError) Error() string { return e.report.Error() }
+
+// open opens a file and finds its format. A *passedOverError does not end the input.
+func (in *Input) open(s source, seen func(n int)) (*file, error) {
 	in.stats.Files++
 	in.files = append(in.files, fileInfo{})
+	err := s.err
+	if err == nil {
+		var f *file
+		if f, err = in.opts.open(s.path, seen); err == nil {
+			if err = in.detect(f); err == nil {
+				return f, nil
+			}
+			f.close()
+		}
+	}
+	if report := s.passedOver(err); report != nil {
+		return nil, &passedOverError{report}
+	}
+	return nil, err
+}
+
+// detect finds the format of a file that was opened.
+func (in *Input) detect(f *file) error {
 	if err := f.detect(); err != nil {
 		return err
 	}

@@ -249,7 +249,7 @@ func (q *partQueue) end() (p part, ok bool) {
 	if q.unknown == nil || q.known {
 		return part{}, false
 	}
-	err := errNoFormat(q.unknown)
+	err := errNothingRead(q.unknown)
 	q.unknown = nil
 	return part{err: err}, true
 }
@@ -257,15 +257,11 @@ func (q *partQueue) end() (p part, ok bool) {
 // open opens the next file. It returns a part where the file is not to be cut.
 func (q *partQueue) open(s source) (p part, ok bool) {
 	p.file = int64(len(q.in.files))
-	f, err := q.in.opts.open(s.path, q.count)
+	f, err := q.in.open(s, q.count)
 	if err != nil {
 		p.err = err
-		return p, true
-	}
-	if err = q.in.detect(f); err != nil {
-		f.close()
-		if p.err = err; s.isOther(err) {
-			q.unknown = s.refusal(err)
+		if left, ok := errors.AsType[*passedOverError](err); ok {
+			q.unknown = left.report
 			p.err = q.unknown
 		}
 		return p, true

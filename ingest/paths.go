@@ -18,8 +18,11 @@ const Stdin = "-"
 // source is one file of an input.
 type source struct {
 	path string
-	// walked is set for a file that was found in a directory and not named.
-	walked bool
+	// walked is set for a file that was found in a directory and not named, and alone for
+	// one that was named and is all of the input.
+	walked, alone bool
+	// err says why a directory found in another could not be read; nil for files.
+	err error
 }
 
 // expand replaces the directories among paths by the regular files below
@@ -52,6 +55,9 @@ func (o *Options) expand(paths []string) ([]source, error) {
 		}
 		sources = append(sources, found...)
 	}
+	if len(sources) == 1 {
+		sources[0].alone = !sources[0].walked
+	}
 	return sources, nil
 }
 
@@ -59,8 +65,11 @@ func (o *Options) walk(dir string) ([]source, error) {
 	var found []source
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
-		case err != nil:
+		case err != nil && path == dir:
 			return err
+		case err != nil:
+			found = append(found, source{path: path, walked: true, err: err})
+			return nil
 		case path != dir && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return fs.SkipDir
@@ -79,22 +88,31 @@ func (o *Options) walk(dir string) ([]source, error) {
 	return found, err
 }
 
-// isOther reports whether err means that the file is of no known format and was
-// found in a directory. Directories hold other things too: they are reported,
-// and fatal only where there is nothing else.
-func (s source) isOther(err error) bool {
-	_, ok := errors.AsType[*UnknownFormatError](err)
-	return ok && s.walked
+// passedOver returns what to report in place of a file that ends with err when it is
+// opened; nil where that ends the input. One that is of no known format, or that may not be
+// read, does not where it is one of several: it is fatal only where there is nothing else.
+func (s source) passedOver(err error) *op.SyntaxError {
+	if s.alone {
+		return nil
+	}
+	if format, ok := errors.AsType[*UnknownFormatError](err); ok {
+		return &op.SyntaxError{File: s.path, Msg: format.Error(), Class: op.ErrorFormat}
+	}
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return &op.SyntaxError{File: s.path, Msg: refused.Error(), Class: op.ErrorFormat}
+	}
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return &op.SyntaxError{File: s.path, Offset: -1, Msg: path.Err.Error(), Class: op.ErrorUnreadable}
+	}
+	return nil
 }
 
-// refusal returns the error for a file for which isOther holds.
-func (s source) refusal(err error) *op.SyntaxError {
-	format, _ := errors.AsType[*UnknownFormatError](err)
-	return &op.SyntaxError{File: s.path, Msg: format.Error(), Class: op.ErrorFormat}
-}
-
-// errNoFormat returns the error for an input in which all files are of no known
-// format.
-func errNoFormat(last *op.SyntaxError) error {
-	return fmt.Errorf("reading input: no file of a known format: %v", last) //nolint:errorlint // not wrapped: this one is final
+// errNothingRead returns the error for an input of which no file could be read, for the
+// last one's.
+func errNothingRead(last *op.SyntaxError) error {
+	what := "no file of a known format"
+	if last.Class == op.ErrorUnreadable {
+		what = "no file that can be read"
+	}
+	return fmt.Errorf("reading input: %s: %v", what, last) //nolint:errorlint // not wrapped: this one is final
 }

@@ -170,11 +170,13 @@ const (
 	ErrorLimit
 	// ErrorDamaged: compressed or binary data are damaged.
 	ErrorDamaged
-	// ErrorFormat: a file is of no known format.
+	// ErrorFormat: a file is of no known format, or of a later version.
 	ErrorFormat
 	// ErrorOther: any other reason, such as a server that does not hand out the
 	// record.
 	ErrorOther
+	// ErrorUnreadable: a file could not be opened.
+	ErrorUnreadable
 )
 
 // String returns the key of the class in reports.
@@ -190,6 +192,8 @@ func (c ErrorClass) String() string {
 		return "damaged"
 	case ErrorFormat:
 		return "unknown_format"
+	case ErrorUnreadable:
+		return "unreadable"
 	}
 	return "other"
 }

@@ -2,6 +2,7 @@ package op_test
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -244,5 +245,40 @@ func TestTraceEncoderStreams(t *testing.T) {
 	streamed = append(streamed, w.End(tr.TotalDuration, tr.Metadata)...)
 	if diff := cmp.Diff(string(tr.AppendJSON(nil)), string(streamed)); diff != "" {
 		t.Errorf("streamed (-want +got):\n%s", diff)
+	}
+}
+
+// TestR4SeedTrace damages a trace in each way that a byte can: the error says what is wrong
+// and where, and the other entries are kept.
+func TestR4SeedTrace(t *testing.T) {
+	entry := func(name string) string { return `{"step": 0, "operation": "` + name + `", "duration_us": 1.5}` }
+	document := func(entries string) string { return "{\"entries\": [\n" + entries + "\n], \"total_duration_us\": 3}" }
+	for _, test := range []struct {
+		name, entries string
+		want          []string
+		err           string
+	}{
+		{"a value", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": x}` + ",\n" + entry("c"), []string{"a", "c"},
+			"f:3: entries[1]: expected a value, found 'x' (at byte 110)"},
+		{"a comma between entries", entry("a") + "\n" + entry("b") + ",\n" + entry("c"), []string{"a", "b", "c"},
+			"f:3: expected ',' or ']', found '{' (at byte 64)"},
+		{"a quote", entry("a") + ",\n" + `{"step": 0, "operation": "b, "duration_us": 2}` + ",\n" + entry("c") + ",\n" + entry("d"),
+			[]string{"a", "c", "d"},
+			"f:3: entries[1]: expected ',' or '}', found 'd' (at byte 95)"},
+		{"the end of an entry", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": 2` + ",\n" + entry("c") + ",\n" + entry("d"),
+			[]string{"a", "c", "d"},
+			"f:4: entries[1]: expected a string, found '{' (at byte 113)"},
+		{"the start of an entry", entry("a") + ",\n" + `X"step": 0, "operation": "b", "duration_us": 2}` + ",\n" + entry("c"), []string{"a", "c"},
+			"f:3: entries[1]: expected a value, found 'X' (at byte 65)"},
+	} {
+		trace, err := op.ParseTrace([]byte(document(test.entries)), "f")
+		var got []string
+		for _, e := range trace.Entries {
+			got = append(got, e.Operation)
+		}
+		first, _, _ := strings.Cut(fmt.Sprint(err), "\n")
+		if diff := cmp.Diff(test.want, got); diff != "" || first != test.err {
+			t.Errorf("%s: error %s, want %s, entries (-want +got):\n%s", test.name, first, test.err, diff)
+		}
 	}
 }

@@ -52,8 +52,9 @@ func ParseTrace(text []byte, name string) (*Trace, error) {
 // TraceRecords yields the records of a seed trace held in memory: its metadata as
 // the attributes of a resource, sorted by key, the entries, and the total if the
 // trace states one. Every error is a *[SyntaxError]: an entry that could not be read
-// is left out, and the error, of class [ErrorRecord], names its index. Nothing comes
-// after an error of class [ErrorSyntax]: the document itself is damaged.
+// is left out, and the error names its index. One of class [ErrorSyntax] says that the
+// document itself is damaged: what follows are the entries behind the damage that are
+// certain to be entries.
 func TraceRecords(text []byte, name string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		r := &traceReader{text: text, name: name, yield: yield, line: 1}
@@ -73,7 +74,11 @@ type traceReader struct {
 	counted int
 
 	// entries is the offset of the entries, 0 for none.
-	entries  int
+	entries int
+	// stopped is set once no more records are wanted, damaged once damage of the document
+	// was reported.
+	stopped, damaged bool
+
 	total    Int
 	metadata []Attr
 	sum      int64
@@ -95,6 +100,7 @@ func (r *traceReader) read() {
 		return
 	}
 	switch {
+	case r.damaged:
 	case damage != nil:
 		r.yield(Record{}, damage)
 	case r.total.Known:
@@ -138,7 +144,7 @@ func (r *traceReader) members() (faults []*SyntaxError, damage *SyntaxError) {
 }
 
 // readEntries yields the entries and the errors of those that could not be read. It
-// reports whether the list came to its end and more records are wanted.
+// reports whether more records are wanted.
 func (r *traceReader) readEntries() bool {
 	at := r.entries + 1
 	l := &r.dec.lex
@@ -149,43 +155,91 @@ func (r *traceReader) readEntries() bool {
 		}
 		if i > 0 {
 			if l.Expect(',', "expected ',' or ']'"); l.Err() != nil {
-				r.yield(Record{}, r.damage(at, l))
-				return false
+				if at = r.resync(at, r.damage(at, l)); at < 0 {
+					return !r.stopped
+				}
+				l.Reset(r.text[at:])
 			}
 		}
-		size, more := r.readEntry(at, i)
-		if !more {
-			return false
+		if at = r.readEntry(at, i); at < 0 {
+			return !r.stopped
 		}
-		at += size
 	}
 }
 
 // readEntry yields the i-th entry or its error. The lexer, which reads from an offset
-// of the text, stands in front of it. It returns how far the lexer got from the
-// offset, and whether to go on.
-func (r *traceReader) readEntry(at, i int) (size int, more bool) {
+// of the text, stands in front of it. It returns where to go on, -1 for nowhere.
+func (r *traceReader) readEntry(at, i int) int {
 	d := &r.dec
 	l := &d.lex
-	start := l.Offset()
+	l.Peek() // behind white space
+	start := at + l.Offset()
 	d.seedEntry()
 	switch {
 	case l.Err() != nil:
 		err := r.damage(at, l)
-		l.Reset(r.text[at+start:])
-		if l.Pass(); l.Err() != nil {
-			r.yield(Record{}, err) // the entry has no end
-			return 0, false
+		l.Reset(r.text[start:])
+		l.Pass()
+		end := start + l.Offset()
+		if next := entryStart(r.text, start+1); l.Err() != nil || next >= 0 && next < end {
+			if !err.Truncated {
+				err.Msg = fmt.Sprintf("entries[%d]: %s", i, err.Msg)
+			}
+			return r.resync(start+1, err) // the entry has no end
 		}
 		err.Msg, err.Class = fmt.Sprintf("entries[%d]: %s", i, err.Msg), ErrorRecord
-		return start + l.Offset(), r.yield(Record{}, err)
+		r.emit(Record{}, err)
+		at = end
 	case d.fault != "":
-		return l.Offset(), r.yield(Record{}, r.fault(at+d.faultAt, fmt.Sprintf("entries[%d]: %s", i, d.fault)))
+		r.emit(Record{}, r.fault(at+d.faultAt, fmt.Sprintf("entries[%d]: %s", i, d.fault)))
+		at += l.Offset()
+	default:
+		if d.entry.Side != SideHost {
+			r.sum = addSaturating(r.sum, d.entry.Duration)
+		}
+		r.emit(Record{Entry: &d.entry}, nil)
+		at += l.Offset()
 	}
-	if d.entry.Side != SideHost {
-		r.sum = addSaturating(r.sum, d.entry.Duration)
+	if r.stopped {
+		return -1
 	}
-	return l.Offset(), r.yield(Record{Entry: &d.entry}, nil)
+	return at
+}
+
+// emit hands a record or an error out.
+func (r *traceReader) emit(rec Record, err *SyntaxError) {
+	if err != nil {
+		r.stopped = r.stopped || !r.yield(rec, err)
+	} else {
+		r.stopped = r.stopped || !r.yield(rec, nil)
+	}
+}
+
+// resync reports damage of the document and returns where the next entry behind an offset
+// starts, -1 for none that is certain to be one.
+func (r *traceReader) resync(from int, damage *SyntaxError) int {
+	r.damaged = true
+	r.emit(Record{}, damage)
+	if r.stopped {
+		return -1
+	}
+	return entryStart(r.text, from)
+}
+
+// entryStart returns where the next object behind an offset starts whose first member is
+// the step, -1 for none. In a string that could not stand, for its quotes would be escaped.
+func entryStart(text []byte, from int) int {
+	const key, space = `"step"`, " \t\r\n"
+	for at := min(from, len(text)); ; {
+		n := bytes.Index(text[at:], []byte(key))
+		if n < 0 {
+			return -1
+		}
+		object, ok := bytes.CutSuffix(bytes.TrimRight(text[:at+n], space), []byte{'{'})
+		if at += n + len(key); ok && len(object) >= from && bytes.HasPrefix(bytes.TrimLeft(text[at:], space), []byte{':'}) {
+			return len(object)
+		}
+	}
 }
 
 // fault returns an error about a value at an offset.

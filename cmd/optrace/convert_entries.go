@@ -101,7 +101,7 @@ func (c *traceConverter) end() error {
 type csvConverter struct{ w *csv.EntryWriter }
 
 func newCSVConverter(out *output) (converter, error) {
-	w, err := csv.NewEntryWriter(out, csv.Options{})
+	w, err := csv.NewEntryWriter(out, csv.Options{Printable: out.terminal})
 	if err != nil {
 		return nil, err
 	}

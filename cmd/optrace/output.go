@@ -67,6 +67,8 @@ type output struct {
 	// narrowed by the permissions of the inputs.
 	mode  fs.FileMode
 	isNew bool
+	// terminal is set where the output is a terminal.
+	terminal bool
 	// existing is the regular file that is written or replaced, nil for none.
 	existing fs.FileInfo
 }
@@ -77,7 +79,7 @@ const outputBuffer = 64 << 10
 // to write to one of the inputs.
 func openOutput(ctx context.Context, s streams, path string, inputs []inputFile) (*output, error) {
 	if path == "" || path == ingest.Stdin {
-		o := &output{Writer: bufio.NewWriterSize(s.out, outputBuffer)}
+		o := &output{Writer: bufio.NewWriterSize(s.out, outputBuffer), terminal: isTerminal(s.out)}
 		if f, ok := s.out.(*os.File); ok {
 			o.existing = regular(f.Stat())
 		}
@@ -115,7 +117,7 @@ func openInPlace(ctx context.Context, path string) (*output, error) {
 		if err != nil {
 			return nil, outputError(fmt.Errorf("creating output: %w", err))
 		}
-		return &output{Writer: bufio.NewWriterSize(f, outputBuffer), file: f}, nil
+		return &output{Writer: bufio.NewWriterSize(f, outputBuffer), file: f, terminal: isTerminal(f)}, nil
 	case <-ctx.Done():
 		return nil, outputError(context.Cause(ctx))
 	}

@@ -181,12 +181,12 @@ func mappingFor(keys []analyze.Key) *op.Mapping {
 	return &m
 }
 
-func (f *reportFlags) write(w io.Writer, color bool, r *analyze.Report, chosen selection) error {
+func (f *reportFlags) write(w *output, color bool, r *analyze.Report, chosen selection) error {
 	switch {
 	case f.json:
 		return writeJSON(w, r)
 	case f.csv:
-		return f.table(w, r, csv.Options{})
+		return f.table(w, r, csv.Options{Printable: w.terminal})
 	}
 	return text.Write(w, r, text.Options{Color: color, Show: chosen.shows})
 }

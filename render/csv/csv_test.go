@@ -5,6 +5,7 @@ import (
 	stdcsv "encoding/csv"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,5 +145,28 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk ful
 func TestWriteError(t *testing.T) {
 	if err := csv.WriteEntries(failingWriter{}, entries(), csv.Options{}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// TestR4Printable checks that a terminal gets no control characters.
+func TestR4Printable(t *testing.T) {
+	e := &op.Entry{Operation: "\x1b[31mred\x1b]0;x\x07\u009b\u202e", Root: "a\nb"}
+	for _, printable := range []bool{false, true} {
+		var b bytes.Buffer
+		w, err := csv.NewEntryWriter(&b, csv.Options{Printable: printable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(w.Write(e), w.Flush()); err != nil {
+			t.Fatal(err)
+		}
+		fields := parse(t, b.Bytes())[0]
+		want := []string{e.Operation, e.Root}
+		if printable {
+			want = []string{`\x1b[31mred\x1b]0;x\a\u009b\u202e`, `a\nb`}
+		}
+		if got := []string{fields["operation"], fields["root"]}; !slices.Equal(got, want) {
+			t.Errorf("printable %t: %q, want %q", printable, got, want)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -14,6 +15,8 @@ import (
 type Options struct {
 	// Unguarded writes text unchanged, even if spreadsheets take it for a formula.
 	Unguarded bool
+	// Printable escapes control characters and invisible formatting, for a terminal.
+	Printable bool
 }
 
 // writer writes rows of typed fields.
@@ -37,6 +40,9 @@ func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {
 func (w *writer) text(s string) {
 	if !w.opts.Unguarded {
 		s = guard(s)
+	}
+	if w.opts.Printable {
+		s = termtext.Escape(s)
 	}
 	w.row = append(w.row, s)
 }
