@@ -71,7 +71,7 @@ func (s *Sink) writeRemainder() (lost, err error) {
 		s.abandonRemainder(err)
 		return err, nil
 	}
-	n, err := writeRecovering(s.target, s.remainder.bytes)
+	n, err := writeRetrying(s.target, s.remainder.bytes)
 	if err != nil {
 		if 0 < n && n < len(s.remainder.bytes) {
 			s.remainder.bytes = s.remainder.bytes[n:]

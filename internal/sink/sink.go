@@ -13,7 +13,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,7 +214,7 @@ func (s *Sink) write(o *inflight) error {
 	out, head, notice, err := s.assemble(o)
 	n := 0
 	if err == nil && len(out) > 0 {
-		n, err = writeRecovering(s.target, out)
+		n, err = writeRetrying(s.target, out)
 	}
 	if n > 0 {
 		s.sequence++
@@ -370,18 +369,4 @@ func (s *Sink) finish() error {
 	}
 	s.closed = true
 	return errors.Join(err, s.target.Close())
-}
-
-// writeRecovering writes p and turns a panic of the writer into an error.
-func writeRecovering(w io.Writer, p []byte) (n int, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			n, err = 0, fmt.Errorf("writer panicked: %v", r)
-		}
-	}()
-	n, err = w.Write(p)
-	if err == nil && n < len(p) {
-		err = io.ErrShortWrite
-	}
-	return n, err
 }
