@@ -227,6 +227,9 @@ var script = regexp.MustCompile(`(?s)<script type="module">(.*)</script>`)
 // that its policy allows its own script and style.
 func checkPage(tb testing.TB, page string) {
 	tb.Helper()
+	if !strings.Contains(page, `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-`) {
+		tb.Error("the policy allows more than the page's own text")
+	}
 	frame := viewText.ReplaceAllString(rowsText.ReplaceAllString(script.ReplaceAllString(page, "SCRIPT"), "ROWS"), "VIEW")
 	if strings.Contains(frame, "<script") || strings.Contains(frame, "<img") || strings.Contains(frame, "<!--") {
 		tb.Errorf("markup in the page's texts:\n%s", frame)
