@@ -15,8 +15,13 @@ import (
 // FlightRecorder is a [Processor] that keeps the last operations in memory, with
 // the spans above them, and writes nothing until a dump is requested: by
 // [FlightRecorder.Dump], or by an event that an option names. A dump writes the
-// operations that are kept and starts over. Operations that are overwritten count
+// operations that are kept and starts over. Operations that make room for others count
 // as dropped, and so do those that are left at Shutdown.
+//
+// What is kept takes no more memory than [WithBufferBytes] says, and no more than the
+// operations that are there need: it is given back when large ones have made room for
+// small ones, and after a dump. While a dump is written, what ends meanwhile may take
+// as much again.
 type FlightRecorder struct {
 	*Processor
 	flight *pipeline.Flight
@@ -27,7 +32,8 @@ type FlightOption interface {
 	applyFlight(*processorConfig)
 }
 
-// NewFlightRecorder returns a FlightRecorder of the last n operations in front of
+// NewFlightRecorder returns a FlightRecorder of the last n operations, or as many as
+// [WithBufferBytes] allows, with a quarter as many spans above them, in front of
 // exp, which it shuts down as a [Processor] does. exp must have
 // [FormatEntries]. A nil exp is an error, and so are an n that is not positive and
 // options with values that make no sense. Nil options are ignored.
@@ -58,7 +64,7 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecor
 	p := newProcessor(cfg, exp)
 	f := &FlightRecorder{Processor: p}
 	f.flight = pipeline.NewFlight(p.toExporter(exp), format, pipeline.FlightConfig{
-		Entries: n, OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
+		Entries: n, MaxBytes: cfg.bufferBytes, OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
 		ExportTimeout: cfg.exportTimeout, CacheBytes: int(cfg.cacheBytes),
 	}, &p.errs)
 	p.start(f.flight)

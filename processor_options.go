@@ -156,10 +156,10 @@ func WithPolicy(p Policy) BufferOption {
 
 // WithBufferBytes bounds all buffers of a Processor together, in bytes: in front
 // of an [Exporter] of encoded entries, about 300 bytes each, in front of another
-// exporter of spans, whose size is estimated. Default: OPTRACE_MAX_BYTES, or
-// 64 MiB; less than 64 KiB is an error.
-func WithBufferBytes(n int64) BufferOption {
-	return newBufferOption(func(cfg *processorConfig) { cfg.bufferBytes = n })
+// exporter of spans, whose size is estimated; and what a [FlightRecorder] keeps.
+// Default: OPTRACE_MAX_BYTES, or 64 MiB; less than 64 KiB is an error.
+func WithBufferBytes(n int64) RecordingOption {
+	return newRecordingOption(func(cfg *processorConfig) { cfg.bufferBytes = n })
 }
 
 // WithCacheBytes bounds the memory for the encodings of attribute sets, with
@@ -236,6 +236,9 @@ func WithForwardSampling(ratio float64) ForwarderOption {
 // has buffers or a queue, and of forwarders.
 var (
 	recordingVariables = []env.Variable[processorConfig]{
+		{Name: "OPTRACE_MAX_BYTES", Set: func(cfg *processorConfig, v string) error {
+			return env.Int(&cfg.bufferBytes, v, pipeline.MinMaxBytes)
+		}},
 		{Name: "OPTRACE_EXPORT_TIMEOUT", Set: func(cfg *processorConfig, v string) error {
 			return env.Duration(&cfg.exportTimeout, v, 1)
 		}},
@@ -247,9 +250,6 @@ var (
 		{Name: "OPTRACE_POLICY", Set: func(cfg *processorConfig, v string) (err error) {
 			cfg.policy, err = env.OneOf(v, PolicyDropNewest, PolicyDropOldest, PolicyBlock)
 			return err
-		}},
-		{Name: "OPTRACE_MAX_BYTES", Set: func(cfg *processorConfig, v string) error {
-			return env.Int(&cfg.bufferBytes, v, pipeline.MinMaxBytes)
 		}},
 		{Name: "OPTRACE_FLUSH_INTERVAL", Set: func(cfg *processorConfig, v string) error {
 			return env.Duration(&cfg.flushInterval, v, 1)

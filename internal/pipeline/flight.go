@@ -25,9 +25,9 @@ type Flight struct {
 	mu        sync.Mutex
 	enc       encoding.Encoder
 	scratch   *encoding.Batch // holds one record at a time
-	entries   ring
-	ancestors ring
-	sequence  uint64 // orders the records of both rings
+	entries   history
+	ancestors history
+	sequence  uint64 // orders the records of both
 	recorded  uint64
 	skipped   uint64
 	written   uint64
@@ -47,6 +47,7 @@ type Flight struct {
 // FlightConfig configures a Flight.
 type FlightConfig struct {
 	Entries       int           // how many operations are kept
+	MaxBytes      int64         // and how much memory they take
 	OnError       bool          // operations that fail request a dump
 	OnSlow        time.Duration // local roots that take as long request a dump; 0: none do
 	Signals       []os.Signal   // these request a dump
@@ -54,18 +55,25 @@ type FlightConfig struct {
 	CacheBytes    int
 }
 
-// ancestorShare: the ring of ancestry records is this much smaller than that of
-// entries.
-const ancestorShare = 4
+const (
+	// ancestorShare: so many times fewer ancestry records are kept than entries.
+	ancestorShare = 4
+	// Records are kept in parts of this size, smaller ones where the bound is low.
+	maxPart     = 64 << 10
+	minParts    = 16
+	dumpBytes   = 1 << 20  // of a dump are written at a time
+	scratchKept = 64 << 10 // of the memory for one record
+)
 
 // NewFlight returns a flight recorder in front of out, whose format is format.
 func NewFlight(out Output, format encoding.Joiner, cfg FlightConfig, errs *observ.Errors) *Flight {
+	part := int(min(maxPart, cfg.MaxBytes/minParts))
 	p := &Flight{
 		out: out, format: format, cfg: cfg,
 		scratch:   encoding.NewBatch(0),
 		enc:       format.NewEncoder(out.Mapping, min(encoding.DefaultCacheBytes, cfg.CacheBytes)),
-		entries:   newRing(cfg.Entries),
-		ancestors: newRing(cfg.Entries/ancestorShare + 1),
+		entries:   history{partSize: part},
+		ancestors: history{partSize: part},
 		dumps:     make(chan struct{}, 1),
 		signals:   make(chan os.Signal, 1),
 		flushes:   make(chan flushRequest),
@@ -98,19 +106,57 @@ func (p *Flight) OnEnd(e span.Ended) {
 		p.errs.Report(err)
 	case out == encoding.Entry:
 		p.recorded++
-		if p.entries.put(p.sequence, p.scratch) {
-			p.dropped++
-			p.out.Sink.Drop("flight_recorder", 1)
-		}
+		p.keep(&p.entries, p.cfg.Entries)
 	default:
 		p.skipped++
 		if out == encoding.Ancestor {
-			p.ancestors.put(p.sequence, p.scratch)
+			p.keep(&p.ancestors, p.cfg.Entries/ancestorShare+1)
 		}
+	}
+	if p.scratch.Memory() > scratchKept {
+		p.scratch = encoding.NewBatch(0)
 	}
 	if p.triggers(&e, out) {
 		p.request()
 	}
+}
+
+// keep puts the record in scratch into h, which holds so many at most. Older records
+// make room for it.
+func (p *Flight) keep(h *history, most int) {
+	lost := 0
+	for h.records >= most {
+		lost += h.pop().Entries
+	}
+	for int64(p.entries.bytes+p.ancestors.bytes+h.need(p.scratch.Body())) > p.cfg.MaxBytes {
+		oldest := p.older()
+		if oldest == nil { // it alone is too large
+			p.drop(lost + p.scratch.Entries)
+			return
+		}
+		lost += oldest.pop().Entries
+	}
+	h.put(p.sequence, p.scratch)
+	p.drop(lost)
+}
+
+// older returns the history that has the oldest record, or nil if there is none.
+func (p *Flight) older() *history { return older(&p.entries, &p.ancestors) }
+
+func older(a, b *history) *history {
+	switch {
+	case a.records == 0 && b.records == 0:
+		return nil
+	case a.records == 0 || b.records > 0 && b.oldest() < a.oldest():
+		return b
+	}
+	return a
+}
+
+// drop accounts for operations that are no longer kept. The caller holds the lock.
+func (p *Flight) drop(n int) {
+	p.dropped += uint64(n)
+	p.out.Sink.Drop("flight_recorder", uint64(n))
 }
 
 // OnEnds implements [Pipeline].
@@ -168,22 +214,46 @@ func (p *Flight) run() {
 	}
 }
 
-// dump writes the records of the rings and empties them.
+// dump writes the records that are kept and forgets them.
 func (p *Flight) dump(ctx context.Context) error {
-	b := p.collect()
-	if b.Empty() {
-		return nil
-	}
+	p.mu.Lock()
+	entries, ancestors := p.entries.take(), p.ancestors.take()
+	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.ExportTimeout)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, cancel)()
-	n := uint64(b.Entries)
-	if err := p.out.Sink.Acquire(ctx); err != nil {
-		p.account(0, n)
-		p.out.Sink.Drop("timeout", n)
-		return err
+	var first error
+	for b := p.join(&entries, &ancestors); !b.Empty(); b = p.join(&entries, &ancestors) {
+		err := first
+		if ctx.Err() == nil || err == nil { // after an error there may be no time for the others
+			err = p.out.Sink.Acquire(ctx)
+		}
+		n := uint64(b.Entries)
+		if err != nil {
+			p.account(0, n)
+			p.out.Sink.Drop("timeout", n)
+		} else {
+			err = p.out.Sink.Submit(ctx, b, func(b *encoding.Batch) { p.account(uint64(b.Written), n-uint64(b.Written)) })
+		}
+		if first == nil {
+			first = err
+		}
 	}
-	return p.out.Sink.Submit(ctx, b, func(b *encoding.Batch) { p.account(uint64(b.Written), n-uint64(b.Written)) })
+	return first
+}
+
+// join moves the oldest records of two histories into a batch.
+func (p *Flight) join(entries, ancestors *history) *encoding.Batch {
+	b := encoding.NewBatch(min(dumpBytes, entries.bytes+ancestors.bytes))
+	for b.Size() < dumpBytes {
+		from := older(entries, ancestors)
+		if from == nil {
+			break
+		}
+		r := from.pop()
+		p.format.Join(b, &r)
+	}
+	return b
 }
 
 func (p *Flight) account(written, dropped uint64) {
@@ -193,30 +263,12 @@ func (p *Flight) account(written, dropped uint64) {
 	p.dropped += dropped
 }
 
-// collect moves the records of both rings, in order, into one batch.
-func (p *Flight) collect() *encoding.Batch {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := encoding.NewBatch(0)
-	entries, ancestors := p.entries.all(), p.ancestors.all()
-	for len(entries) > 0 || len(ancestors) > 0 {
-		from := &entries
-		if len(entries) == 0 || len(ancestors) > 0 && ancestors[0].sequence < entries[0].sequence {
-			from = &ancestors
-		}
-		p.format.Join(b, &(*from)[0].record)
-		*from = (*from)[1:]
-	}
-	p.entries.clear()
-	p.ancestors.clear()
-	return b
-}
-
 // dropRest accounts for the operations that no dump was requested for.
 func (p *Flight) dropRest() {
-	n := uint64(p.collect().Entries)
-	p.account(0, n)
-	p.out.Sink.Drop("flight_recorder", n)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(p.entries.records)
+	p.entries, p.ancestors = history{}, history{}
 }
 
 // Flush does nothing: only Dump writes.

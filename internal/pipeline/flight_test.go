@@ -20,6 +20,9 @@ import (
 
 func newFlight(out Output, cfg FlightConfig) *Flight {
 	cfg.ExportTimeout = time.Minute
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = 1 << 20
+	}
 	return NewFlight(out, entries.Format, cfg, new(observ.Errors))
 }
 

@@ -1,6 +1,6 @@
 // Package pipeline carries spans that have ended to an exporter: in buffers of
 // encoded records that a goroutine writes, in a bounded queue of spans in front
-// of any exporter, or in the rings of a flight recorder.
+// of any exporter, or in the history that a flight recorder keeps.
 //
 // A pipeline decides what happens when there is no room, when to write, and how
 // to stop in time; it counts what became of every span. Which spans a pipeline
