@@ -4,6 +4,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
@@ -17,7 +18,9 @@ type Converter struct {
 
 // NewConverter returns a Converter that reads attributes as m says; nil stands
 // for the conventions alone. m must not be changed afterwards.
-func NewConverter(m *op.Mapping) *Converter { return &Converter{conv: convert.New(m)} }
+func NewConverter(m *op.Mapping) *Converter {
+	return &Converter{conv: convert.New(m, encoding.DefaultCacheBytes/8)}
+}
 
 // Entry returns the entry of an operation, or false for another span. The entry
 // does not name the local root: only a [Processor] knows it.

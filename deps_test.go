@@ -114,7 +114,7 @@ var pluginImports = map[string][]string{
 	"internal/observ":    {},
 	"internal/env":       {},
 	"internal/endsignal": {},
-	"internal/attrcache": {"op"},
+	"internal/attrcache": {"internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
 	"internal/convert":   {"internal/span", "op"},
 	"internal/encoding":  {"internal/span", "internal/traces", "op"},

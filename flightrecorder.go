@@ -65,7 +65,7 @@ func NewFlightRecorder(exp *Exporter, n int, opts ...FlightOption) (*FlightRecor
 	f := &FlightRecorder{Processor: p}
 	f.flight = pipeline.NewFlight(p.toExporter(exp), format, pipeline.FlightConfig{
 		Entries: n, MaxBytes: cfg.bufferBytes, OnError: cfg.dumpOnError, OnSlow: cfg.dumpOnSlow, Signals: cfg.dumpSignals,
-		ExportTimeout: cfg.exportTimeout, CacheBytes: int(cfg.cacheBytes),
+		ExportTimeout: cfg.exportTimeout, CacheBytes: cfg.encoderBytes(),
 	}, &p.errs)
 	p.start(f.flight)
 	return f, nil

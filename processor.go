@@ -55,7 +55,7 @@ type Processor struct {
 	// For the operations of a Recorder, which are not spans.
 	mapping  *op.Mapping
 	resource atomic.Pointer[resource.Resource]
-	shapes   shapes.Cache
+	shapes   *shapes.Cache
 }
 
 var _ sdktrace.SpanProcessor = (*Processor)(nil)
@@ -113,7 +113,7 @@ func NewForwarder(next sdktrace.SpanExporter, opts ...ForwarderOption) (*Process
 
 // newProcessor returns a Processor without a pipeline.
 func newProcessor(cfg processorConfig, next sdktrace.SpanExporter) *Processor {
-	return &Processor{cfg: cfg, next: next}
+	return &Processor{cfg: cfg, next: next, shapes: shapes.New(cfg.shapeBytes())}
 }
 
 // toExporter makes exp the exporter behind p, and returns it as pipelines use it.

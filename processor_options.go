@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/internal/env"
 	"github.com/optrace/optrace/internal/pipeline"
+	"github.com/optrace/optrace/internal/shapes"
 )
 
 // ProcessorOption configures a [Processor] in front of an [Exporter].
@@ -106,9 +107,14 @@ func (cfg processorConfig) validate() error {
 func (cfg processorConfig) pipeline() pipeline.Config {
 	return pipeline.Config{
 		Policy: pipeline.Policy(cfg.policy), MaxBytes: cfg.bufferBytes,
-		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout, CacheBytes: int(cfg.cacheBytes),
+		FlushInterval: cfg.flushInterval, ExportTimeout: cfg.exportTimeout, CacheBytes: cfg.encoderBytes(),
 	}
 }
+
+// shapeBytes and encoderBytes are the parts of the caches' memory for the shapes of
+// operations of Recorders, and for encoders.
+func (cfg processorConfig) shapeBytes() int   { return min(shapes.DefaultBytes, int(cfg.cacheBytes/5)) }
+func (cfg processorConfig) encoderBytes() int { return int(cfg.cacheBytes) - cfg.shapeBytes() }
 
 type forwarderOption func(*processorConfig)
 
@@ -162,11 +168,18 @@ func WithBufferBytes(n int64) RecordingOption {
 	return newRecordingOption(func(cfg *processorConfig) { cfg.bufferBytes = n })
 }
 
-// WithCacheBytes bounds the memory for the encodings of attribute sets, with
-// which operations that repeat are encoded faster: that of an [Exporter], or of
-// all encoders of a [Processor] together, each of which takes 16 MiB at most.
-// Nothing is allocated before operations repeat. Default: 16 MiB for an Exporter,
-// 64 MiB for a Processor; 0 turns the caches off, a negative size is an error.
+// WithCacheBytes bounds the memory of all caches: of attribute sets and their
+// encodings, with which operations that repeat are encoded faster, and of texts,
+// shapes and scopes. It is that of an [Exporter] by itself, or that of a [Processor]
+// in front of one, which has an encoder for each core: they share it. What the caches
+// keep from being collected counts, such as lists of the application. Nothing is
+// allocated before operations repeat. Default: 32 MiB for an Exporter, 64 MiB for a
+// Processor; 0 turns the caches off, a negative size is an error.
+//
+// A Processor as a whole takes as much as [WithBufferBytes] and WithCacheBytes say
+// together, and besides for each core some ten KiB and the operation that it encodes.
+// Where spans are never ended, it takes what [Stats] says under Forgotten and
+// Unsummed.
 func WithCacheBytes(n int64) CacheOption { return cacheOption(n) }
 
 type cacheOption int64

@@ -34,7 +34,7 @@ func (t *Tracer) Recorder(ctx context.Context) *Recorder {
 // spans of p's own making. Where ctx holds a span that is not sampled nothing
 // is recorded, unless p was made with [WithRecordOnly].
 func (p *Processor) Recorder(ctx context.Context) *Recorder {
-	r := newRecorder(ctx, p.emit, &p.shapes, p.mapping)
+	r := newRecorder(ctx, p.emit, p.shapes, p.mapping)
 	r.root, _ = p.expect(r.ctx)
 	return r
 }
@@ -141,7 +141,7 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 // without an iteration are numbered from 0.
 func (r *Recorder) Current() *op.Trace {
 	t := &op.Trace{}
-	c := convert.New(r.mapping)
+	c := convert.New(r.mapping, 0)
 	var d span.Data
 	ended := len(r.ops)
 	if r.open {

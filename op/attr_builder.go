@@ -54,8 +54,11 @@ type torchDevice struct {
 	index int64
 }
 
-// maxDevices bounds the table of device names.
-const maxDevices = 4096
+// maxDevices bounds the table of device names, and maxDeviceType the types there.
+const (
+	maxDevices    = 1024
+	maxDeviceType = 32
+)
 
 // NewBuilder returns a Builder that reads attributes as mapping says; nil is
 // the conventions. It leaves no field out.
@@ -70,6 +73,10 @@ func NewBuilder(mapping *Mapping) *Builder {
 // of its fields: the Builder leaves attributes and the scope out where the mapping
 // allows it.
 func NewOmittingBuilder(mapping *Mapping) *Builder { return &Builder{mapping: mapping} }
+
+// LimitTexts bounds the memory of the texts of lists that the Builder remembers, since
+// they repeat, in bytes; 0 remembers none. Without it they take 36 MiB at most.
+func (b *Builder) LimitTexts(bytes int) { b.listTexts.Limit(bytes) }
 
 // Reset starts a new span.
 func (b *Builder) Reset() {
@@ -247,7 +254,9 @@ func (b *Builder) deviceName(d torchDevice) string {
 			b.devices = make(map[torchDevice]string)
 		}
 		name = d.typ + ":" + strconv.FormatInt(d.index, 10)
-		b.devices[d] = name
+		if len(d.typ) <= maxDeviceType {
+			b.devices[d] = name
+		}
 	}
 	return name
 }

@@ -156,8 +156,11 @@ func hasAnyPrefix(s string, prefixes []string) bool {
 	return false
 }
 
+// maxCachedName is the length of the longest name that is kept.
+const maxCachedName = 512
+
 // kindCache is a cache of InferKind: names repeat, and searching one for words costs far
-// more than comparing it. A name has two slots.
+// more than comparing it. A name has two slots, unless it is long.
 type kindCache struct {
 	slots [128]struct {
 		name string
@@ -167,10 +170,10 @@ type kindCache struct {
 }
 
 func (c *kindCache) infer(name string) (Kind, KindRule) {
-	if name == "" {
+	n := len(name)
+	if n == 0 || n > maxCachedName {
 		return InferKind(name)
 	}
-	n := len(name)
 	i := (uint(n) + uint(name[n-1])*5 + uint(name[n/2])*31) % uint(len(c.slots))
 	slot := &c.slots[i]
 	if slot.name != name {

@@ -11,7 +11,8 @@ import (
 // stand in the dictionaries of a batch is looked up by number. It serves one table
 // at a time.
 type Vocabulary struct {
-	known *Table // without rows
+	maxBytes int
+	known    *Table // without rows
 	// found holds, per column and value of known, its index in the batch.
 	found [numColumns][]found
 	batch uint64 // the number of the batch
@@ -23,8 +24,10 @@ type found struct {
 	index int16
 }
 
-// NewVocabulary returns an empty vocabulary.
-func NewVocabulary() *Vocabulary { return &Vocabulary{known: NewTable(), batch: 1} }
+// NewVocabulary returns an empty vocabulary that takes at most maxBytes.
+func NewVocabulary(maxBytes int) *Vocabulary {
+	return &Vocabulary{maxBytes: maxBytes, known: NewTable(), batch: 1}
+}
 
 // Begin begins a batch.
 func (v *Vocabulary) Begin() { v.batch++ }
@@ -47,15 +50,17 @@ type value struct {
 // Bytes returns about how much memory the template takes.
 func (t *Template) Bytes() int { return combinationBytes + 8*len(t.values) }
 
-// maxKnown bounds the values of a column, and maxKnownBytes those of all.
 const (
-	maxKnown      = math.MaxInt16
-	maxKnownBytes = 32 << 20
+	// maxKnown bounds the values of a column.
+	maxKnown = math.MaxInt16
+	// spare is how many times the memory of what they hold lists and maps take at
+	// most, with found.
+	spare = 2
 )
 
 // Full reports whether the vocabulary learns no more.
 func (v *Vocabulary) Full() bool {
-	if v.known.bytes >= maxKnownBytes {
+	if spare*v.known.bytes >= v.maxBytes {
 		return true
 	}
 	for _, d := range v.known.dicts {

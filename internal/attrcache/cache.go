@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/optrace/optrace/internal/span"
 )
 
 // Cache maps attribute sets to values of type V.
@@ -30,18 +32,19 @@ type slot[V any] struct {
 type entry[V any] struct {
 	key   Key // with attributes of its own
 	value V
-	size  int
+	size  int // of the memory that the entry takes
 }
 
 const (
 	ways       = 8
 	firstSlots = 256
 	maxSlots   = 1 << 16
-	// overhead is about the size of an entry without its attributes and value.
-	overhead = 200
+	// maxSet is the largest set that is kept, in bytes.
+	maxSet = 16 << 10
 )
 
-// New returns a Cache that takes at most maxBytes; with 0 it holds nothing.
+// New returns a Cache that takes at most maxBytes, with all that it keeps from being
+// collected; with 0 it holds nothing.
 // byContent allows to compare sets by content where comparing their memory does
 // not help. That pays if encoding a set is expensive.
 func New[V any](maxBytes int, byContent bool) Cache[V] {
@@ -70,8 +73,12 @@ func (c *Cache[V]) Lookup(k *Key) (value *V, add bool) {
 		}
 	}
 	if c.slots == nil {
+		if c.maxBytes < 2*firstSlots*slotBytes[V]() {
+			return nil, false
+		}
 		c.seeds = newSeeds()
 		c.slots = make([]slot[V], firstSlots)
+		c.bytes = firstSlots * slotBytes[V]()
 	}
 	if c.gate.byContent {
 		return c.lookupContent(k)
@@ -121,22 +128,28 @@ func (c *Cache[V]) find(k *Key) *entry[V] {
 
 // Add stores the value of a set that Lookup did not find and reported to be
 // worth adding. The attributes are copied; size is how many bytes the value
-// takes, with what its attributes refer to.
+// refers to.
 func (c *Cache[V]) Add(k *Key, value V, size int) {
-	size += len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + overhead
-	if c.bytes+size > c.maxBytes {
+	e := &entry[V]{key: *k, value: value}
+	size += int(unsafe.Sizeof(*e)) + len(k.Attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + len(k.Name) + span.Memory(k.Attrs)
+	switch {
+	case size > maxSet:
+		return
+	case c.bytes+size > c.maxBytes:
 		c.full = true
 		return
 	}
-	e := &entry[V]{key: *k, value: value, size: size}
-	if e.key.Attrs = slices.Clone(k.Attrs); c.gate.byContent {
-		c.interner.intern(e.key.Attrs)
+	if e.key.Attrs, e.size = slices.Clone(k.Attrs), size; c.gate.byContent {
+		c.bytes += c.interner.intern(e.key.Attrs)
 	}
 	if f, ok := c.seeds.of(&e.key); ok {
 		c.bytes += size
 		c.insert(slot[V]{f, e})
 	}
 }
+
+// slotBytes returns the size of a slot.
+func slotBytes[V any]() int { return int(unsafe.Sizeof(slot[V]{})) }
 
 // insert stores s in one of its slots, after growing if all are taken.
 func (c *Cache[V]) insert(s slot[V]) {
@@ -150,9 +163,12 @@ func (c *Cache[V]) insert(s slot[V]) {
 				return
 			}
 		}
-		if len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
+		noRoom := c.bytes+len(c.slots)*slotBytes[V]() > c.maxBytes
+		if noRoom || len(c.slots) >= maxSlots || c.used < len(c.slots)/16 { // many sets in one place
 			at := &c.slots[first&mask]
-			c.bytes -= at.entry.size
+			if !c.gate.byContent { // else its values are canonical ones
+				c.bytes -= at.entry.size
+			}
 			*at = s
 			return
 		}
@@ -163,6 +179,7 @@ func (c *Cache[V]) insert(s slot[V]) {
 func (c *Cache[V]) grow() {
 	old := c.slots
 	c.slots, c.used = make([]slot[V], 2*len(old)), 0
+	c.bytes += len(old) * slotBytes[V]()
 	for _, s := range old {
 		if s.entry != nil {
 			c.insert(s)

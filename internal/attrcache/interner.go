@@ -2,6 +2,7 @@ package attrcache
 
 import (
 	"slices"
+	"unsafe"
 
 	"go.opentelemetry.io/otel/attribute"
 )
@@ -14,9 +15,14 @@ type interner struct {
 	key     Key // the result of canonical
 }
 
-// maxInterned bounds the values of each kind. Their bytes are bounded by the
-// entries that hold them.
-const maxInterned = 1 << 13
+const (
+	// maxInterned bounds the values of each kind. Their bytes are bounded by the
+	// entries that were added with them.
+	maxInterned = 1 << 13
+	// What a text and a list take in a map.
+	textBytes = 3 * int(unsafe.Sizeof(""))
+	listBytes = 3 * int(unsafe.Sizeof(attribute.Value{}))
+)
 
 // canonical returns k with canonical values, valid until the next call, or nil
 // if one of its values has not been interned.
@@ -49,8 +55,8 @@ func (n *interner) canonical(k *Key) *Key {
 }
 
 // intern replaces the values of attrs by canonical ones; values that have none
-// become canonical themselves.
-func (n *interner) intern(attrs []attribute.KeyValue) {
+// become canonical themselves. It returns how many bytes more n takes.
+func (n *interner) intern(attrs []attribute.KeyValue) (bytes int) {
 	if n.strings == nil {
 		n.strings = make(map[string]string)
 		n.lists = make(map[attribute.Value]attribute.Value)
@@ -63,15 +69,18 @@ func (n *interner) intern(attrs []attribute.KeyValue) {
 				*v = attribute.StringValue(s)
 			} else if len(n.strings) < maxInterned {
 				n.strings[v.AsString()] = v.AsString()
+				bytes += textBytes
 			}
 		case attribute.INT64SLICE, attribute.STRINGSLICE, attribute.SLICE:
 			if list, ok := n.lists[*v]; ok {
 				*v = list
 			} else if len(n.lists) < maxInterned && isExact(*v) {
 				n.lists[*v] = *v
+				bytes += listBytes
 			}
 		}
 	}
+	return bytes
 }
 
 // isExact reports whether lists that are equal to v are encoded alike. Lists of

@@ -22,29 +22,24 @@ type Converter struct {
 	mapping   *op.Mapping
 	builder   *op.Builder
 	resources map[*resource.Resource]*op.Resource
-	retained  int // see RetainedBytes
 	span      op.Span
 }
 
-const (
-	// maxCachedResources bounds a cache, which is emptied when it is full.
-	maxCachedResources = 64
-	// maxRetained is how many bytes the attributes of a span may hold if it is to
-	// be cached. unknownBytes stands for the size of values that are not examined.
-	maxRetained  = 8 << 10
-	unknownBytes = maxRetained + 1
-)
+// maxCachedResources bounds a cache, which is emptied when it is full.
+const maxCachedResources = 64
 
-// New returns a Converter that reads attributes as m says.
-func New(m *op.Mapping) *Converter {
-	return &Converter{mapping: m, builder: op.NewBuilder(m)}
+// New returns a Converter that reads attributes as m says. It remembers lists that it
+// has made texts of, in at most so many bytes.
+func New(m *op.Mapping, textBytes int) *Converter {
+	c := &Converter{mapping: m, builder: op.NewBuilder(m)}
+	c.builder.LimitTexts(textBytes)
+	return c
 }
 
 // Entry returns the entry of an operation's span, or false for any other span.
 func (c *Converter) Entry(v *span.Data, r span.Root) (*op.Entry, bool) {
 	b := c.builder
 	b.Reset()
-	c.retained = 0
 	for _, kv := range v.Attrs {
 		c.attribute(string(kv.Key), kv.Value)
 	}
@@ -166,9 +161,7 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 	b := c.builder
 	switch v.Type() {
 	case attribute.STRING:
-		s := v.AsString()
-		c.retained += len(s)
-		b.Str(key, s)
+		b.Str(key, v.AsString())
 	case attribute.INT64:
 		b.Int(key, v.AsInt64())
 	case attribute.FLOAT64:
@@ -178,11 +171,10 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 	case attribute.INT64SLICE, attribute.FLOAT64SLICE, attribute.STRINGSLICE, attribute.BOOLSLICE, attribute.SLICE:
 		if !b.Wants(key) {
 			b.Other(key)
-			c.retained += unknownBytes
 			return
 		}
 		list := b.BeginList(key)
-		c.retained += feedList(&list, v, 1)
+		feedList(&list, v, 1)
 		list.End()
 	default:
 		if b.Target(key).Kept() {
@@ -190,10 +182,5 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 		} else {
 			b.Other(key)
 		}
-		c.retained += unknownBytes
 	}
 }
-
-// RetainedBytes returns about how much memory the attributes of the last entry
-// hold, and whether that is known and small enough for a cache.
-func (c *Converter) RetainedBytes() (n int, ok bool) { return c.retained, c.retained <= maxRetained }

@@ -1,7 +1,6 @@
 package convert_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -129,7 +128,7 @@ func TestEntry(t *testing.T) {
 			want:   func(e *op.Entry) { e.Service = "" },
 		},
 	}
-	c := convert.New(nil) // one for all: nothing of a span is left for the next
+	c := convert.New(nil, 1<<10) // one for all: nothing of a span is left for the next
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			want := &op.Entry{
@@ -159,7 +158,7 @@ func TestEntry(t *testing.T) {
 }
 
 func TestEntryOfOtherSpans(t *testing.T) {
-	c := convert.New(nil)
+	c := convert.New(nil, 1<<10)
 	for name, attrs := range map[string][]attribute.KeyValue{
 		"no attributes":  nil,
 		"a request":      {attribute.String("http.route", "/"), attribute.Int64Slice("sizes", []int64{1})},
@@ -189,7 +188,7 @@ func TestEntryMapping(t *testing.T) {
 		attribute.Float64("float", 2.5), attribute.Bool("flag", true), attribute.StringSlice("list", []string{"a", "b"}),
 		attribute.Slice("nested", attribute.Float64SliceValue([]float64{0.5}), attribute.SliceValue(attribute.StringValue("x"))),
 		attribute.BoolSlice("flags", []bool{true}), attribute.Map("map", attribute.Int64("k", 1)), attribute.String("other", "x"))
-	got, ok := convert.New(&m).Entry(d, span.Root{})
+	got, ok := convert.New(&m, 1<<10).Entry(d, span.Root{})
 	if !ok || got.Operation != "gemm" {
 		t.Fatalf("the entry is %+v", got)
 	}
@@ -202,7 +201,7 @@ func TestEntryMapping(t *testing.T) {
 	if diff := cmp.Diff(want, got.Attrs); diff != "" {
 		t.Errorf("attributes kept (-want +got):\n%s", diff)
 	}
-	if _, ok := convert.New(nil).Entry(d, span.Root{}); ok {
+	if _, ok := convert.New(nil, 1<<10).Entry(d, span.Root{}); ok {
 		t.Error("an alias holds without its mapping")
 	}
 }
@@ -211,7 +210,7 @@ func TestEntryMapping(t *testing.T) {
 func TestEntryDepth(t *testing.T) {
 	var m op.Mapping
 	m.Keep("nested")
-	c := convert.New(&m)
+	c := convert.New(&m, 1<<10)
 	for _, tt := range []struct {
 		depth int
 		want  string
@@ -240,7 +239,7 @@ func TestAncestor(t *testing.T) {
 		Name: "POST /generate", TraceID: op.TraceID(spantest.TraceID(0)), SpanID: op.SpanID(spantest.SpanID(1 << 20)),
 		Start: op.Known(spantest.Epoch.UnixNano()), Duration: int64(time.Second), Service: "trainer",
 	}
-	c := convert.New(nil)
+	c := convert.New(nil, 1<<10)
 	for _, tt := range []struct {
 		name   string
 		change func(*span.Data)
@@ -285,7 +284,7 @@ func TestAncestor(t *testing.T) {
 }
 
 func TestResource(t *testing.T) {
-	c := convert.New(nil)
+	c := convert.New(nil, 1<<10)
 	r := resource.NewSchemaless(attribute.String(op.KeyServiceName, "trainer"), tensorconv.Rank(3), tensorconv.WorldSize(8),
 		attribute.String("host.name", "n1"), attribute.Int64Slice("gpus", []int64{0, 1}))
 	first := c.Resource(r)
@@ -317,44 +316,6 @@ func TestResource(t *testing.T) {
 	}
 }
 
-func TestRetainedBytes(t *testing.T) {
-	const limit = 8 << 10
-	var m op.Mapping
-	m.Keep("list")
-	c := convert.New(&m)
-	name := tensorconv.OpName("")
-	for _, tt := range []struct {
-		name  string
-		attrs []attribute.KeyValue
-		least int
-		ok    bool
-	}{
-		{"nothing", nil, 0, true},
-		{"numbers", []attribute.KeyValue{attribute.Int64("i", 1), attribute.Float64("f", 1), attribute.Bool("b", true)}, 0, true},
-		{"short text", []attribute.KeyValue{attribute.String("s", "abc")}, 3, true},
-		{"text at the limit", []attribute.KeyValue{attribute.String("s", strings.Repeat("x", limit))}, limit, true},
-		{"text beyond the limit", []attribute.KeyValue{attribute.String("s", strings.Repeat("x", limit+1))}, limit + 1, false},
-		{"shapes", []attribute.KeyValue{tensorconv.InputShapes([]int64{2, 3}, []int64{3, 4})}, 4 * 8, true},
-		{"texts", []attribute.KeyValue{attribute.StringSlice("list", []string{"abc", "de"})}, 5, true},
-		{
-			"nested texts", []attribute.KeyValue{attribute.Slice("list", attribute.StringValue(strings.Repeat("x", limit)))},
-			limit, false,
-		},
-		{"long list", []attribute.KeyValue{attribute.Int64Slice("list", make([]int64, limit))}, limit, false},
-		{"list of no interest", []attribute.KeyValue{attribute.Int64Slice("other", []int64{1})}, 8, false},
-		{"map", []attribute.KeyValue{attribute.Map("m")}, 0, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if _, ok := c.Entry(operation(append(tt.attrs, name)...), span.Root{}); !ok {
-				t.Fatal("an operation has no entry")
-			}
-			if n, ok := c.RetainedBytes(); n < tt.least || ok != tt.ok {
-				t.Errorf("%d bytes, small enough: %v; want at least %d, %v", n, ok, tt.least, tt.ok)
-			}
-		})
-	}
-}
-
 // BenchmarkEntry converts spans of several operations, shapes and resources that
 // alternate.
 func BenchmarkEntry(b *testing.B) {
@@ -374,7 +335,7 @@ func BenchmarkEntry(b *testing.B) {
 		spans[i] = data(stub)
 	}
 	root := span.Root{Name: "POST /generate", ID: op.SpanID(spantest.SpanID(1 << 20))}
-	c := convert.New(nil)
+	c := convert.New(nil, 1<<10)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if _, ok := c.Entry(spans[i%len(spans)], root); !ok {

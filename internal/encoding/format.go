@@ -137,6 +137,6 @@ const (
 	Ancestor                // a span above operations
 )
 
-// DefaultCacheBytes is a good bound for the cache of an encoder: it is enough for
+// DefaultCacheBytes is a good bound for the caches of an encoder: it is enough for
 // about 20,000 attribute sets.
-const DefaultCacheBytes = 16 << 20
+const DefaultCacheBytes = 32 << 20

@@ -13,6 +13,8 @@ import (
 const (
 	maxEntries = 1 << 16
 	maxLength  = 512
+	// entryBytes is about what a string takes in the map beside its bytes.
+	entryBytes = 64
 )
 
 // recentSlots is the size of the cache in front of the map, a power of two.
@@ -25,6 +27,8 @@ const (
 // value is ready to use. It is not safe for concurrent use.
 type Table struct {
 	strings map[string]string
+	bytes   int // of strings, with the map
+	limit   int // of these; 0 is none
 	// recent is a direct-mapped cache in front of the map: few values make up nearly
 	// all of a file.
 	recent [recentSlots]recent
@@ -89,11 +93,23 @@ func (r *recent) holds(b []byte) bool {
 	return len(r.text) == len(b) && (len(b) <= sampled || r.text == string(b))
 }
 
+// Limit bounds the memory of the strings that the table holds, in bytes; with 0 it
+// holds none.
+func (t *Table) Limit(bytes int) { t.limit = max(1, bytes) }
+
 func (t *Table) add(s string) {
+	bytes := len(s) + entryBytes
+	if t.limit > 0 && t.bytes+bytes > t.limit {
+		if bytes > t.limit {
+			return
+		}
+		t.strings, t.recent = nil, [recentSlots]recent{}
+	}
 	if t.strings == nil || len(t.strings) >= maxEntries {
-		t.strings = make(map[string]string)
+		t.strings, t.bytes = make(map[string]string), 0
 	}
 	t.strings[s] = s
+	t.bytes += bytes
 	x := sampleOf([]byte(s))
 	t.recent[x.slot(len(s))] = recent{x, s}
 }

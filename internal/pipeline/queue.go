@@ -6,7 +6,9 @@ import (
 	"iter"
 	"sync"
 	"time"
+	"unsafe"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/internal/observ"
@@ -74,12 +76,22 @@ func NewQueue(next sdktrace.SpanExporter, cfg Config, errs *observ.Errors) Pipel
 	return p
 }
 
-// spanBytes estimates the memory of a finished span: the snapshot, its
-// attributes at the size of a KeyValue, events and links at about that of a
-// small span.
+// spanBytes estimates the memory of a finished span: the snapshot, attributes with
+// what they refer to, texts, events and links.
 func spanBytes(s sdktrace.ReadOnlySpan) int64 {
-	const snapshot, keyValue, part = 416, 64, 256
-	return snapshot + keyValue*int64(len(s.Attributes())) + part*int64(len(s.Events())+len(s.Links()))
+	const snapshot, part = 416, 128
+	n := snapshot + len(s.Name()) + len(s.Status().Description) + attributeBytes(s.Attributes())
+	for _, e := range s.Events() {
+		n += part + len(e.Name) + attributeBytes(e.Attributes)
+	}
+	for _, l := range s.Links() {
+		n += part + attributeBytes(l.Attributes)
+	}
+	return int64(n)
+}
+
+func attributeBytes(attrs []attribute.KeyValue) int {
+	return len(attrs)*int(unsafe.Sizeof(attribute.KeyValue{})) + span.Memory(attrs)
 }
 
 func (p *queue) OnEnds(all iter.Seq[span.Ended]) {

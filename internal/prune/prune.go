@@ -79,7 +79,7 @@ const (
 func New(threshold time.Duration, ratio float64) *Pruner {
 	return &Pruner{
 		threshold: threshold, ratio: ratio,
-		converters: sync.Pool{New: func() any { return convert.New(nil) }},
+		converters: sync.Pool{New: func() any { return convert.New(nil, 0) }},
 	}
 }
 

@@ -10,17 +10,31 @@ import (
 )
 
 const (
-	// slots is the size of a table, a power of two. It holds the shapes of a graph of thousands of operations.
-	slots = 8192
+	// DefaultBytes is the bound of a Cache that is told no other.
+	DefaultBytes = 12 << 20
+	// maxSlots is the size of a table, a power of two. It holds the shapes of a graph of thousands of operations.
+	maxSlots = 8192
 	// ways is the number of slots that a shape may be in.
 	ways = 4
-	// maxKey is the longest Key that is kept, that of ten matrices.
-	maxKey = 240
+	// maxEntry is the most memory that shapes that are kept take, with their slot: that of five inputs with four dimensions.
+	maxEntry = 768
 )
 
 // A Cache maps shapes to attributes. The zero Cache is ready to use. It is safe for concurrent use.
 type Cache struct {
 	inputs, output table
+}
+
+// New returns a Cache that takes at most maxBytes; with 0 it holds nothing.
+func New(maxBytes int) *Cache {
+	slots := maxSlots
+	for slots > 0 && 2*slots*maxEntry > maxBytes {
+		slots /= 2
+	}
+	if slots < ways {
+		slots = off
+	}
+	return &Cache{inputs: table{slots: slots}, output: table{slots: slots}}
 }
 
 // Inputs returns the attribute tensor.input.shapes for the shapes in k.
@@ -34,8 +48,12 @@ func buildOutput(shapes [][]int64) attribute.KeyValue { return tensorconv.Output
 
 // table is a hash table of a fixed size in which newer shapes replace older ones, so that lookups and additions take no lock.
 type table struct {
-	slots atomic.Pointer[[slots]atomic.Pointer[entry]] // nil before the first use
+	slots   int                                     // a power of two; 0 is maxSlots
+	entries atomic.Pointer[[]atomic.Pointer[entry]] // nil before the first use
 }
+
+// off is the number of slots of a table that holds nothing.
+const off = -1
 
 type entry struct {
 	key string
@@ -45,27 +63,39 @@ type entry struct {
 var seed = maphash.MakeSeed()
 
 func (t *table) get(k Key, build func([][]int64) attribute.KeyValue) attribute.KeyValue {
-	if len(k) > maxKey {
+	if t.slots == off || k.memory() > maxEntry {
 		return build(k.shapes())
 	}
-	all := t.slots.Load()
-	if all == nil {
-		t.slots.CompareAndSwap(nil, new([slots]atomic.Pointer[entry]))
-		all = t.slots.Load()
-	}
+	all := t.all()
 	hash := maphash.Bytes(seed, k)
-	base := hash & (slots - ways)
-	victim := base + hash>>32&(ways-1)
-	for i := base; i < base+ways; i++ {
-		e := all[i].Load()
+	base := hash & uint64(len(all)-ways)
+	set := all[base : base+ways]
+	victim := &set[hash>>32&(ways-1)]
+	for i := range set {
+		e := set[i].Load()
 		switch {
 		case e == nil:
-			victim = i
+			victim = &set[i]
 		case e.key == string(k): // does not allocate
 			return e.kv
 		}
 	}
 	e := &entry{key: string(k), kv: build(k.shapes())}
-	all[victim].Store(e)
+	victim.Store(e)
 	return e.kv
+}
+
+// all returns the slots, which it makes for the first use.
+func (t *table) all() []atomic.Pointer[entry] {
+	all := t.entries.Load()
+	if all == nil {
+		slots := t.slots
+		if slots == 0 {
+			slots = maxSlots
+		}
+		made := make([]atomic.Pointer[entry], slots)
+		t.entries.CompareAndSwap(nil, &made)
+		all = t.entries.Load()
+	}
+	return *all
 }

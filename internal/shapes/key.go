@@ -21,6 +21,16 @@ func (k Key) Append(dims []int64) Key {
 	return k
 }
 
+// memory returns about how much memory an entry for k takes.
+func (k Key) memory() int {
+	const slot, entry, value = 8, 80, 48
+	n := 0
+	for rest := k; len(rest) > 0; n++ {
+		rest = rest[8+8*binary.LittleEndian.Uint64(rest):]
+	}
+	return slot + entry + 2*len(k) + n*value
+}
+
 // shapes returns the shapes that k holds.
 func (k Key) shapes() [][]int64 {
 	var all [][]int64

@@ -77,40 +77,48 @@ func TestCacheSize(t *testing.T) {
 	if n := unsafe.Sizeof(Cache{}); n > 64 {
 		t.Errorf("an unused cache takes %d bytes", n)
 	}
-	scalars := make([][]int64, 26) // the attribute takes most memory for the length of its key
+	scalars := make([][]int64, 20)
 	for _, tt := range []struct {
 		name   string
 		inputs func(i int64) [][]int64
 		output func(i int64) []int64
-		most   int64
 	}{
 		{
 			"matrices",
 			func(i int64) [][]int64 { return [][]int64{{i, 784}, {784, 256}} },
 			func(i int64) []int64 { return []int64{i, 256} },
-			6 << 20,
 		},
 		{
-			"worst case",
-			func(i int64) [][]int64 { return append(scalars[:26:26], []int64{i, 1, 1}) },
-			func(i int64) []int64 { return append(make([]int64, 28), i) },
-			20 << 20,
+			"scalars",
+			func(i int64) [][]int64 { return append(scalars[:9:9], []int64{i}) },
+			func(i int64) []int64 { return append(make([]int64, 35), i) },
+		},
+		{
+			"too large",
+			func(i int64) [][]int64 { return append(scalars[:20:20], []int64{i}) },
+			func(i int64) []int64 { return append(make([]int64, 64), i) },
+		},
+		{
+			"of any size",
+			func(i int64) [][]int64 { return append(scalars[:i%12:i%12], []int64{i, 1, 1}) },
+			func(i int64) []int64 { return append(make([]int64, i%40), i) },
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var c Cache
-			before := heap()
-			for i := range int64(3 * slots) {
-				c.Inputs(keyOf(tt.inputs(i)...))
-				c.Output(keyOf(tt.output(i)))
-			}
-			used := heap() - before
-			runtime.KeepAlive(&c)
-			if used > tt.most {
-				t.Errorf("a full cache takes %d bytes, want at most %d", used, tt.most)
-			}
-			t.Logf("a full cache takes %.1f MiB", float64(used)/(1<<20))
-		})
+		for _, most := range []int{DefaultBytes, 50 << 10, 0} {
+			t.Run(fmt.Sprintf("%s in %d KiB", tt.name, most>>10), func(t *testing.T) {
+				c := New(most)
+				before := heap()
+				for i := range int64(2 * maxSlots) {
+					c.Inputs(keyOf(tt.inputs(i)...))
+					c.Output(keyOf(tt.output(i)))
+				}
+				used := heap() - before
+				runtime.KeepAlive(c)
+				if used > int64(most)+4<<10 {
+					t.Errorf("a full cache takes %d bytes, want at most %d", used, most)
+				}
+			})
+		}
 	}
 }
 
@@ -126,7 +134,7 @@ func TestCacheConcurrentSafe(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for i := range int64(slots) {
+			for i := range int64(maxSlots) {
 				if got, want := c.Output(keyOf([]int64{i})), tensorconv.OutputShape(i); got != want {
 					t.Errorf("output %d: got %v", i, got.Value)
 				}

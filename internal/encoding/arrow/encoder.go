@@ -18,7 +18,7 @@ import (
 type encoder struct {
 	conv       *convert.Converter
 	mapping    *op.Mapping
-	cacheBytes int
+	cacheBytes int // of the cache, and of the words
 
 	// cache holds templates, of values that are in words.
 	cache attrcache.Cache[template]
@@ -40,7 +40,7 @@ type template struct {
 }
 
 func newEncoder(m *op.Mapping, cacheBytes int) *encoder {
-	e := &encoder{conv: convert.New(m), mapping: m, cacheBytes: cacheBytes}
+	e := &encoder{conv: convert.New(m, cacheBytes/8), mapping: m, cacheBytes: cacheBytes / 16 * 7}
 	e.forget()
 	return e
 }
@@ -48,7 +48,7 @@ func newEncoder(m *op.Mapping, cacheBytes int) *encoder {
 // forget empties the cache and what its templates refer to.
 func (c *encoder) forget() {
 	c.cache = attrcache.New[template](c.cacheBytes, true)
-	c.words = arrowtable.NewVocabulary()
+	c.words = arrowtable.NewVocabulary(c.cacheBytes)
 }
 
 // CacheHits returns how many of the recent lookups in the cache found something.
@@ -108,8 +108,8 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool,
 	rows := c.begin(b, d.Resource)
 	b.Records = rows.AppendEntry(b.Records, e)
 	b.Entries++
-	if bytes, ok := c.conv.RetainedBytes(); worthAdding && ok && fits && isAll(e, &o, key.Varying) {
-		c.learn(&key, e, bytes)
+	if worthAdding && fits && isAll(e, &o, key.Varying) {
+		c.learn(&key, e)
 	}
 	return encoding.Entry
 }
@@ -131,14 +131,14 @@ func (c *encoder) addAncestor(b *encoding.Batch, d *span.Data, t *traces.WithOps
 }
 
 // learn keeps the template of an operation.
-func (c *encoder) learn(k *attrcache.Key, e *op.Entry, bytes int) {
+func (c *encoder) learn(k *attrcache.Key, e *op.Entry) {
 	if c.words.Full() {
 		c.forget()
 		c.batch = nil
 		return
 	}
 	known := template{c.words.Learn(e), e.Step, e.DeviceID, e.Launch}
-	c.cache.Add(k, known, known.Bytes()+bytes)
+	c.cache.Add(k, known, known.Bytes())
 }
 
 // operation sets what an operation has of its own. It reports false if d has more

@@ -80,9 +80,9 @@ func (c *encoder) add(b *encoding.Batch, d *span.Data, r *span.Root, alone bool,
 	start := len(b.Records)
 	b.Records = append(e.AppendJSON(b.Records), '\n')
 	b.Entries++
-	if bytes, ok := c.conv.RetainedBytes(); worthAdding && fits && ok {
+	if worthAdding && fits {
 		if line, ok := c.renderer.compile(b.Records[start:], d, &f); ok {
-			c.cache.Add(&key, line, len(b.Records)-start+bytes)
+			c.cache.Add(&key, line, len(b.Records)-start)
 		}
 	}
 	return encoding.Entry

@@ -47,14 +47,14 @@ type encoder struct {
 func newProtoEncoder(m *op.Mapping, cacheBytes int) *encoder {
 	c := new(protoCodec)
 	return &encoder{
-		mapping: m, codec: c, proto: c, scopes: scopeCache{codec: c}, cache: attrcache.New[template](cacheBytes, false),
+		mapping: m, codec: c, proto: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false),
 	}
 }
 
 func newJSONEncoder(m *op.Mapping, cacheBytes int) *encoder {
 	c := new(jsonCodec)
 	return &encoder{
-		mapping: m, codec: c, json: c, scopes: scopeCache{codec: c}, cache: attrcache.New[template](cacheBytes, false),
+		mapping: m, codec: c, json: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false),
 	}
 }
 

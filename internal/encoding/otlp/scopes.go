@@ -21,6 +21,12 @@ type scopeCache struct {
 
 	resources map[attribute.Distinct]*encoding.Resource
 	scopes    map[scopeKey]*encoding.Scope
+	bytes     int // of both
+	maxBytes  int
+}
+
+func newScopeCache(c codec, maxBytes int) scopeCache {
+	return scopeCache{codec: c, maxBytes: max(minScopeBytes, maxBytes)}
 }
 
 type scopeKey struct {
@@ -28,9 +34,16 @@ type scopeKey struct {
 	scope    instrumentation.Scope
 }
 
-// maxScopes bounds the resources and scopes that are cached. When there are more,
-// the cache is emptied, and one may appear twice in a batch.
-const maxScopes = 1024
+const (
+	// maxScopes bounds the resources and scopes that are cached. When there are
+	// more, or they take too much memory, the cache is emptied, and one may appear
+	// twice in a batch.
+	maxScopes = 1024
+	// minScopeBytes is enough for those that programs have.
+	minScopeBytes = 32 << 10
+	// scopeBytes is about what a scope or resource takes beside its encoding.
+	scopeBytes = 400
+)
 
 // get returns the scope of spans of a resource.
 func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
@@ -42,7 +55,8 @@ func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *e
 }
 
 func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
-	if c.resources == nil || len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes {
+	if c.resources == nil || len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes || c.bytes > c.maxBytes {
+		c.bytes = 0
 		c.resources = make(map[attribute.Distinct]*encoding.Resource)
 		c.scopes = make(map[scopeKey]*encoding.Scope)
 	}
@@ -52,6 +66,7 @@ func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope)
 		r = &encoding.Resource{}
 		r.Prefix, r.Suffix = c.codec.resourceEnvelope(span.BoundResource(span.CleanResource(res)))
 		c.resources[id] = r
+		c.bytes += scopeBytes + 2*(len(r.Prefix)+len(r.Suffix)) // the resource itself is kept too
 	}
 	key := scopeKey{r, scope}
 	sc, ok := c.scopes[key]
@@ -59,6 +74,7 @@ func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope)
 		sc = &encoding.Scope{Resource: r}
 		sc.Prefix, sc.Suffix = c.codec.scopeEnvelope(span.BoundScope(scope))
 		c.scopes[key] = sc
+		c.bytes += scopeBytes + 2*(len(sc.Prefix)+len(sc.Suffix))
 	}
 	return sc
 }
