@@ -37,6 +37,7 @@ var importRules = map[string]struct {
 		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
 		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress"}),
 	},
+	"internal/termtext":   {foreign: []string{"golang.org/x/text"}},
 	"internal/arrowtable": {own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"}},
 	"internal/spantest": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/optrace/optrace/internal/natural"
 	"github.com/optrace/optrace/op"
 )
 
@@ -74,8 +75,8 @@ func (k DeviceKey) Label(withRank bool) string {
 	return k.DeviceID
 }
 
-// Compare orders devices by rank, an unknown rank first, then by name, service and
-// host.
+// Compare orders devices by rank, an unknown rank first, then by name, with numbers by
+// their value, service and host.
 func (k DeviceKey) Compare(other DeviceKey) int {
 	switch {
 	case k.Rank.Known != other.Rank.Known && k.Rank.Known:
@@ -84,7 +85,7 @@ func (k DeviceKey) Compare(other DeviceKey) int {
 		return -1
 	}
 	return cmp.Or(
-		cmp.Compare(k.Rank.V, other.Rank.V), strings.Compare(k.DeviceID, other.DeviceID),
+		cmp.Compare(k.Rank.V, other.Rank.V), natural.Compare(k.DeviceID, other.DeviceID),
 		compareFlag(k.Named, other.Named), strings.Compare(k.Service, other.Service), strings.Compare(k.Host, other.Host),
 	)
 }

@@ -57,17 +57,22 @@ func (f *Forest) stepRows() []Step {
 	return steps
 }
 
-// rowsWithSteps returns the operations that have a step and are not the host's view,
-// those with a start first. They are sorted by start, step and then as compareStart
-// does; those without a start by step, duration and the order of the input.
-func (f *Forest) rowsWithSteps() []int32 {
-	count := 0
+// statedSteps returns how many operations have a step and are not the host's view.
+func (f *Forest) statedSteps() int64 {
+	count := int64(0)
 	for r := range f.n {
 		if f.isDeviceSide(r) && f.has(r, flagStep) {
 			count++
 		}
 	}
-	rows := make([]int32, 0, count)
+	return count
+}
+
+// rowsWithSteps returns the operations that have a step and are not the host's view,
+// those with a start first. They are sorted by start, step and then as compareStart
+// does; those without a start by step, duration and the order of the input.
+func (f *Forest) rowsWithSteps() []int32 {
+	rows := make([]int32, 0, f.statedSteps())
 	var timeless []int32
 	for r := range f.n {
 		switch {

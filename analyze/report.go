@@ -52,6 +52,9 @@ type Report struct {
 	PathTotals   *PathTotals `json:"critical_path_totals"`
 	// Steps has a row per iteration, by service, step and run.
 	Steps []Step `json:"steps"`
+	// StatedSteps is how many operations state a step, those of the host's side aside;
+	// not known where the structure was not computed.
+	StatedSteps op.Int `json:"stated_steps"`
 	// Utilisation is the use of the devices over time, Concurrency the number of
 	// operations that they ran at once; nil when the structure was not computed.
 	Utilisation *Utilisation        `json:"utilisation"`

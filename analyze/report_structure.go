@@ -21,7 +21,10 @@ const warnTimeOutOfRange = "time_out_of_range"
 func (r *Report) addStructure(forest *Forest, top int) *suspects {
 	var found *suspects
 	inParallel(
-		func() { r.Steps = append([]Step{}, forest.stepRows()...) },
+		func() {
+			r.Steps = append([]Step{}, forest.stepRows()...)
+			r.StatedSteps = op.Known(forest.statedSteps())
+		},
 		func() {
 			path := forest.criticalPathSummary()
 			r.CriticalPath, r.PathTotals = path.Shares, forest.pathTotals(path)

@@ -135,7 +135,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Balance{}, "BusyImbalanceRatio"),
 			cmpopts.IgnoreFields(Memory{}, "OverTime"),
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
-			cmpopts.IgnoreFields(Report{}, "Idle", "IdleCauses", "CriticalPath", "PathTotals", "Steps", "Utilisation", "Concurrency"),
+			cmpopts.IgnoreFields(Report{}, "Idle", "IdleCauses", "CriticalPath", "PathTotals", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
 		}
 		if diff := cmp.Diff(full, flat, structural); diff != "" {
 			t.Errorf("seed %d: %s", seed, diff)

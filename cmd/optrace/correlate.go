@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -43,10 +42,11 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
   -follow-redirects let Jaeger redirect to other hosts; the name and password in
                     the address are not sent there
   -json             print JSON, schema optrace.correlate/v1
-  -top N            how many requests to list, the slowest (10)
+  -top N            how many requests to list, the slowest (10), and, where it is
+                    given and not 0, how many rows of any table the text shows (30)
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-  -link-patterns FILE
+` + displayUsage + `  -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
                     back to the local report; nothing else is needed then
   -report-url URL   where the local report is served (http://127.0.0.1:4318)
@@ -75,9 +75,11 @@ type correlateFlags struct {
 	json         bool
 	top          int
 	format       string
+	topSet       bool
 	output       string
 	linkPatterns string
 	reportURL    string
+	display      displayFlags
 
 	traceID  op.TraceID
 	sinceSet bool
@@ -114,7 +116,7 @@ func runCorrelate(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return err
 		}
-		return outputError(f.write(out, out.useColor(s), report))
+		return outputError(f.write(out, f.display.on(out.screen(s)), report))
 	})
 }
 
@@ -184,10 +186,11 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
+	f.display.register(fs)
 	if inputs, err = parseFlags(fs, args); err != nil {
 		return nil, nil, err
 	}
-	fs.Visit(func(set *flag.Flag) { f.sinceSet = f.sinceSet || set.Name == "since" })
+	f.sinceSet, f.topSet = isSet(fs, "since"), isSet(fs, "top")
 	return f, inputs, f.check(len(inputs))
 }
 
@@ -217,6 +220,9 @@ func (f *correlateFlags) check(inputs int) error {
 	case f.top < 0:
 		return usagef("-top is negative")
 	}
+	if err := f.display.check(); err != nil {
+		return err
+	}
 	return checkReportURL(f.reportURL)
 }
 
@@ -232,11 +238,13 @@ func readLocal(ctx context.Context, s streams, src source, join *correlate.Join)
 	return env, nil
 }
 
-func (f *correlateFlags) write(w io.Writer, color bool, r *correlate.Report) error {
+func (f *correlateFlags) write(w io.Writer, d display, r *correlate.Report) error {
 	if f.json {
 		return writeJSON(w, r)
 	}
-	return text.WriteCorrelation(w, r, text.CorrelateOptions{Color: color, Top: f.top})
+	return text.WriteCorrelation(w, r, text.CorrelateOptions{
+		Color: d.color, Hyperlinks: d.hyperlinks, Width: d.width, Top: f.top, Rows: tableRows(f.top, f.topSet),
+	})
 }
 
 // wanted selects the requests and operations of the report.

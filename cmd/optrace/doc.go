@@ -24,36 +24,38 @@
 //
 //	LOAD BALANCE
 //	  2 devices, ideal 424 µs each, largest 718 µs: imbalance 69.6 % by sums, 69.6 % by busy time
-//	  device     sum  of ideal
-//	  cuda:0  129 µs    30.4 %
-//	  cuda:1  718 µs   169.6 %
+//	  device     sum  of ideal  of largest
+//	  cuda:0  129 µs    30.4 %  █▊
+//	  cuda:1  718 µs   169.6 %  ██████████
 //
 //	COMMUNICATION
 //	  recognised by attribute 0, by library name 0, by a word in the name 1
 //	  operation  calls     sum  of total
-//	  allreduce      1  600 µs    70.8 %
+//	  allreduce      1  600 µs    70.8 %  ███████▏
 //	  collective  count  inferred  single
 //	  allreduce       1         1       1
 //	  single: seen on one device only, which tells neither transfer nor wait
 //
 // By default operations are grouped by name. -by groups them by further keys.
 //
-//	$ optrace report -by root -section operations requests.jsonl
+//	$ optrace report -by root -section operations -width 100 requests.jsonl
 //	input      1 file, entries-jsonl, 5.16 KiB
 //	spans      20: 15 entries, 5 skipped (non_op 5)
 //	sampling   none recorded
 //	total      15 operations, 4.76 ms within 40.6 ms, memory 0 B (largest 0 B)
 //
 //	OPERATIONS
-//	  operation  kind        count      sum   share     self     mean      p50      p95      p99      max  memory
-//	  matmul     compute         5  4.00 ms  84.0 %  4.00 ms   800 µs   400 µs  2.40 ms  2.40 ms  2.40 ms     0 B
-//	  embed      compute         5   500 µs  10.5 %   500 µs   100 µs   100 µs   100 µs   100 µs   100 µs     0 B
-//	  allreduce  collective      5   260 µs   5.5 %   260 µs  52.0 µs  52.0 µs  54.0 µs  54.0 µs  54.0 µs     0 B
+//	  operation  kind        count      sum   share                self     mean      p99      max
+//	  matmul     compute         5  4.00 ms  84.0 %  ████████▍  4.00 ms   800 µs  2.40 ms  2.40 ms
+//	  embed      compute         5   500 µs  10.5 %  █           500 µs   100 µs   100 µs   100 µs
+//	  allreduce  collective      5   260 µs   5.5 %  ▌           260 µs  52.0 µs  54.0 µs  54.0 µs
+//	  without p50, p95, memory: -width 120
 //	  percentiles are exact for up to 32 entries a row, else within 1.0 %
 //
 //	BY ROOT
-//	  root           kind   count      sum    share     self    mean     p50      p95      p99      max  memory
-//	  POST /predict  mixed     15  4.76 ms  100.0 %  4.76 ms  317 µs  100 µs  2.40 ms  2.40 ms  2.40 ms     0 B
+//	  root           kind   count      sum    share                 self    mean      p99      max
+//	  POST /predict  mixed     15  4.76 ms  100.0 %  ██████████  4.76 ms  317 µs  2.40 ms  2.40 ms
+//	  without p50, p95, memory: -width 119
 //
 // -csv prints one table as CSV, -json the whole report as JSON.
 //
@@ -98,16 +100,16 @@
 //
 //	CRITICAL PATH of POST /predict
 //	  bound by compute 75.0 %, communication 4.3 %, host 20.7 %
-//	  operation      kind        device     time   share  segments
-//	  matmul         compute     cuda:0  4.00 ms  66.7 %         5
-//	  POST /predict  host                1.24 ms  20.7 %        10
-//	  embed          compute     cuda:0   500 µs   8.3 %         5
-//	  allreduce      collective  cuda:0   260 µs   4.3 %         5
+//	  operation      kind        device     time   share           segments
+//	  matmul         compute     cuda:0  4.00 ms  66.7 %  ██████▋         5
+//	  POST /predict  host                1.24 ms  20.7 %  ██▏            10
+//	  embed          compute     cuda:0   500 µs   8.3 %  ▉               5
+//	  allreduce      collective  cuda:0   260 µs   4.3 %  ▍               5
 //
 //	SLOW REQUESTS of POST /predict
 //	  the slowest tenth, 1 of 2.80 ms on average, against the half around the median, 2 of 800 µs: 2.00 ms more, on the critical path
 //	  operation      kind        device     slow  typical  difference    of it
-//	  matmul         compute     cuda:0  2.40 ms   400 µs     2.00 ms  100.0 %
+//	  matmul         compute     cuda:0  2.40 ms   400 µs     2.00 ms  100.0 %  ██████████
 //	  POST /predict  host                 247 µs   248 µs    -1.50 µs   -0.1 %
 //	  allreduce      collective  cuda:0  53.0 µs  51.5 µs     1.50 µs    0.1 %
 //	  embed          compute     cuda:0   100 µs   100 µs        0 ns    0.0 %
@@ -118,7 +120,8 @@
 //
 //	optrace correlate -jaeger http://localhost:16686 -service api -since 1h ops.jsonl
 //
-// The slowest requests follow, one on each line, as many as -top says.
+// The slowest requests follow, one on each line, as many as -top says. Names are
+// links on a terminal that shows them; elsewhere links are listed at the foot.
 //
 // # Serve
 //
@@ -139,6 +142,10 @@
 // output cannot be one of the inputs, and is left out of a directory that is
 // one. An interrupted command leaves nothing behind.
 //
+// Text is as wide as the terminal, or as -width or COLUMNS say, and 200 columns
+// otherwise. What there is no room for is named below its table. A table has 30
+// rows, or as many as -top says, and the number of those that it leaves out.
+//
 // Control characters in the names of files and operations are not printed on a
 // terminal but removed or escaped, and -csv protects spreadsheets from text that
 // looks like a formula.
@@ -154,6 +161,8 @@
 //
 // # Environment
 //
-// Output to a terminal is coloured unless NO_COLOR is set. Where standard error
-// is a terminal, reading that takes long shows its progress there.
+// Output to a terminal is coloured unless NO_COLOR is set or TERM is dumb; -color
+// decides otherwise. COLUMNS is the width of text that goes elsewhere than to a
+// terminal. Where standard error is a terminal, reading that takes long shows its
+// progress there.
 package main

@@ -39,6 +39,13 @@ func parseInputs(fs *flag.FlagSet, args []string) ([]string, error) {
 	return inputs, err
 }
 
+// isSet reports whether a flag was given.
+func isSet(fs *flag.FlagSet, name string) bool {
+	set := false
+	fs.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	return set
+}
+
 // splitArgs separates flags with their values from inputs.
 func splitArgs(fs *flag.FlagSet, args []string) (flags, inputs []string) {
 	for len(args) > 0 {

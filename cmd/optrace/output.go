@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -256,8 +257,13 @@ func (o *output) discard() {
 	}
 }
 
-// useColor reports whether the output is marked up.
-func (o *output) useColor(s streams) bool { return o.file == nil && useColor(s.out) }
+// screen returns what may be a terminal: standard output, if that is the output.
+func (o *output) screen(s streams) io.Writer {
+	if o.file != nil {
+		return nil
+	}
+	return s.out
+}
 
 // inputFile is an input of a command that could be found.
 type inputFile struct {

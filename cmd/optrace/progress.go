@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/optrace/optrace/internal/units"
@@ -15,6 +17,7 @@ type progress struct {
 	w     io.Writer // nil for no output
 	total int64     // of all inputs, 0 if not known
 	read  int64
+	start time.Time
 	next  time.Time
 	shown bool
 }
@@ -27,20 +30,36 @@ const (
 
 // newProgress returns a progress that is shown if stderr is a terminal.
 func newProgress(stderr io.Writer, inputs []string) *progress {
-	p := &progress{next: time.Now().Add(progressDelay)}
+	now := time.Now()
+	p := &progress{start: now, next: now.Add(progressDelay)}
 	if !isTerminal(stderr) {
 		return p
 	}
-	p.w = stderr
-	for _, path := range inputs {
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
-			p.total = 0
-			break
-		}
-		p.total += info.Size()
-	}
+	p.w, p.total = stderr, sizeOf(inputs)
 	return p
+}
+
+// sizeOf returns the size of all files that the inputs name, 0 if it is not known.
+func sizeOf(inputs []string) int64 {
+	total := int64(0)
+	for _, path := range inputs {
+		err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			info, err := os.Stat(name)
+			if err == nil && info.Mode().IsRegular() {
+				total += info.Size()
+			} else if name == path {
+				return fs.ErrInvalid // a pipe has no size
+			}
+			return nil
+		})
+		if err != nil {
+			return 0
+		}
+	}
+	return total
 }
 
 // add counts n more bytes.
@@ -54,11 +73,19 @@ func (p *progress) add(n int) {
 		return
 	}
 	p.next, p.shown = now.Add(progressInterval), true
+	fmt.Fprintf(p.w, "\r\x1b[K%s", p.text(now.Sub(p.start)))
+}
+
+// text says how much has been read in the time: fewer than 60 columns.
+func (p *progress) text(in time.Duration) string {
 	text := "read " + units.Bytes(p.read)
-	if p.total > 0 {
+	if p.total >= p.read && p.total > 0 {
 		text += " of " + units.Bytes(p.total) + ", " + units.Percent(float64(p.read)/float64(p.total))
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", text)
+	if in > 0 {
+		text += ", " + units.BytesPerSecond(float64(p.read)/in.Seconds())
+	}
+	return text
 }
 
 // done clears the line.

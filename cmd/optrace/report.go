@@ -45,13 +45,15 @@ an INPUT.
                     all by default. With none but summary, memory and slowest the
                     memory needed does not grow with the input, unless -by has
                     root, which is found by the parents where spans do not state it
-  -top N            how many slowest operations and memory hotspots to list (10)
+  -top N            how many slowest operations and memory hotspots to list (10),
+                    and, where it is given and not 0, how many rows of any table
+                    the text shows (30)
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-
+` + displayUsage + `
 Examples:
 
   optrace report ops.jsonl
@@ -68,12 +70,14 @@ type reportFlags struct {
 	by        string
 	section   string
 	top       int
+	topSet    bool
 	minRatio  float64
 	hotspot   int64
 	format    string
 	output    string
 	html      string
 	table     csvTable // with csv
+	display   displayFlags
 }
 
 func reportCommand() command {
@@ -96,10 +100,12 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
+	f.display.register(fs)
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
 	}
+	f.topSet = isSet(fs, "top")
 	chosen, err := parseSections(f.section)
 	if err != nil {
 		return err
@@ -127,7 +133,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		if f.html != "" {
 			return outputError(html.Write(out, r, html.Options{Title: titleOf(inputs), Version: versionOf(buildInfo())}))
 		}
-		return outputError(f.write(out, out.useColor(s), r, chosen))
+		return outputError(f.write(out, f.display.on(out.screen(s)), r, chosen))
 	})
 }
 
@@ -149,6 +155,8 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, usagef("-html shows all sections: leave out -section")
 	case f.top < 0:
 		return opts, usagef("-top is negative")
+	case f.display.check() != nil:
+		return opts, f.display.check()
 	case f.hotspot < 0:
 		return opts, usagef("-hotspot-bytes is negative")
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
@@ -181,14 +189,26 @@ func mappingFor(keys []analyze.Key) *op.Mapping {
 	return &m
 }
 
-func (f *reportFlags) write(w *output, color bool, r *analyze.Report, chosen selection) error {
+func (f *reportFlags) write(w *output, d display, r *analyze.Report, chosen selection) error {
 	switch {
 	case f.json:
 		return writeJSON(w, r)
 	case f.csv:
 		return f.table(w, r, csv.Options{Printable: w.terminal})
 	}
-	return text.Write(w, r, text.Options{Color: color, Show: chosen.shows})
+	opts := text.Options{Color: d.color, Width: d.width, Rows: tableRows(f.top, f.topSet)}
+	if chosen != nil {
+		opts.Show = chosen.shows
+	}
+	return text.Write(w, r, opts)
+}
+
+// tableRows returns how many rows of a table -top allows, 0 for the default.
+func tableRows(top int, set bool) int {
+	if !set {
+		return 0
+	}
+	return top
 }
 
 // writeJSON writes r as JSON that can be printed on a terminal.

@@ -1,8 +1,16 @@
 package main
 
 import (
+	"cmp"
+	"flag"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/optrace/optrace/render/text"
 )
 
 // isTerminal reports whether w is a terminal.
@@ -11,12 +19,90 @@ func isTerminal(w io.Writer) bool {
 	if !ok {
 		return false
 	}
+	// Asking a pipe for its descriptor would change how it blocks.
 	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && term.IsTerminal(int(f.Fd()))
 }
 
-// useColor reports whether text written to w is marked up: w is a terminal that
-// is not dumb, and NO_COLOR is not set.
-func useColor(w io.Writer) bool {
-	return isTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// displayFlags are the flags that say how text looks.
+type displayFlags struct {
+	color string
+	width int
+}
+
+const displayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
+                    unless NO_COLOR is set (auto)
+  -width N          the width of the text in columns (that of the terminal, else
+                    COLUMNS, else 200)
+`
+
+func (f *displayFlags) register(fs *flag.FlagSet) {
+	fs.StringVar(&f.color, "color", "auto", "")
+	fs.IntVar(&f.width, "width", 0, "")
+}
+
+func (f *displayFlags) check() error {
+	switch {
+	case f.color != "auto" && f.color != "always" && f.color != "never":
+		return usagef("-color: %q is none of auto, always and never", f.color)
+	case f.width != 0 && f.width < text.MinWidth:
+		return usagef("-width is less than %d", text.MinWidth)
+	}
+	return nil
+}
+
+// display says how text looks on an output.
+type display struct {
+	color, hyperlinks bool
+	width             int // 0 for the default
+}
+
+// on returns how text looks that is written to w.
+func (f *displayFlags) on(w io.Writer) display {
+	env := os.Getenv
+	terminal := isTerminal(w) && env("TERM") != "dumb"
+	return display{
+		color:      f.color == "always" || f.color == "auto" && terminal && env("NO_COLOR") == "",
+		hyperlinks: terminal && showsHyperlinks(env),
+		width:      cmp.Or(f.width, terminalWidth(w), columns(env("COLUMNS"))),
+	}
+}
+
+// terminalWidth returns the width of a terminal, 0 for anything else.
+func terminalWidth(w io.Writer) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
+	if err != nil || width <= 0 {
+		return 0
+	}
+	return max(width, text.MinWidth)
+}
+
+// columns returns the width that the environment states, 0 for none.
+func columns(value string) int {
+	n, err := strconv.Atoi(value)
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return max(n, text.MinWidth)
+}
+
+// showsHyperlinks reports whether the terminal is one of those that are known to
+// show the links of OSC 8. A multiplexer between may not pass them on.
+func showsHyperlinks(env func(string) string) bool {
+	switch name := env("TERM"); {
+	case strings.HasPrefix(name, "screen"), strings.HasPrefix(name, "tmux"):
+		return false
+	case strings.Contains(name, "kitty"), strings.HasPrefix(name, "alacritty"), strings.HasPrefix(name, "foot"),
+		strings.Contains(name, "ghostty"), strings.HasPrefix(name, "wezterm"), strings.HasPrefix(name, "contour"):
+		return true
+	}
+	switch env("TERM_PROGRAM") {
+	case "iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio", "WarpTerminal":
+		return true
+	}
+	vte, _ := strconv.Atoi(env("VTE_VERSION")) // GNOME Terminal and others; 0.50 is the first with links
+	return vte >= 5000 || env("WT_SESSION") != "" || env("KONSOLE_VERSION") != "" || env("DOMTERM") != ""
 }

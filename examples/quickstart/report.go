@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
@@ -27,7 +29,7 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := text.Write(out, r, text.Options{}); err != nil {
+	if err := text.Write(out, r, text.Options{Width: widthOf(out)}); err != nil {
 		return err
 	}
 	base := strings.TrimSuffix(batch, filepath.Ext(batch))
@@ -42,6 +44,19 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	}
 	_, err = fmt.Fprintf(out, "\nwrote %s, %s and %s; open the last one in a browser\n", batch, folded, page)
 	return err
+}
+
+// widthOf returns the width of a terminal, 0 for anything else.
+func widthOf(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // writeFile writes a file.

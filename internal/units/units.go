@@ -3,6 +3,7 @@
 package units
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -18,11 +19,38 @@ var (
 	flops = []unit{{"FLOP", 1}, {"kFLOP", 1e3}, {"MFLOP", 1e6}, {"GFLOP", 1e9}, {"TFLOP", 1e12}, {"PFLOP", 1e15}, {"EFLOP", 1e18}}
 )
 
-// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s".
-func Duration(ns int64) string { return scale(float64(ns), times) }
+// Duration writes nanoseconds: "600 ns", "1.50 µs", "2.35 s", "1 min 30 s",
+// "2 h 5 min", "3 d 4 h".
+func Duration(ns int64) string { return DurationFloat(float64(ns)) }
 
 // DurationFloat is Duration for a mean or a percentile.
-func DurationFloat(ns float64) string { return scale(ns, times) }
+func DurationFloat(ns float64) string {
+	if !finite(ns) || math.Abs(ns) < longFrom {
+		return scale(ns, times)
+	}
+	return long(ns)
+}
+
+// longFrom is the least duration that three digits of seconds round to a minute.
+const longFrom = 59.95e9
+
+// long writes a duration of a minute or more in two units, the second one whole.
+func long(ns float64) string {
+	sign := ""
+	if ns < 0 {
+		sign, ns = "-", -ns
+	}
+	pair := func(n, per float64, large, small string) string {
+		return fmt.Sprintf("%s%.0f %s %.0f %s", sign, math.Floor(n/per), large, math.Mod(n, per), small)
+	}
+	if seconds := math.Round(ns / 1e9); seconds < 3600 {
+		return pair(seconds, 60, "min", "s")
+	}
+	if minutes := math.Round(ns / 60e9); minutes < 24*60 {
+		return pair(minutes, 60, "h", "min")
+	}
+	return pair(math.Round(ns/3600e9), 24, "d", "h")
+}
 
 // Bytes writes a size in binary units: "48 B", "1.50 KiB".
 func Bytes(n int64) string { return scale(float64(n), sizes) }

@@ -16,7 +16,9 @@ func TestDuration(t *testing.T) {
 		{1000, "1.00 µs"}, {1500, "1.50 µs"}, {9994, "9.99 µs"}, {9995, "10.0 µs"},
 		{99_949, "99.9 µs"}, {99_950, "100 µs"}, {999_499, "999 µs"},
 		{999_500, "1.00 ms"}, {1_000_000, "1.00 ms"}, {999_499_999, "999 ms"}, {999_500_000, "1.00 s"},
-		{3_600_000_000_000, "3600 s"}, {-1500, "-1.50 µs"}, {math.MaxInt64, "9223372037 s"},
+		{59_949_999_999, "59.9 s"}, {59_950_000_000, "1 min 0 s"}, {90_000_000_000, "1 min 30 s"}, {3_599_499_999_999, "59 min 59 s"},
+		{3_599_500_000_000, "1 h 0 min"}, {5_400_000_000_000, "1 h 30 min"}, {86_369_999_999_999, "23 h 59 min"}, {86_370_000_000_000, "1 d 0 h"},
+		{180_000_000_000_000, "2 d 2 h"}, {-5_400_000_000_000, "-1 h 30 min"}, {-1500, "-1.50 µs"}, {math.MaxInt64, "106752 d 0 h"},
 	} {
 		if got := Duration(test.ns); got != test.want {
 			t.Errorf("Duration(%d) = %q, want %q", test.ns, got, test.want)
@@ -25,7 +27,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestDurationFloat(t *testing.T) {
-	for ns, want := range map[float64]string{0.5: "0.50 ns", 1234.5: "1.23 µs", math.NaN(): "-", math.Inf(1): "-"} {
+	for ns, want := range map[float64]string{0.5: "0.50 ns", 1234.5: "1.23 µs", 7.5e10: "1 min 15 s", math.NaN(): "-", math.Inf(1): "-"} {
 		if got := DurationFloat(ns); got != want {
 			t.Errorf("DurationFloat(%v) = %q, want %q", ns, got, want)
 		}

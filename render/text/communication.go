@@ -17,9 +17,11 @@ func (v *view) communication() {
 	v.note(fmt.Sprintf("recognised by attribute %s, by library name %s, by a word in the name %s",
 		units.Count(c.Rules.Attribute), units.Count(c.Rules.Library), units.Count(c.Rules.Name)))
 	if len(c.Bottlenecks) > 0 {
-		t := newTable("<operation", "calls", "sum", "of total")
+		t := newTable(names("operation", 0), figures("calls", 0), figures("sum", 0), figures("of total", 0),
+			texts("", 1))
 		for _, b := range c.Bottlenecks {
-			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal))
+			t.add(b.Operation, units.Count(b.CallCount), micros(b.TotalDurationUS), units.Percent(b.RatioOfTotal),
+				bar(b.RatioOfTotal))
 		}
 		v.table(t)
 	} else if c.Rules != (analyze.CommunicationRules{}) {
@@ -50,7 +52,9 @@ func (v *view) whyNoCollectives() string {
 // these made the others wait.
 func (v *view) collectives() {
 	rows := v.r.Communication.Collectives
-	t := newTable("<collective", "<group", "count", "inferred", "single", "repeats", "transfer", "wait", "max skew", "algorithm", "bus")
+	t := newTable(names("collective", 0), names("group", 6), figures("count", 0), figures("inferred", 8), figures("single", 7),
+		figures("repeats", 9),
+		figures("transfer", 1), figures("wait", 0), figures("max skew", 4), figures("algorithm", 5), figures("bus", 3))
 	var single, repeats int64
 	joined := false
 	for i := range rows {
@@ -83,7 +87,8 @@ const maxDeviceRows = 16
 // stragglers lists the devices that others waited for.
 func (v *view) stragglers(rows []analyze.CollectiveRow) {
 	ranks := v.severalRanks()
-	t := newTable("<last to arrive", "<group", "<device", "times", "others waited")
+	t := newTable(names("last to arrive", 0), names("group", 2), names("device", 0), figures("times", 1),
+		figures("others waited", 0))
 	left := 0
 	for i := range rows {
 		c := &rows[i]
@@ -100,7 +105,8 @@ func (v *view) stragglers(rows []analyze.CollectiveRow) {
 // waits lists how long each device waited.
 func (v *view) waits(rows []analyze.CollectiveRow) {
 	ranks := v.severalRanks()
-	t := newTable("<wait by device", "<group", "<device", "took part", "waited")
+	t := newTable(names("wait by device", 0), names("group", 2), names("device", 0), figures("took part", 1),
+		figures("waited", 0))
 	left := 0
 	for i := range rows {
 		c := &rows[i]
@@ -121,8 +127,5 @@ func (v *view) deviceTable(t *table, left int) {
 	if len(t.rows) == 0 {
 		return
 	}
-	v.table(t)
-	if left > 0 {
-		v.note(fmt.Sprintf("and %s more, which -json lists", pluralOf(int64(left), "device", "devices")))
-	}
+	v.first(t, v.rows, left)
 }

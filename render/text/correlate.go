@@ -16,33 +16,38 @@ import (
 type CorrelateOptions struct {
 	// Color marks headings up with ANSI sequences.
 	Color bool
+	// Hyperlinks makes names lead to the tracing backend, on terminals that know such
+	// links. Otherwise links are numbered and listed at the foot.
+	Hyperlinks bool
+	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
+	// [MinWidth] means that. The addresses at the foot are as long as they are.
+	Width int
 	// Top bounds the list of requests; the slowest are shown.
 	Top int
+	// Rows bounds the rows of the other tables; 0 means [DefaultRows].
+	Rows int
 }
 
 // maxEndpoints bounds how many endpoints are shown in detail.
 const maxEndpoints = 5
 
-// maxDifferences bounds the table of the differences of slow requests.
-const maxDifferences = 10
-
 // WriteCorrelation renders c to w with one call of Write.
 func WriteCorrelation(w io.Writer, c *correlate.Report, opts CorrelateOptions) error {
-	v := &correlation{view: view{style: style{color: opts.Color}}, c: c, top: opts.Top}
+	v := &correlation{page: newPage(opts.Width, opts.Rows, opts.Color, opts.Hyperlinks), c: c, top: opts.Top}
 	v.envelope()
 	v.endpoints()
 	v.details()
 	v.requests()
 	v.shared()
 	v.unattached()
+	v.foot()
 	_, err := io.WriteString(w, v.b.String())
 	return err
 }
 
-// correlation renders one join. Of the view it uses what writes, not the
-// report.
+// correlation renders one join.
 type correlation struct {
-	view
+	page
 	c   *correlate.Report
 	top int
 }
@@ -113,8 +118,9 @@ func (v *correlation) endpoints() {
 		v.note("no requests: no local root that is not an operation")
 		return
 	}
-	t := newTable("<endpoint", "<service", "requests", "operations", "shared", "mean", "p50", "p95", "max", "uncovered", "queueing", "pruned",
-		"<slowest")
+	t := newTable(names("endpoint", 0), names("service", 8), figures("requests", 0), figures("operations", 9), figures("shared", 6),
+		figures("mean", 5), figures("p50", 3), figures("p95", 1), figures("max", 2), figures("uncovered", 4), figures("queueing", 7),
+		figures("pruned", 10))
 	for i := range v.c.Endpoints {
 		e := &v.c.Endpoints[i]
 		mean, uncovered, queueing, longest := absent, absent, absent, absent
@@ -127,7 +133,7 @@ func (v *correlation) endpoints() {
 		if e.Pruned.Count > 0 {
 			pruned = fmt.Sprintf("%s, %s", units.Count(e.Pruned.Count), units.Duration(e.Pruned.SumNS))
 		}
-		addLinked(t, e.Link, e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
+		t.addLinked(address(e.Link), e.Name, e.Service, units.Count(e.Requests), units.Count(e.Ops), sharedTime(e.SharedNS, e.SharedOps),
 			mean, knownDuration(e.P50NS), knownDuration(e.P95NS), longest, uncovered, queueing, pruned)
 	}
 	v.table(t)
@@ -151,7 +157,7 @@ func (v *correlation) details() {
 		}
 	}
 	if more > 0 {
-		v.note("and " + plural(more, "endpoint") + " with operations that took less time; -json has all")
+		v.note("… and " + units.Count(more) + " more endpoints with operations, which took less time")
 	}
 }
 
@@ -164,12 +170,13 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	v.heading("CRITICAL PATH of " + termtext.Clean(e.Name))
 	v.note("bound by " + boundBy(&e.Path.BoundBy, e.Path.DurationNS))
 	ranks := slices.ContainsFunc(e.Path.Shares, func(s correlate.Share) bool { return s.Rank.Known && s.Rank != e.Path.Shares[0].Rank })
-	t := newTable("<operation", "<kind", "<device", "time", "share", "segments", "<longest")
-	for _, s := range e.Path.Shares[:min(len(e.Path.Shares), maxPathRows)] {
-		addLinked(t, s.Link, s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share), units.Count(s.Segments))
+	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
+		figures("segments", 4))
+	for _, s := range e.Path.Shares {
+		t.addLinked(address(s.Link), s.Operation, s.Kind, s.Label(ranks), units.Duration(s.TimeNS), units.Percent(s.Share), bar(s.Share),
+			units.Count(s.Segments))
 	}
 	v.table(t)
-	v.moreRows(len(e.Path.Shares), maxPathRows)
 	c := e.Slow
 	if c == nil {
 		return
@@ -178,45 +185,19 @@ func (v *correlation) endpoint(e *correlate.Endpoint) {
 	v.note(fmt.Sprintf("the slowest tenth, %s of %s on average, against the half around the median, %s of %s: %s more, on the critical path",
 		units.Count(c.Slow.Requests), units.DurationFloat(c.Slow.MeanNS), units.Count(c.Typical.Requests), units.DurationFloat(c.Typical.MeanNS),
 		units.DurationFloat(c.DifferenceNS)))
-	t = newTable("<operation", "<kind", "<device", "slow", "typical", "difference", "of it", "<in the slowest")
-	for _, p := range c.Parts[:min(len(c.Parts), maxDifferences)] {
-		of := absent
+	t = newTable(names("operation", 0), texts("kind", 4), names("device", 3), figures("slow", 0), figures("typical", 2),
+		figures("difference", 0), figures("of it", 0), texts("", 1))
+	for _, p := range c.Parts {
+		of, drawn := absent, ""
 		if c.DifferenceNS > 0 {
-			of = units.Percent(p.DifferenceNS / c.DifferenceNS)
+			of, drawn = units.Percent(p.DifferenceNS/c.DifferenceNS), bar(p.DifferenceNS/c.DifferenceNS)
 		}
-		addLinked(t, p.Link, p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
-			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of)
+		t.addLinked(address(p.Link), p.Operation, p.Kind, p.Label(ranks), units.DurationFloat(p.SlowNS),
+			units.DurationFloat(p.TypicalNS), units.DurationFloat(p.DifferenceNS), of, drawn)
 	}
 	v.table(t)
-	v.moreRows(len(c.Parts), maxDifferences)
-	v.link("slowest", c.Slow.Link)
-	v.link("typical", c.Typical.Link)
-	v.link("compare", c.Link)
-}
-
-// moreRows tells of rows that were not shown.
-func (v *correlation) moreRows(n, shown int) {
-	if n > shown {
-		v.note("and " + plural(int64(n-shown), "smaller row"))
-	}
-}
-
-// link writes a link in full, for a cut one is of no use.
-func (v *correlation) link(label string, link correlate.Link) {
-	if link != "" {
-		v.note(label + "  " + termtext.Clean(string(link)))
-	}
-}
-
-// addLinked adds a row that ends with a link in full.
-func addLinked(t *table, link correlate.Link, cells ...string) {
-	t.add(cells...)
-	text := ""
-	if link != "" {
-		text = termtext.Clean(string(link))
-	}
-	row := &t.rows[len(t.rows)-1]
-	*row = append(*row, text)
+	v.open(linked{"the slowest", address(c.Slow.Link)}, linked{"a typical one", address(c.Typical.Link)},
+		linked{"both compared", address(c.Link)})
 }
 
 // ids returns the columns of a row that tell what a link would.
@@ -243,8 +224,9 @@ func (v *correlation) requests() {
 		slowest = slowest[:v.top]
 	}
 	v.heading(title)
-	t := newTable("<request", "<service", "<start", "duration", "operations", "shared", "uncovered", "queueing", "<mostly",
-		"not in jaeger", "not local", "<trace", "<span", "<link")
+	t := newTable(names("request", 0), names("service", 7), texts("start", 5), figures("duration", 0), figures("operations", 4),
+		figures("shared", 6), figures("uncovered", 1), figures("queueing", 3), names("mostly", 2), figures("not in jaeger", 3),
+		figures("not local", 3), texts("trace", 10), texts("span", 11))
 	for _, r := range slowest {
 		uncovered, queueing := absent, absent
 		if r.UncoveredNS.Known {
@@ -254,7 +236,7 @@ func (v *correlation) requests() {
 			queueing = shareOf(r.QueueingNS.V, r.DurationNS.V)
 		}
 		trace, span := ids(r.Link, r.TraceID, r.RootSpanID)
-		addLinked(t, r.Link, r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops),
+		t.addLinked(address(r.Link), r.Root, r.Service, start(r.StartNS), knownDuration(r.DurationNS), units.Count(r.Ops),
 			sharedTime(r.SharedNS, r.SharedOps), uncovered, queueing, mostly(r),
 			someCount(r.MissingInJaeger), someCount(r.MissingOpsLocally), trace, span)
 	}
@@ -283,11 +265,12 @@ func (v *correlation) shared() {
 		largest = largest[:v.top]
 	}
 	v.heading(title)
-	t := newTable("<execution", "<service", "<start", "duration", "links", "requests", "operations", "sum", "<trace", "<span", "<link")
+	t := newTable(names("execution", 0), names("service", 5), texts("start", 3), figures("duration", 0), figures("links", 4),
+		figures("requests", 1), figures("operations", 2), figures("sum", 0), texts("trace", 6), texts("span", 7))
 	for i := range largest {
 		e := &largest[i]
 		trace, span := ids(e.Link, e.TraceID, e.SpanID)
-		addLinked(t, e.Link, e.Name, e.Service, start(e.StartNS), units.Duration(e.DurationNS), units.Count(e.Links),
+		t.addLinked(address(e.Link), e.Name, e.Service, start(e.StartNS), units.Duration(e.DurationNS), units.Count(e.Links),
 			units.Count(e.Requests), units.Count(e.Ops), units.Duration(e.SumNS), trace, span)
 	}
 	v.table(t)
@@ -314,11 +297,12 @@ func (v *correlation) unattached() {
 	if len(shown) == 0 {
 		return
 	}
-	t := newTable("<operation", "<kind", "<device", "duration", "<start", "<trace", "<span", "<link")
+	t := newTable(names("operation", 0), texts("kind", 3), names("device", 1), figures("duration", 0), texts("start", 2),
+		texts("trace", 4), texts("span", 5))
 	for i := range shown {
 		o := &shown[i]
 		trace, span := ids(o.Link, o.TraceID, o.SpanID)
-		addLinked(t, o.Link, o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), start(o.StartNS), trace, span)
+		t.addLinked(address(o.Link), o.Operation, o.Kind, o.Label(true), units.Duration(o.DurationNS), start(o.StartNS), trace, span)
 	}
 	v.table(t)
 }

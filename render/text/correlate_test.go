@@ -68,6 +68,8 @@ func TestCorrelationGolden(t *testing.T) {
 		report *correlate.Report
 		opts   text.CorrelateOptions
 	}{
+		"correlate_80":      {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2, Width: 80, Rows: 2}},
+		"correlate_links":   {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2, Width: 120, Color: true, Hyperlinks: true}},
 		"correlate_joined":  {correlated("http://jaeger:16686"), text.CorrelateOptions{Top: 2}},
 		"correlate_offline": {correlated(""), text.CorrelateOptions{Top: 10}},
 		"correlate_color":   {correlated(""), text.CorrelateOptions{Color: true}},
@@ -116,7 +118,7 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), "CRITICAL PATH"); n != 5 || strings.Contains(b.String(), "CRITICAL PATH of GET /a") ||
-		!strings.Contains(b.String(), "and 3 endpoints with operations that took less time") {
+		!strings.Contains(b.String(), "… and 3 more endpoints with operations, which took less time") {
 		t.Errorf("%d endpoints in detail:\n%s", n, b.String())
 	}
 }

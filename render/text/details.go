@@ -22,7 +22,7 @@ func (v *view) memory() {
 	if len(m.Copies) == 0 {
 		return
 	}
-	t := newTable("<copies", "count", "sum", "memory", "bandwidth")
+	t := newTable(names("copies", 0), figures("count", 2), figures("sum", 0), figures("memory", 1), figures("bandwidth", 0))
 	for _, c := range m.Copies {
 		rate := absent
 		if c.BytesPerSecond.Known {
@@ -54,7 +54,8 @@ func (v *view) whyNoneSlowest() string {
 }
 
 func entryTable(entries []*op.Entry) *table {
-	t := newTable("<operation", "duration", "memory", "<device", "rank", "step", "<output", "<start", "<trace", "<span", "<error")
+	t := newTable(names("operation", 0), figures("duration", 0), figures("memory", 5), names("device", 2), figures("rank", 6),
+		figures("step", 7), names("output", 8), texts("start", 10), texts("trace", 11), texts("span", 9), names("error", 1))
 	for _, e := range entries {
 		device := e.DeviceID
 		if e.HasDevice() {

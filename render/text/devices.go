@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/internal/natural"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -19,14 +21,15 @@ func (v *view) devices() {
 		return
 	}
 	ranks := severalRanks(v.r.Devices)
-	v.table(devicesTable(v.r.Devices, ranks))
+	v.first(devicesTable(v.r.Devices, v.rows, ranks), v.rows, max(0, len(v.r.Devices)-v.rows))
 	if slices.ContainsFunc(v.r.Devices, func(d analyze.Device) bool { return d.Service+d.Host != "" }) {
 		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
 	}
 	v.devicesWithout()
 	for i := range v.r.Devices {
 		if v.r.Devices[i].SpanNS.Known {
-			v.note("compute + exposed comm + exposed mem + other + idle = span; overlap is the part of the communication under compute")
+			v.note("compute █ + exposed comm ▓ + exposed mem ▒ + other ░ + idle = span; " +
+				"overlap is the part of the communication under compute")
 			v.utilisation()
 			return
 		}
@@ -42,13 +45,28 @@ func (v *view) whyNothingRan() string {
 	return "no operations in the input"
 }
 
-func devicesTable(devices []analyze.Device, ranks bool) *table {
-	t := newTable("<device", "count", "sum", "memory", "span", "busy", "compute", "exposed comm", "exposed mem", "other", "idle",
-		"overlap")
+// devicesTable has the first of the devices, in the order in which people list
+// them; that of operations without a device is the last.
+func devicesTable(devices []analyze.Device, rows int, ranks bool) *table {
+	t := newTable(names("device", 0), figures("count", 9), figures("sum", 10), figures("memory", 11), figures("span", 0), texts("parts", 1),
+		figures("busy", 3), figures("compute", 5), figures("exposed comm", 4), figures("exposed mem", 6), figures("other", 7), figures("idle", 2),
+		figures("overlap", 8))
+	devices = slices.Clone(devices[:min(len(devices), rows)])
+	slices.SortStableFunc(devices, func(a, b analyze.Device) int {
+		switch isNone := a.Key().IsNone(); {
+		case isNone == b.Key().IsNone():
+			return a.Key().Compare(b.Key())
+		case isNone:
+			return 1
+		}
+		return -1
+	})
 	for i := range devices {
 		d := &devices[i]
 		t.add(deviceLabel(d, ranks), units.Count(d.Count), units.Duration(d.SumNS), units.Bytes(d.MemoryBytes),
-			knownDuration(d.SpanNS), part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
+			knownDuration(d.SpanNS),
+			partsBar(d.SpanNS.V, d.ComputeNS.V, d.ExposedCommunicationNS.V, d.ExposedMemoryNS.V, d.OtherNS.V),
+			part(d.BusyNS, d.SpanNS), part(d.ComputeNS, d.SpanNS),
 			part(d.ExposedCommunicationNS, d.SpanNS), part(d.ExposedMemoryNS, d.SpanNS), part(d.OtherNS, d.SpanNS),
 			part(d.IdleNS, d.SpanNS), knownFloat(d.OverlapRatio, units.Percent))
 	}
@@ -104,13 +122,15 @@ func (v *view) balance() {
 	if w := v.r.WithoutSuspects; w != nil && w.LoadBalance != nil && balanceText(w.LoadBalance) != balanceText(b) {
 		v.note("without suspect times: " + balanceText(w.LoadBalance))
 	}
-	t := newTable("<device", "sum", "of ideal")
-	for _, d := range b.PerDeviceDurationUS {
-		of := absent
+	t := newTable(names("device", 0), figures("sum", 0), figures("of ideal", 0), texts("of largest", 1))
+	devices := slices.Clone(b.PerDeviceDurationUS)
+	slices.SortStableFunc(devices, func(a, b seed.DeviceDuration) int { return natural.Compare(a.Device, b.Device) })
+	for _, d := range devices {
+		of, drawn := absent, ""
 		if b.IdealDurationUS > 0 {
-			of = units.Percent(d.DurationUS / b.IdealDurationUS)
+			of, drawn = units.Percent(d.DurationUS/b.IdealDurationUS), bar(d.DurationUS/b.MaxDurationUS)
 		}
-		t.add(deviceName(d.Device), micros(d.DurationUS), of)
+		t.add(deviceName(d.Device), micros(d.DurationUS), of, drawn)
 	}
 	v.table(t)
 }

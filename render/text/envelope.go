@@ -12,19 +12,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// labelWidth is the width of the labels of the envelope.
-const labelWidth = 11
-
-// field writes a line of the envelope; a value that asks for attention is
-// marked.
-func (v *view) field(label, value string, attention bool) {
-	label += strings.Repeat(" ", max(1, labelWidth-len(label)))
-	if attention {
-		value = v.style.warn(value)
-	}
-	v.b.WriteString(v.style.bold(label) + value + "\n")
-}
-
 // envelope says what the figures were computed from, and what is wrong with it.
 func (v *view) envelope() {
 	in := &v.r.Input
@@ -48,9 +35,9 @@ func (v *view) envelope() {
 }
 
 // missingLinks says how many links lead nowhere.
-func (v *view) missingLinks(n int64) {
+func (p *page) missingLinks(n int64) {
 	if n > 0 {
-		v.field("links", plural(n, "link")+" to spans that are not in the input", true)
+		p.field("links", plural(n, "link")+" to spans that are not in the input", true)
 	}
 }
 
@@ -76,41 +63,41 @@ func splitSkipped(by map[string]int64) (spans, others map[string]int64) {
 }
 
 // faults lists what was lost or is wrong; nothing where all is well.
-func (v *view) faults(in *analyze.Envelope) {
+func (p *page) faults(in *analyze.Envelope) {
 	if in.Malformed > 0 {
-		v.field("malformed", pluralOf(in.Malformed, "record", "records")+" could not be read"+reasons(in.MalformedBy), true)
-		for _, p := range in.Problems {
-			v.note(termtext.Clean(p))
+		p.field("malformed", pluralOf(in.Malformed, "record", "records")+" could not be read"+reasons(in.MalformedBy), true)
+		for _, problem := range in.Problems {
+			p.note(termtext.Clean(problem))
 		}
 	}
 	if in.Dropped > 0 {
-		v.field("dropped", pluralOf(in.Dropped, "entry", "entries")+" lost before they were written"+reasons(in.DroppedBy), true)
+		p.field("dropped", pluralOf(in.Dropped, "entry", "entries")+" lost before they were written"+reasons(in.DroppedBy), true)
 	}
 	if in.MissingBatches > 0 || in.MissingEntries > 0 {
-		v.field("missing", fmt.Sprintf("%s and %s that were announced",
+		p.field("missing", fmt.Sprintf("%s and %s that were announced",
 			pluralOf(in.MissingBatches, "batch", "batches"), pluralOf(in.MissingEntries, "entry", "entries")), true)
 	}
 	if in.Truncated > 0 {
-		v.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
+		p.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
 	}
 	if in.Orphans.Known && in.Orphans.V > 0 {
-		v.field("orphans", pluralOf(in.Orphans.V, "entry", "entries")+" whose parent is not in the input", true)
+		p.field("orphans", pluralOf(in.Orphans.V, "entry", "entries")+" whose parent is not in the input", true)
 	}
 	if in.Duplicates.Known && in.Duplicates.V > 0 {
 		repeats := ""
 		if in.Repeated.V > 0 {
 			repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
 		}
-		v.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input"+repeats, true)
-		v.example(in, analyze.SuspectRepeat, "counted once: ")
+		p.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input"+repeats, true)
+		p.example(in, analyze.SuspectRepeat, "counted once: ")
 	}
 	if in.OverflowedGroups > 0 {
-		v.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
+		p.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)
 	}
 	if len(in.Warnings) > 0 {
-		v.field("warnings", strings.Join(counted(in.Warnings), ", "), true)
+		p.field("warnings", strings.Join(counted(in.Warnings), ", "), true)
 	}
-	v.suspects(in)
+	p.suspects(in)
 }
 
 func samplingText(s analyze.Sampling) string {
@@ -139,7 +126,7 @@ func (v *view) total() {
 	}
 	v.field("total", text, false)
 	if t.EstCount.Known && t.EstSumNS.Known {
-		v.field("est.", fmt.Sprintf("%.0f operations, %s", t.EstCount.V, units.DurationFloat(t.EstSumNS.V)), false)
+		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)), units.DurationFloat(t.EstSumNS.V)), false)
 	}
 }
 

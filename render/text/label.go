@@ -1,64 +1,124 @@
 package text
 
 import (
-	"slices"
-	"strings"
+	"fmt"
+	"unicode/utf8"
 
 	"github.com/optrace/optrace/internal/termtext"
 )
 
-// continuation begins the further lines of a label.
-const continuation = "  "
-
-// labels returns a label of one or more lines for each key, which is one or more
-// names. Long names lose their middle, because the ends of kernels' names and of
-// shapes say as much as the beginnings; keys that would look the same are
-// written out.
-func labels(keys [][]string) []string {
-	list := make([]string, len(keys))
-	first := make(map[string]int) // by label
-	same := make(map[string]bool)
-	for i, key := range keys {
-		list[i] = label(key, shortened)
-		if other, ok := first[list[i]]; !ok {
-			first[list[i]] = i
-		} else if !slices.Equal(keys[other], key) {
-			same[list[i]] = true
+// distinct returns the names cut to at most width columns, so that different names
+// stay different. Long names lose their middle, because the ends of kernels' names
+// and of shapes say as much as the beginnings. Those that would look the same show
+// the first part in which they differ; where that does not help they are numbered.
+func distinct(names []string, width int) []string {
+	short := make(map[string]string, len(names)) // by name
+	var alike groups
+	for _, name := range names {
+		if _, ok := short[name]; !ok {
+			short[name] = termtext.Shorten(name, width)
+			alike.add(short[name], name)
 		}
 	}
-	for i, key := range keys {
-		if same[list[i]] {
-			list[i] = label(key, writtenOut)
-		}
+	for _, same := range alike.list {
+		showDifferences(same, width, short)
 	}
-	return list
-}
-
-// label joins the names of a key to lines of at most maxCell columns. What makes
-// a name fit returns it in one or more lines.
-func label(key []string, fit func(name string, width int) []string) string {
-	names := make([]string, len(key))
-	for i, name := range key {
-		names[i] = termtext.Clean(name)
-	}
-	if whole := strings.Join(names, ", "); termtext.Width(whole) <= maxCell {
-		return whole
-	}
-	width := maxCell - len(continuation)
-	var lines []string
+	var uses groups
+	numbered := make(map[string]bool)
+	cut := make([]string, len(names))
 	for i, name := range names {
-		if i+1 < len(names) {
-			name += ","
+		if !numbered[name] {
+			numbered[name] = true
+			uses.add(short[name], name)
+			for n := len(uses.list[uses.index[short[name]]]); n > 1; n++ {
+				mark := fmt.Sprintf("…#%d", n)
+				if marked := termtext.Head(name, width-termtext.Width(mark)) + mark; uses.isNew(marked) {
+					short[name] = marked
+					uses.add(marked, name)
+					break
+				}
+			}
 		}
-		if last := len(lines) - 1; last >= 0 && termtext.Width(lines[last])+1+termtext.Width(name) <= width {
-			lines[last] += " " + name
-			continue
-		}
-		lines = append(lines, fit(name, width)...)
+		cut[i] = short[name]
 	}
-	return strings.Join(lines, "\n"+continuation)
+	return cut
 }
 
-func shortened(name string, width int) []string { return []string{termtext.Shorten(name, width)} }
+// groups are lists of names by what they have in common, in the order of their
+// first names.
+type groups struct {
+	index map[string]int
+	list  [][]string
+}
 
-func writtenOut(name string, width int) []string { return termtext.Split(name, width) }
+func (g *groups) isNew(key string) bool {
+	_, ok := g.index[key]
+	return !ok
+}
+
+func (g *groups) add(key, name string) {
+	i, ok := g.index[key]
+	if !ok {
+		if g.index == nil {
+			g.index = make(map[string]int)
+		}
+		i = len(g.list)
+		g.index[key] = i
+		g.list = append(g.list, nil)
+	}
+	g.list[i] = append(g.list[i], name)
+}
+
+// showDifferences sets the short forms of different names that have the same one, to
+// others that show where they differ: first all of them, then those that still look
+// the same.
+func showDifferences(same []string, width int, short map[string]string) {
+	if len(same) < 2 {
+		return
+	}
+	differs := commonPrefix(same)
+	var alike groups
+	for _, name := range same {
+		short[name] = showDifference(name, differs, width)
+		alike.add(short[name], name)
+	}
+	for _, still := range alike.list {
+		if len(still) < len(same) {
+			showDifferences(still, width, short)
+		}
+	}
+}
+
+// commonPrefix returns the length of the beginning that all names share, in whole
+// characters.
+func commonPrefix(names []string) int {
+	n := len(names[0])
+	for _, name := range names[1:] {
+		n = min(n, len(name))
+		for i := range n {
+			if name[i] != names[0][i] {
+				n = i
+				break
+			}
+		}
+	}
+	for n > 0 && n < len(names[0]) && !utf8.RuneStart(names[0][n]) {
+		n--
+	}
+	return n
+}
+
+// showDifference returns the beginning and the end of name and what begins at the
+// position differs.
+func showDifference(name string, differs, width int) string {
+	side := width / 4
+	room := width - 2 - 2*side
+	if side < 1 || termtext.Width(name) <= width {
+		return termtext.Shorten(name, width)
+	}
+	head := termtext.Head(name, side)
+	if rest := name[max(differs, len(head)):]; termtext.Width(rest) > room+1+side {
+		return head + "…" + termtext.Head(rest, room) + "…" + termtext.Tail(name, side)
+	}
+	return head + "…" + termtext.Tail(name, width-side-1)
+}

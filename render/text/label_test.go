@@ -1,7 +1,6 @@
 package text
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -11,66 +10,75 @@ import (
 	"github.com/optrace/optrace/internal/termtext"
 )
 
-func TestLabels(t *testing.T) {
+func TestDistinct(t *testing.T) {
 	long := func(middle, end string) string {
-		return strings.Repeat("a", 40) + middle + strings.Repeat("b", 40) + end
+		return strings.Repeat("a", 20) + middle + strings.Repeat("b", 20) + end
 	}
 	for _, tc := range []struct {
-		name string
-		keys [][]string
-		want []string
+		name  string
+		names []string
+		want  []string
 	}{
-		{"short names are one line", [][]string{{"matmul", "cuda:0"}, {"relu"}, {""}}, []string{"matmul, cuda:0", "relu", ""}},
+		{"short names stay", []string{"matmul", "", "relu", "matmul"}, []string{"matmul", "", "relu", "matmul"}},
+		{"the ends of a long name stay", []string{long("", "1"), long("", "2")},
+			[]string{"aaaaaaaaaaaa…bbbbbbbbbb1", "aaaaaaaaaaaa…bbbbbbbbbb2"}},
 		{
-			"the end of a long name stays", [][]string{{long("", "1")}, {long("", "2")}},
-			[]string{"aaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbbb1", "aaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbbb2"},
+			"names that differ in the middle show it", []string{long("1", ""), long("2", ""), long("1", ""), long("", "3")},
+			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaaaaaaaa…bbbbbbbbbb3"},
 		},
 		{
-			"names that differ in the middle are written out", [][]string{{long("1", "")}, {long("2", "")}, {long("1", "")}, {long("", "3")}},
-			[]string{
-				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1bbbbb\n  bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
-				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa2bbbbb\n  bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
-				"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa1bbbbb\n  bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
-				"aaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbbb3",
-			},
+			"names that differ twice show either", []string{long("1xxxxxxxxxx1", ""), long("1xxxxxxxxxx2", ""), long("2xxxxxxxxxx2", "")},
+			[]string{"aaaaaa…1bbbbbbbbb…bbbbbb", "aaaaaa…2bbbbbbbbb…bbbbbb", "aaaaaa…2xxxxxxxxx…bbbbbb"},
 		},
 		{
-			"each name that does not fit has a line", [][]string{{"matmul", long("", ""), "0", "cuda:0"}},
-			[]string{"matmul,\n  aaaaaaaaaaaaaaaaaaaaaaa…bbbbbbbbbbbbbbbbbbbbb,\n  0, cuda:0"},
+			"a name may look like the short form of others", []string{long("", ""), "aaaaaaaaaaaa…bbbbbbbbbbb"},
+			[]string{"aaaaaa…aaaaaaaabb…bbbbbb", "aaaaaaaaaaaa…bbbbbbbbbbb"},
 		},
-		{"nothing reaches the terminal", [][]string{{"a\x1b[31mb\nc"}}, []string{"ab c"}},
+		{
+			"there may be no room for the difference", []string{
+				strings.Repeat("a", 99) + "b" + strings.Repeat("a", 99), strings.Repeat("a", 99) + "c" + strings.Repeat("a", 99),
+			}, []string{"aaaaaa…baaaaaaaaa…aaaaaa", "aaaaaa…caaaaaaaaa…aaaaaa"},
+		},
 	} {
-		if diff := cmp.Diff(tc.want, labels(tc.keys)); diff != "" {
+		if diff := cmp.Diff(tc.want, distinct(tc.names, 24)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
 		}
 	}
 }
 
-// Labels differ where names do, and no line is too long.
-func TestLabelsDiffer(t *testing.T) {
-	for seed := range uint64(200) {
+// Names that cannot be told apart are numbered.
+func TestDistinctNumbers(t *testing.T) {
+	got := distinct([]string{"abcdefgh1", "abcdefgh2", "abcdefgh1", "abcdefgh3"}, 3)
+	if diff := cmp.Diff([]string{"a…1", "a…2", "a…1", "a…3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got = distinct([]string{"abcdefgh1z", "abcdefgh2z", "abcdefgh1z", "abcdefgh3z"}, 3)
+	if diff := cmp.Diff([]string{"a…z", "…#2", "a…z", "…#3"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is shown differs where names do, and fits.
+func TestDistinctIsDistinct(t *testing.T) {
+	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		part := func() string { return strings.Repeat(fmt.Sprint(r.IntN(2)), 1+r.IntN(40)) }
-		var keys [][]string
-		for range 30 {
-			key := make([]string, 2)
-			for i := range key {
-				key[i] = "x" + part() + part() + part()
-			}
-			keys = append(keys, key)
+		part := func() string {
+			return strings.Repeat([]string{"0", "1", "矩", "é", "e\u0301", "#", "…"}[r.IntN(7)], 1+r.IntN(20))
 		}
+		names := make([]string, 30)
+		for i := range names {
+			names[i] = "x" + part() + part() + part()
+		}
+		width := leastAny + r.IntN(40)
 		seen := make(map[string]string)
-		for i, label := range labels(keys) {
-			for line := range strings.SplitSeq(label, "\n") {
-				if termtext.Width(line) > maxCell {
-					t.Errorf("seed %d: %q is too long", seed, line)
-				}
+		for i, short := range distinct(names, width) {
+			if termtext.Width(short) > width {
+				t.Errorf("seed %d: %q is wider than %d", seed, short, width)
 			}
-			key := strings.Join(keys[i], ", ")
-			if other, ok := seen[label]; ok && other != key {
-				t.Errorf("seed %d: %q and %q are both %q", seed, key, other, label)
+			if other, ok := seen[short]; ok && other != names[i] {
+				t.Errorf("seed %d: %q and %q are both %q", seed, names[i], other, short)
 			}
-			seen[label] = key
+			seen[short] = names[i]
 		}
 	}
 }

@@ -15,8 +15,9 @@ func (v *view) launches() {
 		return
 	}
 	ranks := v.severalRanks()
-	t := newTable("<stream of", "stream", "launches", "overhead", "mean", "waiting", "deepest",
-		"idle: host", "dependency", "queue", "other")
+	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("mean", 3),
+		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
+		figures("other", 7))
 	for i := range l.Streams {
 		s := &l.Streams[i]
 		stream, mean := "", ""
@@ -51,18 +52,20 @@ func (v *view) queues(l *analyze.Launches, ranks bool) {
 	if l.WidthNS <= 0 {
 		return
 	}
-	deepest := int64(1)
+	deepest, buckets := int64(1), 0
 	for i := range l.Streams {
-		deepest = max(deepest, l.Streams[i].MaxDepth)
+		deepest, buckets = max(deepest, l.Streams[i].MaxDepth), max(buckets, len(l.Streams[i].Depth))
 	}
-	t := newTable("<stream of", "stream", "<waiting over time, "+units.Duration(l.WidthNS)+" a column, up to "+units.Count(deepest))
+	together := v.together(buckets, leastName+gap+len("stream"))
+	t := newTable(names("stream of", 0), figures("stream", 0),
+		texts("waiting over time, "+units.Duration(l.WidthNS*int64(together))+" a column, up to "+units.Count(deepest), 0))
 	for i := range l.Streams {
 		s := &l.Streams[i]
 		stream := ""
 		if s.Stream.Known {
 			stream = strconv.FormatInt(s.Stream.V, 10)
 		}
-		t.addWide(s.Label(ranks), stream, bars(s.Depth, deepest))
+		t.add(s.Label(ranks), stream, strip(s.Depth, deepest, together))
 	}
 	v.table(t)
 }

@@ -21,10 +21,10 @@ func (v *view) operations() {
 		v.note("no operations in the input")
 		return
 	}
-	t := statsTable("<operation")
+	t := statsTable("operation")
 	for i := range v.r.Operations {
 		o := &v.r.Operations[i]
-		t.addKeyed([]string{o.Operation}, statsCells(&o.Stats)...)
+		t.add(append([]string{o.Operation}, statsCells(&o.Stats)...)...)
 	}
 	v.table(t)
 	v.operationsWithout()
@@ -33,21 +33,22 @@ func (v *view) operations() {
 		return
 	}
 	v.heading("BY " + strings.ToUpper(strings.Join(v.r.By, ", ")))
-	t = statsTable("<" + strings.Join(v.r.By, ", "))
+	t = statsTable(v.r.By...)
 	for i := range v.r.Groups {
 		g := &v.r.Groups[i]
-		t.addKeyed(keyNames(g.Key), statsCells(&g.Stats)...)
+		t.add(append(keyNames(g.Key, len(v.r.By)), statsCells(&g.Stats)...)...)
 	}
 	v.table(t)
-	v.groupsWithout("<" + strings.Join(v.r.By, ", "))
+	v.groupsWithout()
 }
 
-// keyNames returns the values of a group's keys.
-func keyNames(k analyze.GroupKey) []string {
+// keyNames returns the values of a group's keys, of which there are n.
+func keyNames(k analyze.GroupKey, n int) []string {
+	names := make([]string, n)
 	if k.Other {
-		return []string{k.String()}
+		names[0] = k.String()
+		return names
 	}
-	names := make([]string, len(k.Values))
 	for i, v := range k.Values {
 		names[i] = v.String()
 		if v.Known && (v.Text == analyze.UnknownDevice || strings.TrimSpace(v.Text) == "") {
@@ -57,9 +58,19 @@ func keyNames(k analyze.GroupKey) []string {
 	return names
 }
 
-func statsTable(key string) *table {
-	return newTable(key, "<kind", "<side", "count", "sum", "share", "self", "mean", "p50", "p95", "p99", "max",
-		"memory", "flops", "errors", "<mixes")
+// keyColumns are the columns of the names that rows have figures of.
+func keyColumns(keys []string) []column {
+	columns := make([]column, len(keys))
+	for i, k := range keys {
+		columns[i] = names(k, 0)
+	}
+	return columns
+}
+
+func statsTable(keys ...string) *table {
+	return newTable(append(keyColumns(keys), texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
+		figures("share", 0), texts("", 2), figures("self", 6), figures("mean", 4), figures("p50", 9), figures("p95", 11), figures("p99", 5),
+		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("errors", 1), names("mixes", 12))...)
 }
 
 func statsCells(s *analyze.Stats) []string {
@@ -72,7 +83,8 @@ func statsCells(s *analyze.Stats) []string {
 		flops = units.FLOPs(s.FLOPs)
 	}
 	return []string{
-		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), knownDuration(s.SelfNS),
+		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
+		knownDuration(s.SelfNS),
 		units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 		knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
 		units.Bytes(s.MemoryBytes), flops, errors, strings.Join(s.Mixes, ", "),
@@ -84,7 +96,7 @@ func (v *view) mixNote() {
 	p := v.r.Percentiles
 	v.note(fmt.Sprintf("percentiles are exact for up to %s entries a row, else within %s",
 		units.Count(p.ExactUpTo), units.Percent(p.RelativeError)))
-	for i := range v.r.Operations {
+	for i := range v.r.Operations[:min(len(v.r.Operations), v.rows)] {
 		if len(v.r.Operations[i].Mixes) > 0 {
 			v.note("mixes: what differs within a row; compare such rows by -by operation,shape")
 			return

@@ -21,7 +21,8 @@ func (v *view) idle() {
 		return
 	}
 	ranks := v.severalRanks()
-	t := newTable("<device", "host", "gaps", "queue", "gaps", "other", "gaps")
+	t := newTable(names("device", 0), figures("host", 0), figures("gaps", 1), figures("queue", 0), figures("gaps", 1), figures("other", 0),
+		figures("gaps", 1))
 	for _, d := range causes.Devices {
 		t.add(d.Label(ranks), units.Duration(d.Host.SumNS), units.Count(d.Host.Count),
 			units.Duration(d.Queue.SumNS), units.Count(d.Queue.Count), units.Duration(d.Other.SumNS), units.Count(d.Other.Count))
@@ -33,7 +34,7 @@ func (v *view) idle() {
 	if len(v.r.Idle) == 0 {
 		return
 	}
-	t = newTable("<longest on", "duration", "<cause", "<after", "<before")
+	t = newTable(names("longest on", 0), figures("duration", 0), texts("cause", 0), names("after", 1), names("before", 2))
 	for _, g := range v.r.Idle {
 		t.add(g.Label(ranks), units.Duration(g.DurationNS), string(g.Cause), g.After, g.Before)
 	}
@@ -54,10 +55,6 @@ func (v *view) whyNoGaps() string {
 	return "every device was busy from its first operation to its last"
 }
 
-// maxPathRows bounds the table of the critical path: beyond it the parts are
-// small.
-const maxPathRows = 20
-
 // criticalPath shows what the traces' longest chains of work consist of.
 func (v *view) criticalPath() {
 	totals := v.r.PathTotals
@@ -74,18 +71,16 @@ func (v *view) criticalPath() {
 		v.note("without suspect times: " + pathText(w.PathTotals))
 	}
 	ranks := v.severalRanks()
-	t := newTable("<operation", "<kind", "<device", "time", "share", "segments")
-	for _, s := range v.r.CriticalPath[:min(len(v.r.CriticalPath), maxPathRows)] {
+	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
+		figures("segments", 4))
+	for _, s := range v.r.CriticalPath {
 		device := ""
 		if s.DeviceID != "" {
 			device = s.Label(ranks)
 		}
-		t.add(s.Operation, s.Kind, device, units.Duration(s.TimeNS), units.Percent(s.Share), units.Count(s.Segments))
+		t.add(s.Operation, s.Kind, device, units.Duration(s.TimeNS), units.Percent(s.Share), bar(s.Share), units.Count(s.Segments))
 	}
 	v.table(t)
-	if n := len(v.r.CriticalPath) - maxPathRows; n > 0 {
-		v.note(fmt.Sprintf("and %s more with smaller parts", units.Count(int64(n))))
-	}
 	if n := totals.Edges.Links; n > 0 {
 		v.note(fmt.Sprintf("%s of %s on the paths lead to executions that requests share",
 			units.Count(n), plural(n+totals.Edges.Tree, "step")))
@@ -134,18 +129,17 @@ func boundBy(b *analyze.BoundBy, total int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// maxStepRows bounds the table of steps: beyond it the first and the last are
-// shown.
-const maxStepRows = 20
-
 func (v *view) steps() {
 	steps := v.r.Steps
 	if steps == nil { // not computed
 		return
 	}
+	if v.all && len(steps) == 0 && v.r.StatedSteps.V == 0 {
+		return
+	}
 	v.heading("STEPS")
 	if len(steps) == 0 {
-		v.note("no steps: no step holds several operations")
+		v.note("no steps: " + v.whyNoSteps())
 		return
 	}
 	services, runs := false, false
@@ -153,9 +147,11 @@ func (v *view) steps() {
 		services = services || steps[i].Service != steps[0].Service
 		runs = runs || steps[i].Run > 1
 	}
-	t := newTable("<service", "step", "run", "count", "sum", "wall", "busy")
+	t := newTable(names("service", 0), figures("step", 0), figures("run", 0), figures("count", 2), figures("sum", 1),
+		figures("wall", 0), figures("busy", 0))
+	first, last := v.rows-v.rows/2, v.rows/2
 	for i := range steps {
-		if len(steps) > maxStepRows && i >= maxStepRows/2 && i < len(steps)-maxStepRows/2 {
+		if len(steps) > v.rows && i >= first && i < len(steps)-last {
 			continue
 		}
 		s := &steps[i]
@@ -169,12 +165,20 @@ func (v *view) steps() {
 		t.add(service, units.Count(s.Step), run, units.Count(s.Count), units.Duration(s.SumNS), knownDuration(s.WallNS), knownDuration(s.BusyNS))
 	}
 	v.table(t)
-	if len(steps) > maxStepRows {
-		v.note(fmt.Sprintf("the first and the last %d of %s steps; -json and -csv have all", maxStepRows/2, units.Count(int64(len(steps)))))
+	if n := len(steps) - v.rows; n > 0 {
+		v.note(fmt.Sprintf("… and %s more between the first %d and the last %d", units.Count(int64(n)), first, last))
 	}
 	if runs {
 		v.note("run: iterations of the same number, below different requests or after a restart")
 	}
+}
+
+// whyNoSteps says what the input lacks for steps.
+func (v *view) whyNoSteps() string {
+	if v.r.StatedSteps.V == 0 {
+		return "no operation states one"
+	}
+	return "no step holds several operations"
 }
 
 // utilisation draws how busy each device was over time.
@@ -184,25 +188,16 @@ func (v *view) utilisation() {
 		return
 	}
 	ranks := v.severalRanks()
-	t := newTable("<device", "<busy over time, "+units.Duration(u.WidthNS)+" a column")
+	buckets := 0
 	for _, d := range u.Devices {
-		t.addWide(d.Label(ranks), bars(d.BusyNS, u.WidthNS))
+		buckets = max(buckets, len(d.BusyNS))
+	}
+	together := v.together(buckets, leastName)
+	t := newTable(names("device", 0), texts("busy over time, "+units.Duration(u.WidthNS*int64(together))+" a column", 0))
+	for _, d := range u.Devices {
+		t.add(d.Label(ranks), strip(d.BusyNS, u.WidthNS, together))
 	}
 	v.table(t)
-}
-
-// bars draws a bar for each part of whole.
-func bars(parts []int64, whole int64) string {
-	levels := []rune(" ▁▂▃▄▅▆▇█")
-	var b strings.Builder
-	for _, p := range parts {
-		level := 0
-		if p > 0 { // anything shows
-			level = 1 + int(float64(p)/float64(whole)*float64(len(levels)-2))
-		}
-		b.WriteRune(levels[min(level, len(levels)-1)])
-	}
-	return b.String()
 }
 
 func (v *view) severalRanks() bool { return severalRanks(v.r.Devices) }

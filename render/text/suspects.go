@@ -9,35 +9,35 @@ import (
 
 // suspects lists the records with times or parents that cannot be right, with
 // an example of each kind.
-func (v *view) suspects(in *analyze.Envelope) {
+func (p *page) suspects(in *analyze.Envelope) {
 	if n := in.SuspectDurations.V; n > 0 {
-		v.field("suspect", plural(n, "duration")+", still running when a later operation of the stream had ended", true)
-		v.example(in, analyze.SuspectDuration, "the longest: ")
+		p.field("suspect", plural(n, "duration")+", still running when a later operation of the stream had ended", true)
+		p.example(in, analyze.SuspectDuration, "the longest: ")
 	}
 	if n := in.Clock.V; n > 0 {
-		v.field("clock", plural(n, "start")+" more than 1 ms before the parent started or after it ended", true)
-		v.example(in, analyze.SuspectClock, "farthest off: ")
+		p.field("clock", plural(n, "start")+" more than 1 ms before the parent started or after it ended", true)
+		p.example(in, analyze.SuspectClock, "farthest off: ")
 	}
 	if n := in.Cycles.V; n > 0 {
-		v.field("cycles", pluralOf(n, "ring", "rings")+" of parents, cut at the span that starts first", true)
-		v.example(in, analyze.SuspectCycle, "the first: ")
+		p.field("cycles", pluralOf(n, "ring", "rings")+" of parents, cut at the span that starts first", true)
+		p.example(in, analyze.SuspectCycle, "the first: ")
 	}
 }
 
 // example shows the example of a kind of suspect records.
-func (v *view) example(in *analyze.Envelope, what analyze.SuspectKind, label string) {
+func (p *page) example(in *analyze.Envelope, what analyze.SuspectKind, label string) {
 	for i := range in.Suspects {
 		if s := &in.Suspects[i]; s.What == what {
-			v.note(label + suspectText(s))
+			p.note(label + suspectText(s))
 		}
 	}
 }
 
 func suspectText(s *analyze.Suspect) string {
-	text := termtext.Truncate(termtext.Clean(s.Operation), maxCell)
+	text := termtext.Truncate(termtext.Clean(s.Operation), maxInText)
 	if s.DeviceID != "" {
 		device := analyze.DeviceKey{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service, Host: s.Host}
-		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxCell)
+		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxInText)
 	}
 	if s.Stream.Known {
 		text += ", stream " + s.Stream.String()

@@ -1,126 +1,101 @@
 package text
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/optrace/optrace/internal/termtext"
 )
 
-// maxCell is the widest a cell gets: kernel names run to hundreds of characters.
-const maxCell = 48
+// column describes a column of a table.
+type column struct {
+	head string
+	// left is set for texts, which are aligned left; numbers are aligned right.
+	left bool
+	// name is set for texts from the input. They are shortened to the room there is.
+	name bool
+	// drop says when the column is left out of a table that is too wide: the one with
+	// the highest number goes first, those with 0 stay.
+	drop int
+}
+
+func names(head string, drop int) column {
+	return column{head: head, left: true, name: true, drop: drop}
+}
+func texts(head string, drop int) column   { return column{head: head, left: true, drop: drop} }
+func figures(head string, drop int) column { return column{head: head, drop: drop} }
 
 // table lays out rows of cells in columns.
 type table struct {
-	// columns are the headings; one that starts with '<' is aligned left.
-	columns []string
+	columns []column
 	rows    [][]string
-	// keys has the names that make the first cell of a row, by number of the row.
-	keys map[int][]string
+	// links has the addresses that the first cells of rows lead to, by number of the row.
+	links map[int]string
 }
 
-func newTable(columns ...string) *table { return &table{columns: columns} }
+func newTable(columns ...column) *table { return &table{columns: columns} }
 
 // add appends a row. Cells are cleaned, so that names from the input cannot
 // reach the terminal as control sequences.
 func (t *table) add(cells ...string) {
 	for i, c := range cells {
-		cells[i] = termtext.Truncate(termtext.Clean(c), maxCell)
+		cells[i] = termtext.Clean(c)
 	}
 	t.rows = append(t.rows, cells)
 }
 
-// addKeyed appends a row whose first cell is made of the names, and differs from
-// those of other rows where the names do.
-func (t *table) addKeyed(names []string, cells ...string) {
-	if t.keys == nil {
-		t.keys = make(map[int][]string)
-	}
-	t.keys[len(t.rows)] = names
-	t.add(append([]string{""}, cells...)...)
-}
-
-// setLabels fills in the first cells of the rows that were added with names.
-func (t *table) setLabels() {
-	var numbers []int
-	var keys [][]string
-	for i := range t.rows {
-		if names, ok := t.keys[i]; ok {
-			numbers, keys = append(numbers, i), append(keys, names)
+// addLinked appends a row whose first cell leads to an address, "" for none.
+func (t *table) addLinked(address string, cells ...string) {
+	if address != "" {
+		if t.links == nil {
+			t.links = make(map[int]string)
 		}
+		t.links[len(t.rows)] = address
 	}
-	for i, label := range labels(keys) {
-		t.rows[numbers[i]][0] = label
-	}
-}
-
-// addWide appends a row whose last cell is ours and may be of any width.
-func (t *table) addWide(cells ...string) {
-	last := cells[len(cells)-1]
 	t.add(cells...)
-	t.rows[len(t.rows)-1][len(cells)-1] = last
 }
 
-// write appends the table to b, indented by two spaces, without the columns in
-// which no row has anything. Where the first cell of a row has several lines, the
-// other cells are on the last of them.
-func (t *table) write(b *strings.Builder, emphasis style) {
-	t.setLabels()
-	head := make([]string, len(t.columns))
-	left := make([]bool, len(t.columns))
-	widths := make([]int, len(t.columns))
-	used := make([]bool, len(t.columns))
+// write appends the table to the page, indented by two spaces and at most as wide as the
+// page, without the columns in which no row has anything. It returns the heads of
+// the columns that there is no room for, and the width that would show them.
+func (t *table) write(p *page) (left []string, needed int) {
+	t.numberLinks(p)
+	l := newLayout(t, p.width)
+	l.shortenNames(t)
+	heads := make([]string, len(t.columns))
 	for i, c := range t.columns {
-		head[i], left[i] = strings.CutPrefix(c, "<")
-		widths[i] = termtext.Width(head[i])
+		heads[i] = termtext.Truncate(c.head, l.widths[i])
 	}
-	for _, row := range t.rows {
-		for i, c := range row {
-			for part := range strings.SplitSeq(c, "\n") {
-				widths[i] = max(widths[i], termtext.Width(part))
+	p.b.WriteString(p.dim(l.line(t, heads, func(head string) string { return head })) + "\n")
+	for n, row := range t.rows {
+		p.b.WriteString(l.line(t, row, func(name string) string {
+			if address := t.links[n]; address != "" && p.hyperlinks {
+				return p.hyperlink(address, name)
 			}
-			used[i] = used[i] || c != "" && c != absent
-		}
+			return name
+		}) + "\n")
 	}
-	b.WriteString(emphasis.dim(line(head, widths, left, used)))
-	b.WriteByte('\n')
-	for _, row := range t.rows {
-		lines := strings.Split(row[0], "\n")
-		last := len(lines) - 1
-		for _, above := range lines[:last] {
-			b.WriteString("  " + above + "\n")
-		}
-		b.WriteString(line(append([]string{lines[last]}, row[1:]...), widths, left, used))
-		b.WriteByte('\n')
+	return l.left, l.needed
+}
+
+// numberLinks adds a column that refers to the foot, where links cannot be
+// followed in the text.
+func (t *table) numberLinks(p *page) {
+	if len(t.links) == 0 || p.hyperlinks {
+		return
+	}
+	t.columns = append(t.columns, texts("link", 0))
+	for i, row := range t.rows {
+		t.rows[i] = append(row, p.footnote(t.links[i]))
 	}
 }
 
-func line(cells []string, widths []int, left, used []bool) string {
-	var b strings.Builder
-	for i, c := range cells {
-		if !used[i] {
-			continue
-		}
-		pad := strings.Repeat(" ", widths[i]-termtext.Width(c))
-		b.WriteString("  ")
-		if left[i] {
-			b.WriteString(c + pad)
-		} else {
-			b.WriteString(pad + c)
-		}
-	}
-	return strings.TrimRight(b.String(), " ")
-}
+// gap is the space in front of each column.
+const gap = 2
 
-// style marks text up, where the output is a terminal.
-type style struct{ color bool }
+// isEmpty reports whether a cell says nothing.
+func isEmpty(cell string) bool { return cell == "" || cell == absent }
 
-func (s style) bold(text string) string { return s.wrap("1", text) }
-func (s style) dim(text string) string  { return s.wrap("2", text) }
-func (s style) warn(text string) string { return s.wrap("33", text) }
-
-func (s style) wrap(code, text string) string {
-	if !s.color {
-		return text
-	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+// isUsed reports whether any row has something in a column.
+func (t *table) isUsed(i int) bool {
+	return slices.ContainsFunc(t.rows, func(row []string) bool { return !isEmpty(row[i]) })
 }

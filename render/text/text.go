@@ -2,7 +2,6 @@ package text
 
 import (
 	"io"
-	"strings"
 
 	"github.com/optrace/optrace/analyze"
 )
@@ -11,8 +10,14 @@ import (
 type Options struct {
 	// Color marks headings up with ANSI sequences.
 	Color bool
+	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
+	// [MinWidth] means that.
+	Width int
+	// Rows bounds the rows of a table; 0 means [DefaultRows].
+	Rows int
 	// Show decides whether a section is shown; nil shows all. Sections that were
-	// not computed are left out in any case.
+	// not computed are left out in any case, and with nil so are the steps of an
+	// input that states none.
 	Show func(section string) bool
 }
 
@@ -32,7 +37,7 @@ const (
 
 // Write renders r to w with one call of Write.
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
-	v := &view{r: r, style: style{color: opts.Color}}
+	v := &view{page: newPage(opts.Width, opts.Rows, opts.Color, false), r: r, all: opts.Show == nil}
 	v.envelope()
 	for _, s := range []struct {
 		name   string
@@ -58,22 +63,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 
 // view renders one report.
 type view struct {
-	r     *analyze.Report
-	style style
-	b     strings.Builder
+	page
+	r   *analyze.Report
+	all bool // sections were not chosen
 }
-
-func (v *view) heading(text string) {
-	v.b.WriteByte('\n')
-	v.b.WriteString(v.style.bold(text))
-	v.b.WriteByte('\n')
-}
-
-// note writes an indented line below a heading.
-func (v *view) note(text string) {
-	v.b.WriteString("  ")
-	v.b.WriteString(text)
-	v.b.WriteByte('\n')
-}
-
-func (v *view) table(t *table) { t.write(&v.b, v.style) }

@@ -155,6 +155,7 @@ func TestGolden(t *testing.T) {
 		opts   text.Options
 	}{
 		"full":     {full(), text.Options{}},
+		"full_80":  {full(), text.Options{Width: 80, Rows: 2}},
 		"color":    {full(), text.Options{Color: true, Show: func(s string) bool { return s == text.SectionOperations }}},
 		"empty":    {empty(), text.Options{}},
 		"envelope": {full(), text.Options{Show: func(string) bool { return false }}},
@@ -189,9 +190,6 @@ func TestNamesCannotControlTheTerminal(t *testing.T) {
 			r == 0x202e
 	}); i >= 0 {
 		t.Errorf("control character in %q", got[max(0, i-20):i+20])
-	}
-	if strings.Contains(got, strings.Repeat("x", 50)) {
-		t.Error("a long name is not cut")
 	}
 }
 

@@ -45,7 +45,7 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 		before = knownFloat(v.r.Operations[at].Share, units.Percent)
 	}
 	if share != before {
-		v.note(fmt.Sprintf("%s is %s of it instead of %s", termtext.Truncate(termtext.Clean(o.Operation), maxCell), share, before))
+		v.note(fmt.Sprintf("%s is %s of it instead of %s", termtext.Shorten(termtext.Clean(o.Operation), maxInText), share, before))
 	}
 }
 
@@ -62,7 +62,7 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 		}
 	}
 	if device != nil {
-		label := termtext.Truncate(termtext.Clean(deviceLabel(device, severalRanks(v.r.Devices))), maxCell)
+		label := termtext.Shorten(termtext.Clean(deviceLabel(device, severalRanks(v.r.Devices))), maxInText)
 		v.note(fmt.Sprintf("%s spans %s instead of %s", label, units.Duration(device.SpanNS.V), units.Duration(with.SpanNS.V)))
 	}
 }
@@ -71,14 +71,14 @@ func (v *view) spanWithout(w *analyze.WithoutSuspects) {
 // suspect times.
 func (v *view) operationsWithout() {
 	if w := v.r.WithoutSuspects; w != nil {
-		v.statsWithout("<operation", operationStats(v.r.Operations), operationStats(w.Operations))
+		v.statsWithout([]string{"operation"}, operationStats(v.r.Operations), operationStats(w.Operations))
 	}
 }
 
 // groupsWithout shows the groups that have other figures without suspect times.
-func (v *view) groupsWithout(heading string) {
+func (v *view) groupsWithout() {
 	if w := v.r.WithoutSuspects; w != nil {
-		v.statsWithout(heading, groupStats(v.r.Groups), groupStats(w.Groups))
+		v.statsWithout(v.r.By, groupStats(v.r.Groups, len(v.r.By)), groupStats(w.Groups, len(v.r.By)))
 	}
 }
 
@@ -98,7 +98,7 @@ func operationStats(rows []analyze.Operation) []namedStats {
 	return stats
 }
 
-func groupStats(rows []analyze.Group) []namedStats {
+func groupStats(rows []analyze.Group, keys int) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		g := &rows[i]
@@ -107,27 +107,28 @@ func groupStats(rows []analyze.Group) []namedStats {
 			key = strconv.AppendQuote(append(key, '|'), value.Text)
 			key = strconv.AppendBool(key, value.Known)
 		}
-		stats[i] = namedStats{keyNames(g.Key), strconv.FormatBool(g.Key.Other) + string(key), &g.Stats}
+		stats[i] = namedStats{keyNames(g.Key, keys), strconv.FormatBool(g.Key.Other) + string(key), &g.Stats}
 	}
 	return stats
 }
 
 // statsWithout shows the rows that have other figures without suspect times.
-func (v *view) statsWithout(heading string, with, without []namedStats) {
+func (v *view) statsWithout(keys []string, with, without []namedStats) {
 	left := make(map[string]*analyze.Stats, len(without))
 	for _, row := range without {
 		left[row.key] = row.Stats
 	}
-	t := newTable(heading, "<side", "count", "sum", "share", "self", "mean", "p50", "p99", "max")
+	t := newTable(append(keyColumns(keys), texts("side", 0), figures("count", 0), figures("sum", 0), figures("share", 0), texts("", 1),
+		figures("self", 4), figures("mean", 3), figures("p50", 6), figures("p99", 5), figures("max", 2))...)
 	for _, row := range with {
 		s := left[row.key]
 		switch {
 		case s == nil:
-			t.addKeyed(row.names, row.Side, "0", absent, absent, absent, absent, absent, absent, absent)
+			t.add(append(slices.Clone(row.names), row.Side, "0", absent, absent, "", absent, absent, absent, absent, absent)...)
 		case !sameFigures(row.Stats, s):
-			t.addKeyed(row.names, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
-				knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
-				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))
+			t.add(append(slices.Clone(row.names), s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent),
+				bar(s.Share.V), knownDuration(s.SelfNS), units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
+				knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS))...)
 		}
 	}
 	v.tableWithout(t)
@@ -158,7 +159,7 @@ func (v *view) devicesWithout() {
 			changed = append(changed, *d)
 		}
 	}
-	v.tableWithout(devicesTable(changed, severalRanks(v.r.Devices)))
+	v.tableWithout(devicesTable(changed, len(changed), severalRanks(v.r.Devices)))
 }
 
 // tableWithout shows the first rows of a table of figures without suspect times.
@@ -167,12 +168,7 @@ func (v *view) tableWithout(t *table) {
 		return
 	}
 	v.note("without suspect times:")
-	more := len(t.rows) - maxWithout
-	t.rows = t.rows[:min(len(t.rows), maxWithout)]
-	v.table(t)
-	if more > 0 {
-		v.note(fmt.Sprintf("and %s more with other figures", units.Count(int64(more))))
-	}
+	v.first(t, min(v.rows, maxWithout), 0)
 }
 
 func deviceRows(rows []analyze.Device) map[analyze.DeviceKey]*analyze.Device {

@@ -22,15 +22,19 @@ function scaled(x, units, step) {
   return (i === 0 && Number.isInteger(x) ? String(x) : significant(x)) + "\u00a0" + units[i];
 }
 
+// long formats a minute or more of nanoseconds in two units, the second one whole.
+function long(ns) {
+  const pair = (n, per, large, small) => `${Math.floor(n / per)}\u00a0${large}\u00a0${n % per}\u00a0${small}`;
+  const seconds = Math.round(ns / 1e9), minutes = Math.round(ns / 60e9);
+  if (seconds < 3600) return pair(seconds, 60, "min", "s");
+  return minutes < 24 * 60 ? pair(minutes, 60, "h", "min") : pair(Math.round(ns / 3600e9), 24, "d", "h");
+}
+
 // formatTime formats a number of nanoseconds.
 export function formatTime(ns) {
   if (ns === null || ns === undefined) return "–";
-  const a = Math.abs(ns);
-  if (a >= 60e9) {
-    const minutes = Math.floor(a / 60e9), seconds = Math.floor((a - minutes * 60e9) / 1e9);
-    const text = minutes >= 60 ? Math.floor(minutes / 60) + "\u00a0h\u00a0" + (minutes % 60) + "\u00a0min" : minutes + "\u00a0min\u00a0" + seconds + "\u00a0s";
-    return (ns < 0 ? "−" : "") + text;
-  }
+  const a = Math.abs(ns), sign = ns < 0 ? "−" : "";
+  if (a >= 59.95e9) return sign + long(a); // three digits would be a minute
   return scaled(ns, ["ns", "µs", "ms", "s"], 1000).replace("-", "−");
 }
 

@@ -12,7 +12,7 @@ import { random, rowsOf } from "./rows.test.js";
 const plain = (text) => text.replace(/\u00a0/g, " ");
 
 test("quantities", () => {
-  const times = { 0: "0 ns", 600: "600 ns", 999.6: "1.00 µs", 12345: "12.3 µs", 999999: "1.00 ms", 3.51e9: "3.51 s", 65e9: "1 min 5 s", 7260e9: "2 h 1 min" };
+  const times = { 0: "0 ns", 600: "600 ns", 999.6: "1.00 µs", 12345: "12.3 µs", 999999: "1.00 ms", 3.51e9: "3.51 s", 65e9: "1 min 5 s", 59.95e9: "1 min 0 s", 7260e9: "2 h 1 min", 180000e9: "2 d 2 h" };
   for (const [ns, want] of Object.entries(times)) assert.equal(plain(formatTime(Number(ns))), want);
   assert.equal(formatTime(null), "–");
   assert.equal(plain(formatTime(-1500)), "−1.50 µs");

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/optrace/optrace/internal/termtext"
+)
+
+// recorded holds recorded traces, which are not part of the repository.
+const recorded = "../../../shared/data"
+
+// Whatever the input, no line is wider than the text is to be.
+func TestNothingWraps(t *testing.T) {
+	widths := map[string][]int{"testdata": {60, 80, 200}, "../../ingest/kineto/testdata": {80}, recorded: {80}}
+	for folder, widths := range widths {
+		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !isData(path) {
+				return err
+			}
+			t.Run(strings.TrimPrefix(path, "../../"), func(t *testing.T) {
+				t.Parallel()
+				for _, width := range widths {
+					for _, command := range []string{"report", "report -by operation,device,shape", "correlate"} {
+						checkWidth(t, width, append(strings.Fields(command), "-width", strconv.Itoa(width), path))
+					}
+				}
+			})
+			return nil
+		})
+		if err != nil && folder != recorded {
+			t.Error(err)
+		}
+	}
+}
+
+// isData reports whether a file may hold operations.
+func isData(path string) bool {
+	name := filepath.Base(path)
+	return strings.Contains(name, ".json") || strings.Contains(name, ".pb")
+}
+
+// checkWidth runs a command and checks the lines that it prints. Inputs that it
+// refuses are none to look at.
+func checkWidth(t *testing.T, width int, args []string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK {
+		t.Logf("exit code %d: %s", code, errs.String())
+		return
+	}
+	for line := range strings.Lines(out.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if w := termtext.Width(line); w > width {
+			t.Errorf("%s: a line of %d columns: %q", args, w, line)
+		}
+		if strings.HasSuffix(line, " ") || strings.ContainsFunc(line, unicode.IsControl) {
+			t.Errorf("%s: blanks at the end or control characters: %q", args, line)
+		}
+	}
+}

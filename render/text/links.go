@@ -1,0 +1,75 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/correlate"
+)
+
+// address returns a link that can stand in the text, "" for none: of visible ASCII
+// only, so that it ends where it seems to, and stays within its escape sequence.
+func address(l correlate.Link) string {
+	link := string(l)
+	for i := range len(link) {
+		if link[i] <= ' ' || link[i] > '~' {
+			return ""
+		}
+	}
+	return link
+}
+
+// hyperlink returns text that leads to an address, by the escape sequence OSC 8.
+func (p *page) hyperlink(address, text string) string {
+	return "\x1b]8;;" + address + "\x1b\\" + text + "\x1b]8;;\x1b\\"
+}
+
+// footnote returns the number of an address at the foot, "" for none.
+func (p *page) footnote(address string) string {
+	if address == "" {
+		return ""
+	}
+	n, ok := p.numbers[address]
+	if !ok {
+		if p.numbers == nil {
+			p.numbers = make(map[string]int)
+		}
+		p.addresses = append(p.addresses, address)
+		n = len(p.addresses)
+		p.numbers[address] = n
+	}
+	return "[" + strconv.Itoa(n) + "]"
+}
+
+// linked is a word that leads to an address.
+type linked struct{ text, address string }
+
+// open writes a line of links.
+func (p *page) open(links ...linked) {
+	var parts []string
+	for _, l := range links {
+		switch {
+		case l.address == "":
+		case p.hyperlinks:
+			parts = append(parts, p.hyperlink(l.address, l.text))
+		default:
+			parts = append(parts, l.text+" "+p.footnote(l.address))
+		}
+	}
+	if len(parts) > 0 {
+		p.b.WriteString("  open: " + strings.Join(parts, ", ") + "\n")
+	}
+}
+
+// foot lists the addresses that the text refers to. They are not cut and not
+// broken, whatever the width: parts of one lead nowhere.
+func (p *page) foot() {
+	if len(p.addresses) == 0 {
+		return
+	}
+	p.heading("LINKS")
+	for i, a := range p.addresses {
+		fmt.Fprintf(&p.b, "  [%d] %s\n", i+1, a)
+	}
+}

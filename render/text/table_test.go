@@ -1,0 +1,155 @@
+package text
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/termtext"
+)
+
+func tableOf(width int, p page, t *table) string {
+	p.width = width
+	p.table(t)
+	return p.b.String()
+}
+
+func TestTable(t *testing.T) {
+	rows := func() *table {
+		t := newTable(names("operation", 0), texts("kind", 1), figures("count", 2), figures("sum", 0), figures("unused", 0))
+		t.addLinked("http://jaeger/1", "matmul", "compute", "1", "1.00 ms", "-")
+		t.add(strings.Repeat("long ", 10)+"name", "memory", "12,345", "2 ns", "")
+		t.add("relu", "compute", "3", "3 ns", "-")
+		t.add("gelu", "compute", "4", "4 ns", "-")
+		return t
+	}
+	p := newPage(0, 3, false, false)
+	for _, tc := range []struct {
+		name  string
+		width int
+		links bool
+		want  string
+	}{
+		{"all fits", 100, true, `
+  operation                                               kind      count      sum
+  ` + "\x1b]8;;http://jaeger/1\x1b\\matmul\x1b]8;;\x1b\\" + `                                                  compute       1  1.00 ms
+  long long long long long long long long long long name  memory   12,345     2 ns
+  relu                                                    compute       3     3 ns
+  … and 1 more
+`},
+		{"names are shortened first", 60, false, `
+  operation                   kind      count      sum  link
+  matmul                      compute       1  1.00 ms  [1]
+  long long lon…ng long name  memory   12,345     2 ns
+  relu                        compute       3     3 ns
+  … and 1 more
+`},
+		{"then columns are left out", 50, false, `
+  operation                 kind         sum  link
+  matmul                    compute  1.00 ms  [1]
+  long long lo…g long name  memory      2 ns
+  relu                      compute     3 ns
+  … and 1 more
+  without count: -width 58
+`},
+	} {
+		p.hyperlinks = tc.links
+		got := "\n" + tableOf(tc.width, p, rows())
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+// Columns stay aligned whatever the names hold, and fit.
+func TestTableIsAligned(t *testing.T) {
+	parts := []string{
+		"a", "\x1b[31m", "\x00", "\u202e", "\u200d", "矩阵", "e\u0301\u0302", "\U0001f469\u200d\U0001f680", "✅", "\xff",
+		"한\u1161", "\t", "\n", "ﷺ", "x y",
+	}
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		name := func() string {
+			var b strings.Builder
+			for range r.IntN(40) {
+				b.WriteString(parts[r.IntN(len(parts))])
+			}
+			return b.String()
+		}
+		table := newTable(names("operation", 0), names("device", 3), figures("count", 2), names("error", 1), figures("end", 0))
+		for range 20 {
+			table.add(name(), name(), "7", name(), "|")
+		}
+		width := 30 + r.IntN(120)
+		end := -1
+		for line := range strings.Lines(tableOf(width, newPage(0, 0, false, false), table)) {
+			line = strings.TrimSuffix(line, "\n")
+			if end < 0 {
+				end = termtext.Width(line)
+			}
+			if strings.HasPrefix(line, "  without") || strings.HasPrefix(line, "    ") && !strings.HasSuffix(line, "|") {
+				continue
+			}
+			if got := termtext.Width(line); got != end || got > width {
+				t.Errorf("seed %d: a line of %d columns, not of %d, in %d: %q", seed, got, end, width, line)
+			}
+		}
+	}
+}
+
+func TestNotesAreFolded(t *testing.T) {
+	p := newPage(60, 0, true, false)
+	p.field("input", strings.Repeat("seven77 ", 12), true)
+	p.note(strings.Repeat("x", 130))
+	want := "\x1b[1minput      \x1b[0m" + "\x1b[33m" + strings.TrimSpace(strings.Repeat("seven77 ", 6)) + "\x1b[0m\n" +
+		"           \x1b[33m" + strings.TrimSpace(strings.Repeat("seven77 ", 6)) + "\x1b[0m\n" +
+		"  " + strings.Repeat("x", 58) + "\n    " + strings.Repeat("x", 56) + "\n    " + strings.Repeat("x", 16) + "\n"
+	if diff := cmp.Diff(want, p.b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBars(t *testing.T) {
+	for share, want := range map[float64]string{
+		0: "", 0.003: "", 0.0125: "▏", 0.05: "▌", 0.5: "█████",
+		1: "██████████", 2: "██████████", -1: "",
+	} {
+		if got := bar(share); got != want {
+			t.Errorf("bar(%v) = %q, want %q", share, got, want)
+		}
+	}
+	for _, tc := range []struct {
+		whole int64
+		parts []int64
+		want  string
+	}{
+		{0, []int64{1}, ""},
+		{100, []int64{50, 25, 0, 25}, "██████████▓▓▓▓▓░░░░░"},
+		{100, []int64{2, 2, 2, 2}, "▓░"},
+		{100, []int64{90, 90}, "██████████████████▓▓"},
+	} {
+		if got := partsBar(tc.whole, tc.parts...); got != tc.want {
+			t.Errorf("partsBar(%d, %v) = %q, want %q", tc.whole, tc.parts, got, tc.want)
+		}
+	}
+	if got, want := strip([]int64{0, 1, 50, 100, 100}, 100, 1), " ▁▄██"; got != want {
+		t.Errorf("strip: %q, want %q", got, want)
+	}
+	if got, want := strip([]int64{0, 1, 50, 100, 100}, 100, 2), "▁▆█"; got != want {
+		t.Errorf("strip of pairs: %q, want %q", got, want)
+	}
+}
+
+// What is no address that can stand in a text is none.
+func TestAddress(t *testing.T) {
+	for link, want := range map[string]string{
+		"http://jaeger:16686/trace/1?x=y": "http://jaeger:16686/trace/1?x=y", "http://a b": "", "http://\x1b\\": "", "http://ä": "", "": "",
+	} {
+		if got := address(correlate.Link(link)); got != want {
+			t.Errorf("address(%q) = %q, want %q", link, got, want)
+		}
+	}
+}
