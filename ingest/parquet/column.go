@@ -165,6 +165,16 @@ type damage struct {
 func (d *damage) Error() string { return fmt.Sprintf("column %q: %v", d.column, d.err) }
 func (d *damage) Unwrap() error { return d.err }
 
+// safely calls f where a library may panic.
+func (c *column) safely(f func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = c.wrap(fmt.Errorf("damaged page: %v", fault))
+		}
+	}()
+	return f()
+}
+
 func (c *column) wrap(err error) error {
 	if err == io.EOF {
 		err = errors.New("fewer values than the row group has rows")
@@ -202,18 +212,23 @@ func (t *translator[T]) next(c *column) (*meaning[T], error) {
 		return nil, errShortPage
 	}
 	if t.number != c.dictionaries {
-		t.number = c.dictionaries
-		t.dictionary = make([]meaning[T], c.dictionary.n)
-		for i := range t.dictionary {
-			m := &t.dictionary[i]
-			m.v, m.warning, m.ok = t.translate(c, c.dictionary.at(i))
-		}
+		t.translateAll(c)
 	}
 	at := uint32(c.indexes.at(i))
 	if at >= uint32(len(t.dictionary)) {
 		return nil, fmt.Errorf("index %d in a dictionary of %d values", at, len(t.dictionary))
 	}
 	return &t.dictionary[at], nil
+}
+
+// translateAll translates the dictionary.
+func (t *translator[T]) translateAll(c *column) {
+	t.number = c.dictionaries
+	t.dictionary = make([]meaning[T], c.dictionary.n)
+	for i := range t.dictionary {
+		m := &t.dictionary[i]
+		m.v, m.warning, m.ok = t.translate(c, c.dictionary.at(i))
+	}
 }
 
 // reader reads a column into rows.

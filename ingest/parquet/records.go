@@ -18,8 +18,9 @@ import (
 // first, a large one to a temporary file. [RecordsAt] is for files that can be
 // read anywhere.
 //
-// name stands for src in errors. The columns state what they hold, so m, the
-// table from attribute keys to fields, has no say.
+// name stands for src in errors. The columns state what they hold, so that m, the table
+// from attribute keys to fields, says no more than which of them matter, and whether they
+// may be handed out as they are.
 func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		s, err := newSpool(src)
@@ -41,9 +42,9 @@ func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, err
 // A *[op.SyntaxError] is a row that could not be read, or the rest of a row
 // group that is damaged, and reading goes on behind it; any other error is the
 // last thing yielded. What a record points to is valid until the next one.
-func RecordsAt(src io.ReaderAt, size int64, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
+func RecordsAt(src io.ReaderAt, size int64, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		t, err := openTable(src, size, name)
+		t, err := openTable(src, size, name, m)
 		if err != nil {
 			yield(op.Record{}, err)
 			return
@@ -55,8 +56,8 @@ func RecordsAt(src io.ReaderAt, size int64, name string, _ *op.Mapping) iter.Seq
 // Parts returns the records of a file in parts of at least partBytes, which are
 // row groups that follow one another. Several goroutines may read a part each.
 // What is said at [RecordsAt] holds for a part.
-func Parts(src io.ReaderAt, size int64, name string, _ *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error) {
-	t, err := openTable(src, size, name)
+func Parts(src io.ReaderAt, size int64, name string, m *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error) {
+	t, err := openTable(src, size, name, m)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +80,7 @@ type table struct {
 	src     io.ReaderAt
 	size    int64
 	name    string
+	mapping *op.Mapping
 	bound   []boundField
 	columns rows.Seen
 }
@@ -90,12 +92,12 @@ type boundField struct {
 	leaf int
 }
 
-func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
+func openTable(src io.ReaderAt, size int64, name string, m *op.Mapping) (*table, error) {
 	footer, err := readFooter(src, size)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{footer: footer, src: src, size: size, name: name}
+	t := &table{footer: footer, src: src, size: size, name: name, mapping: m}
 	return t, t.bind()
 }
 
@@ -146,13 +148,13 @@ func columnNames(leaves []leaf) string {
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
 	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
 	defer r.unpack.close()
-	s := shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: r.batch}
+	r.shared = shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: r.batch}
 	for _, b := range t.bound {
-		leaf := &t.leaves[b.leaf]
-		c := newColumn(leaf, pages{src: t.src, leaf: leaf, unpack: &r.unpack, budget: &r.budget}, s)
+		c := r.newColumn(&t.leaves[b.leaf])
 		r.readers = append(r.readers, columnReader{c, b.reader(c), b.leaf})
 	}
 	r.readers[0].leads = true // errors tell where it is
+	r.block = newBlock(r, t.mapping)
 	for ; i < j && r.readGroup(i); i++ {
 	}
 }
@@ -164,7 +166,14 @@ type tableReader struct {
 	unpack  decompressor
 	budget  budget
 	batch   *rows.Batch
+	shared  shared
 	readers []columnReader
+	block   *block // nil where operations are handed out as entries
+}
+
+// newColumn returns a column that reads the values of a leaf.
+func (t *tableReader) newColumn(l *leaf) *column {
+	return newColumn(l, pages{src: t.src, leaf: l, unpack: &t.unpack, budget: &t.budget}, t.shared)
 }
 
 type columnReader struct {
@@ -184,6 +193,17 @@ func (t *tableReader) readGroup(i int) bool {
 	end := row + g.Rows
 	if g.Rows > 0 {
 		err = t.start(g)
+	}
+	if b := t.block; b != nil && err == nil && g.Rows > 0 {
+		counted := t.mapping.Omitted().Has(op.FieldSpans)
+		for b.startGroup(g); row < end && b.load(end-row); row += b.n {
+			if !b.yieldWindow(row+1, counted) {
+				return false
+			}
+		}
+		if err = b.err; err == nil && row < end {
+			err = b.leave()
+		}
 	}
 	for err == nil && row < end {
 		var n int
@@ -226,13 +246,12 @@ func (t *tableReader) readBatch(rows []rows.Row) (n int, err error) {
 }
 
 // safeRead is read where a library may panic.
-func (c columnReader) safeRead(rows []rows.Row) (n int, err error) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			n, err = 0, c.wrap(fmt.Errorf("damaged page: %v", fault))
-		}
-	}()
-	return c.read(c.column, rows)
+func (c columnReader) safeRead(rows []rows.Row) (good int, err error) {
+	err = c.safely(func() (err error) {
+		good, err = c.read(c.column, rows)
+		return err
+	})
+	return good, err
 }
 
 func (t *tableReader) yieldRow(r *rows.Row, number int64) bool {
@@ -251,6 +270,9 @@ func (t *tableReader) leaveOut(first, last int64, err error) bool {
 		offset = max(0, d.offset)
 	}
 	msg := fmt.Sprintf("rows %d to %d are left out: %v", first, last, err)
+	if first > last { // they were handed out before it was known
+		msg = fmt.Sprintf("rows up to %d lack values: %v", last, err)
+	}
 	return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, msg))
 }
 

@@ -3,6 +3,7 @@ package parquet_test
 import (
 	"bytes"
 	"errors"
+	"iter"
 	"math/rand/v2"
 	"testing"
 
@@ -35,8 +36,14 @@ func (r *records) entries() []*op.Entry {
 // read reads a whole file.
 func read(t testing.TB, file []byte) *records {
 	t.Helper()
+	return collect(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet", nil))
+}
+
+// collect copies records.
+func collect(t testing.TB, list iter.Seq2[op.Record, error]) *records {
+	t.Helper()
 	got := &records{}
-	for rec, err := range parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet", nil) {
+	for rec, err := range list {
 		var syntax *op.SyntaxError
 		switch {
 		case errors.As(err, &syntax):

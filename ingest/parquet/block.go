@@ -1,0 +1,353 @@
+package parquet
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/optrace/optrace/ingest/internal/rows"
+	"github.com/optrace/optrace/op"
+)
+
+// block hands out operations as they stand in columns. It reads a window of rows of each
+// column that nearly all reports look at. What few rows need it has the reader of rows
+// read, for all rows of the window at once.
+type block struct {
+	*tableReader
+	columns op.Columns
+	run     op.Rows
+
+	first, n int64               // the rows of the window, in the row group
+	unusual  [windowWords]uint64 // those that are not handed out in columns
+	windowed []boundColumn
+	err      error // why rows of a window could not be read
+
+	record                     *coded[rows.Is]
+	operation, device, service *coded[string]
+	rank, start, duration      *coded[op.Int]
+	elements, memory, flops    *coded[op.Int]
+	stream, step, launch       *coded[op.Int]
+	side                       *coded[op.Side]
+	kind                       *coded[op.Kind]
+	failed                     *coded[bool]
+	root                       *coded[string]
+	trace                      *coded[op.TraceID]
+	span, parent, rootSpan     *coded[op.SpanID]
+	dtype                      *coded[op.DType]
+
+	list    []rows.Row // of the window
+	fetched []bool     // by reader: whether list has its values
+	next    []int64    // by reader: the row of the row group that it stands at
+	ordinal [windowRows]uint32
+
+	// These are places of readers.
+	all, ofSpan, lost []int
+}
+
+// boundColumn is a column of a window and the place of its chunk among those of a row
+// group.
+type boundColumn struct {
+	windowColumn
+	chunk int
+}
+
+// newBlock returns the block of a reader, nil where its table has not all columns that a
+// block relies on, or has lists in their place.
+func newBlock(t *tableReader, m *op.Mapping) *block {
+	b := &block{tableReader: t, fetched: make([]bool, len(t.readers)), next: make([]int64, len(t.readers))}
+	if !m.HasColumns() || !b.isComplete() {
+		return nil
+	}
+	omitted := m.Omitted()
+	b.record = newCoded(b, "record", named(func(name string) (rows.Is, op.Warning) { return rows.IsOf(name), 0 }))
+	b.operation, b.device, b.service = newCoded(b, "operation", text), newCoded(b, "device_id", text), newCoded(b, "service", text)
+	amount := integer(0, op.WarnBadValue)
+	number := integer(math.MinInt64, op.WarnBadValue)
+	b.rank, b.elements, b.flops = newCoded(b, "rank", amount), newCoded(b, "output_elements", amount), newCoded(b, "flops", amount)
+	b.memory = newCoded(b, "memory_bytes", integer(0, op.WarnBadMemory))
+	b.start, b.duration = newCoded(b, "start_unix_ns", nanos(op.WarnBadTime)), newCoded(b, "duration_ns", nanos(op.WarnBadValue))
+	b.side, b.kind = newCoded(b, "side", named(rows.ParseSide)), newCoded(b, "kind", named(rows.ParseKind))
+	b.failed, b.dtype = newCoded(b, "failed", flag), newCoded(b, "dtype", named(rows.ParseDType))
+	b.stream = newCoded(b, unless(omitted, op.FieldStream, "stream"), number)
+	b.step = newCoded(b, unless(omitted, op.FieldStep, "step"), number)
+	b.launch = newCoded(b, unless(omitted, op.FieldLaunch, "launch_unix_ns"), nanos(op.WarnBadTime))
+	b.root = newCoded(b, unless(omitted, op.FieldRoot, "root"), text)
+	b.rootSpan = newCoded(b, unless(omitted, op.FieldRoot, "root_span_id"), spanID(true))
+	b.trace = newCoded(b, "trace_id", traceID)
+	b.span = newCoded(b, unless(omitted, op.FieldIDs, "span_id"), spanID(false))
+	b.parent = newCoded(b, unless(omitted, op.FieldParent, "parent_span_id"), spanID(true))
+	b.addExceptional("error", "adjusted_count", "warn")
+	if !omitted.Has(op.FieldLinks) {
+		b.addExceptional("links.trace_id")
+	}
+	for i := range b.ordinal {
+		b.ordinal[i] = uint32(i) + 1
+	}
+	for i := range b.readers {
+		b.all = append(b.all, i)
+	}
+	b.ofSpan, b.lost = b.places(spanColumns...), b.places("span_id", "parent_span_id")
+	b.setColumns()
+	return b
+}
+
+// unless returns the name of a column, none where its field is left out.
+func unless(omitted op.Fields, field op.Field, name string) string {
+	if omitted.Has(field) {
+		return ""
+	}
+	return name
+}
+
+// isComplete reports whether the table has the columns from which otherwise others follow,
+// and no lists where a block expects values.
+func (b *block) isComplete() bool {
+	for _, name := range []string{"record", "operation", "duration_ns", "kind", "output_elements", "memory_bytes"} {
+		if b.leafOf(name) == nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(b.bound, func(f boundField) bool {
+		return b.leaves[f.leaf].maxRep > 0 && !slices.Contains(listed, f.column)
+	})
+}
+
+// listed are the columns that hold lists.
+var listed = []string{
+	"input_shapes", "output_shape", "input_dtypes", "attrs.key", "attrs.value", "warn", "links.trace_id", "links.span_id", "links.weight",
+}
+
+// place returns the place of the reader of a column, -1 for none.
+func (b *block) place(name string) int {
+	return slices.IndexFunc(b.bound, func(f boundField) bool { return f.column == name })
+}
+
+func (b *block) leafOf(name string) *leaf {
+	if i := b.place(name); i >= 0 {
+		return &b.leaves[b.bound[i].leaf]
+	}
+	return nil
+}
+
+func (b *block) chunkOf(name string) int { return b.bound[b.place(name)].leaf }
+
+func (b *block) addExceptional(names ...string) {
+	for _, name := range names {
+		if l := b.leafOf(name); l != nil {
+			b.windowed = append(b.windowed, boundColumn{exceptional{b.newColumn(l)}, b.chunkOf(name)})
+		}
+	}
+}
+
+// setColumns sets what looks at the rows of the window.
+func (b *block) setColumns() {
+	b.run.Columns = &b.columns
+	c := &b.columns
+	rule, span := b.places("kind_rule"), b.places("span_id")
+	inputs, output, dtypes := b.places("input_shapes"), b.places("output_shape"), b.places("input_dtypes")
+	collective := b.places(collectiveColumns...)
+	c.Entry = b.entry
+	c.KindRule = func(i int) op.KindRule {
+		r := b.row(i, rule)
+		return rows.RuleOf(b.kind.values[b.kind.codes[i]], rows.KindRule{Rule: r.KindRule, Known: r.HasRule})
+	}
+	c.TraceID = func(i int) op.TraceID { return b.trace.values[b.trace.codes[i]] }
+	c.SpanID = func(i int) op.SpanID { return b.row(i, span).SpanID }
+	c.InputShapes.Value = func(code uint32) []op.Shape { return b.row(int(code)-1, inputs).InputShapes }
+	c.OutputShape.Value = func(code uint32) op.Shape { return b.row(int(code)-1, output).OutputShape }
+	c.InputDTypes.Value = func(code uint32) []op.DType { return b.row(int(code)-1, dtypes).InputDTypes }
+	c.DType.Value = func(code uint32) op.DType { return b.dtype.values[code] }
+	c.Collective.Value = func(code uint32) *op.Collective { return b.row(int(code)-1, collective).Collective }
+	c.InputShapes.Codes, c.OutputShape.Codes, c.InputDTypes.Codes = b.ordinal[:], b.ordinal[:], b.ordinal[:]
+	c.Collective.Codes, c.DType.Codes = b.ordinal[:], b.dtype.codes[:]
+}
+
+// places returns the places of the readers of columns, as far as the table has them.
+func (b *block) places(names ...string) (list []int) {
+	for _, name := range names {
+		if i := b.place(name); i >= 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+var collectiveColumns = []string{
+	"collective.name", "collective.group", "collective.group_size", "collective.sequence", "collective.peer_rank",
+	"collective.in_elements", "collective.out_elements",
+}
+
+// spanColumns are those that say something to spans.
+var spanColumns = []string{
+	"record", "duration_ns", "start_unix_ns", "trace_id", "span_id", "parent_span_id", "service", "failed", "error", "attrs.key",
+	"attrs.value", "name", "parent_remote", "links.trace_id", "links.span_id", "links.weight", "extra",
+}
+
+// startGroup turns to a row group.
+func (b *block) startGroup(g *rowGroup) {
+	for _, c := range b.windowed {
+		c.start(&g.Columns[c.chunk], g.Rows)
+	}
+	clear(b.next)
+	b.first, b.n, b.err = 0, 0, nil
+}
+
+// load turns to the next rows, at most most. It reports whether they could be read.
+func (b *block) load(most int64) bool {
+	b.first += b.n
+	b.n = 0
+	if b.err != nil || b.record.safely(b.record.column.load) != nil {
+		return false
+	}
+	n := int(min(most, windowRows, int64(b.record.n-b.record.pos))) // errors tell the end of the page
+	b.unusual = [windowWords]uint64{}
+	for _, c := range b.windowed {
+		if b.record.safely(func() error { return c.load(n, &b.unusual) }) != nil {
+			return false
+		}
+	}
+	b.n = int64(n)
+	clear(b.fetched)
+	b.list = b.list[:0]
+	b.show()
+	b.markUnusual()
+	return true
+}
+
+// show shows the columns of the window.
+func (b *block) show() {
+	c := &b.columns
+	c.Operation, c.DeviceID, c.Service = b.operation.shown(), b.device.shown(), b.service.shown()
+	c.Rank, c.Start, c.Duration = b.rank.shown(), b.start.shown(), b.duration.shown()
+	c.OutputElements, c.MemoryBytes, c.FLOPs = b.elements.shown(), b.memory.shown(), b.flops.shown()
+	c.Side, c.Kind, c.Failed = b.side.shown(), b.kind.shown(), b.failed.shown()
+	c.Stream, c.Step, c.Launch = b.stream.shown(), b.step.shown(), b.launch.shown()
+	c.Root, c.Trace = b.root.shown(), b.trace.shown()
+	c.Span, c.ParentSpan, c.RootSpan = b.span.shown(), b.parent.shown(), b.rootSpan.shown()
+	c.DType.Version = b.dtype.version
+	c.InputShapes.Version++ // the codes are places in the window
+	c.OutputShape.Version++
+	c.InputDTypes.Version++
+	c.Collective.Version++
+}
+
+// markUnusual marks the rows that are no operations, or that op.Rows may not hold.
+func (b *block) markUnusual() {
+	c := &b.columns
+	for i := range int(b.n) {
+		d, s := c.Duration.At(i), c.Start.At(i).V
+		if b.record.values[b.record.codes[i]] != rows.IsEntry || !d.Known || d.V < 0 || s > math.MaxInt64-d.V ||
+			c.Operation.At(i) == "" || c.Kind.At(i) == op.KindUnknown ||
+			c.Trace.At(i).IsZero() && b.isLost(i) {
+			b.unusual[i/64] |= 1 << (i % 64)
+		}
+	}
+}
+
+// isLost reports whether a row that is in no trace has the id of a span.
+func (b *block) isLost(i int) bool {
+	r := b.row(i, b.lost)
+	return !r.SpanID.IsZero() || !r.ParentSpanID.IsZero()
+}
+
+// yieldWindow yields the rows of the window, the first of which has a number in the table.
+// It reports whether more is wanted.
+func (b *block) yieldWindow(number int64, counted bool) bool {
+	spans := int64(0)
+	for i := 0; i < int(b.n); {
+		if n := b.usualAt(i); n > 0 {
+			b.run.From, b.run.To = i, i+n
+			if !b.yield(op.Record{Rows: &b.run}, nil) {
+				return false
+			}
+			i += n
+			continue
+		}
+		is := b.record.values[b.record.codes[i]]
+		if is == rows.IsSpan && counted {
+			spans++
+		} else if !b.yieldRow(b.wholeRow(i, is), number+int64(i)) {
+			return false
+		}
+		i++
+	}
+	return spans == 0 || b.yield(op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: spans}}, nil)
+}
+
+// usualAt returns how many rows from the i-th on are handed out in columns.
+func (b *block) usualAt(i int) int {
+	start := i
+	for i < int(b.n) {
+		rest := 64 - i%64
+		n := bits.TrailingZeros64(b.unusual[i/64] >> (i % 64))
+		i += min(n, rest)
+		if n < rest {
+			break
+		}
+	}
+	return min(i, int(b.n)) - start
+}
+
+// wholeRow returns a row with all that the file has of it.
+func (b *block) wholeRow(i int, is rows.Is) *rows.Row {
+	if is == rows.IsSpan {
+		return b.row(i, b.ofSpan)
+	}
+	return b.row(i, b.all)
+}
+
+// entry implements op.Columns.
+func (b *block) entry(i int) *op.Entry {
+	row := *b.row(i, b.all) // which may be asked for once more
+	row.Attrs, row.Links = slices.Clone(row.Attrs), slices.Clone(row.Links)
+	// It is one that op.Rows may hold, so that nothing is wrong with it.
+	if rec, err := row.Finish(b.tableReader.columns); err == nil && rec.Entry != nil {
+		return rec.Entry
+	}
+	return &row.Entry
+}
+
+// row returns a row of the window that has the values of some readers at least.
+func (b *block) row(i int, readers []int) *rows.Row {
+	if len(b.list) == 0 {
+		b.list = b.batch.Reset(int(b.n))
+	}
+	for _, k := range readers {
+		if !b.fetched[k] && b.err == nil {
+			b.fetched[k] = true
+			b.err = b.fetch(k)
+		}
+	}
+	return &b.list[i]
+}
+
+// fetch has a reader read the rows of the window.
+func (b *block) fetch(k int) error {
+	c := b.readers[k]
+	if err := b.advance(k); err != nil {
+		return err
+	}
+	n, err := c.safeRead(b.list)
+	b.next[k] += int64(n)
+	return err
+}
+
+// advance turns a reader to the first row of the window.
+func (b *block) advance(k int) error {
+	rows := b.first - b.next[k]
+	b.next[k] = b.first
+	c := b.readers[k]
+	return c.safely(func() error { return c.skip(rows) })
+}
+
+// leave has the readers go on behind the last window, as what follows cannot be read by
+// columns. It returns why it cannot be read at all.
+func (b *block) leave() error {
+	for k := range b.readers {
+		if b.err != nil {
+			return b.err
+		}
+		b.err = b.advance(k)
+	}
+	return b.err
+}

@@ -1,0 +1,174 @@
+package parquet_test
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	lib "github.com/parquet-go/parquet-go"
+
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/ingest/parquet"
+	"github.com/optrace/optrace/op"
+)
+
+// byColumns is the mapping of a reader that hands out rows.
+var byColumns = (*op.Mapping)(nil).ByColumns()
+
+// expanded yields records one by one, and checks what columns say of them. n counts those
+// that came in columns.
+func expanded(t testing.TB, records iter.Seq2[op.Record, error], n *int) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		for rec, err := range records {
+			if rec.Rows == nil {
+				if !yield(rec, err) {
+					return
+				}
+				continue
+			}
+			for i := rec.Rows.From; i < rec.Rows.To; i++ {
+				*n++
+				e := rec.Rows.Entry(i).Clone()
+				if diff := cmp.Diff(summary(e), columnsOf(rec.Rows, i)); diff != "" {
+					t.Errorf("row %d (-entry +columns):\n%s", i, diff)
+				}
+				if !yield(op.Record{Entry: e}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// summary returns what columns say of an entry, as an entry.
+func summary(e *op.Entry) *op.Entry {
+	return &op.Entry{
+		Operation: e.Operation, DeviceID: e.DeviceID, Service: e.Service, Rank: e.Rank, Side: e.Side,
+		Kind: e.Kind, KindRule: e.KindRule, Start: e.Start, Duration: e.Duration, OutputElements: e.OutputElements,
+		MemoryBytes: e.MemoryBytes, FLOPs: e.FLOPs, Failed: e.Failed, TraceID: e.TraceID, SpanID: e.SpanID,
+		InputShapes: e.InputShapes, OutputShape: e.OutputShape, InputDTypes: e.InputDTypes, DType: e.DType,
+		Stream: e.Stream, Step: e.Step, Launch: e.Launch, Root: e.Root, ParentSpanID: e.ParentSpanID, RootSpanID: e.RootSpanID,
+		Collective: e.Collective,
+	}
+}
+
+func columnsOf(c *op.Rows, i int) *op.Entry {
+	e := &op.Entry{
+		Operation: c.Operation.At(i), DeviceID: c.DeviceID.At(i), Service: c.Service.At(i), Rank: c.Rank.At(i), Side: c.Side.At(i),
+		Kind: c.Kind.At(i), KindRule: c.KindRule(i), Start: c.Start.At(i), Duration: c.Duration.At(i).V,
+		OutputElements: c.OutputElements.At(i), MemoryBytes: c.MemoryBytes.At(i), FLOPs: c.FLOPs.At(i), Failed: c.Failed.At(i),
+		TraceID: c.Trace.At(i), SpanID: c.Span.At(i), ParentSpanID: c.ParentSpan.At(i), RootSpanID: c.RootSpan.At(i),
+		Stream: c.Stream.At(i), Step: c.Step.At(i), Launch: c.Launch.At(i), Root: c.Root.At(i), Collective: c.Collective.At(i),
+		InputShapes: c.InputShapes.At(i), OutputShape: c.OutputShape.At(i), InputDTypes: c.InputDTypes.At(i), DType: c.DType.At(i),
+	}
+	if trace, span := c.TraceID(i), c.SpanID(i); trace != e.TraceID || span != e.SpanID {
+		e.Error = fmt.Sprintf("one by one: %v %v", trace, span)
+	}
+	return e.Clone()
+}
+
+// Columns hold what entries hold, in the same order.
+func TestColumns(t *testing.T) {
+	inColumns := 0
+	for _, n := range []int{1, 255, 5000} {
+		r := recordtest.Random{Rand: rand.New(rand.NewPCG(uint64(n), 3))}
+		var all []op.Record
+		for i := range n {
+			rec := r.Record()
+			if rec.Entry != nil && i%5 != 0 {
+				makeUsual(rec.Entry)
+			}
+			all = append(all, rec)
+		}
+		file := write(t, all)
+		checkColumns(t, fmt.Sprintf("%d records", n), file, &inColumns)
+		for _, version := range []int{1, 2} {
+			name := fmt.Sprintf("%d records in small pages of version %d", n, version)
+			checkColumns(t, name, rewritten(t, file, version), &inColumns)
+		}
+	}
+	if inColumns < 1000 {
+		t.Errorf("%d operations in columns", inColumns)
+	}
+}
+
+// rewritten returns a file with the same rows in small pages and row groups.
+func rewritten(t *testing.T, file []byte, version int) []byte {
+	t.Helper()
+	f, err := lib.OpenFile(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := lib.NewGenericWriter[any](&b, f.Schema(), lib.PageBufferSize(700), lib.MaxRowsPerRowGroup(1100), lib.DataPageVersion(version),
+		lib.DictionaryMaxBytes(500), lib.KeyValueMetadata("optrace.schema", op.Schema))
+	for _, g := range f.RowGroups() {
+		rows := g.Rows()
+		if _, err := lib.CopyRows(w, rows); err != nil {
+			t.Fatal(err)
+		}
+		rows.Close()
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// makeUsual makes an entry one that columns may hold.
+func makeUsual(e *op.Entry) {
+	e.Warn, e.AdjustedCount, e.Failed, e.Error = 0, 0, false, ""
+	if e.DType == "odd type" {
+		e.DType = op.F16
+	}
+}
+
+// The columns of other writers.
+func TestColumnsOfOthers(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.parquet")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err, paths)
+	}
+	inColumns := 0
+	for _, path := range paths {
+		file, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkColumns(t, filepath.Base(path), file, &inColumns)
+	}
+}
+
+// checkColumns compares the records of a file with its columns.
+func checkColumns(t *testing.T, name string, file []byte, inColumns *int) {
+	t.Helper()
+	list := func(m *op.Mapping) iter.Seq2[op.Record, error] {
+		return parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "ops.parquet", m)
+	}
+	want, got := collect(t, list(nil)), collect(t, expanded(t, list(byColumns), inColumns))
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(records{})); diff != "" {
+		t.Errorf("%s (-entries +columns):\n%.3000s", name, diff)
+	}
+}
+
+// Damage leads to errors, whatever it hits, and never to a panic.
+func TestFlippedBytesOfColumns(t *testing.T) {
+	file := smallFile(t)
+	for i := 0; i < len(file); i += 1 + len(file)/2000 {
+		damaged := bytes.Clone(file)
+		damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
+		for rec := range parquet.RecordsAt(bytes.NewReader(damaged), int64(len(damaged)), "damaged", byColumns) {
+			if rec.Rows != nil {
+				for k := rec.Rows.From; k < rec.Rows.To; k++ {
+					columnsOf(rec.Rows, k)
+					rec.Rows.Entry(k)
+				}
+			}
+		}
+	}
+}
