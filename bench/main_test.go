@@ -33,6 +33,7 @@ var targets = map[string]float64{
 	"entries_bytes_vs_arrow":          7,
 	"export_arrow_vs_entries":         1.2,
 	"profile_arrow_vs_duckdb_parquet": 3,
+	"profile_parquet_vs_duckdb":       1,
 	"workers_2_vs_1":                  1.7,
 	"profile_vs_duckdb":               2.5,
 	"profile_otlp_vs_duckdb":          20,

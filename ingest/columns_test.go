@@ -15,17 +15,18 @@ import (
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/arrow"
+	"github.com/optrace/optrace/render/parquet"
 )
 
 // oneByOne is a Source that knows nothing of columns and of fields that are left out.
 type oneByOne struct{ analyze.Source }
 
-// randomFiles writes random operations and spans as entries JSON Lines and as Arrow, and
-// returns the paths. Some operations repeat, and most have nothing unusual.
-func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows string) {
+// randomFiles writes random operations and spans as entries JSON Lines, as Arrow and as
+// Parquet, and returns the paths. Some operations repeat, and most have nothing unusual.
+func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows, parquets string) {
 	t.Helper()
-	var lines, stream bytes.Buffer
-	e, a := op.NewWriter(&lines, nil), arrow.NewWriter(&stream)
+	var lines, stream, table bytes.Buffer
+	e, a, p := op.NewWriter(&lines, nil), arrow.NewWriter(&stream), parquet.NewWriter(&table)
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(seed, 1))}
 	var last *op.Entry
 	for range n {
@@ -34,21 +35,22 @@ func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows string) {
 			continue
 		}
 		if rec.Span != nil {
-			check(t, e.Span(rec.Span), a.Span(rec.Span))
+			check(t, e.Span(rec.Span), a.Span(rec.Span), p.Span(rec.Span))
 			continue
 		}
 		if rec.Entry = usual(r, rec.Entry); last != nil && r.IntN(50) == 0 {
 			rec.Entry = last
 		}
 		last = rec.Entry
-		check(t, e.Entry(rec.Entry), a.Entry(rec.Entry))
+		check(t, e.Entry(rec.Entry), a.Entry(rec.Entry), p.Entry(rec.Entry))
 		if r.IntN(2000) == 0 {
 			check(t, a.Flush())
 		}
 	}
-	check(t, e.Flush(), a.Close())
+	check(t, e.Flush(), a.Close(), p.Close())
 	dir := t.TempDir()
-	return write(t, filepath.Join(dir, "ops.jsonl"), lines.Bytes()), write(t, filepath.Join(dir, "ops.arrow"), stream.Bytes())
+	return write(t, filepath.Join(dir, "ops.jsonl"), lines.Bytes()), write(t, filepath.Join(dir, "ops.arrow"), stream.Bytes()),
+		write(t, filepath.Join(dir, "ops.parquet"), table.Bytes())
 }
 
 // usual makes a random entry more like others, so that rows have many.
@@ -100,7 +102,7 @@ func figures(t *testing.T, src analyze.Source, opts analyze.Options) string {
 // the columns hold, or from entries JSON Lines.
 func TestFiguresOfColumns(t *testing.T) {
 	for seed := range uint64(2) {
-		entries, arrows := randomFiles(t, seed, 6000)
+		entries, arrows, parquets := randomFiles(t, seed, 6000)
 		for _, opts := range []analyze.Options{
 			{SumsOnly: true, Workers: 1},
 			{SumsOnly: true, Workers: 2, MaxGroups: 7, Top: 3, HotspotBytes: -1},
@@ -118,6 +120,9 @@ func TestFiguresOfColumns(t *testing.T) {
 			want := figures(t, oneByOne{ingest.Open(arrows)}, opts)
 			if diff := cmp.Diff(want, figures(t, ingest.Open(arrows), opts)); diff != "" {
 				t.Errorf("%s (-entries of Arrow +columns of Arrow):\n%s", name, diff)
+			}
+			if diff := cmp.Diff(want, figures(t, ingest.Open(parquets), opts)); diff != "" {
+				t.Errorf("%s (-entries of Arrow +columns of Parquet):\n%s", name, diff)
 			}
 			if diff := cmp.Diff(want, figures(t, ingest.Open(entries), opts)); diff != "" {
 				t.Errorf("%s (-Arrow +JSON Lines):\n%s", name, diff)

@@ -41,7 +41,8 @@ type block struct {
 	ordinal [windowRows]uint32
 
 	// These are places of readers.
-	all, ofSpan, lost []int
+	whole map[rows.Is][]int // of what says something to a kind of record
+	lost  []int
 }
 
 // boundColumn is a column of a window and the place of its chunk among those of a row
@@ -83,10 +84,14 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 	for i := range b.ordinal {
 		b.ordinal[i] = uint32(i) + 1
 	}
-	for i := range b.readers {
-		b.all = append(b.all, i)
+	b.lost = b.places("span_id", "parent_span_id")
+	b.whole = make(map[rows.Is][]int)
+	for is, names := range saying {
+		b.whole[is] = b.places(names...)
 	}
-	b.ofSpan, b.lost = b.places(spanColumns...), b.places("span_id", "parent_span_id")
+	for i := range b.readers {
+		b.whole[rows.IsEntry] = append(b.whole[rows.IsEntry], i)
+	}
 	b.setColumns()
 	return b
 }
@@ -177,10 +182,14 @@ var collectiveColumns = []string{
 	"collective.in_elements", "collective.out_elements",
 }
 
-// spanColumns are those that say something to spans.
-var spanColumns = []string{
-	"record", "duration_ns", "start_unix_ns", "trace_id", "span_id", "parent_span_id", "service", "failed", "error", "attrs.key",
-	"attrs.value", "name", "parent_remote", "links.trace_id", "links.span_id", "links.weight", "extra",
+// saying are the columns that say something to rows that are no entries, by their kind.
+var saying = map[rows.Is][]string{
+	rows.IsSpan: {
+		"record", "duration_ns", "start_unix_ns", "trace_id", "span_id", "parent_span_id", "service", "failed", "error", "attrs.key",
+		"attrs.value", "name", "parent_remote", "links.trace_id", "links.span_id", "links.weight", "extra",
+	},
+	rows.IsResource: {"record", "service", "rank", "world_size", "attrs.key", "attrs.value", "extra"},
+	rows.IsOther:    {"record", "gap.dropped", "gap.reason", "batch.writer", "batch.seq", "batch.entries"},
 }
 
 // startGroup turns to a row group.
@@ -266,7 +275,7 @@ func (b *block) yieldWindow(number int64, counted bool) bool {
 		is := b.record.values[b.record.codes[i]]
 		if is == rows.IsSpan && counted {
 			spans++
-		} else if !b.yieldRow(b.wholeRow(i, is), number+int64(i)) {
+		} else if !b.yieldRow(b.row(i, b.whole[is]), number+int64(i)) {
 			return false
 		}
 		i++
@@ -288,17 +297,9 @@ func (b *block) usualAt(i int) int {
 	return min(i, int(b.n)) - start
 }
 
-// wholeRow returns a row with all that the file has of it.
-func (b *block) wholeRow(i int, is rows.Is) *rows.Row {
-	if is == rows.IsSpan {
-		return b.row(i, b.ofSpan)
-	}
-	return b.row(i, b.all)
-}
-
 // entry implements op.Columns.
 func (b *block) entry(i int) *op.Entry {
-	row := *b.row(i, b.all) // which may be asked for once more
+	row := *b.row(i, b.whole[rows.IsEntry]) // which may be asked for once more
 	row.Attrs, row.Links = slices.Clone(row.Attrs), slices.Clone(row.Links)
 	// It is one that op.Rows may hold, so that nothing is wrong with it.
 	if rec, err := row.Finish(b.tableReader.columns); err == nil && rec.Entry != nil {

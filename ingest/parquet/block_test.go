@@ -112,7 +112,9 @@ func rewritten(t *testing.T, file []byte, version int) []byte {
 		if _, err := lib.CopyRows(w, rows); err != nil {
 			t.Fatal(err)
 		}
-		rows.Close()
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

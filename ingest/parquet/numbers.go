@@ -83,6 +83,9 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	if err := h.budget.hold(&h.held, int64(total)*bytesPerNumber); err != nil {
 		return err
 	}
+	if cap(h.buf) < total {
+		h.buf = make([]int32, 0, total)
+	}
 	var err error
 	h.buf, err = (&rle.Encoding{BitWidth: width}).DecodeInt32(h.buf, src[:end])
 	h.n = min(n, total, len(h.buf))
