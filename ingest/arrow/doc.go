@@ -11,7 +11,11 @@
 // dictionary. Values of another type are unknown, with a warning on the entry.
 //
 // A dictionary is translated once, whatever refers to it, and the rows are then read
-// column by column, some hundred at a time. Columns that mean nothing are not read.
+// column by column, some hundred at a time: a window of chunks of 64 rows, for which
+// validity is a bit each. What values mean stands in a table, in which a row has a
+// place; place 0 is that of null. Where who reads asks for that, these columns are handed
+// out as op.Columns, with the places as codes, and only rows that columns cannot hold,
+// such as those with a warning, become entries. Columns that mean nothing are not read.
 // A stream that ends within a message, or between the dictionaries of a batch and the
 // batch, was cut off: an error says so, and what precedes it counts. Sizes that a
 // file claims are checked against the bytes that are there; memory holds a message

@@ -22,18 +22,18 @@ type block struct {
 	windowed []boundColumn
 	err      error // why rows of a window could not be read
 
-	record                     *coded[rows.Is]
-	operation, device, service *coded[string]
-	rank, start, duration      *coded[op.Int]
-	elements, memory, flops    *coded[op.Int]
-	stream, step, launch       *coded[op.Int]
-	side                       *coded[op.Side]
-	kind                       *coded[op.Kind]
-	failed                     *coded[bool]
-	root                       *coded[string]
-	trace                      *coded[op.TraceID]
-	span, parent, rootSpan     *coded[op.SpanID]
-	dtype                      *coded[op.DType]
+	record                     *valueColumn[rows.Is]
+	operation, device, service *valueColumn[string]
+	rank, start, duration      *valueColumn[op.Int]
+	elements, memory, flops    *valueColumn[op.Int]
+	stream, step, launch       *valueColumn[op.Int]
+	side                       *valueColumn[op.Side]
+	kind                       *valueColumn[op.Kind]
+	failed                     *valueColumn[bool]
+	root                       *valueColumn[string]
+	trace                      *valueColumn[op.TraceID]
+	span, parent, rootSpan     *valueColumn[op.SpanID]
+	dtype                      *valueColumn[op.DType]
 
 	list    []rows.Row // of the window
 	fetched []bool     // by reader: whether list has its values
@@ -60,23 +60,23 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 		return nil
 	}
 	omitted := m.Omitted()
-	b.record = newCoded(b, "record", named(func(name string) (rows.Is, op.Warning) { return rows.IsOf(name), 0 }))
-	b.operation, b.device, b.service = newCoded(b, "operation", text), newCoded(b, "device_id", text), newCoded(b, "service", text)
+	b.record = newValueColumn(b, "record", named(func(name string) (rows.Is, op.Warning) { return rows.IsOf(name), 0 }))
+	b.operation, b.device, b.service = newValueColumn(b, "operation", text), newValueColumn(b, "device_id", text), newValueColumn(b, "service", text)
 	amount := integer(0, op.WarnBadValue)
 	number := integer(math.MinInt64, op.WarnBadValue)
-	b.rank, b.elements, b.flops = newCoded(b, "rank", amount), newCoded(b, "output_elements", amount), newCoded(b, "flops", amount)
-	b.memory = newCoded(b, "memory_bytes", integer(0, op.WarnBadMemory))
-	b.start, b.duration = newCoded(b, "start_unix_ns", nanos(op.WarnBadTime)), newCoded(b, "duration_ns", nanos(op.WarnBadValue))
-	b.side, b.kind = newCoded(b, "side", named(rows.ParseSide)), newCoded(b, "kind", named(rows.ParseKind))
-	b.failed, b.dtype = newCoded(b, "failed", flag), newCoded(b, "dtype", named(rows.ParseDType))
-	b.stream = newCoded(b, unless(omitted, op.FieldStream, "stream"), number)
-	b.step = newCoded(b, unless(omitted, op.FieldStep, "step"), number)
-	b.launch = newCoded(b, unless(omitted, op.FieldLaunch, "launch_unix_ns"), nanos(op.WarnBadTime))
-	b.root = newCoded(b, unless(omitted, op.FieldRoot, "root"), text)
-	b.rootSpan = newCoded(b, unless(omitted, op.FieldRoot, "root_span_id"), spanID(true))
-	b.trace = newCoded(b, "trace_id", traceID)
-	b.span = newCoded(b, unless(omitted, op.FieldIDs, "span_id"), spanID(false))
-	b.parent = newCoded(b, unless(omitted, op.FieldParent, "parent_span_id"), spanID(true))
+	b.rank, b.elements, b.flops = newValueColumn(b, "rank", amount), newValueColumn(b, "output_elements", amount), newValueColumn(b, "flops", amount)
+	b.memory = newValueColumn(b, "memory_bytes", integer(0, op.WarnBadMemory))
+	b.start, b.duration = newValueColumn(b, "start_unix_ns", nanos(op.WarnBadTime)), newValueColumn(b, "duration_ns", nanos(op.WarnBadValue))
+	b.side, b.kind = newValueColumn(b, "side", named(rows.ParseSide)), newValueColumn(b, "kind", named(rows.ParseKind))
+	b.failed, b.dtype = newValueColumn(b, "failed", flag), newValueColumn(b, "dtype", named(rows.ParseDType))
+	b.stream = newValueColumn(b, unless(omitted, op.FieldStream, "stream"), number)
+	b.step = newValueColumn(b, unless(omitted, op.FieldStep, "step"), number)
+	b.launch = newValueColumn(b, unless(omitted, op.FieldLaunch, "launch_unix_ns"), nanos(op.WarnBadTime))
+	b.root = newValueColumn(b, unless(omitted, op.FieldRoot, "root"), text)
+	b.rootSpan = newValueColumn(b, unless(omitted, op.FieldRoot, "root_span_id"), spanID(true))
+	b.trace = newValueColumn(b, "trace_id", traceID)
+	b.span = newValueColumn(b, unless(omitted, op.FieldIDs, "span_id"), spanID(false))
+	b.parent = newValueColumn(b, unless(omitted, op.FieldParent, "parent_span_id"), spanID(true))
 	b.addExceptional("error", "adjusted_count", "warn")
 	if !omitted.Has(op.FieldLinks) {
 		b.addExceptional("links.trace_id")

@@ -23,10 +23,10 @@ type windowColumn interface {
 	load(n int, unusual *[windowWords]uint64) error
 }
 
-// coded is a column of a value per row, dictionary-encoded: the codes of a dictionary of
-// the file are its indexes, and 1 more. Values of a page without a dictionary have the
-// codes behind those, in each window others.
-type coded[T any] struct {
+// valueColumn is a column of one value per row, dictionary-encoded as in op.Column. The
+// codes of a dictionary of the file are its indexes, and 1 more. The values of a page
+// without a dictionary have the codes behind those, in each window others.
+type valueColumn[T any] struct {
 	*column // nil where the file has none
 	translator[T]
 
@@ -37,9 +37,9 @@ type coded[T any] struct {
 	version  int64
 }
 
-// newCoded returns the column of a field.
-func newCoded[T any](b *block, name string, t translate[T]) *coded[T] {
-	c := &coded[T]{translator: translator[T]{translate: t}}
+// newValueColumn returns the column of a field.
+func newValueColumn[T any](b *block, name string, t translate[T]) *valueColumn[T] {
+	c := &valueColumn[T]{translator: translator[T]{translate: t}}
 	c.forget()
 	if l := b.leafOf(name); l != nil {
 		c.column = b.newColumn(l)
@@ -49,7 +49,7 @@ func newCoded[T any](b *block, name string, t translate[T]) *coded[T] {
 }
 
 // forget leaves the value of null alone.
-func (c *coded[T]) forget() {
+func (c *valueColumn[T]) forget() {
 	var null T
 	c.values, c.warnings = append(c.values[:0], null), append(c.warnings[:0], 0)
 	c.encoded = 1
@@ -57,7 +57,7 @@ func (c *coded[T]) forget() {
 }
 
 // load implements windowColumn.
-func (c *coded[T]) load(n int, unusual *[windowWords]uint64) error {
+func (c *valueColumn[T]) load(n int, unusual *[windowWords]uint64) error {
 	if len(c.values) > c.encoded {
 		c.values, c.warnings = c.values[:c.encoded], c.warnings[:c.encoded]
 		c.version++
@@ -88,7 +88,7 @@ func (c *coded[T]) load(n int, unusual *[windowWords]uint64) error {
 }
 
 // read sets the codes of rows of the page.
-func (c *coded[T]) read(codes []uint32) error {
+func (c *valueColumn[T]) read(codes []uint32) error {
 	if c.allNull() {
 		clear(codes)
 		return nil
@@ -124,7 +124,7 @@ func (c *coded[T]) read(codes []uint32) error {
 }
 
 // encode makes the values those of the dictionary.
-func (c *coded[T]) encode() {
+func (c *valueColumn[T]) encode() {
 	c.forget()
 	c.translateAll(c.column)
 	for i := range c.translator.dictionary {
@@ -134,7 +134,7 @@ func (c *coded[T]) encode() {
 }
 
 // add adds a value, and returns its code.
-func (c *coded[T]) add(m *meaning[T]) uint32 {
+func (c *valueColumn[T]) add(m *meaning[T]) uint32 {
 	var v T
 	if m.ok {
 		v = m.v
@@ -144,7 +144,7 @@ func (c *coded[T]) add(m *meaning[T]) uint32 {
 }
 
 // shown returns the column of the window.
-func (c *coded[T]) shown() op.Column[T] {
+func (c *valueColumn[T]) shown() op.Column[T] {
 	return op.Column[T]{Codes: c.codes[:], Values: c.values, Version: c.version}
 }
 
