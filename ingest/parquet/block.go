@@ -29,6 +29,7 @@ type block struct {
 	stream, step, launch       *valueColumn[op.Int]
 	side                       *valueColumn[op.Side]
 	kind                       *valueColumn[op.Kind]
+	rule                       *valueColumn[rows.KindRule]
 	failed                     *valueColumn[bool]
 	root                       *valueColumn[string]
 	trace                      *valueColumn[op.TraceID]
@@ -68,6 +69,7 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 	b.memory = newValueColumn(b, "memory_bytes", integer(0, op.WarnBadMemory))
 	b.start, b.duration = newValueColumn(b, "start_unix_ns", nanos(op.WarnBadTime)), newValueColumn(b, "duration_ns", nanos(op.WarnBadValue))
 	b.side, b.kind = newValueColumn(b, "side", named(rows.ParseSide)), newValueColumn(b, "kind", named(rows.ParseKind))
+	b.rule = newValueColumn(b, "kind_rule", named(rows.ParseKindRule))
 	b.failed, b.dtype = newValueColumn(b, "failed", flag), newValueColumn(b, "dtype", named(rows.ParseDType))
 	b.stream = newValueColumn(b, unless(omitted, op.FieldStream, "stream"), number)
 	b.step = newValueColumn(b, unless(omitted, op.FieldStep, "step"), number)
@@ -148,13 +150,11 @@ func (b *block) addExceptional(names ...string) {
 func (b *block) setColumns() {
 	b.run.Columns = &b.columns
 	c := &b.columns
-	rule, span := b.places("kind_rule"), b.places("span_id")
-	inputs, output, dtypes := b.places("input_shapes"), b.places("output_shape"), b.places("input_dtypes")
+	span, inputs, output, dtypes := b.places("span_id"), b.places("input_shapes"), b.places("output_shape"), b.places("input_dtypes")
 	collective := b.places(collectiveColumns...)
 	c.Entry = b.entry
 	c.KindRule = func(i int) op.KindRule {
-		r := b.row(i, rule)
-		return rows.RuleOf(b.kind.values[b.kind.codes[i]], rows.KindRule{Rule: r.KindRule, Known: r.HasRule})
+		return rows.RuleOf(b.kind.values[b.kind.codes[i]], b.rule.values[b.rule.codes[i]])
 	}
 	c.TraceID = func(i int) op.TraceID { return b.trace.values[b.trace.codes[i]] }
 	c.SpanID = func(i int) op.SpanID { return b.row(i, span).SpanID }
