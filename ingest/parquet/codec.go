@@ -20,10 +20,11 @@ type decompressor struct {
 	gzip *gzip.Reader
 }
 
-// close releases what the decoders hold.
+// close releases what the decoders hold. They are made again when they are needed.
 func (d *decompressor) close() {
 	if d.zstd != nil {
 		d.zstd.Close()
+		d.zstd = nil
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/internal/intern"
@@ -83,6 +84,9 @@ type table struct {
 	mapping *op.Mapping
 	bound   []boundField
 	columns rows.Seen
+
+	mu       sync.Mutex
+	released []*tableReader
 }
 
 // boundField is a field that the file has, and the place of its column among
@@ -146,8 +150,36 @@ func columnNames(leaves []leaf) string {
 
 // read reads the row groups from the i-th up to, and without, the j-th.
 func (t *table) read(i, j int, yield func(op.Record, error) bool) {
-	r := &tableReader{table: t, yield: yield, batch: rows.NewBatch()}
-	defer r.unpack.close()
+	r := t.reader()
+	defer t.release(r)
+	for r.yield = yield; i < j && r.readGroup(i); i++ {
+	}
+}
+
+// reader returns a reader, one that was released where there is one: it has memory for
+// pages.
+func (t *table) reader() *tableReader {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.released); n > 0 {
+		r := t.released[n-1]
+		t.released = t.released[:n-1]
+		return r
+	}
+	return t.newReader()
+}
+
+// release lets other goroutines use a reader.
+func (t *table) release(r *tableReader) {
+	r.unpack.close()
+	r.yield = nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.released = append(t.released, r)
+}
+
+func (t *table) newReader() *tableReader {
+	r := &tableReader{table: t, batch: rows.NewBatch()}
 	r.shared = shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: r.batch}
 	for _, b := range t.bound {
 		c := r.newColumn(&t.leaves[b.leaf])
@@ -155,8 +187,7 @@ func (t *table) read(i, j int, yield func(op.Record, error) bool) {
 	}
 	r.readers[0].leads = true // errors tell where it is
 	r.block = newBlock(r, t.mapping)
-	for ; i < j && r.readGroup(i); i++ {
-	}
+	return r
 }
 
 // tableReader reads rows of a table.
