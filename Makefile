@@ -2,13 +2,17 @@
 
 GO          ?= go
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GREMLINS    ?= github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
 FUZZTIME    ?= 20000x
 FAULTTIME   ?= 5m
+MUTATE      ?= ./op ./internal/convert ./analyze ./internal/sink
+SAMPLE      ?= 200
+SEED        ?= 1
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench faults tidy browser examples
+.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench faults tidy browser examples mutation
 
 precommit: fmt vet lint test ## what to run before a commit
 
@@ -38,6 +42,11 @@ fuzz: ## every fuzz target for FUZZTIME runs; a duration, as 10s, is ended by Go
 	@set -e; for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
 		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
 			echo "== fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$p; done; done); done
+
+mutation: ## mutants of the packages MUTATE that their own tests do not notice, a random SAMPLE of each, or all with SAMPLE=0
+	@set -e; ulimit -v 16000000; for p in $(MUTATE); do echo "== mutation $$p"; \
+		nice -n 19 $(GO) run $(GREMLINS) unleash --dry-run $$p | \
+		nice -n 19 $(GO) run ./internal/mutation -package $$p -sample $(SAMPLE) -seed $(SEED); done
 
 bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done

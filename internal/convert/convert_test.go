@@ -206,11 +206,63 @@ func TestEntryMapping(t *testing.T) {
 	}
 }
 
+// Times are kept as far as they fit into nanoseconds of 64 bits, in whole seconds.
+func TestEntryTimes(t *testing.T) {
+	c := convert.New(nil, 0)
+	for _, tt := range []struct {
+		seconds int64
+		known   bool
+	}{
+		{0, true}, {-9223372036, true}, {-9223372037, false}, {9223372035, true}, {9223372036, false},
+	} {
+		d := data(spantest.Operation(0))
+		d.Start = time.Unix(tt.seconds, 0)
+		d.End = d.Start
+		e, _ := c.Entry(d, span.Root{})
+		if e.Start.Known != tt.known || tt.known && e.Start.V != tt.seconds*1e9 || (e.Warn&op.WarnBadTime != 0) == tt.known {
+			t.Errorf("second %d: start %v, warnings %v", tt.seconds, e.Start, e.Warn)
+		}
+	}
+}
+
+// A resource is converted once, also when others come in between.
+func TestResourceIsConvertedOnce(t *testing.T) {
+	c := convert.New(nil, 0)
+	first := resource.NewSchemaless(attribute.String("service.name", "first"))
+	was := c.Resource(first)
+	for i := range 10 {
+		c.Resource(resource.NewSchemaless(attribute.Int("n", i)))
+	}
+	if now := c.Resource(first); now != was || now.Service != "first" {
+		t.Errorf("the resource is %+v at %p, was at %p", now, now, was)
+	}
+}
+
 // Lists are read down to a limited depth, whatever a span holds.
 func TestEntryDepth(t *testing.T) {
 	var m op.Mapping
 	m.Keep("nested")
 	c := convert.New(&m, 1<<10)
+	m.Keep("map")
+	for _, tt := range []struct {
+		depth int
+		want  string
+	}{
+		{1, `{"k":7}`}, {3, `{"k":{"k":{"k":7}}}`}, {4, `{"k":{"k":{"k":{"k":7}}}}`}, {5, `{"k":{"k":{"k":{"k":null}}}}`},
+		{50, `{"k":{"k":{"k":{"k":null}}}}`},
+	} {
+		v := attribute.IntValue(7)
+		for range tt.depth {
+			v = attribute.MapValue(attribute.KeyValue{Key: "k", Value: v})
+		}
+		e, ok := c.Entry(operation(tensorconv.OpName("matmul"), attribute.KeyValue{Key: "map", Value: v}), span.Root{})
+		if !ok {
+			t.Fatalf("depth %d: an operation has no entry", tt.depth)
+		}
+		if diff := cmp.Diff([]op.Attr{{Key: "map", Value: tt.want, Type: op.AttrJSON}}, e.Attrs); diff != "" {
+			t.Errorf("maps of depth %d kept (-want +got):\n%s", tt.depth, diff)
+		}
+	}
 	for _, tt := range []struct {
 		depth int
 		want  string
@@ -257,6 +309,12 @@ func TestAncestor(t *testing.T) {
 		{
 			"error", func(d *span.Data) { d.Status.Code = codes.Error },
 			func(s *op.Span) { s.Failed = true },
+		},
+		{
+			"link", func(d *span.Data) { d.Links = []sdktrace.Link{{SpanContext: spantest.SpanContext(4, 5)}} },
+			func(s *op.Span) {
+				s.Links = []op.Link{{TraceID: op.TraceID(spantest.TraceID(4)), SpanID: op.SpanID(spantest.SpanID(5))}}
+			},
 		},
 		{
 			"end before the start", func(d *span.Data) { d.End = d.Start.Add(-time.Second) },

@@ -1,6 +1,7 @@
 package sink
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -44,10 +45,13 @@ func (s *Sink) account(o *inflight, written int, reason string, err error) {
 	}
 }
 
-// keepGaps leaves the losses that were not written with o to the next batch.
-func (s *Sink) keepGaps(o *inflight) {
+// keepGaps leaves the losses that were not written with o to the next batch. head is
+// what was written before the records.
+func (s *Sink) keepGaps(o *inflight, head []byte) {
 	for _, g := range o.gaps {
-		s.addGap(g)
+		if !bytes.Contains(head, g.AppendJSON(nil)) {
+			s.addGap(g)
+		}
 	}
 }
 
@@ -90,6 +94,6 @@ func (s *Sink) abandonRemainder(err error) {
 	o := s.remainder.inflight
 	s.remainder = nil
 	s.started = false // what follows stands behind something else
-	s.keepGaps(o)
+	s.keepGaps(o, nil)
 	s.account(o, 0, "write_failed", err)
 }

@@ -287,13 +287,17 @@ func (s *Sink) frame(o *inflight) (out []byte, head int) {
 // the writer says, or keeps the remainder of the batch.
 func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 	known := n > 0 && n <= len(out)
+	whole := max(0, min(n, len(out)))
+	if s.lines && known && n < len(out) && out[n] == '\n' {
+		whole++ // the next batch begins with the newline
+	}
 	complete := 0
 	switch {
 	case !known:
 	case !s.lines:
 		complete = -1
-	case n >= head:
-		complete = s.format.Complete(o.batch, out[head:n])
+	case whole >= head:
+		complete = s.format.Complete(o.batch, out[head:whole])
 	}
 	switch {
 	case complete < 0 && n < len(out):
@@ -307,9 +311,10 @@ func (s *Sink) failed(o *inflight, out []byte, head, n int, err error) {
 		s.account(o, o.batch.Entries, "", err)
 		return
 	}
-	if !known || n < head {
-		s.keepGaps(o)
+	if !known {
+		whole = 0
 	}
+	s.keepGaps(o, out[:min(whole, head)])
 	// The count of a writer that fails is often wrong; an empty line does no harm.
 	s.torn = !known || out[n-1] != '\n'
 	// The batch may have changed the resource: write a header again.
