@@ -3,7 +3,9 @@ package sink
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,17 +59,23 @@ func (d *disk) Write(p []byte) (int, error) {
 // is written, dropped or under way. In the end what counts as written can be read,
 // and gaps tell of what was dropped.
 func TestBooks(t *testing.T) {
-	for _, f := range []encoding.Format{entries.Format, otlp.Proto} {
-		t.Run(f.Name(), func(t *testing.T) {
+	for _, tt := range []struct {
+		format      encoding.Format
+		compression Compression
+	}{
+		{entries.Format, None}, {otlp.Proto, None}, {otlp.JSON, None}, {entries.Format, Gzip}, {entries.Format, Zstd},
+	} {
+		f := tt.format
+		t.Run(f.Name()+" "+tt.compression.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, 2))
 				out := &disk{}
-				s, err := New(ToWriter(out), f, None, nil)
+				s, err := New(ToWriter(out), f, tt.compression, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
 				given, recycled := uint64(0), uint64(0)
-				for step := range 2000 {
+				for step := range 1000 {
 					if rng.IntN(3) == 0 {
 						out.room = rng.IntN(3000)
 					}
@@ -99,21 +107,31 @@ func TestBooks(t *testing.T) {
 				if st.Written == 0 || st.Dropped == 0 || st.Written+st.Dropped != given || st.Underway != 0 {
 					t.Errorf("the books say %+v, %d were given", st, given)
 				}
-				if f == otlp.Proto {
+				if f != entries.Format {
 					if n, err := f.Whole(bytes.NewReader(out.Bytes()), 0, int64(out.Len())); err != nil || n != int64(out.Len()) {
 						t.Errorf("%d bytes of %d are whole messages, %v", n, out.Len(), err)
 					}
 					return
 				}
-				checkLines(t, out.Bytes(), st)
+				checkLines(t, tt.compression, out.Bytes(), st)
 			})
 		})
 	}
 }
 
 // checkLines fails unless the lines hold what the books say. Some are cut off.
-func checkLines(t *testing.T, text []byte, st Stats) {
+func checkLines(t *testing.T, c Compression, text []byte, st Stats) {
 	t.Helper()
+	if c != None {
+		z, err := c.decompress(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		if text, err = io.ReadAll(z); err != nil {
+			t.Fatal(err)
+		}
+	}
 	written, lost, sequence := uint64(0), uint64(0), int64(-1)
 	for rec, err := range op.NewReader(bytes.NewReader(text), "out").Records() {
 		switch {
@@ -131,6 +149,91 @@ func checkLines(t *testing.T, text []byte, st Stats) {
 	}
 	if written != st.Written || lost != st.Dropped {
 		t.Errorf("%d operations and gaps of %d can be read, the books say %+v", written, lost, st)
+	}
+}
+
+// Wherever a write ends, what follows can be read, and each entry is written or told of
+// once.
+func TestEveryCut(t *testing.T) {
+	size := 0
+	for cut := 0; cut <= size; cut++ {
+		out := &disk{room: cut}
+		s, err := New(ToWriter(out), entries.Format, None, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Drop("queue_full", 5)
+		submit(t, s, batch(entries.Format, 2))
+		out.room = 1 << 30
+		submit(t, s, batch(entries.Format, 3))
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if st := s.Stats(); st.Written+st.Dropped != 10 || st.Written < 3 {
+			t.Errorf("cut after %d bytes: the books say %+v", cut, st)
+		}
+		checkLines(t, None, out.Bytes(), s.Stats())
+		if cut > 0 && (out.Bytes()[0] == '\n' || bytes.Contains(out.Bytes(), []byte("\n\n"))) {
+			t.Errorf("cut after %d bytes: there is an empty line", cut)
+		}
+		size = out.Len()
+		if cut > 2000 {
+			break
+		}
+	}
+}
+
+func submit(t *testing.T, s *Sink, b *encoding.Batch) {
+	t.Helper()
+	if err := s.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Submit(t.Context(), b, nil) // errors are those of the disk
+}
+
+// Nothing is written without need: no batch at the end, and a header only where the
+// resource is another one.
+func TestNothingNeedless(t *testing.T) {
+	out := &disk{room: 1 << 30}
+	s, err := New(ToWriter(out), entries.Format, None, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, service := range []string{"a", "a", "b", "a"} {
+		b := batch(entries.Format, 2)
+		set := attribute.NewSet(attribute.String("service.name", service))
+		id := set.Equivalent()
+		b.First, b.Last, b.FirstResource = id, id, &op.Resource{Service: service}
+		submit(t, s, b)
+		want = append(want, service, service)
+	}
+	before := out.Len()
+	if err := s.Shutdown(t.Context()); err != nil || out.Len() != before {
+		t.Errorf("Shutdown writes %d bytes, %v", out.Len()-before, err)
+	}
+	if err := s.Shutdown(t.Context()); err != nil || out.Len() != before {
+		t.Errorf("the second Shutdown writes %d bytes, %v", out.Len()-before, err)
+	}
+	headers := strings.Count(out.String(), `{"schema"`)
+	var got []string
+	from := ""
+	for rec, err := range op.NewReader(&out.Buffer, "out").Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Resource != nil {
+			from = rec.Resource.Service
+		}
+		if rec.Entry != nil {
+			got = append(got, from)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("operations come from %v, want %v", got, want)
+	}
+	if headers != 3 {
+		t.Errorf("%d headers, want 3", headers)
 	}
 }
 
