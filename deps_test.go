@@ -30,7 +30,11 @@ var importRules = map[string]struct {
 		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"internal":          {own: []string{"internal/..."}},
+	"internal": {own: []string{"internal/..."}},
+	"live": {
+		own:     []string{"op", "tensorconv", "analyze/...", "render/...", "internal/..."},
+		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf"}),
+	},
 	"internal/livepage": {own: []string{"op", "analyze/...", "render/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback": {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/receiver": {

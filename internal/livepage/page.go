@@ -34,6 +34,9 @@ type Page struct {
 	Version string
 	// Options are those of the reports.
 	Options analyze.Options
+	// Fill is called before each look at the window, to put into it what is pending; nil for
+	// no call.
+	Fill func()
 	// Notes returns more notes for the head of the page; nil for none.
 	Notes func() []html.Note
 
@@ -82,6 +85,13 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// fill puts what is pending into the window.
+func (p *Page) fill() {
+	if p.Fill != nil {
+		p.Fill()
+	}
+}
+
 // serveReport writes the report on what the window holds now.
 func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	var write func(io.Writer, *analyze.Report, html.Options) error
@@ -101,6 +111,7 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.run.Lock()
 	defer p.run.Unlock()
+	p.fill()
 	v := p.Window.view()
 	report, err := p.report(r.Context(), v)
 	if err != nil {
@@ -119,6 +130,19 @@ func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
 	opts := p.Options
 	opts.KeepForest = true
 	return v.report(ctx, opts)
+}
+
+// ServeJSON answers with a report.
+func ServeJSON(w http.ResponseWriter, r *analyze.Report) {
+	var text bytes.Buffer
+	if err := writeJSON(&text, r, html.Options{}); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(text.Bytes()) // a client that went away is no error of ours
 }
 
 func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
@@ -153,6 +177,7 @@ func (p *Page) serveData(w http.ResponseWriter, r *http.Request) error {
 func (p *Page) data(ctx context.Context) (built, error) {
 	p.run.Lock()
 	defer p.run.Unlock()
+	p.fill()
 	if p.built.data != nil && (p.built.version == p.Window.Version() || time.Since(p.built.at) < min(2*p.built.took, maxPause)) {
 		return p.built, nil
 	}
@@ -176,6 +201,7 @@ func (p *Page) data(ctx context.Context) (built, error) {
 func (p *Page) serveTrace(w http.ResponseWriter, _ *http.Request) error {
 	p.run.Lock()
 	defer p.run.Unlock()
+	p.fill()
 	var text bytes.Buffer
 	if err := p.Window.view().timeline().Write(&text); err != nil {
 		return err

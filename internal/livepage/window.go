@@ -50,6 +50,19 @@ type Lost struct {
 	Other int64
 }
 
+// AddLost counts records that fell out before they came in.
+func (w *Window) AddLost(lost Lost) {
+	if lost == (Lost{}) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost.Operations += lost.Operations
+	w.lost.Spans += lost.Spans
+	w.lost.Other += lost.Other
+	w.version++
+}
+
 // block is a part of what came in. It does not change once it is in a window.
 type block struct {
 	at time.Time

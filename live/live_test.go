@@ -1,0 +1,327 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	"go.uber.org/goleak"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/live"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newProcessor(tb testing.TB, opts ...live.Option) *live.Processor {
+	tb.Helper()
+	p, err := live.NewProcessor(opts...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return p
+}
+
+func provider(processors ...sdktrace.SpanProcessor) *sdktrace.TracerProvider {
+	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(resource.NewSchemaless(
+		attribute.String("service.name", "trainer"), attribute.String("host.name", "node-1")))}
+	for _, p := range processors {
+		options = append(options, sdktrace.WithSpanProcessor(p))
+	}
+	return sdktrace.NewTracerProvider(options...)
+}
+
+// recordSome records operations of every kind of oddity below requests.
+func recordSome(tp trace.TracerProvider, n int) {
+	tr, start := tp.Tracer("engine"), time.Unix(1_700_000_000, 0)
+	for i := range n {
+		at := start.Add(time.Duration(i) * time.Millisecond)
+		ctx, request := tr.Start(context.Background(), "POST /", trace.WithTimestamp(at))
+		for k, name := range []string{"embed", "matmul", "allreduce", "copy"} {
+			from := at.Add(time.Duration(100*k) * time.Microsecond)
+			_, o := tr.Start(ctx, name, trace.WithTimestamp(from))
+			attrs := []attribute.KeyValue{tensorconv.OpName(name), tensorconv.DeviceID(fmt.Sprint("cuda:", i%3)), tensorconv.Step(int64(i / 10)),
+				tensorconv.InputShapes([]int64{64, int64(k)}), tensorconv.OutputShape(64), tensorconv.DType(op.F32)}
+			end := from.Add(time.Duration(50+i) * time.Microsecond)
+			switch {
+			case i%17 == 3:
+				o.SetStatus(codes.Error, "bad")
+			case i%17 == 4:
+				end = from.Add(-time.Second)
+			case i%17 == 5:
+				attrs = attrs[:1]
+			case i%17 == 6:
+				o.AddLink(trace.Link{SpanContext: request.SpanContext()})
+			case i%17 == 7:
+				attrs = append(attrs, attribute.String("tensor.input.shapes", "{"), attribute.Int("unknown", i))
+			}
+			o.SetAttributes(attrs...)
+			o.End(trace.WithTimestamp(end))
+		}
+		request.End(trace.WithTimestamp(at.Add(900 * time.Microsecond)))
+	}
+}
+
+func get(t *testing.T, p *live.Processor, path string) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	p.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/debug/optrace/"+path, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// asMap returns a report without what tells how its records came in.
+func asMap(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"files", "format", "bytes"} {
+		delete(r["input"].(map[string]any), key)
+	}
+	return r
+}
+
+func marshal(t *testing.T, r *analyze.Report) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The reports in the process are those on a file of the same spans.
+func TestReports(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := optrace.NewProcessor(exp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProcessor(t)
+	tp := provider(p, file)
+	recordSome(tp, 300)
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	offline, served := asMap(t, marshal(t, want)), asMap(t, get(t, p, "?format=json"))
+	for _, lists := range []string{"slowest", "memory"} { // equal ones come in another order
+		delete(offline, lists)
+		delete(served, lists)
+	}
+	if diff := cmp.Diff(offline, served); diff != "" {
+		t.Errorf("latest operations (-file +live):\n%s", diff)
+	}
+	if n := want.Input.Entries; n != 1200 {
+		t.Errorf("%d operations", n)
+	}
+
+	sums, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, r := range map[string]*analyze.Report{"Report": p.Report(), "JSON": decode(t, get(t, p, "?format=json&since=start"))} {
+		if diff := cmp.Diff(sums.Total, r.Total); diff != "" {
+			t.Errorf("%s: total (-file +live):\n%s", name, diff)
+		}
+		for i := range sums.Operations { // the slowest of equal ones may be another
+			sums.Operations[i].Exemplar, r.Operations[i].Exemplar = nil, nil
+		}
+		if diff := cmp.Diff(sums.Operations, r.Operations); diff != "" {
+			t.Errorf("%s: operations (-file +live):\n%s", name, diff)
+		}
+	}
+}
+
+func decode(t *testing.T, text string) *analyze.Report {
+	t.Helper()
+	var r analyze.Report
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	return &r
+}
+
+func TestPage(t *testing.T) {
+	p := newProcessor(t, live.WithWindow(100, time.Hour))
+	tp := provider(p)
+	recordSome(tp, 5)
+	if text := get(t, p, ""); !strings.Contains(text, "20 operations in 25 spans") {
+		t.Errorf("page:\n%.2000s", text)
+	}
+	if text := get(t, p, "?format=collapsed"); !strings.Contains(text, "POST /;cuda:0;matmul ") {
+		t.Errorf("stacks:\n%s", text)
+	}
+	if text := get(t, p, "trace.json"); !json.Valid([]byte(text)) {
+		t.Errorf("trace:\n%s", text)
+	}
+	recordSome(tp, 100)
+	var data struct {
+		Notes []struct{ Label, Detail string }
+		View  struct{ Rows int }
+	}
+	for range 1000 { // not made anew at once
+		if err := json.Unmarshal([]byte(get(t, p, "data")), &data); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(fmt.Sprint(data.Notes), "fell out") {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if data.View.Rows > 100 || !strings.Contains(fmt.Sprint(data.Notes), "fell out") {
+		t.Errorf("%+v", data)
+	}
+	if n := p.Report().Total.Count; n != 420 {
+		t.Errorf("%d operations since the start", n)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	recordSome(tp, 10)
+	if n := p.Report().Total.Count; n != 420 {
+		t.Errorf("%d operations after Shutdown", n)
+	}
+	if err := errors.Join(p.Shutdown(t.Context()), p.ForceFlush(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, o := range map[string]live.Option{
+		"window": live.WithWindow(0, 0), "age": live.WithWindow(5, -1), "series": live.WithMaxSeries(0),
+	} {
+		if _, err := live.NewProcessor(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	newProcessor(t, nil, live.WithMapping(nil))
+}
+
+func TestMetrics(t *testing.T) {
+	reader := sdkmetric.NewManualReader()
+	mp := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithView(sdkmetric.NewView(
+		sdkmetric.Instrument{Name: "tensor.op.duration"},
+		sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: 160, MaxScale: 20}})))
+	p := newProcessor(t, live.WithMeterProvider(mp), live.WithMaxSeries(5))
+	recordSome(provider(p), 300)
+	var rm metricdata.ResourceMetrics
+	if err := reader.Collect(t.Context(), &rm); err != nil {
+		t.Fatal(err)
+	}
+	total := p.Report().Total
+	seen := make(map[string]bool)
+	for _, m := range rm.ScopeMetrics[0].Metrics {
+		seen[m.Name] = true
+		switch data := m.Data.(type) {
+		case metricdata.ExponentialHistogram[float64]:
+			count, sum, exemplars := uint64(0), 0.0, 0
+			for _, point := range data.DataPoints {
+				count += point.Count
+				sum += point.Sum
+				for _, e := range point.Exemplars {
+					if len(e.TraceID) == 16 && len(e.SpanID) == 8 {
+						exemplars++
+					}
+				}
+			}
+			if count != uint64(total.Count) || int64(sum*1e6+0.5) != total.SumNS/1000 || exemplars == 0 || len(data.DataPoints) != 6 {
+				t.Errorf("%d operations of %v s in %d series, %d exemplars; the report has %+v", count, sum, len(data.DataPoints), exemplars, total)
+			}
+		case metricdata.Sum[int64]:
+			sum := int64(0)
+			for _, point := range data.DataPoints {
+				sum += point.Value
+			}
+			if want := map[string]int64{"tensor.op.memory": total.MemoryBytes}[m.Name]; sum != want {
+				t.Errorf("%s is %d, want %d", m.Name, sum, want)
+			}
+		default:
+			t.Errorf("%s is a %T", m.Name, data)
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("metrics %v", seen)
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Spans end in many goroutines while somebody looks.
+func TestOnEndConcurrentSafe(t *testing.T) {
+	p := newProcessor(t, live.WithWindow(200, 0))
+	tp := provider(p)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { recordSome(tp, 50) })
+		wg.Go(func() {
+			for _, path := range []string{"", "data", "?format=json", "?format=json&since=start", "trace.json"} {
+				if text := get(t, p, path); text == "" {
+					t.Errorf("%s: empty", path)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := p.Report().Total.Count; n != 4*50*4 {
+		t.Errorf("%d operations", n)
+	}
+	var b bytes.Buffer
+	b.WriteString(get(t, p, "?format=json"))
+	if r := decode(t, b.String()); r.Input.Spans > 200 {
+		t.Errorf("the window holds %d", r.Input.Spans)
+	}
+}
+
+// What ends in OnEnd allocates nothing for operations that repeat.
+func BenchmarkOnEnd(b *testing.B) {
+	var spans []sdktrace.ReadOnlySpan
+	tp := provider(collect{&spans})
+	recordSome(tp, 3)
+	p := newProcessor(b)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		p.OnEnd(spans[i%len(spans)])
+	}
+}
+
+// collect keeps the operations that end.
+type collect struct{ spans *[]sdktrace.ReadOnlySpan }
+
+func (collect) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (c collect) OnEnd(s sdktrace.ReadOnlySpan)                 { *c.spans = append(*c.spans, s) }
+func (collect) ForceFlush(context.Context) error                { return nil }
+func (collect) Shutdown(context.Context) error                  { return nil }

@@ -1,0 +1,79 @@
+package live
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/optrace/optrace/op"
+)
+
+// DefaultWindow is how many of the latest operations and spans a Processor holds.
+const DefaultWindow = 20_000
+
+// DefaultMaxSeries is how many combinations of attributes metrics have at most.
+const DefaultMaxSeries = 1000
+
+// Option configures a Processor.
+type Option interface{ apply(*config) }
+
+type optionFunc func(*config)
+
+func (f optionFunc) apply(c *config) { f(c) }
+
+type config struct {
+	records   int
+	age       time.Duration
+	meters    metric.MeterProvider
+	maxSeries int
+	mapping   *op.Mapping
+}
+
+// WithWindow sets how many of the latest operations and spans the page shows, and for how
+// long, by the time at which somebody first looked; an age of 0 is for as long as there
+// is room.
+func WithWindow(records int, age time.Duration) Option {
+	return optionFunc(func(c *config) { c.records, c.age = records, age })
+}
+
+// WithMeterProvider records metrics of the operations, with the attributes
+// tensor.op.name, tensor.device.id and tensor.op.kind:
+//
+//   - tensor.op.duration, a histogram in seconds. It suggests no buckets: choose the
+//     base-2 exponential histogram by a view, or by the exporter's
+//     OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION;
+//   - tensor.op.memory, a counter in bytes, of the operations that state them;
+//   - tensor.op.dropped, a counter of the operations that are not in the profile, because
+//     a span could not be read.
+//
+// Measurements are made in the context of the operation's span, so that they are its
+// exemplars.
+func WithMeterProvider(p metric.MeterProvider) Option {
+	return optionFunc(func(c *config) { c.meters = p })
+}
+
+// WithMaxSeries bounds the combinations of attributes of the metrics. Further ones share
+// one, with the attribute otel.metric.overflow.
+func WithMaxSeries(n int) Option { return optionFunc(func(c *config) { c.maxSeries = n }) }
+
+// WithMapping sets which attributes are read as what; nil is the conventions.
+func WithMapping(m *op.Mapping) Option { return optionFunc(func(c *config) { c.mapping = m }) }
+
+func newConfig(opts []Option) (config, error) {
+	c := config{records: DefaultWindow, maxSeries: DefaultMaxSeries}
+	for _, o := range opts {
+		if o != nil {
+			o.apply(&c)
+		}
+	}
+	var err error
+	if c.records < 1 || c.age < 0 {
+		err = fmt.Errorf("a window of %d records, of %v", c.records, c.age)
+	}
+	if c.maxSeries < 1 {
+		err = errors.Join(err, fmt.Errorf("at most %d series", c.maxSeries))
+	}
+	return c, err
+}

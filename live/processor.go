@@ -1,0 +1,171 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"net/http"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+)
+
+// Processor profiles the operations among the spans that end. It is an
+// sdktrace.SpanProcessor, and safe for concurrent use.
+type Processor struct {
+	cfg     config
+	seed    maphash.Seed
+	shards  []*shard // the length is a power of two
+	withOps traces.WithOps
+	metrics *metrics // nil for none
+	stopped atomic.Bool
+	dropped atomic.Uint64 // operations that a panic took
+
+	page livepage.Page
+	// filling is held while records are moved from the shards to the window.
+	filling sync.Mutex
+	writer  *livepage.Writer
+}
+
+var _ sdktrace.SpanProcessor = (*Processor)(nil)
+
+// NewProcessor returns a Processor. It is registered with a TracerProvider by
+// sdktrace.WithSpanProcessor.
+func NewProcessor(opts ...Option) (*Processor, error) {
+	cfg, err := newConfig(opts)
+	if err != nil {
+		return nil, fmt.Errorf("live: new processor: %w", err)
+	}
+	p := &Processor{cfg: cfg, seed: maphash.MakeSeed()}
+	if cfg.meters != nil {
+		if p.metrics, err = newMetrics(cfg.meters, cfg.maxSeries, &p.dropped); err != nil {
+			return nil, fmt.Errorf("live: new processor: %w", err)
+		}
+	}
+	// A few for each processor, so that hardly any is taken when a span ends.
+	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
+	for range n {
+		p.shards = append(p.shards, newShard(cfg, max(1, cfg.records/n), maxCacheBytes/n, p.metrics))
+	}
+	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
+	p.writer = window.Input("").Writer()
+	p.page = livepage.Page{
+		Window: window, Title: "operations of this program", Fill: p.fill,
+		Options: analyze.Options{Workers: 1}, // the rest is the program's
+	}
+	return p, nil
+}
+
+// The bounds of shards and of what they remember of attributes together.
+const (
+	maxShards     = 64
+	maxCacheBytes = 32 << 20
+)
+
+// OnStart does nothing.
+func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+
+// OnEnd takes a finished span. An operation is profiled whether it is sampled or only
+// recorded.
+func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
+	if p.stopped.Load() {
+		return
+	}
+	defer func() {
+		if recover() != nil { // an attribute's own code may panic
+			p.dropped.Add(1)
+		}
+	}()
+	d := span.Read(s, s.SpanContext(), s.Parent())
+	p.end(&d)
+}
+
+// end takes the data of a span.
+func (p *Processor) end(d *span.Data) {
+	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
+	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
+	measured := sh.end(d, &p.withOps)
+	if p.metrics != nil && measured.series != nil {
+		p.metrics.record(d, &measured)
+	}
+}
+
+// lock returns a locked shard, one that nobody else has if there is one near n. The
+// shard's end unlocks it.
+func (p *Processor) lock(n uint32) *shard {
+	mask := uint32(len(p.shards) - 1)
+	for i := range uint32(4) {
+		if sh := p.shards[(n+i)&mask]; sh.mu.TryLock() {
+			return sh
+		}
+	}
+	sh := p.shards[n&mask]
+	sh.mu.Lock()
+	return sh
+}
+
+// Report returns the sums of all operations since the Processor was made: what needs the
+// structure of the run, such as self times, is in the page's report only.
+func (p *Processor) Report() *analyze.Report {
+	sum := analyze.NewProfile(analyze.Options{SumsOnly: true})
+	for _, sh := range p.shards {
+		sh.mu.Lock()
+		sum.Merge(sh.profile)
+		sh.mu.Unlock()
+	}
+	return sum.Report()
+}
+
+// Dropped returns how many operations are not in the report, because their spans could not
+// be read.
+func (p *Processor) Dropped() uint64 { return p.dropped.Load() }
+
+// ForceFlush does nothing: what has ended is in the report.
+func (p *Processor) ForceFlush(context.Context) error { return nil }
+
+// Shutdown makes the Processor ignore spans that end from now on. Its handler still
+// answers.
+func (p *Processor) Shutdown(context.Context) error {
+	if p.stopped.Swap(true) || p.metrics == nil {
+		return nil
+	}
+	return p.metrics.shutdown()
+}
+
+// Handler returns the handler of the page, for any path that ends in a slash, such as
+// /debug/optrace/, and those below it:
+//
+//   - the page itself; with ?format=json the report on the latest operations, with
+//     ?format=collapsed their stacks;
+//   - with ?format=json&since=start the report on all operations since the start, see
+//     [Processor.Report];
+//   - data and trace.json below it, which the page asks for.
+func (p *Processor) Handler() http.Handler { return http.HandlerFunc(p.serve) }
+
+func (p *Processor) serve(w http.ResponseWriter, r *http.Request) {
+	if q := r.URL.Query(); q.Get("format") == "json" && q.Get("since") == "start" {
+		livepage.ServeJSON(w, p.Report())
+		return
+	}
+	p.page.ServeHTTP(w, r)
+}
+
+// fill moves what the shards hold to the window.
+func (p *Processor) fill() {
+	p.filling.Lock()
+	defer p.filling.Unlock()
+	lost := livepage.Lost{}
+	for _, sh := range p.shards {
+		sh.drain(p.writer, &lost)
+	}
+	p.writer.Flush()
+	p.page.Window.AddLost(lost)
+}

@@ -1,0 +1,204 @@
+package live
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/attrcache"
+	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/livepage"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/internal/traces"
+	"github.com/optrace/optrace/op"
+)
+
+// shard profiles a part of the spans. Its methods lock it, or say that it is locked.
+type shard struct {
+	mu      sync.Mutex
+	mapping *op.Mapping
+	conv    *convert.Converter
+	cache   attrcache.Cache[*template]
+	profile *analyze.Profile
+	strings intern.Table
+	metrics *metrics
+
+	// records are the latest ones, of which the oldest is at oldest once there are as many
+	// as there may be.
+	records []record
+	most    int
+	oldest  int
+	lost    livepage.Lost
+
+	_ [64]byte // the next shard's lock is in another cache line
+}
+
+// template is what operations of the same attributes, name, scope and resource have in
+// common: all of an entry but the step, times and ids.
+type template struct {
+	entry    op.Entry
+	resource *op.Resource
+	series   *series // nil for none
+}
+
+// record is an operation or a span that has ended.
+type record struct {
+	template        *template // nil for a span
+	span            *op.Span
+	resource        *op.Resource
+	step            op.Int
+	start, duration int64
+	trace           op.TraceID
+	id, parent      op.SpanID
+}
+
+func newShard(cfg config, records, cacheBytes int, m *metrics) *shard {
+	return &shard{
+		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes, true),
+		profile: analyze.NewProfile(analyze.Options{SumsOnly: true}), most: records, metrics: m,
+	}
+}
+
+// measured is what metrics record of an operation.
+type measured struct {
+	series   *series // nil for a span
+	duration int64
+	memory   op.Int
+}
+
+// end takes the data of a span that has ended. The shard is locked, and unlocked by end.
+func (s *shard) end(d *span.Data, withOps *traces.WithOps) (m measured) {
+	defer s.mu.Unlock()
+	r := record{trace: d.TraceID(), id: d.SpanID(), parent: d.ParentID()}
+	t, isOperation := s.template(d, &r)
+	if !isOperation {
+		if withOps.Has(r.trace) {
+			s.add(record{span: s.conv.Ancestor(d).Clone(), resource: s.conv.Resource(d.Resource)})
+		}
+		return measured{}
+	}
+	withOps.Add(r.trace)
+	r.template, r.resource = t, t.resource
+	s.profile.Add(r.entry())
+	s.add(r)
+	return measured{t.series, r.duration, t.entry.MemoryBytes}
+}
+
+// entry returns the entry of an operation, which is valid until that of another one of its
+// template is asked for.
+func (r *record) entry() *op.Entry {
+	e := &r.template.entry
+	e.Step, e.Start.V, e.Duration = r.step, r.start, r.duration
+	e.TraceID, e.SpanID, e.ParentSpanID = r.trace, r.id, r.parent
+	return e
+}
+
+// template returns the template of an operation, or false for any other span, and sets the
+// step and the times of r.
+func (s *shard) template(d *span.Data, r *record) (*template, bool) {
+	varying := attrcache.NoVarying
+	fits := d.DroppedAttrs == 0 && len(d.Links) == 0 && d.DroppedLinks == 0 && !d.Failed() && d.Context.TraceState().Len() == 0
+	if s.mapping == nil {
+		varying.Step = attrcache.FindVarying(d.Attrs).Step
+	}
+	r.start, r.duration = d.Start.UnixNano(), int64(d.End.Sub(d.Start))
+	fits = fits && r.duration >= 0 && inRange(d.Start) && inRange(d.End)
+	key := attrcache.Key{Attrs: d.Attrs, Varying: varying, Name: d.Name, Scope: d.Scope.Name, Resource: d.Resource}
+	cached, worthAdding := s.cache.Lookup(&key)
+	if cached != nil && fits {
+		if varying.Step >= 0 {
+			r.step = op.Known(d.Attrs[varying.Step].Value.AsInt64())
+		}
+		return *cached, true
+	}
+	e, ok := s.convert(d)
+	if !ok {
+		return nil, false
+	}
+	t := &template{entry: *e.Clone(), resource: s.conv.Resource(d.Resource)}
+	// The profile finds its rows by the addresses of names.
+	t.entry.Operation, t.entry.DeviceID = s.strings.String([]byte(e.Operation)), s.strings.String([]byte(e.DeviceID))
+	if s.metrics != nil {
+		t.series = s.metrics.series(e)
+	}
+	r.step, r.start, r.duration = e.Step, e.Start.V, e.Duration
+	steps := varying.Step < 0 || e.Step == op.Known(d.Attrs[varying.Step].Value.AsInt64())
+	if worthAdding && fits && steps {
+		s.cache.Add(&key, t, templateBytes)
+	}
+	return t, true
+}
+
+// templateBytes is about the size of a template with its shapes, without the texts, which
+// are those of the attributes. textBytes is how much the converter remembers of lists.
+const (
+	templateBytes = 700
+	textBytes     = 64 << 10
+)
+
+// convert returns the entry of an operation, with shorter texts where they are large.
+func (s *shard) convert(d *span.Data) (*op.Entry, bool) {
+	e, ok := s.conv.Entry(d, span.Root{})
+	if !ok {
+		return nil, false
+	}
+	if len(d.Name)+span.Memory(d.Attrs) <= maxText {
+		return e, true
+	}
+	bounded := d.Bounded()
+	return s.conv.Entry(&bounded, span.Root{})
+}
+
+// maxText is how many bytes the name and the attributes of an operation may take that are
+// not looked at for texts to be cut.
+const maxText = 8 << 10
+
+// add puts a record in the place of the oldest one. The shard is locked.
+func (s *shard) add(r record) {
+	if len(s.records) < s.most {
+		if s.records == nil {
+			s.records = make([]record, 0, min(s.most, 64))
+		}
+		s.records = append(s.records, r)
+		return
+	}
+	old := &s.records[s.oldest]
+	if old.template != nil {
+		s.lost.Operations++
+	} else {
+		s.lost.Spans++
+	}
+	*old = r
+	if s.oldest++; s.oldest == s.most {
+		s.oldest = 0
+	}
+}
+
+// drain writes the records, and adds what was lost.
+func (s *shard) drain(w *livepage.Writer, lost *livepage.Lost) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Concat(s.records[s.oldest:], s.records[:s.oldest]) {
+		w.Add(op.Record{Resource: r.resource}, nil)
+		if r.template == nil {
+			w.Add(op.Record{Span: r.span}, nil)
+		} else {
+			w.Add(op.Record{Entry: r.entry()}, nil)
+		}
+	}
+	clear(s.records) // what they refer to
+	s.records, s.oldest = s.records[:0], 0
+	lost.Operations += s.lost.Operations
+	lost.Spans += s.lost.Spans
+	s.lost = livepage.Lost{}
+}
+
+// inRange reports whether a time can be told in Unix nanoseconds.
+func inRange(t time.Time) bool {
+	const far = int64(math.MaxInt64/time.Second) - 1
+	s := t.Unix()
+	return -far < s && s < far
+}
