@@ -55,8 +55,8 @@ func (s *strictTarget) Close() error {
 	return nil
 }
 
-// submit writes a batch of one entry, or counts it as dropped where ctx ends before.
-func submit(ctx context.Context, s *Sink) error {
+// submitOne writes a batch of one entry, or counts it as dropped where ctx ends before.
+func submitOne(ctx context.Context, s *Sink) error {
 	if err := s.Acquire(ctx); err != nil {
 		s.Drop("timeout", 1)
 		return err
@@ -95,7 +95,7 @@ func TestSinkConcurrentSafe(t *testing.T) {
 			for range writers {
 				at(func(ctx context.Context) {
 					for range batches {
-						err := submit(ctx, s)
+						err := submitOne(ctx, s)
 						if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrShutdown) {
 							t.Errorf("round %d: %v", round, err)
 						}
