@@ -163,9 +163,9 @@ func TestEveryCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Drop("queue_full", 5)
-		submit(t, s, batch(entries.Format, 2))
+		writeBatch(t, s, batch(entries.Format, 2))
 		out.room = 1 << 30
-		submit(t, s, batch(entries.Format, 3))
+		writeBatch(t, s, batch(entries.Format, 3))
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +183,7 @@ func TestEveryCut(t *testing.T) {
 	}
 }
 
-func submit(t *testing.T, s *Sink, b *encoding.Batch) {
+func writeBatch(t *testing.T, s *Sink, b *encoding.Batch) {
 	t.Helper()
 	if err := s.Acquire(t.Context()); err != nil {
 		t.Fatal(err)
@@ -205,7 +205,7 @@ func TestNothingNeedless(t *testing.T) {
 		set := attribute.NewSet(attribute.String("service.name", service))
 		id := set.Equivalent()
 		b.First, b.Last, b.FirstResource = id, id, &op.Resource{Service: service}
-		submit(t, s, b)
+		writeBatch(t, s, b)
 		want = append(want, service, service)
 	}
 	before := out.Len()
