@@ -76,7 +76,32 @@ type Wait struct {
 // there is no sequence number, the k-th of a name and group on each device
 // belong together, and the row counts them as inferred.
 func (f *Forest) collectiveRows() []CollectiveRow {
+	rows := []CollectiveRow{}
+	name := int32(noRow)
+	var sum collectiveSum
 	f.build()
+	devices := f.collectiveDevices()
+	finish := func() {
+		if name != noRow {
+			rows = append(rows, sum.row(devices.keys))
+		}
+	}
+	f.eachCollective(func(of int32, parts []collectivePart) {
+		if of != name {
+			finish()
+			name, sum = of, collectiveSum{collectiveName: f.collected.names.Values[of], devices: make(map[int32]*collectiveDevice)}
+			sum.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(sum.name))
+		}
+		sum.add(parts)
+	})
+	finish()
+	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS.V, a.TransferNS.V) })
+	return rows
+}
+
+// eachCollective calls found with the parts of each collective and the number of its
+// name: by name, those with a sequence number first.
+func (f *Forest) eachCollective(found func(name int32, parts []collectivePart)) {
 	c := &f.collected
 	devices := f.collectiveDevices()
 	repeats := f.repeatedCollectives()
@@ -91,20 +116,11 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 		return group
 	})
 	matching := collectiveMatching{collectives: c, devices: devices}
-	rows := []CollectiveRow{}
 	for _, name := range c.sortedNames() {
-		numbered, inferred := entries[first[2*name]:first[2*name+1]], entries[first[2*name+1]:first[2*name+2]]
-		if len(numbered)+len(inferred) == 0 {
-			continue
-		}
-		sum := collectiveSum{collectiveName: c.names.Values[name], devices: make(map[int32]*collectiveDevice)}
-		sum.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(sum.name))
-		matching.each(numbered, sum.add)
-		matching.each(inferred, sum.add)
-		rows = append(rows, sum.row(devices.keys))
+		add := func(parts []collectivePart) { found(name, parts) }
+		matching.each(entries[first[2*name]:first[2*name+1]], add)
+		matching.each(entries[first[2*name+1]:first[2*name+2]], add)
 	}
-	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS.V, a.TransferNS.V) })
-	return rows
 }
 
 // repeatedCollectives returns the collectives that are repeats.

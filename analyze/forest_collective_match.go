@@ -138,6 +138,7 @@ func (f *Forest) collectiveDevices() *collectiveDevices {
 
 // collectivePart is the part that one device had in a collective.
 type collectivePart struct {
+	entry      int32 // its place among the entries of collectives
 	device     int32 // its place in the order
 	inferred   bool
 	started    bool
@@ -217,7 +218,7 @@ func (m *collectiveMatching) device(i int32) int32 {
 func (m *collectiveMatching) part(k timed) collectivePart {
 	facts := m.facts(k.row)
 	return collectivePart{
-		device: m.device(k.row), occurrence: int32(k.at),
+		entry: k.row, device: m.device(k.row), occurrence: int32(k.at),
 		inferred: facts&collectiveInferred != 0, started: facts&collectiveStarted != 0, sized: facts&collectiveSized != 0,
 		start:    m.entries.At(k.row, collectiveStart),
 		duration: m.entries.At(k.row, collectiveDuration),

@@ -1,128 +1,13 @@
 package html
 
 import (
-	"cmp"
 	"compress/flate"
 	"encoding/base64"
 	"encoding/binary"
 	"io"
-	"slices"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
 )
-
-// kindNumber returns the number of a node's kind in the page's module rows.
-func kindNumber(n analyze.Node) uint64 {
-	if !n.IsOp() {
-		return 6
-	}
-	switch n.Kind() {
-	case op.KindCompute:
-		return 1
-	case op.KindCollective:
-		return 2
-	case op.KindMemory:
-		return 3
-	case op.KindIO:
-		return 4
-	case op.KindControl:
-		return 5
-	}
-	return 0
-}
-
-// rows holds the operations and spans of the page, ordered by start, and the
-// tables that their columns refer to. Nodes without a start are left out, and
-// so are the host's views of operations, which would stand there twice.
-type rows struct {
-	nodes   []analyze.Node
-	index   map[int]int32 // of each node, by analyze.Node.Index
-	origin  int64         // Unix nanoseconds at the page's time 0
-	span    int64         // nanoseconds from there to the last end
-	leftOut int
-
-	names   dictionary[string]
-	devices dictionary[analyze.DeviceKey]
-	shapes  dictionary[string]
-	steps   dictionary[int64]
-	request map[int]int // of operations and the spans above them, by analyze.Node.Index
-}
-
-// dictionary numbers values in the order of their first appearance.
-type dictionary[T comparable] struct {
-	index  map[T]int
-	values []T
-}
-
-func (d *dictionary[T]) number(v T) int {
-	n, ok := d.index[v]
-	if !ok {
-		if d.index == nil {
-			d.index = make(map[T]int)
-		}
-		n = len(d.values)
-		d.index[v] = n
-		d.values = append(d.values, v)
-	}
-	return n
-}
-
-// newRows orders the nodes of a forest.
-func newRows(forest *analyze.Forest) *rows {
-	r := &rows{index: make(map[int]int32), request: make(map[int]int)}
-	r.shapes.number("")
-	if forest == nil {
-		return r
-	}
-	for n := range forest.Nodes() {
-		if !n.Start().Known || n.IsDuplicate() || n.Side() == op.SideHost {
-			r.leftOut++
-			continue
-		}
-		r.nodes = append(r.nodes, n)
-	}
-	slices.SortStableFunc(r.nodes, func(a, b analyze.Node) int {
-		return cmp.Or(cmp.Compare(a.Start().V, b.Start().V), cmp.Compare(b.Duration(), a.Duration()))
-	})
-	for i, n := range r.nodes {
-		r.index[n.Index()] = int32(i)
-		if i == 0 {
-			r.origin = n.Start().V
-		}
-		r.span = max(r.span, n.Start().V+n.Duration()-r.origin)
-	}
-	// Devices in the order in which people list them.
-	var devices []analyze.DeviceKey
-	for _, n := range r.nodes {
-		if n.IsOp() {
-			if k := n.Device(); r.devices.number(k) == len(devices) {
-				devices = append(devices, k)
-			}
-		}
-	}
-	slices.SortFunc(devices, analyze.DeviceKey.Compare)
-	r.devices = dictionary[analyze.DeviceKey]{}
-	for _, k := range devices {
-		r.devices.number(k)
-	}
-	return r
-}
-
-// setRequest records that the operations of q, and the spans between them and
-// its root, belong to request number i.
-func (r *rows) setRequest(q *analyze.Request, i int) {
-	r.request[q.Root.Index()] = i
-	for n := range q.Operations() {
-		for !n.IsZero() {
-			if _, ok := r.request[n.Index()]; ok {
-				break
-			}
-			r.request[n.Index()] = i
-			n = n.Parent()
-		}
-	}
-}
 
 // encode writes the columns as the page's function decodeRows reads them,
 // compressed and in base64.
@@ -133,9 +18,9 @@ func (r *rows) encode(w io.Writer, level int) error {
 		return err
 	}
 	buf := make([]byte, 0, 64<<10)
-	column := func(value func(i int, n analyze.Node) uint64) {
-		for i, n := range r.nodes {
-			buf = binary.AppendUvarint(buf, value(i, n))
+	column := func(value func(i int, one *row) uint64) {
+		for i := range r.list {
+			buf = binary.AppendUvarint(buf, value(i, &r.list[i]))
 			if len(buf) > 60<<10 {
 				if _, e := deflate.Write(buf); err == nil {
 					err = e
@@ -145,38 +30,46 @@ func (r *rows) encode(w io.Writer, level int) error {
 		}
 	}
 	before := r.origin
-	column(func(_ int, n analyze.Node) uint64 {
-		d := n.Start().V - before
-		before = n.Start().V
+	column(func(_ int, one *row) uint64 {
+		d := one.start - before
+		before = one.start
 		return uint64(d)
 	})
-	column(func(_ int, n analyze.Node) uint64 { return uint64(n.Duration()) })
-	column(func(_ int, n analyze.Node) uint64 { return uint64(n.SelfTimeNS()) })
-	column(func(_ int, n analyze.Node) uint64 { return uint64(r.names.number(n.Name())) })
-	column(func(_ int, n analyze.Node) uint64 { return kindNumber(n) })
-	column(func(_ int, n analyze.Node) uint64 {
-		if !n.IsOp() {
+	column(func(_ int, one *row) uint64 { return uint64(one.duration) })
+	column(func(_ int, one *row) uint64 { return zigzag(one.duration - one.self) })
+	column(func(_ int, one *row) uint64 { return uint64(r.names.number(one.node.Name())) })
+	column(func(_ int, one *row) uint64 { return kindNumber(one.node) })
+	column(func(_ int, one *row) uint64 {
+		if !one.node.IsOp() {
 			return 0
 		}
-		return uint64(r.devices.number(n.Device()) + 1)
+		return uint64(r.devices.number(one.node.Device()) + 1)
 	})
-	column(func(_ int, n analyze.Node) uint64 { return optional(n.Stream()) })
-	column(func(i int, n analyze.Node) uint64 { return r.parent(i, n) })
-	column(func(_ int, n analyze.Node) uint64 {
-		q, ok := r.request[n.Index()]
-		if !ok {
-			return 0
-		}
-		return uint64(q + 1)
-	})
-	column(func(_ int, n analyze.Node) uint64 { return uint64(r.shapes.number(n.Shapes())) })
-	column(func(_ int, n analyze.Node) uint64 { return positive(n.MemoryBytes()) })
-	column(func(_ int, n analyze.Node) uint64 { return positive(n.FLOPs()) })
-	column(func(_ int, n analyze.Node) uint64 {
-		if s := n.Step(); s.Known {
-			return uint64(r.steps.number(s.V) + 1)
+	column(func(_ int, one *row) uint64 { return optional(one.node.Stream()) })
+	column(func(i int, _ *row) uint64 {
+		if p := r.parentOf(i); p != none {
+			return zigzag(int64(i)-int64(p)) + 1
 		}
 		return 0
+	})
+	column(r.requestCode)
+	column(func(_ int, one *row) uint64 { return uint64(one.shape) })
+	column(r.unlessUsual(func(one *row) int64 { return one.memory }))
+	column(r.unlessUsual(func(one *row) int64 { return one.flops }))
+	column(func(_ int, one *row) uint64 { return uint64(one.step) })
+	column(func(_ int, one *row) uint64 {
+		if at := one.node.Launch(); at.Known && one.count == 1 {
+			return zigzag(one.start-at.V) + 1
+		}
+		return 0
+	})
+	column(func(_ int, one *row) uint64 { return uint64(one.collective) })
+	column(func(_ int, one *row) uint64 { return uint64(one.count - 1) })
+	column(func(_ int, one *row) uint64 {
+		if one.count == 1 {
+			return 0
+		}
+		return uint64(one.longest)
 	})
 	if _, e := deflate.Write(buf); err == nil {
 		err = e
@@ -190,21 +83,38 @@ func (r *rows) encode(w io.Writer, level int) error {
 	return err
 }
 
-// parent returns the code of the row above n.
-func (r *rows) parent(i int, n analyze.Node) uint64 {
-	p := n.Parent()
-	if p.IsZero() {
+// requestCode returns 0 for no request, 1 for that of the row above where that comes
+// first, and else the number plus two.
+func (r *rows) requestCode(i int, one *row) uint64 {
+	q := r.request[one.node.Index()]
+	if q == none {
 		return 0
 	}
-	at, ok := r.index[p.Index()]
-	if !ok {
-		return 0
+	if p := r.parentOf(i); p != none && int(p) < i && r.request[r.list[p].node.Index()] == q {
+		return 1
 	}
-	if d := i - int(at); d >= 0 {
-		return 1 + 2*uint64(d)
-	}
-	return 1 + 2*uint64(int(at)-i) - 1
+	return uint64(q) + 2
 }
+
+// unlessUsual returns the codes of a quantity that rows of one name and shape usually
+// have in common: 0 where it is that of the row before, else the value plus one. It is
+// 0, which stands for unknown, in front of the first.
+func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uint64 {
+	type key struct{ name, shape int }
+	last := make(map[key]int64)
+	return func(_ int, one *row) uint64 {
+		k, v := key{r.names.number(one.node.Name()), one.shape}, max(0, value(one))
+		if last[k] == v {
+			return 0
+		}
+		last[k] = v
+		return uint64(v) + 1
+	}
+}
+
+// zigzag returns the code of a number that may be negative: 0, -1, 1, -2 and so on
+// are 0, 1, 2, 3.
+func zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
 
 // optional returns the code of a number that may be unknown. Negative ones, which
 // the page has no use for, count as unknown.
@@ -213,12 +123,4 @@ func optional(v op.Int) uint64 {
 		return 0
 	}
 	return uint64(v.V) + 1
-}
-
-// positive is optional for a number of which 0 stands for unknown.
-func positive(v int64) uint64 {
-	if v <= 0 {
-		return 0
-	}
-	return uint64(v) + 1
 }

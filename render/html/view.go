@@ -18,15 +18,19 @@ type view struct {
 	// Rows is the number of operations and spans in the columns.
 	Rows int `json:"rows"`
 	// Origin is the first start, in Unix nanoseconds; no number of JavaScript holds it.
-	Origin   string          `json:"origin_ns"`
-	SpanNS   int64           `json:"span_ns"`
-	Names    []string        `json:"names"`
-	Devices  []device        `json:"devices"`
-	Shapes   []string        `json:"shapes"`
-	Steps    []int64         `json:"steps"`
-	Requests []request       `json:"requests"`
-	Total    int             `json:"requests_total"`
-	Report   *analyze.Report `json:"report"`
+	Origin   string    `json:"origin_ns"`
+	SpanNS   int64     `json:"span_ns"`
+	Names    []string  `json:"names"`
+	Devices  []device  `json:"devices"`
+	Shapes   []string  `json:"shapes"`
+	Steps    []int64   `json:"steps"`
+	Requests []request `json:"requests"`
+	Total    int       `json:"requests_total"`
+	// Links has the rows that links lead from and to, LinksTotal how many there are.
+	Links      [][2]int32      `json:"links"`
+	LinksTotal int             `json:"links_total"`
+	Merged     merged          `json:"merged"`
+	Report     *analyze.Report `json:"report"`
 
 	severalRanks bool // labels of devices have the rank
 }
@@ -50,8 +54,31 @@ type request struct {
 	Ops       int        `json:"ops"`
 	Uncovered int64      `json:"uncovered"`
 	Path      []part     `json:"path"`
-	Link      string     `json:"link,omitempty"`
+	// Shared are the executions that work for several requests, this one among them,
+	// those with the largest parts; SharedTotal is how many there are and SharedNS the
+	// sum of the parts.
+	Shared      []shared `json:"shared,omitempty"`
+	SharedTotal int      `json:"shared_total,omitempty"`
+	SharedNS    int64    `json:"shared_ns,omitempty"`
+	Link        string   `json:"link,omitempty"`
 }
+
+// shared is an execution that works for several requests, and the part of a request
+// in it.
+type shared struct {
+	Name     string `json:"name"`
+	Row      int32  `json:"row"` // of its span, -1 for none
+	Start    int64  `json:"start"`
+	Duration int64  `json:"dur"`
+	Requests int    `json:"requests"`
+	Ops      int    `json:"ops"`
+	NS       int64  `json:"ns"`
+
+	root analyze.Node
+}
+
+// maxShared bounds the executions that a page lists for a request.
+const maxShared = 20
 
 // part is a share of a critical path.
 type part struct {
@@ -65,7 +92,7 @@ type part struct {
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{Report: r, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{}}
 	columns := newRows(r.Forest)
-	v.Rows, v.SpanNS, v.Origin = len(columns.nodes), columns.span, strconv.FormatInt(columns.origin, 10)
+	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)
 	for _, k := range columns.devices.values {
 		v.Devices = append(v.Devices, device{Label: k.Label(v.severalRanks), Row: slices.IndexFunc(r.Devices, func(d analyze.Device) bool {
@@ -73,6 +100,12 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		})})
 	}
 	v.addRequests(r.Forest, columns, opts)
+	columns.merge(maxRows)
+	v.Rows, v.Merged = len(columns.list), columns.merged
+	v.Links, v.LinksTotal = columns.links()
+	for i := range v.Requests {
+		v.Requests[i].findShared(columns)
+	}
 	return v, columns
 }
 
@@ -96,11 +129,35 @@ func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) 
 			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
 			Path: pathParts(forest.CriticalPath(q.Root), v.severalRanks),
 		}
+		row.addShared(q, columns.origin)
 		if opts.Link != nil {
 			row.Link = opts.Link(q.TraceID, q.SpanID)
 		}
 		v.Requests = append(v.Requests, row)
 		columns.setRequest(q, i)
+	}
+}
+
+// addShared lists the shared executions of a request.
+func (r *request) addShared(q *analyze.Request, origin int64) {
+	for e, ns := range q.Executions() {
+		r.SharedTotal++
+		r.SharedNS += ns
+		r.Shared = append(r.Shared, shared{
+			Name: e.Name, Start: e.StartNS.V - origin, Duration: e.DurationNS, Requests: e.Requests, Ops: e.Ops(), NS: ns, root: e.Root,
+		})
+	}
+	slices.SortStableFunc(r.Shared, func(a, b shared) int { return cmp.Compare(b.NS, a.NS) })
+	r.Shared = slices.Clip(r.Shared[:min(len(r.Shared), maxShared)])
+}
+
+// findShared finds the rows of the shared executions.
+func (r *request) findShared(columns *rows) {
+	for i := range r.Shared {
+		r.Shared[i].Row = none
+		if root := r.Shared[i].root; !root.IsZero() {
+			r.Shared[i].Row = columns.index[root.Index()]
+		}
 	}
 }
 

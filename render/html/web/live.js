@@ -147,7 +147,7 @@ class LivePage extends Page {
     show(byID("chips"), ...data.notes.map((n, i) => element("details", { open: open[i] }, element("summary", {}, n.label), n.detail)));
     show(byID("findings"), ...data.findings.map((f) => element("li", {}, element("button", { type: "button", "data-select": f.select }, f.text))),
       data.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null);
-    byID("leftout").textContent = data.left_out > 0 ? `${data.left_out} without a start, or seen from the host, or read twice are not drawn` : "";
+    byID("leftout").textContent = data.left_out > 0 ? `${data.left_out} without a start, or read twice, are not drawn` : "";
   }
 
   // handOver opens the page at ui.perfetto.dev, and gives it the trace when it says that

@@ -20,10 +20,10 @@ export async function inflate(text) {
 
 const VALUES = {
   time: { title: "self time", format: formatTime, of: (rows) => (i) => rows.self[i] },
-  total: { title: "duration", format: formatTime, of: (rows) => (i) => (rows.kind[i] === KIND_SPAN ? 0 : rows.dur[i]) },
+  total: { title: "duration", format: formatTime, of: (rows) => (i) => (rows.kind[i] >= KIND_SPAN ? 0 : rows.dur[i]) },
   bytes: { title: "bytes", format: formatBytes, of: (rows) => (i) => (rows.memory[i] >= 0 ? rows.memory[i] : 0) },
   flops: { title: "FLOPs", format: (n) => formatRate(n, "FLOP"), of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0) },
-  count: { title: "count", format: formatCount, of: (rows) => (i) => (rows.kind[i] === KIND_SPAN ? 0 : 1) },
+  count: { title: "count", format: formatCount, of: (rows) => (i) => (rows.kind[i] >= KIND_SPAN ? 0 : rows.count[i]) },
 };
 
 export class Page {
@@ -71,6 +71,14 @@ export class Page {
     communication(this, byID("communication"));
     memory(this, byID("memory"));
     steps(this, byID("steps"));
+    this.sayMerged();
+  }
+
+  // sayMerged says what the page holds merged.
+  sayMerged() {
+    const m = this.view.merged;
+    byID("merged").textContent = m.boxes === 0 ? "" : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} boxes, by name, stream and request; ` +
+      "sums and counts are exact, percentiles and busy times of a selection are not";
   }
 
   theme() {
@@ -176,8 +184,8 @@ export class Page {
     const { view, store } = this, s = store.state;
     let ops = 0, sum = 0;
     for (const i of picked) {
-      if (this.rows.kind[i] === KIND_SPAN) continue;
-      ops++;
+      if (this.rows.kind[i] >= KIND_SPAN) continue;
+      ops += this.rows.count[i];
       sum += this.rows.dur[i];
     }
     const parts = [];
@@ -195,7 +203,9 @@ export class Page {
       return;
     }
     const { rows, view } = this;
-    this.place(e, [view.names[rows.name[row]], `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`, `at ${formatTime(rows.start[row])}`,
+    const several = rows.count[row];
+    this.place(e, several > 1 ? [view.names[rows.name[row]], `${formatCount(several)} operations, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
+      `about ${formatTime(rows.start[row])}`, view.devices[rows.device[row]]?.label] : [view.names[rows.name[row]], `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`, `at ${formatTime(rows.start[row])}`,
       rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label, view.shapes[rows.shape[row]]]);
   }
 
@@ -236,7 +246,12 @@ export class Page {
     const path = [];
     for (let i = rows.parent[row], n = 0; i !== NONE && n < 32; i = rows.parent[i], n++) path.unshift(view.names[rows.name[i]]);
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
-    const facts = [
+    const several = rows.count[row];
+    const facts = several > 1 ? [
+      ["merged", `${formatCount(several)} operations next to each other, each shorter than ${formatTime(view.merged.width_ns)}`],
+      ["below", path.join(" › ")], ["sum", formatTime(rows.dur[row])], ["longest", formatTime(rows.most[row])], ["self", formatTime(rows.self[row])],
+      ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label], ["request", request?.name],
+    ] : [
       ["kind", KINDS[rows.kind[row]]], ["below", path.join(" › ")], ["duration", formatTime(rows.dur[row])], ["self", formatTime(rows.self[row])],
       ["starts at", formatTime(rows.start[row]) + " of the run"], ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
       ["stream", rows.stream[row] === NONE ? null : rows.stream[row]], ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],

@@ -1,8 +1,10 @@
 // The operations and spans of a run as columns, ordered by start.
 
-// Kinds of rows. Spans that are no operations have the last one.
-export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span"];
+// Kinds of rows. Those from KIND_SPAN on are no operations of a device: spans, and
+// the host's view of operations.
+export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host"];
 export const KIND_SPAN = 6;
+export const KIND_HOST = 7;
 
 // NONE stands for an absent index.
 export const NONE = 0xffffffff;
@@ -31,17 +33,23 @@ class Reader {
 // decodeRows reads the columns of n rows, one column after the other:
 //
 //	start     distance from the row before, ns
-//	dur, self ns
+//	dur       ns
+//	self      zigzag code of the distance to dur, ns
 //	name      index of names
 //	kind      index of KINDS
 //	device    index of devices plus one, 0 for none
 //	stream    number plus one, 0 for none
 //	parent    0 for none, else 1 + the zigzag code of the distance to the row
-//	request   index of requests plus one, 0 for none
+//	request   0 for none, 1 for that of the parent, else index of requests plus two
 //	shape     index of shapes
-//	memory    bytes plus one, 0 for unknown
-//	flops     plus one, 0 for unknown
+//	memory    bytes plus one, 0 for as many as the row before of its name and shape;
+//	          0 bytes stand for unknown
+//	flops     likewise
 //	step      index of steps plus one, 0 for none
+//	launch    0 for none, else 1 + the zigzag code of the distance to start, ns
+//	group     number of the collective plus one, 0 for none
+//	count     how many operations the row stands for, less one
+//	most      the longest of them, 0 if it is one
 export function decodeRows(bytes, n) {
   const r = new Reader(bytes);
   const index = () => {
@@ -56,14 +64,20 @@ export function decodeRows(bytes, n) {
     for (let i = 0; i < n; i++) column[i] = r.next();
     return column;
   };
-  const optional = () => {
-    const column = plain(new Float64Array(n));
-    for (let i = 0; i < n; i++) column[i] = column[i] === 0 ? NaN : column[i] - 1;
+  const signed = (z) => (z % 2 === 0 ? z / 2 : -(z + 1) / 2);
+  const usual = () => {
+    const column = new Float64Array(n), last = new Map();
+    for (let i = 0; i < n; i++) {
+      const key = rows.name[i] * 4294967296 + rows.shape[i], v = r.next();
+      if (v !== 0) last.set(key, v - 1);
+      column[i] = last.get(key) || NaN;
+    }
     return column;
   };
   const start = new Float64Array(n);
   for (let i = 0, t = 0; i < n; i++) start[i] = t += r.next();
-  const rows = { n, start, dur: plain(new Float64Array(n)), self: plain(new Float64Array(n)) };
+  const rows = { n, start, dur: plain(new Float64Array(n)), self: new Float64Array(n) };
+  for (let i = 0; i < n; i++) rows.self[i] = rows.dur[i] - signed(r.next());
   rows.name = plain(new Uint32Array(n));
   rows.kind = plain(new Uint8Array(n));
   rows.device = index();
@@ -75,14 +89,28 @@ export function decodeRows(bytes, n) {
       rows.parent[i] = NONE;
       continue;
     }
-    const z = v - 1;
-    rows.parent[i] = i - (z % 2 === 0 ? z / 2 : -(z + 1) / 2);
+    rows.parent[i] = i - signed(v - 1);
   }
-  rows.request = index();
+  rows.request = new Uint32Array(n);
+  for (let i = 0; i < n; i++) {
+    const v = r.next();
+    rows.request[i] = v === 0 ? NONE : v === 1 ? rows.request[rows.parent[i]] : v - 2;
+  }
   rows.shape = plain(new Uint32Array(n));
-  rows.memory = optional();
-  rows.flops = optional();
+  rows.memory = usual();
+  rows.flops = usual();
   rows.step = index();
+  rows.launch = new Float64Array(n);
+  for (let i = 0; i < n; i++) {
+    const v = r.next();
+    rows.launch[i] = v === 0 ? NaN : start[i] - signed(v - 1);
+  }
+  rows.group = index();
+  rows.count = plain(new Uint32Array(n));
+  rows.most = plain(new Float64Array(n));
+  for (let i = 0; i < n; i++) {
+    if (rows.count[i]++ === 0) rows.most[i] = rows.dur[i];
+  }
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
   return rows;
 }
@@ -169,7 +197,7 @@ export function deviceParts(rows, picked) {
   let first = Infinity, last = -Infinity;
   for (const i of picked) {
     const kind = rows.kind[i];
-    if (kind === KIND_SPAN) continue;
+    if (kind >= KIND_SPAN) continue;
     const c = kind === 1 ? 0 : kind === 2 ? 1 : kind === 3 ? 2 : 3;
     const a = rows.start[i], b = a + rows.dur[i];
     first = Math.min(first, a);
@@ -200,7 +228,7 @@ export function utilisation(rows, picked, from, to, count) {
   const busy = new Float64Array(count), width = (to - from) / count;
   let covered = from;
   for (const i of picked) {
-    if (rows.kind[i] === KIND_SPAN) continue;
+    if (rows.kind[i] >= KIND_SPAN) continue;
     const a = Math.max(rows.start[i], covered), b = Math.min(rows.start[i] + rows.dur[i], to);
     if (b <= a) continue;
     covered = b;
@@ -226,33 +254,46 @@ export function summarise(rows, picked) {
   const groups = new Map();
   let total = 0;
   for (const i of picked) {
-    if (rows.kind[i] === KIND_SPAN) continue;
+    if (rows.kind[i] >= KIND_SPAN) continue;
     let g = groups.get(rows.name[i]);
     if (g === undefined) {
-      g = { name: rows.name[i], kind: rows.kind[i], rows: [], sum: 0, self: 0, memory: 0, flops: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
+      g = { name: rows.name[i], kind: rows.kind[i], rows: [], count: 0, most: 0, sum: 0, self: 0, memory: 0, flops: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
       groups.set(rows.name[i], g);
     }
     const d = rows.dur[i];
     g.rows.push(i);
+    g.count += rows.count[i];
+    g.most = Math.max(g.most, rows.most[i]);
     g.sum += d;
     g.self += rows.self[i];
     if (rows.memory[i] >= 0) g.memory += rows.memory[i];
     if (rows.flops[i] >= 0) g.flops += rows.flops[i];
-    g.histogram[histogramBin(d)]++;
+    g.histogram[histogramBin(d / rows.count[i])] += rows.count[i];
     total += d;
   }
   const all = [...groups.values()];
   for (const g of all) {
-    const sorted = Float64Array.from(g.rows, (i) => rows.dur[i]).sort();
-    g.count = g.rows.length;
+    const sorted = durations(rows, g.rows, g.count).sort();
     g.mean = g.sum / g.count;
     g.p50 = quantile(sorted, 0.5);
     g.p95 = quantile(sorted, 0.95);
     g.p99 = quantile(sorted, 0.99);
-    g.max = sorted[sorted.length - 1];
+    g.max = g.most;
     g.share = total > 0 ? g.sum / total : 0;
   }
   return all.sort((a, b) => b.sum - a.sum);
+}
+
+// durations returns those of the operations in picked rows; where a row stands for
+// several, the mean of them, as often.
+function durations(rows, picked, count) {
+  const all = new Float64Array(count);
+  let n = 0;
+  for (const i of picked) {
+    all.fill(rows.dur[i] / rows.count[i], n, n + rows.count[i]);
+    n += rows.count[i];
+  }
+  return all;
 }
 
 // quantile interpolates between the samples around q.
@@ -291,7 +332,7 @@ export function buildStacks(rows, picked, values, grouping, names) {
     if (node === null) node = root;
     for (let k = path.length - 1; k >= 0; k--) {
       const i = path[k];
-      if (grouping === "device" && rows.kind[i] === KIND_SPAN) {
+      if (rows.kind[i] === KIND_HOST || (grouping === "device" && rows.kind[i] === KIND_SPAN)) {
         cache[i] = node;
         continue;
       }
@@ -302,7 +343,7 @@ export function buildStacks(rows, picked, values, grouping, names) {
     return node;
   };
   for (const i of picked) {
-    if (rows.kind[i] === KIND_SPAN && grouping === "device") continue;
+    if (rows.kind[i] === KIND_HOST || (rows.kind[i] === KIND_SPAN && grouping === "device")) continue;
     const v = values(i);
     if (v > 0) nodeOf(i).self += v;
   }

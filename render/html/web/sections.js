@@ -66,9 +66,9 @@ export class Operations {
       const sums = new Map();
       for (const i of g.rows) {
         const k = of(i), s = sums.get(k) ?? { label: name(k), count: 0, sum: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
-        s.count++;
+        s.count += rows.count[i];
         s.sum += rows.dur[i];
-        s.histogram[histogramBin(rows.dur[i])]++;
+        s.histogram[histogramBin(rows.dur[i] / rows.count[i])] += rows.count[i];
         sums.set(k, s);
       }
       return [...sums.values()].sort((a, b) => b.sum - a.sum);
@@ -79,14 +79,14 @@ export class Operations {
         element("td", { class: "number" }, formatTime(s.sum)), element("td", { class: "number" }, formatTime(s.sum / s.count)), element("td", {}, histogram(s.histogram, kindName(g.kind)))));
       return element("div", {}, head, element("table", { class: "small" }, element("tbody", {}, ...lines)), all.length > 8 ? element("p", { class: "note" }, `and ${formatCount(all.length - 8)} more`) : null);
     };
-    const slowest = [...g.rows].sort((a, b) => rows.dur[b] - rows.dur[a]).slice(0, 5);
+    const slowest = [...g.rows].sort((a, b) => rows.most[b] - rows.most[a]).slice(0, 5);
     return element("div", { class: "detail" },
       element("div", {}, element("h4", {}, "durations"), histogram(g.histogram, kindName(g.kind), true)),
       list("by shape", by((i) => rows.shape[i], (k) => view.shapes[k] || "not known")),
       list("by device", by((i) => rows.device[i], (k) => (k === NONE ? "none" : view.devices[k].label))),
       list("by request", by((i) => rows.request[i], (k) => (k === NONE ? "none" : view.requests[k].name))),
       element("div", {}, element("h4", {}, "slowest"), element("ul", { class: "plain" }, ...slowest.map((i) => element("li", {},
-        element("button", { class: "link", type: "button", onclick: (e) => { e.stopPropagation(); this.page.showRow(i); } }, formatTime(rows.dur[i]) + " at " + formatTime(rows.start[i])))))),
+        element("button", { class: "link", type: "button", onclick: (e) => { e.stopPropagation(); this.page.showRow(i); } }, formatTime(rows.most[i]) + " at " + formatTime(rows.start[i])))))),
       element("div", {}, element("button", { type: "button", onclick: (e) => { e.stopPropagation(); store.set({ op: null }); this.table.toggle(g.label); } }, "close")));
   }
 }
@@ -113,16 +113,19 @@ export class Devices {
     const { rows, view } = this.page;
     const byDevice = new Map();
     for (const i of picked) {
-      if (rows.kind[i] === KIND_SPAN || rows.device[i] === NONE) continue;
+      if (rows.kind[i] >= KIND_SPAN || rows.device[i] === NONE) continue;
       let list = byDevice.get(rows.device[i]);
       if (!list) byDevice.set(rows.device[i], (list = []));
       list.push(i);
     }
     const all = [...byDevice].sort((a, b) => a[0] - b[0]).map(([device, list]) => {
       const parts = deviceParts(rows, list);
-      let sum = 0;
-      for (const i of list) sum += rows.dur[i];
-      const d = { device, label: view.devices[device].label, count: list.length, sum, strip: Array.from(utilisation(rows, list, from, to, 80)), ...parts };
+      let sum = 0, count = 0;
+      for (const i of list) {
+        sum += rows.dur[i];
+        count += rows.count[i];
+      }
+      const d = { device, label: view.devices[device].label, count, sum, strip: Array.from(utilisation(rows, list, from, to, 80)), ...parts };
       const o = isWhole && (view.report.devices ?? [])[view.devices[device].row];
       if (o && o.count === d.count && o.span_ns !== null) Object.assign(d, { sum: o.sum_ns, span: o.span_ns, busy: o.busy_ns, compute: o.compute_ns, communication: o.exposed_communication_ns, memory: o.exposed_memory_ns, other: o.other_ns, idle: o.idle_ns });
       return d;
@@ -140,6 +143,7 @@ export class Requests {
       { title: "request", value: (r) => r.name, class: "name", full: (r) => r.name, text: (r) => shorten(r.name, 48) },
       { title: "service", value: (r) => r.service ?? "", text: (r) => shorten(r.service ?? "", 30) },
       time("start", (r) => r.start), time("duration", (r) => r.dur), count("ops", (r) => r.ops),
+      time("shared", (r) => r.shared_ns ?? null, "its part of the operations that ran for several requests at once"),
       time("without an op", (r) => r.uncovered, "time in which none of its operations ran"),
       { title: "critical path by kind", value: (r) => r.dur, class: "wide", render: (r) => stacked(r.kinds, this.scale) },
     ], { label: "requests", sort: { column: 3, descending: true }, empty: "no request in the selection", key: (r) => r.trace + r.span, selected: (r) => page.store.state.request === r.index,
@@ -172,7 +176,21 @@ export class Requests {
       element("div", {}, element("h4", {}, "critical path, which adds up to the request"), element("table", { class: "small" }, element("tbody", {}, ...lines)),
         r.path.length > 20 ? element("p", { class: "note" }, `and ${formatCount(r.path.length - 20)} more`) : null,
         element("p", { class: "note" }, "trace " + r.trace + " ", link)),
+      this.shared(r),
       element("div", {}, element("button", { type: "button", onclick: (e) => { e.stopPropagation(); this.page.showTime(r.start, r.start + r.dur); } }, "show in the timeline")));
+  }
+
+  // shared lists the executions that worked for a request and for others.
+  shared(r) {
+    if (!r.shared_total) return null;
+    const lines = r.shared.map((x) => element("tr", {}, element("td", { class: "name", title: x.name }, x.row < 0 ? shorten(x.name, 40) :
+      element("button", { class: "link", type: "button", onclick: (e) => { e.stopPropagation(); this.page.showRow(x.row); } }, shorten(x.name, 40))),
+    element("td", { class: "number" }, formatTime(x.start)), element("td", { class: "number" }, formatTime(x.dur)), element("td", { class: "number" }, formatCount(x.requests)),
+    element("td", { class: "number" }, formatCount(x.ops)), element("td", { class: "number" }, formatTime(x.ns))));
+    const more = r.shared_total - r.shared.length;
+    return element("div", {}, element("h4", {}, "executions for several requests"), element("table", { class: "small" },
+      element("thead", {}, element("tr", {}, ...["execution", "start", "duration", "requests", "ops", "part"].map((t, i) => element("th", { class: i > 0 ? "number" : null }, t)))),
+      element("tbody", {}, ...lines)), more > 0 ? element("p", { class: "note" }, `… and ${formatCount(more)} more`) : null);
   }
 }
 

@@ -1,9 +1,10 @@
 // The timeline: a lane per device, stream and overlap, drawn on a canvas.
 
-import { KIND_SPAN, NONE, lowerBound, makeLanes, utilisation } from "./rows.js";
+import { KIND_HOST, KIND_SPAN, NONE, lowerBound, makeLanes, utilisation } from "./rows.js";
 import { Surface, printable } from "./dom.js";
 import { formatCount, formatTime, timeTicks } from "./units.js";
 import { boxColors, kindColor } from "./colors.js";
+import { Overlays } from "./overlays.js";
 
 const LANE = 18, GAP = 1, SPACE = 7, AXIS = 22, LABELS = 132, MINIMAP = 46;
 const MAX_LANES = 24;
@@ -12,7 +13,7 @@ const MAX_LANES = 24;
 const NARROW = 4;
 
 // buildGroups arranges rows into groups of lanes: the spans first, then the
-// streams of each device.
+// host's views by what they ran on, then the streams of each device.
 export function buildGroups(view, rows) {
   const spans = [], streams = new Map();
   for (let i = 0; i < rows.n; i++) {
@@ -20,9 +21,9 @@ export function buildGroups(view, rows) {
       spans.push(i);
       continue;
     }
-    const key = rows.device[i] + ":" + rows.stream[i];
+    const host = rows.kind[i] === KIND_HOST, key = rows.device[i] + ":" + rows.stream[i] + (host ? "h" : "");
     let s = streams.get(key);
-    if (s === undefined) streams.set(key, (s = { device: rows.device[i], stream: rows.stream[i], rows: [] }));
+    if (s === undefined) streams.set(key, (s = { host, device: rows.device[i], stream: rows.stream[i], rows: [] }));
     s.rows.push(i);
   }
   const groups = [];
@@ -32,10 +33,10 @@ export function buildGroups(view, rows) {
   };
   if (spans.length > 0) add("requests and spans", null, spans);
   const order = (x) => (x === NONE ? Infinity : x);
-  const sorted = [...streams.values()].sort((a, b) => order(a.device) - order(b.device) || order(a.stream) - order(b.stream));
+  const sorted = [...streams.values()].sort((a, b) => b.host - a.host || order(a.device) - order(b.device) || order(a.stream) - order(b.stream));
   for (const s of sorted) {
-    const device = s.device === NONE ? "no device" : view.devices[s.device].label;
-    add(s.stream === NONE ? device : device + ", stream " + s.stream, s.device, s.rows);
+    const named = s.device === NONE ? "no device" : view.devices[s.device].label, device = s.host ? "host: " + named : named;
+    add(s.stream === NONE ? device : device + ", stream " + s.stream, s.host ? null : s.device, s.rows);
   }
   return groups;
 }
@@ -95,6 +96,9 @@ export class Timeline {
       y += g.lanes.length * (LANE + GAP) + SPACE;
     }
     this.content = y;
+    const tops = new Float32Array(this.rows.n);
+    for (const g of this.groups) g.lanes.forEach((lane, n) => lane.forEach((i) => (tops[i] = g.y + n * (LANE + GAP))));
+    this.overlays = new Overlays(this.rows, this.view.links, tops, LANE);
     this.canvas.style.height = Math.max(160, y) + "px";
   }
 
@@ -171,6 +175,7 @@ export class Timeline {
       });
       c.restore();
     }
+    this.paintOverlays(c, { top, bottom, ink, accent });
     const range = this.range ?? s;
     if (range.from !== null || range.to !== null) {
       const a = this.xOf(range.from ?? 0), b = this.xOf(range.to ?? this.end);
@@ -181,6 +186,18 @@ export class Timeline {
       if (a >= LABELS) c.fillRect(a, MINIMAP, 1, height);
       if (b <= width && b >= LABELS) c.fillRect(b, MINIMAP, 1, height);
     }
+  }
+
+  // paintOverlays draws collectives, and the flows of the rows that are pointed at.
+  paintOverlays(c, { top, bottom, ink, accent }) {
+    const xOf = (t) => this.xOf(t), perPixel = (this.to - this.from) / this.plot;
+    c.save();
+    c.beginPath();
+    c.rect(LABELS, MINIMAP + AXIS, this.plot, this.content);
+    c.clip();
+    this.overlays.paintCollectives(c, { from: this.from, to: this.to, xOf, perPixel, top, bottom, ink });
+    for (const row of new Set([this.pinned, this.hover])) if (row !== NONE) this.overlays.paintFlows(c, row, { xOf, accent });
+    c.restore();
   }
 
   xOf(t) {
@@ -404,7 +421,7 @@ export class Timeline {
 export function allOps(rows) {
   const picked = new Uint32Array(rows.n);
   let n = 0;
-  for (let i = 0; i < rows.n; i++) if (rows.kind[i] !== KIND_SPAN) picked[n++] = i;
+  for (let i = 0; i < rows.n; i++) if (rows.kind[i] < KIND_SPAN) picked[n++] = i;
   return picked.subarray(0, n);
 }
 

@@ -22,6 +22,8 @@ function leb128(values) {
   return bytes;
 }
 
+const zigzag = (v) => (v >= 0 ? 2 * v : -2 * v - 1);
+
 // encode writes rows as package html does.
 export function encode(rows) {
   let before = 0;
@@ -31,10 +33,11 @@ export function encode(rows) {
       before = r.start;
       return d;
     }),
-    rows.map((r) => r.dur), rows.map((r) => r.self ?? r.dur), rows.map((r) => r.name ?? 0), rows.map((r) => r.kind ?? 1),
+    rows.map((r) => r.dur), rows.map((r) => zigzag(r.dur - (r.self ?? r.dur))), rows.map((r) => r.name ?? 0), rows.map((r) => r.kind ?? 1),
     rows.map((r) => (r.device ?? -1) + 1), rows.map((r) => (r.stream ?? -1) + 1),
-    rows.map((r, i) => (r.parent === undefined ? 0 : 1 + (i >= r.parent ? 2 * (i - r.parent) : 2 * (r.parent - i) - 1))),
-    rows.map((r) => (r.request ?? -1) + 1), rows.map((r) => r.shape ?? 0), rows.map((r) => (r.memory ?? -1) + 1), rows.map((r) => (r.flops ?? -1) + 1), rows.map((r) => (r.step ?? -1) + 1),
+    rows.map((r, i) => (r.parent === undefined ? 0 : 1 + zigzag(i - r.parent))),
+    rows.map((r) => (r.request === undefined ? 0 : r.request < 0 ? 1 : r.request + 2)), rows.map((r) => r.shape ?? 0), rows.map((r) => (r.memory ?? -1) + 1), rows.map((r) => (r.flops ?? -1) + 1), rows.map((r) => (r.step ?? -1) + 1),
+    rows.map((r) => (r.launch === undefined ? 0 : 1 + zigzag(r.start - r.launch))), rows.map((r) => (r.group ?? -1) + 1), rows.map((r) => (r.count ?? 1) - 1), rows.map((r) => (r.count > 1 ? r.most : 0)),
   ];
   return Uint8Array.from(columns.flatMap(leb128));
 }
@@ -57,18 +60,24 @@ test("columns read back", () => {
     { start: 0, dur: 2 ** 40 + 3, name: 7, kind: KIND_SPAN, parent: 1 },
     { start: 5, dur: 127, self: 3, name: 128, kind: 2, device: 0, stream: 300, request: 0, shape: 9, memory: 0, flops: 2 ** 45, step: 0 },
     { start: 2 ** 42, dur: 0, name: 0, kind: 0, parent: 0 },
+    { start: 2 ** 42, dur: 9, self: 11, name: 128, kind: 2, shape: 9, parent: 1, request: -1, launch: 2 ** 42 - 7, group: 4, count: 3, most: 5 },
   ];
   const rows = rowsOf(list);
-  assert.deepEqual([...rows.start], [0, 5, 2 ** 42]);
-  assert.deepEqual([...rows.dur], [2 ** 40 + 3, 127, 0]);
-  assert.deepEqual([...rows.self], [2 ** 40 + 3, 3, 0]);
-  assert.deepEqual([...rows.parent], [1, NONE, 0]);
-  assert.deepEqual([...rows.device], [NONE, 0, NONE]);
-  assert.deepEqual([...rows.stream], [NONE, 300, NONE]);
-  assert.deepEqual([...rows.memory], [NaN, 0, NaN]);
-  assert.deepEqual([...rows.flops], [NaN, 2 ** 45, NaN]);
-  assert.throws(() => decodeRows(encode(list).subarray(0, 20), 3), /cut off/);
-  assert.throws(() => decodeRows(new Uint8Array([...encode(list), 1]), 3), /do not end/);
+  assert.deepEqual([...rows.start], [0, 5, 2 ** 42, 2 ** 42]);
+  assert.deepEqual([...rows.dur], [2 ** 40 + 3, 127, 0, 9]);
+  assert.deepEqual([...rows.self], [2 ** 40 + 3, 3, 0, 11]);
+  assert.deepEqual([...rows.parent], [1, NONE, 0, 1]);
+  assert.deepEqual([...rows.device], [NONE, 0, NONE, NONE]);
+  assert.deepEqual([...rows.request], [NONE, 0, NONE, 0]);
+  assert.deepEqual([...rows.stream], [NONE, 300, NONE, NONE]);
+  assert.deepEqual([...rows.memory], [NaN, NaN, NaN, NaN]);
+  assert.deepEqual([...rows.flops], [NaN, 2 ** 45, NaN, 2 ** 45]);
+  assert.deepEqual([...rows.launch], [NaN, NaN, NaN, 2 ** 42 - 7]);
+  assert.deepEqual([...rows.group], [NONE, NONE, NONE, 4]);
+  assert.deepEqual([...rows.count], [1, 1, 1, 3]);
+  assert.deepEqual([...rows.most], [2 ** 40 + 3, 127, 0, 5]);
+  assert.throws(() => decodeRows(encode(list).subarray(0, 20), 4), /cut off/);
+  assert.throws(() => decodeRows(new Uint8Array([...encode(list), 1]), 4), /do not end/);
 });
 
 test("lanes hold every row once and do not overlap", () => {

@@ -1,0 +1,203 @@
+package html
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// maxRows is the number of operations and spans above which a page merges
+// operations that are too short to be seen on the whole timeline.
+const maxRows = 300_000
+
+// The parts that the run is divided into when operations are merged: a quarter of a
+// pixel each at first, and as few as this in the end.
+const (
+	mostBins  = 8000
+	leastBins = 250
+)
+
+// merged says what a page has merged: operations shorter than WidthNS, of one name,
+// stream and request, next to each other on their stream, to boxes of their sum.
+type merged struct {
+	Ops     int64 `json:"ops"`
+	Boxes   int64 `json:"boxes"`
+	WidthNS int64 `json:"width_ns"`
+}
+
+// merge merges short operations until at most limit rows are left, if it can.
+func (r *rows) merge(limit int) {
+	if len(r.list) <= limit {
+		return
+	}
+	m := merger{rows: r, chains: newChains(r), isParent: make([]bool, len(r.index))}
+	for i := range r.list {
+		if p := r.list[i].node.Parent(); !p.IsZero() {
+			m.isParent[p.Index()] = true
+		}
+	}
+	all := r.list
+	for width := max(1, r.span/mostBins); ; width *= 2 {
+		m.run(all, width)
+		if len(m.out) <= limit || width >= r.span/leastBins {
+			break
+		}
+	}
+	r.list, r.merged = m.out, m.merged
+	slices.SortStableFunc(r.list, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration))
+	})
+	r.reindex(len(r.index))
+}
+
+// merger merges the rows of each lane.
+type merger struct {
+	*rows
+	chains   *chains
+	isParent []bool // by analyze.Node.Index
+	lanes    map[lane]*pending
+	out      []row
+	merged   merged
+}
+
+// lane is where operations stand one behind the other.
+type lane struct {
+	device analyze.DeviceKey
+	stream op.Int
+	host   bool
+}
+
+// pending are the boxes of a lane that may still grow, all of one part of the time.
+type pending struct {
+	bin   int64
+	boxes []row
+	at    map[boxKey]int
+}
+
+// boxKey is what the operations of a box have in common.
+type boxKey struct {
+	chain   int32 // the names of what they lie below, and theirs
+	kind    uint64
+	request int32
+}
+
+// run merges the operations that are shorter than width.
+func (m *merger) run(all []row, width int64) {
+	m.out, m.lanes, m.merged = nil, make(map[lane]*pending), merged{WidthNS: width}
+	var order []*pending
+	for i := range all {
+		one := &all[i]
+		n := one.node
+		if !n.IsOp() {
+			m.out = append(m.out, *one)
+			continue
+		}
+		where := lane{n.Device(), n.Stream(), n.Side() == op.SideHost}
+		p := m.lanes[where]
+		if p == nil {
+			p = &pending{at: make(map[boxKey]int)}
+			m.lanes[where] = p
+			order = append(order, p)
+		}
+		if one.duration >= width || one.collective > 0 || m.isParent[n.Index()] {
+			m.flush(p)
+			m.out = append(m.out, *one)
+			continue
+		}
+		if bin := (one.start - m.origin) / width; bin != p.bin {
+			m.flush(p)
+			p.bin = bin
+		}
+		p.add(one, boxKey{m.chains.of(n), kindNumber(n), m.request[n.Index()]})
+	}
+	for _, p := range order {
+		m.flush(p)
+	}
+}
+
+// add adds an operation to the box of its key.
+func (p *pending) add(one *row, key boxKey) {
+	i, ok := p.at[key]
+	if !ok {
+		p.at[key] = len(p.boxes)
+		p.boxes = append(p.boxes, *one)
+		return
+	}
+	b := &p.boxes[i]
+	b.duration += one.duration
+	b.self += one.self
+	b.memory += one.memory
+	b.flops += one.flops
+	b.count += one.count
+	b.longest = max(b.longest, one.longest)
+	if b.shape != one.shape {
+		b.shape = 0
+	}
+	if b.step != one.step {
+		b.step = 0
+	}
+}
+
+// flush puts the boxes out, one behind the other: where the operations did not
+// overlap, they fit into the time that these took.
+func (m *merger) flush(p *pending) {
+	if len(p.boxes) == 0 {
+		return
+	}
+	at := p.boxes[0].start // the first of all, for the operations are in order
+	for i := range p.boxes {
+		b := &p.boxes[i]
+		if b.count > 1 {
+			m.merged.Ops += b.count
+			m.merged.Boxes++
+		}
+		b.start = at
+		at += b.duration
+	}
+	m.out = append(m.out, p.boxes...)
+	p.boxes = p.boxes[:0]
+	clear(p.at)
+}
+
+// chains numbers the names of nodes together with those of all nodes above them.
+type chains struct {
+	names  *dictionary[string]
+	number []int32 // by analyze.Node.Index, -1 before it is known
+	known  map[chain]int32
+}
+
+// chain is a name below a chain, -1 for none.
+type chain struct {
+	above int32
+	name  int
+}
+
+func newChains(r *rows) *chains {
+	return &chains{names: &r.names, number: slices.Repeat([]int32{-1}, len(r.index)), known: make(map[chain]int32)}
+}
+
+// of returns the number of the chain that ends with n. Chains may be as long as the
+// run.
+func (c *chains) of(n analyze.Node) int32 {
+	var path []analyze.Node
+	above := int32(-1)
+	for ; !n.IsZero(); n = n.Parent() {
+		if above = c.number[n.Index()]; above >= 0 {
+			break
+		}
+		path = append(path, n)
+	}
+	for _, n := range slices.Backward(path) {
+		key := chain{above, c.names.number(n.Name())}
+		number, ok := c.known[key]
+		if !ok {
+			number = int32(len(c.known))
+			c.known[key] = number
+		}
+		c.number[n.Index()] = number
+		above = number
+	}
+	return above
+}
