@@ -235,6 +235,11 @@ func (in *counter) addError(err error) {
 
 // addProblem keeps err if it is among the first ones by file and offset.
 func (in *counter) addProblem(err *op.SyntaxError) {
+	if n := len(in.problems); n == maxProblems {
+		if last := in.problems[n-1]; last.File == err.File && last.Line < err.Line {
+			return // as nearly all are that follow many others
+		}
+	}
 	i, _ := slices.BinarySearchFunc(in.problems, err, func(a, b *op.SyntaxError) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(a.Offset, b.Offset), strings.Compare(a.Msg, b.Msg))

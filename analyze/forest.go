@@ -160,6 +160,9 @@ func sumFlags(e *op.Entry) rowFlag {
 
 // addSpan adds a span that is no operation.
 func (f *Forest) addSpan(s *op.Span) {
+	if isEmpty(s) {
+		return
+	}
 	var r row
 	v := &r.values
 	v[colDuration] = max(0, s.Duration)
@@ -172,6 +175,11 @@ func (f *Forest) addSpan(s *op.Span) {
 	if f.add(&r, s.Start) {
 		f.addLinks(s.Links)
 	}
+}
+
+// isEmpty reports whether a span has nothing that figures could be made of.
+func isEmpty(s *op.Span) bool {
+	return s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == "" && len(s.Links) == 0
 }
 
 // add adds r, which starts at start, unless there is no more room.

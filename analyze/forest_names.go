@@ -37,6 +37,8 @@ type dictionary struct {
 	varieties  symbols.Texts         // 0 is an entry that tells nothing
 
 	recentLanes symbols.Cache[laneTag, int32]
+
+	counted countedTexts
 }
 
 // laneTag and the name of the device identify a lane.

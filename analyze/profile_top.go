@@ -50,6 +50,7 @@ type topEntries struct {
 	// most entries are rejected by these, without a call.
 	shortest int64
 	last     position
+	bytes    int64 // that the entries kept take, about
 }
 
 // newTopEntries keeps up to limit entries; behind reports whether a comes after b
@@ -88,7 +89,11 @@ func (t *topEntries) offer(e *op.Entry, whole op.WholeReader, at position) {
 		return
 	}
 	candidate.entry = candidate.entry.Clone()
-	candidate.entry.Host = "" // which the JSON form of an entry lacks
+	candidate.entry.Host = ""                                         // which the JSON form of an entry lacks
+	if rec := (op.Record{Entry: candidate.entry}); longRecord(&rec) { // as whole read it
+		cutTexts(&rec)
+		candidate.entry = rec.Entry
+	}
 	t.keep(candidate)
 }
 
@@ -110,14 +115,18 @@ func (t *topEntries) repeatsEarlier(c placedEntry) bool {
 func (t *topEntries) keep(c placedEntry) {
 	id, ok := recordOf(c.entry)
 	_, repeats := t.ids[id]
+	t.bytes += entryBytes(c.entry)
 	switch {
 	case repeats:
-		t.kept.Lower(slices.IndexFunc(t.kept.Items, func(k placedEntry) bool { return k.repeats(id) }), c)
+		i := slices.IndexFunc(t.kept.Items, func(k placedEntry) bool { return k.repeats(id) })
+		t.bytes -= entryBytes(t.kept.Items[i].entry)
+		t.kept.Lower(i, c)
 	case len(t.kept.Items) < t.limit:
 		t.kept.Push(c)
 	default:
 		last, _ := recordOf(t.kept.Top().entry)
 		delete(t.ids, last)
+		t.bytes -= entryBytes(t.kept.Top().entry)
 		t.kept.ReplaceTop(c)
 	}
 	if ok {
@@ -146,7 +155,7 @@ func (t *topEntries) merge(o *topEntries, shift int64) {
 		all = append(all, c)
 	}
 	t.sort(all)
-	t.kept.Items, t.ids = nil, nil
+	t.kept.Items, t.ids, t.bytes = nil, nil, 0
 	for _, c := range all {
 		if t.isAmongFirst(c) && !t.repeatsEarlier(c) {
 			t.keep(c)

@@ -63,9 +63,14 @@ func collect(ctx context.Context, src Source, opts Options) (*collector, error) 
 	if c, ok := src.(columnar); ok && opts.takesColumns() {
 		c.Columns()
 	}
+	accounts := make([]account, len(workers))
+	for i := range accounts {
+		accounts[i] = newAccount(src)
+	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
-		workers[worker].startPart(file, part)
-		return workers[worker].addAll(ctx, records)
+		w := workers[worker]
+		w.startPart(file, part)
+		return w.addAll(ctx, records, func() error { return accounts[worker].set(w.bytes()) })
 	})
 	if err != nil {
 		return nil, err
@@ -82,7 +87,7 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 	in := newCounter()
 	err := src.Read(1, func(_ int, file, _ int64, records iter.Seq2[op.Record, error]) error {
 		in.startFile(file)
-		return each(ctx, records, func(rec op.Record, err error) {
+		return each(ctx, records, nil, func(rec op.Record, err error) {
 			in.add(rec, err)
 			if err == nil {
 				f(rec)
@@ -116,18 +121,19 @@ func ReadForest(ctx context.Context, src Source, workers int) (*Forest, *Envelop
 type forestCollector struct {
 	counter *counter
 	forest  *Forest
+	account account
 }
 
 func collectForest(ctx context.Context, src Source, n int) (*forestCollector, error) {
 	workers := make([]forestCollector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
-		workers[i] = forestCollector{newCounter(), NewForest()}
+		workers[i] = forestCollector{newCounter(), NewForest(), newAccount(src)}
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		w := &workers[worker]
 		w.counter.startFile(file)
 		w.forest.startPart(part)
-		return each(ctx, records, func(rec op.Record, err error) {
+		return each(ctx, records, func() error { return w.account.set(w.forest.bytes()) }, func(rec op.Record, err error) {
 			w.counter.add(rec, err)
 			if err == nil {
 				w.forest.Add(rec)
@@ -162,16 +168,33 @@ func (s recordSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Reco
 
 func (s recordSource) Files() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
-// checkInterval is the number of records between two looks at the context.
+// checkInterval is the number of records between two looks at the context and at the
+// memory; of records with long texts there are fewer.
 const checkInterval = 1 << 10
 
 // each calls f with the records and with the errors of records that could not be
-// read. It returns the first other error.
-func each(ctx context.Context, records iter.Seq2[op.Record, error], f func(op.Record, error)) error {
+// read, and now and then check, unless that is nil. It returns the first other error.
+func each(ctx context.Context, records iter.Seq2[op.Record, error], check func() error, f func(op.Record, error)) error {
 	n := 0
-	for rec, err := range records {
-		if n++; n%checkInterval == 0 && ctx.Err() != nil {
+	look := func() error {
+		n = 0
+		switch {
+		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case check != nil:
+			return check()
+		}
+		return nil
+	}
+	for rec, err := range records {
+		if n++; n >= checkInterval {
+			if err := look(); err != nil {
+				return err
+			}
+		}
+		if longRecord(&rec) {
+			cutTexts(&rec)
+			n += checkInterval / longPerCheck
 		}
 		if err != nil {
 			if _, ok := errors.AsType[*op.SyntaxError](err); !ok {
@@ -181,7 +204,7 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], f func(op.Re
 		}
 		f(rec, err)
 	}
-	return nil
+	return look()
 }
 
 // collector collects the figures of a report. Run gives one to each worker.
@@ -202,6 +225,15 @@ func newCollector(opts Options) *collector {
 	return c
 }
 
+// bytes returns about how much memory c takes.
+func (c *collector) bytes() int64 {
+	n := c.profile.bytes()
+	if c.forest != nil {
+		n += c.forest.bytes()
+	}
+	return n
+}
+
 // startPart begins a part of a file. No part is added to two collectors.
 func (c *collector) startPart(file, part int64) {
 	c.counter.startFile(file)
@@ -211,8 +243,8 @@ func (c *collector) startPart(file, part int64) {
 	}
 }
 
-func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
-	return each(ctx, records, func(rec op.Record, err error) {
+func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error], check func() error) error {
+	return each(ctx, records, check, func(rec op.Record, err error) {
 		if rec.Entry != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
 			c.counter.addEntry(rec.Entry)
 			c.addEntry(rec.Entry, rec.Whole)

@@ -1,12 +1,15 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"math"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
 )
@@ -14,9 +17,9 @@ import (
 // openEntries reads entries JSON Lines. The entries state their fields, so the
 // mapping has a say in the attributes of resources, see inheriting, and in what may be
 // left out.
-func openEntries(m *op.Mapping) readFunc {
+func openEntries(o readerOptions) readFunc {
 	r := op.NewReader(nil, "")
-	r.Omit(m.Omitted())
+	r.Omit(o.mapping.Omitted())
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
 		if at.sources != nil {
@@ -26,46 +29,62 @@ func openEntries(m *op.Mapping) readFunc {
 	}
 }
 
-func openOTLPJSON(m *op.Mapping) readFunc {
-	r := otlp.NewJSONReader(m)
+func openOTLPJSON(o readerOptions) readFunc {
+	r := otlp.NewJSONReader(o.mapping)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		return r.Records(src, at.name, at.Position, at.lines)
 	}
 }
 
-func openProto(m *op.Mapping) readFunc {
-	r := otlp.NewProtoReader(m)
+func openProto(o readerOptions) readFunc {
+	r := otlp.NewProtoReader(o.mapping)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		at.proto.Cut = at.more
 		return r.Records(src, at.name, at.Position, at.proto)
 	}
 }
 
-func openStdouttrace(m *op.Mapping) readFunc {
-	r := stdouttrace.NewReader(m)
+func openStdouttrace(o readerOptions) readFunc {
+	r := stdouttrace.NewReader(o.mapping)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		return r.Records(src, at.name, stdouttrace.Part{Offset: at.Offset, Resource: at.resource, More: at.more})
 	}
 }
 
-func openFrames(m *op.Mapping) readFunc {
-	r := otlp.NewFrameReader(m)
+func openFrames(o readerOptions) readFunc {
+	r := otlp.NewFrameReader(o.mapping)
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		return r.Records(src, at.name, at.Position)
 	}
 }
 
-// MaxTraceBytes is the largest seed trace that is read: it is one JSON
-// document without an order that would allow to stream it.
-const MaxTraceBytes = 1 << 30
+// spoolPerMemory is how many bytes of a file that cannot be read anywhere may be copied
+// to a temporary one for each byte of memory.
+const spoolPerMemory = 4
+
+// openParquet reads Parquet, copying what cannot be read anywhere.
+func openParquet(o readerOptions) readFunc {
+	most := int64(parquet.MaxSpoolBytes)
+	if o.memory < math.MaxInt64/spoolPerMemory {
+		most = o.memory * spoolPerMemory
+	}
+	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+		return parquet.RecordsWithin(src, at.name, o.mapping, most)
+	}
+}
+
+// MaxTraceBytes is the largest seed trace that is held in memory, so that its metadata,
+// which stand behind the entries, come in front of them. A larger one is read as it comes.
+const MaxTraceBytes = 64 << 20
 
 // traceRecords reads a seed trace. An entry that cannot be read does not end it, and
 // one that is cut off is read up to there.
-func traceRecords(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
+func traceRecords(src io.Reader, name string, _ *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		text, err := io.ReadAll(&io.LimitedReader{R: src, N: MaxTraceBytes + 1})
-		if err == nil && len(text) > MaxTraceBytes {
-			err = errors.New("trace of more than 1 GiB; use entries JSON Lines")
+		if err == nil {
+			err = hold(int64(cap(text)))
+			defer func(n int64) { _ = hold(-n) }(int64(cap(text))) // less than before
 		}
 		if err != nil {
 			yield(op.Record{}, fmt.Errorf("reading trace: %w", err))
@@ -73,7 +92,11 @@ func traceRecords(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record
 		}
 		var first *op.SyntaxError // damage in front of all entries, fatal if there are none
 		found := false
-		for rec, err := range op.TraceRecords(text, name) {
+		records := op.TraceRecords(text, name)
+		if len(text) > MaxTraceBytes {
+			records = op.TraceStream(io.MultiReader(bytes.NewReader(text), src), name)
+		}
+		for rec, err := range records {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)
 			if ok && syntax.Class == op.ErrorSyntax && !syntax.Truncated && !found && first == nil {
 				first = syntax

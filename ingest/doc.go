@@ -13,7 +13,9 @@
 // records and knows nothing of files. The table in formats.go is the only
 // place that lists them.
 //
-// Reading takes constant memory, bounded by [Limits]. A record that cannot be
+// Reading takes constant memory, bounded by [Limits], but for formats that have what is
+// needed first at their end; [Options].MaxMemory bounds that, together with what whoever
+// reads the input keeps of it. A record that cannot be
 // read is yielded as an [*op.SyntaxError] with its position, and reading goes
 // on; any other error ends the input.
 package ingest

@@ -177,7 +177,7 @@ func (f *file) end(cut bool, yield func(op.Record, error) bool) (more bool) {
 type readers map[*Format]readFunc
 
 // of returns the reader of a format, nil for none.
-func (r *readers) of(f *Format, m *op.Mapping) readFunc {
+func (r *readers) of(f *Format, o readerOptions) readFunc {
 	if f == nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (r *readers) of(f *Format, m *op.Mapping) readFunc {
 		if *r == nil {
 			*r = make(readers)
 		}
-		read = f.open(m)
+		read = f.open(o)
 		(*r)[f] = read
 	}
 	return read

@@ -80,7 +80,7 @@ func (f Follower) file(t *tail, yield func(op.Record, error) bool) bool {
 	}
 	t.waits = true
 	src := io.MultiReader(bytes.NewReader(head), t)
-	for rec, err := range format.open(f.Mapping)(src, place{name: t.path}) {
+	for rec, err := range format.open(newReaderOptions(f.Mapping, newMemory(f.MaxMemory)))(src, place{name: t.path}) {
 		if _, ok := errors.AsType[*op.SyntaxError](err); err != nil && !ok {
 			if t.ctx.Err() == nil {
 				yield(op.Record{}, fmt.Errorf("reading %s: %w", t.path, err))

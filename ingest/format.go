@@ -23,7 +23,7 @@ type Format struct {
 	detect func(h *head) bool
 	// open returns a reader of files of this format, and of parts of them, one
 	// after the other. It may keep interned strings from part to part.
-	open func(m *op.Mapping) readFunc
+	open func(o readerOptions) readFunc
 	// cut, if not nil, cuts files into parts. The whole file is one record where it
 	// returns 0 for all that fits into memory.
 	cut cutFunc
@@ -42,6 +42,18 @@ type Format struct {
 	// inherits is set where the reader does not add the attributes of resources that
 	// are asked for to the entries.
 	inherits bool
+}
+
+// readerOptions is what a reader is made with.
+type readerOptions struct {
+	mapping *op.Mapping
+	// hold bounds what the reader holds, see [Input.Hold]; memory is what it allows in all.
+	hold   func(bytes int64) error
+	memory int64
+}
+
+func newReaderOptions(m *op.Mapping, memory *memory) readerOptions {
+	return readerOptions{mapping: m, hold: memory.hold, memory: memory.limit}
 }
 
 // readFunc reads the records that start at a place. A *op.SyntaxError is not the end, any
@@ -92,9 +104,20 @@ func (p *place) announced() *op.Resource {
 }
 
 // whole returns open for a format whose files are read as a whole.
-func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]) func(*op.Mapping) readFunc {
-	return func(m *op.Mapping) readFunc {
-		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return records(src, at.name, m) }
+func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
+	return holding(func(src io.Reader, name string, m *op.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {
+		return records(src, name, m)
+	})
+}
+
+// holding is whole for a format of which much has to be held.
+func holding(
+	records func(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error],
+) func(readerOptions) readFunc {
+	return func(o readerOptions) readFunc {
+		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
+			return records(src, at.name, o.mapping, o.hold)
+		}
 	}
 }
 

@@ -32,14 +32,14 @@ var formats = []Format{
 	{
 		Name: "trace-json", Short: "trace",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
-		open:   whole(traceRecords),
+		open:   holding(traceRecords),
 	},
 	{
 		Name: "parquet",
 		detect: func(h *head) bool {
 			return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))
 		},
-		open:      whole(parquet.Records),
+		open:      openParquet,
 		recordsAt: parquet.RecordsAt,
 		partsAt:   sized(parquet.Parts),
 		inherits:  true,
@@ -96,7 +96,7 @@ var formats = []Format{
 	{
 		Name: "jaeger-v1", Short: "jaeger",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
-		open:   whole(jaeger.Records),
+		open:   holding(jaeger.RecordsHolding),
 	},
 	{
 		Name:   "stdouttrace",
@@ -123,7 +123,7 @@ var formats = []Format{
 			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")
 		},
-		open: whole(kineto.Records),
+		open: holding(kineto.RecordsHolding),
 	},
 }
 

@@ -20,6 +20,11 @@ type Options struct {
 	Format string
 	// Limits bounds the size that compressed files may expand to.
 	Limits Limits
+	// MaxMemory is about how much memory the input may take, in bytes: what readers hold
+	// because a format has it in the wrong order, and what whoever reads it says to keep,
+	// see [Input.Hold]. What would take more ends with a *[MemoryError]. 0 is
+	// DefaultMaxMemory, a negative number no bound.
+	MaxMemory int64
 	// Stdin is read for the path "-"; nil means os.Stdin.
 	Stdin io.Reader
 	// Progress is called with the number of bytes that each read brought from a
@@ -43,6 +48,7 @@ type Input struct {
 	care int
 	// readers are kept from file to file, by format.
 	readers readers
+	memory  *memory
 }
 
 // Stats counts the input read.
@@ -62,7 +68,7 @@ func Open(paths ...string) *Input { return Options{}.Open(paths...) }
 // Open is [Open] with options.
 func (o Options) Open(paths ...string) *Input {
 	o.Limits = o.Limits.orDefault()
-	return &Input{opts: o, paths: paths}
+	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
 }
 
 // Omit lets the readers leave fields out of the entries, as [op.Mapping.Without] says.
@@ -167,12 +173,15 @@ func (in *Input) file(s source, yield func(op.Record, error) bool) (more bool, e
 		return false, err
 	}
 	defer f.close()
-	more, err = f.records(in.readers.of(f.format, in.opts.Mapping), yield)
+	more, err = f.records(in.readers.of(f.format, in.readerOptions()), yield)
 	if err == nil && more {
 		in.files[len(in.files)-1].bytes = f.counted.n
 	}
 	return more, err
 }
+
+// readerOptions returns what readers are made with.
+func (in *Input) readerOptions() readerOptions { return newReaderOptions(in.opts.Mapping, in.memory) }
 
 // passedOverError is the error of a file that does not end the input.
 type passedOverError struct{ report *op.SyntaxError }
@@ -182,6 +191,7 @@ func (e *passedOverError) Error() string { return e.report.Error() }
 
 // open opens a file and finds its format. A *passedOverError does not end the input.
 func (in *Input) open(s source, seen func(n int)) (*file, error) {
+	in.memory.opened(s.path)
 	in.stats.Files++
 	in.files = append(in.files, fileInfo{})
 	err := s.err
@@ -215,6 +225,7 @@ func (in *Input) detect(f *file) error {
 
 func (in *Input) count(n int) {
 	in.stats.Bytes += int64(n)
+	in.memory.count(n)
 	if in.opts.Progress != nil {
 		in.opts.Progress(n)
 	}

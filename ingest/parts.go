@@ -63,6 +63,7 @@ func (in *Input) restart(err error) {
 		in.opts.Progress(-int(in.stats.Bytes))
 	}
 	in.stats, in.files = Stats{}, nil
+	in.memory.held.Store(0)
 	if in.care++; !errors.Is(err, otlp.ErrContext) {
 		in.care = careWhole
 	}
@@ -365,7 +366,7 @@ func (q *partQueue) read(p *part, rs *readers, yield func(op.Record, error) bool
 		}
 		return
 	}
-	read := rs.of(f.format, q.in.opts.Mapping)
+	read := rs.of(f.format, q.in.readerOptions())
 	var more, cut bool
 	var err error
 	switch {

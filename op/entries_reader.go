@@ -99,6 +99,7 @@ func (r *Reader) Next() (Record, error) {
 			}
 		}
 		if isBlank(line.Text) {
+			r.lines.SkipEmpty()
 			continue
 		}
 		r.line = line.Text

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/render/arrow"
 )
 
-const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [-format NAME] [-drop-attributes] INPUT...
+const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [flags] INPUT...
 
 Convert writes the operations of the inputs, together, in another format. An
 unknown shape stays unknown in all of them.
@@ -21,7 +21,7 @@ unknown shape stays unknown in all of them.
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
   -drop-attributes  leave out attributes, events and what else no field of an
                     operation holds; links stay, without theirs
-
+` + memoryHelp + `
 Records that cannot be read are left out and reported on standard error.
 
 Examples:
@@ -124,6 +124,7 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 	drop := fs.Bool("drop-attributes", false, "")
 	var from string
 	formatFlag(fs, &from)
+	memory := addMemoryFlag(fs)
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
@@ -133,7 +134,7 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	return produce(ctx, s, *path, inputs, func(out *output) error {
-		return convert(s, source{inputs: inputs, format: from, exclude: out.exclude}, to, *drop, out)
+		return convert(s, source{inputs: inputs, format: from, exclude: out.exclude, memory: *memory}, to, *drop, out)
 	})
 }
 
@@ -148,7 +149,8 @@ func convert(s streams, src source, to target, drop bool, out *output) error {
 		src.mapping = new(op.Mapping)
 		src.mapping.KeepAll()
 	}
-	err = src.each(s, func(rec op.Record, err error) error {
+	holds, _ := c.(holder)
+	err = src.each(s, holds, func(rec op.Record, err error) error {
 		if err != nil {
 			faults.add(err)
 			return nil

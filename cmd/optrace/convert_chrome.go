@@ -23,4 +23,6 @@ func (c *chromeConverter) record(rec op.Record) error {
 	return nil
 }
 
+func (c *chromeConverter) holds() int64 { return c.timeline.Bytes() }
+
 func (c *chromeConverter) end() error { return c.timeline.Write(c.out) }

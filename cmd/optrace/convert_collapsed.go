@@ -22,6 +22,8 @@ func (c *collapsedConverter) record(rec op.Record) error {
 	return nil
 }
 
+func (c *collapsedConverter) holds() int64 { return c.forest.Bytes() }
+
 func (c *collapsedConverter) end() error { return c.forest.WriteCollapsed(c.out) }
 
 // flatConverter writes the seed's stacks of device and operation.

@@ -25,4 +25,6 @@ func (c *jaegerConverter) record(rec op.Record) error {
 	return nil
 }
 
+func (c *jaegerConverter) holds() int64 { return c.traces.Bytes() }
+
 func (c *jaegerConverter) end() error { return c.traces.Write(c.out) }

@@ -92,7 +92,7 @@ func TestConversionsKeepSources(t *testing.T) {
 	hosts := func(file string) (all []string) {
 		m := new(op.Mapping)
 		m.Keep("host.name")
-		err := source{inputs: []string{file}, mapping: m}.each(streams{err: os.Stderr}, func(rec op.Record, err error) error {
+		err := source{inputs: []string{file}, mapping: m}.each(streams{err: os.Stderr}, nil, func(rec op.Record, err error) error {
 			if rec.Entry != nil {
 				host := ""
 				for _, a := range rec.Entry.Attrs {

@@ -46,7 +46,7 @@ Jaeger itself, or both. Without -jaeger the requests come from the INPUTs too.
                     given and not 0, how many rows of any table the text shows (30)
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-` + displayUsage + `  -link-patterns FILE
+` + displayUsage + memoryHelp + `  -link-patterns FILE
                     write a configuration for Jaeger's pages that makes them link
                     back to the local report; nothing else is needed then
   -report-url URL   where the local report is served (http://127.0.0.1:4318)
@@ -80,6 +80,7 @@ type correlateFlags struct {
 	linkPatterns string
 	reportURL    string
 	display      displayFlags
+	memory       *memorySize
 
 	traceID  op.TraceID
 	sinceSet bool
@@ -112,7 +113,7 @@ func runCorrelate(ctx context.Context, s streams, args []string) error {
 		if patterns, err := os.Stat(f.linkPatterns); err == nil {
 			exclude = func(info fs.FileInfo) bool { return os.SameFile(patterns, info) || out.exclude(info) }
 		}
-		report, err := f.report(ctx, s, source{inputs: inputs, format: f.format, exclude: exclude})
+		report, err := f.report(ctx, s, source{inputs: inputs, format: f.format, exclude: exclude, memory: *f.memory})
 		if err != nil {
 			return err
 		}
@@ -134,7 +135,9 @@ func (f *correlateFlags) report(ctx context.Context, s streams, src source) (*co
 	opts := correlate.Options{Keep: w.request, KeepTrace: w.trace}
 	var service *correlate.Service
 	if f.jaeger != "" {
-		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{Timeout: f.timeout, FollowRedirects: f.redirects})
+		client, err := jaeger.NewClient(f.jaeger, jaeger.ClientOptions{
+			Timeout: f.timeout, FollowRedirects: f.redirects, MaxMemory: int64(*f.memory),
+		})
 		if err != nil {
 			return nil, usagef("-jaeger: %w", err)
 		}
@@ -185,6 +188,7 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
+	f.memory = addMemoryFlag(fs)
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
 	f.display.register(fs)
 	if inputs, err = parseFlags(fs, args); err != nil {

@@ -146,6 +146,9 @@
 // otherwise. What there is no room for is named below its table. A table has 30
 // rows, or as many as -top says, and the number of those that it leaves out.
 //
+// Inputs need not be trusted: -max-memory, 1 GiB by default, bounds the memory that an
+// input takes, and what needs more is an error. SECURITY.md lists the limits.
+//
 // Control characters in the names of files and operations are not printed on a
 // terminal but removed or escaped, and -csv protects spreadsheets from text that
 // looks like a formula.

@@ -39,7 +39,7 @@ func usagef(format string, args ...any) error {
 }
 
 // inputError marks err as an error of the input.
-func inputError(err error) error { return &exitError{code: exitInput, err: err} }
+func inputError(err error) error { return &exitError{code: exitInput, err: withAdvice(err)} }
 
 // outputError marks err as an error of the output. nil stays nil.
 func outputError(err error) error {

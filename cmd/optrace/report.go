@@ -53,7 +53,7 @@ an INPUT.
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
-` + displayUsage + `
+` + displayUsage + memoryHelp + `
 Examples:
 
   optrace report ops.jsonl
@@ -76,6 +76,7 @@ type reportFlags struct {
 	format    string
 	output    string
 	html      string
+	memory    *memorySize
 	table     csvTable // with csv
 	display   displayFlags
 }
@@ -101,6 +102,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
 	f.display.register(fs)
+	f.memory = addMemoryFlag(fs)
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
@@ -123,7 +125,9 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		f.output = f.html
 	}
 	return produce(ctx, s, f.output, inputs, func(out *output) error {
-		src := source{inputs: inputs, format: f.format, mapping: mappingFor(opts.By), exclude: out.exclude}
+		src := source{
+			inputs: inputs, format: f.format, mapping: mappingFor(opts.By), exclude: out.exclude, memory: *f.memory,
+		}
 		in, done := src.open(s)
 		r, err := analyze.Run(ctx, in, opts)
 		done()

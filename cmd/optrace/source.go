@@ -20,26 +20,50 @@ type source struct {
 	mapping *op.Mapping
 	// exclude reports whether a file found in a directory is left out.
 	exclude func(fs.FileInfo) bool
+	// memory bounds the memory that is taken for the input.
+	memory memorySize
 }
 
 // open returns the input, with its progress on s, and a function to call when it
 // has been read.
 func (src source) open(s streams) (in *ingest.Input, done func()) {
+	src.memory.limitHeap()
 	p := newProgress(s.err, src.inputs)
-	o := ingest.Options{Mapping: src.mapping, Format: src.format, Stdin: s.in, Progress: p.add, Exclude: src.exclude}
-	return o.Open(src.inputs...), p.done
+	opts := ingest.Options{
+		Mapping: src.mapping, Format: src.format, Stdin: s.in, Progress: p.add, Exclude: src.exclude,
+		MaxMemory: src.memory.option(),
+	}
+	return opts.Open(src.inputs...), p.done
 }
+
+// holder is who holds much of what was read until the end.
+type holder interface {
+	// holds returns about how much memory that takes.
+	holds() int64
+}
+
+// checkInterval is the number of records between two looks at the memory.
+const checkInterval = 256
 
 // each reads the inputs with all processors and calls f with every record, in the order
 // of the inputs, and with the error in place of a record that could not be read. An error
-// that ends the input is returned as an input error, one that f returns as it is.
-func (src source) each(s streams, f func(op.Record, error) error) error {
+// that ends the input is returned as an input error, one that f returns as it is. What
+// holder holds, unless it is nil, is bounded.
+func (src source) each(s streams, holder holder, f func(op.Record, error) error) error {
 	in, done := src.open(s)
 	defer done()
 	var failed error
+	n, held := 0, int64(0)
 	err := in.InOrder(runtime.GOMAXPROCS(0), func(rec op.Record, err error) error {
-		failed = f(rec, err)
-		return failed
+		if failed = f(rec, err); failed != nil {
+			return failed
+		}
+		if n++; holder != nil && n%checkInterval == 0 {
+			more := holder.holds() - held
+			held += more
+			return in.Hold(more)
+		}
+		return nil
 	})
 	if err != nil && failed == nil {
 		return inputError(err)

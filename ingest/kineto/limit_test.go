@@ -84,7 +84,7 @@ func (r *repeated) Read(p []byte) (n int, err error) {
 
 func TestTablesAreLimited(t *testing.T) {
 	const event = `{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2}`
-	r := newReader(strings.NewReader("["+event+","+event+","+event+"]"), "trace", nil)
+	r := newReader(&repeated{front: "[", middle: event + ",", times: 3000, behind: event + "]"}, "trace", nil)
 	var last error
 	n := 0
 	r.yield = func(_ op.Record, err error) bool {
@@ -92,7 +92,7 @@ func TestTablesAreLimited(t *testing.T) {
 		last = err
 		return true
 	}
-	r.maxHeld = 200
+	r.hold = upTo(100_000)
 	if r.readEvents() || n != 1 || last == nil || !strings.Contains(last.Error(), "of memory") {
 		t.Errorf("%d records, err = %v", n, last)
 	}

@@ -27,9 +27,20 @@ const (
 // the trace; any other error is the last thing yielded. What a record points to
 // is valid until the next one.
 func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return RecordsHolding(src, name, m, nil)
+}
+
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
+// number of bytes that are held in addition, a negative one for what no longer is, and an
+// error that it returns ends the reading. Without hold a trace may take MaxHeldBytes.
+func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m)
 		r.yield = yield
+		if hold != nil {
+			r.hold = hold
+			defer func() { _ = hold(-r.held) }() // less than before
+		}
 		if !r.readEvents() {
 			return
 		}
@@ -56,18 +67,33 @@ type reader struct {
 	pairs   pairs
 	skipped skipped
 
-	maxHeld  int64 // MaxHeldBytes but in tests
+	hold     func(bytes int64) error
+	held     int64 // what hold knows of
 	baseless int64 // spans yielded while the time base was not known
 	span     op.Span
+}
+
+// holdStep is how much more is held before hold is told.
+const holdStep = 64 << 10
+
+// upTo returns a function that holds up to a number of bytes.
+func upTo(most int64) func(int64) error {
+	held := int64(0)
+	return func(bytes int64) error {
+		if held += bytes; held > most {
+			return fmt.Errorf("joining events: the trace takes more than %d MiB of memory", most>>20)
+		}
+		return nil
+	}
 }
 
 func newReader(src io.Reader, name string, m *op.Mapping) *reader {
 	build := op.NewBuilder(m)
 	r := &reader{
-		events:  traceevent.NewReader(src, name, memberDistributed, memberBase),
-		build:   build,
-		feed:    attrjson.NewFeeder(build),
-		maxHeld: MaxHeldBytes,
+		events: traceevent.NewReader(src, name, memberDistributed, memberBase),
+		build:  build,
+		feed:   attrjson.NewFeeder(build),
+		hold:   upTo(MaxHeldBytes),
 	}
 	r.args.keys.wants = build.Wants
 	r.events.ReadArgs(r.straightArgs)
@@ -105,9 +131,12 @@ func (r *reader) readEvents() bool {
 		if err != nil && !r.yield(op.Record{}, err) {
 			return false
 		}
-		if r.tables.heldBytes() > r.maxHeld {
-			r.yield(op.Record{}, fmt.Errorf("joining events: the trace takes more than %d MiB of memory", r.maxHeld>>20))
-			return false
+		if more := r.tables.heldBytes() - r.held; more >= holdStep {
+			r.held += more
+			if err := r.hold(more); err != nil {
+				r.yield(op.Record{}, err)
+				return false
+			}
 		}
 	}
 	return true

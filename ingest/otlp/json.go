@@ -69,6 +69,7 @@ type jsonReader struct {
 	// it has, in so many objects and lists, and short if it ends before what is needed.
 	part, short bool
 	ended       int
+	faults      int // errors so far
 }
 
 func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
@@ -77,7 +78,7 @@ func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield yieldFunc) {
-	r.yield, r.stopped, r.linewise, r.part, r.short, r.ended = yield, false, false, false, false, 0
+	r.yield, r.stopped, r.linewise, r.part, r.short, r.ended, r.faults = yield, false, false, false, false, 0, 0
 }
 
 // emit hands a record out, and notes when no more are wanted.

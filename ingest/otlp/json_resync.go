@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
@@ -39,14 +40,32 @@ func (r *jsonReader) next() bool {
 			return false
 		}
 		r.emit(op.Record{}, w.syntaxError())
+		r.faults++
 		switch found, known := w.resync(r.linewise, r.known); found {
 		case noElement:
 			return false
 		case aDocument:
+			if r.faults > maxFaults {
+				r.skipShort()
+			}
 			return true
 		default:
 			r.restart(found, known)
 		}
+	}
+}
+
+// maxFaults is how many errors are told one by one before lines that are too short for a
+// span are passed over together.
+const maxFaults = 1 << 16
+
+// skipShort passes over short lines in front of the next document.
+func (r *jsonReader) skipShort() {
+	w := r.w
+	err := &op.SyntaxError{File: w.name, Offset: w.position(), Line: w.line()}
+	if n := w.skipShort(); n > 0 {
+		err.Msg = fmt.Sprintf("%d lines shorter than %d bytes are passed over", n, shortLine)
+		r.emit(op.Record{}, err)
 	}
 }
 

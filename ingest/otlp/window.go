@@ -67,6 +67,7 @@ func (w *window) do(step func(l *jsontext.Lexer)) {
 		return
 	}
 	for {
+		w.lex.Peek() // what white space there is need not be read again
 		m := w.lex.Mark()
 		step(&w.lex)
 		// A number that ends with the window may go on behind it.
@@ -203,6 +204,25 @@ func (w *window) syntaxError() *op.SyntaxError {
 		Line: w.line(),
 		Msg:  err.Error(), Truncated: w.lex.Truncated() && !w.tooLong, Class: class,
 	}
+}
+
+// shortLine is the length from which on a line may hold a span.
+const shortLine = 8
+
+// skipShort goes behind the shorter lines that are buffered in front of the lexer, at the
+// start of a line, and returns their number.
+func (w *window) skipShort() (n int) {
+	at := w.lex.Pos()
+	for at < len(w.buf) {
+		i := bytes.IndexByte(w.buf[at:min(at+shortLine-1, len(w.buf))], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		n++
+	}
+	w.standAt(at)
+	return n
 }
 
 // hold keeps the place where the lexer stands, for release to come back to.

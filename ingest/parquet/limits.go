@@ -23,14 +23,15 @@ const (
 	MaxTextBytes = 16 << 20
 	// MaxSpoolBytes is the largest input that is copied to a temporary file,
 	// because it can only be read from front to back.
-	MaxSpoolBytes = 64 << 30
+	MaxSpoolBytes = 16 << 30
 )
 
 // Rows that are all equal take no space, so that a few bytes may claim any
 // number of them.
 const (
-	// MaxRowsPerByte is how many rows a byte of the columns may stand for, and
-	// FreeRows is how many rows there may be in a file of any size.
+	// MaxRowsPerByte is how many rows a byte of the pages that were read may stand for,
+	// whatever lies between them, and FreeRows is how many rows there may be in a file of
+	// any size.
 	MaxRowsPerByte = 16
 	FreeRows       = 1 << 20
 )

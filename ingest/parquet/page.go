@@ -38,6 +38,7 @@ type pages struct {
 	budget   *budget
 	pos, end int64 // in the file
 	rows     int64 // in the row group
+	size     int64 // bytes of pages that hold something, with their headers
 
 	head []byte // the header of a page
 	body []byte // a page as it is stored
@@ -107,6 +108,7 @@ func (p *pages) header() (*format.PageHeader, error) {
 			return nil, fmt.Errorf("page header: %w", err)
 		}
 		p.pos += int64(check.BytesRead())
+		p.size += int64(check.BytesRead())
 		return h, nil
 	}
 }
@@ -148,6 +150,7 @@ func (p *pages) read(h *format.PageHeader, pg *page, levels int64) error {
 		return err
 	}
 	p.pos += compressed
+	p.size += compressed
 	if h.CRC != 0 && crc32.ChecksumIEEE(p.body) != uint32(h.CRC) {
 		return errors.New("page's checksum does not match")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/internal/intern"
@@ -23,8 +24,13 @@ import (
 // from attribute keys to fields, says no more than which of them matter, and whether they
 // may be handed out as they are.
 func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return RecordsWithin(src, name, m, MaxSpoolBytes)
+}
+
+// RecordsWithin is [Records] for an input of at most so many bytes.
+func RecordsWithin(src io.Reader, name string, m *op.Mapping, spoolBytes int64) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		s, err := newSpool(src)
+		s, err := newSpool(src, spoolBytes)
 		if err != nil {
 			yield(op.Record{}, err)
 			return
@@ -84,6 +90,8 @@ type table struct {
 	mapping *op.Mapping
 	bound   []boundField
 	columns rows.Seen
+	// counts has the rows that were read and the bytes of their pages.
+	counts struct{ rows, bytes atomic.Int64 }
 
 	mu       sync.Mutex
 	released []*tableReader
@@ -200,6 +208,7 @@ type tableReader struct {
 	shared  shared
 	readers []columnReader
 	block   *block // nil where operations are handed out as entries
+	counted int64  // bytes of the pages that the table counts
 }
 
 // newColumn returns a column that reads the values of a leaf.
@@ -240,6 +249,10 @@ func (t *tableReader) readGroup(i int) bool {
 		var n int
 		rows := t.batch.Reset(int(min(end-row, rows.Size)))
 		n, err = t.readBatch(rows)
+		if bytes, ok := t.count(n); !ok {
+			t.yield(op.Record{}, fmt.Errorf("row %d: pages of %d bytes hold more than %d rows for each byte", row+1, bytes, MaxRowsPerByte))
+			return false
+		}
 		for k := range rows[:n] {
 			row++
 			if !t.yieldRow(&rows[k], row) {
@@ -248,6 +261,18 @@ func (t *tableReader) readGroup(i int) bool {
 		}
 	}
 	return err == nil || t.leaveOut(row+1, end, err)
+}
+
+// count counts rows that were read, and the bytes of all pages so far. It reports false
+// where these are too many for those.
+func (t *tableReader) count(rows int) (bytes int64, ok bool) {
+	before := t.counted
+	t.counted = 0
+	for _, c := range t.readers {
+		t.counted += c.pages.size
+	}
+	bytes, n := t.counts.bytes.Add(t.counted-before), t.counts.rows.Add(int64(rows))
+	return bytes, n <= FreeRows || n/MaxRowsPerByte <= bytes
 }
 
 // start turns the columns to a row group.

@@ -102,6 +102,22 @@ func (r *Reader) Skip(n int) {
 	r.line++
 }
 
+// SkipEmpty passes over the empty lines that are buffered and come next: a file may hold
+// little else.
+func (r *Reader) SkipEmpty() {
+	n := 0
+	for _, c := range r.buf[r.start:r.end] {
+		if c != '\n' {
+			break
+		}
+		n++
+	}
+	if n > 0 {
+		r.drop(n)
+		r.line += int64(n)
+	}
+}
+
 // take cuts n bytes, and the newline behind them, off the unread part.
 func (r *Reader) take(offset int64, n, newline int, tooLong bool) Line {
 	text := r.buf[r.start : r.start+n]

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unsafe"
 
 	"github.com/optrace/optrace/op"
 )
@@ -15,6 +16,8 @@ type Timeline struct {
 	slices []slice
 	// bare is the start of the next operation without a start, by process.
 	bare map[process]int64
+	// texts is how long the texts of the slices are, in bytes.
+	texts int64
 }
 
 // process is a device or a service: a group of tracks.
@@ -79,7 +82,13 @@ func (t *Timeline) add(s slice) {
 		s.start = t.bare[s.process]
 		t.bare[s.process] = s.end()
 	}
+	t.texts += int64(len(s.label) + len(s.args))
 	t.slices = append(t.slices, s)
+}
+
+// Bytes returns about how much memory the operations and spans take.
+func (t *Timeline) Bytes() int64 {
+	return t.texts + int64(cap(t.slices))*int64(unsafe.Sizeof(slice{}))
 }
 
 // base returns the first start, which times are relative to.

@@ -28,6 +28,7 @@ type Traces struct {
 	process []byte
 	tags    tags
 	ids     spanattr.Placeholders
+	bytes   int64 // that the traces take
 }
 
 // trace is the text of one trace.
@@ -100,7 +101,9 @@ func (t *Traces) add(s *span, src source, describe func(*tags)) {
 		to = &trace{id: s.trace, numbers: make(map[string]int)}
 		t.byID[s.trace] = to
 		t.order = append(t.order, to)
+		t.bytes += traceBytes
 	}
+	before := cap(to.spans) + cap(to.processes)
 	if t.process == nil || src != t.source {
 		t.source, t.process = src, t.describe(src)
 	}
@@ -116,7 +119,14 @@ func (t *Traces) add(s *span, src source, describe func(*tags)) {
 	to.spans = append(t.tags.buf, `],"processID":"p`...)
 	to.spans = append(strconv.AppendInt(to.spans, int64(process), 10), `","warnings":null}`...)
 	t.tags.buf = nil
+	t.bytes += int64(cap(to.spans) + cap(to.processes) - before)
 }
+
+// traceBytes is about what a trace takes beside its text.
+const traceBytes = 512
+
+// Bytes returns about how much memory the operations and spans take.
+func (t *Traces) Bytes() int64 { return t.bytes }
 
 // describe returns the text of a process. The attributes of the last resource
 // belong to its service.

@@ -6,7 +6,10 @@
 // A row cannot be changed once it was added.
 package packed
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // BlockRows is how many rows are packed together.
 const (
@@ -22,6 +25,7 @@ type Table struct {
 	rows    int      // of those
 	buffer  []byte
 	spare   [][]byte // the data of dropped blocks
+	size    int64    // of the data of blocks that were not dropped
 }
 
 // New returns an empty table with the given number of columns.
@@ -74,6 +78,12 @@ func (t *Table) makeOpen() {
 // column returns the values of a column in the rows that are open.
 func (t *Table) column(c int) []int64 { return t.open[c*BlockRows:][:t.rows] }
 
+// Bytes returns about how much memory the rows take.
+func (t *Table) Bytes() int64 {
+	return t.size + int64(len(t.blocks))*int64(unsafe.Sizeof(block{})+uintptr(t.columns)*unsafe.Sizeof(layout{})) +
+		int64(cap(t.open))*int64(unsafe.Sizeof(int64(0)))
+}
+
 // pack makes a block of the rows that are open.
 func (t *Table) pack() {
 	b := &block{columns: make([]layout, t.columns)}
@@ -83,6 +93,7 @@ func (t *Table) pack() {
 	}
 	t.buffer = append(t.buffer, make([]byte, padding)...)
 	b.data = append(t.spareData(), t.buffer...)
+	t.size += int64(cap(b.data))
 	t.blocks = append(t.blocks, b)
 	t.rows = 0
 }
@@ -132,6 +143,7 @@ func (t *Table) Read(dst []int64, b, first, column int) {
 // appended to other.
 func (t *Table) Drop(b int, other *Table) {
 	if b < len(t.blocks) {
+		t.size -= int64(cap(t.blocks[b].data))
 		other.spare = append(other.spare, t.blocks[b].data)
 		t.blocks[b] = nil
 	}

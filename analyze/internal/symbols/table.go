@@ -3,6 +3,8 @@
 // string. It never removes a value.
 package symbols
 
+import "unsafe"
+
 // Table numbers distinct values in the order in which they first appear. The
 // zero value is ready to use.
 type Table[K comparable] struct {
@@ -30,6 +32,13 @@ func (t *Table[K]) ID(v K) int32 {
 	}
 	t.last = id
 	return id
+}
+
+// Bytes returns about how much memory the values take, but for what they point to.
+func (t *Table[K]) Bytes() int64 {
+	var v K
+	const entry = 16 // of the map, beside the value
+	return int64(len(t.Values)) * int64(2*unsafe.Sizeof(v)+entry)
 }
 
 // Release frees the memory that only ID needs. ID must not be called again.

@@ -6,7 +6,8 @@ type Texts struct {
 	// Values holds the texts by number.
 	Values []string
 
-	ids map[string]int32
+	ids   map[string]int32
+	bytes int64 // of the texts
 }
 
 // ID returns the number of a text. It allocates only for a new one.
@@ -29,10 +30,17 @@ func (t *Texts) add(text string) int32 {
 	if t.ids == nil {
 		t.ids = make(map[string]int32)
 	}
+	t.bytes += int64(len(text))
 	id := int32(len(t.Values))
 	t.ids[text] = id
 	t.Values = append(t.Values, text)
 	return id
+}
+
+// Bytes returns about how much memory the texts take.
+func (t *Texts) Bytes() int64 {
+	const each = 48 // in the list and in the map
+	return t.bytes + int64(len(t.Values))*each
 }
 
 // Release frees the memory that only ID and Add need. Neither must be called

@@ -5,21 +5,28 @@ package table
 
 import (
 	"iter"
+	"unsafe"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
 )
 
-// Table holds a row per key, at most limit of them. Beyond the limit it keeps
-// the keys with the smallest hashes and folds all other rows into one. A row
-// that remains is complete.
+// Table holds a row per key, at most limit of them, and keys of a bounded length in all.
+// Beyond that it keeps the keys with the smallest hashes and folds all other rows into
+// one. A row that remains is complete.
 type Table[R any] struct {
-	limit int
+	limit    int
+	keyLimit int // of the bytes of the keys
 	// fold adds src to dst and does not change src.
 	fold func(dst, src *R)
 
-	rows map[string]*Row[R]
-	// largest holds the rows by hash, once there are limit of them.
+	rows     map[string]*Row[R]
+	keyBytes int
+	// largest holds the rows by hash, once there was no room for one.
 	largest *heap.Heap[*Row[R]]
+	// beyond is the smallest key that there was no room for, if full is set: neither is
+	// there for any that is larger.
+	beyond place
+	full   bool
 	// other is the row of the keys beyond the limit, nil while there are none.
 	other      *Row[R]
 	overflowed distinct
@@ -31,13 +38,24 @@ type Row[R any] struct {
 	// Evicted reports whether the row is no longer in the table.
 	Evicted bool
 
+	place
+}
+
+// place is a key and its hash, which orders keys.
+type place struct {
 	key  string
 	hash uint64
 }
 
+// The bytes of keys that a table has room for: so many per row, and so many at least.
+const (
+	keyBytesPerRow = 256
+	minKeyBytes    = 1 << 20
+)
+
 // New returns an empty Table. The function fold adds src to dst.
 func New[R any](limit int, fold func(dst, src *R)) *Table[R] {
-	return &Table[R]{limit: limit, fold: fold, rows: make(map[string]*Row[R])}
+	return &Table[R]{limit: limit, keyLimit: max(limit*keyBytesPerRow, minKeyBytes), fold: fold, rows: make(map[string]*Row[R])}
 }
 
 // Row returns the row of the key, which is the common row of the others for a
@@ -48,48 +66,60 @@ func (t *Table[R]) Row(key []byte) (r *Row[R], isNew bool) {
 		return row, false
 	}
 	hash := hashKey(key)
-	if len(t.rows) < t.limit {
-		row := &Row[R]{key: string(key), hash: hash}
-		t.rows[row.key] = row
-		return row, true
-	}
-	if t.other == nil {
-		t.other = new(Row[R])
-	}
-	if t.limit <= 0 {
+	if t.full && !t.beyond.follows(hash, key) {
 		t.overflowed.add(hash)
 		return t.other, false
 	}
+	row := &Row[R]{place: place{string(key), hash}}
+	t.rows[row.key] = row
+	t.keyBytes += len(key)
+	if t.largest != nil {
+		t.largest.Push(row)
+	}
+	for len(t.rows) > t.limit || t.keyBytes > t.keyLimit {
+		t.evict()
+	}
+	if row.Evicted {
+		return t.other, false
+	}
+	return row, true
+}
+
+// evict folds the row of the largest key into that of the others.
+func (t *Table[R]) evict() {
 	if t.largest == nil {
-		t.largest = &heap.Heap[*Row[R]]{Less: (*Row[R]).less}
+		t.largest = &heap.Heap[*Row[R]]{Less: func(a, b *Row[R]) bool { return a.place.less(b.place) }}
 		for _, row := range t.rows {
 			t.largest.Push(row)
 		}
 	}
-	last := t.largest.Top()
-	if hash > last.hash || hash == last.hash && string(key) > last.key {
-		t.overflowed.add(hash)
-		return t.other, false
+	if t.other == nil {
+		t.other = new(Row[R])
 	}
-	row := &Row[R]{key: string(key), hash: hash}
-	t.overflowed.add(last.hash)
+	last := t.largest.Pop()
 	t.fold(&t.other.Value, &last.Value)
+	t.overflowed.add(last.hash)
 	delete(t.rows, last.key)
+	t.keyBytes -= len(last.key)
 	last.Evicted = true
-	t.rows[row.key] = row
-	t.largest.ReplaceTop(row)
-	return row, true
+	t.beyond, t.full = last.place, true
+}
+
+// Bytes returns about how much memory the rows and their keys take, but for what the rows
+// point to.
+func (t *Table[R]) Bytes() int64 {
+	const each = 64 // in the map and in the heap
+	return 2*int64(t.keyBytes) + int64(len(t.rows))*int64(unsafe.Sizeof(Row[R]{})+each)
 }
 
 // Merge adds the rows of o, which does not change. It calls init with each new
 // row and the row of o that it comes from, before it folds the two.
 func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
-	for _, src := range o.rows {
-		dst, isNew := t.Row([]byte(src.key))
-		if isNew {
-			init(&dst.Value, &src.Value)
-		}
-		t.fold(&dst.Value, &src.Value)
+	for o.full && len(t.rows) > 0 && t.reaches(o.beyond) {
+		t.evict()
+	}
+	if o.full && (!t.full || o.beyond.less(t.beyond)) {
+		t.beyond, t.full = o.beyond, true
 	}
 	if o.other != nil {
 		if t.other == nil {
@@ -97,7 +127,27 @@ func (t *Table[R]) Merge(o *Table[R], init func(dst, src *R)) {
 		}
 		t.fold(&t.other.Value, &o.other.Value)
 	}
+	for _, src := range o.rows {
+		dst, isNew := t.Row([]byte(src.key))
+		if isNew {
+			init(&dst.Value, &src.Value)
+		}
+		t.fold(&dst.Value, &src.Value)
+	}
 	t.overflowed.merge(&o.overflowed)
+}
+
+// reaches reports whether t has a row of a key, or of a larger one.
+func (t *Table[R]) reaches(key place) bool {
+	if t.largest != nil {
+		return !t.largest.Top().place.less(key)
+	}
+	for _, row := range t.rows {
+		if !row.place.less(key) {
+			return true
+		}
+	}
+	return false
 }
 
 // Match calls f with each row of t that o has too, that of the others included,
@@ -132,11 +182,16 @@ func (t *Table[R]) All() iter.Seq2[*R, bool] {
 // an estimate above that.
 func (t *Table[R]) Overflowed() int64 { return t.overflowed.count() }
 
-func (r *Row[R]) less(o *Row[R]) bool {
-	if r.hash != o.hash {
-		return r.hash < o.hash
+func (p place) less(o place) bool {
+	if p.hash != o.hash {
+		return p.hash < o.hash
 	}
-	return r.key < o.key
+	return p.key < o.key
+}
+
+// follows reports whether p comes behind a key.
+func (p place) follows(hash uint64, key []byte) bool {
+	return p.hash > hash || p.hash == hash && p.key > string(key)
 }
 
 // hashKey is FNV-1a with a finishing step that spreads short keys over all

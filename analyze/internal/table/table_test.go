@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +42,12 @@ func count(t *Table[counter], key string) {
 func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 	random.Seeds(200, func(seed uint64, r *rand.Rand) {
 		limit, keys := 1+r.IntN(8), 1+r.IntN(20)
+		keyLimit := 1 + r.IntN(100)
+		New := func(limit int, fold func(dst, src *counter)) *Table[counter] {
+			t := New(limit, fold)
+			t.keyLimit = keyLimit
+			return t
+		}
 		whole := New(limit, (*counter).fold)
 		parts := make([]*Table[counter], 1+r.IntN(5))
 		for i := range parts {
@@ -48,7 +55,8 @@ func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 		}
 		counts := map[string]int{}
 		for range r.IntN(300) {
-			key := fmt.Sprint("key", r.IntN(keys))
+			n := r.IntN(keys)
+			key := fmt.Sprint("key", n, strings.Repeat("x", n*7%20))
 			counts[key]++
 			count(whole, key)
 			count(parts[r.IntN(len(parts))], key)
@@ -80,7 +88,7 @@ func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
 		if diff := cmp.Diff(want, contents(whole)); diff != "" {
 			t.Errorf("seed %d: a row is not complete: %s", seed, diff)
 		}
-		overflow := int64(max(0, len(counts)-limit))
+		overflow := int64(len(counts) - len(whole.rows))
 		if whole.Overflowed() != overflow || merged.Overflowed() != overflow {
 			t.Errorf("seed %d: overflow %d and %d, want %d", seed, whole.Overflowed(), merged.Overflowed(), overflow)
 		}

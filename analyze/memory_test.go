@@ -1,0 +1,126 @@
+package analyze
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+// bounded is a Source that allows so much memory.
+type bounded struct {
+	recordSource
+	most, held int64
+}
+
+var errFull = errors.New("full")
+
+func (b *bounded) Hold(n int64) error {
+	if b.held += n; b.held > b.most {
+		return errFull
+	}
+	return nil
+}
+
+// operations yields n operations, whose names name returns.
+func operations(n int, name func(i int) string) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		for i := range n {
+			e := &op.Entry{Operation: name(i), Duration: int64(i), Start: op.Known(int64(i) * 1000)}
+			if !yield(op.Record{Entry: e}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// R2: what a report keeps is told to its source, about as much as it takes.
+func TestR2HeldBytes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		n    int
+		name func(i int) string
+		sums bool
+	}{
+		"operations":       {n: 300_000, name: func(int) string { return "matmul" }},
+		"names":            {n: 20_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }},
+		"names, sums only": {n: 20_000, name: func(i int) string { return fmt.Sprint(strings.Repeat("name", 100), i) }, sums: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := &bounded{recordSource: recordSource(operations(tc.n, tc.name)), most: 1 << 40}
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			c, err := collect(t.Context(), src, Options{SumsOnly: tc.sums})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.forest != nil {
+				c.forest.build()
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			took := int64(after.HeapAlloc - before.HeapAlloc)
+			runtime.KeepAlive(c)
+			if src.held < took*2/3 || src.held > took*3 {
+				t.Errorf("%d bytes told, %d taken", src.held, took)
+			}
+		})
+	}
+}
+
+// R2: a report ends with the error of a source that allows no more.
+func TestR2NoMoreMemory(t *testing.T) {
+	src := &bounded{recordSource: recordSource(operations(1_000_000, func(int) string { return "matmul" })), most: 4 << 20}
+	if r, err := Run(t.Context(), src, Options{}); !errors.Is(err, errFull) {
+		t.Errorf("report %v, error %v", r, err)
+	}
+	src = &bounded{recordSource: src.recordSource, most: 4 << 20}
+	if r, err := Run(t.Context(), src, Options{SumsOnly: true}); err != nil || r.Input.Entries != 1_000_000 {
+		t.Errorf("error %v of sums, which take no more for more operations", err)
+	}
+	src = &bounded{recordSource: src.recordSource, most: 4 << 20}
+	if _, _, err := ReadForest(context.Background(), src, 1); !errors.Is(err, errFull) {
+		t.Errorf("error %v of a forest", err)
+	}
+}
+
+// R2: a text that is longer than any that the exporter writes is cut, in the same way in
+// every figure.
+func TestR2LongTexts(t *testing.T) {
+	long := strings.Repeat("ä", maxText)
+	records := func(yield func(op.Record, error) bool) {
+		_ = yield(op.Record{Entry: &op.Entry{Operation: long, DeviceID: long, Duration: 5}}, nil) &&
+			yield(op.Record{Span: &op.Span{Name: long}}, nil)
+	}
+	r, err := Run(t.Context(), Records(records), Options{})
+	if err != nil || len(r.Operations) != 1 {
+		t.Fatalf("report %+v, error %v", r, err)
+	}
+	name := r.Operations[0].Operation
+	if len(name) > maxText || !strings.HasPrefix(name, "ää") || !strings.HasSuffix(name, "ä…") {
+		t.Errorf("name of %d bytes, which ends with %q", len(name), name[len(name)-8:])
+	}
+	if got := r.Slowest[0]; got.Operation != name || len(got.DeviceID) > maxText {
+		t.Errorf("the list of the slowest has a name of %d bytes", len(got.Operation))
+	}
+}
+
+// R2: spans without anything take no memory.
+func TestR2EmptySpans(t *testing.T) {
+	f := NewForest()
+	for range 1000 {
+		f.Add(op.Record{Span: &op.Span{}})
+		f.Add(op.Record{Span: &op.Span{Service: "api"}})
+	}
+	if f.Len() != 0 {
+		t.Errorf("%d rows", f.Len())
+	}
+	if f.Add(op.Record{Span: &op.Span{SpanID: op.SpanID{1}}}); f.Len() != 1 {
+		t.Errorf("%d rows", f.Len())
+	}
+}

@@ -1,0 +1,79 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/internal/units"
+)
+
+// DefaultMaxMemory is how much memory an input may take by default.
+const DefaultMaxMemory = 1 << 30
+
+// MemoryError is the error of an input that would take more memory than
+// [Options].MaxMemory.
+type MemoryError struct {
+	// Limit is the memory that was allowed, in bytes.
+	Limit int64
+	// File is the file that was being read, and Read how many bytes of it had been, as
+	// they are stored. With several workers that is somewhat behind the place.
+	File string
+	Read int64
+}
+
+var _ error = (*MemoryError)(nil)
+
+// Error says what was allowed and where that did not suffice.
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("reading %s: more than %s of memory is needed (after %d bytes of the file)", e.File, units.Bytes(e.Limit), e.Read)
+}
+
+// memory is the memory that an input takes: what its readers hold, and what whoever reads
+// it says to keep.
+type memory struct {
+	limit int64
+	held  atomic.Int64
+
+	mu   sync.Mutex
+	file string
+	read int64
+}
+
+func (m *memory) hold(bytes int64) error {
+	if m.held.Add(bytes) <= m.limit || bytes <= 0 {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &MemoryError{Limit: m.limit, File: m.file, Read: m.read}
+}
+
+// opened notes the file that is read from now on.
+func (m *memory) opened(path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.file, m.read = path, 0
+}
+
+// count notes that n bytes of the file were read.
+func (m *memory) count(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.read += int64(n)
+}
+
+// newMemory returns the memory of an input that may take so much, see [Options].
+func newMemory(limit int64) *memory {
+	if limit < 0 {
+		limit = math.MaxInt64
+	}
+	return &memory{limit: cmp.Or(limit, DefaultMaxMemory)}
+}
+
+// Hold notes that whoever reads the input keeps so many bytes more of it, or less for a
+// negative number. The error is a *[MemoryError] where that is more than
+// [Options].MaxMemory, together with what the readers hold. It may be called concurrently.
+func (in *Input) Hold(bytes int64) error { return in.memory.hold(bytes) }

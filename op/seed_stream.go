@@ -1,0 +1,205 @@
+package op
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// maxTraceValue is the longest entry, or other value, of a seed trace that is streamed.
+const maxTraceValue = 16 << 20
+
+// TraceStream is [TraceRecords] for a trace that is not held in memory: it is read as it
+// comes, one entry at a time. So metadata that stand behind the entries come behind them.
+// An error that is no *[SyntaxError] is that of src, and the last thing yielded.
+func TraceStream(src io.Reader, name string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		s := &traceStream{src: src, name: name, yield: yield}
+		s.read()
+	}
+}
+
+// traceStream reads a seed trace from a window that slides over it.
+type traceStream struct {
+	src   io.Reader
+	name  string
+	yield func(Record, error) bool
+	dec   decoder
+
+	buf   []byte
+	at    int   // the unread part of buf
+	base  int64 // of buf in the input
+	lines int64 // in front of buf
+	err   error // of src
+	total Int
+	sum   int64
+}
+
+// read reads the members of the document.
+func (s *traceStream) read() {
+	if !s.step(func(l *jsontext.Lexer) { l.Expect('{', "expected an object") }) {
+		return
+	}
+	for first := true; ; first = false {
+		done := false
+		if !s.step(func(l *jsontext.Lexer) {
+			if done = l.Peek() == '}'; done {
+				l.Expect('}', "")
+			} else if !first {
+				l.Expect(',', "expected ',' or '}'")
+			}
+		}) {
+			return
+		}
+		if done {
+			break
+		}
+		var key string
+		if !s.step(func(l *jsontext.Lexer) { key = string(l.Key()) }) || !s.member(key) {
+			return
+		}
+	}
+	if s.step((*jsontext.Lexer).End) && s.total.Known {
+		s.yield(Record{Total: &Total{Stated: s.total.V, Sum: s.sum}}, nil)
+	}
+}
+
+// member reads the value of a member, and reports whether to go on.
+func (s *traceStream) member(key string) bool {
+	if key == "entries" {
+		return s.step(func(l *jsontext.Lexer) { l.Expect('[', "expected an array") }) && s.entries()
+	}
+	start := s.base + int64(s.at)
+	text, ok := s.value()
+	if !ok {
+		return false
+	}
+	d := &s.dec
+	d.lex.Reset(text)
+	d.resetEntry()
+	switch key {
+	case "total_duration_us":
+		s.total = d.totalDuration()
+	case "metadata":
+		metadata := d.attributes(nil)
+		slices.SortFunc(metadata, func(a, b Attr) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
+		if len(metadata) > 0 && !s.yield(Record{Resource: &Resource{Attrs: metadata}}, nil) {
+			return false
+		}
+	}
+	if d.fault != "" && d.lex.Err() == nil {
+		return s.yield(Record{}, s.fault(start+int64(d.faultAt), d.fault, ErrorRecord))
+	}
+	return true
+}
+
+// entries yields the entries and the errors of those that cannot be read. It reports
+// whether the list came to its end and more records are wanted.
+func (s *traceStream) entries() bool {
+	for i := 0; ; i++ {
+		done := false
+		if !s.step(func(l *jsontext.Lexer) {
+			if done = l.Peek() == ']'; done {
+				l.Expect(']', "")
+			} else if i > 0 {
+				l.Expect(',', "expected ',' or ']'")
+			}
+		}) {
+			return false
+		}
+		if done {
+			return true
+		}
+		text, ok := s.value()
+		if !ok || !s.entry(text, i) {
+			return false
+		}
+	}
+}
+
+// entry yields the i-th entry or its error.
+func (s *traceStream) entry(text []byte, i int) bool {
+	d := &s.dec
+	d.lex.Reset(text)
+	d.seedEntry()
+	start := s.base + int64(s.at-len(text))
+	switch {
+	case d.lex.Err() != nil:
+		msg := fmt.Sprintf("entries[%d]: %s", i, d.lex.Err())
+		return s.yield(Record{}, s.fault(start+int64(d.lex.Offset()), msg, ErrorRecord))
+	case d.fault != "":
+		return s.yield(Record{}, s.fault(start+int64(d.faultAt), fmt.Sprintf("entries[%d]: %s", i, d.fault), ErrorRecord))
+	}
+	if d.entry.Side != SideHost {
+		s.sum = addSaturating(s.sum, d.entry.Duration)
+	}
+	return s.yield(Record{Entry: &d.entry}, nil)
+}
+
+// value reads a value and returns its text, whose brackets match.
+func (s *traceStream) value() (text []byte, ok bool) {
+	ok = s.step(func(l *jsontext.Lexer) {
+		l.Peek()
+		start := l.Offset()
+		l.Pass()
+		if l.Err() == nil {
+			text = s.buf[s.at+start : s.at+l.Offset()]
+		}
+	})
+	return text, ok
+}
+
+// step runs f on the text that is there, and again with more where f ran into its end. It
+// reports whether f read what it expects; otherwise the error has been yielded.
+func (s *traceStream) step(f func(l *jsontext.Lexer)) bool {
+	l := &s.dec.lex
+	for {
+		l.Reset(s.buf[s.at:])
+		f(l)
+		// A number that ends with the text may go on behind it.
+		short := l.Truncated() || l.Err() == nil && l.AtEnd()
+		if short && s.err == nil {
+			if len(s.buf)-s.at < maxTraceValue {
+				s.fill()
+				continue
+			}
+			s.yield(Record{}, s.fault(s.base+int64(s.at), fmt.Sprintf("value longer than %d MiB", maxTraceValue>>20), ErrorLimit))
+			return false
+		}
+		switch {
+		case l.Err() == nil:
+			s.at += l.Offset()
+			return true
+		case short && !errors.Is(s.err, io.EOF):
+			s.yield(Record{}, fmt.Errorf("reading trace: %w", s.err))
+			return false
+		}
+		damage := s.fault(s.base+int64(s.at+l.Offset()), l.Err().Error(), ErrorSyntax)
+		damage.Truncated = short
+		s.yield(Record{}, damage)
+		return false
+	}
+}
+
+// fill drops what has been read and reads more.
+func (s *traceStream) fill() {
+	const size = 256 << 10
+	s.lines += int64(bytes.Count(s.buf[:s.at], []byte{'\n'}))
+	s.base += int64(s.at)
+	s.buf, s.at = s.buf[:copy(s.buf, s.buf[s.at:])], 0
+	s.buf = slices.Grow(s.buf, max(size, len(s.buf)))
+	n := 0
+	n, s.err = io.ReadAtLeast(s.src, s.buf[len(s.buf):cap(s.buf)], 1)
+	s.buf = s.buf[:len(s.buf)+n]
+}
+
+// fault returns an error about what stands at an offset within the window.
+func (s *traceStream) fault(offset int64, msg string, class ErrorClass) *SyntaxError {
+	front := s.buf[:max(0, min(offset-s.base, int64(len(s.buf))))]
+	return &SyntaxError{File: s.name, Line: s.lines + int64(bytes.Count(front, []byte{'\n'})) + 1, Offset: offset, Msg: msg, Class: class}
+}
