@@ -109,6 +109,18 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	return v, columns
 }
 
+// reportedDevices returns how many devices the report has, without those that only
+// the host's views of operations name.
+func (v *view) reportedDevices() int {
+	n := 0
+	for _, d := range v.Devices {
+		if d.Row >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func severalRanks(devices []analyze.DeviceKey) bool {
 	return slices.ContainsFunc(devices, func(k analyze.DeviceKey) bool { return k.Rank != devices[0].Rank })
 }
