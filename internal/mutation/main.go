@@ -55,7 +55,7 @@ func run(ctx context.Context, list io.Reader, t tester, files string, sample int
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(temp)
+	defer func() { _ = os.RemoveAll(temp) }()
 	t.temp = temp
 	if err := t.baseline(ctx); err != nil {
 		return err

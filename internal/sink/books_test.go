@@ -247,3 +247,40 @@ func TestCompressionNames(t *testing.T) {
 		t.Errorf("New with an unknown compression returns %v", err)
 	}
 }
+
+// moved is a target whose file is taken away after each write.
+type moved struct{ Target }
+
+func (moved) Continue() (bool, error) { return false, nil }
+
+// short is a writer that takes a part and says nothing of the rest.
+type short struct{ disk }
+
+func (w *short) Write(p []byte) (int, error) {
+	n, _ := w.disk.Write(p)
+	return n, nil
+}
+
+// The rest of a message whose file was taken away is dropped, and the next one written.
+func TestRestOfAFileTakenAway(t *testing.T) {
+	for taken, want := range map[bool]Stats{false: {Written: 5}, true: {Written: 3, Dropped: 2}} {
+		out := &short{disk{room: 20}}
+		to := ToWriter(out)
+		if taken {
+			to = moved{to}
+		}
+		s, err := New(to, otlp.Proto, None, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeBatch(t, s, batch(otlp.Proto, 2))
+		if st := s.Stats(); st != (Stats{Underway: 2}) {
+			t.Errorf("after a write in part the books say %+v", st)
+		}
+		out.room = 1 << 30
+		writeBatch(t, s, batch(otlp.Proto, 3))
+		if st := s.Stats(); st != want {
+			t.Errorf("the file was taken away: %v; the books say %+v, want %+v", taken, st, want)
+		}
+	}
+}
