@@ -1,6 +1,7 @@
 package optrace
 
 import (
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -57,7 +58,7 @@ func (q *Queue[E]) poll(flush bool) (recorded int) {
 		q.to.flush()
 	}()
 	var rings []*ring[E]
-	q.locked(func() { rings = q.all[:len(q.all):len(q.all)] })
+	q.locked(func() { rings = slices.Clip(q.all) })
 	waiting := false
 	for _, r := range rings {
 		waiting = q.look(r) || waiting

@@ -38,7 +38,6 @@ type LaunchEdges struct {
 // launchWalk walks along the path.
 type launchWalk struct {
 	*launched
-	path               *LaunchPath
 	classes            [numClasses]wide.Sum
 	host, idle         wide.Sum
 	overhead, queueing wide.Sum

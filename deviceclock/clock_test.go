@@ -240,7 +240,7 @@ func TestExtremes(t *testing.T) {
 	}
 }
 
-func TestClockConcurrentSafe(t *testing.T) {
+func TestClockConcurrentSafe(*testing.T) {
 	clock := deviceclock.New(deviceclock.Config{})
 	begin := time.Now()
 	read := func() (int64, error) { return int64(time.Since(begin)), nil }

@@ -1,6 +1,9 @@
 package deviceclock
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Unix returns the Unix time of a time of the device, of which is known that it lies
 // between from and to, such as the launch of an operation and now: a device's clock that
@@ -25,7 +28,7 @@ type place struct {
 
 func (c *Clock) unix(device, from, to int64) (t Time, ok bool) {
 	var all place
-	for i := len(c.epochs) - 1; i >= 0; i-- {
+	for i := range slices.Backward(c.epochs) {
 		p := c.placeIn(i, device)
 		if p.from, p.to = max(p.from, from), min(p.to, to); p.from > p.to {
 			continue
