@@ -2,10 +2,12 @@ package optrace_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -206,6 +208,56 @@ func TestRotationNames(t *testing.T) {
 			t.Errorf("entries (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// A rotated file is whole as soon as it is there: a reader may remove what it has
+// read.
+func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("this system reserves names by empty files")
+	}
+	dir := t.TempDir()
+	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
+	const n = 1000
+	done := make(chan error)
+	go func() {
+		var err error
+		for i := range n {
+			err = errors.Join(err, exp.ExportSpans(t.Context(), spantest.Operations(i + 1)[i:]))
+		}
+		done <- errors.Join(err, exp.Shutdown(t.Context()))
+	}()
+	found, ended := 0, false
+	for !ended {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			ended = true
+		default:
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() == "ops.jsonl" && !ended {
+				continue
+			}
+			n := len(read(t, readFile(t, filepath.Join(dir, e.Name()))).entries)
+			if n == 0 && !ended {
+				t.Fatalf("%s is empty", e.Name())
+			}
+			found += n
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if found != n {
+		t.Errorf("%d operations were found, want %d", found, n)
+	}
 }
 
 // Only files of the exporter's own pattern are deleted, oldest first.

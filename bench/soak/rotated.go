@@ -114,6 +114,9 @@ func (r *reader) take(path string) error {
 	if err != nil {
 		return err
 	}
+	if info.Size() == 0 {
+		return nil // some systems reserve the name of a file that is about to be rotated
+	}
 	if err := r.found.read(path); err != nil {
 		return err
 	}

@@ -299,20 +299,16 @@ func (r *File) rotate() error {
 	if last := r.lastRotation(); last.After(now) {
 		now = last
 	}
-	to, err := r.names.reserve(now, r.lastRotated())
-	if err != nil {
-		return err
-	}
+	last := r.lastRotated()
 	// Renamed while it is open, and with that locked, if the system allows that.
-	err = os.Rename(r.path, to)
+	err := r.names.move(r.path, now, last)
 	closeErr := r.close()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		err = os.Rename(r.path, to)
+		err = r.names.move(r.path, now, last)
 	}
 	if err == nil {
 		return closeErr
 	}
-	_ = os.Remove(to) // reserved and still empty
 	file, justOpened, startedAt, whole, left := r.info, r.justOpened, r.startedAt, r.whole, r.left
 	if openErr := r.open(); openErr != nil {
 		return errors.Join(err, openErr)

@@ -2,6 +2,7 @@ package rotate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -84,11 +85,10 @@ func (n names) list() ([]rotatedFile, error) {
 	return files, nil
 }
 
-// reserve creates an empty file under the first free name of t after last, the
-// newest name, and returns its path. Names of the same millisecond before last
-// may have become free and are not used again. No existing file is touched, and
-// no link is followed.
-func (n names) reserve(t time.Time, last string) (path string, err error) {
+// move renames the file at from to the first free name of t after last, the newest
+// name. Names of the same millisecond before last may have become free and are not
+// used again. No existing file is touched, and no link is followed.
+func (n names) move(from string, t time.Time, last string) error {
 	stamp := t.UTC().Format(rotatedStamp)
 	for i := range maxPerInstant + 1 {
 		number := ""
@@ -99,16 +99,27 @@ func (n names) reserve(t time.Time, last string) (path string, err error) {
 		if name <= last {
 			continue
 		}
-		path = n.path(name)
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
-		switch {
-		case err == nil:
-			return path, f.Close()
-		case !os.IsExist(err):
-			return "", err
+		if err := renameNew(from, n.path(name)); !errors.Is(err, os.ErrExist) {
+			return err
 		}
 	}
-	return "", fmt.Errorf("%s-%s: all names of this millisecond are taken", n.path(n.base), stamp)
+	return fmt.Errorf("%s-%s: all names of this millisecond are taken", n.path(n.base), stamp)
+}
+
+// renameReserved renames a file where the system cannot rename without replacing: an
+// empty file holds the new name meanwhile.
+func renameReserved(from, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
+	if err != nil {
+		return err
+	}
+	if err = f.Close(); err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		_ = os.Remove(to)
+	}
+	return err
 }
 
 func (n names) path(name string) string { return filepath.Join(n.dir, name) }

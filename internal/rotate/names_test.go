@@ -1,6 +1,7 @@
 package rotate
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,19 +15,23 @@ func TestRotatedNamesSortByTime(t *testing.T) {
 		now := time.Date(2026, 11, 21, 0, 32, 27, 391_000_000, time.UTC)
 		last := ""
 		for i := range 30 {
-			path, err := n.reserve(now, last)
+			current := n.path("current")
+			if err := os.WriteFile(current, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.move(current, now, last); err != nil {
+				t.Fatal(err)
+			}
+			files, err := n.list()
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := filepath.Base(path)
+			name := files[len(files)-1].name
 			if name <= last {
 				t.Fatalf("%s follows %s", name, last)
 			}
-			if _, ok := n.stamp(name); !ok {
-				t.Errorf("%s is not recognised", name)
-			}
 			last = name
-			if files, err := n.list(); err != nil || len(files) > 2 {
+			if len(files) > 2 {
 				if err := os.Remove(n.path(files[0].name)); err != nil {
 					t.Fatal(err)
 				}
@@ -35,5 +40,39 @@ func TestRotatedNamesSortByTime(t *testing.T) {
 				now = now.Add(time.Millisecond)
 			}
 		}
+	}
+}
+
+// A file is renamed to a name that is free, and no file is ever replaced.
+func TestRenameNew(t *testing.T) {
+	for name, rename := range map[string]func(from, to string) error{"without replacing": renameNew, "reserved": renameReserved} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+			write := func(path, text string) {
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := rename(from, to); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("without a file: %v", err)
+			}
+			if _, err := os.Lstat(to); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the new name is taken: %v", err)
+			}
+			write(from, "first")
+			if err := rename(from, to); err != nil {
+				t.Fatal(err)
+			}
+			write(from, "second")
+			if err := rename(from, to); !errors.Is(err, os.ErrExist) {
+				t.Errorf("to a name that is taken: %v", err)
+			}
+			for path, want := range map[string]string{from: "second", to: "first"} {
+				if text, err := os.ReadFile(path); err != nil || string(text) != want {
+					t.Errorf("%s holds %q, %v", path, text, err)
+				}
+			}
+		})
 	}
 }
