@@ -40,7 +40,7 @@ func mixed(n int) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		host := ""
 		for i := range n {
-			ok := true
+			var ok bool
 			switch {
 			case i%256 == 1:
 				ok = yield(op.Record{Span: request(i)}, nil)
@@ -217,7 +217,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
-	if page.StatusCode != 200 || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
+	if page.StatusCode != http.StatusOK || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "connect-src 'self'") {
 		t.Errorf("status %s, policy %q", page.Status, policy)
 	}
 
@@ -241,7 +241,7 @@ func TestPage(t *testing.T) {
 	p.built.at = time.Time{} // long ago
 	changed := get(t, p, "/data", "If-None-Match", tag)
 	text = body(t, changed)
-	if changed.StatusCode != 200 || changed.Header.Get("ETag") == tag || !strings.Contains(text, "fell out of the window") {
+	if changed.StatusCode != http.StatusOK || changed.Header.Get("ETag") == tag || !strings.Contains(text, "fell out of the window") {
 		t.Errorf("changed: %s\n%.300s", changed.Status, text)
 	}
 
@@ -277,7 +277,7 @@ func TestPageConcurrentSafe(t *testing.T) {
 		})
 		wg.Go(func() {
 			for _, path := range []string{"/", "/data", "/?format=json", "/trace.json", "/data"} {
-				if r := get(t, p, path); r.StatusCode != 200 {
+				if r := get(t, p, path); r.StatusCode != http.StatusOK {
 					t.Errorf("%s: %s", path, r.Status)
 				}
 			}

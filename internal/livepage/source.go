@@ -93,8 +93,9 @@ func (v *view) timeline() *chrome.Timeline {
 	var t chrome.Timeline
 	r := op.NewReader(nil, "")
 	for _, b := range v.blocks {
-		for rec := range b.all(r) {
+		for rec, err := range b.all(r) {
 			switch {
+			case err != nil: // a record that could not be read is no event
 			case rec.Entry != nil:
 				t.Add(rec.Entry)
 			case rec.Span != nil:

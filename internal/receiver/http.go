@@ -55,8 +55,7 @@ func (r *Receiver) export(w http.ResponseWriter, req *http.Request) {
 	}
 	body, err := read(w, req)
 	if err != nil {
-		code, reason := refusal(err)
-		fail(w, kind, code, reason, err.Error())
+		fail(w, kind, refusal(err), codes.InvalidArgument, err.Error())
 		return
 	}
 	if kind == "application/json" && len(bytes.TrimSpace(body)) == 0 {
@@ -77,16 +76,16 @@ var (
 	errEncoding = errors.New("the content encoding is gzip or none")
 )
 
-// refusal returns the status for the error of a body, by HTTP and by gRPC.
-func refusal(err error) (int, codes.Code) {
+// refusal returns the status for the error of a body.
+func refusal(err error) int {
 	large := &http.MaxBytesError{}
 	switch {
 	case errors.Is(err, errTooLarge), errors.As(err, &large):
-		return http.StatusRequestEntityTooLarge, codes.InvalidArgument
+		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, errEncoding):
-		return http.StatusUnsupportedMediaType, codes.InvalidArgument
+		return http.StatusUnsupportedMediaType
 	}
-	return http.StatusBadRequest, codes.InvalidArgument
+	return http.StatusBadRequest
 }
 
 // read returns the body of a request, decompressed.
