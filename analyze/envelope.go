@@ -73,6 +73,9 @@ type Envelope struct {
 	DroppedBy   map[string]int64 `json:"dropped_by"`
 	// MissingBatches counts the holes in the writers' batch numbers.
 	MissingBatches int64 `json:"missing_batches"`
+	// EarlierBatches counts the batches that the writers wrote before the first one of
+	// theirs in the input: to files that are not in it, or that were removed.
+	EarlierBatches int64 `json:"earlier_batches"`
 	// MissingEntries counts entries that a batch record announced and that did
 	// not follow or could not be read.
 	MissingEntries int64 `json:"missing_entries"`
@@ -356,6 +359,7 @@ func (in *counter) envelope() Envelope {
 	for numbers, other := range in.writers.All() {
 		if !other {
 			env.MissingBatches = wide.AddSaturating(env.MissingBatches, numbers.Missing())
+			env.EarlierBatches = wide.AddSaturating(env.EarlierBatches, numbers.Before())
 		}
 	}
 	for _, err := range in.problems {

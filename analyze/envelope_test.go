@@ -99,7 +99,7 @@ func TestInput(t *testing.T) {
 		}},
 		{"holes in the batches of each writer", []event{
 			batchEvent("a", 0, 0), batchEvent("b", 5, 0), batchEvent("a", 3, 0), batchEvent("b", 6, 0),
-		}, func(e *Envelope) { e.MissingBatches = 2 }},
+		}, func(e *Envelope) { e.MissingBatches, e.EarlierBatches = 2, 5 }},
 		{"entries that were announced", []event{
 			batchEvent("a", 0, 3), entryEvent(0, 0), entryEvent(0, 0), batchEvent("a", 1, 1), entryEvent(0, 0),
 		}, func(e *Envelope) { e.Entries, e.Spans, e.MissingEntries = 3, 3, 1 }},

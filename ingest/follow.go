@@ -118,6 +118,7 @@ func (f Follower) whole(path string, yield func(op.Record, error) bool) bool {
 type tail struct {
 	ctx      context.Context
 	path     string
+	format   string // its name, where that is given
 	src      io.Reader
 	opened   *os.File // nil for none of ours
 	file     *os.File // nil for what has an end, such as a pipe
@@ -132,7 +133,7 @@ type tail struct {
 }
 
 func (f Follower) openTail(ctx context.Context, path string) (*tail, error) {
-	t := &tail{ctx: ctx, path: path, interval: cmp.Or(f.Interval, FollowInterval), onRead: f.Read, idle: f.Idle}
+	t := &tail{ctx: ctx, path: path, format: f.Format, interval: cmp.Or(f.Interval, FollowInterval), onRead: f.Read, idle: f.Idle}
 	if path == Stdin && f.Stdin != nil {
 		t.src = f.Stdin
 		return t, nil
@@ -254,10 +255,13 @@ func (t *tail) detect() (*Format, []byte, error) {
 		case h.empty() && t.file == nil && atEnd:
 			return nil, text, nil
 		case !h.empty() && (isLine || atEnd && h.opening == 0 && len(text) >= minBinary || len(text) == cap(text)):
-			if f := match(h); f != nil {
+			if f := h.format(t.format); f != nil {
 				return f, text, nil
 			}
 			if atEnd && isLine && (len(h.members) > 0 || h.opening == 0) || len(text) >= lastLook {
+				if f := h.damagedFormat(t.format); f != nil {
+					return f, text, nil
+				}
 				return nil, nil, h.refusal()
 			}
 		}

@@ -37,6 +37,7 @@ formats, and what is compressed, are read once.
   -host NAME[,NAME] further names under which programs and browsers reach this
                     machine; addresses and localhost need not be named
   -open             open the page in the browser
+%s
   -for D            end after that time, as in 30s
 
 Beside the page are ?format=json, the report as 'optrace report -json' prints it,
@@ -60,12 +61,16 @@ Examples:
 type serveFlags struct {
 	listen, http, grpc string
 	window, hosts      string
+	format             string
 	open               bool
 	duration           time.Duration
 }
 
 func serveCommand() command {
-	return command{name: "serve", summary: "show operations in the browser as they come in", usage: serveUsage, run: runServe}
+	return command{
+		name: "serve", summary: "show operations in the browser as they come in",
+		usage: fmt.Sprintf(serveUsage, formatUsage()), run: runServe,
+	}
 }
 
 func runServe(ctx context.Context, s streams, args []string) error {
@@ -77,6 +82,7 @@ func runServe(ctx context.Context, s streams, args []string) error {
 	fs.StringVar(&f.window, "window", "", "")
 	fs.StringVar(&f.hosts, "host", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
+	formatFlag(fs, &f.format)
 	fs.DurationVar(&f.duration, "for", 0, "")
 	inputs, err := parseFlags(fs, args)
 	if err != nil {

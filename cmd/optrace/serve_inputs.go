@@ -52,7 +52,8 @@ func (s *server) followFile(ctx context.Context, std streams, path string, named
 	w := in.Writer()
 	defer w.Flush()
 	f := ingest.Follower{
-		Options: ingest.Options{Stdin: std.in}, Started: in.SetFormat, Idle: w.Flush, Read: func(n int) { in.AddBytes(int64(n)) },
+		Options: ingest.Options{Stdin: std.in, Format: s.flags.format}, Started: in.SetFormat, Idle: w.Flush,
+		Read: func(n int) { in.AddBytes(int64(n)) },
 	}
 	for rec, err := range f.Records(ctx, path) {
 		syntax, ok := errors.AsType[*op.SyntaxError](err)

@@ -123,13 +123,18 @@ func (r *FrameReader) frame() (more bool, err error) {
 	if err != nil && err != io.EOF {
 		return false, r.short(start, "", err)
 	}
-	if err == nil {
-		if next := r.in.peek(frameHead); len(next) == 0 || startsFrame(next) || isWhole(payload) {
-			return true, r.batch(start, payload)
-		}
+	if err == nil && (isWhole(payload) || r.atFrame()) {
+		return true, r.batch(start, payload)
 	}
 	r.in.back(payload)
 	return r.resume(start, size)
+}
+
+// atFrame reports whether a frame starts next, or nothing follows. In a file that grows
+// it waits for that.
+func (r *FrameReader) atFrame() bool {
+	next := r.in.peek(frameHead)
+	return len(next) == 0 || startsFrame(next)
 }
 
 // resume goes on behind the length of a frame at start that nothing is known to follow:

@@ -3,6 +3,7 @@ package otlp_test
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,5 +232,33 @@ func TestSourceError(t *testing.T) {
 		if !strings.Contains(res.Err, os.ErrDeadlineExceeded.Error()) || len(res.Bad) > 0 {
 			t.Errorf("%s: %+v", name, res)
 		}
+	}
+}
+
+// The batch of a frame comes before what follows the frame is asked for: files that grow
+// are read so.
+func TestFramesAreNotAwaited(t *testing.T) {
+	for _, name := range []string{"traces.pb", "traces.pb.zst", "traces.jsonl.zst"} {
+		text := load(t, "gate_off/"+name)
+		n := 4 + int(binary.BigEndian.Uint32(text))
+		source, grow := io.Pipe()
+		go func() {
+			_, _ = grow.Write(text[:n])
+		}()
+		spans := 0
+		for rec, err := range otlp.FramedRecords(source, "test", nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Entry != nil || rec.Span != nil {
+				if spans++; spans == 9 {
+					break // the reader would wait now
+				}
+			}
+		}
+		if spans != 9 {
+			t.Errorf("%s: %d spans", name, spans)
+		}
+		_ = source.Close()
 	}
 }

@@ -64,3 +64,12 @@ func (s *Set) Missing() int64 {
 	}
 	return n
 }
+
+// Before returns how many numbers from 0 up to the smallest are not in the set, 0 for an
+// empty one.
+func (s *Set) Before() int64 {
+	if len(s.ranges) == 0 {
+		return 0
+	}
+	return max(0, s.ranges[0].first)
+}

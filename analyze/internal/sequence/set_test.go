@@ -3,6 +3,7 @@ package sequence
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,13 @@ func TestMissing(t *testing.T) {
 		}
 		if s.Missing() != tc.missing {
 			t.Errorf("%s: %d missing, want %d", tc.name, s.Missing(), tc.missing)
+		}
+		before := int64(0)
+		if len(tc.values) > 0 {
+			before = max(0, slices.Min(tc.values))
+		}
+		if got := s.Before(); got != before {
+			t.Errorf("%s: %d before, want %d", tc.name, got, before)
 		}
 	}
 }
