@@ -78,7 +78,7 @@ func (p *page) faults(in *analyze.Envelope) {
 			pluralOf(in.MissingBatches, "batch", "batches"), pluralOf(in.MissingEntries, "entry", "entries")), true)
 	}
 	if in.EarlierBatches > 0 {
-		v.field("earlier", pluralOf(in.EarlierBatches, "batch", "batches")+" written before the first of the input, to other files", false)
+		p.field("earlier", pluralOf(in.EarlierBatches, "batch", "batches")+" written before the first of the input, to other files", false)
 	}
 	if in.Truncated > 0 {
 		p.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
