@@ -225,8 +225,8 @@ func (in *counter) addError(err error) {
 		in.truncated++
 		in.addProblem(syntax)
 	case isSyntax:
-		in.malformed++
-		countReason(in.malformedBy, syntax.Class.String(), 1)
+		in.malformed = wide.AddSaturating(in.malformed, syntax.Count())
+		countReason(in.malformedBy, syntax.Class.String(), syntax.Count())
 		in.addProblem(syntax)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		in.truncated++

@@ -142,7 +142,12 @@ type SyntaxError struct {
 	Truncated bool
 	// Class is the class of what is wrong.
 	Class ErrorClass
+	// Records is how many records the error stands for, where that is more than one.
+	Records int64
 }
+
+// Count returns how many records the error stands for.
+func (e *SyntaxError) Count() int64 { return max(e.Records, 1) }
 
 // Error returns the position, as far as there is one, and the message.
 func (e *SyntaxError) Error() string {

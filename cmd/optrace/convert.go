@@ -201,16 +201,21 @@ func findTarget(name string) (target, error) {
 // ones in full.
 type faultLog struct {
 	s streams
-	n int
+	n int64
 }
 
 const maxFaultsShown = 10
 
 func (l *faultLog) add(err error) {
 	var syntax *op.SyntaxError
-	if l.n++; l.n <= maxFaultsShown && errors.As(err, &syntax) {
-		fmt.Fprintf(l.s.err, "optrace convert: left out: %q\n", syntax.Error())
+	records := int64(1)
+	if errors.As(err, &syntax) {
+		records = syntax.Count()
+		if l.n < maxFaultsShown {
+			fmt.Fprintf(l.s.err, "optrace convert: left out: %q\n", syntax.Error())
+		}
 	}
+	l.n += records
 }
 
 func (l *faultLog) end() {

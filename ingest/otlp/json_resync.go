@@ -64,6 +64,7 @@ func (r *jsonReader) skipShort() {
 	w := r.w
 	err := &op.SyntaxError{File: w.name, Offset: w.position(), Line: w.line()}
 	if n := w.skipShort(); n > 0 {
+		err.Records = n
 		err.Msg = fmt.Sprintf("%d lines shorter than %d bytes are passed over", n, shortLine)
 		r.emit(op.Record{}, err)
 	}

@@ -210,16 +210,18 @@ func (w *window) syntaxError() *op.SyntaxError {
 const shortLine = 8
 
 // skipShort goes behind the shorter lines that are buffered in front of the lexer, at the
-// start of a line, and returns their number.
-func (w *window) skipShort() (n int) {
+// start of a line, and returns how many of them are not blank.
+func (w *window) skipShort() (n int64) {
 	at := w.lex.Pos()
 	for at < len(w.buf) {
 		i := bytes.IndexByte(w.buf[at:min(at+shortLine-1, len(w.buf))], '\n')
 		if i < 0 {
 			break
 		}
+		if len(bytes.TrimSpace(w.buf[at:at+i])) > 0 {
+			n++
+		}
 		at += i + 1
-		n++
 	}
 	w.standAt(at)
 	return n
