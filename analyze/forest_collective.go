@@ -77,7 +77,7 @@ type Wait struct {
 // belong together, and the row counts them as inferred.
 func (f *Forest) collectiveRows() []CollectiveRow {
 	rows := []CollectiveRow{}
-	name := int32(noRow)
+	name := noRow
 	var sum collectiveSum
 	f.build()
 	devices := f.collectiveDevices()

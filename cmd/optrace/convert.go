@@ -207,9 +207,8 @@ type faultLog struct {
 const maxFaultsShown = 10
 
 func (l *faultLog) add(err error) {
-	var syntax *op.SyntaxError
 	records := int64(1)
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*op.SyntaxError](err); ok {
 		records = syntax.Count()
 		if l.n < maxFaultsShown {
 			fmt.Fprintf(l.s.err, "optrace convert: left out: %q\n", syntax.Error())

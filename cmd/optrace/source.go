@@ -89,21 +89,22 @@ func formatUsage() string {
 		indent = "                    "
 		width  = 80
 	)
-	text := indent + "take all INPUTs for files of a format, whatever they look like:"
-	line := 0
+	var text strings.Builder
+	text.WriteString("  -format NAME      take all INPUTs for files of a format, whatever they look like:")
+	line := width
 	for i, name := range ingest.FormatNames() {
 		if i > 0 {
-			text += ","
+			text.WriteString(",")
 			line += 2
 		}
-		if i == 0 || line+len(name) >= width {
-			text += "\n" + indent
+		if line+len(name) >= width {
+			text.WriteString("\n" + indent)
 			line = len(indent)
 		} else {
-			text += " "
+			text.WriteString(" ")
 		}
-		text += name
+		text.WriteString(name)
 		line += len(name)
 	}
-	return "  -format NAME      " + strings.TrimPrefix(text, indent)
+	return text.String()
 }

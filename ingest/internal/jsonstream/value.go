@@ -113,8 +113,7 @@ func (r *Reader) Skip() { r.scan(0) }
 func (r *Reader) scan(limit int) (text []byte, tooLong bool) {
 	first := r.Peek()
 	r.start = r.consumed + int64(r.pos)
-	switch {
-	case first == 0 && (r.err != nil || r.pos == r.end || !r.linewise):
+	if first == 0 && (r.err != nil || r.pos == r.end || !r.linewise) {
 		r.fail("expected a value")
 		return nil, false
 	}
