@@ -15,10 +15,11 @@ func residentBytes(s *os.ProcessState) int64 {
 	if !ok {
 		return 0
 	}
+	most := int64(usage.Maxrss) //nolint:unconvert // 32 bits wide on some systems
 	if runtime.GOOS == "darwin" {
-		return int64(usage.Maxrss)
+		return most
 	}
-	return int64(usage.Maxrss) << 10
+	return most << 10
 }
 
 // resident returns the memory that a process has now, 0 where the system does not say.
