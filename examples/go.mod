@@ -3,6 +3,7 @@ module github.com/optrace/optrace/examples
 go 1.26.0
 
 require (
+	github.com/ebitengine/purego v0.11.2
 	github.com/google/go-cmp v0.7.0
 	github.com/optrace/optrace v0.0.0
 	go.opentelemetry.io/otel v1.47.0

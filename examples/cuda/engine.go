@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/deviceclock"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+const (
+	deviceID = "cuda:0"
+
+	// A step takes this many operations: a copy to the device, the layers, a copy back.
+	opsPerStep = 2 + layers
+)
+
+// engine enqueues steps on a device, and records them.
+type engine struct {
+	net      *network
+	dev      *device
+	requests trace.Tracer
+	host     *optrace.Tracer
+	queue    *optrace.Queue[*event]
+	sent     int
+	off      bool // nothing is recorded
+
+	launched [numStreams][]launched      // in order, until the queue has asked for their times
+	byHand   [numStreams][]time.Duration // times of kernels, taken from their events at once
+
+	// What is launched, by stream where it runs on several.
+	copyIn          *optrace.Prepared
+	matmul, copyOut [numCompute]*optrace.Prepared
+}
+
+// launched is an operation whose events are in use.
+type launched struct {
+	start, end *event
+	kernel     bool
+}
+
+func newEngine(net *network, provider *sdktrace.TracerProvider, processor *optrace.Processor) (*engine, error) {
+	e := &engine{net: net, dev: net.dev, requests: provider.Tracer("server"), host: optrace.NewTracer(provider)}
+	clock := deviceclock.New(deviceclock.Config{Resolution: resolution})
+	var err error
+	e.queue, err = optrace.NewQueue[*event](processor, optrace.WithQueuePolicy(optrace.PolicyBlock),
+		optrace.WithDeviceClock(clock, 20*time.Millisecond, e.dev.clock.read))
+	if err != nil {
+		return nil, err
+	}
+	return e, e.prepare()
+}
+
+// prepare builds the attributes of all operations once.
+func (e *engine) prepare() error {
+	n := int64(e.net.n)
+	x, w := op.Shape{batch, n, n}, op.Shape{n, n}
+	var failed error
+	prepare := func(stream int64, name string, kind op.Kind, flops op.Int, inputs ...op.Shape) *optrace.Prepared {
+		p, err := e.host.Prepare(optrace.OpSpec{
+			Name: name, Kind: kind, Device: deviceID, Stream: op.Known(stream), Inputs: inputs, Output: x, DType: op.F32, FLOPs: flops,
+		})
+		failed = errors.Join(failed, err)
+		return p
+	}
+	e.copyIn = prepare(copyStream, "Memcpy HtoD", op.KindMemory, op.Int{}, x)
+	for stream := range int64(numCompute) {
+		e.matmul[stream] = prepare(stream, "matmul", op.KindCompute, op.Known(2*batch*n*n*n), x, w)
+		e.copyOut[stream] = prepare(stream, "Memcpy DtoH", op.KindMemory, op.Int{}, x)
+	}
+	return failed
+}
+
+// launch enqueues an operation between two events. These lines, and poll, are all that an
+// engine adds to record what a device does.
+func (e *engine) launch(ctx context.Context, stream int, p *optrace.Prepared, enqueue func() error) error {
+	if e.off {
+		return enqueue()
+	}
+	l := e.queue.Begin(ctx, p)
+	start, err := e.dev.mark(stream)
+	if err != nil {
+		return err
+	}
+	if err := enqueue(); err != nil {
+		return err
+	}
+	end, err := e.dev.mark(stream)
+	if err != nil {
+		return err
+	}
+	e.queue.Launched(l, start, end)
+	e.launched[stream] = append(e.launched[stream], launched{start, end, p == e.matmul[stream%numCompute]})
+	return nil
+}
+
+// poll records what the device has got through, without waiting, and gives events back.
+func (e *engine) poll() error {
+	e.queue.Poll()
+	return e.reap()
+}
+
+// reap gives the events back whose times the queue has asked for. Before that it takes
+// the times of kernels as a program without a recorder would.
+func (e *engine) reap() error {
+	for stream := range e.launched {
+		waiting := e.launched[stream]
+		for len(waiting) > 0 && waiting[0].start.passed && waiting[0].end.passed {
+			o := waiting[0]
+			if o.kernel {
+				ns, err := e.dev.between(o.start.handle, o.end.handle)
+				if err != nil {
+					return err
+				}
+				e.byHand[stream] = append(e.byHand[stream], time.Duration(ns))
+			}
+			e.dev.release(o.start)
+			e.dev.release(o.end)
+			waiting = waiting[1:]
+		}
+		e.launched[stream] = waiting
+	}
+	return nil
+}
+
+// step enqueues a step and returns its stream: the host does not wait for the device.
+// Steps take turns on the two compute streams.
+func (e *engine) step(ctx context.Context) (stream int, err error) {
+	stream = firstCompute + e.sent%numCompute
+	e.sent++
+	if !e.off {
+		var request trace.Span
+		ctx, request = e.requests.Start(ctx, "POST /infer")
+		defer request.End() // long before the device has got through it
+		var host optrace.Op
+		ctx, host = e.host.Start(ctx, "enqueue", "cpu")
+		defer host.Attrs(tensorconv.OpSideHost).End()
+	}
+	l := e.net.lanes[stream]
+	if err := e.dev.follow(copyStream, stream, l.mark); err != nil { // the step before is done with the input
+		return stream, err
+	}
+	if err := e.launch(ctx, copyStream, e.copyIn, func() error { return e.dev.copyIn(copyStream, l.first, l.input) }); err != nil {
+		return stream, err
+	}
+	if err := e.dev.follow(stream, copyStream, e.net.copied); err != nil {
+		return stream, err
+	}
+	for _, p := range l.products {
+		if err := e.launch(ctx, stream, e.matmul[stream], func() error { return e.dev.multiply(stream, p) }); err != nil {
+			return stream, err
+		}
+	}
+	// The stream that made the result copies it out: in the copy stream, which works in
+	// order, the copies of later steps would have to wait for it.
+	return stream, e.launch(ctx, stream, e.copyOut[stream], func() error { return e.dev.copyOut(stream, l.result, l.last) })
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// event is a mark in a stream of the device. It is an [optrace.Event].
+type event struct {
+	dev    *device
+	handle handle
+	base   *base // the one when it was enqueued
+	passed bool
+	at     int64 // if passed
+}
+
+// Time returns what the device's clock showed when it passed the event, and whether it has.
+func (e *event) Time() (at int64, done bool, err error) {
+	if e.passed {
+		return e.at, true, nil
+	}
+	switch r := e.dev.EventQuery(e.handle); r {
+	case errorNotReady:
+		return 0, false, nil
+	default:
+		if err := e.dev.check("cuEventQuery", r); err != nil {
+			return 0, false, err
+		}
+	}
+	e.at, err = e.base.time(e.dev, e.handle)
+	e.passed = err == nil
+	return e.at, e.passed, err
+}
+
+// mark enqueues an event, which is new or was released.
+func (d *device) mark(stream int) (*event, error) {
+	var e *event
+	if last := len(d.free) - 1; last >= 0 {
+		e, d.free = d.free[last], d.free[:last]
+	} else {
+		h, err := d.newEvent(eventTimed)
+		if err != nil {
+			return nil, err
+		}
+		e = &event{dev: d, handle: h}
+	}
+	e.base, e.passed = d.clock.base, false
+	return e, d.check("cuEventRecord", d.EventRecord(e.handle, d.streams[stream]))
+}
+
+// release gives an event back that nobody asks for its time any more.
+func (d *device) release(e *event) { d.free = append(d.free, e) }
+
+// newEvent creates an event of the driver.
+func (d *device) newEvent(flags uint32) (h handle, err error) {
+	if err := d.check("cuEventCreate", d.EventCreate(&h, flags)); err != nil {
+		return 0, err
+	}
+	d.atClose("cuEventDestroy", func() result { return d.EventDestroy(h) })
+	return h, nil
+}
+
+// follow makes a stream wait for all that another one has been given. The host does not
+// wait. The mark is an event without time that belongs to the two streams.
+func (d *device) follow(stream, other int, mark handle) error {
+	if err := d.check("cuEventRecord", d.EventRecord(mark, d.streams[other])); err != nil {
+		return err
+	}
+	return d.check("cuStreamWaitEvent", d.StreamWaitEvent(d.streams[stream], mark, 0))
+}
+
+// eventClock is the device's clock, in nanoseconds since its first base event.
+//
+// The driver tells times as the milliseconds between two events in a float32, whose 24
+// bits are half a microsecond after four seconds, as much as the clock resolves. So a
+// new base event is taken every few seconds, and its distance to the one before is
+// added up.
+type eventClock struct {
+	dev    *device
+	stream handle
+	now    handle // an event that is recorded to read the clock
+	base   *base
+	every  time.Duration
+	taken  time.Time // when the host took the base
+}
+
+// base is an event that others are timed by. An event is timed by the base at which it was
+// enqueued, which the device has passed long before.
+type base struct {
+	handle handle
+	at     int64 // since the first base
+}
+
+// The resolution of a time, in ns: half a microsecond for either of two events, and the
+// rounding.
+const resolution = 1200
+
+// baseEvery is how long a base is used.
+const baseEvery = 2 * time.Second
+
+func newEventClock(d *device, stream handle) (*eventClock, error) {
+	c := &eventClock{dev: d, stream: stream, every: baseEvery}
+	var err error
+	if c.now, err = d.newEvent(eventTimed); err != nil {
+		return nil, err
+	}
+	return c, c.rebase()
+}
+
+// read reads the clock: it records an event on an idle stream and waits for it.
+func (c *eventClock) read() (int64, error) {
+	if time.Since(c.taken) >= c.every {
+		if err := c.rebase(); err != nil {
+			return 0, err
+		}
+	}
+	if err := c.record(c.now); err != nil {
+		return 0, err
+	}
+	return c.base.time(c.dev, c.now)
+}
+
+// rebase takes a new base.
+func (c *eventClock) rebase() error {
+	h, err := c.dev.newEvent(eventTimed)
+	if err != nil {
+		return err
+	}
+	if err := c.record(h); err != nil {
+		return err
+	}
+	next := &base{handle: h}
+	if c.base != nil {
+		if next.at, err = c.base.time(c.dev, h); err != nil {
+			return err
+		}
+	}
+	c.base, c.taken = next, time.Now()
+	return nil
+}
+
+// record enqueues an event and waits for it.
+func (c *eventClock) record(h handle) error {
+	if err := c.dev.check("cuEventRecord", c.dev.EventRecord(h, c.stream)); err != nil {
+		return err
+	}
+	return c.dev.check("cuEventSynchronize", c.dev.EventSynchronize(h))
+}
+
+// time returns when the device passed an event.
+func (b *base) time(d *device, h handle) (int64, error) {
+	ns, err := d.between(b.handle, h)
+	return b.at + ns, err
+}
+
+// between returns the time from one event to another in nanoseconds.
+func (d *device) between(from, to handle) (int64, error) {
+	var ms float32
+	if err := d.check("cuEventElapsedTime", d.EventElapsed(&ms, from, to)); err != nil {
+		return 0, fmt.Errorf("reading the device's clock: %w", err)
+	}
+	return int64(float64(ms) * 1e6), nil
+}

@@ -1,0 +1,14 @@
+//go:build !linux || (!amd64 && !arm64)
+
+package main
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// loadDriver reports that there is no driver to load.
+func loadDriver() (*driver, error) {
+	return nil, fmt.Errorf("%w: this program loads libcuda on Linux, on amd64 and arm64, and this is %s on %s",
+		errNoDevice, runtime.GOOS, runtime.GOARCH)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// sendAll enqueues steps at once: the device is never out of work, and operations wait in
+// its queues.
+func sendAll(ctx context.Context, e *engine, steps int) error {
+	for i := 0; i < steps && ctx.Err() == nil; i++ {
+		if _, err := e.step(ctx); err != nil {
+			return err
+		}
+		if err := e.poll(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare prints by how much the recorded times of kernels differ from those taken by hand.
+func compare(batch string, byHand *[numStreams][]time.Duration, out io.Writer) error {
+	recorded, err := kernels(batch)
+	if err != nil {
+		return err
+	}
+	var largest, sum time.Duration
+	n := 0
+	for stream, hand := range byHand {
+		if len(hand) != len(recorded[stream]) {
+			return fmt.Errorf("stream %d: %d kernels are recorded and %d were timed by hand", stream, len(recorded[stream]), len(hand))
+		}
+		for i, d := range hand {
+			largest = max(largest, (time.Duration(recorded[stream][i].Duration) - d).Abs())
+			sum += d
+		}
+		n += len(hand)
+	}
+	if n == 0 {
+		_, err = fmt.Fprintln(out, "no kernel ran")
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%d kernels of %v on average: recorded times differ from those taken by hand by %v at most\n",
+		n, sum/time.Duration(n), largest)
+	return err
+}
+
+// kernels returns the recorded products by stream, in order.
+func kernels(batch string) (recorded [numStreams][]op.Entry, err error) {
+	for rec, err := range ingest.Open(batch).Records() {
+		switch {
+		case err != nil:
+			return recorded, err
+		case rec.Entry != nil && rec.Entry.Operation == "matmul":
+			stream := rec.Entry.Stream.V
+			if stream < 0 || stream >= numStreams {
+				return recorded, fmt.Errorf("%s: an operation of stream %d", batch, stream)
+			}
+			recorded[stream] = append(recorded[stream], *rec.Entry)
+		}
+	}
+	for _, entries := range recorded {
+		slices.SortStableFunc(entries, func(a, b op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
+	}
+	return recorded, nil
+}
+
+// overhead holds how long steps took, with recording and without.
+type overhead struct{ with, without []time.Duration }
+
+// sendTimed runs steps one after the other, as many with recording as without, and waits for
+// each: a step ends when the device has got through it and it is recorded as far as it
+// can be.
+func (o *overhead) sendTimed(ctx context.Context, e *engine, steps int) error {
+	for i := 0; i < 2*steps && ctx.Err() == nil; i++ {
+		e.off = (i/2+i)%2 != 0 // on, off, off, on: both on both streams
+		begun := time.Now()
+		stream, err := e.step(ctx)
+		if err != nil {
+			return err
+		}
+		if err := e.dev.synchronize(stream); err != nil {
+			return err
+		}
+		if e.off {
+			o.without = append(o.without, time.Since(begun))
+			continue
+		}
+		e.queue.Poll()
+		o.with = append(o.with, time.Since(begun))
+		if err := e.reap(); err != nil {
+			return err
+		}
+	}
+	e.off = false
+	return nil
+}
+
+func (o *overhead) print(out io.Writer) error {
+	if len(o.with) == 0 || len(o.without) == 0 {
+		_, err := fmt.Fprintln(out, "no steps were timed")
+		return err
+	}
+	with, without := median(o.with), median(o.without)
+	_, err := fmt.Fprintf(out, "recording takes %.2f %% of a step: median %v with it, %v without, of %d steps each in turn\n",
+		100*(float64(with)/float64(without)-1), with, without, len(o.with))
+	return err
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return (d[(len(d)-1)/2] + d[len(d)/2]) / 2
+}

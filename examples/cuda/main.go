@@ -1,0 +1,161 @@
+// Command cuda is a small inference engine on an NVIDIA GPU that records what the GPU
+// does: examples/async with a real device. It needs the driver, which it loads when it
+// starts, and neither cgo nor a toolkit. Where there is no driver or no device it
+// says so and ends well. Read the files in this order:
+//
+//	driver.go   the functions of libcuda that are used; libcuda_linux.go loads them
+//	device.go   the device: streams, memory, kernels; kernel.go is a matrix product in PTX
+//	event.go    events, and the device's clock that they make
+//	network.go  what is computed, checked against the host
+//	engine.go   the engine: what is enqueued for a step, and how it is recorded
+//	load.go     steps: at once, then one after the other; what recording costs
+//	report.go   overlap and launches, from the batch that was written
+//
+// Usage:
+//
+//	go run ./cuda [-steps N] [-n SIZE] [-o DIR]
+//
+// It writes into DIR: cuda.jsonl, the operations of the steps that are sent at once, and
+// cuda-timed.jsonl, those of the steps that are timed.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+
+	"github.com/optrace/optrace"
+)
+
+// config is what the flags say.
+type config struct {
+	steps, n int
+	dir      string
+}
+
+// maxSize bounds the matrices: each stream has twice a batch of them on the device
+// and on the host.
+const maxSize = 2048
+
+func main() {
+	var cfg config
+	flag.IntVar(&cfg.steps, "steps", 50, "send `N` steps at once, and as many timed ones, with recording and without")
+	flag.IntVar(&cfg.n, "n", 512, "multiply matrices of `SIZE` × SIZE numbers")
+	flag.StringVar(&cfg.dir, "o", ".", "write into the directory `DIR`, replacing cuda.jsonl and cuda-timed.jsonl")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, cfg, loadDriver, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cuda:", err)
+		os.Exit(1)
+	}
+}
+
+// run records steps on the first device of the driver that load returns. That there is
+// none is no error.
+func run(ctx context.Context, cfg config, load func() (*driver, error), out io.Writer) error {
+	if cfg.steps < 1 {
+		return errors.New("there must be steps")
+	}
+	if cfg.n < 1 || cfg.n > maxSize {
+		return fmt.Errorf("matrices of %d rows: there must be 1 to %d", cfg.n, maxSize)
+	}
+	drv, err := load()
+	if err == nil {
+		err = runOn(ctx, cfg, drv, out)
+	}
+	if errors.Is(err, errNoDevice) {
+		_, err = fmt.Fprintf(out, "Nothing was run: %v.\n", err)
+	}
+	return err
+}
+
+func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err error) {
+	dev, err := openDevice(drv)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.close()) }()
+	if err := os.MkdirAll(cfg.dir, 0o777); err != nil {
+		return err
+	}
+	net, err := newNetwork(dev, cfg.n)
+	if err != nil {
+		return err
+	}
+	compared, err := net.check()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%s: %d products of %d×%d matrices in a batch; %d numbers agree with the host's\n",
+		dev.name, batch, cfg.n, cfg.n, compared)
+
+	file := filepath.Join(cfg.dir, "cuda.jsonl")
+	e, err := record(ctx, net, file, func(ctx context.Context, e *engine) error { return sendAll(ctx, e, cfg.steps) }, out)
+	if err != nil {
+		return err
+	}
+	if err := report(context.WithoutCancel(ctx), file, out); err != nil {
+		return err
+	}
+	if err := compare(file, &e.byHand, out); err != nil {
+		return err
+	}
+	var cost overhead
+	timed := func(ctx context.Context, e *engine) error { return cost.sendTimed(ctx, e, cfg.steps) }
+	if _, err := record(ctx, net, filepath.Join(cfg.dir, "cuda-timed.jsonl"), timed, out); err != nil {
+		return err
+	}
+	return cost.print(out)
+}
+
+// record sets tracing up, sends steps and shuts all down. It returns the engine for what
+// it has measured.
+func record(
+	ctx context.Context, net *network, file string, send func(context.Context, *engine) error, out io.Writer,
+) (e *engine, err error) {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err // a file exporter appends
+	}
+	exporter, err := optrace.NewFileExporter(file)
+	if err != nil {
+		return nil, err
+	}
+	lasting := context.WithoutCancel(ctx) // an interrupt ends the steps, and what was recorded is written
+	processor, err := optrace.NewProcessor(exporter)
+	if err != nil {
+		return nil, errors.Join(err, exporter.Shutdown(lasting))
+	}
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithSpanProcessor(processor),
+		sdktrace.WithResource(resource.NewSchemaless(semconv.ServiceName("cuda"))),
+	)
+	defer func() { err = errors.Join(err, provider.Shutdown(lasting)) }()
+
+	if e, err = newEngine(net, provider, processor); err != nil {
+		return nil, err
+	}
+	if err := send(ctx, e); err != nil {
+		return nil, err
+	}
+	// What the device has not got through yet is waited for here, and only here.
+	if err := e.queue.Shutdown(lasting); err != nil {
+		return nil, err
+	}
+	n := e.queue.Stats()
+	fmt.Fprintf(out, "%s: %d operations launched, %d recorded, %d dropped, %d lost, %d unplaced\n\n",
+		file, n.Launched, n.Recorded, n.Dropped, n.Lost, n.Unplaced)
+	return e, e.reap()
+}

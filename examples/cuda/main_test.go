@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// loadFake returns the driver of a fake.
+func loadFake(f *fakeDevice) func() (*driver, error) {
+	return func() (*driver, error) { return f.driver(), nil }
+}
+
+// All runs on a fake device: the product is checked, nothing is lost, what is recorded is
+// what the device did.
+func TestRun(t *testing.T) {
+	f, out, dir := newFake(t), new(bytes.Buffer), t.TempDir()
+	const steps = 6
+	if err := run(t.Context(), config{steps, 9, dir}, loadFake(f), out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`^Fake: 8 products of 9×9 matrices in a batch; 1296 numbers agree with the host's\n`,
+		`cuda\.jsonl: 24 operations launched, 24 recorded, 0 dropped, 0 lost, 0 unplaced\n`,
+		`cuda-timed\.jsonl: 24 operations launched, 24 recorded, 0 dropped, 0 lost, 0 unplaced\n`,
+		`\n\S+ of \S+ of copies ran beside kernels; 24 launches took the host \S+, and waited for \S+ in sum, up to \d+ at once\n`,
+		`\n12 kernels of \S+ on average: recorded times differ from those taken by hand by \S+ at most\n`,
+		`\nrecording takes -?[0-9.]+ % of a step: median \S+ with it, \S+ without, of 6 steps each in turn\n$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("this is not said: %s\n%s", want, out)
+		}
+	}
+	if left := f.leaks(); left != nil {
+		t.Errorf("not destroyed: %v", left)
+	}
+	batch := filepath.Join(dir, "cuda.jsonl")
+	r, err := analyze.Run(t.Context(), ingest.Open(batch), analyze.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := r.Launches; l.Count != steps*opsPerStep || l.Early != 0 || len(l.Streams) != clockStream || l.EnqueueNS == 0 {
+		t.Errorf("launches %+v", l)
+	}
+	if c := r.Input.DeviceClock; c == nil || c.Entries != steps*opsPerStep || c.MaxErrorNS == 0 {
+		t.Errorf("device clock %+v", c)
+	}
+	if r.Input.Orphans.V != 0 || r.Input.SuspectDurations.V != 0 {
+		t.Errorf("%+v", r.Input)
+	}
+}
+
+// Times are right within the bound that is recorded with them, and lengths as exact as the
+// device tells them, also when base events follow one another.
+func TestTimes(t *testing.T) {
+	f, file := newFake(t), filepath.Join(t.TempDir(), "batch.jsonl")
+	dev, err := openDevice(f.driver())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.close()
+	dev.clock.every = 3 * time.Millisecond
+	first := dev.clock.base
+	net, err := newNetwork(dev, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := record(t.Context(), net, file, func(ctx context.Context, e *engine) error {
+		for range 8 {
+			if err := sendAll(ctx, e, 10); err != nil {
+				return err
+			}
+			time.Sleep(20 * time.Millisecond) // the clock is read
+		}
+		return nil
+	}, new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dev.clock.base == first || dev.clock.base.at <= first.at {
+		t.Errorf("the base is the first one still: %+v", dev.clock.base)
+	}
+	if made := f.open["event"]; made > 4*80*opsPerStep/2 {
+		t.Errorf("%d events: they are not used again", made)
+	}
+	recorded, err := kernels(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stream := range []int{firstCompute, secondCompute} {
+		entries, hand, stamps := recorded[stream], e.byHand[stream], f.stamps[dev.streams[stream]]
+		if len(entries) != 40*layers || len(hand) != len(entries) || len(stamps) != 40*(layers+1)*2 {
+			t.Fatalf("stream %d: %d entries, %d times by hand, %d events", stream, len(entries), len(hand), len(stamps))
+		}
+		for i, entry := range entries {
+			at := 2 * (i + i/layers) // behind the kernels of a step is a copy
+			start, length, bound := f.unix(stamps[at]), stamps[at+1]-stamps[at], clockError(t, &entry)
+			if off := entry.Start.V - start; max(off, -off) > bound {
+				t.Errorf("stream %d, kernel %d: begins %d ns late, bound %d", stream, i, off, bound)
+			}
+			if off := entry.Duration - length; max(off, -off) > 2*bound {
+				t.Errorf("stream %d, kernel %d: %d ns too long, bound %d", stream, i, off, bound)
+			}
+			if off := int64(hand[i]) - length; max(off, -off) > resolution {
+				t.Errorf("stream %d, kernel %d: %d ns too long by hand", stream, i, off)
+			}
+		}
+	}
+}
+
+// clockError returns the bound that is recorded with an entry.
+func clockError(t *testing.T, e *op.Entry) int64 {
+	t.Helper()
+	for _, a := range e.Attrs {
+		if a.Key == op.KeyClockError {
+			ns, err := strconv.ParseInt(a.Value, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ns
+		}
+	}
+	t.Fatalf("no bound is recorded: %+v", e)
+	return 0
+}
+
+// Where nothing can be run the program says so, in a line, and ends well.
+func TestNoDevice(t *testing.T) {
+	none := newFake(t)
+	none.fail["cuInit"] = errorNoDevice
+	empty := newFake(t).driver()
+	empty.DeviceCount = func(n *int32) result { *n = 0; return success }
+	for name, c := range map[string]struct {
+		load func() (*driver, error)
+		want string
+	}{
+		"driver without device": {loadFake(none), "cuInit: CUDA_ERROR_NO_DEVICE (CUDA error 100)"},
+		"empty driver":          {func() (*driver, error) { return empty, nil }, "the driver has none"},
+		"no driver":             {func() (*driver, error) { return nil, errNoDevice }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, dir := new(bytes.Buffer), t.TempDir()
+			if err := run(t.Context(), config{1, 4, dir}, c.load, out); err != nil {
+				t.Fatal(err)
+			}
+			got := out.String()
+			if !strings.HasPrefix(got, "Nothing was run: no CUDA device can be used here") || !strings.Contains(got, c.want) ||
+				strings.Count(got, "\n") != 1 {
+				t.Errorf("%q", got)
+			}
+			if files, err := os.ReadDir(dir); len(files) != 0 || err != nil {
+				t.Errorf("files %v, %v", files, err)
+			}
+		})
+	}
+}
+
+// The program itself loads the driver of the machine, if there is one, and ends well.
+func TestProgram(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "cuda.exe")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	out, err := exec.CommandContext(t.Context(), binary, "-steps", "2", "-n", "64", "-o", t.TempDir()).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !bytes.Contains(out, []byte("Nothing was run: ")) && !bytes.Contains(out, []byte("recording takes ")) {
+		t.Errorf("%s on %s: %s", runtime.GOOS, runtime.GOARCH, out)
+	}
+}
+
+// What fails is an error that names the call, and what was made is destroyed.
+func TestFailures(t *testing.T) {
+	for call, want := range map[string]string{
+		"cuDeviceGetCount": "cuDeviceGetCount: CUDA error 7",
+		"cuModuleLoadData": "cuModuleLoadData: CUDA error 7",
+		"cuMemAlloc":       "cuMemAlloc: CUDA error 7",
+		"cuLaunchKernel":   "cuLaunchKernel: CUDA error 7",
+		"wrong product":    "the device's product is wrong",
+	} {
+		t.Run(call, func(t *testing.T) {
+			f := newFake(t)
+			f.wrong = call == "wrong product"
+			f.fail[call] = 7
+			err := run(t.Context(), config{1, 4, t.TempDir()}, loadFake(f), new(bytes.Buffer))
+			if err == nil || !strings.Contains(err.Error(), want) || errors.Is(err, errNoDevice) {
+				t.Errorf("%v, want %q", err, want)
+			}
+			delete(f.open, "module") // the fake makes those whose creation it says failed
+			delete(f.open, "memory")
+			if left := f.leaks(); left != nil {
+				t.Errorf("not destroyed: %v", left)
+			}
+		})
+	}
+}
+
+// Operations whose events fail are lost, and counted.
+func TestEventFails(t *testing.T) {
+	f, out := newFake(t), new(bytes.Buffer)
+	f.fail["cuEventQuery"] = 7
+	err := run(t.Context(), config{2, 4, t.TempDir()}, loadFake(f), out)
+	if !strings.Contains(out.String(), "8 operations launched, 0 recorded, 0 dropped, 8 lost, 0 unplaced") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestFlagsAreChecked(t *testing.T) {
+	for _, cfg := range []config{{0, 4, ""}, {1, 0, ""}, {1, maxSize + 1, ""}} {
+		if err := run(t.Context(), cfg, loadFake(newFake(t)), new(bytes.Buffer)); err == nil {
+			t.Errorf("%+v is not refused", cfg)
+		}
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if got := median([]time.Duration{9, 1, 5}); got != 5 {
+		t.Errorf("%d of three", got)
+	}
+	if got := median([]time.Duration{8, 1, 4, 2}); got != 3 {
+		t.Errorf("%d of four", got)
+	}
+}
