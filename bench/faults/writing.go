@@ -71,6 +71,25 @@ func (r *round) expect(found *producer.Found, p producer.Producer, told producer
 	}
 }
 
+// expectAll waits for processes and checks that what they said was safe is there.
+func (r *round) expectAll(all []producer.Producer, running []*producer.Process) (*producer.Found, error) {
+	told := make([]producer.Told, len(running))
+	for i, process := range running {
+		var err error
+		if told[i], err = r.wait(process); err != nil {
+			r.breaks("%v", err)
+		}
+	}
+	found, err := r.find(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range all {
+		r.expect(found, p, told[i])
+	}
+	return found, nil
+}
+
 // kills lets a process write beside others that are killed.
 func kills(ctx context.Context, c *campaign, r *round) error {
 	p := c.producer(r.dir)
@@ -98,19 +117,9 @@ func kills(ctx context.Context, c *campaign, r *round) error {
 		}
 		r.faults++
 	}
-	told := make([]producer.Told, len(running))
-	for i, process := range running {
-		var err error
-		if told[i], err = r.wait(process); err != nil {
-			r.breaks("%v", err)
-		}
-	}
-	found, err := r.find(r.dir)
+	found, err := r.expectAll(all, running)
 	if err != nil {
 		return err
-	}
-	for i, p := range all {
-		r.expect(found, p, told[i])
 	}
 	if found.Malformed > r.faults {
 		r.breaks("%v %v: %d records cannot be read after %d kills", p.Format, p.Compression, found.Malformed, r.faults)
@@ -137,19 +146,9 @@ func moves(ctx context.Context, c *campaign, r *round) error {
 			r.faults++
 		}
 	}
-	told := make([]producer.Told, len(running))
-	for i, process := range running {
-		var err error
-		if told[i], err = r.wait(process); err != nil {
-			r.breaks("%v", err)
-		}
-	}
-	found, err := r.find(r.dir)
+	found, err := r.expectAll(all, running)
 	if err != nil {
 		return err
-	}
-	for i, p := range all {
-		r.expect(found, p, told[i])
 	}
 	if found.Malformed > 0 {
 		r.breaks("%v %v: %d records cannot be read", p.Format, p.Compression, found.Malformed)

@@ -28,7 +28,7 @@ func FuzzRecords(f *testing.F) {
 		recordtest.Check(t, first(maxRecords, arrow.Records(bytes.NewReader(file), "fuzz", nil)))
 		inColumns := 0
 		inRows := arrow.RecordsAt(bytes.NewReader(file), int64(len(file)), "fuzz", byColumns)
-		recordtest.Check(t, first(maxRecords, expanded(t, inRows, &inColumns)))
+		recordtest.Check(t, first(maxRecords, recordtest.Expanded(t, inRows, &inColumns)))
 		parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), "fuzz", nil, 1)
 		if err != nil {
 			return
