@@ -19,6 +19,8 @@ var targets = map[string]float64{
 	"start_end_vs_sdk":                0.95,
 	"start_end_dynamic_vs_sdk":        0.87,
 	"recorder_vs_sdk":                 10,
+	"record_after_vs_sdk":             1,
+	"record_after_recorder_vs_sdk":    15,
 	"recorder_total_vs_sdk":           3,
 	"export_vs_stdouttrace":           30,
 	"export_vs_otlp":                  7,
