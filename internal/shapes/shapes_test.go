@@ -106,14 +106,17 @@ func TestCacheSize(t *testing.T) {
 	} {
 		for _, most := range []int{DefaultBytes, 50 << 10, 0} {
 			t.Run(fmt.Sprintf("%s in %d KiB", tt.name, most>>10), func(t *testing.T) {
-				c := New(most)
-				before := heap()
-				for i := range int64(2 * maxSlots) {
-					c.Inputs(keyOf(tt.inputs(i)...))
-					c.Output(keyOf(tt.output(i)))
+				used := int64(math.MaxInt64)
+				for range 5 { // the least: the runtime allocates, too
+					c := New(most)
+					before := heap()
+					for i := range int64(2 * maxSlots) {
+						c.Inputs(keyOf(tt.inputs(i)...))
+						c.Output(keyOf(tt.output(i)))
+					}
+					used = min(used, heap()-before)
+					runtime.KeepAlive(c)
 				}
-				used := heap() - before
-				runtime.KeepAlive(c)
 				if used > int64(most)+4<<10 {
 					t.Errorf("a full cache takes %d bytes, want at most %d", used, most)
 				}
