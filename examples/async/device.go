@@ -77,3 +77,13 @@ func (d *device) mark(stream int) *event {
 
 // wait makes a stream wait for an event of another one. The host does not wait.
 func (d *device) wait(stream int, e *event) { d.run(stream, func() { <-e.passed }) }
+
+// hold keeps the device from what is enqueued until release is called, as another program
+// that uses it would.
+func (d *device) hold() (release func()) {
+	free := make(chan struct{})
+	for stream := range d.streams {
+		d.run(stream, func() { <-free })
+	}
+	return func() { close(free) }
+}

@@ -7,14 +7,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sendBurst enqueues all requests at once, and then waits for the last one: the device is
-// never out of work, and requests wait in its queues.
+// sendBurst enqueues all requests while something else has the device, and then waits for
+// the last one: the device is never out of work, and requests wait in its queues.
 func sendBurst(_ context.Context, e *engine, n int) error {
+	release := e.dev.hold()
 	var last *event
 	for range n {
 		last = e.infer(context.Background(), mat.NewDense(rows, width, nil), mat.NewDense(rows, width, nil))
 		e.queue.Poll() // records what the device has got through, without waiting
 	}
+	release()
 	<-last.passed
 	return nil
 }
