@@ -203,8 +203,9 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	}
 	add(in.Dropped, "lost operation", "Lost before they were written: "+reasons(in.DroppedBy)+". Sums are too small by them.")
 	add(in.MissingEntries, "missing operation", fmt.Sprintf("In %s that the files do not hold.", count(in.MissingBatches, "batch")))
-	add(in.Malformed, "malformed record", "Left out: "+reasons(in.MalformedBy)+". "+strings.Join(in.Problems, "; "))
-	add(in.Truncated, "file cut off", "The last record of a file is incomplete.")
+	problems := strings.Join(in.Problems, "; ")
+	add(in.Malformed, "malformed record", "Left out: "+reasons(in.MalformedBy)+". "+problems)
+	add(in.Truncated, "cut-off file", "The last record of a file is incomplete. "+problems)
 	if in.Orphans.Known {
 		add(in.Orphans.V, "orphan", "Operations whose parent is none of the spans read; they stand at the top of their trace.")
 	}
@@ -230,8 +231,6 @@ func count(n int64, noun string) string {
 		return "1 " + noun
 	case strings.HasSuffix(noun, "ch"):
 		return units.Count(n) + " " + noun + "es"
-	case noun == "file cut off":
-		return units.Count(n) + " files cut off"
 	}
 	return units.Count(n) + " " + noun + "s"
 }

@@ -110,7 +110,7 @@ func TestSentence(t *testing.T) {
 	for _, c := range chips {
 		labels = append(labels, c.Label)
 	}
-	want := "1 lost operation|9 missing operations|3 malformed records|2 files cut off|1 suspect duration|2 clock problems|3 cycles"
+	want := "1 lost operation|9 missing operations|3 malformed records|2 cut-off files|1 suspect duration|2 clock problems|3 cycles"
 	if got := strings.Join(labels, "|"); got != want {
 		t.Errorf("chips %q, want %q", got, want)
 	}

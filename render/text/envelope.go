@@ -66,9 +66,12 @@ func splitSkipped(by map[string]int64) (spans, others map[string]int64) {
 func (p *page) faults(in *analyze.Envelope) {
 	if in.Malformed > 0 {
 		p.field("malformed", pluralOf(in.Malformed, "record", "records")+" could not be read"+reasons(in.MalformedBy), true)
-		for _, problem := range in.Problems {
-			p.note(termtext.Clean(problem))
-		}
+	}
+	if in.Truncated > 0 {
+		p.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
+	}
+	for _, problem := range in.Problems {
+		p.note(termtext.Clean(problem))
 	}
 	if in.Dropped > 0 {
 		p.field("dropped", pluralOf(in.Dropped, "entry", "entries")+" lost before they were written"+reasons(in.DroppedBy), true)
@@ -79,9 +82,6 @@ func (p *page) faults(in *analyze.Envelope) {
 	}
 	if in.EarlierBatches > 0 {
 		p.field("earlier", pluralOf(in.EarlierBatches, "batch", "batches")+" written before the first of the input, to other files", false)
-	}
-	if in.Truncated > 0 {
-		p.field("truncated", plural(in.Truncated, "input")+" cut off within a record", true)
 	}
 	if in.Orphans.Known && in.Orphans.V > 0 {
 		p.field("orphans", pluralOf(in.Orphans.V, "entry", "entries")+" whose parent is not in the input", true)
