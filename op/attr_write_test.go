@@ -62,8 +62,8 @@ func TestReaderEndOfTime(t *testing.T) {
 		{0, true}, {math.MaxInt64 - duration, true}, {math.MaxInt64 - duration + 1, false}, {math.MaxInt64, false},
 	} {
 		lines := fmt.Sprintf(`{"operation":"add","duration_ns":%d,"start_unix_ns":%d}
-{"span":{"duration_ns":%[1]d,"start_unix_ns":%[2]d,"name":"request","trace_id":"0102030405060708090a0b0c0d0e0f10","span_id":"0102030405060708"}}
-`, duration, tt.start)
+{"span":{"duration_ns":%[1]d,"start_unix_ns":%[2]d,"name":"request","trace_id":%q,"span_id":"0102030405060708"}}
+`, duration, tt.start, "0102030405060708090a0b0c0d0e0f10")
 		n := 0
 		for rec, err := range NewReader(strings.NewReader(lines), "in").Records() {
 			n++
