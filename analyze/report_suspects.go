@@ -16,6 +16,8 @@ type WithoutSuspects struct {
 	Communication Communication `json:"communication"`
 	// IdleCauses sums up the idle time of each device.
 	IdleCauses *IdleCauses `json:"idle_causes"`
+	// Launches is nil where no launch is known.
+	Launches   *Launches   `json:"launches,omitempty"`
 	PathTotals *PathTotals `json:"critical_path_totals"`
 	Steps      []Step      `json:"steps"`
 }
@@ -73,6 +75,7 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 			Collectives: left.collectiveRows(),
 		},
 		IdleCauses: left.idleCauses(),
+		Launches:   left.launches(timeBuckets),
 		PathTotals: left.pathTotals(left.criticalPathSummary()),
 		Steps:      append([]Step{}, left.stepRows()...),
 	}

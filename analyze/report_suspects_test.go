@@ -34,7 +34,8 @@ func TestReportWithoutSuspects(t *testing.T) {
 		left := sampleReport(plainRecords(naiveWithout(specs, durations, clock)), by, true)
 		want := &WithoutSuspects{
 			Total: left.Total, Operations: left.Operations, Groups: left.Groups, Devices: left.Devices, LoadBalance: left.LoadBalance,
-			Communication: left.Communication, IdleCauses: left.IdleCauses, PathTotals: left.PathTotals, Steps: left.Steps,
+			Communication: left.Communication, IdleCauses: left.IdleCauses, Launches: left.Launches,
+			PathTotals: left.PathTotals, Steps: left.Steps,
 		}
 		if diff := cmp.Diff(want, got, equalReports); diff != "" {
 			t.Errorf("seed %d: (-report on the others +without):\n%s", seed, diff)

@@ -41,8 +41,8 @@ an INPUT.
                     root, service, trace or attr:NAME, an attribute of the
                     operation, or else of its scope or resource
   -section S[,S]    sections to show: summary, operations, devices, balance,
-                    communication, memory, slowest, idle, critical_path, steps;
-                    all by default. With none but summary, memory and slowest the
+                    communication, memory, slowest, idle, launches, critical_path,
+                    steps; all by default. With none but summary, memory and slowest the
                     memory needed does not grow with the input, unless -by has
                     root, which is found by the parents where spans do not state it
   -top N            how many slowest operations and memory hotspots to list (10),

@@ -32,6 +32,7 @@ var sections = []section{
 	{name: "memory", table: csv.WriteHotspots},
 	{name: "slowest", table: csv.WriteSlowest},
 	{name: "idle", structural: true, table: csv.WriteIdle},
+	{name: "launches", structural: true, table: csv.WriteLaunches},
 	{name: "critical_path", structural: true, table: csv.WriteCriticalPath},
 	{name: "steps", structural: true, table: csv.WriteSteps},
 }

@@ -113,6 +113,7 @@ func TestReportTables(t *testing.T) {
 		"bottlenecks": {csv.WriteBottlenecks, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "call_count": "1"}}},
 		"balance":     {csv.WriteBalance, nil},
 		"idle":        {csv.WriteIdle, nil},
+		"launches":    {csv.WriteLaunches, nil},
 		"path":        {csv.WriteCriticalPath, []map[string]string{{"operation": "'=cmd|' /C calc'!A0", "ns": "600", "share": "1", "rank": "0"}}},
 		"steps":       {csv.WriteSteps, nil},
 		"hotspots":    {csv.WriteHotspots, nil},

@@ -217,6 +217,40 @@ func WriteIdle(w io.Writer, r *analyze.Report, opts Options) error {
 	return out.flush()
 }
 
+// WriteLaunches writes the table of the streams on which launches are known.
+func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
+	out, err := newWriter(w, opts, []string{
+		"device_id", "rank", "stream", "count", "overhead_count", "overhead_sum_ns", "overhead_max_ns", "waiting_ns", "max_depth",
+		"idle_host_gaps", "idle_host_ns", "idle_dependency_gaps", "idle_dependency_ns", "idle_queue_gaps", "idle_queue_ns",
+		"idle_other_gaps", "idle_other_ns", "service", "host",
+	})
+	switch {
+	case err != nil:
+		return err
+	case r.Launches == nil:
+		return out.flush()
+	}
+	for i := range r.Launches.Streams {
+		s := &r.Launches.Streams[i]
+		out.text(s.DeviceID)
+		out.known(s.Rank)
+		out.known(s.Stream)
+		for _, n := range []int64{s.Count, s.Overhead.Count, s.Overhead.SumNS, s.Overhead.MaxNS, s.WaitingNS, s.MaxDepth} {
+			out.int(n)
+		}
+		for _, sum := range []analyze.IdleSum{s.Idle.Host, s.Idle.Dependency, s.Idle.Queue, s.Idle.Other} {
+			out.int(sum.Count)
+			out.int(sum.SumNS)
+		}
+		out.text(s.Service)
+		out.text(s.Host)
+		if err := out.end(); err != nil {
+			return err
+		}
+	}
+	return out.flush()
+}
+
 // WriteCriticalPath writes the table of the critical paths' parts.
 func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
 	out, err := newWriter(w, opts, []string{"operation", "kind", "device_id", "rank", "ns", "share", "segments", "service", "host"})

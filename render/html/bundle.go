@@ -12,7 +12,8 @@ var web embed.FS
 // modules lists the page's modules, each behind those that it imports. A page has
 // one of the last two: file for data of its own, live for those of a server.
 var modules = []string{
-	"units", "rows", "colors", "dom", "state", "charts", "table", "overlays", "timeline", "flame", "sections", "main", "file", "live",
+	"units", "rows", "colors", "dom", "state", "charts", "table", "overlays", "timeline", "flame", "sections",
+	"launches", "main", "file", "live",
 }
 
 var (

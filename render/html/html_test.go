@@ -85,7 +85,8 @@ type view struct {
 		}
 		Link string
 	}
-	Report json.RawMessage
+	LaunchDevices []int `json:"launch_devices"`
+	Report        json.RawMessage
 }
 
 var (
@@ -212,6 +213,32 @@ func TestColumnsAddUpToTheReport(t *testing.T) {
 var hostile = []string{
 	`</script><script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "<!--", "]]>", "\u2028\u2029", "'};alert(1);//", "{{.}}",
 	"\x00\xff", "<script>",
+}
+
+// The page knows the device of each stream in the report's launches.
+func TestLaunchDevices(t *testing.T) {
+	launched := func(device string, stream, start int64) op.Record {
+		return op.Record{Entry: &op.Entry{
+			Operation: "op", DeviceID: device, Stream: op.Known(stream), Start: op.Known(start), Duration: 5, Launch: op.Known(start - 1),
+		}}
+	}
+	v, c := decode(t, pageOf(t, html.Options{}, launched("cuda:10", 1, 100), launched("cuda:2", 4, 110), launched("cuda:2", 3, 120),
+		op.Record{Entry: &op.Entry{Operation: "unknown", DeviceID: "cuda:0", Start: op.Known(130), Duration: 5}}))
+	var report analyze.Report
+	if err := json.Unmarshal(v.Report, &report); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, device := range v.LaunchDevices {
+		s := report.Launches.Streams[i]
+		got = append(got, fmt.Sprintf("%s %d: %s", s.DeviceID, s.Stream.V, v.Devices[device].Label))
+	}
+	if diff := cmp.Diff([]string{"cuda:2 3: cuda:2", "cuda:2 4: cuda:2", "cuda:10 1: cuda:10"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]uint64{3, 3, 3, 0}, c.launch); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestHostileNames(t *testing.T) {

@@ -18,14 +18,16 @@ type view struct {
 	// Rows is the number of operations and spans in the columns.
 	Rows int `json:"rows"`
 	// Origin is the first start, in Unix nanoseconds; no number of JavaScript holds it.
-	Origin   string    `json:"origin_ns"`
-	SpanNS   int64     `json:"span_ns"`
-	Names    []string  `json:"names"`
-	Devices  []device  `json:"devices"`
-	Shapes   []string  `json:"shapes"`
-	Steps    []int64   `json:"steps"`
-	Requests []request `json:"requests"`
-	Total    int       `json:"requests_total"`
+	Origin  string   `json:"origin_ns"`
+	SpanNS  int64    `json:"span_ns"`
+	Names   []string `json:"names"`
+	Devices []device `json:"devices"`
+	// LaunchDevices has the device of each stream in the report's launches.
+	LaunchDevices []int     `json:"launch_devices,omitempty"`
+	Shapes        []string  `json:"shapes"`
+	Steps         []int64   `json:"steps"`
+	Requests      []request `json:"requests"`
+	Total         int       `json:"requests_total"`
 	// Links has the rows that links lead from and to, LinksTotal how many there are.
 	Links      [][2]int32      `json:"links"`
 	LinksTotal int             `json:"links_total"`
@@ -98,6 +100,11 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 		v.Devices = append(v.Devices, device{Label: k.Label(v.severalRanks), Row: slices.IndexFunc(r.Devices, func(d analyze.Device) bool {
 			return d.Key() == k
 		})})
+	}
+	if r.Launches != nil {
+		for i := range r.Launches.Streams {
+			v.LaunchDevices = append(v.LaunchDevices, columns.devices.number(r.Launches.Streams[i].DeviceKey))
+		}
 	}
 	v.addRequests(r.Forest, columns, opts)
 	columns.merge(maxRows)

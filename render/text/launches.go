@@ -6,34 +6,25 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // launches shows how operations fared between their launch and their start.
 func (v *view) launches() {
 	l := v.r.Launches
+	if v.r.IdleCauses == nil || l == nil && v.all {
+		return
+	}
+	v.heading("LAUNCHES")
 	if l == nil {
+		v.note("no launch on a device is known")
 		return
 	}
 	ranks := v.severalRanks()
-	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("mean", 3),
-		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
-		figures("other", 7))
-	for i := range l.Streams {
-		s := &l.Streams[i]
-		stream, mean := "", ""
-		if s.Stream.Known {
-			stream = strconv.FormatInt(s.Stream.V, 10)
-		}
-		if s.Overhead.Count > 0 {
-			mean = units.Duration(s.Overhead.SumNS / s.Overhead.Count)
-		}
-		t.add(s.Label(ranks), stream, units.Count(s.Count), units.Duration(s.Overhead.SumNS), mean, units.Duration(s.WaitingNS),
-			units.Count(s.MaxDepth), units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
-			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
-	}
-	v.table(t)
+	v.table(launchesTable(l.Streams, ranks))
 	v.note("overhead: from the launch to the start where the stream had nothing to do; waiting: that of all; " +
 		"deepest: the most that waited at once")
+	v.launchesWithout(l, ranks)
 	v.queues(l, ranks)
 	if l.Early > 0 {
 		v.note(fmt.Sprintf("%s started before the launch, by up to %s: the clocks of host and device differ",
@@ -45,6 +36,57 @@ func (v *view) launches() {
 	if p := l.Path; p != nil {
 		v.note(launchPathText(p))
 	}
+}
+
+// launchesTable returns the table of streams.
+func launchesTable(streams []analyze.LaunchStream, ranks bool) *table {
+	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("mean", 3),
+		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
+		figures("other", 7))
+	for i := range streams {
+		s := &streams[i]
+		stream, mean := "", ""
+		if s.Stream.Known {
+			stream = strconv.FormatInt(s.Stream.V, 10)
+		}
+		if s.Overhead.Count > 0 {
+			mean = units.Duration(s.Overhead.SumNS / s.Overhead.Count)
+		}
+		t.add(s.Label(ranks), stream, units.Count(s.Count), units.Duration(s.Overhead.SumNS), mean, units.Duration(s.WaitingNS),
+			units.Count(s.MaxDepth), units.Duration(s.Idle.Host.SumNS), units.Duration(s.Idle.Dependency.SumNS),
+			units.Duration(s.Idle.Queue.SumNS), units.Duration(s.Idle.Other.SumNS))
+	}
+	return t
+}
+
+// launchesWithout shows the streams that have other figures without suspect times.
+func (v *view) launchesWithout(l *analyze.Launches, ranks bool) {
+	w := v.r.WithoutSuspects
+	if w == nil {
+		return
+	}
+	type key struct {
+		analyze.DeviceKey
+		stream op.Int
+	}
+	left := make(map[key]analyze.LaunchStream)
+	if w.Launches != nil {
+		for _, s := range w.Launches.Streams {
+			left[key{s.DeviceKey, s.Stream}] = s
+		}
+	}
+	var changed []analyze.LaunchStream
+	for _, with := range l.Streams {
+		s, ok := left[key{with.DeviceKey, with.Stream}]
+		if !ok {
+			s.DeviceKey, s.Stream = with.DeviceKey, with.Stream
+		}
+		if s.Count != with.Count || s.Overhead != with.Overhead || s.WaitingNS != with.WaitingNS ||
+			s.MaxDepth != with.MaxDepth || s.Idle != with.Idle {
+			changed = append(changed, s)
+		}
+	}
+	v.tableWithout(launchesTable(changed, ranks))
 }
 
 // queues draws how many operations waited over time.

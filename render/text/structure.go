@@ -17,7 +17,6 @@ func (v *view) idle() {
 	v.heading("IDLE")
 	if len(causes.Devices) == 0 {
 		v.note("no gaps: " + v.whyNoGaps())
-		v.launches()
 		return
 	}
 	ranks := v.severalRanks()
@@ -30,7 +29,6 @@ func (v *view) idle() {
 	v.table(t)
 	v.note("host: the next operation was launched after the gap began; queue: it was waiting, for less than " +
 		units.Duration(causes.ThresholdNS) + "; other: anything else, or no launch is known")
-	defer v.launches()
 	if len(v.r.Idle) == 0 {
 		return
 	}

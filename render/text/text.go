@@ -17,7 +17,7 @@ type Options struct {
 	Rows int
 	// Show decides whether a section is shown; nil shows all. Sections that were
 	// not computed are left out in any case, and with nil so are the steps of an
-	// input that states none.
+	// input that states none, and launches where none is known.
 	Show func(section string) bool
 }
 
@@ -31,6 +31,7 @@ const (
 	SectionMemory        = "memory"
 	SectionSlowest       = "slowest"
 	SectionIdle          = "idle"
+	SectionLaunches      = "launches"
 	SectionCriticalPath  = "critical_path"
 	SectionSteps         = "steps"
 )
@@ -50,6 +51,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 		{SectionMemory, v.memory},
 		{SectionSlowest, v.slowest},
 		{SectionIdle, v.idle},
+		{SectionLaunches, v.launches},
 		{SectionCriticalPath, v.criticalPath},
 		{SectionSteps, v.steps},
 	} {

@@ -86,6 +86,14 @@ for (const file of pages) {
     });
     const merged = await page.evaluate(() => globalThis.optrace.view.merged.boxes > 0);
     if (!merged) assert.deepEqual(devices.own, devices.reported);
+    // So do the figures of launches; a series over time has other columns.
+    const launches = await page.evaluate(() => {
+      const { launches } = globalThis.optrace;
+      const figures = (s) => [s.device, s.stream, s.count, s.free, s.overhead, s.most, s.waiting, s.deepest, ...s.idle];
+      return { own: launches.between(-Infinity, Infinity).map(figures), reported: launches.whole().map(figures), known: globalThis.optrace.view.report.launches?.count ?? 0 };
+    });
+    if (!merged) assert.deepEqual(launches.own, launches.reported);
+    assert.equal(launches.reported.reduce((n, s) => n + s[2], 0), launches.known);
     await done();
   });
 }
@@ -213,6 +221,27 @@ test("links show as flows, and what is shared is listed", { skip: !pages.include
   assert.ok(await overlaid(page));
   await page.click("#requests tbody tr");
   await page.waitForSelector("text=executions for several requests");
+  await done();
+});
+
+test("launches follow the selected range, and lead to the timeline", { skip: !pages.includes("async.html") }, async () => {
+  const { page, done } = await open("async.html");
+  const shown = () => page.evaluate(() => globalThis.optrace.launches.table.given.map((s) => [s.label, s.stream, s.count]));
+  const whole = await shown(), half = await page.evaluate(() => {
+    const { rows, store, launches } = globalThis.optrace, s = launches.streams[0].rows, cut = rows.start[s[Math.floor(s.length / 2)]];
+    store.set({ from: 0, to: cut });
+    return s.filter((i) => rows.start[i] < cut && !Number.isNaN(rows.launch[i])).length;
+  });
+  await page.waitForFunction((n) => globalThis.optrace.launches.table.given[0].count < n, whole[0][2]);
+  assert.equal((await shown())[0][2], half);
+  // An operation of a stream shows in the timeline, with the flow from its launch.
+  await page.click("#launches tbody tr");
+  await page.click("#launches tr.opened li button");
+  await page.waitForSelector("#details:not([hidden])");
+  assert.match(await page.textContent("#details"), /from its launch/);
+  assert.ok(await overlaid(page));
+  await page.keyboard.press("Escape");
+  await page.waitForFunction((n) => globalThis.optrace.launches.table.given[0].count === n, whole[0][2]);
   await done();
 });
 

@@ -6,6 +6,7 @@ import { element, printable, shorten, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
 import { Timeline } from "./timeline.js";
 import { Devices, Operations, Requests, communication, memory, steps } from "./sections.js";
+import { Launches } from "./launches.js";
 import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
@@ -55,6 +56,7 @@ export class Page {
     }, (node, e) => this.tooltipNode(node, e), (node) => this.trail(node));
     this.operations = new Operations(this, byID("operations"));
     this.devices = new Devices(this, byID("devices"));
+    this.launches = new Launches(this, byID("launches"));
     this.requests = new Requests(this, byID("requests"));
     this.wholeRun();
     store.listen((changed) => this.update(changed));
@@ -176,6 +178,7 @@ export class Page {
     this.flame.update(forFlame, { of: v.of(rows) }, stack);
     this.operations.update(picked, isWhole);
     this.devices.update(picked, isWhole, s.from ?? 0, s.to ?? view.span_ns);
+    this.launches.update();
     this.requests.update(s.from, s.to);
     this.describe(picked, isWhole);
   }
@@ -253,7 +256,7 @@ export class Page {
       ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label], ["request", request?.name],
     ] : [
       ["kind", KINDS[rows.kind[row]]], ["below", path.join(" › ")], ["duration", formatTime(rows.dur[row])], ["self", formatTime(rows.self[row])],
-      ["starts at", formatTime(rows.start[row]) + " of the run"], ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
+      ["starts at", formatTime(rows.start[row]) + " of the run"], ["waited", waitedText(rows.start[row] - rows.launch[row])], ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
       ["stream", rows.stream[row] === NONE ? null : rows.stream[row]], ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
       ["shapes", view.shapes[rows.shape[row]]], ["memory", rows.memory[row] >= 0 ? formatBytes(rows.memory[row]) : null],
       ["rate", rows.flops[row] > 0 && rows.dur[row] > 0 ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s") : null],
@@ -278,6 +281,12 @@ export class Page {
     this.timeline.zoomTo(from, to, 0.1);
     byID("timeline").scrollIntoView({ block: "nearest" });
   }
+}
+
+// waitedText says how long an operation waited for its start.
+function waitedText(ns) {
+  if (Number.isNaN(ns)) return null;
+  return ns < 0 ? `started ${formatTime(-ns)} before its launch` : formatTime(ns) + " from its launch";
 }
 
 // openPage shows the page of the data that the program wrote into it. Kind is the class
