@@ -66,13 +66,15 @@ func randomSpan(rng *rand.Rand, s ptrace.Span, number int) {
 	}
 }
 
-// jsonDocuments returns a file of one or more documents of OTLP JSON.
+// jsonDocuments returns a file of one or more documents of OTLP JSON, on a line or
+// spread over lines.
 func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 	t.Helper()
 	text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(randomTraces(rng))
 	if err != nil {
 		t.Fatal(err)
 	}
+	lines := bytes.Repeat(append(bytes.Clone(text), '\n'), rng.IntN(2)*rng.IntN(4)) // in front
 	if rng.IntN(4) == 0 {
 		text = fmt.Appendf(nil, `{"result":%s}`, text)
 	}
@@ -83,7 +85,7 @@ func jsonDocuments(t *testing.T, rng *rand.Rand) []byte {
 		}
 		text = pretty.Bytes()
 	}
-	return append(text, '\n')
+	return slices.Concat(lines, text, []byte("\n"))
 }
 
 // protoMessage returns a message of OTLP protobuf without frames.

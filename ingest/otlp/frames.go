@@ -180,6 +180,7 @@ func (r *FrameReader) batch(start int64, payload []byte) (err error) {
 	}
 	// White space in front would be ambiguous: a message may start with "\n{".
 	if len(payload) > 0 && payload[0] == '{' {
+		r.json.start(r.json.yield) // what one frame holds says nothing of another
 		r.json.w.reset(bytes.NewBuffer(payload), r.name, op.Position{Offset: start + framePrefix})
 		r.json.documents()
 		return nil

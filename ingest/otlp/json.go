@@ -29,12 +29,13 @@ func NewJSONReader(m *op.Mapping) *JSONReader {
 }
 
 // Records reads src, which starts at a position of the file called name. With lines
-// every document is known to be a line; otherwise the reader finds out.
+// documents are known to be lines; otherwise the reader finds out. In either case one
+// may be spread over lines that begin with a brace alone.
 func (jr *JSONReader) Records(src io.Reader, name string, at op.Position, lines bool) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := jr.r
 		r.start(yield)
-		r.linewise = lines
+		r.lines = lines
 		r.w.reset(src, name, at)
 		r.documents()
 	}
@@ -51,9 +52,9 @@ type jsonReader struct {
 	json    []byte      // of a value
 	whole   *jsonReader // see ReadWhole
 	stopped bool        // the caller wants no more records
-	// linewise is set once two documents were lines: a document that is cut off then
-	// ends with its line.
-	linewise bool
+	// lines is set once two documents were lines, and linewise if the one under way is
+	// taken for a line: where it is cut off, it ends with the line.
+	lines, linewise bool
 	// known is of what the reader is within: noElement, or aResource or aScope where the
 	// header of that has been read.
 	known element
@@ -78,7 +79,8 @@ func newJSONReader(d *decoder, w *window, yield yieldFunc) *jsonReader {
 
 // start makes r yield the records of another input.
 func (r *jsonReader) start(yield yieldFunc) {
-	r.yield, r.stopped, r.linewise, r.part, r.short, r.ended, r.faults = yield, false, false, false, false, 0, 0
+	r.yield, r.stopped, r.part, r.short, r.ended, r.faults = yield, false, false, false, 0, 0
+	r.lines, r.linewise = false, false
 }
 
 // emit hands a record out, and notes when no more are wanted.
@@ -122,7 +124,8 @@ func (r *jsonReader) documents() {
 		if w.peek() == 0 && !w.failed() && w.lex.AtEnd() {
 			break
 		}
-		r.linewise = r.linewise || w.startsLines()
+		r.lines = r.lines || w.startsLines()
+		r.linewise = r.lines && !w.startsSpread()
 		w.lex.OneLine(r.linewise)
 		r.document()
 		if !r.next() {

@@ -112,7 +112,7 @@ func (d *jsonDocument) readBetween(r *jsonReader, p, next *jsonPlace) error {
 	switch {
 	case !next.found:
 		return nil
-	case r.ended != len(d.nesting) || r.short || r.linewise:
+	case r.ended != len(d.nesting) || r.short || r.lines:
 		return op.ErrAgain
 	case r.resourceAt != next.resource.start || r.scopeAt != next.scope.start:
 		return ErrContext

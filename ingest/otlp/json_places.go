@@ -47,7 +47,7 @@ const (
 // a document that may be read in parts.
 func (d *jsonDocument) begin() bool {
 	text := d.text(section{0, min(d.size, maxPlaceBytes)})
-	if cutDocumentLines(text) {
+	if startsDocument(text) || d.isLines(int64(len(text))) {
 		return false
 	}
 	var l jsontext.Lexer
@@ -87,9 +87,19 @@ func (d *jsonDocument) begin() bool {
 	return false
 }
 
-// cutDocumentLines reports whether a line of text but the first starts with a document.
-func cutDocumentLines(text []byte) bool {
-	return bytes.Contains(text, []byte("\n{"))
+// startsDocument reports whether a line of text but the first starts with a document.
+func startsDocument(text []byte) bool { return bytes.Contains(text, []byte("\n{")) }
+
+// isLines reports whether a line starts with a document behind an offset, in the first
+// piece of the file: a batch of some hundred spans is a long line.
+func (d *jsonDocument) isLines(from int64) bool {
+	buf := make([]byte, maxPlaceBytes)
+	for ; from < d.piece; from += maxPlaceBytes - 1 { // a newline may be the last byte
+		if startsDocument(d.readAt(buf, section{from - 1, min(d.size, from-1+maxPlaceBytes)})) {
+			return true
+		}
+	}
+	return false
 }
 
 // place returns the place of number i.

@@ -66,3 +66,35 @@ func TestR2LinesOfManyErrors(t *testing.T) {
 		t.Errorf("%d bytes read of %d", src.bytes.Load(), len(text))
 	}
 }
+
+// Batches on lines are no document to be read in parts, however long the lines are.
+func TestLongLinesAreNoDocument(t *testing.T) {
+	const head, end = `{"resourceSpans":[{"resource":{},"scopeSpans":[{"scope":{},"spans":[`, `]}]}]}`
+	batch := func(bytes int) string {
+		line := head + placeSpan + strings.Repeat(","+placeSpan, bytes/len(placeSpan))
+		return line[:len(line)-len(placeSpan)-1] + end + "\n"
+	}
+	// A newline is the last byte of the first lines.
+	padded := func(size int) string {
+		line := batch(1 << 10)
+		line = line[:len(line)-1] + strings.Repeat(" ", size-len(line)) + "\n"
+		return line + batch(8<<20)
+	}
+	for name, tc := range map[string]struct {
+		text   string
+		shared bool
+	}{
+		"a document":      {batch(8 << 20), true},
+		"two documents":   {strings.Repeat(batch(4<<20), 2), true},
+		"short lines":     {strings.Repeat(batch(1<<10), 8<<10), false},
+		"long lines":      {strings.Repeat(batch(maxPlaceBytes), 32), false},
+		"very long lines": {strings.Repeat(batch(3*maxPlaceBytes), 11), false},
+		"first look":      {padded(maxPlaceBytes), false},
+		"second look":     {padded(2*maxPlaceBytes - 1), false},
+	} {
+		_, err := JSONParts(strings.NewReader(tc.text), int64(len(tc.text)), "file", nil, Parts{Bytes: maxPlaceBytes})
+		if (err == nil) != tc.shared {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

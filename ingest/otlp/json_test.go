@@ -215,6 +215,8 @@ func TestJSONManyBadLines(t *testing.T) {
 func TestJSONDamage(t *testing.T) {
 	lines := func(l ...string) string { return strings.Join(l, "\n") + "\n" }
 	cut := batch("cut")
+	const head = "{\n  \"resourceSpans\": [\n"
+	pretty := head + strings.TrimPrefix(batch("pretty"), `{"resourceSpans":[`)
 	for _, test := range []struct {
 		name, text string
 		want       []string // operations
@@ -230,6 +232,12 @@ func TestJSONDamage(t *testing.T) {
 			[]string{"input:1: "}},
 		{"trailing garbage", lines(batch("a")+"x", batch("b")), []string{"a", "b"}, []string{"input:1: "}},
 		{"pretty document cut", "{\n  \"resourceSpans\": [\n    {\n" + lines(batch("b"), batch("c")), []string{"b", "c"}, []string{"input:4: "}},
+		{"pretty document behind lines", lines(batch("a"), batch("b"), pretty, "{\n}", batch("c")), []string{"a", "b", "pretty", "c"}, nil},
+		{"pretty document behind lines cut", lines(batch("a"), batch("b"), head+"    {", batch("c"), batch("d")), []string{"a", "b", "c", "d"},
+			[]string{"input:6: "}},
+		{"line cut behind a brace", lines(batch("a"), batch("b"), "{", batch("c")), []string{"a", "b", "c"}, []string{"input:3: "}},
+		{"line cut behind a pretty document", lines(batch("a"), batch("b"), pretty, cut[:120], batch("c"), batch("d")),
+			[]string{"a", "b", "pretty", "c", "d"}, []string{"input:6: "}},
 		{"deep nesting", lines(`{"x":`+strings.Repeat("[", 1_000_000), batch("b")), []string{"b"}, []string{"nested deeper"}},
 		{"wrong types", lines(`{"resourceSpans":{}}`, `{"resourceSpans":[1]}`, `[]`, batch("b")), []string{"b"}, []string{"input:1: ",
 			"input:2: ", "input:3: "}},
@@ -250,5 +258,32 @@ func TestJSONDamage(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Behind damage an object is known by the members among its first 4 KiB. A span that has
+// none there that tells is passed over, wherever the reads end, and the next one is read.
+func TestJSONSpanWithLongHeadBehindDamage(t *testing.T) {
+	const look, end = 4 << 10, `]}]}]}`
+	front := len(`{"traceId":"4d02081d276cbb954beb68be77c6566e","spanId":"ca979163b1fe8ba7","traceState":"","name":`)
+	for _, test := range []struct {
+		head int // bytes of the span up to the member that tells
+		want []string
+	}{
+		{front + 1, []string{"a", "long", "b"}},
+		{look - 1, []string{"a", "long", "b"}},
+		{look, []string{"a", "long", "b"}},
+		{look + 1, []string{"a", "b"}},
+		{16 * look, []string{"a", "b"}},
+	} {
+		long := strings.Replace(spanOf("long"), `"name"`, `"traceState":"`+strings.Repeat("x", test.head-front)+`","name"`, 1)
+		text := strings.TrimSuffix(batch("a"), end) + `,{x},` + long + `,` + spanOf("b") + end
+		res := read(otlp.JSONRecords, []byte(text))
+		if diff := cmp.Diff(test.want, res.names()); diff != "" || len(res.Bad) != 1 {
+			t.Errorf("%d bytes: errors %q, operations (-want +got):\n%s", test.head, res.Bad, diff)
+		}
+		if diff := cmp.Diff(res, readFrom(otlp.JSONRecords, iotest.OneByteReader(strings.NewReader(text)))); diff != "" {
+			t.Errorf("%d bytes, byte by byte (-at once +byte by byte):\n%s", test.head, diff)
+		}
 	}
 }

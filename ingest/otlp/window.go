@@ -268,6 +268,22 @@ func (w *window) startsLines() bool {
 	return ok && bytes.HasPrefix(next, line[:2+len(key)+1])
 }
 
+// startsSpread reports whether the lexer stands in front of an object whose first line is
+// a brace alone, and whose next line goes on with it.
+func (w *window) startsSpread() (spread bool) {
+	w.do(func(l *jsontext.Lexer) {
+		m := l.Mark()
+		l.Object()
+		from := l.Pos()
+		next := l.Peek()
+		spread = (next == '"' || next == '}') && bytes.IndexByte(w.buf[from:l.Pos()], '\n') >= 0
+		if next != 0 || l.Err() != nil || w.err != nil { // else it is tried again with more
+			l.Rewind(m)
+		}
+	})
+	return spread
+}
+
 // position returns where the lexer stands in the input.
 func (w *window) position() int64 { return w.offset + int64(w.lex.Pos()) }
 
