@@ -36,10 +36,10 @@ func (n *codeNumbers) turnTo(c *op.Columns, version int64, values int) {
 	}
 }
 
-// setNumbers sets dst to the numbers of the values of rows of a column, the first of which
-// is given.
-func setNumbers[T any](dst []int64, n *codeNumbers, c *op.Column[T], first int, add func(T) int32) {
-	for i, code := range c.Codes[first : first+len(dst)] {
+// setNumbers sets dst to the numbers of the values of rows of a column.
+func setNumbers[T any](dst []int64, n *codeNumbers, c *op.Column[T], list []int32, add func(T) int32) {
+	for i, row := range list {
+		code := c.Codes[row]
 		number := n.numbers[code]
 		if number == 0 {
 			number = add(c.Values[code]) + 1
@@ -78,59 +78,60 @@ func (f *Forest) addRows(rows *op.Rows) {
 		f.found = &numberFinder{devices: make(map[int32]int32)}
 	}
 	f.found.turnTo(rows.Columns, f.by)
-	for first := rows.From; first < rows.To; {
-		room := min(rows.To-first, f.limit-f.rows())
+	for list := rows.List; len(list) > 0; {
+		room := min(len(list), f.limit-f.rows())
 		if room <= 0 {
-			f.counts.Overflow += int64(rows.To - first)
+			f.counts.Overflow += int64(len(list))
 			return
 		}
 		n := f.values.Extend(room)
-		f.setRows(rows.Columns, first, n)
-		f.addCollectives(rows.Columns, first, n)
+		f.setRows(rows.Columns, list[:n])
+		f.addCollectives(rows.Columns, list[:n])
 		f.values.Close()
 		f.n += int32(n)
 		f.counts.Ops += int64(n)
-		first += n
+		list = list[n:]
 	}
 	if f.built.Load() {
 		f.built.Store(false)
 	}
 }
 
-// setRows sets the last n rows, which are new and lie in one block, to rows of columns, the
-// first of which is given.
-func (f *Forest) setRows(c *op.Columns, first, n int) {
+// setRows sets as many of the last rows, which are new and lie in one block, to rows of
+// columns.
+func (f *Forest) setRows(c *op.Columns, list []int32) {
+	n := len(list)
 	flags := f.newFacts(n)
 	for i := range flags {
 		flags[i] = flagOp
 	}
 	last := func(column int) []int64 { return f.values.Last(n, column) }
-	setInts(last(colDuration), &c.Duration, first)
-	setInts(last(colMemory), &c.MemoryBytes, first)
-	setInts(last(colElements), &c.OutputElements, first)
-	setInts(last(colFLOPs), &c.FLOPs, first)
-	setInts(last(colStep), &c.Step, first)
-	setInts(last(colLaunch), &c.Launch, first)
-	setSpans(last(colSpan), &c.Span, first)
-	setSpans(last(colParentID), &c.ParentSpan, first)
-	setNumbers(last(colTrace), &f.found.traces, &c.Trace, first, f.dict.traces.ID)
-	setNumbers(last(colName), &f.found.operations, &c.Operation, first, f.dict.operations.ID)
-	f.setStarts(last(colStart), last(colDuration), flags, c, first)
-	f.setLanes(last(colLane), c, first)
+	setInts(last(colDuration), &c.Duration, list)
+	setInts(last(colMemory), &c.MemoryBytes, list)
+	setInts(last(colElements), &c.OutputElements, list)
+	setInts(last(colFLOPs), &c.FLOPs, list)
+	setInts(last(colStep), &c.Step, list)
+	setInts(last(colLaunch), &c.Launch, list)
+	setSpans(last(colSpan), &c.Span, list)
+	setSpans(last(colParentID), &c.ParentSpan, list)
+	setNumbers(last(colTrace), &f.found.traces, &c.Trace, list, f.dict.traces.ID)
+	setNumbers(last(colName), &f.found.operations, &c.Operation, list, f.dict.operations.ID)
+	f.setStarts(last(colStart), last(colDuration), flags, c, list)
+	f.setLanes(last(colLane), c, list)
 	if len(c.Root.Values) > 1 || len(c.RootSpan.Values) > 1 {
-		f.setStamps(last(colStamp), last(colTrace), c, first)
+		f.setStamps(last(colStamp), last(colTrace), c, list)
 	}
 	if f.details {
-		f.setShapes(last(colShape), c, first)
+		f.setShapes(last(colShape), c, list)
 	}
 	if len(f.by) > 0 {
-		f.setGroups(last(colGroup), last(colVariety), c, first)
+		f.setGroups(last(colGroup), last(colVariety), c, list)
 	}
 	kinds := last(colKind)
-	for i := range flags {
-		kind := c.Kind.At(first + i)
+	for i, row := range list {
+		kind := c.Kind.At(int(row))
 		kinds[i] = int64(kind)
-		flags[i] |= f.flagsOf(c, first+i, kind)
+		flags[i] |= f.flagsOf(c, int(row), kind)
 	}
 }
 
@@ -157,22 +158,22 @@ func (f *Forest) flagsOf(c *op.Columns, row int, kind op.Kind) (flags rowFlag) {
 	return flags
 }
 
-func setInts(dst []int64, c *op.Column[op.Int], first int) {
-	for i, code := range c.Codes[first : first+len(dst)] {
-		dst[i] = c.Values[code].V
+func setInts(dst []int64, c *op.Column[op.Int], list []int32) {
+	for i, row := range list {
+		dst[i] = c.Values[c.Codes[row]].V
 	}
 }
 
-func setSpans(dst []int64, c *op.Column[op.SpanID], first int) {
-	for i, code := range c.Codes[first : first+len(dst)] {
-		dst[i] = int64(spanNumber(c.Values[code]))
+func setSpans(dst []int64, c *op.Column[op.SpanID], list []int32) {
+	for i, row := range list {
+		dst[i] = int64(spanNumber(c.Values[c.Codes[row]]))
 	}
 }
 
 // setStarts sets the starts that are possible.
-func (f *Forest) setStarts(dst, durations []int64, flags []rowFlag, c *op.Columns, first int) {
-	for i := range dst {
-		start := c.Start.At(first + i)
+func (f *Forest) setStarts(dst, durations []int64, flags []rowFlag, c *op.Columns, list []int32) {
+	for i, row := range list {
+		start := c.Start.At(int(row))
 		if !start.Known {
 			continue
 		}
@@ -185,10 +186,10 @@ func (f *Forest) setStarts(dst, durations []int64, flags []rowFlag, c *op.Column
 	}
 }
 
-func (f *Forest) setLanes(dst []int64, c *op.Columns, first int) {
+func (f *Forest) setLanes(dst []int64, c *op.Columns, list []int32) {
 	var codes [maxKeyCodes]uint64
-	for i := range dst {
-		row := first + i
+	for i, at := range list {
+		row := int(at)
 		list := append(codes[:0], uint64(c.DeviceID.Codes[row]), uint64(c.Service.Codes[row]))
 		number, ok := f.found.lanes.slot(appendIntCode(appendIntCode(list, c.Rank.At(row)), c.Stream.At(row)))
 		if !ok {
@@ -200,10 +201,10 @@ func (f *Forest) setLanes(dst []int64, c *op.Columns, first int) {
 	}
 }
 
-func (f *Forest) setStamps(dst, traces []int64, c *op.Columns, first int) {
+func (f *Forest) setStamps(dst, traces []int64, c *op.Columns, list []int32) {
 	var codes [maxKeyCodes]uint64
-	for i := range dst {
-		row := first + i
+	for i, at := range list {
+		row := int(at)
 		list := append(codes[:0], uint64(c.Trace.Codes[row]), uint64(c.Root.Codes[row]), uint64(c.RootSpan.Codes[row]))
 		number, ok := f.found.stamps.slot(list)
 		if !ok {
@@ -213,33 +214,35 @@ func (f *Forest) setStamps(dst, traces []int64, c *op.Columns, first int) {
 	}
 }
 
-func (f *Forest) setShapes(dst []int64, c *op.Columns, first int) {
+func (f *Forest) setShapes(dst []int64, c *op.Columns, list []int32) {
 	var codes [maxKeyCodes]uint64
-	for i := range dst {
-		number, ok := f.found.shapes.slot(appendVarietyCodes(codes[:0], c, first+i))
+	for i, at := range list {
+		row := int(at)
+		number, ok := f.found.shapes.slot(appendVarietyCodes(codes[:0], c, row))
 		if !ok {
-			e := varietyEntry(c, first+i)
+			e := varietyEntry(c, row)
 			*number = f.dict.shapes.ID(shapeText(&e))
 		}
 		dst[i] = int64(*number)
 	}
 }
 
-func (f *Forest) setGroups(groups, varieties []int64, c *op.Columns, first int) {
+func (f *Forest) setGroups(groups, varieties []int64, c *op.Columns, list []int32) {
 	var codes [maxKeyCodes]uint64
-	for i := range groups {
-		group, ok := f.found.groups.slot(appendKeyCodes(append(codes[:0], 0), f.by, c, first+i))
+	for i, at := range list {
+		row := int(at)
+		group, ok := f.found.groups.slot(appendKeyCodes(append(codes[:0], 0), f.by, c, row))
 		if !ok {
-			e := keyEntry(f.by, c, first+i)
+			e := keyEntry(f.by, c, row)
 			f.scratch = appendKeys(f.scratch[:0], f.by, &e)
 			*group = f.dict.groups.ID(f.scratch)
 		}
 		if groups[i] = int64(*group); !f.byRoot {
 			continue
 		}
-		variety, ok := f.found.varieties.slot(appendVarietyCodes(codes[:0], c, first+i))
+		variety, ok := f.found.varieties.slot(appendVarietyCodes(codes[:0], c, row))
 		if !ok {
-			e := varietyEntry(c, first+i)
+			e := varietyEntry(c, row)
 			f.scratch = appendVariety(f.scratch[:0], &e)
 			*variety = f.dict.varieties.ID(f.scratch)
 		}
@@ -247,13 +250,13 @@ func (f *Forest) setGroups(groups, varieties []int64, c *op.Columns, first int) 
 	}
 }
 
-// addCollectives adds those of the last n rows that are collectives. The first row of
-// columns is given.
-func (f *Forest) addCollectives(c *op.Columns, first, n int) {
+// addCollectives adds those of the last rows, which are rows of columns, that are
+// collectives.
+func (f *Forest) addCollectives(c *op.Columns, list []int32) {
 	var codes [maxKeyCodes]uint64
-	lanes := f.values.Last(n, colLane)
-	for i := range n {
-		row := first + i
+	lanes := f.values.Last(len(list), colLane)
+	for i, at := range list {
+		row := int(at)
 		if c.Kind.At(row) != op.KindCollective || c.Side.At(row) == op.SideHost {
 			continue
 		}

@@ -68,7 +68,8 @@ func (p *Profile) addRows(rows *op.Rows) {
 	}
 	p.found.turnTo(c, p.opts.By)
 	hosts := len(c.Side.Values) > 1
-	for i := rows.From; i < rows.To; i++ {
+	for _, at := range rows.List {
+		i := int(at)
 		p.at.n++
 		side := op.SideNone
 		if hosts {

@@ -257,7 +257,7 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 // add adds a record, or the error of one that could not be read.
 func (c *collector) add(rec op.Record, err error) {
 	if rows := rec.Rows; rows != nil {
-		c.counter.addRows(rows.To - rows.From)
+		c.counter.addRows(len(rows.List))
 		c.profile.addRows(rows)
 		if c.forest != nil {
 			c.forest.addRows(rows)

@@ -63,12 +63,14 @@ type LazyColumn[T any] struct {
 // At returns the value of a row, which is valid until the next call.
 func (c *LazyColumn[T]) At(row int) T { return c.Value(c.Codes[row]) }
 
-// Rows is a part of Columns: the operations From up to, and without, To. They have no
+// Rows is a part of Columns: operations in the order of the source. They have no
 // warning, a name, a duration that is not negative, an end that fits 64 bits, no
 // weight, and a device where they have a name for it.
 type Rows struct {
 	*Columns
-	From, To int
+	// List has their places in the columns, in ascending order. What lies between them
+	// is no operation.
+	List []int32
 }
 
 // ByColumns returns a mapping for readers that may hand out operations as Rows. It says

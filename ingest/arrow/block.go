@@ -14,6 +14,7 @@ type block struct {
 	*reader
 	columns op.Columns
 	run     op.Rows
+	list    [windowRows]int32 // for it
 	// columnar has the rows that are handed out in columns, a bit for each of a chunk.
 	columnar [windowChunks]uint64
 
@@ -37,6 +38,8 @@ type block struct {
 	dtypes     onDemand[[]op.DType]
 	dtype      onDemand[op.DType]
 	collective onDemand[*op.Collective]
+
+	unnamed, unkinded, untraced gaps // of operation, kind and trace
 
 	roles []blockRole // of the columns of the table, by their place
 	// decoded and exceptional are the columns of these roles that have values in the
@@ -107,7 +110,7 @@ var blockRoles = map[string]blockRole{
 	"record": roleDecoded, "operation": roleDecoded, "device_id": roleDecoded, "service": roleDecoded, "rank": roleDecoded,
 	"start_unix_ns": roleDecoded, "duration_ns": roleDecoded, "duration_us": roleDecoded,
 	"output_elements": roleDecoded, "memory_bytes": roleDecoded, "flops": roleDecoded,
-	"side": roleDecoded, "kind": roleDecoded, "failed": roleDecoded,
+	"side": roleDecoded, "kind": roleDecoded, "kind_rule": roleDecoded, "failed": roleDecoded,
 	"stream": roleDecoded, "step": roleDecoded, "launch_unix_ns": roleDecoded, "trace_id": roleDecoded, "span_id": roleDecoded,
 	"parent_span_id": roleDecoded, "root": roleDecoded, "root_span_id": roleDecoded,
 	"input_shapes": roleOnDemand, "output_shape": roleOnDemand, "input_dtypes": roleOnDemand, "dtype": roleOnDemand,
@@ -168,29 +171,29 @@ func (b *block) load(first, n int) bool {
 	if !b.operation.isEncoded() {
 		b.names.clear()
 	}
-	for chunk := range b.window.chunks() {
-		if !b.loadChunk(chunk) {
+	w := &b.window
+	for chunk := range w.chunks() {
+		if b.loadScopes(chunk) != nil {
 			return false
 		}
+	}
+	for _, i := range b.decoded {
+		b.x.err = nil
+		if b.reader.columns[i].loadAll(&b.x, w) != nil {
+			return false
+		}
+	}
+	if !b.inputs.load(w) || !b.output.load(w) || !b.dtypes.load(w) || !b.dtype.load(w) || !b.collective.load(w) {
+		return false
+	}
+	findGaps(&b.unnamed, b, b.operation)
+	findGaps(&b.unkinded, b, b.kind)
+	findGaps(&b.untraced, b, b.trace)
+	for chunk := range w.chunks() {
 		b.columnar[chunk] = b.columnarRows(chunk)
 	}
 	b.setColumns()
 	return true
-}
-
-// loadChunk loads the columns of a chunk; of those on demand the codes.
-func (b *block) loadChunk(chunk int) bool {
-	if b.loadScopes(chunk) != nil {
-		return false
-	}
-	for _, i := range b.decoded {
-		if b.reader.load(i, chunk) != nil {
-			return false
-		}
-	}
-	w := &b.window
-	return b.inputs.load(w, chunk) && b.output.load(w, chunk) && b.dtypes.load(w, chunk) &&
-		b.dtype.load(w, chunk) && b.collective.load(w, chunk)
 }
 
 // setColumns shows the columns of the window.
@@ -242,7 +245,29 @@ func (b *block) columnarRows(chunk int) uint64 {
 	if b.sizes != nil {
 		set &^= b.sizes.load(b, chunk)
 	}
+	if b.isRegular(chunk, set) {
+		return set
+	}
 	return set &^ b.irregular(chunk, set)
+}
+
+// isRegular reports whether none of the rows of a chunk is irregular, as far as can be
+// told of all of them at once.
+func (b *block) isRegular(chunk int, set uint64) bool {
+	durations := b.duration()
+	if b.unnamed.some || b.unkinded.some || b.untraced.some || set&^(b.notNull(b.operation.place, chunk)&b.notNull(durations.place, chunk)) != 0 ||
+		b.kind.holds() && set&^b.notNull(b.kind.place, chunk) != 0 {
+		return false
+	}
+	first, n := chunk*chunkRows, min(chunkRows, b.window.n-chunk*chunkRows)
+	duration, start := shown(b, durations), shown(b, b.start)
+	signs, unknown := int64(0), false
+	for i, code := range duration.Codes[first : first+n] {
+		d, s := duration.Values[code], start.At(first+i).V
+		signs |= d.V | (s+d.V)&^s // which is negative where a sum of two that are not is
+		unknown = unknown || code != 0 && !d.Known
+	}
+	return signs >= 0 && !unknown
 }
 
 // notNull returns the rows of a chunk in which a column has a value, none for the place
@@ -276,46 +301,64 @@ func (b *block) irregular(chunk int, among uint64) (set uint64) {
 func (b *block) yield() bool {
 	w := &b.window
 	before := b.row
-	spans := int64(0)
+	spans := 0
 	counted := b.mapping.Omitted().Has(op.FieldSpans)
-	for i := 0; i < w.n; {
-		chunk, at := i/chunkRows, i%chunkRows
-		if n := b.runAt(i); n > 0 {
-			b.run.From, b.run.To = i, i+n
-			b.row = before + int64(i+n)
-			if !b.reader.yield(op.Record{Rows: &b.run}, nil) {
+	list := b.list[:0]
+	for chunk := range w.chunks() {
+		columnar, rest := b.columnar[chunk], w.of[chunk][ofAll]&^b.columnar[chunk]
+		if counted {
+			skipped := rest & w.of[chunk][ofSpans] &^ w.of[chunk][ofEntries]
+			spans += bits.OnesCount64(skipped)
+			rest &^= skipped
+		}
+		for ; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(rest)
+			list = appendRows(list, chunk, columnar&(1<<i-1))
+			columnar &^= 1<<i - 1
+			at := chunk*chunkRows + i
+			if !b.yieldRows(before, list) {
 				return false
 			}
-			i += n
-			continue
+			list = list[:0]
+			b.row = before + int64(at) + 1
+			if !b.yieldRow(b.rowAt(at)) {
+				return false
+			}
 		}
-		b.row = before + int64(i) + 1
-		if of := &w.of[chunk]; counted && (of[ofSpans]&^of[ofEntries])>>at&1 != 0 {
-			spans++
-		} else if !b.yieldRow(b.rowAt(i)) {
-			return false
-		}
-		i++
+		list = appendRows(list, chunk, columnar)
 	}
+	if !b.yieldRows(before, list) {
+		return false
+	}
+	b.row = before + int64(w.n)
 	if spans == 0 {
 		return true
 	}
-	return b.reader.yield(op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: spans}}, nil)
+	return b.reader.yield(op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: int64(spans)}}, nil)
 }
 
-// runAt returns how many rows from the i-th on are operations that columns tell all
-// about.
-func (b *block) runAt(i int) int {
-	start := i
-	for i < b.window.n {
-		rest := chunkRows - i%chunkRows
-		n := bits.TrailingZeros64(^(b.columnar[i/chunkRows] >> (i % chunkRows)))
-		i += min(n, rest)
-		if n < rest {
-			break
+// appendRows appends the places of rows of a chunk.
+func appendRows(list []int32, chunk int, set uint64) []int32 {
+	for at := chunk * chunkRows; set != 0; {
+		skip := bits.TrailingZeros64(set)
+		n := bits.TrailingZeros64(^(set >> skip))
+		for i := range n {
+			list = append(list, int32(at+skip+i))
 		}
+		at += skip + n
+		set = set >> skip >> n
 	}
-	return i - start
+	return list
+}
+
+// yieldRows yields rows of the window by columns, given the number of rows in front of it.
+func (b *block) yieldRows(before int64, list []int32) bool {
+	if len(list) == 0 {
+		return true
+	}
+	b.run.List = list
+	b.row = before + int64(list[len(list)-1]) + 1
+	return b.reader.yield(op.Record{Rows: &b.run}, nil)
 }
 
 // rowAt returns a row of the window with all that the columns have.
@@ -351,7 +394,11 @@ func (b *block) kindRule(i int) op.KindRule {
 	if !b.kind.holds() {
 		return b.names.rules[b.operation.places[i]]
 	}
-	return rows.RuleOf(b.kind.meanings[b.kind.places[i]], oneOf(b, b.rule, i))
+	var stated rows.KindRule
+	if b.rule.holds() {
+		stated = b.rule.meanings[b.rule.places[i]]
+	}
+	return rows.RuleOf(b.kind.meanings[b.kind.places[i]], stated)
 }
 
 // oneOf returns the value of a row of a column, the zero value for null.

@@ -1,6 +1,8 @@
 package arrow
 
 import (
+	"slices"
+
 	"github.com/optrace/optrace/op"
 )
 
@@ -25,20 +27,42 @@ func shown[T any](b *block, c *of[T]) op.Column[T] {
 type onDemand[T any] struct {
 	of    *of[T]
 	codes [windowRows]uint32
+	set   bool // codes may have other values than 0
 	one   single[T]
 }
 
 // bind finds the column of a field.
 func (l *onDemand[T]) bind(r *reader, name string) { l.of = columnOf[T](r, name) }
 
-// load sets the codes of a chunk, and reports whether there is a value for each of them.
-func (l *onDemand[T]) load(w *window, chunk int) bool {
-	first, n := w.chunk(chunk)
-	codes := l.codes[chunk*chunkRows:][:n]
-	if !l.of.holds() {
-		clear(codes)
+// load sets the codes of the window, and reports whether there is a value for each of
+// them.
+func (l *onDemand[T]) load(w *window) bool {
+	switch {
+	case !l.of.holds() && !l.set:
+		return true
+	case !l.of.holds():
+		clear(l.codes[:])
+		l.set = false
 		return true
 	}
+	l.set = true
+	if a := l.of.array; a.dictionary != nil && a.field.Dictionary.Index.Bits == 16 {
+		if n, known := a.dictionary.len(); known && int64(a.places16(l.codes[:w.n], w.first)) <= n {
+			return true
+		}
+	}
+	for chunk := range w.chunks() {
+		if !l.loadChunk(w, chunk) {
+			return false
+		}
+	}
+	return true
+}
+
+// loadChunk is load for a chunk.
+func (l *onDemand[T]) loadChunk(w *window, chunk int) bool {
+	first, n := w.chunk(chunk)
+	codes := l.codes[chunk*chunkRows:][:n]
 	a := l.of.array
 	needed := w.of[chunk][l.of.scope]
 	present := a.notNull(first, n) & needed
@@ -76,6 +100,22 @@ func (l *onDemand[T]) value(r *reader, code uint32) (t T) {
 		t, _, _ = l.one.read(l.of, &r.x, a, at)
 	}
 	return t
+}
+
+// gaps tells whether some values of a column mean nothing.
+type gaps struct {
+	version int64
+	some    bool
+}
+
+// findGaps looks at the values of a column that is loaded.
+func findGaps[T comparable](g *gaps, b *block, c *of[T]) {
+	shown := shown(b, c)
+	if g.version == shown.Version {
+		return
+	}
+	var none T
+	*g = gaps{shown.Version, slices.Contains(shown.Values[1:], none)}
 }
 
 // names are the kinds that the names of operations tell, and how, by the codes of the

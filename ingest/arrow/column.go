@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
@@ -19,8 +20,10 @@ type column interface {
 	values() *array
 	// turn turns to other rows of the batch.
 	turn()
-	// load finds out what the values of a chunk mean, unless that is known.
+	// load finds out what the values of a chunk mean, unless that is known, and loadAll
+	// what those of all chunks mean.
 	load(x *translator, w *window, chunk int) error
+	loadAll(x *translator, w *window) error
 	// fill sets rows of a chunk that is loaded, and of which the first stands at a
 	// place of the window.
 	fill(list []rows.Row, at int)
@@ -71,23 +74,18 @@ func (w *window) chunk(i int) (first, n int) {
 	return w.first + i*chunkRows, min(chunkRows, w.n-i*chunkRows)
 }
 
-// setScopes tells the rows of a chunk apart. is, if not nil, returns the kind of record of
-// a row.
-func (w *window) setScopes(chunk int, is func(row int) rows.Is) {
+// setScopes tells the rows of a chunk apart: places are those of the rows of the window,
+// and kinds the kinds of records of the places. Without them all are entries.
+func (w *window) setScopes(chunk int, places []uint32, kinds []rows.Is) {
 	_, n := w.chunk(chunk)
 	all := uint64(math.MaxUint64) >> (chunkRows - n)
 	var spans, resources, others uint64
-	if is != nil {
-		for i := range n {
-			switch is(chunk*chunkRows + i) {
-			case rows.IsSpan:
-				spans |= 1 << i
-			case rows.IsResource:
-				resources |= 1 << i
-			case rows.IsOther:
-				others |= 1 << i
-			}
+	if len(kinds) > 0 {
+		var sets [rows.IsOther + 1]uint64
+		for i, place := range places[chunk*chunkRows:][:n] {
+			sets[kinds[place]] |= 1 << i
 		}
+		spans, resources, others = sets[rows.IsSpan], sets[rows.IsResource], sets[rows.IsOther]
 	}
 	entries := all &^ (spans | resources | others)
 	w.of[chunk] = [numScopes]uint64{
@@ -104,6 +102,9 @@ type of[T any] struct {
 	// bulk, if not nil, translates n values whose form it knows, none of which is null,
 	// and returns the meanings with theirs.
 	bulk func(meanings []T, a *array, first, n int) ([]T, bool)
+	// sameAsNull, if not nil, reports whether all of n values that are not null mean what
+	// null means, as far as that can be told at once.
+	sameAsNull func(a *array, first, n int) bool
 	// some, if not nil, is called instead of set, and for values that are not null
 	// only: few rows have any.
 	some func(r *rows.Row, v T)
@@ -244,6 +245,11 @@ func (c *of[T]) load(x *translator, w *window, chunk int) error {
 		c.same[chunk], c.loaded[chunk] = same, err == nil
 		return err
 	}
+	if c.sameAsNull != nil && c.sameAsNull(a, first, n) {
+		clear(places)
+		c.same[chunk], c.loaded[chunk] = 0, true
+		return nil
+	}
 	if c.bulk != nil && present == needed {
 		base := uint32(len(c.meanings))
 		if meanings, ok := c.bulk(c.meanings, a, first, n); ok {
@@ -264,6 +270,28 @@ func (c *of[T]) load(x *translator, w *window, chunk int) error {
 	}
 	c.loaded[chunk] = x.err == nil
 	return x.err
+}
+
+// loadAll implements column.
+func (c *of[T]) loadAll(x *translator, w *window) error {
+	a := c.array
+	if a.dictionary != nil && a.field.Dictionary.Index.Bits == 16 {
+		if err := c.prepare(x); err != nil {
+			return err
+		}
+		if highest := a.places16(c.places[:w.n], w.first); int64(highest) < int64(len(c.meanings)) {
+			for chunk := range w.chunks() {
+				c.same[chunk], c.loaded[chunk] = mixed, true
+			}
+			return nil
+		}
+	}
+	for chunk := range w.chunks() {
+		if err := c.load(x, w, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fill implements column.
@@ -415,6 +443,34 @@ func places16(places []uint32, data []byte) (highest uint32) {
 	for i := range places {
 		places[i] = uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1
 		highest = max(highest, places[i])
+	}
+	return highest
+}
+
+// places16 sets the places of the meanings of indexes of 16 bits, and returns the highest,
+// or a higher one: nulls have indexes too.
+func (a *array) places16(places []uint32, first int) (highest uint32) {
+	highest = places16(places, a.data[2*first:])
+	if a.valid == nil {
+		return highest
+	}
+	for at := 0; at < len(places); at += chunkRows {
+		n := min(chunkRows, len(places)-at)
+		all := uint64(math.MaxUint64) >> (chunkRows - n)
+		present := a.notNull(first+at, n)
+		switch chunk := places[at : at+n]; {
+		case present == all:
+		case bits.OnesCount64(present) <= chunkRows/4:
+			clear(chunk)
+			for ; present != 0; present &= present - 1 {
+				i := bits.TrailingZeros64(present)
+				chunk[i] = uint32(binary.LittleEndian.Uint16(a.data[2*(first+at+i):])) + 1
+			}
+		default:
+			for null := all &^ present; null != 0; null &= null - 1 {
+				chunk[bits.TrailingZeros64(null)] = 0
+			}
+		}
 	}
 	return highest
 }

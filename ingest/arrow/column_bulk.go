@@ -14,10 +14,27 @@ func nanoInts(meanings []op.Int, a *array, first, n int) ([]op.Int, bool) {
 	if !isTime || t.Bits != 64 || t.Unit > 1 {
 		return nil, false
 	}
-	for i := first; i < first+n; i++ {
-		meanings = append(meanings, op.Int{V: int64At(a.data, i), Known: true})
+	before := len(meanings)
+	meanings = slices.Grow(meanings, n)[:before+n]
+	data := a.data[8*first:][:8*n]
+	for i := range meanings[before:] {
+		meanings[before+i] = op.Int{V: int64At(data, i), Known: true}
 	}
 	return meanings, true
+}
+
+// allFalse reports whether n booleans are false.
+func allFalse(a *array, first, n int) bool {
+	if a.field.Type.Kind != arrowipc.Bool {
+		return false
+	}
+	data := a.data[first/8 : (first+n+7)/8] // first is a multiple of 8
+	for _, b := range data[:n/8] {
+		if b != 0 {
+			return false
+		}
+	}
+	return n%8 == 0 || data[n/8]<<(8-n%8) == 0
 }
 
 // booleans adds booleans.

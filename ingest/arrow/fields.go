@@ -192,11 +192,9 @@ var fields = []field{
 			l[i].Side = v[k[i]]
 		}
 	})},
-	{"failed", fast(booleans, flag, func(l []rows.Row, v []bool, k []uint32) {
-		for i := range l {
-			l[i].StatedFailed = v[k[i]]
-		}
-	})},
+	{"failed", func() column {
+		return &of[bool]{translate: flag, set: setFailed, bulk: booleans, sameAsNull: allFalse, traits: traits{scope: ofSpans}}
+	}},
 	{"error", one(failureOf, func(l []rows.Row, v []failure, k []uint32) {
 		for i := range l {
 			f := &v[k[i]]
@@ -239,6 +237,12 @@ var fields = []field{
 			l[i].Rest = v[k[i]]
 		}
 	})},
+}
+
+func setFailed(l []rows.Row, v []bool, k []uint32) {
+	for i := range l {
+		l[i].StatedFailed = v[k[i]]
+	}
 }
 
 // setMicros and setDuration set the duration. Where both columns are there, that in

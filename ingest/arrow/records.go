@@ -73,7 +73,9 @@ type reader struct {
 	begun   bool   // there was a schema
 	columns []column
 	record  *of[string] // what a row is
-	active  []int       // the columns that have values in the batch, in the order of their fields
+	kinds   []rows.Is   // of the places of record, in the version kindsOf
+	kindsOf int64
+	active  []int // the columns that have values in the batch, in the order of their fields
 	// later are the places of the columns in the body, at which those are read that were
 	// not needed at once.
 	later        []bodyReader
@@ -311,7 +313,7 @@ func (r *reader) readChunk(first, n int) (more bool, err error) {
 
 // loadScopes tells the rows of a chunk of the window apart.
 func (r *reader) loadScopes(chunk int) error {
-	r.window.setScopes(chunk, nil)
+	r.window.setScopes(chunk, nil, nil)
 	c := r.record
 	if !c.holds() {
 		return nil
@@ -320,8 +322,14 @@ func (r *reader) loadScopes(chunk int) error {
 	if err := c.load(&r.x, &r.window, chunk); err != nil {
 		return &damage{fields[recordField].name, err}
 	}
-	if same := c.same[chunk]; same == mixed || rows.IsOf(c.meanings[same]) != rows.IsEntry {
-		r.window.setScopes(chunk, func(row int) rows.Is { return rows.IsOf(c.meanings[c.places[row]]) })
+	if r.kindsOf != c.version || len(r.kinds) != len(c.meanings) {
+		r.kindsOf, r.kinds = c.version, r.kinds[:0]
+		for _, name := range c.meanings {
+			r.kinds = append(r.kinds, rows.IsOf(name))
+		}
+	}
+	if same := c.same[chunk]; same == mixed || r.kinds[same] != rows.IsEntry {
+		r.window.setScopes(chunk, c.places[:], r.kinds)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
@@ -16,6 +15,7 @@ type block struct {
 	*tableReader
 	columns op.Columns
 	run     op.Rows
+	usual   [windowRows]int32 // for its list
 
 	first, n int64               // the rows of the window, in the row group
 	unusual  [windowWords]uint64 // those that are not handed out in columns
@@ -265,38 +265,28 @@ func (b *block) isLost(i int) bool {
 // It reports whether more is wanted.
 func (b *block) yieldWindow(number int64, counted bool) bool {
 	spans := int64(0)
-	for i := 0; i < int(b.n); {
-		if n := b.usualAt(i); n > 0 {
-			b.run.From, b.run.To = i, i+n
-			if !b.yield(op.Record{Rows: &b.run}, nil) {
-				return false
-			}
-			i += n
+	b.run.List = b.usual[:0]
+	for i := range int(b.n) {
+		if b.unusual[i/64]>>(i%64)&1 == 0 {
+			b.run.List = append(b.run.List, int32(i))
 			continue
 		}
 		is := b.record.values[b.record.codes[i]]
 		if is == rows.IsSpan && counted {
 			spans++
-		} else if !b.yieldRow(b.row(i, b.whole[is]), number+int64(i)) {
+			continue
+		}
+		if !b.yieldRows() || !b.yieldRow(b.row(i, b.whole[is]), number+int64(i)) {
 			return false
 		}
-		i++
+		b.run.List = b.usual[:0]
 	}
-	return spans == 0 || b.yield(op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: spans}}, nil)
+	return b.yieldRows() && (spans == 0 || b.yield(op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: spans}}, nil))
 }
 
-// usualAt returns how many rows from the i-th on are handed out in columns.
-func (b *block) usualAt(i int) int {
-	start := i
-	for i < int(b.n) {
-		rest := 64 - i%64
-		n := bits.TrailingZeros64(b.unusual[i/64] >> (i % 64))
-		i += min(n, rest)
-		if n < rest {
-			break
-		}
-	}
-	return min(i, int(b.n)) - start
+// yieldRows yields the rows in the list, if there are any.
+func (b *block) yieldRows() bool {
+	return len(b.run.List) == 0 || b.yield(op.Record{Rows: &b.run}, nil)
 }
 
 // entry implements op.Columns.

@@ -114,9 +114,9 @@ func TestFlippedBytesOfColumns(t *testing.T) {
 		damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
 		for rec := range parquet.RecordsAt(bytes.NewReader(damaged), int64(len(damaged)), "damaged", byColumns) {
 			if rec.Rows != nil {
-				for k := rec.Rows.From; k < rec.Rows.To; k++ {
-					recordtest.RowOf(rec.Rows, k)
-					rec.Rows.Entry(k)
+				for _, k := range rec.Rows.List {
+					recordtest.RowOf(rec.Rows, int(k))
+					rec.Rows.Entry(int(k))
 				}
 			}
 		}

@@ -21,7 +21,8 @@ func Expanded(t testing.TB, records iter.Seq2[op.Record, error], n *int) iter.Se
 				}
 				continue
 			}
-			for i := rec.Rows.From; i < rec.Rows.To; i++ {
+			for _, row := range rec.Rows.List {
+				i := int(row)
 				*n++
 				e := rec.Rows.Entry(i).Clone()
 				if diff := cmp.Diff(summary(e), RowOf(rec.Rows, i)); diff != "" {
