@@ -255,8 +255,11 @@ func (b *block) columnarRows(chunk int) uint64 {
 // told of all of them at once.
 func (b *block) isRegular(chunk int, set uint64) bool {
 	durations := b.duration()
-	if b.unnamed.some || b.unkinded.some || b.untraced.some || set&^(b.notNull(b.operation.place, chunk)&b.notNull(durations.place, chunk)) != 0 ||
-		b.kind.holds() && set&^b.notNull(b.kind.place, chunk) != 0 {
+	present := b.notNull(b.operation.place, chunk) & b.notNull(durations.place, chunk)
+	if b.kind.holds() { // otherwise the name tells
+		present &= b.notNull(b.kind.place, chunk)
+	}
+	if set&^present != 0 || b.unnamed.some || b.unkinded.some || b.untraced.some {
 		return false
 	}
 	first, n := chunk*chunkRows, min(chunkRows, b.window.n-chunk*chunkRows)
