@@ -48,8 +48,18 @@ func booleans(meanings []bool, a *array, first, n int) ([]bool, bool) {
 	return meanings, true
 }
 
-// spanIDs adds ids in hexadecimal.
+// spanIDs adds ids that are numbers or in hexadecimal.
 func spanIDs(meanings []op.SpanID, a *array, first, n int) ([]op.SpanID, bool) {
+	if a.isSpanNumber() {
+		for i := first; i < first+n; i++ {
+			id := spanIDOf(a.data, i)
+			if id.IsZero() {
+				return nil, false
+			}
+			meanings = append(meanings, id)
+		}
+		return meanings, true
+	}
 	if a.field.Type.Kind != arrowipc.Utf8 {
 		return nil, false
 	}

@@ -208,6 +208,14 @@ func (d *dictionary) len() (n int64, known bool) {
 	return n, true
 }
 
+// only returns the values where all of them are in one array, else nil.
+func (d *dictionary) only() *array {
+	if len(d.chunks) != 1 {
+		return nil
+	}
+	return d.chunks[0].values
+}
+
 // at returns the array and the place of a value, nil where there is none.
 func (d *dictionary) at(i int64) (*array, int) {
 	for c := range d.chunks {

@@ -48,16 +48,17 @@ func (a *array) same(first, n int, present, needed uint64) uint32 {
 	switch {
 	case present == 0:
 		return 0
-	case present != needed || a.dictionary == nil || a.field.Dictionary.Index.Bits != 16:
+	case present != needed || a.dictionary == nil || a.field.Dictionary.Index.Bits > 16:
 		return mixed
 	}
 	// Equal to itself, moved by one index.
-	data := a.data[2*first : 2*(first+n)]
-	last := len(data) - 2
-	if data[0] != data[last] || !bytes.Equal(data[2:], data[:last]) {
+	width := a.field.Dictionary.Index.Bits / 8
+	data := a.data[width*first : width*(first+n)]
+	last := len(data) - width
+	if data[0] != data[last] || !bytes.Equal(data[width:], data[:last]) {
 		return mixed
 	}
-	return uint32(binary.LittleEndian.Uint16(data)) + 1
+	return a.place(first)
 }
 
 func (a *array) badIndex(place uint32, n int) error {
@@ -76,6 +77,15 @@ func places16(places []uint32, data []byte) (highest uint32) {
 	}
 	for i := range places {
 		places[i] = uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1
+		highest = max(highest, places[i])
+	}
+	return highest
+}
+
+// places8 is places16 for indexes of 8 bits.
+func places8(places []uint32, data []byte) (highest uint32) {
+	for i, index := range data[:len(places)] {
+		places[i] = uint32(index) + 1
 		highest = max(highest, places[i])
 	}
 	return highest
@@ -119,8 +129,12 @@ func (a *array) place(i int) uint32 {
 // of null. Those that are not needed may become any.
 func (a *array) places(places []uint32, first int, present, needed uint64, n int) error {
 	highest := uint32(0)
-	if present == needed && a.field.Dictionary.Index.Bits == 16 {
-		highest = places16(places, a.data[2*first:])
+	if width := a.field.Dictionary.Index.Bits; present == needed && width <= 16 {
+		if width == 16 {
+			highest = places16(places, a.data[2*first:])
+		} else {
+			highest = places8(places, a.data[first:])
+		}
 		if highest < uint32(n) {
 			return nil
 		}

@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"strconv"
@@ -190,10 +191,26 @@ func traceID(x *translator, a *array, i int) (id op.TraceID, warning op.Warning,
 	return id, badID(a, b, !id.IsZero()), true
 }
 
-// spanID is traceID for a span. Where none is true, zero is an id too: that of no
-// span.
+// isSpanNumber reports whether values are integers of 64 bits, which ids of spans may
+// be.
+func (a *array) isSpanNumber() bool {
+	return a.field.Type.Kind == arrowipc.Int && a.field.Type.Bits == 64
+}
+
+// spanIDOf returns the id whose digits are those of the i-th number.
+func spanIDOf(data []byte, i int) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], uint64(int64At(data, i)))
+	return id
+}
+
+// spanID is traceID for a span, whose id may be a number as well. Where none is true, zero
+// is an id too: that of no span.
 func spanID(none bool) translate[op.SpanID] {
 	return func(x *translator, a *array, i int) (op.SpanID, op.Warning, bool) {
+		if a.isSpanNumber() {
+			id := spanIDOf(a.data, i)
+			return id, badID(a, nil, none || !id.IsZero()), true
+		}
 		b := x.bytes(a, i)
 		id, ok := op.ParseSpanID(b)
 		if !ok && len(b) == len(id) {

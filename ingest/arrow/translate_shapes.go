@@ -48,15 +48,27 @@ func shape(x *translator, a *array, i int) (s rows.ShapeText, warning op.Warning
 // integers as they mostly are.
 func (x *translator) dims(a *array, i int) (dims []int64, ok bool) {
 	child, start, end := x.list(a, i)
-	if x.err != nil || child.dictionary != nil || child.valid != nil || child.nulls > 0 || end-start > op.MaxRank {
+	if x.err != nil || child.valid != nil || child.nulls > 0 || end-start > op.MaxRank {
 		return nil, false
 	}
-	if t := child.field.Type; t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 {
+	values := child
+	if child.dictionary != nil {
+		if values = child.dictionary.only(); values == nil || values.valid != nil || values.nulls > 0 {
+			return nil, false
+		}
+	}
+	if t := values.field.Type; t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 {
 		return nil, false
 	}
 	dims = x.memory.dims
 	for at := start; at < end; at++ {
-		d := int64At(child.data, at)
+		k := int64(at)
+		if values != child {
+			if k = child.index(at); k < 0 || k >= int64(values.n) {
+				return nil, false
+			}
+		}
+		d := int64At(values.data, int(k))
 		if d < op.Dynamic {
 			return nil, false
 		}

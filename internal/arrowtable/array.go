@@ -14,15 +14,22 @@ type array struct {
 	// Of these an array has what its type asks for. Numbers are integers, or the
 	// bits of floating-point numbers.
 	numbers  []int64
-	offsets  []int32 // where values end
+	dims     *dimensions // if not nil, numbers are indexes into these
+	offsets  []int32     // where values end
 	text     []byte
 	children []*array
 }
 
-func newArray(f *arrowipc.Field) *array {
+// newArray returns an empty array of the values of a field. Those of a part that has a
+// dictionary are in dims.
+func newArray(f *arrowipc.Field, dims *dimensions) *array {
 	a := &array{kind: f.Type.Kind}
 	for i := range f.Children {
-		a.children = append(a.children, newArray(&f.Children[i]))
+		child := newArray(&f.Children[i], dims)
+		if f.Children[i].Dictionary != nil {
+			child.dims = dims
+		}
+		a.children = append(a.children, child)
 	}
 	return a
 }
@@ -107,7 +114,11 @@ func (a *array) addFrom(src *array, i int) {
 	}
 	switch a.kind {
 	case arrowipc.Int, arrowipc.Float:
-		a.addNumber(src.numbers[i])
+		v := src.numbers[i]
+		if a.dims != nil {
+			v = a.dims.index(src.dims.values.numbers[v])
+		}
+		a.addNumber(v)
 	case arrowipc.Utf8:
 		start, end := src.bounds(i)
 		a.text = append(a.text, src.text[start:end]...)

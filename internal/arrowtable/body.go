@@ -1,6 +1,7 @@
 package arrowtable
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 
@@ -91,6 +92,17 @@ func (b *body) allZero(n int) {
 	b.spans = append(b.spans, arrowipc.Span{Length: int64(n)})
 }
 
+// anything adds a buffer of n bytes whose content does not matter: one that there is.
+func (b *body) anything(n int) {
+	for _, s := range b.spans {
+		if b.compressor == nil && s.Length >= int64(n) && s.Offset+s.Length <= int64(len(b.out)-b.start) {
+			b.spans = append(b.spans, arrowipc.Span{Offset: s.Offset, Length: int64(n)})
+			return
+		}
+	}
+	b.allZero(n)
+}
+
 // grow makes room for a buffer of n bytes, and returns it for the caller to fill,
 // which starts there in out.
 func (b *body) grow(n int) (buf []byte, start int) {
@@ -99,7 +111,9 @@ func (b *body) grow(n int) (buf []byte, start int) {
 	return b.out[start:], start
 }
 
-// end ends a buffer that starts there in out.
+// end ends a buffer that starts there in out. Where an equal one lies before it, that
+// is used in its place: the columns of operations are null in the same rows, and some
+// have indexes that follow one another alike.
 func (b *body) end(start int) {
 	n := len(b.out) - start
 	switch {
@@ -110,7 +124,15 @@ func (b *body) end(start int) {
 		b.allZero(n)
 		return
 	}
-	b.spans = append(b.spans, arrowipc.Span{Offset: int64(start - b.start), Length: int64(len(b.out) - start)})
+	at := arrowipc.Span{Offset: int64(start - b.start), Length: int64(len(b.out) - start)}
+	for _, s := range b.spans {
+		if s.Length == at.Length && s.Offset+s.Length <= at.Offset && bytes.Equal(b.out[b.start+int(s.Offset):][:s.Length], b.out[start:]) {
+			b.out = b.out[:start]
+			b.spans = append(b.spans, s)
+			return
+		}
+	}
+	b.spans = append(b.spans, at)
 	b.align()
 }
 
@@ -136,11 +158,7 @@ func (b *body) array(a *array) {
 	b.validity(a)
 	switch a.kind {
 	case arrowipc.Int, arrowipc.Float:
-		buf, start := b.grow(8 * a.n)
-		for i, v := range a.numbers {
-			binary.LittleEndian.PutUint64(buf[8*i:], uint64(v))
-		}
-		b.end(start)
+		b.numbers(a)
 	case arrowipc.Utf8:
 		b.offsets(a.offsets)
 		start := len(b.out)
@@ -152,6 +170,23 @@ func (b *body) array(a *array) {
 	for _, c := range a.children {
 		b.array(c)
 	}
+}
+
+// numbers adds integers, or the bits of floating-point numbers.
+func (b *body) numbers(a *array) {
+	if a.dims != nil {
+		buf, start := b.grow(dimIndex.Bits / 8 * a.n)
+		for i, v := range a.numbers {
+			binary.LittleEndian.PutUint32(buf[4*i:], uint32(v))
+		}
+		b.end(start)
+		return
+	}
+	buf, start := b.grow(8 * a.n)
+	for i, v := range a.numbers {
+		binary.LittleEndian.PutUint64(buf[8*i:], uint64(v))
+	}
+	b.end(start)
 }
 
 // validity adds the bits of the values that are not null, none where all are.

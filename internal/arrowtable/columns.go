@@ -4,15 +4,16 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/internal/arrowipc"
 )
 
 // Writer writes tables. It is used by one goroutine at a time.
 type Writer struct {
 	body    body
 	layouts *layouts
-	indexes []int16 // of a column, scratch
+	// Scratch: the combinations of the rows, and the indexes of a column.
+	combinations []uint16
+	indexes      []int16
 }
 
 // NewWriter returns a writer of batches whose buffers c compresses, nil for none.
@@ -26,12 +27,17 @@ func NewWriter(c Compressor) *Writer {
 func (w *Writer) Append(dst []byte, t *Table, rows []byte, all bool) []byte {
 	b := &w.body
 	b.out = dst
+	if t.dims.values.n > 0 || all { // in front of those that refer to it
+		b.dictionary(w.layouts.dims, t.dims.values)
+	}
 	for id, d := range t.dicts {
 		if d != nil && (d.values.n > 0 || all) {
-			b.begin(w.layouts.dictionaries[id])
-			b.array(d.values)
-			b.finish(d.values.n)
+			b.dictionary(w.layouts.dictionaries[id], d.values)
 		}
+	}
+	w.combinations = resized(w.combinations, len(rows)/RowBytes)
+	for i := range w.combinations {
+		w.combinations[i] = binary.LittleEndian.Uint16(rows[i*RowBytes+rowCombination:])
 	}
 	b.begin(w.layouts.records)
 	for col := range numColumns {
@@ -40,6 +46,13 @@ func (w *Writer) Append(dst []byte, t *Table, rows []byte, all bool) []byte {
 	b.finish(len(rows) / RowBytes)
 	dst, b.out = b.out, nil
 	return dst
+}
+
+// dictionary adds the message of a dictionary.
+func (b *body) dictionary(l *arrowipc.Layout, values *array) {
+	b.begin(l)
+	b.array(values)
+	b.finish(values.n)
 }
 
 // column adds a column of rows.
@@ -54,7 +67,7 @@ func (w *Writer) column(t *Table, col int, rows []byte) {
 	case colSpanID:
 		w.body.spanIDs(rows)
 	case colFailed, colParentRemote:
-		w.body.bools(w.combined(t, col, rows))
+		w.body.bools(w.combined(t, col))
 	case colStep:
 		w.body.indexes(w.own(rowStep, rows))
 	case colDeviceID:
@@ -67,66 +80,88 @@ func (w *Writer) column(t *Table, col int, rows []byte) {
 		w.body.indexes(w.own(rowRoot, rows))
 	case colRootSpanID:
 		w.body.indexes(w.own(rowRootID, rows))
+	case colRecord, colKind, colKindRule, colSide:
+		w.body.byteIndexes(w.combined(t, col))
 	default:
 		if t.dicts[col].values.n == 0 {
-			w.body.allNull(len(rows)/RowBytes, 16)
+			w.body.allNull(len(rows) / RowBytes)
 			return
 		}
-		w.body.indexes(w.combined(t, col, rows))
+		w.body.indexes(w.combined(t, col))
 	}
 }
 
 // own returns the indexes that rows hold at a place. signs is negative if one of
 // them is null.
 func (w *Writer) own(at int, rows []byte) (indexes []int16, signs int16) {
-	indexes = w.scratch(len(rows) / RowBytes)
-	for i := range indexes {
+	w.indexes = resized(w.indexes, len(rows)/RowBytes)
+	for i := range w.indexes {
 		index := int16(binary.LittleEndian.Uint16(rows[i*RowBytes+at:]))
-		indexes[i] = index
+		w.indexes[i] = index
 		signs |= index
 	}
-	return indexes, signs
+	return w.indexes, signs
 }
 
 // combined is own for what the rows' combinations hold of a column.
-func (w *Writer) combined(t *Table, col int, rows []byte) (indexes []int16, signs int16) {
-	indexes = w.scratch(len(rows) / RowBytes)
-	for i := range indexes {
-		index := t.combinations[binary.LittleEndian.Uint16(rows[i*RowBytes+rowCombination:])][col]
-		indexes[i] = index
+func (w *Writer) combined(t *Table, col int) (indexes []int16, signs int16) {
+	codes := t.combinations.column(col)
+	w.indexes = resized(w.indexes, len(w.combinations))
+	for i, at := range w.combinations {
+		index := codes[at]
+		w.indexes[i] = index
 		signs |= index
 	}
-	return indexes, signs
+	return w.indexes, signs
 }
 
-// scratch returns memory for n indexes.
-func (w *Writer) scratch(n int) []int16 {
-	w.indexes = slices.Grow(w.indexes[:0], n)[:n]
-	return w.indexes
-}
+// resized returns a slice of n elements, in the memory of s if that is large enough.
+func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// allNull adds a column of n nulls, whose values take that many bits.
-func (b *body) allNull(n, bits int) {
+// allNull adds a column of indexes of which n are null.
+func (b *body) allNull(n int) {
 	b.node(n, n)
 	b.allZero((n + 7) / 8)
-	b.allZero((bits*n + 7) / 8)
+	b.allZero(2 * n)
 }
 
 // indexes adds a column of indexes.
 func (b *body) indexes(indexes []int16, signs int16) {
 	n := len(indexes)
 	b.node(n, b.present(indexes, signs))
-	// What stands in place of null does not matter: the index before, so that a
-	// column of few values has long runs.
 	buf, start := b.grow(2 * n)
+	fill(indexes, signs)
+	for i, index := range indexes {
+		binary.LittleEndian.PutUint16(buf[2*i:], uint16(index))
+	}
+	b.end(start)
+}
+
+// byteIndexes is indexes for those that take a byte.
+func (b *body) byteIndexes(indexes []int16, signs int16) {
+	n := len(indexes)
+	b.node(n, b.present(indexes, signs))
+	buf, start := b.grow(n)
+	fill(indexes, signs)
+	for i, index := range indexes {
+		buf[i] = byte(index)
+	}
+	b.end(start)
+}
+
+// fill puts the index before in place of nulls, where it does not matter what stands:
+// a column of few values then has long runs.
+func fill(indexes []int16, signs int16) {
+	if signs >= 0 {
+		return
+	}
 	last := int16(0)
 	for i, index := range indexes {
 		if index >= 0 {
 			last = index
 		}
-		binary.LittleEndian.PutUint16(buf[2*i:], uint16(last))
+		indexes[i] = last
 	}
-	b.end(start)
 }
 
 // present adds the bits of the indexes that are not null, none where all are not,
@@ -199,35 +234,20 @@ func (b *body) times(rows []byte, at int, flag uint16) {
 // spanIDs adds the column of span ids.
 func (b *body) spanIDs(rows []byte) {
 	n := len(rows) / RowBytes
-	nulls := b.flagged(rows, hasSpanID)
-	b.node(n, nulls)
-	offsets, start := b.grow(4 * (n + 1))
-	binary.LittleEndian.PutUint32(offsets, 0)
-	end := uint32(0)
+	b.node(n, b.flagged(rows, hasSpanID))
+	buf, start := b.grow(8 * n)
 	for i := range n {
-		if binary.LittleEndian.Uint16(rows[i*RowBytes+rowFlags:])&hasSpanID != 0 {
-			end += uint32(idDigits)
-		}
-		binary.LittleEndian.PutUint32(offsets[4*(1+i):], end)
-	}
-	b.end(start)
-	digits, start := b.grow(idDigits * (n - nulls))
-	digits = digits[:0]
-	for i := range n {
-		if binary.LittleEndian.Uint16(rows[i*RowBytes+rowFlags:])&hasSpanID != 0 {
-			digits = jsontext.AppendHex(digits, rows[i*RowBytes+rowSpanID:][:len(op.SpanID{})])
-		}
+		binary.LittleEndian.PutUint64(buf[8*i:], uint64(spanNumber(rows[i*RowBytes+rowSpanID:])))
 	}
 	b.end(start)
 }
 
-// idDigits is how many digits a span id has.
-const idDigits = 2 * len(op.SpanID{})
-
 // launches adds the column of launch times, of n rows.
 func (b *body) launches(launches []launch, n int) {
 	if len(launches) == 0 {
-		b.allNull(n, 64)
+		b.node(n, n)
+		b.allZero((n + 7) / 8)
+		b.anything(8 * n)
 		return
 	}
 	b.node(n, n-len(launches))

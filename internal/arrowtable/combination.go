@@ -14,6 +14,48 @@ type combination [numColumns]int16
 // combinationBytes is the size of a combination.
 const combinationBytes = 2 * numColumns
 
+// combinations are those of a batch, by column: the indexes of each as far as the last
+// one that is not null.
+type combinations struct {
+	n       int
+	columns [numColumns][]int16
+}
+
+func (c *combinations) reset() {
+	c.n = 0
+	for i := range c.columns {
+		c.columns[i] = c.columns[i][:0]
+	}
+}
+
+// add adds a combination, and returns its number.
+func (c *combinations) add(of *combination) (number int) {
+	for col, index := range of {
+		if index != isNull {
+			c.set(col, c.n, index)
+		}
+	}
+	c.n++
+	return c.n - 1
+}
+
+// set sets an index of the last combination, or of the one that follows.
+func (c *combinations) set(col, number int, index int16) {
+	column := c.columns[col]
+	for len(column) < number {
+		column = append(column, isNull)
+	}
+	c.columns[col] = append(column[:number], index)
+}
+
+// column returns the indexes of all combinations in a column.
+func (c *combinations) column(col int) []int16 {
+	for len(c.columns[col]) < c.n {
+		c.columns[col] = append(c.columns[col], isNull)
+	}
+	return c.columns[col]
+}
+
 var nothing = func() (c combination) {
 	for i := range c {
 		c[i] = isNull

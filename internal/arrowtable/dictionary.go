@@ -33,8 +33,8 @@ type dictionary struct {
 
 const recentKeys = 32
 
-func newDictionary(f *arrowipc.Field, bytes *int) *dictionary {
-	return &dictionary{values: newArray(f), bytes: bytes}
+func newDictionary(f *arrowipc.Field, dims *dimensions, bytes *int) *dictionary {
+	return &dictionary{values: newArray(f, dims), bytes: bytes}
 }
 
 func (d *dictionary) reset() {
@@ -145,18 +145,34 @@ func (d *dictionary) int(n op.Int) int16 {
 	return d.number(n.V)
 }
 
-// id returns the index of an id in hexadecimal, isNull for zero.
-func (d *dictionary) id(id []byte) int16 {
-	if isZero(id) {
+// traceID returns the index of an id, isNull for zero.
+func (d *dictionary) traceID(id op.TraceID) int16 {
+	if id.IsZero() {
 		return isNull
 	}
-	i, isNew := d.ids.number(newID(id))
+	i, isNew := d.ids.number(newID(id[:]))
 	if isNew {
-		d.values.addHex(id)
+		d.values.addHex(id[:])
 		*d.bytes += valueOverhead
 	}
 	return i
 }
+
+// spanID is traceID for a span.
+func (d *dictionary) spanID(id op.SpanID) int16 {
+	if id.IsZero() {
+		return isNull
+	}
+	i, isNew := d.ids.number(newID(id[:]))
+	if isNew {
+		d.values.addNumber(spanNumber(id[:]))
+		*d.bytes += valueOverhead
+	}
+	return i
+}
+
+// spanNumber returns the number that the digits of a span's id are.
+func spanNumber(id []byte) int64 { return int64(binary.BigEndian.Uint64(id)) }
 
 func isZero(id []byte) bool {
 	for _, octet := range id {

@@ -6,6 +6,7 @@ import "github.com/optrace/optrace/internal/arrowipc"
 type layouts struct {
 	records      *arrowipc.Layout
 	dictionaries [numColumns]*arrowipc.Layout
+	dims         *arrowipc.Layout
 }
 
 func newLayouts(c Compressor) *layouts {
@@ -13,7 +14,7 @@ func newLayouts(c Compressor) *layouts {
 	if c != nil {
 		codec = c.Codec()
 	}
-	m := new(layouts)
+	m := &layouts{dims: arrowipc.DictionaryLayout(dimsID, 1, 2, codec)}
 	nodes, buffers := 0, 0
 	for i, f := range schema().Fields {
 		if f.Dictionary == nil {

@@ -22,8 +22,9 @@ func addShape(a *array, s op.Shape) {
 		a.null()
 		return
 	}
+	items := a.children[0]
 	for _, dim := range s {
-		a.children[0].addNumber(dim)
+		items.addNumber(items.dims.index(dim))
 	}
 	a.endList()
 }
@@ -170,7 +171,7 @@ func (t *Table) links(c *combination, links []op.Link) {
 	for i := range links {
 		l := &links[i]
 		items.children[0].addHex(l.TraceID[:])
-		items.children[1].addHex(l.SpanID[:])
+		items.children[1].addNumber(spanNumber(l.SpanID[:]))
 		addInt(items.children[2], l.Weight)
 		items.endGroup()
 	}

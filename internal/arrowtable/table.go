@@ -11,7 +11,8 @@ import (
 // methods append to, for the caller to keep. The zero value is not usable.
 type Table struct {
 	dicts        [numColumns]*dictionary // of the columns that have one
-	combinations []combination
+	dims         *dimensions
+	combinations combinations
 	launches     []launch
 	rows         int
 	place        place // of the last row
@@ -37,10 +38,11 @@ type place struct {
 func NewTable() *Table {
 	t := new(Table)
 	t.place.index = nowhere
+	t.dims = newDimensions(&t.bytes)
 	fields := schema().Fields
 	for i := range fields {
 		if fields[i].Dictionary != nil {
-			t.dicts[i] = newDictionary(&fields[i], &t.bytes)
+			t.dicts[i] = newDictionary(&fields[i], t.dims, &t.bytes)
 		}
 	}
 	return t
@@ -67,8 +69,10 @@ func (t *Table) Full() bool { return t.rows >= MaxRows || t.bytes >= MaxBytes }
 
 // Reset makes the table empty.
 func (t *Table) Reset() {
-	t.rows, t.combinations, t.launches = 0, t.combinations[:0], t.launches[:0]
+	t.rows, t.launches = 0, t.launches[:0]
+	t.combinations.reset()
 	t.place, t.bytes = place{index: nowhere}, 0
+	t.dims.reset()
 	for _, d := range t.dicts {
 		if d != nil {
 			d.reset()
@@ -130,9 +134,8 @@ func (t *Table) appendRow(rows []byte, r *row) []byte {
 
 // combine returns the number of a new combination.
 func (t *Table) combine(c *combination) int {
-	t.combinations = append(t.combinations, *c)
 	t.bytes += combinationBytes
-	return len(t.combinations) - 1
+	return t.combinations.add(c)
 }
 
 // locate returns the indexes of a place. Neighbours often share theirs.
@@ -142,8 +145,8 @@ func (t *Table) locate(trace *op.TraceID, parent *op.SpanID, root string, rootID
 		return p.index
 	}
 	*p = place{*trace, *parent, root, *rootID, [4]int16{
-		t.dicts[colTraceID].id(trace[:]), t.dicts[colParentSpanID].id(parent[:]),
-		t.dicts[colRoot].text(root), t.dicts[colRootSpanID].id(rootID[:]),
+		t.dicts[colTraceID].traceID(*trace), t.dicts[colParentSpanID].spanID(*parent),
+		t.dicts[colRoot].text(root), t.dicts[colRootSpanID].spanID(*rootID),
 	}}
 	return p.index
 }

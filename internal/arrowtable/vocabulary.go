@@ -35,20 +35,19 @@ func (v *Vocabulary) Begin() { v.batch++ }
 // Template is the combination of an operation that a vocabulary has learned.
 type Template struct {
 	values []value
-	rest   combination // what is no dictionary's
 	// combination is its number in the batch with the number.
 	batch       uint64
 	combination int
 }
 
-// value is a value of the vocabulary: a column, and the index there.
+// value is a value of the vocabulary: a column, and the index there, or a boolean.
 type value struct {
 	col   uint8
 	index int16
 }
 
 // Bytes returns about how much memory the template takes.
-func (t *Template) Bytes() int { return combinationBytes + 8*len(t.values) }
+func (t *Template) Bytes() int { return 32 + 4*len(t.values) }
 
 const (
 	// maxKnown bounds the values of a column.
@@ -75,14 +74,13 @@ func (v *Vocabulary) Full() bool {
 // own, which [Table.AppendOperation] is told. The vocabulary must not be full.
 func (v *Vocabulary) Learn(e *op.Entry) Template {
 	c := v.known.entry(e)
-	t := Template{rest: nothing}
+	var t Template
 	for col, index := range c {
-		switch {
-		case index == isNull:
-		case v.known.dicts[col] == nil:
-			t.rest[col] = index
-		default:
-			t.values = append(t.values, value{uint8(col), index})
+		if index == isNull {
+			continue
+		}
+		t.values = append(t.values, value{uint8(col), index})
+		if v.known.dicts[col] != nil {
 			missing := int(index) + 1 - len(v.found[col])
 			v.found[col] = append(v.found[col], make([]found, max(0, missing))...)
 		}
@@ -121,14 +119,19 @@ func (t *Table) AppendOperation(rows []byte, v *Vocabulary, k *Template, o *Oper
 
 // use adds the combination of a template and returns its number.
 func (t *Table) use(v *Vocabulary, k *Template) int {
-	number := t.combine(&k.rest)
-	c := &t.combinations[number]
+	number := t.combinations.n
 	for _, value := range k.values {
-		f := &v.found[value.col][value.index]
-		if f.batch != v.batch {
-			f.batch, f.index = v.batch, t.dicts[value.col].take(v.known.dicts[value.col], value.index)
+		index, d := value.index, t.dicts[value.col]
+		if d != nil {
+			f := &v.found[value.col][index]
+			if f.batch != v.batch {
+				f.batch, f.index = v.batch, d.take(v.known.dicts[value.col], index)
+			}
+			index = f.index
 		}
-		c[value.col] = f.index
+		t.combinations.set(int(value.col), number, index)
 	}
+	t.combinations.n++
+	t.bytes += combinationBytes
 	return number
 }

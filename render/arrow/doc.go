@@ -8,27 +8,31 @@
 // is not known is null. Their types are
 //
 //	INT64                        start_unix_ns, launch_unix_ns, duration_ns
-//	UTF8                         span_id
+//	UINT64                       span_id
 //	BOOL                         failed, parent_remote
+//	DICTIONARY(INT8, UTF8)       record, kind, kind_rule, side
 //	DICTIONARY(INT16, …)         all others, of
-//	  UTF8                       record, operation, device_id, kind, kind_rule, dtype,
-//	                             trace_id, parent_span_id, root, root_span_id, service,
-//	                             scope, path, side, error, name,
-//	                             extra
+//	  UTF8                       operation, device_id, dtype, trace_id, root, service,
+//	                             scope, path, error, name, extra
+//	  UINT64                     parent_span_id, root_span_id
 //	  INT64                      step, output_elements, memory_bytes, stream, rank,
 //	                             flops, dropped_attributes, world_size
 //	  FLOAT64                    adjusted_count
-//	  LIST(INT64)                output_shape
-//	  LIST(LIST(INT64))          input_shapes
+//	  LIST(DIM)                  output_shape
+//	  LIST(LIST(DIM))            input_shapes
 //	  LIST(UTF8)                 input_dtypes, warn
 //	  MAP(UTF8, UTF8)            attrs
 //	  STRUCT                     collective, gap, batch
 //	  LIST(STRUCT)               links
 //
+// DIM is DICTIONARY(INT32, INT64): both columns of shapes share the dictionary of their
+// dimensions, which most readers show as INT64. The id of a span is the number that its
+// 16 hexadecimal digits are, also among the links; that of a trace is its digits.
+//
 // A batch has at most 16,384 rows, and its dictionaries stand in front of it and
 // replace those before: it can be read by itself, and a stream that ends early has
 // lost nothing of the batches before. Where a column has no values in a batch, its
-// dictionary stays what it was. Buffers of nothing but zeros lie in one place.
+// dictionary stays what it was. Buffers that are equal lie in one place.
 //
 // The schema's metadata hold its name, optrace.entries/v1, under the key
 // optrace.schema.

@@ -79,6 +79,7 @@ func TestRowsInOtherReaders(t *testing.T) {
 	for reader, rows := range got {
 		// apache-arrow has 64-bit integers as strings here, maps as objects.
 		n := func(v int64) any { return float64(v) }
+		id := func(v int64) any { return strconv.FormatInt(v, 10) } // is too large for a number
 		attrs := any([]any{row{"key": "host.name", "value": "n1"}})
 		if reader == "apache-arrow" {
 			n = func(v int64) any { return strconv.FormatInt(v, 10) }
@@ -99,11 +100,11 @@ func TestRowsInOtherReaders(t *testing.T) {
 			},
 			{
 				"record": "entry", "operation": "relu", "kind": "compute", "kind_rule": "attribute", "duration_ns": n(5), "failed": false,
-				"trace_id": "01000000000000000000000000000000", "span_id": "0100000000000002", "dropped_attributes": n(0),
+				"trace_id": "01000000000000000000000000000000", "span_id": id(0x0100000000000002), "dropped_attributes": n(0),
 			},
 			{
 				"record": "span", "name": "step", "duration_ns": n(5), "failed": false, "parent_remote": false,
-				"links": []any{row{"trace_id": "01000000000000000000000000000000", "span_id": "0200000000000000", "weight": n(3)}},
+				"links": []any{row{"trace_id": "01000000000000000000000000000000", "span_id": id(0x0200000000000000), "weight": n(3)}},
 			},
 			{"record": "gap", "gap": row{"dropped": n(12), "reason": nil}},
 		}
