@@ -9,7 +9,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -60,6 +62,23 @@ func benchmarkRecordPeers(b *testing.B) {
 		compare(b, recordedOps, sdk, func() {
 			for i := range int64(recordedOps) {
 				dynamicOp(tr, i%64)
+			}
+		})
+	})
+	b.Run("record_after", func(b *testing.B) {
+		at, ctx, own := time.Now().UnixNano(), context.Background(), slices.Clone(append(attrs[:5:5], attribute.KeyValue{}))
+		compare(b, recordedOps, func() {
+			for range recordedOps {
+				at += 10_000
+				own[len(own)-1] = tensorconv.LaunchTime(at - 50_000)
+				_, span := tracer.Start(ctx, "matmul", trace.WithTimestamp(time.Unix(0, at)))
+				span.SetAttributes(own...)
+				span.End(trace.WithTimestamp(time.Unix(0, at+9_000)))
+			}
+		}, func() {
+			for range recordedOps {
+				at += 10_000
+				prepared.Record(ctx, optrace.Times{Start: at, End: at + 9_000, Launch: at - 50_000})
 			}
 		})
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -50,7 +50,16 @@ type Prepared struct {
 	name   string
 	attrs  []attribute.KeyValue // of different keys
 	stream streamKey
+
+	// room is attrs with room behind them for what differs from one execution to another. It is
+	// for the one who sets taken.
+	room  []attribute.KeyValue
+	taken atomic.Bool
 }
+
+// roomInPrepared is how many attributes there is room for: the launch time, the step and
+// the error of the clock.
+const roomInPrepared = 3
 
 // Prepare builds the attributes of an operation that repeats, once for all its
 // executions. It returns nil and an error where spec has no name or a dimension
@@ -91,7 +100,9 @@ func (t *Tracer) Prepare(spec OpSpec) (*Prepared, error) {
 	for _, kv := range spec.Attrs {
 		add(true, kv)
 	}
-	p.attrs = slices.Clip(p.attrs) // whoever gets them must not append in place
+	n := len(p.attrs)
+	p.room = append(make([]attribute.KeyValue, 0, n+roomInPrepared), p.attrs...)
+	p.attrs = p.room[:n:n] // whoever gets them must not append in place
 	return p, nil
 }
 
@@ -131,20 +142,66 @@ func (p *Prepared) start(ctx context.Context, opts ...trace.SpanStartOption) (co
 	if p == nil {
 		return ctx, PreparedOp{}
 	}
-	step, hasStep := stepFromContext(ctx)
 	ctx, span := p.tracer.tracer.Start(ctx, p.name, opts...)
-	switch {
-	case !span.IsRecording():
-	case hasStep:
-		// One call for all attributes: a second one would make the SDK allocate again.
-		s := p.tracer.pool.Get().(*opState)
-		s.attrs = append(append(s.attrs, p.attrs...), tensorconv.Step(step))
-		span.SetAttributes(s.attrs...)
-		p.tracer.recycle(s)
-	default:
-		span.SetAttributes(p.attrs...)
+	if span.IsRecording() {
+		p.setAttributes(ctx, span, 0, nil)
 	}
 	return ctx, PreparedOp{span}
+}
+
+// setAttributes sets the attributes of an execution with one call: a second one would make
+// the SDK allocate again.
+func (p *Prepared) setAttributes(ctx context.Context, span trace.Span, launch int64, further []attribute.KeyValue) {
+	own := ownAttributes{launch: launch, further: further}
+	own.step, own.hasStep = stepFromContext(ctx)
+	n := own.count()
+	switch {
+	case n == 0:
+		span.SetAttributes(p.attrs...)
+	case n <= cap(p.room)-len(p.room) && p.taken.CompareAndSwap(false, true):
+		span.SetAttributes(own.append(p.room)...)
+		if len(further) > 0 {
+			clear(p.room[len(p.room):cap(p.room)]) // the application's own
+		}
+		p.taken.Store(false)
+	default:
+		s := p.tracer.pool.Get().(*opState)
+		s.attrs = own.append(append(s.attrs, p.attrs...))
+		span.SetAttributes(s.attrs...)
+		if len(further) > 0 {
+			clear(s.attrs)
+		}
+		p.tracer.recycle(s)
+	}
+}
+
+// ownAttributes are those of one execution, in addition to the prepared ones.
+type ownAttributes struct {
+	launch  int64 // 0 for none
+	step    int64
+	hasStep bool
+	further []attribute.KeyValue
+}
+
+func (o *ownAttributes) count() int {
+	n := len(o.further)
+	if o.launch != 0 {
+		n++
+	}
+	if o.hasStep {
+		n++
+	}
+	return n
+}
+
+func (o *ownAttributes) append(attrs []attribute.KeyValue) []attribute.KeyValue {
+	if o.launch != 0 {
+		attrs = append(attrs, tensorconv.LaunchTime(o.launch))
+	}
+	if o.hasStep {
+		attrs = append(attrs, tensorconv.Step(o.step))
+	}
+	return append(attrs, o.further...)
 }
 
 // PreparedOp is a prepared operation under way; see [Prepared.Start]. The zero

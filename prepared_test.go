@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -68,6 +69,51 @@ func TestPrepareSharesShapes(t *testing.T) {
 			if memory(kv) != memory(seen[0]) {
 				t.Errorf("%s has been built more than once", key)
 			}
+		}
+	}
+}
+
+// Whatever several goroutines add to the prepared attributes of one operation at once, each of
+// its spans has the prepared ones and its own.
+func TestPreparedConcurrentSafe(t *testing.T) {
+	const goroutines, each = 4, 400
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		p := prepare(t, tr, optrace.OpSpec{Name: "a", Device: "cpu"})
+		var wg sync.WaitGroup
+		for g := range int64(goroutines) {
+			wg.Go(func() {
+				for i := range int64(each) {
+					n := 1 + g*each + i
+					ctx, further := t.Context(), []attribute.KeyValue{attribute.Int64("w", n), attribute.Int64("x", n), attribute.Int64("y", n)}
+					if n%3 > 0 {
+						ctx = optrace.ContextWithStep(ctx, n)
+					}
+					p.Record(ctx, optrace.Times{Start: n, End: n, Launch: n * (n % 2)}, further[:i%4]...)
+				}
+			})
+		}
+		wg.Wait()
+	})
+	if len(spans) != goroutines*each {
+		t.Fatalf("%d spans", len(spans))
+	}
+	for _, s := range spans {
+		n := s.StartTime.UnixNano()
+		want := []string{"tensor.device.id=cpu", "tensor.op.name=a"}
+		add := func(known bool, key string) {
+			if known {
+				want = append(want, fmt.Sprintf("%s=%d", key, n))
+			}
+		}
+		i := (n - 1) % each
+		add(n%2 > 0, string(tensorconv.LaunchTimeKey))
+		add(n%3 > 0, string(tensorconv.StepKey))
+		for k, key := range []string{"w", "x", "y"} {
+			add(int64(k) < i%4, key)
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, texts(s.Attributes)); diff != "" {
+			t.Fatalf("operation %d (-want +got):\n%s", n, diff)
 		}
 	}
 }

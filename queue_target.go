@@ -37,7 +37,7 @@ func (tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
 
 func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {
 	defer t.recover()
-	t.Tracer.record(l.ctx, l.prepared.name, l.prepared.attrs, &times, attrs)
+	t.Tracer.record(l.ctx, l.prepared, &times, attrs)
 }
 
 func (tracerTarget) flush()              {}

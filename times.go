@@ -45,7 +45,7 @@ func (p *Prepared) Record(ctx context.Context, t Times, attrs ...attribute.KeyVa
 	if p == nil {
 		return
 	}
-	p.tracer.record(ctx, p.name, p.attrs, &t, attrs)
+	p.tracer.record(ctx, p, &t, attrs)
 }
 
 // Record makes a span of an operation that has ended, below the span of ctx. It
@@ -60,11 +60,10 @@ func (t *Tracer) Record(ctx context.Context, spec OpSpec, times Times) error {
 	return nil
 }
 
-// record makes a span with the times of t. Its memory, options of the span among it,
-// comes from the pool.
-func (t *Tracer) record(ctx context.Context, name string, fixed []attribute.KeyValue, times *Times, further []attribute.KeyValue) {
+// record makes a span with times. The memory of its options comes from the pool.
+func (t *Tracer) record(ctx context.Context, p *Prepared, times *Times, further []attribute.KeyValue) {
 	if times.Start <= 0 || times.End <= 0 {
-		t.errs.Report(noTimes(name))
+		t.errs.Report(noTimes(p.name))
 		return
 	}
 	if ctx == nil {
@@ -72,23 +71,12 @@ func (t *Tracer) record(ctx context.Context, name string, fixed []attribute.KeyV
 	}
 	s := t.pool.Get().(*opState)
 	s.start[0] = trace.WithTimestamp(time.Unix(0, times.Start))
-	_, span := t.tracer.Start(ctx, name, s.start[:]...)
+	_, span := t.tracer.Start(ctx, p.name, s.start[:]...)
 	if span.IsRecording() {
-		s.attrs = append(s.attrs, fixed...)
-		if times.Launch != 0 {
-			s.attrs = append(s.attrs, tensorconv.LaunchTime(times.Launch))
-		}
-		if step, ok := stepFromContext(ctx); ok {
-			s.attrs = append(s.attrs, tensorconv.Step(step))
-		}
-		s.attrs = append(s.attrs, further...)
-		span.SetAttributes(s.attrs...)
+		p.setAttributes(ctx, span, times.Launch, further)
 	}
 	s.end[0] = trace.WithTimestamp(time.Unix(0, times.End))
 	span.End(s.end[:]...)
-	if len(further) > 0 {
-		clear(s.attrs) // the application's own
-	}
 	t.recycle(s)
 }
 
