@@ -45,9 +45,10 @@ type Event interface {
 //     clock the time is taken for one that the clock cannot place
 //   - a time that the device clock cannot place: the operation is lost, and counted as
 //     unplaced
-//   - a device clock that runs backward: the times of a stream do not, see
-//     [deviceclock.Stream]
-//   - a context whose trace is not sampled: the operation is skipped at once
+//   - a device clock that runs backward: the times of a stream stand still, see
+//     [deviceclock.Stream], and Backward of [deviceclock.Stats] counts how often it did
+//   - a context whose trace is not sampled: the operation is skipped at once, and
+//     counted as skipped
 //
 // A Queue is safe for concurrent use. It has no goroutine.
 type Queue[E Event] struct {

@@ -166,6 +166,41 @@ func TestDeviceQueueDeviceClock(t *testing.T) {
 	}
 }
 
+// Where the clock of a device runs backward, the times of a stream stand still, and the clock
+// counts them.
+func TestDeviceQueueClockRunsBackward(t *testing.T) {
+	begin := time.Now()
+	read := func() (int64, error) { return 7e12 + int64(time.Since(begin)), nil }
+	clock := deviceclock.New(deviceclock.Config{})
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		q := newQueue(t, p, optrace.WithDeviceClock(clock, time.Millisecond, read))
+		prep := onStream(t, optrace.NewTracer(tp), 7)
+		q.Poll() // the clock has a pair from before
+		first, second := q.Begin(t.Context(), prep), q.Begin(t.Context(), prep)
+		at, _ := read()
+		at += int64(10 * time.Millisecond)
+		q.Launched(first, passedAt(at), passedAt(at+9_000_000))
+		q.Launched(second, passedAt(at+4_000_000), passedAt(at+5_000_000))
+		time.Sleep(25 * time.Millisecond)
+		if err := q.ForceFlush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got, want := q.Stats(), (optrace.QueueStats{Launched: 2, Recorded: 2}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+	if len(entries) != 2 {
+		t.Fatalf("%d entries", len(entries))
+	}
+	slices.SortFunc(entries, func(a, b op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
+	if end := entries[0].Start.V + entries[0].Duration; entries[1].Start.V != end || entries[1].Duration != 0 {
+		t.Errorf("the first ends at %d, the second starts at %d and takes %d", end, entries[1].Start.V, entries[1].Duration)
+	}
+	if s := clock.Stats(); s.Backward != 1 || s.Steps != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // What cannot be recorded is counted by what is wrong with it.
 func TestDeviceQueueCountsWhatGoesWrong(t *testing.T) {
 	now := func(d time.Duration) int64 { return time.Now().Add(d).UnixNano() }

@@ -25,12 +25,13 @@ import (
 //   - a Start or End that is not positive, such as the zero value: an entry has no
 //     start, and the warning bad_time; no span is made, since it would have to stand
 //     somewhere, and the error handler of OpenTelemetry is told
-//   - a Start before that of the span above, or before the process: a suspect of
-//     clock if the span above is known, else nothing tells it from a record of the past
-//   - a Launch after the Start: as it is
+//   - a Start before that of the span above, or before the process: counted as clock, with
+//     the suspects, if the span above is known, else nothing tells it from a record of the past
+//   - a Launch after the Start: as it is, counted as early
 //
-// In a trace that is not sampled nothing is recorded. A Processor counts what its
-// Recorder was given for such a trace as skipped.
+// The same holds for an operation that StartAt and EndAt gave its times. In a trace that is
+// not sampled nothing is recorded. A Processor counts what its Recorder was given for such a
+// trace as skipped, and a Queue does; a Tracer counts no spans, those of such traces neither.
 type Times struct {
 	Start, End int64
 	// Launch is when the host enqueued the operation; 0 where that is not known. It

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -188,6 +189,55 @@ func TestRecordBadTimes(t *testing.T) {
 	rec.Finish()
 	if spans := mem.GetSpans(); len(spans) != 1 || spans[0].Name != "relu" || !strings.Contains(<-told, "matmul") {
 		t.Errorf("spans %v", spans)
+	}
+}
+
+// An operation that is ended before its start has the duration 0 and a warning.
+func TestEndAtBeforeTheStart(t *testing.T) {
+	at, before := time.Unix(0, started), time.Unix(0, started-500)
+	entries, _ := entriesOf(t, func(tp *sdktrace.TracerProvider, _ *optrace.Processor) {
+		tr := optrace.NewTracer(tp)
+		_, o := tr.StartAt(t.Context(), "matmul", "cuda:0", at)
+		o.EndAt(before)
+		_, p := prepare(t, tr, matmulSpec()).StartAt(t.Context(), at)
+		p.EndAt(before)
+	})
+	if len(entries) != 2 {
+		t.Fatalf("%d entries", len(entries))
+	}
+	for _, e := range entries {
+		if e.Start != op.Known(started) || e.Duration != 0 || e.Warn != op.WarnNegativeDuration {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// Times from before the request, such as those of another clock, are suspects of a report.
+func TestRecordBeforeTheRequest(t *testing.T) {
+	entries, spans := entriesOf(t, func(tp *sdktrace.TracerProvider, p *optrace.Processor) {
+		prep := prepare(t, optrace.NewTracer(tp), matmulSpec())
+		ctx, request := tp.Tracer("app").Start(t.Context(), "request")
+		now := time.Now().UnixNano()
+		prep.Record(ctx, optrace.Times{Start: now, End: now + 1000})
+		prep.Record(ctx, optrace.Times{Start: 1_000_000, End: 1_000_005})
+		rec := p.Recorder(ctx)
+		rec.RecordPrepared(prep, optrace.Times{Start: 2_000_000, End: 2_000_005})
+		rec.Finish()
+		request.End()
+	})
+	report, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+		for i := range entries {
+			if !yield(op.Record{Entry: &entries[i]}, nil) {
+				return
+			}
+		}
+		yield(op.Record{Span: &spans[0]}, nil)
+	}), analyze.Options{})
+	if err != nil || len(entries) != 3 || len(spans) != 1 {
+		t.Fatal(err, len(entries), len(spans))
+	}
+	if report.Input.Clock != op.Known(2) || report.WithoutSuspects == nil || report.WithoutSuspects.Total.Count != 1 {
+		t.Errorf("%v of clock, without them %+v", report.Input.Clock, report.WithoutSuspects)
 	}
 }
 
