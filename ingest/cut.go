@@ -32,8 +32,9 @@ type cutter struct {
 	walk *otlp.ProtoWalk
 	// lines is set once the records are known to be lines.
 	lines bool
-	// size is how much of the file makes a part.
+	// size is how much of the file makes a part, and long is set once one took more.
 	size int
+	long bool
 	// rest is what was read behind the part before, in that part's buffer: nobody
 	// writes there until the next call of next.
 	rest []byte
@@ -60,7 +61,12 @@ func (c *cutter) next(buf []byte) (part []byte, stream io.Reader, at op.Position
 	little := max(1, c.size/4)
 	end, seen := 0, 0
 	for n := max(c.size-len(buf), little); ; n = max(little, len(buf)/4) {
-		buf = slices.Grow(buf, n)
+		c.long = c.long || seen > 0
+		room := n
+		if c.long {
+			room = max(n, 2*c.size-len(buf)) // mostly all that it takes
+		}
+		buf = slices.Grow(buf, room)
 		m, err := io.ReadFull(c.src, buf[len(buf):len(buf)+n])
 		buf = buf[:len(buf)+m]
 		if c.first == nil {

@@ -43,7 +43,7 @@ type window struct {
 }
 
 func newWindow() *window {
-	w := &window{own: make([]byte, 0, windowSize)}
+	w := new(window)
 	w.reset(nil, "", op.Position{})
 	return w
 }
@@ -53,9 +53,13 @@ func newWindow() *window {
 func (w *window) reset(src io.Reader, name string, at op.Position) {
 	w.src, w.name, w.offset, w.lines, w.counted, w.err = src, name, at.Offset, at.Lines, 0, nil
 	w.limit, w.holding, w.tooLong = MaxElementBytes, false, false
-	w.buf = w.own[:0]
 	if text, ok := src.(*bytes.Buffer); ok {
 		w.buf, w.err = text.Bytes(), io.EOF
+	} else {
+		if w.own == nil && src != nil {
+			w.own = make([]byte, 0, windowSize)
+		}
+		w.buf = w.own[:0]
 	}
 	w.lex.Reset(w.buf)
 }

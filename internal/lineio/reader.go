@@ -51,17 +51,23 @@ func NewReader(src io.Reader, limit int) *Reader {
 	if limit <= 0 {
 		limit = MaxLine
 	}
-	buf := make([]byte, min(bufferSize, limit+2))
-	return &Reader{src: src, limit: limit, buf: buf, own: buf}
+	r := &Reader{limit: limit}
+	r.Reset(src, 0, 0)
+	return r
 }
 
 // Reset makes r read src, which starts behind so many bytes and lines of its
 // input. The contents of a *bytes.Buffer are read in place, without a copy.
 func (r *Reader) Reset(src io.Reader, offset, lines int64) {
-	*r = Reader{src: src, limit: r.limit, buf: r.own, own: r.own, consumed: offset, line: lines}
+	*r = Reader{src: src, limit: r.limit, own: r.own, consumed: offset, line: lines}
 	if text, ok := src.(*bytes.Buffer); ok {
 		r.buf, r.end, r.err = text.Bytes(), text.Len(), io.EOF
+		return
 	}
+	if r.own == nil && src != nil {
+		r.own = make([]byte, min(bufferSize, r.limit+2))
+	}
+	r.buf = r.own
 }
 
 // Next returns the next line. At the end of the input the error is io.EOF;
