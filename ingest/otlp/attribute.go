@@ -1,15 +1,23 @@
 package otlp
 
-import "github.com/optrace/optrace/op"
+import (
+	"encoding/binary"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
 
 // attribute is an attribute key that spans have had, with the place that its values
 // go to.
 type attribute struct {
 	// text is the key in protobuf, and in JSON all of the text in front of the value.
-	text   string
-	kind   valueKind // of the value, in JSON
-	target op.Target
-	wanted bool // the value matters
+	text string
+	// first, middle and last are the bytes of one of 8 to 24 bytes: the first eight, the
+	// next eight, if there are more than sixteen, and the last eight.
+	first, middle, last uint64
+	kind                valueKind // of the value, in JSON
+	target              op.Target
+	wanted              bool // the value matters
 	// next is the attribute that followed this one last, and other an earlier one.
 	next, other *attribute
 }
@@ -54,8 +62,30 @@ func (t *attributeTable) add(a *attribute) *attribute {
 		t.first.next, t.first.other = nil, nil
 	}
 	a.wanted = a.target.Wanted()
+	if a.hasWords() {
+		text := []byte(a.text)
+		a.first = binary.LittleEndian.Uint64(text)
+		a.last = binary.LittleEndian.Uint64(text[len(text)-8:])
+		if len(text) > 16 {
+			a.middle = binary.LittleEndian.Uint64(text[8:])
+		}
+	}
 	t.byText[a.text] = a
 	return a
+}
+
+// hasWords reports whether the text is compared in words, without a call.
+func (a *attribute) hasWords() bool { return uint(len(a.text)-8) <= 16 }
+
+// standsAt reports whether the text stands at b[i].
+func (a *attribute) standsAt(b []byte, i int) bool {
+	n := len(a.text)
+	if !a.hasWords() || len(b)-i < n {
+		return jsontext.Has(b, i, a.text)
+	}
+	b = b[i : i+n]
+	return binary.LittleEndian.Uint64(b) == a.first && binary.LittleEndian.Uint64(b[n-8:]) == a.last &&
+		(n <= 16 || binary.LittleEndian.Uint64(b[8:]) == a.middle)
 }
 
 // expect notes that next, which was not expected first, follows a.

@@ -16,6 +16,7 @@ type yieldFunc func(op.Record, error) bool
 type decoder struct {
 	builder *op.Builder
 	strings intern.Table // of valid UTF-8
+	short   intern.Short // of these
 
 	resource op.Resource
 	scope    op.Scope
@@ -88,6 +89,20 @@ func (d *decoder) text(b []byte) string {
 		return s
 	}
 	return string(b)
+}
+
+// validText returns b as a string if it is valid UTF-8.
+func (d *decoder) validText(b []byte) (text string, ok bool) {
+	w, short := intern.WordsOf(b)
+	if short {
+		if text, ok = d.short.Find(w); ok {
+			return text, true
+		}
+	}
+	if text, ok = d.strings.Valid(b); ok && short {
+		d.short.Add(w, text)
+	}
+	return text, ok
 }
 
 // end returns the entry of the span in the builder and d.fields, or the span if it is no

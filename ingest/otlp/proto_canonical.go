@@ -44,99 +44,95 @@ func (r *protoReader) canonicalSpan(b []byte) bool {
 	r.attributes.start()
 	f := &r.fields
 	for i := 0; i < len(b); {
-		if b[i] == tagAttribute {
+		switch v := b[i:]; v[0] {
+		case tagAttribute:
 			if i = r.canonicalAttributes(b, i); i < 0 {
 				return false
 			}
-			continue
-		}
-		start, end := content(b, i)
-		if end > len(b) {
-			return false
-		}
-		v := b[start:end]
-		switch b[i] {
 		case tagTraceID:
-			if len(v) != len(f.trace) {
+			if len(v) < 18 || v[1] != 16 {
 				return false
 			}
-			f.trace = op.TraceID(v)
+			f.trace = op.TraceID(v[2:18])
+			i += 18
 		case tagSpanID:
-			if len(v) != len(f.id) {
+			if len(v) < 10 || v[1] != 8 {
 				return false
 			}
-			f.id = op.SpanID(v)
+			f.id = op.SpanID(v[2:10])
+			i += 10
 		case tagParentID:
-			if f.parent = (op.SpanID{}); len(v) == len(f.parent) {
-				f.parent = op.SpanID(v)
-			} else if len(v) > 0 {
+			switch {
+			case len(v) >= 10 && v[1] == 8:
+				f.parent = op.SpanID(v[2:10])
+				i += 10
+			case len(v) >= 2 && v[1] == 0: // a root's
+				f.parent = op.SpanID{}
+				i += 2
+			default:
 				return false
 			}
 		case tagStart:
-			f.start = binary.LittleEndian.Uint64(v)
+			if len(v) < 9 {
+				return false
+			}
+			f.start = binary.LittleEndian.Uint64(v[1:])
+			i += 9
 		case tagEnd:
-			f.end = binary.LittleEndian.Uint64(v)
-		case tagName:
-			f.rawName = v
-		case tagTraceState:
-			f.state = string(v)
+			if len(v) < 9 {
+				return false
+			}
+			f.end = binary.LittleEndian.Uint64(v[1:])
+			i += 9
 		case tagKind:
-			if v[0] >= 0x80 {
+			if len(v) < 2 || v[1] >= 0x80 {
 				return false
 			}
-			f.kind = int64(v[0])
+			f.kind = int64(v[1])
+			i += 2
 		case tagFlags0:
-			if b[i+1] != tagFlags1 {
+			if len(v) < 6 || v[1] != tagFlags1 {
 				return false
 			}
-			f.flags = binary.LittleEndian.Uint32(v)
-		case tagStatus, tagLink, tagEvent:
-			if !r.message(b[i], v) {
-				return false
-			}
+			f.flags = binary.LittleEndian.Uint32(v[2:])
+			i += 6
 		default:
-			return false
+			start, end := extent(b, i+1)
+			if end > len(b) || !r.canonicalField(v[0], b[start:end]) {
+				return false
+			}
+			i = end
 		}
-		i = end
 	}
 	return true
 }
 
-// message reads a field of a span that is a message and reports whether it is valid.
-func (r *protoReader) message(tag byte, v []byte) bool {
-	w := wire{buf: v}
-	switch {
-	case tag == tagStatus:
-		if len(v) == 0 { // pdata writes it always
-			return true
+// canonicalField reads a field of a span that is a text or a message.
+func (r *protoReader) canonicalField(tag byte, v []byte) bool {
+	f, w := &r.fields, wire{buf: v}
+	switch tag {
+	case tagName:
+		f.rawName = v
+	case tagTraceState:
+		f.state = string(v)
+	case tagStatus:
+		if len(v) > 0 { // pdata writes it always
+			r.parseStatus(&w)
 		}
-		r.parseStatus(&w)
-	case tag == tagLink:
+	case tagLink:
 		r.parseLink(&w)
-	case r.builder.KeepsAll():
-		r.parseEvent(&w)
+	case tagEvent:
+		if r.builder.KeepsAll() {
+			r.parseEvent(&w)
+		}
+	default:
+		return false
 	}
 	return w.err == nil
 }
 
 // tooFar is an end that is not within any message.
 const tooFar = math.MaxInt
-
-// content returns the start and the end of the content of the field whose tag stands at
-// b[i]. The end may be beyond b.
-func content(b []byte, i int) (start, end int) {
-	switch b[i] & 7 {
-	case wireBytes:
-		return extent(b, i+1)
-	case wireI64:
-		return i + 1, i + 9
-	case wireVarint: // the kind
-		return i + 1, i + 2
-	case wireI32: // the flags
-		return i + 2, i + 6
-	}
-	return 0, tooFar
-}
 
 // extent reads the length at b[i] and returns the start and the end of the content
 // behind it. The end may be beyond b.
@@ -163,26 +159,14 @@ func longExtent(b []byte, i int) (start, end int) {
 func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 	before := r.attributes.before
 	for i < len(b) && b[i] == tagAttribute {
-		if i+1 == len(b) {
-			return -1
-		}
-		start, end := i+2, i+2+int(b[i+1])
-		if b[i+1] >= 0x80 {
-			start, end = extent(b, i+1)
-		}
-		if i = end; i > len(b) {
-			return -1
-		}
-		a, from, to := before.next, 0, -1
-		if a != nil {
-			from, to = a.valueIn(b, start, end)
-		}
-		if to < 0 {
-			if a, from, to = r.attributeIn(b, start, end, before); a == nil {
+		a := before.next
+		from, to, end := a.valueAt(b, i)
+		if end == 0 {
+			if a, from, to, end = r.attributeAt(b, i, before); a == nil {
 				return -1
 			}
 		}
-		before = a
+		before, i = a, end
 		if !a.wanted {
 			r.builder.SetOther(a.target)
 		} else if !r.canonicalValue(a.target, b, from, to) {
@@ -196,49 +180,63 @@ func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 	return i
 }
 
-// valueIn returns where the value stands in the KeyValue b[start:end], a negative end if
-// the key is not a's or the value takes more than 127 bytes. Either part of a KeyValue
-// may come first: pdata writes the value in front.
-func (a *attribute) valueIn(b []byte, start, end int) (from, to int) {
-	key := len(a.text)
-	size := end - start - key - 2
-	switch {
-	case uint(size) >= 0x80:
-	case b[start] == tagValue && int(b[start+1]) == size && string(b[end-key:end]) == a.text:
-		return start + 2, end - key
-	case b[start+key] == tagValue && int(b[start+key+1]) == size && string(b[start:start+key]) == a.text:
-		return end - size, end
+// valueAt returns where the value stands in the attribute at b[i], and where that ends. The
+// end is 0 if the key is not a's, or the attribute takes more than 127 bytes. Either part of
+// a KeyValue may come first: pdata writes the value in front.
+func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
+	if a == nil || len(b)-i < 4 {
+		return 0, 0, 0
 	}
-	return 0, -1
+	x := binary.LittleEndian.Uint32(b[i:])
+	size, key := int(x>>8&0xff), len(a.text)
+	from, end = i+4, i+2+size
+	if size >= 0x80 || end > len(b) {
+		return 0, 0, 0
+	}
+	switch value := size - key - 2; {
+	case value < 0:
+	case x>>16 == tagValue|uint32(value)<<8:
+		if to = end - key; a.standsAt(b, to) {
+			return from, to, end
+		}
+	case [2]byte(b[end-value-2:]) == [2]byte{tagValue, byte(value)} && a.standsAt(b, i+2):
+		return end - value, end, end
+	}
+	return 0, 0, 0
 }
 
-// attributeIn returns the attribute in the KeyValue b[start:end], which follows another
-// one, and where its value stands. It returns nil for a KeyValue that is not canonical.
-func (r *protoReader) attributeIn(b []byte, start, end int, before *attribute) (a *attribute, from, to int) {
-	if end-start < 4 {
-		return nil, 0, 0
+// attributeAt returns the attribute at b[i], which follows another one and was not the one
+// expected first, and what valueAt does. It returns nil for one that is not canonical.
+func (r *protoReader) attributeAt(b []byte, i int, before *attribute) (a *attribute, from, to, end int) {
+	if from, to, end = before.other.valueAt(b, i); end > 0 {
+		before.expect(before.other)
+		return before.next, from, to, end
 	}
-	from, to = extent(b, start+1)
+	i, end = extent(b, i+1)
+	if end > len(b) || end-i < 4 {
+		return nil, 0, 0, 0
+	}
+	from, to = extent(b, i+1)
 	if to > end-2 {
-		return nil, 0, 0
+		return nil, 0, 0, 0
 	}
 	from2, to2 := extent(b, to+1)
 	if to2 != end {
-		return nil, 0, 0
+		return nil, 0, 0, 0
 	}
 	var text []byte // the field of the key, with its tag and length
 	switch {
-	case b[start] == tagKey && b[to] == tagValue:
-		text, from, to = b[start:to], from2, to2
-	case b[start] == tagValue && b[to] == tagKey:
+	case b[i] == tagKey && b[to] == tagValue:
+		text, from, to = b[i:to], from2, to2
+	case b[i] == tagValue && b[to] == tagKey:
 		text = b[to:to2]
 	default:
-		return nil, 0, 0
+		return nil, 0, 0, 0
 	}
 	if len(text) > maxKeyField {
-		return nil, 0, 0
+		return nil, 0, 0, 0
 	}
-	return r.attributeOf(text, before), from, to
+	return r.attributeOf(text, before), from, to, end
 }
 
 // maxKeyField is the size of a key's field with a length of one byte.
@@ -275,7 +273,7 @@ func (r *protoReader) canonicalValue(t op.Target, b []byte, i, end int) bool {
 		if to != end {
 			return false
 		}
-		text, ok := r.strings.Valid(b[start:end])
+		text, ok := r.validText(b[start:end])
 		if !ok {
 			return false
 		}
@@ -310,17 +308,20 @@ func (r *protoReader) canonicalList(t op.Target, b []byte, i, end int) (ok bool)
 		return r.canonicalStrings(t, b, i, end)
 	}
 	for i < end {
-		start, last := extent(b, i+1)
-		if b[i] != tagValues || last > end || last-start < 2 || b[start] != tagArray {
+		// An element is an array in a value, each with a tag and a length.
+		if end-i < 4 {
 			return false
 		}
-		start, i = extent(b, start+1)
-		if i != last {
+		x := binary.LittleEndian.Uint32(b[i:])
+		n := int(x >> 24)
+		i += 4
+		if x&0xff00ff != tagArray<<16|tagValues || int(x>>8&0xff) != n+2 || n+2 >= 0x80 || n > end-i {
 			return false
 		}
-		if r.dims, ok = appendProtoInts(r.dims, b, start, last); !ok {
+		if r.dims, ok = appendProtoInts(r.dims, b, i, i+n); !ok {
 			return false
 		}
+		i += n
 		r.ends = append(r.ends, len(r.dims))
 	}
 	r.builder.SetIntLists(t, r.dims, r.ends)
@@ -372,7 +373,7 @@ func (r *protoReader) canonicalStrings(t op.Target, b []byte, i, end int) bool {
 		if i != last {
 			return false
 		}
-		text, ok := r.strings.Valid(b[start:last])
+		text, ok := r.validText(b[start:last])
 		if !ok {
 			return false
 		}
