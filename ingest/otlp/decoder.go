@@ -16,7 +16,6 @@ type yieldFunc func(op.Record, error) bool
 type decoder struct {
 	builder *op.Builder
 	strings intern.Table // of valid UTF-8
-	short   intern.Short // of these
 
 	resource op.Resource
 	scope    op.Scope
@@ -29,11 +28,11 @@ type decoder struct {
 	omits bool
 	span  []byte
 
-	// dims, ends and texts are buffers for a list: lists of integers one behind the
+	// dims, ends and list are buffers for a list: lists of integers one behind the
 	// other and the end of each, or strings.
 	dims  []int64
 	ends  []int
-	texts []string
+	list  []string
 	links []op.Link // that have not been given to the builder
 }
 
@@ -89,20 +88,6 @@ func (d *decoder) text(b []byte) string {
 		return s
 	}
 	return string(b)
-}
-
-// validText returns b as a string if it is valid UTF-8.
-func (d *decoder) validText(b []byte) (text string, ok bool) {
-	w, short := intern.WordsOf(b)
-	if short {
-		if text, ok = d.short.Find(w); ok {
-			return text, true
-		}
-	}
-	if text, ok = d.strings.Valid(b); ok && short {
-		d.short.Add(w, text)
-	}
-	return text, ok
 }
 
 // end returns the entry of the span in the builder and d.fields, or the span if it is no

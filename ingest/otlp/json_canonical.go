@@ -1,6 +1,9 @@
 package otlp
 
-import "github.com/optrace/optrace/internal/jsontext"
+import (
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+)
 
 // The methods in this file read spans in canonical form, as pdata and this project
 // write them: the members in the order of the schema, no white space, no escapes in
@@ -129,19 +132,29 @@ func (r *jsonReader) comeBack(m jsontext.Mark) int {
 }
 
 // canonicalString reads a string whose opening quote has been read.
-func (r *jsonReader) canonicalString(b []byte, i int) (string, int) {
+func (r *jsonReader) canonicalString(b []byte, i int) (text string, end int) {
 	if i < 0 {
 		return "", -1
 	}
-	end := i + jsontext.PlainPrefix(b[i:])
-	if end >= len(b) || b[end] != '"' {
+	var w intern.Words
+	w.First, w.Second, w.Third, end = jsontext.QuotedWords(b, i-1)
+	if end > 0 {
+		if text, ok := r.texts.Find(w); ok {
+			return text, end
+		}
+	}
+	plain, last := jsontext.Quoted(b, i-1)
+	if last < 0 {
 		return "", -1
 	}
-	text, ok := r.strings.Valid(b[i:end])
+	text, ok := r.strings.Valid(plain)
 	if !ok {
 		return "", -1
 	}
-	return text, end + 1
+	if end > 0 {
+		r.texts.Add(w, text)
+	}
+	return text, last
 }
 
 // canonicalAttributes reads the elements of a list of attributes, and the bracket
@@ -231,18 +244,18 @@ func (r *jsonReader) newAttributeAt(b []byte, i int) *attribute {
 func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 	switch a.kind {
 	case kindString:
-		end := i + jsontext.PlainPrefix(b[i:])
-		if !jsontext.Has(b, end, `"}}`) {
-			return -1
-		}
-		if a.wanted {
-			text, ok := r.strings.Valid(b[i:end])
-			if !ok {
+		if !a.wanted {
+			i += jsontext.PlainPrefix(b[i:])
+			if i = jsontext.Literal(b, i, `"}}`); i < 0 {
 				return -1
 			}
-			r.builder.SetText(a.target, text)
+			break
 		}
-		i = end + len(`"}}`)
+		text, end := r.canonicalString(b, i)
+		if i = jsontext.Literal(b, end, `}}`); i < 0 {
+			return -1
+		}
+		r.builder.SetText(a.target, text)
 	case kindInt:
 		v, end := jsontext.Integer(b, i)
 		if i = jsontext.Literal(b, end, `"}}`); i < 0 {
@@ -298,20 +311,20 @@ func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
 
 // canonicalStrings is canonicalValue for a list of strings.
 func (r *jsonReader) canonicalStrings(b []byte, i int, a *attribute) int {
-	r.texts = r.texts[:0]
+	r.list = r.list[:0]
 	for {
 		text, end := r.canonicalString(b, textString.Read(b, i))
 		if i = jsontext.Literal(b, end, `}`); i < 0 {
 			return -1
 		}
-		r.texts = append(r.texts, text)
+		r.list = append(r.list, text)
 		if !jsontext.Has(b, i, `,`) {
 			break
 		}
 		i++
 	}
 	if i = jsontext.Literal(b, i, `]}}}`); i > 0 {
-		r.builder.SetStrs(a.target, r.texts)
+		r.builder.SetStrs(a.target, r.list)
 	}
 	return i
 }

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -9,6 +10,7 @@ type protoReader struct {
 	*decoder
 	yield      yieldFunc
 	attributes attributeTable
+	texts      intern.Short // of valid UTF-8
 	json       []byte       // of a value
 	whole      *protoReader // see ReadWhole
 	stopped    bool         // the caller wants no more records

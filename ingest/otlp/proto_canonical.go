@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -273,7 +274,7 @@ func (r *protoReader) canonicalValue(t op.Target, b []byte, i, end int) bool {
 		if to != end {
 			return false
 		}
-		text, ok := r.validText(b[start:end])
+		text, ok := r.canonicalText(b[start:end])
 		if !ok {
 			return false
 		}
@@ -363,7 +364,7 @@ func appendProtoInts(dst []int64, b []byte, i, end int) ([]int64, bool) {
 
 // canonicalStrings is canonicalList for strings.
 func (r *protoReader) canonicalStrings(t op.Target, b []byte, i, end int) bool {
-	r.texts = r.texts[:0]
+	r.list = r.list[:0]
 	for i < end {
 		start, last := extent(b, i+1)
 		if b[i] != tagValues || last > end || last-start < 2 || b[start] != tagString {
@@ -373,12 +374,26 @@ func (r *protoReader) canonicalStrings(t op.Target, b []byte, i, end int) bool {
 		if i != last {
 			return false
 		}
-		text, ok := r.validText(b[start:last])
+		text, ok := r.canonicalText(b[start:last])
 		if !ok {
 			return false
 		}
-		r.texts = append(r.texts, text)
+		r.list = append(r.list, text)
 	}
-	r.builder.SetStrs(t, r.texts)
+	r.builder.SetStrs(t, r.list)
 	return true
+}
+
+// canonicalText returns b as a string if it is valid UTF-8.
+func (r *protoReader) canonicalText(b []byte) (text string, ok bool) {
+	w, short := intern.WordsOf(b)
+	if short {
+		if text, ok = r.texts.Find(w); ok {
+			return text, true
+		}
+	}
+	if text, ok = r.strings.Valid(b); ok && short {
+		r.texts.Add(w, text)
+	}
+	return text, ok
 }
