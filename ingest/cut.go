@@ -20,8 +20,9 @@ const (
 
 // cutFunc cuts text, which starts with a record, behind a record: it returns the end of
 // the last whole record that ends behind the first seen bytes, 0 if there is none, and
-// whether the records are known to be lines. first is the beginning of the file.
-type cutFunc func(text, first []byte, seen int) (end int, lines bool)
+// whether the records are known to be lines, which it need not find out where known says
+// so. first is the beginning of the file.
+type cutFunc func(text, first []byte, seen int, known bool) (end int, lines bool)
 
 // cutter cuts a file into parts.
 type cutter struct {
@@ -108,7 +109,7 @@ func (c *cutter) ends(text []byte, seen int) (end int, lines, ok bool) {
 		end, ok = c.walk.Cut(text)
 		return end, false, ok
 	}
-	end, lines = c.cut(text, c.first, seen)
+	end, lines = c.cut(text, c.first, seen, c.lines)
 	return end, lines, true
 }
 
@@ -119,7 +120,7 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // cutLines cuts behind the last newline.
-func cutLines(text, _ []byte, seen int) (end int, lines bool) {
+func cutLines(text, _ []byte, seen int, _ bool) (end int, lines bool) {
 	if n := bytes.LastIndexByte(text[seen:], '\n'); n >= 0 {
 		return seen + n + 1, true
 	}
@@ -129,7 +130,7 @@ func cutLines(text, _ []byte, seen int) (end int, lines bool) {
 // cutDocuments cuts behind the last newline that is followed by a document which
 // starts with the same member as the first one. Within a document that is spread
 // over lines none does: they are indented, or start with other members.
-func cutDocuments(text, first []byte, seen int) (end int, lines bool) {
+func cutDocuments(text, first []byte, seen int, known bool) (end int, lines bool) {
 	if !bytes.HasPrefix(first, []byte(`{"`)) {
 		return 0, false
 	}
@@ -139,7 +140,7 @@ func cutDocuments(text, first []byte, seen int) (end int, lines bool) {
 	}
 	start := first[:2+name+1]
 	n := max(0, seen-len(start)) // the newline may be the last byte that was seen
-	second := bytes.IndexByte(text[:n], '\n') < 0
+	second := !known && bytes.IndexByte(text[:n], '\n') < 0
 	// Forwards, because IndexByte is many times as fast as LastIndexByte and such
 	// documents are long lines.
 	for ; ; second = false {
@@ -154,8 +155,10 @@ func cutDocuments(text, first []byte, seen int) (end int, lines bool) {
 	}
 }
 
-func cutFrames(text, _ []byte, _ int) (end int, lines bool) { return otlp.CutFrames(text), false }
+func cutFrames(text, _ []byte, _ int, _ bool) (end int, lines bool) {
+	return otlp.CutFrames(text), false
+}
 
-func cutSpans(text, _ []byte, seen int) (end int, lines bool) {
+func cutSpans(text, _ []byte, seen int, _ bool) (end int, lines bool) {
 	return stdouttrace.Cut(text, seen), false
 }

@@ -180,6 +180,22 @@ func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 	}
 }
 
+// A text is the one read before where it is written without escapes and ends there.
+func TestCanonicalJSONTextsAreRemembered(t *testing.T) {
+	var texts []string
+	for _, name := range []string{
+		"a", "aa", "a\\\\", "a\\\"b", "a", "", "a\\u0061", "a\x01", "\xff", "a\xff", "größe", strings.Repeat("a", 22), strings.Repeat("a", 23),
+		strings.Repeat("a", 24), strings.Repeat("a", 22) + "\\\"",
+	} {
+		text := `{"traceId":"11111111111111111111111111111111","spanId":"1111111111111111","name":"a",` +
+			`"attributes":[{"key":"tensor.op.name","value":{"stringValue":"` + name + `"}}],"status":{}}`
+		texts = append(texts, text+`                        `, text, text)
+	}
+	if read := checkJSONSpans(t, slices.Concat(texts, texts)...); read < 60 {
+		t.Errorf("%d spans were read", read)
+	}
+}
+
 func FuzzCanonicalJSONSpan(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 20 {
