@@ -105,6 +105,9 @@ test("operations show within two seconds, and what is chosen stays", async () =>
   await post(server, "another", 600);
   await page.waitForFunction(() => document.getElementById("chips").textContent.includes("fell out of the window"), null, { timeout: 5000 });
   assert.ok((await rows(page)) <= 500);
+  // The selected range has left the window; what is said of it is no negative time.
+  assert.match(await page.textContent("#selection"), /^a time before all that is here: 0 operations/);
+  assert.ok(!(await page.evaluate(() => document.body.innerText)).includes("\u2212"), "a negative time is shown");
 
   // A copied link shows the same.
   await post(server, "relu", 5);

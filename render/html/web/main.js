@@ -7,7 +7,7 @@ import { FlameGraph } from "./flame.js";
 import { Timeline } from "./timeline.js";
 import { Devices, Operations, Requests, communication, memory, steps } from "./sections.js";
 import { Launches } from "./launches.js";
-import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
+import { formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
 
@@ -177,7 +177,7 @@ export class Page {
     const forFlame = this.marked ? selectRows(rows, s, null) : picked;
     this.flame.update(forFlame, { of: v.of(rows) }, stack);
     this.operations.update(picked, isWhole);
-    this.devices.update(picked, isWhole, s.from ?? 0, s.to ?? view.span_ns);
+    this.devices.update(picked, isWhole, Math.max(0, s.from ?? 0), Math.min(view.span_ns, s.to ?? view.span_ns));
     this.launches.update();
     this.requests.update(s.from, s.to);
     this.describe(picked, isWhole);
@@ -192,7 +192,7 @@ export class Page {
       sum += this.rows.dur[i];
     }
     const parts = [];
-    if (s.from !== null || s.to !== null) parts.push(`${formatTime(s.from ?? 0)} to ${formatTime(s.to ?? view.span_ns)}`);
+    if (s.from !== null || s.to !== null) parts.push(formatRange(s.from, s.to, view.span_ns));
     if (s.device !== null && view.devices[s.device]) parts.push("device " + view.devices[s.device].label);
     if (s.request !== null && view.requests[s.request]) parts.push("request " + shorten(view.requests[s.request].name, 30));
     if (this.marked) parts.push(`names matching ${shorten(s.search, 24)}: ${formatShare(this.flame.matching(this.marked))} of the stacks' ${this.valueFormat.title}`);

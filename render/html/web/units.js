@@ -38,6 +38,14 @@ export function formatTime(ns) {
   return scaled(ns, ["ns", "µs", "ms", "s"], 1000).replace("-", "−");
 }
 
+// formatRange says what a selected range holds of the time from 0 to span. A server's window
+// may have left it behind.
+export function formatRange(from, to, span) {
+  if (to !== null && to <= 0) return "a time before all that is here";
+  if (from !== null && from > span) return "a time behind all that is here";
+  return `${formatTime(Math.max(0, from ?? 0))} to ${formatTime(Math.min(span, to ?? span))}`;
+}
+
 // formatBytes formats a number of bytes.
 export function formatBytes(n) {
   return n === null || n === undefined ? "–" : scaled(n, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"], 1024);

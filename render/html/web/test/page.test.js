@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { formatBytes, formatCount, formatShare, formatTime, timeTicks } from "../units.js";
+import { formatBytes, formatCount, formatRange, formatShare, formatTime, timeTicks } from "../units.js";
 import { Store, compileSearch, formatState, parseState } from "../state.js";
 import { sortRows, tabSeparated } from "../table.js";
 import { printable, shorten } from "../dom.js";
@@ -20,6 +20,15 @@ test("quantities", () => {
   assert.equal(formatCount(1234567), "1,234,567");
   assert.equal(plain(formatShare(0.592)), "59.2 %");
   assert.equal(formatShare(NaN), "–");
+});
+
+test("a range that the window has left is not negative", () => {
+  assert.equal(plain(formatRange(null, 2e6, 5e6)), "0 ns to 2.00 ms");
+  assert.equal(plain(formatRange(1e6, null, 5e6)), "1.00 ms to 5.00 ms");
+  assert.equal(plain(formatRange(-3e6, 2e6, 5e6)), "0 ns to 2.00 ms");
+  assert.equal(plain(formatRange(4e6, 9e6, 5e6)), "4.00 ms to 5.00 ms");
+  assert.equal(formatRange(-3e6, -1e6, 5e6), "a time before all that is here");
+  assert.equal(formatRange(6e6, 9e6, 5e6), "a time behind all that is here");
 });
 
 test("no quantity shows a thousand of a unit", () => {
