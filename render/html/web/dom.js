@@ -26,6 +26,13 @@ export function shorten(text, limit) {
   return t.length <= limit ? t : t.slice(0, Math.ceil(limit / 2) - 1) + "…" + t.slice(t.length - Math.floor(limit / 2));
 }
 
+// shortenName shortens a name in the first column of a table, and more where the page is
+// narrow: the figures need room beside it.
+export function shortenName(text, limit) {
+  const width = globalThis.innerWidth ?? Infinity;
+  return shorten(text, Math.min(limit, width < 600 ? 22 : width < 1400 ? 46 : limit));
+}
+
 // replaceChildren shows children in place of those of parent.
 export function show(parent, ...children) {
   parent.replaceChildren(...children.filter((c) => c !== null && c !== undefined));

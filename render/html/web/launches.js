@@ -2,7 +2,7 @@
 // Package analyze computes the figures of a whole run; these are those of a range.
 
 import { KIND_SPAN, NONE, lowerBound } from "./rows.js";
-import { element, show, shorten } from "./dom.js";
+import { element, shorten, shortenName, show } from "./dom.js";
 import { Table } from "./table.js";
 import { stacked, strip } from "./charts.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
@@ -127,7 +127,7 @@ export class Launches {
     show(parent, box, this.path);
     const key = (s) => s.device + ":" + s.stream, time = (title, value, hint) => ({ title, value, text: (s) => formatTime(value(s)), numeric: true, hint });
     this.table = new Table(box, [
-      { title: "stream of", value: (s) => s.label, class: "name", full: (s) => s.label, text: (s) => shorten(s.label, 40) },
+      { title: "stream of", value: (s) => s.label, class: "name", full: (s) => s.label, text: (s) => shortenName(s.label, 40) },
       { title: "stream", value: (s) => (s.stream === NONE ? null : s.stream), text: (s) => (s.stream === NONE ? "" : String(s.stream)), numeric: true },
       { title: "launches", value: (s) => s.count, text: (s) => formatCount(s.count), numeric: true },
       time("overhead", (s) => s.overhead, "from the launch to the start, where the stream had nothing to do"),

@@ -1,7 +1,7 @@
 // The sections of tables below the timeline and the flame graph.
 
 import { KINDS, KIND_SPAN, NONE, deviceParts, histogramBin, HISTOGRAM_BINS, summarise, utilisation } from "./rows.js";
-import { element, shorten, show } from "./dom.js";
+import { element, shorten, shortenName, show } from "./dom.js";
 import { Table } from "./table.js";
 import { bar, histogram, stacked, strip } from "./charts.js";
 import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
@@ -18,7 +18,7 @@ export class Operations {
     this.page = page;
     const { store } = page;
     this.table = new Table(parent, [
-      { title: "operation", value: (g) => g.label, class: "name", full: (g) => g.label, render: (g) => element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shorten(g.label, 60)) },
+      { title: "operation", value: (g) => g.label, class: "name", full: (g) => g.label, render: (g) => element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shortenName(g.label, 60)) },
       { title: "kind", value: (g) => g.kindLabel },
       count("count", (g) => g.count),
       time("sum", (g) => g.sum),
@@ -81,6 +81,7 @@ export class Operations {
     };
     const slowest = [...g.rows].sort((a, b) => rows.most[b] - rows.most[a]).slice(0, 5);
     return element("div", { class: "detail" },
+      element("h3", {}, shorten(g.label, 400)),
       element("div", {}, element("h4", {}, "durations"), histogram(g.histogram, kindName(g.kind), true)),
       list("by shape", by((i) => rows.shape[i], (k) => view.shapes[k] || "not known")),
       list("by device", by((i) => rows.device[i], (k) => (k === NONE ? "none" : view.devices[k].label))),
@@ -96,7 +97,7 @@ export class Devices {
   constructor(page, parent) {
     this.page = page;
     this.table = new Table(parent, [
-      { title: "device", value: (d) => d.label, class: "name", full: (d) => d.label, text: (d) => shorten(d.label, 40) },
+      { title: "device", value: (d) => d.label, class: "name", full: (d) => d.label, text: (d) => shortenName(d.label, 40) },
       count("count", (d) => d.count),
       time("sum", (d) => d.sum),
       { title: "parts of the time", value: (d) => d.busy, class: "wide", render: (d) => stacked([
@@ -140,7 +141,7 @@ export class Requests {
   constructor(page, parent) {
     this.page = page;
     this.table = new Table(parent, [
-      { title: "request", value: (r) => r.name, class: "name", full: (r) => r.name, text: (r) => shorten(r.name, 48) },
+      { title: "request", value: (r) => r.name, class: "name", full: (r) => r.name, text: (r) => shortenName(r.name, 48) },
       { title: "service", value: (r) => r.service ?? "", text: (r) => shorten(r.service ?? "", 30) },
       time("start", (r) => r.start), time("duration", (r) => r.dur), count("ops", (r) => r.ops),
       time("shared", (r) => r.shared_ns ?? null, "its part of the operations that ran for several requests at once"),
@@ -164,6 +165,7 @@ export class Requests {
       r.kinds = [...sums].sort((a, b) => b[1] - a[1]).map(([kind, value]) => ({ kind, value, label: kind }));
     }
     this.scale = Math.max(1, ...all.map((r) => r.dur));
+    this.table.options.empty = view.requests_total === 0 ? "no request was recorded" : "no request in the selection";
     this.table.update(all, `${formatCount(all.length)} of ${formatCount(view.requests_total)} requests` + (view.requests.length < view.requests_total ? `; the page holds the ${formatCount(view.requests.length)} slowest` : ""));
   }
 
@@ -213,7 +215,7 @@ export function communication(page, parent) {
   if (rows.length > 0) {
     const box = element("div", {});
     keptTable(page, box, [
-      { title: "collective", value: (r) => r.name, class: "name", text: (r) => shorten(r.name, 40) }, { title: "group", value: (r) => r.group ?? "", text: (r) => shorten(r.group ?? "", 30) },
+      { title: "collective", value: (r) => r.name, class: "name", full: (r) => r.name, text: (r) => shortenName(r.name, 40) }, { title: "group", value: (r) => r.group ?? "", text: (r) => shorten(r.group ?? "", 30) },
       count("count", (r) => r.count), time("transfer", (r) => r.transfer_ns, "the shortest duration among the devices"), time("wait", (r) => r.wait_ns, "what all devices took beyond the transfer"),
       time("max skew", (r) => r.max_start_skew_ns), { title: "algorithm", value: (r) => r.algorithm_bytes_per_second, text: (r) => formatRate(r.algorithm_bytes_per_second, "B/s"), numeric: true },
       { title: "bus", value: (r) => r.bus_bytes_per_second, text: (r) => formatRate(r.bus_bytes_per_second, "B/s"), numeric: true },
@@ -223,7 +225,7 @@ export function communication(page, parent) {
   }
   const box = element("div", {});
   keptTable(page, box, [
-    { title: "operation", value: (r) => r.operation, class: "name", text: (r) => shorten(r.operation, 60) }, count("calls", (r) => r.call_count),
+    { title: "operation", value: (r) => r.operation, class: "name", full: (r) => r.operation, text: (r) => shortenName(r.operation, 60) }, count("calls", (r) => r.call_count),
     time("sum", (r) => r.total_duration_us * 1000), { title: "of all", value: (r) => r.ratio_of_total, render: (r) => element("span", { class: "withbar" }, bar(r.ratio_of_total, "collective"), formatShare(r.ratio_of_total)), numeric: true },
   ], { label: "communication" }).update(c.bottlenecks, `recognised by attribute ${formatCount(c.rules.attribute)}, by library name ${formatCount(c.rules.library)}, by a word in the name ${formatCount(c.rules.name)}`);
   show(parent, ...parts, box);
@@ -252,9 +254,9 @@ export function memory(page, parent) {
   }
   const box = element("div", {});
   keptTable(page, box, [
-    { title: "operation", value: (r) => r.operation, class: "name", text: (r) => shorten(r.operation, 60) }, { title: "device", value: (r) => r.device_id ?? "", text: (r) => shorten(r.device_id ?? "", 30) },
+    { title: "operation", value: (r) => r.operation, class: "name", full: (r) => r.operation, text: (r) => shortenName(r.operation, 60) }, { title: "device", value: (r) => r.device_id ?? "", text: (r) => shorten(r.device_id ?? "", 30) },
     { title: "memory", value: (r) => r.memory_bytes, text: (r) => formatBytes(r.memory_bytes), numeric: true }, time("duration", (r) => r.duration_ns ?? r.duration_us * 1000),
-    { title: "output shape", value: (r) => JSON.stringify(r.output_shape) },
+    { title: "output shape", value: (r) => (r.output_shape ? JSON.stringify(r.output_shape) : null), text: (r) => (r.output_shape ? JSON.stringify(r.output_shape) : "–") },
   ], { label: "memory hotspots", empty: "no operation above the threshold" }).update(m?.hotspots ?? [], m ? `the first ${formatCount((m.hotspots ?? []).length)} of ${formatCount(m.hotspot_count)} operations above ${formatBytes(m.threshold_bytes)}` : "");
   show(parent, ...parts, box);
 }
@@ -267,7 +269,7 @@ export function steps(page, parent) {
   const walls = all.map((s) => s.wall_ns).filter((v) => v !== null).sort((a, b) => a - b), median = walls[Math.floor(walls.length / 2)] ?? 0;
   const several = all.some((s) => (s.service ?? "") !== (all[0].service ?? "")), again = all.some((s) => s.run > 1);
   keptTable(page, box, [
-    ...(several ? [{ title: "service", value: (s) => s.service ?? "", class: "name", text: (s) => shorten(s.service ?? "", 30) }] : []),
+    ...(several ? [{ title: "service", value: (s) => s.service ?? "", class: "name", text: (s) => shortenName(s.service ?? "", 30) }] : []),
     count("step", (s) => s.step), ...(again ? [count("run", (s) => s.run)] : []), count("operations", (s) => s.count), time("sum", (s) => s.sum_ns), time("wall", (s) => s.wall_ns), time("busy", (s) => s.busy_ns),
     { title: "wall and busy", value: (s) => s.wall_ns, class: "wide", render: (s) => stacked([{ value: s.busy_ns ?? 0, kind: "compute", label: "busy" }, { value: Math.max(0, (s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" }], most) },
     { title: "", value: (s) => (s.wall_ns > 1.5 * median ? 1 : 0), text: (s) => (median > 0 && s.wall_ns > 1.5 * median ? `${(s.wall_ns / median).toFixed(1)} × the median` : "") },

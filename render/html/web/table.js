@@ -64,6 +64,7 @@ export class Table {
     this.total = note;
     this.rows = this.sort ? sortRows(rows, this.columns[this.sort.column], this.sort.descending) : rows;
     this.note.textContent = rows.length === 0 ? this.options.empty ?? "nothing" : note;
+    this.scroll.hidden = this.copy.hidden = rows.length === 0;
     this.scroll.classList.toggle("tall", this.rows.length > VISIBLE_BEFORE_VIRTUAL);
     this.drawBody();
   }
