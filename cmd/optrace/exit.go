@@ -2,9 +2,10 @@ package main
 
 import "fmt"
 
-// The exit codes. 1 is for commands that work and find a gate failed.
+// The exit codes.
 const (
 	exitOK     = 0
+	exitGate   = 1
 	exitUsage  = 2
 	exitInput  = 3
 	exitOutput = 4

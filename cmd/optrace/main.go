@@ -39,7 +39,7 @@ func (c command) help() string { return c.usage + "\n" + exitCodesHelp }
 
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
-	return []command{reportCommand(), convertCommand(), correlateCommand(), serveCommand(), versionCommand()}
+	return []command{reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), versionCommand()}
 }
 
 // run executes one command line and returns the exit code.

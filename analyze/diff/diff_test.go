@@ -1,0 +1,320 @@
+package diff_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/op"
+)
+
+// simulation makes runs of operations that take lognormal times.
+type simulation struct {
+	names []string
+	steps int
+	// between is how much runs differ, within how much operations of a run do: the standard
+	// deviations of logarithms.
+	between, within float64
+	noStart, noStep bool
+}
+
+// run returns a run in which the operations of some names take longer by a factor.
+func (s simulation) run(rng *rand.Rand, slower map[string]float64) (entries []*op.Entry) {
+	pace := math.Exp(rng.NormFloat64() * s.between)
+	at := int64(1_700_000_000_000_000_000)
+	for step := range int64(s.steps) {
+		for i, name := range s.names {
+			ns := 10_000 * float64(i+1) * pace * math.Exp(rng.NormFloat64()*s.within)
+			if f := slower[name]; f != 0 {
+				ns *= f
+			}
+			e := &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: "gpu:0", Start: op.Known(at), Duration: int64(ns), Step: op.Known(step)}
+			at += e.Duration + 500
+			if s.noStart {
+				e.Start = op.Int{}
+			}
+			if s.noStep {
+				e.Step = op.Int{}
+			}
+			entries = append(entries, e)
+		}
+		at += 20_000
+	}
+	return entries
+}
+
+func (s simulation) runs(t *testing.T, rng *rand.Rand, n int, slower map[string]float64) (runs []*diff.Run) {
+	t.Helper()
+	for i := range n {
+		runs = append(runs, run(t, fmt.Sprint("run ", i), s.run(rng, slower), n == 1))
+	}
+	return runs
+}
+
+var six = []string{"matmul", "conv2d", "relu", "softmax", "all_reduce", "add"}
+
+// An operation that is slower by a tenth is found, and no other one but by chance.
+func TestInjectedSlowdown(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		sim  simulation
+		n    int
+		unit diff.Unit
+	}{
+		{"runs", simulation{names: six, steps: 20, between: 0.02, within: 0.1}, 10, diff.UnitRuns},
+		{"steps", simulation{names: six, steps: 300, within: 0.2}, 1, diff.UnitSteps},
+		{"windows", simulation{names: six, steps: 300, within: 0.2, noStep: true}, 1, diff.UnitWindows},
+		{"entries", simulation{names: six, steps: 300, within: 0.2, noStep: true, noStart: true}, 1, diff.UnitEntries},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const rounds = 40
+			hits, alarms := 0, 0
+			for seed := range uint64(rounds) {
+				rng := rand.New(rand.NewPCG(seed, 10))
+				base, head := tt.sim.runs(t, rng, tt.n, nil), tt.sim.runs(t, rng, tt.n, map[string]float64{"softmax": 1.1})
+				r, err := diff.Compare(base, head, diff.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range r.Rows {
+					row := &r.Rows[i]
+					switch {
+					case row.Unit != tt.unit:
+						t.Errorf("seed %d: %s", seed, encoded(t, row))
+					case row.Key.String() == "softmax" && row.Verdict == diff.Slower && math.Abs(row.Delta.V-0.1) < 0.07:
+						hits++
+					case row.Verdict != diff.Unchanged:
+						alarms++
+					}
+				}
+			}
+			if hits < rounds*95/100 || alarms > rounds*5/100+1 {
+				t.Errorf("found in %d of %d comparisons, and %d others", hits, rounds, alarms)
+			}
+		})
+	}
+}
+
+// Runs that differ by chance only give few alarms, also where they differ much.
+func TestRunsThatDifferByChance(t *testing.T) {
+	sim := simulation{names: six, steps: 5, between: 0.2, within: 0.1}
+	const rounds = 100
+	alarms := 0
+	for seed := range uint64(rounds) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		r, err := diff.Compare(sim.runs(t, rng, 7, nil), sim.runs(t, rng, 7, nil), diff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found(r)) > 0 {
+			alarms++
+		}
+	}
+	if alarms > rounds*5/100 {
+		t.Errorf("%d of %d comparisons find something", alarms, rounds)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 3))
+	base := simulation{names: []string{"matmul", "relu", "old"}, steps: 40, within: 0.01}.runs(t, rng, 1, nil)
+	head := simulation{names: []string{"matmul", "relu", "new"}, steps: 40, within: 0.01}.runs(t, rng, 1, map[string]float64{"matmul": 0.5})
+	r, err := diff.Compare(base, head, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]diff.Verdict)
+	for _, row := range r.Rows {
+		got[row.Key.String()] = row.Verdict
+	}
+	want := map[string]diff.Verdict{"matmul": diff.Faster, "relu": diff.Unchanged, "new": diff.Added, "old": diff.Removed}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if d := r.Rows[0].Delta.V; r.Rows[0].Verdict != diff.Faster || math.Abs(d+0.5) > 0.01 {
+		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
+	}
+	if r.Slowdown() != 0 {
+		t.Errorf("slower by %v", r.Slowdown())
+	}
+}
+
+// Where no difference could be found nothing is said to be unchanged.
+func TestTooFew(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	sim := simulation{names: six, steps: 3, within: 0.01}
+	for _, tt := range []struct {
+		n       int
+		verdict diff.Verdict
+		warning string
+	}{
+		{2, diff.TooFew, ""},
+		{5, diff.TooFew, "too few values to find any difference with 9 tests: 6 a side would do"},
+		{6, diff.Unchanged, ""},
+	} {
+		r, err := diff.Compare(sim.runs(t, rng, tt.n, nil), sim.runs(t, rng, tt.n, nil), diff.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range r.Rows {
+			if row.Verdict != tt.verdict || row.NBase != tt.n {
+				t.Errorf("%d runs: %s", tt.n, encoded(t, row))
+			}
+		}
+		if got := strings.Join(r.Warnings, "; "); got != tt.warning {
+			t.Errorf("%d runs: warnings %q", tt.n, got)
+		}
+	}
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A report that was saved has what several runs a side need, and no more.
+func TestSavedReports(t *testing.T) {
+	sim := simulation{names: six, steps: 20, within: 0.1}
+	rng := rand.New(rand.NewPCG(1, 5))
+	sides := make([][]*diff.Run, 2)
+	for side, slower := range []map[string]float64{nil, {"relu": 2}} {
+		for range 6 {
+			report := analyzed(t, sim.run(rng, slower), nil)
+			var saved analyze.Report
+			if err := json.Unmarshal([]byte(encoded(t, report)), &saved); err != nil {
+				t.Fatal(err)
+			}
+			r, err := diff.NewRun("saved.json", &saved, nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sides[side] = append(sides[side], r)
+		}
+	}
+	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Rows[0].Key.String() != "relu" || r.Rows[0].Verdict != diff.Slower || math.Abs(r.Rows[0].Delta.V-1) > 0.1 {
+		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
+	}
+	_, err = diff.Compare(sides[0][:1], sides[1][:1], diff.Options{})
+	if err == nil || !strings.Contains(err.Error(), "saved.json is a saved report, which has sums but no single operations") {
+		t.Errorf("error %v", err)
+	}
+	keys, err := analyze.ParseKeys("operation,device")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = diff.NewRun("saved.json", analyzed(t, sim.run(rng, nil), nil), keys, false)
+	if err == nil || !strings.Contains(err.Error(), "make it with -by operation,device") {
+		t.Errorf("error %v", err)
+	}
+	if _, err := diff.Compare(nil, sides[0], diff.Options{}); err == nil {
+		t.Error("a side without runs is compared")
+	}
+}
+
+// Reports by other keys have a row per combination.
+func TestKeys(t *testing.T) {
+	keys, err := analyze.ParseKeys("operation,device")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sim := simulation{names: six[:2], steps: 30, within: 0.1}
+	rng := rand.New(rand.NewPCG(1, 6))
+	sides := make([][]*diff.Run, 2)
+	for side, factor := range []float64{1, 2} {
+		entries := sim.run(rng, nil)
+		for _, e := range sim.run(rng, map[string]float64{"matmul": factor}) {
+			e.DeviceID = "gpu:1"
+			entries = append(entries, e)
+		}
+		r, err := diff.NewRun("run", analyzed(t, entries, keys), keys, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sides[side] = []*diff.Run{r}
+	}
+	r, err := diff.Compare(sides[0], sides[1], diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range r.Rows {
+		got = append(got, row.Key.String()+": "+string(row.Verdict))
+	}
+	want := []string{"matmul, gpu:1: slower", "conv2d, gpu:0: unchanged", "conv2d, gpu:1: unchanged", "matmul, gpu:0: unchanged"}
+	if diff := cmp.Diff(want, got, cmpopts.SortSlices(strings.Compare)); diff != "" {
+		t.Error(diff)
+	}
+	var parts []string
+	for _, p := range r.Parts {
+		device := ""
+		if p.Device != nil {
+			device = p.Device.DeviceID
+		}
+		parts = append(parts, device+" "+p.Part+" "+string(p.Verdict))
+	}
+	want = []string{" wall slower", "gpu:0 compute unchanged", "gpu:0 idle unchanged", "gpu:1 compute slower", "gpu:1 idle unchanged"}
+	if diff := cmp.Diff(want, parts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What was lost makes a comparison doubtful.
+func TestWarnings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	sim := simulation{names: six, steps: 3}
+	report := analyzed(t, sim.run(rng, nil), nil)
+	report.Input.Dropped, report.Input.Malformed = 7, 1
+	base, err := diff.NewRun("a.jsonl", report, nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := diff.Compare([]*diff.Run{base}, []*diff.Run{run(t, "b.jsonl", nil, true)}, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"one run a side: a change cannot be told from what differs between runs anyway; several runs a side can",
+		"base, a.jsonl: 7 operations were lost before they were written", "base, a.jsonl: 1 records could not be read",
+		"head, b.jsonl: no operations",
+	}
+	if diff := cmp.Diff(want, r.Warnings); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The report reads back from JSON.
+func TestReportReadsBack(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 8))
+	sim := simulation{names: six, steps: 30, within: 0.1}
+	r, err := diff.Compare(sim.runs(t, rng, 1, nil), sim.runs(t, rng, 1, map[string]float64{"add": 3}), diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := encoded(t, r)
+	var back diff.Report
+	dec := json.NewDecoder(bytes.NewReader([]byte(text)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&back); err != nil {
+		t.Fatal(err)
+	}
+	if got := encoded(t, &back); got != text {
+		t.Errorf("reads back as\n%s, was\n%s", got, text)
+	}
+}

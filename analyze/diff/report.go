@@ -1,0 +1,138 @@
+package diff
+
+import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Schema names the JSON form of a [Report].
+const Schema = "optrace.diff/v1"
+
+// Report says what changed from the base to the head. It may be read back from JSON.
+type Report struct {
+	Schema string `json:"schema"`
+	Base   Side   `json:"base"`
+	Head   Side   `json:"head"`
+	// Unit is what the values of most rows are means of.
+	Unit Unit `json:"unit"`
+	// Alpha is the probability of any false finding, 1-Alpha the confidence of intervals.
+	Alpha float64 `json:"alpha"`
+	// Tests is the number of tests for which p-values are adjusted.
+	Tests int `json:"tests"`
+	// Rows has a row per group of operations: first what changed, then by the time that
+	// operations took in both sides.
+	Rows []Row `json:"rows"`
+	// Parts has the time between first start and last end, and for each device its parts, by
+	// step where there are steps and by run otherwise; empty where nothing has a start.
+	Parts []Part `json:"parts"`
+	// Warnings say what makes the comparison doubtful.
+	Warnings []string `json:"warnings"`
+}
+
+// Side describes the base or the head.
+type Side struct {
+	// Files is the number of files, Runs that of the inputs.
+	Files int64 `json:"files"`
+	Runs  int   `json:"runs"`
+	// Entries is the number of operations, Steps that of the iterations.
+	Entries int64 `json:"entries"`
+	Steps   int   `json:"steps"`
+}
+
+// Unit is what a value of a row is the mean of.
+type Unit string
+
+// The units.
+const (
+	UnitRuns    Unit = "runs"
+	UnitSteps   Unit = "steps"
+	UnitWindows Unit = "windows"
+	UnitEntries Unit = "entries"
+)
+
+// Verdict says what became of a row.
+type Verdict string
+
+// The verdicts.
+const (
+	Slower    Verdict = "slower"
+	Faster    Verdict = "faster"
+	Unchanged Verdict = "unchanged"
+	Added     Verdict = "added"   // not in the base
+	Removed   Verdict = "removed" // not in the head
+	TooFew    Verdict = "too_few" // values to decide
+)
+
+// Verdicts returns the verdicts in the order of a report.
+func Verdicts() []Verdict { return []Verdict{Slower, Faster, Added, Removed, Unchanged, TooFew} }
+
+// Row compares the durations of a group of operations.
+type Row struct {
+	Key analyze.GroupKey `json:"key"`
+	// Side is "host" for the host's view of device work, "" otherwise.
+	Side string `json:"side,omitempty"`
+	// BaseCount and HeadCount are the numbers of operations.
+	BaseCount int64 `json:"base_count"`
+	HeadCount int64 `json:"head_count"`
+	// Mixes names the properties that differ among the operations of a run, such as
+	// "shape": means then also depend on how many there are of each.
+	Mixes []string `json:"mixes"`
+	Comparison
+
+	sum float64 // of the durations in both sides
+}
+
+// Part compares a part of the time of a device, or of all.
+type Part struct {
+	// Part is wall, compute, exposed_communication, exposed_memory, other or idle.
+	Part string `json:"part"`
+	// Device is nil for wall.
+	Device *analyze.DeviceKey `json:"device"`
+	Comparison
+}
+
+// Comparison compares the values of two sides. Figures that are not known are nil.
+type Comparison struct {
+	Verdict Verdict `json:"verdict"`
+	// Unit is what a value is the mean of, NBase and NHead the numbers of values.
+	Unit  Unit `json:"unit"`
+	NBase int  `json:"n_base"`
+	NHead int  `json:"n_head"`
+	// BaseNS and HeadNS are the medians of the values. Those of rows are geometric means of
+	// durations, or arithmetic ones where a run is a saved report; those of parts are
+	// arithmetic means.
+	BaseNS op.Float `json:"base_ns"`
+	HeadNS op.Float `json:"head_ns"`
+	// ShiftNS is by how much the head's values are larger, LowNS and HighNS bound it; nil
+	// where the samples are too small. Those of rows are found as ratios.
+	ShiftNS op.Float `json:"shift_ns"`
+	LowNS   op.Float `json:"low_ns"`
+	HighNS  op.Float `json:"high_ns"`
+	// Delta is ShiftNS as a part of BaseNS.
+	Delta op.Float `json:"delta"`
+	// P is the p-value, adjusted for the number of tests.
+	P op.Float `json:"p"`
+
+	base, head []float64 // the values, until they are compared
+	logarithms bool      // of nanoseconds
+}
+
+// Slowdown returns the largest Delta of the rows and parts that became slower, 0 where
+// none did.
+func (r *Report) Slowdown() float64 {
+	worst := 0.0
+	for i := range r.Rows {
+		worst = max(worst, r.Rows[i].slowdown())
+	}
+	for i := range r.Parts {
+		worst = max(worst, r.Parts[i].slowdown())
+	}
+	return worst
+}
+
+func (c *Comparison) slowdown() float64 {
+	if c.Verdict != Slower {
+		return 0
+	}
+	return c.Delta.V
+}

@@ -1,0 +1,218 @@
+package diff
+
+import (
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+)
+
+const (
+	// maxBlocks is into how many blocks a run is divided, minBlocks how many a run must have.
+	maxBlocks, minBlocks = 20, 10
+	// minValues is how many values a side of a row must have.
+	minValues = 5
+)
+
+// chooseUnit returns what is compared of the sides.
+func chooseUnit(base, head []*Run) Unit {
+	switch {
+	case len(base) > 1 || len(head) > 1 || base[0].saved || head[0].saved:
+		return UnitRuns
+	case base[0].steps.count >= minBlocks && head[0].steps.count >= minBlocks:
+		return UnitSteps
+	}
+	return UnitWindows
+}
+
+// groupValues returns the values of a group in both sides, and their unit: logarithms of
+// durations in nanoseconds, so that a value is the logarithm of a geometric mean. A few
+// operations that took very long move that little.
+func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float64) {
+	switch unit {
+	case UnitRuns:
+		saved := slices.ContainsFunc(slices.Concat(base, head), func(r *Run) bool { return r.saved })
+		return unit, runMeans(base, id, saved), runMeans(head, id, saved)
+	case UnitSteps:
+		return unit, base[0].stepMeans(id), head[0].stepMeans(id)
+	}
+	b, h = base[0].windowMeans(id), head[0].windowMeans(id)
+	if len(b) >= minBlocks && len(h) >= minBlocks {
+		return UnitWindows, b, h
+	}
+	return UnitEntries, base[0].logarithms(id), head[0].logarithms(id)
+}
+
+// runMeans returns the mean of a group in each run that has it. Saved reports hold
+// arithmetic means only.
+func runMeans(runs []*Run, id string, saved bool) (means []float64) {
+	for _, r := range runs {
+		switch g := r.groups[id]; {
+		case g == nil || g.count == 0:
+		case saved:
+			means = append(means, logarithm(float64(g.sum)/float64(g.count)))
+		default:
+			means = append(means, g.logarithms/float64(g.count))
+		}
+	}
+	return means
+}
+
+// logarithm returns that of a duration, of which the least is a nanosecond.
+func logarithm(ns float64) float64 { return math.Log(max(1, ns)) }
+
+func (r *Run) logarithms(id string) (values []float64) {
+	if g := r.groups[id]; g != nil {
+		for _, s := range g.samples {
+			values = append(values, logarithm(float64(s.duration)))
+		}
+	}
+	return values
+}
+
+// stepMeans returns the mean of a group in each block of iterations.
+func (r *Run) stepMeans(id string) []float64 {
+	g := r.groups[id]
+	if g == nil {
+		return nil
+	}
+	var m blockMeans
+	for _, s := range g.samples {
+		if s.iteration >= 0 {
+			m.add(r.steps.block(int(s.iteration)), logarithm(float64(s.duration)))
+		}
+	}
+	return m.values()
+}
+
+// windowMeans returns the mean of a group in each window of the run.
+func (r *Run) windowMeans(id string) []float64 {
+	g := r.groups[id]
+	if g == nil {
+		return nil
+	}
+	var m blockMeans
+	for _, s := range g.samples {
+		if s.start != noTime {
+			m.add(r.window(s.start), logarithm(float64(s.duration)))
+		}
+	}
+	return m.values()
+}
+
+// window returns the window that begins before start.
+func (r *Run) window(start int64) int {
+	length := uint64(r.last-r.first)/maxBlocks + 1
+	return int(uint64(start-r.first) / length)
+}
+
+// block returns the block that an iteration belongs to.
+func (s *steps) block(iteration int) int { return iteration * min(s.count, maxBlocks) / s.count }
+
+// blockMeans are means by block.
+type blockMeans [maxBlocks]struct {
+	sum float64
+	n   int
+}
+
+func (m *blockMeans) add(block int, value float64) {
+	m[block].sum += value
+	m[block].n++
+}
+
+// values returns the means of the blocks that have values.
+func (m *blockMeans) values() (means []float64) {
+	for _, b := range m {
+		if b.n > 0 {
+			means = append(means, b.sum/float64(b.n))
+		}
+	}
+	return means
+}
+
+// part names a part of the time of a device; the device is nil where it is the time of all.
+type part struct {
+	name   string
+	device analyze.DeviceKey
+}
+
+// The parts of a device's time, and that of all.
+const (
+	partWall     = "wall"
+	partCompute  = "compute"
+	partExposedC = "exposed_communication"
+	partExposedM = "exposed_memory"
+	partOther    = "other"
+	partIdle     = "idle"
+)
+
+// partNames are the parts of a device in their order.
+var partNames = []string{partCompute, partExposedC, partExposedM, partOther, partIdle}
+
+// partValues returns the values of the parts of both sides.
+func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
+	if unit == UnitSteps {
+		return base[0].steps.parts(), head[0].steps.parts()
+	}
+	bySteps := true
+	for _, r := range append(base[:len(base):len(base)], head...) {
+		bySteps = bySteps && r.steps.count > 0
+	}
+	return runParts(base, bySteps), runParts(head, bySteps)
+}
+
+// runParts returns the parts of each run, divided by its iterations where bySteps is set.
+func runParts(runs []*Run, bySteps bool) map[part][]float64 {
+	all := make(map[part][]float64)
+	for _, r := range runs {
+		each := 1.0
+		if bySteps {
+			each = float64(r.steps.count)
+		}
+		add := func(p part, ns int64) { all[p] = append(all[p], float64(ns)/each) }
+		if r.total.WallNS.Known {
+			add(part{name: partWall}, r.total.WallNS.V)
+		}
+		for key, d := range r.devices {
+			if !d.SpanNS.Known {
+				continue
+			}
+			add(part{partCompute, key}, d.ComputeNS.V)
+			add(part{partExposedC, key}, d.ExposedCommunicationNS.V)
+			add(part{partExposedM, key}, d.ExposedMemoryNS.V)
+			add(part{partOther, key}, d.OtherNS.V)
+			add(part{partIdle, key}, d.IdleNS.V)
+		}
+	}
+	return all
+}
+
+// parts returns the mean parts of an iteration in each block.
+func (s *steps) parts() map[part][]float64 {
+	means := make(map[part]*blockMeans)
+	add := func(p part, iteration int, ns int64) {
+		m := means[p]
+		if m == nil {
+			m = new(blockMeans)
+			means[p] = m
+		}
+		m.add(s.block(iteration), float64(ns))
+	}
+	for i, end := range s.last {
+		if end != 0 {
+			add(part{name: partWall}, i, end-s.first[i])
+		}
+	}
+	for _, d := range s.devices {
+		add(part{partCompute, d.Device}, d.Iteration, d.ComputeNS)
+		add(part{partExposedC, d.Device}, d.Iteration, d.ExposedCommunicationNS)
+		add(part{partExposedM, d.Device}, d.Iteration, d.ExposedMemoryNS)
+		add(part{partOther, d.Device}, d.Iteration, d.OtherNS)
+		add(part{partIdle, d.Device}, d.Iteration, d.IdleNS)
+	}
+	all := make(map[part][]float64)
+	for p, m := range means {
+		all[p] = m.values()
+	}
+	return all
+}

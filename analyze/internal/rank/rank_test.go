@@ -1,0 +1,229 @@
+package rank
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// The p-values are those of SciPy.
+func TestReference(t *testing.T) {
+	text, err := os.ReadFile("testdata/reference.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reference struct {
+		Cases []struct {
+			Name string
+			X, Y []float64
+			P    float64
+		}
+	}
+	if err := json.Unmarshal(text, &reference); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range reference.Cases {
+		if c.Name == "equal" {
+			continue // see TestEqualValues
+		}
+		for _, p := range []float64{Test(c.X, c.Y), Test(c.Y, c.X)} {
+			if math.Abs(p-c.P) > 1e-9*c.P {
+				t.Errorf("%s: p is %v, want %v", c.Name, p, c.P)
+			}
+		}
+	}
+}
+
+// The example of Hollander and Wolfe (1973), page 69, as R's manual has it: U is 35, and the
+// one-sided p-value 0.1272.
+func TestPublishedExample(t *testing.T) {
+	x := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
+	y := []float64{1.15, 0.88, 0.90, 0.74, 1.21}
+	if p := Test(y, x); math.Abs(p-2*0.1272) > 1e-4 {
+		t.Errorf("p is %v", p)
+	}
+	shift := Shift(y, x, 0.05)
+	if math.Abs(shift.Estimate-0.305) > 1e-9 {
+		t.Errorf("the shift is %v", shift)
+	}
+}
+
+// In samples of which all values are alike nothing can be found.
+func TestEqualValues(t *testing.T) {
+	for _, n := range []int{1, 5, 30} {
+		x := slices.Repeat([]float64{7}, n)
+		if p := Test(x, x); p != 1 {
+			t.Errorf("%d values: p is %v", n, p)
+		}
+		if got := Shift(x, x, 0.05); got != (Interval{}) {
+			t.Errorf("%d values: the shift is %v", n, got)
+		}
+	}
+	if p := Test(nil, []float64{1}); p != 1 {
+		t.Errorf("without values p is %v", p)
+	}
+}
+
+// The exact distribution is that of all ways to divide the values, ties included.
+func TestExactAgainstAllDivisions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 200 {
+		m, n := 1+rng.IntN(5), 1+rng.IntN(5)
+		x, y := values(rng, m), values(rng, n)
+		if got, want := Test(x, y), naiveTest(x, y); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v and %v: p is %v, want %v", x, y, got, want)
+		}
+	}
+}
+
+// values returns n values of which some are equal.
+func values(rng *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(rng.IntN(8)) - 3.5
+	}
+	return v
+}
+
+// naiveTest goes over all ways to choose len(x) of the values.
+func naiveTest(x, y []float64) float64 {
+	all := slices.Concat(x, y)
+	u := func(chosen uint) (sum float64) {
+		for i, a := range all {
+			for j, b := range all {
+				if chosen>>i&1 == 1 && chosen>>j&1 == 0 {
+					switch {
+					case a > b:
+						sum++
+					case a == b:
+						sum += 0.5
+					}
+				}
+			}
+		}
+		return sum
+	}
+	observed := u(1<<len(x) - 1)
+	var below, above, total float64
+	for chosen := range uint(1) << len(all) {
+		n := 0
+		for i := range all {
+			n += int(chosen >> i & 1)
+		}
+		if n != len(x) {
+			continue
+		}
+		total++
+		if u(chosen) <= observed {
+			below++
+		}
+		if u(chosen) >= observed {
+			above++
+		}
+	}
+	return min(1, 2*min(below, above)/total)
+}
+
+// Every difference is the one that sorting all of them gives.
+func TestDifferences(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 1))
+	for range 100 {
+		x, y := values(rng, 1+rng.IntN(6)), values(rng, 1+rng.IntN(6))
+		if rng.IntN(2) == 0 {
+			x[0], y[0] = 1e300, -1e-300
+		}
+		var all []float64
+		for _, a := range x {
+			for _, b := range y {
+				all = append(all, b-a)
+			}
+		}
+		slices.Sort(all)
+		p := pairs{slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))}
+		var got []float64
+		for k := range all {
+			got = append(got, p.difference(int64(k+1)))
+		}
+		if diff := cmp.Diff(all, got); diff != "" {
+			t.Errorf("%v and %v (-sorted +searched):\n%s", x, y, diff)
+		}
+	}
+}
+
+// The interval holds the true shift as often as it says, also of samples for which the
+// distribution is taken for normal.
+func TestIntervalCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for _, size := range [][2]int{{5, 5}, {8, 12}, {20, 20}, {40, 30}} {
+		const rounds, shift = 400, 0.7
+		held := 0
+		for range rounds {
+			x, y := make([]float64, size[0]), make([]float64, size[1])
+			for i := range x {
+				x[i] = rng.NormFloat64()
+			}
+			for i := range y {
+				y[i] = rng.NormFloat64() + shift
+			}
+			if in := Shift(x, y, 0.05); in.Low <= shift && shift <= in.High {
+				held++
+			}
+			if p, in := Test(x, y), Shift(x, y, 0.05); p < 0.04 && in.Low <= 0 && in.High >= 0 || p > 0.06 && (in.Low > 0 || in.High < 0) {
+				t.Errorf("%v: p is %v, the interval %v", size, p, in)
+			}
+		}
+		if held < rounds*93/100 || held > rounds*98/100 {
+			t.Errorf("%v: %d of %d intervals hold the shift", size, held, rounds)
+		}
+	}
+}
+
+func TestLeastP(t *testing.T) {
+	for _, tt := range []struct {
+		m, n int
+		want float64
+	}{{1, 1, 1}, {4, 4, 2.0 / 70}, {5, 5, 2.0 / 252}, {7, 7, 2.0 / 3432}, {5, 7, 2.0 / 792}} {
+		x, y := make([]float64, tt.m), make([]float64, tt.n)
+		for i := range x {
+			x[i] = float64(i)
+		}
+		for i := range y {
+			y[i] = float64(100 + i)
+		}
+		if got, p := LeastP(tt.m, tt.n), Test(x, y); math.Abs(got-tt.want) > 1e-15 || math.Abs(got-p) > 1e-12 {
+			t.Errorf("%d and %d: %v, want %v; the test says %v", tt.m, tt.n, got, tt.want, p)
+		}
+	}
+	if p := LeastP(30, 30); p > 1e-9 {
+		t.Errorf("30 and 30: %v", p)
+	}
+}
+
+// The figures of R's p.adjust(p, "holm").
+func TestHolm(t *testing.T) {
+	got := Holm([]float64{0.01, 0.04, 0.03, 0.005, 0.5, 0.02})
+	want := []float64{0.05, 0.09, 0.09, 0.03, 0.5, 0.08}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+		t.Error(diff)
+	}
+	if got := Holm(nil); len(got) != 0 {
+		t.Errorf("none gives %v", got)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	for _, tt := range []struct {
+		values []float64
+		want   float64
+	}{{[]float64{3}, 3}, {[]float64{4, 1}, 2.5}, {[]float64{9, 1, 2}, 2}} {
+		if got := Median(tt.values); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.values, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package rank
+
+import (
+	"math"
+	"slices"
+)
+
+// maxExact is up to how many values in both samples together the distribution of ranks is
+// computed exactly; above it is taken for normal.
+const maxExact = 40
+
+// Test returns the p-value of the two-sided Mann–Whitney U test: how likely the ranks of two
+// samples are at least as uneven as those of x and y if both come from one distribution. It
+// is 1 where a sample is empty.
+func Test(x, y []float64) float64 {
+	m, n := len(x), len(y)
+	if m == 0 || n == 0 {
+		return 1
+	}
+	ranks, ties := doubledRanks(x, y)
+	sum := 0
+	for _, r := range ranks[:m] {
+		sum += r
+	}
+	if m+n <= maxExact {
+		return exact(ranks, m, sum)
+	}
+	u := float64(sum)/2 - float64(m)*float64(m+1)/2
+	mn, all := float64(m)*float64(n), float64(m+n)
+	variance := mn / 12 * (all + 1 - ties/(all*(all-1)))
+	if variance <= 0 {
+		return 1 // all values are equal
+	}
+	z := max(0, math.Abs(u-mn/2)-0.5) / math.Sqrt(variance)
+	return math.Erfc(z / math.Sqrt2)
+}
+
+// doubledRanks returns twice the ranks of the values of x and then of y, from 2 for the
+// smallest: values that are equal share the mean of their ranks. ties is the sum of t³-t over
+// the groups of t equal values.
+func doubledRanks(x, y []float64) (ranks []int, ties float64) {
+	values := slices.Concat(x, y)
+	order := make([]int, len(values))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return compare(values[a], values[b]) })
+	ranks = make([]int, len(values))
+	for i := 0; i < len(order); {
+		end := i + 1
+		for end < len(order) && values[order[end]] == values[order[i]] {
+			end++
+		}
+		for _, v := range order[i:end] {
+			ranks[v] = i + 1 + end
+		}
+		t := float64(end - i)
+		ties += t*t*t - t
+		i = end
+	}
+	return ranks, ties
+}
+
+func compare(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// exact returns how likely m of the ranks, drawn at random, have a sum at least as far from
+// the middle as sum.
+func exact(ranks []int, m, sum int) float64 {
+	counts := subsetSums(ranks, m)
+	below, above, all := 0.0, 0.0, 0.0
+	for s, n := range counts {
+		all += n
+		if s <= sum {
+			below += n
+		}
+		if s >= sum {
+			above += n
+		}
+	}
+	return min(1, 2*min(below, above)/all)
+}
+
+// subsetSums returns, for each sum, how many sets of m of the ranks have it.
+func subsetSums(ranks []int, m int) []float64 {
+	most := 0
+	sorted := slices.Sorted(slices.Values(ranks))
+	for _, r := range sorted[len(sorted)-m:] {
+		most += r
+	}
+	counts := make([][]float64, m+1) // by the number of ranks and their sum
+	for i := range counts {
+		counts[i] = make([]float64, most+1)
+	}
+	counts[0][0] = 1
+	for taken, r := range ranks {
+		for k := min(m, taken+1); k > 0; k-- {
+			for s := most; s >= r; s-- {
+				counts[k][s] += counts[k-1][s-r]
+			}
+		}
+	}
+	return counts[m]
+}
+
+// LeastP returns the smallest p-value that samples of m and n values without ties can have.
+func LeastP(m, n int) float64 {
+	if m+n > maxExact {
+		mn := float64(m) * float64(n)
+		return math.Erfc((mn/2 - 0.5) / math.Sqrt(mn*float64(m+n+1)/12) / math.Sqrt2)
+	}
+	sets := 1.0 // m+n over m
+	for i := 1; i <= m; i++ {
+		sets = sets * float64(n+i) / float64(i)
+	}
+	return min(1, 2/sets)
+}
+
+// Holm returns p-values for tests that are made together: where those up to α are taken for
+// findings, the probability of any false one is at most α.
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compare(p[a], p[b]) })
+	adjusted := make([]float64, len(p))
+	least := 0.0
+	for i, at := range order {
+		least = max(least, min(1, p[at]*float64(len(p)-i)))
+		adjusted[at] = least
+	}
+	return adjusted
+}

@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/render/markdown"
+	"github.com/optrace/optrace/render/text"
+)
+
+const diffUsage = `usage: optrace diff [flags] BASE HEAD
+       optrace diff [flags] BASE... -- HEAD...
+
+Diff says which operations became slower or faster from a base to a head, by how
+much, and whether that can be told from chance. Each BASE and HEAD is one run: a
+file, or a directory with the files of one run. Several runs a side are samples of
+it, and the only way to tell a change from what differs between runs anyway: seven
+runs a side decide up to 85 operations. Of one run a side, blocks of its steps are
+compared, or parts of its time. A saved report (report -json) will do where there
+are several runs a side.
+
+  -by KEYS          compare groups by these keys instead of operations, separated by
+                    commas: operation, kind, device, rank, stream, shape, step, root,
+                    service, trace, attr:NAME
+  -fail-above PCT   exit with code 1 where an operation, or a part of the time, is
+                    slower by more than PCT percent, and that is no chance
+  -alpha P          the probability of any false finding that is accepted (0.05)
+  -json             print JSON, schema optrace.diff/v1
+  -markdown         print Markdown, for a pull request
+  -top N            how many rows of a table the text shows (30)
+%s
+  -o FILE           write to FILE, which is no input and is replaced once complete
+` + displayUsage + memoryHelp + `
+Examples:
+
+  optrace diff base.jsonl head.jsonl
+  optrace diff -by operation,shape base.jsonl head.jsonl
+  optrace diff -fail-above 5 base/*.jsonl -- head/*.jsonl
+  optrace diff -markdown base.jsonl head.jsonl >> "$GITHUB_STEP_SUMMARY"
+`
+
+// diffFlags are the flags of the diff command.
+type diffFlags struct {
+	by        string
+	failAbove float64
+	alpha     float64
+	json      bool
+	markdown  bool
+	top       int
+	format    string
+	output    string
+	display   displayFlags
+	memory    *memorySize
+
+	keys            []analyze.Key
+	gate, topSet    bool
+	base, head, all []string
+}
+
+func diffCommand() command {
+	return command{
+		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, formatUsage()), run: runDiff,
+	}
+}
+
+func runDiff(ctx context.Context, s streams, args []string) error {
+	f, err := parseDiff(args)
+	if err != nil {
+		return err
+	}
+	slowdown := 0.0
+	err = produce(ctx, s, f.output, f.all, func(out *output) error {
+		r, err := f.report(ctx, s, out.exclude)
+		if err != nil {
+			return err
+		}
+		slowdown = r.Slowdown()
+		return outputError(f.write(out, f.display.on(out.screen(s)), r))
+	})
+	if err == nil && f.gate && 100*slowdown > f.failAbove {
+		err = &exitError{code: exitGate, err: fmt.Errorf("slower by up to %.1f %%, more than %g %%", 100*slowdown, f.failAbove)}
+	}
+	return err
+}
+
+// parseDiff parses the command line.
+func parseDiff(args []string) (*diffFlags, error) {
+	f := &diffFlags{}
+	flags := newFlags("diff")
+	flags.StringVar(&f.by, "by", "", "")
+	flags.Float64Var(&f.failAbove, "fail-above", 0, "")
+	flags.Float64Var(&f.alpha, "alpha", diff.DefaultAlpha, "")
+	flags.BoolVar(&f.json, "json", false, "")
+	flags.BoolVar(&f.markdown, "markdown", false, "")
+	flags.IntVar(&f.top, "top", 0, "")
+	formatFlag(flags, &f.format)
+	flags.StringVar(&f.output, "o", "", "")
+	f.display.register(flags)
+	f.memory = addMemoryFlag(flags)
+
+	before, after := args, []string(nil)
+	separated := slices.Index(args, "--")
+	if separated >= 0 {
+		before, after = args[:separated], args[separated+1:]
+	}
+	var err error
+	if f.base, err = parseFlags(flags, before); err != nil {
+		return nil, err
+	}
+	switch f.head = after; {
+	case separated < 0 && len(f.base) == 2:
+		f.base, f.head = f.base[:1], f.base[1:]
+	case separated < 0:
+		return nil, usagef("give one base and one head, or put -- between several of each")
+	case len(f.base) == 0 || len(f.head) == 0:
+		return nil, usagef("both sides of -- must have an input")
+	}
+	f.all = slices.Concat(f.base, f.head)
+	f.gate, f.topSet = isSet(flags, "fail-above"), isSet(flags, "top")
+	return f, f.check()
+}
+
+func (f *diffFlags) check() (err error) {
+	if f.keys, err = analyze.ParseKeys(f.by); err != nil {
+		return usagef("-by: %w", err)
+	}
+	stdin := 0
+	for _, in := range f.all {
+		if in == ingest.Stdin {
+			stdin++
+		}
+	}
+	switch {
+	case stdin > 1:
+		return usagef("standard input is there twice")
+	case f.json && f.markdown:
+		return usagef("-json and -markdown exclude each other")
+	case !(f.alpha > 0 && f.alpha < 1):
+		return usagef("-alpha is not between 0 and 1")
+	case !(f.failAbove >= 0):
+		return usagef("-fail-above is negative")
+	case f.top < 0:
+		return usagef("-top is negative")
+	}
+	return f.display.check()
+}
+
+// report reads all runs, one after the other, and compares them.
+func (f *diffFlags) report(ctx context.Context, s streams, exclude func(fs.FileInfo) bool) (*diff.Report, error) {
+	single := len(f.base) == 1 && len(f.head) == 1
+	read := func(inputs []string) (runs []*diff.Run, err error) {
+		for _, in := range inputs {
+			r, err := f.read(ctx, s, in, exclude)
+			if err != nil {
+				return nil, err
+			}
+			run, err := diff.NewRun(in, r, f.keys, single)
+			if err != nil {
+				return nil, inputError(err)
+			}
+			runs = append(runs, run)
+		}
+		return runs, nil
+	}
+	base, err := read(f.base)
+	if err != nil {
+		return nil, err
+	}
+	head, err := read(f.head)
+	if err != nil {
+		return nil, err
+	}
+	r, err := diff.Compare(base, head, diff.Options{Alpha: f.alpha})
+	if err != nil {
+		return nil, inputError(err)
+	}
+	return r, nil
+}
+
+// read returns the report on one run, or the one that was saved.
+func (f *diffFlags) read(ctx context.Context, s streams, input string, exclude func(fs.FileInfo) bool) (*analyze.Report, error) {
+	if f.format == "" {
+		r, err := readSavedReport(input, int64(*f.memory))
+		if err != nil {
+			return nil, inputError(fmt.Errorf("%s: %w", input, err))
+		}
+		if r != nil {
+			return r, nil
+		}
+	}
+	in, done := source{
+		inputs: []string{input}, format: f.format, mapping: mappingFor(f.keys), exclude: exclude, memory: *f.memory,
+	}.open(s)
+	defer done()
+	r, err := analyze.Run(ctx, in, diff.ReportOptions(f.keys))
+	if err != nil {
+		return nil, inputError(err)
+	}
+	return r, nil
+}
+
+// savedReport is how a saved report begins.
+var savedReport = regexp.MustCompile(`^\s*\{\s*"schema"\s*:\s*"` + regexp.QuoteMeta(analyze.Schema) + `"`)
+
+// readSavedReport returns the report that a file holds, nil where it holds something else
+// or may not be read.
+func readSavedReport(path string, most int64) (*analyze.Report, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, nil //nolint:nilerr // the error is that of the reader
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil //nolint:nilerr // as above
+	}
+	defer func() { _ = file.Close() }()
+	b := bufio.NewReader(file)
+	if head, _ := b.Peek(256); !savedReport.Match(head) {
+		return nil, nil
+	}
+	if info.Size() > most {
+		return nil, fmt.Errorf("the saved report is larger than -max-memory allows: %d bytes", info.Size())
+	}
+	r := new(analyze.Report)
+	dec := json.NewDecoder(b)
+	if err := dec.Decode(r); err != nil {
+		return nil, fmt.Errorf("reading a saved report: byte %d: %w", dec.InputOffset(), err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("reading a saved report: byte %d: more behind it", dec.InputOffset())
+	}
+	return r, nil
+}
+
+func (f *diffFlags) write(w io.Writer, d display, r *diff.Report) error {
+	switch rows := tableRows(f.top, f.topSet); {
+	case f.json:
+		return writeJSON(w, r)
+	case f.markdown:
+		return markdown.WriteDiff(w, r, markdown.Options{Rows: max(rows, 0)})
+	default:
+		return text.WriteDiff(w, r, text.DiffOptions{Color: d.color, Width: d.width, Rows: rows})
+	}
+}

@@ -1,0 +1,193 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// DiffOptions says how to render a comparison.
+type DiffOptions struct {
+	// Color marks headings up with ANSI sequences.
+	Color bool
+	// Width bounds the lines, in columns; 0 means [DefaultWidth], and less than
+	// [MinWidth] means that.
+	Width int
+	// Rows bounds the rows of the tables; 0 means [DefaultRows].
+	Rows int
+}
+
+// WriteDiff renders r to w with one call of Write.
+func WriteDiff(w io.Writer, r *diff.Report, opts DiffOptions) error {
+	v := &comparison{page: newPage(opts.Width, opts.Rows, opts.Color, false), r: r}
+	v.envelope()
+	v.rows()
+	v.parts()
+	_, err := io.WriteString(w, v.b.String())
+	return err
+}
+
+// comparison renders one comparison.
+type comparison struct {
+	page
+	r *diff.Report
+}
+
+func (v *comparison) envelope() {
+	for _, side := range []struct {
+		name string
+		of   diff.Side
+	}{{"base", v.r.Base}, {"head", v.r.Head}} {
+		text := plural(int64(side.of.Runs), "run") + ": " + plural(side.of.Files, "file") + ", " + plural(side.of.Entries, "operation")
+		if side.of.Steps > 0 {
+			text += ", " + plural(int64(side.of.Steps), "step")
+		}
+		v.field(side.name, text, false)
+	}
+	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, p-values adjusted for %s (Holm), α %s", unitText(v.r.Unit),
+		plural(int64(v.r.Tests), "test"), units.Ratio(v.r.Alpha)), false)
+	counts := make(map[diff.Verdict]int64)
+	for i := range v.r.Rows {
+		counts[v.r.Rows[i].Verdict]++
+	}
+	var found []string
+	for _, verdict := range diff.Verdicts() {
+		if n := counts[verdict]; n > 0 {
+			found = append(found, units.Count(n)+" "+verdictText(verdict))
+		}
+	}
+	if len(found) == 0 {
+		found = []string{"no operations"}
+	}
+	v.field("found", strings.Join(found, ", "), counts[diff.Slower] > 0)
+	for _, w := range v.r.Warnings {
+		v.field("doubt", w, true)
+	}
+}
+
+// unitText says what the values are.
+func unitText(u diff.Unit) string {
+	switch u {
+	case diff.UnitRuns:
+		return "means of runs"
+	case diff.UnitSteps:
+		return "means of blocks of steps"
+	case diff.UnitWindows:
+		return "means of parts of the time, or else single operations"
+	default:
+		return "single operations"
+	}
+}
+
+func verdictText(v diff.Verdict) string {
+	if v == diff.TooFew {
+		return "too few to tell"
+	}
+	return string(v)
+}
+
+func (v *comparison) rows() {
+	v.heading("OPERATIONS")
+	if len(v.r.Rows) == 0 {
+		v.note("no operations")
+		return
+	}
+	keys := v.r.Rows[0].Key.Keys
+	heads := make([]string, len(keys))
+	for i, k := range keys {
+		heads[i] = k.String()
+	}
+	t := newTable(append(append(keyColumns(heads), texts("side", 0)), comparisonColumns(figures("count", 3), figures("", 4), names("mixes", 5))...)...)
+	for i := range v.r.Rows {
+		row := &v.r.Rows[i]
+		t.add(append(append(keyNames(row.Key, len(keys)), row.Side), comparisonCells(&row.Comparison,
+			units.Count(row.BaseCount), countChange(row), strings.Join(row.Mixes, ", "))...)...)
+	}
+	v.table(t)
+	v.note("durations are geometric means; the change has its interval of confidence behind it; ~ is none that can be told from chance")
+}
+
+// countChange returns how many operations the head has where that differs.
+func countChange(r *diff.Row) string {
+	if r.BaseCount == r.HeadCount {
+		return ""
+	}
+	return "→ " + units.Count(r.HeadCount)
+}
+
+func (v *comparison) parts() {
+	if len(v.r.Parts) == 0 {
+		return
+	}
+	v.heading("TIME")
+	t := newTable(append([]column{names("device", 0), texts("part", 0)}, comparisonColumns()...)...)
+	ranks := false
+	for i := range v.r.Parts {
+		if d := v.r.Parts[i].Device; d != nil {
+			ranks = ranks || d.Rank.Known
+		}
+	}
+	for i := range v.r.Parts {
+		p := &v.r.Parts[i]
+		device := "all"
+		if p.Device != nil {
+			device = p.Device.Label(ranks)
+		}
+		t.add(append([]string{device, strings.ReplaceAll(p.Part, "_", " ")}, comparisonCells(&p.Comparison)...)...)
+	}
+	v.table(t)
+	per := "by run"
+	if v.r.Base.Steps > 0 && v.r.Head.Steps > 0 {
+		per = "by step"
+	}
+	v.note(per + ": wall is from the first start to the last end")
+}
+
+// comparisonColumns are the columns of a comparison, with others in front of the verdict.
+func comparisonColumns(others ...column) []column {
+	columns := []column{figures("base", 0), figures("head", 0), figures("change", 0), texts("", 2), figures("p", 1), figures("n", 2)}
+	return append(append(columns, others...), texts("", 0))
+}
+
+func comparisonCells(c *diff.Comparison, others ...string) []string {
+	change, interval, p := absent, "", absent
+	if c.P.Known {
+		p = formatP(c.P.V)
+		switch {
+		case c.Verdict == diff.Unchanged:
+			change = "~"
+		case c.Delta.Known:
+			change = signedPercent(c.Delta.V)
+		}
+		if c.BaseNS.V > 0 && c.Verdict != diff.TooFew {
+			interval = "[" + signedPercent(c.LowNS.V/c.BaseNS.V) + ", " + signedPercent(c.HighNS.V/c.BaseNS.V) + "]"
+		}
+	}
+	n := fmt.Sprintf("%d+%d", c.NBase, c.NHead)
+	cells := []string{
+		knownFloat(c.BaseNS, units.DurationFloat), knownFloat(c.HeadNS, units.DurationFloat), change, interval, p, n,
+	}
+	verdict := verdictText(c.Verdict)
+	if c.Verdict == diff.Unchanged {
+		verdict = ""
+	}
+	return append(append(cells, others...), verdict)
+}
+
+// formatP writes a p-value with three decimals.
+func formatP(p float64) string {
+	if p < 0.0005 {
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+func signedPercent(share float64) string {
+	if share < 0 {
+		return "-" + units.Percent(-share)
+	}
+	return "+" + units.Percent(share)
+}
