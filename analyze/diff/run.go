@@ -36,6 +36,9 @@ type group struct {
 	samples    []sample // of a run that is the only one of its side
 }
 
+// SampleBytes is about how much memory a Run takes for each operation that it keeps.
+const SampleBytes = 32
+
 // sample is one operation.
 type sample struct {
 	start     int64 // noTime where it is not known

@@ -204,6 +204,9 @@ func (f *diffFlags) read(ctx context.Context, s streams, input string, exclude f
 	}.open(s)
 	defer done()
 	r, err := analyze.Run(ctx, in, diff.ReportOptions(f.keys))
+	if err == nil {
+		err = in.Hold(r.Input.Entries * diff.SampleBytes)
+	}
 	if err != nil {
 		return nil, inputError(err)
 	}

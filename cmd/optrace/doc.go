@@ -1,6 +1,6 @@
-// Optrace analyses recorded tensor operations: it profiles them, converts them
-// to the formats of other tools, and joins them with the requests of a tracing
-// backend.
+// Optrace analyses recorded tensor operations: it profiles them, compares runs,
+// converts them to the formats of other tools, and joins them with the requests
+// of a tracing backend.
 //
 // The command parses flags, opens inputs and outputs and prints. Package ingest
 // reads, package analyze computes, and the packages below render write; the
@@ -122,6 +122,40 @@
 //
 // The slowest requests follow, one on each line, as many as -top says. Names are
 // links on a terminal that shows them; elsewhere links are listed at the foot.
+//
+// # Diff
+//
+// Diff compares a head with a base: which operations became slower, by how much, and
+// whether that can be told from chance. Of one run a side it compares blocks of steps, of
+// several runs a side, divided by "--", the runs.
+//
+//	$ optrace diff -width 100 base.jsonl head.jsonl
+//	base       1 run: 1 file, 60 operations, 20 steps
+//	head       1 run: 1 file, 60 operations, 20 steps
+//	compared   means of blocks of steps; Mann–Whitney U test, p-values adjusted for 6 tests (Holm), α
+//	           0.05
+//	found      1 slower, 2 unchanged
+//	doubt      one run a side: a change cannot be told from what differs between runs anyway; several
+//	           runs a side can
+//
+//	OPERATIONS
+//	  operation      base     head   change                          p      n  count
+//	  matmul       120 µs   133 µs  +10.0 %  [+6.9 %, +12.7 %]  <0.001  20+20     20  slower
+//	  all_reduce  60.3 µs  61.1 µs        ~  [-1.5 %, +3.1 %]    0.890  20+20     20
+//	  relu        8.94 µs  9.09 µs        ~  [-1.2 %, +4.4 %]    0.611  20+20     20
+//	  durations are geometric means; the change has its interval of confidence behind it; ~ is none that
+//	    can be told from chance
+//
+//	TIME
+//	  device  part        base     head  change                         p      n
+//	  all     wall      193 µs   207 µs  +6.5 %  [+4.7 %, +8.3 %]  <0.001  20+20  slower
+//	  cuda:0  compute   189 µs   203 µs  +6.6 %  [+4.7 %, +8.5 %]  <0.001  20+20  slower
+//	  cuda:0  idle     4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]   1.000  20+20
+//	  by step: wall is from the first start to the last end
+//
+// With -fail-above 5 the exit code is 1 where something is slower by more than 5 %, which
+// makes it a gate for continuous integration; -markdown prints what a pull request
+// shows.
 //
 // # Serve
 //

@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exitcode": exitCode, "link": hardLink, "mode": mode, "samefigures": sameFigures, "samerequests": sameRequests,
+			"generate": generate,
 		},
 		Condition: condition,
 	})

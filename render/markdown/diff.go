@@ -41,7 +41,7 @@ func WriteDiff(w io.Writer, r *diff.Report, opts Options) error {
 	}
 	writeTable(&b, "operation", cells)
 	if left > 0 {
-		fmt.Fprintf(&b, "\n%d more rows without a change.\n", left)
+		fmt.Fprintf(&b, "\nWithout a change, and not shown: %d.\n", left)
 	}
 	cells = nil
 	for i := range r.Parts {
@@ -100,7 +100,9 @@ func figures(c *diff.Comparison) []string {
 	}
 	change, p := "-", "-"
 	if c.P.Known {
-		p = fmt.Sprintf("%.3f", c.P.V)
+		if p = fmt.Sprintf("%.3f", c.P.V); c.P.V < 0.0005 {
+			p = "<0.001"
+		}
 		if change = "~"; c.Verdict != diff.Unchanged && c.Delta.Known {
 			change = fmt.Sprintf("%+.1f %%", 100*c.Delta.V)
 		}
@@ -131,7 +133,7 @@ func code(text string) string {
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range termtext.Clean(text) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+!|@~&:", r) {
+		if strings.ContainsRune("\\`*_{}[]<>()#+!|@~&", r) {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)

@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/optrace/optrace/analyze/diff"
@@ -48,7 +49,7 @@ func (v *comparison) envelope() {
 		v.field(side.name, text, false)
 	}
 	v.field("compared", fmt.Sprintf("%s; Mann–Whitney U test, p-values adjusted for %s (Holm), α %s", unitText(v.r.Unit),
-		plural(int64(v.r.Tests), "test"), units.Ratio(v.r.Alpha)), false)
+		plural(int64(v.r.Tests), "test"), strconv.FormatFloat(v.r.Alpha, 'g', 3, 64)), false)
 	counts := make(map[diff.Verdict]int64)
 	for i := range v.r.Rows {
 		counts[v.r.Rows[i].Verdict]++

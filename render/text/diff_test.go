@@ -1,0 +1,113 @@
+package text_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/text"
+)
+
+// compared returns a comparison of two runs, with an operation of the name in the head.
+func compared(tb testing.TB, name string) *diff.Report {
+	tb.Helper()
+	side := func(names []string, factor float64) []*diff.Run {
+		var entries []*op.Entry
+		at := int64(1_700_000_000_000_000_000)
+		for step := range int64(40) {
+			for i, name := range names {
+				ns := 10_000 * float64(i+1) * (1 + 0.05*math.Sin(float64(step)*float64(i+2)))
+				if i == 0 {
+					ns *= factor
+				}
+				entries = append(entries, &op.Entry{
+					Operation: name, DeviceID: "cuda:0", Rank: op.Known(3), Start: op.Known(at), Duration: int64(ns), Step: op.Known(step),
+				})
+				at += int64(ns)
+			}
+		}
+		r, err := analyze.Run(tb.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+			for _, e := range entries {
+				if !yield(op.Record{Entry: e}, nil) {
+					return
+				}
+			}
+		}), diff.ReportOptions(nil))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		r.Input.Dropped = int64(len(names) - 3)
+		run, err := diff.NewRun("ops.jsonl", r, nil, true)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return []*diff.Run{run}
+	}
+	r, err := diff.Compare(side([]string{"matmul", "relu", "all_reduce"}, 1), side([]string{"matmul", "relu", "all_reduce", name}, 1.2), diff.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return r
+}
+
+func TestDiffGolden(t *testing.T) {
+	hostile := compared(t, strings.Repeat("fused_", 30)+"\x1b[31m|\u202e")
+	empty, err := diff.Compare([]*diff.Run{{}}, []*diff.Run{{}}, diff.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		report *diff.Report
+		opts   text.DiffOptions
+	}{
+		"diff":       {hostile, text.DiffOptions{}},
+		"diff_80":    {hostile, text.DiffOptions{Width: 80, Rows: 2}},
+		"diff_color": {hostile, text.DiffOptions{Color: true, Width: 120}},
+		"diff_empty": {empty, text.DiffOptions{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := text.WriteDiff(&b, test.report, test.opts); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name+".txt")
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Whatever names are, no line is wider than asked for, and none controls a terminal.
+func FuzzWriteDiff(f *testing.F) {
+	for _, name := range []string{"", "matmul", "\x1b]8;;x\x1b\\", strings.Repeat("x", 300), "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字", "a\nb", "\xff"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		var b bytes.Buffer
+		if err := text.WriteDiff(&b, compared(t, name), text.DiffOptions{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		if !utf8.ValidString(b.String()) || strings.ContainsAny(b.String(), "\x1b\r\u202e") {
+			t.Errorf("control characters in %q", b.String())
+		}
+	})
+}
