@@ -143,7 +143,7 @@
 //	  matmul       120 µs   133 µs  +10.0 %  [+6.9 %, +12.7 %]  <0.001  20+20     20  slower
 //	  all_reduce  60.3 µs  61.1 µs        ~  [-1.5 %, +3.1 %]    0.890  20+20     20
 //	  relu        8.94 µs  9.09 µs        ~  [-1.2 %, +4.4 %]    0.611  20+20     20
-//	  durations are geometric means; the change has its interval of confidence behind it; ~ is none that
+//	  durations are geometric means; behind a change is its interval, by the row alone; ~ is none that
 //	    can be told from chance
 //
 //	TIME

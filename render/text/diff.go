@@ -108,7 +108,7 @@ func (v *comparison) rows() {
 			units.Count(row.BaseCount), countChange(row), strings.Join(row.Mixes, ", "))...)...)
 	}
 	v.table(t)
-	v.note("durations are geometric means; the change has its interval of confidence behind it; ~ is none that can be told from chance")
+	v.note("durations are geometric means; behind a change is its interval, by the row alone; ~ is none that can be told from chance")
 }
 
 // countChange returns how many operations the head has where that differs.
