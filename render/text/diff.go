@@ -101,7 +101,8 @@ func (v *comparison) rows() {
 	for i, k := range keys {
 		heads[i] = k.String()
 	}
-	t := newTable(append(append(keyColumns(heads), texts("side", 0)), comparisonColumns(figures("count", 3), figures("", 4), names("mixes", 5))...)...)
+	columns := append(keyColumns(heads), texts("side", 0))
+	t := newTable(append(columns, comparisonColumns(figures("count", 3), figures("", 4), names("mixes", 5))...)...)
 	for i := range v.r.Rows {
 		row := &v.r.Rows[i]
 		t.add(append(append(keyNames(row.Key, len(keys)), row.Side), comparisonCells(&row.Comparison,
