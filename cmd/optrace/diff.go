@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/markdown"
 	"github.com/optrace/optrace/render/text"
 )
@@ -38,6 +40,8 @@ are several runs a side.
   -alpha P          the probability of any false finding that is accepted (0.05)
   -json             print JSON, schema optrace.diff/v1
   -markdown         print Markdown, for a pull request
+  -html FILE        write a page for the browser to FILE: the comparison, and all of
+                    the head, of several runs the first
   -top N            how many rows of a table the text shows (30)
 %s
   -o FILE           write to FILE, which is no input and is replaced once complete
@@ -58,6 +62,7 @@ type diffFlags struct {
 	json      bool
 	markdown  bool
 	top       int
+	html      string
 	format    string
 	output    string
 	display   displayFlags
@@ -80,12 +85,17 @@ func runDiff(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	slowdown := 0.0
-	err = produce(ctx, s, f.output, f.all, func(out *output) error {
-		r, err := f.report(ctx, s, out.exclude)
+	err = produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output) error {
+		r, head, err := f.report(ctx, s, out.exclude)
 		if err != nil {
 			return err
 		}
 		slowdown = r.Slowdown()
+		if f.html != "" {
+			return outputError(html.Write(out, head, html.Options{
+				Title: titleOf(f.head[:1]) + " against " + titleOf(f.base), Version: versionOf(buildInfo()), Diff: r,
+			}))
+		}
 		return outputError(f.write(out, f.display.on(out.screen(s)), r))
 	})
 	if err == nil && f.gate && 100*slowdown > f.failAbove {
@@ -103,6 +113,7 @@ func parseDiff(args []string) (*diffFlags, error) {
 	flags.Float64Var(&f.alpha, "alpha", diff.DefaultAlpha, "")
 	flags.BoolVar(&f.json, "json", false, "")
 	flags.BoolVar(&f.markdown, "markdown", false, "")
+	flags.StringVar(&f.html, "html", "", "")
 	flags.IntVar(&f.top, "top", 0, "")
 	formatFlag(flags, &f.format)
 	flags.StringVar(&f.output, "o", "", "")
@@ -146,6 +157,8 @@ func (f *diffFlags) check() (err error) {
 		return usagef("standard input is there twice")
 	case f.json && f.markdown:
 		return usagef("-json and -markdown exclude each other")
+	case f.html != "" && (f.json || f.markdown || f.output != ""):
+		return usagef("-html excludes -json, -markdown and -o")
 	case !(f.alpha > 0 && f.alpha < 1):
 		return usagef("-alpha is not between 0 and 1")
 	case !(f.failAbove >= 0):
@@ -156,36 +169,34 @@ func (f *diffFlags) check() (err error) {
 	return f.display.check()
 }
 
-// report reads all runs, one after the other, and compares them.
-func (f *diffFlags) report(ctx context.Context, s streams, exclude func(fs.FileInfo) bool) (*diff.Report, error) {
+// report reads all runs, one after the other, and compares them. It also returns the report
+// on the first run of the head, where a page is made of it.
+func (f *diffFlags) report(ctx context.Context, s streams, exclude func(fs.FileInfo) bool) (*diff.Report, *analyze.Report, error) {
 	single := len(f.base) == 1 && len(f.head) == 1
-	read := func(inputs []string) (runs []*diff.Run, err error) {
-		for _, in := range inputs {
-			r, err := f.read(ctx, s, in, exclude)
-			if err != nil {
-				return nil, err
-			}
-			run, err := diff.NewRun(in, r, f.keys, single)
-			if err != nil {
-				return nil, inputError(err)
-			}
-			runs = append(runs, run)
+	var runs []*diff.Run
+	var head *analyze.Report
+	for i, in := range f.all {
+		r, err := f.read(ctx, s, in, exclude)
+		if err != nil {
+			return nil, nil, err
 		}
-		return runs, nil
+		run, err := diff.NewRun(in, r, f.keys, single)
+		if err != nil {
+			return nil, nil, inputError(err)
+		}
+		runs = append(runs, run)
+		if i == len(f.base) && f.html != "" {
+			if r.Forest == nil {
+				return nil, nil, inputError(fmt.Errorf("%s is a saved report, of which no page can be made", in))
+			}
+			head = r
+		}
 	}
-	base, err := read(f.base)
+	r, err := diff.Compare(runs[:len(f.base)], runs[len(f.base):], diff.Options{Alpha: f.alpha})
 	if err != nil {
-		return nil, err
+		return nil, nil, inputError(err)
 	}
-	head, err := read(f.head)
-	if err != nil {
-		return nil, err
-	}
-	r, err := diff.Compare(base, head, diff.Options{Alpha: f.alpha})
-	if err != nil {
-		return nil, inputError(err)
-	}
-	return r, nil
+	return r, head, nil
 }
 
 // read returns the report on one run, or the one that was saved.

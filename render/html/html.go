@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,6 +28,9 @@ type Options struct {
 	// data beside its own, and that can hand the trace, which it takes from the address
 	// trace.json, to ui.perfetto.dev. See [WriteData].
 	Live bool
+	// Diff compares the run with another one, where it is not nil: the report is that of
+	// the head.
+	Diff *diff.Report
 	// Notes are shown in the head of the page.
 	Notes []Note
 }
@@ -53,7 +57,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 		connect = " connect-src 'self';"
 	}
 	return page.Execute(w, map[string]any{
-		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Build": d.Build,
+		"Title": opts.Title, "Version": opts.Version, "Live": opts.Live, "Diff": opts.Diff != nil, "Build": d.Build,
 		"Sentence": d.Sentence, "Chips": d.Notes, "Findings": d.Findings, "LeftOut": d.LeftOut,
 		"ScriptSum": hashOf(script), "StyleSum": hashOf(style), "Connect": connect,
 		// These three are this package's own files and JSON without markup.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/op"
 )
 
@@ -33,6 +34,7 @@ type view struct {
 	LinksTotal int             `json:"links_total"`
 	Merged     merged          `json:"merged"`
 	Report     *analyze.Report `json:"report"`
+	Diff       *diff.Report    `json:"diff,omitempty"`
 
 	severalRanks bool // labels of devices have the rank
 }
@@ -92,7 +94,7 @@ type part struct {
 
 // newView describes a report and the rows of its forest.
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
-	v := &view{Report: r, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{}}
+	v := &view{Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{}}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)

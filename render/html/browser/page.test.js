@@ -224,6 +224,17 @@ test("links show as flows, and what is shared is listed", { skip: !pages.include
   await done();
 });
 
+test("a comparison shows what became slower, and selects it", { skip: !pages.includes("diff.html") }, async () => {
+  const { page, done } = await open("diff.html");
+  const rows = await page.evaluate(() => globalThis.optrace.diff.given.map((r) => [r.key.operation, r.verdict]));
+  assert.deepEqual(rows, [["matmul", "slower"], ["all_reduce", "unchanged"], ["relu", "unchanged"]]);
+  assert.match(await page.textContent("#diff"), /one run a side/);
+  assert.match(await page.getAttribute("#diff svg.interval.slower", "aria-label"), /^\+\d+\.\d\u00a0% to \+\d+\.\d\u00a0%$/);
+  await page.click("#diff tbody tr");
+  assert.equal(await page.evaluate(() => globalThis.optrace.view.names[globalThis.optrace.store.state.op]), "matmul");
+  await done();
+});
+
 test("launches follow the selected range, and lead to the timeline", { skip: !pages.includes("async.html") }, async () => {
   const { page, done } = await open("async.html");
   const shown = () => page.evaluate(() => globalThis.optrace.launches.table.given.map((s) => [s.label, s.stream, s.count]));

@@ -7,6 +7,7 @@ import { FlameGraph } from "./flame.js";
 import { Timeline } from "./timeline.js";
 import { Devices, Operations, Requests, communication, memory, steps } from "./sections.js";
 import { Launches } from "./launches.js";
+import { difference } from "./diff.js";
 import { formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
 
 export const byID = (id) => document.getElementById(id);
@@ -73,6 +74,7 @@ export class Page {
     communication(this, byID("communication"));
     memory(this, byID("memory"));
     steps(this, byID("steps"));
+    this.diff = difference(this, byID("diff"));
     this.sayMerged();
   }
 

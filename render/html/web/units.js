@@ -68,6 +68,11 @@ export function formatShare(x) {
   return (p !== 0 && Math.abs(p) < 0.1 ? "<\u200a0.1" : Math.abs(p) >= 99.95 ? p.toFixed(0) : p.toFixed(1)) + "\u00a0%";
 }
 
+// formatChange formats a fraction with its sign.
+export function formatChange(x) {
+  return x === null || x === undefined || !Number.isFinite(x) ? "–" : (x < 0 ? "−" : "+") + formatShare(Math.abs(x));
+}
+
 // timeTicks returns round times between from and to, at most count of them.
 export function timeTicks(from, to, count) {
   const span = to - from;
