@@ -94,7 +94,9 @@ type part struct {
 
 // newView describes a report and the rows of its forest.
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
-	v := &view{Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{}}
+	v := &view{
+		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{},
+	}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)
