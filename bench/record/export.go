@@ -191,7 +191,7 @@ func enlarge(batches [][]sdktrace.ReadOnlySpan) (large [][]sdktrace.ReadOnlySpan
 	for len(all) < largeBatch {
 		all = append(all, all...)
 	}
-	return slices.Collect(slices.Chunk(all[:len(all)/largeBatch*largeBatch], largeBatch))
+	return slices.Collect(slices.Chunk(all, largeBatch))
 }
 
 // sdkBatches returns n batches of operations as the SDK hands them to exporters.

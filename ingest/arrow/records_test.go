@@ -211,3 +211,28 @@ func checkTorn(t *testing.T, file []byte, want []op.Record, torn bool, got *reco
 		t.Fatalf("%d bytes (-want +got):\n%s", len(file), cmp.Diff(want, got.all))
 	}
 }
+
+// An operation may have more dimensions than an index of 16 bits tells apart.
+func TestManyDimensions(t *testing.T) {
+	e := op.Entry{Operation: "concat", Kind: op.KindMemory, OutputShape: op.Shape{1 << 40, op.Dynamic}}
+	for i := range int64(op.MaxInputs) {
+		var s op.Shape
+		for k := range int64(op.MaxRank) {
+			s = append(s, i*op.MaxRank+k)
+		}
+		e.InputShapes = append(e.InputShapes, s)
+	}
+	want := []op.Record{{Entry: &e}, {Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, OutputShape: op.Shape{7, 8}}}}
+	got := read(t, write(t, want, 1))
+	if len(got.all) != len(want) {
+		t.Fatalf("%d records: %q, %q", len(got.all), got.bad, got.fail)
+	}
+	for i, rec := range got.all {
+		if diff := cmp.Diff(want[i].Entry.InputShapes, rec.Entry.InputShapes); diff != "" {
+			t.Errorf("inputs of operation %d (-want +got):\n%s", i, diff)
+		}
+		if diff := cmp.Diff(want[i].Entry.OutputShape, rec.Entry.OutputShape); diff != "" {
+			t.Errorf("output of operation %d (-want +got):\n%s", i, diff)
+		}
+	}
+}

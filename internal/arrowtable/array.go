@@ -114,19 +114,20 @@ func (a *array) addFrom(src *array, i int) {
 	}
 	switch a.kind {
 	case arrowipc.Int, arrowipc.Float:
-		v := src.numbers[i]
-		if a.dims != nil {
-			v = a.dims.index(src.dims.values.numbers[v])
-		}
-		a.addNumber(v)
+		a.addNumbers(src, i, i+1)
 	case arrowipc.Utf8:
 		start, end := src.bounds(i)
 		a.text = append(a.text, src.text[start:end]...)
 		a.endText()
 	case arrowipc.List, arrowipc.Map:
 		start, end := src.bounds(i)
-		for k := start; k < end; k++ {
-			a.children[0].addFrom(src.children[0], k)
+		to, from := a.children[0], src.children[0]
+		if to.kind == arrowipc.Int && from.nulls == 0 {
+			to.addNumbers(from, start, end)
+		} else {
+			for k := start; k < end; k++ {
+				to.addFrom(from, k)
+			}
 		}
 		a.endList()
 	case arrowipc.Struct:
@@ -134,6 +135,19 @@ func (a *array) addFrom(src *array, i int) {
 			c.addFrom(src.children[k], i)
 		}
 		a.n++
+	}
+}
+
+// addNumbers adds the numbers that another array has from one index up to another. None
+// of them is null.
+func (a *array) addNumbers(src *array, start, end int) {
+	a.n += end - start
+	if a.dims == nil {
+		a.numbers = append(a.numbers, src.numbers[start:end]...)
+		return
+	}
+	for _, v := range src.numbers[start:end] {
+		a.numbers = append(a.numbers, a.dims.index(src.dims.values.numbers[v]))
 	}
 }
 

@@ -2,6 +2,7 @@ package arrowtable
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/internal/arrowipc"
@@ -11,8 +12,10 @@ import (
 type Writer struct {
 	body    body
 	layouts *layouts
-	// Scratch: the combinations of the rows, and the indexes of a column.
+	// Scratch: the combinations of the rows, the flags that all of them have, and the
+	// indexes of a column.
 	combinations []uint16
+	flags        uint16
 	indexes      []int16
 }
 
@@ -35,9 +38,11 @@ func (w *Writer) Append(dst []byte, t *Table, rows []byte, all bool) []byte {
 			b.dictionary(w.layouts.dictionaries[id], d.values)
 		}
 	}
-	w.combinations = resized(w.combinations, len(rows)/RowBytes)
+	w.combinations, w.flags = resized(w.combinations, len(rows)/RowBytes), math.MaxUint16
 	for i := range w.combinations {
-		w.combinations[i] = binary.LittleEndian.Uint16(rows[i*RowBytes+rowCombination:])
+		row := (*[RowBytes]byte)(rows[i*RowBytes:])
+		w.combinations[i] = binary.LittleEndian.Uint16(row[rowCombination:])
+		w.flags &= binary.LittleEndian.Uint16(row[rowFlags:])
 	}
 	b.begin(w.layouts.records)
 	for col := range numColumns {
@@ -57,16 +62,21 @@ func (b *body) dictionary(l *arrowipc.Layout, values *array) {
 
 // column adds a column of rows.
 func (w *Writer) column(t *Table, col int, rows []byte) {
+	n := len(rows) / RowBytes
 	switch col {
 	case colStart:
-		w.body.times(rows, rowStart, hasStart)
+		w.body.times(rows, rowStart, hasStart&^w.flags)
 	case colDuration:
-		w.body.times(rows, rowDuration, hasDuration)
+		w.body.times(rows, rowDuration, hasDuration&^w.flags)
 	case colLaunch:
-		w.body.launches(t.launches, len(rows)/RowBytes)
+		w.body.launches(t.launches, n)
 	case colSpanID:
-		w.body.spanIDs(rows)
+		w.body.spanIDs(rows, hasSpanID&^w.flags)
 	case colFailed, colParentRemote:
+		if t.combinations.areZero(col) {
+			w.body.zeroColumn(n, 1)
+			return
+		}
 		w.body.bools(w.combined(t, col))
 	case colStep:
 		w.body.indexes(w.own(rowStep, rows))
@@ -80,14 +90,17 @@ func (w *Writer) column(t *Table, col int, rows []byte) {
 		w.body.indexes(w.own(rowRoot, rows))
 	case colRootSpanID:
 		w.body.indexes(w.own(rowRootID, rows))
-	case colRecord, colKind, colKindRule, colSide:
-		w.body.byteIndexes(w.combined(t, col))
 	default:
-		if t.dicts[col].values.n == 0 {
-			w.body.allNull(len(rows) / RowBytes)
-			return
+		switch bits := indexBits(col); {
+		case t.dicts[col].values.n == 0:
+			w.body.allNull(n, bits)
+		case t.combinations.areZero(col):
+			w.body.zeroColumn(n, bits)
+		case bits == byteIndex.Bits:
+			w.body.byteIndexes(w.combined(t, col))
+		default:
+			w.body.indexes(w.combined(t, col))
 		}
-		w.body.indexes(w.combined(t, col))
 	}
 }
 
@@ -118,11 +131,18 @@ func (w *Writer) combined(t *Table, col int) (indexes []int16, signs int16) {
 // resized returns a slice of n elements, in the memory of s if that is large enough.
 func resized[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
-// allNull adds a column of indexes of which n are null.
-func (b *body) allNull(n int) {
+// allNull adds a column of n nulls, whose values take that many bits.
+func (b *body) allNull(n, bits int) {
 	b.node(n, n)
 	b.allZero((n + 7) / 8)
-	b.allZero(2 * n)
+	b.allZero((bits*n + 7) / 8)
+}
+
+// zeroColumn adds a column of n zeros, of that many bits.
+func (b *body) zeroColumn(n, bits int) {
+	b.node(n, 0)
+	b.none()
+	b.allZero((bits*n + 7) / 8)
 }
 
 // indexes adds a column of indexes.
@@ -197,9 +217,13 @@ func (b *body) bools(values []int16, signs int16) {
 	b.end(start)
 }
 
-// flagged adds the bits of the rows that have a flag, none where all have, and
-// returns how many have not.
+// flagged adds the bits of the rows that have a flag, none where flag is 0 because all
+// have, and returns how many have not.
 func (b *body) flagged(rows []byte, flag uint16) (nulls int) {
+	if flag == 0 {
+		b.none()
+		return 0
+	}
 	n := len(rows) / RowBytes
 	bits, start := b.grow((n + 7) / 8)
 	clear(bits)
@@ -209,11 +233,6 @@ func (b *body) flagged(rows []byte, flag uint16) (nulls int) {
 		} else {
 			nulls++
 		}
-	}
-	if nulls == 0 {
-		b.out = b.out[:start]
-		b.none()
-		return 0
 	}
 	b.end(start)
 	return nulls
@@ -232,9 +251,9 @@ func (b *body) times(rows []byte, at int, flag uint16) {
 }
 
 // spanIDs adds the column of span ids.
-func (b *body) spanIDs(rows []byte) {
+func (b *body) spanIDs(rows []byte, flag uint16) {
 	n := len(rows) / RowBytes
-	b.node(n, b.flagged(rows, hasSpanID))
+	b.node(n, b.flagged(rows, flag))
 	buf, start := b.grow(8 * n)
 	for i := range n {
 		binary.LittleEndian.PutUint64(buf[8*i:], uint64(spanNumber(rows[i*RowBytes+rowSpanID:])))

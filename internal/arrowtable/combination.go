@@ -2,6 +2,7 @@ package arrowtable
 
 import (
 	"math"
+	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -54,6 +55,12 @@ func (c *combinations) column(col int) []int16 {
 		c.columns[col] = append(c.columns[col], isNull)
 	}
 	return c.columns[col]
+}
+
+// areZero reports whether all combinations have index 0 in a column.
+func (c *combinations) areZero(col int) bool {
+	column := c.columns[col]
+	return len(column) == c.n && !slices.ContainsFunc(column, func(index int16) bool { return index != 0 })
 }
 
 var nothing = func() (c combination) {

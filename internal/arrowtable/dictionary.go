@@ -1,6 +1,7 @@
 package arrowtable
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/optrace/optrace/internal/arrowipc"
@@ -174,13 +175,9 @@ func (d *dictionary) spanID(id op.SpanID) int16 {
 // spanNumber returns the number that the digits of a span's id are.
 func spanNumber(id []byte) int64 { return int64(binary.BigEndian.Uint64(id)) }
 
-func isZero(id []byte) bool {
-	for _, octet := range id {
-		if octet != 0 {
-			return false
-		}
-	}
-	return true
+// isZero reports whether there is nothing but zeros.
+func isZero(b []byte) bool {
+	return len(b) == 0 || b[0] == 0 && bytes.Equal(b[1:], b[:len(b)-1])
 }
 
 // encoded returns the index of the value that key encodes, and whether it has to

@@ -118,13 +118,22 @@ func schema() *arrowipc.Schema {
 	for i := range fields {
 		switch i {
 		case colDuration, colStart, colLaunch, colSpanID, colFailed, colParentRemote: // have values of their own
-		case colRecord, colKind, colKindRule, colSide: // of which there are few in any stream
-			fields[i].Dictionary = &arrowipc.Dictionary{ID: int64(i), Index: byteIndex}
 		default:
-			fields[i].Dictionary = &arrowipc.Dictionary{ID: int64(i), Index: indexType}
+			index := indexType
+			index.Bits = indexBits(i)
+			fields[i].Dictionary = &arrowipc.Dictionary{ID: int64(i), Index: index}
 		}
 	}
 	return &arrowipc.Schema{Fields: fields}
+}
+
+// indexBits returns the size of the indexes of a column that has a dictionary.
+func indexBits(col int) int {
+	switch col {
+	case colRecord, colKind, colKindRule, colSide: // which have few values in any stream
+		return byteIndex.Bits
+	}
+	return indexType.Bits
 }
 
 // AppendSchema appends the message that a stream of batches starts with. The same

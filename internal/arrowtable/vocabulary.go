@@ -2,7 +2,7 @@ package arrowtable
 
 import (
 	"math"
-	"slices"
+	"math/bits"
 
 	"github.com/optrace/optrace/op"
 )
@@ -18,11 +18,14 @@ type Vocabulary struct {
 	batch uint64 // the number of the batch
 }
 
-// found is the index of a value in the dictionary of the batch with the number.
-type found struct {
-	batch uint64
-	index int16
-}
+// found is the index of a value in the dictionary of a batch, in 16 bits below the
+// batch's number.
+type found uint64
+
+func newFound(batch uint64, index int16) found { return found(batch<<16 | uint64(uint16(index))) }
+
+func (f found) batch() uint64 { return uint64(f >> 16) }
+func (f found) index() int16  { return int16(f) }
 
 // NewVocabulary returns an empty vocabulary that takes at most maxBytes.
 func NewVocabulary(maxBytes int) *Vocabulary {
@@ -34,20 +37,12 @@ func (v *Vocabulary) Begin() { v.batch++ }
 
 // Template is the combination of an operation that a vocabulary has learned.
 type Template struct {
-	values []value
-	// combination is its number in the batch with the number.
-	batch       uint64
-	combination int
+	columns uint64      // a bit for each in which it is not null
+	values  combination // indexes of the vocabulary
+	// number is that of the combination in the batch with the number.
+	number int
+	batch  uint64
 }
-
-// value is a value of the vocabulary: a column, and the index there, or a boolean.
-type value struct {
-	col   uint8
-	index int16
-}
-
-// Bytes returns about how much memory the template takes.
-func (t *Template) Bytes() int { return 32 + 4*len(t.values) }
 
 const (
 	// maxKnown bounds the values of a column.
@@ -73,19 +68,17 @@ func (v *Vocabulary) Full() bool {
 // Learn returns the template of e: of all but what nearly every operation has of its
 // own, which [Table.AppendOperation] is told. The vocabulary must not be full.
 func (v *Vocabulary) Learn(e *op.Entry) Template {
-	c := v.known.entry(e)
-	var t Template
-	for col, index := range c {
+	t := Template{values: v.known.entry(e)}
+	for col, index := range t.values {
 		if index == isNull {
 			continue
 		}
-		t.values = append(t.values, value{uint8(col), index})
+		t.columns |= 1 << col
 		if v.known.dicts[col] != nil {
 			missing := int(index) + 1 - len(v.found[col])
 			v.found[col] = append(v.found[col], make([]found, max(0, missing))...)
 		}
 	}
-	t.values = slices.Clip(t.values)
 	return t
 }
 
@@ -105,14 +98,14 @@ type Operation struct {
 // and span id are known.
 func (t *Table) AppendOperation(rows []byte, v *Vocabulary, k *Template, o *Operation) []byte {
 	if k.batch != v.batch {
-		k.batch, k.combination = v.batch, t.use(v, k)
+		k.batch, k.number = v.batch, t.use(v, k)
 	}
 	if o.Launch.Known {
 		t.launches = append(t.launches, launch{t.rows, o.Launch.V})
 	}
 	return t.appendRow(rows, &row{
 		start: o.Start, duration: o.Duration, spanID: o.SpanID, flags: hasStart | hasDuration | hasSpanID,
-		combination: k.combination, step: t.dicts[colStep].int(o.Step), device: t.dicts[colDeviceID].text(o.Device),
+		combination: k.number, step: t.dicts[colStep].int(o.Step), device: t.dicts[colDeviceID].text(o.Device),
 		place: t.locate(&o.TraceID, &o.ParentSpanID, o.Root, &o.RootSpanID),
 	})
 }
@@ -120,16 +113,17 @@ func (t *Table) AppendOperation(rows []byte, v *Vocabulary, k *Template, o *Oper
 // use adds the combination of a template and returns its number.
 func (t *Table) use(v *Vocabulary, k *Template) int {
 	number := t.combinations.n
-	for _, value := range k.values {
-		index, d := value.index, t.dicts[value.col]
+	for left := k.columns; left != 0; left &= left - 1 {
+		col := bits.TrailingZeros64(left)
+		index, d := k.values[col], t.dicts[col]
 		if d != nil {
-			f := &v.found[value.col][index]
-			if f.batch != v.batch {
-				f.batch, f.index = v.batch, d.take(v.known.dicts[value.col], index)
+			f := &v.found[col][index]
+			if f.batch() != v.batch {
+				*f = newFound(v.batch, d.take(v.known.dicts[col], index))
 			}
-			index = f.index
+			index = f.index()
 		}
-		t.combinations.set(int(value.col), number, index)
+		t.combinations.set(col, number, index)
 	}
 	t.combinations.n++
 	t.bytes += combinationBytes

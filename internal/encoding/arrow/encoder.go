@@ -138,7 +138,7 @@ func (c *encoder) learn(k *attrcache.Key, e *op.Entry) {
 		return
 	}
 	known := template{c.words.Learn(e), e.Step, e.DeviceID, e.Launch}
-	c.cache.Add(k, known, known.Bytes())
+	c.cache.Add(k, known, 0)
 }
 
 // operation sets what an operation has of its own. It reports false if d has more
