@@ -1,181 +1,197 @@
 package analyze
 
 import (
-	"github.com/optrace/optrace/analyze/internal/table"
+	"math"
+	"slices"
+
 	"github.com/optrace/optrace/op"
 )
 
-// rowFinder finds the rows of a profile by the codes of columns, which it looks up once
-// per code.
-type rowFinder struct {
-	operationsOf, devicesOf, groupsOf columnVersions
-	// operations is by code, first those of the device side and then those of the
-	// host side.
-	operations []foundRow[operationRow]
-	devices    codeCache[*table.Row[deviceRow]]
-	groups     codeCache[foundRow[groupRow]]
-}
-
-// foundRow is a row and the codes that were last seen in it, of what varies.
-type foundRow[R any] struct {
-	row                           *table.Row[R]
-	inputs, output, dtype, dtypes uint32
-}
-
-// columnVersions tells whether what is known of the codes of some columns still holds.
-type columnVersions struct {
-	of       *op.Columns
-	versions [maxKeyCodes]int64
-}
-
-// turnTo reports whether the columns have other values than at the last call.
-func (v *columnVersions) turnTo(c *op.Columns, versions ...int64) (changed bool) {
-	now := columnVersions{of: c}
-	copy(now.versions[:], versions)
-	if changed = *v != now; changed {
-		*v = now
-	}
-	return changed
-}
-
-// varietyVersions returns the versions of what varies within a row.
-func varietyVersions(c *op.Columns) [4]int64 {
-	return [4]int64{c.InputShapes.Version, c.OutputShape.Version, c.InputDTypes.Version, c.DType.Version}
-}
-
-// turnTo forgets what it knows of other codes.
-func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
-	v := varietyVersions(c)
-	if f.operationsOf.turnTo(c, c.Operation.Version, v[0], v[1], v[2], v[3]) {
-		clear(f.operations)
-	}
-	if n := 2 * len(c.Operation.Values); n > len(f.operations) { // values may join the others
-		f.operations = append(f.operations, make([]foundRow[operationRow], n-len(f.operations))...)
-	}
-	if f.devicesOf.turnTo(c, c.DeviceID.Version, c.Service.Version) {
-		f.devices.clear()
-	}
-	if len(keys) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions(nil, keys, c), v[:]...)...) {
-		f.groups.clear()
-	}
-}
-
-// addRows is Add for rows of columns.
+// addRows is Add for rows of columns. It finds what each row is added to by the codes of
+// the row, and then adds up one column after the other.
 func (p *Profile) addRows(rows *op.Rows) {
 	c := rows.Columns
 	if p.found == nil {
-		p.found = new(rowFinder)
+		p.found = newRowFinder(p.opts.By)
 	}
-	p.found.turnTo(c, p.opts.By)
-	hosts := len(c.Side.Values) > 1
-	for _, at := range rows.List {
-		i := int(at)
-		p.at.n++
-		side := op.SideNone
+	f := p.found
+	f.turnTo(c, p.opts.By)
+	f.late.columns = c
+	f.setDurations(c, rows.List)
+	for p.findOperations(c, rows.List) { // until no row was evicted for another
+	}
+	p.addColumns(c, rows.List)
+	if len(p.opts.By) > 0 {
+		for p.findGroups(c, rows.List) {
+		}
+		p.addColumns(c, rows.List)
+	}
+	p.addTotalsOf(c, rows.List)
+	p.addKinds(c)
+	p.offerSlow(c, rows.List)
+	p.at.n += int64(len(rows.List))
+	if rows.Last {
+		p.settle()
+	}
+}
+
+// findOperations sets the sums to those of the operations of rows, and adds what is the
+// same for most rows of an operation. It reports whether that evicted another operation.
+func (p *Profile) findOperations(c *op.Columns, list []int32) (evicted bool) {
+	f := p.found
+	before := p.operations[0].Evictions() + p.operations[1].Evictions()
+	f.sums, f.special = slices.Grow(f.sums[:0], len(list))[:len(list)], f.special[:0]
+	sums := f.sums
+	codes, kinds := c.Operation.Codes, c.Kind.Codes
+	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
+	operations, hosts := f.operations, len(c.Side.Values) > 1
+	for k, i := range list {
+		code, side := codes[i], 0
 		if hosts {
-			side = c.Side.At(i)
+			side = sideIndex(c.Side.At(int(i)))
 		}
-		memory, kind := c.MemoryBytes.At(i), c.Kind.At(i)
-		m := measures{
-			duration: c.Duration.At(i).V, elements: c.OutputElements.At(i).V, memory: memory.V, flops: c.FLOPs.At(i).V,
+		found := &operations[2*int(code)+side]
+		if found.sums == nil || *found.evicted {
+			r := p.operationRow(side, c.Operation.Values[code])
+			*found = foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, operation: &r.Value, kind: noCode}
 		}
-		found := p.foundOperation(c, sideIndex(side), i)
-		row := &found.row.Value
-		row.addRow(c, i, m)
-		addVariety(&row.variety, found, c, i)
-		if len(p.opts.By) > 0 {
-			found := p.foundGroup(c, sideIndex(side), i)
-			found.row.Value.addRow(c, i, m)
-			addVariety(&found.row.Value.variety, found, c, i)
+		sums[k] = found.sums
+		if found.kind != kinds[i] || found.inputs != inputs[i] || found.output != output[i] || found.dtype != dtype[i] ||
+			found.dtypes != dtypes[i] {
+			found.addVariety(c, int(i))
 		}
-		if side == op.SideHost {
-			continue
+		if found.isSpecial && side == 0 {
+			f.special = append(f.special, specialRow{found, k, i})
 		}
-		p.peak = max(p.peak, memory.V)
-		if start := c.Start.At(i); start.Known {
-			p.extend(start, op.Known(start.V+m.duration))
+	}
+	return p.operations[0].Evictions()+p.operations[1].Evictions() > before
+}
+
+// findGroups is findOperations for the groups.
+func (p *Profile) findGroups(c *op.Columns, list []int32) (evicted bool) {
+	f := p.found
+	before := p.groups[0].Evictions() + p.groups[1].Evictions()
+	f.sums = slices.Grow(f.sums[:0], len(list))
+	var codes [maxKeyCodes]uint64
+	for _, i := range list {
+		row := int(i)
+		side := sideAt(c, row)
+		found, ok := f.groups.slot(appendKeyCodes(append(codes[:0], uint64(side)), p.opts.By, c, row))
+		if !ok || *found.evicted {
+			e := keyEntry(p.opts.By, c, row)
+			r := p.groupRow(side, &e)
+			*found = foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, kind: noCode}
 		}
-		p.foundDevice(c, i).addMeasures(m)
-		switch kind {
-		case op.KindCollective:
-			p.addCollective(row, c.KindRule(i), m.duration)
-		case op.KindMemory:
-			p.addCopy(row, c.Operation.At(i), m.duration, memory)
+		found.addVariety(c, row)
+		f.sums = append(f.sums, found.sums)
+	}
+	return p.groups[0].Evictions()+p.groups[1].Evictions() > before
+}
+
+// addColumns adds rows to the sums, but for their kinds and variety.
+func (p *Profile) addColumns(c *op.Columns, list []int32) {
+	sums := p.found.sums
+	durations := p.found.durations[:len(sums)]
+	for k, a := range sums {
+		d := durations[k]
+		if d >= a.max || a.count == 0 {
+			p.found.late.raise(a, d, int(list[k]))
 		}
-		if m.duration > p.slowest.shortest || m.duration == p.slowest.shortest && p.at.before(p.slowest.last) {
-			p.slowest.offer(c.Entry(i), nil, p.at)
+		if d < a.min || a.count == 0 {
+			a.min = d
 		}
-		if memory.V > p.opts.HotspotBytes {
-			p.hotCount++
-			if p.at.before(p.hotspots.last) {
-				p.hotspots.offer(c.Entry(i), nil, p.at)
+		a.count++
+		a.sum.Add(d)
+		a.squares.AddSquare(d)
+		a.durations.Add(d)
+	}
+	if codes, values := c.OutputElements.Codes, c.OutputElements.Values; len(values) > 1 {
+		for k, i := range list {
+			sums[k].elements.Add(values[codes[i]].V)
+		}
+	}
+	if codes, values := c.MemoryBytes.Codes, c.MemoryBytes.Values; len(values) > 1 {
+		for k, i := range list {
+			sums[k].memory.Add(values[codes[i]].V)
+		}
+	}
+	if codes, values := c.FLOPs.Codes, c.FLOPs.Values; len(values) > 1 {
+		for k, i := range list {
+			sums[k].flops.Add(values[codes[i]].V)
+		}
+	}
+	if codes, values := c.Failed.Codes, c.Failed.Values; len(values) > 1 {
+		for k, i := range list {
+			if values[codes[i]] {
+				sums[k].errors++
 			}
 		}
 	}
 }
 
-// addRow is add for a row of columns, but for its variety.
-func (a *accumulator) addRow(c *op.Columns, i int, m measures) {
-	if m.duration >= a.max || a.count == 0 {
-		a.offerSlowest(m.duration, c.TraceID(i), c.SpanID(i))
+// sideAt returns the index of the side of a row.
+func sideAt(c *op.Columns, row int) int {
+	if len(c.Side.Values) == 1 {
+		return 0
 	}
-	a.addMeasures(m)
-	a.durations.Add(m.duration)
-	a.kinds |= 1 << c.Kind.At(i)
-	if c.Failed.At(i) {
-		a.errors++
+	return sideIndex(c.Side.At(row))
+}
+
+// addTotalsOf adds rows to the devices and to the totals, and offers them to the entries of
+// much memory.
+func (p *Profile) addTotalsOf(c *op.Columns, list []int32) {
+	memories, memoryValues := c.MemoryBytes.Codes, c.MemoryBytes.Values
+	starts, startValues := c.Start.Codes, c.Start.Values
+	devices, services, ranks := c.DeviceID.Codes, c.Service.Codes, c.Rank.Codes
+	durations := p.found.durations[:len(list)]
+	hosts := len(c.Side.Values) > 1
+	peak := p.peak
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for k, i := range list {
+		if hosts && c.Side.At(int(i)) == op.SideHost {
+			continue
+		}
+		duration, memory := durations[k], memoryValues[memories[i]].V
+		if memory > peak {
+			peak = memory
+		}
+		if memory > p.opts.HotspotBytes {
+			p.offerLarge(c, k, int(i))
+		}
+		if start := &startValues[starts[i]]; start.Known {
+			first, last = min(first, start.V), max(last, start.V+duration)
+		}
+		device, service, rank := devices[i], services[i], ranks[i]
+		s := &p.found.devices[(device+31*service+37*rank)%deviceSlots]
+		if s.device != device || s.service != service || s.rank != rank || s.row == nil || s.row.Evicted {
+			*s = deviceSlot{p.deviceRowAt(c, int(i)), device, service, rank}
+		}
+		s.row.Value.count++
+		s.row.Value.sum.Add(duration)
+		s.row.Value.memory.Add(memory)
+	}
+	if p.peak = peak; first <= last {
+		p.extend(op.Known(first), op.Known(last))
 	}
 }
 
-// addVariety adds the shapes and element types of a row of columns, unless they are
-// those that were last seen.
-func addVariety[R any](v *variety, last *foundRow[R], c *op.Columns, i int) {
-	if k := c.InputShapes.Codes[i]; k != last.inputs && !v.mixesInputs {
-		last.inputs = k
-		v.addInputs(c.InputShapes.Value(k))
-	}
-	if k := c.OutputShape.Codes[i]; k != last.output && !v.mixesOutput {
-		last.output = k
-		v.addOutput(c.OutputShape.Value(k))
-	}
-	if k := c.DType.Codes[i]; k != last.dtype && !v.mixesDType {
-		last.dtype = k
-		v.addDType(c.DType.Value(k))
-	}
-	if k := c.InputDTypes.Codes[i]; k != last.dtypes && !v.mixesDTypes {
-		last.dtypes = k
-		v.addDTypes(c.InputDTypes.Value(k))
+// offerLarge offers a row, whose place in the list is given too, to the entries of much
+// memory.
+func (p *Profile) offerLarge(c *op.Columns, k, row int) {
+	p.hotCount++
+	if at := (position{p.at.part, p.at.n + int64(k) + 1}); at.before(p.hotspots.last) {
+		p.hotspots.offer(c.Entry(row), nil, at)
 	}
 }
 
-// foundOperation returns the row of the operation of row i.
-func (p *Profile) foundOperation(c *op.Columns, side, i int) *foundRow[operationRow] {
-	code := c.Operation.Codes[i]
-	found := &p.found.operations[2*int(code)+side]
-	if found.row == nil || found.row.Evicted {
-		*found = foundRow[operationRow]{row: p.operationRow(side, c.Operation.Values[code])}
+// addKinds adds the rows of kinds that have sums of their own.
+func (p *Profile) addKinds(c *op.Columns) {
+	for _, s := range p.found.special {
+		row, duration := int(s.row), p.found.durations[s.at]
+		if c.Kind.At(row) == op.KindCollective {
+			p.addCollective(s.found.operation, c.KindRule(row), duration)
+		} else {
+			p.addCopy(s.found.operation, c.Operation.At(row), duration, c.MemoryBytes.At(row))
+		}
 	}
-	return found
-}
-
-// foundDevice returns the row of the device of row i.
-func (p *Profile) foundDevice(c *op.Columns, i int) *deviceRow {
-	rank := c.Rank.At(i)
-	var codes [maxKeyCodes]uint64
-	row, ok := p.found.devices.slot(appendIntCode(append(codes[:0], uint64(c.DeviceID.Codes[i]), uint64(c.Service.Codes[i])), rank))
-	if !ok || (*row).Evicted {
-		*row = p.deviceRow(&op.Entry{DeviceID: c.DeviceID.At(i), Rank: rank, Service: c.Service.At(i)})
-	}
-	return &(*row).Value
-}
-
-// foundGroup returns the row of the group of row i.
-func (p *Profile) foundGroup(c *op.Columns, side, i int) *foundRow[groupRow] {
-	var codes [maxKeyCodes]uint64
-	found, ok := p.found.groups.slot(appendKeyCodes(append(codes[:0], uint64(side)), p.opts.By, c, i))
-	if !ok || found.row.Evicted {
-		e := keyEntry(p.opts.By, c, i)
-		*found = foundRow[groupRow]{row: p.groupRow(side, &e)}
-	}
-	return found
 }

@@ -15,6 +15,7 @@ type block struct {
 	columns op.Columns
 	run     op.Rows
 	list    [windowRows]int32 // for it
+	given   bool              // rows of the batch were handed out
 	// columnar has the rows that are handed out in columns, a bit for each of a chunk.
 	columnar [windowChunks]uint64
 
@@ -101,6 +102,8 @@ const (
 	// roleOnDemand: its dictionary, or its values, are decoded one by one, when they are
 	// asked for.
 	roleOnDemand
+	// rolePrepared: it is read in every batch, and decoded row by row.
+	rolePrepared
 	// roleExceptional: a row that has a value there is handed out as an entry.
 	roleExceptional
 )
@@ -110,12 +113,12 @@ var blockRoles = map[string]blockRole{
 	"record": roleDecoded, "operation": roleDecoded, "device_id": roleDecoded, "service": roleDecoded, "rank": roleDecoded,
 	"start_unix_ns": roleDecoded, "duration_ns": roleDecoded, "duration_us": roleDecoded,
 	"output_elements": roleDecoded, "memory_bytes": roleDecoded, "flops": roleDecoded,
-	"side": roleDecoded, "kind": roleDecoded, "kind_rule": roleDecoded, "failed": roleDecoded,
+	"side": roleDecoded, "kind": roleDecoded, "failed": roleDecoded,
 	"stream": roleDecoded, "step": roleDecoded, "launch_unix_ns": roleDecoded, "trace_id": roleDecoded, "span_id": roleDecoded,
 	"parent_span_id": roleDecoded, "root": roleDecoded, "root_span_id": roleDecoded,
 	"input_shapes": roleOnDemand, "output_shape": roleOnDemand, "input_dtypes": roleOnDemand, "dtype": roleOnDemand,
-	"collective": roleOnDemand,
-	"error":      roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "links": roleExceptional,
+	"collective": roleOnDemand, "kind_rule": rolePrepared,
+	"error": roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "links": roleExceptional,
 	"attrs": roleExceptional, // which may say how exact the times are
 }
 
@@ -138,7 +141,9 @@ func (b *block) roleOf(name string) blockRole {
 }
 
 // takes reports whether a column is read in any case. Of others it is known what is null.
-func (b *block) takes(i int) bool { return b.roles[i] == roleDecoded || b.roles[i] == roleOnDemand }
+func (b *block) takes(i int) bool {
+	return b.roles[i] == roleDecoded || b.roles[i] == roleOnDemand || b.roles[i] == rolePrepared
+}
 
 // isOnDemand reports whether the dictionary of a column is read when it is needed.
 func (b *block) isOnDemand(i int) bool { return b.roles[i] == roleOnDemand }
@@ -146,6 +151,7 @@ func (b *block) isOnDemand(i int) bool { return b.roles[i] == roleOnDemand }
 // begin turns to a batch.
 func (b *block) begin() {
 	b.batches++
+	b.given = false
 	b.decoded, b.exceptional, b.ofSpan = b.decoded[:0], b.exceptional[:0], b.ofSpan[:0]
 	for _, i := range b.active {
 		switch b.roles[i] {
@@ -199,6 +205,7 @@ func (b *block) load(first, n int) bool {
 // setColumns shows the columns of the window.
 func (b *block) setColumns() {
 	c := &b.columns
+	c.First = b.window.first
 	c.Operation, c.DeviceID, c.Service = shown(b, b.operation), shown(b, b.device), shown(b, b.service)
 	c.Rank, c.Start, c.Duration = shown(b, b.rank), shown(b, b.start), shown(b, b.duration())
 	c.OutputElements, c.MemoryBytes, c.FLOPs = shown(b, b.elements), shown(b, b.memory), shown(b, b.flops)
@@ -262,15 +269,18 @@ func (b *block) isRegular(chunk int, set uint64) bool {
 	if set&^present != 0 || b.unnamed.some || b.unkinded.some || b.untraced.some {
 		return false
 	}
-	first, n := chunk*chunkRows, min(chunkRows, b.window.n-chunk*chunkRows)
-	duration, start := shown(b, durations), shown(b, b.start)
-	signs, unknown := int64(0), false
-	for i, code := range duration.Codes[first : first+n] {
-		d, s := duration.Values[code], start.At(first+i).V
-		signs |= d.V | (s+d.V)&^s // which is negative where a sum of two that are not is
-		unknown = unknown || code != 0 && !d.Known
+	d, s := durations.dense[chunk], b.start.dense[chunk]
+	if d == 0 || s == 0 {
+		return false
 	}
-	return signs >= 0 && !unknown
+	_, n := b.window.chunk(chunk)
+	lengths, starts := durations.meanings[d:][:n], b.start.meanings[s:][:n]
+	signs := int64(0)
+	for i := range lengths {
+		length, start := lengths[i].V, starts[i].V
+		signs |= length | (start+length)&^start // which is negative where a sum of two that are not is
+	}
+	return signs >= 0
 }
 
 // notNull returns the rows of a chunk in which a column has a value, none for the place
@@ -354,12 +364,17 @@ func appendRows(list []int32, chunk int, set uint64) []int32 {
 	return list
 }
 
+// end yields the end of the batch, and reports whether more is wanted.
+func (b *block) end() bool {
+	return b.reader.yield(op.Record{Rows: &op.Rows{Columns: &b.columns, Last: true}}, nil)
+}
+
 // yieldRows yields rows of the window by columns, given the number of rows in front of it.
 func (b *block) yieldRows(before int64, list []int32) bool {
 	if len(list) == 0 {
 		return true
 	}
-	b.run.List = list
+	b.run.List, b.given = list, true
 	b.row = before + int64(list[len(list)-1]) + 1
 	return b.reader.yield(op.Record{Rows: &b.run}, nil)
 }
@@ -374,22 +389,33 @@ func (b *block) rowAt(i int) *rows.Row {
 	}
 	for _, k := range columns {
 		if c := b.reader.columns[k]; of[c.says()]&b.notNull(k, i/chunkRows)>>(i%chunkRows)&1 != 0 {
-			if a, at, ok := b.value(k, b.window.first+i); ok {
-				c.fillOne(&b.x, list, a, at)
-			}
+			b.fillOne(k, list, b.window.first+i)
 		}
 	}
 	return &list[0]
 }
 
+// fillOne sets a list of one row to what a column says of a row of the batch.
+func (b *block) fillOne(k int, list []rows.Row, at int) {
+	if a, i, ok := b.value(k, at); ok {
+		b.reader.columns[k].fillOne(&b.x, list, a, i)
+	}
+}
+
 // entry implements op.Columns.
 func (b *block) entry(i int) *op.Entry {
-	row := b.rowAt(i)
+	at := b.columns.First + i
+	list := b.batch.Reset(1)
+	for _, k := range b.active {
+		if !b.arrays[k].isNull(at) {
+			b.fillOne(k, list, at)
+		}
+	}
 	// It is one that op.Rows may hold, so that nothing is wrong with it.
-	if rec, err := b.finish(row); err == nil && rec.Entry != nil {
+	if rec, err := b.finish(&list[0]); err == nil && rec.Entry != nil {
 		return rec.Entry
 	}
-	return &row.Entry
+	return &list[0].Entry
 }
 
 // kindRule implements op.Columns.
@@ -397,11 +423,7 @@ func (b *block) kindRule(i int) op.KindRule {
 	if !b.kind.holds() {
 		return b.names.rules[b.operation.places[i]]
 	}
-	var stated rows.KindRule
-	if b.rule.holds() {
-		stated = b.rule.meanings[b.rule.places[i]]
-	}
-	return rows.RuleOf(b.kind.meanings[b.kind.places[i]], stated)
+	return rows.RuleOf(b.kind.meanings[b.kind.places[i]], b.rule.at(&b.x, b.window.first+i))
 }
 
 // oneOf returns the value of a row of a column, the zero value for null.
@@ -409,7 +431,7 @@ func oneOf[T any](b *block, c *of[T], row int) (t T) {
 	if !slices.Contains(b.active, c.place) {
 		return t
 	}
-	if a, at, ok := b.value(c.place, b.window.first+row); ok {
+	if a, at, ok := b.value(c.place, b.columns.First+row); ok {
 		t, _, _ = c.one.read(c, &b.x, a, at)
 	}
 	return t

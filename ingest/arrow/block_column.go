@@ -46,8 +46,8 @@ func (l *onDemand[T]) load(w *window) bool {
 		return true
 	}
 	l.set = true
-	if a := l.of.array; a.dictionary != nil && a.field.Dictionary.Index.Bits == 16 {
-		if n, known := a.dictionary.len(); known && int64(a.places16(l.codes[:w.n], w.first)) <= n {
+	if a := l.of.array; a.hasShortIndexes() {
+		if n, known := a.dictionary.len(); known && a.shortPlaces(l.codes[:w.n], w.first, int(min(n, mixed-1))) {
 			return true
 		}
 	}

@@ -15,6 +15,8 @@ type bodyReader struct {
 	unpack       *decompressor
 
 	node, buffer, variadic int
+	// present tells that no value of the next slice is null.
+	present bool
 }
 
 var (

@@ -2,6 +2,7 @@ package arrow
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
@@ -77,11 +78,23 @@ func (w *window) setScopes(chunk int, places []uint32, kinds []rows.Is) {
 	all := uint64(math.MaxUint64) >> (chunkRows - n)
 	var spans, resources, others uint64
 	if len(kinds) > 0 {
-		var sets [rows.IsOther + 1]uint64
+		no := uint64(0)
 		for i, place := range places[chunk*chunkRows:][:n] {
-			sets[kinds[place]] |= 1 << i
+			if kinds[place] != rows.IsEntry {
+				no |= 1 << i
+			}
 		}
-		spans, resources, others = sets[rows.IsSpan], sets[rows.IsResource], sets[rows.IsOther]
+		for ; no != 0; no &= no - 1 {
+			bit := no & -no
+			switch kinds[places[chunk*chunkRows+bits.TrailingZeros64(no)]] {
+			case rows.IsSpan:
+				spans |= bit
+			case rows.IsResource:
+				resources |= bit
+			case rows.IsOther:
+				others |= bit
+			}
+		}
 	}
 	entries := all &^ (spans | resources | others)
 	w.of[chunk] = [numScopes]uint64{
@@ -124,6 +137,9 @@ type of[T any] struct {
 	places [windowRows]uint32
 	same   [windowChunks]uint32
 	loaded [windowChunks]bool
+	// dense are the places of the first rows of chunks, where the places of the others
+	// follow that, and otherwise 0.
+	dense [windowChunks]uint32
 	// held is the place whose meaning all rows that are filled have, or mixed.
 	held uint32
 }
@@ -151,7 +167,7 @@ func (c *of[T]) values() *array { return c.array }
 // turn implements column.
 func (c *of[T]) turn() {
 	c.held = mixed
-	c.loaded = [windowChunks]bool{}
+	c.loaded, c.dense = [windowChunks]bool{}, [windowChunks]uint32{}
 	if c.array != nil && c.array.dictionary == nil {
 		c.dictionary = nil
 		c.clear()
@@ -249,7 +265,7 @@ func (c *of[T]) load(x *translator, w *window, chunk int) error {
 	if c.bulk != nil && present == needed {
 		base := uint32(len(c.meanings))
 		if meanings, ok := c.bulk(c.meanings, a, first, n); ok {
-			c.meanings, c.loaded[chunk] = meanings, true
+			c.meanings, c.loaded[chunk], c.dense[chunk] = meanings, true, base
 			for i := range places {
 				places[i] = base + uint32(i)
 			}
@@ -271,11 +287,11 @@ func (c *of[T]) load(x *translator, w *window, chunk int) error {
 // loadAll implements column.
 func (c *of[T]) loadAll(x *translator, w *window) error {
 	a := c.array
-	if a.dictionary != nil && a.field.Dictionary.Index.Bits == 16 {
+	if a.hasShortIndexes() {
 		if err := c.prepare(x); err != nil {
 			return err
 		}
-		if highest := a.places16(c.places[:w.n], w.first); int64(highest) < int64(len(c.meanings)) {
+		if a.shortPlaces(c.places[:w.n], w.first, len(c.meanings)-1) {
 			for chunk := range w.chunks() {
 				c.same[chunk], c.loaded[chunk] = mixed, true
 			}
@@ -288,6 +304,27 @@ func (c *of[T]) loadAll(x *translator, w *window) error {
 		}
 	}
 	return nil
+}
+
+// at returns what the value of a row of the batch means, the zero value where that cannot
+// be told. Nothing need be loaded.
+func (c *of[T]) at(x *translator, row int) (t T) {
+	a := c.array
+	if a == nil || a.isNull(row) {
+		return t
+	}
+	if a.dictionary == nil {
+		t, _, _ = c.one.read(c, x, a, row)
+		return t
+	}
+	x.err = nil
+	if c.prepare(x) != nil {
+		return t
+	}
+	if place := a.place(row); int64(place) < int64(len(c.meanings)) {
+		t = c.meanings[place]
+	}
+	return t
 }
 
 // fill implements column.

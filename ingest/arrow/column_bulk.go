@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"encoding/binary"
 	"slices"
 
 	"github.com/optrace/optrace/internal/arrowipc"
@@ -14,13 +15,18 @@ func nanoInts(meanings []op.Int, a *array, first, n int) ([]op.Int, bool) {
 	if !isTime || t.Bits != 64 || t.Unit > 1 {
 		return nil, false
 	}
-	before := len(meanings)
-	meanings = slices.Grow(meanings, n)[:before+n]
-	data := a.data[8*first:][:8*n]
-	for i := range meanings[before:] {
-		meanings[before+i] = op.Int{V: int64At(data, i), Known: true}
+	return appendInts(meanings, a.data[8*first:][:8*n]), true
+}
+
+// appendInts appends integers of 64 bits.
+func appendInts(dst []op.Int, data []byte) []op.Int {
+	before, n := len(dst), len(data)/8
+	dst = slices.Grow(dst, n)[:before+n]
+	for at := before; at < len(dst) && len(data) >= 8; at++ {
+		dst[at] = op.Int{V: int64(binary.LittleEndian.Uint64(data)), Known: true}
+		data = data[8:]
 	}
-	return meanings, true
+	return dst
 }
 
 // allFalse reports whether n booleans are false.
@@ -83,13 +89,12 @@ func amounts(least int64) func(meanings []op.Int, a *array, first, n int) ([]op.
 		if t := a.field.Type; t.Kind != arrowipc.Int || !t.Signed || t.Bits != 64 {
 			return nil, false
 		}
-		meanings = slices.Grow(meanings, n)
-		for i := first; i < first+n; i++ {
-			v := int64At(a.data, i)
-			if v < least {
+		before := len(meanings)
+		meanings = appendInts(meanings, a.data[8*first:][:8*n])
+		for i := range meanings[before:] {
+			if meanings[before+i].V < least {
 				return nil, false
 			}
-			meanings = append(meanings, op.Int{V: v, Known: true})
 		}
 		return meanings, true
 	}

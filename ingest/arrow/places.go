@@ -65,38 +65,65 @@ func (a *array) badIndex(place uint32, n int) error {
 	return fmt.Errorf("index %d in a dictionary of %d values", place-1, n-1)
 }
 
-// places16 sets places from indexes of 16 bits, and returns the highest.
-func places16(places []uint32, data []byte) (highest uint32) {
-	for len(places) >= 4 && len(data) >= 8 {
-		four := binary.LittleEndian.Uint64(data)
-		p := (*[4]uint32)(places)
-		p[0], p[1] = uint32(uint16(four))+1, uint32(uint16(four>>16))+1
-		p[2], p[3] = uint32(uint16(four>>32))+1, uint32(four>>48)+1
-		highest = max(highest, p[0], p[1], p[2], p[3])
-		places, data = places[4:], data[8:]
+// places16 sets places from indexes of 16 bits, and reports whether all are among n values.
+func places16(places []uint32, data []byte, n int) bool {
+	// Added to an index of 15 bits, rest has bit 15 where that is n or more.
+	const four, high = 0x0001000100010001, 0x8000
+	if n > high {
+		return false
+	}
+	rest := uint64(high-n) * four
+	beyond := uint64(0)
+	data = data[:2*len(places)]
+	for len(places) >= 8 && len(data) >= 16 {
+		p, d := (*[8]uint32)(places), (*[16]byte)(data)
+		a, b := binary.LittleEndian.Uint64(d[:8]), binary.LittleEndian.Uint64(d[8:])
+		beyond |= a | b | (a&^(high*four) + rest) | (b&^(high*four) + rest)
+		p[0], p[1] = uint32(uint16(a))+1, uint32(uint16(a>>16))+1
+		p[2], p[3] = uint32(uint16(a>>32))+1, uint32(a>>48)+1
+		p[4], p[5] = uint32(uint16(b))+1, uint32(uint16(b>>16))+1
+		p[6], p[7] = uint32(uint16(b>>32))+1, uint32(b>>48)+1
+		places, data = places[8:], data[16:]
 	}
 	for i := range places {
-		places[i] = uint32(binary.LittleEndian.Uint16(data[2*i:])) + 1
-		highest = max(highest, places[i])
+		index := binary.LittleEndian.Uint16(data[2*i:])
+		beyond |= uint64(index) | (uint64(index&^high) + rest&0xffff)
+		places[i] = uint32(index) + 1
 	}
-	return highest
+	return beyond&(high*four) == 0
 }
 
 // places8 is places16 for indexes of 8 bits.
-func places8(places []uint32, data []byte) (highest uint32) {
+func places8(places []uint32, data []byte, n int) bool {
+	highest := byte(0)
 	for i, index := range data[:len(places)] {
 		places[i] = uint32(index) + 1
-		highest = max(highest, places[i])
+		highest = max(highest, index)
 	}
-	return highest
+	return int(highest) < n
 }
 
-// places16 sets the places of the meanings of indexes of 16 bits, and returns the highest,
-// or a higher one: nulls have indexes too.
-func (a *array) places16(places []uint32, first int) (highest uint32) {
-	highest = places16(places, a.data[2*first:])
+// hasShortIndexes reports whether values are indexes of 8 or 16 bits.
+func (a *array) hasShortIndexes() bool { return a.dictionary != nil && a.field.Dictionary.Index.Bits <= 16 }
+
+// shortPlaces sets the places of the meanings of indexes of 8 or 16 bits, and reports
+// whether all of them are among n values. Where that is false they may be all the same: a
+// null has an index too.
+func (a *array) shortPlaces(places []uint32, first, n int) bool {
+	ok := false
+	switch index := a.field.Dictionary.Index; {
+	case index.Bits == 16:
+		ok = places16(places, a.data[2*first:], n)
+	case index.Signed:
+		ok = places8(places, a.data[first:], min(n, math.MaxInt8+1))
+	default:
+		ok = places8(places, a.data[first:], n)
+	}
+	if !ok {
+		return false
+	}
 	if a.valid == nil {
-		return highest
+		return true
 	}
 	for at := 0; at < len(places); at += chunkRows {
 		n := min(chunkRows, len(places)-at)
@@ -108,7 +135,7 @@ func (a *array) places16(places []uint32, first int) (highest uint32) {
 			clear(chunk)
 			for ; present != 0; present &= present - 1 {
 				i := bits.TrailingZeros64(present)
-				chunk[i] = uint32(binary.LittleEndian.Uint16(a.data[2*(first+at+i):])) + 1
+				chunk[i] = a.place(first + at + i)
 			}
 		default:
 			for null := all &^ present; null != 0; null &= null - 1 {
@@ -116,7 +143,7 @@ func (a *array) places16(places []uint32, first int) (highest uint32) {
 			}
 		}
 	}
-	return highest
+	return true
 }
 
 // place returns the place of the meaning of an index.
@@ -128,18 +155,10 @@ func (a *array) place(i int) uint32 {
 // places sets the places of the meanings of indexes, of which there are n with that
 // of null. Those that are not needed may become any.
 func (a *array) places(places []uint32, first int, present, needed uint64, n int) error {
-	highest := uint32(0)
-	if width := a.field.Dictionary.Index.Bits; present == needed && width <= 16 {
-		if width == 16 {
-			highest = places16(places, a.data[2*first:])
-		} else {
-			highest = places8(places, a.data[first:])
-		}
-		if highest < uint32(n) {
-			return nil
-		}
-		highest = 0 // it may be one that is not needed
+	if present == needed && a.hasShortIndexes() && a.shortPlaces(places, first, n-1) {
+		return nil
 	}
+	highest := uint32(0) // not of those that are not needed
 	for i := range places {
 		if places[i] = 0; present>>i&1 != 0 {
 			places[i] = a.place(first + i)

@@ -93,7 +93,7 @@ type reader struct {
 }
 
 func newReader(name string, m *op.Mapping) *reader {
-	return &reader{name: name, mapping: m, x: translator{texts: op.NewBuilder(nil)}, batch: rows.NewBatch()}
+	return &reader{name: name, mapping: m, x: translator{texts: op.NewBuilder(nil)}, batch: rows.NewBatch(chunkRows)}
 }
 
 func (r *reader) close() { r.unpack.close() }
@@ -274,6 +274,9 @@ func (r *reader) records(b *arrowipc.Batch) (more bool) {
 		if err == nil && !more {
 			return false
 		}
+	}
+	if r.block != nil && r.block.given && !r.block.end() {
+		return false
 	}
 	return err == nil || r.leaveOut(r.row+1, end, err)
 }

@@ -117,6 +117,8 @@ func (r *bodyReader) sliceBits(i, n int) ([]byte, error) {
 func (r *bodyReader) sliceValidity(a *array, node arrowipc.Node, i int) (err error) {
 	n := a.n
 	switch {
+	case r.present:
+		n, r.present = 0, false
 	case node.Nulls <= 0:
 		n = 0
 	case node.Nulls >= node.Length:
@@ -183,21 +185,46 @@ func (r *bodyReader) sliceOffsets(a *array, node arrowipc.Node, i int) (start, e
 	return start, end, nil
 }
 
-// A value that is read alone costs as much as some thousands of bytes that are read
-// together. A column is read as a whole after maxSingles of them, a dictionary where
-// its size speaks for it.
+// Values are read alone as long as they are few: fewSingles of a column, or of a large one
+// as many as cost no more than reading all of it, which singleBytes tell. Those of a
+// dictionary are taken apart as well.
 const (
-	maxSingles  = 4
-	singleBytes = 16 << 10
+	fewSingles            = 16
+	singleBytes           = 8 << 10
+	singleDictionaryBytes = 16 << 10
 )
+
+// readsSingly reports whether another value of an active column is read alone.
+func (r *reader) readsSingly(i int) bool {
+	body := &r.later[i]
+	if !body.canSlice() {
+		return false
+	}
+	end := len(body.batch.Buffers)
+	if i+1 < len(r.later) {
+		end = r.later[i+1].buffer
+	}
+	if r.singles[i] < fewSingles {
+		return true
+	}
+	size := int64(0)
+	for _, b := range body.batch.Buffers[body.buffer:end] {
+		size += b.Length
+	}
+	return int64(r.singles[i])*singleBytes < size
+}
 
 // value returns where the value of a row of an active column is, and false where it is
 // null or cannot be read. It reads no more than that needs, unless it was called often.
 func (r *reader) value(i, row int) (a *array, at int, ok bool) {
 	f := &r.table.schema.Fields[i]
-	if a = r.columns[i].values(); a == nil && r.singles[i] < maxSingles && r.later[i].canSlice() {
+	if a = r.columns[i].values(); a == nil && r.readsSingly(i) {
 		r.singles[i]++
+		if r.arrays[i].isNull(row) { // which is known of all columns
+			return nil, 0, false
+		}
 		body := r.later[i]
+		body.present = true
 		if s, err := body.slice(f, row, 1); err == nil {
 			a, row = &s, 0
 		}
@@ -237,7 +264,7 @@ func (d *dictionaries) value(f *arrowipc.Field, index int64) (a *array, at int, 
 			k -= n
 			continue
 		}
-		if c.values == nil && c.later.src != nil && int64(c.singles)*singleBytes < c.later.length {
+		if c.values == nil && c.later.src != nil && int64(c.singles)*singleDictionaryBytes < c.later.length {
 			c.singles++
 			r := bodyReader{batch: c.batch, body: &c.later, dictionaries: d, unpack: d.unpack}
 			if !r.canSlice() {

@@ -121,20 +121,35 @@ func (b *body) part(offset, n int64) ([]byte, error) {
 // arena is memory that is taken piece by piece and given back at once.
 type arena struct {
 	blocks [][]byte
-	at     int    // of the block that pieces are taken from
+	at     int    // of the block that small pieces are taken from
 	rest   []byte // of that block
+	large  [][]byte
+	taken  int // of the large pieces
 }
 
-const arenaBlock = 256 << 10
+const (
+	arenaBlock = 128 << 10
+	largePiece = arenaBlock / 4
+)
 
 // reset gives everything back.
-func (a *arena) reset() { a.at, a.rest = -1, nil }
+func (a *arena) reset() { a.at, a.rest, a.taken = -1, nil, 0 }
 
 // take returns n bytes, which hold anything.
 func (a *arena) take(n int) []byte {
-	for len(a.rest) < n {
+	if n > largePiece {
+		if a.taken == len(a.large) {
+			a.large = append(a.large, nil)
+		}
+		if len(a.large[a.taken]) < n {
+			a.large[a.taken] = make([]byte, n)
+		}
+		a.taken++
+		return a.large[a.taken-1][:n:n]
+	}
+	if len(a.rest) < n {
 		if a.at++; a.at == len(a.blocks) {
-			a.blocks = append(a.blocks, make([]byte, max(n, arenaBlock)))
+			a.blocks = append(a.blocks, make([]byte, arenaBlock))
 		}
 		a.rest = a.blocks[a.at]
 	}

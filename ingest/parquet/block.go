@@ -150,7 +150,7 @@ func (b *block) addExceptional(names ...string) {
 
 // setColumns sets what looks at the rows of the window.
 func (b *block) setColumns() {
-	b.run.Columns = &b.columns
+	b.run.Columns, b.run.Last = &b.columns, true // no row of an earlier window can be read again
 	c := &b.columns
 	span, inputs, output, dtypes := b.places("span_id"), b.places("input_shapes"), b.places("output_shape"), b.places("input_dtypes")
 	collective := b.places(collectiveColumns...)

@@ -170,7 +170,7 @@ func FuzzLists(f *testing.F) {
 	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
 	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
 		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, maxDef: 4, maxRep: 2, lists: []int32{2, 4}}
-		b := rows.NewBatch()
+		b := rows.NewBatch(rows.Size)
 		c := newColumn(&l, pages{budget: new(budget)}, shared{batch: b})
 		c.hasDictionary, c.dictionaries, c.dictionary = true, 1, c.own
 		c.dictionary.data, c.dictionary.n = make([]byte, 16), 2

@@ -187,7 +187,7 @@ func (t *table) release(r *tableReader) {
 }
 
 func (t *table) newReader() *tableReader {
-	r := &tableReader{table: t, batch: rows.NewBatch()}
+	r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
 	r.shared = shared{strings: new(intern.Table), texts: op.NewBuilder(nil), batch: r.batch}
 	for _, b := range t.bound {
 		c := r.newColumn(&t.leaves[b.leaf])

@@ -30,13 +30,14 @@ type Table[R any] struct {
 	// other is the row of the keys beyond the limit, nil while there are none.
 	other      *Row[R]
 	overflowed distinct
+	evictions  int64
 }
 
 // Row is a row of a Table.
 type Row[R any] struct {
-	Value R
 	// Evicted reports whether the row is no longer in the table.
 	Evicted bool
+	Value   R
 
 	place
 }
@@ -102,8 +103,12 @@ func (t *Table[R]) evict() {
 	delete(t.rows, last.key)
 	t.keyBytes -= len(last.key)
 	last.Evicted = true
+	t.evictions++
 	t.beyond, t.full = last.place, true
 }
+
+// Evictions returns how many rows have been evicted.
+func (t *Table[R]) Evictions() int64 { return t.evictions }
 
 // Bytes returns about how much memory the rows and their keys take, but for what the rows
 // point to.

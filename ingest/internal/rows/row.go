@@ -66,15 +66,15 @@ type Batch struct {
 // column to column costs little, few enough to stay in the processor's cache.
 const Size = 256
 
-// NewBatch returns a batch of up to Size rows.
-func NewBatch() *Batch {
+// NewBatch returns a batch of up to n rows.
+func NewBatch(n int) *Batch {
 	return &Batch{
-		rows: make([]Row, Size), Inputs: make([]op.Shape, 0, 4*Size), Dims: make([]int64, 0, 16*Size),
-		DTypes: make([]op.DType, 0, Size), Attrs: make([]op.Attr, 0, Size),
+		rows: make([]Row, n), Inputs: make([]op.Shape, 0, 4*n), Dims: make([]int64, 0, 16*n),
+		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n),
 	}
 }
 
-// Reset returns n empty rows, at most Size. Those before are no longer valid.
+// Reset returns n empty rows, at most as many as there can be. Those before are no longer valid.
 func (b *Batch) Reset(n int) []Row {
 	b.Inputs, b.Dims, b.DTypes, b.Attrs = b.Inputs[:0], b.Dims[:0], b.DTypes[:0], b.Attrs[:0]
 	b.Links, b.used = b.Links[:0], 0
@@ -86,7 +86,7 @@ func (b *Batch) Reset(n int) []Row {
 	return rows
 }
 
-// Renew returns n rows, at most Size, whose columns keep the values that they had:
+// Renew returns n rows, at most as many as there can be, whose columns keep the values that they had:
 // for a reader that sets every column that the table has. Those before are no longer
 // valid.
 func (b *Batch) Renew(n int) []Row {

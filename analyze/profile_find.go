@@ -1,0 +1,147 @@
+package analyze
+
+import (
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/op"
+)
+
+// rowFinder finds the rows of a profile by the codes of columns, which it looks up once
+// per code.
+type rowFinder struct {
+	operationsOf, devicesOf, groupsOf columnVersions
+	// operations is by code, first that of the device side and then that of the host side.
+	operations []foundRow
+	devices    [deviceSlots]deviceSlot
+	groups     *codeCache[foundRow] // nil without keys
+
+	// These are of the rows of a list: what they are added to, how long they took, and
+	// those that count in sums of their kind.
+	sums      []*accumulator
+	durations []int64
+	special   []specialRow
+
+	late lateRows
+}
+
+// foundRow is what the rows of some codes are added to.
+type foundRow struct {
+	sums      *accumulator
+	evicted   *bool
+	operation *operationRow // nil for a group
+	// isSpecial tells that the last kind has sums of its own.
+	isSpecial bool
+	// These are the codes that were last seen, of what varies.
+	kind, inputs, output, dtype, dtypes uint32
+}
+
+// noCode is no code.
+const noCode = math.MaxUint32
+
+// specialRow is a row of columns, and its place in the list of them.
+type specialRow struct {
+	found *foundRow
+	at    int
+	row   int32
+}
+
+func newRowFinder(keys []Key) *rowFinder {
+	f := new(rowFinder)
+	if len(keys) > 0 {
+		f.groups = new(codeCache[foundRow])
+	}
+	return f
+}
+
+// columnVersions tells whether what is known of the codes of some columns still holds.
+type columnVersions struct {
+	of       *op.Columns
+	versions [maxKeyCodes]int64
+}
+
+// turnTo reports whether the columns have other values than at the last call.
+func (v *columnVersions) turnTo(c *op.Columns, versions ...int64) (changed bool) {
+	if v.of == c && slices.Equal(v.versions[:len(versions)], versions) {
+		return false
+	}
+	*v = columnVersions{of: c}
+	copy(v.versions[:], versions)
+	return true
+}
+
+// varietyVersions returns the versions of what varies within a row.
+func varietyVersions(c *op.Columns) [4]int64 {
+	return [4]int64{c.InputShapes.Version, c.OutputShape.Version, c.InputDTypes.Version, c.DType.Version}
+}
+
+// turnTo forgets what it knows of other codes.
+func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
+	v := varietyVersions(c)
+	if f.operationsOf.turnTo(c, c.Operation.Version, c.Kind.Version, v[0], v[1], v[2], v[3]) {
+		clear(f.operations)
+	}
+	if n := 2 * len(c.Operation.Values); n > len(f.operations) { // values may join the others
+		f.operations = append(f.operations, make([]foundRow, n-len(f.operations))...)
+	}
+	if f.devicesOf.turnTo(c, c.DeviceID.Version, c.Service.Version, c.Rank.Version) {
+		clear(f.devices[:])
+	}
+	if len(keys) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions([]int64{c.Kind.Version}, keys, c), v[:]...)...) {
+		f.groups.clear()
+	}
+}
+
+func (f *rowFinder) setDurations(c *op.Columns, list []int32) {
+	f.durations = slices.Grow(f.durations[:0], len(list))[:len(list)]
+	codes, values := c.Duration.Codes, c.Duration.Values
+	for k, i := range list {
+		f.durations[k] = values[codes[i]].V
+	}
+}
+
+// addVariety adds the kind, the shapes and the element types of a row of columns, unless
+// they are those that were last seen.
+func (found *foundRow) addVariety(c *op.Columns, i int) {
+	v := &found.sums.variety
+	if k := c.Kind.Codes[i]; k != found.kind {
+		kind := c.Kind.Values[k]
+		found.kind, found.isSpecial = k, kind == op.KindCollective || kind == op.KindMemory
+		found.sums.kinds |= 1 << kind
+	}
+	if k := c.InputShapes.Codes[i]; k != found.inputs {
+		if found.inputs = k; !v.mixesInputs {
+			v.addInputs(c.InputShapes.Value(k))
+		}
+	}
+	if k := c.OutputShape.Codes[i]; k != found.output {
+		if found.output = k; !v.mixesOutput {
+			v.addOutput(c.OutputShape.Value(k))
+		}
+	}
+	if k := c.DType.Codes[i]; k != found.dtype {
+		if found.dtype = k; !v.mixesDType {
+			v.addDType(c.DType.Value(k))
+		}
+	}
+	if k := c.InputDTypes.Codes[i]; k != found.dtypes {
+		if found.dtypes = k; !v.mixesDTypes {
+			v.addDTypes(c.InputDTypes.Value(k))
+		}
+	}
+}
+
+// deviceSlot holds the row of a device, by the codes of its name, service and rank.
+type deviceSlot struct {
+	row                   *table.Row[deviceRow]
+	device, service, rank uint32
+}
+
+// deviceSlots is a power of two.
+const deviceSlots = 1 << 8
+
+// deviceRowAt returns the row of the device of row i.
+func (p *Profile) deviceRowAt(c *op.Columns, i int) *table.Row[deviceRow] {
+	return p.deviceRow(&op.Entry{DeviceID: c.DeviceID.At(i), Rank: c.Rank.At(i), Service: c.Service.At(i)})
+}
