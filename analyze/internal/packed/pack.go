@@ -16,12 +16,13 @@ func (l *layout) append(dst []byte, values *[BlockRows]int64) []byte {
 		least, most = min(least, v), max(most, v)
 	}
 	*l = layout{base: least, at: int32(len(dst)), bits: width(uint64(most) - uint64(least))}
+	l.mask = 1<<l.bits - 1
 	if l.bits > 8 {
 		var d distinct
 		if d.find(values) {
 			size := width(uint64(d.n - 1))
 			if BlockRows/8*int(size)+8*d.n < BlockRows/8*int(l.bits) {
-				l.base, l.bits = 0, size
+				l.base, l.bits, l.mask = 0, size, 1<<size-1
 				dst = appendBits(dst, &d.numbers, 0, size)
 				l.values = int32(len(dst))
 				for _, v := range d.values[:d.n] {

@@ -112,10 +112,20 @@ func (t *Table) spareData() []byte {
 
 // At returns the value of a column in a row.
 func (t *Table) At(row int32, column int) int64 {
-	if b := int(row >> blockBits); b < len(t.blocks) {
-		return t.blocks[b].at(int(row&(BlockRows-1)), column)
+	number, at := int(row>>blockBits), uint(row&(BlockRows-1))
+	if number >= len(t.blocks) {
+		return t.open[column*BlockRows+int(at)]
 	}
-	return t.open[column*BlockRows+int(row&(BlockRows-1))]
+	b := t.blocks[number]
+	l := &b.columns[column]
+	bit := at * uint(l.bits)
+	from := uint(l.at) + bit>>3
+	v := binary.LittleEndian.Uint64(b.data[from:from+8]) >> (bit & 7) & l.mask
+	if l.values == 0 {
+		return l.base + int64(v)
+	}
+	from = uint(l.values) + 8*uint(v)
+	return int64(binary.LittleEndian.Uint64(b.data[from : from+8]))
 }
 
 // AppendRow appends the values of a row to dst.
@@ -163,20 +173,11 @@ const padding = 8
 
 // layout says how a column of a block is packed.
 type layout struct {
-	base   int64 // added to what is packed
-	at     int32 // where the column begins in the data
-	values int32 // where the distinct values begin, which are numbered; 0 for none
-	bits   uint8 // of each row
-}
-
-func (b *block) at(row, column int) int64 {
-	l := &b.columns[column]
-	bit := row * int(l.bits)
-	v := binary.LittleEndian.Uint64(b.data[int(l.at)+bit>>3:]) >> (bit & 7) & (1<<l.bits - 1)
-	if l.values != 0 {
-		return int64(binary.LittleEndian.Uint64(b.data[int(l.values)+8*int(v):]))
-	}
-	return l.base + int64(v)
+	base   int64  // added to what is packed
+	mask   uint64 // of the bits of a row
+	at     int32  // where the column begins in the data
+	values int32  // where the distinct values begin, which are numbered; 0 for none
+	bits   uint8  // of each row
 }
 
 // read sets dst to the values of a column, from a row on.
@@ -188,15 +189,19 @@ func (b *block) read(dst []int64, row, column int) {
 		}
 		return
 	}
-	data, mask, values := b.data[l.at:], uint64(1)<<l.bits-1, b.data[l.values:]
-	bit := row * int(l.bits)
-	for i := range dst {
-		v := binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & mask
-		if l.values != 0 {
+	data, size := b.data[l.at:], uint(l.bits)
+	bit := uint(row) * size
+	if l.values != 0 {
+		values := b.data[l.values:]
+		for i := range dst {
+			v := binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & l.mask
 			dst[i] = int64(binary.LittleEndian.Uint64(values[8*v:]))
-		} else {
-			dst[i] = l.base + int64(v)
+			bit += size
 		}
-		bit += int(l.bits)
+		return
+	}
+	for i := range dst {
+		dst[i] = l.base + int64(binary.LittleEndian.Uint64(data[bit>>3:])>>(bit&7)&l.mask)
+		bit += size
 	}
 }
