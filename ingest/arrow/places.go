@@ -104,7 +104,9 @@ func places8(places []uint32, data []byte, n int) bool {
 }
 
 // hasShortIndexes reports whether values are indexes of 8 or 16 bits.
-func (a *array) hasShortIndexes() bool { return a.dictionary != nil && a.field.Dictionary.Index.Bits <= 16 }
+func (a *array) hasShortIndexes() bool {
+	return a.dictionary != nil && a.field.Dictionary.Index.Bits <= 16
+}
 
 // shortPlaces sets the places of the meanings of indexes of 8 or 16 bits, and reports
 // whether all of them are among n values. Where that is false they may be all the same: a

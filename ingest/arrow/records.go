@@ -80,7 +80,8 @@ type reader struct {
 	// not needed at once.
 	later        []bodyReader
 	arrays       []array // of the columns, which tell at least what is null
-	singles      []int   // how many values of each column were read alone
+	singles      []int   // how many slices of each column were read
+	slices       []slice // the last ones
 	window       window
 	dictionaries *dictionaries
 	metadata     []byte // scratch
@@ -217,7 +218,7 @@ func (r *reader) setSchema(s *arrowipc.Schema) error {
 func (r *reader) setTable(t *table) {
 	r.begun = true
 	r.table, r.columns = t, make([]column, len(t.bound))
-	r.singles, r.arrays = make([]int, len(t.bound)), make([]array, len(t.bound))
+	r.singles, r.arrays, r.slices = make([]int, len(t.bound)), make([]array, len(t.bound)), make([]slice, len(t.bound))
 	for i, k := range t.bound {
 		if k >= 0 {
 			r.columns[i] = fields[k].column()
@@ -352,6 +353,7 @@ func (r *reader) start(b *arrowipc.Batch) error {
 	fields := r.table.schema.Fields
 	r.active, r.later = r.active[:0], r.later[:0]
 	clear(r.singles)
+	clear(r.slices)
 	for i := range fields {
 		c, at := r.columns[i], body
 		wanted := nothing

@@ -185,16 +185,47 @@ func (r *bodyReader) sliceOffsets(a *array, node arrowipc.Node, i int) (start, e
 	return start, end, nil
 }
 
-// Values are read alone as long as they are few: fewSingles of a column, or of a large one
-// as many as cost no more than reading all of it, which singleBytes tell. Those of a
-// dictionary are taken apart as well.
+// Slices are read as long as they are few: fewSingles of a column, or of a large one as
+// many as cost no more than reading all of it, which singleBytes tell. The values of a
+// dictionary, which are read one by one, are taken apart as well.
 const (
 	fewSingles            = 16
 	singleBytes           = 8 << 10
 	singleDictionaryBytes = 16 << 10
 )
 
-// readsSingly reports whether another value of an active column is read alone.
+// slice is some rows of a column that follow one another.
+type slice struct {
+	array array
+	first int
+}
+
+// sliceAround returns rows of an active column, of which one is given, nil where the
+// column is to be read as a whole. What is null is known of all columns.
+func (r *reader) sliceAround(i, row int) *slice {
+	s, known := &r.slices[i], &r.arrays[i]
+	if s.array.n > 0 && s.first <= row && row < s.first+s.array.n {
+		return s
+	}
+	if !r.readsSingly(i) {
+		return nil
+	}
+	r.singles[i]++
+	first := row &^ (chunkRows - 1)
+	body := r.later[i]
+	body.present = true
+	a, err := body.slice(&r.table.schema.Fields[i], first, min(chunkRows, known.n-first))
+	if err != nil {
+		return nil
+	}
+	if known.valid != nil {
+		a.valid = known.valid[first/8:]
+	}
+	*s = slice{a, first}
+	return s
+}
+
+// readsSingly reports whether another slice of an active column is read.
 func (r *reader) readsSingly(i int) bool {
 	body := &r.later[i]
 	if !body.canSlice() {
@@ -218,15 +249,9 @@ func (r *reader) readsSingly(i int) bool {
 // null or cannot be read. It reads no more than that needs, unless it was called often.
 func (r *reader) value(i, row int) (a *array, at int, ok bool) {
 	f := &r.table.schema.Fields[i]
-	if a = r.columns[i].values(); a == nil && r.readsSingly(i) {
-		r.singles[i]++
-		if r.arrays[i].isNull(row) { // which is known of all columns
-			return nil, 0, false
-		}
-		body := r.later[i]
-		body.present = true
-		if s, err := body.slice(f, row, 1); err == nil {
-			a, row = &s, 0
+	if a = r.columns[i].values(); a == nil {
+		if s := r.sliceAround(i, row); s != nil {
+			a, row = &s.array, row-s.first
 		}
 	}
 	if a == nil {
