@@ -100,7 +100,10 @@ func (r *rows) requestCode(i int, one *row) uint64 {
 // have in common: 0 where it is that of the row before, else the value plus one. It is
 // 0, which stands for unknown, in front of the first.
 func (r *rows) unlessUsual(value func(one *row) int64) func(i int, one *row) uint64 {
-	type key struct{ name, shape int }
+	type key struct {
+		name  int
+		shape int32
+	}
 	last := make(map[key]int64)
 	return func(_ int, one *row) uint64 {
 		k, v := key{r.names.number(one.node.Name()), one.shape}, max(0, value(one))

@@ -27,29 +27,35 @@ type merged struct {
 	WidthNS int64 `json:"width_ns"`
 }
 
-// merge merges short operations until at most limit rows are left, if it can.
+// merge makes the rows, and merges short operations until at most limit of them are left,
+// if it can.
 func (r *rows) merge(limit int) {
-	if len(r.list) <= limit {
+	if len(r.timed) <= limit {
+		list := make([]row, len(r.timed))
+		for i := range r.timed {
+			list[i] = r.row(&r.timed[i])
+		}
+		r.setList(list)
 		return
 	}
-	m := merger{rows: r, chains: newChains(r), isParent: make([]bool, len(r.index))}
-	for i := range r.list {
-		if p := r.list[i].node.Parent(); !p.IsZero() {
+	m := merger{rows: r, chains: newChains(r), isParent: make([]bool, len(r.request))}
+	for i := range r.timed {
+		if p := r.timed[i].node.Parent(); !p.IsZero() {
 			m.isParent[p.Index()] = true
 		}
 	}
-	all := r.list
-	for width := max(1, r.span/mostBins); ; width *= 2 {
-		m.run(all, width)
-		if len(m.out) <= limit || width >= r.span/leastBins {
-			break
-		}
+	width := max(1, r.span/mostBins)
+	for width < r.span/leastBins && !m.run(width, limit) {
+		width *= 2
 	}
-	r.list, r.merged = m.out, m.merged
-	slices.SortStableFunc(r.list, func(a, b row) int {
+	if width >= r.span/leastBins {
+		m.run(width, len(r.timed))
+	}
+	slices.SortStableFunc(m.out, func(a, b row) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration))
 	})
-	r.reindex(len(r.index))
+	r.merged = m.merged
+	r.setList(m.out)
 }
 
 // merger merges the rows of each lane.
@@ -83,15 +89,19 @@ type boxKey struct {
 	request int32
 }
 
-// run merges the operations that are shorter than width.
-func (m *merger) run(all []row, width int64) {
-	m.out, m.lanes, m.merged = nil, make(map[lane]*pending), merged{WidthNS: width}
+// run merges the operations that are shorter than width, and reports whether no more
+// than limit rows are left. It gives up where there are more.
+func (m *merger) run(width int64, limit int) bool {
+	m.out, m.lanes, m.merged = m.out[:0], make(map[lane]*pending), merged{WidthNS: width}
 	var order []*pending
-	for i := range all {
-		one := &all[i]
+	for i := range m.timed {
+		if len(m.out) > limit {
+			return false
+		}
+		one := m.row(&m.timed[i])
 		n := one.node
 		if !n.IsOp() {
-			m.out = append(m.out, *one)
+			m.out = append(m.out, one)
 			continue
 		}
 		where := lane{n.Device(), n.Stream(), n.Side() == op.SideHost}
@@ -103,18 +113,19 @@ func (m *merger) run(all []row, width int64) {
 		}
 		if one.duration >= width || one.collective > 0 || m.isParent[n.Index()] {
 			m.flush(p)
-			m.out = append(m.out, *one)
+			m.out = append(m.out, one)
 			continue
 		}
 		if bin := (one.start - m.origin) / width; bin != p.bin {
 			m.flush(p)
 			p.bin = bin
 		}
-		p.add(one, boxKey{m.chains.of(n), kindNumber(n), m.request[n.Index()]})
+		p.add(&one, boxKey{m.chains.of(n), kindNumber(n), m.request[n.Index()]})
 	}
 	for _, p := range order {
 		m.flush(p)
 	}
+	return len(m.out) <= limit
 }
 
 // add adds an operation to the box of its key.
@@ -175,7 +186,7 @@ type chain struct {
 }
 
 func newChains(r *rows) *chains {
-	return &chains{names: &r.names, number: slices.Repeat([]int32{-1}, len(r.index)), known: make(map[chain]int32)}
+	return &chains{names: &r.names, number: slices.Repeat([]int32{-1}, len(r.request)), known: make(map[chain]int32)}
 }
 
 // of returns the number of the chain that ends with n. Chains may be as long as the

@@ -62,7 +62,8 @@ func TestMergeKeepsSums(t *testing.T) {
 			return all
 		}
 		before, after := newRows(forest), newRows(forest)
-		limit := len(before.list) / 2
+		limit := len(before.timed) / 2
+		before.merge(n + 7)
 		after.merge(limit)
 		if len(after.list) >= len(before.list) || after.merged.Boxes == 0 || after.merged.Ops <= after.merged.Boxes {
 			t.Errorf("seed %d: %d rows of %d, %+v", seed, len(after.list), len(before.list), after.merged)
@@ -95,7 +96,7 @@ func TestMergeKeepsSums(t *testing.T) {
 
 func TestMergeLeavesFewRowsAlone(t *testing.T) {
 	rows := newRows(randomForest(rand.New(rand.NewPCG(1, 1)), 300))
-	n := len(rows.list)
+	n := len(rows.timed)
 	if rows.merge(n); len(rows.list) != n || rows.merged != (merged{}) {
 		t.Errorf("%d rows of %d, %+v", len(rows.list), n, rows.merged)
 	}

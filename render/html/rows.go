@@ -37,19 +37,24 @@ func kindNumber(n analyze.Node) uint64 {
 	return 0
 }
 
+// timed is an operation or a span that has a start.
+type timed struct {
+	node       analyze.Node
+	start      int64 // Unix nanoseconds
+	shape      int32 // in shapes
+	collective int32 // its number plus one, 0 for none
+}
+
 // row is an operation or a span, or several short operations that are drawn as one.
 type row struct {
-	node       analyze.Node // the first of them
-	start      int64        // Unix nanoseconds
-	duration   int64        // the sum of theirs
-	self       int64
-	memory     int64
-	flops      int64
-	count      int64
-	longest    int64
-	shape      int // in shapes, 0 where they differ
-	step       int // in steps plus one, 0 where they differ
-	collective int // its number plus one, 0 for none
+	timed          // the first of them; shape is 0 where they differ
+	duration int64 // the sum of theirs
+	self     int64
+	memory   int64
+	flops    int64
+	count    int64
+	longest  int64
+	step     int // in steps plus one, 0 where they differ
 }
 
 // none is the row of nodes that are not drawn, and the request of those of none.
@@ -57,8 +62,10 @@ const none = -1
 
 // rows holds the operations and spans of the page, ordered by start, and the
 // tables that their columns refer to. Nodes without a start and repeats are left
-// out.
+// out. A page of a million has few rows: all that there is of the others is timed, until
+// [rows.merge] makes the rows.
 type rows struct {
+	timed   []timed
 	list    []row
 	index   []int32 // the row of each node, by analyze.Node.Index
 	request []int32 // of operations and the spans above them, likewise
@@ -100,46 +107,49 @@ func newRows(forest *analyze.Forest) *rows {
 		return r
 	}
 	r.request = slices.Repeat([]int32{none}, forest.Len())
+	collectives, number := make([]int32, forest.Len()), int32(0)
+	for parts := range forest.Collectives() {
+		number++
+		for _, n := range parts {
+			collectives[n.Index()] = number
+		}
+	}
+	r.timed = make([]timed, 0, forest.Len())
 	for n := range forest.Nodes() {
 		if !n.Start().Known || n.IsDuplicate() {
 			r.leftOut++
 			continue
 		}
-		one := row{
-			node: n, start: n.Start().V, duration: n.Duration(), self: n.SelfTimeNS(), memory: n.MemoryBytes(), flops: n.FLOPs(),
-			count: 1, longest: n.Duration(), shape: r.shapes.number(n.Shapes()),
-		}
-		if s := n.Step(); s.Known {
-			one.step = r.steps.number(s.V) + 1
-		}
-		r.list = append(r.list, one)
+		r.timed = append(r.timed, timed{n, n.Start().V, int32(r.shapes.number(n.Shapes())), collectives[n.Index()]})
 	}
-	slices.SortStableFunc(r.list, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration))
+	slices.SortFunc(r.timed, func(a, b timed) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.node.Duration(), a.node.Duration()), cmp.Compare(a.node.Index(), b.node.Index()))
 	})
-	for i := range r.list {
-		if i == 0 {
-			r.origin = r.list[0].start
-		}
-		r.span = max(r.span, r.list[i].start+r.list[i].duration-r.origin)
+	for i := range r.timed {
+		r.origin = r.timed[0].start
+		r.span = max(r.span, r.timed[i].start+r.timed[i].node.Duration()-r.origin)
 	}
 	r.numberDevices()
-	r.reindex(forest.Len())
-	number := 0
-	for parts := range forest.Collectives() {
-		number++
-		for _, n := range parts {
-			if at := r.index[n.Index()]; at != none {
-				r.list[at].collective = number
-			}
-		}
-	}
 	return r
 }
 
-// reindex finds the rows of the nodes.
-func (r *rows) reindex(nodes int) {
-	r.index = slices.Repeat([]int32{none}, nodes)
+// row returns the row of one node.
+func (r *rows) row(t *timed) row {
+	n := t.node
+	one := row{
+		timed: *t, duration: n.Duration(), self: n.SelfTimeNS(), memory: n.MemoryBytes(), flops: n.FLOPs(),
+		count: 1, longest: n.Duration(),
+	}
+	if s := n.Step(); s.Known {
+		one.step = r.steps.number(s.V) + 1
+	}
+	return one
+}
+
+// setList sets the rows, and finds those of the nodes.
+func (r *rows) setList(list []row) {
+	r.list, r.timed = list, nil
+	r.index = slices.Repeat([]int32{none}, len(r.request))
 	for i := range r.list {
 		r.index[r.list[i].node.Index()] = int32(i)
 	}
@@ -147,8 +157,8 @@ func (r *rows) reindex(nodes int) {
 
 // numberDevices numbers the devices in the order in which people list them.
 func (r *rows) numberDevices() {
-	for i := range r.list {
-		if n := r.list[i].node; n.IsOp() {
+	for i := range r.timed {
+		if n := r.timed[i].node; n.IsOp() {
 			r.devices.number(n.Device())
 		}
 	}
