@@ -123,7 +123,10 @@ func newRows(forest *analyze.Forest) *rows {
 		r.timed = append(r.timed, timed{n, n.Start().V, int32(r.shapes.number(n.Shapes())), collectives[n.Index()]})
 	}
 	slices.SortFunc(r.timed, func(a, b timed) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.node.Duration(), a.node.Duration()), cmp.Compare(a.node.Index(), b.node.Index()))
+		if d := cmp.Compare(a.start, b.start); d != 0 {
+			return d
+		}
+		return cmp.Or(cmp.Compare(b.node.Duration(), a.node.Duration()), cmp.Compare(a.node.Index(), b.node.Index()))
 	})
 	for i := range r.timed {
 		r.origin = r.timed[0].start
