@@ -3,7 +3,6 @@ package otlp
 import (
 	"encoding/binary"
 
-	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
 
@@ -12,7 +11,7 @@ import (
 type attribute struct {
 	// text is the key in protobuf, and in JSON all of the text in front of the value.
 	text string
-	// first, middle and last are the bytes of one of 8 to 24 bytes: the first eight, the
+	// first, middle and last are the first eight of its bytes, if there are as many, the
 	// next eight, if there are more than sixteen, and the last eight.
 	first, middle, last uint64
 	kind                valueKind // of the value, in JSON
@@ -62,7 +61,7 @@ func (t *attributeTable) add(a *attribute) *attribute {
 		t.first.next, t.first.other = nil, nil
 	}
 	a.wanted = a.target.Wanted()
-	if a.hasWords() {
+	if len(a.text) >= 8 {
 		text := []byte(a.text)
 		a.first = binary.LittleEndian.Uint64(text)
 		a.last = binary.LittleEndian.Uint64(text[len(text)-8:])
@@ -74,18 +73,11 @@ func (t *attributeTable) add(a *attribute) *attribute {
 	return a
 }
 
-// hasWords reports whether the text is compared in words, without a call.
-func (a *attribute) hasWords() bool { return uint(len(a.text)-8) <= 16 }
-
-// standsAt reports whether the text stands at b[i].
-func (a *attribute) standsAt(b []byte, i int) bool {
-	n := len(a.text)
-	if !a.hasWords() || len(b)-i < n {
-		return jsontext.Has(b, i, a.text)
-	}
-	b = b[i : i+n]
-	return binary.LittleEndian.Uint64(b) == a.first && binary.LittleEndian.Uint64(b[n-8:]) == a.last &&
-		(n <= 16 || binary.LittleEndian.Uint64(b[8:]) == a.middle)
+// isText reports whether b, which has the length of the text and at least eight bytes, is
+// the text.
+func (a *attribute) isText(b []byte) bool {
+	return binary.LittleEndian.Uint64(b) == a.first && binary.LittleEndian.Uint64(b[len(b)-8:]) == a.last &&
+		(len(b) <= 16 || binary.LittleEndian.Uint64(b[8:]) == a.middle && (len(b) <= 24 || string(b) == a.text))
 }
 
 // expect notes that next, which was not expected first, follows a.

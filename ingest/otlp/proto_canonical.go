@@ -182,25 +182,25 @@ func (r *protoReader) canonicalAttributes(b []byte, i int) int {
 }
 
 // valueAt returns where the value stands in the attribute at b[i], and where that ends. The
-// end is 0 if the key is not a's, or the attribute takes more than 127 bytes. Either part of
-// a KeyValue may come first: pdata writes the value in front.
+// end is 0 if the key is not a's, is shorter than six bytes, or the attribute takes more
+// than 127. Either part of a KeyValue may come first: pdata writes the value in front.
 func (a *attribute) valueAt(b []byte, i int) (from, to, end int) {
 	if a == nil || len(b)-i < 4 {
 		return 0, 0, 0
 	}
 	x := binary.LittleEndian.Uint32(b[i:])
 	size, key := int(x>>8&0xff), len(a.text)
-	from, end = i+4, i+2+size
-	if size >= 0x80 || end > len(b) {
+	i += 2
+	end = i + size
+	value := size - key - 2
+	if size >= 0x80 || end > len(b) || value < 0 || key < 8 {
 		return 0, 0, 0
 	}
-	switch value := size - key - 2; {
-	case value < 0:
-	case x>>16 == tagValue|uint32(value)<<8:
-		if to = end - key; a.standsAt(b, to) {
-			return from, to, end
+	if x>>16 == tagValue|uint32(value)<<8 {
+		if to = end - key; a.isText(b[to:end]) {
+			return i + 2, to, end
 		}
-	case [2]byte(b[end-value-2:]) == [2]byte{tagValue, byte(value)} && a.standsAt(b, i+2):
+	} else if [2]byte(b[i+key:]) == [2]byte{tagValue, byte(value)} && a.isText(b[i:i+key]) {
 		return end - value, end, end
 	}
 	return 0, 0, 0
