@@ -61,12 +61,12 @@ func Suite() []measure.Measure {
 
 // The limits, for the table.
 const (
-	limitOTLPJSON   = "instructions per byte: a span is a kilobyte of text, most of it keys"
-	limitOTLPProto  = "instructions per field, half of them in attributes: each dimension of a shape is two messages deep"
+	limitOTLPJSON   = "instructions per byte: a span is a kilobyte of text, most of it keys; the copy out of the page cache is a fifth"
+	limitOTLPProto  = "instructions per attribute, half of them in shapes; the copy out of the page cache and the sums are a quarter"
 	limitEntries    = "instructions per byte; the copy out of the page cache and the sums are a third"
 	limitArrow      = "adding up, which both sides do; the copy out of the page cache, and memory for the first batch in a short file"
 	limitArrowBytes = "ids of spans and times, which differ from row to row, and two bytes for each of some 15 columns"
-	limitWorkers    = "memory bandwidth and the kernel's copies, which both cores share"
+	limitWorkers    = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )
 
 // newSuite reads files of a format and kind.

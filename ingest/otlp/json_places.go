@@ -93,9 +93,10 @@ func startsDocument(text []byte) bool { return bytes.Contains(text, []byte("\n{"
 // isLines reports whether a line starts with a document behind an offset, in the first
 // piece of the file: a batch of some hundred spans is a long line.
 func (d *jsonDocument) isLines(from int64) bool {
-	buf := make([]byte, maxPlaceBytes)
-	for ; from < d.piece; from += maxPlaceBytes - 1 { // a newline may be the last byte
-		if startsDocument(d.readAt(buf, section{from - 1, min(d.size, from-1+maxPlaceBytes)})) {
+	buf := make([]byte, 4*placeBytes)
+	size := int64(len(buf))
+	for from--; from < d.piece; from += size - 1 { // a newline may be the last byte
+		if startsDocument(d.readAt(buf, section{from, min(d.size, from+size)})) {
 			return true
 		}
 	}
