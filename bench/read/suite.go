@@ -65,7 +65,7 @@ const (
 	limitOTLPProto  = "instructions per attribute, half of them in shapes; the copy out of the page cache and the sums are a quarter"
 	limitEntries    = "instructions per byte; the copy out of the page cache and the sums are a third"
 	limitArrow      = "adding up, which both sides do; the copy out of the page cache, and memory for the first batch in a short file"
-	limitArrowBytes = "ids of spans and times, which differ from row to row, and two bytes for each of some 15 columns"
+	limitArrowBytes = "times, ids, sizes and shapes, which differ from row to row, and two bytes for each of some 15 columns"
 	limitWorkers    = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )
 
