@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/internal/receiver"
@@ -47,8 +49,8 @@ browser; nothing else leaves this machine.
 
 Limits: a request of OTLP is at most 20 MiB, before and after decompression, and
 arrives within 15 s; 8 are read at a time, and more are told to come again. Each
-server has 64 connections at most. The window takes 256 MiB at most, and about as
-much while a report is made of it.
+server has 64 connections at most. The window takes 128 MiB at most, compressed,
+and several times as much while a report is made of it.
 
 Examples:
 
@@ -102,8 +104,12 @@ func runServe(ctx context.Context, s streams, args []string) error {
 		ctx, cancel = context.WithTimeout(ctx, f.duration)
 		defer cancel()
 	}
+	limits.Bytes, limits.Codec = windowBytes, &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
 	return newServer(f, livepage.NewWindow(limits)).run(ctx, s, inputs)
 }
+
+// windowBytes bounds the memory of the window, which is compressed.
+const windowBytes = 128 << 20
 
 // parseWindow reads the number, the time, or both that bound the window.
 func parseWindow(text string) (limits livepage.Limits, err error) {

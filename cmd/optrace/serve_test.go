@@ -201,7 +201,7 @@ func TestParseWindow(t *testing.T) {
 		"0": "error", "-5": "error", "5,6": "error", "1m,2m": "error", "x": "error", "5,": "error", "-1m": "error",
 	} {
 		limits, err := parseWindow(text)
-		got := fmt.Sprint(limits)
+		got := fmt.Sprintf("{%d %s %d}", limits.Records, limits.Age, limits.Bytes)
 		if err != nil {
 			got = "error"
 		}

@@ -49,11 +49,13 @@ func (in *Input) Writer() *Writer { return &Writer{window: in.window} }
 // Writer puts records into a window. It is not safe for concurrent use; a window may have
 // any number of them.
 type Writer struct {
-	window   *Window
-	text     []byte
-	header   int // length of the header that text starts with
-	resource *op.Resource
-	open     block
+	window *Window
+	text   []byte
+	header int // length of the header that text starts with
+	// compressed is memory for the codec.
+	compressed []byte
+	resource   *op.Resource
+	open       block
 }
 
 // blockText is the size from which on a block is full.
@@ -144,12 +146,17 @@ func (w *Writer) Flush() {
 	if b.records() == 0 {
 		return
 	}
-	if b.operations+b.spans > 0 {
+	switch codec := w.window.limits.Codec; {
+	case b.operations+b.spans == 0:
+	case codec == nil:
 		b.text = slices.Clone(w.text)
+	default:
+		w.compressed = codec.Compress(w.compressed[:0], w.text)
+		b.text = slices.Clone(w.compressed)
 	}
 	w.text = w.text[:min(len(w.text), w.header)]
 	if cap(w.text) > 4*blockText {
-		w.text = nil
+		w.text, w.compressed = nil, nil
 	}
 	w.open = block{}
 	w.window.add(&b)

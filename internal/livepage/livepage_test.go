@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,18 +94,55 @@ func TestReportOfWindow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := NewWindow(Limits{})
-	fill(w.Input(""), mixed(5000))
-	for _, workers := range []int{1, 4} {
-		got, err := w.view().report(t.Context(), analyze.Options{Workers: workers})
-		if err != nil {
-			t.Fatal(err)
+	sizes := map[bool]int64{} // by whether there is a codec
+	for _, codec := range []*Codec{nil, deflated} {
+		w := NewWindow(Limits{Codec: codec})
+		fill(w.Input(""), mixed(5000))
+		for _, workers := range []int{1, 4} {
+			got, err := w.view().report(t.Context(), analyze.Options{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Input.Files, want.Input.Files = 0, 0
+			got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
+			if diff := cmp.Diff(asJSON(t, want), asJSON(t, got)); diff != "" {
+				t.Errorf("%d workers (-records +window):\n%s", workers, diff)
+			}
 		}
-		got.Input.Files, want.Input.Files = 0, 0
-		got.Input.Problems, want.Input.Problems = nil, nil // the same ones in another order
-		if diff := cmp.Diff(asJSON(t, want), asJSON(t, got)); diff != "" {
-			t.Errorf("%d workers (-records +window):\n%s", workers, diff)
+		sizes[codec != nil] = w.bytes
+		if text := body(t, get(t, &Page{Window: w}, "/trace.json")); strings.Count(text, `"op1"`) < 500 {
+			t.Errorf("the Chrome trace has %d of an operation", strings.Count(text, `"op1"`))
 		}
+	}
+	if sizes[true] > sizes[false]/2 {
+		t.Errorf("a window of %d bytes takes %d compressed", sizes[false], sizes[true])
+	}
+}
+
+// deflated is a codec.
+var deflated = &Codec{
+	Compress: func(dst, text []byte) []byte {
+		b := bytes.NewBuffer(dst)
+		w, _ := flate.NewWriter(b, flate.BestSpeed)
+		_, _ = w.Write(text)
+		_ = w.Close()
+		return b.Bytes()
+	},
+	Decompress: func(dst, compressed []byte) ([]byte, error) {
+		b := bytes.NewBuffer(dst[:0])
+		_, err := b.ReadFrom(flate.NewReader(bytes.NewReader(compressed)))
+		return b.Bytes(), err
+	},
+}
+
+// What a codec cannot read is an error of the report.
+func TestCodecFails(t *testing.T) {
+	broken := *deflated
+	broken.Decompress = func([]byte, []byte) ([]byte, error) { return nil, errors.New("broken") }
+	w := NewWindow(Limits{Codec: &broken})
+	fill(w.Input(""), mixed(100))
+	if _, err := w.view().report(t.Context(), analyze.Options{}); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("error %v", err)
 	}
 }
 

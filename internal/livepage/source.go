@@ -3,6 +3,7 @@ package livepage
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -28,14 +29,14 @@ func (s *source) Read(workers int, read func(worker int, file, part int64, recor
 	errs := make([]error, len(s.blocks)+1)
 	for worker := range max(1, min(workers, len(s.blocks))) {
 		wg.Go(func() {
-			r := op.NewReader(nil, "")
+			r := s.reader()
 			r.Omit(s.omitted)
 			for {
 				i := next.Add(1) - 1
 				if i >= int64(len(s.blocks)) {
 					return
 				}
-				if errs[i] = read(worker, 0, i, s.blocks[i].all(r)); errs[i] != nil {
+				if errs[i] = read(worker, 0, i, r.all(s.blocks[i])); errs[i] != nil {
 					next.Store(int64(len(s.blocks)))
 				}
 			}
@@ -61,10 +62,30 @@ func (s *source) Files() iter.Seq2[string, int64] {
 	}
 }
 
-// all yields the records of a block, by means of r.
-func (b *block) all(r *op.Reader) iter.Seq2[op.Record, error] {
+// blockReader reads one block after the other.
+type blockReader struct {
+	*op.Reader
+	codec *Codec
+	text  []byte // memory for the codec
+}
+
+func (v *view) reader() *blockReader {
+	return &blockReader{Reader: op.NewReader(nil, ""), codec: v.codec}
+}
+
+// all yields the records of a block.
+func (r *blockReader) all(b *block) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r.Reset(bytes.NewBuffer(b.text), "window", op.Position{})
+		text := b.text
+		if r.codec != nil && len(text) > 0 {
+			var err error
+			if r.text, err = r.codec.Decompress(r.text, text); err != nil {
+				yield(op.Record{}, fmt.Errorf("the window's own text: %w", err))
+				return
+			}
+			text = r.text
+		}
+		r.Reset(bytes.NewBuffer(text), "window", op.Position{})
 		for rec, err := range r.Records() {
 			if !yield(rec, err) {
 				return
@@ -91,9 +112,9 @@ func (v *view) report(ctx context.Context, opts analyze.Options) (*analyze.Repor
 // timeline returns the operations and spans of a view, to be written as a Chrome trace.
 func (v *view) timeline() *chrome.Timeline {
 	var t chrome.Timeline
-	r := op.NewReader(nil, "")
+	r := v.reader()
 	for _, b := range v.blocks {
-		for rec, err := range b.all(r) {
+		for rec, err := range r.all(b) {
 			switch {
 			case err != nil: // a record that could not be read is no event
 			case rec.Entry != nil:

@@ -18,6 +18,15 @@ type Limits struct {
 	Age time.Duration
 	// Bytes is how much memory they take at most; 0 is DefaultBytes.
 	Bytes int64
+	// Codec compresses them; nil for nothing that does.
+	Codec *Codec
+}
+
+// Codec compresses text. Its functions are safe for concurrent use, and may use the memory of
+// dst for what they return.
+type Codec struct {
+	Compress   func(dst, text []byte) []byte
+	Decompress func(dst, compressed []byte) ([]byte, error)
 }
 
 // The defaults of Limits.
@@ -66,7 +75,8 @@ func (w *Window) AddLost(lost Lost) {
 // block is a part of what came in. It does not change once it is in a window.
 type block struct {
 	at time.Time
-	// text holds entries, spans and gaps as entries JSON Lines. It starts with a header.
+	// text holds entries, spans and gaps as entries JSON Lines, compressed where the window
+	// has a codec. It starts with a header.
 	text       []byte
 	operations int
 	spans      int
@@ -139,6 +149,7 @@ func (w *Window) trim() {
 // view is what a window holds at one time.
 type view struct {
 	version uint64
+	codec   *Codec
 	blocks  []*block
 	lost    Lost
 	inputs  []input
@@ -149,7 +160,7 @@ func (w *Window) view() *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.trim()
-	v := &view{version: w.version, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
+	v := &view{version: w.version, codec: w.limits.Codec, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
 	for _, in := range w.inputs {
 		v.inputs = append(v.inputs, input{in.format, in.bytes})
 	}
