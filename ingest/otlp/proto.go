@@ -73,12 +73,18 @@ func (r *protoReader) scopeSpans(w wire) error {
 	if err := header(w, r.parseScope); err != nil {
 		return err
 	}
-	for w.next() && !r.stopped {
-		if w.field != fieldGroupList {
-			w.skip()
-			continue
+	for !r.stopped {
+		b := w.element()
+		if b == nil {
+			if !w.next() {
+				break
+			}
+			if w.field != fieldGroupList {
+				w.skip()
+				continue
+			}
+			b = w.bytes()
 		}
-		b := w.bytes()
 		if w.err == nil {
 			w.err = r.readSpan(b)
 		}

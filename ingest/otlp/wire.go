@@ -153,20 +153,29 @@ func (w *wire) skip() {
 	}
 }
 
-// passList passes over the elements of a list that stand next, of which a length is
-// written in one or two bytes: pdata writes the header of a group behind its list.
-func (w *wire) passList() {
+// element returns the element of a group's list that stands next, if its length is written
+// in one or two bytes, nil otherwise.
+func (w *wire) element() []byte {
 	const tag = fieldGroupList<<3 | wireBytes
-	for w.pos+2 < len(w.buf) && w.buf[w.pos] == tag {
-		size, n := int(w.buf[w.pos+1]), 2
-		if size >= 0x80 {
-			size, n = size&0x7f|int(w.buf[w.pos+2])<<7, 3
-		}
-		end := w.pos + n + size
-		if end > len(w.buf) || n == 3 && w.buf[w.pos+2] >= 0x80 {
-			return
-		}
-		w.pos = end
+	b := w.buf[w.pos:]
+	if w.err != nil || len(b) < 3 || b[0] != tag {
+		return nil
+	}
+	start, end := 2, 2+int(b[1])
+	if b[1] >= 0x80 {
+		start, end = 3, 3+int(b[1]&0x7f)+int(b[2])<<7
+	}
+	if end > len(b) || start == 3 && b[2] >= 0x80 {
+		return nil
+	}
+	w.pos += end
+	return b[start:end]
+}
+
+// passList passes over the elements of a list that stand next: pdata writes the header of
+// a group behind its list.
+func (w *wire) passList() {
+	for w.element() != nil {
 	}
 }
 
