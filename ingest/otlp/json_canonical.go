@@ -24,10 +24,7 @@ var (
 	textStart    = jsontext.NewName(`,"startTimeUnixNano":`)
 	textEnd      = jsontext.NewName(`,"endTimeUnixNano":`)
 	textAttrs    = jsontext.NewName(`,"attributes":[`)
-	textInt      = jsontext.NewName(`{"intValue":"`)
 	textString   = jsontext.NewName(`{"stringValue":"`)
-	textArray    = jsontext.NewName(`{"arrayValue":`)
-	textValues   = jsontext.NewName(`{"values":[`)
 )
 
 // canonicalSpans reads spans, beginning at the lexer's position, as long as they are
@@ -291,7 +288,7 @@ func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	for {
-		start := textValues.Read(b, textArray.Read(b, i))
+		start := jsontext.Literal(b, i, `{"arrayValue":{"values":[`)
 		if start < 0 {
 			break
 		}
@@ -336,7 +333,7 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		return dst, i + 1
 	}
 	for {
-		start := textInt.Read(b, i)
+		start := jsontext.Literal(b, i, `{"intValue":"`)
 		v, end := jsontext.ShortDigits(b, start)
 		if end < 0 {
 			v, end = jsontext.Integer(b, start)
