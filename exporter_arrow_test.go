@@ -21,6 +21,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/arrowipc"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/arrow"
@@ -265,6 +266,10 @@ func TestArrowReopen(t *testing.T) {
 		}
 		return b.Bytes()
 	}()
+	earlier, err := os.ReadFile("ingest/arrow/testdata/optrace-before.arrows")
+	if err != nil {
+		t.Fatal(err)
+	}
 	otherColumns := bytes.Replace(ours, []byte("world_size"), []byte("planet_sum"), 1)
 	otherSchema := bytes.Replace(ours, []byte("optrace.entries/v1"), []byte("optrace.entries/v2"), 1)
 	for _, test := range []struct {
@@ -280,6 +285,7 @@ func TestArrowReopen(t *testing.T) {
 		{"within a batch", ours[:len(ours)-1], 2},
 		{"with the mark of the end", withEnd, 2},
 		{"of another version", otherColumns, 2},
+		{"of an earlier build", earlier[:len(earlier)-len(arrowipc.End())], 2},
 		{"of another schema", otherSchema, 0},
 		{"with text behind the schema", append(slices.Clone(ours[:length]), "text behind it"...), 2},
 		{"damaged", append([]byte("\xff\xff\xff\xff\x08\x00\x00\x00"), ours[8:]...), 2},
