@@ -12,7 +12,7 @@ var web embed.FS
 // modules lists the page's modules, each behind those that it imports. A page has
 // one of the last two: file for data of its own, live for those of a server.
 var modules = []string{
-	"units", "rows", "colors", "dom", "state", "charts", "table", "overlays", "timeline", "flame", "sections",
+	"units", "rows", "colors", "dom", "state", "charts", "table", "overlays", "timeline", "flame", "selected", "sections",
 	"launches", "diff", "main", "file", "live",
 }
 

@@ -224,6 +224,33 @@ test("links show as flows, and what is shared is listed", { skip: !pages.include
   await done();
 });
 
+test("a selected range drives every section", { skip: !pages.includes("quickstart.html") }, async () => {
+  const { page, done } = await open("quickstart.html");
+  const shown = () => page.evaluate(async () => {
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    const { tables } = globalThis.optrace, of = (label) => tables.get(label)?.given ?? [];
+    return {
+      steps: of("steps").length, collectives: of("collectives").reduce((n, c) => n + c.count, 0), calls: of("communication").reduce((n, c) => n + c.call_count, 0),
+      hotspots: of("memory hotspots").length, strips: document.querySelectorAll("#memory svg.strip rect").length,
+    };
+  });
+  const whole = await shown();
+  for (const n of Object.values(whole)) assert.ok(n > 0, JSON.stringify(whole));
+  await page.evaluate(() => {
+    const { store, view } = globalThis.optrace;
+    store.set({ from: 0, to: view.span_ns / 4 });
+  });
+  const quarter = await shown();
+  for (const name of ["steps", "collectives", "calls", "strips"]) assert.ok(quarter[name] < whole[name] && (quarter[name] > 0), `${name}: ${quarter[name]} of ${whole[name]}`);
+  await page.evaluate(() => globalThis.optrace.store.set({ from: -2, to: -1 }));
+  const { steps, hotspots, strips } = await shown();
+  assert.deepEqual({ steps, hotspots, strips }, { steps: 0, hotspots: 0, strips: 0 });
+  assert.match(await page.textContent("#communication"), /No communication in the selection/);
+  await page.keyboard.press("Escape");
+  assert.deepEqual(await shown(), whole);
+  await done();
+});
+
 test("a comparison shows what became slower, and selects it", { skip: !pages.includes("diff.html") }, async () => {
   const { page, done } = await open("diff.html");
   const rows = await page.evaluate(() => globalThis.optrace.diff.given.map((r) => [r.key.operation, r.verdict]));

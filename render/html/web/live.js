@@ -128,7 +128,7 @@ class LivePage extends Page {
     if (whole) timeline.move(0, Math.max(1, timeline.end));
     else timeline.move(timeline.from + shift, timeline.to + shift);
     this.showHead(data);
-    this.wholeRun();
+    this.sayMerged();
     this.update(new Set(["from", "search", "op", "device", "request"]));
     for (const [label, top] of scrolled) {
       const table = this.tables.get(label);

@@ -59,7 +59,8 @@ export class Page {
     this.devices = new Devices(this, byID("devices"));
     this.launches = new Launches(this, byID("launches"));
     this.requests = new Requests(this, byID("requests"));
-    this.wholeRun();
+    this.sayMerged();
+    this.diff = difference(this, byID("diff"));
     store.listen((changed) => this.update(changed));
     window.addEventListener("hashchange", () => store.set(this.parse(location.hash)));
     document.addEventListener("keydown", (e) => this.key(e));
@@ -67,15 +68,6 @@ export class Page {
     const s = store.state;
     if (s.from !== null || s.to !== null) this.timeline.zoomTo(s.from ?? 0, s.to ?? view.span_ns, 0.1);
     document.documentElement.dataset.ready = "true";
-  }
-
-  // wholeRun shows the sections that no selection changes.
-  wholeRun() {
-    communication(this, byID("communication"));
-    memory(this, byID("memory"));
-    steps(this, byID("steps"));
-    this.diff = difference(this, byID("diff"));
-    this.sayMerged();
   }
 
   // sayMerged says what the page holds merged.
@@ -182,6 +174,10 @@ export class Page {
     this.devices.update(picked, isWhole, Math.max(0, s.from ?? 0), Math.min(view.span_ns, s.to ?? view.span_ns));
     this.launches.update();
     this.requests.update(s.from, s.to);
+    const selected = { picked, isWhole, from: s.from ?? -Infinity, to: s.to ?? Infinity };
+    communication(this, byID("communication"), selected);
+    memory(this, byID("memory"), selected);
+    steps(this, byID("steps"), selected);
     this.describe(picked, isWhole);
   }
 

@@ -4,6 +4,7 @@ import { KINDS, KIND_SPAN, NONE, deviceParts, histogramBin, HISTOGRAM_BINS, summ
 import { element, shorten, shortenName, show } from "./dom.js";
 import { Table } from "./table.js";
 import { bar, histogram, stacked, strip } from "./charts.js";
+import { bucketsIn, collectivesIn, communicatingOf, hotspotsOf, stepsOf } from "./selected.js";
 import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
 
 const time = (title, value, hint) => ({ title, value, text: (r) => formatTime(value(r)), numeric: true, hint });
@@ -203,12 +204,15 @@ function keptTable(page, parent, columns, options) {
   return table;
 }
 
-// communication fills the section of collective operations.
-export function communication(page, parent) {
-  const c = page.view.report.communication, rows = c?.collectives ?? [];
-  if (!c || rows.length === 0) {
-    const found = (c?.bottlenecks ?? []).length;
-    show(parent, element("p", { class: "note" }, found > 0 ? "Operations that communicate, but no collective seen on several devices." : "No communication was recognised."));
+// communication fills the section of collective operations: with the report's figures where
+// the selection is the whole run, and otherwise with those of the operations in it.
+export function communication(page, parent, { picked, isWhole, from, to }) {
+  const { view } = page, c = view.report.communication;
+  const rows = isWhole ? c?.collectives ?? [] : collectivesIn(page.rows, view.names, page.timeline.overlays.collectives, from, to);
+  const bottlenecks = isWhole ? c?.bottlenecks ?? [] : communicatingOf(page.rows, view.names, picked);
+  if (rows.length === 0) {
+    const found = bottlenecks.length;
+    show(parent, element("p", { class: "note" }, found > 0 ? "Operations that communicate, but no collective seen on several devices." : isWhole ? "No communication was recognised." : "No communication in the selection."));
     if (found === 0) return;
   }
   const parts = [];
@@ -227,7 +231,7 @@ export function communication(page, parent) {
   keptTable(page, box, [
     { title: "operation", value: (r) => r.operation, class: "name", full: (r) => r.operation, text: (r) => shortenName(r.operation, 60) }, count("calls", (r) => r.call_count),
     time("sum", (r) => r.total_duration_us * 1000), { title: "of all", value: (r) => r.ratio_of_total, render: (r) => element("span", { class: "withbar" }, bar(r.ratio_of_total, "collective"), formatShare(r.ratio_of_total)), numeric: true },
-  ], { label: "communication" }).update(c.bottlenecks, `recognised by attribute ${formatCount(c.rules.attribute)}, by library name ${formatCount(c.rules.library)}, by a word in the name ${formatCount(c.rules.name)}`);
+  ], { label: "communication" }).update(bottlenecks, !isWhole || !c ? "" : `recognised by attribute ${formatCount(c.rules.attribute)}, by library name ${formatCount(c.rules.library)}, by a word in the name ${formatCount(c.rules.name)}`);
   show(parent, ...parts, box);
 }
 
@@ -241,29 +245,35 @@ function deviceName(d) {
   return (d.service ? d.service + " " : "") + (d.device_id ?? "");
 }
 
-// memory fills the section of memory.
-export function memory(page, parent) {
-  const m = page.view.report.memory;
+// memory fills the section of memory, as communication does its own.
+export function memory(page, parent, { picked, isWhole, from, to }) {
+  const { view } = page, m = view.report.memory;
   const parts = [];
   const over = m?.over_time;
   if (over && (over.devices ?? []).length > 0) {
-    const most = Math.max(1, ...over.devices.flatMap((d) => d.written_bytes));
-    parts.push(element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, ...over.devices.map((d) => element("tr", {}, element("td", { class: "name" }, shorten(deviceName(d), 30)),
-      element("td", { class: "wide" }, strip(d.written_bytes.map((v) => v / most), "memory", "bytes written over time"))))))),
+    const [first, last] = bucketsIn(over, over.start_unix_ns - Number(view.origin_ns), from, to);
+    const written = over.devices.map((d) => d.written_bytes.slice(first, last)), most = Math.max(1, ...written.flat());
+    parts.push(element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, ...over.devices.map((d, k) => element("tr", {}, element("td", { class: "name" }, shorten(deviceName(d), 30)),
+      element("td", { class: "wide" }, strip(written[k].map((v) => v / most), "memory", "bytes written over time"))))))),
     element("p", { class: "note" }, `bytes written per ${formatTime(over.bucket_ns)}, the highest column is ${formatBytes(most)}`));
   }
+  const limit = (m?.hotspots ?? []).length;
+  const { found, total } = isWhole || !m ? { found: m?.hotspots ?? [], total: m?.hotspot_count } : hotspotsOf(page.rows, view, picked, m.threshold_bytes, Math.max(10, limit));
+  const shapes = (r) => r.shapes ?? (r.output_shape ? JSON.stringify(r.output_shape) : null);
   const box = element("div", {});
   keptTable(page, box, [
     { title: "operation", value: (r) => r.operation, class: "name", full: (r) => r.operation, text: (r) => shortenName(r.operation, 60) }, { title: "device", value: (r) => r.device_id ?? "", text: (r) => shorten(r.device_id ?? "", 30) },
     { title: "memory", value: (r) => r.memory_bytes, text: (r) => formatBytes(r.memory_bytes), numeric: true }, time("duration", (r) => r.duration_ns ?? r.duration_us * 1000),
-    { title: "output shape", value: (r) => (r.output_shape ? JSON.stringify(r.output_shape) : null), text: (r) => (r.output_shape ? JSON.stringify(r.output_shape) : "–") },
-  ], { label: "memory hotspots", empty: "no operation above the threshold" }).update(m?.hotspots ?? [], m ? `the first ${formatCount((m.hotspots ?? []).length)} of ${formatCount(m.hotspot_count)} operations above ${formatBytes(m.threshold_bytes)}` : "");
+    { title: isWhole ? "output shape" : "shapes", value: shapes, text: (r) => shapes(r) ?? "–" },
+  ], { label: "memory hotspots", empty: "no operation above the threshold" }).update(found, m ? `the first ${formatCount(found.length)} of ${formatCount(total)} operations above ${formatBytes(m.threshold_bytes)}` : "");
   show(parent, ...parts, box);
 }
 
-// steps fills the section of training steps.
-export function steps(page, parent) {
-  const all = page.view.report.steps ?? [];
+// steps fills the section of training steps: those that operations in the selection belong to,
+// whole.
+export function steps(page, parent, { picked, isWhole }) {
+  const recorded = page.view.report.steps ?? [], within = isWhole ? null : stepsOf(page.rows, page.view, picked);
+  const all = isWhole ? recorded : recorded.filter((s) => within.has(s.step));
   const box = element("div", {});
   const most = Math.max(1, ...all.map((s) => s.wall_ns ?? 0));
   const walls = all.map((s) => s.wall_ns).filter((v) => v !== null).sort((a, b) => a - b), median = walls[Math.floor(walls.length / 2)] ?? 0;
@@ -273,6 +283,6 @@ export function steps(page, parent) {
     count("step", (s) => s.step), ...(again ? [count("run", (s) => s.run)] : []), count("operations", (s) => s.count), time("sum", (s) => s.sum_ns), time("wall", (s) => s.wall_ns), time("busy", (s) => s.busy_ns),
     { title: "wall and busy", value: (s) => s.wall_ns, class: "wide", render: (s) => stacked([{ value: s.busy_ns ?? 0, kind: "compute", label: "busy" }, { value: Math.max(0, (s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" }], most) },
     { title: "", value: (s) => (s.wall_ns > 1.5 * median ? 1 : 0), text: (s) => (median > 0 && s.wall_ns > 1.5 * median ? `${(s.wall_ns / median).toFixed(1)} × the median` : "") },
-  ], { label: "steps", empty: "no steps were recorded" }).update(all, all.length > 0 ? `${formatCount(all.length)} steps, median ${formatTime(median)}` : "");
+  ], { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" }).update(all, all.length > 0 ? `${formatCount(all.length)} steps, median ${formatTime(median)}` : "");
   show(parent, box);
 }
