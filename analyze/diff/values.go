@@ -155,7 +155,7 @@ func partValues(unit Unit, base, head []*Run) (b, h map[part][]float64) {
 		return base[0].steps.parts(), head[0].steps.parts()
 	}
 	bySteps := true
-	for _, r := range append(base[:len(base):len(base)], head...) {
+	for _, r := range slices.Concat(base, head) {
 		bySteps = bySteps && r.steps.count > 0
 	}
 	return runParts(base, bySteps), runParts(head, bySteps)
