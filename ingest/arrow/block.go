@@ -44,10 +44,10 @@ type block struct {
 
 	roles []blockRole // of the columns of the table, by their place
 	// decoded and exceptional are the columns of these roles that have values in the
-	// batch, and ofSpan those that say something to spans.
-	decoded, exceptional, ofSpan []int
-	batches                      int64              // how many there were
-	none                         [windowRows]uint32 // the codes of a column without values
+	// batch, ofAny those that say something to any record, and ofSpan to spans.
+	decoded, exceptional, ofAny, ofSpan []int
+	batches                             int64              // how many there were
+	none                                [windowRows]uint32 // the codes of a column without values
 }
 
 // newBlock returns the block of a reader that has a table.
@@ -152,7 +152,7 @@ func (b *block) isOnDemand(i int) bool { return b.roles[i] == roleOnDemand }
 func (b *block) begin() {
 	b.batches++
 	b.given = false
-	b.decoded, b.exceptional, b.ofSpan = b.decoded[:0], b.exceptional[:0], b.ofSpan[:0]
+	b.decoded, b.exceptional, b.ofAny, b.ofSpan = b.decoded[:0], b.exceptional[:0], b.ofAny[:0], b.ofSpan[:0]
 	for _, i := range b.active {
 		switch b.roles[i] {
 		case roleDecoded:
@@ -164,7 +164,9 @@ func (b *block) begin() {
 			b.exceptional = append(b.exceptional, i)
 		}
 		switch b.reader.columns[i].says() {
-		case ofAll, ofSpans, ofSources:
+		case ofAll:
+			b.ofAny, b.ofSpan = append(b.ofAny, i), append(b.ofSpan, i)
+		case ofSpans, ofSources:
 			b.ofSpan = append(b.ofSpan, i)
 		}
 	}
@@ -384,7 +386,10 @@ func (b *block) rowAt(i int) *rows.Row {
 	list := b.batch.Reset(1)
 	of := &b.window.of[i/chunkRows]
 	columns := b.active
-	if (of[ofSpans]&^of[ofEntries])>>(i%chunkRows)&1 != 0 {
+	switch bit := uint64(1) << (i % chunkRows); {
+	case of[ofSources]&bit == 0:
+		columns = b.ofAny
+	case of[ofSpans]&^of[ofEntries]&bit != 0:
 		columns = b.ofSpan
 	}
 	for _, k := range columns {

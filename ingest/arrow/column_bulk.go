@@ -22,9 +22,9 @@ func nanoInts(meanings []op.Int, a *array, first, n int) ([]op.Int, bool) {
 func appendInts(dst []op.Int, data []byte) []op.Int {
 	before, n := len(dst), len(data)/8
 	dst = slices.Grow(dst, n)[:before+n]
-	for at := before; at < len(dst) && len(data) >= 8; at++ {
-		dst[at] = op.Int{V: int64(binary.LittleEndian.Uint64(data)), Known: true}
-		data = data[8:]
+	added := dst[before:]
+	for i := range added {
+		added[i] = op.Int{V: int64(binary.LittleEndian.Uint64(data[8*i : 8*i+8])), Known: true}
 	}
 	return dst
 }

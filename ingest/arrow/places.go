@@ -75,20 +75,20 @@ func places16(places []uint32, data []byte, n int) bool {
 	rest := uint64(high-n) * four
 	beyond := uint64(0)
 	data = data[:2*len(places)]
-	for len(places) >= 8 && len(data) >= 16 {
-		p, d := (*[8]uint32)(places), (*[16]byte)(data)
+	at := 0
+	for ; at+8 <= len(places); at += 8 {
+		p, d := places[at:at+8], data[2*at:2*at+16]
 		a, b := binary.LittleEndian.Uint64(d[:8]), binary.LittleEndian.Uint64(d[8:])
 		beyond |= a | b | (a&^(high*four) + rest) | (b&^(high*four) + rest)
 		p[0], p[1] = uint32(uint16(a))+1, uint32(uint16(a>>16))+1
 		p[2], p[3] = uint32(uint16(a>>32))+1, uint32(a>>48)+1
 		p[4], p[5] = uint32(uint16(b))+1, uint32(uint16(b>>16))+1
 		p[6], p[7] = uint32(uint16(b>>32))+1, uint32(b>>48)+1
-		places, data = places[8:], data[16:]
 	}
-	for i := range places {
-		index := binary.LittleEndian.Uint16(data[2*i:])
+	for ; at < len(places); at++ {
+		index := binary.LittleEndian.Uint16(data[2*at:])
 		beyond |= uint64(index) | (uint64(index&^high) + rest&0xffff)
-		places[i] = uint32(index) + 1
+		places[at] = uint32(index) + 1
 	}
 	return beyond&(high*four) == 0
 }
@@ -96,7 +96,9 @@ func places16(places []uint32, data []byte, n int) bool {
 // places8 is places16 for indexes of 8 bits.
 func places8(places []uint32, data []byte, n int) bool {
 	highest := byte(0)
-	for i, index := range data[:len(places)] {
+	data = data[:len(places)]
+	for i := range places {
+		index := data[i]
 		places[i] = uint32(index) + 1
 		highest = max(highest, index)
 	}
