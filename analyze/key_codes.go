@@ -83,6 +83,27 @@ func appendKeyCodes(dst []uint64, keys []Key, c *op.Columns, i int) []uint64 {
 	return dst
 }
 
+// codesOf returns the codes of a column that alone tell groups apart, and how many codes
+// there are, nil where that takes more.
+func codesOf(keys []Key, c *op.Columns) (codes []uint32, n int) {
+	if len(keys) != 1 {
+		return nil, 0
+	}
+	switch keys[0].field {
+	case byOperation:
+		return c.Operation.Codes, len(c.Operation.Values)
+	case byKind:
+		return c.Kind.Codes, len(c.Kind.Values)
+	case byDevice:
+		return c.DeviceID.Codes, len(c.DeviceID.Values)
+	case byRoot:
+		return c.Root.Codes, len(c.Root.Values)
+	case byService:
+		return c.Service.Codes, len(c.Service.Values)
+	}
+	return nil, 0
+}
+
 func appendIntCode(dst []uint64, i op.Int) []uint64 {
 	known := uint64(0)
 	if i.Known {

@@ -15,7 +15,10 @@ type rowFinder struct {
 	// operations is by code, first that of the device side and then that of the host side.
 	operations []foundRow
 	devices    [deviceSlots]deviceSlot
-	groups     *codeCache[foundRow] // nil without keys
+	// The groups of a single key that has codes are in single, as operations are, and
+	// others in groups, which is nil without keys.
+	single []foundRow
+	groups *codeCache[foundRow]
 
 	// These are of the rows of a list: what they are added to, how long they took, and
 	// those that count in sums of their kind.
@@ -90,6 +93,38 @@ func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
 	}
 	if len(keys) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions([]int64{c.Kind.Version}, keys, c), v[:]...)...) {
 		f.groups.clear()
+		clear(f.single)
+	}
+	if _, n := codesOf(keys, c); 2*n > len(f.single) {
+		f.single = append(f.single, make([]foundRow, 2*n-len(f.single))...)
+	}
+}
+
+// find sets the sums to those of rows, which are known by the codes of a column, and adds
+// what is the same for most rows of a code. Of rows that are not known, look tells what
+// they are added to.
+func (f *rowFinder) find(c *op.Columns, list []int32, codes []uint32, known []foundRow, look func(side, row int) foundRow) {
+	f.sums, f.special = slices.Grow(f.sums[:0], len(list))[:len(list)], f.special[:0]
+	sums, kinds := f.sums, c.Kind.Codes
+	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
+	hosts := len(c.Side.Values) > 1
+	for k, i := range list {
+		side := 0
+		if hosts {
+			side = sideIndex(c.Side.At(int(i)))
+		}
+		found := &known[2*int(codes[i])+side]
+		if found.sums == nil || *found.evicted {
+			*found = look(side, int(i))
+		}
+		sums[k] = found.sums
+		if found.kind != kinds[i] || found.inputs != inputs[i] || found.output != output[i] || found.dtype != dtype[i] ||
+			found.dtypes != dtypes[i] {
+			found.addVariety(c, int(i))
+		}
+		if found.isSpecial && side == 0 {
+			f.special = append(f.special, specialRow{found, k, i})
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"math"
-	"slices"
 
 	"github.com/optrace/optrace/op"
 )
@@ -21,13 +20,13 @@ func (p *Profile) addRows(rows *op.Rows) {
 	for p.findOperations(c, rows.List) { // until no row was evicted for another
 	}
 	p.addColumns(c, rows.List)
+	p.addKinds(c)
 	if len(p.opts.By) > 0 {
 		for p.findGroups(c, rows.List) {
 		}
 		p.addColumns(c, rows.List)
 	}
 	p.addTotalsOf(c, rows.List)
-	p.addKinds(c)
 	p.offerSlow(c, rows.List)
 	p.at.n += int64(len(rows.List))
 	if rows.Last {
@@ -38,32 +37,11 @@ func (p *Profile) addRows(rows *op.Rows) {
 // findOperations sets the sums to those of the operations of rows, and adds what is the
 // same for most rows of an operation. It reports whether that evicted another operation.
 func (p *Profile) findOperations(c *op.Columns, list []int32) (evicted bool) {
-	f := p.found
 	before := p.operations[0].Evictions() + p.operations[1].Evictions()
-	f.sums, f.special = slices.Grow(f.sums[:0], len(list))[:len(list)], f.special[:0]
-	sums := f.sums
-	codes, kinds := c.Operation.Codes, c.Kind.Codes
-	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
-	operations, hosts := f.operations, len(c.Side.Values) > 1
-	for k, i := range list {
-		code, side := codes[i], 0
-		if hosts {
-			side = sideIndex(c.Side.At(int(i)))
-		}
-		found := &operations[2*int(code)+side]
-		if found.sums == nil || *found.evicted {
-			r := p.operationRow(side, c.Operation.Values[code])
-			*found = foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, operation: &r.Value, kind: noCode}
-		}
-		sums[k] = found.sums
-		if found.kind != kinds[i] || found.inputs != inputs[i] || found.output != output[i] || found.dtype != dtype[i] ||
-			found.dtypes != dtypes[i] {
-			found.addVariety(c, int(i))
-		}
-		if found.isSpecial && side == 0 {
-			f.special = append(f.special, specialRow{found, k, i})
-		}
-	}
+	p.found.find(c, list, c.Operation.Codes, p.found.operations, func(side, row int) foundRow {
+		r := p.operationRow(side, c.Operation.At(row))
+		return foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, operation: &r.Value, kind: noCode}
+	})
 	return p.operations[0].Evictions()+p.operations[1].Evictions() > before
 }
 
@@ -71,16 +49,23 @@ func (p *Profile) findOperations(c *op.Columns, list []int32) (evicted bool) {
 func (p *Profile) findGroups(c *op.Columns, list []int32) (evicted bool) {
 	f := p.found
 	before := p.groups[0].Evictions() + p.groups[1].Evictions()
-	f.sums = slices.Grow(f.sums[:0], len(list))
+	look := func(side, row int) foundRow {
+		e := keyEntry(p.opts.By, c, row)
+		r := p.groupRow(side, &e)
+		return foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, kind: noCode}
+	}
+	if codes, _ := codesOf(p.opts.By, c); codes != nil {
+		f.find(c, list, codes, f.single, look)
+		return p.groups[0].Evictions()+p.groups[1].Evictions() > before
+	}
+	f.sums = f.sums[:0]
 	var codes [maxKeyCodes]uint64
 	for _, i := range list {
 		row := int(i)
 		side := sideAt(c, row)
 		found, ok := f.groups.slot(appendKeyCodes(append(codes[:0], uint64(side)), p.opts.By, c, row))
 		if !ok || *found.evicted {
-			e := keyEntry(p.opts.By, c, row)
-			r := p.groupRow(side, &e)
-			*found = foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, kind: noCode}
+			*found = look(side, row)
 		}
 		found.addVariety(c, row)
 		f.sums = append(f.sums, found.sums)
