@@ -34,14 +34,16 @@ type foundRow struct {
 	sums      *accumulator
 	evicted   *bool
 	operation *operationRow // nil for a group
-	// isSpecial tells that the last kind has sums of its own.
-	isSpecial bool
-	// These are the codes that were last seen, of what varies.
-	kind, inputs, output, dtype, dtypes uint32
+
+	inputs, output, dtype, dtypes lastCode
 }
 
-// noCode is no code.
-const noCode = math.MaxUint32
+// newFoundRow returns what is added to an operation, if that is not nil, or to the sums of
+// a group.
+func newFoundRow(sums *accumulator, evicted *bool, operation *operationRow) foundRow {
+	watched := lastCode{watched: math.MaxUint32}
+	return foundRow{sums, evicted, operation, watched, watched, watched, watched}
+}
 
 // specialRow is a row of columns, and its place in the list of them.
 type specialRow struct {
@@ -82,7 +84,7 @@ func varietyVersions(c *op.Columns) [4]int64 {
 // turnTo forgets what it knows of other codes.
 func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
 	v := varietyVersions(c)
-	if f.operationsOf.turnTo(c, c.Operation.Version, c.Kind.Version, v[0], v[1], v[2], v[3]) {
+	if f.operationsOf.turnTo(c, c.Operation.Version, v[0], v[1], v[2], v[3]) {
 		clear(f.operations)
 	}
 	if n := 2 * len(c.Operation.Values); n > len(f.operations) { // values may join the others
@@ -91,7 +93,7 @@ func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
 	if f.devicesOf.turnTo(c, c.DeviceID.Version, c.Service.Version, c.Rank.Version) {
 		clear(f.devices[:])
 	}
-	if len(keys) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions([]int64{c.Kind.Version}, keys, c), v[:]...)...) {
+	if len(keys) > 0 && f.groupsOf.turnTo(c, append(appendKeyVersions(nil, keys, c), v[:]...)...) {
 		f.groups.clear()
 		clear(f.single)
 	}
@@ -105,7 +107,7 @@ func (f *rowFinder) turnTo(c *op.Columns, keys []Key) {
 // they are added to.
 func (f *rowFinder) find(c *op.Columns, list []int32, codes []uint32, known []foundRow, look func(side, row int) foundRow) {
 	f.sums, f.special = slices.Grow(f.sums[:0], len(list))[:len(list)], f.special[:0]
-	sums, kinds := f.sums, c.Kind.Codes
+	sums, kinds, kindValues := f.sums, c.Kind.Codes, c.Kind.Values
 	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
 	hosts := len(c.Side.Values) > 1
 	for k, i := range list {
@@ -118,11 +120,12 @@ func (f *rowFinder) find(c *op.Columns, list []int32, codes []uint32, known []fo
 			*found = look(side, int(i))
 		}
 		sums[k] = found.sums
-		if found.kind != kinds[i] || found.inputs != inputs[i] || found.output != output[i] || found.dtype != dtype[i] ||
-			found.dtypes != dtypes[i] {
+		if found.inputs.differs(inputs[i])|found.output.differs(output[i])|found.dtype.differs(dtype[i])|found.dtypes.differs(dtypes[i]) != 0 {
 			found.addVariety(c, int(i))
 		}
-		if found.isSpecial && side == 0 {
+		kind := kindValues[kinds[i]]
+		found.sums.kinds |= 1 << kind
+		if (kind == op.KindCollective || kind == op.KindMemory) && side == 0 {
 			f.special = append(f.special, specialRow{found, k, i})
 		}
 	}
@@ -136,34 +139,49 @@ func (f *rowFinder) setDurations(c *op.Columns, list []int32) {
 	}
 }
 
-// addVariety adds the kind, the shapes and the element types of a row of columns, unless
-// they are those that were last seen.
+// lastCode is the code of a column that was last seen.
+type lastCode struct {
+	code    uint32
+	watched uint32 // all bits as long as another code may matter, and then none
+}
+
+// differs returns 0 if a code is the last one or does not matter.
+func (l *lastCode) differs(code uint32) uint32 { return (l.code ^ code) & l.watched }
+
+// turnTo sets the last code, and whether the others matter.
+func (l *lastCode) turnTo(code uint32, mixed bool) {
+	if l.code = code; mixed {
+		l.watched = 0
+	}
+}
+
+// addVariety adds the shapes and element types of a row of columns, unless they are those
+// that were last seen.
 func (found *foundRow) addVariety(c *op.Columns, i int) {
 	v := &found.sums.variety
-	if k := c.Kind.Codes[i]; k != found.kind {
-		kind := c.Kind.Values[k]
-		found.kind, found.isSpecial = k, kind == op.KindCollective || kind == op.KindMemory
-		found.sums.kinds |= 1 << kind
-	}
-	if k := c.InputShapes.Codes[i]; k != found.inputs {
-		if found.inputs = k; !v.mixesInputs {
+	if k := c.InputShapes.Codes[i]; found.inputs.differs(k) != 0 {
+		if !v.mixesInputs {
 			v.addInputs(c.InputShapes.Value(k))
 		}
+		found.inputs.turnTo(k, v.mixesInputs)
 	}
-	if k := c.OutputShape.Codes[i]; k != found.output {
-		if found.output = k; !v.mixesOutput {
+	if k := c.OutputShape.Codes[i]; found.output.differs(k) != 0 {
+		if !v.mixesOutput {
 			v.addOutput(c.OutputShape.Value(k))
 		}
+		found.output.turnTo(k, v.mixesOutput)
 	}
-	if k := c.DType.Codes[i]; k != found.dtype {
-		if found.dtype = k; !v.mixesDType {
+	if k := c.DType.Codes[i]; found.dtype.differs(k) != 0 {
+		if !v.mixesDType {
 			v.addDType(c.DType.Value(k))
 		}
+		found.dtype.turnTo(k, v.mixesDType)
 	}
-	if k := c.InputDTypes.Codes[i]; k != found.dtypes {
-		if found.dtypes = k; !v.mixesDTypes {
+	if k := c.InputDTypes.Codes[i]; found.dtypes.differs(k) != 0 {
+		if !v.mixesDTypes {
 			v.addDTypes(c.InputDTypes.Value(k))
 		}
+		found.dtypes.turnTo(k, v.mixesDTypes)
 	}
 }
 

@@ -40,7 +40,7 @@ func (p *Profile) findOperations(c *op.Columns, list []int32) (evicted bool) {
 	before := p.operations[0].Evictions() + p.operations[1].Evictions()
 	p.found.find(c, list, c.Operation.Codes, p.found.operations, func(side, row int) foundRow {
 		r := p.operationRow(side, c.Operation.At(row))
-		return foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, operation: &r.Value, kind: noCode}
+		return newFoundRow(&r.Value.accumulator, &r.Evicted, &r.Value)
 	})
 	return p.operations[0].Evictions()+p.operations[1].Evictions() > before
 }
@@ -52,7 +52,7 @@ func (p *Profile) findGroups(c *op.Columns, list []int32) (evicted bool) {
 	look := func(side, row int) foundRow {
 		e := keyEntry(p.opts.By, c, row)
 		r := p.groupRow(side, &e)
-		return foundRow{sums: &r.Value.accumulator, evicted: &r.Evicted, kind: noCode}
+		return newFoundRow(&r.Value.accumulator, &r.Evicted, nil)
 	}
 	if codes, _ := codesOf(p.opts.By, c); codes != nil {
 		f.find(c, list, codes, f.single, look)
@@ -68,6 +68,7 @@ func (p *Profile) findGroups(c *op.Columns, list []int32) (evicted bool) {
 			*found = look(side, row)
 		}
 		found.addVariety(c, row)
+		found.sums.kinds |= 1 << c.Kind.At(row)
 		f.sums = append(f.sums, found.sums)
 	}
 	return p.groups[0].Evictions()+p.groups[1].Evictions() > before
