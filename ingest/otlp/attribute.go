@@ -10,15 +10,15 @@ import (
 // go to.
 type attribute struct {
 	// text is the key in protobuf, and in JSON all of the text in front of the value.
-	text string
-	// first, middle and last are the first eight of its bytes, if there are as many, the
-	// next eight, if there are more than sixteen, and the last eight.
-	first, middle, last uint64
-	kind                valueKind // of the value, in JSON
-	target              op.Target
-	wanted              bool // the value matters
+	text   string
+	kind   valueKind // of the value, in JSON
+	target op.Target
+	wanted bool // the value matters
 	// next is the attribute that followed this one last, and other an earlier one.
 	next, other *attribute
+	// first, middle and last are the first eight bytes of the text, if there are as many,
+	// the next eight, if there are more than sixteen, and the last eight.
+	first, middle, last uint64
 }
 
 // valueKind is the type of an attribute's value.

@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
 )
@@ -48,7 +47,6 @@ type jsonReader struct {
 	w          *window
 	yield      yieldFunc
 	attributes attributeTable
-	texts      intern.Short // that are written as they are
 	// value reads the values that stand in front of their keys.
 	value   jsontext.Lexer
 	json    []byte      // of a value

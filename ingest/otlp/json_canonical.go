@@ -1,9 +1,6 @@
 package otlp
 
-import (
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/internal/jsontext"
-)
+import "github.com/optrace/optrace/internal/jsontext"
 
 // The methods in this file read spans in canonical form, as pdata and this project
 // write them: the members in the order of the schema, no white space, no escapes in
@@ -24,7 +21,10 @@ var (
 	textStart    = jsontext.NewName(`,"startTimeUnixNano":`)
 	textEnd      = jsontext.NewName(`,"endTimeUnixNano":`)
 	textAttrs    = jsontext.NewName(`,"attributes":[`)
+	textInt      = jsontext.NewName(`{"intValue":"`)
 	textString   = jsontext.NewName(`{"stringValue":"`)
+	textArray    = jsontext.NewName(`{"arrayValue":`)
+	textValues   = jsontext.NewName(`{"values":[`)
 )
 
 // canonicalSpans reads spans, beginning at the lexer's position, as long as they are
@@ -129,29 +129,19 @@ func (r *jsonReader) comeBack(m jsontext.Mark) int {
 }
 
 // canonicalString reads a string whose opening quote has been read.
-func (r *jsonReader) canonicalString(b []byte, i int) (text string, end int) {
+func (r *jsonReader) canonicalString(b []byte, i int) (string, int) {
 	if i < 0 {
 		return "", -1
 	}
-	var w intern.Words
-	w.First, w.Second, w.Third, end = jsontext.QuotedWords(b, i-1)
-	if end > 0 {
-		if text, ok := r.texts.Find(w); ok {
-			return text, end
-		}
-	}
-	plain, last := jsontext.Quoted(b, i-1)
-	if last < 0 {
+	end := i + jsontext.PlainPrefix(b[i:])
+	if end >= len(b) || b[end] != '"' {
 		return "", -1
 	}
-	text, ok := r.strings.Valid(plain)
+	text, ok := r.strings.Valid(b[i:end])
 	if !ok {
 		return "", -1
 	}
-	if end > 0 {
-		r.texts.Add(w, text)
-	}
-	return text, last
+	return text, end + 1
 }
 
 // canonicalAttributes reads the elements of a list of attributes, and the bracket
@@ -241,18 +231,18 @@ func (r *jsonReader) newAttributeAt(b []byte, i int) *attribute {
 func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 	switch a.kind {
 	case kindString:
-		if !a.wanted {
-			i += jsontext.PlainPrefix(b[i:])
-			if i = jsontext.Literal(b, i, `"}}`); i < 0 {
-				return -1
-			}
-			break
-		}
-		text, end := r.canonicalString(b, i)
-		if i = jsontext.Literal(b, end, `}}`); i < 0 {
+		end := i + jsontext.PlainPrefix(b[i:])
+		if !jsontext.Has(b, end, `"}}`) {
 			return -1
 		}
-		r.builder.SetText(a.target, text)
+		if a.wanted {
+			text, ok := r.strings.Valid(b[i:end])
+			if !ok {
+				return -1
+			}
+			r.builder.SetText(a.target, text)
+		}
+		i = end + len(`"}}`)
 	case kindInt:
 		v, end := jsontext.Integer(b, i)
 		if i = jsontext.Literal(b, end, `"}}`); i < 0 {
@@ -288,7 +278,7 @@ func (r *jsonReader) canonicalValue(b []byte, i int, a *attribute) int {
 func (r *jsonReader) canonicalList(b []byte, i int) (nested bool, end int) {
 	r.dims, r.ends = r.dims[:0], r.ends[:0]
 	for {
-		start := jsontext.Literal(b, i, `{"arrayValue":{"values":[`)
+		start := textValues.Read(b, textArray.Read(b, i))
 		if start < 0 {
 			break
 		}
@@ -333,7 +323,7 @@ func appendJSONInts(dst []int64, b []byte, i int) ([]int64, int) {
 		return dst, i + 1
 	}
 	for {
-		start := jsontext.Literal(b, i, `{"intValue":"`)
+		start := textInt.Read(b, i)
 		v, end := jsontext.ShortDigits(b, start)
 		if end < 0 {
 			v, end = jsontext.Integer(b, start)
