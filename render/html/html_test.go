@@ -69,12 +69,15 @@ type columns struct {
 
 // view is the part of a page's JSON that the tests look at.
 type view struct {
-	Rows     int      `json:"rows"`
-	SpanNS   int64    `json:"span_ns"`
-	Names    []string `json:"names"`
-	Shapes   []string `json:"shapes"`
-	Steps    []int64  `json:"steps"`
-	Devices  []struct{ Label string }
+	Rows    int      `json:"rows"`
+	SpanNS  int64    `json:"span_ns"`
+	Names   []string `json:"names"`
+	Shapes  []string `json:"shapes"`
+	Steps   []int64  `json:"steps"`
+	Devices []struct {
+		Label   string
+		IdleRow int `json:"idle_row"`
+	}
 	Requests []struct {
 		Name       string
 		Start, Dur int64
@@ -232,6 +235,15 @@ func TestLaunchDevices(t *testing.T) {
 	for i, device := range v.LaunchDevices {
 		s := report.Launches.Streams[i]
 		got = append(got, fmt.Sprintf("%s %d: %s", s.DeviceID, s.Stream.V, v.Devices[device].Label))
+	}
+	var idle []string
+	for _, d := range v.Devices {
+		if d.IdleRow >= 0 {
+			idle = append(idle, d.Label+": "+report.IdleCauses.Devices[d.IdleRow].DeviceID)
+		}
+	}
+	if diff := cmp.Diff([]string{"cuda:2: cuda:2"}, idle); diff != "" { // the others ran one operation each
+		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"cuda:2 3: cuda:2", "cuda:2 4: cuda:2", "cuda:10 1: cuda:10"}, got); diff != "" {
 		t.Error(diff)

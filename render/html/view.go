@@ -42,8 +42,10 @@ type view struct {
 // device is a device of the operations.
 type device struct {
 	Label string `json:"label"`
-	// Row is the device's place in the report's table, -1 for none.
-	Row int `json:"row"`
+	// Row is the device's place in the report's table, IdleRow that among its idle
+	// causes; -1 for none.
+	Row     int `json:"row"`
+	IdleRow int `json:"idle_row"`
 }
 
 // request is a request and its critical path, the largest part first.
@@ -101,9 +103,12 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)
 	for _, k := range columns.devices.values {
-		v.Devices = append(v.Devices, device{Label: k.Label(v.severalRanks), Row: slices.IndexFunc(r.Devices, func(d analyze.Device) bool {
-			return d.Key() == k
-		})})
+		one := device{Label: k.Label(v.severalRanks), IdleRow: none}
+		one.Row = slices.IndexFunc(r.Devices, func(d analyze.Device) bool { return d.Key() == k })
+		if r.IdleCauses != nil {
+			one.IdleRow = slices.IndexFunc(r.IdleCauses.Devices, func(d analyze.IdleDevice) bool { return d.DeviceKey == k })
+		}
+		v.Devices = append(v.Devices, one)
 	}
 	if r.Launches != nil {
 		for i := range r.Launches.Streams {

@@ -106,6 +106,8 @@ export class Devices {
         { value: d.memory, kind: "memory", label: "memory beside neither" }, { value: d.other, kind: "control", label: "other" }], this.scale) },
       time("span", (d) => d.span), time("busy", (d) => d.busy), time("compute", (d) => d.compute), time("exposed comm", (d) => d.communication),
       time("exposed mem", (d) => d.memory), time("idle", (d) => d.idle),
+      { title: "idle by cause", hint: "of the whole run: the host launched too late, the operation stood in the queue, or anything else", value: (d) => d.causes?.host.sum_ns ?? null, class: "wide",
+        render: (d) => (d.causes ? stacked(["host", "queue", "other"].map((c) => ({ value: d.causes[c].sum_ns, kind: "by-" + c, label: c })), this.scale) : "–") },
       { title: "busy over time", value: (d) => d.busy, class: "wide", render: (d) => strip(d.strip, "compute", "busy over time") },
     ], { label: "devices", empty: "no device in the selection", selected: (d) => page.store.state.device === d.device,
       onclick: (d) => page.store.set({ device: page.store.state.device === d.device ? null : d.device }) });
@@ -128,6 +130,7 @@ export class Devices {
         count += rows.count[i];
       }
       const d = { device, label: view.devices[device].label, count, sum, strip: Array.from(utilisation(rows, list, from, to, 80)), ...parts };
+      d.causes = isWhole ? view.report.idle_causes?.devices[view.devices[device].idle_row] : null;
       const o = isWhole && (view.report.devices ?? [])[view.devices[device].row];
       if (o && o.count === d.count && o.span_ns !== null) Object.assign(d, { sum: o.sum_ns, span: o.span_ns, busy: o.busy_ns, compute: o.compute_ns, communication: o.exposed_communication_ns, memory: o.exposed_memory_ns, other: o.other_ns, idle: o.idle_ns });
       return d;
