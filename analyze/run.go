@@ -169,8 +169,12 @@ func (s recordSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Reco
 func (s recordSource) Files() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
 // checkInterval is the number of records between two looks at the context and at the
-// memory; of records with long texts there are fewer.
-const checkInterval = 1 << 10
+// memory; of records with long texts there are fewer, and rowsPerRecord rows of columns
+// count as one.
+const (
+	checkInterval = 1 << 10
+	rowsPerRecord = 16
+)
 
 // each calls f with the records and with the errors of records that could not be
 // read, and now and then check, unless that is nil. It returns the first other error.
@@ -191,6 +195,9 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], check func()
 			if err := look(); err != nil {
 				return err
 			}
+		}
+		if rec.Rows != nil {
+			n += len(rec.Rows.List) / rowsPerRecord
 		}
 		if longRecord(&rec) {
 			cutTexts(&rec)
