@@ -255,10 +255,10 @@ export function memory(page, parent, { picked, isWhole, from, to }) {
   const over = m?.over_time;
   if (over && (over.devices ?? []).length > 0) {
     const [first, last] = bucketsIn(over, over.start_unix_ns - Number(view.origin_ns), from, to);
-    const written = over.devices.map((d) => d.written_bytes.slice(first, last)), most = Math.max(1, ...written.flat());
+    const written = over.devices.map((d) => d.written_bytes.slice(first, last)), most = Math.max(0, ...written.flat());
     parts.push(element("div", { class: "scroll" }, element("table", { class: "small" }, element("tbody", {}, ...over.devices.map((d, k) => element("tr", {}, element("td", { class: "name" }, shorten(deviceName(d), 30)),
-      element("td", { class: "wide" }, strip(written[k].map((v) => v / most), "memory", "bytes written over time"))))))),
-    element("p", { class: "note" }, `bytes written per ${formatTime(over.bucket_ns)}, the highest column is ${formatBytes(most)}`));
+      element("td", { class: "wide" }, strip(written[k].map((v) => v / Math.max(1, most)), "memory", "bytes written over time"))))))),
+    element("p", { class: "note" }, most > 0 ? `bytes written per ${formatTime(over.bucket_ns)}, the highest column is ${formatBytes(most)}` : "no operation states memory"));
   }
   const limit = (m?.hotspots ?? []).length;
   const { found, total } = isWhole || !m ? { found: m?.hotspots ?? [], total: m?.hotspot_count } : hotspotsOf(page.rows, view, picked, m.threshold_bytes, Math.max(10, limit));
