@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func main() {
 	slow := flag.String("slow", "", "tests that match `pattern` are run on the mutants that survive the others")
 	timeout := flag.Duration("timeout", time.Minute, "a mutant whose tests take longer is killed")
 	flag.Parse()
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	if err := run(ctx, os.Stdin, tester{dir: *dir, slow: *slow, timeout: *timeout}, *files, *sample, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
