@@ -107,7 +107,10 @@ func TestInjectedSlowdown(t *testing.T) {
 // Runs that differ by chance only give few alarms, also where they differ much.
 func TestRunsThatDifferByChance(t *testing.T) {
 	sim := simulation{names: six, steps: 5, between: 0.2, within: 0.1}
-	const rounds = 100
+	rounds := 100
+	if raceEnabled {
+		rounds = 20
+	}
 	alarms := 0
 	for seed := range uint64(rounds) {
 		rng := rand.New(rand.NewPCG(seed, 2))

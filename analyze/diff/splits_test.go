@@ -101,7 +101,10 @@ func found(r *diff.Report) (names []string) {
 // find anything.
 func TestSplitsOfOneRun(t *testing.T) {
 	entries := recording(t)
-	const splits = 200
+	splits := 200
+	if raceEnabled {
+		splits = 20
+	}
 	alarms := 0
 	for seed := range uint64(splits) {
 		r := compare(t, split(entries, rand.New(rand.NewPCG(seed, 0)), "", 1))
