@@ -219,11 +219,12 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 	dir := t.TempDir()
 	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
 	const n = 1000
+	spans := spantest.Operations(n)
 	done := make(chan error)
 	go func() {
 		var err error
 		for i := range n {
-			err = errors.Join(err, exp.ExportSpans(t.Context(), spantest.Operations(i + 1)[i:]))
+			err = errors.Join(err, exp.ExportSpans(t.Context(), spans[i:i+1]))
 		}
 		done <- errors.Join(err, exp.Shutdown(t.Context()))
 	}()
