@@ -2,6 +2,7 @@ package optrace
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -182,4 +183,16 @@ func (t *Tracer) recycle(s *opState) {
 	s.attrs, s.extra = s.attrs[:0], s.extra[:0]
 	s.inputs, s.inCount, s.output = s.inputs[:0], 0, s.output[:0]
 	t.pool.Put(s)
+}
+
+// errorText returns the text of err. That of an error that panics when it is asked,
+// such as a nil pointer of some type, says so: the operation is worth more than
+// the text.
+func errorText(err error) (text string) {
+	defer func() {
+		if r := recover(); r != nil {
+			text = fmt.Sprintf("%T panicked in Error: %v", err, r)
+		}
+	}()
+	return err.Error()
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -319,5 +320,48 @@ func (p *Processor) recover(what string, lost *uint64) {
 		if p.exp != nil {
 			p.exp.sink.Drop("conversion_failed", *lost)
 		}
+	}
+}
+
+func (p *Processor) queueTarget() queueTarget {
+	return &processorTarget{Processor: p, rec: p.Recorder(context.Background())}
+}
+
+// processorTarget collects the operations of one context after the other.
+type processorTarget struct {
+	*Processor
+	rec    *Recorder
+	parent trace.SpanContext
+}
+
+func (t *processorTarget) begin(ctx context.Context) (root span.Root, taken bool) {
+	return t.expect(ctx)
+}
+
+func (t *processorTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {
+	left := uint64(1)
+	defer t.recover("recording", &left)
+	parent := trace.SpanContextFromContext(l.ctx)
+	left = 0
+	if !parent.Equal(t.parent) || l.root != t.rec.root {
+		t.flush()
+	}
+	t.parent = parent
+	t.rec.ctx, t.rec.root, t.rec.step = l.ctx, l.root, op.Int{}
+	if step, ok := stepFromContext(l.ctx); ok {
+		t.rec.step = op.Known(step)
+	}
+	t.rec.RecordPrepared(l.prepared, times).Attrs(attrs...)
+}
+
+func (t *processorTarget) flush() {
+	t.rec.Finish()
+	t.rec.ctx = context.Background() // the application's may be large
+}
+
+func (t *processorTarget) lose(reason string, n uint64) {
+	t.lost.Add(n)
+	if t.exp != nil {
+		t.exp.sink.Drop(reason, n)
 	}
 }

@@ -67,6 +67,21 @@ type Queue[E Event] struct {
 	further []attribute.KeyValue
 }
 
+// Recording is what a [Queue] records with: a *[Tracer] or a *[Processor].
+type Recording interface{ queueTarget() queueTarget }
+
+// queueTarget takes the operations of a queue. All but begin and lose are called by who
+// polls.
+type queueTarget interface {
+	// begin returns the local root above ctx if it is known, and whether operations
+	// below ctx are taken.
+	begin(ctx context.Context) (root span.Root, taken bool)
+	record(l *Launch, t Times, attrs []attribute.KeyValue)
+	flush()
+	// lose counts operations that are lost.
+	lose(reason string, n uint64)
+}
+
 // QueueStats counts what became of the operations of a [Queue]. Launched is the sum of
 // Recorded, Skipped, Dropped, Lost, Unplaced and Pending.
 type QueueStats struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/shapes"
+	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -140,3 +141,21 @@ func WithStartAttributes() TracerOption {
 		return cfg
 	})
 }
+
+func (t *Tracer) queueTarget() queueTarget { return tracerTarget{t} }
+
+type tracerTarget struct{ *Tracer }
+
+func (tracerTarget) begin(ctx context.Context) (root span.Root, taken bool) {
+	s := trace.SpanFromContext(ctx)
+	sc := s.SpanContext()
+	return span.Root{}, !sc.IsValid() || sc.IsSampled() || s.IsRecording()
+}
+
+func (t tracerTarget) record(l *Launch, times Times, attrs []attribute.KeyValue) {
+	defer t.recover()
+	t.Tracer.record(l.ctx, l.prepared, &times, attrs)
+}
+
+func (tracerTarget) flush()              {}
+func (tracerTarget) lose(string, uint64) {}
