@@ -37,10 +37,10 @@ func Compare(base, head []*Run, opts Options) (*Report, error) {
 			}
 		}
 	}
-	unit := chooseUnit(base, head)
+	unit, alpha := chooseUnit(base, head), cmp.Or(opts.Alpha, DefaultAlpha)
 	r := &Report{
-		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: cmp.Or(opts.Alpha, DefaultAlpha),
-		Rows: rows(unit, base, head), Parts: parts(unit, base, head), Warnings: []string{},
+		Schema: Schema, Base: sideOf(base), Head: sideOf(head), Unit: unit, Alpha: alpha,
+		Rows: rows(unit, base, head, alpha), Parts: parts(unit, base, head, alpha), Warnings: []string{},
 	}
 	r.decide()
 	r.sort()
@@ -58,8 +58,8 @@ func sideOf(runs []*Run) Side {
 	return s
 }
 
-// rows returns a row per group of either side, without p-values.
-func rows(unit Unit, base, head []*Run) []Row {
+// rows returns a row per group of either side, not decided yet.
+func rows(unit Unit, base, head []*Run, alpha float64) []Row {
 	index := make(map[string]int)
 	all := []Row{}
 	collect := func(runs []*Run, count func(*Row) *int64) {
@@ -86,14 +86,15 @@ func rows(unit Unit, base, head []*Run) []Row {
 	collect(head, func(r *Row) *int64 { return &r.HeadCount })
 	for id, i := range index {
 		u, b, h := groupValues(unit, base, head, id)
-		all[i].Comparison = compareValues(u, b, h, all[i].BaseCount > 0, all[i].HeadCount > 0, true)
+		all[i].Comparison = compare(u, b, h, true, alpha)
+		all[i].setAbsent(all[i].BaseCount > 0, all[i].HeadCount > 0)
 		slices.Sort(all[i].Mixes)
 	}
 	return all
 }
 
-// parts returns the rows of wall time and of the parts of devices, without p-values.
-func parts(unit Unit, base, head []*Run) []Part {
+// parts returns the rows of wall time and of the parts of devices, not decided yet.
+func parts(unit Unit, base, head []*Run, alpha float64) []Part {
 	b, h := partValues(unit, base, head)
 	all := []Part{}
 	if unit == UnitWindows {
@@ -103,7 +104,8 @@ func parts(unit Unit, base, head []*Run) []Part {
 		if !slices.ContainsFunc(slices.Concat(b[p], h[p]), func(v float64) bool { return v != 0 }) {
 			return // such as communication where there is none
 		}
-		row := Part{Part: p.name, Comparison: compareValues(unit, b[p], h[p], b[p] != nil, h[p] != nil, false)}
+		row := Part{Part: p.name, Comparison: compare(unit, b[p], h[p], false, alpha)}
+		row.setAbsent(b[p] != nil, h[p] != nil)
 		if p.name != partWall {
 			row.Device = &p.device
 		}
@@ -120,41 +122,49 @@ func parts(unit Unit, base, head []*Run) []Part {
 	return all
 }
 
-// compareValues compares two samples, of logarithms or of nanoseconds, and leaves the p-value
-// that is not adjusted.
-func compareValues(unit Unit, base, head []float64, inBase, inHead, logarithms bool) Comparison {
-	c := Comparison{Unit: unit, NBase: len(base), NHead: len(head), Verdict: TooFew, base: base, head: head, logarithms: logarithms}
+// compare compares two samples, of logarithms or of nanoseconds. Its p-value is not adjusted
+// yet, and nothing is decided.
+func compare(unit Unit, base, head []float64, logarithms bool, alpha float64) Comparison {
+	c := Comparison{Unit: unit, NBase: len(base), NHead: len(head), Verdict: TooFew}
+	ns := func(value float64) float64 { return value }
+	if logarithms {
+		ns = math.Exp
+	}
 	if len(base) > 0 {
-		c.BaseNS = op.KnownFloat(c.ns(rank.Median(base)))
+		c.BaseNS = op.KnownFloat(ns(rank.Median(base)))
 	}
 	if len(head) > 0 {
-		c.HeadNS = op.KnownFloat(c.ns(rank.Median(head)))
+		c.HeadNS = op.KnownFloat(ns(rank.Median(head)))
 	}
+	if len(base) >= minValues && len(head) >= minValues {
+		c.P = op.KnownFloat(rank.Test(base, head))
+		c.setShift(rank.Shift(base, head, alpha), logarithms)
+	}
+	return c
+}
+
+// setAbsent decides what one side has and the other has not.
+func (c *Comparison) setAbsent(inBase, inHead bool) {
 	switch {
 	case !inBase:
 		c.Verdict = Added
 	case !inHead:
 		c.Verdict = Removed
-	case len(base) >= minValues && len(head) >= minValues:
-		c.P = op.KnownFloat(rank.Test(base, head))
 	}
-	return c
 }
 
-// ns returns a value in nanoseconds.
-func (c *Comparison) ns(value float64) float64 {
-	if c.logarithms {
-		return math.Exp(value)
+// setShift takes a shift of logarithms for one of the base.
+func (c *Comparison) setShift(shift rank.Interval, logarithms bool) {
+	ns := func(difference float64) op.Float {
+		if logarithms {
+			difference = math.Expm1(difference) * c.BaseNS.V
+		}
+		return op.KnownFloat(difference)
 	}
-	return value
-}
-
-// shift returns a difference of values in nanoseconds.
-func (c *Comparison) shift(difference float64) op.Float {
-	if c.logarithms {
-		difference = math.Expm1(difference) * c.BaseNS.V
+	c.ShiftNS, c.LowNS, c.HighNS = ns(shift.Estimate), ns(shift.Low), ns(shift.High)
+	if c.BaseNS.V > 0 {
+		c.Delta = op.KnownFloat(c.ShiftNS.V / c.BaseNS.V)
 	}
-	return op.KnownFloat(difference)
 }
 
 // decide adjusts the p-values and says what became of each row.
@@ -179,18 +189,12 @@ func (r *Report) decide() {
 
 func (c *Comparison) decide(p, alpha float64, tests int) {
 	c.P = op.KnownFloat(p)
-	shift := rank.Shift(c.base, c.head, alpha)
-	c.base, c.head = nil, nil
-	c.ShiftNS, c.LowNS, c.HighNS = c.shift(shift.Estimate), c.shift(shift.Low), c.shift(shift.High)
-	if c.BaseNS.V > 0 {
-		c.Delta = op.KnownFloat(c.ShiftNS.V / c.BaseNS.V)
-	}
 	switch {
 	case rank.LeastP(c.NBase, c.NHead)*float64(tests) > alpha:
 		c.Verdict = TooFew
-	case p <= alpha && shift.Estimate > 0:
+	case p <= alpha && c.ShiftNS.V > 0:
 		c.Verdict = Slower
-	case p <= alpha && shift.Estimate < 0:
+	case p <= alpha && c.ShiftNS.V < 0:
 		c.Verdict = Faster
 	default:
 		c.Verdict = Unchanged

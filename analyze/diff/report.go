@@ -112,9 +112,6 @@ type Comparison struct {
 	Delta op.Float `json:"delta"`
 	// P is the p-value, adjusted for the number of tests.
 	P op.Float `json:"p"`
-
-	base, head []float64 // the values, until they are compared
-	logarithms bool      // of nanoseconds
 }
 
 // Slowdown returns the largest Delta of the rows and parts that became slower, 0 where

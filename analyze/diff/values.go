@@ -34,9 +34,9 @@ func groupValues(unit Unit, base, head []*Run, id string) (u Unit, b, h []float6
 		saved := slices.ContainsFunc(slices.Concat(base, head), func(r *Run) bool { return r.saved })
 		return unit, runMeans(base, id, saved), runMeans(head, id, saved)
 	case UnitSteps:
-		return unit, base[0].stepMeans(id), head[0].stepMeans(id)
+		return unit, base[0].means(id, base[0].step), head[0].means(id, head[0].step)
 	}
-	b, h = base[0].windowMeans(id), head[0].windowMeans(id)
+	b, h = base[0].means(id, base[0].window), head[0].means(id, head[0].window)
 	if len(b) >= minBlocks && len(h) >= minBlocks {
 		return UnitWindows, b, h
 	}
@@ -70,40 +70,35 @@ func (r *Run) logarithms(id string) (values []float64) {
 	return values
 }
 
-// stepMeans returns the mean of a group in each block of iterations.
-func (r *Run) stepMeans(id string) []float64 {
-	g := r.groups[id]
-	if g == nil {
-		return nil
-	}
+// means returns the mean of a group in each block of the run that has it; block returns the
+// block of an operation, -1 for none.
+func (r *Run) means(id string, block func(sample) int) []float64 {
 	var m blockMeans
-	for _, s := range g.samples {
-		if s.iteration >= 0 {
-			m.add(r.steps.block(int(s.iteration)), logarithm(float64(s.duration)))
+	if g := r.groups[id]; g != nil {
+		for _, s := range g.samples {
+			if b := block(s); b >= 0 {
+				m.add(b, logarithm(float64(s.duration)))
+			}
 		}
 	}
 	return m.values()
 }
 
-// windowMeans returns the mean of a group in each window of the run.
-func (r *Run) windowMeans(id string) []float64 {
-	g := r.groups[id]
-	if g == nil {
-		return nil
+// step returns the block of an operation's iteration.
+func (r *Run) step(s sample) int {
+	if s.iteration < 0 {
+		return -1
 	}
-	var m blockMeans
-	for _, s := range g.samples {
-		if s.start != noTime {
-			m.add(r.window(s.start), logarithm(float64(s.duration)))
-		}
-	}
-	return m.values()
+	return r.steps.block(int(s.iteration))
 }
 
-// window returns the window that begins before start.
-func (r *Run) window(start int64) int {
+// window returns the window in which an operation starts.
+func (r *Run) window(s sample) int {
+	if s.start == noTime {
+		return -1
+	}
 	length := uint64(r.last-r.first)/maxBlocks + 1
-	return int(uint64(start-r.first) / length)
+	return int(uint64(s.start-r.first) / length)
 }
 
 // block returns the block that an iteration belongs to.
