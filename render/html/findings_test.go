@@ -100,7 +100,7 @@ func TestSentence(t *testing.T) {
 			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2, MissingBatches: 2,
 			MissingEntries: 9, SuspectDurations: op.Known(1), Clock: op.Known(2), Cycles: op.Known(3),
 		},
-		Total: analyze.Total{WallNS: op.Known(3_510_000_000)},
+		Total: analyze.Total{Count: 10, WallNS: op.Known(3_510_000_000)},
 	}
 	text, chips := sentence(r, 1)
 	if want := "10 operations in 12 spans on 1 device within 3.51 s."; strings.ReplaceAll(text, "\u00a0", " ") != want {
@@ -116,5 +116,10 @@ func TestSentence(t *testing.T) {
 	}
 	if !strings.Contains(chips[2].Detail, "syntax 2, limit_exceeded 1") {
 		t.Errorf("detail %q", chips[2].Detail)
+	}
+	host := &analyze.Report{Input: analyze.Envelope{Spans: 4, Entries: 2}}
+	text, _ = sentence(host, 0)
+	if want := "2 operations in 4 spans, all the host's view: none of a device was recorded; nothing lost."; text != want {
+		t.Errorf("sentence %q, want %q", text, want)
 	}
 }

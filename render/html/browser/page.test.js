@@ -67,12 +67,12 @@ for (const file of pages) {
     const wrong = await page.evaluate(() => {
       const { view, rows } = globalThis.optrace, sums = new Map(), counts = new Map();
       for (let i = 0; i < rows.n; i++) {
-        if (rows.kind[i] >= 6) continue;
+        if (rows.kind[i] >= 6 && !(rows.hostOnly && rows.kind[i] === 7)) continue;
         const name = view.names[rows.name[i]];
         sums.set(name, (sums.get(name) ?? 0) + rows.dur[i]);
         counts.set(name, (counts.get(name) ?? 0) + rows.count[i]);
       }
-      return view.report.operations.filter((o) => !o.side && counts.get(o.operation) === o.count && sums.get(o.operation) !== o.sum_ns).map((o) => o.operation);
+      return view.report.operations.filter((o) => (rows.hostOnly || !o.side) && counts.get(o.operation) === o.count && sums.get(o.operation) !== o.sum_ns).map((o) => o.operation);
     });
     assert.deepEqual(wrong, []);
     // Computed from the selection of everything, the devices' parts agree too.

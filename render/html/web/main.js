@@ -1,6 +1,6 @@
 // The page: reads what the program wrote into it and connects the sections.
 
-import { KINDS, KIND_SPAN, NONE, decodeRows, selectRows } from "./rows.js";
+import { KINDS, NONE, decodeRows, isOperation, selectRows } from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
 import { element, printable, shorten, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
@@ -22,10 +22,10 @@ export async function inflate(text) {
 
 const VALUES = {
   time: { title: "self time", format: formatTime, of: (rows) => (i) => rows.self[i] },
-  total: { title: "duration", format: formatTime, of: (rows) => (i) => (rows.kind[i] >= KIND_SPAN ? 0 : rows.dur[i]) },
+  total: { title: "duration", format: formatTime, of: (rows) => (i) => (isOperation(rows, i) ? rows.dur[i] : 0) },
   bytes: { title: "bytes", format: formatBytes, of: (rows) => (i) => (rows.memory[i] >= 0 ? rows.memory[i] : 0) },
   flops: { title: "FLOPs", format: (n) => formatRate(n, "FLOP"), of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0) },
-  count: { title: "count", format: formatCount, of: (rows) => (i) => (rows.kind[i] >= KIND_SPAN ? 0 : rows.count[i]) },
+  count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? rows.count[i] : 0) },
 };
 
 export class Page {
@@ -185,7 +185,7 @@ export class Page {
     const { view, store } = this, s = store.state;
     let ops = 0, sum = 0;
     for (const i of picked) {
-      if (this.rows.kind[i] >= KIND_SPAN) continue;
+      if (!isOperation(this.rows, i)) continue;
       ops += this.rows.count[i];
       sum += this.rows.dur[i];
     }

@@ -1,7 +1,8 @@
 // The operations and spans of a run as columns, ordered by start.
 
 // Kinds of rows. Those from KIND_SPAN on are no operations of a device: spans, and
-// the host's view of operations.
+// the host's view of operations. A run without any device has but the host's view,
+// which its figures are then of; see isOperation.
 export const KINDS = ["unknown", "compute", "collective", "memory", "io", "control", "span", "host"];
 export const KIND_SPAN = 6;
 export const KIND_HOST = 7;
@@ -112,8 +113,13 @@ export function decodeRows(bytes, n) {
     if (rows.count[i]++ === 0) rows.most[i] = rows.dur[i];
   }
   if (r.at !== bytes.length) throw new Error("the operations in this page do not end where they should");
+  rows.hostOnly = rows.kind.every((k) => k >= KIND_SPAN);
   return rows;
 }
+
+// isOperation reports whether row i counts in the figures: an operation of a device or,
+// where a run has none, of the host.
+export const isOperation = (rows, i) => rows.kind[i] < KIND_SPAN || (rows.hostOnly && rows.kind[i] === KIND_HOST);
 
 // lowerBound returns the first i in [from, to) for which at(i) >= x, or to.
 export function lowerBound(from, to, x, at) {
@@ -228,7 +234,7 @@ export function utilisation(rows, picked, from, to, count) {
   const busy = new Float64Array(count), width = (to - from) / count;
   let covered = from;
   for (const i of picked) {
-    if (rows.kind[i] >= KIND_SPAN) continue;
+    if (!isOperation(rows, i)) continue;
     const a = Math.max(rows.start[i], covered), b = Math.min(rows.start[i] + rows.dur[i], to);
     if (b <= a) continue;
     covered = b;
@@ -254,7 +260,7 @@ export function summarise(rows, picked) {
   const groups = new Map();
   let total = 0;
   for (const i of picked) {
-    if (rows.kind[i] >= KIND_SPAN) continue;
+    if (!isOperation(rows, i)) continue;
     let g = groups.get(rows.name[i]);
     if (g === undefined) {
       g = { name: rows.name[i], kind: rows.kind[i], rows: [], count: 0, most: 0, sum: 0, self: 0, memory: 0, flops: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
@@ -315,6 +321,7 @@ export function buildStacks(rows, picked, values, grouping, names) {
     return c;
   };
   const cache = new Array(rows.n);
+  const isFrame = (i) => isOperation(rows, i) || (rows.kind[i] === KIND_SPAN && grouping !== "device");
   const nodeOf = (row) => {
     // Walks up to a known node or a root, then down again; a chain of parents
     // may be as long as the run.
@@ -332,7 +339,7 @@ export function buildStacks(rows, picked, values, grouping, names) {
     if (node === null) node = root;
     for (let k = path.length - 1; k >= 0; k--) {
       const i = path[k];
-      if (rows.kind[i] === KIND_HOST || (grouping === "device" && rows.kind[i] === KIND_SPAN)) {
+      if (!isFrame(i)) {
         cache[i] = node;
         continue;
       }
@@ -343,7 +350,7 @@ export function buildStacks(rows, picked, values, grouping, names) {
     return node;
   };
   for (const i of picked) {
-    if (rows.kind[i] === KIND_HOST || (rows.kind[i] === KIND_SPAN && grouping === "device")) continue;
+    if (!isFrame(i)) continue;
     const v = values(i);
     if (v > 0) nodeOf(i).self += v;
   }

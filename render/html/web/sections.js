@@ -47,7 +47,7 @@ export class Operations {
     const { view, rows } = this.page;
     if (this.report !== view.report) {
       this.report = view.report;
-      this.whole = new Map((view.report.operations ?? []).filter((o) => !o.side).map((o) => [o.operation, o]));
+      this.whole = new Map((view.report.operations ?? []).filter((o) => rows.hostOnly || !o.side).map((o) => [o.operation, o]));
     }
     const groups = summarise(rows, picked);
     for (const g of groups) {
@@ -55,7 +55,7 @@ export class Operations {
       g.kindLabel = kindName(g.kind);
       const o = this.whole.get(g.label);
       // The report's figures, where they are for the same operations.
-      if (isWhole && o && o.count === g.count) Object.assign(g, { sum: o.sum_ns, mean: o.mean_ns, p50: o.p50_ns, p95: o.p95_ns, p99: o.p99_ns, max: o.max_ns, share: o.share, kindLabel: o.kind, self: o.self_ns ?? g.self });
+      if (isWhole && o && o.count === g.count) Object.assign(g, { sum: o.sum_ns, mean: o.mean_ns, p50: o.p50_ns, p95: o.p95_ns, p99: o.p99_ns, max: o.max_ns, share: o.share ?? g.share, kindLabel: o.kind, self: o.self_ns ?? g.self });
     }
     this.groups = groups;
     this.table.update(groups, `${formatCount(groups.length)} operations`);

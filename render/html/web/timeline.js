@@ -1,6 +1,6 @@
 // The timeline: a lane per device, stream and overlap, drawn on a canvas.
 
-import { KIND_HOST, KIND_SPAN, NONE, lowerBound, makeLanes, utilisation } from "./rows.js";
+import { KIND_HOST, KIND_SPAN, NONE, isOperation, lowerBound, makeLanes, utilisation } from "./rows.js";
 import { Surface, printable } from "./dom.js";
 import { formatCount, formatTime, timeTicks } from "./units.js";
 import { boxColors, kindColor } from "./colors.js";
@@ -421,7 +421,7 @@ export class Timeline {
 export function allOps(rows) {
   const picked = new Uint32Array(rows.n);
   let n = 0;
-  for (let i = 0; i < rows.n; i++) if (rows.kind[i] < KIND_SPAN) picked[n++] = i;
+  for (let i = 0; i < rows.n; i++) if (isOperation(rows, i)) picked[n++] = i;
   return picked.subarray(0, n);
 }
 

@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { launchFigures, launchStreams } from "../launches.js";
-import { random, rowsOf } from "./rows.test.js";
+import { random, rowsOf } from "./rows.js";
 
 const whole = { first: 0, last: 100, count: 10 };
 

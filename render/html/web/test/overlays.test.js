@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { collectivesOf, flowsOf, linksByRow } from "../overlays.js";
 import { summarise } from "../rows.js";
 import { buildGroups } from "../timeline.js";
-import { rowsOf } from "./rows.test.js";
+import { rowsOf } from "./rows.js";
 
 test("collectives are joined across devices, and what is beyond the shortest is wait", () => {
   const rows = rowsOf([

@@ -7,7 +7,7 @@ import { printable, shorten } from "../dom.js";
 import { boxColors } from "../colors.js";
 import { layout } from "../flame.js";
 import { visibleRows } from "../timeline.js";
-import { random, rowsOf } from "./rows.test.js";
+import { random, rowsOf } from "./rows.js";
 
 const plain = (text) => text.replace(/\u00a0/g, " ");
 

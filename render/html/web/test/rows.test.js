@@ -1,50 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, distance, histogramBin, makeLanes, quantile, sameRow, selectRows, summarise, utilisation } from "../rows.js";
-
-// random returns a generator of numbers below n, the same on every run.
-export function random(seed) {
-  return (n) => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * n);
-  };
-}
-
-function leb128(values) {
-  const bytes = [];
-  for (let v of values) {
-    while (v >= 128) {
-      bytes.push((v % 128) + 128);
-      v = Math.floor(v / 128);
-    }
-    bytes.push(v);
-  }
-  return bytes;
-}
-
-const zigzag = (v) => (v >= 0 ? 2 * v : -2 * v - 1);
-
-// encode writes rows as package html does.
-export function encode(rows) {
-  let before = 0;
-  const columns = [
-    rows.map((r) => {
-      const d = r.start - before;
-      before = r.start;
-      return d;
-    }),
-    rows.map((r) => r.dur), rows.map((r) => zigzag(r.dur - (r.self ?? r.dur))), rows.map((r) => r.name ?? 0), rows.map((r) => r.kind ?? 1),
-    rows.map((r) => (r.device ?? -1) + 1), rows.map((r) => (r.stream ?? -1) + 1),
-    rows.map((r, i) => (r.parent === undefined ? 0 : 1 + zigzag(i - r.parent))),
-    rows.map((r) => (r.request === undefined ? 0 : r.request < 0 ? 1 : r.request + 2)), rows.map((r) => r.shape ?? 0), rows.map((r) => (r.memory ?? -1) + 1), rows.map((r) => (r.flops ?? -1) + 1), rows.map((r) => (r.step ?? -1) + 1),
-    rows.map((r) => (r.launch === undefined ? 0 : 1 + zigzag(r.start - r.launch))), rows.map((r) => (r.group ?? -1) + 1), rows.map((r) => (r.count ?? 1) - 1), rows.map((r) => (r.count > 1 ? r.most : 0)),
-  ];
-  return Uint8Array.from(columns.flatMap(leb128));
-}
-
-export function rowsOf(list) {
-  return decodeRows(encode(list), list.length);
-}
+import { KIND_HOST, KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, distance, histogramBin, isOperation, makeLanes, quantile, sameRow, selectRows, summarise, utilisation } from "../rows.js";
+import { encode, random, rowsOf } from "./rows.js";
 
 function randomRows(r, n, devices) {
   let t = 0;
@@ -188,4 +145,22 @@ test("a row is found again in other data", () => {
 test("distances between times that no number holds", () => {
   assert.equal(distance("1795224124978150123", "1795224124978150124"), 1);
   assert.equal(distance("1795224124978150123", "0"), -1795224124978150123);
+});
+
+test("the host's view counts where a run has no device", () => {
+  const list = [
+    { start: 0, dur: 90, self: 30, name: 0, kind: KIND_HOST },
+    { start: 10, dur: 60, name: 1, kind: KIND_HOST, parent: 0 },
+    { start: 95, dur: 5, name: 2, kind: KIND_SPAN },
+  ];
+  const rows = rowsOf(list), all = [0, 1, 2];
+  assert.deepEqual(all.filter((i) => isOperation(rows, i)), [0, 1]);
+  assert.deepEqual(summarise(rows, all).map((g) => [g.name, g.sum, g.self]), [[0, 90, 30], [1, 60, 60]]);
+  assert.deepEqual([...utilisation(rows, all, 0, 100, 2)], [1, 0.8]);
+  const root = buildStacks(rows, all, (i) => rows.self[i], "device", { row: String, device: () => "host" });
+  const below = (node) => [...node.children.values()].map((c) => [c.name, c.total, below(c)]);
+  assert.deepEqual(below(root), [["host", 90, [["0", 90, [["1", 60, []]]]]]]);
+  const withDevice = rowsOf([...list, { start: 96, dur: 4, name: 3, kind: 1, device: 0 }]);
+  assert.deepEqual(all.filter((i) => isOperation(withDevice, i)), []);
+  assert.deepEqual(summarise(withDevice, [...all, 3]).map((g) => g.name), [3]);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { bucketsIn, collectivesIn, communicatingOf, hotspotsOf, stepsOf } from "../selected.js";
 import { collectivesOf } from "../overlays.js";
 import { selectRows } from "../rows.js";
-import { rowsOf } from "./rows.test.js";
+import { rowsOf } from "./rows.js";
 
 const names = ["matmul", "all_reduce", "request"];
 const all = () => rowsOf([
