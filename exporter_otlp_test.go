@@ -2,7 +2,6 @@ package optrace_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -106,18 +106,7 @@ func TestOTLPGolden(t *testing.T) {
 		t.Run(f.String(), func(t *testing.T) {
 			path := filepath.Join("testdata", "exporter_"+f.String())
 			got := exported(t, f, spans)
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(want, got) {
-				t.Errorf("differs from %s:\n%s", path, got)
-			}
+			golden.Check(t, path, got)
 		})
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,11 +17,10 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestNewExporter(t *testing.T) {
 	if exp, err := optrace.NewExporter(nil); err == nil || exp != nil {
@@ -64,18 +61,7 @@ func TestExportSpansGolden(t *testing.T) {
 	}
 	got := regexp.MustCompile(`"writer":"[0-9a-f]{12}"`).ReplaceAll(out.Bytes(), []byte(`"writer":"000000000000"`))
 	path := filepath.Join("testdata", "exporter_batch.jsonl")
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("the batches differ from the golden file (-want +got):\n%s", diff)
-	}
+	golden.Check(t, path, got)
 	want2 := optrace.Stats{Recorded: 8, Written: 8, Skipped: 4}
 	if got := exp.Stats(); got != want2 {
 		t.Errorf("Stats are %+v, want %+v", got, want2)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -94,14 +95,14 @@ func reportJSON(t *testing.T, r *Report) []byte {
 }
 
 func TestReportJSON(t *testing.T) {
-	golden(t, "report.json", reportJSON(t, sampleReport(sampleRecords(), "device,shape", true)))
-	golden(t, "report_flat.json", reportJSON(t, sampleReport(sampleRecords(), "", false)))
+	golden.Check(t, "testdata/report.json", reportJSON(t, sampleReport(sampleRecords(), "device,shape", true)))
+	golden.Check(t, "testdata/report_flat.json", reportJSON(t, sampleReport(sampleRecords(), "", false)))
 }
 
 // An empty input gives a report all the same: no list is null, nothing is
 // divided by zero.
 func TestReportOfNothing(t *testing.T) {
-	golden(t, "report_empty.json", reportJSON(t, sampleReport(nil, "operation", true)))
+	golden.Check(t, "testdata/report_empty.json", reportJSON(t, sampleReport(nil, "operation", true)))
 }
 
 func TestReportWithoutInput(t *testing.T) {

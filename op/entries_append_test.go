@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,7 +39,7 @@ func goldenRecords() []string {
 }
 
 func TestRecordsGolden(t *testing.T) {
-	checkGolden(t, "records.jsonl", strings.Join(goldenRecords(), ""))
+	golden.Check(t, "testdata/records.jsonl", strings.Join(goldenRecords(), ""))
 }
 
 func TestGoldenRecordsReadBack(t *testing.T) {

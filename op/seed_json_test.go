@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,8 +25,8 @@ func seedTrace() *op.Trace {
 }
 
 func TestSeedJSONGolden(t *testing.T) {
-	checkGolden(t, "seed.json", string(seedTrace().AppendJSON(nil)))
-	checkGolden(t, "seed_empty.json", string(new(op.Trace).AppendJSON(nil)))
+	golden.Check(t, "testdata/seed.json", string(seedTrace().AppendJSON(nil)))
+	golden.Check(t, "testdata/seed_empty.json", string(new(op.Trace).AppendJSON(nil)))
 }
 
 // A document whose numbers do not follow from its shapes keeps them: the seed

@@ -3,7 +3,6 @@ package arrow_test
 import (
 	"bytes"
 	"encoding/binary"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +14,8 @@ import (
 	"github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/internal/arrowipc"
+	"github.com/optrace/optrace/internal/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // samples returns files of other writers: those of render/arrow/peers, arrow-go.arrows
 // with types that others do not use, and optrace's own, now and before.
@@ -49,7 +47,7 @@ func TestForeignFiles(t *testing.T) {
 			name, _, _ = strings.Cut(name, "-categorical")
 			name, _, _ = strings.Cut(name, "-before") // ids of spans were text, dimensions no dictionary
 			// The forms of a writer hold the same.
-			recordtest.Golden(t, filepath.Join("testdata", name+".golden"), got, *update)
+			golden.Check(t, filepath.Join("testdata", name+".golden"), got)
 			parts, err := arrow.Parts(bytes.NewReader(file), int64(len(file)), path, nil, 1)
 			if err != nil {
 				t.Fatal(err)

@@ -3,7 +3,6 @@ package jaeger_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,10 +14,9 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func transcript(t testing.TB, text string) string {
 	t.Helper()
@@ -37,7 +35,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			recordtest.Golden(t, strings.TrimSuffix(file, ".json")+".golden", transcript(t, string(text)), *update)
+			golden.Check(t, strings.TrimSuffix(file, ".json")+".golden", transcript(t, string(text)))
 		})
 	}
 }

@@ -2,7 +2,6 @@ package kineto_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,10 +9,9 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // transcript returns the records of a trace, a line each.
 func transcript(t testing.TB, text []byte, m *op.Mapping) string {
@@ -43,7 +41,7 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := transcript(t, text, nil)
-			recordtest.Golden(t, strings.TrimSuffix(file, ".json")+".golden", got, *update)
+			golden.Check(t, strings.TrimSuffix(file, ".json")+".golden", got)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package ort_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -12,10 +11,9 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/ort"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func transcript(t testing.TB, text string, m *op.Mapping) string {
 	t.Helper()
@@ -27,7 +25,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordtest.Golden(t, "testdata/squeeze.golden", transcript(t, string(text), nil), *update)
+	golden.Check(t, "testdata/squeeze.golden", transcript(t, string(text), nil))
 }
 
 func TestRecords(t *testing.T) {

@@ -2,7 +2,6 @@ package stdouttrace_test
 
 import (
 	"errors"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,10 +13,9 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/stdouttrace"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 func transcript(t testing.TB, text string) string {
 	t.Helper()
@@ -47,7 +45,7 @@ func TestGolden(t *testing.T) {
 			if strings.Contains(got, `"warn"`) {
 				t.Error("warnings")
 			}
-			recordtest.Golden(t, filepath.Join("testdata", test.file+".golden"), got, *update)
+			golden.Check(t, filepath.Join("testdata", test.file+".golden"), got)
 		})
 	}
 }

@@ -4,19 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/chrome"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // event is an event as a viewer reads it.
 type event struct {
@@ -88,22 +83,7 @@ func TestGolden(t *testing.T) {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
 	}
 	_, got := write(t, &tl)
-	const path = "testdata/timeline.json"
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	golden.Check(t, "testdata/timeline.json", got)
 }
 
 // Over random operations: every time is exact, and of two events on a thread

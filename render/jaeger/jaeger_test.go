@@ -4,19 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	ingest "github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/jaeger"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // write returns what the records are written as.
 func write(t *testing.T, records ...op.Record) []byte {
@@ -87,19 +82,7 @@ func TestGolden(t *testing.T) {
 		}},
 		op.Record{Entry: &op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault, Duration: 100_125, Warn: op.WarnNoStart}},
 	)
-	const golden = "testdata/traces.golden"
-	if *update {
-		if err := os.WriteFile(golden, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(text)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	golden.Check(t, "testdata/traces.golden", text)
 }
 
 func TestNothing(t *testing.T) {

@@ -2,21 +2,16 @@ package markdown_test
 
 import (
 	"bytes"
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/markdown"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // report returns a comparison of operations, one of which has the name.
 func report(name string) *diff.Report {
@@ -68,18 +63,7 @@ func TestDiffGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := written(t, r, markdown.Options{Rows: 4})
 			path := "testdata/" + name + ".md"
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			golden.Check(t, path, got)
 		})
 	}
 }

@@ -3,16 +3,14 @@ package text_test
 import (
 	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
@@ -81,18 +79,7 @@ func TestDiffGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), b.String()); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			golden.Check(t, path, b.Bytes())
 		})
 	}
 }

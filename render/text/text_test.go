@@ -4,21 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // hostile is a name that would recolour the terminal, move the cursor and
 // reorder the line.
@@ -163,21 +158,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := render(t, test.report, test.opts)
 			path := filepath.Join("testdata", name+".txt")
-			if *update {
-				if err := os.MkdirAll("testdata", 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			golden.Check(t, path, got)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"strings"
 	"testing"
 
@@ -36,35 +35,6 @@ func Transcript(t testing.TB, records iter.Seq2[op.Record, error]) string {
 		}
 	}
 	return b.String()
-}
-
-// Golden compares got with the content of a file, or where update is set
-// rewrites the file.
-func Golden(t *testing.T, path, got string, update bool) {
-	t.Helper()
-	if update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantLines, gotLines := strings.Split(string(want), "\n"), strings.Split(got, "\n")
-	for i := range max(len(wantLines), len(gotLines)) {
-		if w, g := lineAt(wantLines, i), lineAt(gotLines, i); w != g {
-			t.Errorf("%s:%d: first difference\n-%s\n+%s", path, i+1, w, g)
-			return
-		}
-	}
-}
-
-func lineAt(lines []string, i int) string {
-	if i < len(lines) {
-		return lines[i]
-	}
-	return "(no line)"
 }
 
 // Check drains a reader of arbitrary input, for fuzzing: every entry must be
