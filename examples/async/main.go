@@ -9,7 +9,7 @@
 //	device.go  the device: two compute streams, a copy engine, events, a clock
 //	engine.go  the engine: what is enqueued for a request, and how it is recorded
 //	load.go    requests: a burst, then one after the other
-//	report.go  what kept the device waiting, from the batches that were written
+//	report.go  what each phase was bound by, from the batches that were written
 //
 // Usage:
 //
@@ -34,6 +34,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/devices"
 )
 
 // config is what the flags say.
@@ -74,7 +75,7 @@ func run(ctx context.Context, cfg config, out io.Writer) error {
 		if err := record(ctx, batch, send, out); err != nil {
 			return err
 		}
-		if err := report(context.WithoutCancel(ctx), batch, out); err != nil {
+		if err := devices.Report(context.WithoutCancel(ctx), batch, out, finding); err != nil {
 			return err
 		}
 	}

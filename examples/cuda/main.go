@@ -35,6 +35,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/devices"
 )
 
 // config is what the flags say.
@@ -107,7 +108,7 @@ func runOn(ctx context.Context, cfg config, drv *driver, out io.Writer) (err err
 	if err != nil {
 		return err
 	}
-	if err := report(context.WithoutCancel(ctx), file, out); err != nil {
+	if err := devices.Report(context.WithoutCancel(ctx), file, out, finding); err != nil {
 		return err
 	}
 	if err := compare(file, &e.byHand, out); err != nil {

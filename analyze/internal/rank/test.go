@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -44,7 +45,7 @@ func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return compare(values[a], values[b]) })
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
 	ranks = make([]int, len(values))
 	for i := 0; i < len(order); {
 		end := i + 1
@@ -59,16 +60,6 @@ func doubledRanks(x, y []float64) (ranks []int, ties float64) {
 		i = end
 	}
 	return ranks, ties
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // exact returns how likely m of the ranks, drawn at random, have a sum at least as far from
@@ -130,7 +121,7 @@ func Holm(p []float64) []float64 {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return compare(p[a], p[b]) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p[a], p[b]) })
 	adjusted := make([]float64, len(p))
 	least := 0.0
 	for i, at := range order {
