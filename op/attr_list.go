@@ -18,7 +18,8 @@ type List struct {
 	key   string
 	field Field // that takes the elements
 	keep  bool  // also wanted as text
-	depth int
+	depth int   // of lists that are open in this one
+	ended bool
 }
 
 // BeginList starts an attribute with a list value.
@@ -160,8 +161,11 @@ func (l *List) Begin() {
 	l.depth++
 }
 
-// End ends the innermost list.
+// End ends the innermost list. Once all are ended it does nothing.
 func (l *List) End() {
+	if l.ended {
+		return
+	}
 	if l.keep {
 		l.b.listText.close()
 	}
@@ -172,6 +176,7 @@ func (l *List) End() {
 		}
 		return
 	}
+	l.ended = true
 	if l.isShape() {
 		l.b.shapes.end(l.b)
 	}

@@ -94,6 +94,9 @@ func (c *encoder) add(b *encoding.Batch, s sdktrace.ReadOnlySpan, d *span.Data, 
 		return encoding.Skipped
 	}
 	encoding.AddLinked(t, d)
+	if len(b.Records) == 0 {
+		c.scopes.trim()
+	}
 	scope := c.scopes.get(d.Resource, d.Scope)
 	start := len(b.Records)
 	b.Records = c.span(b.Records, d, cached)

@@ -36,8 +36,7 @@ type scopeKey struct {
 
 const (
 	// maxScopes bounds the resources and scopes that are cached. When there are
-	// more, or they take too much memory, the cache is emptied, and one may appear
-	// twice in a batch.
+	// more, or they take too much memory, the cache is emptied before the next batch.
 	maxScopes = 1024
 	// minScopeBytes is enough for those that programs have.
 	minScopeBytes = 32 << 10
@@ -54,9 +53,16 @@ func (c *scopeCache) get(res *resource.Resource, scope instrumentation.Scope) *e
 	return c.last
 }
 
+// trim empties the cache if it is beyond its bounds. Between batches, that is: in a batch
+// each resource and scope appears once, and what it holds of them cannot be freed.
+func (c *scopeCache) trim() {
+	if len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes || c.bytes > c.maxBytes {
+		*c = scopeCache{codec: c.codec, maxBytes: c.maxBytes}
+	}
+}
+
 func (c *scopeCache) lookup(res *resource.Resource, scope instrumentation.Scope) *encoding.Scope {
-	if c.resources == nil || len(c.resources) >= maxScopes || len(c.scopes) >= maxScopes || c.bytes > c.maxBytes {
-		c.bytes = 0
+	if c.resources == nil {
 		c.resources = make(map[attribute.Distinct]*encoding.Resource)
 		c.scopes = make(map[scopeKey]*encoding.Scope)
 	}

@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -158,6 +159,17 @@ func TestOTLPGroups(t *testing.T) {
 	if diff := cmp.Diff([]string{"trainer", "evaluator", "loader"}, services); diff != "" {
 		t.Errorf("resources (-want +got):\n%s", diff)
 	}
+}
+
+// More scopes than are cached between batches appear once in a batch all the same.
+func TestOTLPManyScopes(t *testing.T) {
+	var stubs tracetest.SpanStubs
+	for i := range 2600 {
+		s := spantest.Operation(i)
+		s.InstrumentationScope.Name = fmt.Sprint("scope ", i%1300)
+		stubs = append(stubs, s)
+	}
+	checkOTLP(t, stubs.Snapshots())
 }
 
 // Values that are equal and not the same must not be taken for one another.
