@@ -34,6 +34,11 @@ type PathEdges struct {
 	Tree int64 `json:"tree"`
 	// Links: the latter is a shared execution that links to the former.
 	Links int64 `json:"links"`
+	// Stream and Collective count what the drag goes by beside these: operations that
+	// came behind another one on their stream of a device, and those that another device
+	// held up in a collective by being the last to arrive.
+	Stream     int64 `json:"stream,omitzero"`
+	Collective int64 `json:"collective,omitzero"`
 }
 
 // CriticalPath returns the critical path of n and the nodes below it; nil

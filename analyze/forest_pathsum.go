@@ -59,10 +59,16 @@ type PathShare struct {
 	Share float64 `json:"share"`
 	// Segments is how many times the path came by.
 	Segments int64 `json:"segments"`
+	// DragNS is how much shorter the traces would be, in sum, if the operation took no
+	// time on the device; known for the largest rows of a report.
+	DragNS op.Int `json:"drag_ns,omitzero"`
 }
 
 // criticalPathSummary sums up the critical paths of all traces.
-func (f *Forest) criticalPathSummary() *PathSummary {
+func (f *Forest) criticalPathSummary() *PathSummary { return f.criticalPathSum().summary() }
+
+// criticalPathSum sums up the critical paths of all traces.
+func (f *Forest) criticalPathSum() *pathSum {
 	f.build()
 	sum := newPathSum(f)
 	sum.recent = make([]recentShare, 512)
@@ -70,7 +76,7 @@ func (f *Forest) criticalPathSummary() *PathSummary {
 	for w, roots := range f.traceWindows() {
 		walks.addPath(sum, w, roots)
 	}
-	return sum.summary()
+	return sum
 }
 
 // pathSum sums up segments.

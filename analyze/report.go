@@ -50,6 +50,9 @@ type Report struct {
 	// largest part first; PathTotals sums them up.
 	CriticalPath []PathShare `json:"critical_path"`
 	PathTotals   *PathTotals `json:"critical_path_totals"`
+	// PathOperations divides them by operation alone, whatever the device; nil when the
+	// structure was not computed.
+	PathOperations []PathOperation `json:"critical_path_operations"`
 	// Steps has a row per iteration, by service, step and run.
 	Steps []Step `json:"steps"`
 	// StatedSteps is how many operations state a step, those of the host's side aside;

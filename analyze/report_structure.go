@@ -26,7 +26,10 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 			r.StatedSteps = op.Known(forest.statedSteps())
 		},
 		func() {
-			path := forest.criticalPathSummary()
+			sum := forest.criticalPathSum()
+			path := sum.summary()
+			r.PathOperations = pathOperations(path.Shares)
+			forest.addDrag(path, sum, r.PathOperations)
 			r.CriticalPath, r.PathTotals = path.Shares, forest.pathTotals(path)
 		},
 		func() { found = forest.suspects() },

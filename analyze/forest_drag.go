@@ -1,0 +1,242 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// dragRows bounds the rows of each table of critical paths with a drag: the largest ones
+// of operations on devices.
+const dragRows = 10
+
+// PathOperation is the part of critical paths that lies in one operation, on any device.
+type PathOperation struct {
+	// Operation is the name of the operation or span; "" while idle.
+	Operation string `json:"operation"`
+	// Kind is the kind of the operation, "mixed" where it has several, KindHost or
+	// KindIdle.
+	Kind string `json:"kind"`
+	// TimeNS is in nanoseconds, Share its part of the paths' duration.
+	TimeNS int64   `json:"ns"`
+	Share  float64 `json:"share"`
+	// Segments is how many times the path came by.
+	Segments int64 `json:"segments"`
+	// DragNS is how much shorter the traces would be, in sum, if the operation took no
+	// time; known for the largest rows of operations on devices.
+	DragNS op.Int `json:"drag_ns"`
+}
+
+// pathOperations sums up the rows of operations on all devices.
+func pathOperations(shares []PathShare) []PathOperation {
+	type key struct {
+		operation  string
+		host, idle bool
+	}
+	rows, at := []PathOperation{}, make(map[key]int)
+	for _, s := range shares {
+		k := key{s.Operation, s.Kind == KindHost, s.Kind == KindIdle}
+		i, ok := at[k]
+		if !ok {
+			i = len(rows)
+			at[k] = i
+			rows = append(rows, PathOperation{Operation: s.Operation, Kind: s.Kind})
+		}
+		row := &rows[i]
+		if row.Kind != s.Kind {
+			row.Kind = mixedLabel
+		}
+		row.TimeNS, row.Share, row.Segments = wide.AddSaturating(row.TimeNS, s.TimeNS), row.Share+s.Share, row.Segments+s.Segments
+	}
+	slices.SortStableFunc(rows, func(a, b PathOperation) int {
+		if d := compareInt(b.TimeNS, a.TimeNS); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Operation, b.Operation)
+	})
+	return rows
+}
+
+// noSet stands for no set of operations.
+const noSet int16 = -1
+
+// drags finds how much shorter traces would be without the time of sets of operations:
+// those of a row of the critical paths each.
+type drags struct {
+	forest   *Forest
+	schedule schedule
+	inner    schedule // of executions
+	how, own scheduling
+
+	names  []int16            // the sets of operations, by name
+	shares map[shareKey]int16 // those of operations on devices
+	within []int16            // for each set of an operation on a device, that of the operation
+	drag   []int64            // by set
+
+	edges  scheduleEdges
+	saved  map[int32][]int64 // of executions, by row
+	counts []int64           // operations of a trace, by set
+	long   []int64           // what a trace takes without each set
+}
+
+// addDrag computes the drag of the largest rows of s, which was made of sum, and of
+// operations, and counts the edges that it goes by.
+func (f *Forest) addDrag(s *PathSummary, sum *pathSum, operations []PathOperation) {
+	d := newDrags(f)
+	rows := make(map[PathShare]*op.Int)
+	inNames := make(map[string]int16)
+	for i := range operations {
+		row := &operations[i]
+		if row.Kind != KindHost && row.Kind != KindIdle && len(inNames) < dragRows {
+			inNames[row.Operation] = int16(len(inNames))
+		}
+	}
+	d.within = slices.Repeat([]int16{noSet}, len(inNames))
+	ofShare := make(map[PathShare]int16)
+	for i := range s.Shares {
+		if row := s.Shares[i].key(); row.Kind != KindHost && row.Kind != KindIdle && len(ofShare) < dragRows {
+			ofShare[row] = int16(len(d.within))
+			rows[row] = &s.Shares[i].DragNS
+			set, ok := inNames[row.Operation]
+			if !ok {
+				set = noSet
+			}
+			d.within = append(d.within, set)
+		}
+	}
+	for key := range sum.shares {
+		row := sum.describe(key)
+		if key.what != segmentOp {
+			continue
+		}
+		if set, ok := inNames[row.Operation]; ok {
+			d.names[key.name] = set
+		}
+		if set, ok := ofShare[row]; ok {
+			d.shares[key] = set
+		}
+	}
+	d.run()
+	for row, set := range ofShare {
+		*rows[row] = op.Known(d.drag[set])
+	}
+	for i := range operations {
+		row := &operations[i]
+		if set, ok := inNames[row.Operation]; ok && row.Kind != KindHost && row.Kind != KindIdle {
+			row.DragNS = op.Known(d.drag[set])
+		}
+	}
+	s.Edges.Stream, s.Edges.Collective = d.edges.stream, d.edges.collective
+}
+
+// key returns the row without its figures.
+func (s *PathShare) key() PathShare {
+	return PathShare{Operation: s.Operation, Kind: s.Kind, DeviceKey: s.DeviceKey}
+}
+
+func newDrags(f *Forest) *drags {
+	d := &drags{
+		forest: f, names: slices.Repeat([]int16{noSet}, len(f.dict.operations.Values)), shares: make(map[shareKey]int16),
+		saved: make(map[int32][]int64),
+	}
+	joins := f.joinedRows()
+	d.schedule, d.inner = newSchedule(f), newSchedule(f)
+	d.own = scheduling{sets: d.setsOf, joins: joins}
+	d.how = scheduling{sets: d.setsOf, joins: joins, saved: d.savedIn}
+	return d
+}
+
+func newSchedule(f *Forest) schedule {
+	return schedule{forest: f, laneNumbers: make(map[int32]int32), joinNumbers: make(map[int32]int32)}
+}
+
+// joinedRows returns the numbers of the collectives that several devices took part in, by
+// the rows of their parts.
+func (f *Forest) joinedRows() map[int32]int32 {
+	joins, number := make(map[int32]int32), int32(0)
+	for parts := range f.Collectives() {
+		for _, n := range parts {
+			joins[n.row] = number
+		}
+		number++
+	}
+	return joins
+}
+
+// setsOf returns the sets that the operation in row r belongs to.
+func (d *drags) setsOf(r int32) [2]int16 {
+	f := d.forest
+	sets := [2]int16{d.names[f.name(r)], noSet}
+	if set, ok := d.shares[shareKey{name: f.name(r), device: f.device(r), kind: f.kind(r), what: segmentOp}]; ok {
+		sets[1] = set
+	}
+	return sets
+}
+
+// run computes the drags over all traces.
+func (d *drags) run() {
+	d.drag = make([]int64, len(d.within))
+	for w, roots := range d.forest.traceWindows() {
+		if w.from == w.to {
+			continue
+		}
+		d.schedule.build(w, roots, &d.how)
+		d.edges.add(d.schedule.edges)
+		for set, saved := range d.savings(&d.schedule, w.to-w.from) {
+			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
+		}
+	}
+}
+
+func (e *scheduleEdges) add(o scheduleEdges) {
+	e.stream += o.stream
+	e.collective += o.collective
+}
+
+// savedIn returns by how much an execution is shorter without each set.
+func (d *drags) savedIn(w window) []int64 {
+	saved, ok := d.saved[w.row]
+	if !ok {
+		d.inner.build(w, nil, &d.own)
+		d.edges.add(d.inner.edges)
+		saved = slices.Clone(d.savings(&d.inner, w.to-w.from))
+		d.saved[w.row] = saved
+	}
+	return saved
+}
+
+// savings returns by how much a schedule is shorter without each set. The result is valid
+// until the next call.
+func (d *drags) savings(s *schedule, duration int64) []int64 {
+	d.counts = slices.Grow(d.counts[:0], len(d.within))[:len(d.within)]
+	clear(d.counts)
+	executions := false
+	for i := range s.nodes {
+		for _, set := range s.nodes[i].sets {
+			if set != noSet {
+				d.counts[set]++
+			}
+		}
+		for set, saved := range s.nodes[i].saved {
+			if saved > 0 {
+				d.counts[set]++
+				executions = true
+			}
+		}
+	}
+	d.long = slices.Grow(d.long[:0], len(d.within))[:len(d.within)]
+	for set := range d.within {
+		of := d.within[set]
+		switch {
+		case d.counts[set] == 0:
+			d.long[set] = 0
+		case of != noSet && d.counts[of] == d.counts[set] && !executions: // the same operations
+			d.long[set] = d.long[of]
+		default:
+			d.long[set] = duration - s.run(int16(set))
+		}
+	}
+	return d.long
+}

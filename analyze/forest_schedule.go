@@ -1,0 +1,301 @@
+package analyze
+
+import "slices"
+
+// schedule is what ran in a trace, or in an execution, with what each waited for, so that
+// it can be run again with the time of some operations left out. Times count from its
+// start.
+//
+// Below one parent, what begins waits
+//   - for what had ended before, of the spans and operations that name no device; a span,
+//     and an operation that names none, waits for everything that had ended before
+//   - for the one that had ended last, whatever it is, and then as long as it waited in the
+//     trace: that is the parent's own time. Where nothing had ended before, it waits
+//     for the parent's start in the same way
+//
+// An operation waits for all that had ended before on its stream of its device, below any
+// parent. A collective takes what it took after the last of its parts had begun, and waits
+// for that. A parent ends after everything below it, and after its own time then.
+//
+// A shared execution is one operation of the requests that it works for.
+type schedule struct {
+	forest *Forest
+	nodes  []scheduled
+	// from and to are the times of the nodes: as recorded, and then of the latest run.
+	from, to []int64
+	// order has the number of each node twice, in the order of time: its beginning and,
+	// as the complement, its end.
+	order []int32
+	// ended and loose are the latest end of what lies below each node, and of that what
+	// names no device.
+	ended, loose []int64
+	lanes        []int64 // the latest end on each stream
+	joins        []int64 // the latest beginning of each collective
+	edges        scheduleEdges
+
+	laneNumbers, joinNumbers map[int32]int32
+	starts, ends             []timed
+	sorter                   keySorter
+}
+
+// scheduled is a node of a schedule.
+type scheduled struct {
+	row    int32
+	parent int32 // noRow for the first
+	last   int32 // the node below the same parent that had ended last before; noRow for none
+	lane   int32 // noRow for none
+	join   int32 // the collective that it is a part of; noRow for none
+	held   bool  // by the last to arrive in the collective
+	closed bool  // what lies below is left out
+	// sets are the sets of operations that it belongs to; noSet for none.
+	sets [2]int16
+	// lag is the parent's own time before it, tail its own time at its end.
+	lag, tail int64
+	// saved has by how much it is shorter without each set, nil for nothing.
+	saved []int64
+}
+
+// scheduleEdges counts what nodes wait for beside the tree.
+type scheduleEdges struct{ stream, collective int64 }
+
+// scheduling says how a schedule is made.
+type scheduling struct {
+	sets  func(row int32) [2]int16
+	joins map[int32]int32         // collectives by the rows of their parts
+	saved func(w window) []int64 // of an execution; may be nil
+}
+
+// build makes the schedule of a window.
+func (s *schedule) build(w window, roots []int32, how *scheduling) {
+	s.nodes, s.from, s.to, s.edges = s.nodes[:0], s.from[:0], s.to[:0], scheduleEdges{}
+	clear(s.laneNumbers)
+	clear(s.joinNumbers)
+	s.place(scheduled{row: w.row, parent: noRow}, 0, w.to-w.from, how)
+	for i := int32(0); int(i) < len(s.nodes); i++ {
+		if s.nodes[i].closed {
+			continue
+		}
+		children := roots
+		if s.nodes[i].row != noRow {
+			children = s.forest.pathChildren(s.nodes[i].row)
+		}
+		for _, r := range slices.Backward(children) { // the first to end first
+			s.placeChild(i, r, w.from, how)
+		}
+	}
+	s.sort()
+	s.connect()
+}
+
+// placeChild places row r below node i, if any of its time lies within.
+func (s *schedule) placeChild(i, r int32, origin int64, how *scheduling) {
+	f := s.forest
+	if !f.has(r, flagStart) {
+		return
+	}
+	from, to := max(f.start(r)-origin, s.from[i]), min(f.end(r)-origin, s.to[i])
+	if from >= to {
+		return
+	}
+	n := scheduled{row: r, parent: i}
+	if s.nodes[i].row != noRow && f.tree.parent[r] != s.nodes[i].row {
+		n.closed = true // an execution, by a link
+		if w := (window{row: r, from: origin + from, to: origin + to}); how.saved != nil && f.isWhole(w) {
+			n.saved = how.saved(w)
+		}
+	}
+	s.place(n, from, to, how)
+}
+
+// place adds a node.
+func (s *schedule) place(n scheduled, from, to int64, how *scheduling) {
+	f := s.forest
+	n.last, n.lane, n.join, n.sets = noRow, noRow, noRow, [2]int16{noSet, noSet}
+	if n.row != noRow && !n.closed && f.isDeviceSide(n.row) {
+		n.sets = how.sets(n.row)
+		if !f.deviceKey(n.row).IsNone() {
+			n.lane = numberOf(s.laneNumbers, f.deviceStreamOf(n.row))
+		}
+		if collective, ok := how.joins[n.row]; ok {
+			n.join = numberOf(s.joinNumbers, collective)
+		}
+	}
+	s.nodes, s.from, s.to = append(s.nodes, n), append(s.from, from), append(s.to, to)
+}
+
+// numberOf returns the number of key, numbered in the order of their first appearance.
+func numberOf(numbers map[int32]int32, key int32) int32 {
+	n, ok := numbers[key]
+	if !ok {
+		n = int32(len(numbers))
+		numbers[key] = n
+	}
+	return n
+}
+
+// sort orders the beginnings and ends: at the same time ends before beginnings, what is
+// below another before that when it ends, and behind it when it begins. Nodes have larger
+// numbers than those that they lie below.
+func (s *schedule) sort() {
+	n := len(s.nodes)
+	s.starts, s.ends = slices.Grow(s.starts[:0], n), slices.Grow(s.ends[:0], n)
+	for i := range int32(n) {
+		s.starts, s.ends = append(s.starts, timed{s.from[i], i}), append(s.ends, timed{s.to[i], i})
+	}
+	s.sorter.sort(s.starts)
+	s.sorter.sort(s.ends)
+	for run := range equalRuns(s.ends) {
+		slices.Reverse(run)
+	}
+	s.order = s.order[:0]
+	at := 0
+	for _, start := range s.starts {
+		for ; s.ends[at].at <= start.at; at++ {
+			s.order = append(s.order, ^s.ends[at].row)
+		}
+		s.order = append(s.order, start.row)
+	}
+	for _, end := range s.ends[at:] {
+		s.order = append(s.order, ^end.row)
+	}
+}
+
+// connect finds what each node had waited for, and the times in between.
+func (s *schedule) connect() {
+	s.clear()
+	latest := s.lastParts()
+	last := make([]int32, len(s.nodes)) // below each node
+	for i := range last {
+		last[i] = noRow
+	}
+	onLane := make([]bool, len(s.lanes))
+	for _, event := range s.order {
+		if event >= 0 {
+			n := &s.nodes[event]
+			if n.parent == noRow {
+				continue
+			}
+			if n.last = last[n.parent]; n.last != noRow {
+				n.lag = s.from[event] - s.to[n.last]
+			} else {
+				n.lag = s.from[event] - s.from[n.parent]
+			}
+			if n.lane != noRow && onLane[n.lane] {
+				s.edges.stream++
+			}
+			continue
+		}
+		i := ^event
+		n := &s.nodes[i]
+		after := s.from[i]
+		if last[i] != noRow {
+			after = s.to[last[i]]
+		} else if n.join != noRow && latest[n.join] < s.to[i] {
+			n.held = true
+			if latest[n.join] > after {
+				after = latest[n.join]
+				s.edges.collective++
+			}
+		}
+		n.tail = s.to[i] - after
+		if n.lane != noRow {
+			onLane[n.lane] = true
+		}
+		if n.parent != noRow && (last[n.parent] == noRow || s.to[last[n.parent]] < s.to[i]) {
+			last[n.parent] = i
+		}
+	}
+}
+
+// lastParts returns when the last part of each collective began.
+func (s *schedule) lastParts() []int64 {
+	latest := make([]int64, len(s.joins))
+	for i := range s.nodes {
+		if j := s.nodes[i].join; j != noRow {
+			latest[j] = max(latest[j], s.from[i])
+		}
+	}
+	return latest
+}
+
+// clear forgets the latest run.
+func (s *schedule) clear() {
+	n := len(s.nodes)
+	s.ended, s.loose = slices.Grow(s.ended[:0], n)[:n], slices.Grow(s.loose[:0], n)[:n]
+	s.lanes = slices.Grow(s.lanes[:0], len(s.laneNumbers))[:len(s.laneNumbers)]
+	s.joins = slices.Grow(s.joins[:0], len(s.joinNumbers))[:len(s.joinNumbers)]
+	clear(s.ended)
+	clear(s.loose)
+	clear(s.lanes)
+	clear(s.joins)
+}
+
+// run returns how long everything takes when the operations of a set take no time: what
+// they wait for remains. With noSet it takes what it took.
+func (s *schedule) run(set int16) int64 {
+	s.clear()
+	for _, event := range s.order {
+		if event >= 0 {
+			s.begin(event, set)
+		} else {
+			s.end(^event, set)
+		}
+	}
+	return s.to[0]
+}
+
+// begin runs the beginning of node i without a set.
+func (s *schedule) begin(i int32, set int16) {
+	n := &s.nodes[i]
+	at := int64(0)
+	if p := n.parent; p != noRow {
+		lag := n.lag
+		if s.nodes[p].isIn(set) {
+			lag = 0
+		}
+		at = s.from[p]
+		switch {
+		case n.last == noRow:
+			at += lag
+		case n.lane == noRow:
+			at = max(at, s.ended[p]+lag)
+		default:
+			at = max(at, max(s.to[n.last], s.loose[p])+lag)
+		}
+	}
+	if n.lane != noRow {
+		at = max(at, s.lanes[n.lane])
+	}
+	if n.join != noRow {
+		s.joins[n.join] = max(s.joins[n.join], at)
+	}
+	s.from[i] = at
+}
+
+// end runs the end of node i without a set.
+func (s *schedule) end(i int32, set int16) {
+	n := &s.nodes[i]
+	at := max(s.from[i], s.ended[i])
+	if n.held {
+		at = max(at, s.joins[n.join])
+	}
+	if !n.isIn(set) {
+		at += n.tail
+	}
+	if n.saved != nil && set != noSet {
+		at -= n.saved[set]
+	}
+	s.to[i] = at
+	if n.lane != noRow {
+		s.lanes[n.lane] = max(s.lanes[n.lane], at)
+	}
+	if p := n.parent; p != noRow {
+		s.ended[p] = max(s.ended[p], at)
+		if n.lane == noRow {
+			s.loose[p] = max(s.loose[p], at)
+		}
+	}
+}
+
+// isIn reports whether n belongs to a set.
+func (n *scheduled) isIn(set int16) bool { return set != noSet && (n.sets[0] == set || n.sets[1] == set) }
