@@ -70,15 +70,21 @@ type drags struct {
 	inner    schedule // of executions
 	how, own scheduling
 
-	names  []int16            // the sets of operations, by name
-	shares map[shareKey]int16 // those of operations on devices
-	within []int16            // for each set of an operation on a device, that of the operation
-	drag   []int64            // by set
+	names  []int16      // the sets of operations, by name
+	shares [][]shareSet // those of operations on devices, by name
+	within []int16      // for each set of an operation on a device, that of the operation
+	drag   []int64      // by set
 
 	edges  scheduleEdges
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
 	long   []int64           // what a trace takes without each set
+}
+
+// shareSet is the set of the operations of one share.
+type shareSet struct {
+	key shareKey
+	set int16
 }
 
 // addDrag computes the drag of the largest rows of s, which was made of sum, and of
@@ -115,7 +121,7 @@ func (f *Forest) addDrag(s *PathSummary, sum *pathSum, operations []PathOperatio
 			d.names[key.name] = set
 		}
 		if set, ok := ofShare[row]; ok {
-			d.shares[key] = set
+			d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
 		}
 	}
 	d.run()
@@ -138,18 +144,14 @@ func (s *PathShare) key() PathShare {
 
 func newDrags(f *Forest) *drags {
 	d := &drags{
-		forest: f, names: slices.Repeat([]int16{noSet}, len(f.dict.operations.Values)), shares: make(map[shareKey]int16),
+		forest: f, names: slices.Repeat([]int16{noSet}, len(f.dict.operations.Values)), shares: make([][]shareSet, len(f.dict.operations.Values)),
 		saved: make(map[int32][]int64),
 	}
 	joins := f.joinedRows()
-	d.schedule, d.inner = newSchedule(f), newSchedule(f)
+	d.schedule.forest, d.inner.forest = f, f
 	d.own = scheduling{sets: d.setsOf, joins: joins}
 	d.how = scheduling{sets: d.setsOf, joins: joins, saved: d.savedIn}
 	return d
-}
-
-func newSchedule(f *Forest) schedule {
-	return schedule{forest: f, laneNumbers: make(map[int32]int32), joinNumbers: make(map[int32]int32)}
 }
 
 // joinedRows returns the numbers of the collectives that several devices took part in, by
@@ -168,9 +170,12 @@ func (f *Forest) joinedRows() map[int32]int32 {
 // setsOf returns the sets that the operation in row r belongs to.
 func (d *drags) setsOf(r int32) [2]int16 {
 	f := d.forest
-	sets := [2]int16{d.names[f.name(r)], noSet}
-	if set, ok := d.shares[shareKey{name: f.name(r), device: f.device(r), kind: f.kind(r), what: segmentOp}]; ok {
-		sets[1] = set
+	name := f.name(r)
+	sets := [2]int16{d.names[name], noSet}
+	for _, s := range d.shares[name] {
+		if s.key.device == f.device(r) && s.key.kind == f.kind(r) {
+			sets[1] = s.set
+		}
 	}
 	return sets
 }

@@ -1,6 +1,10 @@
 package analyze
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
 
 // schedule is what ran in a trace, or in an execution, with what each waited for, so that
 // it can be run again with the time of some operations left out. Times count from its
@@ -33,7 +37,7 @@ type schedule struct {
 	joins        []int64 // the latest beginning of each collective
 	edges        scheduleEdges
 
-	laneNumbers, joinNumbers map[int32]int32
+	laneNumbers, joinNumbers numbers
 	starts, ends             []timed
 	sorter                   keySorter
 }
@@ -61,15 +65,15 @@ type scheduleEdges struct{ stream, collective int64 }
 // scheduling says how a schedule is made.
 type scheduling struct {
 	sets  func(row int32) [2]int16
-	joins map[int32]int32         // collectives by the rows of their parts
+	joins map[int32]int32        // collectives by the rows of their parts
 	saved func(w window) []int64 // of an execution; may be nil
 }
 
 // build makes the schedule of a window.
 func (s *schedule) build(w window, roots []int32, how *scheduling) {
 	s.nodes, s.from, s.to, s.edges = s.nodes[:0], s.from[:0], s.to[:0], scheduleEdges{}
-	clear(s.laneNumbers)
-	clear(s.joinNumbers)
+	s.laneNumbers.clear()
+	s.joinNumbers.clear()
 	s.place(scheduled{row: w.row, parent: noRow}, 0, w.to-w.from, how)
 	for i := int32(0); int(i) < len(s.nodes); i++ {
 		if s.nodes[i].closed {
@@ -93,7 +97,8 @@ func (s *schedule) placeChild(i, r int32, origin int64, how *scheduling) {
 	if !f.has(r, flagStart) {
 		return
 	}
-	from, to := max(f.start(r)-origin, s.from[i]), min(f.end(r)-origin, s.to[i])
+	start := f.start(r) - origin
+	from, to := max(start, s.from[i]), min(start+f.duration(r), s.to[i])
 	if from >= to {
 		return
 	}
@@ -113,24 +118,42 @@ func (s *schedule) place(n scheduled, from, to int64, how *scheduling) {
 	n.last, n.lane, n.join, n.sets = noRow, noRow, noRow, [2]int16{noSet, noSet}
 	if n.row != noRow && !n.closed && f.isDeviceSide(n.row) {
 		n.sets = how.sets(n.row)
-		if !f.deviceKey(n.row).IsNone() {
-			n.lane = numberOf(s.laneNumbers, f.deviceStreamOf(n.row))
+		if lane := f.lane(n.row); !f.dict.lanes.Values[lane].device.IsNone() {
+			n.lane = s.laneNumbers.of(f.onDevice.streams[lane])
 		}
-		if collective, ok := how.joins[n.row]; ok {
-			n.join = numberOf(s.joinNumbers, collective)
+		if f.kind(n.row) == op.KindCollective {
+			if collective, ok := how.joins[n.row]; ok {
+				n.join = s.joinNumbers.of(collective)
+			}
 		}
 	}
 	s.nodes, s.from, s.to = append(s.nodes, n), append(s.from, from), append(s.to, to)
 }
 
-// numberOf returns the number of key, numbered in the order of their first appearance.
-func numberOf(numbers map[int32]int32, key int32) int32 {
-	n, ok := numbers[key]
-	if !ok {
-		n = int32(len(numbers))
-		numbers[key] = n
+// numbers numbers small keys in the order of their first appearance.
+type numbers struct {
+	ids  []int32 // by key, 1 more than the number
+	keys []int32
+}
+
+// of returns the number of key.
+func (n *numbers) of(key int32) int32 {
+	for int(key) >= len(n.ids) {
+		n.ids = append(n.ids, 0)
 	}
-	return n
+	if n.ids[key] == 0 {
+		n.keys = append(n.keys, key)
+		n.ids[key] = int32(len(n.keys))
+	}
+	return n.ids[key] - 1
+}
+
+// clear forgets all keys.
+func (n *numbers) clear() {
+	for _, key := range n.keys {
+		n.ids[key] = 0
+	}
+	n.keys = n.keys[:0]
 }
 
 // sort orders the beginnings and ends: at the same time ends before beginnings, what is
@@ -222,8 +245,8 @@ func (s *schedule) lastParts() []int64 {
 func (s *schedule) clear() {
 	n := len(s.nodes)
 	s.ended, s.loose = slices.Grow(s.ended[:0], n)[:n], slices.Grow(s.loose[:0], n)[:n]
-	s.lanes = slices.Grow(s.lanes[:0], len(s.laneNumbers))[:len(s.laneNumbers)]
-	s.joins = slices.Grow(s.joins[:0], len(s.joinNumbers))[:len(s.joinNumbers)]
+	s.lanes = slices.Grow(s.lanes[:0], len(s.laneNumbers.keys))[:len(s.laneNumbers.keys)]
+	s.joins = slices.Grow(s.joins[:0], len(s.joinNumbers.keys))[:len(s.joinNumbers.keys)]
 	clear(s.ended)
 	clear(s.loose)
 	clear(s.lanes)
@@ -298,4 +321,6 @@ func (s *schedule) end(i int32, set int16) {
 }
 
 // isIn reports whether n belongs to a set.
-func (n *scheduled) isIn(set int16) bool { return set != noSet && (n.sets[0] == set || n.sets[1] == set) }
+func (n *scheduled) isIn(set int16) bool {
+	return set != noSet && (n.sets[0] == set || n.sets[1] == set)
+}

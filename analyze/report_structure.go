@@ -26,11 +26,7 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 			r.StatedSteps = op.Known(forest.statedSteps())
 		},
 		func() {
-			sum := forest.criticalPathSum()
-			path := sum.summary()
-			r.PathOperations = pathOperations(path.Shares)
-			forest.addDrag(path, sum, r.PathOperations)
-			r.CriticalPath, r.PathTotals = path.Shares, forest.pathTotals(path)
+			r.CriticalPath, r.PathOperations, r.PathTotals = forest.pathFigures()
 		},
 		func() { found = forest.suspects() },
 		func() {
@@ -46,6 +42,16 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 		func() { r.Concurrency = forest.concurrency() },
 	)
 	return found
+}
+
+// pathFigures returns the rows of the critical paths of all traces, by device and not,
+// with their drag, and the sums of all.
+func (f *Forest) pathFigures() ([]PathShare, []PathOperation, *PathTotals) {
+	sum := f.criticalPathSum()
+	path := sum.summary()
+	operations := pathOperations(path.Shares)
+	f.addDrag(path, sum, operations)
+	return path.Shares, operations, f.pathTotals(path)
 }
 
 // pathTotals returns the sums of s, the summary of all traces, and counts what has

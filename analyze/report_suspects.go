@@ -67,6 +67,7 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)
 	figures.addTimelines(left.timelines())
+	_, _, path := left.pathFigures()
 	return &WithoutSuspects{
 		Total: total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{
@@ -76,7 +77,7 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 		},
 		IdleCauses: left.idleCauses(),
 		Launches:   left.launches(timeBuckets),
-		PathTotals: left.pathTotals(left.criticalPathSummary()),
+		PathTotals: path,
 		Steps:      append([]Step{}, left.stepRows()...),
 	}
 }

@@ -253,7 +253,7 @@ func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
 
 // WriteCriticalPath writes the table of the critical paths' parts.
 func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
-	out, err := newWriter(w, opts, []string{"operation", "kind", "device_id", "rank", "ns", "share", "segments", "service", "host"})
+	out, err := newWriter(w, opts, []string{"operation", "kind", "device_id", "rank", "ns", "share", "segments", "service", "host", "drag_ns"})
 	if err != nil {
 		return err
 	}
@@ -268,6 +268,7 @@ func WriteCriticalPath(w io.Writer, r *analyze.Report, opts Options) error {
 		out.int(s.Segments)
 		out.text(s.Service)
 		out.text(s.Host)
+		out.known(s.DragNS)
 		if err := out.end(); err != nil {
 			return err
 		}

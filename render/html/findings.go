@@ -80,8 +80,8 @@ func costliest(r *analyze.Report, _ *view) (finding, bool) {
 	}
 	if r.PathTotals != nil && r.PathTotals.DurationNS > 0 && float64(most) >= 0.1*float64(r.PathTotals.DurationNS) {
 		return finding{
-			Text: fmt.Sprintf("%s is %s of the critical paths, the largest part: %s.", name,
-				units.Percent(float64(most)/float64(r.PathTotals.DurationNS)), units.Duration(most)),
+			Text: fmt.Sprintf("%s is %s of the critical paths, the largest part: %s.%s", name,
+				units.Percent(float64(most)/float64(r.PathTotals.DurationNS)), units.Duration(most), dragOf(r, name)),
 			Select: selection{Section: "operations", Operation: name},
 		}, true
 	}
@@ -96,6 +96,17 @@ func costliest(r *analyze.Report, _ *view) (finding, bool) {
 		}
 	}
 	return finding{}, false
+}
+
+// dragOf says how much shorter the critical paths were without the time of an operation.
+func dragOf(r *analyze.Report, operation string) string {
+	for _, o := range r.PathOperations {
+		if o.Operation == operation && o.DragNS.Known {
+			return fmt.Sprintf(" If it takes no time, they are %s (%s) shorter.", units.Duration(o.DragNS.V),
+				units.Percent(float64(o.DragNS.V)/float64(r.PathTotals.DurationNS)))
+		}
+	}
+	return ""
 }
 
 func straggler(r *analyze.Report, v *view) (finding, bool) {

@@ -68,17 +68,8 @@ func (v *view) criticalPath() {
 	if w := v.r.WithoutSuspects; w != nil && w.PathTotals != nil && pathText(w.PathTotals) != pathText(totals) {
 		v.note("without suspect times: " + pathText(w.PathTotals))
 	}
-	ranks := v.severalRanks()
-	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
-		figures("segments", 4))
-	for _, s := range v.r.CriticalPath {
-		device := ""
-		if s.DeviceID != "" {
-			device = s.Label(ranks)
-		}
-		t.add(s.Operation, s.Kind, device, units.Duration(s.TimeNS), units.Percent(s.Share), bar(s.Share), units.Count(s.Segments))
-	}
-	v.table(t)
+	v.table(v.pathTable())
+	v.dragNotes(totals)
 	if n := totals.Edges.Links; n > 0 {
 		v.note(fmt.Sprintf("%s of %s on the paths lead to executions that requests share",
 			units.Count(n), plural(n+totals.Edges.Tree, "step")))

@@ -25,6 +25,7 @@ export class Operations {
       time("sum", (g) => g.sum),
       { title: "share", value: (g) => g.share, numeric: true, render: (g) => element("span", { class: "withbar" }, bar(g.share, kindName(g.kind)), formatShare(g.share)) },
       time("self", (g) => g.self, "duration less the union of the operations below"),
+      time("drag", (g) => g.drag ?? null, "how much shorter the critical paths of the whole run are if the operation takes no time"),
       time("mean", (g) => g.mean),
       time("p50", (g) => g.p50),
       time("p95", (g) => g.p95),
@@ -47,12 +48,14 @@ export class Operations {
     const { view, rows } = this.page;
     if (this.report !== view.report) {
       this.report = view.report;
+      this.drag = new Map((view.report.critical_path_operations ?? []).filter((o) => o.drag_ns !== null).map((o) => [o.operation, o.drag_ns]));
       this.whole = new Map((view.report.operations ?? []).filter((o) => rows.hostOnly || !o.side).map((o) => [o.operation, o]));
     }
     const groups = summarise(rows, picked);
     for (const g of groups) {
       g.label = view.names[g.name];
       g.kindLabel = kindName(g.kind);
+      g.drag = isWhole ? this.drag.get(g.label) ?? null : null;
       const o = this.whole.get(g.label);
       // The report's figures, where they are for the same operations.
       if (isWhole && o && o.count === g.count) Object.assign(g, { sum: o.sum_ns, mean: o.mean_ns, p50: o.p50_ns, p95: o.p95_ns, p99: o.p99_ns, max: o.max_ns, share: o.share ?? g.share, kindLabel: o.kind, self: o.self_ns ?? g.self });

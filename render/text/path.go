@@ -1,0 +1,68 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
+)
+
+// pathTable returns the table of what critical paths consist of: by operation, and by
+// device too where the report is by device.
+func (v *view) pathTable() *table {
+	if v.r.PathOperations == nil || slices.Contains(v.r.By, "device") {
+		return v.pathByDevice()
+	}
+	t := newTable(names("operation", 0), texts("kind", 2), figures("time", 0), figures("share", 0), texts("", 1), figures("drag", 0),
+		figures("segments", 3))
+	for i := range v.r.PathOperations {
+		o := &v.r.PathOperations[i]
+		t.add(o.Operation, o.Kind, units.Duration(o.TimeNS), units.Percent(o.Share), bar(o.Share), drag(o.DragNS), units.Count(o.Segments))
+	}
+	return t
+}
+
+func (v *view) pathByDevice() *table {
+	ranks := v.severalRanks()
+	t := newTable(names("operation", 0), texts("kind", 3), names("device", 2), figures("time", 0), figures("share", 0), texts("", 1),
+		figures("drag", 0), figures("segments", 4))
+	for _, s := range v.r.CriticalPath {
+		device := ""
+		if s.DeviceID != "" {
+			device = s.Label(ranks)
+		}
+		t.add(s.Operation, s.Kind, device, units.Duration(s.TimeNS), units.Percent(s.Share), bar(s.Share), drag(s.DragNS),
+			units.Count(s.Segments))
+	}
+	return t
+}
+
+// drag returns the cell of a drag: nothing where it is not known.
+func drag(ns op.Int) string {
+	if !ns.Known {
+		return ""
+	}
+	return units.Duration(ns.V)
+}
+
+// dragNotes says what the drag is and what it goes by.
+func (v *view) dragNotes(totals *analyze.PathTotals) {
+	known := func(p analyze.PathShare) bool { return p.DragNS.Known }
+	if !slices.ContainsFunc(v.r.CriticalPath, known) {
+		return
+	}
+	text := "drag: how much shorter the paths are if the operation takes no time; what else they wait for then decides"
+	var edges []string
+	if n := totals.Edges.Stream; n > 0 {
+		edges = append(edges, "the order on streams ("+plural(n, "operation")+")")
+	}
+	if n := totals.Edges.Collective; n > 0 {
+		edges = append(edges, "the last to arrive in collectives ("+plural(n, "wait")+")")
+	}
+	if len(edges) > 0 {
+		text += "; beside the tree it goes by " + strings.Join(edges, " and ")
+	}
+	v.note(text)
+}
