@@ -204,7 +204,8 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	in := &r.Input
 	text := fmt.Sprintf("%s in %s on %s", count(in.Entries, "operation"), count(in.Spans, "span"), count(int64(devices), "device"))
 	if r.Total.Count == 0 && in.Entries > 0 {
-		text = fmt.Sprintf("%s in %s, all the host's view: none of a device was recorded", count(in.Entries, "operation"), count(in.Spans, "span"))
+		text = fmt.Sprintf("%s in %s, all the host's view: none of a device was recorded",
+			count(in.Entries, "operation"), count(in.Spans, "span"))
 	}
 	if r.Total.WallNS.Known {
 		text += " within " + units.Duration(r.Total.WallNS.V)
