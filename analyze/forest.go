@@ -80,6 +80,10 @@ func newForest(limit int) *Forest {
 	return &Forest{columns: newColumns(), collected: newCollectives(), dict: newDictionary(), limit: limit}
 }
 
+// KeepShapes makes f keep the shapes of the operations that are added from now on, for
+// [Node.Shapes] and [Forest.Stacks].
+func (f *Forest) KeepShapes() { f.details = true }
+
 // startPart begins a part of the input; before the first call everything belongs to part 0.
 // Merging puts the parts of several forests into the order of the input. Where
 // the limit may be exceeded, every forest has to be given its parts in ascending

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
-	"github.com/optrace/optrace/analyze/internal/stacks"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -102,17 +102,17 @@ func TestWriteCollapsed(t *testing.T) {
 	}
 }
 
-// naiveStack returns the frames above and of spec i, and its device.
-func (n *naiveTree) naiveStack(i int, ranks bool) (frames []string, device DeviceKey) {
+// rawStack returns the frames above and of spec i, and its device.
+func (n *naiveTree) rawStack(i int, ranks bool) (frames []string, device DeviceKey) {
 	if n.parent[i] >= 0 {
-		frames, device = n.naiveStack(n.parent[i], ranks)
+		frames, device = n.rawStack(n.parent[i], ranks)
 	}
 	s := n.specs[i]
 	if s.deviceSide() && s.device != "" && s.deviceKey() != device {
 		device = s.deviceKey()
-		frames = append(frames, stacks.Escape(device.Label(ranks)))
+		frames = append(frames, device.Label(ranks))
 	}
-	return append(frames, stacks.Escape(s.name)), device
+	return append(frames, s.name), device
 }
 
 func TestWriteCollapsedAgainstNaive(t *testing.T) {
@@ -128,8 +128,8 @@ func TestWriteCollapsedAgainstNaive(t *testing.T) {
 		weights := make(map[string]int64)
 		for i, s := range specs {
 			if s.deviceSide() && !naive.duplicate[i] {
-				frames, _ := naive.naiveStack(i, len(ranks) > 1)
-				weights[strings.Join(frames, ";")] += naive.self(i)
+				frames, _ := naive.rawStack(i, len(ranks) > 1)
+				weights[stacks.Collapse(frames...)] += naive.self(i)
 			}
 		}
 		var want strings.Builder
@@ -219,17 +219,17 @@ func FuzzWriteCollapsed(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, root, name, device string) {
 		forest := traceOf(spanAt(root, 1, 0, 0, 10), opAt(name, 2, 1, 0, 7).on(device), opAt("x", 3, 2, 2, 5).on(device))
-		frames := []string{stacks.Escape(root)}
+		frames := []string{stacks.Collapse(root)}
 		if device != "" && device != UnknownDevice {
-			frames = append(frames, stacks.Escape(device))
+			frames = append(frames, stacks.Collapse(device))
 		}
-		frames = append(frames, stacks.Escape(name))
+		frames = append(frames, stacks.Collapse(name))
 		for _, frame := range frames {
 			if !utf8.ValidString(frame) || strings.Contains(frame, ";") || strings.ContainsFunc(frame, unicode.IsControl) {
 				t.Errorf("frame %q", frame)
 			}
-			if stacks.Escape(frame) != frame {
-				t.Errorf("escaping %q again gives %q", frame, stacks.Escape(frame))
+			if stacks.Collapse(frame) != frame {
+				t.Errorf("escaping %q again gives %q", frame, stacks.Collapse(frame))
 			}
 		}
 		text := collapsed(t, forest)

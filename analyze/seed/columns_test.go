@@ -14,8 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
-	"github.com/optrace/optrace/analyze/internal/stacks"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -91,7 +91,7 @@ func (s exactSeed) flamegraph() string {
 		if e.Duration%1000 >= 500 {
 			us++
 		}
-		stack := "trace;" + stacks.Escape(cmp.Or(e.DeviceID, "unknown")) + ";" + stacks.Escape(e.Operation)
+		stack := "trace;" + stacks.Collapse(cmp.Or(e.DeviceID, "unknown")) + ";" + stacks.Collapse(e.Operation)
 		weights[stack] = wide.AddSaturating(weights[stack], max(us, 1))
 	}
 	var lines []string

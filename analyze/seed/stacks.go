@@ -3,8 +3,8 @@ package seed
 import (
 	"io"
 
-	"github.com/optrace/optrace/analyze/internal/stacks"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,18 +39,17 @@ func (s *Stacks) Write(w io.Writer) error { return s.pairs.names().writeStacks(w
 
 // writeStacks writes the stacks of the pairs with their weights.
 func (x pairNames) writeStacks(w io.Writer, weights []int64) error {
-	t := stacks.NewTree()
-	trace := t.Below(stacks.Root, t.Frame("trace"))
+	byStack := make(map[string]int64, len(weights))
 	for i, weight := range weights {
 		p := x.pairs[i]
 		device := unknownDevice
 		if p.device != noDevice {
 			device = x.devices[p.device]
 		}
-		below := t.Below(trace, t.Frame(device))
-		t.Add(t.Below(below, t.Frame(x.operations[p.operation])), weight)
+		stack := stacks.Collapse("trace", device, x.operations[p.operation])
+		byStack[stack] = wide.AddSaturating(byStack[stack], weight)
 	}
-	return t.Write(w)
+	return stacks.WriteCollapsed(w, byStack)
 }
 
 // roundMicros returns ns as microseconds, rounded half up and at least 1. As an

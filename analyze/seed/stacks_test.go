@@ -13,7 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
-	"github.com/optrace/optrace/analyze/internal/stacks"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -111,7 +111,7 @@ func FuzzStacksWrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, device string) {
 		var s Stacks
 		s.Add(&op.Entry{Operation: name, DeviceID: device, Duration: 7000})
-		want := "trace;" + stacks.Escape(cmp.Or(device, unknownDevice)) + ";" + stacks.Escape(name) + " 7\n"
+		want := "trace;" + stacks.Collapse(cmp.Or(device, unknownDevice)) + ";" + stacks.Collapse(name) + " 7\n"
 		got := text(t, &s)
 		if got != want || strings.Count(got, ";") != 2 || strings.IndexFunc(got, unicode.IsControl) != len(got)-1 {
 			t.Errorf("%q, want %q", got, want)

@@ -42,6 +42,9 @@ type Row[R any] struct {
 	place
 }
 
+// Key returns the key of the row; "" for the row of the others.
+func (r *Row[R]) Key() string { return r.key }
+
 // place is a key and its hash, which orders keys.
 type place struct {
 	key  string

@@ -1,0 +1,74 @@
+package stacks
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+)
+
+// WriteCollapsed writes the self times as collapsed stacks, see [WriteCollapsed].
+func (t *Table) WriteCollapsed(w io.Writer) error {
+	weights := make(map[string]int64)
+	for sum, other := range t.stacks.All() {
+		frames := []string{Other}
+		if !other {
+			frames, _ = stackOf(sum.key)
+		}
+		stack := Collapse(frames...)
+		weights[stack] = wide.AddSaturating(weights[stack], sum.all.SelfNS)
+	}
+	return WriteCollapsed(w, weights)
+}
+
+// WriteCollapsed writes a line per stack with a weight: what [Collapse] made of its
+// frames, a space and the weight. The lines are sorted by stack.
+func WriteCollapsed(w io.Writer, weights map[string]int64) error {
+	out := bufio.NewWriter(w)
+	for _, stack := range slices.Sorted(maps.Keys(weights)) {
+		if weights[stack] <= 0 {
+			continue
+		}
+		out.WriteString(stack)
+		out.WriteByte(' ')
+		out.Write(strconv.AppendInt(out.AvailableBuffer(), weights[stack], 10))
+		if out.WriteByte('\n') != nil {
+			break // of any of these writes; Flush returns it
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("writing collapsed stacks: %w", err)
+	}
+	return nil
+}
+
+// Collapse joins frames, from the root down, to a collapsed stack. A semicolon in a
+// name, which separates frames, becomes a colon; the rest is as in [Clean].
+func Collapse(frames ...string) string {
+	var b strings.Builder
+	for i, frame := range frames {
+		if i > 0 {
+			b.WriteByte(';')
+		}
+		b.WriteString(strings.ReplaceAll(Clean(frame), ";", ":"))
+	}
+	return b.String()
+}
+
+// Clean returns a name for files that hold UTF-8, by lines or shown on terminals: a
+// control character and the line and paragraph separators become spaces, and bytes that
+// are not UTF-8 become U+FFFD.
+func Clean(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, name)
+}

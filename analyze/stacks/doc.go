@@ -1,0 +1,13 @@
+// Package stacks adds up operations by stack: the spans and operations that they
+// lie below, from the root down, with the device in front of the first operation
+// on it.
+//
+// A [Table] is behind every output that shows stacks: collapsed stacks, which
+// this package writes, and pprof, which render/pprof writes. It knows no spans:
+// analyze.Forest.Stacks walks them and fills one. Tables of several inputs merge,
+// in any order and with the same result.
+//
+// A table is bounded. Beyond its limits it gives up what tells the operations of
+// a stack apart, their shapes and requests, and then stacks; what they took is
+// kept in rows that are called [Other], so that sums stay what they are.
+package stacks

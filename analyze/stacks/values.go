@@ -1,0 +1,59 @@
+package stacks
+
+import (
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// Values are what the operations of a row took. A sum that does not fit is the
+// largest int64, and a negative value counts as 0.
+type Values struct {
+	// Count is the number of operations.
+	Count int64
+	// TimeNS is the sum of their durations, each without the durations of the
+	// operations directly below it, and not below 0. Added up along the frames above,
+	// it is the duration of each of them, or that of what it ran at the same time.
+	TimeNS int64
+	// SelfNS is the sum of their self times: their durations without the time that
+	// the operations below them cover.
+	SelfNS int64
+	// Bytes and FLOPs are the sums of what the operations state.
+	Bytes, FLOPs int64
+}
+
+// Add adds o.
+func (v *Values) Add(o Values) {
+	v.Count = wide.AddSaturating(v.Count, max(0, o.Count))
+	v.TimeNS = wide.AddSaturating(v.TimeNS, max(0, o.TimeNS))
+	v.SelfNS = wide.AddSaturating(v.SelfNS, max(0, o.SelfNS))
+	v.Bytes = wide.AddSaturating(v.Bytes, max(0, o.Bytes))
+	v.FLOPs = wide.AddSaturating(v.FLOPs, max(0, o.FLOPs))
+}
+
+// sub takes o away, which was added before.
+func (v *Values) sub(o Values) {
+	v.Count = max(0, v.Count-o.Count)
+	v.TimeNS = max(0, v.TimeNS-o.TimeNS)
+	v.SelfNS = max(0, v.SelfNS-o.SelfNS)
+	v.Bytes = max(0, v.Bytes-o.Bytes)
+	v.FLOPs = max(0, v.FLOPs-o.FLOPs)
+}
+
+// Labels say about the operations of a row what their stack does not.
+type Labels struct {
+	// Device is the device that they ran on, as people read it; "" for none.
+	Device string
+	Kind   op.Kind
+	// Shape is their shapes and element type; "" where these are not known.
+	Shape   string
+	Request Request
+}
+
+// Request is the span that operations worked for: the request above them, or the
+// shared execution, which works for several requests. The zero value is none.
+type Request struct {
+	Name string
+	// TraceID and SpanID are those of its span, zero where nothing else knows them.
+	TraceID op.TraceID
+	SpanID  op.SpanID
+}
