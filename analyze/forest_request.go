@@ -63,7 +63,8 @@ type Requests struct {
 
 	forest     *Forest
 	unattached []int32
-	walks      *pathWalks // nil until needed
+	walks      *pathWalks   // nil until needed
+	causes     *causeFinder // likewise
 }
 
 // Unattached returns the operations that belong to no request, in the order of

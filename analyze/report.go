@@ -53,6 +53,9 @@ type Report struct {
 	// PathOperations divides them by operation alone, whatever the device; nil when the
 	// structure was not computed.
 	PathOperations []PathOperation `json:"critical_path_operations"`
+	// SlowestRequest is the slowest request and what it waited for; nil where there is no
+	// request with operations, and when the structure was not computed.
+	SlowestRequest *SlowRequest `json:"slowest_request"`
 	// Steps has a row per iteration, by service, step and run.
 	Steps []Step `json:"steps"`
 	// StatedSteps is how many operations state a step, those of the host's side aside;

@@ -29,6 +29,7 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 			r.CriticalPath, r.PathOperations, r.PathTotals = forest.pathFigures()
 		},
 		func() { found = forest.suspects() },
+		func() { r.SlowestRequest = forest.slowestRequest() },
 		func() {
 			idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses

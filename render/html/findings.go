@@ -148,10 +148,12 @@ func slowRequest(_ *analyze.Report, v *view) (finding, bool) {
 		return finding{}, false
 	}
 	index, from, to := slowest.Index, slowest.Start, slowest.Start+slowest.Duration
-	waited := slowest.Path[0]
+	text := fmt.Sprintf("The slowest %s took %s, the median %s.", slowest.Name, units.Duration(slowest.Duration), units.Duration(median))
+	if len(slowest.Causes) > 0 {
+		text += " " + slowest.Causes[0]
+	}
 	return finding{
-		Text: fmt.Sprintf("The slowest %s took %s, the median %s; most of it went to %s (%s).", slowest.Name, units.Duration(slowest.Duration),
-			units.Duration(median), waited.Operation, units.Duration(waited.NS)),
+		Text:   text,
 		Select: selection{Section: "requests", Request: &index, From: &from, To: &to},
 	}, true
 }

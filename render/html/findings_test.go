@@ -12,7 +12,10 @@ func TestFindings(t *testing.T) {
 	slow := func(durations ...int64) *view {
 		v := &view{}
 		for i, d := range durations {
-			v.Requests = append(v.Requests, request{Index: i, Name: "GET /", Duration: d, Path: []part{{Operation: "matmul", NS: d / 2}}})
+			v.Requests = append(v.Requests, request{
+				Index: i, Name: "GET /", Duration: d, Path: []part{{Operation: "matmul", NS: d / 2}},
+				Causes: []string{"It computed for 450 ns (50.0 %): matmul 450 ns."},
+			})
 		}
 		return v
 	}
@@ -64,7 +67,7 @@ func TestFindings(t *testing.T) {
 			}}}}, &view{}, "",
 		},
 		{"a slow request", analyze.Report{}, slow(900, 300, 300, 200),
-			"The slowest GET / took 900 ns, the median 300 ns; most of it went to matmul (450 ns)."},
+			"The slowest GET / took 900 ns, the median 300 ns. It computed for 450 ns (50.0 %): matmul 450 ns."},
 		{"even requests", analyze.Report{}, slow(400, 300, 300, 200), ""},
 		{"few requests", analyze.Report{}, slow(900, 300), ""},
 		{

@@ -60,6 +60,9 @@ type request struct {
 	Ops       int        `json:"ops"`
 	Uncovered int64      `json:"uncovered"`
 	Path      []part     `json:"path"`
+	// Causes are sentences on what it waited for, the largest part first; of the slowest
+	// requests only.
+	Causes []string `json:"causes,omitempty"`
 	// Shared are the executions that work for several requests, this one among them,
 	// those with the largest parts; SharedTotal is how many there are and SharedNS the
 	// sum of the parts.
@@ -82,6 +85,9 @@ type shared struct {
 
 	root analyze.Node
 }
+
+// maxCauses bounds the requests of which a page says in words what they waited for.
+const maxCauses = 100
 
 // maxShared bounds the executions that a page lists for a request.
 const maxShared = 20
@@ -147,7 +153,8 @@ func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) 
 	if forest == nil {
 		return
 	}
-	all := slices.DeleteFunc(forest.Requests().List, func(q analyze.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
+	requests := forest.Requests()
+	all := slices.DeleteFunc(requests.List, func(q analyze.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
 	v.Total = len(all)
 	slices.SortStableFunc(all, func(a, b analyze.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
 	for i := range all[:min(len(all), maxRequests)] {
@@ -156,6 +163,11 @@ func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) 
 			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID, Span: q.SpanID,
 			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
 			Path: pathParts(forest.CriticalPath(q.Root), v.severalRanks),
+		}
+		if i < maxCauses {
+			for _, c := range requests.Causes(q) {
+				row.Causes = append(row.Causes, c.Text)
+			}
 		}
 		row.addShared(q, columns.origin)
 		if opts.Link != nil {

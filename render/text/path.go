@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -65,4 +66,21 @@ func (v *view) dragNotes(totals *analyze.PathTotals) {
 		text += "; beside the tree it goes by " + strings.Join(edges, " and ")
 	}
 	v.note(text)
+}
+
+// slowestRequest says what the slowest request waited for.
+func (v *view) slowestRequest() {
+	q := v.r.SlowestRequest
+	if q == nil {
+		return
+	}
+	v.heading("SLOWEST REQUEST")
+	text := termtext.Shorten(termtext.Clean(q.Name), maxInText) + " took " + units.Duration(q.DurationNS)
+	if q.Alike > 1 {
+		text += "; the median of " + units.Count(q.Alike) + " requests of the name is " + units.Duration(q.MedianNS)
+	}
+	v.note(text + ". " + "Trace " + q.TraceID.String() + ", span " + q.SpanID.String() + ".")
+	for i := range q.Causes {
+		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
+	}
 }

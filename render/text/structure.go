@@ -59,6 +59,7 @@ func (v *view) criticalPath() {
 	if totals == nil {
 		return
 	}
+	v.slowestRequest()
 	v.heading("CRITICAL PATH")
 	if totals.Paths == 0 {
 		v.note("no path: " + whyNoPath(totals))

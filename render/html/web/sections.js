@@ -181,7 +181,9 @@ export class Requests {
     const lines = r.path.slice(0, 20).map((p) => element("tr", {}, element("td", { class: "name", title: p.operation }, shorten(p.operation, 44)), element("td", {}, shorten(p.device || "", 24)),
       element("td", { class: "number" }, formatTime(p.ns)), element("td", { class: "number" }, formatShare(p.ns / r.dur)), element("td", { class: "wide" }, bar(p.ns / most, p.kind))));
     const link = r.link ? element("a", { href: r.link, rel: "noreferrer" }, "open in Jaeger") : null;
-    return element("div", { class: "detail one" },
+    const causes = (r.causes ?? []).length === 0 ? null : element("div", { class: "causes" }, element("h4", {}, "what it waited for"),
+      element("ul", { class: "plain" }, ...r.causes.map((text) => element("li", {}, text))));
+    return element("div", { class: "detail one" }, causes,
       element("div", {}, element("h4", {}, "critical path, which adds up to the request"), element("table", { class: "small" }, element("tbody", {}, ...lines)),
         r.path.length > 20 ? element("p", { class: "note" }, `and ${formatCount(r.path.length - 20)} more`) : null,
         element("p", { class: "note" }, "trace " + r.trace + " ", link)),

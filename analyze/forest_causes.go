@@ -1,0 +1,333 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// The causes for which a request waits. Together they make up its duration.
+const (
+	// CauseCompute, CauseMemory and CauseOther are operations on its critical path.
+	CauseCompute = "compute"
+	CauseMemory  = "memory"
+	CauseOther   = "other"
+	// CauseStraggler is the time in a collective until the last device had begun it,
+	// CauseCommunication the rest of the time in collectives.
+	CauseStraggler     = "straggler"
+	CauseCommunication = "communication"
+	// CauseLaunch is the time without an operation on the path until the host had launched
+	// the next one, CauseQueue the time from there to its start.
+	CauseLaunch = "launch"
+	CauseQueue  = "queue"
+	// CauseBefore, CauseHost and CauseAfter are the time without an operation on the path
+	// before the first, between two and behind the last, where no launch is known.
+	CauseBefore = "before"
+	CauseHost   = "host"
+	CauseAfter  = "after"
+)
+
+// SlowRequest is the slowest request and what it waited for.
+type SlowRequest struct {
+	Name    string     `json:"name"`
+	Service string     `json:"service"`
+	TraceID op.TraceID `json:"trace_id"`
+	SpanID  op.SpanID  `json:"span_id"`
+	// StartNS is in Unix nanoseconds.
+	StartNS    int64 `json:"start_unix_ns"`
+	DurationNS int64 `json:"duration_ns"`
+	// Alike is how many requests have the name and the service, MedianNS the median of
+	// their durations.
+	Alike    int64 `json:"alike"`
+	MedianNS int64 `json:"median_ns"`
+	// Causes divide the duration, the largest first.
+	Causes []RequestCause `json:"causes"`
+}
+
+// RequestCause is a cause for which a request waited.
+type RequestCause struct {
+	Cause  string  `json:"cause"`
+	TimeNS int64   `json:"ns"`
+	Share  float64 `json:"share"`
+	// Parts divide the time, the largest first.
+	Parts []CausePart `json:"parts"`
+	// Text is a sentence with these figures.
+	Text string `json:"text"`
+}
+
+// CausePart is a part of the time of a cause.
+type CausePart struct {
+	// Operation is the operation or, outside operations, the span.
+	Operation string `json:"operation"`
+	// DeviceKey is the device that the operation ran on; of a straggler, that which the
+	// others waited for. It is the zero DeviceKey outside operations.
+	DeviceKey
+	TimeNS int64 `json:"ns"`
+	// Meanwhile is the operation that ran longest on the straggler while the others
+	// waited, for MeanwhileNS; "" where none ran.
+	Meanwhile   string `json:"meanwhile,omitempty"`
+	MeanwhileNS int64  `json:"meanwhile_ns,omitzero"`
+}
+
+// slowestRequest returns the slowest request with an operation on its critical path, nil
+// if there is none.
+func (f *Forest) slowestRequest() *SlowRequest {
+	f.build()
+	rows := f.requestRows()
+	slices.SortFunc(rows, func(a, b int32) int {
+		return cmp.Or(compareInt(f.duration(b), f.duration(a)), compareInt(f.start(a), f.start(b)), cmp.Compare(a, b))
+	})
+	finder := newCauseFinder(f)
+	for _, r := range rows {
+		causes := finder.causes(r)
+		if !slices.ContainsFunc(causes, func(c RequestCause) bool { return !c.isOutside() }) {
+			continue
+		}
+		n := Node{f, r}
+		slow := &SlowRequest{
+			Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+			StartNS: f.start(r), DurationNS: f.duration(r), Causes: causes,
+		}
+		var alike []int64 // the longest first
+		for _, other := range rows {
+			if f.name(other) == f.name(r) {
+				alike = append(alike, f.duration(other))
+			}
+		}
+		slow.Alike, slow.MedianNS = int64(len(alike)), alike[(len(alike)-1)/2]
+		return slow
+	}
+	return nil
+}
+
+// requestRows returns the requests that take time: local roots that are no operations and
+// no shared executions.
+func (f *Forest) requestRows() []int32 {
+	var rows []int32
+	named := f.stampedSpans()
+	for r := range f.n {
+		switch {
+		case f.flags(r)&(flagOp|flagDuplicate) != 0 || !f.has(r, flagStart) || f.duration(r) == 0:
+		case f.shared.of != nil && f.shared.of[r] != noExecution:
+		case f.tree.parent[r] == noRow || f.has(r, flagRemote) || named[r]:
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// Causes divides the duration of a request, one of r, by what it waited for, the largest
+// part first. A request without a start has none.
+func (r *Requests) Causes(q *Request) []RequestCause {
+	if !q.StartNS.Known || q.Root.IsZero() {
+		return nil
+	}
+	if r.causes == nil {
+		r.causes = newCauseFinder(r.forest)
+	}
+	return r.causes.causes(q.Root.row)
+}
+
+// causeFinder finds what requests waited for.
+type causeFinder struct {
+	forest *Forest
+	walk   pathWalk
+	// last has the part of a collective that began last, for those that waited for it.
+	last map[int32]int32
+}
+
+func newCauseFinder(f *Forest) *causeFinder {
+	c := &causeFinder{forest: f, last: make(map[int32]int32)}
+	for parts := range f.Collectives() {
+		last := noRow
+		for _, n := range parts {
+			if n.has(flagStart) && (last == noRow || f.compareStart(last, n.row) < 0) {
+				last = n.row
+			}
+		}
+		for _, n := range parts {
+			if last != noRow && n.has(flagStart) && f.start(n.row) < f.start(last) && f.start(last) < f.end(n.row) {
+				c.last[n.row] = last
+			}
+		}
+	}
+	return c
+}
+
+// causes divides the critical path of the request in row r.
+func (c *causeFinder) causes(r int32) []RequestCause {
+	f := c.forest
+	var path []rowSegment // the last first
+	c.walk.run(f, window{row: r, from: f.start(r), to: f.end(r)}, nil, nil, func(row int32, from, to int64) {
+		path = append(path, rowSegment{row, from, to})
+	})
+	slices.Reverse(path)
+	sums := causeSums{forest: f, parts: make(map[causeKey]*CausePart)}
+	cause := CauseBefore
+	for len(path) > 0 {
+		outside := 0
+		for outside < len(path) && !f.isDeviceSide(path[outside].row) {
+			outside++
+		}
+		if outside == 0 {
+			c.addOperation(&sums, path[0])
+			path, cause = path[1:], CauseHost
+			continue
+		}
+		next := noRow
+		if outside == len(path) {
+			cause = CauseAfter
+		} else {
+			next = path[outside].row
+		}
+		c.addOutside(&sums, path[:outside], next, cause)
+		path = path[outside:]
+	}
+	return sums.causes(f.duration(r))
+}
+
+// addOperation adds the time of an operation.
+func (c *causeFinder) addOperation(sums *causeSums, s rowSegment) {
+	f := c.forest
+	switch classOf(f.kind(s.row)) {
+	case classCompute:
+		sums.add(CauseCompute, s)
+	case classMemory:
+		sums.add(CauseMemory, s)
+	case classCommunication:
+		if last, ok := c.last[s.row]; ok && s.from < f.start(last) {
+			waited := rowSegment{s.row, s.from, min(s.to, f.start(last))}
+			c.addStraggler(sums, waited, last)
+			s.from = waited.to
+		}
+		sums.add(CauseCommunication, s)
+	default:
+		sums.add(CauseOther, s)
+	}
+}
+
+// addOutside adds time in which the path lies in no operation, next is the operation
+// behind it.
+func (c *causeFinder) addOutside(sums *causeSums, spans []rowSegment, next int32, cause string) {
+	f := c.forest
+	if next != noRow && f.has(next, flagLaunch) {
+		from, to := spans[0].from, spans[len(spans)-1].to
+		launch := min(max(f.launch(next), from), to)
+		sums.add(CauseLaunch, rowSegment{next, from, launch})
+		sums.add(CauseQueue, rowSegment{next, launch, to})
+		return
+	}
+	for _, s := range spans {
+		sums.add(cause, s)
+	}
+}
+
+// addStraggler adds time in which a collective waited for the operation in row last.
+func (c *causeFinder) addStraggler(sums *causeSums, s rowSegment, last int32) {
+	part := sums.part(CauseStraggler, s.row, c.forest.deviceKey(last))
+	part.TimeNS += s.to - s.from
+	for name, ns := range c.meanwhile(last, s) {
+		sums.addMeanwhile(part, name, ns)
+	}
+}
+
+// maxMeanwhile bounds how many operations are looked at that began before a time.
+const maxMeanwhile = 256
+
+// meanwhile returns how long operations ran on the device of the operation in row last
+// before it, while s waited for it, by name.
+func (c *causeFinder) meanwhile(last int32, s rowSegment) map[string]int64 {
+	f := c.forest
+	rows := f.onDevice.of(f.device(last))
+	i := sort.Search(len(rows), func(i int) bool { return f.start(rows[i]) >= s.to })
+	times := make(map[string]int64)
+	for first := max(0, i-maxMeanwhile); i > first; i-- {
+		r := rows[i-1]
+		if ns := min(s.to, f.end(r)) - max(s.from, f.start(r)); ns > 0 && r != last {
+			times[f.rowName(r)] += ns
+		}
+	}
+	return times
+}
+
+// causeKey identifies a part of a cause.
+type causeKey struct {
+	cause, operation string
+	device           DeviceKey
+}
+
+// causeSums sums up times by cause.
+type causeSums struct {
+	forest    *Forest
+	parts     map[causeKey]*CausePart
+	meanwhile map[*CausePart]map[string]int64
+}
+
+// add adds a segment, if it takes time.
+func (s *causeSums) add(cause string, segment rowSegment) {
+	if segment.from == segment.to {
+		return
+	}
+	var device DeviceKey
+	if s.forest.has(segment.row, flagOp) {
+		device = s.forest.deviceKey(segment.row)
+	}
+	s.part(cause, segment.row, device).TimeNS += segment.to - segment.from
+}
+
+// part returns the part of a cause that the row belongs to.
+func (s *causeSums) part(cause string, row int32, device DeviceKey) *CausePart {
+	key := causeKey{cause, s.forest.rowName(row), device}
+	part := s.parts[key]
+	if part == nil {
+		part = &CausePart{Operation: key.operation, DeviceKey: device}
+		s.parts[key] = part
+	}
+	return part
+}
+
+// addMeanwhile adds the time that an operation ran on a straggler.
+func (s *causeSums) addMeanwhile(part *CausePart, name string, ns int64) {
+	if s.meanwhile == nil {
+		s.meanwhile = make(map[*CausePart]map[string]int64)
+	}
+	if s.meanwhile[part] == nil {
+		s.meanwhile[part] = make(map[string]int64)
+	}
+	s.meanwhile[part][name] += ns
+}
+
+// causes returns the sums, the largest first.
+func (s *causeSums) causes(duration int64) []RequestCause {
+	byCause := make(map[string]*RequestCause)
+	for key, part := range s.parts {
+		cause := byCause[key.cause]
+		if cause == nil {
+			cause = &RequestCause{Cause: key.cause}
+			byCause[key.cause] = cause
+		}
+		for name, ns := range s.meanwhile[part] {
+			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && name < part.Meanwhile {
+				part.Meanwhile, part.MeanwhileNS = name, ns
+			}
+		}
+		cause.TimeNS += part.TimeNS
+		cause.Parts = append(cause.Parts, *part)
+	}
+	causes := []RequestCause{}
+	for _, cause := range byCause {
+		slices.SortFunc(cause.Parts, func(a, b CausePart) int {
+			return cmp.Or(compareInt(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.DeviceKey.Compare(b.DeviceKey))
+		})
+		cause.Share = float64(cause.TimeNS) / float64(duration)
+		cause.Text = cause.sentence(s.forest.onDevice.ranks)
+		causes = append(causes, *cause)
+	}
+	slices.SortFunc(causes, func(a, b RequestCause) int {
+		return cmp.Or(compareInt(b.TimeNS, a.TimeNS), strings.Compare(a.Cause, b.Cause))
+	})
+	return causes
+}

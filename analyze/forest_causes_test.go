@@ -1,0 +1,170 @@
+package analyze
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+func TestSlowestRequestInWords(t *testing.T) {
+	tests := []struct {
+		name  string
+		specs []spec
+		want  []string
+	}{
+		{name: "nothing"},
+		{name: "no operation", specs: []spec{spanAt("GET /", 1, 0, 0, 100)}},
+		{name: "no request", specs: []spec{opAt("matmul", 1, 0, 0, 100)}},
+		{
+			name: "around operations",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), spanAt("model", 2, 1, 5, 90), opAt("matmul", 3, 2, 10, 50), opAt("copy", 4, 2, 60, 80).as(op.KindMemory),
+				opAt("load", 5, 2, 80, 85).as(op.KindIO),
+				spanAt("GET /", 1, 0, 0, 400).in(2), // longer, and nothing to say about it
+			},
+			want: []string{
+				"It computed for 40 ns (40.0 %): matmul on cuda:0 40 ns.",
+				"It moved data for 20 ns (20.0 %): copy on cuda:0 20 ns.",
+				"15 ns (15.0 %) passed after its last operation: GET / 10 ns, model 5 ns.",
+				"10 ns (10.0 %) passed before its first operation: GET / 5 ns, model 5 ns.",
+				"10 ns (10.0 %) passed between its operations, on the host: model 10 ns.",
+				"Operations of other kinds took 5 ns (5.0 %): load on cuda:0 5 ns.",
+			},
+		},
+		{
+			name: "launches and queues",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), opAt("matmul", 2, 1, 20, 50).launchedAt(15), opAt("relu", 3, 1, 60, 100).launchedAt(40),
+			},
+			want: []string{
+				"It computed for 70 ns (70.0 %): relu on cuda:0 40 ns, matmul on cuda:0 30 ns.",
+				"It waited 15 ns (15.0 %) for the host to launch what came next: matmul on cuda:0 15 ns.",
+				"It waited 15 ns (15.0 %) for the start of what the host had launched: relu on cuda:0 10 ns, matmul on cuda:0 5 ns.",
+			},
+		},
+		{
+			name: "a straggler",
+			specs: []spec{
+				spanAt("step", 1, 0, 0, 100), spanAt("a", 2, 1, 0, 100), spanAt("b", 3, 1, 0, 95),
+				opAt("matmul", 4, 2, 0, 20), opAt("all_reduce", 5, 2, 20, 100).as(op.KindCollective),
+				opAt("matmul", 6, 3, 0, 50).on("cuda:1"), opAt("relu", 7, 3, 50, 90).on("cuda:1"),
+				opAt("all_reduce", 8, 3, 90, 95).on("cuda:1").as(op.KindCollective),
+			},
+			want: []string{
+				"It waited 70 ns (70.0 %) for the last device to begin a collective: " +
+					"70 ns in all_reduce for cuda:1, which meanwhile ran relu for 40 ns.",
+				"It computed for 20 ns (20.0 %): matmul on cuda:0 20 ns.",
+				"It waited for communication for 10 ns (10.0 %): all_reduce on cuda:0 10 ns.",
+			},
+		},
+		{
+			name: "many parts",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), opAt("a", 2, 1, 0, 40), opAt("b", 3, 1, 40, 70), opAt("c", 4, 1, 70, 90),
+				opAt("d", 5, 1, 90, 96), opAt("e\n"+strings.Repeat("x", 60), 6, 1, 96, 100),
+			},
+			want: []string{"It computed for 100 ns (100.0 %): a on cuda:0 40 ns, b on cuda:0 30 ns, c on cuda:0 20 ns, 2 more 10 ns."},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			if slow := traceOf(tt.specs...).slowestRequest(); slow != nil {
+				for _, c := range slow.Causes {
+					got = append(got, strings.ReplaceAll(c.Text, "\u00a0", " "))
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("sentences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSlowestRequest(t *testing.T) {
+	var specs []spec
+	for i, duration := range []int64{30, 50, 10, 20} {
+		trace := byte(i + 1)
+		specs = append(specs, spanAt("GET /", 1, 0, 0, duration).in(trace), opAt("matmul", 2, 1, 0, 5).in(trace))
+	}
+	specs = append(specs, spanAt("GET /other", 1, 0, 0, 40).in(9))
+	got := traceOf(specs...).slowestRequest()
+	got.Causes = nil
+	want := &SlowRequest{
+		Name: "GET /", TraceID: op.TraceID{15: 2}, SpanID: op.SpanID{7: 1}, DurationNS: 50, Alike: 4, MedianNS: 30,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("slowest request (-want +got):\n%s", diff)
+	}
+}
+
+// The causes of a request add up to its duration, and agree with what its path is bound by.
+func TestCausesAddUp(t *testing.T) {
+	waited := int64(0)
+	random.Seeds(500, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(25))
+		for i := range specs {
+			if r.IntN(3) == 0 {
+				specs[i].name, specs[i].kind = "all_reduce", op.KindCollective
+			}
+		}
+		forest := traceOf(specs...)
+		requests := forest.Requests()
+		for i := range requests.List {
+			q := &requests.List[i]
+			causes := requests.Causes(q)
+			if !q.StartNS.Known || q.Root.IsZero() {
+				if causes != nil {
+					t.Errorf("seed %d: causes of a request without a start: %+v", seed, causes)
+				}
+				continue
+			}
+			sums := make(map[string]int64)
+			total := int64(0)
+			for _, c := range causes {
+				parts := int64(0)
+				for _, p := range c.Parts {
+					parts += p.TimeNS
+				}
+				if parts != c.TimeNS || c.TimeNS <= 0 || c.Text == "" {
+					t.Errorf("seed %d: %s of %d ns has parts of %d ns: %q", seed, c.Cause, c.TimeNS, parts, c.Text)
+				}
+				sums[c.Cause] = c.TimeNS
+				total += c.TimeNS
+			}
+			if total != q.DurationNS.V {
+				t.Errorf("seed %d: causes of %d ns, want %d", seed, total, q.DurationNS.V)
+			}
+			waited += sums[CauseStraggler]
+			sum := newPathSum(forest)
+			newPathWalks(forest).addPath(sum, q.window(), nil)
+			got := BoundBy{
+				ComputeNS: sums[CauseCompute], MemoryNS: sums[CauseMemory], OtherNS: sums[CauseOther],
+				CommunicationNS: sums[CauseStraggler] + sums[CauseCommunication],
+				HostNS:          sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] + sums[CauseAfter],
+			}
+			if want := sum.boundBy(); got != want {
+				t.Errorf("seed %d: causes are %+v, the path is bound by %+v", seed, got, want)
+			}
+		}
+		slow := forest.slowestRequest()
+		for _, q := range requests.List {
+			if q.Root.IsZero() || !q.StartNS.Known || slow != nil && q.DurationNS.V <= slow.DurationNS {
+				continue
+			}
+			outside := func(c RequestCause) bool { return c.isOutside() }
+			if causes := requests.Causes(&q); slices.IndexFunc(causes, func(c RequestCause) bool { return !outside(c) }) >= 0 {
+				t.Errorf("seed %d: a request of %d ns is slower than %+v", seed, q.DurationNS.V, slow)
+			}
+		}
+	})
+	if waited == 0 {
+		t.Error("no request waited for a straggler")
+	}
+}
