@@ -22,6 +22,7 @@ var importRules = map[string]struct {
 	foreign []string // module or package prefixes of others
 }{
 	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/flops": {own: []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"}},
 	"op/optest": {
 		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"github.com/google/go-cmp"},

@@ -1,0 +1,89 @@
+package flops
+
+import "github.com/optrace/optrace/op"
+
+// elementTypes are the element types of an operation.
+type elementTypes struct {
+	in    []op.DType // nil where out holds for the inputs too
+	out   op.DType
+	count int // of the inputs
+}
+
+// input returns the type of an input. Where nothing is recorded of the inputs' types, that
+// of the operation holds for them.
+func (t *elementTypes) input(i int) op.DType {
+	switch {
+	case t.in == nil:
+		return t.out
+	case i < len(t.in):
+		return t.in[i]
+	}
+	return ""
+}
+
+// computed returns the type that is computed with: that of the first input that has one.
+func (t *elementTypes) computed() op.DType {
+	for i := range t.count {
+		if d := t.input(i); d != "" {
+			return d
+		}
+	}
+	return t.out
+}
+
+// output returns the type of the output. Where it is not recorded it is that of the inputs
+// if these have one in common.
+func (t *elementTypes) output() op.DType {
+	common := t.out
+	if common != "" {
+		return common
+	}
+	for _, d := range t.in {
+		switch {
+		case d == "" || d == common:
+		case common == "":
+			common = d
+		default:
+			return ""
+		}
+	}
+	return common
+}
+
+// bytes returns the size of the inputs and of an output with a number of elements.
+func (o operands) bytes(t *elementTypes, out op.Int) op.Int {
+	sum := sized(o.outputElements(out), t.output())
+	for i, s := range o.in {
+		sum = plus(sum, inputBytes(s, t.input(i)))
+	}
+	return sum
+}
+
+// bytesOfRows is bytes for an operation that reads as much of the first input as it writes.
+func (o operands) bytesOfRows(t *elementTypes, out op.Int) op.Int {
+	sum := times(sized(o.outputElements(out), t.output()), 2)
+	for i, s := range o.in {
+		if i > 0 {
+			sum = plus(sum, inputBytes(s, t.input(i)))
+		}
+	}
+	return sum
+}
+
+// inputBytes returns the size of an input. One without a shape and a type is none, such as
+// a bias that was left out, and a scalar without a type is a number in the call.
+func inputBytes(s op.Shape, t op.DType) op.Int {
+	if len(s) == 0 && t == "" {
+		return op.Known(0)
+	}
+	return sized(elements(s), t)
+}
+
+// sized returns the size of elements.
+func sized(n op.Int, t op.DType) op.Int {
+	size := t.Size()
+	if size == 0 {
+		return op.Int{}
+	}
+	return times(n, size)
+}

@@ -1,0 +1,67 @@
+package flops
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// convolution counts 2·c·w for each element of the output: a sum over the c channels of
+// its group and the w positions of the kernel. Strides, padding and dilation show in the
+// output, which has to be known. Channels come first in inputs and weights
+// ([N,C,…], [M,C/groups,…]) or last ([N,…,C], […,C/groups,M]).
+func convolution(o operands) result {
+	x, w := o.input(0), o.input(1)
+	n := len(x)
+	if n < 3 || len(w) != n || len(o.out) != n || o.out[0] != x[0] {
+		return result{}
+	}
+	outputs := elements(o.out)
+	var first, last op.Int
+	if groupsFit(x[1], w[1], w[0]) && o.out[1] == w[0] {
+		first = elements(w[1:])
+	}
+	if groupsFit(x[n-1], w[n-2], w[n-1]) && o.out[n-1] == w[n-1] {
+		last = elements(w[:n-1])
+	}
+	switch {
+	case !first.Known:
+		first = last
+	case last.Known && last != first:
+		return result{} // either may be meant
+	}
+	if !first.Known {
+		return result{}
+	}
+	return result{flops: times(times(outputs, first.V), 2), elements: outputs}
+}
+
+// groupsFit reports whether a kernel with so many channels divides inputs and outputs into
+// groups.
+func groupsFit(inputs, ofKernel, outputs int64) bool {
+	return ofKernel > 0 && inputs > 0 && inputs%ofKernel == 0 && outputs%(inputs/ofKernel) == 0
+}
+
+// quantizedConvolution counts a convolution of inputs that come with a scale and a zero
+// point each.
+func quantizedConvolution(o operands) result {
+	return convolution(operands{in: []op.Shape{o.input(0), o.input(3)}, out: o.out})
+}
+
+// transposedConvolution counts 2·m·w for each element of the input, which is multiplied by
+// the w positions of m kernels ([C,M/groups,…]) and added to the output.
+func transposedConvolution(o operands) result {
+	x, w := o.input(0), o.input(1)
+	n := len(x)
+	if n < 3 || len(w) != n || w[0] != x[1] || w[1] < 1 {
+		return result{}
+	}
+	if o.out != nil && (len(o.out) != n || o.out[0] != x[0] || o.out[1]%w[1] != 0 || slices.Contains(o.out, op.Dynamic)) {
+		return result{}
+	}
+	each := elements(w[1:])
+	if !each.Known {
+		return result{}
+	}
+	return result{flops: times(times(elements(x), each.V), 2)}
+}

@@ -1,0 +1,120 @@
+package flops
+
+import "github.com/optrace/optrace/op"
+
+// elementwise returns the formula of a function of so many inputs that takes a number of
+// operations for each element of its output: one for any function of one number.
+func elementwise(inputs int, each int64) func(o operands) result {
+	return func(o operands) result {
+		outputs := o.broadcastOf(inputs)
+		return result{flops: times(outputs, each), elements: outputs}
+	}
+}
+
+// variadic counts a function of any number of inputs that takes one operation for each of
+// them but the first.
+func variadic(o operands) result {
+	outputs := o.broadcastOf(len(o.in))
+	return result{flops: times(outputs, int64(max(1, len(o.in))-1)), elements: outputs}
+}
+
+// broadcastOf returns the number of elements of the output of a function of the first
+// inputs, element by element. All that is recorded of them has to fit.
+func (o operands) broadcastOf(inputs int) op.Int {
+	if o.out == nil && len(o.in) < inputs {
+		return op.Int{}
+	}
+	var room, next [op.MaxRank]int64
+	shape, other := op.Shape(room[:0]), op.Shape(next[:0])
+	for i := range min(inputs, len(o.in)) {
+		if o.in[i] == nil {
+			return op.Int{}
+		}
+		both, ok := broadcast(other[:0], shape, o.in[i])
+		if !ok {
+			return op.Int{}
+		}
+		shape, other = both, shape
+	}
+	if o.out == nil {
+		return elements(shape)
+	}
+	if both, ok := broadcast(other[:0], shape, o.out); !ok || elements(both) != elements(o.out) {
+		return op.Int{}
+	}
+	return elements(o.out)
+}
+
+// broadcast appends the shape that two shapes have together by NumPy's rules: dimensions
+// are aligned at the end, and one of 1 is repeated.
+func broadcast(dst op.Shape, a, b op.Shape) (op.Shape, bool) {
+	if len(a) < len(b) {
+		a, b = b, a
+	}
+	dst = append(dst, a[:len(a)-len(b)]...)
+	for i, d := range a[len(a)-len(b):] {
+		switch {
+		case d == b[i] || b[i] == 1:
+			dst = append(dst, d)
+		case d == 1:
+			dst = append(dst, b[i])
+		default:
+			return nil, false
+		}
+	}
+	return dst, true
+}
+
+// reduction returns the formula of a function that takes a number of operations for each
+// element of its first input.
+func reduction(each int64) func(o operands) result {
+	return func(o operands) result {
+		n := elements(o.input(0))
+		if o.out != nil {
+			if left := elements(o.out); !left.Known || !n.Known || left.V > n.V {
+				return result{}
+			}
+		}
+		return result{flops: times(n, each)}
+	}
+}
+
+// normalization returns the formula of a function that takes a number of operations for each
+// element of its first input, and more where others of the inputs from the second to a last
+// one are weights.
+func normalization(each, weighted int64, last int) func(o operands) result {
+	return func(o operands) result {
+		n := elements(o.input(0))
+		if o.out != nil && elements(o.out) != n {
+			return result{}
+		}
+		ops := each
+		for i := 1; i <= min(last, len(o.in)-1); i++ {
+			if len(o.in[i]) > 0 {
+				ops = weighted
+			}
+		}
+		return result{flops: times(n, ops), elements: n}
+	}
+}
+
+// copied counts an operation that moves elements and computes nothing.
+func copied(o operands) result {
+	if o.input(0) == nil {
+		return result{}
+	}
+	return result{flops: op.Known(0), elements: elements(o.out)}
+}
+
+// embedding counts one that reads rows of a table, [rows, size], by indices.
+func embedding(o operands) result {
+	table, indices := o.input(0), o.input(1)
+	if len(table) != 2 || indices == nil {
+		return result{}
+	}
+	outputs := times(elements(indices), table[1])
+	if o.out != nil && elements(o.out) != outputs {
+		return result{}
+	}
+	return result{flops: op.Known(0), elements: outputs}
+}

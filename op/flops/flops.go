@@ -1,0 +1,124 @@
+package flops
+
+import "github.com/optrace/optrace/op"
+
+// Work is what an operation does, as far as that is known.
+type Work struct {
+	// FLOPs is the number of arithmetic operations on elements, those on integers
+	// included; a multiplication and an addition are two.
+	FLOPs op.Int
+	// Bytes is the size of the inputs that are read and of the output that is
+	// written, each once.
+	Bytes op.Int
+	// DType is the element type that is computed with, "" where it is not known.
+	DType op.DType
+}
+
+// Of returns the work of an operation that computes; that of any other kind is
+// unknown. FLOPs that e records have no effect.
+func Of(e *op.Entry) Work {
+	if e.Kind != op.KindCompute && e.Kind != op.KindUnknown || e.InputShapes == nil && e.OutputShape == nil {
+		return Work{}
+	}
+	f := find(e)
+	if f == nil {
+		return Work{}
+	}
+	o := operands{in: e.InputShapes, out: e.OutputShape}
+	r := f.count(o)
+	if !r.flops.Known {
+		return Work{}
+	}
+	types := elementTypes{in: e.InputDTypes, out: e.DType, count: len(e.InputShapes)}
+	w := Work{FLOPs: r.flops, DType: types.computed()}
+	if w.DType == op.C64 || w.DType == op.C128 {
+		return Work{} // the formulas count real numbers
+	}
+	switch f.moves {
+	case movesAll:
+		w.Bytes = o.bytes(&types, r.elements)
+	case movesRows:
+		w.Bytes = o.bytesOfRows(&types, r.elements)
+	case movesNothing:
+		w.Bytes = op.Known(0)
+	}
+	return w
+}
+
+// formula is how the work of some operations is counted.
+type formula struct {
+	count func(o operands) result
+	moves moves
+}
+
+// result is what a formula gives.
+type result struct {
+	flops    op.Int
+	elements op.Int // of the output, as far as they follow from the inputs
+}
+
+// moves is which memory an operation moves.
+type moves uint8
+
+const (
+	movesAll     moves = iota // all inputs and the output
+	movesRows                 // as much of the first input as the output has, the other inputs and the output
+	movesNothing              // none: the output is another view of the input's memory
+)
+
+// operands are the shapes of an operation's inputs and of its output.
+type operands struct {
+	in  []op.Shape
+	out op.Shape
+}
+
+// input returns the shape of an input, nil where it is not known or not there.
+func (o operands) input(i int) op.Shape {
+	if i >= len(o.in) {
+		return nil
+	}
+	return o.in[i]
+}
+
+// from returns the operands without the first n inputs.
+func (o operands) from(n int) operands {
+	return operands{in: o.in[min(n, len(o.in)):], out: o.out}
+}
+
+// outputElements returns how many elements the output has: as recorded, or else as many
+// as follow.
+func (o operands) outputElements(follow op.Int) op.Int {
+	if o.out == nil {
+		return follow
+	}
+	return elements(o.out)
+}
+
+// elements returns the number of elements of a shape.
+func elements(s op.Shape) op.Int {
+	n, _ := s.Elements()
+	return n
+}
+
+// product multiplies dimensions and counts. It is unknown where one is negative and where
+// the product does not fit, and 0 where one is 0.
+func product(factors ...int64) op.Int {
+	n, _ := op.Shape(factors).Elements()
+	return n
+}
+
+// times multiplies a count, which may be unknown.
+func times(n op.Int, factor int64) op.Int {
+	if !n.Known {
+		return op.Int{}
+	}
+	return product(n.V, factor)
+}
+
+// plus adds counts, which may be unknown.
+func plus(a, b op.Int) op.Int {
+	if !a.Known || !b.Known || a.V+b.V < a.V {
+		return op.Int{}
+	}
+	return op.Known(a.V + b.V)
+}

@@ -1,0 +1,309 @@
+package flops_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/flops"
+)
+
+// entry returns an operation with shapes such as "64x784 784x256 -> 64x256 f32". A shape of
+// "?" is not known and one of "[]" a scalar.
+func entry(t testing.TB, name, shapes string) *op.Entry {
+	t.Helper()
+	e := &op.Entry{Operation: name, Kind: op.KindCompute}
+	inputs, output, _ := strings.Cut(shapes, "->")
+	for text := range strings.FieldsSeq(inputs) {
+		e.InputShapes = append(e.InputShapes, shape(t, text))
+	}
+	if fields := strings.Fields(output); len(fields) > 0 {
+		e.OutputShape = shape(t, fields[0])
+		if len(fields) > 1 {
+			e.DType = op.DType(fields[1])
+		}
+	}
+	return e
+}
+
+func shape(t testing.TB, text string) op.Shape {
+	t.Helper()
+	if text == "?" {
+		return nil
+	}
+	s, ok := op.ParseShape(text)
+	if !ok {
+		t.Fatalf("%q is no shape", text)
+	}
+	return s
+}
+
+// unknown is what no formula gives.
+const unknown = -1
+
+func known(n int64) op.Int {
+	if n == unknown {
+		return op.Int{}
+	}
+	return op.Known(n)
+}
+
+// The figures are worked out by hand.
+func TestFLOPs(t *testing.T) {
+	for _, test := range []struct {
+		name, shapes string
+		want         int64
+	}{
+		{"matmul", "64x784 784x256 -> 64x256", 25_690_112}, // 2·64·784·256
+		{"matmul", "64x784 784x256", 25_690_112},
+		{"matmul", "784x64 784x256 -> 64x256", 25_690_112}, // the first one transposed
+		{"matmul", "64x784 256x784 -> 64x256", 25_690_112},
+		{"matmul", "784x64 256x784 -> 64x256", 25_690_112},
+		{"matmul", "2x3 3x2", 24},             // 2·2·3·2
+		{"matmul", "2x3 3x2 -> 3x3", 36},      // both transposed: 2·3·2·3
+		{"matmul", "64x784 256x784", unknown}, // without an output none is transposed
+		{"matmul", "64x784 784x256 -> 64x255", unknown},
+		{"matmul", "64x784 ? -> 64x256", unknown},
+		{"matmul", "64x784 -> 64x256", unknown},
+		{"matmul", "-> 64x256", unknown},
+		{"matmul", "64x-1 -1x256 -> 64x256", unknown},
+		{"matmul", "-1x784 784x256 -> -1x256", unknown},
+		{"matmul", "0x784 784x256 -> 0x256", 0},
+		{"matmul", "4294967296x4294967296 4294967296x2", unknown}, // 2^66
+		{"matmul", "8x64x32 8x32x16 -> 8x64x16", 524_288},         // 8·2·64·32·16
+		{"matmul", "5x1x64x32 8x32x16 -> 5x8x64x16", 2_621_440},   // 5·8 products
+		{"matmul", "8x64x32 32x16", 524_288},
+		{"matmul", "8x64x32 7x32x16", unknown},
+		{"matmul", "64x32 32 -> 64", 4096},
+		{"matmul", "32 32x16 -> 16", 1024},
+		{"matmul", "32 32", 64},
+		{"matmul", "[] 3", unknown},
+		{"MatMul", "1x40x120 120x360 -> 1x40x360", 3_456_000}, // 2·40·120·360
+		{"Gemm", "1x128 10x128 10 -> 1x10", 2560},
+		{"QLinearMatMul", "8x4 [] [] 4x2 [] [] [] [] -> 8x2", 128},
+		{"aten::mm", "64x784 784x256", 25_690_112},
+		{"aten::bmm", "8x64x32 8x32x16", 524_288},
+		{"aten::addmm", "256 64x784 784x256 [] []", 25_690_112},
+		{"aten::addmm_", "256 64x784 784x256 [] []", 25_690_112},
+		{"aten::baddbmm", "8x64x16 8x64x32 8x32x16", 524_288},
+		{"aten::addmm", "256", unknown},
+		{"aten::linear", "4x16x784 256x784 256", 25_690_112},
+		{"aten::linear", "4x16x784 256x783 256", unknown},
+		{"linear", "64x784 784x256 256 -> 64x256", 25_690_112},
+		{"linear", "64x784 784x256 256 -> 64x257", unknown},
+		{"ampere_sgemm_128x64_nn", "64x784 784x256", 25_690_112},
+		{"void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128>", "256 64x784 784x256 [] []", 25_690_112},
+		{"ampere_sgemm_128x64_nn", "64x783 784x256", unknown},
+		{"sm80_xmma_fprop_implicit_gemm_f32f32", "64x784 784x256", unknown},
+
+		{"add", "5x7 5x7 -> 5x7", 35},
+		{"add", "5x7 7 -> 5x7", 35},
+		{"add", "5x1 1x7", 35},
+		{"add", "5x7 [] -> 5x7", 35},
+		{"add", "5x7 5x7 -> 5x8", unknown},
+		{"add", "5x7 5x6", unknown},
+		{"add", "5x7", unknown}, // the other one may be larger
+		{"add", "5x7 ?", unknown},
+		{"add", "-> 5x7", 35},
+		{"aten::add_.Tensor", "5x7 5x7 []", 35},
+		{"aten::Add", "5x7 5x7", unknown},
+		{"Sum", "5x7 5x7 7 -> 5x7", 70},
+		{"Sum", "5x7 -> 5x7", 0},
+		{"relu", "5x7 -> 5x7", 35},
+		{"relu", "[] -> []", 1},
+		{"relu", "1x7 -> 5x7", 35},
+		{"relu", "5x7 -> 7", unknown},
+		{"BiasGelu", "5x7 7 -> 5x7", 70},
+
+		{"sum", "5x7 -> 5", 35},
+		{"sum", "5x7 -> 5x8", unknown},
+		{"ReduceMean", "5x7", 35},
+		{"GlobalAveragePool", "1x8x6x6 -> 1x8x1x1", 288},
+		{"softmax", "5x7 -> 5x7", 175}, // 5 each
+		{"layer_norm", "5x7 -> 5x7", 140},
+		{"layer_norm", "5x7 7 7 -> 5x7", 175},
+		{"aten::layer_norm", "5x7 ? 7 7 [] []", 175},
+		{"aten::layer_norm", "5x7 ? ? ? [] []", 140},
+		{"BatchNormalization", "2x3x4x4 3 3 3 3 -> 2x3x4x4", 480},
+		{"rms_norm", "5x7 7 -> 5x7", 140},
+		{"embedding", "1000x64 2x8 -> 2x8x64", 0},
+		{"embedding", "1000x64 2x8 -> 2x9x64", unknown},
+		{"aten::view", "5x7 ?", 0},
+
+		// 2 · 1·64·112·112 outputs · 3·7·7
+		{"Conv", "1x3x224x224 64x3x7x7 64 -> 1x64x112x112", 236_027_904},
+		{"conv2d", "1x32x28x28 32x1x3x3 -> 1x32x28x28", 451_584},   // 32 groups: 2 · 25088 · 1·9
+		{"conv2d", "1x32x28x28 64x8x3x3 -> 1x64x26x26", 6_230_016}, // 4 groups: 2 · 43264 · 8·9
+		{"conv2d", "1x32x28x28 63x8x3x3 -> 1x63x26x26", unknown},   // 63 outputs do not divide by 4
+		{"conv2d", "1x32x28x28 64x9x3x3 -> 1x64x26x26", unknown},
+		{"conv2d", "1x32x28x28 64x32x3x3", unknown},               // the strides are not known
+		{"conv2d", "1x28x28x3 3x3x3x64 -> 1x26x26x64", 2_336_256}, // channels last: 2 · 43264 · 27
+		{"conv1d", "2x4x10 6x4x3 -> 2x6x8", 2304},                 // 2 · 96 · 12
+		{"conv1d", "2x4 6x4 -> 2x6", unknown},
+		{"QLinearConv", "1x3x8x8 [] [] 4x3x1x1 [] [] [] [] -> 1x4x8x8", 1536}, // 2 · 256 · 3
+		{"ConvTranspose", "1x16x8x8 16x4x2x2 -> 1x4x16x16", 32_768},           // 2 · 1024 · 4·4
+		{"aten::conv_transpose2d", "1x16x8x8 16x4x2x2", 32_768},
+		{"ConvTranspose", "1x16x8x8 15x4x2x2", unknown},
+
+		// 2 · 2·8 heads · 128·128 · (64+64)
+		{"aten::scaled_dot_product_attention", "2x8x128x64 2x8x128x64 2x8x128x64 ?", 67_108_864},
+		{"scaled_dot_product_attention", "2x8x1x64 2x2x128x64 2x2x128x32 -> 2x8x1x32", 393_216}, // 2 · 16 · 128 · 96
+		{"scaled_dot_product_attention", "2x8x1x64 2x3x128x64 2x3x128x32", unknown},
+		{"attention", "2x128x512 2x128x512 2x128x512 -> 2x128x512", 67_108_864},
+		{"attention", "2x8x128x64 2x8x128x64 2x8x128x64", unknown}, // or 128 heads
+		{"Attention", "2x8x128x64 2x8x128x64 2x8x128x64", 67_108_864},
+		{"Attention", "2x16x32 32x96 96 -> 2x16x32", 262_144}, // 2·2·16·32·96 + 4·2·16·16·32
+		{"Attention", "2x16x32 32x96 96 ? 2x2x4x7x8 -> 2x16x32", unknown},
+		{"MultiHeadAttention", "2x128x512 2x128x512 2x128x512 -> 2x128x512", 67_108_864},
+
+		{"mystery", "5x7 5x7 -> 5x7", unknown},
+		{"aten::to", "5x7 5x7", unknown},
+		{"", "5x7 5x7 -> 5x7", unknown},
+	} {
+		t.Run(test.name+" "+test.shapes, func(t *testing.T) {
+			if diff := cmp.Diff(known(test.want), flops.Of(entry(t, test.name, test.shapes)).FLOPs); diff != "" {
+				t.Errorf("FLOPs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for _, test := range []struct {
+		name, shapes string
+		inputs       []op.DType
+		want         int64
+		dtype        op.DType
+	}{
+		{"matmul", "64x784 784x256 -> 64x256 f32", nil, 1_069_056, "f32"}, // 4 · (50176 + 200704 + 16384)
+		{"matmul", "64x784 784x256 -> 64x256 f32", []op.DType{"bf16", "bf16"}, 567_296, "bf16"},
+		{"matmul", "64x784 784x256 -> 64x256", []op.DType{"f32", "f32"}, 1_069_056, "f32"},
+		{"aten::mm", "64x784 784x256", []op.DType{"f32", "f32"}, 1_069_056, "f32"},
+		{"aten::add", "5x7 5x7 []", []op.DType{"f32", "f32", ""}, 420, "f32"},
+		{"aten::add", "5x7 5x7", []op.DType{"f32", "f64"}, unknown, "f32"}, // the output's is not known
+		{"add", "5x7 5x7 -> 5x7", nil, unknown, ""},
+		{"add", "5x7 5x7 -> 5x7 q4", nil, unknown, "q4"},
+		{"add", "5x7 5x7 -> 5x7 f32", []op.DType{"f32"}, unknown, "f32"},
+		{"add", "5x7 5x7 ? -> 5x7 f32", []op.DType{"f32", "f32", "f32"}, unknown, "f32"},
+		{"aten::linear", "4x8 2x8 ?", []op.DType{"f32", "f32", ""}, 224, "f32"},           // 4 · (32 + 16 + 8)
+		{"embedding", "1000x64 2x8 -> 2x8x64 f32", []op.DType{"f32", "i64"}, 8320, "f32"}, // 2 · 4096 + 128
+		{"aten::view", "5x7 ?", []op.DType{"f32", ""}, 0, "f32"},
+		{"Cast", "5x7 -> 5x7 f16", []op.DType{"f32"}, 210, "f32"},
+		{"aten::conv_transpose2d", "1x16x8x8 16x4x2x2", []op.DType{"f32", "f32"}, unknown, "f32"},
+		{"relu", "3037000499x3037000499 -> 3037000499x3037000499 f32", nil, unknown, "f32"},
+	} {
+		t.Run(test.name+" "+test.shapes, func(t *testing.T) {
+			e := entry(t, test.name, test.shapes)
+			e.InputDTypes = test.inputs
+			got := flops.Of(e)
+			if diff := cmp.Diff(flops.Work{FLOPs: got.FLOPs, Bytes: known(test.want), DType: test.dtype}, got); diff != "" {
+				t.Errorf("work (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOnlyWhatComputesHasWork(t *testing.T) {
+	for _, kind := range []op.Kind{op.KindCollective, op.KindMemory, op.KindIO, op.KindControl} {
+		e := entry(t, "add", "5x7 5x7 -> 5x7 f32")
+		e.Kind = kind
+		if w := flops.Of(e); w != (flops.Work{}) {
+			t.Errorf("%v: %+v", kind, w)
+		}
+	}
+	e := entry(t, "matmul", "8x8 8x8 -> 8x8 c64")
+	if w := flops.Of(e); w != (flops.Work{}) {
+		t.Errorf("complex numbers: %+v", w)
+	}
+}
+
+// naive counts the products of matmul one by one.
+func naive(a, b []int64) (n int64, ok bool) {
+	if a[1] != b[0] {
+		return 0, false
+	}
+	for range a[0] {
+		for range b[1] {
+			for range a[1] {
+				n += 2
+			}
+		}
+	}
+	return n, true
+}
+
+func TestMatmulAgainstLoops(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		a, b := []int64{r.Int64N(6), r.Int64N(4)}, []int64{r.Int64N(4), r.Int64N(6)}
+		want, ok := naive(a, b)
+		e := &op.Entry{Operation: "matmul", Kind: op.KindCompute, InputShapes: []op.Shape{a, b}, OutputShape: op.Shape{a[0], b[1]}}
+		if !ok {
+			e.OutputShape = nil
+		}
+		if got := flops.Of(e).FLOPs; got != (op.Int{V: want, Known: ok}) {
+			t.Fatalf("%v %v: %v, want %d, %v", a, b, got, want, ok)
+		}
+	}
+}
+
+// Whatever the shapes, nothing panics, wraps around or is negative, and the figures are
+// those of the same call again.
+func FuzzOf(f *testing.F) {
+	f.Add("matmul", "64x784 784x256", "64x256", "f32")
+	f.Add("aten::conv2d", "1x3x8x8 4x3x1x1", "1x4x8x8", "bf16")
+	f.Add("Attention", "2x16x32 32x96 96", "2x16x32", "f16")
+	f.Add("scaled_dot_product_attention", "2x8x1x64 2x0x128x64 2x2x128x32", "2x8x1x32", "")
+	f.Add("aten::addmm_", "9223372036854775807 9223372036854775807x2 2x2", "", "f64")
+	f.Fuzz(func(t *testing.T, name, inputs, output, dtype string) {
+		e := &op.Entry{Operation: name, DType: op.DType(dtype)}
+		for text := range strings.FieldsSeq(inputs) {
+			s, _ := op.ParseShape(text)
+			e.InputShapes = append(e.InputShapes, s)
+		}
+		e.OutputShape, _ = op.ParseShape(output)
+		for _, s := range append(e.InputShapes, e.OutputShape) {
+			for _, d := range s {
+				if d < op.Dynamic {
+					t.Skip("no entry has such a shape")
+				}
+			}
+		}
+		w := flops.Of(e)
+		if w.FLOPs.V < 0 || w.Bytes.V < 0 || !w.FLOPs.Known && w != (flops.Work{}) {
+			t.Fatalf("%+v", w)
+		}
+		if again := flops.Of(e); again != w {
+			t.Fatalf("%+v, then %+v", w, again)
+		}
+	})
+}
+
+func TestNoAllocations(t *testing.T) {
+	for _, e := range []*op.Entry{
+		entry(t, "matmul", "5x1x64x32 8x32x16 -> 5x8x64x16 f32"),
+		entry(t, "aten::scaled_dot_product_attention", "2x8x128x64 2x8x128x64 2x8x128x64 ?"),
+		entry(t, "add", "5x7 7 -> 5x7 f32"),
+		entry(t, "mystery", "5x7 7 -> 5x7 f32"),
+	} {
+		if n := testing.AllocsPerRun(100, func() { flops.Of(e) }); n != 0 {
+			t.Errorf("%s: %v allocations", e.Operation, n)
+		}
+	}
+}
+
+func BenchmarkOf(b *testing.B) {
+	e := entry(b, "matmul", "64x784 784x256 -> 64x256 f32")
+	b.ReportAllocs()
+	total := int64(0)
+	for b.Loop() {
+		total |= flops.Of(e).FLOPs.V
+	}
+	if total == math.MaxInt64 {
+		b.Fatal(total)
+	}
+}
