@@ -99,7 +99,7 @@ func BenchmarkAdd(b *testing.B) {
 		if forest.rows() == 1<<20 { // what a trace needs at the start counts little
 			forest = NewForest()
 		}
-		forest.addOp(&e.Entry)
+		forest.Add(op.Record{Entry: &e.Entry})
 	})
 	c := newCollector(Options{SumsOnly: true})
 	run("collector", func() { c.add(op.Record{Entry: &e.Entry}, nil) })

@@ -63,7 +63,7 @@ func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) 
 			forest.addSpan(record.Span)
 			continue
 		}
-		forest.addOp(record.Entry)
+		forest.Add(record)
 		flat.Add(record.Entry)
 	}
 	return forest, flat

@@ -182,6 +182,14 @@ func (r documentedRow) record() op.Record {
 			r.t.Fatalf("line %d: shape %q", r.line, shape)
 		}
 	}
+	e.FLOPs = r.integer("flops")
+	for text := range strings.FieldsSeq(r.cells["inputs"]) {
+		shape, ok := op.ParseShape(text)
+		if !ok {
+			r.t.Fatalf("line %d: shape %q", r.line, text)
+		}
+		e.InputShapes = append(e.InputShapes, shape)
+	}
 	if inferred, ok := strings.CutPrefix(r.cells["kind"], "("); ok {
 		e.Kind, e.KindRule = op.InferKind(e.Operation)
 		if e.Kind.String()+")" != inferred {

@@ -35,6 +35,7 @@ type Forest struct {
 	byRoot    bool // by has the local root
 	scratch   []byte
 	found     *numberFinder // nil before the first rows of columns
+	works     workFinder
 	apart     sharedDevices // as another forest told them; nil where f finds them
 
 	building sync.Mutex
@@ -97,19 +98,19 @@ func (f *Forest) startPart(part int64) {
 func (f *Forest) Add(rec op.Record) {
 	switch {
 	case rec.Entry != nil:
-		f.addOp(rec.Entry)
+		f.addOp(rec.Entry, f.works.entry(rec.Entry))
 	case rec.Span != nil:
 		f.addSpan(rec.Span)
 	case rec.Rows != nil:
-		f.addRows(rec.Rows)
+		f.addRows(rec.Rows, f.works.rows(rec.Rows))
 	}
 }
 
 // Len returns the number of operations and spans.
 func (f *Forest) Len() int { return f.rows() }
 
-// addOp adds an operation.
-func (f *Forest) addOp(e *op.Entry) {
+// addOp adds an operation and its work.
+func (f *Forest) addOp(e *op.Entry, w work) {
 	var r row
 	v := &r.values
 	v[colDuration] = max(0, e.Duration)
@@ -117,9 +118,10 @@ func (f *Forest) addOp(e *op.Entry) {
 	trace := f.dict.traces.ID(e.TraceID)
 	v[colTrace], v[colName], v[colLane] = int64(trace), int64(f.dict.operations.ID(e.Operation)), int64(f.dict.laneOf(e))
 	v[colKind] = int64(e.Kind)
-	v[colMemory], v[colElements], v[colFLOPs] = e.MemoryBytes.V, e.OutputElements.V, e.FLOPs.V
+	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
+	v[colFLOPs], v[colMoved] = w.columns()
 	v[colWeight] = int64(math.Float64bits(e.AdjustedCount))
-	r.flags = flagOp | sumFlags(e)
+	r.flags = flagOp | sumFlags(e) | w.flags()
 	if e.Side == op.SideHost {
 		r.flags |= flagHost
 	}

@@ -40,7 +40,7 @@ func addRequests(forest *Forest, n int) {
 			} else if i%5 == 4 {
 				parent = root
 			}
-			forest.addOp(&e)
+			forest.Add(op.Record{Entry: &e})
 		}
 		s.Duration = requestOps * 1000
 		forest.addSpan(&s)

@@ -128,7 +128,7 @@ func TestCollectives(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			forest := NewForest()
 			for _, p := range tc.parts {
-				forest.addOp(p.entry(tc.collective))
+				forest.Add(op.Record{Entry: p.entry(tc.collective)})
 			}
 			if diff := cmp.Diff(tc.want, forest.collectiveRows(), cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
 				t.Error(diff)
@@ -142,9 +142,9 @@ func TestCollectives(t *testing.T) {
 func TestCollectivesAreOfTheKind(t *testing.T) {
 	forest := NewForest()
 	for rank := range int64(2) {
-		forest.addOp(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10})
-		forest.addOp(&op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost})
-		forest.addOp(&op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90})
+		forest.Add(op.Record{Entry: &op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10}})
+		forest.Add(op.Record{Entry: &op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost}})
+		forest.Add(op.Record{Entry: &op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90}})
 	}
 	unknown := func(rank int64) DeviceKey { return DeviceKey{Rank: op.Known(rank), DeviceID: UnknownDevice} }
 	want := []CollectiveRow{{
@@ -178,10 +178,10 @@ func TestCollectiveSizes(t *testing.T) {
 	} {
 		forest := NewForest()
 		for rank := range int64(4) {
-			forest.addOp(&op.Entry{
+			forest.Add(op.Record{Entry: &op.Entry{
 				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype, MemoryBytes: tc.memory,
 				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
-			})
+			}})
 		}
 		row := forest.collectiveRows()[0]
 		want := []op.Float{tc.algorithm, tc.bytes}
@@ -202,7 +202,7 @@ func TestCollectivesAgainstDefinition(t *testing.T) {
 		for i, p := range parts {
 			shard := shards[r.IntN(len(shards))]
 			shard.startPart(int64(i))
-			shard.addOp(p.entry(p.name))
+			shard.Add(op.Record{Entry: p.entry(p.name)})
 		}
 		merged := NewForest()
 		for _, s := range shards {

@@ -24,6 +24,8 @@ const (
 	flagMemory                        // the memory is known
 	flagFailed                        // op.Entry.Failed
 	flagNegative                      // op.WarnNegativeDuration
+	flagFLOPs                         // the FLOPs are known
+	flagDerived                       // the FLOPs were not recorded
 
 	builtFlags = flagDuplicate | flagOrphan | flagRepeat
 
@@ -54,6 +56,7 @@ const (
 	colStamp  // into dictionary.stamps
 	colElements
 	colFLOPs
+	colMoved   // the complement of the bytes, 0 for unknown
 	colWeight  // the bits of op.Entry.AdjustedCount
 	colGroup   // into dictionary.groups, 0 without keys to group by
 	colVariety // into dictionary.varieties, 0 unless the groups are made again
@@ -104,6 +107,7 @@ func (c *columns) launch(r int32) int64    { return c.values.At(r, colLaunch) }
 func (c *columns) stamp(r int32) int32     { return int32(c.values.At(r, colStamp)) }
 func (c *columns) elements(r int32) int64  { return c.values.At(r, colElements) }
 func (c *columns) flops(r int32) int64     { return c.values.At(r, colFLOPs) }
+func (c *columns) moved(r int32) int64     { return c.values.At(r, colMoved) }
 func (c *columns) variety(r int32) int32   { return int32(c.values.At(r, colVariety)) }
 func (c *columns) shape(r int32) int32     { return int32(c.values.At(r, colShape)) }
 

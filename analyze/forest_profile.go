@@ -46,9 +46,10 @@ func (f *Forest) profile(base *Profile, keep func(r int32) bool) *Profile {
 		}
 		e = varieties[f.variety(r)]
 		f.entry(r, &e)
-		p.addSums(&e, nil)
+		w := f.work(r)
+		p.addSums(&e, nil, w)
 		if len(f.by) > 0 {
-			groups.row(sideIndex(e.Side), f.group(r)).add(&e, nil)
+			groups.row(sideIndex(e.Side), f.group(r)).add(&e, nil, w)
 		}
 	}
 	p.slowest, p.hotspots = base.slowest, base.hotspots
@@ -74,7 +75,7 @@ func (f *Forest) entry(r int32, e *op.Entry) {
 	e.Service, e.Host = lane.device.Service, lane.device.Host
 	e.Start = op.Int{V: f.start(r), Known: flags&flagStart != 0}
 	e.Duration = f.duration(r)
-	e.OutputElements, e.FLOPs = op.Known(f.elements(r)), op.Known(f.flops(r))
+	e.OutputElements = op.Known(f.elements(r))
 	e.MemoryBytes = op.Int{V: f.memory(r), Known: flags&flagMemory != 0}
 	e.AdjustedCount = f.weight(r)
 	e.Failed = flags&flagFailed != 0
@@ -84,6 +85,34 @@ func (f *Forest) entry(r int32, e *op.Entry) {
 	if flags&flagNegative != 0 {
 		e.Warn = op.WarnNegativeDuration
 	}
+}
+
+// columns returns the work as a Forest keeps it.
+func (w *work) columns() (flops, moved int64) {
+	if w.moved {
+		moved = ^w.bytes
+	}
+	return w.flops, moved
+}
+
+// flags returns the facts about the work that a Forest keeps.
+func (w *work) flags() (flags rowFlag) {
+	if w.known {
+		flags |= flagFLOPs
+	}
+	if w.derived {
+		flags |= flagDerived
+	}
+	return flags
+}
+
+// work returns the work of the operation in row r.
+func (f *Forest) work(r int32) work {
+	w := work{flops: f.flops(r), known: f.has(r, flagFLOPs), derived: f.has(r, flagDerived)}
+	if n := f.moved(r); n < 0 {
+		w.bytes, w.moved = ^n, true
+	}
+	return w
 }
 
 // takeVarieties takes over what differs within the rows of o that p has too.

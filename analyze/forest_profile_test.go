@@ -46,7 +46,7 @@ func TestForestProfile(t *testing.T) {
 			base.Add(&entries[i])
 			part := forests[i*len(forests)/len(entries)]
 			part.startPart(int64(i / 7))
-			part.addOp(&entries[i])
+			part.Add(op.Record{Entry: &entries[i]})
 			if kept[i] = r.IntN(3) > 0; kept[i] {
 				want.Add(&entries[i])
 			}

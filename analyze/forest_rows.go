@@ -72,8 +72,8 @@ func (f *numberFinder) turnTo(c *op.Columns, by []Key) {
 	}
 }
 
-// addRows adds operations that stand in columns.
-func (f *Forest) addRows(rows *op.Rows) {
+// addRows adds operations that stand in columns, and their work.
+func (f *Forest) addRows(rows *op.Rows, works []work) {
 	if f.found == nil {
 		f.found = &numberFinder{devices: make(map[int32]int32)}
 	}
@@ -85,12 +85,12 @@ func (f *Forest) addRows(rows *op.Rows) {
 			return
 		}
 		n := f.values.Extend(room)
-		f.setRows(rows.Columns, list[:n])
+		f.setRows(rows.Columns, list[:n], works[:n])
 		f.addCollectives(rows.Columns, list[:n])
 		f.values.Close()
 		f.n += int32(n)
 		f.counts.Ops += int64(n)
-		list = list[n:]
+		list, works = list[n:], works[n:]
 	}
 	if f.built.Load() {
 		f.built.Store(false)
@@ -99,7 +99,7 @@ func (f *Forest) addRows(rows *op.Rows) {
 
 // setRows sets as many of the last rows, which are new and lie in one block, to rows of
 // columns.
-func (f *Forest) setRows(c *op.Columns, list []int32) {
+func (f *Forest) setRows(c *op.Columns, list []int32, works []work) {
 	n := len(list)
 	flags := f.newFacts(n)
 	for i := range flags {
@@ -109,7 +109,6 @@ func (f *Forest) setRows(c *op.Columns, list []int32) {
 	setInts(last(colDuration), &c.Duration, list)
 	setInts(last(colMemory), &c.MemoryBytes, list)
 	setInts(last(colElements), &c.OutputElements, list)
-	setInts(last(colFLOPs), &c.FLOPs, list)
 	setInts(last(colStep), &c.Step, list)
 	setInts(last(colLaunch), &c.Launch, list)
 	setSpans(last(colSpan), &c.Span, list)
@@ -126,6 +125,11 @@ func (f *Forest) setRows(c *op.Columns, list []int32) {
 	}
 	if len(f.by) > 0 {
 		f.setGroups(last(colGroup), last(colVariety), c, list)
+	}
+	flops, moved := last(colFLOPs), last(colMoved)
+	for i := range works {
+		flops[i], moved[i] = works[i].columns()
+		flags[i] |= works[i].flags()
 	}
 	kinds := last(colKind)
 	for i, row := range list {

@@ -109,7 +109,7 @@ func (s spec) entry() *op.Entry {
 
 func (s spec) addTo(forest *Forest) {
 	if s.isOp {
-		forest.addOp(s.entry())
+		forest.Add(op.Record{Entry: s.entry()})
 		return
 	}
 	forest.addSpan(s.span())

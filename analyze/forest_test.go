@@ -143,7 +143,7 @@ func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 			continue
 		}
 		e = *s.entry()
-		forest.addOp(&e)
+		forest.Add(op.Record{Entry: &e})
 		e = op.Entry{Operation: "overwritten", Duration: 99}
 	}
 	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, forest)); diff != "" {

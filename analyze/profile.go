@@ -31,7 +31,8 @@ type Profile struct {
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
 	found      *rowFinder // nil before the first rows of columns
-	key        []byte     // scratch
+	works      workFinder
+	key        []byte // scratch
 
 	at      position
 	inParts bool
@@ -118,15 +119,15 @@ func (p *Profile) startPart(part int64) {
 }
 
 // Add adds an entry. It keeps strings of e and copies of the rest.
-func (p *Profile) Add(e *op.Entry) { p.addRecord(e, nil) }
+func (p *Profile) Add(e *op.Entry) { p.addRecord(e, nil, p.works.entry(e)) }
 
-// addRecord adds the entry of a record, see [op.Record].Whole.
-func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader) {
+// addRecord adds the entry of a record, see [op.Record].Whole, and its work.
+func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader, w work) {
 	p.at.n++
 	p.settleSums()
-	p.addSums(e, whole)
+	p.addSums(e, whole, w)
 	if len(p.opts.By) > 0 {
-		p.group(sideIndex(e.Side), e).add(e, whole)
+		p.group(sideIndex(e.Side), e).add(e, whole, w)
 	}
 	if e.Side == op.SideHost {
 		return
@@ -140,12 +141,12 @@ func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader) {
 }
 
 // addSums adds an entry to everything but its group and the lists of entries.
-func (p *Profile) addSums(e *op.Entry, whole op.WholeReader) {
+func (p *Profile) addSums(e *op.Entry, whole op.WholeReader, w work) {
 	if e.AdjustedCount > 0 {
 		p.weighted++
 	}
 	row := p.operation(sideIndex(e.Side), e.Operation)
-	row.add(e, whole)
+	row.add(e, whole, w)
 	if e.Side == op.SideHost {
 		return
 	}

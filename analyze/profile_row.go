@@ -24,10 +24,11 @@ type accumulator struct {
 	late                    int // 1 more than the number in its batch of the row whose ids slowest has yet to get, or 0
 	variety                 variety
 	weighted                *weighted // nil while no entry carries a weight
+	work                    *workSums // nil while no entry has FLOPs
 }
 
-// add adds an entry, whose ids whole reads unless it is nil.
-func (a *accumulator) add(e *op.Entry, whole op.WholeReader) {
+// add adds an entry, whose ids whole reads unless it is nil, and its work.
+func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work) {
 	d := e.Duration
 	if d >= a.max || a.count == 0 {
 		with := e
@@ -36,7 +37,10 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader) {
 		}
 		a.offerSlowest(d, with.TraceID, with.SpanID)
 	}
-	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V, e.FLOPs.V})
+	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V})
+	if w.known {
+		a.addWork(&w, d)
+	}
 	if e.Failed {
 		a.errors++
 	}
@@ -54,7 +58,7 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader) {
 }
 
 // measures are the quantities of an entry.
-type measures struct{ duration, elements, memory, flops int64 }
+type measures struct{ duration, elements, memory int64 }
 
 // addMeasures adds the quantities of an entry, which offerSlowest has seen.
 func (a *accumulator) addMeasures(m measures) {
@@ -66,7 +70,15 @@ func (a *accumulator) addMeasures(m measures) {
 	a.squares.AddSquare(m.duration)
 	a.elements.Add(m.elements)
 	a.memory.Add(m.memory)
-	a.flops.Add(m.flops)
+}
+
+// addWork adds the work, whose FLOPs are known, of an entry that took d.
+func (a *accumulator) addWork(w *work, d int64) {
+	if a.work == nil {
+		a.work = new(workSums)
+	}
+	a.flops.Add(w.flops)
+	a.work.add(w, d)
 }
 
 // offerSlowest raises the maximum to d and keeps the ids that come with it.
@@ -116,6 +128,12 @@ func (a *accumulator) mergeSums(o *accumulator) {
 	a.elements.Merge(o.elements)
 	a.memory.Merge(o.memory)
 	a.flops.Merge(o.flops)
+	if o.work != nil {
+		if a.work == nil {
+			a.work = new(workSums)
+		}
+		a.work.merge(o.work)
+	}
 	if o.weighted != nil {
 		if a.weighted == nil {
 			a.weighted = new(weighted)
@@ -137,10 +155,11 @@ func (a *accumulator) kind() string {
 
 // saturates reports whether a sum does not fit the report's int64.
 func (a *accumulator) saturates() bool {
-	return a.sum.ExceedsInt64() || a.elements.ExceedsInt64() || a.memory.ExceedsInt64() || a.flops.ExceedsInt64()
+	return a.sum.ExceedsInt64() || a.elements.ExceedsInt64() || a.memory.ExceedsInt64() || a.flops.ExceedsInt64() ||
+		a.work != nil && a.work.saturates()
 }
 
-// stats returns the row, which has at least one entry. SelfNS, Share and Estimate are the caller's.
+// stats returns the row, which has at least one entry. SelfNS, Share, Work and Estimate are the caller's.
 func (a *accumulator) stats() Stats {
 	s := Stats{
 		Kind:   a.kind(),

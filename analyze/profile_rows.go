@@ -7,8 +7,8 @@ import (
 )
 
 // addRows is Add for rows of columns. It finds what each row is added to by the codes of
-// the row, and then adds up one column after the other.
-func (p *Profile) addRows(rows *op.Rows) {
+// the row, and then adds up one column after the other. works is the work of the rows.
+func (p *Profile) addRows(rows *op.Rows, works []work) {
 	c := rows.Columns
 	if p.found == nil {
 		p.found = newRowFinder(p.opts.By)
@@ -20,11 +20,13 @@ func (p *Profile) addRows(rows *op.Rows) {
 	for p.findOperations(c, rows.List) { // until no row was evicted for another
 	}
 	p.addColumns(c, rows.List)
+	p.addWorks(works)
 	p.addKinds(c)
 	if len(p.opts.By) > 0 {
 		for p.findGroups(c, rows.List) {
 		}
 		p.addColumns(c, rows.List)
+		p.addWorks(works)
 	}
 	p.addTotalsOf(c, rows.List)
 	p.offerSlow(c, rows.List)
@@ -101,16 +103,21 @@ func (p *Profile) addColumns(c *op.Columns, list []int32) {
 			sums[k].memory.Add(values[codes[i]].V)
 		}
 	}
-	if codes, values := c.FLOPs.Codes, c.FLOPs.Values; len(values) > 1 {
-		for k, i := range list {
-			sums[k].flops.Add(values[codes[i]].V)
-		}
-	}
 	if codes, values := c.Failed.Codes, c.Failed.Values; len(values) > 1 {
 		for k, i := range list {
 			if values[codes[i]] {
 				sums[k].errors++
 			}
+		}
+	}
+}
+
+// addWorks adds the work of rows to the sums.
+func (p *Profile) addWorks(works []work) {
+	sums, durations := p.found.sums[:len(works)], p.found.durations[:len(works)]
+	for k := range works {
+		if w := &works[k]; w.known {
+			sums[k].addWork(w, durations[k])
 		}
 	}
 }

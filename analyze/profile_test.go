@@ -63,6 +63,7 @@ func naiveStats(entries []op.Entry, totalNS int64) Stats {
 		share := float64(s.SumNS) / float64(totalNS)
 		s.Share = op.KnownFloat(share)
 	}
+	s.FLOPs, s.Work = naiveWork(entries)
 	s.Exemplar = naiveExemplar(entries, s.MaxNS)
 	differs := func(of func(op.Entry) any) bool {
 		var first any
@@ -130,10 +131,10 @@ func TestProfileAgainstReference(t *testing.T) {
 				total.SumNS += e.Duration
 				total.MemoryBytes += e.MemoryBytes.V
 				total.PeakMemoryBytes = max(total.PeakMemoryBytes, e.MemoryBytes.V)
-				total.FLOPs += e.FLOPs.V
 			}
 		}
 		total.WallNS = naiveWall(entries)
+		total.FLOPs, total.Work = naiveWork(slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost }))
 		rep := p.Report()
 		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), equalReports}
 		if diff := gocmp.Diff(total, rep.Total, options); diff != "" {
@@ -217,6 +218,11 @@ func TestProfilePartsAddUp(t *testing.T) {
 				to.SumNS += s.SumNS
 				to.MemoryBytes += s.MemoryBytes
 				to.FLOPs += s.FLOPs
+				to.FLOPsCount += s.FLOPsCount
+				to.FLOPsDerived += s.FLOPsDerived
+				to.FLOPsDerivedCount += s.FLOPsDerivedCount
+				to.MovedBytes.V += s.MovedBytes.V
+				to.MovedCount += s.MovedCount
 			}
 		}
 		for _, row := range rep.Operations {
@@ -235,13 +241,14 @@ func TestProfilePartsAddUp(t *testing.T) {
 		}
 		want := rep.Total
 		want.WallNS, want.PeakMemoryBytes = op.Int{}, 0
+		want.MovedBytes.Known, want.FLOPsPerSecond, want.FLOPsPerByte = false, op.Float{}, op.Float{}
 		if diff := gocmp.Diff(want, operations); diff != "" {
 			t.Errorf("seed %d: operations: %s", seed, diff)
 		}
 		if diff := gocmp.Diff(want, groups); diff != "" && len(opts.By) > 0 {
 			t.Errorf("seed %d: groups: %s", seed, diff)
 		}
-		want.FLOPs = 0
+		want.FLOPs, want.Work = 0, Work{}
 		if diff := gocmp.Diff(want, devices); diff != "" {
 			t.Errorf("seed %d: devices: %s", seed, diff)
 		}

@@ -112,6 +112,7 @@ type Total struct {
 	MemoryBytes     int64  `json:"memory_bytes"`
 	PeakMemoryBytes int64  `json:"peak_memory_bytes"`
 	FLOPs           int64  `json:"flops"`
+	Work
 	Estimate
 }
 
@@ -168,6 +169,7 @@ type Stats struct {
 	// Mixes names the properties that differ among the entries and make their mean
 	// hard to compare: "shape", "dtype".
 	Mixes []string `json:"mixes"`
+	Work
 	Estimate
 }
 

@@ -102,6 +102,9 @@ func (p *Profile) total() Total {
 		Count: sum.count, SumNS: sum.sum.Int64(),
 		MemoryBytes: sum.memory.Int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.Int64(),
 	}
+	if sum.work != nil {
+		total.Work = sum.work.figures(sum.flops, sideIndex(op.SideNone))
+	}
 	if p.states {
 		total.StatedNS = op.Known(wide.AddSaturating(total.SumNS, p.stated))
 	}
@@ -174,6 +177,9 @@ func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
 		s.Side = op.SideHost.String()
 	} else if totalNS > 0 {
 		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
+	}
+	if a.work != nil {
+		s.Work = a.work.figures(a.flops, side)
 	}
 	if estimates && a.weighted != nil {
 		s.Estimate = a.weighted.estimate()

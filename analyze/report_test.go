@@ -70,7 +70,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 		switch {
 		case rec.Entry != nil:
 			p.Add(rec.Entry)
-			tr.addOp(rec.Entry)
+			tr.Add(op.Record{Entry: rec.Entry})
 		case rec.Span != nil:
 			tr.addSpan(rec.Span)
 		}
@@ -206,7 +206,7 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		e := op.Entry{Operation: name, Duration: 7}
 		p.Add(&e)
-		tr.addOp(&e)
+		tr.Add(op.Record{Entry: &e})
 	}
 	r := newReport(newCounter(), p, tr)
 	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || r.Operations[0].SelfNS.V != 21 {

@@ -220,6 +220,7 @@ type collector struct {
 	profile *Profile
 	forest  *Forest // nil where neither the structure nor local roots are asked for
 	opts    Options
+	works   workFinder
 }
 
 func newCollector(opts Options) *collector {
@@ -265,9 +266,10 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 func (c *collector) add(rec op.Record, err error) {
 	if rows := rec.Rows; rows != nil {
 		c.counter.addRows(len(rows.List))
-		c.profile.addRows(rows)
+		works := c.works.rows(rows)
+		c.profile.addRows(rows, works)
 		if c.forest != nil {
-			c.forest.addRows(rows)
+			c.forest.addRows(rows, works)
 		}
 		return
 	}
@@ -285,9 +287,10 @@ func (c *collector) add(rec op.Record, err error) {
 
 // addEntry adds the entry of a record to the figures.
 func (c *collector) addEntry(e *op.Entry, whole op.WholeReader) {
-	c.profile.addRecord(e, whole)
+	w := c.works.entry(e)
+	c.profile.addRecord(e, whole, w)
 	if c.forest != nil {
-		c.forest.addOp(e)
+		c.forest.addOp(e, w)
 	}
 }
 

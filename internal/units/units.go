@@ -61,6 +61,17 @@ func BytesPerSecond(rate float64) string { return scale(rate, sizes) + "/s" }
 // FLOPs writes a number of floating-point operations: "1.50 GFLOP".
 func FLOPs(n int64) string { return scale(float64(n), flops) }
 
+// FLOPsPerSecond writes a rate: "1.50 GFLOP/s".
+func FLOPsPerSecond(rate float64) string { return scale(rate, flops) + "/s" }
+
+// Intensity writes a number of floating-point operations per byte: "24.0".
+func Intensity(x float64) string {
+	if !finite(x) {
+		return "-"
+	}
+	return format(x, false)
+}
+
 // Count writes a number in full, its thousands apart: "13,428,180".
 func Count(n int64) string {
 	digits := strconv.FormatInt(n, 10)

@@ -1,6 +1,10 @@
 package flops
 
-import "github.com/optrace/optrace/op"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
 
 // elementwise returns the formula of a function of so many inputs that takes a number of
 // operations for each element of its output: one for any function of one number.
@@ -21,16 +25,31 @@ func variadic(o operands) result {
 // broadcastOf returns the number of elements of the output of a function of the first
 // inputs, element by element. All that is recorded of them has to fit.
 func (o operands) broadcastOf(inputs int) op.Int {
-	if o.out == nil && len(o.in) < inputs {
+	if o.out == nil && (inputs == 0 || len(o.in) < inputs) {
 		return op.Int{}
 	}
+	given := o.in[:min(inputs, len(o.in))]
+	whole := o.out
+	if whole == nil {
+		whole = given[0]
+	}
+	for _, s := range given {
+		if s == nil || !slices.Equal(s, whole) {
+			return o.broadcastAll(given)
+		}
+	}
+	return elements(whole) // as mostly
+}
+
+// broadcastAll is broadcastOf for inputs that differ.
+func (o operands) broadcastAll(inputs []op.Shape) op.Int {
 	var room, next [op.MaxRank]int64
 	shape, other := op.Shape(room[:0]), op.Shape(next[:0])
-	for i := range min(inputs, len(o.in)) {
-		if o.in[i] == nil {
+	for _, s := range inputs {
+		if s == nil {
 			return op.Int{}
 		}
-		both, ok := broadcast(other[:0], shape, o.in[i])
+		both, ok := broadcast(other[:0], shape, s)
 		if !ok {
 			return op.Int{}
 		}

@@ -1,6 +1,11 @@
 package flops
 
-import "github.com/optrace/optrace/op"
+import (
+	"math"
+	"math/bits"
+
+	"github.com/optrace/optrace/op"
+)
 
 // Work is what an operation does, as far as that is known.
 type Work struct {
@@ -16,12 +21,17 @@ type Work struct {
 
 // Of returns the work of an operation that computes; that of any other kind is
 // unknown. FLOPs that e records have no effect.
-func Of(e *op.Entry) Work {
-	if e.Kind != op.KindCompute && e.Kind != op.KindUnknown || e.InputShapes == nil && e.OutputShape == nil {
-		return Work{}
-	}
-	f := find(e)
-	if f == nil {
+func Of(e *op.Entry) Work { return Find(e.Operation).Of(e) }
+
+// Formula counts the work of operations of some names. That of a nil *Formula is unknown.
+type Formula struct {
+	count func(o operands) result
+	moves moves
+}
+
+// Of is the function Of for an operation whose name the formula was found by.
+func (f *Formula) Of(e *op.Entry) Work {
+	if f == nil || e.Kind != op.KindCompute && e.Kind != op.KindUnknown || e.InputShapes == nil && e.OutputShape == nil {
 		return Work{}
 	}
 	o := operands{in: e.InputShapes, out: e.OutputShape}
@@ -43,12 +53,6 @@ func Of(e *op.Entry) Work {
 		w.Bytes = op.Known(0)
 	}
 	return w
-}
-
-// formula is how the work of some operations is counted.
-type formula struct {
-	count func(o operands) result
-	moves moves
 }
 
 // result is what a formula gives.
@@ -100,19 +104,14 @@ func elements(s op.Shape) op.Int {
 	return n
 }
 
-// product multiplies dimensions and counts. It is unknown where one is negative and where
-// the product does not fit, and 0 where one is 0.
-func product(factors ...int64) op.Int {
-	n, _ := op.Shape(factors).Elements()
-	return n
-}
-
-// times multiplies a count, which may be unknown.
+// times multiplies a count, which may be unknown. The product is unknown where the factor
+// is negative and where it does not fit.
 func times(n op.Int, factor int64) op.Int {
-	if !n.Known {
+	hi, lo := bits.Mul64(uint64(n.V), uint64(factor))
+	if !n.Known || factor < 0 || hi != 0 || lo > math.MaxInt64 {
 		return op.Int{}
 	}
-	return product(n.V, factor)
+	return op.Known(int64(lo))
 }
 
 // plus adds counts, which may be unknown.

@@ -113,6 +113,7 @@ func TestFLOPs(t *testing.T) {
 		{"aten::Add", "5x7 5x7", unknown},
 		{"Sum", "5x7 5x7 7 -> 5x7", 70},
 		{"Sum", "5x7 -> 5x7", 0},
+		{"Sum", "", unknown},
 		{"relu", "5x7 -> 5x7", 35},
 		{"relu", "[] -> []", 1},
 		{"relu", "1x7 -> 5x7", 35},
@@ -297,13 +298,21 @@ func TestNoAllocations(t *testing.T) {
 }
 
 func BenchmarkOf(b *testing.B) {
-	e := entry(b, "matmul", "64x784 784x256 -> 64x256 f32")
-	b.ReportAllocs()
-	total := int64(0)
-	for b.Loop() {
-		total |= flops.Of(e).FLOPs.V
-	}
-	if total == math.MaxInt64 {
-		b.Fatal(total)
+	for _, e := range []*op.Entry{
+		entry(b, "matmul", "64x784 784x256 -> 64x256 f32"),
+		entry(b, "matmul", "8x64x784 784x256 -> 8x64x256 f32"),
+		entry(b, "add", "28x384x320 28x384x320 -> 28x384x320 f32"),
+		entry(b, "bias_add", "28x384x320 320 -> 28x384x320 f32"),
+	} {
+		b.Run(e.Operation, func(b *testing.B) {
+			f := flops.Find(e.Operation)
+			total := int64(0)
+			for b.Loop() {
+				total |= f.Of(e).FLOPs.V
+			}
+			if total == math.MaxInt64 {
+				b.Fatal(total)
+			}
+		})
 	}
 }

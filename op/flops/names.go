@@ -1,10 +1,6 @@
 package flops
 
-import (
-	"strings"
-
-	"github.com/optrace/optrace/op"
-)
+import "strings"
 
 // torchPrefix starts the names of PyTorch's operators. Behind it a name that is not in the
 // table by itself has the formula of the name without it.
@@ -13,63 +9,63 @@ const torchPrefix = "aten::"
 // formulas is the table of all names. Those of ONNX and ONNX Runtime are in camel case, and
 // those of PyTorch are also what others call such operations.
 var formulas = tableOf([]namesOf{
-	{formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
+	{Formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
 		" MatMul Gemm FusedMatMul FusedGemm TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
-	{formula{count: addedProduct}, "addmm baddbmm addmv _addmm_activation"},
-	{formula{count: quantizedProduct}, "QLinearMatMul"},
-	{formula{count: linear}, "linear dense fully_connected"},
-	{formula{count: attention}, "scaled_dot_product_attention _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention" +
+	{Formula{count: addedProduct}, "addmm baddbmm addmv _addmm_activation"},
+	{Formula{count: quantizedProduct}, "QLinearMatMul"},
+	{Formula{count: linear}, "linear dense fully_connected"},
+	{Formula{count: attention}, "scaled_dot_product_attention _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention" +
 		" _scaled_dot_product_cudnn_attention _scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_attention_math"},
-	{formula{count: multiHeadAttention}, "MultiHeadAttention"},
-	{formula{count: anyAttention}, "attention self_attention sdpa"},
-	{formula{count: onnxAttention}, "Attention"},
+	{Formula{count: multiHeadAttention}, "MultiHeadAttention"},
+	{Formula{count: anyAttention}, "attention self_attention sdpa"},
+	{Formula{count: onnxAttention}, "Attention"},
 
-	{formula{count: convolution}, "conv conv1d conv2d conv3d cudnn_convolution mkldnn_convolution miopen_convolution" +
+	{Formula{count: convolution}, "conv conv1d conv2d conv3d cudnn_convolution mkldnn_convolution miopen_convolution" +
 		" miopen_depthwise_convolution _conv_depthwise2d conv_depthwise3d thnn_conv2d _slow_conv2d_forward slow_conv3d" +
 		" Conv FusedConv ConvInteger"},
-	{formula{count: quantizedConvolution}, "QLinearConv"},
-	{formula{count: transposedConvolution}, "conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d" +
+	{Formula{count: quantizedConvolution}, "QLinearConv"},
+	{Formula{count: transposedConvolution}, "conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d" +
 		" cudnn_convolution_transpose ConvTranspose"},
 
-	{formula{count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish sigmoid hardsigmoid hardswish" +
+	{Formula{count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish sigmoid hardsigmoid hardswish" +
 		" hardtanh tanh softplus exp exp2 log log2 sqrt rsqrt reciprocal neg abs sign floor ceil round sin cos erf square clamp clip" +
 		" Relu LeakyRelu Elu Selu Celu Gelu FastGelu QuickGelu Sigmoid HardSigmoid HardSwish Tanh Softplus Softsign Swish Mish Exp Log Sqrt" +
 		" Reciprocal Neg Abs Sign Floor Ceil Round Sin Cos Erf Clip cumsum CumSum"},
-	{formula{count: elementwise(2, 1)}, "add sub subtract mul multiply div divide pow maximum minimum rsub atan2 remainder fmod" +
+	{Formula{count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum rsub atan2 remainder fmod" +
 		" Add Sub Mul Div Pow PRelu Mod"},
-	{formula{count: elementwise(2, 2)}, "bias_gelu BiasGelu"},
-	{formula{count: elementwise(3, 2)}, "addcmul fma"},
-	{formula{count: variadic}, "Sum Max Min"},
+	{Formula{count: elementwise(2, 2)}, "bias_gelu BiasGelu"},
+	{Formula{count: elementwise(3, 2)}, "addcmul fma"},
+	{Formula{count: variadic}, "Sum Max Min"},
 
-	{formula{count: reduction(1)}, "sum mean reduce_sum reduce_mean reduce_max reduce_min amax amin argmax argmin prod" +
+	{Formula{count: reduction(1)}, "sum mean reduce_sum reduce_mean reduce_max reduce_min amax amin argmax argmin prod" +
 		" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ArgMax ArgMin GlobalAveragePool GlobalMaxPool"},
-	{formula{count: reduction(2)}, "ReduceSumSquare ReduceL1 ReduceL2"},
-	{formula{count: normalization(5, 5, 0)}, "softmax _softmax log_softmax _log_softmax Softmax LogSoftmax"},
-	{formula{count: normalization(4, 5, 2)}, "layer_norm layernorm native_layer_norm group_norm LayerNormalization GroupNormalization GroupNorm"},
-	{formula{count: normalization(4, 5, 1)}, "batch_norm batchnorm native_batch_norm cudnn_batch_norm miopen_batch_norm instance_norm" +
+	{Formula{count: reduction(2)}, "ReduceSumSquare ReduceL1 ReduceL2"},
+	{Formula{count: normalization(5, 5, 0)}, "softmax _softmax log_softmax _log_softmax Softmax LogSoftmax"},
+	{Formula{count: normalization(4, 5, 2)}, "layer_norm layernorm native_layer_norm group_norm LayerNormalization GroupNormalization GroupNorm"},
+	{Formula{count: normalization(4, 5, 1)}, "batch_norm batchnorm native_batch_norm cudnn_batch_norm miopen_batch_norm instance_norm" +
 		" native_group_norm BatchNormalization InstanceNormalization"},
-	{formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization SimplifiedLayerNormalization"},
+	{Formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization SimplifiedLayerNormalization"},
 
-	{formula{copied, movesAll}, "copy clone contiguous cast to concat cat concatenate transpose pad tile" +
+	{Formula{copied, movesAll}, "copy clone contiguous cast to concat cat concatenate transpose pad tile" +
 		" Cast Concat Transpose Pad Tile Expand"},
-	{formula{copied, movesRows}, "slice gather index_select Slice Gather GatherElements GatherND"},
-	{formula{embedding, movesRows}, "embedding embedding_lookup"},
-	{formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t aten::transpose" +
+	{Formula{copied, movesRows}, "slice gather index_select Slice Gather GatherElements GatherND"},
+	{Formula{embedding, movesRows}, "embedding embedding_lookup"},
+	{Formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t aten::transpose" +
 		" aten::permute aten::expand aten::squeeze aten::unsqueeze aten::select aten::slice aten::narrow aten::flatten aten::detach" +
 		" aten::alias aten::as_strided aten::unbind aten::chunk aten::split"},
-	{formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // copy or not, or have other inputs
+	{Formula{}, "aten::to aten::contiguous aten::copy aten::gather"}, // copy or not, or have other inputs
 })
 
 // kernels is the formula of libraries' kernels for products.
-var kernels = formula{count: kernelProduct}
+var kernels = Formula{count: kernelProduct}
 
 type namesOf struct {
-	formula formula
+	formula Formula
 	names   string
 }
 
-func tableOf(list []namesOf) map[string]*formula {
-	table := make(map[string]*formula)
+func tableOf(list []namesOf) map[string]*Formula {
+	table := make(map[string]*Formula)
 	for i := range list {
 		f := &list[i].formula
 		if f.count == nil {
@@ -82,16 +78,15 @@ func tableOf(list []namesOf) map[string]*formula {
 	return table
 }
 
-// find returns the formula of an operation, nil for one that is not known.
-func find(e *op.Entry) *formula {
-	name := e.Operation
+// Find returns the formula of operations of a name, nil for one that is not known.
+func Find(name string) *Formula {
 	if f, ok := formulas[name]; ok {
 		return f
 	}
 	if rest, ok := strings.CutPrefix(name, torchPrefix); ok {
 		return findTorch(rest)
 	}
-	if e.OutputShape == nil && isProductKernel(name) {
+	if isProductKernel(name) {
 		return &kernels
 	}
 	return nil
@@ -99,7 +94,7 @@ func find(e *op.Entry) *formula {
 
 // findTorch returns the formula of an operator of PyTorch, whose name may end in an
 // underscore, for one that works in place, and in its variant, such as add_.Tensor.
-func findTorch(name string) *formula {
+func findTorch(name string) *Formula {
 	name, _, _ = strings.Cut(name, ".")
 	name = strings.TrimSuffix(name, "_")
 	var room [64]byte

@@ -39,6 +39,18 @@ func multiply(a, b, out op.Shape, transposeA, transposeB bool) result {
 	if !ok || !fits || k != inner {
 		return result{}
 	}
+	if len(a) == 2 && len(b) == 2 { // as mostly
+		if out != nil && (len(out) != 2 || out[0] != m || out[1] != n) {
+			return result{}
+		}
+		outputs := times(times(op.Known(1), m), n)
+		return result{flops: times(times(outputs, k), 2), elements: outputs}
+	}
+	return multiplyBatches(a, b, out, m, n, k)
+}
+
+// multiplyBatches counts products of m×k by k×n elements in batches.
+func multiplyBatches(a, b, out op.Shape, m, n, k int64) result {
 	var room [op.MaxRank]int64
 	shape, ok := broadcast(room[:0], a[:max(0, len(a)-2)], b[:max(0, len(b)-2)])
 	if !ok || len(shape)+2 > op.MaxRank {
@@ -99,8 +111,12 @@ func linear(o operands) result {
 }
 
 // kernelProduct counts a kernel of a library for products, which has the inputs of the
-// operator that launched it: two matrices, or those behind what they are added to.
+// operator that launched it: two matrices, or those behind what they are added to. An
+// operation with an output is no such kernel.
 func kernelProduct(o operands) result {
+	if o.out != nil {
+		return result{}
+	}
 	if len(o.in) == 2 {
 		return matmul(o)
 	}

@@ -19,6 +19,11 @@ var statColumns = []string{
 // estimateColumns follow them where every entry carries its sampling weight.
 var estimateColumns = []string{"est_count", "est_sum_ns"}
 
+// workColumns come last.
+var workColumns = []string{
+	"flops_count", "flops_derived", "flops_derived_count", "flops_per_second", "moved_bytes", "moved_count", "flops_per_byte",
+}
+
 // newStatsWriter returns a writer of statistics by the columns of keys.
 func newStatsWriter(w io.Writer, r *analyze.Report, opts Options, keys ...string) (*writer, error) {
 	header := append(keys, statColumns...)
@@ -26,7 +31,7 @@ func newStatsWriter(w io.Writer, r *analyze.Report, opts Options, keys ...string
 	if estimates {
 		header = append(header, estimateColumns...)
 	}
-	out, err := newWriter(w, opts, header)
+	out, err := newWriter(w, opts, append(header, workColumns...))
 	if err == nil {
 		out.estimates = estimates
 	}
@@ -112,6 +117,17 @@ func (w *writer) stats(s *analyze.Stats) {
 		w.knownFloat(s.EstCount)
 		w.knownFloat(s.EstSumNS)
 	}
+	w.work(&s.Work)
+}
+
+func (w *writer) work(s *analyze.Work) {
+	w.int(s.FLOPsCount)
+	w.int(s.FLOPsDerived)
+	w.int(s.FLOPsDerivedCount)
+	w.knownFloat(s.FLOPsPerSecond)
+	w.known(s.MovedBytes)
+	w.int(s.MovedCount)
+	w.knownFloat(s.FLOPsPerByte)
 }
 
 // WriteDevices writes the table of devices.

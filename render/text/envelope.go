@@ -123,6 +123,9 @@ func (v *view) total() {
 		units.Duration(t.SumNS), wall, units.Bytes(t.MemoryBytes), units.Bytes(t.PeakMemoryBytes))
 	if t.FLOPs > 0 {
 		text += ", " + units.FLOPs(t.FLOPs)
+		if t.FLOPsDerived > 0 {
+			text += fmt.Sprintf(" (%s derived)", units.FLOPs(t.FLOPsDerived))
+		}
 	}
 	if t.StatedNS.Known {
 		text += "; the input states " + units.Duration(t.StatedNS.V) + ", of which shares are parts"

@@ -70,7 +70,8 @@ func keyColumns(keys []string) []column {
 func statsTable(keys ...string) *table {
 	return newTable(append(keyColumns(keys), texts("kind", 7), texts("side", 0), figures("count", 0), figures("sum", 0),
 		figures("share", 0), texts("", 2), figures("self", 6), figures("mean", 4), figures("p50", 9), figures("p95", 11), figures("p99", 5),
-		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("errors", 1), names("mixes", 12))...)
+		figures("max", 3), figures("memory", 10), figures("flops", 8), figures("flop/s", 13), figures("flop/B", 14),
+		figures("errors", 1), names("mixes", 12))...)
 }
 
 func statsCells(s *analyze.Stats) []string {
@@ -82,13 +83,25 @@ func statsCells(s *analyze.Stats) []string {
 	if s.FLOPs > 0 {
 		flops = units.FLOPs(s.FLOPs)
 	}
+	intensity := ""
+	if s.FLOPsPerByte.Known {
+		intensity = units.Intensity(s.FLOPsPerByte.V)
+	}
 	return []string{
 		s.Kind, s.Side, units.Count(s.Count), units.Duration(s.SumNS), knownFloat(s.Share, units.Percent), bar(s.Share.V),
 		knownDuration(s.SelfNS),
 		units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 		knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-		units.Bytes(s.MemoryBytes), flops, errors, strings.Join(s.Mixes, ", "),
+		units.Bytes(s.MemoryBytes), flops, achieved(&s.Work), intensity, errors, strings.Join(s.Mixes, ", "),
 	}
+}
+
+// achieved writes the rate of operations; nothing for those that computed nothing.
+func achieved(w *analyze.Work) string {
+	if !w.FLOPsPerSecond.Known || w.FLOPsPerSecond.V == 0 {
+		return ""
+	}
+	return units.FLOPsPerSecond(w.FLOPsPerSecond.V)
 }
 
 // mixNote explains the percentiles' error and the column of what differs.

@@ -68,7 +68,13 @@ func Entry(r *rand.Rand, i int) op.Entry {
 		e.SpanID, e.TraceID = op.SpanID{}, op.TraceID{}
 	}
 	e.Step = op.Known(int64(i / 50))
-	e.FLOPs = op.Known(int64(r.IntN(1000)))
+	if e.FLOPs = op.Known(int64(r.IntN(1000))); r.IntN(3) == 0 {
+		e.FLOPs = op.Int{}
+	}
+	if e.OutputShape != nil && r.IntN(2) == 0 { // of a matmul
+		k := int64(r.IntN(3))
+		e.InputShapes, e.InputDTypes = []op.Shape{{e.OutputShape[0], k}, {k, 4}}, nil
+	}
 	e.Root = []string{"", "GET /a", "GET /b"}[r.IntN(3)]
 	e.Attrs = []op.Attr{{Key: "layer", Value: strconv.Itoa(r.IntN(4))}}
 	return e

@@ -1,0 +1,91 @@
+package analyze
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/flops"
+)
+
+// workFinder finds the work of entries. It looks the formula of a name up once, as long as a
+// cache has room, and that of rows of columns works out once for their codes. The zero value
+// is ready to use.
+type workFinder struct {
+	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
+	codes    codeWorks
+	of       columnVersions
+	list     []work // of rows
+}
+
+// derivedWork is what follows from the name, the shapes and the element types of an entry.
+type derivedWork struct {
+	flops, bytes int64
+	known, moved bool // the FLOPs; the bytes
+}
+
+// entry returns the work of an entry.
+func (f *workFinder) entry(e *op.Entry) work {
+	if e.InputShapes == nil && e.OutputShape == nil || e.Kind > op.KindCompute {
+		return recordedWork(e.FLOPs)
+	}
+	d := f.derived(e)
+	return d.with(e.FLOPs)
+}
+
+// derived returns what follows from an entry.
+func (f *workFinder) derived(e *op.Entry) derivedWork {
+	if f.formulas == nil {
+		f.formulas = new(symbols.Cache[struct{}, *flops.Formula])
+	}
+	slot := f.formulas.Slot(e.Operation, 0)
+	if !slot.Holds(e.Operation, struct{}{}) {
+		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
+	}
+	w := slot.Value.Of(e)
+	return derivedWork{flops: w.FLOPs.V, bytes: w.Bytes.V, known: w.FLOPs.Known, moved: w.Bytes.Known}
+}
+
+// recordedWork returns the work of an entry that tells no more than its FLOPs.
+func recordedWork(n op.Int) work { return work{flops: n.V, known: n.Known} }
+
+// with returns the work of an entry that records FLOPs or does not.
+func (d *derivedWork) with(n op.Int) work {
+	w := work{flops: n.V, known: n.Known}
+	if !n.Known && d.known {
+		w = work{flops: d.flops, known: true, derived: true}
+	}
+	if d.moved {
+		w.bytes, w.moved = d.bytes, true
+	}
+	return w
+}
+
+// rows returns the work of rows of columns, in their order. It is valid until the next call.
+func (f *workFinder) rows(rows *op.Rows) []work {
+	c := rows.Columns
+	v := varietyVersions(c)
+	if f.of.turnTo(c, c.Operation.Version, v[0], v[1], v[2], v[3]) {
+		f.codes.clear()
+	}
+	f.list = slices.Grow(f.list[:0], len(rows.List))[:len(rows.List)]
+	operations, kinds, recorded := c.Operation.Codes, c.Kind.Codes, c.FLOPs.Codes
+	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
+	for k, i := range rows.List {
+		n := c.FLOPs.Values[recorded[i]]
+		if inputs[i]|output[i] == 0 || c.Kind.Values[kinds[i]] > op.KindCompute {
+			f.list[k] = recordedWork(n)
+			continue
+		}
+		d, ok := f.codes.find(workCodes{
+			inputs: uint64(operations[i]) | uint64(inputs[i])<<32, output: uint64(output[i]) | uint64(dtype[i])<<32, dtypes: dtypes[i],
+		})
+		if !ok {
+			e := varietyEntry(c, int(i))
+			e.Operation = c.Operation.At(int(i))
+			*d = f.derived(&e)
+		}
+		f.list[k] = d.with(n)
+	}
+	return f.list
+}
