@@ -1,0 +1,119 @@
+package peaks_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/op"
+)
+
+func TestKnownDevices(t *testing.T) {
+	for _, d := range peaks.Known() {
+		if d.Device == "" || d.Name == "" || !strings.Contains(d.Source, "data sheet") {
+			t.Errorf("%+v is not described", d)
+		}
+		if !(d.BytesPerSecond > 1e11 && d.BytesPerSecond < 1e13) {
+			t.Errorf("%s: %g bytes per second", d.Device, d.BytesPerSecond)
+		}
+		for dtype, peak := range d.FLOPsPerSecond {
+			if dtype.Size() == 0 || !(peak > 1e12 && peak < 1e16) {
+				t.Errorf("%s: %g operations per second on %s", d.Device, peak, dtype)
+			}
+		}
+		table, ok := peaks.Of(d.Device)
+		if !ok || table.Find("cuda:0") == nil {
+			t.Errorf("%s is not found", d.Device)
+		}
+		file, err := peaks.Parse([]byte(`{"devices":[{"match":"cuda:*","device":"` + d.Device + `"}]}`))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		want := d
+		want.Match = "cuda:*"
+		if diff := cmp.Diff(&want, file.Find("cuda:3")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", d.Device, diff)
+		}
+		if file.Find("cpu") != nil {
+			t.Errorf("%s: a CPU", d.Device)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	table, err := peaks.Parse([]byte(`{"devices":[
+		{"match":"cpu","name":"host","memory_bytes_per_second":2e11,"flops_per_second":{"float32":3e12,"f64":1.5e12}},
+		{"match":"*GPU*1","memory_bytes_per_second":1,"flops_per_second":{}},
+		{"device":"nvidia-h200-sxm"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &peaks.Device{
+		Match: "cpu", Name: "host", BytesPerSecond: 2e11, FLOPsPerSecond: map[op.DType]float64{op.F32: 3e12, op.F64: 1.5e12},
+	}
+	if diff := cmp.Diff(want, table.Find("cpu")); diff != "" {
+		t.Errorf("cpu (-want +got):\n%s", diff)
+	}
+	for id, bytes := range map[string]float64{"/device:GPU:1": 1, "GPU1": 1, "GPU0": 4.8e12, "GP1U": 4.8e12, "": 4.8e12, "cpu:0": 4.8e12} {
+		if got := table.Find(id).BytesPerSecond; got != bytes {
+			t.Errorf("%q: %g bytes per second, want %g", id, got, bytes)
+		}
+	}
+	for text, want := range map[string]string{
+		``:                                       "EOF",
+		`{"devices":[]}`:                         "no devices",
+		`{"devices":[]} 1`:                       "behind the object",
+		`{"devises":[]}`:                         "unknown field",
+		`{"devices":[{"device":"nvidia-h101"}]}`: `device 1: "nvidia-h101" is not known; known are nvidia-v100-sxm2`,
+		`{"devices":[{"device":"amd-mi300x","memory_bytes_per_second":1}]}`:                  "has peaks already",
+		`{"devices":[{"match":"cpu"}]}`:                                                      "memory_bytes_per_second is 0",
+		`{"devices":[{"memory_bytes_per_second":-1}]}`:                                       "memory_bytes_per_second is -1",
+		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f33":1}}]}`:           `"f33" is no element type`,
+		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":0}}]}`:           "flops_per_second of f32 is 0",
+		`{"devices":[{"memory_bytes_per_second":1,"flops_per_second":{"f32":1,"float":2}}]}`: "f32 is there twice",
+	} {
+		if _, err := peaks.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestLeast(t *testing.T) {
+	d := &peaks.Device{BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e12}}
+	for _, test := range []struct {
+		flops, bytes   int64
+		dtype          op.DType
+		want           float64
+		computes, fits bool
+	}{
+		{1e12, 1e6, op.F32, 1, true, true},
+		{1e6, 1e9, op.F32, 1, false, true},
+		{0, 1e9, op.I64, 1, false, true}, // of a copy no type matters
+		{1, 1e9, op.I64, 0, false, false},
+		{0, 0, "", 0, false, true},
+	} {
+		got, computes, ok := d.Least(test.flops, test.dtype, test.bytes)
+		if got != test.want || computes != test.computes || ok != test.fits {
+			t.Errorf("%+v: %g, %v, %v", test, got, computes, ok)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"devices":[{"match":"cuda:*","device":"nvidia-h100-sxm"}]}`), "cuda:0")
+	f.Add([]byte(`{"devices":[{"match":"a*b*a","memory_bytes_per_second":1,"flops_per_second":{"f32":1}}]}`), "aba")
+	f.Fuzz(func(t *testing.T, text []byte, id string) {
+		table, err := peaks.Parse(text)
+		if err != nil {
+			return
+		}
+		if d := table.Find(id); d != nil {
+			if s, _, ok := d.Least(1, op.F32, 1); ok && !(s >= 0) {
+				t.Errorf("%g s", s)
+			}
+		}
+	})
+}
