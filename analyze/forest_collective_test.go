@@ -143,7 +143,9 @@ func TestCollectivesAreOfTheKind(t *testing.T) {
 	forest := NewForest()
 	for rank := range int64(2) {
 		forest.Add(op.Record{Entry: &op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10}})
-		forest.Add(op.Record{Entry: &op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost}})
+		forest.Add(op.Record{Entry: &op.Entry{
+			Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost,
+		}})
 		forest.Add(op.Record{Entry: &op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90}})
 	}
 	unknown := func(rank int64) DeviceKey { return DeviceKey{Rank: op.Known(rank), DeviceID: UnknownDevice} }

@@ -27,8 +27,8 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: transposedConvolution}, "conv_transpose conv_transpose1d conv_transpose2d conv_transpose3d" +
 		" cudnn_convolution_transpose ConvTranspose"},
 
-	{Formula{count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish sigmoid hardsigmoid hardswish" +
-		" hardtanh tanh softplus exp exp2 log log2 sqrt rsqrt reciprocal neg abs sign floor ceil round sin cos erf square clamp clip" +
+	{Formula{count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish" +
+		" sigmoid hardsigmoid hardswish hardtanh tanh softplus exp exp2 log log2 sqrt rsqrt reciprocal neg abs sign floor ceil round sin cos erf square clamp clip" +
 		" Relu LeakyRelu Elu Selu Celu Gelu FastGelu QuickGelu Sigmoid HardSigmoid HardSwish Tanh Softplus Softsign Swish Mish Exp Log Sqrt" +
 		" Reciprocal Neg Abs Sign Floor Ceil Round Sin Cos Erf Clip cumsum CumSum"},
 	{Formula{count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum rsub atan2 remainder fmod" +
@@ -41,7 +41,8 @@ var formulas = tableOf([]namesOf{
 		" ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ArgMax ArgMin GlobalAveragePool GlobalMaxPool"},
 	{Formula{count: reduction(2)}, "ReduceSumSquare ReduceL1 ReduceL2"},
 	{Formula{count: normalization(5, 5, 0)}, "softmax _softmax log_softmax _log_softmax Softmax LogSoftmax"},
-	{Formula{count: normalization(4, 5, 2)}, "layer_norm layernorm native_layer_norm group_norm LayerNormalization GroupNormalization GroupNorm"},
+	{Formula{count: normalization(4, 5, 2)}, "layer_norm layernorm native_layer_norm group_norm" +
+		" LayerNormalization GroupNormalization GroupNorm"},
 	{Formula{count: normalization(4, 5, 1)}, "batch_norm batchnorm native_batch_norm cudnn_batch_norm miopen_batch_norm instance_norm" +
 		" native_group_norm BatchNormalization InstanceNormalization"},
 	{Formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization SimplifiedLayerNormalization"},
