@@ -28,7 +28,9 @@ var formulas = tableOf([]namesOf{
 		" cudnn_convolution_transpose ConvTranspose"},
 
 	{Formula{count: elementwise(1, 1)}, "relu relu6 leaky_relu prelu elu selu celu gelu fast_gelu silu swish mish" +
-		" sigmoid hardsigmoid hardswish hardtanh tanh softplus exp exp2 log log2 sqrt rsqrt reciprocal neg abs sign floor ceil round sin cos erf square clamp clip" +
+		" sigmoid hardsigmoid hardswish hardtanh tanh softplus exp exp2 log log2 sqrt" +
+		" rsqrt reciprocal neg abs sign floor ceil round sin cos erf" +
+		" square clamp clip" +
 		" Relu LeakyRelu Elu Selu Celu Gelu FastGelu QuickGelu Sigmoid HardSigmoid HardSwish Tanh Softplus Softsign Swish Mish Exp Log Sqrt" +
 		" Reciprocal Neg Abs Sign Floor Ceil Round Sin Cos Erf Clip cumsum CumSum"},
 	{Formula{count: elementwise(2, 1)}, "add bias_add sub subtract mul multiply div divide pow maximum minimum rsub atan2 remainder fmod" +
