@@ -25,8 +25,8 @@ type Options struct {
 	// MaxGroups bounds the rows of each table; further groups share one row named
 	// "(other)". 0 is DefaultMaxGroups.
 	MaxGroups int
-	// Top bounds the lists of the slowest entries, of the memory hotspots and of
-	// the idle gaps. 0 is DefaultTop, a negative number lists none.
+	// Top bounds the lists of the slowest entries, of the memory hotspots, of the idle
+	// gaps and of the repeated sequences. 0 is DefaultTop, a negative number lists none.
 	Top int
 	// HotspotBytes is the memory above which an entry is a hotspot. 0 is
 	// DefaultHotspotBytes, a negative number stands for 0.

@@ -56,6 +56,9 @@ type Report struct {
 	// SlowestRequest is the slowest request and what it waited for; nil where there is no
 	// request with operations, and when the structure was not computed.
 	SlowestRequest *SlowRequest `json:"slowest_request"`
+	// Sequences has what short operations do one behind the other again and again; nil when
+	// the structure was not computed.
+	Sequences *Sequences `json:"sequences"`
 	// Steps has a row per iteration, by service, step and run.
 	Steps []Step `json:"steps"`
 	// StatedSteps is how many operations state a step, those of the host's side aside;

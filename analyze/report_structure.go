@@ -29,6 +29,7 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 			r.CriticalPath, r.PathOperations, r.PathTotals = forest.pathFigures()
 		},
 		func() { found = forest.suspects() },
+		func() { r.Sequences = forest.sequences(top, float64(r.Total.whole())) },
 		func() { r.SlowestRequest = forest.slowestRequest() },
 		func() {
 			idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})

@@ -136,7 +136,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			cmpopts.IgnoreFields(Balance{}, "BusyImbalanceRatio"),
 			cmpopts.IgnoreFields(Memory{}, "OverTime"),
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
-			cmpopts.IgnoreFields(Report{}, "CriticalPath", "PathOperations", "PathTotals"),
+			cmpopts.IgnoreFields(Report{}, "CriticalPath", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
 			cmpopts.IgnoreFields(Report{}, "Idle", "IdleCauses", "Steps", "StatedSteps", "Utilisation", "Concurrency"),
 		}
 		if diff := cmp.Diff(full, flat, structural); diff != "" {

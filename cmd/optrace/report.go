@@ -39,13 +39,15 @@ an INPUT.
                     est_sum_ns
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
                     root, service, trace or attr:NAME, an attribute of the
-                    operation, or else of its scope or resource
+                    operation, or else of its scope or resource; with device, the
+                    critical path is by device too
   -section S[,S]    sections to show: summary, operations, devices, balance,
                     communication, memory, slowest, idle, launches, critical_path,
-                    steps; all by default. With none but summary, memory and slowest the
-                    memory needed does not grow with the input, unless -by has
-                    root, which is found by the parents where spans do not state it
-  -top N            how many slowest operations and memory hotspots to list (10),
+                    sequences, steps; all by default. With none but summary, memory and
+                    slowest the memory needed does not grow with the input, unless -by
+                    has root, which is found by the parents where spans do not state it
+  -top N            how many slowest operations, memory hotspots, idle gaps and
+                    repeated sequences to list (10),
                     and, where it is given and not 0, how many rows of any table
                     the text shows (30)
   -min-comm-ratio X the smallest part of the total at which a communicating

@@ -34,6 +34,7 @@ var sections = []section{
 	{name: "idle", structural: true, table: csv.WriteIdle},
 	{name: "launches", structural: true, table: csv.WriteLaunches},
 	{name: "critical_path", structural: true, table: csv.WriteCriticalPath},
+	{name: "sequences", structural: true, table: csv.WriteSequences},
 	{name: "steps", structural: true, table: csv.WriteSteps},
 }
 

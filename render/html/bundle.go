@@ -13,7 +13,7 @@ var web embed.FS
 // one of the last two: file for data of its own, live for those of a server.
 var modules = []string{
 	"units", "rows", "colors", "dom", "state", "charts", "table", "overlays", "timeline", "flame", "selected", "sections",
-	"launches", "diff", "main", "file", "live",
+	"launches", "sequences", "diff", "main", "file", "live",
 }
 
 var (

@@ -17,7 +17,8 @@ type Options struct {
 	Rows int
 	// Show decides whether a section is shown; nil shows all. Sections that were
 	// not computed are left out in any case, and with nil so are the steps of an
-	// input that states none, and launches where none is known.
+	// input that states none, launches where none is known, and sequences where nothing is
+	// repeated.
 	Show func(section string) bool
 }
 
@@ -33,6 +34,7 @@ const (
 	SectionIdle          = "idle"
 	SectionLaunches      = "launches"
 	SectionCriticalPath  = "critical_path"
+	SectionSequences     = "sequences"
 	SectionSteps         = "steps"
 )
 
@@ -53,6 +55,7 @@ func Write(w io.Writer, r *analyze.Report, opts Options) error {
 		{SectionIdle, v.idle},
 		{SectionLaunches, v.launches},
 		{SectionCriticalPath, v.criticalPath},
+		{SectionSequences, v.sequences},
 		{SectionSteps, v.steps},
 	} {
 		if opts.Show == nil || opts.Show(s.name) {

@@ -7,6 +7,7 @@ import { FlameGraph } from "./flame.js";
 import { Timeline } from "./timeline.js";
 import { Devices, Operations, Requests, communication, memory, steps } from "./sections.js";
 import { Launches } from "./launches.js";
+import { sequences } from "./sequences.js";
 import { difference } from "./diff.js";
 import { formatBytes, formatCount, formatRange, formatRate, formatShare, formatTime } from "./units.js";
 
@@ -177,6 +178,7 @@ export class Page {
     const selected = { picked, isWhole, from: s.from ?? -Infinity, to: s.to ?? Infinity };
     communication(this, byID("communication"), selected);
     memory(this, byID("memory"), selected);
+    sequences(this, byID("sequences"));
     steps(this, byID("steps"), selected);
     this.describe(picked, isWhole);
   }

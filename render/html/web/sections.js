@@ -206,7 +206,7 @@ export class Requests {
 }
 
 // keptTable makes a table that is sorted as the one of the same name was before.
-function keptTable(page, parent, columns, options) {
+export function keptTable(page, parent, columns, options) {
   const table = new Table(parent, columns, { ...options, sort: page.tables.get(options.label)?.sort ?? options.sort });
   page.tables.set(options.label, table);
   return table;

@@ -1,0 +1,265 @@
+package analyze
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/optrace/optrace/analyze/internal/repeats"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// Sequences are sequences of short operations that come again: what could be one
+// operation instead.
+type Sequences struct {
+	// ShortNS is the longest duration of a short operation, and the longest time from the end
+	// of one to the start of the next within a sequence.
+	ShortNS int64 `json:"short_ns"`
+	// MaxOperations is the longest sequence that is looked for.
+	MaxOperations int64 `json:"max_operations"`
+	// Runs is how many runs there are of two or more short operations, RunOperations how
+	// many operations they have.
+	Runs          int64 `json:"runs"`
+	RunOperations int64 `json:"run_operations"`
+	// LeftOut is how many of these operations were not looked at, because too many runs
+	// differ.
+	LeftOut int64 `json:"left_out"`
+	// Count is how many sequences were found, Rows has those that take longest, gaps
+	// included.
+	Count int64      `json:"count"`
+	Rows  []Sequence `json:"rows"`
+}
+
+// Sequence is a sequence of short operations below one parent, on one stream.
+type Sequence struct {
+	Operations []string `json:"operations"`
+	// Count is how many times it occurs.
+	Count int64 `json:"count"`
+	// SumNS is the time of its operations, GapNS that between them.
+	SumNS int64 `json:"sum_ns"`
+	GapNS int64 `json:"gap_ns"`
+	// Share is SumNS as a part of the total's; nil where that is 0. GapShare is GapNS
+	// as a part of both.
+	Share    op.Float `json:"share"`
+	GapShare op.Float `json:"gap_share"`
+	// Streams has a row per stream that it ran on, by device and stream.
+	Streams []SequenceStream `json:"streams"`
+}
+
+// SequenceStream is how many times a sequence occurs on a stream.
+type SequenceStream struct {
+	DeviceKey
+	// Stream is nil for operations that state none.
+	Stream op.Int `json:"stream"`
+	Count  int64  `json:"count"`
+}
+
+// shortOperation is the longest duration of a short operation.
+const shortOperation = 100 * time.Microsecond
+
+// maxRunOperations bounds the operations of runs that differ.
+const maxRunOperations = 1 << 18
+
+// sequences returns the repeated sequences, of which top are described, given the sum of
+// all durations.
+func (f *Forest) sequences(top int, whole float64) *Sequences {
+	f.build()
+	runs := shortRuns{forest: f, index: make(map[string]int32)}
+	for _, device := range f.onDevice.order {
+		runs.addDevice(device)
+	}
+	s := &Sequences{
+		ShortNS: int64(shortOperation), MaxOperations: repeats.MaxLength, Runs: runs.count, RunOperations: runs.operations,
+		LeftOut: runs.leftOut, Rows: []Sequence{},
+	}
+	texts, weights := make([][]int32, len(runs.list)), make([]int64, len(runs.list))
+	for i := range runs.list {
+		texts[i], weights[i] = runs.list[i].names, runs.list[i].count
+	}
+	found := repeats.Find(texts, weights)
+	s.Count = int64(len(found))
+	rows := make([]Sequence, len(found))
+	for i := range found {
+		rows[i] = runs.sequence(&found[i], whole)
+	}
+	sortSequences(rows)
+	s.Rows = append(s.Rows, rows[:min(len(rows), max(0, top))]...)
+	for i := range s.Rows {
+		f.sortStreams(s.Rows[i].Streams)
+	}
+	return s
+}
+
+// shortRuns has the runs of short operations: below one parent, on one stream, one behind the
+// other. Equal ones are kept once.
+type shortRuns struct {
+	forest              *Forest
+	list                []shortRun
+	index               map[string]int32 // by names
+	key                 []byte
+	count, operations   int64
+	different, leftOut  int64
+	names               []int32 // of the run under way
+	durations, gapTimes []int64
+}
+
+// shortRun is a run, as often as it occurs.
+type shortRun struct {
+	names []int32
+	count int64
+	// durations and gaps have the sums over all its occurrences, gaps before each operation.
+	durations, gaps []int64
+	streams         map[int32]int64 // occurrences by lane
+}
+
+// runParent identifies the operations among which runs are looked for.
+type runParent struct {
+	trace, stream int32
+	span          uint64
+}
+
+// addDevice adds the runs of a device.
+func (s *shortRuns) addDevice(device int32) {
+	f := s.forest
+	rows := f.onDevice.of(device)
+	numbers, of := make(map[runParent]int32), make([]int32, len(rows))
+	var below descent
+	for i, r := range rows {
+		of[i] = noRow
+		if f.anyOpBelow(r, &below) {
+			continue
+		}
+		parent := f.runParent(r)
+		number, ok := numbers[parent]
+		if !ok {
+			number = int32(len(numbers))
+			numbers[parent] = number
+		}
+		of[i] = number
+	}
+	grouped, first := groupRows(int32(len(rows)), len(numbers), nil, func(i int32) int32 { return of[i] })
+	for g := range len(numbers) {
+		s.addGroup(rows, grouped[first[g]:first[g+1]])
+	}
+}
+
+// anyOpBelow reports whether an operation lies below row r.
+func (f *Forest) anyOpBelow(r int32, below *descent) bool {
+	return !f.has(r, flagDuplicate) && f.tree.first[r] < f.tree.first[r+1] && len(f.opsBelow(r, below)) > 0
+}
+
+// runParent returns the span above row r that is no operation of the host, read or not, with
+// the stream of r.
+func (f *Forest) runParent(r int32) runParent {
+	stream := f.deviceStreamOf(r)
+	at := r
+	for p := f.tree.parent[at]; p != noRow && f.has(p, flagOp|flagHost); p = f.tree.parent[at] {
+		at = p
+	}
+	return runParent{trace: f.trace(at), stream: stream, span: f.parentID(at)}
+}
+
+// addGroup adds the runs among the operations below one parent, which are in the order of
+// their starts: places in rows.
+func (s *shortRuns) addGroup(rows, places []int32) {
+	f := s.forest
+	end := int64(0)
+	lane := int32(0)
+	for _, i := range places {
+		r := rows[i]
+		duration, start := f.duration(r), f.start(r)
+		gap := max(0, start-end)
+		if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
+			s.endRun(lane)
+		}
+		if duration > int64(shortOperation) {
+			continue
+		}
+		if len(s.names) == 0 {
+			gap, end, lane = 0, start, f.lane(r)
+		}
+		s.names, s.durations, s.gapTimes = append(s.names, f.name(r)), append(s.durations, duration), append(s.gapTimes, gap)
+		end = max(end, start+duration)
+	}
+	s.endRun(lane)
+}
+
+// endRun adds the run under way.
+func (s *shortRuns) endRun(lane int32) {
+	n := len(s.names)
+	if n > 1 {
+		s.count++
+		s.operations += int64(n)
+		if run := s.run(); run != nil {
+			run.count++
+			run.streams[lane]++
+			for i := range n {
+				run.durations[i] = wide.AddSaturating(run.durations[i], s.durations[i])
+				run.gaps[i] = wide.AddSaturating(run.gaps[i], s.gapTimes[i])
+			}
+		}
+	}
+	s.names, s.durations, s.gapTimes = s.names[:0], s.durations[:0], s.gapTimes[:0]
+}
+
+// run returns the run that equals the one under way, nil if there are too many.
+func (s *shortRuns) run() *shortRun {
+	s.key = s.key[:0]
+	for _, name := range s.names {
+		s.key = binary.LittleEndian.AppendUint32(s.key, uint32(name))
+	}
+	i, ok := s.index[string(s.key)]
+	if ok {
+		return &s.list[i]
+	}
+	n := len(s.names)
+	if s.different+int64(n) > maxRunOperations {
+		s.leftOut += int64(n)
+		return nil
+	}
+	s.different += int64(n)
+	s.index[string(s.key)] = int32(len(s.list))
+	s.list = append(s.list, shortRun{
+		names: append([]int32(nil), s.names...), durations: make([]int64, n), gaps: make([]int64, n), streams: make(map[int32]int64),
+	})
+	return &s.list[len(s.list)-1]
+}
+
+// sequence describes a sequence that was found.
+func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
+	f := s.forest
+	row := Sequence{Count: found.Count}
+	counts := make(map[int32]int64) // by stream
+	lanes := make(map[int32]int32)  // one of each stream
+	for _, at := range found.At {
+		run := &s.list[at.Text]
+		for i := at.From; i < at.From+found.Length; i++ {
+			row.SumNS = wide.AddSaturating(row.SumNS, run.durations[i])
+			if i > at.From {
+				row.GapNS = wide.AddSaturating(row.GapNS, run.gaps[i])
+			}
+		}
+		for lane, n := range run.streams {
+			stream := f.onDevice.streams[lane]
+			counts[stream] += n
+			lanes[stream] = lane
+		}
+	}
+	first := found.At[0]
+	for _, name := range s.list[first.Text].names[first.From : first.From+found.Length] {
+		row.Operations = append(row.Operations, f.dict.operations.Values[name])
+	}
+	for stream, n := range counts {
+		lane := lanes[stream]
+		row.Streams = append(row.Streams, SequenceStream{
+			DeviceKey: f.onDevice.keys[f.onDevice.lanes[lane]], Stream: f.dict.lanes.Values[lane].stream, Count: n,
+		})
+	}
+	if whole > 0 {
+		row.Share = op.KnownFloat(float64(row.SumNS) / whole)
+	}
+	if both := float64(row.SumNS) + float64(row.GapNS); both > 0 {
+		row.GapShare = op.KnownFloat(float64(row.GapNS) / both)
+	}
+	return row
+}

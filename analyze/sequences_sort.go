@@ -1,0 +1,33 @@
+package analyze
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+)
+
+// sortSequences puts first what takes longest, gaps included, then the longer sequences
+// and then goes by the names.
+func sortSequences(rows []Sequence) {
+	slices.SortFunc(rows, func(a, b Sequence) int {
+		return cmp.Or(
+			compareInt(wide.AddSaturating(b.SumNS, b.GapNS), wide.AddSaturating(a.SumNS, a.GapNS)),
+			cmp.Compare(len(b.Operations), len(a.Operations)),
+			slices.Compare(a.Operations, b.Operations),
+		)
+	})
+}
+
+// sortStreams sorts by device and stream, those without a stream first.
+func (f *Forest) sortStreams(streams []SequenceStream) {
+	slices.SortFunc(streams, func(a, b SequenceStream) int {
+		if a.Stream.Known != b.Stream.Known && a.DeviceKey == b.DeviceKey {
+			if b.Stream.Known {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(a.DeviceKey.Compare(b.DeviceKey), compareInt(a.Stream.V, b.Stream.V))
+	})
+}

@@ -1,0 +1,89 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// sequences shows what short operations do one behind the other again and again.
+func (v *view) sequences() {
+	s := v.r.Sequences
+	if s == nil || s.Count == 0 && v.all {
+		return
+	}
+	v.heading("REPEATED SEQUENCES")
+	if s.Count == 0 {
+		v.note("none of " + plural(s.RunOperations, "short operation") + " in " + plural(s.Runs, "run"))
+	}
+	if len(s.Rows) > 0 {
+		v.table(sequenceTable(s.Rows, v.severalRanks()))
+	}
+	if n := s.Count - int64(len(s.Rows)); n > 0 {
+		v.note("… and " + units.Count(n) + " more that take less time")
+	}
+	short := units.Duration(s.ShortNS)
+	text := "operations of up to " + short + " that follow each other on a stream below one parent, within " + short +
+		"; the longest sequence first, of up to " + units.Count(s.MaxOperations) +
+		" operations; gaps: the time between them, and its part of both"
+	if s.LeftOut > 0 {
+		text += "; " + plural(s.LeftOut, "operation") + " of runs that differ from all others were not looked at"
+	}
+	v.note(text)
+}
+
+// sequenceTable returns a table of sequences.
+func sequenceTable(rows []analyze.Sequence, ranks bool) *table {
+	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("sum", 0), figures("share", 2), figures("gaps", 0),
+		figures("of both", 4), names("streams", 5))
+	for i := range rows {
+		s := &rows[i]
+		share, gaps := absent, absent
+		if s.Share.Known {
+			share = units.Percent(s.Share.V)
+		}
+		if s.GapShare.Known {
+			gaps = units.Percent(s.GapShare.V)
+		}
+		t.add(sequenceText(s.Operations), strconv.Itoa(len(s.Operations)), units.Count(s.Count), units.Duration(s.SumNS), share,
+			units.Duration(s.GapNS), gaps, streamsText(s.Streams, ranks))
+	}
+	return t
+}
+
+// sequenceText joins operations; an operation several times in a row is named once.
+func sequenceText(operations []string) string {
+	var parts []string
+	for i := 0; i < len(operations); {
+		n := 1
+		for i+n < len(operations) && operations[i+n] == operations[i] {
+			n++
+		}
+		part := termtext.Shorten(termtext.Clean(operations[i]), maxInText)
+		if n > 1 {
+			part += " ×" + strconv.Itoa(n)
+		}
+		parts = append(parts, part)
+		i += n
+	}
+	return strings.Join(parts, " → ")
+}
+
+// streamsText names the streams of a sequence, or counts them.
+func streamsText(streams []analyze.SequenceStream, ranks bool) string {
+	if len(streams) > 2 {
+		return units.Count(int64(len(streams)))
+	}
+	var names []string
+	for i := range streams {
+		name := streams[i].Label(ranks)
+		if streams[i].Stream.Known {
+			name += " stream " + streams[i].Stream.String()
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, ", ")
+}
