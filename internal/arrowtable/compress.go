@@ -27,7 +27,7 @@ func (c *lz4Compressor) Append(dst, src []byte) []byte {
 	if c.writer == nil {
 		c.writer = lz4.NewWriter(&c.out)
 		// The default of 4 MiB takes as much memory, for buffers that are a fraction of it.
-		if err := c.writer.Apply(lz4.BlockSizeOption(lz4.Block256Kb)); err != nil {
+		if err := c.writer.Apply(lz4.BlockSizeOption(lz4.Block64Kb)); err != nil {
 			panic(fmt.Sprintf("options of lz4: %v", err)) // they are constant
 		}
 	}
