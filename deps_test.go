@@ -34,13 +34,16 @@ var importRules = map[string]struct {
 	"internal": {own: []string{"internal/..."}},
 	"live": {
 		own:     []string{"op", "tensorconv", "analyze/...", "render/...", "internal/..."},
-		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf"}),
+		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf", pprofProfile}),
 	},
-	"internal/livepage": {own: []string{"op", "analyze/...", "render/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"internal/livepage": {
+		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
+		foreign: []string{"google.golang.org/protobuf", pprofProfile},
+	},
 	"internal/loopback": {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/receiver": {
 		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
-		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress"}),
+		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress", pprofProfile}),
 	},
 	"internal/termtext":   {foreign: []string{"golang.org/x/text"}},
 	"internal/arrowtable": {own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"}},
@@ -72,8 +75,9 @@ var importRules = map[string]struct {
 	},
 	"render": {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
-		foreign: []string{"github.com/google/pprof", "google.golang.org/protobuf", "golang.org/x/text"},
+		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
+	"render/pprof": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{pprofProfile}},
 	"render/parquet": {
 		own: []string{"op", "internal/..."},
 		foreign: []string{
@@ -100,6 +104,9 @@ var openTelemetry = []string{
 var parquet = []string{
 	"github.com/parquet-go", "github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "golang.org/x/sys",
 }
+
+// pprofProfile is the format of pprof, without the program.
+const pprofProfile = "github.com/google/pprof/profile"
 
 // grpc lists the modules that receiving OTLP by gRPC takes.
 var grpc = []string{

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -325,3 +327,25 @@ func (collect) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
 func (c collect) OnEnd(s sdktrace.ReadOnlySpan)                 { *c.spans = append(*c.spans, s) }
 func (collect) ForceFlush(context.Context) error                { return nil }
 func (collect) Shutdown(context.Context) error                  { return nil }
+
+// go tool pprof opens the profile by the page's URL.
+func TestGoToolPprof(t *testing.T) {
+	p := newProcessor(t)
+	recordSome(provider(p), 40)
+	mux := http.NewServeMux()
+	mux.Handle("/debug/optrace/", p.Handler())
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "pprof", "-top", "-symbolize=none", server.URL+"/debug/optrace/?format=pprof")
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"Type: time", "matmul", "POST /", "window of "} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

@@ -16,10 +16,10 @@ import (
 // WriteCollapsed writes the self times as collapsed stacks, see [WriteCollapsed].
 func (t *Table) WriteCollapsed(w io.Writer) error {
 	weights := make(map[string]int64)
-	for sum, other := range t.stacks.All() {
+	for sum, other := range t.levels[byStack].All() {
 		frames := []string{Other}
 		if !other {
-			frames, _ = stackOf(sum.key)
+			frames = stackOf(sum.key).Frames
 		}
 		stack := Collapse(frames...)
 		weights[stack] = wide.AddSaturating(weights[stack], sum.all.SelfNS)

@@ -7,7 +7,7 @@
 // analyze.Forest.Stacks walks them and fills one. Tables of several inputs merge,
 // in any order and with the same result.
 //
-// A table is bounded. Beyond its limits it gives up what tells the operations of
-// a stack apart, their shapes and requests, and then stacks; what they took is
-// kept in rows that are called [Other], so that sums stay what they are.
+// A table is bounded. Beyond its limits it gives up requests, then shapes, and then
+// stacks; what their operations took is kept in rows that are called [Other], so that
+// sums stay what they are.
 package stacks

@@ -3,6 +3,7 @@ package stacks
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -10,31 +11,38 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Other names what a table had no room for: the one frame of a row of stacks, or
-// the shape and the request of a row of operations whose own are not kept.
+// Other names what a table had no room for: the one frame of a row of stacks, the
+// shape and the request of a row of operations whose own are not kept.
 const Other = "(other)"
 
-// Limits bounds a [Table].
+// Limits bounds the rows of a [Table]. The text of a row, its stack above all, is
+// 256 bytes long on average at most; of longer ones there are fewer.
 type Limits struct {
 	// Stacks is how many stacks it keeps, those on different devices or of different
-	// kinds counted apart; 0 is DefaultStacks. A stack takes 256 bytes on average at
-	// most.
+	// kinds counted apart; 0 is DefaultStacks.
 	Stacks int
-	// Rows is how many rows it keeps that have a shape or a request; 0 is
-	// DefaultRows.
-	Rows int
+	// Shapes is how many of them with different shapes; 0 is DefaultShapes.
+	Shapes int
+	// Requests is how many of those of different requests; 0 is DefaultRequests. Of a
+	// request all are kept, as far as their shapes are, or none.
+	Requests int
 }
 
 // The defaults of Limits.
 const (
-	DefaultStacks = 1 << 18
-	DefaultRows   = 1 << 17
+	DefaultStacks   = 1 << 18
+	DefaultShapes   = 1 << 17
+	DefaultRequests = 1 << 17
 )
 
-// Table adds up what operations took, by stack, device and kind, and within
-// these by shape and request. Its rows depend on what was added, not on the
-// order or on how it was divided among tables that were merged. It is not safe for
-// concurrent use.
+// Overflow is how many stacks, stacks of different shapes, and requests a table had
+// no room for; estimates where there are very many.
+type Overflow struct{ Stacks, Shapes, Requests int64 }
+
+// Table adds up what operations took, by stack, device and kind, within these by shape
+// and within these by request. Its rows depend on what was added, not on the order or
+// on how it was divided among tables that were merged. It is not safe for concurrent
+// use.
 type Table struct {
 	// Start and End are the first start and the last end of the operations in Unix
 	// nanoseconds, unknown where no operation has a start.
@@ -43,59 +51,83 @@ type Table struct {
 	// of a device, Duplicates those whose ids other operations have.
 	HostSide, Duplicates int64
 
-	stacks  *table.Table[total]
-	details *table.Table[detail]
-	key     []byte
+	levels [numLevels]*table.Table[sum]
+	key    []byte
 }
 
-// total is what the operations of a stack, device and kind took.
-type total struct {
-	key string
-	all Values
-	// plain is the part of those that have neither a shape nor a request.
-	plain Values
-}
+// The levels of a Table. The key of a row begins with that of its row on the level
+// before.
+const (
+	byStack = iota
+	byShape
+	byRequest
+	numLevels
+)
 
-// detail is what those of them with a shape and a request took.
-type detail struct {
+// sum is what the operations of a row on some level took.
+type sum struct {
 	key   string
-	stack int // the length of the key of their total, with which key begins
-	Values
+	above int // the length of the key of the row on the level before
+	all   Values
+	// plain is the part of the operations that have no row on the next level.
+	plain Values
 }
 
 // NewTable returns an empty table.
 func NewTable(limits Limits) *Table {
-	return &Table{
-		stacks: table.New(cmp.Or(max(0, limits.Stacks), DefaultStacks), func(dst, src *total) {
-			dst.all.Add(src.all)
-			dst.plain.Add(src.plain)
-		}),
-		details: table.New(cmp.Or(max(0, limits.Rows), DefaultRows), func(dst, src *detail) { dst.Add(src.Values) }),
+	fold := func(dst, src *sum) {
+		dst.all.Add(src.all)
+		dst.plain.Add(src.plain)
 	}
+	return &Table{levels: [numLevels]*table.Table[sum]{
+		byStack:   table.New(cmp.Or(max(0, limits.Stacks), DefaultStacks), fold),
+		byShape:   table.New(cmp.Or(max(0, limits.Shapes), DefaultShapes), fold),
+		byRequest: table.NewByHash(cmp.Or(max(0, limits.Requests), DefaultRequests), fold, requestHash),
+	}}
 }
 
 // Add adds operations at the end of a path. It keeps nothing of path.
 func (t *Table) Add(path *Path, l *Labels, v Values) {
 	t.key = append(appendText(t.key[:0], l.Device), byte(l.Kind))
 	t.key = append(t.key, path.text...)
-	sum, isNew := t.stacks.Row(t.key)
-	if isNew {
-		sum.Value.key = sum.Key()
-	}
-	sum.Value.all.Add(v)
-	if l.Shape == "" && l.Request == (Request{}) {
-		sum.Value.plain.Add(v)
+	hasRequest := l.Request != (Request{})
+	if t.add(byStack, 0, v, l.Shape != "" || hasRequest) {
 		return
 	}
-	n := len(t.key)
-	t.key = appendText(appendText(t.key, l.Shape), l.Request.Name)
-	t.key = append(append(t.key, l.Request.TraceID[:]...), l.Request.SpanID[:]...)
-	row, isNew := t.details.Row(t.key)
-	if isNew {
-		row.Value.key, row.Value.stack = row.Key(), n
+	above := len(t.key)
+	t.key = appendText(t.key, l.Shape)
+	if t.add(byShape, above, v, hasRequest) {
+		return
 	}
-	row.Value.Add(v)
+	above = len(t.key)
+	t.key = appendRequest(t.key, &l.Request)
+	t.add(byRequest, above, v, false)
 }
+
+// add adds operations to the row of t.key on a level, and reports whether the next
+// levels have nothing of them.
+func (t *Table) add(level, above int, v Values, more bool) (done bool) {
+	row, isNew := t.levels[level].Row(t.key)
+	if isNew {
+		row.Value.key, row.Value.above = row.Key(), above
+	}
+	row.Value.all.Add(v)
+	if !more {
+		row.Value.plain.Add(v)
+	}
+	return !more
+}
+
+// appendRequest appends a request to a key, and its hash.
+func appendRequest(key []byte, r *Request) []byte {
+	start := len(key)
+	key = appendText(key, r.Name)
+	key = append(append(key, r.TraceID[:]...), r.SpanID[:]...)
+	return binary.BigEndian.AppendUint64(key, table.Hash(key[start:]))
+}
+
+// requestHash returns the hash that appendRequest appended.
+func requestHash(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
 // AddTime notes that an operation started and ended at these times.
 func (t *Table) AddTime(start, end int64) {
@@ -114,17 +146,23 @@ func (t *Table) Merge(o *Table) {
 	}
 	t.HostSide += o.HostSide
 	t.Duplicates += o.Duplicates
-	t.stacks.Merge(o.stacks, func(dst, src *total) { dst.key = src.key })
-	t.details.Merge(o.details, func(dst, src *detail) { dst.key, dst.stack = src.key, src.stack })
+	for i := range t.levels {
+		t.levels[i].Merge(o.levels[i], func(dst, src *sum) { dst.key, dst.above = src.key, src.above })
+	}
 }
 
 // Bytes returns about how much memory t takes.
-func (t *Table) Bytes() int64 { return t.stacks.Bytes() + t.details.Bytes() }
+func (t *Table) Bytes() int64 {
+	n := int64(0)
+	for _, level := range t.levels {
+		n += level.Bytes()
+	}
+	return n
+}
 
-// Overflowed returns how many stacks, and how many rows with a shape or a request,
-// there was no room for; estimates where there are very many.
-func (t *Table) Overflowed() (stacks, rows int64) {
-	return t.stacks.Overflowed(), t.details.Overflowed()
+// Overflowed returns what there was no room for.
+func (t *Table) Overflowed() Overflow {
+	return Overflow{t.levels[byStack].Overflowed(), t.levels[byShape].Overflowed(), t.levels[byRequest].Overflowed()}
 }
 
 // Row is what the operations of one stack took that have the same labels.
@@ -136,55 +174,65 @@ type Row struct {
 }
 
 // Rows returns the rows, sorted by frames and labels. They add up to all that was
-// added: where the shapes and requests of operations are not kept, their stack has a
-// row with [Other] in place of these, and where the stack is not, they are in a row with
-// that one frame.
+// added: where the request of operations is not kept, or their shape, there is a row with
+// [Other] in place of it, and where their stack is not, they are in a row with that one
+// frame.
 func (t *Table) Rows() []Row {
 	var rows []Row
-	sums := make(map[string]*unshown)
-	for sum, other := range t.stacks.All() {
-		if other {
-			rows = append(rows, Row{Frames: []string{Other}, Values: sum.all})
-			continue
+	above := map[string]*Row{} // what is not in rows yet, by key
+	for level := range t.levels {
+		here := make(map[string]*Row)
+		for s, other := range t.levels[level].All() {
+			switch {
+			case other && level == byStack:
+				rows = append(rows, Row{Frames: []string{Other}, Values: s.all})
+			case other:
+			case level == byStack:
+				here[s.key] = stackOf(s.key)
+			case above[s.key[:s.above]] == nil, level == byRequest && !t.levels[level].Whole(s.key):
+			default:
+				from := above[s.key[:s.above]]
+				from.sub(s.all)
+				here[s.key] = from.with(level, s.key[s.above:])
+			}
+			if row := here[s.key]; row != nil && !other {
+				rows = appendRow(rows, *row, s.plain)
+				row.Values = s.all
+				row.sub(s.plain)
+			}
 		}
-		frames, labels := stackOf(sum.key)
-		rest := &unshown{frames: frames, labels: labels, values: sum.all}
-		sums[sum.key] = rest
-		if sum.plain.Count > 0 {
-			rows = append(rows, Row{frames, labels, sum.plain})
-			rest.values.sub(sum.plain)
-		}
-	}
-	for d, other := range t.details.All() {
-		if other {
-			continue
-		}
-		if rest := sums[d.key[:d.stack]]; rest != nil {
-			rows = append(rows, Row{rest.frames, d.labels(rest.labels), d.Values})
-			rest.values.sub(d.Values)
-		}
-	}
-	for _, rest := range sums {
-		if rest.values.Count > 0 {
-			rest.labels.Shape, rest.labels.Request.Name = Other, Other
-			rows = append(rows, Row{rest.frames, rest.labels, rest.values})
-		}
+		rows = appendOthers(rows, level, above)
+		above = here
 	}
 	slices.SortFunc(rows, compareRows)
 	return rows
 }
 
-// unshown is what of a stack no row has shown yet.
-type unshown struct {
-	frames []string
-	labels Labels
-	values Values
+// appendRow appends a row with other values, unless nothing is in them.
+func appendRow(rows []Row, row Row, v Values) []Row {
+	if v.Count == 0 {
+		return rows
+	}
+	row.Values = v
+	return append(rows, row)
 }
 
-// stackOf returns what the key of a total says.
-func stackOf(key string) ([]string, Labels) {
+// appendOthers appends what the rows of a level have left of those of the level before.
+func appendOthers(rows []Row, level int, above map[string]*Row) []Row {
+	for _, row := range above {
+		if level == byShape {
+			row.Shape = Other
+		}
+		row.Request = Request{Name: Other}
+		rows = appendRow(rows, *row, row.Values)
+	}
+	return rows
+}
+
+// stackOf returns the row, without values, of a key on the first level.
+func stackOf(key string) *Row {
 	device, rest := cutText(key)
-	return framesOf(rest[1:]), Labels{Device: device, Kind: op.Kind(rest[0])}
+	return &Row{Frames: framesOf(rest[1:]), Labels: Labels{Device: device, Kind: op.Kind(rest[0])}}
 }
 
 // framesOf returns the frames in the text of a path.
@@ -198,13 +246,18 @@ func framesOf(text string) []string {
 	return frames
 }
 
-// labels returns the labels of d, given those of its total.
-func (d *detail) labels(of Labels) Labels {
+// with returns a row of the next level, without values, given what its key has beyond
+// that of r.
+func (r *Row) with(level int, key string) *Row {
+	next := &Row{Frames: r.Frames, Labels: r.Labels}
+	if level == byShape {
+		next.Shape, _ = cutText(key)
+		return next
+	}
 	var ids string
-	of.Shape, ids = cutText(d.key[d.stack:])
-	of.Request.Name, ids = cutText(ids)
-	copy(of.Request.SpanID[:], ids[copy(of.Request.TraceID[:], ids):])
-	return of
+	next.Request.Name, ids = cutText(key)
+	copy(next.Request.SpanID[:], ids[copy(next.Request.TraceID[:], ids):])
+	return next
 }
 
 func compareRows(a, b Row) int {

@@ -60,8 +60,8 @@ func TestRowsAgainstMap(t *testing.T) {
 		if diff := cmp.Diff(want, table.Rows(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("seed %d (-want +got):\n%s", seed, diff)
 		}
-		if stacks, rows := table.Overflowed(); stacks != 0 || rows != 0 {
-			t.Errorf("seed %d: %d stacks and %d rows beyond the limits", seed, stacks, rows)
+		if got := table.Overflowed(); got != (Overflow{}) {
+			t.Errorf("seed %d: %+v beyond the limits", seed, got)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestRowsAgainstMap(t *testing.T) {
 // nor on how these are divided among tables.
 func TestRowsDoNotDependOnOrder(t *testing.T) {
 	random.Seeds(200, func(seed uint64, r *rand.Rand) {
-		limits := Limits{Stacks: 1 + r.IntN(20), Rows: 1 + r.IntN(20)}
+		limits := Limits{Stacks: 1 + r.IntN(20), Shapes: 1 + r.IntN(20), Requests: 1 + r.IntN(20)}
 		whole := NewTable(limits)
 		var all []addition
 		var want Values
@@ -107,45 +107,95 @@ func TestRowsDoNotDependOnOrder(t *testing.T) {
 		if whole.Start != parts[0].Start || whole.End != parts[0].End {
 			t.Errorf("seed %d: %v to %v, merged %v to %v", seed, whole.Start, whole.End, parts[0].Start, parts[0].End)
 		}
-		s1, r1 := whole.Overflowed()
-		if s2, r2 := parts[0].Overflowed(); s1 != s2 || r1 != r2 {
-			t.Errorf("seed %d: %d stacks and %d rows beyond the limits, merged %d and %d", seed, s1, r1, s2, r2)
+		if want, got := whole.Overflowed(), parts[0].Overflowed(); want != got {
+			t.Errorf("seed %d: %+v beyond the limits, merged %+v", seed, want, got)
 		}
 	})
 }
 
-// What there is no room for is in rows that say so: first shapes and requests, then
-// stacks.
+// Each stack and shape has one row for the requests that there was no room for, each
+// stack one for the shapes, and all stacks together one.
 func TestOverflow(t *testing.T) {
-	table := NewTable(Limits{Stacks: 2, Rows: 3})
-	for i := range 10 {
+	table := NewTable(Limits{Stacks: 2, Shapes: 3, Requests: 4})
+	for i := range 9 {
 		request := Request{Name: "request", SpanID: op.SpanID{7: byte(i + 1)}}
-		table.Add(pathOf("a"), &Labels{Request: request}, Values{Count: 1, SelfNS: 5})
+		table.Add(pathOf("a"), &Labels{Shape: "2", Request: request}, Values{Count: 1, SelfNS: 5})
+		table.Add(pathOf("a"), &Labels{Request: request}, Values{Count: 1, SelfNS: 1})
 	}
-	table.Add(pathOf("a"), &Labels{}, Values{Count: 1, SelfNS: 7})
-	kept, other := 0, Row{}
+	table.Add(pathOf("a"), &Labels{Shape: "2"}, Values{Count: 1, SelfNS: 7})
+	requests := make(map[op.SpanID]int)
+	others := make(map[string]Values)
 	for _, row := range table.Rows() {
-		if row.Shape == Other {
-			other = row
-		} else if row.Request.Name == "request" {
-			kept++
+		if row.Request.Name == "request" {
+			requests[row.Request.SpanID]++
+		} else {
+			others[row.Shape+" "+row.Request.Name] = row.Values
 		}
 	}
-	if want := (Row{[]string{"a"}, Labels{Shape: Other, Request: Request{Name: Other}}, Values{Count: 7, SelfNS: 35}}); kept != 3 ||
-		!cmp.Equal(want, other) {
-		t.Errorf("%d requests are kept, and others %+v", kept, other)
+	kept := int64(0)
+	for id, rows := range requests {
+		if kept++; rows != 2 {
+			t.Errorf("of request %s there are %d rows", id, rows)
+		}
+	}
+	lost := 9 - kept
+	want := map[string]Values{
+		"2 ": {Count: 1, SelfNS: 7}, "2 (other)": {Count: lost, SelfNS: 5 * lost}, " (other)": {Count: lost, SelfNS: lost},
+	}
+	if diff := cmp.Diff(want, others); diff != "" || kept < 1 || kept > 2 {
+		t.Errorf("%d requests are kept; others (-want +got):\n%s", kept, diff)
+	}
+	if got := table.Overflowed(); got != (Overflow{Requests: lost}) {
+		t.Errorf("%+v beyond the limits", got)
+	}
+
+	table = NewTable(Limits{Stacks: 3, Shapes: 2})
+	for i := range 5 {
+		table.Add(pathOf("a"), &Labels{Shape: fmt.Sprint(i)}, Values{Count: 1, Bytes: 1})
+	}
+	if got := table.Rows(); len(got) != 3 || !slices.ContainsFunc(got, func(r Row) bool {
+		return r.Labels == Labels{Shape: Other, Request: Request{Name: Other}} && r.Values == Values{Count: 3, Bytes: 3}
+	}) {
+		t.Errorf("rows of other shapes: %+v", got)
 	}
 	for i := range 5 {
-		table.Add(pathOf(fmt.Sprint("b", i)), &Labels{}, Values{Count: 1, SelfNS: 1})
+		table.Add(pathOf(fmt.Sprint("b", i)), &Labels{}, Values{Count: 1, FLOPs: 1})
 	}
-	rows := table.Rows()
-	i := slices.IndexFunc(rows, func(r Row) bool { return slices.Equal(r.Frames, []string{Other}) })
-	if i < 0 || rows[i].Labels != (Labels{}) {
+	if got := table.Overflowed(); got != (Overflow{Stacks: 3, Shapes: 3}) {
+		t.Errorf("%+v beyond the limits", got)
+	}
+	if rows := table.Rows(); !slices.ContainsFunc(rows, func(r Row) bool {
+		return slices.Equal(r.Frames, []string{Other}) && r.Labels == Labels{} && r.Count >= 3
+	}) {
 		t.Errorf("no row of other stacks: %+v", rows)
 	}
-	if stacks, details := table.Overflowed(); stacks != 4 || details != 7 {
-		t.Errorf("%d stacks and %d rows beyond the limits, want 4 and 7", stacks, details)
-	}
+}
+
+// Of the requests all rows are kept or none, whatever the order of additions.
+func TestRequestsAreKeptAsAWhole(t *testing.T) {
+	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+		table := NewTable(Limits{Requests: 1 + r.IntN(30)})
+		want := make(map[op.SpanID]int64)
+		for range 200 {
+			request := Request{Name: "r", SpanID: op.SpanID{7: byte(1 + r.IntN(12))}}
+			table.Add(pathOf(fmt.Sprint(r.IntN(4))), &Labels{Shape: hostileNames[r.IntN(4)], Request: request}, Values{Count: 1})
+			want[request.SpanID]++
+		}
+		got := make(map[op.SpanID]int64)
+		for _, row := range table.Rows() {
+			if row.Request.Name == "r" {
+				got[row.Request.SpanID] += row.Count
+			}
+		}
+		for id, n := range got {
+			if n != want[id] {
+				t.Errorf("seed %d: %d of %d operations of %s", seed, n, want[id], id)
+			}
+		}
+		if lost := table.Overflowed().Requests; lost != int64(len(want)-len(got)) {
+			t.Errorf("seed %d: %d of %d requests are kept, %d are not", seed, len(got), len(want), lost)
+		}
+	})
 }
 
 // Sums stop at the largest number instead of wrapping around.

@@ -28,6 +28,7 @@ Examples:
 
   optrace convert -to entries -o ops.jsonl collector/
   optrace convert -to collapsed ops.jsonl | flamegraph.pl > ops.svg
+  optrace convert -to pprof -o ops.pb.gz ops.jsonl && go tool pprof -http : ops.pb.gz
   zcat trace.json.gz | optrace convert -to csv - > ops.csv
   optrace convert -to trace ops.jsonl | optrace report -
 `
@@ -38,6 +39,13 @@ type converter interface {
 	record(rec op.Record) error
 	// end writes the rest of the output.
 	end() error
+}
+
+// informed is a converter that tells, in its output, how many records could not be
+// read.
+type informed interface {
+	// leftOut is called before end.
+	leftOut(records int64)
 }
 
 // target is a format that convert writes.
@@ -100,6 +108,10 @@ func targets() []target {
 		{"collapsed-flat", "folded stacks trace;device;operation in µs, as the seed's", []string{
 			"keeps sums by device and operation; it is not read",
 		}, false, newFlatConverter},
+		{"pprof", "a profile for go tool pprof and profile stores", []string{
+			"keeps sums by stack, device, kind, shape and request: count, time, self,",
+			"bytes and flops; it is not read",
+		}, false, newPprofConverter},
 	}
 }
 
@@ -164,6 +176,9 @@ func convert(s streams, src source, to target, drop bool, out *output) error {
 		return err
 	}
 	faults.end()
+	if i, ok := c.(informed); ok {
+		i.leftOut(faults.n)
+	}
 	return outputError(c.end())
 }
 

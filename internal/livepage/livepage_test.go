@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/analyze"
@@ -285,6 +286,14 @@ func TestPage(t *testing.T) {
 
 	if text := body(t, get(t, p, "/?format=collapsed")); !strings.Contains(text, "cuda:0;op") {
 		t.Errorf("collapsed stacks:\n%.300s", text)
+	}
+	answer := get(t, p, "/?format=pprof")
+	if prof, err := profile.Parse(strings.NewReader(body(t, answer))); err != nil || len(prof.Sample) == 0 ||
+		!strings.Contains(strings.Join(prof.Comments, "\n"), "fell out of the window") {
+		t.Errorf("profile: %v, error %v", prof, err)
+	}
+	if got := answer.Header.Get("Content-Type"); got != "application/octet-stream" {
+		t.Errorf("a profile has the type %q", got)
 	}
 	if text := body(t, get(t, p, "/trace.json")); !json.Valid([]byte(text)) || !strings.Contains(text, `"op1"`) {
 		t.Errorf("Chrome trace:\n%.300s", text)

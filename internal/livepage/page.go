@@ -15,13 +15,14 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/render/html"
+	"github.com/optrace/optrace/render/pprof"
 )
 
 // Page reports on a window to browsers and scripts. The last element of a request's path
 // says what is wanted:
 //
 //   - none: the page; the report as JSON with ?format=json, collapsed stacks with
-//     ?format=collapsed;
+//     ?format=collapsed, a profile for go tool pprof with ?format=pprof;
 //   - data: what the page shows next, with an ETag;
 //   - trace.json: a Chrome trace.
 //
@@ -105,8 +106,11 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 		write, kind = writeJSON, "application/json"
 	case "collapsed":
 		write = writeCollapsed
+	case "pprof":
+		write, kind = writePprof, "application/octet-stream"
+		w.Header().Set("Content-Disposition", `attachment; filename="optrace.pb.gz"`)
 	default:
-		http.Error(w, "the format is json, collapsed, or none for the page", http.StatusBadRequest)
+		http.Error(w, "the format is json, collapsed, pprof, or none for the page", http.StatusBadRequest)
 		return nil
 	}
 	p.run.Lock()
@@ -153,6 +157,14 @@ func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
 
 func writeCollapsed(w io.Writer, r *analyze.Report, _ html.Options) error {
 	return r.Forest.WriteCollapsed(w)
+}
+
+func writePprof(w io.Writer, r *analyze.Report, page html.Options) error {
+	opts := pprof.Options{Version: page.Version, Lost: r.Input.Dropped, Unread: r.Input.Malformed}
+	for _, n := range page.Notes {
+		opts.Notes = append(opts.Notes, n.Label)
+	}
+	return pprof.Write(w, r.Forest.Stacks(), opts)
 }
 
 // serveData writes what the page shows, or says that it has not changed.

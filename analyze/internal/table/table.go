@@ -16,6 +16,7 @@ import (
 type Table[R any] struct {
 	limit    int
 	keyLimit int // of the bytes of the keys
+	hash     func(key []byte) uint64
 	// fold adds src to dst and does not change src.
 	fold func(dst, src *R)
 
@@ -58,8 +59,14 @@ const (
 )
 
 // New returns an empty Table. The function fold adds src to dst.
-func New[R any](limit int, fold func(dst, src *R)) *Table[R] {
-	return &Table[R]{limit: limit, keyLimit: max(limit*keyBytesPerRow, minKeyBytes), fold: fold, rows: make(map[string]*Row[R])}
+func New[R any](limit int, fold func(dst, src *R)) *Table[R] { return NewByHash(limit, fold, Hash) }
+
+// NewByHash is New with another order of the keys: by what hash returns, which is to be
+// the same in every process, and then by the keys themselves. Keys of one hash are given
+// up one after the other, and those of no other hash before the last of them.
+func NewByHash[R any](limit int, fold func(dst, src *R), hash func(key []byte) uint64) *Table[R] {
+	keyLimit := max(limit*keyBytesPerRow, minKeyBytes)
+	return &Table[R]{limit: limit, keyLimit: keyLimit, fold: fold, hash: hash, rows: make(map[string]*Row[R])}
 }
 
 // Row returns the row of the key, which is the common row of the others for a
@@ -69,7 +76,7 @@ func (t *Table[R]) Row(key []byte) (r *Row[R], isNew bool) {
 	if row, ok := t.rows[string(key)]; ok { // does not allocate
 		return row, false
 	}
-	hash := hashKey(key)
+	hash := t.hash(key)
 	if t.full && !t.beyond.follows(hash, key) {
 		t.overflowed.add(hash)
 		return t.other, false
@@ -109,6 +116,10 @@ func (t *Table[R]) evict() {
 	t.evictions++
 	t.beyond, t.full = last.place, true
 }
+
+// Whole reports whether the table has had room for all keys with the hash of a key that
+// it has.
+func (t *Table[R]) Whole(key string) bool { return !t.full || t.hash([]byte(key)) < t.beyond.hash }
 
 // Evictions returns how many rows have been evicted.
 func (t *Table[R]) Evictions() int64 { return t.evictions }
@@ -186,7 +197,7 @@ func (t *Table[R]) All() iter.Seq2[*R, bool] {
 	}
 }
 
-// Overflowed returns the number of keys beyond the limit: exactly up to 65,536,
+// Overflowed returns the number of hashes of keys beyond the limit: exactly up to 65,536,
 // an estimate above that.
 func (t *Table[R]) Overflowed() int64 { return t.overflowed.count() }
 
@@ -202,10 +213,10 @@ func (p place) follows(hash uint64, key []byte) bool {
 	return p.hash > hash || p.hash == hash && p.key > string(key)
 }
 
-// hashKey is FNV-1a with a finishing step that spreads short keys over all
+// Hash is FNV-1a with a finishing step that spreads short keys over all
 // bits. It is the same in every process, so that the partial results of several
 // machines keep the same keys.
-func hashKey(key []byte) uint64 {
+func Hash(key []byte) uint64 {
 	h := uint64(14695981039346656037)
 	for _, c := range key {
 		h = (h ^ uint64(c)) * 1099511628211

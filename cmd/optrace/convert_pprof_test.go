@@ -1,0 +1,394 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// samples lists the inputs among the files that tests read.
+func samples(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{
+		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/testdata/*.json*",
+		"../../ingest/*/testdata/*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			info, err := os.Stat(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().IsRegular() && !strings.Contains(file, ".golden") {
+				all = append(all, file)
+			}
+		}
+	}
+	return all
+}
+
+// profileOf returns the profile that inputs are converted to.
+func profileOf(t *testing.T, inputs ...string) *profile.Profile {
+	t.Helper()
+	text, _ := converted(t, "pprof", inputs...)
+	p, err := profile.ParseData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// figures are what outputs say about the operations of a name.
+type figures struct{ Count, SelfNS, Bytes, FLOPs int64 }
+
+// reported is what a report says about an operation.
+type reported struct {
+	Operation   string
+	Side        string
+	Count       int64
+	SumNS       int64 `json:"sum_ns"`
+	SelfNS      int64 `json:"self_ns"`
+	MemoryBytes int64 `json:"memory_bytes"`
+	FLOPs       int64
+}
+
+// operationsOf returns the operations in a report on a file, but for the host's view.
+func operationsOf(t *testing.T, file string) map[string]reported {
+	t.Helper()
+	var report struct{ Operations []reported }
+	if err := json.Unmarshal([]byte(runCommand(t, file, []string{"report", "-json", file})), &report); err != nil {
+		t.Fatal(err)
+	}
+	rows := make(map[string]reported)
+	for _, o := range report.Operations {
+		if o.Side != op.SideHost.String() {
+			rows[stacks.Clean(o.Operation)] = o
+		}
+	}
+	return rows
+}
+
+// forestOf returns the structure of a file.
+func forestOf(t *testing.T, file string) *analyze.Forest {
+	t.Helper()
+	forest, _, err := analyze.ReadForest(t.Context(), ingest.Open(file), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return forest
+}
+
+// times are the sums of the durations of what a name stands for, and whether an operation
+// at or below one of them has operations directly below it that take longer than itself.
+type times struct {
+	sum     int64
+	overlap bool
+}
+
+// cumulative returns, by name, the time of the operations at and below each operation
+// that is the topmost of its name on its stack, by walking the spans.
+func cumulative(forest *analyze.Forest) map[string]times {
+	all := make(map[string]times)
+	isWork := func(n analyze.Node) bool { return n.IsOp() && n.Side() != op.SideHost }
+	var walk func(n analyze.Node) (direct, total int64, overlap bool)
+	walk = func(n analyze.Node) (direct, total int64, overlap bool) {
+		for c := range n.Children() {
+			d, sum, o := walk(c)
+			direct, total, overlap = direct+d, total+sum, overlap || o
+		}
+		if isWork(n) {
+			overlap = overlap || direct > n.Duration()
+			direct, total = n.Duration(), total+max(0, n.Duration()-direct)
+		}
+		above := false
+		for p := n.Parent(); !p.IsZero(); p = p.Parent() {
+			above = above || p.Name() == n.Name()
+		}
+		name := stacks.Clean(n.Name())
+		t := all[name]
+		if above {
+			overlap = true // the cumulative time is not the sum of the durations
+		} else {
+			t.sum += total
+		}
+		t.overlap = t.overlap || overlap || !isWork(n)
+		all[name] = t
+		return direct, total, overlap
+	}
+	for root := range forest.Roots() {
+		walk(root)
+	}
+	return all
+}
+
+// In each sample of each format, every operation has the same nanoseconds in the
+// report, in collapsed stacks and in the profile.
+func TestPprofHasTheFiguresOfTheReport(t *testing.T) {
+	compared, exact := 0, 0
+	for _, file := range samples(t) {
+		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exitOK {
+			continue // no input
+		}
+		t.Run(file, func(t *testing.T) {
+			want, forest := operationsOf(t, file), forestOf(t, file)
+			duplicates := make(map[string]bool)
+			devices := make(map[string]bool)
+			for n := range forest.Nodes() {
+				if n.IsDuplicate() {
+					duplicates[stacks.Clean(n.Name())] = true
+				}
+				devices[n.Device().Label(false)], devices[n.Device().Label(true)] = true, true
+			}
+			p := profileOf(t, file)
+			flat, cum := make(map[string]figures), make(map[string]int64)
+			for _, s := range p.Sample {
+				leaf := s.Location[0].Line[0].Function.Name
+				f := flat[leaf]
+				flat[leaf] = figures{f.Count + s.Value[0], f.SelfNS + s.Value[2], f.Bytes + s.Value[3], f.FLOPs + s.Value[4]}
+				seen := make(map[string]bool)
+				for _, l := range s.Location {
+					if name := l.Line[0].Function.Name; !seen[name] {
+						seen[name] = true
+						cum[name] += s.Value[1]
+					}
+				}
+			}
+			text, _ := converted(t, "collapsed", file)
+			collapsed := make(map[string]int64)
+			for line := range strings.Lines(string(text)) {
+				stack, weight, _ := cutLast(strings.TrimSuffix(line, "\n"), " ")
+				n, err := strconv.ParseInt(weight, 10, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, leaf, _ := cutLast(stack, ";")
+				collapsed[leaf] += n
+			}
+			sums := cumulative(forest)
+			for name, o := range want {
+				if duplicates[name] {
+					continue // they have no place in the stacks
+				}
+				compared++
+				if diff := cmp.Diff(figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}, flat[name]); diff != "" {
+					t.Errorf("%q (-report +pprof):\n%s", name, diff)
+				}
+				if got := collapsed[stacks.Collapse(name)]; got != o.SelfNS {
+					t.Errorf("%q: self time %d in collapsed stacks, %d in the report", name, got, o.SelfNS)
+				}
+				if !devices[name] && cum[name] != sums[name].sum {
+					t.Errorf("%q: cumulative time %d, want %d", name, cum[name], sums[name].sum)
+				}
+				if !devices[name] && !sums[name].overlap {
+					exact++
+					if cum[name] != o.SumNS {
+						t.Errorf("%q: cumulative time %d, but %d in the report", name, cum[name], o.SumNS)
+					}
+				}
+			}
+			for name := range flat {
+				if _, ok := want[name]; !ok {
+					t.Errorf("%q is not in the report", name)
+				}
+			}
+		})
+	}
+	if compared < 100 || exact < 100 {
+		t.Errorf("%d operations were compared, the durations of %d", compared, exact)
+	}
+	t.Logf("%d operations, the durations of %d", compared, exact)
+}
+
+// cutLast cuts s around the last sep.
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return "", s, false
+}
+
+// The profile is the same from each format that holds the same operations, and with any
+// number of workers.
+func TestPprofOfFormats(t *testing.T) {
+	input := filepath.Join(t.TempDir(), "ops.jsonl")
+	var lines strings.Builder
+	const start = 1_772_366_400_000_000_000
+	for i := range 3000 {
+		request, parent := i/10, fmt.Sprintf("%016x", 1_000_000+i/10)
+		trace, at := fmt.Sprintf("%032x", 1+request%7), start+i*7000
+		if i%10 == 0 {
+			fmt.Fprintf(&lines, `{"span":{"name":"POST /predict","trace_id":"%s","span_id":"%s","start_unix_ns":%d,"duration_ns":70000,`+
+				`"service":"api"}}`+"\n", trace, parent, at)
+		}
+		fmt.Fprintf(&lines, `{"operation":"op%d","device_id":"cuda:%d","input_shapes":[[%d,3]],"output_shape":[4],"dtype":"f32",`+
+			`"kind":"compute","kind_rule":"default","memory_bytes":16,"flops":%d,"duration_ns":%d,"start_unix_ns":%d,"trace_id":"%s",`+
+			`"parent_span_id":"%s","span_id":"%016x","service":"api"}`+"\n",
+			i%7, i%2, 2+i%3, i, 1000*(1+i%5), at, trace, parent, 1+i)
+	}
+	if err := os.WriteFile(input, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := profileOf(t, input).String()
+	if strings.Count(want, "request:[POST /predict]") < 100 {
+		t.Fatalf("there are few requests:\n%.1000s", want)
+	}
+	for _, format := range []string{"otlp", "jaeger", "chrome", "parquet", "arrow"} {
+		_, file := converted(t, format, input)
+		if diff := cmp.Diff(want, profileOf(t, file).String()); diff != "" {
+			t.Errorf("%s (-entries +%s):\n%s", format, format, diff)
+		}
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, workers := range []int{1, 2, 7} {
+		runtime.GOMAXPROCS(workers)
+		if diff := cmp.Diff(want, profileOf(t, input).String()); diff != "" {
+			t.Errorf("%d workers:\n%s", workers, diff)
+		}
+	}
+}
+
+// goPprof runs go tool pprof.
+func goPprof(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "pprof", "-symbolize=none"}, args...)...)
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go tool pprof %q: %v\n%s", args, err, &stderr)
+	}
+	return string(out)
+}
+
+// topRows returns the flat and cumulative values in the output of pprof -top by name.
+func topRows(t *testing.T, text string) map[string][2]int64 {
+	t.Helper()
+	rows := make(map[string][2]int64)
+	_, table, ok := strings.Cut(text, "cum%\n")
+	if !ok {
+		t.Fatalf("no table in\n%s", text)
+	}
+	for line := range strings.Lines(table) {
+		f := strings.Fields(line)
+		var values [2]int64
+		for i, field := range []string{f[0], f[3]} {
+			n, err := strconv.ParseFloat(strings.TrimRight(field, "nsBcount"), 64)
+			if err != nil {
+				t.Fatalf("%q in %q", field, line)
+			}
+			values[i] = int64(n)
+		}
+		rows[strings.Join(f[5:], " ")] = values
+	}
+	return rows
+}
+
+// nestedOps are operations below operations, of a device below those of the host, and
+// one that outlives what it lies below.
+const nestedOps = `{"span":{"name":"POST /predict","trace_id":"0a","span_id":"01","start_unix_ns":1000,"duration_ns":9000}}
+{"operation":"attention","device_id":"cuda:0","duration_ns":6000,"start_unix_ns":2000,"trace_id":"0a","span_id":"02","parent_span_id":"01"}
+{"operation":"softmax","device_id":"cuda:0","duration_ns":3000,"start_unix_ns":2500,"trace_id":"0a","span_id":"03","parent_span_id":"02"}
+{"operation":"exp","device_id":"cuda:0","duration_ns":1000,"start_unix_ns":2600,"trace_id":"0a","span_id":"04","parent_span_id":"03"}
+{"operation":"exp","device_id":"cuda:0","duration_ns":500,"start_unix_ns":4000,"trace_id":"0a","span_id":"05","parent_span_id":"03"}
+{"operation":"aten::mm","side":"host","duration_ns":90,"start_unix_ns":8000,"trace_id":"0a","span_id":"06","parent_span_id":"01"}
+{"operation":"void gemm<4, float>(float*)","device_id":"cuda:0","duration_ns":700,"start_unix_ns":8100,"trace_id":"0a","span_id":"07",` +
+	`"parent_span_id":"06","memory_bytes":4096,"flops":1000}
+`
+
+// nestedFile writes nestedOps to a file, with other durations of an operation.
+func nestedFile(t *testing.T, exp string) string {
+	t.Helper()
+	text := strings.NewReplacer(`"0a"`, `"0000000000000000000000000000000a"`, `span_id":"0`, `span_id":"000000000000000`,
+		`"duration_ns":500`, `"duration_ns":`+exp).Replace(nestedOps)
+	file := filepath.Join(t.TempDir(), "ops.jsonl")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// What go tool pprof shows is what the report says: the cumulative time of an operation is
+// its duration, however many operations lie in it, and flat self time is self time.
+func TestGoToolPprof(t *testing.T) {
+	file := nestedFile(t, "500")
+	_, out := converted(t, "pprof", file)
+	want := operationsOf(t, file)
+	if len(want) != 4 || want["softmax"].SumNS != 3000 {
+		t.Fatalf("the report has %v", want)
+	}
+	time := topRows(t, goPprof(t, "-top", "-cum", "-unit=ns", "-nodefraction=0", out)) // time is the default
+	self := topRows(t, goPprof(t, "-top", "-sample_index=self", "-unit=ns", "-nodefraction=0", out))
+	count := topRows(t, goPprof(t, "-top", "-sample_index=count", "-nodefraction=0", out))
+	for name, o := range want {
+		got := [3]int64{time[name][1], self[name][0], count[name][0]}
+		if want := [3]int64{o.SumNS, o.SelfNS, o.Count}; got != want {
+			t.Errorf("%q: cumulative time, self time and count are %d, want %d", name, got, want)
+		}
+	}
+	if got := time["POST /predict"]; got != [2]int64{0, 6700} {
+		t.Errorf("the request has %d", got)
+	}
+	raw := goPprof(t, "-raw", out)
+	for _, text := range []string{
+		"count/count time/nanoseconds[dflt] self/nanoseconds bytes/bytes flops/count", "request:[POST /predict]", "void gemm<4, float>(float*)",
+		"trace_id:[0000000000000000000000000000000a]", "left out: 1 operations seen from the host",
+	} {
+		if !strings.Contains(raw, text) {
+			t.Errorf("no %q in\n%s", text, raw)
+		}
+	}
+	focused := goPprof(t, "-top", "-unit=ns", "-tagfocus=request=POST /predict", "-focus=softmax", out)
+	if got := topRows(t, focused); got["exp"] != [2]int64{1500, 1500} || len(got) != 5 {
+		t.Errorf("below softmax: %v in\n%s", got, focused)
+	}
+
+	_, slower := converted(t, "pprof", nestedFile(t, "900"))
+	if got := topRows(t, goPprof(t, "-top", "-unit=ns", "-diff_base="+out, slower)); got["exp"][0] != 400 || got["softmax"][0] != -400 {
+		t.Errorf("the difference is %v", got)
+	}
+	for name, got := range topRows(t, goPprof(t, "-top", "-unit=ns", "-nodefraction=0", "-diff_base="+out, out)) {
+		if got != [2]int64{} {
+			t.Errorf("a profile differs from itself by %d in %q", got, name)
+		}
+	}
+}
+
+// The comments tell what is not in the profile.
+func TestPprofTellsWhatIsMissing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "bad.jsonl")
+	text := `{"operation":"matmul","device_id":"cuda:0","duration_ns":100000}` + "\nnonsense\n{\n" +
+		`{"gap":{"dropped":12,"reason":"queue_full"}}` + "\n" + `{"gap":{"dropped":3000,"reason":"write_failed"}}` + "\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"optrace " + versionOf(buildInfo()), "not recorded: 3,012 operations that the recorder lost",
+		"left out: 2 records that could not be read",
+	}
+	if diff := cmp.Diff(want, profileOf(t, file).Comments); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
