@@ -224,6 +224,18 @@ test("links show as flows, and what is shared is listed", { skip: !pages.include
   await done();
 });
 
+test("a request says what it waited for, and sequences are listed", { skip: !pages.includes("quickstart.html") }, async () => {
+  const { page, done } = await open("quickstart.html");
+  await page.click("#requests tbody tr");
+  await page.waitForSelector("#requests .causes li");
+  const sentences = await page.locator("#requests .causes li").allTextContents();
+  assert.ok(sentences.some((s) => /^It computed for .* \(.* %\): matmul on cpu:/.test(s)), sentences.join("\n"));
+  const drags = await page.evaluate(() => globalThis.optrace.view.report.critical_path_operations.filter((o) => o.drag_ns > 0).map((o) => o.operation));
+  assert.ok(drags.includes("matmul"), drags.join(", "));
+  assert.match(await page.locator("#sequences").textContent(), /bias_add → relu/);
+  await done();
+});
+
 test("a selected range drives every section", { skip: !pages.includes("quickstart.html") }, async () => {
   const { page, done } = await open("quickstart.html");
   const shown = () => page.evaluate(async () => {
