@@ -183,10 +183,16 @@ func (d *drags) setsOf(r int32) [2]int16 {
 // run computes the drags over all traces.
 func (d *drags) run() {
 	d.drag = make([]int64, len(d.within))
-	for w, roots := range d.forest.traceWindows() {
+	f := d.forest
+	rows := make([]int32, len(f.dict.traces.Values))
+	for r := range f.n {
+		rows[f.trace(r)]++
+	}
+	for w, roots := range f.traceWindows() {
 		if w.from == w.to {
 			continue
 		}
+		d.schedule.reserve(int(rows[f.trace(roots[0])]))
 		d.schedule.build(w, roots, &d.how)
 		d.edges.add(d.schedule.edges)
 		for set, saved := range d.savings(&d.schedule, w.to-w.from) {
@@ -224,8 +230,10 @@ func (d *drags) savings(s *schedule, duration int64) []int64 {
 				d.counts[set]++
 			}
 		}
-		for set, saved := range s.nodes[i].saved {
-			if saved > 0 {
+	}
+	for _, saved := range s.savings {
+		for set, ns := range saved {
+			if ns > 0 {
 				d.counts[set]++
 				executions = true
 			}

@@ -30,15 +30,19 @@ type schedule struct {
 	// order has the number of each node twice, in the order of time: its beginning and,
 	// as the complement, its end.
 	order []int32
-	// ended and loose are the latest end of what lies below each node, and of that what
-	// names no device.
+	// ended and loose are the latest end of what lies below each node with anything below,
+	// and of that what names no device.
 	ended, loose []int64
 	lanes        []int64 // the latest end on each stream
 	joins        []int64 // the latest beginning of each collective
-	edges        scheduleEdges
+	// savings has by how much executions are shorter without each set.
+	savings [][]int64
+	edges   scheduleEdges
 
 	laneNumbers, joinNumbers numbers
-	starts, ends             []timed
+	parents                  int32 // nodes with anything below
+	starts                   []int32
+	keys                     []timed
 	sorter                   keySorter
 }
 
@@ -46,6 +50,7 @@ type schedule struct {
 type scheduled struct {
 	row    int32
 	parent int32 // noRow for the first
+	below  int32 // its place among the nodes with anything below; noRow for none
 	last   int32 // the node below the same parent that had ended last before; noRow for none
 	lane   int32 // noRow for none
 	join   int32 // the collective that it is a part of; noRow for none
@@ -55,8 +60,8 @@ type scheduled struct {
 	sets [2]int16
 	// lag is the parent's own time before it, tail its own time at its end.
 	lag, tail int64
-	// saved has by how much it is shorter without each set, nil for nothing.
-	saved []int64
+	// saved is its place in savings; noRow for none.
+	saved int32
 }
 
 // scheduleEdges counts what nodes wait for beside the tree.
@@ -72,9 +77,10 @@ type scheduling struct {
 // build makes the schedule of a window.
 func (s *schedule) build(w window, roots []int32, how *scheduling) {
 	s.nodes, s.from, s.to, s.edges = s.nodes[:0], s.from[:0], s.to[:0], scheduleEdges{}
+	s.savings, s.parents = s.savings[:0], 0
 	s.laneNumbers.clear()
 	s.joinNumbers.clear()
-	s.place(scheduled{row: w.row, parent: noRow}, 0, w.to-w.from, how)
+	s.place(scheduled{row: w.row, parent: noRow, saved: noRow}, 0, w.to-w.from, how)
 	for i := int32(0); int(i) < len(s.nodes); i++ {
 		if s.nodes[i].closed {
 			continue
@@ -91,6 +97,14 @@ func (s *schedule) build(w window, roots []int32, how *scheduling) {
 	s.connect()
 }
 
+// reserve makes room for n nodes.
+func (s *schedule) reserve(n int) {
+	if n > cap(s.nodes) {
+		s.nodes, s.from, s.to = make([]scheduled, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+		s.keys, s.starts, s.order = make([]timed, 0, n), make([]int32, 0, n), make([]int32, 0, 2*n)
+	}
+}
+
 // placeChild places row r below node i, if any of its time lies within.
 func (s *schedule) placeChild(i, r int32, origin int64, how *scheduling) {
 	f := s.forest
@@ -102,12 +116,17 @@ func (s *schedule) placeChild(i, r int32, origin int64, how *scheduling) {
 	if from >= to {
 		return
 	}
-	n := scheduled{row: r, parent: i}
+	n := scheduled{row: r, parent: i, saved: noRow}
 	if s.nodes[i].row != noRow && f.tree.parent[r] != s.nodes[i].row {
 		n.closed = true // an execution, by a link
 		if w := (window{row: r, from: origin + from, to: origin + to}); how.saved != nil && f.isWhole(w) {
-			n.saved = how.saved(w)
+			n.saved = int32(len(s.savings))
+			s.savings = append(s.savings, how.saved(w))
 		}
+	}
+	if s.nodes[i].below == noRow {
+		s.nodes[i].below = s.parents
+		s.parents++
 	}
 	s.place(n, from, to, how)
 }
@@ -115,7 +134,7 @@ func (s *schedule) placeChild(i, r int32, origin int64, how *scheduling) {
 // place adds a node.
 func (s *schedule) place(n scheduled, from, to int64, how *scheduling) {
 	f := s.forest
-	n.last, n.lane, n.join, n.sets = noRow, noRow, noRow, [2]int16{noSet, noSet}
+	n.last, n.lane, n.join, n.below, n.sets = noRow, noRow, noRow, noRow, [2]int16{noSet, noSet}
 	if n.row != noRow && !n.closed && f.isDeviceSide(n.row) {
 		n.sets = how.sets(n.row)
 		if lane := f.lane(n.row); !f.dict.lanes.Values[lane].device.IsNone() {
@@ -160,37 +179,42 @@ func (n *numbers) clear() {
 // below another before that when it ends, and behind it when it begins. Nodes have larger
 // numbers than those that they lie below.
 func (s *schedule) sort() {
-	n := len(s.nodes)
-	s.starts, s.ends = slices.Grow(s.starts[:0], n), slices.Grow(s.ends[:0], n)
-	for i := range int32(n) {
-		s.starts, s.ends = append(s.starts, timed{s.from[i], i}), append(s.ends, timed{s.to[i], i})
+	s.sortKeys(s.from)
+	s.starts = s.starts[:0]
+	for _, k := range s.keys {
+		s.starts = append(s.starts, k.row)
 	}
-	s.sorter.sort(s.starts)
-	s.sorter.sort(s.ends)
-	for run := range equalRuns(s.ends) {
+	s.sortKeys(s.to)
+	for run := range equalRuns(s.keys) {
 		slices.Reverse(run)
 	}
-	s.order = s.order[:0]
-	at := 0
+	s.order = slices.Grow(s.order[:0], 2*len(s.nodes))
+	ends := s.keys
 	for _, start := range s.starts {
-		for ; s.ends[at].at <= start.at; at++ {
-			s.order = append(s.order, ^s.ends[at].row)
+		for ; ends[0].at <= s.from[start]; ends = ends[1:] {
+			s.order = append(s.order, ^ends[0].row)
 		}
-		s.order = append(s.order, start.row)
+		s.order = append(s.order, start)
 	}
-	for _, end := range s.ends[at:] {
+	for _, end := range ends {
 		s.order = append(s.order, ^end.row)
 	}
+}
+
+// sortKeys sorts the nodes by a time of each.
+func (s *schedule) sortKeys(times []int64) {
+	s.keys = slices.Grow(s.keys[:0], len(times))
+	for i, at := range times {
+		s.keys = append(s.keys, timed{at, int32(i)})
+	}
+	s.sorter.sort(s.keys)
 }
 
 // connect finds what each node had waited for, and the times in between.
 func (s *schedule) connect() {
 	s.clear()
 	latest := s.lastParts()
-	last := make([]int32, len(s.nodes)) // below each node
-	for i := range last {
-		last[i] = noRow
-	}
+	last := slices.Repeat([]int32{noRow}, int(s.parents)) // below each node with anything below
 	onLane := make([]bool, len(s.lanes))
 	for _, event := range s.order {
 		if event >= 0 {
@@ -198,7 +222,7 @@ func (s *schedule) connect() {
 			if n.parent == noRow {
 				continue
 			}
-			if n.last = last[n.parent]; n.last != noRow {
+			if n.last = last[s.nodes[n.parent].below]; n.last != noRow {
 				n.lag = s.from[event] - s.to[n.last]
 			} else {
 				n.lag = s.from[event] - s.from[n.parent]
@@ -211,8 +235,8 @@ func (s *schedule) connect() {
 		i := ^event
 		n := &s.nodes[i]
 		after := s.from[i]
-		if last[i] != noRow {
-			after = s.to[last[i]]
+		if n.below != noRow {
+			after = s.to[last[n.below]]
 		} else if n.join != noRow && latest[n.join] < s.to[i] {
 			n.held = true
 			if latest[n.join] > after {
@@ -224,8 +248,11 @@ func (s *schedule) connect() {
 		if n.lane != noRow {
 			onLane[n.lane] = true
 		}
-		if n.parent != noRow && (last[n.parent] == noRow || s.to[last[n.parent]] < s.to[i]) {
-			last[n.parent] = i
+		if n.parent == noRow {
+			continue
+		}
+		if latest := &last[s.nodes[n.parent].below]; *latest == noRow || s.to[*latest] < s.to[i] {
+			*latest = i
 		}
 	}
 }
@@ -243,7 +270,7 @@ func (s *schedule) lastParts() []int64 {
 
 // clear forgets the latest run.
 func (s *schedule) clear() {
-	n := len(s.nodes)
+	n := int(s.parents)
 	s.ended, s.loose = slices.Grow(s.ended[:0], n)[:n], slices.Grow(s.loose[:0], n)[:n]
 	s.lanes = slices.Grow(s.lanes[:0], len(s.laneNumbers.keys))[:len(s.laneNumbers.keys)]
 	s.joins = slices.Grow(s.joins[:0], len(s.joinNumbers.keys))[:len(s.joinNumbers.keys)]
@@ -272,8 +299,8 @@ func (s *schedule) begin(i int32, set int16) {
 	n := &s.nodes[i]
 	at := int64(0)
 	if p := n.parent; p != noRow {
-		lag := n.lag
-		if s.nodes[p].isIn(set) {
+		lag, above := n.lag, &s.nodes[p]
+		if above.isIn(set) {
 			lag = 0
 		}
 		at = s.from[p]
@@ -281,9 +308,9 @@ func (s *schedule) begin(i int32, set int16) {
 		case n.last == noRow:
 			at += lag
 		case n.lane == noRow:
-			at = max(at, s.ended[p]+lag)
+			at = max(at, s.ended[above.below]+lag)
 		default:
-			at = max(at, max(s.to[n.last], s.loose[p])+lag)
+			at = max(at, max(s.to[n.last], s.loose[above.below])+lag)
 		}
 	}
 	if n.lane != noRow {
@@ -298,24 +325,28 @@ func (s *schedule) begin(i int32, set int16) {
 // end runs the end of node i without a set.
 func (s *schedule) end(i int32, set int16) {
 	n := &s.nodes[i]
-	at := max(s.from[i], s.ended[i])
+	at := s.from[i]
+	if n.below != noRow {
+		at = max(at, s.ended[n.below])
+	}
 	if n.held {
 		at = max(at, s.joins[n.join])
 	}
 	if !n.isIn(set) {
 		at += n.tail
 	}
-	if n.saved != nil && set != noSet {
-		at -= n.saved[set]
+	if n.saved != noRow && set != noSet {
+		at -= s.savings[n.saved][set]
 	}
 	s.to[i] = at
 	if n.lane != noRow {
 		s.lanes[n.lane] = max(s.lanes[n.lane], at)
 	}
 	if p := n.parent; p != noRow {
-		s.ended[p] = max(s.ended[p], at)
+		above := s.nodes[p].below
+		s.ended[above] = max(s.ended[above], at)
 		if n.lane == noRow {
-			s.loose[p] = max(s.loose[p], at)
+			s.loose[above] = max(s.loose[above], at)
 		}
 	}
 }
