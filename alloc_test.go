@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -56,7 +57,7 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 
 // Recording allocates what the SDK's span does and nothing on top.
 func TestRecordingAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("pools are emptied at random under the race detector")
 	}
 	tp := noopProvider(t)
@@ -85,7 +86,7 @@ func TestRecordingAllocations(t *testing.T) {
 
 // Exporting repeated shapes allocates nothing per span.
 func TestExportAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector allocates")
 	}
 	exp := newExporter(t, io.Discard)
@@ -107,7 +108,7 @@ func TestExportAllocations(t *testing.T) {
 
 // Encoding in OnEnd allocates nothing per span.
 func TestProcessorAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("pools are emptied at random under the race detector")
 	}
 	proc := newProcessor(t, newExporter(t, io.Discard))

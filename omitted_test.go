@@ -15,6 +15,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/arrow"
 	"github.com/optrace/optrace/render/otlp"
@@ -94,7 +95,7 @@ func samples(tb testing.TB) map[string]string {
 			return fs.SkipDir
 		case d.Type().IsRegular() && strings.Contains(path, "/testdata/") && !strings.Contains(path, "/fuzz/") && filepath.Ext(path) != ".golden":
 			// The race detector takes minutes for all of them, and there is nothing to race.
-			if found++; !raceEnabled || found%8 == 0 {
+			if found++; !race.Enabled || found%8 == 0 {
 				paths[path] = path
 			}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -300,7 +301,7 @@ func TestRecordConcurrentSafe(t *testing.T) {
 // Recording after the fact allocates what a span with the same times does, and a
 // Recorder nothing.
 func TestRecordAllocations(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("pools are emptied at random under the race detector")
 	}
 	tp := noopProvider(t)

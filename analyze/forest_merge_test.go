@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -252,7 +253,7 @@ func collectorJSON(t *testing.T, c *collector) []byte {
 
 // Merging allocates the rows that it packs and little else. What it has read is freed.
 func TestMergeMemory(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector's memory is counted as well")
 	}
 	const entries = 400_000

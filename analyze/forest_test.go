@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -172,7 +173,7 @@ const maxBytesPerEntry = 40
 // TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
 // a hundred, with a step and a memory size each.
 func TestTraceMemoryPerEntry(t *testing.T) {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		t.Skip("takes a gigabyte and some seconds")
 	}
 	const entries = 10_000_000

@@ -13,6 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/arrow"
 	"github.com/optrace/optrace/render/parquet"
@@ -111,7 +112,11 @@ func figures(t *testing.T, src analyze.Source, opts analyze.Options) string {
 // The figures are the same whether they are taken from columns, from the entries that
 // the columns hold, or from entries JSON Lines.
 func TestFiguresOfColumns(t *testing.T) {
-	for seed := range uint64(4) {
+	seeds := uint64(4)
+	if race.Enabled {
+		seeds = 1
+	}
+	for seed := range seeds {
 		entries, arrows, parquets := randomFiles(t, seed, 6000)
 		for _, opts := range []analyze.Options{
 			{SumsOnly: true, Workers: 1},

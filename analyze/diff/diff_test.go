@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -108,7 +109,7 @@ func TestInjectedSlowdown(t *testing.T) {
 func TestRunsThatDifferByChance(t *testing.T) {
 	sim := simulation{names: six, steps: 5, between: 0.2, within: 0.1}
 	rounds := 100
-	if raceEnabled {
+	if race.Enabled {
 		rounds = 20
 	}
 	alarms := 0

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -102,7 +103,7 @@ func found(r *diff.Report) (names []string) {
 func TestSplitsOfOneRun(t *testing.T) {
 	entries := recording(t)
 	splits := 200
-	if raceEnabled {
+	if race.Enabled {
 		splits = 20
 	}
 	alarms := 0
