@@ -3,8 +3,8 @@ package analyze
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
-	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -51,8 +51,21 @@ func (c *RequestCause) sentence(ranks bool) string {
 // maxNameInText bounds names in sentences.
 const maxNameInText = 48
 
-// nameInText returns a name as it stands in a sentence.
-func nameInText(name string) string { return termtext.Shorten(termtext.Clean(name), maxNameInText) }
+// nameInText returns a name as it stands in a sentence: on one line, and without the middle
+// of a long one.
+func nameInText(name string) string {
+	runes := []rune(name)
+	if n := len(runes); n > maxNameInText {
+		const tail = maxNameInText / 3
+		runes = append(append(runes[:maxNameInText-tail-1:maxNameInText-tail-1], '…'), runes[n-tail:]...)
+	}
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = ' '
+		}
+	}
+	return string(runes)
+}
 
 // words returns the figures of a part of a cause in words.
 func (p *CausePart) words(cause string, ranks bool) string {

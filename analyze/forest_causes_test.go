@@ -87,6 +87,20 @@ func TestSlowestRequestInWords(t *testing.T) {
 	}
 }
 
+func TestNameInText(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                       "",
+		"matmul":                 "matmul",
+		"two\nlines\x1b[0m":      "two lines [0m",
+		strings.Repeat("é", 48):  strings.Repeat("é", 48),
+		strings.Repeat("ab", 25): strings.Repeat("ab", 15) + "a…" + strings.Repeat("ab", 8),
+	} {
+		if got := nameInText(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestSlowestRequest(t *testing.T) {
 	var specs []spec
 	for i, duration := range []int64{30, 50, 10, 20} {
