@@ -79,7 +79,7 @@ func (v *view) slowestRequest() {
 	if q.Alike > 1 {
 		text += "; the median of " + units.Count(q.Alike) + " requests of the name is " + units.Duration(q.MedianNS)
 	}
-	v.note(text + ". " + "Trace " + q.TraceID.String() + ", span " + q.SpanID.String() + ".")
+	v.note(text + ". Trace " + traceID(q.TraceID) + ", span " + spanID(q.SpanID) + ".")
 	for i := range q.Causes {
 		v.note(termtext.Clean(q.Causes[i].Text)) // of a report from a file
 	}

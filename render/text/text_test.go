@@ -97,9 +97,31 @@ func full() *analyze.Report {
 		Idle:    []analyze.IdleGap{{DeviceKey: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
 		IdleCauses: &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1,
 			SumNS: 400}, Other: analyze.IdleSum{Count: 2, SumNS: 100}}}},
-		CriticalPath: []analyze.PathShare{{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3},
+		CriticalPath: []analyze.PathShare{
+			{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
 			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
-		PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100}},
+		PathTotals: &analyze.PathTotals{
+			Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100},
+			Edges: analyze.PathEdges{Tree: 3, Links: 1, Stream: 2, Collective: 1},
+		},
+		PathOperations: []analyze.PathOperation{
+			{Operation: hostile, Kind: "compute", TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
+			{Kind: "idle", TimeNS: 100, Share: 0.1},
+		},
+		SlowestRequest: &analyze.SlowRequest{
+			Name: hostile, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 2}, DurationNS: 900, Alike: 3, MedianNS: 100,
+			Causes: []analyze.RequestCause{{Cause: analyze.CauseCompute, Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
+		},
+		Sequences: &analyze.Sequences{
+			ShortNS: 100_000, MaxOperations: 32, Runs: 3, RunOperations: 12, LeftOut: 2, Count: 5,
+			Rows: []analyze.Sequence{
+				{
+					Operations: []string{"add", hostile, hostile, "relu"}, Count: 2, SumNS: 80, GapNS: 20, Share: op.KnownFloat(0.08),
+					GapShare: op.KnownFloat(0.2), Streams: []analyze.SequenceStream{{DeviceKey: cuda0, Stream: op.Known(7), Count: 2}},
+				},
+				{Operations: []string{"add", "mul"}, Count: 3, Streams: make([]analyze.SequenceStream, 3)},
+			},
+		},
 		Steps: []analyze.Step{
 			{Step: 0, Run: 1, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 0, Run: 2, Count: 1, SumNS: 5},
 			{Step: 0, Service: hostile, Run: 1, Count: 2, SumNS: 7},
