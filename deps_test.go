@@ -21,8 +21,7 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op":       {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
-	"op/flops": {own: []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
 	"op/optest": {
 		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"github.com/google/go-cmp"},

@@ -120,6 +120,7 @@ func (f *Forest) addOp(e *op.Entry, w work) {
 	v[colKind] = int64(e.Kind)
 	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
 	v[colFLOPs], v[colMoved] = w.columns()
+	v[colBound] = w.bound
 	v[colWeight] = int64(math.Float64bits(e.AdjustedCount))
 	r.flags = flagOp | sumFlags(e) | w.flags()
 	if e.Side == op.SideHost {

@@ -57,6 +57,7 @@ const (
 	colElements
 	colFLOPs
 	colMoved   // the complement of the bytes, 0 for unknown
+	colBound   // ps, negative where memory decides, 0 for unknown
 	colWeight  // the bits of op.Entry.AdjustedCount
 	colGroup   // into dictionary.groups, 0 without keys to group by
 	colVariety // into dictionary.varieties, 0 unless the groups are made again
@@ -108,6 +109,7 @@ func (c *columns) stamp(r int32) int32     { return int32(c.values.At(r, colStam
 func (c *columns) elements(r int32) int64  { return c.values.At(r, colElements) }
 func (c *columns) flops(r int32) int64     { return c.values.At(r, colFLOPs) }
 func (c *columns) moved(r int32) int64     { return c.values.At(r, colMoved) }
+func (c *columns) bound(r int32) int64     { return c.values.At(r, colBound) }
 func (c *columns) variety(r int32) int32   { return int32(c.values.At(r, colVariety)) }
 func (c *columns) shape(r int32) int32     { return int32(c.values.At(r, colShape)) }
 

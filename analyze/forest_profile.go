@@ -108,7 +108,7 @@ func (w *work) flags() (flags rowFlag) {
 
 // work returns the work of the operation in row r.
 func (f *Forest) work(r int32) work {
-	w := work{flops: f.flops(r), known: f.has(r, flagFLOPs), derived: f.has(r, flagDerived)}
+	w := work{flops: f.flops(r), known: f.has(r, flagFLOPs), derived: f.has(r, flagDerived), bound: f.bound(r)}
 	if n := f.moved(r); n < 0 {
 		w.bytes, w.moved = ^n, true
 	}

@@ -126,9 +126,10 @@ func (f *Forest) setRows(c *op.Columns, list []int32, works []work) {
 	if len(f.by) > 0 {
 		f.setGroups(last(colGroup), last(colVariety), c, list)
 	}
-	flops, moved := last(colFLOPs), last(colMoved)
+	flops, moved, bounds := last(colFLOPs), last(colMoved), last(colBound)
 	for i := range works {
 		flops[i], moved[i] = works[i].columns()
+		bounds[i] = works[i].bound
 		flags[i] |= works[i].flags()
 	}
 	kinds := last(colKind)

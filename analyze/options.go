@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -41,6 +42,8 @@ type Options struct {
 	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes
 	// and FLOPs of its operations, for a renderer that shows them one by one.
 	KeepForest bool
+	// Peaks has the peaks of devices, by which operations get a roofline; nil for none.
+	Peaks *peaks.Table
 	// Workers is the number of goroutines in which [Run] reads. The report does
 	// not depend on it. 0 is GOMAXPROCS.
 	Workers int

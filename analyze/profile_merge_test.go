@@ -21,7 +21,7 @@ var equalReports = cmp.Options{
 // randomOptions asks for groups by several keys, often for fewer rows than
 // there are.
 func randomOptions(r *rand.Rand) Options {
-	opts := Options{}
+	opts := Options{Peaks: testPeaks()}
 	opts.Top = r.IntN(9) - 1
 	opts.HotspotBytes = int64(r.IntN(40)) - 1
 	if r.IntN(2) == 0 {

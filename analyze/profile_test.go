@@ -118,7 +118,7 @@ func groupEntries(entries []op.Entry, key func(op.Entry) string) map[string][]op
 func TestProfileAgainstReference(t *testing.T) {
 	random.Seeds(60, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, 1+r.IntN(600))
-		opts := Options{}
+		opts := Options{Peaks: testPeaks()}
 		opts.By = []Key{{field: byDevice}, {field: byAttr, attr: "layer"}}
 		opts.Top = 5
 		p := NewProfile(opts)
@@ -241,6 +241,7 @@ func TestProfilePartsAddUp(t *testing.T) {
 		}
 		want := rep.Total
 		want.WallNS, want.PeakMemoryBytes = op.Int{}, 0
+		want.Roofline = nil
 		want.MovedBytes.Known, want.FLOPsPerSecond, want.FLOPsPerByte = false, op.Float{}, op.Float{}
 		if diff := gocmp.Diff(want, operations); diff != "" {
 			t.Errorf("seed %d: operations: %s", seed, diff)

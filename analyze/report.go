@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
@@ -20,6 +21,8 @@ type Report struct {
 	// Input describes the input of the figures.
 	Input Envelope `json:"input"`
 	Total Total    `json:"total"`
+	// Peaks has the peaks of devices that rooflines were made of; nil for none.
+	Peaks []peaks.Device `json:"peaks,omitempty"`
 	// Percentiles describes the estimation of the percentiles.
 	Percentiles Percentiles `json:"percentiles"`
 	// Operations has a row per operation and side, the largest sum first.

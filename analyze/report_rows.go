@@ -57,6 +57,9 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 		},
 		Slowest: p.slowest.list(),
 	}
+	if p.opts.Peaks != nil {
+		r.Peaks = p.opts.Peaks.Devices
+	}
 	for _, k := range p.opts.By {
 		r.By = append(r.By, k.String())
 	}

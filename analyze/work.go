@@ -6,7 +6,7 @@ import (
 )
 
 // Work is what operations computed and moved, as far as that is known: FLOPs as they were
-// recorded or, where none were, as they follow from name and shapes (package op/flops), and
+// recorded or, where none were, as they follow from name and shapes (package analyze/flops), and
 // bytes as they follow from shapes and element types.
 type Work struct {
 	// FLOPsCount is how many operations FLOPs is the sum of. FLOPsDerived is the part of it
@@ -24,6 +24,9 @@ type Work struct {
 	// FLOPsPerByte is the arithmetic intensity of these operations; nil when they moved
 	// nothing.
 	FLOPsPerByte op.Float `json:"flops_per_byte"`
+	// Roofline is about those of these operations whose device's peaks are known; nil where
+	// there are none, and for the host's view of operations.
+	Roofline *Roofline `json:"roofline,omitempty"`
 }
 
 // work is what one entry did. The zero value is not known.
@@ -31,6 +34,9 @@ type work struct {
 	flops, bytes   int64
 	known, derived bool // the FLOPs
 	moved          bool // the bytes are known, and the FLOPs too
+	// bound is the least time that it takes by the device's peaks, in picoseconds: negative
+	// where memory decides, 0 where it is not known.
+	bound int64
 }
 
 // workSums adds up work.
@@ -39,6 +45,7 @@ type workSums struct {
 	derived                              wide.Sum
 	time                                 wide.Sum // ns, of the entries whose FLOPs are known
 	bytes, movedFLOPs                    wide.Sum // of the entries whose bytes are known
+	bound                                boundSums
 }
 
 // add adds the work, whose FLOPs are known, of an entry that took d.
@@ -53,6 +60,7 @@ func (s *workSums) add(w *work, d int64) {
 		s.movedCount++
 		s.bytes.Add(w.bytes)
 		s.movedFLOPs.Add(w.flops)
+		s.bound.add(w, d)
 	}
 }
 
@@ -64,6 +72,7 @@ func (s *workSums) merge(o *workSums) {
 	s.time.Merge(o.time)
 	s.bytes.Merge(o.bytes)
 	s.movedFLOPs.Merge(o.movedFLOPs)
+	s.bound.merge(&o.bound)
 }
 
 // saturates reports whether a sum does not fit the report's int64.
@@ -79,6 +88,9 @@ func (s *workSums) figures(flops wide.Sum, side int) Work {
 	}
 	if s.movedCount == 0 {
 		return w
+	}
+	if side != sideIndex(op.SideHost) {
+		w.Roofline = s.bound.figures()
 	}
 	w.MovedBytes = op.Known(s.bytes.Int64())
 	if bytes := s.bytes.Float64(); bytes > 0 {

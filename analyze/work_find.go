@@ -3,25 +3,30 @@ package analyze
 import (
 	"slices"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/flops"
 )
 
 // workFinder finds the work of entries. It looks the formula of a name up once, as long as a
 // cache has room, and that of rows of columns works out once for their codes. The zero value
-// is ready to use.
+// is ready to use, for devices whose peaks are not known.
 type workFinder struct {
 	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
 	codes    codeWorks
 	of       columnVersions
 	list     []work // of rows
+	roofs    roofs
 }
+
+func newWorkFinder(p *peaks.Table) workFinder { return workFinder{roofs: roofs{table: p}} }
 
 // derivedWork is what follows from the name, the shapes and the element types of an entry.
 type derivedWork struct {
 	flops, bytes int64
-	known, moved bool // the FLOPs; the bytes
+	dtype        uint8 // its number in roofs
+	known, moved bool  // the FLOPs; the bytes
 }
 
 // entry returns the work of an entry.
@@ -30,7 +35,11 @@ func (f *workFinder) entry(e *op.Entry) work {
 		return recordedWork(e.FLOPs)
 	}
 	d := f.derived(e)
-	return d.with(e.FLOPs)
+	w := d.with(e.FLOPs)
+	if f.roofs.table != nil && w.moved {
+		f.roofs.of(e.DeviceID).bound(&w, d.dtype)
+	}
+	return w
 }
 
 // derived returns what follows from an entry.
@@ -43,7 +52,11 @@ func (f *workFinder) derived(e *op.Entry) derivedWork {
 		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
 	}
 	w := slot.Value.Of(e)
-	return derivedWork{flops: w.FLOPs.V, bytes: w.Bytes.V, known: w.FLOPs.Known, moved: w.Bytes.Known}
+	d := derivedWork{flops: w.FLOPs.V, bytes: w.Bytes.V, known: w.FLOPs.Known, moved: w.Bytes.Known}
+	if f.roofs.table != nil {
+		d.dtype = f.roofs.number(w.DType)
+	}
+	return d
 }
 
 // recordedWork returns the work of an entry that tells no more than its FLOPs.
@@ -86,6 +99,9 @@ func (f *workFinder) rows(rows *op.Rows) []work {
 			*d = f.derived(&e)
 		}
 		f.list[k] = d.with(n)
+		if f.roofs.table != nil && f.list[k].moved {
+			f.roofs.of(c.DeviceID.At(int(i))).bound(&f.list[k], d.dtype)
+		}
 	}
 	return f.list
 }

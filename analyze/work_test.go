@@ -6,9 +6,9 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/flops"
 )
 
 // naiveWork returns the work of entries of one side.
@@ -42,6 +42,7 @@ func naiveWork(entries []op.Entry) (total int64, w Work) {
 	if moved > 0 {
 		w.FLOPsPerByte = op.KnownFloat(float64(movedFLOPs) / float64(moved))
 	}
+	w.Roofline = naiveRoofline(testPeaks(), entries)
 	return total, w
 }
 

@@ -165,19 +165,3 @@ func matches(pattern, id string) bool {
 	}
 	return strings.HasSuffix(rest, last)
 }
-
-// Least returns the least time, in seconds, that the device takes for so many operations on
-// elements of a type and so many bytes, and whether the operations take it. ok is false
-// where the peak is not known.
-func (d *Device) Least(flops int64, dtype op.DType, moved int64) (seconds float64, computes, ok bool) {
-	memory := float64(moved) / d.BytesPerSecond
-	if flops == 0 {
-		return memory, false, true
-	}
-	peak, ok := d.FLOPsPerSecond[dtype]
-	if !ok {
-		return 0, false, false
-	}
-	arithmetic := float64(flops) / peak
-	return max(arithmetic, memory), arithmetic > memory, true
-}

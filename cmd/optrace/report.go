@@ -53,6 +53,9 @@ an INPUT.
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
+  -peaks FILE       compare operations with what their devices can do at best: a
+                    JSON file of peaks by device, or the name of a device for all:
+%s
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
 ` + displayUsage + memoryHelp + `
@@ -64,6 +67,7 @@ Examples:
   optrace report -json ops.jsonl | jq '.operations[0]'
   optrace report -csv -section devices ops.jsonl > devices.csv
   optrace report -html report.html ops.jsonl
+  optrace report -peaks nvidia-h100-sxm ops.jsonl
 `
 
 // reportFlags are the flags of the report command.
@@ -78,6 +82,7 @@ type reportFlags struct {
 	format    string
 	output    string
 	html      string
+	peaks     string
 	memory    *memorySize
 	table     csvTable // with csv
 	display   displayFlags
@@ -86,7 +91,7 @@ type reportFlags struct {
 func reportCommand() command {
 	return command{
 		name: "report", summary: "profile the operations in the inputs",
-		usage: fmt.Sprintf(reportUsage, formatUsage()), run: runReport,
+		usage: fmt.Sprintf(reportUsage, peaksUsage(), formatUsage()), run: runReport,
 	}
 }
 
@@ -103,6 +108,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
+	fs.StringVar(&f.peaks, "peaks", "", "")
 	f.display.register(fs)
 	f.memory = addMemoryFlag(fs)
 	inputs, err := parseInputs(fs, args)
@@ -168,8 +174,13 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
 		return opts, usagef("-min-comm-ratio is not between 0 and 1")
 	}
+	table, err := readPeaks(f.peaks)
+	if err != nil {
+		return opts, err
+	}
 	return analyze.Options{
-		By: keys, MinCommunicationRatio: f.minRatio, SumsOnly: !chosen.structural(),
+		Peaks: table,
+		By:    keys, MinCommunicationRatio: f.minRatio, SumsOnly: !chosen.structural(),
 		// 0 lists no entry and makes every entry with memory a hotspot.
 		Top: int(orNegative(int64(f.top))), HotspotBytes: orNegative(f.hotspot),
 		KeepForest: f.html != "",

@@ -24,6 +24,12 @@ var workColumns = []string{
 	"flops_count", "flops_derived", "flops_derived_count", "flops_per_second", "moved_bytes", "moved_count", "flops_per_byte",
 }
 
+// rooflineColumns follow them where there are peaks.
+var rooflineColumns = []string{
+	"roofline_count", "roofline_sum_ns", "roofline_flops", "roofline_moved_bytes", "roofline_bound_ns",
+	"roofline_share", "roofline_compute_share", "roofline_bound",
+}
+
 // newStatsWriter returns a writer of statistics by the columns of keys.
 func newStatsWriter(w io.Writer, r *analyze.Report, opts Options, keys ...string) (*writer, error) {
 	header := append(keys, statColumns...)
@@ -31,9 +37,14 @@ func newStatsWriter(w io.Writer, r *analyze.Report, opts Options, keys ...string
 	if estimates {
 		header = append(header, estimateColumns...)
 	}
-	out, err := newWriter(w, opts, append(header, workColumns...))
+	header = append(header, workColumns...)
+	rooflines := len(r.Peaks) > 0
+	if rooflines {
+		header = append(header, rooflineColumns...)
+	}
+	out, err := newWriter(w, opts, header)
 	if err == nil {
-		out.estimates = estimates
+		out.estimates, out.rooflines = estimates, rooflines
 	}
 	return out, err
 }
@@ -128,6 +139,26 @@ func (w *writer) work(s *analyze.Work) {
 	w.known(s.MovedBytes)
 	w.int(s.MovedCount)
 	w.knownFloat(s.FLOPsPerByte)
+	if w.rooflines {
+		w.roofline(s.Roofline)
+	}
+}
+
+func (w *writer) roofline(r *analyze.Roofline) {
+	if r == nil {
+		for range rooflineColumns {
+			w.empty()
+		}
+		return
+	}
+	w.int(r.Count)
+	w.int(r.SumNS)
+	w.int(r.FLOPs)
+	w.int(r.MovedBytes)
+	w.float(r.BoundNS)
+	w.knownFloat(r.Share)
+	w.float(r.ComputeShare)
+	w.text(r.Bound)
 }
 
 // WriteDevices writes the table of devices.

@@ -26,6 +26,7 @@ type writer struct {
 	row  []string
 	// estimates is set if the table has estimateColumns.
 	estimates bool
+	rooflines bool // likewise with rooflineColumns
 }
 
 func newWriter(w io.Writer, opts Options, header []string) (*writer, error) {

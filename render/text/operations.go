@@ -13,8 +13,8 @@ import (
 // absent stands for a figure that is not known.
 const absent = "-"
 
-// operations shows the table by operation, and the one by the keys that were
-// asked for.
+// operations shows the table by operation, the one by the keys that were asked for, and the
+// one by what devices can do.
 func (v *view) operations() {
 	v.heading("OPERATIONS")
 	if len(v.r.Operations) == 0 {
@@ -29,11 +29,17 @@ func (v *view) operations() {
 	v.table(t)
 	v.operationsWithout()
 	v.mixNote()
+	v.groups()
+	v.roofline()
+}
+
+// groups shows the table by the keys that were asked for.
+func (v *view) groups() {
 	if v.r.Groups == nil {
 		return
 	}
 	v.heading("BY " + strings.ToUpper(strings.Join(v.r.By, ", ")))
-	t = statsTable(v.r.By...)
+	t := statsTable(v.r.By...)
 	for i := range v.r.Groups {
 		g := &v.r.Groups[i]
 		t.add(append(keyNames(g.Key, len(v.r.By)), statsCells(&g.Stats)...)...)

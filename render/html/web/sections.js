@@ -10,6 +10,9 @@ import { formatBytes, formatCount, formatRate, formatShare, formatTime } from ".
 const time = (title, value, hint) => ({ title, value, text: (r) => formatTime(value(r)), numeric: true, hint });
 const count = (title, value, hint) => ({ title, value, text: (r) => formatCount(value(r)), numeric: true, hint });
 
+// rateOf returns the FLOPs per second of a group, null where none are known.
+const rateOf = (g) => g.rate ?? (g.flops > 0 && g.sum > 0 ? g.flops / (g.sum / 1e9) : null);
+
 // kindName returns the class of a kind in styles.
 const kindName = (kind) => KINDS[kind] ?? "unknown";
 
@@ -33,7 +36,9 @@ export class Operations {
       time("max", (g) => g.max),
       { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
       { title: "memory", value: (g) => g.memory, text: (g) => formatBytes(g.memory), numeric: true },
-      { title: "FLOP/s", value: (g) => (g.flops > 0 ? g.flops / (g.sum / 1e9) : null), text: (g) => (g.flops > 0 ? formatRate(g.flops / (g.sum / 1e9), "FLOP/s") : "–"), numeric: true },
+      { title: "FLOP/s", value: (g) => rateOf(g), text: (g) => formatRate(rateOf(g), "FLOP/s"), numeric: true, hint: "of the operations whose FLOPs are recorded or follow from their shapes" },
+      { title: "FLOP/B", value: (g) => g.perByte ?? null, text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)), numeric: true, hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs" },
+      { title: "of best", value: (g) => g.roofline?.share ?? null, text: (g) => (g.roofline ? `${formatShare(g.roofline.share)} ${g.roofline.bound}` : "–"), numeric: true, hint: "the least time by the devices' peaks (-peaks) as a part of the time taken in the whole run, and what bounds it" },
     ], {
       label: "operations", sort: { column: 3, descending: true }, empty: "no operation in the selection",
       key: (g) => g.label, selected: (g) => store.state.op === g.name, detail: (g) => this.detail(g),
@@ -57,8 +62,9 @@ export class Operations {
       g.kindLabel = kindName(g.kind);
       g.drag = isWhole ? this.drag.get(g.label) ?? null : null;
       const o = this.whole.get(g.label);
+      if (isWhole && o) Object.assign(g, { perByte: o.flops_per_byte, roofline: o.roofline });
       // The report's figures, where they are for the same operations.
-      if (isWhole && o && o.count === g.count) Object.assign(g, { sum: o.sum_ns, mean: o.mean_ns, p50: o.p50_ns, p95: o.p95_ns, p99: o.p99_ns, max: o.max_ns, share: o.share ?? g.share, kindLabel: o.kind, self: o.self_ns ?? g.self });
+      if (isWhole && o && o.count === g.count) Object.assign(g, { sum: o.sum_ns, mean: o.mean_ns, p50: o.p50_ns, p95: o.p95_ns, p99: o.p99_ns, max: o.max_ns, share: o.share ?? g.share, kindLabel: o.kind, self: o.self_ns ?? g.self, rate: o.flops_per_second || null });
     }
     this.groups = groups;
     this.table.update(groups, `${formatCount(groups.length)} operations`);

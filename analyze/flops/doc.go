@@ -10,5 +10,6 @@
 // padding and dilation of a convolution, and that of its weights tells the groups.
 //
 // The package is pure, allocates nothing and imports the model (package op) alone.
-// Package analyze uses it where an entry records no FLOPs.
+// Package analyze uses it where an entry records no FLOPs; package analyze/peaks has what
+// devices can do at best.
 package flops

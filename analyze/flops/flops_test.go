@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/op/flops"
 )
 
 // entry returns an operation with shapes such as "64x784 784x256 -> 64x256 f32". A shape of

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/peaks"
+)
+
+// maxPeaks bounds the size of a file of peaks.
+const maxPeaks = 1 << 20
+
+// peaksUsage lists the devices whose peaks are known, for the usage of the command.
+func peaksUsage() string {
+	const indent = "                    "
+	lines := []string{indent}
+	for i, name := range peaks.Names() {
+		last := len(lines) - 1
+		switch {
+		case i == 0:
+			lines[last] += name
+		case len(lines[last])+len(", ")+len(name) < 80:
+			lines[last] += ", " + name
+		default:
+			lines[last] += ","
+			lines = append(lines, indent+name)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// readPeaks returns the peaks that a device's name or a file tells, nil for "".
+func readPeaks(name string) (*peaks.Table, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if table, ok := peaks.Of(name); ok {
+		return table, nil
+	}
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usagef("-peaks: there is no file %s, and known devices are %s", name, strings.Join(peaks.Names(), ", "))
+	} else if err != nil {
+		return nil, usagef("-peaks: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxPeaks+1))
+	if err != nil {
+		return nil, usagef("-peaks: %w", err)
+	}
+	if len(text) > maxPeaks {
+		return nil, usagef("-peaks: %s is larger than 1 MiB", name)
+	}
+	table, err := peaks.Parse(text)
+	if err != nil {
+		return nil, usagef("-peaks: %s: %w", name, err)
+	}
+	return table, nil
+}
