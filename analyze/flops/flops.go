@@ -44,12 +44,13 @@ func (f *Formula) Of(e *op.Entry) Work {
 	if w.DType == op.C64 || w.DType == op.C128 {
 		return Work{} // the formulas count real numbers
 	}
-	switch f.moves {
-	case movesAll:
+	switch {
+	case r.partly:
+	case f.moves == movesAll:
 		w.Bytes = o.bytes(&types, r.elements)
-	case movesRows:
+	case f.moves == movesRows:
 		w.Bytes = o.bytesOfRows(&types, r.elements)
-	case movesNothing:
+	case f.moves == movesNothing:
 		w.Bytes = op.Known(0)
 	}
 	return w
@@ -59,6 +60,7 @@ func (f *Formula) Of(e *op.Entry) Work {
 type result struct {
 	flops    op.Int
 	elements op.Int // of the output, as far as they follow from the inputs
+	partly   bool   // not all that is read is among the inputs
 }
 
 // moves is which memory an operation moves.
@@ -68,6 +70,7 @@ const (
 	movesAll     moves = iota // all inputs and the output
 	movesRows                 // as much of the first input as the output has, the other inputs and the output
 	movesNothing              // none: the output is another view of the input's memory
+	movesPerhaps              // all or nothing
 )
 
 // operands are the shapes of an operation's inputs and of its output.

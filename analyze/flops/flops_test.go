@@ -67,8 +67,13 @@ func TestFLOPs(t *testing.T) {
 		{"matmul", "2x3 3x2 -> 3x3", 36},      // both transposed: 2·3·2·3
 		{"matmul", "64x784 256x784", unknown}, // without an output none is transposed
 		{"matmul", "64x784 784x256 -> 64x255", unknown},
-		{"matmul", "64x784 ? -> 64x256", unknown},
-		{"matmul", "64x784 -> 64x256", unknown},
+		{"matmul", "64x784 ? -> 64x256", 25_690_112},  // whatever the other one is, it has 784 rows
+		{"MatMul", "1x20x120 -> 1x20x360", 1_728_000}, // 2·20·120·360
+		{"FusedMatMul", "1x120x20 -> 1x20x6625", 31_800_000},
+		{"matmul", "64x784 -> 65x256", unknown},
+		{"matmul", "64 -> 256", unknown},
+		{"matmul", "2x64x784 -> 3x64x256", unknown},
+		{"matmul", "? 784x256 -> 64x256", unknown},
 		{"matmul", "-> 64x256", unknown},
 		{"matmul", "64x-1 -1x256 -> 64x256", unknown},
 		{"matmul", "-1x784 784x256 -> -1x256", unknown},
@@ -84,6 +89,9 @@ func TestFLOPs(t *testing.T) {
 		{"matmul", "[] 3", unknown},
 		{"MatMul", "1x40x120 120x360 -> 1x40x360", 3_456_000}, // 2·40·120·360
 		{"Gemm", "1x128 10x128 10 -> 1x10", 2560},
+		{"Gemm", "1x200 2 -> 1x2", 800}, // the weights are packed
+		{"Gemm", "200x1 2 -> 1x2", 800},
+		{"Gemm", "1x200 2", unknown},
 		{"QLinearMatMul", "8x4 [] [] 4x2 [] [] [] [] -> 8x2", 128},
 		{"aten::mm", "64x784 784x256", 25_690_112},
 		{"aten::bmm", "8x64x32 8x32x16", 524_288},
@@ -189,6 +197,8 @@ func TestBytes(t *testing.T) {
 		{"add", "5x7 5x7 -> 5x7", nil, unknown, ""},
 		{"add", "5x7 5x7 -> 5x7 q4", nil, unknown, "q4"},
 		{"add", "5x7 5x7 -> 5x7 f32", []op.DType{"f32"}, unknown, "f32"},
+		{"MatMul", "1x20x120 -> 1x20x360 f32", []op.DType{"f32"}, unknown, "f32"},
+		{"Reshape", "5x7 1 -> 35 f32", []op.DType{"f32", "i64"}, unknown, "f32"},
 		{"add", "5x7 5x7 ? -> 5x7 f32", []op.DType{"f32", "f32", "f32"}, unknown, "f32"},
 		{"aten::linear", "4x8 2x8 ?", []op.DType{"f32", "f32", ""}, 224, "f32"},           // 4 · (32 + 16 + 8)
 		{"embedding", "1000x64 2x8 -> 2x8x64 f32", []op.DType{"f32", "i64"}, 8320, "f32"}, // 2 · 4096 + 128

@@ -10,7 +10,8 @@ const torchPrefix = "aten::"
 // those of PyTorch are also what others call such operations.
 var formulas = tableOf([]namesOf{
 	{Formula{count: matmul}, "matmul mm bmm mv dot gemm batch_matmul batched_matmul dot_general" +
-		" MatMul Gemm FusedMatMul FusedGemm TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
+		" MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulIntegerToFloat DynamicQuantizeMatMul"},
+	{Formula{count: gemm}, "Gemm FusedGemm"},
 	{Formula{count: addedProduct}, "addmm baddbmm addmv _addmm_activation"},
 	{Formula{count: quantizedProduct}, "QLinearMatMul"},
 	{Formula{count: linear}, "linear dense fully_connected"},
@@ -50,7 +51,8 @@ var formulas = tableOf([]namesOf{
 	{Formula{count: normalization(3, 4, 2)}, "rms_norm rmsnorm _fused_rms_norm RMSNormalization SimplifiedLayerNormalization"},
 
 	{Formula{copied, movesAll}, "copy clone contiguous cast to concat cat concatenate transpose pad tile" +
-		" Cast Concat Transpose Pad Tile Expand"},
+		" Cast Concat Transpose Pad Tile Expand ReorderInput ReorderOutput"},
+	{Formula{copied, movesPerhaps}, "reshape flatten squeeze unsqueeze Reshape Flatten Squeeze Unsqueeze Identity Dropout"},
 	{Formula{copied, movesRows}, "slice gather index_select Slice Gather GatherElements GatherND"},
 	{Formula{embedding, movesRows}, "embedding embedding_lookup"},
 	{Formula{copied, movesNothing}, "aten::view aten::_unsafe_view aten::reshape aten::_reshape_alias aten::t aten::transpose" +

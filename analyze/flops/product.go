@@ -11,6 +11,9 @@ import (
 // output tells whether operands are transposed; without it they are not.
 func matmul(o operands) result {
 	a, b := o.input(0), o.input(1)
+	if a != nil && b == nil && o.out != nil {
+		return multiplyBy(a, o.out)
+	}
 	if a == nil || b == nil {
 		return result{}
 	}
@@ -23,6 +26,31 @@ func matmul(o operands) result {
 		}
 	}
 	return result{}
+}
+
+// gemm counts ONNX's product of two matrices to which a third one may be added. That is the
+// second input where ONNX Runtime has packed the matrix before it.
+func gemm(o operands) result {
+	if b := o.input(1); len(b) < 2 && len(o.input(0)) == 2 && o.out != nil {
+		return multiplyBy(o.input(0), o.out)
+	}
+	return matmul(o)
+}
+
+// multiplyBy counts a product of a and matrices that are not recorded, such as weights that
+// ONNX Runtime has packed: what is left of a's dimensions is summed over.
+func multiplyBy(a, out op.Shape) result {
+	n := len(a)
+	if n < 2 || len(out) != n || !slices.Equal(a[:n-2], out[:n-2]) {
+		return result{}
+	}
+	k := a[n-1]
+	if a[n-2] != out[n-2] {
+		if k = a[n-2]; a[n-1] != out[n-2] { // not transposed either
+			return result{}
+		}
+	}
+	return result{flops: times(times(elements(out), k), 2), elements: elements(out), partly: true}
 }
 
 // multiply counts a product whose operands are transposed or not, and whose output is out
