@@ -170,7 +170,10 @@ const arrowModule = "github.com/apache/arrow-go"
 const goCmp = "github.com/google/go-cmp"
 
 // testPackages are the packages that only tests import.
-var testPackages = []string{"internal/spantest", "internal/producer", "internal/golden", "internal/race", "ingest/internal/recordtest", "op/optest"}
+var testPackages = []string{
+	"internal/spantest", "internal/producer", "internal/golden",
+	"internal/race", "ingest/internal/recordtest", "op/optest",
+}
 
 func TestImportRules(t *testing.T) {
 	for _, pkg := range goList(t, "-f", "{{.ImportPath}}", "./...") {

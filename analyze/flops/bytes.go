@@ -21,9 +21,10 @@ func (t *elementTypes) input(i int) op.DType {
 	return ""
 }
 
-// computed returns the type that is computed with: that of the first input that has one.
-func (t *elementTypes) computed() op.DType {
-	for i := range t.count {
+// computed returns the type that is computed with: that of the first input from an operand on
+// that has one.
+func (t *elementTypes) computed(operand int) op.DType {
+	for i := operand; i < t.count; i++ {
 		if d := t.input(i); d != "" {
 			return d
 		}

@@ -40,7 +40,7 @@ func (f *Formula) Of(e *op.Entry) Work {
 		return Work{}
 	}
 	types := elementTypes{in: e.InputDTypes, out: e.DType, count: len(e.InputShapes)}
-	w := Work{FLOPs: r.flops, DType: types.computed()}
+	w := Work{FLOPs: r.flops, DType: types.computed(r.operand)}
 	if w.DType == op.C64 || w.DType == op.C128 {
 		return Work{} // the formulas count real numbers
 	}
@@ -61,6 +61,7 @@ type result struct {
 	flops    op.Int
 	elements op.Int // of the output, as far as they follow from the inputs
 	partly   bool   // not all that is read is among the inputs
+	operand  int    // the input whose element type is computed with
 }
 
 // moves is which memory an operation moves.

@@ -192,6 +192,9 @@ func TestBytes(t *testing.T) {
 		{"matmul", "64x784 784x256 -> 64x256 f32", []op.DType{"bf16", "bf16"}, 567_296, "bf16"},
 		{"matmul", "64x784 784x256 -> 64x256", []op.DType{"f32", "f32"}, 1_069_056, "f32"},
 		{"aten::mm", "64x784 784x256", []op.DType{"f32", "f32"}, 1_069_056, "f32"},
+		{"aten::addmm", "4 2x3 3x4 [] []", []op.DType{"f16", "f16", "f16", "", ""}, 60, "f16"}, // 2 · (4 + 6 + 12 + 8)
+		{"aten::addmm", "4 2x3 3x4 [] []", []op.DType{"f32", "f16", "f16", "", ""}, unknown, "f16"},
+		{"ampere_h16816gemm", "4 2x3 3x4 [] []", []op.DType{"f32", "f16", "f16", "", ""}, unknown, "f16"},
 		{"aten::add", "5x7 5x7 []", []op.DType{"f32", "f32", ""}, 420, "f32"},
 		{"aten::add", "5x7 5x7", []op.DType{"f32", "f64"}, unknown, "f32"}, // the output's is not known
 		{"add", "5x7 5x7 -> 5x7", nil, unknown, ""},

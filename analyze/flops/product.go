@@ -110,7 +110,11 @@ func matrix(s op.Shape, transpose bool) (rows, columns int64, ok bool) {
 }
 
 // addedProduct counts a product that is added to the first input, which is not counted.
-func addedProduct(o operands) result { return matmul(o.from(1)) }
+func addedProduct(o operands) result {
+	r := matmul(o.from(1))
+	r.operand = 1
+	return r
+}
 
 // quantizedProduct counts a product of inputs that come with a scale and a zero point each.
 func quantizedProduct(o operands) result {
