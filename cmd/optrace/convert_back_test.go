@@ -52,7 +52,7 @@ func sortedRecords(t *testing.T, text []byte) []string {
 func TestChromeReadsBack(t *testing.T) {
 	samples := 0
 	for _, pattern := range []string{
-		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/testdata/*.json*",
+		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/exporter_*", "../../op/testdata/*.json*",
 		"../../ingest/*/testdata/*.json*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
 	} {
 		files, err := filepath.Glob(pattern)
