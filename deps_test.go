@@ -76,7 +76,7 @@ var importRules = map[string]struct {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
-	"render/pprof": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{pprofProfile}},
+	"render/pprof": {own: []string{"op", "analyze/...", "internal/...", "render/internal/stacknotes"}, foreign: []string{pprofProfile}},
 	"render/parquet": {
 		own: []string{"op", "internal/..."},
 		foreign: []string{

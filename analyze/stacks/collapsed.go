@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -72,3 +73,6 @@ func Clean(name string) string {
 		return r
 	}, name)
 }
+
+// Name returns the name of a frame for a format in which one without a name is none.
+func Name(frame string) string { return cmp.Or(Clean(frame), "(unnamed)") }

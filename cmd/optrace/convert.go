@@ -111,14 +111,20 @@ func targets() []target {
 		{"pprof", "a profile for go tool pprof and profile stores", []string{
 			"keeps sums by stack, device, kind, shape and request: count, time, self,",
 			"bytes and flops; it is not read",
-		}, false, newPprofConverter},
+		}, false, newProfileConverter(writePprof)},
+		{"otlp-profiles", "OpenTelemetry profiles in protobuf, with links to requests", []string{
+			"keeps what pprof keeps, a profile per value; it is not read",
+		}, false, newProfileConverter(writeOTLPProfiles)},
+		{"otlp-profiles-json", "the same in JSON", []string{
+			"keeps what otlp-profiles keeps",
+		}, false, newProfileConverter(writeOTLPProfilesJSON)},
 	}
 }
 
 func convertCommand() command {
 	var list strings.Builder
 	for _, t := range targets() {
-		fmt.Fprintf(&list, "  %-15s %s\n", t.name, t.summary)
+		fmt.Fprintf(&list, "  %-18s %s\n", t.name, t.summary)
 		for _, line := range t.keeps {
 			fmt.Fprintf(&list, "    %s\n", line)
 		}

@@ -4,24 +4,16 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/google/pprof/profile"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/render/internal/stacknotes"
 )
 
-// Options says what a profile tells about itself.
-type Options struct {
-	// Version is the version of the program that writes the profile.
-	Version string
-	// Lost is how many operations the recorder lost, Unread how many records could not be
-	// read. Comments tell of them.
-	Lost, Unread int64
-	// Notes are further comments.
-	Notes []string
-}
+// Options says what a profile tells about itself, in comments.
+type Options = stacknotes.Options
 
 // Write writes a table as a compressed profile.
 func Write(w io.Writer, t *stacks.Table, opts Options) error {
@@ -29,7 +21,10 @@ func Write(w io.Writer, t *stacks.Table, opts Options) error {
 	for _, row := range t.Rows() {
 		b.add(&row)
 	}
-	b.comment(t, opts)
+	b.profile.Comments = stacknotes.Of(t, opts)
+	if b.cut {
+		b.profile.Comments = append(b.profile.Comments, "sums that do not fit 64 bits are cut")
+	}
 	if t.Start.Known {
 		b.profile.TimeNanos, b.profile.DurationNanos = t.Start.V, t.End.V-t.Start.V
 	}
@@ -80,8 +75,8 @@ func (b *builder) add(row *stacks.Row) {
 		}
 		b.room[i] -= s.Value[i]
 	}
-	for i := len(row.Frames) - 1; i >= 0; i-- { // the leaf comes first
-		s.Location = append(s.Location, b.location(row.Frames[i]))
+	for _, frame := range slices.Backward(row.Frames) { // the leaf comes first
+		s.Location = append(s.Location, b.location(frame))
 	}
 	label := func(key, value string) {
 		if value = stacks.Clean(value); value == "" {
@@ -105,9 +100,9 @@ func (b *builder) add(row *stacks.Row) {
 	b.profile.Sample = append(b.profile.Sample, s)
 }
 
-// location returns the place that stands for a name.
-func (b *builder) location(name string) *profile.Location {
-	name = stacks.Clean(name)
+// location returns the place that stands for a frame.
+func (b *builder) location(frame string) *profile.Location {
+	name := stacks.Name(frame)
 	if l := b.locations[name]; l != nil {
 		return l
 	}
@@ -119,28 +114,4 @@ func (b *builder) location(name string) *profile.Location {
 	b.profile.Location = append(b.profile.Location, l)
 	b.locations[name] = l
 	return l
-}
-
-// comment says which program wrote the profile, and what is not in it.
-func (b *builder) comment(t *stacks.Table, opts Options) {
-	b.profile.Comments = append(b.profile.Comments, strings.TrimSpace(stacks.Clean("optrace "+opts.Version)))
-	note := func(n int64, format string) {
-		if n > 0 {
-			b.profile.Comments = append(b.profile.Comments, fmt.Sprintf(format, units.Count(n)))
-		}
-	}
-	note(t.HostSide, "left out: %s operations seen from the host")
-	note(t.Duplicates, "left out: %s operations with ids that were seen before")
-	beyond := t.Overflowed()
-	note(beyond.Stacks, "stacks beyond the limit, which are in "+stacks.Other+": %s")
-	note(beyond.Shapes, "shapes of stacks beyond the limit, which are in "+stacks.Other+": %s")
-	note(beyond.Requests, "requests beyond the limit, which are in "+stacks.Other+": %s")
-	note(opts.Lost, "not recorded: %s operations that the recorder lost")
-	note(opts.Unread, "left out: %s records that could not be read")
-	for _, n := range opts.Notes {
-		b.profile.Comments = append(b.profile.Comments, stacks.Clean(n))
-	}
-	if b.cut {
-		b.profile.Comments = append(b.profile.Comments, "sums that do not fit 64 bits are cut")
-	}
 }

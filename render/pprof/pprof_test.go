@@ -205,7 +205,7 @@ func FuzzWrite(f *testing.F) {
 		if diff := cmp.Diff(want, s.Value); diff != "" {
 			t.Errorf("values (-want +got):\n%s", diff)
 		}
-		if got := s.Location[0].Line[0].Function.Name; got != stacks.Clean(e.Operation) {
+		if got := s.Location[0].Line[0].Function.Name; got != stacks.Name(e.Operation) {
 			t.Errorf("function %q of operation %q", got, e.Operation)
 		}
 		if got := s.Label["kind"]; !cmp.Equal(got, []string{e.Kind.String()}) {

@@ -8,12 +8,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
@@ -60,6 +62,70 @@ func profileOf(t *testing.T, inputs ...string) *profile.Profile {
 	return p
 }
 
+// pprofSamples returns the values of the samples of a profile by stack and labels.
+func pprofSamples(p *profile.Profile) map[string][5]int64 {
+	all := make(map[string][5]int64)
+	for _, s := range p.Sample {
+		var names []string
+		for _, l := range s.Location {
+			names = append(names, l.Line[0].Function.Name)
+		}
+		key := strings.Join(names, "|")
+		for _, label := range []string{"device", "kind", "shape", "request"} {
+			key += "|" + strings.Join(s.Label[label], "")
+		}
+		// A link has both ids.
+		if s.Label["trace_id"] != nil && s.Label["span_id"] != nil {
+			key += "|" + s.Label["trace_id"][0] + "|" + s.Label["span_id"][0]
+		}
+		values := all[key]
+		for i, v := range s.Value {
+			values[i] += v
+		}
+		all[key] = values
+	}
+	return all
+}
+
+// otlpSamples returns the same of the OTLP profiles that a file is converted to, in
+// protobuf.
+func otlpSamples(t *testing.T, file string) map[string][5]int64 {
+	t.Helper()
+	text, _ := converted(t, "otlp-profiles", file)
+	request := pprofileotlp.NewExportRequest()
+	if err := request.UnmarshalProto(text); err != nil {
+		t.Fatal(err)
+	}
+	d := request.Profiles().Dictionary()
+	all := make(map[string][5]int64)
+	for _, p := range request.Profiles().ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+		kind := slices.Index([]string{"count", "time", "self", "bytes", "flops"}, d.StringTable().At(int(p.SampleType().TypeStrindex())))
+		for _, s := range p.Samples().All() {
+			var names []string
+			for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
+				function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
+				names = append(names, d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())))
+			}
+			attributes := make(map[string]string)
+			for _, i := range s.AttributeIndices().All() {
+				a := d.AttributeTable().At(int(i))
+				attributes[d.StringTable().At(int(a.KeyStrindex()))] = a.Value().Str()
+			}
+			key := strings.Join(names, "|")
+			for _, name := range []string{op.KeyDevice, op.KeyKind, "tensor.op.shapes", op.KeyRoot} {
+				key += "|" + attributes[name]
+			}
+			if l := d.LinkTable().At(int(s.LinkIndex())); s.LinkIndex() != 0 {
+				key += "|" + l.TraceID().String() + "|" + l.SpanID().String()
+			}
+			values := all[key]
+			values[kind] += s.Values().At(0)
+			all[key] = values
+		}
+	}
+	return all
+}
+
 // figures are what outputs say about the operations of a name.
 type figures struct{ Count, SelfNS, Bytes, FLOPs int64 }
 
@@ -84,7 +150,7 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 	rows := make(map[string]reported)
 	for _, o := range report.Operations {
 		if o.Side != op.SideHost.String() {
-			rows[stacks.Clean(o.Operation)] = o
+			rows[stacks.Name(o.Operation)] = o
 		}
 	}
 	return rows
@@ -126,7 +192,7 @@ func cumulative(forest *analyze.Forest) map[string]times {
 		for p := n.Parent(); !p.IsZero(); p = p.Parent() {
 			above = above || p.Name() == n.Name()
 		}
-		name := stacks.Clean(n.Name())
+		name := stacks.Name(n.Name())
 		t := all[name]
 		if above {
 			overlap = true // the cumulative time is not the sum of the durations
@@ -144,8 +210,8 @@ func cumulative(forest *analyze.Forest) map[string]times {
 }
 
 // In each sample of each format, every operation has the same nanoseconds in the
-// report, in collapsed stacks and in the profile.
-func TestPprofHasTheFiguresOfTheReport(t *testing.T) {
+// report, in collapsed stacks, in the profile and in OTLP's profiles.
+func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	compared, exact := 0, 0
 	for _, file := range samples(t) {
 		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exitOK {
@@ -157,11 +223,14 @@ func TestPprofHasTheFiguresOfTheReport(t *testing.T) {
 			devices := make(map[string]bool)
 			for n := range forest.Nodes() {
 				if n.IsDuplicate() {
-					duplicates[stacks.Clean(n.Name())] = true
+					duplicates[stacks.Name(n.Name())] = true
 				}
 				devices[n.Device().Label(false)], devices[n.Device().Label(true)] = true, true
 			}
 			p := profileOf(t, file)
+			if diff := cmp.Diff(pprofSamples(p), otlpSamples(t, file)); diff != "" {
+				t.Errorf("OTLP profiles (-pprof +OTLP):\n%s", diff)
+			}
 			flat, cum := make(map[string]figures), make(map[string]int64)
 			for _, s := range p.Sample {
 				leaf := s.Location[0].Line[0].Function.Name
@@ -195,7 +264,7 @@ func TestPprofHasTheFiguresOfTheReport(t *testing.T) {
 				if diff := cmp.Diff(figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}, flat[name]); diff != "" {
 					t.Errorf("%q (-report +pprof):\n%s", name, diff)
 				}
-				if got := collapsed[stacks.Collapse(name)]; got != o.SelfNS {
+				if got := collapsed[stacks.Collapse(o.Operation)]; got != o.SelfNS {
 					t.Errorf("%q: self time %d in collapsed stacks, %d in the report", name, got, o.SelfNS)
 				}
 				if !devices[name] && cum[name] != sums[name].sum {
@@ -295,7 +364,7 @@ func topRows(t *testing.T, text string) map[string][2]int64 {
 		f := strings.Fields(line)
 		var values [2]int64
 		for i, field := range []string{f[0], f[3]} {
-			n, err := strconv.ParseFloat(strings.TrimRight(field, "nsBcount"), 64)
+			n, err := strconv.ParseFloat(strings.TrimRight(field, "nsB"), 64)
 			if err != nil {
 				t.Fatalf("%q in %q", field, line)
 			}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlpprofiles"
+	"github.com/optrace/optrace/render/pprof"
+)
+
+// profileConverter writes a profile in some format, for which it needs the structure of
+// the whole input.
+type profileConverter struct {
+	out     *output
+	forest  *analyze.Forest
+	lost    int64 // operations that the recorder says it lost
+	unread  int64 // records that could not be read
+	service string
+	mixed   bool // there are operations of several services
+	any     bool // there are operations
+	write   func(*profileConverter, *stacks.Table) error
+}
+
+// newProfileConverter returns what creates a converter to a format.
+func newProfileConverter(write func(*profileConverter, *stacks.Table) error) func(*output) (converter, error) {
+	return func(out *output) (converter, error) {
+		c := &profileConverter{out: out, forest: analyze.NewForest(), write: write}
+		c.forest.KeepShapes()
+		return c, nil
+	}
+}
+
+func (c *profileConverter) record(rec op.Record) error {
+	c.forest.Add(rec)
+	switch {
+	case rec.Entry != nil:
+		c.mixed = c.mixed || c.any && rec.Entry.Service != c.service
+		c.service, c.any = rec.Entry.Service, true
+	case rec.Gap != nil:
+		c.lost += rec.Gap.Dropped
+	}
+	return nil
+}
+
+func (c *profileConverter) holds() int64 { return c.forest.Bytes() }
+
+func (c *profileConverter) leftOut(records int64) { c.unread = records }
+
+func (c *profileConverter) end() error { return c.write(c, c.forest.Stacks()) }
+
+// options returns what the profile tells about itself.
+func (c *profileConverter) options() pprof.Options {
+	return pprof.Options{Version: versionOf(buildInfo()), Lost: c.lost, Unread: c.unread}
+}
+
+// otlpOptions returns what the profiles tell about themselves.
+func (c *profileConverter) otlpOptions() otlpprofiles.Options {
+	opts := otlpprofiles.Options{Options: c.options(), Service: c.service}
+	if c.mixed {
+		opts.Service = ""
+	}
+	return opts
+}
+
+func writePprof(c *profileConverter, t *stacks.Table) error {
+	return pprof.Write(c.out, t, c.options())
+}
+
+func writeOTLPProfiles(c *profileConverter, t *stacks.Table) error {
+	return otlpprofiles.Write(c.out, t, c.otlpOptions())
+}
+
+func writeOTLPProfilesJSON(c *profileConverter, t *stacks.Table) error {
+	return otlpprofiles.WriteJSON(c.out, t, c.otlpOptions())
+}

@@ -1,0 +1,44 @@
+// Package stacknotes says in sentences what a profile was made of, for the writers of
+// profiles in all formats.
+package stacknotes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// Options says what a profile tells about itself.
+type Options struct {
+	// Version is the version of the program that writes the profile.
+	Version string
+	// Lost is how many operations the recorder lost, Unread how many records could not be
+	// read.
+	Lost, Unread int64
+	// Notes are further sentences.
+	Notes []string
+}
+
+// Of returns which program wrote the profile of a table, and what is not in it.
+func Of(t *stacks.Table, opts Options) []string {
+	notes := []string{strings.TrimSpace(stacks.Clean("optrace " + opts.Version))}
+	note := func(n int64, format string) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf(format, units.Count(n)))
+		}
+	}
+	note(t.HostSide, "left out: %s operations seen from the host")
+	note(t.Duplicates, "left out: %s operations with ids that were seen before")
+	beyond := t.Overflowed()
+	note(beyond.Stacks, "stacks beyond the limit, which are in "+stacks.Other+": %s")
+	note(beyond.Shapes, "shapes of stacks beyond the limit, which are in "+stacks.Other+": %s")
+	note(beyond.Requests, "requests beyond the limit, which are in "+stacks.Other+": %s")
+	note(opts.Lost, "not recorded: %s operations that the recorder lost")
+	note(opts.Unread, "left out: %s records that could not be read")
+	for _, n := range opts.Notes {
+		notes = append(notes, stacks.Clean(n))
+	}
+	return notes
+}

@@ -1,0 +1,16 @@
+// Package otlpprofiles writes the operations of a run as OpenTelemetry profiles, in
+// OTLP's protobuf and JSON: ProfilesData of opentelemetry.proto.profiles.v1development,
+// which the Collector receives and profile stores take.
+//
+// There is a profile per value of a stacks.Table, over one dictionary: time, self, count,
+// bytes and flops, as package render/pprof defines them. A sample is a row of the table,
+// in those profiles where its value is not 0. Its attributes are the device, the kind, the
+// shapes and the name of the request, and its link leads to the span of the request, by
+// which stores join what operations cost with traces.
+//
+// In every table of the dictionary the zero element comes first, no element is there
+// twice, and each one is referred to. The resource has the service where all
+// operations are of one; the profiles have the comments of pprof.
+//
+// The whole message is built in memory, which the limits of the table bound.
+package otlpprofiles

@@ -1,0 +1,280 @@
+package otlpprofiles_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/render/internal/stacknotes"
+	"github.com/optrace/optrace/render/otlpprofiles"
+)
+
+// written returns the profiles that a table is written as, read by the Collector's types
+// from protobuf and from JSON.
+func written(t *testing.T, table *stacks.Table, opts otlpprofiles.Options) pprofile.Profiles {
+	t.Helper()
+	var binary, text bytes.Buffer
+	if err := errors.Join(otlpprofiles.Write(&binary, table, opts), otlpprofiles.WriteJSON(&text, table, opts)); err != nil {
+		t.Fatal(err)
+	}
+	// As the Collector's receiver reads them. The unmarshalers of pprofile take the names of
+	// a resource's attributes away.
+	first, second := pprofileotlp.NewExportRequest(), pprofileotlp.NewExportRequest()
+	if err := errors.Join(first.UnmarshalProto(binary.Bytes()), second.UnmarshalJSON(text.Bytes())); err != nil {
+		t.Fatalf("%v\n%s", err, text.Bytes())
+	}
+	p := first.Profiles()
+	if diff := cmp.Diff(asJSON(t, first), asJSON(t, second)); diff != "" {
+		t.Errorf("JSON differs (-protobuf +JSON):\n%s", diff)
+	}
+	var known any
+	dec := json.NewDecoder(&text)
+	if err := dec.Decode(&known); err != nil || dec.More() {
+		t.Errorf("not one line of JSON: %v", err)
+	}
+	checkRules(t, p)
+	return p
+}
+
+func asJSON(t *testing.T, request pprofileotlp.ExportRequest) string {
+	t.Helper()
+	text, err := request.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, text, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	return indented.String()
+}
+
+// table is what the rules of a dictionary's table need: its elements as text, which of
+// them were referred to, and its name.
+type table struct {
+	name     string
+	elements []string
+	used     []bool
+}
+
+func (x *table) use(t *testing.T, i int32) {
+	t.Helper()
+	if i < 0 || int(i) >= len(x.elements) {
+		t.Fatalf("%s has no element %d", x.name, i)
+	}
+	x.used[i] = true
+}
+
+// newTable describes a table whose first element is to be zero.
+func newTable[E any](t *testing.T, name, zero string, length int, at func(int) E, text func(E) string) *table {
+	t.Helper()
+	x := &table{name: name, used: make([]bool, length)}
+	for i := range length {
+		x.elements = append(x.elements, text(at(i)))
+	}
+	if length == 0 || x.elements[0] != zero {
+		t.Fatalf("%s does not begin with %q: %.10q", name, zero, x.elements)
+	}
+	x.used[0] = true
+	sorted := slices.Sorted(slices.Values(x.elements))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			t.Errorf("%s has %q twice", name, sorted[i])
+		}
+	}
+	return x
+}
+
+// checkRules checks what the specification says of dictionaries and samples.
+func checkRules(t *testing.T, all pprofile.Profiles) {
+	t.Helper()
+	d := all.Dictionary()
+	mappings := newTable(t, "mapping_table", "0", d.MappingTable().Len(), d.MappingTable().At,
+		func(m pprofile.Mapping) string { return fmt.Sprint(m.FilenameStrindex()) })
+	locations := newTable(t, "location_table", "0 []", d.LocationTable().Len(), d.LocationTable().At, func(l pprofile.Location) string {
+		var functions []int32
+		for _, line := range l.Lines().All() {
+			functions = append(functions, line.FunctionIndex())
+		}
+		return fmt.Sprint(l.MappingIndex(), functions)
+	})
+	functions := newTable(t, "function_table", "0 0 0", d.FunctionTable().Len(), d.FunctionTable().At, func(f pprofile.Function) string {
+		return fmt.Sprint(f.NameStrindex(), f.SystemNameStrindex(), f.FilenameStrindex())
+	})
+	links := newTable(t, "link_table", " ", d.LinkTable().Len(), d.LinkTable().At,
+		func(l pprofile.Link) string { return l.TraceID().String() + " " + l.SpanID().String() })
+	strings := newTable(t, "string_table", "", d.StringTable().Len(), d.StringTable().At, func(s string) string { return s })
+	attributes := newTable(t, "attribute_table", "0 Empty", d.AttributeTable().Len(), d.AttributeTable().At,
+		func(a pprofile.KeyValueAndUnit) string {
+			return fmt.Sprint(a.KeyStrindex(), a.Value().Type(), a.Value().AsString())
+		})
+	stackTable := newTable(t, "stack_table", "[]", d.StackTable().Len(), d.StackTable().At,
+		func(s pprofile.Stack) string { return fmt.Sprint(s.LocationIndices().AsRaw()) })
+
+	keysOf := func(indices pcommon.Int32Slice) {
+		keys := make(map[int32]bool)
+		for _, i := range indices.All() {
+			attributes.use(t, i)
+			key := d.AttributeTable().At(int(i)).KeyStrindex()
+			if keys[key] {
+				t.Errorf("two attributes have the key %s", d.StringTable().At(int(key)))
+			}
+			keys[key] = true
+			strings.use(t, key)
+		}
+	}
+	for _, r := range all.ResourceProfiles().All() {
+		for _, s := range r.ScopeProfiles().All() {
+			for _, p := range s.Profiles().All() {
+				for _, v := range []pprofile.ValueType{p.SampleType(), p.PeriodType()} {
+					strings.use(t, v.TypeStrindex())
+					strings.use(t, v.UnitStrindex())
+					if v.TypeStrindex() == 0 || v.UnitStrindex() == 0 || p.Period() == 0 {
+						t.Error("a profile without a sample or period type, or a period")
+					}
+				}
+				keysOf(p.AttributeIndices())
+				identities := make(map[string]bool)
+				for _, sample := range p.Samples().All() {
+					identity := fmt.Sprint(sample.StackIndex(), slices.Sorted(slices.Values(sample.AttributeIndices().AsRaw())), sample.LinkIndex())
+					if identities[identity] || sample.Values().Len() != 1 || sample.Values().At(0) <= 0 || sample.StackIndex() == 0 {
+						t.Errorf("sample %s is there twice, or has the values %d", identity, sample.Values().AsRaw())
+					}
+					identities[identity] = true
+					keysOf(sample.AttributeIndices())
+					links.use(t, sample.LinkIndex())
+					stackTable.use(t, sample.StackIndex())
+				}
+			}
+		}
+	}
+	for i, used := range stackTable.used {
+		for _, l := range d.StackTable().At(i).LocationIndices().All() {
+			if used {
+				locations.use(t, l)
+			}
+		}
+	}
+	for i, used := range locations.used {
+		l := d.LocationTable().At(i)
+		mappings.use(t, l.MappingIndex())
+		for _, line := range l.Lines().All() {
+			if used {
+				functions.use(t, line.FunctionIndex())
+				strings.use(t, d.FunctionTable().At(int(line.FunctionIndex())).NameStrindex())
+			}
+		}
+	}
+	for _, x := range []*table{mappings, locations, functions, links, strings, attributes, stackTable} {
+		if i := slices.Index(x.used, false); i >= 0 {
+			t.Errorf("nothing refers to element %d of %s, %q", i, x.name, x.elements[i])
+		}
+	}
+}
+
+// requests is a run of two requests and an operation of none.
+func requests() *stacks.Table {
+	f := analyze.NewForest()
+	f.KeepShapes()
+	const start = 1_772_366_400_000_000_000
+	for trace, name := range []string{1: "POST /predict", 2: "GET /héalth;\n\x1b[31m"} {
+		if name != "" {
+			f.Add(op.Record{Span: &op.Span{
+				Name: name, TraceID: op.TraceID{15: byte(trace)}, SpanID: op.SpanID{7: 1}, Start: op.Known(start), Duration: 1000,
+			}})
+		}
+	}
+	add := func(trace, id, parent byte, name string, from, duration int64, flops op.Int) {
+		f.Add(op.Record{Entry: &op.Entry{
+			Operation: name, Kind: op.KindCompute, DeviceID: "cuda:0", TraceID: op.TraceID{15: trace}, SpanID: op.SpanID{7: id},
+			ParentSpanID: op.SpanID{7: parent}, Start: op.Known(start + from), Duration: duration, FLOPs: flops,
+			OutputShape: op.Shape{64, 256}, DType: "f32", MemoryBytes: op.Known(65_536),
+		}})
+	}
+	add(1, 2, 1, "attention", 100, 500, op.Int{})
+	add(1, 3, 2, "matmul", 150, 200, op.Known(1000))
+	add(1, 4, 2, "matmul", 400, 100, op.Known(1000))
+	add(2, 2, 1, "matmul", 700, 50, op.Known(500))
+	add(3, 2, 0, "", 800, 7, op.Int{})
+	return f.Stacks()
+}
+
+func TestGolden(t *testing.T) {
+	opts := otlpprofiles.Options{Options: stacknotes.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}}, Service: "api"}
+	golden.Check(t, "testdata/requests.json", asJSON(t, pprofileotlp.NewExportRequestFromProfiles(written(t, requests(), opts)))+"\n")
+}
+
+func TestEmpty(t *testing.T) {
+	p := written(t, stacks.NewTable(stacks.Limits{}), otlpprofiles.Options{})
+	if p.SampleCount() != 0 || p.ProfileCount() != 5 {
+		t.Errorf("%d samples in %d profiles", p.SampleCount(), p.ProfileCount())
+	}
+}
+
+// Rows that differ in what names lose are one sample.
+func TestSamplesAreDistinct(t *testing.T) {
+	table := stacks.NewTable(stacks.Limits{})
+	for _, name := range []string{"a\n", "a\t", "a "} {
+		var path stacks.Path
+		path.Push(name)
+		table.Add(&path, &stacks.Labels{Shape: name}, stacks.Values{Count: 1, TimeNS: 5})
+	}
+	p := written(t, table, otlpprofiles.Options{}).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0)
+	if p.Samples().Len() != 1 || p.Samples().At(0).Values().At(0) != 15 {
+		t.Errorf("%d samples", p.Samples().Len())
+	}
+}
+
+func TestWriteError(t *testing.T) {
+	full := errors.New("disk full")
+	for _, write := range []func(*stacks.Table) error{
+		func(table *stacks.Table) error {
+			return otlpprofiles.Write(failing{full}, table, otlpprofiles.Options{})
+		},
+		func(table *stacks.Table) error {
+			return otlpprofiles.WriteJSON(failing{full}, table, otlpprofiles.Options{})
+		},
+	} {
+		if err := write(requests()); !errors.Is(err, full) {
+			t.Errorf("error %v, want %v", err, full)
+		}
+	}
+}
+
+// failing is a writer that fails.
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// Whatever the entry is, the profiles keep the rules and have its values.
+func FuzzWrite(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		forest := analyze.NewForest()
+		forest.KeepShapes()
+		forest.Add(op.Record{Entry: e})
+		opts := otlpprofiles.Options{Options: stacknotes.Options{Version: e.Path, Notes: []string{e.Error}}, Service: e.Service}
+		all := written(t, forest.Stacks(), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+		for i, want := range []int64{e.Duration, e.Duration, 1, max(0, e.MemoryBytes.V), 0} {
+			got := int64(0)
+			for _, s := range all.At(i).Samples().All() {
+				got += s.Values().At(0)
+			}
+			if got != want {
+				t.Errorf("profile %d has %d, want %d", i, got, want)
+			}
+		}
+	})
+}

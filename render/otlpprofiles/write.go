@@ -1,0 +1,56 @@
+package otlpprofiles
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/render/internal/stacknotes"
+)
+
+// Options says what the profiles tell about themselves.
+type Options struct {
+	stacknotes.Options
+	// Service is the service.name of the resource; "" for none.
+	Service string
+}
+
+// Write writes a table as one message of protobuf, which is also the body of a request
+// that exports it.
+func Write(w io.Writer, t *stacks.Table, opts Options) error {
+	if _, err := w.Write(build(t, opts).proto()); err != nil {
+		return fmt.Errorf("writing OTLP profiles: %w", err)
+	}
+	return nil
+}
+
+// WriteJSON writes a table as one line of OTLP's JSON.
+func WriteJSON(w io.Writer, t *stacks.Table, opts Options) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(build(t, opts)); err != nil {
+		return fmt.Errorf("writing OTLP profiles: %w", err)
+	}
+	return nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (v anyValue) MarshalJSON() ([]byte, error) {
+	type text struct {
+		Text string `json:"stringValue"`
+	}
+	type array struct {
+		Values []text `json:"values"`
+	}
+	if v.Texts == nil {
+		return json.Marshal(text{v.Text})
+	}
+	var list array
+	for _, t := range v.Texts {
+		list.Values = append(list.Values, text{t})
+	}
+	return json.Marshal(struct {
+		Array array `json:"arrayValue"`
+	}{list})
+}
