@@ -78,7 +78,7 @@ type drags struct {
 	edges  scheduleEdges
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
-	long   []int64           // what a trace takes without each set
+	less   []int64           // how much shorter a trace is without each set
 }
 
 // shareSet is the set of the operations of one share.
@@ -91,50 +91,69 @@ type shareSet struct {
 // operations, and counts the edges that it goes by.
 func (f *Forest) addDrag(s *PathSummary, sum *pathSum, operations []PathOperation) {
 	d := newDrags(f)
-	rows := make(map[PathShare]*op.Int)
-	inNames := make(map[string]int16)
-	for i := range operations {
-		row := &operations[i]
-		if row.Kind != KindHost && row.Kind != KindIdle && len(inNames) < dragRows {
-			inNames[row.Operation] = int16(len(inNames))
+	names := d.chooseOperations(operations)
+	shares := d.chooseShares(s.Shares, names)
+	for key := range sum.shares {
+		if row := sum.describe(key); key.what == segmentOp {
+			d.assign(key, row, names, shares)
 		}
 	}
-	d.within = slices.Repeat([]int16{noSet}, len(inNames))
-	ofShare := make(map[PathShare]int16)
+	d.run()
+	for i := range operations {
+		row := &operations[i]
+		if set, ok := names[row.Operation]; ok && isOnDevice(row.Kind) {
+			row.DragNS = op.Known(d.drag[set])
+		}
+	}
 	for i := range s.Shares {
-		if row := s.Shares[i].key(); row.Kind != KindHost && row.Kind != KindIdle && len(ofShare) < dragRows {
-			ofShare[row] = int16(len(d.within))
-			rows[row] = &s.Shares[i].DragNS
-			set, ok := inNames[row.Operation]
+		row := &s.Shares[i]
+		if set, ok := shares[row.key()]; ok {
+			row.DragNS = op.Known(d.drag[set])
+		}
+	}
+	s.Edges.Stream, s.Edges.Collective = d.edges.stream, d.edges.collective
+}
+
+// isOnDevice reports whether the kind of a row is that of operations on devices.
+func isOnDevice(kind string) bool { return kind != KindHost && kind != KindIdle }
+
+// chooseOperations gives the largest rows of operations a set each, and returns the sets.
+func (d *drags) chooseOperations(operations []PathOperation) map[string]int16 {
+	sets := make(map[string]int16)
+	for i := range operations {
+		if row := &operations[i]; isOnDevice(row.Kind) && len(sets) < dragRows {
+			sets[row.Operation] = int16(len(d.within))
+			d.within = append(d.within, noSet)
+		}
+	}
+	return sets
+}
+
+// chooseShares gives the largest rows of operations on one device a set each, and returns the
+// sets, given those of operations.
+func (d *drags) chooseShares(shares []PathShare, names map[string]int16) map[PathShare]int16 {
+	sets := make(map[PathShare]int16)
+	for i := range shares {
+		if row := shares[i].key(); isOnDevice(row.Kind) && len(sets) < dragRows {
+			sets[row] = int16(len(d.within))
+			set, ok := names[row.Operation]
 			if !ok {
 				set = noSet
 			}
 			d.within = append(d.within, set)
 		}
 	}
-	for key := range sum.shares {
-		row := sum.describe(key)
-		if key.what != segmentOp {
-			continue
-		}
-		if set, ok := inNames[row.Operation]; ok {
-			d.names[key.name] = set
-		}
-		if set, ok := ofShare[row]; ok {
-			d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
-		}
+	return sets
+}
+
+// assign notes which sets the operations of a share, described by row, belong to.
+func (d *drags) assign(key shareKey, row PathShare, names map[string]int16, shares map[PathShare]int16) {
+	if set, ok := names[row.Operation]; ok {
+		d.names[key.name] = set
 	}
-	d.run()
-	for row, set := range ofShare {
-		*rows[row] = op.Known(d.drag[set])
+	if set, ok := shares[row]; ok {
+		d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
 	}
-	for i := range operations {
-		row := &operations[i]
-		if set, ok := inNames[row.Operation]; ok && row.Kind != KindHost && row.Kind != KindIdle {
-			row.DragNS = op.Known(d.drag[set])
-		}
-	}
-	s.Edges.Stream, s.Edges.Collective = d.edges.stream, d.edges.collective
 }
 
 // key returns the row without its figures.
@@ -143,9 +162,9 @@ func (s *PathShare) key() PathShare {
 }
 
 func newDrags(f *Forest) *drags {
+	n := len(f.dict.operations.Values)
 	d := &drags{
-		forest: f, names: slices.Repeat([]int16{noSet}, len(f.dict.operations.Values)), shares: make([][]shareSet, len(f.dict.operations.Values)),
-		saved: make(map[int32][]int64),
+		forest: f, names: slices.Repeat([]int16{noSet}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
 	}
 	joins := f.joinedRows()
 	d.schedule.forest, d.inner.forest = f, f
@@ -239,17 +258,17 @@ func (d *drags) savings(s *schedule, duration int64) []int64 {
 			}
 		}
 	}
-	d.long = slices.Grow(d.long[:0], len(d.within))[:len(d.within)]
+	d.less = slices.Grow(d.less[:0], len(d.within))[:len(d.within)]
 	for set := range d.within {
 		of := d.within[set]
 		switch {
 		case d.counts[set] == 0:
-			d.long[set] = 0
+			d.less[set] = 0
 		case of != noSet && d.counts[of] == d.counts[set] && !executions: // the same operations
-			d.long[set] = d.long[of]
+			d.less[set] = d.less[of]
 		default:
-			d.long[set] = duration - s.run(int16(set))
+			d.less[set] = duration - s.run(int16(set))
 		}
 	}
-	return d.long
+	return d.less
 }
