@@ -77,6 +77,9 @@ type CausePart struct {
 func (f *Forest) slowestRequest() *SlowRequest {
 	f.build()
 	rows := f.requestRows()
+	if len(rows) == 0 {
+		return nil
+	}
 	slices.SortFunc(rows, func(a, b int32) int {
 		return cmp.Or(compareInt(f.duration(b), f.duration(a)), compareInt(f.start(a), f.start(b)), cmp.Compare(a, b))
 	})
