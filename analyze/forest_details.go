@@ -55,8 +55,8 @@ func (n Node) MemoryBytes() int64 {
 	return n.forest.memory(n.row)
 }
 
-// FLOPs returns the floating-point operations of the operation; 0 is not
-// distinguished from unknown.
+// FLOPs returns the floating-point operations of the operation, as recorded or as they
+// follow from its shapes; 0 is not distinguished from unknown.
 func (n Node) FLOPs() int64 {
 	if n.IsZero() {
 		return 0

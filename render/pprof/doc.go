@@ -10,7 +10,7 @@
 //   - time, the default: their durations, each without the durations of the
 //     operations directly below it, and not below 0
 //   - self: their self times, that is without the time that operations below cover
-//   - bytes, flops: what they state
+//   - bytes, flops: what they state; FLOPs that they do not state follow from their shapes
 //
 // pprof adds up the samples below a frame for its cumulative value. That of time is
 // then the duration of the operation, not that and the durations of what is nested in
