@@ -53,7 +53,14 @@ func (t *elementTypes) output() op.DType {
 
 // bytes returns the size of the inputs and of an output with a number of elements.
 func (o operands) bytes(t *elementTypes, out op.Int) op.Int {
-	sum := sized(o.outputElements(out), t.output())
+	all := o.outputElements(out)
+	if t.in == nil { // one type for all
+		for _, s := range o.in {
+			all = plus(all, elements(s))
+		}
+		return sized(all, t.out)
+	}
+	sum := sized(all, t.output())
 	for i, s := range o.in {
 		sum = plus(sum, inputBytes(s, t.input(i)))
 	}

@@ -104,8 +104,19 @@ func (o operands) outputElements(follow op.Int) op.Int {
 
 // elements returns the number of elements of a shape.
 func elements(s op.Shape) op.Int {
-	n, _ := s.Elements()
-	return n
+	if s == nil {
+		return op.Int{}
+	}
+	n := uint64(1)
+	for _, d := range s {
+		hi, lo := bits.Mul64(n, uint64(d))
+		if d <= 0 || hi != 0 || lo > math.MaxInt64 {
+			n, _ := s.Elements() // which the order of dimensions does not matter for
+			return n
+		}
+		n = lo
+	}
+	return op.Known(int64(n))
 }
 
 // times multiplies a count, which may be unknown. The product is unknown where the factor

@@ -46,7 +46,7 @@ func readPeaks(name string) (*peaks.Table, error) {
 	} else if err != nil {
 		return nil, usagef("-peaks: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxPeaks+1))
 	if err != nil {
 		return nil, usagef("-peaks: %w", err)
