@@ -31,15 +31,22 @@ func (v *view) roofline() {
 		v.table(t)
 		v.rooflineTotal(v.r.Total.Roofline)
 	}
+	if slices.ContainsFunc(v.r.Operations, func(o analyze.Operation) bool { return o.Roofline != nil && o.Roofline.Share.V > 1 }) {
+		v.note("more than 100 %: data stayed in caches, or the peaks are not those of the arithmetic that was used")
+	}
 	for i := range v.r.Peaks {
 		v.note(peaksText(&v.r.Peaks[i]))
 	}
 }
 
 func rooflineCells(r *analyze.Roofline) []string {
-	rate, intensity := float64(r.FLOPs)/float64(r.SumNS)*1e9, float64(r.FLOPs)/float64(r.MovedBytes)
+	rate, intensity := "", ""
+	if r.FLOPs > 0 {
+		rate = units.FLOPsPerSecond(float64(r.FLOPs) / float64(r.SumNS) * 1e9)
+		intensity = units.Intensity(float64(r.FLOPs) / float64(r.MovedBytes))
+	}
 	return []string{
-		units.Count(r.Count), units.Duration(r.SumNS), units.FLOPsPerSecond(rate), units.Bytes(r.MovedBytes), units.Intensity(intensity),
+		units.Count(r.Count), units.Duration(r.SumNS), rate, units.Bytes(r.MovedBytes), intensity,
 		knownFloat(r.Share, units.Percent), bar(min(r.Share.V, 1)), r.Bound,
 	}
 }
