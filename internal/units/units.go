@@ -66,7 +66,12 @@ func PeakBytesPerSecond(rate float64) string { return scale(rate, decimal) + "/s
 func FLOPs(n int64) string { return scale(float64(n), flops) }
 
 // FLOPsPerSecond writes a rate: "1.50 GFLOP/s".
-func FLOPsPerSecond(rate float64) string { return scale(rate, flops) + "/s" }
+func FLOPsPerSecond(rate float64) string {
+	if !finite(rate) {
+		return "-"
+	}
+	return scale(rate, flops) + "/s"
+}
 
 // Intensity writes a number of floating-point operations per byte: "24.0".
 func Intensity(x float64) string {

@@ -48,6 +48,8 @@ func TestBytes(t *testing.T) {
 func TestOthers(t *testing.T) {
 	for got, want := range map[string]string{
 		FLOPs(1_500_000_000): "1.50 GFLOP", BytesPerSecond(1.5 * (1 << 30)): "1.50 GiB/s",
+		FLOPsPerSecond(9.895e14): "990 TFLOP/s", FLOPsPerSecond(math.Inf(1)): "-", PeakBytesPerSecond(3.35e12): "3.35 TB/s",
+		Intensity(0.1249): "0.12", Intensity(24): "24.0", Intensity(math.NaN()): "-",
 		Count(0): "0", Count(999): "999", Count(1000): "1,000", Count(13428180): "13,428,180", Count(-1234567): "-1,234,567",
 		Count(math.MinInt64): "-9,223,372,036,854,775,808",
 		Percent(0.125):       "12.5 %", Percent(math.NaN()): "-", Ratio(0.5): "0.500", Ratio(math.Inf(-1)): "-",
@@ -60,7 +62,7 @@ func TestOthers(t *testing.T) {
 
 // Around every threshold no number reaches the next unit.
 func TestScaleNeverReachesTheNextUnit(t *testing.T) {
-	for _, list := range [][]unit{times, sizes, flops} {
+	for _, list := range [][]unit{times, sizes, decimal, flops} {
 		for i := 1; i < len(list); i++ {
 			limit := list[i].size / list[i-1].size
 			for step := -3000; step <= 3000; step++ {
