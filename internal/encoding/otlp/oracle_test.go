@@ -92,13 +92,24 @@ func resourceSpans(tb testing.TB, message []byte) (fields [][]byte) {
 // encoded returns what one batch of spans, sanitized, looks like in a format.
 func encoded(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) []byte {
 	tb.Helper()
+	text, shortened := encode(tb, f, spans)
+	if shortened > 0 {
+		tb.Fatalf("%d spans are too large", shortened)
+	}
+	return text
+}
+
+// encode is encoded, and returns how many spans were too large and are shortened, which no
+// oracle does.
+func encode(tb testing.TB, f encoding.Format, spans []sdktrace.ReadOnlySpan) (text []byte, shortened int) {
+	tb.Helper()
 	var withOps traces.WithOps
 	b := encoding.NewBatch(0)
 	if _, _, err := encoding.AddAll(f.NewEncoder(nil, encoding.DefaultCacheBytes), b, sanitized(spans), &withOps); err != nil {
 		tb.Fatal(err)
 	}
 	framed, _ := f.Frame(b, &encoding.Framing{})
-	return bytes.Clone(framed)
+	return bytes.Clone(framed), b.Shortened
 }
 
 // checkOTLP checks that both OTLP formats of spans, which must be operations,
