@@ -20,7 +20,7 @@ const kindName = (kind) => KINDS[kind] ?? "unknown";
 export class Operations {
   constructor(page, parent) {
     this.page = page;
-    const { store } = page;
+    const { store } = page, known = (page.view.report.operations ?? []).some((o) => o.roofline);
     this.table = new Table(parent, [
       { title: "operation", value: (g) => g.label, class: "name", full: (g) => g.label, render: (g) => element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shortenName(g.label, 60)) },
       { title: "kind", value: (g) => g.kindLabel },
@@ -36,9 +36,9 @@ export class Operations {
       time("max", (g) => g.max),
       { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
       { title: "memory", value: (g) => g.memory, text: (g) => formatBytes(g.memory), numeric: true },
-      { title: "FLOP/s", value: (g) => rateOf(g), text: (g) => formatRate(rateOf(g), "FLOP/s"), numeric: true, hint: "of the operations whose FLOPs are recorded or follow from their shapes" },
+      { title: "FLOP/s", value: (g) => rateOf(g), text: (g) => formatRate(rateOf(g), ""), numeric: true, hint: "of the operations whose FLOPs are recorded or follow from their shapes" },
       { title: "FLOP/B", value: (g) => g.perByte ?? null, text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)), numeric: true, hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs" },
-      { title: "of best", value: (g) => g.roofline?.share ?? null, text: (g) => (g.roofline ? `${formatShare(g.roofline.share)} ${g.roofline.bound}` : "–"), numeric: true, hint: "the least time by the devices' peaks (-peaks) as a part of the time taken in the whole run, and what bounds it" },
+      ...(known ? [{ title: "of best", value: (g) => g.roofline?.share ?? null, text: (g) => (g.roofline ? `${formatShare(g.roofline.share)} ${g.roofline.bound}` : "–"), numeric: true, hint: "the least time by the devices' peaks (-peaks) as a part of the time taken in the whole run, and what bounds it" }] : []),
     ], {
       label: "operations", sort: { column: 3, descending: true }, empty: "no operation in the selection",
       key: (g) => g.label, selected: (g) => store.state.op === g.name, detail: (g) => this.detail(g),
