@@ -30,8 +30,9 @@ type values struct {
 	collective            collective
 	peer, source, target  op.Int // ranks in the arguments of a send or receive
 
-	// dims and types are the JSON text of the inputs' shapes and types.
-	dims, types []byte
+	// dims and types are the JSON text of the inputs' shapes and types, concrete that of
+	// those that are given by value.
+	dims, types, concrete []byte
 }
 
 // reset forgets the arguments of the event before.
@@ -70,6 +71,8 @@ func (a *arguments) value(key argument) {
 		a.dims = l.Raw()
 	case argTypes:
 		a.types = l.Raw()
+	case argConcrete:
+		a.concrete = l.Raw()
 	case argName, argGroup, argDType:
 		a.setText(key, a.text())
 	default:

@@ -15,6 +15,7 @@ const (
 	argSize
 	argDims
 	argTypes
+	argConcrete
 	argName
 	argGroup
 	argGroupSize
@@ -46,6 +47,8 @@ func argumentOf(key string) argument {
 		return argDims
 	case "Input type":
 		return argTypes
+	case "Concrete Inputs":
+		return argConcrete
 	case "Collective name":
 		return argName
 	case "Process Group Name":

@@ -47,6 +47,8 @@ func (a *arguments) straightValue(key argument, b []byte, i int) int {
 		a.dims = text
 	case argTypes:
 		a.types = text
+	case argConcrete:
+		a.concrete = text
 	case argName, argGroup, argDType:
 		s, ok := plain(text)
 		if !ok {

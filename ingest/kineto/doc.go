@@ -6,7 +6,9 @@
 // events about it: the runtime call that launched it, found by its correlation id,
 // gives the launch time; the operator around that call, or failing that the
 // operator of the same external id, gives the shapes and types of the inputs;
-// the profiler step around the call gives the step.
+// the profiler step around the call gives the step. The output of a convolution follows
+// where its stride, padding and dilation are stated ("Concrete Inputs"); no event states
+// the output of anything else.
 //
 // The operators of one thread nest: one that lies within another is its child. So
 // that this is known wherever the entries go, the reader gives entries ids of a local

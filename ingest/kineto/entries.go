@@ -87,6 +87,12 @@ func (m *entryMaker) host(i int) *op.Entry {
 	m.build.Str(op.KeySide, op.SideHost.String())
 	m.setStep(m.threads.process(o.thread), o.start)
 	e := m.finish(o.inputs, o.collective)
+	if o.inputs != 0 {
+		if out := m.inputsOf(o.inputs).output; out != nil {
+			e.OutputShape = out
+			e.OutputElements, _ = out.Elements()
+		}
+	}
 	if o.collective != 0 {
 		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
 	}

@@ -28,6 +28,8 @@ func FuzzRecords(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(`[{"ph":"X","cat":"cpu_op","name":"\ud800","ts":1e3,"dur":-1,"args":{"Input Dims":[[[-9]],[1e30]],"Input type":7}}`))
+	f.Add([]byte(`[{"ph":"X","cat":"cpu_op","name":"aten::conv1d","ts":1,"dur":1,"args":{"Input Dims":[[1,4,9],[6,4,3]],` +
+		`"Concrete Inputs":["","","","[1]","[0]","[1]","1"]}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m := &op.Mapping{}
 		m.Keep("queued")

@@ -12,18 +12,28 @@ import (
 type inputs struct {
 	shapes []op.Shape
 	dtypes []op.DType
+	output op.Shape // of a convolution, nil where it does not follow
 	warn   op.Warning
 }
 
-// inputsKey joins the JSON texts of shapes and types to one symbol: operators
-// repeat with the same inputs.
-func appendInputsKey(dst, dims, types []byte) []byte {
-	if dims == nil {
+// appendInputsKey joins the JSON texts of an operator's shapes and types to one symbol:
+// operators repeat with the same inputs. Of a convolution, the inputs given by value
+// are a part of it.
+func appendInputsKey(dst, name []byte, v *values) []byte {
+	if v.dims == nil {
 		return dst
 	}
-	dst = append(dst, dims...)
+	dst = append(dst, v.dims...)
 	dst = append(dst, 0)
-	return append(dst, types...)
+	dst = append(dst, v.types...)
+	if v.concrete == nil {
+		return dst
+	}
+	if signature, ok := convolutions[string(name)]; ok {
+		dst = append(dst, 0, signature)
+		dst = append(dst, v.concrete...)
+	}
+	return dst
 }
 
 // parseInputs takes such a symbol apart. Kineto writes the inputs of an
@@ -36,6 +46,7 @@ func appendInputsKey(dst, dims, types []byte) []byte {
 // has no type and an unknown shape; each tensor of a list is an input.
 func parseInputs(key string) *inputs {
 	dims, types, _ := strings.Cut(key, "\x00")
+	types, concrete, _ := strings.Cut(types, "\x00")
 	names := parseTypes(types)
 	in := &inputs{shapes: []op.Shape{}}
 	var l jsontext.Lexer
@@ -53,6 +64,9 @@ func parseInputs(key string) *inputs {
 	}
 	if !slices.ContainsFunc(in.dtypes, func(d op.DType) bool { return d != "" }) {
 		in.dtypes = nil // nothing is known of them
+	}
+	if concrete != "" && 0 < concrete[0] && int(concrete[0]) <= len(signatures) {
+		in.output = convolutionOutput(in.shapes, signatures[concrete[0]-1], concrete[1:])
 	}
 	return in
 }

@@ -38,7 +38,7 @@ func TestParseInputs(t *testing.T) {
 		{"too many dimensions", "[[" + deep + "]]", ``, strings.TrimSuffix(strings.Repeat("1x", op.MaxRank), "x"), nil, op.WarnShapeTruncated},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			in := parseInputs(string(appendInputsKey(nil, []byte(test.dims), []byte(test.types))))
+			in := parseInputs(string(appendInputsKey(nil, nil, &values{dims: []byte(test.dims), types: []byte(test.types)})))
 			var shapes []string
 			for _, s := range in.shapes {
 				shapes = append(shapes, s.String())

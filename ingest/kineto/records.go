@@ -195,7 +195,7 @@ func (r *reader) event(e *traceevent.Event) (more bool, err error) {
 func (r *reader) hostOp(e *traceevent.Event) {
 	r.readArgs(e)
 	t := &r.tables
-	r.key = appendInputsKey(r.key[:0], r.args.dims, r.args.types)
+	r.key = appendInputsKey(r.key[:0], e.Name, &r.args.values)
 	*t.hostOps.add() = hostOp{
 		start: e.Start.V, dur: e.Duration.V,
 		external:   r.args.external.V,

@@ -126,7 +126,7 @@ func (w *traceWriter) event() string {
 		`"cat": ` + w.one(`"cpu_op"`, `"kernel"`, `"gpu_memcpy"`, `"cuda_runtime"`, `"user_annotation"`, `"op"`, `"cuda_sync"`,
 			`"k\u0065rnel"`, `null`),
 		w.often(`"name":`, `"name" :`, "\"name\"\n:") + w.often(
-			`"aten::mm"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
+			`"aten::mm"`, `"aten::conv1d"`, `"ProfilerStep#7"`, `"ncclKernel"`, `"a\"b"`, `""`, `5`, `"\ud800"`, "\"\xff\"", "\"a\nb\""),
 		`"pid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"Spans"`, `-1`, `null`, `1.5`, `{"a":[]}`, `01`, `"\u0031"`),
 		`"tid":` + w.often(strconv.Itoa(w.rng.IntN(3)), `"stream 7"`, `7e0`, `[1, 2]`),
 		`"ts":` + w.often(strconv.Itoa(w.rng.IntN(100))+w.one("", ".5", ".125"), `null`, `-3`, `1e2`, `1.23456`, `"5"`,
@@ -156,7 +156,8 @@ func (w *traceWriter) args() string {
 	members := []string{
 		`"correlation": ` + number(), `"External id":` + number(), `"device":` + number(), `"stream":` + number(), `"bytes":` + number(),
 		`"size":` + number(), `"Ev Idx": ` + number(), `"queued":` + number(), `"grid": [4, 2,1]`, `"est. achieved occupancy %":0.5`,
-		`"Input Dims": ` + w.often(`[[2,3],[],[[4],[5,6]]]`, `[]`, `7`, `[[1e30]]`, `[[2,3]`, `null`),
+		`"Input Dims": ` + w.often(`[[2,3],[],[[4],[5,6]]]`, `[[1,4,9],[6,4,3]]`, `[]`, `7`, `[[1e30]]`, `[[2,3]`, `null`),
+		`"Concrete Inputs":` + w.often(`["","","","[1]","[0]","[1]","1"]`, `["","","[\u0031]"]`, `[7]`, `7`, `["a\"b"]`),
 		`"Input type":` + w.often(`["float","Scalar","TensorList"]`, `["c10::Half"]`, `7`, `["\u0066loat"]`),
 		`"Collective name":` + text(), `"Process Group Name":` + text(), `"Group size":` + number(), `"Seq":` + number(),
 		`"In msg nelems":` + number(), `"Out msg nelems":` + number(), `"dtype":` + w.often(`"Float"`, `"BFloat16"`, `"odd"`, `1`),
