@@ -98,7 +98,7 @@ func Suite() []measure.Measure {
 const (
 	limitEntries = "reading entries, see there; both cores are busy"
 	limitColumns = "starting the process, and reading Arrow, see there"
-	limitParquet = "decompressing and decoding pages; starting the process"
+	limitParquet = "decompressing and decoding pages; shapes, which FLOPs follow from, row by row; starting the process"
 	limitOTLP    = "reading OTLP JSON, see there; both cores are busy"
 )
 
