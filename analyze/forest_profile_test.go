@@ -40,7 +40,7 @@ func TestForestProfile(t *testing.T) {
 		for i := range forests {
 			forests[i] = NewForest()
 			forests[i].groupBy(opts.By)
-			forests[i].works = newWorkFinder(opts.Peaks)
+			forests[i].works = newWorkFinder(opts)
 		}
 		kept := make([]bool, len(entries))
 		for i := range entries {

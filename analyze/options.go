@@ -42,6 +42,9 @@ type Options struct {
 	// KeepForest keeps the structure of the run in [Report].Forest, with the shapes
 	// and FLOPs of its operations, for a renderer that shows them one by one.
 	KeepForest bool
+	// RecordedFLOPs takes no FLOPs but those that were recorded: what follows from
+	// shapes, and the bytes that were moved, stays unknown. It saves time for each entry.
+	RecordedFLOPs bool
 	// Peaks has the peaks of devices, by which operations get a roofline; nil for none.
 	Peaks *peaks.Table
 	// Workers is the number of goroutines in which [Run] reads. The report does

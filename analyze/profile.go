@@ -97,7 +97,7 @@ func newProfile(opts Options) *Profile {
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
 		devCache: new(symbols.Cache[op.Int, sourceRow]),
-		works:    newWorkFinder(opts.Peaks),
+		works:    newWorkFinder(opts),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
 	}

@@ -224,7 +224,7 @@ type collector struct {
 }
 
 func newCollector(opts Options) *collector {
-	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults(), works: newWorkFinder(opts.Peaks)}
+	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults(), works: newWorkFinder(opts)}
 	if opts.structural() {
 		c.forest = NewForest()
 		c.forest.details = opts.KeepForest

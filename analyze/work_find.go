@@ -5,7 +5,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/symbols"
-	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,9 +17,13 @@ type workFinder struct {
 	of       columnVersions
 	list     []work // of rows
 	roofs    roofs
+
+	recordedOnly bool // nothing follows from shapes
 }
 
-func newWorkFinder(p *peaks.Table) workFinder { return workFinder{roofs: roofs{table: p}} }
+func newWorkFinder(opts Options) workFinder {
+	return workFinder{recordedOnly: opts.RecordedFLOPs, roofs: roofs{table: opts.Peaks}}
+}
 
 // derivedWork is what follows from the name, the shapes and the element types of an entry.
 type derivedWork struct {
@@ -31,7 +34,7 @@ type derivedWork struct {
 
 // entry returns the work of an entry.
 func (f *workFinder) entry(e *op.Entry) work {
-	if e.InputShapes == nil && e.OutputShape == nil || e.Kind > op.KindCompute {
+	if f.recordedOnly || e.InputShapes == nil && e.OutputShape == nil || e.Kind > op.KindCompute {
 		return recordedWork(e.FLOPs)
 	}
 	d := f.derived(e)
@@ -86,7 +89,7 @@ func (f *workFinder) rows(rows *op.Rows) []work {
 	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
 	for k, i := range rows.List {
 		n := c.FLOPs.Values[recorded[i]]
-		if inputs[i]|output[i] == 0 || c.Kind.Values[kinds[i]] > op.KindCompute {
+		if f.recordedOnly || inputs[i]|output[i] == 0 || c.Kind.Values[kinds[i]] > op.KindCompute {
 			f.list[k] = recordedWork(n)
 			continue
 		}

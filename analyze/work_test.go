@@ -148,3 +148,23 @@ func TestReportOfDerivedWork(t *testing.T) {
 		t.Errorf("operation (-want +got):\n%s", diff)
 	}
 }
+
+// Only FLOPs that were recorded count where nothing else is asked for.
+func TestRecordedFLOPs(t *testing.T) {
+	for _, recorded := range []op.Int{{}, op.Known(7)} {
+		e := &op.Entry{
+			Operation: "add", Kind: op.KindCompute, Duration: 10, DType: op.F32, InputDTypes: []op.DType{op.F32, op.F32},
+			InputShapes: []op.Shape{{5, 7}, {5, 7}}, OutputShape: op.Shape{5, 7}, FLOPs: recorded,
+		}
+		records := func(yield func(op.Record, error) bool) { yield(op.Record{Entry: e}, nil) }
+		for _, opts := range []Options{{RecordedFLOPs: true}, {RecordedFLOPs: true, SumsOnly: true}} {
+			r, err := Run(t.Context(), Records(records), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Total.FLOPs; got != recorded.V || r.Total.FLOPsDerivedCount != 0 || r.Total.MovedBytes.Known {
+				t.Errorf("recorded %v: %d FLOPs, %d derived, %v bytes moved", recorded, got, r.Total.FLOPsDerivedCount, r.Total.MovedBytes)
+			}
+		}
+	}
+}

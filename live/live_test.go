@@ -150,7 +150,7 @@ func TestReports(t *testing.T) {
 		t.Errorf("%d operations", n)
 	}
 
-	sums, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true})
+	sums, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{SumsOnly: true, RecordedFLOPs: true})
 	if err != nil {
 		t.Fatal(err)
 	}

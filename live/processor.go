@@ -115,7 +115,7 @@ func (p *Processor) lock(n uint32) *shard {
 // Report returns the sums of all operations since the Processor was made: what needs the
 // structure of the run, such as self times, is in the page's report only.
 func (p *Processor) Report() *analyze.Report {
-	sum := analyze.NewProfile(analyze.Options{SumsOnly: true})
+	sum := analyze.NewProfile(analyze.Options{SumsOnly: true, RecordedFLOPs: true})
 	for _, sh := range p.shards {
 		sh.mu.Lock()
 		sum.Merge(sh.profile)
