@@ -41,6 +41,9 @@ var keyNames = [...]string{
 
 const attrPrefix = "attr:"
 
+// KeyNames returns the names of the keys, attr:NAME aside.
+func KeyNames() []string { return slices.Clone(keyNames[:]) }
+
 // ParseKey returns the key that s names: operation, kind, device, rank,
 // stream, shape, step, root, service, trace, or attr:NAME.
 func parseKey(s string) (Key, error) {

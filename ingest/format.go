@@ -18,6 +18,8 @@ type Format struct {
 	Name string
 	// Short is the name that "optrace convert" writes it by; "" for none.
 	Short string
+	// Summary says what files of the format are, in a few words.
+	Summary string
 
 	// detect reports whether a file that starts with h is of this format.
 	detect func(h *head) bool

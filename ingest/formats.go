@@ -19,7 +19,7 @@ import (
 // function looks at the telling keys of the first record, or at the first bytes.
 var formats = []Format{
 	{
-		Name: "entries-jsonl", Short: "entries",
+		Name: "entries-jsonl", Short: "entries", Summary: "JSON Lines of optrace, its exporter's default",
 		detect: func(h *head) bool {
 			return h.isObjects() && (bytes.HasPrefix(h.value("schema"), []byte(`"optrace.entries/`)) ||
 				h.has("operation", "gap", "batch", "span"))
@@ -30,12 +30,12 @@ var formats = []Format{
 		inherits: true,
 	},
 	{
-		Name: "trace-json", Short: "trace",
+		Name: "trace-json", Short: "trace", Summary: "one JSON document of operations, without starts and ids",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("entries", '[') },
 		open:   holding(traceRecords),
 	},
 	{
-		Name: "parquet",
+		Name: "parquet", Summary: "Parquet tables with the columns of operations",
 		detect: func(h *head) bool {
 			return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))
 		},
@@ -45,7 +45,7 @@ var formats = []Format{
 		inherits:  true,
 	},
 	{
-		Name:      "arrow",
+		Name: "arrow", Summary: "Arrow streams and files with the columns of operations",
 		detect:    func(h *head) bool { return arrow.Sniff(h.text) },
 		open:      whole(arrow.Records),
 		grows:     true,
@@ -55,7 +55,7 @@ var formats = []Format{
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.
-		Name: "otlp-json", Short: "otlp",
+		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
 		detect: func(h *head) bool {
 			return h.isObjects() && (len(h.members) == 0 && h.atEnd || h.has(
 				"resourceSpans", "resourceMetrics", "resourceLogs", "resourceProfiles",
@@ -67,39 +67,39 @@ var formats = []Format{
 		partsAt: otlpDocument,
 	},
 	{
-		Name: "otlp-json", Short: "otlp",
+		Name: "otlp-json", Short: "otlp", Summary: "OTLP in JSON: documents, JSON Lines, frames of the Collector",
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingJSON },
 		open:   openFrames,
 		cut:    cutFrames,
 		grows:  true,
 	},
 	{
-		Name:   "otlp-proto",
+		Name: "otlp-proto", Summary: "OTLP in protobuf: messages, frames of the Collector",
 		detect: func(h *head) bool { return otlp.Sniff(h.text) == otlp.FramingProto },
 		open:   openFrames,
 		cut:    cutFrames,
 		grows:  true,
 	},
 	{
-		Name: "otlp-proto",
+		Name: "otlp-proto", Summary: "OTLP in protobuf: messages, frames of the Collector",
 		// JSON may start like a message: "\n{\n".
 		detect: func(h *head) bool { return h.opening == 0 && otlp.Sniff(h.text) == otlp.FramingRaw },
 		open:   openProto,
 		walks:  true,
 	},
 	{
-		Name:    "jaeger-v3",
+		Name: "jaeger-v3", Summary: "answers of Jaeger's API v3",
 		detect:  func(h *head) bool { return h.isObjects() && h.startsWith("result", '{') },
 		open:    whole(otlp.JSONRecords),
 		partsAt: otlpDocument,
 	},
 	{
-		Name: "jaeger-v1", Short: "jaeger",
+		Name: "jaeger-v1", Short: "jaeger", Summary: "traces as Jaeger's pages download them",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("data", '[') },
 		open:   holding(jaeger.RecordsHolding),
 	},
 	{
-		Name:   "stdouttrace",
+		Name: "stdouttrace", Summary: "spans as the stdouttrace exporters of SDKs print them",
 		detect: func(h *head) bool { return h.isObjects() && h.startsWith("SpanContext", '{') },
 		open:   openStdouttrace,
 		cut:    cutSpans,
@@ -108,7 +108,7 @@ var formats = []Format{
 	},
 	{
 		// The runtime loads a model before it runs the first node.
-		Name: "ort",
+		Name: "ort", Summary: "profiles of ONNX Runtime",
 		detect: func(h *head) bool {
 			cat := string(h.value("cat"))
 			return h.isArray() && h.has("ph") && (cat == `"Session"` || cat == `"Node"`)
@@ -118,7 +118,7 @@ var formats = []Format{
 	{
 		// An object around the events, or the events alone. In front of the
 		// events Kineto may describe a job of thousands of ranks.
-		Name: "chrome",
+		Name: "chrome", Summary: "Chrome traces: torch.profiler's Kineto, and others",
 		detect: func(h *head) bool {
 			return h.isObjects() && (h.startsWith("traceEvents", '[') || h.has("schemaVersion") && h.has("deviceProperties", "distributedInfo")) ||
 				h.isArray() && h.has("ph")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"strings"
 
@@ -131,28 +132,40 @@ func convertCommand() command {
 	}
 	return command{
 		name: "convert", summary: "write the operations in another format",
-		usage: fmt.Sprintf(convertUsage, list.String(), formatUsage()), run: runConvert,
+		usage: fmt.Sprintf(convertUsage, list.String(), formatUsage()), define: new(convertFlags).define, run: runConvert,
 	}
 }
 
+// convertFlags are the flags of the convert command.
+type convertFlags struct {
+	to, from, output string
+	drop             bool
+	memory           *memorySize
+}
+
+// define defines the flags.
+func (f *convertFlags) define(fs *flag.FlagSet) {
+	fs.StringVar(&f.to, "to", "", "")
+	fs.StringVar(&f.output, "o", "", "")
+	fs.BoolVar(&f.drop, "drop-attributes", false, "")
+	formatFlag(fs, &f.from)
+	f.memory = addMemoryFlag(fs)
+}
+
 func runConvert(ctx context.Context, s streams, args []string) error {
+	var f convertFlags
 	fs := newFlags("convert")
-	format := fs.String("to", "", "")
-	path := fs.String("o", "", "")
-	drop := fs.Bool("drop-attributes", false, "")
-	var from string
-	formatFlag(fs, &from)
-	memory := addMemoryFlag(fs)
+	f.define(fs)
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err
 	}
-	to, err := findTarget(*format)
+	to, err := findTarget(f.to)
 	if err != nil {
 		return err
 	}
-	return produce(ctx, s, *path, inputs, func(out *output) error {
-		return convert(s, source{inputs: inputs, format: from, exclude: out.exclude, memory: *memory}, to, *drop, out)
+	return produce(ctx, s, f.output, inputs, func(out *output) error {
+		return convert(s, source{inputs: inputs, format: f.from, exclude: out.exclude, memory: *f.memory}, to, f.drop, out)
 	})
 }
 

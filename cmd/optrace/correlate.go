@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -91,7 +92,7 @@ const defaultTraceLimit = 1000
 func correlateCommand() command {
 	return command{
 		name: "correlate", summary: "say which operation made a request slow",
-		usage: fmt.Sprintf(correlateUsage, formatUsage()), run: runCorrelate,
+		usage: fmt.Sprintf(correlateUsage, formatUsage()), define: new(correlateFlags).define, run: runCorrelate,
 	}
 }
 
@@ -170,10 +171,8 @@ func (f *correlateFlags) checkTrace(r *correlate.Report) error {
 	return inputError(fmt.Errorf("%s: neither Jaeger nor the input holds the trace: %s", r.Jaeger, f.traceID))
 }
 
-// parseCorrelate parses the command line.
-func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err error) {
-	f = &correlateFlags{}
-	fs := newFlags("correlate")
+// define defines the flags.
+func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.jaeger, "jaeger", "", "")
 	fs.StringVar(&f.service, "service", "", "")
 	fs.StringVar(&f.operation, "operation", "", "")
@@ -191,6 +190,13 @@ func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err erro
 	f.memory = addMemoryFlag(fs)
 	fs.StringVar(&f.reportURL, "report-url", defaultReportURL, "")
 	f.display.register(fs)
+}
+
+// parseCorrelate parses the command line.
+func parseCorrelate(args []string) (f *correlateFlags, inputs []string, err error) {
+	f = &correlateFlags{}
+	fs := newFlags("correlate")
+	f.define(fs)
 	if inputs, err = parseFlags(fs, args); err != nil {
 		return nil, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -75,7 +76,8 @@ type diffFlags struct {
 
 func diffCommand() command {
 	return command{
-		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, formatUsage()), run: runDiff,
+		name: "diff", summary: "say what became slower between two runs", usage: fmt.Sprintf(diffUsage, formatUsage()),
+		define: new(diffFlags).define, run: runDiff,
 	}
 }
 
@@ -104,21 +106,26 @@ func runDiff(ctx context.Context, s streams, args []string) error {
 	return err
 }
 
+// define defines the flags.
+func (f *diffFlags) define(fs *flag.FlagSet) {
+	fs.StringVar(&f.by, "by", "", "")
+	fs.Float64Var(&f.failAbove, "fail-above", 0, "")
+	fs.Float64Var(&f.alpha, "alpha", diff.DefaultAlpha, "")
+	fs.BoolVar(&f.json, "json", false, "")
+	fs.BoolVar(&f.markdown, "markdown", false, "")
+	fs.StringVar(&f.html, "html", "", "")
+	fs.IntVar(&f.top, "top", 0, "")
+	formatFlag(fs, &f.format)
+	fs.StringVar(&f.output, "o", "", "")
+	f.display.register(fs)
+	f.memory = addMemoryFlag(fs)
+}
+
 // parseDiff parses the command line.
 func parseDiff(args []string) (*diffFlags, error) {
 	f := &diffFlags{}
 	flags := newFlags("diff")
-	flags.StringVar(&f.by, "by", "", "")
-	flags.Float64Var(&f.failAbove, "fail-above", 0, "")
-	flags.Float64Var(&f.alpha, "alpha", diff.DefaultAlpha, "")
-	flags.BoolVar(&f.json, "json", false, "")
-	flags.BoolVar(&f.markdown, "markdown", false, "")
-	flags.StringVar(&f.html, "html", "", "")
-	flags.IntVar(&f.top, "top", 0, "")
-	formatFlag(flags, &f.format)
-	flags.StringVar(&f.output, "o", "", "")
-	f.display.register(flags)
-	f.memory = addMemoryFlag(flags)
+	f.define(flags)
 
 	before, after := args, []string(nil)
 	separated := slices.Index(args, "--")

@@ -187,14 +187,25 @@
 // terminal but removed or escaped, and -csv protects spreadsheets from text that
 // looks like a formula.
 //
-// # Exit codes
+// # Help and completion
 //
-//	0  fine; an input without operations is fine too
-//	1  the command worked, and a gate that was asked for failed
-//	2  wrong usage
-//	3  an input could not be read, or is of no known format; Jaeger does not answer
-//	   or does not hold the trace; the command was interrupted
-//	4  the output could not be written
+// Help explains a command, and three topics: formats lists what is read and written, json
+// the keys of the reports in JSON, and exit-codes what scripts look at.
+//
+//	$ optrace help exit-codes
+//	Exit codes:
+//
+//	  0  fine; an input without operations is fine too
+//	  1  the command worked, and a gate that was asked for failed
+//	  2  wrong usage
+//	  3  an input could not be read, or is of no known format; Jaeger does not answer
+//	     or does not hold the trace; the command was interrupted
+//	  4  the output could not be written
+//
+// Completion prints a script for a shell, which then completes commands, flags and the
+// values of flags:
+//
+//	source <(optrace completion bash)
 //
 // # Environment
 //

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The exit codes.
 const (
@@ -11,16 +14,35 @@ const (
 	exitOutput = 4
 )
 
-// exitCodesHelp is the part of the help texts that lists the exit codes.
-const exitCodesHelp = `Exit codes:
+// exitCodes says what the exit codes mean, in lines.
+func exitCodes() []struct {
+	code    int
+	meaning []string
+} {
+	return []struct {
+		code    int
+		meaning []string
+	}{
+		{exitOK, []string{"fine; an input without operations is fine too"}},
+		{exitGate, []string{"the command worked, and a gate that was asked for failed"}},
+		{exitUsage, []string{"wrong usage"}},
+		{exitInput, []string{
+			"an input could not be read, or is of no known format; Jaeger does not answer",
+			"or does not hold the trace; the command was interrupted",
+		}},
+		{exitOutput, []string{"the output could not be written"}},
+	}
+}
 
-  0  fine; an input without operations is fine too
-  1  the command worked, and a gate that was asked for failed
-  2  wrong usage
-  3  an input could not be read, or is of no known format; Jaeger does not answer
-     or does not hold the trace; the command was interrupted
-  4  the output could not be written
-`
+// exitCodesHelp is the part of the help texts that lists the exit codes.
+func exitCodesHelp() string {
+	var b strings.Builder
+	b.WriteString("Exit codes:\n\n")
+	for _, c := range exitCodes() {
+		fmt.Fprintf(&b, "  %d  %s\n", c.code, strings.Join(c.meaning, "\n     "))
+	}
+	return b.String()
+}
 
 // exitError is an error with the exit code that it leads to.
 type exitError struct {

@@ -31,15 +31,21 @@ type streams struct {
 // command is a subcommand.
 type command struct {
 	name, summary, usage string
-	run                  func(ctx context.Context, s streams, args []string) error
+	// define defines the flags of the command, for those who ask which it has; nil for none.
+	define func(*flag.FlagSet)
+	// arguments are the words that the command takes in place of inputs.
+	arguments []word
+	run       func(ctx context.Context, s streams, args []string) error
 }
 
 // help returns the help text of the command.
-func (c command) help() string { return c.usage + "\n" + exitCodesHelp }
+func (c command) help() string { return c.usage + "\n" + exitCodesHelp() }
 
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
-	return []command{reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), versionCommand()}
+	return []command{
+		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), completionCommand(), versionCommand(),
+	}
 }
 
 // run executes one command line and returns the exit code.
@@ -84,19 +90,6 @@ func finish(s streams, c command, err error) int {
 	return exit.code
 }
 
-func help(s streams, args []string) int {
-	if len(args) == 0 {
-		return show(s, overview())
-	}
-	for _, c := range commands() {
-		if c.name == args[0] {
-			return show(s, c.help())
-		}
-	}
-	fmt.Fprintf(s.err, "optrace: unknown command %q\n\n%s", args[0], overview())
-	return exitUsage
-}
-
 // show prints a help text that was asked for.
 func show(s streams, text string) int {
 	if _, err := io.WriteString(s.out, text); err != nil {
@@ -110,9 +103,13 @@ func overview() string {
 	var b strings.Builder
 	b.WriteString("Optrace analyses recorded tensor operations.\n\nusage: optrace COMMAND [flags] [INPUT...]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.summary)
+		fmt.Fprintf(&b, "  %-11s %s\n", c.name, c.summary)
 	}
 	b.WriteString("\nAn INPUT is a file, a directory, or - for standard input; its format is found by content.\n" +
-		"Run 'optrace help COMMAND' for the flags and for examples.\n\n" + exitCodesHelp)
+		"Run 'optrace help COMMAND' for the flags and for examples. Further topics are\n\n")
+	for _, t := range topics() {
+		fmt.Fprintf(&b, "  optrace help %-11s %s\n", t.name, t.summary)
+	}
+	b.WriteString("\n" + exitCodesHelp())
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -91,13 +92,12 @@ type reportFlags struct {
 func reportCommand() command {
 	return command{
 		name: "report", summary: "profile the operations in the inputs",
-		usage: fmt.Sprintf(reportUsage, peaksUsage(), formatUsage()), run: runReport,
+		usage: fmt.Sprintf(reportUsage, peaksUsage(), formatUsage()), define: new(reportFlags).define, run: runReport,
 	}
 }
 
-func runReport(ctx context.Context, s streams, args []string) error {
-	var f reportFlags
-	fs := newFlags("report")
+// define defines the flags.
+func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
 	fs.StringVar(&f.by, "by", "", "")
@@ -111,6 +111,12 @@ func runReport(ctx context.Context, s streams, args []string) error {
 	fs.StringVar(&f.peaks, "peaks", "", "")
 	f.display.register(fs)
 	f.memory = addMemoryFlag(fs)
+}
+
+func runReport(ctx context.Context, s streams, args []string) error {
+	var f reportFlags
+	fs := newFlags("report")
+	f.define(fs)
 	inputs, err := parseInputs(fs, args)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -72,13 +73,12 @@ type serveFlags struct {
 func serveCommand() command {
 	return command{
 		name: "serve", summary: "show operations in the browser as they come in",
-		usage: fmt.Sprintf(serveUsage, formatUsage()), run: runServe,
+		usage: fmt.Sprintf(serveUsage, formatUsage()), define: new(serveFlags).define, run: runServe,
 	}
 }
 
-func runServe(ctx context.Context, s streams, args []string) error {
-	var f serveFlags
-	fs := newFlags("serve")
+// define defines the flags.
+func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:8318", "")
 	fs.StringVar(&f.http, "otlp-http", "127.0.0.1:4318", "")
 	fs.StringVar(&f.grpc, "otlp-grpc", "127.0.0.1:4317", "")
@@ -87,6 +87,12 @@ func runServe(ctx context.Context, s streams, args []string) error {
 	fs.BoolVar(&f.open, "open", false, "")
 	formatFlag(fs, &f.format)
 	fs.DurationVar(&f.duration, "for", 0, "")
+}
+
+func runServe(ctx context.Context, s streams, args []string) error {
+	var f serveFlags
+	fs := newFlags("serve")
+	f.define(fs)
 	inputs, err := parseFlags(fs, args)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,9 @@ type displayFlags struct {
 	width int
 }
 
+// colors lists the values of -color.
+func colors() []string { return []string{"auto", "always", "never"} }
+
 const displayUsage = `  -color WHEN       mark headings up: always, never, or auto, which is on a terminal
                     unless NO_COLOR is set (auto)
   -width N          the width of the text in columns (that of the terminal, else
@@ -43,8 +47,8 @@ func (f *displayFlags) register(fs *flag.FlagSet) {
 
 func (f *displayFlags) check() error {
 	switch {
-	case f.color != "auto" && f.color != "always" && f.color != "never":
-		return usagef("-color: %q is none of auto, always and never", f.color)
+	case !slices.Contains(colors(), f.color):
+		return usagef("-color: %q is none of %s", f.color, strings.Join(colors(), ", "))
 	case f.width != 0 && f.width < text.MinWidth:
 		return usagef("-width is less than %d", text.MinWidth)
 	}

@@ -15,7 +15,7 @@ that is known, and the version of Go. 'optrace --version' does the same.
 
 func versionCommand() command {
 	return command{
-		name: "version", summary: "print the version", usage: versionUsage,
+		name: "version", summary: "print the version", usage: versionUsage, arguments: []word{},
 		run: func(_ context.Context, s streams, args []string) error {
 			fs := newFlags("version")
 			arguments, err := parseFlags(fs, args)

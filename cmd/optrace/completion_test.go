@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// completed returns what completion offers for a command line: words and, where files fit,
+// ":files".
+func completed(t *testing.T, words ...string) []string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	args := append([]string{"completion", completionWords}, words...)
+	if code := run(t.Context(), args, strings.NewReader(""), &out, &errs); code != exitOK || errs.Len() > 0 {
+		t.Fatalf("%q: exit code %d: %s", words, code, errs.String())
+	}
+	found := []string{}
+	for line := range strings.Lines(out.String()) {
+		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		found = append(found, word)
+	}
+	return found
+}
+
+func TestComplete(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"co", "convert correlate completion"},
+		{"nothing", ""},
+		{"nothing ", ""},
+		{"help f", "formats"},
+		{"help rep", "report"},
+		{"completion ", "bash zsh fish"},
+		{"completion z", "zsh"},
+		{"version ", ""},
+		{"report ", ":files"},
+		{"report ops", ":files"},
+		{"report -", ":files"},
+		{"report -sec", "-section"},
+		{"report --sec", "--section"},
+		{"report -section s", "summary slowest sequences steps"},
+		{"report -section=s", "-section=summary -section=slowest -section=sequences -section=steps"},
+		{"report --section=su", "--section=summary"},
+		{"report -section idle,s", "idle,summary idle,slowest idle,sequences idle,steps"},
+		{"report -section idle,steps,st", ""},
+		{"report -by op", "operation"},
+		{"report -by device,at", "device,attr:"},
+		{"report -json -section id", "idle"},
+		{"report -top -s", ""},
+		{"report -top 3 -html", "-html"},
+		{"report -o ", ":files"},
+		{"report -o=x", ":files"},
+		{"report -peaks nvidia-h100-s", "nvidia-h100-sxm :files"},
+		{"report -color ", "auto always never"},
+		{"report -- -sec", ":files"},
+		{"report -o -- -sec", "-section"},
+		{"convert -to otlp-", "otlp-profiles otlp-profiles-json"},
+		{"convert -to otlp -format j", "jaeger-v3 jaeger jaeger-v1"},
+		{"diff -mark", "-markdown"},
+		{"serve -listen ", ""},
+	} {
+		got := strings.Join(completed(t, strings.Split(c.line, " ")...), " ")
+		if got != c.want {
+			t.Errorf("%q: %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// Every flag of a command is in its help text, in the table that shells show descriptions
+// of, and the help text has no others.
+func TestFlagsAreDescribed(t *testing.T) {
+	for _, c := range commands() {
+		if c.define == nil {
+			continue
+		}
+		fs := newFlags(c.name)
+		c.define(fs)
+		about := flagSummaries(c.usage)
+		fs.VisitAll(func(f *flag.Flag) {
+			if about[f.Name] == "" {
+				t.Errorf("%s: the help text does not describe -%s", c.name, f.Name)
+			}
+			delete(about, f.Name)
+		})
+		for name := range about {
+			t.Errorf("%s: the help text describes -%s, which is no flag", c.name, name)
+		}
+	}
+}
+
+// What completion offers for a flag is what the flag takes.
+func TestCompletedValuesAreTaken(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none")
+	for _, c := range commands() {
+		if c.define == nil {
+			continue
+		}
+		fs := newFlags(c.name)
+		c.define(fs)
+		fs.VisitAll(func(f *flag.Flag) {
+			for _, w := range flagValues(f.Name).words {
+				value := w.text
+				if value == "attr:" {
+					value += "region"
+				}
+				args := []string{c.name, "-" + f.Name, value, none, none}
+				if c.name == "convert" && f.Name != "to" {
+					args = append(args, "-to", "csv")
+				}
+				if c.name == "serve" {
+					args = append(args[:3], "-for=-1s") // refused before anything is opened
+				}
+				var out, errs bytes.Buffer
+				run(t.Context(), args, strings.NewReader(""), &out, &errs)
+				if !strings.Contains(errs.String(), "no such file") && !strings.Contains(errs.String(), "-for is negative") {
+					t.Errorf("%q: %s", args, errs.String())
+				}
+			}
+		})
+	}
+}
+
+// The shells complete command lines by their scripts. Those that are not installed are left
+// out.
+func TestShellsComplete(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(self, filepath.Join(dir, "optrace")); err != nil {
+		t.Skip(err)
+	}
+	// Each driver loads the script and prints what the shell completes the words to, the last
+	// of which is under way.
+	drivers := map[string]string{
+		"bash": `source <(optrace completion bash)
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+COMP_LINE="$LINE" COMP_POINT=${#COMP_LINE}
+_optrace
+echo "${COMPREPLY[*]}"`,
+		"zsh": `compdef() { :; }
+_describe() { print -r -- "${(@)${(@P)2}%%:*}"; }
+_files() { print -r -- :files; }
+source <(optrace completion zsh)
+words=("$@") CURRENT=$#
+_optrace
+true`,
+		"fish": `optrace completion fish | source
+complete -C "$LINE" | string replace -r '\t.*' '' | string join ' '
+true`,
+	}
+	cases := []struct {
+		words []string // as Bash divides them
+		want  string
+	}{
+		{[]string{"optrace", "conv"}, "convert"},
+		{[]string{"optrace", "report", "-section", "idle,s"}, "idle,summary idle,slowest idle,sequences idle,steps"},
+		{[]string{"optrace", "convert", "-to", "otlp-"}, "otlp-profiles otlp-profiles-json"},
+		{[]string{"optrace", "help", "exit"}, "exit-codes"},
+	}
+	for shell, driver := range drivers {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("%s is not installed", shell)
+			continue
+		}
+		script := filepath.Join(dir, "driver."+shell)
+		if err := os.WriteFile(script, []byte(driver), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			got := shellCompletes(t, path, script, dir, strings.Join(c.words, " "), c.words)
+			if diff := cmp.Diff(sorted(c.want), sorted(got)); diff != "" { // fish sorts
+				t.Errorf("%s: %q (-want +got):\n%s", shell, c.words, diff)
+			}
+		}
+	}
+	if bash, err := exec.LookPath("bash"); err == nil {
+		script := filepath.Join(dir, "driver.bash")
+		for _, c := range []struct {
+			line  string
+			words []string
+			want  string
+		}{
+			{"optrace convert -to=csv -format=ort", []string{"optrace", "convert", "-to", "=", "csv", "-format", "=", "ort"}, "ort"},
+			{"optrace report -section=", []string{"optrace", "report", "-section", "="}, strings.Join(sectionNames(), " ")},
+			{"optrace report -by attr:x -sect", []string{"optrace", "report", "-by", "attr", ":", "x", "-sect"}, "-section"},
+			{"optrace report  ", []string{"optrace", "report", ""}, ""},
+		} {
+			if got := shellCompletes(t, bash, script, dir, c.line, c.words); got != c.want {
+				t.Errorf("bash: %q: %q, want %q", c.line, got, c.want)
+			}
+		}
+	}
+}
+
+func sorted(words string) []string { return slices.Sorted(strings.FieldsSeq(words)) }
+
+// shellCompletes runs the driver of a shell, in which the program of this test is optrace.
+func shellCompletes(t *testing.T, shell, script, dir, line string, words []string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), shell, append([]string{script}, words...)...)
+	cmd.Env = append(os.Environ(), "LINE="+line, "HOME="+dir, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%s: %q: %v: %s", shell, line, err, errs.String())
+	}
+	return strings.TrimSpace(string(out))
+}
