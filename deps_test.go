@@ -39,7 +39,8 @@ var importRules = map[string]struct {
 		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
 		foreign: []string{"google.golang.org/protobuf", pprofProfile},
 	},
-	"internal/loopback": {foreign: []string{"golang.org/x/net/netutil"}},
+	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/receiver": {
 		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
 		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress", pprofProfile}),

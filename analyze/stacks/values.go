@@ -17,7 +17,8 @@ type Values struct {
 	// SelfNS is the sum of their self times: their durations without the time that
 	// the operations below them cover.
 	SelfNS int64
-	// Bytes and FLOPs are the sums of what the operations state.
+	// Bytes and FLOPs are sums of what the operations state; FLOPs that they do not state
+	// follow from their shapes, as in reports.
 	Bytes, FLOPs int64
 }
 

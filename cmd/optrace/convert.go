@@ -20,6 +20,9 @@ unknown shape stays unknown in all of them.
   -to FORMAT        one of the formats above
 %s
   -o FILE           write to FILE, which is no INPUT and is replaced once complete
+  -push URL         with -to otlp-profiles, post them to a receiver of OTLP by HTTP
+                    instead, once; a URL without a path gets
+                    /v1development/profiles
   -drop-attributes  leave out attributes, events and what else no field of an
                     operation holds; links stay, without theirs
 ` + memoryHelp + `
@@ -30,6 +33,7 @@ Examples:
   optrace convert -to entries -o ops.jsonl collector/
   optrace convert -to collapsed ops.jsonl | flamegraph.pl > ops.svg
   optrace convert -to pprof -o ops.pb.gz ops.jsonl && go tool pprof -http : ops.pb.gz
+  optrace convert -to otlp-profiles -push http://localhost:4318 ops.jsonl
   zcat trace.json.gz | optrace convert -to csv - > ops.csv
   optrace convert -to trace ops.jsonl | optrace report -
 `
@@ -113,7 +117,7 @@ func targets() []target {
 			"keeps sums by stack, device, kind, shape and request: count, time, self,",
 			"bytes and flops; it is not read",
 		}, false, newProfileConverter(writePprof)},
-		{"otlp-profiles", "OpenTelemetry profiles in protobuf, with links to requests", []string{
+		{targetOTLPProfiles, "OpenTelemetry profiles in protobuf, with links to requests", []string{
 			"keeps what pprof keeps, a profile per value; it is not read",
 		}, false, newProfileConverter(writeOTLPProfiles)},
 		{"otlp-profiles-json", "the same in JSON", []string{
@@ -138,15 +142,16 @@ func convertCommand() command {
 
 // convertFlags are the flags of the convert command.
 type convertFlags struct {
-	to, from, output string
-	drop             bool
-	memory           *memorySize
+	to, from, output, push string
+	drop                   bool
+	memory                 *memorySize
 }
 
 // define defines the flags.
 func (f *convertFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.to, "to", "", "")
 	fs.StringVar(&f.output, "o", "", "")
+	fs.StringVar(&f.push, "push", "", "")
 	fs.BoolVar(&f.drop, "drop-attributes", false, "")
 	formatFlag(fs, &f.from)
 	f.memory = addMemoryFlag(fs)
@@ -164,8 +169,16 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
+	src := source{inputs: inputs, format: f.from, memory: *f.memory}
+	if isSet(fs, "push") {
+		if to.name != targetOTLPProfiles || f.output != "" {
+			return usagef("-push needs -to %s, and no -o", targetOTLPProfiles)
+		}
+		return pushConverted(ctx, s, f.push, func(out *output) error { return convert(s, src, to, f.drop, out) })
+	}
 	return produce(ctx, s, f.output, inputs, func(out *output) error {
-		return convert(s, source{inputs: inputs, format: f.from, exclude: out.exclude, memory: *f.memory}, to, f.drop, out)
+		src.exclude = out.exclude
+		return convert(s, src, to, f.drop, out)
 	})
 }
 

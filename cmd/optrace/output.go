@@ -25,20 +25,12 @@ func produce(ctx context.Context, s streams, path string, inputs []string, write
 	if err != nil {
 		return err
 	}
-	done := make(chan error, 1)
-	go func() {
-		err := write(out)
-		if err == nil {
-			err = outputError(writeError(out.Flush()))
+	err = beside(ctx, s, func() error {
+		if err := write(out); err != nil {
+			return err
 		}
-		done <- err
-	}()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		clearProgress(s.err)
-		err = inputError(context.Cause(ctx))
-	}
+		return outputError(writeError(out.Flush()))
+	})
 	if err == nil {
 		err = outputError(writeError(out.commit()))
 	}
@@ -46,6 +38,20 @@ func produce(ctx context.Context, s streams, path string, inputs []string, write
 		out.discard()
 	}
 	return err
+}
+
+// beside calls f and returns its error, or that of ctx as soon as that ends. What f does
+// then ends with the process.
+func beside(ctx context.Context, s streams, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		clearProgress(s.err)
+		return inputError(context.Cause(ctx))
+	}
 }
 
 func writeError(err error) error {

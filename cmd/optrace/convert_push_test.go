@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// convertAndPush runs the conversion of a file that pushes to an address, and returns the exit
+// code and what is printed.
+func convertAndPush(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, problems bytes.Buffer
+	code = run(t.Context(), append([]string{"convert", "-to", "otlp-profiles"}, args...), strings.NewReader(""), &out, &problems)
+	return code, out.String(), problems.String()
+}
+
+// What is pushed is what would be written.
+func TestConvertPush(t *testing.T) {
+	file := nestedFile(t, "500")
+	want, _ := converted(t, "otlp-profiles", file)
+	var got []byte
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		z, err := gzip.NewReader(r.Body)
+		if err == nil {
+			got, err = io.ReadAll(z)
+		}
+		if err != nil || r.URL.Path != "/v1development/profiles" || r.Header.Get("OTLP-Profiles-Development-Version") != "1" {
+			t.Errorf("%s %v, error %v", r.URL, r.Header, err)
+		}
+		w.Header().Set("Content-Type", "application/x-protobuf")
+	}))
+	defer s.Close()
+	code, stdout, stderr := convertAndPush(t, "-push", s.URL, file)
+	if code != exitOK || stdout != "" || stderr != "optrace convert: pushed to "+s.URL+"/v1development/profiles\n" {
+		t.Errorf("exit %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pushed (-written +pushed):\n%s", diff)
+	}
+}
+
+// partialSuccess is the answer of a receiver that did not take some profiles.
+func partialSuccess(rejected uint64, text string) []byte {
+	m := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), rejected)
+	m = protowire.AppendString(protowire.AppendTag(m, 2, protowire.BytesType), text)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), m)
+}
+
+func TestConvertPushFails(t *testing.T) {
+	file := nestedFile(t, "500")
+	answers := map[string]http.HandlerFunc{
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no profiles here", http.StatusNotFound) },
+		"rejects": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			_, _ = w.Write(partialSuccess(2, "too old")) // a client that goes away fails the test
+		},
+		"warns": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			_, _ = w.Write(partialSuccess(0, "nearly full"))
+		},
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers[strings.Trim(r.URL.Path, "/")](w, r) }))
+	defer s.Close()
+	for _, test := range []struct {
+		args   []string
+		code   int
+		stderr string
+	}{
+		{[]string{"-push", s.URL + "/refuses", file}, exitOutput, "/refuses: the receiver answers 404 Not Found: no profiles here\n"},
+		{[]string{"-push", s.URL + "/rejects", file}, exitOutput, `/rejects: 2 profiles were rejected: "too old"`},
+		{[]string{"-push", s.URL + "/warns", file}, exitOK, `/warns says "nearly full"`},
+		{[]string{"-push", "http://127.0.0.1:1", file}, exitOutput, "connection refused"},
+		{[]string{"-push", s.URL, file + ".missing"}, exitInput, "no such file"},
+		{[]string{"-push", "localhost:4318", file}, exitUsage, `-push: "localhost:4318" is no http:// or https:// URL`},
+		{[]string{"-push", "", file}, exitUsage, "-push"},
+		{[]string{"-push", s.URL, "-o", "x", file}, exitUsage, "-push needs -to otlp-profiles, and no -o"},
+		{[]string{"-push", s.URL, "-to", "otlp", file}, exitUsage, "-push needs -to otlp-profiles"},
+	} {
+		code, stdout, stderr := convertAndPush(t, test.args...)
+		if code != test.code || stdout != "" || !strings.Contains(stderr, test.stderr) {
+			t.Errorf("%q: exit %d, want %d; stdout %q, stderr %q", test.args, code, test.code, stdout, stderr)
+		}
+	}
+}

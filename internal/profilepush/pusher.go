@@ -1,0 +1,272 @@
+package profilepush
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// MinInterval is the shortest time between two profiles.
+const MinInterval = time.Second
+
+// The pauses between attempts grow from firstPause to maxPause, each by chance up to a half
+// shorter or longer.
+const (
+	firstPause = time.Second
+	maxPause   = 30 * time.Second
+)
+
+// maxWaiting bounds the profiles that wait for a receiver, in bytes.
+const maxWaiting = 32 << 20
+
+// lastWords is how long Shutdown tries where its context has no deadline.
+const lastWords = 10 * time.Second
+
+// Profile is the profile of an interval.
+type Profile struct {
+	Message Message
+	// Operations is how many operations are in it.
+	Operations int64
+}
+
+// Stats counts what became of profiles.
+type Stats struct {
+	// Profiles and Operations were taken by the receiver, those of messages of which it took
+	// a part among them.
+	Profiles, Operations int64
+	// Rejected are messages' parts that the receiver says it did not take.
+	Rejected int64
+	// LostProfiles and LostOperations never got through: the receiver refused them, or there
+	// was no more room to keep them while it was down.
+	LostProfiles, LostOperations int64
+	// Waiting is how many profiles wait to be sent.
+	Waiting int64
+	// LastError is what went wrong last, "" since the last profile that got through.
+	LastError string
+}
+
+// Options configures a Pusher.
+type Options struct {
+	Client *Client
+	// Interval is the time between two profiles.
+	Interval time.Duration
+	// Take returns the profile of what has been since its last call; one without operations
+	// is not sent. Last is set for the call in Shutdown.
+	Take func(last bool) (Profile, error)
+	// Ready is called when something comes from Wake. Both may be nil. Take and Ready are
+	// called by one goroutine.
+	Wake  <-chan struct{}
+	Ready func()
+}
+
+// Pusher takes profiles and posts them in the background. It is safe for concurrent use.
+type Pusher struct {
+	opts Options
+
+	// stopTaking and stopSending end the goroutines.
+	stopTaking chan struct{}
+	taken      chan struct{} // closed when the first goroutine has ended
+	sent       chan struct{} // closed when the second one has
+	stopOnce   sync.Once
+	hurried    bool // the sending goroutine has seen stopTaking
+	cancel     context.CancelFunc
+	ctx        context.Context // of what is sent
+
+	mu      sync.Mutex
+	waiting []Profile
+	bytes   int
+	ended   bool // nothing more comes
+	changed chan struct{}
+	stats   Stats
+}
+
+// Start starts a Pusher, which Shutdown ends.
+func Start(opts Options) *Pusher {
+	p := &Pusher{
+		opts: opts, stopTaking: make(chan struct{}), taken: make(chan struct{}), sent: make(chan struct{}),
+		changed: make(chan struct{}, 1),
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	go p.takeAll()
+	go p.sendAll()
+	return p
+}
+
+// takeAll takes a profile at every interval, and one at the end.
+func (p *Pusher) takeAll() {
+	defer close(p.taken)
+	tick := time.NewTicker(p.opts.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.opts.Wake:
+			p.opts.Ready()
+		case <-tick.C:
+			p.take(false)
+		case <-p.stopTaking:
+			p.take(true)
+			p.mu.Lock()
+			p.ended = true
+			p.mu.Unlock()
+			p.wake()
+			return
+		}
+	}
+}
+
+// take takes a profile and puts it behind those that wait. Where there is no room for all,
+// the oldest are lost.
+func (p *Pusher) take(last bool) {
+	profile, err := p.opts.Take(last)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case err != nil:
+		p.stats.LostProfiles++
+		p.stats.LostOperations += profile.Operations
+		p.stats.LastError = err.Error()
+		return
+	case profile.Operations == 0:
+		return
+	}
+	p.waiting = append(p.waiting, profile)
+	p.bytes += len(profile.Message)
+	for len(p.waiting) > 1 && p.bytes > maxWaiting {
+		p.lose(p.waiting[0])
+		p.waiting[0] = Profile{}
+		p.waiting = p.waiting[1:]
+	}
+	p.wake()
+}
+
+// lose counts a profile that does not wait any more, and will not get through. The lock is
+// held.
+func (p *Pusher) lose(profile Profile) {
+	p.bytes -= len(profile.Message)
+	p.stats.LostProfiles++
+	p.stats.LostOperations += profile.Operations
+}
+
+// wake makes the sending goroutine look again.
+func (p *Pusher) wake() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// sendAll sends what waits until nothing more comes.
+func (p *Pusher) sendAll() {
+	defer close(p.sent)
+	for {
+		profile, ok := p.next()
+		if !ok {
+			return
+		}
+		p.send(profile)
+	}
+}
+
+// next returns the profile that waits for longest, which waits no more, and waits for one
+// itself.
+func (p *Pusher) next() (Profile, bool) {
+	for {
+		p.mu.Lock()
+		if len(p.waiting) > 0 {
+			profile := p.waiting[0]
+			p.waiting[0] = Profile{}
+			p.waiting = p.waiting[1:]
+			p.mu.Unlock()
+			return profile, true
+		}
+		ended := p.ended
+		p.mu.Unlock()
+		if ended {
+			return Profile{}, false
+		}
+		<-p.changed
+	}
+}
+
+// send posts a profile until it has got through, is refused or there is no more time.
+func (p *Pusher) send(profile Profile) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		answer, err := p.opts.Client.Post(p.ctx, profile.Message)
+		p.mu.Lock()
+		switch {
+		case err == nil:
+			p.bytes -= len(profile.Message)
+			p.stats.Profiles++
+			p.stats.Operations += profile.Operations
+			p.stats.Rejected += answer.Rejected
+			p.stats.LastError = answer.Text
+		case !passes(err) || p.ctx.Err() != nil:
+			p.lose(profile)
+		}
+		if err != nil {
+			p.stats.LastError = err.Error()
+		}
+		p.mu.Unlock()
+		if err == nil || !passes(err) || p.ctx.Err() != nil {
+			return
+		}
+		p.pause(err, pause)
+	}
+}
+
+// pause waits before the next attempt: as long as the receiver says, or else about as long
+// as given. When the Pusher is told to end, the next attempt is made at once.
+func (p *Pusher) pause(err error, pause time.Duration) {
+	pause = pause/2 + rand.N(pause)
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.After > 0 {
+		pause = refused.After
+	}
+	wait := time.NewTimer(pause)
+	defer wait.Stop()
+	var stop <-chan struct{}
+	if !p.hurried {
+		stop = p.stopTaking
+	}
+	select {
+	case <-wait.C:
+	case <-p.ctx.Done():
+	case <-stop:
+		p.hurried = true
+	}
+}
+
+// Stats returns what became of the profiles so far.
+func (p *Pusher) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stats := p.stats
+	stats.Waiting = int64(len(p.waiting))
+	return stats
+}
+
+// Shutdown takes the last profile and waits until all have been sent, or until ctx is done;
+// ten seconds where it has no deadline. What has not got through by then is lost. It returns
+// an error where profiles are. Later calls return what the first one did.
+func (p *Pusher) Shutdown(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, lastWords)
+		defer cancel()
+	}
+	p.stopOnce.Do(func() { close(p.stopTaking) })
+	select {
+	case <-p.sent:
+	case <-ctx.Done():
+	}
+	p.cancel()
+	<-p.taken
+	<-p.sent
+	p.opts.Client.close()
+	if stats := p.Stats(); stats.LostProfiles > 0 {
+		return fmt.Errorf("%d profiles of %d operations were lost: %s", stats.LostProfiles, stats.LostOperations, stats.LastError)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package profilepush
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// receiver is a transport that answers with some statuses, one after the other, the last one
+// for ever; 0 stands for an error of the network.
+type receiver struct {
+	tb       testing.TB
+	mu       sync.Mutex
+	statuses []int
+	after    string
+	got      []string    // of those that it took
+	at       []time.Time // of all
+}
+
+func (r *receiver) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := request.Context().Err(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at = append(r.at, time.Now())
+	status := http.StatusOK
+	if len(r.statuses) > 0 {
+		status = r.statuses[0]
+	}
+	if len(r.statuses) > 1 {
+		r.statuses = r.statuses[1:]
+	}
+	w := httptest.NewRecorder()
+	switch status {
+	case 0:
+		return nil, errors.New("connection refused")
+	case http.StatusOK:
+		r.got = append(r.got, textOf(r.tb, request))
+	default:
+		w.Header().Set("Retry-After", r.after)
+		w.WriteHeader(status)
+	}
+	return w.Result(), nil
+}
+
+// begin starts a Pusher that sends profiles of one operation with the numbers from 1 on to a
+// receiver, by a clock that is not the real one.
+func begin(t *testing.T, r *receiver, size int) *Pusher {
+	t.Helper()
+	c, err := NewClient("http://receiver", &http.Client{Transport: r})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	return Start(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
+		n++
+		m := message(t, fmt.Sprint(n))
+		return Profile{append(m, make([]byte, size)...), 1}, nil
+	}})
+}
+
+// gotOf returns what a receiver took.
+func gotOf(r *receiver) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.got, " ")
+}
+
+func TestPushes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{tb: t}
+		p := begin(t, r, 0)
+		time.Sleep(35 * time.Second)
+		if got := gotOf(r); got != "1 2 3" {
+			t.Errorf("sent %q", got)
+		}
+		if err := errors.Join(p.Shutdown(t.Context()), p.Shutdown(t.Context())); err != nil {
+			t.Error(err)
+		}
+		if got := gotOf(r); got != "1 2 3 4" {
+			t.Errorf("sent %q", got)
+		}
+		if diff := cmp.Diff(Stats{Profiles: 4, Operations: 4}, p.Stats()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// What passes is tried again, after longer and longer pauses, and nothing is lost.
+func TestTriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{tb: t, statuses: []int{0, 429, 502, 503, 504, 0, 0, 0, 200}}
+		p := begin(t, r, 0)
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		for i := 1; i < 9; i++ {
+			pause := r.at[i].Sub(r.at[i-1])
+			if want := min(30*time.Second, time.Second<<(i-1)); pause < want/2 || pause > want*3/2 {
+				t.Errorf("pause %d is %v, want about %v", i, pause, want)
+			}
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if s := p.Stats(); s.LostProfiles != 0 || s.Profiles != 19 || s.Waiting != 0 || s.LastError != "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// The receiver says when to come again.
+func TestRetryAfterIsHonoured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{tb: t, statuses: []int{503, 200}, after: "100"}
+		p := begin(t, r, 0)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if pause := r.at[1].Sub(r.at[0]); pause != 100*time.Second {
+			t.Errorf("a pause of %v", pause)
+		}
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What is refused is lost, and counted.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{tb: t, statuses: []int{400, 200, 413, 200}}
+		p := begin(t, r, 0)
+		time.Sleep(31 * time.Second)
+		synctest.Wait()
+		want := Stats{
+			Profiles: 1, Operations: 1, LostProfiles: 2, LostOperations: 2,
+			LastError: "the receiver answers 413 Request Entity Too Large",
+		}
+		if diff := cmp.Diff(want, p.Stats()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if err := p.Shutdown(t.Context()); err == nil || gotOf(r) != "2 4" {
+			t.Errorf("error %v, sent %q", err, gotOf(r))
+		}
+	})
+}
+
+// While a receiver is down, the latest profiles are kept, as many as there is room for.
+func TestWaitingIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{tb: t, statuses: []int{0}}
+		p := begin(t, r, maxWaiting/4)
+		time.Sleep(95 * time.Second)
+		synctest.Wait()
+		if s := p.Stats(); s.LostProfiles != 6 || s.LostOperations != 6 || s.Waiting != 2 || s.LastError != "connection refused" {
+			t.Errorf("%+v", s)
+		}
+		r.mu.Lock()
+		r.statuses = nil
+		r.mu.Unlock()
+		// The last profile is taken while the first one is sent at last.
+		err := p.Shutdown(t.Context())
+		lost := p.Stats().LostProfiles
+		if err == nil || !strings.HasPrefix(err.Error(), fmt.Sprintf("%d profiles of %d operations were lost", lost, lost)) {
+			t.Error(err)
+		}
+		if got, want := gotOf(r), map[int64]string{6: "1 8 9 10", 7: "1 9 10"}[lost]; got != want {
+			t.Errorf("lost %d, sent %q", lost, got)
+		}
+	})
+}
+
+// Shutdown ends with its context, and after ten seconds without a deadline.
+func TestShutdownDeadline(t *testing.T) {
+	for _, limit := range []time.Duration{0, 3 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			r := &receiver{tb: t, statuses: []int{503}, after: "1000"}
+			p := begin(t, r, 0)
+			time.Sleep(15 * time.Second)
+			ctx, want := context.Background(), lastWords
+			if limit > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, limit)
+				defer cancel()
+				want = limit
+			}
+			start := time.Now()
+			err := p.Shutdown(ctx)
+			if took := time.Since(start); took != want || err == nil || !strings.Contains(err.Error(), "2 profiles of 2 operations") {
+				t.Errorf("after %v: %v", took, err)
+			}
+			if len(r.at) != 2 {
+				t.Errorf("%d attempts, the last of which is made at once", len(r.at))
+			}
+		})
+	}
+}
+
+// A profile that cannot be made is lost, and one without operations is none.
+func TestTakeFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{tb: t}
+		c, err := NewClient("http://receiver", &http.Client{Transport: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Start(Options{Client: c, Interval: time.Second, Take: func(last bool) (Profile, error) {
+			if last {
+				return Profile{Operations: 5}, errors.New("no memory")
+			}
+			return Profile{}, nil
+		}})
+		time.Sleep(3500 * time.Millisecond)
+		if err := p.Shutdown(t.Context()); err == nil || err.Error() != "1 profiles of 5 operations were lost: no memory" {
+			t.Error(err)
+		}
+		if len(r.at) != 0 {
+			t.Errorf("%d attempts", len(r.at))
+		}
+	})
+}
+
+// Ready is called when something wakes the Pusher, beside Take and never at its time.
+func TestReady(t *testing.T) {
+	var inside, ready atomic.Int32
+	wake := make(chan struct{}, 1)
+	once := func() {
+		if inside.Add(1) != 1 {
+			t.Error("two calls at once")
+		}
+		inside.Add(-1)
+	}
+	p := Start(Options{
+		Client: newClient(t, "http://127.0.0.1:1"), Interval: time.Millisecond, Wake: wake,
+		Ready: func() { once(); ready.Add(1) },
+		Take:  func(bool) (Profile, error) { once(); return Profile{}, nil },
+	})
+	for ready.Load() < 10 {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+	if err := p.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPusherConcurrentSafe(t *testing.T) {
+	taken := int64(0)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if textOf(t, r) == "bad" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	defer s.Close()
+	good, bad := message(t, "good"), message(t, "bad")
+	p := Start(Options{Client: newClient(t, s.URL), Interval: time.Millisecond, Take: func(bool) (Profile, error) {
+		if taken++; taken%3 == 0 {
+			return Profile{bad, 1}, nil
+		}
+		return Profile{good, 1}, nil
+	}})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for p.Stats().Profiles < 20 {
+				time.Sleep(time.Millisecond)
+			}
+			_ = p.Shutdown(t.Context()) // of the bad ones
+		})
+	}
+	wg.Wait()
+	if got := p.Stats(); got.Operations+got.LostOperations != taken || got.LostOperations != taken/3 || got.Waiting != 0 {
+		t.Errorf("%d profiles, %+v", taken, got)
+	}
+}
