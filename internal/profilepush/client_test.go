@@ -78,7 +78,9 @@ func TestPost(t *testing.T) {
 }
 
 func TestAddresses(t *testing.T) {
-	for _, address := range []string{"", "localhost:4318", "ftp://a", "http://", "file:///etc/passwd", "http://user:geheim@a b", "http://[::1"} {
+	for _, address := range []string{
+		"", "localhost:4318", "ftp://a", "http://", "file:///etc/passwd", "http://user:geheim@a b", "http://[::1",
+	} {
 		_, err := NewClient(address, nil)
 		if err == nil || strings.Contains(err.Error(), "geheim") {
 			t.Errorf("%q: %v", address, err)
