@@ -161,25 +161,25 @@ func (found *foundRow) addVariety(c *op.Columns, i int) {
 	v := &found.sums.variety
 	if k := c.InputShapes.Codes[i]; found.inputs.differs(k) != 0 {
 		if !v.mixesInputs {
-			v.addInputs(c.InputShapes.Value(k))
+			v.addInputs(c.InputShapes.Values[k])
 		}
 		found.inputs.turnTo(k, v.mixesInputs)
 	}
 	if k := c.OutputShape.Codes[i]; found.output.differs(k) != 0 {
 		if !v.mixesOutput {
-			v.addOutput(c.OutputShape.Value(k))
+			v.addOutput(c.OutputShape.Values[k])
 		}
 		found.output.turnTo(k, v.mixesOutput)
 	}
 	if k := c.DType.Codes[i]; found.dtype.differs(k) != 0 {
 		if !v.mixesDType {
-			v.addDType(c.DType.Value(k))
+			v.addDType(c.DType.Values[k])
 		}
 		found.dtype.turnTo(k, v.mixesDType)
 	}
 	if k := c.InputDTypes.Codes[i]; found.dtypes.differs(k) != 0 {
 		if !v.mixesDTypes {
-			v.addDTypes(c.InputDTypes.Value(k))
+			v.addDTypes(c.InputDTypes.Values[k])
 		}
 		found.dtypes.turnTo(k, v.mixesDTypes)
 	}

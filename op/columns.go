@@ -27,17 +27,18 @@ type Columns struct {
 	// and Entry can be asked for these too, which have the numbers from -First to -1.
 	First int
 
-	// These are rarely looked at, and are read then.
-	KindRule    func(row int) KindRule
-	TraceID     func(row int) TraceID
-	SpanID      func(row int) SpanID
-	InputShapes LazyColumn[[]Shape]
-	OutputShape LazyColumn[Shape]
-	InputDTypes LazyColumn[[]DType]
-	DType       LazyColumn[DType]
+	InputShapes Column[[]Shape]
+	OutputShape Column[Shape]
+	InputDTypes Column[[]DType]
+	DType       Column[DType]
 	// Collective has nothing where a reader leaves parents out, which means that nobody
 	// looks at the structure.
-	Collective LazyColumn[*Collective]
+	Collective Column[*Collective]
+
+	// These are rarely looked at, and are read then.
+	KindRule func(row int) KindRule
+	TraceID  func(row int) TraceID
+	SpanID   func(row int) SpanID
 
 	// Entry returns a row with all that the source has. It is valid until the next
 	// call, and until the record ends.
@@ -54,18 +55,6 @@ type Column[T any] struct {
 
 // At returns the value of a row.
 func (c *Column[T]) At(row int) T { return c.Values[c.Codes[row]] }
-
-// LazyColumn is a column of values that are read when they are asked for.
-type LazyColumn[T any] struct {
-	Codes []uint32 // of the rows
-	// Value returns the value of a code, which is valid until the next call.
-	Value func(code uint32) T
-	// Version changes when codes get other values.
-	Version int64
-}
-
-// At returns the value of a row, which is valid until the next call.
-func (c *LazyColumn[T]) At(row int) T { return c.Value(c.Codes[row]) }
 
 // Rows is a part of Columns: operations in the order of the source. They have no
 // warning, a name, a duration that is not negative, an end that fits 64 bits, no

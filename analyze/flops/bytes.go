@@ -52,7 +52,7 @@ func (t *elementTypes) output() op.DType {
 }
 
 // bytes returns the size of the inputs and of an output with a number of elements.
-func (o operands) bytes(t *elementTypes, out op.Int) op.Int {
+func (o operands) bytes(t *elementTypes, out int64) int64 {
 	all := o.outputElements(out)
 	if t.in == nil { // one type for all
 		for _, s := range o.in {
@@ -68,7 +68,7 @@ func (o operands) bytes(t *elementTypes, out op.Int) op.Int {
 }
 
 // bytesOfRows is bytes for an operation that reads as much of the first input as it writes.
-func (o operands) bytesOfRows(t *elementTypes, out op.Int) op.Int {
+func (o operands) bytesOfRows(t *elementTypes, out int64) int64 {
 	sum := times(sized(o.outputElements(out), t.output()), 2)
 	for i, s := range o.in {
 		if i > 0 {
@@ -80,18 +80,18 @@ func (o operands) bytesOfRows(t *elementTypes, out op.Int) op.Int {
 
 // inputBytes returns the size of an input. One without a shape and a type is none, such as
 // a bias that was left out, and a scalar without a type is a number in the call.
-func inputBytes(s op.Shape, t op.DType) op.Int {
+func inputBytes(s op.Shape, t op.DType) int64 {
 	if len(s) == 0 && t == "" {
-		return op.Known(0)
+		return 0
 	}
 	return sized(elements(s), t)
 }
 
 // sized returns the size of elements.
-func sized(n op.Int, t op.DType) op.Int {
+func sized(n int64, t op.DType) int64 {
 	size := t.Size()
 	if size == 0 {
-		return op.Int{}
+		return unknown
 	}
 	return times(n, size)
 }

@@ -14,10 +14,10 @@ func convolution(o operands) result {
 	x, w := o.input(0), o.input(1)
 	n := len(x)
 	if n < 3 || len(w) != n || len(o.out) != n || o.out[0] != x[0] {
-		return result{}
+		return noResult()
 	}
 	outputs := elements(o.out)
-	var first, last op.Int
+	first, last := int64(unknown), int64(unknown)
 	if groupsFit(x[1], w[1], w[0]) && o.out[1] == w[0] {
 		first = elements(w[1:])
 	}
@@ -25,15 +25,15 @@ func convolution(o operands) result {
 		last = elements(w[:n-1])
 	}
 	switch {
-	case !first.Known:
+	case first == unknown:
 		first = last
-	case last.Known && last != first:
-		return result{} // either may be meant
+	case last != unknown && last != first:
+		return noResult() // either may be meant
 	}
-	if !first.Known {
-		return result{}
+	if first == unknown {
+		return noResult()
 	}
-	return result{flops: times(times(outputs, first.V), 2), elements: outputs}
+	return result{flops: times(times(outputs, first), 2), elements: outputs}
 }
 
 // groupsFit reports whether a kernel with so many channels divides inputs and outputs into
@@ -54,14 +54,14 @@ func transposedConvolution(o operands) result {
 	x, w := o.input(0), o.input(1)
 	n := len(x)
 	if n < 3 || len(w) != n || w[0] != x[1] || w[1] < 1 {
-		return result{}
+		return noResult()
 	}
 	if o.out != nil && (len(o.out) != n || o.out[0] != x[0] || o.out[1]%w[1] != 0 || slices.Contains(o.out, op.Dynamic)) {
-		return result{}
+		return noResult()
 	}
 	each := elements(w[1:])
-	if !each.Known {
-		return result{}
+	if each == unknown {
+		return noResult()
 	}
-	return result{flops: times(times(elements(x), each.V), 2)}
+	return result{flops: times(times(elements(x), each), 2), elements: unknown}
 }

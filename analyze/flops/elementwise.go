@@ -24,9 +24,9 @@ func variadic(o operands) result {
 
 // broadcastOf returns the number of elements of the output of a function of the first
 // inputs, element by element. All that is recorded of them has to fit.
-func (o operands) broadcastOf(inputs int) op.Int {
+func (o operands) broadcastOf(inputs int) int64 {
 	if o.out == nil && (inputs == 0 || len(o.in) < inputs) {
-		return op.Int{}
+		return unknown
 	}
 	given := o.in[:min(inputs, len(o.in))]
 	whole := o.out
@@ -42,16 +42,16 @@ func (o operands) broadcastOf(inputs int) op.Int {
 }
 
 // broadcastAll is broadcastOf for inputs that differ.
-func (o operands) broadcastAll(inputs []op.Shape) op.Int {
+func (o operands) broadcastAll(inputs []op.Shape) int64 {
 	var room, next [op.MaxRank]int64
 	shape, other := op.Shape(room[:0]), op.Shape(next[:0])
 	for _, s := range inputs {
 		if s == nil {
-			return op.Int{}
+			return unknown
 		}
 		both, ok := broadcast(other[:0], shape, s)
 		if !ok {
-			return op.Int{}
+			return unknown
 		}
 		shape, other = both, shape
 	}
@@ -59,7 +59,7 @@ func (o operands) broadcastAll(inputs []op.Shape) op.Int {
 		return elements(shape)
 	}
 	if both, ok := broadcast(other[:0], shape, o.out); !ok || elements(both) != elements(o.out) {
-		return op.Int{}
+		return unknown
 	}
 	return elements(o.out)
 }
@@ -90,11 +90,11 @@ func reduction(each int64) func(o operands) result {
 	return func(o operands) result {
 		n := elements(o.input(0))
 		if o.out != nil {
-			if left := elements(o.out); !left.Known || !n.Known || left.V > n.V {
-				return result{}
+			if left := elements(o.out); left == unknown || left > n {
+				return noResult()
 			}
 		}
-		return result{flops: times(n, each)}
+		return result{flops: times(n, each), elements: unknown}
 	}
 }
 
@@ -105,7 +105,7 @@ func normalization(each, weighted int64, last int) func(o operands) result {
 	return func(o operands) result {
 		n := elements(o.input(0))
 		if o.out != nil && elements(o.out) != n {
-			return result{}
+			return noResult()
 		}
 		ops := each
 		for i := 1; i <= min(last, len(o.in)-1); i++ {
@@ -120,20 +120,20 @@ func normalization(each, weighted int64, last int) func(o operands) result {
 // copied counts an operation that moves elements and computes nothing.
 func copied(o operands) result {
 	if o.input(0) == nil {
-		return result{}
+		return noResult()
 	}
-	return result{flops: op.Known(0), elements: elements(o.out)}
+	return result{flops: 0, elements: elements(o.out)}
 }
 
 // embedding counts one that reads rows of a table, [rows, size], by indices.
 func embedding(o operands) result {
 	table, indices := o.input(0), o.input(1)
 	if len(table) != 2 || indices == nil {
-		return result{}
+		return noResult()
 	}
 	outputs := times(elements(indices), table[1])
 	if o.out != nil && elements(o.out) != outputs {
-		return result{}
+		return noResult()
 	}
-	return result{flops: op.Known(0), elements: outputs}
+	return result{flops: 0, elements: outputs}
 }

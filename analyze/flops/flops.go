@@ -36,32 +36,46 @@ func (f *Formula) Of(e *op.Entry) Work {
 	}
 	o := operands{in: e.InputShapes, out: e.OutputShape}
 	r := f.count(o)
-	if !r.flops.Known {
+	if r.flops == unknown {
 		return Work{}
 	}
 	types := elementTypes{in: e.InputDTypes, out: e.DType, count: len(e.InputShapes)}
-	w := Work{FLOPs: r.flops, DType: types.computed(r.operand)}
+	w := Work{FLOPs: op.Known(r.flops), DType: types.computed(r.operand)}
 	if w.DType == op.C64 || w.DType == op.C128 {
 		return Work{} // the formulas count real numbers
 	}
 	switch {
 	case r.partly:
 	case f.moves == movesAll:
-		w.Bytes = o.bytes(&types, r.elements)
+		w.Bytes = known(o.bytes(&types, r.elements))
 	case f.moves == movesRows:
-		w.Bytes = o.bytesOfRows(&types, r.elements)
+		w.Bytes = known(o.bytesOfRows(&types, r.elements))
 	case f.moves == movesNothing:
 		w.Bytes = op.Known(0)
 	}
 	return w
 }
 
+// unknown is a count that is not known.
+const unknown = -1
+
+// known returns a count as figures have it.
+func known(n int64) op.Int {
+	if n == unknown {
+		return op.Int{}
+	}
+	return op.Known(n)
+}
+
+// noResult is the result for operations whose FLOPs are not known.
+func noResult() result { return result{flops: unknown, elements: unknown} }
+
 // result is what a formula gives.
 type result struct {
-	flops    op.Int
-	elements op.Int // of the output, as far as they follow from the inputs
-	partly   bool   // not all that is read is among the inputs
-	operand  int    // the input whose element type is computed with
+	flops    int64
+	elements int64 // of the output, as far as they follow from the inputs
+	partly   bool  // not all that is read is among the inputs
+	operand  int   // the input whose element type is computed with
 }
 
 // moves is which memory an operation moves.
@@ -95,7 +109,7 @@ func (o operands) from(n int) operands {
 
 // outputElements returns how many elements the output has: as recorded, or else as many
 // as follow.
-func (o operands) outputElements(follow op.Int) op.Int {
+func (o operands) outputElements(follow int64) int64 {
 	if o.out == nil {
 		return follow
 	}
@@ -103,36 +117,44 @@ func (o operands) outputElements(follow op.Int) op.Int {
 }
 
 // elements returns the number of elements of a shape.
-func elements(s op.Shape) op.Int {
+func elements(s op.Shape) int64 {
 	if s == nil {
-		return op.Int{}
+		return unknown
 	}
 	n := uint64(1)
 	for _, d := range s {
 		hi, lo := bits.Mul64(n, uint64(d))
 		if d <= 0 || hi != 0 || lo > math.MaxInt64 {
-			n, _ := s.Elements() // which the order of dimensions does not matter for
-			return n
+			return odd(s)
 		}
 		n = lo
 	}
-	return op.Known(int64(n))
+	return int64(n)
+}
+
+// odd is elements for a shape that has no elements, or whose number depends on what is not
+// known, or may not fit, which the order of dimensions does not matter for.
+func odd(s op.Shape) int64 {
+	if n, _ := s.Elements(); n.Known {
+		return n.V
+	}
+	return unknown
 }
 
 // times multiplies a count, which may be unknown. The product is unknown where the factor
 // is negative and where it does not fit.
-func times(n op.Int, factor int64) op.Int {
-	hi, lo := bits.Mul64(uint64(n.V), uint64(factor))
-	if !n.Known || factor < 0 || hi != 0 || lo > math.MaxInt64 {
-		return op.Int{}
+func times(n, factor int64) int64 {
+	hi, lo := bits.Mul64(uint64(n), uint64(factor))
+	if n < 0 || factor < 0 || hi != 0 || lo > math.MaxInt64 {
+		return unknown
 	}
-	return op.Known(int64(lo))
+	return int64(lo)
 }
 
 // plus adds counts, which may be unknown.
-func plus(a, b op.Int) op.Int {
-	if !a.Known || !b.Known || a.V+b.V < a.V {
-		return op.Int{}
+func plus(a, b int64) int64 {
+	if a < 0 || b < 0 || a+b < a {
+		return unknown
 	}
-	return op.Known(a.V + b.V)
+	return a + b
 }

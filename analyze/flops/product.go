@@ -15,17 +15,17 @@ func matmul(o operands) result {
 		return multiplyBy(a, o.out)
 	}
 	if a == nil || b == nil {
-		return result{}
+		return noResult()
 	}
 	if o.out == nil {
 		return multiply(a, b, nil, false, false)
 	}
 	for i := range 4 {
-		if r := multiply(a, b, o.out, i&1 != 0, i&2 != 0); r.flops.Known {
+		if r := multiply(a, b, o.out, i&1 != 0, i&2 != 0); r.flops != unknown {
 			return r
 		}
 	}
-	return result{}
+	return noResult()
 }
 
 // gemm counts ONNX's product of two matrices to which a third one may be added. That is the
@@ -42,12 +42,12 @@ func gemm(o operands) result {
 func multiplyBy(a, out op.Shape) result {
 	n := len(a)
 	if n < 2 || len(out) != n || !slices.Equal(a[:n-2], out[:n-2]) {
-		return result{}
+		return noResult()
 	}
 	k := a[n-1]
 	if a[n-2] != out[n-2] {
 		if k = a[n-2]; a[n-1] != out[n-2] { // not transposed either
-			return result{}
+			return noResult()
 		}
 	}
 	return result{flops: times(times(elements(out), k), 2), elements: elements(out), partly: true}
@@ -65,13 +65,13 @@ func multiply(a, b, out op.Shape, transposeA, transposeB bool) result {
 		inner, n, fits = b[0], 1, !transposeB
 	}
 	if !ok || !fits || k != inner {
-		return result{}
+		return noResult()
 	}
 	if len(a) == 2 && len(b) == 2 { // as mostly
 		if out != nil && (len(out) != 2 || out[0] != m || out[1] != n) {
-			return result{}
+			return noResult()
 		}
-		outputs := times(times(op.Known(1), m), n)
+		outputs := times(times(1, m), n)
 		return result{flops: times(times(outputs, k), 2), elements: outputs}
 	}
 	return multiplyBatches(a, b, out, m, n, k)
@@ -82,7 +82,7 @@ func multiplyBatches(a, b, out op.Shape, m, n, k int64) result {
 	var room [op.MaxRank]int64
 	shape, ok := broadcast(room[:0], a[:max(0, len(a)-2)], b[:max(0, len(b)-2)])
 	if !ok || len(shape)+2 > op.MaxRank {
-		return result{}
+		return noResult()
 	}
 	if len(a) > 1 {
 		shape = append(shape, m)
@@ -91,7 +91,7 @@ func multiplyBatches(a, b, out op.Shape, m, n, k int64) result {
 		shape = append(shape, n)
 	}
 	if out != nil && !slices.Equal(out, shape) {
-		return result{}
+		return noResult()
 	}
 	outputs := elements(shape)
 	return result{flops: times(times(outputs, k), 2), elements: outputs}
@@ -126,17 +126,17 @@ func quantizedProduct(o operands) result {
 func linear(o operands) result {
 	x, w := o.input(0), o.input(1)
 	if len(x) == 0 || len(w) != 2 {
-		return result{}
+		return noResult()
 	}
 	k := x[len(x)-1]
 	n := w[0]
 	if w[1] != k {
 		if n = w[1]; w[0] != k {
-			return result{}
+			return noResult()
 		}
 	}
 	if o.out != nil && (len(o.out) != len(x) || !slices.Equal(o.out[:len(x)-1], x[:len(x)-1]) || o.out[len(x)-1] != n) {
-		return result{}
+		return noResult()
 	}
 	outputs := times(elements(x[:len(x)-1]), n)
 	return result{flops: times(times(outputs, k), 2), elements: outputs}
@@ -147,7 +147,7 @@ func linear(o operands) result {
 // operation with an output is no such kernel.
 func kernelProduct(o operands) result {
 	if o.out != nil {
-		return result{}
+		return noResult()
 	}
 	if len(o.in) == 2 {
 		return matmul(o)
@@ -163,14 +163,14 @@ func attention(o operands) result {
 	q, k, v := o.input(0), o.input(1), o.input(2)
 	n := len(q)
 	if n != 3 && n != 4 || len(k) != n || len(v) != n || k[0] != q[0] || v[0] != q[0] || k[n-1] != q[n-1] || k[n-2] != v[n-2] {
-		return result{}
+		return noResult()
 	}
 	if n == 4 && (k[1] != v[1] || k[1] < 1 || q[1]%k[1] != 0) { // several heads of queries may share one of keys
-		return result{}
+		return noResult()
 	}
 	rows := elements(q[:n-1])
 	if o.out != nil && (len(o.out) != n || !slices.Equal(o.out[:n-1], q[:n-1]) || o.out[n-1] != v[n-1]) {
-		return result{}
+		return noResult()
 	}
 	return result{flops: times(plus(times(rows, q[n-1]), times(rows, v[n-1])), 2*k[n-2]), elements: times(rows, v[n-1])}
 }
@@ -179,7 +179,7 @@ func attention(o operands) result {
 // length, for shapes without heads.
 func anyAttention(o operands) result {
 	if len(o.input(0)) != 3 {
-		return result{}
+		return noResult()
 	}
 	return attention(o)
 }
@@ -188,7 +188,7 @@ func anyAttention(o operands) result {
 // length may be anything.
 func multiHeadAttention(o operands) result {
 	if len(o.input(6)) > 0 {
-		return result{}
+		return noResult()
 	}
 	return attention(o)
 }
@@ -200,13 +200,13 @@ func onnxAttention(o operands) result {
 	x, w := o.input(0), o.input(1)
 	switch {
 	case len(o.input(4)) > 0: // keys and values of earlier calls, whose length may be anything
-		return result{}
+		return noResult()
 	case len(w) != 2:
 		return attention(o)
 	}
 	if len(x) != 3 || len(o.out) != 3 || w[0] != x[2] || w[1]%3 != 0 || o.out[2] != w[1]/3 ||
 		!slices.Equal(o.out[:2], x[:2]) {
-		return result{}
+		return noResult()
 	}
 	projected := times(times(elements(x), w[1]), 2)
 	attended := times(times(elements(o.out), x[1]), 4)

@@ -64,7 +64,7 @@ const (
 	limitOTLPJSON   = "instructions per byte: a span is a kilobyte of text, most of it keys; the copy out of the page cache is a fifth"
 	limitOTLPProto  = "instructions per attribute, half of them in shapes; the copy out of the page cache and the sums are a quarter"
 	limitEntries    = "instructions per byte; the copy out of the page cache and the sums are a third"
-	limitArrow      = "shapes, which FLOPs follow from, anew in each batch and row by row where no two are the same; adding up, which both sides do"
+	limitArrow      = "shapes, from which FLOPs follow, by row where no two are the same; adding up, which both sides do"
 	limitArrowBytes = "times, ids, sizes and shapes, which differ from row to row, and two bytes for each of some 15 columns"
 	limitWorkers    = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )

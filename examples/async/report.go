@@ -22,6 +22,7 @@ func finding(r *analyze.Report) string {
 		return fmt.Sprintf("bound by the queues: operations waited for %v in sum while the device was busy for %v, up to %d at once; %s",
 			devices.Time(waiting), devices.Time(d.BusyNS.V), deepest, devices.Copies(d))
 	default:
-		return fmt.Sprintf("bound by the device: it was busy for %v of %v; %s", devices.Time(d.BusyNS.V), devices.Time(d.SpanNS.V), devices.Copies(d))
+		return fmt.Sprintf("bound by the device: it was busy for %v of %v; %s",
+			devices.Time(d.BusyNS.V), devices.Time(d.SpanNS.V), devices.Copies(d))
 	}
 }

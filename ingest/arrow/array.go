@@ -70,6 +70,18 @@ func (a *array) index(i int) int64 {
 	return n
 }
 
+// shortIndex is index for indexes that are mostly short. One whose highest bit
+// is set becomes more than any dictionary has.
+func (a *array) shortIndex(i int) uint64 {
+	switch a.field.Dictionary.Index.Bits {
+	case 8:
+		return uint64(int8(a.data[i]))
+	case 16:
+		return uint64(int16(binary.LittleEndian.Uint16(a.data[2*i:])))
+	}
+	return uint64(a.index(i))
+}
+
 // readInt returns an integer, and false for one that does not fit 64 bits.
 func readInt(data []byte, i int, t arrowipc.Type) (int64, bool) {
 	switch {

@@ -31,14 +31,14 @@ type block struct {
 	root                       *of[string]
 	trace                      *of[op.TraceID]
 	span, parent, rootSpan     *of[op.SpanID]
+	inputs                     *of[[]op.Shape]
+	output                     *of[rows.ShapeText]
+	dtypes                     *of[[]op.DType]
+	dtype                      *of[op.DType]
+	collective                 *of[*op.Collective]
+	outputs                    outputs
 	names                      names  // where there is no column of kinds
 	sizes                      *sizes // nil where there are columns of them
-	// What few look at.
-	inputs     onDemand[[]op.Shape]
-	output     onDemand[rows.ShapeText]
-	dtypes     onDemand[[]op.DType]
-	dtype      onDemand[op.DType]
-	collective onDemand[*op.Collective]
 
 	unnamed, unkinded, untraced gaps // of operation, kind and trace
 
@@ -46,7 +46,6 @@ type block struct {
 	// decoded and exceptional are the columns of these roles that have values in the
 	// batch, ofAny those that say something to any record, and ofSpan to spans.
 	decoded, exceptional, ofAny, ofSpan []int
-	batches                             int64              // how many there were
 	none                                [windowRows]uint32 // the codes of a column without values
 }
 
@@ -63,12 +62,10 @@ func newBlock(r *reader) *block {
 		failed: columnOf[bool](r, "failed"), root: columnOf[string](r, "root"), trace: columnOf[op.TraceID](r, "trace_id"),
 		span: columnOf[op.SpanID](r, "span_id"), parent: columnOf[op.SpanID](r, "parent_span_id"),
 		rootSpan: columnOf[op.SpanID](r, "root_span_id"),
+		inputs:   columnOf[[]op.Shape](r, "input_shapes"), output: columnOf[rows.ShapeText](r, "output_shape"),
+		dtypes: columnOf[[]op.DType](r, "input_dtypes"), dtype: columnOf[op.DType](r, "dtype"),
+		collective: columnOf[*op.Collective](r, "collective"),
 	}
-	b.inputs.bind(r, "input_shapes")
-	b.output.bind(r, "output_shape")
-	b.dtypes.bind(r, "input_dtypes")
-	b.dtype.bind(r, "dtype")
-	b.collective.bind(r, "collective")
 	if seen := r.table.seen; !seen.Elements || !seen.Memory {
 		b.sizes = new(sizes)
 	}
@@ -80,11 +77,6 @@ func newBlock(r *reader) *block {
 	}
 	b.run.Columns = &b.columns
 	c := &b.columns
-	c.InputShapes.Value = func(code uint32) []op.Shape { return b.inputs.value(r, code) }
-	c.OutputShape.Value = func(code uint32) op.Shape { return b.output.value(r, code).Shape }
-	c.InputDTypes.Value = func(code uint32) []op.DType { return b.dtypes.value(r, code) }
-	c.DType.Value = func(code uint32) op.DType { return b.dtype.value(r, code) }
-	c.Collective.Value = func(code uint32) *op.Collective { return b.collective.value(r, code) }
 	c.KindRule, c.Entry = b.kindRule, b.entry
 	c.SpanID = func(row int) op.SpanID { return oneOf(b, b.span, row) }
 	c.TraceID = func(row int) op.TraceID { return oneOf(b, b.trace, row) }
@@ -99,9 +91,6 @@ const (
 	roleEntry blockRole = iota
 	// roleDecoded: it is read and decoded in every batch.
 	roleDecoded
-	// roleOnDemand: its dictionary, or its values, are decoded one by one, when they are
-	// asked for.
-	roleOnDemand
 	// rolePrepared: it is read in every batch, and decoded row by row.
 	rolePrepared
 	// roleExceptional: a row that has a value there is handed out as an entry.
@@ -116,8 +105,8 @@ var blockRoles = map[string]blockRole{
 	"side": roleDecoded, "kind": roleDecoded, "failed": roleDecoded,
 	"stream": roleDecoded, "step": roleDecoded, "launch_unix_ns": roleDecoded, "trace_id": roleDecoded, "span_id": roleDecoded,
 	"parent_span_id": roleDecoded, "root": roleDecoded, "root_span_id": roleDecoded,
-	"input_shapes": roleOnDemand, "output_shape": roleOnDemand, "input_dtypes": roleOnDemand, "dtype": roleOnDemand,
-	"collective": roleOnDemand, "kind_rule": rolePrepared,
+	"input_shapes": roleDecoded, "output_shape": roleDecoded, "input_dtypes": roleDecoded, "dtype": roleDecoded,
+	"collective": roleDecoded, "kind_rule": rolePrepared,
 	"error": roleExceptional, "adjusted_count": roleExceptional, "warn": roleExceptional, "links": roleExceptional,
 	"attrs": roleExceptional, // which may say how exact the times are
 }
@@ -134,23 +123,16 @@ func (b *block) roleOf(name string) blockRole {
 	if field, ok := omittedWith[name]; ok && b.mapping.Omitted().Has(field) {
 		return roleEntry
 	}
-	if b.sizes != nil && (name == "output_shape" || name == "dtype") { // they tell the sizes
-		return roleDecoded
-	}
 	return blockRoles[name]
 }
 
 // takes reports whether a column is read in any case. Of others it is known what is null.
 func (b *block) takes(i int) bool {
-	return b.roles[i] == roleDecoded || b.roles[i] == roleOnDemand || b.roles[i] == rolePrepared
+	return b.roles[i] == roleDecoded || b.roles[i] == rolePrepared
 }
-
-// isOnDemand reports whether the dictionary of a column is read when it is needed.
-func (b *block) isOnDemand(i int) bool { return b.roles[i] == roleOnDemand }
 
 // begin turns to a batch.
 func (b *block) begin() {
-	b.batches++
 	b.given = false
 	b.decoded, b.exceptional, b.ofAny, b.ofSpan = b.decoded[:0], b.exceptional[:0], b.ofAny[:0], b.ofSpan[:0]
 	for _, i := range b.active {
@@ -160,7 +142,7 @@ func (b *block) begin() {
 		case roleExceptional:
 			b.exceptional = append(b.exceptional, i)
 		}
-		if i == b.collective.of.place && !b.kind.holds() { // it tells the kind
+		if i == b.collective.place && !b.kind.holds() { // it tells the kind
 			b.exceptional = append(b.exceptional, i)
 		}
 		switch b.reader.columns[i].says() {
@@ -170,15 +152,11 @@ func (b *block) begin() {
 			b.ofSpan = append(b.ofSpan, i)
 		}
 	}
-	b.names.clear()
 }
 
 // load turns to the next of n rows, and reports whether it could load their columns.
 func (b *block) load(first, n int) bool {
 	b.turn(first, n, windowRows)
-	if !b.operation.isEncoded() {
-		b.names.clear()
-	}
 	w := &b.window
 	for chunk := range w.chunks() {
 		if b.loadScopes(chunk) != nil {
@@ -190,9 +168,6 @@ func (b *block) load(first, n int) bool {
 		if b.reader.columns[i].loadAll(&b.x, w) != nil {
 			return false
 		}
-	}
-	if !b.inputs.load(w) || !b.output.load(w) || !b.dtypes.load(w) || !b.dtype.load(w) || !b.collective.load(w) {
-		return false
 	}
 	findGaps(&b.unnamed, b, b.operation)
 	findGaps(&b.unkinded, b, b.kind)
@@ -221,14 +196,11 @@ func (b *block) setColumns() {
 		s.version++
 	}
 	if c.Kind = shown(b, b.kind); !b.kind.holds() {
-		b.names.infer(b.operation.meanings)
+		b.names.infer(b.operation)
 		c.Kind = op.Column[op.Kind]{Codes: b.operation.places[:], Values: b.names.kinds, Version: b.operation.version}
 	}
-	c.InputShapes.Codes, c.OutputShape.Codes = b.inputs.codes[:], b.output.codes[:]
-	c.InputDTypes.Codes, c.DType.Codes = b.dtypes.codes[:], b.dtype.codes[:]
-	c.InputShapes.Version, c.OutputShape.Version = b.batches, b.batches
-	c.InputDTypes.Version, c.DType.Version = b.batches, b.batches
-	c.Collective.Codes, c.Collective.Version = b.collective.codes[:], b.batches
+	c.InputShapes, c.OutputShape = shown(b, b.inputs), b.outputs.shown(b)
+	c.InputDTypes, c.DType, c.Collective = shown(b, b.dtypes), shown(b, b.dtype), shown(b, b.collective)
 }
 
 // duration returns the column of the durations, that in nanoseconds where there is one.

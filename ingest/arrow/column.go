@@ -3,6 +3,7 @@ package arrow
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
@@ -189,6 +190,8 @@ func (c *of[T]) prepare(x *translator) error {
 				continue
 			}
 		}
+		c.meanings = slices.Grow(c.meanings, min(values.n, mostReserved))
+		c.memory.reserve(values)
 		for k := range values.n {
 			c.add(x, values, k)
 		}

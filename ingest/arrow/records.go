@@ -392,10 +392,8 @@ func (r *reader) start(b *arrowipc.Batch) error {
 // begin turns a column to an array that has values.
 func (r *reader) begin(i int, a *array) error {
 	f := &r.table.schema.Fields[i]
-	if r.block == nil || !r.block.isOnDemand(i) {
-		if err := r.dictionaries.load(f, 0); err != nil {
-			return &damage{f.Name, err}
-		}
+	if err := r.dictionaries.load(f, 0); err != nil {
+		return &damage{f.Name, err}
 	}
 	r.columns[i].start(a)
 	return nil

@@ -36,6 +36,21 @@ func (m *memory) reset() {
 	m.dims, m.shapes = m.dims[:0], m.shapes[:0]
 }
 
+// mostReserved is for how many values of a dictionary memory is taken at once. Files may
+// claim any number.
+const mostReserved = 1 << 14
+
+// reserve makes room for what the values of an array mean, as far as they are lists.
+func (m *memory) reserve(a *array) {
+	for ; a.isList(); a = &a.children[0] {
+		if child := &a.children[0]; child.isList() {
+			m.shapes = slices.Grow(m.shapes, min(child.n, mostReserved))
+		} else {
+			m.dims = slices.Grow(m.dims, min(child.n, mostReserved))
+		}
+	}
+}
+
 // translate tells what the i-th value of an array, which is not null and no index,
 // means, a warning about it, and whether it means anything.
 type translate[T any] func(x *translator, a *array, i int) (t T, warning op.Warning, ok bool)

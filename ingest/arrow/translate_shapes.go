@@ -62,11 +62,12 @@ func (x *translator) dims(a *array, i int) (dims []int64, ok bool) {
 	}
 	dims = x.memory.dims
 	for at := start; at < end; at++ {
-		k := int64(at)
+		k := uint64(at)
 		if values != child {
-			if k = child.index(at); k < 0 || k >= int64(values.n) {
-				return nil, false
-			}
+			k = child.shortIndex(at)
+		}
+		if k >= uint64(values.n) {
+			return nil, false
 		}
 		d := int64At(values.data, int(k))
 		if d < op.Dynamic {

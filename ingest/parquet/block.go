@@ -35,15 +35,19 @@ type block struct {
 	trace                      *valueColumn[op.TraceID]
 	span, parent, rootSpan     *valueColumn[op.SpanID]
 	dtype                      *valueColumn[op.DType]
+	inputs                     listColumn[[]op.Shape]
+	output                     listColumn[op.Shape]
+	dtypes                     listColumn[[]op.DType]
+	collectives                op.Column[*op.Collective]
 
 	list    []rows.Row // of the window
 	fetched []bool     // by reader: whether list has its values
 	next    []int64    // by reader: the row of the row group that it stands at
-	ordinal [windowRows]uint32
 
 	// These are places of readers.
-	whole map[rows.Is][]int // of what says something to a kind of record
-	lost  []int
+	whole             map[rows.Is][]int // of what says something to a kind of record
+	lost, spanID      []int
+	lists, collective []int
 }
 
 // boundColumn is a column of a window and the place of its chunk among those of a row
@@ -85,10 +89,11 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 	if !omitted.Has(op.FieldLinks) {
 		b.addExceptional("links.trace_id")
 	}
-	for i := range b.ordinal {
-		b.ordinal[i] = uint32(i) + 1
+	b.lost, b.spanID = b.places("span_id", "parent_span_id"), b.places("span_id")
+	b.lists = b.places("input_shapes", "output_shape", "input_dtypes")
+	if !omitted.Has(op.FieldParent) {
+		b.collective = b.places(collectiveColumns...)
 	}
-	b.lost = b.places("span_id", "parent_span_id")
 	b.whole = make(map[rows.Is][]int)
 	for is, names := range saying {
 		b.whole[is] = b.places(names...)
@@ -152,21 +157,24 @@ func (b *block) addExceptional(names ...string) {
 func (b *block) setColumns() {
 	b.run.Columns, b.run.Last = &b.columns, true // no row of an earlier window can be read again
 	c := &b.columns
-	span, inputs, output, dtypes := b.places("span_id"), b.places("input_shapes"), b.places("output_shape"), b.places("input_dtypes")
-	collective := b.places(collectiveColumns...)
 	c.Entry = b.entry
 	c.KindRule = func(i int) op.KindRule {
 		return rows.RuleOf(b.kind.values[b.kind.codes[i]], b.rule.values[b.rule.codes[i]])
 	}
 	c.TraceID = func(i int) op.TraceID { return b.trace.values[b.trace.codes[i]] }
-	c.SpanID = func(i int) op.SpanID { return b.row(i, span).SpanID }
-	c.InputShapes.Value = func(code uint32) []op.Shape { return b.row(int(code)-1, inputs).InputShapes }
-	c.OutputShape.Value = func(code uint32) op.Shape { return b.row(int(code)-1, output).OutputShape }
-	c.InputDTypes.Value = func(code uint32) []op.DType { return b.row(int(code)-1, dtypes).InputDTypes }
-	c.DType.Value = func(code uint32) op.DType { return b.dtype.values[code] }
-	c.Collective.Value = func(code uint32) *op.Collective { return b.row(int(code)-1, collective).Collective }
-	c.InputShapes.Codes, c.OutputShape.Codes, c.InputDTypes.Codes = b.ordinal[:], b.ordinal[:], b.ordinal[:]
-	c.Collective.Codes, c.DType.Codes = b.ordinal[:], b.dtype.codes[:]
+	c.SpanID = func(i int) op.SpanID { return b.row(i, b.spanID).SpanID }
+	b.inputs = listColumn[[]op.Shape]{
+		of: func(r *rows.Row) ([]op.Shape, bool) { return r.InputShapes, r.InputShapes != nil }, appendKey: appendShapes, clone: cloneShapes,
+	}
+	b.output = listColumn[op.Shape]{
+		of:        func(r *rows.Row) (op.Shape, bool) { return r.OutputShape, r.OutputShape != nil },
+		appendKey: appendShape, clone: slices.Clone[op.Shape],
+	}
+	b.dtypes = listColumn[[]op.DType]{
+		of:        func(r *rows.Row) ([]op.DType, bool) { return r.InputDTypes, r.InputDTypes != nil },
+		appendKey: appendDTypes, clone: slices.Clone[[]op.DType],
+	}
+	b.collectives.Codes = make([]uint32, windowRows)
 }
 
 // places returns the places of the readers of columns, as far as the table has them.
@@ -220,8 +228,38 @@ func (b *block) load(most int64) bool {
 	b.n = int64(n)
 	clear(b.fetched)
 	b.list = b.list[:0]
+	if !b.loadLists() {
+		b.n = 0
+		return false
+	}
 	b.show()
 	b.markUnusual()
+	return true
+}
+
+// loadLists loads the columns of lists and of collectives. It reports whether they could
+// be read.
+func (b *block) loadLists() bool {
+	b.rowsWith(b.lists)
+	list := b.rowsWith(b.collective)
+	if b.err != nil {
+		return false
+	}
+	b.inputs.load(list)
+	b.output.load(list)
+	b.dtypes.load(list)
+	b.collectives.Values = append(b.collectives.Values[:0], nil)
+	b.collectives.Version++
+	for i := range list {
+		b.collectives.Codes[i] = 0
+		if c := list[i].Collective; c != nil {
+			b.collectives.Codes[i] = uint32(len(b.collectives.Values))
+			b.collectives.Values = append(b.collectives.Values, c)
+		}
+		if list[i].Warn != 0 {
+			b.unusual[i/64] |= 1 << (i % 64)
+		}
+	}
 	return true
 }
 
@@ -235,11 +273,8 @@ func (b *block) show() {
 	c.Stream, c.Step, c.Launch = b.stream.shown(), b.step.shown(), b.launch.shown()
 	c.Root, c.Trace = b.root.shown(), b.trace.shown()
 	c.Span, c.ParentSpan, c.RootSpan = b.span.shown(), b.parent.shown(), b.rootSpan.shown()
-	c.DType.Version = b.dtype.version
-	c.InputShapes.Version++ // the codes are places in the window
-	c.OutputShape.Version++
-	c.InputDTypes.Version++
-	c.Collective.Version++
+	c.InputShapes, c.OutputShape, c.InputDTypes = b.inputs.column, b.output.column, b.dtypes.column
+	c.DType, c.Collective = b.dtype.shown(), b.collectives
 }
 
 // markUnusual marks the rows that are no operations, or that op.Rows may not hold.
@@ -301,7 +336,10 @@ func (b *block) entry(i int) *op.Entry {
 }
 
 // row returns a row of the window that has the values of some readers at least.
-func (b *block) row(i int, readers []int) *rows.Row {
+func (b *block) row(i int, readers []int) *rows.Row { return &b.rowsWith(readers)[i] }
+
+// rowsWith returns the rows of the window, which have the values of some readers at least.
+func (b *block) rowsWith(readers []int) []rows.Row {
 	if len(b.list) == 0 {
 		b.list = b.batch.Reset(int(b.n))
 	}
@@ -311,7 +349,7 @@ func (b *block) row(i int, readers []int) *rows.Row {
 			b.err = b.fetch(k)
 		}
 	}
-	return &b.list[i]
+	return b.list
 }
 
 // fetch has a reader read the rows of the window.
