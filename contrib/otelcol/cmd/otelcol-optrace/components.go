@@ -14,6 +14,8 @@ import (
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+
+	"github.com/optrace/optrace/contrib/otelcol/optraceexporter"
 )
 
 // components returns the factories of all components.
@@ -21,7 +23,7 @@ func components() (f otelcol.Factories, err error) {
 	var errs [4]error
 	f.Receivers, errs[0] = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
 	f.Processors, errs[1] = otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory())
-	f.Exporters, errs[2] = otelcol.MakeFactoryMap[exporter.Factory](debugexporter.NewFactory(), otlphttpexporter.NewFactory())
+	f.Exporters, errs[2] = otelcol.MakeFactoryMap[exporter.Factory](debugexporter.NewFactory(), otlphttpexporter.NewFactory(), optraceexporter.NewFactory())
 	f.Connectors, errs[3] = otelcol.MakeFactoryMap[connector.Factory](spanmetricsconnector.NewFactory())
 	f.Telemetry = otelconftelemetry.NewFactory()
 	return f, errors.Join(errs[:]...)

@@ -62,5 +62,5 @@ func start(t *testing.T, uris ...string) {
 
 func TestStart(t *testing.T) {
 	start(t, "../../examples/config.yaml", "yaml:receivers::otlp::protocols::http::endpoint: 127.0.0.1:0",
-		"yaml:receivers::otlp::protocols::grpc::endpoint: 127.0.0.1:0")
+		"yaml:receivers::otlp::protocols::grpc::endpoint: 127.0.0.1:0", "yaml:exporters::optrace::path: "+t.TempDir()+"/ops.jsonl")
 }

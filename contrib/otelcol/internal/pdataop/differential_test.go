@@ -1,0 +1,118 @@
+package pdataop
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/op"
+)
+
+// The records are those that the reader of OTLP has of the same spans in protobuf.
+func TestAgainstProtobuf(t *testing.T) {
+	m := new(op.Mapping)
+	for _, key := range keys {
+		m.Keep(key)
+	}
+	for _, mapping := range []*op.Mapping{nil, m} {
+		for _, td := range pdatatest.Training(1, 3, 2) {
+			compare(t, mapping, td)
+		}
+		rng := rand.New(rand.NewPCG(1, 2))
+		spans := 0
+		for range 500 {
+			r := spantest.Random{Data: make([]byte, 1500), Keys: keys}
+			for i := range r.Data {
+				r.Data[i] = byte(rng.Uint32())
+			}
+			td := received(t, r.Span().Snapshot(), r.Operation().Snapshot())
+			spans += td.SpanCount()
+			compare(t, mapping, td)
+		}
+		if spans < 100 {
+			t.Errorf("only %d spans could be sent", spans)
+		}
+	}
+}
+
+// keys are keys that matter, and some that do not.
+var keys = []string{
+	op.KeyName, op.KeyKind, op.KeyDevice, op.KeyInputShapes, op.KeyOutputShape, op.KeyDType, op.KeyInputDTypes, op.KeyMemory, op.KeyFLOPs,
+	op.KeyStep, op.KeyCollective, op.KeyGroupSize, op.KeyRank, "pytorch.input_shapes", "operation", "key",
+}
+
+// received returns spans as a Collector receives them from the SDK's exporter.
+func received(t *testing.T, spans ...sdktrace.ReadOnlySpan) ptrace.Traces {
+	t.Helper()
+	var client spantest.OTLPClient
+	if err := otlptrace.NewUnstarted(&client).ExportSpans(t.Context(), spans); err != nil {
+		t.Fatal(err)
+	}
+	// Texts that are not UTF-8 cannot be sent.
+	text, err := proto.MarshalOptions{AllowPartial: true}.Marshal(&tracepb.TracesData{ResourceSpans: client.Sent})
+	if err != nil {
+		return ptrace.NewTraces()
+	}
+	var u ptrace.ProtoUnmarshaler
+	td, err := u.UnmarshalTraces(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return td
+}
+
+// compare compares the records of td with those of its protobuf.
+func compare(t *testing.T, m *op.Mapping, td ptrace.Traces) {
+	t.Helper()
+	text, err := pdatatest.Proto(td)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []op.Record
+	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", m) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case rec.Entry != nil:
+			want = append(want, op.Record{Entry: rec.Entry.Clone()})
+		case rec.Span != nil:
+			want = append(want, op.Record{Span: rec.Span.Clone()})
+		case rec.Resource != nil:
+			want = append(want, op.Record{Resource: rec.Resource.Clone()})
+		}
+	}
+	r := NewReader(m)
+	for _, rs := range td.ResourceSpans().All() {
+		res := Resource(rs.Resource())
+		got = append(got, op.Record{Resource: res})
+		r.SetResource(res)
+		for _, ss := range rs.ScopeSpans().All() {
+			r.SetScope(ss.Scope())
+			for _, s := range ss.Spans().All() {
+				e, ok := r.Entry(s)
+				if ok != r.IsOperation(s) {
+					t.Errorf("an operation is %t and %t", ok, !ok)
+				}
+				if ok {
+					got = append(got, op.Record{Entry: e.Clone()})
+				} else {
+					got = append(got, op.Record{Span: r.Span(s).Clone()})
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("records (-protobuf +pdata):\n%s", diff)
+	}
+}

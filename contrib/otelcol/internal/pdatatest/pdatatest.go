@@ -1,0 +1,138 @@
+// Package pdatatest makes spans for the tests of this module, and reports on them as the
+// command optrace does on files.
+package pdatatest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+)
+
+// Epoch is when the first operation starts, in Unix nanoseconds.
+const Epoch = 1_795_224_124_978_150_123
+
+// Training returns the spans of a training run, a request for each step: a process per
+// rank drives two devices, whose operations overlap; some fail, some are seen from the
+// host, and some have no device.
+func Training(seed uint64, ranks, steps int) []ptrace.Traces {
+	g := &generator{rng: rand.New(rand.NewPCG(seed, 1)), now: Epoch}
+	var all []ptrace.Traces
+	for step := range steps {
+		td := ptrace.NewTraces()
+		for rank := range ranks {
+			g.process(td.ResourceSpans().AppendEmpty(), rank, step)
+		}
+		all = append(all, td)
+		g.now += 3_000_000
+	}
+	return all
+}
+
+type generator struct {
+	rng   *rand.Rand
+	now   int64
+	spans uint64
+}
+
+// process adds the spans of a rank in a step.
+func (g *generator) process(rs ptrace.ResourceSpans, rank, step int) {
+	a := rs.Resource().Attributes()
+	a.PutStr(op.KeyServiceName, "trainer")
+	a.PutInt(op.KeyRank, int64(rank))
+	a.PutStr("host.name", fmt.Sprint("node", rank/2))
+	ss := rs.ScopeSpans().AppendEmpty()
+	ss.Scope().SetName("example.com/engine")
+	trace := pcommon.TraceID{1, 14: byte(step), 15: byte(rank)}
+	root := ss.Spans().AppendEmpty()
+	g.place(root, trace, pcommon.SpanID{}, g.now, g.now+2_500_000)
+	root.SetName("train_step")
+	for i := range 40 {
+		start := g.now + int64(i)*50_000 + g.rng.Int64N(40_000)
+		s := ss.Spans().AppendEmpty()
+		g.place(s, trace, root.SpanID(), start, start+1_000+g.rng.Int64N(120_000))
+		g.operation(s, i, step)
+	}
+}
+
+// place sets where a span stands, and when.
+func (g *generator) place(s ptrace.Span, trace pcommon.TraceID, parent pcommon.SpanID, start, end int64) {
+	g.spans++
+	var id pcommon.SpanID
+	binary.BigEndian.PutUint64(id[:], g.spans)
+	s.SetTraceID(trace)
+	s.SetSpanID(id)
+	s.SetParentSpanID(parent)
+	s.SetKind(ptrace.SpanKindInternal)
+	s.SetStartTimestamp(pcommon.Timestamp(start))
+	s.SetEndTimestamp(pcommon.Timestamp(end))
+}
+
+// operation makes a span an operation.
+func (g *generator) operation(s ptrace.Span, i, step int) {
+	names := []string{"matmul", "layer_norm", "softmax", "gelu", "memcpy_h2d", "all_reduce"}
+	name := names[g.rng.IntN(len(names))]
+	s.SetName(name)
+	a := s.Attributes()
+	a.PutStr(op.KeyName, name)
+	if i%20 != 7 {
+		a.PutStr(op.KeyDevice, fmt.Sprint("cuda:", g.rng.IntN(2)))
+	}
+	a.PutStr(op.KeyDType, []string{"f32", "bf16"}[g.rng.IntN(2)])
+	a.PutInt(op.KeyStep, int64(step))
+	in := a.PutEmptySlice(op.KeyInputShapes)
+	dims(in.AppendEmpty().SetEmptySlice(), 64, 32<<g.rng.IntN(4))
+	dims(in.AppendEmpty().SetEmptySlice(), 32<<g.rng.IntN(4), 256)
+	dims(a.PutEmptySlice(op.KeyOutputShape), 64, 32<<g.rng.IntN(4))
+	switch {
+	case name == "matmul":
+		a.PutInt(op.KeyFLOPs, 1000+g.rng.Int64N(1_000_000))
+	case name == "all_reduce":
+		a.PutStr(op.KeyCollective, "all_reduce")
+		a.PutStr(op.KeyGroup, "dp")
+		a.PutInt(op.KeySequence, int64(i))
+	case i%10 == 3:
+		a.PutInt(op.KeyMemory, g.rng.Int64N(1<<20))
+	case i%10 == 5:
+		a.PutStr(op.KeySide, op.SideHost.String())
+	}
+	if i == 11 {
+		s.Status().SetCode(ptrace.StatusCodeError)
+		s.Status().SetMessage("out of memory")
+	}
+}
+
+func dims(s pcommon.Slice, list ...int) {
+	for _, n := range list {
+		s.AppendEmpty().SetInt(int64(n))
+	}
+}
+
+// Proto returns the spans as one message of OTLP.
+func Proto(all ...ptrace.Traces) ([]byte, error) {
+	whole := ptrace.NewTraces()
+	for _, td := range all {
+		for _, rs := range td.ResourceSpans().All() {
+			rs.CopyTo(whole.ResourceSpans().AppendEmpty())
+		}
+	}
+	var m ptrace.ProtoMarshaler
+	return m.MarshalTraces(whole)
+}
+
+// Report returns the report on spans, as they are read from a file of OTLP.
+func Report(ctx context.Context, opts analyze.Options, all ...ptrace.Traces) (*analyze.Report, error) {
+	text, err := Proto(all...)
+	if err != nil {
+		return nil, err
+	}
+	return analyze.Run(ctx, analyze.Records(otlp.ProtoRecords(bytes.NewReader(text), "spans", nil)), opts)
+}

@@ -1,0 +1,111 @@
+package optraceexporter
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap/xconfmap"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+
+	"github.com/optrace/optrace/internal/arrowtable"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/arrow"
+	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/internal/rotate"
+	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/op"
+)
+
+// Config is the configuration of the exporter.
+type Config struct {
+	// Path is the file that is appended to.
+	Path string `mapstructure:"path"`
+	// Format is "entries", JSON Lines of the schema optrace.entries/v1, or "arrow".
+	Format string `mapstructure:"format"`
+	// Compression is "none" or "zstd", "gzip" for entries or "lz4" for Arrow.
+	Compression string `mapstructure:"compression"`
+	// Rotation says when another file is begun, and how much is kept.
+	Rotation Rotation `mapstructure:"rotation"`
+	// KeepAttributes are the keys of attributes that entries keep beside the fields
+	// that they have.
+	KeepAttributes []string `mapstructure:"keep_attributes"`
+	// OperationTracesOnly leaves out spans of traces that no operation has come from
+	// so far. Without it all spans are written, since those of other processes may
+	// come before the operations below them.
+	OperationTracesOnly bool `mapstructure:"operation_traces_only"`
+	// TimeoutConfig is how long a batch may take to write.
+	TimeoutConfig exporterhelper.TimeoutConfig `mapstructure:",squash"`
+}
+
+// Rotation says when another file is begun. Limits that are 0 are off.
+type Rotation struct {
+	// MaxBytes is the largest size of a file.
+	MaxBytes int64 `mapstructure:"max_bytes"`
+	// MaxAge is how old a file may become.
+	MaxAge time.Duration `mapstructure:"max_age"`
+	// MaxTotalBytes bounds the current file and the rotated ones together.
+	MaxTotalBytes int64 `mapstructure:"max_total_bytes"`
+}
+
+var _ xconfmap.Validator = (*Config)(nil)
+
+func createDefaultConfig() component.Config {
+	return &Config{Format: "entries", Compression: "none", TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig()}
+}
+
+// Validate implements xconfmap.Validator.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Path == "" {
+		errs = append(errs, errors.New("path is empty"))
+	}
+	if _, _, err := c.output(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := c.Rotation.limits().Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("rotation: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+func (r Rotation) limits() rotate.Limits {
+	return rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
+}
+
+// output returns the format, and how batches are compressed as a whole.
+func (c *Config) output() (encoding.Format, sink.Compression, error) {
+	switch c.Format {
+	case "entries":
+		for _, z := range []sink.Compression{sink.None, sink.Gzip, sink.Zstd} {
+			if c.Compression == z.String() {
+				return entries.Format, z, nil
+			}
+		}
+	case "arrow":
+		switch c.Compression {
+		case "none":
+			return arrow.New(nil), sink.None, nil
+		case "zstd":
+			return arrow.New(arrowtable.NewZstd), sink.None, nil
+		case "lz4":
+			return arrow.New(arrowtable.NewLZ4), sink.None, nil
+		}
+	default:
+		return nil, sink.None, fmt.Errorf("unknown format %q; known are entries and arrow", c.Format)
+	}
+	return nil, sink.None, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
+}
+
+// mapping returns how attributes are read.
+func (c *Config) mapping() *op.Mapping {
+	if len(c.KeepAttributes) == 0 {
+		return nil
+	}
+	m := new(op.Mapping)
+	for _, key := range c.KeepAttributes {
+		m.Keep(key)
+	}
+	return m
+}

@@ -1,0 +1,71 @@
+package optraceexporter
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/xconfmap"
+	"go.opentelemetry.io/collector/exporter/exporterhelper"
+)
+
+func TestConfig(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		text map[string]any
+		want string // part of the error; "" for none
+	}{
+		{"path alone", map[string]any{"path": "ops.jsonl"}, ""},
+		{"arrow", map[string]any{"path": "ops.arrows", "format": "arrow", "compression": "lz4"}, ""},
+		{"no path", nil, "path is empty"},
+		{"a typo", map[string]any{"path": "ops.jsonl", "compresion": "zstd"}, "compresion"},
+		{"a typo below", map[string]any{"path": "ops.jsonl", "rotation": map[string]any{"max_byte": 1}}, "max_byte"},
+		{"unknown format", map[string]any{"path": "x", "format": "json"}, `unknown format "json"`},
+		{"unknown compression", map[string]any{"path": "x", "compression": "xz"}, `entries has no compression "xz"`},
+		{"compression of another format", map[string]any{"path": "x", "format": "arrow", "compression": "gzip"}, `arrow has no compression "gzip"`},
+		{"total without size", map[string]any{"path": "x", "rotation": map[string]any{"max_total_bytes": 1}}, "rotation: a bound on the total"},
+		{"negative age", map[string]any{"path": "x", "rotation": map[string]any{"max_age": "-1s"}}, "negative"},
+		{"negative timeout", map[string]any{"path": "x", "timeout": "-1s"}, "non-negative"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := createDefaultConfig()
+			err := confmap.NewFromStringMap(tt.text).Unmarshal(cfg)
+			if err == nil {
+				err = xconfmap.Validate(cfg)
+			}
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("the error is %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWholeConfig(t *testing.T) {
+	cfg := createDefaultConfig()
+	err := confmap.NewFromStringMap(map[string]any{
+		"path": "ops.arrows", "format": "arrow", "compression": "zstd", "keep_attributes": []any{"customer"},
+		"operation_traces_only": true, "timeout": "3s",
+		"rotation": map[string]any{"max_bytes": 1 << 20, "max_age": "1h", "max_total_bytes": 1 << 30},
+	}).Unmarshal(cfg)
+	want := &Config{
+		Path: "ops.arrows", Format: "arrow", Compression: "zstd", KeepAttributes: []string{"customer"}, OperationTracesOnly: true,
+		Rotation:      Rotation{MaxBytes: 1 << 20, MaxAge: time.Hour, MaxTotalBytes: 1 << 30},
+		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 3 * time.Second},
+	}
+	if diff := cmp.Diff(want, cfg); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestFactory(t *testing.T) {
+	f := NewFactory()
+	if f.Type().String() != "optrace" {
+		t.Errorf("the type is %q", f.Type())
+	}
+	if err := componenttest.CheckConfigStruct(f.CreateDefaultConfig()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,104 @@
+package optraceexporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.uber.org/zap"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/observ"
+	"github.com/optrace/optrace/internal/rotate"
+	"github.com/optrace/optrace/internal/sink"
+	"github.com/optrace/optrace/internal/traces"
+)
+
+const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceexporter"
+
+// fileExporter writes the operations of traces to a file. It is safe for concurrent
+// use.
+type fileExporter struct {
+	cfg    *Config
+	logger *zap.Logger
+	file   *rotate.File
+	sink   *sink.Sink
+
+	// The following belong to the holder of the sink.
+	format encoding.Format
+	rows   rows
+	reader *pdataop.Reader
+	traces traces.WithOps
+	spare  *encoding.Batch
+}
+
+func (e *fileExporter) start(context.Context, component.Host) error {
+	format, compression, err := e.cfg.output()
+	if err != nil {
+		return err
+	}
+	file, err := rotate.Open(e.cfg.Path, e.cfg.Rotation.limits(), sink.Inspect(format, compression))
+	if err != nil {
+		return fmt.Errorf("opening the file to export to: %w", err)
+	}
+	scope := instrumentation.Scope{Name: scopeName, Version: optrace.Version}
+	s, err := sink.New(file, format, compression, observ.NewExporter(scope))
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	e.file, e.sink, e.format, e.rows, e.reader = file, s, format, newRows(format), pdataop.NewReader(e.cfg.mapping())
+	return nil
+}
+
+// shutdown writes what the file should say of losses, closes it and logs the books.
+func (e *fileExporter) shutdown(ctx context.Context) error {
+	if e.sink == nil { // it was not started
+		return nil
+	}
+	err := e.sink.Shutdown(ctx)
+	n := e.sink.Stats()
+	e.logger.Info("operations", zap.Uint64("written", n.Written), zap.Uint64("dropped", n.Dropped+n.Underway),
+		zap.Uint64("shortened", n.Shortened), zap.Uint64("deleted_files", e.file.Deleted()))
+	return err
+}
+
+// consume writes the operations of td, and the spans above them. An error is permanent
+// once something may have been written: the rest counts as dropped, in the file too.
+func (e *fileExporter) consume(ctx context.Context, td ptrace.Traces) error {
+	if err := e.sink.Acquire(ctx); err != nil {
+		return err
+	}
+	w := &writing{fileExporter: e, ctx: ctx, batch: e.take()}
+	w.operations(td)
+	w.spans(td)
+	if err := errors.Join(w.err, w.submit()); err != nil {
+		return consumererror.NewPermanent(err)
+	}
+	return nil
+}
+
+// take returns an empty batch. The caller holds the sink.
+func (e *fileExporter) take() *encoding.Batch {
+	b := e.spare
+	e.spare = nil
+	if b == nil {
+		b = encoding.NewBatch(0)
+	}
+	return b
+}
+
+// recycle keeps b for the next batch. The caller holds the sink.
+func (e *fileExporter) recycle(b *encoding.Batch) {
+	const keep = 8 << 20
+	if b.Memory() > keep {
+		b = encoding.NewBatch(0)
+	}
+	b.Reset()
+	e.spare = b
+}

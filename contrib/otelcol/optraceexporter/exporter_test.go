@@ -1,0 +1,260 @@
+package optraceexporter
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// newExporter returns an exporter to path that has not been started.
+func newExporter(t *testing.T, path string, change func(*Config)) exporter.Traces {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.Path = path
+	if change != nil {
+		change(cfg)
+	}
+	e, err := NewFactory().CreateTraces(t.Context(), exportertest.NewNopSettings(NewFactory().Type()), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// export writes spans to the file at path.
+func export(t *testing.T, path string, change func(*Config), all ...ptrace.Traces) {
+	t.Helper()
+	e := newExporter(t, path, change)
+	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	for _, td := range all {
+		if err := e.ConsumeTraces(t.Context(), td); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compareReports compares the report on files with that on the spans.
+func compareReports(t *testing.T, path string, all ...ptrace.Traces) {
+	t.Helper()
+	opts := analyze.Options{Workers: 1}
+	want, err := pdatatest.Report(t.Context(), opts, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := analyze.Run(t.Context(), ingest.Open(path), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Total.Count == 0 || got.Input.Malformed+got.Input.Dropped != 0 {
+		t.Errorf("%d operations, %d errors", want.Total.Count, got.Input.Malformed)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input")); diff != "" {
+		t.Errorf("report (-of the spans +of the file):\n%s", diff)
+	}
+}
+
+func TestFileHoldsTheSpans(t *testing.T) {
+	all := pdatatest.Training(1, 4, 5)
+	for _, tt := range []struct{ format, compression string }{
+		{"entries", "none"}, {"entries", "gzip"}, {"entries", "zstd"}, {"arrow", "none"}, {"arrow", "zstd"}, {"arrow", "lz4"},
+	} {
+		t.Run(tt.format+" "+tt.compression, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ops")
+			change := func(c *Config) { c.Format, c.Compression = tt.format, tt.compression }
+			export(t, path, change, all[:2]...)
+			export(t, path, change, all[2:]...) // another process goes on
+			compareReports(t, path, all...)
+		})
+	}
+}
+
+func TestRotation(t *testing.T) {
+	all := pdatatest.Training(2, 4, 6)
+	dir := t.TempDir()
+	export(t, filepath.Join(dir, "ops.jsonl"), func(c *Config) { c.Rotation.MaxBytes = 100_000 }, all...)
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	compareReports(t, dir, all...)
+}
+
+// A batch may have more operations than one of Arrow's.
+func TestLargeRequest(t *testing.T) {
+	td := ptrace.NewTraces()
+	for _, part := range pdatatest.Training(3, 100, 5) {
+		part.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
+	}
+	if td.SpanCount() <= 1<<14 {
+		t.Fatalf("only %d spans", td.SpanCount())
+	}
+	path := filepath.Join(t.TempDir(), "ops")
+	export(t, path, func(c *Config) { c.Format = "arrow" }, td)
+	compareReports(t, path, td)
+}
+
+func TestOperationTracesOnly(t *testing.T) {
+	all := pdatatest.Training(4, 1, 1)
+	other := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().AppendEmpty()
+	other.SetName("GET /health")
+	other.SetTraceID([16]byte{9, 9: 9})
+	other.SetSpanID([8]byte{9})
+	for only, want := range map[bool]int{false: 2, true: 1} {
+		path := filepath.Join(t.TempDir(), "ops.jsonl")
+		export(t, path, func(c *Config) { c.OperationTracesOnly = only }, all...)
+		text, err := os.ReadFile(path)
+		if got := strings.Count(string(text), `{"span":{`); err != nil || got != want {
+			t.Errorf("operation_traces_only %t: %d spans, want %d; %v", only, got, want, err)
+		}
+	}
+}
+
+func TestKeepAttributes(t *testing.T) {
+	all := pdatatest.Training(5, 1, 1)
+	op1 := all[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
+	op1.Attributes().PutStr("customer", "acme")
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	export(t, path, func(c *Config) { c.KeepAttributes = []string{"customer"} }, all...)
+	kept := 0
+	for e, err := range ingest.Open(path).Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Attrs) == 1 && e.Attrs[0] == (op.Attr{Key: "customer", Value: "acme"}) {
+			kept++
+		}
+	}
+	if kept != 1 {
+		t.Errorf("%d operations have the attribute", kept)
+	}
+}
+
+// What is too large to be read again is cut.
+func TestLargeTexts(t *testing.T) {
+	all := pdatatest.Training(6, 1, 1)
+	rs := all[0].ResourceSpans().At(0)
+	spans := rs.ScopeSpans().At(0).Spans()
+	huge := strings.Repeat("x", 20<<20)
+	rs.Resource().Attributes().PutStr("note", huge)
+	spans.At(0).SetName(huge)
+	spans.At(1).Attributes().PutStr(op.KeyPath, huge)
+	for _, format := range []string{"entries", "arrow"} {
+		path := filepath.Join(t.TempDir(), "ops")
+		export(t, path, func(c *Config) { c.Format = format }, all...)
+		n, cut := 0, 0
+		for e, err := range ingest.Open(path).Entries() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			if e.DroppedAttributes > 0 && len(e.Path) < 1<<17 {
+				cut++
+			}
+		}
+		if n != 40 || cut != 1 {
+			t.Errorf("%s: %d operations, %d of them cut", format, n, cut)
+		}
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	foreign := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(foreign, []byte("my notes\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{foreign, filepath.Join(t.TempDir(), "no", "such", "directory")} {
+		e := newExporter(t, path, nil)
+		if err := e.Start(t.Context(), componenttest.NewNopHost()); err == nil {
+			t.Errorf("%s is taken", path)
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if text, _ := os.ReadFile(foreign); string(text) != "my notes\n" {
+		t.Errorf("the other file is %q now", text)
+	}
+}
+
+// A batch that could not be written is not sent again: it counts as dropped.
+func TestWriteErrorIsPermanent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("/dev/full")
+	}
+	e := newExporter(t, "/dev/full", nil)
+	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	err := e.ConsumeTraces(t.Context(), pdatatest.Training(7, 1, 1)[0])
+	if !consumererror.IsPermanent(err) || !strings.Contains(fmt.Sprint(err), "no space") {
+		t.Errorf("the error is %v", err)
+	}
+	_ = e.Shutdown(t.Context())
+}
+
+func TestConsumeAfterShutdown(t *testing.T) {
+	e := newExporter(t, filepath.Join(t.TempDir(), "ops.jsonl"), nil)
+	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.ConsumeTraces(t.Context(), pdatatest.Training(8, 1, 1)[0]); err == nil {
+		t.Error("an exporter that was shut down takes spans")
+	}
+}
+
+func TestExporterConcurrentSafe(t *testing.T) {
+	all := pdatatest.Training(9, 2, 8)
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	e := newExporter(t, path, nil)
+	if err := e.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, td := range all {
+		wg.Go(func() {
+			if err := e.ConsumeTraces(context.WithoutCancel(t.Context()), td); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range ingest.Open(path).Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if want := 8 * 2 * 40; n != want {
+		t.Errorf("%d operations, want %d", n, want)
+	}
+}
