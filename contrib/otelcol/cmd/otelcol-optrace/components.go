@@ -23,7 +23,8 @@ func components() (f otelcol.Factories, err error) {
 	var errs [4]error
 	f.Receivers, errs[0] = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
 	f.Processors, errs[1] = otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory())
-	f.Exporters, errs[2] = otelcol.MakeFactoryMap[exporter.Factory](debugexporter.NewFactory(), otlphttpexporter.NewFactory(), optraceexporter.NewFactory())
+	f.Exporters, errs[2] = otelcol.MakeFactoryMap[exporter.Factory](
+		debugexporter.NewFactory(), otlphttpexporter.NewFactory(), optraceexporter.NewFactory())
 	f.Connectors, errs[3] = otelcol.MakeFactoryMap[connector.Factory](spanmetricsconnector.NewFactory())
 	f.Telemetry = otelconftelemetry.NewFactory()
 	return f, errors.Join(errs[:]...)

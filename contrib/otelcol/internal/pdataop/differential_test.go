@@ -7,11 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
+	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/spantest"
@@ -30,7 +28,7 @@ func TestAgainstProtobuf(t *testing.T) {
 		}
 		rng := rand.New(rand.NewPCG(1, 2))
 		spans := 0
-		for range 500 {
+		for range 1000 {
 			r := spantest.Random{Data: make([]byte, 1500), Keys: keys}
 			for i := range r.Data {
 				r.Data[i] = byte(rng.Uint32())
@@ -39,8 +37,8 @@ func TestAgainstProtobuf(t *testing.T) {
 			spans += td.SpanCount()
 			compare(t, mapping, td)
 		}
-		if spans < 100 {
-			t.Errorf("only %d spans could be sent", spans)
+		if spans < 1000 {
+			t.Errorf("only %d spans were compared", spans)
 		}
 	}
 }
@@ -51,20 +49,21 @@ var keys = []string{
 	op.KeyStep, op.KeyCollective, op.KeyGroupSize, op.KeyRank, "pytorch.input_shapes", "operation", "key",
 }
 
-// received returns spans as a Collector receives them from the SDK's exporter.
+// received returns the operations among spans as a Collector receives them, with texts
+// that are UTF-8.
 func received(t *testing.T, spans ...sdktrace.ReadOnlySpan) ptrace.Traces {
 	t.Helper()
-	var client spantest.OTLPClient
-	if err := otlptrace.NewUnstarted(&client).ExportSpans(t.Context(), spans); err != nil {
+	var out bytes.Buffer
+	exp, err := optrace.NewExporter(&out, optrace.WithFormat(optrace.FormatOTLPProto))
+	if err != nil {
 		t.Fatal(err)
 	}
-	// Texts that are not UTF-8 cannot be sent.
-	text, err := proto.MarshalOptions{AllowPartial: true}.Marshal(&tracepb.TracesData{ResourceSpans: client.Sent})
-	if err != nil {
-		return ptrace.NewTraces()
+	if err := exp.ExportSpans(t.Context(), spans); err != nil {
+		t.Fatal(err)
 	}
+	const prefix = 4 // the length of the one message
 	var u ptrace.ProtoUnmarshaler
-	td, err := u.UnmarshalTraces(text)
+	td, err := u.UnmarshalTraces(out.Bytes()[prefix:])
 	if err != nil {
 		t.Fatal(err)
 	}

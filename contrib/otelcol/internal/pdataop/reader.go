@@ -16,7 +16,7 @@ type Reader struct {
 	mapping  *op.Mapping
 	builder  *op.Builder
 	resource *op.Resource
-	scope    string
+	scope    op.Scope
 	span     op.Span
 	json     []byte
 }
@@ -30,7 +30,12 @@ func NewReader(m *op.Mapping) *Reader { return &Reader{mapping: m, builder: op.N
 func (r *Reader) SetResource(res *op.Resource) { r.resource = res }
 
 // SetScope makes s the scope of the spans that follow.
-func (r *Reader) SetScope(s pcommon.InstrumentationScope) { r.scope = s.Name() }
+func (r *Reader) SetScope(s pcommon.InstrumentationScope) {
+	r.scope = op.Scope{Name: valid(s.Name()), Version: valid(s.Version())}
+	for key, v := range s.Attributes().All() {
+		r.scope.Attrs = append(r.scope.Attrs, attr(key, v))
+	}
+}
 
 // Resource returns a resource as headers of files describe it.
 func Resource(res pcommon.Resource) *op.Resource {
@@ -65,7 +70,7 @@ func (r *Reader) Entry(s ptrace.Span) (*op.Entry, bool) {
 		b.SetError(s.Status().Message())
 	}
 	b.SetResource(r.resource)
-	b.SetScope(r.scope)
+	b.SetScopeOf(&r.scope)
 	if state := s.TraceState().AsRaw(); state != "" {
 		b.SetTraceState(state)
 	}
