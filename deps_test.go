@@ -173,7 +173,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/race", "ingest/internal/recordtest", "op/optest",
+	"internal/race", "internal/fulldisk", "ingest/internal/recordtest", "op/optest",
 }
 
 func TestImportRules(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 )
 
@@ -185,30 +186,15 @@ func TestStackDepthIsBounded(t *testing.T) {
 }
 
 func TestWriteCollapsedError(t *testing.T) {
-	full := errors.New("disk full")
 	forest := NewForest()
 	for i := range uint64(2000) {
 		opAt(fmt.Sprint("operation ", i), i+1, 0, 0, 10).addTo(forest)
 	}
 	for _, limit := range []int{0, 100, 10_000} {
-		if err := forest.WriteCollapsed(&limitedWriter{limit, full}); !errors.Is(err, full) {
-			t.Errorf("limit %d: error %v, want %v", limit, err, full)
+		if err := forest.WriteCollapsed(&fulldisk.Writer{Left: limit}); !errors.Is(err, fulldisk.Err) {
+			t.Errorf("limit %d: error %v, want %v", limit, err, fulldisk.Err)
 		}
 	}
-}
-
-// limitedWriter takes so many bytes and then fails.
-type limitedWriter struct {
-	left int
-	err  error
-}
-
-func (w *limitedWriter) Write(p []byte) (int, error) {
-	if len(p) > w.left {
-		return w.left, w.err
-	}
-	w.left -= len(p)
-	return len(p), nil
 }
 
 // Whatever names are, the stacks read back as what escapeFrame makes of them.

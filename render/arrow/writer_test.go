@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/arrow"
 )
@@ -208,17 +209,6 @@ func TestExportedInOtherReaders(t *testing.T) {
 	checkSums(t, path, want)
 }
 
-// limitedWriter fails once it has taken n bytes.
-type limitedWriter struct{ n int }
-
-func (w *limitedWriter) Write(p []byte) (int, error) {
-	if len(p) > w.n {
-		return 0, errors.New("disk full")
-	}
-	w.n -= len(p)
-	return len(p), nil
-}
-
 // A failed write is told, wherever it happens, and stays.
 func TestWriteErrors(t *testing.T) {
 	write := func(out io.Writer) error {
@@ -237,7 +227,7 @@ func TestWriteErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 100_000, whole.Len() - 1} {
-		if err := write(&limitedWriter{n}); err == nil || err.Error() != "writing arrow: disk full" {
+		if err := write(&fulldisk.Writer{Left: n}); err == nil || err.Error() != "writing arrow: disk full" {
 			t.Fatalf("after %d bytes: %v", n, err)
 		}
 	}

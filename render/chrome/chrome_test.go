@@ -3,11 +3,11 @@ package chrome_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/chrome"
@@ -138,13 +138,9 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
 func TestWriteError(t *testing.T) {
 	var tl chrome.Timeline
-	if err := tl.Write(failingWriter{}); err == nil {
+	if err := tl.Write(&fulldisk.Writer{}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
 )
@@ -139,12 +140,8 @@ func TestReportTables(t *testing.T) {
 	}
 }
 
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
 func TestWriteError(t *testing.T) {
-	if err := csv.WriteEntries(failingWriter{}, entries(), csv.Options{}); err == nil {
+	if err := csv.WriteEntries(&fulldisk.Writer{}, entries(), csv.Options{}); err == nil {
 		t.Error("no error")
 	}
 }

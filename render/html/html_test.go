@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/html"
 )
@@ -322,16 +323,10 @@ func TestWriteErrors(t *testing.T) {
 	if err := html.Write(io.Discard, r, html.Options{}); err == nil {
 		t.Error("a report without its forest is accepted")
 	}
-	if err := html.Write(failingWriter{}, reportOn(t), html.Options{}); !errors.Is(err, errFull) {
+	if err := html.Write(&fulldisk.Writer{}, reportOn(t), html.Options{}); !errors.Is(err, fulldisk.Err) {
 		t.Errorf("error %v", err)
 	}
 }
-
-var errFull = errors.New("full")
-
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errFull }
 
 // A hundred thousand operations of a realistic graph take less than 2 MB.
 func TestSize(t *testing.T) {

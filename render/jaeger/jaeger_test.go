@@ -3,11 +3,11 @@ package jaeger_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"testing"
 
 	ingest "github.com/optrace/optrace/ingest/jaeger"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/jaeger"
@@ -104,14 +104,10 @@ func TestNoSpanIsItsOwnParent(t *testing.T) {
 	}
 }
 
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
 func TestWriteError(t *testing.T) {
 	var traces jaeger.Traces
 	traces.Add(&op.Entry{Operation: "relu"})
-	if err := traces.Write(failingWriter{}); err == nil || err.Error() != "writing Jaeger JSON: disk full" {
+	if err := traces.Write(&fulldisk.Writer{}); err == nil || err.Error() != "writing Jaeger JSON: disk full" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package otlp_test
 
 import (
 	"bytes"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	ingest "github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/otlp"
@@ -163,12 +163,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
 func TestWriteError(t *testing.T) {
-	w := otlp.NewWriter(failingWriter{})
+	w := otlp.NewWriter(&fulldisk.Writer{})
 	if err := w.Entry(entriesOf()[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package parquet_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	lib "github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/parquet"
 )
@@ -151,19 +151,6 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// limitedWriter fails once it has taken n bytes.
-type limitedWriter struct{ n int }
-
-func (w *limitedWriter) Write(p []byte) (int, error) {
-	if len(p) > w.n {
-		n := w.n
-		w.n = 0
-		return n, errors.New("disk full")
-	}
-	w.n -= len(p)
-	return len(p), nil
-}
-
 // A failed write is told, wherever it happens, and stays.
 func TestWriteErrors(t *testing.T) {
 	write := func(out io.Writer) error {
@@ -182,7 +169,7 @@ func TestWriteErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 0; n < whole.Len(); n += 397 {
-		if err := write(&limitedWriter{n}); err == nil || err.Error() != "writing parquet: disk full" {
+		if err := write(&fulldisk.Writer{Left: n}); err == nil || err.Error() != "writing parquet: disk full" {
 			t.Fatalf("after %d bytes: %v", n, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
@@ -162,31 +163,16 @@ func TestSumsFit(t *testing.T) {
 }
 
 func TestWriteError(t *testing.T) {
-	full := errors.New("disk full")
 	table := requests().Stacks()
 	var b bytes.Buffer
 	if err := pprof.Write(&b, table, pprof.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for limit := range b.Len() {
-		if err := pprof.Write(&limitedWriter{limit, full}, table, pprof.Options{}); !errors.Is(err, full) {
-			t.Fatalf("limit %d: error %v, want %v", limit, err, full)
+		if err := pprof.Write(&fulldisk.Writer{Left: limit}, table, pprof.Options{}); !errors.Is(err, fulldisk.Err) {
+			t.Fatalf("limit %d: error %v, want %v", limit, err, fulldisk.Err)
 		}
 	}
-}
-
-// limitedWriter takes so many bytes and then fails.
-type limitedWriter struct {
-	left int
-	err  error
-}
-
-func (w *limitedWriter) Write(p []byte) (int, error) {
-	if len(p) > w.left {
-		return w.left, w.err
-	}
-	w.left -= len(p)
-	return len(p), nil
 }
 
 // Whatever the entry is, the profile is valid, and has its values and names.

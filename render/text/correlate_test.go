@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -111,7 +112,7 @@ func TestCorrelationManyEndpoints(t *testing.T) {
 }
 
 func TestWriteCorrelationError(t *testing.T) {
-	if err := text.WriteCorrelation(failingWriter{}, correlated(""), text.CorrelateOptions{}); err == nil {
+	if err := text.WriteCorrelation(&fulldisk.Writer{}, correlated(""), text.CorrelateOptions{}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -3,13 +3,13 @@ package text_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -196,12 +196,8 @@ func TestNamesCannotControlTheTerminal(t *testing.T) {
 	}
 }
 
-type failingWriter struct{}
-
-func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
-
 func TestWriteError(t *testing.T) {
-	if err := text.Write(failingWriter{}, empty(), text.Options{}); err == nil {
+	if err := text.Write(&fulldisk.Writer{}, empty(), text.Options{}); err == nil {
 		t.Error("no error")
 	}
 }
