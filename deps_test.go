@@ -60,6 +60,9 @@ var importRules = map[string]struct {
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"analyze/doctor": {own: []string{
+		"op", "analyze", "analyze/flops", "analyze/peaks", "analyze/seed", "analyze/stacks", "analyze/internal/...", "internal/...",
+	}},
 	"ingest": {
 		own:     []string{"op", "internal/...", "ingest/..."},
 		foreign: slices.Concat([]string{"github.com/klauspost/compress", "google.golang.org/protobuf"}, parquet),

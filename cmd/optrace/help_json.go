@@ -3,13 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
@@ -26,6 +27,7 @@ func jsonOutputs() []jsonOutput {
 		{"report -json", analyze.Schema, reflect.TypeFor[analyze.Report]()},
 		{"correlate -json", correlate.Schema, reflect.TypeFor[correlate.Report]()},
 		{"diff -json", diff.Schema, reflect.TypeFor[diff.Report]()},
+		{"doctor -json", doctor.Schema, reflect.TypeFor[doctor.Report]()},
 	}
 }
 
@@ -50,33 +52,54 @@ for any element of a list, [KEY] for any key.
 }
 
 // jsonKeys returns the keys that encoding/json writes for a struct type, each with its
-// path and the type of its value.
+// path and the type of its value. The keys of a type that is there twice are listed once.
 func jsonKeys(t reflect.Type) []word {
-	var keys []word
-	appendKeys(&keys, "", t, nil)
-	return keys
+	l := keyList{at: make(map[reflect.Type]string)}
+	l.object("", t, make(map[string]bool))
+	return l.keys
 }
 
-func appendKeys(keys *[]word, path string, t reflect.Type, above []reflect.Type) {
+// keyList is a list of keys under way.
+type keyList struct {
+	keys []word
+	at   map[reflect.Type]string // where the keys of a type are listed
+}
+
+// object adds the keys of a struct, those in hidden aside. Those of embedded structs are its
+// own, unless it has another of the name.
+func (l *keyList) object(path string, t reflect.Type, hidden map[string]bool) {
+	within := maps.Clone(hidden)
 	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case name == "-" || !f.IsExported():
-		case f.Anonymous && name == "":
-			appendKeys(keys, path, f.Type, above)
-		default:
-			if name == "" {
-				name = f.Name
-			}
-			appendKey(keys, path+"."+name, f.Type, strings.Contains(options, "omit"), append(above, t))
+		if name := jsonName(f); name != "" {
+			within[name] = true
+		}
+	}
+	for f := range t.Fields() {
+		_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch name := jsonName(f); {
+		case name != "" && !hidden[name]:
+			l.key(path+"."+name, f.Type, strings.Contains(options, "omit"))
+		case name == "" && f.Anonymous:
+			l.object(path, f.Type, within)
 		}
 	}
 }
 
-// appendKey adds a key and, where its value is an object or a list of objects, those
-// below it. above are the types around it.
-func appendKey(keys *[]word, path string, t reflect.Type, optional bool, above []reflect.Type) {
-	for describeJSON(t) == "" && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map) {
+// jsonName returns the key of a field, "" for none and for an embedded struct.
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case name == "-" || !f.IsExported() && !f.Anonymous:
+		return ""
+	case name == "" && !f.Anonymous:
+		return f.Name
+	}
+	return name
+}
+
+// key adds a key and, where its value is an object or a list of objects, those below it.
+func (l *keyList) key(path string, t reflect.Type, optional bool) {
+	for describeJSON(t) == "" && t.Kind() != reflect.Struct {
 		switch t.Kind() {
 		case reflect.Slice:
 			path += "[]"
@@ -87,21 +110,27 @@ func appendKey(keys *[]word, path string, t reflect.Type, optional bool, above [
 		}
 		t = t.Elem()
 	}
-	about := describeJSON(t)
+	about, isObject := describeJSON(t), false
 	if about == "" {
-		about = "object"
+		about, isObject = "object", true
 	}
+	mark := ""
 	if optional {
-		about += "?"
+		mark = "?"
 	}
-	*keys = append(*keys, word{path, about})
-	if describeJSON(t) != "" {
+	if at, listed := l.at[t]; isObject && listed {
+		l.keys = append(l.keys, word{path, about + mark + asKeys + at})
 		return
 	}
-	if !slices.Contains(above, t) { // else a type within itself
-		appendKeys(keys, path, t, above)
+	l.keys = append(l.keys, word{path, about + mark})
+	if isObject {
+		l.at[t] = path
+		l.object(path, t, make(map[string]bool))
 	}
 }
+
+// asKeys stands in front of the path at which the keys of an object are listed.
+const asKeys = " with the keys of "
 
 // marshalled describes the types that write their JSON themselves.
 func marshalled() map[reflect.Type]string {
@@ -129,6 +158,8 @@ func describeJSON(t reflect.Type) string {
 		return "value"
 	}
 	switch t.Kind() {
+	case reflect.Interface:
+		return "any value"
 	case reflect.String:
 		return "string"
 	case reflect.Bool:

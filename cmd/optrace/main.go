@@ -44,7 +44,8 @@ func (c command) help() string { return c.usage + "\n" + exitCodesHelp() }
 // commands lists the subcommands in the order of the manual.
 func commands() []command {
 	return []command{
-		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), completionCommand(), versionCommand(),
+		reportCommand(), convertCommand(), correlateCommand(), diffCommand(), serveCommand(), doctorCommand(),
+		completionCommand(), versionCommand(),
 	}
 }
 

@@ -1,12 +1,15 @@
 package text_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/text"
@@ -26,6 +29,46 @@ func FuzzWrite(f *testing.F) {
 			return r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 		}); i >= 0 || !utf8.ValidString(got) {
 			t.Errorf("a control character in %q", got[max(0, i-20):])
+		}
+	})
+}
+
+// What a recording lacks is told in lines that fit, code aside, and without control
+// characters, in JSON too.
+func FuzzWriteDoctor(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		r, err := doctor.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+			_ = yield(op.Record{Entry: e}, nil) && yield(op.Record{}, &op.SyntaxError{File: e.Path, Line: 1, Msg: e.Error})
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Error(err)
+		}
+		code := make(map[string]bool)
+		for _, finding := range r.Findings {
+			for _, line := range finding.Go {
+				code[line] = true
+			}
+			if finding.Missing > finding.Count || finding.Missing < 0 {
+				t.Errorf("%s: %d of %d", finding.Name, finding.Missing, finding.Count)
+			}
+		}
+		var b strings.Builder
+		if err := text.WriteDoctor(&b, r, text.DoctorOptions{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			isControl := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+			if strings.ContainsFunc(line, isControl) || !utf8.ValidString(line) {
+				t.Errorf("a control character in %q", line)
+			}
+			_, isCode := code[strings.TrimPrefix(strings.TrimPrefix(line, "  Go          "), "              ")]
+			if termtext.Width(line) > 80 && !isCode && !strings.HasSuffix(line, ")") { // lines of attributes end so
+				t.Errorf("a line of %d columns: %q", termtext.Width(line), line)
+			}
 		}
 	})
 }

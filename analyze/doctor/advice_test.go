@@ -1,0 +1,214 @@
+package doctor_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// recordAll is the program of the advice: it records everything.
+func recordAll(t *testing.T, exp *optrace.Exporter) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	proc, err := optrace.NewProcessor(exp) // records the spans above operations with them
+	must(err)
+	res := resource.NewSchemaless(semconv.ServiceName("trainer"), tensorconv.Rank(0), tensorconv.WorldSize(8))
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc), sdktrace.WithResource(res))
+	tr := optrace.NewTracer(tp)
+	ctx, waiting := tp.Tracer("engine").Start(t.Context(), "request")
+	request := waiting.SpanContext()
+
+	func() {
+		ctx = optrace.ContextWithStep(ctx, 12)
+		ctx, step := tp.Tracer("engine").Start(ctx, "train_step") // or the request's ctx, as it is
+		defer step.End()                                          // a span is recorded when it ends
+		launched := time.Now()
+		start, end, launch := launched.UnixNano(), launched.UnixNano()+1000, launched.UnixNano()-1000
+		{
+			ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // and mm.End() when it is done
+			_ = ctx
+			mm.Device("cuda:0") // where it is known only after the start
+			mm.In(64, 784).In(784, 256)
+			mm.Out(64, 256)
+			mm.DType(op.F32)
+			mm.Attrs(tensorconv.MemorySize(65536))
+			mm.FLOPs(2 * 64 * 784 * 256)
+			mm.Stream(7)
+			mm.LaunchedAt(launched)
+			mm.Span().AddLink(trace.Link{SpanContext: request, Attributes: []attribute.KeyValue{tensorconv.LinkWeight(128)}})
+			mm.End()
+		}
+		{
+			ctx, mm := tr.Start(ctx, "matmul", "cuda:0") // below the span of ctx
+			mm.In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).Stream(7).LaunchedAt(launched).End()
+			_, ar := tr.Start(ctx, "all_reduce", "cuda:0")
+			ar.Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveGroupName("data_parallel"))
+			ar.Attrs(tensorconv.CollectiveSequence(42))
+			ar.Out(64).DType(op.F32).Stream(8).LaunchedAt(launched).End()
+		}
+		spec := optrace.OpSpec{
+			Name: "relu", Device: "cuda:0", Stream: op.Known(7), Inputs: []op.Shape{{64}}, Output: op.Shape{64}, DType: op.F32,
+			Attrs: []attribute.KeyValue{tensorconv.LaunchTime(launch)},
+		}
+		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end}) // or afterwards, in Unix ns
+		must(err)
+		err = tr.Record(ctx, spec, optrace.Times{Start: start, End: end, Launch: launch}) // in Unix ns
+		must(err)
+	}()
+	waiting.End()
+	must(tp.Shutdown(context.WithoutCancel(ctx)))
+}
+
+// The lines of Go that are advised are lines of a program that compiles, and which lacks
+// nothing.
+func TestGoAdvice(t *testing.T) {
+	text, err := os.ReadFile("advice_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make(map[string]bool)
+	for line := range strings.Lines(string(text)) {
+		lines[squeeze(line)] = true
+	}
+	var ops bytes.Buffer
+	exp, err := optrace.NewExporter(&ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recordAll(t, exp)
+	r, err := doctor.Run(t.Context(), analyze.Records(op.NewReader(&ops, "ops").Records()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if f.Count == 0 || f.Missing > 0 {
+			t.Errorf("%s: %d of %d %s lack it: %v", f.Name, f.Missing, f.Count, f.Of, f.Operations)
+		}
+		if len(f.Go) == 0 || len(f.Attributes) == 0 || f.Effect == "" || len(f.Figures) == 0 {
+			t.Errorf("%s: no advice", f.Name)
+		}
+		for _, line := range f.Go {
+			if !lines[squeeze(line)] {
+				t.Errorf("%s: the program does not have the line %s", f.Name, line)
+			}
+		}
+	}
+}
+
+// squeeze returns a line without white space, which gofmt aligns comments by.
+func squeeze(line string) string { return strings.Join(strings.Fields(line), " ") }
+
+// The attributes that are advised, taken together, make a span of which nothing is missing.
+func TestAttributeAdvice(t *testing.T) {
+	type pair = map[string]any
+	span := pair{"name": "all_reduce", "kind": 1}
+	above := pair{
+		"name": "train_step", "kind": 1, "startTimeUnixNano": "1772366400000000000", "endTimeUnixNano": "1772366400000800000",
+	}
+	link := pair{}
+	attributes := map[string][]pair{"span attribute": {{"key": op.KeyName, "value": pair{"stringValue": "all_reduce"}}}}
+	for _, f := range doctor.New().Report(analyze.Envelope{}).Findings {
+		for _, a := range f.Attributes {
+			switch name, of, isLink := strings.Cut(a.Key, "links[]."); {
+			case a.Where != "span field":
+				attributes[a.Where] = append(attributes[a.Where], pair{"key": a.Key, "value": otlpValue(t, a.Example)})
+			case isLink:
+				link[of] = a.Example
+			default:
+				span[name] = a.Example
+			}
+		}
+	}
+	above["traceId"], above["spanId"] = span["traceId"], span["parentSpanId"]
+	link["attributes"] = attributes["link attribute"]
+	span["attributes"], span["links"] = attributes["span attribute"], []pair{link}
+	kind := pair{"key": op.KeyKind, "value": pair{"stringValue": "compute"}}
+	compute := pair{"attributes": append([]pair{kind}, attributes["span attribute"]...)}
+	for key, value := range span {
+		if key != "attributes" {
+			compute[key] = value
+		}
+	}
+	compute["spanId"] = "00f067aa0ba902b8"
+	text, err := json.Marshal(pair{"resourceSpans": []pair{{
+		"resource":   pair{"attributes": attributes["resource attribute"]},
+		"scopeSpans": []pair{{"spans": []pair{span, withoutCollective(compute), above}}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := doctor.Run(t.Context(), analyze.Records(otlp.JSONRecords(bytes.NewReader(text), "ops", nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Input.Malformed > 0 || len(r.Input.Warnings) > 0 {
+		t.Errorf("the spans have faults: %v %v", r.Input.Problems, r.Input.Warnings)
+	}
+	for _, f := range r.Findings {
+		if f.Count == 0 || f.Missing > 0 {
+			t.Errorf("%s: %d of %d %s lack it", f.Name, f.Missing, f.Count, f.Of)
+		}
+	}
+}
+
+// withoutCollective returns the span without the attributes that make it communication.
+func withoutCollective(span map[string]any) map[string]any {
+	var kept []map[string]any
+	for _, a := range span["attributes"].([]map[string]any) {
+		if !strings.HasPrefix(a["key"].(string), "tensor.collective.") {
+			kept = append(kept, a)
+		}
+	}
+	span["attributes"] = kept
+	return span
+}
+
+// otlpValue returns a value of an attribute as OTLP has it in JSON.
+func otlpValue(t *testing.T, value any) map[string]any {
+	t.Helper()
+	list := func(values []map[string]any) map[string]any {
+		return map[string]any{"arrayValue": map[string]any{"values": values}}
+	}
+	switch v := value.(type) {
+	case string:
+		return map[string]any{"stringValue": v}
+	case int64:
+		return map[string]any{"intValue": v}
+	case []int64:
+		var values []map[string]any
+		for _, n := range v {
+			values = append(values, otlpValue(t, n))
+		}
+		return list(values)
+	case [][]int64:
+		var values []map[string]any
+		for _, l := range v {
+			values = append(values, otlpValue(t, l))
+		}
+		return list(values)
+	}
+	t.Fatalf("an example of type %T", value)
+	return nil
+}

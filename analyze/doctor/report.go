@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Schema names the JSON form of a [Report] and its major version: keys are only ever added.
+const Schema = "optrace.doctor/v1"
+
+// Report says what a recording lacks.
+type Report struct {
+	Schema string `json:"schema"`
+	// Input describes the input, and what of it could not be read.
+	Input analyze.Envelope `json:"input"`
+	// Findings has one for each thing that was looked for, missing or not, always in the
+	// same order.
+	Findings []Finding `json:"findings"`
+}
+
+// Finding is about one thing that a recording may lack.
+type Finding struct {
+	// Name is what was looked for, such as "launch_times".
+	Name string `json:"name"`
+	// Of says where, such as "operations on accelerators", and Count how many of those the
+	// input has.
+	Of    string `json:"of"`
+	Count int64  `json:"count"`
+	// Missing is how many of them lack it; Share is their part, nil where Count is 0.
+	Missing int64    `json:"missing"`
+	Share   op.Float `json:"share"`
+	// Estimated is set where Missing was found on a sample of the ids.
+	Estimated bool `json:"estimated"`
+	// Operations has the names of the operations that lack it most often, at most five.
+	Operations []Operation `json:"operations"`
+	Advice
+}
+
+// Operation counts what the operations of a name lack.
+type Operation struct {
+	Operation string `json:"operation"`
+	Missing   int64  `json:"missing"`
+}
+
+// maxOperations bounds the names of a finding.
+const maxOperations = 5
+
+// otherOperations stands for the names beyond the limit.
+const otherOperations = "(other)"
+
+// Advice is what can be said of a thing whatever the input.
+type Advice struct {
+	// Effect says what it is for, and Figures are the keys of the report that are empty,
+	// partial or not as good without it; those of the report of correlate start with its name.
+	Effect  string   `json:"effect"`
+	Figures []string `json:"figures"`
+	// Go has the lines that record it by this module's API.
+	Go []string `json:"go"`
+	// Attributes record it in any language.
+	Attributes []Attribute `json:"attributes"`
+}
+
+// Attribute is an attribute, or a field of a span that SDKs fill in.
+type Attribute struct {
+	// Where it stands: "span attribute", "resource attribute", "link attribute", or "span
+	// field", which is one of OTLP.
+	Where string `json:"where"`
+	Key   string `json:"key"`
+	// Type is the type of the value, Example one: a text, an integer, or a list.
+	Type    string `json:"type"`
+	Example any    `json:"example"`
+}
+
+// Report returns what was found, given the counts of the input.
+func (d *Doctor) Report(env analyze.Envelope) *Report {
+	r := &Report{Schema: Schema, Input: env, Findings: make([]Finding, 0, numChecks)}
+	for i := range checks {
+		r.Findings = append(r.Findings, d.finding(check(i)))
+	}
+	return r
+}
+
+func (d *Doctor) finding(id check) Finding {
+	c := &checks[id]
+	f := Finding{Name: c.name, Of: c.of, Advice: c.advice.clone(), Operations: []Operation{}}
+	switch id {
+	case checkOrphans:
+		f.Count, f.Estimated = d.children, !d.ids.whole()
+		f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.children })
+	case checkLinks:
+		f.Count, f.Estimated = d.links, !d.ids.whole()
+		f.Missing = d.ids.absent(f.Count, func(r references) int64 { return r.links })
+	case checkWeights:
+		f.Count, f.Missing = d.links, d.links-d.weights
+	default:
+		f.Count, f.Missing = d.counts[id].of, d.counts[id].missing
+		f.Operations = d.operations(id)
+	}
+	if f.Count > 0 {
+		f.Share = op.KnownFloat(float64(f.Missing) / float64(f.Count))
+	}
+	return f
+}
+
+// operations returns the names of the operations that a check found most often.
+func (d *Doctor) operations(id check) []Operation {
+	found := []Operation{}
+	for row, other := range d.byName.All() {
+		if row.missing[id] == 0 {
+			continue
+		}
+		name := otherOperations
+		if !other {
+			name = row.name
+		}
+		found = append(found, Operation{name, row.missing[id]})
+	}
+	slices.SortFunc(found, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.Missing, a.Missing), strings.Compare(a.Operation, b.Operation))
+	})
+	return found[:min(len(found), maxOperations)]
+}
+
+// clone returns a copy whose lists may be changed.
+func (a Advice) clone() Advice {
+	a.Figures, a.Go, a.Attributes = slices.Clone(a.Figures), slices.Clone(a.Go), slices.Clone(a.Attributes)
+	return a
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/doctor"
+)
+
+// What is said of real recordings, and of the samples of this repository.
+func TestDoctorSamples(t *testing.T) {
+	for name, path := range map[string]string{
+		"ops":         "testdata/ops.jsonl",
+		"requests":    "testdata/requests.jsonl",
+		"seed":        "testdata/figures/14_seed.json",
+		"links":       "testdata/figures/16_links.otlp.json",
+		"kineto_rocm": recorded + "/kineto/mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+		"kineto_nccl": recorded + "/kineto/nccl_data.json.gz",
+		"collector":   recorded + "/collector/gate_off/traces.pb.zst",
+		"jaeger":      recorded + "/jaeger/v1.76/search.v1.json",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := os.Stat(path); err != nil && strings.HasPrefix(path, recorded) {
+				t.Skip("the recordings are not there")
+			}
+			var out, errs bytes.Buffer
+			if code := run(t.Context(), []string{"doctor", "-width", "120", path}, strings.NewReader(""), &out, &errs); code != exitOK {
+				t.Fatalf("exit code %d: %s", code, errs.String())
+			}
+			golden := filepath.Join("testdata", "doctor", name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, out.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), out.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+// The figures that a finding names are keys of the reports.
+func TestDoctorNamesFigures(t *testing.T) {
+	keys := make(map[string]bool)
+	for _, k := range jsonKeys(reflect.TypeFor[analyze.Report]()) {
+		keys[k.text] = true
+	}
+	for _, k := range jsonKeys(reflect.TypeFor[correlate.Report]()) {
+		keys["correlate "+strings.TrimPrefix(k.text, ".")] = true
+	}
+	for _, f := range doctor.New().Report(analyze.Envelope{}).Findings {
+		for _, figure := range f.Figures {
+			if !keys[figure] && !keys["."+figure] && !keys["."+figure+"[]"] {
+				t.Errorf("%s: no report has %s", f.Name, figure)
+			}
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package text
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/internal/termtext"
+	"github.com/optrace/optrace/internal/units"
+)
+
+// DoctorOptions says how to render what a recording lacks.
+type DoctorOptions struct {
+	// Color marks headings up with ANSI sequences.
+	Color bool
+	// Width bounds the lines, in columns, those of code aside; 0 means [DefaultWidth], and
+	// less than [MinWidth] means that.
+	Width int
+}
+
+// WriteDoctor renders r to w with one call of Write.
+func WriteDoctor(w io.Writer, r *doctor.Report, opts DoctorOptions) error {
+	v := &examination{page: newPage(opts.Width, len(r.Findings), opts.Color, false), r: r}
+	v.envelope()
+	v.findings()
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Missing > 0 {
+			v.advice(f)
+		}
+	}
+	_, err := io.WriteString(w, v.b.String())
+	return err
+}
+
+// examination renders what a recording lacks.
+type examination struct {
+	page
+	r *doctor.Report
+}
+
+func (v *examination) envelope() {
+	in := &v.r.Input
+	v.field("input", fmt.Sprintf("%s, %s", plural(in.Files, "file"), units.Bytes(in.Bytes)), false)
+	v.field("spans", fmt.Sprintf("%s: %s, %s skipped",
+		units.Count(in.Spans), pluralOf(in.Entries, "entry", "entries"), units.Count(in.Skipped)), false)
+	v.faults(in)
+	var missing []string
+	for i := range v.r.Findings {
+		if f := &v.r.Findings[i]; f.Missing > 0 {
+			missing = append(missing, thing(f))
+		}
+	}
+	switch {
+	case in.Entries == 0:
+		v.field("missing", "everything: there are no operations in the input", true)
+	case len(missing) == 0:
+		v.field("missing", "nothing that was looked for", false)
+	default:
+		v.field("missing", strings.Join(missing, ", "), true)
+	}
+}
+
+// thing returns the name of what a finding is about.
+func thing(f *doctor.Finding) string { return strings.ReplaceAll(f.Name, "_", " ") }
+
+func (v *examination) findings() {
+	v.heading("LOOKED FOR")
+	t := newTable(texts("what", 0), figures("missing", 0), texts("", 2), figures("of", 0), texts("", 1))
+	for i := range v.r.Findings {
+		f := &v.r.Findings[i]
+		if f.Count == 0 {
+			t.add(thing(f), "", "", "", "no "+f.Of)
+			continue
+		}
+		missing := units.Count(f.Missing)
+		if f.Estimated {
+			missing = "≈ " + missing
+		}
+		t.add(thing(f), missing, percent(f.Share.V), units.Count(f.Count), f.Of)
+	}
+	v.table(t)
+}
+
+// percent returns a share with as many digits as tell some from none and from all.
+func percent(share float64) string {
+	switch text := units.Percent(share); {
+	case share <= 0:
+		return ""
+	case share < 0.0005:
+		return "<0.1 %"
+	case share < 1 && share >= 0.9995:
+		return ">99.9 %"
+	default:
+		return text
+	}
+}
+
+// advice says what a thing is for and how it is recorded.
+func (v *examination) advice(f *doctor.Finding) {
+	v.heading(strings.ToUpper(thing(f)))
+	v.note(f.Effect)
+	if len(f.Operations) > 0 {
+		var names []string
+		for _, o := range f.Operations {
+			names = append(names, termtext.Shorten(termtext.Clean(o.Operation), maxInText)+" "+units.Count(o.Missing))
+		}
+		v.labelled("missing in", strings.Join(names, ", "))
+	}
+	v.labelled("costs", strings.Join(f.Figures, ", "))
+	for i, line := range f.Go {
+		v.code(i, "Go", line)
+	}
+	for i, a := range f.Attributes {
+		v.code(i, "else", attribute(&a))
+	}
+}
+
+// adviceLabel is the width of the labels of a finding.
+const adviceLabel = 12
+
+// labelled writes a label and a text, indented.
+func (v *examination) labelled(label, text string) {
+	for i, line := range termtext.Wrap(text, v.width-adviceLabel-2, v.width-adviceLabel-2) {
+		if i > 0 {
+			label = ""
+		}
+		fmt.Fprintf(&v.b, "  %-*s%s\n", adviceLabel, label, line)
+	}
+}
+
+// code writes the i-th line of code behind a label. It is not folded, so that it can be
+// copied.
+func (v *examination) code(i int, label, line string) {
+	if i > 0 {
+		label = ""
+	}
+	fmt.Fprintf(&v.b, "  %-*s%s\n", adviceLabel, label, line)
+}
+
+// attribute describes an attribute in a line.
+func attribute(a *doctor.Attribute) string {
+	example, err := json.Marshal(a.Example)
+	if err != nil {
+		example = []byte(fmt.Sprint(a.Example))
+	}
+	return fmt.Sprintf("%s = %s  (%s; %s)", a.Key, example, a.Type, a.Where)
+}
