@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/packed"
 	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/op"
@@ -153,8 +154,8 @@ type collectivePart struct {
 type collectiveMatching struct {
 	*collectives
 	devices *collectiveDevices
-	sorter  keySorter
-	keys    []timed
+	sorter  order.Keys
+	keys    []order.Key
 	parts   []collectivePart
 }
 
@@ -167,21 +168,21 @@ func (m *collectiveMatching) each(entries []int32, f func(parts []collectivePart
 		return
 	}
 	m.sortByStart(entries)
-	order, _ := groupRows(int32(len(entries)), len(m.devices.keys), nil, func(i int32) int32 { return m.device(entries[i]) })
+	grouped, _ := groupRows(int32(len(entries)), len(m.devices.keys), nil, func(i int32) int32 { return m.device(entries[i]) })
 	m.keys = m.keys[:0]
-	for _, i := range order {
-		m.keys = append(m.keys, timed{m.entries.At(entries[i], collectiveNumber), entries[i]})
+	for _, i := range grouped {
+		m.keys = append(m.keys, order.Key{At: m.entries.At(entries[i], collectiveNumber), Row: entries[i]})
 	}
-	m.sorter.sort(m.keys)
-	for run := range equalRuns(m.keys) {
+	m.sorter.Sort(m.keys)
+	for run := range order.Runs(m.keys) {
 		for i, k := range run {
-			run[i].at = 0
-			if i > 0 && m.device(k.row) == m.device(run[i-1].row) {
-				run[i].at = run[i-1].at + 1
+			run[i].At = 0
+			if i > 0 && m.device(k.Row) == m.device(run[i-1].Row) {
+				run[i].At = run[i-1].At + 1
 			}
 		}
-		m.sorter.sort(run)
-		for parts := range equalRuns(run) {
+		m.sorter.Sort(run)
+		for parts := range order.Runs(run) {
 			m.parts = m.parts[:0]
 			for _, k := range parts {
 				m.parts = append(m.parts, m.part(k))
@@ -200,11 +201,11 @@ func (m *collectiveMatching) sortByStart(entries []int32) {
 			others = append(others, i)
 			continue
 		}
-		m.keys = append(m.keys, timed{m.entries.At(i, collectiveStart), i})
+		m.keys = append(m.keys, order.Key{At: m.entries.At(i, collectiveStart), Row: i})
 	}
-	m.sorter.sort(m.keys)
+	m.sorter.Sort(m.keys)
 	for i, k := range m.keys {
-		entries[i] = k.row
+		entries[i] = k.Row
 	}
 	copy(entries[len(m.keys):], others)
 }
@@ -215,13 +216,13 @@ func (m *collectiveMatching) device(i int32) int32 {
 }
 
 // part returns the entry in the row of k, whose occurrence is k's time.
-func (m *collectiveMatching) part(k timed) collectivePart {
-	facts := m.facts(k.row)
+func (m *collectiveMatching) part(k order.Key) collectivePart {
+	facts := m.facts(k.Row)
 	return collectivePart{
-		entry: k.row, device: m.device(k.row), occurrence: int32(k.at),
+		entry: k.Row, device: m.device(k.Row), occurrence: int32(k.At),
 		inferred: facts&collectiveInferred != 0, started: facts&collectiveStarted != 0, sized: facts&collectiveSized != 0,
-		start:    m.entries.At(k.row, collectiveStart),
-		duration: m.entries.At(k.row, collectiveDuration),
-		bytes:    m.entries.At(k.row, collectiveBytes),
+		start:    m.entries.At(k.Row, collectiveStart),
+		duration: m.entries.At(k.Row, collectiveDuration),
+		bytes:    m.entries.At(k.Row, collectiveBytes),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/schedule"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -59,23 +60,18 @@ func pathOperations(shares []PathShare) []PathOperation {
 	return rows
 }
 
-// noSet stands for no set of operations.
-const noSet int16 = -1
-
 // drags finds how much shorter traces would be without the time of sets of operations:
 // those of a row of the critical paths each.
 type drags struct {
-	forest   *Forest
-	schedule schedule
-	inner    schedule // of executions
-	how, own scheduling
+	forest       *Forest
+	whole, inner scheduler // of traces and of executions
 
 	names  []int16      // the sets of operations, by name
 	shares [][]shareSet // those of operations on devices, by name
 	within []int16      // for each set of an operation on a device, that of the operation
 	drag   []int64      // by set
 
-	edges  scheduleEdges
+	edges  schedule.Edges
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
 	less   []int64           // how much shorter a trace is without each set
@@ -111,7 +107,7 @@ func (f *Forest) addDrag(s *PathSummary, sum *pathSum, operations []PathOperatio
 			row.DragNS = op.Known(d.drag[set])
 		}
 	}
-	s.Edges.Stream, s.Edges.Collective = d.edges.stream, d.edges.collective
+	s.Edges.Stream, s.Edges.Collective = d.edges.Stream, d.edges.Collective
 }
 
 // isOnDevice reports whether the kind of a row is that of operations on devices.
@@ -123,7 +119,7 @@ func (d *drags) chooseOperations(operations []PathOperation) map[string]int16 {
 	for i := range operations {
 		if row := &operations[i]; isOnDevice(row.Kind) && len(sets) < dragRows {
 			sets[row.Operation] = int16(len(d.within))
-			d.within = append(d.within, noSet)
+			d.within = append(d.within, schedule.None)
 		}
 	}
 	return sets
@@ -138,7 +134,7 @@ func (d *drags) chooseShares(shares []PathShare, names map[string]int16) map[Pat
 			sets[row] = int16(len(d.within))
 			set, ok := names[row.Operation]
 			if !ok {
-				set = noSet
+				set = schedule.None
 			}
 			d.within = append(d.within, set)
 		}
@@ -164,12 +160,11 @@ func (s *PathShare) key() PathShare {
 func newDrags(f *Forest) *drags {
 	n := len(f.dict.operations.Values)
 	d := &drags{
-		forest: f, names: slices.Repeat([]int16{noSet}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
+		forest: f, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
 	}
 	joins := f.joinedRows()
-	d.schedule.forest, d.inner.forest = f, f
-	d.own = scheduling{sets: d.setsOf, joins: joins}
-	d.how = scheduling{sets: d.setsOf, joins: joins, saved: d.savedIn}
+	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
+	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
 	return d
 }
 
@@ -190,7 +185,7 @@ func (f *Forest) joinedRows() map[int32]int32 {
 func (d *drags) setsOf(r int32) [2]int16 {
 	f := d.forest
 	name := f.name(r)
-	sets := [2]int16{d.names[name], noSet}
+	sets := [2]int16{d.names[name], schedule.None}
 	for _, s := range d.shares[name] {
 		if s.key.device == f.device(r) && s.key.kind == f.kind(r) {
 			sets[1] = s.set
@@ -211,63 +206,41 @@ func (d *drags) run() {
 		if w.from == w.to {
 			continue
 		}
-		d.schedule.reserve(int(rows[f.trace(roots[0])]))
-		d.schedule.build(w, roots, &d.how)
-		d.edges.add(d.schedule.edges)
-		for set, saved := range d.savings(&d.schedule, w.to-w.from) {
+		d.whole.build(w, roots, int(rows[f.trace(roots[0])]))
+		for set, saved := range d.savings(&d.whole, w.to-w.from) {
 			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
 		}
 	}
-}
-
-func (e *scheduleEdges) add(o scheduleEdges) {
-	e.stream += o.stream
-	e.collective += o.collective
 }
 
 // savedIn returns by how much an execution is shorter without each set.
 func (d *drags) savedIn(w window) []int64 {
 	saved, ok := d.saved[w.row]
 	if !ok {
-		d.inner.build(w, nil, &d.own)
-		d.edges.add(d.inner.edges)
+		d.inner.build(w, nil, 0)
 		saved = slices.Clone(d.savings(&d.inner, w.to-w.from))
 		d.saved[w.row] = saved
 	}
 	return saved
 }
 
-// savings returns by how much a schedule is shorter without each set. The result is valid
-// until the next call.
-func (d *drags) savings(s *schedule, duration int64) []int64 {
+// savings returns by how much a schedule is shorter without each set, and counts its edges.
+// The result is valid until the next call.
+func (d *drags) savings(s *scheduler, duration int64) []int64 {
+	d.edges.Stream += s.Edges.Stream
+	d.edges.Collective += s.Edges.Collective
 	d.counts = slices.Grow(d.counts[:0], len(d.within))[:len(d.within)]
-	clear(d.counts)
-	executions := false
-	for i := range s.nodes {
-		for _, set := range s.nodes[i].sets {
-			if set != noSet {
-				d.counts[set]++
-			}
-		}
-	}
-	for _, saved := range s.savings {
-		for set, ns := range saved {
-			if ns > 0 {
-				d.counts[set]++
-				executions = true
-			}
-		}
-	}
+	executions := s.Count(d.counts)
 	d.less = slices.Grow(d.less[:0], len(d.within))[:len(d.within)]
 	for set := range d.within {
 		of := d.within[set]
 		switch {
 		case d.counts[set] == 0:
 			d.less[set] = 0
-		case of != noSet && d.counts[of] == d.counts[set] && !executions: // the same operations
+		case of != schedule.None && d.counts[of] == d.counts[set] && !executions: // the same operations
 			d.less[set] = d.less[of]
 		default:
-			d.less[set] = duration - s.run(int16(set))
+			d.less[set] = duration - s.Run(int16(set))
 		}
 	}
 	return d.less

@@ -1,6 +1,10 @@
 package analyze
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+)
 
 // executions are the spans that work for requests that they do not lie below, such
 // as the steps of a batching engine: shared executions. The zero value is none.
@@ -151,7 +155,7 @@ func (s *linkSearch) linkedChildren(found *executions, number []int32) map[int32
 			kids[row] = append(kids[row], cand.row)
 		}
 	}
-	var sorter rowSorter
+	var sorter order.Rows
 	for row, executions := range kids {
 		kids[row] = append(executions, f.tree.children(row)...)
 		f.sortByEnd(kids[row], &sorter)

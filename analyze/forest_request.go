@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -186,7 +187,7 @@ func (r *Request) addTimes() {
 // shares, with what lies below these, the last to end first.
 func (r *Request) byEnd() []int32 {
 	own := slices.Clone(r.ops)
-	var sorter rowSorter
+	var sorter order.Rows
 	r.forest.sortByEnd(own, &sorter)
 	pending := slices.Clone(r.below)
 	for _, p := range r.shared {
@@ -213,7 +214,7 @@ func (r *Request) byEnd() []int32 {
 }
 
 // rowsByEnd returns the operations of an execution, the last to end first.
-func (e *Execution) rowsByEnd(sorter *rowSorter) []int32 {
+func (e *Execution) rowsByEnd(sorter *order.Rows) []int32 {
 	if e.byEnd == nil {
 		e.byEnd = slices.Clone(e.ops)
 		e.forest.sortByEnd(e.byEnd, sorter)
@@ -224,7 +225,7 @@ func (e *Execution) rowsByEnd(sorter *rowSorter) []int32 {
 // joinByEnd returns the rows of lists that are ordered by their ends in the same order.
 // Executions follow one another as a rule, so that only those that overlap have to be
 // sorted.
-func (f *Forest) joinByEnd(lists [][]int32, sorter *rowSorter) []int32 {
+func (f *Forest) joinByEnd(lists [][]int32, sorter *order.Rows) []int32 {
 	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
 	slices.SortFunc(lists, func(a, b []int32) int { return f.compareEnd(a[0], b[0]) })
 	var rows []int32

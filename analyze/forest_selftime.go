@@ -3,6 +3,7 @@ package analyze
 import (
 	"iter"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -85,7 +86,7 @@ func (f *Forest) selfTime(r int32, below *descent) int64 {
 // descent is the memory that walking down the tree uses again and again.
 type descent struct {
 	found, pending []int32
-	sorter         rowSorter
+	sorter         order.Rows
 }
 
 // opsBelow returns the nearest operations below r, looking through other

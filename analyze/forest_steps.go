@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -83,8 +84,8 @@ func (f *Forest) rowsWithSteps() []int32 {
 			timeless = append(timeless, r)
 		}
 	}
-	var sorter rowSorter
-	sorter.sort(rows, f.start, f.compareSteps)
+	var sorter order.Rows
+	sorter.Sort(rows, f.start, f.compareSteps)
 	slices.SortFunc(timeless, f.compareSteps)
 	return append(rows, timeless...)
 }

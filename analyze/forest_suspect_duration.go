@@ -3,6 +3,8 @@ package analyze
 import (
 	"math"
 	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
 )
 
 // The overlap of an operation with the next one of its stream that is normal: a
@@ -54,7 +56,7 @@ type overrunSearch struct {
 	*Forest
 	found []int32
 
-	sorter rowSorter
+	sorter order.Rows
 	order  *nesting // nil until there is a stretch
 	// byEnd and seen are used again for each stretch.
 	byEnd []int32
@@ -65,7 +67,7 @@ type overrunSearch struct {
 // only with rows of the same stretch of time in which something was running all
 // the while.
 func (s *overrunSearch) stream(rows []int32) {
-	s.sorter.sort(rows, s.start, nil)
+	s.sorter.Sort(rows, s.start, nil)
 	from, latest, overrun := 0, int64(-maxTime), false
 	for i, r := range rows {
 		start := s.start(r)

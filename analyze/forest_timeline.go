@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
@@ -213,9 +214,9 @@ func (f *Forest) buildDevices() {
 		}
 		return f.device(r)
 	})
-	var sorter rowSorter
+	var sorter order.Rows
 	for i := range devices {
-		sorter.sort(d.of(int32(i)), f.start, f.compareStart)
+		sorter.Sort(d.of(int32(i)), f.start, f.compareStart)
 	}
 	f.orderDevices()
 }

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
 )
 
 // noRow stands for the absence of a row.
@@ -206,7 +208,7 @@ func (f *Forest) startsBefore(a, b int32) bool {
 func (f *Forest) linkChildren() {
 	parent := f.tree.parent
 	f.tree.kids, f.tree.first = groupRows(f.n, len(parent), f.tree.kids, func(r int32) int32 { return parent[r] })
-	var sorter rowSorter
+	var sorter order.Rows
 	for r := range int32(len(parent)) {
 		f.sortByEnd(f.tree.children(r), &sorter)
 	}
@@ -215,7 +217,7 @@ func (f *Forest) linkChildren() {
 // collectRoots lists the rows without a parent.
 func (f *Forest) collectRoots(byTrace, first []int32) {
 	f.tree.roots = f.tree.roots[:0]
-	var sorter rowSorter
+	var sorter order.Rows
 	for g := range len(first) - 1 {
 		n := len(f.tree.roots)
 		for _, r := range byTrace[first[g]:first[g+1]] {
@@ -229,10 +231,10 @@ func (f *Forest) collectRoots(byTrace, first []int32) {
 
 // sortByEnd sorts rows by end, the last first. Few rows have more than one
 // child, and those of most others are in order or in reverse order.
-func (f *Forest) sortByEnd(rows []int32, s *rowSorter) {
+func (f *Forest) sortByEnd(rows []int32, s *order.Rows) {
 	if len(rows) > 1 {
 		slices.Reverse(rows)
-		s.sort(rows, f.untilEnd, f.compareEnd)
+		s.Sort(rows, f.untilEnd, f.compareEnd)
 	}
 }
 

@@ -1,23 +1,26 @@
-package analyze
+// Package order sorts rows that are nearly in order by the time of each, and keeps the order
+// of those of the same time. Its sorters have memory of their own, which they use again.
+package order
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"sort"
 )
 
-// timed is a row and the time, or another number, by which it is sorted.
-type timed struct {
-	at  int64
-	row int32
+// Key is a row and the time, or another number, by which it is sorted.
+type Key struct {
+	At  int64
+	Row int32
 }
 
-// equalRuns returns the keys, which are sorted, in parts of the same time.
-func equalRuns(keys []timed) iter.Seq[[]timed] {
-	return func(yield func([]timed) bool) {
+// Runs returns the keys, which are sorted, in parts of the same time.
+func Runs(keys []Key) iter.Seq[[]Key] {
+	return func(yield func([]Key) bool) {
 		for len(keys) > 0 {
 			n := 1
-			for n < len(keys) && keys[n].at == keys[0].at {
+			for n < len(keys) && keys[n].At == keys[0].At {
 				n++
 			}
 			if !yield(keys[:n]) {
@@ -32,39 +35,39 @@ func equalRuns(keys []timed) iter.Seq[[]timed] {
 // such chunks, by comparing rows: the keys of all would take 16 bytes a row.
 const chunkRows = 1 << 16
 
-// rowSorter sorts rows; its memory is used again for each sort.
-type rowSorter struct {
-	keys   []timed
+// Rows sorts rows. The zero value is ready to use.
+type Rows struct {
+	keys   []Key
 	left   []int32
-	sorter keySorter
+	sorter Keys
 }
 
-// sort sorts rows by the time that at returns for each. Those of the same time are
+// Sort sorts rows by the time that at returns for each. Those of the same time are
 // sorted by ties, or keep their order where that is nil.
-func (s *rowSorter) sort(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
+func (s *Rows) Sort(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	for chunk := range slices.Chunk(rows, chunkRows) {
 		s.sortChunk(chunk, at, ties)
 	}
 	s.left = mergeRuns(rows, chunkRows, s.left, func(a, b int32) bool {
-		d := compareInt(at(a), at(b))
+		d := cmp.Compare(at(a), at(b))
 		return d < 0 || d == 0 && ties != nil && ties(a, b) < 0
 	})
 }
 
-func (s *rowSorter) sortChunk(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
+func (s *Rows) sortChunk(rows []int32, at func(r int32) int64, ties func(a, b int32) int) {
 	s.keys = slices.Grow(s.keys[:0], len(rows))
 	for _, r := range rows {
-		s.keys = append(s.keys, timed{at(r), r})
+		s.keys = append(s.keys, Key{at(r), r})
 	}
-	s.sorter.sort(s.keys)
+	s.sorter.Sort(s.keys)
 	for i, k := range s.keys {
-		rows[i] = k.row
+		rows[i] = k.Row
 	}
 	if ties == nil {
 		return
 	}
 	from := 0
-	for run := range equalRuns(s.keys) {
+	for run := range Runs(s.keys) {
 		if len(run) > 1 {
 			slices.SortFunc(rows[from:from+len(run)], ties)
 		}
@@ -72,20 +75,20 @@ func (s *rowSorter) sortChunk(rows []int32, at func(r int32) int64, ties func(a,
 	}
 }
 
-// keySorter sorts keys; its memory is used again for each sort.
-type keySorter struct{ left []timed }
+// Keys sorts keys. The zero value is ready to use.
+type Keys struct{ left []Key }
 
-// sort sorts keys by time and keeps the order of equal ones.
-func (s *keySorter) sort(keys []timed) {
+// Sort sorts keys by time and keeps the order of equal ones.
+func (s *Keys) Sort(keys []Key) {
 	const run = 16
 	for part := range slices.Chunk(keys, run) {
 		for i := 1; i < len(part); i++ {
-			for j := i; j > 0 && part[j].at < part[j-1].at; j-- {
+			for j := i; j > 0 && part[j].At < part[j-1].At; j-- {
 				part[j], part[j-1] = part[j-1], part[j]
 			}
 		}
 	}
-	s.left = mergeRuns(keys, run, s.left, func(a, b timed) bool { return a.at < b.at })
+	s.left = mergeRuns(keys, run, s.left, func(a, b Key) bool { return a.At < b.At })
 }
 
 // mergeRuns sorts items, of which each run of the given length is sorted, and keeps the

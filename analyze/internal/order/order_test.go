@@ -1,17 +1,18 @@
-package analyze
+package order
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
 )
 
 // Rows in any order are sorted as a stable sort does it, also those of several chunks.
-func TestRowSorter(t *testing.T) {
+func TestRows(t *testing.T) {
 	orders := map[string]func(r *rand.Rand, i int) int64{
 		"sorted":      func(_ *rand.Rand, i int) int64 { return int64(i) },
 		"nearly":      func(r *rand.Rand, i int) int64 { return int64(i) + r.Int64N(1000) },
@@ -22,7 +23,7 @@ func TestRowSorter(t *testing.T) {
 		"backwards":   func(_ *rand.Rand, i int) int64 { return int64(-i) },
 	}
 	random.Seeds(3, func(seed uint64, r *rand.Rand) {
-		var sorter rowSorter
+		var sorter Rows
 		for name, order := range orders {
 			n := []int{r.IntN(100), chunkRows + r.IntN(2*chunkRows)}[seed%2]
 			times, rows := make([]int64, n), make([]int32, n)
@@ -34,15 +35,15 @@ func TestRowSorter(t *testing.T) {
 			for what, ties := range map[string]func(a, b int32) int{"in order": nil, "by ties": last} {
 				want := slices.Clone(rows)
 				slices.SortStableFunc(want, func(a, b int32) int {
-					if d := compareInt(times[a], times[b]); d != 0 || ties == nil {
+					if d := cmp.Compare(times[a], times[b]); d != 0 || ties == nil {
 						return d
 					}
 					return ties(a, b)
 				})
 				got := slices.Clone(rows)
-				sorter.sort(got, at, ties)
+				sorter.Sort(got, at, ties)
 				if !slices.Equal(got, want) {
-					t.Errorf("seed %d: %d rows, %s, %s: %s", seed, n, name, what, cmp.Diff(want[:min(n, 100)], got[:min(n, 100)]))
+					t.Errorf("seed %d: %d rows, %s, %s: %s", seed, n, name, what, gocmp.Diff(want[:min(n, 100)], got[:min(n, 100)]))
 				}
 			}
 		}

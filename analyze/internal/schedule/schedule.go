@@ -1,0 +1,341 @@
+// Package schedule runs what was recorded again, with the time of some of it left out.
+//
+// Below one parent, what begins waits
+//   - for what had ended before, of the nodes on no stream; a node on no stream waits for
+//     everything that had ended before
+//   - for the one that had ended last, whatever it is, and then as long as it waited in the
+//     recording: that is the parent's own time. Where nothing had ended before, it waits
+//     for the parent's start in the same way
+//
+// A node on a stream waits for all that had ended before there, below any parent. A
+// part of a collective takes what it took after the last of the parts had begun, and waits
+// for that. A parent ends after everything below it, and after its own time then.
+package schedule
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+)
+
+// None stands for no node, set, stream or collective.
+const None = -1
+
+// Schedule is nodes with what each waited for. The zero value is empty; its memory is used
+// again from build to build.
+type Schedule struct {
+	// Edges counts what nodes wait for beside the tree.
+	Edges Edges
+
+	nodes []Node
+	// from and to are the times of the nodes: as recorded, and then of the latest run.
+	from, to []int64
+	// order has the number of each node twice, in the order of time: its beginning and,
+	// as the complement, its end.
+	order []int32
+	// ended and loose are the latest end of what lies below each node with anything below,
+	// and of that on no stream.
+	ended, loose []int64
+	lanes        []int64 // the latest end on each stream
+	joins        []int64 // the latest beginning of each collective
+	// savings has by how much nodes are shorter without each set.
+	savings [][]int64
+
+	laneNumbers, joinNumbers numbers
+	parents                  int32 // nodes with anything below
+	starts                   []int32
+	keys                     []order.Key
+	sorter                   order.Keys
+}
+
+// Node is a span or an operation.
+type Node struct {
+	// Parent is the node that it lies below, None for the first.
+	Parent int32
+	// Lane is its stream, Join the collective that it is a part of; None for none.
+	Lane, Join int32
+	// Sets are the sets that it belongs to; None for none.
+	Sets [2]int16
+
+	saved int32 // its place in savings; None for none
+	below int32 // its place among the nodes with anything below; None for none
+	last  int32 // the node below the same parent that had ended last before; None for none
+	held  bool  // by the last to arrive in the collective
+	// lag is the parent's own time before it, tail its own time at its end.
+	lag, tail int64
+}
+
+// Edges counts what nodes wait for: those on a stream for another there, and those in a
+// collective for the last part.
+type Edges struct{ Stream, Collective int64 }
+
+// Reset removes all nodes, and makes room for n.
+func (s *Schedule) Reset(n int) {
+	if n > cap(s.nodes) {
+		s.nodes, s.from, s.to = make([]Node, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+		s.keys, s.starts, s.order = make([]order.Key, 0, n), make([]int32, 0, n), make([]int32, 0, 2*n)
+	}
+	s.nodes, s.from, s.to, s.savings = s.nodes[:0], s.from[:0], s.to[:0], s.savings[:0]
+	s.Edges, s.parents = Edges{}, 0
+	s.laneNumbers.clear()
+	s.joinNumbers.clear()
+}
+
+// Add adds a node with its times, which lie within those of its parent, and which are
+// not the same. The parent was added before.
+func (s *Schedule) Add(n Node, from, to int64) {
+	n.below, n.last, n.saved = None, None, None
+	if n.Lane != None {
+		n.Lane = s.laneNumbers.of(n.Lane)
+	}
+	if n.Join != None {
+		n.Join = s.joinNumbers.of(n.Join)
+	}
+	if n.Parent != None {
+		if p := &s.nodes[n.Parent]; p.below == None {
+			p.below = s.parents
+			s.parents++
+		}
+	}
+	s.nodes, s.from, s.to = append(s.nodes, n), append(s.from, from), append(s.to, to)
+}
+
+// Save tells by how much the node that was added last is shorter without each set.
+func (s *Schedule) Save(saved []int64) {
+	s.nodes[len(s.nodes)-1].saved = int32(len(s.savings))
+	s.savings = append(s.savings, saved)
+}
+
+// Times returns the times that the i-th node was added with.
+func (s *Schedule) Times(i int32) (from, to int64) { return s.from[i], s.to[i] }
+
+// Count counts, for each set, the nodes that are shorter without it. It reports whether
+// that is so for some that do not belong to it.
+func (s *Schedule) Count(counts []int64) (saved bool) {
+	clear(counts)
+	for i := range s.nodes {
+		for _, set := range s.nodes[i].Sets {
+			if set != None {
+				counts[set]++
+			}
+		}
+	}
+	for _, savings := range s.savings {
+		for set, ns := range savings {
+			if ns > 0 {
+				counts[set]++
+				saved = true
+			}
+		}
+	}
+	return saved
+}
+
+// numbers numbers small keys in the order of their first appearance.
+type numbers struct {
+	ids  []int32 // by key, 1 more than the number
+	keys []int32
+}
+
+// of returns the number of key.
+func (n *numbers) of(key int32) int32 {
+	for int(key) >= len(n.ids) {
+		n.ids = append(n.ids, 0)
+	}
+	if n.ids[key] == 0 {
+		n.keys = append(n.keys, key)
+		n.ids[key] = int32(len(n.keys))
+	}
+	return n.ids[key] - 1
+}
+
+// clear forgets all keys.
+func (n *numbers) clear() {
+	for _, key := range n.keys {
+		n.ids[key] = 0
+	}
+	n.keys = n.keys[:0]
+}
+
+// sort orders the beginnings and ends: at the same time ends before beginnings, what is
+// below another before that when it ends, and behind it when it begins. Nodes have larger
+// numbers than those that they lie below.
+func (s *Schedule) sort() {
+	s.sortKeys(s.from)
+	s.starts = s.starts[:0]
+	for _, k := range s.keys {
+		s.starts = append(s.starts, k.Row)
+	}
+	s.sortKeys(s.to)
+	for run := range order.Runs(s.keys) {
+		slices.Reverse(run)
+	}
+	s.order = slices.Grow(s.order[:0], 2*len(s.nodes))
+	ends := s.keys
+	for _, start := range s.starts {
+		for ; ends[0].At <= s.from[start]; ends = ends[1:] {
+			s.order = append(s.order, ^ends[0].Row)
+		}
+		s.order = append(s.order, start)
+	}
+	for _, end := range ends {
+		s.order = append(s.order, ^end.Row)
+	}
+}
+
+// sortKeys sorts the nodes by a time of each.
+func (s *Schedule) sortKeys(times []int64) {
+	s.keys = slices.Grow(s.keys[:0], len(times))
+	for i, at := range times {
+		s.keys = append(s.keys, order.Key{At: at, Row: int32(i)})
+	}
+	s.sorter.Sort(s.keys)
+}
+
+// Connect finds what each node had waited for, and the times in between. It is called once
+// all nodes are there.
+func (s *Schedule) Connect() {
+	s.sort()
+	s.clear()
+	latest := s.lastParts()
+	last := slices.Repeat([]int32{None}, int(s.parents)) // below each node with anything below
+	onLane := make([]bool, len(s.lanes))
+	for _, event := range s.order {
+		if event >= 0 {
+			n := &s.nodes[event]
+			if n.Parent == None {
+				continue
+			}
+			if n.last = last[s.nodes[n.Parent].below]; n.last != None {
+				n.lag = s.from[event] - s.to[n.last]
+			} else {
+				n.lag = s.from[event] - s.from[n.Parent]
+			}
+			if n.Lane != None && onLane[n.Lane] {
+				s.Edges.Stream++
+			}
+			continue
+		}
+		i := ^event
+		n := &s.nodes[i]
+		after := s.from[i]
+		if n.below != None {
+			after = s.to[last[n.below]]
+		} else if n.Join != None && latest[n.Join] < s.to[i] {
+			n.held = true
+			if latest[n.Join] > after {
+				after = latest[n.Join]
+				s.Edges.Collective++
+			}
+		}
+		n.tail = s.to[i] - after
+		if n.Lane != None {
+			onLane[n.Lane] = true
+		}
+		if n.Parent == None {
+			continue
+		}
+		if latest := &last[s.nodes[n.Parent].below]; *latest == None || s.to[*latest] < s.to[i] {
+			*latest = i
+		}
+	}
+}
+
+// lastParts returns when the last part of each collective began.
+func (s *Schedule) lastParts() []int64 {
+	latest := make([]int64, len(s.joins))
+	for i := range s.nodes {
+		if j := s.nodes[i].Join; j != None {
+			latest[j] = max(latest[j], s.from[i])
+		}
+	}
+	return latest
+}
+
+// clear forgets the latest run.
+func (s *Schedule) clear() {
+	n := int(s.parents)
+	s.ended, s.loose = slices.Grow(s.ended[:0], n)[:n], slices.Grow(s.loose[:0], n)[:n]
+	s.lanes = slices.Grow(s.lanes[:0], len(s.laneNumbers.keys))[:len(s.laneNumbers.keys)]
+	s.joins = slices.Grow(s.joins[:0], len(s.joinNumbers.keys))[:len(s.joinNumbers.keys)]
+	clear(s.ended)
+	clear(s.loose)
+	clear(s.lanes)
+	clear(s.joins)
+}
+
+// Run returns how long everything takes when the operations of a set take no time: what
+// they wait for remains. With None it takes what it took.
+func (s *Schedule) Run(set int16) int64 {
+	s.clear()
+	for _, event := range s.order {
+		if event >= 0 {
+			s.begin(event, set)
+		} else {
+			s.end(^event, set)
+		}
+	}
+	return s.to[0]
+}
+
+// begin runs the beginning of node i without a set.
+func (s *Schedule) begin(i int32, set int16) {
+	n := &s.nodes[i]
+	at := int64(0)
+	if p := n.Parent; p != None {
+		lag, above := n.lag, &s.nodes[p]
+		if above.isIn(set) {
+			lag = 0
+		}
+		at = s.from[p]
+		switch {
+		case n.last == None:
+			at += lag
+		case n.Lane == None:
+			at = max(at, s.ended[above.below]+lag)
+		default:
+			at = max(at, max(s.to[n.last], s.loose[above.below])+lag)
+		}
+	}
+	if n.Lane != None {
+		at = max(at, s.lanes[n.Lane])
+	}
+	if n.Join != None {
+		s.joins[n.Join] = max(s.joins[n.Join], at)
+	}
+	s.from[i] = at
+}
+
+// end runs the end of node i without a set.
+func (s *Schedule) end(i int32, set int16) {
+	n := &s.nodes[i]
+	at := s.from[i]
+	if n.below != None {
+		at = max(at, s.ended[n.below])
+	}
+	if n.held {
+		at = max(at, s.joins[n.Join])
+	}
+	if !n.isIn(set) {
+		at += n.tail
+	}
+	if n.saved != None && set != None {
+		at -= s.savings[n.saved][set]
+	}
+	s.to[i] = at
+	if n.Lane != None {
+		s.lanes[n.Lane] = max(s.lanes[n.Lane], at)
+	}
+	if p := n.Parent; p != None {
+		above := s.nodes[p].below
+		s.ended[above] = max(s.ended[above], at)
+		if n.Lane == None {
+			s.loose[above] = max(s.loose[above], at)
+		}
+	}
+}
+
+// isIn reports whether n belongs to a set.
+func (n *Node) isIn(set int16) bool {
+	return set != None && (n.Sets[0] == set || n.Sets[1] == set)
+}

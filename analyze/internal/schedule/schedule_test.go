@@ -1,0 +1,137 @@
+package schedule
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+)
+
+// part is a node of a test, with its times.
+type part struct {
+	parent, lane, join int32
+	set                int16
+	from, to           int64
+}
+
+func scheduleOf(parts ...part) *Schedule {
+	var s Schedule
+	s.Reset(len(parts))
+	for _, p := range parts {
+		s.Add(Node{Parent: p.parent, Lane: p.lane, Join: p.join, Sets: [2]int16{p.set, None}}, p.from, p.to)
+	}
+	s.Connect()
+	return &s
+}
+
+// root is a span around everything else.
+func root(to int64) part { return part{parent: None, lane: None, join: None, set: None, to: to} }
+
+func TestRun(t *testing.T) {
+	tests := []struct {
+		name  string
+		parts []part
+		want  []int64 // without each of the sets 0 and 1
+		edges Edges
+	}{
+		{
+			"one after the other", []part{root(100), {0, 7, None, 0, 10, 40}, {0, 7, None, 1, 50, 90}},
+			[]int64{70, 60}, Edges{Stream: 1},
+		},
+		{
+			"side by side: the longer one decides", []part{root(100), {0, 1, None, 0, 0, 30}, {0, 2, None, 1, 0, 100}},
+			[]int64{100, 30}, Edges{},
+		},
+		{
+			"a stream's order holds across parents",
+			[]part{
+				root(100), {0, None, None, None, 0, 60}, {0, None, None, None, 0, 100},
+				{1, 3, None, None, 0, 60}, {2, 4, None, 0, 0, 40}, {2, 3, None, 1, 60, 100},
+			},
+			[]int64{100, 60}, Edges{Stream: 1},
+		},
+		{
+			"the last to arrive holds the others",
+			[]part{root(100), {0, 1, None, 0, 0, 80}, {0, 1, 5, 1, 80, 100}, {0, 2, 5, 1, 0, 100}},
+			[]int64{20, 80}, Edges{Stream: 1, Collective: 1},
+		},
+		{
+			"what is below a span is in its time", []part{root(100), {0, None, None, 0, 0, 90}, {1, 1, None, 1, 20, 60}},
+			[]int64{50, 60}, Edges{},
+		},
+	}
+	for _, test := range tests {
+		s := scheduleOf(test.parts...)
+		if got, want := s.Run(None), test.parts[0].to; got != want {
+			t.Errorf("%s: everything takes %d, want %d", test.name, got, want)
+		}
+		if diff := cmp.Diff(test.want, []int64{s.Run(0), s.Run(1)}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+		if s.Edges != test.edges {
+			t.Errorf("%s: edges %+v, want %+v", test.name, s.Edges, test.edges)
+		}
+	}
+}
+
+// With everything in it a schedule takes what it took; without a set it takes no longer, and
+// no less than the time in which nothing of the set ran.
+func TestRunOfRandom(t *testing.T) {
+	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+		parts := []part{root(1000)}
+		for range r.IntN(30) {
+			parent := int32(r.IntN(len(parts)))
+			p := part{parent: parent, lane: int32(r.IntN(4)) - 1, join: None, set: int16(r.IntN(3)) - 1}
+			if p.lane != None {
+				p.join = int32(r.IntN(3)) - 1
+			}
+			above := parts[parent]
+			if above.to-above.from < 2 {
+				continue
+			}
+			p.from = above.from + r.Int64N(above.to-above.from-1)
+			p.to = p.from + 1 + r.Int64N(above.to-p.from)
+			parts = append(parts, p)
+		}
+		s := scheduleOf(parts...)
+		if got := s.Run(None); got != 1000 {
+			t.Errorf("seed %d: everything takes %d", seed, got)
+		}
+		for set := range int16(2) {
+			least := int64(1000)
+			for _, p := range parts {
+				if p.set == set {
+					least -= p.to - p.from
+				}
+			}
+			if got := s.Run(set); got > 1000 || got < least {
+				t.Errorf("seed %d: %d without set %d, want %d to 1000", seed, got, set, least)
+			}
+		}
+		if got := s.Run(None); got != 1000 {
+			t.Errorf("seed %d: everything takes %d behind other runs", seed, got)
+		}
+	})
+}
+
+// A node that is shorter without a set counts with it, and ends earlier.
+func TestSave(t *testing.T) {
+	var s Schedule
+	for range 2 { // the memory is used again
+		s.Reset(0)
+		s.Add(Node{Parent: None, Lane: None, Join: None, Sets: [2]int16{None, None}}, 0, 100)
+		s.Add(Node{Parent: 0, Lane: None, Join: None, Sets: [2]int16{None, None}}, 10, 60)
+		s.Save([]int64{0, 30})
+		s.Connect()
+		counts := []int64{9, 9}
+		if saved := s.Count(counts); !saved || !slices.Equal(counts, []int64{0, 1}) {
+			t.Errorf("counts %v, others %v", counts, saved)
+		}
+		if got, want := []int64{s.Run(0), s.Run(1)}, []int64{100, 70}; !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+}
