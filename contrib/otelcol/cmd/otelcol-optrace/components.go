@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
 
+	"github.com/optrace/optrace/contrib/otelcol/optraceconnector"
 	"github.com/optrace/optrace/contrib/otelcol/optraceexporter"
 )
 
@@ -25,7 +26,7 @@ func components() (f otelcol.Factories, err error) {
 	f.Processors, errs[1] = otelcol.MakeFactoryMap[processor.Factory](batchprocessor.NewFactory())
 	f.Exporters, errs[2] = otelcol.MakeFactoryMap[exporter.Factory](
 		debugexporter.NewFactory(), otlphttpexporter.NewFactory(), optraceexporter.NewFactory())
-	f.Connectors, errs[3] = otelcol.MakeFactoryMap[connector.Factory](spanmetricsconnector.NewFactory())
+	f.Connectors, errs[3] = otelcol.MakeFactoryMap[connector.Factory](spanmetricsconnector.NewFactory(), optraceconnector.NewFactory())
 	f.Telemetry = otelconftelemetry.NewFactory()
 	return f, errors.Join(errs[:]...)
 }

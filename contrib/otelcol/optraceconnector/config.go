@@ -1,0 +1,105 @@
+package optraceconnector
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap/xconfmap"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+)
+
+// Config is the configuration of the connector.
+type Config struct {
+	// FlushInterval is how often metrics and profiles are sent on.
+	FlushInterval time.Duration `mapstructure:"flush_interval"`
+	// Metrics is about metrics, Profiles about profiles.
+	Metrics  Metrics  `mapstructure:"metrics"`
+	Profiles Profiles `mapstructure:"profiles"`
+}
+
+// Metrics says which metrics there are at most.
+type Metrics struct {
+	// Temporality is "cumulative" or "delta".
+	Temporality string `mapstructure:"temporality"`
+	// SeriesLimit is how many operations, and how many devices, of a resource have
+	// series of their own. What others cost is in a series with the attribute
+	// otel.metric.overflow.
+	SeriesLimit int `mapstructure:"series_limit"`
+	// ResourceLimit is how many resources have series of their own. Those of others
+	// are in a resource with the attribute otel.metric.overflow.
+	ResourceLimit int `mapstructure:"resource_limit"`
+	// MaxBuckets is how many buckets a histogram has at most.
+	MaxBuckets int32 `mapstructure:"max_buckets"`
+	// Exemplars is how many of the longest operations of an interval a histogram
+	// points to; 0 for none.
+	Exemplars int `mapstructure:"exemplars"`
+}
+
+// Profiles says which profiles there are at most.
+type Profiles struct {
+	// MaxSpans is how many spans a profile is made of, or some more: it is sent before
+	// the interval is over where there are as many.
+	MaxSpans int `mapstructure:"max_spans"`
+}
+
+const (
+	cumulative = "cumulative"
+	delta      = "delta"
+)
+
+var _ xconfmap.Validator = (*Config)(nil)
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		FlushInterval: time.Minute,
+		Metrics:       Metrics{Temporality: cumulative, SeriesLimit: 2000, ResourceLimit: 1000, MaxBuckets: 160, Exemplars: 4},
+		Profiles:      Profiles{MaxSpans: 1_000_000},
+	}
+}
+
+// Validate implements xconfmap.Validator.
+func (c *Config) Validate() error {
+	if c.FlushInterval <= 0 {
+		return fmt.Errorf("flush_interval is %v; it must be positive", c.FlushInterval)
+	}
+	return nil
+}
+
+// Validate implements xconfmap.Validator.
+func (m *Metrics) Validate() error {
+	var errs []error
+	if m.Temporality != cumulative && m.Temporality != delta {
+		errs = append(errs, fmt.Errorf("unknown temporality %q; known are %s and %s", m.Temporality, cumulative, delta))
+	}
+	if m.SeriesLimit < 1 {
+		errs = append(errs, fmt.Errorf("series_limit is %d; it must be positive", m.SeriesLimit))
+	}
+	if m.ResourceLimit < 1 {
+		errs = append(errs, fmt.Errorf("resource_limit is %d; it must be positive", m.ResourceLimit))
+	}
+	if m.MaxBuckets < 2 || m.MaxBuckets > 1024 {
+		errs = append(errs, fmt.Errorf("max_buckets is %d; it must be from 2 to 1024", m.MaxBuckets))
+	}
+	if m.Exemplars < 0 || m.Exemplars > 100 {
+		errs = append(errs, fmt.Errorf("exemplars is %d; it must be from 0 to 100", m.Exemplars))
+	}
+	return errors.Join(errs...)
+}
+
+// Validate implements xconfmap.Validator.
+func (p *Profiles) Validate() error {
+	if p.MaxSpans < 1 {
+		return fmt.Errorf("max_spans is %d; it must be positive", p.MaxSpans)
+	}
+	return nil
+}
+
+// temporality returns that of pdata.
+func (m *Metrics) temporality() pmetric.AggregationTemporality {
+	if m.Temporality == delta {
+		return pmetric.AggregationTemporalityDelta
+	}
+	return pmetric.AggregationTemporalityCumulative
+}

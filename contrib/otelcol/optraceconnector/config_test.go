@@ -1,0 +1,86 @@
+package optraceconnector
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/xconfmap"
+	"go.opentelemetry.io/collector/connector/xconnector"
+)
+
+func TestConfig(t *testing.T) {
+	metrics := func(key string, value any) map[string]any {
+		return map[string]any{"metrics": map[string]any{key: value}}
+	}
+	for _, tt := range []struct {
+		name string
+		text map[string]any
+		want string // part of the error; "" for none
+	}{
+		{"nothing", nil, ""},
+		{"delta", metrics("temporality", "delta"), ""},
+		{"no exemplars", metrics("exemplars", 0), ""},
+		{"a typo", map[string]any{"flush_intervall": "1s"}, "flush_intervall"},
+		{"a typo below", metrics("temporalty", "delta"), "temporalty"},
+		{"a typo in profiles", map[string]any{"profiles": map[string]any{"max_ops": 1}}, "max_ops"},
+		{"no interval", map[string]any{"flush_interval": "0s"}, "flush_interval is 0s"},
+		{"unknown temporality", metrics("temporality", "gauge"), `metrics: unknown temporality "gauge"`},
+		{"no series", metrics("series_limit", 0), "series_limit is 0"},
+		{"no resources", metrics("resource_limit", -1), "resource_limit is -1"},
+		{"one bucket", metrics("max_buckets", 1), "max_buckets is 1"},
+		{"many exemplars", metrics("exemplars", 1000), "exemplars is 1000"},
+		{"no spans", map[string]any{"profiles": map[string]any{"max_spans": 0}}, "profiles: max_spans is 0"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := createDefaultConfig()
+			err := confmap.NewFromStringMap(tt.text).Unmarshal(cfg)
+			if err == nil {
+				err = xconfmap.Validate(cfg)
+			}
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("the error is %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestWholeConfig(t *testing.T) {
+	cfg := createDefaultConfig()
+	err := confmap.NewFromStringMap(map[string]any{
+		"flush_interval": "15s",
+		"metrics": map[string]any{
+			"temporality": "delta", "series_limit": 10, "resource_limit": 20, "max_buckets": 30, "exemplars": 5,
+		},
+		"profiles": map[string]any{"max_spans": 1000},
+	}).Unmarshal(cfg)
+	want := &Config{
+		FlushInterval: 15 * time.Second,
+		Metrics:       Metrics{Temporality: delta, SeriesLimit: 10, ResourceLimit: 20, MaxBuckets: 30, Exemplars: 5},
+		Profiles:      Profiles{MaxSpans: 1000},
+	}
+	if diff := cmp.Diff(want, cfg); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestFactory(t *testing.T) {
+	f := NewFactory()
+	if f.Type().String() != "operations" {
+		t.Errorf("the type is %q", f.Type())
+	}
+	if err := componenttest.CheckConfigStruct(f.CreateDefaultConfig()); err != nil {
+		t.Error(err)
+	}
+	if got := f.TracesToMetricsStability(); got != component.StabilityLevelAlpha {
+		t.Errorf("the stability of metrics is %v", got)
+	}
+	x, ok := f.(xconnector.Factory)
+	if !ok || x.TracesToProfilesStability() != component.StabilityLevelDevelopment {
+		t.Errorf("the factory %T makes no profiles", f)
+	}
+}

@@ -1,0 +1,55 @@
+package optraceconnector
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.uber.org/zap"
+)
+
+// flusher calls flush at an interval while a component runs, and when it ends.
+type flusher struct {
+	interval time.Duration
+	flush    func(context.Context) error
+	logger   *zap.Logger
+
+	stop, done chan struct{} // nil until Start
+}
+
+// Start implements component.Component.
+func (f *flusher) Start(context.Context, component.Host) error {
+	f.stop, f.done = make(chan struct{}), make(chan struct{})
+	go f.run()
+	return nil
+}
+
+func (f *flusher) run() {
+	defer close(f.done)
+	tick := time.NewTicker(f.interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := f.flush(context.Background()); err != nil {
+				f.logger.Error("sending on what operations cost", zap.Error(err))
+			}
+		case <-f.stop:
+			return
+		}
+	}
+}
+
+// Shutdown implements component.Component.
+func (f *flusher) Shutdown(ctx context.Context) error {
+	if f.stop == nil {
+		return nil
+	}
+	close(f.stop)
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return f.flush(ctx)
+}

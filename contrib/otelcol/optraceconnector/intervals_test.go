@@ -1,0 +1,44 @@
+package optraceconnector
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// The sum is that of a naive count of the nanoseconds that are covered.
+func TestIntervalsAgainstNaive(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		bounded := intervals{most: 1 + rng.IntN(8)}
+		exact := intervals{most: 1 << 20}
+		covered := make(map[int64]bool)
+		var sum, atMost int64
+		for range 60 {
+			start := rng.Int64N(400)
+			end := start + rng.Int64N(30) - 2
+			sum += exact.add(start, end)
+			atMost += bounded.add(start, end)
+			for ns := start; ns < end; ns++ {
+				covered[ns] = true
+			}
+			if len(bounded.list) > bounded.most {
+				t.Fatalf("seed %d: %d intervals, at most %d", seed, len(bounded.list), bounded.most)
+			}
+		}
+		if sum != int64(len(covered)) || atMost > sum {
+			t.Fatalf("seed %d: %d ns, with a bound %d; want %d", seed, sum, atMost, len(covered))
+		}
+	}
+}
+
+// Nothing is lost where intervals come in order.
+func TestIntervalsInOrder(t *testing.T) {
+	few := intervals{most: 2}
+	var sum int64
+	for i := range int64(1000) {
+		sum += few.add(10*i, 10*i+4)
+	}
+	if sum != 4000 {
+		t.Errorf("%d ns of 4000", sum)
+	}
+}

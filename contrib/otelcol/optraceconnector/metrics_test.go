@@ -1,0 +1,379 @@
+package optraceconnector
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/connector/connectortest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/op"
+)
+
+// newTestConnector returns a connector that has not been started, by a clock that
+// stands still.
+func newTestConnector(change func(*Config)) *metricsConnector {
+	cfg := createDefaultConfig().(*Config)
+	if change != nil {
+		change(cfg)
+	}
+	c := newMetricsConnector(cfg, consumertest.NewNop())
+	c.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
+	return c
+}
+
+func consume(t *testing.T, c *metricsConnector, all ...ptrace.Traces) {
+	t.Helper()
+	for _, td := range all {
+		if err := c.ConsumeTraces(t.Context(), td); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// text returns an attribute as text, "" where there is none.
+func text(a pcommon.Map, key string) string {
+	if v, ok := a.Get(key); ok {
+		return v.AsString()
+	}
+	return ""
+}
+
+// figures are those of an operation or a device.
+type figures struct {
+	Count, Memory               int64
+	Sum, Min, Max, FLOPs, Busys float64
+}
+
+// figureKey says of what.
+type figureKey struct {
+	Rank                    int64
+	Operation, Side, Device string
+	Overflow                bool
+}
+
+// figuresOf returns the figures of metrics. Of points with equal keys it adds them up.
+func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
+	out := make(map[figureKey]figures)
+	add := func(rm pmetric.ResourceMetrics, a pcommon.Map, f func(*figures)) {
+		rank, _ := strconv.ParseInt(text(rm.Resource().Attributes(), op.KeyRank), 10, 64)
+		k := figureKey{rank, text(a, op.KeyName), text(a, op.KeySide), text(a, op.KeyDevice), text(a, keyOverflow) == "true"}
+		x := out[k]
+		f(&x)
+		out[k] = x
+	}
+	for _, m := range all {
+		for _, rm := range m.ResourceMetrics().All() {
+			for _, m := range rm.ScopeMetrics().At(0).Metrics().All() {
+				if m.Type() == pmetric.MetricTypeExponentialHistogram {
+					for _, p := range m.ExponentialHistogram().DataPoints().All() {
+						add(rm, p.Attributes(), func(x *figures) {
+							if x.Min = min(x.Min, p.Min()); x.Count == 0 {
+								x.Min = p.Min()
+							}
+							x.Count, x.Sum, x.Max = x.Count+int64(p.Count()), x.Sum+p.Sum(), max(x.Max, p.Max())
+						})
+					}
+					continue
+				}
+				for _, p := range m.Sum().DataPoints().All() {
+					add(rm, p.Attributes(), func(x *figures) {
+						switch m.Name() {
+						case "tensor.op.memory":
+							x.Memory += p.IntValue()
+						case "tensor.op.flops":
+							x.FLOPs += p.DoubleValue()
+						case "tensor.op.busy_time", "tensor.device.busy_time":
+							x.Busys += p.DoubleValue()
+						}
+					})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// reported returns the figures of the same spans in the report.
+func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
+	t.Helper()
+	keys, err := analyze.ParseKeys("rank,operation,device")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pdatatest.Report(t.Context(), analyze.Options{By: keys, RecordedFLOPs: true}, all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make(map[figureKey]figures)
+	for _, g := range r.Groups {
+		v := g.Key.Values
+		k := figureKey{Rank: v[0].Number.V, Operation: v[1].Text, Side: g.Side, Device: v[2].Text}
+		out[k] = figures{
+			Count: g.Count, Memory: g.MemoryBytes, FLOPs: float64(g.FLOPs),
+			Sum: seconds(g.SumNS), Min: seconds(g.MinNS), Max: seconds(g.MaxNS),
+		}
+	}
+	for _, d := range r.Devices {
+		if d.DeviceID != "unknown" {
+			out[figureKey{Rank: d.Rank.V, Device: d.DeviceID}] = figures{Busys: seconds(d.BusyNS.V)}
+		}
+	}
+	return out
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// equal compares figures. Those of operations are compared without their busy times,
+// which the report has of devices only.
+func equal(t *testing.T, want, got map[figureKey]figures) {
+	t.Helper()
+	for k, f := range got {
+		if k.Operation != "" {
+			if f.Busys <= 0 || f.Busys > f.Sum+1e-12 {
+				t.Errorf("%v was busy %v s, all took %v s", k, f.Busys, f.Sum)
+			}
+			f.Busys = 0
+			got[k] = f
+		}
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-12)); diff != "" {
+		t.Errorf("figures (-report +metrics):\n%s", diff)
+	}
+}
+
+func TestMetricsEqualReport(t *testing.T) {
+	all := pdatatest.Training(1, 4, 6)
+	c := newTestConnector(nil)
+	consume(t, c, all[:3]...)
+	c.take() // cumulative points go on
+	consume(t, c, all[3:]...)
+	equal(t, reported(t, all...), figuresOf(c.take()))
+}
+
+func TestDeltasAddUp(t *testing.T) {
+	all := pdatatest.Training(2, 2, 6)
+	c := newTestConnector(func(c *Config) { c.Metrics.Temporality = delta })
+	var parts []pmetric.Metrics
+	for _, td := range all {
+		consume(t, c, td)
+		parts = append(parts, c.take())
+	}
+	equal(t, reported(t, all...), figuresOf(parts...))
+	for _, m := range parts[0].ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().All() {
+		temporality := pmetric.AggregationTemporalityUnspecified
+		switch m.Type() {
+		case pmetric.MetricTypeSum:
+			temporality = m.Sum().AggregationTemporality()
+		case pmetric.MetricTypeExponentialHistogram:
+			temporality = m.ExponentialHistogram().AggregationTemporality()
+		}
+		if temporality != pmetric.AggregationTemporalityDelta {
+			t.Errorf("%s is %v", m.Name(), temporality)
+		}
+	}
+	if n := c.take().DataPointCount(); n != 0 {
+		t.Errorf("%d points of nothing", n)
+	}
+	if c.take(); len(c.sources)+len(c.byID) != 0 {
+		t.Errorf("%d resources are kept that nothing comes from", len(c.sources))
+	}
+}
+
+// What is beyond the limits is in series of its own, and nothing is lost.
+func TestLimits(t *testing.T) {
+	all := pdatatest.Training(3, 4, 3)
+	total := func(m pmetric.Metrics) (sum figures, overflown int64) {
+		for k, f := range figuresOf(m) {
+			if k.Operation == "" && !k.Overflow {
+				continue // a device
+			}
+			sum.Count, sum.Memory, sum.FLOPs, sum.Sum = sum.Count+f.Count, sum.Memory+f.Memory, sum.FLOPs+f.FLOPs, sum.Sum+f.Sum
+			if k.Overflow {
+				overflown += f.Count
+			}
+		}
+		return sum, overflown
+	}
+	unlimited := newTestConnector(nil)
+	consume(t, unlimited, all...)
+	want, none := total(unlimited.take())
+	if none != 0 {
+		t.Errorf("%d operations have no series below the limit", none)
+	}
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Metrics.SeriesLimit = 1 },
+		func(c *Config) { c.Metrics.SeriesLimit = 5 },
+		func(c *Config) { c.Metrics.ResourceLimit, c.Metrics.SeriesLimit = 1, 3 },
+	} {
+		c := newTestConnector(change)
+		consume(t, c, all...)
+		m := c.take()
+		got, overflown := total(m)
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" || overflown == 0 {
+			t.Errorf("%d in overflow series; the sum of all series (-want +got):\n%s", overflown, diff)
+		}
+		if n := m.ResourceMetrics().Len(); n > c.cfg.ResourceLimit+1 {
+			t.Errorf("%d resources", n)
+		}
+		for _, s := range c.sources {
+			if len(s.series) > c.cfg.SeriesLimit+1 || len(s.devices) > c.cfg.SeriesLimit+1 {
+				t.Errorf("%d series, %d devices of a resource", len(s.series), len(s.devices))
+			}
+		}
+	}
+}
+
+// The exemplars of a series are its longest operations.
+func TestExemplars(t *testing.T) {
+	all := pdatatest.Training(4, 1, 6)
+	c := newTestConnector(func(c *Config) { c.Metrics.Exemplars = 3 })
+	consume(t, c, all...)
+	points := c.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints()
+	longest := make(map[[3]string][]float64)
+	ids := make(map[[16]byte]map[[8]byte]float64)
+	for _, td := range all {
+		for _, s := range td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().All() {
+			k := [3]string{s.Name(), text(s.Attributes(), op.KeyDevice), text(s.Attributes(), op.KeySide)}
+			ns := seconds(int64(s.EndTimestamp() - s.StartTimestamp()))
+			longest[k] = append(longest[k], ns)
+			if ids[s.TraceID()] == nil {
+				ids[s.TraceID()] = make(map[[8]byte]float64)
+			}
+			ids[s.TraceID()][s.SpanID()] = ns
+		}
+	}
+	if points.Len() < 5 {
+		t.Errorf("only %d series", points.Len())
+	}
+	for _, p := range points.All() {
+		a := p.Attributes()
+		want := longest[[3]string{text(a, op.KeyName), text(a, op.KeyDevice), text(a, op.KeySide)}]
+		slices.Sort(want)
+		want = want[max(0, len(want)-3):]
+		var got []float64
+		for _, e := range p.Exemplars().All() {
+			got = append(got, e.DoubleValue())
+			if ids[e.TraceID()][e.SpanID()] != e.DoubleValue() {
+				t.Errorf("the exemplar %v is no operation", e.SpanID())
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+			t.Errorf("exemplars of %s (-want +got):\n%s", text(a, op.KeyName), diff)
+		}
+	}
+	none := newTestConnector(func(c *Config) { c.Metrics.Exemplars = 0 })
+	consume(t, none, all...)
+	if n := none.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints().At(0).Exemplars().
+		Len(); n != 0 {
+		t.Errorf("%d exemplars", n)
+	}
+}
+
+// Each duration is in the bucket of its size.
+func TestBuckets(t *testing.T) {
+	td := pdatatest.Training(5, 1, 1)[0]
+	spans := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans()
+	var durations []float64
+	i := 0
+	spans.RemoveIf(func(ptrace.Span) bool { i++; return i == 1 })
+	for i, s := range spans.All() {
+		s.Attributes().Clear()
+		s.Attributes().PutStr(op.KeyName, "matmul")
+		ns := int64(i * i * i * 1000)
+		s.SetEndTimestamp(s.StartTimestamp() + pcommon.Timestamp(ns))
+		durations = append(durations, seconds(ns))
+	}
+	c := newTestConnector(func(c *Config) { c.Metrics.MaxBuckets = 20 })
+	consume(t, c, td)
+	p := c.take().ResourceMetrics().At(0).ScopeMetrics().At(0).Metrics().At(0).ExponentialHistogram().DataPoints().At(0)
+	counts := p.Positive().BucketCounts().AsRaw()
+	want := make([]uint64, len(counts))
+	zero := uint64(0)
+	for _, d := range durations {
+		if d == 0 {
+			zero++
+			continue
+		}
+		index := int(math.Ceil(math.Log2(d)*math.Exp2(float64(p.Scale())))) - 1
+		want[index-int(p.Positive().Offset())]++
+	}
+	if diff := cmp.Diff(want, counts); diff != "" || zero != p.ZeroCount() || len(counts) > 20 {
+		t.Errorf("%d of no length, want %d; %d buckets (-want +got):\n%s", p.ZeroCount(), zero, len(counts), diff)
+	}
+}
+
+// A connector of the factory sends at intervals, and the rest when it ends.
+func TestLifecycle(t *testing.T) {
+	all := pdatatest.Training(6, 2, 2)
+	cfg := createDefaultConfig().(*Config)
+	cfg.FlushInterval, cfg.Metrics.Temporality = 5*time.Millisecond, delta
+	var sink consumertest.MetricsSink
+	c, err := NewFactory().CreateTracesToMetrics(t.Context(), connectortest.NewNopSettings(NewFactory().Type()), cfg, &sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Capabilities().MutatesData {
+		t.Error("the connector claims to change spans")
+	}
+	if err := c.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ConsumeTraces(t.Context(), all[0]); err != nil {
+		t.Fatal(err)
+	}
+	for range 2000 {
+		if sink.DataPointCount() > 0 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if sink.DataPointCount() == 0 {
+		t.Error("nothing is sent at intervals")
+	}
+	if err := c.ConsumeTraces(t.Context(), all[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, reported(t, all...), figuresOf(sink.AllMetrics()...))
+}
+
+func TestShutdownWithoutStart(t *testing.T) {
+	if err := newTestConnector(nil).Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMetricsConcurrentSafe(t *testing.T) {
+	all := pdatatest.Training(7, 2, 8)
+	c := newTestConnector(func(c *Config) { c.Metrics.Temporality = delta })
+	var wg sync.WaitGroup
+	parts := make([]pmetric.Metrics, len(all))
+	for i, td := range all {
+		wg.Go(func() {
+			if err := c.ConsumeTraces(context.WithoutCancel(t.Context()), td); err != nil {
+				t.Error(err)
+			}
+			parts[i] = c.take()
+		})
+	}
+	wg.Wait()
+	want, got := reported(t, all...), figuresOf(append(parts, c.take())...)
+	equal(t, want, got)
+}

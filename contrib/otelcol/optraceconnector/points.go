@@ -1,0 +1,161 @@
+package optraceconnector
+
+import (
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pmetric"
+
+	"github.com/lightstep/go-expohisto/structure"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/op"
+)
+
+// keyOverflow marks the series of what has no series of its own.
+const keyOverflow = "otel.metric.overflow"
+
+// scopeName is the instrumentation scope of the metrics.
+const scopeName = "github.com/optrace/optrace/contrib/otelcol/optraceconnector"
+
+// writer writes the points of a source at a time.
+type writer struct {
+	temporality pmetric.AggregationTemporality
+	now         pcommon.Timestamp
+
+	duration                       pmetric.ExponentialHistogramDataPointSlice
+	memory, flops, busy, deviceUse pmetric.NumberDataPointSlice
+}
+
+// write adds the metrics of a source.
+func (w *writer) write(out pmetric.Metrics, s *source) {
+	rm := out.ResourceMetrics().AppendEmpty()
+	s.resource.CopyTo(rm.Resource())
+	sm := rm.ScopeMetrics().AppendEmpty()
+	sm.Scope().SetName(scopeName)
+	sm.Scope().SetVersion(optrace.Version)
+	h := metric(sm, "tensor.op.duration", "s", "Duration of tensor operations.").SetEmptyExponentialHistogram()
+	h.SetAggregationTemporality(w.temporality)
+	w.duration = h.DataPoints()
+	w.memory = w.sum(sm, "tensor.op.memory", "By", "Memory that tensor operations state.")
+	w.flops = w.sum(sm, "tensor.op.flops", "{operation}", "Floating-point operations that tensor operations state.")
+	w.busy = w.sum(sm, "tensor.op.busy_time", "s", "Time in which a tensor operation was running on a device, once or several times at once.")
+	w.deviceUse = w.sum(sm, "tensor.device.busy_time", "s", "Time in which a device was running any tensor operation.")
+	for _, x := range s.series {
+		if x.duration.Count() > 0 { // since the last delta points
+			w.series(x)
+		}
+	}
+	for _, d := range s.devices {
+		if d.busyNS == 0 {
+			continue
+		}
+		p := w.point(w.deviceUse, d.start)
+		p.SetDoubleValue(float64(d.busyNS) / 1e9)
+		if d.overflow {
+			p.Attributes().PutBool(keyOverflow, true)
+		} else {
+			p.Attributes().PutStr(op.KeyDevice, d.id)
+		}
+	}
+	sm.Metrics().RemoveIf(func(m pmetric.Metric) bool {
+		if m.Type() == pmetric.MetricTypeSum {
+			return m.Sum().DataPoints().Len() == 0
+		}
+		return w.duration.Len() == 0
+	})
+}
+
+func metric(sm pmetric.ScopeMetrics, name, unit, description string) pmetric.Metric {
+	m := sm.Metrics().AppendEmpty()
+	m.SetName(name)
+	m.SetUnit(unit)
+	m.SetDescription(description)
+	return m
+}
+
+// sum adds a metric that is a sum.
+func (w *writer) sum(sm pmetric.ScopeMetrics, name, unit, description string) pmetric.NumberDataPointSlice {
+	sum := metric(sm, name, unit, description).SetEmptySum()
+	sum.SetIsMonotonic(true)
+	sum.SetAggregationTemporality(w.temporality)
+	return sum.DataPoints()
+}
+
+func (w *writer) point(to pmetric.NumberDataPointSlice, start pcommon.Timestamp) pmetric.NumberDataPoint {
+	p := to.AppendEmpty()
+	p.SetStartTimestamp(start)
+	p.SetTimestamp(w.now)
+	return p
+}
+
+// series adds the points of a series.
+func (w *writer) series(s *series) {
+	attributes := pcommon.NewMap()
+	s.attributes(attributes)
+	w.histogram(s, attributes)
+	if s.knowsMemory {
+		p := w.point(w.memory, s.start)
+		p.SetIntValue(int64(s.memory))
+		attributes.CopyTo(p.Attributes())
+	}
+	if s.knowsFLOPs {
+		p := w.point(w.flops, s.start)
+		p.SetDoubleValue(s.flops)
+		attributes.CopyTo(p.Attributes())
+	}
+	if len(s.busy.list) > 0 {
+		p := w.point(w.busy, s.start)
+		p.SetDoubleValue(float64(s.busyNS) / 1e9)
+		attributes.CopyTo(p.Attributes())
+	}
+}
+
+// attributes sets the attributes of the points of a series.
+func (s *series) attributes(to pcommon.Map) {
+	if s.overflow {
+		to.PutBool(keyOverflow, true)
+		return
+	}
+	to.PutStr(op.KeyName, s.key.operation)
+	if s.key.device != "" {
+		to.PutStr(op.KeyDevice, s.key.device)
+	}
+	if s.key.kind != op.KindUnknown {
+		to.PutStr(op.KeyKind, s.key.kind.String())
+	}
+	if s.key.side == op.SideHost {
+		to.PutStr(op.KeySide, s.key.side.String())
+	}
+}
+
+// histogram adds the histogram of the durations of a series, with its exemplars, which
+// are those of an interval.
+func (w *writer) histogram(s *series, attributes pcommon.Map) {
+	p := w.duration.AppendEmpty()
+	attributes.CopyTo(p.Attributes())
+	p.SetStartTimestamp(s.start)
+	p.SetTimestamp(w.now)
+	p.SetCount(s.duration.Count())
+	p.SetSum(float64(s.durationNS) / 1e9)
+	p.SetScale(s.duration.Scale())
+	p.SetZeroCount(s.duration.ZeroCount())
+	p.SetMin(s.duration.Min())
+	p.SetMax(s.duration.Max())
+	buckets(s.duration.Positive(), p.Positive())
+	for _, x := range s.exemplars {
+		e := p.Exemplars().AppendEmpty()
+		e.SetTraceID(pcommon.TraceID(x.trace))
+		e.SetSpanID(pcommon.SpanID(x.span))
+		e.SetTimestamp(pcommon.Timestamp(max(0, x.end)))
+		e.SetDoubleValue(float64(x.ns) / 1e9)
+	}
+	s.exemplars = s.exemplars[:0]
+}
+
+func buckets(from *structure.Buckets, to pmetric.ExponentialHistogramDataPointBuckets) {
+	to.SetOffset(from.Offset())
+	counts := make([]uint64, from.Len())
+	for i := range counts {
+		counts[i] = from.At(uint32(i))
+	}
+	to.BucketCounts().FromRaw(counts)
+}

@@ -1,0 +1,127 @@
+package optraceconnector
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/xconsumer"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlpprofiles"
+)
+
+// profilesConnector makes a profile of the traces of an interval. It is safe for
+// concurrent use.
+type profilesConnector struct {
+	flusher
+	cfg  *Profiles
+	next xconsumer.Profiles
+
+	mu      sync.Mutex
+	reader  *pdataop.Reader
+	forest  *analyze.Forest
+	spans   int // in it, operations included
+	n       int // operations in it
+	service string
+	mixed   bool // they are of several services
+}
+
+func newProfilesConnector(cfg *Config, next xconsumer.Profiles) *profilesConnector {
+	c := &profilesConnector{cfg: &cfg.Profiles, next: next, reader: pdataop.NewReader(nil)}
+	c.forget()
+	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
+	return c
+}
+
+// forget begins another profile.
+func (c *profilesConnector) forget() {
+	c.forest, c.spans, c.n, c.service, c.mixed = analyze.NewForest(), 0, 0, "", false
+	c.forest.KeepShapes()
+}
+
+// Capabilities implements consumer.Traces.
+func (*profilesConnector) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: false}
+}
+
+// ConsumeTraces implements consumer.Traces.
+func (c *profilesConnector) ConsumeTraces(ctx context.Context, td ptrace.Traces) error {
+	if c.add(td) {
+		return c.send(ctx)
+	}
+	return nil
+}
+
+// add adds spans, and reports whether the profile has enough of them.
+func (c *profilesConnector) add(td ptrace.Traces) (full bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, rs := range td.ResourceSpans().All() {
+		res := pdataop.Resource(rs.Resource())
+		c.reader.SetResource(res)
+		c.forest.Add(op.Record{Resource: res})
+		for _, ss := range rs.ScopeSpans().All() {
+			c.reader.SetScope(ss.Scope())
+			for _, s := range ss.Spans().All() {
+				c.addSpan(s)
+			}
+		}
+	}
+	return c.spans >= c.cfg.MaxSpans
+}
+
+func (c *profilesConnector) addSpan(s ptrace.Span) {
+	c.spans++
+	e, ok := c.reader.Entry(s)
+	if !ok {
+		c.forest.Add(op.Record{Span: c.reader.Span(s)})
+		return
+	}
+	c.forest.Add(op.Record{Entry: e})
+	c.mixed = c.mixed || c.n > 0 && e.Service != c.service
+	c.service = e.Service
+	c.n++
+}
+
+// send sends the profile on and begins another one.
+func (c *profilesConnector) send(ctx context.Context) error {
+	out, err := c.take()
+	if err != nil || out.SampleCount() == 0 {
+		return err
+	}
+	return c.next.ConsumeProfiles(ctx, out)
+}
+
+// take returns the profile and begins another one. Operations come while it is made.
+func (c *profilesConnector) take() (pprofile.Profiles, error) {
+	c.mu.Lock()
+	forest, n := c.forest, c.n
+	var opts otlpprofiles.Options
+	opts.Version = optrace.Version
+	if !c.mixed {
+		opts.Service = c.service
+	}
+	c.forget()
+	c.mu.Unlock()
+	if n == 0 {
+		return pprofile.NewProfiles(), nil
+	}
+	var text bytes.Buffer
+	if err := otlpprofiles.Write(&text, forest.Stacks(), opts); err != nil {
+		return pprofile.Profiles{}, err
+	}
+	var u pprofile.ProtoUnmarshaler
+	out, err := u.UnmarshalProfiles(text.Bytes())
+	if err != nil {
+		return pprofile.Profiles{}, fmt.Errorf("reading the profile of %d operations: %w", n, err)
+	}
+	return out, nil
+}

@@ -1,0 +1,170 @@
+package optraceconnector
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/connector/connectortest"
+	"go.opentelemetry.io/collector/connector/xconnector"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlpprofiles"
+)
+
+// offline returns the profile that the command makes of the same spans.
+func offline(t *testing.T, all ...ptrace.Traces) []byte {
+	t.Helper()
+	text, err := pdatatest.Proto(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forest := analyze.NewForest()
+	forest.KeepShapes()
+	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		forest.Add(rec)
+	}
+	var out bytes.Buffer
+	opts := otlpprofiles.Options{Service: "trainer"}
+	opts.Version = optrace.Version
+	if err := otlpprofiles.Write(&out, forest.Stacks(), opts); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// total returns the sums of the values by their names.
+func total(t *testing.T, all ...pprofile.Profiles) map[string]int64 {
+	t.Helper()
+	sums := make(map[string]int64)
+	for _, ps := range all {
+		names := ps.Dictionary().StringTable()
+		for _, p := range ps.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+			name := names.At(int(p.SampleType().TypeStrindex()))
+			for _, s := range p.Samples().All() {
+				sums[name] += s.Values().At(0)
+			}
+		}
+	}
+	return sums
+}
+
+func TestProfileEqualsOffline(t *testing.T) {
+	all := pdatatest.Training(1, 3, 4)
+	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
+	for _, td := range all {
+		if err := c.ConsumeTraces(t.Context(), td); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := c.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var u pprofile.ProtoUnmarshaler
+	want, err := u.UnmarshalProfiles(offline(t, all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m pprofile.JSONMarshaler
+	wantText, _ := m.MarshalProfiles(want)
+	gotText, err := m.MarshalProfiles(got)
+	if diff := cmp.Diff(string(wantText), string(gotText)); err != nil || diff != "" {
+		t.Errorf("%v, profile (-offline +connector):\n%s", err, diff)
+	}
+	if sums := total(t, got); sums["count"] == 0 || sums["flops"] == 0 {
+		t.Errorf("the values of the profile are %v", sums)
+	}
+	if again, err := c.take(); err != nil || again.SampleCount() != 0 {
+		t.Errorf("the next profile has %d samples, %v", again.SampleCount(), err)
+	}
+}
+
+// The factory's connector sends a profile when there are enough operations, and the
+// rest when it ends.
+func TestProfilesLifecycle(t *testing.T) {
+	all := pdatatest.Training(2, 1, 5)
+	cfg := createDefaultConfig().(*Config)
+	cfg.Profiles.MaxSpans = 60
+	var sink consumertest.ProfilesSink
+	f := NewFactory().(xconnector.Factory)
+	c, err := f.CreateTracesToProfiles(t.Context(), connectortest.NewNopSettings(f.Type()), cfg, &sink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Capabilities().MutatesData {
+		t.Error("the connector claims to change spans")
+	}
+	if err := c.Start(t.Context(), componenttest.NewNopHost()); err != nil {
+		t.Fatal(err)
+	}
+	for _, td := range all {
+		if err := c.ConsumeTraces(t.Context(), td); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(sink.AllProfiles()); n != 3 {
+		t.Errorf("%d profiles, want 3", n)
+	}
+	var u pprofile.ProtoUnmarshaler
+	want, err := u.UnmarshalProfiles(offline(t, all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(total(t, want), total(t, sink.AllProfiles()...)); diff != "" {
+		t.Errorf("sums (-offline +connector):\n%s", diff)
+	}
+}
+
+func TestProfilesOfSeveralServices(t *testing.T) {
+	td := pdatatest.Training(3, 2, 1)[0]
+	td.ResourceSpans().At(1).Resource().Attributes().PutStr(op.KeyServiceName, "other")
+	c := newProfilesConnector(createDefaultConfig().(*Config), consumertest.NewNop())
+	c.add(td)
+	got, err := c.take()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := got.ResourceProfiles().At(0).Resource().Attributes().Len(); n != 0 {
+		t.Errorf("the resource of several services has %d attributes", n)
+	}
+}
+
+func TestProfilesConcurrentSafe(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Profiles.MaxSpans = 60
+	var sink consumertest.ProfilesSink
+	c := newProfilesConnector(cfg, &sink)
+	var wg sync.WaitGroup
+	for _, td := range pdatatest.Training(4, 1, 8) {
+		wg.Go(func() {
+			if err := c.ConsumeTraces(context.WithoutCancel(t.Context()), td); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := c.send(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// 40 operations a step, of which those seen from the host have no samples.
+	if n := total(t, sink.AllProfiles()...)["count"]; n < 8*30 || n > 8*40 {
+		t.Errorf("%d operations", n)
+	}
+}

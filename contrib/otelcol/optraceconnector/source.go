@@ -1,0 +1,123 @@
+package optraceconnector
+
+import (
+	"strings"
+
+	"github.com/lightstep/go-expohisto/structure"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/optrace/optrace/op"
+)
+
+// source is the series of a resource, in the order in which they were begun.
+type source struct {
+	resource pcommon.Resource
+	cfg      *Metrics
+
+	series   []*series
+	byKey    map[seriesKey]*series
+	rest     *series // of operations beyond the limit; nil for none
+	devices  []*device
+	byDevice map[string]*device
+	restOf   *device // of devices beyond the limit; nil for none
+}
+
+func newSource(r pcommon.Resource, cfg *Metrics) *source {
+	s := &source{resource: pcommon.NewResource(), cfg: cfg}
+	r.CopyTo(s.resource)
+	s.forget()
+	return s
+}
+
+// forget ends all series.
+func (s *source) forget() {
+	s.series, s.byKey, s.rest = nil, make(map[seriesKey]*series), nil
+	s.devices, s.byDevice, s.restOf = nil, make(map[string]*device), nil
+}
+
+// add adds an operation.
+func (s *source) add(e *op.Entry, now pcommon.Timestamp) {
+	s.find(e, now).add(e, s.cfg.Exemplars)
+	if e.DeviceID != "" && e.Side != op.SideHost && e.Start.Known {
+		d := s.device(e.DeviceID, now)
+		d.busyNS += d.busy.add(e.Start.V, e.Start.V+e.Duration)
+	}
+}
+
+// find returns the series of an operation.
+func (s *source) find(e *op.Entry, now pcommon.Timestamp) *series {
+	key := seriesKey{e.Operation, e.DeviceID, e.Kind, e.Side}
+	if found := s.byKey[key]; found != nil {
+		return found
+	}
+	if len(s.byKey) >= s.cfg.SeriesLimit {
+		if s.rest == nil {
+			s.rest = s.begin(now)
+			s.rest.overflow = true
+		}
+		return s.rest
+	}
+	begun := s.begin(now)
+	key.operation, key.device = strings.Clone(key.operation), strings.Clone(key.device)
+	begun.key = key
+	s.byKey[key] = begun
+	return begun
+}
+
+func (s *source) begin(now pcommon.Timestamp) *series {
+	begun := &series{start: now, busy: intervals{most: seriesIntervals}}
+	begun.duration.Init(structure.NewConfig(structure.WithMaxSize(s.cfg.MaxBuckets)))
+	s.series = append(s.series, begun)
+	return begun
+}
+
+// device returns the device with an id.
+func (s *source) device(id string, now pcommon.Timestamp) *device {
+	if found := s.byDevice[id]; found != nil {
+		return found
+	}
+	full := len(s.byDevice) >= s.cfg.SeriesLimit
+	if full && s.restOf != nil {
+		return s.restOf
+	}
+	begun := &device{start: now, overflow: full, busy: intervals{most: deviceIntervals}}
+	s.devices = append(s.devices, begun)
+	if full {
+		s.restOf = begun
+		return begun
+	}
+	begun.id = strings.Clone(id)
+	s.byDevice[begun.id] = begun
+	return begun
+}
+
+// reset begins another interval of delta points. Series of which there was nothing in
+// the last one end.
+func (s *source) reset(now pcommon.Timestamp) {
+	old, oldDevices := s.series, s.devices
+	s.forget()
+	for _, x := range old {
+		if x.duration.Count() == 0 {
+			continue
+		}
+		x.reset(now)
+		s.series = append(s.series, x)
+		if x.overflow {
+			s.rest = x
+		} else {
+			s.byKey[x.key] = x
+		}
+	}
+	for _, d := range oldDevices {
+		if d.busyNS == 0 {
+			continue
+		}
+		d.busyNS, d.start = 0, now
+		s.devices = append(s.devices, d)
+		if d.overflow {
+			s.restOf = d
+		} else {
+			s.byDevice[d.id] = d
+		}
+	}
+}
