@@ -1,4 +1,5 @@
 // Package otelcol is the root of the module that brings optrace into the
-// OpenTelemetry Collector. The command otelcol-optrace below it is a Collector
-// with the components that operations need.
+// OpenTelemetry Collector. Below it are an exporter to files, optraceexporter, a
+// connector to metrics and profiles, optraceconnector, and the command
+// otelcol-optrace, a Collector with both. See README.md.
 package otelcol

@@ -2,16 +2,58 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/collector/otelcol"
 )
 
-func TestExampleIsValid(t *testing.T) {
+func TestExamplesAreValid(t *testing.T) {
 	if err := validate(t, "../../examples/config.yaml"); err != nil {
 		t.Error(err)
+	}
+	if err := validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"); err == nil {
+		t.Error("profiles need no permission")
+	}
+	allowProfiles(t)
+	if err := validate(t, "../../examples/config.yaml", "../../examples/profiles.yaml"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A key that does not exist is an error, in each of the components.
+func TestTypos(t *testing.T) {
+	for _, typo := range []string{
+		"exporters::optrace::fromat: arrow", "exporters::optrace::rotation::max_byte: 1",
+		"connectors::operations::metric::exemplars: 1", "connectors::operations::metrics::exemplar: 1",
+	} {
+		if err := validate(t, "../../examples/config.yaml", "yaml:"+typo); err == nil || !strings.Contains(err.Error(), "invalid keys") {
+			t.Errorf("%s: the error is %v", typo, err)
+		}
+	}
+}
+
+// The configurations of the README are valid.
+func TestREADME(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for part := range strings.SplitSeq(string(text), "```yaml\n") {
+		yaml, _, ok := strings.Cut(part, "```")
+		if n++; !ok || n == 1 {
+			continue
+		}
+		if err := validate(t, "../../examples/config.yaml", "yaml:"+yaml); err != nil {
+			t.Errorf("%v\n%s", err, yaml)
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d configurations, want 3", n-1)
 	}
 }
 
@@ -32,8 +74,8 @@ func validate(t *testing.T, uris ...string) error {
 	return c.DryRun(t.Context())
 }
 
-// start runs a Collector in this process until the test ends.
-func start(t *testing.T, uris ...string) {
+// start runs a Collector in this process until stop is called or the test ends.
+func start(t *testing.T, uris ...string) (stop func()) {
 	t.Helper()
 	c, err := otelcol.NewCollector(settings(uris...))
 	if err != nil {
@@ -41,12 +83,13 @@ func start(t *testing.T, uris ...string) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- c.Run(context.WithoutCancel(t.Context())) }()
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		c.Shutdown()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(stop)
 	for deadline := time.Now().Add(30 * time.Second); c.GetState() != otelcol.StateRunning; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the Collector does not start")
@@ -58,9 +101,11 @@ func start(t *testing.T, uris ...string) {
 		default:
 		}
 	}
+	return stop
 }
 
 func TestStart(t *testing.T) {
 	start(t, "../../examples/config.yaml", "yaml:receivers::otlp::protocols::http::endpoint: 127.0.0.1:0",
-		"yaml:receivers::otlp::protocols::grpc::endpoint: 127.0.0.1:0", "yaml:exporters::optrace::path: "+t.TempDir()+"/ops.jsonl")
+		"yaml:receivers::otlp::protocols::grpc::endpoint: 127.0.0.1:0", "yaml:exporters::optrace::path: "+t.TempDir()+"/ops.jsonl",
+		"yaml:service::telemetry::logs::level: warn")
 }

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.opentelemetry.io/collector/pdata/pmetric"
+	"go.opentelemetry.io/collector/pdata/pmetric/pmetricotlp"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// backend keeps the metrics and profiles that are sent to it. It is safe for concurrent
+// use.
+type backend struct {
+	address string
+
+	mu         sync.Mutex
+	byPath     map[string][]pmetric.Metrics
+	asProfiles []pprofile.Profiles
+}
+
+func newBackend(t *testing.T) *backend {
+	t.Helper()
+	b := &backend{byPath: make(map[string][]pmetric.Metrics)}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := b.take(r); err != nil {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	b.address = strings.TrimPrefix(server.URL, "http://")
+	return b
+}
+
+func (b *backend) take(r *http.Request) error {
+	body := io.Reader(r.Body)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return err
+		}
+		body = z
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, "/profiles") {
+		request := pprofileotlp.NewExportRequest()
+		err := request.UnmarshalProto(text)
+		b.asProfiles = append(b.asProfiles, request.Profiles())
+		return err
+	}
+	request := pmetricotlp.NewExportRequest()
+	err = request.UnmarshalProto(text)
+	b.byPath[r.URL.Path] = append(b.byPath[r.URL.Path], request.Metrics())
+	return err
+}
+
+// metrics returns those of our connector, calls those of another one.
+func (b *backend) metrics() []pmetric.Metrics { return b.of("/v1/metrics") }
+func (b *backend) calls() []pmetric.Metrics   { return b.of("/calls") }
+
+func (b *backend) of(path string) []pmetric.Metrics {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.byPath[path]
+}
+
+// samples returns the sums of profiles by the names of their values.
+func (b *backend) samples() map[string]int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sums := make(map[string]int64)
+	for _, ps := range b.asProfiles {
+		names := ps.Dictionary().StringTable()
+		for _, rp := range ps.ResourceProfiles().All() {
+			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
+				for _, s := range p.Samples().All() {
+					sums[names.At(int(p.SampleType().TypeStrindex()))] += s.Values().At(0)
+				}
+			}
+		}
+	}
+	return sums
+}
+
+// sumOf returns the sum of the points of a metric.
+func sumOf(all []pmetric.Metrics, name string) (sum float64) {
+	for _, ms := range all {
+		for _, rm := range ms.ResourceMetrics().All() {
+			for _, sm := range rm.ScopeMetrics().All() {
+				for _, m := range sm.Metrics().All() {
+					if m.Name() == name {
+						sum += points(m)
+					}
+				}
+			}
+		}
+	}
+	return sum
+}
+
+func points(m pmetric.Metric) (sum float64) {
+	if m.Type() == pmetric.MetricTypeExponentialHistogram {
+		for _, p := range m.ExponentialHistogram().DataPoints().All() {
+			sum += p.Sum()
+		}
+		return sum
+	}
+	for _, p := range m.Sum().DataPoints().All() {
+		sum += p.DoubleValue() + float64(p.IntValue())
+	}
+	return sum
+}
