@@ -44,8 +44,9 @@ const attrPrefix = "attr:"
 // KeyNames returns the names of the keys, attr:NAME aside.
 func KeyNames() []string { return slices.Clone(keyNames[:]) }
 
-// ParseKey returns the key that s names: operation, kind, device, rank,
-// stream, shape, step, root, service, trace, or attr:NAME.
+// parseKey returns the key that s names: operation, kind, device, rank,
+// stream, shape, step, root, service, trace, or attr:NAME, which may be the NAME alone
+// where that has a dot.
 func parseKey(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
 		return Key{field: byAttr, attr: attr}, nil
@@ -54,6 +55,9 @@ func parseKey(s string) (Key, error) {
 		if s == name {
 			return Key{field: keyField(f)}, nil
 		}
+	}
+	if strings.Contains(s, ".") && !strings.Contains(s, ":") { // the name of an attribute
+		return Key{field: byAttr, attr: s}, nil
 	}
 	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(keyNames[:], ", "))
 }

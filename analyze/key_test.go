@@ -24,6 +24,8 @@ func TestParseKeys(t *testing.T) {
 		{"kind, device ,rank,stream,step", "kind device rank stream step", ""},
 		{"root,service,trace", "root service trace", ""},
 		{"attr:tenant,attr:Layer.name", "attr:tenant attr:Layer.name", ""},
+		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
+		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
 		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, attr:NAME`},
 		{"attr:", "", `parsing key: "attr:" is none of`},
 		{"operation,", "", `parsing key: "" is none of`},
@@ -156,7 +158,7 @@ func TestGroupKeyJSON(t *testing.T) {
 }
 
 func FuzzParseKeys(f *testing.F) {
-	for _, seed := range []string{"", "operation", "operation,shape", "attr:a, rank", "attr:", ",", "rank,rank"} {
+	for _, seed := range []string{"", "operation", "operation,shape", "attr:a, rank", "attr:", ",", "rank,rank", "hw.model, gpu.index", "."} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

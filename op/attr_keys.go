@@ -2,74 +2,7 @@ package op
 
 import "strconv"
 
-// The attributes of an operation, as they are written. Names have no unit
-// suffix; sizes are bytes, shapes are element counts per dimension.
-const (
-	// KeyName names the operation and makes a span one. The span's name is the
-	// same and has few distinct values.
-	KeyName = "tensor.op.name"
-	// KeyKind is compute, collective, memory, io or control.
-	KeyKind = "tensor.op.kind"
-	// KeyPath is the layer or module path.
-	KeyPath = "tensor.op.path"
-	// KeyFLOPs is the number of floating-point operations.
-	KeyFLOPs = "tensor.op.flop_count"
-	// KeySide is "host" for the host's view of device work.
-	KeySide = "tensor.op.side"
-	// KeyInputShapes is a slice of int slices, a shape per input.
-	KeyInputShapes = "tensor.input.shapes"
-	// KeyInputDTypes is a string slice, an element type per input.
-	KeyInputDTypes = "tensor.input.dtypes"
-	// KeyOutputShape is an int slice.
-	KeyOutputShape = "tensor.output.shape"
-	// KeyOutputElements states the number of output elements where no shape does.
-	KeyOutputElements = "tensor.output.elements"
-	// KeyDType is the element type of the output.
-	KeyDType = "tensor.dtype"
-	// KeyDevice is the device, such as "cuda:0" or "cpu".
-	KeyDevice = "tensor.device.id"
-	// KeyStream is the device's queue.
-	KeyStream = "tensor.stream.id"
-	// KeyStep is the iteration.
-	KeyStep = "tensor.step"
-	// KeyLaunch is when the host launched the operation, in Unix nanoseconds.
-	KeyLaunch = "tensor.launch.time"
-	// KeyClockError bounds how far the operation's times may be off where they come from
-	// the clock of a device, in nanoseconds. Entries have it among their attributes.
-	KeyClockError = "tensor.clock.error"
-	// KeyMemory is the size in bytes.
-	KeyMemory = "tensor.memory.size"
-	// KeyCollective names the collective operation.
-	KeyCollective = "tensor.collective.name"
-	// KeyGroup and KeyGroupSize name and size the process group.
-	KeyGroup     = "tensor.collective.group.name"
-	KeyGroupSize = "tensor.collective.group.size"
-	// KeySequence numbers the collectives of a group.
-	KeySequence = "tensor.collective.sequence"
-	// KeyPeerRank is the other side of a send or receive.
-	KeyPeerRank = "tensor.collective.peer_rank"
-	// KeyInElements and KeyOutElements are message sizes in elements.
-	KeyInElements  = "tensor.collective.in_elements"
-	KeyOutElements = "tensor.collective.out_elements"
-	// KeyRank and KeyWorldSize stand on the resource.
-	KeyRank      = "tensor.rank"
-	KeyWorldSize = "tensor.world_size"
-
-	// The keys below are for the fields of an entry that the convention has no
-	// attribute for, so that they survive being written as a span.
-
-	// KeyKindRule is how the kind was found, where it stands beside KeyKind.
-	KeyKindRule = "optrace.kind.rule"
-	// KeyRoot and KeyRootSpan name the local root span above the operation.
-	KeyRoot     = "optrace.root.name"
-	KeyRootSpan = "optrace.root.span_id"
-	// KeyWarnings lists the entry's warnings, separated by commas.
-	KeyWarnings = "optrace.warnings"
-
-	// KeyServiceName and KeyHostName are OpenTelemetry's attributes of the resource.
-	KeyServiceName = "service.name"
-	KeyHostName    = "host.name"
-)
+// The keys that are written are in attr_names.go, which is generated from docs/registry.
 
 // The shape of one input per attribute: tensor.input.0.shape.
 const (
@@ -109,6 +42,7 @@ var conventions = []keyTarget{
 	{KeyWorldSize, target{field: fieldWorldSize, family: familyTensor}},
 	{KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
 	{KeyClockError, target{family: familyTensor, keep: true}},
+	{KeyHardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
 	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before
 	{KeyKindRule, target{field: fieldKindRule, family: familyTensor}},
 	{KeyRoot, target{field: FieldRoot, family: familyTensor}},

@@ -1,6 +1,13 @@
 package op
 
-import "testing"
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+)
 
 // Looking a key up must stay a matter of one or two comparisons.
 func TestKeyIndexProbes(t *testing.T) {
@@ -41,5 +48,34 @@ func TestKeyIndexChains(t *testing.T) {
 		if got := x.find(kt.key); got == nil || got.field != kt.target.field {
 			t.Errorf("find(%s) = %v", kt.key, got)
 		}
+	}
+}
+
+// Readers know every attribute of the conventions, that of links aside.
+func TestConventionsAreRead(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "attr_names.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(f, func(node ast.Node) bool {
+		text, ok := node.(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		key, err := strconv.Unquote(text.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.") {
+			n++
+			if key != KeyLinkWeight && conventional.table.find(key) == nil {
+				t.Errorf("no reader knows %s", key)
+			}
+		}
+		return true
+	})
+	if n < 30 {
+		t.Errorf("%d attributes", n)
 	}
 }

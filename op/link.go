@@ -19,10 +19,6 @@ type Link struct {
 	Extra *LinkExtra
 }
 
-// KeyLinkWeight is the attribute of a link that holds its weight, an integer that
-// is not negative.
-const KeyLinkWeight = "tensor.link.weight"
-
 // MaxLinks is the number of links that a record keeps; further ones are dropped,
 // with [WarnDroppedLinks].
 const MaxLinks = 4096

@@ -13,3 +13,5 @@
 // Constructors and keys are named after their attributes, as in OpenTelemetry's own semconv packages: tensor.device.id is
 // DeviceID and DeviceIDKey. The package depends on go.opentelemetry.io/otel/attribute and package op only, not on the SDK.
 package tensorconv
+
+//go:generate go run -C ../contrib/conventions .

@@ -1,3 +1,5 @@
+// Code generated from docs/registry by contrib/conventions; DO NOT EDIT.
+
 package tensorconv
 
 import (
@@ -8,38 +10,52 @@ import (
 
 // The attributes of an operation.
 const (
-	// OpNameKey is the name of the operation, such as "matmul". Its presence makes a span an operation. It has few distinct
-	// values.
+	// OpNameKey is the name of the operation, such as "matmul". Its presence makes a span an operation. It has few
+	// distinct values, and is the name of the span too.
 	OpNameKey = attribute.Key(op.KeyName)
-	// OpKindKey is the kind of the operation: compute, collective, memory, io or control.
+	// OpKindKey is the kind of the operation: compute, collective, memory, io or control. Without it the kind is inferred
+	// from the name.
 	OpKindKey = attribute.Key(op.KeyKind)
 	// OpPathKey is the layer or module that the operation belongs to.
 	OpPathKey = attribute.Key(op.KeyPath)
 	// OpFLOPCountKey is the number of floating-point operations.
 	OpFLOPCountKey = attribute.Key(op.KeyFLOPs)
-	// OpSideKey is "host" for the host's view of an operation whose work on the device is recorded separately.
+	// OpSideKey is the side of an operation that is there twice. It is "host" for the host's view of an operation whose
+	// work on the device is recorded separately. Such an operation takes no part in the sums of the device.
 	OpSideKey = attribute.Key(op.KeySide)
+)
 
-	// InputShapesKey is the shapes of the inputs, one slice of dimensions each.
+// The attributes of the tensors of an operation.
+const (
+	// InputShapesKey is the shapes of the inputs, a list of dimensions each. A list of lists of integers, or of texts such
+	// as 64x784 for backends that do not show nested values. No dimensions are a scalar, an empty value is a shape that is
+	// not known, and a dimension of -1 is not known.
 	InputShapesKey = attribute.Key(op.KeyInputShapes)
 	// InputDTypesKey is the element types of the inputs.
 	InputDTypesKey = attribute.Key(op.KeyInputDTypes)
-	// OutputShapeKey is the dimensions of the output.
+	// OutputShapeKey is the dimensions of the output. No dimensions are a scalar, and a dimension of -1 is not known.
 	OutputShapeKey = attribute.Key(op.KeyOutputShape)
 	// OutputElementsKey is the number of elements of the output, for operations that do not know its shape.
 	OutputElementsKey = attribute.Key(op.KeyOutputElements)
-	// DTypeKey is the element type of the output.
+	// DTypeKey is the element type of the output, such as f32, bf16 or i64. The types are f64, f32, bf16, f16, f8e4m3,
+	// f8e5m2, i64, i32, i16, i8, u64, u32, u16, u8, bool, c64 (8 bytes) and c128. Readers take the spellings of PyTorch
+	// and NumPy as well.
 	DTypeKey = attribute.Key(op.KeyDType)
-	// MemorySizeKey is the size of the output in bytes.
+	// MemorySizeKey is the size of the output in bytes. Without it the size follows from the shape and element type of the
+	// output.
 	MemorySizeKey = attribute.Key(op.KeyMemory)
+)
 
+// The attributes of where and when an operation ran.
+const (
 	// DeviceIDKey is the device that runs the operation, such as "cuda:0" or "cpu".
 	DeviceIDKey = attribute.Key(op.KeyDevice)
 	// StreamIDKey is the queue of the device.
 	StreamIDKey = attribute.Key(op.KeyStream)
-	// LaunchTimeKey is when the host launched the operation on the device, in Unix nanoseconds.
+	// LaunchTimeKey is the time at which the host launched the operation on the device, in Unix nanoseconds.
 	LaunchTimeKey = attribute.Key(op.KeyLaunch)
-	// ClockErrorKey bounds how far the operation's times may be off where they come from the clock of a device, in nanoseconds.
+	// ClockErrorKey is the bound on how far the operation's times may be off, where they come from the clock of a device,
+	// in nanoseconds. Entries have it among their attributes.
 	ClockErrorKey = attribute.Key(op.KeyClockError)
 	// StepKey is the iteration of a training or generation loop.
 	StepKey = attribute.Key(op.KeyStep)
@@ -53,7 +69,8 @@ const (
 	CollectiveGroupNameKey = attribute.Key(op.KeyGroup)
 	// CollectiveGroupSizeKey is the number of ranks in the process group.
 	CollectiveGroupSizeKey = attribute.Key(op.KeyGroupSize)
-	// CollectiveSequenceKey numbers the collectives of a group.
+	// CollectiveSequenceKey is the number of the collective in its group. Together with the name of the group it
+	// identifies one collective on all ranks.
 	CollectiveSequenceKey = attribute.Key(op.KeySequence)
 	// CollectivePeerRankKey is the rank at the other end of a send or receive.
 	CollectivePeerRankKey = attribute.Key(op.KeyPeerRank)
@@ -63,9 +80,12 @@ const (
 	CollectiveOutElementsKey = attribute.Key(op.KeyOutElements)
 )
 
-// LinkWeightKey is the part of a span's work that is done for a span that it links to.
-// It belongs on the link.
-const LinkWeightKey = attribute.Key(op.KeyLinkWeight)
+// The attribute of a span link.
+const (
+	// LinkWeightKey is the part of a span's work that is done for the span that it links to. It belongs on the link, and
+	// is by the measure of the engine, such as tokens or rows. It is not negative.
+	LinkWeightKey = attribute.Key(op.KeyLinkWeight)
+)
 
 // The attributes of a process in a distributed job. They belong on the resource.
 const (

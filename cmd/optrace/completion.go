@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
 )
 
 const completionUsage = `usage: optrace completion SHELL
@@ -109,7 +110,8 @@ func flagValues(name string) choice {
 	case "format":
 		return choice{words: formatWords()}
 	case "by":
-		return choice{words: wordsOf(append(analyze.KeyNames(), "attr:")), list: true}
+		return choice{words: wordsOf(append(analyze.KeyNames(), "attr:", op.KeyHardwareID, op.KeyHardwareType, op.KeyHardwareModel,
+			op.KeyGPUIndex, op.KeyRequestModel)), list: true}
 	case "section":
 		return choice{words: wordsOf(sectionNames()), list: true}
 	case "color":

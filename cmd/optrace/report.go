@@ -40,8 +40,10 @@ an INPUT.
                     est_sum_ns
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
                     root, service, trace or attr:NAME, an attribute of the
-                    operation, or else of its scope or resource; with device, the
-                    critical path is by device too
+                    operation, or else of its scope or resource, such as
+                    attr:region; a NAME with a dot will do, such as hw.model or
+                    gen_ai.request.model. With device, the critical path is by
+                    device too
   -section S[,S]    sections to show: summary, operations, devices, balance,
                     communication, memory, slowest, idle, launches, critical_path,
                     sequences, steps; all by default. With none but summary, memory and

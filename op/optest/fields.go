@@ -86,6 +86,12 @@ func notes() []Case {
 			Attr{op.KeyLaunch, int64(start - 5)}, Attr{"optrace.launch_unix_ns", int64(start - 7)}),
 		note("clock error", func(e *op.Entry) { e.Attrs = []op.Attr{{Key: op.KeyClockError, Value: "2000", Type: op.AttrInt}} },
 			Attr{op.KeyClockError, int64(2000)}),
+		note("hardware", func(e *op.Entry) {
+			e.DeviceID, e.Attrs = "GPU-8f2a", []op.Attr{{Key: op.KeyHardwareID, Value: "GPU-8f2a"}}
+		}, Attr{op.KeyHardwareID, "GPU-8f2a"}),
+		note("hardware of a device", func(e *op.Entry) {
+			e.DeviceID, e.Attrs = "cuda:0", []op.Attr{{Key: op.KeyHardwareID, Value: "GPU-8f2a"}}
+		}, Attr{op.KeyHardwareID, "GPU-8f2a"}, Attr{op.KeyDevice, "cuda:0"}),
 		note("kind rule", func(e *op.Entry) { e.Kind, e.KindRule = op.KindCollective, op.RuleLibrary },
 			Attr{op.KeyKind, "collective"}, Attr{op.KeyKindRule, "library"}),
 		note("kind rule without a kind", func(*op.Entry) {}, Attr{op.KeyKindRule, "library"}),

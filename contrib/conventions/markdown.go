@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// The marks around the generated parts of a page.
+const (
+	beginMark = "<!-- generated from docs/registry: go generate ./tensorconv -->\n"
+	endMark   = "<!-- end of what is generated -->\n"
+)
+
+// between replaces the generated part of a page, of which there is one.
+func between(old []byte, part string) ([]byte, error) {
+	before, rest, ok := bytes.Cut(old, []byte(beginMark))
+	if !ok {
+		return nil, fmt.Errorf("no line %q", strings.TrimSpace(beginMark))
+	}
+	_, after, ok := bytes.Cut(rest, []byte(endMark))
+	if !ok || bytes.Contains(after, []byte(beginMark)) {
+		return nil, fmt.Errorf("not one line %q behind the first mark", strings.TrimSpace(endMark))
+	}
+	return bytes.Join([][]byte{before, []byte(beginMark), []byte(part), []byte(endMark), after}, nil), nil
+}
+
+// readme returns the README with the table of the conventions.
+func readme(r *registry, old []byte) ([]byte, error) {
+	var b strings.Builder
+	b.WriteString("\n| what | attribute | type |\n|---|---|---|\n")
+	for _, g := range r.attributeGroups() {
+		if !strings.HasPrefix(g.ID, "registry.tensor.") {
+			continue
+		}
+		for _, a := range g.Attributes {
+			what := strings.TrimSuffix(strings.TrimPrefix(a.Brief, "The "), ".")
+			if values := a.values(); values != "" {
+				what += ": " + values
+			}
+			switch {
+			case r.isRequired(a.ID):
+				what += " (required; also the span's name)"
+			case g.ID == "registry.tensor.process":
+				what += "; on the resource"
+			case g.ID == "registry.tensor.link":
+				what += "; on the link"
+			}
+			fmt.Fprintf(&b, "| %s | `%s` | %s |\n", what, a.ID, a.typeText())
+		}
+	}
+	b.WriteString("\n")
+	return between(old, b.String())
+}
+
+// isRequired reports whether a span requires the attribute.
+func (r *registry) isRequired(name string) bool {
+	for _, g := range r.spans() {
+		for _, a := range g.Attributes {
+			if a.Ref == name && a.RequirementLevel.level == "required" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// conventions returns the page of the conventions with its tables.
+func conventions(r *registry, old []byte) ([]byte, error) {
+	var b strings.Builder
+	for _, g := range r.spans() {
+		fmt.Fprintf(&b, "\n### Span `%s`\n\n%s %s\n\n| attribute | requirement |\n|---|---|\n", g.ID, g.Brief, strings.TrimSpace(g.Note))
+		for _, a := range g.Attributes {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", a.Ref, a.RequirementLevel)
+		}
+	}
+	for _, g := range r.attributeGroups() {
+		fmt.Fprintf(&b, "\n### %s\n\n%s\n\n| attribute | type | what | example | in entries |\n|---|---|---|---|---|\n", g.DisplayName, g.Brief)
+		for _, a := range g.Attributes {
+			what := a.Brief
+			if values := a.values(); values != "" {
+				what = strings.TrimSuffix(what, ".") + ": " + values + "."
+			}
+			entry := ""
+			if a.Annotations.Entry != "" {
+				entry = "`" + a.Annotations.Entry + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", a.name(), a.typeText(),
+				strings.TrimSpace(what+" "+strings.TrimSpace(a.Note)), a.example(), entry)
+		}
+	}
+	b.WriteString("\n")
+	return between(old, b.String())
+}
+
+// String describes the level, with its condition.
+func (r requirement) String() string {
+	text := strings.ReplaceAll(r.level, "_", " ")
+	if r.condition != "" {
+		text += ": " + strings.TrimSuffix(strings.ToLower(r.condition[:1])+r.condition[1:], ".")
+	}
+	return text
+}
+
+// example returns the first example, "" for none.
+func (a *attribute) example() string {
+	if len(a.Examples) == 0 {
+		return ""
+	}
+	if text, ok := a.Examples[0].(string); ok {
+		return "`" + text + "`"
+	}
+	text, err := json.Marshal(a.Examples[0])
+	if err != nil { // of YAML's numbers, texts and lists none
+		return ""
+	}
+	return "`" + string(text) + "`"
+}
