@@ -1,6 +1,9 @@
 package op
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is the kind of work that an operation does.
 type Kind uint8
@@ -97,6 +100,11 @@ var collectiveLibraries = [...]string{"nccl", "rccl", "msccl", "hccl", "oneccl"}
 // contains one of them.
 var collectiveWords = [...]string{"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm"}
 
+// collectiveSpellings are further spellings of collectives, of PyTorch, JAX and MPI.
+var collectiveSpellings = [...]string{
+	"all_reduce", "all-reduce", "allgather", "all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
+}
+
 // memoryPrefixes start the names of copies and sets.
 var memoryPrefixes = [...]string{"memcpy", "memset"}
 
@@ -106,6 +114,7 @@ var memoryPrefixes = [...]string{"memcpy", "memset"}
 //
 //	ncclDevKernel_AllReduce   collective (library)
 //	all_gather_into_tensor    collective (name)
+//	all_reduce                collective (name)
 //	Memcpy HtoD               memory     (name)
 //	matmul                    compute    (default)
 func InferKind(name string) (Kind, KindRule) {
@@ -113,7 +122,7 @@ func InferKind(name string) (Kind, KindRule) {
 	switch {
 	case hasAnyPrefix(lower, collectiveLibraries[:]):
 		return KindCollective, RuleLibrary
-	case IsCommunicationName(lower):
+	case IsCommunicationName(lower), containsAny(lower, collectiveSpellings[:]):
 		return KindCollective, RuleName
 	case hasAnyPrefix(lower, memoryPrefixes[:]):
 		return KindMemory, RuleName
@@ -138,13 +147,11 @@ func InferDeviceKind(name string) (Kind, KindRule) {
 // IsCommunicationName reports whether the name holds one of the words allreduce,
 // all_gather, reduce_scatter, broadcast, send, recv or comm, ignoring ASCII case.
 func IsCommunicationName(name string) bool {
-	lower := strings.ToLower(name)
-	for _, word := range collectiveWords {
-		if strings.Contains(lower, word) {
-			return true
-		}
-	}
-	return false
+	return containsAny(strings.ToLower(name), collectiveWords[:])
+}
+
+func containsAny(s string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
 func hasAnyPrefix(s string, prefixes []string) bool {

@@ -132,7 +132,7 @@
 //	$ optrace diff -width 100 base.jsonl head.jsonl
 //	base       1 run: 1 file, 60 operations, 20 steps
 //	head       1 run: 1 file, 60 operations, 20 steps
-//	compared   means of blocks of steps; Mann–Whitney U test, p-values adjusted for 6 tests (Holm), α
+//	compared   means of blocks of steps; Mann–Whitney U test, p-values adjusted for 7 tests (Holm), α
 //	           0.05
 //	found      1 slower, 2 unchanged
 //	doubt      one run a side: a change cannot be told from what differs between runs anyway; several
@@ -141,16 +141,17 @@
 //	OPERATIONS
 //	  operation      base     head   change                          p      n  count
 //	  matmul       120 µs   133 µs  +10.0 %  [+6.9 %, +12.7 %]  <0.001  20+20     20  slower
-//	  all_reduce  60.3 µs  61.1 µs        ~  [-1.5 %, +3.1 %]    0.890  20+20     20
-//	  relu        8.94 µs  9.09 µs        ~  [-1.2 %, +4.4 %]    0.611  20+20     20
+//	  all_reduce  60.3 µs  61.1 µs        ~  [-1.5 %, +3.1 %]    1.000  20+20     20
+//	  relu        8.94 µs  9.09 µs        ~  [-1.2 %, +4.4 %]    0.814  20+20     20
 //	  durations are geometric means; behind a change is its interval, by the row alone; ~ is none that
 //	    can be told from chance
 //
 //	TIME
-//	  device  part        base     head  change                         p      n
-//	  all     wall      193 µs   207 µs  +6.5 %  [+4.7 %, +8.3 %]  <0.001  20+20  slower
-//	  cuda:0  compute   189 µs   203 µs  +6.6 %  [+4.7 %, +8.5 %]  <0.001  20+20  slower
-//	  cuda:0  idle     4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]   1.000  20+20
+//	  device  part             base     head  change                          p      n
+//	  all     wall           193 µs   207 µs  +6.5 %  [+4.7 %, +8.3 %]   <0.001  20+20  slower
+//	  cuda:0  compute        130 µs   142 µs  +9.2 %  [+6.5 %, +12.0 %]  <0.001  20+20  slower
+//	  cuda:0  exposed comm  60.3 µs  61.1 µs       ~  [-1.6 %, +3.0 %]    1.000  20+20
+//	  cuda:0  idle          4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]    1.000  20+20
 //	  by step: wall is from the first start to the last end
 //
 // With -fail-above 5 the exit code is 1 where something is slower by more than 5 %, which

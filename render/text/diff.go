@@ -120,6 +120,9 @@ func countChange(r *diff.Row) string {
 	return "→ " + units.Count(r.HeadCount)
 }
 
+// partNames writes parts of a device's time as the report does.
+var partNames = strings.NewReplacer("_communication", " comm", "_memory", " mem")
+
 func (v *comparison) parts() {
 	if len(v.r.Parts) == 0 {
 		return
@@ -138,7 +141,7 @@ func (v *comparison) parts() {
 		if p.Device != nil {
 			device = p.Device.Label(ranks)
 		}
-		t.add(append([]string{device, strings.ReplaceAll(p.Part, "_", " ")}, comparisonCells(&p.Comparison)...)...)
+		t.add(append([]string{device, partNames.Replace(p.Part)}, comparisonCells(&p.Comparison)...)...)
 	}
 	v.table(t)
 	per := "by run"
