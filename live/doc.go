@@ -11,7 +11,9 @@
 //	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(lp))
 //	http.Handle("/debug/optrace/", lp.Handler())
 //
-// With [WithMeterProvider] it also records metrics of the operations.
+// With [WithMeterProvider] it also records metrics of the operations, and with
+// [WithProfilePush] it sends a profile of each interval to a receiver of OpenTelemetry
+// profiles.
 //
 // # Limits
 //
@@ -21,6 +23,15 @@
 // about 80 bytes until somebody opens the page, and some 500 bytes more from then on, for
 // which a window has 256 MiB at most. Attributes of more than 8 KiB are cut. A report is
 // computed when it is asked for, one at a time.
+//
+// Pushing costs nothing where it is not asked for. Where it is, operations that have ended
+// wait to be folded into the profile of the interval in the background, 131,072 at most, with
+// some 110 bytes each; when half of that is taken, they are folded before the interval is
+// over. The profile of an interval has 16,384 stacks, 32,768 of them with different shapes and
+// 65,536 of those of different requests; what is beyond goes into rows of others. At
+// most 65,536 operations wait for one above them that still runs; any more do not wait, and
+// the self time of that operation has theirs in it. So does that of an operation whose
+// span tells only at its end that it is one.
 //
 // The handler answers whoever can reach it. Like that of net/http/pprof it belongs on a
 // server that is not public; it checks neither users nor host names.

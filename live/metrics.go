@@ -46,10 +46,10 @@ func newSeries(attrs ...attribute.KeyValue) *series {
 	return &series{record: []metric.RecordOption{set}, add: []metric.AddOption{set}}
 }
 
-func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64) (*metrics, error) {
+func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64, push *push) (*metrics, error) {
 	m := &metrics{most: most, all: make(map[seriesKey]*series), rest: newSeries(attribute.Bool("otel.metric.overflow", true))}
 	meter := p.Meter(scope)
-	var errs [4]error
+	var errs [5]error
 	m.duration, errs[0] = meter.Float64Histogram("tensor.op.duration", metric.WithUnit("s"),
 		metric.WithDescription("Duration of tensor operations."))
 	m.memory, errs[1] = meter.Int64Counter("tensor.op.memory", metric.WithUnit("By"),
@@ -57,11 +57,17 @@ func newMetrics(p metric.MeterProvider, most int, dropped *atomic.Uint64) (*metr
 	lost, err := meter.Int64ObservableCounter("tensor.op.dropped", metric.WithUnit("{operation}"),
 		metric.WithDescription("Tensor operations that could not be read."))
 	errs[2] = err
-	if err == nil {
-		m.registration, errs[3] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	unpushed, err := meter.Int64ObservableCounter("tensor.op.push.lost", metric.WithUnit("{operation}"),
+		metric.WithDescription("Tensor operations in no profile that was pushed."))
+	errs[3] = err
+	if errs[2] == nil && errs[3] == nil {
+		m.registration, errs[4] = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 			o.ObserveInt64(lost, int64(dropped.Load()))
+			if push != nil {
+				o.ObserveInt64(unpushed, push.lost())
+			}
 			return nil
-		}, lost)
+		}, lost, unpushed)
 	}
 	return m, errors.Join(errs[:]...)
 }

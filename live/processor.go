@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"math/bits"
@@ -26,6 +27,7 @@ type Processor struct {
 	shards  []*shard // the length is a power of two
 	withOps traces.WithOps
 	metrics *metrics // nil for none
+	push    *push    // nil for none
 	stopped atomic.Bool
 	dropped atomic.Uint64 // operations that a panic took
 
@@ -45,8 +47,13 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 		return nil, fmt.Errorf("live: new processor: %w", err)
 	}
 	p := &Processor{cfg: cfg, seed: maphash.MakeSeed()}
+	if cfg.pushURL != "" {
+		if p.push, err = newPush(cfg); err != nil {
+			return nil, fmt.Errorf("live: new processor: %w", err)
+		}
+	}
 	if cfg.meters != nil {
-		if p.metrics, err = newMetrics(cfg.meters, cfg.maxSeries, &p.dropped); err != nil {
+		if p.metrics, err = newMetrics(cfg.meters, cfg.maxSeries, &p.dropped, p.push); err != nil {
 			return nil, fmt.Errorf("live: new processor: %w", err)
 		}
 	}
@@ -54,6 +61,9 @@ func NewProcessor(opts ...Option) (*Processor, error) {
 	n := min(maxShards, 1<<bits.Len(uint(2*runtime.GOMAXPROCS(0)-1)))
 	for range n {
 		p.shards = append(p.shards, newShard(cfg, max(1, cfg.records/n), maxCacheBytes/n, p.metrics))
+	}
+	if p.push != nil {
+		p.push.start(p.shards)
 	}
 	window := livepage.NewWindow(livepage.Limits{Records: cfg.records, Age: cfg.age})
 	p.writer = window.Input("").Writer()
@@ -70,8 +80,12 @@ const (
 	maxCacheBytes = 32 << 20
 )
 
-// OnStart does nothing.
-func (p *Processor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+// OnStart remembers a span that starts, where profiles are pushed, and does nothing elsewhere.
+func (p *Processor) OnStart(_ context.Context, s sdktrace.ReadWriteSpan) {
+	if p.push != nil && !p.stopped.Load() {
+		p.push.ancestry.start(s)
+	}
+}
 
 // OnEnd takes a finished span. An operation is profiled whether it is sampled or only
 // recorded.
@@ -79,20 +93,27 @@ func (p *Processor) OnEnd(s sdktrace.ReadOnlySpan) {
 	if p.stopped.Load() {
 		return
 	}
+	var f *frame
+	if p.push != nil {
+		f = p.push.ancestry.end(s)
+	}
 	defer func() {
 		if recover() != nil { // an attribute's own code may panic
 			p.dropped.Add(1)
+			if f != nil {
+				p.push.miss(f)
+			}
 		}
 	}()
 	d := span.Read(s, s.SpanContext(), s.Parent())
-	p.end(&d)
+	p.end(&d, f)
 }
 
-// end takes the data of a span.
-func (p *Processor) end(d *span.Data) {
+// end takes the data of a span, and its frame where profiles are pushed.
+func (p *Processor) end(d *span.Data, f *frame) {
 	// Operations of a name keep to a shard, which knows their attributes, unless it is taken.
 	sh := p.lock(uint32(maphash.String(p.seed, d.Name)))
-	measured := sh.end(d, &p.withOps)
+	measured := sh.end(d, &p.withOps, f)
 	if p.metrics != nil && measured.series != nil {
 		p.metrics.record(d, &measured)
 	}
@@ -131,13 +152,30 @@ func (p *Processor) Dropped() uint64 { return p.dropped.Load() }
 // ForceFlush does nothing: what has ended is in the report.
 func (p *Processor) ForceFlush(context.Context) error { return nil }
 
+// PushStats returns what became of the profiles that WithProfilePush sends.
+func (p *Processor) PushStats() PushStats {
+	if p.push == nil {
+		return PushStats{}
+	}
+	return p.push.stats()
+}
+
 // Shutdown makes the Processor ignore spans that end from now on. Its handler still
-// answers.
-func (p *Processor) Shutdown(context.Context) error {
-	if p.stopped.Swap(true) || p.metrics == nil {
+// answers. Where profiles are pushed, Shutdown sends the last one and those that wait,
+// until ctx is done; ten seconds where it has no deadline. It returns an error where some were
+// lost.
+func (p *Processor) Shutdown(ctx context.Context) error {
+	if p.stopped.Swap(true) {
 		return nil
 	}
-	return p.metrics.shutdown()
+	var errs [2]error
+	if p.push != nil {
+		errs[0] = p.push.shutdown(ctx)
+	}
+	if p.metrics != nil {
+		errs[1] = p.metrics.shutdown()
+	}
+	return errors.Join(errs[:]...)
 }
 
 // Handler returns the handler of the page, for any path that ends in a slash, such as

@@ -33,6 +33,9 @@ type shard struct {
 	oldest  int
 	lost    livepage.Lost
 
+	push    *push // nil for none
+	pending []pushed
+
 	_ [64]byte // the next shard's lock is in another cache line
 }
 
@@ -69,8 +72,9 @@ type measured struct {
 	memory   op.Int
 }
 
-// end takes the data of a span that has ended. The shard is locked, and unlocked by end.
-func (s *shard) end(d *span.Data, withOps *traces.WithOps) (m measured) {
+// end takes the data of a span that has ended, and its frame where profiles are pushed. The
+// shard is locked, and unlocked by end.
+func (s *shard) end(d *span.Data, withOps *traces.WithOps, f *frame) (m measured) {
 	defer s.mu.Unlock()
 	r := record{trace: d.TraceID(), id: d.SpanID(), parent: d.ParentID()}
 	t, isOperation := s.template(d, &r)
@@ -84,6 +88,9 @@ func (s *shard) end(d *span.Data, withOps *traces.WithOps) (m measured) {
 	r.template, r.resource = t, t.resource
 	s.profile.Add(r.entry())
 	s.add(r)
+	if s.push != nil {
+		s.addPending(r, f)
+	}
 	return measured{t.series, r.duration, t.entry.MemoryBytes}
 }
 

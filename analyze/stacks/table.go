@@ -151,6 +151,15 @@ func (t *Table) Merge(o *Table) {
 	}
 }
 
+// Operations returns how many operations were added.
+func (t *Table) Operations() int64 {
+	all := Values{}
+	for sum := range t.levels[byStack].All() {
+		all.Add(sum.all)
+	}
+	return all.Count
+}
+
 // Bytes returns about how much memory t takes.
 func (t *Table) Bytes() int64 {
 	n := int64(0)

@@ -85,6 +85,9 @@ func TestRowsDoNotDependOnOrder(t *testing.T) {
 		for _, row := range rows {
 			got.Add(row.Values)
 		}
+		if n := whole.Operations(); n != want.Count {
+			t.Errorf("seed %d: %d operations, want %d", seed, n, want.Count)
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("seed %d: the sum of the rows (-want +got):\n%s", seed, diff)
 		}

@@ -11,14 +11,12 @@ import (
 // profileConverter writes a profile in some format, for which it needs the structure of
 // the whole input.
 type profileConverter struct {
-	out     *output
-	forest  *analyze.Forest
-	lost    int64 // operations that the recorder says it lost
-	unread  int64 // records that could not be read
-	service string
-	mixed   bool // there are operations of several services
-	any     bool // there are operations
-	write   func(*profileConverter, *stacks.Table) error
+	out    *output
+	forest *analyze.Forest
+	lost   int64 // operations that the recorder says it lost
+	unread int64 // records that could not be read
+	from   otlpprofiles.Producers
+	write  func(*profileConverter, *stacks.Table) error
 }
 
 // newProfileConverter returns what creates a converter to a format.
@@ -33,9 +31,10 @@ func newProfileConverter(write func(*profileConverter, *stacks.Table) error) fun
 func (c *profileConverter) record(rec op.Record) error {
 	c.forest.Add(rec)
 	switch {
+	case rec.Resource != nil:
+		c.from.Resource(rec.Resource)
 	case rec.Entry != nil:
-		c.mixed = c.mixed || c.any && rec.Entry.Service != c.service
-		c.service, c.any = rec.Entry.Service, true
+		c.from.Operation(rec.Entry)
 	case rec.Gap != nil:
 		c.lost += rec.Gap.Dropped
 	}
@@ -55,11 +54,7 @@ func (c *profileConverter) options() pprof.Options {
 
 // otlpOptions returns what the profiles tell about themselves.
 func (c *profileConverter) otlpOptions() otlpprofiles.Options {
-	opts := otlpprofiles.Options{Options: c.options(), Service: c.service}
-	if c.mixed {
-		opts.Service = ""
-	}
-	return opts
+	return otlpprofiles.Options{Options: c.options(), Resource: c.from.Common()}
 }
 
 func writePprof(c *profileConverter, t *stacks.Table) error {

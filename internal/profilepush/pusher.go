@@ -85,14 +85,25 @@ type Pusher struct {
 
 // Start starts a Pusher, which Shutdown ends.
 func Start(opts Options) *Pusher {
+	p := New(opts)
+	p.Start()
+	return p
+}
+
+// New returns a Pusher, which takes nothing before it is started.
+func New(opts Options) *Pusher {
 	p := &Pusher{
 		opts: opts, stopTaking: make(chan struct{}), taken: make(chan struct{}), sent: make(chan struct{}),
 		changed: make(chan struct{}, 1),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
+}
+
+// Start starts p, which Shutdown ends.
+func (p *Pusher) Start() {
 	go p.takeAll()
 	go p.sendAll()
-	return p
 }
 
 // takeAll takes a profile at every interval, and one at the end.

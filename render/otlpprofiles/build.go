@@ -54,8 +54,9 @@ func build(t *stacks.Table, opts Options) *profilesData {
 		scoped.Profiles = append(scoped.Profiles, p)
 	}
 	all := resourceProfiles{ScopeProfiles: []scopeProfiles{scoped}}
-	if service := stacks.Clean(opts.Service); service != "" {
-		all.Resource.Attributes = []keyValue{{op.KeyServiceName, anyValue{Text: service}}}
+	for i := range opts.Resource {
+		a := &opts.Resource[i]
+		all.Resource.Attributes = append(all.Resource.Attributes, keyValue{stacks.Clean(a.Key), valueOf(a)})
 	}
 	return &profilesData{ResourceProfiles: []resourceProfiles{all}, Dictionary: d.tables}
 }

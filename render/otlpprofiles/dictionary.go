@@ -80,13 +80,17 @@ func (d *dictionary) link(r *stacks.Request) int32 {
 // attribute returns an attribute of a text.
 func (d *dictionary) attribute(key, text string) int32 {
 	return number(d.attributes, &d.tables.Attributes, [2]string{key, text}, func() attribute {
-		return attribute{d.string(key), &anyValue{Text: text}}
+		return attribute{d.string(key), &anyValue{text}}
 	})
 }
 
 // comment returns an attribute of several texts. It is called once.
 func (d *dictionary) comment(texts []string) int32 {
-	d.tables.Attributes = append(d.tables.Attributes, attribute{d.string(keyComment), &anyValue{Texts: texts}})
+	var list []anyValue
+	for _, t := range texts {
+		list = append(list, anyValue{t})
+	}
+	d.tables.Attributes = append(d.tables.Attributes, attribute{d.string(keyComment), &anyValue{list}})
 	return int32(len(d.tables.Attributes) - 1)
 }
 

@@ -9,8 +9,8 @@
 // which stores join what operations cost with traces.
 //
 // In every table of the dictionary the zero element comes first, no element is there
-// twice, and each one is referred to. The resource has the service where all
-// operations are of one; the profiles have the comments of pprof.
+// twice, and each one is referred to. The resource has the attributes that those of all
+// operations have in common, see [Producers]; the profiles have the comments of pprof.
 //
 // The whole message is built in memory, which the limits of the table bound.
 package otlpprofiles

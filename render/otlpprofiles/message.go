@@ -28,12 +28,6 @@ type keyValue struct {
 	Value anyValue `json:"value"`
 }
 
-// anyValue is a text, or texts where there are some.
-type anyValue struct {
-	Text  string
-	Texts []string
-}
-
 type scopeProfiles struct {
 	Scope    scope     `json:"scope"`
 	Profiles []profile `json:"profiles"`

@@ -58,24 +58,13 @@ func (d *profilesData) proto() (f fields) {
 func (r *resourceProfiles) proto() (f fields) {
 	var of fields
 	for _, a := range r.Resource.Attributes {
-		of = of.message(1, fields(nil).text(1, a.Key).message(2, a.Value.proto()))
+		of = of.message(1, a.proto())
 	}
 	f = f.message(1, of)
 	for i := range r.ScopeProfiles {
 		f = f.message(2, r.ScopeProfiles[i].proto())
 	}
 	return f
-}
-
-func (v *anyValue) proto() (f fields) {
-	if v.Texts == nil {
-		return f.element(1, v.Text)
-	}
-	var list fields
-	for _, t := range v.Texts {
-		list = list.message(1, fields(nil).element(1, t))
-	}
-	return f.message(5, list)
 }
 
 func (s *scopeProfiles) proto() (f fields) {

@@ -6,14 +6,16 @@ import (
 	"io"
 
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/stacknotes"
 )
 
 // Options says what the profiles tell about themselves.
 type Options struct {
 	stacknotes.Options
-	// Service is the service.name of the resource; "" for none.
-	Service string
+	// Resource has the attributes of the resource that the operations come from, see
+	// [Producers].
+	Resource []op.Attr
 }
 
 // Write writes a table as one message of protobuf, which is also the body of a request
@@ -33,24 +35,4 @@ func WriteJSON(w io.Writer, t *stacks.Table, opts Options) error {
 		return fmt.Errorf("writing OTLP profiles: %w", err)
 	}
 	return nil
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (v anyValue) MarshalJSON() ([]byte, error) {
-	type text struct {
-		Text string `json:"stringValue"`
-	}
-	type array struct {
-		Values []text `json:"values"`
-	}
-	if v.Texts == nil {
-		return json.Marshal(text{v.Text})
-	}
-	var list array
-	for _, t := range v.Texts {
-		list.Values = append(list.Values, text{t})
-	}
-	return json.Marshal(struct {
-		Array array `json:"arrayValue"`
-	}{list})
 }

@@ -1,0 +1,289 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/convert"
+	"github.com/optrace/optrace/internal/profilepush"
+	"github.com/optrace/optrace/internal/span"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlpprofiles"
+)
+
+// PushStats counts what became of the profiles that WithProfilePush sends.
+type PushStats struct {
+	// Profiles and Operations were taken by the receiver, of which it rejected Rejected
+	// profiles, one for each kind of value.
+	Profiles, Operations, Rejected int64
+	// LostProfiles and LostOperations did not get through: the receiver refused them, there
+	// was no room to keep them while it was down, or no time left in Shutdown.
+	LostProfiles, LostOperations int64
+	// Missed operations are in no profile: more ended at once than there is room for.
+	Missed int64
+	// Forgotten spans were not ended for long, and are not above the operations in profiles.
+	Forgotten int64
+	// Waiting is how many profiles wait to be sent.
+	Waiting int64
+	// LastError is what went wrong last, "" since a profile got through.
+	LastError string
+}
+
+// The bounds of what waits to be folded into the profile of an interval: operations that have
+// ended, and those below an operation that has not.
+const (
+	maxPending  = 1 << 17
+	pendingPart = 1 << 10 // what a shard reserves of it at a time
+	maxHeld     = 1 << 16
+)
+
+// pushLimits bounds the profile of an interval, so that receivers take it.
+func pushLimits() stacks.Limits {
+	return stacks.Limits{Stacks: 1 << 14, Shapes: 1 << 15, Requests: 1 << 16}
+}
+
+// pushed is an operation that is to be in a profile.
+type pushed struct {
+	record
+	frame *frame
+}
+
+// push makes a profile of the operations of each interval. The operations that have ended
+// wait in the shards; when there are many, and at the end of an interval, they are folded
+// into a table of stacks.
+type push struct {
+	pusher   *profilepush.Pusher
+	ancestry ancestry
+	shards   []*shard
+	mapping  *op.Mapping
+	room     atomic.Int64 // of maxPending, what no shard has reserved
+	wake     chan struct{}
+	missed   atomic.Int64
+
+	// What follows is the pusher's goroutine's.
+	folds  uint64
+	held   []pushed // below operations that have not ended
+	heldOf map[*template]*op.Entry
+	table  *stacks.Table
+	from   *otlpprofiles.Producers
+	told   int64 // of missed, what profiles have told
+}
+
+func newPush(cfg config) (*push, error) {
+	client, err := profilepush.NewClient(cfg.pushURL, cfg.pushClient)
+	if err != nil {
+		return nil, err
+	}
+	p := &push{mapping: cfg.mapping, wake: make(chan struct{}, 1)}
+	p.room.Store(maxPending)
+	p.begin()
+	p.pusher = profilepush.New(profilepush.Options{
+		Client: client, Interval: cfg.pushInterval, Take: p.take, Wake: p.wake, Ready: func() { p.fold(false) },
+	})
+	return p, nil
+}
+
+// start begins to push what the shards profile.
+func (p *push) start(shards []*shard) {
+	p.shards = shards
+	for _, sh := range shards {
+		sh.push = p
+	}
+	p.pusher.Start()
+}
+
+// begin begins an interval.
+func (p *push) begin() {
+	p.table, p.from = stacks.NewTable(pushLimits()), new(otlpprofiles.Producers)
+}
+
+// reserve reserves room for more operations in a shard, and wakes the folding goroutine when
+// half of it is taken.
+func (p *push) reserve() bool {
+	left := p.room.Add(-pendingPart)
+	if left < maxPending/2 {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+	if left < 0 {
+		p.room.Add(pendingPart)
+	}
+	return left >= 0
+}
+
+// miss counts an operation that is in no profile.
+func (p *push) miss(f *frame) {
+	f.missed.Store(true)
+	p.missed.Add(1)
+}
+
+// take returns the profile of the interval, and begins another one.
+func (p *push) take(last bool) (profilepush.Profile, error) {
+	p.fold(last)
+	table, from := p.table, p.from
+	p.begin()
+	profile := profilepush.Profile{Operations: table.Operations()}
+	if profile.Operations == 0 {
+		return profile, nil
+	}
+	missed := p.missed.Load()
+	opts := otlpprofiles.Options{Resource: from.Common()}
+	opts.Lost, p.told = missed-p.told, missed
+	var err error
+	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, table, opts) })
+	return profile, err
+}
+
+// fold adds the operations that have ended to the table; those below an operation that has
+// not ended yet wait for it, unless it is the last time.
+func (p *push) fold(last bool) {
+	p.folds++
+	f := newFold(p)
+	all := p.held
+	entries := p.heldOf
+	if entries == nil {
+		entries = make(map[*template]*op.Entry)
+	}
+	for _, sh := range p.shards {
+		all = append(all, sh.takePending(entries)...)
+	}
+	for i := range all {
+		all[i].frame.pushed = p.folds
+	}
+	p.held, p.heldOf = nil, make(map[*template]*op.Entry)
+	for i := range all {
+		o := &all[i]
+		if !last && len(p.held) < maxHeld && f.runsBelow(o.frame) {
+			o.frame.pushed = 0
+			p.held = append(p.held, *o)
+			p.heldOf[o.template] = entries[o.template]
+			continue
+		}
+		f.add(o, entries[o.template])
+	}
+	p.table.Merge(f.forest.Stacks())
+}
+
+// folding is one fold under way.
+type folding struct {
+	*push
+	conv   *convert.Converter
+	forest *analyze.Forest
+	// operations says which of the frames that are no operations of a fold are operations,
+	// and spans which are in the forest.
+	operations, spans map[*frame]bool
+}
+
+func newFold(p *push) *folding {
+	f := &folding{
+		push: p, conv: convert.New(p.mapping, textBytes), forest: analyze.NewForest(),
+		operations: make(map[*frame]bool), spans: make(map[*frame]bool),
+	}
+	f.forest.KeepShapes()
+	return f
+}
+
+// runsBelow reports whether an operation above one has not ended.
+func (f *folding) runsBelow(own *frame) bool {
+	for a := own.above; a != nil; a = a.above {
+		if a.pushed == 0 && !a.missed.Load() && f.isOperation(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOperation reports whether a frame that was in no fold is an operation that will be.
+func (f *folding) isOperation(a *frame) (is bool) {
+	is, known := f.operations[a]
+	if known {
+		return is
+	}
+	defer func() {
+		if recover() != nil { // it will be in no fold
+			is = false
+		}
+		f.operations[a] = is
+	}()
+	return span.IsOperation(f.mapping, a.span.Attributes())
+}
+
+// add adds an operation, and those of the spans above it that are not operations of this
+// fold.
+func (f *folding) add(o *pushed, e *op.Entry) {
+	for a := o.frame.above; a != nil && a.pushed != f.folds && !f.spans[a]; a = a.above {
+		f.spans[a] = true
+		f.addAncestor(a.span)
+	}
+	e.Step, e.Start.V, e.Duration = o.step, o.start, o.duration
+	e.TraceID, e.SpanID, e.ParentSpanID = o.trace, o.id, o.parent
+	f.forest.Add(op.Record{Entry: e})
+	f.from.Resource(o.resource)
+	f.from.Operation(e)
+}
+
+// addAncestor adds a span above operations.
+func (f *folding) addAncestor(s sdktrace.ReadOnlySpan) {
+	defer func() { _ = recover() }() // one that cannot be read is above nothing
+	d := span.Read(s, s.SpanContext(), s.Parent())
+	if d.End.IsZero() {
+		d.End = d.Start // it has not ended
+	}
+	f.forest.Add(op.Record{Span: f.conv.Ancestor(&d)})
+}
+
+// lost returns how many operations did not get to the receiver.
+func (p *push) lost() int64 { return p.missed.Load() + p.pusher.Stats().LostOperations }
+
+// stats returns what became of the profiles.
+func (p *push) stats() PushStats {
+	s := p.pusher.Stats()
+	return PushStats{
+		Profiles: s.Profiles, Operations: s.Operations, Rejected: s.Rejected, LostProfiles: s.LostProfiles,
+		LostOperations: s.LostOperations, Missed: p.missed.Load(), Forgotten: p.ancestry.forgotten(),
+		Waiting: s.Waiting, LastError: s.LastError,
+	}
+}
+
+func (p *push) shutdown(ctx context.Context) error {
+	if err := p.pusher.Shutdown(ctx); err != nil {
+		return fmt.Errorf("live: pushing profiles: %w", err)
+	}
+	return nil
+}
+
+// addPending makes an operation wait for the next fold. The shard is locked.
+func (s *shard) addPending(r record, f *frame) {
+	if len(s.pending)%pendingPart == 0 && !s.push.reserve() {
+		s.push.miss(f)
+		return
+	}
+	s.pending = append(s.pending, pushed{r, f})
+}
+
+// takePending returns the operations that wait, and sets copies of the entries of their
+// templates, which change with every operation.
+func (s *shard) takePending(entries map[*template]*op.Entry) []pushed {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.pending
+	s.pending = nil
+	for i := range taken {
+		if t := taken[i].template; entries[t] == nil {
+			e := t.entry
+			entries[t] = &e
+		}
+	}
+	parts := (len(taken) + pendingPart - 1) / pendingPart
+	s.push.room.Add(int64(parts * pendingPart))
+	return slices.Clip(taken)
+}
