@@ -21,7 +21,7 @@ import (
 // In frames a semicolon becomes a colon and control characters become spaces;
 // frames that are equal then are one.
 func (f *Forest) WriteCollapsed(w io.Writer) error {
-	return f.addStacks(func(int32, *stacks.Labels) {}).WriteCollapsed(w)
+	return f.addStacks(0, f.n, func(int32, *stacks.Labels) {}).WriteCollapsed(w)
 }
 
 // Stacks adds up the operations by stack, with the requests that they belong to and,
@@ -31,24 +31,30 @@ func (f *Forest) WriteCollapsed(w io.Writer) error {
 // there are several. Spans that are no operations and operations seen from the
 // host are frames without values of their own: waiting is no work of a device.
 // Duplicates have no place in the tree, and are left out.
-func (f *Forest) Stacks() *stacks.Table {
+func (f *Forest) Stacks() *stacks.Table { return f.StacksOf(0, f.Len()) }
+
+// StacksOf is [Forest.Stacks] of the operations among those that were added from the number
+// first on, which Len returned before, up to the number end. All others are frames without
+// values of their own; self times are without theirs.
+func (f *Forest) StacksOf(first, end int) *stacks.Table {
 	f.build()
 	owner := f.requestOwners()
-	return f.addStacks(func(r int32, l *stacks.Labels) {
+	return f.addStacks(int32(max(0, first)), int32(min(end, f.Len())), func(r int32, l *stacks.Labels) {
 		l.Shape, l.Request = f.dict.shapes.Values[f.shape(r)], f.stackRequest(r, owner)
 	})
 }
 
-// addStacks adds up the operations by stack and the labels that label gives to the
+// addStacks adds up the operations in rows first to end by stack and the labels that label gives to the
 // operation of a row beside its device and kind. It calls label from several goroutines.
-func (f *Forest) addStacks(label func(r int32, l *stacks.Labels)) *stacks.Table {
+func (f *Forest) addStacks(first, end int32, label func(r int32, l *stacks.Labels)) *stacks.Table {
 	f.build()
 	walks := make([]*stackWalk, min(len(f.tree.roots), runtime.GOMAXPROCS(0)))
 	functions := make([]func(), len(walks))
 	for i := range walks {
 		walks[i] = newStackWalk(f, label)
-		first, end := i*len(f.tree.roots)/len(walks), (i+1)*len(f.tree.roots)/len(walks)
-		functions[i] = func() { walks[i].walk(f.tree.roots[first:end]) }
+		walks[i].first, walks[i].end = first, end
+		from, to := i*len(f.tree.roots)/len(walks), (i+1)*len(f.tree.roots)/len(walks)
+		functions[i] = func() { walks[i].walk(f.tree.roots[from:to]) }
 	}
 	inParallel(functions...)
 	all := stacks.NewTable(stacks.Limits{})
@@ -59,7 +65,7 @@ func (f *Forest) addStacks(label func(r int32, l *stacks.Labels)) *stacks.Table 
 		}
 		all.Merge(w.table)
 	}
-	for r := range f.n {
+	for r := first; r < end; r++ {
 		switch {
 		case !f.countsInSums(r):
 		case f.has(r, flagHost):
@@ -75,6 +81,8 @@ func (f *Forest) addStacks(label func(r int32, l *stacks.Labels)) *stacks.Table 
 type stackWalk struct {
 	forest  *Forest
 	label   func(r int32, l *stacks.Labels)
+	first   int32 // the first row that counts, and that behind the last one
+	end     int32
 	devices []string // their labels
 	table   *stacks.Table
 	path    stacks.Path
@@ -115,7 +123,7 @@ func (w *stackWalk) walk(roots []int32) {
 			}
 		}
 		w.path.Push(f.rowName(v.row))
-		if f.isDeviceSide(v.row) {
+		if f.isDeviceSide(v.row) && w.first <= v.row && v.row < w.end {
 			w.add(v.row, label)
 		}
 		v.depth = w.path.Depth()

@@ -188,3 +188,23 @@ func TestStacksDoNotDependOnWorkers(t *testing.T) {
 		}
 	})
 }
+
+// What is added up in parts is, together, what is added up at once.
+func TestStacksOfParts(t *testing.T) {
+	random.Seeds(100, func(seed uint64, r *rand.Rand) {
+		forest := traceOf(randomSpecs(r, 40)...)
+		want, got := forest.Stacks(), stacks.NewTable(stacks.Limits{})
+		for first := 0; first < forest.Len(); {
+			end := min(forest.Len(), first+1+r.IntN(20))
+			got.Merge(forest.StacksOf(first, end))
+			first = end
+		}
+		diff := gocmp.Diff(want.Rows(), got.Rows())
+		if diff != "" || want.Start != got.Start || want.End != got.End || want.HostSide != got.HostSide || want.Duplicates != got.Duplicates {
+			t.Errorf("seed %d (-at once +in parts):\n%s", seed, diff)
+		}
+		if rows := forest.StacksOf(-1, -1).Rows(); len(rows) != 0 {
+			t.Errorf("seed %d: none of the operations make %d rows", seed, len(rows))
+		}
+	})
+}

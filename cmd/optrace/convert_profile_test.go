@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
 	"github.com/optrace/optrace/analyze"
@@ -96,9 +97,14 @@ func otlpSamples(t *testing.T, file string) map[string][5]int64 {
 	if err := request.UnmarshalProto(text); err != nil {
 		t.Fatal(err)
 	}
-	d := request.Profiles().Dictionary()
+	return profileSamples(request.Profiles())
+}
+
+// profileSamples returns the same of OTLP profiles.
+func profileSamples(profiles pprofile.Profiles) map[string][5]int64 {
+	d := profiles.Dictionary()
 	all := make(map[string][5]int64)
-	for _, p := range request.Profiles().ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+	for _, p := range profiles.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
 		kind := slices.Index([]string{"count", "time", "self", "bytes", "flops"}, d.StringTable().At(int(p.SampleType().TypeStrindex())))
 		for _, s := range p.Samples().All() {
 			var names []string

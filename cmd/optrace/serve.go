@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
+	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/receiver"
 )
 
@@ -40,6 +41,11 @@ formats, and what is compressed, are read once.
   -host NAME[,NAME] further names under which programs and browsers reach this
                     machine; addresses and localhost need not be named
   -open             open the page in the browser
+  -push URL         post profiles of the operations to a receiver of OpenTelemetry
+                    profiles by OTLP over HTTP; a URL without a path gets
+                    /v1development/profiles
+  -push-interval D  how often, as in 1m (10s). Operations are pushed an interval after
+                    they came, with the spans above them
 %s
   -for D            end after that time, as in 30s
 
@@ -54,10 +60,14 @@ arrives within 15 s; 8 are read at a time, and more are told to come again. Each
 server has 64 connections at most. The window takes 128 MiB at most, compressed,
 and several times as much while a report is made of it.
 
+What is pushed is tried again while the receiver is down, 32 MiB of it; what is lost
+is counted in the head of the page.
+
 Examples:
 
   optrace serve -open
   optrace serve ops.jsonl
+  optrace serve -push http://localhost:4040 -otlp-grpc - ops.jsonl
   optrace serve -window 1000000,10m -otlp-http - -otlp-grpc - traces/
 `
 
@@ -68,6 +78,8 @@ type serveFlags struct {
 	format             string
 	open               bool
 	duration           time.Duration
+	push               string
+	pushInterval       time.Duration
 }
 
 func serveCommand() command {
@@ -86,6 +98,8 @@ func (f *serveFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.hosts, "host", "", "")
 	fs.BoolVar(&f.open, "open", false, "")
 	formatFlag(fs, &f.format)
+	fs.StringVar(&f.push, "push", "", "")
+	fs.DurationVar(&f.pushInterval, "push-interval", defaultPushInterval, "")
 	fs.DurationVar(&f.duration, "for", 0, "")
 }
 
@@ -105,6 +119,8 @@ func runServe(ctx context.Context, s streams, args []string) error {
 		return usagef("-for is negative")
 	case isOff(f.listen):
 		return usagef("-listen has no address")
+	case f.pushInterval < profilepush.MinInterval:
+		return usagef("-push-interval is less than %v", profilepush.MinInterval)
 	}
 	if f.duration > 0 {
 		var cancel context.CancelFunc
@@ -112,7 +128,13 @@ func runServe(ctx context.Context, s streams, args []string) error {
 		defer cancel()
 	}
 	limits.Bytes, limits.Codec = windowBytes, &livepage.Codec{Compress: s2.Encode, Decompress: s2.Decode}
-	return newServer(f, livepage.NewWindow(limits)).run(ctx, s, inputs)
+	server := newServer(f, livepage.NewWindow(limits))
+	if isSet(fs, "push") {
+		if server.push, err = newServePush(&f, server.window); err != nil {
+			return err
+		}
+	}
+	return server.run(ctx, s, inputs)
 }
 
 // windowBytes bounds the memory of the window, which is compressed.
@@ -146,6 +168,7 @@ type server struct {
 	flags  serveFlags
 	hosts  loopback.Hosts
 	window *livepage.Window
+	push   *servePush // nil for none
 
 	// end ends everything with the error that is the command's.
 	end     context.CancelCauseFunc
@@ -171,12 +194,20 @@ func newServer(f serveFlags, window *livepage.Window) *server {
 // run serves until ctx is done, which is no error, or until something fails.
 func (s *server) run(ctx context.Context, std streams, inputs []string) error {
 	ctx, s.end = context.WithCancelCause(ctx)
+	if s.push != nil {
+		s.push.pusher.Start()
+	}
 	err := s.start(ctx, std, inputs)
 	if err != nil {
 		s.end(err)
 	}
 	<-ctx.Done()
 	s.running.Wait()
+	if s.push != nil {
+		if err := s.push.end(); err != nil {
+			return outputError(err)
+		}
+	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -218,6 +249,9 @@ func (s *server) start(ctx context.Context, std streams, inputs []string) error 
 		fmt.Fprintf(std.out, "OTLP/gRPC  %s\n", rpc.Addr())
 		s.serve(inputError, func() error { return r.ServeGRPC(ctx, rpc) })
 	}
+	if s.push != nil {
+		fmt.Fprintf(std.out, "profiles   to %s every %v\n", s.push.client.URL(), s.flags.pushInterval)
+	}
 	handler := s.handler(strings.Join(sources, ", "))
 	s.serve(outputError, func() error { return loopback.Serve(ctx, page, handler) })
 	if err := s.follow(ctx, std, inputs); err != nil {
@@ -251,6 +285,9 @@ func (s *server) serve(mark func(error) error, f func() error) {
 // handler returns the handler of the page.
 func (s *server) handler(title string) http.Handler {
 	page := &livepage.Page{Window: s.window, Title: title, Version: versionOf(buildInfo())}
+	if s.push != nil {
+		page.Notes = s.push.notes
+	}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/{$}", "/data", "/trace.json"} {
 		mux.Handle(path, page)

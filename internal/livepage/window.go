@@ -50,6 +50,7 @@ type Window struct {
 	version uint64 // grows with every change
 	lost    Lost
 	inputs  []*Input
+	came    mark // what has come in
 }
 
 // Lost counts what fell out of a Window.
@@ -117,6 +118,8 @@ func (w *Window) add(b *block) {
 	defer w.mu.Unlock()
 	b.at = w.now()
 	w.blocks = append(w.blocks, b)
+	w.came.blocks++
+	w.came.operations += int64(b.operations)
 	w.records += b.records()
 	w.bytes += b.bytes()
 	w.version++
@@ -159,6 +162,11 @@ type view struct {
 func (w *Window) view() *view {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.viewLocked()
+}
+
+// viewLocked is view where the lock is held.
+func (w *Window) viewLocked() *view {
 	w.trim()
 	v := &view{version: w.version, codec: w.limits.Codec, blocks: slices.Clone(w.blocks[w.first:]), lost: w.lost}
 	for _, in := range w.inputs {

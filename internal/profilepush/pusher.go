@@ -28,8 +28,9 @@ const lastWords = 10 * time.Second
 // Profile is the profile of an interval.
 type Profile struct {
 	Message Message
-	// Operations is how many operations are in it.
-	Operations int64
+	// Operations is how many operations are in it, Missed how many more there were in the
+	// interval.
+	Operations, Missed int64
 }
 
 // Stats counts what became of profiles.
@@ -42,6 +43,8 @@ type Stats struct {
 	// LostProfiles and LostOperations never got through: the receiver refused them, or there
 	// was no more room to keep them while it was down.
 	LostProfiles, LostOperations int64
+	// Missed operations were in no profile.
+	Missed int64
 	// Waiting is how many profiles wait to be sent.
 	Waiting int64
 	// LastError is what went wrong last, "" since the last profile that got through.
@@ -134,6 +137,7 @@ func (p *Pusher) take(last bool) {
 	profile, err := p.opts.Take(last)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.stats.Missed += profile.Missed
 	switch {
 	case err != nil:
 		p.stats.LostProfiles++

@@ -66,7 +66,7 @@ func begin(t *testing.T, r *receiver, size int) *Pusher {
 	return Start(Options{Client: c, Interval: 10 * time.Second, Take: func(bool) (Profile, error) {
 		n++
 		m := message(t, fmt.Sprint(n))
-		return Profile{append(m, make([]byte, size)...), 1}, nil
+		return Profile{Message: append(m, make([]byte, size)...), Operations: 1, Missed: 2}, nil
 	}})
 }
 
@@ -91,7 +91,7 @@ func TestPushes(t *testing.T) {
 		if got := gotOf(r); got != "1 2 3 4" {
 			t.Errorf("sent %q", got)
 		}
-		if diff := cmp.Diff(Stats{Profiles: 4, Operations: 4}, p.Stats()); diff != "" {
+		if diff := cmp.Diff(Stats{Profiles: 4, Operations: 4, Missed: 8}, p.Stats()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
@@ -143,7 +143,7 @@ func TestRefused(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
 		want := Stats{
-			Profiles: 1, Operations: 1, LostProfiles: 2, LostOperations: 2,
+			Profiles: 1, Operations: 1, LostProfiles: 2, LostOperations: 2, Missed: 6,
 			LastError: "the receiver answers 413 Request Entity Too Large",
 		}
 		if diff := cmp.Diff(want, p.Stats()); diff != "" {
@@ -267,9 +267,9 @@ func TestPusherConcurrentSafe(t *testing.T) {
 	good, bad := message(t, "good"), message(t, "bad")
 	p := Start(Options{Client: newClient(t, s.URL), Interval: time.Millisecond, Take: func(bool) (Profile, error) {
 		if taken++; taken%3 == 0 {
-			return Profile{bad, 1}, nil
+			return Profile{Message: bad, Operations: 1}, nil
 		}
-		return Profile{good, 1}, nil
+		return Profile{Message: good, Operations: 1}, nil
 	}})
 	var wg sync.WaitGroup
 	for range 4 {

@@ -1,0 +1,108 @@
+package livepage
+
+import (
+	"errors"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/otlpprofiles"
+)
+
+// Delta adds up the operations that come into a window, those of one interval after the
+// other. It is used by one goroutine at a time.
+//
+// The spans above an operation come in after it, when they end. So operations are added up
+// when one more interval is over: with the spans and operations of the intervals before and
+// after as what lies above and below them.
+type Delta struct {
+	window *Window
+	limits stacks.Limits
+	// marks are the ends of the last three intervals, the oldest first.
+	marks [3]mark
+}
+
+// mark says how many blocks and operations had come into a window.
+type mark struct{ blocks, operations int64 }
+
+// Interval is what Delta says about an interval.
+type Interval struct {
+	Stacks *stacks.Table
+	// Producers are those of the operations.
+	Producers otlpprofiles.Producers
+	// Came is how many operations came in, and Lost how many of them fell out of the window
+	// before they were added up.
+	Came, Lost int64
+}
+
+// Delta returns a Delta of what comes in from now on. It has as many stacks as limits says.
+func (w *Window) Delta(limits stacks.Limits) *Delta {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return &Delta{window: w, limits: limits, marks: [3]mark{w.came, w.came, w.came}}
+}
+
+// Next ends an interval, and returns the sums of that before it; those of both the last time.
+func (d *Delta) Next(last bool) (*Interval, error) {
+	v, now := d.window.viewFrom(d.marks[0].blocks)
+	from, to := d.marks[1], d.marks[2]
+	if last {
+		to = now
+	}
+	d.marks = [3]mark{d.marks[1], d.marks[2], now}
+	return v.interval(now.blocks-int64(len(v.blocks)), from, to, d.limits)
+}
+
+// viewFrom returns what the window holds of the blocks from a number on, and what has come in.
+func (w *Window) viewFrom(block int64) (*view, mark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	v := w.viewLocked()
+	first := w.came.blocks - int64(len(v.blocks))
+	v.blocks = v.blocks[min(max(0, block-first), int64(len(v.blocks))):]
+	return v, w.came
+}
+
+// interval adds up the operations between two marks, with the rest of the view around them.
+// The first block of the view has the number first.
+func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Interval, error) {
+	all := &Interval{Came: to.operations - from.operations, Lost: to.operations - from.operations}
+	forest, reader := analyze.NewForest(), v.reader()
+	forest.KeepShapes()
+	start, end := -1, -1 // of the rows that count
+	for i, b := range v.blocks {
+		number := first + int64(i)
+		counts := from.blocks <= number && number < to.blocks
+		if counts {
+			all.Lost -= int64(b.operations)
+			if start < 0 {
+				start = forest.Len()
+			}
+		}
+		for rec, err := range reader.all(b) {
+			if _, ok := errors.AsType[*op.SyntaxError](err); err != nil && !ok {
+				return all, err
+			}
+			forest.Add(rec)
+			if counts {
+				all.producer(rec)
+			}
+		}
+		if counts {
+			end = forest.Len()
+		}
+	}
+	all.Stacks = stacks.NewTable(limits)
+	all.Stacks.Merge(forest.StacksOf(start, end))
+	return all, nil
+}
+
+// producer takes the resource of operations, or one of these.
+func (i *Interval) producer(rec op.Record) {
+	switch {
+	case rec.Resource != nil:
+		i.Producers.Resource(rec.Resource)
+	case rec.Entry != nil:
+		i.Producers.Operation(rec.Entry)
+	}
+}
