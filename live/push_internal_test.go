@@ -175,7 +175,8 @@ func TestForgottenSpans(t *testing.T) {
 		open += p.push.ancestry.parts[i].open.Len()
 	}
 	stats := p.PushStats()
-	if bytes := open * openSpanBytes; bytes > maxOpenBytes || bytes < maxOpenBytes/2 || int(stats.Forgotten)+open != 2*maxOpenBytes/openSpanBytes {
+	bytes, all := open*openSpanBytes, int(stats.Forgotten)+open
+	if bytes > maxOpenBytes || bytes < maxOpenBytes/2 || all != 2*maxOpenBytes/openSpanBytes {
 		t.Errorf("%d spans are open, %d forgotten", open, stats.Forgotten)
 	}
 }

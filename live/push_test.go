@@ -26,6 +26,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/live"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -117,7 +118,8 @@ func recordRequest(tp trace.TracerProvider, i int, pause func()) {
 	ctx, step := tr.Start(ctx, "step")
 	_, relu := begin(ctx, "relu")
 	ctx, attention := begin(ctx, "attention")
-	_, o := begin(ctx, "matmul", tensorconv.InputShapes([]int64{64, 32}, []int64{32, 8}), tensorconv.OutputShape(64, 8), tensorconv.DType("f32"))
+	_, o := begin(ctx, "matmul",
+		tensorconv.InputShapes([]int64{64, 32}, []int64{32, 8}), tensorconv.OutputShape(64, 8), tensorconv.DType(op.F32))
 	o.End()
 	pause()
 	inner, softmax := begin(ctx, "softmax")

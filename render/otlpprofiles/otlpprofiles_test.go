@@ -213,7 +213,10 @@ func requests() *stacks.Table {
 }
 
 func TestGolden(t *testing.T) {
-	opts := otlpprofiles.Options{Options: stacknotes.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}}, Resource: []op.Attr{{Key: "service.name", Value: "api"}}}
+	opts := otlpprofiles.Options{
+		Options:  stacknotes.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}},
+		Resource: []op.Attr{{Key: "service.name", Value: "api"}},
+	}
 	golden.Check(t, "testdata/requests.json", asJSON(t, pprofileotlp.NewExportRequestFromProfiles(written(t, requests(), opts)))+"\n")
 }
 
@@ -265,7 +268,9 @@ func FuzzWrite(f *testing.F) {
 		forest := analyze.NewForest()
 		forest.KeepShapes()
 		forest.Add(op.Record{Entry: e})
-		opts := otlpprofiles.Options{Options: stacknotes.Options{Version: e.Path, Notes: []string{e.Error}}, Resource: []op.Attr{{Key: e.Scope, Value: e.Service}}}
+		opts := otlpprofiles.Options{
+			Options: stacknotes.Options{Version: e.Path, Notes: []string{e.Error}}, Resource: []op.Attr{{Key: e.Scope, Value: e.Service}},
+		}
 		all := written(t, forest.Stacks(), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
 		for i, want := range []int64{e.Duration, e.Duration, 1, max(0, e.MemoryBytes.V), 0} {
 			got := int64(0)

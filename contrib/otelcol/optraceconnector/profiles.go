@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace"
@@ -25,13 +26,12 @@ type profilesConnector struct {
 	cfg  *Profiles
 	next xconsumer.Profiles
 
-	mu      sync.Mutex
-	reader  *pdataop.Reader
-	forest  *analyze.Forest
-	spans   int // in it, operations included
-	n       int // operations in it
-	service string
-	mixed   bool // they are of several services
+	mu     sync.Mutex
+	reader *pdataop.Reader
+	forest *analyze.Forest
+	spans  int // in it, operations included
+	n      int // operations in it
+	from   otlpprofiles.Producers
 }
 
 func newProfilesConnector(cfg *Config, next xconsumer.Profiles) *profilesConnector {
@@ -43,7 +43,7 @@ func newProfilesConnector(cfg *Config, next xconsumer.Profiles) *profilesConnect
 
 // forget begins another profile.
 func (c *profilesConnector) forget() {
-	c.forest, c.spans, c.n, c.service, c.mixed = analyze.NewForest(), 0, 0, "", false
+	c.forest, c.spans, c.n, c.from = analyze.NewForest(), 0, 0, otlpprofiles.Producers{}
 	c.forest.KeepShapes()
 }
 
@@ -67,7 +67,7 @@ func (c *profilesConnector) add(td ptrace.Traces) (full bool) {
 	for _, rs := range td.ResourceSpans().All() {
 		res := pdataop.Resource(rs.Resource())
 		c.reader.SetResource(res)
-		c.forest.Add(op.Record{Resource: res})
+		c.from.Resource(res)
 		for _, ss := range rs.ScopeSpans().All() {
 			c.reader.SetScope(ss.Scope())
 			for _, s := range ss.Spans().All() {
@@ -86,8 +86,7 @@ func (c *profilesConnector) addSpan(s ptrace.Span) {
 		return
 	}
 	c.forest.Add(op.Record{Entry: e})
-	c.mixed = c.mixed || c.n > 0 && e.Service != c.service
-	c.service = e.Service
+	c.from.Operation(e)
 	c.n++
 }
 
@@ -104,11 +103,8 @@ func (c *profilesConnector) send(ctx context.Context) error {
 func (c *profilesConnector) take() (pprofile.Profiles, error) {
 	c.mu.Lock()
 	forest, n := c.forest, c.n
-	var opts otlpprofiles.Options
+	opts := otlpprofiles.Options{Resource: c.from.Common()}
 	opts.Version = optrace.Version
-	if !c.mixed {
-		opts.Service = c.service
-	}
 	c.forget()
 	c.mu.Unlock()
 	if n == 0 {
@@ -118,10 +114,10 @@ func (c *profilesConnector) take() (pprofile.Profiles, error) {
 	if err := otlpprofiles.Write(&text, forest.Stacks(), opts); err != nil {
 		return pprofile.Profiles{}, err
 	}
-	var u pprofile.ProtoUnmarshaler
-	out, err := u.UnmarshalProfiles(text.Bytes())
-	if err != nil {
+	// Unlike the unmarshalers of pprofile, a request keeps the names of a resource's attributes.
+	request := pprofileotlp.NewExportRequest()
+	if err := request.UnmarshalProto(text.Bytes()); err != nil {
 		return pprofile.Profiles{}, fmt.Errorf("reading the profile of %d operations: %w", n, err)
 	}
-	return out, nil
+	return request.Profiles(), nil
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/connector/xconnector"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace"
@@ -23,7 +24,7 @@ import (
 )
 
 // offline returns the profile that the command makes of the same spans.
-func offline(t *testing.T, all ...ptrace.Traces) []byte {
+func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	t.Helper()
 	text, err := pdatatest.Proto(all...)
 	if err != nil {
@@ -31,19 +32,30 @@ func offline(t *testing.T, all ...ptrace.Traces) []byte {
 	}
 	forest := analyze.NewForest()
 	forest.KeepShapes()
+	var from otlpprofiles.Producers
 	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		forest.Add(rec)
+		if rec.Resource != nil {
+			from.Resource(rec.Resource)
+		}
+		if rec.Entry != nil {
+			from.Operation(rec.Entry)
+		}
 	}
 	var out bytes.Buffer
-	opts := otlpprofiles.Options{Service: "trainer"}
+	opts := otlpprofiles.Options{Resource: from.Common()}
 	opts.Version = optrace.Version
 	if err := otlpprofiles.Write(&out, forest.Stacks(), opts); err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	request := pprofileotlp.NewExportRequest()
+	if err := request.UnmarshalProto(out.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	return request.Profiles()
 }
 
 // total returns the sums of the values by their names.
@@ -74,11 +86,7 @@ func TestProfileEqualsOffline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var u pprofile.ProtoUnmarshaler
-	want, err := u.UnmarshalProfiles(offline(t, all...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := offline(t, all...)
 	var m pprofile.JSONMarshaler
 	wantText, _ := m.MarshalProfiles(want)
 	gotText, err := m.MarshalProfiles(got)
@@ -122,11 +130,7 @@ func TestProfilesLifecycle(t *testing.T) {
 	if n := len(sink.AllProfiles()); n != 3 {
 		t.Errorf("%d profiles, want 3", n)
 	}
-	var u pprofile.ProtoUnmarshaler
-	want, err := u.UnmarshalProfiles(offline(t, all...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := offline(t, all...)
 	if diff := cmp.Diff(total(t, want), total(t, sink.AllProfiles()...)); diff != "" {
 		t.Errorf("sums (-offline +connector):\n%s", diff)
 	}
@@ -141,8 +145,8 @@ func TestProfilesOfSeveralServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := got.ResourceProfiles().At(0).Resource().Attributes().Len(); n != 0 {
-		t.Errorf("the resource of several services has %d attributes", n)
+	if service, ok := got.ResourceProfiles().At(0).Resource().Attributes().Get(op.KeyServiceName); ok {
+		t.Errorf("operations of several services are of %q", service.Str())
 	}
 }
 
