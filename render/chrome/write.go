@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/timeline"
 )
 
 // writeSize is the number of bytes that are collected before they are written.
@@ -14,68 +14,47 @@ const writeSize = 256 << 10
 
 // Write writes the timeline as one JSON document.
 func (t *Timeline) Write(w io.Writer) error {
-	out := &writer{w: w, base: t.base()}
+	out := &writer{w: w, base: t.events.Base()}
 	out.buf = append(out.buf, `{"displayTimeUnit":"ns","baseTimeNanoseconds":`...)
 	out.buf = strconv.AppendInt(out.buf, out.base, 10)
 	out.buf = append(out.buf, `,"traceEvents":[`...)
-	for _, tr := range t.arrange() {
+	var all []track
+	all, out.threads = tracks(t.events.Arrange())
+	for _, tr := range all {
 		out.track(tr)
 	}
-	for i := range t.slices {
-		out.slice(&t.slices[i])
+	for i := range t.events.Slices {
+		out.slice(&t.events.Slices[i])
 	}
-	t.arrows(out)
+	n := 0
+	for f := range t.events.Flows() {
+		n++
+		out.arrow(n, f.Kind.String(), &t.events.Slices[f.From], &t.events.Slices[f.To])
+	}
 	out.buf = append(out.buf, "\n]}\n"...)
 	out.flush()
 	return out.err
 }
 
-// spanKey identifies a span.
-type spanKey struct {
-	trace op.TraceID
-	span  op.SpanID
-}
-
-// arrows writes an arrow to each operation from the span that caused it, unless
-// that span is an operation.
-func (t *Timeline) arrows(out *writer) {
-	spans := make(map[spanKey]*slice)
-	for i := range t.slices {
-		if s := &t.slices[i]; s.isService {
-			spans[spanKey{s.trace, s.span}] = s
-		}
-	}
-	n := 0
-	for i := range t.slices {
-		s := &t.slices[i]
-		if s.isService || s.bare || s.parent.IsZero() {
-			continue
-		}
-		if from := spans[spanKey{s.trace, s.parent}]; from != nil {
-			n++
-			out.arrow(n, from, s)
-		}
-	}
-}
-
 // writer writes events. The first error is kept, and nothing is written after it.
 type writer struct {
-	w      io.Writer
-	base   int64
-	buf    []byte
-	events int
-	err    error
+	w       io.Writer
+	base    int64
+	threads []track // by lane
+	buf     []byte
+	events  int
+	err     error
 }
 
 // event starts an event; end ends it.
-func (w *writer) event(phase byte, pid, tid int) {
+func (w *writer) event(phase byte, on track) {
 	if w.events > 0 {
 		w.buf = append(w.buf, ',')
 	}
 	w.events++
 	w.buf = append(append(w.buf, "\n{\"ph\":\""...), phase, '"')
-	w.buf = strconv.AppendInt(append(w.buf, `,"pid":`...), int64(pid), 10)
-	w.buf = strconv.AppendInt(append(w.buf, `,"tid":`...), int64(tid), 10)
+	w.buf = strconv.AppendInt(append(w.buf, `,"pid":`...), int64(on.pid), 10)
+	w.buf = strconv.AppendInt(append(w.buf, `,"tid":`...), int64(on.tid), 10)
 }
 
 func (w *writer) end() {
@@ -104,50 +83,51 @@ func (w *writer) track(tr track) {
 	if tr.tid > 0 {
 		name, sort, index = "thread_name", "thread_sort_index", tr.tid
 	}
-	w.event('M', tr.pid, tr.tid)
+	w.event('M', tr)
 	w.text(`,"name":`, name)
 	w.text(`,"args":{"name":`, tr.title)
 	w.buf = append(w.buf, '}')
 	w.end()
-	w.event('M', tr.pid, tr.tid)
+	w.event('M', tr)
 	w.text(`,"name":`, sort)
 	w.buf = strconv.AppendInt(append(w.buf, `,"args":{"sort_index":`...), int64(index), 10)
 	w.buf = append(w.buf, '}')
 	w.end()
 }
 
-func (w *writer) slice(s *slice) {
-	w.event('X', s.pid, s.tid)
-	w.time(`,"ts":`, w.since(s, s.start))
-	w.time(`,"dur":`, s.duration)
-	w.text(`,"name":`, s.label)
-	w.text(`,"cat":`, s.category)
-	w.buf = append(append(append(w.buf, `,"args":{`...), s.args...), '}')
+func (w *writer) slice(s *timeline.Slice) {
+	w.event('X', w.threads[s.Lane])
+	w.time(`,"ts":`, w.since(s, s.Start))
+	w.time(`,"dur":`, s.Duration)
+	w.text(`,"name":`, s.Label)
+	w.text(`,"cat":`, s.Category)
+	w.buf = append(append(append(w.buf, `,"args":{`...), s.Args...), '}')
 	w.end()
 }
 
-// arrow leads from a span to an operation. It must begin within the span, even if
-// the operation begins later.
-func (w *writer) arrow(id int, from, to *slice) {
-	at := max(from.start, min(to.start, from.end()-1))
+// arrow leads from a span to an operation or span. It must begin within the span, even
+// if what it leads to begins later.
+func (w *writer) arrow(id int, name string, from, to *timeline.Slice) {
+	at := max(from.Start, min(to.Start, from.End()-1))
 	for _, side := range []struct {
 		phase byte
-		s     *slice
+		s     *timeline.Slice
 		at    int64
 		bind  string
-	}{{'s', from, at, ""}, {'f', to, to.start, `,"bp":"e"`}} {
-		w.event(side.phase, side.s.pid, side.s.tid)
+	}{{'s', from, at, ""}, {'f', to, to.Start, `,"bp":"e"`}} {
+		w.event(side.phase, w.threads[side.s.Lane])
 		w.buf = strconv.AppendInt(append(w.buf, `,"id":`...), int64(id), 10)
 		w.time(`,"ts":`, w.since(side.s, side.at))
-		w.buf = append(w.buf, `,"name":"causes","cat":"flow"`...)
+		w.text(`,"name":`, name)
+		w.buf = append(w.buf, `,"cat":"flow"`...)
 		w.buf = append(w.buf, side.bind...)
 		w.end()
 	}
 }
 
 // since returns a time relative to the base.
-func (w *writer) since(s *slice, at int64) int64 {
-	if s.bare {
+func (w *writer) since(s *timeline.Slice, at int64) int64 {
+	if s.Bare {
 		return at
 	}
 	return at - w.base

@@ -1,0 +1,93 @@
+package timeline
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Lane is a track: the slices of a stream, or a part of them where they overlap without
+// nesting.
+type Lane struct {
+	Group  Group
+	Stream op.Int
+	// Number counts the lanes of the stream from 0.
+	Number int
+}
+
+// Arrange sorts the slices by group, stream and start, enclosing slices first, assigns
+// each to a lane, and returns the lanes in that order.
+func (t *Timeline) Arrange() (lanes []Lane) {
+	t.sort()
+	for from := 0; from < len(t.Slices); {
+		first := &t.Slices[from]
+		to := from + 1
+		for to < len(t.Slices) && t.Slices[to].Group == first.Group && t.Slices[to].Stream == first.Stream {
+			to++
+		}
+		for n := range divide(t.Slices[from:to], len(lanes)) {
+			lanes = append(lanes, Lane{first.Group, first.Stream, n})
+		}
+		from = to
+	}
+	return lanes
+}
+
+// divide assigns each slice of a stream to a lane, numbered from first, such that
+// slices of a lane overlap only if one encloses the other. It returns the number of
+// lanes. The slices are sorted by start.
+//
+//	a ----------
+//	b   ----        within a
+//	c        -----  on another lane
+func divide(stream []Slice, first int) (lanes int) {
+	var open [][]int64 // by lane, the ends of the enclosing slices, innermost last
+	for i := range stream {
+		s := &stream[i]
+		lane := 0
+		for ; lane < len(open); lane++ {
+			ends := open[lane]
+			for len(ends) > 0 && ends[len(ends)-1] <= s.Start {
+				ends = ends[:len(ends)-1]
+			}
+			open[lane] = ends
+			if len(ends) == 0 || s.End() <= ends[len(ends)-1] {
+				break
+			}
+		}
+		if lane == len(open) {
+			open = append(open, nil)
+		}
+		open[lane] = append(open[lane], s.End())
+		s.Lane = first + lane
+	}
+	return len(open)
+}
+
+// Note says in a title that there are no starts; "" where there are.
+func (g Group) Note() string {
+	if g.Bare {
+		return " (no start times: in order)"
+	}
+	return ""
+}
+
+// Title names the lane within its group.
+func (l *Lane) Title() string {
+	title := l.StreamTitle()
+	if l.Number > 0 {
+		title += " (overlap " + strconv.Itoa(l.Number) + ")"
+	}
+	return title
+}
+
+// StreamTitle names the stream of the lane within its group.
+func (l *Lane) StreamTitle() string {
+	switch {
+	case l.Group.IsService:
+		return "spans"
+	case l.Stream.Known:
+		return "stream " + l.Stream.String()
+	}
+	return "operations"
+}

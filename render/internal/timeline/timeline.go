@@ -1,0 +1,150 @@
+package timeline
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Timeline collects operations and spans and needs memory for each. The zero
+// value is ready to use. It is not safe for concurrent use.
+type Timeline struct {
+	// Slices are the events, in the order in which they were added and, once they are
+	// arranged, in that of their tracks.
+	Slices []Slice
+	// bare is the start of the next operation without a start, by group.
+	bare map[Group]int64
+	// bytes is how much memory the texts and links of the slices take.
+	bytes int64
+}
+
+// Group is a device or a service: what the tracks of its operations and spans have in
+// common.
+type Group struct {
+	// IsService is set if Name is that of a service and not of a device.
+	IsService bool
+	Rank      op.Int
+	Name      string
+	// Bare is set if the events have no starts. They follow one another from 0.
+	Bare bool
+}
+
+// Slice is one event of the timeline.
+type Slice struct {
+	Group
+	Stream op.Int
+	// Start and Duration are in nanoseconds, and Start is in Unix time unless Bare is set.
+	Start, Duration int64
+	Label           string
+	Category        string
+	Args            string // the arguments as the format has them
+	// Launch is when the operation was launched, and Bytes its memory.
+	Launch, Bytes op.Int
+	// OnHost is set for what the host did for an operation of a device.
+	OnHost bool
+	// Lane is the number of its track, set by Arrange.
+	Lane int
+
+	trace        op.TraceID
+	span, parent op.SpanID
+	links        []op.Link
+}
+
+// End returns the end, or the last moment there is.
+func (s *Slice) End() int64 {
+	if s.Start > math.MaxInt64-s.Duration {
+		return math.MaxInt64
+	}
+	return s.Start + s.Duration
+}
+
+// Add adds an operation with its arguments. It retains the strings of e only.
+func (t *Timeline) Add(e *op.Entry, args string) {
+	t.add(Slice{
+		Group:  Group{Rank: e.Rank, Name: cmp.Or(e.DeviceID, "unknown"), Bare: !e.Start.Known},
+		Stream: e.Stream, Start: e.Start.V, Duration: e.Duration, Label: e.Operation, Category: e.Kind.String(), Args: args,
+		Launch: e.Launch, Bytes: e.MemoryBytes, OnHost: e.Side == op.SideHost,
+		trace: e.TraceID, span: e.SpanID, parent: e.ParentSpanID, links: withoutExtra(e.Links),
+	})
+}
+
+// AddSpan adds a span that is not an operation, with its arguments.
+func (t *Timeline) AddSpan(s *op.Span, args string) {
+	t.add(Slice{
+		Group: Group{IsService: true, Name: cmp.Or(s.Service, "unknown"), Bare: !s.Start.Known},
+		Start: s.Start.V, Duration: s.Duration, Label: s.Name, Category: "span", Args: args,
+		trace: s.TraceID, span: s.SpanID, parent: s.ParentSpanID, links: withoutExtra(s.Links),
+	})
+}
+
+// withoutExtra returns a copy of links that holds their ids only.
+func withoutExtra(links []op.Link) []op.Link {
+	var list []op.Link
+	for _, l := range links {
+		list = append(list, op.Link{TraceID: l.TraceID, SpanID: l.SpanID})
+	}
+	return list
+}
+
+// add adds a slice. One without a start follows the others of its group.
+func (t *Timeline) add(s Slice) {
+	if s.Bare {
+		if t.bare == nil {
+			t.bare = make(map[Group]int64)
+		}
+		s.Start = t.bare[s.Group]
+		t.bare[s.Group] = s.End()
+	}
+	t.bytes += int64(len(s.Label)+len(s.Args)) + int64(cap(s.links))*int64(unsafe.Sizeof(op.Link{}))
+	t.Slices = append(t.Slices, s)
+}
+
+// Bytes returns about how much memory the operations and spans take.
+func (t *Timeline) Bytes() int64 {
+	return t.bytes + int64(cap(t.Slices))*int64(unsafe.Sizeof(Slice{}))
+}
+
+// Base returns the first start, 0 where none is known.
+func (t *Timeline) Base() int64 {
+	base := int64(math.MaxInt64)
+	for i := range t.Slices {
+		if !t.Slices[i].Bare {
+			base = min(base, t.Slices[i].Start)
+		}
+	}
+	if base == math.MaxInt64 {
+		return 0
+	}
+	return base
+}
+
+// compare orders services before devices, and devices by rank and name.
+func (g Group) compare(o Group) int {
+	return cmp.Or(compareBools(o.IsService, g.IsService), compareInts(g.Rank, o.Rank), cmp.Compare(g.Name, o.Name),
+		compareBools(g.Bare, o.Bare))
+}
+
+// sort sorts the slices by group, stream and start, enclosing slices first.
+func (t *Timeline) sort() {
+	slices.SortStableFunc(t.Slices, func(a, b Slice) int {
+		return cmp.Or(a.Group.compare(b.Group), compareInts(a.Stream, b.Stream),
+			cmp.Compare(a.Start, b.Start), cmp.Compare(b.End(), a.End()))
+	})
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func compareInts(a, b op.Int) int {
+	return cmp.Or(compareBools(a.Known, b.Known), cmp.Compare(a.V, b.V))
+}
