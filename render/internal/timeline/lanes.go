@@ -74,20 +74,15 @@ func (g Group) Note() string {
 
 // Title names the lane within its group.
 func (l *Lane) Title() string {
-	title := l.StreamTitle()
+	title := "operations"
+	switch {
+	case l.Group.IsService:
+		title = "spans"
+	case l.Stream.Known:
+		title = "stream " + l.Stream.String()
+	}
 	if l.Number > 0 {
 		title += " (overlap " + strconv.Itoa(l.Number) + ")"
 	}
 	return title
-}
-
-// StreamTitle names the stream of the lane within its group.
-func (l *Lane) StreamTitle() string {
-	switch {
-	case l.Group.IsService:
-		return "spans"
-	case l.Stream.Known:
-		return "stream " + l.Stream.String()
-	}
-	return "operations"
 }

@@ -1,0 +1,30 @@
+package perfetto
+
+import (
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/internal/timeline"
+)
+
+// Timeline collects operations and spans and needs memory for each. The zero
+// value is ready to use. It is not safe for concurrent use.
+type Timeline struct {
+	events timeline.Timeline
+	keys   names // of annotations
+}
+
+// Add adds an operation. It retains the strings of e only.
+func (t *Timeline) Add(e *op.Entry) {
+	args := annotations{field: eventAnnotations, names: &t.keys}
+	timeline.WriteEntry(&args, e)
+	t.events.Add(e, string(args.buf))
+}
+
+// AddSpan adds a span that is not an operation.
+func (t *Timeline) AddSpan(s *op.Span) {
+	args := annotations{field: eventAnnotations, names: &t.keys}
+	timeline.WriteSpan(&args, s)
+	t.events.AddSpan(s, string(args.buf))
+}
+
+// Bytes returns about how much memory the operations and spans take.
+func (t *Timeline) Bytes() int64 { return t.events.Bytes() + t.keys.bytes() }
