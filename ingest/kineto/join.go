@@ -50,8 +50,12 @@ func (t *tables) enclose() (launches []int32) {
 	ops := byThread(t.hostOps.n, func(i int32) uint32 { return t.hostOps.at(i).thread }, func(i, j int32) int {
 		a, b := t.hostOps.at(i), t.hostOps.at(j)
 		// An outer operator comes before those within it, and of two that cover
-		// the same time the one that was written first.
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.dur, a.dur), cmp.Compare(i, j))
+		// the same time the one that began first.
+		order := cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.dur, a.dur))
+		if order == 0 && t.innerFirst {
+			return cmp.Compare(j, i)
+		}
+		return cmp.Or(order, cmp.Compare(i, j))
 	})
 	var running []int32 // outermost first, all of one thread
 	for _, i := range launches {

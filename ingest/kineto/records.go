@@ -17,7 +17,8 @@ import (
 // The members of the document beside the events that matter.
 const (
 	memberDistributed = "distributedInfo"
-	memberBase        = "baseTimeNanoseconds"
+	// MemberBase is what times count from, in Unix nanoseconds.
+	MemberBase = "baseTimeNanoseconds"
 )
 
 // Records reads a trace. name stands for src in errors, and m says which
@@ -35,26 +36,53 @@ func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, err
 // error that it returns ends the reading. Without hold a trace may take MaxHeldBytes.
 func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		r := newReader(src, name, m)
-		r.yield = yield
-		if hold != nil {
-			r.hold = hold
-			defer func() { _ = hold(-r.held) }() // less than before
-		}
-		if !r.readEvents() {
-			return
-		}
-		// What was read in front of the end, or of the place where reading failed,
-		// is good.
-		if r.readTail() && r.events.Err() != nil {
-			yield(op.Record{}, r.events.Err())
-		}
+		newReader(src, name, m).read(hold, yield)
+	}
+}
+
+// Source is where the events of a trace come from, in whatever format.
+type Source interface {
+	// Events yields each event, or an *[op.SyntaxError] for one that cannot be read. What
+	// ends reading early is not yielded but returned by Err.
+	Events() iter.Seq2[*traceevent.Event, error]
+	Err() error
+	// Member returns the JSON text of what a document states beside its events, such as
+	// [MemberBase], nil where it is not known.
+	Member(key string) []byte
+	// RecordError returns an error about the event that was yielded last.
+	RecordError(msg string) *op.SyntaxError
+}
+
+// RecordsOf is [RecordsHolding] for events of any source. Their slices on a thread may
+// come in order of their ends, enclosing ones last.
+func RecordsOf(events Source, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		r := newReaderOf(events, m)
+		r.tables.innerFirst = true
+		r.read(hold, yield)
+	}
+}
+
+// read yields the records of a trace.
+func (r *reader) read(hold func(bytes int64) error, yield func(op.Record, error) bool) {
+	r.yield = yield
+	if hold != nil {
+		r.hold = hold
+		defer func() { _ = hold(-r.held) }() // less than before
+	}
+	if !r.readEvents() {
+		return
+	}
+	// What was read in front of the end, or of the place where reading failed,
+	// is good.
+	if r.readTail() && r.events.Err() != nil {
+		yield(op.Record{}, r.events.Err())
 	}
 }
 
 // reader reads one trace.
 type reader struct {
-	events *traceevent.Reader
+	events Source
 	yield  func(op.Record, error) bool
 
 	build   *op.Builder
@@ -88,15 +116,21 @@ func upTo(most int64) func(int64) error {
 }
 
 func newReader(src io.Reader, name string, m *op.Mapping) *reader {
+	events := traceevent.NewReader(src, name, memberDistributed, MemberBase)
+	r := newReaderOf(events, m)
+	events.ReadArgs(r.straightArgs)
+	return r
+}
+
+func newReaderOf(events Source, m *op.Mapping) *reader {
 	build := op.NewBuilder(m)
 	r := &reader{
-		events: traceevent.NewReader(src, name, memberDistributed, memberBase),
+		events: events,
 		build:  build,
 		feed:   attrjson.NewFeeder(build),
 		hold:   upTo(MaxHeldBytes),
 	}
 	r.args.keys.wants = build.Wants
-	r.events.ReadArgs(r.straightArgs)
 	return r
 }
 

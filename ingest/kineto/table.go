@@ -76,6 +76,9 @@ type tables struct {
 	deviceOps   rows[deviceOp]
 	steps       []step
 	collectives collectives
+	// innerFirst is set where, of two operators of a thread that cover the same time, the
+	// first row is that of the inner one.
+	innerFirst bool
 }
 
 // heldBytes returns how much the tables hold.

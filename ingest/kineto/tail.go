@@ -48,7 +48,7 @@ func (r *reader) readTail() bool {
 
 // timeBase returns the origin of the events' times, in Unix nanoseconds;
 // unknown where the document does not say so, or has not yet.
-func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(memberBase)) }
+func (r *reader) timeBase() op.Int { return parseInt(r.events.Member(MemberBase)) }
 
 // parseDistributed reads the object that places the process in its job.
 func parseDistributed(text []byte) (r op.Resource, known bool) {
