@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/parquet"
+	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
 )
@@ -52,6 +53,12 @@ var formats = []Format{
 		recordsAt: arrow.RecordsAt,
 		partsAt:   sized(arrow.Parts),
 		inherits:  true,
+	},
+	{
+		// JSON may start like a packet, and OTLP's messages start with the same tag.
+		Name:   "perfetto",
+		detect: func(h *head) bool { return h.opening == 0 && perfetto.Sniff(h.text) },
+		open:   holding(perfetto.RecordsHolding),
 	},
 	{
 		// {} is an empty batch, and so is a file of nothing else.

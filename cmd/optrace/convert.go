@@ -91,6 +91,9 @@ func targets() []target {
 			"and starts, and the attributes that entries files hold as text; no others, no",
 			"events, resources with their hosts, gaps, batches and spans without ids",
 		}, false, newChromeConverter},
+		{"perfetto", "the same in Perfetto's own format, with counters", []string{
+			"keeps what chrome keeps; a file named .pftrace opens at ui.perfetto.dev",
+		}, false, newPerfettoConverter},
 		{"csv", "a row per operation", []string{
 			"keeps operations, for tables: no spans, links and attributes; it is not read",
 		}, false, newCSVConverter},

@@ -47,9 +47,9 @@ func sortedRecords(t *testing.T, text []byte) []string {
 	return lines
 }
 
-// Every sample of every format reads back from a Chrome trace as the same operations
+// Every sample of every format reads back from a timeline as the same operations
 // and spans, apart from spans without an id.
-func TestChromeReadsBack(t *testing.T) {
+func TestTimelinesReadBack(t *testing.T) {
 	samples := 0
 	for _, pattern := range []string{
 		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/exporter_*", "../../op/testdata/*.json*",
@@ -66,13 +66,15 @@ func TestChromeReadsBack(t *testing.T) {
 			}
 			t.Run(file, func(t *testing.T) {
 				before, _ := converted(t, "entries", "-drop-attributes", file)
-				_, chrome := converted(t, "chrome", file)
-				after, _ := converted(t, "entries", "-drop-attributes", chrome)
 				want := slices.DeleteFunc(sortedRecords(t, before), func(line string) bool {
 					return strings.HasPrefix(line, `{"span":`) && !strings.Contains(line, `"span_id"`)
 				})
-				if diff := cmp.Diff(want, sortedRecords(t, after)); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
+				for _, format := range []string{"chrome", "perfetto"} {
+					_, timeline := converted(t, format, file)
+					after, _ := converted(t, "entries", "-drop-attributes", timeline)
+					if diff := cmp.Diff(want, sortedRecords(t, after)); diff != "" {
+						t.Errorf("%s (-want +got):\n%s", format, diff)
+					}
 				}
 				samples++
 			})
@@ -111,7 +113,7 @@ func TestUnknownShapesSurvive(t *testing.T) {
 		want = append(want, s[0]+" -> "+s[1])
 	}
 	slices.Sort(want)
-	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "parquet", "arrow"} {
+	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "perfetto", "parquet", "arrow"} {
 		_, file := converted(t, format, input)
 		text, _ := converted(t, "entries", file)
 		var got []string

@@ -1,8 +1,10 @@
-package chrome_test
+package timeline_test
 
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,16 +13,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/kineto"
+	ingestperfetto "github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/chrome"
+	"github.com/optrace/optrace/render/perfetto"
 )
 
-// readBack writes entries and spans and returns what is read, each as JSON, sorted:
-// the format has an order of its own.
-func readBack(t *testing.T, entries []*op.Entry, spans []*op.Span) (want, got []string) {
+// writer is a timeline in some format.
+type writer interface {
+	Add(e *op.Entry)
+	AddSpan(s *op.Span)
+	Write(w io.Writer) error
+}
+
+// format is a format of timelines, and the reader of it.
+type format struct {
+	name string
+	make func() writer
+	read func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+}
+
+func formats() []format {
+	return []format{
+		{"chrome", func() writer { return new(chrome.Timeline) }, kineto.Records},
+		{"perfetto", func() writer { return new(perfetto.Timeline) }, ingestperfetto.Records},
+	}
+}
+
+// readsBack writes entries and spans and checks that they are what is read, each as JSON,
+// sorted: the formats have an order of their own.
+func readsBack(t *testing.T, f format, entries []*op.Entry, spans []*op.Span) {
 	t.Helper()
-	var tl chrome.Timeline
+	var want, got []string
+	tl := f.make()
 	for _, e := range entries {
 		tl.Add(e)
 		want = append(want, string(e.AppendJSON(nil)))
@@ -33,7 +59,7 @@ func readBack(t *testing.T, entries []*op.Entry, spans []*op.Span) (want, got []
 	if err := tl.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for rec, err := range kineto.Records(&b, "timeline", nil) {
+	for rec, err := range f.read(&b, "timeline", nil) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -45,11 +71,26 @@ func readBack(t *testing.T, entries []*op.Entry, spans []*op.Span) (want, got []
 	}
 	slices.Sort(want)
 	slices.Sort(got)
-	return want, got
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", f.name, diff)
+	}
+}
+
+// eachFormat runs a test of each format.
+func eachFormat(t *testing.T, test func(t *testing.T, f format)) {
+	t.Helper()
+	for _, f := range formats() {
+		t.Run(f.name, func(t *testing.T) { test(t, f) })
+	}
+}
+
+const start = 1795224124978150123
+
+func entry(name, device string, from, duration int64) *op.Entry {
+	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from), Duration: duration}
 }
 
 func TestEntriesReadBack(t *testing.T) {
-	const start = 1795224124978150123
 	relu := op.Entry{Operation: "relu", Kind: op.KindCompute, KindRule: op.RuleDefault}
 	with := func(change func(e *op.Entry)) *op.Entry {
 		e := relu
@@ -93,16 +134,12 @@ func TestEntriesReadBack(t *testing.T) {
 			entries = append(entries, c.Want)
 		}
 	}
-	for _, e := range entries {
-		want, got := readBack(t, []*op.Entry{e}, nil)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
+	eachFormat(t, func(t *testing.T, f format) {
+		for _, e := range entries {
+			readsBack(t, f, []*op.Entry{e}, nil)
 		}
-	}
-	want, got := readBack(t, entries, nil)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("together (-want +got):\n%s", diff)
-	}
+		readsBack(t, f, entries, nil) // together
+	})
 }
 
 func TestSpansReadBack(t *testing.T) {
@@ -112,10 +149,7 @@ func TestSpansReadBack(t *testing.T) {
 	child.Links = []op.Link{{TraceID: op.TraceID{9}, SpanID: op.SpanID{9}}}
 	bare := request
 	bare.SpanID, bare.Start = op.SpanID{4}, op.Int{}
-	want, got := readBack(t, nil, []*op.Span{&request, &child, &bare})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	eachFormat(t, func(t *testing.T, f format) { readsBack(t, f, nil, []*op.Span{&request, &child, &bare}) })
 }
 
 // Operations and spans at random, many on one track.
@@ -134,15 +168,20 @@ func TestRandomRecordsReadBack(t *testing.T) {
 			if rng.IntN(2) == 0 {
 				e.Stream = op.Known(rng.Int64N(2))
 			}
+			if rng.IntN(3) == 0 {
+				e.Launch = op.Known(start + rng.Int64N(1e6))
+			}
+			if rng.IntN(3) == 0 {
+				e.Links = []op.Link{{TraceID: op.TraceID{byte(rng.IntN(3)), 1}, SpanID: op.SpanID{byte(rng.IntN(50)), byte(1 + rng.IntN(2))}}}
+			}
 			entries = append(entries, e)
 			spans = append(spans, &op.Span{
 				Name: "span", TraceID: e.TraceID, SpanID: op.SpanID{byte(i), 2}, ParentSpanID: op.SpanID{byte(rng.IntN(50)), 2},
 				Start: op.Known(start + rng.Int64N(1e6)), Duration: rng.Int64N(1e6),
 			})
 		}
-		want, got := readBack(t, entries, spans)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("(-want +got):\n%s", diff)
+		for _, f := range formats() {
+			readsBack(t, f, entries, spans)
 		}
 	}
 }

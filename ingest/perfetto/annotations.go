@@ -1,0 +1,205 @@
+package perfetto
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// annotator makes JSON of debug annotations.
+type annotator struct {
+	seq *sequence
+	// hasJSON is set if there was JSON among the values, and unknown if a name or text is
+	// not interned.
+	hasJSON, unknown bool
+	// bad is set where a message is not well formed, large where there is too much.
+	bad, large bool
+}
+
+// member appends an annotation as a member of an object, behind a comma unless it is the
+// first one.
+func (a *annotator) member(dst []byte, b []byte, depth int) []byte {
+	key, ok := "", false
+	f := fields{rest: b}
+	for f.next() {
+		switch f.num {
+		case annotationNameIID:
+			key, ok = a.seq.keys[f.n]
+			a.unknown = a.unknown || !ok
+		case annotationName:
+			key, ok = string(f.data), true
+		}
+	}
+	a.bad = a.bad || f.bad
+	if !ok || a.bad || a.isLarge(dst) {
+		return dst
+	}
+	dst = append(jsontext.AppendString(comma(dst), key), ':')
+	return a.value(dst, key, b, depth)
+}
+
+// comma appends a comma unless what is open has nothing in it yet.
+func comma(dst []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' && dst[n-1] != '[' {
+		return append(dst, ',')
+	}
+	return dst
+}
+
+func (a *annotator) isLarge(dst []byte) bool {
+	a.large = a.large || len(dst) > MaxAnnotationBytes
+	return a.large
+}
+
+// value appends the value of an annotation, null for none.
+func (a *annotator) value(dst []byte, key string, b []byte, depth int) []byte {
+	start := len(dst)
+	open := byte(0) // what a list or an object ends with
+	f := fields{rest: b}
+	for f.next() && !a.isLarge(dst) {
+		switch f.num {
+		case annotationEntries, annotationArray:
+			if depth >= maxDepth {
+				continue
+			}
+			if f.num == annotationEntries {
+				dst, open = a.enter(dst, start, open, '{')
+				dst = a.member(dst, f.data, depth+1)
+			} else {
+				dst, open = a.enter(dst, start, open, '[')
+				dst = a.value(comma(dst), "", f.data, depth+1)
+			}
+		case annotationNested:
+			dst, open = a.nested(dst[:start], f.data, depth), 0
+		default:
+			if next, ok := a.scalar(dst, start, key, &f); ok {
+				dst, open = next, 0
+			}
+		}
+	}
+	a.bad = a.bad || f.bad
+	switch {
+	case open != 0:
+		return append(dst, open)
+	case len(dst) == start:
+		return append(dst, "null"...)
+	}
+	return dst
+}
+
+// enter opens a list or an object in place of another value.
+func (a *annotator) enter(dst []byte, start int, open, with byte) ([]byte, byte) {
+	if with+2 == open { // '{' and '}', '[' and ']'
+		return dst, open
+	}
+	return append(dst[:start], with), with + 2
+}
+
+// scalar appends the value of a field in place of what is there from start on, if it is a
+// value.
+func (a *annotator) scalar(dst []byte, start int, key string, f *fields) ([]byte, bool) {
+	to := dst[:start]
+	switch f.num {
+	case annotationBool:
+		return strconv.AppendBool(to, f.n != 0), true
+	case annotationUint:
+		return strconv.AppendUint(to, f.n, 10), true
+	case annotationInt:
+		return strconv.AppendInt(to, int64(f.n), 10), true
+	case annotationDouble:
+		return op.AppendFloatJSON(to, math.Float64frombits(f.n)), true
+	case annotationString:
+		return a.text(to, key, string(f.data)), true
+	case annotationTextIID:
+		text, ok := a.seq.texts[f.n]
+		a.unknown = a.unknown || !ok
+		return a.text(to, key, text), true
+	case annotationPointer:
+		return jsontext.AppendString(to, "0x"+strconv.FormatUint(f.n, 16)), true
+	case annotationJSON:
+		return a.json(to, f.data), true
+	}
+	return dst, false
+}
+
+// text appends a text. What Kineto writes as lists may be a text of JSON.
+func (a *annotator) text(dst []byte, key, text string) []byte {
+	switch key {
+	case "Input Dims", "Input dims", "Input type", "Concrete Inputs":
+		if text != "" && text[0] == '[' && isJSON([]byte(text)) {
+			return a.json(dst, []byte(text))
+		}
+	}
+	return jsontext.AppendString(dst, text)
+}
+
+// json appends JSON, or a text where it is none.
+func (a *annotator) json(dst, text []byte) []byte {
+	if !isJSON(text) {
+		return jsontext.AppendString(dst, string(text))
+	}
+	a.hasJSON = true
+	return append(dst, text...)
+}
+
+// isJSON reports whether a text is one JSON value.
+func isJSON(text []byte) bool {
+	var l jsontext.Lexer
+	l.Reset(text)
+	l.Skip()
+	l.End()
+	return l.Err() == nil
+}
+
+// nested appends a value of the older kind.
+func (a *annotator) nested(dst []byte, b []byte, depth int) []byte {
+	if depth >= maxDepth {
+		return append(dst, "null"...)
+	}
+	var keys, values, elements [][]byte
+	kind := uint64(0)
+	start := len(dst)
+	f := fields{rest: b}
+	for f.next() {
+		switch f.num {
+		case nestedType:
+			kind = f.n
+		case nestedDictKeys:
+			keys = append(keys, f.data)
+		case nestedDictValues:
+			values = append(values, f.data)
+		case nestedArray:
+			elements = append(elements, f.data)
+		case nestedInt:
+			dst = strconv.AppendInt(dst[:start], int64(f.n), 10)
+		case nestedDouble:
+			dst = op.AppendFloatJSON(dst[:start], math.Float64frombits(f.n))
+		case nestedBool:
+			dst = strconv.AppendBool(dst[:start], f.n != 0)
+		case nestedString:
+			dst = jsontext.AppendString(dst[:start], string(f.data))
+		}
+	}
+	a.bad = a.bad || f.bad
+	switch kind {
+	case isDict:
+		dst = append(dst[:start], '{')
+		for i := range min(len(keys), len(values)) {
+			dst = append(jsontext.AppendString(comma(dst), string(keys[i])), ':')
+			dst = a.nested(dst, values[i], depth+1)
+		}
+		return append(dst, '}')
+	case isArray:
+		dst = append(dst[:start], '[')
+		for _, e := range elements {
+			dst = a.nested(comma(dst), e, depth+1)
+		}
+		return append(dst, ']')
+	}
+	if len(dst) == start {
+		dst = append(dst, "null"...)
+	}
+	return dst
+}

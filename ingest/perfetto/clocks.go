@@ -1,0 +1,156 @@
+package perfetto
+
+import "github.com/optrace/optrace/op"
+
+// clock is a clock that packets may have times of.
+type clock struct {
+	// offset is what is added to a time, in nanoseconds, for that of the trace's clock.
+	offset int64
+	// unit is how many nanoseconds a time counts.
+	unit int64
+	// increments is set where a time counts from the one before; last is that one.
+	increments bool
+	last       uint64
+}
+
+// clocks places clocks on that of the trace.
+type clocks struct {
+	all map[uint64]*clock // those of no sequence
+	// real is what the clock of the trace is added to for Unix time.
+	real  op.Int
+	bytes int64 // about what the clocks take
+}
+
+// clockBytes is the memory of a clock in its table.
+const clockBytes = 96
+
+// isOfSequence reports whether a clock belongs to one sequence.
+func isOfSequence(id uint64) bool { return firstSequenceClock <= id && id <= lastSequenceClock }
+
+// of returns a clock, nil if no snapshot has placed it.
+func (c *clocks) of(id uint64, seq *sequence) *clock {
+	if isOfSequence(id) {
+		return seq.clocks[id]
+	}
+	return c.all[id]
+}
+
+// set places a clock.
+func (c *clocks) set(id uint64, seq *sequence, to clock) {
+	table := &c.all
+	if isOfSequence(id) {
+		table = &seq.clocks
+	}
+	if *table == nil {
+		*table = make(map[uint64]*clock)
+	}
+	if _, ok := (*table)[id]; !ok {
+		c.bytes += clockBytes
+	}
+	(*table)[id] = &to
+}
+
+// reading is what a clock showed at the moment of a snapshot.
+type reading struct {
+	id, timestamp uint64
+	clock
+}
+
+// ns returns the time in nanoseconds.
+func (r *reading) ns() int64 { return int64(r.timestamp) * r.unit }
+
+// snapshot places the clocks of a snapshot, see moment. It reports whether the message is
+// well formed.
+func (c *clocks) snapshot(b []byte, seq *sequence) bool {
+	var readings []reading
+	trace := uint64(clockBoottime)
+	f := fields{rest: b}
+	for f.next() {
+		switch f.num {
+		case snapshotPrimary:
+			trace = f.n
+		case snapshotClocks:
+			r, ok := parseReading(f.data)
+			if !ok {
+				return false
+			}
+			readings = append(readings, r)
+		}
+	}
+	at, ok := c.moment(readings, trace, seq)
+	if f.bad || !ok {
+		return !f.bad
+	}
+	for i := range readings {
+		r := &readings[i]
+		r.offset, r.last = at-r.ns(), r.timestamp
+		c.set(r.id, seq, r.clock)
+		if r.id == clockRealtime && !c.real.Known {
+			c.real = op.Known(-r.offset)
+		}
+	}
+	return true
+}
+
+// moment returns the time of a snapshot by the clock of the trace: that clock shows it, or
+// another one that is placed already. In a trace without that clock the first one that is
+// not of a sequence takes its place. ok reports whether there is any of these.
+func (c *clocks) moment(readings []reading, trace uint64, seq *sequence) (ns int64, ok bool) {
+	for i := range readings {
+		if readings[i].id == trace {
+			return readings[i].ns(), true
+		}
+	}
+	for i := range readings {
+		r := &readings[i]
+		if known := c.of(r.id, seq); known != nil && !known.increments {
+			return r.ns() + known.offset, true
+		}
+	}
+	for i := range readings {
+		if len(c.all) == 0 && !isOfSequence(readings[i].id) {
+			return readings[i].ns(), true
+		}
+	}
+	return 0, false
+}
+
+func parseReading(b []byte) (r reading, ok bool) {
+	r.unit = 1
+	f := fields{rest: b}
+	for f.next() {
+		switch f.num {
+		case clockID:
+			r.id = f.n
+		case clockTimestamp:
+			r.timestamp = f.n
+		case clockIncrements:
+			r.increments = f.n != 0
+		case clockMultiplier:
+			r.unit = max(1, int64(f.n))
+		}
+	}
+	return r, !f.bad
+}
+
+// time returns the time of a packet by the clock of the trace, which is that of packets
+// that name no other; ok reports whether it is known.
+func (c *clocks) time(p *packet, seq *sequence) (ns int64, ok bool) {
+	id := p.clock
+	if id == 0 {
+		id = seq.defaultClock
+	}
+	known := c.of(id, seq)
+	switch {
+	case id == 0, id == clockBoottime && known == nil:
+		return int64(p.timestamp), true
+	case known == nil:
+		return 0, false
+	}
+	at := p.timestamp
+	if known.increments {
+		at += known.last
+		known.last = at
+	}
+	return int64(at)*known.unit + known.offset, true
+}

@@ -1,0 +1,68 @@
+package perfetto
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// event is a TrackEvent, as far as it matters here.
+type event struct {
+	kind     uint64
+	track    uint64
+	hasTrack bool
+	name     string
+	category string // the first one
+	args     []byte // the annotations as members of a JSON object
+	oldTime  bool   // it has a time of its own
+	// problem says why the event cannot be read; "" if it can.
+	problem string
+}
+
+// parseEvent takes an event of a sequence apart and reports whether it is well formed.
+func parseEvent(b []byte, seq *sequence) (e event, ok bool) {
+	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
+	a := annotator{seq: seq}
+	hasCategory, named := false, true
+	f := fields{rest: b}
+	for f.next() {
+		switch f.num {
+		case eventType:
+			e.kind = f.n
+		case eventTrackUUID:
+			e.track, e.hasTrack = f.n, true
+		case eventDeltaMicros, eventAbsoluteMicros:
+			e.oldTime = true
+		case eventNameIID:
+			e.name, named = seq.names[f.n]
+		case eventName:
+			e.name = string(f.data)
+		case eventCategoryIIDs:
+			if !hasCategory {
+				id := f.n
+				if f.data != nil {
+					id, _ = protowire.ConsumeVarint(f.data) // several in one field
+				}
+				e.category, hasCategory = seq.categories[id], true
+			}
+		case eventCategories:
+			if !hasCategory {
+				e.category, hasCategory = string(f.data), true
+			}
+		case eventAnnotations:
+			e.args = a.member(e.args, f.data, 0)
+		}
+	}
+	switch {
+	case f.bad || a.bad:
+		return e, false
+	case !named:
+		e.problem = "an event with a name that is not known"
+	case a.unknown:
+		e.problem = "an event with an annotation that is not known"
+	case a.large:
+		e.problem = "an event with annotations that are too large"
+	case a.hasJSON && !isJSON(append(append([]byte{'{'}, e.args...), '}')):
+		e.problem = "an event with annotations that nest too deep"
+	}
+	if e.problem != "" {
+		e.args = nil
+	}
+	return e, true
+}

@@ -1,0 +1,305 @@
+package perfetto
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+
+	"github.com/optrace/optrace/ingest/internal/traceevent"
+	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// Records reads a trace. name stands for src in errors, and m says which
+// further arguments matter; nil is the conventions.
+//
+// A *[op.SyntaxError] is an event that could not be read, or the early end of
+// the trace; any other error is the last thing yielded. What a record points to
+// is valid until the next one.
+func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+	return RecordsHolding(src, name, m, nil)
+}
+
+// RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
+// number of bytes that are held in addition, a negative one for what no longer is, and an
+// error that it returns ends the reading. Without hold a trace may take
+// [kineto.MaxHeldBytes].
+func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		hold := hold
+		if hold == nil {
+			hold = upTo(kineto.MaxHeldBytes)
+		}
+		s := &source{
+			packets: newPacketReader(src, name), hold: hold,
+			sequences: make(map[uint64]*sequence), tracks: make(tracks),
+		}
+		defer s.end()
+		for rec, err := range kineto.RecordsOf(s, m, hold) {
+			if !yield(rec, err) {
+				return
+			}
+		}
+	}
+}
+
+// upTo returns a function that holds up to a number of bytes.
+func upTo(most int64) func(int64) error {
+	held := int64(0)
+	return func(bytes int64) error {
+		if held += bytes; held > most {
+			return fmt.Errorf("matching slices: the trace takes more than %d MiB of memory", most>>20)
+		}
+		return nil
+	}
+}
+
+// source is the events of a trace. It is a [kineto.Source].
+type source struct {
+	packets   *packetReader
+	sequences map[uint64]*sequence
+	tracks    tracks
+	clocks    clocks
+
+	hold       func(bytes int64) error
+	held, told int64 // what is held, and what hold knows of
+	err        error // what ended the reading
+
+	event                          traceevent.Event
+	args, pid, tid, category, name []byte // the buffers behind the event's
+	yield                          func(*traceevent.Event, error) bool
+}
+
+// holdStep is how much more is held before hold is told.
+const holdStep = 64 << 10
+
+// Err returns what ended the reading early.
+func (s *source) Err() error { return s.err }
+
+// RecordError returns an error about the packet that was read last.
+func (s *source) RecordError(msg string) *op.SyntaxError { return s.packets.recordError(msg) }
+
+// Member returns the origin of times.
+func (s *source) Member(key string) []byte {
+	if key != kineto.MemberBase || !s.clocks.real.Known {
+		return nil
+	}
+	return strconv.AppendInt(nil, s.clocks.real.V, 10)
+}
+
+// end gives back what is held.
+func (s *source) end() {
+	s.packets.leave()
+	_ = s.hold(-s.told) // less than before
+}
+
+// keep notes that more bytes are held, or less, and reports whether they may be.
+func (s *source) keep(bytes int64) bool {
+	s.held += bytes
+	if more := s.held + s.clocks.bytes - s.told; more >= holdStep || more <= -holdStep {
+		s.told += more
+		if err := s.hold(more); err != nil {
+			s.err = err
+			return false
+		}
+	}
+	return true
+}
+
+// Events yields the events of the trace.
+func (s *source) Events() iter.Seq2[*traceevent.Event, error] {
+	return func(yield func(*traceevent.Event, error) bool) {
+		s.yield = yield
+		for {
+			b, err := s.packets.next()
+			if err == nil {
+				if !s.packet(b) {
+					return
+				}
+				continue
+			}
+			if syntax, ok := errors.AsType[*op.SyntaxError](err); ok && syntax.Class == op.ErrorRecord {
+				if !yield(nil, err) {
+					return
+				}
+				continue
+			}
+			if !errors.Is(err, errDone) {
+				s.err = err
+			}
+			s.unpaired()
+			return
+		}
+	}
+}
+
+// unpaired yields what has begun and not ended, which counts it.
+func (s *source) unpaired() {
+	for _, tr := range s.tracks {
+		for range tr.open {
+			if !s.count('B') {
+				return
+			}
+		}
+	}
+}
+
+// count yields an event of a phase that says what to count it as.
+func (s *source) count(phase byte) bool {
+	s.event = traceevent.Event{Phase: phase, Start: op.Known(0)}
+	return s.yield(&s.event, nil)
+}
+
+// fail yields an error about the packet.
+func (s *source) fail(msg string) bool { return s.yield(nil, s.RecordError(msg)) }
+
+// packet takes a packet and reports whether more are wanted.
+func (s *source) packet(b []byte) bool {
+	p, ok := parsePacket(b)
+	if !ok {
+		return s.fail("a packet that is not well formed")
+	}
+	seq := s.sequences[p.sequence]
+	if seq == nil {
+		seq = new(sequence)
+		s.sequences[p.sequence] = seq
+		s.held += entryBytes
+	}
+	before := seq.bytes
+	if p.dropped {
+		seq.valid = false
+	}
+	if p.cleared {
+		seq.clear()
+	}
+	if !(p.interned == nil || seq.intern(p.interned)) || !(p.defaults == nil || seq.setDefaults(p.defaults)) ||
+		!(p.snapshot == nil || s.clocks.snapshot(p.snapshot, seq)) {
+		return s.fail("a packet that is not well formed")
+	}
+	if !s.keep(seq.bytes - before) {
+		return false
+	}
+	at, timed := s.clocks.time(&p, seq)
+	switch {
+	case p.event != nil && p.needsState && !seq.valid:
+		return s.fail("an event that refers to packets that are missing")
+	case p.event != nil:
+		return s.trackEvent(&p, seq, at, timed)
+	case p.descriptor != nil:
+		return s.describe(p.descriptor)
+	case p.isMetadata, p.snapshot != nil:
+		return s.count('M')
+	case p.compressed != nil, p.zstd != nil:
+		return s.enter(&p)
+	case p.other:
+		return s.count(0)
+	}
+	return true
+}
+
+// enter makes the packets of a compressed packet come next.
+func (s *source) enter(p *packet) bool {
+	isZstd := p.compressed == nil
+	data := p.compressed
+	if isZstd {
+		data = p.zstd
+	}
+	if err := s.packets.enter(data, isZstd); err != nil {
+		return s.yield(nil, err)
+	}
+	return true
+}
+
+// describe takes the descriptor of a track.
+func (s *source) describe(b []byte) bool {
+	isNew, ok := s.tracks.describe(b)
+	if !ok {
+		return s.fail("a track descriptor that is not well formed")
+	}
+	if isNew && !s.keep(trackBytes) {
+		return false
+	}
+	return s.count('M')
+}
+
+// trackEvent takes an event.
+func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool {
+	e, ok := parseEvent(p.event, seq)
+	if !ok {
+		return s.fail("an event that is not well formed")
+	}
+	switch e.kind {
+	case typeBegin, typeEnd:
+	case typeInstant, typeCounter:
+		return s.count('i')
+	default:
+		return s.count(0)
+	}
+	key := trackKey{uuid: e.track}
+	if !e.hasTrack {
+		key = trackKey{sequence: p.sequence, isImplicit: true}
+	}
+	tr, isNew := s.tracks.of(key)
+	if isNew && !s.keep(trackBytes) {
+		return false
+	}
+	problem := e.problem
+	switch {
+	case problem != "":
+	case e.oldTime:
+		problem = "an event with a time in microseconds of its own"
+	case !p.hasTimestamp:
+		problem = "an event without a time"
+	case !timed:
+		problem = "an event whose time is that of a clock in no snapshot"
+	}
+	if e.kind == typeBegin {
+		return s.begin(tr, &e, at, problem)
+	}
+	return s.finish(tr, &e, at, problem)
+}
+
+// begin keeps the beginning of a slice.
+func (s *source) begin(tr *track, e *event, at int64, problem string) bool {
+	b := beginning{name: e.name, category: e.category, args: e.args, start: at, problem: problem != ""}
+	tr.open = append(tr.open, b)
+	if !s.keep(b.bytes()) {
+		return false
+	}
+	return problem == "" || s.fail(problem)
+}
+
+// finish yields the slice that began last on a track.
+func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
+	if len(tr.open) == 0 {
+		return s.count('E')
+	}
+	b := tr.open[len(tr.open)-1]
+	tr.open[len(tr.open)-1] = beginning{}
+	tr.open = tr.open[:len(tr.open)-1]
+	if !s.keep(-b.bytes()) {
+		return false
+	}
+	switch {
+	case b.problem:
+		return true
+	case problem != "":
+		return s.fail(problem)
+	}
+	s.pid = jsontext.AppendString(s.pid[:0], s.tracks.processOf(tr))
+	s.tid = strconv.AppendUint(s.tid[:0], tr.uuid, 10)
+	s.category, s.name = append(s.category[:0], b.category...), append(s.name[:0], b.name...)
+	s.args = append(append(s.args[:0], '{'), b.args...)
+	if len(e.args) > 0 {
+		s.args = append(comma(s.args), e.args...)
+	}
+	s.args = append(s.args, '}')
+	s.event = traceevent.Event{
+		Phase: 'X', Category: s.category, Name: s.name, PID: s.pid, TID: s.tid,
+		Start: op.Known(b.start), Duration: op.Known(at - b.start), Args: s.args,
+	}
+	return s.yield(&s.event, nil)
+}

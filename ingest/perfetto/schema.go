@@ -1,0 +1,152 @@
+package perfetto
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// The fields of perfetto.protos that are read, by message.
+const (
+	tracePacket = 1
+
+	packetClockSnapshot   = 6
+	packetTimestamp       = 8
+	packetSequenceID      = 10
+	packetTrackEvent      = 11
+	packetInternedData    = 12
+	packetSequenceFlags   = 13
+	packetTraceConfig     = 33
+	packetTraceStats      = 35
+	packetSyncMarker      = 36
+	packetCleared         = 41
+	packetDropped         = 42
+	packetOldProcess      = 43
+	packetOldThread       = 44
+	packetSystemInfo      = 45
+	packetCompressed      = 50
+	packetTimestampClock  = 58
+	packetDefaults        = 59
+	packetTrackDescriptor = 60
+	packetServiceEvent    = 69
+	packetExtension       = 72
+	packetTraceUUID       = 89
+	packetZstd            = 133
+
+	snapshotClocks  = 1
+	snapshotPrimary = 2
+	clockID         = 1
+	clockTimestamp  = 2
+	clockIncrements = 3
+	clockMultiplier = 4
+
+	defaultsTrackEvent = 11
+	defaultsClock      = 58
+
+	trackUUID       = 1
+	trackProcess    = 3
+	trackThread     = 4
+	trackParentUUID = 5
+
+	descriptorPID = 1
+
+	internedCategories      = 1
+	internedNames           = 2
+	internedAnnotationNames = 3
+	internedTexts           = 29
+	internedIID             = 1
+	internedName            = 2
+
+	eventDeltaMicros    = 1
+	eventCategoryIIDs   = 3
+	eventAnnotations    = 4
+	eventType           = 9
+	eventNameIID        = 10
+	eventTrackUUID      = 11
+	eventAbsoluteMicros = 16
+	eventCategories     = 22
+	eventName           = 23
+
+	annotationNameIID = 1
+	annotationBool    = 2
+	annotationUint    = 3
+	annotationInt     = 4
+	annotationDouble  = 5
+	annotationString  = 6
+	annotationPointer = 7
+	annotationNested  = 8
+	annotationJSON    = 9
+	annotationName    = 10
+	annotationEntries = 11
+	annotationArray   = 12
+	annotationTextIID = 17
+
+	nestedType       = 1
+	nestedDictKeys   = 2
+	nestedDictValues = 3
+	nestedArray      = 4
+	nestedInt        = 5
+	nestedDouble     = 6
+	nestedBool       = 7
+	nestedString     = 8
+)
+
+// The values of enums.
+const (
+	clockRealtime = 1
+	clockBoottime = 6
+
+	// Clocks with these numbers belong to a sequence.
+	firstSequenceClock, lastSequenceClock = 64, 127
+
+	stateCleared = 1
+	needsState   = 2
+
+	typeBegin   = 1
+	typeEnd     = 2
+	typeInstant = 3
+	typeCounter = 4
+
+	isDict  = 1
+	isArray = 2
+)
+
+// fields walks the fields of a message.
+type fields struct {
+	rest []byte
+	num  protowire.Number
+	// n is the value of a number, and data the content of a text or message; the other one
+	// is zero.
+	n    uint64
+	data []byte
+	// bad is set where the message is not well formed.
+	bad bool
+}
+
+// next moves to the next field.
+func (f *fields) next() bool {
+	if len(f.rest) == 0 {
+		return false
+	}
+	num, typ, n := protowire.ConsumeTag(f.rest)
+	if n < 0 {
+		return f.fail()
+	}
+	f.num, f.n, f.data, f.rest = num, 0, nil, f.rest[n:]
+	switch typ {
+	case protowire.VarintType:
+		f.n, n = protowire.ConsumeVarint(f.rest)
+	case protowire.Fixed64Type:
+		f.n, n = protowire.ConsumeFixed64(f.rest)
+	case protowire.BytesType:
+		f.data, n = protowire.ConsumeBytes(f.rest)
+	default:
+		n = protowire.ConsumeFieldValue(num, typ, f.rest)
+	}
+	if n < 0 {
+		return f.fail()
+	}
+	f.rest = f.rest[n:]
+	return true
+}
+
+func (f *fields) fail() bool {
+	f.rest, f.bad = nil, true
+	return false
+}

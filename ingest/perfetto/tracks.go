@@ -1,0 +1,106 @@
+package perfetto
+
+import "strconv"
+
+// track is a track with the slices on it that have begun.
+type track struct {
+	uuid, parent uint64
+	hasParent    bool
+	process      string // the name of its process for events; "" where it is not known itself
+	open         []beginning
+}
+
+// trackBytes is the memory of a track beside its beginnings.
+const trackBytes = 160
+
+// beginning is the beginning of a slice.
+type beginning struct {
+	name, category string
+	args           []byte // members of a JSON object
+	start          int64
+	// problem is set if the slice cannot be read: its end is then none of another one.
+	problem bool
+}
+
+// beginningBytes is the memory of a beginning beside its texts, which may be shared.
+const beginningBytes = 96
+
+func (b *beginning) bytes() int64 { return int64(cap(b.args)) + beginningBytes }
+
+// trackKey identifies a track. Events on no track are on one of their sequence.
+type trackKey struct {
+	uuid, sequence uint64
+	isImplicit     bool
+}
+
+// tracks are the tracks of a trace.
+type tracks map[trackKey]*track
+
+// of returns a track, and whether it is new.
+func (t tracks) of(key trackKey) (tr *track, isNew bool) {
+	tr, ok := t[key]
+	if !ok {
+		tr = &track{uuid: key.uuid}
+		if key.isImplicit {
+			tr.process = "sequence " + strconv.FormatUint(key.sequence, 10)
+		}
+		t[key] = tr
+	}
+	return tr, !ok
+}
+
+// describe takes a descriptor, and reports whether it is well formed.
+func (t tracks) describe(b []byte) (isNew, ok bool) {
+	var key trackKey
+	var parent uint64
+	var process string
+	hasParent := false
+	f := fields{rest: b}
+	for f.next() {
+		switch f.num {
+		case trackUUID:
+			key.uuid = f.n
+		case trackParentUUID:
+			parent, hasParent = f.n, true
+		case trackProcess, trackThread:
+			d := fields{rest: f.data}
+			for d.next() {
+				if d.num == descriptorPID {
+					process = "process " + strconv.FormatInt(int64(int32(d.n)), 10)
+				}
+			}
+			if d.bad {
+				return false, false
+			}
+		}
+	}
+	if f.bad {
+		return false, false
+	}
+	tr, isNew := t.of(key)
+	if hasParent {
+		tr.parent, tr.hasParent = parent, true
+	}
+	if process != "" {
+		tr.process = process
+	}
+	return isNew, true
+}
+
+// processOf returns the name of the process that a track belongs to.
+func (t tracks) processOf(tr *track) string {
+	for range maxParents {
+		if tr.process != "" || !tr.hasParent {
+			break
+		}
+		above := t[trackKey{uuid: tr.parent}]
+		if above == nil {
+			break
+		}
+		tr = above
+	}
+	if tr.process != "" {
+		return tr.process
+	}
+	return "track " + strconv.FormatUint(tr.uuid, 10)
+}
