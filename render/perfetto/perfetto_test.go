@@ -1,0 +1,213 @@
+package perfetto_test
+
+import (
+	"bytes"
+	gocmp "cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/render/perfetto"
+	"github.com/optrace/optrace/render/perfetto/perfettotest"
+)
+
+const start = 1795224124978150123
+
+func entry(name, device string, from, duration int64) *op.Entry {
+	return &op.Entry{Operation: name, Kind: op.KindCompute, DeviceID: device, Start: op.Known(start + from), Duration: duration}
+}
+
+// write returns what a viewer shows of a timeline.
+func write(t *testing.T, tl *perfetto.Timeline) *perfettotest.Trace {
+	t.Helper()
+	var b bytes.Buffer
+	if err := tl.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return perfettotest.Read(t, b.Bytes())
+}
+
+// describe writes a trace as text, with times from start on.
+func describe(t *testing.T, trace *perfettotest.Trace) []byte {
+	t.Helper()
+	var b strings.Builder
+	name := func(s *perfettotest.Slice) string {
+		return fmt.Sprintf("%s: %s [%d,%d)", s.Track, s.Name, int64(s.Start)-start, int64(s.End)-start)
+	}
+	for _, track := range trace.Tracks {
+		fmt.Fprintf(&b, "track %s\n", track)
+	}
+	for _, s := range append(slices.Clone(trace.Slices), trace.Instants...) {
+		args, err := json.Marshal(s.Args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %s %s\n", name(s), s.Category, args)
+	}
+	for _, f := range trace.Flows {
+		fmt.Fprintf(&b, "flow %s -> %s\n", name(f.From), name(f.To))
+	}
+	for _, track := range trace.Tracks {
+		for _, p := range trace.Counters[track] {
+			fmt.Fprintf(&b, "%s: %d from %d\n", track, p.Value, int64(p.At)-start)
+		}
+	}
+	return []byte(b.String())
+}
+
+func TestGolden(t *testing.T) {
+	var tl perfetto.Timeline
+	tl.AddSpan(&op.Span{
+		Name: "POST /predict", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 10_000, Service: "api",
+	})
+	matmul := entry("matmul", "cuda:0", 1000, 600)
+	matmul.TraceID, matmul.SpanID, matmul.ParentSpanID = op.TraceID{1}, op.SpanID{2}, op.SpanID{1}
+	matmul.Rank, matmul.Stream, matmul.Step, matmul.Launch = op.Known(0), op.Known(7), op.Known(3), op.Known(start+400)
+	matmul.InputShapes, matmul.OutputShape, matmul.DType = []op.Shape{{64, 784}, nil, {}}, op.Shape{}, op.F32
+	matmul.MemoryBytes, matmul.FLOPs, matmul.Failed, matmul.Error = op.Known(4), op.Known(8), true, "</script>\u2028"
+	tl.Add(matmul)
+	inner := entry("inner", "cuda:0", 1100, 500) // within matmul, and to its end
+	inner.Rank, inner.Stream, inner.MemoryBytes = op.Known(0), op.Known(7), op.Known(16)
+	tl.Add(inner)
+	overlap := entry("overlap", "cuda:0", 1200, 600)
+	overlap.Rank, overlap.Stream = op.Known(0), op.Known(7)
+	tl.Add(overlap)
+	other := entry("copy", "cuda:1", 1300, 0)
+	other.Rank, other.Launch = op.Known(0), op.Known(start+1301) // of another clock
+	other.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)}, {TraceID: op.TraceID{9}, SpanID: op.SpanID{9}}}
+	tl.Add(other)
+	late := entry("relu", "cuda:0", 12_000, 1) // after its request
+	late.TraceID, late.SpanID, late.ParentSpanID, late.Rank = op.TraceID{1}, op.SpanID{3}, op.SpanID{1}, op.Known(1)
+	tl.Add(late)
+	for _, name := range []string{"first", "second"} {
+		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})
+	}
+	golden.Check(t, "testdata/timeline.txt", describe(t, write(t, &tl)))
+}
+
+// Over random operations: every time is exact, slices nest on their tracks, and the counter
+// of memory is what runs at each moment.
+func TestSlicesNest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 100 {
+		var tl perfetto.Timeline
+		want := make(map[string]int)
+		memory := make(map[string][]*op.Entry)
+		for i := range rng.IntN(60) {
+			e := entry(fmt.Sprint("op", i), []string{"cuda:0", "cuda:1", ""}[rng.IntN(3)], rng.Int64N(1000), rng.Int64N(200))
+			if rng.IntN(2) == 0 {
+				e.Stream = op.Known(rng.Int64N(2))
+			}
+			if rng.IntN(2) == 0 {
+				e.MemoryBytes = op.Known(rng.Int64N(100))
+				memory[e.DeviceID] = append(memory[e.DeviceID], e)
+			}
+			want[fmt.Sprint(e.Operation, " ", e.Start.V, " ", e.Start.V+e.Duration)]++
+			tl.Add(e)
+		}
+		trace := write(t, &tl)
+		got := make(map[string]int)
+		for _, s := range trace.Slices {
+			got[fmt.Sprint(s.Name, " ", s.Start, " ", s.End)]++
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+		for device, entries := range memory {
+			points := trace.Counters["devices/"+gocmp.Or(device, "unknown")+" memory in use="]
+			for at := int64(start); at < start+1300; at += 7 {
+				running := int64(0)
+				for _, e := range entries {
+					if e.Start.V <= at && at < e.Start.V+e.Duration {
+						running += e.MemoryBytes.V
+					}
+				}
+				shown := int64(0)
+				for _, p := range points {
+					if int64(p.At) <= at {
+						shown = p.Value
+					}
+				}
+				if shown != running {
+					t.Fatalf("%s: %d bytes at %d, want %d", device, shown, at-start, running)
+				}
+			}
+		}
+	}
+}
+
+// The utilisation is the part of each bucket in which anything ran.
+func TestUtilisation(t *testing.T) {
+	var tl perfetto.Timeline
+	tl.Add(entry("a", "cuda:0", 0, 1000))
+	tl.Add(entry("b", "cuda:0", 500, 1000))    // to 1500
+	tl.Add(entry("c", "cuda:0", 49_000, 1000)) // to 50000: buckets of 100
+	tl.Add(entry("d", "cuda:0", 2_030, 50))
+	host := entry("e", "cuda:0", 3000, 9000)
+	host.Side = op.SideHost
+	tl.Add(host)
+	want := []perfettotest.Point{
+		{start, 100}, {start + 1500, 0}, {start + 2000, 50}, {start + 2100, 0}, {start + 49_000, 100}, {start + 50_000, 0},
+	}
+	if diff := cmp.Diff(want, write(t, &tl).Counters["devices/cuda:0 utilisation=%"]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A span that very many operations work for has no more flows than a viewer can show.
+func TestFlowsAreLimited(t *testing.T) {
+	var tl perfetto.Timeline
+	tl.AddSpan(&op.Span{Name: "r", TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Start: op.Known(start), Duration: 1})
+	for i := range perfetto.MaxFlows + 10 {
+		e := entry("op", "cpu", int64(i), 1)
+		e.TraceID, e.SpanID, e.ParentSpanID = op.TraceID{1}, op.SpanID{2, byte(i >> 8), byte(i)}, op.SpanID{1}
+		tl.Add(e)
+	}
+	if n := len(write(t, &tl).Flows); n != perfetto.MaxFlows {
+		t.Errorf("%d flows, want %d", n, perfetto.MaxFlows)
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	if trace := write(t, &perfetto.Timeline{}); len(trace.Tracks)+len(trace.Slices) != 0 {
+		t.Errorf("%+v", trace)
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestWriteError(t *testing.T) {
+	var tl perfetto.Timeline
+	if err := tl.Write(failingWriter{}); err == nil {
+		t.Error("no error")
+	}
+}
+
+// Whatever names and times are, the trace is one of the public schema with all times.
+func FuzzWrite(f *testing.F) {
+	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
+		var tl perfetto.Timeline
+		tl.Add(e)
+		tl.Add(e)
+		trace := write(t, &tl)
+		if len(trace.Slices) != 2 {
+			t.Fatalf("%d slices", len(trace.Slices))
+		}
+		for _, s := range trace.Slices {
+			if s.Name != e.Operation || int64(s.Start) != e.Start.V || int64(s.End-s.Start) != e.Duration {
+				t.Errorf("%+v of %+v", s, e)
+			}
+		}
+	})
+}
