@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/perfetto/perfettotest"
 )
 
 // samples lists the inputs among the files that tests read.
@@ -215,8 +216,31 @@ func cumulative(forest *analyze.Forest) map[string]times {
 	return all
 }
 
-// In each sample of each format, every operation has the same nanoseconds in the
-// report, in collapsed stacks, in the profile and in OTLP's profiles.
+// drawn is what a timeline shows of the operations of a name.
+type drawn struct{ Count, SumNS int64 }
+
+// perfettoSlices returns what the Perfetto trace that a file is converted to shows of its
+// operations, but for the host's view, read by the public schema.
+func perfettoSlices(t *testing.T, file string) map[string]drawn {
+	t.Helper()
+	text, _ := converted(t, "perfetto", file)
+	all := make(map[string]drawn)
+	for _, s := range perfettotest.Read(t, text).Slices {
+		name, ok := s.Args[op.KeyName].(string)
+		if !ok || s.Args[op.KeySide] == op.SideHost.String() {
+			continue
+		}
+		if name != s.Name {
+			t.Errorf("the slice %q is the operation %q", s.Name, name)
+		}
+		d := all[stacks.Name(name)]
+		all[stacks.Name(name)] = drawn{d.Count + 1, d.SumNS + int64(s.End-s.Start)}
+	}
+	return all
+}
+
+// In each sample of each format, every operation has the same nanoseconds in the report, in
+// collapsed stacks, in the profile, in OTLP's profiles and in the Perfetto trace.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 	compared, exact := 0, 0
 	for _, file := range samples(t) {
@@ -262,6 +286,7 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 				collapsed[leaf] += n
 			}
 			sums := cumulative(forest)
+			slices := perfettoSlices(t, file)
 			for name, o := range want {
 				if duplicates[name] {
 					continue // they have no place in the stacks
@@ -269,6 +294,9 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 				compared++
 				if diff := cmp.Diff(figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}, flat[name]); diff != "" {
 					t.Errorf("%q (-report +pprof):\n%s", name, diff)
+				}
+				if diff := cmp.Diff(drawn{o.Count, o.SumNS}, slices[name]); diff != "" {
+					t.Errorf("%q (-report +Perfetto):\n%s", name, diff)
 				}
 				if got := collapsed[stacks.Collapse(o.Operation)]; got != o.SelfNS {
 					t.Errorf("%q: self time %d in collapsed stacks, %d in the report", name, got, o.SelfNS)
@@ -281,6 +309,11 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 					if cum[name] != o.SumNS {
 						t.Errorf("%q: cumulative time %d, but %d in the report", name, cum[name], o.SumNS)
 					}
+				}
+			}
+			for name := range slices {
+				if _, ok := want[name]; !ok && !duplicates[name] {
+					t.Errorf("%q is in the Perfetto trace, but not in the report", name)
 				}
 			}
 			for name := range flat {
@@ -329,7 +362,7 @@ func TestPprofOfFormats(t *testing.T) {
 	if strings.Count(want, "request:[POST /predict]") < 100 {
 		t.Fatalf("there are few requests:\n%.1000s", want)
 	}
-	for _, format := range []string{"otlp", "jaeger", "chrome", "parquet", "arrow"} {
+	for _, format := range []string{"otlp", "jaeger", "chrome", "perfetto", "parquet", "arrow"} {
 		_, file := converted(t, format, input)
 		if diff := cmp.Diff(want, profileOf(t, file).String()); diff != "" {
 			t.Errorf("%s (-entries +%s):\n%s", format, format, diff)
