@@ -176,7 +176,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/race", "internal/fulldisk", "ingest/internal/recordtest", "op/optest",
+	"internal/race", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "render/perfetto/perfettotest",
 }
 
 func TestImportRules(t *testing.T) {

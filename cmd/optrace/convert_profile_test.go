@@ -25,13 +25,15 @@ import (
 	"github.com/optrace/optrace/render/perfetto/perfettotest"
 )
 
-// samples lists the inputs among the files that tests read.
+// samples lists the inputs among the files that tests read, and the recorded traces where
+// they are.
 func samples(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for _, pattern := range []string{
 		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/testdata/*.json*",
 		"../../ingest/*/testdata/*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
+		recorded + "/*/*", recorded + "/*/*/*", recorded + "/*/*/*/*",
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
