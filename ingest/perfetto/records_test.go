@@ -1,0 +1,187 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/render/perfetto/perfettotest"
+)
+
+// transcript returns the records of a trace, a line each.
+func transcript(t testing.TB, trace []byte) string {
+	t.Helper()
+	return recordtest.Transcript(t, perfetto.Records(bytes.NewReader(trace), "trace", nil))
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestGolden makes a trace of each text in testdata, by the public schema, and reads it:
+//
+//	kineto  PyTorch's profiler: operators, launches, kernels, copies
+//	sdk     a sequence with clocks and a track of its own; what cannot be read
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.textproto")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no traces:", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			trace := perfettotest.Encode(t, string(readFile(t, file)))
+			name := strings.TrimSuffix(file, ".textproto")
+			golden.Check(t, name+".pftrace", trace)
+			golden.Check(t, name+".golden", transcript(t, trace))
+		})
+	}
+}
+
+// A trace that is cut off anywhere is read up to there: the records are the first ones of
+// the whole trace, and an error says where it ends unless that is behind a packet.
+func TestCutOff(t *testing.T) {
+	trace := readFile(t, "testdata/sdk.pftrace")
+	entries := func(text []byte) (lines []string, last error) {
+		for rec, err := range perfetto.Records(bytes.NewReader(text), "trace", nil) {
+			if rec.Entry != nil {
+				lines = append(lines, string(rec.Entry.AppendJSON(nil)))
+			}
+			last = err
+		}
+		return lines, last
+	}
+	whole, _ := entries(trace)
+	ends := map[int]bool{0: true} // of packets
+	for pos := 0; pos < len(trace); {
+		size := int(trace[pos+1])
+		head := 2
+		if size >= 0x80 {
+			size, head = size&0x7f|int(trace[pos+2])<<7, 3
+		}
+		pos += head + size
+		ends[pos] = true
+	}
+	for cut := range trace {
+		got, err := entries(trace[:cut])
+		if len(got) > len(whole) {
+			t.Fatalf("%d entries of %d bytes", len(got), cut)
+		}
+		if diff := cmp.Diff(strings.Join(whole[:len(got)], "\n"), strings.Join(got, "\n")); diff != "" {
+			t.Fatalf("%d bytes (-want +got):\n%s", cut, diff)
+		}
+		syntax, _ := errors.AsType[*op.SyntaxError](err)
+		if isCut := syntax != nil && syntax.Truncated; isCut == ends[cut] {
+			t.Fatalf("%d bytes: err = %v, a packet ends there: %v", cut, err, ends[cut])
+		} else if isCut && syntax.Offset != int64(cut) {
+			t.Fatalf("%d bytes: cut off at %d", cut, syntax.Offset)
+		}
+	}
+}
+
+// Nothing is read behind a tag that is not a packet's, and its place is told; a packet that
+// is not well formed costs itself.
+func TestDamage(t *testing.T) {
+	slice := `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
+		packet { timestamp: 3 track_event { type: 2 } }`
+	good := perfettotest.Encode(t, slice)
+	relu := transcript(t, good)
+	if !strings.Contains(relu, `"operation":"relu"`) {
+		t.Fatal(relu)
+	}
+	bad := []byte{0x0a, 2, 0x5a, 9} // an event longer than its packet
+	for _, test := range []struct{ name, text, want string }{
+		{"a packet", string(bad) + string(good), "error: trace: a packet that is not well formed (at byte 0)\n" + relu},
+		{"behind", string(good) + string(bad), relu + "error: trace: a packet that is not well formed (at byte 40)\n"},
+		{"a tag", string(good) + "\x0b" + string(good), relu + "error: trace: expected a packet, found the tag 11 (at byte 40)\n"},
+		{
+			"a length", string(good) + "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+			relu + "error: trace: a packet of 18446744073709551615 bytes (at byte 40)\n",
+		},
+		{
+			"a length of more than 64 bits", string(good) + "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+			relu + "error: trace: a number longer than 64 bits (at byte 40)\n",
+		},
+		{
+			"more than there is", string(good) + "\x0a\xff\xff\x7f" + "abc",
+			relu + "error: trace: the file ends within a packet (at byte 47)\n",
+		},
+		{"a packet without anything", string(good) + "\x0a\x00" + string(good), relu + relu},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, transcript(t, []byte(test.text))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A packet that is too large is passed over without being held.
+func TestLargePacket(t *testing.T) {
+	const size = perfetto.MaxPacketBytes + 1
+	good := perfettotest.Encode(t, `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
+		packet { timestamp: 3 track_event { type: 2 } }`)
+	src := io.MultiReader(bytes.NewReader([]byte{0x0a, 0x81, 0x80, 0x80, 0x08}), io.LimitReader(zeros{}, size), bytes.NewReader(good))
+	want := "error: trace: a packet of 16777217 bytes, more than 16777216 (at byte 0)\n" + transcript(t, good)
+	if diff := cmp.Diff(want, recordtest.Transcript(t, perfetto.Records(src, "trace", nil))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// The source's own error ends the reading, behind what was read.
+func TestSourceFails(t *testing.T) {
+	trace := readFile(t, "testdata/kineto.pftrace")
+	broken := errors.New("broken pipe")
+	src := io.MultiReader(bytes.NewReader(trace), iotest.ErrReader(broken))
+	var last error
+	n := 0
+	for rec, err := range perfetto.Records(src, "trace", nil) {
+		if rec.Entry != nil {
+			n++
+		}
+		last = err
+	}
+	if n != 4 || !errors.Is(last, broken) {
+		t.Errorf("%d entries, err = %v", n, last)
+	}
+}
+
+// Reading ends when no more records are wanted, at every record.
+func TestStops(t *testing.T) {
+	for _, file := range []string{"testdata/kineto.pftrace", "testdata/sdk.pftrace"} {
+		trace := readFile(t, file)
+		for stop := 1; ; stop++ {
+			n := 0
+			for range perfetto.Records(bytes.NewReader(trace), "trace", nil) {
+				if n++; n == stop {
+					break
+				}
+			}
+			if n < stop {
+				break
+			}
+		}
+	}
+}
