@@ -19,6 +19,7 @@ func TestDetectsSamples(t *testing.T) {
 		{"kineto/testdata/train.json", "chrome", 10},
 		{"kineto/testdata/first_versions.json", "chrome", 4},
 		{"kineto/testdata/plain.json", "chrome", 2},
+		{"perfetto/testdata/kineto.pftrace", "perfetto", 4},
 		{"ort/testdata/squeeze.json", "ort", 4},
 		{"jaeger/testdata/v1.76.trace.json", "jaeger-v1", 7},
 		{"jaeger/testdata/v2.20.search.json", "jaeger-v1", 21},

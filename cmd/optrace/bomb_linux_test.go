@@ -65,6 +65,15 @@ func emptySpans(w io.Writer) {
 	_, _ = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...))
 }
 
+// tracks writes a trace of Perfetto with many tracks and sequences.
+func tracks(w io.Writer) {
+	for i := range 1 << 20 {
+		number := binary.AppendUvarint(nil, uint64(1<<20+i)) // of three bytes
+		packet := append([]byte{0x0a, 14, 0x40, 0x01, 0x50}, number...)
+		_, _ = w.Write(append(append(packet, 0x5a, 6, 0x48, 0x01, 0x58), number...))
+	}
+}
+
 // bombs are inputs that once took gigabytes or minutes, in smaller versions. Each is read
 // in little memory, or refused with an error that says where and what to do.
 var bombs = map[string]struct {
@@ -101,6 +110,16 @@ var bombs = map[string]struct {
 	"entries, millions, to a timeline": {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
 		args:  []string{"convert", "-to", "chrome"}, fails: "-max-memory 4G",
+	},
+	"entries, millions, to perfetto": {
+		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),
+		args:  []string{"convert", "-to", "perfetto"}, fails: "-max-memory 4G",
+	},
+	"perfetto, beginnings": {
+		write: zipped(repeated("", "\x0a\x06\x40\x01\x5a\x02\x48\x01", 2<<20, "")), fails: "more than 64.0 MiB of memory is needed",
+	},
+	"perfetto, tracks and sequences": {
+		write: zipped(tracks), fails: "more than 64.0 MiB of memory is needed",
 	},
 	"entries, millions, to jaeger": {
 		write: zipped(repeated("", `{"operation":"a","duration_ns":1,"ts_unix_ns":1}`+"\n", 1<<20, "")),

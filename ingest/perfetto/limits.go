@@ -7,8 +7,9 @@ const (
 	// MaxAnnotationBytes bounds the annotations of a slice as text: interned names can make
 	// that long.
 	MaxAnnotationBytes = 16 << 20
-	// MaxCompressedBytes is how much the packets in a compressed packet may expand to.
-	MaxCompressedBytes = 256 << 20
+	// MaxCompressedBytes is how much the packets in a compressed packet may expand to. The
+	// schema has 512 KiB.
+	MaxCompressedBytes = 16 << 20
 )
 
 // maxDepth bounds how deep annotations are looked into. What is deeper is not known.

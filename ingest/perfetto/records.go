@@ -166,7 +166,7 @@ func (s *source) packet(b []byte) bool {
 	if seq == nil {
 		seq = new(sequence)
 		s.sequences[p.sequence] = seq
-		s.held += entryBytes
+		s.held += sequenceBytes
 	}
 	before := seq.bytes
 	if p.dropped {

@@ -6,6 +6,7 @@ import "google.golang.org/protobuf/encoding/protowire"
 const (
 	tracePacket = 1
 
+	packetTrustedUID      = 3
 	packetClockSnapshot   = 6
 	packetTimestamp       = 8
 	packetSequenceID      = 10
@@ -26,7 +27,10 @@ const (
 	packetTrackDescriptor = 60
 	packetServiceEvent    = 69
 	packetExtension       = 72
+	packetTrustedPID      = 79
+	packetFirst           = 87
 	packetTraceUUID       = 89
+	packetMachine         = 98
 	packetZstd            = 133
 
 	snapshotClocks  = 1

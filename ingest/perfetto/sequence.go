@@ -13,8 +13,11 @@ type sequence struct {
 	clocks                     map[uint64]*clock // its own
 }
 
-// entryBytes is the memory of an interned text beside its bytes.
-const entryBytes = 64
+// The memory of a sequence without its tables, and of an interned text beside its bytes.
+const (
+	sequenceBytes = 160
+	entryBytes    = 64
+)
 
 // clear forgets what was interned and the defaults.
 func (s *sequence) clear() { *s = sequence{valid: true, clocks: s.clocks} }

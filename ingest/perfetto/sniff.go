@@ -20,28 +20,34 @@ func Sniff(head []byte) bool {
 		if whole {
 			packet, rest = rest[:size], rest[size:]
 		}
-		switch telling, ok := tells(packet); {
-		case telling:
-			return ok || !whole
-		case !ok || !whole:
-			return false
+		telling, ok := tells(packet)
+		if telling || !ok || !whole {
+			return telling && (ok || !whole)
 		}
 	}
 	return false
 }
 
+// maxField is a number above all fields of a packet.
+const maxField = 2000
+
 // tells reports whether a packet has a field that others do not have, and whether it is
-// well formed.
+// well formed and has fields of the schema's types only.
 func tells(packet []byte) (telling, ok bool) {
 	f := fields{rest: packet}
-	for f.next() {
+	for ok = true; ok && f.next(); {
+		isNumber := f.data == nil
 		switch f.num {
 		case packetTimestamp, packetTimestampClock, packetSequenceID, packetSequenceFlags, packetCleared, packetDropped:
-			telling = telling || f.data == nil
+			telling, ok = true, isNumber
+		case packetTrustedUID, packetTrustedPID, packetFirst, packetMachine:
+			ok = isNumber
 		case packetTrackEvent, packetTrackDescriptor, packetInternedData, packetDefaults, packetClockSnapshot, packetOldProcess,
 			packetOldThread, packetCompressed, packetZstd:
-			telling = telling || f.data != nil
+			telling, ok = true, !isNumber
+		default:
+			ok = !isNumber && f.num < maxField
 		}
 	}
-	return telling, !f.bad
+	return telling && ok, ok && !f.bad
 }

@@ -6,69 +6,91 @@ import "github.com/optrace/optrace/render/internal/timeline"
 // are left out.
 const MaxFlows = 1 << 12
 
-// flowEnds are the flows at a slice, or at a launch.
-type flowEnds struct{ starts, ends []uint64 }
+// flow leads from one node to another. A slice is the node of its place, and its launch the
+// node as many further as there are slices.
+type flow struct{ from, to int32 }
 
-// flows are the flows of a timeline, by the place of a slice.
+// flows are the flows of a timeline. Their numbers are their places in the list, from 1.
 type flows struct {
-	last     uint64 // the number of the last flow
-	slices   map[int]*flowEnds
-	launches map[int]*flowEnds
+	slices       int
+	list         []flow
+	starts, ends index
 }
 
-// flowsOf numbers the flows of a timeline. A flow leads forward in time, which viewers
-// expect, whatever says that the two slices have to do with each other.
+// flowsOf returns the flows of a timeline. A flow leads forward in time, which viewers
+// expect, whatever says that the two nodes have to do with each other.
 func flowsOf(t *timeline.Timeline) *flows {
-	f := &flows{slices: make(map[int]*flowEnds), launches: make(map[int]*flowEnds)}
+	f := &flows{slices: len(t.Slices)}
+	out, in := make([]int32, 2*f.slices), make([]int32, 2*f.slices)
+	connect := func(from, to int) {
+		if out[from] < MaxFlows && in[to] < MaxFlows {
+			out[from]++
+			in[to]++
+			f.list = append(f.list, flow{int32(from), int32(to)})
+		}
+	}
 	for flow := range t.Flows() {
 		from, to := flow.From, flow.To
 		if t.Slices[to].Start < t.Slices[from].Start || t.Slices[to].Start == t.Slices[from].Start && to < from {
 			from, to = to, from
 		}
-		f.connect(at(f.slices, from), at(f.slices, to))
+		connect(from, to)
 	}
 	for i := range t.Slices {
-		s := &t.Slices[i]
-		if !hasLaunch(s) {
-			continue
+		switch s := &t.Slices[i]; {
+		case !hasLaunch(s):
+		case s.Launch.V <= s.Start:
+			connect(f.launch(i), i)
+		default:
+			connect(i, f.launch(i))
 		}
-		launch, run := at(f.launches, i), at(f.slices, i)
-		if s.Launch.V > s.Start {
-			launch, run = run, launch
-		}
-		f.connect(launch, run)
 	}
+	f.starts = newIndex(f.list, out, func(f flow) int32 { return f.from })
+	f.ends = newIndex(f.list, in, func(f flow) int32 { return f.to })
 	return f
 }
 
-func at(all map[int]*flowEnds, place int) *flowEnds {
-	e := all[place]
-	if e == nil {
-		e = new(flowEnds)
-		all[place] = e
-	}
-	return e
-}
+// launch returns the node of the launch of a slice.
+func (f *flows) launch(slice int) int { return f.slices + slice }
 
-func (f *flows) connect(from, to *flowEnds) {
-	if len(from.starts) >= MaxFlows || len(to.ends) >= MaxFlows {
-		return
+// appendTo appends the flows of a node to an event.
+func (f *flows) appendTo(b []byte, node int) []byte {
+	for _, i := range f.starts.of(node) {
+		b = appendFixed(b, eventFlowIDs, uint64(i)+1)
 	}
-	f.last++
-	from.starts = append(from.starts, f.last)
-	to.ends = append(to.ends, f.last)
-}
-
-// appendTo appends the flows to an event.
-func (e *flowEnds) appendTo(b []byte) []byte {
-	if e == nil {
-		return b
-	}
-	for _, id := range e.starts {
-		b = appendFixed(b, eventFlowIDs, id)
-	}
-	for _, id := range e.ends {
-		b = appendFixed(b, eventTerminatingFlowIDs, id)
+	for _, i := range f.ends.of(node) {
+		b = appendFixed(b, eventTerminatingFlowIDs, uint64(i)+1)
 	}
 	return b
+}
+
+// index lists flows by their nodes.
+type index struct {
+	list []int32
+	ends []int32 // of each node in the list
+}
+
+// newIndex returns the index of flows by the node that at returns. counts is how many each
+// node has, and is the index's from then on.
+func newIndex(list []flow, counts []int32, at func(flow) int32) index {
+	sum := int32(0)
+	for node, n := range counts {
+		counts[node] = sum
+		sum += n
+	}
+	x := index{list: make([]int32, len(list)), ends: counts}
+	for i, f := range list {
+		node := at(f)
+		x.list[x.ends[node]] = int32(i)
+		x.ends[node]++
+	}
+	return x
+}
+
+func (x *index) of(node int) []int32 {
+	from := int32(0)
+	if node > 0 {
+		from = x.ends[node-1]
+	}
+	return x.list[from:x.ends[node]]
 }

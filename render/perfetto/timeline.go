@@ -26,5 +26,11 @@ func (t *Timeline) AddSpan(s *op.Span) {
 	t.events.AddSpan(s, string(args.buf))
 }
 
-// Bytes returns about how much memory the operations and spans take.
-func (t *Timeline) Bytes() int64 { return t.events.Bytes() + t.keys.bytes() }
+// writeBytes is how much memory writing takes for each operation or span: its flows, and
+// the values of counters.
+const writeBytes = 128
+
+// Bytes returns about how much memory the operations and spans take, and writing them.
+func (t *Timeline) Bytes() int64 {
+	return t.events.Bytes() + t.keys.bytes() + int64(len(t.events.Slices))*writeBytes
+}

@@ -161,11 +161,11 @@ func (w *writer) slices(t *timeline.Timeline, l *layout, f *flows) {
 		open[s.Lane] = w.close(open[s.Lane], l.lanes[s.Lane], func(o *timeline.Slice) bool { return o.End() <= s.Start })
 		if hasLaunch(s) {
 			w.begin(s.Launch.V, typeInstant, l.launches[s.Lane])
-			w.event = f.launches[i].appendTo(w.named(s))
+			w.event = f.appendTo(w.named(s), f.launch(i))
 			w.end(packetTrackEvent, w.event)
 		}
 		w.begin(w.start(s), typeBegin, l.lanes[s.Lane])
-		w.event = f.slices[i].appendTo(append(w.named(s), s.Args...))
+		w.event = f.appendTo(append(w.named(s), s.Args...), i)
 		w.end(packetTrackEvent, w.event)
 		open[s.Lane] = append(open[s.Lane], s)
 	}

@@ -1,0 +1,220 @@
+package perfetto_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/ingest/perfetto"
+	"github.com/optrace/optrace/render/perfetto/perfettotest"
+)
+
+// reluSlice is a slice that is an operation.
+const reluSlice = `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
+	packet { timestamp: 3 track_event { type: 2 } }`
+
+// compressed returns a packet with packets in it.
+func compressed(t *testing.T, isZstd bool, packets []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	field := protowire.Number(50)
+	if isZstd {
+		field = 133
+		z, err := zstd.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := z.Write(packets); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		z := zlib.NewWriter(&b)
+		if _, err := z.Write(packets); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packet := protowire.AppendBytes(protowire.AppendTag(nil, field, protowire.BytesType), b.Bytes())
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), packet)
+}
+
+func TestCompressedPackets(t *testing.T) {
+	trace := readFile(t, "testdata/kineto.pftrace")
+	want := transcript(t, trace)
+	good := perfettotest.Encode(t, reluSlice)
+	relu := transcript(t, good)
+	for _, isZstd := range []bool{false, true} {
+		whole := compressed(t, isZstd, trace)
+		if diff := cmp.Diff(want, transcript(t, whole)); diff != "" {
+			t.Errorf("zstd %v (-want +got):\n%s", isZstd, diff)
+		}
+		if !perfetto.Sniff(whole) {
+			t.Errorf("zstd %v: not recognised", isZstd)
+		}
+		// What is wrong in a compressed packet costs the rest of it.
+		for name, bad := range map[string][]byte{
+			"a packet that is cut off": compressed(t, isZstd, append(bytes.Clone(good), 0x0a, 9, 1)),
+			"a tag":                    compressed(t, isZstd, append(bytes.Clone(good), 9)),
+			"compressed twice":         compressed(t, isZstd, append(bytes.Clone(good), compressed(t, isZstd, good)...)),
+		} {
+			got := transcript(t, append(bad, good...))
+			lines := strings.SplitAfter(got, "\n")
+			if len(lines) != 4 || lines[0] != relu || !strings.HasPrefix(lines[1], "error: trace: compressed packets ") &&
+				!strings.HasPrefix(lines[1], "error: trace: compressed packets: ") || lines[2] != relu {
+				t.Errorf("zstd %v, %s:\n%s", isZstd, name, got)
+			}
+		}
+	}
+	noZlib := []byte{0x0a, 5, 0x92, 0x03, 2, 1, 2}
+	if got := transcript(t, append(noZlib, good...)); !strings.HasPrefix(got, "error: trace: compressed packets: ") || !strings.HasSuffix(got, relu) {
+		t.Error(got)
+	}
+}
+
+// Packets that expand beyond a limit are read up to there.
+func TestCompressedBomb(t *testing.T) {
+	bomb := compressed(t, false, bytes.Repeat([]byte{0x0a, 0}, perfetto.MaxCompressedBytes/2+1000))
+	good := perfettotest.Encode(t, reluSlice)
+	if diff := cmp.Diff(transcript(t, good), transcript(t, append(bomb, good...))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSniff(t *testing.T) {
+	for name, test := range map[string]struct {
+		head string
+		want bool
+	}{
+		"ours and others'":                {string(readFile(t, "testdata/sdk.pftrace")), true},
+		"the first packet is cut off":     {"\x0a\xf0\x01\x40\x05\x5a\xff\x01ab", true},
+		"a packet of another data source": {"\x0a\x04\x0a\x02\x08\x01" + "\x0a\x02\x40\x05", true},
+		"no packet that tells":            {"\x0a\x04\x0a\x02\x08\x01", false},
+		"a number in place of a message":  {"\x0a\x02\x58\x05", false},
+		"a bad packet":                    {"\x0a\x03\x40\x05\xff", false},
+		"something behind":                {"\x0a\x02\x08\x01hello", false},
+		"text":                            {"\nThe quick brown fox jumps over the lazy dog.\n", false},
+		"JSON":                            {"\n{\n\"traceEvents\": []}", false},
+		"nothing":                         {"", false},
+	} {
+		if got := perfetto.Sniff([]byte(test.head)); got != test.want {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}
+
+// Messages of OTLP start with the same tag. None of them is taken for a trace of Perfetto,
+// nor the reverse, wherever what is seen of it ends.
+func TestSniffOTLP(t *testing.T) {
+	files, err := filepath.Glob("../otlp/testdata/*/traces*.pb")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files:", err)
+	}
+	for _, file := range files {
+		text := readFile(t, file)
+		for _, head := range [][]byte{text, text[4:]} { // with the length of the frame, and the message
+			for n := range min(len(head), 4096) {
+				if perfetto.Sniff(head[:n]) {
+					t.Fatalf("%s: %d bytes are taken for a trace of Perfetto", file, n)
+				}
+			}
+		}
+	}
+	for _, file := range []string{"testdata/kineto.pftrace", "testdata/sdk.pftrace"} {
+		text := readFile(t, file)
+		for n := range len(text) {
+			if got := otlp.Sniff(text[:n]); got != otlp.FramingNone {
+				t.Fatalf("%s: %d bytes are taken for OTLP", file, n)
+			}
+		}
+	}
+}
+
+// What a trace makes the reader hold is bounded: names that are interned, tracks, slices
+// that never end, annotations that interned texts make long.
+func TestMemoryIsLimited(t *testing.T) {
+	full := errors.New("full")
+	const limit = 256 << 10
+	text := strings.Repeat("x", 1000)
+	repeated := func(packet func(i int) string) []byte {
+		var b strings.Builder
+		for i := range 3000 {
+			fmt.Fprintf(&b, "packet { trusted_packet_sequence_id: 1 timestamp: %d %s }\n", i, packet(i))
+		}
+		return perfettotest.Encode(t, b.String())
+	}
+	for name, trace := range map[string][]byte{
+		"names": repeated(func(i int) string {
+			return fmt.Sprintf(`interned_data { event_names { iid: %d name: "%s" } }`, i+1, text)
+		}),
+		"beginnings": repeated(func(int) string {
+			return fmt.Sprintf(`track_event { type: 1 debug_annotations { name: "a" string_value: "%s" } }`, text)
+		}),
+		"tracks": repeated(func(i int) string { return fmt.Sprintf(`track_descriptor { uuid: %d }`, i+1) }),
+	} {
+		held := int64(0)
+		hold := func(n int64) error {
+			held += n
+			if n > 0 && held > limit {
+				return full
+			}
+			return nil
+		}
+		var last error
+		for _, err := range perfetto.RecordsHolding(bytes.NewReader(trace), "trace", nil, hold) {
+			last = err
+		}
+		if !errors.Is(last, full) {
+			t.Errorf("%s: err = %v", name, last)
+		}
+		if held != 0 {
+			t.Errorf("%s: %d bytes are still held", name, held)
+		}
+	}
+	var event strings.Builder
+	for range 20_000 {
+		event.WriteString("debug_annotations { name_iid: 1 string_value_iid: 1 } ")
+	}
+	trace := perfettotest.Encode(t, fmt.Sprintf(`packet { interned_data {
+		debug_annotation_names { iid: 1 name: "%[1]s" } debug_annotation_string_values { iid: 1 str: "%[1]s" } } }
+		packet { timestamp: 1 track_event { type: 1 %s } } packet { timestamp: 2 track_event { type: 2 } }`, text, event.String()))
+	if got := transcript(t, trace); !strings.Contains(got, "an event with annotations that are too large") {
+		t.Error(got)
+	}
+}
+
+// Annotations that nest deep are read up to a depth.
+func TestDeepAnnotations(t *testing.T) {
+	const depth = 10_000
+	value := protowire.AppendVarint(protowire.AppendTag(nil, 4, protowire.VarintType), 1)
+	for range depth {
+		value = protowire.AppendBytes(protowire.AppendTag(nil, 12, protowire.BytesType), value)
+	}
+	json := fmt.Sprintf(`packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "a" legacy_json_value: "%s1%s" } } }
+		packet { timestamp: 3 track_event { type: 2 } }`, strings.Repeat("[", depth), strings.Repeat("]", depth))
+	nested := append(protowire.AppendString(protowire.AppendTag(nil, 10, protowire.BytesType), "a"), value...)
+	event := protowire.AppendVarint(protowire.AppendTag(nil, 9, protowire.VarintType), 1)
+	event = protowire.AppendBytes(protowire.AppendTag(event, 4, protowire.BytesType), nested)
+	packet := protowire.AppendVarint(protowire.AppendTag(nil, 8, protowire.VarintType), 1)
+	packet = protowire.AppendBytes(protowire.AppendTag(packet, 11, protowire.BytesType), event)
+	trace := protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), packet)
+	trace = append(trace, perfettotest.Encode(t, `packet { timestamp: 3 track_event { type: 2 } }`)...)
+	for name, trace := range map[string][]byte{"lists": trace, "JSON": perfettotest.Encode(t, json)} {
+		if got := transcript(t, trace); got != "skipped non_op: 1\n" {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+}
