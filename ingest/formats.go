@@ -56,7 +56,7 @@ var formats = []Format{
 	},
 	{
 		// JSON may start like a packet, and OTLP's messages start with the same tag.
-		Name:   "perfetto",
+		Name: "perfetto", Summary: "Perfetto traces: the slices of their TrackEvents",
 		detect: func(h *head) bool { return h.opening == 0 && perfetto.Sniff(h.text) },
 		open:   holding(perfetto.RecordsHolding),
 	},
