@@ -80,7 +80,8 @@ func TestCompressedPackets(t *testing.T) {
 		}
 	}
 	noZlib := []byte{0x0a, 5, 0x92, 0x03, 2, 1, 2}
-	if got := transcript(t, append(noZlib, good...)); !strings.HasPrefix(got, "error: trace: compressed packets: ") || !strings.HasSuffix(got, relu) {
+	got := transcript(t, append(noZlib, good...))
+	if !strings.HasPrefix(got, "error: trace: compressed packets: ") || !strings.HasSuffix(got, relu) {
 		t.Error(got)
 	}
 }

@@ -97,9 +97,7 @@ func TestCutOff(t *testing.T) {
 // Nothing is read behind a tag that is not a packet's, and its place is told; a packet that
 // is not well formed costs itself.
 func TestDamage(t *testing.T) {
-	slice := `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
-		packet { timestamp: 3 track_event { type: 2 } }`
-	good := perfettotest.Encode(t, slice)
+	good := perfettotest.Encode(t, reluSlice)
 	relu := transcript(t, good)
 	if !strings.Contains(relu, `"operation":"relu"`) {
 		t.Fatal(relu)
@@ -134,8 +132,7 @@ func TestDamage(t *testing.T) {
 // A packet that is too large is passed over without being held.
 func TestLargePacket(t *testing.T) {
 	const size = perfetto.MaxPacketBytes + 1
-	good := perfettotest.Encode(t, `packet { timestamp: 1 track_event { type: 1 debug_annotations { name: "tensor.op.name" string_value: "relu" } } }
-		packet { timestamp: 3 track_event { type: 2 } }`)
+	good := perfettotest.Encode(t, reluSlice)
 	src := io.MultiReader(bytes.NewReader([]byte{0x0a, 0x81, 0x80, 0x80, 0x08}), io.LimitReader(zeros{}, size), bytes.NewReader(good))
 	want := "error: trace: a packet of 16777217 bytes, more than 16777216 (at byte 0)\n" + transcript(t, good)
 	if diff := cmp.Diff(want, recordtest.Transcript(t, perfetto.Records(src, "trace", nil))); diff != "" {

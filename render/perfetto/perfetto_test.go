@@ -83,7 +83,9 @@ func TestGolden(t *testing.T) {
 	tl.Add(overlap)
 	other := entry("copy", "cuda:1", 1300, 0)
 	other.Rank, other.Launch = op.Known(0), op.Known(start+1301) // of another clock
-	other.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)}, {TraceID: op.TraceID{9}, SpanID: op.SpanID{9}}}
+	other.Links = []op.Link{
+		{TraceID: op.TraceID{1}, SpanID: op.SpanID{1}, Weight: op.Known(2)}, {TraceID: op.TraceID{9}, SpanID: op.SpanID{9}},
+	}
 	tl.Add(other)
 	late := entry("relu", "cuda:0", 12_000, 1) // after its request
 	late.TraceID, late.SpanID, late.ParentSpanID, late.Rank = op.TraceID{1}, op.SpanID{3}, op.SpanID{1}, op.Known(1)
