@@ -12,12 +12,12 @@ var web embed.FS
 // modules lists the page's modules, each behind those that it imports. A page has
 // one of the last two: file for data of its own, live for those of a server.
 var modules = []string{
-	"units", "rows", "colors", "dom", "state", "charts", "table", "overlays", "timeline", "flame", "selected", "sections",
-	"launches", "sequences", "diff", "main", "file", "live",
+	"units", "rows", "colors", "dom", "state", "charts", "table", "columns", "overlays", "timeline", "flame", "selected",
+	"operations", "devices", "requests", "communication", "memory", "steps", "launches", "sequences", "diff", "main", "file", "live",
 }
 
 var (
-	importLine    = regexp.MustCompile(`(?m)^import .*\n`)
+	importLine    = regexp.MustCompile(`(?m)^import [^;]*;\n`)
 	exportKeyword = regexp.MustCompile(`(?m)^export `)
 )
 

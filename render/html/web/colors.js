@@ -2,7 +2,16 @@
 // with impaired colour vision can tell apart; the name decides the shade.
 
 // HUES has the hue, saturation and lightness of each kind, in the order of KINDS.
-const HUES = [[220, 6, 55], [206, 62, 46], [23, 72, 50], [162, 62, 38], [314, 36, 52], [44, 74, 46], [216, 14, 76], [262, 26, 62]];
+const HUES = [
+  [220, 6, 55],
+  [206, 62, 46],
+  [23, 72, 50],
+  [162, 62, 38],
+  [314, 36, 52],
+  [44, 74, 46],
+  [216, 14, 76],
+  [262, 26, 62],
+];
 
 // hash returns a small hash of a text.
 export function hash(text) {
@@ -37,9 +46,14 @@ export function boxColors(kind, name, dark) {
   const [hue, saturation, lightness] = HUES[kind] ?? HUES[0];
   const shade = (hash(name) % 5) * 3;
   const light = kind >= 6 ? (dark ? 28 + shade / 2 : lightness + 6 - shade / 2) : lightness + (dark ? 6 : 0) + shade;
-  const rgb = toRGB(hue, saturation / 100, light / 100), y = luminance(rgb);
+  const rgb = toRGB(hue, saturation / 100, light / 100),
+    y = luminance(rgb);
   const [r, g, b] = rgb.map((x) => Math.round(x * 255));
-  return { fill: `rgb(${r} ${g} ${b})`, pixel: ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0, text: (y + 0.05) / 0.05 >= 1.05 / (y + 0.05) ? "#000" : "#fff" };
+  return {
+    fill: `rgb(${r} ${g} ${b})`,
+    pixel: ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0,
+    text: (y + 0.05) / 0.05 >= 1.05 / (y + 0.05) ? "#000" : "#fff",
+  };
 }
 
 // kindColor returns the plain colour of a kind.

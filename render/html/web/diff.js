@@ -23,7 +23,10 @@ export function bounds(c) {
 // intervalScale returns the change at the end of the bars, which shows nine in ten of the
 // intervals whole.
 export function intervalScale(comparisons) {
-  const ends = comparisons.filter(isDecided).map((c) => Math.max(Math.abs(bounds(c).low), Math.abs(bounds(c).high))).sort((a, b) => a - b);
+  const ends = comparisons
+    .filter(isDecided)
+    .map((c) => Math.max(Math.abs(bounds(c).low), Math.abs(bounds(c).high)))
+    .sort((a, b) => a - b);
   return Math.max(0.01, ends[Math.ceil(ends.length * 0.9) - 1] ?? 0);
 }
 
@@ -31,13 +34,23 @@ export function intervalScale(comparisons) {
 // middle.
 function interval(c, scale) {
   if (!isDecided(c)) return "–";
-  const b = bounds(c), x = (v) => Math.max(-100, Math.min(100, (v / scale) * 100));
+  const b = bounds(c),
+    x = (v) => Math.max(-100, Math.min(100, (v / scale) * 100));
   const text = `${formatChange(b.low)} to ${formatChange(b.high)}`;
-  return svg("svg", { class: "interval " + c.verdict, viewBox: "-100 0 200 10", preserveAspectRatio: "none", role: "img", "aria-label": text },
+  return svg(
+    "svg",
+    {
+      "class": "interval " + c.verdict,
+      "viewBox": "-100 0 200 10",
+      "preserveAspectRatio": "none",
+      "role": "img",
+      "aria-label": text,
+    },
     svg("title", {}, document.createTextNode(text)),
     svg("rect", { x: -0.5, width: 1, height: 10, class: "zero" }),
     svg("rect", { x: x(b.low), y: 3, width: Math.max(1, x(b.high) - x(b.low)), height: 4 }),
-    svg("rect", { x: x(b.estimate) - 1, width: 2, height: 10 }));
+    svg("rect", { x: x(b.estimate) - 1, width: 2, height: 10 }),
+  );
 }
 
 // figures are the columns of a comparison.
@@ -45,11 +58,37 @@ function figures(scale) {
   return [
     { title: "base", value: (c) => c.base_ns, text: (c) => formatTime(c.base_ns), numeric: true },
     { title: "head", value: (c) => c.head_ns, text: (c) => formatTime(c.head_ns), numeric: true },
-    { title: "change", value: (c) => (isDecided(c) ? c.delta : null), text: (c) => (!isDecided(c) ? "–" : c.verdict === "unchanged" ? "~" : formatChange(c.delta)), numeric: true },
-    { title: "interval", value: (c) => (isDecided(c) ? c.delta : null), class: "wide", render: (c) => interval(c, scale) },
-    { title: "p", value: (c) => c.p, text: (c) => (c.p === null ? "–" : c.p < 0.0005 ? "<\u200a0.001" : c.p.toFixed(3)), numeric: true, hint: "adjusted for all tests of the comparison" },
-    { title: "n", value: (c) => c.n_base + c.n_head, text: (c) => `${c.n_base}+${c.n_head}`, numeric: true, hint: "values of the base and the head" },
-    { title: "verdict", value: (c) => VERDICTS.indexOf(c.verdict), text: (c) => (c.verdict === "too_few" ? "too few to tell" : c.verdict) },
+    {
+      title: "change",
+      value: (c) => (isDecided(c) ? c.delta : null),
+      text: (c) => (!isDecided(c) ? "–" : c.verdict === "unchanged" ? "~" : formatChange(c.delta)),
+      numeric: true,
+    },
+    {
+      title: "interval",
+      value: (c) => (isDecided(c) ? c.delta : null),
+      class: "wide",
+      render: (c) => interval(c, scale),
+    },
+    {
+      title: "p",
+      value: (c) => c.p,
+      text: (c) => (c.p === null ? "–" : c.p < 0.0005 ? "<\u200a0.001" : c.p.toFixed(3)),
+      numeric: true,
+      hint: "adjusted for all tests of the comparison",
+    },
+    {
+      title: "n",
+      value: (c) => c.n_base + c.n_head,
+      text: (c) => `${c.n_base}+${c.n_head}`,
+      numeric: true,
+      hint: "values of the base and the head",
+    },
+    {
+      title: "verdict",
+      value: (c) => VERDICTS.indexOf(c.verdict),
+      text: (c) => (c.verdict === "too_few" ? "too few to tell" : c.verdict),
+    },
   ];
 }
 
@@ -57,26 +96,61 @@ function figures(scale) {
 export function difference(page, parent) {
   const { diff } = page.view;
   if (!parent || !diff) return;
-  const units = { runs: "means of runs", steps: "means of blocks of steps", windows: "means of parts of the time, or else single operations", entries: "single operations" };
-  const operations = element("div", {}), parts = element("div", {});
+  const units = {
+    runs: "means of runs",
+    steps: "means of blocks of steps",
+    windows: "means of parts of the time, or else single operations",
+    entries: "single operations",
+  };
+  const operations = element("div", {}),
+    parts = element("div", {});
   const scale = intervalScale([...diff.rows, ...diff.parts]);
-  const table = new Table(operations, [
-    { title: "operation", value: keyLabel, class: "name", full: keyLabel, text: (r) => shortenName(keyLabel(r), 60) },
-    { title: "count", value: (r) => r.head_count, text: (r) => (r.base_count === r.head_count ? formatCount(r.head_count) : `${formatCount(r.base_count)} → ${formatCount(r.head_count)}`), numeric: true },
-    ...figures(scale),
-  ], {
-    label: "operations compared", empty: "no operations", selected: (r) => page.store.state.op !== null && page.view.names[page.store.state.op] === r.key.operation,
-    onclick: (r) => {
-      const name = page.view.names.indexOf(r.key.operation);
-      if (name >= 0) page.store.set({ op: page.store.state.op === name ? null : name });
+  const table = new Table(
+    operations,
+    [
+      { title: "operation", value: keyLabel, class: "name", full: keyLabel, text: (r) => shortenName(keyLabel(r), 60) },
+      {
+        title: "count",
+        value: (r) => r.head_count,
+        text: (r) =>
+          r.base_count === r.head_count
+            ? formatCount(r.head_count)
+            : `${formatCount(r.base_count)} → ${formatCount(r.head_count)}`,
+        numeric: true,
+      },
+      ...figures(scale),
+    ],
+    {
+      label: "operations compared",
+      empty: "no operations",
+      selected: (r) => page.store.state.op !== null && page.view.names[page.store.state.op] === r.key.operation,
+      onclick: (r) => {
+        const name = page.view.names.indexOf(r.key.operation);
+        if (name >= 0) page.store.set({ op: page.store.state.op === name ? null : name });
+      },
     },
-  });
-  table.update(diff.rows, `${units[diff.unit] ?? diff.unit}; Mann–Whitney U test, adjusted for ${formatCount(diff.tests)} tests, α ${diff.alpha}; bars end at ${formatChange(scale)}`);
-  new Table(parts, [
-    { title: "time of", value: (p) => (p.device === null ? "all" : p.device.device_id), class: "name", text: (p) => (p.device === null ? "all" : shortenName((p.device.rank === null ? "" : p.device.rank + "/") + p.device.device_id, 40)) },
-    { title: "part", value: (p) => p.part, text: (p) => p.part.replaceAll("_", " ") },
-    ...figures(scale),
-  ], { label: "time compared", empty: "nothing has a start" }).update(diff.parts, "");
+  );
+  table.update(
+    diff.rows,
+    `${units[diff.unit] ?? diff.unit}; Mann–Whitney U test, adjusted for ${formatCount(diff.tests)} tests, α ${diff.alpha}; bars end at ${formatChange(scale)}`,
+  );
+  new Table(
+    parts,
+    [
+      {
+        title: "time of",
+        value: (p) => (p.device === null ? "all" : p.device.device_id),
+        class: "name",
+        text: (p) =>
+          p.device === null
+            ? "all"
+            : shortenName((p.device.rank === null ? "" : p.device.rank + "/") + p.device.device_id, 40),
+      },
+      { title: "part", value: (p) => p.part, text: (p) => p.part.replaceAll("_", " ") },
+      ...figures(scale),
+    ],
+    { label: "time compared", empty: "nothing has a start" },
+  ).update(diff.parts, "");
   show(parent, ...diff.warnings.map((w) => element("p", { class: "note" }, w)), operations, parts);
   return table;
 }

@@ -10,7 +10,11 @@ export function element(tag, attributes, ...children) {
     else if (name === "class") e.className = value;
     else e.setAttribute(name, value === true ? "" : value);
   }
-  e.append(...children.filter((c) => c !== null && c !== undefined).map((c) => (c instanceof Node ? c : document.createTextNode(printable(String(c))))));
+  e.append(
+    ...children
+      .filter((c) => c !== null && c !== undefined)
+      .map((c) => (c instanceof Node ? c : document.createTextNode(printable(String(c))))),
+  );
   return e;
 }
 
@@ -50,11 +54,13 @@ export class Surface {
 
   // fit adapts the pixels of the canvas to its box.
   fit() {
-    const box = this.canvas.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
+    const box = this.canvas.getBoundingClientRect(),
+      ratio = window.devicePixelRatio || 1;
     if (box.width === 0) return;
     this.width = box.width;
     this.height = box.height;
-    const w = Math.round(box.width * ratio), h = Math.round(box.height * ratio);
+    const w = Math.round(box.width * ratio),
+      h = Math.round(box.height * ratio);
     if (this.canvas.width !== w || this.canvas.height !== h) {
       this.canvas.width = w;
       this.canvas.height = h;

@@ -7,7 +7,8 @@ import { element, printable, show } from "./dom.js";
 import { Page, byID, inflate, openPage } from "./main.js";
 
 // How long to wait after an answer, and at most after a failure, in milliseconds.
-const PAUSE = 1000, LONGEST_PAUSE = 2000;
+const PAUSE = 1000,
+  LONGEST_PAUSE = 2000;
 
 const PERFETTO = "https://ui.perfetto.dev";
 
@@ -30,7 +31,8 @@ class LivePage extends Page {
   // In the address choices have names, since their numbers change with the data, and a
   // range says to which time it is relative.
   parse(fragment) {
-    const given = new URLSearchParams(fragment.replace(/^#/, "")), state = parseState(fragment);
+    const given = new URLSearchParams(fragment.replace(/^#/, "")),
+      state = parseState(fragment);
     this.names = {};
     for (const field of Object.keys(CHOICES)) this.names[field] = given.get(field);
     this.resolve(state);
@@ -58,7 +60,8 @@ class LivePage extends Page {
   resolve(state) {
     this.missing = new Set();
     for (const [field, { names }] of Object.entries(CHOICES)) {
-      const name = this.names[field], i = name === null ? -1 : names(this.view).indexOf(name);
+      const name = this.names[field],
+        i = name === null ? -1 : names(this.view).indexOf(name);
       state[field] = i < 0 ? null : i;
       if (i < 0 && name !== null) this.missing.add(field);
     }
@@ -93,7 +96,10 @@ class LivePage extends Page {
     } catch (e) {
       this.pause = Math.min(LONGEST_PAUSE, 2 * this.pause);
       this.lostAt ??= new Date().toLocaleTimeString();
-      this.say(`The server does not answer since ${this.lostAt}. The page shows what it had, and goes on when the server is back.`, e.message);
+      this.say(
+        `The server does not answer since ${this.lostAt}. The page shows what it had, and goes on when the server is back.`,
+        e.message,
+      );
     }
     this.polling = false;
     this.timer = setTimeout(() => this.poll(), this.pause);
@@ -115,9 +121,19 @@ class LivePage extends Page {
     const rows = decodeRows(await inflate(data.rows), data.view.rows);
     if (this.timeline.busy()) return false; // in the middle of a drag
     const { view, store, timeline } = this;
-    const shift = distance(data.view.origin_ns, view.origin_ns), whole = timeline.from <= 0 && timeline.to >= timeline.end;
-    const before = view.names, pinned = sameRow(this.rows, timeline.pinned, rows, shift, (n) => before[n], (n) => data.view.names[n]);
-    const wasPinned = timeline.pinned !== NONE, scrolled = [...this.tables].map(([label, table]) => [label, table.scroll.scrollTop]);
+    const shift = distance(data.view.origin_ns, view.origin_ns),
+      whole = timeline.from <= 0 && timeline.to >= timeline.end;
+    const before = view.names,
+      pinned = sameRow(
+        this.rows,
+        timeline.pinned,
+        rows,
+        shift,
+        (n) => before[n],
+        (n) => data.view.names[n],
+      );
+    const wasPinned = timeline.pinned !== NONE,
+      scrolled = [...this.tables].map(([label, table]) => [label, table.scroll.scrollTop]);
     this.nameChoices(store.state);
     Object.assign(this.view, data.view);
     Object.assign(this.rows, rows);
@@ -144,10 +160,19 @@ class LivePage extends Page {
     byID("title").textContent = printable(data.title);
     byID("sentence").textContent = data.sentence;
     const open = [...byID("chips").children].map((c) => c.open);
-    show(byID("chips"), ...data.notes.map((n, i) => element("details", { open: open[i] }, element("summary", {}, n.label), n.detail)));
-    show(byID("findings"), ...data.findings.map((f) => element("li", {}, element("button", { type: "button", "data-select": f.select }, f.text))),
-      data.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null);
-    byID("leftout").textContent = data.left_out > 0 ? `${data.left_out} without a start, or read twice, are not drawn` : "";
+    show(
+      byID("chips"),
+      ...data.notes.map((n, i) => element("details", { open: open[i] }, element("summary", {}, n.label), n.detail)),
+    );
+    show(
+      byID("findings"),
+      ...data.findings.map((f) =>
+        element("li", {}, element("button", { "type": "button", "data-select": f.select }, f.text)),
+      ),
+      data.findings.length === 0 ? element("li", { class: "muted" }, "Nothing stands out.") : null,
+    );
+    byID("leftout").textContent =
+      data.left_out > 0 ? `${data.left_out} without a start, or read twice, are not drawn` : "";
   }
 
   // handOver opens the page at ui.perfetto.dev, and gives it the trace when it says that
@@ -160,7 +185,8 @@ class LivePage extends Page {
       tab.close();
       return;
     }
-    const buffer = await answer.arrayBuffer(), title = document.title;
+    const buffer = await answer.arrayBuffer(),
+      title = document.title;
     const asking = setInterval(() => tab.postMessage("PING", PERFETTO), 100);
     const stop = () => {
       clearInterval(asking);

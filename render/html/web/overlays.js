@@ -41,7 +41,8 @@ export function flowsOf(rows, links, row) {
     flows.push({ kind: "launch", from, at: rows.launch[row], to: row, end: rows.start[row] });
   }
   for (let i = row, n = 0; i !== NONE && n < 64; i = rows.parent[i], n++) {
-    for (const [from, to] of links.get(i) ?? []) flows.push({ kind: "link", from: to, at: rows.start[to], to: from, end: rows.start[from] });
+    for (const [from, to] of links.get(i) ?? [])
+      flows.push({ kind: "link", from: to, at: rows.start[to], to: from, end: rows.start[from] });
   }
   return flows;
 }
@@ -73,7 +74,8 @@ export class Overlays {
   // a time, perPixel is how many nanoseconds one takes.
   paintCollectives(c, { from, to, xOf, perPixel, top, bottom, ink }) {
     const { rows, y, lane } = this;
-    const lines = new Path2D(), waits = new Path2D();
+    const lines = new Path2D(),
+      waits = new Path2D();
     let drawn = 0;
     for (const one of this.collectives) {
       if (one.to < from || one.from > to || one.to - one.from < LEAST_COLLECTIVE * perPixel) continue;
@@ -86,7 +88,8 @@ export class Overlays {
       for (const i of one.rows) {
         const wait = rows.dur[i] - one.transfer;
         if (wait < LEAST_WAIT * perPixel || y[i] + lane < top || y[i] > bottom) continue;
-        const a = xOf(Math.max(rows.start[i], from)), b = xOf(Math.min(rows.start[i] + wait, to));
+        const a = xOf(Math.max(rows.start[i], from)),
+          b = xOf(Math.min(rows.start[i] + wait, to));
         if (b > a) waits.rect(a, y[i], b - a, lane);
       }
     }
@@ -103,7 +106,9 @@ export class Overlays {
   // hatch returns a pattern of thin diagonal lines.
   hatch(c, ink) {
     if (this.hatched?.ink === ink) return this.hatched.pattern;
-    const size = 6, canvas = new OffscreenCanvas(size, size), p = canvas.getContext("2d");
+    const size = 6,
+      canvas = new OffscreenCanvas(size, size),
+      p = canvas.getContext("2d");
     p.strokeStyle = ink;
     p.globalAlpha = 0.55;
     p.beginPath();
@@ -122,7 +127,10 @@ export class Overlays {
     c.strokeStyle = c.fillStyle = accent;
     c.lineWidth = 1.5;
     for (const f of flowsOf(this.rows, this.links, row)) {
-      const ax = xOf(f.at), ay = y[f.from] + lane / 2, bx = xOf(f.end), by = y[f.to] + lane / 2;
+      const ax = xOf(f.at),
+        ay = y[f.from] + lane / 2,
+        bx = xOf(f.end),
+        by = y[f.to] + lane / 2;
       const bend = Math.max(12, Math.abs(bx - ax) / 2);
       c.setLineDash(f.kind === "launch" ? [] : [5, 3]);
       c.beginPath();

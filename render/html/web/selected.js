@@ -19,7 +19,8 @@ export function communicatingOf(rows, names, picked) {
     r.sum_ns += rows.dur[i];
     byName.set(rows.name[i], r);
   }
-  for (const r of byName.values()) Object.assign(r, { total_duration_us: r.sum_ns / 1000, ratio_of_total: r.sum_ns / total });
+  for (const r of byName.values())
+    Object.assign(r, { total_duration_us: r.sum_ns / 1000, ratio_of_total: r.sum_ns / total });
   return [...byName.values()].sort((a, b) => b.sum_ns - a.sum_ns);
 }
 
@@ -30,7 +31,16 @@ export function collectivesIn(rows, names, collectives, from, to) {
   for (const c of collectives) {
     if (c.from < from || c.from >= to) continue;
     const name = names[rows.name[c.rows[0]]];
-    const r = byName.get(name) ?? { name, group: null, count: 0, transfer_ns: 0, wait_ns: 0, max_start_skew_ns: 0, algorithm_bytes_per_second: null, bus_bytes_per_second: null };
+    const r = byName.get(name) ?? {
+      name,
+      group: null,
+      count: 0,
+      transfer_ns: 0,
+      wait_ns: 0,
+      max_start_skew_ns: 0,
+      algorithm_bytes_per_second: null,
+      bus_bytes_per_second: null,
+    };
     r.count++;
     r.transfer_ns += c.transfer;
     for (const i of c.rows) r.wait_ns += rows.dur[i] - c.transfer;
@@ -47,7 +57,14 @@ export function hotspotsOf(rows, view, picked, threshold, most) {
   let total = 0;
   for (const i of picked) {
     if (rows.kind[i] >= KIND_SPAN || rows.count[i] > 1 || !(rows.memory[i] > threshold)) continue;
-    if (++total <= most) found.push({ operation: view.names[rows.name[i]], device_id: rows.device[i] === NONE ? "" : view.devices[rows.device[i]].label, memory_bytes: rows.memory[i], duration_ns: rows.dur[i], shapes: view.shapes[rows.shape[i]] });
+    if (++total <= most)
+      found.push({
+        operation: view.names[rows.name[i]],
+        device_id: rows.device[i] === NONE ? "" : view.devices[rows.device[i]].label,
+        memory_bytes: rows.memory[i],
+        duration_ns: rows.dur[i],
+        shapes: view.shapes[rows.shape[i]],
+      });
   }
   return { found, total };
 }

@@ -1,7 +1,7 @@
 // Sequences of short operations that come again, as the report has them for the whole run.
 
 import { element, shortenName, show } from "./dom.js";
-import { keptTable } from "./sections.js";
+import { keptTable } from "./columns.js";
 import { formatCount, formatShare, formatTime } from "./units.js";
 
 // sequenceText joins the names of operations; one that comes several times in a row is named
@@ -9,7 +9,7 @@ import { formatCount, formatShare, formatTime } from "./units.js";
 export function sequenceText(operations, most = 40) {
   const parts = [];
   for (let i = 0, n; i < operations.length; i += n) {
-    for (n = 1; operations[i + n] === operations[i] && i + n < operations.length; ) n++;
+    for (n = 1; operations[i + n] === operations[i] && i + n < operations.length;) n++;
     parts.push(shortenName(operations[i], most) + (n > 1 ? " ×" + n : ""));
   }
   return parts.join(" → ");
@@ -23,13 +23,37 @@ export function sequences(page, parent) {
     return;
   }
   const time = (title, value) => ({ title, value, text: (r) => formatTime(value(r)), numeric: true });
-  const share = (title, value, hint) => ({ title, value, text: (r) => (value(r) === null ? "–" : formatShare(value(r))), numeric: true, hint });
-  const box = element("div", {}), short = formatTime(s.short_ns);
-  keptTable(page, box, [
-    { title: "sequence", value: (r) => sequenceText(r.operations), class: "name", full: (r) => r.operations.join("\n") },
-    { title: "length", value: (r) => r.operations.length, numeric: true }, { title: "times", value: (r) => r.count, text: (r) => formatCount(r.count), numeric: true },
-    time("sum", (r) => r.sum_ns), share("share", (r) => r.share, "of the time of all operations"), time("gaps", (r) => r.gap_ns),
-    share("of both", (r) => r.gap_share, "the gaps' part of the time of the sequence"), { title: "streams", value: (r) => r.streams.length, numeric: true },
-  ], { label: "sequences" }).update(s.rows, `${formatCount(s.rows.length)} of ${formatCount(s.count)} sequences of the whole run: operations of up to ${short} that follow each other on a stream below one parent, within ${short}`);
+  const share = (title, value, hint) => ({
+    title,
+    value,
+    text: (r) => (value(r) === null ? "–" : formatShare(value(r))),
+    numeric: true,
+    hint,
+  });
+  const box = element("div", {}),
+    short = formatTime(s.short_ns);
+  keptTable(
+    page,
+    box,
+    [
+      {
+        title: "sequence",
+        value: (r) => sequenceText(r.operations),
+        class: "name",
+        full: (r) => r.operations.join("\n"),
+      },
+      { title: "length", value: (r) => r.operations.length, numeric: true },
+      { title: "times", value: (r) => r.count, text: (r) => formatCount(r.count), numeric: true },
+      time("sum", (r) => r.sum_ns),
+      share("share", (r) => r.share, "of the time of all operations"),
+      time("gaps", (r) => r.gap_ns),
+      share("of both", (r) => r.gap_share, "the gaps' part of the time of the sequence"),
+      { title: "streams", value: (r) => r.streams.length, numeric: true },
+    ],
+    { label: "sequences" },
+  ).update(
+    s.rows,
+    `${formatCount(s.rows.length)} of ${formatCount(s.count)} sequences of the whole run: operations of up to ${short} that follow each other on a stream below one parent, within ${short}`,
+  );
   show(parent, box);
 }

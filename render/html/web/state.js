@@ -20,7 +20,8 @@ export function parseState(fragment) {
 // formatState writes the state as a fragment.
 export function formatState(state) {
   const out = new URLSearchParams();
-  for (const field of FIELDS) if (state[field] !== null && state[field] !== undefined && state[field] !== "") out.set(field, state[field]);
+  for (const field of FIELDS)
+    if (state[field] !== null && state[field] !== undefined && state[field] !== "") out.set(field, state[field]);
   return out.toString();
 }
 

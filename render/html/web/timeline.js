@@ -6,7 +6,12 @@ import { formatCount, formatTime, timeTicks } from "./units.js";
 import { boxColors, kindColor } from "./colors.js";
 import { Overlays } from "./overlays.js";
 
-const LANE = 18, GAP = 1, SPACE = 7, AXIS = 22, LABELS = 132, MINIMAP = 46;
+const LANE = 18,
+  GAP = 1,
+  SPACE = 7,
+  AXIS = 22,
+  LABELS = 132,
+  MINIMAP = 46;
 const MAX_LANES = 24;
 
 // Boxes narrower than NARROW pixels are drawn without an edge and a text.
@@ -15,13 +20,15 @@ const NARROW = 4;
 // buildGroups arranges rows into groups of lanes: the spans first, then the
 // host's views by what they ran on, then the streams of each device.
 export function buildGroups(view, rows) {
-  const spans = [], streams = new Map();
+  const spans = [],
+    streams = new Map();
   for (let i = 0; i < rows.n; i++) {
     if (rows.kind[i] === KIND_SPAN) {
       spans.push(i);
       continue;
     }
-    const host = rows.kind[i] === KIND_HOST, key = rows.device[i] + ":" + rows.stream[i] + (host ? "h" : "");
+    const host = rows.kind[i] === KIND_HOST,
+      key = rows.device[i] + ":" + rows.stream[i] + (host ? "h" : "");
     let s = streams.get(key);
     if (s === undefined) streams.set(key, (s = { host, device: rows.device[i], stream: rows.stream[i], rows: [] }));
     s.rows.push(i);
@@ -33,9 +40,12 @@ export function buildGroups(view, rows) {
   };
   if (spans.length > 0) add("requests and spans", null, spans);
   const order = (x) => (x === NONE ? Infinity : x);
-  const sorted = [...streams.values()].sort((a, b) => b.host - a.host || order(a.device) - order(b.device) || order(a.stream) - order(b.stream));
+  const sorted = [...streams.values()].sort(
+    (a, b) => b.host - a.host || order(a.device) - order(b.device) || order(a.stream) - order(b.stream),
+  );
   for (const s of sorted) {
-    const named = s.device === NONE ? "no device" : view.devices[s.device].label, device = s.host ? "host: " + named : named;
+    const named = s.device === NONE ? "no device" : view.devices[s.device].label,
+      device = s.host ? "host: " + named : named;
     add(s.stream === NONE ? device : device + ", stream " + s.stream, s.host ? null : s.device, s.rows);
   }
   return groups;
@@ -49,9 +59,11 @@ export function visibleRows(rows, lane, from, to, width, box) {
   const end = (k) => rows.start[lane[k]] + rows.dur[lane[k]];
   let k = lowerBound(0, lane.length, from, (m) => Math.max(end(m), rows.start[lane[m]] + 1e-9));
   while (k < lane.length) {
-    const i = lane[k], a = rows.start[i];
+    const i = lane[k],
+      a = rows.start[i];
     if (a >= to) return;
-    const x0 = (a - from) * scale, x1 = (a + rows.dur[i] - from) * scale;
+    const x0 = (a - from) * scale,
+      x1 = (a + rows.dur[i] - from) * scale;
     if (x1 - x0 >= 1) {
       box(i, Math.max(x0, -1), Math.min(x1, width + 1));
       k++;
@@ -61,7 +73,8 @@ export function visibleRows(rows, lane, from, to, width, box) {
     box(i, pixel, pixel + 1);
     // On to the first row that reaches the next pixel.
     const next = from + (pixel + 1) / scale;
-    let step = 1, low = k + 1;
+    let step = 1,
+      low = k + 1;
     while (low + step < lane.length && end(low + step) < next) {
       low += step;
       step *= 2;
@@ -104,7 +117,9 @@ export class Timeline {
 
   // zoomTo shows the time between two points, with a margin.
   zoomTo(from, to, margin = 0) {
-    const least = 10, width = Math.max(least, (to - from) * (1 + 2 * margin)), middle = (from + to) / 2;
+    const least = 10,
+      width = Math.max(least, (to - from) * (1 + 2 * margin)),
+      middle = (from + to) / 2;
     this.move(middle - width / 2, middle + width / 2);
   }
 
@@ -137,7 +152,9 @@ export class Timeline {
     for (const g of this.groups) {
       const lane = Math.floor((y - g.y) / (LANE + GAP));
       if (y < g.y || lane >= g.lanes.length) continue;
-      const t = this.timeAt(x), rows = this.rows, reach = (this.to - this.from) / this.plot;
+      const t = this.timeAt(x),
+        rows = this.rows,
+        reach = (this.to - this.from) / this.plot;
       const list = g.lanes[lane];
       const k = lowerBound(0, list.length, t - reach, (m) => rows.start[list[m]] + rows.dur[list[m]]);
       return k < list.length && rows.start[list[k]] <= t + reach ? list[k] : NONE;
@@ -146,9 +163,12 @@ export class Timeline {
   }
 
   paint(c, width, height) {
-    const style = getComputedStyle(this.canvas), ground = style.getPropertyValue("--ground").trim() || "#fff";
-    const ink = style.getPropertyValue("--ink").trim() || "#000", faint = style.getPropertyValue("--line").trim() || "#ccc";
-    const muted = style.getPropertyValue("--muted").trim() || "#666", accent = style.getPropertyValue("--accent").trim() || "#06c";
+    const style = getComputedStyle(this.canvas),
+      ground = style.getPropertyValue("--ground").trim() || "#fff";
+    const ink = style.getPropertyValue("--ink").trim() || "#000",
+      faint = style.getPropertyValue("--line").trim() || "#ccc";
+    const muted = style.getPropertyValue("--muted").trim() || "#666",
+      accent = style.getPropertyValue("--accent").trim() || "#06c";
     const dark = document.documentElement.dataset.theme === "dark";
     c.fillStyle = ground;
     c.fillRect(0, 0, width, height);
@@ -156,14 +176,18 @@ export class Timeline {
     c.textBaseline = "middle";
     this.paintMinimap(c, accent, faint, muted);
     this.paintAxis(c, muted, faint, height);
-    const s = this.store.state, marked = this.marked, selected = s.op;
+    const s = this.store.state,
+      marked = this.marked,
+      selected = s.op;
     const scroll = this.canvas.parentElement;
-    const top = scroll.scrollTop - 40, bottom = scroll.scrollTop + scroll.clientHeight + 40;
+    const top = scroll.scrollTop - 40,
+      bottom = scroll.scrollTop + scroll.clientHeight + 40;
     for (const g of this.groups) {
       if (g.y + g.lanes.length * (LANE + GAP) < top || g.y > bottom) continue;
       c.fillStyle = ink;
       c.fillText(clip(c, g.label, LABELS - 14), 6, g.y + LANE / 2);
-      if (g.crowded > 0) c.fillText(clip(c, `${formatCount(g.crowded)} overlap`, LABELS - 14), 6, g.y + LANE * (g.lanes.length - 0.5));
+      if (g.crowded > 0)
+        c.fillText(clip(c, `${formatCount(g.crowded)} overlap`, LABELS - 14), 6, g.y + LANE * (g.lanes.length - 0.5));
       c.save();
       c.beginPath();
       c.rect(LABELS, g.y, this.plot, g.lanes.length * (LANE + GAP));
@@ -178,7 +202,8 @@ export class Timeline {
     this.paintOverlays(c, { top, bottom, ink, accent });
     const range = this.range ?? s;
     if (range.from !== null || range.to !== null) {
-      const a = this.xOf(range.from ?? 0), b = this.xOf(range.to ?? this.end);
+      const a = this.xOf(range.from ?? 0),
+        b = this.xOf(range.to ?? this.end);
       c.fillStyle = dark ? "rgba(255,255,255,0.08)" : "rgba(0,0,0,0.08)";
       c.fillRect(LABELS, MINIMAP, Math.max(0, Math.min(a, width) - LABELS), height);
       c.fillRect(Math.max(b, LABELS), MINIMAP, Math.max(0, width - b), height);
@@ -190,13 +215,15 @@ export class Timeline {
 
   // paintOverlays draws collectives, and the flows of the rows that are pointed at.
   paintOverlays(c, { top, bottom, ink, accent }) {
-    const xOf = (t) => this.xOf(t), perPixel = (this.to - this.from) / this.plot;
+    const xOf = (t) => this.xOf(t),
+      perPixel = (this.to - this.from) / this.plot;
     c.save();
     c.beginPath();
     c.rect(LABELS, MINIMAP + AXIS, this.plot, this.content);
     c.clip();
     this.overlays.paintCollectives(c, { from: this.from, to: this.to, xOf, perPixel, top, bottom, ink });
-    for (const row of new Set([this.pinned, this.hover])) if (row !== NONE) this.overlays.paintFlows(c, row, { xOf, accent });
+    for (const row of new Set([this.pinned, this.hover]))
+      if (row !== NONE) this.overlays.paintFlows(c, row, { xOf, accent });
     c.restore();
   }
 
@@ -208,8 +235,10 @@ export class Timeline {
   // high, which is then stretched; there are too many of them to be drawn one by
   // one.
   paintLane(c, lane, y, dark, marked, selected, ink) {
-    const rows = this.rows, names = this.view.names;
-    const strip = this.strip(Math.ceil(this.plot)), pixels = strip.pixels.fill(0);
+    const rows = this.rows,
+      names = this.view.names;
+    const strip = this.strip(Math.ceil(this.plot)),
+      pixels = strip.pixels.fill(0);
     const wide = [];
     let narrow = false;
     visibleRows(rows, lane, this.from, this.to, this.plot, (i, x0, x1) => {
@@ -217,9 +246,14 @@ export class Timeline {
         wide.push(i, x0, x1);
         return;
       }
-      const dim = (marked && !marked[rows.name[i]]) || (selected !== null && selected !== undefined && rows.name[i] !== selected);
+      const dim =
+        (marked && !marked[rows.name[i]]) || (selected !== null && selected !== undefined && rows.name[i] !== selected);
       const { pixel } = this.colorsOf(i, dark);
-      pixels.fill(dim ? ((pixel & 0xffffff) | 0x38000000) >>> 0 : pixel, Math.max(0, Math.floor(x0)), Math.max(Math.floor(x0) + 1, Math.round(x1)));
+      pixels.fill(
+        dim ? ((pixel & 0xffffff) | 0x38000000) >>> 0 : pixel,
+        Math.max(0, Math.floor(x0)),
+        Math.max(Math.floor(x0) + 1, Math.round(x1)),
+      );
       narrow = true;
     });
     if (narrow) {
@@ -228,9 +262,12 @@ export class Timeline {
       c.drawImage(strip.canvas, 0, 0, strip.canvas.width, 1, LABELS, y, strip.canvas.width, LANE);
     }
     for (let k = 0; k < wide.length; k += 3) {
-      const i = wide[k], x0 = wide[k + 1], x1 = wide[k + 2];
+      const i = wide[k],
+        x0 = wide[k + 1],
+        x1 = wide[k + 2];
       const colors = this.colorsOf(i, dark);
-      const dim = (marked && !marked[rows.name[i]]) || (selected !== null && selected !== undefined && rows.name[i] !== selected);
+      const dim =
+        (marked && !marked[rows.name[i]]) || (selected !== null && selected !== undefined && rows.name[i] !== selected);
       c.globalAlpha = dim ? 0.22 : 1;
       c.fillStyle = colors.fill;
       const w = x1 - x0 - 0.5;
@@ -251,7 +288,8 @@ export class Timeline {
   // strip returns an image of the width and one pixel of height.
   strip(width) {
     if (this.image?.width !== width) {
-      const canvas = new OffscreenCanvas(width, 1), context = canvas.getContext("2d", { willReadFrequently: true });
+      const canvas = new OffscreenCanvas(width, 1),
+        context = canvas.getContext("2d", { willReadFrequently: true });
       const image = context.createImageData(width, 1);
       this.image = { width, canvas, context, image, pixels: new Uint32Array(image.data.buffer) };
     }
@@ -268,15 +306,18 @@ export class Timeline {
   }
 
   paintMinimap(c, accent, faint, muted) {
-    const h = MINIMAP - 14, w = this.plot;
+    const h = MINIMAP - 14,
+      w = this.plot;
     c.fillStyle = muted;
     c.fillText("all, busy", 6, h / 2 + 4);
     c.fillStyle = faint;
     c.fillRect(LABELS, h + 3, w, 1);
     c.fillStyle = kindColor(1, document.documentElement.dataset.theme === "dark");
     const n = this.minimap.length;
-    for (let k = 0; k < n; k++) c.fillRect(LABELS + (k * w) / n, 3 + h * (1 - this.minimap[k]), w / n + 0.5, h * this.minimap[k]);
-    const a = LABELS + (this.from / this.end) * w, b = LABELS + (this.to / this.end) * w;
+    for (let k = 0; k < n; k++)
+      c.fillRect(LABELS + (k * w) / n, 3 + h * (1 - this.minimap[k]), w / n + 0.5, h * this.minimap[k]);
+    const a = LABELS + (this.from / this.end) * w,
+      b = LABELS + (this.to / this.end) * w;
     c.strokeStyle = accent;
     c.lineWidth = 1.5;
     c.strokeRect(a, 2, Math.max(2, b - a), h + 2);
@@ -305,17 +346,21 @@ export class Timeline {
     this.busy = () => drag !== null;
     const touches = new Map();
     canvas.parentElement.addEventListener("scroll", () => this.surface.draw(), { passive: true });
-    canvas.addEventListener("wheel", (e) => {
-      const [x] = at(e);
-      if (e.altKey) return; // scrolls the lanes
-      e.preventDefault();
-      if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
-        const by = ((e.deltaX || e.deltaY) / this.plot) * (this.to - this.from);
-        this.move(this.from + by, this.to + by);
-      } else {
-        this.zoom(Math.exp(e.deltaY * (e.deltaMode === 1 ? 0.05 : 0.0015)), this.timeAt(Math.max(LABELS, x)));
-      }
-    }, { passive: false });
+    canvas.addEventListener(
+      "wheel",
+      (e) => {
+        const [x] = at(e);
+        if (e.altKey) return; // scrolls the lanes
+        e.preventDefault();
+        if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+          const by = ((e.deltaX || e.deltaY) / this.plot) * (this.to - this.from);
+          this.move(this.from + by, this.to + by);
+        } else {
+          this.zoom(Math.exp(e.deltaY * (e.deltaMode === 1 ? 0.05 : 0.0015)), this.timeAt(Math.max(LABELS, x)));
+        }
+      },
+      { passive: false },
+    );
     canvas.addEventListener("pointerdown", (e) => {
       canvas.focus({ preventScroll: true });
       canvas.setPointerCapture(e.pointerId);
@@ -323,11 +368,26 @@ export class Timeline {
       touches.set(e.pointerId, x);
       if (touches.size === 2) {
         const [a, b] = [...touches.values()];
-        drag = { kind: "pinch", distance: Math.max(20, Math.abs(a - b)), width: this.to - this.from, middle: this.timeAt((a + b) / 2) };
+        drag = {
+          kind: "pinch",
+          distance: Math.max(20, Math.abs(a - b)),
+          width: this.to - this.from,
+          middle: this.timeAt((a + b) / 2),
+        };
         return;
       }
       const kind = y < MINIMAP ? "brush" : e.shiftKey ? "select" : "pan";
-      drag = { kind, x, y, from: this.from, to: this.to, at: this.timeAt(x), moved: false, scroll: canvas.parentElement.scrollTop, clientY: e.clientY };
+      drag = {
+        kind,
+        x,
+        y,
+        from: this.from,
+        to: this.to,
+        at: this.timeAt(x),
+        moved: false,
+        scroll: canvas.parentElement.scrollTop,
+        clientY: e.clientY,
+      };
       if (kind === "brush") this.brush(x);
     });
     canvas.addEventListener("pointermove", (e) => {
@@ -382,11 +442,14 @@ export class Timeline {
     });
     canvas.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey) return;
-      const step = (this.to - this.from) / 5, middle = (this.from + this.to) / 2;
+      const step = (this.to - this.from) / 5,
+        middle = (this.from + this.to) / 2;
       const actions = {
-        w: () => this.zoom(0.7, middle), s: () => this.zoom(1 / 0.7, middle),
-        a: () => this.move(this.from - step, this.to - step), d: () => this.move(this.from + step, this.to + step),
-        "0": () => this.zoomTo(0, this.end),
+        w: () => this.zoom(0.7, middle),
+        s: () => this.zoom(1 / 0.7, middle),
+        a: () => this.move(this.from - step, this.to - step),
+        d: () => this.move(this.from + step, this.to + step),
+        0: () => this.zoomTo(0, this.end),
       };
       actions.ArrowLeft = actions.a;
       actions.ArrowRight = actions.d;
@@ -398,7 +461,8 @@ export class Timeline {
 
   // brush moves the window to a point of the minimap.
   brush(x) {
-    const at = ((x - LABELS) / this.plot) * this.end, width = this.to - this.from;
+    const at = ((x - LABELS) / this.plot) * this.end,
+      width = this.to - this.from;
     this.move(at - width / 2, at + width / 2);
   }
 

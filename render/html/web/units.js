@@ -25,7 +25,8 @@ function scaled(x, units, step) {
 // long formats a minute or more of nanoseconds in two units, the second one whole.
 function long(ns) {
   const pair = (n, per, large, small) => `${Math.floor(n / per)}\u00a0${large}\u00a0${n % per}\u00a0${small}`;
-  const seconds = Math.round(ns / 1e9), minutes = Math.round(ns / 60e9);
+  const seconds = Math.round(ns / 1e9),
+    minutes = Math.round(ns / 60e9);
   if (seconds < 3600) return pair(seconds, 60, "min", "s");
   return minutes < 24 * 60 ? pair(minutes, 60, "h", "min") : pair(Math.round(ns / 3600e9), 24, "d", "h");
 }
@@ -33,7 +34,8 @@ function long(ns) {
 // formatTime formats a number of nanoseconds.
 export function formatTime(ns) {
   if (ns === null || ns === undefined) return "–";
-  const a = Math.abs(ns), sign = ns < 0 ? "−" : "";
+  const a = Math.abs(ns),
+    sign = ns < 0 ? "−" : "";
   if (a >= 59.95e9) return sign + long(a); // three digits would be a minute
   return scaled(ns, ["ns", "µs", "ms", "s"], 1000).replace("-", "−");
 }
@@ -53,12 +55,22 @@ export function formatBytes(n) {
 
 // formatRate formats a number per second, such as FLOP/s.
 export function formatRate(n, unit) {
-  return n === null || n === undefined || !Number.isFinite(n) ? "–" : scaled(n, ["", "k", "M", "G", "T", "P"].map((p) => p + unit), 1000);
+  return n === null || n === undefined || !Number.isFinite(n)
+    ? "–"
+    : scaled(
+        n,
+        ["", "k", "M", "G", "T", "P"].map((p) => p + unit),
+        1000,
+      );
 }
 
 // formatCount formats a whole number with separators.
 export function formatCount(n) {
-  return n === null || n === undefined ? "–" : Math.round(n).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+  return n === null || n === undefined
+    ? "–"
+    : Math.round(n)
+        .toString()
+        .replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 // formatShare formats a fraction as a percentage.
@@ -78,7 +90,11 @@ export function timeTicks(from, to, count) {
   const span = to - from;
   if (!(span > 0)) return [from];
   let step = Math.pow(10, Math.ceil(Math.log10(span / count)));
-  for (const divisor of [5, 2]) if (span / (step / divisor) <= count) { step /= divisor; break; }
+  for (const divisor of [5, 2])
+    if (span / (step / divisor) <= count) {
+      step /= divisor;
+      break;
+    }
   step = Math.max(1, step);
   const ticks = [];
   for (let i = Math.ceil(from / step); i * step <= to; i++) ticks.push(i * step);

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { bounds, intervalScale, keyLabel } from "../diff.js";
 import { formatChange } from "../units.js";
 
-const row = (low, delta, high, verdict = "slower") => ({ verdict, base_ns: 200, low_ns: low * 200, delta, high_ns: high * 200 });
+const row = (low, delta, high, verdict = "slower") => ({
+  verdict,
+  base_ns: 200,
+  low_ns: low * 200,
+  delta,
+  high_ns: high * 200,
+});
 
 test("changes have a sign", () => {
   const plain = (x) => formatChange(x).replace(/\u00a0/g, " ");
@@ -17,12 +23,19 @@ test("rows are named by the values of their keys", () => {
 
 test("bounds are parts of the base", () => {
   const b = bounds(row(-0.5, 0.1, 0.25));
-  for (const [name, want] of Object.entries({ low: -0.5, estimate: 0.1, high: 0.25 })) assert.ok(Math.abs(b[name] - want) < 1e-12, name);
+  for (const [name, want] of Object.entries({ low: -0.5, estimate: 0.1, high: 0.25 }))
+    assert.ok(Math.abs(b[name] - want) < 1e-12, name);
 });
 
 test("the scale holds nine in ten of the intervals", () => {
   const rows = Array.from({ length: 9 }, (_, i) => row(-0.01 * i, 0, 0.02));
   assert.ok(Math.abs(intervalScale([...rows, row(-0.1, 5, 9)]) - 0.08) < 1e-9);
   assert.equal(intervalScale([]), 0.01);
-  assert.equal(intervalScale([{ verdict: "too_few", delta: 3, base_ns: 1, low_ns: 2, high_ns: 4 }, { verdict: "added", delta: null }]), 0.01);
+  assert.equal(
+    intervalScale([
+      { verdict: "too_few", delta: 3, base_ns: 1, low_ns: 2, high_ns: 4 },
+      { verdict: "added", delta: null },
+    ]),
+    0.01,
+  );
 });

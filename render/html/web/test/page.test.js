@@ -12,7 +12,18 @@ import { random, rowsOf } from "./rows.js";
 const plain = (text) => text.replace(/\u00a0/g, " ");
 
 test("quantities", () => {
-  const times = { 0: "0 ns", 600: "600 ns", 999.6: "1.00 µs", 12345: "12.3 µs", 999999: "1.00 ms", 3.51e9: "3.51 s", 65e9: "1 min 5 s", 59.95e9: "1 min 0 s", 7260e9: "2 h 1 min", 180000e9: "2 d 2 h" };
+  const times = {
+    0: "0 ns",
+    600: "600 ns",
+    999.6: "1.00 µs",
+    12345: "12.3 µs",
+    999999: "1.00 ms",
+    3.51e9: "3.51 s",
+    65e9: "1 min 5 s",
+    59.95e9: "1 min 0 s",
+    7260e9: "2 h 1 min",
+    180000e9: "2 d 2 h",
+  };
   for (const [ns, want] of Object.entries(times)) assert.equal(plain(formatTime(Number(ns))), want);
   assert.equal(formatTime(null), "–");
   assert.equal(plain(formatTime(-1500)), "−1.50 µs");
@@ -36,7 +47,12 @@ test("no quantity shows a thousand of a unit", () => {
 });
 
 test("ticks are few and round", () => {
-  for (const [from, to] of [[0, 3.5e9], [123456, 123999], [5, 6], [0, 1]]) {
+  for (const [from, to] of [
+    [0, 3.5e9],
+    [123456, 123999],
+    [5, 6],
+    [0, 1],
+  ]) {
     const ticks = timeTicks(from, to, 8);
     assert.ok(ticks.length <= 9, String(ticks));
     for (const t of ticks) assert.ok(t >= from && t <= to);
@@ -44,13 +60,38 @@ test("ticks are few and round", () => {
 });
 
 test("state reads back from the fragment", () => {
-  const state = { from: 12, to: 1e9, search: "a&b=ü</script>", stack: "device", value: null, theme: "dark", op: 0, device: 3, request: null, sort: null, origin: null };
+  const state = {
+    from: 12,
+    to: 1e9,
+    search: "a&b=ü</script>",
+    stack: "device",
+    value: null,
+    theme: "dark",
+    op: 0,
+    device: 3,
+    request: null,
+    sort: null,
+    origin: null,
+  };
   assert.deepEqual(parseState("#" + formatState(state)), state);
-  assert.deepEqual(parseState("#from=x&op="), { from: null, to: null, search: null, stack: null, value: null, theme: null, op: null, device: null, request: null, sort: null, origin: null });
+  assert.deepEqual(parseState("#from=x&op="), {
+    from: null,
+    to: null,
+    search: null,
+    stack: null,
+    value: null,
+    theme: null,
+    op: null,
+    device: null,
+    request: null,
+    sort: null,
+    origin: null,
+  });
 });
 
 test("a store reports changes once", () => {
-  const scheduled = [], seen = [];
+  const scheduled = [],
+    seen = [];
   const store = new Store({ a: 1 }, (f) => scheduled.push(f));
   store.listen((changed) => seen.push([...changed]));
   store.set({ a: 1 });
@@ -73,15 +114,30 @@ test("search by text and by regexp", () => {
 });
 
 test("sorting keeps unknown values last and equal ones in order", () => {
-  const rows = [{ v: 2, n: 1 }, { v: null, n: 2 }, { v: 1, n: 3 }, { v: 2, n: 4 }, { v: NaN, n: 5 }];
+  const rows = [
+    { v: 2, n: 1 },
+    { v: null, n: 2 },
+    { v: 1, n: 3 },
+    { v: 2, n: 4 },
+    { v: NaN, n: 5 },
+  ];
   const order = (d) => sortRows(rows, { value: (r) => r.v }, d).map((r) => r.n);
   assert.deepEqual(order(false), [3, 1, 4, 2, 5]);
   assert.deepEqual(order(true), [1, 4, 3, 2, 5]);
 });
 
 test("tab-separated text is one line per row and no formula", () => {
-  const columns = [{ title: "name", value: (r) => r.name }, { title: "n", value: (r) => r.n }];
-  assert.equal(tabSeparated(columns, [{ name: "a\tb\nc", n: -1 }, { name: "=cmd()", n: null }]), "name\tn\na\ufffdb\ufffdc\t-1\n'=cmd()\t\n");
+  const columns = [
+    { title: "name", value: (r) => r.name },
+    { title: "n", value: (r) => r.n },
+  ];
+  assert.equal(
+    tabSeparated(columns, [
+      { name: "a\tb\nc", n: -1 },
+      { name: "=cmd()", n: null },
+    ]),
+    "name\tn\na\ufffdb\ufffdc\t-1\n'=cmd()\t\n",
+  );
 });
 
 test("texts", () => {
@@ -96,8 +152,10 @@ test("texts on boxes have a contrast of at least 4.5", () => {
   for (let kind = 0; kind < 7; kind++) {
     for (const dark of [false, true]) {
       for (const name of ["a", "b", "c", "d", "e", "f", "g", "matmul", "relu"]) {
-        const c = boxColors(kind, name, dark), [r, g, b] = c.fill.match(/\d+/g).map((x) => channel(Number(x) / 255));
-        const y = 0.2126 * r + 0.7152 * g + 0.0722 * b, text = c.text === "#000" ? 0 : 1;
+        const c = boxColors(kind, name, dark),
+          [r, g, b] = c.fill.match(/\d+/g).map((x) => channel(Number(x) / 255));
+        const y = 0.2126 * r + 0.7152 * g + 0.0722 * b,
+          text = c.text === "#000" ? 0 : 1;
         assert.ok((Math.max(y, text) + 0.05) / (Math.min(y, text) + 0.05) >= 4.5, `${kind} ${name} ${dark} ${c.fill}`);
       }
     }
@@ -106,9 +164,21 @@ test("texts on boxes have a contrast of at least 4.5", () => {
 
 test("the flame graph's boxes lie within their parents", () => {
   const leaf = (name, total) => ({ name, total, children: new Map() });
-  const root = { name: "all", total: 10, children: new Map([[1, { name: "a", total: 6, children: new Map([[1, leaf("b", 2)]]) }], [2, leaf("c", 4)]]) };
+  const root = {
+    name: "all",
+    total: 10,
+    children: new Map([
+      [1, { name: "a", total: 6, children: new Map([[1, leaf("b", 2)]]) }],
+      [2, leaf("c", 4)],
+    ]),
+  };
   const boxes = layout(root, 0.001);
-  assert.deepEqual(boxes.map((b) => [b.node.name, b.x, b.width, b.depth]).sort(), [["a", 0, 0.6, 1], ["all", 0, 1, 0], ["b", 0, 0.2, 2], ["c", 0.6, 0.4, 1]]);
+  assert.deepEqual(boxes.map((b) => [b.node.name, b.x, b.width, b.depth]).sort(), [
+    ["a", 0, 0.6, 1],
+    ["all", 0, 1, 0],
+    ["b", 0, 0.2, 2],
+    ["c", 0.6, 0.4, 1],
+  ]);
   assert.equal(layout(root, 0.5).length, 2);
 });
 
@@ -116,21 +186,30 @@ test("the timeline draws all that is a pixel wide, and not more boxes than pixel
   const r = random(9);
   for (let n = 1; n < 400; n += 7) {
     let t = 0;
-    const rows = rowsOf(Array.from({ length: n }, () => {
-      t += r(30);
-      const row = { start: t, dur: r(30) };
-      t += row.dur;
-      return row;
-    }));
+    const rows = rowsOf(
+      Array.from({ length: n }, () => {
+        t += r(30);
+        const row = { start: t, dur: r(30) };
+        t += row.dur;
+        return row;
+      }),
+    );
     const lane = Uint32Array.from({ length: n }, (_, i) => i);
-    for (const [from, to] of [[0, t + 1], [t / 3, t / 2 + 1], [t / 2, t / 2 + 5]]) {
-      const width = 100, seen = [];
+    for (const [from, to] of [
+      [0, t + 1],
+      [t / 3, t / 2 + 1],
+      [t / 2, t / 2 + 5],
+    ]) {
+      const width = 100,
+        seen = [];
       visibleRows(rows, lane, from, to, width, (i, x0, x1) => seen.push([i, x0, x1]));
       assert.ok(seen.length <= 2 * width + 2, `${seen.length} boxes`);
-      const drawn = new Set(seen.map((s) => s[0])), scale = width / (to - from);
+      const drawn = new Set(seen.map((s) => s[0])),
+        scale = width / (to - from);
       for (const i of lane) {
         const end = rows.start[i] + rows.dur[i];
-        if (end > from && rows.start[i] < to && rows.dur[i] * scale >= 1) assert.ok(drawn.has(i), `row ${i} of ${n} is missing`);
+        if (end > from && rows.start[i] < to && rows.dur[i] * scale >= 1)
+          assert.ok(drawn.has(i), `row ${i} of ${n} is missing`);
       }
       for (let k = 1; k < seen.length; k++) assert.ok(seen[k][0] > seen[k - 1][0]);
     }

@@ -33,11 +33,22 @@ export function encode(rows) {
       before = r.start;
       return d;
     }),
-    rows.map((r) => r.dur), rows.map((r) => zigzag(r.dur - (r.self ?? r.dur))), rows.map((r) => r.name ?? 0), rows.map((r) => r.kind ?? 1),
-    rows.map((r) => (r.device ?? -1) + 1), rows.map((r) => (r.stream ?? -1) + 1),
+    rows.map((r) => r.dur),
+    rows.map((r) => zigzag(r.dur - (r.self ?? r.dur))),
+    rows.map((r) => r.name ?? 0),
+    rows.map((r) => r.kind ?? 1),
+    rows.map((r) => (r.device ?? -1) + 1),
+    rows.map((r) => (r.stream ?? -1) + 1),
     rows.map((r, i) => (r.parent === undefined ? 0 : 1 + zigzag(i - r.parent))),
-    rows.map((r) => (r.request === undefined ? 0 : r.request < 0 ? 1 : r.request + 2)), rows.map((r) => r.shape ?? 0), rows.map((r) => (r.memory ?? -1) + 1), rows.map((r) => (r.flops ?? -1) + 1), rows.map((r) => (r.step ?? -1) + 1),
-    rows.map((r) => (r.launch === undefined ? 0 : 1 + zigzag(r.start - r.launch))), rows.map((r) => (r.group ?? -1) + 1), rows.map((r) => (r.count ?? 1) - 1), rows.map((r) => (r.count > 1 ? r.most : 0)),
+    rows.map((r) => (r.request === undefined ? 0 : r.request < 0 ? 1 : r.request + 2)),
+    rows.map((r) => r.shape ?? 0),
+    rows.map((r) => (r.memory ?? -1) + 1),
+    rows.map((r) => (r.flops ?? -1) + 1),
+    rows.map((r) => (r.step ?? -1) + 1),
+    rows.map((r) => (r.launch === undefined ? 0 : 1 + zigzag(r.start - r.launch))),
+    rows.map((r) => (r.group ?? -1) + 1),
+    rows.map((r) => (r.count ?? 1) - 1),
+    rows.map((r) => (r.count > 1 ? r.most : 0)),
   ];
   return Uint8Array.from(columns.flatMap(leb128));
 }

@@ -1,0 +1,25 @@
+// What the tables of sections share.
+
+import { Table } from "./table.js";
+import { formatCount, formatTime } from "./units.js";
+
+export const time = (title, value, hint) => ({ title, value, text: (r) => formatTime(value(r)), numeric: true, hint });
+export const count = (title, value, hint) => ({
+  title,
+  value,
+  text: (r) => formatCount(value(r)),
+  numeric: true,
+  hint,
+});
+
+// deviceName is a device with the service that tells it from others of its name.
+export function deviceName(d) {
+  return (d.service ? d.service + " " : "") + (d.device_id ?? "");
+}
+
+// keptTable makes a table that is sorted as the one of the same name was before.
+export function keptTable(page, parent, columns, options) {
+  const table = new Table(parent, columns, { ...options, sort: page.tables.get(options.label)?.sort ?? options.sort });
+  page.tables.set(options.label, table);
+  return table;
+}

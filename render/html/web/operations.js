@@ -1,0 +1,244 @@
+// The section of operations.
+
+import { KINDS, NONE, histogramBin, HISTOGRAM_BINS, summarise } from "./rows.js";
+import { element, shorten, shortenName } from "./dom.js";
+import { Table } from "./table.js";
+import { bar, histogram } from "./charts.js";
+import { formatBytes, formatCount, formatRate, formatShare, formatTime } from "./units.js";
+import { time, count } from "./columns.js";
+
+// rateOf returns the FLOPs per second of a group, null where none are known.
+const rateOf = (g) => g.rate ?? (g.flops > 0 && g.sum > 0 ? g.flops / (g.sum / 1e9) : null);
+
+// kindName returns the class of a kind in styles.
+const kindName = (kind) => KINDS[kind] ?? "unknown";
+
+// Operations shows a row per operation.
+export class Operations {
+  constructor(page, parent) {
+    this.page = page;
+    const { store } = page,
+      known = (page.view.report.operations ?? []).some((o) => o.roofline);
+    this.table = new Table(
+      parent,
+      [
+        {
+          title: "operation",
+          value: (g) => g.label,
+          class: "name",
+          full: (g) => g.label,
+          render: (g) =>
+            element("span", {}, element("i", { class: "dot kind-" + kindName(g.kind) }), shortenName(g.label, 60)),
+        },
+        { title: "kind", value: (g) => g.kindLabel },
+        count("count", (g) => g.count),
+        time("sum", (g) => g.sum),
+        {
+          title: "share",
+          value: (g) => g.share,
+          numeric: true,
+          render: (g) => element("span", { class: "withbar" }, bar(g.share, kindName(g.kind)), formatShare(g.share)),
+        },
+        time("self", (g) => g.self, "duration less the union of the operations below"),
+        time(
+          "drag",
+          (g) => g.drag ?? null,
+          "how much shorter the critical paths of the whole run are if the operation takes no time",
+        ),
+        time("mean", (g) => g.mean),
+        time("p50", (g) => g.p50),
+        time("p95", (g) => g.p95),
+        time("p99", (g) => g.p99),
+        time("max", (g) => g.max),
+        { title: "durations", value: (g) => g.max, render: (g) => histogram(g.histogram, kindName(g.kind)) },
+        { title: "memory", value: (g) => g.memory, text: (g) => formatBytes(g.memory), numeric: true },
+        {
+          title: "FLOP/s",
+          value: (g) => rateOf(g),
+          text: (g) => formatRate(rateOf(g), ""),
+          numeric: true,
+          hint: "of the operations whose FLOPs are recorded or follow from their shapes",
+        },
+        {
+          title: "FLOP/B",
+          value: (g) => g.perByte ?? null,
+          text: (g) => (g.perByte === undefined || g.perByte === null ? "–" : g.perByte.toFixed(2)),
+          numeric: true,
+          hint: "arithmetic intensity in the whole run: FLOPs by bytes of inputs and outputs",
+        },
+        ...(known
+          ? [
+              {
+                title: "of best",
+                value: (g) => g.roofline?.share ?? null,
+                text: (g) => (g.roofline ? `${formatShare(g.roofline.share)} ${g.roofline.bound}` : "–"),
+                numeric: true,
+                hint: "the least time by the devices' peaks (-peaks) as a part of the time taken in the whole run, and what bounds it",
+              },
+            ]
+          : []),
+      ],
+      {
+        label: "operations",
+        sort: { column: 3, descending: true },
+        empty: "no operation in the selection",
+        key: (g) => g.label,
+        selected: (g) => store.state.op === g.name,
+        detail: (g) => this.detail(g),
+        onclick: (g, table) => {
+          store.set({ op: store.state.op === g.name ? null : g.name });
+          table.toggle(g.label);
+        },
+      },
+    );
+  }
+
+  update(picked, isWhole) {
+    const { view, rows } = this.page;
+    if (this.report !== view.report) {
+      this.report = view.report;
+      this.drag = new Map(
+        (view.report.critical_path_operations ?? [])
+          .filter((o) => o.drag_ns !== null)
+          .map((o) => [o.operation, o.drag_ns]),
+      );
+      this.whole = new Map(
+        (view.report.operations ?? []).filter((o) => rows.hostOnly || !o.side).map((o) => [o.operation, o]),
+      );
+    }
+    const groups = summarise(rows, picked);
+    for (const g of groups) {
+      g.label = view.names[g.name];
+      g.kindLabel = kindName(g.kind);
+      g.drag = isWhole ? (this.drag.get(g.label) ?? null) : null;
+      const o = this.whole.get(g.label);
+      if (isWhole && o) Object.assign(g, { perByte: o.flops_per_byte, roofline: o.roofline });
+      // The report's figures, where they are for the same operations.
+      if (isWhole && o && o.count === g.count)
+        Object.assign(g, {
+          sum: o.sum_ns,
+          mean: o.mean_ns,
+          p50: o.p50_ns,
+          p95: o.p95_ns,
+          p99: o.p99_ns,
+          max: o.max_ns,
+          share: o.share ?? g.share,
+          kindLabel: o.kind,
+          self: o.self_ns ?? g.self,
+          rate: o.flops_per_second || null,
+        });
+    }
+    this.groups = groups;
+    this.table.update(groups, `${formatCount(groups.length)} operations`);
+  }
+
+  detail(g) {
+    const { view, rows, store } = this.page;
+    const by = (of, name) => {
+      const sums = new Map();
+      for (const i of g.rows) {
+        const k = of(i),
+          s = sums.get(k) ?? { label: name(k), count: 0, sum: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
+        s.count += rows.count[i];
+        s.sum += rows.dur[i];
+        s.histogram[histogramBin(rows.dur[i] / rows.count[i])] += rows.count[i];
+        sums.set(k, s);
+      }
+      return [...sums.values()].sort((a, b) => b.sum - a.sum);
+    };
+    const list = (title, all) => {
+      const head = element("h4", {}, title);
+      const lines = all
+        .slice(0, 8)
+        .map((s) =>
+          element(
+            "tr",
+            {},
+            element("td", { class: "name", title: s.label }, shorten(s.label, 44)),
+            element("td", { class: "number" }, formatCount(s.count)),
+            element("td", { class: "number" }, formatTime(s.sum)),
+            element("td", { class: "number" }, formatTime(s.sum / s.count)),
+            element("td", {}, histogram(s.histogram, kindName(g.kind))),
+          ),
+        );
+      return element(
+        "div",
+        {},
+        head,
+        element("table", { class: "small" }, element("tbody", {}, ...lines)),
+        all.length > 8 ? element("p", { class: "note" }, `and ${formatCount(all.length - 8)} more`) : null,
+      );
+    };
+    const slowest = [...g.rows].sort((a, b) => rows.most[b] - rows.most[a]).slice(0, 5);
+    return element(
+      "div",
+      { class: "detail" },
+      element("h3", {}, shorten(g.label, 400)),
+      element("div", {}, element("h4", {}, "durations"), histogram(g.histogram, kindName(g.kind), true)),
+      list(
+        "by shape",
+        by(
+          (i) => rows.shape[i],
+          (k) => view.shapes[k] || "not known",
+        ),
+      ),
+      list(
+        "by device",
+        by(
+          (i) => rows.device[i],
+          (k) => (k === NONE ? "none" : view.devices[k].label),
+        ),
+      ),
+      list(
+        "by request",
+        by(
+          (i) => rows.request[i],
+          (k) => (k === NONE ? "none" : view.requests[k].name),
+        ),
+      ),
+      element(
+        "div",
+        {},
+        element("h4", {}, "slowest"),
+        element(
+          "ul",
+          { class: "plain" },
+          ...slowest.map((i) =>
+            element(
+              "li",
+              {},
+              element(
+                "button",
+                {
+                  class: "link",
+                  type: "button",
+                  onclick: (e) => {
+                    e.stopPropagation();
+                    this.page.showRow(i);
+                  },
+                },
+                formatTime(rows.most[i]) + " at " + formatTime(rows.start[i]),
+              ),
+            ),
+          ),
+        ),
+      ),
+      element(
+        "div",
+        {},
+        element(
+          "button",
+          {
+            type: "button",
+            onclick: (e) => {
+              e.stopPropagation();
+              store.set({ op: null });
+              this.table.toggle(g.label);
+            },
+          },
+          "close",
+        ),
+      ),
+    );
+  }
+}

@@ -1,0 +1,185 @@
+// The section of requests.
+
+import { element, shorten, shortenName } from "./dom.js";
+import { Table } from "./table.js";
+import { bar, stacked } from "./charts.js";
+import { formatCount, formatShare, formatTime } from "./units.js";
+import { time, count } from "./columns.js";
+
+// Requests shows latency and what it consists of.
+export class Requests {
+  constructor(page, parent) {
+    this.page = page;
+    this.table = new Table(
+      parent,
+      [
+        {
+          title: "request",
+          value: (r) => r.name,
+          class: "name",
+          full: (r) => r.name,
+          text: (r) => shortenName(r.name, 48),
+        },
+        { title: "service", value: (r) => r.service ?? "", text: (r) => shorten(r.service ?? "", 30) },
+        time("start", (r) => r.start),
+        time("duration", (r) => r.dur),
+        count("ops", (r) => r.ops),
+        time("shared", (r) => r.shared_ns ?? null, "its part of the operations that ran for several requests at once"),
+        time("without an op", (r) => r.uncovered, "time in which none of its operations ran"),
+        {
+          title: "critical path by kind",
+          value: (r) => r.dur,
+          class: "wide",
+          render: (r) => stacked(r.kinds, this.scale),
+        },
+      ],
+      {
+        label: "requests",
+        sort: { column: 3, descending: true },
+        empty: "no request in the selection",
+        key: (r) => r.trace + r.span,
+        selected: (r) => page.store.state.request === r.index,
+        detail: (r) => this.detail(r),
+        onclick: (r, table) => {
+          page.store.set({ request: page.store.state.request === r.index ? null : r.index });
+          table.toggle(r.trace + r.span);
+        },
+      },
+    );
+  }
+
+  update(from, to) {
+    const { view } = this.page;
+    const all = view.requests.filter(
+      (r) => r.dur !== null && r.start >= (from ?? -Infinity) && r.start < (to ?? Infinity),
+    );
+    for (const r of all) {
+      if (r.kinds) continue;
+      const sums = new Map();
+      for (const p of r.path) sums.set(p.kind, (sums.get(p.kind) ?? 0) + p.ns);
+      r.kinds = [...sums].sort((a, b) => b[1] - a[1]).map(([kind, value]) => ({ kind, value, label: kind }));
+    }
+    this.scale = Math.max(1, ...all.map((r) => r.dur));
+    this.table.options.empty = view.requests_total === 0 ? "no request was recorded" : "no request in the selection";
+    this.table.update(
+      all,
+      `${formatCount(all.length)} of ${formatCount(view.requests_total)} requests` +
+        (view.requests.length < view.requests_total
+          ? `; the page holds the ${formatCount(view.requests.length)} slowest`
+          : ""),
+    );
+  }
+
+  detail(r) {
+    const most = Math.max(1, ...r.path.map((p) => p.ns));
+    const lines = r.path
+      .slice(0, 20)
+      .map((p) =>
+        element(
+          "tr",
+          {},
+          element("td", { class: "name", title: p.operation }, shorten(p.operation, 44)),
+          element("td", {}, shorten(p.device || "", 24)),
+          element("td", { class: "number" }, formatTime(p.ns)),
+          element("td", { class: "number" }, formatShare(p.ns / r.dur)),
+          element("td", { class: "wide" }, bar(p.ns / most, p.kind)),
+        ),
+      );
+    const link = r.link ? element("a", { href: r.link, rel: "noreferrer" }, "open in Jaeger") : null;
+    const causes =
+      (r.causes ?? []).length === 0
+        ? null
+        : element(
+            "div",
+            { class: "causes" },
+            element("h4", {}, "what it waited for"),
+            element("ul", { class: "plain" }, ...r.causes.map((text) => element("li", {}, text))),
+          );
+    return element(
+      "div",
+      { class: "detail one" },
+      causes,
+      element(
+        "div",
+        {},
+        element("h4", {}, "critical path, which adds up to the request"),
+        element("table", { class: "small" }, element("tbody", {}, ...lines)),
+        r.path.length > 20 ? element("p", { class: "note" }, `and ${formatCount(r.path.length - 20)} more`) : null,
+        element("p", { class: "note" }, "trace " + r.trace + " ", link),
+      ),
+      this.shared(r),
+      element(
+        "div",
+        {},
+        element(
+          "button",
+          {
+            type: "button",
+            onclick: (e) => {
+              e.stopPropagation();
+              this.page.showTime(r.start, r.start + r.dur);
+            },
+          },
+          "show in the timeline",
+        ),
+      ),
+    );
+  }
+
+  // shared lists the executions that worked for a request and for others.
+  shared(r) {
+    if (!r.shared_total) return null;
+    const lines = r.shared.map((x) =>
+      element(
+        "tr",
+        {},
+        element(
+          "td",
+          { class: "name", title: x.name },
+          x.row < 0
+            ? shorten(x.name, 40)
+            : element(
+                "button",
+                {
+                  class: "link",
+                  type: "button",
+                  onclick: (e) => {
+                    e.stopPropagation();
+                    this.page.showRow(x.row);
+                  },
+                },
+                shorten(x.name, 40),
+              ),
+        ),
+        element("td", { class: "number" }, formatTime(x.start)),
+        element("td", { class: "number" }, formatTime(x.dur)),
+        element("td", { class: "number" }, formatCount(x.requests)),
+        element("td", { class: "number" }, formatCount(x.ops)),
+        element("td", { class: "number" }, formatTime(x.ns)),
+      ),
+    );
+    const more = r.shared_total - r.shared.length;
+    return element(
+      "div",
+      {},
+      element("h4", {}, "executions for several requests"),
+      element(
+        "table",
+        { class: "small" },
+        element(
+          "thead",
+          {},
+          element(
+            "tr",
+            {},
+            ...["execution", "start", "duration", "requests", "ops", "part"].map((t, i) =>
+              element("th", { class: i > 0 ? "number" : null }, t),
+            ),
+          ),
+        ),
+        element("tbody", {}, ...lines),
+      ),
+      more > 0 ? element("p", { class: "note" }, `… and ${formatCount(more)} more`) : null,
+    );
+  }
+}

@@ -1,0 +1,66 @@
+// The section of steps.
+
+import { element, shortenName, show } from "./dom.js";
+import { stacked } from "./charts.js";
+import { stepsOf } from "./selected.js";
+import { formatCount, formatTime } from "./units.js";
+import { time, count, keptTable } from "./columns.js";
+
+// steps fills the section of training steps: those that operations in the selection belong to,
+// whole.
+export function steps(page, parent, { picked, isWhole }) {
+  const recorded = page.view.report.steps ?? [],
+    within = isWhole ? null : stepsOf(page.rows, page.view, picked);
+  const all = isWhole ? recorded : recorded.filter((s) => within.has(s.step));
+  const box = element("div", {});
+  const most = Math.max(1, ...all.map((s) => s.wall_ns ?? 0));
+  const walls = all
+      .map((s) => s.wall_ns)
+      .filter((v) => v !== null)
+      .sort((a, b) => a - b),
+    median = walls[Math.floor(walls.length / 2)] ?? 0;
+  const several = all.some((s) => (s.service ?? "") !== (all[0].service ?? "")),
+    again = all.some((s) => s.run > 1);
+  keptTable(
+    page,
+    box,
+    [
+      ...(several
+        ? [
+            {
+              title: "service",
+              value: (s) => s.service ?? "",
+              class: "name",
+              text: (s) => shortenName(s.service ?? "", 30),
+            },
+          ]
+        : []),
+      count("step", (s) => s.step),
+      ...(again ? [count("run", (s) => s.run)] : []),
+      count("operations", (s) => s.count),
+      time("sum", (s) => s.sum_ns),
+      time("wall", (s) => s.wall_ns),
+      time("busy", (s) => s.busy_ns),
+      {
+        title: "wall and busy",
+        value: (s) => s.wall_ns,
+        class: "wide",
+        render: (s) =>
+          stacked(
+            [
+              { value: s.busy_ns ?? 0, kind: "compute", label: "busy" },
+              { value: Math.max(0, (s.wall_ns ?? 0) - (s.busy_ns ?? 0)), kind: "span", label: "idle" },
+            ],
+            most,
+          ),
+      },
+      {
+        title: "",
+        value: (s) => (s.wall_ns > 1.5 * median ? 1 : 0),
+        text: (s) => (median > 0 && s.wall_ns > 1.5 * median ? `${(s.wall_ns / median).toFixed(1)} × the median` : ""),
+      },
+    ],
+    { label: "steps", empty: recorded.length > 0 ? "no step in the selection" : "no steps were recorded" },
+  ).update(all, all.length > 0 ? `${formatCount(all.length)} steps, median ${formatTime(median)}` : "");
+  show(parent, box);
+}
