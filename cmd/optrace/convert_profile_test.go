@@ -147,6 +147,7 @@ type reported struct {
 	SelfNS      int64 `json:"self_ns"`
 	MemoryBytes int64 `json:"memory_bytes"`
 	FLOPs       int64
+	Derived     int64 `json:"flops_derived"`
 }
 
 // operationsOf returns the operations in a report on a file, but for the host's view.
@@ -244,7 +245,7 @@ func perfettoSlices(t *testing.T, file string) map[string]drawn {
 // In each sample of each format, every operation has the same nanoseconds in the report, in
 // collapsed stacks, in the profile, in OTLP's profiles and in the Perfetto trace.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
-	compared, exact := 0, 0
+	compared, exact, derived := 0, 0, 0
 	for _, file := range samples(t) {
 		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exitOK {
 			continue // no input
@@ -294,6 +295,9 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 					continue // they have no place in the stacks
 				}
 				compared++
+				if o.Derived > 0 {
+					derived++
+				}
 				if diff := cmp.Diff(figures{o.Count, o.SelfNS, o.MemoryBytes, o.FLOPs}, flat[name]); diff != "" {
 					t.Errorf("%q (-report +pprof):\n%s", name, diff)
 				}
@@ -325,10 +329,10 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 			}
 		})
 	}
-	if compared < 100 || exact < 100 {
-		t.Errorf("%d operations were compared, the durations of %d", compared, exact)
+	if compared < 100 || exact < 100 || derived < 10 {
+		t.Errorf("%d operations were compared, the durations of %d, FLOPs that follow from shapes of %d", compared, exact, derived)
 	}
-	t.Logf("%d operations, the durations of %d", compared, exact)
+	t.Logf("%d operations, the durations of %d, FLOPs that follow from shapes of %d", compared, exact, derived)
 }
 
 // cutLast cuts s around the last sep.

@@ -42,6 +42,8 @@ type view struct {
 // device is a device of the operations.
 type device struct {
 	Label string `json:"label"`
+	// Unknown is set for that of operations of which no device is known.
+	Unknown bool `json:"unknown,omitempty"`
 	// Row is the device's place in the report's table, IdleRow that among its idle
 	// causes; -1 for none.
 	Row     int `json:"row"`
@@ -109,7 +111,7 @@ func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)
 	for _, k := range columns.devices.values {
-		one := device{Label: k.Label(v.severalRanks), IdleRow: none}
+		one := device{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), IdleRow: none}
 		one.Row = slices.IndexFunc(r.Devices, func(d analyze.Device) bool { return d.Key() == k })
 		if r.IdleCauses != nil {
 			one.IdleRow = slices.IndexFunc(r.IdleCauses.Devices, func(d analyze.IdleDevice) bool { return d.DeviceKey == k })

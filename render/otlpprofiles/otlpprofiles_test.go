@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -280,6 +282,67 @@ func FuzzWrite(f *testing.F) {
 			if got != want {
 				t.Errorf("profile %d has %d, want %d", i, got, want)
 			}
+		}
+	})
+}
+
+// randomTable returns a table of operations with hostile names, some of which become equal.
+func randomTable(r *rand.Rand) *stacks.Table {
+	names := []string{"", "a", "a\n", "a ", "b;c", "\xff", "(other)", "é\u2028", "void gemm<4, float>(float*)"}
+	name := func() string { return names[r.IntN(len(names))] }
+	t := stacks.NewTable(stacks.Limits{Stacks: 1 + r.IntN(30), Shapes: 1 + r.IntN(30), Requests: 1 + r.IntN(30)})
+	for range r.IntN(60) {
+		var path stacks.Path
+		for range 1 + r.IntN(4) {
+			path.Push(name())
+		}
+		l := stacks.Labels{Device: name(), Kind: op.Kind(r.IntN(6)), Shape: name()}
+		if r.IntN(2) == 0 {
+			l.Request = stacks.Request{Name: name(), TraceID: op.TraceID{15: byte(r.IntN(3))}, SpanID: op.SpanID{7: byte(r.IntN(3))}}
+		}
+		t.Add(&path, &l, stacks.Values{
+			Count: 1, TimeNS: r.Int64N(1000), SelfNS: r.Int64N(1000), Bytes: r.Int64N(2) * r.Int64(), FLOPs: r.Int64N(3) * 1000,
+		})
+		t.AddTime(r.Int64N(1000), 1000+r.Int64N(1000))
+	}
+	return t
+}
+
+// Whatever a table holds, the profiles keep the rules, and have its sums by stack.
+func FuzzTable(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		table := randomTable(rand.New(rand.NewPCG(seed, 0)))
+		want := make(map[string]int64)
+		for _, row := range table.Rows() {
+			key := ""
+			for _, frame := range row.Frames {
+				key = stacks.Name(frame) + "|" + key
+			}
+			for i, v := range []int64{row.TimeNS, row.SelfNS, row.Count, row.Bytes, row.FLOPs} {
+				if sum := want[fmt.Sprint(i, key)]; v > 0 {
+					want[fmt.Sprint(i, key)] = min(sum, math.MaxInt64-v) + v
+				}
+			}
+		}
+		p := written(t, table, otlpprofiles.Options{})
+		d := p.Dictionary()
+		got := make(map[string]int64)
+		for i, one := range p.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+			for _, s := range one.Samples().All() {
+				key := ""
+				for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
+					function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
+					key += d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())) + "|"
+				}
+				sum, v := got[fmt.Sprint(i, key)], s.Values().At(0)
+				got[fmt.Sprint(i, key)] = min(sum, math.MaxInt64-v) + v
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-rows +samples):\n%s", diff)
 		}
 	})
 }

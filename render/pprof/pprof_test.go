@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,6 +201,62 @@ func FuzzWrite(f *testing.F) {
 		}
 		if got, ok := s.Label["device"]; ok && len(s.Location) != 2 {
 			t.Errorf("device %q, and a stack of %d frames", got, len(s.Location))
+		}
+	})
+}
+
+// randomTable returns a table of operations with hostile names, some of which become equal.
+func randomTable(r *rand.Rand) *stacks.Table {
+	names := []string{"", "a", "a\n", "a ", "b;c", "\xff", "(other)", "é\u2028", "void gemm<4, float>(float*)"}
+	name := func() string { return names[r.IntN(len(names))] }
+	t := stacks.NewTable(stacks.Limits{Stacks: 1 + r.IntN(30), Shapes: 1 + r.IntN(30), Requests: 1 + r.IntN(30)})
+	for range r.IntN(60) {
+		var path stacks.Path
+		for range 1 + r.IntN(4) {
+			path.Push(name())
+		}
+		l := stacks.Labels{Device: name(), Kind: op.Kind(r.IntN(6)), Shape: name()}
+		if r.IntN(2) == 0 {
+			l.Request = stacks.Request{Name: name(), TraceID: op.TraceID{15: byte(r.IntN(3))}, SpanID: op.SpanID{7: byte(r.IntN(3))}}
+		}
+		t.Add(&path, &l, stacks.Values{
+			Count: 1, TimeNS: r.Int64N(1000), SelfNS: r.Int64N(1000), Bytes: r.Int64N(2) * r.Int64(), FLOPs: r.Int64N(3) * 1000,
+		})
+		t.AddTime(r.Int64N(1000), 1000+r.Int64N(1000))
+	}
+	return t
+}
+
+// Whatever a table holds, the samples are its rows.
+func FuzzTable(f *testing.F) {
+	for seed := range uint64(50) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		table := randomTable(rand.New(rand.NewPCG(seed, 0)))
+		rows := table.Rows()
+		p := written(t, table, pprof.Options{})
+		if len(p.Sample) != len(rows) {
+			t.Fatalf("%d samples of %d rows", len(p.Sample), len(rows))
+		}
+		sums := [5]int64{}
+		for i, s := range p.Sample {
+			var want []string
+			for _, frame := range slices.Backward(rows[i].Frames) {
+				want = append(want, stacks.Name(frame))
+			}
+			var got []string
+			for _, l := range s.Location {
+				got = append(got, l.Line[0].Function.Name)
+			}
+			if !slices.Equal(got, want) || s.Value[0] != rows[i].Count || s.Value[1] != rows[i].TimeNS || s.Value[2] != rows[i].SelfNS {
+				t.Errorf("%q %d of %+v", got, s.Value, rows[i])
+			}
+			for k, v := range s.Value {
+				if sums[k] += v; sums[k] < 0 || v < 0 {
+					t.Errorf("the sums are %d", sums)
+				}
+			}
 		}
 	})
 }

@@ -1,6 +1,6 @@
 // The page: reads what the program wrote into it and connects the sections.
 
-import { KINDS, NONE, decodeRows, isOperation, selectRows } from "./rows.js";
+import { KINDS, NONE, decodeRows, isOperation, ownTimes, selectRows } from "./rows.js";
 import { Store, compileSearch, formatState, parseState } from "./state.js";
 import { element, printable, shorten, show } from "./dom.js";
 import { FlameGraph } from "./flame.js";
@@ -28,7 +28,7 @@ export async function inflate(text) {
 
 const VALUES = {
   time: { title: "self time", format: formatTime, of: (rows) => (i) => rows.self[i] },
-  total: { title: "duration", format: formatTime, of: (rows) => (i) => (isOperation(rows, i) ? rows.dur[i] : 0) },
+  total: { title: "duration", format: formatTime, of: (rows) => { const own = rows.own ??= ownTimes(rows); return (i) => own[i]; } },
   bytes: { title: "bytes", format: formatBytes, of: (rows) => (i) => (rows.memory[i] >= 0 ? rows.memory[i] : 0) },
   flops: { title: "FLOPs", format: (n) => formatRate(n, "FLOP"), of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0) },
   count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? rows.count[i] : 0) },
@@ -60,6 +60,7 @@ export class Page {
     this.flame = new FlameGraph(rows, store, byID("flame"), {
       row: (name) => view.names[name],
       device: (d) => (d === NONE ? "no device" : view.devices[d].label),
+      known: (d) => d !== NONE && !view.devices[d].unknown,
     }, (node, e) => this.tooltipNode(node, e), (node) => this.trail(node));
     this.operations = new Operations(this, byID("operations"));
     this.devices = new Devices(this, byID("devices"));

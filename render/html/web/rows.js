@@ -308,20 +308,43 @@ export function quantile(sorted, q) {
   return low + 1 < sorted.length ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
 }
 
-// buildStacks adds picked rows up to a tree of frames. label(i) names the frame
-// of a row, chain(i) the frames above its outermost one.
+// ownTimes returns the durations of operations, each without those of the operations directly
+// below it, and not below 0: added up along the frames above, they are the duration of each.
+export function ownTimes(rows) {
+  const own = Float64Array.from(rows.dur);
+  for (let i = 0; i < rows.n; i++) {
+    if (!isOperation(rows, i)) continue;
+    let above = rows.parent[i];
+    for (let steps = 0; above !== NONE && !isOperation(rows, above) && steps < rows.n; steps++) above = rows.parent[above];
+    if (above !== NONE) own[above] -= rows.dur[i];
+  }
+  for (let i = 0; i < rows.n; i++) own[i] = Math.max(0, own[i]);
+  return own;
+}
+
+// buildStacks adds picked operations up to a tree of frames, by their devices or below their
+// requests. The latter are the stacks of analyze.Forest.Stacks: the device is a frame in front
+// of the first operation on it, and spans and the host's view have no values of their own.
+// Names name frames: row those of a row's name, device those of a device; known says whether
+// that is one.
 export function buildStacks(rows, picked, values, grouping, names) {
-  const root = { name: "all", key: -1, kind: KIND_SPAN, children: new Map(), self: 0, total: 0, depth: 0 };
+  const root = { name: "all", key: -1, kind: KIND_SPAN, children: new Map(), self: 0, total: 0, depth: 0, device: NONE };
   const child = (node, key, name, kind) => {
     let c = node.children.get(key);
     if (c === undefined) {
-      c = { name, key, kind, children: new Map(), self: 0, total: 0, depth: node.depth + 1 };
+      c = { name, key, kind, children: new Map(), self: 0, total: 0, depth: node.depth + 1, device: node.device };
       node.children.set(key, c);
     }
     return c;
   };
+  const deviceFrame = (node, device) => {
+    if (!names.known(device)) return node;
+    const c = child(node, -2 - device, names.device(device), KIND_SPAN);
+    c.device = device;
+    return c;
+  };
   const cache = new Array(rows.n);
-  const isFrame = (i) => isOperation(rows, i) || (rows.kind[i] === KIND_SPAN && grouping !== "device");
+  const isFrame = (i) => isOperation(rows, i) || grouping !== "device";
   const nodeOf = (row) => {
     // Walks up to a known node or a root, then down again; a chain of parents
     // may be as long as the run.
@@ -343,14 +366,16 @@ export function buildStacks(rows, picked, values, grouping, names) {
         cache[i] = node;
         continue;
       }
-      if (node === root && grouping === "device") node = child(root, -2 - rows.device[i], names.device(rows.device[i]), KIND_SPAN);
+      if (grouping === "device") {
+        if (node === root) node = child(root, -2 - rows.device[i], names.device(rows.device[i]), KIND_SPAN);
+      } else if (rows.kind[i] < KIND_SPAN && rows.device[i] !== node.device) node = deviceFrame(node, rows.device[i]);
       node = child(node, rows.name[i], names.row(rows.name[i]), rows.kind[i]);
       cache[i] = node;
     }
     return node;
   };
   for (const i of picked) {
-    if (!isFrame(i)) continue;
+    if (!isOperation(rows, i)) continue;
     const v = values(i);
     if (v > 0) nodeOf(i).self += v;
   }

@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { KIND_HOST, KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, distance, histogramBin, isOperation, makeLanes, quantile, sameRow, selectRows, summarise, utilisation } from "../rows.js";
+import { KIND_HOST, KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, distance, histogramBin, isOperation, makeLanes, ownTimes, quantile, sameRow, selectRows, summarise, utilisation } from "../rows.js";
 import { encode, random, rowsOf } from "./rows.js";
 
 function randomRows(r, n, devices) {
@@ -99,7 +99,7 @@ test("sums by operation", () => {
 });
 
 test("stacks add up, whatever the parents", () => {
-  const r = random(3), names = { row: String, device: (d) => "device " + d };
+  const r = random(3), names = { row: String, device: (d) => "device " + d, known: () => true };
   for (let n = 1; n < 80; n++) {
     const rows = rowsOf(randomRows(r, n, 2)), all = Uint32Array.from({ length: n }, (_, i) => i);
     for (const grouping of ["request", "device"]) {
@@ -115,8 +115,26 @@ test("stacks add up, whatever the parents", () => {
   }
 });
 
+test("a device is in front of the first operation on it, and only operations have values", () => {
+  const names = { row: (n) => "op" + n, device: (d) => "device" + d, known: (d) => d !== NONE && d !== 2 };
+  const rows = rowsOf([
+    { start: 0, dur: 100, name: 0, kind: KIND_SPAN }, { start: 1, dur: 60, name: 1, device: 0, parent: 0 },
+    { start: 2, dur: 40, name: 2, kind: KIND_HOST, parent: 1 }, { start: 3, dur: 30, name: 3, device: 0, parent: 2 },
+    { start: 4, dur: 40, name: 4, device: 1, parent: 2 }, { start: 5, dur: 7, name: 5, device: 2, parent: 0 },
+  ]);
+  const root = buildStacks(rows, Uint32Array.from({ length: rows.n }, (_, i) => i), (i) => rows.dur[i], "request", names);
+  const found = [];
+  const walk = (node, path) => {
+    if (node.self > 0) found.push(path + node.name + " " + node.self);
+    for (const c of node.children.values()) walk(c, path + node.name + ";");
+  };
+  walk(root, "");
+  assert.deepEqual(found, ["all;op0;device0;op1 60", "all;op0;device0;op1;op2;op3 30", "all;op0;device0;op1;op2;device1;op4 40", "all;op0;op5 7"]);
+  assert.deepEqual([...ownTimes(rows)].filter((_, i) => isOperation(rows, i)), [0, 30, 40, 7]);
+});
+
 test("a chain of parents may be as long as the run, and may be a ring", () => {
-  const n = 20000, names = { row: String, device: String };
+  const n = 20000, names = { row: String, device: String, known: () => true };
   const rows = rowsOf(Array.from({ length: n }, (_, i) => ({ start: i, dur: 1, parent: i > 0 ? i - 1 : undefined })));
   assert.equal(buildStacks(rows, [n - 1], () => 1, "request", names).total, 1);
   const ring = rowsOf([{ start: 0, dur: 1, parent: 1 }, { start: 1, dur: 1, parent: 0 }]);

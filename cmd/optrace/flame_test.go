@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
+
+	"github.com/optrace/optrace/analyze/stacks"
+)
+
+// flame is what the page's own code says about its flame graph.
+type flame struct {
+	Stacks   map[string][5]int64
+	HostOnly bool
+	Rows     int
+}
+
+// flames runs the code of pages in Node.js.
+func flames(t *testing.T, pages []string) []flame {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node on the PATH: .ci/browser installs it")
+	}
+	var out, problems bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), node, append([]string{"testdata/flame.mjs"}, pages...)...)
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &problems)
+	}
+	var all []flame
+	for dec := json.NewDecoder(&out); ; {
+		var f flame
+		err := dec.Decode(&f)
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f)
+	}
+}
+
+// named returns stacks by what names become in profiles.
+func named(all map[string][5]int64) map[string][5]int64 {
+	sums := make(map[string][5]int64)
+	for path, values := range all {
+		var names []string
+		for name := range strings.SplitSeq(path, "|") {
+			names = append(names, stacks.Name(name))
+		}
+		key := strings.Join(names, "|")
+		sum := sums[key]
+		for i := range sum {
+			sum[i] += values[i]
+		}
+		sums[key] = sum
+	}
+	return sums
+}
+
+// byStack returns the values of a profile by stack, the leaf first.
+func byStack(p *profile.Profile) map[string][5]int64 {
+	sums := make(map[string][5]int64)
+	for _, s := range p.Sample {
+		var names []string
+		for _, l := range s.Location {
+			names = append(names, l.Line[0].Function.Name)
+		}
+		key := strings.Join(names, "|")
+		sum := sums[key]
+		for i := range sum {
+			sum[i] += s.Value[i]
+		}
+		if sum != [5]int64{} {
+			sums[key] = sum
+		}
+	}
+	return sums
+}
+
+// The flame graph of the page of a whole run has the stacks of pprof and of collapsed stacks:
+// count, time, self time, bytes and FLOPs of each.
+func TestFlameGraphIsTheStackTable(t *testing.T) {
+	var pages, files []string
+	dir := t.TempDir()
+	for i, file := range samples(t) {
+		page := filepath.Join(dir, strconv.Itoa(i)+".html")
+		if code := run(t.Context(), []string{"report", "-html", page, file}, strings.NewReader(""), io.Discard, io.Discard); code != exitOK {
+			continue // no input
+		}
+		pages, files = append(pages, page), append(files, file)
+	}
+	compared := 0
+	for i, f := range flames(t, pages) {
+		forest := forestOf(t, files[i])
+		timed := true
+		for n := range forest.Nodes() {
+			timed = timed && (n.Start().Known || n.IsDuplicate())
+		}
+		if f.HostOnly || !timed {
+			continue // the page shows the host's view there, and nothing that has no place in time
+		}
+		compared++
+		p := profileOf(t, files[i])
+		if diff := cmp.Diff(byStack(p), named(f.Stacks)); diff != "" {
+			t.Errorf("%s (-pprof +flame graph):\n%s", files[i], diff)
+		}
+		self := make(map[string]int64)
+		for path, values := range f.Stacks {
+			names := strings.Split(path, "|")
+			for a, b := 0, len(names)-1; a < b; a, b = a+1, b-1 {
+				names[a], names[b] = names[b], names[a]
+			}
+			self[stacks.Collapse(names...)] += values[2]
+		}
+		var want bytes.Buffer
+		if err := stacks.WriteCollapsed(&want, self); err != nil {
+			t.Fatal(err)
+		}
+		_, file := converted(t, "collapsed", files[i])
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(got), want.String()); diff != "" {
+			t.Errorf("%s (-collapsed +flame graph):\n%s", files[i], diff)
+		}
+	}
+	if compared < 20 {
+		t.Errorf("%d of %d pages were compared", compared, len(pages))
+	}
+	t.Logf("%d of %d pages were compared", compared, len(pages))
+}
