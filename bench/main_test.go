@@ -28,6 +28,7 @@ var targets = map[string]float64{
 	"processor_vs_batch_otlp":         3,
 	"processor_vs_batch_discard":      0.85,
 	"live_vs_spanmetrics":             10,
+	"connector_vs_spanmetrics":        10,
 	"read_otlp_json_vs_pdata":         10,
 	"read_otlp_proto_vs_pdata":        10,
 	"read_entries_vs_encoding_json":   16,

@@ -74,7 +74,7 @@ func openLive(ctx context.Context, s *set) (*measure.Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	connector, err := newSpanMetrics(ctx, consumertest.NewNop(), time.Hour)
+	connector, err := newSpanMetrics(ctx, consumertest.NewNop(), time.Hour, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,9 @@ func decode(sent [][]byte) (all []ptrace.Traces, err error) {
 }
 
 // newSpanMetrics starts the connector with the attributes that tell operations apart.
-func newSpanMetrics(ctx context.Context, next consumer.Metrics, flush time.Duration) (connector.Traces, error) {
+func newSpanMetrics(
+	ctx context.Context, next consumer.Metrics, flush time.Duration, change func(*spanmetricsconnector.Config),
+) (connector.Traces, error) {
 	f := spanmetricsconnector.NewFactory()
 	cfg, ok := f.CreateDefaultConfig().(*spanmetricsconnector.Config)
 	if !ok {
@@ -161,6 +163,9 @@ func newSpanMetrics(ctx context.Context, next consumer.Metrics, flush time.Durat
 	}
 	for _, name := range []string{op.KeyName, op.KeyDevice, op.KeyKind} {
 		cfg.Dimensions = append(cfg.Dimensions, spanmetricsconnector.Dimension{Name: name})
+	}
+	if change != nil {
+		change(cfg)
 	}
 	cfg.MetricsFlushInterval = flush
 	cfg.ResourceMetricsCacheSize, cfg.AggregationCardinalityLimit = 1000, 0
@@ -179,7 +184,7 @@ func sameCalls(ctx context.Context, batches [][]sdktrace.ReadOnlySpan, decoded [
 		return err
 	}
 	var sink consumertest.MetricsSink
-	c, err := newSpanMetrics(ctx, &sink, 10*time.Millisecond)
+	c, err := newSpanMetrics(ctx, &sink, 10*time.Millisecond, nil)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // Suite returns the comparisons, each over all sets of operations.
 func Suite() []measure.Measure {
-	return slices.Concat(operationSuite(), exportSuite(), pipelineSuite(), liveSuite())
+	return slices.Concat(operationSuite(), exportSuite(), pipelineSuite(), liveSuite(), connectorSuite())
 }
 
 // setSuites are suites on one set of operations each.

@@ -1,6 +1,9 @@
 package optraceconnector
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // intervals adds up how long something was going on, by intervals that may overlap and
 // come in any order. It remembers a bounded number of times in which nothing was: an
@@ -20,17 +23,24 @@ func (v *intervals) add(start, end int64) (more int64) {
 		return 0
 	}
 	n := len(v.list)
-	if n > 0 && start >= v.list[n-1].start && start <= v.list[n-1].end { // the usual case
+	if n == 0 || start > v.list[n-1].end {
+		v.list = append(v.list, interval{start, end})
+		if len(v.list) > v.most {
+			v.forget()
+		}
+		return end - start
+	}
+	if start >= v.list[n-1].start {
 		last := &v.list[n-1]
 		more = max(0, end-last.end)
 		last.end += more
 		return more
 	}
-	// The intervals from first to before after touch the new one.
-	first := n
-	for first > 0 && v.list[first-1].end >= start {
-		first--
+	if start >= v.list[0].start && end <= v.list[0].end { // in the time that was forgotten
+		return 0
 	}
+	// The intervals from first to before after touch the new one.
+	first, _ := slices.BinarySearchFunc(v.list, start, func(o interval, start int64) int { return cmp.Compare(o.end, start) })
 	after := first
 	more = end - start
 	joined := interval{start, end}

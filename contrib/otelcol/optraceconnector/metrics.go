@@ -23,19 +23,23 @@ type metricsConnector struct {
 
 	mu      sync.Mutex
 	reader  *pdataop.Reader
+	numbers uint64
 	sources []*source // in the order in which they came
 	byID    map[string]*source
 	rest    *source // of resources beyond the limit; nil for none
+
+	operations *operations
 }
 
 // unused are the fields of entries that metrics do without.
 var unused = op.FieldsOf(op.FieldPath, op.FieldInputShapes, op.FieldInputDTypes, op.FieldStream, op.FieldStep, op.FieldRank, op.FieldLaunch,
-	op.FieldRoot, op.FieldScope, op.FieldLinks)
+	op.FieldRoot, op.FieldScope, op.FieldLinks, op.FieldSequence, op.FieldPeerRank, op.FieldInElements, op.FieldOutElements)
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
+	m := (*op.Mapping)(nil).Without(unused)
 	c := &metricsConnector{
 		cfg: &cfg.Metrics, next: next, now: time.Now, byID: make(map[string]*source),
-		reader: pdataop.NewReader((*op.Mapping)(nil).Without(unused)),
+		reader: pdataop.NewReader(m), operations: newOperations(m),
 	}
 	c.flusher = flusher{interval: cfg.FlushInterval, flush: c.send}
 	return c
@@ -52,44 +56,58 @@ func (c *metricsConnector) ConsumeTraces(_ context.Context, td ptrace.Traces) er
 	defer c.mu.Unlock()
 	now := pcommon.NewTimestampFromTime(c.now())
 	for _, rs := range td.ResourceSpans().All() {
-		res := pdataop.Resource(rs.Resource())
-		c.reader.SetResource(res)
-		var from *source
+		id := op.AppendHeader(nil, pdataop.Resource(rs.Resource()))
+		from := c.byID[string(id)] // nil for a source of which no operation has come yet
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, s := range ss.Spans().All() {
-				e, ok := c.reader.Entry(s)
-				if !ok {
-					continue
+				if from == nil && c.reader.IsOperation(s) {
+					from = c.source(string(id), rs.Resource())
 				}
-				if from == nil {
-					from = c.source(res, rs.Resource())
+				if from != nil {
+					c.add(s, from, now)
 				}
-				from.add(e, now)
 			}
 		}
 	}
 	return nil
 }
 
-// source returns the series of a resource, which is told by all of its attributes.
-func (c *metricsConnector) source(res *op.Resource, r pcommon.Resource) *source {
-	id := op.AppendHeader(nil, res)
-	if found := c.byID[string(id)]; found != nil {
-		return found
+// add adds the operation of a span, if it is one.
+func (c *metricsConnector) add(s ptrace.Span, from *source, now pcommon.Timestamp) {
+	k, found, print, add := c.operations.find(s, from)
+	if !found {
+		e, ok := c.reader.Entry(s)
+		if !ok {
+			return
+		}
+		if k = from.known(e, now); add {
+			c.operations.add(print, k)
+		}
 	}
+	from.add(&k, s)
+}
+
+// source begins the series of a resource, which all of its attributes tell from others.
+func (c *metricsConnector) source(id string, r pcommon.Resource) *source {
 	if len(c.byID) < c.cfg.ResourceLimit {
-		begun := newSource(r, c.cfg)
-		c.byID[string(id)] = begun
+		begun := newSource(c.number(), r, c.cfg)
+		c.byID[id] = begun
 		c.sources = append(c.sources, begun)
 		return begun
 	}
 	if c.rest == nil {
 		overflow := pcommon.NewResource()
 		overflow.Attributes().PutBool(keyOverflow, true)
-		c.rest = newSource(overflow, c.cfg)
+		c.rest = newSource(c.number(), overflow, c.cfg)
 		c.sources = append(c.sources, c.rest)
 	}
 	return c.rest
+}
+
+// number returns another number each time.
+func (c *metricsConnector) number() uint64 {
+	c.numbers++
+	return c.numbers
 }
 
 // send sends the metrics on.
@@ -120,6 +138,7 @@ func (c *metricsConnector) take() pmetric.Metrics {
 // reset begins another interval of delta metrics, without the resources that nothing
 // came from in the last one.
 func (c *metricsConnector) reset(now pcommon.Timestamp) {
+	c.operations.forget() // they have series that end here
 	kept := c.sources[:0]
 	for _, s := range c.sources {
 		if s.reset(now); len(s.series) > 0 {

@@ -1,6 +1,8 @@
 package optraceconnector
 
 import (
+	"math"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pmetric"
 
@@ -143,12 +145,12 @@ func (w *writer) histogram(s *series, attributes pcommon.Map) {
 	buckets(s.duration.Positive(), p.Positive())
 	for _, x := range s.exemplars {
 		e := p.Exemplars().AppendEmpty()
-		e.SetTraceID(pcommon.TraceID(x.trace))
-		e.SetSpanID(pcommon.SpanID(x.span))
-		e.SetTimestamp(pcommon.Timestamp(max(0, x.end)))
+		e.SetTraceID(x.trace)
+		e.SetSpanID(x.span)
+		e.SetTimestamp(x.end)
 		e.SetDoubleValue(float64(x.ns) / 1e9)
 	}
-	s.exemplars = s.exemplars[:0]
+	s.exemplars, s.shortest = s.exemplars[:0], math.MaxInt64
 }
 
 func buckets(from *structure.Buckets, to pmetric.ExponentialHistogramDataPointBuckets) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/op"
 )
@@ -31,13 +32,14 @@ type series struct {
 	busyNS      int64
 	busy        intervals
 	exemplars   []exemplar
+	shortest    int64 // of the exemplars, once there are enough
 }
 
 // exemplar is an operation that a series points to.
 type exemplar struct {
-	trace op.TraceID
-	span  op.SpanID
-	end   int64 // Unix nanoseconds
+	trace pcommon.TraceID
+	span  pcommon.SpanID
+	end   pcommon.Timestamp
 	ns    int64 // it took
 }
 
@@ -68,42 +70,47 @@ func (s *sum) add(n int64) {
 	*s += sum(n)
 }
 
-func (s *series) add(e *op.Entry, exemplars int) {
-	s.duration.Update(float64(e.Duration) / 1e9)
-	s.durationNS.add(e.Duration)
-	if e.MemoryBytes.Known {
-		s.memory.add(e.MemoryBytes.V)
+// add adds an operation that is known, of span s.
+func (s *series) add(k *known, start op.Int, duration int64, exemplars int, span ptrace.Span) {
+	s.duration.Update(float64(duration) / 1e9)
+	s.durationNS.add(duration)
+	if k.memory.Known {
+		s.memory.add(k.memory.V)
 		s.knowsMemory = true
 	}
-	if e.FLOPs.Known {
-		s.flops += float64(e.FLOPs.V)
+	if k.flops.Known {
+		s.flops += float64(k.flops.V)
 		s.knowsFLOPs = true
 	}
-	if e.Start.Known {
-		s.busyNS += s.busy.add(e.Start.V, e.Start.V+e.Duration)
+	if start.Known {
+		s.busyNS += s.busy.add(start.V, start.V+duration)
 	}
-	if exemplars > 0 {
-		s.point(e, exemplars)
+	if len(s.exemplars) < exemplars || duration > s.shortest {
+		s.point(span, duration, exemplars)
 	}
 }
 
-// point makes an operation an exemplar if it is one of the longest.
-func (s *series) point(e *op.Entry, most int) {
-	at := len(s.exemplars)
-	if at == most {
-		at = 0
-		for i := range s.exemplars {
-			if s.exemplars[i].ns < s.exemplars[at].ns {
-				at = i
-			}
-		}
-		if s.exemplars[at].ns >= e.Duration {
-			return
-		}
+// point makes an operation an exemplar, in place of the shortest one if there are enough.
+func (s *series) point(span ptrace.Span, duration int64, most int) {
+	x := exemplar{span.TraceID(), span.SpanID(), span.EndTimestamp(), duration}
+	if len(s.exemplars) < most {
+		s.exemplars = append(s.exemplars, x)
 	} else {
-		s.exemplars = append(s.exemplars, exemplar{})
+		s.exemplars[s.shortestExemplar()] = x
 	}
-	s.exemplars[at] = exemplar{e.TraceID, e.SpanID, e.Start.V + e.Duration, e.Duration}
+	if s.shortest = math.MaxInt64; len(s.exemplars) == most {
+		s.shortest = s.exemplars[s.shortestExemplar()].ns
+	}
+}
+
+// shortestExemplar returns the index of the shortest exemplar.
+func (s *series) shortestExemplar() (at int) {
+	for i := range s.exemplars {
+		if s.exemplars[i].ns < s.exemplars[at].ns {
+			at = i
+		}
+	}
+	return at
 }
 
 // reset begins another interval of delta points at a time.

@@ -1,16 +1,20 @@
 package optraceconnector
 
 import (
+	"math"
 	"strings"
 
 	"github.com/lightstep/go-expohisto/structure"
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/op"
 )
 
 // source is the series of a resource, in the order in which they were begun.
 type source struct {
+	number   uint64 // tells it from others
 	resource pcommon.Resource
 	cfg      *Metrics
 
@@ -22,8 +26,8 @@ type source struct {
 	restOf   *device // of devices beyond the limit; nil for none
 }
 
-func newSource(r pcommon.Resource, cfg *Metrics) *source {
-	s := &source{resource: pcommon.NewResource(), cfg: cfg}
+func newSource(number uint64, r pcommon.Resource, cfg *Metrics) *source {
+	s := &source{number: number, resource: pcommon.NewResource(), cfg: cfg}
 	r.CopyTo(s.resource)
 	s.forget()
 	return s
@@ -35,12 +39,21 @@ func (s *source) forget() {
 	s.devices, s.byDevice, s.restOf = nil, make(map[string]*device), nil
 }
 
-// add adds an operation.
-func (s *source) add(e *op.Entry, now pcommon.Timestamp) {
-	s.find(e, now).add(e, s.cfg.Exemplars)
-	if e.DeviceID != "" && e.Side != op.SideHost && e.Start.Known {
-		d := s.device(e.DeviceID, now)
-		d.busyNS += d.busy.add(e.Start.V, e.Start.V+e.Duration)
+// known returns what is known of an operation, and begins its series.
+func (s *source) known(e *op.Entry, now pcommon.Timestamp) known {
+	k := known{series: s.find(e, now), memory: e.MemoryBytes, flops: e.FLOPs}
+	if e.DeviceID != "" && e.Side != op.SideHost {
+		k.device = s.device(e.DeviceID, now)
+	}
+	return k
+}
+
+// add adds an operation, of a span.
+func (s *source) add(k *known, span ptrace.Span) {
+	start, duration := pdataop.Times(span)
+	k.series.add(k, start, duration, s.cfg.Exemplars, span)
+	if k.device != nil && start.Known {
+		k.device.busyNS += k.device.busy.add(start.V, start.V+duration)
 	}
 }
 
@@ -65,7 +78,7 @@ func (s *source) find(e *op.Entry, now pcommon.Timestamp) *series {
 }
 
 func (s *source) begin(now pcommon.Timestamp) *series {
-	begun := &series{start: now, busy: intervals{most: seriesIntervals}}
+	begun := &series{start: now, shortest: math.MaxInt64, busy: intervals{most: seriesIntervals}}
 	begun.duration.Init(structure.NewConfig(structure.WithMaxSize(s.cfg.MaxBuckets)))
 	s.series = append(s.series, begun)
 	return begun

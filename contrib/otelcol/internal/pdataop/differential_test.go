@@ -103,6 +103,9 @@ func compare(t *testing.T, m *op.Mapping, td ptrace.Traces) {
 				if ok != r.IsOperation(s) {
 					t.Errorf("an operation is %t and %t", ok, !ok)
 				}
+				if start, duration := Times(s); ok && (start != e.Start || duration != e.Duration) {
+					t.Errorf("times %v, %d; of the entry %v, %d", start, duration, e.Start, e.Duration)
+				}
 				if ok {
 					got = append(got, op.Record{Entry: e.Clone()})
 				} else {

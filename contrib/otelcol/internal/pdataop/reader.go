@@ -125,6 +125,16 @@ func times(s ptrace.Span) (start op.Int, duration int64, ok bool) {
 	return start, duration, fromOK && toOK
 }
 
+// Times returns the start and the duration that the entry of a span has.
+func Times(s ptrace.Span) (start op.Int, duration int64) {
+	start, duration, _ = times(s)
+	duration = max(0, duration)
+	if start.V > math.MaxInt64-duration {
+		start = op.Int{}
+	}
+	return start, duration
+}
+
 // links gives the links of a span to the builder.
 func (r *Reader) links(s ptrace.Span) {
 	b := r.builder
