@@ -5,7 +5,8 @@ import { Surface } from "./dom.js";
 import { boxColors } from "./colors.js";
 import { clip } from "./timeline.js";
 
-const FRAME = 19, DEEPEST = 200;
+const FRAME = 19,
+  DEEPEST = 200;
 
 // layout returns the frames below focus that are at least least wide, as boxes
 // of the unit width: the heavier first, each row of boxes below its parents.
@@ -44,7 +45,8 @@ export class FlameGraph {
       return this.boxAt(e.clientX - box.left, e.clientY - box.top);
     };
     canvas.addEventListener("pointermove", (e) => {
-      const box = at(e), node = box ? box.node : null;
+      const box = at(e),
+        node = box ? box.node : null;
       if (node !== this.hover) {
         this.hover = node;
         this.surface.draw();
@@ -109,12 +111,14 @@ export class FlameGraph {
   }
 
   boxAt(x, y) {
-    const depth = Math.floor(y / FRAME), at = x / this.surface.width;
+    const depth = Math.floor(y / FRAME),
+      at = x / this.surface.width;
     return (this.boxes ?? []).find((b) => b.depth === depth && b.x <= at && at < b.x + b.width);
   }
 
   paint(c, width, height) {
-    const style = getComputedStyle(this.canvas), dark = document.documentElement.dataset.theme === "dark";
+    const style = getComputedStyle(this.canvas),
+      dark = document.documentElement.dataset.theme === "dark";
     c.fillStyle = style.getPropertyValue("--ground").trim() || "#fff";
     c.fillRect(0, 0, width, height);
     c.font = "11px system-ui, sans-serif";
@@ -122,8 +126,10 @@ export class FlameGraph {
     const ink = style.getPropertyValue("--ink").trim() || "#000";
     const { op } = this.store.state;
     for (const b of this.boxes ?? []) {
-      const x = b.x * width, w = b.width * width, y = b.depth * FRAME;
-      const colors = (b.node.colors ??= {})[dark] ??= boxColors(b.node.kind, b.node.name, dark);
+      const x = b.x * width,
+        w = b.width * width,
+        y = b.depth * FRAME;
+      const colors = ((b.node.colors ??= {})[dark] ??= boxColors(b.node.kind, b.node.name, dark));
       const other = op !== null && op !== undefined && b.node.key !== op;
       const dim = (this.marked && b.node.key >= 0 && !this.marked[b.node.key]) || (other && b.node.key >= 0);
       c.globalAlpha = dim ? 0.3 : 1;

@@ -20,7 +20,8 @@ export const byID = (id) => document.getElementById(id);
 
 // inflate returns the bytes that were compressed and written in base64.
 export async function inflate(text) {
-  const binary = atob(text), bytes = new Uint8Array(binary.length);
+  const binary = atob(text),
+    bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -28,9 +29,20 @@ export async function inflate(text) {
 
 const VALUES = {
   time: { title: "self time", format: formatTime, of: (rows) => (i) => rows.self[i] },
-  total: { title: "duration", format: formatTime, of: (rows) => { const own = rows.own ??= ownTimes(rows); return (i) => own[i]; } },
+  total: {
+    title: "duration",
+    format: formatTime,
+    of: (rows) => {
+      const own = (rows.own ??= ownTimes(rows));
+      return (i) => own[i];
+    },
+  },
   bytes: { title: "bytes", format: formatBytes, of: (rows) => (i) => (rows.memory[i] >= 0 ? rows.memory[i] : 0) },
-  flops: { title: "FLOPs", format: (n) => formatRate(n, "FLOP"), of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0) },
+  flops: {
+    title: "FLOPs",
+    format: (n) => formatRate(n, "FLOP"),
+    of: (rows) => (i) => (rows.flops[i] >= 0 ? rows.flops[i] : 0),
+  },
   count: { title: "count", format: formatCount, of: (rows) => (i) => (isOperation(rows, i) ? rows.count[i] : 0) },
 };
 
@@ -56,12 +68,26 @@ export class Page {
     this.tip = byID("tip");
     this.theme();
     this.head();
-    this.timeline = new Timeline(view, rows, store, byID("timeline"), (row, e) => this.tooltipRow(row, e), (row) => this.details(row));
-    this.flame = new FlameGraph(rows, store, byID("flame"), {
-      row: (name) => view.names[name],
-      device: (d) => (d === NONE ? "no device" : view.devices[d].label),
-      known: (d) => d !== NONE && !view.devices[d].unknown,
-    }, (node, e) => this.tooltipNode(node, e), (node) => this.trail(node));
+    this.timeline = new Timeline(
+      view,
+      rows,
+      store,
+      byID("timeline"),
+      (row, e) => this.tooltipRow(row, e),
+      (row) => this.details(row),
+    );
+    this.flame = new FlameGraph(
+      rows,
+      store,
+      byID("flame"),
+      {
+        row: (name) => view.names[name],
+        device: (d) => (d === NONE ? "no device" : view.devices[d].label),
+        known: (d) => d !== NONE && !view.devices[d].unknown,
+      },
+      (node, e) => this.tooltipNode(node, e),
+      (node) => this.trail(node),
+    );
     this.operations = new Operations(this, byID("operations"));
     this.devices = new Devices(this, byID("devices"));
     this.launches = new Launches(this, byID("launches"));
@@ -80,8 +106,11 @@ export class Page {
   // sayMerged says what the page holds merged.
   sayMerged() {
     const m = this.view.merged;
-    byID("merged").textContent = m.boxes === 0 ? "" : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} boxes, by name, stream and request; ` +
-      "sums and counts are exact, percentiles and busy times of a selection are not";
+    byID("merged").textContent =
+      m.boxes === 0
+        ? ""
+        : `${formatCount(m.ops)} operations shorter than ${formatTime(m.width_ns)} are merged into ${formatCount(m.boxes)} boxes, by name, stream and request; ` +
+          "sums and counts are exact, percentiles and busy times of a selection are not";
   }
 
   theme() {
@@ -90,8 +119,11 @@ export class Page {
   }
 
   head() {
-    const { store } = this, s = store.state;
-    const search = byID("search"), stack = byID("stack"), value = byID("value");
+    const { store } = this,
+      s = store.state;
+    const search = byID("search"),
+      stack = byID("stack"),
+      value = byID("value");
     search.value = s.search ?? "";
     search.addEventListener("input", () => store.set({ search: search.value || null }));
     stack.value = s.stack ?? "request";
@@ -100,7 +132,9 @@ export class Page {
     value.value = s.value ?? "time";
     if (value.selectedIndex < 0) value.value = "time";
     value.addEventListener("change", () => store.set({ value: value.value }));
-    byID("theme").addEventListener("click", () => store.set({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
+    byID("theme").addEventListener("click", () =>
+      store.set({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }),
+    );
     byID("reset").addEventListener("click", () => this.clear());
     byID("help").addEventListener("click", () => byID("keys").showModal());
     byID("findings").addEventListener("click", (e) => {
@@ -121,7 +155,10 @@ export class Page {
     if (what.request !== undefined) change.request = what.request;
     this.store.set(change);
     if (what.from !== undefined) this.timeline.zoomTo(what.from, what.to, 0.2);
-    byID(what.section ?? "timeline")?.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "center" });
+    byID(what.section ?? "timeline")?.scrollIntoView({
+      behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
+      block: "center",
+    });
   }
 
   clear() {
@@ -144,7 +181,8 @@ export class Page {
   }
 
   update(changed) {
-    const { view, rows, store } = this, s = store.state;
+    const { view, rows, store } = this,
+      s = store.state;
     const fragment = this.format(s);
     if (location.hash.slice(1) !== fragment) history.replaceState(null, "", "#" + fragment);
     if (changed.has("theme")) {
@@ -170,10 +208,12 @@ export class Page {
 
   // recompute adds up what the selection holds.
   recompute() {
-    const { view, rows, store } = this, s = store.state;
+    const { view, rows, store } = this,
+      s = store.state;
     const picked = selectRows(rows, s, this.marked);
     const isWhole = s.from === null && s.to === null && !this.marked && s.device === null && s.request === null;
-    const stack = s.stack ?? "request", v = VALUES[s.value] ?? VALUES.time;
+    const stack = s.stack ?? "request",
+      v = VALUES[s.value] ?? VALUES.time;
     this.valueFormat = v;
     const forFlame = this.marked ? selectRows(rows, s, null) : picked;
     this.flame.update(forFlame, { of: v.of(rows) }, stack);
@@ -190,8 +230,10 @@ export class Page {
   }
 
   describe(picked, isWhole) {
-    const { view, store } = this, s = store.state;
-    let ops = 0, sum = 0;
+    const { view, store } = this,
+      s = store.state;
+    let ops = 0,
+      sum = 0;
     for (const i of picked) {
       if (!isOperation(this.rows, i)) continue;
       ops += this.rows.count[i];
@@ -200,9 +242,15 @@ export class Page {
     const parts = [];
     if (s.from !== null || s.to !== null) parts.push(formatRange(s.from, s.to, view.span_ns));
     if (s.device !== null && view.devices[s.device]) parts.push("device " + view.devices[s.device].label);
-    if (s.request !== null && view.requests[s.request]) parts.push("request " + shorten(view.requests[s.request].name, 30));
-    if (this.marked) parts.push(`names matching ${shorten(s.search, 24)}: ${formatShare(this.flame.matching(this.marked))} of the stacks' ${this.valueFormat.title}`);
-    byID("selection").textContent = isWhole ? "the whole run" : (parts.join(", ") || "the whole run") + `: ${formatCount(ops)} operations that start there, ${formatTime(sum)}`;
+    if (s.request !== null && view.requests[s.request])
+      parts.push("request " + shorten(view.requests[s.request].name, 30));
+    if (this.marked)
+      parts.push(
+        `names matching ${shorten(s.search, 24)}: ${formatShare(this.flame.matching(this.marked))} of the stacks' ${this.valueFormat.title}`,
+      );
+    byID("selection").textContent = isWhole
+      ? "the whole run"
+      : (parts.join(", ") || "the whole run") + `: ${formatCount(ops)} operations that start there, ${formatTime(sum)}`;
     byID("reset").hidden = isWhole && s.op === null;
   }
 
@@ -213,9 +261,23 @@ export class Page {
     }
     const { rows, view } = this;
     const several = rows.count[row];
-    this.place(e, several > 1 ? [view.names[rows.name[row]], `${formatCount(several)} operations, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
-      `about ${formatTime(rows.start[row])}`, view.devices[rows.device[row]]?.label] : [view.names[rows.name[row]], `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`, `at ${formatTime(rows.start[row])}`,
-      rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label, view.shapes[rows.shape[row]]]);
+    this.place(
+      e,
+      several > 1
+        ? [
+            view.names[rows.name[row]],
+            `${formatCount(several)} operations, ${formatTime(rows.dur[row])} in all, the longest ${formatTime(rows.most[row])}`,
+            `about ${formatTime(rows.start[row])}`,
+            view.devices[rows.device[row]]?.label,
+          ]
+        : [
+            view.names[rows.name[row]],
+            `${formatTime(rows.dur[row])}, self ${formatTime(rows.self[row])}`,
+            `at ${formatTime(rows.start[row])}`,
+            rows.device[row] === NONE ? "" : view.devices[rows.device[row]].label,
+            view.shapes[rows.shape[row]],
+          ],
+    );
   }
 
   tooltipNode(node, e) {
@@ -223,23 +285,43 @@ export class Page {
       this.tip.hidden = true;
       return;
     }
-    const v = this.valueFormat, all = this.flame.root.total;
-    this.place(e, [node.name, `${v.format(node.total)}, ${formatShare(all > 0 ? node.total / all : 0)} of all`, `itself ${v.format(node.self)}`]);
+    const v = this.valueFormat,
+      all = this.flame.root.total;
+    this.place(e, [
+      node.name,
+      `${v.format(node.total)}, ${formatShare(all > 0 ? node.total / all : 0)} of all`,
+      `itself ${v.format(node.self)}`,
+    ]);
   }
 
   place(e, lines) {
-    show(this.tip, ...lines.filter(Boolean).map((line, i) => element(i === 0 ? "strong" : "div", {}, shorten(line, 160))));
+    show(
+      this.tip,
+      ...lines.filter(Boolean).map((line, i) => element(i === 0 ? "strong" : "div", {}, shorten(line, 160))),
+    );
     this.tip.hidden = false;
     const box = this.tip.getBoundingClientRect();
     this.tip.style.left = Math.max(4, Math.min(e.clientX + 14, innerWidth - box.width - 6)) + "px";
-    this.tip.style.top = Math.max(4, e.clientY + 18 + box.height > innerHeight ? e.clientY - box.height - 10 : e.clientY + 18) + "px";
+    this.tip.style.top =
+      Math.max(4, e.clientY + 18 + box.height > innerHeight ? e.clientY - box.height - 10 : e.clientY + 18) + "px";
   }
 
   trail(node) {
     const chain = [];
     for (let n = node; n; n = n.parent) chain.push(n);
-    show(byID("trail"), ...chain.reverse().flatMap((n, i) => [i > 0 ? document.createTextNode(" › ") : null,
-      element("button", { class: "link", type: "button", onclick: () => this.flame.zoomTo(n) }, shorten(n.name, 40))]));
+    show(
+      byID("trail"),
+      ...chain
+        .reverse()
+        .flatMap((n, i) => [
+          i > 0 ? document.createTextNode(" › ") : null,
+          element(
+            "button",
+            { class: "link", type: "button", onclick: () => this.flame.zoomTo(n) },
+            shorten(n.name, 40),
+          ),
+        ]),
+    );
   }
 
   // details shows all that is known of a row.
@@ -250,30 +332,78 @@ export class Page {
     const { rows, view, store } = this;
     const name = view.names[rows.name[row]];
     const same = [];
-    for (let i = 0; i < rows.n; i++) if (rows.name[i] === rows.name[row] && rows.kind[i] === rows.kind[row]) same.push(rows.dur[i]);
+    for (let i = 0; i < rows.n; i++)
+      if (rows.name[i] === rows.name[row] && rows.kind[i] === rows.kind[row]) same.push(rows.dur[i]);
     const rank = same.reduce((n, d) => n + (d > rows.dur[row] ? 1 : 0), 1);
     const path = [];
-    for (let i = rows.parent[row], n = 0; i !== NONE && n < 32; i = rows.parent[i], n++) path.unshift(view.names[rows.name[i]]);
+    for (let i = rows.parent[row], n = 0; i !== NONE && n < 32; i = rows.parent[i], n++)
+      path.unshift(view.names[rows.name[i]]);
     const request = rows.request[row] === NONE ? null : view.requests[rows.request[row]];
     const several = rows.count[row];
-    const facts = several > 1 ? [
-      ["merged", `${formatCount(several)} operations next to each other, each shorter than ${formatTime(view.merged.width_ns)}`],
-      ["below", path.join(" › ")], ["sum", formatTime(rows.dur[row])], ["longest", formatTime(rows.most[row])], ["self", formatTime(rows.self[row])],
-      ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label], ["request", request?.name],
-    ] : [
-      ["kind", KINDS[rows.kind[row]]], ["below", path.join(" › ")], ["duration", formatTime(rows.dur[row])], ["self", formatTime(rows.self[row])],
-      ["starts at", formatTime(rows.start[row]) + " of the run"], ["waited", waitedText(rows.start[row] - rows.launch[row])], ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
-      ["stream", rows.stream[row] === NONE ? null : rows.stream[row]], ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
-      ["shapes", view.shapes[rows.shape[row]]], ["memory", rows.memory[row] >= 0 ? formatBytes(rows.memory[row]) : null],
-      ["rate", rows.flops[row] > 0 && rows.dur[row] > 0 ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s") : null],
-      ["request", request?.name], ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
-    ];
-    show(box, element("h3", {}, shorten(name, 80)),
-      element("dl", {}, ...facts.filter(([, v]) => v !== null && v !== undefined && v !== "").flatMap(([k, v]) => [element("dt", {}, k), element("dd", {}, printable(String(v)))])),
-      element("p", {}, element("button", { type: "button", onclick: () => store.set({ op: rows.name[row] }) }, "highlight all"), " ",
-        element("button", { type: "button", onclick: () => this.timeline.zoomTo(rows.start[row], rows.start[row] + rows.dur[row], 0.5) }, "zoom"), " ",
-        request?.link ? element("a", { href: request.link, rel: "noreferrer" }, "request in Jaeger") : null, " ",
-        element("button", { type: "button", onclick: () => this.timeline.pin(NONE) }, "close")));
+    const facts =
+      several > 1
+        ? [
+            [
+              "merged",
+              `${formatCount(several)} operations next to each other, each shorter than ${formatTime(view.merged.width_ns)}`,
+            ],
+            ["below", path.join(" › ")],
+            ["sum", formatTime(rows.dur[row])],
+            ["longest", formatTime(rows.most[row])],
+            ["self", formatTime(rows.self[row])],
+            ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
+            ["request", request?.name],
+          ]
+        : [
+            ["kind", KINDS[rows.kind[row]]],
+            ["below", path.join(" › ")],
+            ["duration", formatTime(rows.dur[row])],
+            ["self", formatTime(rows.self[row])],
+            ["starts at", formatTime(rows.start[row]) + " of the run"],
+            ["waited", waitedText(rows.start[row] - rows.launch[row])],
+            ["device", rows.device[row] === NONE ? null : view.devices[rows.device[row]].label],
+            ["stream", rows.stream[row] === NONE ? null : rows.stream[row]],
+            ["step", rows.step[row] === NONE ? null : view.steps[rows.step[row]]],
+            ["shapes", view.shapes[rows.shape[row]]],
+            ["memory", rows.memory[row] >= 0 ? formatBytes(rows.memory[row]) : null],
+            [
+              "rate",
+              rows.flops[row] > 0 && rows.dur[row] > 0
+                ? formatRate(rows.flops[row] / (rows.dur[row] / 1e9), "FLOP/s")
+                : null,
+            ],
+            ["request", request?.name],
+            ["rank by duration", `${formatCount(rank)} of ${formatCount(same.length)}`],
+          ];
+    show(
+      box,
+      element("h3", {}, shorten(name, 80)),
+      element(
+        "dl",
+        {},
+        ...facts
+          .filter(([, v]) => v !== null && v !== undefined && v !== "")
+          .flatMap(([k, v]) => [element("dt", {}, k), element("dd", {}, printable(String(v)))]),
+      ),
+      element(
+        "p",
+        {},
+        element("button", { type: "button", onclick: () => store.set({ op: rows.name[row] }) }, "highlight all"),
+        " ",
+        element(
+          "button",
+          {
+            type: "button",
+            onclick: () => this.timeline.zoomTo(rows.start[row], rows.start[row] + rows.dur[row], 0.5),
+          },
+          "zoom",
+        ),
+        " ",
+        request?.link ? element("a", { href: request.link, rel: "noreferrer" }, "request in Jaeger") : null,
+        " ",
+        element("button", { type: "button", onclick: () => this.timeline.pin(NONE) }, "close"),
+      ),
+    );
   }
 
   showRow(row) {

@@ -67,9 +67,11 @@ export function decodeRows(bytes, n) {
   };
   const signed = (z) => (z % 2 === 0 ? z / 2 : -(z + 1) / 2);
   const usual = () => {
-    const column = new Float64Array(n), last = new Map();
+    const column = new Float64Array(n),
+      last = new Map();
     for (let i = 0; i < n; i++) {
-      const key = rows.name[i] * 4294967296 + rows.shape[i], v = r.next();
+      const key = rows.name[i] * 4294967296 + rows.shape[i],
+        v = r.next();
       if (v !== 0) last.set(key, v - 1);
       column[i] = last.get(key) || NaN;
     }
@@ -140,7 +142,12 @@ export function sameRow(rows, i, other, shift, nameOf, otherNameOf) {
   if (i === NONE) return NONE;
   const start = rows.start[i] + shift;
   for (let k = lowerBound(0, other.n, start, (m) => other.start[m]); k < other.n && other.start[k] === start; k++) {
-    if (other.dur[k] === rows.dur[i] && other.kind[k] === rows.kind[i] && otherNameOf(other.name[k]) === nameOf(rows.name[i])) return k;
+    if (
+      other.dur[k] === rows.dur[i] &&
+      other.kind[k] === rows.kind[i] &&
+      otherNameOf(other.name[k]) === nameOf(rows.name[i])
+    )
+      return k;
   }
   return NONE;
 }
@@ -149,7 +156,8 @@ export function sameRow(rows, i, other, shift, nameOf, otherNameOf) {
 // none overlaps the one before: each row goes to the first lane that is free.
 // Beyond limit the last lane holds the rest, overlapping; crowded counts those.
 export function makeLanes(rows, indices, limit) {
-  const ends = [], lanes = [];
+  const ends = [],
+    lanes = [];
   let crowded = 0;
   for (const i of indices) {
     let k = 0;
@@ -175,7 +183,8 @@ export function selectRows(rows, selection, matches) {
   for (let i = first; i < last; i++) {
     if (matches && !matches[rows.name[i]]) continue;
     if (selection.device !== null && selection.device !== undefined && rows.device[i] !== selection.device) continue;
-    if (selection.request !== null && selection.request !== undefined && rows.request[i] !== selection.request) continue;
+    if (selection.request !== null && selection.request !== undefined && rows.request[i] !== selection.request)
+      continue;
     picked[n++] = i;
   }
   return picked.subarray(0, n);
@@ -184,9 +193,11 @@ export function selectRows(rows, selection, matches) {
 // unionLength returns the length of the union of intervals, which are ordered
 // by start, each clipped to [from, to).
 export function unionLength(starts, ends, from = -Infinity, to = Infinity) {
-  let sum = 0, covered = from;
+  let sum = 0,
+    covered = from;
   for (let i = 0; i < starts.length; i++) {
-    const a = Math.max(starts[i], covered), b = Math.min(ends[i], to);
+    const a = Math.max(starts[i], covered),
+      b = Math.min(ends[i], to);
     if (b > a) {
       sum += b - a;
       covered = b;
@@ -200,20 +211,31 @@ export function unionLength(starts, ends, from = -Infinity, to = Infinity) {
 // no compute; memory beside neither; other kinds beside none of these; idle.
 export function deviceParts(rows, picked) {
   const events = [];
-  let first = Infinity, last = -Infinity;
+  let first = Infinity,
+    last = -Infinity;
   for (const i of picked) {
     const kind = rows.kind[i];
     if (kind >= KIND_SPAN) continue;
     const c = kind === 1 ? 0 : kind === 2 ? 1 : kind === 3 ? 2 : 3;
-    const a = rows.start[i], b = a + rows.dur[i];
+    const a = rows.start[i],
+      b = a + rows.dur[i];
     first = Math.min(first, a);
     last = Math.max(last, b);
     if (b > a) events.push([a, c, 1], [b, c, -1]);
   }
-  const parts = { span: Math.max(0, last - first), compute: 0, communication: 0, memory: 0, other: 0, busy: 0, idle: 0 };
+  const parts = {
+    span: Math.max(0, last - first),
+    compute: 0,
+    communication: 0,
+    memory: 0,
+    other: 0,
+    busy: 0,
+    idle: 0,
+  };
   if (!(last > first)) return { ...parts, span: 0 };
   events.sort((x, y) => x[0] - y[0]);
-  const running = [0, 0, 0, 0], names = ["compute", "communication", "memory", "other"];
+  const running = [0, 0, 0, 0],
+    names = ["compute", "communication", "memory", "other"];
   let at = first;
   for (const [t, c, d] of events) {
     if (t > at) {
@@ -231,11 +253,13 @@ export function deviceParts(rows, picked) {
 // utilisation returns, for each of count equal parts of [from, to), the fraction
 // in which at least one of the picked operations, ordered by start, ran.
 export function utilisation(rows, picked, from, to, count) {
-  const busy = new Float64Array(count), width = (to - from) / count;
+  const busy = new Float64Array(count),
+    width = (to - from) / count;
   let covered = from;
   for (const i of picked) {
     if (!isOperation(rows, i)) continue;
-    const a = Math.max(rows.start[i], covered), b = Math.min(rows.start[i] + rows.dur[i], to);
+    const a = Math.max(rows.start[i], covered),
+      b = Math.min(rows.start[i] + rows.dur[i], to);
     if (b <= a) continue;
     covered = b;
     for (let k = Math.max(0, Math.floor((a - from) / width)); k < count && from + k * width < b; k++) {
@@ -263,7 +287,18 @@ export function summarise(rows, picked) {
     if (!isOperation(rows, i)) continue;
     let g = groups.get(rows.name[i]);
     if (g === undefined) {
-      g = { name: rows.name[i], kind: rows.kind[i], rows: [], count: 0, most: 0, sum: 0, self: 0, memory: 0, flops: 0, histogram: new Uint32Array(HISTOGRAM_BINS) };
+      g = {
+        name: rows.name[i],
+        kind: rows.kind[i],
+        rows: [],
+        count: 0,
+        most: 0,
+        sum: 0,
+        self: 0,
+        memory: 0,
+        flops: 0,
+        histogram: new Uint32Array(HISTOGRAM_BINS),
+      };
       groups.set(rows.name[i], g);
     }
     const d = rows.dur[i];
@@ -304,7 +339,8 @@ function durations(rows, picked, count) {
 
 // quantile interpolates between the samples around q.
 export function quantile(sorted, q) {
-  const at = q * (sorted.length - 1), low = Math.floor(at);
+  const at = q * (sorted.length - 1),
+    low = Math.floor(at);
   return low + 1 < sorted.length ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
 }
 
@@ -315,7 +351,8 @@ export function ownTimes(rows) {
   for (let i = 0; i < rows.n; i++) {
     if (!isOperation(rows, i)) continue;
     let above = rows.parent[i];
-    for (let steps = 0; above !== NONE && !isOperation(rows, above) && steps < rows.n; steps++) above = rows.parent[above];
+    for (let steps = 0; above !== NONE && !isOperation(rows, above) && steps < rows.n; steps++)
+      above = rows.parent[above];
     if (above !== NONE) own[above] -= rows.dur[i];
   }
   for (let i = 0; i < rows.n; i++) own[i] = Math.max(0, own[i]);
@@ -328,7 +365,16 @@ export function ownTimes(rows) {
 // Names name frames: row those of a row's name, device those of a device; known says whether
 // that is one.
 export function buildStacks(rows, picked, values, grouping, names) {
-  const root = { name: "all", key: -1, kind: KIND_SPAN, children: new Map(), self: 0, total: 0, depth: 0, device: NONE };
+  const root = {
+    name: "all",
+    key: -1,
+    kind: KIND_SPAN,
+    children: new Map(),
+    self: 0,
+    total: 0,
+    depth: 0,
+    device: NONE,
+  };
   const child = (node, key, name, kind) => {
     let c = node.children.get(key);
     if (c === undefined) {
@@ -349,7 +395,8 @@ export function buildStacks(rows, picked, values, grouping, names) {
     // Walks up to a known node or a root, then down again; a chain of parents
     // may be as long as the run.
     const path = [];
-    let at = row, node = null;
+    let at = row,
+      node = null;
     const limit = rows.n;
     while (at !== NONE && path.length <= limit) {
       if (cache[at] !== undefined) {

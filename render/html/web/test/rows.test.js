@@ -1,13 +1,37 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { KIND_HOST, KIND_SPAN, NONE, buildStacks, decodeRows, deviceParts, distance, histogramBin, isOperation, makeLanes, ownTimes, quantile, sameRow, selectRows, summarise, utilisation } from "../rows.js";
+import {
+  KIND_HOST,
+  KIND_SPAN,
+  NONE,
+  buildStacks,
+  decodeRows,
+  deviceParts,
+  distance,
+  histogramBin,
+  isOperation,
+  makeLanes,
+  ownTimes,
+  quantile,
+  sameRow,
+  selectRows,
+  summarise,
+  utilisation,
+} from "../rows.js";
 import { encode, random, rowsOf } from "./rows.js";
 
 function randomRows(r, n, devices) {
   let t = 0;
   return Array.from({ length: n }, (_, i) => {
     t += r(20);
-    const row = { start: t, dur: r(50), name: r(5), kind: 1 + r(4), device: r(devices), parent: i > 0 && r(2) ? r(i) : undefined };
+    const row = {
+      start: t,
+      dur: r(50),
+      name: r(5),
+      kind: 1 + r(4),
+      device: r(devices),
+      parent: i > 0 && r(2) ? r(i) : undefined,
+    };
     return row;
   });
 }
@@ -15,9 +39,35 @@ function randomRows(r, n, devices) {
 test("columns read back", () => {
   const list = [
     { start: 0, dur: 2 ** 40 + 3, name: 7, kind: KIND_SPAN, parent: 1 },
-    { start: 5, dur: 127, self: 3, name: 128, kind: 2, device: 0, stream: 300, request: 0, shape: 9, memory: 0, flops: 2 ** 45, step: 0 },
+    {
+      start: 5,
+      dur: 127,
+      self: 3,
+      name: 128,
+      kind: 2,
+      device: 0,
+      stream: 300,
+      request: 0,
+      shape: 9,
+      memory: 0,
+      flops: 2 ** 45,
+      step: 0,
+    },
     { start: 2 ** 42, dur: 0, name: 0, kind: 0, parent: 0 },
-    { start: 2 ** 42, dur: 9, self: 11, name: 128, kind: 2, shape: 9, parent: 1, request: -1, launch: 2 ** 42 - 7, group: 4, count: 3, most: 5 },
+    {
+      start: 2 ** 42,
+      dur: 9,
+      self: 11,
+      name: 128,
+      kind: 2,
+      shape: 9,
+      parent: 1,
+      request: -1,
+      launch: 2 ** 42 - 7,
+      group: 4,
+      count: 3,
+      most: 5,
+    },
   ];
   const rows = rowsOf(list);
   assert.deepEqual([...rows.start], [0, 5, 2 ** 42, 2 ** 42]);
@@ -40,20 +90,31 @@ test("columns read back", () => {
 test("lanes hold every row once and do not overlap", () => {
   const r = random(1);
   for (let n = 0; n < 50; n++) {
-    const rows = rowsOf(randomRows(r, n, 1)), all = Uint32Array.from({ length: n }, (_, i) => i);
+    const rows = rowsOf(randomRows(r, n, 1)),
+      all = Uint32Array.from({ length: n }, (_, i) => i);
     const { lanes, crowded } = makeLanes(rows, all, 1000);
     assert.equal(crowded, 0);
-    assert.deepEqual(lanes.flatMap((l) => [...l]).sort((a, b) => a - b), [...all]);
-    for (const lane of lanes) for (let k = 1; k < lane.length; k++) assert.ok(rows.start[lane[k]] >= rows.start[lane[k - 1]] + rows.dur[lane[k - 1]]);
+    assert.deepEqual(
+      lanes.flatMap((l) => [...l]).sort((a, b) => a - b),
+      [...all],
+    );
+    for (const lane of lanes)
+      for (let k = 1; k < lane.length; k++)
+        assert.ok(rows.start[lane[k]] >= rows.start[lane[k - 1]] + rows.dur[lane[k - 1]]);
   }
-  const rows = rowsOf([{ start: 0, dur: 9 }, { start: 1, dur: 9 }, { start: 2, dur: 9 }]);
+  const rows = rowsOf([
+    { start: 0, dur: 9 },
+    { start: 1, dur: 9 },
+    { start: 2, dur: 9 },
+  ]);
   assert.deepEqual(makeLanes(rows, [0, 1, 2], 2), { lanes: [Uint32Array.of(0), Uint32Array.of(1, 2)], crowded: 1 });
 });
 
 test("parts of a device add up to its span", () => {
   const r = random(2);
   for (let n = 1; n < 60; n++) {
-    const rows = rowsOf(randomRows(r, n, 1)), all = Uint32Array.from({ length: n }, (_, i) => i);
+    const rows = rowsOf(randomRows(r, n, 1)),
+      all = Uint32Array.from({ length: n }, (_, i) => i);
     const got = deviceParts(rows, all);
     assert.equal(got.compute + got.communication + got.memory + got.other + got.idle, got.span);
     // By hand: which kind wins at every nanosecond.
@@ -73,13 +134,21 @@ test("parts of a device add up to its span", () => {
 });
 
 test("utilisation is the union, bin by bin", () => {
-  const rows = rowsOf([{ start: 0, dur: 10 }, { start: 5, dur: 10 }, { start: 30, dur: 10 }]);
+  const rows = rowsOf([
+    { start: 0, dur: 10 },
+    { start: 5, dur: 10 },
+    { start: 30, dur: 10 },
+  ]);
   assert.deepEqual([...utilisation(rows, [0, 1, 2], 0, 40, 4)], [1, 0.5, 0, 1]);
   assert.deepEqual([...utilisation(rows, [0, 1, 2], 10, 20, 1)], [0.5]);
 });
 
 test("a range selects the operations that start in it", () => {
-  const rows = rowsOf([{ start: 0, dur: 100, name: 1 }, { start: 10, dur: 1, name: 2, device: 3 }, { start: 20, dur: 1, name: 1, request: 4 }]);
+  const rows = rowsOf([
+    { start: 0, dur: 100, name: 1 },
+    { start: 10, dur: 1, name: 2, device: 3 },
+    { start: 20, dur: 1, name: 1, request: 4 },
+  ]);
   const pick = (s, m) => [...selectRows(rows, { from: null, to: null, device: null, request: null, ...s }, m)];
   assert.deepEqual(pick({}), [0, 1, 2]);
   assert.deepEqual(pick({ from: 10, to: 20 }), [1]);
@@ -89,7 +158,12 @@ test("a range selects the operations that start in it", () => {
 });
 
 test("sums by operation", () => {
-  const rows = rowsOf([{ start: 0, dur: 10, name: 0 }, { start: 1, dur: 30, name: 1, memory: 8, self: 5 }, { start: 2, dur: 20, name: 0 }, { start: 3, dur: 500, name: 2, kind: KIND_SPAN }]);
+  const rows = rowsOf([
+    { start: 0, dur: 10, name: 0 },
+    { start: 1, dur: 30, name: 1, memory: 8, self: 5 },
+    { start: 2, dur: 20, name: 0 },
+    { start: 3, dur: 500, name: 2, kind: KIND_SPAN },
+  ]);
   const [a, b, ...rest] = summarise(rows, [0, 1, 2, 3]);
   assert.equal(rest.length, 0);
   assert.deepEqual([a.name, a.count, a.sum, a.mean, a.max, a.share], [0, 2, 30, 15, 20, 0.5]);
@@ -99,9 +173,11 @@ test("sums by operation", () => {
 });
 
 test("stacks add up, whatever the parents", () => {
-  const r = random(3), names = { row: String, device: (d) => "device " + d, known: () => true };
+  const r = random(3),
+    names = { row: String, device: (d) => "device " + d, known: () => true };
   for (let n = 1; n < 80; n++) {
-    const rows = rowsOf(randomRows(r, n, 2)), all = Uint32Array.from({ length: n }, (_, i) => i);
+    const rows = rowsOf(randomRows(r, n, 2)),
+      all = Uint32Array.from({ length: n }, (_, i) => i);
     for (const grouping of ["request", "device"]) {
       const root = buildStacks(rows, all, (i) => rows.self[i], grouping, names);
       const check = (node) => {
@@ -110,7 +186,10 @@ test("stacks add up, whatever the parents", () => {
         assert.equal(sum, node.total);
         return sum;
       };
-      assert.equal(check(root), rows.self.reduce((a, b) => a + b, 0));
+      assert.equal(
+        check(root),
+        rows.self.reduce((a, b) => a + b, 0),
+      );
     }
   }
 });
@@ -118,26 +197,47 @@ test("stacks add up, whatever the parents", () => {
 test("a device is in front of the first operation on it, and only operations have values", () => {
   const names = { row: (n) => "op" + n, device: (d) => "device" + d, known: (d) => d !== NONE && d !== 2 };
   const rows = rowsOf([
-    { start: 0, dur: 100, name: 0, kind: KIND_SPAN }, { start: 1, dur: 60, name: 1, device: 0, parent: 0 },
-    { start: 2, dur: 40, name: 2, kind: KIND_HOST, parent: 1 }, { start: 3, dur: 30, name: 3, device: 0, parent: 2 },
-    { start: 4, dur: 40, name: 4, device: 1, parent: 2 }, { start: 5, dur: 7, name: 5, device: 2, parent: 0 },
+    { start: 0, dur: 100, name: 0, kind: KIND_SPAN },
+    { start: 1, dur: 60, name: 1, device: 0, parent: 0 },
+    { start: 2, dur: 40, name: 2, kind: KIND_HOST, parent: 1 },
+    { start: 3, dur: 30, name: 3, device: 0, parent: 2 },
+    { start: 4, dur: 40, name: 4, device: 1, parent: 2 },
+    { start: 5, dur: 7, name: 5, device: 2, parent: 0 },
   ]);
-  const root = buildStacks(rows, Uint32Array.from({ length: rows.n }, (_, i) => i), (i) => rows.dur[i], "request", names);
+  const root = buildStacks(
+    rows,
+    Uint32Array.from({ length: rows.n }, (_, i) => i),
+    (i) => rows.dur[i],
+    "request",
+    names,
+  );
   const found = [];
   const walk = (node, path) => {
     if (node.self > 0) found.push(path + node.name + " " + node.self);
     for (const c of node.children.values()) walk(c, path + node.name + ";");
   };
   walk(root, "");
-  assert.deepEqual(found, ["all;op0;device0;op1 60", "all;op0;device0;op1;op2;op3 30", "all;op0;device0;op1;op2;device1;op4 40", "all;op0;op5 7"]);
-  assert.deepEqual([...ownTimes(rows)].filter((_, i) => isOperation(rows, i)), [0, 30, 40, 7]);
+  assert.deepEqual(found, [
+    "all;op0;device0;op1 60",
+    "all;op0;device0;op1;op2;op3 30",
+    "all;op0;device0;op1;op2;device1;op4 40",
+    "all;op0;op5 7",
+  ]);
+  assert.deepEqual(
+    [...ownTimes(rows)].filter((_, i) => isOperation(rows, i)),
+    [0, 30, 40, 7],
+  );
 });
 
 test("a chain of parents may be as long as the run, and may be a ring", () => {
-  const n = 20000, names = { row: String, device: String, known: () => true };
+  const n = 20000,
+    names = { row: String, device: String, known: () => true };
   const rows = rowsOf(Array.from({ length: n }, (_, i) => ({ start: i, dur: 1, parent: i > 0 ? i - 1 : undefined })));
   assert.equal(buildStacks(rows, [n - 1], () => 1, "request", names).total, 1);
-  const ring = rowsOf([{ start: 0, dur: 1, parent: 1 }, { start: 1, dur: 1, parent: 0 }]);
+  const ring = rowsOf([
+    { start: 0, dur: 1, parent: 1 },
+    { start: 1, dur: 1, parent: 0 },
+  ]);
   assert.equal(buildStacks(ring, [0, 1], () => 1, "request", names).total, 2);
 });
 
@@ -151,9 +251,27 @@ test("bins of the histogram ascend", () => {
 });
 
 test("a row is found again in other data", () => {
-  const names = ["a", "b"], before = rowsOf([{ start: 5, dur: 3, name: 0 }, { start: 5, dur: 3, name: 1 }, { start: 9, dur: 1, name: 1 }]);
-  const turned = ["b", "a"], later = rowsOf([{ start: 1, dur: 3, name: 0 }, { start: 1, dur: 3, name: 1 }, { start: 5, dur: 2, name: 0 }]);
-  const find = (i) => sameRow(before, i, later, -4, (n) => names[n], (n) => turned[n]);
+  const names = ["a", "b"],
+    before = rowsOf([
+      { start: 5, dur: 3, name: 0 },
+      { start: 5, dur: 3, name: 1 },
+      { start: 9, dur: 1, name: 1 },
+    ]);
+  const turned = ["b", "a"],
+    later = rowsOf([
+      { start: 1, dur: 3, name: 0 },
+      { start: 1, dur: 3, name: 1 },
+      { start: 5, dur: 2, name: 0 },
+    ]);
+  const find = (i) =>
+    sameRow(
+      before,
+      i,
+      later,
+      -4,
+      (n) => names[n],
+      (n) => turned[n],
+    );
   assert.equal(find(0), 1);
   assert.equal(find(1), 0);
   assert.equal(find(2), NONE); // another duration
@@ -171,14 +289,30 @@ test("the host's view counts where a run has no device", () => {
     { start: 10, dur: 60, name: 1, kind: KIND_HOST, parent: 0 },
     { start: 95, dur: 5, name: 2, kind: KIND_SPAN },
   ];
-  const rows = rowsOf(list), all = [0, 1, 2];
-  assert.deepEqual(all.filter((i) => isOperation(rows, i)), [0, 1]);
-  assert.deepEqual(summarise(rows, all).map((g) => [g.name, g.sum, g.self]), [[0, 90, 30], [1, 60, 60]]);
+  const rows = rowsOf(list),
+    all = [0, 1, 2];
+  assert.deepEqual(
+    all.filter((i) => isOperation(rows, i)),
+    [0, 1],
+  );
+  assert.deepEqual(
+    summarise(rows, all).map((g) => [g.name, g.sum, g.self]),
+    [
+      [0, 90, 30],
+      [1, 60, 60],
+    ],
+  );
   assert.deepEqual([...utilisation(rows, all, 0, 100, 2)], [1, 0.8]);
   const root = buildStacks(rows, all, (i) => rows.self[i], "device", { row: String, device: () => "host" });
   const below = (node) => [...node.children.values()].map((c) => [c.name, c.total, below(c)]);
   assert.deepEqual(below(root), [["host", 90, [["0", 90, [["1", 60, []]]]]]]);
   const withDevice = rowsOf([...list, { start: 96, dur: 4, name: 3, kind: 1, device: 0 }]);
-  assert.deepEqual(all.filter((i) => isOperation(withDevice, i)), []);
-  assert.deepEqual(summarise(withDevice, [...all, 3]).map((g) => g.name), [3]);
+  assert.deepEqual(
+    all.filter((i) => isOperation(withDevice, i)),
+    [],
+  );
+  assert.deepEqual(
+    summarise(withDevice, [...all, 3]).map((g) => g.name),
+    [3],
+  );
 });
