@@ -9,14 +9,16 @@ type event struct {
 	hasTrack bool
 	name     string
 	category string // the first one
-	args     []byte // the annotations as members of a JSON object
+	args     []byte // the annotations as members of a JSON object, valid until the next event
 	oldTime  bool   // it has a time of its own
 	// problem says why the event cannot be read; "" if it can.
 	problem string
 }
 
 // parseEvent takes an event of a sequence apart and reports whether it is well formed.
-func parseEvent(b []byte, seq *sequence) (e event, ok bool) {
+// buf is used for the arguments.
+func parseEvent(b []byte, seq *sequence, buf []byte) (e event, ok bool) {
+	e.args = buf[:0]
 	e.track, e.hasTrack = seq.defaultTrack, seq.hasTrack
 	a := annotator{seq: seq}
 	hasCategory, named := false, true
@@ -62,7 +64,7 @@ func parseEvent(b []byte, seq *sequence) (e event, ok bool) {
 		e.problem = "an event with annotations that nest too deep"
 	}
 	if e.problem != "" {
-		e.args = nil
+		e.args = e.args[:0]
 	}
 	return e, true
 }

@@ -70,6 +70,7 @@ type source struct {
 
 	event                          traceevent.Event
 	args, pid, tid, category, name []byte // the buffers behind the event's
+	parsed                         []byte // the buffer behind the arguments that are being read
 	yield                          func(*traceevent.Event, error) bool
 }
 
@@ -227,7 +228,8 @@ func (s *source) describe(b []byte) bool {
 
 // trackEvent takes an event.
 func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool {
-	e, ok := parseEvent(p.event, seq)
+	e, ok := parseEvent(p.event, seq, s.parsed)
+	s.parsed = e.args
 	if !ok {
 		return s.fail("an event that is not well formed")
 	}
@@ -264,9 +266,8 @@ func (s *source) trackEvent(p *packet, seq *sequence, at int64, timed bool) bool
 
 // begin keeps the beginning of a slice.
 func (s *source) begin(tr *track, e *event, at int64, problem string) bool {
-	b := beginning{name: e.name, category: e.category, args: e.args, start: at, problem: problem != ""}
-	tr.open = append(tr.open, b)
-	if !s.keep(b.bytes()) {
+	b := beginning{name: e.name, category: e.category, start: at, problem: problem != ""}
+	if !s.keep(tr.push(b, e.args)) {
 		return false
 	}
 	return problem == "" || s.fail(problem)
@@ -274,16 +275,12 @@ func (s *source) begin(tr *track, e *event, at int64, problem string) bool {
 
 // finish yields the slice that began last on a track.
 func (s *source) finish(tr *track, e *event, at int64, problem string) bool {
-	if len(tr.open) == 0 {
-		return s.count('E')
-	}
-	b := tr.open[len(tr.open)-1]
-	tr.open[len(tr.open)-1] = beginning{}
-	tr.open = tr.open[:len(tr.open)-1]
-	if !s.keep(-b.bytes()) {
-		return false
-	}
+	b, freed, ok := tr.pop()
 	switch {
+	case !ok:
+		return s.count('E')
+	case !s.keep(-freed):
+		return false
 	case b.problem:
 		return true
 	case problem != "":
