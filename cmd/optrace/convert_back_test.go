@@ -53,7 +53,8 @@ func TestTimelinesReadBack(t *testing.T) {
 	samples := 0
 	for _, pattern := range []string{
 		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/exporter_*", "../../op/testdata/*.json*",
-		"../../ingest/*/testdata/*.json*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
+		"../../ingest/*/testdata/*.json*", "../../ingest/*/testdata/*.pftrace", "../../ingest/otlp/testdata/*/traces*",
+		"../../examples/offline/testdata/*",
 	} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
