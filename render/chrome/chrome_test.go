@@ -78,6 +78,7 @@ func TestGolden(t *testing.T) {
 	tl.Add(matmul)
 	late := entry("relu", "cuda:0", 12_000, 1) // after its request
 	late.TraceID, late.SpanID, late.ParentSpanID, late.Rank = op.TraceID{1}, op.SpanID{3}, op.SpanID{1}, op.Known(1)
+	late.Links = []op.Link{{TraceID: op.TraceID{1}, SpanID: op.SpanID{2}}}
 	tl.Add(late)
 	for _, name := range []string{"first", "second"} {
 		tl.Add(&op.Entry{Operation: name, Kind: op.KindCompute, Duration: 1500})

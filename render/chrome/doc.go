@@ -5,7 +5,7 @@
 // that are not operations. The streams of a device are threads. The format does
 // not allow events that overlap on a thread without nesting; such operations are
 // divided among several threads. Arrows lead from a span to the operations that
-// it caused.
+// it caused, and along links.
 //
 // Times are in microseconds with three decimal places, relative to
 // baseTimeNanoseconds, because a double cannot hold a Unix time to the

@@ -10,9 +10,9 @@ import (
 type FlowKind uint8
 
 const (
-	// FlowCauses: the span is the parent of the operation.
+	// FlowCauses leads from a span to an operation whose parent it is.
 	FlowCauses FlowKind = iota
-	// FlowLink: what the flow leads to has a link to what it comes from.
+	// FlowLink leads to what has a link to where it comes from.
 	FlowLink
 )
 
