@@ -75,7 +75,8 @@ func asPerfetto(t *testing.T, text []byte) string {
 			pid, _ := jsontext.ParseInt(e.Pid)
 			fmt.Fprintf(&b, "packet { track_descriptor { uuid: %d thread { pid: %d tid: 1 } } }\n", tracks[e.track], pid)
 		}
-		fmt.Fprintf(&b, "packet { timestamp: %d track_event { type: 1 track_uuid: %d name: %q categories: %q", e.start, tracks[e.track], e.Name, e.Cat)
+		fmt.Fprintf(&b, "packet { timestamp: %d track_event { type: 1 track_uuid: %d name: %q categories: %q",
+			e.start, tracks[e.track], e.Name, e.Cat)
 		for key, v := range e.Args {
 			fmt.Fprintf(&b, " debug_annotations { name: %q %s }", key, annotation(v))
 		}
