@@ -12,7 +12,7 @@ SAMPLE      ?= 200
 SEED        ?= 1
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench faults tidy browser examples mutation
+.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench faults tidy browser examples mutation release generate
 
 precommit: fmt vet lint test ## what to run before a commit
 
@@ -28,9 +28,10 @@ concurrent-safe: ## the concurrency tests of the plugin, many times, under the r
 fmt: ## fail where gofmt would change something
 	@out=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 
-vet: ## go vet, of what depends on the system for the three that users have
+vet: ## go vet, of what depends on the system for the three that users have; the root for 32 bits too
 	@set -e; for m in $(MODULES); do systems=linux; case $$m in ./|examples/) systems="linux darwin windows";; esac; \
 		for os in $$systems; do echo "== vet $$m ($$os)"; (cd $$m && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./...); done; done
+	@echo "== vet ./ (linux, 32 bits)"; GOOS=linux GOARCH=386 CGO_ENABLED=0 $(GO) vet ./...
 
 lint: ## staticcheck
 	@set -e; for m in $(MODULES); do echo "== staticcheck $$m"; (cd $$m && $(GO) run $(STATICCHECK) ./...); done
@@ -53,6 +54,13 @@ bench: ## every benchmark, long enough to see that it runs
 
 faults: ## a campaign of faults for FAULTTIME: kills, moved files, full disks, damage, bombs
 	$(GO) run -C bench ./faults -for $(FAULTTIME)
+
+release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/
+	GO="$(GO)" .ci/release
+
+generate: ## what is generated: constants and tables from docs/registry, listings of the API
+	$(GO) generate ./tensorconv
+	$(GO) test ./docs -run TestAPI -update
 
 tidy: ## go mod tidy in every module
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done

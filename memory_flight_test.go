@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"errors"
 	"io"
+	"math"
 	"runtime"
 	"strconv"
 	"strings"
@@ -85,7 +86,7 @@ func TestM2FlightRecorderTakesWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := int64(heapInUse())
-	rec, err := optrace.NewFlightRecorder(exp, 1<<40, optrace.WithBufferBytes(1<<50))
+	rec, err := optrace.NewFlightRecorder(exp, math.MaxInt32, optrace.WithBufferBytes(1<<50))
 	if err != nil {
 		t.Fatal(err)
 	}

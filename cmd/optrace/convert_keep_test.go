@@ -63,7 +63,7 @@ func (r *spans) span(s ptrace.Span) {
 	s.SetKind(ptrace.SpanKind(r.IntN(6)))
 	s.SetFlags([]uint32{0, 1, 0x101, 0x301}[r.IntN(4)])
 	s.TraceState().FromRaw([]string{"", "a=b", "ot=th:8"}[r.IntN(3)])
-	s.SetStartTimestamp(pcommon.Timestamp(1_700_000_000_000_000_000 + r.IntN(1000)))
+	s.SetStartTimestamp(pcommon.Timestamp(1_700_000_000_000_000_000 + r.Int64N(1000)))
 	s.SetEndTimestamp(s.StartTimestamp() + pcommon.Timestamp(r.IntN(1000)))
 	if r.IntN(3) > 0 {
 		r.operation(s.Attributes())

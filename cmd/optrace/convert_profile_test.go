@@ -351,7 +351,7 @@ func TestPprofOfFormats(t *testing.T) {
 	const start = 1_772_366_400_000_000_000
 	for i := range 3000 {
 		request, parent := i/10, fmt.Sprintf("%016x", 1_000_000+i/10)
-		trace, at := fmt.Sprintf("%032x", 1+request%7), start+i*7000
+		trace, at := fmt.Sprintf("%032x", 1+request%7), start+int64(i)*7000
 		if i%10 == 0 {
 			fmt.Fprintf(&lines, `{"span":{"name":"POST /predict","trace_id":"%s","span_id":"%s","start_unix_ns":%d,"duration_ns":70000,`+
 				`"service":"api"}}`+"\n", trace, parent, at)

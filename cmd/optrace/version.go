@@ -32,9 +32,15 @@ func versionCommand() command {
 	}
 }
 
-// versionOf returns the module's version and, for a build from a work tree, its
-// commit.
+// release is the version that the linker stamped a release with; "" for any other build.
+var release string
+
+// versionOf returns the version of a release, or else that of the module and, for a build
+// from a work tree, its commit.
 func versionOf(info *debug.BuildInfo) string {
+	if release != "" {
+		return release
+	}
 	if info == nil {
 		return "(unknown)"
 	}

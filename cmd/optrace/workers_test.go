@@ -35,14 +35,14 @@ func workerInputs(t *testing.T) [][]string {
 		fmt.Fprintf(&entries, `{"step":%d,"operation":"op%d","device_id":"cuda:%d","input_shapes":[[%d,64]],"output_shape":[64],`+
 			`"duration_us":%d,"output_elements":64,"memory_bytes":256,"start_unix_ns":%d,`+
 			`"trace_id":"000000000000000000000000000000%02x","span_id":"%016x","service":"svc"}`+"\n",
-			n/500, n%40, n%2, n%7, 1+n%13, 1_700_000_000_000_000_000+n*20_000, 1+n/1000, n+1)
+			n/500, n%40, n%2, n%7, 1+n%13, 1_700_000_000_000_000_000+int64(n)*20_000, 1+n/1000, n+1)
 	}
 	var spans []string
 	for n := range 12_000 {
 		spans = append(spans, fmt.Sprintf(`{"traceId":"%032x","spanId":"%016x","parentSpanId":"","name":"op%d","kind":1,`+
 			`"startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[{"key":"tensor.op.name","value":{"stringValue":"op%d"}},`+
 			`{"key":"note","value":{"boolValue":true}}],"status":{}}`,
-			100+n/1000, n+100_000, n%40, 1_700_000_000_000_000_000+n*20_000, 1_700_000_000_000_009_000+n*20_000, n%40))
+			100+n/1000, n+100_000, n%40, 1_700_000_000_000_000_000+int64(n)*20_000, 1_700_000_000_000_009_000+int64(n)*20_000, n%40))
 	}
 	document := `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"other"}}]},` +
 		`"scopeSpans":[{"scope":{"name":"lib"},"spans":[` + strings.Join(spans, ",") + `]}]}]}`

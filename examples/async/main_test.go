@@ -89,7 +89,7 @@ func checkKineto(t *testing.T, want *analyze.Report, entries []op.Entry) {
 
 // asKineto returns a trace of PyTorch's profiler with the same operations.
 func asKineto(entries []op.Entry) string {
-	const base = 1_700_000_000_000_000_000
+	const base = int64(1_700_000_000_000_000_000)
 	micros := func(ns int64) string { return fmt.Sprintf("%d.%03d", ns/1000, ns%1000) }
 	var events []string
 	event := func(category, name string, thread, start, length int64, args string) {

@@ -139,8 +139,8 @@ func spanText(rng *rand.Rand) string {
 		fmt.Sprintf(`"traceId":"%032x"`, 1+rng.IntN(2)), fmt.Sprintf(`"spanId":"%016x"`, rng.Uint64()),
 		fmt.Sprintf(`"parentSpanId":"%016x"`, rng.IntN(2)), fmt.Sprintf(`"flags":%d`, 1+256*rng.IntN(4)),
 		fmt.Sprintf(`"name":"span%d"`, rng.IntN(2)), `"kind":1`,
-		fmt.Sprintf(`"startTimeUnixNano":"%d"`, 1_760_000_000_000_000_000+rng.IntN(1000)),
-		fmt.Sprintf(`"endTimeUnixNano":"%d"`, 1_760_000_000_000_000_500+rng.IntN(1000)), attributes(), `"status":{}`,
+		fmt.Sprintf(`"startTimeUnixNano":"%d"`, 1_760_000_000_000_000_000+rng.Int64N(1000)),
+		fmt.Sprintf(`"endTimeUnixNano":"%d"`, 1_760_000_000_000_000_500+rng.Int64N(1000)), attributes(), `"status":{}`,
 	}
 	odd := []string{
 		attributes(), `"attributes":null`, `"status":{"code":2,"message":"out of memory"}`, `"traceState":"ot=th:8"`, `"new":[1]`,

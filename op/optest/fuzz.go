@@ -17,7 +17,7 @@ var hostileTexts = []string{
 func FuzzEntries(f *testing.F, check func(t *testing.T, e *op.Entry)) {
 	f.Helper()
 	for i, text := range hostileTexts {
-		f.Add(text, hostileTexts[len(hostileTexts)-1-i], int64(start+i), int64(i*duration), int64(i))
+		f.Add(text, hostileTexts[len(hostileTexts)-1-i], start+int64(i), int64(i)*duration, int64(i))
 	}
 	f.Add("matmul", "cuda:0", int64(-5), int64(1)<<62, int64(1)<<60)
 	f.Fuzz(func(t *testing.T, name, text string, start, duration, n int64) {
