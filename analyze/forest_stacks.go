@@ -141,7 +141,10 @@ func (w *stackWalk) push(rows []int32, above stackVisit) {
 // add adds the operation in row r, which the path ends in.
 func (w *stackWalk) add(r int32, device string) {
 	f := w.forest
-	labels := stacks.Labels{Device: device, Kind: f.kind(r)}
+	lane := &f.dict.lanes.Values[f.lane(r)]
+	labels := stacks.Labels{Device: device, Kind: f.kind(r), Producer: stacks.Producer{
+		Service: lane.service, Rank: lane.device.Rank, Host: lane.device.Host,
+	}}
 	w.label(r, &labels)
 	w.table.Add(&w.path, &labels, stacks.Values{
 		Count: 1, TimeNS: f.ownTime(r, &w.below), SelfNS: f.selfTime(r, &w.below), Bytes: f.memory(r), FLOPs: f.flops(r),

@@ -146,7 +146,9 @@ func TestStacksAgainstNaive(t *testing.T) {
 				duplicates++
 				continue
 			}
-			row := stacks.Row{Labels: stacks.Labels{Kind: s.kind, Request: naive.naiveRequest(i)}}
+			row := stacks.Row{Labels: stacks.Labels{
+				Kind: s.kind, Request: naive.naiveRequest(i), Producer: stacks.Producer{Service: s.service, Rank: s.rank},
+			}}
 			row.Frames, _ = naive.rawStack(i, len(ranks) > 1)
 			if s.device != "" {
 				row.Device = s.deviceKey().Label(len(ranks) > 1)

@@ -136,7 +136,7 @@ func (p *push) take(last bool) (profilepush.Profile, error) {
 		return profile, nil
 	}
 	missed := p.missed.Load()
-	opts := otlpprofiles.Options{Resource: from.Common()}
+	opts := otlpprofiles.Options{Producers: from}
 	opts.Lost, p.told = missed-p.told, missed
 	var err error
 	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, table, opts) })

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -76,22 +77,28 @@ func (s *store) add(tb testing.TB, message []byte) {
 	}
 	s.messages++
 	d := request.Profiles().Dictionary()
-	text := func(i int32) string { return d.StringTable().At(int(i)) }
-	of := request.Profiles().ResourceProfiles().At(0)
-	s.resources[fmt.Sprint(of.Resource().Attributes().AsRaw())] = true
-	for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
-		for _, sample := range p.Samples().All() {
-			key := text(p.SampleType().TypeStrindex())
-			for _, l := range d.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
-				key += "|" + text(d.FunctionTable().At(int(d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex())).NameStrindex())
-			}
-			for _, i := range sample.AttributeIndices().All() {
-				a := d.AttributeTable().At(int(i))
-				key += " " + text(a.KeyStrindex()) + "=" + a.Value().AsString()
-			}
-			l := d.LinkTable().At(int(sample.LinkIndex()))
-			s.samples[key+" "+l.TraceID().String()+l.SpanID().String()] += sample.Values().At(0)
+	for _, of := range request.Profiles().ResourceProfiles().All() {
+		s.resources[fmt.Sprint(of.Resource().Attributes().AsRaw())] = true
+		for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
+			s.addSamples(d, p)
 		}
+	}
+}
+
+// addSamples adds those of a profile.
+func (s *store) addSamples(d pprofile.ProfilesDictionary, p pprofile.Profile) {
+	text := func(i int32) string { return d.StringTable().At(int(i)) }
+	for _, sample := range p.Samples().All() {
+		key := text(p.SampleType().TypeStrindex())
+		for _, l := range d.StackTable().At(int(sample.StackIndex())).LocationIndices().All() {
+			key += "|" + text(d.FunctionTable().At(int(d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex())).NameStrindex())
+		}
+		for _, i := range sample.AttributeIndices().All() {
+			a := d.AttributeTable().At(int(i))
+			key += " " + text(a.KeyStrindex()) + "=" + a.Value().AsString()
+		}
+		l := d.LinkTable().At(int(sample.LinkIndex()))
+		s.samples[key+" "+l.TraceID().String()+l.SpanID().String()] += sample.Values().At(0)
 	}
 }
 
@@ -201,7 +208,7 @@ func wholeMessage(t *testing.T, path string) []byte {
 		}
 	}
 	var b bytes.Buffer
-	if err := otlpprofiles.Write(&b, forest.Stacks(), otlpprofiles.Options{Resource: from.Common()}); err != nil {
+	if err := otlpprofiles.Write(&b, forest.Stacks(), otlpprofiles.Options{Producers: &from}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -18,8 +18,8 @@ const Other = "(other)"
 // Limits bounds the rows of a [Table]. The text of a row, its stack above all, is
 // 256 bytes long on average at most; of longer ones there are fewer.
 type Limits struct {
-	// Stacks is how many stacks it keeps, those on different devices or of different
-	// kinds counted apart; 0 is DefaultStacks.
+	// Stacks is how many stacks it keeps, those on different devices, of different kinds or
+	// of different producers counted apart; 0 is DefaultStacks.
 	Stacks int
 	// Shapes is how many of them with different shapes; 0 is DefaultShapes.
 	Shapes int
@@ -39,7 +39,7 @@ const (
 // no room for; estimates where there are very many.
 type Overflow struct{ Stacks, Shapes, Requests int64 }
 
-// Table adds up what operations took, by stack, device and kind, within these by shape
+// Table adds up what operations took, by stack, device, kind and producer, within these by shape
 // and within these by request. Its rows depend on what was added, not on the order or
 // on how it was divided among tables that were merged. It is not safe for concurrent
 // use.
@@ -89,6 +89,7 @@ func NewTable(limits Limits) *Table {
 // Add adds operations at the end of a path. It keeps nothing of path.
 func (t *Table) Add(path *Path, l *Labels, v Values) {
 	t.key = append(appendText(t.key[:0], l.Device), byte(l.Kind))
+	t.key = appendProducer(t.key, &l.Producer)
 	t.key = append(t.key, path.text...)
 	hasRequest := l.Request != (Request{})
 	if t.add(byStack, 0, v, l.Shape != "" || hasRequest) {
@@ -116,6 +117,26 @@ func (t *Table) add(level, above int, v Values, more bool) (done bool) {
 		row.Value.plain.Add(v)
 	}
 	return !more
+}
+
+// appendProducer appends a producer to a key.
+func appendProducer(key []byte, p *Producer) []byte {
+	key = appendText(appendText(key, p.Service), p.Host)
+	if !p.Rank.Known {
+		return append(key, 0)
+	}
+	return binary.BigEndian.AppendUint64(append(key, 1), uint64(p.Rank.V))
+}
+
+// cutProducer returns the producer that stands first in a key, and what follows it.
+func cutProducer(key string) (p Producer, rest string) {
+	p.Service, key = cutText(key)
+	p.Host, key = cutText(key)
+	if key[0] == 0 {
+		return p, key[1:]
+	}
+	p.Rank = op.Known(int64(binary.BigEndian.Uint64([]byte(key[1:9]))))
+	return p, key[9:]
 }
 
 // appendRequest appends a request to a key, and its hash.
@@ -241,7 +262,9 @@ func appendOthers(rows []Row, level int, above map[string]*Row) []Row {
 // stackOf returns the row, without values, of a key on the first level.
 func stackOf(key string) *Row {
 	device, rest := cutText(key)
-	return &Row{Frames: framesOf(rest[1:]), Labels: Labels{Device: device, Kind: op.Kind(rest[0])}}
+	labels := Labels{Device: device, Kind: op.Kind(rest[0])}
+	labels.Producer, rest = cutProducer(rest[1:])
+	return &Row{Frames: framesOf(rest), Labels: labels}
 }
 
 // framesOf returns the frames in the text of a path.
@@ -274,6 +297,6 @@ func compareRows(a, b Row) int {
 		slices.Compare(a.Frames, b.Frames), strings.Compare(a.Device, b.Device), cmp.Compare(a.Kind, b.Kind),
 		strings.Compare(a.Shape, b.Shape), strings.Compare(a.Request.Name, b.Request.Name),
 		bytes.Compare(a.Request.TraceID[:], b.Request.TraceID[:]), bytes.Compare(a.Request.SpanID[:], b.Request.SpanID[:]),
-		cmp.Compare(a.Count, b.Count),
+		a.Producer.Compare(b.Producer), cmp.Compare(a.Count, b.Count),
 	)
 }

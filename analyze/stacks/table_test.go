@@ -33,6 +33,9 @@ func randomAddition(r *rand.Rand) addition {
 		Values: Values{1, r.Int64N(100), r.Int64N(100), r.Int64N(100), r.Int64N(100)},
 		start:  r.Int64N(100), end: 100 + r.Int64N(100),
 	}
+	if r.IntN(3) == 0 {
+		a.Producer = Producer{Service: hostileNames[r.IntN(2)], Rank: op.Int{V: int64(r.IntN(2)), Known: true}, Host: hostileNames[r.IntN(2)]}
+	}
 	for range 1 + r.IntN(3) {
 		a.frames = append(a.frames, hostileNames[r.IntN(len(hostileNames))])
 	}

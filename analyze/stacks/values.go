@@ -1,6 +1,9 @@
 package stacks
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -46,8 +49,41 @@ type Labels struct {
 	Device string
 	Kind   op.Kind
 	// Shape is their shapes and element type; "" where these are not known.
-	Shape   string
-	Request Request
+	Shape    string
+	Request  Request
+	Producer Producer
+}
+
+// Producer is who recorded operations, as far as it is known of each of them and tells them
+// apart; the zero value is nobody known.
+type Producer struct {
+	Service string
+	// Rank is the process in a distributed job; Host is that of operations on devices which
+	// state none.
+	Rank op.Int
+	Host string
+}
+
+// Compare orders producers by service, rank, an unknown one first, and host.
+func (p Producer) Compare(o Producer) int {
+	known := func(n op.Int) int {
+		if n.Known {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		strings.Compare(p.Service, o.Service), known(p.Rank)-known(o.Rank), cmp.Compare(p.Rank.V, o.Rank.V), strings.Compare(p.Host, o.Host),
+	)
+}
+
+// ProducerOf returns who recorded an operation.
+func ProducerOf(e *op.Entry) Producer {
+	p := Producer{Service: e.Service, Rank: e.Rank}
+	if e.HasDevice() && !e.Rank.Known {
+		p.Host = e.Host
+	}
+	return p
 }
 
 // Request is the span that operations worked for: the request above them, or the

@@ -54,7 +54,7 @@ func (c *profileConverter) options() pprof.Options {
 
 // otlpOptions returns what the profiles tell about themselves.
 func (c *profileConverter) otlpOptions() otlpprofiles.Options {
-	return otlpprofiles.Options{Options: c.options(), Resource: c.from.Common()}
+	return otlpprofiles.Options{Options: c.options(), Producers: &c.from}
 }
 
 func writePprof(c *profileConverter, t *stacks.Table) error {

@@ -105,9 +105,16 @@ func otlpSamples(t *testing.T, file string) map[string][5]int64 {
 
 // profileSamples returns the same of OTLP profiles.
 func profileSamples(profiles pprofile.Profiles) map[string][5]int64 {
-	d := profiles.Dictionary()
 	all := make(map[string][5]int64)
-	for _, p := range profiles.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
+	for _, of := range profiles.ResourceProfiles().All() {
+		addSamples(all, profiles.Dictionary(), of)
+	}
+	return all
+}
+
+// addSamples adds the samples of one resource.
+func addSamples(all map[string][5]int64, d pprofile.ProfilesDictionary, of pprofile.ResourceProfiles) {
+	for _, p := range of.ScopeProfiles().At(0).Profiles().All() {
 		kind := slices.Index([]string{"count", "time", "self", "bytes", "flops"}, d.StringTable().At(int(p.SampleType().TypeStrindex())))
 		for _, s := range p.Samples().All() {
 			var names []string
@@ -132,7 +139,6 @@ func profileSamples(profiles pprofile.Profiles) map[string][5]int64 {
 			all[key] = values
 		}
 	}
-	return all
 }
 
 // figures are what outputs say about the operations of a name.

@@ -48,7 +48,7 @@ func (p *servePush) take(last bool) (profile profilepush.Profile, err error) {
 	if profile.Operations == 0 {
 		return profile, nil
 	}
-	opts := otlpprofiles.Options{Resource: i.Producers.Common()}
+	opts := otlpprofiles.Options{Producers: &i.Producers}
 	opts.Version, opts.Lost = versionOf(buildInfo()), i.Lost
 	profile.Message, err = profilepush.Compress(func(w io.Writer) error { return otlpprofiles.Write(w, i.Stacks, opts) })
 	return profile, err

@@ -1,6 +1,9 @@
 package otlpprofiles
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/stacknotes"
@@ -29,12 +32,34 @@ func values() []value {
 	}
 }
 
-// build returns the message of a table.
+// build returns the message of a table: the profiles of each producer.
 func build(t *stacks.Table, opts Options) *profilesData {
 	d := newDictionary()
-	rows := d.rows(t.Rows())
+	byProducer := make(map[stacks.Producer][]stacks.Row)
+	for _, r := range t.Rows() {
+		byProducer[r.Producer] = append(byProducer[r.Producer], r)
+	}
+	if len(byProducer) == 0 {
+		byProducer[stacks.Producer{}] = nil
+	}
+	all := make([]resourceProfiles, len(byProducer))
+	rows := make([][]row, len(byProducer))
+	for i, who := range slices.SortedFunc(maps.Keys(byProducer), stacks.Producer.Compare) {
+		rows[i] = d.rows(byProducer[who])
+		if opts.Producers != nil {
+			all[i].Resource.Attributes = attributesOf(opts.Producers.Of(who))
+		}
+	}
 	comment := d.comment(stacknotes.Of(t, opts.Options))
-	scoped := scopeProfiles{Scope: scope{Name: "github.com/optrace/optrace", Version: stacks.Clean(opts.Version)}}
+	by := scope{Name: "github.com/optrace/optrace", Version: stacks.Clean(opts.Version)}
+	for i := range all {
+		all[i].ScopeProfiles = []scopeProfiles{{by, d.profiles(rows[i], t, comment)}}
+	}
+	return &profilesData{ResourceProfiles: all, Dictionary: d.tables}
+}
+
+// profiles returns the profiles of some rows of a table.
+func (d *dictionary) profiles(rows []row, t *stacks.Table, comment int32) (all []profile) {
 	for _, v := range values() {
 		p := profile{
 			SampleType: d.valueType(v.name, v.unit),
@@ -51,14 +76,17 @@ func build(t *stacks.Table, opts Options) *profilesData {
 				p.Samples = append(p.Samples, s)
 			}
 		}
-		scoped.Profiles = append(scoped.Profiles, p)
+		all = append(all, p)
 	}
-	all := resourceProfiles{ScopeProfiles: []scopeProfiles{scoped}}
-	for i := range opts.Resource {
-		a := &opts.Resource[i]
-		all.Resource.Attributes = append(all.Resource.Attributes, keyValue{stacks.Clean(a.Key), valueOf(a)})
+	return all
+}
+
+// attributesOf returns the attributes of a resource.
+func attributesOf(attrs []op.Attr) (all []keyValue) {
+	for i := range attrs {
+		all = append(all, keyValue{stacks.Clean(attrs[i].Key), valueOf(&attrs[i])})
 	}
-	return &profilesData{ResourceProfiles: []resourceProfiles{all}, Dictionary: d.tables}
+	return all
 }
 
 // row is a row of a table and what identifies its samples.

@@ -214,10 +214,20 @@ func requests() *stacks.Table {
 	return f.Stacks()
 }
 
+// producers returns those with some resources.
+func producers(resources ...*op.Resource) *otlpprofiles.Producers {
+	p := new(otlpprofiles.Producers)
+	for _, r := range resources {
+		p.Resource(r)
+		p.Operation(&op.Entry{Service: r.Service, Rank: r.Rank})
+	}
+	return p
+}
+
 func TestGolden(t *testing.T) {
 	opts := otlpprofiles.Options{
-		Options:  stacknotes.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}},
-		Resource: []op.Attr{{Key: "service.name", Value: "api"}},
+		Options:   stacknotes.Options{Version: "v1.2.3", Lost: 12, Notes: []string{"a note"}},
+		Producers: producers(&op.Resource{Service: "api"}),
 	}
 	golden.Check(t, "testdata/requests.json", asJSON(t, pprofileotlp.NewExportRequestFromProfiles(written(t, requests(), opts)))+"\n")
 }
@@ -271,7 +281,7 @@ func FuzzWrite(f *testing.F) {
 		forest.KeepShapes()
 		forest.Add(op.Record{Entry: e})
 		opts := otlpprofiles.Options{
-			Options: stacknotes.Options{Version: e.Path, Notes: []string{e.Error}}, Resource: []op.Attr{{Key: e.Scope, Value: e.Service}},
+			Options: stacknotes.Options{Version: e.Path, Notes: []string{e.Error}}, Producers: producers(&op.Resource{Service: e.Service}),
 		}
 		all := written(t, forest.Stacks(), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
 		for i, want := range []int64{e.Duration, e.Duration, 1, max(0, e.MemoryBytes.V), 0} {
@@ -297,6 +307,7 @@ func randomTable(r *rand.Rand) *stacks.Table {
 			path.Push(name())
 		}
 		l := stacks.Labels{Device: name(), Kind: op.Kind(r.IntN(6)), Shape: name()}
+		l.Producer = stacks.Producer{Service: names[r.IntN(2)], Rank: op.Int{V: int64(r.IntN(2)), Known: true}}
 		if r.IntN(2) == 0 {
 			l.Request = stacks.Request{Name: name(), TraceID: op.TraceID{15: byte(r.IntN(3))}, SpanID: op.SpanID{7: byte(r.IntN(3))}}
 		}
@@ -330,15 +341,20 @@ func FuzzTable(f *testing.F) {
 		p := written(t, table, otlpprofiles.Options{})
 		d := p.Dictionary()
 		got := make(map[string]int64)
-		for i, one := range p.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
-			for _, s := range one.Samples().All() {
-				key := ""
-				for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
-					function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
-					key += d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())) + "|"
+		add := func(profile int, s pprofile.Sample) {
+			key := ""
+			for _, l := range d.StackTable().At(int(s.StackIndex())).LocationIndices().All() {
+				function := d.LocationTable().At(int(l)).Lines().At(0).FunctionIndex()
+				key += d.StringTable().At(int(d.FunctionTable().At(int(function)).NameStrindex())) + "|"
+			}
+			sum, v := got[fmt.Sprint(profile, key)], s.Values().At(0)
+			got[fmt.Sprint(profile, key)] = min(sum, math.MaxInt64-v) + v
+		}
+		for _, of := range p.ResourceProfiles().All() {
+			for i, one := range of.ScopeProfiles().At(0).Profiles().All() {
+				for _, s := range one.Samples().All() {
+					add(i, s)
 				}
-				sum, v := got[fmt.Sprint(i, key)], s.Values().At(0)
-				got[fmt.Sprint(i, key)] = min(sum, math.MaxInt64-v) + v
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -5,19 +5,37 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 )
 
-// Producers tells what the resources of operations have in common: the attributes that all
-// of them have, with the same values. The zero value has seen none.
+// maxProducers bounds the producers whose attributes are kept.
+const maxProducers = 1 << 10
+
+// Producers tells the attributes of the resources that operations come from. Where the
+// operations of one stacks.Producer have several resources, it tells what these have in
+// common. The zero value has seen none.
 type Producers struct {
 	resource op.Resource
-	changed  bool // resource is another one than that of the last operation
-	any      bool
-	service  string // of the last operation, as are the others
+	changed  bool            // resource is another one than that of the last operation
+	last     stacks.Producer // of the last operation
 	host     string
-	rank     op.Int
-	common   []op.Attr
+	all      common
+	of       map[stacks.Producer]*common
+}
+
+// common are the attributes that all resources have in common, sorted by key.
+type common struct {
+	any   bool
+	attrs []op.Attr
+}
+
+func (c *common) add(attrs []op.Attr) {
+	if !c.any {
+		c.any, c.attrs = true, slices.Clone(attrs)
+		return
+	}
+	c.attrs = slices.DeleteFunc(c.attrs, func(a op.Attr) bool { return !slices.Contains(attrs, a) })
 }
 
 // Resource tells the resource of the operations that follow. Nothing of r is kept.
@@ -29,16 +47,25 @@ func (p *Producers) Resource(r *op.Resource) {
 
 // Operation takes an operation.
 func (p *Producers) Operation(e *op.Entry) {
-	if p.any && !p.changed && e.Service == p.service && e.Host == p.host && e.Rank == p.rank {
+	who := stacks.ProducerOf(e)
+	if p.all.any && !p.changed && who == p.last && e.Host == p.host {
 		return
 	}
-	p.service, p.host, p.rank, p.changed = e.Service, e.Host, e.Rank, false
+	p.last, p.host, p.changed = who, e.Host, false
 	attrs := p.attributes()
-	if !p.any {
-		p.common, p.any = attrs, true
-		return
+	p.all.add(attrs)
+	c := p.of[who]
+	if c == nil {
+		if len(p.of) == maxProducers {
+			return
+		}
+		if p.of == nil {
+			p.of = make(map[stacks.Producer]*common)
+		}
+		c = new(common)
+		p.of[who] = c
 	}
-	p.common = slices.DeleteFunc(p.common, func(a op.Attr) bool { return !slices.Contains(attrs, a) })
+	c.add(attrs)
 }
 
 // attributes returns those of the last operation, sorted by key.
@@ -55,16 +82,21 @@ func (p *Producers) attributes() []op.Attr {
 			set(op.Attr{Key: key, Value: strconv.FormatInt(n.V, 10), Type: op.AttrInt})
 		}
 	}
-	set(op.Attr{Key: op.KeyServiceName, Value: p.service})
+	set(op.Attr{Key: op.KeyServiceName, Value: p.last.Service})
 	if p.host != "" {
 		set(op.Attr{Key: op.KeyHostName, Value: p.host})
 	}
-	number(op.KeyRank, p.rank)
+	number(op.KeyRank, p.last.Rank)
 	number(op.KeyWorldSize, p.resource.WorldSize)
 	slices.SortFunc(attrs, func(a, b op.Attr) int { return strings.Compare(a.Key, b.Key) })
 	return attrs
 }
 
-// Common returns the attributes that the resources of all operations have in common, sorted
-// by key.
-func (p *Producers) Common() []op.Attr { return p.common }
+// Of returns the attributes of a producer; those that all have in common for one that is not
+// known.
+func (p *Producers) Of(who stacks.Producer) []op.Attr {
+	if c := p.of[who]; c != nil {
+		return c.attrs
+	}
+	return p.all.attrs
+}

@@ -6,16 +6,15 @@ import (
 	"io"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/internal/stacknotes"
 )
 
 // Options says what the profiles tell about themselves.
 type Options struct {
 	stacknotes.Options
-	// Resource has the attributes of the resource that the operations come from, see
-	// [Producers].
-	Resource []op.Attr
+	// Producers tells the attributes of the resources that the operations come from; nil for
+	// none.
+	Producers *Producers
 }
 
 // Write writes a table as one message of protobuf, which is also the body of a request

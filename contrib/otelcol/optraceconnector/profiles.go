@@ -103,7 +103,8 @@ func (c *profilesConnector) send(ctx context.Context) error {
 func (c *profilesConnector) take() (pprofile.Profiles, error) {
 	c.mu.Lock()
 	forest, n := c.forest, c.n
-	opts := otlpprofiles.Options{Resource: c.from.Common()}
+	from := c.from // forget makes another one
+	opts := otlpprofiles.Options{Producers: &from}
 	opts.Version = optrace.Version
 	c.forget()
 	c.mu.Unlock()

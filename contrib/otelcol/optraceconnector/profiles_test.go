@@ -46,7 +46,7 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 		}
 	}
 	var out bytes.Buffer
-	opts := otlpprofiles.Options{Resource: from.Common()}
+	opts := otlpprofiles.Options{Producers: &from}
 	opts.Version = optrace.Version
 	if err := otlpprofiles.Write(&out, forest.Stacks(), opts); err != nil {
 		t.Fatal(err)
@@ -64,10 +64,12 @@ func total(t *testing.T, all ...pprofile.Profiles) map[string]int64 {
 	sums := make(map[string]int64)
 	for _, ps := range all {
 		names := ps.Dictionary().StringTable()
-		for _, p := range ps.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().All() {
-			name := names.At(int(p.SampleType().TypeStrindex()))
-			for _, s := range p.Samples().All() {
-				sums[name] += s.Values().At(0)
+		for _, rp := range ps.ResourceProfiles().All() {
+			for _, p := range rp.ScopeProfiles().At(0).Profiles().All() {
+				name := names.At(int(p.SampleType().TypeStrindex()))
+				for _, s := range p.Samples().All() {
+					sums[name] += s.Values().At(0)
+				}
 			}
 		}
 	}
@@ -145,8 +147,13 @@ func TestProfilesOfSeveralServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if service, ok := got.ResourceProfiles().At(0).Resource().Attributes().Get(op.KeyServiceName); ok {
-		t.Errorf("operations of several services are of %q", service.Str())
+	services := make(map[string]bool)
+	for _, rp := range got.ResourceProfiles().All() {
+		service, _ := rp.Resource().Attributes().Get(op.KeyServiceName)
+		services[service.Str()] = true
+	}
+	if diff := cmp.Diff(map[string]bool{"trainer": true, "other": true}, services); diff != "" {
+		t.Errorf("services (-want +got):\n%s", diff)
 	}
 }
 
