@@ -21,7 +21,7 @@ func TestConfig(t *testing.T) {
 		{"path alone", map[string]any{"path": "ops.jsonl"}, ""},
 		{"arrow", map[string]any{"path": "ops.arrows", "format": "arrow", "compression": "lz4"}, ""},
 		{"no path", nil, "path is empty"},
-		{"a typo", map[string]any{"path": "ops.jsonl", "compresion": "zstd"}, "compresion"},
+		{"a typo", map[string]any{"path": "ops.jsonl", "compressed": "zstd"}, "compressed"},
 		{"a typo below", map[string]any{"path": "ops.jsonl", "rotation": map[string]any{"max_byte": 1}}, "max_byte"},
 		{"unknown format", map[string]any{"path": "x", "format": "json"}, `unknown format "json"`},
 		{"unknown compression", map[string]any{"path": "x", "compression": "xz"}, `entries has no compression "xz"`},
