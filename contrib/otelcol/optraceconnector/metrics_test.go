@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -233,6 +234,21 @@ func TestLimits(t *testing.T) {
 			if len(s.series) > c.cfg.SeriesLimit+1 || len(s.devices) > c.cfg.SeriesLimit+1 {
 				t.Errorf("%d series, %d devices of a resource", len(s.series), len(s.devices))
 			}
+		}
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	td := pdatatest.Training(8, 1, 1)[0]
+	s := td.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(1)
+	for _, key := range []string{op.KeyName, op.KeyDevice} {
+		s.Attributes().PutStr(key, strings.Repeat("x", 10<<20))
+	}
+	c := newTestConnector(nil)
+	consume(t, c, td)
+	for k := range figuresOf(c.take()) {
+		if len(k.Operation)+len(k.Device) > 1<<18 {
+			t.Errorf("names of %d bytes", len(k.Operation)+len(k.Device))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
+	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,8 +40,10 @@ func (s *source) forget() {
 	s.devices, s.byDevice, s.restOf = nil, make(map[string]*device), nil
 }
 
-// known returns what is known of an operation, and begins its series.
+// known returns what is known of an operation, and begins its series. Names that are
+// very long are cut.
 func (s *source) known(e *op.Entry, now pcommon.Timestamp) known {
+	e.Operation, e.DeviceID = span.CutText(e.Operation), span.CutText(e.DeviceID)
 	k := known{series: s.find(e, now), memory: e.MemoryBytes, flops: e.FLOPs}
 	if e.DeviceID != "" && e.Side != op.SideHost {
 		k.device = s.device(e.DeviceID, now)
@@ -49,9 +52,9 @@ func (s *source) known(e *op.Entry, now pcommon.Timestamp) known {
 }
 
 // add adds an operation, of a span.
-func (s *source) add(k *known, span ptrace.Span) {
-	start, duration := pdataop.Times(span)
-	k.series.add(k, start, duration, s.cfg.Exemplars, span)
+func (s *source) add(k *known, of ptrace.Span) {
+	start, duration := pdataop.Times(of)
+	k.series.add(k, start, duration, s.cfg.Exemplars, of)
 	if k.device != nil && start.Known {
 		k.device.busyNS += k.device.busy.add(start.V, start.V+duration)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
@@ -37,6 +38,9 @@ type Config struct {
 	OperationTracesOnly bool `mapstructure:"operation_traces_only"`
 	// TimeoutConfig is how long a batch may take to write.
 	TimeoutConfig exporterhelper.TimeoutConfig `mapstructure:",squash"`
+	// BackOffConfig is about trying again where the file is being written to for longer
+	// than that.
+	BackOffConfig configretry.BackOffConfig `mapstructure:"retry_on_failure"`
 }
 
 // Rotation says when another file is begun. Limits that are 0 are off.
@@ -52,7 +56,10 @@ type Rotation struct {
 var _ xconfmap.Validator = (*Config)(nil)
 
 func createDefaultConfig() component.Config {
-	return &Config{Format: "entries", Compression: "none", TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig()}
+	return &Config{
+		Format: "entries", Compression: "none",
+		TimeoutConfig: exporterhelper.NewDefaultTimeoutConfig(), BackOffConfig: configretry.NewDefaultBackOffConfig(),
+	}
 }
 
 // Validate implements xconfmap.Validator.

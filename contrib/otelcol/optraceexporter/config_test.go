@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configretry"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
@@ -29,6 +30,7 @@ func TestConfig(t *testing.T) {
 			`arrow has no compression "gzip"`},
 		{"total without size", map[string]any{"path": "x", "rotation": map[string]any{"max_total_bytes": 1}}, "rotation: a bound on the total"},
 		{"negative age", map[string]any{"path": "x", "rotation": map[string]any{"max_age": "-1s"}}, "negative"},
+		{"negative retries", map[string]any{"path": "x", "retry_on_failure": map[string]any{"initial_interval": "-1s"}}, "initial_interval"},
 		{"negative timeout", map[string]any{"path": "x", "timeout": "-1s"}, "non-negative"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,11 +50,14 @@ func TestWholeConfig(t *testing.T) {
 	cfg := createDefaultConfig()
 	err := confmap.NewFromStringMap(map[string]any{
 		"path": "ops.arrows", "format": "arrow", "compression": "zstd", "keep_attributes": []any{"customer"},
-		"operation_traces_only": true, "timeout": "3s",
+		"operation_traces_only": true, "timeout": "3s", "retry_on_failure": map[string]any{"enabled": false},
 		"rotation": map[string]any{"max_bytes": 1 << 20, "max_age": "1h", "max_total_bytes": 1 << 30},
 	}).Unmarshal(cfg)
+	backOff := configretry.NewDefaultBackOffConfig()
+	backOff.Enabled = false
 	want := &Config{
-		Path: "ops.arrows", Format: "arrow", Compression: "zstd", KeepAttributes: []string{"customer"}, OperationTracesOnly: true,
+		BackOffConfig: backOff,
+		Path:          "ops.arrows", Format: "arrow", Compression: "zstd", KeepAttributes: []string{"customer"}, OperationTracesOnly: true,
 		Rotation:      Rotation{MaxBytes: 1 << 20, MaxAge: time.Hour, MaxTotalBytes: 1 << 30},
 		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 3 * time.Second},
 	}

@@ -68,8 +68,9 @@ func (e *fileExporter) shutdown(ctx context.Context) error {
 	return err
 }
 
-// consume writes the operations of td, and the spans above them. An error is permanent
-// once something may have been written: the rest counts as dropped, in the file too.
+// consume writes the operations of td, and the other spans. An error is permanent once
+// something may have been written: the rest counts as dropped, in the file too. It is not
+// where another batch was being written all the time.
 func (e *fileExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	if err := e.sink.Acquire(ctx); err != nil {
 		return err

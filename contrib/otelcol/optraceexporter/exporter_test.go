@@ -2,6 +2,7 @@ package optraceexporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -17,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
@@ -213,6 +216,36 @@ func TestWriteErrorIsPermanent(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 	_ = e.Shutdown(t.Context())
+}
+
+// A batch for which there was no time at all is not lost: it may come again.
+func TestBusyFile(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Path = filepath.Join(t.TempDir(), "ops.jsonl")
+	e := &fileExporter{cfg: cfg, logger: zap.NewNop()}
+	if err := e.start(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	all := pdatatest.Training(10, 1, 1)
+	if err := e.sink.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := e.consume(ctx, all[0]); !errors.Is(err, context.DeadlineExceeded) || consumererror.IsPermanent(err) {
+		t.Errorf("the error is %v", err)
+	}
+	e.sink.Release()
+	if err := e.consume(t.Context(), all[0]); err != nil {
+		t.Error(err)
+	}
+	if err := e.shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := e.sink.Stats(); n.Dropped != 0 || n.Written != 40 {
+		t.Errorf("%+v", n)
+	}
+	compareReports(t, cfg.Path, all...)
 }
 
 func TestConsumeAfterShutdown(t *testing.T) {

@@ -24,5 +24,6 @@ func createTraces(ctx context.Context, set exporter.Settings, cfg component.Conf
 	e := &fileExporter{cfg: c, logger: set.Logger}
 	return exporterhelper.NewTraces(ctx, set, cfg, e.consume,
 		exporterhelper.WithStart(e.start), exporterhelper.WithShutdown(e.shutdown), exporterhelper.WithTimeout(c.TimeoutConfig),
+		exporterhelper.WithRetry(c.BackOffConfig),
 		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}))
 }
