@@ -1,0 +1,193 @@
+package autoexport
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/contrib/otelconf"
+
+	"github.com/optrace/optrace/ingest"
+)
+
+// example is the example of a configuration.
+func example(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("testdata/otel.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The example records operations into the file and sends all spans by OTLP, given as a text
+// and as the file that the environment names.
+func TestExample(t *testing.T) {
+	text := example(t)
+	path, err := filepath.Abs("testdata/otel.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, fromFile := range map[string]bool{"text": false, "file": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newReceiver(t, http.StatusOK)
+			ops := filepath.Join(t.TempDir(), "ops.jsonl")
+			t.Setenv("OPTRACE_FILE", ops)
+			t.Setenv("OTLP_ENDPOINT", r.URL+"/v1/traces")
+			given := text
+			if fromFile {
+				t.Setenv("OTEL_CONFIG_FILE", path)
+				given = nil
+			}
+			sdk, err := NewSDK(t.Context(), given)
+			if err != nil {
+				t.Fatal(err)
+			}
+			record(t.Context(), sdk.TracerProvider())
+			if err := sdk.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for e, err := range ingest.Open(ops).Entries() {
+				if err != nil || e.Service != "trainer" || e.Rank.V != 0 || !e.Rank.Known || e.Root != "POST /predict" {
+					t.Errorf("%+v, %v", e, err)
+				}
+			}
+			if diff := cmp.Diff([]string{"matmul", "relu"}, recorded(t, ops)); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(everything, r.received()); diff != "" {
+				t.Errorf("spans (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// otelconf by itself reads the example and passes over what is optrace's.
+func TestExampleWithoutOptrace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text = "file_format: \"1.0\"\ndistribution: {optrace: {file: ops.jsonl}}\ntracer_provider: {processors: []}\n"
+	cfg, err := otelconf.ParseYAML([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sdk, err := otelconf.NewSDK(otelconf.WithOpenTelemetryConfiguration(*cfg))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record(t.Context(), sdk.TracerProvider())
+	if err := sdk.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat("ops.jsonl"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is a file: %v", err)
+	}
+}
+
+// Every setting has an effect, or is refused.
+func TestSettings(t *testing.T) {
+	const tracing = "\ntracer_provider: {processors: []}\n"
+	for _, tc := range []struct{ name, text, problem, format string }{
+		{name: "nothing said", text: "distribution: {optrace: {}}" + tracing, format: "entries-jsonl"},
+		{name: "format", text: "distribution: {optrace: {format: otlp-json}}" + tracing, format: "otlp-json"},
+		{name: "arrow", text: "distribution: {optrace: {format: arrow, compression: zstd}}" + tracing, format: "arrow"},
+		{
+			name: "rotation", format: "entries-jsonl",
+			text: "distribution: {optrace: {rotate_bytes: 100000, max_total_bytes: 1000000, rotate_age: 1h}}" + tracing,
+		},
+		{name: "pipeline", text: "distribution: {optrace: {policy: block, flush_interval: 20ms}}" + tracing, format: "entries-jsonl"},
+		{name: "not asked for", text: "distribution: {other: {}}" + tracing},
+		{name: "no distribution", text: tracing},
+		{name: "disabled", text: "disabled: true\ndistribution: {optrace: {}}" + tracing},
+		{name: "no tracer provider", text: "distribution: {optrace: {}}\n", problem: "there is no tracer_provider"},
+		{name: "unknown key", text: "distribution: {optrace: {path: x}}" + tracing, problem: `unknown key "path"`},
+		{name: "unknown format", text: "distribution: {optrace: {format: xml}}" + tracing, problem: `format: "xml" is none of [entries`},
+		{name: "formats", text: "distribution: {optrace: {format: 3}}" + tracing, problem: "format: 3 is a int, not a string"},
+		{name: "size", text: "distribution: {optrace: {rotate_bytes: many}}" + tracing, problem: "rotate_bytes: many is a string"},
+		{name: "time", text: "distribution: {optrace: {rotate_age: 5}}" + tracing, problem: "rotate_age: 5 is a int"},
+		{name: "times", text: "distribution: {optrace: {flush_interval: soon}}" + tracing, problem: "flush_interval: time: invalid duration"},
+		{name: "do not fit", text: "distribution: {optrace: {format: arrow, compression: gzip}}" + tracing, problem: "no compression"},
+		{name: "negative", text: "distribution: {optrace: {flush_interval: -1s}}" + tracing, problem: "flush interval"},
+		{name: "no directory", text: "distribution: {optrace: {file: missing/ops.jsonl}}" + tracing, problem: "no such file"},
+		{name: "no sampler", text: "distribution: {optrace: {}}\ntracer_provider: {processors: [], sampler: {}}\n", problem: "sampler"},
+		{name: "no YAML", text: "distribution: [", problem: "yaml"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			t.Setenv("OPTRACE_FILE", "")
+			sdk, err := NewSDK(t.Context(), []byte("file_format: \"1.0\"\n"+tc.text))
+			if tc.problem != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.problem) {
+					t.Errorf("error %v, want %q", err, tc.problem)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			record(t.Context(), sdk.TracerProvider())
+			if err := sdk.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := os.Stat(defaultFile); tc.format == "" {
+				if !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("there is a file: %v", err)
+				}
+				return
+			}
+			in := ingest.Open(defaultFile)
+			n := 0
+			for _, err := range in.Entries() {
+				if err != nil {
+					t.Error(err)
+				}
+				n++
+			}
+			if formats := in.Stats().Formats; n != 2 || len(formats) != 1 || formats[0] != tc.format {
+				t.Errorf("%d operations, formats %q", n, formats)
+			}
+		})
+	}
+}
+
+// Variables are replaced in values, which then have the type that they look like.
+func TestVariables(t *testing.T) {
+	t.Setenv("SIZE", "5")
+	t.Setenv("NAME", "a: b")
+	t.Setenv("EMPTY", "")
+	text := `
+distribution:
+  optrace:
+    plain: ${SIZE}
+    quoted: "${SIZE}"
+    within: x-${NAME}-${env:SIZE}-y
+    default: ${EMPTY:-ops.jsonl}
+    none: ${MISSING_VARIABLE}
+    dollars: $${SIZE}
+    list: ["${SIZE}", {of: "${NAME}"}]
+`
+	got, found, err := section([]byte(text))
+	want := map[string]any{
+		"plain": 5, "quoted": "5", "within": "x-a: b-5-y", "default": "ops.jsonl", "none": nil, "dollars": "${SIZE}",
+		"list": []any{"5", map[string]any{"of": "a: b"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || !found || err != nil {
+		t.Errorf("found %v, error %v (-want +got):\n%s", found, err, diff)
+	}
+	for _, text := range []string{"distribution: {optrace: 5}", "distribution: 7", "distribution: {optrace: [1]}"} {
+		if _, _, err := section([]byte(text)); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+// A configuration file that is not there is an error.
+func TestNoConfiguration(t *testing.T) {
+	t.Setenv("OTEL_CONFIG_FILE", filepath.Join(t.TempDir(), "missing.yaml"))
+	if _, err := NewSDK(t.Context(), example(t)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}

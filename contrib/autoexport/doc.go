@@ -1,0 +1,28 @@
+// Package autoexport makes programs record their operations that are set up from outside: by
+// environment variables, or by a file of OpenTelemetry's declarative configuration.
+//
+// A program that takes its exporter from go.opentelemetry.io/contrib/exporters/autoexport
+// imports this package for its effect:
+//
+//	import _ "github.com/optrace/optrace/contrib/autoexport"
+//
+// The variable OTEL_TRACES_EXPORTER may then be "optrace", which writes operations to the
+// file that OPTRACE_FILE names, or "optrace+otlp", which sends all spans by OTLP besides,
+// as the OTEL_EXPORTER_OTLP_ variables say. The names are registered once for the program;
+// another package that registers them makes it panic.
+//
+// A program that is configured by go.opentelemetry.io/contrib/otelconf calls [NewSDK] of
+// this package in place of that one. The part "optrace" of the section "distribution" of
+// the file says what is recorded:
+//
+//	distribution:
+//	  optrace:
+//	    file: ops.jsonl
+//	tracer_provider:
+//	  processors: []
+//
+// testdata/otel.yaml has all that there may be. A program that uses otelconf itself reads
+// the same file and passes that section over.
+//
+// The package is a module of its own: what it depends on is more than all of optrace does.
+package autoexport

@@ -1,0 +1,222 @@
+package autoexport
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/contrib/exporters/autoexport"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/ingest"
+)
+
+// receiver receives OTLP by HTTP and keeps the names of spans, or answers with an error.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	spans  []string
+	answer int
+}
+
+func newReceiver(t *testing.T, answer int) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer}
+	r.Server = httptest.NewServer(r)
+	t.Cleanup(func() {
+		r.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return r
+}
+
+// ServeHTTP implements [http.Handler].
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body := io.Reader(req.Body)
+	if req.Header.Get("Content-Encoding") == "gzip" {
+		body, _ = gzip.NewReader(body)
+	}
+	text, err := io.ReadAll(body)
+	var message collector.ExportTraceServiceRequest
+	if err = errors.Join(err, proto.Unmarshal(text, &message)); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rs := range message.ResourceSpans {
+		for _, ss := range rs.ScopeSpans {
+			for _, s := range ss.Spans {
+				r.spans = append(r.spans, s.Name)
+			}
+		}
+	}
+	w.WriteHeader(r.answer)
+}
+
+func (r *receiver) received() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Sorted(slices.Values(r.spans))
+}
+
+// record records two operations below a request, and another request.
+func record(ctx context.Context, tp trace.TracerProvider) {
+	tr := optrace.NewTracer(tp)
+	ctx, request := tp.Tracer("test").Start(ctx, "POST /predict")
+	_, mm := tr.Start(ctx, "matmul", "cuda:0")
+	mm.Out(2, 3).End()
+	_, relu := tr.Start(ctx, "relu", "cuda:0")
+	relu.End()
+	request.End()
+	_, other := tp.Tracer("test").Start(context.WithoutCancel(ctx), "GET /health", trace.WithNewRoot())
+	other.End()
+}
+
+var everything = []string{"GET /health", "POST /predict", "matmul", "relu"}
+
+// recorded returns the names of the operations in a file.
+func recorded(t *testing.T, path string) []string {
+	t.Helper()
+	var names []string
+	for e, err := range ingest.Open(path).Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, e.Operation)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// export records by the exporter that the environment describes.
+func export(t *testing.T) error {
+	t.Helper()
+	exp, err := autoexport.NewSpanExporter(t.Context())
+	if err != nil {
+		return err
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exp))
+	record(t.Context(), tp)
+	return errors.Join(tp.ForceFlush(t.Context()), tp.Shutdown(t.Context()))
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
+	t.Setenv("OPTRACE_FILE", path)
+	if err := export(t); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"matmul", "relu"}, recorded(t, path)); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+}
+
+// Without a name the file is that of optrace.Setup, in the current directory.
+func TestDefaultFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
+	t.Setenv("OPTRACE_FILE", "")
+	if err := export(t); err != nil {
+		t.Fatal(err)
+	}
+	if got := recorded(t, "ops.jsonl"); len(got) != 2 {
+		t.Errorf("operations %q", got)
+	}
+}
+
+func TestDisabled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	t.Setenv("OTEL_TRACES_EXPORTER", "optrace")
+	t.Setenv("OPTRACE_FILE", path)
+	t.Setenv("OPTRACE_DISABLED", "true")
+	if err := export(t); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+func TestTee(t *testing.T) {
+	r := newReceiver(t, http.StatusOK)
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	t.Setenv("OTEL_TRACES_EXPORTER", "optrace+otlp")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	t.Setenv("OPTRACE_FILE", path)
+	if err := export(t); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"matmul", "relu"}, recorded(t, path)); diff != "" {
+		t.Errorf("operations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(everything, r.received()); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+}
+
+// Where the receiver refuses spans, the file has the operations and the error is told.
+func TestTeeWithoutReceiver(t *testing.T) {
+	r := newReceiver(t, http.StatusForbidden)
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	t.Setenv("OTEL_TRACES_EXPORTER", "optrace+otlp")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", r.URL)
+	t.Setenv("OPTRACE_FILE", path)
+	if err := export(t); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("error %v", err)
+	}
+	if got := recorded(t, path); len(got) != 2 {
+		t.Errorf("operations %q", got)
+	}
+}
+
+func TestProtocols(t *testing.T) {
+	for _, tc := range []struct{ traces, all, problem string }{
+		{"", "", ""},
+		{"", "grpc", ""},
+		{"grpc", "nonsense", ""},
+		{"http/protobuf", "grpc", ""},
+		{"http/json", "grpc", `unknown OTLP protocol "http/json"`},
+		{"", "nonsense", `unknown OTLP protocol "nonsense"`},
+	} {
+		t.Setenv("OTEL_TRACES_EXPORTER", "optrace+otlp")
+		t.Setenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", tc.traces)
+		t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", tc.all)
+		t.Setenv("OPTRACE_FILE", filepath.Join(t.TempDir(), "ops.jsonl"))
+		exp, err := autoexport.NewSpanExporter(t.Context())
+		if (err == nil) != (tc.problem == "") || err != nil && !strings.Contains(err.Error(), tc.problem) {
+			t.Errorf("%+v: error %v", tc, err)
+		}
+		if err == nil {
+			if err := exp.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A file that cannot be written is an error, and no exporter.
+func TestNoFile(t *testing.T) {
+	for _, name := range []string{Name, NameWithOTLP} {
+		t.Setenv("OTEL_TRACES_EXPORTER", name)
+		t.Setenv("OPTRACE_FILE", filepath.Join(t.TempDir(), "missing", "ops.jsonl"))
+		if exp, err := autoexport.NewSpanExporter(t.Context()); err == nil || exp != nil {
+			t.Errorf("%s: exporter %v, error %v", name, exp, err)
+		}
+	}
+}
