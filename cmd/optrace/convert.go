@@ -34,6 +34,7 @@ Examples:
   optrace convert -to collapsed ops.jsonl | flamegraph.pl > ops.svg
   optrace convert -to pprof -o ops.pb.gz ops.jsonl && go tool pprof -http : ops.pb.gz
   optrace convert -to otlp-profiles -push http://localhost:4318 ops.jsonl
+  optrace convert -to perfetto -o ops.pftrace ops.jsonl
   zcat trace.json.gz | optrace convert -to csv - > ops.csv
   optrace convert -to trace ops.jsonl | optrace report -
 `
