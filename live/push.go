@@ -255,7 +255,14 @@ func (p *push) stats() PushStats {
 }
 
 func (p *push) shutdown(ctx context.Context) error {
-	if err := p.pusher.Shutdown(ctx); err != nil {
+	err := p.pusher.Shutdown(ctx)
+	for _, sh := range p.shards { // what ended meanwhile
+		sh.mu.Lock()
+		p.missed.Add(int64(len(sh.pending)))
+		sh.pending = nil
+		sh.mu.Unlock()
+	}
+	if err != nil {
 		return fmt.Errorf("live: pushing profiles: %w", err)
 	}
 	return nil

@@ -33,6 +33,9 @@ type Interval struct {
 	// Came is how many operations came in, and Lost how many of them fell out of the window
 	// before they were added up.
 	Came, Lost int64
+	// Dropped is how many operations the recorders say they lost, Unread how many records
+	// could not be read.
+	Dropped, Unread int64
 }
 
 // Delta returns a Delta of what comes in from now on. It has as many stacks as limits says.
@@ -80,12 +83,13 @@ func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Inte
 			}
 		}
 		for rec, err := range reader.all(b) {
-			if _, ok := errors.AsType[*op.SyntaxError](err); err != nil && !ok {
+			syntax, ok := errors.AsType[*op.SyntaxError](err)
+			if err != nil && !ok {
 				return all, err
 			}
 			forest.Add(rec)
 			if counts {
-				all.producer(rec)
+				all.note(rec, syntax)
 			}
 		}
 		if counts {
@@ -97,12 +101,17 @@ func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Inte
 	return all, nil
 }
 
-// producer takes the resource of operations, or one of these.
-func (i *Interval) producer(rec op.Record) {
+// note notes what profiles tell of a record beside their sums, or of one that could not be
+// read.
+func (i *Interval) note(rec op.Record, err *op.SyntaxError) {
 	switch {
+	case err != nil:
+		i.Unread += err.Count()
 	case rec.Resource != nil:
 		i.Producers.Resource(rec.Resource)
 	case rec.Entry != nil:
 		i.Producers.Operation(rec.Entry)
+	case rec.Gap != nil:
+		i.Dropped += rec.Gap.Dropped
 	}
 }

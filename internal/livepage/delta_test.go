@@ -98,3 +98,26 @@ func TestDeltaLost(t *testing.T) {
 		t.Errorf("%d came, %d lost, %d added up", came, lost, added)
 	}
 }
+
+// What recorders lost, and what could not be read, is told once.
+func TestDeltaNotes(t *testing.T) {
+	w := NewWindow(Limits{})
+	in := w.Input("").Writer()
+	delta := w.Delta(stacks.Limits{})
+	var got []int64
+	for n := range 4 {
+		if n == 0 {
+			in.Add(op.Record{Gap: &op.Gap{Dropped: 12}}, nil)
+			in.Add(op.Record{}, &op.SyntaxError{File: "f", Line: 1, Msg: "nonsense"})
+			in.Flush()
+		}
+		i, err := delta.Next(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, i.Dropped, i.Unread)
+	}
+	if diff := cmp.Diff([]int64{0, 0, 12, 1, 0, 0, 0, 0}, got); diff != "" {
+		t.Errorf("dropped and unread by interval (-want +got):\n%s", diff)
+	}
+}
