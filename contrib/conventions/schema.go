@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -28,7 +29,7 @@ func schema(r *registry, old []byte) ([]byte, error) {
 		}
 	}
 	if !json.Valid(old) {
-		return nil, fmt.Errorf("the result is no JSON")
+		return nil, errors.New("the result is no JSON")
 	}
 	return old, nil
 }
