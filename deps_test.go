@@ -45,8 +45,9 @@ var importRules = map[string]struct {
 		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
 		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress", pprofProfile}),
 	},
-	"internal/termtext":   {foreign: []string{"golang.org/x/text"}},
-	"internal/arrowtable": {own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"}},
+	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
+	"internal/arrowtable":   {own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"}},
 	"internal/spantest": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
@@ -176,7 +177,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/race", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "render/perfetto/perfettotest",
+	"internal/race", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
 }
 
 func TestImportRules(t *testing.T) {

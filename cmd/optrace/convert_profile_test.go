@@ -21,8 +21,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/perfetto/perfettotest"
 )
 
 // samples lists the inputs among the files that tests read, and the recorded traces where

@@ -19,8 +19,8 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/perfetto/perfettotest"
 )
 
 // chromeEvent is an event of a Chrome trace.

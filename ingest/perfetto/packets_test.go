@@ -15,7 +15,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/perfetto"
-	"github.com/optrace/optrace/render/perfetto/perfettotest"
+	"github.com/optrace/optrace/internal/perfettotest"
 )
 
 // reluSlice is a slice that is an operation.

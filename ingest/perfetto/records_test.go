@@ -15,8 +15,8 @@ import (
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/perfetto/perfettotest"
 )
 
 // transcript returns the records of a trace, a line each.

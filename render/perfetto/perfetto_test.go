@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/internal/perfettotest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/perfetto"
-	"github.com/optrace/optrace/render/perfetto/perfettotest"
 )
 
 const start = 1795224124978150123
