@@ -80,16 +80,16 @@ func TestRunWritesWhatItDid(t *testing.T) {
 		if diff := cmp.Diff(map[string]int{"train.epoch": epochs, "train.step": epochs * steps, "evaluate": epochs}, got); diff != "" {
 			t.Errorf("spans (-want +got):\n%s", diff)
 		}
-		first := make(map[op.Int]int) // operations in each step
+		operations := make(map[op.Int]int) // in each step
 		for _, e := range entries {
-			first[e.Step]++
+			operations[e.Step]++
 			if name := parent[e.ParentSpanID]; e.Root != "train.epoch" || (name == "train.step") != e.Step.Known {
 				t.Errorf("%s: below %q, root %q, step %v", e.Operation, name, e.Root, e.Step)
 			}
 		}
 		for step := range int64(epochs * steps) {
-			if n := first[op.Known(step)]; n == 0 || step > 0 && n != first[op.Known(1)] {
-				t.Errorf("%d operations in step %d, %d in the second one", n, step, first[op.Known(1)])
+			if n := operations[op.Known(step)]; n == 0 || step > 0 && n != operations[op.Known(1)] {
+				t.Errorf("%d operations in step %d, %d in the second one", n, step, operations[op.Known(1)])
 			}
 		}
 	})
@@ -162,7 +162,7 @@ type trained struct {
 	right   int // of 200 images
 }
 
-// train trains the model of the program on a backend.
+// trainOn trains the model of the program on a backend.
 func trainOn(t *testing.T, backend backends.Backend, steps int) trained {
 	t.Helper()
 	tr, err := newTrainer(backend, &model{convolution: true, hidden: []int{32}, enter: func(string) {}}, seed)
