@@ -51,6 +51,15 @@ func deviceSource(e *op.Entry) (service, host string) {
 // IsNone reports whether k stands for entries that name no device.
 func (k DeviceKey) IsNone() bool { return k.DeviceID == UnknownDevice && !k.Named }
 
+// appendTo appends k in a form that differs for different devices.
+func (k DeviceKey) appendTo(dst []byte) []byte {
+	dst = appendInt(dst, k.Rank)
+	if k.IsNone() {
+		return dst
+	}
+	return append(appendCounted(appendCounted(append(dst, '/'), k.Service), k.Host), k.DeviceID...)
+}
+
 // recorded returns the device as the entry had it.
 func (k DeviceKey) recorded() (id string, empty bool) {
 	if k.IsNone() {

@@ -138,13 +138,14 @@ type counter struct {
 	missingEntries int64
 }
 
-// fileCount counts the entries of a file, and the entries that its batch records
-// announced.
-type fileCount struct{ entries, promised int64 }
+// fileCount counts the entries of a file, the entries that its batch records announced,
+// and the partial results, which bring the counts of the files that they were made of.
+type fileCount struct{ entries, promised, partials int64 }
 
 func (c *fileCount) merge(o fileCount) {
 	c.entries += o.entries
 	c.promised = wide.AddSaturating(c.promised, o.promised)
+	c.partials += o.partials
 }
 
 // reasonCount counts the records of one reason.
@@ -153,7 +154,7 @@ type reasonCount struct {
 	n      int64
 }
 
-func (c *reasonCount) fold(src *reasonCount) { c.n += src.n }
+func (c *reasonCount) fold(src *reasonCount) { c.n = wide.AddSaturating(c.n, src.n) }
 
 // NewInput returns an empty Input.
 func newCounter() *counter {
@@ -278,12 +279,14 @@ func (in *counter) endFiles(files iter.Seq2[string, int64]) {
 	}
 }
 
-// endFile ends the current file.
+// endFile ends the current file, which does not count itself where it has partial results.
 func (in *counter) endFile(format string, bytes int64) {
-	in.files++
-	in.bytes += bytes
-	if format != "" { // an empty file has none
-		in.formats[format] = struct{}{}
+	if in.inFile.partials == 0 {
+		in.files++
+		in.bytes += bytes
+		if format != "" { // an empty file has none
+			in.formats[format] = struct{}{}
+		}
 	}
 	in.missingEntries = wide.AddSaturating(in.missingEntries, max(0, in.inFile.promised-in.inFile.entries))
 	in.inFile = fileCount{}
@@ -297,7 +300,7 @@ func (in *counter) merge(o *counter) {
 	in.entries += o.entries
 	in.nonOp += o.nonOp
 	in.weighted += o.weighted
-	in.malformed += o.malformed
+	in.malformed = wide.AddSaturating(in.malformed, o.malformed)
 	in.truncated += o.truncated
 	in.droppedOps = wide.AddSaturating(in.droppedOps, o.droppedOps)
 	for i, n := range o.warnings {

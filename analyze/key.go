@@ -351,6 +351,46 @@ func (k Key) value(e *op.Entry) KeyValue {
 	return KeyValue{}
 }
 
+// appendKeyValues appends what appendKeys appends for entries that have the values of the
+// keys. It fails where no entry has them.
+func appendKeyValues(dst []byte, keys []Key, values []KeyValue) ([]byte, error) {
+	if len(keys) != len(values) {
+		return nil, fmt.Errorf("there are %d values of %d keys", len(values), len(keys))
+	}
+	for i, k := range keys {
+		var ok bool
+		if dst, ok = k.appendValue(dst, values[i]); !ok {
+			return nil, fmt.Errorf("%.100q is no value of the key %s", values[i].Text, k)
+		}
+	}
+	return dst, nil
+}
+
+// appendValue appends what appendTo appends for an entry that has the value.
+func (k Key) appendValue(dst []byte, v KeyValue) (_ []byte, ok bool) {
+	switch k.field {
+	case byRank, byStream, byStep:
+		return appendInt(dst, v.Number), v.Number.Known == v.Known
+	case byDevice, byAttr:
+		if !v.Known {
+			return append(dst, 0), true
+		}
+		dst = appendCounted(append(dst, 1), v.Text)
+	case byOperation, byRoot, byService:
+		dst = appendCounted(dst, v.Text)
+	case byShape:
+		dst = append(binary.BigEndian.AppendUint32(dst, uint32(len(v.Text)+4)), v.Text...)
+	case byKind:
+		kind, ok := op.ParseKind(v.Text)
+		return append(dst, byte(kind)), (ok || !v.Known) && !v.Number.Known
+	case byTrace:
+		var id op.TraceID
+		ok := !v.Known || id.UnmarshalText([]byte(v.Text)) == nil
+		return append(dst, id[:]...), ok && !v.Number.Known
+	}
+	return dst, !v.Number.Known
+}
+
 // appendShapeText appends the shapes and the element type of an entry:
 // "64x784,784x256->64x256:f32". It appends nothing where none of the three is
 // known.

@@ -81,7 +81,7 @@ type countedTexts struct {
 	texts                                    int64
 }
 
-// bytes returns about how much memory p takes.
+// bytes returns about how much memory p takes, the bins of durations aside.
 func (p *Profile) bytes() int64 {
 	n := p.devices.Bytes()
 	for side := range p.operations {

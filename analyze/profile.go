@@ -244,10 +244,7 @@ func (p *Profile) device(e *op.Entry) *deviceRow {
 
 func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
 	key := deviceOf(e)
-	p.key = appendInt(p.key[:0], key.Rank)
-	if !key.IsNone() {
-		p.key = append(appendCounted(appendCounted(append(p.key, '/'), key.Service), key.Host), key.DeviceID...)
-	}
+	p.key = key.appendTo(p.key[:0])
 	row, isNew := p.devices.Row(p.key)
 	if isNew {
 		row.Value.key = key

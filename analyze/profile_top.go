@@ -175,10 +175,16 @@ func (t *topEntries) sort(entries []placedEntry) {
 	})
 }
 
-// list returns the entries in the order of preference, never nil.
-func (t *topEntries) list() []*op.Entry {
+// sorted returns the entries in the order of preference.
+func (t *topEntries) sorted() []placedEntry {
 	sorted := slices.Clone(t.kept.Items)
 	t.sort(sorted)
+	return sorted
+}
+
+// list returns the entries in the order of preference, never nil.
+func (t *topEntries) list() []*op.Entry {
+	sorted := t.sorted()
 	entries := make([]*op.Entry, len(sorted))
 	for i, c := range sorted {
 		entries[i] = c.entry

@@ -76,6 +76,10 @@ type Report struct {
 	// are none, where the structure was not computed, and where it does not hold all operations.
 	WithoutSuspects *WithoutSuspects `json:"without_suspects"`
 
+	// LeftOut says why the figures that need the structure of the run are not known although
+	// they were asked for; "" where they are known.
+	LeftOut string `json:"left_out,omitempty"`
+
 	// Forest is the structure that the report was computed from; nil unless
 	// [Options.KeepForest] asked for it, and in a report that was decoded from JSON.
 	Forest *Forest `json:"-"`

@@ -37,22 +37,35 @@ type columnar interface {
 	Columns()
 }
 
-// Run reads an input and returns the report on it. A record that cannot be read
+// partialSource is a Source that may have files of partial results.
+type partialSource interface {
+	// Partials lets Read hand out [op.Partial].
+	Partials()
+}
+
+// Run reads an input and returns the report on it. Files of partial results count as the
+// files that they were made of, see [Partial]; one that is damaged is a record that cannot be
+// read, and one that was made with other options an error. A record that cannot be read
 // is counted in the report; any other error ends Run and is returned. It also
 // ends when ctx is done.
 func Run(ctx context.Context, src Source, opts Options) (*Report, error) {
 	c, err := collect(ctx, src, opts)
-	for errors.Is(err, op.ErrAgain) {
-		c, err = collect(ctx, src, opts)
-	}
 	if err != nil {
 		return nil, err
 	}
 	return c.report(), nil
 }
 
-// collect reads an input with several workers.
+// collect reads an input with several workers, again where that is to be.
 func collect(ctx context.Context, src Source, opts Options) (*collector, error) {
+	c, err := collectOnce(ctx, src, opts)
+	for errors.Is(err, op.ErrAgain) {
+		c, err = collectOnce(ctx, src, opts)
+	}
+	return c, err
+}
+
+func collectOnce(ctx context.Context, src Source, opts Options) (*collector, error) {
 	workers := make([]*collector, cmp.Or(max(0, opts.Workers), runtime.GOMAXPROCS(0)))
 	for i := range workers {
 		workers[i] = newCollector(opts)
@@ -63,14 +76,16 @@ func collect(ctx context.Context, src Source, opts Options) (*collector, error) 
 	if c, ok := src.(columnar); ok && opts.takesColumns() {
 		c.Columns()
 	}
-	accounts := make([]account, len(workers))
-	for i := range accounts {
-		accounts[i] = newAccount(src)
+	if s, ok := src.(partialSource); ok && !opts.KeepForest {
+		s.Partials()
+	}
+	for _, w := range workers {
+		w.account = newAccount(src)
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		w := workers[worker]
 		w.startPart(file, part)
-		return w.addAll(ctx, records, func() error { return accounts[worker].set(w.bytes()) })
+		return w.addAll(ctx, records)
 	})
 	if err != nil {
 		return nil, err
@@ -221,6 +236,8 @@ type collector struct {
 	forest  *Forest // nil where neither the structure nor local roots are asked for
 	opts    Options
 	works   workFinder
+	account account
+	partial partialReader
 }
 
 func newCollector(opts Options) *collector {
@@ -235,7 +252,7 @@ func newCollector(opts Options) *collector {
 
 // bytes returns about how much memory c takes.
 func (c *collector) bytes() int64 {
-	n := c.profile.bytes()
+	n := c.profile.bytes() + c.partial.held
 	if c.forest != nil {
 		n += c.forest.bytes()
 	}
@@ -251,8 +268,13 @@ func (c *collector) startPart(file, part int64) {
 	}
 }
 
-func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error], check func() error) error {
-	return each(ctx, records, check, func(rec op.Record, err error) {
+func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, error]) error {
+	var failed error
+	err := each(ctx, records, func() error { return c.account.set(c.bytes()) }, func(rec op.Record, err error) {
+		if rec.Partial != nil && err == nil && failed == nil {
+			failed = c.addPartial(rec.Partial)
+			return
+		}
 		if rec.Entry != nil && err == nil && rec.Skipped.N == 0 { // nearly all records
 			c.counter.addEntry(rec.Entry)
 			c.addEntry(rec.Entry, rec.Whole)
@@ -260,6 +282,10 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 		}
 		c.add(rec, err)
 	})
+	if failed != nil {
+		return failed
+	}
+	return err
 }
 
 // add adds a record, or the error of one that could not be read.
@@ -303,6 +329,7 @@ func mergeCollectors(workers ...*collector) *collector {
 	for _, o := range workers[1:] {
 		c.counter.merge(o.counter)
 		c.profile.Merge(o.profile)
+		c.partial.files += o.partial.files
 		if o.forest != nil {
 			forests = append(forests, o.forest)
 		}
@@ -313,7 +340,17 @@ func mergeCollectors(workers ...*collector) *collector {
 	return c
 }
 
+// leftOut is why a report on partial results has no figures that need the structure.
+const leftOut = "profiles in the input hold sums, and not the structure of the run that other figures need"
+
 func (c *collector) report() *Report {
+	if c.partial.files > 0 {
+		r := newReport(c.counter, c.profile, nil)
+		if !c.opts.SumsOnly {
+			r.LeftOut = leftOut
+		}
+		return r
+	}
 	if c.opts.SumsOnly && c.forest != nil {
 		return newReport(c.counter, c.forest.settleRoots(c.profile), nil)
 	}

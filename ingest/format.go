@@ -41,6 +41,8 @@ type Format struct {
 	partsAt partsFunc
 	// grows is set where records can be read as they are appended, see [Follower].
 	grows bool
+	// partial is set where files hold partial results, see [Input.Partials].
+	partial bool
 	// inherits is set where the reader does not add the attributes of resources that
 	// are asked for to the entries.
 	inherits bool

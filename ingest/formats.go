@@ -36,6 +36,12 @@ var formats = []Format{
 		open:   holding(traceRecords),
 	},
 	{
+		Name: "optrace-profile", Short: "profile", Summary: "sums that optrace convert -to profile wrote, for reports",
+		detect:  func(h *head) bool { return h.isObjects() && string(h.value("schema")) == `"`+op.PartialSchema+`"` },
+		open:    holding(partialRecords),
+		partial: true,
+	},
+	{
 		Name: "parquet", Summary: "Parquet tables with the columns of operations",
 		detect: func(h *head) bool {
 			return bytes.HasPrefix(h.text, []byte("PAR1")) || bytes.HasPrefix(h.text, []byte("PARE"))

@@ -128,14 +128,17 @@ type refusedError struct{ reason string }
 // Error returns the reason.
 func (e *refusedError) Error() string { return e.reason }
 
-// laterSchema returns the error of an entries file that starts with the header of another
+// laterSchema returns the error of a file of ours that starts with the header of another
 // version; nil for any other file.
 func (h *head) laterSchema() error {
 	schema := h.value("schema")
-	if !bytes.HasPrefix(schema, []byte(`"optrace.entries/`)) || string(schema) == `"`+op.Schema+`"` {
-		return nil
+	for _, known := range []string{op.Schema, op.PartialSchema} {
+		family, _, _ := strings.Cut(known, "/")
+		if bytes.HasPrefix(schema, []byte(`"`+family+"/")) && string(schema) != `"`+known+`"` {
+			return &refusedError{fmt.Sprintf("schema %s is not supported, this version reads %q", schema, known)}
+		}
 	}
-	return &refusedError{fmt.Sprintf("schema %s is not supported, this version reads %q", schema, op.Schema)}
+	return nil
 }
 
 // title matches a web page's title.

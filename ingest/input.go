@@ -49,6 +49,8 @@ type Input struct {
 	// readers are kept from file to file, by format.
 	readers readers
 	memory  *memory
+	// partials is set where partial results are asked for.
+	partials bool
 }
 
 // Stats counts the input read.
@@ -214,6 +216,9 @@ func (in *Input) open(s source, seen func(n int)) (*file, error) {
 func (in *Input) detect(f *file) error {
 	if err := f.detect(); err != nil {
 		return err
+	}
+	if f.format != nil && f.format.partial && !in.partials {
+		return f.wrap(errPartial)
 	}
 	name := f.formatName()
 	in.files[len(in.files)-1].format = name

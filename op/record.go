@@ -12,6 +12,9 @@ import (
 // Schema names the entries JSON Lines format and its major version.
 const Schema = "optrace.entries/v1"
 
+// PartialSchema names the format of partial results and its major version.
+const PartialSchema = "optrace.profile/v1"
+
 // Record is one thing that a reader found. At most one of the pointers is set;
 // none of them, and Skipped.N == 0, is a record without content, such as a
 // header with no resource.
@@ -36,8 +39,19 @@ type Record struct {
 	Batch *Batch
 	// Total is the total that a seed trace states, after its entries.
 	Total *Total
+	// Partial are sums over operations, handed out to those only who ask.
+	Partial *Partial
 	// Skipped counts things that the reader passed over.
 	Skipped Skipped
+}
+
+// Partial is a file of partial results: sums over the operations of an input, which
+// package analyze writes and reads.
+type Partial struct {
+	// File names the input, "-" for standard input.
+	File string
+	// Text is all of it.
+	Text []byte
 }
 
 // WholeReader reads the entry of a [Record] once more, with all of its fields: for the

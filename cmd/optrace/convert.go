@@ -23,6 +23,11 @@ unknown shape stays unknown in all of them.
   -push URL         with -to otlp-profiles, post them to a receiver of OTLP by HTTP
                     instead, once; a URL without a path gets
                     /v1development/profiles
+  -by KEY[,KEY]     with -to profile, the groups of the reports on it, but for root; these
+                    have the same -by, or none
+  -top N            with -to profile, how many entries reports on it may list (10)
+  -hotspot-bytes N  with -to profile, the same as of the reports on it (1048576)
+  -peaks FILE       with -to profile, the same as of the reports on it
   -drop-attributes  leave out attributes, events and what else no field of an
                     operation holds; links stay, without theirs
 ` + memoryHelp + `
@@ -37,6 +42,7 @@ Examples:
   optrace convert -to perfetto -o ops.pftrace ops.jsonl
   zcat trace.json.gz | optrace convert -to csv - > ops.csv
   optrace convert -to trace ops.jsonl | optrace report -
+  optrace convert -to profile -o rank7.profile rank7/ && optrace report *.profile
 `
 
 // converter writes the records of the inputs in one format.
@@ -127,6 +133,10 @@ func targets() []target {
 		{"otlp-profiles-json", "the same in JSON", []string{
 			"keeps what otlp-profiles keeps",
 		}, false, newProfileConverter(writeOTLPProfilesJSON)},
+		{targetProfile, "sums, which report adds up for many ranks or hours", []string{
+			"keeps the sums of a report and its lists of entries, in little space: no",
+			"operations, and nothing that needs the structure of the run",
+		}, false, nil},
 	}
 }
 
@@ -149,6 +159,7 @@ type convertFlags struct {
 	to, from, output, push string
 	drop                   bool
 	memory                 *memorySize
+	sums                   sumsFlags
 }
 
 // define defines the flags.
@@ -159,6 +170,7 @@ func (f *convertFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.drop, "drop-attributes", false, "")
 	formatFlag(fs, &f.from)
 	f.memory = addMemoryFlag(fs)
+	f.sums.define(fs)
 }
 
 func runConvert(ctx context.Context, s streams, args []string) error {
@@ -174,6 +186,14 @@ func runConvert(ctx context.Context, s streams, args []string) error {
 		return err
 	}
 	src := source{inputs: inputs, format: f.from, memory: *f.memory}
+	if to.name == targetProfile {
+		return runConvertSums(ctx, s, fs, &f, src)
+	}
+	for _, name := range sumsFlagNames {
+		if isSet(fs, name) {
+			return usagef("-%s needs -to %s", name, targetProfile)
+		}
+	}
 	if isSet(fs, "push") {
 		if to.name != targetOTLPProfiles || f.output != "" {
 			return usagef("-push needs -to %s, and no -o", targetOTLPProfiles)

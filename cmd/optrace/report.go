@@ -76,19 +76,16 @@ Examples:
 // reportFlags are the flags of the report command.
 type reportFlags struct {
 	json, csv bool
-	by        string
-	section   string
-	top       int
-	topSet    bool
-	minRatio  float64
-	hotspot   int64
-	format    string
-	output    string
-	html      string
-	peaks     string
-	memory    *memorySize
-	table     csvTable // with csv
-	display   displayFlags
+	sumsFlags
+	section  string
+	topSet   bool
+	minRatio float64
+	format   string
+	output   string
+	html     string
+	memory   *memorySize
+	table    csvTable // with csv
+	display  displayFlags
 }
 
 func reportCommand() command {
@@ -102,15 +99,12 @@ func reportCommand() command {
 func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "")
 	fs.BoolVar(&f.csv, "csv", false, "")
-	fs.StringVar(&f.by, "by", "", "")
+	f.sumsFlags.define(fs)
 	fs.StringVar(&f.section, "section", "", "")
-	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
-	fs.Int64Var(&f.hotspot, "hotspot-bytes", analyze.DefaultHotspotBytes, "")
 	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
-	fs.StringVar(&f.peaks, "peaks", "", "")
 	f.display.register(fs)
 	f.memory = addMemoryFlag(fs)
 }
@@ -150,6 +144,12 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		if err != nil {
 			return inputError(err)
 		}
+		if f.csv && r.LeftOut != "" {
+			if chosen.needsStructure() {
+				return inputError(fmt.Errorf("-section %s: %s", f.section, r.LeftOut))
+			}
+			fmt.Fprintf(s.err, "optrace report: %s\n", r.LeftOut)
+		}
 		if f.html != "" {
 			return outputError(html.Write(out, r, html.Options{Title: titleOf(inputs), Version: versionOf(buildInfo())}))
 		}
@@ -161,10 +161,7 @@ func runReport(ctx context.Context, s streams, args []string) error {
 // fit.
 func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	var opts analyze.Options
-	keys, err := analyze.ParseKeys(f.by)
 	switch {
-	case err != nil:
-		return opts, usagef("-by: %w", err)
 	case f.json && f.csv:
 		return opts, usagef("-json and -csv exclude each other")
 	case f.csv && f.section == "all":
@@ -173,34 +170,14 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, usagef("-html excludes -json, -csv and -o")
 	case f.html != "" && f.section != "":
 		return opts, usagef("-html shows all sections: leave out -section")
-	case f.top < 0:
-		return opts, usagef("-top is negative")
 	case f.display.check() != nil:
 		return opts, f.display.check()
-	case f.hotspot < 0:
-		return opts, usagef("-hotspot-bytes is negative")
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
 		return opts, usagef("-min-comm-ratio is not between 0 and 1")
 	}
-	table, err := readPeaks(f.peaks)
-	if err != nil {
-		return opts, err
-	}
-	return analyze.Options{
-		Peaks: table,
-		By:    keys, MinCommunicationRatio: f.minRatio, SumsOnly: !chosen.structural(),
-		// 0 lists no entry and makes every entry with memory a hotspot.
-		Top: int(orNegative(int64(f.top))), HotspotBytes: orNegative(f.hotspot),
-		KeepForest: f.html != "",
-	}, nil
-}
-
-// orNegative returns n, -1 for 0, which stands for the default in options.
-func orNegative(n int64) int64 {
-	if n == 0 {
-		return -1
-	}
-	return n
+	opts, err := f.sumsFlags.options()
+	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
+	return opts, err
 }
 
 // mappingFor returns the mapping that keeps the attributes to group by.

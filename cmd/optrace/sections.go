@@ -15,6 +15,8 @@ type section struct {
 	// structural is set if it needs the structure of the run, which takes memory
 	// for every entry.
 	structural bool
+	// whole is set if it is nothing without.
+	whole bool
 	// table writes its table as CSV.
 	table csvTable
 }
@@ -31,11 +33,11 @@ var sections = []section{
 	{name: "communication", structural: true, table: csv.WriteBottlenecks},
 	{name: "memory", table: csv.WriteHotspots},
 	{name: "slowest", table: csv.WriteSlowest},
-	{name: "idle", structural: true, table: csv.WriteIdle},
-	{name: "launches", structural: true, table: csv.WriteLaunches},
-	{name: "critical_path", structural: true, table: csv.WriteCriticalPath},
-	{name: "sequences", structural: true, table: csv.WriteSequences},
-	{name: "steps", structural: true, table: csv.WriteSteps},
+	{name: "idle", structural: true, whole: true, table: csv.WriteIdle},
+	{name: "launches", structural: true, whole: true, table: csv.WriteLaunches},
+	{name: "critical_path", structural: true, whole: true, table: csv.WriteCriticalPath},
+	{name: "sequences", structural: true, whole: true, table: csv.WriteSequences},
+	{name: "steps", structural: true, whole: true, table: csv.WriteSteps},
 }
 
 // selection is the set of sections that were asked for; nil is all.
@@ -79,6 +81,11 @@ func (s selection) shows(name string) bool {
 // structural reports whether a selected section needs the structure.
 func (s selection) structural() bool {
 	return slices.ContainsFunc(sections, func(x section) bool { return x.structural && s.has(x.name) })
+}
+
+// needsStructure reports whether a selected section is nothing without the structure.
+func (s selection) needsStructure() bool {
+	return s != nil && slices.ContainsFunc(sections, func(x section) bool { return x.whole && s.has(x.name) })
 }
 
 // csvTable returns the one table that is selected, where by is set that of the

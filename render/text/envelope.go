@@ -32,6 +32,9 @@ func (v *view) envelope() {
 	v.without()
 	v.field("sampling", samplingText(in.Sampling), in.Sampling == analyze.SamplingUnknown)
 	v.total()
+	if v.r.LeftOut != "" {
+		v.field("left out", v.r.LeftOut, false)
+	}
 }
 
 // missingLinks says how many links lead nowhere.

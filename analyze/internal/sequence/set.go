@@ -53,6 +53,18 @@ func (s *Set) addRange(r numbers) {
 	s.ranges = slices.Delete(s.ranges, i+1, j)
 }
 
+// Ranges returns the first and the last number of each range of the set, ascending.
+func (s *Set) Ranges() [][2]int64 {
+	list := make([][2]int64, len(s.ranges))
+	for i, r := range s.ranges {
+		list[i] = [2]int64{r.first, r.last}
+	}
+	return list
+}
+
+// AddRange adds the numbers from first to last, which is not less.
+func (s *Set) AddRange(first, last int64) { s.addRange(numbers{first, last}) }
+
 // Missing returns how many numbers between the smallest and the largest are not
 // in the set.
 func (s *Set) Missing() int64 {

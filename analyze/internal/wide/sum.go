@@ -4,9 +4,13 @@
 package wide
 
 import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
 	"math/bits"
+	"strconv"
 )
 
 // Sum is a sum of non-negative integers in 192 bits. The zero value is 0.
@@ -120,4 +124,38 @@ func AddSaturating(a, b int64) int64 {
 		return math.MaxInt64
 	}
 	return math.MinInt64
+}
+
+// Fits reports whether the sum is less than 2^n, for an n from 129 to 192.
+func (w Sum) Fits(n int) bool { return bits.Len64(w.hi) <= n-128 }
+
+// MarshalJSON returns the sum as an integer, whatever its size.
+func (w Sum) MarshalJSON() ([]byte, error) {
+	if w.hi == 0 && w.mid == 0 {
+		return strconv.AppendUint(nil, w.lo, 10), nil
+	}
+	return w.big().Append(nil, 10), nil
+}
+
+// maxDigits is how many decimal digits 192 bits have at most.
+const maxDigits = 58
+
+// UnmarshalJSON reads the form of MarshalJSON.
+func (w *Sum) UnmarshalJSON(text []byte) error {
+	*w = Sum{}
+	if v, err := strconv.ParseUint(string(text), 10, 64); err == nil {
+		w.lo = v
+		return nil
+	}
+	if len(text) > maxDigits || len(bytes.Trim(text, "0123456789")) > 0 {
+		return fmt.Errorf("%.80q is no sum", text)
+	}
+	n, ok := new(big.Int).SetString(string(text), 10)
+	if !ok || n.BitLen() > 192 {
+		return fmt.Errorf("%.80q is no sum", text)
+	}
+	var words [24]byte
+	n.FillBytes(words[:])
+	w.hi, w.mid, w.lo = binary.BigEndian.Uint64(words[:]), binary.BigEndian.Uint64(words[8:]), binary.BigEndian.Uint64(words[16:])
+	return nil
 }

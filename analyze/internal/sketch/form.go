@@ -1,0 +1,119 @@
+package sketch
+
+import (
+	"errors"
+	"math"
+	"slices"
+)
+
+// maxCount bounds the durations of a sketch that was written, so that those of many
+// sketches are counted without an overflow.
+const maxCount = 1 << 48
+
+// errForm is the error of a form that no sketch has.
+var errForm = errors.New("these are not the durations of a sketch")
+
+// Form returns what Of makes the same sketch of: up to MaxExact durations as they are,
+// ascending, or the number of the first bin that is not empty and then how many durations it
+// and those behind it have. There -n stands for n empty ones.
+func (s *Sketch) Form() (durations, bins []int64) {
+	if s.count <= MaxExact {
+		durations = slices.Clone(s.others)
+		slices.Sort(durations)
+		return durations, nil
+	}
+	var all Sketch
+	all.binAll(s)
+	empty := int64(-all.first)
+	for _, n := range all.counts {
+		switch {
+		case n == 0:
+			empty--
+			continue
+		case bins == nil:
+			bins = append(bins, -empty)
+		case empty < 0:
+			bins = append(bins, empty)
+		}
+		bins, empty = append(bins, n), 0
+	}
+	return nil, bins
+}
+
+// binAll adds all durations of o to the bins.
+func (s *Sketch) binAll(o *Sketch) {
+	first, end := o.first, o.first+len(o.counts)
+	for _, v := range o.others {
+		first, end = extendRange(first, end, binOf(v), binOf(v)+1)
+	}
+	s.extend(first, end)
+	for i, n := range o.counts {
+		s.counts[o.first-s.first+i] += n
+	}
+	for _, v := range o.others {
+		s.counts[binOf(v)-s.first]++
+	}
+	s.count += o.count
+}
+
+// Of returns the sketch of a form. It takes eight bytes for each bin between the first one
+// and the last one, Bytes of them in all.
+func Of(durations, bins []int64) (s Sketch, err error) {
+	if len(durations) > MaxExact || len(durations) > 0 && len(bins) > 0 {
+		return s, errForm
+	}
+	for _, v := range durations {
+		if v < 0 {
+			return Sketch{}, errForm
+		}
+		s.Add(v)
+	}
+	if len(bins) == 0 {
+		return s, nil
+	}
+	first, end, count, err := checkBins(bins)
+	if err != nil {
+		return s, err
+	}
+	s.counts, s.first, s.count = make([]int64, end-first), first, count
+	bin := 0
+	for _, n := range bins[1:] {
+		if n < 0 {
+			bin -= int(n)
+			continue
+		}
+		s.counts[bin] = n
+		bin++
+	}
+	return s, nil
+}
+
+// checkBins returns the range of the bins of a form, and the number of durations.
+func checkBins(bins []int64) (first, end int, count int64, err error) {
+	limit := int64(binOf(math.MaxInt64)) + 1
+	bin := bins[0]
+	if bin < 0 || bin >= limit {
+		return 0, 0, 0, errForm
+	}
+	for _, n := range bins[1:] {
+		switch {
+		case n < 0 && n >= bin-limit:
+			bin -= n
+		case n > 0 && n <= maxCount-count && bin < limit:
+			count += n
+			bin++
+		default:
+			return 0, 0, 0, errForm
+		}
+	}
+	if count <= MaxExact || bins[len(bins)-1] < 0 {
+		return 0, 0, 0, errForm
+	}
+	return int(bins[0]), int(bin), count, nil
+}
+
+// Count returns the number of durations.
+func (s *Sketch) Count() int64 { return s.count }
+
+// Bytes returns how much memory the bins take.
+func (s *Sketch) Bytes() int64 { return int64(len(s.counts)) * 8 }

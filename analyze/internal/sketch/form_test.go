@@ -1,0 +1,74 @@
+package sketch
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+)
+
+// A sketch that was made of a form has the percentiles of its own, also once others are
+// merged into it, and the same form.
+func TestFormKeepsSketches(t *testing.T) {
+	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+		var whole, merged Sketch
+		for range 1 + r.IntN(4) {
+			var s Sketch
+			wide := uint(1 + r.IntN(63))
+			for range r.IntN(100) {
+				s.Add(r.Int64N(math.MaxInt64 >> (63 - wide)))
+			}
+			durations, bins := s.Form()
+			again, err := Of(durations, bins)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, b := again.Form()
+			if diff := cmp.Diff([][]int64{durations, bins}, [][]int64{d, b}); diff != "" {
+				t.Errorf("seed %d: %s", seed, diff)
+			}
+			whole.Merge(&s)
+			merged.Merge(&again)
+		}
+		for _, p := range percents {
+			want, _ := whole.Percentile(p)
+			if got, _ := merged.Percentile(p); got != want {
+				t.Errorf("seed %d: p%d is %g, want %g", seed, p, got, want)
+			}
+		}
+	})
+}
+
+func TestFormIsChecked(t *testing.T) {
+	last := int64(binOf(math.MaxInt64))
+	for _, test := range []struct {
+		name            string
+		durations, bins []int64
+		ok              bool
+	}{
+		{"nothing", nil, nil, true},
+		{"durations", []int64{3, 1}, nil, true},
+		{"a negative duration", []int64{-1}, nil, false},
+		{"too many durations", make([]int64, MaxExact+1), nil, false},
+		{"both", []int64{1}, []int64{0, 40}, false},
+		{"a bin", nil, []int64{7, 40}, true},
+		{"the last bin", nil, []int64{last, 40}, true},
+		{"empty bins", nil, []int64{7, 40, -3, 1}, true},
+		{"few durations", nil, []int64{7, MaxExact}, false},
+		{"no count", nil, []int64{7}, false},
+		{"a count of 0", nil, []int64{7, 40, 0, 1}, false},
+		{"empty bins at the end", nil, []int64{7, 40, -1}, false},
+		{"a bin in front", nil, []int64{-1, 40}, false},
+		{"a bin behind", nil, []int64{last + 1, 40}, false},
+		{"a bin far behind", nil, []int64{7, 40, math.MinInt64, 1}, false},
+		{"one bin too many", nil, []int64{last, 40, 1}, false},
+		{"too large a count", nil, []int64{7, maxCount, 1}, false},
+	} {
+		if _, err := Of(test.durations, test.bins); (err == nil) != test.ok {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}

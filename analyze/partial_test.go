@@ -1,0 +1,388 @@
+package analyze
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/op"
+)
+
+// inputFile is a file of entries, or of partial results.
+type inputFile struct {
+	name, text string
+	partial    bool
+}
+
+// inputFiles is a Source of files, each a part.
+type inputFiles []inputFile
+
+func (s inputFiles) Partials() {}
+
+func (s inputFiles) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
+	type part struct {
+		file, number int64
+		records      iter.Seq2[op.Record, error]
+	}
+	parts := make(chan part, 1<<16)
+	number := int64(0)
+	add := func(file int, records iter.Seq2[op.Record, error]) {
+		parts <- part{int64(file), number, records}
+		number++
+	}
+	for i, f := range s {
+		if f.partial {
+			add(i, func(yield func(op.Record, error) bool) {
+				yield(op.Record{Partial: &op.Partial{File: f.name, Text: []byte(f.text)}}, nil)
+			})
+			continue
+		}
+		add(i, op.NewReader(strings.NewReader(f.text), f.name).Records())
+	}
+	close(parts)
+	errs := make([]error, workers)
+	var running sync.WaitGroup
+	for worker := range workers {
+		running.Go(func() {
+			for p := range parts {
+				errs[worker] = errors.Join(errs[worker], read(worker, p.file, p.number, p.records))
+			}
+		})
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
+
+func (s inputFiles) Files() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for _, f := range s {
+			format := "entries-jsonl"
+			if f.partial {
+				format = "optrace-profile"
+			}
+			if !yield(format, int64(len(f.text))) {
+				return
+			}
+		}
+	}
+}
+
+// randomFile returns a file of random records, some of which cannot be read.
+func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
+	var text []byte
+	entries := random.Entries(r, r.IntN(80))
+	for i := range entries {
+		e := &entries[i]
+		switch r.IntN(8) {
+		case 0:
+			e.Operation += fmt.Sprint(r.IntN(60))
+		case 1:
+			e.Service, e.Rank = "trainer-"+fmt.Sprint(r.IntN(2)), op.Int{}
+		case 2:
+			e.TraceID = op.LocalTraceID(uint64(r.IntN(3)))
+		case 3:
+			e.Stream, e.EmptyDevice = op.Known(r.Int64N(2)), e.DeviceID == ""
+		}
+		if weighted || r.IntN(50) == 0 {
+			e.AdjustedCount = 1 / (1 - r.Float64())
+		}
+		text = append(e.AppendJSON(text), '\n')
+		switch r.IntN(30) {
+		case 0:
+			text = append(text, "{\"operation\":\n"...)
+		case 1:
+			text = append((&op.Gap{Dropped: r.Int64N(5), Reason: fmt.Sprint("reason ", r.IntN(80))}).AppendJSON(text), '\n')
+		case 2:
+			b := op.Batch{Writer: fmt.Sprint("w", r.IntN(3)), Sequence: r.Int64N(50), Entries: r.Int64N(80)}
+			text = append(b.AppendJSON(text), '\n')
+		case 3:
+			text = append((&op.Span{Name: "request", Duration: 5}).AppendJSON(text), '\n')
+		case 4:
+			text = append(text, "{\"later\":1}\n"...)
+		case 5: // the record once more
+			text = append(e.AppendJSON(text), '\n')
+		}
+	}
+	return inputFile{name: name, text: string(text)}
+}
+
+func partialOf(t *testing.T, src Source, opts Options) string {
+	t.Helper()
+	p, err := ReadPartial(context.Background(), src, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
+}
+
+func reportOf(t *testing.T, src Source, opts Options) string {
+	t.Helper()
+	r, err := Run(context.Background(), src, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The report of partial results is that of the files that they were made of, however the
+// files were divided.
+func TestPartialsAddUp(t *testing.T) {
+	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+		opts := randomOptions(r)
+		opts.By = slices.DeleteFunc(opts.By, func(k Key) bool { return k.field == byRoot })
+		opts.SumsOnly, opts.Workers = true, 1+r.IntN(3)
+		weighted := r.IntN(3) == 0
+		var files, partials inputFiles
+		for i := range r.IntN(12) {
+			files = append(files, randomFile(r, fmt.Sprintf("%02d.jsonl", i), weighted))
+		}
+		for rest := files; len(rest) > 0; {
+			n := 1 + r.IntN(len(rest))
+			part := rest[:n]
+			switch r.IntN(4) {
+			case 0: // a part as it is
+				partials = append(partials, part...)
+			case 1: // partial results of partial results
+				var inner inputFiles
+				for _, f := range part {
+					inner = append(inner, inputFile{"inner", partialOf(t, inputFiles{f}, opts), true})
+				}
+				partials = append(partials, inputFile{"outer", partialOf(t, inner, opts), true})
+			case 2: // files one behind the other
+				text := ""
+				for _, f := range part {
+					text += partialOf(t, inputFiles{f}, opts)
+				}
+				partials = append(partials, inputFile{"joined", text, true})
+			default:
+				partials = append(partials, inputFile{"part", partialOf(t, part, opts), true})
+			}
+			rest = rest[n:]
+		}
+		want := reportOf(t, files, opts)
+		if diff := cmp.Diff(want, reportOf(t, partials, opts)); diff != "" {
+			t.Fatalf("seed %d, by %v: %s", seed, opts.By, diff)
+		}
+		for _, p := range partials {
+			if p.partial && !strings.Contains(p.text[1:], `{"schema"`) {
+				if diff := cmp.Diff(p.text, partialOf(t, inputFiles{p}, opts)); diff != "" {
+					t.Fatalf("seed %d: read and written again: %s", seed, diff)
+				}
+			}
+		}
+	})
+}
+
+// samplePartial returns partial results with everything that they may have.
+func samplePartial(t *testing.T) string {
+	r := rand.New(rand.NewPCG(3, 0))
+	var files inputFiles
+	for i := range 6 {
+		files = append(files, randomFile(r, fmt.Sprint(i), true))
+	}
+	return partialOf(t, files, samplePartialOptions())
+}
+
+func samplePartialOptions() Options {
+	return Options{
+		By: []Key{{field: byShape}, {field: byRank}, {field: byTrace}, {field: byKind}}, MaxGroups: 20, HotspotBytes: -1, Peaks: testPeaks(),
+		SumsOnly: true,
+	}
+}
+
+// Of a file that is damaged anywhere, nothing is added but the error, which has its place.
+func TestDamagedPartials(t *testing.T) {
+	text := samplePartial(t)
+	first, rest, _ := strings.Cut(text, "\n")
+	replace := func(from, to string) string {
+		if !strings.Contains(text, from) {
+			t.Fatalf("there is no %q", from)
+		}
+		return strings.Replace(text, from, to, 1)
+	}
+	last := strings.LastIndexByte(strings.TrimSpace(text), '\n') + 1
+	operation := strings.Index(text, `{"operation"`)
+	line := text[operation : operation+strings.IndexByte(text[operation:], '\n')+1]
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", "ends within"},
+		{"cut at a line", text[:last], "ends within"},
+		{"cut within a line", text[:len(text)/2], "ends within its object"},
+		{"another version", replace("profile/v1", "profile/v2"), "not supported"},
+		{"no header", rest, `schema "" is not supported`},
+		{"options twice", first + "\n" + text, "one part"},
+		{"a member that is not known", replace(`"min_ns"`, `"least_ns"`), `unknown field "least_ns"`},
+		{"no JSON", replace(`"min_ns"`, `min_ns`), "invalid character"},
+		{"something behind a line", replace(line, strings.TrimSpace(line)+" 1\n"), "behind the line"},
+		{"a row twice", replace(line, line+line), "there twice"},
+		{"a line less", replace(line, ""), "lines have"},
+		{"a negative count", replace(`"count":`, `"count":-`), "number"},
+		{"a large count", replace(`"count":`, `"count":9000000000000000`), "number"},
+		{"a fraction", replace(`"count":`, `"count":0.`), "Go struct"},
+		{"few squares", regexp.MustCompile(`squares_ns2":\d+`).ReplaceAllString(text, `squares_ns2":0`), "number"},
+		{"a kind", replace(`"kinds":["`, `"kinds":["x`), "kind"},
+		{"a side", replace(`"side":"host"`, `"side":"far"`), "text"},
+		{"a warning", replace(`"neg_duration"`, `"neg"`), "warning"},
+		{"an entry", replace(`{"slowest":{"step":`, `{"slowest":{"operation":7}}`+"\n"+`{"slowest":{"step":`), "bad:"},
+		{"no entry", replace(`{"slowest":{`, `{"slowest":{"span":{"name":"a"}}}`+"\n"+`{"slowest":{`), "no entry"},
+		{"a key", replace(`"values":["`, `"values":[7,"`), "values of"},
+		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "no table holds"},
+	} {
+		files := inputFiles{{"good", text, true}, {"bad", test.text, true}}
+		r, err := Run(t.Context(), files, samplePartialOptions())
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		want, err := Run(t.Context(), files[:1], samplePartialOptions())
+		if err != nil {
+			t.Fatal(err)
+		}
+		problem := ""
+		for _, p := range r.Input.Problems {
+			if strings.HasPrefix(p, "bad:") {
+				problem = p
+			}
+		}
+		if !strings.Contains(problem, test.want) || r.Input.Malformed+r.Input.Truncated != want.Input.Malformed+want.Input.Truncated+1 {
+			t.Errorf("%s: %d malformed, %d truncated, %q", test.name, r.Input.Malformed, r.Input.Truncated, problem)
+		}
+		r.Input = want.Input
+		if diff := cmp.Diff(want, r, equalReports); diff != "" {
+			t.Errorf("%s: %s", test.name, diff)
+		}
+	}
+}
+
+// Partial results that were made with other options are an error, unless they have what is
+// asked for all the same.
+func TestPartialOptions(t *testing.T) {
+	by := func(names string) []Key {
+		keys, err := ParseKeys(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys
+	}
+	made := Options{By: by("shape,rank")}
+	text := partialOf(t, inputFiles{{name: "ops", text: runLines}}, made)
+	for _, test := range []struct {
+		name string
+		opts Options
+		want string
+	}{
+		{"the same", made, ""},
+		{"no groups", Options{}, ""},
+		{"fewer entries", Options{Top: 3}, ""},
+		{"a ratio", Options{MinCommunicationRatio: 0.5}, ""},
+		{"other groups", Options{By: by("shape")}, "its groups are by shape,rank, and asked for is by shape"},
+		{"groups by the root", Options{By: by("root")}, "asked for is by root"},
+		{"more entries", Options{Top: 11}, "it lists 10"},
+		{"fewer rows", Options{MaxGroups: 5}, "up to 100000 rows"},
+		{"smaller hotspots", Options{HotspotBytes: -1}, "above 1048576 bytes"},
+		{"FLOPs", Options{RecordedFLOPs: true}, "FLOPs"},
+		{"peaks", Options{Peaks: testPeaks()}, "peaks"},
+	} {
+		test.opts.SumsOnly = true
+		_, err := Run(t.Context(), inputFiles{{"part", text, true}}, test.opts)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.want)
+		}
+		if err == nil {
+			want := reportOf(t, inputFiles{{name: "ops", text: runLines}}, test.opts)
+			if diff := cmp.Diff(want, reportOf(t, inputFiles{{"part", text, true}}, test.opts)); diff != "" {
+				t.Errorf("%s: %s", test.name, diff)
+			}
+		}
+	}
+	if _, err := ReadPartial(t.Context(), inputFiles{}, Options{By: by("root")}); err == nil {
+		t.Error("partial results by root")
+	}
+}
+
+// Beside partial results nothing is said that needs the structure, and why.
+func TestPartialsHaveNoStructure(t *testing.T) {
+	text := partialOf(t, inputFiles{{name: "ops", text: runLines}}, Options{})
+	r, err := Run(t.Context(), inputFiles{{name: "ops", text: runLines}, {"part", text, true}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.LeftOut == "" || r.Sequences != nil || r.Devices[0].SpanNS.Known || r.Input.Orphans.Known || r.Input.Files != 2 {
+		t.Errorf("left out %q, %+v", r.LeftOut, r.Input)
+	}
+}
+
+// What hold refuses ends the input.
+func TestPartialsHoldMemory(t *testing.T) {
+	src := holdingSource{inputFiles{{"part", samplePartial(t), true}}}
+	if _, err := Run(t.Context(), src, samplePartialOptions()); !errors.Is(err, errHeld) {
+		t.Errorf("%v, want %v", err, errHeld)
+	}
+}
+
+type holdingSource struct{ inputFiles }
+
+var errHeld = errors.New("too much")
+
+func (holdingSource) Hold(int64) error { return errHeld }
+
+// Whatever a file has, a report on it can be made and written, and so can partial results.
+func FuzzPartial(f *testing.F) {
+	var t testing.T
+	f.Add([]byte(partialOf(&t, inputFiles{randomFile(rand.New(rand.NewPCG(1, 1)), "ops", true)}, samplePartialOptions())))
+	f.Add([]byte(partialOf(&t, inputFiles{{name: "ops", text: runLines}}, samplePartialOptions())))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		files := inputFiles{{"part", string(text), true}, {"part", string(text), true}}
+		reportOf(t, files, samplePartialOptions())
+		again := inputFiles{{"again", partialOf(t, files, samplePartialOptions()), true}}
+		want := reportOf(t, files, samplePartialOptions())
+		if diff := cmp.Diff(want, reportOf(t, again, samplePartialOptions())); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// BenchmarkPartials adds up the partial results of a thousand processes with forty operations
+// of thousands of calls.
+func BenchmarkPartials(b *testing.B) {
+	const files, operations, calls = 1000, 40, 4000
+	r := rand.New(rand.NewPCG(1, 1))
+	p := &Partial{newCollector(Options{SumsOnly: true})}
+	for i := range operations * calls {
+		d := int64(1000 * (1 + r.ExpFloat64()*float64(1+i%operations)))
+		p.c.addEntry(&op.Entry{Operation: fmt.Sprint("op", i%operations), Kind: op.KindCompute, Duration: d, DeviceID: "cuda:0"}, nil)
+	}
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		b.Fatal(err)
+	}
+	parts := make(inputFiles, files)
+	for i := range parts {
+		parts[i] = inputFile{fmt.Sprint(i), text.String(), true}
+	}
+	b.SetBytes(files * int64(text.Len()))
+	for b.Loop() {
+		if _, err := Run(b.Context(), parts, Options{SumsOnly: true}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Partials lets the readers hand out files of partial results as an [op.Partial]. It is
+// called before anything is read, and only by who looks at those: otherwise such a file is
+// one that holds no recording.
+func (in *Input) Partials() { in.partials = true }
+
+// errPartial says what a file is that is not asked for.
+var errPartial = &refusedError{"sums that optrace convert -to profile wrote, and no operations: optrace report reads them, without -html"}
+
+// partialChunk is how much of a file of partial results is read at a time.
+const partialChunk = 64 << 10
+
+// partialRecords yields a file of partial results. What it takes is held while the record
+// is looked at.
+func partialRecords(src io.Reader, name string, _ *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		var text []byte
+		held := int64(0)
+		defer func() { _ = hold(-held) }() // giving back does not fail
+		for {
+			if len(text) == cap(text) {
+				before := cap(text)
+				text = slices.Grow(text, max(partialChunk, before))
+				more := int64(cap(text) - before)
+				held += more
+				if err := hold(more); err != nil {
+					yield(op.Record{}, err)
+					return
+				}
+			}
+			n, err := src.Read(text[len(text):cap(text)])
+			text = text[:len(text)+n]
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				yield(op.Record{}, fmt.Errorf("reading partial results: %w", err))
+				return
+			}
+		}
+		yield(op.Record{Partial: &op.Partial{File: name, Text: text}}, nil)
+	}
+}
