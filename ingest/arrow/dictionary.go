@@ -196,18 +196,6 @@ func (c *chunk) len() (n int64, known bool) {
 	return 0, false
 }
 
-// len returns how many values the dictionary has, as far as its messages say so.
-func (d *dictionary) len() (n int64, known bool) {
-	for i := range d.chunks {
-		one, known := d.chunks[i].len()
-		if !known {
-			return 0, false
-		}
-		n += one
-	}
-	return n, true
-}
-
 // only returns the values where all of them are in one array, else nil.
 func (d *dictionary) only() *array {
 	if len(d.chunks) != 1 {
