@@ -29,7 +29,6 @@ type plannedStep struct {
 	inputs   []*value
 	last     []bool // for each input: no later step and no output needs it
 	outputs  []*value
-	unused   []bool // for each output: nothing needs it
 	prepared *optrace.Prepared
 }
 
@@ -48,9 +47,6 @@ func newExecutable(b *Builder, outputs []*value) (*executable, error) {
 			continue
 		}
 		p := plannedStep{compiled: s.compiled, inputs: s.inputs, outputs: s.outputs}
-		for _, v := range s.outputs {
-			p.unused = append(p.unused, !needed[v.index])
-		}
 		for _, v := range s.inputs {
 			p.last = append(p.last, !needed[v.index])
 			needed[v.index] = true

@@ -58,11 +58,8 @@ func (r *run) step(s *plannedStep) error {
 	}
 	for i, v := range s.outputs {
 		r.buffers[v.index], r.owned[v.index] = outputs[i], true
-		if s.unused[i] {
-			err = errors.Join(err, r.backend.BufferFinalize(r.take(v)))
-		}
 	}
-	return err
+	return nil
 }
 
 // take returns the buffer of v, which is the caller's from now on.
@@ -72,8 +69,8 @@ func (r *run) take(v *value) backends.Buffer {
 	return b
 }
 
-// release frees what the run still owns: inputs that were donated and not used, and
-// after an error what was computed before it.
+// release frees what the run still owns: inputs that were donated and outputs of operations,
+// where nothing needed them, and after an error what was computed before it.
 func (r *run) release() (err error) {
 	for i, owned := range r.owned {
 		if owned {

@@ -278,6 +278,29 @@ func TestFLOPsOfProducts(t *testing.T) {
 	}
 }
 
+func TestKinds(t *testing.T) {
+	entries := record(t, func(tracer *optrace.Tracer) {
+		execute(t, New(plain(t), tracer, "cpu:0"), func(x, w, _ *graph.Node) []*graph.Node {
+			repeated := graph.BroadcastToDims(graph.ReduceAllSum(w), 4, 3)
+			return []*graph.Node{graph.Transpose(graph.Mul(repeated, x), 0, 1)}
+		})
+	})
+	got := make(map[string]op.Kind)
+	for _, e := range entries {
+		got[e.Operation] = e.Kind
+	}
+	want := map[string]op.Kind{
+		"ReduceSum": op.KindCompute, "BroadcastInDim": op.KindMemory,
+		"Mul": op.KindCompute, "Transpose": op.KindMemory,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
+	}
+	if k := kindOf("AllReduce"); k != op.KindCollective {
+		t.Errorf("AllReduce is %v", k)
+	}
+}
+
 func TestOperationsAreBelowTheSpanOfTheContext(t *testing.T) {
 	entries := record(t, func(tracer *optrace.Tracer) {
 		b := New(plain(t), tracer, "cpu:0")
