@@ -137,10 +137,10 @@ type numbers []int64
 // UnmarshalJSON reads an array of integers.
 func (n *numbers) UnmarshalJSON(text []byte) error {
 	*n = nil
-	inside, ok := bytes.CutPrefix(text, []byte("["))
-	if inside, ok = bytes.CutSuffix(inside, []byte("]")); !ok {
+	if text[0] != '[' {
 		return errNumber
 	}
+	inside := bytes.TrimSpace(text[1 : len(text)-1])
 	if len(inside) == 0 {
 		return nil
 	}

@@ -237,7 +237,10 @@ func (d *partialDoc) setSums(a *accumulator, f *sumsForm) error {
 	if f.Exemplar != nil {
 		a.slowest = Exemplar{f.Exemplar.TraceID, f.Exemplar.SpanID}
 	}
-	return errors.Join(a.variety.set(f), a.setWeighted(f.Weighted), a.setWork(f.Work))
+	if w := f.Weighted; w != nil {
+		a.weighted = &weighted{w.Count, w.Sum}
+	}
+	return errors.Join(a.variety.set(f), a.setWork(f.Work))
 }
 
 func (v *variety) set(f *sumsForm) error {
@@ -250,14 +253,6 @@ func (v *variety) set(f *sumsForm) error {
 		}
 		*flags[i] = true
 	}
-	return nil
-}
-
-func (a *accumulator) setWeighted(f *weightedForm) error {
-	if f == nil {
-		return nil
-	}
-	a.weighted = &weighted{f.Count, f.Sum}
 	return nil
 }
 
