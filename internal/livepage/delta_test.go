@@ -59,7 +59,7 @@ func TestDeltaAgainstTheWhole(t *testing.T) {
 // family returns operations below each other and the span above them, in the order in which
 // they end.
 func family(r *rand.Rand, n int) []op.Record {
-	trace, start := op.TraceID{15: byte(n + 1)}, int64(1_700_000_000_000_000_000+n*1000)
+	trace, start := op.TraceID{15: byte(n + 1)}, int64(1_700_000_000_000_000_000)+int64(n)*1000
 	id := func(i int) op.SpanID { return op.SpanID{6: byte(n + 1), 7: byte(i)} }
 	var all []op.Record
 	for i := range 1 + r.IntN(4) {
