@@ -209,7 +209,7 @@ func (d *partialDoc) setSums(a *accumulator, f *sumsForm) error {
 		!fit(f.SumNS, f.Squares, f.Elements, f.MemoryBytes, f.FLOPs) {
 		return errNumber
 	}
-	if std, ok := wide.SampleStd(f.SumNS, f.Squares, f.Count); ok && std != std { // the squares are too few
+	if !wide.Possible(f.SumNS, f.Squares, f.Count) {
 		return errNumber
 	}
 	a.count, a.errors, a.min, a.max, a.sum, a.squares = f.Count, f.Errors, f.MinNS, f.MaxNS, f.SumNS, f.Squares

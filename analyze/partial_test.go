@@ -247,6 +247,7 @@ func TestDamagedPartials(t *testing.T) {
 	last := strings.LastIndexByte(strings.TrimSpace(text), '\n') + 1
 	operation := strings.Index(text, `{"operation"`)
 	line := text[operation : operation+strings.IndexByte(text[operation:], '\n')+1]
+	single := regexp.MustCompile(`"count":1,(.*)squares_ns2":\d+`)
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "ends within"},
 		{"cut at a line", text[:last], "ends within"},
@@ -263,6 +264,7 @@ func TestDamagedPartials(t *testing.T) {
 		{"a large count", replace(`"count":`, `"count":9000000000000000`), "number"},
 		{"a fraction", replace(`"count":`, `"count":0.`), "Go struct"},
 		{"few squares", regexp.MustCompile(`squares_ns2":\d+`).ReplaceAllString(text, `squares_ns2":0`), "number"},
+		{"few squares of one", single.ReplaceAllString(text, `"count":1,${1}squares_ns2":0`), "number"},
 		{"a kind", replace(`"kinds":["`, `"kinds":["x`), "kind"},
 		{"a side", replace(`"side":"host"`, `"side":"far"`), "text"},
 		{"a warning", replace(`"neg_duration"`, `"neg"`), "warning"},

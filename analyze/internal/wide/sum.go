@@ -114,6 +114,13 @@ func SampleStd(sum, squares Sum, n int64) (std float64, ok bool) {
 	return math.Sqrt(variance), true
 }
 
+// Possible reports whether n values can have the sum and the sum of their squares:
+// n·Σx² is not less than (Σx)².
+func Possible(sum, squares Sum, n int64) bool {
+	s := sum.big()
+	return new(big.Int).Mul(big.NewInt(n), squares.big()).Cmp(s.Mul(s, s)) >= 0
+}
+
 // AddSaturating returns a + b, or the nearest int64 where the sum does not fit.
 func AddSaturating(a, b int64) int64 {
 	sum := a + b
