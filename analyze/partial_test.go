@@ -118,7 +118,7 @@ func randomFile(r *rand.Rand, name string, weighted bool) inputFile {
 	return inputFile{name: name, text: string(text)}
 }
 
-func partialOf(t *testing.T, src Source, opts Options) string {
+func partialOf(t testing.TB, src Source, opts Options) string {
 	t.Helper()
 	p, err := ReadPartial(context.Background(), src, opts)
 	if err != nil {
@@ -373,9 +373,8 @@ func (holdingSource) Hold(int64) error { return errHeld }
 
 // Whatever a file has, a report on it can be made and written, and so can partial results.
 func FuzzPartial(f *testing.F) {
-	var t testing.T
-	f.Add([]byte(partialOf(&t, inputFiles{randomFile(rand.New(rand.NewPCG(1, 1)), "ops", true)}, samplePartialOptions())))
-	f.Add([]byte(partialOf(&t, inputFiles{{name: "ops", text: runLines}}, samplePartialOptions())))
+	f.Add([]byte(partialOf(f, inputFiles{randomFile(rand.New(rand.NewPCG(1, 1)), "ops", true)}, samplePartialOptions())))
+	f.Add([]byte(partialOf(f, inputFiles{{name: "ops", text: runLines}}, samplePartialOptions())))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		files := inputFiles{{"part", string(text), true}, {"part", string(text), true}}
 		reportOf(t, files, samplePartialOptions())
