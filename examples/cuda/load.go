@@ -64,7 +64,7 @@ func kernels(batch string) (recorded [numStreams][]op.Entry, err error) {
 			if stream < 0 || stream >= numStreams {
 				return recorded, fmt.Errorf("%s: an operation of stream %d", batch, stream)
 			}
-			recorded[stream] = append(recorded[stream], *rec.Entry)
+			recorded[stream] = append(recorded[stream], *rec.Entry.Clone()) // an entry is valid until the next one
 		}
 	}
 	for _, entries := range recorded {
