@@ -28,7 +28,7 @@ func reported(t *testing.T, batch string) (*analyze.Report, []op.Entry) {
 		case err != nil:
 			t.Fatal(err)
 		case rec.Entry != nil:
-			entries = append(entries, *rec.Entry)
+			entries = append(entries, *rec.Entry.Clone())
 		}
 	}
 	return r, entries
