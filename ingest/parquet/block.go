@@ -35,19 +35,21 @@ type block struct {
 	trace                      *valueColumn[op.TraceID]
 	span, parent, rootSpan     *valueColumn[op.SpanID]
 	dtype                      *valueColumn[op.DType]
-	inputs                     listColumn[[]op.Shape]
-	output                     listColumn[op.Shape]
-	dtypes                     listColumn[[]op.DType]
-	collectives                op.Column[*op.Collective]
+	inputs                     *listColumn[[]op.Shape, op.Shape]
+	output                     *listColumn[op.Shape, int64]
+	dtypes                     *listColumn[[]op.DType, op.DType]
+	collective                 *collectiveColumns
 
 	list    []rows.Row // of the window
 	fetched []bool     // by reader: whether list has its values
 	next    []int64    // by reader: the row of the row group that it stands at
+	// fills, by reader, gives list the values that columns have read. It is nil where they
+	// have none, and reports false where they have not all.
+	fills []func(list []rows.Row) bool
 
 	// These are places of readers.
-	whole             map[rows.Is][]int // of what says something to a kind of record
-	lost, spanID      []int
-	lists, collective []int
+	whole        map[rows.Is][]int // of what says something to a kind of record
+	lost, spanID []int
 }
 
 // boundColumn is a column of a window and the place of its chunk among those of a row
@@ -61,6 +63,7 @@ type boundColumn struct {
 // block relies on, or has lists in their place.
 func newBlock(t *tableReader, m *op.Mapping) *block {
 	b := &block{tableReader: t, fetched: make([]bool, len(t.readers)), next: make([]int64, len(t.readers))}
+	b.fills = make([]func([]rows.Row) bool, len(t.readers))
 	if !m.HasColumns() || !b.isComplete() {
 		return nil
 	}
@@ -90,10 +93,10 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 		b.addExceptional("links.trace_id")
 	}
 	b.lost, b.spanID = b.places("span_id", "parent_span_id"), b.places("span_id")
-	b.lists = b.places("input_shapes", "output_shape", "input_dtypes")
-	if !omitted.Has(op.FieldParent) {
-		b.collective = b.places(collectiveColumns...)
-	}
+	b.inputs = newListColumn(b, "input_shapes", func(r *rows.Row) *[]op.Shape { return &r.InputShapes }, cloneShapes)
+	b.output = newListColumn(b, "output_shape", func(r *rows.Row) *op.Shape { return &r.OutputShape }, slices.Clone)
+	b.dtypes = newListColumn(b, "input_dtypes", func(r *rows.Row) *[]op.DType { return &r.InputDTypes }, slices.Clone)
+	b.collective = newCollectiveColumns(b, !omitted.Has(op.FieldParent))
 	b.whole = make(map[rows.Is][]int)
 	for is, names := range saying {
 		b.whole[is] = b.places(names...)
@@ -117,7 +120,7 @@ func unless(omitted op.Fields, field op.Field, name string) string {
 // and no lists where a block expects values.
 func (b *block) isComplete() bool {
 	for _, name := range []string{"record", "operation", "duration_ns", "kind", "output_elements", "memory_bytes"} {
-		if b.leafOf(name) == nil {
+		if b.place(name) < 0 {
 			return false
 		}
 	}
@@ -136,20 +139,10 @@ func (b *block) place(name string) int {
 	return slices.IndexFunc(b.bound, func(f boundField) bool { return f.column == name })
 }
 
-func (b *block) leafOf(name string) *leaf {
-	if i := b.place(name); i >= 0 {
-		return &b.leaves[b.bound[i].leaf]
-	}
-	return nil
-}
-
-func (b *block) chunkOf(name string) int { return b.bound[b.place(name)].leaf }
-
 func (b *block) addExceptional(names ...string) {
-	for _, name := range names {
-		if l := b.leafOf(name); l != nil {
-			b.windowed = append(b.windowed, boundColumn{exceptional{b.newColumn(l)}, b.chunkOf(name)})
-		}
+	for _, i := range b.places(names...) {
+		chunk := b.bound[i].leaf
+		b.windowed = append(b.windowed, boundColumn{exceptional{b.newColumn(&b.leaves[chunk])}, chunk})
 	}
 }
 
@@ -163,18 +156,6 @@ func (b *block) setColumns() {
 	}
 	c.TraceID = func(i int) op.TraceID { return b.trace.values[b.trace.codes[i]] }
 	c.SpanID = func(i int) op.SpanID { return b.row(i, b.spanID).SpanID }
-	b.inputs = listColumn[[]op.Shape]{
-		of: func(r *rows.Row) ([]op.Shape, bool) { return r.InputShapes, r.InputShapes != nil }, appendKey: appendShapes, clone: cloneShapes,
-	}
-	b.output = listColumn[op.Shape]{
-		of:        func(r *rows.Row) (op.Shape, bool) { return r.OutputShape, r.OutputShape != nil },
-		appendKey: appendShape, clone: slices.Clone[op.Shape],
-	}
-	b.dtypes = listColumn[[]op.DType]{
-		of:        func(r *rows.Row) ([]op.DType, bool) { return r.InputDTypes, r.InputDTypes != nil },
-		appendKey: appendDTypes, clone: slices.Clone[[]op.DType],
-	}
-	b.collectives.Codes = make([]uint32, windowRows)
 }
 
 // places returns the places of the readers of columns, as far as the table has them.
@@ -185,11 +166,6 @@ func (b *block) places(names ...string) (list []int) {
 		}
 	}
 	return list
-}
-
-var collectiveColumns = []string{
-	"collective.name", "collective.group", "collective.group_size", "collective.sequence", "collective.peer_rank",
-	"collective.in_elements", "collective.out_elements",
 }
 
 // saying are the columns that say something to rows that are no entries, by their kind.
@@ -228,38 +204,9 @@ func (b *block) load(most int64) bool {
 	b.n = int64(n)
 	clear(b.fetched)
 	b.list = b.list[:0]
-	if !b.loadLists() {
-		b.n = 0
-		return false
-	}
+	b.collective.load(n)
 	b.show()
 	b.markUnusual()
-	return true
-}
-
-// loadLists loads the columns of lists and of collectives. It reports whether they could
-// be read.
-func (b *block) loadLists() bool {
-	b.rowsWith(b.lists)
-	list := b.rowsWith(b.collective)
-	if b.err != nil {
-		return false
-	}
-	b.inputs.load(list)
-	b.output.load(list)
-	b.dtypes.load(list)
-	b.collectives.Values = append(b.collectives.Values[:0], nil)
-	b.collectives.Version++
-	for i := range list {
-		b.collectives.Codes[i] = 0
-		if c := list[i].Collective; c != nil {
-			b.collectives.Codes[i] = uint32(len(b.collectives.Values))
-			b.collectives.Values = append(b.collectives.Values, c)
-		}
-		if list[i].Warn != 0 {
-			b.unusual[i/64] |= 1 << (i % 64)
-		}
-	}
 	return true
 }
 
@@ -273,8 +220,8 @@ func (b *block) show() {
 	c.Stream, c.Step, c.Launch = b.stream.shown(), b.step.shown(), b.launch.shown()
 	c.Root, c.Trace = b.root.shown(), b.trace.shown()
 	c.Span, c.ParentSpan, c.RootSpan = b.span.shown(), b.parent.shown(), b.rootSpan.shown()
-	c.InputShapes, c.OutputShape, c.InputDTypes = b.inputs.column, b.output.column, b.dtypes.column
-	c.DType, c.Collective = b.dtype.shown(), b.collectives
+	c.InputShapes, c.OutputShape, c.InputDTypes = b.inputs.shown(), b.output.shown(), b.dtypes.shown()
+	c.DType, c.Collective = b.dtype.shown(), b.collective.shown()
 }
 
 // markUnusual marks the rows that are no operations, or that op.Rows may not hold.
@@ -352,8 +299,11 @@ func (b *block) rowsWith(readers []int) []rows.Row {
 	return b.list
 }
 
-// fetch has a reader read the rows of the window.
+// fetch gives the rows of the window the values of a reader.
 func (b *block) fetch(k int) error {
+	if fill := b.fills[k]; fill != nil && fill(b.list) {
+		return nil
+	}
 	c := b.readers[k]
 	if err := b.advance(k); err != nil {
 		return err

@@ -2,88 +2,231 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
 	"slices"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
 )
 
-// maxListBytes is how much the values of a column of lists may take, in the encoding by
-// which they are found, before they are forgotten.
-const maxListBytes = 1 << 20
+const (
+	// maxListBytes is how much the values of a column of lists may take, in the encoding by
+	// which they are found, before they are forgotten.
+	maxListBytes = 1 << 20
+	maxLists     = 1 << 14 // how many there may be
+	// maxKeyBytes is how long a key may be. Longer rows get a code each.
+	maxKeyBytes = 4 << 10
+)
 
 // listColumn is a column of lists, dictionary-encoded as in op.Column. The file has no
-// dictionary of lists: equal ones get the same code, from window to window.
-type listColumn[T any] struct {
-	of        func(r *rows.Row) (list T, ok bool) // false for null
-	appendKey func(dst []byte, list T) []byte
-	clone     func(list T) T
+// dictionary of lists: rows that are stored alike, by levels and indexes or values, get the
+// same code, from window to window.
+type listColumn[T ~[]E, E any] struct {
+	*column                      // nil where the file has none
+	reader                       // of a row
+	of      func(r *rows.Row) *T // where a row keeps its list
+	clone   func(list T) T
 
-	codes  [windowRows]uint32
-	found  map[string]uint32
+	codes    [windowRows]uint32
+	values   []T // of the codes; the first is that of null
+	warnings []op.Warning
+	version  int64
+	exact    bool // whether the rows of the window are those that codes tell, without warnings
+
+	found  keyTable
 	key    []byte
-	bytes  int
-	column op.Column[T]
+	number int // of the dictionary that the keys refer to
 }
 
-// load sets the codes of rows.
-func (c *listColumn[T]) load(list []rows.Row) {
-	if c.found == nil || c.bytes > maxListBytes {
+// newListColumn returns the column of a field. of tells where a row keeps its list, clone
+// returns a copy of one.
+func newListColumn[T ~[]E, E any](b *block, name string, of func(*rows.Row) *T, clone func(T) T) *listColumn[T, E] {
+	c := &listColumn[T, E]{of: of, clone: clone}
+	c.forget()
+	if i := b.place(name); i >= 0 {
+		c.column = b.newColumn(&b.leaves[b.bound[i].leaf])
+		c.column.batch = rows.NewBatch(1)
+		c.reader = b.bound[i].reader(c.column)
+		b.windowed = append(b.windowed, boundColumn{c, b.bound[i].leaf})
+		b.fills[i] = c.fill
+	}
+	return c
+}
+
+// forget leaves the value of null alone.
+func (c *listColumn[T, E]) forget() {
+	var null T
+	c.values, c.warnings = append(c.values[:0], null), append(c.warnings[:0], 0)
+	c.found.clear()
+	c.version++
+}
+
+// load implements windowColumn. A row that goes on from one page to the next is unusual.
+func (c *listColumn[T, E]) load(n int, unusual *[windowWords]uint64) error {
+	if c.found.size() > maxListBytes || len(c.values) > maxLists {
 		c.forget()
 	}
-	for i := range list {
-		if v, ok := c.of(&list[i]); ok {
-			c.codes[i] = c.code(v)
-		} else {
-			c.codes[i] = 0
+	c.exact = true
+	for row := -1; ; {
+		if c.pos == c.n && c.leaf.maxRep == 0 && row == n-1 {
+			return nil
+		}
+		switch err := c.column.load(); {
+		case err == io.EOF && row == n-1:
+			return nil
+		case err != nil:
+			return c.wrap(err)
+		}
+		if c.hasDictionary && c.number != c.dictionaries {
+			if row >= 0 {
+				return c.wrap(errors.New("dictionary behind values"))
+			}
+			c.number = c.dictionaries
+			c.forget()
+		}
+		if c.allNull() {
+			k := min(c.n-c.pos, n-1-row)
+			if k == 0 {
+				return nil
+			}
+			clear(c.codes[row+1 : row+1+k])
+			c.pos += k
+			row += k
+			continue
+		}
+		switch {
+		case c.reps.at(c.pos) > 0 && row < 0:
+			return c.wrap(errors.New("row that starts within a list"))
+		case c.reps.at(c.pos) > 0:
+			c.pass()
+			unusual[row/64] |= 1 << (row % 64)
+			c.exact = false
+		case row == n-1:
+			return nil
+		default:
+			row++
+			code, err := c.next()
+			if err != nil {
+				return c.wrap(err)
+			}
+			if c.codes[row] = code; c.warnings[code] != 0 {
+				unusual[row/64] |= 1 << (row % 64)
+				c.exact = false
+			}
 		}
 	}
 }
 
-// forget leaves the value of null alone.
-func (c *listColumn[T]) forget() {
-	var null T
-	c.found, c.bytes = make(map[string]uint32), 0
-	c.column = op.Column[T]{Codes: c.codes[:], Values: append(c.column.Values[:0], null), Version: c.column.Version + 1}
+// pass passes over the rest of a row, as far as the page has it.
+func (c *listColumn[T, E]) pass() {
+	for ; c.pos < c.n && c.reps.at(c.pos) > 0; c.pos++ {
+		if c.defs.at(c.pos) == c.leaf.maxDef {
+			c.column.next++
+		}
+	}
 }
 
-// code returns the code of a list.
-func (c *listColumn[T]) code(list T) uint32 {
-	c.key = c.appendKey(c.key[:0], list)
-	code, ok := c.found[string(c.key)] // does not allocate
+// next returns the code of the next row, as far as the page has it.
+func (c *listColumn[T, E]) next() (uint32, error) {
+	pos, next := c.pos, c.column.next
+	if err := c.readKey(); err != nil {
+		return 0, err
+	}
+	if len(c.key) > maxKeyBytes {
+		return c.add(pos, next)
+	}
+	code, ok := c.found.find(c.key)
 	if !ok {
-		code = uint32(len(c.column.Values))
-		c.found[string(c.key)] = code
-		c.column.Values = append(c.column.Values, c.clone(list))
-		c.bytes += len(c.key) + bytesPerValue
+		var err error
+		if *code, err = c.add(pos, next); err != nil {
+			c.forget() // the key
+			return 0, err
+		}
 	}
-	return code
+	return *code, nil
 }
 
-// appendShape appends the encoding of a shape, which nil has too.
-func appendShape(dst []byte, s op.Shape) []byte {
-	if s == nil {
-		return append(dst, 0)
+// add adds the row that has been read last, and returns its code. It starts at a place of
+// the page, and its values at one among those that are not null.
+func (c *listColumn[T, E]) add(pos, next int) (code uint32, err error) {
+	row := *c.column
+	row.n, row.pos, row.next, row.pages = c.pos, pos, next, pages{} // the reader is to see no more
+	list := c.column.batch.Reset(1)
+	if _, err := c.reader.read(&row, list); err != nil {
+		return 0, err
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(s))+1)
-	for _, d := range s {
-		dst = binary.AppendVarint(dst, d)
+	if v := *c.of(&list[0]); v != nil || list[0].Warn != 0 {
+		code = uint32(len(c.values))
+		c.values, c.warnings = append(c.values, c.clone(v)), append(c.warnings, list[0].Warn)
 	}
-	return dst
+	return code, nil
 }
 
-func appendShapes(dst []byte, list []op.Shape) []byte {
-	for _, s := range list {
-		dst = appendShape(dst, s)
+// readKey reads the next row, as far as the page has it, and sets the key to what is stored
+// of it.
+func (c *listColumn[T, E]) readKey() error {
+	key := append(c.key[:0], 0)
+	if c.hasIndexes {
+		key[0] = 1
 	}
-	return dst
+	for from := c.pos; ; {
+		rep, def := c.reps.at(c.pos), c.defs.at(c.pos)
+		levels := uint64(rep)<<48 | uint64(def)<<32
+		if def == c.leaf.maxDef {
+			i := c.column.next
+			c.column.next++
+			switch {
+			case c.hasIndexes && i >= c.indexes.n:
+				return errShortPage
+			case c.hasIndexes:
+				levels |= uint64(uint32(c.indexes.at(i)))
+			case i >= c.own.n:
+				return c.own.err
+			case len(key) <= maxKeyBytes:
+				key = appendValue(key, c.own.at(i))
+			}
+		}
+		if len(key) <= maxKeyBytes {
+			key = binary.LittleEndian.AppendUint64(key, levels)
+		}
+		if c.pos++; c.pos == c.n || c.reps.at(c.pos) == 0 {
+			break
+		}
+		if c.pos-from == MaxRowValues {
+			return fmt.Errorf("row of more than %d values", MaxRowValues)
+		}
+	}
+	c.key = key
+	return nil
 }
 
-func appendDTypes(dst []byte, list []op.DType) []byte {
-	for _, t := range list {
-		dst = append(binary.AppendUvarint(dst, uint64(len(t))), t...)
+// appendValue appends an encoding of a value, which is too long for a key where it does not
+// tell the value.
+func appendValue(key []byte, v value) []byte {
+	key = binary.LittleEndian.AppendUint64(key, uint64(v.i))
+	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v.f))
+	key = binary.LittleEndian.AppendUint64(key, uint64(len(v.b)))
+	return append(key, v.b[:min(len(v.b), maxKeyBytes+1)]...)
+}
+
+// fill does what the reader of rows does, for the rows of the window. It reports false
+// where it cannot.
+func (c *listColumn[T, E]) fill(list []rows.Row) bool {
+	if !c.exact {
+		return false
 	}
-	return dst
+	for i := range list {
+		*c.of(&list[i]) = c.values[c.codes[i]]
+	}
+	return true
+}
+
+// shown returns the column of the window.
+func (c *listColumn[T, E]) shown() op.Column[T] {
+	return op.Column[T]{Codes: c.codes[:], Values: c.values, Version: c.version}
 }
 
 // cloneShapes copies shapes whose dimensions are not to last.

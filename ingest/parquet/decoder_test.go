@@ -31,6 +31,7 @@ func TestNumbers(t *testing.T) {
 		{"packed, of no width", []byte{0x03}, 0, []int32{0, 0, 0, 0, 0, 0, 0, 0}, false},
 		{"padding left out", []byte{0x03, 0x88, 0xc6}, 3, []int32{0, 1, 2, 3, 4}, true},
 		{"equal, cut off", []byte{0x08}, 3, nil, true},
+		{"equal, wider than stated", []byte{0x08, 0x02}, 1, nil, true},
 		{"run that is too long", []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01}, 1, nil, true},
 		{"head cut off", []byte{0x80}, 1, nil, true},
 		{"empty packed runs", []byte{0x01, 0x01, 0x02, 0x01}, 1, []int32{1}, true},

@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
@@ -67,12 +68,18 @@ func (h *numbers) decode(src []byte, width, n int) error {
 			src = append(src, make([]byte, max(0, size-left))...)
 			h.padded = src
 		}
-		if !isPacked && end == 0 && run >= n {
+		if !isPacked {
+			value := uint64(0)
 			for i, b := range src[start : start+size] {
-				h.value |= int32(b) << (8 * i)
+				value |= uint64(b) << (8 * i)
 			}
-			h.n = n
-			return nil
+			if value>>width != 0 {
+				return fmt.Errorf("number %d of %d bits", value, width)
+			}
+			if end == 0 && run >= n {
+				h.value, h.n = int32(value), n
+				return nil
+			}
 		}
 		if total += run; total > n+maxPadding {
 			return errShortPage
@@ -98,11 +105,14 @@ const maxRun = 1 << 31
 
 // check returns errLevel for levels above the highest.
 func (h *numbers) check(highest int32) error {
-	bad := uint32(h.value) > uint32(highest)
-	for _, level := range h.list {
-		bad = bad || uint32(level) > uint32(highest)
+	if highest&(highest+1) == 0 { // the highest that is as wide
+		return nil
 	}
-	if bad {
+	most := uint32(h.value)
+	for _, level := range h.list {
+		most = max(most, uint32(level))
+	}
+	if most > uint32(highest) {
 		return errLevel
 	}
 	return nil
