@@ -57,5 +57,6 @@
 //	                    with their types, and what else spans and links had
 //
 // The file's metadata hold the schema's name, optrace.entries/v1, under the key
-// optrace.schema. Text is dictionary-encoded, pages are compressed with zstd.
+// optrace.schema. Where all rows come from one process, its header in JSON, with service,
+// rank, host and what else its resource states, is under optrace.resource. Text is dictionary-encoded, pages are compressed with zstd.
 package parquet

@@ -6,6 +6,11 @@ import "github.com/parquet-go/parquet-go"
 // [op.Schema].
 const SchemaKey = "optrace.schema"
 
+// ResourceKey is the key of the file's metadata whose value is the header of entries JSON
+// Lines, with the resource that all rows come from. It is there if they state one and the
+// same.
+const ResourceKey = "optrace.resource"
+
 // newSchema returns the table's schema. The order of the fields is that of the
 // columns, and the one in which rows.go fills them.
 func newSchema() *parquet.Schema {

@@ -35,6 +35,7 @@ type Writer struct {
 	buf  rowBuffer
 	// groupRows is the number of rows handed to the current row group.
 	groupRows int
+	resource  oneResource
 	err       error
 }
 
@@ -70,6 +71,7 @@ func (w *Writer) Span(s *op.Span) error {
 // Resource writes r: what follows comes from there.
 func (w *Writer) Resource(r *op.Resource) error {
 	w.buf.resource(r)
+	w.resource.add(r)
 	return w.end()
 }
 
@@ -123,10 +125,37 @@ func (w *Writer) Close() error {
 	if w.err != nil {
 		return w.err
 	}
+	if text := w.resource.header(); text != nil {
+		w.file.SetKeyValueMetadata(ResourceKey, string(text))
+	}
 	w.fail(w.file.Close())
 	if w.err == nil {
 		w.err = errClosed
 		return nil
 	}
 	return w.err
+}
+
+// oneResource is the resource of all rows, as long as there is one.
+type oneResource struct {
+	resource *op.Resource
+	several  bool
+}
+
+func (o *oneResource) add(r *op.Resource) {
+	switch {
+	case o.resource == nil:
+		o.resource = r.Clone()
+	case !o.resource.Same(r):
+		o.several = true
+	}
+}
+
+// header returns the header record of entries JSON Lines with the resource, nil if there is
+// none or there are several.
+func (o *oneResource) header() []byte {
+	if o.resource == nil || o.several {
+		return nil
+	}
+	return op.AppendHeader(nil, o.resource)
 }

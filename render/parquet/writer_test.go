@@ -103,6 +103,43 @@ func TestAgainstTheLibrary(t *testing.T) {
 	}
 }
 
+// The process stands in the metadata where there is one.
+func TestResourceInMetadata(t *testing.T) {
+	one := op.Resource{Service: "trainer", Rank: op.Known(3), WorldSize: op.Known(8), Attrs: []op.Attr{{Key: "host.name", Value: "n1"}}}
+	const header = `{"schema":"optrace.entries/v1","resource":{"service":"trainer","rank":3,"world_size":8,"attrs":{"host.name":"n1"}}}`
+	for _, test := range []struct {
+		name      string
+		resources []op.Resource
+		want      string
+	}{
+		{"none", nil, ""},
+		{"one", []op.Resource{one}, header},
+		{"the same again", []op.Resource{one, one}, header},
+		{"two", []op.Resource{one, {Service: "trainer", Rank: op.Known(4)}, one}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			w := parquet.NewWriter(&b)
+			for _, r := range test.resources {
+				if err := w.Resource(&r); err != nil {
+					t.Fatal(err)
+				}
+				r.Attrs = append(r.Attrs[:0:0], op.Attr{Key: "host.name", Value: "later"})
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			f, err := lib.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, ok := f.Lookup(parquet.ResourceKey); got != test.want || ok != (test.want != "") {
+				t.Errorf("metadata have %q (%v), want %q", got, ok, test.want)
+			}
+		})
+	}
+}
+
 // A file without rows has the columns all the same.
 func TestEmpty(t *testing.T) {
 	var b bytes.Buffer
