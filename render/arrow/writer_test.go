@@ -49,8 +49,10 @@ func peers(t *testing.T, args ...string) []byte {
 	if err != nil {
 		t.Skip("no node on the PATH: .ci/arrow installs what this needs")
 	}
-	if _, err := os.Stat("peers/node_modules"); err != nil {
-		t.Skip("apache-arrow and polars are not installed: npm install in render/arrow/peers, as .ci/arrow does")
+	for _, module := range []string{"apache-arrow", "nodejs-polars", "@duckdb/node-api"} {
+		if _, err := os.Stat("peers/node_modules/" + module); err != nil {
+			t.Skip(module + " is not installed: npm install in render/arrow/peers, as .ci/arrow does")
+		}
 	}
 	cmd := exec.CommandContext(t.Context(), node, append([]string{"peers/peers.mjs"}, args...)...)
 	cmd.Stderr = os.Stderr

@@ -1,8 +1,12 @@
-// Reads and writes Arrow with apache-arrow and polars, for the tests of
-// render/arrow.
+// Reads and writes Arrow with apache-arrow and polars, and Parquet with DuckDB,
+// for the tests of render/arrow.
 //
 //	node peers.mjs read FILE    prints what each of the two finds in a stream
 //	node peers.mjs write DIR    writes a table of operations in the forms of each
+//	node peers.mjs duckdb DIR   runs the statements of DIR/queries.sql there, and
+//	                            prints the rows of each that has any
+//	node peers.mjs polars DIR   runs DIR/queries.js there, and prints the frames
+//	                            byOperation and byDevice that it makes
 import fs from "node:fs";
 import path from "node:path";
 import * as arrow from "apache-arrow";
@@ -71,6 +75,25 @@ function write(dir) {
   fs.writeFileSync(at("apache-arrow.arrow"), arrow.tableToIPC(table, "file"));
 }
 
+// statements runs the statements of DuckDB.
+async function statements() {
+  const { DuckDBInstance } = await import("@duckdb/node-api");
+  const connection = await (await DuckDBInstance.create(":memory:")).connect();
+  const answers = [];
+  for (const statement of fs.readFileSync("queries.sql", "utf8").split(";")) {
+    if (!statement.trim()) continue;
+    const rows = (await connection.runAndReadAll(statement)).getRowObjectsJson();
+    if (rows.length && !("Count" in rows[0])) answers.push(rows);
+  }
+  return answers;
+}
+
+// frames runs the lines of polars.
+function frames() {
+  const body = fs.readFileSync("queries.js", "utf8") + "\nreturn [byOperation, byDevice];";
+  return new Function("pl", "fs", body)(polars, fs).map((frame) => frame.toRecords());
+}
+
 switch (command) {
   case "read":
     console.log(JSON.stringify(rows(where), plain));
@@ -80,6 +103,14 @@ switch (command) {
     break;
   case "write":
     write(where);
+    break;
+  case "duckdb":
+    process.chdir(where);
+    console.log(JSON.stringify(await statements(), plain));
+    break;
+  case "polars":
+    process.chdir(where);
+    console.log(JSON.stringify(frames(), plain));
     break;
   default:
     throw new Error(`unknown command ${command}`);
