@@ -55,7 +55,8 @@ type Processor struct {
 
 	// For the operations of a Recorder, which are not spans.
 	mapping  *op.Mapping
-	resource atomic.Pointer[resource.Resource]
+	resource atomic.Pointer[resource.Resource] // of spans
+	expected *resource.Resource                // of spans, as long as there were none; may be nil
 	shapes   *shapes.Cache
 }
 

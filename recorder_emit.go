@@ -127,13 +127,13 @@ func (p *Processor) rootAbove(parent trace.SpanContext) span.Root {
 	return p.roots.At(parent.TraceID(), op.SpanID(parent.SpanID()))
 }
 
-// resourceOf returns the resource of the span in ctx, or else of the spans
-// that p has seen.
+// resourceOf returns the resource of the span in ctx, or else of the spans that p has seen
+// or will see.
 func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	if s, ok := trace.SpanFromContext(ctx).(sdktrace.ReadOnlySpan); ok {
 		return s.Resource()
 	}
-	return p.resource.Load()
+	return cmp.Or(p.resource.Load(), p.expected)
 }
 
 // Current returns a copy of the operations that have ended and that the

@@ -129,6 +129,9 @@ func (s *SDK) Shutdown(ctx context.Context) (err error) {
 // environment variable OPTRACE_FILE names, "ops.jsonl" if it is not set. With
 // OPTRACE_DISABLED=true nothing is recorded and no file is touched.
 //
+// The resource is that of the SDK with host, process and rank, see [ProcessDetector],
+// unless [WithProviderOptions] has another one.
+//
 // Call Shutdown before the program ends. A signal that ends a program which does
 // not handle it costs what was recorded since the last flush, at most a second of
 // it; see [WithSignals].
@@ -174,7 +177,8 @@ func Setup(path string, opts ...SetupOption) (*SDK, error) {
 }
 
 func newProvider(cfg setupConfig) (*sdktrace.TracerProvider, *Processor, error) {
-	provider := slices.Clone(cfg.providerOptions)
+	res := processResource(context.Background())
+	provider := append([]sdktrace.TracerProviderOption{sdktrace.WithResource(res)}, cfg.providerOptions...)
 	undo := func(err error) error { return err }
 	if cfg.forwards {
 		forwarder, err := NewForwarder(cfg.spanExporter, cfg.forwardOptions...)
@@ -191,6 +195,9 @@ func newProvider(cfg setupConfig) (*sdktrace.TracerProvider, *Processor, error) 
 	proc, err := NewProcessor(exp, cfg.processorOptions...)
 	if err != nil {
 		return nil, nil, undo(errors.Join(err, exp.Shutdown(context.Background())))
+	}
+	if len(cfg.providerOptions) == 0 { // which may have another resource
+		proc.expected = res
 	}
 	return sdktrace.NewTracerProvider(append(provider, sdktrace.WithSpanProcessor(proc))...), proc, nil
 }
