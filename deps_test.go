@@ -33,11 +33,11 @@ var importRules = map[string]struct {
 	"internal": {own: []string{"internal/..."}},
 	"live": {
 		own:     []string{"op", "tensorconv", "analyze/...", "render/...", "internal/..."},
-		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf", pprofProfile}),
+		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf", "golang.org/x/text", pprofProfile}),
 	},
 	"internal/livepage": {
 		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
-		foreign: []string{"google.golang.org/protobuf", pprofProfile},
+		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text", pprofProfile},
 	},
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
@@ -62,9 +62,11 @@ var importRules = map[string]struct {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"analyze":        {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"analyze/clocks": {own: []string{"op", "analyze/internal/wide", "internal/jsontext", "internal/lineio", "internal/intern"}},
 	"analyze/doctor": {own: []string{
-		"op", "analyze", "analyze/flops", "analyze/peaks", "analyze/seed", "analyze/stacks", "analyze/internal/...", "internal/...",
+		"op", "analyze", "analyze/clocks", "analyze/flops", "analyze/peaks", "analyze/seed", "analyze/stacks", "analyze/internal/...",
+		"internal/...",
 	}},
 	"ingest": {
 		own:     []string{"op", "internal/...", "ingest/..."},

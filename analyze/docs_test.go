@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"reflect"
 	"regexp"
@@ -16,7 +17,7 @@ import (
 
 // TestDocumentedFigures reads docs/analyses.md: each table of operations is an
 // input, and a table of figures behind it is what the report says about it, by
-// the keys that its first heading may name.
+// the keys or on the clock that its first heading may name.
 func TestDocumentedFigures(t *testing.T) {
 	text, err := os.ReadFile("../docs/analyses.md")
 	if err != nil {
@@ -25,12 +26,13 @@ func TestDocumentedFigures(t *testing.T) {
 	var input markdownTable
 	figures := 0
 	for _, table := range markdownTables(string(text)) {
-		head, by, _ := strings.Cut(table.header[0], " `-by ")
+		heading, align := strings.CutSuffix(table.header[0], " `-align-clocks`")
+		head, by, _ := strings.Cut(heading, " `-by ")
 		switch head {
 		case "operation":
 			input = table
 		case "figure":
-			report := documentedReport(t, input, cmp.Or(strings.Trim(by, "`"), "operation,shape"))
+			report := documentedReport(t, input, cmp.Or(strings.Trim(by, "`"), "operation,shape"), align)
 			for _, row := range table.rows {
 				figures++
 				checkFigure(t, report, strings.Trim(row[0], "`"), row[1])
@@ -84,8 +86,8 @@ func tableCells(line string) (cells []string, ok bool) {
 }
 
 // documentedReport returns the JSON report on the operations of a table, by the
-// keys.
-func documentedReport(t *testing.T, table markdownTable, by string) any {
+// keys, with times on one clock or as they are.
+func documentedReport(t *testing.T, table markdownTable, by string, align bool) any {
 	t.Helper()
 	var records []op.Record
 	for i, cells := range table.rows {
@@ -95,8 +97,12 @@ func documentedReport(t *testing.T, table markdownTable, by string) any {
 		}
 		records = append(records, row.record())
 	}
+	rep := sampleReport(records, by, true)
+	if align {
+		rep = collected(rand.New(rand.NewPCG(1, 1)), records, Options{AlignClocks: true}, 1)
+	}
 	var report any
-	if err := json.Unmarshal(reportJSON(t, sampleReport(records, by, true)), &report); err != nil {
+	if err := json.Unmarshal(reportJSON(t, rep), &report); err != nil {
 		t.Fatal(err)
 	}
 	return report

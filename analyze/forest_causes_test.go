@@ -182,3 +182,18 @@ func TestCausesAddUp(t *testing.T) {
 		t.Error("no request waited for a straggler")
 	}
 }
+
+// Of operations that ran equally long meanwhile, the first by name is named.
+func TestMeanwhileOfEqualTimes(t *testing.T) {
+	for range 50 { // maps are in another order each time
+		part := &CausePart{}
+		s := causeSums{
+			forest: NewForest(), parts: map[causeKey]*CausePart{{}: part},
+			meanwhile: map[*CausePart]map[string]int64{part: {"add": 3, "relu": 5, "matmul": 5, "abs": 1}},
+		}
+		got := s.causes(1)[0].Parts[0]
+		if got.Meanwhile != "matmul" || got.MeanwhileNS != 5 {
+			t.Fatalf("%s for %d ns", got.Meanwhile, got.MeanwhileNS)
+		}
+	}
+}

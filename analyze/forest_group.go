@@ -91,7 +91,7 @@ func cutKeys(text string, keys []Key) []KeyValue {
 // it.
 func (k Key) cut(text string) (v KeyValue, rest string) {
 	switch k.field {
-	case byOperation, byRoot, byService:
+	case byOperation, byRoot, byService, byPath:
 		value, rest := cutCounted(text)
 		return textValue(value), rest
 	case byKind:

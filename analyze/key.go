@@ -30,13 +30,14 @@ const (
 	byRoot
 	byService
 	byTrace
+	byPath
 	byAttr
 )
 
 // keyNames are the keys without a parameter.
 var keyNames = [...]string{
 	byOperation: "operation", byKind: "kind", byDevice: "device", byRank: "rank", byStream: "stream",
-	byShape: "shape", byStep: "step", byRoot: "root", byService: "service", byTrace: "trace",
+	byShape: "shape", byStep: "step", byRoot: "root", byService: "service", byTrace: "trace", byPath: "path",
 }
 
 const attrPrefix = "attr:"
@@ -45,7 +46,7 @@ const attrPrefix = "attr:"
 func KeyNames() []string { return slices.Clone(keyNames[:]) }
 
 // parseKey returns the key that s names: operation, kind, device, rank,
-// stream, shape, step, root, service, trace, or attr:NAME, which may be the NAME alone
+// stream, shape, step, root, service, trace, path, or attr:NAME, which may be the NAME alone
 // where that has a dot.
 func parseKey(s string) (Key, error) {
 	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
@@ -266,7 +267,7 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 		return appendInt(dst, e.Stream)
 	case byShape:
 		start := len(dst)
-		dst = appendShapeText(append(dst, 0, 0, 0, 0), e)
+		dst = e.AppendShapes(append(dst, 0, 0, 0, 0))
 		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
 		return dst
 	case byStep:
@@ -275,6 +276,8 @@ func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
 		return appendCounted(dst, e.Root)
 	case byService:
 		return appendCounted(dst, e.Service)
+	case byPath:
+		return appendCounted(dst, e.Path)
 	case byTrace:
 		if e.TraceID.IsLocal() { // says nothing of the input's traces
 			return append(dst, make([]byte, len(e.TraceID))...)
@@ -303,6 +306,8 @@ func (k Key) simple(e *op.Entry) (text string, number op.Int, ok bool) {
 		return e.Root, op.Int{}, true
 	case byService:
 		return e.Service, op.Int{}, true
+	case byPath:
+		return e.Path, op.Int{}, true
 	case byRank:
 		return "", e.Rank, true
 	case byStream:
@@ -329,13 +334,15 @@ func (k Key) value(e *op.Entry) KeyValue {
 	case byStream:
 		return intValue(e.Stream)
 	case byShape:
-		return textValue(string(appendShapeText(nil, e)))
+		return textValue(string(e.AppendShapes(nil)))
 	case byStep:
 		return intValue(e.Step)
 	case byRoot:
 		return textValue(e.Root)
 	case byService:
 		return textValue(e.Service)
+	case byPath:
+		return textValue(e.Path)
 	case byTrace:
 		if e.TraceID.IsZero() || e.TraceID.IsLocal() {
 			return KeyValue{}
@@ -376,7 +383,7 @@ func (k Key) appendValue(dst []byte, v KeyValue) (_ []byte, ok bool) {
 			return append(dst, 0), true
 		}
 		dst = appendCounted(append(dst, 1), v.Text)
-	case byOperation, byRoot, byService:
+	case byOperation, byRoot, byService, byPath:
 		dst = appendCounted(dst, v.Text)
 	case byShape:
 		dst = append(binary.BigEndian.AppendUint32(dst, uint32(len(v.Text)+4)), v.Text...)
@@ -389,27 +396,4 @@ func (k Key) appendValue(dst []byte, v KeyValue) (_ []byte, ok bool) {
 		return append(dst, id[:]...), ok && !v.Number.Known
 	}
 	return dst, !v.Number.Known
-}
-
-// appendShapeText appends the shapes and the element type of an entry:
-// "64x784,784x256->64x256:f32". It appends nothing where none of the three is
-// known.
-func appendShapeText(dst []byte, e *op.Entry) []byte {
-	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
-		return dst
-	}
-	if e.InputShapes == nil {
-		dst = append(dst, '?')
-	}
-	for i, s := range e.InputShapes {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = s.AppendText(dst)
-	}
-	dst = e.OutputShape.AppendText(append(dst, "->"...))
-	if e.DType != "" {
-		dst = append(append(dst, ':'), e.DType...)
-	}
-	return dst
 }

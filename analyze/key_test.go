@@ -26,7 +26,8 @@ func TestParseKeys(t *testing.T) {
 		{"attr:tenant,attr:Layer.name", "attr:tenant attr:Layer.name", ""},
 		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
 		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
-		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, attr:NAME`},
+		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
+			"attr:NAME"},
 		{"attr:", "", `parsing key: "attr:" is none of`},
 		{"operation,", "", `parsing key: "" is none of`},
 		{"rank,device,rank", "", "parsing keys: rank is there twice"},
@@ -55,7 +56,8 @@ func TestKeyValues(t *testing.T) {
 	full := op.Entry{
 		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(3), Stream: op.Known(0), Step: op.Known(-1),
 		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
-		Root: "POST /predict", Service: "api", TraceID: op.TraceID{15: 1}, Attrs: []op.Attr{{Key: "tenant", Value: "a<b"}},
+		Root: "POST /predict", Service: "api", Path: "encoder/layer.3", TraceID: op.TraceID{15: 1},
+		Attrs: []op.Attr{{Key: "tenant", Value: "a<b"}},
 	}
 	for _, tc := range []struct {
 		key   string
@@ -73,6 +75,7 @@ func TestKeyValues(t *testing.T) {
 		{"root", full, "POST /predict", `"POST /predict"`},
 		{"service", full, "api", `"api"`},
 		{"trace", full, "00000000000000000000000000000001", `"00000000000000000000000000000001"`},
+		{"path", full, "encoder/layer.3", `"encoder/layer.3"`},
 		{"attr:tenant", full, "a<b", `"a<b"`},
 		{"attr:absent", full, "unknown", `null`},
 		{"device", op.Entry{}, "unknown", `null`},

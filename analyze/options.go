@@ -45,6 +45,11 @@ type Options struct {
 	// RecordedFLOPs takes no FLOPs but those that were recorded: what follows from
 	// shapes, and the bytes that were moved, stays unknown. It saves time for each entry.
 	RecordedFLOPs bool
+	// AlignClocks moves the times of ranks onto the clock of one of them before the figures
+	// that depend on times are computed, by how far the clocks are apart when collectives end.
+	// [Report].Clocks says how far. Entries that are listed stay as recorded. It does nothing
+	// with SumsOnly.
+	AlignClocks bool
 	// Peaks has the peaks of devices, by which operations get a roofline; nil for none.
 	Peaks *peaks.Table
 	// Workers is the number of goroutines in which [Run] reads. The report does
@@ -57,7 +62,10 @@ type Options struct {
 // ([op.Record].Whole). [Run] tells a Source
 // that has a method Omit(op.Fields).
 func (o Options) Unused() op.Fields {
-	unused := op.FieldsOf(op.FieldPath, op.FieldScope)
+	unused := op.FieldsOf(op.FieldScope)
+	if !slices.Contains(o.By, Key{field: byPath}) {
+		unused |= op.FieldsOf(op.FieldPath)
+	}
 	if o.structural() {
 		return unused
 	}
@@ -70,9 +78,10 @@ func (o Options) Unused() op.Fields {
 	return unused
 }
 
-// takesColumns reports whether a report is made of columns where the input has them.
+// takesColumns reports whether a report is made of columns where the input has them. These
+// have neither attributes nor paths.
 func (o Options) takesColumns() bool {
-	return !slices.ContainsFunc(o.By, func(k Key) bool { return k.field == byAttr })
+	return !slices.ContainsFunc(o.By, func(k Key) bool { return k.field == byAttr || k.field == byPath })
 }
 
 // structural reports whether the structure of the run is needed.

@@ -72,6 +72,10 @@ type Report struct {
 	Utilisation *Utilisation        `json:"utilisation"`
 	Concurrency []DeviceConcurrency `json:"concurrency"`
 
+	// Clocks says how far the clocks of ranks are apart; nil unless [Options.AlignClocks] asked
+	// for it.
+	Clocks *Clocks `json:"clocks,omitempty"`
+
 	// WithoutSuspects has figures without the operations whose times cannot be right; nil where there
 	// are none, where the structure was not computed, and where it does not hold all operations.
 	WithoutSuspects *WithoutSuspects `json:"without_suspects"`

@@ -27,7 +27,11 @@ func (p *Profile) Report() *Report { return newReport(newCounter(), p, nil) }
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
 func newReport(in *counter, p *Profile, forest *Forest) *Report {
+	var moved *Clocks
 	if forest != nil {
+		if p.opts.AlignClocks {
+			moved = forest.alignClocks()
+		}
 		p = forest.settle(p)
 	}
 	shared := p.sharedDevices()
@@ -36,6 +40,9 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 	}
 	devices := p.deviceSums(shared)
 	total := p.total()
+	if moved != nil && moved.WallNS.Known {
+		total.WallNS = moved.WallNS
+	}
 	r := &Report{
 		Schema:      Schema,
 		Input:       in.envelope(),
@@ -56,6 +63,7 @@ func newReport(in *counter, p *Profile, forest *Forest) *Report {
 			Copies:         copyRows(&p.copies),
 		},
 		Slowest: p.slowest.list(),
+		Clocks:  moved,
 	}
 	if p.opts.Peaks != nil {
 		r.Peaks = p.opts.Peaks.Devices

@@ -28,8 +28,9 @@ const (
 // The attributes of the tensors of an operation.
 const (
 	// InputShapesKey is the shapes of the inputs, a list of dimensions each. A list of lists of integers, or of texts such
-	// as 64x784 for backends that do not show nested values. No dimensions are a scalar, an empty value is a shape that is
-	// not known, and a dimension of -1 is not known.
+	// as 64x784 or [64,784], for SDKs that do not nest values and backends that do not show them. No dimensions are a
+	// scalar, [] as a text; an empty value, ? as a text, is a shape that is not known; and a dimension of -1, in brackets
+	// where it is a text, is not known.
 	InputShapesKey = attribute.Key(op.KeyInputShapes)
 	// InputDTypesKey is the element types of the inputs.
 	InputDTypesKey = attribute.Key(op.KeyInputDTypes)

@@ -24,11 +24,17 @@ func convolution(o operands) result {
 	if groupsFit(x[n-1], w[n-2], w[n-1]) && o.out[n-1] == w[n-1] {
 		last = elements(w[:n-1])
 	}
-	switch {
-	case first == unknown:
+	if first == unknown {
 		first = last
-	case last != unknown && last != first:
-		return noResult() // either may be meant
+	} else if last != unknown && last != first {
+		// Either may be meant, unless one kernel only is within its input.
+		asFirst, asLast := covers(x[2:], w[2:]), covers(x[1:n-1], w[:n-2])
+		if asFirst == asLast {
+			return noResult()
+		}
+		if asLast {
+			first = last
+		}
 	}
 	if first == unknown {
 		return noResult()
@@ -40,6 +46,16 @@ func convolution(o operands) result {
 // groups.
 func groupsFit(inputs, ofKernel, outputs int64) bool {
 	return ofKernel > 0 && inputs > 0 && inputs%ofKernel == 0 && outputs%(inputs/ofKernel) == 0
+}
+
+// covers reports whether an input is at least as large as a kernel, in every dimension.
+func covers(input, kernel op.Shape) bool {
+	for i, d := range kernel {
+		if d > input[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // quantizedConvolution counts a convolution of inputs that come with a scale and a zero

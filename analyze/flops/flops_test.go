@@ -149,9 +149,13 @@ func TestFLOPs(t *testing.T) {
 		{"conv2d", "1x32x28x28 64x8x3x3 -> 1x64x26x26", 6_230_016}, // 4 groups: 2 · 43264 · 8·9
 		{"conv2d", "1x32x28x28 63x8x3x3 -> 1x63x26x26", unknown},   // 63 outputs do not divide by 4
 		{"conv2d", "1x32x28x28 64x9x3x3 -> 1x64x26x26", unknown},
-		{"conv2d", "1x32x28x28 64x32x3x3", unknown},               // the strides are not known
-		{"conv2d", "1x28x28x3 3x3x3x64 -> 1x26x26x64", 2_336_256}, // channels last: 2 · 43264 · 27
-		{"conv1d", "2x4x10 6x4x3 -> 2x6x8", 2304},                 // 2 · 96 · 12
+		{"conv2d", "1x32x28x28 64x32x3x3", unknown},                 // the strides are not known
+		{"conv2d", "1x28x28x3 3x3x3x64 -> 1x26x26x64", 2_336_256},   // channels last: 2 · 43264 · 27
+		{"Conv", "1x128x1x1 480x128x1x1 480 -> 1x480x1x1", 122_880}, // channels last, the kernel is 480x128
+		{"conv2d", "1x1x1x128 1x1x128x480 -> 1x1x1x480", 122_880},   // and first, 128x480
+		{"conv2d", "1x4x4x4 4x4x4x4 -> 1x4x4x4", 8192},              // 2 · 64 · 64 either way
+		{"conv2d", "1x8x8x8 8x8x8x4 -> 1x8x1x4", unknown},           // both fit
+		{"conv1d", "2x4x10 6x4x3 -> 2x6x8", 2304},                   // 2 · 96 · 12
 		{"conv1d", "2x4 6x4 -> 2x6", unknown},
 		{"QLinearConv", "1x3x8x8 [] [] 4x3x1x1 [] [] [] [] -> 1x4x8x8", 1536}, // 2 · 256 · 3
 		{"ConvTranspose", "1x16x8x8 16x4x2x2 -> 1x4x16x16", 32_768},           // 2 · 1024 · 4·4

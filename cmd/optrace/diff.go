@@ -35,7 +35,7 @@ are several runs a side.
 
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
-                    service, trace, attr:NAME
+                    service, trace, path, attr:NAME
   -fail-above PCT   exit with code 1 where an operation, or a part of the time, is
                     slower by more than PCT percent, and that is no chance
   -alpha P          the probability of any false finding that is accepted (0.05)

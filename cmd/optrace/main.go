@@ -67,7 +67,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return finish(s, c, c.run(ctx, s, args[1:]))
 		}
 	}
-	fmt.Fprintf(stderr, "optrace: unknown command %q\n\n%s", args[0], overview())
+	hint := "run 'optrace help' for the commands"
+	if _, err := os.Stat(args[0]); err == nil {
+		hint = fmt.Sprintf("'optrace report %s' profiles the operations in it", termtext.Clean(args[0]))
+	}
+	fmt.Fprintf(stderr, "optrace: unknown command %q\n%s\n", args[0], hint)
 	return exitUsage
 }
 

@@ -39,7 +39,7 @@ an INPUT.
                     idle. With known sampling it has the columns est_count and
                     est_sum_ns
   -by KEY[,KEY]     group by operation, kind, device, rank, stream, shape, step,
-                    root, service, trace or attr:NAME, an attribute of the
+                    root, service, trace, path or attr:NAME, an attribute of the
                     operation, or else of its scope or resource, such as
                     attr:region; a NAME with a dot will do, such as hw.model or
                     gen_ai.request.model. With device, the critical path is by
@@ -53,6 +53,10 @@ an INPUT.
                     repeated sequences to list (10),
                     and, where it is given and not 0, how many rows of any table
                     the text shows (30)
+  -align-clocks     estimate how far the clocks of ranks are apart from when their
+                    collectives end, and compute what depends on times with
+                    all of them on one clock; the estimate, its residuals and the
+                    times as recorded are shown beside
   -min-comm-ratio X the smallest part of the total at which a communicating
                     operation is listed (0)
   -hotspot-bytes N  the memory above which an operation is a hotspot (1048576)
@@ -71,6 +75,7 @@ Examples:
   optrace report -csv -section devices ops.jsonl > devices.csv
   optrace report -html report.html ops.jsonl
   optrace report -peaks nvidia-h100-sxm ops.jsonl
+  optrace report -align-clocks rank-*.jsonl
 `
 
 // reportFlags are the flags of the report command.
@@ -80,6 +85,7 @@ type reportFlags struct {
 	section  string
 	topSet   bool
 	minRatio float64
+	align    bool
 	format   string
 	output   string
 	html     string
@@ -102,6 +108,7 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	f.sumsFlags.define(fs)
 	fs.StringVar(&f.section, "section", "", "")
 	fs.Float64Var(&f.minRatio, "min-comm-ratio", 0, "")
+	fs.BoolVar(&f.align, "align-clocks", false, "")
 	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.html, "html", "", "")
@@ -170,6 +177,8 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 		return opts, usagef("-html excludes -json, -csv and -o")
 	case f.html != "" && f.section != "":
 		return opts, usagef("-html shows all sections: leave out -section")
+	case f.align && !chosen.structural():
+		return opts, usagef("-align-clocks is for figures that depend on times: choose other sections, or leave out -section")
 	case f.display.check() != nil:
 		return opts, f.display.check()
 	case !(f.minRatio >= 0 && f.minRatio <= 1):
@@ -177,6 +186,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 	}
 	opts, err := f.sumsFlags.options()
 	opts.MinCommunicationRatio, opts.SumsOnly, opts.KeepForest = f.minRatio, !chosen.structural(), f.html != ""
+	opts.AlignClocks = f.align
 	return opts, err
 }
 

@@ -50,10 +50,10 @@ formats, and what is compressed, are read once.
   -for D            end after that time, as in 30s
 
 Beside the page are ?format=json, the report as 'optrace report -json' prints it,
-?format=collapsed, stacks for flame graphs, ?format=pprof, a profile that 'go tool
-pprof' opens by its URL, and trace.json, a Chrome trace. Its button "to
-Perfetto" opens ui.perfetto.dev and hands it that trace within the browser; nothing
-else leaves this machine.
+?format=text, the one that 'optrace report' prints, ?format=collapsed, stacks for
+flame graphs, ?format=pprof, a profile that 'go tool pprof' opens by its URL, and
+trace.json, a Chrome trace. The page's button "to Perfetto" opens ui.perfetto.dev and
+hands it that trace within the browser; nothing else leaves this machine.
 
 Limits: a request of OTLP is at most 20 MiB, before and after decompression, and
 arrives within 15 s; 8 are read at a time, and more are told to come again. Each

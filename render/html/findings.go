@@ -236,6 +236,10 @@ func sentence(r *analyze.Report, devices int) (string, []Note) {
 	if in.Sampling == analyze.SamplingKnown || in.Sampling == analyze.SamplingUnknown {
 		chips = append(chips, Note{"sampled", "The traces were sampled, with " + string(in.Sampling) + " probability."})
 	}
+	if c := r.Clocks; c != nil && len(c.Offsets) > 0 {
+		chips = append(chips, Note{"clocks aligned", fmt.Sprintf("Times of %s are on the clock of rank %d, by when collectives end.",
+			count(int64(len(c.Offsets)), "rank"), *c.Reference)})
+	}
 	if len(chips) == 0 {
 		return text + "; nothing lost.", nil
 	}

@@ -42,6 +42,7 @@ const (
 func Write(w io.Writer, r *analyze.Report, opts Options) error {
 	v := &view{page: newPage(opts.Width, opts.Rows, opts.Color, false), r: r, all: opts.Show == nil}
 	v.envelope()
+	v.clocks()
 	for _, s := range []struct {
 		name   string
 		render func()

@@ -3,7 +3,7 @@
 // numbers of the distinct values where these are few, in as many bits as the
 // largest one takes. A column whose values are all equal takes none.
 //
-// A row cannot be changed once it was added.
+// Rows are changed all at once, by Update, or not at all.
 package packed
 
 import (
@@ -86,16 +86,39 @@ func (t *Table) Bytes() int64 {
 
 // pack makes a block of the rows that are open.
 func (t *Table) pack() {
+	t.blocks = append(t.blocks, t.newBlock(t.open))
+	t.rows = 0
+}
+
+// newBlock makes a block of columns that have all of its rows.
+func (t *Table) newBlock(columns []int64) *block {
 	b := &block{columns: make([]layout, t.columns)}
 	t.buffer = t.buffer[:0]
 	for c := range b.columns {
-		t.buffer = b.columns[c].append(t.buffer, (*[BlockRows]int64)(t.column(c)))
+		t.buffer = b.columns[c].append(t.buffer, (*[BlockRows]int64)(columns[c*BlockRows:]))
 	}
 	t.buffer = append(t.buffer, make([]byte, padding)...)
 	b.data = append(t.spareData(), t.buffer...)
 	t.size += int64(cap(b.data))
-	t.blocks = append(t.blocks, b)
-	t.rows = 0
+	return b
+}
+
+// Update calls change for the rows of each block, of which it is told the first and given a
+// function that returns the values of a column. What change sets them to is kept.
+func (t *Table) Update(change func(first int32, column func(c int) []int64)) {
+	rows := make([]int64, t.columns*BlockRows)
+	column := func(c int) []int64 { return rows[c*BlockRows : (c+1)*BlockRows] }
+	for n, b := range t.blocks {
+		for c := range t.columns {
+			b.read(column(c), 0, c)
+		}
+		change(int32(n*BlockRows), column)
+		t.size -= int64(cap(b.data))
+		t.blocks[n] = t.newBlock(rows)
+	}
+	if t.rows > 0 {
+		change(int32(len(t.blocks)*BlockRows), t.column)
+	}
 }
 
 // spareData returns memory for what is in the buffer, which the caller may append.

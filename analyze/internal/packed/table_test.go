@@ -82,6 +82,52 @@ func TestTableHoldsWhatWasAppended(t *testing.T) {
 	})
 }
 
+// Values that Update sets are those of the rows, and the others stay.
+func TestUpdate(t *testing.T) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+		const columns = 3
+		table := New(columns)
+		rows := r.IntN(4 * BlockRows)
+		want := make([]int64, 0, rows*columns)
+		for row := range rows {
+			for range columns {
+				want = append(want, columnKinds[r.IntN(len(columnKinds))](r, row))
+			}
+			table.Append(want[row*columns:])
+		}
+		seen := 0
+		table.Update(func(first int32, column func(int) []int64) {
+			values := column(1)
+			for i := range values {
+				at := (int(first)+i)*columns + 1
+				if values[i] != want[at] {
+					t.Errorf("seed %d: row %d has %d, want %d", seed, int(first)+i, values[i], want[at])
+				}
+				want[at] = int64(r.Uint64())
+				values[i] = want[at]
+				seen++
+			}
+		})
+		if seen != rows || table.Rows() != rows {
+			t.Errorf("seed %d: %d rows of %d were seen, the table has %d", seed, seen, rows, table.Rows())
+		}
+		var data int64
+		for _, b := range table.blocks {
+			data += int64(cap(b.data))
+		}
+		if table.size != data {
+			t.Errorf("seed %d: the size is %d, want %d", seed, table.size, data)
+		}
+		table.Append([]int64{1, 2, 3})
+		want = append(want, 1, 2, 3)
+		for i, v := range want {
+			if got := table.At(int32(i/columns), i%columns); got != v {
+				t.Fatalf("seed %d: row %d has %d in column %d, want %d", seed, i/columns, got, i%columns, v)
+			}
+		}
+	})
+}
+
 // Each column takes the bits of its own range or of its distinct values.
 func TestBlockSize(t *testing.T) {
 	sizes := map[string]struct {

@@ -1,0 +1,303 @@
+package analyze
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// endsAtOnce lists the collectives that no rank can leave before all have come, by words of
+// their names without underscores and dashes, in lower case. Of others, such as a broadcast,
+// the ranks that only send may be done long before.
+var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}
+
+// alignClocks estimates how far the clocks of ranks are apart, moves the times of the ranks
+// for which that is known onto the clock of the reference, and returns what it did. What
+// states no rank, such as the span of a step, moves with the operations below it if these are
+// of one rank, and where there are none with the nearest span above that does.
+func (f *Forest) alignClocks() *Clocks {
+	c := f.compareClocks()
+	if len(c.Offsets) == 0 {
+		return c
+	}
+	offsets := make(map[int64]int64, len(c.Offsets))
+	for _, o := range c.Offsets {
+		offsets[o.Rank] = o.OffsetNS
+	}
+	wall, skews, times := f.wall(), f.skews(), f.rankTimes()
+	f.shiftRanks(offsets)
+	f.build()
+	c.RecordedWallNS, c.WallNS = wall, f.wall()
+	aligned := make(map[int32]skew)
+	for _, s := range f.skews() {
+		aligned[s.name] = s
+	}
+	for _, s := range skews {
+		name, after := f.collected.names.Values[s.name], aligned[s.name]
+		c.Collectives = append(c.Collectives, AlignedCollective{name.name, name.group, s.start, s.end, after.start, after.end})
+	}
+	alignedTimes := f.rankTimes()
+	for _, o := range c.Offsets {
+		from, to := times[o.Rank], alignedTimes[o.Rank]
+		c.Ranks = append(c.Ranks, AlignedRank{o.Rank, from.first, from.last, to.first, to.last})
+	}
+	return c
+}
+
+// compareClocks returns the offsets, from collectives with a sequence number, or where these
+// say nothing from the others.
+func (f *Forest) compareClocks() *Clocks {
+	var numbered, inferred clocks.Estimator
+	var ends []clocks.End
+	f.eachRanked(func(_ int32, parts []rankedPart) {
+		ends = ends[:0]
+		for _, p := range parts {
+			ends = append(ends, clocks.End{Rank: p.rank, At: p.end})
+		}
+		if parts[0].inferred {
+			inferred.Add(ends)
+		} else {
+			numbered.Add(ends)
+		}
+	})
+	c := &Clocks{Estimate: numbered.Estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
+	if other := inferred.Estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
+		c.Estimate, c.Inferred = other, true
+	}
+	return c
+}
+
+// rankedPart is the part that one rank had in a collective: until the last of its devices was
+// done.
+type rankedPart struct {
+	rank, start, end int64
+	inferred         bool
+}
+
+// eachRanked calls found with the number of the name and the parts of each collective of
+// several ranks that ends for all of them at once and is no repeat.
+func (f *Forest) eachRanked(found func(name int32, parts []rankedPart)) {
+	f.build()
+	devices := f.collectiveDevices().keys
+	plain := strings.NewReplacer("_", "", "-", "")
+	atOnce := make([]bool, len(f.collected.names.Values))
+	for i, n := range f.collected.names.Values {
+		name := plain.Replace(strings.ToLower(n.name))
+		atOnce[i] = slices.ContainsFunc(endsAtOnce, func(word string) bool { return strings.Contains(name, word) })
+	}
+	var ranked []rankedPart
+	f.eachCollective(func(name int32, parts []collectivePart) {
+		if !atOnce[name] || parts[0].occurrence > 0 && !parts[0].inferred {
+			return
+		}
+		ranked = ranked[:0]
+		for _, p := range parts {
+			rank := devices[p.device].Rank
+			if !rank.Known || !p.started || !isTime(p.start, p.duration) {
+				continue
+			}
+			part := rankedPart{rank.V, p.start, p.start + p.duration, p.inferred}
+			if n := len(ranked); n > 0 && ranked[n-1].rank == part.rank { // devices come by rank
+				ranked[n-1].start, ranked[n-1].end = min(ranked[n-1].start, part.start), max(ranked[n-1].end, part.end)
+				continue
+			}
+			ranked = append(ranked, part)
+		}
+		if len(ranked) > 1 {
+			found(name, ranked)
+		}
+	})
+}
+
+// skew says how far the ranks of the collectives of a name begin and end apart at most.
+type skew struct {
+	name       int32
+	start, end int64
+}
+
+// skews returns those of all names, as the times are now.
+func (f *Forest) skews() []skew {
+	var list []skew
+	f.eachRanked(func(name int32, parts []rankedPart) {
+		if n := len(list); n == 0 || list[n-1].name != name {
+			list = append(list, skew{name: name})
+		}
+		least, most := parts[0], parts[0]
+		for _, p := range parts {
+			least.start, least.end = min(least.start, p.start), min(least.end, p.end)
+			most.start, most.end = max(most.start, p.start), max(most.end, p.end)
+		}
+		s := &list[len(list)-1]
+		s.start, s.end = max(s.start, most.start-least.start), max(s.end, most.end-least.end)
+	})
+	return list
+}
+
+// timeRange is from a first start to a last end.
+type timeRange struct{ first, last op.Int }
+
+func (t *timeRange) add(start, end int64) {
+	if !t.first.Known || start < t.first.V {
+		t.first = op.Known(start)
+	}
+	if !t.last.Known || end > t.last.V {
+		t.last = op.Known(end)
+	}
+}
+
+// rankTimes returns the times of the operations of each rank.
+func (f *Forest) rankTimes() map[int64]timeRange {
+	byLane := make([]timeRange, len(f.dict.lanes.Values))
+	for r := range f.n {
+		if f.countsInSums(r) && f.has(r, flagStart) {
+			byLane[f.lane(r)].add(f.start(r), f.end(r))
+		}
+	}
+	times := make(map[int64]timeRange)
+	for i, l := range f.dict.lanes.Values {
+		if rank := l.device.Rank; rank.Known && byLane[i].first.Known {
+			t := times[rank.V]
+			t.add(byLane[i].first.V, byLane[i].last.V)
+			times[rank.V] = t
+		}
+	}
+	return times
+}
+
+// wall returns the time from the first start of an operation to the last end.
+func (f *Forest) wall() op.Int {
+	var t timeRange
+	for r := range f.n {
+		if f.countsInSums(r) && f.has(r, flagStart) {
+			t.add(f.start(r), f.end(r))
+		}
+	}
+	if !t.first.Known {
+		return op.Int{}
+	}
+	return op.Known(wallTime(t.first.V, t.last.V))
+}
+
+// shiftRanks subtracts from the times of each rank how far its clock is ahead. A time that
+// would be out of range is not known any more.
+func (f *Forest) shiftRanks(offsets map[int64]int64) {
+	shifts := f.shifts(offsets)
+	var ofCollectives []int64
+	for r := range f.n {
+		if f.isCollective(r) {
+			ofCollectives = append(ofCollectives, shifts[r])
+		}
+	}
+	f.values.Update(func(first int32, column func(int) []int64) {
+		starts, durations, launches := column(colStart), column(colDuration), column(colLaunch)
+		for i := range starts {
+			r := first + int32(i)
+			if f.has(r, flagStart) {
+				starts[i] = wide.AddSaturating(starts[i], -shifts[r])
+				if !isTime(starts[i], durations[i]) {
+					starts[i] = 0
+					f.clearFlags(r, flagStart)
+					f.counts.BadTimes++
+				}
+			}
+			if f.has(r, flagLaunch) {
+				launches[i] = wide.AddSaturating(launches[i], -shifts[r])
+			}
+		}
+	})
+	f.collected.entries.Update(func(first int32, column func(int) []int64) {
+		starts, facts := column(collectiveStart), column(collectiveFacts)
+		for i := range starts {
+			if facts[i]&collectiveStarted != 0 {
+				starts[i] = wide.AddSaturating(starts[i], -ofCollectives[int(first)+i])
+			}
+		}
+	})
+	f.built.Store(false)
+}
+
+// rankMixed stands for the ranks of operations below a row that are not all the same.
+const rankMixed int32 = -2
+
+// shifts returns how far the clock is ahead by which the times of each row are.
+func (f *Forest) shifts(offsets map[int64]int64) []int64 {
+	lanes := make([]int32, len(f.dict.lanes.Values)) // any lane of the rank, noRow for none
+	first := make(map[int64]int32)
+	for i, l := range f.dict.lanes.Values {
+		if lanes[i] = noRow; l.device.Rank.Known {
+			if _, ok := first[l.device.Rank.V]; !ok {
+				first[l.device.Rank.V] = int32(i)
+			}
+			lanes[i] = first[l.device.Rank.V]
+		}
+	}
+	ranks := f.rowRanks(lanes)
+	list := make([]int64, f.n)
+	for r, lane := range ranks {
+		if lane >= 0 {
+			list[r] = offsets[f.dict.lanes.Values[lane].device.Rank.V]
+		}
+	}
+	return list
+}
+
+// rowRanks returns the rank of each row, given those of lanes: that of the operation, or else
+// that of all operations below that have one, or else that of the nearest row above. A
+// duplicate has the rank of the row that it repeats.
+func (f *Forest) rowRanks(lanes []int32) []int32 {
+	below := slices.Repeat([]int32{noRow}, int(f.n))
+	rankOf := func(r int32) int32 {
+		if f.has(r, flagOp) && lanes[f.lane(r)] >= 0 {
+			return lanes[f.lane(r)]
+		}
+		return below[r]
+	}
+	for r := range f.n {
+		if rank := rankOf(r); rank >= 0 && f.has(r, flagOp) {
+			f.tellAbove(below, r, rank)
+		}
+	}
+	ranks := below
+	for r := range f.n {
+		ranks[r] = rankOf(r)
+	}
+	f.tellBelow(ranks)
+	for r := range f.n {
+		if f.has(r, flagDuplicate) && ranks[r] == rankMixed {
+			ranks[r] = ranks[f.tree.originals[r]]
+		}
+	}
+	return ranks
+}
+
+// tellAbove tells the rows above r of its rank, up to the first that knows of it.
+func (f *Forest) tellAbove(below []int32, r, rank int32) {
+	for at := f.tree.parent[r]; at != noRow && below[at] != rank && below[at] != rankMixed; at = f.tree.parent[at] {
+		if below[at] != noRow {
+			rank = rankMixed
+		}
+		below[at] = rank
+	}
+}
+
+// tellBelow gives rows without a rank that of the nearest row above which has one.
+func (f *Forest) tellBelow(ranks []int32) {
+	var path []int32
+	for r := range f.n {
+		path = path[:0]
+		at := r
+		for ; at != noRow && ranks[at] == noRow; at = f.tree.parent[at] {
+			path = append(path, at)
+		}
+		rank := rankMixed
+		if at != noRow {
+			rank = ranks[at]
+		}
+		for _, p := range path {
+			ranks[p] = rank
+		}
+	}
+}
