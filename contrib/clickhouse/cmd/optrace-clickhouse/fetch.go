@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"io"
+	"strings"
+
+	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/op"
+)
+
+const fetchUsage = `usage: optrace-clickhouse fetch [flags]
+
+Fetch prints the operations and spans of traces as entries JSON Lines, for
+optrace:
+
+  optrace-clickhouse fetch -slowest-traces 5 | optrace convert -to collapsed -
+`
+
+// traceFlags are the flags that choose traces.
+type traceFlags struct {
+	traces clickhouse.Traces
+	ids    string
+}
+
+func (f *traceFlags) define(fs *flag.FlagSet) {
+	fs.StringVar(&f.ids, "trace", "", "traces of these `IDS`, separated by commas")
+	fs.IntVar(&f.traces.Slowest, "slowest-traces", 0, "the `N` traces that last longest")
+	fs.Int64Var(&f.traces.MaxRecords, "max-records", clickhouse.DefaultMaxRecords, "read no traces that have more than `N` records together")
+}
+
+// given reports whether traces are chosen.
+func (f *traceFlags) given() bool { return f.ids != "" || f.traces.Slowest > 0 }
+
+// check completes the traces, and returns an error if the flags do not fit.
+func (f *traceFlags) check() error {
+	if f.ids != "" && f.traces.Slowest > 0 {
+		return usagef("-trace and -slowest-traces exclude each other")
+	}
+	for text := range strings.SplitSeq(f.ids, ",") {
+		var id op.TraceID
+		if f.ids == "" {
+			break
+		}
+		if err := id.UnmarshalText([]byte(text)); err != nil {
+			return usagef("-trace: %w", err)
+		}
+		f.traces.IDs = append(f.traces.IDs, id)
+	}
+	return nil
+}
+
+func runFetch(ctx context.Context, args []string, stdout, _ io.Writer) error {
+	var c connection
+	var chosen traceFlags
+	var src clickhouse.Source
+	fs := flag.NewFlagSet("fetch", flag.ContinueOnError)
+	c.define(fs)
+	chosen.define(fs)
+	fs.StringVar(&src.View, "view", "", "`NAME` of a view with the columns of the table, in place of it")
+	rest, err := parse(fs, fetchUsage, args)
+	if err != nil {
+		return err
+	}
+	if err := chosen.check(); err != nil {
+		return err
+	}
+	if len(rest) > 0 || !chosen.given() {
+		return usagef("fetch takes traces: -trace or -slowest-traces")
+	}
+	db, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // every answer was looked at
+	src.DB = db
+	w := op.NewWriter(stdout, nil)
+	for rec, err := range src.Records(ctx, chosen.traces) {
+		switch {
+		case err != nil:
+			return err
+		case rec.Entry != nil:
+			err = w.Entry(rec.Entry)
+		case rec.Span != nil:
+			err = w.Span(rec.Span)
+		case rec.Resource != nil:
+			err = w.Resource(rec.Resource)
+		}
+		if err != nil {
+			return outputError(err)
+		}
+	}
+	return outputError(w.Flush())
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/render/text"
+)
+
+const reportUsage = `usage: optrace-clickhouse report [flags]
+
+Report prints the report on the operations in the table: all inputs that were
+loaded as a whole. ClickHouse computes it, on each shard, and what comes here are
+sums. A shard that does not answer is an error, and never a report on the others.
+
+With -trace or -slowest-traces it is the whole report on these traces, whose
+records are read: with critical paths and all else that needs their structure.
+`
+
+// reportFlags are the flags of the report command.
+type reportFlags struct {
+	connection
+	source          clickhouse.Source
+	options         analyze.Options
+	traces          traceFlags
+	by              string
+	json, asProfile bool
+}
+
+func (f *reportFlags) define(fs *flag.FlagSet) {
+	f.connection.define(fs)
+	f.traces.define(fs)
+	o := &f.options
+	fs.BoolVar(&f.json, "json", false, "print JSON, schema "+analyze.Schema)
+	fs.BoolVar(&f.asProfile, "profile", false, "print sums as optrace convert -to profile does: optrace report reads them, beside others")
+	fs.StringVar(&f.by, "by", "", "group by `KEYS`: operation, kind, device, rank, stream, shape, step, service, trace, path or attr:NAME")
+	fs.IntVar(&o.Top, "top", analyze.DefaultTop, "list `N` slowest operations and memory hotspots")
+	fs.Int64Var(&o.HotspotBytes, "hotspot-bytes", analyze.DefaultHotspotBytes, "an operation of more memory than `BYTES` is a hotspot")
+	fs.Float64Var(&o.MinCommunicationRatio, "min-comm-ratio", 0, "list communicating operations from this `PART` of the total on")
+	fs.BoolVar(&o.RecordedFLOPs, "recorded-flops", false, "take no FLOPs but those recorded")
+	fs.StringVar(&f.source.View, "view", "", "`NAME` of a view with the columns of the table, in place of it")
+}
+
+// check completes the options, and returns an error if the flags do not fit.
+func (f *reportFlags) check() (err error) {
+	o := &f.options
+	switch {
+	case f.json && f.asProfile:
+		return usagef("-json and -profile exclude each other")
+	case f.asProfile && f.traces.given():
+		return usagef("-profile is of all traces")
+	case !(o.MinCommunicationRatio >= 0 && o.MinCommunicationRatio <= 1):
+		return usagef("-min-comm-ratio is not between 0 and 1")
+	}
+	if o.By, err = analyze.ParseKeys(f.by); err != nil {
+		return usagef("%w", err)
+	}
+	if o.Top == 0 { // the option 0 stands for the default
+		o.Top = -1
+	}
+	if o.HotspotBytes == 0 {
+		o.HotspotBytes = -1
+	}
+	return f.traces.check()
+}
+
+func runReport(ctx context.Context, args []string, stdout, _ io.Writer) error {
+	var f reportFlags
+	fs := flag.NewFlagSet("report", flag.ContinueOnError)
+	f.define(fs)
+	rest, err := parse(fs, reportUsage, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return usagef("report takes no inputs: load them")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	db, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // every answer was looked at
+	f.source.DB = db
+	if f.asProfile {
+		profile, err := f.source.Profile(ctx, f.options)
+		if err != nil {
+			return err
+		}
+		_, err = stdout.Write(profile)
+		return outputError(err)
+	}
+	r, err := f.report(ctx)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return outputError(writeJSON(stdout, r))
+	}
+	return outputError(text.Write(stdout, r, text.Options{}))
+}
+
+// report returns the report that the flags ask for.
+func (f *reportFlags) report(ctx context.Context) (*analyze.Report, error) {
+	if f.traces.given() {
+		return f.source.ReportOn(ctx, f.traces.traces, f.options)
+	}
+	return f.source.Report(ctx, f.options)
+}
+
+// writeJSON writes the report as optrace report -json does.
+func writeJSON(w io.Writer, r *analyze.Report) error {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(r); err != nil {
+		return err
+	}
+	_, err := w.Write(out.Bytes())
+	return err
+}

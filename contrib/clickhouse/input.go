@@ -1,0 +1,134 @@
+package clickhouse
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+)
+
+// input is a file whose records are in the table.
+type input struct {
+	id     uint64 // the first bytes of the digest
+	digest string // SHA-256 of the file as stored, in hexadecimal
+	path   string
+	loaded int64 // Unix nanoseconds
+	rows   uint64
+	// statedMore and states are of the totals that seed traces state.
+	statedMore int64
+	states     bool
+	envelope   analyze.Envelope
+}
+
+// identify returns the input that a file is.
+func identify(path string) (*input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading input: %w", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return nil, fmt.Errorf("reading input: %w", err)
+	}
+	sum := hash.Sum(nil)
+	return &input{id: binary.BigEndian.Uint64(sum), digest: hex.EncodeToString(sum), path: path}, nil
+}
+
+// readInputs returns the inputs that are in the table as a whole, in the order in which they
+// were loaded.
+func readInputs(ctx context.Context, db DB) ([]*input, error) {
+	var inputs []*input
+	query := fmt.Sprintf("SELECT input, digest, path, loaded_unix_ns, rows, stated_more_ns, states_total, envelope FROM %s LIMIT %d",
+		tableInputs, maxInputs+1)
+	err := db.Query(ctx, query, func(scan func(...any) error) error {
+		in := new(input)
+		var envelope string
+		var states uint8
+		if err := scan(&in.id, &in.digest, &in.path, &in.loaded, &in.rows, &in.statedMore, &states, &envelope); err != nil {
+			return err
+		}
+		in.states = states != 0
+		if err := json.Unmarshal([]byte(envelope), &in.envelope); err != nil {
+			return fmt.Errorf("input %s: %w", in.path, err)
+		}
+		inputs = append(inputs, in)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the list of inputs: %w", err)
+	case len(inputs) > maxInputs:
+		return nil, fmt.Errorf("there are more than %d inputs", maxInputs)
+	}
+	slices.SortFunc(inputs, func(a, b *input) int {
+		if a.loaded != b.loaded {
+			return int(min(1, max(-1, a.loaded-b.loaded)))
+		}
+		return compareIDs(a.id, b.id)
+	})
+	// An input is there twice where a loader ended between these rows.
+	return slices.CompactFunc(inputs, func(a, b *input) bool { return a.id == b.id && a.digest == b.digest }), nil
+}
+
+func compareIDs(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// findInput returns the input of in's id that is in the table as a whole, nil for none. Another
+// one of the same id is an error.
+func findInput(ctx context.Context, db DB, in *input) (*input, error) {
+	inputs, err := readInputs(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range inputs {
+		switch {
+		case other.id != in.id:
+		case other.digest == in.digest:
+			return other, nil
+		default:
+			return nil, fmt.Errorf("%s and %s, which was loaded before, have the same number %d", in.path, other.path, in.id)
+		}
+	}
+	return nil, nil
+}
+
+// complete lists in among those that are in the table as a whole.
+func (in *input) complete(ctx context.Context, db DB) error {
+	in.loaded = time.Now().UnixNano()
+	envelope, err := json.Marshal(&in.envelope)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, c := range inputColumns {
+		names = append(names, c.name)
+	}
+	batch, err := db.Insert(ctx, "", tableInputs, names)
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", in.path, err)
+	}
+	err = batch.Append(in.id, in.digest, in.path, in.loaded, in.rows, in.statedMore, number(in.states), string(envelope))
+	if err == nil {
+		err = batch.Send()
+	}
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", in.path, err)
+	}
+	return nil
+}

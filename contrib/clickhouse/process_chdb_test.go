@@ -1,0 +1,154 @@
+//go:build chdb
+
+package clickhouse_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/contrib/clickhouse/internal/chdb"
+)
+
+// libraryVariable names libchdb.so; without it the tests that need it are skipped.
+const libraryVariable = "OPTRACE_CHDB_LIBRARY"
+
+// A current ClickHouse computes what package analyze does, by the statements that two shards of an
+// old one get.
+func TestOneProcess(t *testing.T) {
+	library := os.Getenv(libraryVariable)
+	if library == "" {
+		t.Skipf("%s does not name libchdb.so", libraryVariable)
+	}
+	engine, err := chdb.Open(library, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	db := processDB{engine}
+	version := ""
+	if err := db.Query(t.Context(), "SELECT version()", func(scan func(...any) error) error { return scan(&version) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("ClickHouse %s", version)
+	if err := (clickhouse.Schema{}).Apply(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("view", func(t *testing.T) { testView(t, db) })
+	t.Run("time lines", func(t *testing.T) {
+		files := []string{stepsFile(t, 1, 100)}
+		load(t, db, clickhouse.LoadOptions{}, files...)
+		testTimelines(t, db, files, false)
+		empty(t, db)
+	})
+	t.Run("reports", func(t *testing.T) {
+		files := []string{randomFile(t, 1, 2000, false), randomFile(t, 2, 300, false)}
+		load(t, db, clickhouse.LoadOptions{BatchRows: 1000}, files...)
+		testReports(t, db, files)
+		empty(t, db)
+	})
+	t.Run("traces", func(t *testing.T) {
+		testTraces(t, db)
+		empty(t, db)
+	})
+	t.Run("weights", func(t *testing.T) {
+		files := []string{randomFile(t, 3, 500, true)}
+		load(t, db, clickhouse.LoadOptions{}, files...)
+		testReport(t, db, analyze.Options{}, files)
+	})
+}
+
+// empty removes all rows.
+func empty(t *testing.T, db clickhouse.DB) {
+	for _, table := range []string{"optrace_ops", "optrace_inputs"} {
+		if err := db.Exec(t.Context(), "TRUNCATE TABLE "+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// processDB is the engine as a DB.
+type processDB struct{ engine *chdb.Engine }
+
+func (db processDB) Exec(_ context.Context, statement string) error {
+	_, err := db.engine.Run(statement, "JSONCompactEachRow")
+	return err
+}
+
+func (db processDB) Query(_ context.Context, query string, row func(func(...any) error) error) error {
+	answer, err := db.engine.Run(query, "JSONCompactEachRow")
+	if err != nil {
+		return err
+	}
+	for line := range bytes.Lines(answer) {
+		scan := func(places ...any) error {
+			var values []json.RawMessage
+			if err := json.Unmarshal(line, &values); err != nil {
+				return err
+			}
+			if len(values) != len(places) {
+				return fmt.Errorf("%d values for %d places", len(values), len(places))
+			}
+			for i, v := range values {
+				if err := json.Unmarshal(v, places[i]); err != nil {
+					return fmt.Errorf("column %d: %w", i, err)
+				}
+			}
+			return nil
+		}
+		if err := row(scan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (db processDB) Insert(_ context.Context, _, table string, columns []string) (clickhouse.Batch, error) {
+	b := &processBatch{db: db}
+	b.text.WriteString("INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") FORMAT JSONCompactEachRow\n")
+	return b, nil
+}
+
+// processBatch collects rows as JSON.
+type processBatch struct {
+	db   processDB
+	text bytes.Buffer
+}
+
+func (b *processBatch) Append(values ...any) error {
+	row := make([]any, len(values))
+	for i, v := range values {
+		row[i] = v
+		switch list := reflect.ValueOf(v); {
+		case list.Kind() != reflect.Slice:
+		case list.IsNil():
+			row[i] = []int{}
+		case list.Type() == reflect.TypeFor[[]uint8](): // which would be one text
+			row[i] = numbersOf(v.([]uint8))
+		}
+	}
+	line, err := json.Marshal(row)
+	b.text.Write(append(line, '\n'))
+	return err
+}
+
+func numbersOf(list []uint8) []int {
+	numbers := make([]int, len(list))
+	for i, n := range list {
+		numbers[i] = int(n)
+	}
+	return numbers
+}
+
+func (b *processBatch) Send() error {
+	return b.db.Exec(context.Background(), b.text.String())
+}
+
+func (b *processBatch) Abort() error { return nil }

@@ -1,0 +1,167 @@
+package clickhouse_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+// randomEntry returns an entry with few names, devices and ranks, many equal durations, and now
+// and then a field that is missing. With weighted it always has a sampling weight.
+func randomEntry(r *rand.Rand, i int, weighted bool) *op.Entry {
+	names := []string{"matmul", "relu", "AllReduce", "ncclDevKernel_AllReduce", "Memcpy HtoD (Host -> Device)", "memset", "O'Brien \\ \"x\"\n"}
+	e := &op.Entry{
+		Operation: names[r.IntN(len(names))],
+		Duration:  int64(r.IntN(20)) * 100,
+		SpanID:    op.SpanID{byte(i >> 16), byte(i >> 8), byte(i), 1},
+		TraceID:   op.TraceID{byte(r.IntN(50)), 1},
+		Service:   []string{"", "trainer", "server"}[r.IntN(3)],
+		Step:      op.Known(int64(i / 50)),
+		Root:      []string{"", "GET /a"}[r.IntN(2)],
+		Path:      []string{"", "encoder.0"}[r.IntN(2)],
+		Attrs:     []op.Attr{{Key: "layer", Value: strconv.Itoa(r.IntN(4))}},
+	}
+	e.Kind, e.KindRule = op.InferKind(e.Operation)
+	rarely := func(n int, f func()) {
+		if r.IntN(n) == 0 {
+			f()
+		}
+	}
+	rarely(10, func() { e.Kind, e.KindRule = op.KindControl, op.RuleAttribute })
+	rarely(10, func() {
+		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+		e.Collective = &op.Collective{Name: "all_reduce", Group: "dp", GroupSize: op.Known(8), Sequence: op.Known(int64(i))}
+	})
+	rarely(4, func() { e.Duration = r.Int64N(1 << uint(1+r.IntN(45))) })
+	rarely(300, func() { e.Duration = r.Int64N(1 << 61) })
+	rarely(60, func() { e.Operation = fmt.Sprint("rare ", r.IntN(20)) })
+	if r.IntN(8) > 0 {
+		e.DeviceID = fmt.Sprintf("cuda:%d", r.IntN(3))
+	} else {
+		rarely(4, func() { e.DeviceID = "unknown" })
+		e.EmptyDevice = e.DeviceID == "" && r.IntN(3) == 0
+	}
+	rarely(3, func() { e.Rank = op.Known(int64(r.IntN(2))) })
+	if r.IntN(6) > 0 {
+		e.Start = op.Known(1_700_000_000_000_000_000 + int64(r.IntN(1_000_000)))
+	}
+	rarely(5, func() { e.Side = op.SideHost })
+	if r.IntN(3) > 0 {
+		e.OutputShape = op.Shape{int64(r.IntN(3)), 4}
+		e.OutputElements, _ = e.OutputShape.Elements()
+		e.MemoryBytes = op.Known(e.OutputElements.V * 8)
+		e.DType = op.F32
+	}
+	rarely(9, func() { e.OutputShape, e.DType = op.Shape{}, op.BF16 })
+	rarely(50, func() { e.MemoryBytes = op.Known(r.Int64N(1 << 62)) })
+	rarely(30, func() { e.MemoryBytes = op.Known(2 << 20) })
+	rarely(4, func() {
+		e.InputShapes, e.InputDTypes = []op.Shape{{2, int64(r.IntN(2))}, nil, {}}, []op.DType{op.F16, op.F32}
+	})
+	rarely(30, func() { e.Duration, e.Warn = 0, op.WarnNegativeDuration|op.WarnBadShape })
+	rarely(20, func() { e.Failed, e.Error = true, "out of memory" })
+	rarely(15, func() { e.SpanID, e.TraceID = op.SpanID{}, op.TraceID{} })
+	rarely(25, func() { e.TraceID = op.LocalTraceID(uint64(r.IntN(3))) })
+	rarely(3, func() { e.FLOPs = op.Known(int64(r.IntN(1000))) })
+	rarely(5, func() { e.Stream = op.Known(r.Int64N(2)) })
+	rarely(20, func() { e.Links = []op.Link{{TraceID: op.TraceID{7}, SpanID: op.SpanID{1}, Weight: op.Known(3)}} })
+	if len(e.OutputShape) == 2 && r.IntN(2) == 0 { // of a matmul
+		k := int64(r.IntN(3))
+		e.InputShapes, e.InputDTypes = []op.Shape{{e.OutputShape[0], k}, {k, 4}}, nil
+	}
+	if weighted || r.IntN(500) == 0 {
+		e.AdjustedCount = 1 / (1 - r.Float64())
+	}
+	return e
+}
+
+// randomFile writes a file of n random records, some of which cannot be read, and returns its path.
+func randomFile(t testing.TB, seed uint64, n int, weighted bool) string {
+	r := rand.New(rand.NewPCG(seed, 1))
+	var text []byte
+	for i := range n {
+		e := randomEntry(r, i, weighted)
+		text = append(e.AppendJSON(text), '\n')
+		switch r.IntN(40) {
+		case 0:
+			text = append(text, "{\"operation\":\n"...)
+		case 1:
+			text = append((&op.Gap{Dropped: r.Int64N(5), Reason: fmt.Sprint("reason ", r.IntN(80))}).AppendJSON(text), '\n')
+		case 2:
+			b := op.Batch{Writer: fmt.Sprint("w", r.IntN(3)), Sequence: r.Int64N(50), Entries: r.Int64N(80)}
+			text = append(b.AppendJSON(text), '\n')
+		case 3:
+			text = append((&op.Span{Name: "request", TraceID: e.TraceID, SpanID: op.SpanID{1, byte(i)}, Duration: 5}).AppendJSON(text), '\n')
+		case 4:
+			text = append(text, "{\"later\":1}\n"...)
+		case 5: // the record once more
+			text = append(e.AppendJSON(text), '\n')
+		case 6:
+			text = append(op.AppendHeader(text, &op.Resource{
+				Service: "trainer", Attrs: []op.Attr{{Key: "host.name", Value: fmt.Sprint("node-", r.IntN(3))}},
+			}), '\n')
+		}
+	}
+	path := filepath.Join(t.TempDir(), fmt.Sprintf("ops-%d.jsonl", seed))
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// stepsFile writes a file of steps that follow one another on two devices: each a trace of
+// operations that overlap.
+func stepsFile(t testing.TB, seed uint64, steps int) string {
+	r := rand.New(rand.NewPCG(seed, 2))
+	var text []byte
+	kinds := []op.Kind{op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory, op.KindIO}
+	for step := range steps {
+		for i := range 2 + r.IntN(20) {
+			e := &op.Entry{
+				Operation: fmt.Sprint("op", i%5), Kind: kinds[r.IntN(len(kinds))], Duration: r.Int64N(3000), Service: "trainer",
+				DeviceID: fmt.Sprintf("cuda:%d", i%2), TraceID: op.TraceID{1, byte(step >> 8), byte(step)},
+				SpanID: op.SpanID{1, byte(step >> 8), byte(step), byte(i)}, Start: op.Known(int64(1_000_000_000 + step*10_000 + r.IntN(7000))),
+			}
+			text = append(e.AppendJSON(text), '\n')
+		}
+	}
+	path := filepath.Join(t.TempDir(), "steps.jsonl")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// requestsFile writes requests, each a trace: a span, a layer and operations below it.
+func requestsFile(t testing.TB, seed uint64, requests int) string {
+	r := rand.New(rand.NewPCG(seed, 3))
+	var text []byte
+	for i := range requests {
+		trace, start := op.TraceID{2, byte(i)}, int64(1_000_000_000+i*5_000)
+		id := func(n int) op.SpanID { return op.SpanID{byte(i), byte(n), 1} }
+		at := start
+		for n := range 1 + r.IntN(8) {
+			d := r.Int64N(2000)
+			e := &op.Entry{
+				Operation: fmt.Sprint("op", n%3), Kind: op.KindCompute, Duration: d, Service: "server", DeviceID: "cuda:0",
+				TraceID: trace, SpanID: id(10 + n), ParentSpanID: id(2), Start: op.Known(at),
+			}
+			text = append(e.AppendJSON(text), '\n')
+			at += d
+		}
+		for n, s := range []op.Span{{Name: "GET /a", SpanID: id(1)}, {Name: "layer", SpanID: id(2), ParentSpanID: id(1)}} {
+			s.TraceID, s.Start, s.Duration, s.Service = trace, op.Known(start-int64(2-n)), at-start+4, "server"
+			text = append(s.AppendJSON(text), '\n')
+		}
+	}
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

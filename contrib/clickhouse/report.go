@@ -1,0 +1,108 @@
+package clickhouse
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Source is operations in ClickHouse.
+type Source struct {
+	DB DB
+	// View is a view with the columns of the table, over rows that another program writes; ""
+	// is the table that Load fills. Of a view, the FLOPs are those recorded alone.
+	View string
+	// MaxRead bounds the operations of a device that are read for its time line, where traces
+	// overlap on it; 0 is DefaultMaxRead. Beyond that the time line is not known.
+	MaxRead int64
+}
+
+// DefaultMaxRead is the default of [Source.MaxRead].
+const DefaultMaxRead = 10_000_000
+
+// leftOut says why figures of a report are not known.
+const leftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
+
+// Profile returns the sums of the operations, as optrace convert -to profile writes them:
+// optrace report reads them, together with others.
+func (s Source) Profile(ctx context.Context, o analyze.Options) ([]byte, error) {
+	o = withDefaults(o)
+	selected, err := s.selection(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := selected.read(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return d.text()
+}
+
+// selection returns the rows that a report with the options is on.
+func (s Source) selection(ctx context.Context, o analyze.Options) (*selection, error) {
+	if o.Peaks != nil {
+		return nil, errors.New("rooflines are not computed in ClickHouse")
+	}
+	selected, err := newSelection(ctx, s.DB, s.View)
+	if err != nil {
+		return nil, err
+	}
+	selected.recordedFLOPs = selected.recordedFLOPs || o.RecordedFLOPs
+	return selected, nil
+}
+
+// Report returns the report on the operations. What needs the structure of the run is not known
+// in it, but for the time lines of devices.
+func (s Source) Report(ctx context.Context, o analyze.Options) (*analyze.Report, error) {
+	o.SumsOnly = true
+	if s.View != "" {
+		o.RecordedFLOPs = true
+	}
+	selected, err := s.selection(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := selected.read(ctx, withDefaults(o))
+	if err != nil {
+		return nil, err
+	}
+	text, err := d.text()
+	if err != nil {
+		return nil, err
+	}
+	r, err := analyze.Run(ctx, partialSource(text), o)
+	if err != nil {
+		return nil, err
+	}
+	if r.Input.Entries != d.input.Entries || r.Input.Malformed != d.input.Malformed || r.Total.Count > r.Input.Entries {
+		return nil, fmt.Errorf("the sums do not go together, because rows came while they were made: %q", r.Input.Problems)
+	}
+	r.LeftOut = leftOut
+	if selected.isEmpty() {
+		return r, nil
+	}
+	return r, selected.addTimelines(ctx, r, cmp.Or(s.MaxRead, DefaultMaxRead))
+}
+
+// partialSource is an input of partial results.
+type partialSource []byte
+
+// Partials lets analyze.Run have them.
+func (partialSource) Partials() {}
+
+// Read hands the partial results out.
+func (s partialSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
+	return read(0, 0, 0, func(yield func(op.Record, error) bool) {
+		yield(op.Record{Partial: &op.Partial{File: "ClickHouse", Text: s}}, nil)
+	})
+}
+
+// Files has the one file.
+func (s partialSource) Files() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) { yield("optrace-profile", int64(len(s))) }
+}

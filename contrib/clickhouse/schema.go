@@ -1,0 +1,87 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Schema is the tables of operations in a database.
+type Schema struct {
+	// Cluster names the shards, as the servers' configuration does; "" for a single
+	// server.
+	Cluster string
+}
+
+// The tables. On a cluster, records lie in a local table on each shard, and the
+// tables of these names are distributed.
+const (
+	tableOps    = "optrace_ops"
+	tableInputs = "optrace_inputs"
+	localSuffix = "_local"
+)
+
+// inputColumns are the columns of the table of inputs: a row for each that was loaded as
+// a whole.
+var inputColumns = []column{
+	{name: "input", typ: "UInt64"},
+	{name: "digest", typ: "String"},
+	{name: "path", typ: "String"},
+	{name: "loaded_unix_ns", typ: "Int64"},
+	{name: "rows", typ: "UInt64"},
+	{name: "stated_more_ns", typ: "Int64"},
+	{name: "states_total", typ: "UInt8"},
+	{name: "envelope", typ: "String"},
+}
+
+// Statements returns the statements that create the tables where they are not there, for
+// each server of the cluster.
+func (s Schema) Statements() []string {
+	return append(
+		s.table(tableOps, columns(), "(trace_id, input, row)", "cityHash64(trace_id)"),
+		s.table(tableInputs, inputColumns, "(input)", "input")...,
+	)
+}
+
+// table returns the statements for a table and, on a cluster, the distributed one.
+func (s Schema) table(name string, columns []column, order, shardBy string) []string {
+	var list strings.Builder
+	for i, c := range columns {
+		if i > 0 {
+			list.WriteString(",")
+		}
+		list.WriteString("\n  " + c.name + " " + c.typ)
+	}
+	create := func(name, engine string) string {
+		return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s\n) ENGINE = %s", name, list.String(), engine)
+	}
+	tree := "MergeTree() ORDER BY " + order
+	if s.Cluster == "" {
+		return []string{create(name, tree)}
+	}
+	distributed := fmt.Sprintf("Distributed(%s, currentDatabase(), %s, %s)", quoteName(s.Cluster), name+localSuffix, shardBy)
+	return []string{create(name+localSuffix, tree), create(name, distributed)}
+}
+
+// Apply creates the tables on a server. On a cluster it is called for each of its servers.
+func (s Schema) Apply(ctx context.Context, db DB) error {
+	for _, statement := range s.Statements() {
+		if err := db.Exec(ctx, statement); err != nil {
+			return fmt.Errorf("creating tables: %w", err)
+		}
+	}
+	return nil
+}
+
+// names lists names, which are the package's own.
+func names(list []string) string { return strings.Join(list, ", ") }
+
+// quoteName returns a name as an identifier.
+func quoteName(name string) string {
+	return "`" + strings.NewReplacer(`\`, `\\`, "`", "\\`").Replace(name) + "`"
+}
+
+// quote returns a text as a literal.
+func quote(text string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
+}

@@ -1,0 +1,154 @@
+package clickhouse_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace/contrib/clickhouse"
+)
+
+// serverVariable names the program of a server; without it the tests that need one are skipped.
+const serverVariable = "OPTRACE_CLICKHOUSE_SERVER"
+
+// cluster is servers on this machine, each a shard.
+type cluster struct{ shards []*shard }
+
+// shard is a server.
+type shard struct {
+	dir, addr string
+	process   *exec.Cmd
+	db        *clickhouse.Conn
+}
+
+const clusterName = "c2"
+
+// startCluster starts servers, without tables. They end with the test.
+func startCluster(t *testing.T, n int) *cluster {
+	t.Helper()
+	program := os.Getenv(serverVariable)
+	if program == "" {
+		t.Skipf("%s does not name a ClickHouse server", serverVariable)
+	}
+	ports := freePorts(t, 2*n)
+	var remote strings.Builder
+	for i := range n {
+		fmt.Fprintf(&remote, "<shard><replica><host>127.0.0.1</host><port>%d</port></replica></shard>", ports[2*i])
+	}
+	c := &cluster{}
+	for i := range n {
+		s := &shard{dir: t.TempDir(), addr: fmt.Sprintf("127.0.0.1:%d", ports[2*i])}
+		s.configure(t, ports[2*i], ports[2*i+1], remote.String())
+		db, err := clickhouse.Open(clickhouse.Options{Addr: s.addr, Database: "default", User: "default"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.db = db
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+			s.kill(t)
+		})
+		s.start(t, program)
+		c.shards = append(c.shards, s)
+	}
+	return c
+}
+
+// freePorts returns ports of this machine that nobody listened on just now.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+// configure writes the files that configure the server.
+func (s *shard) configure(t *testing.T, port, interserver int, remote string) {
+	t.Helper()
+	users := `<yandex><profiles><default/></profiles><quotas><default/></quotas><users><default><password></password>
+<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>`
+	config := fmt.Sprintf(`<yandex><logger><level>warning</level><log>%[1]s/log</log><errorlog>%[1]s/errors</errorlog></logger>
+<tcp_port>%[2]d</tcp_port><interserver_http_port>%[3]d</interserver_http_port><interserver_http_host>127.0.0.1</interserver_http_host>
+<listen_host>127.0.0.1</listen_host><path>%[1]s/data/</path><tmp_path>%[1]s/tmp/</tmp_path><users_config>%[1]s/users.xml</users_config>
+<default_profile>default</default_profile><default_database>default</default_database><mark_cache_size>67108864</mark_cache_size>
+<remote_servers><%[4]s>%[5]s</%[4]s></remote_servers></yandex>`, s.dir, port, interserver, clusterName, remote)
+	for name, text := range map[string]string{"config.xml": config, "users.xml": users} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// start starts the server and waits until it answers.
+func (s *shard) start(t *testing.T, program string) {
+	t.Helper()
+	s.process = exec.Command(program, "--config-file="+filepath.Join(s.dir, "config.xml"))
+	s.process.Dir = s.dir
+	var output bytes.Buffer
+	s.process.Stdout, s.process.Stderr = &output, &output
+	if err := s.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for range 300 {
+		if err = s.db.Exec(t.Context(), "SELECT 1"); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	s.kill(t)
+	t.Fatalf("the server does not answer: %v\n%s", err, output.String())
+}
+
+// kill ends the server at once.
+func (s *shard) kill(t *testing.T) {
+	t.Helper()
+	if s.process == nil {
+		return
+	}
+	if err := s.process.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = s.process.Wait() // it was killed
+	s.process = nil
+}
+
+// createTables makes the tables anew on each shard.
+func (c *cluster) createTables(t *testing.T) {
+	t.Helper()
+	for _, s := range c.shards {
+		for _, table := range []string{"optrace_ops", "optrace_inputs", "optrace_ops_local", "optrace_inputs_local"} {
+			if err := s.db.Exec(t.Context(), "DROP TABLE IF EXISTS "+table); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := (clickhouse.Schema{Cluster: clusterName}).Apply(t.Context(), s.db); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// count returns the number that a query gives.
+func count(t *testing.T, db clickhouse.DB, query string) (n uint64) {
+	t.Helper()
+	err := db.Query(t.Context(), query, func(scan func(...any) error) error { return scan(&n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

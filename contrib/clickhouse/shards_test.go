@@ -1,0 +1,172 @@
+package clickhouse_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/clickhouse"
+)
+
+// What two shards compute together is what package analyze computes.
+func TestShards(t *testing.T) {
+	c := startCluster(t, 2)
+	db := c.shards[0].db
+	t.Run("reports", func(t *testing.T) {
+		c.createTables(t)
+		files := []string{randomFile(t, 1, 3000, false), randomFile(t, 2, 300, false)}
+		load(t, db, clickhouse.LoadOptions{BatchRows: 1000}, files...)
+		for i, s := range c.shards {
+			if n := count(t, s.db, "SELECT count() FROM optrace_ops_local"); n < 1000 {
+				t.Errorf("shard %d has %d rows", i, n)
+			}
+		}
+		testReports(t, db, files)
+	})
+	t.Run("time lines", func(t *testing.T) {
+		c.createTables(t)
+		files := []string{stepsFile(t, 1, 300)}
+		load(t, db, clickhouse.LoadOptions{}, files...)
+		testTimelines(t, db, files, false)
+		load(t, db, clickhouse.LoadOptions{}, randomFile(t, 8, 3000, false))
+		testTimelines(t, db, nil, true)
+	})
+	t.Run("traces", func(t *testing.T) {
+		c.createTables(t)
+		testTraces(t, db)
+	})
+	t.Run("weights", func(t *testing.T) {
+		c.createTables(t)
+		files := []string{randomFile(t, 3, 500, true)}
+		load(t, db, clickhouse.LoadOptions{}, files...)
+		testReports(t, c.shards[1].db, files)
+	})
+	t.Run("nothing", func(t *testing.T) {
+		c.createTables(t)
+		r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
+		if err != nil || r.Total.Count != 0 || len(r.Operations) != 0 {
+			t.Errorf("%v, %v", r, err)
+		}
+	})
+	t.Run("twice", func(t *testing.T) { testLoadTwice(t, c) })
+	t.Run("killed loads", func(t *testing.T) { testKilledLoads(t, c) })
+	t.Run("lost shard", func(t *testing.T) { testLostShard(t, c) })
+}
+
+// A file that is there is not loaded again, whatever its name.
+func testLoadTwice(t *testing.T, c *cluster) {
+	c.createTables(t)
+	db := c.shards[0].db
+	file := randomFile(t, 4, 500, false)
+	load(t, db, clickhouse.LoadOptions{}, file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.jsonl")
+	if err := os.WriteFile(copied, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, err := clickhouse.Load(t.Context(), db, copied, clickhouse.LoadOptions{BatchRows: 7})
+	if err != nil || done.Inserted != 0 || done.Rows == 0 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	testReport(t, db, analyze.Options{}, []string{file})
+
+	// Rows that are there twice, whatever brought them.
+	for _, s := range c.shards {
+		for _, statement := range []string{
+			"TRUNCATE TABLE optrace_inputs_local", "INSERT INTO optrace_ops_local SELECT * FROM optrace_ops_local",
+		} {
+			if err := s.db.Exec(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if done, err := clickhouse.Load(t.Context(), db, file, clickhouse.LoadOptions{}); err == nil {
+		t.Errorf("loaded: %+v", done)
+	}
+	r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
+	if err != nil || r.Total.Count != 0 {
+		t.Errorf("a report on rows that are there twice: %v", err)
+	}
+}
+
+// A load that is killed again and again brings each record in once.
+func testKilledLoads(t *testing.T, c *cluster) {
+	c.createTables(t)
+	program := filepath.Join(t.TempDir(), "optrace-clickhouse")
+	if out, err := exec.Command("go", "build", "-o", program, "./cmd/optrace-clickhouse").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	db := c.shards[0].db
+	const rows = 15_000
+	file := randomFile(t, 5, rows, false)
+	loading := func(batch string) *exec.Cmd {
+		return exec.Command(program, "load", "-addr", c.shards[0].addr, "-batch-rows", batch, file)
+	}
+	killed := 0
+	for i, batch := range []string{"300", "512", "100"} {
+		before := count(t, db, "SELECT count() FROM optrace_ops")
+		cmd := loading(batch)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range 1000 {
+			if count(t, db, "SELECT count() FROM optrace_ops") > before+uint64(1+i)*500 {
+				break
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if cmd.Wait() != nil {
+			killed++
+		}
+		r, err := clickhouse.Source{DB: db}.Report(t.Context(), analyze.Options{})
+		if err != nil || r.Total.Count != 0 {
+			t.Errorf("a report on a file that is not there as a whole: %v", err)
+		}
+	}
+	there := count(t, db, "SELECT count() FROM optrace_ops")
+	if killed == 0 || there == 0 || there >= rows {
+		t.Fatalf("%d loads were killed, and %d rows are there", killed, there)
+	}
+	if out, err := loading("300").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	n, different := count(t, db, "SELECT count() FROM optrace_ops"), count(t, db, "SELECT uniqExact(row) FROM optrace_ops")
+	if n != different {
+		t.Errorf("%d rows, %d different ones", n, different)
+	}
+	testReport(t, db, analyze.Options{}, []string{file})
+}
+
+// Where a shard does not answer, there is an error and no report on the other ones; when it is
+// back, everything is as before.
+func testLostShard(t *testing.T, c *cluster) {
+	c.createTables(t)
+	db, lost := c.shards[0].db, c.shards[1]
+	files := []string{randomFile(t, 6, 2000, false)}
+	load(t, db, clickhouse.LoadOptions{}, files...)
+	lost.kill(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if r, err := (clickhouse.Source{DB: db}).Report(ctx, analyze.Options{}); err == nil {
+		t.Errorf("a report on %d operations without a shard", r.Total.Count)
+	}
+	other := randomFile(t, 7, 2000, false)
+	if done, err := clickhouse.Load(ctx, db, other, clickhouse.LoadOptions{BatchRows: 300}); err == nil {
+		t.Errorf("%d rows were loaded without a shard", done.Rows)
+	}
+	lost.start(t, os.Getenv(serverVariable))
+	testReport(t, db, analyze.Options{}, files)
+	files = append(files, other)
+	load(t, db, clickhouse.LoadOptions{BatchRows: 300}, other)
+	testReport(t, db, analyze.Options{}, files)
+}

@@ -1,0 +1,207 @@
+package clickhouse_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/contrib/clickhouse"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+// wantReport returns the report of files by package analyze, as JSON: sums, and the time lines of
+// devices.
+func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
+	t.Helper()
+	opts.SumsOnly = true
+	r, err := analyze.Run(t.Context(), ingest.Open(files...), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.SumsOnly = false
+	whole, err := analyze.Run(t.Context(), ingest.Open(files...), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.LeftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
+	lines := make(map[analyze.DeviceKey]analyze.Device)
+	for _, d := range whole.Devices {
+		lines[d.Key()] = d
+	}
+	for i := range r.Devices {
+		d := &r.Devices[i]
+		line := lines[d.Key()]
+		line.Count, line.SumNS, line.MemoryBytes = d.Count, d.SumNS, d.MemoryBytes // with repeats
+		*d = line
+	}
+	if r.LoadBalance != nil {
+		r.LoadBalance.BusyImbalanceRatio = whole.LoadBalance.BusyImbalanceRatio
+	}
+	return reportText(t, r)
+}
+
+func reportText(t *testing.T, r *analyze.Report) string {
+	t.Helper()
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// keys returns the keys of the names.
+func keys(t *testing.T, list string) []analyze.Key {
+	t.Helper()
+	k, err := analyze.ParseKeys(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func load(t *testing.T, db clickhouse.DB, opts clickhouse.LoadOptions, files ...string) {
+	t.Helper()
+	for _, f := range files {
+		if _, err := clickhouse.Load(t.Context(), db, f, opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// testReport compares a report of the engine with that of package analyze, on the same files.
+func testReport(t *testing.T, db clickhouse.DB, opts analyze.Options, files []string) {
+	t.Helper()
+	r, err := clickhouse.Source{DB: db}.Report(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(wantReport(t, opts, files...), reportText(t, r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// testReports compares reports of the engine with those of package analyze, on the same files.
+func testReports(t *testing.T, db clickhouse.DB, files []string) {
+	for _, test := range []struct {
+		name string
+		opts analyze.Options
+	}{
+		{"defaults", analyze.Options{}},
+		{"by shape and rank", analyze.Options{By: keys(t, "shape,rank"), Top: 3}},
+		{"by the rest", analyze.Options{By: keys(t, "kind,device,stream,step,service,path,attr:layer"), HotspotBytes: -1, Top: 25}},
+		{"by trace", analyze.Options{By: keys(t, "operation,trace"), RecordedFLOPs: true, Top: -1}},
+	} {
+		t.Run(test.name, func(t *testing.T) { testReport(t, db, test.opts, files) })
+	}
+	t.Run("profile", func(t *testing.T) { testProfile(t, clickhouse.Source{DB: db}, files) })
+}
+
+// testTraces compares the report on traces with that of package analyze on their records.
+func testTraces(t *testing.T, db clickhouse.DB) {
+	file := requestsFile(t, 5, 60)
+	load(t, db, clickhouse.LoadOptions{BatchRows: 100}, file)
+	src := clickhouse.Source{DB: db}
+	slowest := clickhouse.Traces{Slowest: 3}
+	chosen := make(map[op.TraceID]bool)
+	for rec, err := range src.Records(t.Context(), slowest) {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			chosen[rec.Entry.TraceID] = true
+		case rec.Span != nil:
+			chosen[rec.Span.TraceID] = true
+		}
+	}
+	if len(chosen) != 3 {
+		t.Fatalf("records of %d traces", len(chosen))
+	}
+	var ids []op.TraceID
+	for id := range chosen {
+		ids = append(ids, id)
+	}
+	for _, traces := range []clickhouse.Traces{slowest, {IDs: ids}} {
+		r, err := src.ReportOn(t.Context(), traces, analyze.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := analyze.Run(t.Context(), analyze.Records(func(yield func(op.Record, error) bool) {
+			for rec, err := range ingest.Open(file).Records() {
+				if e, s := rec.Entry, rec.Span; e != nil && !chosen[e.TraceID] || s != nil && !chosen[s.TraceID] {
+					continue
+				}
+				if !yield(rec, err) {
+					return
+				}
+			}
+		}), analyze.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(want.CriticalPath) == 0 || want.SlowestRequest == nil {
+			t.Errorf("no critical path: %+v", want)
+		}
+		if diff := cmp.Diff(reportText(t, want), reportText(t, r)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if r, err := src.ReportOn(t.Context(), clickhouse.Traces{IDs: ids, MaxRecords: 5}, analyze.Options{}); err == nil {
+		t.Errorf("a report on %d operations", r.Total.Count)
+	}
+}
+
+// testProfile compares the report on the sums, as a file of partial results, also where tables
+// have more rows than they may.
+func testProfile(t *testing.T, src clickhouse.Source, files []string) {
+	for _, opts := range []analyze.Options{{By: keys(t, "rank,stream")}, {By: keys(t, "shape"), MaxGroups: 7}} {
+		opts.SumsOnly = true
+		text, err := src.Profile(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "sums.jsonl")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := analyze.Run(t.Context(), ingest.Open(path), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := analyze.Run(t.Context(), ingest.Open(files...), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(reportText(t, want), reportText(t, got)); diff != "" {
+			t.Errorf("up to %d rows: %s", opts.MaxGroups, diff)
+		}
+	}
+}
+
+// testTimelines checks that time lines are those of the sweep on the shards where the traces of a
+// device follow one another, and that what would have to be read is not known beyond a bound.
+func testTimelines(t *testing.T, db clickhouse.DB, files []string, overlapping bool) {
+	r, err := clickhouse.Source{DB: db, MaxRead: -1}.Report(t.Context(), analyze.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if overlapping {
+		unknown := 0
+		for _, d := range r.Devices {
+			if !d.BusyNS.Known && d.Count > 100 {
+				unknown++
+			}
+		}
+		if unknown == 0 || r.LoadBalance.BusyImbalanceRatio.Known {
+			t.Errorf("%d devices have no time line: %+v", unknown, r.Devices)
+		}
+		return
+	}
+	if diff := cmp.Diff(wantReport(t, analyze.Options{}, files...), reportText(t, r)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,118 @@
+package clickhouse
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/op"
+)
+
+// Traces says of which traces the records are read: for what needs the structure of a run, such as
+// critical paths and stacks.
+type Traces struct {
+	// IDs are the traces; where there are none, the Slowest from their first start to
+	// their last end.
+	IDs     []op.TraceID
+	Slowest int
+	// MaxRecords bounds the operations and spans that are read; 0 is DefaultMaxRecords. Traces
+	// with more of them together are an error.
+	MaxRecords int64
+}
+
+// DefaultMaxRecords is the default of [Traces.MaxRecords]. A report takes some 100 bytes of memory for
+// each.
+const DefaultMaxRecords = 1_000_000
+
+// hostName is the attribute of a resource that has the host.
+const hostName = "host.name"
+
+// Records yields the operations and spans of traces in the order of the input, each with the
+// resource in front of it where that changes. A record is valid until the next one; an error is the
+// last thing yielded.
+func (s Source) Records(ctx context.Context, t Traces) iter.Seq2[op.Record, error] {
+	return func(yield func(op.Record, error) bool) {
+		err := s.each(ctx, t, func(rec op.Record) error {
+			if !yield(rec, nil) {
+				return errStop
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(op.Record{}, err)
+		}
+	}
+}
+
+// errStop ends a query.
+var errStop = errors.New("no more records are wanted")
+
+// ReportOn returns the whole report on traces, with the figures that need their structure.
+func (s Source) ReportOn(ctx context.Context, t Traces, o analyze.Options) (*analyze.Report, error) {
+	return analyze.Run(ctx, analyze.Records(s.Records(ctx, t)), o)
+}
+
+// each calls f with the records.
+func (s Source) each(ctx context.Context, t Traces, f func(op.Record) error) error {
+	selected, err := s.selection(ctx, analyze.Options{})
+	if err != nil || selected.isEmpty() {
+		return err
+	}
+	ids, err := selected.traceIDs(ctx, t)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	where := "record IN ('entry', 'span') AND trace_id IN (" + strings.Join(ids, ", ") + ")" + selected.inInputs()
+	n, err := selected.count(ctx, where)
+	if err != nil {
+		return fmt.Errorf("asking ClickHouse: %w", err)
+	}
+	if limit := cmp.Or(t.MaxRecords, DefaultMaxRecords); n > limit {
+		return fmt.Errorf("%d traces have %d operations and spans, more than the %d that may be read", len(ids), n, limit)
+	}
+	var source op.Resource
+	return selected.records(ctx, where, "ORDER BY "+selected.order(), func(r *row) error {
+		rec, err := r.record()
+		if err != nil {
+			return err
+		}
+		if r.Service != source.Service || r.Host != source.Host {
+			source = op.Resource{Service: r.Service, Host: r.Host}
+			if r.Host != "" {
+				source.Attrs = []op.Attr{{Key: hostName, Value: r.Host}}
+			}
+			if err := f(op.Record{Resource: &source}); err != nil {
+				return err
+			}
+		}
+		return f(rec)
+	})
+}
+
+// traceIDs returns the traces as literals.
+func (s *selection) traceIDs(ctx context.Context, t Traces) ([]string, error) {
+	var ids []string
+	for _, id := range t.IDs {
+		ids = append(ids, quote(id.String()))
+	}
+	if len(ids) > 0 || t.Slowest <= 0 {
+		return ids, nil
+	}
+	where := "record IN ('entry', 'span') AND trace_id != '' AND start_unix_ns IS NOT NULL" + s.inInputs()
+	const start = "assumeNotNull(start_unix_ns)"
+	rest := fmt.Sprintf("GROUP BY trace_id ORDER BY max(%[1]s + duration_ns) - min(%[1]s) DESC, trace_id LIMIT %[2]d", start, t.Slowest)
+	err := s.query(ctx, []string{"trace_id"}, where, rest, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, quote(id))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("asking ClickHouse: %w", err)
+	}
+	return ids, nil
+}

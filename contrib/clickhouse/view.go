@@ -1,0 +1,186 @@
+package clickhouse
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// ViewStatement returns the statement that creates a view with the columns of the table over the
+// spans that the Collector's ClickHouse exporter writes, otel_traces by default. It needs a
+// version with maps and times of nanoseconds, as the exporter does.
+//
+// Spans with the attribute tensor.op.name are operations. What the exporter stores as text is
+// read as it writes it: integers in decimal, lists as JSON.
+func ViewStatement(view, traces string) string {
+	expressions := viewColumns()
+	var list strings.Builder
+	for i, c := range columns() {
+		if i > 0 {
+			list.WriteString(",")
+		}
+		expr, ok := expressions[c.name]
+		if !ok {
+			expr = emptyOf(c.typ)
+		}
+		fmt.Fprintf(&list, "\n  CAST(%s AS %s) AS %s", expr, c.typ, c.name)
+	}
+	return fmt.Sprintf("CREATE VIEW IF NOT EXISTS %s AS SELECT%s\nFROM %s", quoteName(view), list.String(), quoteName(traces))
+}
+
+// emptyOf returns the value of a type that says nothing.
+func emptyOf(typ string) string {
+	switch {
+	case strings.HasPrefix(typ, "Nullable"):
+		return "NULL"
+	case strings.HasPrefix(typ, "Array"):
+		return "[]"
+	case typ == "String":
+		return "''"
+	}
+	return "0"
+}
+
+// attr is the text of an attribute of a span, "" where it has none.
+func attr(key string) string { return "SpanAttributes[" + quote(key) + "]" }
+
+// integer is the integer of an attribute, null where it has none.
+func integer(key string) string { return "toInt64OrNull(" + attr(key) + ")" }
+
+// viewColumns are the columns of the view, as expressions on a span. They refer to one another.
+func viewColumns() map[string]string {
+	collective := []string{op.KeyCollective, op.KeyGroup, op.KeyGroupSize, op.KeySequence, op.KeyPeerRank, op.KeyInElements, op.KeyOutElements}
+	e := map[string]string{
+		"row":              "greatest(toUnixTimestamp64Nano(Timestamp), 0)",
+		"record":           fmt.Sprintf("if(mapContains(SpanAttributes, %s), 'entry', 'span')", quote(op.KeyName)),
+		"step":             integer(op.KeyStep),
+		"operation":        fmt.Sprintf("if(%[1]s = '', SpanName, %[1]s)", attr(op.KeyName)),
+		"device_id":        fmt.Sprintf("nullIf(if(%[1]s = '', %[2]s, %[1]s), '')", attr(op.KeyDevice), attr(op.KeyHardwareID)),
+		"duration_ns":      "if(Duration > 9223372036854775807, 0, Duration)",
+		"start_unix_ns":    "nullIf(toUnixTimestamp64Nano(Timestamp), 0)",
+		"launch_unix_ns":   integer(op.KeyLaunch),
+		"stream":           integer(op.KeyStream),
+		"rank":             fmt.Sprintf("coalesce(%s, toInt64OrNull(ResourceAttributes[%s]))", integer(op.KeyRank), quote(op.KeyRank)),
+		"flops":            integer(op.KeyFLOPs),
+		"trace_id":         "TraceId",
+		"span_id":          "SpanId",
+		"parent_span_id":   "ParentSpanId",
+		"root":             attr(op.KeyRoot),
+		"root_span_id":     attr(op.KeyRootSpan),
+		"service":          "ServiceName",
+		"host":             "ResourceAttributes[" + quote(op.KeyHostName) + "]",
+		"scope":            "ScopeName",
+		"path":             attr(op.KeyPath),
+		"side":             fmt.Sprintf("if(%s = 'host', 'host', '')", attr(op.KeySide)),
+		"failed":           "StatusCode = 'Error'",
+		"error":            "if(StatusCode = 'Error', StatusMessage, '')",
+		"attr_k":           "arrayConcat(mapKeys(SpanAttributes), mapKeys(ResourceAttributes))",
+		"attr_v":           "arrayConcat(mapValues(SpanAttributes), mapValues(ResourceAttributes))",
+		"name":             "SpanName",
+		"link_trace_ids":   "Links.TraceId",
+		"link_span_ids":    "Links.SpanId",
+		"link_weights":     fmt.Sprintf("arrayMap(m -> toInt64OrZero(m[%s]), Links.Attributes)", quote(op.KeyLinkWeight)),
+		"link_weighted":    fmt.Sprintf("arrayMap(m -> mapContains(m, %s), Links.Attributes)", quote(op.KeyLinkWeight)),
+		"is_collective":    "arrayExists(k -> mapContains(SpanAttributes, k), " + texts(collective) + ")",
+		"collective_name":  attr(op.KeyCollective),
+		"collective_group": attr(op.KeyGroup),
+		"adjusted_count":   viewWeight,
+		"warn":             viewWarnings(),
+		"dtype":            attr(op.KeyDType),
+		"input_dtypes":     "JSONExtract(" + attr(op.KeyInputDTypes) + ", 'Array(String)')",
+		"has_output_shape": "startsWith(" + attr(op.KeyOutputShape) + ", '[')",
+		"output_shape":     "JSONExtract(" + attr(op.KeyOutputShape) + ", 'Array(Int64)')",
+		"has_input_shapes": "startsWith(" + attr(op.KeyInputShapes) + ", '[')",
+		"input_shapes":     "arrayMap(s -> " + viewShape + ", JSONExtractArrayRaw(" + attr(op.KeyInputShapes) + "))",
+		"unknown_inputs":   "arrayFilter((i, s) -> s IN ('null', '\"\"', '\"?\"'), " + viewPlaces + ")",
+		"output_elements":  viewElements(),
+		"memory_bytes":     viewMemory(),
+		"shapes":           viewShapes,
+		"kind":             viewKind("'collective'", "'collective'", "'memory'", "'compute'", attr(op.KeyKind), "'collective'"),
+		"kind_rule":        viewKind("'library'", "'name'", "'name'", "'default'", viewRule, "'attribute'"),
+	}
+	for column, key := range map[string]string{
+		"collective_group_size": op.KeyGroupSize, "collective_sequence": op.KeySequence, "collective_peer_rank": op.KeyPeerRank,
+		"collective_in_elements": op.KeyInElements, "collective_out_elements": op.KeyOutElements,
+	} {
+		e[column] = integer(key)
+	}
+	return e
+}
+
+// texts returns a list of texts as a literal.
+func texts(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = quote(s)
+	}
+	return "[" + names(quoted) + "]"
+}
+
+// viewShape is the shape of an input in the text s: a list of dimensions, or a text such as 64x784.
+const viewShape = `if(startsWith(s, '['), JSONExtract(s, 'Array(Int64)'), arrayMap(d -> toInt64OrZero(d), arrayFilter(d -> d != '', ` +
+	`splitByRegexp('[x,;]', replaceRegexpAll(JSONExtract(s, 'String'), '[^-0-9x,;]', '')))))`
+
+// viewPlaces are the numbers of the inputs, from 0, and their texts.
+var viewPlaces = "arrayMap(i -> toInt64(i) - 1, arrayEnumerate(JSONExtractArrayRaw(" + attr(op.KeyInputShapes) + "))), " +
+	"JSONExtractArrayRaw(" + attr(op.KeyInputShapes) + ")"
+
+// viewShapes is the text of the shapes and the element type.
+const viewShapes = `if(has_input_shapes + has_output_shape = 0 AND dtype = '', '', concat(` +
+	`if(has_input_shapes = 0, '?', arrayStringConcat(arrayMap((s, i) -> if(has(unknown_inputs, toInt64(i) - 1), '?', ` +
+	`if(empty(s), 'scalar', arrayStringConcat(arrayMap(d -> if(d = -1, '?', toString(d)), s), 'x'))), ` +
+	`input_shapes, arrayEnumerate(input_shapes)), ',')), '->', if(has_output_shape = 0, '?', if(empty(output_shape), 'scalar', ` +
+	`arrayStringConcat(arrayMap(d -> if(d = -1, '?', toString(d)), output_shape), 'x'))), if(dtype = '', '', concat(':', dtype))))`
+
+// viewElements is the number of elements of the output: as stated, or the product of its dimensions.
+func viewElements() string {
+	return fmt.Sprintf("multiIf(mapContains(SpanAttributes, %s), %s, has_output_shape = 0 OR has(output_shape, -1) OR "+
+		"arrayProduct(output_shape) > 9e18, NULL, arrayFold((n, d) -> n * d, output_shape, toInt64(1)))",
+		quote(op.KeyOutputElements), integer(op.KeyOutputElements))
+}
+
+// viewMemory is the size of the output: as stated, or elements by the size of one.
+func viewMemory() string {
+	var names, sizes []string
+	for _, t := range []op.DType{
+		op.F64, op.F32, op.BF16, op.F16, op.F8E4M3, op.F8E5M2, op.I64, op.I32, op.I16, op.I8, op.U64, op.U32, op.U16, op.U8,
+		op.Bool, op.C64, op.C128,
+	} {
+		names, sizes = append(names, string(t)), append(sizes, strconv.FormatInt(t.Size(), 10))
+	}
+	size := fmt.Sprintf("toInt64(transform(dtype, %s, [%s], %d))", texts(names), strings.Join(sizes, ", "), op.DefaultElementSize)
+	return fmt.Sprintf("if(mapContains(SpanAttributes, %s), %s, if(toFloat64(output_elements) * %s > 9e18, NULL, output_elements * %s))",
+		quote(op.KeyMemory), integer(op.KeyMemory), size, size)
+}
+
+// viewRule is the rule that stands beside a kind.
+var viewRule = fmt.Sprintf("if(%[1]s = '', 'attribute', %[1]s)", attr(op.KeyKindRule))
+
+// viewKind returns what follows from the kind that a span states or else from its name, as
+// op.InferKind has it.
+func viewKind(library, word, memory, compute, stated, collective string) string {
+	name := "lower(operation)"
+	prefix := func(list ...string) string {
+		return "arrayExists(p -> startsWith(" + name + ", p), " + texts(list) + ")"
+	}
+	words := []string{
+		"allreduce", "all_gather", "reduce_scatter", "broadcast", "send", "recv", "comm", "all_reduce", "all-reduce", "allgather",
+		"all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
+	}
+	return fmt.Sprintf("multiIf(%s IN ('compute', 'collective', 'memory', 'io', 'control'), %s, is_collective, %s, "+
+		"%s, %s, multiSearchAny(%s, %s), %s, %s, %s, %s)", attr(op.KeyKind), stated, collective,
+		prefix("nccl", "rccl", "msccl", "hccl", "oneccl"), library, name, texts(words), word, prefix("memcpy", "memset"), memory, compute)
+}
+
+// viewWarnings are the warnings that a span states, and that of an end before the start.
+func viewWarnings() string {
+	return fmt.Sprintf("arrayFilter(w -> w != '', arrayDistinct(arrayPushBack(splitByChar(',', %s), "+
+		"if(Duration > 9223372036854775807, 'neg_duration', ''))))", attr(op.KeyWarnings))
+}
+
+// viewWeight is how many spans a sampled one stands for, by the threshold in its trace state.
+const viewWeight = `if(extract(TraceState, '(?:^|,) *ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?:[;,]|$)') = '', 0, ` +
+	`72057594037927936 / (72057594037927936 - reinterpretAsUInt64(reverse(unhex(concat('00', rightPad(` +
+	`extract(TraceState, '(?:^|,) *ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?:[;,]|$)'), 14, '0')))))))`
