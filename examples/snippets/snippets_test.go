@@ -1,0 +1,206 @@
+package snippets
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/op"
+)
+
+var (
+	update = flag.Bool("update", false, "rewrite the golden files")
+	record = flag.Bool("record", false, "rewrite the recorded spans of the programs that can be run here")
+)
+
+// programs run a snippet each and return the OTLP in JSON that it makes. They skip the test
+// where what the snippet needs is not there.
+var programs = map[string]func(t *testing.T) []byte{
+	"cpp": func(t *testing.T) []byte {
+		needs(t, "g++")
+		program := filepath.Join(t.TempDir(), "snippet")
+		run(t, "g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, "cpp/without_sdk.cpp")
+		return run(t, program)
+	},
+	"rust": func(t *testing.T) []byte {
+		needs(t, "rustc")
+		program := filepath.Join(t.TempDir(), "snippet")
+		run(t, "rustc", "--edition", "2021", "-O", "-D", "warnings", "-o", program, "rust/without_sdk.rs")
+		return run(t, program)
+	},
+	"python": func(t *testing.T) []byte {
+		python := pythonWithTorch(t)
+		t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+		return run(t, python, "python/without_sdk.py")
+	},
+	"javascript": func(t *testing.T) []byte {
+		var received received
+		server := httptest.NewServer(&received)
+		defer server.Close()
+		runJavaScript(t, server.URL)
+		return received.bodies()
+	},
+}
+
+// received keeps the bodies of requests, a line each.
+type received struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (r *received) ServeHTTP(_ http.ResponseWriter, req *http.Request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.Copy(&r.text, req.Body) // what is missing shows in the comparison
+	r.text.WriteByte('\n')
+}
+
+func (r *received) bodies() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Bytes()
+}
+
+// runJavaScript runs the snippet in JavaScript, which exports to an endpoint.
+func runJavaScript(t *testing.T, endpoint string) {
+	t.Helper()
+	if _, err := os.Stat("javascript/node_modules"); err != nil {
+		t.Skip("its packages are not installed: npm ci in examples/snippets/javascript")
+	}
+	needs(t, "node")
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+	run(t, "node", "javascript/snippet.js")
+}
+
+// pythonWithTorch returns an interpreter of Python that has PyTorch.
+func pythonWithTorch(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.CommandContext(t.Context(), python, "-c", "import torch").Run() == nil {
+			return python
+		}
+	}
+	t.Skip("no PyTorch")
+	return ""
+}
+
+// needs skips the test where a program is not there, or cannot say its version, as that of
+// rustup without a toolchain.
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if err := exec.CommandContext(t.Context(), program, "--version").Run(); err != nil {
+		t.Skipf("%s: %v", program, err)
+	}
+}
+
+// run runs a program and returns what it prints.
+func run(t *testing.T, program string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, errs.Bytes())
+	}
+	return out
+}
+
+// transcript returns the operations of a file, a line each, without what differs from run to run, behind the
+// name of the span that each is below.
+func transcript(t *testing.T, path string) string {
+	t.Helper()
+	names := make(map[op.SpanID]string)
+	in := ingest.Open(path)
+	var entries []*op.Entry
+	for rec, err := range in.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Entry != nil {
+			e := rec.Entry.Clone()
+			names[e.SpanID] = e.Operation
+			entries = append(entries, e)
+		}
+		if rec.Span != nil {
+			names[rec.Span.SpanID] = rec.Span.Name
+		}
+	}
+	var text strings.Builder
+	for _, e := range entries {
+		text.WriteString(names[e.ParentSpanID] + " < ")
+		e.TraceID, e.SpanID, e.ParentSpanID, e.RootSpanID = op.TraceID{}, op.SpanID{}, op.SpanID{}, op.SpanID{}
+		e.Start, e.Duration = op.Int{}, 0
+		text.Write(append(e.AppendJSON(nil), '\n'))
+	}
+	return text.String()
+}
+
+// The recorded spans, which real runs made, have the operations of the golden files.
+func TestRecorded(t *testing.T) {
+	for name := range programs {
+		t.Run(name, func(t *testing.T) {
+			got := transcript(t, filepath.Join("testdata", name+".jsonl"))
+			golden := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("operations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The programs make today what was recorded.
+func TestRun(t *testing.T) {
+	for name, program := range programs {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name+".jsonl")
+			want := transcript(t, path)
+			spans := program(t)
+			if !*record {
+				path = filepath.Join(t.TempDir(), "spans.jsonl")
+			}
+			if err := os.WriteFile(path, spans, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got := transcript(t, path)
+			if name == "python" { // which operations there are depends on the version of PyTorch
+				want, got = productsOf(want), productsOf(got)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("operations (-recorded +now):\n%s", diff)
+			}
+		})
+	}
+}
+
+// productsOf returns the lines of a transcript that are products of matrices with a bias, without what they are
+// below: older versions of PyTorch round times to microseconds, and miss by that now and then what is within what.
+func productsOf(transcript string) string {
+	var text strings.Builder
+	for line := range strings.Lines(transcript) {
+		if _, entry, ok := strings.Cut(line, " < "); ok && strings.Contains(entry, `"aten::addmm"`) {
+			text.WriteString(entry)
+		}
+	}
+	return text.String()
+}
