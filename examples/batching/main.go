@@ -105,6 +105,7 @@ func serve(ctx context.Context, cfg config, sdk *optrace.SDK, out io.Writer) err
 	address := "http://" + listener.Addr().String()
 	if cfg.requests > 0 {
 		err = sendRequests(ctx, address, cfg.requests)
+		http.DefaultClient.CloseIdleConnections()
 	} else {
 		fmt.Fprintf(out, "serving on %s; try curl -d '{\"prompt\":\"once upon a time\",\"tokens\":20}' %[1]s%s\n", address, generateRoute)
 		select {
@@ -113,7 +114,8 @@ func serve(ctx context.Context, cfg config, sdk *optrace.SDK, out io.Writer) err
 			return err
 		}
 	}
-	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	// A connection on which nothing was sent yet counts as idle after five seconds.
+	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(shutdown))
 }

@@ -17,11 +17,11 @@
 // With Jaeger running, two commands show which operation made requests slow:
 //
 //	go run ./jaeger -requests 300
-//	go run -C .. ./cmd/optrace correlate -jaeger http://localhost:16686 -service ranker examples/ops.jsonl
+//	go run -C .. ./cmd/optrace correlate -jaeger http://localhost:16686 -service ranker examples/ranker.jsonl
 //
 // The first sends requests to itself and exits; without -requests it serves
 // until it is interrupted. Jaeger holds the requests, the operations that took
-// long and a summary of the others; ops.jsonl holds every operation. The second
+// long and a summary of the others; ranker.jsonl holds every operation. The second
 // shows both as one, and links to Jaeger's pages.
 package main
 
@@ -50,7 +50,7 @@ func main() {
 	var cfg config
 	flag.StringVar(&cfg.addr, "addr", "127.0.0.1:8080", "serve on `ADDRESS`")
 	flag.StringVar(&cfg.otlp, "otlp", "http://localhost:4318", "send traces to the OTLP receiver at `URL`")
-	flag.StringVar(&cfg.batch, "o", "ops.jsonl", "append operations to `FILE`")
+	flag.StringVar(&cfg.batch, "o", "ranker.jsonl", "append operations to `FILE`")
 	flag.IntVar(&cfg.requests, "requests", 0, "send `N` requests to itself and exit")
 	flag.Parse()
 
@@ -87,6 +87,7 @@ func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 	address := "http://" + listener.Addr().String()
 	if cfg.requests > 0 {
 		err = sendRequests(ctx, address, cfg.requests)
+		http.DefaultClient.CloseIdleConnections()
 	} else {
 		fmt.Fprintf(out, "serving on %s; try curl -d '{\"user\":1,\"items\":[7,2000]}' %[1]s/v1/rank\n", address)
 		select {
@@ -95,7 +96,8 @@ func run(ctx context.Context, cfg config, out io.Writer) (err error) {
 			return err
 		}
 	}
-	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	// A connection on which nothing was sent yet counts as idle after five seconds.
+	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(shutdown))
 }

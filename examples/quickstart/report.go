@@ -42,7 +42,11 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "\nwrote %s, %s and %s; open the last one in a browser\n", batch, folded, page)
+	absolute, err := filepath.Abs(page)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nwrote %s, %s and a page to open in the browser: %s\n", batch, folded, absolute)
 	return err
 }
 

@@ -30,6 +30,7 @@ func main() {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *duration)
 	defer cancel()
+	fmt.Printf("sending the spans of requests by OTLP for %v; optrace serve -open shows them\n", *duration)
 	if err := run(ctx, *useGRPC); err != nil {
 		fmt.Fprintln(os.Stderr, "watch:", err)
 		os.Exit(1)

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -25,52 +23,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/examples/internal/servetest"
 	"github.com/optrace/optrace/tensorconv"
 )
-
-// command is the optrace command, built once.
-func command(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "optrace")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", path, "./cmd/optrace")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
-}
-
-// serving starts optrace serve, and returns the addresses that it prints by their names.
-func serving(t *testing.T, program string) map[string]string {
-	t.Helper()
-	const any = "127.0.0.1:0"
-	ctx := context.WithoutCancel(t.Context()) // it is interrupted, not killed
-	cmd := exec.CommandContext(ctx, program, "serve", "-listen", any, "-otlp-http", any, "-otlp-grpc", any)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
-			t.Error(err)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("serve ended with %v", err)
-		}
-	})
-	addresses := make(map[string]string)
-	lines := bufio.NewScanner(out)
-	for len(addresses) < 3 && lines.Scan() {
-		if f := strings.Fields(lines.Text()); len(f) == 2 {
-			addresses[f[0]] = f[1]
-		}
-	}
-	return addresses
-}
 
 // spans sends the same spans of several services to exporters.
 func spans(t *testing.T, exporters ...sdktrace.SpanExporter) {
@@ -123,7 +78,7 @@ func withoutInput(t *testing.T, text []byte) map[string]any {
 
 // What the SDK's own exporters send gives the report that a file of the same spans does.
 func TestExporters(t *testing.T) {
-	program := command(t)
+	program := servetest.Command(t, "../..")
 	for name, exporter := range map[string]func(addresses map[string]string) (sdktrace.SpanExporter, error){
 		"http": func(a map[string]string) (sdktrace.SpanExporter, error) {
 			return otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(a["OTLP/HTTP"]))
@@ -141,7 +96,7 @@ func TestExporters(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addresses := serving(t, program)
+			addresses := servetest.Start(t, program)
 			remote, err := exporter(addresses)
 			if err != nil {
 				t.Fatal(err)
@@ -191,7 +146,7 @@ func (keep) Shutdown(context.Context) error { return nil }
 
 // The operations of a program show within two seconds.
 func TestRun(t *testing.T) {
-	addresses := serving(t, command(t))
+	addresses := servetest.Start(t, servetest.Command(t, "../.."))
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
