@@ -23,7 +23,7 @@ race: ## all tests under the race detector
 	@set -e; for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -timeout=20m ./...); done
 
 concurrent-safe: ## the concurrency tests of the plugin, many times, under the race detector
-	$(GO) test -race -run 'ConcurrentSafe' -count=100 ./...
+	$(GO) test -race -run 'ConcurrentSafe' -count=50 -timeout=20m ./...
 
 fmt: ## fail where gofmt would change something
 	@out=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi

@@ -287,6 +287,9 @@ func TestPage(t *testing.T) {
 	if text := body(t, get(t, p, "/?format=collapsed")); !strings.Contains(text, "cuda:0;op") {
 		t.Errorf("collapsed stacks:\n%.300s", text)
 	}
+	if text := body(t, get(t, p, "/?format=text")); !strings.Contains(text, "\nOPERATIONS\n") {
+		t.Errorf("report as text:\n%.300s", text)
+	}
 	answer := get(t, p, "/?format=pprof")
 	if prof, err := profile.Parse(strings.NewReader(body(t, answer))); err != nil || len(prof.Sample) == 0 ||
 		!strings.Contains(strings.Join(prof.Comments, "\n"), "fell out of the window") {

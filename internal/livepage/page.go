@@ -16,13 +16,15 @@ import (
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/pprof"
+	"github.com/optrace/optrace/render/text"
 )
 
 // Page reports on a window to browsers and scripts. The last element of a request's path
 // says what is wanted:
 //
-//   - none: the page; the report as JSON with ?format=json, collapsed stacks with
-//     ?format=collapsed, a profile for go tool pprof with ?format=pprof;
+//   - none: the page; the report as JSON with ?format=json, as text with ?format=text,
+//     collapsed stacks with ?format=collapsed, a profile for go tool pprof with
+//     ?format=pprof;
 //   - data: what the page shows next, with an ETag;
 //   - trace.json: a Chrome trace.
 //
@@ -104,13 +106,15 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Security-Policy", html.Policy(html.Options{Live: true}))
 	case "json":
 		write, kind = writeJSON, "application/json"
+	case "text":
+		write = writeText
 	case "collapsed":
 		write = writeCollapsed
 	case "pprof":
 		write, kind = writePprof, "application/octet-stream"
 		w.Header().Set("Content-Disposition", `attachment; filename="optrace.pb.gz"`)
 	default:
-		http.Error(w, "the format is json, collapsed, pprof, or none for the page", http.StatusBadRequest)
+		http.Error(w, "the format is json, text, collapsed, pprof, or none for the page", http.StatusBadRequest)
 		return nil
 	}
 	p.run.Lock()
@@ -121,12 +125,12 @@ func (p *Page) serveReport(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if err := write(&text, report, p.options(v)); err != nil {
+	var answer bytes.Buffer
+	if err := write(&answer, report, p.options(v)); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(text.Bytes()) // a client that went away is no error of ours
+	_, _ = w.Write(answer.Bytes()) // a client that went away is no error of ours
 	return nil
 }
 
@@ -138,21 +142,25 @@ func (p *Page) report(ctx context.Context, v *view) (*analyze.Report, error) {
 
 // ServeJSON answers with a report.
 func ServeJSON(w http.ResponseWriter, r *analyze.Report) {
-	var text bytes.Buffer
-	if err := writeJSON(&text, r, html.Options{}); err != nil {
+	var answer bytes.Buffer
+	if err := writeJSON(&answer, r, html.Options{}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(text.Bytes()) // a client that went away is no error of ours
+	_, _ = w.Write(answer.Bytes()) // a client that went away is no error of ours
 }
 
 func writeJSON(w io.Writer, r *analyze.Report, _ html.Options) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(r)
+}
+
+func writeText(w io.Writer, r *analyze.Report, _ html.Options) error {
+	return text.Write(w, r, text.Options{})
 }
 
 func writeCollapsed(w io.Writer, r *analyze.Report, _ html.Options) error {
