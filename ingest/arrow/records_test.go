@@ -150,7 +150,7 @@ func TestBatchesEnd(t *testing.T) {
 		path string
 		want int
 	}{
-		{"many", 1<<14 + 1, "", 2},
+		{"many", 1 << 15, "", 2},
 		{"long", 150, string(bytes.Repeat([]byte("x"), 1<<20)), 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -161,6 +161,11 @@ func TestBatchesEnd(t *testing.T) {
 			got, parts := readParts(t, write(t, all, 0), 1)
 			if len(got.all) != test.rows || parts != test.want+1 { // and the end
 				t.Errorf("%d rows in %d parts, want %d in %d", len(got.all), parts, test.rows, test.want+1)
+			}
+			for i, rec := range got.all {
+				if rec.Entry.Step != op.Known(int64(i)) { // of which each has its place in a dictionary
+					t.Fatalf("row %d has step %v", i, rec.Entry.Step)
+				}
 			}
 		})
 	}

@@ -19,7 +19,7 @@ func NewBuilder(c Compressor) *Builder {
 func (b *Builder) Rows() int { return b.table.Rows() }
 
 // Full reports whether the batch has to be written.
-func (b *Builder) Full() bool { return b.table.Full() }
+func (b *Builder) Full() bool { return b.table.isFull(MaxBuilderRows) }
 
 // Reset makes the batch empty.
 func (b *Builder) Reset() {

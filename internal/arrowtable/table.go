@@ -56,16 +56,23 @@ func (t *Table) Rows() int { return t.rows }
 // Bytes returns how much memory the table takes, roughly.
 func (t *Table) Bytes() int { return t.bytes }
 
-// MaxRows is how many rows a batch has at most: no dictionary then has more
-// values than an index of 16 bits can tell apart.
-const MaxRows = 1 << 14
+// MaxRows is how many rows a table has at most that records of spans are added to as
+// they come. A [Builder] takes MaxBuilderRows: what is the same in many rows then stands
+// in fewer dictionaries, and no dictionary has more values than an index of 16 bits, one
+// of which is the sign, can tell apart.
+const (
+	MaxRows        = 1 << 14
+	MaxBuilderRows = 1<<15 - 1
+)
 
 // MaxBytes is how much memory a table takes at most before its batch ends: rows may
 // be unusually long.
 const MaxBytes = 192 << 20
 
 // Full reports whether no further row should join those that there are.
-func (t *Table) Full() bool { return t.rows >= MaxRows || t.bytes >= MaxBytes }
+func (t *Table) Full() bool { return t.isFull(MaxRows) }
+
+func (t *Table) isFull(rows int) bool { return t.rows >= rows || t.bytes >= MaxBytes }
 
 // Reset makes the table empty.
 func (t *Table) Reset() {

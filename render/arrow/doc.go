@@ -29,7 +29,7 @@
 // dimensions, which most readers show as INT64. The id of a span is the number that its
 // 16 hexadecimal digits are, also among the links; that of a trace is its digits.
 //
-// A batch has at most 16,384 rows, and its dictionaries stand in front of it and
+// A batch has at most 32,767 rows, and its dictionaries stand in front of it and
 // replace those before: it can be read by itself, and a stream that ends early has
 // lost nothing of the batches before. Where a column has no values in a batch, its
 // dictionary stays what it was. Buffers that are equal lie in one place.
