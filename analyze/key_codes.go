@@ -172,8 +172,13 @@ func appendVarietyCodes(dst []uint64, c *op.Columns, i int) []uint64 {
 
 // varietyEntry returns an entry with the shapes and element types of a row, which are
 // valid until others are asked for.
-func varietyEntry(c *op.Columns, i int) op.Entry {
-	return op.Entry{
-		InputShapes: c.InputShapes.At(i), OutputShape: c.OutputShape.At(i), DType: c.DType.At(i), InputDTypes: c.InputDTypes.At(i),
-	}
+func varietyEntry(c *op.Columns, i int) (e op.Entry) {
+	setVariety(&e, c, i)
+	return e
+}
+
+// setVariety gives an entry the shapes and element types of a row.
+func setVariety(e *op.Entry, c *op.Columns, i int) {
+	e.InputShapes, e.OutputShape = c.InputShapes.At(i), c.OutputShape.At(i)
+	e.DType, e.InputDTypes = c.DType.At(i), c.InputDTypes.At(i)
 }

@@ -15,7 +15,8 @@ type workFinder struct {
 	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
 	codes    codeWorks
 	of       columnVersions
-	list     []work // of rows
+	list     []work   // of rows
+	row      op.Entry // has what is derived from a row
 	roofs    roofs
 
 	recordedOnly bool // nothing follows from shapes
@@ -97,9 +98,10 @@ func (f *workFinder) rows(rows *op.Rows) []work {
 			inputs: uint64(operations[i]) | uint64(inputs[i])<<32, output: uint64(output[i]) | uint64(dtype[i])<<32, dtypes: dtypes[i],
 		})
 		if !ok {
-			e := varietyEntry(c, int(i))
+			e := &f.row
+			setVariety(e, c, int(i))
 			e.Operation = c.Operation.At(int(i))
-			*d = f.derived(&e)
+			*d = f.derived(e)
 		}
 		f.list[k] = d.with(n)
 		if f.roofs.table != nil && f.list[k].moved {

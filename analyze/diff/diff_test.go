@@ -147,8 +147,8 @@ func TestVerdicts(t *testing.T) {
 	if d := r.Rows[0].Delta.V; r.Rows[0].Verdict != diff.Faster || math.Abs(d+0.5) > 0.01 {
 		t.Errorf("the first row is %s", encoded(t, r.Rows[0]))
 	}
-	if r.Slowdown() != 0 {
-		t.Errorf("slower by %v", r.Slowdown())
+	if what, by := r.Slowdown(); what != "" || by != 0 {
+		t.Errorf("%q is slower by %v", what, by)
 	}
 }
 

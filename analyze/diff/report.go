@@ -114,22 +114,37 @@ type Comparison struct {
 	P op.Float `json:"p"`
 }
 
-// Slowdown returns the largest Delta of the rows and parts that became slower, 0 where
-// none did.
-func (r *Report) Slowdown() float64 {
-	worst := 0.0
+// Slowdown returns by how much, as a part of what it took in the base, the row is slower
+// that became slower by most, and which one that is. A part of the time is slower by what
+// was added to it as a part of the time of all: small parts often grow by a multiple. It
+// returns "" and 0 where nothing became slower.
+func (r *Report) Slowdown() (what string, by float64) {
 	for i := range r.Rows {
-		worst = max(worst, r.Rows[i].slowdown())
+		if d := r.Rows[i].slowdown(r.Rows[i].BaseNS); d > by {
+			what, by = r.Rows[i].Key.String(), d
+		}
+	}
+	wall := op.Float{}
+	for i := range r.Parts {
+		if r.Parts[i].Part == partWall {
+			wall = r.Parts[i].BaseNS
+		}
 	}
 	for i := range r.Parts {
-		worst = max(worst, r.Parts[i].slowdown())
+		p := &r.Parts[i]
+		if d := p.slowdown(wall); d > by {
+			if what, by = p.Part, d; p.Device != nil {
+				what += " of " + p.Device.Label(true)
+			}
+		}
 	}
-	return worst
+	return what, by
 }
 
-func (c *Comparison) slowdown() float64 {
-	if c.Verdict != Slower {
+// slowdown returns what was added as a part of a time, 0 where nothing became slower.
+func (c *Comparison) slowdown(of op.Float) float64 {
+	if c.Verdict != Slower || !(of.V > 0) {
 		return 0
 	}
-	return c.Delta.V
+	return c.ShiftNS.V / of.V
 }

@@ -36,8 +36,9 @@ are several runs a side.
   -by KEYS          compare groups by these keys instead of operations, separated by
                     commas: operation, kind, device, rank, stream, shape, step, root,
                     service, trace, path, attr:NAME
-  -fail-above PCT   exit with code 1 where an operation, or a part of the time, is
-                    slower by more than PCT percent, and that is no chance
+  -fail-above PCT   exit with code 1 where an operation is slower by more than PCT
+                    percent, or a part of the time by more than PCT percent of all
+                    the time, and that is no chance; and where a side is empty
   -alpha P          the probability of any false finding that is accepted (0.05)
   -json             print JSON, schema optrace.diff/v1
   -markdown         print Markdown, for a pull request
@@ -86,13 +87,15 @@ func runDiff(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	slowdown := 0.0
+	var gate error
 	err = produce(ctx, s, cmp.Or(f.html, f.output), f.all, func(out *output) error {
 		r, head, err := f.report(ctx, s, out.exclude)
 		if err != nil {
 			return err
 		}
-		slowdown = r.Slowdown()
+		if f.gate {
+			gate = f.failure(r)
+		}
 		if f.html != "" {
 			return outputError(html.Write(out, head, html.Options{
 				Title: titleOf(f.head[:1]) + " against " + titleOf(f.base), Version: versionOf(buildInfo()), Diff: r,
@@ -100,10 +103,26 @@ func runDiff(ctx context.Context, s streams, args []string) error {
 		}
 		return outputError(f.write(out, f.display.on(out.screen(s)), r))
 	})
-	if err == nil && f.gate && 100*slowdown > f.failAbove {
-		err = &exitError{code: exitGate, err: fmt.Errorf("slower by up to %.1f %%, more than %g %%", 100*slowdown, f.failAbove)}
+	if err == nil && gate != nil {
+		err = &exitError{code: exitGate, err: gate}
 	}
 	return err
+}
+
+// failure returns why the gate fails, nil where it does not.
+func (f *diffFlags) failure(r *diff.Report) error {
+	for _, side := range []struct {
+		name string
+		of   diff.Side
+	}{{"base", r.Base}, {"head", r.Head}} {
+		if side.of.Entries == 0 {
+			return fmt.Errorf("the %s has no operations, so nothing was compared", side.name)
+		}
+	}
+	if what, by := r.Slowdown(); 100*by > f.failAbove {
+		return fmt.Errorf("%s is slower by %.1f %%, more than %g %%", what, 100*by, f.failAbove)
+	}
+	return nil
 }
 
 // define defines the flags.

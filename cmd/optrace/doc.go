@@ -154,7 +154,8 @@
 //	  cuda:0  idle          4.00 µs  4.00 µs       ~  [+0.0 %, +0.0 %]    1.000  20+20
 //	  by step: wall is from the first start to the last end
 //
-// With -fail-above 5 the exit code is 1 where something is slower by more than 5 %, which
+// With -fail-above 5 the exit code is 1 where an operation is slower by more than 5 %, a
+// part of the time by more than 5 % of all the time, or a side has no operations, which
 // makes it a gate for continuous integration; -markdown prints what a pull request
 // shows.
 //

@@ -70,7 +70,7 @@ func (a *array) index(i int) int64 {
 	return n
 }
 
-// shortIndex is index for indexes that are mostly short. One whose highest bit
+// shortIndex is index where most indexes have up to 32 bits. One whose highest bit
 // is set becomes more than any dictionary has.
 func (a *array) shortIndex(i int) uint64 {
 	switch a.field.Dictionary.Index.Bits {
@@ -78,6 +78,8 @@ func (a *array) shortIndex(i int) uint64 {
 		return uint64(int8(a.data[i]))
 	case 16:
 		return uint64(int16(binary.LittleEndian.Uint16(a.data[2*i:])))
+	case 32:
+		return uint64(int32(binary.LittleEndian.Uint32(a.data[4*i:])))
 	}
 	return uint64(a.index(i))
 }
