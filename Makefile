@@ -17,7 +17,7 @@ SEED        ?= 1
 precommit: fmt vet lint test ## what to run before a commit
 
 test: ## all tests of all modules
-	@set -e; for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test ./...); done
+	@set -e; for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test -timeout=20m ./...); done
 
 race: ## all tests under the race detector
 	@set -e; for m in $(MODULES); do echo "== race $$m"; (cd $$m && $(GO) test -race -timeout=20m ./...); done

@@ -68,16 +68,19 @@ func Example_beside() {
 	defer os.RemoveAll(dir)
 	otlp := tracetest.NewNoopExporter() // otlptracehttp.New(ctx) in a real program
 	err = inDirectory(dir, func() error {
+		ctx := context.Background()
 		sdk, err := optrace.Setup("ops.jsonl",
 			optrace.WithSpanExporter(otlp, optrace.WithForwardThreshold(time.Millisecond)))
 		if err != nil {
 			return err
 		}
-		ctx, request := otel.Tracer("app").Start(context.Background(), "POST /v1/predict")
-		_, o := sdk.Tracer().Start(ctx, "relu", "cuda:0")
+		defer sdk.Shutdown(ctx)
+		tr := sdk.Tracer()
+		ctx, request := otel.Tracer("app").Start(ctx, "POST /v1/predict")
+		_, o := tr.Start(ctx, "relu", "cuda:0")
 		o.End()
 		request.End()
-		return sdk.Shutdown(context.Background())
+		return nil
 	})
 	fmt.Println(err)
 	// Output: <nil>

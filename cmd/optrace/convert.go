@@ -254,10 +254,14 @@ func dropAttributes(rec op.Record) {
 	}
 }
 
+// otlpJSON is what inputs in the format of -to otlp are called.
+const otlpJSON = "otlp-json"
+
+// findTarget returns the format with a name.
 func findTarget(name string) (target, error) {
 	var names []string
 	for _, t := range targets() {
-		if t.name == name {
+		if t.name == name || t.name == "otlp" && name == otlpJSON {
 			return t, nil
 		}
 		names = append(names, t.name)

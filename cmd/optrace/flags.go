@@ -35,6 +35,11 @@ func parseInputs(fs *flag.FlagSet, args []string) ([]string, error) {
 	inputs, err := parseFlags(fs, args)
 	if err == nil && len(inputs) == 0 {
 		err = usagef("no input; use - for standard input")
+		for _, name := range []string{"html", "o"} {
+			if f := fs.Lookup(name); f != nil && f.Value.String() != "" {
+				err = usagef("no input: %q is the FILE of -%s; use - for standard input", f.Value.String(), name)
+			}
+		}
 	}
 	return inputs, err
 }

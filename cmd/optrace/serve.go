@@ -24,7 +24,8 @@ const serveUsage = `usage: optrace serve [flags] [INPUT...]
 
 Serve shows the operations on a page in the browser while they come in: from
 INPUTs that grow, and from any program whose OpenTelemetry SDK exports to this
-machine by OTLP, as SDKs do by default. It goes on until it is interrupted.
+machine by OTLP. SDKs send there by default; some, such as Go's, expect TLS unless
+OTEL_EXPORTER_OTLP_INSECURE=true. It goes on until it is interrupted.
 
 An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON
 Lines and in frames, stdouttrace and streams of Arrow are followed as they grow

@@ -8,7 +8,8 @@
 //
 // The variable OTEL_TRACES_EXPORTER may then be "optrace", which writes operations to the
 // file that OPTRACE_FILE names, or "optrace+otlp", which sends all spans by OTLP besides,
-// as the OTEL_EXPORTER_OTLP_ variables say. The names are registered once for the program;
+// as the OTEL_EXPORTER_OTLP_ variables say: to a receiver without TLS, such as optrace serve,
+// with OTEL_EXPORTER_OTLP_INSECURE=true. The names are registered once for the program;
 // another package that registers them makes it panic.
 //
 // A program that is configured by go.opentelemetry.io/contrib/otelconf calls [NewSDK] of
@@ -25,4 +26,8 @@
 // the same file and passes that section over.
 //
 // The package is a module of its own: what it depends on is more than all of optrace does.
+// From a clone it takes two replacements:
+//
+//	go mod edit -replace github.com/optrace/optrace=CLONE
+//	go mod edit -replace github.com/optrace/optrace/contrib/autoexport=CLONE/contrib/autoexport
 package autoexport

@@ -115,7 +115,7 @@ func (v *correlation) envelope() {
 func (v *correlation) endpoints() {
 	v.heading("ENDPOINTS")
 	if len(v.c.Endpoints) == 0 {
-		v.note("no requests: no local root that is not an operation")
+		v.note("no requests: no span above an operation; optrace doctor says how there are some")
 		return
 	}
 	t := newTable(names("endpoint", 0), names("service", 8), figures("requests", 0), figures("operations", 9), figures("shared", 6),

@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
+	"github.com/optrace/optrace/op"
 )
 
 // DoctorOptions says how to render what a recording lacks.
@@ -24,7 +25,11 @@ type DoctorOptions struct {
 func WriteDoctor(w io.Writer, r *doctor.Report, opts DoctorOptions) error {
 	v := &examination{page: newPage(opts.Width, len(r.Findings), opts.Color, false), r: r}
 	v.envelope()
-	v.findings()
+	if r.Input.Entries == 0 {
+		v.nothing()
+	} else {
+		v.findings()
+	}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Missing > 0 {
 			v.advice(f)
@@ -60,6 +65,26 @@ func (v *examination) envelope() {
 	default:
 		v.field("missing", strings.Join(missing, ", "), true)
 	}
+}
+
+// nothing says why a recording usually has no operations.
+func (v *examination) nothing() {
+	v.heading("NO OPERATIONS")
+	if n := v.r.Input.Spans; n > 0 {
+		v.note(fmt.Sprintf("%s there, but no operation among them: a span is one by the attribute %s", plural(n, "span"), op.KeyName))
+		v.code(0, "Go", `ctx, o := tr.Start(ctx, "matmul", "cuda:0") // a Tracer of optrace; o.End() when it has ended`)
+		v.code(0, "else", attribute(&doctor.Attribute{Key: op.KeyName, Type: "string", Example: "matmul", Where: "span attribute"}))
+		return
+	}
+	if v.r.Input.Malformed > 0 {
+		v.note("What is there cannot be read.")
+		return
+	}
+	v.note("Nothing was recorded, or the program ended before it was written.")
+	v.code(0, "Go", `defer sdk.Shutdown(ctx) // of what Setup returned; else that of the TracerProvider`)
+	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
+	v.code(2, "Go", `tr := sdk.Tracer()      // or NewTracer of the TracerProvider that has the Processor`)
+	v.labelled("sampling", "spans that the sampler drops are not there, nor are those below them")
 }
 
 // thing returns the name of what a finding is about.

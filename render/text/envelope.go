@@ -27,6 +27,9 @@ func (v *view) envelope() {
 		v.field("others", "records that are no spans: "+strings.Join(counted(others), ", "), false)
 	}
 	v.faults(in)
+	if !in.Duplicates.Known && in.Entries > 0 && v.r.LeftOut == "" {
+		v.field("duplicates", "not looked for: only sections that need the structure of the run do", false)
+	}
 	v.missingLinks(in.MissingLinks.V)
 	v.deviceClock(in.DeviceClock)
 	v.without()
@@ -134,6 +137,9 @@ func (v *view) total() {
 		text += "; the input states " + units.Duration(t.StatedNS.V) + ", of which shares are parts"
 	}
 	v.field("total", text, false)
+	if t.Count == 0 && v.r.Input.Entries == 0 {
+		v.field("empty", "optrace doctor says what may be the reason", true)
+	}
 	if t.EstCount.Known && t.EstSumNS.Known {
 		v.field("est.", fmt.Sprintf("%s operations, %s", units.Count(int64(t.EstCount.V+0.5)), units.DurationFloat(t.EstSumNS.V)), false)
 	}
