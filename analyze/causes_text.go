@@ -77,8 +77,15 @@ func (p *CausePart) words(cause string, ranks bool) string {
 			units.Duration(p.MeanwhileNS))
 	case cause == CauseStraggler:
 		return fmt.Sprintf("%s in %s for %s", time, name, device)
-	case p.DeviceID == "" || p.IsNone():
-		return name + " " + time
+	case p.DeviceID != "" && !p.IsNone():
+		name += " on " + device
 	}
-	return fmt.Sprintf("%s on %s %s", name, device, time)
+	text := name + " " + time
+	if p.MeanwhileDevice != "" && minMeanwhileInText*p.MeanwhileNS >= p.TimeNS {
+		text += fmt.Sprintf(" while %s ran %s for %s", nameInText(p.MeanwhileDevice), nameInText(p.Meanwhile), units.Duration(p.MeanwhileNS))
+	}
+	return text
 }
+
+// minMeanwhileInText is which part of the time something must have run to be named.
+const minMeanwhileInText = 10

@@ -66,10 +66,12 @@ type CausePart struct {
 	// others waited for. It is the zero DeviceKey outside operations.
 	DeviceKey
 	TimeNS int64 `json:"ns"`
-	// Meanwhile is the operation that ran longest on the straggler while the others
-	// waited, for MeanwhileNS; "" where none ran.
-	Meanwhile   string `json:"meanwhile,omitempty"`
-	MeanwhileNS int64  `json:"meanwhile_ns,omitzero"`
+	// Meanwhile is the operation that ran longest on a device in this time, for MeanwhileNS;
+	// "" where none ran. Of a straggler it is the device that the others waited for, and
+	// otherwise MeanwhileDevice, that of the next operation, and operations of other traces.
+	Meanwhile       string `json:"meanwhile,omitempty"`
+	MeanwhileNS     int64  `json:"meanwhile_ns,omitzero"`
+	MeanwhileDevice string `json:"meanwhile_device,omitempty"`
 }
 
 // slowestRequest returns the slowest request with an operation on its critical path, nil
@@ -186,7 +188,7 @@ func (c *causeFinder) causes(r int32) []RequestCause {
 		} else {
 			next = path[outside].row
 		}
-		c.addOutside(&sums, path[:outside], next, cause)
+		c.addOutside(&sums, path[:outside], next, cause, f.duration(r)/minMeanwhile)
 		path = path[outside:]
 	}
 	return sums.causes(f.duration(r))
@@ -212,19 +214,37 @@ func (c *causeFinder) addOperation(sums *causeSums, s rowSegment) {
 	}
 }
 
+// minMeanwhile is which part of a request its waiting must take at least for what ran
+// meanwhile to be looked up.
+const minMeanwhile = 1000
+
 // addOutside adds time in which the path lies in no operation, next is the operation
-// behind it.
-func (c *causeFinder) addOutside(sums *causeSums, spans []rowSegment, next int32, cause string) {
+// behind it. What ran meanwhile is looked up for segments of least ns or more.
+func (c *causeFinder) addOutside(sums *causeSums, spans []rowSegment, next int32, cause string, least int64) {
 	f := c.forest
 	if next != noRow && f.has(next, flagLaunch) {
 		from, to := spans[0].from, spans[len(spans)-1].to
 		launch := min(max(f.launch(next), from), to)
 		sums.add(CauseLaunch, rowSegment{next, from, launch})
-		sums.add(CauseQueue, rowSegment{next, launch, to})
+		c.addWaiting(sums, CauseQueue, rowSegment{next, launch, to}, next, least)
 		return
 	}
 	for _, s := range spans {
-		sums.add(cause, s)
+		c.addWaiting(sums, cause, s, next, least)
+	}
+}
+
+// addWaiting adds a segment at whose end, or later, the operation in row next began, and what
+// its device ran of other traces.
+func (c *causeFinder) addWaiting(sums *causeSums, cause string, s rowSegment, next int32, least int64) {
+	part := sums.add(cause, s)
+	if part == nil || next == noRow || s.to-s.from < least {
+		return
+	}
+	f := c.forest
+	device := f.deviceKey(next).Label(f.onDevice.ranks)
+	for name, ns := range c.meanwhile(next, s, true) {
+		sums.addMeanwhile(part, meanwhileKey{name, device}, ns)
 	}
 }
 
@@ -232,8 +252,8 @@ func (c *causeFinder) addOutside(sums *causeSums, spans []rowSegment, next int32
 func (c *causeFinder) addStraggler(sums *causeSums, s rowSegment, last int32) {
 	part := sums.part(CauseStraggler, s.row, c.forest.deviceKey(last))
 	part.TimeNS += s.to - s.from
-	for name, ns := range c.meanwhile(last, s) {
-		sums.addMeanwhile(part, name, ns)
+	for name, ns := range c.meanwhile(last, s, false) {
+		sums.addMeanwhile(part, meanwhileKey{operation: name}, ns)
 	}
 }
 
@@ -241,15 +261,15 @@ func (c *causeFinder) addStraggler(sums *causeSums, s rowSegment, last int32) {
 const maxMeanwhile = 256
 
 // meanwhile returns how long operations ran on the device of the operation in row last
-// before it, while s waited for it, by name.
-func (c *causeFinder) meanwhile(last int32, s rowSegment) map[string]int64 {
+// before it, while s waited for it, by name; where others is set, only those of other traces.
+func (c *causeFinder) meanwhile(last int32, s rowSegment, others bool) map[string]int64 {
 	f := c.forest
 	rows := f.onDevice.of(f.device(last))
 	i := sort.Search(len(rows), func(i int) bool { return f.start(rows[i]) >= s.to })
 	times := make(map[string]int64)
 	for first := max(0, i-maxMeanwhile); i > first; i-- {
 		r := rows[i-1]
-		if ns := min(s.to, f.end(r)) - max(s.from, f.start(r)); ns > 0 && r != last {
+		if ns := min(s.to, f.end(r)) - max(s.from, f.start(r)); ns > 0 && r != last && !(others && f.trace(r) == f.trace(last)) {
 			times[f.rowName(r)] += ns
 		}
 	}
@@ -266,19 +286,28 @@ type causeKey struct {
 type causeSums struct {
 	forest    *Forest
 	parts     map[causeKey]*CausePart
-	meanwhile map[*CausePart]map[string]int64
+	meanwhile map[*CausePart]map[meanwhileKey]int64
 }
 
-// add adds a segment, if it takes time.
-func (s *causeSums) add(cause string, segment rowSegment) {
+// meanwhileKey is an operation that ran meanwhile, and the device if it is not the part's.
+type meanwhileKey struct{ operation, device string }
+
+func (k meanwhileKey) compare(o meanwhileKey) int {
+	return cmp.Or(strings.Compare(k.operation, o.operation), strings.Compare(k.device, o.device))
+}
+
+// add adds a segment, if it takes time, and returns its part.
+func (s *causeSums) add(cause string, segment rowSegment) *CausePart {
 	if segment.from == segment.to {
-		return
+		return nil
 	}
 	var device DeviceKey
 	if s.forest.has(segment.row, flagOp) {
 		device = s.forest.deviceKey(segment.row)
 	}
-	s.part(cause, segment.row, device).TimeNS += segment.to - segment.from
+	part := s.part(cause, segment.row, device)
+	part.TimeNS += segment.to - segment.from
+	return part
 }
 
 // part returns the part of a cause that the row belongs to.
@@ -292,15 +321,15 @@ func (s *causeSums) part(cause string, row int32, device DeviceKey) *CausePart {
 	return part
 }
 
-// addMeanwhile adds the time that an operation ran on a straggler.
-func (s *causeSums) addMeanwhile(part *CausePart, name string, ns int64) {
+// addMeanwhile adds the time that an operation ran meanwhile.
+func (s *causeSums) addMeanwhile(part *CausePart, key meanwhileKey, ns int64) {
 	if s.meanwhile == nil {
-		s.meanwhile = make(map[*CausePart]map[string]int64)
+		s.meanwhile = make(map[*CausePart]map[meanwhileKey]int64)
 	}
 	if s.meanwhile[part] == nil {
-		s.meanwhile[part] = make(map[string]int64)
+		s.meanwhile[part] = make(map[meanwhileKey]int64)
 	}
-	s.meanwhile[part][name] += ns
+	s.meanwhile[part][key] += ns
 }
 
 // causes returns the sums, the largest first.
@@ -312,9 +341,9 @@ func (s *causeSums) causes(duration int64) []RequestCause {
 			cause = &RequestCause{Cause: key.cause}
 			byCause[key.cause] = cause
 		}
-		for name, ns := range s.meanwhile[part] {
-			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && name < part.Meanwhile {
-				part.Meanwhile, part.MeanwhileNS = name, ns
+		for k, ns := range s.meanwhile[part] {
+			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && k.compare(meanwhileKey{part.Meanwhile, part.MeanwhileDevice}) < 0 {
+				part.Meanwhile, part.MeanwhileDevice, part.MeanwhileNS = k.operation, k.device, ns
 			}
 		}
 		cause.TimeNS += part.TimeNS

@@ -64,6 +64,29 @@ func TestSlowestRequestInWords(t *testing.T) {
 			},
 		},
 		{
+			name: "a device that others use",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), opAt("matmul", 2, 1, 80, 90), opAt("relu", 3, 1, 95, 100).on("cuda:1"),
+				opAt("conv2d", 2, 0, 10, 50).in(2), opAt("matmul", 3, 0, 50, 80).in(2), opAt("relu", 4, 0, 0, 95).in(2).on("cuda:1"),
+			},
+			want: []string{
+				"80 ns (80.0 %) passed before its first operation: GET / 80 ns while cuda:0 ran conv2d for 40 ns.",
+				"It computed for 15 ns (15.0 %): matmul on cuda:0 10 ns, relu on cuda:1 5 ns.",
+				"5 ns (5.0 %) passed between its operations, on the host: GET / 5 ns while cuda:1 ran relu for 5 ns.",
+			},
+		},
+		{
+			name: "a queue behind others",
+			specs: []spec{
+				spanAt("GET /", 1, 0, 0, 100), opAt("matmul", 2, 1, 80, 100).launchedAt(10), opAt("conv2d", 2, 0, 0, 75).in(2),
+			},
+			want: []string{
+				"It waited 70 ns (70.0 %) for the start of what the host had launched: matmul on cuda:0 70 ns while cuda:0 ran conv2d for 65 ns.",
+				"It computed for 20 ns (20.0 %): matmul on cuda:0 20 ns.",
+				"It waited 10 ns (10.0 %) for the host to launch what came next: matmul on cuda:0 10 ns.",
+			},
+		},
+		{
 			name: "many parts",
 			specs: []spec{
 				spanAt("GET /", 1, 0, 0, 100), opAt("a", 2, 1, 0, 40), opAt("b", 3, 1, 40, 70), opAt("c", 4, 1, 70, 90),
@@ -189,7 +212,9 @@ func TestMeanwhileOfEqualTimes(t *testing.T) {
 		part := &CausePart{}
 		s := causeSums{
 			forest: NewForest(), parts: map[causeKey]*CausePart{{}: part},
-			meanwhile: map[*CausePart]map[string]int64{part: {"add": 3, "relu": 5, "matmul": 5, "abs": 1}},
+			meanwhile: map[*CausePart]map[meanwhileKey]int64{part: {
+				{operation: "add"}: 3, {operation: "relu"}: 5, {operation: "matmul"}: 5, {operation: "abs"}: 1,
+			}},
 		}
 		got := s.causes(1)[0].Parts[0]
 		if got.Meanwhile != "matmul" || got.MeanwhileNS != 5 {
