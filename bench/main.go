@@ -15,8 +15,6 @@
 //	-update FILE write the table in Markdown into FILE, between the lines
 //	             <!-- table --> and <!-- end of table -->; with
 //	             ../docs/performance.md that is the documentation's
-//	-section NAME
-//	             with -update, the name in these lines
 //	-only NAMES  only the comparisons of these names, separated by commas
 //	-cpuprofile FILE
 //	             write a CPU profile with the label "side" for the side that ran:
@@ -83,7 +81,6 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	quick := fs.Bool("quick", false, "less work: ends within 90 s once everything is prepared")
 	asJSON := fs.Bool("json", false, "print one JSON object in place of the table")
 	update := fs.String("update", "", "write the table in Markdown into `FILE`, between the lines <!-- table --> and <!-- end of table -->")
-	section := fs.String("section", "table", "with -update, between <!-- `NAME` --> and <!-- end of NAME -->")
 	only := fs.String("only", "", "only the comparisons of these `names`, separated by commas")
 	profile := fs.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	if err := fs.Parse(args); err != nil {
@@ -95,7 +92,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	var document *measure.Section
 	if *update != "" { // now, rather than fail when all is done
 		var err error
-		if document, err = measure.FindSection(*update, *section); err != nil {
+		if document, err = measure.FindSection(*update, "table"); err != nil {
 			return err
 		}
 	}
