@@ -129,5 +129,6 @@ func printRequests(file string, out io.Writer) error {
 		}
 		join.AddLocal(rec)
 	}
+	fmt.Fprintf(out, "operations are in %s\n", file)
 	return text.WriteCorrelation(out, join.Report(correlate.Options{}), text.CorrelateOptions{Top: 8})
 }

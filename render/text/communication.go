@@ -55,20 +55,28 @@ func (v *view) collectives() {
 	t := newTable(names("collective", 0), names("group", 6), figures("count", 0), figures("inferred", 8), figures("single", 7),
 		figures("repeats", 9),
 		figures("transfer", 1), figures("wait", 0), figures("max skew", 4), figures("algorithm", 5), figures("bus", 3))
-	var single, repeats int64
-	joined := false
+	var inferred, single, repeats int64
+	joined, rated := false, false
 	for i := range rows {
 		c := &rows[i]
 		t.add(c.Name, c.Group, units.Count(c.Count), nonZero(c.Inferred), nonZero(c.Single), nonZero(c.Repeats),
 			knownDuration(c.TransferNS), knownDuration(c.WaitNS), knownDuration(c.MaxStartSkewNS),
 			knownFloat(c.AlgorithmBytesPerSecond, units.BytesPerSecond), knownFloat(c.BusBytesPerSecond, units.BytesPerSecond))
+		inferred += c.Inferred
 		single += c.Single
 		repeats += c.Repeats
 		joined = joined || c.TransferNS.Known
+		rated = rated || c.BusBytesPerSecond.Known
 	}
 	v.table(t)
 	if joined {
 		v.note("transfer: the shortest duration among the devices; wait: what all devices took beyond it")
+	}
+	if rated {
+		v.note("algorithm: bytes by the transfer; bus: the part of them that each link carries, for any number of devices")
+	}
+	if inferred > 0 {
+		v.note("inferred: without sequence numbers, so that the k-th of each device belong together")
 	}
 	if single > 0 {
 		v.note("single: seen on one device only, which tells neither transfer nor wait")
