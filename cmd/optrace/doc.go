@@ -34,6 +34,7 @@
 //	  allreduce      1  600 µs    70.8 %  ███████▏
 //	  collective  count  inferred  single
 //	  allreduce       1         1       1
+//	  inferred: without sequence numbers, so that the k-th of each device belong together
 //	  single: seen on one device only, which tells neither transfer nor wait
 //
 // By default operations are grouped by name. -by groups them by further keys.
