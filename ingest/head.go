@@ -159,7 +159,27 @@ func (h *head) refusal() error {
 		}
 		return &refusedError{msg}
 	}
+	if what := h.summary(); what != "" {
+		return &refusedError{what + ", which is written for other tools and not read: give the recording that it was made from"}
+	}
 	return &UnknownFormatError{Found: h.describe()}
+}
+
+// stackLine matches a line of folded stacks: frames and a number.
+var stackLine = regexp.MustCompile(`^[^\n;]+(;[^\n;]+)+ [0-9]+\r?(\n|$)`)
+
+// summary says what the file is where that is one of the outputs, of ours or of others, that
+// do not hold operations one by one; "" for any other.
+func (h *head) summary() string {
+	switch {
+	case bytes.HasPrefix(h.text, []byte("step,operation,")):
+		return "a CSV table of operations"
+	case stackLine.Match(h.text):
+		return "folded stacks"
+	case len(h.text) > 2 && h.text[0] == 0x0a && h.text[1] <= 0x0c && h.text[2] == 0x08:
+		return "a pprof profile" // its first field is a pair of numbers
+	}
+	return ""
 }
 
 // describe describes the beginning of the file in a few words.

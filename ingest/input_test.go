@@ -179,6 +179,9 @@ func TestInputRefuses(t *testing.T) {
 		{"error without a message", `{"error":{"code":1}}`, `{\"error\":{\"code\":1}}`},
 		{"UTF-16", "\xff\xfe{\x00}\x00", "UTF-16"},
 		{"UTF-16 without a mark", "{\x00\"\x00", "UTF-16"},
+		{"CSV", "step,operation,kind\n1,matmul,compute\n", "a CSV table of operations, which is written for other tools and not read"},
+		{"folded stacks", "cuda:0;forward;matmul 1200\ncuda:0;add 3\n", "folded stacks, which is"},
+		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, which is"},
 		{"damaged seed trace", `{"entries":[],"x":nope}`, "expected null, found 'n' (at byte 18)"},
 		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine, `schema "optrace.entries/v2" is not supported`},
 	} {

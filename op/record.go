@@ -117,7 +117,7 @@ const (
 	// SkipMetadata: the name of a thread, a counter, a mark at one point in time.
 	// Not counted among the spans.
 	SkipMetadata SkipReason = "metadata"
-	// SkipOtherSignal: metrics or logs. Not counted among the spans.
+	// SkipOtherSignal: OTLP metrics, logs or profiles. Not counted among the spans.
 	SkipOtherSignal SkipReason = "other_signal"
 	// SkipUnknownRecord: a record of a kind that this version does not know.
 	// Not counted among the spans.

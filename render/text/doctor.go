@@ -80,6 +80,10 @@ func (v *examination) nothing() {
 		v.note("What is there cannot be read.")
 		return
 	}
+	if n := v.r.Input.SkippedBy[string(op.SkipOtherSignal)]; n > 0 {
+		v.note(plural(n, "record") + " of OTLP metrics, logs or profiles: operations are in its traces")
+		return
+	}
 	v.note("Nothing was recorded, or the program ended before it was written.")
 	v.code(0, "Go", `defer sdk.Shutdown(ctx) // of what Setup returned; else that of the TracerProvider`)
 	v.code(1, "Go", `o.End()                 // of each operation, and no os.Exit or log.Fatal before Shutdown`)
