@@ -51,9 +51,12 @@ func (t *elementTypes) output() op.DType {
 	return common
 }
 
-// bytes returns the size of the inputs and of an output with a number of elements.
-func (o operands) bytes(t *elementTypes, out int64) int64 {
-	all := o.outputElements(out)
+// bytes returns the size of the inputs and of the output of an operation with a result.
+func (o operands) bytes(t *elementTypes, r *result) int64 {
+	if r.reads == readsAlike && t.in == nil {
+		return sized(times(r.elements, int64(len(o.in)+1)), t.out)
+	}
+	all := o.outputElements(r.elements)
 	if t.in == nil { // one type for all
 		for _, s := range o.in {
 			all = plus(all, elements(s))

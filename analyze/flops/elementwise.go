@@ -10,23 +10,23 @@ import (
 // operations for each element of its output: one for any function of one number.
 func elementwise(inputs int, each int64) func(o operands) result {
 	return func(o operands) result {
-		outputs := o.broadcastOf(inputs)
-		return result{flops: times(outputs, each), elements: outputs}
+		outputs, reads := o.broadcastOf(inputs)
+		return result{flops: times(outputs, each), elements: outputs, reads: reads}
 	}
 }
 
 // variadic counts a function of any number of inputs that takes one operation for each of
 // them but the first.
 func variadic(o operands) result {
-	outputs := o.broadcastOf(len(o.in))
-	return result{flops: times(outputs, int64(max(1, len(o.in))-1)), elements: outputs}
+	outputs, reads := o.broadcastOf(len(o.in))
+	return result{flops: times(outputs, int64(max(1, len(o.in))-1)), elements: outputs, reads: reads}
 }
 
 // broadcastOf returns the number of elements of the output of a function of the first
-// inputs, element by element. All that is recorded of them has to fit.
-func (o operands) broadcastOf(inputs int) int64 {
+// inputs, element by element, and what is read. All that is recorded of them has to fit.
+func (o operands) broadcastOf(inputs int) (int64, reads) {
 	if o.out == nil && (inputs == 0 || len(o.in) < inputs) {
-		return unknown
+		return unknown, readsInputs
 	}
 	given := o.in[:min(inputs, len(o.in))]
 	whole := o.out
@@ -35,10 +35,13 @@ func (o operands) broadcastOf(inputs int) int64 {
 	}
 	for _, s := range given {
 		if s == nil || !slices.Equal(s, whole) {
-			return o.broadcastAll(given)
+			return o.broadcastAll(given), readsInputs
 		}
 	}
-	return elements(whole) // as mostly
+	if len(given) < len(o.in) {
+		return elements(whole), readsInputs
+	}
+	return elements(whole), readsAlike // as mostly
 }
 
 // broadcastAll is broadcastOf for inputs that differ.
@@ -112,6 +115,9 @@ func normalization(each, weighted int64, last int) func(o operands) result {
 			if len(o.in[i]) > 0 {
 				ops = weighted
 			}
+		}
+		if len(o.in) == 1 {
+			return result{flops: times(n, ops), elements: n, reads: readsAlike}
 		}
 		return result{flops: times(n, ops), elements: n}
 	}

@@ -45,9 +45,9 @@ func (f *Formula) Of(e *op.Entry) Work {
 		return Work{} // the formulas count real numbers
 	}
 	switch {
-	case r.partly:
+	case r.reads == readsMore:
 	case f.moves == movesAll:
-		w.Bytes = known(o.bytes(&types, r.elements))
+		w.Bytes = known(o.bytes(&types, &r))
 	case f.moves == movesRows:
 		w.Bytes = known(o.bytesOfRows(&types, r.elements))
 	case f.moves == movesNothing:
@@ -74,9 +74,18 @@ func noResult() result { return result{flops: unknown, elements: unknown} }
 type result struct {
 	flops    int64
 	elements int64 // of the output, as far as they follow from the inputs
-	partly   bool  // not all that is read is among the inputs
-	operand  int   // the input whose element type is computed with
+	reads    reads
+	operand  int // the input whose element type is computed with
 }
+
+// reads is what an operation reads.
+type reads uint8
+
+const (
+	readsInputs reads = iota
+	readsAlike        // inputs that have as many elements as the output, each of them
+	readsMore         // what is not among the inputs, too
+)
 
 // moves is which memory an operation moves.
 type moves uint8

@@ -50,7 +50,7 @@ func multiplyBy(a, out op.Shape) result {
 			return noResult()
 		}
 	}
-	return result{flops: times(times(elements(out), k), 2), elements: elements(out), partly: true}
+	return result{flops: times(times(elements(out), k), 2), elements: elements(out), reads: readsMore}
 }
 
 // multiply counts a product whose operands are transposed or not, and whose output is out
