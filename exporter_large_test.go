@@ -19,6 +19,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
@@ -50,6 +51,9 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 // Whatever an operation carries, what is written of it can be read; what was cut
 // is marked and counted.
 func TestW5LargeOperations(t *testing.T) {
+	if race.Enabled {
+		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
+	}
 	const huge = 9 << 20
 	long := strings.Repeat("ü\x00", huge/3)
 	cases := map[string]func(*tracetest.SpanStub){
@@ -143,6 +147,9 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 
 // A batch of any size is written in messages that can be read.
 func TestW5LargeBatches(t *testing.T) {
+	if race.Enabled {
+		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
+	}
 	for _, o := range outputs() {
 		if o.compression != optrace.CompressionNone && (testing.Short() || o.String() != "otlp-proto zstd") {
 			continue

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -46,6 +47,9 @@ func files(t *testing.T, dir string) (names []string, contents [][]byte) {
 // batch and changes nothing that is there. A line is ended; another file that
 // ends within a batch is renamed.
 func TestReopenAfterKill(t *testing.T) {
+	if race.Enabled {
+		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
+	}
 	for _, o := range outputs() {
 		t.Run(o.String(), func(t *testing.T) {
 			first, second := o.batches(t, 2, 3)
