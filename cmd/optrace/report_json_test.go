@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,6 +40,9 @@ func sampleFiles(t *testing.T) []string {
 
 // The JSON form of a report reads back as the same report.
 func TestReportReadsBack(t *testing.T) {
+	if race.Enabled {
+		t.Skip("all samples: minutes under the race detector, which goes through readers and analyses in their own tests")
+	}
 	options := cmp.Options{
 		cmp.AllowUnexported(analyze.Key{}),
 		cmpopts.IgnoreFields(op.Entry{}, "KindRule"), // which JSON has for collectives only

@@ -8,12 +8,16 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
 // A file that is given twice makes the report that it makes once, but for the
 // description of the input, where all of its operations have ids.
 func TestReportOfRepeatedFile(t *testing.T) {
+	if race.Enabled {
+		t.Skip("all samples: minutes under the race detector, which goes through readers and analyses in their own tests")
+	}
 	options := cmp.Options{cmp.AllowUnexported(analyze.Key{}), cmpopts.IgnoreFields(analyze.Report{}, "Input")}
 	samples := 0
 	for _, path := range sampleFiles(t) {
