@@ -30,7 +30,7 @@ func TestDoctorSamples(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := os.Stat(path); err != nil && strings.HasPrefix(path, recorded) {
-				t.Skip("the recordings are not there")
+				t.Skipf("needs the recorded traces in %s", recorded)
 			}
 			var out, errs bytes.Buffer
 			if code := run(t.Context(), []string{"doctor", "-width", "120", path}, strings.NewReader(""), &out, &errs); code != exitOK {
