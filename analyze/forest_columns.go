@@ -94,6 +94,14 @@ func (c *columns) append(values []int64, flags rowFlag) {
 	c.n++
 }
 
+// join appends the rows of o, which must not be used any more, to those of c, which fill
+// their blocks.
+func (c *columns) join(o *columns) {
+	c.values.Join(&o.values)
+	c.facts = append(c.facts, o.facts...)
+	c.n += o.n
+}
+
 func (c *columns) start(r int32) int64     { return c.values.At(r, colStart) }
 func (c *columns) duration(r int32) int64  { return c.values.At(r, colDuration) }
 func (c *columns) span(r int32) uint64     { return uint64(c.values.At(r, colSpan)) }
@@ -117,6 +125,32 @@ func (c *columns) shape(r int32) int32     { return int32(c.values.At(r, colShap
 func (c *columns) weight(r int32) float64 {
 	return math.Float64frombits(uint64(c.values.At(r, colWeight)))
 }
+
+// inOrder returns a column of rows that are asked for one after the other.
+func (c *columns) inOrder(column int) *columnInOrder {
+	return &columnInOrder{values: &c.values, column: column, block: -1}
+}
+
+// columnInOrder has the values of a column. It unpacks a block at a time, so that asking for
+// rows in their order is the fastest.
+type columnInOrder struct {
+	values *packed.Table
+	column int
+	block  int32
+	rows   [packed.BlockRows]int64
+}
+
+// int64 returns the value of row r.
+func (c *columnInOrder) int64(r int32) int64 {
+	if b := r / packed.BlockRows; b != c.block {
+		c.block = b
+		c.values.Read(c.rows[:min(packed.BlockRows, c.values.Rows()-int(b)*packed.BlockRows)], int(b), 0, c.column)
+	}
+	return c.rows[r%packed.BlockRows]
+}
+
+// int32 returns the value of row r, which is a number of the dictionary.
+func (c *columnInOrder) int32(r int32) int32 { return int32(c.int64(r)) }
 
 // group returns the group of row r.
 func (c *columns) group(r int32) int32 {

@@ -2,10 +2,11 @@ package analyze
 
 import (
 	"cmp"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/packed"
-	"github.com/optrace/optrace/op"
 )
 
 // Merge adds the operations and spans of other, as if they had been added after
@@ -73,8 +74,9 @@ type mergeSource struct {
 
 	// owned reports whether the blocks may be freed. Block b is freed once
 	// unread[b], the number of its rows that were not read, is 0.
-	owned  bool
-	unread []int32
+	owned   bool
+	reading sync.Mutex
+	unread  []int32
 
 	collective []int64 // as they are read
 
@@ -89,6 +91,8 @@ func (s *mergeSource) wereRead(block, n int32, others *packed.Table) {
 	if !s.owned {
 		return
 	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	if s.unread[block] -= n; s.unread[block] == 0 {
 		s.values.Drop(int(block), others)
 		s.facts[block] = nil
@@ -102,93 +106,201 @@ func (s *mergeSource) renumber(f *Forest) {
 	s.devices = newNumbering(s.collected.devices.Values, f.collected.devices.ID)
 }
 
-// merger appends the rows of sources to a Forest.
-type merger struct{ *Forest }
-
 // mergeSources appends the rows of the sources in input order.
 func (f *Forest) mergeSources(sources []*mergeSource) {
-	m := merger{Forest: f}
 	for _, s := range sources {
 		s.renumber(f)
 		for b := range s.unread {
 			s.unread[b] = min(packed.BlockRows, s.n-int32(b)*packed.BlockRows)
 		}
 	}
-	for _, r := range inputOrder(sources) {
-		f.startPart(r.part)
-		m.appendRun(r)
-	}
+	f.appendRuns(inputOrder(sources), runtime.GOMAXPROCS(0))
 	f.values.Clip()
 	f.built.Store(false)
 }
 
-// appendRun appends the rows of r as far as there is room for them.
-func (m *merger) appendRun(r sourceRun) {
-	room := min(int(r.end-r.row), m.limit-m.rows())
-	m.counts.Overflow += int64(r.end-r.row) - int64(room)
-	m.appendLinks(r, int32(room))
-	collectives := m.appendRows(r.source, r.row, r.row+int32(room))
-	for i := r.collective; i < r.collective+collectives; i++ {
+// appendRuns appends the rows of runs as far as there is room for them, in up to the given
+// number of goroutines.
+func (f *Forest) appendRuns(runs []sourceRun, workers int) {
+	at := f.n
+	for i := range runs {
+		r := &runs[i]
+		f.runs.start(run{part: r.part, row: at, collective: int32(f.collected.entries.Rows())})
+		if room := int32(f.limit) - at; r.end-r.row > room {
+			f.counts.Overflow += int64(r.end - r.row - room)
+			r.end = r.row + room
+			r.lastCollective = r.collective + r.source.collectives(r.row, r.end)
+		}
+		f.appendLinks(*r, at)
+		r.source.number(r.row, r.end)
+		f.appendCollectives(*r)
+		at += r.end - r.row
+	}
+	f.appendRows(runs, at, workers)
+}
+
+// number gives the values of the rows from the first up to, and without, the end their new
+// numbers, in the order of the rows.
+func (s *mergeSource) number(first, end int32) {
+	var buffer [packed.BlockRows]int64
+	n := s.numbers
+	for first < end {
+		block, at := int(first/packed.BlockRows), int(first%packed.BlockRows)
+		rows := buffer[:min(int(end-first), packed.BlockRows-at)]
+		read := func(column int) []int64 {
+			s.values.Read(rows, block, at, column)
+			return rows
+		}
+		numberAll(&n.traces, colTrace, read)
+		numberAll(&n.lanes, colLane, read)
+		numberAll(&n.stamps, colStamp, read)
+		numberAll(&n.varieties, colVariety, read)
+		numberAll(&n.shapes, colShape, read)
+		if len(s.groups) == 0 {
+			numberAll(&n.groups, colGroup, read)
+		} else {
+			for i := range rows {
+				n.groups.number(s.group(first + int32(i)))
+			}
+		}
+		if n.operations.left > 0 || n.spans.left > 0 {
+			for i, v := range read(colName) {
+				if s.has(first+int32(i), flagOp) {
+					n.operations.number(int32(v))
+				} else {
+					n.spans.number(int32(v))
+				}
+			}
+		}
+		first += int32(len(rows))
+	}
+}
+
+// numberAll gives the values of a column of rows their new numbers, unless all have one.
+func numberAll[K comparable](by *numbering[K], column int, read func(column int) []int64) {
+	if by.left == 0 {
+		return
+	}
+	for _, v := range read(column) {
+		by.number(int32(v))
+	}
+}
+
+// collectives returns how many of the rows from the first up to, and without, the end are
+// collectives.
+func (s *mergeSource) collectives(first, end int32) (count int32) {
+	for r := first; r < end; r++ {
+		if s.isCollective(r) {
+			count++
+		}
+	}
+	return count
+}
+
+// appendCollectives appends the collectives of a run.
+func (f *Forest) appendCollectives(r sourceRun) {
+	for i := r.collective; i < r.lastCollective; i++ {
 		r.source.collective = r.source.collected.entries.AppendRow(r.source.collective[:0], i)
 		e := r.source.collective
 		e[collectiveNameID] = int64(r.source.names.number(int32(e[collectiveNameID])))
 		e[collectiveDeviceID] = int64(r.source.devices.number(int32(e[collectiveDeviceID])))
-		m.collected.entries.Append(e)
+		f.collected.entries.Append(e)
 	}
 }
 
-// appendLinks appends the links of the first rows of r, as many as are given, which
-// are about to be appended.
-func (m *merger) appendLinks(r sourceRun, rows int32) {
+// appendLinks appends the links of a run whose rows are appended from at on.
+func (f *Forest) appendLinks(r sourceRun, at int32) {
 	links := r.source.links
 	first, _ := linksOf(links, r.row)
 	for _, l := range links[first:] {
-		if l.row >= r.row+rows {
+		if l.row >= r.end {
 			break
 		}
-		l.row += m.n - r.row
+		l.row += at - r.row
 		l.trace = r.source.numbers.traces.number(l.trace)
-		m.links = append(m.links, l)
+		f.links = append(f.links, l)
 	}
 }
 
-// appendRows appends the rows of s from the first up to, and without, the end, and returns
-// how many of them are collectives.
-func (m *merger) appendRows(s *mergeSource, first, end int32) (collectives int32) {
+// appendRows appends the rows of runs, which make n rows together with those that are
+// there. Each goroutine packs blocks that follow each other.
+func (f *Forest) appendRows(runs []sourceRun, n int32, workers int) {
+	share := n - f.n
+	if f.n%packed.BlockRows == 0 && workers > 1 {
+		blocks := (int(share) + packed.BlockRows - 1) / packed.BlockRows
+		share = int32((blocks + workers - 1) / workers * packed.BlockRows)
+	}
+	var all []*merger
+	var group sync.WaitGroup
+	for from := f.n; from < n; from += min(share, n-from) {
+		m := &merger{columns: newColumns()}
+		if len(all) == 0 {
+			m.columns = f.columns
+		}
+		all = append(all, m)
+		first, end := from-f.n, from-f.n+min(share, n-from)
+		group.Go(func() { m.append(runs, first, end) })
+	}
+	group.Wait()
+	for i, m := range all {
+		if i == 0 {
+			f.columns = m.columns
+		} else {
+			f.columns.join(&m.columns)
+		}
+		f.counts.Ops += m.ops
+		f.counts.Spans += m.spans
+	}
+}
+
+// merger appends rows of sources to columns.
+type merger struct {
+	columns
+	ops, spans int64
+}
+
+// append appends those rows of runs that are, in the order of the runs, the first up to,
+// and without, the end.
+func (m *merger) append(runs []sourceRun, first, end int32) {
+	for _, r := range runs {
+		rows := r.end - r.row
+		if first < rows && end > 0 {
+			m.appendRows(r.source, r.row+max(first, 0), r.row+min(end, rows))
+		}
+		first, end = first-rows, end-rows
+	}
+}
+
+// appendRows appends the rows of s from the first up to, and without, the end.
+func (m *merger) appendRows(s *mergeSource, first, end int32) {
 	for first < end {
 		block, at := first/packed.BlockRows, first%packed.BlockRows
 		n := m.values.Extend(int(min(end-first, packed.BlockRows-at)))
 		for c := range numColumns {
 			s.values.Read(m.values.Last(n, c), int(block), int(at), c)
 		}
-		collectives += m.setFacts(s, first, n)
+		m.setFacts(s, first, n)
 		m.renumber(s, first, n)
 		m.values.Close()
 		m.n += int32(n)
 		first += int32(n)
 		s.wereRead(block, int32(n), &m.values)
 	}
-	return collectives
 }
 
 // setFacts sets the flags of the last n rows, which s has from the first on, and counts
-// them. It returns how many are collectives.
-func (m *merger) setFacts(s *mergeSource, first int32, n int) (collectives int32) {
-	kinds := m.values.Last(n, colKind)
+// them.
+func (m *merger) setFacts(s *mergeSource, first int32, n int) {
 	facts := m.newFacts(n)
 	for i := range facts {
 		flags := s.flags(first+int32(i)) &^ builtFlags
 		facts[i] = flags
 		if flags&flagOp == 0 {
-			m.counts.Spans++
-			continue
-		}
-		m.counts.Ops++
-		if flags&flagHost == 0 && op.Kind(kinds[i]) == op.KindCollective {
-			collectives++
+			m.spans++
+		} else {
+			m.ops++
 		}
 	}
-	return collectives
 }
 
 // renumber gives the last n rows, which s has from the first on, the numbers that their
@@ -267,6 +379,8 @@ type sourceRun struct {
 	run
 	source *mergeSource
 	end    int32 // the row behind the last one
+	// lastCollective is the collective behind the last one.
+	lastCollective int32
 }
 
 // inputOrder returns the runs of all sources by part, those of the same part
@@ -279,12 +393,12 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 			runs = partRuns{{}}
 		}
 		for i, r := range runs {
-			end := s.n
+			end, collective := s.n, int32(s.collected.entries.Rows())
 			if i+1 < len(runs) {
-				end = runs[i+1].row
+				end, collective = runs[i+1].row, runs[i+1].collective
 			}
 			if r.row < end {
-				all = append(all, sourceRun{run: r, source: s, end: end})
+				all = append(all, sourceRun{run: r, source: s, end: end, lastCollective: collective})
 			}
 		}
 	}

@@ -86,10 +86,11 @@ type numbering[K comparable] struct {
 	values []K
 	add    func(K) int32
 	ids    []int32 // 1 more than the number; 0 where it was not asked for
+	left   int     // how many were not asked for
 }
 
 func newNumbering[K comparable](values []K, add func(K) int32) numbering[K] {
-	return numbering[K]{values: values, add: add, ids: make([]int32, len(values))}
+	return numbering[K]{values: values, add: add, ids: make([]int32, len(values)), left: len(values)}
 }
 
 // number returns the new number of the old one.
@@ -103,6 +104,7 @@ func (n *numbering[K]) number(old int32) int32 {
 func (n *numbering[K]) addNumber(old int32) int32 {
 	id := n.add(n.values[old])
 	n.ids[old] = id + 1
+	n.left--
 	return id
 }
 

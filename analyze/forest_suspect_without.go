@@ -30,7 +30,7 @@ func (f *Forest) reduced(out []bool) *Forest {
 	g.by, g.apart = f.by, f.onDevice.shared
 	source := &mergeSource{columns: f.columns, collected: &f.collected, links: f.links, dict: &f.dict}
 	source.renumber(g)
-	m := merger{Forest: g}
+	var runs []sourceRun
 	adoption := adoption{forest: f, out: out, ids: make(map[int32]uint64)}
 	source.parent = adoption.parentID
 	collective := int32(0)
@@ -42,11 +42,13 @@ func (f *Forest) reduced(out []bool) *Forest {
 			}
 			next.end++
 		}
+		next.lastCollective = collective
 		if !out[from] {
-			m.appendRun(next)
+			runs = append(runs, next)
 		}
 		from = next.end
 	}
+	g.appendRuns(runs, 1)
 	return g
 }
 

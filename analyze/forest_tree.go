@@ -4,7 +4,9 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/order"
 )
@@ -45,7 +47,7 @@ func (f *Forest) buildTree() {
 	for r := range f.n {
 		f.clearFlags(r, builtFlags)
 	}
-	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), nil, f.trace)
+	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), nil, f.inOrder(colTrace).int32)
 	f.join(byTrace, first)
 	f.breakCycles()
 	inParallel(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
@@ -88,38 +90,82 @@ func (f *Forest) join(byTrace, first []int32) {
 	for i := range f.tree.target {
 		f.tree.target[i] = noRow
 	}
-	linked := f.linksByTrace()
-	for _, r := range byTrace[:first[1]] {
-		f.setParent(r, noRow)
-	}
-	index := newSpanIndex(&f.columns)
 	f.tree.originals = nil
-	others := make(map[recordTimes]struct{})
-	for g := 1; g < len(first)-1; g++ {
-		rows := byTrace[first[g]:first[g+1]]
-		index.reset(len(rows))
-		for _, r := range rows {
-			if f.span(r) == 0 {
-				continue
-			}
-			if original, found := index.insert(r); found {
-				f.markDuplicate(r, original, others)
-			}
+	linked := f.linksByTrace()
+	joiners := []*joiner{{Forest: f}}
+	for _, r := range byTrace[:first[1]] {
+		joiners[0].setParent(r, noRow)
+	}
+	var group sync.WaitGroup
+	traces := first[1:]
+	share := len(byTrace)/runtime.GOMAXPROCS(0) + 1
+	for g := 0; g < len(traces)-1; {
+		from := g
+		for g < len(traces)-1 && int(traces[g]-traces[from]) < share {
+			g++
 		}
-		clear(others)
-		for _, r := range rows {
-			parent := noRow
-			if f.parentID(r) != 0 {
-				parent = index.find(f.parentID(r))
+		end := g
+		j := &joiner{Forest: f, index: newSpanIndex(&f.columns), others: make(map[recordTimes]struct{})}
+		joiners = append(joiners, j)
+		group.Go(func() {
+			for t := from; t < end; t++ {
+				j.join(byTrace[traces[t]:traces[t+1]], linked[int32(t+1)])
 			}
-			f.setParent(r, parent)
-			if s := f.stamp(r); s != 0 && f.dict.stamps.Values[s].span != 0 {
-				f.tree.stampRow[s] = index.find(f.dict.stamps.Values[s].span)
-			}
+		})
+	}
+	group.Wait()
+	for _, j := range joiners {
+		f.counts.Orphans += j.orphans
+		f.counts.Duplicates += int64(len(j.duplicates))
+		f.counts.Repeated += j.repeated
+		if len(j.duplicates) > 0 && f.tree.originals == nil {
+			f.tree.originals = make([]int32, f.n)
 		}
-		for _, i := range linked[int32(g)] {
-			f.tree.target[i] = index.find(f.links[i].span)
+		for _, d := range j.duplicates {
+			f.tree.originals[d.row] = d.original
 		}
+	}
+}
+
+// joiner joins the rows of traces, each by itself.
+type joiner struct {
+	*Forest
+	index *spanIndex
+	// others has the rows of a trace that are no originals.
+	others map[recordTimes]struct{}
+
+	orphans, repeated int64
+	duplicates        []duplicate
+}
+
+// duplicate is a row and the one that had its ids before.
+type duplicate struct{ row, original int32 }
+
+// join joins the rows of a trace, which has the given links.
+func (j *joiner) join(rows, links []int32) {
+	f := j.Forest
+	j.index.reset(len(rows))
+	clear(j.others)
+	for _, r := range rows {
+		if f.span(r) == 0 {
+			continue
+		}
+		if original, found := j.index.insert(r); found {
+			j.markDuplicate(r, original)
+		}
+	}
+	for _, r := range rows {
+		parent := noRow
+		if id := f.parentID(r); id != 0 {
+			parent = j.index.find(id)
+		}
+		j.setParent(r, parent)
+		if s := f.stamp(r); s != 0 && f.dict.stamps.Values[s].span != 0 {
+			f.tree.stampRow[s] = j.index.find(f.dict.stamps.Values[s].span)
+		}
+	}
+	for _, i := range links {
+		f.tree.target[i] = j.index.find(f.links[i].span)
 	}
 }
 
@@ -135,36 +181,31 @@ func (f *Forest) recordTimes(r int32) recordTimes {
 }
 
 // markDuplicate marks row r, whose ids the original had before, and whether a
-// row with these ids has the same times. It adds r to others, which holds the
-// rows of the trace that are no originals.
-func (f *Forest) markDuplicate(r, original int32, others map[recordTimes]struct{}) {
-	f.setFlags(r, flagDuplicate)
-	f.counts.Duplicates++
-	if f.tree.originals == nil {
-		f.tree.originals = make([]int32, f.n)
-	}
-	f.tree.originals[r] = original
-	times := f.recordTimes(r)
-	repeats := times == f.recordTimes(original)
+// row with these ids has the same times.
+func (j *joiner) markDuplicate(r, original int32) {
+	j.setFlags(r, flagDuplicate)
+	j.duplicates = append(j.duplicates, duplicate{r, original})
+	times := j.recordTimes(r)
+	repeats := times == j.recordTimes(original)
 	if !repeats {
-		_, repeats = others[times]
-		others[times] = struct{}{}
+		_, repeats = j.others[times]
+		j.others[times] = struct{}{}
 	}
 	if repeats {
-		f.setFlags(r, flagRepeat)
-		f.counts.Repeated++
+		j.setFlags(r, flagRepeat)
+		j.repeated++
 	}
 }
 
 // setParent records the parent of r, noRow for one that was not found.
-func (f *Forest) setParent(r, parent int32) {
-	if f.has(r, flagDuplicate) {
+func (j *joiner) setParent(r, parent int32) {
+	if j.has(r, flagDuplicate) {
 		parent = noRow
-	} else if parent == noRow && f.parentID(r) != 0 && f.has(r, flagOp) {
-		f.setFlags(r, flagOrphan)
-		f.counts.Orphans++
+	} else if parent == noRow && j.parentID(r) != 0 && j.has(r, flagOp) {
+		j.setFlags(r, flagOrphan)
+		j.orphans++
 	}
-	f.tree.parent[r] = parent
+	j.tree.parent[r] = parent
 }
 
 // breakCycles makes a root of one row of each ring of parents, the one that

@@ -121,6 +121,17 @@ func (t *Table) Update(change func(first int32, column func(c int) []int64)) {
 	}
 }
 
+// Join appends the rows of other, which must not be used any more, to those of t, which
+// fill their blocks.
+func (t *Table) Join(other *Table) {
+	if t.rows > 0 {
+		panic("packed: the last block is not full")
+	}
+	t.blocks = append(t.blocks, other.blocks...)
+	t.open, t.rows = other.open, other.rows
+	t.size += other.size
+}
+
 // spareData returns memory for what is in the buffer, which the caller may append.
 func (t *Table) spareData() []byte {
 	if n := len(t.spare); n > 0 {
