@@ -43,6 +43,8 @@ type Forest struct {
 	tree     tree
 	onDevice deviceRows
 	shared   executions
+	joining  *sync.Once
+	joined   joins // once joining is done
 }
 
 // counts counts the content of a [Forest] and its faults.
@@ -237,6 +239,7 @@ func (f *Forest) build() {
 	}
 	f.buildTree()
 	f.buildExecutions()
+	f.joining, f.joined = new(sync.Once), joins{}
 	f.built.Store(true)
 }
 

@@ -140,26 +140,25 @@ func (r *Requests) Causes(q *Request) []RequestCause {
 type causeFinder struct {
 	forest *Forest
 	walk   pathWalk
-	// last has the part of a collective that began last, for those that waited for it.
-	last map[int32]int32
+	joins  *joins
 }
 
-func newCauseFinder(f *Forest) *causeFinder {
-	c := &causeFinder{forest: f, last: make(map[int32]int32)}
-	for parts := range f.Collectives() {
-		last := noRow
-		for _, n := range parts {
-			if n.has(flagStart) && (last == noRow || f.compareStart(last, n.row) < 0) {
-				last = n.row
-			}
-		}
-		for _, n := range parts {
-			if last != noRow && n.has(flagStart) && f.start(n.row) < f.start(last) && f.start(last) < f.end(n.row) {
-				c.last[n.row] = last
-			}
+func newCauseFinder(f *Forest) *causeFinder { return &causeFinder{forest: f, joins: f.joins()} }
+
+// last returns the part that began last of the collective that the operation in row r is a
+// part of; ok is false unless r waited for it.
+func (c *causeFinder) last(r int32) (last int32, ok bool) {
+	f, number := c.forest, c.joins.number(r)
+	if number == noRow || !f.has(r, flagStart) {
+		return noRow, false
+	}
+	last = r
+	for _, part := range c.joins.of(number) {
+		if f.has(part, flagStart) && f.compareStart(last, part) < 0 {
+			last = part
 		}
 	}
-	return c
+	return last, f.start(r) < f.start(last) && f.start(last) < f.end(r)
 }
 
 // causes divides the critical path of the request in row r.
@@ -203,7 +202,7 @@ func (c *causeFinder) addOperation(sums *causeSums, s rowSegment) {
 	case classMemory:
 		sums.add(CauseMemory, s)
 	case classCommunication:
-		if last, ok := c.last[s.row]; ok && s.from < f.start(last) {
+		if last, ok := c.last(s.row); ok && s.from < f.start(last) {
 			waited := rowSegment{s.row, s.from, min(s.to, f.start(last))}
 			c.addStraggler(sums, waited, last)
 			s.from = waited.to

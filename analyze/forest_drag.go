@@ -75,6 +75,7 @@ type drags struct {
 	saved  map[int32][]int64 // of executions, by row
 	counts []int64           // operations of a trace, by set
 	less   []int64           // how much shorter a trace is without each set
+	out    []int16           // the sets that are left out
 }
 
 // shareSet is the set of the operations of one share.
@@ -162,32 +163,17 @@ func newDrags(f *Forest) *drags {
 	d := &drags{
 		forest: f, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
 	}
-	joins := f.joinedRows()
+	joins := f.joins()
 	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
 	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
 	return d
 }
 
-// joinedRows returns the numbers of the collectives that several devices took part in, by
-// the rows of their parts.
-func (f *Forest) joinedRows() map[int32]int32 {
-	joins, number := make(map[int32]int32), int32(0)
-	for parts := range f.Collectives() {
-		for _, n := range parts {
-			joins[n.row] = number
-		}
-		number++
-	}
-	return joins
-}
-
-// setsOf returns the sets that the operation in row r belongs to.
-func (d *drags) setsOf(r int32) [2]int16 {
-	f := d.forest
-	name := f.name(r)
+// setsOf returns the sets that an operation of a name belongs to, given its device and kind.
+func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
 	sets := [2]int16{d.names[name], schedule.None}
 	for _, s := range d.shares[name] {
-		if s.key.device == f.device(r) && s.key.kind == f.kind(r) {
+		if s.key.device == device && s.key.kind == kind {
 			sets[1] = s.set
 		}
 	}
@@ -199,8 +185,9 @@ func (d *drags) run() {
 	d.drag = make([]int64, len(d.within))
 	f := d.forest
 	rows := make([]int32, len(f.dict.traces.Values))
+	trace := f.inOrder(colTrace)
 	for r := range f.n {
-		rows[f.trace(r)]++
+		rows[trace.int32(r)]++
 	}
 	for w, roots := range f.traceWindows() {
 		if w.from == w.to {
@@ -232,16 +219,29 @@ func (d *drags) savings(s *scheduler, duration int64) []int64 {
 	d.counts = slices.Grow(d.counts[:0], len(d.within))[:len(d.within)]
 	executions := s.Count(d.counts)
 	d.less = slices.Grow(d.less[:0], len(d.within))[:len(d.within)]
+	d.out = d.out[:0]
 	for set := range d.within {
-		of := d.within[set]
-		switch {
-		case d.counts[set] == 0:
-			d.less[set] = 0
-		case of != schedule.None && d.counts[of] == d.counts[set] && !executions: // the same operations
+		d.less[set] = 0
+		if d.counts[set] > 0 && !d.equalsItsOperation(set, executions) {
+			d.out = append(d.out, int16(set))
+		}
+	}
+	for sets := range slices.Chunk(d.out, schedule.Together) {
+		for i, took := range s.Run(sets...) {
+			d.less[sets[i]] = duration - took
+		}
+	}
+	for set, of := range d.within {
+		if d.counts[set] > 0 && d.equalsItsOperation(set, executions) {
 			d.less[set] = d.less[of]
-		default:
-			d.less[set] = duration - s.Run(int16(set))
 		}
 	}
 	return d.less
+}
+
+// equalsItsOperation reports whether all of an operation ran in the schedule on the one device
+// of a set.
+func (d *drags) equalsItsOperation(set int, executions bool) bool {
+	of := d.within[set]
+	return of != schedule.None && d.counts[of] == d.counts[set] && !executions
 }

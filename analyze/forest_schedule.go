@@ -12,8 +12,8 @@ import (
 type scheduler struct {
 	schedule.Schedule
 	forest *Forest
-	sets   func(row int32) [2]int16
-	joins  map[int32]int32        // collectives by the rows of their parts
+	sets   func(name, device int32, kind op.Kind) [2]int16
+	joins  *joins
 	saved  func(w window) []int64 // of an execution; may be nil
 
 	// rows are those of the nodes, the first of which may have none, and the complements
@@ -76,14 +76,13 @@ func (s *scheduler) node(r, parent int32) schedule.Node {
 	if r == noRow || !f.isDeviceSide(r) {
 		return n
 	}
-	n.Sets = s.sets(r)
-	if lane := f.lane(r); !f.dict.lanes.Values[lane].device.IsNone() {
+	lane, kind := f.lane(r), f.kind(r)
+	n.Sets = s.sets(f.name(r), f.onDevice.lanes[lane], kind)
+	if !f.dict.lanes.Values[lane].device.IsNone() {
 		n.Lane = f.onDevice.streams[lane]
 	}
-	if f.kind(r) == op.KindCollective {
-		if collective, ok := s.joins[r]; ok {
-			n.Join = collective
-		}
+	if kind == op.KindCollective {
+		n.Join = s.joins.number(r)
 	}
 	return n
 }

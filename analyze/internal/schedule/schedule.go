@@ -28,16 +28,18 @@ type Schedule struct {
 	Edges Edges
 
 	nodes []Node
-	// from and to are the times of the nodes: as recorded, and then of the latest run.
-	from, to []int64
+	// from and to are the times of the nodes as recorded, begun and done those of the
+	// latest run.
+	from, to    []int64
+	begun, done []times
 	// order has the number of each node twice, in the order of time: its beginning and,
 	// as the complement, its end.
 	order []int32
 	// ended and loose are the latest end of what lies below each node with anything below,
 	// and of that on no stream.
-	ended, loose []int64
-	lanes        []int64 // the latest end on each stream
-	joins        []int64 // the latest beginning of each collective
+	ended, loose []times
+	lanes        []times // the latest end on each stream
+	joins        []times // the latest beginning of each collective
 	// savings has by how much nodes are shorter without each set.
 	savings [][]int64
 
@@ -47,6 +49,12 @@ type Schedule struct {
 	keys                     []order.Key
 	sorter                   order.Keys
 }
+
+// Together is how many sets one run leaves out, each by itself.
+const Together = 4
+
+// times are those of a node, or another place, without each of the sets of a run.
+type times [Together]int64
 
 // Node is a span or an operation.
 type Node struct {
@@ -264,78 +272,110 @@ func (s *Schedule) clear() {
 	clear(s.joins)
 }
 
-// Run returns how long everything takes when the operations of a set take no time: what
-// they wait for remains. With None it takes what it took.
-func (s *Schedule) Run(set int16) int64 {
+// Run returns how long everything takes without each of the sets, at most Together, when
+// their operations take no time: what they wait for remains. With None it takes what it took.
+func (s *Schedule) Run(sets ...int16) []int64 {
 	s.clear()
+	n := len(s.nodes)
+	s.begun, s.done = slices.Grow(s.begun[:0], n)[:n], slices.Grow(s.done[:0], n)[:n]
+	out := [Together]int16{None, None, None, None}
+	copy(out[:], sets)
 	for _, event := range s.order {
 		if event >= 0 {
-			s.begin(event, set)
+			s.begin(event, &out)
 		} else {
-			s.end(^event, set)
+			s.end(^event, &out)
 		}
 	}
-	return s.to[0]
+	return s.done[0][:len(sets)]
 }
 
-// begin runs the beginning of node i without a set.
-func (s *Schedule) begin(i int32, set int16) {
+// begin runs the beginning of node i.
+func (s *Schedule) begin(i int32, out *[Together]int16) {
 	n := &s.nodes[i]
-	at := int64(0)
-	if p := n.Parent; p != None {
-		lag, above := n.lag, &s.nodes[p]
-		if above.isIn(set) {
-			lag = 0
-		}
-		at = s.from[p]
+	at := &s.begun[i]
+	if p := n.Parent; p == None {
+		*at = times{}
+	} else {
+		above := &s.nodes[p]
+		lag := above.without(n.lag, out)
 		switch {
 		case n.last == None:
-			at += lag
+			from := &s.begun[p]
+			for k := range at {
+				at[k] = from[k] + lag[k]
+			}
 		case n.Lane == None:
-			at = max(at, s.ended[above.below]+lag)
+			from, ended := &s.begun[p], &s.ended[above.below]
+			for k := range at {
+				at[k] = max(from[k], ended[k]+lag[k])
+			}
 		default:
-			at = max(at, max(s.to[n.last], s.loose[above.below])+lag)
+			from, last, loose := &s.begun[p], &s.done[n.last], &s.loose[above.below]
+			for k := range at {
+				at[k] = max(from[k], max(last[k], loose[k])+lag[k])
+			}
 		}
 	}
 	if n.Lane != None {
-		at = max(at, s.lanes[n.Lane])
+		at.atLeast(&s.lanes[n.Lane])
 	}
 	if n.Join != None {
-		s.joins[n.Join] = max(s.joins[n.Join], at)
+		s.joins[n.Join].atLeast(at)
 	}
-	s.from[i] = at
 }
 
-// end runs the end of node i without a set.
-func (s *Schedule) end(i int32, set int16) {
+// end runs the end of node i.
+func (s *Schedule) end(i int32, out *[Together]int16) {
 	n := &s.nodes[i]
-	at := s.from[i]
+	at := &s.done[i]
+	*at = s.begun[i]
 	if n.below != None {
-		at = max(at, s.ended[n.below])
+		at.atLeast(&s.ended[n.below])
 	}
 	if n.held {
-		at = max(at, s.joins[n.Join])
+		at.atLeast(&s.joins[n.Join])
 	}
-	if !n.isIn(set) {
-		at += n.tail
+	tail := n.without(n.tail, out)
+	for k := range at {
+		at[k] += tail[k]
 	}
-	if n.saved != None && set != None {
-		at -= s.savings[n.saved][set]
+	if n.saved != None {
+		for k, set := range out {
+			if set != None {
+				at[k] -= s.savings[n.saved][set]
+			}
+		}
 	}
-	s.to[i] = at
 	if n.Lane != None {
-		s.lanes[n.Lane] = max(s.lanes[n.Lane], at)
+		s.lanes[n.Lane].atLeast(at)
 	}
 	if p := n.Parent; p != None {
 		above := s.nodes[p].below
-		s.ended[above] = max(s.ended[above], at)
+		s.ended[above].atLeast(at)
 		if n.Lane == None {
-			s.loose[above] = max(s.loose[above], at)
+			s.loose[above].atLeast(at)
 		}
 	}
 }
 
-// isIn reports whether n belongs to a set.
-func (n *Node) isIn(set int16) bool {
-	return set != None && (n.Sets[0] == set || n.Sets[1] == set)
+// atLeast makes the times no smaller than others.
+func (t *times) atLeast(others *times) {
+	for k := range t {
+		t[k] = max(t[k], others[k])
+	}
+}
+
+// without returns ns, and 0 without the sets that n belongs to.
+func (n *Node) without(ns int64, out *[Together]int16) times {
+	t := times{ns, ns, ns, ns}
+	if n.Sets == [2]int16{None, None} {
+		return t
+	}
+	for k, set := range out {
+		if set != None && (n.Sets[0] == set || n.Sets[1] == set) {
+			t[k] = 0
+		}
+	}
+	return t
 }
