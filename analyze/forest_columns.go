@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/binary"
+	"iter"
 	"math"
 
 	"github.com/optrace/optrace/analyze/internal/packed"
@@ -151,6 +152,35 @@ func (c *columnInOrder) int64(r int32) int64 {
 
 // int32 returns the value of row r, which is a number of the dictionary.
 func (c *columnInOrder) int32(r int32) int32 { return int32(c.int64(r)) }
+
+// batchRows is how many rows are looked up at once.
+const batchRows = 256
+
+// rowBatch is rows with their times.
+type rowBatch struct {
+	rows              []int32
+	starts, durations []int64
+	values            []int64 // of one more column
+}
+
+// batches yields rows in parts, with their times and the values of a column.
+func (c *columns) batches(rows []int32, column int) iter.Seq[*rowBatch] {
+	return func(yield func(*rowBatch) bool) {
+		var buffer [3][batchRows]int64
+		var b rowBatch
+		for len(rows) > 0 {
+			n := min(len(rows), batchRows)
+			b = rowBatch{rows: rows[:n], starts: buffer[0][:n], durations: buffer[1][:n], values: buffer[2][:n]}
+			c.values.Gather(b.starts, b.rows, colStart)
+			c.values.Gather(b.durations, b.rows, colDuration)
+			c.values.Gather(b.values, b.rows, column)
+			if !yield(&b) {
+				return
+			}
+			rows = rows[n:]
+		}
+	}
+}
 
 // group returns the group of row r.
 func (c *columns) group(r int32) int32 {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/optrace/optrace/analyze/internal/repeats"
@@ -99,6 +100,7 @@ type shortRuns struct {
 	key                 []byte
 	count, operations   int64
 	different, leftOut  int64
+	parents, grouped    []int32 // of the rows of a device, and those by parent
 	names               []int32 // of the run under way
 	durations, gapTimes []int64
 }
@@ -122,24 +124,32 @@ type runParent struct {
 func (s *shortRuns) addDevice(device int32) {
 	f := s.forest
 	rows := f.onDevice.of(device)
-	numbers, of := make(map[runParent]int32), make([]int32, len(rows))
+	numbers := make(map[runParent]int32)
+	s.parents = slices.Grow(s.parents[:0], len(rows))
 	var below descent
-	for i, r := range rows {
-		of[i] = noRow
+	latest, number := runParent{}, noRow
+	for _, r := range rows {
 		if f.anyOpBelow(r, &below) {
+			s.parents = append(s.parents, noRow)
 			continue
 		}
-		parent := f.runParent(r)
-		number, ok := numbers[parent]
-		if !ok {
-			number = int32(len(numbers))
-			numbers[parent] = number
+		if parent := f.runParent(r); number == noRow || parent != latest {
+			found := false
+			if number, found = numbers[parent]; !found {
+				number = int32(len(numbers))
+				numbers[parent] = number
+			}
+			latest = parent
 		}
-		of[i] = number
+		s.parents = append(s.parents, number)
 	}
-	grouped, first := groupRows(int32(len(rows)), len(numbers), nil, func(i int32) int32 { return of[i] })
+	var first []int32
+	s.grouped, first = groupRows(int32(len(rows)), len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
+	for i, at := range s.grouped {
+		s.grouped[i] = rows[at]
+	}
 	for g := range len(numbers) {
-		s.addGroup(rows, grouped[first[g]:first[g+1]])
+		s.addGroup(s.grouped[first[g]:first[g+1]])
 	}
 }
 
@@ -160,26 +170,27 @@ func (f *Forest) runParent(r int32) runParent {
 }
 
 // addGroup adds the runs among the operations below one parent, which are in the order of
-// their starts: places in rows.
-func (s *shortRuns) addGroup(rows, places []int32) {
+// their starts.
+func (s *shortRuns) addGroup(rows []int32) {
 	f := s.forest
 	end := int64(0)
 	lane := int32(0)
-	for _, i := range places {
-		r := rows[i]
-		duration, start := f.duration(r), f.start(r)
-		gap := max(0, start-end)
-		if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
-			s.endRun(lane)
+	for b := range f.batches(rows, colName) {
+		for i, start := range b.starts {
+			duration := b.durations[i]
+			gap := max(0, start-end)
+			if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
+				s.endRun(lane)
+			}
+			if duration > int64(shortOperation) {
+				continue
+			}
+			if len(s.names) == 0 {
+				gap, end, lane = 0, start, f.lane(b.rows[i])
+			}
+			s.names, s.durations, s.gapTimes = append(s.names, int32(b.values[i])), append(s.durations, duration), append(s.gapTimes, gap)
+			end = max(end, start+duration)
 		}
-		if duration > int64(shortOperation) {
-			continue
-		}
-		if len(s.names) == 0 {
-			gap, end, lane = 0, start, f.lane(r)
-		}
-		s.names, s.durations, s.gapTimes = append(s.names, f.name(r)), append(s.durations, duration), append(s.gapTimes, gap)
-		end = max(end, start+duration)
 	}
 	s.endRun(lane)
 }

@@ -69,17 +69,20 @@ type overrunSearch struct {
 func (s *overrunSearch) stream(rows []int32) {
 	s.sorter.Sort(rows, s.start, nil)
 	from, latest, overrun := 0, int64(-maxTime), false
-	for i, r := range rows {
-		start := s.start(r)
-		if start >= latest {
-			if overrun {
-				s.stretch(rows[from:i])
+	i := 0
+	for b := range s.batches(rows, colStart) {
+		for k, start := range b.starts {
+			if start >= latest {
+				if overrun {
+					s.stretch(rows[from:i])
+				}
+				from, overrun = i, false
 			}
-			from, overrun = i, false
+			end := start + b.durations[k]
+			overrun = overrun || end < latest
+			latest = max(latest, end)
+			i++
 		}
-		end := start + s.duration(r)
-		overrun = overrun || end < latest
-		latest = max(latest, end)
 	}
 	if overrun {
 		s.stretch(rows[from:])

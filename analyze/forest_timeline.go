@@ -145,30 +145,32 @@ func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
 		}
 		s := stretch{last: noRow}
 		latest := int64(-maxTime)
-		start := c.start(rows[0])
-		for i, r := range rows {
-			k, end := classOf(c.kind(r)), start+c.duration(r)
-			until[k] = max(until[k], end)
-			if s.last == noRow || end > latest {
-				latest, s.last = end, r
-			}
-			s.from, s.to, s.next = start, latest, noRow
-			if i+1 < len(rows) {
-				s.next = rows[i+1]
-				start = c.start(s.next)
-				s.to = start
-			}
+		finish := func(to int64, next int32) bool { // the stretch that began with the row before
+			s.to, s.next = to, next
 			if s.from == s.to {
-				continue
+				return true
 			}
 			for k, end := range until {
 				s.active[k] = max(0, min(end, s.to)-s.from)
 			}
 			s.busy = max(0, min(latest, s.to)-s.from)
-			if !yield(&s) {
-				return
+			return yield(&s)
+		}
+		for b := range c.batches(rows, colKind) {
+			for i, r := range b.rows {
+				start := b.starts[i]
+				if s.last != noRow && !finish(start, r) {
+					return
+				}
+				k, end := classOf(op.Kind(b.values[i])), start+b.durations[i]
+				until[k] = max(until[k], end)
+				if s.last == noRow || end > latest {
+					latest, s.last = end, r
+				}
+				s.from = start
 			}
 		}
+		finish(latest, noRow)
 	}
 }
 

@@ -74,13 +74,14 @@ func (f *Forest) utilisation(buckets int) *Utilisation {
 func (f *Forest) timeAxis(buckets int) TimeAxis {
 	var first, last int64
 	found := false
-	for _, r := range f.onDevice.rows {
-		start := f.start(r)
-		end := start + f.duration(r)
-		if !found {
-			first, last, found = start, end, true
+	for b := range f.batches(f.onDevice.rows, colStart) {
+		for i, start := range b.starts {
+			end := start + b.durations[i]
+			if !found {
+				first, last, found = start, end, true
+			}
+			first, last = min(first, start), max(last, end)
 		}
-		first, last = min(first, start), max(last, end)
 	}
 	if !found {
 		return TimeAxis{}
@@ -165,23 +166,25 @@ func (f *Forest) levels(rows []int32) iter.Seq[*level] {
 			l.bytes.Sub(first.bytes)
 			return true
 		}
-		for i, r := range rows {
-			start := f.start(r)
-			if i == 0 {
-				l.from = start
-			}
-			for l.running > 0 && running.Top().at <= start {
-				if !end() {
+		begun := false
+		for b := range f.batches(rows, colMemory) {
+			for i, start := range b.starts {
+				if !begun {
+					l.from, begun = start, true
+				}
+				for l.running > 0 && running.Top().at <= start {
+					if !end() {
+						return
+					}
+				}
+				if !advance(start) {
 					return
 				}
+				bytes := b.values[i]
+				l.running++
+				l.bytes.Add(bytes)
+				running.Push(ending{at: start + b.durations[i], bytes: bytes})
 			}
-			if !advance(start) {
-				return
-			}
-			bytes := f.memory(r)
-			l.running++
-			l.bytes.Add(bytes)
-			running.Push(ending{at: start + f.duration(r), bytes: bytes})
 		}
 		for l.running > 0 {
 			if !end() {
@@ -228,11 +231,12 @@ func (f *Forest) memoryUse(buckets int) *MemoryUse {
 			RunningBytes: make([]int64, use.Buckets),
 		}
 		written := make([]wide.Sum, use.Buckets)
-		for _, r := range rows {
-			// A start on the axis' very end, of an operation without duration,
-			// belongs to the last bucket.
-			b := min(use.bucket(f.start(r)), use.Buckets-1)
-			written[b].Add(f.memory(r))
+		for b := range f.batches(rows, colMemory) {
+			for i, start := range b.starts {
+				// A start on the axis' very end, of an operation without duration,
+				// belongs to the last bucket.
+				written[min(use.bucket(start), use.Buckets-1)].Add(b.values[i])
+			}
 		}
 		for b := range written {
 			m.WrittenBytes[b] = written[b].Int64()

@@ -154,12 +154,32 @@ func (t *Table) At(row int32, column int) int64 {
 	l := &b.columns[column]
 	bit := at * uint(l.bits)
 	from := uint(l.at) + bit>>3
-	v := binary.LittleEndian.Uint64(b.data[from:from+8]) >> (bit & 7) & l.mask
+	v := word(b.data, from) >> (bit & 7) & l.mask
 	if l.values == 0 {
 		return l.base + int64(v)
 	}
-	from = uint(l.values) + 8*uint(v)
-	return int64(binary.LittleEndian.Uint64(b.data[from : from+8]))
+	return int64(word(b.data, uint(l.values)+8*uint(v)))
+}
+
+// Gather sets dst to the values of a column in rows, of which there are as many. It is
+// fastest where rows that follow each other lie in one block.
+func (t *Table) Gather(dst []int64, rows []int32, column int) {
+	for len(rows) > 0 {
+		number := rows[0] >> blockBits
+		n := 1
+		for n < len(rows) && rows[n]>>blockBits == number {
+			n++
+		}
+		if int(number) < len(t.blocks) {
+			t.blocks[number].gather(dst[:n], rows[:n], column)
+		} else {
+			open := t.column(column)
+			for i, r := range rows[:n] {
+				dst[i] = open[r&(BlockRows-1)]
+			}
+		}
+		dst, rows = dst[n:], rows[n:]
+	}
 }
 
 // AppendRow appends the values of a row to dst.
@@ -214,6 +234,9 @@ type layout struct {
 	bits   uint8  // of each row
 }
 
+// word returns the eight bytes from a place on.
+func word(data []byte, at uint) uint64 { return binary.LittleEndian.Uint64(data[at : at+8 : at+8]) }
+
 // read sets dst to the values of a column, from a row on.
 func (b *block) read(dst []int64, row, column int) {
 	l := &b.columns[column]
@@ -228,14 +251,41 @@ func (b *block) read(dst []int64, row, column int) {
 	if l.values != 0 {
 		values := b.data[l.values:]
 		for i := range dst {
-			v := binary.LittleEndian.Uint64(data[bit>>3:]) >> (bit & 7) & l.mask
-			dst[i] = int64(binary.LittleEndian.Uint64(values[8*v:]))
+			v := word(data, bit>>3) >> (bit & 7) & l.mask
+			dst[i] = int64(word(values, 8*uint(v)))
 			bit += size
 		}
 		return
 	}
 	for i := range dst {
-		dst[i] = l.base + int64(binary.LittleEndian.Uint64(data[bit>>3:])>>(bit&7)&l.mask)
+		dst[i] = l.base + int64(word(data, bit>>3)>>(bit&7)&l.mask)
 		bit += size
+	}
+}
+
+// gather sets dst to the values of a column in rows of the block, of which there are as
+// many.
+func (b *block) gather(dst []int64, rows []int32, column int) {
+	l := &b.columns[column]
+	size, mask, base := uint(l.bits), l.mask, l.base
+	if size == 0 {
+		for i := range dst {
+			dst[i] = base
+		}
+		return
+	}
+	data := b.data[l.at:]
+	if l.values != 0 {
+		values := b.data[l.values:]
+		for i, r := range rows[:len(dst)] {
+			bit := uint(r&(BlockRows-1)) * size
+			v := word(data, bit>>3) >> (bit & 7) & mask
+			dst[i] = int64(word(values, 8*uint(v)))
+		}
+		return
+	}
+	for i, r := range rows[:len(dst)] {
+		bit := uint(r&(BlockRows-1)) * size
+		dst[i] = base + int64(word(data, bit>>3)>>(bit&7)&mask)
 	}
 }

@@ -66,6 +66,23 @@ func TestTableHoldsWhatWasAppended(t *testing.T) {
 				t.Fatalf("seed %d: row %d has %d in column %d, want %d", seed, i/columns, got, i%columns, v)
 			}
 		}
+		if rows > 0 {
+			list, got := make([]int32, r.IntN(3*BlockRows)), make([]int64, 3*BlockRows)
+			for i := range list {
+				list[i] = int32(r.IntN(rows))
+				if i > 0 && r.IntN(4) > 0 {
+					list[i] = min(int32(rows)-1, list[i-1]+1)
+				}
+			}
+			for c := range columns {
+				table.Gather(got[:len(list)], list, c)
+				for i, row := range list {
+					if want := want[int(row)*columns+c]; got[i] != want {
+						t.Fatalf("seed %d: row %d has %d in column %d when gathered, want %d", seed, row, got[i], c, want)
+					}
+				}
+			}
+		}
 		for b := range table.Blocks() {
 			size := min(BlockRows, rows-b*BlockRows)
 			first := r.IntN(size)
@@ -183,6 +200,18 @@ func BenchmarkTable(b *testing.B) {
 		for b.Loop() {
 			for i := range int32(full.Rows()) {
 				sum += full.At(i, 4)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
+	})
+	b.Run("gather", func(b *testing.B) {
+		rows, values := make([]int32, 256), make([]int64, 256)
+		for b.Loop() {
+			for first := int32(0); int(first) < full.Rows(); first += 256 {
+				for i := range rows {
+					rows[i] = first + int32(i)
+				}
+				full.Gather(values, rows, 4)
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(full.Rows()), "ns/row")
