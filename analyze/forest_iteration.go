@@ -35,12 +35,11 @@ type iteration struct {
 // Occurrences on different devices and streams meet in the order of their starts: each meets
 // the one that it overlaps or lies next to, first those of the same request.
 // Operations without a start belong to the first iteration of their request.
-func (f *Forest) iterationsOf(rows []int32) (of []int32, count int) {
-	started := slices.IndexFunc(rows, func(r int32) bool { return !f.has(r, flagStart) })
+func (l *loops) iterationsOf(rows []int32) (of []int32, count int) {
+	started := slices.IndexFunc(rows, func(r int32) bool { return !l.f.has(r, flagStart) })
 	if started < 0 {
 		started = len(rows)
 	}
-	l := f.newLoops()
 	of = make([]int32, len(rows))
 	for i, r := range rows[:started] {
 		of[i] = l.add(r, i)

@@ -35,7 +35,7 @@ func (f *Forest) Iterations() *Iterations {
 	}
 	rows := f.rowsWithSteps()
 	var numbers []int32
-	numbers, it.count = f.iterationsOf(rows)
+	numbers, it.count = f.newLoops().iterationsOf(rows)
 	for i, r := range rows {
 		it.of[r] = numbers[i]
 	}

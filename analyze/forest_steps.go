@@ -39,8 +39,9 @@ func (f *Forest) stepRows() []Step {
 	if len(rows) == 0 {
 		return nil
 	}
-	of, count := f.iterationsOf(rows)
-	order, first := groupRows(int32(len(rows)), count, nil, func(i int32) int32 { return of[i] })
+	l := f.newLoops()
+	of, count := l.iterationsOf(rows)
+	order, first := groupRows(int32(len(rows)), count, l.owners, func(i int32) int32 { return of[i] })
 	for i, at := range order {
 		order[i] = rows[at]
 	}

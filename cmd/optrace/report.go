@@ -145,6 +145,9 @@ func runReport(ctx context.Context, s streams, args []string) error {
 		src := source{
 			inputs: inputs, format: f.format, mapping: mappingFor(opts.By), exclude: out.exclude, memory: *f.memory,
 		}
+		if !opts.SumsOnly {
+			src.limitGarbage()
+		}
 		in, done := src.open(s)
 		r, err := analyze.Run(ctx, in, opts)
 		done()

@@ -4,7 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -34,6 +36,18 @@ func (src source) open(s streams) (in *ingest.Input, done func()) {
 		MaxMemory: src.memory.option(),
 	}
 	return opts.Open(src.inputs...), p.done
+}
+
+// largeInput is from how many bytes on an input is large.
+const largeInput = 64 << 20
+
+// limitGarbage makes the garbage collector run earlier where the inputs are large and their
+// structure is held, unless the environment says otherwise: it holds few pointers, so that
+// looking through it takes little time.
+func (src source) limitGarbage() {
+	if _, set := os.LookupEnv("GOGC"); !set && sizeOf(src.inputs) >= largeInput {
+		debug.SetGCPercent(10)
+	}
 }
 
 // holder is who holds much of what was read until the end.

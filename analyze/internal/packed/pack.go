@@ -6,33 +6,35 @@ import (
 )
 
 // maxDistinct is up to how many distinct values of a block are numbered.
-const maxDistinct = 256
+const (
+	distinctBits = 9
+	maxDistinct  = 1 << distinctBits
+)
+
+// retry is in which of so many blocks distinct values are looked for in a column that had
+// too many.
+const retry = 16
 
 // append appends the packed values to dst, which becomes the data of a block, and
-// sets l to how they are packed.
-func (l *layout) append(dst []byte, values *[BlockRows]int64) []byte {
+// sets l to how they are packed. wait is for how many blocks distinct values of the column
+// are not looked for.
+func (l *layout) append(dst []byte, values *[BlockRows]int64, d *distinct, wait *uint8) []byte {
 	least, most := values[0], values[0]
 	for _, v := range values {
 		least, most = min(least, v), max(most, v)
 	}
 	*l = layout{base: least, at: int32(len(dst)), bits: width(uint64(most) - uint64(least))}
 	l.mask = 1<<l.bits - 1
-	if l.bits > 8 {
-		var d distinct
-		if d.find(values) {
-			size := width(uint64(d.n - 1))
-			if BlockRows/8*int(size)+8*d.n < BlockRows/8*int(l.bits) {
-				l.base, l.bits, l.mask = 0, size, 1<<size-1
-				dst = appendBits(dst, &d.numbers, 0, size)
-				l.values = int32(len(dst))
-				for _, v := range d.values[:d.n] {
-					dst = binary.LittleEndian.AppendUint64(dst, uint64(v))
-				}
-				return dst
-			}
+	if l.bits > 8 && d.findUnless(wait, values) {
+		size := width(uint64(d.n - 1))
+		if BlockRows*int(size)+d.n*int(l.bits)+64 < BlockRows*int(l.bits) {
+			l.valueBits, l.bits, l.mask = l.bits, size, 1<<size-1
+			dst = appendBits(dst, d.numbers[:], 0, size)
+			l.values = int32(len(dst))
+			return appendBits(dst, d.values[:d.n], least, l.valueBits)
 		}
 	}
-	return appendBits(dst, values, least, l.bits)
+	return appendBits(dst, values[:], least, l.bits)
 }
 
 // width returns how many bits each of some numbers takes, the largest of which is
@@ -46,7 +48,7 @@ func width(most uint64) uint8 {
 }
 
 // appendBits appends the given number of bits of each value's distance from base.
-func appendBits(dst []byte, values *[BlockRows]int64, base int64, size uint8) []byte {
+func appendBits(dst []byte, values []int64, base int64, size uint8) []byte {
 	if size == 0 {
 		return dst
 	}
@@ -62,10 +64,15 @@ func appendBits(dst []byte, values *[BlockRows]int64, base int64, size uint8) []
 			word = d >> (size - used)
 		}
 	}
-	return dst // BlockRows values fill whole words
+	for ; used > 0; used -= min(used, 8) {
+		dst = append(dst, byte(word))
+		word >>= 8
+	}
+	return dst
 }
 
-// distinct numbers the distinct values of a column: a hash table with open addressing.
+// distinct numbers the distinct values of a column: a hash table with open addressing. Its
+// memory is used again.
 type distinct struct {
 	n       int
 	values  [maxDistinct]int64
@@ -73,15 +80,29 @@ type distinct struct {
 	slots   [2 * maxDistinct]uint16 // 1 more than a number; 0 is free
 }
 
+// findUnless numbers the values, unless it is to wait, and reports whether they are few
+// enough.
+func (d *distinct) findUnless(wait *uint8, values *[BlockRows]int64) bool {
+	if *wait > 0 {
+		*wait--
+		return false
+	}
+	found := d.find(values)
+	if !found {
+		*wait = retry - 1
+	}
+	return found
+}
+
 // find numbers the values, and reports whether they are few enough.
 func (d *distinct) find(values *[BlockRows]int64) bool {
-	const slotBits = 9
+	d.n, d.slots = 0, [2 * maxDistinct]uint16{}
 	for i, v := range values {
 		if i > 0 && v == values[i-1] {
 			d.numbers[i] = d.numbers[i-1]
 			continue
 		}
-		at := uint64(v) * 0x9e3779b97f4a7c15 >> (64 - slotBits)
+		at := uint64(v) * 0x9e3779b97f4a7c15 >> (64 - distinctBits - 1)
 		for d.slots[at] != 0 && d.values[d.slots[at]-1] != v {
 			at = (at + 1) % uint64(len(d.slots))
 		}

@@ -24,6 +24,8 @@ type Table struct {
 	open    []int64  // the columns of the rows behind those of the blocks, each with room for a block
 	rows    int      // of those
 	buffer  []byte
+	numbers *distinct
+	waits   []uint8  // for each column, for how many blocks distinct values are not looked for
 	spare   [][]byte // the data of dropped blocks
 	size    int64    // of the data of blocks that were not dropped
 }
@@ -94,8 +96,11 @@ func (t *Table) pack() {
 func (t *Table) newBlock(columns []int64) *block {
 	b := &block{columns: make([]layout, t.columns)}
 	t.buffer = t.buffer[:0]
+	if t.numbers == nil {
+		t.numbers, t.waits = new(distinct), make([]uint8, t.columns)
+	}
 	for c := range b.columns {
-		t.buffer = b.columns[c].append(t.buffer, (*[BlockRows]int64)(columns[c*BlockRows:]))
+		t.buffer = b.columns[c].append(t.buffer, (*[BlockRows]int64)(columns[c*BlockRows:]), t.numbers, &t.waits[c])
 	}
 	t.buffer = append(t.buffer, make([]byte, padding)...)
 	b.data = append(t.spareData(), t.buffer...)
@@ -155,10 +160,11 @@ func (t *Table) At(row int32, column int) int64 {
 	bit := at * uint(l.bits)
 	from := uint(l.at) + bit>>3
 	v := word(b.data, from) >> (bit & 7) & l.mask
-	if l.values == 0 {
-		return l.base + int64(v)
+	if l.values != 0 {
+		bit = uint(v) * uint(l.valueBits)
+		v = word(b.data, uint(l.values)+bit>>3) >> (bit & 7) & l.valueMask()
 	}
-	return int64(word(b.data, uint(l.values)+8*uint(v)))
+	return l.base + int64(v)
 }
 
 // Gather sets dst to the values of a column in rows, of which there are as many. It is
@@ -214,7 +220,7 @@ func (t *Table) Drop(b int, other *Table) {
 }
 
 // Clip frees the memory that is kept for further rows.
-func (t *Table) Clip() { t.spare = nil }
+func (t *Table) Clip() { t.spare, t.buffer, t.numbers = nil, nil, nil }
 
 // block holds packed rows.
 type block struct {
@@ -227,12 +233,16 @@ const padding = 8
 
 // layout says how a column of a block is packed.
 type layout struct {
-	base   int64  // added to what is packed
-	mask   uint64 // of the bits of a row
-	at     int32  // where the column begins in the data
-	values int32  // where the distinct values begin, which are numbered; 0 for none
-	bits   uint8  // of each row
+	base      int64  // added to what is packed
+	mask      uint64 // of the bits of a row
+	at        int32  // where the column begins in the data
+	values    int32  // where the distinct values begin, which are numbered; 0 for none
+	bits      uint8  // of each row
+	valueBits uint8  // of each distinct value
 }
+
+// valueMask is of the bits of a distinct value.
+func (l *layout) valueMask() uint64 { return 1<<l.valueBits - 1 }
 
 // word returns the eight bytes from a place on.
 func word(data []byte, at uint) uint64 { return binary.LittleEndian.Uint64(data[at : at+8 : at+8]) }
@@ -240,25 +250,26 @@ func word(data []byte, at uint) uint64 { return binary.LittleEndian.Uint64(data[
 // read sets dst to the values of a column, from a row on.
 func (b *block) read(dst []int64, row, column int) {
 	l := &b.columns[column]
-	if l.bits == 0 {
+	size, mask, base := uint(l.bits), l.mask, l.base
+	if size == 0 {
 		for i := range dst {
-			dst[i] = l.base
+			dst[i] = base
 		}
 		return
 	}
-	data, size := b.data[l.at:], uint(l.bits)
+	data := b.data[l.at:]
 	bit := uint(row) * size
 	if l.values != 0 {
-		values := b.data[l.values:]
+		values, valueBits, valueMask := b.data[l.values:], uint(l.valueBits), l.valueMask()
 		for i := range dst {
-			v := word(data, bit>>3) >> (bit & 7) & l.mask
-			dst[i] = int64(word(values, 8*uint(v)))
+			at := uint(word(data, bit>>3)>>(bit&7)&mask) * valueBits
+			dst[i] = base + int64(word(values, at>>3)>>(at&7)&valueMask)
 			bit += size
 		}
 		return
 	}
 	for i := range dst {
-		dst[i] = l.base + int64(word(data, bit>>3)>>(bit&7)&l.mask)
+		dst[i] = base + int64(word(data, bit>>3)>>(bit&7)&mask)
 		bit += size
 	}
 }
@@ -276,11 +287,11 @@ func (b *block) gather(dst []int64, rows []int32, column int) {
 	}
 	data := b.data[l.at:]
 	if l.values != 0 {
-		values := b.data[l.values:]
+		values, valueBits, valueMask := b.data[l.values:], uint(l.valueBits), l.valueMask()
 		for i, r := range rows[:len(dst)] {
 			bit := uint(r&(BlockRows-1)) * size
-			v := word(data, bit>>3) >> (bit & 7) & mask
-			dst[i] = int64(word(values, 8*uint(v)))
+			at := uint(word(data, bit>>3)>>(bit&7)&mask) * valueBits
+			dst[i] = base + int64(word(values, at>>3)>>(at&7)&valueMask)
 		}
 		return
 	}

@@ -153,7 +153,8 @@ func TestBlockSize(t *testing.T) {
 	}{
 		"one value":            {func(int64) int64 { return 1 << 60 }, 0},
 		"small range":          {func(i int64) int64 { return 1<<60 + i%8 }, BlockRows * 3 / 8},
-		"few distinct values":  {func(i int64) int64 { return i % 4 << 40 }, BlockRows*2/8 + 4*8},
+		"few distinct values":  {func(i int64) int64 { return i % 4 << 40 }, BlockRows*2/8 + (4*42+7)/8},
+		"some distinct values": {func(i int64) int64 { return i % 400 << 20 }, BlockRows*9/8 + 400*29/8},
 		"many distinct values": {func(i int64) int64 { return i << 20 }, BlockRows * 30 / 8},
 		"all of 64 bits":       {func(i int64) int64 { return int64(uint64(i) * 0x9e3779b97f4a7c15) }, BlockRows * 8},
 	}
