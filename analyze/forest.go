@@ -14,7 +14,7 @@ import (
 //
 // It keeps columns, not entries, in blocks of a thousand rows. In each block a column
 // takes as many bits as its values there differ in, or as the numbers of its distinct
-// values take: some 20 to 40 bytes per operation or span, 8 of them for its id, and 16
+// values take: some 20 to 35 bytes per operation or span, 8 of them for its id, and 16
 // more once the tree is built. A link takes 24 bytes. Strings are kept once.
 //
 // Add everything in the order of the input, or build several forests and merge

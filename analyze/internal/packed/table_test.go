@@ -145,6 +145,39 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
+// Tables that are joined hold the rows of both.
+func TestJoin(t *testing.T) {
+	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+		const columns = 2
+		first, second := New(columns), New(columns)
+		var want []int64
+		add := func(table *Table, rows int) {
+			for range rows {
+				for range columns {
+					want = append(want, columnKinds[r.IntN(len(columnKinds))](r, len(want)))
+				}
+				table.Append(want[len(want)-columns:])
+			}
+		}
+		add(&first, BlockRows*r.IntN(3))
+		add(&second, r.IntN(3*BlockRows))
+		size := first.Bytes() + second.Bytes()
+		first.Join(&second)
+		add(&first, r.IntN(100))
+		if got := first.Rows(); got != len(want)/columns {
+			t.Fatalf("seed %d: %d rows, want %d", seed, got, len(want)/columns)
+		}
+		for i, v := range want {
+			if got := first.At(int32(i/columns), i%columns); got != v {
+				t.Fatalf("seed %d: row %d has %d in column %d, want %d", seed, i/columns, got, i%columns, v)
+			}
+		}
+		if got := first.Bytes(); got < size/2 {
+			t.Errorf("seed %d: %d bytes after joining, %d before", seed, got, size)
+		}
+	})
+}
+
 // Each column takes the bits of its own range or of its distinct values.
 func TestBlockSize(t *testing.T) {
 	sizes := map[string]struct {
