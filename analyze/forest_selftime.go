@@ -48,21 +48,24 @@ func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 // side, in nanoseconds.
 func (f *Forest) operationSelfTimes() map[operationKey]int64 {
 	f.build()
-	sums := [2][]wide.Sum{
-		make([]wide.Sum, len(f.dict.operations.Values)),
-		make([]wide.Sum, len(f.dict.operations.Values)),
+	type sum struct {
+		wide.Sum
+		seen bool
+	}
+	sums := [2][]sum{
+		make([]sum, len(f.dict.operations.Values)),
+		make([]sum, len(f.dict.operations.Values)),
+	}
+	for n, self := range f.selfTimes() {
+		sum := &sums[n.Side()][f.name(n.row)]
+		sum.Add(self)
+		sum.seen = true
 	}
 	times := make(map[operationKey]int64)
-	for n, self := range f.selfTimes() {
-		side, name := n.Side(), f.name(n.row)
-		sums[side][name].Add(self)
-		times[operationKey{f.dict.operations.Values[name], side}] = 0
-	}
 	for side := range sums {
 		for name := range sums[side] {
-			key := operationKey{f.dict.operations.Values[name], op.Side(side)}
-			if _, ok := times[key]; ok {
-				times[key] = sums[side][name].Int64()
+			if sum := &sums[side][name]; sum.seen {
+				times[operationKey{f.dict.operations.Values[name], op.Side(side)}] = sum.Int64()
 			}
 		}
 	}

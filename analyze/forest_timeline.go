@@ -183,6 +183,8 @@ type deviceRows struct {
 	streams []int32
 	// shared are the devices that are told apart by their services.
 	shared sharedDevices
+	// firstStart and lastEnd are those of all rows, where there are any.
+	firstStart, lastEnd int64
 	// The rows of device d are rows[first[d]:first[d+1]], by start.
 	rows  []int32
 	first []int32
@@ -221,6 +223,12 @@ func (f *Forest) buildDevices() {
 		sorter.Sort(d.of(int32(i)), f.start, f.compareStart)
 	}
 	f.orderDevices()
+	d.firstStart, d.lastEnd = maxTime, -maxTime
+	for b := range f.batches(d.rows, colStart) {
+		for i, start := range b.starts {
+			d.firstStart, d.lastEnd = min(d.firstStart, start), max(d.lastEnd, start+b.durations[i])
+		}
+	}
 }
 
 // nameDevices numbers the devices and finds out which of them are seen.

@@ -72,27 +72,17 @@ func (f *Forest) utilisation(buckets int) *Utilisation {
 
 // timeAxis divides the time of all devices.
 func (f *Forest) timeAxis(buckets int) TimeAxis {
-	var first, last int64
-	found := false
-	for b := range f.batches(f.onDevice.rows, colStart) {
-		for i, start := range b.starts {
-			end := start + b.durations[i]
-			if !found {
-				first, last, found = start, end, true
-			}
-			first, last = min(first, start), max(last, end)
-		}
-	}
-	if !found {
+	d := &f.onDevice
+	if len(d.rows) == 0 {
 		return TimeAxis{}
 	}
-	length := max(1, last-first)
+	length := max(1, d.lastEnd-d.firstStart)
 	wanted := int64(max(1, min(buckets, maxBuckets)))
 	width := length / wanted
 	if width*wanted < length {
 		width++
 	}
-	return TimeAxis{StartNS: first, WidthNS: width, Buckets: int((length-1)/width) + 1}
+	return TimeAxis{StartNS: d.firstStart, WidthNS: width, Buckets: int((length-1)/width) + 1}
 }
 
 // MaxConcurrency is the highest number of operations at once that
