@@ -33,11 +33,12 @@ func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 	f.build()
 	return func(yield func(Node, int64) bool) {
 		var below descent
+		starts, durations := f.inOrder(colStart), f.inOrder(colDuration)
 		for r := range int32(f.rows()) {
 			if !f.countsInSums(r) {
 				continue
 			}
-			if !yield(Node{f, r}, f.selfTime(r, &below)) {
+			if !yield(Node{f, r}, f.selfTimeOf(r, starts.int64(r), durations.int64(r), &below)) {
 				return
 			}
 		}
@@ -72,18 +73,24 @@ func (f *Forest) operationSelfTimes() map[operationKey]int64 {
 	return times
 }
 
+// selfTime returns the self time of row r.
 func (f *Forest) selfTime(r int32, below *descent) int64 {
-	if !f.has(r, flagStart) || f.has(r, flagDuplicate) {
-		return f.duration(r)
+	return f.selfTimeOf(r, f.start(r), f.duration(r), below)
+}
+
+// selfTimeOf returns the self time of row r, given its times.
+func (f *Forest) selfTimeOf(r int32, start, duration int64, below *descent) int64 {
+	if !f.has(r, flagStart) || f.has(r, flagDuplicate) || len(f.tree.children(r)) == 0 {
+		return duration
 	}
-	c := newCoverage(f.start(r), f.end(r))
+	c := newCoverage(start, start+duration)
 	for _, child := range f.opsBelow(r, below) {
 		if !f.has(child, flagStart) {
 			break // those come last
 		}
 		c.add(f.start(child), f.end(child))
 	}
-	return f.duration(r) - c.covered
+	return duration - c.covered
 }
 
 // descent is the memory that walking down the tree uses again and again.

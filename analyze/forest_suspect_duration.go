@@ -29,26 +29,23 @@ func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
 	}
-	rows, first := groupRows(f.n, len(f.dict.lanes.Values), nil, f.streamOf)
+	lanes := f.inOrder(colLane)
+	rows, first := groupRows(f.n, len(f.dict.lanes.Values), nil, func(r int32) int32 {
+		if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
+			return noRow
+		}
+		lane := lanes.int32(r)
+		if !f.dict.lanes.Values[lane].stream.Known {
+			return noRow
+		}
+		return f.onDevice.streams[lane]
+	})
 	s := overrunSearch{Forest: f}
 	for stream := range len(first) - 1 {
 		s.stream(rows[first[stream]:first[stream+1]])
 	}
 	slices.Sort(s.found)
 	return s.found
-}
-
-// streamOf returns the number of the stream of an operation that ran on a known
-// stream at a known time, noRow for other rows.
-func (f *Forest) streamOf(r int32) int32 {
-	if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
-		return noRow
-	}
-	lane := f.lane(r)
-	if !f.dict.lanes.Values[lane].stream.Known {
-		return noRow
-	}
-	return f.onDevice.streams[lane]
 }
 
 // overrunSearch finds operations that outlast later ones of their stream.

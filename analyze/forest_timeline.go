@@ -211,12 +211,12 @@ func (d *deviceRows) of(device int32) []int32 {
 func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.onDevice
-	devices := len(d.keys)
+	devices, lanes := len(d.keys), f.inOrder(colLane)
 	d.rows, d.first = groupRows(f.n, devices, d.rows, func(r int32) int32 {
 		if !f.isDeviceSide(r) || !f.has(r, flagStart) {
 			return noRow
 		}
-		return f.device(r)
+		return d.lanes[lanes.int32(r)]
 	})
 	var sorter order.Rows
 	for i := range devices {
@@ -235,9 +235,10 @@ func (f *Forest) buildDevices() {
 func (f *Forest) nameDevices() {
 	lanes := f.dict.lanes.Values
 	seen := make([]bool, len(lanes))
+	laneOf := f.inOrder(colLane)
 	for r := range f.n {
 		if f.isDeviceSide(r) {
-			seen[f.lane(r)] = true
+			seen[laneOf.int32(r)] = true
 		}
 	}
 	d := &f.onDevice
