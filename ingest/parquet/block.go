@@ -40,12 +40,11 @@ type block struct {
 	dtypes                     *listColumn[[]op.DType, op.DType]
 	collective                 *collectiveColumns
 
-	list    []rows.Row // of the window
-	fetched []bool     // by reader: whether list has its values
-	next    []int64    // by reader: the row of the row group that it stands at
-	// fills, by reader, gives list the values that columns have read. It is nil where they
-	// have none, and reports false where they have not all.
-	fills []func(list []rows.Row) bool
+	group    *rowGroup
+	list     []rows.Row          // of the window
+	started  [windowWords]uint64 // those of them that are not those of an earlier window
+	hasLost  bool                // whether all of them have the values of lost
+	byReader []windowReader
 
 	// These are places of readers.
 	whole        map[rows.Is][]int // of what says something to a kind of record
@@ -62,8 +61,10 @@ type boundColumn struct {
 // newBlock returns the block of a reader, nil where its table has not all columns that a
 // block relies on, or has lists in their place.
 func newBlock(t *tableReader, m *op.Mapping) *block {
-	b := &block{tableReader: t, fetched: make([]bool, len(t.readers)), next: make([]int64, len(t.readers))}
-	b.fills = make([]func([]rows.Row) bool, len(t.readers))
+	b := &block{tableReader: t}
+	for _, c := range t.readers {
+		b.byReader = append(b.byReader, windowReader{columnReader: c})
+	}
 	if !m.HasColumns() || !b.isComplete() {
 		return nil
 	}
@@ -71,18 +72,21 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 	b.record = newValueColumn(b, "record", named(func(name string) (rows.Is, op.Warning) { return rows.IsOf(name), 0 }))
 	b.operation, b.device = newValueColumn(b, "operation", text), newValueColumn(b, "device_id", text)
 	b.service = newValueColumn(b, "service", text)
-	amount := integer(0, op.WarnBadValue)
-	number := integer(math.MinInt64, op.WarnBadValue)
-	b.rank, b.flops = newValueColumn(b, "rank", amount), newValueColumn(b, "flops", amount)
-	b.elements = newValueColumn(b, "output_elements", amount)
-	b.memory = newValueColumn(b, "memory_bytes", integer(0, op.WarnBadMemory))
-	b.start, b.duration = newValueColumn(b, "start_unix_ns", nanos(op.WarnBadTime)), newValueColumn(b, "duration_ns", nanos(op.WarnBadValue))
+	number := func(name string, least int64, warning op.Warning) *valueColumn[op.Int] {
+		return newIntegerColumn(b, name, least, integer(least, warning))
+	}
+	time := func(name string, warning op.Warning) *valueColumn[op.Int] {
+		return newIntegerColumn(b, name, math.MinInt64, nanos(warning))
+	}
+	b.rank, b.flops = number("rank", 0, op.WarnBadValue), number("flops", 0, op.WarnBadValue)
+	b.elements, b.memory = number("output_elements", 0, op.WarnBadValue), number("memory_bytes", 0, op.WarnBadMemory)
+	b.start, b.duration = time("start_unix_ns", op.WarnBadTime), time("duration_ns", op.WarnBadValue)
 	b.side, b.kind = newValueColumn(b, "side", named(rows.ParseSide)), newValueColumn(b, "kind", named(rows.ParseKind))
 	b.rule = newValueColumn(b, "kind_rule", named(rows.ParseKindRule))
 	b.failed, b.dtype = newValueColumn(b, "failed", flag), newValueColumn(b, "dtype", named(rows.ParseDType))
-	b.stream = newValueColumn(b, unless(omitted, op.FieldStream, "stream"), number)
-	b.step = newValueColumn(b, unless(omitted, op.FieldStep, "step"), number)
-	b.launch = newValueColumn(b, unless(omitted, op.FieldLaunch, "launch_unix_ns"), nanos(op.WarnBadTime))
+	b.stream = number(unless(omitted, op.FieldStream, "stream"), math.MinInt64, op.WarnBadValue)
+	b.step = number(unless(omitted, op.FieldStep, "step"), math.MinInt64, op.WarnBadValue)
+	b.launch = time(unless(omitted, op.FieldLaunch, "launch_unix_ns"), op.WarnBadTime)
 	b.root = newValueColumn(b, unless(omitted, op.FieldRoot, "root"), text)
 	b.rootSpan = newValueColumn(b, unless(omitted, op.FieldRoot, "root_span_id"), spanID(true))
 	b.trace = newValueColumn(b, "trace_id", traceID)
@@ -183,8 +187,10 @@ func (b *block) startGroup(g *rowGroup) {
 	for _, c := range b.windowed {
 		c.start(&g.Columns[c.chunk], g.Rows)
 	}
-	clear(b.next)
-	b.first, b.n, b.err = 0, 0, nil
+	for k := range b.byReader {
+		b.byReader[k].next, b.byReader[k].first = 0, -1
+	}
+	b.group, b.first, b.n, b.err = g, 0, 0, nil
 }
 
 // load turns to the next rows, at most most. It reports whether they could be read.
@@ -202,8 +208,8 @@ func (b *block) load(most int64) bool {
 		}
 	}
 	b.n = int64(n)
-	clear(b.fetched)
-	b.list = b.list[:0]
+	b.list = b.batch.Reset(0)[:n]
+	b.started, b.hasLost = [windowWords]uint64{}, false
 	b.collective.load(n)
 	b.show()
 	b.markUnusual()
@@ -239,7 +245,11 @@ func (b *block) markUnusual() {
 
 // isLost reports whether a row that is in no trace has the id of a span.
 func (b *block) isLost(i int) bool {
-	r := b.row(i, b.lost)
+	if !b.hasLost {
+		b.hasLost = true
+		b.read(0, int(b.n), b.lost)
+	}
+	r := &b.list[i]
 	return !r.SpanID.IsZero() || !r.ParentSpanID.IsZero()
 }
 
@@ -282,53 +292,14 @@ func (b *block) entry(i int) *op.Entry {
 	return &row.Entry
 }
 
-// row returns a row of the window that has the values of some readers at least.
-func (b *block) row(i int, readers []int) *rows.Row { return &b.rowsWith(readers)[i] }
-
-// rowsWith returns the rows of the window, which have the values of some readers at least.
-func (b *block) rowsWith(readers []int) []rows.Row {
-	if len(b.list) == 0 {
-		b.list = b.batch.Reset(int(b.n))
-	}
-	for _, k := range readers {
-		if !b.fetched[k] && b.err == nil {
-			b.fetched[k] = true
-			b.err = b.fetch(k)
-		}
-	}
-	return b.list
-}
-
-// fetch gives the rows of the window the values of a reader.
-func (b *block) fetch(k int) error {
-	if fill := b.fills[k]; fill != nil && fill(b.list) {
-		return nil
-	}
-	c := b.readers[k]
-	if err := b.advance(k); err != nil {
-		return err
-	}
-	n, err := c.safeRead(b.list)
-	b.next[k] += int64(n)
-	return err
-}
-
-// advance turns a reader to the first row of the window.
-func (b *block) advance(k int) error {
-	rows := b.first - b.next[k]
-	b.next[k] = b.first
-	c := b.readers[k]
-	return c.safely(func() error { return c.skip(rows) })
-}
-
 // leave has the readers go on behind the last window, as what follows cannot be read by
 // columns. It returns why it cannot be read at all.
 func (b *block) leave() error {
-	for k := range b.readers {
+	for k := range b.byReader {
 		if b.err != nil {
 			return b.err
 		}
-		b.err = b.advance(k)
+		b.err = b.byReader[k].turnTo(b.group, b.first, 0)
 	}
 	return b.err
 }

@@ -28,12 +28,14 @@ func newCollectiveColumns(b *block, wanted bool) *collectiveColumns {
 		}
 		return "collective." + column
 	}
-	number := integer(math.MinInt64, op.WarnBadValue)
+	number := func(column string) *valueColumn[op.Int] {
+		return newIntegerColumn(b, name(column), math.MinInt64, integer(math.MinInt64, op.WarnBadValue))
+	}
 	c := &collectiveColumns{
 		name: newValueColumn(b, name("name"), text), group: newValueColumn(b, name("group"), text),
-		groupSize: newValueColumn(b, name("group_size"), number), sequence: newValueColumn(b, name("sequence"), number),
-		peerRank:   newValueColumn(b, name("peer_rank"), number),
-		inElements: newValueColumn(b, name("in_elements"), number), outElements: newValueColumn(b, name("out_elements"), number),
+		groupSize: number("group_size"), sequence: number("sequence"),
+		peerRank:   number("peer_rank"),
+		inElements: number("in_elements"), outElements: number("out_elements"),
 		list: make([]op.Collective, 0, windowRows),
 	}
 	fillCollective(b, name("name"), c, c.name)
@@ -49,11 +51,9 @@ func newCollectiveColumns(b *block, wanted bool) *collectiveColumns {
 // fillCollective has rows take their collectives from the columns.
 func fillCollective[T any](b *block, name string, c *collectiveColumns, part *valueColumn[T]) {
 	for _, i := range b.places(name) {
-		b.fills[i] = func(list []rows.Row) bool {
-			for k := range list {
-				list[k].Collective = c.values[c.codes[k]]
-				list[k].Warn |= part.warnings[part.codes[k]]
-			}
+		b.byReader[i].fill = func(r *rows.Row, k int) bool {
+			r.Collective = c.values[c.codes[k]]
+			r.Warn |= part.warnings[part.codes[k]]
 			return true
 		}
 	}

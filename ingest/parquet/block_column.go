@@ -3,6 +3,7 @@ package parquet
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
@@ -31,10 +32,14 @@ type valueColumn[T any] struct {
 	*column // nil where the file has none
 	translator[T]
 	set func(*rows.Row, T) // nil where rows have the value in another form
+	// addIntegers adds the values of the page from one on, and sets their codes. It is nil
+	// where they have to be translated, and reports false where one has to be.
+	addIntegers func(codes []uint32, first int) bool
 
 	codes    [windowRows]uint32
 	values   []T // of the codes
 	warnings []op.Warning
+	warned   bool   // whether there may be warnings
 	known    []bool // of the codes: false for null and what means nothing
 	nulls    int    // how many of the values are those of null
 	encoded  int    // how many are those of null and of the dictionary
@@ -52,16 +57,45 @@ func newValueColumn[T any](b *block, name string, t translate[T]) *valueColumn[T
 		b.windowed = append(b.windowed, boundColumn{c, b.bound[i].leaf})
 		if s, ok := b.readers[i].reader.(*single[T]); ok {
 			c.set = s.set
-			b.fills[i] = c.fill
+			b.byReader[i].fill = c.fill
 		}
 	}
 	c.forget()
 	return c
 }
 
+// newIntegerColumn returns the column of a field of integers that are least or more.
+func newIntegerColumn(b *block, name string, least int64, t translate[op.Int]) *valueColumn[op.Int] {
+	c := newValueColumn(b, name, t)
+	if c.column == nil || !c.leaf.isInt64() {
+		return c
+	}
+	c.addIntegers = func(codes []uint32, first int) bool {
+		var list [windowRows]int64
+		from, to := len(c.values), len(c.values)+len(codes)
+		c.own.integers(list[:len(codes)], first)
+		c.values = slices.Grow(c.values, len(codes))
+		for i, n := range list[:len(codes)] {
+			if n < least {
+				return false
+			}
+			c.values[:to][from+i] = op.Known(n)
+			codes[i] = uint32(from + i)
+		}
+		c.values = c.values[:to]
+		c.warnings = slices.Grow(c.warnings, len(codes))[:to]
+		clear(c.warnings[from:])
+		c.known = slices.Grow(c.known, len(codes))[:to]
+		setAll(c.known[from:], true)
+		return true
+	}
+	return c
+}
+
 // forget leaves the values of null alone.
 func (c *valueColumn[T]) forget() {
 	c.cut(0)
+	c.warned = false
 	for range c.nulls {
 		c.add(&meaning[T]{})
 	}
@@ -92,9 +126,11 @@ func (c *valueColumn[T]) load(n int, unusual *[windowWords]uint64) error {
 		c.pos += k
 		at += k
 	}
-	for i, code := range c.codes[:n] {
-		if c.warnings[code] != 0 {
-			unusual[i/64] |= 1 << (i % 64)
+	if c.warned {
+		for i, code := range c.codes[:n] {
+			if c.warnings[code] != 0 {
+				unusual[i/64] |= 1 << (i % 64)
+			}
 		}
 	}
 	return nil
@@ -102,26 +138,34 @@ func (c *valueColumn[T]) load(n int, unusual *[windowWords]uint64) error {
 
 // read sets the codes of rows of the page.
 func (c *valueColumn[T]) read(codes []uint32) error {
-	if c.defs.list == nil && c.defs.value == c.leaf.maxDef {
-		return c.readValues(codes)
+	if c.defs.list == nil {
+		if c.defs.value == c.leaf.maxDef {
+			return c.readValues(codes)
+		}
+		setAll(codes, codeOfNull(c.defs.value))
+		return nil
 	}
 	next := c.notNull(len(codes))
 	if err := c.readValues(codes[:next]); err != nil {
 		return err
 	}
+	if next == len(codes) {
+		return nil
+	}
+	defs := c.defs.list[c.pos : c.pos+len(codes)]
 	for i := len(codes) - 1; i >= 0; i-- { // the values move to their rows
-		switch def := c.defs.at(c.pos + i); {
-		case def == c.leaf.maxDef:
+		if defs[i] == c.leaf.maxDef {
 			next--
 			codes[i] = codes[next]
-		case def > 0:
-			codes[i] = 1
-		default:
-			codes[i] = 0
+		} else {
+			codes[i] = codeOfNull(defs[i])
 		}
 	}
 	return nil
 }
+
+// codeOfNull returns the code of null at a definition level.
+func codeOfNull(def int32) uint32 { return uint32(min(def, 1)) }
 
 // readValues sets the codes of the next values of the page that are not null.
 func (c *valueColumn[T]) readValues(codes []uint32) error {
@@ -131,21 +175,30 @@ func (c *valueColumn[T]) readValues(codes []uint32) error {
 	case !c.hasIndexes && c.column.next > c.own.n:
 		return c.own.err
 	case !c.hasIndexes:
-		for i := range codes {
-			v, warning, ok := c.translate(c.column, c.own.at(first+i))
-			codes[i] = c.add(&meaning[T]{v, warning, ok})
+		if c.addIntegers == nil || !c.addIntegers(codes, first) {
+			for i := range codes {
+				v, warning, ok := c.translate(c.column, c.own.at(first+i))
+				codes[i] = c.add(&meaning[T]{v, warning, ok})
+			}
 		}
 		return nil
 	case c.column.next > c.indexes.n:
 		return errShortPage
 	}
 	nulls, size := uint32(c.nulls), uint32(len(c.translator.dictionary))
-	for i := range codes {
-		index := uint32(c.indexes.at(first + i))
-		if index >= size {
+	if c.indexes.list == nil { // all are equal
+		index := uint32(c.indexes.value)
+		if index >= size && len(codes) > 0 {
 			return fmt.Errorf("index %d in a dictionary of %d values", index, size)
 		}
-		codes[i] = index + nulls
+		setAll(codes, index+nulls)
+		return nil
+	}
+	for i, index := range c.indexes.list[first:c.column.next] {
+		if uint32(index) >= size {
+			return fmt.Errorf("index %d in a dictionary of %d values", uint32(index), size)
+		}
+		codes[i] = uint32(index) + nulls
 	}
 	return nil
 }
@@ -166,6 +219,7 @@ func (c *valueColumn[T]) add(m *meaning[T]) uint32 {
 	if m.ok {
 		v = m.v
 	}
+	c.warned = c.warned || m.warning != 0
 	c.values, c.warnings, c.known = append(c.values, v), append(c.warnings, m.warning), append(c.known, m.ok)
 	return uint32(len(c.values) - 1)
 }
@@ -175,15 +229,13 @@ func (c *valueColumn[T]) cut(n int) {
 	c.values, c.warnings, c.known = c.values[:n], c.warnings[:n], c.known[:n]
 }
 
-// fill does what the reader of rows does, for the rows of the window.
-func (c *valueColumn[T]) fill(list []rows.Row) bool {
-	for i := range list {
-		code := c.codes[i]
-		if c.known[code] {
-			c.set(&list[i], c.values[code])
-		}
-		list[i].Warn |= c.warnings[code]
+// fill does what the reader of rows does, for a row of the window.
+func (c *valueColumn[T]) fill(r *rows.Row, i int) bool {
+	code := c.codes[i]
+	if c.known[code] {
+		c.set(r, c.values[code])
 	}
+	r.Warn |= c.warnings[code]
 	return true
 }
 

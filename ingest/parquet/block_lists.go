@@ -17,8 +17,8 @@ const (
 	// which they are found, before they are forgotten.
 	maxListBytes = 1 << 20
 	maxLists     = 1 << 14 // how many there may be
-	// maxKeyBytes is how long a key may be. Longer rows get a code each.
-	maxKeyBytes = 4 << 10
+	// maxKeyWords is how long a key may be. Longer rows get a code each.
+	maxKeyWords = 512
 )
 
 // listColumn is a column of lists, dictionary-encoded as in op.Column. The file has no
@@ -37,7 +37,7 @@ type listColumn[T ~[]E, E any] struct {
 	exact    bool // whether the rows of the window are those that codes tell, without warnings
 
 	found  keyTable
-	key    []byte
+	key    []uint64
 	number int // of the dictionary that the keys refer to
 }
 
@@ -51,7 +51,7 @@ func newListColumn[T ~[]E, E any](b *block, name string, of func(*rows.Row) *T, 
 		c.column.batch = rows.NewBatch(1)
 		c.reader = b.bound[i].reader(c.column)
 		b.windowed = append(b.windowed, boundColumn{c, b.bound[i].leaf})
-		b.fills[i] = c.fill
+		b.byReader[i].fill = c.fill
 	}
 	return c
 }
@@ -97,16 +97,21 @@ func (c *listColumn[T, E]) load(n int, unusual *[windowWords]uint64) error {
 			row += k
 			continue
 		}
-		switch {
-		case c.reps.at(c.pos) > 0 && row < 0:
-			return c.wrap(errors.New("row that starts within a list"))
-		case c.reps.at(c.pos) > 0:
+		if err := c.unroll(); err != nil {
+			return c.wrap(err)
+		}
+		if c.reps.list[c.pos] > 0 {
+			if row < 0 {
+				return c.wrap(errors.New("row that starts within a list"))
+			}
 			c.pass()
 			unusual[row/64] |= 1 << (row % 64)
 			c.exact = false
-		case row == n-1:
-			return nil
-		default:
+		}
+		for c.pos < c.n {
+			if row == n-1 {
+				return nil
+			}
 			row++
 			code, err := c.next()
 			if err != nil {
@@ -118,6 +123,11 @@ func (c *listColumn[T, E]) load(n int, unusual *[windowWords]uint64) error {
 			}
 		}
 	}
+}
+
+// unroll lists the numbers of the page.
+func (c *listColumn[T, E]) unroll() error {
+	return errors.Join(c.reps.unroll(), c.defs.unroll(), c.indexes.unroll())
 }
 
 // pass passes over the rest of a row, as far as the page has it.
@@ -135,7 +145,7 @@ func (c *listColumn[T, E]) next() (uint32, error) {
 	if err := c.readKey(); err != nil {
 		return 0, err
 	}
-	if len(c.key) > maxKeyBytes {
+	if len(c.key) > maxKeyWords {
 		return c.add(pos, next)
 	}
 	code, ok := c.found.find(c.key)
@@ -168,36 +178,54 @@ func (c *listColumn[T, E]) add(pos, next int) (code uint32, err error) {
 // readKey reads the next row, as far as the page has it, and sets the key to what is stored
 // of it.
 func (c *listColumn[T, E]) readKey() error {
-	key := append(c.key[:0], 0)
-	if c.hasIndexes {
-		key[0] = 1
+	reps, defs := c.reps.list[c.pos:c.n], c.defs.list[c.pos:c.n]
+	end := 1
+	for end < len(reps) && reps[end] != 0 {
+		end++
 	}
-	for from := c.pos; ; {
-		rep, def := c.reps.at(c.pos), c.defs.at(c.pos)
-		levels := uint64(rep)<<48 | uint64(def)<<32
+	if end > MaxRowValues {
+		return fmt.Errorf("row of more than %d values", MaxRowValues)
+	}
+	c.pos += end
+	const hasIndexes, hasValues = 0, 1
+	if !c.hasIndexes {
+		return c.readOwn(append(c.key[:0], hasValues), reps[:end], defs[:end])
+	}
+	key := append(c.key[:0], hasIndexes)
+	indexes := c.indexes.list[c.column.next:]
+	used := 0
+	for i, def := range defs[:end] {
+		word := uint64(reps[i])<<48 | uint64(def)<<32
 		if def == c.leaf.maxDef {
-			i := c.column.next
-			c.column.next++
-			switch {
-			case c.hasIndexes && i >= c.indexes.n:
+			if used == len(indexes) {
 				return errShortPage
-			case c.hasIndexes:
-				levels |= uint64(uint32(c.indexes.at(i)))
-			case i >= c.own.n:
-				return c.own.err
-			case len(key) <= maxKeyBytes:
-				key = appendValue(key, c.own.at(i))
 			}
+			word |= uint64(uint32(indexes[used]))
+			used++
 		}
-		if len(key) <= maxKeyBytes {
-			key = binary.LittleEndian.AppendUint64(key, levels)
+		key = append(key, word)
+	}
+	c.column.next += used
+	c.key = key
+	return nil
+}
+
+// readOwn is readKey where the page has values of its own.
+func (c *listColumn[T, E]) readOwn(key []uint64, reps, defs []int32) error {
+	for i, def := range defs {
+		if len(key) <= maxKeyWords {
+			key = append(key, uint64(reps[i])<<48|uint64(def)<<32)
 		}
-		if c.pos++; c.pos == c.n || c.reps.at(c.pos) == 0 {
-			break
+		if def < c.leaf.maxDef {
+			continue
 		}
-		if c.pos-from == MaxRowValues {
-			return fmt.Errorf("row of more than %d values", MaxRowValues)
+		if c.column.next >= c.own.n {
+			return c.own.err
 		}
+		if len(key) <= maxKeyWords {
+			key = appendValue(key, c.own.at(c.column.next))
+		}
+		c.column.next++
 	}
 	c.key = key
 	return nil
@@ -205,23 +233,23 @@ func (c *listColumn[T, E]) readKey() error {
 
 // appendValue appends an encoding of a value, which is too long for a key where it does not
 // tell the value.
-func appendValue(key []byte, v value) []byte {
-	key = binary.LittleEndian.AppendUint64(key, uint64(v.i))
-	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(v.f))
-	key = binary.LittleEndian.AppendUint64(key, uint64(len(v.b)))
-	return append(key, v.b[:min(len(v.b), maxKeyBytes+1)]...)
+func appendValue(key []uint64, v value) []uint64 {
+	key = append(key, uint64(v.i), math.Float64bits(v.f), uint64(len(v.b)))
+	for text := v.b; len(text) > 0 && len(key) <= maxKeyWords; {
+		var word [8]byte
+		text = text[copy(word[:], text):]
+		key = append(key, binary.LittleEndian.Uint64(word[:]))
+	}
+	return key
 }
 
-// fill does what the reader of rows does, for the rows of the window. It reports false
-// where it cannot.
-func (c *listColumn[T, E]) fill(list []rows.Row) bool {
-	if !c.exact {
-		return false
+// fill does what the reader of rows does, for a row of the window. It reports false where
+// it cannot.
+func (c *listColumn[T, E]) fill(r *rows.Row, i int) bool {
+	if c.exact {
+		*c.of(r) = c.values[c.codes[i]]
 	}
-	for i := range list {
-		*c.of(&list[i]) = c.values[c.codes[i]]
-	}
-	return true
+	return c.exact
 }
 
 // shown returns the column of the window.

@@ -87,7 +87,7 @@ func (c *column) setPage(pg page) error {
 		case !c.hasDictionary:
 			err = errors.New("page refers to a dictionary that is missing")
 		case len(pg.data) == 0: // nothing but nulls
-			c.indexes.n = 0
+			c.indexes.n, c.indexes.list = 0, nil
 		default:
 			err = c.indexes.decode(pg.data[1:], int(pg.data[0]), pg.values)
 		}

@@ -1,51 +1,64 @@
 package parquet
 
 import (
-	"bytes"
-	"hash/maphash"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
 )
 
-// keyTable finds numbers by keys. It is a hash table that keeps its keys together.
+// keyTable finds numbers by keys, which are lists of words. It is a hash table that keeps
+// its keys together.
 type keyTable struct {
-	seed  maphash.Seed
-	slots []uint32 // places in list, and 1 more; the size is a power of two
-	list  []keyEntry
-	keys  []byte // of all entries
+	seed  uint64
+	slots []keySlot // the size is a power of two
+	n     int
+	keys  []uint64 // all of them, one after the other
 }
 
-type keyEntry struct {
-	hash     uint64
-	from, to int // in keys
-	number   uint32
+// keySlot is the place of a key, or of none where the hash is 0.
+type keySlot struct {
+	hash   uint64
+	from   int // in keys
+	size   uint32
+	number uint32
 }
 
 // clear removes all keys.
 func (t *keyTable) clear() {
 	clear(t.slots)
-	t.list, t.keys = t.list[:0], t.keys[:0]
+	t.n, t.keys = 0, t.keys[:0]
 }
 
-// bytes returns about how much the table holds.
-func (t *keyTable) size() int { return len(t.keys) + bytesPerValue*len(t.list) }
+// size returns about how many bytes the table holds.
+func (t *keyTable) size() int { return 8*len(t.keys) + bytesPerValue*t.n }
 
 // find returns the number of a key, which is good until the next call. A key that was not
 // found is added with the number 0.
-func (t *keyTable) find(key []byte) (number *uint32, found bool) {
-	if 2*len(t.list) >= len(t.slots) {
+func (t *keyTable) find(key []uint64) (number *uint32, found bool) {
+	if 2*t.n >= len(t.slots) {
 		t.grow()
 	}
-	hash := maphash.Bytes(t.seed, key)
+	hash := t.hash(key)
 	at := t.slot(hash)
-	for ; t.slots[at] != 0; at = (at + 1) & (len(t.slots) - 1) {
-		if e := &t.list[t.slots[at]-1]; e.hash == hash && bytes.Equal(t.keys[e.from:e.to], key) {
-			return &e.number, true
+	for ; t.slots[at].hash != 0; at = (at + 1) & (len(t.slots) - 1) {
+		if s := &t.slots[at]; s.hash == hash && slices.Equal(t.keys[s.from:s.from+int(s.size)], key) {
+			return &s.number, true
 		}
 	}
-	from := len(t.keys)
+	t.slots[at] = keySlot{hash: hash, from: len(t.keys), size: uint32(len(key))}
 	t.keys = append(t.keys, key...)
-	t.list = append(t.list, keyEntry{hash: hash, from: from, to: len(t.keys)})
-	t.slots[at] = uint32(len(t.list))
-	return &t.list[len(t.list)-1].number, false
+	t.n++
+	return &t.slots[at].number, false
+}
+
+// hash returns a number that is not 0. Nobody can tell which keys have the same one.
+func (t *keyTable) hash(key []uint64) uint64 {
+	h := t.seed
+	for _, word := range key {
+		high, low := bits.Mul64(h^word, 0x9e3779b97f4a7c15)
+		h = high ^ low
+	}
+	return h | 1<<63
 }
 
 func (t *keyTable) slot(hash uint64) int { return int(hash) & (len(t.slots) - 1) }
@@ -53,14 +66,18 @@ func (t *keyTable) slot(hash uint64) int { return int(hash) & (len(t.slots) - 1)
 // grow doubles the slots.
 func (t *keyTable) grow() {
 	if len(t.slots) == 0 {
-		t.seed = maphash.MakeSeed()
+		t.seed = rand.Uint64()
 	}
-	t.slots = make([]uint32, max(64, 2*len(t.slots)))
-	for i, e := range t.list {
-		at := t.slot(e.hash)
-		for t.slots[at] != 0 {
+	old := t.slots
+	t.slots = make([]keySlot, max(64, 2*len(old)))
+	for _, s := range old {
+		if s.hash == 0 {
+			continue
+		}
+		at := t.slot(s.hash)
+		for t.slots[at].hash != 0 {
 			at = (at + 1) & (len(t.slots) - 1)
 		}
-		t.slots[at] = uint32(i + 1)
+		t.slots[at] = s
 	}
 }

@@ -3,9 +3,10 @@ package parquet
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
+	"github.com/parquet-go/bitpack"
 	"github.com/parquet-go/parquet-go/encoding/delta"
-	"github.com/parquet-go/parquet-go/encoding/rle"
 )
 
 // numbers are numbers of a few bits each, kept in runs of equal ones and runs of
@@ -32,8 +33,7 @@ func (h *numbers) at(i int) int32 {
 const maxPadding = 63 * 8
 
 // decode decodes up to n numbers of width bits. A width of 0 needs no data: all
-// numbers are 0. The runs are walked over first, because the library allocates
-// what they claim.
+// numbers are 0.
 func (h *numbers) decode(src []byte, width, n int) error {
 	h.n, h.list, h.value = 0, nil, 0
 	switch {
@@ -43,61 +43,100 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	case width > 32:
 		return errShortPage
 	}
-	total, end := 0, 0 // of the runs that are whole
-	for total < n {
-		head, size := binary.Uvarint(src[end:])
+	list := h.buf[:0]
+	for len(list) < n {
+		head, size := binary.Uvarint(src)
 		if size <= 0 || head>>1 > maxRun || head == 0 {
 			break
 		}
-		start := end + size
-		isPacked, run := head&1 != 0, int(head>>1)
+		src = src[size:]
+		isPacked, run, kept := head&1 != 0, int(head>>1), int(head>>1)
 		if size = (width + 7) / 8; isPacked { // groups of eight numbers
 			size = run * width
 			run *= 8
+			kept = run
 		}
-		if left := len(src) - start; size > left {
-			// Some writers leave out the padding of the last run. A run that has it
-			// takes its place.
-			if run = left * 8 / width; !isPacked || run == 0 {
+		if left := len(src); size > left {
+			// Some writers leave out the padding of the last run.
+			if kept = left * 8 / width; !isPacked || kept == 0 {
 				break
 			}
-			groups := (run + 7) / 8
-			size = groups * width
-			h.padded = binary.AppendUvarint(append(h.padded[:0], src[:end]...), uint64(groups)<<1|1)
-			src, start = append(h.padded, src[start:]...), len(h.padded)
-			src = append(src, make([]byte, max(0, size-left))...)
-			h.padded = src
+			run, size = (kept+7)/8*8, left
 		}
+		at := len(list)
+		value := uint32(0)
 		if !isPacked {
-			value := uint64(0)
-			for i, b := range src[start : start+size] {
-				value |= uint64(b) << (8 * i)
+			for i, b := range src[:size] {
+				value |= uint32(b) << (8 * i)
 			}
-			if value>>width != 0 {
+			if uint64(value)>>width != 0 {
 				return fmt.Errorf("number %d of %d bits", value, width)
 			}
-			if end == 0 && run >= n {
+			if at == 0 && run >= n {
 				h.value, h.n = int32(value), n
 				return nil
 			}
 		}
-		if total += run; total > n+maxPadding {
+		if at+run > n+maxPadding {
 			return errShortPage
 		}
-		end = start + size
+		if err := h.grow(&list, at+run); err != nil {
+			return err
+		}
+		if isPacked {
+			h.unpack(list[at:], src[:size], width)
+		} else {
+			setAll(list[at:], int32(value))
+		}
+		list, src = list[:at+kept], src[size:]
 	}
+	h.n = min(n, len(list))
+	h.buf, h.list = list, list[:h.n:h.n]
+	return nil
+}
+
+// grow makes a list longer, as far as the budget allows.
+func (h *numbers) grow(list *[]int32, n int) error {
 	const bytesPerNumber = 4
-	if err := h.budget.hold(&h.held, int64(total)*bytesPerNumber); err != nil {
+	if n > cap(*list) {
+		if err := h.budget.hold(&h.held, int64(n)*bytesPerNumber); err != nil {
+			return err
+		}
+		*list = slices.Grow(*list, n-len(*list))
+	}
+	*list = (*list)[:n]
+	return nil
+}
+
+// unpack unpacks numbers of width bits. The library reads beyond their end. Numbers that
+// src does not have become any.
+func (h *numbers) unpack(dst []int32, src []byte, width int) {
+	size := bitpack.ByteCount(uint(len(dst)*width)) + bitpack.PaddingInt32
+	if cap(src) < size {
+		h.padded = append(append(h.padded[:0], src...), make([]byte, size-len(src))...)
+		src = h.padded
+	}
+	bitpack.Unpack(dst, src[:size], uint(width))
+}
+
+func setAll[T any](list []T, value T) {
+	for i := range list {
+		list[i] = value
+	}
+}
+
+// unroll lists the numbers where all are equal.
+func (h *numbers) unroll() error {
+	if h.list != nil {
+		return nil
+	}
+	list := h.buf[:0]
+	if err := h.grow(&list, h.n); err != nil {
 		return err
 	}
-	if cap(h.buf) < total {
-		h.buf = make([]int32, 0, total)
-	}
-	var err error
-	h.buf, err = (&rle.Encoding{BitWidth: width}).DecodeInt32(h.buf, src[:end])
-	h.n = min(n, total, len(h.buf))
-	h.list = h.buf[:h.n:h.n]
-	return err
+	setAll(list, h.value)
+	h.buf, h.list = list, list
+	return nil
 }
 
 // maxRun is the longest run. Pages have fewer values.
