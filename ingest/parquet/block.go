@@ -83,7 +83,7 @@ func newBlock(t *tableReader, m *op.Mapping) *block {
 	b.start, b.duration = time("start_unix_ns", op.WarnBadTime), time("duration_ns", op.WarnBadValue)
 	b.side, b.kind = newValueColumn(b, "side", named(rows.ParseSide)), newValueColumn(b, "kind", named(rows.ParseKind))
 	b.rule = newValueColumn(b, "kind_rule", named(rows.ParseKindRule))
-	b.failed, b.dtype = newValueColumn(b, "failed", flag), newValueColumn(b, "dtype", named(rows.ParseDType))
+	b.failed, b.dtype = newFlagColumn(b, "failed"), newValueColumn(b, "dtype", named(rows.ParseDType))
 	b.stream = number(unless(omitted, op.FieldStream, "stream"), math.MinInt64, op.WarnBadValue)
 	b.step = number(unless(omitted, op.FieldStep, "step"), math.MinInt64, op.WarnBadValue)
 	b.launch = time(unless(omitted, op.FieldLaunch, "launch_unix_ns"), op.WarnBadTime)

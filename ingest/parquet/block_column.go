@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/parquet-go/parquet-go/format"
+
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
 )
@@ -32,9 +34,9 @@ type valueColumn[T any] struct {
 	*column // nil where the file has none
 	translator[T]
 	set func(*rows.Row, T) // nil where rows have the value in another form
-	// addIntegers adds the values of the page from one on, and sets their codes. It is nil
-	// where they have to be translated, and reports false where one has to be.
-	addIntegers func(codes []uint32, first int) bool
+	// addAll adds values of the page, from the one with a number on, and sets their codes.
+	// It is nil where each is to be translated, and reports false where one of them is.
+	addAll func(codes []uint32, first int) bool
 
 	codes    [windowRows]uint32
 	values   []T // of the codes
@@ -70,7 +72,7 @@ func newIntegerColumn(b *block, name string, least int64, t translate[op.Int]) *
 	if c.column == nil || !c.leaf.isInt64() {
 		return c
 	}
-	c.addIntegers = func(codes []uint32, first int) bool {
+	c.addAll = func(codes []uint32, first int) bool {
 		var list [windowRows]int64
 		from, to := len(c.values), len(c.values)+len(codes)
 		c.own.integers(list[:len(codes)], first)
@@ -87,6 +89,24 @@ func newIntegerColumn(b *block, name string, least int64, t translate[op.Int]) *
 		clear(c.warnings[from:])
 		c.known = slices.Grow(c.known, len(codes))[:to]
 		setAll(c.known[from:], true)
+		return true
+	}
+	return c
+}
+
+// newFlagColumn returns the column of a field of flags.
+func newFlagColumn(b *block, name string) *valueColumn[bool] {
+	c := newValueColumn(b, name, flag)
+	if c.column == nil || c.leaf.typ != format.Boolean {
+		return c
+	}
+	c.addAll = func(codes []uint32, first int) bool {
+		no, yes := c.add(&meaning[bool]{v: false, ok: true}), c.add(&meaning[bool]{v: true, ok: true})
+		for i := range codes {
+			if codes[i] = no; c.own.at(first+i).i != 0 {
+				codes[i] = yes
+			}
+		}
 		return true
 	}
 	return c
@@ -175,7 +195,7 @@ func (c *valueColumn[T]) readValues(codes []uint32) error {
 	case !c.hasIndexes && c.column.next > c.own.n:
 		return c.own.err
 	case !c.hasIndexes:
-		if c.addIntegers == nil || !c.addIntegers(codes, first) {
+		if c.addAll == nil || !c.addAll(codes, first) {
 			for i := range codes {
 				v, warning, ok := c.translate(c.column, c.own.at(first+i))
 				codes[i] = c.add(&meaning[T]{v, warning, ok})

@@ -162,10 +162,12 @@ func (c *listColumn[T, E]) next() (uint32, error) {
 // add adds the row that has been read last, and returns its code. It starts at a place of
 // the page, and its values at one among those that are not null.
 func (c *listColumn[T, E]) add(pos, next int) (code uint32, err error) {
-	row := *c.column
-	row.n, row.pos, row.next, row.pages = c.pos, pos, next, pages{} // the reader is to see no more
-	list := c.column.batch.Reset(1)
-	if _, err := c.reader.read(&row, list); err != nil {
+	row := c.column
+	n, after, nextAfter, ahead := row.n, row.pos, row.next, row.pages
+	defer func() { row.n, row.pos, row.next, row.pages = n, after, nextAfter, ahead }()
+	row.n, row.pos, row.next, row.pages = after, pos, next, pages{} // the reader is to see no more
+	list := row.batch.Reset(1)
+	if _, err := c.reader.read(row, list); err != nil {
 		return 0, err
 	}
 	if v := *c.of(&list[0]); v != nil || list[0].Warn != 0 {

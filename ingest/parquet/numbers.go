@@ -3,7 +3,6 @@ package parquet
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/parquet-go/bitpack"
 	"github.com/parquet-go/parquet-go/encoding/delta"
@@ -80,7 +79,7 @@ func (h *numbers) decode(src []byte, width, n int) error {
 		if at+run > n+maxPadding {
 			return errShortPage
 		}
-		if err := h.grow(&list, at+run); err != nil {
+		if err := h.grow(&list, at+run, n+maxPadding); err != nil {
 			return err
 		}
 		if isPacked {
@@ -95,14 +94,16 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	return nil
 }
 
-// grow makes a list longer, as far as the budget allows.
-func (h *numbers) grow(list *[]int32, n int) error {
-	const bytesPerNumber = 4
+// grow gives a list the length n, as far as the budget allows, and room for more where it
+// is to have most in the end.
+func (h *numbers) grow(list *[]int32, n, most int) error {
+	const bytesPerNumber, usual = 4, 1 << 14
 	if n > cap(*list) {
-		if err := h.budget.hold(&h.held, int64(n)*bytesPerNumber); err != nil {
+		size := max(n, min(most, max(usual, 2*cap(*list))))
+		if err := h.budget.hold(&h.held, int64(size)*bytesPerNumber); err != nil {
 			return err
 		}
-		*list = slices.Grow(*list, n-len(*list))
+		*list = append(make([]int32, 0, size), *list...)
 	}
 	*list = (*list)[:n]
 	return nil
@@ -131,7 +132,7 @@ func (h *numbers) unroll() error {
 		return nil
 	}
 	list := h.buf[:0]
-	if err := h.grow(&list, h.n); err != nil {
+	if err := h.grow(&list, h.n, h.n); err != nil {
 		return err
 	}
 	setAll(list, h.value)
