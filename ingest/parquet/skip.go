@@ -58,9 +58,7 @@ func (c *column) notNull(k int) (n int) {
 		return 0
 	}
 	for _, def := range c.defs.list[c.pos : c.pos+k] {
-		if def == c.leaf.maxDef {
-			n++
-		}
+		n += 1 + int((def-c.leaf.maxDef)>>31) // no level is above the highest
 	}
 	return n
 }
