@@ -77,7 +77,10 @@ func TestInjectedSlowdown(t *testing.T) {
 		{"entries", simulation{names: six, steps: 300, within: 0.2, noStep: true, noStart: true}, 1, diff.UnitEntries},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			const rounds = 40
+			rounds := 40
+			if race.Enabled {
+				rounds = 20
+			}
 			hits, alarms := 0, 0
 			for seed := range uint64(rounds) {
 				rng := rand.New(rand.NewPCG(seed, 10))
