@@ -65,6 +65,7 @@ func (o *outputs) shown(b *block) op.Column[op.Shape] {
 	if o.version != c.Version {
 		o.version, o.shapes = c.Version, o.shapes[:0]
 	}
+	o.shapes = slices.Grow(o.shapes, len(c.Values)-len(o.shapes))
 	for _, v := range c.Values[len(o.shapes):] {
 		o.shapes = append(o.shapes, v.Shape)
 	}

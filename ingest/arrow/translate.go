@@ -38,7 +38,7 @@ func (m *memory) reset() {
 
 // mostReserved is for how many values of a dictionary memory is taken at once. Files may
 // claim any number.
-const mostReserved = 1 << 14
+const mostReserved = 1 << 16
 
 // reserve makes room for what the values of an array mean, as far as they are lists.
 func (m *memory) reserve(a *array) {

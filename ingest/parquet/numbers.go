@@ -109,8 +109,8 @@ func (h *numbers) grow(list *[]int32, n, most int) error {
 	return nil
 }
 
-// unpack unpacks numbers of width bits. The library reads beyond their end. Numbers that
-// src does not have become any.
+// unpack unpacks numbers of width bits. Those of which src ends early have no certain value.
+// The library reads beyond the end of src.
 func (h *numbers) unpack(dst []int32, src []byte, width int) {
 	size := bitpack.ByteCount(uint(len(dst)*width)) + bitpack.PaddingInt32
 	if cap(src) < size {
