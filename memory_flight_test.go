@@ -10,11 +10,15 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/race"
 )
 
 // A flight recorder keeps to the bound of its memory whatever operations end, needs
 // little for small ones after large ones, and nothing after a dump.
 func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
+	if race.Enabled {
+		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
+	}
 	const (
 		mib = 1 << 20
 		// The encoder, and a part that is used again.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/race"
 )
 
 // completed returns what completion offers for a command line: words and, where files fit,
@@ -135,6 +137,9 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 // The shells complete command lines by their scripts. Those that are not installed are left
 // out.
 func TestShellsComplete(t *testing.T) {
+	if race.Enabled {
+		t.Skip("one process after the other, each with one goroutine")
+	}
 	dir := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {
