@@ -1,12 +1,11 @@
 package analyze
 
 import (
-	"math"
 	"math/bits"
 )
 
-// A table of derived work begins with leastWorks places and grows until it holds maxWorks;
-// then it begins anew.
+// A table of derived work begins with leastWorks places, of which at most half are taken,
+// and grows until it holds maxWorks; then it begins anew.
 const (
 	leastWorks = 1 << 8
 	maxWorks   = 1 << 13
@@ -15,50 +14,61 @@ const (
 // mix is 2^64 divided by the golden ratio.
 const mix = 0x9e3779b97f4a7c15
 
-// codeWorks is a hash table of derived work by the codes of columns. The zero value is
-// ready to use.
+// codeWorks is a table of derived work by the codes of columns. The zero value is ready to
+// use.
 type codeWorks struct {
-	places []codeWork
-	used   int
-	era    uint32 // counts how often all was forgotten
+	works  []codeWork
+	places []int32 // hash table of places in works, plus one
+	latest []int32 // by the code of the input shapes, the same
 }
 
-// workCodes are the codes of a name and its input shapes, of an output shape and its element
-// type, and of those of the inputs, two in one number.
+// workCodes are the codes of a row.
 type workCodes struct {
-	inputs, output uint64
-	dtypes         uint32
+	operation, inputs, output, dtype, dtypes uint32
 }
 
 // codeWork is the work of rows with some codes.
 type codeWork struct {
 	codes workCodes
-	era   uint32 // that it is of, plus one
 	work  derivedWork
 }
 
 // find returns the work of rows with some codes, or a place for it and false. It is valid
 // until the next call.
 func (c *codeWorks) find(codes workCodes) (w *derivedWork, ok bool) {
-	if 2*c.used >= len(c.places) {
-		c.grow()
+	if int(codes.inputs) < len(c.latest) {
+		if n := c.latest[codes.inputs]; n > 0 && c.works[n-1].codes == codes {
+			return &c.works[n-1].work, true
+		}
 	}
-	p := c.place(codes)
-	if p.era == c.era+1 {
-		return &p.work, true
-	}
-	*p = codeWork{codes: codes, era: c.era + 1}
-	c.used++
-	return &p.work, false
+	return c.search(codes)
 }
 
-// place returns the place that has the codes, or is free for them.
-func (c *codeWorks) place(codes workCodes) *codeWork {
-	hash := bits.RotateLeft64(codes.inputs*mix, 23) ^ codes.output
-	hash = (bits.RotateLeft64(hash*mix, 23) ^ uint64(codes.dtypes)) * mix
+// search is find where the latest work of the same input shapes is another one.
+func (c *codeWorks) search(codes workCodes) (w *derivedWork, ok bool) {
+	if 2*len(c.works) >= len(c.places) {
+		c.grow()
+	}
+	p := c.place(&codes)
+	if ok = *p > 0; !ok {
+		c.works = append(c.works, codeWork{codes: codes})
+		*p = int32(len(c.works))
+	}
+	if n := int(codes.inputs) + 1; n > len(c.latest) {
+		c.latest = append(c.latest, make([]int32, n-len(c.latest))...)
+	}
+	c.latest[codes.inputs] = *p
+	return &c.works[*p-1].work, ok
+}
+
+// place returns the place of the codes in the hash table.
+func (c *codeWorks) place(codes *workCodes) *int32 {
+	hash := bits.RotateLeft64((uint64(codes.operation)|uint64(codes.inputs)<<32)*mix, 23)
+	hash = bits.RotateLeft64((hash^uint64(codes.output)^uint64(codes.dtype)<<32)*mix, 23)
+	hash = (hash ^ uint64(codes.dtypes)) * mix
 	mask := uint64(len(c.places) - 1)
 	for at := hash >> 32 & mask; ; at = (at + 1) & mask {
-		if p := &c.places[at]; p.era != c.era+1 || p.codes == codes {
+		if p := &c.places[at]; *p == 0 || c.works[*p-1].codes == *codes {
 			return p
 		}
 	}
@@ -66,25 +76,21 @@ func (c *codeWorks) place(codes workCodes) *codeWork {
 
 // grow makes room for more, if need be by forgetting all.
 func (c *codeWorks) grow() {
-	size := max(leastWorks, 2*len(c.places))
-	if size > 2*maxWorks {
+	if len(c.works) >= maxWorks {
 		c.clear()
 		return
 	}
-	old := c.places
-	c.places = make([]codeWork, size)
-	for i := range old {
-		if old[i].era == c.era+1 {
-			*c.place(old[i].codes) = old[i]
-		}
+	c.places = make([]int32, max(leastWorks, 2*len(c.places)))
+	for i := range c.works {
+		*c.place(&c.works[i].codes) = int32(i + 1)
 	}
 }
 
 // clear makes the table empty.
 func (c *codeWorks) clear() {
-	c.used = 0
-	if c.era++; c.era == math.MaxUint32 {
-		c.era = 0
-		clear(c.places)
+	for i := range c.works { // latest may be much longer
+		c.latest[c.works[i].codes.inputs] = 0
 	}
+	c.works = c.works[:0]
+	clear(c.places)
 }

@@ -94,9 +94,7 @@ func (f *workFinder) rows(rows *op.Rows) []work {
 			f.list[k] = recordedWork(n)
 			continue
 		}
-		d, ok := f.codes.find(workCodes{
-			inputs: uint64(operations[i]) | uint64(inputs[i])<<32, output: uint64(output[i]) | uint64(dtype[i])<<32, dtypes: dtypes[i],
-		})
+		d, ok := f.codes.find(workCodes{operations[i], inputs[i], output[i], dtype[i], dtypes[i]})
 		if !ok {
 			e := &f.row
 			setVariety(e, c, int(i))
