@@ -57,9 +57,7 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 
 // Recording allocates what the SDK's span does and nothing on top.
 func TestRecordingAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("pools are emptied at random under the race detector")
-	}
+	race.Skip(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
 	attrs := spantest.Operation(0).Attributes[:5]
 	tracer := tp.Tracer("by hand")
@@ -86,9 +84,7 @@ func TestRecordingAllocations(t *testing.T) {
 
 // Exporting repeated shapes allocates nothing per span.
 func TestExportAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector allocates")
-	}
+	race.Skip(t, "the race detector allocates")
 	exp := newExporter(t, io.Discard)
 	spans := spantest.Operations(512)
 	ctx := context.Background()
@@ -108,9 +104,7 @@ func TestExportAllocations(t *testing.T) {
 
 // Encoding in OnEnd allocates nothing per span.
 func TestProcessorAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("pools are emptied at random under the race detector")
-	}
+	race.Skip(t, "pools are emptied at random under the race detector")
 	proc := newProcessor(t, newExporter(t, io.Discard))
 	defer func() { _ = proc.Shutdown(context.Background()) }()
 	span := spantest.Operation(0).Snapshot()

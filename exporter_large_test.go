@@ -51,9 +51,7 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 // Whatever an operation carries, what is written of it can be read; what was cut
 // is marked and counted.
 func TestW5LargeOperations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
-	}
+	race.Skip(t, race.OneGoroutine)
 	const huge = 9 << 20
 	long := strings.Repeat("ü\x00", huge/3)
 	cases := map[string]func(*tracetest.SpanStub){
@@ -147,9 +145,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 
 // A batch of any size is written in messages that can be read.
 func TestW5LargeBatches(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
-	}
+	race.Skip(t, race.OneGoroutine)
 	for _, o := range outputs() {
 		if o.compression != optrace.CompressionNone && (testing.Short() || o.String() != "otlp-proto zstd") {
 			continue

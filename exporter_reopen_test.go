@@ -47,9 +47,7 @@ func files(t *testing.T, dir string) (names []string, contents [][]byte) {
 // batch and changes nothing that is there. A line is ended; another file that
 // ends within a batch is renamed.
 func TestReopenAfterKill(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
-	}
+	race.Skip(t, race.OneGoroutine)
 	for _, o := range outputs() {
 		t.Run(o.String(), func(t *testing.T) {
 			first, second := o.batches(t, 2, 3)

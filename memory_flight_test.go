@@ -16,9 +16,7 @@ import (
 // A flight recorder keeps to the bound of its memory whatever operations end, needs
 // little for small ones after large ones, and nothing after a dump.
 func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
-	}
+	race.Skip(t, race.OneGoroutine)
 	const (
 		mib = 1 << 20
 		// The encoder, and a part that is used again.

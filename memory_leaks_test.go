@@ -152,9 +152,7 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 
 // Operations below new roots are summed up, and not forwarded, whatever leaked before.
 func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
-	}
+	race.Skip(t, race.OneGoroutine)
 	for _, tt := range []struct {
 		name  string
 		leaks int

@@ -389,9 +389,7 @@ func TestRecorderStep(t *testing.T) {
 
 // Nobody calls Finish: nothing is lost, and what the Recorder holds is bounded.
 func TestRecorderIsBounded(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one goroutine: minutes under the race detector tell nothing of races")
-	}
+	race.Skip(t, race.OneGoroutine)
 	const held = 1 << 16
 	for _, tt := range []struct {
 		name     string

@@ -301,9 +301,7 @@ func TestRecordConcurrentSafe(t *testing.T) {
 // Recording after the fact allocates what a span with the same times does, and a
 // Recorder nothing.
 func TestRecordAllocations(t *testing.T) {
-	if race.Enabled {
-		t.Skip("pools are emptied at random under the race detector")
-	}
+	race.Skip(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
 	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
 	p := prepare(t, tr, matmulSpec())

@@ -253,9 +253,7 @@ func collectorJSON(t *testing.T, c *collector) []byte {
 
 // Merging allocates the rows that it packs and little else. What it has read is freed.
 func TestMergeMemory(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector's memory is counted as well")
-	}
+	race.Skip(t, "the race detector's memory is counted as well")
 	const entries = 400_000
 	forest := NewForest()
 	other := NewForest()

@@ -38,7 +38,7 @@ func (c *codeCache[V]) slot(codes []uint64) (value *V, ok bool) {
 	for _, k := range codes {
 		hash = bits.RotateLeft64(hash, codeRotation) ^ k
 	}
-	s := &c.slots[hash*0x9e3779b97f4a7c15>>(64-codeBits)]
+	s := &c.slots[hash*mix>>(64-codeBits)]
 	if s.n == len(codes) && slices.Equal(s.codes[:s.n], codes) {
 		return &s.value, true
 	}

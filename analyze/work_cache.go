@@ -1,8 +1,6 @@
 package analyze
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 // A table of derived work begins with leastWorks places, of which at most half are taken,
 // and grows until it holds maxWorks; then it begins anew.
@@ -17,14 +15,23 @@ const mix = 0x9e3779b97f4a7c15
 // codeWorks is a table of derived work by the codes of columns. The zero value is ready to
 // use.
 type codeWorks struct {
-	works  []codeWork
-	places []int32 // hash table of places in works, plus one
-	latest []int32 // by the code of the input shapes, the same
+	works []codeWork
+	// places is a hash table: an index in works plus one, or 0 for a free place.
+	places []int32
+	// latest is what was found last for each code of input shapes, as in places: most often
+	// what is found next.
+	latest []int32
 }
 
-// workCodes are the codes of a row.
+// workCodes are the codes of what the work of a row follows from.
 type workCodes struct {
 	operation, inputs, output, dtype, dtypes uint32
+}
+
+func (k *workCodes) hash() uint64 {
+	h := bits.RotateLeft64((uint64(k.operation)|uint64(k.inputs)<<32)*mix, codeRotation)
+	h = bits.RotateLeft64((h^uint64(k.output)^uint64(k.dtype)<<32)*mix, codeRotation)
+	return (h ^ uint64(k.dtypes)) * mix
 }
 
 // codeWork is the work of rows with some codes.
@@ -44,7 +51,7 @@ func (c *codeWorks) find(codes workCodes) (w *derivedWork, ok bool) {
 	return c.search(codes)
 }
 
-// search is find where the latest work of the same input shapes is another one.
+// search is find by the hash table.
 func (c *codeWorks) search(codes workCodes) (w *derivedWork, ok bool) {
 	if 2*len(c.works) >= len(c.places) {
 		c.grow()
@@ -63,11 +70,8 @@ func (c *codeWorks) search(codes workCodes) (w *derivedWork, ok bool) {
 
 // place returns the place of the codes in the hash table.
 func (c *codeWorks) place(codes *workCodes) *int32 {
-	hash := bits.RotateLeft64((uint64(codes.operation)|uint64(codes.inputs)<<32)*mix, 23)
-	hash = bits.RotateLeft64((hash^uint64(codes.output)^uint64(codes.dtype)<<32)*mix, 23)
-	hash = (hash ^ uint64(codes.dtypes)) * mix
 	mask := uint64(len(c.places) - 1)
-	for at := hash >> 32 & mask; ; at = (at + 1) & mask {
+	for at := codes.hash() >> 32 & mask; ; at = (at + 1) & mask {
 		if p := &c.places[at]; *p == 0 || c.works[*p-1].codes == *codes {
 			return p
 		}

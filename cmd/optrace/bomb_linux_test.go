@@ -9,11 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/optrace/optrace/internal/race"
 )
 
 // repeated writes head, unit so many times, and tail.
@@ -139,9 +139,7 @@ func TestR2Bombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	if slices.Contains(buildInfo().Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		t.Skip("the race detector multiplies the memory that is measured, and takes minutes")
-	}
+	race.Skip(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name, bomb := range bombs {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -137,9 +137,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 // The shells complete command lines by their scripts. Those that are not installed are left
 // out.
 func TestShellsComplete(t *testing.T) {
-	if race.Enabled {
-		t.Skip("one process after the other, each with one goroutine")
-	}
+	race.Skip(t, "one process after the other, each with one goroutine")
 	dir := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {

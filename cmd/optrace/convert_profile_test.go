@@ -252,9 +252,7 @@ func perfettoSlices(t *testing.T, file string) map[string]drawn {
 // In each sample of each format, every operation has the same nanoseconds in the report, in
 // collapsed stacks, in the profile, in OTLP's profiles and in the Perfetto trace.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
-	if race.Enabled {
-		t.Skip("all samples: minutes under the race detector, which goes through readers and analyses in their own tests")
-	}
+	race.Skip(t, allSamples)
 	compared, exact, derived := 0, 0, 0
 	for _, file := range samples(t) {
 		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exitOK {

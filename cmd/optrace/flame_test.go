@@ -93,9 +93,7 @@ func byStack(p *profile.Profile) map[string][5]int64 {
 // The flame graph of the page of a whole run has the stacks of pprof and of collapsed stacks:
 // count, time, self time, bytes and FLOPs of each.
 func TestFlameGraphIsTheStackTable(t *testing.T) {
-	if race.Enabled {
-		t.Skip("all samples: minutes under the race detector, which goes through readers and analyses in their own tests")
-	}
+	race.Skip(t, allSamples)
 	var pages, files []string
 	dir := t.TempDir()
 	for i, file := range samples(t) {

@@ -17,6 +17,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
+// allSamples is why tests over all samples are skipped under the race detector.
+const allSamples = "all samples: minutes under the race detector, which goes through readers and analyses in their own tests"
+
 // sampleFiles returns the files below the repository's testdata directories.
 func sampleFiles(t *testing.T) []string {
 	t.Helper()
@@ -40,9 +43,7 @@ func sampleFiles(t *testing.T) []string {
 
 // The JSON form of a report reads back as the same report.
 func TestReportReadsBack(t *testing.T) {
-	if race.Enabled {
-		t.Skip("all samples: minutes under the race detector, which goes through readers and analyses in their own tests")
-	}
+	race.Skip(t, allSamples)
 	options := cmp.Options{
 		cmp.AllowUnexported(analyze.Key{}),
 		cmpopts.IgnoreFields(op.Entry{}, "KindRule"), // which JSON has for collectives only

@@ -15,9 +15,7 @@ import (
 // A file that is given twice makes the report that it makes once, but for the
 // description of the input, where all of its operations have ids.
 func TestReportOfRepeatedFile(t *testing.T) {
-	if race.Enabled {
-		t.Skip("all samples: minutes under the race detector, which goes through readers and analyses in their own tests")
-	}
+	race.Skip(t, allSamples)
 	options := cmp.Options{cmp.AllowUnexported(analyze.Key{}), cmpopts.IgnoreFields(analyze.Report{}, "Input")}
 	samples := 0
 	for _, path := range sampleFiles(t) {

@@ -150,7 +150,7 @@ func bodyOfBatch(t *testing.T, file []byte, n int) int {
 // Whatever bytes of a file change, reading ends, and what it yields is valid.
 func TestFlippedBytes(t *testing.T) {
 	file := write(t, random(6, 40), 20)
-	for i := 0; i < len(file); i += 1 + len(file)/race.Fewer(len(file)/10) {
+	for i := 0; i < len(file); i += 1 + len(file)/race.Fewer(4500) {
 		damaged := bytes.Clone(file)
 		damaged[i] ^= 0x55
 		recordtest.Check(t, arrow.Records(bytes.NewReader(damaged), "damaged", nil))
