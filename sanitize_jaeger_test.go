@@ -24,7 +24,7 @@ func TestRealJaegerTakesHostileSpans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proc := newForwarder(t, exp)
+	proc := newProcessor(t, exp)
 	tp := hostileProvider(proc)
 	recordHostile(tp)
 	if err := tp.Shutdown(t.Context()); err != nil {
