@@ -107,9 +107,7 @@ func TestKilledProcess(t *testing.T) {
 	if len(rec.malformed) > torn || !bytes.HasSuffix(text, []byte("\n")) {
 		t.Errorf("after reopening %d lines cannot be read, %d were torn", len(rec.malformed), torn)
 	}
-	if writers := writers(rec); writers != rounds+1 {
-		t.Errorf("%d writers have written, want %d", writers, rounds+1)
-	}
+	checkWriters(t, rec, rounds+1, torn)
 	t.Logf("%d kills, %d within a line, %d entries", rounds, torn, len(rec.entries))
 }
 
@@ -118,7 +116,11 @@ func killChild(t *testing.T, path string, f optrace.Format) {
 	t.Helper()
 	before := size(path)
 	cmd := startChild(t, path, endByKill, f)
-	for deadline := time.Now().Add(20 * time.Second); size(path) == before && time.Now().Before(deadline); {
+	written := func() bool { // not when a torn file has been moved out of the way
+		n := size(path)
+		return n > 0 && n != before
+	}
+	for deadline := time.Now().Add(20 * time.Second); !written() && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
@@ -163,10 +165,18 @@ func TestKilledProcessArrow(t *testing.T) {
 		all.entries = append(all.entries, rec.entries...)
 		all.batches = append(all.batches, rec.batches...)
 	}
-	if n := writers(&all); n != rounds+1 {
-		t.Errorf("%d writers have written, want %d", n, rounds+1)
+	torn := len(names) - 1
+	checkWriters(t, &all, rounds+1, torn)
+	t.Logf("%d kills, %d within a batch, %d entries", rounds, torn, len(all.entries))
+}
+
+// checkWriters reports an error unless all writers have left batches. A writer
+// that was killed in its first write may have left none.
+func checkWriters(t *testing.T, rec *recording, want, torn int) {
+	t.Helper()
+	if n := writers(rec); n > want || n < want-torn {
+		t.Errorf("%d writers have left batches, want %d, or fewer by up to %d torn writes", n, want, torn)
 	}
-	t.Logf("%d kills, %d within a batch, %d entries", rounds, len(names)-1, len(all.entries))
 }
 
 func writers(rec *recording) int {
