@@ -89,7 +89,7 @@ func (f *Forest) entry(r int32, e *op.Entry) {
 
 // columns returns the work as a Forest keeps it.
 func (w *work) columns() (flops, moved int64) {
-	if w.moved {
+	if w.moved() {
 		moved = ^w.bytes
 	}
 	return w.flops, moved
@@ -97,10 +97,10 @@ func (w *work) columns() (flops, moved int64) {
 
 // flags returns the facts about the work that a Forest keeps.
 func (w *work) flags() (flags rowFlag) {
-	if w.known {
+	if w.known() {
 		flags |= flagFLOPs
 	}
-	if w.derived {
+	if w.derived() {
 		flags |= flagDerived
 	}
 	return flags
@@ -108,9 +108,16 @@ func (w *work) flags() (flags rowFlag) {
 
 // work returns the work of the operation in row r.
 func (f *Forest) work(r int32) work {
-	w := work{flops: f.flops(r), known: f.has(r, flagFLOPs), derived: f.has(r, flagDerived), bound: f.bound(r)}
+	w := work{flops: f.flops(r), bound: f.bound(r)}
+	if f.has(r, flagFLOPs) {
+		w.facts |= workKnown
+	}
+	if f.has(r, flagDerived) {
+		w.facts |= workDerived
+	}
 	if n := f.moved(r); n < 0 {
-		w.bytes, w.moved = ^n, true
+		w.bytes = ^n
+		w.facts |= workMoved
 	}
 	return w
 }

@@ -38,7 +38,7 @@ func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work) {
 		a.offerSlowest(d, with.TraceID, with.SpanID)
 	}
 	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V})
-	if w.known {
+	if w.known() {
 		a.addWork(&w, d)
 	}
 	if e.Failed {

@@ -116,7 +116,7 @@ func (p *Profile) addColumns(c *op.Columns, list []int32) {
 func (p *Profile) addWorks(works []work) {
 	sums, durations := p.found.sums[:len(works)], p.found.durations[:len(works)]
 	for k := range works {
-		if w := &works[k]; w.known {
+		if w := &works[k]; w.known() {
 			sums[k].addWork(w, durations[k])
 		}
 	}

@@ -31,13 +31,25 @@ type Work struct {
 
 // work is what one entry did. The zero value is not known.
 type work struct {
-	flops, bytes   int64
-	known, derived bool // the FLOPs
-	moved          bool // the bytes are known, and the FLOPs too
+	flops, bytes int64
 	// bound is the least time that it takes by the device's peaks, in picoseconds: negative
 	// where memory decides, 0 where it is not known.
 	bound int64
+	facts workFacts // few fields: a struct of up to four is kept in registers
 }
+
+// workFacts says what is known about work.
+type workFacts uint8
+
+const (
+	workKnown   workFacts = 1 << iota // the FLOPs are known
+	workDerived                       // and were not recorded
+	workMoved                         // the bytes are known, and the FLOPs too
+)
+
+func (w *work) known() bool   { return w.facts&workKnown != 0 }
+func (w *work) derived() bool { return w.facts&workDerived != 0 }
+func (w *work) moved() bool   { return w.facts&workMoved != 0 }
 
 // workSums adds up work.
 type workSums struct {
@@ -52,11 +64,11 @@ type workSums struct {
 func (s *workSums) add(w *work, d int64) {
 	s.flopsCount++
 	s.time.Add(d)
-	if w.derived {
+	if w.derived() {
 		s.derivedCount++
 		s.derived.Add(w.flops)
 	}
-	if w.moved {
+	if w.moved() {
 		s.movedCount++
 		s.bytes.Add(w.bytes)
 		s.movedFLOPs.Add(w.flops)

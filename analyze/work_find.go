@@ -29,8 +29,8 @@ func newWorkFinder(opts Options) workFinder {
 // derivedWork is what follows from the name, the shapes and the element types of an entry.
 type derivedWork struct {
 	flops, bytes int64
+	facts        workFacts
 	dtype        uint8 // its number in roofs
-	known, moved bool  // the FLOPs; the bytes
 }
 
 // entry returns the work of an entry.
@@ -40,7 +40,7 @@ func (f *workFinder) entry(e *op.Entry) work {
 	}
 	d := f.derived(e)
 	w := d.with(e.FLOPs)
-	if f.roofs.table != nil && w.moved {
+	if f.roofs.table != nil && w.moved() {
 		f.roofs.of(e.DeviceID).bound(&w, d.dtype)
 	}
 	return w
@@ -56,7 +56,13 @@ func (f *workFinder) derived(e *op.Entry) derivedWork {
 		slot.Set(e.Operation, struct{}{}, flops.Find(e.Operation))
 	}
 	w := slot.Value.Of(e)
-	d := derivedWork{flops: w.FLOPs.V, bytes: w.Bytes.V, known: w.FLOPs.Known, moved: w.Bytes.Known}
+	d := derivedWork{flops: w.FLOPs.V, bytes: w.Bytes.V}
+	if w.FLOPs.Known {
+		d.facts = workKnown | workDerived
+	}
+	if w.Bytes.Known {
+		d.facts |= workMoved
+	}
 	if f.roofs.table != nil {
 		d.dtype = f.roofs.number(w.DType)
 	}
@@ -64,16 +70,13 @@ func (f *workFinder) derived(e *op.Entry) derivedWork {
 }
 
 // recordedWork returns the work of an entry that tells no more than its FLOPs.
-func recordedWork(n op.Int) work { return work{flops: n.V, known: n.Known} }
+func recordedWork(n op.Int) work { return derivedWork{}.with(n) }
 
 // with returns the work of an entry that records FLOPs or does not.
-func (d *derivedWork) with(n op.Int) work {
-	w := work{flops: n.V, known: n.Known}
-	if !n.Known && d.known {
-		w = work{flops: d.flops, known: true, derived: true}
-	}
-	if d.moved {
-		w.bytes, w.moved = d.bytes, true
+func (d derivedWork) with(n op.Int) work {
+	w := work{flops: d.flops, bytes: d.bytes, facts: d.facts}
+	if n.Known {
+		w.flops, w.facts = n.V, d.facts&workMoved|workKnown
 	}
 	return w
 }
@@ -102,7 +105,7 @@ func (f *workFinder) rows(rows *op.Rows) []work {
 			*d = f.derived(e)
 		}
 		f.list[k] = d.with(n)
-		if f.roofs.table != nil && f.list[k].moved {
+		if f.roofs.table != nil && f.list[k].moved() {
 			f.roofs.of(c.DeviceID.At(int(i))).bound(&f.list[k], d.dtype)
 		}
 	}

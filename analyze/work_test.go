@@ -100,9 +100,16 @@ func naiveEntryWork(e *op.Entry) work {
 	if !n.Known {
 		n = w.FLOPs
 	}
-	got := work{flops: n.V, known: n.Known, derived: n.Known && !e.FLOPs.Known}
+	got := work{flops: n.V}
+	if n.Known {
+		got.facts |= workKnown
+	}
+	if n.Known && !e.FLOPs.Known {
+		got.facts |= workDerived
+	}
 	if w.Bytes.Known {
-		got.bytes, got.moved = w.Bytes.V, true
+		got.bytes = w.Bytes.V
+		got.facts |= workMoved
 	}
 	return got
 }
