@@ -24,8 +24,10 @@ type Reader struct {
 	dec   decoder
 	err   error
 
-	line  []byte      // of the last entry
-	whole WholeReader // r where fields are left out, else nil
+	line []byte // of the last entry
+	// operation and span are the records of the decoder's entry and span. Whole of the first
+	// is set where fields are left out.
+	operation, span Record
 
 	// sources tells the resource of the entries; held is the record that a resource was
 	// put in front of.
@@ -37,7 +39,9 @@ type Reader struct {
 
 // NewReader returns a Reader of src. name stands for src in errors.
 func NewReader(src io.Reader, name string) *Reader {
-	return &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
+	r := &Reader{lines: lineio.NewReader(src, MaxLineBytes), name: name}
+	r.operation.Entry, r.span.Span = &r.dec.entry, &r.dec.span
+	return r
 }
 
 // Reset makes r read src from its start, which lies at a position of the file
@@ -61,26 +65,45 @@ func (r *Reader) SetSources(s *Sources) {
 // the error is io.EOF. A *[SyntaxError] describes a line that could not be read,
 // and the call after it goes on with the next line; any other error is final.
 func (r *Reader) Next() (Record, error) {
+	if rec := r.canonical(); rec != nil {
+		return *rec, nil
+	}
+	return r.next()
+}
+
+// canonical reads the next line and returns its record, nil for a line that is not written
+// as optrace writes operations and spans.
+func (r *Reader) canonical() *Record {
+	if r.err != nil || r.holding {
+		return nil
+	}
+	text := r.lines.Buffered()
+	size := r.dec.canonicalRecord(text)
+	if size == 0 {
+		return nil
+	}
+	r.line = text[:size]
+	r.lines.Skip(size)
+	rec := &r.operation
+	if r.dec.isSpan {
+		rec = &r.span
+	}
+	if r.sources.unsettled {
+		settled := r.settle(*rec)
+		return &settled
+	}
+	r.dec.entry.Host = r.host
+	return rec
+}
+
+// next is Next for what canonical does not read.
+func (r *Reader) next() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err
 	}
 	if r.holding {
 		r.holding = false
 		return r.held, nil
-	}
-	text := r.lines.Buffered()
-	if size := r.dec.canonicalRecord(text); size > 0 {
-		r.line = text[:size]
-		r.lines.Skip(size)
-		rec := Record{Entry: &r.dec.entry, Whole: r.whole}
-		if r.dec.isSpan {
-			rec = Record{Span: &r.dec.span}
-		}
-		if r.sources.unsettled {
-			return r.settle(rec), nil
-		}
-		r.dec.entry.Host = r.host
-		return rec, nil
 	}
 	for {
 		line, err := r.lines.Next()
@@ -117,7 +140,7 @@ func (r *Reader) follow(rec Record) Record {
 	switch {
 	case rec.Entry != nil || rec.Span != nil:
 		if rec.Entry != nil {
-			rec.Whole = r.whole
+			rec.Whole = r.operation.Whole
 		}
 		if r.sources.unsettled {
 			return r.settle(rec)
@@ -210,7 +233,13 @@ func (r *Reader) syntaxError(line lineio.Line, offset int, err error, truncated 
 func (r *Reader) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
-			rec, err := r.Next()
+			if rec := r.canonical(); rec != nil {
+				if !yield(*rec, nil) {
+					return
+				}
+				continue
+			}
+			rec, err := r.next()
 			if err == io.EOF || !yield(rec, err) || r.err != nil {
 				return
 			}

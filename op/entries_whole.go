@@ -3,9 +3,9 @@ package op
 // Omit lets r leave fields out of the entries, as [Mapping.Without] says. It is called
 // before anything is read.
 func (r *Reader) Omit(fields Fields) {
-	r.dec.omitted, r.whole = fields, nil
+	r.dec.omitted, r.operation.Whole = fields, nil
 	if fields != 0 {
-		r.whole = wholeReader{r}
+		r.operation.Whole = wholeReader{r}
 	}
 }
 
