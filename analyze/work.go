@@ -35,7 +35,8 @@ type work struct {
 	// bound is the least time that it takes by the device's peaks, in picoseconds: negative
 	// where memory decides, 0 where it is not known.
 	bound int64
-	facts workFacts // few fields: a struct of up to four is kept in registers
+	// facts is one field in place of three: Go keeps structs of up to four in registers.
+	facts workFacts
 }
 
 // workFacts says what is known about work.

@@ -25,8 +25,8 @@ type Reader struct {
 	err   error
 
 	line []byte // of the last entry
-	// operation and span are the records of the decoder's entry and span. Whole of the first
-	// is set where fields are left out.
+	// operation and span are the records of the decoder's entry and span, made once. Where
+	// fields are left out of entries, operation has its Whole set.
 	operation, span Record
 
 	// sources tells the resource of the entries; held is the record that a resource was
@@ -68,7 +68,7 @@ func (r *Reader) Next() (Record, error) {
 	if rec := r.canonical(); rec != nil {
 		return *rec, nil
 	}
-	return r.next()
+	return r.nextOther()
 }
 
 // canonical reads the next line and returns its record, nil for a line that is not written
@@ -96,8 +96,9 @@ func (r *Reader) canonical() *Record {
 	return rec
 }
 
-// next is Next for what canonical does not read.
-func (r *Reader) next() (Record, error) {
+// nextOther is Next for what canonical does not read: lines that are written in another
+// way, a record that is held, and the end.
+func (r *Reader) nextOther() (Record, error) {
 	if r.err != nil {
 		return Record{}, r.err
 	}
@@ -233,13 +234,13 @@ func (r *Reader) syntaxError(line lineio.Line, offset int, err error, truncated 
 func (r *Reader) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		for {
-			if rec := r.canonical(); rec != nil {
+			if rec := r.canonical(); rec != nil { // Next would copy it once more
 				if !yield(*rec, nil) {
 					return
 				}
 				continue
 			}
-			rec, err := r.next()
+			rec, err := r.nextOther()
 			if err == io.EOF || !yield(rec, err) || r.err != nil {
 				return
 			}
