@@ -1,0 +1,125 @@
+// Package cases says how many of its cases a test runs. Only tests import it.
+//
+// A test with many cases (offsets, seeds, rounds, formats times faults) runs a part of them by default, the same part each
+// time. The environment variable OPTRACE_CASES is the only switch:
+//
+//	OPTRACE_CASES=        the part that finds mistakes while one works: make test
+//	OPTRACE_CASES=all     every case: make campaign
+//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text: CI takes the commit's hash, so that over many
+//	                      commits all cases run
+//
+// A test logs how many of how many it ran. With OPTRACE_CASES_LOG set to the name of a file, each test also appends a line
+// "part of-all package test" to it, from which make test prints the sum.
+package cases
+
+import (
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const (
+	switchName = "OPTRACE_CASES"
+	logName    = "OPTRACE_CASES_LOG"
+	all        = "all"
+)
+
+// All reports whether every case is to run.
+func All() bool { return os.Getenv(switchName) == all }
+
+// Count returns few, or total if every case is to run. It is for repetitions and sizes: rounds, kills, spans, bytes.
+func Count(t testing.TB, few, total int) int {
+	t.Helper()
+	n := min(few, total)
+	if All() {
+		n = total
+	}
+	report(t, n, total)
+	return n
+}
+
+// Some yields few of the numbers from 0 to total-1 in rising order, or all of them. From 3 on, these are the first, the last,
+// and one from each of equal ranges between them.
+func Some(t testing.TB, few, total int) iter.Seq[int] {
+	t.Helper()
+	n := Count(t, few, total)
+	return func(yield func(int) bool) {
+		r := source(t.Name())
+		between := func(from, to, parts int) bool {
+			for i := range parts {
+				low, high := from+i*(to-from)/parts, from+(i+1)*(to-from)/parts
+				if !yield(low + r.IntN(high-low)) {
+					return false
+				}
+			}
+			return true
+		}
+		if n < 3 {
+			between(0, total, n)
+			return
+		}
+		_ = yield(0) && between(1, total-1, n-2) && yield(total-1)
+	}
+}
+
+// Of yields few of the elements of list, chosen as Some chooses numbers, or all of them.
+func Of[E any](t testing.TB, few int, list []E) iter.Seq[E] {
+	t.Helper()
+	numbers := Some(t, few, len(list))
+	return func(yield func(E) bool) {
+		for i := range numbers {
+			if !yield(list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Twentieth returns a twentieth of total, but at least 3, or total where that is less: the usual part.
+func Twentieth(total int) int { return min(total, max(3, total/20)) }
+
+// Seeds runs a property for a twentieth of total random sources, or for all of them.
+func Seeds(t testing.TB, total int, run func(seed uint64, r *rand.Rand)) {
+	t.Helper()
+	for seed := range Some(t, Twentieth(total), total) {
+		run(uint64(seed), rand.New(rand.NewPCG(uint64(seed), 0)))
+	}
+}
+
+// source returns the random numbers that choose the cases of a test.
+func source(test string) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(os.Getenv(switchName) + "\x00" + test))
+	return rand.New(rand.NewPCG(h.Sum64(), 0))
+}
+
+var appending sync.Mutex
+
+// report logs how many cases of how many run.
+func report(t testing.TB, n, total int) {
+	t.Helper()
+	if n == total {
+		return
+	}
+	t.Logf("%d of %d cases (%s=%s for all)", n, total, switchName, all)
+	path := os.Getenv(logName)
+	if path == "" {
+		return
+	}
+	appending.Lock()
+	defer appending.Unlock()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(f, "%d %d %s %s\n", n, total, strings.TrimSuffix(filepath.Base(os.Args[0]), ".test"), t.Name())
+	if cerr := f.Close(); err != nil || cerr != nil {
+		t.Fatal(err, cerr)
+	}
+}
