@@ -6,8 +6,9 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// lateRows are rows of columns that are read as a whole, or whose ids are read, at the end
-// of their batch: most rows that are the slowest so far are not the slowest in the end.
+// lateRows are rows of columns that are read as a whole, or whose ids are read, once all
+// of op.Rows were looked at: most rows that are the slowest so far are not the slowest in
+// the end.
 type lateRows struct {
 	columns *op.Columns // of all of them
 	// raised are the sums whose slowest row has yet to be looked up, and perhaps others.
@@ -17,12 +18,12 @@ type lateRows struct {
 	slowest []lateRow
 }
 
-// lateRow is a row of a batch.
+// lateRow is a row of the columns.
 type lateRow struct {
 	duration int64
 	start    op.Int
 	at       position
-	row      int // from the beginning of the batch
+	row      int
 }
 
 // isBefore reports whether r comes before another row in the order of slowest entries.
@@ -40,7 +41,7 @@ func (l *lateRows) raise(a *accumulator, d int64, i int) {
 	if a.late == 0 {
 		l.raised = append(l.raised, a)
 	}
-	a.max, a.slowest, a.late = d, Exemplar{}, l.columns.First+i+1
+	a.max, a.slowest, a.late = d, Exemplar{}, i+1
 }
 
 // lookUp looks the ids of the slowest row of some sums up, if that is to be done.
@@ -48,30 +49,20 @@ func (l *lateRows) lookUp(a *accumulator) {
 	if a.late == 0 {
 		return
 	}
-	i := a.late - 1 - l.columns.First
+	i := a.late - 1
 	a.late = 0
 	a.offerSlowest(a.max, l.columns.TraceID(i), l.columns.SpanID(i))
 }
 
-// settleSums looks up the slowest row of all sums. It is to be called before anything but
-// rows of columns is added to them.
-func (p *Profile) settleSums() {
-	if p.found == nil {
-		return
-	}
+// settle reads what was left for the end.
+func (p *Profile) settle() {
 	l := &p.found.late
 	for _, a := range l.raised {
 		l.lookUp(a)
 	}
 	l.raised = l.raised[:0]
-}
-
-// settle reads what was left for the end of the batch.
-func (p *Profile) settle() {
-	p.settleSums()
-	l := &p.found.late
 	for _, r := range l.slowest {
-		p.slowest.offer(l.columns.Entry(r.row-l.columns.First), nil, r.at)
+		p.slowest.offer(l.columns.Entry(r.row), nil, r.at)
 	}
 	l.slowest = l.slowest[:0]
 }
@@ -89,7 +80,7 @@ func (p *Profile) offerSlow(c *op.Columns, list []int32) {
 		if sideAt(c, row) > 0 {
 			continue
 		}
-		r := lateRow{duration, c.Start.At(row), at, c.First + row}
+		r := lateRow{duration, c.Start.At(row), at, row}
 		if l.mayRepeat(r) || p.slowest.mayRepeat(r) {
 			p.settle()
 			p.slowest.offer(c.Entry(row), nil, at)

@@ -15,7 +15,7 @@ func (p *Profile) addRows(rows *op.Rows, works []work) {
 	}
 	f := p.found
 	f.turnTo(c, p.opts.By)
-	f.late.columns = c
+	f.late.columns = c // no row of earlier ones can be read again
 	f.setDurations(c, rows.List)
 	for p.findOperations(c, rows.List) { // until no row was evicted for another
 	}
@@ -31,9 +31,7 @@ func (p *Profile) addRows(rows *op.Rows, works []work) {
 	p.addTotalsOf(c, rows.List)
 	p.offerSlow(c, rows.List)
 	p.at.n += int64(len(rows.List))
-	if rows.Last {
-		p.settle()
-	}
+	p.settle()
 }
 
 // findOperations sets the sums to those of the operations of rows, and adds what is the

@@ -15,20 +15,19 @@ import (
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/arrow"
 	"github.com/optrace/optrace/render/parquet"
 )
 
 // oneByOne is a Source that knows nothing of columns and of fields that are left out.
 type oneByOne struct{ analyze.Source }
 
-// randomFiles writes random operations and spans as entries JSON Lines, as Arrow and as
-// Parquet, and returns the paths. Some operations repeat, and most have nothing unusual;
-// with an odd seed none has, and many take as long as another.
-func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows, parquets string) {
+// randomFiles writes random operations and spans as entries JSON Lines and as Parquet,
+// and returns the paths. Some operations repeat, and most have nothing unusual; with an
+// odd seed none has, and many take as long as another.
+func randomFiles(t *testing.T, seed uint64, n int) (entries, parquets string) {
 	t.Helper()
-	var lines, stream, table bytes.Buffer
-	e, a, p := op.NewWriter(&lines, nil), arrow.NewWriter(&stream), parquet.NewWriter(&table)
+	var lines, table bytes.Buffer
+	e, p := op.NewWriter(&lines, nil), parquet.NewWriter(&table)
 	r := recordtest.Random{Rand: rand.New(rand.NewPCG(seed, 1))}
 	var before []*op.Entry
 	for range n {
@@ -37,7 +36,7 @@ func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows, parquets st
 			continue
 		}
 		if rec.Span != nil {
-			check(t, e.Span(rec.Span), a.Span(rec.Span), p.Span(rec.Span))
+			check(t, e.Span(rec.Span), p.Span(rec.Span))
 			continue
 		}
 		rec.Entry = usual(r, rec.Entry, seed%2 > 0)
@@ -48,15 +47,11 @@ func randomFiles(t *testing.T, seed uint64, n int) (entries, arrows, parquets st
 			rec.Entry = before[max(0, n-1-r.IntN(r.IntN(n)+1))]
 		}
 		before = append(before, rec.Entry)
-		check(t, e.Entry(rec.Entry), a.Entry(rec.Entry), p.Entry(rec.Entry))
-		if r.IntN(2000) == 0 {
-			check(t, a.Flush())
-		}
+		check(t, e.Entry(rec.Entry), p.Entry(rec.Entry))
 	}
-	check(t, e.Flush(), a.Close(), p.Close())
+	check(t, e.Flush(), p.Close())
 	dir := t.TempDir()
-	return write(t, filepath.Join(dir, "ops.jsonl"), lines.Bytes()), write(t, filepath.Join(dir, "ops.arrow"), stream.Bytes()),
-		write(t, filepath.Join(dir, "ops.parquet"), table.Bytes())
+	return write(t, filepath.Join(dir, "ops.jsonl"), lines.Bytes()), write(t, filepath.Join(dir, "ops.parquet"), table.Bytes())
 }
 
 // usual makes a random entry more like others, so that rows have many, and one of all or of
@@ -117,7 +112,7 @@ func TestFiguresOfColumns(t *testing.T) {
 		seeds = 1
 	}
 	for seed := range seeds {
-		entries, arrows, parquets := randomFiles(t, seed, 6000)
+		entries, parquets := randomFiles(t, seed, 6000)
 		for _, opts := range []analyze.Options{
 			{SumsOnly: true, Workers: 1},
 			{SumsOnly: true, Workers: 2, MaxGroups: 7, Top: 3, HotspotBytes: -1},
@@ -133,15 +128,12 @@ func TestFiguresOfColumns(t *testing.T) {
 			{SumsOnly: true, Workers: 1, By: keys(t, "root")},
 		} {
 			name := fmt.Sprintf("seed %d, %+v", seed, opts)
-			want := figures(t, oneByOne{ingest.Open(arrows)}, opts)
-			if diff := cmp.Diff(want, figures(t, ingest.Open(arrows), opts)); diff != "" {
-				t.Errorf("%s (-entries of Arrow +columns of Arrow):\n%s", name, diff)
-			}
+			want := figures(t, oneByOne{ingest.Open(parquets)}, opts)
 			if diff := cmp.Diff(want, figures(t, ingest.Open(parquets), opts)); diff != "" {
-				t.Errorf("%s (-entries of Arrow +columns of Parquet):\n%s", name, diff)
+				t.Errorf("%s (-entries of Parquet +columns of Parquet):\n%s", name, diff)
 			}
 			if diff := cmp.Diff(want, figures(t, ingest.Open(entries), opts)); diff != "" {
-				t.Errorf("%s (-Arrow +JSON Lines):\n%s", name, diff)
+				t.Errorf("%s (-Parquet +JSON Lines):\n%s", name, diff)
 			}
 		}
 	}

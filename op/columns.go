@@ -23,10 +23,6 @@ type Columns struct {
 	Trace                      Column[TraceID]
 	Span, ParentSpan, RootSpan Column[SpanID]
 
-	// First is how many rows of the same batch came before the first row. TraceID, SpanID
-	// and Entry can be asked for these too, which have the numbers from -First to -1.
-	First int
-
 	InputShapes Column[[]Shape]
 	OutputShape Column[Shape]
 	InputDTypes Column[[]DType]
@@ -64,8 +60,6 @@ type Rows struct {
 	// List has their places in the columns, in ascending order. What lies between them
 	// is no operation.
 	List []int32
-	// Last tells that the batch ends with them. There may be none of them.
-	Last bool
 }
 
 // ByColumns returns a mapping for readers that may hand out operations as Rows. It says

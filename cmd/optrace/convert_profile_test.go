@@ -376,7 +376,7 @@ func TestPprofOfFormats(t *testing.T) {
 	if strings.Count(want, "request:[POST /predict]") < 100 {
 		t.Fatalf("there are few requests:\n%.1000s", want)
 	}
-	for _, format := range []string{"otlp", "jaeger", "chrome", "perfetto", "parquet", "arrow"} {
+	for _, format := range []string{"otlp", "jaeger", "chrome", "perfetto", "parquet"} {
 		_, file := converted(t, format, input)
 		if diff := cmp.Diff(want, profileOf(t, file).String()); diff != "" {
 			t.Errorf("%s (-entries +%s):\n%s", format, format, diff)

@@ -152,7 +152,7 @@ func (b *block) addExceptional(names ...string) {
 
 // setColumns sets what looks at the rows of the window.
 func (b *block) setColumns() {
-	b.run.Columns, b.run.Last = &b.columns, true // no row of an earlier window can be read again
+	b.run.Columns = &b.columns
 	c := &b.columns
 	c.Entry = b.entry
 	c.KindRule = func(i int) op.KindRule {
