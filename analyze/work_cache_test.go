@@ -4,13 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Whatever is found is what was last put there, also when the table grows, begins anew or is
 // cleared; and codes that came a moment ago are found.
 func TestCodeWorks(t *testing.T) {
-	random.Seeds(10, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 10, func(seed uint64, r *rand.Rand) {
 		var works codeWorks
 		want := make(map[workCodes]int64)
 		most := []uint32{1, 3, 20, 1 << 16}[r.IntN(4)]

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/parquet"
 )
@@ -108,7 +108,7 @@ func figures(t *testing.T, src analyze.Source, opts analyze.Options) string {
 // the columns hold, or from entries JSON Lines.
 func TestFiguresOfColumns(t *testing.T) {
 	seeds := uint64(4)
-	if race.Enabled {
+	if cases.Race {
 		seeds = 1
 	}
 	for seed := range seeds {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // columnKinds make values of every width, few and many distinct ones, and runs.
@@ -25,7 +25,7 @@ var columnKinds = []func(r *rand.Rand, row int) int64{
 }
 
 func TestTableHoldsWhatWasAppended(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		columns := 1 + r.IntN(12)
 		kinds := make([]func(*rand.Rand, int) int64, columns)
 		for c := range kinds {
@@ -101,7 +101,7 @@ func TestTableHoldsWhatWasAppended(t *testing.T) {
 
 // Values that Update sets are those of the rows, and the others stay.
 func TestUpdate(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		const columns = 3
 		table := New(columns)
 		rows := r.IntN(4 * BlockRows)
@@ -147,7 +147,7 @@ func TestUpdate(t *testing.T) {
 
 // Tables that are joined hold the rows of both.
 func TestJoin(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		const columns = 2
 		first, second := New(columns), New(columns)
 		var want []int64
