@@ -60,7 +60,7 @@ release: ## the command for linux, darwin and windows on amd64 and arm64, with i
 
 generate: ## what is generated: constants and tables from docs/registry, listings of the API
 	$(GO) generate ./tensorconv
-	$(GO) test ./docs -run TestAPI -update
+	$(GO) test -tags tree ./internal/tree -run TestAPI -update
 
 tidy: ## go mod tidy in every module
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done
