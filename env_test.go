@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
-	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -132,42 +129,4 @@ func newProcessorLog(t *testing.T, opts ...optrace.ForwarderOption) string {
 	proc := newForwarder(t, &spantest.Exporter{}, opts...)
 	t.Cleanup(func() { _ = proc.Shutdown(context.Background()) })
 	return fmt.Sprintf("%+v", proc.MarshalLog())
-}
-
-// TestEnvironmentTable holds the documented table against the code.
-func TestEnvironmentTable(t *testing.T) {
-	doc, err := os.ReadFile("docs/environment.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	documented := names(regexp.MustCompile("(?m)^\\| `(OPTRACE_[A-Z_]+)`").FindAllStringSubmatch(string(doc), -1))
-	read := make(map[string]bool)
-	for _, file := range []string{"exporter_options.go", "processor_options.go", "setup.go"} {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		maps.Copy(read, names(regexp.MustCompile(`Name: "(OPTRACE_[A-Z_]+)"`).FindAllStringSubmatch(string(source), -1)))
-	}
-	for name := range read {
-		if !documented[name] {
-			t.Errorf("%s is read and not documented", name)
-		}
-	}
-	for name := range documented {
-		if !read[name] {
-			t.Errorf("%s is documented and not read", name)
-		}
-	}
-	if len(read) == 0 {
-		t.Error("no variables found")
-	}
-}
-
-func names(matches [][]string) map[string]bool {
-	set := make(map[string]bool)
-	for _, m := range matches {
-		set[m[1]] = true
-	}
-	return set
 }

@@ -1,17 +1,15 @@
-package optrace_test
+//go:build tree
+
+package tree
 
 import (
 	"go/parser"
 	"go/token"
-	"os/exec"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 )
-
-// module is this module's path.
-const module = "github.com/optrace/optrace"
 
 // importRules says which packages of this module, and which others, a package
 // may depend on, itself and the standard library aside. A rule holds for all
@@ -139,8 +137,14 @@ var pluginImports = map[string][]string{
 }
 
 func TestPluginImports(t *testing.T) {
+	all := goPackages(t)
 	for pkg, allowed := range pluginImports {
-		for _, imported := range goList(t, "-f", `{{join .Imports "\n"}}`, "./"+pkg) {
+		found, ok := all[module+"/"+pkg]
+		if !ok {
+			t.Errorf("%s is not there", pkg)
+			continue
+		}
+		for _, imported := range found.Imports {
 			if own, ok := strings.CutPrefix(imported, module+"/"); ok && !slices.Contains(allowed, own) {
 				t.Errorf("%s must not import %s", pkg, own)
 			}
@@ -163,14 +167,18 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests, and one another, import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/race", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
+	"internal/race", "internal/cases", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
 	"analyze/internal/random",
 }
 
 func TestImportRules(t *testing.T) {
-	for _, pkg := range goList(t, "-f", "{{.ImportPath}}", "./...") {
-		rel := strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
-		deps := goList(t, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{else}}std:{{.ImportPath}}{{end}}", pkg)
+	all := goPackages(t)
+	for pkg, found := range all {
+		rel, ok := found.own()
+		if !ok {
+			continue
+		}
+		deps := found.Deps
 		for _, other := range testPackages {
 			if !slices.Contains(testPackages, rel) && slices.Contains(deps, module+"/"+other) {
 				t.Errorf("%s must not depend on %s, which is for tests", pkg, other)
@@ -178,8 +186,8 @@ func TestImportRules(t *testing.T) {
 		}
 		if bad, ok := forbidden[rel]; ok {
 			for _, dep := range deps {
-				if d := strings.TrimPrefix(dep, "std:"); d == bad || strings.HasPrefix(d, bad+"/") {
-					t.Errorf("%s must not depend on %s", pkg, d)
+				if hasPrefix(dep, []string{bad}) {
+					t.Errorf("%s must not depend on %s", pkg, dep)
 				}
 			}
 		}
@@ -206,7 +214,7 @@ func TestImportRules(t *testing.T) {
 			rule = importRules[""]
 		}
 		for _, dep := range deps {
-			if strings.HasPrefix(dep, "std:") || dep == pkg {
+			if all[dep] == nil || all[dep].Standard || dep == pkg {
 				continue
 			}
 			if own, ok := strings.CutPrefix(dep, module+"/"); ok {
@@ -237,15 +245,6 @@ func hasPrefix(pkg string, prefixes []string) bool {
 		}
 	}
 	return false
-}
-
-func goList(t *testing.T, args ...string) []string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
-	if err != nil {
-		t.Fatalf("go list %v: %v", args, err)
-	}
-	return strings.Fields(string(out))
 }
 
 // Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.

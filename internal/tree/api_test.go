@@ -1,9 +1,9 @@
-package docs
+//go:build tree
+
+package tree
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"go/constant"
 	"go/importer"
@@ -11,7 +11,6 @@ import (
 	"go/types"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,24 +19,21 @@ import (
 	"github.com/optrace/optrace/internal/golden"
 )
 
-const module = "github.com/optrace/optrace"
-
 // The API of every package that others can import is what its listing in docs/api says. A
 // line that goes is a break for somebody, see compatibility.md; -update rewrites the listings.
 func TestAPI(t *testing.T) {
-	exports := exportData(t)
-	fset := token.NewFileSet()
-	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
-		file, ok := exports[path]
-		if !ok {
+	packages := goPackages(t)
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		p := packages[path]
+		if p == nil || p.Export == "" {
 			return nil, fmt.Errorf("no export data of %s", path)
 		}
-		return os.Open(file)
+		return os.Open(p.Export)
 	})
 	listed := make(map[string]bool)
-	for path, types := range exports {
+	for path, p := range packages {
 		name, ok := publicName(path)
-		if !ok || types == "" { // no Go files but tests
+		if !ok || p.Export == "" { // no Go files but tests
 			continue
 		}
 		pkg, err := imports.Import(path)
@@ -47,45 +43,22 @@ func TestAPI(t *testing.T) {
 		if pkg.Name() == "main" {
 			continue
 		}
-		file := filepath.Join("api", name+".txt")
+		file := filepath.Join("docs", "api", name+".txt")
 		listed[file] = true
 		golden.Check(t, file, strings.Join(listAPI(pkg), ""))
 	}
 	if len(listed) < 20 {
 		t.Errorf("%d packages are listed", len(listed))
 	}
-	files, err := filepath.Glob("api/*.txt")
+	files, err := filepath.Glob("docs/api/*.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if !listed[file] {
+		if !listed[filepath.FromSlash(file)] {
 			t.Errorf("%s lists a package that is not there", file)
 		}
 	}
-}
-
-// exportData returns the files with the types of the module's packages and of all that they
-// import.
-func exportData(t *testing.T) map[string]string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export", module+"/...")
-	out, err := cmd.Output()
-	if err != nil {
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			t.Fatalf("go list: %v: %s", err, exit.Stderr)
-		}
-		t.Fatal(err)
-	}
-	files := make(map[string]string)
-	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
-		var pkg struct{ ImportPath, Export string }
-		if err := dec.Decode(&pkg); err != nil {
-			t.Fatal(err)
-		}
-		files[pkg.ImportPath] = pkg.Export
-	}
-	return files
 }
 
 // publicName returns the name of the listing of a package of this module, if others can
