@@ -107,12 +107,8 @@ func figures(t *testing.T, src analyze.Source, opts analyze.Options) string {
 // The figures are the same whether they are taken from columns, from the entries that
 // the columns hold, or from entries JSON Lines.
 func TestFiguresOfColumns(t *testing.T) {
-	seeds := uint64(4)
-	if cases.Race {
-		seeds = 1
-	}
-	for seed := range seeds {
-		entries, parquets := randomFiles(t, seed, 6000)
+	for seed := range cases.Some(t, 1, 4) {
+		entries, parquets := randomFiles(t, uint64(seed), cases.Count(t, 600, 6000))
 		for _, opts := range []analyze.Options{
 			{SumsOnly: true, Workers: 1},
 			{SumsOnly: true, Workers: 2, MaxGroups: 7, Top: 3, HotspotBytes: -1},

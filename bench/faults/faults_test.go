@@ -18,9 +18,6 @@ func TestMain(m *testing.M) {
 
 // A round of each fault that is about writing breaks no promise.
 func TestRounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	program, err := cache.Program(t.Context(), t.TempDir(), "", "./cmd/optrace")
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func samples(t *testing.T) []string {
 			}
 		}
 	}
-	return all
+	return slices.Collect(cases.Of(t, 20, all))
 }
 
 // profileOf returns the profile that inputs are converted to.
@@ -337,7 +337,7 @@ func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
 			}
 		})
 	}
-	if compared < 100 || exact < 100 || derived < 10 {
+	if compared == 0 || cases.All() && (compared < 100 || exact < 100 || derived < 10) {
 		t.Errorf("%d operations were compared, the durations of %d, FLOPs that follow from shapes of %d", compared, exact, derived)
 	}
 	t.Logf("%d operations, the durations of %d, FLOPs that follow from shapes of %d", compared, exact, derived)

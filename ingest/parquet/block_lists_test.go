@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
@@ -92,7 +93,7 @@ func randomShapes(r *rand.Rand) []element {
 func TestListColumn(t *testing.T) {
 	l := leaf{path: []string{"input_shapes"}, typ: format.Int64, size: 8, maxDef: 4, maxRep: 2, lists: []int32{2, 4}}
 	usual, cut := 0, 0
-	for seed := range uint64(200) {
+	for seed := range cases.Numbers(t, 200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		const n = 600
 		var all []element

@@ -84,11 +84,24 @@ func Of[E any](t testing.TB, few int, list []E) iter.Seq[E] {
 // Twentieth returns a twentieth of total, but at least 3, or total where that is less: the usual part.
 func Twentieth(total int) int { return min(total, max(3, total/20)) }
 
+// Numbers yields a twentieth of the numbers below total, or all of them, to be the seeds of random inputs.
+func Numbers(t testing.TB, total int) iter.Seq[uint64] {
+	t.Helper()
+	numbers := Some(t, Twentieth(total), total)
+	return func(yield func(uint64) bool) {
+		for i := range numbers {
+			if !yield(uint64(i)) {
+				return
+			}
+		}
+	}
+}
+
 // Seeds runs a property for a twentieth of total random sources, or for all of them.
 func Seeds(t testing.TB, total int, run func(seed uint64, r *rand.Rand)) {
 	t.Helper()
-	for seed := range Some(t, Twentieth(total), total) {
-		run(uint64(seed), rand.New(rand.NewPCG(uint64(seed), 0)))
+	for seed := range Numbers(t, total) {
+		run(seed, rand.New(rand.NewPCG(seed, 0)))
 	}
 }
 

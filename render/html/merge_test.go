@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -38,7 +39,7 @@ func randomForest(r *rand.Rand, n int) *analyze.Forest {
 // Whatever is merged, sums stay by name, kind and device, boxes fit into the time of
 // their operations, and long operations stay as they are.
 func TestMergeKeepsSums(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range cases.Numbers(t, 20) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 500 + r.IntN(1500)
 		forest := randomForest(r, n)
