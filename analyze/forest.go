@@ -34,7 +34,6 @@ type Forest struct {
 	by        []Key
 	byRoot    bool // by has the local root
 	scratch   []byte
-	found     *numberFinder // nil before the first rows of columns
 	works     workFinder
 	apart     sharedDevices // as another forest told them; nil where f finds them
 
@@ -103,8 +102,6 @@ func (f *Forest) Add(rec op.Record) {
 		f.addOp(rec.Entry, f.works.entry(rec.Entry))
 	case rec.Span != nil:
 		f.addSpan(rec.Span)
-	case rec.Rows != nil:
-		f.addRows(rec.Rows, f.works.rows(rec.Rows))
 	}
 }
 

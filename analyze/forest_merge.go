@@ -54,7 +54,7 @@ func (f *Forest) takeAll() *mergeSource {
 		owned: true, unread: make([]int32, f.values.Blocks()),
 	}
 	f.columns, f.dict, f.collected, f.runs, f.counts = newColumns(), newDictionary(), newCollectives(), nil, counts{}
-	f.links, f.found = nil, nil
+	f.links = nil
 	f.built.Store(false)
 	return s
 }
@@ -404,4 +404,13 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 	}
 	slices.SortStableFunc(all, func(a, b sourceRun) int { return cmp.Compare(a.part, b.part) })
 	return all
+}
+
+// newFacts returns the flags of the n rows behind the others, which lie in one block.
+func (c *columns) newFacts(n int) []rowFlag {
+	b, i := int(c.n/packed.BlockRows), int(c.n%packed.BlockRows)
+	if b == len(c.facts) {
+		c.facts = append(c.facts, new([packed.BlockRows]rowFlag))
+	}
+	return c.facts[b][i : i+n]
 }

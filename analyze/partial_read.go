@@ -61,7 +61,6 @@ func (c *collector) addPartial(p *op.Partial) error {
 		c.counter.add(op.Record{}, syntax)
 		return nil
 	}
-	c.profile.settleSums()
 	for _, d := range docs {
 		c.counter.merge(d.counter)
 		c.profile.Merge(d.profile)

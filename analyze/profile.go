@@ -30,7 +30,6 @@ type Profile struct {
 	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
-	found      *rowFinder // nil before the first rows of columns
 	works      workFinder
 	key        []byte // scratch
 
@@ -125,7 +124,6 @@ func (p *Profile) Add(e *op.Entry) { p.addRecord(e, nil, p.works.entry(e)) }
 // addRecord adds the entry of a record, see [op.Record].Whole, and its work.
 func (p *Profile) addRecord(e *op.Entry, whole op.WholeReader, w work) {
 	p.at.n++
-	p.settleSums()
 	p.addSums(e, whole, w)
 	if len(p.opts.By) > 0 {
 		p.group(sideIndex(e.Side), e).add(e, whole, w)
@@ -219,7 +217,6 @@ func (p *Profile) operation(side int, name string) *operationRow {
 }
 
 func (p *Profile) operationRow(side int, name string) *table.Row[operationRow] {
-	p.settleSums() // another row may become a part of the others
 	p.key = append(p.key[:0], name...)
 	row, isNew := p.operations[side].Row(p.key)
 	if isNew {
@@ -270,7 +267,6 @@ func (p *Profile) group(side int, e *op.Entry) *groupRow {
 }
 
 func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
-	p.settleSums()
 	p.key = appendKeys(p.key[:0], p.opts.By, e)
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
