@@ -1,7 +1,7 @@
 # The same commands that CI runs, by hand. `make test` is the one to know.
 
 GO          ?= go
-STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOTESTSUM   ?= gotest.tools/gotestsum@v1.13.0
 GREMLINS    ?= github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES     := $(sort $(dir $(shell git ls-files '*go.mod')))
@@ -12,18 +12,32 @@ SAMPLE      ?= 200
 SEED        ?= 1
 
 .DEFAULT_GOAL := precommit
-.PHONY: precommit test race concurrent-safe fmt vet lint golangci fuzz bench faults tidy browser examples mutation release generate
+.PHONY: precommit test race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench faults tidy browser examples mutation release generate
 
-precommit: fmt vet lint test ## what to run before a commit
+# go_test runs the tests of the modules $(1) with the flags $(2), and says how many of their cases those with many ran.
+define go_test
+	@cases=$$(mktemp); trap "rm -f $$cases" EXIT; export OPTRACE_CASES_LOG=$$cases; set -e; \
+	for m in $(1); do echo "== test $$m"; (cd $$m && $(GO) test -count=1 -timeout=60m $(2) ./...); done; \
+	awk '{n += $$1; total += $$2} END {printf "%d of %d cases of %d tests with many; make campaign runs all\n", n, total, NR}' $$cases
+endef
 
-test: ## all tests of all modules
-	@set -e; for m in $(MODULES); do echo "== test $$m"; (cd $$m && $(GO) test -timeout=20m ./...); done
+precommit: lint test ## what to run before a commit
 
-race: ## all tests, with fewer cases, under the race detector; bench, which measures, runs them without
-	@set -e; for m in $(filter-out bench/,$(MODULES)); do echo "== race $$m"; (cd $$m && $(GO) test -race -short -timeout=20m ./...); done
+test: ## all tests of all modules, those with many cases with a part of them: two minutes
+	$(call go_test,$(MODULES))
+
+race: ## the same under the race detector, but for bench, which measures
+	$(call go_test,$(filter-out bench/,$(MODULES)),-race)
 
 concurrent-safe: ## the concurrency tests of the plugin, many times, under the race detector
 	$(GO) test -race -run 'ConcurrentSafe' -count=20 -timeout=20m $$(git grep -l 'func Test.*ConcurrentSafe' -- '*_test.go' ':!contrib' ':!examples' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+campaign: ## every case, faults, fuzzing, mutants: an hour; PART=cases, faults, fuzz or mutation runs one part
+	.ci/campaign $(PART)
+
+slowest: ## the ten slowest tests of each module
+	@set -e; for m in $(MODULES); do echo "== slowest $$m"; \
+		(cd $$m && $(GO) test -count=1 -json ./... | $(GO) run $(GOTESTSUM) tool slowest --num 10 --threshold 100ms); done
 
 fmt: ## fail where gofmt would change something
 	@out=$$(git ls-files -z '*.go' | xargs -0 gofmt -l); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
@@ -33,16 +47,20 @@ vet: ## go vet, of what depends on the system for the three that users have; the
 		for os in $$systems; do echo "== vet $$m ($$os)"; (cd $$m && GOOS=$$os CGO_ENABLED=0 $(GO) vet ./...); done; done
 	@echo "== vet ./ (linux, 32 bits)"; GOOS=linux GOARCH=386 CGO_ENABLED=0 $(GO) vet ./...
 
-lint: ## staticcheck
-	@set -e; for m in $(MODULES); do echo "== staticcheck $$m"; (cd $$m && $(GO) run $(STATICCHECK) ./...); done
+lint: fmt vet golangci tree ## all that reads the tree and runs no code of it
 
-golangci: ## the wider set of linters, import rules included
+golangci: ## the linters, staticcheck among them
 	@set -e; for m in $(MODULES); do echo "== golangci-lint $$m"; (cd $$m && $(GO) run $(GOLANGCI) run -c $(CURDIR)/.golangci.yml ./...); done
 
-fuzz: ## every fuzz target for FUZZTIME runs; a duration, as 10s, is ended by Go within a run now and then, and fails
-	@set -e; for m in $(MODULES); do (cd $$m && for p in $$($(GO) list ./...); do \
-		for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-			echo "== fuzz $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$p; done; done); done
+tree: ## import rules, listings of the API, links, releases
+	$(GO) test -count=1 -tags tree ./internal/tree
+
+fuzz: ## every fuzz target for FUZZTIME runs; with SLICE=TEXT a fifth of them, chosen by the text
+	@# A duration for FUZZTIME, as 10s, is ended by Go within a run now and then, and fails.
+	@set -e; for m in $(MODULES); do (cd $$m && for p in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...); do \
+		for f in $$(cd $$p && cat *_test.go | sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p'); do \
+			[ -z "$(SLICE)" ] || [ $$(($$(echo "$(SLICE)$$f" | cksum | cut -d' ' -f1) % 5)) = 0 ] || continue; \
+			echo "== fuzz $$p $$f"; $(GO) test -C $$p -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x; done; done); done
 
 mutation: ## mutants of the packages MUTATE that their own tests do not notice, a random SAMPLE of each, or all with SAMPLE=0
 	@set -e; ulimit -v 16000000; for p in $(MUTATE); do echo "== mutation $$p"; \
@@ -53,14 +71,14 @@ bench: ## every benchmark, long enough to see that it runs
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) test -run '^$$' -bench . -benchtime 1ms ./...); done
 
 faults: ## a campaign of faults for FAULTTIME: kills, moved files, full disks, damage, bombs
-	$(GO) run -C bench ./faults -for $(FAULTTIME)
+	$(GO) run -C bench ./faults -for $(FAULTTIME) -seed $(SEED)
 
 release: ## the command for linux, darwin and windows on amd64 and arm64, with its version and SHA-256 sums, in dist/
 	GO="$(GO)" .ci/release
 
 generate: ## what is generated: constants and tables from docs/registry, listings of the API
 	$(GO) generate ./tensorconv
-	$(GO) test ./docs -run TestAPI -update
+	$(GO) test -tags tree ./internal/tree -run TestAPI -update
 
 tidy: ## go mod tidy in every module
 	@set -e; for m in $(MODULES); do (cd $$m && $(GO) mod tidy); done

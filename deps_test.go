@@ -47,9 +47,6 @@ var importRules = map[string]struct {
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
-	"internal/arrowtable": {
-		own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
-	},
 	"internal/spantest": {
 		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
@@ -77,10 +74,6 @@ var importRules = map[string]struct {
 		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf"},
 	},
 	"ingest/parquet": {own: []string{"op", "internal/...", "ingest/internal/..."}, foreign: parquet},
-	"ingest/arrow": {
-		own:     []string{"op", "internal/...", "ingest/internal/..."},
-		foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
-	},
 	"render": {
 		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
@@ -93,9 +86,6 @@ var importRules = map[string]struct {
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
 	},
-	"render/arrow": {
-		own: []string{"op", "internal/..."}, foreign: []string{"github.com/klauspost/compress", "github.com/pierrec/lz4"},
-	},
 	"deviceclock": {},
 	"":            {own: []string{"op", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
 }
@@ -103,7 +93,7 @@ var importRules = map[string]struct {
 // openTelemetry lists the modules that the plugin's side of the module may use:
 // the SDK, and compression.
 var openTelemetry = []string{
-	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress", "github.com/pierrec/lz4",
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
 	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
 }
 
@@ -142,10 +132,6 @@ var pluginImports = map[string][]string{
 	"internal/encoding/entries": {
 		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op",
 	},
-	"internal/encoding/arrow": {
-		"internal/encoding", "internal/arrowipc", "internal/arrowtable", "internal/attrcache", "internal/convert", "internal/span",
-		"internal/traces", "op",
-	},
 	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
 	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
 	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op"},
@@ -170,10 +156,6 @@ var forbidden = map[string]string{
 	"render":      "net/http",
 	"op":          "net/http",
 }
-
-// arrowModule is Arrow for Go. Streams are written and read without it: it would
-// come along with everything that records.
-const arrowModule = "github.com/apache/arrow-go"
 
 // goCmp compares values in tests.
 const goCmp = "github.com/google/go-cmp"
@@ -200,9 +182,6 @@ func TestImportRules(t *testing.T) {
 					t.Errorf("%s must not depend on %s", pkg, d)
 				}
 			}
-		}
-		if slices.ContainsFunc(deps, func(dep string) bool { return strings.HasPrefix(dep, arrowModule) }) {
-			t.Errorf("%s must not depend on %s", pkg, arrowModule)
 		}
 		isGRPC := func(dep string) bool { return hasPrefix(dep, []string{grpcModule}) }
 		if rel != "cmd/optrace" && rel != "internal/receiver" && slices.ContainsFunc(deps, isGRPC) {

@@ -107,6 +107,15 @@ func TestEnvironmentOfExporter(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a format that was withdrawn", func(t *testing.T) {
+		errs := handled(t)
+		t.Setenv("OPTRACE_FORMAT", "arrow")
+		newExporter(t, io.Discard)
+		got := fmt.Sprint(errs())
+		if !strings.Contains(got, "entries with OPTRACE_COMPRESSION=zstd") || !strings.Contains(got, "convert -to parquet") {
+			t.Errorf("arrow is reported as %s", got)
+		}
+	})
 	t.Run("rotation is for files", func(t *testing.T) {
 		errs := handled(t)
 		t.Setenv("OPTRACE_ROTATE_BYTES", "1000000")

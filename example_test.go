@@ -100,13 +100,12 @@ func ExampleNewExporter() {
 	// 1
 }
 
-// Operations as a stream of Arrow, which polars, pandas and others read without
-// parsing, and optrace's own command and readers like any file of operations.
-func ExampleWithFormat() {
-	path := filepath.Join(os.TempDir(), "ops.arrows")
+// A small file, which optrace's own command and readers, and tools for zstd, read at any
+// time.
+func ExampleWithCompression() {
+	path := filepath.Join(os.TempDir(), "ops.jsonl.zst")
 	defer func() { _ = os.Remove(path) }()
-	exp, err := optrace.NewFileExporter(path,
-		optrace.WithFormat(optrace.FormatArrow), optrace.WithCompression(optrace.CompressionLZ4))
+	exp, err := optrace.NewFileExporter(path, optrace.WithCompression(optrace.CompressionZstd))
 	if err != nil {
 		log.Fatal(err)
 	}

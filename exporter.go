@@ -98,7 +98,7 @@ func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error)
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.output()))
+	f, err := rotate.Open(path, cfg.rotation, sink.Inspect(cfg.output(), sink.Compression(cfg.compression)))
 	if err != nil {
 		return nil, fmt.Errorf("optrace: opening the file to export to: %w", err)
 	}
@@ -112,8 +112,8 @@ func NewFileExporter(path string, opts ...FileExporterOption) (*Exporter, error)
 }
 
 func newExporter(t sink.Target, cfg exporterConfig) (*Exporter, error) {
-	f, c := cfg.output()
-	s, err := sink.New(t, f, c, observ.NewExporter(scope))
+	f := cfg.output()
+	s, err := sink.New(t, f, sink.Compression(cfg.compression), observ.NewExporter(scope))
 	if err != nil {
 		return nil, fmt.Errorf("optrace: new exporter: %w", err)
 	}
@@ -233,10 +233,7 @@ func (e *Exporter) dropSpans(spans []sdktrace.ReadOnlySpan) {
 
 // recycle keeps b for the next batch. The caller holds the sink.
 func (e *Exporter) recycle(b *encoding.Batch) {
-	keep := 1 << 20
-	if f, ok := e.format.(encoding.Sized); ok {
-		keep = 2 * f.BatchBytes()
-	}
+	const keep = 1 << 20
 	if b.Memory() > keep {
 		b = encoding.NewBatch(0)
 	}

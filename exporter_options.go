@@ -7,9 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel"
 
-	"github.com/optrace/optrace/internal/arrowtable"
 	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/encoding/arrow"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/env"
@@ -51,13 +49,11 @@ func newExporterConfig(variables []env.Variable[exporterConfig]) exporterConfig 
 
 func (cfg exporterConfig) validate() error {
 	var errs []error
-	switch inArrow := cfg.format == FormatArrow; {
-	case cfg.format > FormatArrow:
+	if cfg.output() == nil {
 		errs = append(errs, fmt.Errorf("unknown format %d", cfg.format))
-	case cfg.compression > CompressionLZ4:
+	}
+	if cfg.compression > CompressionZstd {
 		errs = append(errs, fmt.Errorf("unknown compression %d", cfg.compression))
-	case inArrow && cfg.compression == CompressionGzip, !inArrow && cfg.compression == CompressionLZ4:
-		errs = append(errs, fmt.Errorf("the format %v has no compression %v", cfg.format, cfg.compression))
 	}
 	if cfg.cacheBytes < 0 {
 		errs = append(errs, fmt.Errorf("cache size %d is negative", cfg.cacheBytes))
@@ -68,20 +64,17 @@ func (cfg exporterConfig) validate() error {
 	return nil
 }
 
-// output returns the format's implementation, nil for an unknown one, and how the
-// batches are compressed as a whole.
-func (cfg exporterConfig) output() (encoding.Format, sink.Compression) {
+// output returns the format's implementation, nil for an unknown one.
+func (cfg exporterConfig) output() encoding.Format {
 	switch cfg.format {
 	case FormatEntries:
-		return entries.Format, cfg.compression.sink()
+		return entries.Format
 	case FormatOTLPJSON:
-		return otlp.JSON, cfg.compression.sink()
+		return otlp.JSON
 	case FormatOTLPProto:
-		return otlp.Proto, cfg.compression.sink()
-	case FormatArrow:
-		return arrow.New(cfg.compression.ofBuffers()), sink.None
+		return otlp.Proto
 	}
-	return nil, sink.None
+	return nil
 }
 
 type fileExporterOption func(*exporterConfig)
@@ -121,17 +114,11 @@ const (
 	// cannot process are left out: numbers that are not finite, and links of a
 	// span to itself or its parent, count as dropped.
 	FormatOTLPProto
-	// FormatArrow is a stream of Apache Arrow's IPC format with the columns of
-	// entries and all that entries hold, gap records included: much smaller than
-	// lines, and read by many tools without parsing. A write is a batch of at most
-	// 16,384 operations with dictionaries of its own, so that batches should be
-	// large, as those of a [Processor] are.
-	FormatArrow
 )
 
 // String returns the format's name.
 func (f Format) String() string {
-	if e, _ := (exporterConfig{format: f}).output(); e != nil {
+	if e := (exporterConfig{format: f}).output(); e != nil {
 		return e.Name()
 	}
 	return fmt.Sprintf("Format(%d)", uint8(f))
@@ -149,40 +136,19 @@ func WithFormat(f Format) ExporterOption {
 type Compression uint8
 
 // The compressions. Every batch is a gzip member or a zstd frame of its own, so
-// that any tool can read the output at any time. In [FormatArrow] the buffers of
-// columns are compressed, each on its own, as Arrow has it.
+// that any tool can read the output at any time.
 const (
 	CompressionNone Compression = iota
-	CompressionGzip             // not for FormatArrow
+	CompressionGzip
 	CompressionZstd
-	CompressionLZ4 // for FormatArrow alone
 )
 
 // String returns the compression's name.
-func (c Compression) String() string {
-	if c == CompressionLZ4 {
-		return "lz4"
-	}
-	return c.sink().String()
-}
-
-func (c Compression) sink() sink.Compression { return sink.Compression(c) }
-
-// ofBuffers returns what makes compressors of Arrow's buffers, nil for none.
-func (c Compression) ofBuffers() func() arrowtable.Compressor {
-	switch c {
-	case CompressionLZ4:
-		return arrowtable.NewLZ4
-	case CompressionZstd:
-		return arrowtable.NewZstd
-	}
-	return nil
-}
+func (c Compression) String() string { return sink.Compression(c).String() }
 
 // WithCompression compresses every batch on its own. Batches should be large
 // then, as those of a [Processor] are. Default: OPTRACE_COMPRESSION, or
-// [CompressionNone]; a compression that is unknown, or not the format's, is an
-// error.
+// [CompressionNone]; an unknown compression is an error.
 func WithCompression(c Compression) ExporterOption {
 	return exporterOption{func(cfg *exporterConfig) { cfg.compression = c }}
 }
@@ -227,11 +193,15 @@ func WithRotation(r Rotation) FileExporterOption {
 var (
 	exporterVariables = []env.Variable[exporterConfig]{
 		{Name: "OPTRACE_FORMAT", Set: func(cfg *exporterConfig, v string) (err error) {
-			cfg.format, err = env.OneOf(v, FormatEntries, FormatOTLPJSON, FormatOTLPProto, FormatArrow)
+			if v == "arrow" { // which earlier versions wrote
+				return errors.New("the format arrow was withdrawn: entries with OPTRACE_COMPRESSION=zstd are small files, " +
+					`and "optrace convert -to parquet" makes tables of them`)
+			}
+			cfg.format, err = env.OneOf(v, FormatEntries, FormatOTLPJSON, FormatOTLPProto)
 			return err
 		}},
 		{Name: "OPTRACE_COMPRESSION", Set: func(cfg *exporterConfig, v string) (err error) {
-			cfg.compression, err = env.OneOf(v, CompressionNone, CompressionGzip, CompressionZstd, CompressionLZ4)
+			cfg.compression, err = env.OneOf(v, CompressionNone, CompressionGzip, CompressionZstd)
 			return err
 		}},
 	}

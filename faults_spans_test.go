@@ -112,7 +112,7 @@ func TestFaultsOfSpans(t *testing.T) {
 			stub := spantest.Operation(0)
 			stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul")}
 			fault.change(&stub)
-			for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow} {
+			for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
 				path := filepath.Join(t.TempDir(), "ops")
 				if err := os.WriteFile(path, exported(t, f, tracetest.SpanStubs{stub}.Snapshots()), 0o600); err != nil {
 					t.Fatal(err)

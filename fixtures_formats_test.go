@@ -51,9 +51,6 @@ func outputs() (all []output) {
 			all = append(all, output{f, c})
 		}
 	}
-	for _, c := range []optrace.Compression{optrace.CompressionNone, optrace.CompressionLZ4, optrace.CompressionZstd} {
-		all = append(all, output{optrace.FormatArrow, c})
-	}
 	return all
 }
 
@@ -85,7 +82,7 @@ func (o output) batches(tb testing.TB, n, m int) (first, second []byte) {
 // plain returns text without its compression, of which all must be readable.
 func (o output) plain(tb testing.TB, text []byte) []byte {
 	tb.Helper()
-	if o.compression == optrace.CompressionNone || o.format == optrace.FormatArrow || len(text) == 0 {
+	if o.compression == optrace.CompressionNone || len(text) == 0 {
 		return text
 	}
 	var r io.Reader
@@ -114,13 +111,6 @@ func (o output) plain(tb testing.TB, text []byte) []byte {
 func (o output) steps(tb testing.TB, text []byte, torn int) []int64 {
 	tb.Helper()
 	text = o.plain(tb, text)
-	if o.format == optrace.FormatArrow {
-		rec := readArrow(tb, text)
-		if len(rec.malformed) > 0 {
-			tb.Fatalf("the stream is damaged: %v", rec.malformed)
-		}
-		return steps(rec.entries)
-	}
 	if o.format == optrace.FormatEntries {
 		rec := read(tb, text)
 		if len(rec.malformed) > torn {

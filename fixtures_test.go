@@ -11,7 +11,6 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/op"
 )
 
@@ -59,24 +58,6 @@ func (rec *recording) add(tb testing.TB, found op.Record) {
 	case found.Skipped.N > 0:
 		tb.Errorf("an exporter wrote what its reader skips: %+v", found.Skipped)
 	}
-}
-
-// readArrow reads a stream of Arrow.
-func readArrow(tb testing.TB, text []byte) *recording {
-	tb.Helper()
-	var rec recording
-	for found, err := range arrow.Records(bytes.NewReader(text), "recording", nil) {
-		var syntax *op.SyntaxError
-		switch {
-		case errors.As(err, &syntax):
-			rec.malformed = append(rec.malformed, syntax)
-		case err != nil:
-			tb.Fatalf("reading what was written: %v", err)
-		default:
-			rec.add(tb, found)
-		}
-	}
-	return &rec
 }
 
 // read reads entries JSON Lines.

@@ -20,7 +20,7 @@ import (
 // The environment of a child process that records: the file, and how it ends.
 const (
 	recordingChildFile = "OPTRACE_TEST_CHILD_FILE"
-	recordingChildEnd  = "OPTRACE_TEST_CHILD_END" // and OPTRACE_FORMAT
+	recordingChildEnd  = "OPTRACE_TEST_CHILD_END"
 	endByExit          = "exit"
 	endByKill          = "kill"
 )
@@ -53,10 +53,10 @@ func recordAsChild(path, end string) (code int) {
 	return 0
 }
 
-func startChild(t *testing.T, path, end string, f optrace.Format) *exec.Cmd {
+func startChild(t *testing.T, path, end string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), recordingChildFile+"="+path, recordingChildEnd+"="+end, "OPTRACE_FORMAT="+f.String())
+	cmd.Env = append(os.Environ(), recordingChildFile+"="+path, recordingChildEnd+"="+end)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	torn := 0
 	for round := range rounds {
-		killChild(t, path, optrace.FormatEntries)
+		killChild(t, path)
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -112,10 +112,10 @@ func TestKilledProcess(t *testing.T) {
 }
 
 // killChild starts a child that records to path, and kills it once it has written.
-func killChild(t *testing.T, path string, f optrace.Format) {
+func killChild(t *testing.T, path string) {
 	t.Helper()
 	before := size(path)
-	cmd := startChild(t, path, endByKill, f)
+	cmd := startChild(t, path, endByKill)
 	written := func() bool { // not when a torn file has been moved out of the way
 		n := size(path)
 		return n > 0 && n != before
@@ -131,43 +131,6 @@ func killChild(t *testing.T, path string, f optrace.Format) {
 	if err := cmd.Wait(); !errors.As(err, &exit) {
 		t.Fatalf("the child ended by itself: %v", err)
 	}
-}
-
-// As above, with a stream of Arrow: a file that was cut off is left as it is, with
-// an end that readers report, and the next process begins another one.
-func TestKilledProcessArrow(t *testing.T) {
-	rounds := 25
-	if testing.Short() {
-		rounds = 4
-	}
-	dir := t.TempDir()
-	path := filepath.Join(dir, "ops.arrows")
-	for range rounds {
-		killChild(t, path, optrace.FormatArrow)
-	}
-	exp := newFile(t, path, arrowOption)
-	export(t, exp, spantest.Operations(3)...)
-	if err := exp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	var all recording
-	names, contents := files(t, dir)
-	for i, text := range contents {
-		rec := readArrow(t, text)
-		last := i == len(names)-1
-		switch n := len(rec.malformed); {
-		case last && n > 0:
-			t.Errorf("the last file is damaged: %v", rec.malformed)
-		case !last && (n != 1 || !rec.malformed[0].Truncated):
-			t.Errorf("%s: %v, want one batch that was cut off", names[i], rec.malformed)
-		}
-		checkBatches(t, rec, true)
-		all.entries = append(all.entries, rec.entries...)
-		all.batches = append(all.batches, rec.batches...)
-	}
-	torn := len(names) - 1
-	checkWriters(t, &all, rounds+1, torn)
-	t.Logf("%d kills, %d within a batch, %d entries", rounds, torn, len(all.entries))
 }
 
 // checkWriters reports an error unless all writers have left batches. A writer
@@ -197,17 +160,13 @@ func size(path string) int64 {
 
 // A process that leaves without a Shutdown has lost nothing that was flushed.
 func TestExitWithoutShutdown(t *testing.T) {
-	for f, reading := range map[optrace.Format]func(testing.TB, []byte) *recording{
-		optrace.FormatEntries: readWhole, optrace.FormatArrow: readArrow,
-	} {
-		path := filepath.Join(t.TempDir(), "ops.out")
-		if err := startChild(t, path, endByExit, f).Wait(); err != nil {
-			t.Fatalf("%v: the child failed: %v", f, err)
-		}
-		rec := reading(t, readFile(t, path))
-		if len(rec.entries) != childOps || len(rec.spans) != 1 || len(rec.malformed) > 0 {
-			t.Errorf("%v: %d entries and %d ancestry records, want %d and 1", f, len(rec.entries), len(rec.spans), childOps)
-		}
-		checkBatches(t, rec, false)
+	path := filepath.Join(t.TempDir(), "ops.out")
+	if err := startChild(t, path, endByExit).Wait(); err != nil {
+		t.Fatalf("the child failed: %v", err)
 	}
+	rec := readWhole(t, readFile(t, path))
+	if len(rec.entries) != childOps || len(rec.spans) != 1 {
+		t.Errorf("%d entries and %d ancestry records, want %d and 1", len(rec.entries), len(rec.spans), childOps)
+	}
+	checkBatches(t, rec, false)
 }

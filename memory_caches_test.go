@@ -54,7 +54,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	var mapping op.Mapping
 	mapping.Keep("token.ids")
-	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto, optrace.FormatArrow} {
+	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto} {
 		t.Run(format.String(), func(t *testing.T) {
 			var out gate
 			before := heapInUse()

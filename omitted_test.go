@@ -17,7 +17,6 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/arrow"
 	"github.com/optrace/optrace/render/otlp"
 	parquetwriter "github.com/optrace/optrace/render/parquet"
 )
@@ -129,14 +128,14 @@ type recordWriter interface {
 func converted(path string) map[string][]byte {
 	m := new(op.Mapping)
 	m.KeepAll()
-	var entries, arrows, parquets, spans bytes.Buffer
-	e, a, p, o := op.NewWriter(&entries, nil), arrow.NewWriter(&arrows), parquetwriter.NewWriter(&parquets), otlp.NewWriter(&spans)
+	var entries, parquets, spans bytes.Buffer
+	e, p, o := op.NewWriter(&entries, nil), parquetwriter.NewWriter(&parquets), otlp.NewWriter(&spans)
 	n := 0
 	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
 		if err != nil {
 			return nil
 		}
-		for _, w := range []recordWriter{e, a, p, o} {
+		for _, w := range []recordWriter{e, p, o} {
 			switch {
 			case rec.Entry != nil:
 				n++
@@ -151,10 +150,10 @@ func converted(path string) map[string][]byte {
 			}
 		}
 	}
-	if n == 0 || e.Flush() != nil || a.Close() != nil || p.Close() != nil || o.Flush() != nil {
+	if n == 0 || e.Flush() != nil || p.Close() != nil || o.Flush() != nil {
 		return nil
 	}
-	return map[string][]byte{"jsonl": entries.Bytes(), "arrows": arrows.Bytes(), "parquet": parquets.Bytes(), "otlp": spans.Bytes()}
+	return map[string][]byte{"jsonl": entries.Bytes(), "parquet": parquets.Bytes(), "otlp": spans.Bytes()}
 }
 
 // reportJSON returns the report on a source, "" where it cannot be read.

@@ -99,7 +99,6 @@ func TestSetupStatesProcess(t *testing.T) {
 		record func(*optrace.SDK)
 	}{
 		{"entries", optrace.FormatEntries, spans},
-		{"Arrow", optrace.FormatArrow, spans},
 		{"OTLP JSON", optrace.FormatOTLPJSON, spans},
 		{"OTLP protobuf", optrace.FormatOTLPProto, spans},
 		{"entries of a Recorder", optrace.FormatEntries, noSpans},

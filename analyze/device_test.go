@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -81,7 +81,7 @@ func TestSharedDevices(t *testing.T) {
 // A device of several services is as many devices: all figures are as if they had
 // names of their own.
 func TestSharedDevicesAreSeparate(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(60))
 		for i := range specs {
 			specs[i].service = pick(r, "", "a", "b", "c")

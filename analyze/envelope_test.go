@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -147,7 +147,7 @@ func TestInputCountsMissingEntriesByFile(t *testing.T) {
 
 // Workers that share files come to what one of them alone counts.
 func TestInputMerge(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		whole, merged := newCounter(), newCounter()
 		for file := range 1 + r.IntN(3) {
 			workers := []*counter{newCounter(), newCounter(), newCounter()}

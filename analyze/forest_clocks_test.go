@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/clocks"
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -96,7 +96,7 @@ func (j *rankedJob) records() []op.Record {
 // With clocks that are apart the report on aligned times is the report on the true ones,
 // whatever the number of workers.
 func TestAlignClocks(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		j := rankedJob{
 			ranks: 2 + r.IntN(5), steps: clocks.MinCollectives + r.IntN(600), name: "all_reduce", numbered: r.IntN(2) == 0, seed: seed,
 		}

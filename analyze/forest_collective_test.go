@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -198,7 +198,7 @@ func TestCollectiveSizes(t *testing.T) {
 // and agrees with the definition applied to each number: numbers come again,
 // ranks miss some, and some entries have no start.
 func TestCollectivesAgainstDefinition(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		parts := randomParts(r)
 		shards := []*Forest{NewForest(), NewForest(), NewForest()}
 		for i, p := range parts {

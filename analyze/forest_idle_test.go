@@ -9,7 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -146,7 +146,7 @@ func naiveCause(n *naiveTree, r int, from int64, short bool) IdleCause {
 }
 
 func TestIdleAgainstNaive(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(15))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		idle := forest.idle(idleOptions{threshold: 20, top: 5})

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -44,7 +44,7 @@ func tracesOf(r *rand.Rand, specs []spec, workers, limit int) []*Forest {
 
 // Whichever parts each worker takes, merging gives what one Trace holds.
 func TestMergeIsIndependentOfWorkers(t *testing.T) {
-	random.Seeds(150, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(80))
 		limit := maxRows
 		if r.IntN(2) == 0 {
@@ -194,7 +194,7 @@ func randomRecord(r *rand.Rand, n, i int) event {
 // several files are spread over workers.
 func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	const files = 3
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		limit := maxRows
 		n := 1 + r.IntN(300)
@@ -253,7 +253,7 @@ func collectorJSON(t *testing.T, c *collector) []byte {
 
 // Merging uses the blocks of the rows that it has read again. What it has read is freed.
 func TestMergeMemory(t *testing.T) {
-	race.Skip(t, "the race detector's memory is counted as well")
+	cases.NotUnderRace(t, "the race detector's memory is counted as well")
 	const entries = 400_000
 	forest := NewForest()
 	other := NewForest()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -190,7 +190,7 @@ func (n *naiveTree) naivePathThroughRoots(roots []int, from, to int64) []pathSte
 }
 
 func TestCriticalPathsAgainstNaive(t *testing.T) {
-	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		if !naive.findExecutions() {

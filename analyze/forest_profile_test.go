@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // A Forest has the sums over a part of its operations as a Profile has them that
 // saw that part alone.
 func TestForestProfile(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, r.IntN(300))
 		weighted := r.IntN(2) == 0
 		for i := range entries {
@@ -127,7 +128,7 @@ func withRepeats(r *rand.Rand, records []op.Record) []op.Record {
 // Records that are there several times count once in every figure, wherever they
 // stand and whichever worker reads them.
 func TestRepeatsCountOnce(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		records := recordsOf(r, specs)
 		repeated := withRepeats(r, records)
@@ -148,7 +149,7 @@ func TestRepeatsCountOnce(t *testing.T) {
 
 // The sums and the self times are over the same operations.
 func TestSelfTimeIsWithinSum(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		for i := range specs { // with ids that are there many times
 			specs[i].id, specs[i].trace = specs[i].id%8, 1
@@ -198,7 +199,7 @@ func (n *naiveTree) root(i int) string {
 // Operations without a stamp are in the group of the local root that the tree
 // tells, and all figures are as if the stamp had been there.
 func TestGroupsByRoot(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		naive := newNaiveTree(specs)
 		roots := make([]string, len(specs))
@@ -241,7 +242,7 @@ func TestGroupsByRoot(t *testing.T) {
 // The operations of a request are in the group of its name, those of a shared
 // execution in that of the execution.
 func TestGroupsByRootAgreeWithRequests(t *testing.T) {
-	random.Seeds(150, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		forest := NewForest()
 		forest.groupBy([]Key{{field: byKind}, {field: byRoot}})
@@ -264,7 +265,7 @@ func TestGroupsByRootAgreeWithRequests(t *testing.T) {
 
 // Each group has the self times of its operations, whatever the keys.
 func TestGroupSelfTimesAgainstNaive(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		records := recordsOf(r, specs)
 		opts := Options{By: []Key{{field: keyField(r.IntN(len(keyNames)))}, {field: byAttr, attr: "layer"}}}

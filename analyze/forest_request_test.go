@@ -8,7 +8,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -183,7 +183,7 @@ func (n *naiveTree) isLocalRoot(i int) bool {
 }
 
 func TestRequestsAgainstNaive(t *testing.T) {
-	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(20))
 		naive := newNaiveTree(specs)
 		if !naive.findExecutions() {

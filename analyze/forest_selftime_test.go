@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -98,7 +98,7 @@ func TestSelfTimes(t *testing.T) {
 }
 
 func TestSelfTimesAgainstNaive(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		got := make(map[int]int64)
@@ -142,10 +142,7 @@ func TestOperationSelfTimes(t *testing.T) {
 
 // C5: nothing recurses on the depth of the tree.
 func TestMillionDeepChain(t *testing.T) {
-	depth := 1_000_000
-	if testing.Short() {
-		depth = 50_000
-	}
+	depth := cases.Count(t, 50_000, 1_000_000)
 	forest := NewForest()
 	for i := range depth {
 		s := opAt("call", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))

@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 )
@@ -117,7 +117,7 @@ func (n *naiveTree) rawStack(i int, ranks bool) (frames []string, device DeviceK
 }
 
 func TestWriteCollapsedAgainstNaive(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		ranks := make(map[op.Int]bool)

@@ -10,8 +10,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -121,7 +121,7 @@ func naiveIDs(name string, trace op.TraceID, id uint64) stacks.Request {
 }
 
 func TestStacksAgainstNaive(t *testing.T) {
-	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		if !naive.findExecutions() {
@@ -177,7 +177,7 @@ func TestStacksAgainstNaive(t *testing.T) {
 
 // The table does not depend on how many goroutines walk the trees.
 func TestStacksDoNotDependOnWorkers(t *testing.T) {
-	random.Seeds(30, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 30, func(seed uint64, r *rand.Rand) {
 		forest := traceOf(randomSpecs(r, 60)...)
 		want := forest.Stacks()
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
@@ -193,7 +193,7 @@ func TestStacksDoNotDependOnWorkers(t *testing.T) {
 
 // What is added up in parts is, together, what is added up at once.
 func TestStacksOfParts(t *testing.T) {
-	random.Seeds(100, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		forest := traceOf(randomSpecs(r, 40)...)
 		want, got := forest.Stacks(), stacks.NewTable(stacks.Limits{})
 		for first := 0; first < forest.Len(); {

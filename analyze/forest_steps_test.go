@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -225,7 +225,7 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 		service string
 		step    int64
 	}
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(60))
 		rows := traceOf(specs...).stepRows()
 		if rows == nil {
@@ -249,7 +249,7 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 }
 
 func TestStepsAgainstNaive(t *testing.T) {
-	random.Seeds(400, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		specs := randomLoops(r)
 		if diff := cmp.Diff(naiveSteps(specs), traceOf(specs...).stepRows()); diff != "" {
 			t.Errorf("seed %d: steps (-naive +got):\n%s", seed, diff)

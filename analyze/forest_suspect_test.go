@@ -8,8 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -283,7 +282,7 @@ func damaged(r *rand.Rand, s spec, n int) spec {
 
 func TestSuspectsAgreeWithNaive(t *testing.T) {
 	var inputs [3]int // with suspects of each kind
-	random.Seeds(400, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 1+r.IntN(60))
 		durations, clock := naiveSuspects(specs)
 		forest := traceOf(specs...)
@@ -306,14 +305,14 @@ func TestSuspectsAgreeWithNaive(t *testing.T) {
 			inputs[kind] += min(n, 1)
 		}
 	})
-	if slices.Min(inputs[:]) < race.Fewer(40) {
+	if cases.All() && slices.Min(inputs[:]) < 40 {
 		t.Errorf("only %d inputs with suspects of each kind", inputs)
 	}
 }
 
 // However the input is divided, merging the parts finds the same suspects.
 func TestSuspectsAreIndependentOfShards(t *testing.T) {
-	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 2+r.IntN(60))
 		whole := traceOf(specs...)
 		merged := NewForest()
@@ -328,41 +327,41 @@ func TestSuspectsAreIndependentOfShards(t *testing.T) {
 
 // Inputs that are made to take long take no longer than others.
 func TestSuspectsOfHostileInput(t *testing.T) {
-	const n = 200_000
+	n := int64(cases.Count(t, 20_000, 200_000))
 	for name, tc := range map[string]struct {
 		add  func(*Forest)
-		want int
+		want int64
 	}{
 		"one over a great many": {func(f *Forest) {
 			opAt("long", 0, 0, 0, n*ms).onStream(1).addTo(f)
-			for i := range int64(n - 1) {
+			for i := range n - 1 {
 				opAt("a", 0, 0, i*ms, i*ms+10).onStream(1).addTo(f)
 			}
 		}, 1},
 		"each within the one before": {func(f *Forest) {
-			for i := range int64(n) {
+			for i := range n {
 				opAt("a", uint64(i+1), uint64(i), i*us, 2*n*us-i*us).onStream(1).addTo(f)
 			}
 		}, 0},
 		"each within the one before, and no parents": {func(f *Forest) {
-			for i := range int64(n) {
+			for i := range n {
 				opAt("a", 0, 0, i*us, 4*n*us-i*us).onStream(1).addTo(f)
 			}
 		}, n - 1},
 		"a chain, and others that outlast it": {func(f *Forest) {
-			for i := range int64(n / 2) {
+			for i := range n / 2 {
 				opAt("a", uint64(i+1), uint64(i), i, 10*n*us-i).onStream(1).addTo(f)
 			}
-			for i := range int64(n / 4) {
+			for i := range n / 4 {
 				opAt("b", uint64(n+2*i), 0, n+i*us, 20*n*us+i).onStream(1).addTo(f)
-				opAt("c", uint64(n+2*i+1), n/2, n+i*us+1, n+i*us+2).onStream(1).addTo(f)
+				opAt("c", uint64(n+2*i+1), uint64(n/2), n+i*us+1, n+i*us+2).onStream(1).addTo(f)
 			}
 		}, n / 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forest := NewForest()
 			tc.add(forest)
-			if got := len(forest.suspects().durations); got != tc.want {
+			if got := int64(len(forest.suspects().durations)); got != tc.want {
 				t.Errorf("%d suspects, want %d", got, tc.want)
 			}
 		})

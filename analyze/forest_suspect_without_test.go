@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Without the suspects there are no operations below one whose clock is wrong,
@@ -31,7 +31,7 @@ func TestForestWithoutSuspects(t *testing.T) {
 // A forest without some rows is the forest of the others, where what was below
 // one of the rows hangs below the next one above that is left.
 func TestReducedForest(t *testing.T) {
-	random.Seeds(150, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(60))
 		forest := traceOf(specs...)
 		forest.build()

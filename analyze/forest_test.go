@@ -9,8 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -59,7 +58,7 @@ func tellEverything(t *testing.T, forest *Forest) everything {
 
 // However the input is divided, merging the parts in order gives the same.
 func TestMergeIsIndependentOfShards(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(60))
 		want := tellEverything(t, traceOf(specs...))
 		for shards := 1; shards <= 5; shards++ {
@@ -173,10 +172,8 @@ const maxBytesPerEntry = 100
 // TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
 // a hundred, with a step and a memory size each.
 func TestTraceMemoryPerEntry(t *testing.T) {
-	if testing.Short() || race.Enabled {
-		t.Skip("takes a gigabyte and some seconds")
-	}
-	const entries = 10_000_000
+	cases.NotUnderRace(t, "the race detector's memory is counted as well")
+	entries := cases.Count(t, 500_000, 10_000_000)
 	heap := func() uint64 {
 		runtime.GC()
 		var m runtime.MemStats
@@ -188,8 +185,8 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 	addRequests(forest, entries)
 	added := heap()
 	forest.build()
-	built := float64(heap()-before) / entries
-	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/entries, built)
+	built := float64(heap()-before) / float64(entries)
+	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/float64(entries), built)
 	if built > maxBytesPerEntry {
 		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)
 	}

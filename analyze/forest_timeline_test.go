@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -117,7 +117,7 @@ func naiveParts(specs []spec) *deviceParts {
 }
 
 func TestTimelinesAgainstNaive(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		got := traceOf(specs...).timelines()
 		want := []timeline{}
@@ -131,7 +131,7 @@ func TestTimelinesAgainstNaive(t *testing.T) {
 }
 
 func TestPartsAddUpToSpan(t *testing.T) {
-	random.Seeds(100, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		forest := NewForest()
 		for range 500 {
 			s := randomSpec(r, 500)

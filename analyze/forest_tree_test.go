@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -123,7 +123,7 @@ func TestTree(t *testing.T) {
 }
 
 func TestTreeAgainstNaive(t *testing.T) {
-	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
 		forest, naive := traceOf(specs...), newNaiveTree(specs)
 		got := forest.structure()
@@ -159,7 +159,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 
 // Whatever the input says, the tree holds every span once, but for duplicates.
 func TestTreeIsComplete(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		forest := traceOf(randomSpecs(r, 200)...)
 		var pending []Node
 		for n := range forest.Roots() {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 func TestUtilisation(t *testing.T) {
@@ -116,7 +116,7 @@ func TestMemoryUseDoesNotOverflow(t *testing.T) {
 }
 
 func TestUseOverTimeAgainstNaive(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
 		forest, buckets := traceOf(specs...), 1+r.IntN(horizon)
 		u, m, c := forest.utilisation(buckets), forest.memoryUse(buckets), forest.concurrency()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -105,7 +106,7 @@ func TestKeyValues(t *testing.T) {
 
 // Two entries are in one group exactly when all values of the keys agree.
 func TestKeyEncodingIsInjective(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		encode := func(e *op.Entry) (key []byte, values []KeyValue) {
 			for _, k := range opts.By {

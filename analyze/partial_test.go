@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -148,7 +149,7 @@ func reportOf(t *testing.T, src Source, opts Options) string {
 // The report of partial results is that of the files that they were made of, however the
 // files were divided.
 func TestPartialsAddUp(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		opts.By = slices.DeleteFunc(opts.By, func(k Key) bool { return k.field == byRoot })
 		opts.SumsOnly, opts.Workers = true, 1+r.IntN(3)
@@ -196,7 +197,7 @@ func TestPartialsAddUp(t *testing.T) {
 
 // The profiles of 1,024 ranks are the run.
 func TestPartialsOfManyRanks(t *testing.T) {
-	const ranks = 1024
+	ranks := cases.Count(t, 64, 1024)
 	opts := Options{SumsOnly: true, Workers: 1, By: []Key{{field: byRank}}}
 	r := rand.New(rand.NewPCG(5, 5))
 	var files, partials inputFiles
@@ -249,6 +250,11 @@ func TestDamagedPartials(t *testing.T) {
 	operation := strings.Index(text, `{"operation"`)
 	line := text[operation : operation+strings.IndexByte(text[operation:], '\n')+1]
 	single := regexp.MustCompile(`"count":1,(.*)squares_ns2":\d+`)
+	good := inputFile{"good", text, true}
+	want, err := Run(t.Context(), inputFiles{good}, samplePartialOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct{ name, text, want string }{
 		{"empty", "", "ends within"},
 		{"cut at a line", text[:last], "ends within"},
@@ -274,15 +280,10 @@ func TestDamagedPartials(t *testing.T) {
 		{"a key", replace(`"values":["`, `"values":[7,"`), "values of"},
 		{"behind the others", replace(`"beyond":"`, `"beyond":"AAAA`), "no table holds"},
 	} {
-		files := inputFiles{{"good", text, true}, {"bad", test.text, true}}
-		r, err := Run(t.Context(), files, samplePartialOptions())
+		r, err := Run(t.Context(), inputFiles{good, {"bad", test.text, true}}, samplePartialOptions())
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
-		}
-		want, err := Run(t.Context(), files[:1], samplePartialOptions())
-		if err != nil {
-			t.Fatal(err)
 		}
 		problem := ""
 		for _, p := range r.Input.Problems {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -42,7 +43,7 @@ func randomOptions(r *rand.Rand) Options {
 // The report is the same for any number of workers, whichever parts of the
 // input each takes and in whatever order they are merged.
 func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
-	random.Seeds(80, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 80, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, r.IntN(400))
 		if r.IntN(2) == 0 {
 			for i := range entries {

@@ -10,7 +10,7 @@ import (
 // D2: names without end take the rows that the limit says and one for all others, and
 // nothing of what they add up to is lost.
 func TestManyNames(t *testing.T) {
-	const names, limit = 200_000, 10_000
+	const names, limit = 50_000, 2_500
 	var e op.Entry
 	records := func(yield func(op.Record, error) bool) {
 		for i := range names {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -116,7 +117,7 @@ func groupEntries(entries []op.Entry, key func(op.Entry) string) map[string][]op
 }
 
 func TestProfileAgainstReference(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, 1+r.IntN(600))
 		opts := Options{Peaks: testPeaks()}
 		opts.By = []Key{{field: byDevice}, {field: byAttr, attr: "layer"}}
@@ -202,7 +203,7 @@ func naiveWall(entries []op.Entry) op.Int {
 
 // What the rows say adds up to what the total says.
 func TestProfilePartsAddUp(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
 		p := NewProfile(opts)
 		entries := random.Entries(r, r.IntN(400))

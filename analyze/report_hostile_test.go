@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -36,7 +36,7 @@ func hostileEntry(r *rand.Rand) op.Entry {
 // Whatever is in the entries, there is a report and it is JSON, in which NaN
 // and infinities cannot be written.
 func TestReportOnHostileEntries(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		var records []op.Record
 		for range r.IntN(30) {
 			e := hostileEntry(r)

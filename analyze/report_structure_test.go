@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -47,7 +47,7 @@ func TestGroupSelfTimes(t *testing.T) {
 
 // By operation the groups are the rows of the operations, also beyond a limit.
 func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
-	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		opts := Options{}
 		opts.By = []Key{{field: byOperation}}
 		opts.MaxGroups = 1 + r.IntN(8)

@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // The figures without suspects are those of a report on the other operations.
 func TestReportWithoutSuspects(t *testing.T) {
 	none := 0
-	random.Seeds(100, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 1+r.IntN(60))
 		for i := range specs {
 			specs[i].rank = op.Known(r.Int64N(2))
@@ -41,7 +41,7 @@ func TestReportWithoutSuspects(t *testing.T) {
 			t.Errorf("seed %d: (-report on the others +without):\n%s", seed, diff)
 		}
 	})
-	if none == 0 || none > 75 {
+	if cases.All() && (none == 0 || none > 75) {
 		t.Errorf("%d of 100 inputs have no suspects", none)
 	}
 }
@@ -69,7 +69,7 @@ func naiveWithout(specs []spec, durations, clock []int32) []spec {
 // The suspects and the figures without them do not depend on the number of
 // workers, and they read back from JSON.
 func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		records := plainRecords(suspiciousSpecs(r, 60))
 		var want string
 		for workers := 1; workers <= 4; workers++ {

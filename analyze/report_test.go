@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 )
@@ -115,7 +116,7 @@ func TestReportWithoutInput(t *testing.T) {
 // Whatever is in the entries, the report is valid JSON, and without structure
 // what needs it is null and all else is the same.
 func TestReportWithoutStructure(t *testing.T) {
-	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		var records []op.Record
 		entries := random.Entries(r, r.IntN(100))
 		for i := range entries {
@@ -257,7 +258,7 @@ func TestReportSumsBeyond64Bits(t *testing.T) {
 
 // A report on a seed trace has the seed's figures.
 func TestReportHasSeedFigures(t *testing.T) {
-	random.Seeds(40, func(number uint64, r *rand.Rand) {
+	cases.Seeds(t, 40, func(number uint64, r *rand.Rand) {
 		trace := random.Trace(r, 1+r.IntN(200))
 		opts := Options{HotspotBytes: 16, Top: DefaultTop}
 		p := NewProfile(opts)

@@ -7,7 +7,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/flops"
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -49,7 +49,7 @@ func naiveWork(entries []op.Entry) (total int64, w Work) {
 // The cache of derived work has no effect but on time, however many entries differ in a
 // name, a dimension, its place or an element type only.
 func TestWorkIsThatOfEachEntry(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var f workFinder
 		for range 5000 {
 			e := randomWork(r)

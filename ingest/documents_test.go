@@ -16,7 +16,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // randomTraces returns spans of several resources and scopes, some of many spans.
@@ -167,7 +167,7 @@ func testDocuments(t *testing.T, documents func(t *testing.T, rng *rand.Rand) []
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "input")
 	shared, seeds := 0, 300
-	if race.Enabled {
+	if cases.Race {
 		seeds = 60
 	}
 	for seed := range uint64(seeds) {

@@ -18,8 +18,8 @@ import (
 const FollowInterval = 200 * time.Millisecond
 
 // Follower reads files while they grow. It follows entries, OTLP in JSON Lines and in
-// frames, stdouttrace, and streams of Arrow, none of them compressed; files of any
-// other format it reads once, as they are. The zero value is ready to use.
+// frames, and stdouttrace, none of them compressed; files of any other format it reads
+// once, as they are. The zero value is ready to use.
 type Follower struct {
 	// Options says how to read. Its Progress and Exclude are not called for files that are
 	// followed.

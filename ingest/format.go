@@ -125,15 +125,6 @@ func holding(
 	}
 }
 
-// sized returns partsAt for a format whose parts are the same however it is read.
-func sized(
-	parts func(src io.ReaderAt, size int64, name string, m *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error),
-) partsFunc {
-	return func(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
-		return parts(src, size, name, m, p.bytes)
-	}
-}
-
 // Formats returns the formats in the order in which they are tried.
 func Formats() []Format { return slices.Clone(formats) }
 

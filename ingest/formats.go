@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/ingest/ort"
@@ -48,16 +47,7 @@ var formats = []Format{
 		},
 		open:      openParquet,
 		recordsAt: parquet.RecordsAt,
-		partsAt:   sized(parquet.Parts),
-		inherits:  true,
-	},
-	{
-		Name: "arrow", Summary: "Arrow streams and files with the columns of operations",
-		detect:    func(h *head) bool { return arrow.Sniff(h.text) },
-		open:      whole(arrow.Records),
-		grows:     true,
-		recordsAt: arrow.RecordsAt,
-		partsAt:   sized(arrow.Parts),
+		partsAt:   parquetParts,
 		inherits:  true,
 	},
 	{
@@ -143,4 +133,9 @@ var formats = []Format{
 // otlpDocument is partsAt for OTLP in JSON.
 func otlpDocument(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
 	return otlp.JSONParts(src, size, name, m, otlp.Parts{Bytes: p.bytes, Thorough: p.thorough})
+}
+
+// parquetParts is partsAt for Parquet, whose parts are the same however it is read.
+func parquetParts(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
+	return parquet.Parts(src, size, name, m, p.bytes)
 }

@@ -152,6 +152,8 @@ func (h *head) refusal() error {
 		return &refusedError{"a server's error answer, not a trace: " + h.serverMessage()}
 	case isUTF16(h.text):
 		return &refusedError{"text in UTF-16; convert it to UTF-8"}
+	case bytes.HasPrefix(h.text, []byte("ARROW1")), bytes.HasPrefix(h.text, []byte("\xff\xff\xff\xff")): // a file, a stream
+		return &refusedError{"Arrow, which is not read: write the table as Parquet, and record entries, with zstd for small files"}
 	case bytes.HasPrefix(trimmed, []byte("<")):
 		msg := "an HTML or XML page, not a trace"
 		if m := title.FindSubmatch(trimmed); m != nil {

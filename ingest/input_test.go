@@ -181,6 +181,8 @@ func TestInputRefuses(t *testing.T) {
 		{"UTF-16 without a mark", "{\x00\"\x00", "UTF-16"},
 		{"CSV", "step,operation,kind\n1,matmul,compute\n", "a CSV table of operations, which is written for other tools and not read"},
 		{"folded stacks", "cuda:0;forward;matmul 1200\ncuda:0;add 3\n", "folded stacks, which is"},
+		{"Arrow", "ARROW1\x00\x00\xff\xff\xff\xff", "Arrow, which is not read: write the table as Parquet, and record entries, with zstd"},
+		{"Arrow stream", "\xff\xff\xff\xff\x10\x02\x00\x00", "Arrow, which is not read"},
 		{"pprof", "\x0a\x04\x08\x01\x10\x02\x12\x02\x08\x01", "a pprof profile, which is"},
 		{"damaged seed trace", `{"entries":[],"x":nope}`, "expected null, found 'n' (at byte 18)"},
 		{"other major version", `{"schema":"optrace.entries/v2"}` + "\n" + entryLine, `schema "optrace.entries/v2" is not supported`},

@@ -15,7 +15,7 @@ import (
 // Read calls read for every part of the input, in the given number of goroutines
 // at once. Files are cut into parts of some hundred kilobytes where their format
 // allows it: entries, OTLP JSON Lines, OTLP protobuf and stdouttrace. A file that can
-// be read anywhere has larger parts where it is Parquet or Arrow, or one document of
+// be read anywhere has larger parts where it is Parquet, or one document of
 // OTLP JSON that is all of the input. Any other file is one part.
 //
 // Files and parts are numbered from 0 in the order of the input, parts across

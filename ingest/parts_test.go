@@ -82,7 +82,7 @@ func sampleFiles(t *testing.T) []string {
 	var files []string
 	for _, pattern := range []string{
 		"otlp/testdata/gate_*/*", "otlp/testdata/rotation/*", "jaeger/testdata/*.json", "kineto/testdata/*.json",
-		"ort/testdata/*.json", "stdouttrace/testdata/*.json*", "parquet/testdata/duckdb.*", "arrow/testdata/*.arrow*", "../testdata/exporter_*",
+		"ort/testdata/*.json", "stdouttrace/testdata/*.json*", "parquet/testdata/duckdb.*", "../testdata/exporter_*",
 	} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {

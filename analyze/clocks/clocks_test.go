@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/clocks"
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -90,7 +90,7 @@ func TestEstimate(t *testing.T) {
 // Offsets that are known come out within the noise, through groups that overlap, whatever the
 // number of collectives; and the drift where there is one.
 func TestOffsetsAreRecovered(t *testing.T) {
-	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		ranks := 2 + r.IntN(30)
 		noise := 1 + r.Int64N(10_000)
 		offsets, drifts := make([]int64, ranks), make([]float64, ranks)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -44,7 +45,7 @@ func randomSpans(r *rand.Rand) []span {
 func TestJoinRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	sides := cmpopts.IgnoreFields(correlate.Request{}, "InJaeger", "InLocal", "MissingInJaeger", "MissingOpsLocally")
-	for range 200 {
+	for range cases.Count(t, 20, 200) {
 		spans := randomSpans(r)
 		whole := join(moved(spans, local)).Report(correlate.Options{})
 		joined := join(spans).Report(correlate.Options{})

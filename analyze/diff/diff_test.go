@@ -14,7 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -77,10 +77,7 @@ func TestInjectedSlowdown(t *testing.T) {
 		{"entries", simulation{names: six, steps: 300, within: 0.2, noStep: true, noStart: true}, 1, diff.UnitEntries},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			rounds := 40
-			if race.Enabled {
-				rounds = 20
-			}
+			rounds := cases.Count(t, 5, 40)
 			hits, alarms := 0, 0
 			for seed := range uint64(rounds) {
 				rng := rand.New(rand.NewPCG(seed, 10))
@@ -111,10 +108,7 @@ func TestInjectedSlowdown(t *testing.T) {
 // Runs that differ by chance only give few alarms, also where they differ much.
 func TestRunsThatDifferByChance(t *testing.T) {
 	sim := simulation{names: six, steps: 5, between: 0.2, within: 0.1}
-	rounds := 100
-	if race.Enabled {
-		rounds = 20
-	}
+	rounds := cases.Count(t, 10, 100)
 	alarms := 0
 	for seed := range uint64(rounds) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -126,7 +120,7 @@ func TestRunsThatDifferByChance(t *testing.T) {
 			alarms++
 		}
 	}
-	if alarms > rounds*5/100 {
+	if alarms > max(1, rounds*5/100) {
 		t.Errorf("%d of %d comparisons find something", alarms, rounds)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -102,10 +102,7 @@ func found(r *diff.Report) (names []string) {
 // find anything.
 func TestSplitsOfOneRun(t *testing.T) {
 	entries := recording(t)
-	splits := 200
-	if race.Enabled {
-		splits = 20
-	}
+	splits := cases.Count(t, 10, 200)
 	alarms := 0
 	for seed := range uint64(splits) {
 		r := compare(t, split(entries, rand.New(rand.NewPCG(seed, 0)), "", 1))
@@ -117,7 +114,7 @@ func TestSplitsOfOneRun(t *testing.T) {
 			t.Fatalf("unit %s, %d tests", r.Unit, r.Tests)
 		}
 	}
-	if alarms > splits*5/100 {
+	if alarms > max(1, splits*5/100) {
 		t.Errorf("%d of %d comparisons find something", alarms, splits)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -150,7 +151,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 
 // Both forms of a trace give exactly what the plain form gives.
 func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
-	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		trace := wildTrace(r, r.IntN(300), seed%3 == 0)
 		want, columns := exactSeed{trace}, NewColumns(trace)
 		s := columns.Summary()

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -124,7 +125,7 @@ func (n naiveSeed) collapsed() string {
 var rounding = cmpopts.EquateApprox(1e-12, 1e-9)
 
 func TestSeedDifferential(t *testing.T) {
-	random.Seeds(60, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		trace := random.Trace(r, r.IntN(200))
 		for i := range trace.Entries { // devices that look like none
 			switch e := &trace.Entries[i]; r.IntN(6) {

@@ -12,8 +12,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -82,7 +82,7 @@ func TestStacksWrite(t *testing.T) {
 
 // The seed computes in floating-point microseconds.
 func TestRoundMicrosAgainstFloats(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		for range 1000 {
 			ns := r.Int64N(1 << uint(1+r.IntN(50)))
 			want := int64(math.Round(max(float64(ns)/1000, 1)))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // hostileNames are names that collapsed stacks have to escape or to keep apart.
@@ -28,7 +28,7 @@ func pathOf(frames ...string) *Path {
 
 // The lines are those of a map from stacks to weights, sorted.
 func TestWriteCollapsedAgainstMap(t *testing.T) {
-	random.Seeds(100, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		table, want := NewTable(Limits{}), map[string]int64{}
 		for range r.IntN(60) {
 			var path Path

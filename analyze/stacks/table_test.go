@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -47,7 +47,7 @@ func randomAddition(r *rand.Rand) addition {
 
 // Without limits the rows are those of a map.
 func TestRowsAgainstMap(t *testing.T) {
-	random.Seeds(100, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
 		table := NewTable(Limits{})
 		var want []Row
 		for range r.IntN(80) {
@@ -72,7 +72,7 @@ func TestRowsAgainstMap(t *testing.T) {
 // Beyond the limits the rows still add up, and depend neither on the order of additions
 // nor on how these are divided among tables.
 func TestRowsDoNotDependOnOrder(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		limits := Limits{Stacks: 1 + r.IntN(20), Shapes: 1 + r.IntN(20), Requests: 1 + r.IntN(20)}
 		whole := NewTable(limits)
 		var all []addition
@@ -179,7 +179,7 @@ func TestOverflow(t *testing.T) {
 
 // Of the requests all rows are kept or none, whatever the order of additions.
 func TestRequestsAreKeptAsAWhole(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		table := NewTable(Limits{Requests: 1 + r.IntN(30)})
 		want := make(map[op.SpanID]int64)
 		for range 200 {

@@ -49,22 +49,14 @@ func Suite() []measure.Measure {
 	tunedQuery := measure.Measure{
 		Name: "profile_otlp_vs_duckdb_tuned_query", Wall: true, Limit: limitOTLP, What: "the same, DuckDB's query alone",
 	}
-	columns := measure.Measure{
-		Name: "profile_arrow_vs_duckdb_parquet", Target: 3, Limit: limitColumns,
-		What: "an Arrow stream, DuckDB reading the same operations from Parquet, processor time of the whole process",
-	}
 	parquet := measure.Measure{
 		Name: "profile_parquet_vs_duckdb", Target: 1, Limit: limitParquet,
 		What: "a Parquet file, the same for both, processor time of the whole process",
 	}
 	for _, k := range []workload.Kind{workload.G512, workload.G1} {
-		stream := &measure.Suite{
-			Name: "whole processes, Arrow and Parquet, " + string(k), Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
-			Open: openColumns(k, million, false),
-		}
 		table := &measure.Suite{
 			Name: "whole processes, Parquet, " + string(k), Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
-			Open: openColumns(k, million, true),
+			Open: openParquet(k, million),
 		}
 		entries := &measure.Suite{
 			Name: "whole processes, entries, " + string(k), Unit: "op", Cold: true, Rounds: 9, QuickRounds: 3,
@@ -82,7 +74,6 @@ func Suite() []measure.Measure {
 		add := func(m *measure.Measure, s *measure.Suite, peer, less string) {
 			m.Cases = append(m.Cases, measure.Case{Data: string(k), Suite: s, Peer: peer, Ours: ours, Less: less})
 		}
-		add(&columns, stream, duckFile, "")
 		add(&parquet, table, duckFile, "")
 		add(&process, entries, duck, "")
 		add(&query, entries, duck, duckStart)
@@ -91,13 +82,12 @@ func Suite() []measure.Measure {
 		add(&tuned, fastest, duckTuned, "")
 		add(&tunedQuery, fastest, duckTuned, duckStart)
 	}
-	return []measure.Measure{process, otlp, tuned, columns, parquet, query, cpu, tunedQuery}
+	return []measure.Measure{process, otlp, tuned, parquet, query, cpu, tunedQuery}
 }
 
 // The limits, for the table.
 const (
 	limitEntries = "reading entries, see there; both cores are busy"
-	limitColumns = "starting the process, and reading Arrow, see there"
 	limitParquet = "decompressing and decoding pages; shapes, which FLOPs follow from, row by row; starting the process"
 	limitOTLP    = "reading OTLP JSON, see there; both cores are busy"
 )
@@ -155,25 +145,16 @@ func newSides(db *duckDB, program string, file workload.File, statements map[str
 	}}
 }
 
-// openColumns opens a suite over operations that DuckDB reads from the Parquet file that
-// optrace convert makes of entries. The report is on the same file where parquet is set,
-// otherwise on an Arrow stream of the same entries.
-func openColumns(k workload.Kind, ops int, parquet bool) func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
+// openParquet opens a suite over the Parquet file that optrace convert makes of entries.
+func openParquet(k workload.Kind, ops int) func(context.Context, *measure.Env, measure.Want) (*measure.Opened, error) {
 	return func(ctx context.Context, env *measure.Env, _ measure.Want) (*measure.Opened, error) {
 		db, program, err := programs(ctx, env)
 		if err != nil {
 			return nil, err
 		}
-		cfg := workload.Config{Ops: ops, Kind: k}
-		entries, err := workload.Get(ctx, env, workload.Entries, cfg)
+		file, err := workload.Get(ctx, env, workload.Entries, workload.Config{Ops: ops, Kind: k})
 		if err != nil {
 			return nil, err
-		}
-		file := entries
-		if !parquet {
-			if file, err = workload.Get(ctx, env, workload.Arrow, cfg); err != nil {
-				return nil, err
-			}
 		}
 		dir, err := os.MkdirTemp("", "optrace-bench-")
 		if err != nil {
@@ -181,13 +162,11 @@ func openColumns(k workload.Kind, ops int, parquet bool) func(context.Context, *
 		}
 		remove := func() error { return os.RemoveAll(dir) }
 		path := filepath.Join(dir, "ops.parquet")
-		if _, _, err := measure.Command(ctx, 1, program, "convert", "-to", "parquet", "-o", path, entries.Path); err != nil {
+		if _, _, err := measure.Command(ctx, 1, program, "convert", "-to", "parquet", "-o", path, file.Path); err != nil {
 			return nil, errors.Join(err, remove())
 		}
-		if parquet {
-			file.Path = path
-		}
-		opened := newSides(db, program, file, map[string]func(string) string{duckFile: func(string) string { return parquetSQL(path) }})
+		file.Path = path
+		opened := newSides(db, program, file, map[string]func(string) string{duckFile: parquetSQL})
 		opened.Close = remove
 		return opened, nil
 	}

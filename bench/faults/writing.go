@@ -14,7 +14,7 @@ import (
 // producer returns a process with a format, a compression, a limit of size and a
 // batch of random choice, which writes to a file in dir.
 func (c *campaign) producer(dir string) producer.Producer {
-	formats := []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow}
+	formats := []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto}
 	p := producer.Producer{
 		Path:   filepath.Join(dir, "ops.x"),
 		Format: formats[c.rng.IntN(len(formats))],
@@ -22,9 +22,6 @@ func (c *campaign) producer(dir string) producer.Producer {
 		Batch:  1 + c.rng.IntN(2000),
 	}
 	packed := []optrace.Compression{optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd}
-	if p.Format == optrace.FormatArrow {
-		packed[1] = optrace.CompressionLZ4
-	}
 	p.Compression = packed[c.rng.IntN(len(packed))]
 	if c.rng.IntN(2) == 0 {
 		p.MaxBytes = 50_000 + c.rng.Int64N(400_000)

@@ -23,8 +23,6 @@ type Measure struct {
 	Cases []Case
 	// Wall makes the time that passes the cost, in place of processor time.
 	Wall bool
-	// Bytes makes the size the cost.
-	Bytes bool
 	// Target is what the ratio should reach; 0 for a figure without a target.
 	Target float64
 	// Allocs, where it is set, bounds the allocations of our side.
@@ -146,17 +144,13 @@ func newResult(m Measure, samples func(Case, string) []Sample) Result {
 	return r
 }
 
-// costs returns the nanoseconds, or bytes, per unit of each sample.
+// costs returns the nanoseconds per unit of each sample.
 func (m *Measure) costs(samples []Sample) []float64 {
 	costs := make([]float64, len(samples))
 	for i, x := range samples {
 		t := x.CPU
 		if m.Wall {
 			t = x.Wall
-		}
-		if m.Bytes {
-			costs[i] = float64(x.Bytes) / float64(x.N)
-			continue
 		}
 		costs[i] = float64(t.Nanoseconds()) / float64(x.N)
 	}

@@ -16,8 +16,6 @@ type Sample struct {
 	Allocs uint64
 	// RSS is the largest resident size in bytes; 0 where it was not looked at.
 	RSS int64
-	// Bytes is the size of what was made or read; 0 where it does not matter.
-	Bytes int64
 	// Sum is what the work came to. Where two sides of a suite state one, they
 	// must state the same; "" states none.
 	Sum string

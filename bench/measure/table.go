@@ -29,7 +29,7 @@ func WriteTable(w io.Writer, rep *Report, m Machine) error {
 			if part.include(r) {
 				c := r.Worst()
 				fmt.Fprintf(tw, "%s\t%s\t%s\t%.2f\t%.2f–%.2f\t%s\t%s\t%s\t%s\t%s\n",
-					r.Name, r.cost(c.PeerNS, c.Suite.Unit), r.cost(c.OursNS, c.Suite.Unit),
+					r.Name, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit),
 					c.Ratio.Median, c.Ratio.Min, c.Ratio.Max, target(r), verdict(r), c.Data, others(r), allocs(r))
 			}
 		}
@@ -81,7 +81,7 @@ func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 				targets = fmt.Sprintf("| %s | %s%s ", target(r), v, strings.TrimSuffix("; "+allocs(r), "; "))
 			}
 			fmt.Fprintf(w, "| %s | %.2f | %s | %s | %.2f–%.2f %s| %s | %s | %s |\n", r.Name, c.Ratio.Median, c.Data, others(r),
-				c.Ratio.Min, c.Ratio.Max, targets, r.cost(c.PeerNS, c.Suite.Unit), r.cost(c.OursNS, c.Suite.Unit), r.Limit)
+				c.Ratio.Min, c.Ratio.Max, targets, cost(c.PeerNS, c.Suite.Unit), cost(c.OursNS, c.Suite.Unit), r.Limit)
 		}
 	}
 	if len(rep.Values) > 0 {
@@ -94,14 +94,6 @@ func WriteMarkdown(w io.Writer, rep *Report, m Machine, now time.Time) error {
 		fmt.Fprintln(w)
 	}
 	return writeNotRun(w, rep, "- %s was **not run**: %s\n")
-}
-
-// cost returns a cost for people.
-func (r *Result) cost(v float64, unit string) string {
-	if r.Bytes {
-		return fmt.Sprintf("%.0f B/%s", v, unit)
-	}
-	return cost(v, unit)
 }
 
 func hasTarget(r Result) bool   { return r.Target > 0 }

@@ -31,7 +31,6 @@ func timing(file workload.File, read reader) measure.Side {
 			return s, fmt.Errorf("reading %s: %d operations of %d ns, want %d of %d ns",
 				file.Path, rep.Total.Count, rep.Total.SumNS, file.Ops, file.SumNS)
 		}
-		s.Bytes = file.Size
 		s.Sum, err = digest(rep)
 		return s, err
 	}

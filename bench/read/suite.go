@@ -5,7 +5,6 @@ package read
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
@@ -18,8 +17,6 @@ const (
 	sonicJSON    = "sonic"
 	ours         = "optrace, one worker"
 	oursTwice    = "optrace, two workers"
-	oursEntries  = "optrace, entries JSONL"
-	oursArrow    = "optrace, Arrow"
 )
 
 // The number of operations that are read. Recording takes as long as the quickstart
@@ -48,24 +45,22 @@ func Suite() []measure.Measure {
 		}
 		return m
 	}
-	return slices.Concat([]measure.Measure{
+	return []measure.Measure{
 		of(workload.OTLPJSON, "read_otlp_json_vs_pdata", 10, pdata, "OTLP JSON Lines, against ptrace.JSONUnmarshaler", limitOTLPJSON),
 		of(workload.OTLPProto, "read_otlp_proto_vs_pdata", 10, pdata, "OTLP protobuf, against ptrace.ProtoUnmarshaler", limitOTLPProto),
 		of(workload.Entries, "read_entries_vs_encoding_json", 16, encodingJSON,
 			"entries JSONL, against encoding/json into structs", limitEntries),
 		of(workload.Entries, "read_entries_vs_sonic", 6, sonicJSON, "entries JSONL, against sonic into structs", limitEntries),
 		workers(),
-	}, arrowMeasures())
+	}
 }
 
 // The limits, for the table.
 const (
-	limitOTLPJSON   = "instructions per byte: a span is a kilobyte of text, most of it keys; the copy out of the page cache is a fifth"
-	limitOTLPProto  = "instructions per attribute, half of them in shapes; the copy out of the page cache and the sums are a quarter"
-	limitEntries    = "instructions per byte; the copy out of the page cache and the sums are a third"
-	limitArrow      = "shapes, from which FLOPs follow, by row where no two are the same; adding up, which both sides do"
-	limitArrowBytes = "times, ids, sizes and shapes, which differ from row to row, and two bytes for each of some 15 columns"
-	limitWorkers    = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
+	limitOTLPJSON  = "instructions per byte: a span is a kilobyte of text, most of it keys; the copy out of the page cache is a fifth"
+	limitOTLPProto = "instructions per attribute, half of them in shapes; the copy out of the page cache and the sums are a quarter"
+	limitEntries   = "instructions per byte; the copy out of the page cache and the sums are a third"
+	limitWorkers   = "one worker at a time reads and cuts the file, a tenth to a fifth of the work; memory bandwidth"
 )
 
 // newSuite reads files of a format and kind.

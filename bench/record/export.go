@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
@@ -21,7 +19,6 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
-	readarrow "github.com/optrace/optrace/ingest/arrow"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -32,8 +29,6 @@ const (
 	otlp      = "otlptrace + proto.Marshal"
 	entries   = "Exporter, entries"
 	otlpProto = "Exporter, OTLP protobuf"
-	arrow     = "Exporter, Arrow, 16,384 spans" // as a Processor hands them over
-	arrow512  = "Exporter, Arrow"
 )
 
 // exportSuite compares exports of batches of 512 real SDK spans to a writer that
@@ -60,14 +55,6 @@ func exportSuite() []measure.Measure {
 			What: "OTLP protobuf, the same bytes", Limit: limitEncode,
 		},
 		{
-			Name: "export_arrow_vs_entries", Target: 1.2, Cases: suites.cases(entries, arrow),
-			What: "an Arrow stream in batches of 16,384 spans, against our entries JSONL", Limit: limitArrow,
-		},
-		{
-			Name: "export_arrow_vs_entries_512", Cases: suites.cases(entries, arrow512),
-			What: "the same in batches of 512", Limit: limitArrowSmall,
-		},
-		{
 			Name: "export_new_shapes_vs_otlp", Cases: measure.Compare(fresh, otlp, entries), LongOnly: true,
 			What: "entries JSONL, every span with shapes of its own", Limit: limitNew,
 		},
@@ -82,9 +69,6 @@ func exportSuite() []measure.Measure {
 const (
 	limitEncode = "reading the span, from memory and by its interface; finding its attributes in a cache, copying text"
 	limitNew    = "reading attribute values, which the SDK boxes; the cache is bypassed"
-	limitArrow  = "reading the span and finding its attributes, which both sides do: three quarters of our cost"
-
-	limitArrowSmall = "each batch has dictionaries of its own, and hardly any value comes twice in one"
 )
 
 const (
@@ -135,10 +119,6 @@ func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	arrowExp, err := optrace.NewExporter(io.Discard, optrace.WithFormat(optrace.FormatArrow))
-	if err != nil {
-		return nil, err
-	}
 	theirs := otlptrace.NewUnstarted(new(marshallingClient))
 	// Ours are fast: where there are few batches, several passes make a round long
 	// enough to time.
@@ -149,13 +129,10 @@ func openExport(ctx context.Context, s *set) (*measure.Opened, error) {
 			otlp:      exporting(theirs, batches, 1),
 			entries:   exporting(entriesExp, batches, passes),
 			otlpProto: exporting(protoExp, batches, passes),
-			arrow:     exporting(arrowExp, enlarge(batches), passes),
-			arrow512:  exporting(arrowExp, batches, passes),
 		},
-		Check: func() error { return errors.Join(sameBytes(ctx, batches), sameEntries(ctx, batches)) },
+		Check: func() error { return sameBytes(ctx, batches) },
 		Close: func() error {
-			return errors.Join(
-				lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), arrowExp.Shutdown(ctx), theirs.Shutdown(ctx))
+			return errors.Join(lines.Shutdown(ctx), entriesExp.Shutdown(ctx), protoExp.Shutdown(ctx), theirs.Shutdown(ctx))
 		},
 	}, nil
 }
@@ -179,19 +156,6 @@ func exporting(exp sdktrace.SpanExporter, batches [][]sdktrace.ReadOnlySpan, pas
 			return nil
 		})
 	}
-}
-
-// largeBatch is how many spans a Processor exports at a time to a stream of Arrow.
-const largeBatch = 1 << 14
-
-// enlarge returns the spans of batches in larger ones, several times over where they
-// are too few for one.
-func enlarge(batches [][]sdktrace.ReadOnlySpan) (large [][]sdktrace.ReadOnlySpan) {
-	all := slices.Concat(batches...)
-	for len(all) < largeBatch {
-		all = append(all, all...)
-	}
-	return slices.Collect(slices.Chunk(all, largeBatch))
 }
 
 // sdkBatches returns n batches of operations as the SDK hands them to exporters.
@@ -264,46 +228,4 @@ func sameBytes(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) error {
 		}
 	}
 	return nil
-}
-
-// sameEntries returns an error unless our Arrow stream of all batches holds the
-// entries of our entries JSONL.
-func sameEntries(ctx context.Context, batches [][]sdktrace.ReadOnlySpan) error {
-	var lines, stream bytes.Buffer
-	for _, out := range []struct {
-		to     *bytes.Buffer
-		format optrace.Format
-	}{{&lines, optrace.FormatEntries}, {&stream, optrace.FormatArrow}} {
-		exp, err := optrace.NewExporter(out.to, optrace.WithFormat(out.format))
-		if err != nil {
-			return err
-		}
-		for _, b := range batches {
-			if err := exp.ExportSpans(ctx, b); err != nil {
-				return err
-			}
-		}
-	}
-	want, err := entryLines(op.NewReader(&lines, "entries").Records())
-	if err != nil {
-		return err
-	}
-	got, err := entryLines(readarrow.Records(&stream, "arrow", nil))
-	if err == nil && !bytes.Equal(want, got) {
-		err = errors.New("our Arrow stream does not hold the entries of our entries JSONL")
-	}
-	return err
-}
-
-// entryLines returns the entries among records as lines.
-func entryLines(records iter.Seq2[op.Record, error]) (lines []byte, err error) {
-	for rec, err := range records {
-		if err != nil {
-			return nil, err
-		}
-		if rec.Entry != nil {
-			lines = append(rec.Entry.AppendJSON(lines), '\n')
-		}
-	}
-	return lines, nil
 }

@@ -20,7 +20,7 @@ func (b *bench) sizes(ctx context.Context) error {
 	row := func(name string, size, spans int64) {
 		fmt.Fprintf(b.out, "| %s | %.1f | %.1f |\n", name, megabytes(size), float64(size)/float64(spans))
 	}
-	for _, format := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries, workload.Arrow} {
+	for _, format := range []workload.Format{workload.OTLPJSON, workload.OTLPProto, workload.Entries} {
 		err := b.withFile(ctx, format, ops, func(f workload.File) error {
 			row(string(format), f.Size, f.Spans)
 			compressed, err := zstdSize(f.Path)
@@ -96,8 +96,7 @@ func (b *bench) memory(ctx context.Context) error {
 		format workload.Format
 		ops    int
 	}{
-		{workload.Entries, b.max / 10}, {workload.Entries, b.max}, {workload.Arrow, b.max / 10}, {workload.Arrow, b.max},
-		{workload.OTLPJSON, b.max / 10}, {workload.OTLPProto, b.max / 10},
+		{workload.Entries, b.max / 10}, {workload.Entries, b.max}, {workload.OTLPJSON, b.max / 10}, {workload.OTLPProto, b.max / 10},
 	} {
 		if in.ops < 1 {
 			continue

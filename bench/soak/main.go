@@ -56,12 +56,12 @@ func main() {
 	flag.Int64Var(&cfg.rotate, "rotate", 0, "`bytes` of a file before it is rotated, read and removed")
 	flag.StringVar(&cfg.path, "o", "", "`file` to write, a temporary one by default")
 	policy := flag.String("policy", optrace.PolicyDropNewest.String(), "what to do without room: drop-newest, drop-oldest or block")
-	format := flag.String("format", optrace.FormatEntries.String(), "what to write: entries, otlp-json, otlp-proto or arrow")
-	packing := flag.String("compression", optrace.CompressionNone.String(), "how to compress: none, gzip, zstd or lz4")
+	format := flag.String("format", optrace.FormatEntries.String(), "what to write: entries, otlp-json or otlp-proto")
+	packing := flag.String("compression", optrace.CompressionNone.String(), "how to compress: none, gzip or zstd")
 	flag.Parse()
 	ok := choose(&cfg.policy, *policy, optrace.PolicyDropNewest, optrace.PolicyDropOldest, optrace.PolicyBlock) &&
-		choose(&cfg.format, *format, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow) &&
-		choose(&cfg.packing, *packing, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd, optrace.CompressionLZ4)
+		choose(&cfg.format, *format, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto) &&
+		choose(&cfg.packing, *packing, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd)
 	if !ok {
 		os.Exit(2)
 	}

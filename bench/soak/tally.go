@@ -39,7 +39,7 @@ func (t *tally) read(path string) error {
 // check holds what was read against the stats.
 func (t *tally) check(format optrace.Format, st optrace.Stats, out io.Writer) error {
 	fmt.Fprintf(out, "  read back: %d entries in %d batches, gap records of %d, %d holes\n", t.entries, t.batches, t.dropped, t.holes)
-	if format != optrace.FormatEntries && format != optrace.FormatArrow {
+	if format != optrace.FormatEntries {
 		t.dropped = st.Dropped // they have no gap records
 	}
 	if t.entries != st.Written || t.dropped != st.Dropped || st.Recorded != t.entries+t.dropped || t.holes > 0 {

@@ -62,8 +62,6 @@ func generate(ctx context.Context, env *measure.Env, dir string, f Format, c Con
 	var err error
 	path := filepath.Join(dir, spansName)
 	switch {
-	case f == Arrow:
-		file.Summary, err = writeArrow(ctx, env, path, c)
 	case c.Kind == Recorded:
 		file.Summary, err = writeRecorded(ctx, env, path, f, c)
 	default:

@@ -60,13 +60,11 @@ const (
 	OTLPDocument Format = "otlp-document"
 	// OTLPMessage is one TracesData message in protobuf.
 	OTLPMessage Format = "otlp-message"
-	// Arrow is a stream of record batches, converted from entries.
-	Arrow Format = "arrow"
 )
 
 // Formats returns all formats.
 func Formats() []Format {
-	return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage, Arrow}
+	return []Format{Entries, OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage}
 }
 
 // Config selects spans.
@@ -121,9 +119,6 @@ func WriteFile(path string, f Format, c Config) (Summary, error) {
 	if c.Kind == Recorded {
 		return Summary{}, fmt.Errorf("%s is not simulated", c.Kind)
 	}
-	if f == Arrow {
-		return Summary{}, fmt.Errorf("%s is converted from entries", f)
-	}
 	var sum Summary
 	err := create(path, func(file *os.File) (err error) {
 		switch f {
@@ -152,19 +147,12 @@ func fingerprint(f Format, c Config) (string, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := dir + "/spans"
-	written := f
-	if f == Arrow {
-		written = Entries
-	}
-	if _, err := WriteFile(path, written, c); err != nil {
+	if _, err := WriteFile(path, f, c); err != nil {
 		return "", err
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
-	}
-	if f == Arrow {
-		return arrowFingerprint(text)
 	}
 	// A sum: the lines of goroutines on different processors may change places.
 	sum := uint32(0)

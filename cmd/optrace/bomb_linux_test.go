@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // repeated writes head, unit so many times, and tail.
@@ -139,7 +139,7 @@ func TestR2Bombs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	race.Skip(t, "the race detector multiplies the memory that is measured, and takes minutes")
+	cases.NotUnderRace(t, "the race detector multiplies the memory that is measured, and takes minutes")
 	for name, bomb := range bombs {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // completed returns what completion offers for a command line: words and, where files fit,
@@ -137,7 +137,7 @@ func TestCompletedValuesAreTaken(t *testing.T) {
 // The shells complete command lines by their scripts. Those that are not installed are left
 // out.
 func TestShellsComplete(t *testing.T) {
-	race.Skip(t, "one process after the other, each with one goroutine")
+	cases.NotUnderRace(t, "one process after the other, each with one goroutine")
 	dir := t.TempDir()
 	self, err := os.Executable()
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/arrow"
 )
 
 const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [flags] INPUT...
@@ -108,15 +107,6 @@ func targets() []target {
 			"keeps what entries keep, attributes as text in attrs and with their types in",
 			`extra, but a device called ""; rows do not tell the host that they come from`,
 		}, true, newParquetConverter},
-		{"arrow", "a stream of record batches for polars and pandas", []string{
-			"keeps what parquet keeps, in the same columns",
-		}, true, newArrowConverter()},
-		{"arrow-lz4", "the same, compressed with LZ4", []string{
-			"keeps what arrow keeps; costs little time",
-		}, true, newArrowConverter(arrow.WithLZ4())},
-		{"arrow-zstd", "the same, compressed with zstd", []string{
-			"keeps what arrow keeps, in the least space",
-		}, true, newArrowConverter(arrow.WithZstd())},
 		{"collapsed", "folded stacks of self time in ns, for flame graphs", []string{
 			"keeps sums by stack; it is not read",
 		}, false, newCollapsedConverter},
@@ -266,8 +256,11 @@ func findTarget(name string) (target, error) {
 		}
 		names = append(names, t.name)
 	}
-	if name == "" {
+	switch name {
+	case "":
 		return target{}, usagef("no -to; formats are %s", strings.Join(names, ", "))
+	case "arrow", "arrow-lz4", "arrow-zstd": // which earlier versions wrote
+		return target{}, usagef("the format %s was withdrawn: parquet is for tables, entries compressed with zstd for recordings", name)
 	}
 	return target{}, usagef("unknown format %q; formats are %s", name, strings.Join(names, ", "))
 }

@@ -114,7 +114,7 @@ func TestUnknownShapesSurvive(t *testing.T) {
 		want = append(want, s[0]+" -> "+s[1])
 	}
 	slices.Sort(want)
-	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "perfetto", "parquet", "arrow"} {
+	for _, format := range []string{"entries", "trace", "otlp", "jaeger", "chrome", "perfetto", "parquet"} {
 		_, file := converted(t, format, input)
 		text, _ := converted(t, "entries", file)
 		var got []string

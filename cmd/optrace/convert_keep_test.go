@@ -268,7 +268,7 @@ func TestConversionsKeepSpans(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := describeTraces(t, td)
-		for _, way := range []string{"otlp", "entries", "parquet", "entries parquet entries", "arrow", "parquet arrow entries", "otlp entries"} {
+		for _, way := range []string{"otlp", "entries", "parquet", "entries parquet entries", "otlp entries"} {
 			file := input
 			for format := range strings.FieldsSeq(way) {
 				_, file = converted(t, format, file)

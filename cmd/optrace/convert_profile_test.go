@@ -21,8 +21,8 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/perfettotest"
-	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -252,7 +252,7 @@ func perfettoSlices(t *testing.T, file string) map[string]drawn {
 // In each sample of each format, every operation has the same nanoseconds in the report, in
 // collapsed stacks, in the profile, in OTLP's profiles and in the Perfetto trace.
 func TestProfilesHaveTheFiguresOfTheReport(t *testing.T) {
-	race.Skip(t, allSamples)
+	cases.NotUnderRace(t, allSamples)
 	compared, exact, derived := 0, 0, 0
 	for _, file := range samples(t) {
 		if problem := run(t.Context(), []string{"report", file}, strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}); problem != exitOK {
@@ -376,7 +376,7 @@ func TestPprofOfFormats(t *testing.T) {
 	if strings.Count(want, "request:[POST /predict]") < 100 {
 		t.Fatalf("there are few requests:\n%.1000s", want)
 	}
-	for _, format := range []string{"otlp", "jaeger", "chrome", "perfetto", "parquet", "arrow"} {
+	for _, format := range []string{"otlp", "jaeger", "chrome", "perfetto", "parquet"} {
 		_, file := converted(t, format, input)
 		if diff := cmp.Diff(want, profileOf(t, file).String()); diff != "" {
 			t.Errorf("%s (-entries +%s):\n%s", format, format, diff)

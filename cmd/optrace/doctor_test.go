@@ -76,7 +76,7 @@ func TestDoctorNamesFigures(t *testing.T) {
 func TestDoctorIgnoresTheFormat(t *testing.T) {
 	for _, path := range []string{"testdata/requests.jsonl", "testdata/ops.jsonl", "testdata/figures/02_seq.jsonl"} {
 		want := findings(t, path)
-		for _, format := range []string{"entries", "otlp", "parquet", "arrow", "arrow-zstd"} {
+		for _, format := range []string{"entries", "otlp", "parquet"} {
 			converted := filepath.Join(t.TempDir(), "converted")
 			var out, errs bytes.Buffer
 			args := []string{"convert", "-to", format, "-o", converted, path}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/optrace/optrace/analyze/stacks"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // flame is what the page's own code says about its flame graph.
@@ -93,7 +93,7 @@ func byStack(p *profile.Profile) map[string][5]int64 {
 // The flame graph of the page of a whole run has the stacks of pprof and of collapsed stacks:
 // count, time, self time, bytes and FLOPs of each.
 func TestFlameGraphIsTheStackTable(t *testing.T) {
-	race.Skip(t, allSamples)
+	cases.NotUnderRace(t, allSamples)
 	var pages, files []string
 	dir := t.TempDir()
 	for i, file := range samples(t) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -43,7 +43,7 @@ func sampleFiles(t *testing.T) []string {
 
 // The JSON form of a report reads back as the same report.
 func TestReportReadsBack(t *testing.T) {
-	race.Skip(t, allSamples)
+	cases.NotUnderRace(t, allSamples)
 	options := cmp.Options{
 		cmp.AllowUnexported(analyze.Key{}),
 		cmpopts.IgnoreFields(op.Entry{}, "KindRule"), // which JSON has for collectives only

@@ -8,14 +8,14 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // A file that is given twice makes the report that it makes once, but for the
 // description of the input, where all of its operations have ids.
 func TestReportOfRepeatedFile(t *testing.T) {
-	race.Skip(t, allSamples)
+	cases.NotUnderRace(t, allSamples)
 	options := cmp.Options{cmp.AllowUnexported(analyze.Key{}), cmpopts.IgnoreFields(analyze.Report{}, "Input")}
 	samples := 0
 	for _, path := range sampleFiles(t) {

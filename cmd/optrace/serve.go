@@ -28,9 +28,9 @@ machine by OTLP. SDKs send there by default; some, such as Go's, expect TLS unle
 OTEL_EXPORTER_OTLP_INSECURE=true. It goes on until it is interrupted.
 
 An INPUT is a file, a directory or - for standard input. Entries, OTLP in JSON
-Lines and in frames, stdouttrace and streams of Arrow are followed as they grow
-and when they are rotated, and so are the files that come into a directory. Other
-formats, and what is compressed, are read once.
+Lines and in frames, and stdouttrace are followed as they grow and when they are
+rotated, and so are the files that come into a directory. Other formats, and what
+is compressed, are read once.
 
   -listen ADDR      where the page is served (127.0.0.1:8318)
   -otlp-http ADDR   where OTLP is received by HTTP, /v1/traces in protobuf and in

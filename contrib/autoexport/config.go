@@ -97,12 +97,12 @@ func setters() map[string]func(s *settings, value any) error {
 			return err
 		},
 		"format": func(s *settings, value any) error {
-			f, err := named(value, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto, optrace.FormatArrow)
+			f, err := named(value, optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto)
 			s.exporter = append(s.exporter, optrace.WithFormat(f))
 			return err
 		},
 		"compression": func(s *settings, value any) error {
-			c, err := named(value, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd, optrace.CompressionLZ4)
+			c, err := named(value, optrace.CompressionNone, optrace.CompressionGzip, optrace.CompressionZstd)
 			s.exporter = append(s.exporter, optrace.WithCompression(c))
 			return err
 		},

@@ -93,7 +93,7 @@ func TestSettings(t *testing.T) {
 	for _, tc := range []struct{ name, text, problem, format string }{
 		{name: "nothing said", text: "distribution: {optrace: {}}" + tracing, format: "entries-jsonl"},
 		{name: "format", text: "distribution: {optrace: {format: otlp-json}}" + tracing, format: "otlp-json"},
-		{name: "arrow", text: "distribution: {optrace: {format: arrow, compression: zstd}}" + tracing, format: "arrow"},
+		{name: "compression", text: "distribution: {optrace: {compression: zstd}}" + tracing, format: "entries-jsonl"},
 		{
 			name: "rotation", format: "entries-jsonl",
 			text: "distribution: {optrace: {rotate_bytes: 100000, max_total_bytes: 1000000, rotate_age: 1h}}" + tracing,
@@ -109,7 +109,6 @@ func TestSettings(t *testing.T) {
 		{name: "size", text: "distribution: {optrace: {rotate_bytes: many}}" + tracing, problem: "rotate_bytes: many is a string"},
 		{name: "time", text: "distribution: {optrace: {rotate_age: 5}}" + tracing, problem: "rotate_age: 5 is a int"},
 		{name: "times", text: "distribution: {optrace: {flush_interval: soon}}" + tracing, problem: "flush_interval: time: invalid duration"},
-		{name: "do not fit", text: "distribution: {optrace: {format: arrow, compression: gzip}}" + tracing, problem: "no compression"},
 		{name: "negative", text: "distribution: {optrace: {flush_interval: -1s}}" + tracing, problem: "flush interval"},
 		{name: "no directory", text: "distribution: {optrace: {file: missing/ops.jsonl}}" + tracing, problem: "no such file"},
 		{name: "no sampler", text: "distribution: {optrace: {}}\ntracer_provider: {processors: [], sampler: {}}\n", problem: "sampler"},

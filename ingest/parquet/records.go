@@ -206,7 +206,7 @@ type tableReader struct {
 	batch   *rows.Batch
 	shared  shared
 	readers []columnReader
-	counted int64  // bytes of the pages that the table counts
+	counted int64 // bytes of the pages that the table counts
 }
 
 // newColumn returns a column that reads the values of a leaf.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/parquet"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	render "github.com/optrace/optrace/render/parquet"
 )
@@ -113,7 +113,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Entries that differ in nothing take next to no space, and are still all there.
 func TestRoundTripOfRowGroups(t *testing.T) {
-	race.Skip(t, race.OneGoroutine)
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	e := recordtest.Random{Rand: rand.New(rand.NewPCG(3, 4))}.Entry()
 	const n = 133_000 // two row groups
 	var b bytes.Buffer

@@ -21,9 +21,6 @@ type Batch struct {
 	// FirstResource is the content of a header in front of the batch.
 	First, Last   attribute.Distinct
 	FirstResource *op.Resource
-	// Columns is what the records refer to, for formats that write columns; nil for
-	// others.
-	Columns Columns
 	// Groups says which records belong together, for formats that write them
 	// grouped.
 	Groups Groups
@@ -43,17 +40,7 @@ const MaxRecordBytes = 8 << 20
 const MaxBatchBytes = 16 << 20
 
 // Full reports whether b takes no more records.
-func (b *Batch) Full() bool { return b.Size() >= MaxBatchBytes || b.Columns != nil && b.Columns.Full() }
-
-// Columns is what the rows of a format that writes columns refer to.
-type Columns interface {
-	// Bytes returns how much memory it takes, roughly.
-	Bytes() int
-	// Full reports whether no further row should join the batch.
-	Full() bool
-	// Reset makes it that of an empty batch.
-	Reset()
-}
+func (b *Batch) Full() bool { return len(b.Records) >= MaxBatchBytes }
 
 // headroom is how many bytes are kept free before the records, for what precedes
 // them when they are written: then they need not be copied.
@@ -69,15 +56,7 @@ func (b *Batch) Empty() bool { return len(b.Records) == headroom }
 func (b *Batch) Body() []byte { return b.Records[headroom:] }
 
 // Memory returns how many bytes b takes.
-func (b *Batch) Memory() int { return max(cap(b.Records), b.Size()) }
-
-// Size returns how many bytes of its memory b uses.
-func (b *Batch) Size() int {
-	if b.Columns == nil {
-		return len(b.Records)
-	}
-	return len(b.Records) + b.Columns.Bytes()
-}
+func (b *Batch) Memory() int { return cap(b.Records) }
 
 // Between returns the records between a head and a tail: in the batch's own memory
 // if there is room for the head, or else in the head's, which is returned too.
@@ -94,8 +73,5 @@ func (b *Batch) Between(head, tail []byte) (framed, scratch []byte) {
 
 // Reset makes b an empty batch that keeps its buffer.
 func (b *Batch) Reset() {
-	if b.Columns != nil {
-		b.Columns.Reset()
-	}
-	*b = Batch{Records: b.Records[:headroom], Columns: b.Columns, Groups: b.Groups.reset()}
+	*b = Batch{Records: b.Records[:headroom], Groups: b.Groups.reset()}
 }

@@ -2,8 +2,8 @@
 // makes an [Encoder], which appends spans to a [Batch], and frames the batch when
 // it is written.
 //
-// It knows no particular format: these are in the packages below it, entries, otlp
-// and arrow. The pipelines fill batches, the sink writes them.
+// It knows no particular format: these are in the packages below it, entries and
+// otlp. The pipelines fill batches, the sink writes them.
 package encoding
 
 import (
@@ -82,13 +82,6 @@ func RecognizeLines(head []byte, starts ...string) Origin {
 	return Foreign
 }
 
-// Sized is a Format whose batches should be larger than those of others.
-type Sized interface {
-	Format
-	// BatchBytes returns how many bytes a batch may well have in memory.
-	BatchBytes() int
-}
-
 // Joiner is a Format whose records can be put together again.
 type Joiner interface {
 	Format
@@ -108,8 +101,6 @@ type Record struct {
 type Framing struct {
 	Writer   string
 	Sequence int64
-	// Start says that nothing stands in front of the batch.
-	Start bool
 	// Header asks for a header: the resource of the records that follow.
 	Header bool
 	// Gaps are the losses since the last batch.

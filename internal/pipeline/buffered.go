@@ -67,11 +67,7 @@ const (
 // buffers full of them to out.
 func NewBuffered(out Output, cfg Config, errs *observ.Errors) Pipeline {
 	shards := min(runtime.GOMAXPROCS(0), int(cfg.MaxBytes/(minBufferSize*buffersPerShard)))
-	most := maxBufferSize
-	if f, ok := out.Format.(encoding.Sized); ok {
-		most = f.BatchBytes()
-	}
-	size := int(min(int64(most), cfg.MaxBytes/int64(shards*buffersPerShard)))
+	size := int(min(maxBufferSize, cfg.MaxBytes/int64(shards*buffersPerShard)))
 	p := &buffered{
 		out:     out,
 		timeout: cfg.ExportTimeout,
@@ -142,7 +138,7 @@ func (p *buffered) add(sh *shard, e *span.Ended) {
 	default:
 		sh.skipped++
 	}
-	if sh.buffer.Full() || sh.buffer.Size() > p.buffers.size-bufferReserve {
+	if len(sh.buffer.Records) > p.buffers.size-bufferReserve {
 		p.buffers.push(sh.buffer)
 		sh.buffer = nil
 		p.notify()

@@ -245,7 +245,7 @@ func (p *Flight) dump(ctx context.Context) error {
 // join moves the oldest records of two histories into a batch.
 func (p *Flight) join(entries, ancestors *history) *encoding.Batch {
 	b := encoding.NewBatch(min(dumpBytes, entries.bytes+ancestors.bytes))
-	for b.Size() < dumpBytes {
+	for len(b.Records) < dumpBytes {
 		from := older(entries, ancestors)
 		if from == nil {
 			break

@@ -322,10 +322,6 @@ func (r *File) rotate() error {
 	return err
 }
 
-// Empty reports, after Ready, whether nothing has been written to the file, by
-// whomever.
-func (r *File) Empty() bool { return r.size == 0 }
-
 // Reserve deletes the oldest rotated files until n more bytes fit the bound on
 // the total. An error for which [IsNotice] is true is no reason not to write.
 func (r *File) Reserve(n int) error {

@@ -255,7 +255,7 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 		notice = err
 	}
 	torn := state.Torn || s.torn && !state.Other
-	again := state.Other && s.started || s.torn != torn || s.framing.Start != s.target.Empty()
+	again := state.Other && s.started || s.torn != torn
 	s.started, s.torn = s.started && !state.Other, torn
 	if again {
 		out, head = s.frame(o)
@@ -266,7 +266,7 @@ func (s *Sink) assemble(o *inflight) (out []byte, head int, notice, err error) {
 // frame returns the batch of o in its final form.
 func (s *Sink) frame(o *inflight) (out []byte, head int) {
 	s.framing = encoding.Framing{
-		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps, Start: s.target.Empty(),
+		Writer: s.writer, Sequence: s.sequence, Gaps: o.gaps,
 		Header: !s.started || !o.batch.Empty() && o.batch.First != s.resource,
 		// The incomplete line stays unreadable, but only that one.
 		Newline: s.torn && s.lines,

@@ -11,8 +11,6 @@ type Target interface {
 	io.Writer
 	// Ready prepares for a write of about n bytes, and says which file takes it.
 	Ready(n int) (rotate.State, error)
-	// Empty reports, after Ready, whether the file is empty.
-	Empty() bool
 	// Reserve makes room for a write of n bytes.
 	Reserve(n int) error
 	// Continue reports whether a write can go on where the one before ended.
@@ -24,22 +22,12 @@ type Target interface {
 }
 
 // ToWriter returns a Target that writes to w and does not close it.
-func ToWriter(w io.Writer) Target { return &writer{to: w} }
+func ToWriter(w io.Writer) Target { return writer{w} }
 
-type writer struct {
-	to      io.Writer
-	written bool // it has taken something
-}
+type writer struct{ io.Writer }
 
-func (w *writer) Write(p []byte) (int, error) {
-	n, err := w.to.Write(p)
-	w.written = w.written || n != 0
-	return n, err
-}
-
-func (*writer) Ready(int) (rotate.State, error) { return rotate.State{}, nil }
-func (w *writer) Empty() bool                   { return !w.written }
-func (*writer) Reserve(int) error               { return nil }
-func (*writer) Continue() (bool, error)         { return true, nil }
-func (*writer) Release()                        {}
-func (*writer) Close() error                    { return nil }
+func (writer) Ready(int) (rotate.State, error) { return rotate.State{}, nil }
+func (writer) Reserve(int) error               { return nil }
+func (writer) Continue() (bool, error)         { return true, nil }
+func (writer) Release()                        {}
+func (writer) Close() error                    { return nil }

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // The top is the largest of the items.
 func TestTopIsTheLargest(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		h := Heap[int]{Less: func(a, b int) bool { return a < b }}
 		kept := map[int]int{}
 		for range 1 + r.IntN(40) {

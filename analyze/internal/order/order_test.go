@@ -8,7 +8,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Rows in any order are sorted as a stable sort does it, also those of several chunks.
@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 		"interleaved": func(_ *rand.Rand, i int) int64 { return int64(i % 50_000) },
 		"backwards":   func(_ *rand.Rand, i int) int64 { return int64(-i) },
 	}
-	random.Seeds(3, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 3, func(seed uint64, r *rand.Rand) {
 		var sorter Rows
 		for name, order := range orders {
 			n := []int{r.IntN(100), chunkRows + r.IntN(2*chunkRows)}[seed%2]

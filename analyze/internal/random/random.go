@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/optrace/optrace/internal/race"
 	"github.com/optrace/optrace/op"
 )
 
@@ -91,12 +90,4 @@ func Trace(r *rand.Rand, n int) *op.Trace {
 		t.AddEntry(&e)
 	}
 	return t
-}
-
-// Seeds runs a property for several random sources, each reported by number, for fewer
-// under the race detector.
-func Seeds(n uint64, run func(seed uint64, r *rand.Rand)) {
-	for seed := range uint64(race.Fewer(int(n))) {
-		run(seed, rand.New(rand.NewPCG(seed, 0)))
-	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // The p-values are those of SciPy.
@@ -161,7 +163,7 @@ func TestDifferences(t *testing.T) {
 func TestIntervalCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for _, size := range [][2]int{{5, 5}, {8, 12}, {20, 20}, {40, 30}} {
-		const rounds, shift = 400, 0.7
+		rounds, shift := cases.Count(t, 100, 400), 0.7
 		held := 0
 		for range rounds {
 			x, y := make([]float64, size[0]), make([]float64, size[1])
@@ -178,7 +180,7 @@ func TestIntervalCovers(t *testing.T) {
 				t.Errorf("%v: p is %v, the interval %v", size, p, in)
 			}
 		}
-		if held < rounds*93/100 || held > rounds*98/100 {
+		if off := math.Abs(float64(held) - 0.95*float64(rounds)); off > 3*math.Sqrt(0.95*0.05*float64(rounds)) {
 			t.Errorf("%v: %d of %d intervals hold the shift", size, held, rounds)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // letters returns texts of numbers.
@@ -160,8 +162,7 @@ func (n *naive) isFree(i, at, length int) bool {
 
 func TestFindAgainstNaive(t *testing.T) {
 	var sequences, weighted int
-	for seed := range uint64(2000) {
-		r := rand.New(rand.NewPCG(seed, 0))
+	cases.Seeds(t, 2000, func(seed uint64, r *rand.Rand) {
 		n := naive{}
 		var texts [][]int32
 		var weights []int64
@@ -188,7 +189,7 @@ func TestFindAgainstNaive(t *testing.T) {
 		}
 		sequences += len(found)
 		checkPlaces(t, texts, weights, found)
-	}
+	})
 	if sequences == 0 || weighted == 0 {
 		t.Errorf("compared %d sequences, %d texts again", sequences, weighted)
 	}

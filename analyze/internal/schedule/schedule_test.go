@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // part is a node of a test, with its times.
@@ -80,7 +80,7 @@ func TestRun(t *testing.T) {
 // With everything in it a schedule takes what it took; without a set it takes no longer, and
 // no less than the time in which nothing of the set ran.
 func TestRunOfRandom(t *testing.T) {
-	random.Seeds(300, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		parts := []part{root(1000)}
 		for range r.IntN(30) {
 			parent := int32(r.IntN(len(parts)))

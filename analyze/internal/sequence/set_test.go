@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 func TestMissing(t *testing.T) {
@@ -51,7 +51,7 @@ func TestMissing(t *testing.T) {
 }
 
 func TestMissingAgainstMap(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		var a, b Set
 		set := map[int64]bool{}
 		low, high := int64(math.MaxInt64), int64(math.MinInt64)

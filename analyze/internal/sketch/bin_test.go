@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Every duration lies near the middle of its bin, and a longer one in no bin
@@ -34,7 +34,7 @@ func TestBins(t *testing.T) {
 	for _, v := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
 		check(v)
 	}
-	random.Seeds(5, func(_ uint64, r *rand.Rand) {
+	cases.Seeds(t, 5, func(_ uint64, r *rand.Rand) {
 		for range 1000 {
 			check(r.Int64() >> r.IntN(64))
 		}

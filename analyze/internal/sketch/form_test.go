@@ -7,13 +7,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // A sketch that was made of a form has the percentiles of its own, also once others are
 // merged into it, and the same form.
 func TestFormKeepsSketches(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		var whole, merged Sketch
 		for range 1 + r.IntN(4) {
 			var s Sketch

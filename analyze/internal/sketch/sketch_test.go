@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // nearestRank is the definition of a percentile: the smallest value that at
@@ -48,7 +48,7 @@ func TestSketchSmallIsExact(t *testing.T) {
 	if _, ok := new(Sketch).Percentile(50); ok {
 		t.Error("no values have a percentile")
 	}
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		values := make([]int64, 1+r.IntN(MaxExact))
 		var s Sketch
 		for i := range values {
@@ -73,7 +73,7 @@ func TestSketchRelativeError(t *testing.T) {
 		"extremes":        func(r *rand.Rand) int64 { return []int64{1, math.MaxInt64}[r.IntN(2)] },
 	}
 	for name, draw := range distributions {
-		random.Seeds(5, func(seed uint64, r *rand.Rand) {
+		cases.Seeds(t, 5, func(seed uint64, r *rand.Rand) {
 			values := make([]int64, 5000)
 			var s Sketch
 			for i := range values {
@@ -93,7 +93,7 @@ func TestSketchRelativeError(t *testing.T) {
 }
 
 func TestSketchMergeDoesNotDependOnOrder(t *testing.T) {
-	random.Seeds(50, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		values := make([]int64, r.IntN(300))
 		var whole Sketch
 		parts := make([]Sketch, 1+r.IntN(6))
@@ -124,7 +124,7 @@ func TestSketchMergeDoesNotDependOnOrder(t *testing.T) {
 // What a sketch keeps depends on the order of the durations, its answers do not:
 // a few that are far away from the others, in bins or beside them.
 func TestSketchWithOutliers(t *testing.T) {
-	random.Seeds(40, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		values := make([]int64, 33+r.IntN(3000))
 		counts := make(map[int]int64)
 		for i := range values {

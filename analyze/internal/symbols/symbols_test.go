@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Whatever the addresses of the names, each has one number, given in the order
 // of first appearance, and Names agrees with Table.
 func TestNumbersAreThoseOfFirstAppearance(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var names Names
 		var table Table[string]
 		want := map[string]int32{}
@@ -41,7 +41,7 @@ func TestNumbersAreThoseOfFirstAppearance(t *testing.T) {
 
 // A slot holds nothing but the text and tag that it was set to.
 func TestCacheHoldsTextAndTag(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var cache Cache[int64, string]
 		texts := []string{"", "a", "b", "ab", strings.Clone("a"), "some longer text"}
 		for range 2000 {

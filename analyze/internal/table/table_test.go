@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // counter is a row that counts.
@@ -40,7 +40,7 @@ func count(t *Table[counter], key string) {
 // Whatever the limit, the order of the keys and the parts they come in, the
 // same rows stay, and they are complete.
 func TestTableKeepsTheSameRowsInAnyOrder(t *testing.T) {
-	random.Seeds(200, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		limit, keys := 1+r.IntN(8), 1+r.IntN(20)
 		keyLimit := 1 + r.IntN(100)
 		New := func(limit int, fold func(dst, src *counter)) *Table[counter] {

@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 func TestSumAgainstBigIntegers(t *testing.T) {
-	random.Seeds(20, func(seed uint64, r *rand.Rand) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
 		var sum, squares, products Sum
 		wantSum, wantSquares, wantProducts := new(big.Int), new(big.Int), new(big.Int)
 		for range 100 {

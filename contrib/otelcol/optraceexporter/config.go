@@ -10,10 +10,6 @@ import (
 	"go.opentelemetry.io/collector/confmap/xconfmap"
 	"go.opentelemetry.io/collector/exporter/exporterhelper"
 
-	"github.com/optrace/optrace/internal/arrowtable"
-	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/internal/encoding/arrow"
-	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/op"
@@ -23,9 +19,9 @@ import (
 type Config struct {
 	// Path is the file that is appended to.
 	Path string `mapstructure:"path"`
-	// Format is "entries", JSON Lines of the schema optrace.entries/v1, or "arrow".
+	// Format is "entries": JSON Lines of the schema optrace.entries/v1.
 	Format string `mapstructure:"format"`
-	// Compression is "none" or "zstd", "gzip" for entries or "lz4" for Arrow.
+	// Compression is "none", "gzip" or "zstd".
 	Compression string `mapstructure:"compression"`
 	// Rotation says when another file is begun, and how much is kept.
 	Rotation Rotation `mapstructure:"rotation"`
@@ -68,7 +64,7 @@ func (c *Config) Validate() error {
 	if c.Path == "" {
 		errs = append(errs, errors.New("path is empty"))
 	}
-	if _, _, err := c.output(); err != nil {
+	if _, err := c.compression(); err != nil {
 		errs = append(errs, err)
 	}
 	if err := c.Rotation.limits().Validate(); err != nil {
@@ -81,28 +77,17 @@ func (r Rotation) limits() rotate.Limits {
 	return rotate.Limits{MaxBytes: r.MaxBytes, MaxAge: r.MaxAge, MaxTotal: r.MaxTotalBytes}
 }
 
-// output returns the format, and how batches are compressed as a whole.
-func (c *Config) output() (encoding.Format, sink.Compression, error) {
-	switch c.Format {
-	case "entries":
-		for _, z := range []sink.Compression{sink.None, sink.Gzip, sink.Zstd} {
-			if c.Compression == z.String() {
-				return entries.Format, z, nil
-			}
-		}
-	case "arrow":
-		switch c.Compression {
-		case "none":
-			return arrow.New(nil), sink.None, nil
-		case "zstd":
-			return arrow.New(arrowtable.NewZstd), sink.None, nil
-		case "lz4":
-			return arrow.New(arrowtable.NewLZ4), sink.None, nil
-		}
-	default:
-		return nil, sink.None, fmt.Errorf("unknown format %q; known are entries and arrow", c.Format)
+// compression returns how batches are compressed.
+func (c *Config) compression() (sink.Compression, error) {
+	if c.Format != "entries" {
+		return sink.None, fmt.Errorf("unknown format %q; it is entries, with the compression zstd for small files", c.Format)
 	}
-	return nil, sink.None, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
+	for _, z := range []sink.Compression{sink.None, sink.Gzip, sink.Zstd} {
+		if c.Compression == z.String() {
+			return z, nil
+		}
+	}
+	return sink.None, fmt.Errorf("the format %s has no compression %q", c.Format, c.Compression)
 }
 
 // mapping returns how attributes are read.

@@ -20,14 +20,13 @@ func TestConfig(t *testing.T) {
 		want string // part of the error; "" for none
 	}{
 		{"path alone", map[string]any{"path": "ops.jsonl"}, ""},
-		{"arrow", map[string]any{"path": "ops.arrows", "format": "arrow", "compression": "lz4"}, ""},
+		{"compressed", map[string]any{"path": "ops.jsonl.zst", "format": "entries", "compression": "zstd"}, ""},
 		{"no path", nil, "path is empty"},
 		{"a typo", map[string]any{"path": "ops.jsonl", "compressed": "zstd"}, "compressed"},
 		{"a typo below", map[string]any{"path": "ops.jsonl", "rotation": map[string]any{"max_byte": 1}}, "max_byte"},
 		{"unknown format", map[string]any{"path": "x", "format": "json"}, `unknown format "json"`},
 		{"unknown compression", map[string]any{"path": "x", "compression": "xz"}, `entries has no compression "xz"`},
-		{"compression of another format", map[string]any{"path": "x", "format": "arrow", "compression": "gzip"},
-			`arrow has no compression "gzip"`},
+		{"a format of before", map[string]any{"path": "x", "format": "arrow"}, `unknown format "arrow"; it is entries, with the compression zstd`},
 		{"total without size", map[string]any{"path": "x", "rotation": map[string]any{"max_total_bytes": 1}}, "rotation: a bound on the total"},
 		{"negative age", map[string]any{"path": "x", "rotation": map[string]any{"max_age": "-1s"}}, "negative"},
 		{"negative retries", map[string]any{"path": "x", "retry_on_failure": map[string]any{"initial_interval": "-1s"}}, "initial_interval"},
@@ -49,7 +48,7 @@ func TestConfig(t *testing.T) {
 func TestWholeConfig(t *testing.T) {
 	cfg := createDefaultConfig()
 	err := confmap.NewFromStringMap(map[string]any{
-		"path": "ops.arrows", "format": "arrow", "compression": "zstd", "keep_attributes": []any{"customer"},
+		"path": "ops.jsonl", "format": "entries", "compression": "zstd", "keep_attributes": []any{"customer"},
 		"operation_traces_only": true, "timeout": "3s", "retry_on_failure": map[string]any{"enabled": false},
 		"rotation": map[string]any{"max_bytes": 1 << 20, "max_age": "1h", "max_total_bytes": 1 << 30},
 	}).Unmarshal(cfg)
@@ -57,7 +56,7 @@ func TestWholeConfig(t *testing.T) {
 	backOff.Enabled = false
 	want := &Config{
 		BackOffConfig: backOff,
-		Path:          "ops.arrows", Format: "arrow", Compression: "zstd", KeepAttributes: []string{"customer"}, OperationTracesOnly: true,
+		Path:          "ops.jsonl", Format: "entries", Compression: "zstd", KeepAttributes: []string{"customer"}, OperationTracesOnly: true,
 		Rotation:      Rotation{MaxBytes: 1 << 20, MaxAge: time.Hour, MaxTotalBytes: 1 << 30},
 		TimeoutConfig: exporterhelper.TimeoutConfig{Timeout: 3 * time.Second},
 	}

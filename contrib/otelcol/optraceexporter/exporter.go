@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/observ"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
@@ -31,28 +32,27 @@ type fileExporter struct {
 	sink   *sink.Sink
 
 	// The following belong to the holder of the sink.
-	format encoding.Format
-	rows   rows
+	lines  lines
 	reader *pdataop.Reader
 	traces traces.WithOps
 	spare  *encoding.Batch
 }
 
 func (e *fileExporter) start(context.Context, component.Host) error {
-	format, compression, err := e.cfg.output()
+	compression, err := e.cfg.compression()
 	if err != nil {
 		return err
 	}
-	file, err := rotate.Open(e.cfg.Path, e.cfg.Rotation.limits(), sink.Inspect(format, compression))
+	file, err := rotate.Open(e.cfg.Path, e.cfg.Rotation.limits(), sink.Inspect(entries.Format, compression))
 	if err != nil {
 		return fmt.Errorf("opening the file to export to: %w", err)
 	}
 	scope := instrumentation.Scope{Name: scopeName, Version: optrace.Version}
-	s, err := sink.New(file, format, compression, observ.NewExporter(scope))
+	s, err := sink.New(file, entries.Format, compression, observ.NewExporter(scope))
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	e.file, e.sink, e.format, e.rows, e.reader = file, s, format, newRows(format), pdataop.NewReader(e.cfg.mapping())
+	e.file, e.sink, e.reader = file, s, pdataop.NewReader(e.cfg.mapping())
 	return nil
 }
 

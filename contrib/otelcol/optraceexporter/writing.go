@@ -53,7 +53,7 @@ func (w *writing) spans(td ptrace.Traces) {
 func (w *writing) from(rs ptrace.ResourceSpans) {
 	r := pdataop.Resource(rs.Resource())
 	w.reader.SetResource(r)
-	w.rows.from(r)
+	w.lines.from(r)
 }
 
 // entry adds an operation to the batch.
@@ -69,7 +69,7 @@ func (w *writing) entry(e *op.Entry) {
 	if shorten(e) {
 		w.batch.Shortened++
 	}
-	w.rows.entry(w.batch, e)
+	w.lines.entry(w.batch, e)
 }
 
 // span adds another span to the batch, if it is wanted.
@@ -84,7 +84,7 @@ func (w *writing) span(s ptrace.Span) {
 	if shortenSpan(sp) {
 		w.batch.Shortened++
 	}
-	w.rows.span(w.batch, sp)
+	w.lines.span(w.batch, sp)
 }
 
 // hasRoom reports whether the batch takes a further record. A full one is written, and

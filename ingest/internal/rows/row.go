@@ -86,24 +86,6 @@ func (b *Batch) Reset(n int) []Row {
 	return rows
 }
 
-// Renew returns n rows, at most as many as there can be, whose columns keep the values that they had:
-// for a reader that sets every column that the table has. Those before are no longer
-// valid.
-func (b *Batch) Renew(n int) []Row {
-	b.used = 0
-	rows := b.rows[:n]
-	for i := range rows {
-		r := &rows[i]
-		r.Batch, r.others = b, nil
-		// Finish changes these.
-		r.Warn, r.Failed, r.Extra = 0, false, nil
-		r.Kind, r.KindRule = op.KindUnknown, 0
-		r.OutputElements, r.MemoryBytes = op.Int{}, op.Int{}
-		r.Duration, r.DurationFrom = 0, DurationUnknown
-	}
-	return rows
-}
-
 // More returns what the row holds besides an entry, to add to it.
 func (r *Row) More() *Others {
 	if r.others != nil {
@@ -170,7 +152,7 @@ func (r *Row) Finish(columns Seen) (op.Record, error) {
 		return op.Record{Span: r.finishSpan()}, nil
 	case recordResource:
 		resource := &r.More().Resource
-		r.Attrs = UniqueAttrs(r.Attrs)
+		r.Attrs = uniqueAttrs(r.Attrs)
 		r.finishRest()
 		resource.Service, resource.Rank, resource.Attrs = r.Service, r.Rank, r.Attrs
 		return op.Record{Resource: resource}, nil
@@ -203,19 +185,19 @@ func (r *Row) finishEntry(columns Seen) error {
 	if r.TraceID.IsZero() && !(r.SpanID.IsZero() && r.ParentSpanID.IsZero()) {
 		r.Warn |= op.WarnBadID
 	}
-	r.Attrs = UniqueAttrs(r.Attrs)
+	r.Attrs = uniqueAttrs(r.Attrs)
 	r.finishLinks()
 	r.finishRest()
 	r.finishKind()
-	elements, memory, w := columns.Sizes(ShapeText{r.OutputShape, r.OutputCut}, r.DType, r.OutputElements, r.MemoryBytes)
+	elements, memory, w := columns.sizes(ShapeText{r.OutputShape, r.OutputCut}, r.DType, r.OutputElements, r.MemoryBytes)
 	r.OutputElements, r.MemoryBytes = elements, memory
 	r.Warn |= w
 	return nil
 }
 
-// Sizes returns the elements and the bytes of an output. Where a file has no column of
+// sizes returns the elements and the bytes of an output. Where a file has no column of
 // them they follow from the rest.
-func (s Seen) Sizes(output ShapeText, t op.DType, elements, memory op.Int) (op.Int, op.Int, op.Warning) {
+func (s Seen) sizes(output ShapeText, t op.DType, elements, memory op.Int) (op.Int, op.Int, op.Warning) {
 	var warning op.Warning
 	if !s.Elements && !output.Cut {
 		elements, warning = output.Shape.Elements()
@@ -262,7 +244,7 @@ func (r *Row) finishSpan() *op.Span {
 	s.TraceID, s.SpanID, s.ParentSpanID = r.TraceID, r.SpanID, r.ParentSpanID
 	s.Start, s.Duration = r.Start, max(0, r.Duration)
 	s.Service = r.Service
-	r.Attrs = UniqueAttrs(r.Attrs)
+	r.Attrs = uniqueAttrs(r.Attrs)
 	r.finishLinks()
 	r.finishRest()
 	s.Attrs, s.Links, s.Extra = r.Attrs, r.Links, r.Extra
@@ -301,9 +283,9 @@ func (r *Row) finishLinks() {
 	}
 }
 
-// UniqueAttrs returns the attributes, nil where there are none. Of equal keys
+// uniqueAttrs returns the attributes, nil where there are none. Of equal keys
 // the last wins.
-func UniqueAttrs(attrs []op.Attr) []op.Attr {
+func uniqueAttrs(attrs []op.Attr) []op.Attr {
 	unique := attrs[:0]
 	for _, a := range attrs {
 		i := 0

@@ -27,7 +27,7 @@ func TestExamplesAreValid(t *testing.T) {
 // A key that does not exist is an error, in each of the components.
 func TestTypos(t *testing.T) {
 	for _, typo := range []string{
-		"exporters::optrace::fromat: arrow", "exporters::optrace::rotation::max_byte: 1",
+		"exporters::optrace::fromat: entries", "exporters::optrace::rotation::max_byte: 1",
 		"connectors::operations::metric::exemplars: 1", "connectors::operations::metrics::exemplar: 1",
 	} {
 		if err := validate(t, "../../examples/config.yaml", "yaml:"+typo); err == nil || !strings.Contains(err.Error(), "invalid keys") {

@@ -44,10 +44,6 @@ processors:
 exporters:
   optrace:
     path: %[3]s/ops.jsonl
-  optrace/arrow:
-    path: %[3]s/ops.arrows
-    format: arrow
-    compression: lz4
   otlp_http:
     endpoint: http://%[2]s
   otlp_http/calls:
@@ -69,7 +65,7 @@ service:
     traces:
       receivers: [otlp]
       processors: [batch]
-      exporters: [optrace, optrace/arrow, debug, operations, span_metrics]
+      exporters: [optrace, debug, operations, span_metrics]
     metrics:
       receivers: [operations]
       exporters: [otlp_http]
@@ -109,14 +105,12 @@ func TestPipelines(t *testing.T) {
 	if want.Total.Count != requests*perRequest {
 		t.Fatalf("%d operations were recorded", want.Total.Count)
 	}
-	for _, name := range []string{"ops.jsonl", "ops.arrows"} {
-		got, err := analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, name)), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input")); diff != "" {
-			t.Errorf("report (-of the spans +of %s):\n%s", name, diff)
-		}
+	got, err := analyze.Run(t.Context(), ingest.Open(filepath.Join(dir, "ops.jsonl")), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(analyze.Report{}, "Input")); diff != "" {
+		t.Errorf("report (-of the spans +of the file):\n%s", diff)
 	}
 	compareMetrics(t, want, to.metrics())
 	if calls != requests*(perRequest+1) {

@@ -2,33 +2,18 @@ package main
 
 import (
 	"github.com/optrace/optrace/op"
-	"github.com/optrace/optrace/render/arrow"
 	"github.com/optrace/optrace/render/parquet"
 )
 
-// tableWriter writes records as rows of a table.
-type tableWriter interface {
-	Entry(e *op.Entry) error
-	Span(s *op.Span) error
-	Resource(r *op.Resource) error
-	Gap(g *op.Gap) error
-	Batch(b *op.Batch) error
-	Close() error
-}
-
 // tableConverter writes a row per record, of every kind.
 type tableConverter struct {
-	w tableWriter
+	w *parquet.Writer
 	// last is the resource of the last row.
 	last *op.Resource
 }
 
 func newParquetConverter(out *output) (converter, error) {
 	return &tableConverter{w: parquet.NewWriter(out)}, nil
-}
-
-func newArrowConverter(opts ...arrow.Option) func(*output) (converter, error) {
-	return func(out *output) (converter, error) { return &tableConverter{w: arrow.NewWriter(out, opts...)}, nil }
 }
 
 func (c *tableConverter) record(rec op.Record) error {
