@@ -205,12 +205,6 @@ func (in *counter) addEntry(e *op.Entry) {
 	}
 }
 
-// addRows counts entries without warnings and weights.
-func (in *counter) addRows(n int) {
-	in.entries += int64(n)
-	in.inFile.entries += int64(n)
-}
-
 func (in *counter) skip(reason op.SkipReason, n int64) {
 	if reason.IsSpan() {
 		in.nonOp += n

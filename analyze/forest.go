@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"math"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -12,10 +13,9 @@ import (
 // and on which device. [Run] builds one for the structural figures of a report.
 // Use it directly for requests, critical paths and stacks, or to walk the spans.
 //
-// It keeps columns, not entries, in blocks of a thousand rows. In each block a column
-// takes as many bits as its values there differ in, or as the numbers of its distinct
-// values take: some 20 to 35 bytes per operation or span, 8 of them for its id, and 16
-// more once the tree is built. A link takes 24 bytes. Strings are kept once.
+// It keeps columns, not entries, in blocks of a thousand rows: 47 bytes per operation or
+// span, 8 more for each of the quantities that operations of its block have, and 24 once the
+// tree is built. A link takes 24 bytes. Strings are kept once.
 //
 // Add everything in the order of the input, or build several forests and merge
 // them in that order.
@@ -25,8 +25,8 @@ import (
 type Forest struct {
 	columns
 	dict      dictionary
-	collected collectives
-	links     []rowLink // by row
+	collected []collective // by row
+	links     []rowLink    // by row
 	runs      partRuns
 	counts    counts
 	limit     int  // of the number of rows
@@ -34,7 +34,6 @@ type Forest struct {
 	by        []Key
 	byRoot    bool // by has the local root
 	scratch   []byte
-	found     *numberFinder // nil before the first rows of columns
 	works     workFinder
 	apart     sharedDevices // as another forest told them; nil where f finds them
 
@@ -80,7 +79,7 @@ type counts struct {
 func NewForest() *Forest { return newForest(maxRows) }
 
 func newForest(limit int) *Forest {
-	return &Forest{columns: newColumns(), collected: newCollectives(), dict: newDictionary(), limit: limit}
+	return &Forest{dict: newDictionary(), limit: limit}
 }
 
 // KeepShapes makes f keep the shapes of the operations that are added from now on, for
@@ -92,7 +91,7 @@ func (f *Forest) KeepShapes() { f.details = true }
 // the limit may be exceeded, every forest has to be given its parts in ascending
 // order.
 func (f *Forest) startPart(part int64) {
-	f.runs.start(run{part: part, row: f.n, collective: int32(f.collected.entries.Rows())})
+	f.runs.start(run{part: part, row: f.n})
 }
 
 // Add adds an operation or another span, and ignores every other record. It
@@ -103,8 +102,6 @@ func (f *Forest) Add(rec op.Record) {
 		f.addOp(rec.Entry, f.works.entry(rec.Entry))
 	case rec.Span != nil:
 		f.addSpan(rec.Span)
-	case rec.Rows != nil:
-		f.addRows(rec.Rows, f.works.rows(rec.Rows))
 	}
 }
 
@@ -113,13 +110,11 @@ func (f *Forest) Len() int { return f.rows() }
 
 // addOp adds an operation and its work.
 func (f *Forest) addOp(e *op.Entry, w work) {
-	var r row
-	v := &r.values
-	v[colDuration] = max(0, e.Duration)
-	v[colSpan], v[colParentID] = int64(spanNumber(e.SpanID)), int64(spanNumber(e.ParentSpanID))
-	trace := f.dict.traces.ID(e.TraceID)
-	v[colTrace], v[colName], v[colLane] = int64(trace), int64(f.dict.operations.ID(e.Operation)), int64(f.dict.laneOf(e))
-	v[colKind] = int64(e.Kind)
+	r := row{
+		duration: max(0, e.Duration), span: spanNumber(e.SpanID), parent: spanNumber(e.ParentSpanID), kind: e.Kind,
+		trace: f.dict.traces.ID(e.TraceID), name: f.dict.operations.ID(e.Operation), lane: f.dict.laneOf(e),
+	}
+	v := &r.numbers
 	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
 	v[colFLOPs], v[colMoved] = w.columns()
 	v[colBound] = w.bound
@@ -136,18 +131,18 @@ func (f *Forest) addOp(e *op.Entry, w work) {
 		r.flags |= flagLaunch
 		v[colLaunch] = e.Launch.V
 	}
-	v[colStamp] = int64(f.dict.stampOf(trace, e.Root, e.RootSpanID))
+	r.codes[colStamp] = f.dict.stampOf(r.trace, e.Root, e.RootSpanID)
 	for i := range e.Attrs {
 		f.counts.addClock(&e.Attrs[i])
 	}
 	if f.details {
-		v[colShape] = int64(f.dict.shapes.ID(shapeText(e)))
+		r.codes[colShape] = f.dict.shapes.ID(shapeText(e))
 	}
 	if len(f.by) > 0 {
 		f.addGroup(&r, e)
 	}
 	if f.add(&r, e.Start) {
-		f.collected.add(e)
+		f.addCollective(e)
 		f.addLinks(e.Links)
 	}
 }
@@ -172,12 +167,10 @@ func (f *Forest) addSpan(s *op.Span) {
 	if isEmpty(s) {
 		return
 	}
-	var r row
-	v := &r.values
-	v[colDuration] = max(0, s.Duration)
-	v[colSpan], v[colParentID] = int64(spanNumber(s.SpanID)), int64(spanNumber(s.ParentSpanID))
-	v[colTrace] = int64(f.dict.traces.ID(s.TraceID))
-	v[colName] = int64(f.dict.spans.ID(spanName{name: s.Name, service: s.Service}))
+	r := row{
+		duration: max(0, s.Duration), span: spanNumber(s.SpanID), parent: spanNumber(s.ParentSpanID),
+		trace: f.dict.traces.ID(s.TraceID), name: f.dict.spans.ID(spanName{name: s.Name, service: s.Service}),
+	}
 	if s.RemoteParent {
 		r.flags |= flagRemote
 	}
@@ -195,11 +188,11 @@ func isEmpty(s *op.Span) bool {
 func (f *Forest) add(r *row, start op.Int) bool {
 	switch {
 	case !start.Known:
-	case !isTime(start.V, r.values[colDuration]):
+	case !isTime(start.V, r.duration):
 		f.counts.BadTimes++
 	default:
 		r.flags |= flagStart
-		r.values[colStart] = start.V
+		r.start = start.V
 	}
 	return f.append(r)
 }
@@ -219,7 +212,7 @@ func (f *Forest) append(r *row) bool {
 	} else {
 		f.counts.Spans++
 	}
-	f.columns.append(r.values[:], r.flags)
+	f.columns.append(r)
 	if f.built.Load() {
 		f.built.Store(false)
 	}
@@ -247,4 +240,15 @@ func (f *Forest) build() {
 func (f *Forest) structure() counts {
 	f.build()
 	return f.counts
+}
+
+// addClock counts the bound on the error of a device's clock, if a is one.
+func (c *counts) addClock(a *op.Attr) {
+	if a.Key != op.KeyClockError || a.Type != op.AttrInt {
+		return
+	}
+	if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n >= 0 {
+		c.Clocked++
+		c.ClockError = max(c.ClockError, n)
+	}
 }

@@ -83,7 +83,7 @@ func (f *Forest) slowestRequest() *SlowRequest {
 		return nil
 	}
 	slices.SortFunc(rows, func(a, b int32) int {
-		return cmp.Or(compareInt(f.duration(b), f.duration(a)), compareInt(f.start(a), f.start(b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(f.duration(b), f.duration(a)), cmp.Compare(f.start(a), f.start(b)), cmp.Compare(a, b))
 	})
 	finder := newCauseFinder(f)
 	for _, r := range rows {
@@ -351,14 +351,14 @@ func (s *causeSums) causes(duration int64) []RequestCause {
 	causes := []RequestCause{}
 	for _, cause := range byCause {
 		slices.SortFunc(cause.Parts, func(a, b CausePart) int {
-			return cmp.Or(compareInt(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.DeviceKey.Compare(b.DeviceKey))
+			return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.DeviceKey.Compare(b.DeviceKey))
 		})
 		cause.Share = float64(cause.TimeNS) / float64(duration)
 		cause.Text = cause.sentence(s.forest.onDevice.ranks)
 		causes = append(causes, *cause)
 	}
 	slices.SortFunc(causes, func(a, b RequestCause) int {
-		return cmp.Or(compareInt(b.TimeNS, a.TimeNS), strings.Compare(a.Cause, b.Cause))
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Cause, b.Cause))
 	})
 	return causes
 }

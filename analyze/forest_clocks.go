@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze/clocks"
-	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
@@ -28,7 +27,7 @@ func (f *Forest) alignClocks() *Clocks {
 		offsets[o.Rank] = o.OffsetNS
 	}
 	wall, skews, times := f.wall(), f.skews(), f.rankTimes()
-	f.shiftRanks(offsets)
+	f.shift(f.shifts(offsets))
 	f.build()
 	c.RecordedWallNS, c.WallNS = wall, f.wall()
 	aligned := make(map[int32]skew)
@@ -36,7 +35,7 @@ func (f *Forest) alignClocks() *Clocks {
 		aligned[s.name] = s
 	}
 	for _, s := range skews {
-		name, after := f.collected.names.Values[s.name], aligned[s.name]
+		name, after := f.dict.collectives.Values[s.name], aligned[s.name]
 		c.Collectives = append(c.Collectives, AlignedCollective{name.name, name.group, s.start, s.end, after.start, after.end})
 	}
 	alignedTimes := f.rankTimes()
@@ -83,8 +82,8 @@ func (f *Forest) eachRanked(found func(name int32, parts []rankedPart)) {
 	f.build()
 	devices := f.collectiveDevices().keys
 	plain := strings.NewReplacer("_", "", "-", "")
-	atOnce := make([]bool, len(f.collected.names.Values))
-	for i, n := range f.collected.names.Values {
+	atOnce := make([]bool, len(f.dict.collectives.Values))
+	for i, n := range f.dict.collectives.Values {
 		name := plain.Replace(strings.ToLower(n.name))
 		atOnce[i] = slices.ContainsFunc(endsAtOnce, func(word string) bool { return strings.Contains(name, word) })
 	}
@@ -179,44 +178,6 @@ func (f *Forest) wall() op.Int {
 		return op.Int{}
 	}
 	return op.Known(wallTime(t.first.V, t.last.V))
-}
-
-// shiftRanks subtracts from the times of each rank how far its clock is ahead. A time that
-// would be out of range is not known any more.
-func (f *Forest) shiftRanks(offsets map[int64]int64) {
-	shifts := f.shifts(offsets)
-	var ofCollectives []int64
-	for r := range f.n {
-		if f.isCollective(r) {
-			ofCollectives = append(ofCollectives, shifts[r])
-		}
-	}
-	f.values.Update(func(first int32, column func(int) []int64) {
-		starts, durations, launches := column(colStart), column(colDuration), column(colLaunch)
-		for i := range starts {
-			r := first + int32(i)
-			if f.has(r, flagStart) {
-				starts[i] = wide.AddSaturating(starts[i], -shifts[r])
-				if !isTime(starts[i], durations[i]) {
-					starts[i] = 0
-					f.clearFlags(r, flagStart)
-					f.counts.BadTimes++
-				}
-			}
-			if f.has(r, flagLaunch) {
-				launches[i] = wide.AddSaturating(launches[i], -shifts[r])
-			}
-		}
-	})
-	f.collected.entries.Update(func(first int32, column func(int) []int64) {
-		starts, facts := column(collectiveStart), column(collectiveFacts)
-		for i := range starts {
-			if facts[i]&collectiveStarted != 0 {
-				starts[i] = wide.AddSaturating(starts[i], -ofCollectives[int(first)+i])
-			}
-		}
-	})
-	f.built.Store(false)
 }
 
 // rankMixed stands for the ranks of operations below a row that are not all the same.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -89,57 +90,49 @@ func (f *Forest) collectiveRows() []CollectiveRow {
 	f.eachCollective(func(of int32, parts []collectivePart) {
 		if of != name {
 			finish()
-			name, sum = of, collectiveSum{collectiveName: f.collected.names.Values[of], devices: make(map[int32]*collectiveDevice)}
+			name, sum = of, collectiveSum{collectiveName: f.dict.collectives.Values[of], devices: make(map[int32]*collectiveDevice)}
 			sum.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(sum.name))
 		}
 		sum.add(parts)
 	})
 	finish()
-	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return compareInt(b.TransferNS.V, a.TransferNS.V) })
+	slices.SortStableFunc(rows, func(a, b CollectiveRow) int { return cmp.Compare(b.TransferNS.V, a.TransferNS.V) })
 	return rows
 }
 
 // eachCollective calls found with the parts of each collective and the number of its
 // name: by name, those with a sequence number first.
 func (f *Forest) eachCollective(found func(name int32, parts []collectivePart)) {
-	c := &f.collected
-	devices := f.collectiveDevices()
-	repeats := f.repeatedCollectives()
-	entries, first := groupRows(int32(c.entries.Rows()), 2*len(c.names.Values), nil, func(i int32) int32 {
-		if _, again := repeats[i]; again {
+	names := f.dict.collectives.Values
+	entries, first := order.Group(int32(len(f.collected)), 2*len(names), nil, func(i int32) int32 {
+		c := &f.collected[i]
+		switch {
+		case f.has(c.row, flagRepeat):
 			return noRow
+		case c.facts&collectiveInferred != 0:
+			return 2*c.name + 1
 		}
-		group := 2 * int32(c.entries.At(i, collectiveNameID))
-		if c.facts(i)&collectiveInferred != 0 {
-			group++
-		}
-		return group
+		return 2 * c.name
 	})
-	matching := collectiveMatching{collectives: c, devices: devices}
-	for _, name := range c.sortedNames() {
+	matching := collectiveMatching{forest: f, devices: f.collectiveDevices()}
+	for _, name := range sortedNames(names) {
 		add := func(parts []collectivePart) { found(name, parts) }
 		matching.each(entries[first[2*name]:first[2*name+1]], add)
 		matching.each(entries[first[2*name+1]:first[2*name+2]], add)
 	}
 }
 
-// repeatedCollectives returns the collectives that are repeats.
-func (f *Forest) repeatedCollectives() map[int32]struct{} {
-	if f.counts.Repeated == 0 {
-		return nil
+// sortedNames returns the numbers of names in their order.
+func sortedNames(names []collectiveName) []int32 {
+	order := make([]int32, len(names))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	repeats := make(map[int32]struct{})
-	i := int32(0)
-	for r := range f.n {
-		if !f.isCollective(r) {
-			continue
-		}
-		if f.has(r, flagRepeat) {
-			repeats[i] = struct{}{}
-		}
-		i++
-	}
-	return repeats
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := &names[a], &names[b]
+		return cmp.Or(strings.Compare(x.name, y.name), strings.Compare(x.group, y.group))
+	})
+	return order
 }
 
 // collectiveSum sums up the collectives of one name and group.
@@ -178,7 +171,7 @@ func (s *collectiveSum) add(parts []collectivePart) {
 		s.single++
 		return
 	}
-	last := slices.MinFunc(parts, func(a, b collectivePart) int { return compareInt(a.duration, b.duration) })
+	last := slices.MinFunc(parts, func(a, b collectivePart) int { return cmp.Compare(a.duration, b.duration) })
 	var wait wide.Sum
 	bytes := int64(0)
 	for _, p := range parts {
@@ -251,10 +244,10 @@ func (s *collectiveSum) row(devices []DeviceKey) CollectiveRow {
 		}
 	}
 	slices.SortFunc(row.Stragglers, func(a, b Straggler) int {
-		return cmp.Or(compareInt(b.Count, a.Count), a.DeviceKey.Compare(b.DeviceKey))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), a.DeviceKey.Compare(b.DeviceKey))
 	})
 	slices.SortFunc(row.Waits, func(a, b Wait) int {
-		return cmp.Or(compareInt(b.WaitNS, a.WaitNS), a.DeviceKey.Compare(b.DeviceKey))
+		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), a.DeviceKey.Compare(b.DeviceKey))
 	})
 	return row
 }

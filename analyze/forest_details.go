@@ -19,17 +19,6 @@ func (f *Forest) Nodes() iter.Seq[Node] {
 	}
 }
 
-// SelfTimeNS returns the duration of an operation without the time that the
-// operations below it cover, in nanoseconds; 0 for another span and for a repeat
-// of an operation.
-func (n Node) SelfTimeNS() int64 {
-	if n.IsZero() || !n.forest.countsInSums(n.row) {
-		return 0
-	}
-	var below descent
-	return n.forest.selfTime(n.row, &below)
-}
-
 // Stream returns the device's queue that the operation ran on.
 func (n Node) Stream() op.Int {
 	if n.IsZero() || !n.IsOp() {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -52,7 +53,7 @@ func pathOperations(shares []PathShare) []PathOperation {
 		row.TimeNS, row.Share, row.Segments = wide.AddSaturating(row.TimeNS, s.TimeNS), row.Share+s.Share, row.Segments+s.Segments
 	}
 	slices.SortStableFunc(rows, func(a, b PathOperation) int {
-		if d := compareInt(b.TimeNS, a.TimeNS); d != 0 {
+		if d := cmp.Compare(b.TimeNS, a.TimeNS); d != 0 {
 			return d
 		}
 		return strings.Compare(a.Operation, b.Operation)
@@ -185,9 +186,8 @@ func (d *drags) run() {
 	d.drag = make([]int64, len(d.within))
 	f := d.forest
 	rows := make([]int32, len(f.dict.traces.Values))
-	trace := f.inOrder(colTrace)
 	for r := range f.n {
-		rows[trace.int32(r)]++
+		rows[f.trace(r)]++
 	}
 	for w, roots := range f.traceWindows() {
 		if w.from == w.to {
@@ -244,4 +244,14 @@ func (d *drags) savings(s *scheduler, duration int64) []int64 {
 func (d *drags) equalsItsOperation(set int, executions bool) bool {
 	of := d.within[set]
 	return of != schedule.None && d.counts[of] == d.counts[set] && !executions
+}
+
+// pathFigures returns the rows of the critical paths of all traces, by device and not,
+// with their drag, and the sums of all.
+func (f *Forest) pathFigures() ([]PathShare, []PathOperation, *PathTotals) {
+	sum := f.criticalPathSum()
+	path := sum.summary()
+	operations := pathOperations(path.Shares)
+	f.addDrag(path, sum, operations)
+	return path.Shares, operations, f.pathTotals(path)
 }

@@ -56,7 +56,7 @@ func (r *Requests) Endpoints() []Endpoint {
 	}
 	slices.SortFunc(list, func(a, b Endpoint) int {
 		return cmp.Or(
-			compareInt(b.DurationNS, a.DurationNS),
+			cmp.Compare(b.DurationNS, a.DurationNS),
 			strings.Compare(a.Name, b.Name),
 			strings.Compare(a.Service, b.Service),
 		)

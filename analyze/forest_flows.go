@@ -3,37 +3,7 @@ package analyze
 import (
 	"iter"
 	"slices"
-
-	"github.com/optrace/optrace/analyze/internal/packed"
-	"github.com/optrace/optrace/op"
 )
-
-// Launch returns when the host handed the operation to its device, in Unix
-// nanoseconds.
-func (n Node) Launch() op.Int {
-	if !n.has(flagLaunch) {
-		return op.Int{}
-	}
-	return op.Known(n.forest.launch(n.row))
-}
-
-// Links returns the operations and spans that the links of n lead to, as far as they
-// are in the input.
-func (n Node) Links() iter.Seq[Node] {
-	return func(yield func(Node) bool) {
-		if n.IsZero() {
-			return
-		}
-		f := n.forest
-		f.build()
-		first, links := linksOf(f.links, n.row)
-		for i := range links {
-			if to := f.tree.target[first+i]; to != noRow && !yield(Node{f, to}) {
-				return
-			}
-		}
-	}
-}
 
 // Collectives returns the operations of each collective that several devices took
 // part in, one of each device, as [CollectiveRow] counts them. The slice is used
@@ -42,7 +12,7 @@ func (f *Forest) Collectives() iter.Seq[[]Node] {
 	f.build()
 	return func(yield func([]Node) bool) {
 		var nodes []Node
-		for _, parts := range f.joins().all() {
+		for _, parts := range f.joins().each() {
 			nodes = nodes[:0]
 			for _, r := range parts {
 				nodes = append(nodes, Node{f, r})
@@ -58,9 +28,10 @@ func (f *Forest) Collectives() iter.Seq[[]Node] {
 type joins struct {
 	// The rows of collective n are parts[first[n]:first[n+1]], one of each device.
 	parts, first []int32
-	// rows has all operations of kind collective in their order, those of block b from
-	// before[b] on, and numbers the collective that each is a part of, noRow for none.
-	rows, before, numbers []int32
+	// numbers has the collective that each of all operations of kind collective is a part of,
+	// noRow for none.
+	numbers []int32
+	all     []collective
 }
 
 // joins returns the collectives that several devices took part in. The tree must be built.
@@ -70,33 +41,22 @@ func (f *Forest) joins() *joins {
 }
 
 func (f *Forest) findJoins() joins {
-	j := joins{first: []int32{0}}
-	kinds := f.inOrder(colKind)
-	for r := range f.n {
-		if r%packed.BlockRows == 0 {
-			j.before = append(j.before, int32(len(j.rows)))
-		}
-		if f.flags(r)&(flagOp|flagHost) == flagOp && op.Kind(kinds.int64(r)) == op.KindCollective {
-			j.rows = append(j.rows, r)
-		}
-	}
-	j.before = append(j.before, int32(len(j.rows)))
-	j.numbers = slices.Repeat([]int32{noRow}, len(j.rows))
+	j := joins{first: []int32{0}, numbers: slices.Repeat([]int32{noRow}, len(f.collected)), all: f.collected}
 	f.eachCollective(func(_ int32, parts []collectivePart) {
 		if len(parts) < 2 {
 			return
 		}
 		for _, p := range parts {
 			j.numbers[p.entry] = int32(len(j.first) - 1)
-			j.parts = append(j.parts, j.rows[p.entry])
+			j.parts = append(j.parts, f.collected[p.entry].row)
 		}
 		j.first = append(j.first, int32(len(j.parts)))
 	})
 	return j
 }
 
-// all yields the number and the rows of each collective.
-func (j *joins) all() iter.Seq2[int32, []int32] {
+// each yields the number and the rows of each collective.
+func (j *joins) each() iter.Seq2[int32, []int32] {
 	return func(yield func(int32, []int32) bool) {
 		for n := range int32(len(j.first) - 1) {
 			if !yield(n, j.of(n)) {
@@ -112,10 +72,8 @@ func (j *joins) of(n int32) []int32 { return j.parts[j.first[n]:j.first[n+1]] }
 // number returns the number of the collective that the operation in row r is a part of,
 // noRow for none.
 func (j *joins) number(r int32) int32 {
-	b := r / packed.BlockRows
-	i, found := slices.BinarySearch(j.rows[j.before[b]:j.before[b+1]], r)
-	if !found {
-		return noRow
+	if i, ok := collectiveOf(j.all, r); ok {
+		return j.numbers[i]
 	}
-	return j.numbers[int(j.before[b])+i]
+	return noRow
 }

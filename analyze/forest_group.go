@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/optrace/optrace/op"
@@ -18,10 +17,10 @@ func (f *Forest) groupBy(keys []Key) {
 // addGroup sets the group of r, which is e.
 func (f *Forest) addGroup(r *row, e *op.Entry) {
 	f.scratch = appendKeys(f.scratch[:0], f.by, e)
-	r.values[colGroup] = int64(f.dict.groups.ID(f.scratch))
+	r.codes[colGroup] = f.dict.groups.ID(f.scratch)
 	if f.byRoot {
 		f.scratch = appendVariety(f.scratch[:0], e)
-		r.values[colVariety] = int64(f.dict.varieties.ID(f.scratch))
+		r.codes[colVariety] = f.dict.varieties.ID(f.scratch)
 	}
 }
 
@@ -69,64 +68,18 @@ func (f *Forest) setRoot(r int32, root string) {
 	f.setGroup(r, f.dict.groups.ID(f.scratch))
 }
 
-// appendKeys appends e's values of the keys in a form that differs for different
-// ones.
-func appendKeys(dst []byte, keys []Key, e *op.Entry) []byte {
-	for _, k := range keys {
-		dst = k.appendTo(dst, e)
+// Group returns the number of the operation's group, by the keys of [Options].By: operations
+// with the same values have the same number. It is -1 for a span that is no operation, for
+// a repeat of an operation, and where the forest was made without keys.
+func (n Node) Group() int {
+	if n.IsZero() || n.forest.by == nil || !n.forest.countsInSums(n.row) {
+		return -1
 	}
-	return dst
+	return int(n.forest.group(n.row))
 }
 
-// cutKeys returns the values in a text of appendKeys.
-func cutKeys(text string, keys []Key) []KeyValue {
-	values := make([]KeyValue, len(keys))
-	for i, k := range keys {
-		values[i], text = k.cut(text)
-	}
-	return values
-}
-
-// cut returns the value at the beginning of a text of appendTo, and what follows
-// it.
-func (k Key) cut(text string) (v KeyValue, rest string) {
-	switch k.field {
-	case byOperation, byRoot, byService, byPath:
-		value, rest := cutCounted(text)
-		return textValue(value), rest
-	case byKind:
-		return textValue(op.Kind(text[0]).String()), text[1:]
-	case byRank, byStream, byStep:
-		i, rest := cutInt(text)
-		return intValue(i), rest
-	case byShape:
-		end := binary.BigEndian.Uint32([]byte(text[:4])) // counts its own four bytes
-		return textValue(text[4:end]), text[end:]
-	case byTrace:
-		var e op.Entry
-		n := copy(e.TraceID[:], text)
-		return k.value(&e), text[n:]
-	case byDevice, byAttr:
-		if text[0] == 0 {
-			return KeyValue{}, text[1:]
-		}
-		value, rest := cutCounted(text[1:])
-		return KeyValue{Text: value, Known: true}, rest
-	}
-	return KeyValue{}, text
-}
-
-// cutCounted undoes appendCounted.
-func cutCounted(text string) (value, rest string) {
-	n, size := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
-	end := size + int(n)
-	return text[size:end], text[end:]
-}
-
-// cutInt undoes appendInt.
-func cutInt(text string) (i op.Int, rest string) {
-	if text[0] == 0 {
-		return op.Int{}, text[1:]
-	}
-	return op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9])))), text[9:]
+// GroupKey returns the keys of the groups, and the values that they have in the group of that
+// number.
+func (f *Forest) GroupKey(group int) GroupKey {
+	return GroupKey{Keys: f.by, Values: cutKeys(f.dict.groups.Values[group], f.by)}
 }

@@ -196,3 +196,11 @@ func (f *Forest) launchTime(r int32) (earliest, latest int64, ok bool) {
 	}
 	return f.start(host), f.end(host), true
 }
+
+// IdleCauses sums up the idle time of each device by cause.
+type IdleCauses struct {
+	// ThresholdNS is up to where a gap counts as queueing.
+	ThresholdNS int64 `json:"threshold_ns"`
+	// Devices has a row per device that idled, by rank and name.
+	Devices []IdleDevice `json:"devices"`
+}

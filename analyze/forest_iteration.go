@@ -75,7 +75,7 @@ func (l *loops) iterations() []*iteration {
 		order = order[n:]
 	}
 	slices.SortStableFunc(all, func(a, b *iteration) int {
-		return cmp.Or(compareInt(a.first, b.first), compareInt(a.last, b.last), int(a.occurrences[0])-int(b.occurrences[0]))
+		return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.last, b.last), int(a.occurrences[0])-int(b.occurrences[0]))
 	})
 	return all
 }
@@ -83,7 +83,7 @@ func (l *loops) iterations() []*iteration {
 // compareStep orders occurrences by service and step.
 func (l *loops) compareStep(a, b int32) int {
 	x, y := &l.occurrences[a], &l.occurrences[b]
-	return cmp.Or(strings.Compare(l.loops[x.loop].service, l.loops[y.loop].service), compareInt(x.number, y.number))
+	return cmp.Or(strings.Compare(l.loops[x.loop].service, l.loops[y.loop].service), cmp.Compare(x.number, y.number))
 }
 
 // join returns the iterations of the occurrences of one step in a service, which
@@ -106,7 +106,7 @@ func (l *loops) join(occurrences []int32) []*iteration {
 		byRequest = byRequest[n:]
 	}
 	slices.SortStableFunc(parts, func(a, b *iteration) int {
-		return cmp.Or(compareInt(a.first, b.first), int(a.occurrences[0])-int(b.occurrences[0]))
+		return cmp.Or(cmp.Compare(a.first, b.first), int(a.occurrences[0])-int(b.occurrences[0]))
 	})
 	return meet(parts)
 }

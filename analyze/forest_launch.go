@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strconv"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
@@ -131,11 +130,8 @@ func (f *Forest) launchedRows() *launched {
 
 // compare orders operations by end.
 func (l *launched) compare(a, b int32) int {
-	return cmp.Or(compareInt(l.f.end(a), l.f.end(b)), compareInt(l.f.start(a), l.f.start(b)), cmp.Compare(a, b))
+	return cmp.Or(cmp.Compare(l.f.end(a), l.f.end(b)), cmp.Compare(l.f.start(a), l.f.start(b)), cmp.Compare(a, b))
 }
-
-// deviceStreamOf returns the number of the stream of row r.
-func (f *Forest) deviceStreamOf(r int32) int32 { return f.onDevice.streams[f.lane(r)] }
 
 // rowsOfStreams divides the rows of a device by stream, in the order of the streams'
 // numbers, those without one first.
@@ -158,7 +154,7 @@ func (f *Forest) rowsOfStreams(rows []int32) [][]int32 {
 			}
 			return 1
 		}
-		return compareInt(x.V, y.V)
+		return cmp.Compare(x.V, y.V)
 	})
 	divided := make([][]int32, len(streams))
 	for i, s := range streams {
@@ -334,15 +330,4 @@ func (f *Forest) enqueueTime(l *launched) int64 {
 		}
 	}
 	return sum
-}
-
-// addClock counts the bound on the error of a device's clock, if a is one.
-func (c *counts) addClock(a *op.Attr) {
-	if a.Key != op.KeyClockError || a.Type != op.AttrInt {
-		return
-	}
-	if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n >= 0 {
-		c.Clocked++
-		c.ClockError = max(c.ClockError, n)
-	}
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/optrace/optrace/op"
@@ -50,4 +51,31 @@ func linksOf(links []rowLink, r int32) (first int, list []rowLink) {
 	first, _ = slices.BinarySearchFunc(links, r, compare)
 	end, _ := slices.BinarySearchFunc(links, r+1, compare)
 	return first, links[first:end]
+}
+
+// Launch returns when the host handed the operation to its device, in Unix
+// nanoseconds.
+func (n Node) Launch() op.Int {
+	if !n.has(flagLaunch) {
+		return op.Int{}
+	}
+	return op.Known(n.forest.launch(n.row))
+}
+
+// Links returns the operations and spans that the links of n lead to, as far as they
+// are in the input.
+func (n Node) Links() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		if n.IsZero() {
+			return
+		}
+		f := n.forest
+		f.build()
+		first, links := linksOf(f.links, n.row)
+		for i := range links {
+			if to := f.tree.target[first+i]; to != noRow && !yield(Node{f, to}) {
+				return
+			}
+		}
+	}
 }

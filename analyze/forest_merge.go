@@ -2,17 +2,13 @@ package analyze
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
-	"sync"
-
-	"github.com/optrace/optrace/analyze/internal/packed"
 )
 
 // Merge adds the operations and spans of other, as if they had been added after
 // those of f. other does not change.
 func (f *Forest) Merge(other *Forest) {
-	added := &mergeSource{columns: other.columns, collected: &other.collected, links: other.links, dict: &other.dict, runs: other.runs}
+	added := &mergeSource{columns: other.columns, collected: other.collected, links: other.links, dict: &other.dict, runs: other.runs}
 	sources := []*mergeSource{added}
 	lost := other.counts
 	if first := inputOrder(sources); len(first) > 0 && first[0].part < f.runs.last() {
@@ -23,9 +19,9 @@ func (f *Forest) Merge(other *Forest) {
 	f.counts.addLasting(&lost)
 }
 
-// take merges others, which are empty afterwards, into f. The rows of all are
-// packed once more, and each block is freed when its rows have been read, so that
-// little more than the rows is in use at any time.
+// take merges others, which are empty afterwards, into f. The rows of all are copied, and
+// each block is freed when its rows have been read, so that little more than the rows is in
+// use at any time.
 func (f *Forest) take(others []*Forest) {
 	lost := f.counts
 	sources := []*mergeSource{f.takeAll()}
@@ -47,14 +43,14 @@ func (c *counts) addLasting(o *counts) {
 
 // takeAll moves the content of f to a source and leaves f empty.
 func (f *Forest) takeAll() *mergeSource {
-	dict, collected := f.dict, f.collected
+	dict := f.dict
 	dict.release()
-	s := &mergeSource{
-		columns: f.columns, collected: &collected, links: f.links, dict: &dict, runs: f.runs,
-		owned: true, unread: make([]int32, f.values.Blocks()),
+	s := &mergeSource{columns: f.columns, collected: f.collected, links: f.links, dict: &dict, runs: f.runs}
+	for b := range s.blocks {
+		s.unread = append(s.unread, min(blockRows, s.n-int32(b)*blockRows))
 	}
-	f.columns, f.dict, f.collected, f.runs, f.counts = newColumns(), newDictionary(), newCollectives(), nil, counts{}
-	f.links, f.found = nil, nil
+	f.columns, f.dict, f.collected, f.runs, f.counts = columns{}, newDictionary(), nil, nil, counts{}
+	f.links = nil
 	f.built.Store(false)
 	return s
 }
@@ -62,278 +58,118 @@ func (f *Forest) takeAll() *mergeSource {
 // mergeSource is the content of a Forest that is being merged.
 type mergeSource struct {
 	columns
-	collected *collectives
+	collected []collective
 	links     []rowLink
 	dict      *dictionary
 	runs      partRuns
 
 	numbers *renumbering
-	// names and devices renumber the collectives.
-	names   numbering[collectiveName]
-	devices numbering[DeviceKey]
-
-	// owned reports whether the blocks may be freed. Block b is freed once
-	// unread[b], the number of its rows that were not read, is 0.
-	owned   bool
-	reading sync.Mutex
-	unread  []int32
-
-	collective []int64 // as they are read
+	// unread is how many rows of each block have yet to be read, where blocks may be freed;
+	// nil where they may not.
+	unread []int32
 
 	// parent returns the parent id of a row in place of its own; nil where each row
 	// keeps its own.
 	parent func(r int32) uint64
 }
 
-// wereRead counts n rows of a block as read, and frees the block for other rows where those
-// were the last ones.
-func (s *mergeSource) wereRead(block, n int32, others *packed.Table) {
-	if !s.owned {
-		return
-	}
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	if s.unread[block] -= n; s.unread[block] == 0 {
-		s.values.Drop(int(block), others)
-		s.facts[block] = nil
-	}
-}
-
-// renumber makes s tell which numbers its values have in f.
-func (s *mergeSource) renumber(f *Forest) {
-	s.numbers = f.dict.numberingOf(s.dict)
-	s.names = newNumbering(s.collected.names.Values, f.collected.names.ID)
-	s.devices = newNumbering(s.collected.devices.Values, f.collected.devices.ID)
-}
-
 // mergeSources appends the rows of the sources in input order.
 func (f *Forest) mergeSources(sources []*mergeSource) {
+	links, collected := 0, 0
 	for _, s := range sources {
-		s.renumber(f)
-		for b := range s.unread {
-			s.unread[b] = min(packed.BlockRows, s.n-int32(b)*packed.BlockRows)
-		}
+		s.numbers = f.dict.numberingOf(s.dict)
+		links, collected = links+len(s.links), collected+len(s.collected)
 	}
-	f.appendRuns(inputOrder(sources), runtime.GOMAXPROCS(0))
-	f.values.Clip()
+	f.links, f.collected = slices.Grow(f.links, links), slices.Grow(f.collected, collected)
+	f.appendRuns(inputOrder(sources))
+	f.free = nil
 	f.built.Store(false)
 }
 
-// appendRuns appends the rows of runs as far as there is room for them, in up to the given
-// number of goroutines.
-func (f *Forest) appendRuns(runs []sourceRun, workers int) {
-	at := f.n
+// appendRuns appends the rows of runs as far as there is room for them.
+func (f *Forest) appendRuns(runs []sourceRun) {
 	for i := range runs {
 		r := &runs[i]
-		f.runs.start(run{part: r.part, row: at, collective: int32(f.collected.entries.Rows())})
-		if room := int32(f.limit) - at; r.end-r.row > room {
+		f.runs.start(run{part: r.part, row: f.n})
+		if room := int32(f.limit) - f.n; r.end-r.row > room {
 			f.counts.Overflow += int64(r.end - r.row - room)
 			r.end = r.row + room
-			r.lastCollective = r.collective + r.source.collectives(r.row, r.end)
 		}
-		f.appendLinks(*r, at)
-		r.source.number(r.row, r.end)
-		f.appendCollectives(*r)
-		at += r.end - r.row
-	}
-	f.appendRows(runs, at, workers)
-}
-
-// number gives the values of the rows from the first up to, and without, the end their new
-// numbers, in the order of the rows.
-func (s *mergeSource) number(first, end int32) {
-	var buffer [packed.BlockRows]int64
-	n := s.numbers
-	for first < end {
-		block, at := int(first/packed.BlockRows), int(first%packed.BlockRows)
-		rows := buffer[:min(int(end-first), packed.BlockRows-at)]
-		read := func(column int) []int64 {
-			s.values.Read(rows, block, at, column)
-			return rows
+		f.appendLinks(r)
+		f.appendCollectives(r)
+		for first := r.row; first < r.end; {
+			first += f.appendRows(r.source, first, r.end)
 		}
-		numberAll(&n.traces, colTrace, read)
-		numberAll(&n.lanes, colLane, read)
-		numberAll(&n.stamps, colStamp, read)
-		numberAll(&n.varieties, colVariety, read)
-		numberAll(&n.shapes, colShape, read)
-		if len(s.groups) == 0 {
-			numberAll(&n.groups, colGroup, read)
-		} else {
-			for i := range rows {
-				n.groups.number(s.group(first + int32(i)))
-			}
-		}
-		if n.operations.left > 0 || n.spans.left > 0 {
-			for i, v := range read(colName) {
-				if s.has(first+int32(i), flagOp) {
-					n.operations.number(int32(v))
-				} else {
-					n.spans.number(int32(v))
-				}
-			}
-		}
-		first += int32(len(rows))
 	}
 }
 
-// numberAll gives the values of a column of rows their new numbers, unless all have one.
-func numberAll[K comparable](by *numbering[K], column int, read func(column int) []int64) {
-	if by.left == 0 {
-		return
-	}
-	for _, v := range read(column) {
-		by.number(int32(v))
-	}
-}
-
-// collectives returns how many of the rows from the first up to, and without, the end are
-// collectives.
-func (s *mergeSource) collectives(first, end int32) (count int32) {
-	for r := first; r < end; r++ {
-		if s.isCollective(r) {
-			count++
+// appendCollectives appends the collectives of a run whose rows are appended next.
+func (f *Forest) appendCollectives(r *sourceRun) {
+	list := r.source.collected
+	first, _ := collectiveOf(list, r.row)
+	for _, c := range list[first:] {
+		if c.row >= r.end {
+			break
 		}
-	}
-	return count
-}
-
-// appendCollectives appends the collectives of a run.
-func (f *Forest) appendCollectives(r sourceRun) {
-	for i := r.collective; i < r.lastCollective; i++ {
-		r.source.collective = r.source.collected.entries.AppendRow(r.source.collective[:0], i)
-		e := r.source.collective
-		e[collectiveNameID] = int64(r.source.names.number(int32(e[collectiveNameID])))
-		e[collectiveDeviceID] = int64(r.source.devices.number(int32(e[collectiveDeviceID])))
-		f.collected.entries.Append(e)
+		c.row += f.n - r.row
+		c.name = r.source.numbers.collectives.number(c.name)
+		f.collected = append(f.collected, c)
 	}
 }
 
-// appendLinks appends the links of a run whose rows are appended from at on.
-func (f *Forest) appendLinks(r sourceRun, at int32) {
+// appendLinks appends the links of a run whose rows are appended next.
+func (f *Forest) appendLinks(r *sourceRun) {
 	links := r.source.links
 	first, _ := linksOf(links, r.row)
 	for _, l := range links[first:] {
 		if l.row >= r.end {
 			break
 		}
-		l.row += at - r.row
+		l.row += f.n - r.row
 		l.trace = r.source.numbers.traces.number(l.trace)
 		f.links = append(f.links, l)
 	}
 }
 
-// appendRows appends the rows of runs, which make n rows together with those that are
-// there. Each goroutine packs blocks that follow each other.
-func (f *Forest) appendRows(runs []sourceRun, n int32, workers int) {
-	share := n - f.n
-	if f.n%packed.BlockRows == 0 && workers > 1 {
-		blocks := (int(share) + packed.BlockRows - 1) / packed.BlockRows
-		share = int32((blocks + workers - 1) / workers * packed.BlockRows)
-	}
-	var all []*merger
-	var group sync.WaitGroup
-	for from := f.n; from < n; from += min(share, n-from) {
-		m := &merger{columns: newColumns()}
-		if len(all) == 0 {
-			m.columns = f.columns
-		}
-		all = append(all, m)
-		first, end := from-f.n, from-f.n+min(share, n-from)
-		group.Go(func() { m.append(runs, first, end) })
-	}
-	group.Wait()
-	for i, m := range all {
-		if i == 0 {
-			f.columns = m.columns
+// appendRows appends rows of s from the first up to, and without, the end: those of one
+// block of both. It returns how many these are.
+func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
+	at := first / blockRows
+	n := min(end-first, blockRows-first%blockRows, blockRows-f.n%blockRows)
+	b, k := f.copy(s.blocks[at], first%blockRows, n)
+	s.numbers.traces.all(b.trace[k : k+n])
+	s.numbers.lanes.all(b.lane[k : k+n])
+	names, flags := b.name[k:k+n], b.flags[k:k+n]
+	for i := range names {
+		if flags[i] &^= builtFlags; flags[i]&flagOp != 0 {
+			f.counts.Ops++
+			names[i] = s.numbers.operations.number(names[i])
 		} else {
-			f.columns.join(&m.columns)
-		}
-		f.counts.Ops += m.ops
-		f.counts.Spans += m.spans
-	}
-}
-
-// merger appends rows of sources to columns.
-type merger struct {
-	columns
-	ops, spans int64
-}
-
-// append appends those rows of runs that are, in the order of the runs, the first up to,
-// and without, the end.
-func (m *merger) append(runs []sourceRun, first, end int32) {
-	for _, r := range runs {
-		rows := r.end - r.row
-		if first < rows && end > 0 {
-			m.appendRows(r.source, r.row+max(first, 0), r.row+min(end, rows))
-		}
-		first, end = first-rows, end-rows
-	}
-}
-
-// appendRows appends the rows of s from the first up to, and without, the end.
-func (m *merger) appendRows(s *mergeSource, first, end int32) {
-	for first < end {
-		block, at := first/packed.BlockRows, first%packed.BlockRows
-		n := m.values.Extend(int(min(end-first, packed.BlockRows-at)))
-		for c := range numColumns {
-			s.values.Read(m.values.Last(n, c), int(block), int(at), c)
-		}
-		m.setFacts(s, first, n)
-		m.renumber(s, first, n)
-		m.values.Close()
-		m.n += int32(n)
-		first += int32(n)
-		s.wereRead(block, int32(n), &m.values)
-	}
-}
-
-// setFacts sets the flags of the last n rows, which s has from the first on, and counts
-// them.
-func (m *merger) setFacts(s *mergeSource, first int32, n int) {
-	facts := m.newFacts(n)
-	for i := range facts {
-		flags := s.flags(first+int32(i)) &^ builtFlags
-		facts[i] = flags
-		if flags&flagOp == 0 {
-			m.spans++
-		} else {
-			m.ops++
-		}
-	}
-}
-
-// renumber gives the last n rows, which s has from the first on, the numbers that their
-// values have in the Forest.
-func (m *merger) renumber(s *mergeSource, first int32, n int) {
-	last := func(column int) []int64 { return m.values.Last(n, column) }
-	renumberAll(last(colTrace), &s.numbers.traces)
-	renumberAll(last(colLane), &s.numbers.lanes)
-	renumberAll(last(colStamp), &s.numbers.stamps)
-	renumberAll(last(colVariety), &s.numbers.varieties)
-	renumberAll(last(colShape), &s.numbers.shapes)
-	groups, names, parents := last(colGroup), last(colName), last(colParentID)
-	for i := range groups {
-		r := first + int32(i)
-		if len(s.groups) > 0 {
-			groups[i] = int64(s.group(r))
-		}
-		if s.has(r, flagOp) {
-			names[i] = int64(s.numbers.operations.number(int32(names[i])))
-		} else {
-			names[i] = int64(s.numbers.spans.number(int32(names[i])))
+			f.counts.Spans++
+			names[i] = s.numbers.spans.number(names[i])
 		}
 		if s.parent != nil {
-			parents[i] = int64(s.parent(r))
+			b.parent[k+int32(i)] = s.parent(first + int32(i))
 		}
 	}
-	renumberAll(groups, &s.numbers.groups)
+	s.numbers.renumber(b, k, n)
+	if s.unread != nil {
+		if s.unread[at] -= n; s.unread[at] == 0 {
+			f.free, s.blocks[at] = append(f.free, s.blocks[at]), nil
+		}
+	}
+	return n
 }
 
-// renumberAll replaces old numbers by the new ones.
-func renumberAll[K comparable](values []int64, by *numbering[K]) {
-	for i, v := range values {
-		values[i] = int64(by.number(int32(v)))
+// renumber gives n rows of a block from the k-th on new numbers in the columns that blocks
+// may lack. Number 0 of their dictionaries is the same in all.
+func (numbers *renumbering) renumber(b *block, k, n int32) {
+	for column, by := range [numCodes]interface{ all([]int32) }{
+		colStamp: &numbers.stamps, colGroup: &numbers.groups, colVariety: &numbers.varieties, colShape: &numbers.shapes,
+	} {
+		if values := b.codes[column]; values != nil {
+			by.all(values[k : k+n])
+		}
 	}
 }
 
@@ -341,9 +177,7 @@ func renumberAll[K comparable](values []int64, by *numbering[K]) {
 // of the input.
 type run struct {
 	part int64
-	// row and collective are the first of the run's rows and of the collectives
-	// among them.
-	row, collective int32
+	row  int32 // the first one
 }
 
 // partRuns lists which rows of a Forest belong to which part. It is empty as long
@@ -379,8 +213,6 @@ type sourceRun struct {
 	run
 	source *mergeSource
 	end    int32 // the row behind the last one
-	// lastCollective is the collective behind the last one.
-	lastCollective int32
 }
 
 // inputOrder returns the runs of all sources by part, those of the same part
@@ -393,12 +225,12 @@ func inputOrder(sources []*mergeSource) []sourceRun {
 			runs = partRuns{{}}
 		}
 		for i, r := range runs {
-			end, collective := s.n, int32(s.collected.entries.Rows())
+			end := s.n
 			if i+1 < len(runs) {
-				end, collective = runs[i+1].row, runs[i+1].collective
+				end = runs[i+1].row
 			}
 			if r.row < end {
-				all = append(all, sourceRun{run: r, source: s, end: end, lastCollective: collective})
+				all = append(all, sourceRun{run: r, source: s, end: end})
 			}
 		}
 	}

@@ -251,7 +251,7 @@ func collectorJSON(t *testing.T, c *collector) []byte {
 	return text
 }
 
-// Merging allocates the rows that it packs and little else. What it has read is freed.
+// Merging uses the blocks of the rows that it has read again. What it has read is freed.
 func TestMergeMemory(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector's memory is counted as well")
 	const entries = 400_000

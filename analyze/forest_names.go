@@ -27,14 +27,15 @@ type stamp struct {
 
 // dictionary holds the values that rows refer to by number.
 type dictionary struct {
-	traces     symbols.Table[op.TraceID] // 0 is the unknown trace
-	operations symbols.Names
-	spans      symbols.Table[spanName]
-	lanes      symbols.Table[lane] // 0 is no lane, for non-op spans
-	stamps     symbols.Table[stamp]
-	shapes     symbols.Table[string] // 0 is no shape
-	groups     symbols.Texts         // the keys of groups; 0 is no group
-	varieties  symbols.Texts         // 0 is an entry that tells nothing
+	traces      symbols.Table[op.TraceID] // 0 is the unknown trace
+	operations  symbols.Names
+	spans       symbols.Table[spanName]
+	lanes       symbols.Table[lane] // 0 is no lane, for non-op spans
+	stamps      symbols.Table[stamp]
+	shapes      symbols.Table[string] // 0 is no shape
+	groups      symbols.Texts         // the keys of groups; 0 is no group
+	varieties   symbols.Texts         // 0 is an entry that tells nothing
+	collectives symbols.Table[collectiveName]
 
 	recentLanes symbols.Cache[laneTag, int32]
 
@@ -86,11 +87,10 @@ type numbering[K comparable] struct {
 	values []K
 	add    func(K) int32
 	ids    []int32 // 1 more than the number; 0 where it was not asked for
-	left   int     // how many were not asked for
 }
 
 func newNumbering[K comparable](values []K, add func(K) int32) numbering[K] {
-	return numbering[K]{values: values, add: add, ids: make([]int32, len(values)), left: len(values)}
+	return numbering[K]{values: values, add: add, ids: make([]int32, len(values))}
 }
 
 // number returns the new number of the old one.
@@ -101,35 +101,43 @@ func (n *numbering[K]) number(old int32) int32 {
 	return n.addNumber(old)
 }
 
+// all replaces old numbers by the new ones.
+func (n *numbering[K]) all(numbers []int32) {
+	for i, old := range numbers {
+		numbers[i] = n.number(old)
+	}
+}
+
 func (n *numbering[K]) addNumber(old int32) int32 {
 	id := n.add(n.values[old])
 	n.ids[old] = id + 1
-	n.left--
 	return id
 }
 
 // renumbering says where the numbers of one dictionary lie in another.
 type renumbering struct {
-	traces     numbering[op.TraceID]
-	operations numbering[string]
-	spans      numbering[spanName]
-	lanes      numbering[lane]
-	stamps     numbering[stamp]
-	shapes     numbering[string]
-	groups     numbering[string]
-	varieties  numbering[string]
+	traces      numbering[op.TraceID]
+	operations  numbering[string]
+	spans       numbering[spanName]
+	lanes       numbering[lane]
+	stamps      numbering[stamp]
+	shapes      numbering[string]
+	groups      numbering[string]
+	varieties   numbering[string]
+	collectives numbering[collectiveName]
 }
 
 // numberingOf returns where other's numbers lie in d.
 func (d *dictionary) numberingOf(other *dictionary) *renumbering {
 	n := &renumbering{
-		traces:     newNumbering(other.traces.Values, d.traces.ID),
-		operations: newNumbering(other.operations.Values, d.operations.ID),
-		spans:      newNumbering(other.spans.Values, d.spans.ID),
-		lanes:      newNumbering(other.lanes.Values, d.lanes.ID),
-		shapes:     newNumbering(other.shapes.Values, d.shapes.ID),
-		groups:     newNumbering(other.groups.Values, d.groups.Add),
-		varieties:  newNumbering(other.varieties.Values, d.varieties.Add),
+		traces:      newNumbering(other.traces.Values, d.traces.ID),
+		operations:  newNumbering(other.operations.Values, d.operations.ID),
+		spans:       newNumbering(other.spans.Values, d.spans.ID),
+		lanes:       newNumbering(other.lanes.Values, d.lanes.ID),
+		shapes:      newNumbering(other.shapes.Values, d.shapes.ID),
+		groups:      newNumbering(other.groups.Values, d.groups.Add),
+		varieties:   newNumbering(other.varieties.Values, d.varieties.Add),
+		collectives: newNumbering(other.collectives.Values, d.collectives.ID),
 	}
 	n.stamps = newNumbering(other.stamps.Values, func(s stamp) int32 {
 		s.trace = n.traces.number(s.trace)

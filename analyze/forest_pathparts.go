@@ -1,11 +1,5 @@
 package analyze
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
-
 // pathWalks sums up critical paths. What lies within an execution that works for several
 // requests is walked once.
 type pathWalks struct {
@@ -60,58 +54,3 @@ func (p *pathWalks) inside(w window) *pathSum {
 
 // isWhole reports whether w is all of the time of its row.
 func (f *Forest) isWhole(w window) bool { return w.from == f.start(w.row) && w.to == f.end(w.row) }
-
-// PathPart is the part of a request's critical path that lies in one operation, or in a
-// span that is none.
-type PathPart struct {
-	// Operation is the name of the operation or span.
-	Operation string
-	// Kind is the kind of the operation, or KindHost.
-	Kind string
-	// DeviceKey is the zero DeviceKey outside operations.
-	DeviceKey
-	// TimeNS is in nanoseconds, Segments how many times the path came by.
-	TimeNS   int64
-	Segments int64
-	// Longest is where the path was longest, the first such place in time.
-	Longest Node
-}
-
-// PathParts divides the critical path of a request, one of r, by operation, kind and
-// device, the largest part first. A request without a start has none.
-func (r *Requests) PathParts(q *Request) []PathPart {
-	if !q.StartNS.Known {
-		return nil
-	}
-	sum := newPathSum(r.forest)
-	r.pathWalks().addPath(sum, q.window(), nil)
-	parts := make([]PathPart, 0, len(sum.shares))
-	for row, share := range sum.rows() {
-		parts = append(parts, PathPart{
-			Operation: row.Operation, Kind: row.Kind, DeviceKey: row.DeviceKey,
-			TimeNS: share.time.Int64(), Segments: share.segments, Longest: Node{r.forest, share.longest.row},
-		})
-	}
-	slices.SortFunc(parts, func(a, b PathPart) int {
-		return cmp.Or(
-			compareInt(b.TimeNS, a.TimeNS),
-			strings.Compare(a.Operation, b.Operation),
-			a.DeviceKey.Compare(b.DeviceKey),
-			strings.Compare(a.Kind, b.Kind),
-		)
-	})
-	return parts
-}
-
-// window returns the window of the critical path of a request that has a start.
-func (r *Request) window() window {
-	return window{row: r.Root.row, from: r.StartNS.V, to: r.StartNS.V + r.DurationNS.V}
-}
-
-// pathWalks returns the walks along the paths of the requests.
-func (r *Requests) pathWalks() *pathWalks {
-	if r.walks == nil {
-		r.walks = newPathWalks(r.forest)
-	}
-	return r.walks
-}

@@ -278,9 +278,41 @@ func (s *pathSum) boundBy() BoundBy {
 // kind.
 func comparePathShares(a, b PathShare) int {
 	return cmp.Or(
-		compareInt(b.TimeNS, a.TimeNS),
+		cmp.Compare(b.TimeNS, a.TimeNS),
 		strings.Compare(a.Operation, b.Operation),
 		a.DeviceKey.Compare(b.DeviceKey),
 		strings.Compare(a.Kind, b.Kind),
 	)
+}
+
+// PathTotals sums up the critical paths.
+type PathTotals struct {
+	// Paths is how many there are, DurationNS the sum of their durations.
+	Paths      int64 `json:"paths"`
+	DurationNS int64 `json:"duration_ns"`
+	// BoundBy divides DurationNS by the kind of work on the paths.
+	BoundBy BoundBy `json:"bound_by"`
+	// Edges says where the order on the paths was taken from.
+	Edges PathEdges `json:"edges"`
+	// NoIDs is the number of operations and spans without a trace id, NoStart the
+	// number of traces whose roots have no start: they have no path.
+	NoIDs   int64 `json:"no_ids"`
+	NoStart int64 `json:"no_start"`
+}
+
+// pathTotals returns the sums of s, the summary of all traces, and counts what has
+// no path.
+func (f *Forest) pathTotals(s *PathSummary) *PathTotals {
+	totals := &PathTotals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
+	for r := range f.n {
+		if !f.isTraced(r) && !f.has(r, flagRepeat) {
+			totals.NoIDs++
+		}
+	}
+	for roots := range f.traceRoots() {
+		if f.isTraced(roots[0]) && !f.has(roots[0], flagStart) { // known starts come first
+			totals.NoStart++
+		}
+	}
+	return totals
 }

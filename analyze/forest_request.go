@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 
@@ -101,7 +102,7 @@ func (f *Forest) Requests() *Requests {
 	all := &Requests{forest: f, MissingLinks: f.counts.MissingLinks}
 	work := f.sharedWork(owner)
 	all.Shared = work.list
-	ops, first := groupRows(f.n, f.rows()+len(f.dict.stamps.Values), nil, func(r int32) int32 {
+	ops, first := order.Group(f.n, f.rows()+len(f.dict.stamps.Values), nil, func(r int32) int32 {
 		if !f.has(r, flagOp) || f.executionOf(r, owner) != noExecution {
 			return noRow
 		}
@@ -135,7 +136,7 @@ func (f *Forest) Requests() *Requests {
 		case a.StartNS.Known != b.StartNS.Known:
 			return 1
 		}
-		return compareInt(a.StartNS.V, b.StartNS.V)
+		return cmp.Compare(a.StartNS.V, b.StartNS.V)
 	})
 	return all
 }

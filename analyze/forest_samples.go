@@ -1,22 +1,10 @@
 package analyze
 
-import "iter"
+import (
+	"iter"
 
-// Group returns the number of the operation's group, by the keys of [Options].By: operations
-// with the same values have the same number. It is -1 for a span that is no operation, for
-// a repeat of an operation, and where the forest was made without keys.
-func (n Node) Group() int {
-	if n.IsZero() || n.forest.by == nil || !n.forest.countsInSums(n.row) {
-		return -1
-	}
-	return int(n.forest.group(n.row))
-}
-
-// GroupKey returns the keys of the groups, and the values that they have in the group of that
-// number.
-func (f *Forest) GroupKey(group int) GroupKey {
-	return GroupKey{Keys: f.by, Values: cutKeys(f.dict.groups.Values[group], f.by)}
-}
+	"github.com/optrace/optrace/analyze/internal/order"
+)
 
 // Iterations are the iterations of steps, those of the report's steps, numbered by start
 // from 0.
@@ -63,7 +51,7 @@ func (it *Iterations) Devices() iter.Seq[StepDevice] {
 	return func(yield func(StepDevice) bool) {
 		for _, device := range f.onDevice.order {
 			rows := f.onDevice.of(device)
-			order, first := groupRows(int32(len(rows)), it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
+			order, first := order.Group(int32(len(rows)), it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
 			for i, at := range order {
 				order[i] = rows[at]
 			}

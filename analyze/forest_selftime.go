@@ -33,12 +33,11 @@ func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 	f.build()
 	return func(yield func(Node, int64) bool) {
 		var below descent
-		starts, durations := f.inOrder(colStart), f.inOrder(colDuration)
 		for r := range int32(f.rows()) {
 			if !f.countsInSums(r) {
 				continue
 			}
-			if !yield(Node{f, r}, f.selfTimeOf(r, starts.int64(r), durations.int64(r), &below)) {
+			if !yield(Node{f, r}, f.selfTime(r, &below)) {
 				return
 			}
 		}
@@ -151,4 +150,41 @@ func (c *coverage) add(start, end int64) {
 		c.covered += end - start
 		c.low = start
 	}
+}
+
+// SelfTimeNS returns the duration of an operation without the time that the
+// operations below it cover, in nanoseconds; 0 for another span and for a repeat
+// of an operation.
+func (n Node) SelfTimeNS() int64 {
+	if n.IsZero() || !n.forest.countsInSums(n.row) {
+		return 0
+	}
+	var below descent
+	return n.forest.selfTime(n.row, &below)
+}
+
+// groupID identifies a group by its values and side.
+type groupID struct{ values, side string }
+
+// groupSelfTimes sums up the self times by group.
+func (f *Forest) groupSelfTimes() map[groupID]*wide.Sum {
+	bySide := [2][]wide.Sum{
+		make([]wide.Sum, len(f.dict.groups.Values)),
+		make([]wide.Sum, len(f.dict.groups.Values)),
+	}
+	for n, self := range f.selfTimes() {
+		bySide[sideIndex(n.Side())][f.group(n.row)].Add(self)
+	}
+	sums := make(map[groupID]*wide.Sum)
+	for side := range bySide {
+		for group := range bySide[side] {
+			sum := &bySide[side][group]
+			if *sum == (wide.Sum{}) {
+				continue
+			}
+			values := cutKeys(f.dict.groups.Values[group], f.by)
+			sums[groupID{string(appendValues(nil, values)), op.Side(side).String()}] = sum
+		}
+	}
+	return sums
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/repeats"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
@@ -144,7 +145,7 @@ func (s *shortRuns) addDevice(device int32) {
 		s.parents = append(s.parents, number)
 	}
 	var first []int32
-	s.grouped, first = groupRows(int32(len(rows)), len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
+	s.grouped, first = order.Group(int32(len(rows)), len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
 	for i, at := range s.grouped {
 		s.grouped[i] = rows[at]
 	}
@@ -175,22 +176,20 @@ func (s *shortRuns) addGroup(rows []int32) {
 	f := s.forest
 	end := int64(0)
 	lane := int32(0)
-	for b := range f.batches(rows, colName) {
-		for i, start := range b.starts {
-			duration := b.durations[i]
-			gap := max(0, start-end)
-			if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
-				s.endRun(lane)
-			}
-			if duration > int64(shortOperation) {
-				continue
-			}
-			if len(s.names) == 0 {
-				gap, end, lane = 0, start, f.lane(b.rows[i])
-			}
-			s.names, s.durations, s.gapTimes = append(s.names, int32(b.values[i])), append(s.durations, duration), append(s.gapTimes, gap)
-			end = max(end, start+duration)
+	for _, r := range rows {
+		start, duration := f.start(r), f.duration(r)
+		gap := max(0, start-end)
+		if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
+			s.endRun(lane)
 		}
+		if duration > int64(shortOperation) {
+			continue
+		}
+		if len(s.names) == 0 {
+			gap, end, lane = 0, start, f.lane(r)
+		}
+		s.names, s.durations, s.gapTimes = append(s.names, f.name(r)), append(s.durations, duration), append(s.gapTimes, gap)
+		end = max(end, start+duration)
 	}
 	s.endRun(lane)
 }

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/order"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -78,7 +79,7 @@ func (f *Forest) sharedWork(owner []int32) *sharedWork {
 	if f.shared.of == nil {
 		return &sharedWork{list: []Execution{}}
 	}
-	ops, first := groupRows(f.n, len(f.shared.list), nil, func(r int32) int32 {
+	ops, first := order.Group(f.n, len(f.shared.list), nil, func(r int32) int32 {
 		if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
 			return noRow
 		}

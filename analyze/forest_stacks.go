@@ -4,6 +4,7 @@ import (
 	"io"
 	"runtime"
 
+	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/op"
 )
@@ -56,7 +57,7 @@ func (f *Forest) addStacks(first, end int32, label func(r int32, l *stacks.Label
 		from, to := i*len(f.tree.roots)/len(walks), (i+1)*len(f.tree.roots)/len(walks)
 		functions[i] = func() { walks[i].walk(f.tree.roots[from:to]) }
 	}
-	inParallel(functions...)
+	parallel.Do(functions...)
 	all := stacks.NewTable(stacks.Limits{})
 	for i, w := range walks {
 		if i == 0 {

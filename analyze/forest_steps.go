@@ -41,7 +41,7 @@ func (f *Forest) stepRows() []Step {
 	}
 	l := f.newLoops()
 	of, count := l.iterationsOf(rows)
-	order, first := groupRows(int32(len(rows)), count, l.owners, func(i int32) int32 { return of[i] })
+	order, first := order.Group(int32(len(rows)), count, l.owners, func(i int32) int32 { return of[i] })
 	for i, at := range order {
 		order[i] = rows[at]
 	}
@@ -93,14 +93,14 @@ func (f *Forest) rowsWithSteps() []int32 {
 
 // compareSteps orders rows that start at once, or have no start.
 func (f *Forest) compareSteps(a, b int32) int {
-	return cmp.Or(compareInt(f.step(a), f.step(b)), f.compareStart(a, b))
+	return cmp.Or(cmp.Compare(f.step(a), f.step(b)), f.compareStart(a, b))
 }
 
 // numberRuns sorts steps, which are by start, and numbers those of one service
 // and step.
 func numberRuns(steps []Step) {
 	slices.SortStableFunc(steps, func(a, b Step) int {
-		return cmp.Or(strings.Compare(a.Service, b.Service), compareInt(a.Step, b.Step))
+		return cmp.Or(strings.Compare(a.Service, b.Service), cmp.Compare(a.Step, b.Step))
 	})
 	for i := range steps {
 		steps[i].Run = 1

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -29,12 +30,11 @@ func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
 	}
-	lanes := f.inOrder(colLane)
-	rows, first := groupRows(f.n, len(f.dict.lanes.Values), nil, func(r int32) int32 {
+	rows, first := order.Group(f.n, len(f.dict.lanes.Values), nil, func(r int32) int32 {
 		if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
 			return noRow
 		}
-		lane := lanes.int32(r)
+		lane := f.lane(r)
 		if !f.dict.lanes.Values[lane].stream.Known {
 			return noRow
 		}
@@ -66,20 +66,16 @@ type overrunSearch struct {
 func (s *overrunSearch) stream(rows []int32) {
 	s.sorter.Sort(rows, s.start, nil)
 	from, latest, overrun := 0, int64(-maxTime), false
-	i := 0
-	for b := range s.batches(rows, colStart) {
-		for k, start := range b.starts {
-			if start >= latest {
-				if overrun {
-					s.stretch(rows[from:i])
-				}
-				from, overrun = i, false
+	for i, r := range rows {
+		if s.start(r) >= latest {
+			if overrun {
+				s.stretch(rows[from:i])
 			}
-			end := start + b.durations[k]
-			overrun = overrun || end < latest
-			latest = max(latest, end)
-			i++
+			from, overrun = i, false
 		}
+		end := s.end(r)
+		overrun = overrun || end < latest
+		latest = max(latest, end)
 	}
 	if overrun {
 		s.stretch(rows[from:])
@@ -100,7 +96,7 @@ func (s *overrunSearch) stretch(rows []int32) {
 	for i := range rows {
 		s.byEnd = append(s.byEnd, int32(i))
 	}
-	slices.SortFunc(s.byEnd, func(x, y int32) int { return compareInt(s.end(rows[x]), s.end(rows[y])) })
+	slices.SortFunc(s.byEnd, func(x, y int32) int { return cmp.Compare(s.end(rows[x]), s.end(rows[y])) })
 	unseen := s.byEnd
 	for _, place := range s.byEnd {
 		for s.end(rows[unseen[0]]) < s.end(rows[place]) {

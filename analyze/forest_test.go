@@ -167,7 +167,7 @@ func TestAnalysesConcurrentSafe(t *testing.T) {
 }
 
 // maxBytesPerEntry bounds what the doc comment of Forest states.
-const maxBytesPerEntry = 40
+const maxBytesPerEntry = 100
 
 // TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
 // a hundred, with a step and a memory size each.

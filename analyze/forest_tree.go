@@ -9,10 +9,8 @@ import (
 	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/parallel"
 )
-
-// noRow stands for the absence of a row.
-const noRow int32 = -1
 
 // tree says which row is below which. Its slices take 12 bytes per row.
 type tree struct {
@@ -47,35 +45,10 @@ func (f *Forest) buildTree() {
 	for r := range f.n {
 		f.clearFlags(r, builtFlags)
 	}
-	byTrace, first := groupRows(f.n, len(f.dict.traces.Values), nil, f.inOrder(colTrace).int32)
+	byTrace, first := order.Group(f.n, len(f.dict.traces.Values), nil, f.trace)
 	f.join(byTrace, first)
 	f.breakCycles()
-	inParallel(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
-}
-
-// groupRows orders n rows by the group that each belongs to, keeping their
-// order within one: those of group g are rows[first[g]:first[g+1]]. Rows of the
-// group noRow are left out. It uses the memory of buffer where that is large enough.
-func groupRows(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
-	first = make([]int32, groups+1)
-	for r := range n {
-		if g := group(r); g != noRow {
-			first[g+1]++
-		}
-	}
-	for g := range groups {
-		first[g+1] += first[g]
-	}
-	rows = slices.Grow(buffer[:0], int(first[groups]))[:first[groups]]
-	for r := range n {
-		if g := group(r); g != noRow {
-			rows[first[g]] = r
-			first[g]++
-		}
-	}
-	copy(first[1:], first) // each first[g] has moved to where g+1 begins
-	first[0] = 0
-	return rows, first
+	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
 }
 
 // join finds parents and the roots that stamps name, and marks duplicates and
@@ -248,7 +221,7 @@ func (f *Forest) startsBefore(a, b int32) bool {
 // linkChildren lists each row's children.
 func (f *Forest) linkChildren() {
 	parent := f.tree.parent
-	f.tree.kids, f.tree.first = groupRows(f.n, len(parent), f.tree.kids, func(r int32) int32 { return parent[r] })
+	f.tree.kids, f.tree.first = order.Group(f.n, len(parent), f.tree.kids, func(r int32) int32 { return parent[r] })
 	var sorter order.Rows
 	for r := range int32(len(parent)) {
 		f.sortByEnd(f.tree.children(r), &sorter)

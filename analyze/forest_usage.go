@@ -157,24 +157,22 @@ func (f *Forest) levels(rows []int32) iter.Seq[*level] {
 			return true
 		}
 		begun := false
-		for b := range f.batches(rows, colMemory) {
-			for i, start := range b.starts {
-				if !begun {
-					l.from, begun = start, true
-				}
-				for l.running > 0 && running.Top().at <= start {
-					if !end() {
-						return
-					}
-				}
-				if !advance(start) {
+		for _, r := range rows {
+			start, bytes := f.start(r), f.memory(r)
+			if !begun {
+				l.from, begun = start, true
+			}
+			for l.running > 0 && running.Top().at <= start {
+				if !end() {
 					return
 				}
-				bytes := b.values[i]
-				l.running++
-				l.bytes.Add(bytes)
-				running.Push(ending{at: start + b.durations[i], bytes: bytes})
 			}
+			if !advance(start) {
+				return
+			}
+			l.running++
+			l.bytes.Add(bytes)
+			running.Push(ending{at: f.end(r), bytes: bytes})
 		}
 		for l.running > 0 {
 			if !end() {
@@ -221,12 +219,10 @@ func (f *Forest) memoryUse(buckets int) *MemoryUse {
 			RunningBytes: make([]int64, use.Buckets),
 		}
 		written := make([]wide.Sum, use.Buckets)
-		for b := range f.batches(rows, colMemory) {
-			for i, start := range b.starts {
-				// A start on the axis' very end, of an operation without duration,
-				// belongs to the last bucket.
-				written[min(use.bucket(start), use.Buckets-1)].Add(b.values[i])
-			}
+		for _, r := range rows {
+			// A start on the axis' very end, of an operation without duration, belongs to
+			// the last bucket.
+			written[min(use.bucket(f.start(r)), use.Buckets-1)].Add(f.memory(r))
 		}
 		for b := range written {
 			m.WrittenBytes[b] = written[b].Int64()

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -396,4 +397,111 @@ func (k Key) appendValue(dst []byte, v KeyValue) (_ []byte, ok bool) {
 		return append(dst, id[:]...), ok && !v.Number.Known
 	}
 	return dst, !v.Number.Known
+}
+
+// appendKeys appends e's values of the keys in a form that differs for different
+// ones.
+func appendKeys(dst []byte, keys []Key, e *op.Entry) []byte {
+	for _, k := range keys {
+		dst = k.appendTo(dst, e)
+	}
+	return dst
+}
+
+// cutKeys returns the values in a text of appendKeys.
+func cutKeys(text string, keys []Key) []KeyValue {
+	values := make([]KeyValue, len(keys))
+	for i, k := range keys {
+		values[i], text = k.cut(text)
+	}
+	return values
+}
+
+// cut returns the value at the beginning of a text of appendTo, and what follows
+// it.
+func (k Key) cut(text string) (v KeyValue, rest string) {
+	switch k.field {
+	case byOperation, byRoot, byService, byPath:
+		value, rest := cutCounted(text)
+		return textValue(value), rest
+	case byKind:
+		return textValue(op.Kind(text[0]).String()), text[1:]
+	case byRank, byStream, byStep:
+		i, rest := cutInt(text)
+		return intValue(i), rest
+	case byShape:
+		end := binary.BigEndian.Uint32([]byte(text[:4])) // counts its own four bytes
+		return textValue(text[4:end]), text[end:]
+	case byTrace:
+		var e op.Entry
+		n := copy(e.TraceID[:], text)
+		return k.value(&e), text[n:]
+	case byDevice, byAttr:
+		if text[0] == 0 {
+			return KeyValue{}, text[1:]
+		}
+		value, rest := cutCounted(text[1:])
+		return KeyValue{Text: value, Known: true}, rest
+	}
+	return KeyValue{}, text
+}
+
+// cutCounted undoes appendCounted.
+func cutCounted(text string) (value, rest string) {
+	n, size := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
+	end := size + int(n)
+	return text[size:end], text[end:]
+}
+
+// cutInt undoes appendInt.
+func cutInt(text string) (i op.Int, rest string) {
+	if text[0] == 0 {
+		return op.Int{}, text[1:]
+	}
+	return op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9])))), text[9:]
+}
+
+// appendInt appends an integer of the key of a row, distinct from an unknown
+// one.
+func appendInt(dst []byte, i op.Int) []byte {
+	if !i.Known {
+		return append(dst, 0)
+	}
+	return binary.BigEndian.AppendUint64(append(dst, 1), uint64(i.V))
+}
+
+// compare orders keys value by value, unknown ones first and numbers by size;
+// the row of the others comes last.
+func (g GroupKey) compare(o GroupKey) int {
+	if g.Other != o.Other {
+		if g.Other {
+			return 1
+		}
+		return -1
+	}
+	return slices.CompareFunc(g.Values, o.Values, KeyValue.compare)
+}
+
+func (v KeyValue) compare(o KeyValue) int {
+	switch {
+	case v.Known != o.Known && v.Known:
+		return 1
+	case v.Known != o.Known:
+		return -1
+	case v.Number.Known && o.Number.Known:
+		return cmp.Compare(v.Number.V, o.Number.V)
+	}
+	return strings.Compare(v.Text, o.Text)
+}
+
+// appendValues appends the values in a form that differs for different ones.
+func appendValues(dst []byte, values []KeyValue) []byte {
+	for _, v := range values {
+		if !v.Known {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = appendCounted(append(dst, 1), v.Text)
+	}
+	return dst
 }

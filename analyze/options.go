@@ -78,12 +78,6 @@ func (o Options) Unused() op.Fields {
 	return unused
 }
 
-// takesColumns reports whether a report is made of columns where the input has them. These
-// have neither attributes nor paths.
-func (o Options) takesColumns() bool {
-	return !slices.ContainsFunc(o.By, func(k Key) bool { return k.field == byAttr || k.field == byPath })
-}
-
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {
 	return !o.SumsOnly || slices.Contains(o.By, Key{field: byRoot})

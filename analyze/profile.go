@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"encoding/binary"
-
 	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -30,7 +28,6 @@ type Profile struct {
 	devCache   *symbols.Cache[op.Int, sourceRow]
 	groups     [2]*table.Table[groupRow] // by side
 	groupCache [2]*rowCache[groupRow]
-	found      *rowFinder // nil before the first rows of columns
 	works      workFinder
 	key        []byte // scratch
 
@@ -359,11 +356,11 @@ func (c *CommunicationRules) merge(o CommunicationRules) {
 	c.Name += o.Name
 }
 
-// appendInt appends an integer of the key of a row, distinct from an unknown
-// one.
-func appendInt(dst []byte, i op.Int) []byte {
-	if !i.Known {
-		return append(dst, 0)
+// bytes returns about how much memory p takes, the bins of durations aside.
+func (p *Profile) bytes() int64 {
+	n := p.devices.Bytes()
+	for side := range p.operations {
+		n += p.operations[side].Bytes() + p.groups[side].Bytes()
 	}
-	return binary.BigEndian.AppendUint64(append(dst, 1), uint64(i.V))
+	return n + p.slowest.bytes + p.hotspots.bytes
 }

@@ -21,7 +21,6 @@ type accumulator struct {
 	durations               sketch.Sketch
 	kinds                   uint8 // a bit per op.Kind
 	slowest                 Exemplar
-	late                    int // 1 more than the number in its batch of the row whose ids slowest has yet to get, or 0
 	variety                 variety
 	weighted                *weighted // nil while no entry carries a weight
 	work                    *workSums // nil while no entry has FLOPs

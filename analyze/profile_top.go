@@ -3,6 +3,7 @@ package analyze
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/optrace/optrace/analyze/internal/heap"
 	"github.com/optrace/optrace/op"
@@ -194,4 +195,17 @@ func (t *topEntries) list() []*op.Entry {
 		}
 	}
 	return entries
+}
+
+// entryBytes returns about how much memory an entry takes.
+func entryBytes(e *op.Entry) int64 {
+	n := int(unsafe.Sizeof(*e)) + len(e.Operation) + len(e.DeviceID) + len(e.Root) + len(e.Service) +
+		len(e.Links)*int(unsafe.Sizeof(op.Link{}))
+	for _, a := range e.Attrs {
+		n += int(unsafe.Sizeof(a)) + len(a.Key) + len(a.Value)
+	}
+	for _, s := range e.InputShapes {
+		n += int(unsafe.Sizeof(s)) + len(s)*int(unsafe.Sizeof(int64(0)))
+	}
+	return int64(n)
 }

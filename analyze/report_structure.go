@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/internal/wide"
-	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,7 +20,7 @@ const warnTimeOutOfRange = "time_out_of_range"
 // the suspects. top bounds the idle gaps that are listed.
 func (r *Report) addStructure(forest *Forest, top int) *suspects {
 	var found *suspects
-	inParallel(
+	parallel.Do(
 		func() {
 			r.Steps = append([]Step{}, forest.stepRows()...)
 			r.StatedSteps = op.Known(forest.statedSteps())
@@ -44,33 +44,6 @@ func (r *Report) addStructure(forest *Forest, top int) *suspects {
 		func() { r.Concurrency = forest.concurrency() },
 	)
 	return found
-}
-
-// pathFigures returns the rows of the critical paths of all traces, by device and not,
-// with their drag, and the sums of all.
-func (f *Forest) pathFigures() ([]PathShare, []PathOperation, *PathTotals) {
-	sum := f.criticalPathSum()
-	path := sum.summary()
-	operations := pathOperations(path.Shares)
-	f.addDrag(path, sum, operations)
-	return path.Shares, operations, f.pathTotals(path)
-}
-
-// pathTotals returns the sums of s, the summary of all traces, and counts what has
-// no path.
-func (f *Forest) pathTotals(s *PathSummary) *PathTotals {
-	totals := &PathTotals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
-	for r := range f.n {
-		if !f.isTraced(r) && !f.has(r, flagRepeat) {
-			totals.NoIDs++
-		}
-	}
-	for roots := range f.traceRoots() {
-		if f.isTraced(roots[0]) && !f.has(roots[0], flagStart) { // known starts come first
-			totals.NoStart++
-		}
-	}
-	return totals
 }
 
 // addTimelines gives each device the parts of its time.
@@ -100,27 +73,6 @@ func (d *Device) setParts(p *deviceParts) {
 	}
 }
 
-// busyImbalance returns the imbalance of the devices by busy time, unknown when
-// the busy time of one of them is.
-func busyImbalance(timelines []timeline) op.Float {
-	longest, sum, n := int64(0), int64(0), 0
-	for _, line := range timelines {
-		if line.IsNone() {
-			continue
-		}
-		if line.Parts == nil {
-			return op.Float{}
-		}
-		n++
-		longest = max(longest, line.Parts.Busy)
-		sum = wide.AddSaturating(sum, line.Parts.Busy)
-	}
-	if n < 2 {
-		return op.Float{}
-	}
-	return op.KnownFloat(seed.Imbalance(float64(longest), float64(sum)/float64(n)))
-}
-
 // addSelfTimes gives each operation its self time. The row of the others takes
 // those of the names without a row of their own.
 func (r *Report) addSelfTimes(f *Forest) {
@@ -141,17 +93,6 @@ func (r *Report) addSelfTimes(f *Forest) {
 		}
 	}
 }
-
-// sideOf returns the side that a row names.
-func sideOf(side string) op.Side {
-	if side == op.SideHost.String() {
-		return op.SideHost
-	}
-	return op.SideNone
-}
-
-// groupID identifies a group by its values and side.
-type groupID struct{ values, side string }
 
 // addGroupSelfTimes gives each group its self time, where forest keeps the groups
 // of the operations. What belongs to groups without a row of their own goes into
@@ -184,39 +125,4 @@ func (r *Report) addGroupSelfTimes(forest *Forest) {
 		}
 		g.SelfNS = op.Known(rest.Int64())
 	}
-}
-
-// groupSelfTimes sums up the self times by group.
-func (f *Forest) groupSelfTimes() map[groupID]*wide.Sum {
-	bySide := [2][]wide.Sum{
-		make([]wide.Sum, len(f.dict.groups.Values)),
-		make([]wide.Sum, len(f.dict.groups.Values)),
-	}
-	for n, self := range f.selfTimes() {
-		bySide[sideIndex(n.Side())][f.group(n.row)].Add(self)
-	}
-	sums := make(map[groupID]*wide.Sum)
-	for side := range bySide {
-		for group := range bySide[side] {
-			sum := &bySide[side][group]
-			if *sum == (wide.Sum{}) {
-				continue
-			}
-			values := cutKeys(f.dict.groups.Values[group], f.by)
-			sums[groupID{string(appendValues(nil, values)), op.Side(side).String()}] = sum
-		}
-	}
-	return sums
-}
-
-// appendValues appends the values in a form that differs for different ones.
-func appendValues(dst []byte, values []KeyValue) []byte {
-	for _, v := range values {
-		if !v.Known {
-			dst = append(dst, 0)
-			continue
-		}
-		dst = appendCounted(append(dst, 1), v.Text)
-	}
-	return dst
 }

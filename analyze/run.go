@@ -31,12 +31,6 @@ type omitter interface {
 	Omit(op.Fields)
 }
 
-// columnar is a Source that has columns.
-type columnar interface {
-	// Columns lets Read hand out [op.Rows].
-	Columns()
-}
-
 // partialSource is a Source that may have files of partial results.
 type partialSource interface {
 	// Partials lets Read hand out [op.Partial].
@@ -72,9 +66,6 @@ func collectOnce(ctx context.Context, src Source, opts Options) (*collector, err
 	}
 	if o, ok := src.(omitter); ok {
 		o.Omit(opts.Unused())
-	}
-	if c, ok := src.(columnar); ok && opts.takesColumns() {
-		c.Columns()
 	}
 	if s, ok := src.(partialSource); ok && !opts.KeepForest {
 		s.Partials()
@@ -184,12 +175,8 @@ func (s recordSource) Read(_ int, read func(int, int64, int64, iter.Seq2[op.Reco
 func (s recordSource) Files() iter.Seq2[string, int64] { return func(func(string, int64) bool) {} }
 
 // checkInterval is the number of records between two looks at the context and at the
-// memory; of records with long texts there are fewer, and rowsPerRecord rows of columns
-// count as one.
-const (
-	checkInterval = 1 << 10
-	rowsPerRecord = 16
-)
+// memory; of records with long texts there are fewer.
+const checkInterval = 1 << 10
 
 // each calls f with the records and with the errors of records that could not be
 // read, and now and then check, unless that is nil. It returns the first other error.
@@ -210,9 +197,6 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], check func()
 			if err := look(); err != nil {
 				return err
 			}
-		}
-		if rec.Rows != nil {
-			n += len(rec.Rows.List) / rowsPerRecord
 		}
 		if longRecord(&rec) {
 			cutTexts(&rec)
@@ -290,15 +274,6 @@ func (c *collector) addAll(ctx context.Context, records iter.Seq2[op.Record, err
 
 // add adds a record, or the error of one that could not be read.
 func (c *collector) add(rec op.Record, err error) {
-	if rows := rec.Rows; rows != nil {
-		c.counter.addRows(len(rows.List))
-		works := c.works.rows(rows)
-		c.profile.addRows(rows, works)
-		if c.forest != nil {
-			c.forest.addRows(rows, works)
-		}
-		return
-	}
 	c.counter.add(rec, err)
 	switch {
 	case err != nil:

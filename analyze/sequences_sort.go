@@ -12,7 +12,7 @@ import (
 func sortSequences(rows []Sequence) {
 	slices.SortFunc(rows, func(a, b Sequence) int {
 		return cmp.Or(
-			compareInt(wide.AddSaturating(b.SumNS, b.GapNS), wide.AddSaturating(a.SumNS, a.GapNS)),
+			cmp.Compare(wide.AddSaturating(b.SumNS, b.GapNS), wide.AddSaturating(a.SumNS, a.GapNS)),
 			cmp.Compare(len(b.Operations), len(a.Operations)),
 			slices.Compare(a.Operations, b.Operations),
 		)
@@ -28,6 +28,6 @@ func (f *Forest) sortStreams(streams []SequenceStream) {
 			}
 			return 1
 		}
-		return cmp.Or(a.DeviceKey.Compare(b.DeviceKey), compareInt(a.Stream.V, b.Stream.V))
+		return cmp.Or(a.DeviceKey.Compare(b.DeviceKey), cmp.Compare(a.Stream.V, b.Stream.V))
 	})
 }

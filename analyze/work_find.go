@@ -1,22 +1,15 @@
 package analyze
 
 import (
-	"slices"
-
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/symbols"
 	"github.com/optrace/optrace/op"
 )
 
 // workFinder finds the work of entries. It looks the formula of a name up once, as long as a
-// cache has room, and that of rows of columns works out once for their codes. The zero value
-// is ready to use, for devices whose peaks are not known.
+// cache has room. The zero value is ready to use, for devices whose peaks are not known.
 type workFinder struct {
 	formulas *symbols.Cache[struct{}, *flops.Formula] // nil before the first entry
-	codes    codeWorks
-	of       columnVersions
-	list     []work   // of rows
-	row      op.Entry // has what is derived from a row
 	roofs    roofs
 
 	recordedOnly bool // nothing follows from shapes
@@ -79,35 +72,4 @@ func (d derivedWork) with(n op.Int) work {
 		w.flops, w.facts = n.V, d.facts&workMoved|workKnown
 	}
 	return w
-}
-
-// rows returns the work of rows of columns, in their order. It is valid until the next call.
-func (f *workFinder) rows(rows *op.Rows) []work {
-	c := rows.Columns
-	v := varietyVersions(c)
-	if f.of.turnTo(c, c.Operation.Version, v[0], v[1], v[2], v[3]) {
-		f.codes.clear()
-	}
-	f.list = slices.Grow(f.list[:0], len(rows.List))[:len(rows.List)]
-	operations, kinds, recorded := c.Operation.Codes, c.Kind.Codes, c.FLOPs.Codes
-	inputs, output, dtype, dtypes := c.InputShapes.Codes, c.OutputShape.Codes, c.DType.Codes, c.InputDTypes.Codes
-	for k, i := range rows.List {
-		n := c.FLOPs.Values[recorded[i]]
-		if f.recordedOnly || inputs[i]|output[i] == 0 || c.Kind.Values[kinds[i]] > op.KindCompute {
-			f.list[k] = recordedWork(n)
-			continue
-		}
-		d, ok := f.codes.find(workCodes{operations[i], inputs[i], output[i], dtype[i], dtypes[i]})
-		if !ok {
-			e := &f.row
-			setVariety(e, c, int(i))
-			e.Operation = c.Operation.At(int(i))
-			*d = f.derived(e)
-		}
-		f.list[k] = d.with(n)
-		if f.roofs.table != nil && f.list[k].moved() {
-			f.roofs.of(c.DeviceID.At(int(i))).bound(&f.list[k], d.dtype)
-		}
-	}
-	return f.list
 }

@@ -77,10 +77,6 @@ func (o Options) Open(paths ...string) *Input {
 // It is called before anything is read.
 func (in *Input) Omit(fields op.Fields) { in.opts.Mapping = in.opts.Mapping.Without(fields) }
 
-// Columns lets the readers hand out operations as [op.Rows]. It is called before anything
-// is read, and only by who looks at those.
-func (in *Input) Columns() { in.opts.Mapping = in.opts.Mapping.ByColumns() }
-
 // Stats returns the counts of the input read so far.
 func (in *Input) Stats() Stats {
 	s := in.stats

@@ -116,7 +116,6 @@ type Mapping struct {
 	all   bool     // see KeepAll
 	// omitted are the fields that readers may leave out, see Without.
 	omitted Fields
-	columns bool // see ByColumns
 }
 
 // Alias makes key mean field in addition to the conventions. It yields to the keys

@@ -27,8 +27,6 @@ type Record struct {
 	// Whole, if not nil, tells that fields were left out of Entry, as [Mapping.Without]
 	// allows.
 	Whole WholeReader
-	// Rows are operations, handed out to those only who ask ([Mapping.ByColumns]).
-	Rows *Rows
 	// Span is a span that is not an operation.
 	Span *Span
 	// Resource describes the source of what follows.

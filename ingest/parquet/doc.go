@@ -14,12 +14,8 @@
 // claims have been checked against the bytes that are there: a page may claim any
 // number of values in a few bytes, and the library allocates the memory that it
 // claims. The values of a dictionary are translated once, and columns that mean
-// nothing are not read. Where who reads asks for that, and the table has the columns that
-// render/parquet writes, operations are handed out in columns of 256 rows, with the
-// indexes of the file's dictionaries as codes; columns at which nobody looks are then
-// read for the few rows that are shown, and pages of them that hold none are passed over.
-// Memory holds a batch of rows, and a page and a dictionary of each column, twice where
-// it is read both ways, within [MaxHeldBytes]. The row groups of a file can be read by
+// nothing are not read. Memory holds a batch of rows, and a page and a dictionary of each
+// column, within [MaxHeldBytes]. The row groups of a file can be read by
 // several goroutines.
 //
 // Package render/parquet writes such tables, and package ingest tells a file's

@@ -126,20 +126,6 @@ func setAll[T any](list []T, value T) {
 	}
 }
 
-// unroll lists the numbers where all are equal.
-func (h *numbers) unroll() error {
-	if h.list != nil {
-		return nil
-	}
-	list := h.buf[:0]
-	if err := h.grow(&list, h.n, h.n); err != nil {
-		return err
-	}
-	setAll(list, h.value)
-	h.buf, h.list = list, list
-	return nil
-}
-
 // maxRun is the longest run. Pages have fewer values.
 const maxRun = 1 << 31
 

@@ -194,7 +194,6 @@ func (t *table) newReader() *tableReader {
 		r.readers = append(r.readers, columnReader{c, b.reader(c), b.leaf})
 	}
 	r.readers[0].leads = true // errors tell where it is
-	r.block = newBlock(r, t.mapping)
 	return r
 }
 
@@ -207,8 +206,7 @@ type tableReader struct {
 	batch   *rows.Batch
 	shared  shared
 	readers []columnReader
-	block   *block // nil where operations are handed out as entries
-	counted int64  // bytes of the pages that the table counts
+	counted int64 // bytes of the pages that the table counts
 }
 
 // newColumn returns a column that reads the values of a leaf.
@@ -233,17 +231,6 @@ func (t *tableReader) readGroup(i int) bool {
 	end := row + g.Rows
 	if g.Rows > 0 {
 		err = t.start(g)
-	}
-	if b := t.block; b != nil && err == nil && g.Rows > 0 {
-		counted := t.mapping.Omitted().Has(op.FieldSpans)
-		for b.startGroup(g); row < end && b.load(end-row); row += b.n {
-			if !b.yieldWindow(row+1, counted) {
-				return false
-			}
-		}
-		if err = b.err; err == nil && row < end {
-			err = b.leave()
-		}
 	}
 	for err == nil && row < end {
 		var n int
@@ -326,9 +313,6 @@ func (t *tableReader) leaveOut(first, last int64, err error) bool {
 		offset = max(0, d.offset)
 	}
 	msg := fmt.Sprintf("rows %d to %d are left out: %v", first, last, err)
-	if first > last { // they were handed out before it was known
-		msg = fmt.Sprintf("rows up to %d lack values: %v", last, err)
-	}
 	return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, msg))
 }
 

@@ -58,11 +58,6 @@ func (l *leaf) name() string { return strings.Join(l.path, ".") }
 
 func (l *leaf) isText() bool { return l.typ == format.ByteArray || l.typ == format.FixedLenByteArray }
 
-// isInt64 reports whether the values are signed integers of 64 bits that mean what they are.
-func (l *leaf) isInt64() bool {
-	return l.typ == format.Int64 && !l.unsigned && !l.decimal && l.unit <= 1
-}
-
 // nullable reports whether definition level 0 makes the value of a row null,
 // and not an empty list.
 func (l *leaf) nullable() bool { return l.maxDef > 0 && (l.maxRep == 0 || l.lists[0] > 1) }

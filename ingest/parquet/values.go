@@ -76,18 +76,6 @@ func (v *values) at(i int) value {
 	return value{b: b}
 }
 
-// integers sets dst to the values from the i-th on, which are integers of 64 bits.
-func (v *values) integers(dst []int64, i int) {
-	if v.kind == integers {
-		copy(dst, v.ints[i:])
-		return
-	}
-	data := v.data[8*i:]
-	for k := range dst {
-		dst[k] = int64(binary.LittleEndian.Uint64(data[8*k:]))
-	}
-}
-
 // int96 returns the Unix time in nanoseconds of a timestamp that is kept as
 // nanoseconds of the day and Julian day. It wraps around outside the years 1678
 // to 2262.

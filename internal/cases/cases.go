@@ -105,6 +105,15 @@ func Seeds(t testing.TB, total int, run func(seed uint64, r *rand.Rand)) {
 	}
 }
 
+// Rare skips a test of many seconds, unless every case is to run or the text of the switch chooses it, one of five texts.
+func Rare(t testing.TB) {
+	t.Helper()
+	if text := os.Getenv(switchName); text != all && (text == "" || source(t.Name()).IntN(5) > 0) {
+		report(t, 0, 1)
+		t.Skipf("takes seconds; %s=%s runs it", switchName, all)
+	}
+}
+
 // source returns the random numbers that choose the cases of a test.
 func source(test string) *rand.Rand {
 	h := fnv.New64a()

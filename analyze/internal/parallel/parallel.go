@@ -1,4 +1,5 @@
-package analyze
+// Package parallel calls functions in several goroutines.
+package parallel
 
 import (
 	"runtime"
@@ -6,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// inParallel calls the functions, which must not depend on each other, in as many
-// goroutines as there are processors. The first ones are begun first.
-func inParallel(functions ...func()) {
+// Do calls the functions, which must not depend on each other, in as many goroutines as
+// there are processors. The first ones are begun first.
+func Do(functions ...func()) {
 	var next atomic.Int32
 	var group sync.WaitGroup
 	for range min(len(functions), runtime.GOMAXPROCS(0)) {

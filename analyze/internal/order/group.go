@@ -1,0 +1,28 @@
+package order
+
+import "slices"
+
+// Group orders n rows by the group that each belongs to, keeping their
+// order within one: those of group g are rows[first[g]:first[g+1]]. Rows of the
+// group -1 are left out. It uses the memory of buffer where that is large enough.
+func Group(n int32, groups int, buffer []int32, group func(r int32) int32) (rows, first []int32) {
+	first = make([]int32, groups+1)
+	for r := range n {
+		if g := group(r); g >= 0 {
+			first[g+1]++
+		}
+	}
+	for g := range groups {
+		first[g+1] += first[g]
+	}
+	rows = slices.Grow(buffer[:0], int(first[groups]))[:first[groups]]
+	for r := range n {
+		if g := group(r); g >= 0 {
+			rows[first[g]] = r
+			first[g]++
+		}
+	}
+	copy(first[1:], first) // each first[g] has moved to where g+1 begins
+	first[0] = 0
+	return rows, first
+}
