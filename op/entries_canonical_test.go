@@ -229,7 +229,7 @@ func TestWrittenLinesAreCanonical(t *testing.T) {
 			t.Errorf("not canonical: %s", line)
 		}
 	}
-	if n < 500 {
+	if n == 0 || cases.All() && n < 500 {
 		t.Errorf("only %d entries", n)
 	}
 }

@@ -176,7 +176,7 @@ func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 		}
 		read += checkJSONSpans(t, slices.Concat(texts, texts)...)
 	}
-	if read < 400 {
+	if read == 0 || cases.All() && read < 400 {
 		t.Errorf("only %d spans were read", read)
 	}
 }

@@ -63,7 +63,7 @@ func TestReadWhole(t *testing.T) {
 			}
 		}
 	}
-	if entries < 300 {
+	if entries == 0 || cases.All() && entries < 300 {
 		t.Errorf("only %d entries", entries)
 	}
 }

@@ -181,7 +181,7 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 		}
 		read += checkProtoSpans(t, slices.Concat(spans, spans)...)
 	}
-	if read < 600 {
+	if read == 0 || cases.All() && read < 600 {
 		t.Errorf("only %d spans were read", read)
 	}
 }
