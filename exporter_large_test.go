@@ -196,8 +196,8 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 	}
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
-	rec := readWhole(t, out.Bytes())
-	if uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped || st.Recorded != 100 || st.Dropped == 0 || writes < 4 {
-		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.entries), rec.lost(), writes, st)
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != 100 || st.Dropped == 0 || writes < 4 {
+		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.Entries), rec.Lost(), writes, st)
 	}
 }

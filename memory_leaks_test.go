@@ -88,7 +88,7 @@ func TestM1LeakedRoots(t *testing.T) {
 			span.End()
 			l.requests(1000)
 			got := map[string]int{}
-			for _, e := range readWhole(t, buf.Bytes()).entries {
+			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				got[e.Operation+" below "+e.Root]++
 			}
 			if diff := cmp.Diff(map[string]int{"matmul below training": 101, "relu below request": 1000}, got); diff != "" {
@@ -135,7 +135,7 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 			l.requests(1000)
 			right := map[string]string{"add": "first", "matmul": "second", "softmax": "third", "relu": "request"}
 			got := map[string]int{}
-			for _, e := range readWhole(t, buf.Bytes()).entries {
+			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				if e.Root != "" && e.Root != right[e.Operation] {
 					t.Fatalf("%s is below %q, want %q or none", e.Operation, e.Root, right[e.Operation])
 				}

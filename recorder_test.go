@@ -461,7 +461,7 @@ func TestProcessorRecorderTraceState(t *testing.T) {
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := readWhole(t, buf.Bytes()).entries[0]; e.AdjustedCount != 2 {
+	if e := spantest.ReadWhole(t, buf.Bytes()).Entries[0]; e.AdjustedCount != 2 {
 		t.Errorf("the operation stands for %v, want 2", e.AdjustedCount)
 	}
 }

@@ -46,7 +46,7 @@ var importRules = map[string]struct {
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
