@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -18,11 +19,8 @@ import (
 // Two processes write to one file, with and without rotation, in every format:
 // what was flushed is there, and nothing is damaged.
 func TestW1TwoProcessesLoseNothing(t *testing.T) {
-	for _, o := range outputs() {
+	for o := range cases.Of(t, 4, outputs()) {
 		for _, limit := range []int64{0, 400_000} {
-			if testing.Short() && limit == 0 {
-				continue
-			}
 			t.Run(fmt.Sprintf("%v %d", o, limit), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -54,7 +52,7 @@ func TestW1TwoProcessesLoseNothing(t *testing.T) {
 // Processes start and are killed beside one that writes: what any of them flushed
 // is there.
 func TestW1KilledNeighboursLoseNothing(t *testing.T) {
-	for _, o := range outputs() {
+	for o := range cases.Of(t, 2, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -17,6 +17,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -123,7 +124,7 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 	}
 	dir := t.TempDir()
 	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
-	const n = 1000
+	n := cases.Count(t, 300, 1000)
 	spans := spantest.Operations(n)
 	done := make(chan error)
 	go func() {

@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -67,10 +68,7 @@ func startChild(t *testing.T, path, end string) *exec.Cmd {
 // one file: all whole lines are readable, a write that was cut off shows as one
 // torn line at most, which the next process ends, and no batch is missing.
 func TestKilledProcess(t *testing.T) {
-	rounds := 25
-	if testing.Short() {
-		rounds = 4
-	}
+	rounds := cases.Count(t, 5, 25)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	torn := 0
 	for round := range rounds {

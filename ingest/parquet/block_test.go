@@ -14,7 +14,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/parquet"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -23,8 +23,8 @@ var byColumns = (*op.Mapping)(nil).ByColumns()
 
 // Columns hold what entries hold, in the same order.
 func TestColumns(t *testing.T) {
-	inColumns := 0
-	for _, n := range []int{1, 255, race.Fewer(5000)} {
+	inColumns, most := 0, cases.Count(t, 1000, 5000)
+	for _, n := range []int{1, 255, most} {
 		r := recordtest.Random{Rand: rand.New(rand.NewPCG(uint64(n), 3))}
 		var all []op.Record
 		for i := range n {
@@ -41,7 +41,7 @@ func TestColumns(t *testing.T) {
 			checkColumns(t, name, rewritten(t, file, version), &inColumns)
 		}
 	}
-	if inColumns < race.Fewer(1000) {
+	if inColumns < most/5 {
 		t.Errorf("%d operations in columns", inColumns)
 	}
 }
@@ -110,7 +110,7 @@ func checkColumns(t *testing.T, name string, file []byte, inColumns *int) {
 // Damage leads to errors, whatever it hits, and never to a panic.
 func TestFlippedBytesOfColumns(t *testing.T) {
 	file := smallFile(t)
-	for i := 0; i < len(file); i += 1 + len(file)/race.Fewer(2000) {
+	for i := range cases.Some(t, 400, len(file)) {
 		damaged := bytes.Clone(file)
 		damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
 		for rec := range parquet.RecordsAt(bytes.NewReader(damaged), int64(len(damaged)), "damaged", byColumns) {

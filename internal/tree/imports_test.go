@@ -167,7 +167,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests, and one another, import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/race", "internal/cases", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
+	"internal/cases", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
 	"analyze/internal/random",
 }
 
