@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -57,7 +57,7 @@ func dynamicOp(tr *optrace.Tracer, n int64) {
 
 // Recording allocates what the SDK's span does and nothing on top.
 func TestRecordingAllocations(t *testing.T) {
-	race.Skip(t, "pools are emptied at random under the race detector")
+	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
 	attrs := spantest.Operation(0).Attributes[:5]
 	tracer := tp.Tracer("by hand")
@@ -84,7 +84,7 @@ func TestRecordingAllocations(t *testing.T) {
 
 // Exporting repeated shapes allocates nothing per span.
 func TestExportAllocations(t *testing.T) {
-	race.Skip(t, "the race detector allocates")
+	cases.NotUnderRace(t, "the race detector allocates")
 	exp := newExporter(t, io.Discard)
 	spans := spantest.Operations(512)
 	ctx := context.Background()
@@ -104,7 +104,7 @@ func TestExportAllocations(t *testing.T) {
 
 // Encoding in OnEnd allocates nothing per span.
 func TestProcessorAllocations(t *testing.T) {
-	race.Skip(t, "pools are emptied at random under the race detector")
+	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	proc := newProcessor(t, newExporter(t, io.Discard))
 	defer func() { _ = proc.Shutdown(context.Background()) }()
 	span := spantest.Operation(0).Snapshot()

@@ -29,14 +29,14 @@ func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.ExporterOpt
 	if err := newExporter(tb, &out, opts...).ExportSpans(tb.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {
 		tb.Fatal(err)
 	}
-	rec := readWhole(tb, out.Bytes())
-	switch len(rec.entries) {
+	rec := spantest.ReadWhole(tb, out.Bytes())
+	switch len(rec.Entries) {
 	case 0:
 		return nil
 	case 1:
-		return rec.entries[0]
+		return rec.Entries[0]
 	}
-	tb.Fatalf("%d entries of one span", len(rec.entries))
+	tb.Fatalf("%d entries of one span", len(rec.Entries))
 	return nil
 }
 
@@ -273,7 +273,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	for i, e := range readWhole(t, out.Bytes()).entries {
+	for i, e := range spantest.ReadWhole(t, out.Bytes()).Entries {
 		if e.OutputElements != op.Known(int64(i)) {
 			t.Fatalf("entry %d has %v elements", i, e.OutputElements)
 		}
@@ -325,7 +325,7 @@ func TestConvertAncestor(t *testing.T) {
 		ParentSpanID: op.SpanID(spantest.SpanID(1 << 21)), RemoteParent: true,
 		Start: op.Known(spantest.Epoch.UnixNano()), Service: "trainer", Failed: true,
 	}}
-	if diff := cmp.Diff(want, readWhole(t, out.Bytes()).spans); diff != "" {
+	if diff := cmp.Diff(want, spantest.ReadWhole(t, out.Bytes()).Spans); diff != "" {
 		t.Errorf("ancestry record (-want +got):\n%s", diff)
 	}
 }

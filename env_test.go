@@ -88,7 +88,7 @@ func TestEnvironmentOfExporter(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			errs := handled(t)
 			t.Setenv(tt.name, tt.value)
-			exp := newFileExporter(t, filepath.Join(t.TempDir(), "ops"))
+			exp := newFile(t, filepath.Join(t.TempDir(), "ops"))
 			if log := fmt.Sprintf("%+v", exp.MarshalLog()); tt.name == "OPTRACE_FORMAT" && !strings.Contains(log, tt.value) {
 				t.Errorf("%s gives %s", tt.value, log)
 			}
@@ -97,7 +97,7 @@ func TestEnvironmentOfExporter(t *testing.T) {
 			}
 			for i, bad := range tt.bad {
 				t.Setenv(tt.name, bad)
-				newFileExporter(t, filepath.Join(t.TempDir(), "ops"))
+				newFile(t, filepath.Join(t.TempDir(), "ops"))
 				if got := errs(); len(got) != i+1 {
 					t.Errorf("%q is reported as %v", bad, got)
 				}

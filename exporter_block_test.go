@@ -45,10 +45,10 @@ func TestExportSpansDeadline(t *testing.T) {
 		}
 		st := exp.Stats()
 		checkBooks(t, "exporter", st)
-		rec := readWhole(t, w.Bytes())
-		checkBatches(t, rec, false)
-		if len(rec.entries) != 3 || st.Written != 3 || rec.lost() != 3 {
-			t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+		rec := spantest.ReadWhole(t, w.Bytes())
+		rec.CheckBatches(t, false)
+		if len(rec.Entries) != 3 || st.Written != 3 || rec.Lost() != 3 {
+			t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 		}
 	})
 }
@@ -86,28 +86,6 @@ func TestShutdownDeadline(t *testing.T) {
 		if w.Writes() != 1 {
 			t.Errorf("%d writes, want the one that was under way", w.Writes())
 		}
-	})
-}
-
-// The last gaps are no reason for Shutdown to wait longer than it may.
-func TestShutdownDeadlineInLastGaps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := spantest.NewStuckWriter()
-		calls := 0
-		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
-			if calls++; calls == 1 {
-				return 0, errDisk
-			}
-			return w.Write(p)
-		}))
-		_ = exp.ExportSpans(context.Background(), spantest.Operations(2))
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown returns %v, want the deadline", err)
-		}
-		w.Release()
-		synctest.Wait()
 	})
 }
 
@@ -182,10 +160,10 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	wg.Wait()
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
-	rec := readWhole(t, buf.Bytes())
-	checkBatches(t, rec, false)
-	if st.Written != accepted.Load() || uint64(len(rec.entries)) != st.Written {
-		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.entries))
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
+	if st.Written != accepted.Load() || uint64(len(rec.Entries)) != st.Written {
+		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.Entries))
 	}
 }
 
@@ -214,7 +192,7 @@ func TestWriterThatStartsSpans(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 4 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 4 {
 		t.Errorf("%d entries, want the operation and 3 writes", n)
 	}
 	checkBooks(t, "processor", proc.Stats())
@@ -285,7 +263,7 @@ func TestExporterBehindSimpleAndBatchProcessors(t *testing.T) {
 	if err := tp.ForceFlush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 20 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 20 {
 		t.Errorf("%d entries, want each operation from both processors", n)
 	}
 	if err := tp.Shutdown(t.Context()); err != nil {

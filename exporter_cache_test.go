@@ -224,19 +224,19 @@ func TestMemoWithRoots(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	rec := readWhole(t, out.Bytes())
-	if len(rec.entries) != 37 {
-		t.Fatalf("%d entries, want 37", len(rec.entries))
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if len(rec.Entries) != 37 {
+		t.Fatalf("%d entries, want 37", len(rec.Entries))
 	}
-	slices.SortFunc(rec.entries, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
+	slices.SortFunc(rec.Entries, func(a, b *op.Entry) int { return cmp.Compare(a.Start.V, b.Start.V) })
 	want := []string{"POST /predict", "bad\ufffdname", "", `quoted "name"`}
-	for i, e := range rec.entries[:36] {
+	for i, e := range rec.Entries[:36] {
 		name := want[i/3%len(want)]
 		if e.Root != name || e.RootSpanID != e.ParentSpanID || (e.Warn&op.WarnInvalidUTF8 != 0) != strings.Contains(name, "\ufffd") {
 			t.Errorf("entry %d has the root %q %v and the warnings %v, want %q %v", i, e.Root, e.RootSpanID, e.Warn, name, e.ParentSpanID)
 		}
 	}
-	if e := rec.entries[36]; e.Root != "" || !e.RootSpanID.IsZero() {
+	if e := rec.Entries[36]; e.Root != "" || !e.RootSpanID.IsZero() {
 		t.Errorf("an operation without a root has %q %v", e.Root, e.RootSpanID)
 	}
 }

@@ -57,8 +57,8 @@ func TestFileSymlinkRefused(t *testing.T) {
 	if got := string(readFile(t, victim)); got != "precious\n" {
 		t.Errorf("the victim holds %q", got)
 	}
-	if rec := readWhole(t, readFile(t, path)); len(rec.entries) != 2 || rec.lost() != 1 {
-		t.Errorf("%d entries and a loss of %d", len(rec.entries), rec.lost())
+	if rec := spantest.ReadWhole(t, readFile(t, path)); len(rec.Entries) != 2 || rec.Lost() != 1 {
+		t.Errorf("%d entries and a loss of %d", len(rec.Entries), rec.Lost())
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,15 +15,6 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/spantest"
 )
-
-func newFileExporter(t *testing.T, path string) *optrace.Exporter {
-	t.Helper()
-	exp, err := optrace.NewFileExporter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exp
-}
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
@@ -37,7 +27,7 @@ func readFile(t *testing.T, path string) []byte {
 
 func TestNewFileExporter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp := newFileExporter(t, path)
+	exp := newFile(t, path)
 	if text := readFile(t, path); len(text) != 0 {
 		t.Errorf("the constructor wrote %q", text)
 	}
@@ -53,7 +43,7 @@ func TestNewFileExporter(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(readWhole(t, readFile(t, path)).entries); n != 2 {
+	if n := len(spantest.ReadWhole(t, readFile(t, path)).Entries); n != 2 {
 		t.Errorf("%d entries before Shutdown, want 2", n)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {
@@ -107,7 +97,7 @@ func TestFileExporterAppends(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			exp := newFileExporter(t, path)
+			exp := newFile(t, path)
 			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -118,11 +108,11 @@ func TestFileExporterAppends(t *testing.T) {
 			if !bytes.HasPrefix(text, tt.before) {
 				t.Error("what was there before has changed")
 			}
-			rec := read(t, text)
-			if len(rec.malformed) != tt.malformed {
-				t.Errorf("%d lines cannot be read, want %d: %v", len(rec.malformed), tt.malformed, rec.malformed)
+			rec := spantest.Read(t, text)
+			if len(rec.Malformed) != tt.malformed {
+				t.Errorf("%d lines cannot be read, want %d: %v", len(rec.Malformed), tt.malformed, rec.Malformed)
 			}
-			if diff := cmp.Diff(tt.want, steps(rec.entries)); diff != "" {
+			if diff := cmp.Diff(tt.want, rec.Steps()); diff != "" {
 				t.Errorf("entries (-want +got):\n%s", diff)
 			}
 		})
@@ -132,7 +122,7 @@ func TestFileExporterAppends(t *testing.T) {
 // A context that is done does not keep the file from being closed.
 func TestFileExporterShutdownCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp := newFileExporter(t, path)
+	exp := newFile(t, path)
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -143,34 +133,5 @@ func TestFileExporterShutdownCancelled(t *testing.T) {
 	}
 	if err := os.Remove(path); err != nil { // fails on Windows while the file is open
 		t.Error(err)
-	}
-}
-
-// Two exporters, as of two processes, append to one file: batches stay whole.
-func TestFileExportersShareFileConcurrentSafe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	const batches, perBatch = 50, 20
-	var wg sync.WaitGroup
-	for range 2 {
-		exp := newFileExporter(t, path)
-		wg.Go(func() {
-			for range batches {
-				if err := exp.ExportSpans(context.Background(), spantest.Operations(perBatch)); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := exp.Shutdown(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	rec := readWhole(t, readFile(t, path))
-	checkBatches(t, rec, false)
-	if n := len(rec.entries); n != 2*batches*perBatch {
-		t.Errorf("%d entries, want %d", n, 2*batches*perBatch)
-	}
-	if n := writers(rec); n != 2 {
-		t.Errorf("%d writers, want 2", n)
 	}
 }

@@ -48,7 +48,7 @@ func TestOutputFileSizeLimit(t *testing.T) {
 		if err := exp.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := o.steps(t, readFile(t, path), 0); !slices.Equal(got, []int64{0, 1, 0, 1, 2, 0}) {
+		if got := spantest.Read(t, readFile(t, path)).Steps(); !slices.Equal(got, []int64{0, 1, 0, 1, 2, 0}) {
 			t.Errorf("%v: entries %v", o, got)
 		}
 		checkBooks(t, "exporter", exp.Stats())

@@ -19,7 +19,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
@@ -51,10 +51,10 @@ func manyAttributes(n, size int) (attrs []attribute.KeyValue) {
 // Whatever an operation carries, what is written of it can be read; what was cut
 // is marked and counted.
 func TestW5LargeOperations(t *testing.T) {
-	race.Skip(t, race.OneGoroutine)
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	const huge = 9 << 20
 	long := strings.Repeat("ü\x00", huge/3)
-	cases := map[string]func(*tracetest.SpanStub){
+	enlargements := map[string]func(*tracetest.SpanStub){
 		"text": func(s *tracetest.SpanStub) { s.Attributes = append(s.Attributes, attribute.String("note", long)) },
 		"name": func(s *tracetest.SpanStub) { s.Name = long },
 		"error": func(s *tracetest.SpanStub) {
@@ -76,12 +76,9 @@ func TestW5LargeOperations(t *testing.T) {
 		"scope":    func(s *tracetest.SpanStub) { s.InstrumentationScope = instrumentation.Scope{Name: long} },
 	}
 	mapping := keepAll()
-	for _, o := range outputs() {
-		for name, enlarge := range cases {
-			if o.compression != optrace.CompressionNone && (testing.Short() || name != "text") {
-				continue
-			}
-			t.Run(o.String()+" "+name, func(t *testing.T) {
+	for name, enlarge := range enlargements {
+		t.Run(name, func(t *testing.T) {
+			for o := range cases.Of(t, 1, outputs()) {
 				dir := t.TempDir()
 				exp := newFile(t, filepath.Join(dir, "ops.x"), o.fileOptions(optrace.WithMapping(mapping))...)
 				large := spantest.Operation(1)
@@ -92,10 +89,10 @@ func TestW5LargeOperations(t *testing.T) {
 				}
 				found := findIn(t, dir)
 				if n := found.Operations(); n != 3 || found.Malformed > 0 || exp.Stats().Written != 3 {
-					t.Errorf("%d operations and %d unreadable records, with %+v", n, found.Malformed, exp.Stats())
+					t.Errorf("%v: %d operations and %d unreadable records, with %+v", o, n, found.Malformed, exp.Stats())
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
@@ -145,15 +142,12 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 
 // A batch of any size is written in messages that can be read.
 func TestW5LargeBatches(t *testing.T) {
-	race.Skip(t, race.OneGoroutine)
-	for _, o := range outputs() {
-		if o.compression != optrace.CompressionNone && (testing.Short() || o.String() != "otlp-proto zstd") {
-			continue
-		}
+	cases.NotUnderRace(t, cases.OneGoroutine)
+	n := cases.Count(t, 100, 512) // of 200 KiB: at least two messages
+	for o := range cases.Of(t, 3, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			exp := newFile(t, filepath.Join(dir, "ops.x"), o.fileOptions(optrace.WithMapping(keepAll()))...)
-			const n = 512
 			var spans []sdktrace.ReadOnlySpan
 			for i := range n {
 				s := spantest.Operation(i)
@@ -165,7 +159,7 @@ func TestW5LargeBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			found := findIn(t, dir)
-			if got := found.Operations(); got != n || found.Malformed > 0 || exp.Stats().Written != n {
+			if got := found.Operations(); got != int64(n) || found.Malformed > 0 || exp.Stats().Written != uint64(n) {
 				t.Errorf("%d operations and %d unreadable records, with %+v", got, found.Malformed, exp.Stats())
 			}
 		})
@@ -196,8 +190,8 @@ func TestW5LargeBatchThatFailsInPart(t *testing.T) {
 	}
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
-	rec := readWhole(t, out.Bytes())
-	if uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped || st.Recorded != 100 || st.Dropped == 0 || writes < 4 {
-		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.entries), rec.lost(), writes, st)
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped || st.Recorded != 100 || st.Dropped == 0 || writes < 4 {
+		t.Errorf("%d entries, %d lost in %d writes, with %+v", len(rec.Entries), rec.Lost(), writes, st)
 	}
 }

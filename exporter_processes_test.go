@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -18,11 +19,8 @@ import (
 // Two processes write to one file, with and without rotation, in every format:
 // what was flushed is there, and nothing is damaged.
 func TestW1TwoProcessesLoseNothing(t *testing.T) {
-	for _, o := range outputs() {
+	for o := range cases.Of(t, 4, outputs()) {
 		for _, limit := range []int64{0, 400_000} {
-			if testing.Short() && limit == 0 {
-				continue
-			}
 			t.Run(fmt.Sprintf("%v %d", o, limit), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -54,7 +52,7 @@ func TestW1TwoProcessesLoseNothing(t *testing.T) {
 // Processes start and are killed beside one that writes: what any of them flushed
 // is there.
 func TestW1KilledNeighboursLoseNothing(t *testing.T) {
-	for _, o := range outputs() {
+	for o := range cases.Of(t, 2, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -83,63 +81,6 @@ func TestW1KilledNeighboursLoseNothing(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// What a killed neighbour left of a batch costs that batch alone: behind a torn
-// line a batch begins with a newline, behind another torn batch in a new file.
-func TestW4TornTailOfANeighbour(t *testing.T) {
-	for _, o := range outputs() {
-		t.Run(o.String(), func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "ops.x")
-			exp := newFile(t, path, o.fileOptions()...)
-			batch := o.batchOf(t, 3)
-			const rounds = 5
-			for i := range rounds {
-				export(t, exp, spantest.Operation(10+i).Snapshot())
-				tail := batch[:len(batch)/2]
-				if i%2 == 1 {
-					tail = batch[:7]
-				}
-				appendTo(t, path, tail)
-			}
-			export(t, exp, spantest.Operation(10+rounds).Snapshot())
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			found := findIn(t, dir)
-			for i := range int64(rounds + 1) {
-				if n := found.Times(0, 10+i); n != 1 {
-					t.Errorf("operation %d is there %d times", 10+i, n)
-				}
-			}
-			names, _ := files(t, dir)
-			if want := map[bool]int{true: 1, false: rounds + 1}[o.lines()]; len(names) != want {
-				t.Errorf("files %q, want %d", names, want)
-			}
-		})
-	}
-}
-
-// Whole batches of a neighbour are no reason for anything.
-func TestW4WholeBatchesOfANeighbour(t *testing.T) {
-	for _, o := range outputs() {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "ops.x")
-		exp := newFile(t, path, o.fileOptions()...)
-		var want []int64
-		for i := range 5 {
-			export(t, exp, spantest.Operation(10+i).Snapshot())
-			appendTo(t, path, o.batchOf(t, 2))
-			want = append(want, int64(10+i), 0, 1)
-		}
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, o.steps(t, readFile(t, path), 0)); diff != "" {
-			t.Errorf("%v: entries (-want +got):\n%s", o, diff)
-		}
 	}
 }
 
@@ -183,20 +124,6 @@ func checkFlushed(t *testing.T, what string, found *producer.Found, run, n int64
 	}
 }
 
-func appendTo(t *testing.T, path string, text []byte) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err == nil {
-		_, err = f.Write(text)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A process that is stopped while it holds the file keeps nobody from writing.
 func TestW1StoppedNeighbour(t *testing.T) {
 	for _, o := range outputs() {
@@ -216,7 +143,7 @@ func TestW1StoppedNeighbour(t *testing.T) {
 			if err := exp.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(upTo(20), o.steps(t, readFile(t, path), 0)); diff != "" {
+			if diff := cmp.Diff(spantest.UpTo(20), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
 				t.Errorf("entries (-want +got):\n%s", diff)
 			}
 		})

@@ -78,7 +78,7 @@ func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
 					t.Fatal(err)
 				}
 				if name == "emptied" || name == "removed" || name == "moved" {
-					if diff := cmp.Diff(slices.Concat(after, []int64{0}), o.steps(t, readFile(t, path), 0)); diff != "" {
+					if diff := cmp.Diff(slices.Concat(after, []int64{0}), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
 						t.Errorf("the file holds (-want +got):\n%s", diff)
 					}
 				}

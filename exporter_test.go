@@ -79,17 +79,17 @@ func TestExportSpansOneWritePerBatch(t *testing.T) {
 			t.Fatalf("%d writes after %d batches", buf.Writes(), i+1)
 		}
 	}
-	rec := readWhole(t, buf.Bytes())
-	checkBatches(t, rec, false)
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
 	var sizes []int64
-	for _, b := range rec.batches {
+	for _, b := range rec.Batches {
 		sizes = append(sizes, b.Entries)
 	}
 	if diff := cmp.Diff([]int64{1, 3, 512}, sizes); diff != "" {
 		t.Errorf("entries per batch record (-want +got):\n%s", diff)
 	}
-	if len(rec.resources) != 1 {
-		t.Errorf("%d headers for one resource, want 1", len(rec.resources))
+	if len(rec.Resources) != 1 {
+		t.Errorf("%d headers for one resource, want 1", len(rec.Resources))
 	}
 }
 
@@ -139,9 +139,9 @@ func TestExportSpansAncestors(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	rec := readWhole(t, out.Bytes())
-	if len(rec.spans) != 1 || rec.spans[0].Name != "POST /generate" {
-		t.Errorf("ancestry records are %+v, want the request above the operation alone", rec.spans)
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if len(rec.Spans) != 1 || rec.Spans[0].Name != "POST /generate" {
+		t.Errorf("ancestry records are %+v, want the request above the operation alone", rec.Spans)
 	}
 	if st := exp.Stats(); st.Recorded != 1 || st.Skipped != 3 {
 		t.Errorf("Stats are %+v, want 1 recorded and 3 skipped", st)
@@ -204,7 +204,7 @@ func TestExporterNilContext(t *testing.T) {
 	if err := exp.Shutdown(none); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 1 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 1 {
 		t.Errorf("%d entries, want 1", n)
 	}
 }
@@ -260,22 +260,22 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 	if err := exp.ExportSpans(ctx, spantest.Operations(n)); !errors.Is(err, context.Canceled) {
 		t.Errorf("ExportSpans returns %v, want the context's error", err)
 	}
-	rec := readWhole(t, buf.Bytes())
+	rec := spantest.ReadWhole(t, buf.Bytes())
 	st := exp.Stats()
-	if len(rec.entries) == 0 || len(rec.entries) == n {
-		t.Errorf("%d of %d entries are written, want some", len(rec.entries), n)
+	if len(rec.Entries) == 0 || len(rec.Entries) == n {
+		t.Errorf("%d of %d entries are written, want some", len(rec.Entries), n)
 	}
-	if diff := cmp.Diff(upTo(len(rec.entries)), steps(rec.entries)); diff != "" {
+	if diff := cmp.Diff(spantest.UpTo(len(rec.Entries)), rec.Steps()); diff != "" {
 		t.Errorf("the entries written are not the first ones (-want +got):\n%s", diff)
 	}
-	if st.Written != uint64(len(rec.entries)) || st.Recorded != n {
-		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.entries), n)
+	if st.Written != uint64(len(rec.Entries)) || st.Recorded != n {
+		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.Entries), n)
 	}
 	checkBooks(t, "exporter", st)
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
-	if lost := readWhole(t, buf.Bytes()).lost(); lost != st.Dropped {
+	if lost := spantest.ReadWhole(t, buf.Bytes()).Lost(); lost != st.Dropped {
 		t.Errorf("gap records tell of %d entries, dropped are %d", lost, st.Dropped)
 	}
 }
@@ -293,8 +293,8 @@ func TestExportSpansDoesNotKeepSlice(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
-	rec := readWhole(t, out.Bytes())
-	if diff := cmp.Diff([]int64{0, 1, 2, 0}, steps(rec.entries)); diff != "" {
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if diff := cmp.Diff([]int64{0, 1, 2, 0}, rec.Steps()); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }

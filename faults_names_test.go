@@ -43,7 +43,7 @@ func TestNamesAreNoPaths(t *testing.T) {
 	checkNames(t, found)
 	entries := 0
 	for _, text := range contents {
-		entries += len(readWhole(t, text).entries)
+		entries += len(spantest.ReadWhole(t, text).Entries)
 	}
 	if entries != 2*len(names) {
 		t.Errorf("%d entries in %q, want %d", entries, found, 2*len(names))

@@ -181,15 +181,15 @@ func TestFaultsOfSpansInOneBatch(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), stubs.Snapshots()); err != nil {
 		t.Fatal(err)
 	}
-	rec := readWhole(t, out.Bytes())
+	rec := spantest.ReadWhole(t, out.Bytes())
 	got := make(map[string]int64)
-	for _, e := range rec.entries {
+	for _, e := range rec.Entries {
 		for w := range e.Warn.All() {
 			got[w.String()]++
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" || len(rec.entries) != len(faults) {
-		t.Errorf("%d of %d entries, warnings (-want +got):\n%s", len(rec.entries), len(faults), diff)
+	if diff := cmp.Diff(want, got); diff != "" || len(rec.Entries) != len(faults) {
+		t.Errorf("%d of %d entries, warnings (-want +got):\n%s", len(rec.Entries), len(faults), diff)
 	}
 	if st := exp.Stats(); st.Written != uint64(len(faults)) {
 		t.Errorf("stats %+v", st)

@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -67,10 +68,7 @@ func startChild(t *testing.T, path, end string) *exec.Cmd {
 // one file: all whole lines are readable, a write that was cut off shows as one
 // torn line at most, which the next process ends, and no batch is missing.
 func TestKilledProcess(t *testing.T) {
-	rounds := 25
-	if testing.Short() {
-		rounds = 4
-	}
+	rounds := cases.Count(t, 5, 25)
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
 	torn := 0
 	for round := range rounds {
@@ -82,12 +80,12 @@ func TestKilledProcess(t *testing.T) {
 		if text[len(text)-1] != '\n' {
 			torn++
 		}
-		rec := read(t, text)
-		if len(rec.malformed) > torn {
+		rec := spantest.Read(t, text)
+		if len(rec.Malformed) > torn {
 			t.Fatalf("after %d kills, %d of them within a line, %d lines cannot be read: %v",
-				round+1, torn, len(rec.malformed), rec.malformed)
+				round+1, torn, len(rec.Malformed), rec.Malformed)
 		}
-		checkBatches(t, rec, true)
+		rec.CheckBatches(t, true)
 	}
 	exp, err := optrace.NewFileExporter(path)
 	if err != nil {
@@ -103,12 +101,12 @@ func TestKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec := read(t, text)
-	if len(rec.malformed) > torn || !bytes.HasSuffix(text, []byte("\n")) {
-		t.Errorf("after reopening %d lines cannot be read, %d were torn", len(rec.malformed), torn)
+	rec := spantest.Read(t, text)
+	if len(rec.Malformed) > torn || !bytes.HasSuffix(text, []byte("\n")) {
+		t.Errorf("after reopening %d lines cannot be read, %d were torn", len(rec.Malformed), torn)
 	}
 	checkWriters(t, rec, rounds+1, torn)
-	t.Logf("%d kills, %d within a line, %d entries", rounds, torn, len(rec.entries))
+	t.Logf("%d kills, %d within a line, %d entries", rounds, torn, len(rec.Entries))
 }
 
 // killChild starts a child that records to path, and kills it once it has written.
@@ -135,19 +133,11 @@ func killChild(t *testing.T, path string) {
 
 // checkWriters reports an error unless all writers have left batches. A writer
 // that was killed in its first write may have left none.
-func checkWriters(t *testing.T, rec *recording, want, torn int) {
+func checkWriters(t *testing.T, rec *spantest.Recording, want, torn int) {
 	t.Helper()
-	if n := writers(rec); n > want || n < want-torn {
+	if n := rec.Writers(); n > want || n < want-torn {
 		t.Errorf("%d writers have left batches, want %d, or fewer by up to %d torn writes", n, want, torn)
 	}
-}
-
-func writers(rec *recording) int {
-	distinct := make(map[string]bool)
-	for _, b := range rec.batches {
-		distinct[b.Writer] = true
-	}
-	return len(distinct)
 }
 
 func size(path string) int64 {
@@ -164,9 +154,9 @@ func TestExitWithoutShutdown(t *testing.T) {
 	if err := startChild(t, path, endByExit).Wait(); err != nil {
 		t.Fatalf("the child failed: %v", err)
 	}
-	rec := readWhole(t, readFile(t, path))
-	if len(rec.entries) != childOps || len(rec.spans) != 1 {
-		t.Errorf("%d entries and %d ancestry records, want %d and 1", len(rec.entries), len(rec.spans), childOps)
+	rec := spantest.ReadWhole(t, readFile(t, path))
+	if len(rec.Entries) != childOps || len(rec.Spans) != 1 {
+		t.Errorf("%d entries and %d ancestry records, want %d and 1", len(rec.Entries), len(rec.Spans), childOps)
 	}
-	checkBatches(t, rec, false)
+	rec.CheckBatches(t, false)
 }

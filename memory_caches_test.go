@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -48,9 +49,9 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 	const (
 		cores       = 64
 		bufferBytes = 8 << 20
-		cacheBytes  = 64 << 20 // the default
-		each        = 1500     // operations of each core: enough to fill a cache
 	)
+	cacheBytes := int64(cases.Count(t, 16, 64)) << 20 // of 64 MiB, the default
+	each := int(1500 * cacheBytes / (64 << 20))       // operations of each core: enough to fill a cache
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
 	var mapping op.Mapping
 	mapping.Keep("token.ids")
@@ -62,7 +63,8 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour))
+			proc := newProcessor(t, exp, optrace.WithBufferBytes(bufferBytes), optrace.WithFlushInterval(time.Hour),
+				optrace.WithCacheBytes(cacheBytes))
 			onEveryCore(cores, func(core int) {
 				rec := proc.Recorder(t.Context())
 				for i := range each {

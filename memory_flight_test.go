@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // A flight recorder keeps to the bound of its memory whatever operations end, needs
 // little for small ones after large ones, and nothing after a dump.
 func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
-	race.Skip(t, race.OneGoroutine)
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	const (
 		mib = 1 << 20
 		// The encoder, and a part that is used again.

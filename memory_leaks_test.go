@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
@@ -88,7 +88,7 @@ func TestM1LeakedRoots(t *testing.T) {
 			span.End()
 			l.requests(1000)
 			got := map[string]int{}
-			for _, e := range readWhole(t, buf.Bytes()).entries {
+			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				got[e.Operation+" below "+e.Root]++
 			}
 			if diff := cmp.Diff(map[string]int{"matmul below training": 101, "relu below request": 1000}, got); diff != "" {
@@ -135,7 +135,7 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 			l.requests(1000)
 			right := map[string]string{"add": "first", "matmul": "second", "softmax": "third", "relu": "request"}
 			got := map[string]int{}
-			for _, e := range readWhole(t, buf.Bytes()).entries {
+			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 				if e.Root != "" && e.Root != right[e.Operation] {
 					t.Fatalf("%s is below %q, want %q or none", e.Operation, e.Root, right[e.Operation])
 				}
@@ -152,17 +152,18 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 
 // Operations below new roots are summed up, and not forwarded, whatever leaked before.
 func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
-	race.Skip(t, race.OneGoroutine)
-	for _, tt := range []struct {
+	cases.NotUnderRace(t, cases.OneGoroutine)
+	type leak struct {
 		name  string
 		leaks int
 		ops   int // below each
 		width int // of their names
-	}{
+	}
+	for tt := range cases.Of(t, 1, []leak{
 		{"many", 300_000, 0, 0},
 		{"with operations", 4000, 130, 10},
 		{"with operations of long names", 1500, 20, 10 << 10},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			out := &spantest.Exporter{}
 			proc, err := optrace.NewForwarder(out, optrace.WithForwardThreshold(time.Hour))

@@ -52,15 +52,15 @@ func TestW7ErrorsThatPanic(t *testing.T) {
 			if err := proc.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rec := readWhole(t, out.Bytes())
+			rec := spantest.ReadWhole(t, out.Bytes())
 			failed := 0
-			for _, e := range rec.entries {
+			for _, e := range rec.Entries {
 				if e.Failed {
 					failed++
 				}
 			}
-			if st := proc.Stats(); st.Written != 202 || len(rec.entries) != 202 || failed != 4 {
-				t.Errorf("stats %+v, %d entries, of which %d failed", st, len(rec.entries), failed)
+			if st := proc.Stats(); st.Written != 202 || len(rec.Entries) != 202 || failed != 4 {
+				t.Errorf("stats %+v, %d entries, of which %d failed", st, len(rec.Entries), failed)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestW7FilterThatPanics(t *testing.T) {
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if st := proc.Stats(); st.Recorded != 100 || st.Written != 100 || len(readWhole(t, out.Bytes()).entries) != 100 {
+	if st := proc.Stats(); st.Recorded != 100 || st.Written != 100 || len(spantest.ReadWhole(t, out.Bytes()).Entries) != 100 {
 		t.Errorf("stats %+v", st)
 	}
 }
@@ -151,7 +151,7 @@ func TestW7LossBeforeThePipelineIsCounted(t *testing.T) {
 	if st := proc.Stats(); st.Recorded != 12 || st.Dropped != 11 || st.Written != 1 {
 		t.Errorf("stats %+v", st)
 	}
-	if lost := readWhole(t, out.Bytes()).lost(); lost != 11 {
+	if lost := spantest.ReadWhole(t, out.Bytes()).Lost(); lost != 11 {
 		t.Errorf("gap records tell of %d, want 11", lost)
 	}
 }
@@ -181,9 +181,9 @@ func TestW9TwoProcessorsInFrontOfOneExporter(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); !errors.Is(err, optrace.ErrExporterShutdown) {
 		t.Errorf("after both have ended the exporter says %v", err)
 	}
-	got := steps(readWhole(t, bytes.Clone(out.Bytes())).entries)
+	got := spantest.ReadWhole(t, bytes.Clone(out.Bytes())).Steps()
 	slices.Sort(got)
-	if diff := cmp.Diff(upTo(200), got); diff != "" {
+	if diff := cmp.Diff(spantest.UpTo(200), got); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }

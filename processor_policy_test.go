@@ -49,10 +49,10 @@ func TestPolicySlowWriter(t *testing.T) {
 				}
 				st := proc.Stats()
 				checkBooks(t, "processor", st)
-				rec := readWhole(t, w.Bytes())
-				checkBatches(t, rec, false)
-				if st.Recorded != producers*each || uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped {
-					t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+				rec := spantest.ReadWhole(t, w.Bytes())
+				rec.CheckBatches(t, false)
+				if st.Recorded != producers*each || uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped {
+					t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 				}
 				if lossless := policy == optrace.PolicyBlock; lossless != (st.Dropped == 0) {
 					t.Errorf("%d operations are lost", st.Dropped)
@@ -137,14 +137,14 @@ func TestPolicyWhatIsKept(t *testing.T) {
 			if err := proc.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			rec := readWhole(t, w.Bytes())
-			kept := steps(rec.entries)
+			rec := spantest.ReadWhole(t, w.Bytes())
+			kept := rec.Steps()
 			first, last := slices.Min(kept), slices.Max(kept)
 			if policy == optrace.PolicyDropNewest && first != 0 || policy == optrace.PolicyDropOldest && last != n-1 {
 				t.Errorf("operations %d to %d of %d are kept", first, last, n)
 			}
-			if uint64(len(kept))+rec.lost() != n {
-				t.Errorf("%d entries and a loss of %d, want %d in all", len(kept), rec.lost(), n)
+			if uint64(len(kept))+rec.Lost() != n {
+				t.Errorf("%d entries and a loss of %d, want %d in all", len(kept), rec.Lost(), n)
 			}
 		})
 	}
@@ -167,7 +167,7 @@ func TestForceFlushDeadlineLosesNothing(t *testing.T) {
 		if err := proc.Shutdown(context.Background()); err != nil {
 			t.Errorf("Shutdown: %v", err)
 		}
-		if n := len(readWhole(t, w.Bytes()).entries); n != 10 {
+		if n := len(spantest.ReadWhole(t, w.Bytes()).Entries); n != 10 {
 			t.Errorf("%d entries, want 10: %+v", n, proc.Stats())
 		}
 	})

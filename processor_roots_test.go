@@ -27,7 +27,7 @@ func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[
 		t.Fatal(err)
 	}
 	got := make(map[string]string)
-	for _, e := range readWhole(t, buf.Bytes()).entries {
+	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 		if (e.Root == "") != e.RootSpanID.IsZero() {
 			t.Errorf("%s: root %q with id %v", e.Operation, e.Root, e.RootSpanID)
 		}
@@ -195,7 +195,7 @@ func TestRootsRegisteredLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make(map[string]string)
-	for _, e := range readWhole(t, buf.Bytes()).entries {
+	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 		got[e.Operation] = e.Root
 	}
 	want := map[string]string{"below early": "", "below late": "late", "still below late": "late"}
@@ -232,7 +232,7 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries := readWhole(t, buf.Bytes()).entries
+	entries := spantest.ReadWhole(t, buf.Bytes()).Entries
 	for _, e := range entries {
 		if e.Root != e.Operation || e.RootSpanID == (op.SpanID{}) {
 			t.Errorf("operation %q has the root %q", e.Operation, e.Root)

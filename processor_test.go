@@ -87,7 +87,7 @@ func TestProcessorForceFlush(t *testing.T) {
 		if err := tp.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(readWhole(t, buf.Bytes()).entries); n != 5*(i+1) {
+		if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5*(i+1) {
 			t.Errorf("%d entries after flush %d, want %d", n, i+1, 5*(i+1))
 		}
 	}
@@ -102,7 +102,7 @@ func TestProcessorForceFlush(t *testing.T) {
 	if err := proc.ForceFlush(cancelled); err != nil {
 		t.Errorf("ForceFlush after Shutdown returns %v", err)
 	}
-	checkBatches(t, readWhole(t, buf.Bytes()), false)
+	spantest.ReadWhole(t, buf.Bytes()).CheckBatches(t, false)
 }
 
 // Shutdown has the effects of ForceFlush, shuts the exporter down, and ends
@@ -121,7 +121,7 @@ func TestProcessorShutdown(t *testing.T) {
 	}
 	late.End()
 	proc.OnEnd(spantest.Operation(0).Snapshot())
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5 {
 		t.Errorf("%d entries, want 5", n)
 	}
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: 5, Written: 5}) {
@@ -146,7 +146,7 @@ func TestProcessorShutdownCancelled(t *testing.T) {
 	if err := proc.Shutdown(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Shutdown returns %v, want the context's error", err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5 {
 		t.Errorf("%d entries, want 5", n)
 	}
 	checkBooks(t, "processor", proc.Stats())
@@ -200,7 +200,7 @@ func TestProcessorFilter(t *testing.T) {
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: 3, Written: 3, Skipped: 1}) {
 		t.Errorf("Stats are %+v", st)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 3 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 3 {
 		t.Errorf("%d entries, want 3", n)
 	}
 }
@@ -222,10 +222,10 @@ func TestProcessorRecordOnly(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(readWhole(t, all.Bytes()).entries); got != n {
+	if got := len(spantest.ReadWhole(t, all.Bytes()).Entries); got != n {
 		t.Errorf("%d of %d operations are recorded", got, n)
 	}
-	if got := len(readWhole(t, sampled.Bytes()).entries); got != want || want == 0 || want == n {
+	if got := len(spantest.ReadWhole(t, sampled.Bytes()).Entries); got != want || want == 0 || want == n {
 		t.Errorf("%d operations are sampled, the SDK exports %d", got, want)
 	}
 	if st := usual.Stats(); st != (optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}) {
@@ -240,7 +240,7 @@ func TestProcessorUnregister(t *testing.T) {
 	record(t.Context(), tp, 2)
 	tp.UnregisterSpanProcessor(proc)
 	record(t.Context(), tp, 2)
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 2 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 2 {
 		t.Errorf("%d entries, want the 2 of before", n)
 	}
 	_ = tp.Shutdown(t.Context())
@@ -261,14 +261,14 @@ func TestProcessorAncestors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	rec := readWhole(t, buf.Bytes())
-	for _, s := range rec.spans {
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	for _, s := range rec.Spans {
 		names = append(names, s.Name)
 	}
 	if got := strings.Join(names, ","); got != "step,POST /generate" && got != "POST /generate,step" {
 		t.Errorf("ancestry records of %s", got)
 	}
-	for _, e := range rec.entries {
+	for _, e := range rec.Entries {
 		if e.Root != "POST /generate" {
 			t.Errorf("an entry's root is %q", e.Root)
 		}
@@ -308,9 +308,9 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 	_ = tp.Shutdown(context.Background())
 	st := proc.Stats()
 	checkBooks(t, "processor", st)
-	rec := readWhole(t, buf.Bytes())
-	checkBatches(t, rec, false)
-	if st.Recorded != producers*each || uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped {
-		t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
+	if st.Recorded != producers*each || uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped {
+		t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 	}
 }

@@ -327,7 +327,7 @@ func TestTracerConcurrentSafe(t *testing.T) {
 	if err := tp.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	entries := readWhole(t, buf.Bytes()).entries
+	entries := spantest.ReadWhole(t, buf.Bytes()).Entries
 	if len(entries) != 2*goroutines*each {
 		t.Errorf("%d entries, want %d", len(entries), 2*goroutines*each)
 	}

@@ -46,7 +46,7 @@ var importRules = map[string]struct {
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
@@ -167,7 +167,7 @@ const goCmp = "github.com/google/go-cmp"
 // testPackages are the packages that only tests, and one another, import.
 var testPackages = []string{
 	"internal/spantest", "internal/producer", "internal/golden",
-	"internal/race", "internal/cases", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
+	"internal/cases", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
 	"analyze/internal/random",
 }
 
