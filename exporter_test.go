@@ -8,11 +8,13 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -327,4 +329,124 @@ func TestMarshalLogHasNoPath(t *testing.T) {
 	if text := fmt.Sprintf("%+v", (*optrace.Exporter)(nil).MarshalLog()); !strings.Contains(text, "optrace") {
 		t.Errorf("MarshalLog of a nil exporter is %s", text)
 	}
+}
+
+// E5: a writer that changes what it is given, which io.Writer forbids, spoils no
+// later batch, in any format.
+func TestWriterThatChangesItsInput(t *testing.T) {
+	for _, o := range outputs() {
+		var out bytes.Buffer
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
+			n, err := out.Write(p)
+			for i := range p {
+				p[i] = 'x'
+			}
+			return n, err
+		}), o.options()...)
+		proc := newProcessor(t, exp)
+		for i := range 4 {
+			for j := range 3 {
+				proc.OnEnd(spantest.Operation(3*i + j).Snapshot())
+			}
+			if err := proc.ForceFlush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := proc.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := spantest.Read(t, out.Bytes()).Steps()
+		slices.Sort(got)
+		if !slices.Equal(got, spantest.UpTo(12)) {
+			t.Errorf("%v: operations %v", o, got)
+		}
+	}
+}
+
+// E6: a nil context is taken for context.Background.
+func TestNilContexts(t *testing.T) {
+	var none context.Context
+	var buf spantest.Buffer
+	proc := newProcessor(t, newExporter(t, &buf))
+	proc.OnEnd(spantest.Operation(0).Snapshot())
+	if err := proc.ForceFlush(none); err != nil {
+		t.Error(err)
+	}
+	rec := proc.Recorder(none)
+	rec.Begin("matmul", "cuda:0")
+	rec.Finish()
+	if err := proc.Shutdown(none); err != nil {
+		t.Error(err)
+	}
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 2 {
+		t.Errorf("%d entries, want 2", n)
+	}
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		_, o := tr.Start(none, "matmul", "cuda:0")
+		o.End()
+		_, prepared := prepare(t, tr, optrace.OpSpec{Name: "matmul"}).Start(none)
+		prepared.End()
+		rec := tr.Recorder(none)
+		rec.Begin("matmul", "cuda:0")
+		rec.Finish()
+	})
+	if len(spans) != 3 {
+		t.Errorf("%d spans, want 3", len(spans))
+	}
+}
+
+func TestExportSpansWriterPanicReachesNobody(t *testing.T) {
+	exp := newExporter(t, spantest.WriterFunc(func([]byte) (int, error) { panic("boom") }))
+	err := exp.ExportSpans(t.Context(), spantest.Operations(1))
+	if err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("ExportSpans returns %v, want the panic", err)
+	}
+	checkBooks(t, "exporter", exp.Stats())
+}
+
+// hostileSpan panics wherever it is asked for its attributes.
+type hostileSpan struct{ sdktrace.ReadOnlySpan }
+
+func (hostileSpan) Resource() *resource.Resource { panic("hostile span") }
+
+func TestExportSpansPanickingSpan(t *testing.T) {
+	hostile := hostileSpan{spantest.Operation(1).Snapshot()}
+	t.Run("converted", func(t *testing.T) {
+		var out bytes.Buffer
+		exp := newExporter(t, &out)
+		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{spantest.Operation(0).Snapshot(), hostile, spantest.Operation(2).Snapshot()})
+		if err == nil || !strings.Contains(err.Error(), "hostile span") {
+			t.Errorf("ExportSpans returns %v, want the panic", err)
+		}
+		rec := spantest.ReadWhole(t, out.Bytes())
+		if diff := cmp.Diff([]int64{0, 2}, rec.Steps()); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+		if st := exp.Stats(); st.Dropped != 1 || rec.Lost() != 1 {
+			t.Errorf("dropped %d and gap records of %d, want 1", st.Dropped, rec.Lost())
+		}
+	})
+	t.Run("dropped", func(t *testing.T) {
+		exp := newExporter(t, io.Discard)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := exp.ExportSpans(ctx, []sdktrace.ReadOnlySpan{hostile, spantest.Operation(2).Snapshot()}); !errors.Is(err, context.Canceled) {
+			t.Errorf("ExportSpans returns %v, want the context's error", err)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+	})
+	t.Run("processor", func(t *testing.T) {
+		var buf spantest.Buffer
+		proc := newProcessor(t, newExporter(t, &buf))
+		proc.OnEnd(hostile)
+		proc.OnEnd(spantest.Operation(2).Snapshot())
+		if err := proc.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, "processor", proc.Stats())
+		if rec := spantest.ReadWhole(t, buf.Bytes()); len(rec.Entries) != 1 || rec.Lost() != 1 {
+			t.Errorf("%d entries and a loss of %d, want 1 and 1", len(rec.Entries), rec.Lost())
+		}
+	})
 }

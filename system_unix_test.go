@@ -144,3 +144,52 @@ func endGracefully(t *testing.T, path string, first bool) {
 		t.Fatal(err)
 	}
 }
+
+func TestFlightRecorderSignal(t *testing.T) {
+	f := newFlight(t, 8, optrace.WithDumpOnSignal(syscall.SIGUSR1))
+	f.request(t.Context(), 1, nil)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	// A signal arrives when it arrives.
+	for range 1000 {
+		if names, _ := f.written(t); len(names) == 2 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if names, _ := f.written(t); len(names) != 2 {
+		t.Errorf("after the signal: %v", names)
+	}
+	if err := f.tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cpuOf returns the CPU time that the process spent while f ran.
+func cpuOf(f func()) time.Duration {
+	before := cpuTime()
+	f()
+	return cpuTime() - before
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// lockFile locks the file at path as another process does that is writing to it.
+func lockFile(t *testing.T, path string) (unlock func()) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Skip("no locks:", err)
+	}
+	return func() { _ = f.Close() }
+}
