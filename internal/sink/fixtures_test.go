@@ -51,15 +51,14 @@ func (o output) written(tb testing.TB, n, m int) (first, second []byte) {
 	tb.Helper()
 	var out bytes.Buffer
 	s := o.open(tb, ToWriter(&out))
-	for _, n := range []int{n, m} {
-		first, second = second, nil
+	write := func(n int) []byte {
 		out.Reset()
 		if err := submit(s, batch(o.format, n)); err != nil {
 			tb.Fatal(err)
 		}
-		second = bytes.Clone(out.Bytes())
+		return bytes.Clone(out.Bytes())
 	}
-	return first, second
+	return write(n), write(m)
 }
 
 // batch returns a batch of n operations.
