@@ -132,10 +132,10 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 			}
 		}
 		var stacks, renamedStacks bytes.Buffer
-		if err := traceOf(specs...).WriteCollapsed(&stacks); err != nil {
+		if err := addTo(NewForest(), specs...).WriteCollapsed(&stacks); err != nil {
 			t.Fatal(err)
 		}
-		if err := traceOf(renamed...).WriteCollapsed(&renamedStacks); err != nil {
+		if err := addTo(NewForest(), renamed...).WriteCollapsed(&renamedStacks); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(renamedStacks.String(), stacks.String()); diff != "" {

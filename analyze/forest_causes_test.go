@@ -98,7 +98,7 @@ func TestSlowestRequestInWords(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			if slow := traceOf(tt.specs...).slowestRequest(); slow != nil {
+			if slow := addTo(NewForest(), tt.specs...).slowestRequest(); slow != nil {
 				for _, c := range slow.Causes {
 					got = append(got, strings.ReplaceAll(c.Text, "\u00a0", " "))
 				}
@@ -131,7 +131,7 @@ func TestSlowestRequest(t *testing.T) {
 		specs = append(specs, spanAt("GET /", 1, 0, 0, duration).in(trace), opAt("matmul", 2, 1, 0, 5).in(trace))
 	}
 	specs = append(specs, spanAt("GET /other", 1, 0, 0, 40).in(9))
-	got := traceOf(specs...).slowestRequest()
+	got := addTo(NewForest(), specs...).slowestRequest()
 	got.Causes = nil
 	want := &SlowRequest{
 		Name: "GET /", TraceID: op.TraceID{15: 2}, SpanID: op.SpanID{7: 1}, DurationNS: 50, Alike: 4, MedianNS: 30,
@@ -151,7 +151,7 @@ func TestCausesAddUp(t *testing.T) {
 				specs[i].name, specs[i].kind = "all_reduce", op.KindCollective
 			}
 		}
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		requests := forest.Requests()
 		for i := range requests.List {
 			q := &requests.List[i]

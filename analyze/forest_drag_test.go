@@ -195,7 +195,7 @@ func TestDragAgainstNaive(t *testing.T) {
 				specs[i].stream = op.Known(r.Int64N(2))
 			}
 		}
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		if !naive.findExecutions() {
 			return // links in a circle
 		}
@@ -274,7 +274,7 @@ func TestDrag(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			forest := traceOf(tt.specs...)
+			forest := addTo(NewForest(), tt.specs...)
 			sum := forest.criticalPathSum()
 			path := sum.summary()
 			operations := pathOperations(path.Shares)

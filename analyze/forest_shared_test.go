@@ -174,7 +174,7 @@ func TestSharedExecutions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all := traceOf(tt.specs...).Requests()
+			all := addTo(NewForest(), tt.specs...).Requests()
 			if diff := cmp.Diff(tt.requests, shareRows(all)); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
@@ -190,7 +190,7 @@ func TestSharedExecutions(t *testing.T) {
 
 // The critical path of a request goes through the executions that work for it.
 func TestCriticalPathThroughLinks(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("A", 1, 0, 0, 100), spanAt("wait", 2, 1, 10, 95), spanAt("B", 1, 0, 5, 50).in(2),
 		spanAt("step", 1, 0, 20, 80).in(3).to(1, 2).to(2, 1), opAt("matmul", 2, 1, 30, 70).in(3),
 	)
@@ -217,7 +217,7 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 // A request waits for an execution also where the span that this links to is over, or
 // where it is linked through another execution.
 func TestCriticalPathThroughEndedSpans(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("A", 1, 0, 0, 100), spanAt("enqueue", 2, 1, 0, 5), spanAt("wait", 3, 1, 5, 90), spanAt("push", 4, 3, 5, 6),
 		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
@@ -230,7 +230,7 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
-	forest = traceOf(
+	forest = addTo(NewForest(),
 		spanAt("A", 1, 0, 0, 100), spanAt("enqueue", 2, 1, 0, 5),
 		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
@@ -246,16 +246,6 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 	if paths != 1 {
 		t.Errorf("%d paths, want that of the request alone", paths)
 	}
-}
-
-// naiveExecutions are the shared executions by the plainest means.
-type naiveExecutions struct {
-	execution  []int         // of each spec, -1 for none
-	executions []int         // the specs that are one
-	worksFor   map[int][]int // the requests of each
-	weights    map[int][]int64
-	deciding   map[int]bool
-	circle     bool
 }
 
 // The executions and the shares of the requests are those of the definition.
@@ -285,7 +275,7 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 			}
 			found++
 		}
-		all := traceOf(specs...).Requests()
+		all := addTo(NewForest(), specs...).Requests()
 		if diff := cmp.Diff(want, executionRows(all)); diff != "" {
 			t.Errorf("seed %d: executions (-want +got):\n%s", seed, diff)
 		}
@@ -314,7 +304,7 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 func TestSharedExecutionsAddUp(t *testing.T) {
 	cases.Seeds(t, 2000, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		naive := newNaiveTree(specs)
 		total := int64(0)
 		for i, s := range specs {

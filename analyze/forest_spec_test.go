@@ -1,9 +1,11 @@
 package analyze
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/op"
 )
 
@@ -79,7 +81,7 @@ func (s spec) toPart(trace byte, id uint64, weight int64) spec {
 func (s spec) opLinks() []op.Link {
 	var links []op.Link
 	for _, l := range s.links {
-		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: spanID(l.id), Weight: l.weight})
+		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: idOf(l.id), Weight: l.weight})
 	}
 	return links
 }
@@ -102,22 +104,22 @@ func (s spec) entry() *op.Entry {
 	return &op.Entry{
 		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Stream: s.stream, Step: s.step,
 		Start: s.startTime(), Duration: s.end - s.start, Launch: s.launch, MemoryBytes: op.Known(s.memory),
-		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent), Service: s.service,
-		Root: s.root, RootSpanID: spanID(s.rootID), Links: s.opLinks(),
+		TraceID: s.traceID(), SpanID: idOf(s.id), ParentSpanID: idOf(s.parent), Service: s.service,
+		Root: s.root, RootSpanID: idOf(s.rootID), Links: s.opLinks(),
 	}
 }
 
-func (s spec) addTo(forest *Forest) {
+// record returns s as a reader hands it out.
+func (s spec) record() op.Record {
 	if s.isOp {
-		forest.Add(op.Record{Entry: s.entry()})
-		return
+		return op.Record{Entry: s.entry()}
 	}
-	forest.addSpan(s.span())
+	return op.Record{Span: s.span()}
 }
 
 func (s spec) span() *op.Span {
 	return &op.Span{
-		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
+		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: idOf(s.id), ParentSpanID: idOf(s.parent),
 		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start, Links: s.opLinks(),
 	}
 }
@@ -132,10 +134,10 @@ func (s spec) deviceKey() DeviceKey {
 	return k
 }
 
-func traceOf(specs ...spec) *Forest {
-	forest := NewForest()
+// addTo adds specs to a forest, and returns that.
+func addTo[F interface{ Add(op.Record) }](forest F, specs ...spec) F {
 	for _, s := range specs {
-		s.addTo(forest)
+		forest.Add(s.record())
 	}
 	return forest
 }
@@ -198,3 +200,24 @@ func randomSpec(r *rand.Rand, n int) spec {
 }
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func idOf(number uint64) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], number)
+	return id
+}
+
+// recordsOf returns the records of specs, with shapes and attributes for the ops.
+func recordsOf(r *rand.Rand, specs []spec) []op.Record {
+	var records []op.Record
+	for i, s := range specs {
+		if !s.isOp {
+			records = append(records, op.Record{Span: s.span()})
+			continue
+		}
+		e, more := s.entry(), random.Entry(r, i)
+		e.OutputShape, e.InputShapes, e.DType, e.InputDTypes = more.OutputShape, more.InputShapes, more.DType, more.InputDTypes
+		e.FLOPs, e.OutputElements, e.Attrs, e.Failed = more.FLOPs, more.OutputElements, more.Attrs, more.Failed
+		records = append(records, op.Record{Entry: e})
+	}
+	return records
+}

@@ -78,7 +78,7 @@ func TestSuspectDurations(t *testing.T) {
 		{"a later one without length", []spec{kernel("a", 0, 100*us), kernel("b", 50*us, 50*us)}, []string{"a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			forest := traceOf(tc.specs...)
+			forest := addTo(NewForest(), tc.specs...)
 			var got []string
 			for _, r := range forest.suspects().durations {
 				got = append(got, forest.rowName(r))
@@ -113,7 +113,7 @@ func TestClockProblems(t *testing.T) {
 		{"no start", []spec{parent, opAt("a", 2, 1, 0, ms).withoutStart(), opAt("b", 3, 2, 0, ms)}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			forest := traceOf(tc.specs...)
+			forest := addTo(NewForest(), tc.specs...)
 			var got []int64
 			for _, r := range forest.suspects().clock {
 				got = append(got, forest.clockOffset(r))
@@ -127,7 +127,7 @@ func TestClockProblems(t *testing.T) {
 
 // The worst of each kind is the example, the first in the input of several.
 func TestSuspectExamples(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("short", 0, 0, 0, 300*us).onStream(7), opAt("b", 0, 0, 100*us, 200*us).onStream(7),
 		opAt("long", 11, 0, 1*ms, 9*ms).onStream(7).onRank(3), opAt("b", 12, 0, 2*ms, 3*ms).onStream(7).onRank(3),
 		opAt("equally long", 0, 0, 11*ms, 19*ms).onStream(7), opAt("b", 0, 0, 12*ms, 13*ms).onStream(7),
@@ -285,7 +285,7 @@ func TestSuspectsAgreeWithNaive(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 1+r.IntN(60))
 		durations, clock := naiveSuspects(specs)
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		got := forest.suspects()
 		if diff := cmp.Diff(durations, got.durations); diff != "" {
 			t.Errorf("seed %d: durations (-naive +got):\n%s", seed, diff)
@@ -314,10 +314,10 @@ func TestSuspectsAgreeWithNaive(t *testing.T) {
 func TestSuspectsAreIndependentOfShards(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 2+r.IntN(60))
-		whole := traceOf(specs...)
+		whole := addTo(NewForest(), specs...)
 		merged := NewForest()
 		for shard := range slices.Chunk(specs, 1+len(specs)/3) {
-			merged.Merge(traceOf(shard...))
+			merged.Merge(addTo(NewForest(), shard...))
 		}
 		if diff := cmp.Diff(whole.examples(whole.suspects()), merged.examples(merged.suspects())); diff != "" {
 			t.Errorf("seed %d: %s", seed, diff)
@@ -333,28 +333,28 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		want int64
 	}{
 		"one over a great many": {func(f *Forest) {
-			opAt("long", 0, 0, 0, n*ms).onStream(1).addTo(f)
+			f.Add(opAt("long", 0, 0, 0, n*ms).onStream(1).record())
 			for i := range n - 1 {
-				opAt("a", 0, 0, i*ms, i*ms+10).onStream(1).addTo(f)
+				f.Add(opAt("a", 0, 0, i*ms, i*ms+10).onStream(1).record())
 			}
 		}, 1},
 		"each within the one before": {func(f *Forest) {
 			for i := range n {
-				opAt("a", uint64(i+1), uint64(i), i*us, 2*n*us-i*us).onStream(1).addTo(f)
+				f.Add(opAt("a", uint64(i+1), uint64(i), i*us, 2*n*us-i*us).onStream(1).record())
 			}
 		}, 0},
 		"each within the one before, and no parents": {func(f *Forest) {
 			for i := range n {
-				opAt("a", 0, 0, i*us, 4*n*us-i*us).onStream(1).addTo(f)
+				f.Add(opAt("a", 0, 0, i*us, 4*n*us-i*us).onStream(1).record())
 			}
 		}, n - 1},
 		"a chain, and others that outlast it": {func(f *Forest) {
 			for i := range n / 2 {
-				opAt("a", uint64(i+1), uint64(i), i, 10*n*us-i).onStream(1).addTo(f)
+				f.Add(opAt("a", uint64(i+1), uint64(i), i, 10*n*us-i).onStream(1).record())
 			}
 			for i := range n / 4 {
-				opAt("b", uint64(n+2*i), 0, n+i*us, 20*n*us+i).onStream(1).addTo(f)
-				opAt("c", uint64(n+2*i+1), uint64(n/2), n+i*us+1, n+i*us+2).onStream(1).addTo(f)
+				f.Add(opAt("b", uint64(n+2*i), 0, n+i*us, 20*n*us+i).onStream(1).record())
+				f.Add(opAt("c", uint64(n+2*i+1), uint64(n/2), n+i*us+1, n+i*us+2).onStream(1).record())
 			}
 		}, n / 4},
 	} {

@@ -51,16 +51,16 @@ func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 		opts := Options{}
 		opts.By = []Key{{field: byOperation}}
 		opts.MaxGroups = 1 + r.IntN(8)
-		p, forest := NewProfile(opts), NewForest()
+		p, forest := NewProfile(opts.sums()), NewForest()
 		forest.groupBy(opts.By)
 		groups, operations := int64(0), int64(0)
 		for _, s := range randomSpecs(r, 40) {
 			if s.isOp {
 				p.Add(s.entry())
 			}
-			s.addTo(forest)
+			forest.Add(s.record())
 		}
-		rep := newReport(newCounter(), p, forest)
+		rep := newReport(newCounter(), p, forest, false)
 		for _, g := range rep.Groups {
 			groups += g.SelfNS.V
 		}

@@ -21,7 +21,7 @@ func testPeaks() *peaks.Table {
 }
 
 func TestRoofline(t *testing.T) {
-	p := NewProfile(Options{Peaks: &peaks.Table{Devices: []peaks.Device{
+	p := NewProfile(SumOptions{Peaks: &peaks.Table{Devices: []peaks.Device{
 		{Match: "cuda:*", BytesPerSecond: 2e12, FLOPsPerSecond: map[op.DType]float64{op.F32: 2e13}},
 	}}})
 	matmul := op.Entry{
@@ -43,7 +43,7 @@ func TestRoofline(t *testing.T) {
 	halves := add
 	halves.DType = op.BF16
 	p.Add(&halves) // whose peak is not known
-	r := p.Report()
+	r := ReportOn(p)
 	near := cmpopts.EquateApprox(1e-9, 0)
 	want := map[string]*Roofline{
 		"matmul": {
