@@ -83,7 +83,7 @@ func TestSelfTimeIsWithinSum(t *testing.T) {
 		for i := range specs { // with ids that are there many times
 			specs[i].id, specs[i].trace = specs[i].id%8, 1
 		}
-		rep := collected(r, withRepeats(r, recordsOf(r, specs)), Options{By: []Key{{field: byStep}, {field: byRoot}}}, 2)
+		rep := collected(r, withRepeats(r, recordsOf(r, specs)), Options{By: keys("step,root")}, 2)
 		naive := newNaiveTree(specs)
 		sum, self := int64(0), int64(0)
 		for i, s := range specs {
@@ -136,7 +136,7 @@ func TestGroupsByRoot(t *testing.T) {
 			}
 		}
 		opts := randomOptions(r)
-		opts.By = append([]Key{{field: byRoot}}, slices.DeleteFunc(opts.By, func(k Key) bool { return k.field == byRoot })...)
+		opts.By = append(keys("root"), slices.DeleteFunc(opts.By, func(k Key) bool { return k == RootKey })...)
 		r.Shuffle(len(opts.By), func(i, j int) { opts.By[i], opts.By[j] = opts.By[j], opts.By[i] })
 		// A name alone that no span has stands for a request of its own, which tells steps apart.
 		lists := cmp.Options{cmpopts.IgnoreFields(Report{}, "Slowest", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots")}
@@ -159,7 +159,7 @@ func TestGroupsByRootAgreeWithRequests(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		forest := NewForest()
-		forest.groupBy([]Key{{field: byKind}, {field: byRoot}})
+		forest.groupBy(keys("kind,root"))
 		for _, s := range specs {
 			s.root, s.rootID = "", 0
 			forest.Add(s.record())
@@ -182,7 +182,7 @@ func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
 		records := recordsOf(r, specs)
-		opts := Options{By: []Key{{field: keyField(r.IntN(len(keyNames)))}, {field: byAttr, attr: "layer"}}}
+		opts := Options{By: keys(KeyNames()[r.IntN(len(KeyNames()))] + ",attr:layer")}
 		if opts.By[0].field == byRoot {
 			opts.By[0].field = byService
 		}
@@ -190,7 +190,7 @@ func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 		want := make(map[string]int64)
 		for i, rec := range records {
 			if e := rec.Entry; e != nil && !naive.repeat[i] {
-				key := GroupKey{Keys: opts.By, Values: []KeyValue{opts.By[0].value(e), opts.By[1].value(e)}}
+				key := GroupKey{Keys: opts.By, Values: valuesOf(opts.By, e)}
 				want[e.Side.String()+"|"+key.String()] += naive.self(i)
 			}
 		}

@@ -202,7 +202,7 @@ func TestDragAgainstNaive(t *testing.T) {
 		sum := forest.criticalPathSum()
 		path := sum.summary()
 		operations := pathOperations(path.Shares)
-		forest.addDrag(path, sum, operations)
+		forest.addDrag(path, sum, operations, forest.findJoins)
 		for _, row := range operations {
 			if !row.DragNS.Known {
 				continue
@@ -278,7 +278,7 @@ func TestDrag(t *testing.T) {
 			sum := forest.criticalPathSum()
 			path := sum.summary()
 			operations := pathOperations(path.Shares)
-			forest.addDrag(path, sum, operations)
+			forest.addDrag(path, sum, operations, forest.findJoins)
 			var got []row
 			for _, o := range operations {
 				got = append(got, row{o.Operation, o.DragNS})

@@ -32,8 +32,8 @@ func TestForestProfile(t *testing.T) {
 		opts := randomSumOptions(r)
 		if r.IntN(2) == 0 { // with several keys of each form
 			opts.By = opts.By[:0]
-			for _, k := range r.Perm(len(keyNames))[:4] {
-				opts.By = append(opts.By, Key{field: keyField(k)})
+			for _, k := range r.Perm(len(KeyNames()))[:4] {
+				opts.By = append(opts.By, keys(KeyNames()[k])...)
 			}
 		}
 		base, want := NewProfile(opts), NewProfile(opts)
@@ -57,7 +57,7 @@ func TestForestProfile(t *testing.T) {
 		forests[0].build()
 		got := forests[0].profile(base, func(row int32) bool { return kept[row] }).Sums()
 		ignored := cmp.Options{equalSums, cmpopts.IgnoreFields(Sums{}, "Slowest", "Hotspots")}
-		if !slices.Contains(opts.By, Key{field: byRoot}) {
+		if !slices.Contains(opts.By, RootKey) {
 			ignored = append(ignored, cmpopts.IgnoreFields(Stats{}, "Mixes"))
 		}
 		if diff := cmp.Diff(want.Sums(), got, ignored); diff != "" {

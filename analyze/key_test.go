@@ -93,7 +93,7 @@ func TestKeyValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := k.value(&tc.entry)
+		v := valuesOf([]Key{k}, &tc.entry)[0]
 		text, err := v.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
@@ -107,13 +107,12 @@ func TestKeyValues(t *testing.T) {
 // Two entries are in one group exactly when all values of the keys agree.
 func TestKeyEncodingIsInjective(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		opts := randomOptions(r)
+		var by []Key
+		for _, i := range r.Perm(len(KeyNames()))[:r.IntN(4)] {
+			by = append(by, keys(KeyNames()[i])...)
+		}
 		encode := func(e *op.Entry) (key []byte, values []KeyValue) {
-			for _, k := range opts.By {
-				key = k.appendTo(key, e)
-				values = append(values, k.value(e))
-			}
-			return key, values
+			return appendKeys(nil, by, e), valuesOf(by, e)
 		}
 		entries := random.Entries(r, 40)
 		for i := range entries {
@@ -121,7 +120,7 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 				keyA, valuesA := encode(&entries[i])
 				keyB, valuesB := encode(&entries[j])
 				if (string(keyA) == string(keyB)) != cmp.Equal(valuesA, valuesB) {
-					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, opts.By, valuesA, valuesB, keyA, keyB)
+					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, by, valuesA, valuesB, keyA, keyB)
 				}
 			}
 		}
@@ -184,4 +183,13 @@ func FuzzParseKeys(f *testing.F) {
 			}
 		}
 	})
+}
+
+// keys returns the keys that s lists.
+func keys(s string) []Key {
+	list, err := ParseKeys(s)
+	if err != nil {
+		panic(err)
+	}
+	return list
 }

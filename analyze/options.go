@@ -54,15 +54,15 @@ type Options struct {
 // that has a method Omit(op.Fields).
 func (o Options) Unused() op.Fields {
 	unused := op.FieldsOf(op.FieldScope)
-	if !slices.Contains(o.By, Key{field: byPath}) {
+	if !slices.Contains(o.By, PathKey) {
 		unused |= op.FieldsOf(op.FieldPath)
 	}
 	if o.structural() {
 		return unused
 	}
 	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch, op.FieldSpans)
-	for field, key := range map[op.Field]keyField{op.FieldStep: byStep, op.FieldStream: byStream, op.FieldIDs: byTrace} {
-		if !slices.Contains(o.By, Key{field: key}) {
+	for field, key := range map[op.Field]Key{op.FieldStep: StepKey, op.FieldStream: StreamKey, op.FieldIDs: TraceKey} {
+		if !slices.Contains(o.By, key) {
 			unused |= op.FieldsOf(field)
 		}
 	}
@@ -71,7 +71,7 @@ func (o Options) Unused() op.Fields {
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {
-	return !o.SumsOnly || slices.Contains(o.By, Key{field: byRoot})
+	return !o.SumsOnly || slices.Contains(o.By, RootKey)
 }
 
 // sums returns the options of the sums.

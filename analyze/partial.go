@@ -24,7 +24,7 @@ type Partial struct{ c *collector }
 // made, see [Partial.Write]. Local roots are none of the keys of By: they may be in another
 // part.
 func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error) {
-	if slices.Contains(opts.By, Key{field: byRoot}) {
+	if slices.Contains(opts.By, RootKey) {
 		return nil, errors.New("partial results have no groups by root, which may be in another part of the run")
 	}
 	opts.SumsOnly, opts.KeepForest = true, false

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -153,8 +154,8 @@ func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
 	if err := o.suit(c.opts.sums()); err != nil {
 		return nil, fmt.Errorf("the profile was made with other options: %w; make it again with those of this report", err)
 	}
-	opts := c.opts.sums().WithDefaults()
-	opts.Top = o.Top
+	opts := c.opts.sums()
+	opts.Top = cmp.Or(o.Top, -1)
 	if opts.By = nil; len(o.By) > 0 {
 		keys, err := ParseKeys(strings.Join(o.By, ","))
 		if err != nil {
@@ -163,7 +164,7 @@ func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
 		opts.By = keys
 	}
 	d := &partialDoc{
-		counter: newCounter(), profile: newProfile(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
+		counter: newCounter(), profile: NewProfile(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
 		lines: &c.partial.lines,
 		hold: func(bytes int64) error {
 			c.partial.held += bytes

@@ -284,10 +284,7 @@ func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
 	p.key = appendKeys(p.key[:0], p.opts.By, e)
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
-		row.Value.values = make([]KeyValue, len(p.opts.By))
-		for i, k := range p.opts.By {
-			row.Value.values[i] = k.value(e)
-		}
+		row.Value.values = cutKeys(string(p.key), p.opts.By)
 	}
 	return row
 }

@@ -141,7 +141,7 @@ func TestProfileMergeLeavesSource(t *testing.T) {
 func TestProfileKeepsNoEntry(t *testing.T) {
 	opts := SumOptions{}
 	opts.HotspotBytes = -1
-	opts.By = []Key{{field: byShape}}
+	opts.By = keys("shape")
 	p := NewProfile(opts)
 	dims := []int64{2, 3}
 	e := op.Entry{OutputShape: dims, InputShapes: []op.Shape{dims}, Operation: "a", Duration: 9, MemoryBytes: op.Known(1)}
@@ -162,7 +162,7 @@ func TestProfileKeepsNoEntry(t *testing.T) {
 // Entries of a group that is there already cost no allocation.
 func TestProfileAddDoesNotAllocate(t *testing.T) {
 	opts := SumOptions{}
-	opts.By = []Key{{field: byDevice}, {field: byShape}, {field: byTrace}}
+	opts.By = keys("device,shape,trace")
 	p := NewProfile(opts)
 	entries := benchEntries()
 	for range 3 {

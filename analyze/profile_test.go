@@ -120,7 +120,7 @@ func TestProfileAgainstReference(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, 1+r.IntN(600))
 		opts := SumOptions{Peaks: testPeaks()}
-		opts.By = []Key{{field: byDevice}, {field: byAttr, attr: "layer"}}
+		opts.By = keys("device,attr:layer")
 		opts.Top = 5
 		p := NewProfile(opts)
 		var total Total

@@ -49,7 +49,7 @@ func TestGroupSelfTimes(t *testing.T) {
 func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		opts := Options{}
-		opts.By = []Key{{field: byOperation}}
+		opts.By = keys("operation")
 		opts.MaxGroups = 1 + r.IntN(8)
 		p, forest := NewProfile(opts.sums()), NewForest()
 		forest.groupBy(opts.By)

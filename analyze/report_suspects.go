@@ -63,7 +63,7 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)
 	figures.addTimelines(left.timelines())
-	_, _, path := left.pathFigures()
+	_, _, path := left.pathFigures(left.findJoins)
 	return &WithoutSuspects{
 		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{

@@ -222,7 +222,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		all := make([]*collector, workers)
 		for i := range all {
-			all[i] = newCollector(Options{By: []Key{{field: byDevice}}})
+			all[i] = newCollector(Options{By: keys("device")})
 		}
 		for i := range entries {
 			all[i%workers].add(op.Record{Entry: &entries[i]}, nil)
