@@ -39,14 +39,6 @@ func requestRows(requests *Requests) []requestRow {
 	return rows
 }
 
-func names(nodes func(func(Node) bool)) []string {
-	var list []string
-	for n := range nodes {
-		list = append(list, n.Name())
-	}
-	return list
-}
-
 func TestRequests(t *testing.T) {
 	known := op.Known
 	tests := []struct {

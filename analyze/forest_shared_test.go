@@ -194,7 +194,7 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 		spanAt("A", 1, 0, 0, 100), spanAt("wait", 2, 1, 10, 95), spanAt("B", 1, 0, 5, 50).in(2),
 		spanAt("step", 1, 0, 20, 80).in(3).to(1, 2).to(2, 1), opAt("matmul", 2, 1, 30, 70).in(3),
 	)
-	want := map[string][]pathStep{
+	want := map[string][]step{
 		"A": {
 			{"A", 0, 10}, {"wait", 10, 20}, {"step", 20, 30}, {"matmul", 30, 70}, {"step", 70, 80}, {"wait", 80, 95}, {"A", 95, 100},
 		},
@@ -202,7 +202,7 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 	}
 	for _, r := range forest.Requests().List {
 		path := forest.CriticalPath(r.Root)
-		if diff := cmp.Diff(want[r.Name], pathSteps(path)); diff != "" {
+		if diff := cmp.Diff(want[r.Name], stepsOf(path)); diff != "" {
 			t.Errorf("%s: path (-want +got):\n%s", r.Name, diff)
 		}
 		if path.Edges.Links != 1 {
@@ -223,11 +223,11 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
 		opAt("sample", 1, 0, 65, 70).in(4).to(1, 4),
 	)
-	want := []pathStep{
+	want := []step{
 		{"enqueue", 0, 5}, {"push", 5, 6}, {"wait", 6, 65}, {"sample", 65, 70}, {"wait", 70, 90}, {"A", 90, 100},
 	}
 	// The two executions below the request are hidden by the span that runs longer.
-	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(Node{forest, 0}))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 	forest = addTo(NewForest(),
@@ -235,8 +235,8 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
 	)
-	want = []pathStep{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
-	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+	want = []step{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
+	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(Node{forest, 0}))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 	paths := 0
@@ -394,4 +394,22 @@ func checkParts(t *testing.T, seed uint64, forest *Forest, all *Requests, q *Req
 	if len(want) > 0 {
 		t.Errorf("seed %d: parts are missing: %v", seed, want)
 	}
+}
+
+// step is a segment as the tests write it; the name "" is idle time.
+type step struct {
+	Name     string
+	From, To int64
+}
+
+func stepsOf(p *CriticalPath) []step {
+	var list []step
+	for _, s := range p.Segments {
+		name := ""
+		if !s.Node.IsZero() {
+			name = s.Node.Name()
+		}
+		list = append(list, step{name, s.StartNS, s.StartNS + s.DurationNS})
+	}
+	return list
 }

@@ -2,10 +2,12 @@ package analyze
 
 import (
 	"encoding/binary"
+	"iter"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -220,4 +222,70 @@ func recordsOf(r *rand.Rand, specs []spec) []op.Record {
 		records = append(records, op.Record{Entry: e})
 	}
 	return records
+}
+
+// names returns the names of nodes.
+func names[N interface{ Name() string }](nodes iter.Seq[N]) []string {
+	var list []string
+	for n := range nodes {
+		list = append(list, n.Name())
+	}
+	return list
+}
+
+// keys returns the keys that s lists.
+func keys(s string) []Key {
+	list, err := ParseKeys(s)
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+// testPeaks are those of devices called cuda:0 and cuda:1.
+func testPeaks() *peaks.Table {
+	return &peaks.Table{Devices: []peaks.Device{
+		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
+		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
+	}}
+}
+
+// requestOps is how many operations a request of addRequests holds.
+const requestOps = 100
+
+// addRequests adds at least n operations in requests: a span with layers of
+// nested operations on two devices.
+func addRequests(forest interface{ Add(op.Record) }, n int) {
+	names := [...]string{"matmul", "relu", "softmax", "all_reduce", "Memcpy HtoD"}
+	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
+	devices := [...]string{"cuda:0", "cuda:1"}
+	e := op.Entry{MemoryBytes: op.Known(4096)}
+	s := op.Span{Name: "POST /predict", Service: "inference"}
+	at := int64(1_700_000_000_000_000_000)
+	id := uint64(1)
+	for request := 0; request*requestOps < n; request++ {
+		binary.BigEndian.PutUint64(e.TraceID[:], uint64(request+1))
+		root := spanID(id * 0x9e3779b97f4a7c15) // spread over all values, as ids are
+		s.TraceID, s.SpanID, s.Start = e.TraceID, root, op.Known(at)
+		e.Step = op.Known(int64(request))
+		parent := root
+		for i := range requestOps {
+			id++
+			e.Operation, e.Kind, e.DeviceID = names[i%5], kinds[i%5], devices[i/10%2]
+			e.SpanID = spanID(id * 0x9e3779b97f4a7c15)
+			e.ParentSpanID = parent
+			e.Start, e.Duration = op.Known(at+int64(i)*1000), 900
+			if i%5 == 0 { // an operation with four children
+				e.Duration = 4900
+				parent = e.SpanID
+			} else if i%5 == 4 {
+				parent = root
+			}
+			forest.Add(op.Record{Entry: &e})
+		}
+		s.Duration = requestOps * 1000
+		forest.Add(op.Record{Span: &s})
+		at += 120_000
+		id++
+	}
 }

@@ -48,24 +48,3 @@ func TestReducedForest(t *testing.T) {
 		}
 	})
 }
-
-// naiveReduced returns the specs that are not out. What is below one that is
-// out hangs below the next one above that is not.
-func naiveReduced(specs []spec, out []bool) []spec {
-	tree := newNaiveTree(specs)
-	var left []spec
-	for i, s := range specs {
-		if out[i] {
-			continue
-		}
-		for at := tree.parent[i]; at >= 0 && out[at]; at = tree.parent[at] {
-			s.parent = 0
-			isOrphan := specs[at].isOp && !tree.duplicate[at] && tree.lookUp(specs[at].trace, specs[at].parent) < 0
-			if tree.parent[at] >= 0 || isOrphan {
-				s.parent = specs[at].parent
-			}
-		}
-		left = append(left, s)
-	}
-	return left
-}

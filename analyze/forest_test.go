@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -24,7 +25,7 @@ type everything struct {
 	Concurrency []DeviceConcurrency
 	Steps       []Step
 	Paths       *PathSummary
-	Requests    []requestRow
+	Requests    []string
 	Endpoints   []Endpoint
 	Unattached  []string
 	Stacks      string
@@ -48,12 +49,21 @@ func tellEverything(t *testing.T, forest *Forest) everything {
 		Concurrency: forest.concurrency(),
 		Steps:       forest.stepRows(),
 		Paths:       forest.criticalPathSummary(),
-		Requests:    requestRows(requests),
+		Requests:    describeRequests(requests),
 		Endpoints:   requests.Endpoints(),
 		Unattached:  names(requests.Unattached()),
 		Stacks:      stacks.String(),
 		Collectives: forest.collectiveRows(),
 	}
+}
+
+func describeRequests(requests *Requests) []string {
+	var list []string
+	for i := range requests.List {
+		r := &requests.List[i]
+		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, names(r.Operations())))
+	}
+	return list
 }
 
 // However the input is divided, merging the parts in order gives the same.

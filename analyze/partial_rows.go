@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze/internal/sequence"
+	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
 
@@ -31,11 +32,11 @@ func (d *partialDoc) addInput(f *inputForm) error {
 	}
 	d.input = true
 	for _, n := range []int64{f.Files, f.Entries, f.NoOps, f.Weighted, f.Truncated} {
-		if !IsCount(n, MaxCount) {
+		if !wide.IsCount(n, wide.MaxCount) {
 			return ErrNumber
 		}
 	}
-	if !IsCount(f.Bytes, maxBytes) || min(f.Malformed, f.Dropped, f.MissingEntries) < 0 || len(f.Problems) > maxProblems {
+	if !wide.IsCount(f.Bytes, maxBytes) || min(f.Malformed, f.Dropped, f.MissingEntries) < 0 || len(f.Problems) > maxProblems {
 		return ErrNumber
 	}
 	c.files, c.bytes, c.entries, c.nonOp, c.weighted = f.Files, f.Bytes, f.Entries, f.NoOps, f.Weighted
@@ -45,7 +46,7 @@ func (d *partialDoc) addInput(f *inputForm) error {
 	}
 	for name, n := range f.Warnings {
 		w, ok := op.ParseWarning(name)
-		if !ok || !IsCount(n, MaxCount) {
+		if !ok || !wide.IsCount(n, wide.MaxCount) {
 			return fmt.Errorf("warning %q of %d entries: %w", name, n, ErrNumber)
 		}
 		for bit := range c.warnings {

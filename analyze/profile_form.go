@@ -134,22 +134,6 @@ type weightedForm struct {
 	Sum   wide.Sum `json:"sum_ns_2_32"`
 }
 
-type workForm struct {
-	FLOPsCount   int64    `json:"flops_count"`
-	DerivedCount int64    `json:"flops_derived_count,omitempty"`
-	MovedCount   int64    `json:"moved_count,omitempty"`
-	Derived      wide.Sum `json:"flops_derived,omitzero"`
-	TimeNS       wide.Sum `json:"time_ns"`
-	MovedBytes   wide.Sum `json:"moved_bytes,omitzero"`
-	MovedFLOPs   wide.Sum `json:"moved_flops,omitzero"`
-	BoundCount   int64    `json:"bound_count,omitempty"`
-	BoundTimeNS  wide.Sum `json:"bound_time_ns,omitzero"`
-	BoundFLOPs   wide.Sum `json:"bound_flops,omitzero"`
-	BoundBytes   wide.Sum `json:"bound_bytes,omitzero"`
-	ArithmeticPS wide.Sum `json:"arithmetic_ps,omitzero"`
-	MemoryPS     wide.Sum `json:"memory_ps,omitzero"`
-}
-
 type operationForm struct {
 	Name  string       `json:"name"`
 	Side  string       `json:"side,omitempty"`

@@ -11,13 +11,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// The bounds of what partial results may state, so that many of them are added up without
-// an overflow: of counts, and of sums, as a power of two.
-const (
-	MaxCount   = 1 << 48
-	maxSumBits = 176
-)
-
 // The faults of partial results.
 var (
 	ErrNumber = errors.New("a number is negative, too large, or does not fit the others")
@@ -71,7 +64,7 @@ func (r lineReader) holdRow(other *table.Other) error {
 func (r lineReader) addOperation(f *operationForm) error {
 	side, err := sideNamed(f.Side)
 	row := operationRow{name: f.Name, communications: f.Communications, communicated: f.CommunicationNS}
-	if err != nil || !IsCount(f.Communications, MaxCount) || !f.CommunicationNS.Fits(maxSumBits) {
+	if err != nil || !wide.IsCount(f.Communications, wide.MaxCount) || !f.CommunicationNS.IsPossible() {
 		return errors.Join(err, ErrNumber)
 	}
 	if err := r.setSums(&row.accumulator, &f.sumsForm); err != nil {
@@ -102,9 +95,6 @@ func (r lineReader) addGroup(f *groupForm) error {
 	return errors.Join(r.holdRow(f.Other), r.groups[side].Put(key, row, f.Other))
 }
 
-// IsCount reports whether n is possible as a count.
-func IsCount(n, limit int64) bool { return 0 <= n && n <= limit }
-
 func sideNamed(name string) (int, error) {
 	for side := range 2 {
 		if name == op.Side(side).String() {
@@ -120,16 +110,16 @@ func (r lineReader) addTotals(f *totalsForm) error {
 		return ErrTwice
 	}
 	p.told = true
-	if !IsCount(f.Weighted, MaxCount) || !IsCount(f.Hotspots, MaxCount) || f.PeakMemoryBytes < 0 ||
+	if !wide.IsCount(f.Weighted, wide.MaxCount) || !wide.IsCount(f.Hotspots, wide.MaxCount) || f.PeakMemoryBytes < 0 ||
 		f.First.Known != f.Last.Known || min(f.Rules.Attribute, f.Rules.Library, f.Rules.Name) < 0 ||
-		max(f.Rules.Attribute, f.Rules.Library, f.Rules.Name) > MaxCount {
+		max(f.Rules.Attribute, f.Rules.Library, f.Rules.Name) > wide.MaxCount {
 		return ErrNumber
 	}
 	p.weighted, p.peak, p.first, p.last = f.Weighted, f.PeakMemoryBytes, f.First, f.Last
 	p.stated, p.states, p.rules, p.hotCount = f.StatedMore, f.States, f.Rules, f.Hotspots
 	for _, c := range f.Copies {
 		i := slices.Index(directionNames[:], c.Direction)
-		if i < int(hostToDevice) || !IsCount(c.Count, MaxCount) || !fit(c.SumNS, c.MemoryBytes, c.TimedNS, c.TimedBytes) {
+		if i < int(hostToDevice) || !wide.IsCount(c.Count, wide.MaxCount) || !wide.ArePossible(c.SumNS, c.MemoryBytes, c.TimedNS, c.TimedBytes) {
 			return ErrNumber
 		}
 		p.copies[i] = copies{c.Count, c.SumNS, c.MemoryBytes, c.TimedNS, c.TimedBytes}
@@ -138,22 +128,17 @@ func (r lineReader) addTotals(f *totalsForm) error {
 }
 
 func (r lineReader) addDevice(f *deviceForm) error {
-	if !IsCount(f.Count, MaxCount) || !fit(f.SumNS, f.MemoryBytes) || f.IsNone() && f.Service+f.Host != "" {
+	if !wide.IsCount(f.Count, wide.MaxCount) || !wide.ArePossible(f.SumNS, f.MemoryBytes) || f.IsNone() && f.Service+f.Host != "" {
 		return ErrNumber
 	}
 	row := deviceRow{key: f.DeviceKey, count: f.Count, sum: f.SumNS, memory: f.MemoryBytes}
 	return errors.Join(r.holdRow(f.Other), r.devices.Put(f.appendTo(nil), row, f.Other))
 }
 
-// fit reports whether sums are not too large.
-func fit(sums ...wide.Sum) bool {
-	return !slices.ContainsFunc(sums, func(s wide.Sum) bool { return !s.Fits(maxSumBits) })
-}
-
 // setSums sets an accumulator, which is empty.
 func (r lineReader) setSums(a *accumulator, f *sumsForm) error {
-	if f.Count < 1 || !IsCount(f.Count, MaxCount) || !IsCount(f.Errors, f.Count) || f.MinNS < 0 || f.MinNS > f.MaxNS ||
-		!fit(f.SumNS, f.Squares, f.Elements, f.MemoryBytes, f.FLOPs) {
+	if f.Count < 1 || !wide.IsCount(f.Count, wide.MaxCount) || !wide.IsCount(f.Errors, f.Count) || f.MinNS < 0 || f.MinNS > f.MaxNS ||
+		!wide.ArePossible(f.SumNS, f.Squares, f.Elements, f.MemoryBytes, f.FLOPs) {
 		return ErrNumber
 	}
 	if !wide.Possible(f.SumNS, f.Squares, f.Count) {
@@ -207,19 +192,10 @@ func (a *accumulator) setWork(f *workForm) error {
 	if f == nil {
 		return nil
 	}
-	for _, n := range []int64{f.FLOPsCount, f.DerivedCount, f.MovedCount, f.BoundCount} {
-		if !IsCount(n, MaxCount) {
-			return ErrNumber
-		}
-	}
-	if !fit(f.Derived, f.TimeNS, f.MovedBytes, f.MovedFLOPs, f.BoundTimeNS, f.BoundFLOPs, f.BoundBytes, f.ArithmeticPS, f.MemoryPS) ||
-		f.BoundCount > 0 && f.ArithmeticPS == f.MemoryPS && f.MemoryPS == (wide.Sum{}) {
+	work, ok := f.sums()
+	if !ok {
 		return ErrNumber
 	}
-	a.work = &workSums{
-		flopsCount: f.FLOPsCount, derivedCount: f.DerivedCount, movedCount: f.MovedCount,
-		derived: f.Derived, time: f.TimeNS, bytes: f.MovedBytes, movedFLOPs: f.MovedFLOPs,
-		bound: boundSums{f.BoundCount, f.BoundTimeNS, f.BoundFLOPs, f.BoundBytes, f.ArithmeticPS, f.MemoryPS},
-	}
+	a.work = work
 	return nil
 }

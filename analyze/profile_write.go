@@ -62,14 +62,8 @@ func sumsFormOf(a *accumulator) sumsForm {
 	if w := a.weighted; w != nil {
 		f.Weighted = &weightedForm{w.count, w.sum}
 	}
-	if w := a.work; w != nil {
-		b := &w.bound
-		f.Work = &workForm{
-			FLOPsCount: w.flopsCount, DerivedCount: w.derivedCount, MovedCount: w.movedCount,
-			Derived: w.derived, TimeNS: w.time, MovedBytes: w.bytes, MovedFLOPs: w.movedFLOPs,
-			BoundCount: b.count, BoundTimeNS: b.time, BoundFLOPs: b.flops, BoundBytes: b.bytes,
-			ArithmeticPS: b.arithmetic, MemoryPS: b.memory,
-		}
+	if a.work != nil {
+		f.Work = a.work.form()
 	}
 	return f
 }

@@ -12,14 +12,6 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// testPeaks are those of devices called cuda:0 and cuda:1.
-func testPeaks() *peaks.Table {
-	return &peaks.Table{Devices: []peaks.Device{
-		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
-		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
-	}}
-}
-
 func TestRoofline(t *testing.T) {
 	p := NewProfile(SumOptions{Peaks: &peaks.Table{Devices: []peaks.Device{
 		{Match: "cuda:*", BytesPerSecond: 2e12, FLOPsPerSecond: map[op.DType]float64{op.F32: 2e13}},
