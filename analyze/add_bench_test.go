@@ -91,7 +91,7 @@ func BenchmarkAdd(b *testing.B) {
 		})
 	}
 	run("fill", func() {})
-	in, p := newCounter(), NewProfile(Options{})
+	in, p := newCounter(), NewProfile(SumOptions{})
 	run("input", func() { in.add(op.Record{Entry: &e.Entry}, nil) })
 	run("profile", func() { p.Add(&e.Entry) })
 	forest := NewForest()

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -125,35 +126,23 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 				}),
 				cmpopts.SortSlices(func(a, b PathShare) bool {
 					a.DeviceKey, b.DeviceKey = plainDevice(a.DeviceKey), plainDevice(b.DeviceKey)
-					return comparePathShares(a, b) < 0
+					return fmt.Sprint(a) < fmt.Sprint(b)
 				}),
 			}); diff != "" {
 				t.Fatalf("seed %d, %d workers (-renamed +shared):\n%s", seed, workers, diff)
 			}
 		}
 		var stacks, renamedStacks bytes.Buffer
-		if err := traceOf(specs...).WriteCollapsed(&stacks); err != nil {
+		if err := addTo(NewForest(), specs...).WriteCollapsed(&stacks); err != nil {
 			t.Fatal(err)
 		}
-		if err := traceOf(renamed...).WriteCollapsed(&renamedStacks); err != nil {
+		if err := addTo(NewForest(), renamed...).WriteCollapsed(&renamedStacks); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(renamedStacks.String(), stacks.String()); diff != "" {
 			t.Errorf("seed %d: stacks (-renamed +shared):\n%s", seed, diff)
 		}
 	})
-}
-
-// servicesOf counts the services that have operations without a rank on a device.
-func servicesOf(specs []spec, device string) int {
-	services := map[string]bool{}
-	naive := newNaiveTree(specs)
-	for i, s := range specs {
-		if s.deviceSide() && !naive.repeat[i] && s.device == device && !s.rank.Known && s.service != "" {
-			services[s.service] = true
-		}
-	}
-	return len(services)
 }
 
 func plainRecords(specs []spec) []op.Record {
@@ -191,10 +180,10 @@ func sortDevices[T any](key func(T) DeviceKey) cmp.Option {
 // The devices keep their services in figures without the operations of others.
 func TestSharedDevicesWithoutSuspects(t *testing.T) {
 	rep := sampleReport(plainRecords([]spec{
-		opAt("a", 1, 0, 5*clockSlack, 6*clockSlack).of("a"), opAt("early", 2, 1, 0, 10).of("b"),
+		opAt("a", 1, 0, 5*1_000_000, 6*1_000_000).of("a"), opAt("early", 2, 1, 0, 10).of("b"),
 	}), "", true)
 	devices := rep.WithoutSuspects.Devices
-	if len(devices) != 1 || devices[0].Service != "a" || devices[0].SpanNS != op.Known(clockSlack) {
+	if len(devices) != 1 || devices[0].Service != "a" || devices[0].SpanNS != op.Known(1_000_000) {
 		t.Errorf("%+v", devices)
 	}
 }

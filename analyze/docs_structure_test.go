@@ -106,7 +106,11 @@ func documentedShared(t *testing.T, table markdownTable) string {
 func documentedCollapsed(t *testing.T, table markdownTable) string {
 	t.Helper()
 	forest, _ := documentedTrace(t, table)
-	return collapsed(t, forest)
+	var b bytes.Buffer
+	if err := forest.WriteCollapsed(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func documentedFlat(t *testing.T, table markdownTable) string {

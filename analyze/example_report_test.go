@@ -56,14 +56,14 @@ func ExampleProfile_Merge() {
 		{Operation: "matmul", Duration: 500},
 		{Operation: "relu", Duration: 70},
 	}
-	opts := analyze.Options{Top: 1}
+	opts := analyze.SumOptions{Top: 1}
 	first, second := analyze.NewProfile(opts), analyze.NewProfile(opts)
 	for i := range entries[:2] {
 		first.Add(&entries[i])
 		second.Add(&entries[2+i])
 	}
 	first.Merge(second)
-	r := first.Report()
+	r := analyze.ReportOn(first)
 	for _, row := range r.Operations {
 		fmt.Printf("%s: %d times, mean %g ns, p50 %g ns, std %.1f ns\n", row.Operation, row.Count, row.MeanNS, row.P50NS.V, row.StdNS.V)
 	}
@@ -81,7 +81,7 @@ func ExampleParseKeys() {
 		fmt.Println(err)
 		return
 	}
-	p := analyze.NewProfile(analyze.Options{By: keys})
+	p := analyze.NewProfile(analyze.SumOptions{By: keys})
 	for _, e := range []op.Entry{
 		{Operation: "matmul", Duration: 300, Attrs: []op.Attr{{Key: "tenant", Value: "blue"}}},
 		{Operation: "matmul", Duration: 500, Attrs: []op.Attr{{Key: "tenant", Value: "green"}}},
@@ -91,7 +91,7 @@ func ExampleParseKeys() {
 		p.Add(&e)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	for _, g := range p.Report().Groups {
+	for _, g := range analyze.ReportOn(p).Groups {
 		fmt.Fprintf(w, "%s\t%d\t%d ns\n", g.Key, g.Count, g.SumNS)
 	}
 	w.Flush()

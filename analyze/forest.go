@@ -42,8 +42,6 @@ type Forest struct {
 	tree     tree
 	onDevice deviceRows
 	shared   executions
-	joining  *sync.Once
-	joined   joins // once joining is done
 }
 
 // counts counts the content of a [Forest] and its faults.
@@ -232,7 +230,6 @@ func (f *Forest) build() {
 	}
 	f.buildTree()
 	f.buildExecutions()
-	f.joining, f.joined = new(sync.Once), joins{}
 	f.built.Store(true)
 }
 

@@ -75,8 +75,8 @@ type CausePart struct {
 }
 
 // slowestRequest returns the slowest request with an operation on its critical path, nil
-// if there is none.
-func (f *Forest) slowestRequest() *SlowRequest {
+// if there is none. joins returns the collectives of several devices.
+func (f *Forest) slowestRequest(joins func() *joins) *SlowRequest {
 	f.build()
 	rows := f.requestRows()
 	if len(rows) == 0 {
@@ -85,7 +85,7 @@ func (f *Forest) slowestRequest() *SlowRequest {
 	slices.SortFunc(rows, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(f.duration(b), f.duration(a)), cmp.Compare(f.start(a), f.start(b)), cmp.Compare(a, b))
 	})
-	finder := newCauseFinder(f)
+	finder := &causeFinder{forest: f, joins: joins()}
 	for _, r := range rows {
 		causes := finder.causes(r)
 		if !slices.ContainsFunc(causes, func(c RequestCause) bool { return !c.isOutside() }) {
@@ -131,7 +131,7 @@ func (r *Requests) Causes(q *Request) []RequestCause {
 		return nil
 	}
 	if r.causes == nil {
-		r.causes = newCauseFinder(r.forest)
+		r.causes = &causeFinder{forest: r.forest, joins: r.forest.findJoins()}
 	}
 	return r.causes.causes(q.Root.row)
 }
@@ -142,8 +142,6 @@ type causeFinder struct {
 	walk   pathWalk
 	joins  *joins
 }
-
-func newCauseFinder(f *Forest) *causeFinder { return &causeFinder{forest: f, joins: f.joins()} }
 
 // last returns the part that began last of the collective that the operation in row r is a
 // part of; ok is false unless r waited for it.

@@ -98,7 +98,8 @@ func TestSlowestRequestInWords(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			if slow := traceOf(tt.specs...).slowestRequest(); slow != nil {
+			forest := addTo(NewForest(), tt.specs...)
+			if slow := forest.slowestRequest(forest.findJoins); slow != nil {
 				for _, c := range slow.Causes {
 					got = append(got, strings.ReplaceAll(c.Text, "\u00a0", " "))
 				}
@@ -131,7 +132,8 @@ func TestSlowestRequest(t *testing.T) {
 		specs = append(specs, spanAt("GET /", 1, 0, 0, duration).in(trace), opAt("matmul", 2, 1, 0, 5).in(trace))
 	}
 	specs = append(specs, spanAt("GET /other", 1, 0, 0, 40).in(9))
-	got := traceOf(specs...).slowestRequest()
+	forest := addTo(NewForest(), specs...)
+	got := forest.slowestRequest(forest.findJoins)
 	got.Causes = nil
 	want := &SlowRequest{
 		Name: "GET /", TraceID: op.TraceID{15: 2}, SpanID: op.SpanID{7: 1}, DurationNS: 50, Alike: 4, MedianNS: 30,
@@ -151,7 +153,7 @@ func TestCausesAddUp(t *testing.T) {
 				specs[i].name, specs[i].kind = "all_reduce", op.KindCollective
 			}
 		}
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		requests := forest.Requests()
 		for i := range requests.List {
 			q := &requests.List[i]
@@ -190,7 +192,7 @@ func TestCausesAddUp(t *testing.T) {
 				t.Errorf("seed %d: causes are %+v, the path is bound by %+v", seed, got, want)
 			}
 		}
-		slow := forest.slowestRequest()
+		slow := forest.slowestRequest(forest.findJoins)
 		for _, q := range requests.List {
 			if q.Root.IsZero() || !q.StartNS.Known || slow != nil && q.DurationNS.V <= slow.DurationNS {
 				continue

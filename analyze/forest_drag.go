@@ -87,8 +87,8 @@ type shareSet struct {
 
 // addDrag computes the drag of the largest rows of s, which was made of sum, and of
 // operations, and counts the edges that it goes by.
-func (f *Forest) addDrag(s *PathSummary, sum *pathSum, operations []PathOperation) {
-	d := newDrags(f)
+func (f *Forest) addDrag(s *PathSummary, sum *pathSum, operations []PathOperation, joins func() *joins) {
+	d := newDrags(f, joins())
 	names := d.chooseOperations(operations)
 	shares := d.chooseShares(s.Shares, names)
 	for key := range sum.shares {
@@ -159,12 +159,11 @@ func (s *PathShare) key() PathShare {
 	return PathShare{Operation: s.Operation, Kind: s.Kind, DeviceKey: s.DeviceKey}
 }
 
-func newDrags(f *Forest) *drags {
+func newDrags(f *Forest, joins *joins) *drags {
 	n := len(f.dict.operations.Values)
 	d := &drags{
 		forest: f, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
 	}
-	joins := f.joins()
 	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
 	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
 	return d
@@ -248,10 +247,10 @@ func (d *drags) equalsItsOperation(set int, executions bool) bool {
 
 // pathFigures returns the rows of the critical paths of all traces, by device and not,
 // with their drag, and the sums of all.
-func (f *Forest) pathFigures() ([]PathShare, []PathOperation, *PathTotals) {
+func (f *Forest) pathFigures(joins func() *joins) ([]PathShare, []PathOperation, *PathTotals) {
 	sum := f.criticalPathSum()
 	path := sum.summary()
 	operations := pathOperations(path.Shares)
-	f.addDrag(path, sum, operations)
+	f.addDrag(path, sum, operations, joins)
 	return path.Shares, operations, f.pathTotals(path)
 }

@@ -195,14 +195,14 @@ func TestDragAgainstNaive(t *testing.T) {
 				specs[i].stream = op.Known(r.Int64N(2))
 			}
 		}
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		if !naive.findExecutions() {
 			return // links in a circle
 		}
 		sum := forest.criticalPathSum()
 		path := sum.summary()
 		operations := pathOperations(path.Shares)
-		forest.addDrag(path, sum, operations)
+		forest.addDrag(path, sum, operations, forest.findJoins)
 		for _, row := range operations {
 			if !row.DragNS.Known {
 				continue
@@ -274,11 +274,11 @@ func TestDrag(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			forest := traceOf(tt.specs...)
+			forest := addTo(NewForest(), tt.specs...)
 			sum := forest.criticalPathSum()
 			path := sum.summary()
 			operations := pathOperations(path.Shares)
-			forest.addDrag(path, sum, operations)
+			forest.addDrag(path, sum, operations, forest.findJoins)
 			var got []row
 			for _, o := range operations {
 				got = append(got, row{o.Operation, o.DragNS})

@@ -12,7 +12,7 @@ func (f *Forest) Collectives() iter.Seq[[]Node] {
 	f.build()
 	return func(yield func([]Node) bool) {
 		var nodes []Node
-		for _, parts := range f.joins().each() {
+		for _, parts := range f.findJoins().each() {
 			nodes = nodes[:0]
 			for _, r := range parts {
 				nodes = append(nodes, Node{f, r})
@@ -34,14 +34,10 @@ type joins struct {
 	all     []collective
 }
 
-// joins returns the collectives that several devices took part in. The tree must be built.
-func (f *Forest) joins() *joins {
-	f.joining.Do(func() { f.joined = f.findJoins() })
-	return &f.joined
-}
-
-func (f *Forest) findJoins() joins {
-	j := joins{first: []int32{0}, numbers: slices.Repeat([]int32{noRow}, len(f.collected)), all: f.collected}
+// findJoins returns the collectives that several devices took part in.
+func (f *Forest) findJoins() *joins {
+	f.build()
+	j := &joins{first: []int32{0}, numbers: slices.Repeat([]int32{noRow}, len(f.collected)), all: f.collected}
 	f.eachCollective(func(_ int32, parts []collectivePart) {
 		if len(parts) < 2 {
 			return

@@ -11,7 +11,7 @@ import (
 // need, because the groups are made again once the tree is there.
 func (f *Forest) groupBy(keys []Key) {
 	f.by = keys
-	f.byRoot = slices.Contains(keys, Key{field: byRoot})
+	f.byRoot = slices.Contains(keys, RootKey)
 }
 
 // addGroup sets the group of r, which is e.
@@ -58,7 +58,7 @@ func (f *Forest) setRoot(r int32, root string) {
 	text := f.dict.groups.Values[f.group(r)]
 	for _, k := range f.by {
 		_, rest := k.cut(text)
-		if k.field == byRoot {
+		if k == RootKey {
 			f.scratch = appendCounted(f.scratch, root)
 		} else {
 			f.scratch = append(f.scratch, text[:len(text)-len(rest)]...)

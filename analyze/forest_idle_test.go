@@ -56,7 +56,7 @@ func TestIdleCauses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			idle := traceOf(tt.specs...).idle(idleOptions{threshold: tt.threshold})
+			idle := addTo(NewForest(), tt.specs...).idle(idleOptions{threshold: tt.threshold})
 			want := []IdleGap{{
 				DeviceKey: DeviceKey{DeviceID: "cuda:0"}, StartNS: 10, DurationNS: 10, Cause: tt.want, After: "first", Before: "next",
 			}}
@@ -73,7 +73,7 @@ func TestIdleLongest(t *testing.T) {
 	forest := NewForest()
 	at := int64(0)
 	for i := range 1000 {
-		opAt("op", uint64(i+1), 0, at, at+1).addTo(forest)
+		forest.Add(opAt("op", uint64(i+1), 0, at, at+1).record())
 		at += 1 + int64(i%100) // gaps of 0 to 99 ns, ten times each
 	}
 	idle := forest.idle(idleOptions{top: 12})
@@ -148,7 +148,7 @@ func naiveCause(n *naiveTree, r int, from int64, short bool) IdleCause {
 func TestIdleAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(15))
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		idle := forest.idle(idleOptions{threshold: 20, top: 5})
 
 		want := []IdleGap{}

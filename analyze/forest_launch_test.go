@@ -1,9 +1,7 @@
 package analyze
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,26 +152,5 @@ func TestLaunchPathEnds(t *testing.T) {
 	l := forestOf(entries).launches(10)
 	if l.Path.DurationNS != 0 || l.Early != 1 || l.EarlyMaxNS != 50 {
 		t.Errorf("%+v, %+v", l, l.Path)
-	}
-}
-
-// Streams are in the order of their numbers, those of operations that state none first,
-// whichever comes first.
-func TestOrderOfStreams(t *testing.T) {
-	var text strings.Builder
-	for i, stream := range []string{`"stream":7,`, `"stream":-3,`, ``, `"stream":12,`, `"stream":0,`} {
-		fmt.Fprintf(&text, `{"operation":"matmul","device_id":"cuda:0",%s"launch_unix_ns":%d,"start_unix_ns":%d,"duration_us":1}`+"\n",
-			stream, 1000*i+1000, 1000*i+1500)
-	}
-	r, err := Run(t.Context(), Records(linesOf(text.String())), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []op.Int
-	for _, s := range r.Launches.Streams {
-		got = append(got, s.Stream)
-	}
-	if diff := cmp.Diff([]op.Int{{}, op.Known(-3), op.Known(0), op.Known(7), op.Known(12)}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -32,7 +29,7 @@ func tracesOf(r *rand.Rand, specs []spec, workers, limit int) []*Forest {
 			forest.startPart(part) // once more changes nothing
 		}
 		for _, s := range specs[:n] {
-			s.addTo(forest)
+			forest.Add(s.record())
 		}
 		specs = specs[n:]
 		if r.IntN(10) == 0 {
@@ -52,7 +49,7 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		}
 		whole := newForest(limit)
 		for _, s := range specs {
-			s.addTo(whole)
+			whole.Add(s.record())
 		}
 		want := tellEverything(t, whole)
 		workers := 1 + r.IntN(4)
@@ -123,7 +120,7 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 			specs = append(specs, s)
 		}
 	}
-	whole := traceOf(specs...)
+	whole := addTo(NewForest(), specs...)
 	for workers := 1; workers <= 4; workers++ {
 		traces := make([]*Forest, workers)
 		for i := range traces {
@@ -135,7 +132,7 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 			w.startPart(part)
 			part++
 			for _, s := range some {
-				s.addTo(w)
+				w.Add(s.record())
 			}
 		}
 		traces[0].take(traces[1:])
@@ -143,7 +140,7 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 		if got, want := traces[0].structure(), whole.structure(); got != want {
 			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
 		}
-		opAt("more", 1, 0, 0, 10).addTo(traces[0])
+		traces[0].Add(opAt("more", 1, 0, 0, 10).record())
 		if got := traces[0].memory(traces[0].n - 1); got != 0 {
 			t.Errorf("%d workers: a row added later has the memory size %d", workers, got)
 		}
@@ -156,99 +153,11 @@ func TestMergePartsLeavesTheOther(t *testing.T) {
 	want := tellEverything(t, traces[1])
 	traces[0].Merge(traces[1])
 	traces[0].startPart(99)
-	opAt("more", 99, 0, 0, 10).addTo(traces[0])
+	traces[0].Add(opAt("more", 99, 0, 0, 10).record())
 	traces[0].build()
 	if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
 		t.Errorf("merging changed the other (-before +after):\n%s", diff)
 	}
-}
-
-// randomRecord is anything that a reader may return, about a run of n records.
-func randomRecord(r *rand.Rand, n, i int) event {
-	switch r.IntN(12) {
-	case 0:
-		s := spanAt(pick(r, "POST /a", "layer"), uint64(1+r.IntN(n)), uint64(r.IntN(n)), r.Int64N(500), 600)
-		s.trace = byte(r.IntN(3))
-		return event{rec: op.Record{Span: &op.Span{
-			Name: s.name, Service: pick(r, "api", "web"), TraceID: s.traceID(), SpanID: spanID(s.id),
-			ParentSpanID: spanID(s.parent), Start: s.startTime(), Duration: s.end - s.start,
-		}}}
-	case 1:
-		return randomEvent(r, i%3, i)
-	}
-	e := random.Entry(r, i)
-	shape := randomSpec(r, n)
-	e.SpanID, e.ParentSpanID, e.TraceID = spanID(shape.id), spanID(shape.parent), shape.traceID()
-	e.Root, e.RootSpanID = shape.root, spanID(shape.rootID)
-	e.Start, e.Launch = shape.startTime(), shape.launch
-	if e.Kind == op.KindCollective && r.IntN(2) == 0 {
-		e.Collective = &op.Collective{Name: pick(r, "all_reduce", "broadcast"), Group: pick(r, "", "dp")}
-		if r.IntN(2) == 0 {
-			e.Collective.Sequence = op.Known(r.Int64N(5))
-		}
-	}
-	return event{rec: op.Record{Entry: &e}}
-}
-
-// The report is byte for byte the one of a single reader, however the parts of
-// several files are spread over workers.
-func TestReportDoesNotDependOnWorkers(t *testing.T) {
-	const files = 3
-	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		opts := randomOptions(r)
-		limit := maxRows
-		n := 1 + r.IntN(300)
-		if r.IntN(3) == 0 {
-			limit = 1 + r.IntN(n)
-		}
-		newLimited := func() *collector {
-			c := newCollector(opts)
-			c.forest = newForest(limit)
-			return c
-		}
-		whole := newLimited()
-		workers := make([]*collector, 1+r.IntN(4))
-		for i := range workers {
-			workers[i] = newLimited()
-		}
-		part := int64(0)
-		for file := range files {
-			worker := workers[0]
-			for i := range r.IntN(n + 1) {
-				if i == 0 || r.IntN(20) == 0 {
-					worker = workers[r.IntN(len(workers))]
-					worker.startPart(int64(file), part)
-					part++
-				}
-				ev := randomRecord(r, n, i)
-				whole.add(ev.rec, ev.err)
-				worker.add(ev.rec, ev.err)
-			}
-			whole.counter.endFile("entries-jsonl", int64(file))
-		}
-		merged := mergeCollectors(workers...)
-		merged.counter.endFiles(func(yield func(string, int64) bool) {
-			for file := range files {
-				yield("entries-jsonl", int64(file))
-			}
-		})
-		want, got := collectorJSON(t, whole), collectorJSON(t, merged)
-		if !bytes.Equal(want, got) {
-			t.Errorf("seed %d: %d workers:\n%s", seed, len(workers), cmp.Diff(string(want), string(got)))
-		}
-		if a, b := whole.forest.structure(), merged.forest.structure(); a != b {
-			t.Errorf("seed %d: structure %+v, want %+v", seed, b, a)
-		}
-	})
-}
-
-func collectorJSON(t *testing.T, c *collector) []byte {
-	t.Helper()
-	text, err := json.MarshalIndent(c.report(), "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // Merging uses the blocks of the rows that it has read again. What it has read is freed.

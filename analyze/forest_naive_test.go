@@ -175,3 +175,45 @@ func extent(specs []spec) (first, last int64, ok bool) {
 	}
 	return first, last, ok
 }
+
+// naiveOwner returns the request that spec i belongs to, told by the index of
+// its span, or by that of the first operation that names it plus the number of
+// specs; -1 is none.
+func (n *naiveTree) naiveOwner(i int) int {
+	if n.isLocalRoot(i) {
+		return i
+	}
+	if n.parent[i] >= 0 {
+		if owner := n.naiveOwner(n.parent[i]); owner >= 0 {
+			return owner
+		}
+	}
+	if n.specs[i].isOp {
+		return n.named(i)
+	}
+	return -1
+}
+
+// named returns the request that operation i names as its root.
+func (n *naiveTree) named(i int) int {
+	s := n.specs[i]
+	if s.root == "" {
+		return -1
+	}
+	if root := n.lookUp(s.trace, s.rootID); root >= 0 {
+		if n.specs[root].isOp {
+			return -1
+		}
+		return root
+	}
+	return len(n.specs) + slices.IndexFunc(n.specs, func(o spec) bool {
+		return o.isOp && o.root == s.root && o.rootID == s.rootID && o.trace == s.trace
+	})
+}
+
+func (n *naiveTree) isLocalRoot(i int) bool {
+	s := n.specs[i]
+	return !s.isOp && !n.duplicate[i] && (n.parent[i] < 0 || s.remote || slices.ContainsFunc(n.specs, func(o spec) bool {
+		return o.isOp && o.root != "" && n.lookUp(o.trace, o.rootID) == i
+	}))
+}

@@ -98,7 +98,7 @@ func TestCriticalPaths(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got [][]pathStep
-			for _, path := range traceOf(tt.specs...).CriticalPaths() {
+			for _, path := range addTo(NewForest(), tt.specs...).CriticalPaths() {
 				got = append(got, pathSteps(path))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -109,7 +109,7 @@ func TestCriticalPaths(t *testing.T) {
 }
 
 func TestCriticalPathOfNothing(t *testing.T) {
-	forest := traceOf(opAt("a", 1, 0, 0, 10).withoutStart())
+	forest := addTo(NewForest(), opAt("a", 1, 0, 0, 10).withoutStart())
 	if p := forest.CriticalPath(Node{}); p != nil {
 		t.Errorf("path of no node: %+v", p)
 	}
@@ -192,7 +192,7 @@ func (n *naiveTree) naivePathThroughRoots(roots []int, from, to int64) []pathSte
 func TestCriticalPathsAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		if !naive.findExecutions() {
 			return // links in a circle: see TestSharedExecutionsAddUp
 		}

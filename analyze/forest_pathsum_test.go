@@ -10,7 +10,7 @@ import (
 
 func TestCriticalPathSummary(t *testing.T) {
 	gpu := DeviceKey{DeviceID: "cuda:0"}
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		// request 10, matmul 30, all_reduce 20, request 40
 		spanAt("request", 1, 0, 0, 100).of("a"), opAt("matmul", 2, 1, 10, 40), opAt("all_reduce", 3, 1, 40, 60).as(op.KindCollective),
 		// request 10, matmul 20, aten::mm 10, matmul 20: the same name, another service

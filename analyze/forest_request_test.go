@@ -39,14 +39,6 @@ func requestRows(requests *Requests) []requestRow {
 	return rows
 }
 
-func names(nodes func(func(Node) bool)) []string {
-	var list []string
-	for n := range nodes {
-		list = append(list, n.Name())
-	}
-	return list
-}
-
 func TestRequests(t *testing.T) {
 	known := op.Known
 	tests := []struct {
@@ -129,7 +121,7 @@ func TestRequests(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			requests := traceOf(tt.specs...).Requests()
+			requests := addTo(NewForest(), tt.specs...).Requests()
 			if diff := gocmp.Diff(tt.want, requestRows(requests)); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
@@ -138,48 +130,6 @@ func TestRequests(t *testing.T) {
 			}
 		})
 	}
-}
-
-// naiveOwner returns the request that spec i belongs to, told by the index of
-// its span, or by that of the first operation that names it plus the number of
-// specs; -1 is none.
-func (n *naiveTree) naiveOwner(i int) int {
-	if n.isLocalRoot(i) {
-		return i
-	}
-	if n.parent[i] >= 0 {
-		if owner := n.naiveOwner(n.parent[i]); owner >= 0 {
-			return owner
-		}
-	}
-	if n.specs[i].isOp {
-		return n.named(i)
-	}
-	return -1
-}
-
-// named returns the request that operation i names as its root.
-func (n *naiveTree) named(i int) int {
-	s := n.specs[i]
-	if s.root == "" {
-		return -1
-	}
-	if root := n.lookUp(s.trace, s.rootID); root >= 0 {
-		if n.specs[root].isOp {
-			return -1
-		}
-		return root
-	}
-	return len(n.specs) + slices.IndexFunc(n.specs, func(o spec) bool {
-		return o.isOp && o.root == s.root && o.rootID == s.rootID && o.trace == s.trace
-	})
-}
-
-func (n *naiveTree) isLocalRoot(i int) bool {
-	s := n.specs[i]
-	return !s.isOp && !n.duplicate[i] && (n.parent[i] < 0 || s.remote || slices.ContainsFunc(n.specs, func(o spec) bool {
-		return o.isOp && o.root != "" && n.lookUp(o.trace, o.rootID) == i
-	}))
 }
 
 func TestRequestsAgainstNaive(t *testing.T) {
@@ -217,7 +167,7 @@ func TestRequestsAgainstNaive(t *testing.T) {
 		for owner, list := range ops {
 			want = append(want, naive.requestRow(owner, list))
 		}
-		requests := traceOf(specs...).Requests()
+		requests := addTo(NewForest(), specs...).Requests()
 		got := requestRows(requests)
 		byIdentity := func(a, b requestRow) int {
 			return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name),
@@ -271,7 +221,7 @@ func (n *naiveTree) requestRow(owner int, ops []int) requestRow {
 
 func TestEndpoints(t *testing.T) {
 	gpu := DeviceKey{DeviceID: "cuda:0"}
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("GET /a", 1, 0, 0, 100).of("api"), opAt("matmul", 2, 1, 10, 40),
 		spanAt("GET /a", 1, 0, 0, 50).in(2).of("api"), opAt("matmul", 2, 1, 5, 50).in(2),
 		spanAt("GET /a", 1, 0, 0, 20).in(3).of("other"),

@@ -90,7 +90,7 @@ func TestSelfTimes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, selfTimes(traceOf(tt.specs...))); diff != "" {
+			if diff := cmp.Diff(tt.want, selfTimes(addTo(NewForest(), tt.specs...))); diff != "" {
 				t.Errorf("self times (-want +got):\n%s", diff)
 			}
 		})
@@ -100,7 +100,7 @@ func TestSelfTimes(t *testing.T) {
 func TestSelfTimesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		got := make(map[int]int64)
 		for n, self := range forest.selfTimes() {
 			got[int(n.row)] = self
@@ -126,7 +126,7 @@ func TestSelfTimesAgainstNaive(t *testing.T) {
 }
 
 func TestOperationSelfTimes(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("matmul", 1, 0, 0, 100), opAt("matmul", 2, 0, 0, 50), opAt("matmul", 3, 0, 0, 30).fromHost(),
 		opAt("relu", 4, 1, 0, 10), opAt("relu", 5, 0, 0, math.MaxInt64).withoutStart(),
 	)
@@ -149,7 +149,7 @@ func TestMillionDeepChain(t *testing.T) {
 		if i%3 == 1 {
 			s = spanAt("layer", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
 		}
-		s.addTo(forest)
+		forest.Add(s.record())
 	}
 	total := int64(0)
 	for _, self := range forest.selfTimes() {

@@ -16,7 +16,7 @@ import (
 func TestSequences(t *testing.T) {
 	const us = 1000
 	short := func(name string, id, parent uint64, at int64) spec { return opAt(name, id, parent, at*us, (at+10)*us) }
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("step", 1, 0, 0, 2000*us),
 		short("add", 2, 1, 0), short("mul", 3, 1, 15), short("relu", 4, 1, 30), // a gap of 5 µs twice
 		opAt("matmul", 5, 1, 45*us, 200*us), // long
@@ -172,7 +172,7 @@ func TestSequencesAgainstNaive(t *testing.T) {
 				s.stream = op.Known(r.Int64N(2))
 			}
 		}
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		runs := naive.naiveRuns()
 		want := naiveSequences(runs)
 		got := forest.sequences(1000, 0)
@@ -203,7 +203,7 @@ func TestSequencesLeaveOut(t *testing.T) {
 	for run := range uint64(runs) {
 		for i := range int64(length) {
 			id++
-			opAt(names[r.IntN(len(names))], id, 1_000_000_000+run, i*10, i*10+5).addTo(forest)
+			forest.Add(opAt(names[r.IntN(len(names))], id, 1_000_000_000+run, i*10, i*10+5).record())
 		}
 	}
 	got := forest.sequences(10, 0)

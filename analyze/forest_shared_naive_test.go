@@ -218,3 +218,13 @@ func (n *naiveTree) isSharedTrace(roots []int) bool {
 		})
 	})
 }
+
+// naiveExecutions are the shared executions by the plainest means.
+type naiveExecutions struct {
+	execution  []int         // of each spec, -1 for none
+	executions []int         // the specs that are one
+	worksFor   map[int][]int // the requests of each
+	weights    map[int][]int64
+	deciding   map[int]bool
+	circle     bool
+}

@@ -174,7 +174,7 @@ func TestSharedExecutions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			all := traceOf(tt.specs...).Requests()
+			all := addTo(NewForest(), tt.specs...).Requests()
 			if diff := cmp.Diff(tt.requests, shareRows(all)); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)
 			}
@@ -190,11 +190,11 @@ func TestSharedExecutions(t *testing.T) {
 
 // The critical path of a request goes through the executions that work for it.
 func TestCriticalPathThroughLinks(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("A", 1, 0, 0, 100), spanAt("wait", 2, 1, 10, 95), spanAt("B", 1, 0, 5, 50).in(2),
 		spanAt("step", 1, 0, 20, 80).in(3).to(1, 2).to(2, 1), opAt("matmul", 2, 1, 30, 70).in(3),
 	)
-	want := map[string][]pathStep{
+	want := map[string][]step{
 		"A": {
 			{"A", 0, 10}, {"wait", 10, 20}, {"step", 20, 30}, {"matmul", 30, 70}, {"step", 70, 80}, {"wait", 80, 95}, {"A", 95, 100},
 		},
@@ -202,7 +202,7 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 	}
 	for _, r := range forest.Requests().List {
 		path := forest.CriticalPath(r.Root)
-		if diff := cmp.Diff(want[r.Name], pathSteps(path)); diff != "" {
+		if diff := cmp.Diff(want[r.Name], stepsOf(path)); diff != "" {
 			t.Errorf("%s: path (-want +got):\n%s", r.Name, diff)
 		}
 		if path.Edges.Links != 1 {
@@ -217,26 +217,26 @@ func TestCriticalPathThroughLinks(t *testing.T) {
 // A request waits for an execution also where the span that this links to is over, or
 // where it is linked through another execution.
 func TestCriticalPathThroughEndedSpans(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("A", 1, 0, 0, 100), spanAt("enqueue", 2, 1, 0, 5), spanAt("wait", 3, 1, 5, 90), spanAt("push", 4, 3, 5, 6),
 		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
 		opAt("sample", 1, 0, 65, 70).in(4).to(1, 4),
 	)
-	want := []pathStep{
+	want := []step{
 		{"enqueue", 0, 5}, {"push", 5, 6}, {"wait", 6, 65}, {"sample", 65, 70}, {"wait", 70, 90}, {"A", 90, 100},
 	}
 	// The two executions below the request are hidden by the span that runs longer.
-	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(Node{forest, 0}))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
-	forest = traceOf(
+	forest = addTo(NewForest(),
 		spanAt("A", 1, 0, 0, 100), spanAt("enqueue", 2, 1, 0, 5),
 		spanAt("prefill", 1, 0, 10, 30).in(2).to(1, 2), opAt("embed", 2, 1, 10, 30).in(2),
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
 	)
-	want = []pathStep{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
-	if diff := cmp.Diff(want, pathSteps(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+	want = []step{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
+	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(Node{forest, 0}))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 	paths := 0
@@ -246,16 +246,6 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 	if paths != 1 {
 		t.Errorf("%d paths, want that of the request alone", paths)
 	}
-}
-
-// naiveExecutions are the shared executions by the plainest means.
-type naiveExecutions struct {
-	execution  []int         // of each spec, -1 for none
-	executions []int         // the specs that are one
-	worksFor   map[int][]int // the requests of each
-	weights    map[int][]int64
-	deciding   map[int]bool
-	circle     bool
 }
 
 // The executions and the shares of the requests are those of the definition.
@@ -285,7 +275,7 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 			}
 			found++
 		}
-		all := traceOf(specs...).Requests()
+		all := addTo(NewForest(), specs...).Requests()
 		if diff := cmp.Diff(want, executionRows(all)); diff != "" {
 			t.Errorf("seed %d: executions (-want +got):\n%s", seed, diff)
 		}
@@ -314,7 +304,7 @@ func TestSharedExecutionsAgainstNaive(t *testing.T) {
 func TestSharedExecutionsAddUp(t *testing.T) {
 	cases.Seeds(t, 2000, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		naive := newNaiveTree(specs)
 		total := int64(0)
 		for i, s := range specs {
@@ -404,4 +394,22 @@ func checkParts(t *testing.T, seed uint64, forest *Forest, all *Requests, q *Req
 	if len(want) > 0 {
 		t.Errorf("seed %d: parts are missing: %v", seed, want)
 	}
+}
+
+// step is a segment as the tests write it; the name "" is idle time.
+type step struct {
+	Name     string
+	From, To int64
+}
+
+func stepsOf(p *CriticalPath) []step {
+	var list []step
+	for _, s := range p.Segments {
+		name := ""
+		if !s.Node.IsZero() {
+			name = s.Node.Name()
+		}
+		list = append(list, step{name, s.StartNS, s.StartNS + s.DurationNS})
+	}
+	return list
 }

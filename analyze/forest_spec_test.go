@@ -1,9 +1,13 @@
 package analyze
 
 import (
+	"encoding/binary"
+	"iter"
 	"math/rand/v2"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -79,7 +83,7 @@ func (s spec) toPart(trace byte, id uint64, weight int64) spec {
 func (s spec) opLinks() []op.Link {
 	var links []op.Link
 	for _, l := range s.links {
-		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: spanID(l.id), Weight: l.weight})
+		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: idOf(l.id), Weight: l.weight})
 	}
 	return links
 }
@@ -102,22 +106,22 @@ func (s spec) entry() *op.Entry {
 	return &op.Entry{
 		Operation: s.name, Kind: s.kind, Side: s.side, DeviceID: s.device, Rank: s.rank, Stream: s.stream, Step: s.step,
 		Start: s.startTime(), Duration: s.end - s.start, Launch: s.launch, MemoryBytes: op.Known(s.memory),
-		TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent), Service: s.service,
-		Root: s.root, RootSpanID: spanID(s.rootID), Links: s.opLinks(),
+		TraceID: s.traceID(), SpanID: idOf(s.id), ParentSpanID: idOf(s.parent), Service: s.service,
+		Root: s.root, RootSpanID: idOf(s.rootID), Links: s.opLinks(),
 	}
 }
 
-func (s spec) addTo(forest *Forest) {
+// record returns s as a reader hands it out.
+func (s spec) record() op.Record {
 	if s.isOp {
-		forest.Add(op.Record{Entry: s.entry()})
-		return
+		return op.Record{Entry: s.entry()}
 	}
-	forest.addSpan(s.span())
+	return op.Record{Span: s.span()}
 }
 
 func (s spec) span() *op.Span {
 	return &op.Span{
-		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: spanID(s.id), ParentSpanID: spanID(s.parent),
+		Name: s.name, Service: s.service, TraceID: s.traceID(), SpanID: idOf(s.id), ParentSpanID: idOf(s.parent),
 		RemoteParent: s.remote, Start: s.startTime(), Duration: s.end - s.start, Links: s.opLinks(),
 	}
 }
@@ -132,10 +136,10 @@ func (s spec) deviceKey() DeviceKey {
 	return k
 }
 
-func traceOf(specs ...spec) *Forest {
-	forest := NewForest()
+// addTo adds specs to a forest, and returns that.
+func addTo[F interface{ Add(op.Record) }](forest F, specs ...spec) F {
 	for _, s := range specs {
-		s.addTo(forest)
+		forest.Add(s.record())
 	}
 	return forest
 }
@@ -198,3 +202,90 @@ func randomSpec(r *rand.Rand, n int) spec {
 }
 
 func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func idOf(number uint64) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], number)
+	return id
+}
+
+// recordsOf returns the records of specs, with shapes and attributes for the ops.
+func recordsOf(r *rand.Rand, specs []spec) []op.Record {
+	var records []op.Record
+	for i, s := range specs {
+		if !s.isOp {
+			records = append(records, op.Record{Span: s.span()})
+			continue
+		}
+		e, more := s.entry(), random.Entry(r, i)
+		e.OutputShape, e.InputShapes, e.DType, e.InputDTypes = more.OutputShape, more.InputShapes, more.DType, more.InputDTypes
+		e.FLOPs, e.OutputElements, e.Attrs, e.Failed = more.FLOPs, more.OutputElements, more.Attrs, more.Failed
+		records = append(records, op.Record{Entry: e})
+	}
+	return records
+}
+
+// names returns the names of nodes.
+func names[N interface{ Name() string }](nodes iter.Seq[N]) []string {
+	var list []string
+	for n := range nodes {
+		list = append(list, n.Name())
+	}
+	return list
+}
+
+// keys returns the keys that s lists.
+func keys(s string) []Key {
+	list, err := ParseKeys(s)
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+// testPeaks are those of devices called cuda:0 and cuda:1.
+func testPeaks() *peaks.Table {
+	return &peaks.Table{Devices: []peaks.Device{
+		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
+		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
+	}}
+}
+
+// requestOps is how many operations a request of addRequests holds.
+const requestOps = 100
+
+// addRequests adds at least n operations in requests: a span with layers of
+// nested operations on two devices.
+func addRequests(forest interface{ Add(op.Record) }, n int) {
+	names := [...]string{"matmul", "relu", "softmax", "all_reduce", "Memcpy HtoD"}
+	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
+	devices := [...]string{"cuda:0", "cuda:1"}
+	e := op.Entry{MemoryBytes: op.Known(4096)}
+	s := op.Span{Name: "POST /predict", Service: "inference"}
+	at := int64(1_700_000_000_000_000_000)
+	id := uint64(1)
+	for request := 0; request*requestOps < n; request++ {
+		binary.BigEndian.PutUint64(e.TraceID[:], uint64(request+1))
+		root := spanID(id * 0x9e3779b97f4a7c15) // spread over all values, as ids are
+		s.TraceID, s.SpanID, s.Start = e.TraceID, root, op.Known(at)
+		e.Step = op.Known(int64(request))
+		parent := root
+		for i := range requestOps {
+			id++
+			e.Operation, e.Kind, e.DeviceID = names[i%5], kinds[i%5], devices[i/10%2]
+			e.SpanID = spanID(id * 0x9e3779b97f4a7c15)
+			e.ParentSpanID = parent
+			e.Start, e.Duration = op.Known(at+int64(i)*1000), 900
+			if i%5 == 0 { // an operation with four children
+				e.Duration = 4900
+				parent = e.SpanID
+			} else if i%5 == 4 {
+				parent = root
+			}
+			forest.Add(op.Record{Entry: &e})
+		}
+		s.Duration = requestOps * 1000
+		forest.Add(op.Record{Span: &s})
+		at += 120_000
+		id++
+	}
+}

@@ -96,7 +96,7 @@ func TestWriteCollapsed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, collapsed(t, traceOf(tt.specs...))); diff != "" {
+			if diff := cmp.Diff(tt.want, collapsed(t, addTo(NewForest(), tt.specs...))); diff != "" {
 				t.Errorf("stacks (-want +got):\n%s", diff)
 			}
 		})
@@ -119,7 +119,7 @@ func (n *naiveTree) rawStack(i int, ranks bool) (frames []string, device DeviceK
 func TestWriteCollapsedAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		ranks := make(map[op.Int]bool)
 		for _, s := range specs {
 			if s.deviceSide() {
@@ -167,7 +167,7 @@ func TestStackDepthIsBounded(t *testing.T) {
 	const depth = 3000
 	forest := NewForest()
 	for i := range int64(depth) {
-		opAt("call", uint64(i+1), uint64(i), i, 2*depth-i).addTo(forest)
+		forest.Add(opAt("call", uint64(i+1), uint64(i), i, 2*depth-i).record())
 	}
 	lines, weights := parseCollapsed(t, collapsed(t, forest))
 	sum, deepest := int64(0), 0
@@ -188,7 +188,7 @@ func TestStackDepthIsBounded(t *testing.T) {
 func TestWriteCollapsedError(t *testing.T) {
 	forest := NewForest()
 	for i := range uint64(2000) {
-		opAt(fmt.Sprint("operation ", i), i+1, 0, 0, 10).addTo(forest)
+		forest.Add(opAt(fmt.Sprint("operation ", i), i+1, 0, 0, 10).record())
 	}
 	for _, limit := range []int{0, 100, 10_000} {
 		if err := forest.WriteCollapsed(&fulldisk.Writer{Left: limit}); !errors.Is(err, fulldisk.Err) {
@@ -204,7 +204,7 @@ func FuzzWriteCollapsed(f *testing.F) {
 		f.Add(name, "matmul", name)
 	}
 	f.Fuzz(func(t *testing.T, root, name, device string) {
-		forest := traceOf(spanAt(root, 1, 0, 0, 10), opAt(name, 2, 1, 0, 7).on(device), opAt("x", 3, 2, 2, 5).on(device))
+		forest := addTo(NewForest(), spanAt(root, 1, 0, 0, 10), opAt(name, 2, 1, 0, 7).on(device), opAt("x", 3, 2, 2, 5).on(device))
 		frames := []string{stacks.Collapse(root)}
 		if device != "" && device != UnknownDevice {
 			frames = append(frames, stacks.Collapse(device))

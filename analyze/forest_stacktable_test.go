@@ -55,7 +55,7 @@ func TestStacks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := gocmp.Diff(tt.want, traceOf(tt.specs...).Stacks().Rows()); diff != "" {
+			if diff := gocmp.Diff(tt.want, addTo(NewForest(), tt.specs...).Stacks().Rows()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -123,7 +123,7 @@ func naiveIDs(name string, trace op.TraceID, id uint64) stacks.Request {
 func TestStacksAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		if !naive.findExecutions() {
 			return // links in a circle: see TestSharedExecutionsAddUp
 		}
@@ -178,7 +178,7 @@ func TestStacksAgainstNaive(t *testing.T) {
 // The table does not depend on how many goroutines walk the trees.
 func TestStacksDoNotDependOnWorkers(t *testing.T) {
 	cases.Seeds(t, 30, func(seed uint64, r *rand.Rand) {
-		forest := traceOf(randomSpecs(r, 60)...)
+		forest := addTo(NewForest(), randomSpecs(r, 60)...)
 		want := forest.Stacks()
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 		for _, workers := range []int{1, 3, 16} {
@@ -194,7 +194,7 @@ func TestStacksDoNotDependOnWorkers(t *testing.T) {
 // What is added up in parts is, together, what is added up at once.
 func TestStacksOfParts(t *testing.T) {
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		forest := traceOf(randomSpecs(r, 40)...)
+		forest := addTo(NewForest(), randomSpecs(r, 40)...)
 		want, got := forest.Stacks(), stacks.NewTable(stacks.Limits{})
 		for first := 0; first < forest.Len(); {
 			end := min(forest.Len(), first+1+r.IntN(20))

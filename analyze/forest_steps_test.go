@@ -210,7 +210,7 @@ func TestSteps(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, traceOf(tt.specs...).stepRows()); diff != "" {
+			if diff := cmp.Diff(tt.want, addTo(NewForest(), tt.specs...).stepRows()); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})
@@ -227,7 +227,7 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 	}
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(60))
-		rows := traceOf(specs...).stepRows()
+		rows := addTo(NewForest(), specs...).stepRows()
 		if rows == nil {
 			return
 		}
@@ -251,7 +251,7 @@ func TestStepsShareOutTheOperations(t *testing.T) {
 func TestStepsAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		specs := randomLoops(r)
-		if diff := cmp.Diff(naiveSteps(specs), traceOf(specs...).stepRows()); diff != "" {
+		if diff := cmp.Diff(naiveSteps(specs), addTo(NewForest(), specs...).stepRows()); diff != "" {
 			t.Errorf("seed %d: steps (-naive +got):\n%s", seed, diff)
 		}
 	})

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -10,11 +9,6 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
-)
-
-const (
-	us = 1_000
-	ms = 1_000_000
 )
 
 func TestSuspectDurations(t *testing.T) {
@@ -78,7 +72,7 @@ func TestSuspectDurations(t *testing.T) {
 		{"a later one without length", []spec{kernel("a", 0, 100*us), kernel("b", 50*us, 50*us)}, []string{"a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			forest := traceOf(tc.specs...)
+			forest := addTo(NewForest(), tc.specs...)
 			var got []string
 			for _, r := range forest.suspects().durations {
 				got = append(got, forest.rowName(r))
@@ -113,7 +107,7 @@ func TestClockProblems(t *testing.T) {
 		{"no start", []spec{parent, opAt("a", 2, 1, 0, ms).withoutStart(), opAt("b", 3, 2, 0, ms)}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			forest := traceOf(tc.specs...)
+			forest := addTo(NewForest(), tc.specs...)
 			var got []int64
 			for _, r := range forest.suspects().clock {
 				got = append(got, forest.clockOffset(r))
@@ -127,7 +121,7 @@ func TestClockProblems(t *testing.T) {
 
 // The worst of each kind is the example, the first in the input of several.
 func TestSuspectExamples(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("short", 0, 0, 0, 300*us).onStream(7), opAt("b", 0, 0, 100*us, 200*us).onStream(7),
 		opAt("long", 11, 0, 1*ms, 9*ms).onStream(7).onRank(3), opAt("b", 12, 0, 2*ms, 3*ms).onStream(7).onRank(3),
 		opAt("equally long", 0, 0, 11*ms, 19*ms).onStream(7), opAt("b", 0, 0, 12*ms, 13*ms).onStream(7),
@@ -158,134 +152,12 @@ func TestSuspectExamples(t *testing.T) {
 	}
 }
 
-// naiveSuspects are the suspects by their definitions: every operation is
-// compared with every other.
-func naiveSuspects(specs []spec) (durations, clock []int32) {
-	tree := newNaiveTree(specs)
-	isWithin := func(i, above int) bool { // itself, by their ids, or below it
-		original := func(i int) int {
-			if tree.duplicate[i] {
-				return tree.lookUp(specs[i].trace, specs[i].id)
-			}
-			return i
-		}
-		for at := original(i); at >= 0; at = tree.parent[at] {
-			if at == original(above) {
-				return true
-			}
-		}
-		return false
-	}
-	apart := servicesOf(specs, "cuda:0") > 1
-	key := func(s spec) DeviceKey {
-		k := deviceOf(s.entry())
-		if !apart {
-			k.Service = ""
-		}
-		return k
-	}
-	takesPart := func(i int) bool {
-		return specs[i].deviceSide() && specs[i].stream.Known && !specs[i].timeless && !tree.repeat[i]
-	}
-	for i, a := range specs {
-		suspect := false
-		for j, b := range specs {
-			if i == j || !takesPart(i) || !takesPart(j) || key(a) != key(b) || a.stream != b.stream {
-				continue
-			}
-			later := b.start > a.start || b.start == a.start && j > i
-			overlap := a.end - b.start
-			if later && b.end < a.end && overlap >= 5000 && 100*overlap >= a.end-a.start && !isWithin(j, i) {
-				suspect = true
-			}
-		}
-		if suspect {
-			durations = append(durations, int32(i))
-		}
-		if p := tree.parent[i]; p >= 0 && !a.timeless && !specs[p].timeless {
-			begun := a.start
-			if a.launch.Known {
-				begun = min(begun, a.launch.V)
-			}
-			if a.start < specs[p].start-ms || begun > specs[p].end+ms {
-				clock = append(clock, int32(i))
-			}
-		}
-	}
-	return durations, clock
-}
-
-// suspiciousSpecs are operations on streams, mostly one after the other, some
-// of them nested, with durations, clocks and parents that some of them have
-// wrong.
-func suspiciousSpecs(r *rand.Rand, n int) []spec {
-	specs := make([]spec, n)
-	var now [3]int64 // of each stream
-	services := pick(r, []string{""}, []string{"", "api"}, []string{"", "api", "batch"})
-	for i := range specs {
-		stream := r.IntN(len(now))
-		start := now[stream] + r.Int64N(3)*r.Int64N(4*us)
-		s := opAt(fmt.Sprint("op", i), uint64(i+1), 0, start, start+r.Int64N(40*us)).onStream(int64(stream)).of(services[r.IntN(len(services))])
-		now[stream] = s.end
-		if i > 0 && r.IntN(3) > 0 {
-			above := specs[r.IntN(i)]
-			s.parent = above.id
-			if r.IntN(2) == 0 { // one of its parts, on whatever stream
-				s.start = above.start + r.Int64N(above.end-above.start+1)
-				s.end = s.start + r.Int64N(above.end-s.start+1)
-				s.stream = above.stream
-			}
-		}
-		specs[i] = damaged(r, s, n)
-	}
-	if r.IntN(2) == 0 {
-		return specs
-	}
-	r.Shuffle(n, func(i, j int) { specs[i], specs[j] = specs[j], specs[i] })
-	return specs
-}
-
-// damaged returns s, which rarely has something wrong with it.
-func damaged(r *rand.Rand, s spec, n int) spec {
-	switch r.IntN(22) {
-	case 0:
-		s.end += r.Int64N(200) * us // a duration that is too long
-	case 1:
-		s.end += r.Int64N(5 * ms)
-	case 2:
-		skew := r.Int64N(6*ms) - 3*ms
-		s.start, s.end = s.start+skew, s.end+skew
-		if skew%2 == 0 {
-			s.launch = op.Known(s.start - abs(skew))
-		}
-	case 3:
-		s.parent = uint64(1 + r.IntN(n)) // perhaps itself or one below it
-	case 4:
-		s.id = uint64(1 + r.IntN(n))
-	case 5:
-		s.stream = op.Int{}
-	case 6:
-		s.end = s.start
-	case 7:
-		return s.withoutStart()
-	case 8:
-		return s.fromHost()
-	case 9:
-		s.isOp = false
-	case 10:
-		s.end = s.start + (s.end-s.start)/us*us // so that ends meet
-		s.start = s.start / us * us
-		s.end = max(s.end, s.start)
-	}
-	return s
-}
-
 func TestSuspectsAgreeWithNaive(t *testing.T) {
 	var inputs [3]int // with suspects of each kind
 	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 1+r.IntN(60))
 		durations, clock := naiveSuspects(specs)
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		got := forest.suspects()
 		if diff := cmp.Diff(durations, got.durations); diff != "" {
 			t.Errorf("seed %d: durations (-naive +got):\n%s", seed, diff)
@@ -314,10 +186,10 @@ func TestSuspectsAgreeWithNaive(t *testing.T) {
 func TestSuspectsAreIndependentOfShards(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		specs := suspiciousSpecs(r, 2+r.IntN(60))
-		whole := traceOf(specs...)
+		whole := addTo(NewForest(), specs...)
 		merged := NewForest()
 		for shard := range slices.Chunk(specs, 1+len(specs)/3) {
-			merged.Merge(traceOf(shard...))
+			merged.Merge(addTo(NewForest(), shard...))
 		}
 		if diff := cmp.Diff(whole.examples(whole.suspects()), merged.examples(merged.suspects())); diff != "" {
 			t.Errorf("seed %d: %s", seed, diff)
@@ -333,28 +205,28 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		want int64
 	}{
 		"one over a great many": {func(f *Forest) {
-			opAt("long", 0, 0, 0, n*ms).onStream(1).addTo(f)
+			f.Add(opAt("long", 0, 0, 0, n*ms).onStream(1).record())
 			for i := range n - 1 {
-				opAt("a", 0, 0, i*ms, i*ms+10).onStream(1).addTo(f)
+				f.Add(opAt("a", 0, 0, i*ms, i*ms+10).onStream(1).record())
 			}
 		}, 1},
 		"each within the one before": {func(f *Forest) {
 			for i := range n {
-				opAt("a", uint64(i+1), uint64(i), i*us, 2*n*us-i*us).onStream(1).addTo(f)
+				f.Add(opAt("a", uint64(i+1), uint64(i), i*us, 2*n*us-i*us).onStream(1).record())
 			}
 		}, 0},
 		"each within the one before, and no parents": {func(f *Forest) {
 			for i := range n {
-				opAt("a", 0, 0, i*us, 4*n*us-i*us).onStream(1).addTo(f)
+				f.Add(opAt("a", 0, 0, i*us, 4*n*us-i*us).onStream(1).record())
 			}
 		}, n - 1},
 		"a chain, and others that outlast it": {func(f *Forest) {
 			for i := range n / 2 {
-				opAt("a", uint64(i+1), uint64(i), i, 10*n*us-i).onStream(1).addTo(f)
+				f.Add(opAt("a", uint64(i+1), uint64(i), i, 10*n*us-i).onStream(1).record())
 			}
 			for i := range n / 4 {
-				opAt("b", uint64(n+2*i), 0, n+i*us, 20*n*us+i).onStream(1).addTo(f)
-				opAt("c", uint64(n+2*i+1), uint64(n/2), n+i*us+1, n+i*us+2).onStream(1).addTo(f)
+				f.Add(opAt("b", uint64(n+2*i), 0, n+i*us, 20*n*us+i).onStream(1).record())
+				f.Add(opAt("c", uint64(n+2*i+1), uint64(n/2), n+i*us+1, n+i*us+2).onStream(1).record())
 			}
 		}, n / 4},
 	} {

@@ -12,7 +12,7 @@ import (
 // Without the suspects there are no operations below one whose clock is wrong,
 // but those below one with a suspect duration are there.
 func TestForestWithoutSuspects(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("request", 1, 0, 0, 100*ms), spanAt("far", 2, 1, -50*ms, -40*ms), opAt("a", 3, 2, -45*ms, -44*ms),
 		spanAt("deeper", 4, 3, 10*ms, 11*ms), opAt("b", 5, 4, 10*ms, 11*ms),
 		opAt("long", 6, 1, 20*ms, 90*ms).onStream(1), opAt("c", 7, 6, 21*ms, 22*ms).onStream(1), opAt("d", 8, 1, 30*ms, 40*ms).onStream(1),
@@ -33,13 +33,13 @@ func TestForestWithoutSuspects(t *testing.T) {
 func TestReducedForest(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(60))
-		forest := traceOf(specs...)
+		forest := addTo(NewForest(), specs...)
 		forest.build()
 		out := make([]bool, len(specs))
 		for i := range out {
 			out[i] = r.IntN(4) == 0
 		}
-		left := traceOf(naiveReduced(specs, out)...)
+		left := addTo(NewForest(), naiveReduced(specs, out)...)
 		got := tellEverything(t, forest.reduced(out))
 		want := tellEverything(t, left)
 		got.Structure.BadTimes = want.Structure.BadTimes // are those of the input
@@ -47,25 +47,4 @@ func TestReducedForest(t *testing.T) {
 			t.Errorf("seed %d: (-want +got):\n%s", seed, diff)
 		}
 	})
-}
-
-// naiveReduced returns the specs that are not out. What is below one that is
-// out hangs below the next one above that is not.
-func naiveReduced(specs []spec, out []bool) []spec {
-	tree := newNaiveTree(specs)
-	var left []spec
-	for i, s := range specs {
-		if out[i] {
-			continue
-		}
-		for at := tree.parent[i]; at >= 0 && out[at]; at = tree.parent[at] {
-			s.parent = 0
-			isOrphan := specs[at].isOp && !tree.duplicate[at] && tree.lookUp(specs[at].trace, specs[at].parent) < 0
-			if tree.parent[at] >= 0 || isOrphan {
-				s.parent = specs[at].parent
-			}
-		}
-		left = append(left, s)
-	}
-	return left
 }

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -24,7 +25,7 @@ type everything struct {
 	Concurrency []DeviceConcurrency
 	Steps       []Step
 	Paths       *PathSummary
-	Requests    []requestRow
+	Requests    []string
 	Endpoints   []Endpoint
 	Unattached  []string
 	Stacks      string
@@ -48,7 +49,7 @@ func tellEverything(t *testing.T, forest *Forest) everything {
 		Concurrency: forest.concurrency(),
 		Steps:       forest.stepRows(),
 		Paths:       forest.criticalPathSummary(),
-		Requests:    requestRows(requests),
+		Requests:    describeRequests(requests),
 		Endpoints:   requests.Endpoints(),
 		Unattached:  names(requests.Unattached()),
 		Stacks:      stacks.String(),
@@ -56,15 +57,24 @@ func tellEverything(t *testing.T, forest *Forest) everything {
 	}
 }
 
+func describeRequests(requests *Requests) []string {
+	var list []string
+	for i := range requests.List {
+		r := &requests.List[i]
+		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, names(r.Operations())))
+	}
+	return list
+}
+
 // However the input is divided, merging the parts in order gives the same.
 func TestMergeIsIndependentOfShards(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, 1+r.IntN(60))
-		want := tellEverything(t, traceOf(specs...))
+		want := tellEverything(t, addTo(NewForest(), specs...))
 		for shards := 1; shards <= 5; shards++ {
 			merged := NewForest()
 			for i := range shards {
-				shard := traceOf(specs[i*len(specs)/shards : (i+1)*len(specs)/shards]...)
+				shard := addTo(NewForest(), specs[i*len(specs)/shards:(i+1)*len(specs)/shards]...)
 				if r.IntN(2) == 0 {
 					shard.build()
 				}
@@ -82,11 +92,11 @@ func TestMergeIsIndependentOfShards(t *testing.T) {
 
 func TestMergeLeavesTheOther(t *testing.T) {
 	specs := randomSpecs(rand.New(rand.NewPCG(1, 2)), 50)
-	other := traceOf(specs...)
+	other := addTo(NewForest(), specs...)
 	want := tellEverything(t, other)
-	forest := traceOf(specs[:10]...)
+	forest := addTo(NewForest(), specs[:10]...)
 	forest.Merge(other)
-	opAt("more", 99, 0, 0, 10).addTo(forest)
+	forest.Add(opAt("more", 99, 0, 0, 10).record())
 	forest.build()
 	if diff := cmp.Diff(want, tellEverything(t, other)); diff != "" {
 		t.Errorf("merging changed the other (-before +after):\n%s", diff)
@@ -95,7 +105,7 @@ func TestMergeLeavesTheOther(t *testing.T) {
 
 func TestBuildIsIdempotent(t *testing.T) {
 	specs := randomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
-	forest := traceOf(specs[:40]...)
+	forest := addTo(NewForest(), specs[:40]...)
 	forest.build()
 	first := tellEverything(t, forest)
 	forest.build()
@@ -103,9 +113,9 @@ func TestBuildIsIdempotent(t *testing.T) {
 		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
 	}
 	for _, s := range specs[40:] { // goes on after a Build
-		s.addTo(forest)
+		forest.Add(s.record())
 	}
-	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, forest)); diff != "" {
+	if diff := cmp.Diff(tellEverything(t, addTo(NewForest(), specs...)), tellEverything(t, forest)); diff != "" {
 		t.Errorf("adding after Build (-want +got):\n%s", diff)
 	}
 }
@@ -118,11 +128,11 @@ func TestMaxRows(t *testing.T) {
 	}
 	limited := newForest(2)
 	for _, s := range specs {
-		s.addTo(limited)
+		limited.Add(s.record())
 	}
 	merged := newForest(2)
-	merged.Merge(traceOf(specs[:1]...))
-	merged.Merge(traceOf(specs[1:]...))
+	merged.Merge(addTo(NewForest(), specs[:1]...))
+	merged.Merge(addTo(NewForest(), specs[1:]...))
 	want := tellEverything(t, limited)
 	if diff := cmp.Diff(counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
 		t.Errorf("structure (-want +got):\n%s", diff)
@@ -139,20 +149,20 @@ func TestAddKeepsNothingOfTheEntry(t *testing.T) {
 	var e op.Entry
 	for _, s := range specs {
 		if !s.isOp {
-			s.addTo(forest)
+			forest.Add(s.record())
 			continue
 		}
 		e = *s.entry()
 		forest.Add(op.Record{Entry: &e})
 		e = op.Entry{Operation: "overwritten", Duration: 99}
 	}
-	if diff := cmp.Diff(tellEverything(t, traceOf(specs...)), tellEverything(t, forest)); diff != "" {
+	if diff := cmp.Diff(tellEverything(t, addTo(NewForest(), specs...)), tellEverything(t, forest)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestAnalysesConcurrentSafe(t *testing.T) {
-	forest := traceOf(randomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
+	forest := addTo(NewForest(), randomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
 	forest.build()
 	want := tellEverything(t, forest)
 	var group sync.WaitGroup

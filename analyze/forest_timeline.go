@@ -133,7 +133,7 @@ type stretch struct {
 
 // sweep goes over rows, which are sorted by start, from the first start to the
 // last end. Stretches without length are left out.
-func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
+func (f *Forest) sweep(rows []int32) iter.Seq[*stretch] {
 	return func(yield func(*stretch) bool) {
 		if len(rows) == 0 {
 			return
@@ -156,11 +156,11 @@ func (c *columns) sweep(rows []int32) iter.Seq[*stretch] {
 			return yield(&s)
 		}
 		for _, r := range rows {
-			start := c.start(r)
+			start := f.start(r)
 			if s.last != noRow && !finish(start, r) {
 				return
 			}
-			k, end := classOf(c.kind(r)), start+c.duration(r)
+			k, end := classOf(f.kind(r)), start+f.duration(r)
 			until[k] = max(until[k], end)
 			if s.last == noRow || end > latest {
 				latest, s.last = end, r

@@ -78,7 +78,7 @@ func TestTimelines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, traceOf(tt.specs...).timelines()); diff != "" {
+			if diff := cmp.Diff(tt.want, addTo(NewForest(), tt.specs...).timelines()); diff != "" {
 				t.Errorf("timelines (-want +got):\n%s", diff)
 			}
 		})
@@ -119,7 +119,7 @@ func naiveParts(specs []spec) *deviceParts {
 func TestTimelinesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(40))
-		got := traceOf(specs...).timelines()
+		got := addTo(NewForest(), specs...).timelines()
 		want := []timeline{}
 		for _, key := range devicesOf(specs) {
 			want = append(want, timeline{key, naiveParts(onDevice(specs, key))})
@@ -137,7 +137,7 @@ func TestPartsAddUpToSpan(t *testing.T) {
 			s := randomSpec(r, 500)
 			s.start = r.Int64N(1 << 40)
 			s.end = s.start + r.Int64N(1<<uint(1+r.IntN(34)))
-			s.addTo(forest)
+			forest.Add(s.record())
 		}
 		for _, line := range forest.timelines() {
 			p := line.Parts
@@ -177,10 +177,10 @@ func TestDeviceLabel(t *testing.T) {
 			t.Errorf("label of %v = %q, want %q", tt.key, got, tt.want)
 		}
 	}
-	if severalRanks(traceOf(opAt("a", 1, 0, 0, 1).onRank(2))) {
+	if severalRanks(addTo(NewForest(), opAt("a", 1, 0, 0, 1).onRank(2))) {
 		t.Error("one rank is several")
 	}
-	if !severalRanks(traceOf(opAt("a", 1, 0, 0, 1).onRank(2), opAt("a", 2, 0, 0, 1).onRank(3))) {
+	if !severalRanks(addTo(NewForest(), opAt("a", 1, 0, 0, 1).onRank(2), opAt("a", 2, 0, 0, 1).onRank(3))) {
 		t.Error("two ranks are not several")
 	}
 }

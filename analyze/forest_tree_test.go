@@ -111,7 +111,7 @@ func TestTree(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			forest := traceOf(tt.specs...)
+			forest := addTo(NewForest(), tt.specs...)
 			if diff := cmp.Diff(tt.parents, parents(forest)); diff != "" {
 				t.Errorf("parents (-want +got):\n%s", diff)
 			}
@@ -125,7 +125,7 @@ func TestTree(t *testing.T) {
 func TestTreeAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(25))
-		forest, naive := traceOf(specs...), newNaiveTree(specs)
+		forest, naive := addTo(NewForest(), specs...), newNaiveTree(specs)
 		got := forest.structure()
 		want := counts{
 			Orphans: int64(naive.orphans), Repeated: int64(naive.repeated), Cycles: int64(naive.cycles),
@@ -160,7 +160,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 // Whatever the input says, the tree holds every span once, but for duplicates.
 func TestTreeIsComplete(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
-		forest := traceOf(randomSpecs(r, 200)...)
+		forest := addTo(NewForest(), randomSpecs(r, 200)...)
 		var pending []Node
 		for n := range forest.Roots() {
 			pending = append(pending, n)
@@ -187,7 +187,7 @@ func TestTreeIsComplete(t *testing.T) {
 }
 
 func TestNode(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		spanAt("request", 1, 0, 5, 100).of("api"),
 		opAt("matmul", 2, 1, 10, 50).on("cuda:1").onRank(3).fromHost(),
 		opAt("relu", 3, 9, 0, 7).withoutStart(),

@@ -11,7 +11,7 @@ import (
 )
 
 func TestUtilisation(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("a", 1, 0, 100, 125), opAt("b", 2, 0, 110, 130), opAt("c", 3, 0, 190, 195),
 		opAt("d", 4, 0, 150, 200).on("cuda:1"),
 	)
@@ -50,7 +50,7 @@ func TestTimeAxis(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			forest := traceOf(tt.specs...)
+			forest := addTo(NewForest(), tt.specs...)
 			if got := forest.utilisation(tt.buckets).TimeAxis; got != tt.want {
 				t.Errorf("axis %+v, want %+v", got, tt.want)
 			}
@@ -62,7 +62,7 @@ func TestTimeAxis(t *testing.T) {
 }
 
 func TestConcurrency(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("a", 1, 0, 0, 50), opAt("b", 2, 0, 30, 80), opAt("nothing", 3, 0, 40, 40), opAt("c", 4, 0, 90, 100),
 		opAt("d", 5, 0, 0, 10).on("cuda:1").withoutStart(),
 	)
@@ -75,7 +75,7 @@ func TestConcurrency(t *testing.T) {
 func TestConcurrencyIsBounded(t *testing.T) {
 	forest := NewForest()
 	for i := range uint64(maxConcurrency + 100) {
-		opAt("a", i+1, 0, 0, 10).addTo(forest)
+		forest.Add(opAt("a", i+1, 0, 0, 10).record())
 	}
 	time := forest.concurrency()[0].TimeNS
 	if len(time) != maxConcurrency+1 || time[maxConcurrency] != 10 {
@@ -84,7 +84,7 @@ func TestConcurrencyIsBounded(t *testing.T) {
 }
 
 func TestMemoryUse(t *testing.T) {
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("a", 1, 0, 0, 40).writing(100), opAt("b", 2, 0, 10, 60).writing(50), opAt("c", 3, 0, 40, 80).writing(7),
 		opAt("mark", 4, 0, 80, 80).writing(1),
 	)
@@ -103,7 +103,7 @@ func TestMemoryUse(t *testing.T) {
 
 func TestMemoryUseDoesNotOverflow(t *testing.T) {
 	const most = 1<<63 - 1
-	forest := traceOf(
+	forest := addTo(NewForest(),
 		opAt("a", 1, 0, 0, 40).writing(most), opAt("b", 2, 0, 10, 60).writing(most), opAt("c", 3, 0, 60, 80).writing(5),
 	)
 	m := forest.memoryUse(4).Devices[0]
@@ -118,7 +118,7 @@ func TestMemoryUseDoesNotOverflow(t *testing.T) {
 func TestUseOverTimeAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
 		specs := randomSpecs(r, r.IntN(30))
-		forest, buckets := traceOf(specs...), 1+r.IntN(horizon)
+		forest, buckets := addTo(NewForest(), specs...), 1+r.IntN(horizon)
 		u, m, c := forest.utilisation(buckets), forest.memoryUse(buckets), forest.concurrency()
 		d := 0
 		for _, key := range devicesOf(specs) {

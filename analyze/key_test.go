@@ -93,7 +93,7 @@ func TestKeyValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := k.value(&tc.entry)
+		v := valuesOf([]Key{k}, &tc.entry)[0]
 		text, err := v.MarshalJSON()
 		if err != nil {
 			t.Fatal(err)
@@ -107,13 +107,16 @@ func TestKeyValues(t *testing.T) {
 // Two entries are in one group exactly when all values of the keys agree.
 func TestKeyEncodingIsInjective(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		opts := randomOptions(r)
-		encode := func(e *op.Entry) (key []byte, values []KeyValue) {
-			for _, k := range opts.By {
-				key = k.appendTo(key, e)
-				values = append(values, k.value(e))
+		var by []Key
+		for _, i := range r.Perm(len(KeyNames()))[:r.IntN(4)] {
+			k, err := parseKey(KeyNames()[i])
+			if err != nil {
+				t.Fatal(err)
 			}
-			return key, values
+			by = append(by, k)
+		}
+		encode := func(e *op.Entry) (key []byte, values []KeyValue) {
+			return appendKeys(nil, by, e), valuesOf(by, e)
 		}
 		entries := random.Entries(r, 40)
 		for i := range entries {
@@ -121,7 +124,7 @@ func TestKeyEncodingIsInjective(t *testing.T) {
 				keyA, valuesA := encode(&entries[i])
 				keyB, valuesB := encode(&entries[j])
 				if (string(keyA) == string(keyB)) != cmp.Equal(valuesA, valuesB) {
-					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, opts.By, valuesA, valuesB, keyA, keyB)
+					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, by, valuesA, valuesB, keyA, keyB)
 				}
 			}
 		}

@@ -1,27 +1,18 @@
 package analyze
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
-// The defaults of [Options].
-const (
-	DefaultMaxGroups    = 100_000
-	DefaultTop          = 10
-	DefaultHotspotBytes = 1 << 20
-)
-
-// Options configures a [Profile] and a report. The zero value stands for the
+// Options configures a report. The zero value stands for the
 // defaults.
 type Options struct {
 	// By lists the keys of the groups that are summed up in addition to the
 	// operations and devices. [Run] finds the local roots of operations that state
-	// none, and keeps the structure of the run for that; a Profile alone knows those
-	// that operations state.
+	// none, and keeps the structure of the run for that.
 	By []Key
 	// MaxGroups bounds the rows of each table; further groups share one row named
 	// "(other)". 0 is DefaultMaxGroups.
@@ -63,15 +54,15 @@ type Options struct {
 // that has a method Omit(op.Fields).
 func (o Options) Unused() op.Fields {
 	unused := op.FieldsOf(op.FieldScope)
-	if !slices.Contains(o.By, Key{field: byPath}) {
+	if !slices.Contains(o.By, PathKey) {
 		unused |= op.FieldsOf(op.FieldPath)
 	}
 	if o.structural() {
 		return unused
 	}
 	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch, op.FieldSpans)
-	for field, key := range map[op.Field]keyField{op.FieldStep: byStep, op.FieldStream: byStream, op.FieldIDs: byTrace} {
-		if !slices.Contains(o.By, Key{field: key}) {
+	for field, key := range map[op.Field]Key{op.FieldStep: StepKey, op.FieldStream: StreamKey, op.FieldIDs: TraceKey} {
+		if !slices.Contains(o.By, key) {
 			unused |= op.FieldsOf(field)
 		}
 	}
@@ -80,13 +71,13 @@ func (o Options) Unused() op.Fields {
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {
-	return !o.SumsOnly || slices.Contains(o.By, Key{field: byRoot})
+	return !o.SumsOnly || slices.Contains(o.By, RootKey)
 }
 
-// withDefaults returns the options with the defaults in place of zeros.
-func (o Options) withDefaults() Options {
-	o.MaxGroups = cmp.Or(max(0, o.MaxGroups), DefaultMaxGroups)
-	o.Top = max(0, cmp.Or(o.Top, DefaultTop))
-	o.HotspotBytes = max(0, cmp.Or(o.HotspotBytes, DefaultHotspotBytes))
-	return o
+// sums returns the options of the sums.
+func (o Options) sums() SumOptions {
+	return SumOptions{
+		By: o.By, MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes,
+		MinCommunicationRatio: o.MinCommunicationRatio, RecordedFLOPs: o.RecordedFLOPs, Peaks: o.Peaks,
+	}
 }

@@ -36,7 +36,7 @@ func decodeLine(at *linePlace, text []byte, line *partialLine) error {
 // value is ready to use.
 type lineDecoder struct {
 	rest []byte
-	bins numbers
+	bins []int64
 }
 
 // decode is decodeLine. The bins of the line are valid until the next call.
@@ -69,20 +69,7 @@ func (d *lineDecoder) decodeBins(text []byte, line *partialLine) bool {
 	if decodeLine(new(linePlace), d.rest, line) != nil {
 		return false
 	}
-	var sums *sumsForm
-	switch {
-	case line.Operation != nil:
-		sums = &line.Operation.sumsForm
-	case line.Group != nil:
-		sums = &line.Group.sumsForm
-	default:
-		return false
-	}
-	if sums.Bins != nil {
-		return false
-	}
-	sums.Bins = d.bins
-	return true
+	return line.SetBins(d.bins)
 }
 
 // readBins reads the integers of a list and returns where its bracket is, or -1.

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (c *collector) addPartial(p *op.Partial) error {
 	for _, d := range docs {
 		c.counter.merge(d.counter)
 		c.profile.Merge(d.profile)
-		c.profile.at.n += d.listed
+		c.profile.Skip(d.listed)
 	}
 	c.counter.inFile.partials++
 	c.partial.files++
@@ -77,7 +78,7 @@ func (c *collector) readPartial(p *op.Partial) ([]*partialDoc, error) {
 		c.partial.entries = op.NewReader(nil, "")
 	}
 	at := linePlace{file: p.File}
-	listed := c.profile.at.n
+	listed := int64(0)
 	var docs []*partialDoc
 	var doc *partialDoc
 	for text := range bytes.Lines(p.Text) {
@@ -92,7 +93,7 @@ func (c *collector) readPartial(p *op.Partial) ([]*partialDoc, error) {
 			if doc, err = c.newPartialDoc(options); err != nil {
 				return nil, fmt.Errorf("reading %s: %w", p.File, err)
 			}
-			doc.profile.at.n = listed
+			doc.profile.ContinueFrom(c.profile, listed)
 			docs = append(docs, doc)
 		default:
 			doc.at = at
@@ -136,10 +137,9 @@ func readHeader(at *linePlace, text []byte) (*partialOptions, error) {
 
 // parts returns how many parts of a document the line has.
 func (l *partialLine) parts() int {
-	n := 0
+	n := l.Parts()
 	for _, has := range []bool{
-		l.Input != nil, l.Reason != nil, l.Writer != nil, l.Totals != nil, l.Operation != nil, l.Group != nil, l.Device != nil,
-		l.Slowest != nil, l.Hotspot != nil, l.End != nil,
+		l.Input != nil, l.Reason != nil, l.Writer != nil, l.End != nil,
 	} {
 		if has {
 			n++
@@ -151,11 +151,11 @@ func (l *partialLine) parts() int {
 // newPartialDoc returns an empty document with options. It fails where these do not give
 // the sums that are asked for.
 func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
-	if err := o.suit(&c.opts); err != nil {
+	if err := o.suit(c.opts.sums()); err != nil {
 		return nil, fmt.Errorf("the profile was made with other options: %w; make it again with those of this report", err)
 	}
-	opts := c.opts
-	opts.Top = o.Top
+	opts := c.opts.sums()
+	opts.Top = cmp.Or(o.Top, -1)
 	if opts.By = nil; len(o.By) > 0 {
 		keys, err := ParseKeys(strings.Join(o.By, ","))
 		if err != nil {
@@ -164,20 +164,19 @@ func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
 		opts.By = keys
 	}
 	d := &partialDoc{
-		counter: newCounter(), profile: newProfile(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
+		counter: newCounter(), profile: NewProfile(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
 		lines: &c.partial.lines,
 		hold: func(bytes int64) error {
 			c.partial.held += bytes
 			return c.account.set(c.bytes())
 		},
 	}
-	d.profile.startPart(c.profile.at.part)
 	return d, nil
 }
 
 // suit reports as an error what o, by which partial results were made, lacks for a report
 // with the options want.
-func (o *partialOptions) suit(want *Options) error {
+func (o *partialOptions) suit(want SumOptions) error {
 	asked := optionsForm(want)
 	switch {
 	case len(asked.By) > 0 && !slices.Equal(o.By, asked.By):
@@ -222,33 +221,28 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 		return false, d.at.syntax(0, errors.New("a line of partial results has one part of them"))
 	}
 	switch {
-	case line.Slowest != nil:
-		return false, d.addEntry(&d.profile.slowest, text, line.Slowest)
-	case line.Hotspot != nil:
-		return false, d.addEntry(&d.profile.hotspots, text, line.Hotspot)
+	case line.Slowest != nil, line.Hotspot != nil:
+		return false, d.addListed(&line.ProfileLine, text, append(line.Slowest, line.Hotspot...))
 	case line.End != nil:
 		if n := d.at.line - d.at.first; line.End.Lines != n || !d.input || !d.totals {
 			return false, d.at.syntax(0, fmt.Errorf("partial results of %d lines have %d, or lack their input or totals", line.End.Lines, n))
 		}
 		if !d.groups {
-			d.profile.groups = newProfile(Options{}).groups
+			d.profile.DropGroups()
 		}
 		return true, nil
 	}
 	if err := d.addForm(&line); err != nil {
-		if final := (finalError{}); errors.As(err, &final) {
-			return false, final.error
+		if final, ok := errors.AsType[HoldError](err); ok {
+			return false, final.Err
 		}
 		return false, d.at.syntax(0, err)
 	}
 	return false, nil
 }
 
-// finalError ends the input.
-type finalError struct{ error }
-
-// addEntry adds an entry of a list, which stands in the text of a line.
-func (d *partialDoc) addEntry(t *topEntries, line, text []byte) error {
+// addListed adds an entry of a list, which stands in the text of a line.
+func (d *partialDoc) addListed(l *ProfileLine, line, text []byte) error {
 	offset := int64(max(0, bytes.Index(line, text)))
 	d.entries.Reset(bytes.NewBuffer(text), d.at.file, op.Position{Offset: d.at.offset + offset, Lines: d.at.line})
 	rec, err := d.entries.Next()
@@ -257,14 +251,10 @@ func (d *partialDoc) addEntry(t *topEntries, line, text []byte) error {
 		return err
 	case err != nil || rec.Entry == nil:
 		return d.at.syntax(offset, errors.New("this is no entry"))
-	case len(t.kept.Items) >= t.limit:
-		return d.at.syntax(offset, fmt.Errorf("there are more than %d entries of a list", t.limit))
 	}
-	d.profile.at.n++
+	if err := d.profile.AddListed(l, rec.Entry); err != nil {
+		return d.at.syntax(offset, err)
+	}
 	d.listed++
-	c := placedEntry{rec.Entry.Clone(), d.profile.at}
-	if !t.repeatsEarlier(c) {
-		t.keep(c)
-	}
 	return nil
 }

@@ -198,7 +198,7 @@ func TestPartialsAddUp(t *testing.T) {
 // The profiles of 1,024 ranks are the run.
 func TestPartialsOfManyRanks(t *testing.T) {
 	ranks := cases.Count(t, 64, 1024)
-	opts := Options{SumsOnly: true, Workers: 1, By: []Key{{field: byRank}}}
+	opts := Options{SumsOnly: true, Workers: 1, By: keys("rank")}
 	r := rand.New(rand.NewPCG(5, 5))
 	var files, partials inputFiles
 	for rank := range ranks {
@@ -231,7 +231,7 @@ func samplePartial(t *testing.T) string {
 
 func samplePartialOptions() Options {
 	return Options{
-		By: []Key{{field: byShape}, {field: byRank}, {field: byTrace}, {field: byKind}}, MaxGroups: 20, HotspotBytes: -1, Peaks: testPeaks(),
+		By: keys("shape,rank,trace,kind"), MaxGroups: 20, HotspotBytes: -1, Peaks: testPeaks(),
 		SumsOnly: true,
 	}
 }

@@ -19,7 +19,7 @@ import (
 //
 // A Profile is not safe for concurrent use: give each worker its own.
 type Profile struct {
-	opts Options
+	opts SumOptions
 
 	// operations is by side: an operation's host side has rows of its own.
 	operations [2]*table.Table[operationRow]
@@ -51,6 +51,7 @@ type Profile struct {
 	slowest  topEntries
 	hotspots topEntries
 	hotCount int64
+	told     bool // a line has told its totals, see AddLine
 }
 
 // rowCache finds the row of a name and a number.
@@ -87,14 +88,14 @@ type groupRow struct {
 }
 
 // NewProfile returns an empty profile.
-func NewProfile(opts Options) *Profile { return newProfile(opts.withDefaults()) }
+func NewProfile(opts SumOptions) *Profile { return newProfile(opts.WithDefaults()) }
 
-func newProfile(opts Options) *Profile {
+func newProfile(opts SumOptions) *Profile {
 	p := &Profile{
 		opts:     opts,
 		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
 		devCache: new(symbols.Cache[op.Int, sourceRow]),
-		works:    newWorkFinder(opts),
+		works:    newWorkFinder(opts.RecordedFLOPs, opts.Peaks),
 		slowest:  newTopEntries(opts.Top, slower),
 		hotspots: newTopEntries(opts.Top, earlier),
 	}
@@ -114,6 +115,21 @@ func newProfile(opts Options) *Profile {
 func (p *Profile) startPart(part int64) {
 	p.at = position{part: part}
 	p.inParts = true
+}
+
+// Skip counts n entries that were added otherwise, in front of those that are added next.
+func (p *Profile) Skip(n int64) { p.at.n += n }
+
+// ContinueFrom begins at the place in the input of o, n entries further on.
+func (p *Profile) ContinueFrom(o *Profile, n int64) {
+	p.at, p.inParts = position{part: o.at.part, n: o.at.n + n}, true
+}
+
+// DropGroups forgets the groups.
+func (p *Profile) DropGroups() {
+	for side := range p.groups {
+		p.groups[side] = table.New(p.opts.MaxGroups, (*groupRow).fold)
+	}
 }
 
 // Add adds an entry. It keeps strings of e and copies of the rest.
@@ -268,10 +284,7 @@ func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
 	p.key = appendKeys(p.key[:0], p.opts.By, e)
 	row, isNew := p.groups[side].Row(p.key)
 	if isNew {
-		row.Value.values = make([]KeyValue, len(p.opts.By))
-		for i, k := range p.opts.By {
-			row.Value.values[i] = k.value(e)
-		}
+		row.Value.values = cutKeys(string(p.key), p.opts.By)
 	}
 	return row
 }

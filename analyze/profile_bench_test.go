@@ -35,7 +35,7 @@ func benchEntries() []op.Entry {
 func BenchmarkProfileAdd(b *testing.B) {
 	for _, by := range []string{"", "device", "operation,shape", "trace"} {
 		b.Run("by="+by, func(b *testing.B) {
-			opts := Options{}
+			opts := SumOptions{}
 			opts.By, _ = ParseKeys(by)
 			entries := benchEntries()
 			p := NewProfile(opts)
@@ -56,7 +56,7 @@ func BenchmarkProfileAddNewNames(b *testing.B) {
 	for i := range names {
 		names[i] = fmt.Sprintf("operation_%d", i)
 	}
-	p := NewProfile(Options{})
+	p := NewProfile(SumOptions{})
 	e := op.Entry{DeviceID: "cuda:0", Kind: op.KindCompute, OutputShape: op.Shape{64, 256}}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -68,13 +68,13 @@ func BenchmarkProfileAddNewNames(b *testing.B) {
 func BenchmarkNewReport(b *testing.B) {
 	for _, names := range []int{40, 10_000} {
 		b.Run(fmt.Sprintf("operations=%d", names), func(b *testing.B) {
-			p := NewProfile(Options{})
+			p := NewProfile(SumOptions{})
 			for i := range 20 * names {
 				p.Add(&op.Entry{Operation: fmt.Sprintf("operation_%d", i%names), DeviceID: "cuda:0", Duration: int64(i)})
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Report()
+				p.Sums()
 			}
 		})
 	}

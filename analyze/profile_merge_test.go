@@ -13,16 +13,16 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// equalReports compares what reports say, not how their keys are stored.
-var equalReports = cmp.Options{
+// equalSums compares what reports say, not how their keys are stored.
+var equalSums = cmp.Options{
 	cmp.AllowUnexported(Key{}),
 	cmpopts.EquateEmpty(),
 }
 
-// randomOptions asks for groups by several keys, often for fewer rows than
+// randomSumOptions asks for groups by several keys, often for fewer rows than
 // there are.
-func randomOptions(r *rand.Rand) Options {
-	opts := Options{Peaks: testPeaks()}
+func randomSumOptions(r *rand.Rand) SumOptions {
+	opts := SumOptions{Peaks: testPeaks()}
 	opts.Top = r.IntN(9) - 1
 	opts.HotspotBytes = int64(r.IntN(40)) - 1
 	if r.IntN(2) == 0 {
@@ -50,7 +50,7 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 				entries[i].AdjustedCount = 1 / (1 - r.Float64())
 			}
 		}
-		opts := randomOptions(r)
+		opts := randomSumOptions(r)
 		whole := NewProfile(opts)
 		for i := range entries {
 			whole.Add(&entries[i])
@@ -74,8 +74,8 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 		for _, w := range workers {
 			merged.Merge(w)
 		}
-		want := whole.Report()
-		if diff := cmp.Diff(want, merged.Report(), equalReports); diff != "" {
+		want := whole.Sums()
+		if diff := cmp.Diff(want, merged.Sums(), equalSums); diff != "" {
 			t.Errorf("seed %d, %d workers, by %v, limit %d: %s", seed, len(workers), opts.By, opts.MaxGroups, diff)
 		}
 	})
@@ -83,7 +83,7 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 
 // Profiles that were not told of chunks merge in the order of the calls.
 func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
-	opts := Options{}
+	opts := SumOptions{}
 	opts.Top, opts.HotspotBytes = 3, -1
 	add := func(p *Profile, names ...string) {
 		for _, name := range names {
@@ -97,8 +97,8 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 	a.Merge(b)
 	a.Merge(c)
 	add(a, "6")
-	rep := a.Report()
-	for name, list := range map[string][]*op.Entry{"slowest": rep.Slowest, "hotspots": rep.Memory.Hotspots} {
+	rep := a.Sums()
+	for name, list := range map[string][]*op.Entry{"slowest": rep.Slowest, "hotspots": rep.Hotspots} {
 		got := ""
 		for _, e := range list {
 			got += e.Operation
@@ -107,8 +107,8 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
-	if rep.Memory.HotspotCount != 6 {
-		t.Errorf("%d hotspots, want 6", rep.Memory.HotspotCount)
+	if rep.HotspotCount != 6 {
+		t.Errorf("%d hotspots, want 6", rep.HotspotCount)
 	}
 }
 
@@ -116,42 +116,42 @@ func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
 // a live profile is merged from shards that go on counting.
 func TestProfileMergeLeavesSource(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
-	opts := randomOptions(r)
+	opts := randomSumOptions(r)
 	opts.MaxGroups = 3
 	shard := NewProfile(opts)
 	entries := random.Entries(r, 500)
 	for i := range entries[:250] {
 		shard.Add(&entries[i])
 	}
-	before := shard.Report()
+	before := shard.Sums()
 	sum := NewProfile(opts)
 	sum.Merge(shard)
-	if diff := cmp.Diff(before, sum.Report(), equalReports); diff != "" {
+	if diff := cmp.Diff(before, sum.Sums(), equalSums); diff != "" {
 		t.Errorf("a merged copy differs: %s", diff)
 	}
 	for i := range entries[250:] {
 		sum.Add(&entries[250+i])
 	}
-	if diff := cmp.Diff(before, shard.Report(), equalReports); diff != "" {
+	if diff := cmp.Diff(before, shard.Sums(), equalSums); diff != "" {
 		t.Errorf("the source changed: %s", diff)
 	}
 }
 
 // The reader reuses the entry: what the profile keeps must not change with it.
 func TestProfileKeepsNoEntry(t *testing.T) {
-	opts := Options{}
+	opts := SumOptions{}
 	opts.HotspotBytes = -1
-	opts.By = []Key{{field: byShape}}
+	opts.By = keys("shape")
 	p := NewProfile(opts)
 	dims := []int64{2, 3}
 	e := op.Entry{OutputShape: dims, InputShapes: []op.Shape{dims}, Operation: "a", Duration: 9, MemoryBytes: op.Known(1)}
 	p.Add(&e)
-	want := p.Report()
+	want := p.Sums()
 	wantText := fmt.Sprint(want.Slowest[0].OutputShape, want.Groups[0].Key)
 	dims[0] = 7
 	e = op.Entry{Operation: "overwritten"}
-	got := p.Report()
-	if diff := cmp.Diff(want, got, equalReports); diff != "" {
+	got := p.Sums()
+	if diff := cmp.Diff(want, got, equalSums); diff != "" {
 		t.Error(diff)
 	}
 	if gotText := fmt.Sprint(got.Slowest[0].OutputShape, got.Groups[0].Key); gotText != wantText {
@@ -161,8 +161,8 @@ func TestProfileKeepsNoEntry(t *testing.T) {
 
 // Entries of a group that is there already cost no allocation.
 func TestProfileAddDoesNotAllocate(t *testing.T) {
-	opts := Options{}
-	opts.By = []Key{{field: byDevice}, {field: byShape}, {field: byTrace}}
+	opts := SumOptions{}
+	opts.By = keys("device,shape,trace")
 	p := NewProfile(opts)
 	entries := benchEntries()
 	for range 3 {

@@ -119,8 +119,8 @@ func groupEntries(entries []op.Entry, key func(op.Entry) string) map[string][]op
 func TestProfileAgainstReference(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		entries := random.Entries(r, 1+r.IntN(600))
-		opts := Options{Peaks: testPeaks()}
-		opts.By = []Key{{field: byDevice}, {field: byAttr, attr: "layer"}}
+		opts := SumOptions{Peaks: testPeaks()}
+		opts.By = keys("device,attr:layer")
 		opts.Top = 5
 		p := NewProfile(opts)
 		var total Total
@@ -136,8 +136,8 @@ func TestProfileAgainstReference(t *testing.T) {
 		}
 		total.WallNS = naiveWall(entries)
 		total.FLOPs, total.Work = naiveWork(slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost }))
-		rep := p.Report()
-		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), equalReports}
+		rep := p.Sums()
+		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), equalSums}
 		if diff := gocmp.Diff(total, rep.Total, options); diff != "" {
 			t.Errorf("seed %d: total: %s", seed, diff)
 		}
@@ -204,13 +204,13 @@ func naiveWall(entries []op.Entry) op.Int {
 // What the rows say adds up to what the total says.
 func TestProfilePartsAddUp(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		opts := randomOptions(r)
+		opts := randomSumOptions(r)
 		p := NewProfile(opts)
 		entries := random.Entries(r, r.IntN(400))
 		for i := range entries {
 			p.Add(&entries[i])
 		}
-		rep := p.Report()
+		rep := p.Sums()
 		var operations, groups, devices Total
 		share := 0.0
 		add := func(to *Total, s Stats) {

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"unsafe"
@@ -139,6 +140,22 @@ func (t *topEntries) keep(c placedEntry) {
 	if len(t.kept.Items) == t.limit {
 		t.shortest, t.last = t.kept.Top().entry.Duration, t.kept.Top().at
 	}
+}
+
+// AddListed adds the entry of a line that has one, see AddLine.
+func (p *Profile) AddListed(l *ProfileLine, e *op.Entry) error {
+	t := &p.slowest
+	if l.Hotspot != nil {
+		t = &p.hotspots
+	}
+	if len(t.kept.Items) >= t.limit {
+		return fmt.Errorf("there are more than %d entries of a list", t.limit)
+	}
+	p.at.n++
+	if c := (placedEntry{e.Clone(), p.at}); !t.repeatsEarlier(c) {
+		t.keep(c)
+	}
+	return nil
 }
 
 func (c *placedEntry) repeats(id recordID) bool {

@@ -1,7 +1,5 @@
 package analyze
 
-import "github.com/optrace/optrace/analyze/internal/sketch"
-
 // warnSumOverflow counts, among the warnings of the envelope, the rows with a
 // sum that does not fit 64 bits and is shown as the largest number that does.
 const warnSumOverflow = "sum_overflow"
@@ -10,67 +8,67 @@ const warnSumOverflow = "sum_overflow"
 // that several services have without stating a rank.
 const warnDeviceShared = "device_shared"
 
-// Report returns the report on the profile alone: without the structural figures
+// ReportOn returns the report on a profile alone: without the structural figures
 // and the counts of an input.
-func (p *Profile) Report() *Report { return newReport(newCounter(), p, nil) }
+func ReportOn(p *Profile) *Report { return newReport(newCounter(), p, nil, false) }
 
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
-func newReport(in *counter, p *Profile, forest *Forest) *Report {
+func newReport(in *counter, p *Profile, forest *Forest, align bool) *Report {
 	var moved *Clocks
 	if forest != nil {
-		if p.opts.AlignClocks {
+		if align {
 			moved = forest.alignClocks()
 		}
 		p = forest.settle(p)
 	}
-	shared := p.sharedDevices()
+	sums := p.Sums
 	if forest != nil {
-		shared = forest.onDevice.shared
+		sums = func() *Sums { return p.SumsOf(forest.onDevice.shared) }
 	}
-	devices := p.deviceSums(shared)
-	total := p.total()
-	if moved != nil && moved.WallNS.Known {
-		total.WallNS = moved.WallNS
+	r := assemble(in, sums(), p.Options())
+	if moved != nil {
+		r.Clocks = moved
+		if moved.WallNS.Known {
+			r.Total.WallNS = moved.WallNS
+		}
 	}
+	if forest != nil {
+		suspects := r.addStructure(forest, p.Options().Top)
+		r.addSuspects(forest, p, suspects)
+	}
+	return r
+}
+
+// assemble returns the report on sums, which were made with options.
+func assemble(in *counter, s *Sums, opts SumOptions) *Report {
 	r := &Report{
-		Schema:      Schema,
-		Input:       in.envelope(),
-		Total:       total,
-		Percentiles: Percentiles{Method: "ddsketch", ExactUpTo: sketch.MaxExact, RelativeError: sketch.RelativeError},
-		Operations:  p.operationRows(total.whole()),
-		Groups:      p.groupRows(total.whole()),
-		Devices:     deviceTable(devices),
-		LoadBalance: balanceOf(devices),
-		Communication: Communication{
-			Rules:       p.rules,
-			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
-		},
+		Schema:        Schema,
+		Input:         in.envelope(),
+		Total:         s.Total,
+		Percentiles:   s.Percentiles,
+		Operations:    s.Operations,
+		Groups:        s.Groups,
+		Devices:       s.Devices,
+		LoadBalance:   s.LoadBalance,
+		Communication: Communication{Rules: s.Rules, Bottlenecks: s.Bottlenecks},
 		Memory: Memory{
-			ThresholdBytes: p.opts.HotspotBytes,
-			HotspotCount:   p.hotCount,
-			Hotspots:       p.hotspots.list(),
-			Copies:         copyRows(&p.copies),
+			ThresholdBytes: s.ThresholdBytes, HotspotCount: s.HotspotCount, Hotspots: s.Hotspots, Copies: s.Copies,
 		},
-		Slowest: p.slowest.list(),
-		Clocks:  moved,
+		Slowest: s.Slowest,
 	}
-	if p.opts.Peaks != nil {
-		r.Peaks = p.opts.Peaks.Devices
+	if opts.Peaks != nil {
+		r.Peaks = opts.Peaks.Devices
 	}
-	for _, k := range p.opts.By {
+	for _, k := range opts.By {
 		r.By = append(r.By, k.String())
 	}
-	r.Input.OverflowedGroups = p.overflowedGroups()
-	if n := p.saturated(); n > 0 {
-		r.Input.Warnings[warnSumOverflow] = n
+	r.Input.OverflowedGroups = s.OverflowedGroups
+	if s.Saturated > 0 {
+		r.Input.Warnings[warnSumOverflow] = s.Saturated
 	}
-	if n := len(shared); n > 0 {
-		r.Input.Warnings[warnDeviceShared] = int64(n)
-	}
-	if forest != nil {
-		suspects := r.addStructure(forest, p.opts.Top)
-		r.addSuspects(forest, p, suspects)
+	if s.Shared > 0 {
+		r.Input.Warnings[warnDeviceShared] = s.Shared
 	}
 	return r
 }

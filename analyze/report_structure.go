@@ -3,6 +3,7 @@ package analyze
 import (
 	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/internal/wide"
@@ -20,17 +21,18 @@ const warnTimeOutOfRange = "time_out_of_range"
 // the suspects. top bounds the idle gaps that are listed.
 func (r *Report) addStructure(forest *Forest, top int) *suspects {
 	var found *suspects
+	joins := sync.OnceValue(forest.findJoins)
 	parallel.Do(
 		func() {
 			r.Steps = append([]Step{}, forest.stepRows()...)
 			r.StatedSteps = op.Known(forest.statedSteps())
 		},
 		func() {
-			r.CriticalPath, r.PathOperations, r.PathTotals = forest.pathFigures()
+			r.CriticalPath, r.PathOperations, r.PathTotals = forest.pathFigures(joins)
 		},
 		func() { found = forest.suspects() },
 		func() { r.Sequences = forest.sequences(top, float64(r.Total.whole())) },
-		func() { r.SlowestRequest = forest.slowestRequest() },
+		func() { r.SlowestRequest = forest.slowestRequest(joins) },
 		func() {
 			idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses

@@ -49,18 +49,18 @@ func TestGroupSelfTimes(t *testing.T) {
 func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		opts := Options{}
-		opts.By = []Key{{field: byOperation}}
+		opts.By = keys("operation")
 		opts.MaxGroups = 1 + r.IntN(8)
-		p, forest := NewProfile(opts), NewForest()
+		p, forest := NewProfile(opts.sums()), NewForest()
 		forest.groupBy(opts.By)
 		groups, operations := int64(0), int64(0)
 		for _, s := range randomSpecs(r, 40) {
 			if s.isOp {
 				p.Add(s.entry())
 			}
-			s.addTo(forest)
+			forest.Add(s.record())
 		}
-		rep := newReport(newCounter(), p, forest)
+		rep := newReport(newCounter(), p, forest, false)
 		for _, g := range rep.Groups {
 			groups += g.SelfNS.V
 		}

@@ -58,22 +58,16 @@ func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	}
 	p := f.profile(all, func(r int32) bool { return !out[r] })
 	left := f.reduced(out)
-	total := p.total()
-	devices := p.deviceSums(f.onDevice.shared)
-	figures := Report{
-		Operations: p.operationRows(total.whole()), Groups: p.groupRows(total.whole()),
-		Devices: deviceTable(devices), LoadBalance: balanceOf(devices),
-	}
+	sums := p.SumsOf(f.onDevice.shared)
+	figures := Report{Operations: sums.Operations, Groups: sums.Groups, Devices: sums.Devices, LoadBalance: sums.LoadBalance}
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)
 	figures.addTimelines(left.timelines())
-	_, _, path := left.pathFigures()
+	_, _, path := left.pathFigures(left.findJoins)
 	return &WithoutSuspects{
-		Total: total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
+		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{
-			Rules:       p.rules,
-			Bottlenecks: p.bottlenecks(total.whole(), p.opts.MinCommunicationRatio),
-			Collectives: left.collectiveRows(),
+			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: left.collectiveRows(),
 		},
 		IdleCauses: left.idleCauses(),
 		Launches:   left.launches(timeBuckets),

@@ -103,12 +103,12 @@ func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
 	specs := []spec{
 		opAt("long", 1, 0, 0, 300*us).onStream(1), opAt("a", 2, 0, 10*us, 20*us).onStream(1), opAt("b", 3, 0, 400*us, 500*us).onStream(1),
 	}
-	p, forest := NewProfile(Options{}), newForest(2)
+	p, forest := NewProfile(SumOptions{}), newForest(2)
 	for _, s := range specs {
 		p.Add(s.entry())
-		s.addTo(forest)
+		forest.Add(s.record())
 	}
-	r := newReport(newCounter(), p, forest)
+	r := newReport(newCounter(), p, forest, false)
 	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {
 		t.Errorf("%v suspect durations, without them %+v", r.Input.SuspectDurations, r.WithoutSuspects)
 	}

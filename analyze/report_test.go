@@ -64,7 +64,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 	opts := Options{}
 	opts.By, _ = ParseKeys(by)
 	opts.Top = 2
-	in, p, tr := newCounter(), NewProfile(opts), NewForest()
+	in, p, tr := newCounter(), NewProfile(opts.sums()), NewForest()
 	tr.groupBy(opts.By)
 	for _, rec := range records {
 		in.add(rec, nil)
@@ -80,7 +80,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 	if !structure {
 		tr = nil
 	}
-	return newReport(in, p, tr)
+	return newReport(in, p, tr, false)
 }
 
 func reportJSON(t *testing.T, r *Report) []byte {
@@ -107,7 +107,7 @@ func TestReportOfNothing(t *testing.T) {
 }
 
 func TestReportWithoutInput(t *testing.T) {
-	r := newReport(newCounter(), NewProfile(Options{}), nil)
+	r := ReportOn(NewProfile(SumOptions{}))
 	if r.Input.Sampling != SamplingNone || r.Input.Entries != 0 {
 		t.Errorf("%+v", r.Input)
 	}
@@ -184,11 +184,11 @@ func TestReportBusyImbalance(t *testing.T) {
 // Zero options are the defaults, and negative ones stand for none.
 func TestOptions(t *testing.T) {
 	report := func(opts Options) *Report {
-		p := NewProfile(opts)
+		p := NewProfile(opts.sums())
 		for _, name := range []string{"a", "b", "c"} {
 			p.Add(&op.Entry{Operation: name, MemoryBytes: op.Known(DefaultHotspotBytes)})
 		}
-		return p.Report()
+		return ReportOn(p)
 	}
 	r := report(Options{})
 	if len(r.Operations) != 3 || len(r.Slowest) != 3 || r.Memory.ThresholdBytes != DefaultHotspotBytes || r.Memory.HotspotCount != 0 {
@@ -203,13 +203,13 @@ func TestOptions(t *testing.T) {
 func TestReportSelfTimeOfOthers(t *testing.T) {
 	opts := Options{}
 	opts.MaxGroups = 2
-	p, tr := NewProfile(opts), NewForest()
+	p, tr := NewProfile(opts.sums()), NewForest()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		e := op.Entry{Operation: name, Duration: 7}
 		p.Add(&e)
 		tr.Add(op.Record{Entry: &e})
 	}
-	r := newReport(newCounter(), p, tr)
+	r := newReport(newCounter(), p, tr, false)
 	if len(r.Operations) != 3 || r.Operations[0].Operation != "(other)" || r.Operations[0].SelfNS.V != 21 {
 		t.Errorf("%+v", r.Operations)
 	}
@@ -220,11 +220,11 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 
 func TestReportEstimates(t *testing.T) {
 	report := func(weights ...float64) *Report {
-		p := NewProfile(Options{})
+		p := NewProfile(SumOptions{})
 		for _, w := range weights {
 			p.Add(&op.Entry{Operation: "a", Duration: 100, AdjustedCount: w})
 		}
-		return p.Report()
+		return ReportOn(p)
 	}
 	r := report(2, 4.5)
 	if r.Total.EstCount.V != 6.5 || r.Total.EstSumNS.V != 650 || r.Total.Count != 2 {
@@ -242,11 +242,11 @@ func TestReportEstimates(t *testing.T) {
 
 func TestReportSumsBeyond64Bits(t *testing.T) {
 	const huge = 1 << 62
-	p := NewProfile(Options{})
+	p := NewProfile(SumOptions{})
 	for range 5 {
 		p.Add(&op.Entry{Operation: "a", DeviceID: "d", Duration: huge, MemoryBytes: op.Known(huge)})
 	}
-	r := p.Report()
+	r := ReportOn(p)
 	row := r.Operations[0]
 	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes != 1<<63-1 {
 		t.Errorf("%+v", row)
@@ -261,14 +261,14 @@ func TestReportHasSeedFigures(t *testing.T) {
 	cases.Seeds(t, 40, func(number uint64, r *rand.Rand) {
 		trace := random.Trace(r, 1+r.IntN(200))
 		opts := Options{HotspotBytes: 16, Top: DefaultTop}
-		p := NewProfile(opts)
+		p := NewProfile(opts.sums())
 		for i := range trace.Entries {
 			e := &trace.Entries[i]
 			e.Rank = op.Int{}
 			e.Kind, e.KindRule = op.InferKind(e.Operation)
 			p.Add(e)
 		}
-		rep := p.Report()
+		rep := ReportOn(p)
 		check := func(name string, want, got any) {
 			t.Helper()
 			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {

@@ -12,16 +12,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// testPeaks are those of devices called cuda:0 and cuda:1.
-func testPeaks() *peaks.Table {
-	return &peaks.Table{Devices: []peaks.Device{
-		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
-		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
-	}}
-}
-
 func TestRoofline(t *testing.T) {
-	p := NewProfile(Options{Peaks: &peaks.Table{Devices: []peaks.Device{
+	p := NewProfile(SumOptions{Peaks: &peaks.Table{Devices: []peaks.Device{
 		{Match: "cuda:*", BytesPerSecond: 2e12, FLOPsPerSecond: map[op.DType]float64{op.F32: 2e13}},
 	}}})
 	matmul := op.Entry{
@@ -43,7 +35,7 @@ func TestRoofline(t *testing.T) {
 	halves := add
 	halves.DType = op.BF16
 	p.Add(&halves) // whose peak is not known
-	r := p.Report()
+	r := ReportOn(p)
 	near := cmpopts.EquateApprox(1e-9, 0)
 	want := map[string]*Roofline{
 		"matmul": {

@@ -225,7 +225,9 @@ type collector struct {
 }
 
 func newCollector(opts Options) *collector {
-	c := &collector{counter: newCounter(), profile: NewProfile(opts), opts: opts.withDefaults(), works: newWorkFinder(opts)}
+	c := &collector{
+		counter: newCounter(), profile: NewProfile(opts.sums()), opts: opts, works: newWorkFinder(opts.RecordedFLOPs, opts.Peaks),
+	}
 	if opts.structural() {
 		c.forest = NewForest()
 		c.forest.details = opts.KeepForest
@@ -320,16 +322,16 @@ const leftOut = "profiles in the input hold sums, and not the structure of the r
 
 func (c *collector) report() *Report {
 	if c.partial.files > 0 {
-		r := newReport(c.counter, c.profile, nil)
+		r := newReport(c.counter, c.profile, nil, false)
 		if !c.opts.SumsOnly {
 			r.LeftOut = leftOut
 		}
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter, c.forest.settleRoots(c.profile), nil)
+		return newReport(c.counter, c.forest.settleRoots(c.profile), nil, false)
 	}
-	r := newReport(c.counter, c.profile, c.forest)
+	r := newReport(c.counter, c.profile, c.forest, c.opts.AlignClocks)
 	if c.opts.KeepForest {
 		r.Forest = c.forest
 	}

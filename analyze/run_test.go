@@ -222,7 +222,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		all := make([]*collector, workers)
 		for i := range all {
-			all[i] = newCollector(Options{By: []Key{{field: byDevice}}})
+			all[i] = newCollector(Options{By: keys("device")})
 		}
 		for i := range entries {
 			all[i%workers].add(op.Record{Entry: &entries[i]}, nil)
@@ -246,5 +246,26 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 		if r.LoadBalance.DeviceCount != 3 {
 			t.Errorf("%d workers: balance over %d devices", workers, r.LoadBalance.DeviceCount)
 		}
+	}
+}
+
+// Streams are in the order of their numbers, those of operations that state none first,
+// whichever comes first.
+func TestOrderOfStreams(t *testing.T) {
+	var text strings.Builder
+	for i, stream := range []string{`"stream":7,`, `"stream":-3,`, ``, `"stream":12,`, `"stream":0,`} {
+		fmt.Fprintf(&text, `{"operation":"matmul","device_id":"cuda:0",%s"launch_unix_ns":%d,"start_unix_ns":%d,"duration_us":1}`+"\n",
+			stream, 1000*i+1000, 1000*i+1500)
+	}
+	r, err := Run(t.Context(), Records(linesOf(text.String())), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []op.Int
+	for _, s := range r.Launches.Streams {
+		got = append(got, s.Stream)
+	}
+	if diff := cmp.Diff([]op.Int{{}, op.Known(-3), op.Known(0), op.Known(7), op.Known(12)}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"github.com/optrace/optrace/analyze/flops"
 	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/op"
 )
 
@@ -15,8 +16,8 @@ type workFinder struct {
 	recordedOnly bool // nothing follows from shapes
 }
 
-func newWorkFinder(opts Options) workFinder {
-	return workFinder{recordedOnly: opts.RecordedFLOPs, roofs: roofs{table: opts.Peaks}}
+func newWorkFinder(recordedOnly bool, table *peaks.Table) workFinder {
+	return workFinder{recordedOnly: recordedOnly, roofs: roofs{table: table}}
 }
 
 // derivedWork is what follows from the name, the shapes and the element types of an entry.

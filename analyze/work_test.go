@@ -130,7 +130,7 @@ func TestWorkAllocatesNothing(t *testing.T) {
 }
 
 func TestReportOfDerivedWork(t *testing.T) {
-	p := NewProfile(Options{})
+	p := NewProfile(SumOptions{})
 	matmul := op.Entry{
 		Operation: "matmul", Kind: op.KindCompute, Duration: 1000, DType: op.F32,
 		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256},
@@ -144,7 +144,7 @@ func TestReportOfDerivedWork(t *testing.T) {
 		FLOPsPerSecond: op.KnownFloat(35_690_112.0 / 2000 * 1e9), MovedBytes: op.Known(2 * 1_069_056), MovedCount: 2,
 		FLOPsPerByte: op.KnownFloat(35_690_112.0 / 2_138_112),
 	}
-	report := p.Report()
+	report := ReportOn(p)
 	if diff := gocmp.Diff(want, report.Total.Work); diff != "" {
 		t.Errorf("total (-want +got):\n%s", diff)
 	}

@@ -136,13 +136,13 @@ func (p *Processor) lock(n uint32) *shard {
 // Report returns the sums of all operations since the Processor was made: what needs the
 // structure of the run, such as self times, is in the page's report only.
 func (p *Processor) Report() *analyze.Report {
-	sum := analyze.NewProfile(analyze.Options{SumsOnly: true, RecordedFLOPs: true})
+	sum := analyze.NewProfile(analyze.SumOptions{RecordedFLOPs: true})
 	for _, sh := range p.shards {
 		sh.mu.Lock()
 		sum.Merge(sh.profile)
 		sh.mu.Unlock()
 	}
-	return sum.Report()
+	return analyze.ReportOn(sum)
 }
 
 // Dropped returns how many operations are not in the report, because their spans could not

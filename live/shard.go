@@ -61,7 +61,7 @@ type record struct {
 func newShard(cfg config, records, cacheBytes int, m *metrics) *shard {
 	return &shard{
 		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes, true),
-		profile: analyze.NewProfile(analyze.Options{SumsOnly: true, RecordedFLOPs: true}), most: records, metrics: m,
+		profile: analyze.NewProfile(analyze.SumOptions{RecordedFLOPs: true}), most: records, metrics: m,
 	}
 }
 

@@ -101,7 +101,7 @@ func readLines(path string, decode func(text []byte, l *line) error) (*analyze.R
 		p.Add(&e)
 		return nil
 	})
-	return p.Report(), err
+	return analyze.ReportOn(p), err
 }
 
 // rule returns how the kind was found, which lines state where it is unusual.

@@ -25,7 +25,7 @@ func readPdataJSON(path string) (*analyze.Report, error) {
 		}
 		return err
 	})
-	return w.profile.Report(), err
+	return analyze.ReportOn(w.profile), err
 }
 
 // readPdataProto reads frames of OTLP protobuf with pdata.
@@ -39,7 +39,7 @@ func readPdataProto(path string) (*analyze.Report, error) {
 		}
 		return err
 	})
-	return w.profile.Report(), err
+	return analyze.ReportOn(w.profile), err
 }
 
 // eachLine calls f with the lines of a file, which belong to it until f returns.

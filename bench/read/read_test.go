@@ -86,7 +86,7 @@ func TestReadingChecks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nothing := func(string) (*analyze.Report, error) { return newProfile().Report(), nil }
+	nothing := func(string) (*analyze.Report, error) { return analyze.ReportOn(newProfile()), nil }
 	if _, err := timing(file, nothing)(t.Context()); err == nil {
 		t.Error("no operations at all are no error")
 	}

@@ -78,4 +78,4 @@ func readWith(workers int, path string) (*analyze.Report, error) {
 }
 
 // newProfile returns the Profile that peers add to, the same as ours.
-func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.Options{}) }
+func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.SumOptions{}) }

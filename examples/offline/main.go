@@ -42,7 +42,7 @@ func main() {
 func run(inputs []string, out, errs io.Writer) error {
 	// A Profile sums up in one pass. Its memory grows with the number of
 	// different operations and devices, not with that of entries.
-	profile := analyze.NewProfile(analyze.Options{})
+	profile := analyze.NewProfile(analyze.SumOptions{})
 	for entry, err := range ingest.Open(inputs...).Entries() {
 		var bad *op.SyntaxError
 		switch {
@@ -57,7 +57,7 @@ func run(inputs []string, out, errs io.Writer) error {
 
 	// analyze.Run does the above and more: it also says what was read and lost, and
 	// computes what needs parents and times.
-	report := profile.Report()
+	report := analyze.ReportOn(profile)
 	if err := printOperations(out, report); err != nil {
 		return err
 	}

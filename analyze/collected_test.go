@@ -1,0 +1,335 @@
+package analyze
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// collected returns the report on records, read by some workers in some parts.
+func collected(r *rand.Rand, records []op.Record, opts Options, workers int) *Report {
+	collectors := make([]*collector, workers)
+	for i := range collectors {
+		collectors[i] = newCollector(opts)
+	}
+	for part := int64(0); len(records) > 0; part++ {
+		n := min(1+r.IntN(20), len(records))
+		c := collectors[r.IntN(workers)]
+		c.startPart(0, part)
+		for _, rec := range records[:n] {
+			c.add(rec, nil)
+		}
+		records = records[n:]
+	}
+	return mergeCollectors(collectors...).report()
+}
+
+// withRepeats returns the records with copies of some behind them.
+func withRepeats(r *rand.Rand, records []op.Record) []op.Record {
+	all := slices.Clone(records)
+	for _, rec := range records {
+		id := op.SpanID{}
+		switch {
+		case rec.Entry != nil && !rec.Entry.TraceID.IsZero():
+			id = rec.Entry.SpanID
+		case rec.Span != nil && !rec.Span.TraceID.IsZero():
+			id = rec.Span.SpanID
+		}
+		for range r.IntN(3) {
+			if !id.IsZero() {
+				first := slices.Index(all, rec)
+				all = slices.Insert(all, first+1+r.IntN(len(all)-first), rec)
+			}
+		}
+	}
+	return all
+}
+
+// Records that are there several times count once in every figure, wherever they
+// stand and whichever worker reads them.
+func TestRepeatsCountOnce(t *testing.T) {
+	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		records := recordsOf(r, specs)
+		repeated := withRepeats(r, records)
+		opts := randomOptions(r)
+		want := collected(r, records, opts, 1)
+		for workers := 1; workers <= 3; workers++ {
+			got := collected(r, repeated, opts, workers)
+			if n := int64(len(repeated)-len(records)) + want.Input.Repeated.V; got.Input.Repeated != op.Known(n) {
+				t.Errorf("seed %d: %v repeated, want %d", seed, got.Input.Repeated, n)
+			}
+			input := cmpopts.IgnoreFields(Report{}, "Input")
+			if diff := cmp.Diff(want, got, equalReports, input); diff != "" {
+				t.Fatalf("seed %d, %d workers, by %v (-once +repeated):\n%s", seed, workers, opts.By, diff)
+			}
+		}
+	})
+}
+
+// The sums and the self times are over the same operations.
+func TestSelfTimeIsWithinSum(t *testing.T) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		for i := range specs { // with ids that are there many times
+			specs[i].id, specs[i].trace = specs[i].id%8, 1
+		}
+		rep := collected(r, withRepeats(r, recordsOf(r, specs)), Options{By: keys("step,root")}, 2)
+		naive := newNaiveTree(specs)
+		sum, self := int64(0), int64(0)
+		for i, s := range specs {
+			if s.isOp && !naive.repeat[i] {
+				sum += s.end - s.start
+				self += naive.self(i)
+			}
+		}
+		operations, groups := [2]int64{}, [2]int64{}
+		for _, row := range rep.Operations {
+			operations[0] += row.SumNS
+			operations[1] += row.SelfNS.V
+			if row.SelfNS.V > row.SumNS {
+				t.Errorf("seed %d: %s: self %d of %d", seed, row.Operation, row.SelfNS.V, row.SumNS)
+			}
+		}
+		for _, row := range rep.Groups {
+			groups[0] += row.SumNS
+			groups[1] += row.SelfNS.V
+		}
+		if want := [2]int64{sum, self}; operations != want || groups != want {
+			t.Errorf("seed %d: sum and self %d of operations, %d of groups, want %d", seed, operations, groups, want)
+		}
+	})
+}
+
+// Operations without a stamp are in the group of the local root that the tree
+// tells, and all figures are as if the stamp had been there.
+func TestGroupsByRoot(t *testing.T) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		naive := newNaiveTree(specs)
+		roots := make([]string, len(specs))
+		for i := range specs {
+			specs[i].root, specs[i].rootID = "", 0
+			specs[i].links = nil // a stamp may make a request that they lead to
+		}
+		plain := recordsOf(r, specs)
+		stamped, some := slices.Clone(plain), slices.Clone(plain)
+		for i, rec := range plain {
+			if rec.Entry == nil {
+				continue
+			}
+			roots[i] = naive.root(i)
+			e := *rec.Entry
+			e.Root = roots[i]
+			stamped[i].Entry = &e
+			if r.IntN(2) == 0 {
+				some[i].Entry = &e
+			}
+		}
+		opts := randomOptions(r)
+		opts.By = append(keys("root"), slices.DeleteFunc(opts.By, func(k Key) bool { return k == RootKey })...)
+		r.Shuffle(len(opts.By), func(i, j int) { opts.By[i], opts.By[j] = opts.By[j], opts.By[i] })
+		// A name alone that no span has stands for a request of its own, which tells steps apart.
+		lists := cmp.Options{cmpopts.IgnoreFields(Report{}, "Slowest", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots")}
+		for _, opts.SumsOnly = range []bool{false, true} {
+			want := collected(r, stamped, opts, 1)
+			for workers := 1; workers <= 3; workers++ {
+				for _, records := range [][]op.Record{plain, some} {
+					if diff := cmp.Diff(want, collected(r, records, opts, workers), equalReports, lists); diff != "" {
+						t.Fatalf("seed %d, %d workers, by %v, limit %d (-stamped +plain):\n%s", seed, workers, opts.By, opts.MaxGroups, diff)
+					}
+				}
+			}
+		}
+	})
+}
+
+// The operations of a request are in the group of its name, those of a shared
+// execution in that of the execution.
+func TestGroupsByRootAgreeWithRequests(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		forest := NewForest()
+		forest.groupBy(keys("kind,root"))
+		for _, s := range specs {
+			s.root, s.rootID = "", 0
+			forest.Add(s.record())
+		}
+		forest.fillRoots()
+		requests := forest.Requests()
+		for i := range requests.List {
+			for n := range requests.List[i].Operations() {
+				values := cutKeys(forest.dict.groups.Values[forest.group(n.row)], forest.by)
+				if values[1].Text != requests.List[i].Name {
+					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
+				}
+			}
+		}
+	})
+}
+
+// Each group has the self times of its operations, whatever the keys.
+func TestGroupSelfTimesAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+		specs := randomSpecs(r, r.IntN(40))
+		records := recordsOf(r, specs)
+		opts := Options{By: keys(KeyNames()[r.IntN(len(KeyNames()))] + ",attr:layer")}
+		if opts.By[0].field == byRoot {
+			opts.By[0].field = byService
+		}
+		naive := newNaiveTree(specs)
+		want := make(map[string]int64)
+		for i, rec := range records {
+			if e := rec.Entry; e != nil && !naive.repeat[i] {
+				key := GroupKey{Keys: opts.By, Values: valuesOf(opts.By, e)}
+				want[e.Side.String()+"|"+key.String()] += naive.self(i)
+			}
+		}
+		got := make(map[string]int64)
+		for _, g := range collected(r, records, opts, 2).Groups {
+			got[g.Side+"|"+g.Key.String()] = g.SelfNS.V
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d, by %v (-naive +got):\n%s", seed, opts.By, diff)
+		}
+	})
+}
+
+// root returns the name of the local root of spec i, "" where it is not known.
+func (n *naiveTree) root(i int) string {
+	if n.duplicate[i] {
+		i = n.lookUp(n.specs[i].trace, n.specs[i].id)
+	}
+	for n.parent[i] >= 0 && (n.specs[i].isOp || !n.specs[i].remote) {
+		i = n.parent[i]
+	}
+	s := n.specs[i]
+	if s.isOp && (s.id == 0 || s.parent != 0 && n.lookUp(s.trace, s.parent) < 0) {
+		return ""
+	}
+	return s.name
+}
+
+// equalReports compares what reports say, not how their keys are stored.
+var equalReports = cmp.Options{
+	cmp.AllowUnexported(Key{}),
+	cmpopts.EquateEmpty(),
+}
+
+// randomOptions asks for groups by several keys, often for fewer rows than
+// there are.
+func randomOptions(r *rand.Rand) Options {
+	opts := Options{Peaks: testPeaks()}
+	opts.Top = r.IntN(9) - 1
+	opts.HotspotBytes = int64(r.IntN(40)) - 1
+	if r.IntN(2) == 0 {
+		opts.MaxGroups = 1 + r.IntN(6)
+	}
+	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
+		if r.IntN(4) == 0 {
+			k, err := parseKey(name)
+			if err != nil {
+				panic(err)
+			}
+			opts.By = append(opts.By, k)
+		}
+	}
+	return opts
+}
+
+// The report is byte for byte the one of a single reader, however the parts of
+// several files are spread over workers.
+func TestReportDoesNotDependOnWorkers(t *testing.T) {
+	const files = 3
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+		opts := randomOptions(r)
+		limit := maxRows
+		n := 1 + r.IntN(300)
+		if r.IntN(3) == 0 {
+			limit = 1 + r.IntN(n)
+		}
+		newLimited := func() *collector {
+			c := newCollector(opts)
+			c.forest = newForest(limit)
+			return c
+		}
+		whole := newLimited()
+		workers := make([]*collector, 1+r.IntN(4))
+		for i := range workers {
+			workers[i] = newLimited()
+		}
+		part := int64(0)
+		for file := range files {
+			worker := workers[0]
+			for i := range r.IntN(n + 1) {
+				if i == 0 || r.IntN(20) == 0 {
+					worker = workers[r.IntN(len(workers))]
+					worker.startPart(int64(file), part)
+					part++
+				}
+				ev := randomRecord(r, n, i)
+				whole.add(ev.rec, ev.err)
+				worker.add(ev.rec, ev.err)
+			}
+			whole.counter.endFile("entries-jsonl", int64(file))
+		}
+		merged := mergeCollectors(workers...)
+		merged.counter.endFiles(func(yield func(string, int64) bool) {
+			for file := range files {
+				yield("entries-jsonl", int64(file))
+			}
+		})
+		want, got := collectorJSON(t, whole), collectorJSON(t, merged)
+		if !bytes.Equal(want, got) {
+			t.Errorf("seed %d: %d workers:\n%s", seed, len(workers), cmp.Diff(string(want), string(got)))
+		}
+		if a, b := whole.forest.structure(), merged.forest.structure(); a != b {
+			t.Errorf("seed %d: structure %+v, want %+v", seed, b, a)
+		}
+	})
+}
+
+// randomRecord is anything that a reader may return, about a run of n records.
+func randomRecord(r *rand.Rand, n, i int) event {
+	switch r.IntN(12) {
+	case 0:
+		s := spanAt(pick(r, "POST /a", "layer"), uint64(1+r.IntN(n)), uint64(r.IntN(n)), r.Int64N(500), 600)
+		s.trace = byte(r.IntN(3))
+		return event{rec: op.Record{Span: &op.Span{
+			Name: s.name, Service: pick(r, "api", "web"), TraceID: s.traceID(), SpanID: spanID(s.id),
+			ParentSpanID: spanID(s.parent), Start: s.startTime(), Duration: s.end - s.start,
+		}}}
+	case 1:
+		return randomEvent(r, i%3, i)
+	}
+	e := random.Entry(r, i)
+	shape := randomSpec(r, n)
+	e.SpanID, e.ParentSpanID, e.TraceID = spanID(shape.id), spanID(shape.parent), shape.traceID()
+	e.Root, e.RootSpanID = shape.root, spanID(shape.rootID)
+	e.Start, e.Launch = shape.startTime(), shape.launch
+	if e.Kind == op.KindCollective && r.IntN(2) == 0 {
+		e.Collective = &op.Collective{Name: pick(r, "all_reduce", "broadcast"), Group: pick(r, "", "dp")}
+		if r.IntN(2) == 0 {
+			e.Collective.Sequence = op.Known(r.Int64N(5))
+		}
+	}
+	return event{rec: op.Record{Entry: &e}}
+}
+
+func collectorJSON(t *testing.T, c *collector) []byte {
+	t.Helper()
+	text, err := json.MarshalIndent(c.report(), "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
