@@ -204,7 +204,7 @@ func TestOmittedFields(t *testing.T) {
 			}
 		}
 	}
-	if read < 20 {
+	if read == 0 || cases.All() && read < 20 {
 		t.Errorf("%d reports on samples", read)
 	}
 }

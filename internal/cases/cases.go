@@ -5,8 +5,8 @@
 //
 //	OPTRACE_CASES=        the part that finds mistakes while one works: make test
 //	OPTRACE_CASES=all     every case: make campaign
-//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text: CI takes the commit's hash, so that over many
-//	                      commits all cases run
+//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text, such as the hash of a commit, so that over
+//	                      many of them all cases run
 //
 // A test logs how many of how many it ran. With OPTRACE_CASES_LOG set to the name of a file, each test also appends a line
 // "part of-all package test" to it, from which make test prints the sum.
