@@ -96,7 +96,7 @@ func BenchmarkAdd(b *testing.B) {
 	run("profile", func() { p.Add(&e.Entry) })
 	forest := NewForest()
 	run("trace", func() {
-		if forest.rows() == 1<<20 { // what a trace needs at the start counts little
+		if forest.Len() == 1<<20 { // what a trace needs at the start counts little
 			forest = NewForest()
 		}
 		forest.Add(op.Record{Entry: &e.Entry})

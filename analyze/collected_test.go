@@ -183,8 +183,8 @@ func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 		specs := randomSpecs(r, r.IntN(40))
 		records := recordsOf(r, specs)
 		opts := Options{By: keys(KeyNames()[r.IntN(len(KeyNames()))] + ",attr:layer")}
-		if opts.By[0].field == byRoot {
-			opts.By[0].field = byService
+		if opts.By[0] == RootKey {
+			opts.By[0] = keys("service")[0]
 		}
 		naive := newNaiveTree(specs)
 		want := make(map[string]int64)

@@ -89,7 +89,7 @@ func (f *Forest) KeepShapes() { f.details = true }
 // the limit may be exceeded, every forest has to be given its parts in ascending
 // order.
 func (f *Forest) startPart(part int64) {
-	f.runs.start(run{part: part, row: f.n})
+	f.runs.start(run{part: part, row: f.rowCount()})
 }
 
 // Add adds an operation or another span, and ignores every other record. It
@@ -102,9 +102,6 @@ func (f *Forest) Add(rec op.Record) {
 		f.addSpan(rec.Span)
 	}
 }
-
-// Len returns the number of operations and spans.
-func (f *Forest) Len() int { return f.rows() }
 
 // addOp adds an operation and its work.
 func (f *Forest) addOp(e *op.Entry, w work) {
@@ -201,7 +198,7 @@ func isTime(start, duration int64) bool {
 }
 
 func (f *Forest) append(r *row) bool {
-	if f.rows() >= f.limit {
+	if f.Len() >= f.limit {
 		f.counts.Overflow++
 		return false
 	}

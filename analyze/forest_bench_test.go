@@ -20,7 +20,7 @@ func BenchmarkForest(b *testing.B) {
 			addRequests(forest, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				forest.built.Store(false)
+				forest.shift(make([]int64, n+n/requestOps))
 				forest.build()
 			}
 			perEntry(b, n)

@@ -6,14 +6,11 @@ import "unsafe"
 // built, beside its columns.
 const builtBytes = 24
 
-// bytes returns about how much memory f takes, its tree included.
-func (f *Forest) bytes() int64 {
-	return f.columns.bytes + int64(f.n)*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
+// Bytes returns about how much memory f takes, its tree included.
+func (f *Forest) Bytes() int64 {
+	return f.columns.bytes + int64(f.rowCount())*builtBytes + int64(cap(f.links))*int64(unsafe.Sizeof(rowLink{})) +
 		int64(cap(f.collected))*int64(unsafe.Sizeof(collective{})) + f.dict.bytes()
 }
-
-// Bytes returns about how much memory f takes, its tree included.
-func (f *Forest) Bytes() int64 { return f.bytes() }
 
 // bytes returns about how much memory d takes.
 func (d *dictionary) bytes() int64 {

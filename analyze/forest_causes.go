@@ -91,7 +91,7 @@ func (f *Forest) slowestRequest(joins func() *joins) *SlowRequest {
 		if !slices.ContainsFunc(causes, func(c RequestCause) bool { return !c.isOutside() }) {
 			continue
 		}
-		n := Node{f, r}
+		n := f.node(r)
 		slow := &SlowRequest{
 			Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
 			StartNS: f.start(r), DurationNS: f.duration(r), Causes: causes,
@@ -113,7 +113,7 @@ func (f *Forest) slowestRequest(joins func() *joins) *SlowRequest {
 func (f *Forest) requestRows() []int32 {
 	var rows []int32
 	named := f.stampedSpans()
-	for r := range f.n {
+	for r := range f.rowCount() {
 		switch {
 		case f.flags(r)&(flagOp|flagDuplicate) != 0 || !f.has(r, flagStart) || f.duration(r) == 0:
 		case f.shared.of != nil && f.shared.of[r] != noExecution:

@@ -150,7 +150,7 @@ func (t *timeRange) add(start, end int64) {
 // rankTimes returns the times of the operations of each rank.
 func (f *Forest) rankTimes() map[int64]timeRange {
 	byLane := make([]timeRange, len(f.dict.lanes.Values))
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if f.countsInSums(r) && f.has(r, flagStart) {
 			byLane[f.lane(r)].add(f.start(r), f.end(r))
 		}
@@ -169,7 +169,7 @@ func (f *Forest) rankTimes() map[int64]timeRange {
 // wall returns the time from the first start of an operation to the last end.
 func (f *Forest) wall() op.Int {
 	var t timeRange
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if f.countsInSums(r) && f.has(r, flagStart) {
 			t.add(f.start(r), f.end(r))
 		}
@@ -196,7 +196,7 @@ func (f *Forest) shifts(offsets map[int64]int64) []int64 {
 		}
 	}
 	ranks := f.rowRanks(lanes)
-	list := make([]int64, f.n)
+	list := make([]int64, f.rowCount())
 	for r, lane := range ranks {
 		if lane >= 0 {
 			list[r] = offsets[f.dict.lanes.Values[lane].device.Rank.V]
@@ -209,24 +209,24 @@ func (f *Forest) shifts(offsets map[int64]int64) []int64 {
 // that of all operations below that have one, or else that of the nearest row above. A
 // duplicate has the rank of the row that it repeats.
 func (f *Forest) rowRanks(lanes []int32) []int32 {
-	below := slices.Repeat([]int32{noRow}, int(f.n))
+	below := slices.Repeat([]int32{noRow}, int(f.rowCount()))
 	rankOf := func(r int32) int32 {
 		if f.has(r, flagOp) && lanes[f.lane(r)] >= 0 {
 			return lanes[f.lane(r)]
 		}
 		return below[r]
 	}
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if rank := rankOf(r); rank >= 0 && f.has(r, flagOp) {
 			f.tellAbove(below, r, rank)
 		}
 	}
 	ranks := below
-	for r := range f.n {
+	for r := range f.rowCount() {
 		ranks[r] = rankOf(r)
 	}
 	f.tellBelow(ranks)
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if f.has(r, flagDuplicate) && ranks[r] == rankMixed {
 			ranks[r] = ranks[f.tree.originals[r]]
 		}
@@ -247,7 +247,7 @@ func (f *Forest) tellAbove(below []int32, r, rank int32) {
 // tellBelow gives rows without a rank that of the nearest row above which has one.
 func (f *Forest) tellBelow(ranks []int32) {
 	var path []int32
-	for r := range f.n {
+	for r := range f.rowCount() {
 		path = path[:0]
 		at := r
 		for ; at != noRow && ranks[at] == noRow; at = f.tree.parent[at] {

@@ -37,7 +37,7 @@ func (f *Forest) addCollective(e *op.Entry) {
 	if e.Kind != op.KindCollective || e.Side == op.SideHost {
 		return
 	}
-	c := collective{row: f.n - 1, start: e.Start.V}
+	c := collective{row: f.rowCount() - 1, start: e.Start.V}
 	name, size := collectiveName{name: e.Operation}, e.MemoryBytes
 	c.facts |= collectiveInferred
 	if of := e.Collective; of != nil {

@@ -101,7 +101,11 @@ type columns struct {
 	bytes  int64    // of the blocks
 }
 
-func (c *columns) rows() int { return int(c.n) }
+// Len returns the number of operations and spans.
+func (c *columns) Len() int { return int(c.n) }
+
+// rowCount is Len as the number of a row.
+func (c *columns) rowCount() int32 { return c.n }
 
 // append appends a row.
 func (c *columns) append(r *row) {

@@ -11,8 +11,8 @@ import (
 func (f *Forest) Nodes() iter.Seq[Node] {
 	f.build()
 	return func(yield func(Node) bool) {
-		for r := range int32(f.rows()) {
-			if !yield(Node{f, r}) {
+		for r := range int32(f.Len()) {
+			if !yield(f.node(r)) {
 				return
 			}
 		}

@@ -47,7 +47,7 @@ func (f *Forest) buildDevices() {
 	f.nameDevices()
 	d := &f.onDevice
 	devices := len(d.keys)
-	d.rows, d.first = order.Group(f.n, devices, d.rows, func(r int32) int32 {
+	d.rows, d.first = order.Group(f.rowCount(), devices, d.rows, func(r int32) int32 {
 		if !f.isDeviceSide(r) || !f.has(r, flagStart) {
 			return noRow
 		}
@@ -68,7 +68,7 @@ func (f *Forest) buildDevices() {
 func (f *Forest) nameDevices() {
 	lanes := f.dict.lanes.Values
 	seen := make([]bool, len(lanes))
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if f.isDeviceSide(r) {
 			seen[f.lane(r)] = true
 		}

@@ -185,7 +185,7 @@ func (d *drags) run() {
 	d.drag = make([]int64, len(d.within))
 	f := d.forest
 	rows := make([]int32, len(f.dict.traces.Values))
-	for r := range f.n {
+	for r := range f.rowCount() {
 		rows[f.trace(r)]++
 	}
 	for w, roots := range f.traceWindows() {

@@ -41,7 +41,7 @@ func (f *Forest) executionOf(r int32, owner []int32) int32 {
 	if e := f.shared.of[r]; e != noExecution {
 		return e
 	}
-	if o := owner[r]; o != noRow && int(o) < f.rows() {
+	if o := owner[r]; o != noRow && int(o) < f.Len() {
 		return f.shared.of[o]
 	}
 	return noExecution
@@ -118,7 +118,7 @@ func (s *linkSearch) linkedChildren(found *executions, number []int32) map[int32
 	}
 	slices.SortFunc(inOrder, func(a, b int32) int { return int(s.cands[a].turn) - int(s.cands[b].turn) })
 	attached := make([][]int32, len(found.list))
-	added := make([]int32, f.rows()) // 1 more than the execution that was last added below each row
+	added := make([]int32, f.Len()) // 1 more than the execution that was last added below each row
 	kids := make(map[int32][]int32)
 	for _, c := range inOrder {
 		cand := &s.cands[c]
@@ -147,7 +147,7 @@ func (s *linkSearch) linkedChildren(found *executions, number []int32) map[int32
 			}
 		}
 		for _, request := range cand.requests {
-			if int(request) < f.rows() {
+			if int(request) < f.Len() {
 				add(request)
 			}
 		}

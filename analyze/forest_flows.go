@@ -15,7 +15,7 @@ func (f *Forest) Collectives() iter.Seq[[]Node] {
 		for _, parts := range f.findJoins().each() {
 			nodes = nodes[:0]
 			for _, r := range parts {
-				nodes = append(nodes, Node{f, r})
+				nodes = append(nodes, f.node(r))
 			}
 			if !yield(nodes) {
 				return

@@ -33,7 +33,7 @@ func (f *Forest) fillRoots() bool {
 	}
 	roots := f.localRoots()
 	changed := false
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if !f.has(r, flagOp) || f.isLocal(r) || f.dict.stamps.Values[f.stamp(r)].name != "" {
 			continue
 		}
@@ -41,7 +41,7 @@ func (f *Forest) fillRoots() bool {
 		if f.has(r, flagDuplicate) {
 			original = f.tree.originals[r]
 		}
-		if root := roots[original]; root == noRow || int(root) < f.rows() && f.span(root) == 0 {
+		if root := roots[original]; root == noRow || int(root) < f.Len() && f.span(root) == 0 {
 			continue // none, or an operation without ids
 		}
 		if name, _, known := f.localRoot(roots, original); known && name != "" {

@@ -292,7 +292,7 @@ func (l *launched) dependency(r int32, after int64) int32 {
 // something: of those that ran at a launch the one that had started last.
 func (f *Forest) enqueueTime(l *launched) int64 {
 	var hosts []int32
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if f.flags(r)&(flagOp|flagHost|flagStart|flagRepeat) == flagOp|flagHost|flagStart {
 			hosts = append(hosts, r)
 		}

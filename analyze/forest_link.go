@@ -26,7 +26,7 @@ func (f *Forest) addLinks(links []op.Link) {
 			weight = max(0, l.Weight.V)
 		}
 		f.links = append(f.links, rowLink{
-			row: f.n - 1, trace: f.dict.traces.ID(l.TraceID), span: spanNumber(l.SpanID), weight: weight,
+			row: f.rowCount() - 1, trace: f.dict.traces.ID(l.TraceID), span: spanNumber(l.SpanID), weight: weight,
 		})
 	}
 }
@@ -73,7 +73,7 @@ func (n Node) Links() iter.Seq[Node] {
 		f.build()
 		first, links := linksOf(f.links, n.row)
 		for i := range links {
-			if to := f.tree.target[first+i]; to != noRow && !yield(Node{f, to}) {
+			if to := f.tree.target[first+i]; to != noRow && !yield(f.node(to)) {
 				return
 			}
 		}

@@ -58,7 +58,7 @@ func newLinkSearch(f *Forest) *linkSearch {
 func (s *linkSearch) namedRequests() map[stamp]int32 {
 	f := s.forest
 	named := make(map[stamp]int32)
-	for r := range f.n {
+	for r := range f.rowCount() {
 		number := f.stamp(r)
 		if number == 0 || f.tree.stampRow[number] != noRow {
 			continue
@@ -66,7 +66,7 @@ func (s *linkSearch) namedRequests() map[stamp]int32 {
 		v := f.dict.stamps.Values[number]
 		v.name = ""
 		if _, found := named[v]; !found && v.span != 0 {
-			named[v] = int32(f.rows()) + number
+			named[v] = int32(f.Len()) + number
 		}
 	}
 	return named
@@ -76,7 +76,7 @@ func (s *linkSearch) namedRequests() map[stamp]int32 {
 // above; where there is none, for the root that the topmost row names and what is
 // above that.
 func (s *linkSearch) spread(at map[int32]int32) []int32 {
-	numbers := make([]int32, s.forest.rows())
+	numbers := make([]int32, s.forest.Len())
 	for r := range numbers {
 		numbers[r] = noExecution
 	}
@@ -113,7 +113,7 @@ func (s *linkSearch) above(r int32) int32 {
 	if parent := s.forest.tree.parent[r]; parent != noRow {
 		return parent
 	}
-	if root := s.owner[r]; root != r && int(root) < s.forest.rows() {
+	if root := s.owner[r]; root != r && int(root) < s.forest.Len() {
 		return root
 	}
 	return noRow
@@ -273,7 +273,7 @@ func (s *linkSearch) requestsAt(target, x int32) []int32 {
 		return s.cands[e].requests
 	}
 	request := s.owner[target]
-	if request == noRow || int(request) < s.forest.rows() && s.order.within(request, x) {
+	if request == noRow || int(request) < s.forest.Len() && s.order.within(request, x) {
 		return nil
 	}
 	return []int32{request}
@@ -290,7 +290,7 @@ func (s *linkSearch) dropLost() {
 		var requests []int32
 		var weights []int64
 		for i, request := range cand.requests {
-			if int(request) < s.forest.rows() && s.executionAt(request) != noExecution {
+			if int(request) < s.forest.Len() && s.executionAt(request) != noExecution {
 				continue
 			}
 			requests = append(requests, request)

@@ -72,7 +72,7 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		}
 		checkSameRows(t, whole, traces[0])
 		for i, o := range traces[1:] {
-			if o.rows() != 0 {
+			if o.Len() != 0 {
 				t.Errorf("seed %d: worker %d still holds rows", seed, i+1)
 			}
 		}
@@ -82,11 +82,11 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 // checkSameRows compares what two traces hold row by row.
 func checkSameRows(t *testing.T, want, got *Forest) {
 	t.Helper()
-	if want.rows() != got.rows() {
-		t.Errorf("%d rows, want %d", got.rows(), want.rows())
+	if want.Len() != got.Len() {
+		t.Errorf("%d rows, want %d", got.Len(), want.Len())
 		return
 	}
-	for r := range want.n {
+	for r := range want.rowCount() {
 		a, b := describeRow(want, r), describeRow(got, r)
 		if a != b {
 			t.Errorf("row %d: %s, want %s", r, b, a)

@@ -32,8 +32,8 @@ type nesting struct {
 // nesting returns the nesting of the tree.
 func (f *Forest) nesting() *nesting {
 	n := &nesting{
-		rows:  make([]int32, 0, f.rows()),
-		place: make([]int32, f.rows()), size: make([]int32, f.rows()),
+		rows:  make([]int32, 0, f.Len()),
+		place: make([]int32, f.Len()), size: make([]int32, f.Len()),
 	}
 	for r := range f.tree.topDown() {
 		n.place[r] = int32(len(n.rows))

@@ -14,6 +14,9 @@ type Node struct {
 	row    int32
 }
 
+// node returns row r.
+func (f *Forest) node(r int32) Node { return Node{f, r} }
+
 // IsZero reports whether n stands for no node.
 func (n Node) IsZero() bool { return n.forest == nil }
 
@@ -116,7 +119,7 @@ func (n Node) Parent() Node {
 	if n.IsZero() || n.forest.tree.parent[n.row] == noRow {
 		return Node{}
 	}
-	return Node{n.forest, n.forest.tree.parent[n.row]}
+	return n.forest.node(n.forest.tree.parent[n.row])
 }
 
 // Children returns the nodes directly below n, the last to end first.
@@ -137,7 +140,7 @@ func (f *Forest) Roots() iter.Seq[Node] {
 func (f *Forest) nodes(rows []int32) iter.Seq[Node] {
 	return func(yield func(Node) bool) {
 		for _, r := range rows {
-			if !yield(Node{f, r}) {
+			if !yield(f.node(r)) {
 				return
 			}
 		}

@@ -96,7 +96,7 @@ func (f *Forest) collectPath(w window, roots []int32) *CriticalPath {
 	walk.run(f, w, roots, nil, func(row int32, from, to int64) {
 		s := Segment{StartNS: from, DurationNS: to - from}
 		if row != noRow {
-			s.Node = Node{f, row}
+			s.Node = f.node(row)
 		}
 		path.Segments = append(path.Segments, s)
 	})
@@ -214,7 +214,7 @@ func (f *Forest) areShared(roots []int32) bool {
 	return !slices.ContainsFunc(roots, func(r int32) bool {
 		e := f.shared.of[r]
 		return e == noExecution || f.shared.list[e].row != r || !slices.ContainsFunc(f.shared.list[e].requests, func(q int32) bool {
-			return int(q) < f.rows() && f.has(q, flagStart) && f.isTraced(q)
+			return int(q) < f.Len() && f.has(q, flagStart) && f.isTraced(q)
 		})
 	})
 }

@@ -113,7 +113,7 @@ func TestCriticalPathOfNothing(t *testing.T) {
 	if p := forest.CriticalPath(Node{}); p != nil {
 		t.Errorf("path of no node: %+v", p)
 	}
-	if p := forest.CriticalPath(Node{forest, 0}); p != nil {
+	if p := forest.CriticalPath(forest.node(0)); p != nil {
 		t.Errorf("path without a start: %+v", p)
 	}
 }

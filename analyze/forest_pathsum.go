@@ -304,7 +304,7 @@ type PathTotals struct {
 // no path.
 func (f *Forest) pathTotals(s *PathSummary) *PathTotals {
 	totals := &PathTotals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if !f.isTraced(r) && !f.has(r, flagRepeat) {
 			totals.NoIDs++
 		}

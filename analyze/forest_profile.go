@@ -40,7 +40,7 @@ func (f *Forest) profile(base *Profile, keep func(r int32) bool) *Profile {
 		varieties = append(varieties, entryVariety(text))
 	}
 	var e op.Entry
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if !f.has(r, flagOp) || !keep(r) {
 			continue
 		}

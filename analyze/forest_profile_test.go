@@ -10,7 +10,6 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/op"
 )
 
 // A Forest has the sums over a part of its operations as a Profile has them that
@@ -38,17 +37,17 @@ func TestForestProfile(t *testing.T) {
 		}
 		base, want := NewProfile(opts), NewProfile(opts)
 		forests := make([]*Forest, 1+r.IntN(4))
+		works := newWorkFinder(opts.RecordedFLOPs, opts.Peaks)
 		for i := range forests {
 			forests[i] = NewForest()
 			forests[i].groupBy(opts.By)
-			forests[i].works = newWorkFinder(opts.RecordedFLOPs, opts.Peaks)
 		}
 		kept := make([]bool, len(entries))
 		for i := range entries {
 			base.Add(&entries[i])
 			part := forests[i*len(forests)/len(entries)]
 			part.startPart(int64(i / 7))
-			part.Add(op.Record{Entry: &entries[i]})
+			part.addOp(&entries[i], works.entry(&entries[i]))
 			if kept[i] = r.IntN(3) > 0; kept[i] {
 				want.Add(&entries[i])
 			}

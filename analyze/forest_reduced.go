@@ -11,9 +11,9 @@ func (f *Forest) reduced(out []bool) *Forest {
 		parent: adoption.parentID,
 	}
 	var runs []sourceRun
-	for from := int32(0); from < f.n; {
+	for from := int32(0); from < f.rowCount(); {
 		next := sourceRun{run: run{row: from}, source: source, end: from}
-		for next.end < f.n && out[next.end] == out[from] {
+		for next.end < f.rowCount() && out[next.end] == out[from] {
 			next.end++
 		}
 		if !out[from] {

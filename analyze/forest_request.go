@@ -102,7 +102,7 @@ func (f *Forest) Requests() *Requests {
 	all := &Requests{forest: f, MissingLinks: f.counts.MissingLinks}
 	work := f.sharedWork(owner)
 	all.Shared = work.list
-	ops, first := order.Group(f.n, f.rows()+len(f.dict.stamps.Values), nil, func(r int32) int32 {
+	ops, first := order.Group(f.rowCount(), f.Len()+len(f.dict.stamps.Values), nil, func(r int32) int32 {
 		if !f.has(r, flagOp) || f.executionOf(r, owner) != noExecution {
 			return noRow
 		}
@@ -111,9 +111,9 @@ func (f *Forest) Requests() *Requests {
 	for o := range int32(len(first) - 1) {
 		mine := ops[first[o]:first[o+1]:first[o+1]]
 		switch {
-		case int(o) >= f.rows():
+		case int(o) >= f.Len():
 			if len(mine) > 0 || len(work.parts[o]) > 0 {
-				all.List = append(all.List, f.namedRequest(o-int32(f.rows()), mine))
+				all.List = append(all.List, f.namedRequest(o-int32(f.Len()), mine))
 				all.addShared(work, o)
 			}
 		case owner[o] == o && !f.has(o, flagOp) && f.executionOf(o, owner) == noExecution:
@@ -124,7 +124,7 @@ func (f *Forest) Requests() *Requests {
 	for i := range all.List {
 		all.List[i].addTimes()
 	}
-	for r := range int32(f.rows()) {
+	for r := range int32(f.Len()) {
 		if f.has(r, flagOp) && owner[r] == noRow && f.executionOf(r, owner) == noExecution && !f.has(r, flagDuplicate) {
 			all.unattached = append(all.unattached, r)
 		}
@@ -156,7 +156,7 @@ func (r *Requests) addShared(work *sharedWork, number int32) {
 
 // request describes the request in row root, without its times.
 func (f *Forest) request(root int32, ops []int32) Request {
-	n := Node{f, root}
+	n := f.node(root)
 	return Request{
 		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
 		StartNS: n.Start(), DurationNS: op.Known(n.Duration()), OwnNS: f.sumDeviceSide(ops), Root: n,

@@ -34,7 +34,7 @@ func (r *Requests) PathParts(q *Request) []PathPart {
 	for row, share := range sum.rows() {
 		parts = append(parts, PathPart{
 			Operation: row.Operation, Kind: row.Kind, DeviceKey: row.DeviceKey,
-			TimeNS: share.time.Int64(), Segments: share.segments, Longest: Node{r.forest, share.longest.row},
+			TimeNS: share.time.Int64(), Segments: share.segments, Longest: r.forest.node(share.longest.row),
 		})
 	}
 	slices.SortFunc(parts, func(a, b PathPart) int {

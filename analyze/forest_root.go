@@ -6,7 +6,7 @@ import "github.com/optrace/optrace/op"
 // to; the number of rows plus that of a stamp for a request that was not read;
 // noRow for none.
 func (f *Forest) requestOwners() []int32 {
-	owner := make([]int32, f.rows())
+	owner := make([]int32, f.Len())
 	for r := range owner {
 		owner[r] = noRow
 	}
@@ -44,7 +44,7 @@ func (f *Forest) namedOwner(s int32) int32 {
 	root := f.tree.stampRow[s]
 	switch {
 	case root == noRow:
-		return int32(f.rows()) + s
+		return int32(f.Len()) + s
 	case f.has(root, flagOp):
 		return noRow // the local root is an operation
 	}
@@ -60,7 +60,7 @@ func (f *Forest) namedOwner(s int32) int32 {
 // not read, the stamp of that decides for everything below it.
 func (f *Forest) localRoots() []int32 {
 	f.build()
-	roots := make([]int32, f.rows())
+	roots := make([]int32, f.Len())
 	for r := range roots {
 		roots[r] = noRow
 	}
@@ -71,7 +71,7 @@ func (f *Forest) localRoots() []int32 {
 		case s != 0 && f.tree.stampRow[s] != noRow:
 			roots[r] = f.tree.stampRow[s]
 		case s != 0:
-			roots[r] = int32(f.rows()) + s
+			roots[r] = int32(f.Len()) + s
 		case parent != noRow && !f.has(r, flagRemote) && !named[r]:
 			roots[r] = roots[parent]
 		case !f.has(r, flagOrphan):
@@ -87,8 +87,8 @@ func (f *Forest) localRoot(roots []int32, r int32) (name string, id op.SpanID, k
 	switch root := roots[r]; {
 	case root == noRow:
 		return "", op.SpanID{}, false
-	case int(root) >= f.rows():
-		s := f.dict.stamps.Values[root-int32(f.rows())]
+	case int(root) >= f.Len():
+		s := f.dict.stamps.Values[root-int32(f.Len())]
 		return s.name, spanID(s.span), true
 	default:
 		return f.rowName(root), spanID(f.span(root)), true

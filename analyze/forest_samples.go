@@ -17,7 +17,7 @@ type Iterations struct {
 // Iterations returns the iterations of steps.
 func (f *Forest) Iterations() *Iterations {
 	f.build()
-	it := &Iterations{forest: f, of: make([]int32, f.rows())}
+	it := &Iterations{forest: f, of: make([]int32, f.Len())}
 	for i := range it.of {
 		it.of[i] = noRow
 	}

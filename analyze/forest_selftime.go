@@ -33,11 +33,11 @@ func (f *Forest) selfTimes() iter.Seq2[Node, int64] {
 	f.build()
 	return func(yield func(Node, int64) bool) {
 		var below descent
-		for r := range int32(f.rows()) {
+		for r := range int32(f.Len()) {
 			if !f.countsInSums(r) {
 				continue
 			}
-			if !yield(Node{f, r}, f.selfTime(r, &below)) {
+			if !yield(f.node(r), f.selfTime(r, &below)) {
 				return
 			}
 		}

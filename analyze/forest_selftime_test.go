@@ -158,7 +158,7 @@ func TestMillionDeepChain(t *testing.T) {
 	if total != int64(2*depth) {
 		t.Errorf("self times add up to %d, want the root's %d", total, 2*depth)
 	}
-	root := Node{forest, 0}
+	root := forest.node(0)
 	path := forest.CriticalPath(root)
 	length := int64(0)
 	for _, s := range path.Segments {

@@ -79,7 +79,7 @@ func (f *Forest) sharedWork(owner []int32) *sharedWork {
 	if f.shared.of == nil {
 		return &sharedWork{list: []Execution{}}
 	}
-	ops, first := order.Group(f.n, len(f.shared.list), nil, func(r int32) int32 {
+	ops, first := order.Group(f.rowCount(), len(f.shared.list), nil, func(r int32) int32 {
 		if !f.has(r, flagOp) || f.has(r, flagDuplicate) {
 			return noRow
 		}
@@ -111,7 +111,7 @@ func (f *Forest) sharedWork(owner []int32) *sharedWork {
 
 // execution describes a shared execution with its operations.
 func (f *Forest) execution(e *execution, ops []int32) Execution {
-	n := Node{f, e.row}
+	n := f.node(e.row)
 	return Execution{
 		Name: n.Name(), Service: f.rowService(e.row), TraceID: n.TraceID(), SpanID: n.SpanID(),
 		StartNS: n.Start(), DurationNS: n.Duration(),

@@ -227,7 +227,7 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 		{"enqueue", 0, 5}, {"push", 5, 6}, {"wait", 6, 65}, {"sample", 65, 70}, {"wait", 70, 90}, {"A", 90, 100},
 	}
 	// The two executions below the request are hidden by the span that runs longer.
-	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(forest.node(0)))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 	forest = addTo(NewForest(),
@@ -236,7 +236,7 @@ func TestCriticalPathThroughEndedSpans(t *testing.T) {
 		spanAt("decode", 1, 0, 40, 60).in(3).to(2, 1), opAt("matmul", 2, 1, 40, 60).in(3),
 	)
 	want = []step{{"enqueue", 0, 5}, {"A", 5, 10}, {"embed", 10, 30}, {"A", 30, 40}, {"matmul", 40, 60}, {"A", 60, 100}}
-	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(Node{forest, 0}))); diff != "" {
+	if diff := cmp.Diff(want, stepsOf(forest.CriticalPath(forest.node(0)))); diff != "" {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 	paths := 0

@@ -5,7 +5,7 @@ import "github.com/optrace/optrace/analyze/internal/wide"
 // shift moves the times of each row back. A time that would be out of range is not known
 // any more.
 func (f *Forest) shift(shifts []int64) {
-	for r := range f.n {
+	for r := range f.rowCount() {
 		b, i := f.blocks[r/blockRows], r%blockRows
 		if f.has(r, flagStart) {
 			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])

@@ -22,7 +22,7 @@ import (
 // In frames a semicolon becomes a colon and control characters become spaces;
 // frames that are equal then are one.
 func (f *Forest) WriteCollapsed(w io.Writer) error {
-	return f.addStacks(0, f.n, func(int32, *stacks.Labels) {}).WriteCollapsed(w)
+	return f.addStacks(0, f.rowCount(), func(int32, *stacks.Labels) {}).WriteCollapsed(w)
 }
 
 // Stacks adds up the operations by stack, with the requests that they belong to and,
@@ -182,8 +182,8 @@ func (f *Forest) stackRequest(r int32, owner []int32) stacks.Request {
 	switch {
 	case root == noRow:
 		return stacks.Request{}
-	case int(root) >= f.rows():
-		s := f.dict.stamps.Values[int(root)-f.rows()]
+	case int(root) >= f.Len():
+		s := f.dict.stamps.Values[int(root)-f.Len()]
 		return requestOf(s.name, f.dict.traces.Values[s.trace], s.span)
 	}
 	return requestOf(f.rowName(root), f.dict.traces.Values[f.trace(root)], f.span(root))

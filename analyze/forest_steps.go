@@ -62,7 +62,7 @@ func (f *Forest) stepRows() []Step {
 // statedSteps returns how many operations have a step and are not the host's view.
 func (f *Forest) statedSteps() int64 {
 	count := int64(0)
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if f.isDeviceSide(r) && f.has(r, flagStep) {
 			count++
 		}
@@ -76,7 +76,7 @@ func (f *Forest) statedSteps() int64 {
 func (f *Forest) rowsWithSteps() []int32 {
 	rows := make([]int32, 0, f.statedSteps())
 	var timeless []int32
-	for r := range f.n {
+	for r := range f.rowCount() {
 		switch {
 		case !f.isDeviceSide(r) || !f.has(r, flagStep):
 		case f.has(r, flagStart):

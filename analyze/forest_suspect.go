@@ -25,7 +25,7 @@ func (f *Forest) suspects() *suspects {
 	f.build()
 	s := &suspects{durations: f.suspectDurations(), clock: f.clockProblems()}
 	if f.counts.Repeated > 0 {
-		for r := range f.n {
+		for r := range f.rowCount() {
 			if f.has(r, flagRepeat) {
 				s.repeats = append(s.repeats, r)
 			}
@@ -38,7 +38,7 @@ func (f *Forest) suspects() *suspects {
 // parent starts or after it ends.
 func (f *Forest) clockProblems() []int32 {
 	var found []int32
-	for r := range f.n {
+	for r := range f.rowCount() {
 		if off := f.clockOffset(r); off < -clockSlack || off > clockSlack {
 			found = append(found, r)
 		}
@@ -128,7 +128,7 @@ func (f *Forest) examples(s *suspects) []Suspect {
 
 // suspect describes row r.
 func (f *Forest) suspect(r int32, what SuspectKind) Suspect {
-	n := Node{f, r}
+	n := f.node(r)
 	device := n.Device()
 	s := Suspect{
 		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,

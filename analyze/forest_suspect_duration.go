@@ -30,7 +30,7 @@ func (f *Forest) suspectDurations() []int32 {
 	if !slices.ContainsFunc(f.dict.lanes.Values, func(l lane) bool { return l.stream.Known }) {
 		return nil
 	}
-	rows, first := order.Group(f.n, len(f.dict.lanes.Values), nil, func(r int32) int32 {
+	rows, first := order.Group(f.rowCount(), len(f.dict.lanes.Values), nil, func(r int32) int32 {
 		if !f.isDeviceSide(r) || f.flags(r)&(flagStart|flagRepeat) != flagStart {
 			return noRow
 		}

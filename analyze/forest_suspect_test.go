@@ -239,5 +239,3 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		})
 	}
 }
-
-func abs(n int64) int64 { return max(n, -n) }

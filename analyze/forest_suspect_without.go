@@ -4,11 +4,11 @@ package analyze
 // problem or lies below one: the times of a whole branch come from the same
 // clock.
 func (f *Forest) without(s *suspects) []bool {
-	out := make([]bool, f.rows())
+	out := make([]bool, f.Len())
 	for _, r := range s.durations {
 		out[r] = true
 	}
-	below := make([]bool, f.rows())
+	below := make([]bool, f.Len())
 	pending := append([]int32(nil), s.clock...)
 	for len(pending) > 0 {
 		last := len(pending) - 1

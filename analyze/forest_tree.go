@@ -42,10 +42,10 @@ func (t *tree) children(r int32) []int32 { return t.kids[t.first[r]:t.first[r+1]
 // whatever the input says.
 func (f *Forest) buildTree() {
 	f.counts.Orphans, f.counts.Duplicates, f.counts.Repeated, f.counts.Cycles, f.counts.MissingLinks = 0, 0, 0, 0, 0
-	for r := range f.n {
+	for r := range f.rowCount() {
 		f.clearFlags(r, builtFlags)
 	}
-	byTrace, first := order.Group(f.n, len(f.dict.traces.Values), nil, f.trace)
+	byTrace, first := order.Group(f.rowCount(), len(f.dict.traces.Values), nil, f.trace)
 	f.join(byTrace, first)
 	f.breakCycles()
 	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
@@ -54,7 +54,7 @@ func (f *Forest) buildTree() {
 // join finds parents and the roots that stamps name, and marks duplicates and
 // orphans. Rows without a trace id belong together with nothing.
 func (f *Forest) join(byTrace, first []int32) {
-	f.tree.parent = slices.Grow(f.tree.parent[:0], f.rows())[:f.rows()]
+	f.tree.parent = slices.Grow(f.tree.parent[:0], f.Len())[:f.Len()]
 	f.tree.stampRow = make([]int32, len(f.dict.stamps.Values))
 	for s := range f.tree.stampRow {
 		f.tree.stampRow[s] = noRow
@@ -92,7 +92,7 @@ func (f *Forest) join(byTrace, first []int32) {
 		f.counts.Duplicates += int64(len(j.duplicates))
 		f.counts.Repeated += j.repeated
 		if len(j.duplicates) > 0 && f.tree.originals == nil {
-			f.tree.originals = make([]int32, f.n)
+			f.tree.originals = make([]int32, f.rowCount())
 		}
 		for _, d := range j.duplicates {
 			f.tree.originals[d.row] = d.original
@@ -221,7 +221,7 @@ func (f *Forest) startsBefore(a, b int32) bool {
 // linkChildren lists each row's children.
 func (f *Forest) linkChildren() {
 	parent := f.tree.parent
-	f.tree.kids, f.tree.first = order.Group(f.n, len(parent), f.tree.kids, func(r int32) int32 { return parent[r] })
+	f.tree.kids, f.tree.first = order.Group(f.rowCount(), len(parent), f.tree.kids, func(r int32) int32 { return parent[r] })
 	var sorter order.Rows
 	for r := range int32(len(parent)) {
 		f.sortByEnd(f.tree.children(r), &sorter)

@@ -14,10 +14,10 @@ import (
 // parents returns the name of what each row is below, "-" for nothing.
 func parents(forest *Forest) []string {
 	forest.build()
-	names := make([]string, forest.rows())
+	names := make([]string, forest.Len())
 	for r := range names {
 		names[r] = "-"
-		if p := (Node{forest, int32(r)}).Parent(); !p.IsZero() {
+		if p := (forest.node(int32(r))).Parent(); !p.IsZero() {
 			names[r] = p.Name()
 		}
 	}
@@ -136,7 +136,7 @@ func TestTreeAgainstNaive(t *testing.T) {
 			t.Errorf("seed %d: structure (-want +got):\n%s", seed, diff)
 		}
 		for i := range specs {
-			n := Node{forest, int32(i)}
+			n := forest.node(int32(i))
 			parent := -1
 			if p := n.Parent(); !p.IsZero() {
 				parent = int(p.row)
@@ -165,7 +165,7 @@ func TestTreeIsComplete(t *testing.T) {
 		for n := range forest.Roots() {
 			pending = append(pending, n)
 		}
-		visits := make([]int, forest.rows())
+		visits := make([]int, forest.Len())
 		for len(pending) > 0 {
 			n := pending[len(pending)-1]
 			pending = pending[:len(pending)-1]
@@ -176,7 +176,7 @@ func TestTreeIsComplete(t *testing.T) {
 		}
 		for i, v := range visits {
 			want := 1
-			if (Node{forest, int32(i)}).IsDuplicate() {
+			if (forest.node(int32(i))).IsDuplicate() {
 				want = 0
 			}
 			if v != want {
@@ -193,7 +193,7 @@ func TestNode(t *testing.T) {
 		opAt("relu", 3, 9, 0, 7).withoutStart(),
 	)
 	forest.build()
-	span, matmul, relu := Node{forest, 0}, Node{forest, 1}, Node{forest, 2}
+	span, matmul, relu := forest.node(0), forest.node(1), forest.node(2)
 	type description struct {
 		Name, Service string
 		Op, Orphan    bool

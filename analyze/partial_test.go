@@ -151,7 +151,7 @@ func reportOf(t *testing.T, src Source, opts Options) string {
 func TestPartialsAddUp(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
-		opts.By = slices.DeleteFunc(opts.By, func(k Key) bool { return k.field == byRoot })
+		opts.By = slices.DeleteFunc(opts.By, func(k Key) bool { return k == RootKey })
 		opts.SumsOnly, opts.Workers = true, 1+r.IntN(3)
 		weighted := r.IntN(3) == 0
 		var files, partials inputFiles

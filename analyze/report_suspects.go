@@ -53,7 +53,7 @@ func (r *Report) addSuspects(forest *Forest, all *Profile, s *suspects) {
 // the suspects. The forest must hold all operations that all has the sums of.
 func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
 	out := f.without(s)
-	for r := range f.n {
+	for r := range f.rowCount() {
 		out[r] = out[r] || f.has(r, flagRepeat)
 	}
 	p := f.profile(all, func(r int32) bool { return !out[r] })

@@ -139,7 +139,7 @@ func collectForest(ctx context.Context, src Source, n int) (*forestCollector, er
 		w := &workers[worker]
 		w.counter.startFile(file)
 		w.forest.startPart(part)
-		return each(ctx, records, func() error { return w.account.set(w.forest.bytes()) }, func(rec op.Record, err error) {
+		return each(ctx, records, func() error { return w.account.set(w.forest.Bytes()) }, func(rec op.Record, err error) {
 			w.counter.add(rec, err)
 			if err == nil {
 				w.forest.Add(rec)
@@ -230,7 +230,9 @@ func newCollector(opts Options) *collector {
 	}
 	if opts.structural() {
 		c.forest = NewForest()
-		c.forest.details = opts.KeepForest
+		if opts.KeepForest {
+			c.forest.KeepShapes()
+		}
 		c.forest.groupBy(opts.By)
 	}
 	return c
@@ -240,7 +242,7 @@ func newCollector(opts Options) *collector {
 func (c *collector) bytes() int64 {
 	n := c.profile.bytes() + c.partial.held
 	if c.forest != nil {
-		n += c.forest.bytes()
+		n += c.forest.Bytes()
 	}
 	return n
 }

@@ -111,7 +111,7 @@ func damaged(r *rand.Rand, s spec, n int) spec {
 		skew := r.Int64N(6*ms) - 3*ms
 		s.start, s.end = s.start+skew, s.end+skew
 		if skew%2 == 0 {
-			s.launch = op.Known(s.start - abs(skew))
+			s.launch = op.Known(s.start - max(skew, -skew))
 		}
 	case 3:
 		s.parent = uint64(1 + r.IntN(n)) // perhaps itself or one below it
