@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -391,10 +392,20 @@ func TestPprofOfFormats(t *testing.T) {
 	}
 }
 
+// pprofProgram returns the path of the program that "go tool pprof" runs. With -n the go command builds it and prints the path.
+var pprofProgram = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("go", "tool", "-n", "pprof").Output()
+	return strings.TrimSpace(string(out)), err
+})
+
 // goPprof runs go tool pprof.
 func goPprof(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "pprof", "-symbolize=none"}, args...)...)
+	program, err := pprofProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"-symbolize=none"}, args...)...)
 	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -12,7 +12,8 @@ import (
 // A release has the version that the linker stamped it with.
 func TestReleaseIsStamped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "optrace.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-X main.release=v1.2.3", "-o", path, "./cmd/optrace")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-X main.release=v1.2.3",
+		"-o", path, "./cmd/optrace")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
