@@ -14,11 +14,13 @@ SEED        ?= 1
 .DEFAULT_GOAL := precommit
 .PHONY: precommit test race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench faults tidy browser examples mutation release generate
 
-# go_test runs the tests of the modules $(1) with the flags $(2), and says how many of their cases those with many ran.
+# go_test runs the tests of the modules $(1) with the flags $(2), all in one run of the Go command by go.work, and says how
+# many of their cases those with many ran. vet is a command of its own.
 define go_test
-	@cases=$$(mktemp); trap "rm -f $$cases" EXIT; export OPTRACE_CASES_LOG=$$cases; set -e; \
-	for m in $(1); do echo "== test $$m"; (cd $$m && $(GO) test -count=1 -timeout=60m $(2) ./...); done; \
-	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", n, total, NR}' $$cases
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -e; export OPTRACE=$$dir/optrace OPTRACE_CASES_LOG=$$dir/cases; : >"$$OPTRACE_CASES_LOG"; \
+	$(GO) build -o "$$OPTRACE" ./cmd/optrace; \
+	$(GO) test -count=1 -vet=off -timeout=60m $(2) $(addsuffix ...,$(addprefix ./,$(1))); \
+	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", n, total, NR}' "$$OPTRACE_CASES_LOG"
 endef
 
 precommit: lint test ## what to run before a commit

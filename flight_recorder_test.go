@@ -220,17 +220,18 @@ func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
 		// The encoder, and a part that is used again.
 		rest = mib / 2
 	)
-	for _, tt := range []struct {
+	type load struct {
 		name   string
 		bound  int64
 		text   int // of each operation
 		ended  int
 		atMost int64 // the memory held by small operations that follow
-	}{
+	}
+	for tt := range cases.Of(t, 1, []load{
 		{"large", mib, 20 << 10, 5000, mib},
 		{"larger than the bound", 64 << 10, 100 << 10, 200, 64 << 10},
 		{"very large", 64 * mib, 6 * mib, 20, 8 * mib},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			exp, err := optrace.NewExporter(io.Discard)
 			if err != nil {

@@ -293,15 +293,16 @@ func (l *leaks) requests(n int) {
 // Roots that never end cost other traces nothing: neither new ones, nor old ones
 // that go on.
 func TestM1LeakedRoots(t *testing.T) {
-	for _, tt := range []struct {
+	type leak struct {
 		name  string
 		leaks int
 		root  string
-	}{
+	}
+	for tt := range cases.Of(t, 1, []leak{
 		{"many", 250_000, "never ends"},
 		{"long names", 30_000, strings.Repeat("n", 10<<10)},
 		{"names too long to be read", 2000, strings.Repeat("n", 1<<20)},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			var buf spantest.Buffer
 			l := newLeaks(t, newProcessor(t, newExporter(t, &buf)))

@@ -391,12 +391,13 @@ func TestRecorderStep(t *testing.T) {
 func TestRecorderIsBounded(t *testing.T) {
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const held = 1 << 16
-	for _, tt := range []struct {
+	type load struct {
 		name     string
 		ops      int
 		describe func(rec *optrace.Recorder)
 		most     int // operations that are held
-	}{
+	}
+	for tt := range cases.Of(t, 1, []load{
 		{"operations", 2*held + 7, func(*optrace.Recorder) {}, held},
 		{"shapes", 300, func(rec *optrace.Recorder) {
 			for range op.MaxInputs {
@@ -404,7 +405,7 @@ func TestRecorderIsBounded(t *testing.T) {
 			}
 		}, 50},
 		{"attributes", 3000, func(rec *optrace.Recorder) { rec.Attrs(make([]attribute.KeyValue, 200)...) }, 2000},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			proc := newProcessor(t, newExporter(t, io.Discard), optrace.WithPolicy(optrace.PolicyBlock))
 			rec := proc.Recorder(t.Context())

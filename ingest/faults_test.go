@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -113,7 +114,7 @@ func TestKeysOfJSON(t *testing.T) {
 func TestDeepNesting(t *testing.T) {
 	const depth = 1_000_000
 	far := `"long":"` + strings.Repeat("x", 300<<10) + `"` // behind what the format is recognised by
-	for _, d := range documents() {
+	for d := range cases.Of(t, 2, documents()) {
 		for name, value := range map[string]string{
 			"lists":   strings.Repeat("[", depth) + strings.Repeat("]", depth),
 			"objects": strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth),

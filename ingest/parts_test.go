@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -104,7 +105,7 @@ func TestPartsAreTheInput(t *testing.T) {
 			continue
 		}
 		want := recordtest.Transcript(t, ingest.Open(path).Records())
-		for _, size := range []int{1, 700, 5000, 1 << 20} {
+		for size := range cases.Of(t, 2, []int{1, 700, 5000, 1 << 20}) {
 			for _, workers := range []int{1, 3} {
 				in := ingest.Open(path)
 				got, _ := inParts(t, in, size, workers)

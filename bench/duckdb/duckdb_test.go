@@ -2,6 +2,8 @@ package duckdb
 
 import (
 	"errors"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/program"
 	"io"
 	"os"
 	"os/exec"
@@ -67,6 +69,7 @@ func TestSamePercentiles(t *testing.T) {
 // The command and DuckDB answer the same, where DuckDB has been installed by a
 // run of the comparison: tests download nothing.
 func TestAnswersAgree(t *testing.T) {
+	cases.Rare(t)
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("no Node.js")
@@ -81,10 +84,7 @@ func TestAnswersAgree(t *testing.T) {
 	}
 	db := &duckDB{node, dir}
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
-	program, err := cache.Program(t.Context(), env.Cache, "", "./cmd/optrace")
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := program.Optrace(t, "../..")
 	for f, statements := range map[workload.Format]map[string]func(string) string{
 		workload.Entries:  {duck: entriesSQL, duckStart: nil},
 		workload.OTLPJSON: {duck: otlpSQL, duckTuned: tunedOTLPSQL},
@@ -93,7 +93,7 @@ func TestAnswersAgree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		open := newSides(db, program, file, statements)
+		open := newSides(db, command, file, statements)
 		sums := map[string]string{}
 		for name, side := range open.Sides {
 			s, err := side(t.Context())

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"github.com/optrace/optrace/internal/program"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/producer"
 )
@@ -20,13 +20,10 @@ func TestMain(m *testing.M) {
 // A round of each fault that is about writing breaks no promise.
 func TestRounds(t *testing.T) {
 	cases.Rare(t)
-	program, err := cache.Program(t.Context(), t.TempDir(), "", "./cmd/optrace")
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := program.Optrace(t, "../..")
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
-			c := &campaign{rng: rand.New(rand.NewPCG(1, 2)), program: program}
+			c := &campaign{rng: rand.New(rand.NewPCG(1, 2)), program: command}
 			b := book{name: f.name}
 			if err := c.round(t.Context(), f, &b, t.TempDir()); err != nil {
 				t.Fatal(err)

@@ -2,13 +2,13 @@ package kineto
 
 import (
 	"encoding/json"
+	"github.com/optrace/optrace/internal/program"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/internal/cases"
 )
 
@@ -70,17 +70,14 @@ func TestSides(t *testing.T) {
 		t.Skip("no python3")
 	}
 	dir := t.TempDir()
-	program, err := cache.Program(t.Context(), dir, "", "./cmd/optrace")
-	if err != nil {
-		t.Fatal(err)
-	}
+	command := program.Optrace(t, "../..")
 	for _, l := range []layout{indented, compact} {
 		path := filepath.Join(dir, "trace.json")
 		sum, err := writeFile(path, l, 3000)
 		if err != nil {
 			t.Fatal(err)
 		}
-		open := newSides(interpreter, program, path, l, sum)
+		open := newSides(interpreter, command, path, l, sum)
 		for name, side := range open.Sides {
 			s, err := side(t.Context())
 			if err != nil {
@@ -91,7 +88,7 @@ func TestSides(t *testing.T) {
 			}
 		}
 		sum.ns++
-		if _, err := newSides(interpreter, program, path, l, sum).Sides[ours](t.Context()); err == nil {
+		if _, err := newSides(interpreter, command, path, l, sum).Sides[ours](t.Context()); err == nil {
 			t.Error("a wrong report is no error")
 		}
 	}

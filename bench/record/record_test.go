@@ -11,7 +11,7 @@ import (
 
 // Each side records as many operations as it is asked to, and nothing gets lost.
 func TestOperations(t *testing.T) {
-	for i := range sets {
+	for i := range cases.Some(t, 1, len(sets)) {
 		w, err := newOperations(&sets[i])
 		if err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestOperations(t *testing.T) {
 // The sides of the suites on exporting run, and OTLP comes out byte for byte the
 // same.
 func TestExport(t *testing.T) {
-	for _, set := range append([]set{newShapesSet}, exportSets...) {
+	for set := range cases.Of(t, 1, append([]set{newShapesSet}, exportSets...)) {
 		open, err := openExport(t.Context(), &set)
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestExport(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	for _, s := range append([]set{newShapesSet}, exportSets...) {
+	for s := range cases.Of(t, 1, append([]set{newShapesSet}, exportSets...)) {
 		batches, err := sdkBatches(t.Context(), &s, s.ops(), 5)
 		if err != nil {
 			t.Fatal(err)
@@ -90,6 +90,7 @@ func TestBatches(t *testing.T) {
 
 // Without losses everything arrives, round by round.
 func TestPipelines(t *testing.T) {
+	cases.Rare(t)
 	want := measure.Want{batchOTLP: true, batchDiscard: true, oursEntries: true, oursOTLP: true, oneDiscard: true, oneEntries: true}
 	for i := range cases.Some(t, 1, len(sets)) {
 		open, err := openPipelines(&measure.Env{Progress: io.Discard, Quick: true}, want, &sets[i], 1000, true)

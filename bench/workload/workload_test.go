@@ -47,7 +47,7 @@ func write(t *testing.T, f Format, c Config) (Summary, []*op.Entry, []op.Span) {
 }
 
 func TestSameConfigGivesSameSpans(t *testing.T) {
-	for _, kind := range simulated() {
+	for kind := range cases.Of(t, 1, simulated()) {
 		c := Config{Ops: 1200, Kind: kind}
 		_, first, _ := write(t, OTLPProto, c)
 		_, second, _ := write(t, OTLPProto, c)
@@ -63,7 +63,7 @@ func TestSameConfigGivesSameSpans(t *testing.T) {
 
 // All formats hold the same, and what was written is read back.
 func TestFormatsAgree(t *testing.T) {
-	for _, kind := range simulated() {
+	for kind := range cases.Of(t, 1, simulated()) {
 		c := Config{Ops: 1200, Kind: kind}
 		var first []*op.Entry
 		for _, f := range []Format{OTLPJSON, OTLPProto, OTLPDocument, OTLPMessage, Entries} {
@@ -103,8 +103,8 @@ func byID(entries []*op.Entry) map[op.SpanID]*op.Entry {
 }
 
 func TestSpansNest(t *testing.T) {
-	for _, kind := range simulated() {
-		const ops = 8_000
+	for kind := range cases.Of(t, 1, simulated()) {
+		const ops = 32_000
 		_, entries, spans := write(t, OTLPProto, Config{Ops: ops, Kind: kind})
 		type node struct {
 			name       string

@@ -165,7 +165,7 @@ true`,
 complete -C "$LINE" | string replace -r '\t.*' '' | string join ' '
 true`,
 	}
-	cases := []struct {
+	lines := []struct {
 		words []string // as Bash divides them
 		want  string
 	}{
@@ -184,7 +184,7 @@ true`,
 		if err := os.WriteFile(script, []byte(driver), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range cases {
+		for c := range cases.Of(t, 1, lines) {
 			got := shellCompletes(t, path, script, dir, strings.Join(c.words, " "), c.words)
 			if diff := cmp.Diff(sorted(c.want), sorted(got)); diff != "" { // fish sorts
 				t.Errorf("%s: %q (-want +got):\n%s", shell, c.words, diff)
@@ -193,7 +193,7 @@ true`,
 	}
 	if bash, err := exec.LookPath("bash"); err == nil {
 		script := filepath.Join(dir, "driver.bash")
-		for _, c := range []struct {
+		for c := range cases.Of(t, 1, []struct {
 			line  string
 			words []string
 			want  string
@@ -202,7 +202,7 @@ true`,
 			{"optrace report -section=", []string{"optrace", "report", "-section", "="}, strings.Join(sectionNames(), " ")},
 			{"optrace report -by attr:x -sect", []string{"optrace", "report", "-by", "attr", ":", "x", "-sect"}, "-section"},
 			{"optrace report  ", []string{"optrace", "report", ""}, ""},
-		} {
+		}) {
 			if got := shellCompletes(t, bash, script, dir, c.line, c.words); got != c.want {
 				t.Errorf("bash: %q: %q, want %q", c.line, got, c.want)
 			}

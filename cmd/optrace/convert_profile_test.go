@@ -51,7 +51,7 @@ func samples(t *testing.T) []string {
 			}
 		}
 	}
-	return slices.Collect(cases.Of(t, 20, all))
+	return slices.Collect(cases.Of(t, 8, all))
 }
 
 // profileOf returns the profile that inputs are converted to.

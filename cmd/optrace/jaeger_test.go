@@ -24,16 +24,14 @@ import (
 //	/cut      cuts its answers off
 //	/hang     does not answer
 //	/pruned   answers with pruned.json of the script
-func setupJaeger(env *testscript.Env) error {
-	answers, err := filepath.Abs(filepath.Join("testdata", "jaeger"))
-	if err != nil {
-		return err
+func setupJaeger(answers string) func(*testscript.Env) error {
+	return func(env *testscript.Env) error {
+		server := httptest.NewServer(recordedJaeger(answers, env.WorkDir))
+		env.Defer(server.Close)
+		env.Setenv("JAEGER", server.URL)
+		env.Setenv("ANSWERS", answers)
+		return nil
 	}
-	server := httptest.NewServer(recordedJaeger(answers, env.WorkDir))
-	env.Defer(server.Close)
-	env.Setenv("JAEGER", server.URL)
-	env.Setenv("ANSWERS", answers)
-	return nil
 }
 
 // recordedJaeger answers with the files of a directory.

@@ -39,7 +39,7 @@ func sampleFiles(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Collect(cases.Of(t, 30, files))
+	return slices.Collect(cases.Of(t, 10, files))
 }
 
 // The JSON form of a report reads back as the same report.

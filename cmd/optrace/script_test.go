@@ -1,31 +1,74 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
+	"log"
 	"os"
-	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// TestMain is the program itself where the binary of the tests is called optrace, as a link
+// on the PATH of the tests is.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"optrace": main})
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "optrace" {
+		main()
+	}
+	os.Exit(withProgram(m.Run))
 }
 
-// The scripts in testdata/script describe the program by its command lines.
+// withProgram calls f while optrace is a program on the PATH.
+func withProgram(f func() int) int {
+	self, err := os.Executable()
+	if err != nil {
+		log.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "optrace-test")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "optrace")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if err := os.Symlink(self, program); err != nil {
+		log.Fatal(err)
+	}
+	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+		log.Fatal(err)
+	}
+	return f()
+}
+
+// The scripts in testdata/script describe the program by its command lines. "optrace" runs
+// within the process of the test, and "exec optrace" in its own, with the environment and the
+// standard input of the script.
 func TestScripts(t *testing.T) {
+	dir, err := filepath.Abs("testdata/script")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
-		Setup:         setupJaeger,
+		Dir:           dir,
+		Setup:         setupJaeger(filepath.Join(filepath.Dir(dir), "jaeger")),
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"optrace": func(ts *testscript.TestScript, neg bool, args []string) {
+				if code := runScripted(ts, args); (code != exitOK) != neg {
+					ts.Fatalf("exit code %d", code)
+				}
+			},
 			"exitcode": exitCode, "link": hardLink, "mode": mode, "samefigures": sameFigures, "samerequests": sameRequests,
 			"generate": generate,
 		},
@@ -33,22 +76,29 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// exitCode is the script command "exitcode N command…": the command ends with
+// workingDirectory is held while the process is in the directory of a script.
+var workingDirectory sync.Mutex
+
+// runScripted runs a command line in the directory of a script and returns the exit code.
+func runScripted(ts *testscript.TestScript, args []string) int {
+	workingDirectory.Lock()
+	defer workingDirectory.Unlock()
+	before, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(before)) }()
+	return run(context.Background(), args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
+}
+
+// exitCode is the script command "exitcode N args…": optrace with these arguments ends with
 // that exit code.
 func exitCode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exitcode N command...")
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: exitcode N args...")
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
+	if got := runScripted(ts, args[1:]); got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }

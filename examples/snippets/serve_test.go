@@ -9,11 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/examples/internal/servetest"
+	"github.com/optrace/optrace/internal/program"
 )
 
 // What the SDK for JavaScript sends arrives at optrace serve.
 func TestJavaScriptServed(t *testing.T) {
-	addresses := servetest.Start(t, servetest.Command(t, "../.."))
+	addresses := servetest.Start(t, program.Optrace(t, "../.."))
 	runJavaScript(t, strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
 	answer, err := http.Get(addresses["page"] + "?format=json")
 	if err != nil {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"flag"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -171,7 +174,8 @@ func TestRecorded(t *testing.T) {
 
 // The programs make today what was recorded.
 func TestRun(t *testing.T) {
-	for name, program := range programs {
+	for name := range cases.Of(t, 1, slices.Sorted(maps.Keys(programs))) {
+		program := programs[name]
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".jsonl")
 			want := transcript(t, path)

@@ -24,6 +24,8 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/examples/internal/servetest"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/program"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -78,8 +80,8 @@ func withoutInput(t *testing.T, text []byte) map[string]any {
 
 // What the SDK's own exporters send gives the report that a file of the same spans does.
 func TestExporters(t *testing.T) {
-	program := servetest.Command(t, "../..")
-	for name, exporter := range map[string]func(addresses map[string]string) (sdktrace.SpanExporter, error){
+	command := program.Optrace(t, "../..")
+	exporters := map[string]func(addresses map[string]string) (sdktrace.SpanExporter, error){
 		"http": func(a map[string]string) (sdktrace.SpanExporter, error) {
 			return otlptracehttp.New(t.Context(), otlptracehttp.WithEndpointURL(a["OTLP/HTTP"]))
 		},
@@ -94,9 +96,11 @@ func TestExporters(t *testing.T) {
 			return otlptracegrpc.New(t.Context(), otlptracegrpc.WithInsecure(), otlptracegrpc.WithEndpoint(a["OTLP/gRPC"]),
 				otlptracegrpc.WithCompressor("gzip"))
 		},
-	} {
+	}
+	for name := range cases.Of(t, 2, slices.Sorted(maps.Keys(exporters))) {
+		exporter := exporters[name]
 		t.Run(name, func(t *testing.T) {
-			addresses := servetest.Start(t, program)
+			addresses := servetest.Start(t, command)
 			remote, err := exporter(addresses)
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +117,7 @@ func TestExporters(t *testing.T) {
 			if err := local.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			want, err := exec.CommandContext(t.Context(), program, "report", "-json", path).Output()
+			want, err := exec.CommandContext(t.Context(), command, "report", "-json", path).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +150,7 @@ func (keep) Shutdown(context.Context) error { return nil }
 
 // The operations of a program show within two seconds.
 func TestRun(t *testing.T) {
-	addresses := servetest.Start(t, servetest.Command(t, "../.."))
+	addresses := servetest.Start(t, program.Optrace(t, "../.."))
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.TrimSuffix(addresses["OTLP/HTTP"], "/v1/traces"))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()

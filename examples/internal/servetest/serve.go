@@ -7,21 +7,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
-
-// Command builds the command optrace from the repository in a folder, and returns its path.
-func Command(t testing.TB, repository string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "optrace")
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", repository, "-o", path, "./cmd/optrace")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
-}
 
 // Start starts the program's command serve on free ports, and returns the addresses that it
 // prints by their names. It is interrupted at the end of the test, and has to end well.

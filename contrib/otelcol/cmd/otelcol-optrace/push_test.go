@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
+
+	"github.com/optrace/optrace/internal/program"
 )
 
 // profilesThrough is a configuration whose profiles come by HTTP to the first address and are
@@ -36,17 +38,6 @@ service:
       receivers: [otlp]
       exporters: [otlp_http]
 `
-
-// buildCommand builds the command optrace of the module above.
-func buildCommand(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "optrace")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", "../../../..", "-o", path, "./cmd/optrace")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return path
-}
 
 // sampleOf is what a sample says, without the numbers of a dictionary.
 type sampleOf struct {
@@ -96,7 +87,7 @@ func samplesOf(ps pprofile.Profiles) (all []sampleOf) {
 // A Collector takes the profiles that the command pushes, and sends them on as they are.
 func TestCollectorTakesPushedProfiles(t *testing.T) {
 	allowProfiles(t)
-	command := buildCommand(t)
+	command := program.Optrace(t, "../../../..")
 	dir, to, address := t.TempDir(), newBackend(t), freeAddress(t)
 	config := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, profilesThrough, address, to.address), 0o600); err != nil {
@@ -154,7 +145,7 @@ func TestCollectorRefusesPushedProfiles(t *testing.T) {
 	}
 	stop := start(t, config)
 	defer stop()
-	cmd := exec.CommandContext(t.Context(), buildCommand(t), "convert", "-to", "otlp-profiles", "-push", "http://"+address,
+	cmd := exec.CommandContext(t.Context(), program.Optrace(t, "../../../.."), "convert", "-to", "otlp-profiles", "-push", "http://"+address,
 		"../../../../testdata/exporter_batch.jsonl")
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != 4 || !strings.Contains(string(out), "the receiver answers 404") {
