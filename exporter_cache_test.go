@@ -314,6 +314,7 @@ var varieties = []func(i int) []attribute.KeyValue{
 // All caches of a processor together keep to their bound, and buffers and caches to
 // theirs, on many cores, whatever operations there are.
 func TestM3CachesKeepToTheirBound(t *testing.T) {
+	cases.Rare(t)
 	const (
 		cores       = 64
 		bufferBytes = 8 << 20

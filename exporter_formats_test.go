@@ -392,7 +392,7 @@ func TestW5LargeOperations(t *testing.T) {
 		"scope":    func(s *tracetest.SpanStub) { s.InstrumentationScope = instrumentation.Scope{Name: long} },
 	}
 	mapping := keepAll()
-	for name := range cases.Of(t, 3, slices.Sorted(maps.Keys(enlargements))) {
+	for name := range cases.Of(t, 2, slices.Sorted(maps.Keys(enlargements))) {
 		enlarge := enlargements[name]
 		t.Run(name, func(t *testing.T) {
 			for o := range cases.Of(t, 1, outputs()) {

@@ -382,6 +382,7 @@ func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
 
 // Operations below new roots are summed up, and not forwarded, whatever leaked before.
 func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
+	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	type leak struct {
 		name  string

@@ -144,6 +144,7 @@ func TestSpansNest(t *testing.T) {
 
 // The kinds differ in how often attributes repeat and devices change.
 func TestKinds(t *testing.T) {
+	cases.Rare(t)
 	type variety struct {
 		Names, Processes, Steps int
 		ShapesRepeat, InRuns    bool

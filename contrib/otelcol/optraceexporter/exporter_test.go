@@ -111,7 +111,7 @@ func TestLargeRequest(t *testing.T) {
 		part.ResourceSpans().MoveAndAppendTo(td.ResourceSpans())
 	}
 	path := filepath.Join(t.TempDir(), "ops")
-	export(t, path, nil, td)
+	export(t, path, func(c *Config) { c.TimeoutConfig.Timeout = time.Minute }, td)
 	if text, err := os.ReadFile(path); err != nil || bytes.Count(text, []byte(`{"batch":`)) < 2 {
 		t.Fatalf("%d bytes are one batch; %v", len(text), err)
 	}
