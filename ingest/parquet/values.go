@@ -1,179 +1,114 @@
 package parquet
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
-	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
+	lib "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// value is a value of a column: an integer, a number or bytes, as the physical
-// type of the column says.
-type value struct {
-	i int64
-	f float64
-	b []byte
+// pageValues are the values of a page or a dictionary, without nulls. They are good until the
+// next page.
+type pageValues struct {
+	reader   lib.ValueReader
+	read     [64]lib.Value
+	have, at int // of read
+
+	bits    numbers
+	buf     []byte
+	offsets []uint32 // of texts in buf, or in the page
+	held    int64    // what the budget knows of buf
 }
 
-// values are the values of a page or a dictionary, which are good until the next
-// page.
-type values struct {
-	leaf *leaf
-	n    int
-	// One of these holds them: bytes for values of fixed size, bits, integers,
-	// texts.
-	data  []byte
-	bits  numbers
-	ints  []int64
-	texts [][]byte
-	kind  valuesKind
-	err   error // why there are no more than n
-
-	shared []int64
-	text   []byte
-}
-
-type valuesKind uint8
-
-const (
-	fixedValues valuesKind = iota
-	plainBits
-	runsOfBits
-	integers
-	texts
-)
-
-// at returns the i-th value.
-func (v *values) at(i int) value {
-	switch v.kind {
-	case plainBits:
-		return value{i: int64(v.data[i/8] >> (i % 8) & 1)}
-	case runsOfBits:
-		return value{i: int64(v.bits.at(i))}
-	case integers:
-		if v.leaf.typ == format.Int32 {
-			return value{i: int64(int32(v.ints[i]))}
-		}
-		return value{i: v.ints[i]}
-	case texts:
-		return value{b: v.texts[i]}
+// next returns the next value. There are as many as decode was told.
+func (p *pageValues) next() lib.Value {
+	if p.at == p.have {
+		p.at = 0
+		p.have, _ = p.reader.ReadValues(p.read[:])
 	}
-	b := v.data[i*v.leaf.size : (i+1)*v.leaf.size]
-	switch v.leaf.typ {
-	case format.Int32:
-		return value{i: int64(int32(binary.LittleEndian.Uint32(b)))}
-	case format.Int64:
-		return value{i: int64(binary.LittleEndian.Uint64(b))}
-	case format.Int96:
-		return value{i: int96(b)}
-	case format.Float:
-		return value{f: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
-	case format.Double:
-		return value{f: math.Float64frombits(binary.LittleEndian.Uint64(b))}
+	v := p.read[p.at]
+	p.at++
+	return v
+}
+
+// decode turns to the n values of a page that does not refer to a dictionary. What the
+// library allocates and reads follows from the size of the page and has been checked.
+func (p *pageValues) decode(l *leaf, pg page, n int) (err error) {
+	p.have, p.at = 0, 0
+	if n == 0 {
+		return nil
 	}
-	return value{b: b}
-}
-
-// int96 returns the Unix time in nanoseconds of a timestamp that is kept as
-// nanoseconds of the day and Julian day. It wraps around outside the years 1678
-// to 2262.
-func int96(b []byte) int64 {
-	const unixEpochDay, nanosPerDay = 2_440_588, 86_400_000_000_000
-	day := int64(int32(binary.LittleEndian.Uint32(b[8:])))
-	return (day-unixEpochDay)*nanosPerDay + int64(binary.LittleEndian.Uint64(b))
-}
-
-// decode decodes the values of a page that does not refer to a dictionary, of
-// which there are at most pg.values.
-func (v *values) decode(pg page) (err error) {
-	typ, data := v.leaf.typ, pg.data
-	isInt := typ == format.Int32 || typ == format.Int64
-	v.err = errShortPage
+	typ, kind, encoding, data, in := l.typ, l.typ.Kind(), pg.encoding, pg.data, pg.data[:0]
 	switch {
-	case pg.encoding == format.Plain && typ == format.Boolean:
-		v.kind, v.data, v.n = plainBits, data, 8*len(data)
-	case pg.encoding == format.RLE && typ == format.Boolean:
+	case encoding == format.Plain && kind == lib.ByteArray:
+		data = slices.Clip(data) // the lengths may lead behind it
+	case encoding == format.Plain:
+		if typ.EstimateSize(n) > len(data) {
+			return errShortPage
+		}
+		data = data[:typ.EstimateSize(n)]
+	case encoding == format.RLE && kind == lib.Boolean: // the library takes a run of ones for other bits
 		const prefix = 4 // the length
 		if len(data) < prefix {
 			return errShortPage
 		}
-		err = v.bits.decode(data[prefix:], 1, pg.values)
-		v.kind, v.n = runsOfBits, v.bits.n
-	case pg.encoding == format.Plain && typ == format.ByteArray:
-		v.cutTexts(data, pg.values)
-	case pg.encoding == format.DeltaLengthByteArray && typ == format.ByteArray:
-		v.ints, data, err = decodeDeltas(v.ints, data, pg.values)
-		v.joinTexts(data, nil)
-	case pg.encoding == format.DeltaByteArray && v.leaf.isText():
-		if v.shared, data, err = decodeDeltas(v.shared, data, pg.values); err != nil {
+		if err := p.bits.decode(data[prefix:], 1, n); err != nil {
 			return err
 		}
-		v.ints, data, err = decodeDeltas(v.ints, data, len(v.shared))
-		v.joinTexts(data, v.shared)
-	case pg.encoding == format.DeltaBinaryPacked && isInt:
-		v.ints, _, err = decodeDeltas(v.ints, data, pg.values)
-		v.kind, v.n = integers, len(v.ints)
-	case pg.encoding == format.ByteStreamSplit && v.leaf.size > 0 && typ != format.Int96:
-		whole := len(data) / v.leaf.size * v.leaf.size
-		v.text, err = new(bytestreamsplit.Encoding).DecodeFixedLenByteArray(v.text, data[:whole], v.leaf.size)
-		v.kind, v.data, v.n = fixedValues, v.text, whole/v.leaf.size
-	case pg.encoding == format.Plain:
-		v.kind, v.data, v.n = fixedValues, data, pg.values
-		if v.leaf.size > 0 {
-			v.n = len(data) / v.leaf.size
+		data = make([]byte, (n+7)/8)
+		for i := range n {
+			data[i/8] |= byte(p.bits.at(i)) << (i % 8)
 		}
+		encoding, in = format.Plain, data[:0]
+	case encoding == format.DeltaBinaryPacked && (kind == lib.Int32 || kind == lib.Int64):
+		total, _, err := checkDeltas(data, 64, pg.values)
+		if err != nil || total < n {
+			return errShortPage
+		}
+		typ, in = lib.Int64Type, p.buf[:0]
+	case encoding == format.DeltaLengthByteArray && kind == lib.ByteArray, encoding == format.DeltaByteArray && l.isText():
+		size := 0
+		if kind == lib.FixedLenByteArray {
+			size = typ.Length()
+		}
+		total, err := checkTexts(data, encoding, size, n, pg.values)
+		if err != nil {
+			return err
+		}
+		if err := p.bits.budget.hold(&p.held, int64(total)); err != nil {
+			return err
+		}
+		in = p.buf[:0]
+	case encoding == format.ByteStreamSplit && kind != lib.Boolean && kind != lib.Int96 && kind != lib.ByteArray:
+		size := typ.EstimateSize(1)
+		if data = data[:len(data)/size*size]; len(data) < n*size {
+			return errShortPage
+		}
+		in = p.buf[:0]
 	default:
-		return fmt.Errorf("encoding %d is not supported", pg.encoding)
+		return fmt.Errorf("encoding %d is not supported", encoding)
 	}
-	v.n = min(v.n, pg.values)
-	return err
-}
-
-// cutTexts finds the texts that have their lengths in front of them.
-func (v *values) cutTexts(data []byte, n int) {
-	const prefix = 4
-	v.kind, v.texts = texts, v.texts[:0]
-	for len(v.texts) < n && len(data) >= prefix {
-		size := binary.LittleEndian.Uint32(data)
-		if size > MaxTextBytes {
-			v.err = fmt.Errorf("text of %d bytes; at most %d are read", size, MaxTextBytes)
-			break
-		}
-		if data = data[prefix:]; int(size) > len(data) {
-			break
-		}
-		v.texts = append(v.texts, data[:size])
-		data = data[size:]
+	values, err := typ.Decode(typ.NewValues(in, p.offsets), data, lib.LookupEncoding(encoding))
+	if err != nil {
+		return err
 	}
-	v.n = len(v.texts)
-}
-
-// joinTexts finds the texts whose lengths are v.ints. shared, if not nil, tells
-// how much each has in common with the one before.
-func (v *values) joinTexts(data []byte, shared []int64) {
-	v.kind, v.texts, v.text = texts, v.texts[:0], v.text[:0]
-	var last []byte
-	for i, size := range v.ints {
-		if size < 0 || size > int64(len(data)) || size > MaxTextBytes {
-			break
+	decoded, offsets := values.Data()
+	if encoding != format.Plain {
+		p.buf = decoded
+	}
+	if kind == lib.ByteArray {
+		if p.offsets = offsets; len(offsets) <= n {
+			return errShortPage
 		}
-		own := data[:size]
-		data = data[size:]
-		if shared != nil {
-			same := shared[i]
-			if same < 0 || same > int64(len(last)) || same+size > MaxTextBytes || int64(len(v.text))+same+size > MaxPageBytes {
-				break
-			}
-			start := len(v.text)
-			v.text = append(append(v.text, last[:same]...), own...)
-			last = v.text[start:]
-			if own = last; v.leaf.typ == format.FixedLenByteArray && len(own) != v.leaf.size {
-				break
+		offsets = offsets[:n+1]
+		values = typ.NewValues(decoded, offsets)
+		for i := range offsets[1:] {
+			if size := offsets[i+1] - offsets[i]; size > MaxTextBytes {
+				return fmt.Errorf("text of %d bytes; at most %d are read", size, MaxTextBytes)
 			}
 		}
-		v.texts = append(v.texts, own)
 	}
-	v.n = len(v.texts)
+	p.reader = typ.NewPage(0, n, values).Values()
+	return nil
 }
