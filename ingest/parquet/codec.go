@@ -58,12 +58,8 @@ func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (e
 		n = len(out)
 	case format.Lz4Raw:
 		n, err = lz4.UncompressBlock(src, dst)
-	case format.LZO:
-		return errors.New("compressed with LZO, which is not supported")
-	case format.Lz4:
-		return errors.New("compressed with LZ4 in Hadoop's framing, which is not supported")
 	default:
-		return fmt.Errorf("compressed with codec %d, which is not supported", c)
+		return fmt.Errorf("compressed with codec %d (%v), which is not supported", c, c)
 	}
 	if err == nil && n != len(dst) {
 		err = errPageSize

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"unsafe"
 
 	lib "github.com/parquet-go/parquet-go"
@@ -70,9 +69,19 @@ func newColumn(l *leaf, p pages, s shared) *column {
 }
 
 // start turns to the chunk of a row group.
-func (c *column) start(ch *columnChunk, rows int64) {
+func (c *column) start(g *rowGroup, size int64) error {
 	c.n, c.pos, c.hasDictionary = 0, 0, false
-	c.pages.start(ch, rows)
+	ch, p := &g.Columns[c.chunk], &c.pages
+	p.codec, p.rows = ch.Meta.Codec, g.Rows
+	p.pos = ch.Meta.Data
+	if 0 < ch.Meta.Dictionary && ch.Meta.Dictionary < p.pos { // some writers give 0 where there is none
+		p.pos = ch.Meta.Dictionary
+	}
+	if ch.File != "" || p.pos < 0 || ch.Meta.Size < 0 || p.pos > size || ch.Meta.Size > size-p.pos {
+		return fmt.Errorf("column %q: the values are not within the file", c.leaf.name())
+	}
+	p.end = p.pos + ch.Meta.Size
+	return nil
 }
 
 // load makes sure that the page has values to read. It returns io.EOF at the end
@@ -80,17 +89,15 @@ func (c *column) start(ch *columnChunk, rows int64) {
 func (c *column) load() error {
 	for c.pos == c.n {
 		pg, err := c.pages.next()
-		if err != nil {
-			return err
+		if err == nil {
+			err = c.setPage(pg)
 		}
-		if err := c.setPage(pg); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-var errLevel = errors.New("level that the column does not have")
 
 // setPage turns to a page.
 func (c *column) setPage(pg page) error {
@@ -98,16 +105,10 @@ func (c *column) setPage(pg page) error {
 		return c.setDictionary(pg)
 	}
 	c.n, c.pos, c.next = 0, 0, 0
-	if err := c.reps.decode(pg.rep, bits.Len32(uint32(c.leaf.maxRep)), pg.values); err != nil {
+	if _, err := c.reps.decodeLevels(pg.rep, c.leaf.maxRep, pg.values); err != nil {
 		return err
 	}
-	if _, err := c.reps.count(c.leaf.maxRep); err != nil {
-		return err
-	}
-	if err := c.defs.decode(pg.def, bits.Len32(uint32(c.leaf.maxDef)), pg.values); err != nil {
-		return err
-	}
-	n, err := c.defs.count(c.leaf.maxDef) // values that are not null
+	n, err := c.defs.decodeLevels(pg.def, c.leaf.maxDef, pg.values) // values that are not null
 	if err != nil {
 		return err
 	}
@@ -171,17 +172,8 @@ func (c *column) allNull() bool {
 	return c.defs.list == nil && c.defs.value == 0 && c.reps.list == nil && c.reps.value == 0 && c.leaf.nullable()
 }
 
-// damage is what makes the rest of a row group unreadable.
-type damage struct {
-	column string
-	offset int64
-	err    error
-}
-
-func (d *damage) Error() string { return fmt.Sprintf("column %q: %v", d.column, d.err) }
-func (d *damage) Unwrap() error { return d.err }
-
-// read reads the column into rows, and returns how many of them it has read.
+// read reads the column into rows, and returns how many of them it has read. It leaves
+// the rest of a page that is damaged.
 func (c *column) read(rows []rows.Row) (n int, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // of a library
@@ -191,7 +183,7 @@ func (c *column) read(rows []rows.Row) (n int, err error) {
 			err = errors.New("fewer values than the row group has rows")
 		}
 		if err != nil {
-			err = &damage{column: c.leaf.name(), offset: c.pages.pos, err: err}
+			err = fmt.Errorf("column %q: %w", c.leaf.name(), err)
 		}
 	}()
 	for n < len(rows) && !(c.leads && n > 0 && c.pos == c.n) {

@@ -2,7 +2,9 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	lib "github.com/parquet-go/parquet-go"
@@ -98,28 +100,24 @@ func (h *numbers) decode(src []byte, width, n int) error {
 	return nil
 }
 
-// count returns how many numbers are the highest that there may be, and errLevel where
-// one is higher.
-func (h *numbers) count(highest int32) (n int, err error) {
-	if h.list == nil {
-		if h.value == highest {
-			n = h.n
-		}
-		if h.value > highest {
-			err = errLevel
-		}
-		return n, err
+// decodeLevels decodes n levels and returns how many of them are the highest.
+func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err error) {
+	if err := h.decode(src, bits.Len32(uint32(highest)), n); err != nil {
+		return 0, err
 	}
-	most := highest
+	most := h.value
 	for _, level := range h.list {
 		if most = max(most, level); level == highest {
-			n++
+			full++
 		}
 	}
-	if most > highest {
-		err = errLevel
+	switch {
+	case most > highest:
+		err = errors.New("level that the column does not have")
+	case h.list == nil && h.value == highest:
+		full = n
 	}
-	return n, err
+	return full, err
 }
 
 // maxDeltaBlock is the largest block of differences. Writers use 128 or 256 values.

@@ -46,12 +46,6 @@ type pages struct {
 	held int64  // what budget knows of
 }
 
-// start turns to a chunk.
-func (p *pages) start(c *columnChunk, rows int64) {
-	p.codec, p.rows = c.Meta.Codec, rows
-	p.pos, p.end = c.offset(), c.offset()+c.Meta.Size
-}
-
 // next reads the next page that holds values or the dictionary, io.EOF at the
 // end of the chunk.
 func (p *pages) next() (page, error) {

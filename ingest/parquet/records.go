@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -32,17 +31,13 @@ func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, err
 // RecordsWithin is [Records] for an input of at most so many bytes.
 func RecordsWithin(src io.Reader, name string, _ *op.Mapping, spoolBytes int64) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
-		s, err := newSpool(src, spoolBytes)
+		file, size, closer, err := spool(src, spoolBytes)
 		if err != nil {
 			yield(op.Record{}, err)
 			return
 		}
-		defer s.close()
-		for rec, err := range RecordsAt(s.file, s.size, name, nil) {
-			if !yield(rec, err) {
-				return
-			}
-		}
+		defer closer()
+		RecordsAt(file, size, name, nil)(yield)
 	}
 }
 
@@ -191,14 +186,18 @@ func (t *tableReader) readGroup(i int) bool {
 	}
 	row := t.groups[i].first
 	end := row + g.Rows
-	if g.Rows > 0 {
-		err = t.start(g)
+	offset := int64(0) // of an error
+	for _, c := range t.used {
+		if err == nil && g.Rows > 0 {
+			err = c.start(g, t.size)
+			offset = c.pages.pos
+		}
 	}
 	for err == nil && row < end {
 		batch := t.batch.Reset(int(min(end-row, rows.Size)))
 		for _, c := range t.used {
 			if n, bad := c.read(batch); n < len(batch) {
-				batch, err = batch[:n], bad
+				batch, err, offset = batch[:n], bad, c.pages.pos
 			}
 		}
 		if bytes, ok := t.count(len(batch)); !ok {
@@ -209,34 +208,14 @@ func (t *tableReader) readGroup(i int) bool {
 			row++
 			rec, err := batch[k].Finish(t.columns)
 			if err != nil {
-				err = t.syntaxError(t.used[0].pages.pos, op.ErrorRecord, fmt.Sprintf("row %d: %v", row, err))
+				err = t.syntaxError(t.used[0].pages.pos, op.ErrorRecord, "row %d: %v", row, err)
 			}
 			if !t.yield(rec, err) {
 				return false
 			}
 		}
 	}
-	if err == nil {
-		return true
-	}
-	offset := int64(0)
-	if d, ok := errors.AsType[*damage](err); ok {
-		offset = max(0, d.offset)
-	}
-	return t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, fmt.Sprintf("rows %d to %d are left out: %v", row+1, end, err)))
-}
-
-// start turns the columns to a row group.
-func (t *tableReader) start(g *rowGroup) error {
-	for _, c := range t.used {
-		ch := &g.Columns[c.chunk]
-		offset, size := ch.offset(), ch.Meta.Size
-		if ch.File != "" || offset < 0 || size < 0 || offset > t.size || size > t.size-offset {
-			return &damage{column: c.leaf.name(), offset: offset, err: errors.New("the values are not within the file")}
-		}
-		c.start(ch, g.Rows)
-	}
-	return nil
+	return err == nil || t.yield(op.Record{}, t.syntaxError(offset, op.ErrorDamaged, "rows %d to %d are left out: %v", row+1, end, err))
 }
 
 // count counts rows that were read, and the bytes of all pages so far. It reports false
@@ -251,6 +230,6 @@ func (t *tableReader) count(rows int) (bytes int64, ok bool) {
 	return bytes, n <= FreeRows || n/MaxRowsPerByte <= bytes
 }
 
-func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string) error {
-	return &op.SyntaxError{File: t.name, Offset: offset, Msg: msg, Class: class}
+func (t *tableReader) syntaxError(offset int64, class op.ErrorClass, msg string, args ...any) error {
+	return &op.SyntaxError{File: t.name, Offset: max(0, offset), Msg: fmt.Sprintf(msg, args...), Class: class}
 }

@@ -85,9 +85,9 @@ func (c *thriftChecker) checkStruct(depth int) error {
 			id = 0
 		}
 		id += f.ID
-		field := int16(0)
-		if depth == 0 {
-			field = id
+		field := id
+		if depth > 0 {
+			field = 0
 		}
 		if err := c.check(f.Type, depth+1, field); err != nil {
 			return err
@@ -110,8 +110,7 @@ func (c *thriftChecker) checkList(depth int, field int16) error {
 		return c.limit
 	case field != footerRowGroups && l.Size > MaxColumns:
 		return errThrift
-	}
-	if l.Type == thrift.TRUE || l.Type == thrift.FALSE {
+	case l.Type == thrift.TRUE || l.Type == thrift.FALSE:
 		l.Type = thrift.I8 // unlike a field, an element takes a byte
 	}
 	for range l.Size {
