@@ -6,12 +6,9 @@ import (
 	"io"
 	"unsafe"
 
-	lib "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/op"
 )
 
 // column reads the values of a column in a row group with their levels, page by
@@ -21,8 +18,8 @@ type column struct {
 	leaf  *leaf
 	chunk int // its place among the chunks of a row group
 	pages pages
-	shared
-	use
+	rows.Use
+	batch *rows.Batch
 	leads bool // rows are not read past the end of its pages
 
 	n, pos     int // values of the page, and how many of them have been read
@@ -33,39 +30,17 @@ type column struct {
 	indexes       numbers
 	next          int // of the indexes
 	hasDictionary bool
-	dictionary    []value
+	dictionary    []rows.Meaning
 	held          int64 // what the budget knows of the dictionary
 
-	last  value
-	cells []cell  // of a row
-	kept  []value // of cells, where they are no values of the dictionary
+	last  rows.Meaning
+	cells []rows.Cell    // of a row
+	kept  []rows.Meaning // of cells, where they are no values of the dictionary
 }
 
-// shared is what the columns of a file share.
-type shared struct {
-	strings *intern.Table
-	texts   *op.Builder // reads shapes that are kept as text
-}
-
-// use is what the values of a column are used for.
-type use struct {
-	translate func(c *column, v lib.Value, to *value)
-	// set takes a value of a row that has one or none, and list all cells of a row.
-	// One of them is not nil.
-	set  func(r *rows.Row, v *value)
-	list func(c *column, r *rows.Row, cells []cell)
-}
-
-// cell is a place of a row in a column, at a repetition and a definition level. v is
-// nil where there is no value.
-type cell struct {
-	rep, def int32
-	v        *value
-}
-
-func newColumn(l *leaf, p pages, s shared) *column {
+func newColumn(l *leaf, p pages, u rows.Use, b *rows.Batch) *column {
 	n := numbers{budget: p.budget}
-	return &column{leaf: l, pages: p, shared: s, reps: n, defs: n, indexes: n, own: pageValues{bits: n}}
+	return &column{leaf: l, pages: p, Use: u, batch: b, reps: n, defs: n, indexes: n, own: pageValues{bits: n}}
 }
 
 // start turns to the chunk of a row group.
@@ -105,10 +80,10 @@ func (c *column) setPage(pg page) error {
 		return c.setDictionary(pg)
 	}
 	c.n, c.pos, c.next = 0, 0, 0
-	if _, err := c.reps.decodeLevels(pg.rep, c.leaf.maxRep, pg.values); err != nil {
+	if _, err := c.reps.decodeLevels(pg.rep, c.leaf.MaxRep, pg.values); err != nil {
 		return err
 	}
-	n, err := c.defs.decodeLevels(pg.def, c.leaf.maxDef, pg.values) // values that are not null
+	n, err := c.defs.decodeLevels(pg.def, c.leaf.MaxDef, pg.values) // values that are not null
 	if err != nil {
 		return err
 	}
@@ -136,7 +111,7 @@ func (c *column) setDictionary(pg page) error {
 	if pg.encoding != format.Plain && pg.encoding != format.PlainDictionary {
 		return fmt.Errorf("dictionary in encoding %d is not supported", pg.encoding)
 	}
-	if err := c.pages.budget.hold(&c.held, int64(pg.values)*int64(unsafe.Sizeof(value{}))+int64(len(pg.data))); err != nil {
+	if err := c.pages.budget.hold(&c.held, int64(pg.values)*int64(unsafe.Sizeof(rows.Meaning{}))+int64(len(pg.data))); err != nil {
 		return err
 	}
 	pg.encoding = format.Plain
@@ -144,19 +119,19 @@ func (c *column) setDictionary(pg page) error {
 		return err
 	}
 	c.hasDictionary = true
-	c.dictionary = make([]value, pg.values)
+	c.dictionary = make([]rows.Meaning, pg.values)
 	for i := range c.dictionary {
-		c.translate(c, c.own.next(), &c.dictionary[i])
+		c.Translate(c.batch, &c.leaf.Form, c.leaf.value(c.own.next()), &c.dictionary[i])
 	}
 	return nil
 }
 
 // nextValue returns the next value that is not null. One that is not of the dictionary is
 // translated into room.
-func (c *column) nextValue(room *value) (*value, error) {
+func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	if !c.hasIndexes {
-		*room = value{}
-		c.translate(c, c.own.next(), room)
+		*room = rows.Meaning{}
+		c.Translate(c.batch, &c.leaf.Form, c.leaf.value(c.own.next()), room)
 		return room, nil
 	}
 	at := uint32(c.indexes.at(c.next))
@@ -194,7 +169,7 @@ func (c *column) read(rows []rows.Row) (n int, err error) {
 		switch {
 		case c.allNull():
 			c.pos += k
-		case c.set != nil:
+		case c.Set != nil:
 			if i, err := c.readValues(rows[n : n+k]); err != nil {
 				return n + i, err
 			}
@@ -202,7 +177,7 @@ func (c *column) read(rows []rows.Row) (n int, err error) {
 			if err := c.readCells(); err != nil {
 				return n, err
 			}
-			c.list(c, &rows[n], c.cells)
+			c.List(&rows[n], c.cells)
 			k = 1
 		}
 		n += k
@@ -213,28 +188,22 @@ func (c *column) read(rows []rows.Row) (n int, err error) {
 // readValues reads values of the page, one or none per row.
 func (c *column) readValues(rows []rows.Row) (n int, err error) {
 	for i := range rows {
-		if c.defs.at(c.pos) == c.leaf.maxDef {
+		if c.defs.at(c.pos) == c.leaf.MaxDef {
 			v, err := c.nextValue(&c.last)
 			if err != nil {
 				return i, err
 			}
-			if v.ok {
-				c.set(&rows[i], v)
-			}
-			rows[i].Warn |= v.warning
+			c.SetValue(&rows[i], v)
 		}
 		c.pos++
 	}
 	return len(rows), nil
 }
 
-// maxCells is how many cells of a row are looked at.
-const maxCells = op.MaxInputs * op.MaxRank
-
 // readCells reads a row.
 func (c *column) readCells() (err error) {
 	c.cells, c.kept = c.cells[:0], c.kept[:0]
-	for n := 0; n == 0 || c.leaf.maxRep > 0; n++ {
+	for n := 0; n == 0 || c.leaf.MaxRep > 0; n++ {
 		if c.pos == c.n {
 			if err := c.load(); err == io.EOF && n > 0 {
 				return nil
@@ -242,29 +211,29 @@ func (c *column) readCells() (err error) {
 				return err
 			}
 		}
-		p := cell{rep: c.reps.at(c.pos), def: c.defs.at(c.pos)}
+		p := rows.Cell{Rep: c.reps.at(c.pos), Def: c.defs.at(c.pos)}
 		switch {
-		case n > 0 && p.rep == 0:
+		case n > 0 && p.Rep == 0:
 			return nil
-		case n == 0 && p.rep > 0:
+		case n == 0 && p.Rep > 0:
 			return errors.New("row that starts within a list")
-		case n > 0 && c.cells[0].def < c.leaf.lists[0]:
+		case n > 0 && c.cells[0].Def < c.leaf.Lists[0]:
 			return errors.New("elements of a list that has none")
 		case n == MaxRowValues:
 			return fmt.Errorf("row of more than %d values", MaxRowValues)
 		}
 		c.pos++
-		if p.def == c.leaf.maxDef {
+		if p.Def == c.leaf.MaxDef {
 			room := &c.last
-			if !c.hasIndexes && n < maxCells {
-				c.kept = append(c.kept, value{})
+			if !c.hasIndexes && n < rows.MaxCells {
+				c.kept = append(c.kept, rows.Meaning{})
 				room = &c.kept[len(c.kept)-1]
 			}
-			if p.v, err = c.nextValue(room); err != nil {
+			if p.Value, err = c.nextValue(room); err != nil {
 				return err
 			}
 		}
-		if n < maxCells {
+		if n < rows.MaxCells {
 			c.cells = append(c.cells, p)
 		}
 	}

@@ -150,10 +150,10 @@ func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 		pg.data = p.data
 	}
 	if h.Type == format.DataPage {
-		if pg.rep, err = cutLevels(pg, p.leaf.maxRep, h.DataPageHeader.V.RepetitionLevelEncoding); err != nil {
+		if pg.rep, err = cutLevels(pg, p.leaf.MaxRep, h.DataPageHeader.V.RepetitionLevelEncoding); err != nil {
 			return err
 		}
-		pg.def, err = cutLevels(pg, p.leaf.maxDef, h.DataPageHeader.V.DefinitionLevelEncoding)
+		pg.def, err = cutLevels(pg, p.leaf.MaxDef, h.DataPageHeader.V.DefinitionLevelEncoding)
 	}
 	return err
 }

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
-	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -84,18 +83,17 @@ type table struct {
 	src     io.ReaderAt
 	size    int64
 	name    string
-	bound   []boundField
+	bound   []boundColumn
 	columns rows.Seen
 	// counts has the rows that were read and the bytes of their pages.
 	counts  struct{ rows, bytes atomic.Int64 }
 	readers sync.Pool // of *tableReader, which have memory for pages
 }
 
-// boundField is a field that the file has, and the place of its column among
-// those of a row group.
-type boundField struct {
-	field
-	leaf int
+// boundColumn is a column that means something, and its place among those of a row group.
+type boundColumn struct {
+	chunk int
+	use   rows.Use
 }
 
 // openTable reads the footer and finds the columns that mean something. Where several have
@@ -111,10 +109,10 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 	}
 	t := &table{footer: footer, src: src, size: size, name: name}
 	found := make(map[string]bool)
-	for _, field := range fields {
-		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(field.column) }); i >= 0 {
-			found[field.column] = true
-			t.bound = append(t.bound, boundField{field, i})
+	for _, c := range rows.Columns {
+		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(c.Name) }); i >= 0 {
+			found[c.Name] = true
+			t.bound = append(t.bound, boundColumn{i, c.Use(&t.leaves[i].Form)})
 		}
 	}
 	switch {
@@ -166,11 +164,10 @@ type tableReader struct {
 
 func (t *table) newReader() *tableReader {
 	r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
-	s := shared{strings: new(intern.Table), texts: op.NewBuilder(nil)}
 	for _, b := range t.bound {
-		l := &t.leaves[b.leaf]
-		c := newColumn(l, pages{src: t.src, leaf: l, unpack: &r.unpack, budget: &r.budget}, s)
-		c.chunk, c.use = b.leaf, b.use(l)
+		l := &t.leaves[b.chunk]
+		c := newColumn(l, pages{src: t.src, leaf: l, unpack: &r.unpack, budget: &r.budget}, b.use, r.batch)
+		c.chunk = b.chunk
 		r.used = append(r.used, c)
 	}
 	r.used[0].leads = true // errors tell where it is

@@ -9,32 +9,55 @@ import (
 	lib "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/optrace/optrace/ingest/internal/rows"
 )
 
 // leaf is a column that holds values.
 type leaf struct {
-	path []string
-	typ  lib.Type // the physical one
-	// unsigned and decimal tell how integers are meant, and unit is what
-	// timestamps count, in nanoseconds; 0 for no timestamp.
-	unsigned, decimal bool
-	unit              int64
-	// maxDef is the definition level of a value, and maxRep the repetition level
-	// of the innermost list.
-	maxDef, maxRep int32
-	// lists holds, for each list around the value, the definition level at
-	// which it has an element.
-	lists []int32
+	rows.Form
+	path              []string
+	typ               lib.Type // the physical one
+	unsigned, decimal bool     // how integers are meant
 }
 
 // name returns the path in dots.
 func (l *leaf) name() string { return strings.Join(l.path, ".") }
 
-func (l *leaf) isText() bool { return l.typ.Kind() >= lib.ByteArray }
-
 // nullable reports whether definition level 0 makes the value of a row null,
 // and not an empty list.
-func (l *leaf) nullable() bool { return l.maxDef > 0 && (l.maxRep == 0 || l.lists[0] > 1) }
+func (l *leaf) nullable() bool { return l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1) }
+
+// value returns a value as it is meant. A timestamp of 96 bits, the nanoseconds of the day
+// and the Julian day, becomes the Unix time in nanoseconds, which wraps around outside the
+// years 1678 to 2262.
+func (l *leaf) value(v lib.Value) rows.Value {
+	n := v.Int64()
+	switch l.typ.Kind() {
+	case lib.Boolean:
+		return rows.Value{Kind: rows.Boolean, Int: n}
+	case lib.Float:
+		return rows.Value{Kind: rows.Float, Float: float64(v.Float())}
+	case lib.Double:
+		return rows.Value{Kind: rows.Float, Float: v.Double()}
+	case lib.ByteArray:
+		return rows.Value{Kind: rows.Text, Bytes: v.ByteArray()}
+	case lib.FixedLenByteArray:
+		return rows.Value{Kind: rows.Bytes, Bytes: v.ByteArray()}
+	case lib.Int96:
+		const unixEpochDay, nanosPerDay = 2_440_588, 86_400_000_000_000
+		t := v.Int96()
+		n = (int64(int32(t[2]))-unixEpochDay)*nanosPerDay + int64(uint64(t[1])<<32|uint64(t[0]))
+	case lib.Int32:
+		if n = int64(int32(n)); l.unsigned {
+			n = int64(uint32(n))
+		}
+	}
+	if l.decimal || l.unsigned && n < 0 {
+		return rows.Value{Kind: rows.Number, Int: n}
+	}
+	return rows.Value{Kind: rows.Integer, Int: n}
+}
 
 // is reports whether the leaf is the column that a field names. The groups in
 // lists and maps are called differently by different writers.
@@ -76,11 +99,11 @@ func (s *schemaReader) group(children int32, parent leaf) error {
 		l.path = append(slices.Clip(parent.path), e.Name)
 		switch e.RepetitionType.V {
 		case format.Optional:
-			l.maxDef++
+			l.MaxDef++
 		case format.Repeated:
-			l.maxDef++
-			l.maxRep++
-			l.lists = append(slices.Clip(parent.lists), l.maxDef)
+			l.MaxDef++
+			l.MaxRep++
+			l.Lists = append(slices.Clip(parent.Lists), l.MaxDef)
 		}
 		var err error
 		if e.NumChildren.V > 0 {
@@ -115,12 +138,13 @@ func (l *leaf) setType(e *format.SchemaElement) error {
 	default:
 		l.typ = physicalTypes[typ]
 	}
+	l.Text = l.typ.Kind() >= lib.ByteArray
 	if e.ConvertedType.Valid {
 		switch e.ConvertedType.V {
 		case deprecated.TimestampMillis:
-			l.unit = nanosPerMilli
+			l.Unit = nanosPerMilli
 		case deprecated.TimestampMicros:
-			l.unit = nanosPerMicro
+			l.Unit = nanosPerMicro
 		case deprecated.Decimal:
 			l.decimal = true
 		case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
@@ -135,11 +159,11 @@ func (l *leaf) setType(e *format.SchemaElement) error {
 	case *format.TimestampType:
 		switch t.Unit.Value.(type) {
 		case *format.MilliSeconds:
-			l.unit = nanosPerMilli
+			l.Unit = nanosPerMilli
 		case *format.MicroSeconds:
-			l.unit = nanosPerMicro
+			l.Unit = nanosPerMicro
 		case *format.NanoSeconds:
-			l.unit = 1
+			l.Unit = 1
 		}
 	}
 	return nil

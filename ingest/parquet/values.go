@@ -67,7 +67,7 @@ func (p *pageValues) decode(l *leaf, pg page, n int) (err error) {
 			return errShortPage
 		}
 		typ, in = lib.Int64Type, p.buf[:0]
-	case encoding == format.DeltaLengthByteArray && kind == lib.ByteArray, encoding == format.DeltaByteArray && l.isText():
+	case encoding == format.DeltaLengthByteArray && kind == lib.ByteArray, encoding == format.DeltaByteArray && l.Text:
 		size := 0
 		if kind == lib.FixedLenByteArray {
 			size = typ.Length()
