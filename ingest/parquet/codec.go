@@ -28,8 +28,6 @@ func (d *decompressor) close() {
 	}
 }
 
-var errPageSize = errors.New("page is not of the size that it states")
-
 // decompress fills dst with what src holds, which must be of the size of dst. The
 // library's codecs have no such bound.
 func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (err error) {
@@ -47,9 +45,8 @@ func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (e
 		n, err = fill(dst, brotli.NewReader(bytes.NewReader(src)))
 	case format.Zstd:
 		if d.zstd == nil {
-			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
-				zstd.WithDecoderMaxMemory(MaxPageBytes))
-			if err != nil {
+			if d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxMemory(MaxPageBytes)); err != nil {
 				return fmt.Errorf("opening zstd: %w", err)
 			}
 		}
@@ -62,18 +59,15 @@ func (d *decompressor) decompress(c format.CompressionCodec, dst, src []byte) (e
 		return fmt.Errorf("compressed with codec %d (%v), which is not supported", c, c)
 	}
 	if err == nil && n != len(dst) {
-		err = errPageSize
+		err = errors.New("page is not of the size that it states")
 	}
 	return err
 }
 
-// fill fills dst from src and returns how much there is, one byte more than fits for
-// anything larger.
+// fill fills dst from src and returns how much there is, up to a byte more than fits.
 func fill(dst []byte, src io.Reader) (n int, err error) {
-	n, err = io.ReadFull(src, dst)
-	if err == nil {
-		var more [1]byte
-		k, _ := io.ReadFull(src, more[:])
+	if n, err = io.ReadFull(src, dst); err == nil {
+		k, _ := io.ReadFull(src, make([]byte, 1))
 		n += k
 	}
 	return n, err

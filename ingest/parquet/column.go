@@ -17,10 +17,10 @@ import (
 type column struct {
 	leaf  *leaf
 	chunk int // its place among the chunks of a row group
-	pages pages
 	rows.Use
-	batch *rows.Batch
 	leads bool // rows are not read past the end of its pages
+	batch *rows.Batch
+	pages pages
 
 	n, pos     int // values of the page, and how many of them have been read
 	reps, defs numbers
@@ -38,9 +38,11 @@ type column struct {
 	kept  []rows.Meaning // of cells, where they are no values of the dictionary
 }
 
-func newColumn(l *leaf, p pages, u rows.Use, b *rows.Batch) *column {
-	n := numbers{budget: p.budget}
-	return &column{leaf: l, pages: p, Use: u, batch: b, reps: n, defs: n, indexes: n, own: pageValues{bits: n}}
+// opened returns a column that reads pages into rows of a batch.
+func (c column) opened(p pages, b *rows.Batch) *column {
+	c.pages, c.batch = p, b
+	c.reps.budget, c.defs.budget, c.indexes.budget, c.own.bits.budget = p.budget, p.budget, p.budget, p.budget
+	return &c
 }
 
 // start turns to the chunk of a row group.
@@ -142,9 +144,11 @@ func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	return &c.dictionary[at], nil
 }
 
-// allNull reports whether the page holds nothing but rows that are null.
+// allNull reports whether the page holds nothing but rows that are null: at definition
+// level 0, where that makes no empty list.
 func (c *column) allNull() bool {
-	return c.defs.list == nil && c.defs.value == 0 && c.reps.list == nil && c.reps.value == 0 && c.leaf.nullable()
+	l := c.leaf
+	return c.defs.are(0) && c.reps.are(0) && l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1)
 }
 
 // read reads the column into rows, and returns how many of them it has read. It leaves

@@ -15,7 +15,6 @@ import (
 // numbers are numbers of a few bits each, kept in runs of equal ones and runs of
 // packed ones: levels, indexes into dictionaries and booleans.
 type numbers struct {
-	n     int
 	list  []int32 // nil where all are value
 	value int32
 
@@ -31,41 +30,33 @@ func (h *numbers) at(i int) int32 {
 	return h.list[i]
 }
 
+// are reports whether all numbers are n.
+func (h *numbers) are(n int32) bool { return h.list == nil && h.value == n }
+
 const (
-	// maxPadding is how many numbers the last run may have too many.
-	maxPadding = 63 * 8
-	// maxRun is the longest run. Pages have fewer values.
-	maxRun = 1 << 31
+	maxRun     = 1 << 31 // pages have fewer values
+	maxPadding = 63 * 8  // how many numbers the last run may have too many
 )
 
 // decode decodes n numbers of width bits. A width of 0 needs no data: all numbers are 0.
 // The runs are walked over first: the library allocates what they claim.
 func (h *numbers) decode(src []byte, width, n int) error {
-	h.n, h.list, h.value = n, nil, 0
+	h.list, h.value = nil, 0
 	if width == 0 || n == 0 {
 		return nil
-	}
-	if width > 32 {
-		return errShortPage
 	}
 	size := 0
 	for have := 0; have < n; {
 		head, k := binary.Uvarint(src[size:])
-		if k <= 0 || head>>1 > maxRun {
+		run, bytes, left := int(head>>1), (width+7)/8, len(src)-size-k
+		switch isPacked := head&1 != 0; {
+		case k <= 0 || width > 32 || head>>1 > maxRun || !isPacked && bytes > left:
 			return errShortPage
-		}
-		size += k
-		isPacked, run, bytes := head&1 != 0, int(head>>1), (width+7)/8
-		switch {
-		case run == 0:
-			continue
 		case isPacked: // groups of eight numbers
 			run, bytes = 8*run, run*width
-		case bytes > len(src)-size:
-			return errShortPage
-		default:
+		case run > 0:
 			var number [8]byte
-			copy(number[:], src[size:size+bytes])
+			copy(number[:], src[size+k:size+k+bytes])
 			value := binary.LittleEndian.Uint64(number[:])
 			if value>>width != 0 {
 				return fmt.Errorf("number %d of %d bits", value, width)
@@ -74,13 +65,14 @@ func (h *numbers) decode(src []byte, width, n int) error {
 				h.value = int32(value)
 				return nil
 			}
+		default:
+			bytes = 0 // the library takes no number
 		}
-		left := len(src) - size
 		if have+run > n+maxPadding || bytes > left && have+8*left/width < n {
 			return errShortPage
 		}
 		have += run
-		size += bytes
+		size += k + bytes
 	}
 	if missing := size - len(src); missing > 0 { // some writers leave out the padding of the last run
 		src = append(slices.Clip(src), make([]byte, missing)...)
@@ -93,11 +85,10 @@ func (h *numbers) decode(src []byte, width, n int) error {
 		h.buf = make([]int32, 0, room)
 	}
 	list, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(h.buf[:0], src[:size])
-	if err != nil {
-		return err
+	if err == nil {
+		h.list = list[:n:n]
 	}
-	h.list = list[:n:n]
-	return nil
+	return err
 }
 
 // decodeLevels decodes n levels and returns how many of them are the highest.
@@ -111,23 +102,20 @@ func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err 
 			full++
 		}
 	}
-	switch {
-	case most > highest:
-		err = errors.New("level that the column does not have")
-	case h.list == nil && h.value == highest:
+	if most > highest {
+		return 0, errors.New("level that the column does not have")
+	}
+	if h.are(highest) {
 		full = n
 	}
-	return full, err
+	return full, nil
 }
-
-// maxDeltaBlock is the largest block of differences. Writers use 128 or 256 values.
-const maxDeltaBlock = 1 << 12
 
 // checkDeltas walks over integers of width bits that are kept as differences, packed in
 // blocks of miniblocks that have a width each. It returns how many there are, most at
 // most, and what follows them. The library allocates what the header claims and unpacks
 // numbers of any width.
-func checkDeltas(src []byte, width byte, most int) (n int, rest []byte, err error) {
+func checkDeltas(src []byte, width byte, most int) (total int, rest []byte, err error) {
 	var header [4]uint64 // values in a block, miniblocks in it, values in all, first value
 	for i := range header {
 		v, n := binary.Uvarint(src)
@@ -136,11 +124,12 @@ func checkDeltas(src []byte, width byte, most int) (n int, rest []byte, err erro
 		}
 		header[i], src = v, src[n:]
 	}
-	block, minis, total := header[0], header[1], header[2]
-	if block == 0 || block > maxDeltaBlock || minis == 0 || block%minis != 0 || block/minis%8 != 0 || total > uint64(most) {
+	const maxBlock = 1 << 12 // writers use 128 or 256 values
+	block, minis := header[0], header[1]
+	if block == 0 || block > maxBlock || minis == 0 || block%minis != 0 || block/minis%8 != 0 || header[2] > uint64(most) {
 		return 0, nil, errShortPage
 	}
-	for left := int(total) - 1; left > 0; {
+	for left := int(header[2]) - 1; left > 0; {
 		_, n := binary.Varint(src) // the smallest difference
 		if n <= 0 || len(src)-n < int(minis) {
 			return 0, nil, errShortPage
@@ -156,49 +145,45 @@ func checkDeltas(src []byte, width byte, most int) (n int, rest []byte, err erro
 			left -= int(block / minis)
 		}
 	}
-	return int(total), src, nil
+	return int(header[2]), src, nil
 }
 
 // checkTexts checks the lengths of at least n texts, most at most, that are kept as
-// differences, and returns what they add up to. size is that of each, 0 for any. The
-// library allocates what the lengths add up to.
+// differences, and returns what they add up to: the library allocates that. size is that
+// of each text, 0 for any.
 func checkTexts(src []byte, encoding format.Encoding, size, n, most int) (total int, err error) {
-	var shared []int32 // with the text before
-	if encoding == format.DeltaByteArray {
-		if shared, src, err = lengths(src, most); err != nil {
+	var lengths [2][]int32 // of what a text shares with the one before, and of its own
+	for i := range lengths {
+		if i == 0 && encoding != format.DeltaByteArray {
+			continue
+		}
+		_, rest, err := checkDeltas(src, 32, most)
+		if err == nil {
+			lengths[i], err = lib.DeltaBinaryPacked.DecodeInt32(nil, src[:len(src)-len(rest)])
+		}
+		if err != nil {
 			return 0, err
 		}
+		src = rest
 	}
-	own, src, err := lengths(src, most)
-	if err != nil {
-		return 0, err
-	}
+	shared, own := lengths[0], lengths[1]
 	if len(own) < n || encoding == format.DeltaByteArray && len(shared) != len(own) {
 		return 0, errShortPage
 	}
 	left, last := len(src), 0
 	for i, length := range own {
-		text := int(length)
+		same := 0
 		if shared != nil {
-			if shared[i] < 0 || int(shared[i]) > last {
-				return 0, errShortPage
-			}
-			text += int(shared[i])
+			same = int(shared[i])
+		}
+		if length < 0 || int(length) > left || same < 0 || same > last {
+			return 0, errShortPage
 		}
 		left -= int(length)
-		total += text
-		if last = text; length < 0 || left < 0 || text > MaxTextBytes || total > MaxPageBytes || size > 0 && text != size {
+		last = same + int(length)
+		if total += last; last > MaxTextBytes || total > MaxPageBytes || size > 0 && last != size {
 			return 0, errShortPage
 		}
 	}
 	return total, nil
-}
-
-// lengths decodes up to most lengths and returns what follows them.
-func lengths(src []byte, most int) (list []int32, rest []byte, err error) {
-	if _, rest, err = checkDeltas(src, 32, most); err != nil {
-		return nil, nil, err
-	}
-	list, err = lib.DeltaBinaryPacked.DecodeInt32([]int32{}, src[:len(src)-len(rest)])
-	return list, rest, err
 }

@@ -22,13 +22,6 @@ type page struct {
 	rep, def, data []byte
 }
 
-// What values of a page take beside its bytes.
-const (
-	minTextBytes  = 4 // of a text in the page
-	bytesPerText  = 4 // its offset
-	bytesPerDelta = 3 * 8
-)
-
 // pages reads the pages of a column chunk.
 type pages struct {
 	src      io.ReaderAt
@@ -55,7 +48,7 @@ func (p *pages) next() (page, error) {
 			return page{}, err
 		}
 		var pg page
-		var rep, def int32 // bytes of levels in front of the values, where they are not compressed
+		var rep, def int32 // bytes of levels in front, which are not compressed
 		switch v1, v2, d := &h.DataPageHeader.V, &h.DataPageHeaderV2.V, &h.DictionaryPageHeader.V; {
 		case h.Type == format.DataPage && h.DataPageHeader.Valid:
 			pg.values, pg.encoding = int(v1.NumValues), v1.Encoding
@@ -116,13 +109,10 @@ func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	case rep < 0 || def < 0 || rep+def > min(compressed, uncompressed):
 		return errShortPage
 	}
-	held := compressed + uncompressed
+	held := compressed + 2*uncompressed // with what is decoded, or offsets of texts, of four bytes each
 	switch pg.encoding {
-	case format.Plain:
-		held += uncompressed / minTextBytes * bytesPerText
-	case format.ByteStreamSplit:
-		held += uncompressed
 	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
+		const bytesPerDelta = 3 * 8 // lengths, shared parts, offsets
 		held += int64(pg.values) * bytesPerDelta
 	}
 	return p.budget.hold(&p.held, held)
@@ -161,22 +151,19 @@ func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
 // cutLevels cuts the levels off that a page of version 1 starts with, behind
 // their length.
 func cutLevels(pg *page, highest int32, encoding format.Encoding) ([]byte, error) {
-	if highest == 0 {
-		return nil, nil
-	}
-	if encoding != format.RLE {
-		return nil, fmt.Errorf("levels in encoding %d are not supported", encoding)
-	}
 	const prefix = 4
-	if len(pg.data) < prefix {
+	switch {
+	case highest == 0:
+		return nil, nil
+	case encoding != format.RLE:
+		return nil, fmt.Errorf("levels in encoding %d are not supported", encoding)
+	case len(pg.data) < prefix || int(binary.LittleEndian.Uint32(pg.data)) > len(pg.data)-prefix:
 		return nil, errShortPage
 	}
-	n, rest := int(binary.LittleEndian.Uint32(pg.data)), pg.data[prefix:]
-	if n > len(rest) {
-		return nil, errShortPage
-	}
-	pg.data = rest[n:]
-	return rest[:n], nil
+	end := prefix + int(binary.LittleEndian.Uint32(pg.data))
+	levels := pg.data[prefix:end]
+	pg.data = pg.data[end:]
+	return levels, nil
 }
 
 // grow returns a slice of length n, in buf where that suffices. There is room

@@ -83,17 +83,11 @@ type table struct {
 	src     io.ReaderAt
 	size    int64
 	name    string
-	bound   []boundColumn
+	bound   []column // those that mean something, not opened
 	columns rows.Seen
 	// counts has the rows that were read and the bytes of their pages.
 	counts  struct{ rows, bytes atomic.Int64 }
 	readers sync.Pool // of *tableReader, which have memory for pages
-}
-
-// boundColumn is a column that means something, and its place among those of a row group.
-type boundColumn struct {
-	chunk int
-	use   rows.Use
 }
 
 // openTable reads the footer and finds the columns that mean something. Where several have
@@ -112,14 +106,16 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 	for _, c := range rows.Columns {
 		if i := slices.IndexFunc(t.leaves, func(l leaf) bool { return l.is(c.Name) }); i >= 0 {
 			found[c.Name] = true
-			t.bound = append(t.bound, boundColumn{i, c.Use(&t.leaves[i].Form)})
+			l := &t.leaves[i]
+			t.bound = append(t.bound, column{leaf: l, chunk: i, Use: c.Use(&l.Form), leads: len(t.bound) == 0}) // errors tell where the first is
 		}
 	}
-	switch {
+	switch missing := "duration_ns or duration_us"; {
 	case !found["operation"]:
-		return nil, fmt.Errorf("parquet file without a column operation; it has %s", columnNames(t.leaves))
+		missing = "operation"
+		fallthrough
 	case !found["duration_ns"] && !found["duration_us"]:
-		return nil, fmt.Errorf("parquet file without a column duration_ns or duration_us; it has %s", columnNames(t.leaves))
+		return nil, fmt.Errorf("parquet file without a column %s; it has %s", missing, columnNames(t.leaves))
 	}
 	t.columns = rows.Seen{Elements: found["output_elements"], Memory: found["memory_bytes"]}
 	t.readers.New = func() any { return t.newReader() }
@@ -164,13 +160,9 @@ type tableReader struct {
 
 func (t *table) newReader() *tableReader {
 	r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
-	for _, b := range t.bound {
-		l := &t.leaves[b.chunk]
-		c := newColumn(l, pages{src: t.src, leaf: l, unpack: &r.unpack, budget: &r.budget}, b.use, r.batch)
-		c.chunk = b.chunk
-		r.used = append(r.used, c)
+	for _, c := range t.bound {
+		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
 	}
-	r.used[0].leads = true // errors tell where it is
 	return r
 }
 

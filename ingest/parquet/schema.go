@@ -16,47 +16,40 @@ import (
 // leaf is a column that holds values.
 type leaf struct {
 	rows.Form
-	path              []string
-	typ               lib.Type // the physical one
-	unsigned, decimal bool     // how integers are meant
+	path     []string
+	typ      lib.Type // the physical one
+	kind     rows.ValueKind
+	unsigned bool
 }
 
 // name returns the path in dots.
 func (l *leaf) name() string { return strings.Join(l.path, ".") }
 
-// nullable reports whether definition level 0 makes the value of a row null,
-// and not an empty list.
-func (l *leaf) nullable() bool { return l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1) }
-
 // value returns a value as it is meant. A timestamp of 96 bits, the nanoseconds of the day
 // and the Julian day, becomes the Unix time in nanoseconds, which wraps around outside the
 // years 1678 to 2262.
 func (l *leaf) value(v lib.Value) rows.Value {
-	n := v.Int64()
+	to := rows.Value{Kind: l.kind, Int: v.Int64()}
 	switch l.typ.Kind() {
-	case lib.Boolean:
-		return rows.Value{Kind: rows.Boolean, Int: n}
+	case lib.ByteArray, lib.FixedLenByteArray:
+		to.Bytes = v.ByteArray()
 	case lib.Float:
-		return rows.Value{Kind: rows.Float, Float: float64(v.Float())}
+		to.Float = float64(v.Float())
 	case lib.Double:
-		return rows.Value{Kind: rows.Float, Float: v.Double()}
-	case lib.ByteArray:
-		return rows.Value{Kind: rows.Text, Bytes: v.ByteArray()}
-	case lib.FixedLenByteArray:
-		return rows.Value{Kind: rows.Bytes, Bytes: v.ByteArray()}
+		to.Float = v.Double()
+	case lib.Int32:
+		if to.Int = int64(v.Int32()); l.unsigned {
+			to.Int = int64(v.Uint32())
+		}
 	case lib.Int96:
 		const unixEpochDay, nanosPerDay = 2_440_588, 86_400_000_000_000
 		t := v.Int96()
-		n = (int64(int32(t[2]))-unixEpochDay)*nanosPerDay + int64(uint64(t[1])<<32|uint64(t[0]))
-	case lib.Int32:
-		if n = int64(int32(n)); l.unsigned {
-			n = int64(uint32(n))
-		}
+		to.Int = (int64(int32(t[2]))-unixEpochDay)*nanosPerDay + int64(uint64(t[1])<<32|uint64(t[0]))
 	}
-	if l.decimal || l.unsigned && n < 0 {
-		return rows.Value{Kind: rows.Number, Int: n}
+	if to.Kind == rows.Integer && l.unsigned && to.Int < 0 {
+		to.Kind = rows.Number
 	}
-	return rows.Value{Kind: rows.Integer, Int: n}
+	return to
 }
 
 // is reports whether the leaf is the column that a field names. The groups in
@@ -118,42 +111,46 @@ func (s *schemaReader) group(children int32, parent leaf) error {
 	return nil
 }
 
-var physicalTypes = [...]lib.Type{
-	lib.BooleanType, lib.Int32Type, lib.Int64Type, lib.Int96Type, lib.FloatType, lib.DoubleType, lib.ByteArrayType,
+// physicalTypes are the types that the library decodes, and what their values are.
+var physicalTypes = [...]struct {
+	typ  lib.Type
+	kind rows.ValueKind
+}{
+	{lib.BooleanType, rows.Boolean}, {lib.Int32Type, rows.Integer}, {lib.Int64Type, rows.Integer}, {lib.Int96Type, rows.Integer},
+	{lib.FloatType, rows.Float}, {lib.DoubleType, rows.Float}, {lib.ByteArrayType, rows.Text}, {nil, rows.Bytes},
 }
 
 // maxFixedValueBytes is the largest size of values of a type of fixed size.
 const maxFixedValueBytes = 1 << 16
 
 func (l *leaf) setType(e *format.SchemaElement) error {
-	switch typ, size := e.Type.V, e.TypeLength.V; {
+	typ, size, isDecimal := e.Type.V, e.TypeLength.V, false
+	switch {
 	case !e.Type.Valid:
 		return fmt.Errorf("column %q has no type", l.name())
-	case typ == format.FixedLenByteArray && (size < 0 || size > maxFixedValueBytes):
-		return fmt.Errorf("column %q holds values of %d bytes", l.name(), size)
-	case typ == format.FixedLenByteArray:
-		l.typ = lib.FixedLenByteArrayType(int(size))
 	case typ < 0 || int(typ) >= len(physicalTypes):
 		return fmt.Errorf("column %q is of unknown type %d", l.name(), typ)
-	default:
-		l.typ = physicalTypes[typ]
+	case typ == format.FixedLenByteArray && (size < 0 || size > maxFixedValueBytes):
+		return fmt.Errorf("column %q holds values of %d bytes", l.name(), size)
 	}
-	l.Text = l.typ.Kind() >= lib.ByteArray
-	if e.ConvertedType.Valid {
-		switch e.ConvertedType.V {
-		case deprecated.TimestampMillis:
-			l.Unit = nanosPerMilli
-		case deprecated.TimestampMicros:
-			l.Unit = nanosPerMicro
-		case deprecated.Decimal:
-			l.decimal = true
-		case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
-			l.unsigned = true
-		}
+	l.typ, l.kind = physicalTypes[typ].typ, physicalTypes[typ].kind
+	if l.typ == nil {
+		l.typ = lib.FixedLenByteArrayType(int(size))
+	}
+	l.Text = l.kind == rows.Text || l.kind == rows.Bytes
+	switch e.ConvertedType.V {
+	case deprecated.TimestampMillis:
+		l.Unit = nanosPerMilli
+	case deprecated.TimestampMicros:
+		l.Unit = nanosPerMicro
+	case deprecated.Decimal:
+		isDecimal = true
+	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
+		l.unsigned = true
 	}
 	switch t := e.LogicalType.Value.(type) {
 	case *format.DecimalType:
-		l.decimal = true
+		isDecimal = true
 	case *format.IntType:
 		l.unsigned = !t.IsSigned
 	case *format.TimestampType:
@@ -165,6 +162,9 @@ func (l *leaf) setType(e *format.SchemaElement) error {
 		case *format.NanoSeconds:
 			l.Unit = 1
 		}
+	}
+	if isDecimal && l.kind == rows.Integer {
+		l.kind = rows.Number
 	}
 	return nil
 }
