@@ -118,7 +118,13 @@ func openTable(src io.ReaderAt, size int64, name string) (*table, error) {
 		return nil, fmt.Errorf("parquet file without a column %s; it has %s", missing, columnNames(t.leaves))
 	}
 	t.columns = rows.Seen{Elements: found["output_elements"], Memory: found["memory_bytes"]}
-	t.readers.New = func() any { return t.newReader() }
+	t.readers.New = func() any {
+		r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
+		for _, c := range t.bound {
+			r.used = append(r.used, c.opened(pages{src: src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
+		}
+		return r
+	}
 	return t, nil
 }
 
@@ -156,14 +162,6 @@ type tableReader struct {
 	batch   *rows.Batch
 	used    []*column
 	counted int64 // bytes of the pages that the table counts
-}
-
-func (t *table) newReader() *tableReader {
-	r := &tableReader{table: t, batch: rows.NewBatch(rows.Size)}
-	for _, c := range t.bound {
-		r.used = append(r.used, c.opened(pages{src: t.src, leaf: c.leaf, unpack: &r.unpack, budget: &r.budget}, r.batch))
-	}
-	return r
 }
 
 // readGroup reads the i-th row group, and reports whether more is wanted.
