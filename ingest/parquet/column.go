@@ -123,7 +123,7 @@ func (c *column) setDictionary(pg page) error {
 	c.hasDictionary = true
 	c.dictionary = make([]rows.Meaning, pg.values)
 	for i := range c.dictionary {
-		c.Translate(c.batch, &c.leaf.Form, c.leaf.value(c.own.next()), &c.dictionary[i])
+		c.Translate(c.batch, &c.leaf.Form, c.own.next(c.leaf), &c.dictionary[i])
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (c *column) setDictionary(pg page) error {
 func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
 	if !c.hasIndexes {
 		*room = rows.Meaning{}
-		c.Translate(c.batch, &c.leaf.Form, c.leaf.value(c.own.next()), room)
+		c.Translate(c.batch, &c.leaf.Form, c.own.next(c.leaf), room)
 		return room, nil
 	}
 	at := uint32(c.indexes.at(c.next))

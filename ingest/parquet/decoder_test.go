@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	lib "github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
@@ -158,8 +156,8 @@ func TestBadTexts(t *testing.T) {
 
 // A timestamp of 2000-01-01, which is Julian day 2451545.
 func TestInt96(t *testing.T) {
-	l := leaf{typ: lib.Int96Type}
-	v := l.value(lib.ValueOf(deprecated.Int96{1, 0, 2_451_545}))
+	p := pageValues{data: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}}
+	v := p.next(&leaf{typ: format.Int96, size: 12})
 	if want := int64(946_684_800_000_000_001); v.Int != want {
 		t.Errorf("%d, want %d", v.Int, want)
 	}
@@ -208,7 +206,7 @@ func FuzzLists(f *testing.F) {
 	f.Add([]byte{0x03, 0x58, 0x00}, []byte{0x03, 0x24, 0x04}, []byte{1, 0x03, 0x02}, uint8(5))
 	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
 	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
-		l := leaf{path: []string{"x"}, typ: lib.Int64Type, Form: rows.Form{MaxDef: 4, MaxRep: 2, Lists: []int32{2, 4}}}
+		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, Form: rows.Form{MaxDef: 4, MaxRep: 2, Lists: []int32{2, 4}}}
 		i := slices.IndexFunc(rows.Columns, func(c rows.Column) bool { return c.Name == "input_shapes" })
 		b := rows.NewBatch(rows.Size)
 		c := column{leaf: &l, Use: rows.Columns[i].Use(&l.Form)}.opened(pages{budget: new(budget)}, b)

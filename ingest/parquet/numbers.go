@@ -7,7 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
-	lib "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
 	"github.com/parquet-go/parquet-go/format"
 )
@@ -159,7 +159,7 @@ func checkTexts(src []byte, encoding format.Encoding, size, n, most int) (total 
 		}
 		_, rest, err := checkDeltas(src, 32, most)
 		if err == nil {
-			lengths[i], err = lib.DeltaBinaryPacked.DecodeInt32(nil, src[:len(src)-len(rest)])
+			lengths[i], err = new(delta.BinaryPackedEncoding).DecodeInt32(nil, src[:len(src)-len(rest)])
 		}
 		if err != nil {
 			return 0, err

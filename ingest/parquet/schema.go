@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	lib "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/format"
 
@@ -17,40 +16,14 @@ import (
 type leaf struct {
 	rows.Form
 	path     []string
-	typ      lib.Type // the physical one
+	typ      format.Type
+	size     int // of a value of a type of fixed size, else 0
 	kind     rows.ValueKind
 	unsigned bool
 }
 
 // name returns the path in dots.
 func (l *leaf) name() string { return strings.Join(l.path, ".") }
-
-// value returns a value as it is meant. A timestamp of 96 bits, the nanoseconds of the day
-// and the Julian day, becomes the Unix time in nanoseconds, which wraps around outside the
-// years 1678 to 2262.
-func (l *leaf) value(v lib.Value) rows.Value {
-	to := rows.Value{Kind: l.kind, Int: v.Int64()}
-	switch l.typ.Kind() {
-	case lib.ByteArray, lib.FixedLenByteArray:
-		to.Bytes = v.ByteArray()
-	case lib.Float:
-		to.Float = float64(v.Float())
-	case lib.Double:
-		to.Float = v.Double()
-	case lib.Int32:
-		if to.Int = int64(v.Int32()); l.unsigned {
-			to.Int = int64(v.Uint32())
-		}
-	case lib.Int96:
-		const unixEpochDay, nanosPerDay = 2_440_588, 86_400_000_000_000
-		t := v.Int96()
-		to.Int = (int64(int32(t[2]))-unixEpochDay)*nanosPerDay + int64(uint64(t[1])<<32|uint64(t[0]))
-	}
-	if to.Kind == rows.Integer && l.unsigned && to.Int < 0 {
-		to.Kind = rows.Number
-	}
-	return to
-}
 
 // is reports whether the leaf is the column that a field names. The groups in
 // lists and maps are called differently by different writers.
@@ -111,13 +84,13 @@ func (s *schemaReader) group(children int32, parent leaf) error {
 	return nil
 }
 
-// physicalTypes are the types that the library decodes, and what their values are.
+// physicalTypes are the sizes and kinds of the values of types.
 var physicalTypes = [...]struct {
-	typ  lib.Type
+	size int
 	kind rows.ValueKind
 }{
-	{lib.BooleanType, rows.Boolean}, {lib.Int32Type, rows.Integer}, {lib.Int64Type, rows.Integer}, {lib.Int96Type, rows.Integer},
-	{lib.FloatType, rows.Float}, {lib.DoubleType, rows.Float}, {lib.ByteArrayType, rows.Text}, {nil, rows.Bytes},
+	format.Boolean: {0, rows.Boolean}, format.Int32: {4, rows.Integer}, format.Int64: {8, rows.Integer}, format.Int96: {12, rows.Integer},
+	format.Float: {4, rows.Float}, format.Double: {8, rows.Float}, format.ByteArray: {0, rows.Text}, format.FixedLenByteArray: {0, rows.Bytes},
 }
 
 // maxFixedValueBytes is the largest size of values of a type of fixed size.
@@ -133,9 +106,9 @@ func (l *leaf) setType(e *format.SchemaElement) error {
 	case typ == format.FixedLenByteArray && (size < 0 || size > maxFixedValueBytes):
 		return fmt.Errorf("column %q holds values of %d bytes", l.name(), size)
 	}
-	l.typ, l.kind = physicalTypes[typ].typ, physicalTypes[typ].kind
-	if l.typ == nil {
-		l.typ = lib.FixedLenByteArrayType(int(size))
+	l.typ, l.size, l.kind = typ, physicalTypes[typ].size, physicalTypes[typ].kind
+	if typ == format.FixedLenByteArray {
+		l.size = int(size)
 	}
 	l.Text = l.kind == rows.Text || l.kind == rows.Bytes
 	switch e.ConvertedType.V {
