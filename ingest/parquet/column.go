@@ -89,7 +89,7 @@ func (c *column) setPage(pg page) error {
 	if err != nil {
 		return err
 	}
-	switch c.hasIndexes = pg.encoding == format.RLEDictionary || pg.encoding == format.PlainDictionary; {
+	switch c.hasIndexes = pg.encoding == format.RLEDictionary || pg.encoding == oldDictionary; {
 	case !c.hasIndexes:
 		err = c.own.decode(c.leaf, pg, n)
 	case !c.hasDictionary:
@@ -105,12 +105,16 @@ func (c *column) setPage(pg page) error {
 	return err
 }
 
+// oldDictionary is PLAIN_DICTIONARY, which old writers use for dictionaries and for indexes
+// into them.
+const oldDictionary format.Encoding = 2
+
 // setDictionary translates the values of a dictionary.
 func (c *column) setDictionary(pg page) error {
 	if c.hasDictionary {
 		return errors.New("two dictionaries")
 	}
-	if pg.encoding != format.Plain && pg.encoding != format.PlainDictionary {
+	if pg.encoding != format.Plain && pg.encoding != oldDictionary {
 		return fmt.Errorf("dictionary in encoding %d is not supported", pg.encoding)
 	}
 	if err := c.pages.budget.hold(&c.held, int64(pg.values)*int64(unsafe.Sizeof(rows.Meaning{}))+int64(len(pg.data))); err != nil {

@@ -112,8 +112,8 @@ func (p *pageValues) decode(l *leaf, pg page, n int) (err error) {
 		p.numbers, err = new(delta.BinaryPackedEncoding).DecodeInt64(p.numbers, pg.data)
 		p.ints = p.numbers
 	case pg.encoding == format.DeltaByteArray && l.Text, pg.encoding == format.DeltaLengthByteArray && isText:
-		total, err := checkTexts(pg.data, pg.encoding, l.size, n, pg.values)
-		if err == nil {
+		var total int
+		if total, err = checkTexts(pg.data, pg.encoding, l.size, n, pg.values); err == nil {
 			err = p.bits.budget.hold(&p.held, int64(total))
 		}
 		if err != nil {

@@ -108,7 +108,7 @@ func (v *Value) integer() (n int64, ok bool) {
 // integer translates integers that are least or more. Anything else means nothing and
 // adds a warning.
 func integer(least int64, warning op.Warning) translate {
-	return func(b *Batch, f *Form, v Value, to *Meaning) {
+	return func(_ *Batch, _ *Form, v Value, to *Meaning) {
 		n, ok := v.integer()
 		to.set(n, ok && n >= least, warning)
 	}
@@ -117,7 +117,7 @@ func integer(least int64, warning op.Warning) translate {
 // nanos translates times and durations, in nanoseconds unless the type of the column says
 // otherwise.
 func nanos(warning op.Warning) translate {
-	return func(b *Batch, f *Form, v Value, to *Meaning) {
+	return func(_ *Batch, f *Form, v Value, to *Meaning) {
 		n, ok := v.integer()
 		if unit := f.Unit; ok && unit > 1 {
 			ok = math.MinInt64/unit <= n && n <= math.MaxInt64/unit
@@ -129,7 +129,7 @@ func nanos(warning op.Warning) translate {
 
 // micros translates durations in microseconds, as the seed's recorder writes them, to
 // nanoseconds.
-func micros(b *Batch, f *Form, v Value, to *Meaning) {
+func micros(_ *Batch, _ *Form, v Value, to *Meaning) {
 	const most = math.MaxInt64 / 1000
 	var ns int64
 	var ok bool
@@ -171,7 +171,7 @@ func flag(_ *Batch, _ *Form, v Value, to *Meaning) {
 
 // traceID translates ids in hexadecimal or as bytes. One that is zero or neither is
 // unknown.
-func traceID(b *Batch, f *Form, v Value, to *Meaning) {
+func traceID(_ *Batch, _ *Form, v Value, to *Meaning) {
 	text := v.Bytes
 	var ok bool
 	if to.id, ok = op.ParseTraceID(text); !ok && len(text) == len(to.id) {
@@ -182,7 +182,7 @@ func traceID(b *Batch, f *Form, v Value, to *Meaning) {
 
 // spanID is traceID for a span. Where none is true, zero is an id too: that of no span.
 func spanID(none bool) translate {
-	return func(b *Batch, f *Form, v Value, to *Meaning) {
+	return func(_ *Batch, _ *Form, v Value, to *Meaning) {
 		text := v.Bytes
 		id, ok := op.ParseSpanID(text)
 		if !ok && len(text) == len(id) {
