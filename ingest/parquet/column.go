@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
+	"unsafe"
 
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
-	"github.com/optrace/optrace/internal/intern"
-	"github.com/optrace/optrace/op"
 )
 
 // column reads the values of a column in a row group with their levels, page by
@@ -18,39 +16,49 @@ import (
 // row), the definition level how much of the path to it is there.
 type column struct {
 	leaf  *leaf
-	pages pages
-	shared
+	chunk int // its place among the chunks of a row group
+	rows.Use
 	leads bool // rows are not read past the end of its pages
+	batch *rows.Batch
+	pages pages
 
 	n, pos     int // values of the page, and how many of them have been read
-	next       int // the next of those that are not null
 	reps, defs numbers
 	// A page has values of its own, or indexes into the dictionary.
-	own             values
-	indexes         numbers
-	hasIndexes      bool
-	dictionary      values
-	hasDictionary   bool
-	dictionaries    int   // how many dictionaries there have been
-	dictionaryBytes int64 // what the budget knows of the dictionary
+	own           pageValues
+	hasIndexes    bool
+	indexes       numbers
+	next          int // of the indexes
+	hasDictionary bool
+	dictionary    []rows.Meaning
+	held          int64 // what the budget knows of the dictionary
+
+	last  rows.Meaning
+	cells []rows.Cell    // of a row
+	kept  []rows.Meaning // of cells, where they are no values of the dictionary
 }
 
-// shared is what the columns of a file share.
-type shared struct {
-	strings *intern.Table
-	texts   *op.Builder // reads shapes that are kept as text
-	batch   *rows.Batch
-}
-
-func newColumn(l *leaf, p pages, s shared) *column {
-	n := numbers{budget: p.budget}
-	return &column{leaf: l, pages: p, shared: s, own: values{leaf: l, bits: n}, reps: n, defs: n, indexes: n}
+// opened returns a column that reads pages into rows of a batch.
+func (c column) opened(p pages, b *rows.Batch) *column {
+	c.pages, c.batch = p, b
+	c.reps.budget, c.defs.budget, c.indexes.budget, c.own.bits.budget = p.budget, p.budget, p.budget, p.budget
+	return &c
 }
 
 // start turns to the chunk of a row group.
-func (c *column) start(ch *columnChunk, rows int64) {
+func (c *column) start(g *rowGroup, size int64) error {
 	c.n, c.pos, c.hasDictionary = 0, 0, false
-	c.pages.start(ch, rows)
+	ch, p := &g.Columns[c.chunk], &c.pages
+	p.codec, p.rows = ch.Meta.Codec, g.Rows
+	p.pos = ch.Meta.Data
+	if 0 < ch.Meta.Dictionary && ch.Meta.Dictionary < p.pos { // some writers give 0 where there is none
+		p.pos = ch.Meta.Dictionary
+	}
+	if ch.File != "" || p.pos < 0 || ch.Meta.Size < 0 || p.pos > size || ch.Meta.Size > size-p.pos {
+		return fmt.Errorf("column %q: the values are not within the file", c.leaf.name())
+	}
+	p.end = p.pos + ch.Meta.Size
+	return nil
 }
 
 // load makes sure that the page has values to read. It returns io.EOF at the end
@@ -58,17 +66,15 @@ func (c *column) start(ch *columnChunk, rows int64) {
 func (c *column) load() error {
 	for c.pos == c.n {
 		pg, err := c.pages.next()
-		if err != nil {
-			return err
+		if err == nil {
+			err = c.setPage(pg)
 		}
-		if err := c.setPage(pg); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
-
-var errLevel = errors.New("level that the column does not have")
 
 // setPage turns to a page.
 func (c *column) setPage(pg page) error {
@@ -76,53 +82,34 @@ func (c *column) setPage(pg page) error {
 		return c.setDictionary(pg)
 	}
 	c.n, c.pos, c.next = 0, 0, 0
-	n, err := c.decodeLevels(pg)
+	if _, err := c.reps.decodeLevels(pg.rep, c.leaf.MaxRep, pg.values); err != nil {
+		return err
+	}
+	n, err := c.defs.decodeLevels(pg.def, c.leaf.MaxDef, pg.values) // values that are not null
 	if err != nil {
 		return err
 	}
-	if c.hasIndexes = pg.encoding == format.RLEDictionary || pg.encoding == oldDictionary; !c.hasIndexes {
-		err = c.own.decode(pg)
-	} else {
-		switch {
-		case !c.hasDictionary:
-			err = errors.New("page refers to a dictionary that is missing")
-		case len(pg.data) == 0: // nothing but nulls
-			c.indexes.n, c.indexes.list = 0, nil
-		default:
-			err = c.indexes.decode(pg.data[1:], int(pg.data[0]), pg.values)
-		}
+	switch c.hasIndexes = pg.encoding == format.RLEDictionary || pg.encoding == oldDictionary; {
+	case !c.hasIndexes:
+		err = c.own.decode(c.leaf, pg, n)
+	case !c.hasDictionary:
+		err = errors.New("page refers to a dictionary that is missing")
+	case n > 0 && len(pg.data) == 0:
+		err = errShortPage
+	case n > 0:
+		err = c.indexes.decode(pg.data[1:], int(pg.data[0]), n)
 	}
 	if err == nil {
-		c.n = n
+		c.n = pg.values
 	}
 	return err
 }
 
-// decodeLevels returns how many values have levels.
-func (c *column) decodeLevels(pg page) (n int, err error) {
-	n = pg.values
-	for _, l := range []struct {
-		levels  *numbers
-		data    []byte
-		highest int32
-	}{{&c.reps, pg.rep, c.leaf.maxRep}, {&c.defs, pg.def, c.leaf.maxDef}} {
-		if err := l.levels.decode(l.data, bits.Len32(uint32(l.highest)), pg.values); err != nil {
-			return 0, err
-		}
-		if err := l.levels.check(l.highest); err != nil {
-			return 0, err
-		}
-		if l.levels.n < n {
-			return 0, errShortPage
-		}
-	}
-	return n, nil
-}
-
-// oldDictionary is PLAIN_DICTIONARY, which old writers still use for
-// dictionaries and for indexes into them.
+// oldDictionary is PLAIN_DICTIONARY, which old writers use for dictionaries and for indexes
+// into them.
 const oldDictionary format.Encoding = 2
 
+// setDictionary translates the values of a dictionary.
 func (c *column) setDictionary(pg page) error {
 	if c.hasDictionary {
 		return errors.New("two dictionaries")
@@ -130,221 +117,133 @@ func (c *column) setDictionary(pg page) error {
 	if pg.encoding != format.Plain && pg.encoding != oldDictionary {
 		return fmt.Errorf("dictionary in encoding %d is not supported", pg.encoding)
 	}
-	if err := c.pages.budget.hold(&c.dictionaryBytes, int64(pg.values)*bytesPerValue+int64(len(pg.data))); err != nil {
+	if err := c.pages.budget.hold(&c.held, int64(pg.values)*int64(unsafe.Sizeof(rows.Meaning{}))+int64(len(pg.data))); err != nil {
 		return err
 	}
 	pg.encoding = format.Plain
-	pg.data = append([]byte(nil), pg.data...)
-	c.dictionary = values{leaf: c.leaf, bits: numbers{budget: c.pages.budget}}
-	c.hasDictionary = true
-	c.dictionaries++
-	if err := c.dictionary.decode(pg); err != nil {
+	if err := c.own.decode(c.leaf, pg, pg.values); err != nil {
 		return err
 	}
-	if c.dictionary.n < pg.values {
-		return c.dictionary.err
+	c.hasDictionary = true
+	c.dictionary = make([]rows.Meaning, pg.values)
+	for i := range c.dictionary {
+		c.Translate(c.batch, &c.leaf.Form, c.own.next(c.leaf), &c.dictionary[i])
 	}
 	return nil
 }
 
-// bytesPerValue is what a value of a dictionary takes, besides its bytes.
-const bytesPerValue = 80
+// nextValue returns the next value that is not null. One that is not of the dictionary is
+// translated into room.
+func (c *column) nextValue(room *rows.Meaning) (*rows.Meaning, error) {
+	if !c.hasIndexes {
+		*room = rows.Meaning{}
+		c.Translate(c.batch, &c.leaf.Form, c.own.next(c.leaf), room)
+		return room, nil
+	}
+	at := uint32(c.indexes.at(c.next))
+	if at >= uint32(len(c.dictionary)) {
+		return nil, fmt.Errorf("index %d in a dictionary of %d values", at, len(c.dictionary))
+	}
+	c.next++
+	return &c.dictionary[at], nil
+}
 
-// allNull reports whether the page holds nothing but rows that are null.
+// allNull reports whether the page holds nothing but rows that are null: at definition
+// level 0, where that makes no empty list.
 func (c *column) allNull() bool {
-	return c.defs.list == nil && c.defs.value == 0 && c.reps.list == nil && c.reps.value == 0 && c.leaf.nullable()
+	l := c.leaf
+	return c.defs.are(0) && c.reps.are(0) && l.MaxDef > 0 && (l.MaxRep == 0 || l.Lists[0] > 1)
 }
 
-// damage is what makes the rest of a row group unreadable.
-type damage struct {
-	column string
-	offset int64
-	err    error
-}
-
-func (d *damage) Error() string { return fmt.Sprintf("column %q: %v", d.column, d.err) }
-func (d *damage) Unwrap() error { return d.err }
-
-// safely calls f where a library may panic.
-func (c *column) safely(f func() error) (err error) {
+// read reads the column into rows, and returns how many of them it has read. It leaves
+// the rest of a page that is damaged.
+func (c *column) read(rows []rows.Row) (n int, err error) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			err = c.wrap(fmt.Errorf("damaged page: %v", fault))
+		if fault := recover(); fault != nil { // of a library
+			err = fmt.Errorf("damaged page: %v", fault)
+		}
+		if err == io.EOF {
+			err = errors.New("fewer values than the row group has rows")
+		}
+		if err != nil {
+			err = fmt.Errorf("column %q: %w", c.leaf.name(), err)
 		}
 	}()
-	return f()
-}
-
-func (c *column) wrap(err error) error {
-	if err == io.EOF {
-		err = errors.New("fewer values than the row group has rows")
-	}
-	return &damage{column: c.leaf.name(), offset: c.pages.pos, err: err}
-}
-
-// meaning is what a value means.
-type meaning[T any] struct {
-	v       T
-	warning op.Warning
-	ok      bool // false for a value that means nothing
-}
-
-// translator translates the values of a column, those of a dictionary once.
-type translator[T any] struct {
-	translate  translate[T]
-	dictionary []meaning[T]
-	number     int // of the dictionary
-	last       meaning[T]
-}
-
-// next returns the next value that is not null.
-func (t *translator[T]) next(c *column) (*meaning[T], error) {
-	i := c.next
-	c.next++
-	if !c.hasIndexes {
-		if i >= c.own.n {
-			return nil, c.own.err
-		}
-		t.last.v, t.last.warning, t.last.ok = t.translate(c, c.own.at(i))
-		return &t.last, nil
-	}
-	if i >= c.indexes.n {
-		return nil, errShortPage
-	}
-	if t.number != c.dictionaries {
-		t.translateAll(c)
-	}
-	at := uint32(c.indexes.at(i))
-	if at >= uint32(len(t.dictionary)) {
-		return nil, fmt.Errorf("index %d in a dictionary of %d values", at, len(t.dictionary))
-	}
-	return &t.dictionary[at], nil
-}
-
-// translateAll translates the dictionary.
-func (t *translator[T]) translateAll(c *column) {
-	t.number = c.dictionaries
-	t.dictionary = make([]meaning[T], c.dictionary.n)
-	for i := range t.dictionary {
-		m := &t.dictionary[i]
-		m.v, m.warning, m.ok = t.translate(c, c.dictionary.at(i))
-	}
-}
-
-// reader reads a column into rows.
-type reader interface {
-	// read returns how many of the rows it has read.
-	read(c *column, rows []rows.Row) (n int, err error)
-}
-
-// single reads a column that holds one value per row.
-type single[T any] struct {
-	translator[T]
-	set func(r *rows.Row, v T)
-}
-
-func (s *single[T]) read(c *column, rows []rows.Row) (n int, err error) {
-	for n < len(rows) {
+	for n < len(rows) && !(c.leads && n > 0 && c.pos == c.n) {
 		if err := c.load(); err != nil {
-			return n, c.wrap(err)
+			return n, err
 		}
 		k := min(c.n-c.pos, len(rows)-n)
-		if !c.allNull() {
-			for i := range k {
-				if c.defs.at(c.pos+i) < c.leaf.maxDef {
-					continue
-				}
-				m, err := s.next(c)
-				if err != nil {
-					return n + i, c.wrap(err)
-				}
-				r := &rows[n+i]
-				if m.ok {
-					s.set(r, m.v)
-				}
-				r.Warn |= m.warning
+		switch {
+		case c.allNull():
+			c.pos += k
+		case c.Set != nil:
+			if i, err := c.readValues(rows[n : n+k]); err != nil {
+				return n + i, err
 			}
+		default:
+			if err := c.readCells(); err != nil {
+				return n, err
+			}
+			c.List(&rows[n], c.cells)
+			k = 1
 		}
 		n += k
-		if c.pos += k; c.leads && c.pos == c.n {
-			break
-		}
 	}
 	return n, nil
 }
 
-// list reads a column value by value.
-type list[T any] struct {
-	translator[T]
-	to sink[T]
+// readValues reads values of the page, one or none per row.
+func (c *column) readValues(rows []rows.Row) (n int, err error) {
+	for i := range rows {
+		if c.defs.at(c.pos) == c.leaf.MaxDef {
+			v, err := c.nextValue(&c.last)
+			if err != nil {
+				return i, err
+			}
+			c.SetValue(&rows[i], v)
+		}
+		c.pos++
+	}
+	return len(rows), nil
 }
 
-// sink takes the values of a row, one after the other.
-type sink[T any] interface {
-	// add takes a value at a repetition and a definition level, nil for null.
-	add(r *rows.Row, rep, def int32, v *meaning[T])
-	// end is called behind the last value of a row.
-	end(r *rows.Row)
-}
-
-func (l *list[T]) read(c *column, rows []rows.Row) (n int, err error) {
-	row, inRow := -1, 0
-	hasList := false // in the row
-	end := func() {
-		if inRow > 0 {
-			l.to.end(&rows[row])
+// readCells reads a row.
+func (c *column) readCells() (err error) {
+	c.cells, c.kept = c.cells[:0], c.kept[:0]
+	for n := 0; n == 0 || c.leaf.MaxRep > 0; n++ {
+		if c.pos == c.n {
+			if err := c.load(); err == io.EOF && n > 0 {
+				return nil
+			} else if err != nil {
+				return err
+			}
 		}
-		inRow = 0
-	}
-	for {
-		if row == len(rows)-1 && c.leaf.maxRep == 0 {
-			end()
-			return len(rows), nil
+		p := rows.Cell{Rep: c.reps.at(c.pos), Def: c.defs.at(c.pos)}
+		switch {
+		case n > 0 && p.Rep == 0:
+			return nil
+		case n == 0 && p.Rep > 0:
+			return errors.New("row that starts within a list")
+		case n > 0 && c.cells[0].Def < c.leaf.Lists[0]:
+			return errors.New("elements of a list that has none")
+		case n == MaxRowValues:
+			return fmt.Errorf("row of more than %d values", MaxRowValues)
 		}
-		if err := c.load(); err != nil {
-			if err == io.EOF || c.leaf.maxRep == 0 { // the row is complete
-				end()
-				if row++; row == len(rows) {
-					return row, nil
-				}
+		c.pos++
+		if p.Def == c.leaf.MaxDef {
+			room := &c.last
+			if !c.hasIndexes && n < rows.MaxCells {
+				c.kept = append(c.kept, rows.Meaning{})
+				room = &c.kept[len(c.kept)-1]
 			}
-			return max(0, row), c.wrap(err)
+			if p.Value, err = c.nextValue(room); err != nil {
+				return err
+			}
 		}
-		if c.allNull() {
-			end()
-			k := min(c.n-c.pos, len(rows)-1-row)
-			if k == 0 {
-				return len(rows), nil
-			}
-			c.pos += k
-			row += k
-			hasList = false
-			continue
-		}
-		for ; c.pos < c.n; c.pos++ {
-			rep, def := c.reps.at(c.pos), c.defs.at(c.pos)
-			switch {
-			case rep == 0:
-				if end(); row == len(rows)-1 {
-					return len(rows), nil
-				}
-				row++
-				hasList = c.leaf.maxRep == 0 || def >= c.leaf.lists[0]
-			case row < 0:
-				return 0, c.wrap(errors.New("row that starts within a list"))
-			case !hasList:
-				return row, c.wrap(errors.New("elements of a list that has none"))
-			}
-			if inRow++; inRow > MaxRowValues {
-				return row, c.wrap(fmt.Errorf("row of more than %d values", MaxRowValues))
-			}
-			var v *meaning[T]
-			if def == c.leaf.maxDef {
-				if v, err = l.next(c); err != nil {
-					return row, c.wrap(err)
-				}
-			}
-			l.to.add(&rows[row], rep, def, v)
+		if n < rows.MaxCells {
+			c.cells = append(c.cells, p)
 		}
 	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/encoding/delta"
 	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/optrace/optrace/ingest/internal/rows"
@@ -20,36 +21,33 @@ func TestNumbers(t *testing.T) {
 		buf   []byte
 		width int
 		want  []int32
-		end   bool // there are no more
 	}{
-		{"packed", []byte{0x03, 0x88, 0xc6, 0xfa}, 3, []int32{0, 1, 2, 3, 4, 5, 6, 7}, true},
-		{"equal", []byte{0x08, 0x05}, 3, []int32{5, 5, 5, 5}, true},
-		{"equal, of two bytes", []byte{0x04, 0x34, 0x12}, 13, []int32{0x1234, 0x1234}, true},
-		{"both", []byte{0x04, 0x01, 0x03, 0xaa, 0x02, 0x00}, 1, []int32{1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}, true},
-		{"without data", nil, 0, []int32{0, 0, 0}, false},
-		{"of no width", []byte{0x06}, 0, []int32{0, 0, 0}, false},
-		{"packed, of no width", []byte{0x03}, 0, []int32{0, 0, 0, 0, 0, 0, 0, 0}, false},
-		{"padding left out", []byte{0x03, 0x88, 0xc6}, 3, []int32{0, 1, 2, 3, 4}, true},
-		{"equal, cut off", []byte{0x08}, 3, nil, true},
-		{"equal, wider than stated", []byte{0x08, 0x02}, 1, nil, true},
-		{"run that is too long", []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01}, 1, nil, true},
-		{"head cut off", []byte{0x80}, 1, nil, true},
-		{"empty packed runs", []byte{0x01, 0x01, 0x02, 0x01}, 1, []int32{1}, true},
-		{"empty run of equal ones, which ends them", []byte{0x04, 0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1, 1}, true},
+		{"packed", []byte{0x03, 0x88, 0xc6, 0xfa}, 3, []int32{0, 1, 2, 3, 4, 5, 6, 7}},
+		{"equal", []byte{0x08, 0x05}, 3, []int32{5, 5, 5, 5}},
+		{"equal, of two bytes", []byte{0x04, 0x34, 0x12}, 13, []int32{0x1234, 0x1234}},
+		{"both", []byte{0x04, 0x01, 0x03, 0xaa, 0x02, 0x00}, 1, []int32{1, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0}},
+		{"without data", nil, 0, []int32{0, 0, 0}},
+		{"padding left out", []byte{0x03, 0x88, 0xc6}, 3, []int32{0, 1, 2, 3, 4}},
+		{"equal, cut off", []byte{0x08}, 3, nil},
+		{"equal, wider than stated", []byte{0x08, 0x02}, 1, nil},
+		{"run that is too long", []byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01}, 1, nil},
+		{"head cut off", []byte{0x80}, 1, nil},
+		{"empty runs", []byte{0x01, 0x00, 0x01, 0x02, 0x01}, 1, []int32{1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h := numbers{budget: new(budget)}
-			n := len(test.want)
-			if test.end {
-				n += 100
+			if err := h.decode(test.buf, test.width, len(test.want)); err != nil {
+				t.Error(err)
 			}
-			_ = h.decode(test.buf, test.width, n)
 			var got []int32
-			for i := range h.n {
+			for i := range test.want {
 				got = append(got, h.at(i))
 			}
 			if !slices.Equal(got, test.want) {
 				t.Errorf("%d, want %d", got, test.want)
+			}
+			if test.width > 0 && h.decode(test.buf, test.width, len(test.want)+100) == nil {
+				t.Error("there are 100 more")
 			}
 		})
 	}
@@ -76,10 +74,9 @@ func TestNumbersOfManyWidths(t *testing.T) {
 	}
 }
 
-// The library's encoder is the reference.
+// The check takes what the library's encoder writes.
 func TestDeltas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var got []int64
 	for _, n := range []int{0, 1, 2, 33, 128, 129, 130, 1000} {
 		for _, bits := range []int{1, 7, 8, 31, 33, 57, 58, 63, 64} {
 			want := make([]int64, n)
@@ -90,13 +87,9 @@ func TestDeltas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var rest []byte
-			got, rest, err = decodeDeltas(got, append(buf, "rest"...), n)
-			if string(rest) != "rest" || err != nil {
-				t.Errorf("%d values of %d bits: rest %q, %v", n, bits, rest, err)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("%d values of %d bits differ", n, bits)
+			total, rest, err := checkDeltas(append(buf, "rest"...), 64, n)
+			if total != n || string(rest) != "rest" || err != nil {
+				t.Errorf("%d values of %d bits: %d, rest %q, %v", n, bits, total, rest, err)
 			}
 		}
 	}
@@ -115,17 +108,58 @@ func TestBadDeltas(t *testing.T) {
 		"width of 65":           {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x41, 0x00, 0x00, 0x00},
 		"miniblock cut off":     {0x80, 0x01, 0x04, 0x02, 0x02, 0x00, 0x08, 0x00, 0x00, 0x00, 0x01},
 	} {
-		if _, _, err := decodeDeltas(nil, buf, 100); err == nil {
+		if _, _, err := checkDeltas(buf, 64, 100); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
+// Lengths that do not add up to what is there, or to too much, are refused before the
+// library takes memory for them.
+func TestBadTexts(t *testing.T) {
+	numbers := func(n ...int32) []byte {
+		buf, err := new(delta.BinaryPackedEncoding).EncodeInt32(nil, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return buf
+	}
+	long := make([]int32, 100)
+	for i := range long {
+		long[i] = MaxTextBytes - 1
+	}
+	for name, test := range map[string]struct {
+		shared, own []int32
+		data        int
+		size        int
+	}{
+		"negative length":       {nil, []int32{-1}, 9, 0},
+		"longer than the page":  {nil, []int32{3, 3}, 5, 0},
+		"sum beyond 32 bits":    {nil, slices.Repeat([]int32{math.MaxInt32}, 4), 5, 0},
+		"shares with nothing":   {[]int32{1}, []int32{1}, 9, 0},
+		"shares less than none": {[]int32{0, -1}, []int32{1, 1}, 9, 0},
+		"shares too much":       {[]int32{0, 3}, []int32{2, 1}, 9, 0},
+		"of another size":       {[]int32{0, 1}, []int32{2, 2}, 9, 2},
+		"fewer lengths":         {[]int32{0, 0}, []int32{1}, 9, 0},
+		"of too long texts":     {[]int32{0}, []int32{MaxTextBytes + 1}, MaxTextBytes + 1, 0},
+		"of too much in all":    {append([]int32{0}, long...), append([]int32{MaxTextBytes - 1}, make([]int32, 100)...), MaxTextBytes, 0},
+	} {
+		buf, encoding := append(numbers(test.own...), make([]byte, test.data)...), format.DeltaLengthByteArray
+		if test.shared != nil {
+			buf, encoding = append(numbers(test.shared...), buf...), format.DeltaByteArray
+		}
+		if _, err := checkTexts(buf, encoding, test.size, len(test.own), 1000); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A timestamp of 2000-01-01, which is Julian day 2451545.
 func TestInt96(t *testing.T) {
-	// 2000-01-01 is Julian day 2451545.
-	b := []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}
-	if got, want := int96(b), int64(946_684_800_000_000_001); got != want {
-		t.Errorf("%d, want %d", got, want)
+	p := pageValues{data: []byte{1, 0, 0, 0, 0, 0, 0, 0, 0x59, 0x68, 0x25, 0}}
+	v := p.next(&leaf{typ: format.Int96, size: 12})
+	if want := int64(946_684_800_000_000_001); v.Int != want {
+		t.Errorf("%d, want %d", v.Int, want)
 	}
 }
 
@@ -146,20 +180,22 @@ func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint8(format.Float), uint8(format.ByteStreamSplit), uint8(2))
 	f.Add([]byte{2, 0, 0, 0, 0x10, 1}, uint8(format.Boolean), uint8(format.RLE), uint8(8))
 	f.Fuzz(func(t *testing.T, data []byte, typ, encoding, values uint8) {
-		l := leaf{path: []string{"x"}, typ: format.Type(typ % 8)}
-		if l.size = typeSizes[l.typ]; l.typ == format.FixedLenByteArray {
-			l.size = 3
+		var l leaf
+		element := format.SchemaElement{Name: "x", Type: thrift.New(format.Type(typ % 8)), TypeLength: thrift.New(int32(3))}
+		if err := l.setType(&element); err != nil {
+			t.Fatal(err)
 		}
-		c := newColumn(&l, pages{budget: new(budget)}, shared{})
-		c.hasDictionary, c.dictionary = true, c.own
+		read, b := 0, rows.NewBatch(rows.Size)
+		c := column{leaf: &l, Use: rows.Use{
+			Translate: func(*rows.Batch, *rows.Form, rows.Value, *rows.Meaning) { read++ },
+			Set:       func(*rows.Row, *rows.Meaning) {},
+		}}.opened(pages{budget: new(budget)}, b)
+		c.hasDictionary, c.dictionary = true, make([]rows.Meaning, 2)
 		if c.setPage(page{values: int(values), encoding: format.Encoding(encoding), data: data}) != nil {
 			return
 		}
-		if c.n > int(values) || c.own.n > int(values) {
-			t.Fatalf("more than the %d values of the page", values)
-		}
-		for i := range c.own.n {
-			_, _ = l.number(c.own.at(i))
+		if n, _ := c.read(b.Reset(256)); n != int(values) && !c.hasIndexes || read > int(values) {
+			t.Fatalf("%d rows and %d values of the page's %d", n, read, values)
 		}
 	})
 }
@@ -170,19 +206,20 @@ func FuzzLists(f *testing.F) {
 	f.Add([]byte{0x03, 0x58, 0x00}, []byte{0x03, 0x24, 0x04}, []byte{1, 0x03, 0x02}, uint8(5))
 	f.Add([]byte{0x06, 0x00}, []byte{0x06, 0x04}, []byte{0, 0x06}, uint8(3))
 	f.Fuzz(func(t *testing.T, rep, def, data []byte, values uint8) {
-		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, maxDef: 4, maxRep: 2, lists: []int32{2, 4}}
+		l := leaf{path: []string{"x"}, typ: format.Int64, size: 8, Form: rows.Form{MaxDef: 4, MaxRep: 2, Lists: []int32{2, 4}}}
+		i := slices.IndexFunc(rows.Columns, func(c rows.Column) bool { return c.Name == "input_shapes" })
 		b := rows.NewBatch(rows.Size)
-		c := newColumn(&l, pages{budget: new(budget)}, shared{batch: b})
-		c.hasDictionary, c.dictionaries, c.dictionary = true, 1, c.own
-		c.dictionary.data, c.dictionary.n = make([]byte, 16), 2
+		c := column{leaf: &l, Use: rows.Columns[i].Use(&l.Form)}.opened(pages{budget: new(budget)}, b)
+		if c.setPage(page{dictionary: true, values: 2, data: make([]byte, 16)}) != nil {
+			t.Fatal("no dictionary")
+		}
 		if c.setPage(page{values: int(values), encoding: format.RLEDictionary, rep: rep, def: def, data: data}) != nil {
 			return
 		}
-		r := inputShapes(c)
 		rows := 0
 		for {
 			batch := b.Reset(7)
-			n, err := r.read(c, batch)
+			n, err := c.read(batch)
 			for i := range batch[:n] {
 				for _, s := range batch[i].InputShapes {
 					_, _ = s.Elements()

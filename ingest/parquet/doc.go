@@ -9,15 +9,11 @@
 // floating-point numbers of integral value, times may be timestamps, ids bytes,
 // shapes text. Values of another type are unknown, with a warning on the entry.
 //
-// The rows are read in batches, column by column. A page is decoded by the
-// parquet-go library, as is the metadata, once the sizes, runs and blocks that it
-// claims have been checked against the bytes that are there: a page may claim any
-// number of values in a few bytes, and the library allocates the memory that it
-// claims. The values of a dictionary are translated once, and columns that mean
-// nothing are not read. Memory holds a batch of rows, and a page and a dictionary of each
-// column, within [MaxHeldBytes]. The row groups of a file can be read by
-// several goroutines.
-//
-// Package render/parquet writes such tables, and package ingest tells a file's
-// format and opens it.
+// The rows are read in batches, column by column. The parquet-go library decodes
+// the metadata and the values of a page, once the sizes, runs and lengths that they
+// claim have been checked against the bytes that are there: the library allocates
+// what is claimed. The values of a dictionary are translated once, and columns that
+// mean nothing are not read. Memory holds a batch of rows, and a page and a
+// dictionary of each column, within [MaxHeldBytes]. The row groups of a file can be
+// read by several goroutines.
 package parquet

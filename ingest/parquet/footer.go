@@ -22,8 +22,8 @@ const schemaKey = "optrace.schema"
 
 var errNoFooter = errors.New("parquet file has no footer: it is cut off, or still being written")
 
-// footer is the metadata of a file. The row groups are decoded one by one:
-// there may be many.
+// footer is the metadata of a file. The row groups are decoded one by one: there may be
+// many.
 type footer struct {
 	text   []byte
 	leaves []leaf
@@ -32,19 +32,19 @@ type footer struct {
 	schema string // what the metadata name as the schema; "" for foreign files
 }
 
-// groupPlace is where a row group stands in the footer, and in the table.
+// groupPlace is where a row group stands in the footer, its first row in the table, and
+// the bytes that it claims.
 type groupPlace struct {
-	offset int
-	first  int64 // row
-	bytes  int64 // that it claims
+	offset       int
+	first, bytes int64
 }
 
 // fileMetadata is what is read of a FileMetaData, all but the row groups.
 type fileMetadata struct {
-	Schema     thrift.Slice[schemaElement] `thrift:"2"`
-	Rows       int64                       `thrift:"3"`
-	KeyValues  thrift.Slice[keyValue]      `thrift:"5"`
-	Encryption *struct{}                   `thrift:"8"`
+	Schema     thrift.Slice[format.SchemaElement] `thrift:"2"`
+	Rows       int64                              `thrift:"3"`
+	KeyValues  thrift.Slice[keyValue]             `thrift:"5"`
+	Encryption *struct{}                          `thrift:"8"`
 }
 
 type keyValue struct {
@@ -68,15 +68,6 @@ type columnChunk struct {
 	} `thrift:"3"`
 }
 
-// offset returns where the pages of a chunk start. Some writers give 0 for the
-// dictionary of a chunk that has none.
-func (c *columnChunk) offset() int64 {
-	if 0 < c.Meta.Dictionary && c.Meta.Dictionary < c.Meta.Data {
-		return c.Meta.Dictionary
-	}
-	return c.Meta.Data
-}
-
 // readFooter reads the metadata at the end of a file.
 func readFooter(src io.ReaderAt, size int64) (*footer, error) {
 	const tail = 8 // the footer's length, and the magic
@@ -87,15 +78,12 @@ func readFooter(src io.ReaderAt, size int64) (*footer, error) {
 	if err := readAt(src, end[:], size-tail); err != nil {
 		return nil, fmt.Errorf("reading parquet footer: %w", err)
 	}
-	switch string(end[4:]) {
-	case magic:
-	case encryptedMagic:
-		return nil, errors.New("parquet file is encrypted")
-	default:
-		return nil, errNoFooter
-	}
 	n := int64(binary.LittleEndian.Uint32(end[:]))
-	switch {
+	switch m := string(end[4:]); {
+	case m == encryptedMagic:
+		return nil, errors.New("parquet file is encrypted")
+	case m != magic:
+		return nil, errNoFooter
 	case n > size-tail-int64(len(magic)):
 		return nil, fmt.Errorf("parquet footer of %d bytes is longer than the file", n)
 	case n > MaxFooterBytes:
@@ -118,10 +106,10 @@ func readFooter(src io.ReaderAt, size int64) (*footer, error) {
 // readAt fills p.
 func readAt(src io.ReaderAt, p []byte, off int64) error {
 	n, err := src.ReadAt(p, off)
-	switch {
-	case n == len(p):
+	if n == len(p) {
 		return nil
-	case err == nil || err == io.EOF:
+	}
+	if err == nil || err == io.EOF {
 		return io.ErrUnexpectedEOF
 	}
 	return err
@@ -134,13 +122,12 @@ func (f *footer) parse() (bytes int64, err error) {
 		return 0, err
 	}
 	var m fileMetadata
-	if err := decodeThrift(f.text, &m); err != nil {
+	switch err := decodeThrift(f.text, &m); {
+	case err != nil:
 		return 0, err
-	}
-	if m.Encryption != nil {
+	case m.Encryption != nil:
 		return 0, errors.New("the file is encrypted")
-	}
-	if m.Rows < 0 {
+	case m.Rows < 0:
 		return 0, errThrift
 	}
 	f.rows = m.Rows
@@ -160,8 +147,8 @@ func (f *footer) parse() (bytes int64, err error) {
 			break // it is refused when it is read
 		}
 		place := &f.groups[i]
-		for j := range g.Columns {
-			place.bytes += max(0, min(g.Columns[j].Meta.Size, math.MaxInt64-place.bytes))
+		for _, c := range g.Columns {
+			place.bytes += max(0, min(c.Meta.Size, math.MaxInt64-place.bytes))
 		}
 		bytes += min(place.bytes, math.MaxInt64-bytes)
 		first += g.Rows

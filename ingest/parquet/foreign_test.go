@@ -266,10 +266,3 @@ func TestRefused(t *testing.T) {
 		})
 	}
 }
-
-// A table without rows is no error.
-func TestNoRows(t *testing.T) {
-	if got := read(t, foreign(t, []minimal{})); got.fail != "" || len(got.bad)+len(got.all) > 0 {
-		t.Errorf("%+v", got)
-	}
-}

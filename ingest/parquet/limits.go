@@ -11,10 +11,10 @@ const (
 	MaxPageBytes = 128 << 20
 	// MaxHeldBytes bounds the pages and dictionaries of all columns together.
 	MaxHeldBytes = 512 << 20
-	// MaxColumns is how many columns and groups a schema may have.
+	// MaxColumns is how many columns and groups a schema may have, and MaxDepth how deep
+	// it may nest.
 	MaxColumns = 1 << 16
-	// MaxDepth is how deep a schema may nest.
-	MaxDepth = 64
+	MaxDepth   = 64
 	// MaxRowGroups is how many row groups a file may have.
 	MaxRowGroups = 1 << 20
 	// MaxRowValues is how many values a row may have in a column.
@@ -24,22 +24,18 @@ const (
 	// MaxSpoolBytes is the largest input that is copied to a temporary file,
 	// because it can only be read from front to back.
 	MaxSpoolBytes = 16 << 30
-)
 
-// Rows that are all equal take no space, so that a few bytes may claim any
-// number of them.
-const (
-	// MaxRowsPerByte is how many rows a byte of the pages that were read may stand for,
-	// whatever lies between them, and FreeRows is how many rows there may be in a file of
-	// any size.
+	// Rows that are all equal take no space, so that a few bytes may claim any number of
+	// them. MaxRowsPerByte is how many rows a byte of the pages that were read may stand
+	// for, whatever lies between them, and FreeRows is how many rows there may be in a
+	// file of any size.
 	MaxRowsPerByte = 16
 	FreeRows       = 1 << 20
+
+	// maxValuesPerByte is how many values a byte of a page may stand for where there
+	// are more of them than rows. Levels that are not all equal take a bit at least.
+	maxValuesPerByte = 64
+	// maxHeaderBytes is the longest header of a page, which may hold the smallest and the
+	// largest value.
+	maxHeaderBytes = 1 << 20
 )
-
-// maxValuesPerByte is how many values a byte of a page may stand for where there
-// are more of them than rows. Levels that are not all equal take a bit at least.
-const maxValuesPerByte = 64
-
-// maxHeaderBytes is the longest header of a page. It may hold the smallest and
-// the largest value.
-const maxHeaderBytes = 1 << 20

@@ -2,21 +2,23 @@ package parquet
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 
-	"github.com/parquet-go/bitpack"
 	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // numbers are numbers of a few bits each, kept in runs of equal ones and runs of
 // packed ones: levels, indexes into dictionaries and booleans.
 type numbers struct {
-	n     int
 	list  []int32 // nil where all are value
 	value int32
 
 	buf    []int32
-	padded []byte
 	budget *budget
 	held   int64 // what budget knows of
 }
@@ -28,163 +30,160 @@ func (h *numbers) at(i int) int32 {
 	return h.list[i]
 }
 
-// maxPadding is how many numbers the last packed run may have too many.
-const maxPadding = 63 * 8
+// are reports whether all numbers are n.
+func (h *numbers) are(n int32) bool { return h.list == nil && h.value == n }
 
-// decode decodes up to n numbers of width bits. A width of 0 needs no data: all
-// numbers are 0.
+const (
+	maxRun     = 1 << 31 // pages have fewer values
+	maxPadding = 63 * 8  // how many numbers the last run may have too many
+)
+
+// decode decodes n numbers of width bits. A width of 0 needs no data: all numbers are 0.
+// The runs are walked over first: the library allocates what they claim.
 func (h *numbers) decode(src []byte, width, n int) error {
-	h.n, h.list, h.value = 0, nil, 0
-	switch {
-	case width == 0:
-		h.n = n
+	h.list, h.value = nil, 0
+	if width == 0 || n == 0 {
 		return nil
-	case width > 32:
-		return errShortPage
 	}
-	list := h.buf[:0]
-	for len(list) < n {
-		head, size := binary.Uvarint(src)
-		if size <= 0 || head>>1 > maxRun || head == 0 {
-			break
-		}
-		src = src[size:]
-		isPacked, run, kept := head&1 != 0, int(head>>1), int(head>>1)
-		if size = (width + 7) / 8; isPacked { // groups of eight numbers
-			size = run * width
-			run *= 8
-			kept = run
-		}
-		if left := len(src); size > left {
-			// Some writers leave out the padding of the last run.
-			if kept = left * 8 / width; !isPacked || kept == 0 {
-				break
-			}
-			run, size = (kept+7)/8*8, left
-		}
-		at := len(list)
-		value := uint32(0)
-		if !isPacked {
-			for i, b := range src[:size] {
-				value |= uint32(b) << (8 * i)
-			}
-			if uint64(value)>>width != 0 {
+	size := 0
+	for have := 0; have < n; {
+		head, k := binary.Uvarint(src[size:])
+		run, bytes, left := int(head>>1), (width+7)/8, len(src)-size-k
+		switch isPacked := head&1 != 0; {
+		case k <= 0 || width > 32 || head>>1 > maxRun || !isPacked && bytes > left:
+			return errShortPage
+		case isPacked: // groups of eight numbers
+			run, bytes = 8*run, run*width
+		case run > 0:
+			var number [8]byte
+			copy(number[:], src[size+k:size+k+bytes])
+			value := binary.LittleEndian.Uint64(number[:])
+			if value>>width != 0 {
 				return fmt.Errorf("number %d of %d bits", value, width)
 			}
-			if at == 0 && run >= n {
-				h.value, h.n = int32(value), n
+			if have == 0 && run >= n {
+				h.value = int32(value)
 				return nil
 			}
+		default:
+			bytes = 0 // the library takes no number
 		}
-		if at+run > n+maxPadding {
+		if have+run > n+maxPadding || bytes > left && have+8*left/width < n {
 			return errShortPage
 		}
-		if err := h.grow(&list, at+run, n+maxPadding); err != nil {
+		have += run
+		size += k + bytes
+	}
+	if missing := size - len(src); missing > 0 { // some writers leave out the padding of the last run
+		src = append(slices.Clip(src), make([]byte, missing)...)
+	}
+	if room := n + maxPadding; room > cap(h.buf) {
+		const bytesPerNumber = 4
+		if err := h.budget.hold(&h.held, int64(room)*bytesPerNumber); err != nil {
 			return err
 		}
-		if isPacked {
-			h.unpack(list[at:], src[:size], width)
-		} else {
-			setAll(list[at:], int32(value))
-		}
-		list, src = list[:at+kept], src[size:]
+		h.buf = make([]int32, 0, room)
 	}
-	h.n = min(n, len(list))
-	h.buf, h.list = list, list[:h.n:h.n]
-	return nil
+	list, err := (&rle.Encoding{BitWidth: width}).DecodeInt32(h.buf[:0], src[:size])
+	if err == nil {
+		h.list = list[:n:n]
+	}
+	return err
 }
 
-// grow gives a list the length n, as far as the budget allows, and room for more where it
-// is to have most in the end.
-func (h *numbers) grow(list *[]int32, n, most int) error {
-	const bytesPerNumber, usual = 4, 1 << 14
-	if n > cap(*list) {
-		size := max(n, min(most, max(usual, 2*cap(*list))))
-		if err := h.budget.hold(&h.held, int64(size)*bytesPerNumber); err != nil {
-			return err
-		}
-		*list = append(make([]int32, 0, size), *list...)
+// decodeLevels decodes n levels and returns how many of them are the highest.
+func (h *numbers) decodeLevels(src []byte, highest int32, n int) (full int, err error) {
+	if err := h.decode(src, bits.Len32(uint32(highest)), n); err != nil {
+		return 0, err
 	}
-	*list = (*list)[:n]
-	return nil
-}
-
-// unpack unpacks numbers of width bits. Those of which src ends early have no certain value.
-// The library reads beyond the end of src.
-func (h *numbers) unpack(dst []int32, src []byte, width int) {
-	size := bitpack.ByteCount(uint(len(dst)*width)) + bitpack.PaddingInt32
-	if cap(src) < size {
-		h.padded = append(append(h.padded[:0], src...), make([]byte, size-len(src))...)
-		src = h.padded
-	}
-	bitpack.Unpack(dst, src[:size], uint(width))
-}
-
-func setAll[T any](list []T, value T) {
-	for i := range list {
-		list[i] = value
-	}
-}
-
-// maxRun is the longest run. Pages have fewer values.
-const maxRun = 1 << 31
-
-// check returns errLevel for levels above the highest.
-func (h *numbers) check(highest int32) error {
-	if highest&(highest+1) == 0 { // the highest that is as wide
-		return nil
-	}
-	most := uint32(h.value)
+	most := h.value
 	for _, level := range h.list {
-		most = max(most, uint32(level))
+		if most = max(most, level); level == highest {
+			full++
+		}
 	}
-	if most > uint32(highest) {
-		return errLevel
+	if most > highest {
+		return 0, errors.New("level that the column does not have")
 	}
-	return nil
+	if h.are(highest) {
+		full = n
+	}
+	return full, nil
 }
 
-// maxDeltaBlock is the largest block of differences. Writers use 128 or 256
-// values.
-const maxDeltaBlock = 1 << 12
-
-// decodeDeltas decodes integers that are kept as differences, packed in blocks
-// of miniblocks that have a width each, and returns what follows them. There may
-// be at most maxValues. The blocks are walked over first: the library allocates
-// what the header claims and unpacks numbers of any width.
-func decodeDeltas(dst []int64, src []byte, maxValues int) (numbers []int64, rest []byte, err error) {
-	rest = src
+// checkDeltas walks over integers of width bits that are kept as differences, packed in
+// blocks of miniblocks that have a width each. It returns how many there are, most at
+// most, and what follows them. The library allocates what the header claims and unpacks
+// numbers of any width.
+func checkDeltas(src []byte, width byte, most int) (total int, rest []byte, err error) {
 	var header [4]uint64 // values in a block, miniblocks in it, values in all, first value
 	for i := range header {
-		v, n := binary.Uvarint(rest)
+		v, n := binary.Uvarint(src)
 		if n <= 0 {
-			return nil, nil, errShortPage
+			return 0, nil, errShortPage
 		}
-		header[i], rest = v, rest[n:]
+		header[i], src = v, src[n:]
 	}
-	block, minis, total := header[0], header[1], header[2]
-	if block == 0 || block > maxDeltaBlock || minis == 0 || block%minis != 0 || block/minis%8 != 0 || total > uint64(maxValues) {
-		return nil, nil, errShortPage
+	const maxBlock = 1 << 12 // writers use 128 or 256 values
+	block, minis := header[0], header[1]
+	if block == 0 || block > maxBlock || minis == 0 || block%minis != 0 || block/minis%8 != 0 || header[2] > uint64(most) {
+		return 0, nil, errShortPage
 	}
-	for left := int(total) - 1; left > 0; {
-		_, n := binary.Varint(rest) // the smallest difference
-		if n <= 0 || len(rest)-n < int(minis) {
-			return nil, nil, errShortPage
+	for left := int(header[2]) - 1; left > 0; {
+		_, n := binary.Varint(src) // the smallest difference
+		if n <= 0 || len(src)-n < int(minis) {
+			return 0, nil, errShortPage
 		}
-		widths := rest[n : n+int(minis)]
-		rest = rest[n+int(minis):]
+		widths := src[n : n+int(minis)]
+		src = src[n+int(minis):]
 		for i := 0; i < len(widths) && left > 0; i++ {
 			size := int(block/minis) / 8 * int(widths[i])
-			if widths[i] > 64 || size > len(rest) {
-				return nil, nil, errShortPage
+			if widths[i] > width || size > len(src) {
+				return 0, nil, errShortPage
 			}
-			rest = rest[size:]
+			src = src[size:]
 			left -= int(block / minis)
 		}
 	}
-	numbers, err = new(delta.BinaryPackedEncoding).DecodeInt64(dst[:0], src[:len(src)-len(rest)])
-	if err == nil && len(numbers) != int(total) {
-		err = errShortPage
+	return int(header[2]), src, nil
+}
+
+// checkTexts checks the lengths of at least n texts, most at most, that are kept as
+// differences, and returns what they add up to: the library allocates that. size is that
+// of each text, 0 for any.
+func checkTexts(src []byte, encoding format.Encoding, size, n, most int) (total int, err error) {
+	var lengths [2][]int32 // of what a text shares with the one before, and of its own
+	for i := range lengths {
+		if i == 0 && encoding != format.DeltaByteArray {
+			continue
+		}
+		_, rest, err := checkDeltas(src, 32, most)
+		if err == nil {
+			lengths[i], err = new(delta.BinaryPackedEncoding).DecodeInt32(nil, src[:len(src)-len(rest)])
+		}
+		if err != nil {
+			return 0, err
+		}
+		src = rest
 	}
-	return numbers, rest, err
+	shared, own := lengths[0], lengths[1]
+	if len(own) < n || encoding == format.DeltaByteArray && len(shared) != len(own) {
+		return 0, errShortPage
+	}
+	left, last := len(src), 0
+	for i, length := range own {
+		same := 0
+		if shared != nil {
+			same = int(shared[i])
+		}
+		if length < 0 || int(length) > left || same < 0 || same > last {
+			return 0, errShortPage
+		}
+		left -= int(length)
+		last = same + int(length)
+		if total += last; last > MaxTextBytes || total > MaxPageBytes || size > 0 && last != size {
+			return 0, errShortPage
+		}
+	}
+	return total, nil
 }

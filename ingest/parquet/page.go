@@ -22,13 +22,6 @@ type page struct {
 	rep, def, data []byte
 }
 
-// What values of a page take beside its bytes.
-const (
-	minTextBytes  = 4 // of a text in the page
-	bytesPerText  = 24
-	bytesPerDelta = 8
-)
-
 // pages reads the pages of a column chunk.
 type pages struct {
 	src      io.ReaderAt
@@ -46,12 +39,6 @@ type pages struct {
 	held int64  // what budget knows of
 }
 
-// start turns to a chunk.
-func (p *pages) start(c *columnChunk, rows int64) {
-	p.codec, p.rows = c.Meta.Codec, rows
-	p.pos, p.end = c.offset(), c.offset()+c.Meta.Size
-}
-
 // next reads the next page that holds values or the dictionary, io.EOF at the
 // end of the chunk.
 func (p *pages) next() (page, error) {
@@ -60,29 +47,23 @@ func (p *pages) next() (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		levels := int64(0)
-		pg := page{}
-		switch {
+		var pg page
+		var rep, def int32 // bytes of levels in front, which are not compressed
+		switch v1, v2, d := &h.DataPageHeader.V, &h.DataPageHeaderV2.V, &h.DictionaryPageHeader.V; {
 		case h.Type == format.DataPage && h.DataPageHeader.Valid:
-			pg.values, pg.encoding = int(h.DataPageHeader.V.NumValues), h.DataPageHeader.V.Encoding
+			pg.values, pg.encoding = int(v1.NumValues), v1.Encoding
 		case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
-			v := &h.DataPageHeaderV2.V
-			pg.values, pg.encoding = int(v.NumValues), v.Encoding
-			levels = int64(v.RepetitionLevelsByteLength) + int64(v.DefinitionLevelsByteLength)
-			if v.RepetitionLevelsByteLength < 0 || v.DefinitionLevelsByteLength < 0 {
-				return page{}, errShortPage
-			}
+			pg.values, pg.encoding, rep, def = int(v2.NumValues), v2.Encoding, v2.RepetitionLevelsByteLength, v2.DefinitionLevelsByteLength
 		case h.Type == format.DictionaryPage && h.DictionaryPageHeader.Valid:
-			pg.values, pg.encoding = int(h.DictionaryPageHeader.V.NumValues), h.DictionaryPageHeader.V.Encoding
-			pg.dictionary = true
+			pg.values, pg.encoding, pg.dictionary = int(d.NumValues), d.Encoding, true
 		default:
 			p.pos += max(0, min(int64(h.CompressedPageSize), p.end-p.pos)) // an index
 			continue
 		}
-		if err := p.check(h, &pg, levels); err != nil {
+		if err := p.check(h, &pg, int64(rep), int64(def)); err != nil {
 			return page{}, err
 		}
-		err = p.read(h, &pg, levels)
+		err = p.read(h, &pg, int(rep), int(def))
 		return pg, err
 	}
 	return page{}, io.EOF
@@ -92,7 +73,7 @@ func (p *pages) next() (page, error) {
 func (p *pages) header() (*format.PageHeader, error) {
 	for size := int64(512); ; size *= 4 {
 		size = min(size, p.end-p.pos)
-		p.head = grow(p.head, size)
+		p.head = grow(p.head, int(size))
 		if err := readAt(p.src, p.head, p.pos); err != nil {
 			return nil, err
 		}
@@ -113,8 +94,8 @@ func (p *pages) header() (*format.PageHeader, error) {
 	}
 }
 
-// check refuses sizes that cannot be true.
-func (p *pages) check(h *format.PageHeader, pg *page, levels int64) error {
+// check refuses sizes that cannot be true, and such as would take too much memory.
+func (p *pages) check(h *format.PageHeader, pg *page, rep, def int64) error {
 	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
 	switch {
 	case compressed < 0 || compressed > p.end-p.pos:
@@ -125,38 +106,32 @@ func (p *pages) check(h *format.PageHeader, pg *page, levels int64) error {
 		return fmt.Errorf("page of %d values", pg.values)
 	case int64(pg.values) > p.rows && int64(pg.values)/maxValuesPerByte > uncompressed:
 		return fmt.Errorf("page of %d values in %d bytes", pg.values, uncompressed)
-	case levels > compressed || levels > uncompressed:
+	case rep < 0 || def < 0 || rep+def > min(compressed, uncompressed):
 		return errShortPage
 	}
-	return nil
+	held := compressed + 2*uncompressed // with what is decoded, or offsets of texts, of four bytes each
+	switch pg.encoding {
+	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
+		const bytesPerDelta = 3 * 8 // lengths, shared parts, offsets
+		held += int64(pg.values) * bytesPerDelta
+	}
+	return p.budget.hold(&p.held, held)
 }
 
-// read reads the page behind its header. levels is the size of the levels in
-// front of the values, where they are not compressed.
-func (p *pages) read(h *format.PageHeader, pg *page, levels int64) error {
-	compressed, uncompressed := int64(h.CompressedPageSize), int64(h.UncompressedPageSize)
-	held := compressed + uncompressed
-	switch pg.encoding {
-	case format.Plain:
-		held += uncompressed / minTextBytes * bytesPerText
-	case format.DeltaBinaryPacked, format.DeltaLengthByteArray, format.DeltaByteArray:
-		held += int64(pg.values) * (bytesPerText + 2*bytesPerDelta)
-	}
-	if err := p.budget.hold(&p.held, held); err != nil {
-		return err
-	}
-	p.body = grow(p.body, compressed)
+// read reads the page behind its header, which starts with levels of rep and def bytes.
+func (p *pages) read(h *format.PageHeader, pg *page, rep, def int) (err error) {
+	p.body = grow(p.body, int(h.CompressedPageSize))
 	if err := readAt(p.src, p.body, p.pos); err != nil {
 		return err
 	}
-	p.pos += compressed
-	p.size += compressed
+	p.pos += int64(len(p.body))
+	p.size += int64(len(p.body))
 	if h.CRC != 0 && crc32.ChecksumIEEE(p.body) != uint32(h.CRC) {
 		return errors.New("page's checksum does not match")
 	}
-	v2 := &h.DataPageHeaderV2.V
-	if pg.data = p.body[levels:]; p.codec != format.Uncompressed && !(v2.IsCompressed.Valid && !v2.IsCompressed.V) {
-		p.data = grow(p.data, uncompressed-levels)
+	pg.rep, pg.def, pg.data = p.body[:rep], p.body[rep:rep+def], p.body[rep+def:]
+	if plain := h.DataPageHeaderV2.V.IsCompressed; p.codec != format.Uncompressed && !(plain.Valid && !plain.V) {
+		p.data = grow(p.data, int(h.UncompressedPageSize)-rep-def)
 		if len(p.data) > 0 { // a page without values may have nothing to decompress
 			if err := p.unpack.decompress(p.codec, p.data, pg.data); err != nil {
 				return err
@@ -164,48 +139,38 @@ func (p *pages) read(h *format.PageHeader, pg *page, levels int64) error {
 		}
 		pg.data = p.data
 	}
-	switch h.Type {
-	case format.DataPageV2:
-		pg.rep, pg.def = p.body[:v2.RepetitionLevelsByteLength], p.body[v2.RepetitionLevelsByteLength:levels]
-	case format.DataPage:
-		var err error
-		if pg.rep, err = cutLevels(pg, p.leaf.maxRep, h.DataPageHeader.V.RepetitionLevelEncoding); err != nil {
+	if h.Type == format.DataPage {
+		if pg.rep, err = cutLevels(pg, p.leaf.MaxRep, h.DataPageHeader.V.RepetitionLevelEncoding); err != nil {
 			return err
 		}
-		if pg.def, err = cutLevels(pg, p.leaf.maxDef, h.DataPageHeader.V.DefinitionLevelEncoding); err != nil {
-			return err
-		}
+		pg.def, err = cutLevels(pg, p.leaf.MaxDef, h.DataPageHeader.V.DefinitionLevelEncoding)
 	}
-	return nil
+	return err
 }
 
 // cutLevels cuts the levels off that a page of version 1 starts with, behind
 // their length.
 func cutLevels(pg *page, highest int32, encoding format.Encoding) ([]byte, error) {
-	if highest == 0 {
-		return nil, nil
-	}
-	if encoding != format.RLE {
-		return nil, fmt.Errorf("levels in encoding %d are not supported", encoding)
-	}
 	const prefix = 4
-	if len(pg.data) < prefix {
+	switch {
+	case highest == 0:
+		return nil, nil
+	case encoding != format.RLE:
+		return nil, fmt.Errorf("levels in encoding %d are not supported", encoding)
+	case len(pg.data) < prefix || int(binary.LittleEndian.Uint32(pg.data)) > len(pg.data)-prefix:
 		return nil, errShortPage
 	}
-	n := int64(binary.LittleEndian.Uint32(pg.data))
-	rest := pg.data[prefix:]
-	if n > int64(len(rest)) {
-		return nil, errShortPage
-	}
-	pg.data = rest[n:]
-	return rest[:n], nil
+	end := prefix + int(binary.LittleEndian.Uint32(pg.data))
+	levels := pg.data[prefix:end]
+	pg.data = pg.data[end:]
+	return levels, nil
 }
 
 // grow returns a slice of length n, in buf where that suffices. There is room
 // behind it, so that the library decodes packed numbers at its end in place.
-func grow(buf []byte, n int64) []byte {
+func grow(buf []byte, n int) []byte {
 	const padding = 32
-	if int64(cap(buf)) < n+padding {
+	if cap(buf) < n+padding {
 		return make([]byte, n, n+padding)
 	}
 	return buf[:n]

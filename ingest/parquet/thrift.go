@@ -16,11 +16,8 @@ var (
 // maxThriftDepth is how deep structs and lists may nest in each other.
 const maxThriftDepth = 16
 
-// The fields of the footer that hold long lists.
-const (
-	footerSchema    = 2
-	footerRowGroups = 4
-)
+// footerRowGroups is the field of the footer that holds the row groups.
+const footerRowGroups = 4
 
 // thriftChecker checks that a struct of Thrift can be decoded: the library's
 // decoder allocates lists of the length that they claim, and follows values that
@@ -85,9 +82,9 @@ func (c *thriftChecker) checkStruct(depth int) error {
 			id = 0
 		}
 		id += f.ID
-		field := int16(0)
-		if depth == 0 {
-			field = id
+		field := id
+		if depth > 0 {
+			field = 0
 		}
 		if err := c.check(f.Type, depth+1, field); err != nil {
 			return err
@@ -97,21 +94,19 @@ func (c *thriftChecker) checkStruct(depth int) error {
 
 func (c *thriftChecker) checkList(depth int, field int16) error {
 	l, err := c.ReadList()
+	most := int32(MaxColumns)
+	if field == footerRowGroups {
+		most = MaxRowGroups
+	}
 	switch {
 	case err != nil:
 		return err
 	case int(l.Size) > c.size-c.BytesRead(): // an element takes at least a byte
 		return io.ErrUnexpectedEOF
-	case field == footerRowGroups && l.Size > MaxRowGroups:
-		c.limit = fmt.Errorf("more than %d row groups", MaxRowGroups)
+	case l.Size > most:
+		c.limit = fmt.Errorf("more than %d columns or row groups", most)
 		return c.limit
-	case field == footerSchema && l.Size > MaxColumns:
-		c.limit = fmt.Errorf("schema of more than %d columns", MaxColumns)
-		return c.limit
-	case field != footerRowGroups && l.Size > MaxColumns:
-		return errThrift
-	}
-	if l.Type == thrift.TRUE || l.Type == thrift.FALSE {
+	case l.Type == thrift.TRUE || l.Type == thrift.FALSE:
 		l.Type = thrift.I8 // unlike a field, an element takes a byte
 	}
 	for range l.Size {

@@ -4,176 +4,151 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
+	"github.com/parquet-go/parquet-go/encoding"
 	"github.com/parquet-go/parquet-go/encoding/bytestreamsplit"
+	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/plain"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/optrace/optrace/ingest/internal/rows"
 )
 
-// value is a value of a column: an integer, a number or bytes, as the physical
-// type of the column says.
-type value struct {
-	i int64
-	f float64
-	b []byte
+// pageValues are the values of a page or a dictionary, without nulls. They are good until
+// the next page.
+type pageValues struct {
+	at int // of the next value
+	// Integers that were kept as differences are in ints, others in data, as in the plain
+	// encoding, texts up to their offsets.
+	ints    []int64
+	data    []byte
+	offsets []uint32
+
+	bits    numbers
+	buf     []byte
+	numbers []int64
+	held    int64 // what the budget knows of buf
 }
 
-// values are the values of a page or a dictionary, which are good until the next
-// page.
-type values struct {
-	leaf *leaf
-	n    int
-	// One of these holds them: bytes for values of fixed size, bits, integers,
-	// texts.
-	data  []byte
-	bits  numbers
-	ints  []int64
-	texts [][]byte
-	kind  valuesKind
-	err   error // why there are no more than n
-
-	shared []int64
-	text   []byte
-}
-
-type valuesKind uint8
-
-const (
-	fixedValues valuesKind = iota
-	plainBits
-	runsOfBits
-	integers
-	texts
-)
-
-// at returns the i-th value.
-func (v *values) at(i int) value {
-	switch v.kind {
-	case plainBits:
-		return value{i: int64(v.data[i/8] >> (i % 8) & 1)}
-	case runsOfBits:
-		return value{i: int64(v.bits.at(i))}
-	case integers:
-		if v.leaf.typ == format.Int32 {
-			return value{i: int64(int32(v.ints[i]))}
-		}
-		return value{i: v.ints[i]}
-	case texts:
-		return value{b: v.texts[i]}
-	}
-	b := v.data[i*v.leaf.size : (i+1)*v.leaf.size]
-	switch v.leaf.typ {
-	case format.Int32:
-		return value{i: int64(int32(binary.LittleEndian.Uint32(b)))}
-	case format.Int64:
-		return value{i: int64(binary.LittleEndian.Uint64(b))}
-	case format.Int96:
-		return value{i: int96(b)}
-	case format.Float:
-		return value{f: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
-	case format.Double:
-		return value{f: math.Float64frombits(binary.LittleEndian.Uint64(b))}
-	}
-	return value{b: b}
-}
-
-// int96 returns the Unix time in nanoseconds of a timestamp that is kept as
-// nanoseconds of the day and Julian day. It wraps around outside the years 1678
-// to 2262.
-func int96(b []byte) int64 {
-	const unixEpochDay, nanosPerDay = 2_440_588, 86_400_000_000_000
-	day := int64(int32(binary.LittleEndian.Uint32(b[8:])))
-	return (day-unixEpochDay)*nanosPerDay + int64(binary.LittleEndian.Uint64(b))
-}
-
-// decode decodes the values of a page that does not refer to a dictionary, of
-// which there are at most pg.values.
-func (v *values) decode(pg page) (err error) {
-	typ, data := v.leaf.typ, pg.data
-	isInt := typ == format.Int32 || typ == format.Int64
-	v.err = errShortPage
+// next returns the next value as it is meant. There are as many as decode was told. A
+// timestamp of 96 bits, the nanoseconds of the day and the Julian day, becomes the Unix
+// time in nanoseconds, which wraps around outside the years 1678 to 2262.
+func (p *pageValues) next(l *leaf) rows.Value {
+	i, to := p.at, rows.Value{Kind: l.kind}
+	p.at++
+	var b []byte
 	switch {
+	case p.ints != nil:
+		to.Int = p.ints[i]
+	case l.typ == format.Boolean:
+		to.Int = int64(p.data[i/8] >> (i % 8) & 1)
+	case l.typ == format.ByteArray:
+		to.Bytes = p.data[p.offsets[i]:p.offsets[i+1]]
+	default:
+		b = p.data[i*l.size : (i+1)*l.size]
+	}
+	switch le := binary.LittleEndian; {
+	case b == nil:
+	case l.typ == format.Int32:
+		to.Int = int64(le.Uint32(b))
+	case l.typ == format.Int64:
+		to.Int = int64(le.Uint64(b))
+	case l.typ == format.Int96:
+		const unixEpochDay, nanosPerDay = 2_440_588, 86_400_000_000_000
+		to.Int = (int64(int32(le.Uint32(b[8:])))-unixEpochDay)*nanosPerDay + int64(le.Uint64(b))
+	case l.typ == format.Float:
+		to.Float = float64(math.Float32frombits(le.Uint32(b)))
+	case l.typ == format.Double:
+		to.Float = math.Float64frombits(le.Uint64(b))
+	default:
+		to.Bytes = b
+	}
+	if l.typ == format.Int32 {
+		if to.Int = int64(int32(to.Int)); l.unsigned {
+			to.Int = int64(uint32(to.Int))
+		}
+	}
+	if l.kind == rows.Integer && l.unsigned && to.Int < 0 {
+		to.Kind = rows.Number
+	}
+	return to
+}
+
+var textEncodings = map[format.Encoding]encoding.Encoding{
+	format.Plain: new(plain.Encoding), format.DeltaLengthByteArray: new(delta.LengthByteArrayEncoding),
+	format.DeltaByteArray: new(delta.ByteArrayEncoding),
+}
+
+// decode turns to the n values of a page that does not refer to a dictionary. What the
+// library allocates and reads follows from the size of the page and has been checked.
+func (p *pageValues) decode(l *leaf, pg page, n int) (err error) {
+	p.at, p.ints, p.data = 0, nil, pg.data
+	if n == 0 {
+		return nil
+	}
+	need := n * l.size
+	switch typ, isText := l.typ, l.typ == format.ByteArray; {
+	case pg.encoding == format.Plain && isText: // decoded in place; the lengths may lead behind it
+		return p.decodeTexts(pg.data[:0], slices.Clip(pg.data), pg.encoding, n)
 	case pg.encoding == format.Plain && typ == format.Boolean:
-		v.kind, v.data, v.n = plainBits, data, 8*len(data)
-	case pg.encoding == format.RLE && typ == format.Boolean:
+		need = (n + 7) / 8
+	case pg.encoding == format.Plain:
+	case pg.encoding == format.RLE && typ == format.Boolean: // the library takes a run of ones for other bits
 		const prefix = 4 // the length
-		if len(data) < prefix {
+		if len(pg.data) < prefix {
 			return errShortPage
 		}
-		err = v.bits.decode(data[prefix:], 1, pg.values)
-		v.kind, v.n = runsOfBits, v.bits.n
-	case pg.encoding == format.Plain && typ == format.ByteArray:
-		v.cutTexts(data, pg.values)
-	case pg.encoding == format.DeltaLengthByteArray && typ == format.ByteArray:
-		v.ints, data, err = decodeDeltas(v.ints, data, pg.values)
-		v.joinTexts(data, nil)
-	case pg.encoding == format.DeltaByteArray && v.leaf.isText():
-		if v.shared, data, err = decodeDeltas(v.shared, data, pg.values); err != nil {
+		err = p.bits.decode(pg.data[prefix:], 1, n)
+		p.data = make([]byte, (n+7)/8)
+		for i := 0; err == nil && i < n; i++ {
+			p.data[i/8] |= byte(p.bits.at(i)) << (i % 8)
+		}
+	case pg.encoding == format.DeltaBinaryPacked && (typ == format.Int32 || typ == format.Int64):
+		need = 0
+		if total, _, err := checkDeltas(pg.data, 64, pg.values); err != nil || total < n {
+			return errShortPage
+		}
+		p.numbers, err = new(delta.BinaryPackedEncoding).DecodeInt64(p.numbers, pg.data)
+		p.ints = p.numbers
+	case pg.encoding == format.DeltaByteArray && l.Text, pg.encoding == format.DeltaLengthByteArray && isText:
+		var total int
+		if total, err = checkTexts(pg.data, pg.encoding, l.size, n, pg.values); err == nil {
+			err = p.bits.budget.hold(&p.held, int64(total))
+		}
+		if err != nil {
 			return err
 		}
-		v.ints, data, err = decodeDeltas(v.ints, data, len(v.shared))
-		v.joinTexts(data, v.shared)
-	case pg.encoding == format.DeltaBinaryPacked && isInt:
-		v.ints, _, err = decodeDeltas(v.ints, data, pg.values)
-		v.kind, v.n = integers, len(v.ints)
-	case pg.encoding == format.ByteStreamSplit && v.leaf.size > 0 && typ != format.Int96:
-		whole := len(data) / v.leaf.size * v.leaf.size
-		v.text, err = new(bytestreamsplit.Encoding).DecodeFixedLenByteArray(v.text, data[:whole], v.leaf.size)
-		v.kind, v.data, v.n = fixedValues, v.text, whole/v.leaf.size
-	case pg.encoding == format.Plain:
-		v.kind, v.data, v.n = fixedValues, data, pg.values
-		if v.leaf.size > 0 {
-			v.n = len(data) / v.leaf.size
+		if isText {
+			return p.decodeTexts(p.buf[:0], pg.data, pg.encoding, n)
 		}
+		p.buf, err = new(delta.ByteArrayEncoding).DecodeFixedLenByteArray(p.buf[:0], pg.data, l.size)
+		p.data = p.buf
+	case pg.encoding == format.ByteStreamSplit && l.size > 0 && typ != format.Int96:
+		whole := len(pg.data) / l.size * l.size
+		p.buf, err = new(bytestreamsplit.Encoding).DecodeFixedLenByteArray(p.buf, pg.data[:whole], l.size)
+		p.data = p.buf
 	default:
 		return fmt.Errorf("encoding %d is not supported", pg.encoding)
 	}
-	v.n = min(v.n, pg.values)
+	if err == nil && len(p.data) < need {
+		err = errShortPage
+	}
 	return err
 }
 
-// cutTexts finds the texts that have their lengths in front of them.
-func (v *values) cutTexts(data []byte, n int) {
-	const prefix = 4
-	v.kind, v.texts = texts, v.texts[:0]
-	for len(v.texts) < n && len(data) >= prefix {
-		size := binary.LittleEndian.Uint32(data)
-		if size > MaxTextBytes {
-			v.err = fmt.Errorf("text of %d bytes; at most %d are read", size, MaxTextBytes)
-			break
-		}
-		if data = data[prefix:]; int(size) > len(data) {
-			break
-		}
-		v.texts = append(v.texts, data[:size])
-		data = data[size:]
+func (p *pageValues) decodeTexts(dst, src []byte, encoding format.Encoding, n int) (err error) {
+	p.data, p.offsets, err = textEncodings[encoding].DecodeByteArray(dst, src, p.offsets)
+	if encoding != format.Plain {
+		p.buf = p.data
 	}
-	v.n = len(v.texts)
-}
-
-// joinTexts finds the texts whose lengths are v.ints. shared, if not nil, tells
-// how much each has in common with the one before.
-func (v *values) joinTexts(data []byte, shared []int64) {
-	v.kind, v.texts, v.text = texts, v.texts[:0], v.text[:0]
-	var last []byte
-	for i, size := range v.ints {
-		if size < 0 || size > int64(len(data)) || size > MaxTextBytes {
-			break
-		}
-		own := data[:size]
-		data = data[size:]
-		if shared != nil {
-			same := shared[i]
-			if same < 0 || same > int64(len(last)) || same+size > MaxTextBytes || int64(len(v.text))+same+size > MaxPageBytes {
-				break
-			}
-			start := len(v.text)
-			v.text = append(append(v.text, last[:same]...), own...)
-			last = v.text[start:]
-			if own = last; v.leaf.typ == format.FixedLenByteArray && len(own) != v.leaf.size {
-				break
-			}
-		}
-		v.texts = append(v.texts, own)
+	if err == nil && len(p.offsets) <= n {
+		err = errShortPage
 	}
-	v.n = len(v.texts)
+	for i := 0; err == nil && i < n; i++ {
+		if size := p.offsets[i+1] - p.offsets[i]; size > MaxTextBytes {
+			err = fmt.Errorf("text of %d bytes; at most %d are read", size, MaxTextBytes)
+		}
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
 )
 
@@ -60,6 +61,9 @@ type Batch struct {
 	Links  []op.Link
 	others []*Others
 	used   int // of others
+
+	strings intern.Table
+	texts   *op.Builder // reads shapes that are kept as text
 }
 
 // Size is how many rows are read together: many enough that turning from
@@ -70,7 +74,7 @@ const Size = 256
 func NewBatch(n int) *Batch {
 	return &Batch{
 		rows: make([]Row, n), Inputs: make([]op.Shape, 0, 4*n), Dims: make([]int64, 0, 16*n),
-		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n),
+		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n), texts: op.NewBuilder(nil),
 	}
 }
 
