@@ -113,6 +113,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Entries that differ in nothing take next to no space, and are still all there.
 func TestRoundTripOfRowGroups(t *testing.T) {
+	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	e := recordtest.Random{Rand: rand.New(rand.NewPCG(3, 4))}.Entry()
 	const n = 133_000 // two row groups
