@@ -4,6 +4,14 @@ import (
 	"fmt"
 	"io"
 	"testing"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 )
 
 func BenchmarkForest(b *testing.B) {
@@ -11,36 +19,36 @@ func BenchmarkForest(b *testing.B) {
 		b.Run(fmt.Sprintf("add/%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				addRequests(NewForest(), n)
+				tracetest.AddRequests(trace.New(), n)
 			}
 			perEntry(b, n)
 		})
 		b.Run(fmt.Sprintf("build/%d", n), func(b *testing.B) {
-			forest := NewForest()
-			addRequests(forest, n)
+			forest := trace.New()
+			tracetest.AddRequests(forest, n)
 			b.ReportAllocs()
 			for b.Loop() {
-				forest.shift(make([]int64, n+n/requestOps))
-				forest.build()
+				forest.Shift(make([]int64, forest.Len()))
+				forest.Build()
 			}
 			perEntry(b, n)
 		})
-		forest := NewForest()
-		addRequests(forest, n)
-		forest.build()
+		forest := trace.New()
+		tracetest.AddRequests(forest, n)
+		forest.Build()
 		for _, analysis := range []struct {
 			name string
 			run  func()
 		}{
-			{"self", func() { forest.operationSelfTimes() }},
-			{"timelines", func() { forest.timelines() }},
-			{"idle", func() { forest.idle(idleOptions{}) }},
-			{"concurrency", func() { forest.concurrency() }},
-			{"memory", func() { forest.memoryUse(100) }},
-			{"steps", func() { forest.stepRows() }},
-			{"critical", func() { forest.criticalPathSummary() }},
-			{"requests", func() { forest.Requests() }},
-			{"collapsed", func() { _ = forest.WriteCollapsed(io.Discard) }},
+			{"self", func() { timeline.OperationSelfTimes(forest) }},
+			{"timelines", func() { timeline.Timelines(forest) }},
+			{"idle", func() { timeline.Idle(forest, timeline.IdleOptions{}) }},
+			{"concurrency", func() { timeline.Concurrency(forest) }},
+			{"memory", func() { timeline.MemoryOf(forest, 100) }},
+			{"steps", func() { steps.Rows(forest) }},
+			{"critical", func() { path.Summarize(forest) }},
+			{"requests", func() { requests.Find(forest) }},
+			{"collapsed", func() { _ = stacks.WriteForest(forest, io.Discard) }},
 		} {
 			b.Run(fmt.Sprintf("%s/%d", analysis.name, n), func(b *testing.B) {
 				b.ReportAllocs()

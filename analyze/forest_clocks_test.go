@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -31,7 +32,7 @@ type rankedJob struct {
 
 func (j *rankedJob) id() op.SpanID {
 	j.spans++
-	return spanID(j.spans)
+	return trace.SpanID(j.spans)
 }
 
 func (j *rankedJob) records() []op.Record {
@@ -176,7 +177,7 @@ func TestAlignClocksAtTheEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	j := rankedJob{ranks: 2, steps: 9, name: "all_reduce", numbered: true, offsets: []int64{0, 1 << 60}}
 	records := append(j.records(), op.Record{Entry: &op.Entry{
-		Operation: "early", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), Start: op.Known(-maxTime), Duration: 5,
+		Operation: "early", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), Start: op.Known(-trace.MaxTime), Duration: 5,
 	}})
 	rep := collected(r, records, Options{AlignClocks: true}, 1)
 	if rep.Clocks.Offsets[1].OffsetNS != 1<<60 || rep.Input.Warnings[warnTimeOutOfRange] != 1 {

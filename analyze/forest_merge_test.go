@@ -9,31 +9,33 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // tracesOf spreads the specs over workers in parts of random sizes, each
 // worker's in ascending order.
-func tracesOf(r *rand.Rand, specs []spec, workers, limit int) []*Forest {
-	traces := make([]*Forest, workers)
+func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit int) []*trace.Forest {
+	traces := make([]*trace.Forest, workers)
 	for i := range traces {
-		traces[i] = newForest(limit)
+		traces[i] = trace.NewLimited(limit)
 	}
 	first := r.Int64N(3)
 	for part := first; len(specs) > 0; part++ {
 		n := min(1+r.IntN(8), len(specs))
 		forest := traces[r.IntN(workers)]
-		forest.startPart(part)
+		forest.StartPart(part)
 		if r.IntN(5) == 0 {
-			forest.startPart(part) // once more changes nothing
+			forest.StartPart(part) // once more changes nothing
 		}
 		for _, s := range specs[:n] {
-			forest.Add(s.record())
+			forest.Add(s.Record())
 		}
 		specs = specs[n:]
 		if r.IntN(10) == 0 {
-			forest.build()
+			forest.Build()
 		}
 	}
 	return traces
@@ -42,23 +44,23 @@ func tracesOf(r *rand.Rand, specs []spec, workers, limit int) []*Forest {
 // Whichever parts each worker takes, merging gives what one Trace holds.
 func TestMergeIsIndependentOfWorkers(t *testing.T) {
 	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, 1+r.IntN(80))
-		limit := maxRows
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(80))
+		limit := trace.MaxRows
 		if r.IntN(2) == 0 {
 			limit = 1 + r.IntN(80)
 		}
-		whole := newForest(limit)
+		whole := trace.NewLimited(limit)
 		for _, s := range specs {
-			whole.Add(s.record())
+			whole.Add(s.Record())
 		}
 		want := tellEverything(t, whole)
 		workers := 1 + r.IntN(4)
 
-		merged := newForest(limit)
+		merged := trace.NewLimited(limit)
 		for _, w := range tracesOf(r, specs, workers, limit) {
 			merged.Merge(w)
 			if r.IntN(3) == 0 {
-				merged.build()
+				merged.Build()
 			}
 		}
 		if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
@@ -66,7 +68,7 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 		}
 
 		traces := tracesOf(r, specs, workers, limit)
-		traces[0].take(traces[1:])
+		traces[0].Take(traces[1:])
 		if diff := cmp.Diff(want, tellEverything(t, traces[0])); diff != "" {
 			t.Errorf("seed %d: %d workers, all at once (-whole +merged):\n%s", seed, workers, diff)
 		}
@@ -80,13 +82,13 @@ func TestMergeIsIndependentOfWorkers(t *testing.T) {
 }
 
 // checkSameRows compares what two traces hold row by row.
-func checkSameRows(t *testing.T, want, got *Forest) {
+func checkSameRows(t *testing.T, want, got *trace.Forest) {
 	t.Helper()
 	if want.Len() != got.Len() {
 		t.Errorf("%d rows, want %d", got.Len(), want.Len())
 		return
 	}
-	for r := range want.rowCount() {
+	for r := range want.Rows() {
 		a, b := describeRow(want, r), describeRow(got, r)
 		if a != b {
 			t.Errorf("row %d: %s, want %s", r, b, a)
@@ -95,12 +97,12 @@ func checkSameRows(t *testing.T, want, got *Forest) {
 	}
 }
 
-func describeRow(forest *Forest, r int32) string {
-	stamp := forest.dict.stamps.Values[forest.stamp(r)]
+func describeRow(forest *trace.Forest, r int32) string {
+	stamp := forest.Names.Stamps.Values[forest.Stamp(r)]
 	return fmt.Sprint(
-		forest.start(r), forest.duration(r), forest.span(r), forest.parentID(r), forest.dict.traces.Values[forest.trace(r)], forest.rowName(r),
-		forest.dict.lanes.Values[forest.lane(r)], forest.kind(r), forest.flags(r)&^builtFlags, forest.step(r), forest.memory(r), forest.launch(r),
-		stamp.name, stamp.span, forest.dict.traces.Values[stamp.trace],
+		forest.Start(r), forest.Duration(r), forest.Span(r), forest.ParentID(r), forest.Names.Traces.Values[forest.Trace(r)], forest.RowName(r),
+		forest.Names.Lanes.Values[forest.Lane(r)], forest.Kind(r), forest.Flags(r)&^trace.BuiltFlags, forest.Step(r), forest.Memory(r), forest.Launch(r),
+		stamp.Name, stamp.Span, forest.Names.Traces.Values[stamp.Trace],
 	)
 }
 
@@ -108,40 +110,40 @@ func describeRow(forest *Forest, r int32) string {
 // through blocks that are used again.
 func TestMergeUsesBlocksAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
-	var specs []spec
+	var specs []tracetest.Spec
 	for part := range 12 {
 		for i := range 700 + r.IntN(2000) {
-			s := randomSpec(r, 1000)
-			s.id, s.parent = uint64(part*10_000+i), uint64(r.IntN(part*10_000+i+1))
+			s := tracetest.RandomSpec(r, 1000)
+			s.ID, s.Parent = uint64(part*10_000+i), uint64(r.IntN(part*10_000+i+1))
 			if part%3 == 0 {
-				s.memory, s.step, s.launch, s.root = 0, op.Int{}, op.Int{}, ""
-				s.rootID = 0
+				s.Memory, s.Step, s.Launch, s.Root = 0, op.Int{}, op.Int{}, ""
+				s.RootID = 0
 			}
 			specs = append(specs, s)
 		}
 	}
-	whole := addTo(NewForest(), specs...)
+	whole := tracetest.AddTo(trace.New(), specs...)
 	for workers := 1; workers <= 4; workers++ {
-		traces := make([]*Forest, workers)
+		traces := make([]*trace.Forest, workers)
 		for i := range traces {
-			traces[i] = NewForest()
+			traces[i] = trace.New()
 		}
 		part := int64(0)
 		for some := range slices.Chunk(specs, 1+r.IntN(3000)) {
 			w := traces[r.IntN(workers)]
-			w.startPart(part)
+			w.StartPart(part)
 			part++
 			for _, s := range some {
-				w.Add(s.record())
+				w.Add(s.Record())
 			}
 		}
-		traces[0].take(traces[1:])
+		traces[0].Take(traces[1:])
 		checkSameRows(t, whole, traces[0])
-		if got, want := traces[0].structure(), whole.structure(); got != want {
+		if got, want := traces[0].Structure(), whole.Structure(); got != want {
 			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
 		}
-		traces[0].Add(opAt("more", 1, 0, 0, 10).record())
-		if got := traces[0].memory(traces[0].n - 1); got != 0 {
+		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
+		if got := traces[0].Memory(traces[0].N - 1); got != 0 {
 			t.Errorf("%d workers: a row added later has the memory size %d", workers, got)
 		}
 	}
@@ -149,12 +151,12 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 
 func TestMergePartsLeavesTheOther(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	traces := tracesOf(r, randomSpecs(r, 60), 2, maxRows)
+	traces := tracesOf(r, tracetest.RandomSpecs(r, 60), 2, trace.MaxRows)
 	want := tellEverything(t, traces[1])
 	traces[0].Merge(traces[1])
-	traces[0].startPart(99)
-	traces[0].Add(opAt("more", 99, 0, 0, 10).record())
-	traces[0].build()
+	traces[0].StartPart(99)
+	traces[0].Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
+	traces[0].Build()
 	if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
 		t.Errorf("merging changed the other (-before +after):\n%s", diff)
 	}
@@ -164,16 +166,16 @@ func TestMergePartsLeavesTheOther(t *testing.T) {
 func TestMergeMemory(t *testing.T) {
 	cases.NotUnderRace(t, "the race detector's memory is counted as well")
 	const entries = 400_000
-	forest := NewForest()
-	other := NewForest()
+	forest := trace.New()
+	other := trace.New()
 	for part := range int64(200) {
 		w := pickTrace(part, forest, other)
-		w.startPart(part)
-		addRequests(w, entries/200)
+		w.StartPart(part)
+		tracetest.AddRequests(w, entries/200)
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	forest.take([]*Forest{other})
+	forest.Take([]*trace.Forest{other})
 	runtime.ReadMemStats(&after)
 	perEntry := float64(after.TotalAlloc-before.TotalAlloc) / entries
 	t.Logf("%.1f bytes allocated per entry", perEntry)
@@ -182,7 +184,9 @@ func TestMergeMemory(t *testing.T) {
 	}
 }
 
-func pickTrace(part int64, traces ...*Forest) *Forest { return traces[int(part)%len(traces)] }
+func pickTrace(part int64, traces ...*trace.Forest) *trace.Forest {
+	return traces[int(part)%len(traces)]
+}
 
 func BenchmarkMergeTraces(b *testing.B) {
 	const entries = 1_000_000
@@ -191,15 +195,15 @@ func BenchmarkMergeTraces(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				b.StopTimer()
-				traces := []*Forest{NewForest(), NewForest()}
+				traces := []*trace.Forest{trace.New(), trace.New()}
 				for part := range int64(entries / partEntries) {
 					w := pickTrace(part, traces...)
-					w.startPart(part)
-					addRequests(w, partEntries)
+					w.StartPart(part)
+					tracetest.AddRequests(w, partEntries)
 				}
 				runtime.GC()
 				b.StartTimer()
-				traces[0].take(traces[1:])
+				traces[0].Take(traces[1:])
 			}
 			perEntry(b, entries)
 		})

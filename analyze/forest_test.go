@@ -5,63 +5,72 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // everything is what a Trace can tell, to compare two of them.
 type everything struct {
-	Structure   counts
-	SelfTimes   map[operationKey]int64
-	Timelines   []timeline
-	Idle        *idleTimes
-	Utilisation *Utilisation
-	Memory      *MemoryUse
-	Concurrency []DeviceConcurrency
-	Steps       []Step
-	Paths       *PathSummary
+	Structure   trace.Counts
+	SelfTimes   map[timeline.OperationKey]int64
+	Timelines   []timeline.Timeline
+	Idle        *timeline.Gaps
+	Utilisation *timeline.Utilisation
+	Memory      *timeline.MemoryUse
+	Concurrency []timeline.DeviceConcurrency
+	Steps       []steps.Row
+	Paths       *path.Summary
 	Requests    []string
-	Endpoints   []Endpoint
+	Endpoints   []requests.Endpoint
 	Unattached  []string
 	Stacks      string
-	Collectives []CollectiveRow
+	Collectives []collective.Row
 }
 
-func tellEverything(t *testing.T, forest *Forest) everything {
+func tellEverything(t *testing.T, forest *trace.Forest) everything {
 	t.Helper()
-	var stacks bytes.Buffer
-	if err := forest.WriteCollapsed(&stacks); err != nil {
+	var collapsed bytes.Buffer
+	if err := stacks.WriteForest(forest, &collapsed); err != nil {
 		t.Error(err)
 	}
-	requests := forest.Requests()
+	requests := requests.Find(forest)
 	return everything{
-		Structure:   forest.structure(),
-		SelfTimes:   forest.operationSelfTimes(),
-		Timelines:   forest.timelines(),
-		Idle:        forest.idle(idleOptions{threshold: 20}),
-		Utilisation: forest.utilisation(7),
-		Memory:      forest.memoryUse(7),
-		Concurrency: forest.concurrency(),
-		Steps:       forest.stepRows(),
-		Paths:       forest.criticalPathSummary(),
+		Structure:   forest.Structure(),
+		SelfTimes:   timeline.OperationSelfTimes(forest),
+		Timelines:   timeline.Timelines(forest),
+		Idle:        timeline.Idle(forest, timeline.IdleOptions{Threshold: 20}),
+		Utilisation: timeline.UseOf(forest, 7),
+		Memory:      timeline.MemoryOf(forest, 7),
+		Concurrency: timeline.Concurrency(forest),
+		Steps:       steps.Rows(forest),
+		Paths:       path.Summarize(forest),
 		Requests:    describeRequests(requests),
 		Endpoints:   requests.Endpoints(),
-		Unattached:  names(requests.Unattached()),
-		Stacks:      stacks.String(),
-		Collectives: forest.collectiveRows(),
+		Unattached:  tracetest.Names(requests.Unattached()),
+		Stacks:      collapsed.String(),
+		Collectives: collective.Rows(forest),
 	}
 }
 
-func describeRequests(requests *Requests) []string {
+func describeRequests(requests *requests.Requests) []string {
 	var list []string
 	for i := range requests.List {
 		r := &requests.List[i]
-		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, names(r.Operations())))
+		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, tracetest.Names(r.Operations())))
 	}
 	return list
 }
@@ -69,18 +78,18 @@ func describeRequests(requests *Requests) []string {
 // However the input is divided, merging the parts in order gives the same.
 func TestMergeIsIndependentOfShards(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, 1+r.IntN(60))
-		want := tellEverything(t, addTo(NewForest(), specs...))
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))
+		want := tellEverything(t, tracetest.AddTo(trace.New(), specs...))
 		for shards := 1; shards <= 5; shards++ {
-			merged := NewForest()
+			merged := trace.New()
 			for i := range shards {
-				shard := addTo(NewForest(), specs[i*len(specs)/shards:(i+1)*len(specs)/shards]...)
+				shard := tracetest.AddTo(trace.New(), specs[i*len(specs)/shards:(i+1)*len(specs)/shards]...)
 				if r.IntN(2) == 0 {
-					shard.build()
+					shard.Build()
 				}
 				merged.Merge(shard)
 				if r.IntN(3) == 0 {
-					merged.build()
+					merged.Build()
 				}
 			}
 			if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
@@ -91,50 +100,50 @@ func TestMergeIsIndependentOfShards(t *testing.T) {
 }
 
 func TestMergeLeavesTheOther(t *testing.T) {
-	specs := randomSpecs(rand.New(rand.NewPCG(1, 2)), 50)
-	other := addTo(NewForest(), specs...)
+	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(1, 2)), 50)
+	other := tracetest.AddTo(trace.New(), specs...)
 	want := tellEverything(t, other)
-	forest := addTo(NewForest(), specs[:10]...)
+	forest := tracetest.AddTo(trace.New(), specs[:10]...)
 	forest.Merge(other)
-	forest.Add(opAt("more", 99, 0, 0, 10).record())
-	forest.build()
+	forest.Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
+	forest.Build()
 	if diff := cmp.Diff(want, tellEverything(t, other)); diff != "" {
 		t.Errorf("merging changed the other (-before +after):\n%s", diff)
 	}
 }
 
 func TestBuildIsIdempotent(t *testing.T) {
-	specs := randomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
-	forest := addTo(NewForest(), specs[:40]...)
-	forest.build()
+	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
+	forest := tracetest.AddTo(trace.New(), specs[:40]...)
+	forest.Build()
 	first := tellEverything(t, forest)
-	forest.build()
+	forest.Build()
 	if diff := cmp.Diff(first, tellEverything(t, forest)); diff != "" {
 		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
 	}
 	for _, s := range specs[40:] { // goes on after a Build
-		forest.Add(s.record())
+		forest.Add(s.Record())
 	}
-	if diff := cmp.Diff(tellEverything(t, addTo(NewForest(), specs...)), tellEverything(t, forest)); diff != "" {
+	if diff := cmp.Diff(tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest)); diff != "" {
 		t.Errorf("adding after Build (-want +got):\n%s", diff)
 	}
 }
 
 // What does not fit is counted, whether it is added or merged.
 func TestMaxRows(t *testing.T) {
-	specs := []spec{
-		opAt("a", 1, 0, 0, 10).as(op.KindCollective), spanAt("b", 2, 0, 0, 10),
-		opAt("c", 3, 0, 0, 10).as(op.KindCollective), opAt("d", 4, 0, 1<<62, 1<<62),
+	specs := []tracetest.Spec{
+		tracetest.OpAt("a", 1, 0, 0, 10).As(op.KindCollective), tracetest.SpanAt("b", 2, 0, 0, 10),
+		tracetest.OpAt("c", 3, 0, 0, 10).As(op.KindCollective), tracetest.OpAt("d", 4, 0, 1<<62, 1<<62),
 	}
-	limited := newForest(2)
+	limited := trace.NewLimited(2)
 	for _, s := range specs {
-		limited.Add(s.record())
+		limited.Add(s.Record())
 	}
-	merged := newForest(2)
-	merged.Merge(addTo(NewForest(), specs[:1]...))
-	merged.Merge(addTo(NewForest(), specs[1:]...))
+	merged := trace.NewLimited(2)
+	merged.Merge(tracetest.AddTo(trace.New(), specs[:1]...))
+	merged.Merge(tracetest.AddTo(trace.New(), specs[1:]...))
 	want := tellEverything(t, limited)
-	if diff := cmp.Diff(counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
+	if diff := cmp.Diff(trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
 		t.Errorf("structure (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
@@ -144,26 +153,26 @@ func TestMaxRows(t *testing.T) {
 
 // The entry given to Add is used again by its reader.
 func TestAddKeepsNothingOfTheEntry(t *testing.T) {
-	specs := randomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
-	forest := NewForest()
+	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
+	forest := trace.New()
 	var e op.Entry
 	for _, s := range specs {
-		if !s.isOp {
-			forest.Add(s.record())
+		if !s.IsOp {
+			forest.Add(s.Record())
 			continue
 		}
-		e = *s.entry()
+		e = *s.Entry()
 		forest.Add(op.Record{Entry: &e})
 		e = op.Entry{Operation: "overwritten", Duration: 99}
 	}
-	if diff := cmp.Diff(tellEverything(t, addTo(NewForest(), specs...)), tellEverything(t, forest)); diff != "" {
+	if diff := cmp.Diff(tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestAnalysesConcurrentSafe(t *testing.T) {
-	forest := addTo(NewForest(), randomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
-	forest.build()
+	forest := tracetest.AddTo(trace.New(), tracetest.RandomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
+	forest.Build()
 	want := tellEverything(t, forest)
 	var group sync.WaitGroup
 	for range 4 {
@@ -191,14 +200,46 @@ func TestTraceMemoryPerEntry(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	forest := NewForest()
-	addRequests(forest, entries)
+	forest := trace.New()
+	tracetest.AddRequests(forest, entries)
 	added := heap()
-	forest.build()
+	forest.Build()
 	built := float64(heap()-before) / float64(entries)
 	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/float64(entries), built)
 	if built > maxBytesPerEntry {
 		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)
 	}
 	runtime.KeepAlive(forest)
+}
+
+// C5: nothing recurses on the depth of the tree.
+func TestMillionDeepChain(t *testing.T) {
+	depth := cases.Count(t, 50_000, 1_000_000)
+	forest := trace.New()
+	for i := range depth {
+		s := tracetest.OpAt("call", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
+		if i%3 == 1 {
+			s = tracetest.SpanAt("layer", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
+		}
+		forest.Add(s.Record())
+	}
+	total := int64(0)
+	for _, self := range timeline.OperationSelfTimes(forest) {
+		total += self
+	}
+	if total != int64(2*depth) {
+		t.Errorf("self times add up to %d, want the root's %d", total, 2*depth)
+	}
+	root := forest.Node(0)
+	longest := path.Of(forest, root)
+	length := int64(0)
+	for _, s := range longest.Segments {
+		length += s.DurationNS
+	}
+	if length != root.Duration() {
+		t.Errorf("the critical path takes %d ns, want %d", length, root.Duration())
+	}
+	if n := len(slices.Collect(requests.Find(forest).Unattached())); n != int(forest.Structure().Ops) {
+		t.Errorf("%d unattached operations, want all %d", n, forest.Structure().Ops)
+	}
 }

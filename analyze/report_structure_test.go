@@ -6,6 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -20,13 +23,13 @@ func selfByGroup(r *Report) map[string]op.Int {
 }
 
 func TestGroupSelfTimes(t *testing.T) {
-	specs := []spec{
-		opAt("relu", 1, 0, 0, 100), opAt("matmul", 2, 1, 10, 40), opAt("matmul", 3, 1, 50, 60).on("cuda:1"),
-		opAt("relu", 4, 0, 0, 7).on(""), opAt("relu", 5, 0, 0, 200).fromHost(),
+	specs := []tracetest.Spec{
+		tracetest.OpAt("relu", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 10, 40), tracetest.OpAt("matmul", 3, 1, 50, 60).On("cuda:1"),
+		tracetest.OpAt("relu", 4, 0, 0, 7).On(""), tracetest.OpAt("relu", 5, 0, 0, 200).FromHost(),
 	}
 	var records []op.Record
 	for _, s := range specs {
-		records = append(records, op.Record{Entry: s.entry()})
+		records = append(records, op.Record{Entry: s.Entry()})
 	}
 	for by, want := range map[string]map[string]op.Int{
 		"operation,device": {
@@ -49,16 +52,16 @@ func TestGroupSelfTimes(t *testing.T) {
 func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
 	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
 		opts := Options{}
-		opts.By = keys("operation")
+		opts.By = tracetest.Keys("operation")
 		opts.MaxGroups = 1 + r.IntN(8)
-		p, forest := NewProfile(opts.sums()), NewForest()
-		forest.groupBy(opts.By)
+		p, forest := profile.New(opts.sums()), trace.New()
+		forest.GroupBy(opts.By)
 		groups, operations := int64(0), int64(0)
-		for _, s := range randomSpecs(r, 40) {
-			if s.isOp {
-				p.Add(s.entry())
+		for _, s := range tracetest.RandomSpecs(r, 40) {
+			if s.IsOp {
+				p.Add(s.Entry())
 			}
-			forest.Add(s.record())
+			forest.Add(s.Record())
 		}
 		rep := newReport(newCounter(), p, forest, false)
 		for _, g := range rep.Groups {

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -70,7 +71,7 @@ type merger struct {
 
 // lane is where operations stand one behind the other.
 type lane struct {
-	device analyze.DeviceKey
+	device device.Key
 	stream op.Int
 	host   bool
 }
@@ -191,8 +192,8 @@ func newChains(r *rows) *chains {
 
 // of returns the number of the chain that ends with n. Chains may be as long as the
 // run.
-func (c *chains) of(n analyze.Node) int32 {
-	var path []analyze.Node
+func (c *chains) of(n trace.Node) int32 {
+	var path []trace.Node
 	above := int32(-1)
 	for ; !n.IsZero(); n = n.Parent() {
 		if above = c.number[n.Index()]; above >= 0 {
