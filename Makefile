@@ -18,7 +18,7 @@ SEED        ?= 1
 define go_test
 	@cases=$$(mktemp); trap "rm -f $$cases" EXIT; export OPTRACE_CASES_LOG=$$cases; set -e; \
 	for m in $(1); do echo "== test $$m"; (cd $$m && $(GO) test -count=1 -timeout=60m $(2) ./...); done; \
-	awk '{n += $$1; total += $$2} END {printf "%d of %d cases of %d tests with many; make campaign runs all\n", n, total, NR}' $$cases
+	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", n, total, NR}' $$cases
 endef
 
 precommit: lint test ## what to run before a commit

@@ -6,13 +6,118 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
+
+// noopProcessor makes the SDK finish spans and does nothing with them.
+type noopProcessor struct{}
+
+func (noopProcessor) OnStart(context.Context, sdktrace.ReadWriteSpan) {}
+func (noopProcessor) OnEnd(sdktrace.ReadOnlySpan)                     {}
+func (noopProcessor) Shutdown(context.Context) error                  { return nil }
+func (noopProcessor) ForceFlush(context.Context) error                { return nil }
+
+func noopProvider(tb testing.TB) *sdktrace.TracerProvider {
+	tb.Helper()
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(noopProcessor{}))
+	tb.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
+	return tp
+}
+
+// sdkSpan records an operation with the SDK alone, as cheaply as that is
+// possible by hand: attributes built before and set in one call.
+func sdkSpan(tracer trace.Tracer, attrs []attribute.KeyValue) {
+	_, span := tracer.Start(context.Background(), "matmul")
+	span.SetAttributes(attrs...)
+	span.End()
+}
+
+func matmulSpec() optrace.OpSpec {
+	return optrace.OpSpec{
+		Name: "matmul", Device: "cuda:0", DType: op.F32, Inputs: []op.Shape{{64, 784}, {784, 256}}, Output: op.Shape{64, 256},
+	}
+}
+
+func preparedOp(p *optrace.Prepared) {
+	_, o := p.Start(context.Background())
+	o.End()
+}
+
+func dynamicOp(tr *optrace.Tracer, n int64) {
+	_, o := tr.Start(context.Background(), "matmul", "cuda:0")
+	o.In(n, 784).In(784, 256).Out(n, 256).DType(op.F32).End()
+}
+
+// Recording allocates what the SDK's span does and nothing on top.
+func TestRecordingAllocations(t *testing.T) {
+	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
+	tp := noopProvider(t)
+	attrs := spantest.Operation(0).Attributes[:5]
+	tracer := tp.Tracer("by hand")
+	tr := optrace.NewTracer(tp)
+	p := prepare(t, tr, matmulSpec())
+	floor := testing.AllocsPerRun(1000, func() { sdkSpan(tracer, attrs) })
+	if got := testing.AllocsPerRun(1000, func() { preparedOp(p) }); got > floor {
+		t.Errorf("a prepared operation makes %v allocations, the SDK's span %v", got, floor)
+	}
+	if got := testing.AllocsPerRun(1000, func() { dynamicOp(tr, 64) }); got > floor {
+		t.Errorf("an operation of a known shape makes %v allocations, the SDK's span %v", got, floor)
+	}
+	ctx := optrace.ContextWithStep(context.Background(), 7)
+	stepped := append(attrs[:5:5], tensorconv.Step(7))
+	floor = testing.AllocsPerRun(1000, func() {
+		_, span := tracer.Start(ctx, "matmul")
+		span.SetAttributes(stepped...)
+		span.End()
+	})
+	if got := testing.AllocsPerRun(1000, func() { _, o := p.Start(ctx); o.End() }); got > floor {
+		t.Errorf("a prepared operation with a step makes %v allocations, the SDK's span %v", got, floor)
+	}
+}
+
+// Exporting repeated shapes allocates nothing per span.
+func TestExportAllocations(t *testing.T) {
+	cases.NotUnderRace(t, "the race detector allocates")
+	exp := newExporter(t, io.Discard)
+	spans := spantest.Operations(512)
+	ctx := context.Background()
+	export := func() {
+		if err := exp.ExportSpans(ctx, spans); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		export() // what repeats gets known
+	}
+	got := testing.AllocsPerRun(50, export)
+	if got > 4 {
+		t.Errorf("a batch of 512 spans makes %v allocations", got)
+	}
+}
+
+// Encoding in OnEnd allocates nothing per span.
+func TestProcessorAllocations(t *testing.T) {
+	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
+	proc := newProcessor(t, newExporter(t, io.Discard))
+	defer func() { _ = proc.Shutdown(context.Background()) }()
+	span := spantest.Operation(0).Snapshot()
+	got := testing.AllocsPerRun(20_000, func() { proc.OnEnd(span) })
+	if got >= 1 {
+		t.Errorf("OnEnd makes %v allocations", got)
+	}
+}
 
 // BenchmarkRecord is the cost of one operation to the application, in front of
 // a processor that does nothing.
@@ -131,5 +236,162 @@ func BenchmarkOnEnd(b *testing.B) {
 				proc.OnEnd(spans[i%512])
 			}
 		})
+	})
+}
+
+// exportBatch is how many spans OpenTelemetry's batch processor exports at a time.
+const exportBatch = 512
+
+// sdkBatch returns a batch of operations as the SDK hands them to exporters.
+func sdkBatch(tb testing.TB) []sdktrace.ReadOnlySpan {
+	tb.Helper()
+	kept := new(spantest.Exporter)
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSyncer(kept), sdktrace.WithResource(spantest.Service("trainer")))
+	tracer := optrace.NewTracer(tp)
+	names := []string{"matmul", "softmax", "layernorm", "gelu"}
+	for i := range exportBatch {
+		n := int64(i % 32)
+		_, o := tracer.Start(tb.Context(), names[i%len(names)], "cuda:0")
+		o.In(64, 128+n).In(128+n, 256).Out(64, 256).DType(op.F16).End()
+	}
+	return kept.Spans()
+}
+
+// marshallingClient encodes what it is given, as an OTLP exporter does.
+type marshallingClient struct {
+	spantest.OTLPClient
+	bytes int
+}
+
+func (c *marshallingClient) UploadTraces(_ context.Context, spans []*tracepb.ResourceSpans) error {
+	encoded, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
+	c.bytes = len(encoded)
+	return err
+}
+
+func TestOTLPProtoAllocations(t *testing.T) {
+	spans := sdkBatch(t)
+	const limit = 2
+	for _, f := range []optrace.Format{optrace.FormatOTLPProto, optrace.FormatOTLPJSON} {
+		exp := newExporter(t, io.Discard, optrace.WithFormat(f))
+		export := func() {
+			if err := exp.ExportSpans(context.Background(), spans); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			export() // buffers and caches grow
+		}
+		if n := testing.AllocsPerRun(20, export); n > limit {
+			t.Errorf("%v: %v allocations per batch of %d, want %d at most", f, n, len(spans), limit)
+		}
+	}
+}
+
+func BenchmarkExportFormats(b *testing.B) {
+	spans := sdkBatch(b)
+	run := func(b *testing.B, exp sdktrace.SpanExporter) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := exp.ExportSpans(context.Background(), spans); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(spans)), "ns/span")
+	}
+	for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+		b.Run(f.String(), func(b *testing.B) { run(b, newExporter(b, io.Discard, optrace.WithFormat(f))) })
+	}
+	for _, c := range []optrace.Compression{optrace.CompressionGzip, optrace.CompressionZstd} {
+		b.Run("otlp-proto "+c.String(), func(b *testing.B) {
+			run(b, newExporter(b, io.Discard, optrace.WithFormat(optrace.FormatOTLPProto), optrace.WithCompression(c)))
+		})
+	}
+	b.Run("otlptrace and Marshal", func(b *testing.B) {
+		run(b, otlptrace.NewUnstarted(new(marshallingClient)))
+	})
+}
+
+func TestRecorderAllocations(t *testing.T) {
+	rec := discardingRecorder(t)
+	n := testing.AllocsPerRun(1000, func() { recordMatmul(rec) })
+	if n > 0 {
+		t.Errorf("%v allocations per operation, want none", n)
+	}
+	step := int64(0)
+	n = testing.AllocsPerRun(1000, func() {
+		step++
+		rec.Step(step)
+		recordMatmul(rec)
+		rec.Device("cuda:1").Stream(7).Kind(op.KindCompute).Path("encoder.0").FLOPs(64*784*256*2).
+			Attrs(tensorconv.CollectiveName("all_reduce"), tensorconv.CollectiveSequence(step))
+	})
+	if n > 0 {
+		t.Errorf("%v allocations per operation with all that can be said of it, want none", n)
+	}
+}
+
+// discardingRecorder returns a Recorder with room for many operations.
+func discardingRecorder(tb testing.TB) *optrace.Recorder {
+	tb.Helper()
+	proc := newProcessor(tb, newExporter(tb, io.Discard))
+	if err := proc.Shutdown(tb.Context()); err != nil { // then it takes nothing
+		tb.Fatal(err)
+	}
+	rec := proc.Recorder(tb.Context())
+	for range 1 << 15 {
+		rec.Begin("warm", "up").In(1, 1).In(1, 1).Out(1, 1).Attrs(make([]attribute.KeyValue, 7)...).End()
+	}
+	rec.Finish()
+	return rec
+}
+
+func recordMatmul(rec *optrace.Recorder) {
+	rec.Begin("matmul", "cuda:0").In(64, 784).In(784, 256).Out(64, 256).DType(op.F32).End()
+}
+
+func BenchmarkRecorder(b *testing.B) {
+	b.Run("dynamic", func(b *testing.B) {
+		rec := discardingRecorder(b)
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			recordMatmul(rec)
+			if i++; i%(1<<15) == 0 {
+				rec.Finish()
+			}
+		}
+	})
+	b.Run("prepared back to back", func(b *testing.B) {
+		rec := discardingRecorder(b)
+		prep := prepare(b, optrace.NewTracer(nil), matmulSpec())
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			rec.BeginPrepared(prep)
+			if i++; i%(1<<15) == 0 {
+				rec.Finish()
+			}
+		}
+	})
+	b.Run("with entries", func(b *testing.B) {
+		exp, err := optrace.NewExporter(io.Discard)
+		if err != nil {
+			b.Fatal(err)
+		}
+		proc, err := optrace.NewProcessor(exp, optrace.WithPolicy(optrace.PolicyBlock))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer proc.Shutdown(context.Background())
+		rec := proc.Recorder(b.Context())
+		b.ReportAllocs()
+		i := 0
+		for b.Loop() {
+			recordMatmul(rec)
+			if i++; i%1024 == 0 {
+				rec.Finish()
+			}
+		}
 	})
 }

@@ -3,6 +3,7 @@ package optrace_test
 import (
 	"bytes"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -29,14 +30,14 @@ func convert(tb testing.TB, stub tracetest.SpanStub, opts ...optrace.ExporterOpt
 	if err := newExporter(tb, &out, opts...).ExportSpans(tb.Context(), []sdktrace.ReadOnlySpan{stub.Snapshot()}); err != nil {
 		tb.Fatal(err)
 	}
-	rec := readWhole(tb, out.Bytes())
-	switch len(rec.entries) {
+	rec := spantest.ReadWhole(tb, out.Bytes())
+	switch len(rec.Entries) {
 	case 0:
 		return nil
 	case 1:
-		return rec.entries[0]
+		return rec.Entries[0]
 	}
-	tb.Fatalf("%d entries of one span", len(rec.entries))
+	tb.Fatalf("%d entries of one span", len(rec.Entries))
 	return nil
 }
 
@@ -273,7 +274,7 @@ func TestConvertManyAndLongLists(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	for i, e := range readWhole(t, out.Bytes()).entries {
+	for i, e := range spantest.ReadWhole(t, out.Bytes()).Entries {
 		if e.OutputElements != op.Known(int64(i)) {
 			t.Fatalf("entry %d has %v elements", i, e.OutputElements)
 		}
@@ -325,7 +326,66 @@ func TestConvertAncestor(t *testing.T) {
 		ParentSpanID: op.SpanID(spantest.SpanID(1 << 21)), RemoteParent: true,
 		Start: op.Known(spantest.Epoch.UnixNano()), Service: "trainer", Failed: true,
 	}}
-	if diff := cmp.Diff(want, readWhole(t, out.Bytes()).spans); diff != "" {
+	if diff := cmp.Diff(want, spantest.ReadWhole(t, out.Bytes()).Spans); diff != "" {
 		t.Errorf("ancestry record (-want +got):\n%s", diff)
 	}
+}
+
+// convertKeys are the attributes that become fields of entries, and others.
+var convertKeys = []string{
+	op.KeyName, op.KeyName, op.KeyInputShapes, op.KeyInputShapes, op.KeyOutputShape, op.KeyInputDTypes, op.KeyKind,
+	op.KeyPath, op.KeyFLOPs, op.KeySide, op.KeyOutputElements, op.KeyDType, op.KeyDevice, op.KeyStream, op.KeyStep,
+	op.KeyMemory, op.KeyCollective, op.KeyGroup, op.KeyGroupSize, op.KeySequence, op.KeyPeerRank, op.KeyInElements,
+	op.KeyRank, op.InputShapeKey(0), op.InputShapeKey(3), "pytorch.input_shapes", "pytorch.device.type",
+	"pytorch.device.index", "pytorch.device_memory_usage_bytes", "op", "device", "kept",
+}
+
+// Whatever a span holds: nothing panics, what is written is whole lines, and
+// each entry is valid and comes back as it was.
+func FuzzConvert(f *testing.F) {
+	f.Add([]byte{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		seed := make([]byte, 600)
+		for i := range seed {
+			seed[i] = byte(rng.Uint32())
+		}
+		f.Add(seed)
+	}
+	var mapping op.Mapping
+	mapping.Keep("kept")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := &spantest.Random{Data: data, Keys: convertKeys}
+		var spans []sdktrace.ReadOnlySpan
+		for range 1 + r.Below(3) {
+			stub := r.Span()
+			spans = append(spans, stub.Snapshot())
+		}
+		var out bytes.Buffer
+		exp := newExporter(t, &out, optrace.WithMapping(&mapping))
+		if err := exp.ExportSpans(t.Context(), spans); err != nil {
+			t.Fatal(err)
+		}
+		written := uint64(0)
+		for line := range bytes.Lines(out.Bytes()) {
+			line, ended := bytes.CutSuffix(line, []byte("\n"))
+			rec, err := op.DecodeLine(line)
+			if err != nil || !ended {
+				t.Fatalf("line %q (ended: %v): %v", line, ended, err)
+			}
+			if rec.Entry == nil {
+				continue
+			}
+			written++
+			if err := rec.Entry.Validate(); err != nil {
+				t.Errorf("entry %s: %v", line, err)
+			}
+			if again := rec.Entry.AppendJSON(nil); !bytes.Equal(line, again) {
+				t.Errorf("entry changes when it is read and written:\n%s\n%s", line, again)
+			}
+		}
+		if st := exp.Stats(); st.Written != written || st.Dropped != 0 {
+			t.Errorf("%d entries with %+v", written, st)
+		}
+	})
 }

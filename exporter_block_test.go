@@ -45,10 +45,10 @@ func TestExportSpansDeadline(t *testing.T) {
 		}
 		st := exp.Stats()
 		checkBooks(t, "exporter", st)
-		rec := readWhole(t, w.Bytes())
-		checkBatches(t, rec, false)
-		if len(rec.entries) != 3 || st.Written != 3 || rec.lost() != 3 {
-			t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+		rec := spantest.ReadWhole(t, w.Bytes())
+		rec.CheckBatches(t, false)
+		if len(rec.Entries) != 3 || st.Written != 3 || rec.Lost() != 3 {
+			t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
 		}
 	})
 }
@@ -86,28 +86,6 @@ func TestShutdownDeadline(t *testing.T) {
 		if w.Writes() != 1 {
 			t.Errorf("%d writes, want the one that was under way", w.Writes())
 		}
-	})
-}
-
-// The last gaps are no reason for Shutdown to wait longer than it may.
-func TestShutdownDeadlineInLastGaps(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := spantest.NewStuckWriter()
-		calls := 0
-		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
-			if calls++; calls == 1 {
-				return 0, errDisk
-			}
-			return w.Write(p)
-		}))
-		_ = exp.ExportSpans(context.Background(), spantest.Operations(2))
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if err := exp.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Shutdown returns %v, want the deadline", err)
-		}
-		w.Release()
-		synctest.Wait()
 	})
 }
 
@@ -182,10 +160,10 @@ func TestExporterConcurrentSafe(t *testing.T) {
 	wg.Wait()
 	st := exp.Stats()
 	checkBooks(t, "exporter", st)
-	rec := readWhole(t, buf.Bytes())
-	checkBatches(t, rec, false)
-	if st.Written != accepted.Load() || uint64(len(rec.entries)) != st.Written {
-		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.entries))
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
+	if st.Written != accepted.Load() || uint64(len(rec.Entries)) != st.Written {
+		t.Errorf("ExportSpans took %d, Stats say %d, the writer has %d", accepted.Load(), st.Written, len(rec.Entries))
 	}
 }
 
@@ -214,7 +192,7 @@ func TestWriterThatStartsSpans(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 4 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 4 {
 		t.Errorf("%d entries, want the operation and 3 writes", n)
 	}
 	checkBooks(t, "processor", proc.Stats())
@@ -285,10 +263,134 @@ func TestExporterBehindSimpleAndBatchProcessors(t *testing.T) {
 	if err := tp.ForceFlush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 20 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 20 {
 		t.Errorf("%d entries, want each operation from both processors", n)
 	}
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// hangingWriter takes the first n writes, and hangs in the next one until it is
+// released.
+type hangingWriter struct {
+	n       int
+	release chan struct{}
+}
+
+func (w *hangingWriter) Write(p []byte) (int, error) {
+	if w.n--; w.n < 0 {
+		<-w.release
+	}
+	return len(p), nil
+}
+
+// A Shutdown without a deadline ends although the writer hangs, in the time that
+// it states, and what was not written is counted.
+func TestW8ShutdownOfAHungWriter(t *testing.T) {
+	const timeout = 200 * time.Millisecond
+	for name, shutdown := range map[string]struct {
+		record func(*optrace.Exporter) (stop func(context.Context) error, stats func() optrace.Stats)
+		within time.Duration
+	}{
+		"processor": {func(exp *optrace.Exporter) (func(context.Context) error, func() optrace.Stats) {
+			proc := newProcessor(t, exp, optrace.WithExportTimeout(timeout), optrace.WithBufferBytes(64<<10))
+			for i := range 300 {
+				proc.OnEnd(spantest.Operation(i).Snapshot())
+			}
+			return proc.Shutdown, proc.Stats
+		}, 2 * timeout},
+		"blocking processor": {func(exp *optrace.Exporter) (func(context.Context) error, func() optrace.Stats) {
+			proc := newProcessor(t, exp, optrace.WithExportTimeout(timeout), optrace.WithBufferBytes(64<<10),
+				optrace.WithPolicy(optrace.PolicyBlock))
+			go func() {
+				for i := range 3000 {
+					proc.OnEnd(spantest.Operation(i).Snapshot())
+				}
+			}()
+			synctest.Wait()
+			return proc.Shutdown, proc.Stats
+		}, 2 * timeout},
+		"flight recorder": {func(exp *optrace.Exporter) (func(context.Context) error, func() optrace.Stats) {
+			rec, err := optrace.NewFlightRecorder(exp, 100, optrace.WithExportTimeout(timeout))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec.OnEnd(spantest.Operation(0).Snapshot())
+			go func() { _ = rec.Dump(context.Background()) }()
+			synctest.Wait()
+			return rec.Shutdown, nil
+		}, 3 * timeout},
+		"exporter": {func(exp *optrace.Exporter) (func(context.Context) error, func() optrace.Stats) {
+			go func() { _ = exp.ExportSpans(context.Background(), spantest.Operations(3)) }()
+			synctest.Wait()
+			return exp.Shutdown, exp.Stats
+		}, 10*time.Second + timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &hangingWriter{release: make(chan struct{})}
+				stop, stats := shutdown.record(newExporter(t, w))
+				begin := time.Now()
+				if err := stop(context.Background()); err == nil {
+					t.Error("Shutdown reports no error")
+				}
+				if took := time.Since(begin); took > shutdown.within {
+					t.Errorf("Shutdown took %v, want at most %v", took, shutdown.within)
+				}
+				if stats != nil {
+					checkBooks(t, name, stats())
+				}
+				close(w.release)
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// A writer that is slow is waited for as long as batches get through.
+func TestW8ShutdownOfASlowWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		writes := 0
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
+			writes++
+			time.Sleep(900 * time.Millisecond)
+			return len(p), nil
+		}))
+		proc := newProcessor(t, exp, optrace.WithExportTimeout(time.Second), optrace.WithBufferBytes(1<<20),
+			optrace.WithPolicy(optrace.PolicyBlock))
+		const n = 5000
+		for i := range n {
+			proc.OnEnd(spantest.Operation(i).Snapshot())
+		}
+		if err := proc.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if st := proc.Stats(); st.Written != n || writes < 5 {
+			t.Errorf("stats %+v after %d writes", st, writes)
+		}
+	})
+}
+
+// A Forwarder's exporter that hangs, and ignores its context, is not waited for.
+func TestW8ShutdownOfAHungForwarder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		next := &spantest.Exporter{OnExport: func(context.Context) error {
+			<-release
+			return nil
+		}}
+		proc := newForwarder(t, next, optrace.WithExportTimeout(time.Second))
+		proc.OnEnd(spantest.Operation(0).Snapshot())
+		begin := time.Now()
+		if err := proc.Shutdown(context.Background()); err == nil {
+			t.Error("Shutdown reports no error")
+		}
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("Shutdown took %v", took)
+		}
+		checkBooks(t, "forwarder", proc.Stats())
+		close(release)
+		synctest.Wait()
+	})
 }

@@ -8,23 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/tensorconv"
 )
-
-func newFileExporter(t *testing.T, path string) *optrace.Exporter {
-	t.Helper()
-	exp, err := optrace.NewFileExporter(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return exp
-}
 
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
@@ -37,7 +28,7 @@ func readFile(t *testing.T, path string) []byte {
 
 func TestNewFileExporter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp := newFileExporter(t, path)
+	exp := newFile(t, path)
 	if text := readFile(t, path); len(text) != 0 {
 		t.Errorf("the constructor wrote %q", text)
 	}
@@ -53,7 +44,7 @@ func TestNewFileExporter(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(2)); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(readWhole(t, readFile(t, path)).entries); n != 2 {
+	if n := len(spantest.ReadWhole(t, readFile(t, path)).Entries); n != 2 {
 		t.Errorf("%d entries before Shutdown, want 2", n)
 	}
 	if err := exp.Shutdown(t.Context()); err != nil {
@@ -107,7 +98,7 @@ func TestFileExporterAppends(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			exp := newFileExporter(t, path)
+			exp := newFile(t, path)
 			if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -118,11 +109,11 @@ func TestFileExporterAppends(t *testing.T) {
 			if !bytes.HasPrefix(text, tt.before) {
 				t.Error("what was there before has changed")
 			}
-			rec := read(t, text)
-			if len(rec.malformed) != tt.malformed {
-				t.Errorf("%d lines cannot be read, want %d: %v", len(rec.malformed), tt.malformed, rec.malformed)
+			rec := spantest.Read(t, text)
+			if len(rec.Malformed) != tt.malformed {
+				t.Errorf("%d lines cannot be read, want %d: %v", len(rec.Malformed), tt.malformed, rec.Malformed)
 			}
-			if diff := cmp.Diff(tt.want, steps(rec.entries)); diff != "" {
+			if diff := cmp.Diff(tt.want, rec.Steps()); diff != "" {
 				t.Errorf("entries (-want +got):\n%s", diff)
 			}
 		})
@@ -132,7 +123,7 @@ func TestFileExporterAppends(t *testing.T) {
 // A context that is done does not keep the file from being closed.
 func TestFileExporterShutdownCancelled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	exp := newFileExporter(t, path)
+	exp := newFile(t, path)
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,31 +137,154 @@ func TestFileExporterShutdownCancelled(t *testing.T) {
 	}
 }
 
-// Two exporters, as of two processes, append to one file: batches stay whole.
-func TestFileExportersShareFileConcurrentSafe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ops.jsonl")
-	const batches, perBatch = 50, 20
-	var wg sync.WaitGroup
+// exportShared makes two exporters write to the file at path, at the same time, and
+// returns how many operations they have written.
+func exportShared(t *testing.T, path string, options ...optrace.FileExporterOption) (written int) {
+	t.Helper()
+	const batches, perBatch = 40, 3
+	done := make(chan optrace.Stats)
 	for range 2 {
-		exp := newFileExporter(t, path)
-		wg.Go(func() {
+		exp := newFile(t, path, options...)
+		go func() {
 			for range batches {
-				if err := exp.ExportSpans(context.Background(), spantest.Operations(perBatch)); err != nil {
+				if err := exp.ExportSpans(t.Context(), spantest.Operations(perBatch)); err != nil {
 					t.Error(err)
 				}
 			}
-			if err := exp.Shutdown(context.Background()); err != nil {
+			if err := exp.Shutdown(t.Context()); err != nil {
 				t.Error(err)
 			}
-		})
+			done <- exp.Stats()
+		}()
 	}
-	wg.Wait()
-	rec := readWhole(t, readFile(t, path))
-	checkBatches(t, rec, false)
-	if n := len(rec.entries); n != 2*batches*perBatch {
-		t.Errorf("%d entries, want %d", n, 2*batches*perBatch)
+	for range 2 {
+		if st := <-done; st.Written != batches*perBatch {
+			t.Errorf("stats %+v", st)
+		}
+		written += batches * perBatch
 	}
-	if n := writers(rec); n != 2 {
-		t.Errorf("%d writers, want 2", n)
+	return written
+}
+
+// Two exporters of one file, with and without rotation: batches stay whole, and nothing is lost.
+func TestFileExportersShareFileConcurrentSafe(t *testing.T) {
+	for _, limit := range []int64{0, 4000} {
+		dir := t.TempDir()
+		written := exportShared(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: limit}))
+		names, contents := files(t, dir)
+		rec := spantest.ReadWhole(t, bytes.Join(contents, nil))
+		rec.CheckBatches(t, false)
+		if len(rec.Entries) != written || rec.Writers() != 2 || (len(names) > 1) != (limit > 0) {
+			t.Errorf("limit %d: %d entries of %d writers in %d files, want %d of 2", limit, len(rec.Entries), rec.Writers(), len(names), written)
+		}
+	}
+}
+
+// files returns the contents of the files in dir in the order of their names.
+func files(t *testing.T, dir string) (names []string, contents [][]byte) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+		contents = append(contents, readFile(t, filepath.Join(dir, e.Name())))
+	}
+	return names, contents
+}
+
+// What would make a file unreadable is refused.
+func TestReopenForeign(t *testing.T) {
+	for _, before := range outputs() {
+		for _, o := range outputs() {
+			path := filepath.Join(t.TempDir(), "ops.out")
+			content := before.batchOf(t, 2)
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			exp, err := optrace.NewFileExporter(path, o.fileOptions()...)
+			if err == nil {
+				_ = exp.Shutdown(t.Context())
+			}
+			if (err == nil) != (before == o) {
+				t.Errorf("appending %v to %v: error %v", o, before, err)
+			}
+			if !bytes.Equal(content, readFile(t, path)) {
+				t.Errorf("appending %v to %v has changed the file", o, before)
+			}
+		}
+	}
+}
+
+// The file is the one that its path meant when the exporter was made, wherever the
+// process goes.
+func TestW6RelativePathAndChdir(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	t.Chdir(from)
+	exp := newFile(t, "ops.jsonl", optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
+	t.Chdir(to)
+	for i := range 3 {
+		export(t, exp, spantest.Operation(i).Snapshot())
+	}
+	if err := exp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := files(t, to); len(names) != 0 {
+		t.Errorf("files %q where the process went", names)
+	}
+	if names, _ := files(t, from); len(names) != 3 {
+		t.Errorf("files %q, want 3", names)
+	}
+}
+
+// H5: no name that is recorded becomes part of a path, whatever it looks like.
+func TestNamesAreNoPaths(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "a", "b")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	exp := newFile(t, "ops.jsonl", optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
+	recorder, err := optrace.NewFlightRecorder(exp, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"../../x", "/tmp/../x", filepath.Join(above, "y"), "CON", "nul\x00byte", "..", "a\\b", "ops.jsonl"}
+	for i, name := range names {
+		stub := spantest.Operation(i)
+		stub.Name, stub.Resource = name, spantest.Service(name)
+		stub.Attributes = append(stub.Attributes, tensorconv.OpName(name), tensorconv.DeviceID(name), tensorconv.OpPath(name))
+		export(t, exp, stub.Snapshot())
+		recorder.OnEnd(stub.Snapshot())
+		if err := recorder.Dump(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := recorder.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	found, contents := files(t, dir)
+	checkNames(t, found)
+	entries := 0
+	for _, text := range contents {
+		entries += len(spantest.ReadWhole(t, text).Entries)
+	}
+	if entries != 2*len(names) {
+		t.Errorf("%d entries in %q, want %d", entries, found, 2*len(names))
+	}
+	for path, want := range map[string][]string{above: {"a"}, filepath.Join(above, "a"): {"b"}} {
+		var got []string
+		listed, err := os.ReadDir(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range listed {
+			got = append(got, e.Name())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
 	}
 }

@@ -1,16 +1,22 @@
 package optrace_test
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/producer"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -18,11 +24,8 @@ import (
 // Two processes write to one file, with and without rotation, in every format:
 // what was flushed is there, and nothing is damaged.
 func TestW1TwoProcessesLoseNothing(t *testing.T) {
-	for _, o := range outputs() {
+	for o := range cases.Of(t, 4, outputs()) {
 		for _, limit := range []int64{0, 400_000} {
-			if testing.Short() && limit == 0 {
-				continue
-			}
 			t.Run(fmt.Sprintf("%v %d", o, limit), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
@@ -54,7 +57,7 @@ func TestW1TwoProcessesLoseNothing(t *testing.T) {
 // Processes start and are killed beside one that writes: what any of them flushed
 // is there.
 func TestW1KilledNeighboursLoseNothing(t *testing.T) {
-	for _, o := range outputs() {
+	for o := range cases.Of(t, 2, outputs()) {
 		t.Run(o.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
@@ -83,63 +86,6 @@ func TestW1KilledNeighboursLoseNothing(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// What a killed neighbour left of a batch costs that batch alone: behind a torn
-// line a batch begins with a newline, behind another torn batch in a new file.
-func TestW4TornTailOfANeighbour(t *testing.T) {
-	for _, o := range outputs() {
-		t.Run(o.String(), func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "ops.x")
-			exp := newFile(t, path, o.fileOptions()...)
-			batch := o.batchOf(t, 3)
-			const rounds = 5
-			for i := range rounds {
-				export(t, exp, spantest.Operation(10+i).Snapshot())
-				tail := batch[:len(batch)/2]
-				if i%2 == 1 {
-					tail = batch[:7]
-				}
-				appendTo(t, path, tail)
-			}
-			export(t, exp, spantest.Operation(10+rounds).Snapshot())
-			if err := exp.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			found := findIn(t, dir)
-			for i := range int64(rounds + 1) {
-				if n := found.Times(0, 10+i); n != 1 {
-					t.Errorf("operation %d is there %d times", 10+i, n)
-				}
-			}
-			names, _ := files(t, dir)
-			if want := map[bool]int{true: 1, false: rounds + 1}[o.lines()]; len(names) != want {
-				t.Errorf("files %q, want %d", names, want)
-			}
-		})
-	}
-}
-
-// Whole batches of a neighbour are no reason for anything.
-func TestW4WholeBatchesOfANeighbour(t *testing.T) {
-	for _, o := range outputs() {
-		dir := t.TempDir()
-		path := filepath.Join(dir, "ops.x")
-		exp := newFile(t, path, o.fileOptions()...)
-		var want []int64
-		for i := range 5 {
-			export(t, exp, spantest.Operation(10+i).Snapshot())
-			appendTo(t, path, o.batchOf(t, 2))
-			want = append(want, int64(10+i), 0, 1)
-		}
-		if err := exp.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, o.steps(t, readFile(t, path), 0)); diff != "" {
-			t.Errorf("%v: entries (-want +got):\n%s", o, diff)
-		}
 	}
 }
 
@@ -183,20 +129,6 @@ func checkFlushed(t *testing.T, what string, found *producer.Found, run, n int64
 	}
 }
 
-func appendTo(t *testing.T, path string, text []byte) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err == nil {
-		_, err = f.Write(text)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A process that is stopped while it holds the file keeps nobody from writing.
 func TestW1StoppedNeighbour(t *testing.T) {
 	for _, o := range outputs() {
@@ -216,9 +148,152 @@ func TestW1StoppedNeighbour(t *testing.T) {
 			if err := exp.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(upTo(20), o.steps(t, readFile(t, path), 0)); diff != "" {
+			if diff := cmp.Diff(spantest.UpTo(20), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
 				t.Errorf("entries (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// The environment of a child process that records: the file, and how it ends.
+const (
+	recordingChildFile = "OPTRACE_TEST_CHILD_FILE"
+	recordingChildEnd  = "OPTRACE_TEST_CHILD_END"
+	endByExit          = "exit"
+	endByKill          = "kill"
+)
+
+// childOps is how many operations a child that exits has exported before.
+const childOps = 1000
+
+// recordAsChild records operations to path: until it is killed, or childOps of
+// them and then leaves without a Shutdown.
+func recordAsChild(path, end string) (code int) {
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		return 1
+	}
+	proc, err := optrace.NewProcessor(exp, optrace.WithFlushInterval(time.Millisecond))
+	if err != nil {
+		return 1
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	tracer := optrace.NewTracer(tp)
+	ctx, request := tp.Tracer("child").Start(context.Background(), "request")
+	for i := 0; end == endByKill || i < childOps; i++ {
+		_, o := tracer.Start(optrace.ContextWithStep(ctx, int64(i)), "matmul", "cuda:0")
+		o.In(64, 784).In(784, 256).Out(64, 256).End()
+	}
+	request.End()
+	if err := proc.ForceFlush(context.Background()); err != nil {
+		return 1
+	}
+	return 0
+}
+
+func startChild(t *testing.T, path, end string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), recordingChildFile+"="+path, recordingChildEnd+"="+end)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// A process that is killed at a random moment, again and again, appending to
+// one file: all whole lines are readable, a write that was cut off shows as one
+// torn line at most, which the next process ends, and no batch is missing.
+func TestKilledProcess(t *testing.T) {
+	rounds := cases.Count(t, 5, 25)
+	path := filepath.Join(t.TempDir(), "ops.jsonl")
+	torn := 0
+	for round := range rounds {
+		killChild(t, path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text[len(text)-1] != '\n' {
+			torn++
+		}
+		rec := spantest.Read(t, text)
+		if len(rec.Malformed) > torn {
+			t.Fatalf("after %d kills, %d of them within a line, %d lines cannot be read: %v",
+				round+1, torn, len(rec.Malformed), rec.Malformed)
+		}
+		rec.CheckBatches(t, true)
+	}
+	exp, err := optrace.NewFileExporter(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := exp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := spantest.Read(t, text)
+	if len(rec.Malformed) > torn || !bytes.HasSuffix(text, []byte("\n")) {
+		t.Errorf("after reopening %d lines cannot be read, %d were torn", len(rec.Malformed), torn)
+	}
+	checkWriters(t, rec, rounds+1, torn)
+	t.Logf("%d kills, %d within a line, %d entries", rounds, torn, len(rec.Entries))
+}
+
+// killChild starts a child that records to path, and kills it once it has written.
+func killChild(t *testing.T, path string) {
+	t.Helper()
+	before := size(path)
+	cmd := startChild(t, path, endByKill)
+	written := func() bool { // not when a torn file has been moved out of the way
+		n := size(path)
+		return n > 0 && n != before
+	}
+	for deadline := time.Now().Add(20 * time.Second); !written() && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) {
+		t.Fatalf("the child ended by itself: %v", err)
+	}
+}
+
+// checkWriters reports an error unless all writers have left batches. A writer
+// that was killed in its first write may have left none.
+func checkWriters(t *testing.T, rec *spantest.Recording, want, torn int) {
+	t.Helper()
+	if n := rec.Writers(); n > want || n < want-torn {
+		t.Errorf("%d writers have left batches, want %d, or fewer by up to %d torn writes", n, want, torn)
+	}
+}
+
+func size(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// A process that leaves without a Shutdown has lost nothing that was flushed.
+func TestExitWithoutShutdown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ops.out")
+	if err := startChild(t, path, endByExit).Wait(); err != nil {
+		t.Fatalf("the child failed: %v", err)
+	}
+	rec := spantest.ReadWhole(t, readFile(t, path))
+	if len(rec.Entries) != childOps || len(rec.Spans) != 1 {
+		t.Errorf("%d entries and %d ancestry records, want %d and 1", len(rec.Entries), len(rec.Spans), childOps)
+	}
+	rec.CheckBatches(t, false)
 }

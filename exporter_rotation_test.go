@@ -3,7 +3,6 @@ package optrace_test
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +17,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 )
 
@@ -46,100 +46,6 @@ func checkNames(t *testing.T, names []string) {
 		if last := i == len(names)-1; last != strings.HasPrefix(name, "ops.jsonl") || !last && !pattern.MatchString(name) {
 			t.Errorf("file %d of %d is named %q", i+1, len(names), name)
 		}
-	}
-}
-
-// Files of random sizes in every format: together, in the order of their names,
-// they hold every operation in order; each begins with what a reader needs; none
-// is too large, unless it is one batch; the total stays within its bound.
-func TestRotationProperties(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for _, o := range outputs() {
-		t.Run(o.String(), func(t *testing.T) {
-			for range 4 {
-				dir := t.TempDir()
-				path := filepath.Join(dir, "ops.jsonl")
-				limit := int64(500 + r.IntN(8000))
-				total := int64(0)
-				if r.IntN(2) == 0 {
-					total = limit + r.Int64N(4*limit)
-				}
-				step, largest := 0, int64(0)
-				for range 1 + r.IntN(3) { // restarts
-					exp := newFile(t, path, o.fileOptions(optrace.WithRotation(optrace.Rotation{MaxBytes: limit, MaxTotalBytes: total}))...)
-					for range 1 + r.IntN(25) {
-						var spans []sdktrace.ReadOnlySpan
-						for range 1 + r.IntN(8) {
-							spans = append(spans, spantest.Operation(step).Snapshot())
-							step++
-						}
-						before := diskUse(t, dir)
-						export(t, exp, spans...)
-						after := diskUse(t, dir)
-						largest = max(largest, after-before)
-						if total > 0 && after > max(total, size(path)) {
-							t.Fatalf("%d bytes in all, the bound is %d", after, total)
-						}
-					}
-					if err := exp.Shutdown(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-				}
-				names, contents := files(t, dir)
-				checkNames(t, names)
-				var got []int64
-				for i, text := range contents {
-					inFile := o.steps(t, text, 0)
-					got = append(got, inFile...)
-					if int64(len(text)) > limit && len(inFile) > 8 {
-						t.Errorf("%s has %d bytes, the limit is %d", names[i], len(text), limit)
-					}
-					if o.format == optrace.FormatEntries && len(read(t, o.plain(t, text)).resources) == 0 {
-						t.Errorf("%s has no header", names[i])
-					}
-				}
-				want := upTo(step)
-				if total > 0 {
-					want = want[step-len(got):] // the oldest are gone
-				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Fatalf("entries (-want +got):\n%s", diff)
-				}
-			}
-		})
-	}
-}
-
-func diskUse(t *testing.T, dir string) (n int64) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		n += size(filepath.Join(dir, e.Name()))
-	}
-	return n
-}
-
-// Batches are numbered on from file to file.
-func TestRotationSequence(t *testing.T) {
-	dir := t.TempDir()
-	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 3000}))
-	for range 20 {
-		export(t, exp, spantest.Operations(3)...)
-	}
-	if err := exp.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	names, contents := files(t, dir)
-	if len(names) < 3 {
-		t.Fatalf("files %q, want several", names)
-	}
-	rec := readWhole(t, slices.Concat(contents...))
-	checkBatches(t, rec, false)
-	if len(rec.batches) != 20 {
-		t.Errorf("%d batches, want 20", len(rec.batches))
 	}
 }
 
@@ -204,7 +110,7 @@ func TestRotationNames(t *testing.T) {
 		if names[0] != future || names[1] != "ops-2000-01-01T00-00-07.000_0001.jsonl" || len(names) != 13 {
 			t.Errorf("files %q", names)
 		}
-		if diff := cmp.Diff(upTo(12), steps(readWhole(t, slices.Concat(contents...)).entries)); diff != "" {
+		if diff := cmp.Diff(spantest.UpTo(12), spantest.ReadWhole(t, slices.Concat(contents...)).Steps()); diff != "" {
 			t.Errorf("entries (-want +got):\n%s", diff)
 		}
 	})
@@ -218,7 +124,7 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 	}
 	dir := t.TempDir()
 	exp := newFile(t, filepath.Join(dir, "ops.jsonl"), optrace.WithRotation(optrace.Rotation{MaxBytes: 1}))
-	const n = 1000
+	n := cases.Count(t, 300, 1000)
 	spans := spantest.Operations(n)
 	done := make(chan error)
 	go func() {
@@ -246,7 +152,7 @@ func TestRotatedFilesAreWholeConcurrentSafe(t *testing.T) {
 			if e.Name() == "ops.jsonl" && !ended {
 				continue
 			}
-			n := len(read(t, readFile(t, filepath.Join(dir, e.Name()))).entries)
+			n := len(spantest.Read(t, readFile(t, filepath.Join(dir, e.Name()))).Entries)
 			if n == 0 && !ended {
 				t.Fatalf("%s is empty", e.Name())
 			}
@@ -327,7 +233,7 @@ func TestRotationFails(t *testing.T) {
 		if err := exp.Shutdown(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if names, contents := files(t, dir); len(names) != 1 || len(readWhole(t, contents[0]).entries) != 25 {
+		if names, contents := files(t, dir); len(names) != 1 || len(spantest.ReadWhole(t, contents[0]).Entries) != 25 {
 			t.Errorf("files %q", names)
 		}
 		if st := exp.Stats(); st.Written != 25 || st.Dropped != 0 {

@@ -8,11 +8,13 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -79,17 +81,17 @@ func TestExportSpansOneWritePerBatch(t *testing.T) {
 			t.Fatalf("%d writes after %d batches", buf.Writes(), i+1)
 		}
 	}
-	rec := readWhole(t, buf.Bytes())
-	checkBatches(t, rec, false)
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
 	var sizes []int64
-	for _, b := range rec.batches {
+	for _, b := range rec.Batches {
 		sizes = append(sizes, b.Entries)
 	}
 	if diff := cmp.Diff([]int64{1, 3, 512}, sizes); diff != "" {
 		t.Errorf("entries per batch record (-want +got):\n%s", diff)
 	}
-	if len(rec.resources) != 1 {
-		t.Errorf("%d headers for one resource, want 1", len(rec.resources))
+	if len(rec.Resources) != 1 {
+		t.Errorf("%d headers for one resource, want 1", len(rec.Resources))
 	}
 }
 
@@ -139,9 +141,9 @@ func TestExportSpansAncestors(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spans); err != nil {
 		t.Fatal(err)
 	}
-	rec := readWhole(t, out.Bytes())
-	if len(rec.spans) != 1 || rec.spans[0].Name != "POST /generate" {
-		t.Errorf("ancestry records are %+v, want the request above the operation alone", rec.spans)
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if len(rec.Spans) != 1 || rec.Spans[0].Name != "POST /generate" {
+		t.Errorf("ancestry records are %+v, want the request above the operation alone", rec.Spans)
 	}
 	if st := exp.Stats(); st.Recorded != 1 || st.Skipped != 3 {
 		t.Errorf("Stats are %+v, want 1 recorded and 3 skipped", st)
@@ -204,7 +206,7 @@ func TestExporterNilContext(t *testing.T) {
 	if err := exp.Shutdown(none); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 1 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 1 {
 		t.Errorf("%d entries, want 1", n)
 	}
 }
@@ -260,22 +262,22 @@ func TestExportSpansCancelledWithinBatch(t *testing.T) {
 	if err := exp.ExportSpans(ctx, spantest.Operations(n)); !errors.Is(err, context.Canceled) {
 		t.Errorf("ExportSpans returns %v, want the context's error", err)
 	}
-	rec := readWhole(t, buf.Bytes())
+	rec := spantest.ReadWhole(t, buf.Bytes())
 	st := exp.Stats()
-	if len(rec.entries) == 0 || len(rec.entries) == n {
-		t.Errorf("%d of %d entries are written, want some", len(rec.entries), n)
+	if len(rec.Entries) == 0 || len(rec.Entries) == n {
+		t.Errorf("%d of %d entries are written, want some", len(rec.Entries), n)
 	}
-	if diff := cmp.Diff(upTo(len(rec.entries)), steps(rec.entries)); diff != "" {
+	if diff := cmp.Diff(spantest.UpTo(len(rec.Entries)), rec.Steps()); diff != "" {
 		t.Errorf("the entries written are not the first ones (-want +got):\n%s", diff)
 	}
-	if st.Written != uint64(len(rec.entries)) || st.Recorded != n {
-		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.entries), n)
+	if st.Written != uint64(len(rec.Entries)) || st.Recorded != n {
+		t.Errorf("Stats are %+v with %d of %d entries written", st, len(rec.Entries), n)
 	}
 	checkBooks(t, "exporter", st)
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
-	if lost := readWhole(t, buf.Bytes()).lost(); lost != st.Dropped {
+	if lost := spantest.ReadWhole(t, buf.Bytes()).Lost(); lost != st.Dropped {
 		t.Errorf("gap records tell of %d entries, dropped are %d", lost, st.Dropped)
 	}
 }
@@ -293,8 +295,8 @@ func TestExportSpansDoesNotKeepSlice(t *testing.T) {
 	if err := exp.ExportSpans(t.Context(), spantest.Operations(1)); err != nil {
 		t.Fatal(err)
 	}
-	rec := readWhole(t, out.Bytes())
-	if diff := cmp.Diff([]int64{0, 1, 2, 0}, steps(rec.entries)); diff != "" {
+	rec := spantest.ReadWhole(t, out.Bytes())
+	if diff := cmp.Diff([]int64{0, 1, 2, 0}, rec.Steps()); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 }
@@ -327,4 +329,124 @@ func TestMarshalLogHasNoPath(t *testing.T) {
 	if text := fmt.Sprintf("%+v", (*optrace.Exporter)(nil).MarshalLog()); !strings.Contains(text, "optrace") {
 		t.Errorf("MarshalLog of a nil exporter is %s", text)
 	}
+}
+
+// E5: a writer that changes what it is given, which io.Writer forbids, spoils no
+// later batch, in any format.
+func TestWriterThatChangesItsInput(t *testing.T) {
+	for _, o := range outputs() {
+		var out bytes.Buffer
+		exp := newExporter(t, spantest.WriterFunc(func(p []byte) (int, error) {
+			n, err := out.Write(p)
+			for i := range p {
+				p[i] = 'x'
+			}
+			return n, err
+		}), o.options()...)
+		proc := newProcessor(t, exp)
+		for i := range 4 {
+			for j := range 3 {
+				proc.OnEnd(spantest.Operation(3*i + j).Snapshot())
+			}
+			if err := proc.ForceFlush(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := proc.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := spantest.Read(t, out.Bytes()).Steps()
+		slices.Sort(got)
+		if !slices.Equal(got, spantest.UpTo(12)) {
+			t.Errorf("%v: operations %v", o, got)
+		}
+	}
+}
+
+// E6: a nil context is taken for context.Background.
+func TestNilContexts(t *testing.T) {
+	var none context.Context
+	var buf spantest.Buffer
+	proc := newProcessor(t, newExporter(t, &buf))
+	proc.OnEnd(spantest.Operation(0).Snapshot())
+	if err := proc.ForceFlush(none); err != nil {
+		t.Error(err)
+	}
+	rec := proc.Recorder(none)
+	rec.Begin("matmul", "cuda:0")
+	rec.Finish()
+	if err := proc.Shutdown(none); err != nil {
+		t.Error(err)
+	}
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 2 {
+		t.Errorf("%d entries, want 2", n)
+	}
+	spans := recordSpans(t, func(tr *optrace.Tracer) {
+		_, o := tr.Start(none, "matmul", "cuda:0")
+		o.End()
+		_, prepared := prepare(t, tr, optrace.OpSpec{Name: "matmul"}).Start(none)
+		prepared.End()
+		rec := tr.Recorder(none)
+		rec.Begin("matmul", "cuda:0")
+		rec.Finish()
+	})
+	if len(spans) != 3 {
+		t.Errorf("%d spans, want 3", len(spans))
+	}
+}
+
+func TestExportSpansWriterPanicReachesNobody(t *testing.T) {
+	exp := newExporter(t, spantest.WriterFunc(func([]byte) (int, error) { panic("boom") }))
+	err := exp.ExportSpans(t.Context(), spantest.Operations(1))
+	if err == nil || !strings.Contains(err.Error(), "boom") {
+		t.Errorf("ExportSpans returns %v, want the panic", err)
+	}
+	checkBooks(t, "exporter", exp.Stats())
+}
+
+// hostileSpan panics wherever it is asked for its attributes.
+type hostileSpan struct{ sdktrace.ReadOnlySpan }
+
+func (hostileSpan) Resource() *resource.Resource { panic("hostile span") }
+
+func TestExportSpansPanickingSpan(t *testing.T) {
+	hostile := hostileSpan{spantest.Operation(1).Snapshot()}
+	t.Run("converted", func(t *testing.T) {
+		var out bytes.Buffer
+		exp := newExporter(t, &out)
+		err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{spantest.Operation(0).Snapshot(), hostile, spantest.Operation(2).Snapshot()})
+		if err == nil || !strings.Contains(err.Error(), "hostile span") {
+			t.Errorf("ExportSpans returns %v, want the panic", err)
+		}
+		rec := spantest.ReadWhole(t, out.Bytes())
+		if diff := cmp.Diff([]int64{0, 2}, rec.Steps()); diff != "" {
+			t.Errorf("entries (-want +got):\n%s", diff)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+		if st := exp.Stats(); st.Dropped != 1 || rec.Lost() != 1 {
+			t.Errorf("dropped %d and gap records of %d, want 1", st.Dropped, rec.Lost())
+		}
+	})
+	t.Run("dropped", func(t *testing.T) {
+		exp := newExporter(t, io.Discard)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := exp.ExportSpans(ctx, []sdktrace.ReadOnlySpan{hostile, spantest.Operation(2).Snapshot()}); !errors.Is(err, context.Canceled) {
+			t.Errorf("ExportSpans returns %v, want the context's error", err)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+	})
+	t.Run("processor", func(t *testing.T) {
+		var buf spantest.Buffer
+		proc := newProcessor(t, newExporter(t, &buf))
+		proc.OnEnd(hostile)
+		proc.OnEnd(spantest.Operation(2).Snapshot())
+		if err := proc.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		checkBooks(t, "processor", proc.Stats())
+		if rec := spantest.ReadWhole(t, buf.Bytes()); len(rec.Entries) != 1 || rec.Lost() != 1 {
+			t.Errorf("%d entries and a loss of %d, want 1 and 1", len(rec.Entries), rec.Lost())
+		}
+	})
 }

@@ -3,14 +3,17 @@ package optrace_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
@@ -27,7 +30,7 @@ func rootsOf(t *testing.T, f func(spans trace.Tracer, ops *optrace.Tracer)) map[
 		t.Fatal(err)
 	}
 	got := make(map[string]string)
-	for _, e := range readWhole(t, buf.Bytes()).entries {
+	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 		if (e.Root == "") != e.RootSpanID.IsZero() {
 			t.Errorf("%s: root %q with id %v", e.Operation, e.Root, e.RootSpanID)
 		}
@@ -195,7 +198,7 @@ func TestRootsRegisteredLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make(map[string]string)
-	for _, e := range readWhole(t, buf.Bytes()).entries {
+	for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
 		got[e.Operation] = e.Root
 	}
 	want := map[string]string{"below early": "", "below late": "late", "still below late": "late"}
@@ -232,7 +235,7 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries := readWhole(t, buf.Bytes()).entries
+	entries := spantest.ReadWhole(t, buf.Bytes()).Entries
 	for _, e := range entries {
 		if e.Root != e.Operation || e.RootSpanID == (op.SpanID{}) {
 			t.Errorf("operation %q has the root %q", e.Operation, e.Root)
@@ -240,5 +243,193 @@ func TestRootStampingConcurrentSafe(t *testing.T) {
 	}
 	if len(entries) != 8*50 {
 		t.Errorf("%d entries, want %d", len(entries), 8*50)
+	}
+}
+
+// The tables of spans that have not ended take 32 MiB at most, as Stats says.
+const tableBytes = 32 << 20
+
+// leaks is a processor in front of which spans do not end.
+type leaks struct {
+	*testing.T
+	proc   *optrace.Processor
+	spans  trace.Tracer
+	ops    *optrace.Tracer
+	before uint64 // heap in use
+}
+
+func newLeaks(t *testing.T, proc *optrace.Processor) *leaks {
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	t.Cleanup(func() { _ = tp.Shutdown(context.Background()) })
+	return &leaks{t, proc, tp.Tracer("service"), optrace.NewTracer(tp), heapInUse()}
+}
+
+// checkMemory fails if the processor holds more than the tables and some MiB for
+// all else.
+func (l *leaks) checkMemory() {
+	l.Helper()
+	const rest = 4 << 20
+	if held := int64(heapInUse()) - int64(l.before); held > tableBytes+rest {
+		l.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), (tableBytes+rest)>>20)
+	}
+	if l.proc.Stats().Forgotten == 0 {
+		l.Error("nothing is forgotten, or not counted: too few spans leak")
+	}
+}
+
+// requests makes new traces, each with an operation, and shuts the processor down.
+func (l *leaks) requests(n int) {
+	l.Helper()
+	for range n {
+		ctx, request := l.spans.Start(l.Context(), "request")
+		run(ctx, l.ops, "relu")
+		request.End()
+	}
+	if err := l.proc.Shutdown(l.Context()); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// Roots that never end cost other traces nothing: neither new ones, nor old ones
+// that go on.
+func TestM1LeakedRoots(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		leaks int
+		root  string
+	}{
+		{"many", 250_000, "never ends"},
+		{"long names", 30_000, strings.Repeat("n", 10<<10)},
+		{"names too long to be read", 2000, strings.Repeat("n", 1<<20)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var buf spantest.Buffer
+			l := newLeaks(t, newProcessor(t, newExporter(t, &buf)))
+			training, span := l.spans.Start(t.Context(), "training")
+			for i := range tt.leaks {
+				l.spans.Start(t.Context(), strings.Clone(tt.root))
+				if i%(tt.leaks/100) == 0 {
+					run(training, l.ops, "matmul")
+				}
+			}
+			l.checkMemory()
+			run(training, l.ops, "matmul")
+			span.End()
+			l.requests(1000)
+			got := map[string]int{}
+			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
+				got[e.Operation+" below "+e.Root]++
+			}
+			if diff := cmp.Diff(map[string]int{"matmul below training": 101, "relu below request": 1000}, got); diff != "" {
+				t.Errorf("operations by root (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Spans that never end in traces with several roots are bounded too. No operation is
+// given to a root that is not above it.
+func TestM1LeakedSpansOfSeveralRoots(t *testing.T) {
+	for _, tt := range []struct {
+		name                    string
+		traces, roots, children int
+	}{
+		{"children in many traces", 600, 2, 500},
+		{"children in one trace", 1, 2, 50_000},
+		{"roots in one trace", 1, 50_000, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var buf spantest.Buffer
+			l := newLeaks(t, newProcessor(t, newExporter(t, &buf)))
+			leaking := make([]context.Context, tt.traces)
+			for i := range leaking {
+				first, _ := l.spans.Start(t.Context(), "first")
+				leaking[i] = first
+				for range tt.roots - 1 {
+					leaking[i], _ = l.spans.Start(remote(first), "second")
+				}
+				for range tt.children {
+					l.spans.Start(leaking[i], "never ends")
+				}
+				run(first, l.ops, "add")
+			}
+			l.checkMemory()
+			for _, ctx := range leaking {
+				run(ctx, l.ops, "matmul")
+				third, span := l.spans.Start(remote(ctx), "third")
+				run(third, l.ops, "softmax")
+				run(ctx, l.ops, "matmul")
+				span.End()
+			}
+			l.requests(1000)
+			right := map[string]string{"add": "first", "matmul": "second", "softmax": "third", "relu": "request"}
+			got := map[string]int{}
+			for _, e := range spantest.ReadWhole(t, buf.Bytes()).Entries {
+				if e.Root != "" && e.Root != right[e.Operation] {
+					t.Fatalf("%s is below %q, want %q or none", e.Operation, e.Root, right[e.Operation])
+				}
+				if e.Root != "" {
+					got[e.Operation]++
+				}
+			}
+			if got["softmax"] != tt.traces || got["relu"] != 1000 {
+				t.Errorf("operations with a root are %v, want all that are below new ones", got)
+			}
+		})
+	}
+}
+
+// Operations below new roots are summed up, and not forwarded, whatever leaked before.
+func TestM1LeakedRootsAndForwardThreshold(t *testing.T) {
+	cases.NotUnderRace(t, cases.OneGoroutine)
+	type leak struct {
+		name  string
+		leaks int
+		ops   int // below each
+		width int // of their names
+	}
+	for tt := range cases.Of(t, 1, []leak{
+		{"many", 300_000, 0, 0},
+		{"with operations", 4000, 130, 10},
+		{"with operations of long names", 1500, 20, 10 << 10},
+	}) {
+		t.Run(tt.name, func(t *testing.T) {
+			out := &spantest.Exporter{}
+			proc, err := optrace.NewForwarder(out, optrace.WithForwardThreshold(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := newLeaks(t, proc)
+			for i := range tt.leaks {
+				ctx, _ := l.spans.Start(t.Context(), "never ends")
+				rec := proc.Recorder(ctx)
+				for k := range tt.ops {
+					rec.Begin(fmt.Sprintf("%0*d", tt.width, i*tt.ops+k), "")
+				}
+				rec.Finish()
+			}
+			const both = 2 * tableBytes
+			if held := int64(heapInUse()) - int64(l.before); held > both {
+				t.Errorf("%.1f MiB are held, want %d at most", float64(held)/(1<<20), both>>20)
+			}
+			if st := proc.Stats(); st.Skipped != uint64(tt.leaks*tt.ops) || tt.ops > 0 != (st.Unsummed > 0) {
+				t.Errorf("stats are %+v, want %d skipped, and some unsummed if there are any", st, tt.leaks*tt.ops)
+			}
+			l.requests(1000)
+			sums := 0
+			for _, s := range out.Stubs() {
+				if s.Name != "request" {
+					t.Fatalf("%s is forwarded", s.Name)
+				}
+				for _, e := range s.Events {
+					if e.Name == op.EventPruned {
+						sums++
+					}
+				}
+			}
+			if sums != 1000 {
+				t.Errorf("%d sums, want 1000", sums)
+			}
+		})
 	}
 }

@@ -11,6 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
@@ -87,7 +91,7 @@ func TestProcessorForceFlush(t *testing.T) {
 		if err := tp.ForceFlush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(readWhole(t, buf.Bytes()).entries); n != 5*(i+1) {
+		if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5*(i+1) {
 			t.Errorf("%d entries after flush %d, want %d", n, i+1, 5*(i+1))
 		}
 	}
@@ -102,7 +106,7 @@ func TestProcessorForceFlush(t *testing.T) {
 	if err := proc.ForceFlush(cancelled); err != nil {
 		t.Errorf("ForceFlush after Shutdown returns %v", err)
 	}
-	checkBatches(t, readWhole(t, buf.Bytes()), false)
+	spantest.ReadWhole(t, buf.Bytes()).CheckBatches(t, false)
 }
 
 // Shutdown has the effects of ForceFlush, shuts the exporter down, and ends
@@ -121,7 +125,7 @@ func TestProcessorShutdown(t *testing.T) {
 	}
 	late.End()
 	proc.OnEnd(spantest.Operation(0).Snapshot())
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5 {
 		t.Errorf("%d entries, want 5", n)
 	}
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: 5, Written: 5}) {
@@ -146,7 +150,7 @@ func TestProcessorShutdownCancelled(t *testing.T) {
 	if err := proc.Shutdown(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("Shutdown returns %v, want the context's error", err)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 5 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 5 {
 		t.Errorf("%d entries, want 5", n)
 	}
 	checkBooks(t, "processor", proc.Stats())
@@ -200,7 +204,7 @@ func TestProcessorFilter(t *testing.T) {
 	if st := proc.Stats(); st != (optrace.Stats{Recorded: 3, Written: 3, Skipped: 1}) {
 		t.Errorf("Stats are %+v", st)
 	}
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 3 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 3 {
 		t.Errorf("%d entries, want 3", n)
 	}
 }
@@ -222,10 +226,10 @@ func TestProcessorRecordOnly(t *testing.T) {
 	if err := tp.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(readWhole(t, all.Bytes()).entries); got != n {
+	if got := len(spantest.ReadWhole(t, all.Bytes()).Entries); got != n {
 		t.Errorf("%d of %d operations are recorded", got, n)
 	}
-	if got := len(readWhole(t, sampled.Bytes()).entries); got != want || want == 0 || want == n {
+	if got := len(spantest.ReadWhole(t, sampled.Bytes()).Entries); got != want || want == 0 || want == n {
 		t.Errorf("%d operations are sampled, the SDK exports %d", got, want)
 	}
 	if st := usual.Stats(); st != (optrace.Stats{Recorded: uint64(want), Written: uint64(want), Skipped: uint64(n - want)}) {
@@ -240,7 +244,7 @@ func TestProcessorUnregister(t *testing.T) {
 	record(t.Context(), tp, 2)
 	tp.UnregisterSpanProcessor(proc)
 	record(t.Context(), tp, 2)
-	if n := len(readWhole(t, buf.Bytes()).entries); n != 2 {
+	if n := len(spantest.ReadWhole(t, buf.Bytes()).Entries); n != 2 {
 		t.Errorf("%d entries, want the 2 of before", n)
 	}
 	_ = tp.Shutdown(t.Context())
@@ -261,14 +265,14 @@ func TestProcessorAncestors(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	rec := readWhole(t, buf.Bytes())
-	for _, s := range rec.spans {
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	for _, s := range rec.Spans {
 		names = append(names, s.Name)
 	}
 	if got := strings.Join(names, ","); got != "step,POST /generate" && got != "POST /generate,step" {
 		t.Errorf("ancestry records of %s", got)
 	}
-	for _, e := range rec.entries {
+	for _, e := range rec.Entries {
 		if e.Root != "POST /generate" {
 			t.Errorf("an entry's root is %q", e.Root)
 		}
@@ -308,9 +312,137 @@ func TestProcessorConcurrentSafe(t *testing.T) {
 	_ = tp.Shutdown(context.Background())
 	st := proc.Stats()
 	checkBooks(t, "processor", st)
-	rec := readWhole(t, buf.Bytes())
-	checkBatches(t, rec, false)
-	if st.Recorded != producers*each || uint64(len(rec.entries)) != st.Written || rec.lost() != st.Dropped {
-		t.Errorf("%d entries and a loss of %d with %+v", len(rec.entries), rec.lost(), st)
+	rec := spantest.ReadWhole(t, buf.Bytes())
+	rec.CheckBatches(t, false)
+	if st.Recorded != producers*each || uint64(len(rec.Entries)) != st.Written || rec.Lost() != st.Dropped {
+		t.Errorf("%d entries and a loss of %d with %+v", len(rec.Entries), rec.Lost(), st)
+	}
+}
+
+// observe makes the global MeterProvider one that can be read, and returns what
+// reads it: sums and counts by metric and error type.
+func observe(t *testing.T) func() map[string]int64 {
+	t.Helper()
+	reader := sdkmetric.NewManualReader()
+	before := otel.GetMeterProvider()
+	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	t.Cleanup(func() { otel.SetMeterProvider(before) })
+	return func() map[string]int64 {
+		var rm metricdata.ResourceMetrics
+		if err := reader.Collect(t.Context(), &rm); err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]int64)
+		for _, scope := range rm.ScopeMetrics {
+			if scope.Scope.Name != optrace.ScopeName {
+				continue // the SDK observes itself too
+			}
+			for _, m := range scope.Metrics {
+				switch data := m.Data.(type) {
+				case metricdata.Sum[int64]:
+					for _, p := range data.DataPoints {
+						key := m.Name
+						if e, ok := p.Attributes.Value("error.type"); ok {
+							key += " " + e.AsString()
+						}
+						got[key] += p.Value
+						if n, ok := p.Attributes.Value("otel.component.name"); !ok || n.AsString() == "" {
+							t.Errorf("%s has no component name", key)
+						}
+					}
+				case metricdata.Histogram[float64]:
+					for _, p := range data.DataPoints {
+						got[m.Name] += int64(p.Count)
+					}
+				}
+			}
+		}
+		return got
+	}
+}
+
+func TestObservability(t *testing.T) {
+	t.Setenv("OTEL_GO_X_OBSERVABILITY", "True")
+	read := observe(t)
+	fail := false
+	var buf bytes.Buffer
+	exp, err := optrace.NewExporter(spantest.WriterFunc(func(p []byte) (int, error) {
+		if fail {
+			return 0, errors.New("disk full")
+		}
+		return buf.Write(p)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc, err := optrace.NewProcessor(exp, optrace.WithFlushInterval(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(proc))
+	ops := optrace.NewTracer(tp)
+	record := func(n int) {
+		for range n {
+			_, o := ops.Start(t.Context(), "matmul", "cuda:0")
+			o.End()
+		}
+	}
+	record(3)
+	if err := tp.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	fail = true
+	record(2)
+	if err := tp.ForceFlush(t.Context()); err == nil {
+		t.Error("a flush to a full disk is no error")
+	}
+	fail = false
+	record(1) // in the buffer
+	want := map[string]int64{
+		"otel.sdk.exporter.span.inflight":              0,
+		"otel.sdk.exporter.span.exported":              3,
+		"otel.sdk.exporter.span.exported write_failed": 2,
+		"otel.sdk.processor.span.queue.size":           1,
+		"otel.sdk.processor.span.processed":            3,
+		"otel.sdk.processor.span.processed queue_full": 2,
+		"optrace.processor.span.forgotten":             0,
+		"optrace.processor.operation.unsummed":         0,
+	}
+	got := read()
+	// One write each, or two where both goroutines' buffers held something.
+	if n := got["otel.sdk.exporter.operation.duration"]; n < 2 || n > 4 {
+		t.Errorf("%d durations of writes, want 2 to 4", n)
+	}
+	delete(got, "otel.sdk.exporter.operation.duration")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	if err := tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := exp.ExportSpans(t.Context(), make([]sdktrace.ReadOnlySpan, 4)); !errors.Is(err, optrace.ErrExporterShutdown) {
+		t.Errorf("export after shutdown: %v", err)
+	}
+	got = read()
+	if n := got["otel.sdk.exporter.span.exported already_shutdown"]; n != 4 {
+		t.Errorf("%d spans refused after shutdown, want 4", n)
+	}
+	if _, ok := got["otel.sdk.processor.span.queue.size"]; ok {
+		t.Error("a processor is observed after its shutdown")
+	}
+}
+
+func TestObservabilityOff(t *testing.T) {
+	t.Setenv("OTEL_GO_X_OBSERVABILITY", "1")
+	read := observe(t)
+	exp, err := optrace.NewExporter(&bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := exp.ExportSpans(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(); len(got) > 0 {
+		t.Errorf("metrics without being asked: %v", got)
 	}
 }

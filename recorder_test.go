@@ -17,7 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
@@ -389,7 +389,7 @@ func TestRecorderStep(t *testing.T) {
 
 // Nobody calls Finish: nothing is lost, and what the Recorder holds is bounded.
 func TestRecorderIsBounded(t *testing.T) {
-	race.Skip(t, race.OneGoroutine)
+	cases.NotUnderRace(t, cases.OneGoroutine)
 	const held = 1 << 16
 	for _, tt := range []struct {
 		name     string
@@ -461,7 +461,7 @@ func TestProcessorRecorderTraceState(t *testing.T) {
 	if err := proc.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if e := readWhole(t, buf.Bytes()).entries[0]; e.AdjustedCount != 2 {
+	if e := spantest.ReadWhole(t, buf.Bytes()).Entries[0]; e.AdjustedCount != 2 {
 		t.Errorf("the operation stands for %v, want 2", e.AdjustedCount)
 	}
 }

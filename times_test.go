@@ -19,7 +19,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -301,7 +301,7 @@ func TestRecordConcurrentSafe(t *testing.T) {
 // Recording after the fact allocates what a span with the same times does, and a
 // Recorder nothing.
 func TestRecordAllocations(t *testing.T) {
-	race.Skip(t, "pools are emptied at random under the race detector")
+	cases.NotUnderRace(t, "pools are emptied at random under the race detector")
 	tp := noopProvider(t)
 	tracer, tr := tp.Tracer("by hand"), optrace.NewTracer(tp)
 	p := prepare(t, tr, matmulSpec())

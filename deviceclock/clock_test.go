@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/deviceclock"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // simulated is a device's clock by the host's time: its readings at turning points,
@@ -95,7 +96,7 @@ func TestErrorIsBounded(t *testing.T) {
 		"tenths of a s": {drift: 20, wander: 2, jitter: 1_000, tick: 1e8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range cases.Numbers(t, 20) {
 				rng := rand.New(rand.NewPCG(seed, 1))
 				clock, sim, end := sc.run(rng)
 				settled, close := 0, 0

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -139,7 +140,7 @@ func TestR1Damage(t *testing.T) {
 			if whole.spans == 0 || whole.bad > 0 || whole.err != nil {
 				t.Fatalf("undamaged: %+v", whole)
 			}
-			const places = 50
+			places := cases.Count(t, 5, 50)
 			renamed, silent := 0, 0
 			for kind, damage := range damages {
 				for i := range places {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/ingest/internal/recordtest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -63,7 +64,7 @@ func TestInOrder(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	kinds := []func(*testing.T, *rand.Rand) []byte{batchesOf, jsonDocuments, protoMessage, printedSpans}
-	for seed := range uint64(200) {
+	for seed := range cases.Numbers(t, 200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		for i, name := range []string{"a", "b"} {
 			text := kinds[(int(seed)+i*rng.IntN(2))%len(kinds)](t, rng)

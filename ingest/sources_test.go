@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlp"
 	"github.com/optrace/optrace/render/parquet"
@@ -101,7 +102,7 @@ func (p *process) write(rng *rand.Rand, b *bytes.Buffer, hosts map[int64]string)
 // Entries have the attributes of the resources of their writers, whatever the number of
 // workers and the size of parts, and in other formats too.
 func TestResourcesOfWriters(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range cases.Numbers(t, 60) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var b bytes.Buffer
 		want := make(map[int64]string)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -56,7 +57,7 @@ func without(e *op.Entry, fields op.Fields) *op.Entry {
 }
 
 func TestOmit(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range cases.Numbers(t, 200) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		lines := []string{fullLine, fullSpan, lineOf(rng), lineOf(rng), lineOf(rng)}
 		text := linesOf(rng, lines)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -72,7 +73,7 @@ func find(r *Report, name string) Finding {
 
 // The counts are those of counting each thing by itself.
 func TestCountsAreThoseOfANaiveCount(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range cases.Numbers(t, 50) {
 		records := randomRecords(rand.New(rand.NewPCG(seed, 1)), 200)
 		r := examine(records, maxIDs)
 		there := make(map[op.SpanID]bool)

@@ -37,7 +37,8 @@ func (f *Form) Sums() (s *Sums, ok bool) {
 			return nil, false
 		}
 	}
-	if !wide.ArePossible(f.Derived, f.TimeNS, f.MovedBytes, f.MovedFLOPs, f.BoundTimeNS, f.BoundFLOPs, f.BoundBytes, f.ArithmeticPS, f.MemoryPS) ||
+	if !wide.ArePossible(f.Derived, f.TimeNS, f.MovedBytes, f.MovedFLOPs, f.BoundTimeNS, f.BoundFLOPs, f.BoundBytes,
+		f.ArithmeticPS, f.MemoryPS) ||
 		f.BoundCount > 0 && f.ArithmeticPS == f.MemoryPS && f.MemoryPS == (wide.Sum{}) {
 		return nil, false
 	}

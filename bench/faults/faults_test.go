@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/bench/internal/cache"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/producer"
 )
 
@@ -18,9 +19,7 @@ func TestMain(m *testing.M) {
 
 // A round of each fault that is about writing breaks no promise.
 func TestRounds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	cases.Rare(t)
 	program, err := cache.Program(t.Context(), t.TempDir(), "", "./cmd/optrace")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // The tests are the program that records, too.
@@ -22,6 +24,7 @@ func TestMain(m *testing.M) {
 
 // All tiers run on a few operations, the store where there is a server.
 func TestRun(t *testing.T) {
+	cases.Rare(t)
 	args := []string{"-ops", "400", "-processes", "2"}
 	tiers := []string{"| process | op |", "| profile | op |", "| merge | profile |", "| collector | op |"}
 	if server := os.Getenv("OPTRACE_CLICKHOUSE_SERVER"); server != "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/bench/internal/cache"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Both layouts are the same JSON, with as many events as were asked for.
@@ -63,6 +64,7 @@ func TestCheckReport(t *testing.T) {
 
 // TestSides runs both processes on a small trace.
 func TestSides(t *testing.T) {
+	cases.Rare(t)
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3")

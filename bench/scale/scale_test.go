@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // All parts but that of Python run on a few operations.
 func TestRun(t *testing.T) {
+	cases.Rare(t)
 	var out, progress bytes.Buffer
 	if err := run(t.Context(), t.TempDir(), []string{"-max", "10000", "-kineto", t.TempDir()}, &out, &progress); err != nil {
 		t.Fatal(err)

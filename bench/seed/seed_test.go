@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/bench/measure"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // Both of ours find the same, in entries that have all that tells them apart.
@@ -34,6 +35,7 @@ func TestSameLines(t *testing.T) {
 
 // The Rust program finds what we find.
 func TestRust(t *testing.T) {
+	cases.Rare(t)
 	if _, err := exec.LookPath("rustc"); err != nil {
 		t.Skip("no Rust compiler")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -174,6 +175,7 @@ func TestKinds(t *testing.T) {
 
 // What the quickstart example records is there in all formats.
 func TestRecorded(t *testing.T) {
+	cases.Rare(t)
 	env := &measure.Env{Cache: t.TempDir(), Progress: io.Discard}
 	var want Summary
 	for i, f := range Formats() {

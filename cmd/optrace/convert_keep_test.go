@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // spans makes random spans that hold everything that OTLP has but schema URLs.
@@ -250,7 +252,7 @@ func readTraces(t *testing.T, text []byte) ptrace.Traces {
 // Spans survive conversions to entries and Parquet, and to OTLP itself, with all that
 // they had.
 func TestConversionsKeepSpans(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range cases.Numbers(t, 40) {
 		td := (&spans{Rand: rand.New(rand.NewPCG(seed, 5))}).traces()
 		input := filepath.Join(t.TempDir(), "in.json")
 		text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(td)

@@ -139,7 +139,7 @@ func TestFlameGraphIsTheStackTable(t *testing.T) {
 			t.Errorf("%s (-collapsed +flame graph):\n%s", files[i], diff)
 		}
 	}
-	if compared < 20 {
+	if compared == 0 || cases.All() && compared < 20 {
 		t.Errorf("%d of %d pages were compared", compared, len(pages))
 	}
 	t.Logf("%d of %d pages were compared", compared, len(pages))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func sampleFiles(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return files
+	return slices.Collect(cases.Of(t, 30, files))
 }
 
 // The JSON form of a report reads back as the same report.
@@ -81,7 +82,7 @@ func TestReportReadsBack(t *testing.T) {
 			}
 		}
 	}
-	if samples < 100 {
+	if samples == 0 || cases.All() && samples < 100 {
 		t.Errorf("only %d reports were read back", samples)
 	}
 }

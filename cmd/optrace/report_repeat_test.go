@@ -56,7 +56,7 @@ func TestReportOfRepeatedFile(t *testing.T) {
 			}
 		}
 	}
-	if samples < 20 {
+	if samples == 0 || cases.All() && samples < 20 {
 		t.Errorf("only %d files were reported on twice", samples)
 	}
 }

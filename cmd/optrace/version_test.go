@@ -1,10 +1,7 @@
 package main
 
 import (
-	"os/exec"
-	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"testing"
 )
 
@@ -20,21 +17,5 @@ func TestVersionOf(t *testing.T) {
 		if got := versionOf(info); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-}
-
-// A release has the version that the linker stamped it with.
-func TestReleaseIsStamped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the command")
-	}
-	path := filepath.Join(t.TempDir(), "optrace.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-X main.release=v1.2.3", "-o", path, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	out, err := exec.CommandContext(t.Context(), path, "version").Output()
-	if err != nil || !strings.HasPrefix(string(out), "optrace v1.2.3 go") {
-		t.Errorf("%q, %v", out, err)
 	}
 }

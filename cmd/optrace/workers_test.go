@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // workerInputs writes files of several parts and returns inputs: entries of two writers,
@@ -96,7 +98,7 @@ func TestProcessors(t *testing.T) {
 		commands = append(commands, slices.Concat([]string{"report", "-json"}, files),
 			slices.Concat([]string{"convert", "-to", "entries"}, files))
 	}
-	for _, args := range commands {
+	for args := range cases.Of(t, 8, commands) {
 		want, wantErr := outputWith(t, 1, args)
 		if args[0] != "convert" && !json.Valid([]byte(want)) {
 			t.Fatalf("%q: no JSON", args)

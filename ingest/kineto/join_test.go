@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // tablesOf returns tables with operators and launches.
@@ -31,7 +33,7 @@ func all[T any](r *rows[T]) []T {
 // TestEncloseEqualsSearch compares the sweep over launches with looking at
 // every operator for each of them, on operators that nest at random.
 func TestEncloseEqualsSearch(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range cases.Numbers(t, 200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var ops []hostOp
 		var launches []launch
@@ -66,7 +68,7 @@ func TestEncloseEqualsSearch(t *testing.T) {
 // TestParentsEqualSearch compares the parents that the sweep finds with those that
 // looking at every operator finds, on operators that also overlap without nesting.
 func TestParentsEqualSearch(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range cases.Numbers(t, 300) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
 		var ops []hostOp
 		var launches []launch

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/ingest/kineto"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -80,7 +81,7 @@ func TestRecordedTracesStraight(t *testing.T) {
 // TestRandomTracesStraight compares the two on events that are written in many ways,
 // some of which are no JSON.
 func TestRandomTracesStraight(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range cases.Numbers(t, 400) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		w := &traceWriter{rng: rng}
 		text := w.trace()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -167,7 +168,7 @@ func spanText(rng *rand.Rand) string {
 
 func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 	read := 0
-	for seed := range uint64(400) {
+	for seed := range cases.Numbers(t, 400) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		texts := make([]string, 1+rng.IntN(8))
 		for i := range texts {
@@ -175,7 +176,7 @@ func TestCanonicalJSONSpanReadsAsParseSpan(t *testing.T) {
 		}
 		read += checkJSONSpans(t, slices.Concat(texts, texts)...)
 	}
-	if read < 400 {
+	if read == 0 || cases.All() && read < 400 {
 		t.Errorf("only %d spans were read", read)
 	}
 }

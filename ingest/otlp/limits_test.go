@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // repeated is a reader of head, then n times unit with sep between, then tail.
@@ -132,7 +133,7 @@ func TestProtoStreamsLargeMessages(t *testing.T) {
 	n := otlp.MaxMessageBytes/len(span) + 10
 	spans := append(field(1, field(1, []byte("lib"))), bytes.Repeat(span, n)...)
 	scope := field(2, spans)
-	for _, test := range []struct {
+	for test := range cases.Of(t, 1, []struct {
 		name        string
 		group       []byte
 		withService int
@@ -141,7 +142,7 @@ func TestProtoStreamsLargeMessages(t *testing.T) {
 		{"resource in front", append(protoResource(), scope...), n, nil},
 		{"resource behind", append(bytes.Clone(scope), protoResource()...), 0, []string{"resource or scope behind its spans"}},
 		{"large and unknown", append(append(protoResource(), field(99, spans)...), scope...), n, nil},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			ops, withService, bad := drain(t, otlp.ProtoRecords, bytes.NewReader(field(1, test.group)))
 			if ops != n || withService != test.withService || len(bad) != len(test.bad) {

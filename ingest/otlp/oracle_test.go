@@ -14,17 +14,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // Over random spans, the readers find what the Collector's own types hold,
 // also where fields come in another order and unknown ones are among them.
 func TestReadersAgreeWithPdata(t *testing.T) {
-	rounds := 150
-	if testing.Short() {
-		rounds = 50
-	}
-	for seed := range uint64(rounds) {
+	for seed := range cases.Numbers(t, 150) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		td := randomTraces(rng)
 		want := oracle(td)
@@ -198,7 +195,7 @@ func TestReadersKeepTheSame(t *testing.T) {
 	keeping := func(r reader) reader {
 		return func(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
 	}
-	for seed := range uint64(100) {
+	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		td := randomTraces(rng)
 		proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -172,7 +173,7 @@ func randomProtoSpan(rng *rand.Rand) (span []byte) {
 
 func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 	read := 0
-	for seed := range uint64(600) {
+	for seed := range cases.Numbers(t, 600) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		spans := make([][]byte, 1+rng.IntN(6))
 		for i := range spans {
@@ -180,7 +181,7 @@ func TestCanonicalProtoSpanReadsAsParseSpan(t *testing.T) {
 		}
 		read += checkProtoSpans(t, slices.Concat(spans, spans)...)
 	}
-	if read < 600 {
+	if read == 0 || cases.All() && read < 600 {
 		t.Errorf("only %d spans were read", read)
 	}
 }
@@ -212,7 +213,7 @@ func TestCanonicalProtoKeysDifferInAnyByte(t *testing.T) {
 // Nothing behind a span is read, whatever lengths it holds.
 func TestCanonicalProtoSpanStaysWithinItsBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
-	for range 50 {
+	for range cases.Count(t, 3, 50) {
 		span := randomProtoSpan(rng)
 		for n := range span {
 			checkProtoSpans(t, slices.Clip(span[:n]))

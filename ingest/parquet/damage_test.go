@@ -15,7 +15,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/parquet"
-	"github.com/optrace/optrace/internal/race"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -56,7 +56,7 @@ func TestFlippedBytes(t *testing.T) {
 		"delta":      foreign(t, rows, append(every(&lib.DeltaByteArray, lib.ByteArray), every(&lib.DeltaBinaryPacked, lib.Int64)...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i := 0; i < len(file); i += 1 + len(file)/race.Fewer(2000) {
+			for i := 0; i < len(file); i += 1 + len(file)/cases.Count(t, 100, 2000) {
 				damaged := bytes.Clone(file)
 				damaged[i] ^= [...]byte{0x01, 0x80, 0xff}[i%3]
 				check(t, damaged)

@@ -5,8 +5,8 @@
 //
 //	OPTRACE_CASES=        the part that finds mistakes while one works: make test
 //	OPTRACE_CASES=all     every case: make campaign
-//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text: CI takes the commit's hash, so that over many
-//	                      commits all cases run
+//	OPTRACE_CASES=1f3a    as many as by default, chosen by this text, such as the hash of a commit, so that over
+//	                      many of them all cases run
 //
 // A test logs how many of how many it ran. With OPTRACE_CASES_LOG set to the name of a file, each test also appends a line
 // "part of-all package test" to it, from which make test prints the sum.
@@ -84,11 +84,33 @@ func Of[E any](t testing.TB, few int, list []E) iter.Seq[E] {
 // Twentieth returns a twentieth of total, but at least 3, or total where that is less: the usual part.
 func Twentieth(total int) int { return min(total, max(3, total/20)) }
 
+// Numbers yields a twentieth of the numbers below total, or all of them, to be the seeds of random inputs.
+func Numbers(t testing.TB, total int) iter.Seq[uint64] {
+	t.Helper()
+	numbers := Some(t, Twentieth(total), total)
+	return func(yield func(uint64) bool) {
+		for i := range numbers {
+			if !yield(uint64(i)) {
+				return
+			}
+		}
+	}
+}
+
 // Seeds runs a property for a twentieth of total random sources, or for all of them.
 func Seeds(t testing.TB, total int, run func(seed uint64, r *rand.Rand)) {
 	t.Helper()
-	for seed := range Some(t, Twentieth(total), total) {
-		run(uint64(seed), rand.New(rand.NewPCG(uint64(seed), 0)))
+	for seed := range Numbers(t, total) {
+		run(seed, rand.New(rand.NewPCG(seed, 0)))
+	}
+}
+
+// Rare skips a test of many seconds, unless every case is to run or the text of the switch chooses it, one of five texts.
+func Rare(t testing.TB) {
+	t.Helper()
+	if text := os.Getenv(switchName); text != all && (text == "" || source(t.Name()).IntN(5) > 0) {
+		report(t, 0, 1)
+		t.Skipf("takes seconds; %s=%s runs it", switchName, all)
 	}
 }
 

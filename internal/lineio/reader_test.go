@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/lineio"
 )
 
@@ -71,7 +72,7 @@ func (c *chunks) Read(p []byte) (int, error) {
 func TestAgainstSplit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	alphabet := "ab\r\n\n"
-	for range 20000 {
+	for range cases.Count(t, 1000, 20000) {
 		text := make([]byte, r.IntN(60))
 		for i := range text {
 			text[i] = alphabet[r.IntN(len(alphabet))]

@@ -10,13 +10,14 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // Operations are in the sums of one interval, below the spans that come up to an interval
 // later, and without the time of operations below them that came up to one before.
 func TestDeltaAgainstTheWhole(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range cases.Numbers(t, 50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := NewWindow(Limits{})
 		in := w.Input("").Writer()

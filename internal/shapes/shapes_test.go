@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -104,10 +105,10 @@ func TestCacheSize(t *testing.T) {
 			func(i int64) []int64 { return append(make([]int64, i%40), i) },
 		},
 	} {
-		for _, most := range []int{DefaultBytes, 50 << 10, 0} {
+		for most := range cases.Of(t, 1, []int{DefaultBytes, 50 << 10, 0}) {
 			t.Run(fmt.Sprintf("%s in %d KiB", tt.name, most>>10), func(t *testing.T) {
 				used := int64(math.MaxInt64)
-				for range 5 { // the least: the runtime allocates, too
+				for range cases.Count(t, 1, 5) { // the least: the runtime allocates, too
 					c := New(most)
 					before := heap()
 					for i := range int64(2 * maxSlots) {

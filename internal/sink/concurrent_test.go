@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/encoding/entries"
 	"github.com/optrace/optrace/internal/rotate"
@@ -70,7 +71,8 @@ func submitOne(ctx context.Context, s *Sink) error {
 // once, nothing is written after that, nobody waits for ever, and every entry is
 // written or dropped.
 func TestSinkConcurrentSafe(t *testing.T) {
-	const rounds, writers, batches = 1000, 3, 4
+	const writers, batches = 3, 4
+	rounds := cases.Count(t, 100, 1000)
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		for round := range rounds {

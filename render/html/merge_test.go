@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
@@ -39,7 +40,7 @@ func randomForest(r *rand.Rand, n int) *trace.Forest {
 // Whatever is merged, sums stay by name, kind and device, boxes fit into the time of
 // their operations, and long operations stay as they are.
 func TestMergeKeepsSums(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range cases.Numbers(t, 20) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		n := 500 + r.IntN(1500)
 		forest := randomForest(r, n)

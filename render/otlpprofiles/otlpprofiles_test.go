@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/op/optest"
@@ -321,7 +322,7 @@ func randomTable(r *rand.Rand) *stacks.Table {
 
 // Whatever a table holds, the profiles keep the rules, and have its sums by stack.
 func FuzzTable(f *testing.F) {
-	for seed := range uint64(50) {
+	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {

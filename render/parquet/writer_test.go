@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	lib "github.com/parquet-go/parquet-go"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/parquet"
@@ -157,7 +158,7 @@ func TestEmpty(t *testing.T) {
 
 // A row group ends where its rows are many, or long.
 func TestRowGroups(t *testing.T) {
-	for _, test := range []struct {
+	for test := range cases.Of(t, 1, []struct {
 		name string
 		rows int
 		path string
@@ -165,7 +166,7 @@ func TestRowGroups(t *testing.T) {
 	}{
 		{"many", 1<<17 + 1, "", 2},
 		{"long", 400, string(bytes.Repeat([]byte("x"), 1<<20)), 4},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			w := parquet.NewWriter(&b)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -229,7 +230,7 @@ func randomTable(r *rand.Rand) *stacks.Table {
 
 // Whatever a table holds, the samples are its rows.
 func FuzzTable(f *testing.F) {
-	for seed := range uint64(50) {
+	for seed := range cases.Numbers(f, 50) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {

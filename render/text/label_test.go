@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -60,7 +61,7 @@ func TestDistinctNumbers(t *testing.T) {
 
 // What is shown differs where names do, and fits.
 func TestDistinctIsDistinct(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range cases.Numbers(t, 500) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		part := func() string {
 			return strings.Repeat([]string{"0", "1", "矩", "é", "e\u0301", "#", "…"}[r.IntN(7)], 1+r.IntN(20))

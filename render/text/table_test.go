@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/termtext"
 )
 
@@ -70,7 +71,7 @@ func TestTableIsAligned(t *testing.T) {
 		"a", "\x1b[31m", "\x00", "\u202e", "\u200d", "矩阵", "e\u0301\u0302", "\U0001f469\u200d\U0001f680", "✅", "\xff",
 		"한\u1161", "\t", "\n", "ﷺ", "x y",
 	}
-	for seed := range uint64(200) {
+	for seed := range cases.Numbers(t, 200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		name := func() string {
 			var b strings.Builder

@@ -3,11 +3,13 @@ package optraceconnector
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // The sum is that of a naive count of the nanoseconds that are covered.
 func TestIntervalsAgainstNaive(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range cases.Numbers(t, 300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		bounded := intervals{most: 1 + rng.IntN(8)}
 		exact := intervals{most: 1 << 20}

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/encoding/otlp"
 	"github.com/optrace/optrace/internal/spantest"
 )
@@ -117,12 +118,8 @@ func TestOTLPMatchesOracle(t *testing.T) {
 }
 
 func TestOTLPMatchesOracleRandom(t *testing.T) {
-	rounds := 300
-	if testing.Short() {
-		rounds = 30
-	}
 	r := rand.New(rand.NewPCG(1, 2))
-	for range rounds {
+	for range cases.Count(t, 15, 300) {
 		spans := &spantest.Random{Data: make([]byte, 4096)}
 		for i := range spans.Data {
 			spans.Data[i] = byte(r.Uint32())

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
 )
@@ -27,8 +28,8 @@ func TestAgainstProtobuf(t *testing.T) {
 			compare(t, mapping, td)
 		}
 		rng := rand.New(rand.NewPCG(1, 2))
-		spans := 0
-		for range 1000 {
+		spans, n := 0, cases.Count(t, 50, 1000)
+		for range n {
 			r := spantest.Random{Data: make([]byte, 1500), Keys: keys}
 			for i := range r.Data {
 				r.Data[i] = byte(rng.Uint32())
@@ -37,7 +38,7 @@ func TestAgainstProtobuf(t *testing.T) {
 			spans += td.SpanCount()
 			compare(t, mapping, td)
 		}
-		if spans < 1000 {
+		if spans < n {
 			t.Errorf("only %d spans were compared", spans)
 		}
 	}

@@ -1,0 +1,198 @@
+package optrace_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/spantest"
+)
+
+// A disk that is full, in every format.
+func TestOutputDiskFull(t *testing.T) {
+	for _, o := range outputs() {
+		exp := newFile(t, "/dev/full", o.fileOptions()...)
+		for range 8 {
+			if err := exp.ExportSpans(t.Context(), spantest.Operations(5)); err == nil {
+				t.Errorf("%v: no error", o)
+			}
+		}
+		_ = exp.Shutdown(t.Context())
+		if st := exp.Stats(); st.Dropped != 40 || st.Written != 0 {
+			t.Errorf("%v: stats %+v", o, st)
+		}
+	}
+}
+
+// A file that may grow no further takes part of a batch, and its rest once
+// there is room.
+func TestOutputFileSizeLimit(t *testing.T) {
+	if !inLimitedChild(t) {
+		return
+	}
+	for _, o := range outputs() {
+		if o.healsLines() {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "ops.out")
+		exp := newFile(t, path, o.fileOptions()...)
+		export(t, exp, spantest.Operations(2)...)
+		before := setFileSizeLimit(t, uint64(size(path))+50)
+		if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); !errors.Is(err, syscall.EFBIG) {
+			t.Errorf("%v: exporting returns %v", o, err)
+		}
+		setFileSizeLimit(t, before)
+		export(t, exp, spantest.Operations(1)...)
+		if err := exp.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := spantest.Read(t, readFile(t, path)).Steps(); !slices.Equal(got, []int64{0, 1, 0, 1, 2, 0}) {
+			t.Errorf("%v: entries %v", o, got)
+		}
+		checkBooks(t, "exporter", exp.Stats())
+	}
+}
+
+// limitedChild tells a process that it is the one of [inLimitedChild].
+const limitedChild = "OPTRACE_TEST_LIMITED_CHILD"
+
+// inLimitedChild reports whether this process may limit the size of its files. The
+// limit holds for all files of a process, those of the test runner among them: where
+// it may not, the test is run in a process of its own.
+func inLimitedChild(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(limitedChild) != "" {
+		signal.Ignore(syscall.SIGXFSZ)
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), limitedChild+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// setFileSizeLimit sets how large this process may make files and returns the
+// limit before.
+func setFileSizeLimit(t *testing.T, limit uint64) (before uint64) {
+	t.Helper()
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		t.Fatal(err)
+	}
+	before, l.Cur = l.Cur, limit
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
+		t.Fatal(err)
+	}
+	return before
+}
+
+// takings are what people do to a file to make room, or for other reasons.
+func takings() map[string]func(path string) error {
+	return map[string]func(path string) error{
+		"emptied":  func(path string) error { return os.Truncate(path, 0) },
+		"removed":  os.Remove,
+		"moved":    func(path string) error { return os.Rename(path, path+".1") },
+		"cut":      func(path string) error { return os.Truncate(path, size(path)-5) },
+		"appended": func(path string) error { return os.Truncate(path, size(path)+1) },
+		"replaced": func(path string) error {
+			return os.Rename(path+".new", path)
+		},
+	}
+}
+
+// A write got through in part because there was no room, and then somebody made
+// room: the rest of that batch has no place any more, is counted as lost, and what
+// comes next can be read. A program that is started again can go on.
+func TestW2PartialWriteAndFileTakenAway(t *testing.T) {
+	if !inLimitedChild(t) {
+		return
+	}
+	for _, o := range outputs() {
+		for name, take := range takings() {
+			t.Run(o.String()+" "+name, func(t *testing.T) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "ops.x")
+				if name == "replaced" {
+					if err := os.WriteFile(path+".new", o.batchOf(t, 1), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				exp := newFile(t, path, o.fileOptions()...)
+				export(t, exp, spantest.Operations(2)...)
+				before := setFileSizeLimit(t, uint64(size(path))+150)
+				for range 3 {
+					if err := exp.ExportSpans(t.Context(), spantest.Operations(3)); err == nil {
+						t.Error("no error")
+					}
+				}
+				setFileSizeLimit(t, before)
+				if err := take(path); err != nil {
+					t.Fatal(err)
+				}
+				after := []int64{7, 8}
+				for _, i := range after {
+					_ = exp.ExportSpans(t.Context(), spantest.Operations(9)[i:i+1]) // tells of the loss
+				}
+				if err := exp.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				st := exp.Stats()
+				checkBooks(t, "exporter", st)
+				if st.Recorded != 13 || st.Written < 4 || st.Written > 4+2 {
+					t.Errorf("stats %+v", st)
+				}
+				found := findIn(t, dir)
+				for _, i := range after {
+					if n := found.Times(0, i); n != 1 {
+						t.Errorf("operation %d is there %d times", i, n)
+					}
+				}
+				again := newFile(t, path, o.fileOptions()...)
+				export(t, again, spantest.Operations(1)...)
+				if err := again.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if name == "emptied" || name == "removed" || name == "moved" {
+					if diff := cmp.Diff(slices.Concat(after, []int64{0}), spantest.Read(t, readFile(t, path)).Steps()); diff != "" {
+						t.Errorf("the file holds (-want +got):\n%s", diff)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A file that was removed takes no room: the exporter lets go of it with the next
+// batch.
+func TestW2RemovedFileIsClosed(t *testing.T) {
+	for _, o := range outputs() {
+		path := filepath.Join(t.TempDir(), "ops.x")
+		exp := newFile(t, path, o.fileOptions()...)
+		export(t, exp, spantest.Operations(2)...)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		export(t, exp, spantest.Operations(2)...)
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("no list of open files:", err)
+		}
+		for _, fd := range open {
+			if to, _ := os.Readlink("/proc/self/fd/" + fd.Name()); to == path+" (deleted)" {
+				t.Errorf("%v: the removed file is still open", o)
+			}
+		}
+		if err := exp.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package sink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/optrace/optrace/internal/encoding"
+	"github.com/optrace/optrace/internal/encoding/entries"
+	"github.com/optrace/optrace/internal/encoding/otlp"
+	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/internal/traces"
+)
+
+// output is a format with a compression.
+type output struct {
+	format      encoding.Format
+	compression Compression
+}
+
+func (o output) String() string { return o.format.Name() + " " + o.compression.String() }
+
+// lines reports whether a newline heals what was cut off.
+func (o output) lines() bool { return o.compression == None && o.format.Lines() }
+
+// healsLines reports whether what was cut off is given up, up to its last whole line. In other outputs the rest of a batch is
+// written later.
+func (o output) healsLines() bool { return o.compression == None && o.format.Name() == "entries" }
+
+var outputs = []output{
+	{entries.Format, None}, {entries.Format, Gzip}, {entries.Format, Zstd},
+	{otlp.JSON, None}, {otlp.JSON, Gzip}, {otlp.JSON, Zstd},
+	{otlp.Proto, None}, {otlp.Proto, Gzip}, {otlp.Proto, Zstd},
+}
+
+// open returns a sink of o to a target.
+func (o output) open(tb testing.TB, to Target) *Sink {
+	tb.Helper()
+	s, err := New(to, o.format, o.compression, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// written returns what one sink writes of two batches, of so many operations.
+func (o output) written(tb testing.TB, n, m int) (first, second []byte) {
+	tb.Helper()
+	var out bytes.Buffer
+	s := o.open(tb, ToWriter(&out))
+	write := func(n int) []byte {
+		out.Reset()
+		if err := submit(s, batch(o.format, n)); err != nil {
+			tb.Fatal(err)
+		}
+		return bytes.Clone(out.Bytes())
+	}
+	return write(n), write(m)
+}
+
+// batch returns a batch of n operations.
+func batch(f encoding.Format, n int) *encoding.Batch { return batchOf(f, spantest.Operations(n)...) }
+
+// batchOf returns a batch of spans.
+func batchOf(f encoding.Format, spans ...sdktrace.ReadOnlySpan) *encoding.Batch {
+	b := encoding.NewBatch(0)
+	if _, _, err := encoding.AddAll(f.NewEncoder(nil, 0), b, spans, new(traces.WithOps)); err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// submit writes a batch.
+func submit(s *Sink, b *encoding.Batch) error {
+	if err := s.Acquire(context.Background()); err != nil {
+		return err
+	}
+	return s.Submit(context.Background(), b, nil)
+}
+
+// checkEnd checks that after Shutdown every one of n entries is written or dropped.
+func checkEnd(tb testing.TB, st Stats, n uint64) {
+	tb.Helper()
+	if st.Underway != 0 || st.Written+st.Dropped != n {
+		tb.Errorf("the books say %+v, %d were given", st, n)
+	}
+}
+
+var errFull = errors.New("full")
+
+// disk takes as many bytes as there is room for.
+type disk struct {
+	bytes.Buffer
+	room int
+}
+
+func (d *disk) Write(p []byte) (int, error) {
+	n, _ := d.Buffer.Write(p[:min(len(p), d.room)])
+	d.room -= n
+	if n < len(p) {
+		return n, errFull
+	}
+	return n, nil
+}

@@ -1,0 +1,175 @@
+package spantest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/optrace/optrace/ingest/otlp"
+	"github.com/optrace/optrace/op"
+)
+
+// Recording is what readers find in what an exporter wrote.
+type Recording struct {
+	Entries   []*op.Entry
+	Spans     []op.Span
+	Gaps      []op.Gap
+	Batches   []op.Batch
+	InBatch   []int64 // how many entries follow each batch record
+	Resources []op.Resource
+	Malformed []*op.SyntaxError
+}
+
+// Read reads text in any format that an exporter writes, compressed or not. Every entry must be valid.
+func Read(tb testing.TB, text []byte) *Recording {
+	tb.Helper()
+	rec := new(Recording)
+	for found, err := range records(plain(tb, text)) {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			rec.Malformed = append(rec.Malformed, syntax)
+		case err != nil:
+			tb.Fatalf("reading what was written: %v", err)
+		default:
+			rec.add(tb, found)
+		}
+	}
+	return rec
+}
+
+// ReadWhole is Read for text of which all can be read.
+func ReadWhole(tb testing.TB, text []byte) *Recording {
+	tb.Helper()
+	rec := Read(tb, text)
+	for _, err := range rec.Malformed {
+		tb.Errorf("a record cannot be read: %v", err)
+	}
+	return rec
+}
+
+// plain returns text without its compression.
+func plain(tb testing.TB, text []byte) []byte {
+	tb.Helper()
+	var r io.Reader
+	var err error
+	switch {
+	case bytes.HasPrefix(text, []byte("\x1f\x8b")):
+		r, err = gzip.NewReader(bytes.NewReader(text))
+	case bytes.HasPrefix(text, []byte("\x28\xb5\x2f\xfd")):
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(bytes.NewReader(text), zstd.WithDecoderConcurrency(1)); err == nil {
+			defer z.Close()
+		}
+		r = z
+	default:
+		return text
+	}
+	if err == nil {
+		text, err = io.ReadAll(r)
+	}
+	if err != nil {
+		tb.Fatalf("reading what was compressed: %v", err)
+	}
+	return text
+}
+
+// records returns the records of text that is not compressed.
+func records(text []byte) iter.Seq2[op.Record, error] {
+	const name = "recording"
+	r := bytes.NewReader(text)
+	switch line := bytes.TrimLeft(text, "\n"); {
+	case bytes.HasPrefix(line, []byte(`{"resourceSpans"`)):
+		return otlp.JSONRecords(r, name, nil)
+	case len(line) == len(text) && len(text) > 0 && text[0] != '{':
+		return otlp.FramedRecords(r, name, nil)
+	}
+	return op.NewReader(r, name).Records()
+}
+
+func (rec *Recording) add(tb testing.TB, found op.Record) {
+	tb.Helper()
+	switch {
+	case found.Entry != nil:
+		if err := found.Entry.Validate(); err != nil {
+			tb.Errorf("an entry is not valid: %v", err)
+		}
+		rec.Entries = append(rec.Entries, found.Entry.Clone())
+		if n := len(rec.InBatch); n > 0 {
+			rec.InBatch[n-1]++
+		}
+	case found.Span != nil:
+		rec.Spans = append(rec.Spans, *found.Span.Clone())
+	case found.Gap != nil:
+		rec.Gaps = append(rec.Gaps, *found.Gap)
+	case found.Batch != nil:
+		rec.Batches, rec.InBatch = append(rec.Batches, *found.Batch), append(rec.InBatch, 0)
+	case found.Resource != nil:
+		res := *found.Resource
+		res.Attrs = slices.Clone(res.Attrs)
+		rec.Resources = append(rec.Resources, res)
+	case found.Skipped.N > 0:
+		tb.Errorf("an exporter wrote what its reader skips: %+v", found.Skipped)
+	}
+}
+
+// Steps returns the steps of the entries, which number the operations of [Operations].
+func (rec *Recording) Steps() []int64 {
+	steps := make([]int64, len(rec.Entries))
+	for i, e := range rec.Entries {
+		steps[i] = e.Step.V
+	}
+	return steps
+}
+
+// Lost returns how many entries the gap records speak of.
+func (rec *Recording) Lost() (n uint64) {
+	for _, g := range rec.Gaps {
+		n += uint64(g.Dropped)
+	}
+	return n
+}
+
+// Writers returns how many writers have left batch records.
+func (rec *Recording) Writers() int {
+	distinct := make(map[string]bool)
+	for _, b := range rec.Batches {
+		distinct[b.Writer] = true
+	}
+	return len(distinct)
+}
+
+// CheckBatches checks that each writer's batches are numbered without a hole and hold as many entries as they say. A writer
+// that was killed may have left its last batch incomplete.
+func (rec *Recording) CheckBatches(tb testing.TB, killed bool) {
+	tb.Helper()
+	next := make(map[string]int64)
+	last := make(map[string]int)
+	for i, b := range rec.Batches {
+		if b.Sequence != next[b.Writer] {
+			tb.Errorf("writer %s goes on with batch %d, want %d", b.Writer, b.Sequence, next[b.Writer])
+		}
+		next[b.Writer] = b.Sequence + 1
+		last[b.Writer] = i
+	}
+	for i, b := range rec.Batches {
+		if n := rec.InBatch[i]; n != b.Entries && !(killed && i == last[b.Writer] && n < b.Entries) {
+			tb.Errorf("batch %d of writer %s holds %d entries, says %d", b.Sequence, b.Writer, n, b.Entries)
+		}
+	}
+}
+
+// UpTo returns the numbers from 0 to n-1: the steps of n operations.
+func UpTo(n int) []int64 {
+	all := make([]int64, n)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	return all
+}

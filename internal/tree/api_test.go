@@ -1,0 +1,238 @@
+//go:build tree
+
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"go/constant"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/internal/golden"
+)
+
+// The API of every package that others can import is what its listing in docs/api says. A
+// line that goes is a break for somebody, see compatibility.md; -update rewrites the listings.
+func TestAPI(t *testing.T) {
+	packages := goPackages(t)
+	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
+		p := packages[path]
+		if p == nil || p.Export == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(p.Export)
+	})
+	listed := make(map[string]bool)
+	for path, p := range packages {
+		name, ok := publicName(path)
+		if !ok || p.Export == "" { // no Go files but tests
+			continue
+		}
+		pkg, err := imports.Import(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pkg.Name() == "main" {
+			continue
+		}
+		file := filepath.Join("docs", "api", name+".txt")
+		listed[file] = true
+		golden.Check(t, file, strings.Join(listAPI(pkg), ""))
+	}
+	if len(listed) < 20 {
+		t.Errorf("%d packages are listed", len(listed))
+	}
+	files, err := filepath.Glob("docs/api/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !listed[filepath.FromSlash(file)] {
+			t.Errorf("%s lists a package that is not there", file)
+		}
+	}
+}
+
+// publicName returns the name of the listing of a package of this module, if others can
+// import it.
+func publicName(path string) (string, bool) {
+	if path == module {
+		return "optrace", true
+	}
+	below, ok := strings.CutPrefix(path, module+"/")
+	if !ok || slices.Contains(strings.Split(below, "/"), "internal") {
+		return "", false
+	}
+	return strings.ReplaceAll(below, "/", "_"), true
+}
+
+// listAPI returns a line for each thing that a package exports: its constants with their
+// values, functions, types with their exported fields and methods, and variables, in the
+// order of their names.
+func listAPI(pkg *types.Package) []string {
+	l := &apiList{pkg: pkg}
+	scope := pkg.Scope()
+	for _, name := range scope.Names() {
+		if obj := scope.Lookup(name); obj.Exported() {
+			l.object(obj)
+		}
+	}
+	slices.SortStableFunc(l.lines, func(a, b apiLine) int { return cmp.Compare(a.of, b.of) })
+	lines := make([]string, len(l.lines))
+	for i, line := range l.lines {
+		lines[i] = line.text + "\n"
+	}
+	return lines
+}
+
+// apiList is a listing under way.
+type apiList struct {
+	pkg   *types.Package
+	lines []apiLine
+}
+
+// apiLine is a line about a name.
+type apiLine struct{ of, text string }
+
+func (l *apiList) add(of, format string, args ...any) {
+	l.lines = append(l.lines, apiLine{of, fmt.Sprintf(format, args...)})
+}
+
+// typeString returns a type with the paths of packages, of this module below it.
+func (l *apiList) typeString(t types.Type) string { return types.TypeString(t, l.qualify) }
+
+func (l *apiList) qualify(other *types.Package) string {
+	if other == l.pkg {
+		return ""
+	}
+	return strings.TrimPrefix(other.Path(), module+"/")
+}
+
+// signature returns the parameters and results of a function, without names.
+func (l *apiList) signature(s *types.Signature) string {
+	var b strings.Builder
+	b.WriteString(typeParams(s.TypeParams(), l.typeString))
+	tuple := func(t *types.Tuple, variadic bool) string {
+		var list []string
+		for i := range t.Len() {
+			text := l.typeString(t.At(i).Type())
+			if variadic && i == t.Len()-1 {
+				text = "..." + strings.TrimPrefix(text, "[]")
+			}
+			list = append(list, text)
+		}
+		return strings.Join(list, ", ")
+	}
+	b.WriteString("(" + tuple(s.Params(), s.Variadic()) + ")")
+	switch results := tuple(s.Results(), false); s.Results().Len() {
+	case 0:
+	case 1:
+		b.WriteString(" " + results)
+	default:
+		b.WriteString(" (" + results + ")")
+	}
+	return b.String()
+}
+
+func typeParams(list *types.TypeParamList, typeString func(types.Type) string) string {
+	if list.Len() == 0 {
+		return ""
+	}
+	var names []string
+	for p := range list.TypeParams() {
+		names = append(names, p.Obj().Name()+" "+typeString(p.Constraint()))
+	}
+	return "[" + strings.Join(names, ", ") + "]"
+}
+
+func (l *apiList) object(obj types.Object) {
+	switch obj := obj.(type) {
+	case *types.Const:
+		l.add(obj.Name(), "const %s %s = %s", obj.Name(), l.typeString(obj.Type()), constantText(obj.Val()))
+	case *types.Var:
+		l.add(obj.Name(), "var %s %s", obj.Name(), l.typeString(obj.Type()))
+	case *types.Func:
+		l.add(obj.Name(), "func %s%s", obj.Name(), l.signature(obj.Signature()))
+	case *types.TypeName:
+		l.typeName(obj)
+	}
+}
+
+// constantText returns the whole value of a constant.
+func constantText(v constant.Value) string {
+	if v.Kind() == constant.Float {
+		return v.String()
+	}
+	return v.ExactString()
+}
+
+// typeName adds a type with its exported fields and methods.
+func (l *apiList) typeName(obj *types.TypeName) {
+	name := obj.Name()
+	if obj.IsAlias() {
+		l.add(name, "type %s = %s", name, l.typeString(types.Unalias(obj.Type())))
+		return
+	}
+	named := obj.Type().(*types.Named)
+	name += typeParams(named.TypeParams(), l.typeString)
+	switch t := named.Underlying().(type) {
+	case *types.Struct:
+		l.add(obj.Name(), "type %s struct", name)
+		for f := range t.Fields() {
+			if f.Exported() {
+				l.add(obj.Name(), "type %s struct, %s %s", name, f.Name(), l.typeString(f.Type()))
+			}
+		}
+	case *types.Interface:
+		l.interfaceType(obj.Name(), name, t)
+	default:
+		l.add(obj.Name(), "type %s %s", name, l.typeString(t))
+	}
+	var methods []string
+	for m := range named.Methods() {
+		if !m.Exported() {
+			continue
+		}
+		receiver := obj.Name()
+		if _, ok := m.Signature().Recv().Type().(*types.Pointer); ok {
+			receiver = "*" + receiver
+		}
+		methods = append(methods, fmt.Sprintf("method (%s) %s%s", receiver, m.Name(), l.signature(m.Signature())))
+	}
+	slices.Sort(methods)
+	for _, m := range methods {
+		l.add(obj.Name(), "%s", m)
+	}
+}
+
+// interfaceType adds an interface. One with methods that are not exported cannot be
+// implemented by others.
+func (l *apiList) interfaceType(of, name string, t *types.Interface) {
+	sealed := ""
+	var methods []string
+	for m := range t.Methods() {
+		if !m.Exported() {
+			sealed = ", with methods that are not exported"
+			continue
+		}
+		methods = append(methods, fmt.Sprintf("type %s interface, %s%s", name, m.Name(), l.signature(m.Signature())))
+	}
+	l.add(of, "type %s interface%s", name, sealed)
+	slices.Sort(methods)
+	for _, m := range methods {
+		l.add(of, "%s", m)
+	}
+	for e := range t.EmbeddedTypes() {
+		if _, ok := e.(*types.Union); ok {
+			l.add(of, "type %s interface, %s", name, l.typeString(e))
+		}
+	}
+}

@@ -1,0 +1,286 @@
+//go:build tree
+
+package tree
+
+import (
+	"go/parser"
+	"go/token"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// importRules says which packages of this module, and which others, a package
+// may depend on, itself and the standard library aside. A rule holds for all
+// packages below its key that have no rule of their own; one whose key ends in
+// /... holds for these alone.
+var importRules = map[string]struct {
+	own     []string // packages of this module; a trailing /... includes those below
+	foreign []string // module or package prefixes of others
+}{
+	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/optest": {
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: []string{"github.com/google/go-cmp"},
+	},
+	"tensorconv": {
+		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
+	},
+	"internal": {own: []string{"internal/..."}},
+	"live": {
+		own:     []string{"op", "tensorconv", "analyze/...", "render/...", "internal/..."},
+		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf", "golang.org/x/text", pprofProfile}),
+	},
+	"internal/livepage": {
+		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
+		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text", pprofProfile},
+	},
+	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
+	"internal/receiver": {
+		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
+		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress", pprofProfile}),
+	},
+	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
+	"internal/spantest": {
+		own:     []string{"op", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
+	},
+	"internal/producer": {
+		own:     []string{"op", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
+		foreign: slices.Concat([]string{module}, openTelemetry, parquet, []string{"google.golang.org/protobuf"}),
+	},
+	"internal/shapes": {
+		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
+		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
+	},
+	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"ingest": {
+		own:     []string{"op", "internal/...", "ingest/..."},
+		foreign: slices.Concat([]string{"github.com/klauspost/compress", "google.golang.org/protobuf"}, parquet),
+	},
+	"ingest/...": {
+		own:     []string{"op", "internal/...", "ingest/..."},
+		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf"},
+	},
+	"ingest/parquet": {own: []string{"op", "internal/...", "ingest/internal/..."}, foreign: parquet},
+	"render": {
+		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
+		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
+	},
+	"render/pprof": {own: []string{"op", "analyze/...", "internal/...", "render/internal/stacknotes"}, foreign: []string{pprofProfile}},
+	"render/parquet": {
+		own: []string{"op", "internal/..."},
+		foreign: []string{
+			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
+			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
+		},
+	},
+	"deviceclock": {},
+	"":            {own: []string{"op", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
+}
+
+// openTelemetry lists the modules that the plugin's side of the module may use:
+// the SDK, and compression.
+var openTelemetry = []string{
+	"go.opentelemetry.io/otel", "go.opentelemetry.io/auto/sdk", "github.com/klauspost/compress",
+	"github.com/go-logr", "github.com/google/uuid", "github.com/cespare/xxhash", "golang.org/x/sys",
+}
+
+// parquet lists the modules that reading Parquet takes: the pages' encodings, and
+// how they are compressed.
+var parquet = []string{
+	"github.com/parquet-go", "github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/pierrec/lz4", "golang.org/x/sys",
+}
+
+// pprofProfile is the format of pprof, without the program.
+const pprofProfile = "github.com/google/pprof/profile"
+
+// grpc lists the modules that receiving OTLP by gRPC takes.
+var grpc = []string{
+	"google.golang.org/grpc", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/protobuf",
+	"go.opentelemetry.io/proto/slim/otlp", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
+}
+
+// grpcModule comes with the command only, and not with what records or analyses.
+const grpcModule = "google.golang.org/grpc"
+
+// pluginImports says which packages of this module each package of the plugin
+// imports at most. Every package stands below those that it imports.
+var pluginImports = map[string][]string{
+	"internal/span":      {"op"},
+	"internal/recent":    {},
+	"internal/traces":    {"internal/recent", "internal/span", "op"},
+	"internal/rotate":    {},
+	"internal/observ":    {},
+	"internal/env":       {},
+	"internal/endsignal": {},
+	"internal/attrcache": {"internal/span", "op"},
+	"internal/shapes":    {"op", "tensorconv"},
+	"internal/convert":   {"internal/span", "op"},
+	"internal/encoding":  {"internal/span", "internal/traces", "op"},
+	"internal/encoding/entries": {
+		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op",
+	},
+	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
+	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
+	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op"},
+	"internal/prune":         {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
+}
+
+// analysisImports says which packages below analyze, internal ones aside, each of them
+// imports at most: the store below the analyses, and these below the report.
+var analysisImports = map[string][]string{
+	"key": {}, "flops": {}, "peaks": {}, "device": {"key"}, "work": {"flops", "peaks"},
+	"trace":      {"device", "key", "work"},
+	"timeline":   {"device", "key", "trace"},
+	"collective": {"device", "trace"},
+	"path":       {"collective", "device", "key", "timeline", "trace"},
+	"launch":     {"device", "path", "timeline", "trace"},
+	"clocks":     {"collective", "trace"},
+	"steps":      {"device", "timeline", "trace"},
+	"requests":   {"collective", "device", "path", "timeline", "trace"},
+	"sequences":  {"device", "timeline", "trace"},
+	"suspects":   {"trace"},
+	"stacks":     {"timeline", "trace"},
+	"seed":       {"stacks"},
+	"profile":    {"device", "key", "peaks", "seed", "trace", "work"},
+}
+
+func TestPluginImports(t *testing.T) {
+	rules := maps.Clone(pluginImports)
+	for pkg, allowed := range analysisImports {
+		rule := []string{"op", "internal/...", "analyze/internal/..."}
+		for _, other := range allowed {
+			rule = append(rule, "analyze/"+other)
+		}
+		rules["analyze/"+pkg] = rule
+	}
+	all := goPackages(t)
+	for pkg, allowed := range rules {
+		found, ok := all[module+"/"+pkg]
+		if !ok {
+			t.Errorf("%s is not there", pkg)
+			continue
+		}
+		for _, imported := range found.Imports {
+			if own, ok := strings.CutPrefix(imported, module+"/"); ok && !matches(own, allowed) {
+				t.Errorf("%s must not import %s", pkg, own)
+			}
+		}
+	}
+}
+
+// forbidden lists what a package must never depend on, whatever its rule.
+var forbidden = map[string]string{
+	"cmd/optrace": "go.opentelemetry.io/otel/sdk",
+	"tensorconv":  "go.opentelemetry.io/otel/sdk",
+	"analyze":     "net/http",
+	"render":      "net/http",
+	"op":          "net/http",
+}
+
+// goCmp compares values in tests.
+const goCmp = "github.com/google/go-cmp"
+
+// testPackages are the packages that only tests, and one another, import.
+var testPackages = []string{
+	"internal/spantest", "internal/producer", "internal/golden",
+	"internal/cases", "internal/fulldisk", "ingest/internal/recordtest", "op/optest", "internal/perfettotest",
+	"analyze/internal/random", "analyze/internal/tracetest",
+}
+
+func TestImportRules(t *testing.T) {
+	all := goPackages(t)
+	for pkg, found := range all {
+		rel, ok := found.own()
+		if !ok {
+			continue
+		}
+		deps := found.Deps
+		for _, other := range testPackages {
+			if !slices.Contains(testPackages, rel) && slices.Contains(deps, module+"/"+other) {
+				t.Errorf("%s must not depend on %s, which is for tests", pkg, other)
+			}
+		}
+		if bad, ok := forbidden[rel]; ok {
+			for _, dep := range deps {
+				if hasPrefix(dep, []string{bad}) {
+					t.Errorf("%s must not depend on %s", pkg, dep)
+				}
+			}
+		}
+		isGRPC := func(dep string) bool { return hasPrefix(dep, []string{grpcModule}) }
+		if rel != "cmd/optrace" && rel != "internal/receiver" && slices.ContainsFunc(deps, isGRPC) {
+			t.Errorf("%s must not depend on %s", pkg, grpcModule)
+		}
+		key := rel
+		for key != "" {
+			if _, ok := importRules[key]; ok {
+				break
+			}
+			key = strings.TrimPrefix(path.Dir(key), ".")
+			if _, ok := importRules[key+"/..."]; ok {
+				key += "/..."
+				break
+			}
+		}
+		if key == "" && rel != "" {
+			continue // cmd, examples: anything above
+		}
+		rule := importRules[key]
+		if _, ok := pluginImports[rel]; ok {
+			rule = importRules[""]
+		}
+		for _, dep := range deps {
+			if all[dep] == nil || all[dep].Standard || dep == pkg {
+				continue
+			}
+			if own, ok := strings.CutPrefix(dep, module+"/"); ok {
+				if !matches(own, rule.own) && own != rel {
+					t.Errorf("%s must not depend on %s", pkg, dep)
+				}
+			} else if !hasPrefix(dep, rule.foreign) && !(hasPrefix(dep, []string{goCmp}) && slices.Contains(testPackages, rel)) {
+				t.Errorf("%s must not depend on %s", pkg, dep)
+			}
+		}
+	}
+}
+
+func matches(pkg string, rules []string) bool {
+	for _, r := range rules {
+		below, wild := strings.CutSuffix(r, "/...")
+		if pkg == r || wild && (pkg == below || strings.HasPrefix(pkg, below+"/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func hasPrefix(pkg string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if pkg == p || strings.HasPrefix(pkg, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// Engines record with the API of OpenTelemetry only. The files that they need stay free of the SDK.
+func TestRecordingWithoutSDK(t *testing.T) {
+	for _, name := range []string{"tracer.go", "op.go", "prepared.go", "recorder.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			if strings.HasPrefix(spec.Path.Value, `"go.opentelemetry.io/otel/sdk`) {
+				t.Errorf("%s imports %s", name, spec.Path.Value)
+			}
+		}
+	}
+}

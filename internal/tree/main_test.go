@@ -1,0 +1,83 @@
+//go:build tree
+
+package tree
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// module is this module's path.
+const module = "github.com/optrace/optrace"
+
+// TestMain runs the tests in the root of the repository.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	m.Run()
+}
+
+// goPackage is what the go tool says of a package.
+type goPackage struct {
+	ImportPath    string
+	Standard      bool
+	Imports, Deps []string
+	Export        string // the file with its types
+}
+
+// own returns the path of a package of this module below the module's, "" for the root.
+func (p *goPackage) own() (below string, ok bool) {
+	if p.ImportPath == module {
+		return "", true
+	}
+	return strings.CutPrefix(p.ImportPath, module+"/")
+}
+
+// goPackages returns the packages of this module and all that they depend on, by their paths.
+func goPackages(t *testing.T) map[string]*goPackage {
+	t.Helper()
+	all, err := listPackages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
+	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Standard,Imports,Deps,Export", "./...").Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("go list: %w: %s", err, exit.Stderr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]*goPackage)
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		p := new(goPackage)
+		if err := dec.Decode(p); err != nil {
+			return nil, err
+		}
+		slices.Sort(p.Deps)
+		all[p.ImportPath] = p
+	}
+	return all, nil
+})
+
+// readFile returns the text of a file.
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,457 @@
+package optrace_test
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/ingest"
+	"github.com/optrace/optrace/internal/spantest"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/tensorconv"
+)
+
+// spanFault is a row of docs/faults.md about one span: what of it the line of
+// entries holds, and the warnings that the entry has and that a report counts.
+type spanFault struct {
+	row    string
+	change func(*tracetest.SpanStub)
+	line   []string // parts of the line
+	warn   []string
+	otlp   []string // in place of warn in a report on OTLP, nil for the same
+}
+
+// attributed returns a change that gives a span the name of an operation and attrs.
+func attributed(attrs ...attribute.KeyValue) func(*tracetest.SpanStub) {
+	return func(s *tracetest.SpanStub) {
+		s.Attributes = append([]attribute.KeyValue{tensorconv.OpName("matmul")}, attrs...)
+	}
+}
+
+// shaped returns a change that gives a span the value for the shape of its output.
+func shaped(v attribute.Value) func(*tracetest.SpanStub) {
+	return attributed(attribute.KeyValue{Key: op.KeyOutputShape, Value: v})
+}
+
+func shapeFaults() []spanFault {
+	badShape, noShape := []string{"bad_shape"}, []string{`"output_shape":null`, `"output_elements":null`, `"memory_bytes":null`}
+	dims := func(dims ...int64) func(*tracetest.SpanStub) { return shaped(attribute.Int64SliceValue(dims)) }
+	floats := func(dims ...float64) func(*tracetest.SpanStub) { return shaped(attribute.Float64SliceValue(dims)) }
+	many := make([][]int64, op.MaxInputs+1)
+	const huge = 1 << 62
+	return []spanFault{
+		{"A1 text", shaped(attribute.StringValue("float32")), noShape, badShape, nil},
+		{"A1 bool", shaped(attribute.BoolValue(true)), noShape, badShape, nil},
+		{"A1 number", shaped(attribute.Float64Value(2)), noShape, badShape, nil},
+		{"A1 map", shaped(attribute.MapValue(attribute.Int64("0", 2))), noShape, badShape, nil},
+		{"A1 another encoding", shaped(attribute.StringValue("2x3")), []string{`"output_shape":[2,3]`, `"output_elements":6`}, nil, nil},
+		{"A2 unknown until run time", dims(-1, 3),
+			[]string{`"output_shape":[-1,3]`, `"output_elements":null`, `"memory_bytes":null`}, []string{"dynamic_dim"}, nil},
+		{"A2 below -1", dims(2, -2), noShape, badShape, nil},
+		{"A3 elements", dims(huge, 8), []string{`"output_elements":null`, `"memory_bytes":null`}, []string{"overflow"}, nil},
+		{"A3 bytes", dims(huge), []string{`"output_elements":4611686018427387904`, `"memory_bytes":null`}, []string{"overflow"}, nil},
+		{"A3 zero in front", dims(0, huge, 8), []string{`"output_elements":0`, `"memory_bytes":0`}, nil, nil},
+		{"A3 zero behind", dims(huge, 8, 0), []string{`"output_elements":0`, `"memory_bytes":0`}, nil, nil},
+		{"A4 scalar", dims(), []string{`"output_shape":[]`, `"output_elements":1`}, nil, nil},
+		{"A4 none", attributed(), noShape, nil, nil},
+		{"A5 rank", dims(make([]int64, op.MaxRank+1)...), []string{`"output_elements":null`}, []string{"shape_truncated"}, nil},
+		{"A5 inputs", attributed(tensorconv.InputShapes(many...)), nil, []string{"shape_truncated"}, nil},
+		{"A6 integral", floats(2, 1<<53), []string{`"output_shape":[2,9007199254740992]`}, nil, nil},
+		{"A6 fraction", floats(2.5), noShape, badShape, nil},
+		// OTLP is written for backends too, of which some refuse what holds a NaN.
+		{"A6 NaN", floats(math.NaN()), noShape, badShape, []string{"dropped_attributes"}},
+		{"A6 large", floats(1e30), noShape, badShape, nil},
+		{"A7 twice", attributed(tensorconv.Step(1), tensorconv.Step(2)), []string{`"step":2`}, nil, nil},
+		{"A7 empty key", attributed(attribute.String("", "x")), nil, nil, nil},
+		{"A7 a size of its own", attributed(tensorconv.OutputShape(4), tensorconv.MemorySize(100)), []string{`"memory_bytes":100`}, nil, nil},
+		{"A8 negative", attributed(tensorconv.OutputShape(4), tensorconv.MemorySize(-1)),
+			[]string{`"output_elements":4`, `"memory_bytes":null`}, []string{"bad_memory"}, nil},
+		{"A8 fraction", attributed(attribute.Float64(op.KeyMemory, 1.5)), []string{`"memory_bytes":null`}, []string{"bad_memory"}, nil},
+		{"A8 large", attributed(attribute.Float64(op.KeyMemory, 1e19)), []string{`"memory_bytes":null`}, []string{"bad_memory"}, nil},
+	}
+}
+
+func timeFaults() []spanFault {
+	at := spantest.Epoch
+	lasting := func(start, end time.Time) func(*tracetest.SpanStub) {
+		return func(s *tracetest.SpanStub) { s.StartTime, s.EndTime = start, end }
+	}
+	noStart := []string{`"duration_us":0`}
+	return []spanFault{
+		{"B1 end before the start", lasting(at, at.Add(-5*time.Second)),
+			[]string{`"duration_us":0,`, `"duration_ns":0,`}, []string{"neg_duration"}, nil},
+		{"B2 no duration", lasting(at, at), []string{`"duration_us":0,`, `"duration_ns":0,`}, nil, nil},
+		{"B3 below a microsecond", lasting(at, at.Add(125)), []string{`"duration_us":0.125,`, `"duration_ns":125,`}, nil, nil},
+		{"B4 no times", lasting(time.Time{}, time.Time{}), noStart, []string{"bad_time"}, nil},
+		{"C6 no ids", func(s *tracetest.SpanStub) { s.SpanContext, s.Parent = trace.SpanContext{}, trace.SpanContext{} },
+			[]string{`"operation":"matmul"`}, []string{"bad_id"}, nil},
+		{"G4 bytes that are no UTF-8", attributed(tensorconv.OpPath("a\xffb")), []string{"\"path\":\"a\ufffdb\""}, []string{"invalid_utf8"},
+			[]string{}}, // the writer has put U+FFFD there
+		{"G4 NUL", attributed(tensorconv.OpPath("a\x00b")), []string{`"path":"a\u0000b"`}, nil, nil},
+	}
+}
+
+// What is wrong with a span is marked on its entry and counted in the report,
+// whatever the format; the operation is kept, and what is not known is null.
+func TestFaultsOfSpans(t *testing.T) {
+	faults := slices.Concat(shapeFaults(), timeFaults())
+	for _, fault := range faults {
+		t.Run(fault.row, func(t *testing.T) {
+			stub := spantest.Operation(0)
+			stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul")}
+			fault.change(&stub)
+			for _, f := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPJSON, optrace.FormatOTLPProto} {
+				path := filepath.Join(t.TempDir(), "ops")
+				if err := os.WriteFile(path, exported(t, f, tracetest.SpanStubs{stub}.Snapshots()), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				r, err := analyze.Run(t.Context(), ingest.Open(path), analyze.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				warnings, counts := fault.warn, make(map[string]int64)
+				if fault.otlp != nil && (f == optrace.FormatOTLPJSON || f == optrace.FormatOTLPProto) {
+					warnings = fault.otlp
+				}
+				for _, w := range warnings {
+					counts[w] = 1
+				}
+				if diff := cmp.Diff(counts, r.Input.Warnings); diff != "" || r.Input.Entries != 1 || r.Input.Malformed != 0 {
+					t.Errorf("%v: %d entries, %d malformed, warnings (-want +got):\n%s", f, r.Input.Entries, r.Input.Malformed, diff)
+				}
+			}
+			checkFaultyLine(t, stub, fault)
+		})
+	}
+}
+
+// checkFaultyLine checks the line of entries.
+func checkFaultyLine(t *testing.T, stub tracetest.SpanStub, fault spanFault) {
+	t.Helper()
+	var line string
+	for l := range bytes.Lines(exported(t, optrace.FormatEntries, tracetest.SpanStubs{stub}.Snapshots())) {
+		if bytes.Contains(l, []byte(`"operation":`)) {
+			line = string(l)
+		}
+	}
+	want := fault.line
+	if len(fault.warn) > 0 {
+		want = append(slices.Clone(want), `"warn":["`+strings.Join(fault.warn, `","`)+`"]`)
+	} else if strings.Contains(line, `"warn"`) {
+		t.Errorf("a warning: %s", line)
+	}
+	for _, part := range want {
+		if !strings.Contains(line, part) {
+			t.Errorf("%s is not in %s", part, line)
+		}
+	}
+	if strings.Contains(line, "NaN") {
+		t.Errorf("a NaN in JSON: %s", line)
+	}
+}
+
+// In one batch, whose encoder remembers attributes, each span has its own warnings.
+func TestFaultsOfSpansInOneBatch(t *testing.T) {
+	want := make(map[string]int64)
+	var stubs tracetest.SpanStubs
+	faults := slices.Concat(shapeFaults(), timeFaults())
+	for i, fault := range faults {
+		stub := spantest.Operation(i)
+		stub.Attributes = []attribute.KeyValue{tensorconv.OpName("matmul")}
+		fault.change(&stub)
+		stubs = append(stubs, stub)
+		for _, w := range fault.warn {
+			want[w]++
+		}
+	}
+	var out bytes.Buffer
+	exp := newExporter(t, &out)
+	if err := exp.ExportSpans(t.Context(), stubs.Snapshots()); err != nil {
+		t.Fatal(err)
+	}
+	rec := spantest.ReadWhole(t, out.Bytes())
+	got := make(map[string]int64)
+	for _, e := range rec.Entries {
+		for w := range e.Warn.All() {
+			got[w.String()]++
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(rec.Entries) != len(faults) {
+		t.Errorf("%d of %d entries, warnings (-want +got):\n%s", len(rec.Entries), len(faults), diff)
+	}
+	if st := exp.Stats(); st.Written != uint64(len(faults)) {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+// A step that runs for two requests is recorded with its links in every format, and
+// so are the requests, whose traces hold no operations.
+func TestLinksAreRecorded(t *testing.T) {
+	for _, o := range outputs() {
+		path := filepath.Join(t.TempDir(), "ops.jsonl")
+		tp := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(newProcessor(t, newFile(t, path, o.fileOptions()...))))
+		tracer := tp.Tracer("engine")
+		var requests []trace.Span
+		var links []trace.Link
+		var want []op.Link
+		for i := range int64(2) {
+			_, r := tracer.Start(t.Context(), "POST /generate")
+			requests = append(requests, r)
+			links = append(links, trace.Link{SpanContext: r.SpanContext(), Attributes: []attribute.KeyValue{
+				attribute.String("queue", "fast"), attribute.Int64(op.KeyLinkWeight, 10+i),
+			}})
+			want = append(want, op.Link{
+				TraceID: op.TraceID(r.SpanContext().TraceID()), SpanID: op.SpanID(r.SpanContext().SpanID()), Weight: op.Known(10 + i),
+			})
+		}
+		ctx, step := tracer.Start(t.Context(), "step", trace.WithLinks(links...))
+		record(ctx, tp, 2)
+		_, linked := tracer.Start(ctx, "gather", trace.WithLinks(links[0]), trace.WithAttributes(attribute.String(op.KeyName, "gather")))
+		linked.End()
+		step.End()
+		for _, r := range requests {
+			r.End()
+		}
+		_, idle := tracer.Start(t.Context(), "GET /healthz")
+		idle.End()
+		if err := tp.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		got := make(map[string][]op.Link)
+		names := make(map[string]int)
+		for rec, err := range ingest.Open(path).Records() {
+			switch {
+			case err != nil:
+				t.Fatalf("%v: %v", o, err)
+			case rec.Entry != nil:
+				names[rec.Entry.Operation]++
+				got[rec.Entry.Operation] = rec.Entry.Clone().Links
+			case rec.Span != nil:
+				names[rec.Span.Name]++
+				got[rec.Span.Name] = rec.Span.Clone().Links
+			}
+		}
+		if diff := cmp.Diff(map[string]int{"POST /generate": 2, "step": 1, "matmul": 2, "gather": 1}, names); diff != "" {
+			t.Errorf("%v: records (-want +got):\n%s", o, diff)
+		}
+		if diff := cmp.Diff(map[string][]op.Link{"POST /generate": nil, "step": want, "matmul": nil, "gather": want[:1]}, got); diff != "" {
+			t.Errorf("%v: links (-want +got):\n%s", o, diff)
+		}
+	}
+}
+
+// What the SDK's limits dropped shows.
+func TestDroppedLinks(t *testing.T) {
+	limits := sdktrace.NewSpanLimits()
+	limits.LinkCountLimit = 1
+	for _, o := range outputs() {
+		path := filepath.Join(t.TempDir(), "ops.jsonl")
+		tp := sdktrace.NewTracerProvider(sdktrace.WithRawSpanLimits(limits),
+			sdktrace.WithSpanProcessor(newProcessor(t, newFile(t, path, o.fileOptions()...))))
+		_, a := tp.Tracer("engine").Start(t.Context(), "a")
+		link := trace.Link{SpanContext: a.SpanContext()}
+		_, s := optrace.NewTracer(tp).Start(t.Context(), "gather", "cpu")
+		s.Span().AddLink(link)
+		s.Span().AddLink(link)
+		s.End()
+		if err := tp.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range ingest.Open(path).Records() {
+			if err != nil {
+				t.Fatalf("%v: %v", o, err)
+			}
+			if e := rec.Entry; e != nil && (len(e.Links) != 1 || e.Warn&op.WarnDroppedLinks == 0) {
+				t.Errorf("%v: links %v, warnings %q", o, e.Links, e.Warn)
+			}
+		}
+	}
+}
+
+// The SDK's spans mean what those of all other sources mean. The entries come
+// from the converter itself: what is written leaves out what readers infer.
+func TestConformance(t *testing.T) {
+	conv := optrace.NewConverter(nil)
+	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
+		t.Helper()
+		return conv.Entry(sdkStub(t, c.Span).Snapshot())
+	})
+}
+
+// sdkStub returns a span of a conformance case as the SDK has it.
+func sdkStub(t *testing.T, s optest.Span) tracetest.SpanStub {
+	t.Helper()
+	state, err := trace.ParseTraceState(s.TraceState)
+	if err != nil {
+		t.Skipf("the SDK does not take the trace state: %v", err)
+	}
+	stub := tracetest.SpanStub{
+		Name: s.Name,
+		SpanContext: trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: trace.TraceID(s.TraceID), SpanID: trace.SpanID(s.SpanID), TraceState: state,
+		}),
+		Parent:            trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(s.TraceID), SpanID: trace.SpanID(s.ParentSpanID)}),
+		StartTime:         sdkTime(s.Start),
+		EndTime:           sdkTime(s.End),
+		Attributes:        sdkAttributes(t, s.Attributes),
+		DroppedAttributes: int(s.Dropped),
+		DroppedLinks:      int(s.DroppedLinks),
+	}
+	for _, l := range s.Links {
+		stub.Links = append(stub.Links, sdktrace.Link{
+			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(l.TraceID), SpanID: trace.SpanID(l.SpanID)}),
+			Attributes:  sdkAttributes(t, l.Attributes),
+		})
+	}
+	stub.InstrumentationScope.Name = s.Scope
+	if s.Resource != nil {
+		stub.Resource = resource.NewSchemaless(sdkAttributes(t, s.Resource)...)
+	}
+	if s.Failed {
+		stub.Status = sdktrace.Status{Code: codes.Error, Description: s.Error}
+	}
+	return stub
+}
+
+func sdkTime(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns)
+}
+
+func sdkAttributes(t *testing.T, attrs []optest.Attr) []attribute.KeyValue {
+	t.Helper()
+	out := make([]attribute.KeyValue, len(attrs))
+	for i, a := range attrs {
+		out[i] = attribute.KeyValue{Key: attribute.Key(a.Key), Value: sdkValue(t, a.Value)}
+	}
+	return out
+}
+
+func sdkValue(t *testing.T, v any) attribute.Value {
+	t.Helper()
+	switch v := v.(type) {
+	case string:
+		return attribute.StringValue(v)
+	case int64:
+		return attribute.Int64Value(v)
+	case float64:
+		return attribute.Float64Value(v)
+	case bool:
+		return attribute.BoolValue(v)
+	case []string:
+		return attribute.StringSliceValue(v)
+	case []int64:
+		return attribute.Int64SliceValue(v)
+	case []float64:
+		return attribute.Float64SliceValue(v)
+	case []bool:
+		return attribute.BoolSliceValue(v)
+	case optest.List:
+		values := make([]attribute.Value, len(v))
+		for i, e := range v {
+			values[i] = sdkValue(t, e)
+		}
+		return attribute.SliceValue(values...)
+	case optest.Map:
+		return attribute.MapValue(sdkAttributes(t, v)...)
+	}
+	t.Fatalf("no attribute value for a %T", v)
+	return attribute.Value{}
+}
+
+// richSpans returns an operation and the span above it with all that spans have.
+func richSpans() []sdktrace.ReadOnlySpan {
+	attrs := []attribute.KeyValue{
+		attribute.String("model", "m1"), attribute.Int("batch", 64), attribute.Float64("scale", 4), attribute.Bool("warm", true),
+		attribute.Float64Slice("loss", []float64{1, 0.5}), attribute.StringSlice("tags", []string{"a", "b"}),
+		attribute.ByteSlice("digest", []byte{0, 1}), attribute.Map("m", attribute.Int("a", 1), attribute.Float64("b", 2)),
+		attribute.Slice("mixed", attribute.Int64Value(1), attribute.MapValue(attribute.Bool("x", false))),
+	}
+	fill := func(s *tracetest.SpanStub) {
+		s.Attributes = append(s.Attributes, attrs...)
+		s.SpanKind = trace.SpanKindConsumer
+		s.Resource = resource.NewSchemaless(append(attrs, attribute.String("service.name", "svc"))...)
+		s.InstrumentationScope = instrumentation.Scope{Name: "lib", Version: "1.2", Attributes: attribute.NewSet(attrs[:4]...)}
+		s.Events = []sdktrace.Event{
+			{Name: "launch", Time: time.Unix(1_700_000_000, 5), Attributes: attrs, DroppedAttributeCount: 1},
+			{Name: "done", Time: time.Unix(1_700_000_000, 6)},
+		}
+		s.Links = []sdktrace.Link{
+			{SpanContext: spantest.SpanContext(5, 6), Attributes: append(attrs[:2:2], attribute.Int(op.KeyLinkWeight, 3)), DroppedAttributeCount: 2},
+			{SpanContext: spantest.SpanContext(7, 8).WithRemote(true)},
+		}
+		s.DroppedAttributes, s.DroppedEvents, s.DroppedLinks = 1, 2, 3
+		s.Status = sdktrace.Status{Code: codes.Ok}
+	}
+	o, request := spantest.Operation(0), spantest.Request()
+	fill(&o)
+	fill(&request)
+	request.Status = sdktrace.Status{Code: codes.Error, Description: "boom"}
+	return []sdktrace.ReadOnlySpan{o.Snapshot(), request.Snapshot()}
+}
+
+// keptRecords returns the records of a file, everything kept, as text.
+func keptRecords(t *testing.T, name string, text []byte) (records []string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := new(op.Mapping)
+	m.KeepAll()
+	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case rec.Entry != nil:
+			records = append(records, string(rec.Entry.AppendJSON(nil)))
+		case rec.Span != nil:
+			records = append(records, string(rec.Span.AppendJSON(nil)))
+		case rec.Resource != nil:
+			records = append(records, string(op.AppendHeader(nil, rec.Resource)))
+		}
+	}
+	return records
+}
+
+// The exporter of stdouttrace and that of OTLP say the same about a span.
+func TestKeptSpansOfStdouttrace(t *testing.T) {
+	var lines, objects bytes.Buffer
+	exp := newExporter(t, &lines, optrace.WithFormat(optrace.FormatOTLPJSON))
+	export(t, exp, richSpans()...)
+	std, err := stdouttrace.New(stdouttrace.WithWriter(&objects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := std.ExportSpans(t.Context(), richSpans()); err != nil {
+		t.Fatal(err)
+	}
+	want := keptRecords(t, "ops.otlp.jsonl", lines.Bytes())
+	if len(want) != 3 {
+		t.Fatalf("records are %q", want)
+	}
+	if diff := cmp.Diff(want, keptRecords(t, "spans.jsonl", objects.Bytes())); diff != "" {
+		t.Errorf("(-OTLP +stdouttrace):\n%s", diff)
+	}
+}

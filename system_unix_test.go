@@ -1,0 +1,195 @@
+//go:build unix
+
+package optrace_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel"
+
+	"github.com/optrace/optrace"
+)
+
+// setupChildFile names the file that the test binary, run as a child, records
+// into until a signal ends it.
+const setupChildFile = "OPTRACE_TEST_SETUP_CHILD"
+
+func TestSetupSignal(t *testing.T) {
+	if path := os.Getenv(setupChildFile); path != "" {
+		recordUntilSignal(t, path)
+		return
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ops.jsonl")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSetupSignal$")
+			cmd.Env = append(os.Environ(), setupChildFile+"="+path, "OPTRACE_FLUSH_INTERVAL=1h")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it has recorded
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			err = cmd.Wait()
+			var exit *exec.ExitError
+			if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != sig {
+				t.Errorf("the child ended with %v, want by %v", err, sig)
+			}
+			if names, _ := readOps(t, path); len(names) != 100 {
+				t.Errorf("%d operations in the file, want 100", len(names))
+			}
+		})
+	}
+}
+
+func recordUntilSignal(t *testing.T, path string) {
+	t.Helper()
+	if _, err := optrace.Setup(path, optrace.WithSignals()); err != nil {
+		t.Fatal(err)
+	}
+	tr := optrace.NewTracer(otel.GetTracerProvider())
+	for range 100 {
+		_, o := tr.Start(t.Context(), "matmul", "cuda:0")
+		o.End()
+	}
+	fmt.Println("recorded")
+	time.Sleep(time.Minute) // the signal comes before
+}
+
+// gracefulChildFile is setupChildFile for a program that handles the signal, and
+// gracefulChildFirst says that it did so before Setup.
+const (
+	gracefulChildFile  = "OPTRACE_TEST_GRACEFUL_CHILD"
+	gracefulChildFirst = "OPTRACE_TEST_GRACEFUL_CHILD_FIRST"
+)
+
+// A program that handles the signal, and lets a second one end it, ends in its own
+// time.
+func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
+	if path := os.Getenv(gracefulChildFile); path != "" {
+		endGracefully(t, path, os.Getenv(gracefulChildFirst) != "")
+		return
+	}
+	for _, first := range []string{"", "1"} {
+		for range 5 {
+			path := filepath.Join(t.TempDir(), "ops.jsonl")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+			cmd.Env = append(os.Environ(), gracefulChildFile+"="+path, gracefulChildFirst+"="+first)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("the program was cut short: %v", err)
+			}
+			if names, _ := readOps(t, path); len(names) != 101 {
+				t.Errorf("%d operations in the file, want 101", len(names))
+			}
+		}
+	}
+}
+
+func endGracefully(t *testing.T, path string, first bool) {
+	t.Helper()
+	var ctx context.Context
+	var stop func()
+	handle := func() { ctx, stop = signal.NotifyContext(context.Background(), syscall.SIGTERM) }
+	if first {
+		handle()
+	}
+	sdk, err := optrace.Setup(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !first {
+		handle()
+	}
+	for range 100 {
+		_, o := sdk.Tracer().Start(t.Context(), "matmul", "cuda:0")
+		o.End()
+	}
+	fmt.Println("recorded")
+	<-ctx.Done()
+	stop()
+	time.Sleep(100 * time.Millisecond) // what such programs do at the end
+	_, o := sdk.Tracer().Start(context.Background(), "last", "cuda:0")
+	o.End()
+	if err := sdk.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFlightRecorderSignal(t *testing.T) {
+	f := newFlight(t, 8, optrace.WithDumpOnSignal(syscall.SIGUSR1))
+	f.request(t.Context(), 1, nil)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	// A signal arrives when it arrives.
+	for range 1000 {
+		if names, _ := f.written(t); len(names) == 2 {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if names, _ := f.written(t); len(names) != 2 {
+		t.Errorf("after the signal: %v", names)
+	}
+	if err := f.tp.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cpuOf returns the CPU time that the process spent while f ran.
+func cpuOf(f func()) time.Duration {
+	before := cpuTime()
+	f()
+	return cpuTime() - before
+}
+
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// lockFile locks the file at path as another process does that is writing to it.
+func lockFile(t *testing.T, path string) (unlock func()) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Skip("no locks:", err)
+	}
+	return func() { _ = f.Close() }
+}
