@@ -35,10 +35,3 @@ func (d *Names) bytes() int64 {
 	return t.texts + d.Traces.Bytes() + d.Operations.Bytes() + d.Spans.Bytes() + d.Lanes.Bytes() + d.Stamps.Bytes() +
 		d.Shapes.Bytes() + d.Groups.Bytes() + d.Varieties.Bytes()
 }
-
-// countedTexts is how many values of each kind have had their texts counted, and how long
-// the texts are: texts that several values share count each time.
-type countedTexts struct {
-	operations, spans, lanes, stamps, shapes int
-	texts                                    int64
-}

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"iter"
-	"strconv"
 
 	"github.com/optrace/optrace/op"
 )
@@ -63,49 +62,29 @@ func (n Node) Shapes() string {
 	return n.Forest.Names.Shapes.Values[n.Forest.Shape(n.Row)]
 }
 
-// shapeText returns the text of [Node.Shapes].
-func shapeText(e *op.Entry) string {
-	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
-		return ""
+// Launch returns when the host handed the operation to its device, in Unix
+// nanoseconds.
+func (n Node) Launch() op.Int {
+	if !n.has(FlagLaunch) {
+		return op.Int{}
 	}
-	var b []byte
-	for i, s := range e.InputShapes {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = appendShape(b, s)
-	}
-	if e.OutputShape != nil {
-		if len(b) > 0 {
-			b = append(b, ' ')
-		}
-		b = appendShape(append(b, "→ "...), e.OutputShape)
-	}
-	if e.DType != "" {
-		if len(b) > 0 {
-			b = append(b, ' ')
-		}
-		b = append(b, e.DType...)
-	}
-	return string(b)
+	return op.Known(n.Forest.Launch(n.Row))
 }
 
-func appendShape(b []byte, s op.Shape) []byte {
-	switch {
-	case s == nil:
-		return append(b, '?')
-	case len(s) == 0:
-		return append(b, "scalar"...)
-	}
-	for i, d := range s {
-		if i > 0 {
-			b = append(b, 'x')
+// Links returns the operations and spans that the links of n lead to, as far as they
+// are in the input.
+func (n Node) Links() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		if n.IsZero() {
+			return
 		}
-		if d == op.Dynamic {
-			b = append(b, '?')
-			continue
+		f := n.Forest
+		f.Build()
+		first, links := linksOf(f.links, n.Row)
+		for i := range links {
+			if to := f.Tree.target[first+i]; to != NoRow && !yield(f.Node(to)) {
+				return
+			}
 		}
-		b = strconv.AppendInt(b, d, 10)
 	}
-	return b
 }

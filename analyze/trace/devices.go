@@ -10,37 +10,10 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Devices lists the rows of each device, four bytes per row.
-type Devices struct {
-	// Keys has the devices by number, lanes the number of each lane's device, and
-	// streams that of its stream: a device's stream is one, whichever service uses it.
-	Keys    []device.Key
-	Lanes   []int32
-	Streams []int32
-	// Shared are the devices that are told apart by their services.
-	Shared device.Shared
-	// FirstStart and lastEnd are those of all rows, where there are any.
-	FirstStart, LastEnd int64
-	// The Rows of device d are rows[first[d]:first[d+1]], by start.
-	Rows  []int32
-	first []int32
-	// seen reports whether any operation names the device, with a start or not.
-	seen []bool
-	// Order lists the devices seen, by rank and name.
-	Order []int32
-	// Ranks reports whether there are operations of several ranks.
-	Ranks bool
-}
-
 // deviceStream is a stream of a device.
 type deviceStream struct {
 	device int32
 	stream op.Int
-}
-
-// Of returns the rows of device d that have a start, by start.
-func (d *Devices) Of(device int32) []int32 {
-	return d.Rows[d.first[device]:d.first[device+1]]
 }
 
 // buildDevices lists the operations of each device by start.
@@ -115,12 +88,3 @@ func (f *Forest) orderDevices() {
 	}
 	slices.SortFunc(d.Order, func(a, b int32) int { return keys[a].Compare(keys[b]) })
 }
-
-// Device returns the number of the device of row r.
-func (f *Forest) Device(r int32) int32 { return f.Devices.Lanes[f.Lane(r)] }
-
-// DeviceKey returns the device of row r.
-func (f *Forest) DeviceKey(r int32) device.Key { return f.Devices.Keys[f.Device(r)] }
-
-// DeviceStreamOf returns the number of the stream of row r.
-func (f *Forest) DeviceStreamOf(r int32) int32 { return f.Devices.Streams[f.Lane(r)] }

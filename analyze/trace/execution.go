@@ -6,32 +6,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/order"
 )
 
-// Executions are the spans that work for requests that they do not lie below, such
-// as the steps of a batching engine: shared executions. The zero value is none.
-type Executions struct {
-	List []Execution
-	// Of has the number of the execution that each row belongs to, the nearest one
-	// at or above it, or else that of the root that it names; noExecution for none.
-	// It is nil where there are no executions.
-	Of []int32
-	// kids has the nodes below a row for the rows that executions link to: the
-	// children, and the executions as further ones, the last to end first.
-	kids map[int32][]int32
-}
-
-const NoExecution int32 = -1
-
-// Execution is a span that links to spans of requests, with what lies below it.
-type Execution struct {
-	Row   int32
-	Links int // to any span
-	// Requests has the requests that it works for, as [Forest.RequestOwners] names
-	// them, in the order of the links.
-	Requests []int32
-	// Weights has the weight of each request; nil where not every link has one.
-	Weights []int64
-}
-
 // ExecutionOf returns the number of the execution that row r belongs to, given the
 // requests that rows belong to without regard to executions; noExecution for none.
 func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
@@ -58,18 +32,6 @@ func (f *Forest) buildExecutions() {
 	s.decideAll()
 	s.dropLost()
 	f.Executions = s.executions()
-}
-
-// add adds weight to that of a request.
-func (e *Execution) add(request int32, weight int64) {
-	i := slices.Index(e.Requests, request)
-	if i < 0 {
-		i = len(e.Requests)
-		e.Requests, e.Weights = append(e.Requests, request), append(e.Weights, 0)
-	}
-	if sum := e.Weights[i] + max(0, weight); sum >= 0 {
-		e.Weights[i] = sum
-	}
 }
 
 // executions returns what was found.

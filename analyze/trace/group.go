@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/op"
 )
 
 // GroupBy makes f keep the group of each operation that is added from now on.
@@ -15,16 +14,6 @@ func (f *Forest) GroupBy(keys []key.Key) {
 	f.ByRoot = slices.Contains(keys, key.Root)
 }
 
-// addGroup sets the group of r, which is e.
-func (f *Forest) addGroup(r *row, e *op.Entry) {
-	f.scratch = key.Append(f.scratch[:0], f.By, e)
-	r.codes[colGroup] = f.Names.Groups.ID(f.scratch)
-	if f.ByRoot {
-		f.scratch = appendVariety(f.scratch[:0], e)
-		r.codes[colVariety] = f.Names.Varieties.ID(f.scratch)
-	}
-}
-
 // FillRoots puts the local roots that the tree tells into the groups of the
 // operations that state none, and reports whether it changed any. An operation
 // that repeats the ids of another one has the root of that.
@@ -32,6 +21,7 @@ func (f *Forest) FillRoots() bool {
 	if !f.ByRoot {
 		return false
 	}
+	f.Build()
 	roots := f.localRoots()
 	changed := false
 	for r := range f.Rows() {

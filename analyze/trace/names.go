@@ -155,5 +155,9 @@ func (d *Names) release() {
 	d.Varieties.Release()
 }
 
-// Service returns the service of the operation in row r.
-func (f *Forest) Service(r int32) string { return f.Names.Lanes.Values[f.Lane(r)].Service }
+// countedTexts is how many values of each kind have had their texts counted, and how long
+// the texts are: texts that several values share count each time.
+type countedTexts struct {
+	operations, spans, lanes, stamps, shapes int
+	texts                                    int64
+}

@@ -1,25 +1,6 @@
 package trace
 
-import (
-	"iter"
-	"slices"
-)
-
-// topDown returns the rows of the tree, each behind the one above it and in front
-// of whatever does not lie below it. Duplicates are not among them.
-func (t *Tree) topDown() iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		pending := slices.Clone(t.Roots)
-		slices.Reverse(pending)
-		for len(pending) > 0 {
-			r := pending[len(pending)-1]
-			pending = append(pending[:len(pending)-1], t.Children(r)...)
-			if !yield(r) {
-				return
-			}
-		}
-	}
-}
+import "slices"
 
 // Nesting says which rows lie below which.
 type Nesting struct {

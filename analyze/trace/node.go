@@ -87,9 +87,6 @@ func (n Node) TraceID() op.TraceID {
 	return n.Forest.Names.Traces.Values[n.Forest.Trace(n.Row)]
 }
 
-// IsLocal reports whether row r is in a local trace.
-func (f *Forest) IsLocal(r int32) bool { return f.Names.Traces.Values[f.Trace(r)].IsLocal() }
-
 // SpanID returns the id of n; zero in a local trace.
 func (n Node) SpanID() op.SpanID {
 	if n.IsZero() || n.Forest.IsLocal(n.Row) {
@@ -147,12 +144,4 @@ func (f *Forest) NodesOf(rows []int32) iter.Seq[Node] {
 			}
 		}
 	}
-}
-
-// RowName returns the name of the operation or span in row r.
-func (f *Forest) RowName(r int32) string {
-	if f.Has(r, FlagOp) {
-		return f.Names.Operations.Values[f.Name(r)]
-	}
-	return f.Names.Spans.Values[f.Name(r)].Name
 }

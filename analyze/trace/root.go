@@ -59,7 +59,6 @@ func (f *Forest) namedOwner(s int32) int32 {
 // whose parent is in another process, or that has none. Where it ends at an operation whose parent was
 // not read, the stamp of that decides for everything below it.
 func (f *Forest) localRoots() []int32 {
-	f.Build()
 	roots := make([]int32, f.Len())
 	for r := range roots {
 		roots[r] = NoRow

@@ -12,28 +12,6 @@ import (
 	"github.com/optrace/optrace/analyze/internal/parallel"
 )
 
-// Tree says which row is below which. Its slices take 12 bytes per row.
-type Tree struct {
-	Parent []int32 // noRow for roots and duplicates
-	// The children of row r are kids[first[r]:first[r+1]], the last to end first.
-	First []int32
-	kids  []int32
-	// Roots holds the rows without a parent, grouped by trace, within one the
-	// last to end first.
-	Roots []int32
-	// Originals has the row with the same ids for each duplicate; nil without any.
-	Originals []int32
-	// Cut holds the rows at which rings of parents were cut.
-	Cut []int32
-	// stampRow holds the row of each stamp's root, noRow when it was not read.
-	stampRow []int32
-	// target holds the row that each link leads to, noRow when it was not read.
-	target []int32
-}
-
-// Children returns the rows directly below r, the last to end first.
-func (t *Tree) Children(r int32) []int32 { return t.kids[t.First[r]:t.First[r+1]] }
-
 // buildTree joins rows to their parents by trace and span id, and orders what ran on
 // each device.
 //
@@ -312,3 +290,16 @@ func (x *spanIndex) insert(r int32) (first int32, found bool) {
 
 // find returns the row with the id, or noRow.
 func (x *spanIndex) find(id uint64) int32 { return *x.slot(id) - 1 }
+
+// linksByTrace returns the indexes of the links that lead to spans of each trace.
+func (f *Forest) linksByTrace() map[int32][]int32 {
+	if len(f.links) == 0 {
+		return nil
+	}
+	byTrace := make(map[int32][]int32)
+	for i := range f.links {
+		trace := f.links[i].trace
+		byTrace[trace] = append(byTrace[trace], int32(i))
+	}
+	return byTrace
+}

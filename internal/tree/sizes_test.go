@@ -1,0 +1,231 @@
+//go:build tree
+
+package tree
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// size is how large a package is, tests aside.
+type size struct {
+	files int // in the folder, for any system
+	lines int // of these
+	cycle int // the files of the largest cycle: each uses, through others maybe, what every other one declares
+}
+
+// maxSize is what a package may have at most.
+var maxSize = size{files: 25, lines: 4000, cycle: 8}
+
+// largerSizes lists the packages that may have more, with the figures that are above maxSize,
+// lines in hundreds. An entry shrinks with its package, and goes when the package fits.
+var largerSizes = map[string]size{
+	"analyze": {cycle: 12},
+}
+
+func TestSizes(t *testing.T) {
+	mods, err := filepath.Glob("*/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := filepath.Glob("*/*/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := make(map[string]size)
+	for _, mod := range slices.Concat([]string{"go.mod"}, mods, below) {
+		measureModule(t, filepath.Dir(mod), sizes)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(sizes)) {
+		s := sizes[pkg]
+		t.Logf("%-40s %3d files %5d lines, %2d in a cycle", pkg, s.files, s.lines, s.cycle)
+	}
+	if len(sizes) < 100 {
+		t.Errorf("%d packages are measured", len(sizes))
+	}
+	for _, problem := range checkSizes(sizes, largerSizes) {
+		t.Error(problem)
+	}
+}
+
+// checkSizes returns what is wrong with the sizes of packages and the list of larger ones.
+func checkSizes(sizes, larger map[string]size) (problems []string) {
+	for _, pkg := range slices.Sorted(maps.Keys(sizes)) {
+		check := func(what string, got, most, listed int) {
+			switch {
+			case got > max(most, listed):
+				problems = append(problems, fmt.Sprintf("%s has %d %s, more than %d", pkg, got, what, max(most, listed)))
+			case listed > 0 && got <= most:
+				problems = append(problems, fmt.Sprintf("%s has %d %s, which needs no entry in largerSizes", pkg, got, what))
+			case got < listed:
+				problems = append(problems, fmt.Sprintf("%s has %d %s, fewer than its %d in largerSizes", pkg, got, what, listed))
+			}
+		}
+		got, listed := sizes[pkg], larger[pkg]
+		if listed.lines > 0 && got.lines > maxSize.lines { // in hundreds
+			got.lines = (got.lines + 99) / 100 * 100
+		}
+		check("files", got.files, maxSize.files, listed.files)
+		check("lines", got.lines, maxSize.lines, listed.lines)
+		check("files in a cycle", got.cycle, maxSize.cycle, listed.cycle)
+	}
+	for pkg := range larger {
+		if _, ok := sizes[pkg]; !ok {
+			problems = append(problems, pkg+" is in largerSizes and not there")
+		}
+	}
+	return problems
+}
+
+// measureModule adds the sizes of the packages of the module in dir.
+func measureModule(t *testing.T, dir string, sizes map[string]size) {
+	packages, err := listModule(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		p := packages[path]
+		if p == nil || p.Export == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(p.Export)
+	})
+	for path, p := range packages {
+		if p.DepOnly || len(p.GoFiles) == 0 {
+			continue
+		}
+		var s size
+		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.files++
+			s.lines += bytes.Count(text, []byte("\n"))
+		}
+		var files []*ast.File
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, f)
+		}
+		uses, err := fileUses(fset, path, files, imports)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cycle := largestCycle(uses)
+		if s.cycle = len(cycle); s.cycle > maxSize.cycle {
+			t.Logf("%s: a cycle of %s", path, strings.Join(cycle, ", "))
+		}
+		sizes[strings.TrimPrefix(path, module+"/")] = s
+	}
+}
+
+// fileUses returns which files of a package use what which others of them declare: variables, constants, types, functions,
+// methods and fields.
+func fileUses(fset *token.FileSet, path string, files []*ast.File, imports types.Importer) (map[string]map[string]bool, error) {
+	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
+	conf := types.Config{Importer: imports}
+	pkg, err := conf.Check(path, fset, files, info)
+	if err != nil {
+		return nil, err
+	}
+	name := func(pos token.Pos) string { return filepath.Base(fset.Position(pos).Filename) }
+	uses := make(map[string]map[string]bool)
+	for id, obj := range info.Uses {
+		if obj.Pkg() != pkg || !obj.Pos().IsValid() {
+			continue
+		}
+		if _, ok := obj.(*types.PkgName); ok {
+			continue
+		}
+		from, to := name(id.Pos()), name(obj.Pos())
+		if uses[from] == nil {
+			uses[from] = make(map[string]bool)
+		}
+		uses[from][to] = true
+	}
+	return uses, nil
+}
+
+// largestCycle returns the files of the largest set in which each reaches every other one; nil where there is no cycle.
+func largestCycle(uses map[string]map[string]bool) (largest []string) {
+	reached := make(map[string]map[string]bool)
+	for from := range uses {
+		reached[from] = make(map[string]bool)
+		for stack := []string{from}; len(stack) > 0; {
+			last := len(stack) - 1
+			next := uses[stack[last]]
+			stack = stack[:last]
+			for to := range next {
+				if !reached[from][to] {
+					reached[from][to] = true
+					stack = append(stack, to)
+				}
+			}
+		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(uses)) {
+		cycle := slices.DeleteFunc(slices.Sorted(maps.Keys(reached[from])), func(to string) bool { return !reached[to][from] })
+		if len(cycle) > max(1, len(largest)) {
+			largest = cycle
+		}
+	}
+	return largest
+}
+
+func TestLargestCycle(t *testing.T) {
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for name, text := range map[string]string{
+		"a.go": "package p; import q \"strings\"; type A struct { n int }; func f() { B{}.m(); _ = q.ToLower }",
+		"b.go": "package p; type B struct{}; func (B) m() { _ = limit }",
+		"c.go": "package p; var limit = d.n; var d A",          // a field and a type of a.go
+		"d.go": "package p; func g() { f(); h() }; func h() {}", // uses others, and itself
+		"e.go": "package p; const e = 1; func k() { l() }",      // a smaller cycle
+		"f.go": "package p; func l() { _ = e }",
+	} {
+		f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	uses, err := fileUses(fset, "p", files, importer.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a.go", "b.go", "c.go"}, largestCycle(uses)); diff != "" {
+		t.Error("(-want +got):\n" + diff)
+	}
+	sizes := map[string]size{"p": {files: 26, lines: 4001, cycle: 9}, "q": {files: 26, lines: 4001, cycle: 9}, "r": {cycle: 8}}
+	got := checkSizes(sizes, map[string]size{"q": {files: 26, lines: 4200, cycle: 9}, "r": {cycle: 9}, "s": {cycle: 9}})
+	want := []string{
+		"p has 26 files, more than 25", "p has 4001 lines, more than 4000", "p has 9 files in a cycle, more than 8",
+		"q has 4100 lines, fewer than its 4200 in largerSizes", "r has 8 files in a cycle, which needs no entry in largerSizes",
+		"s is in largerSizes and not there",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("(-want +got):\n" + diff)
+	}
+}
