@@ -187,7 +187,7 @@ const rankMixed int32 = -2
 
 // shifts returns how far the clock is ahead by which the times of each row are.
 func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
-	lanes := make([]int32, len(f.Names.Lanes.Values)) // any lane of the rank, noRow for none
+	lanes := make([]int32, len(f.Names.Lanes.Values)) // any lane of the rank, trace.NoRow for none
 	first := make(map[int64]int32)
 	for i, l := range f.Names.Lanes.Values {
 		if lanes[i] = trace.NoRow; l.Device.Rank.Known {

@@ -31,7 +31,7 @@ type Joins struct {
 	// The rows of collective n are parts[first[n]:first[n+1]], one of each device.
 	parts, first []int32
 	// numbers has the collective that each of all operations of kind collective is a part of,
-	// noRow for none.
+	// trace.NoRow for none.
 	numbers []int32
 	all     []trace.Collective
 }
@@ -68,7 +68,7 @@ func (j *Joins) each() iter.Seq2[int32, []int32] {
 func (j *Joins) Of(n int32) []int32 { return j.parts[j.first[n]:j.first[n+1]] }
 
 // Number returns the number of the collective that the operation in row r is a part of,
-// noRow for none.
+// trace.NoRow for none.
 func (j *Joins) Number(r int32) int32 {
 	if i, ok := trace.CollectiveOf(j.all, r); ok {
 		return j.numbers[i]

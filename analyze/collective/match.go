@@ -11,9 +11,10 @@ import (
 // Devices are the devices of collectives, as they are told apart from others.
 type Devices struct {
 	Keys []device.Key // in order
-	of   []int32      // the place in keys of each device, noRow for one without collectives
+	of   []int32      // the place in keys of each device, trace.NoRow for one without collectives
 }
 
+// DevicesOf returns the devices of f with collectives.
 func DevicesOf(f *trace.Forest) *Devices {
 	d := &Devices{of: slices.Repeat([]int32{trace.NoRow}, len(f.Devices.Keys))}
 	for i := range f.Collectives {

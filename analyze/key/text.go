@@ -180,6 +180,7 @@ func AppendDistinct(dst []byte, values []Value) []byte {
 	return dst
 }
 
+// AppendCounted appends the length of s and s.
 func AppendCounted(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }

@@ -75,7 +75,7 @@ type Idle struct {
 type launched struct {
 	f *trace.Forest
 	// order lists the operations by end, and before has for each the place of the
-	// operation in front of it on its stream; noRow for none.
+	// operation in front of it on its stream; trace.NoRow for none.
 	order, before []int32
 	// devices lists for each device the places of its operations.
 	devices map[int32][]int32
@@ -271,7 +271,7 @@ func (l *launched) gapCause(r int32, from int64) timeline.IdleCause {
 }
 
 // dependency returns the place of the operation on another stream of the device that ended
-// last before r started: after a time, and less than the threshold before; noRow if there
+// last before r started: after a time, and less than the threshold before; trace.NoRow if there
 // is none.
 func (l *launched) dependency(r int32, after int64) int32 {
 	f, places := l.f, l.devices[l.f.Device(r)]

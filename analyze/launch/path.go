@@ -73,7 +73,7 @@ func (l *launched) path() *Path {
 }
 
 // step returns the place with which the path goes on before the operation at a place,
-// noRow at its beginning, and up to when the time in between is settled. at is the
+// trace.NoRow at its beginning, and up to when the time in between is settled. at is the
 // operation's start, or when the path came in if that was before.
 func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
 	f, r := w.f, w.order[place]

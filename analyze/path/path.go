@@ -108,7 +108,7 @@ func collectPath(f *trace.Forest, w Window, roots []int32) *Path {
 
 // Window is a row and the part of its time that the path may lie in.
 type Window struct {
-	Row      int32 // noRow for the whole of a trace with several roots
+	Row      int32 // trace.NoRow for the whole of a trace with several roots
 	From, To int64
 }
 

@@ -142,6 +142,7 @@ func (s *shareSum) merge(o *shareSum) {
 	s.Segments += o.Segments
 }
 
+// NewSum returns the sum of no paths.
 func NewSum(forest *trace.Forest) *Sum {
 	return &Sum{forest: forest, Shares: make(map[shareKey]*shareSum)}
 }
@@ -152,7 +153,7 @@ func (s *Sum) begin(duration int64) {
 	s.duration.Add(duration)
 }
 
-// add adds the segment [from, to) in row, noRow for idle time.
+// add adds the segment [from, to) in row, trace.NoRow for idle time.
 func (s *Sum) add(row int32, from, to int64) {
 	forest := s.forest
 	key := shareKey{what: segmentIdle}
@@ -254,6 +255,7 @@ func (s *Sum) describe(key shareKey) Share {
 	return row
 }
 
+// BoundBy returns what the paths of s consist of.
 func (s *Sum) BoundBy() BoundBy {
 	var host, idle wide.Sum
 	var classes [timeline.NumClasses]wide.Sum

@@ -12,6 +12,7 @@ type Walks struct {
 	within map[int32]*Sum
 }
 
+// NewWalks returns walks of f.
 func NewWalks(f *trace.Forest) *Walks {
 	return &Walks{forest: f, within: make(map[int32]*Sum)}
 }

@@ -217,6 +217,7 @@ func (p *Profile) extend(first, last op.Int) {
 	}
 }
 
+// SideIndex is 1 for the host's view of operations and 0 for others.
 func SideIndex(s op.Side) int {
 	if s == op.SideHost {
 		return 1

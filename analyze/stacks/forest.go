@@ -96,7 +96,7 @@ type stackWalk struct {
 type stackVisit struct {
 	row    int32
 	depth  int   // of the stack above
-	device int32 // the last one on that stack; noRow for none
+	device int32 // the last one on that stack; trace.NoRow for none
 }
 
 func newStackWalk(f *trace.Forest, label func(int32, *Labels)) *stackWalk {

@@ -126,8 +126,8 @@ func (l *loops) key(r int32) loopKey {
 }
 
 // request returns the number of the request that row r belongs to, as
-// requestOwners has it, a negative number below noRow for a shared execution, and
-// noRow for none. A duplicate, which has no place in the tree, belongs where the
+// requestOwners has it, a negative number below trace.NoRow for a shared execution, and
+// trace.NoRow for none. A duplicate, which has no place in the tree, belongs where the
 // first of its ids does.
 func (l *loops) request(r int32) int32 {
 	if l.f.Has(r, trace.FlagDuplicate) {

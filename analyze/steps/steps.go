@@ -73,7 +73,7 @@ func Stated(f *trace.Forest) int64 {
 }
 
 // rowsWithSteps returns the operations that have a step and are not the host's view,
-// those with a start first. They are sorted by start, step and then as compareStart
+// those with a start first. They are sorted by start, step and then as CompareStart
 // does; those without a start by step, duration and the order of the input.
 func rowsWithSteps(f *trace.Forest) []int32 {
 	rows := make([]int32, 0, Stated(f))

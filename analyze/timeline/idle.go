@@ -118,6 +118,7 @@ func (d *IdleDevice) of(c IdleCause) *IdleSum {
 	return &d.Other
 }
 
+// Add adds a gap.
 func (s *IdleSum) Add(length int64) {
 	s.Count++
 	s.SumNS += length

@@ -132,21 +132,22 @@ func anySpan(f *trace.Forest, rows []int32) bool {
 	return false
 }
 
-// coverage measures how much of [from, low) a set of intervals covers, each
+// Coverage measures how much of [from, low) a set of intervals covers, each
 // moment once. Add the intervals in order of descending end; their order stays
 // right when they are clipped, which is why the tree lists children like that.
 //
 //	window [0,100)   add [60,120)  [50,70)  [10,20)   covered 40+10+10 = 60
-type coverage struct {
+type Coverage struct {
 	from    int64
 	low     int64 // everything above is counted
 	Covered int64
 }
 
-func NewCoverage(from, to int64) coverage { return coverage{from: from, low: to} }
+// NewCoverage returns the coverage of [from, to) by nothing.
+func NewCoverage(from, to int64) Coverage { return Coverage{from: from, low: to} }
 
 // Add adds the interval [start, end).
-func (c *coverage) Add(start, end int64) {
+func (c *Coverage) Add(start, end int64) {
 	start, end = max(start, c.from), min(end, c.low)
 	if start < end {
 		c.Covered += end - start

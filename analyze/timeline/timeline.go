@@ -48,7 +48,7 @@ func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
 }
 
 // Add adds the stretch s.
-func (p *Parts) Add(s *stretch) {
+func (p *Parts) Add(s *Stretch) {
 	compute, communication, memory := s.active[ClassCompute], s.active[ClassCommunication], s.active[ClassMemory]
 	p.Span += s.to - s.from
 	p.Busy += s.busy
@@ -93,12 +93,13 @@ func Timelines(f *trace.Forest) []Timeline {
 	return timelines
 }
 
-// class is the kind of an operation in the timeline, in the order in
+// Class is the kind of an operation in the timeline, in the order in
 // which classes claim time that several of them fill.
-type class uint8
+type Class uint8
 
+// The classes, and how many there are.
 const (
-	ClassCompute class = iota
+	ClassCompute Class = iota
 	ClassCommunication
 	ClassMemory
 	ClassOther
@@ -106,7 +107,8 @@ const (
 	NumClasses
 )
 
-func ClassOf(k op.Kind) class {
+// ClassOf returns the class of operations of a kind.
+func ClassOf(k op.Kind) Class {
 	switch k {
 	case op.KindCompute:
 		return ClassCompute
@@ -118,23 +120,23 @@ func ClassOf(k op.Kind) class {
 	return ClassOther
 }
 
-// stretch is the time from one start on a device to the next. Whatever runs in
+// Stretch is the time from one start on a device to the next. Whatever runs in
 // it runs from its beginning on, so that one length per class describes it.
-type stretch struct {
+type Stretch struct {
 	from, to int64
 	// active is for how long something of each class runs.
 	active [NumClasses]int64
 	// busy is for how long anything runs: the longest of active.
 	busy int64
 	// last is the row that runs longest, and next the one that starts at to;
-	// noRow after the last start.
+	// trace.NoRow after the last start.
 	last, next int32
 }
 
 // Sweep goes over rows, which are sorted by start, from the first start to the
 // last end. Stretches without length are left out.
-func Sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
-	return func(yield func(*stretch) bool) {
+func Sweep(f *trace.Forest, rows []int32) iter.Seq[*Stretch] {
+	return func(yield func(*Stretch) bool) {
 		if len(rows) == 0 {
 			return
 		}
@@ -142,7 +144,7 @@ func Sweep(f *trace.Forest, rows []int32) iter.Seq[*stretch] {
 		for k := range until {
 			until[k] = -trace.MaxTime
 		}
-		s := stretch{last: trace.NoRow}
+		s := Stretch{last: trace.NoRow}
 		latest := int64(-trace.MaxTime)
 		finish := func(to int64, next int32) bool { // the stretch that began with the row before
 			s.to, s.next = to, next

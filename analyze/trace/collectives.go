@@ -6,21 +6,21 @@ import "slices"
 // states of the collective.
 type Collective struct {
 	Row    int32
-	Name   int32 // into dictionary.collectives
+	Name   int32 // into Names.Collectives
 	Number int64 // the sequence number, 0 for none
 	Start  int64 // out of range, it may be no start of the row
 	Bytes  int64
-	Facts  collectiveFact
+	Facts  CollectiveFact
 }
 
 // CollectiveName identifies a row.
 type CollectiveName struct{ Name, Group string }
 
-// collectiveFact is a set of facts about a collective.
-type collectiveFact uint8
+// CollectiveFact is a set of facts about a collective.
+type CollectiveFact uint8
 
 const (
-	CollectiveInferred collectiveFact = 1 << iota // there is no sequence number
+	CollectiveInferred CollectiveFact = 1 << iota // there is no sequence number
 	CollectiveStarted                             // the start is known
 	CollectiveSized                               // the bytes are known
 )

@@ -12,6 +12,7 @@ import (
 // Flags is a set of facts about a row.
 type Flags uint16
 
+// What may hold of a row.
 const (
 	FlagOp        Flags = 1 << iota // an operation; otherwise a non-op span
 	FlagStart                       // the start is known
@@ -28,9 +29,10 @@ const (
 	flagFLOPs                       // the FLOPs are known
 	flagDerived                     // the FLOPs were not recorded
 
+	// BuiltFlags are those that the structure tells.
 	BuiltFlags = FlagDuplicate | flagOrphan | FlagRepeat
 
-	// The two bits from ruleShift on are the op.KindRule.
+	// The two bits from RuleShift on are the op.KindRule.
 	RuleShift = 14
 )
 
@@ -62,18 +64,18 @@ const (
 
 // The columns of numbers of a dictionary that many operations lack.
 const (
-	colStamp   = iota // into dictionary.stamps
-	colGroup          // into dictionary.groups, 0 without keys to group by
-	colVariety        // into dictionary.varieties, 0 unless the groups are made again
-	colShape          // into dictionary.shapes, 0 without details
+	colStamp   = iota // into Names.Stamps
+	colGroup          // into Names.Groups, 0 without keys to group by
+	colVariety        // into Names.Varieties, 0 unless the groups are made again
+	colShape          // into Names.Shapes, 0 without details
 	numCodes
 )
 
 // row is an operation or a span as it is added.
 type row struct {
-	start, duration   int64 // Unix ns, 0 without flagStart; ns
+	start, duration   int64 // Unix ns, 0 without FlagStart; ns
 	span, parent      uint64
-	trace, name, lane int32 // into dictionary.traces; operations, or spans; lanes
+	trace, name, lane int32 // into Names.Traces; operations, or spans; lanes
 	kind              op.Kind
 	flags             Flags
 	numbers           [numNumbers]int64
@@ -236,26 +238,63 @@ func (c *columns) code(r int32, column int) int32 {
 	return 0
 }
 
-func (c *columns) Start(r int32) int64     { return c.blocks[r/blockRows].start[r%blockRows] }
-func (c *columns) Duration(r int32) int64  { return c.blocks[r/blockRows].duration[r%blockRows] }
-func (c *columns) Span(r int32) uint64     { return c.blocks[r/blockRows].span[r%blockRows] }
+// Start returns the start of row r in Unix nanoseconds; 0 without FlagStart.
+func (c *columns) Start(r int32) int64 { return c.blocks[r/blockRows].start[r%blockRows] }
+
+// Duration returns the duration of row r in nanoseconds.
+func (c *columns) Duration(r int32) int64 { return c.blocks[r/blockRows].duration[r%blockRows] }
+
+// Span returns the span id of row r, 0 for none.
+func (c *columns) Span(r int32) uint64 { return c.blocks[r/blockRows].span[r%blockRows] }
+
+// ParentID returns the id of the span above row r, 0 for none.
 func (c *columns) ParentID(r int32) uint64 { return c.blocks[r/blockRows].parent[r%blockRows] }
-func (c *columns) Trace(r int32) int32     { return c.blocks[r/blockRows].trace[r%blockRows] }
-func (c *columns) Name(r int32) int32      { return c.blocks[r/blockRows].name[r%blockRows] }
-func (c *columns) Lane(r int32) int32      { return c.blocks[r/blockRows].lane[r%blockRows] }
-func (c *columns) Kind(r int32) op.Kind    { return c.blocks[r/blockRows].kind[r%blockRows] }
-func (c *columns) Flags(r int32) Flags     { return c.blocks[r/blockRows].flags[r%blockRows] }
-func (c *columns) Step(r int32) int64      { return c.number(r, colStep) }
-func (c *columns) Memory(r int32) int64    { return c.number(r, colMemory) }
-func (c *columns) Launch(r int32) int64    { return c.number(r, colLaunch) }
-func (c *columns) Elements(r int32) int64  { return c.number(r, colElements) }
-func (c *columns) Flops(r int32) int64     { return c.number(r, colFLOPs) }
-func (c *columns) moved(r int32) int64     { return c.number(r, colMoved) }
-func (c *columns) bound(r int32) int64     { return c.number(r, colBound) }
-func (c *columns) Stamp(r int32) int32     { return c.code(r, colStamp) }
-func (c *columns) Group(r int32) int32     { return c.code(r, colGroup) }
-func (c *columns) Variety(r int32) int32   { return c.code(r, colVariety) }
-func (c *columns) Shape(r int32) int32     { return c.code(r, colShape) }
+
+// Trace returns the number of the trace of row r in Names.Traces.
+func (c *columns) Trace(r int32) int32 { return c.blocks[r/blockRows].trace[r%blockRows] }
+
+// Name returns the number of the name of row r, in Names.Operations or Names.Spans.
+func (c *columns) Name(r int32) int32 { return c.blocks[r/blockRows].name[r%blockRows] }
+
+// Lane returns the number of the lane of row r in Names.Lanes.
+func (c *columns) Lane(r int32) int32 { return c.blocks[r/blockRows].lane[r%blockRows] }
+
+// Kind returns the kind of row r.
+func (c *columns) Kind(r int32) op.Kind { return c.blocks[r/blockRows].kind[r%blockRows] }
+
+// Flags returns the facts about row r.
+func (c *columns) Flags(r int32) Flags { return c.blocks[r/blockRows].flags[r%blockRows] }
+
+// Step returns the step of row r; 0 without FlagStep.
+func (c *columns) Step(r int32) int64 { return c.number(r, colStep) }
+
+// Memory returns the memory of row r in bytes; 0 without FlagMemory.
+func (c *columns) Memory(r int32) int64 { return c.number(r, colMemory) }
+
+// Launch returns the launch time of row r in Unix nanoseconds; 0 without FlagLaunch.
+func (c *columns) Launch(r int32) int64 { return c.number(r, colLaunch) }
+
+// Elements returns how many elements the output of row r has.
+func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }
+
+// Flops returns the FLOPs of row r, 0 where they are not known.
+func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }
+
+func (c *columns) moved(r int32) int64 { return c.number(r, colMoved) }
+
+func (c *columns) bound(r int32) int64 { return c.number(r, colBound) }
+
+// Stamp returns the number of the local root that row r names in Names.Stamps.
+func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }
+
+// Group returns the number of the group of row r in Names.Groups.
+func (c *columns) Group(r int32) int32 { return c.code(r, colGroup) }
+
+// Variety returns the number of what else row r tells of its group in Names.Varieties.
+func (c *columns) Variety(r int32) int32 { return c.code(r, colVariety) }
+
+// Shape returns the number of the shapes of row r in Names.Shapes.
+func (c *columns) Shape(r int32) int32 { return c.code(r, colShape) }
 
 // Weight returns the sampling weight of row r.
 func (c *columns) Weight(r int32) float64 {
@@ -313,8 +352,10 @@ func (c *columns) CompareEnd(x, y int32) int {
 	return int(x) - int(y)
 }
 
+// SpanNumber returns an id as the number that rows keep.
 func SpanNumber(id op.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
+// SpanID returns the id that a row keeps as a number.
 func SpanID(number uint64) (id op.SpanID) {
 	binary.BigEndian.PutUint64(id[:], number)
 	return id

@@ -7,7 +7,7 @@ import (
 )
 
 // ExecutionOf returns the number of the execution that row r belongs to, given the
-// requests that rows belong to without regard to executions; noExecution for none.
+// requests that rows belong to without regard to executions; NoExecution for none.
 func (f *Forest) ExecutionOf(r int32, owner []int32) int32 {
 	if f.Executions.Of == nil {
 		return NoExecution

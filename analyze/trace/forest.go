@@ -76,6 +76,7 @@ type Counts struct {
 // New returns an empty Forest, which holds up to 2^30 operations and spans.
 func New() *Forest { return NewLimited(MaxRows) }
 
+// NewLimited returns an empty Forest, which holds up to limit operations and spans.
 func NewLimited(limit int) *Forest {
 	return &Forest{Names: newDictionary(), limit: limit}
 }

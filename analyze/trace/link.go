@@ -5,7 +5,7 @@ import "slices"
 // rowLink is a link from a row to a span.
 type rowLink struct {
 	row    int32
-	trace  int32 // into dictionary.traces
+	trace  int32 // into Names.Traces
 	span   uint64
 	weight int64 // noWeight where the link states none
 }

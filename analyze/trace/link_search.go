@@ -10,7 +10,7 @@ type linkSearch struct {
 	named  map[stamp]int32 // the requests that were not read, by trace and span
 	cands  []candidate
 	// nearest has the candidate at or above each row, or else that of the root that it
-	// names; noExecution for none.
+	// names; NoExecution for none.
 	nearest []int32
 	missing int64
 }
@@ -23,7 +23,7 @@ type candidate struct {
 	decided    bool
 	turn       int32 // the place in which it was decided
 	// outer is the shared candidate that this one is or is part of, once that is
-	// decided; noExecution for none.
+	// decided; NoExecution for none.
 	outer int32
 }
 
@@ -108,7 +108,7 @@ func (s *linkSearch) spread(at map[int32]int32) []int32 {
 }
 
 // above returns the row that decides where r belongs to: its parent, or else the root
-// that it names, as far as these were read; noRow for none.
+// that it names, as far as these were read; NoRow for none.
 func (s *linkSearch) above(r int32) int32 {
 	if parent := s.forest.Tree.Parent[r]; parent != NoRow {
 		return parent
@@ -120,7 +120,7 @@ func (s *linkSearch) above(r int32) int32 {
 }
 
 // namedRequest returns the request that link l leads to where its span was not
-// read but operations name it as their root; noRow for none.
+// read but operations name it as their root; NoRow for none.
 func (s *linkSearch) namedRequest(l int32) int32 {
 	link := &s.forest.links[l]
 	if owner, ok := s.named[stamp{Trace: link.trace, Span: link.span}]; ok {
@@ -250,7 +250,7 @@ func (s *linkSearch) setOuter(c int32) {
 	}
 }
 
-// executionAt returns the shared candidate that row r belongs to, noExecution where
+// executionAt returns the shared candidate that row r belongs to, NoExecution where
 // there is none or that is not decided.
 func (s *linkSearch) executionAt(r int32) int32 {
 	if c := s.nearest[r]; c != NoExecution {

@@ -4,7 +4,7 @@ import "github.com/optrace/optrace/op"
 
 // RequestOwners returns, for each row, the row of the request that it belongs
 // to; the number of rows plus that of a stamp for a request that was not read;
-// noRow for none.
+// NoRow for none.
 func (f *Forest) RequestOwners() []int32 {
 	owner := make([]int32, f.Len())
 	for r := range owner {
@@ -53,7 +53,7 @@ func (f *Forest) namedOwner(s int32) int32 {
 
 // localRoots returns, for each row, the row of the local root above it, which may
 // be the row itself; the number of rows plus that of a stamp for a root that is
-// named and was not read; noRow where the local root is not known.
+// named and was not read; NoRow where the local root is not known.
 //
 // A stamp is believed. Otherwise the walk up ends at a span that a stamp names,
 // whose parent is in another process, or that has none. Where it ends at an operation whose parent was

@@ -9,8 +9,8 @@ import (
 
 // Tree says which row is below which. Its slices take 12 bytes per row.
 type Tree struct {
-	Parent []int32 // noRow for roots and duplicates
-	// The children of row r are kids[first[r]:first[r+1]], the last to end first.
+	Parent []int32 // NoRow for roots and duplicates
+	// The children of row r are kids[First[r]:First[r+1]], the last to end first.
 	First []int32
 	kids  []int32
 	// Roots holds the rows without a parent, grouped by trace, within one the
@@ -20,9 +20,9 @@ type Tree struct {
 	Originals []int32
 	// Cut holds the rows at which rings of parents were cut.
 	Cut []int32
-	// stampRow holds the row of each stamp's root, noRow when it was not read.
+	// stampRow holds the row of each stamp's root, NoRow when it was not read.
 	stampRow []int32
-	// target holds the row that each link leads to, noRow when it was not read.
+	// target holds the row that each link leads to, NoRow when it was not read.
 	target []int32
 }
 
@@ -47,16 +47,16 @@ func (t *Tree) topDown() iter.Seq[int32] {
 
 // Devices lists the rows of each device, four bytes per row.
 type Devices struct {
-	// Keys has the devices by number, lanes the number of each lane's device, and
-	// streams that of its stream: a device's stream is one, whichever service uses it.
+	// Keys has the devices by number, Lanes the number of each lane's device, and
+	// Streams that of its stream: a device's stream is one, whichever service uses it.
 	Keys    []device.Key
 	Lanes   []int32
 	Streams []int32
 	// Shared are the devices that are told apart by their services.
 	Shared device.Shared
-	// FirstStart and lastEnd are those of all rows, where there are any.
+	// FirstStart and LastEnd are those of all rows, where there are any.
 	FirstStart, LastEnd int64
-	// The Rows of device d are rows[first[d]:first[d+1]], by start.
+	// The rows of device d are Rows[first[d]:first[d+1]], by start.
 	Rows  []int32
 	first []int32
 	// seen reports whether any operation names the device, with a start or not.
@@ -72,12 +72,15 @@ func (d *Devices) Of(device int32) []int32 {
 	return d.Rows[d.first[device]:d.first[device+1]]
 }
 
+// NoExecution stands for the absence of an execution.
+const NoExecution int32 = -1
+
 // Executions are the spans that work for requests that they do not lie below, such
 // as the steps of a batching engine: shared executions. The zero value is none.
 type Executions struct {
 	List []Execution
 	// Of has the number of the execution that each row belongs to, the nearest one
-	// at or above it, or else that of the root that it names; noExecution for none.
+	// at or above it, or else that of the root that it names; NoExecution for none.
 	// It is nil where there are no executions.
 	Of []int32
 	// kids has the nodes below a row for the rows that executions link to: the
@@ -107,5 +110,3 @@ func (e *Execution) add(request int32, weight int64) {
 		e.Weights[i] = sum
 	}
 }
-
-const NoExecution int32 = -1

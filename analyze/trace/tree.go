@@ -148,7 +148,7 @@ func (j *joiner) markDuplicate(r, original int32) {
 	}
 }
 
-// setParent records the parent of r, noRow for one that was not found.
+// setParent records the parent of r, NoRow for one that was not found.
 func (j *joiner) setParent(r, parent int32) {
 	if j.Has(r, FlagDuplicate) {
 		parent = NoRow
@@ -188,7 +188,7 @@ func (f *Forest) breakCycles() {
 	}
 }
 
-// startsBefore orders rows of a ring: known starts first, then as compareStart does.
+// startsBefore orders rows of a ring: known starts first, then as CompareStart does.
 func (f *Forest) startsBefore(a, b int32) bool {
 	if (f.Flags(a)^f.Flags(b))&FlagStart != 0 {
 		return f.Has(a, FlagStart)
@@ -288,7 +288,7 @@ func (x *spanIndex) insert(r int32) (first int32, found bool) {
 	return r, false
 }
 
-// find returns the row with the id, or noRow.
+// find returns the row with the id, or NoRow.
 func (x *spanIndex) find(id uint64) int32 { return *x.slot(id) - 1 }
 
 // linksByTrace returns the indexes of the links that lead to spans of each trace.

@@ -16,6 +16,8 @@ type Finder struct {
 	recordedOnly bool // nothing follows from shapes
 }
 
+// NewFinder returns a finder of work as it was recorded, and unless recordedOnly is set as it follows
+// from shapes, and of the least times by the peaks in table, which may be nil.
 func NewFinder(recordedOnly bool, table *peaks.Table) Finder {
 	return Finder{recordedOnly: recordedOnly, roofs: roofs{table: table}}
 }

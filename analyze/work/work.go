@@ -42,15 +42,21 @@ type Work struct {
 // Facts says what is known about work.
 type Facts uint8
 
+// What may be known.
 const (
 	Known   Facts = 1 << iota // the FLOPs are known
 	Derived                   // and were not recorded
 	Moved                     // the bytes are known, and the FLOPs too
 )
 
-func (w *Work) Known() bool   { return w.Facts&Known != 0 }
+// Known reports whether the FLOPs are known.
+func (w *Work) Known() bool { return w.Facts&Known != 0 }
+
+// Derived reports whether the FLOPs follow from shapes.
 func (w *Work) Derived() bool { return w.Facts&Derived != 0 }
-func (w *Work) Moved() bool   { return w.Facts&Moved != 0 }
+
+// Moved reports whether the bytes are known.
+func (w *Work) Moved() bool { return w.Facts&Moved != 0 }
 
 // Sums adds up work.
 type Sums struct {
@@ -77,6 +83,7 @@ func (s *Sums) Add(w *Work, d int64) {
 	}
 }
 
+// Merge adds the work that o is the sum of.
 func (s *Sums) Merge(o *Sums) {
 	s.flopsCount += o.flopsCount
 	s.derivedCount += o.derivedCount
