@@ -141,7 +141,7 @@ type PathPart struct {
 	// Kind is the kind of the operation, or [path.KindHost] for other spans and
 	// for operations seen from the host.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero DeviceKey outside operations.
+	// DeviceKey is the zero Key outside operations.
 	device.Key
 	// Time is in nanoseconds, Segments how many times the path came by.
 	TimeNS   int64 `json:"ns"`

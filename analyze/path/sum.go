@@ -54,7 +54,7 @@ type Share struct {
 	Operation string `json:"operation"`
 	// Kind is the kind of the operation, KindHost or KindIdle.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero DeviceKey outside operations.
+	// DeviceKey is the zero Key outside operations.
 	device.Key
 	// Time is in nanoseconds.
 	TimeNS int64 `json:"ns"`

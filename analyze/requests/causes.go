@@ -68,7 +68,7 @@ type CausePart struct {
 	// Operation is the operation or, outside operations, the span.
 	Operation string `json:"operation"`
 	// DeviceKey is the device that the operation ran on; of a straggler, that which the
-	// others waited for. It is the zero DeviceKey outside operations.
+	// others waited for. It is the zero Key outside operations.
 	device.Key
 	TimeNS int64 `json:"ns"`
 	// Meanwhile is the operation that ran longest on a device in this time, for MeanwhileNS;

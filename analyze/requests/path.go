@@ -17,7 +17,7 @@ type PathPart struct {
 	Operation string
 	// Kind is the kind of the operation, or KindHost.
 	Kind string
-	// DeviceKey is the zero DeviceKey outside operations.
+	// DeviceKey is the zero Key outside operations.
 	device.Key
 	// TimeNS is in nanoseconds, Segments how many times the path came by.
 	TimeNS   int64

@@ -34,7 +34,13 @@ var maxSize = size{files: 25, lines: 4000, cycle: 8}
 // largerSizes lists the packages that may have more, with the figures that are above maxSize,
 // lines in hundreds. An entry shrinks with its package, and goes when the package fits.
 var largerSizes = map[string]size{
-	"analyze": {cycle: 12},
+	"cmd/optrace":            {files: 35, lines: 4600, cycle: 26},
+	"ingest":                 {cycle: 10},
+	"ingest/otlp":            {lines: 5100},
+	"internal/encoding/otlp": {cycle: 9},
+	"op":                     {files: 40, lines: 7600, cycle: 22},
+	"optrace":                {cycle: 12},
+	"render/text":            {cycle: 19},
 }
 
 func TestSizes(t *testing.T) {
@@ -137,7 +143,7 @@ func measureModule(t *testing.T, dir string, sizes map[string]size) {
 		if s.cycle = len(cycle); s.cycle > maxSize.cycle {
 			t.Logf("%s: a cycle of %s", path, strings.Join(cycle, ", "))
 		}
-		sizes[strings.TrimPrefix(path, module+"/")] = s
+		sizes[strings.TrimPrefix(strings.TrimPrefix(path, filepath.Dir(module)+"/"), "optrace/")] = s
 	}
 }
 

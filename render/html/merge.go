@@ -63,7 +63,7 @@ func (r *rows) merge(limit int) {
 type merger struct {
 	*rows
 	chains   *chains
-	isParent []bool // by analyze.Node.Index
+	isParent []bool // by trace.Node.Index
 	lanes    map[lane]*pending
 	out      []row
 	merged   merged
@@ -176,7 +176,7 @@ func (m *merger) flush(p *pending) {
 // chains numbers the names of nodes together with those of all nodes above them.
 type chains struct {
 	names  *dictionary[string]
-	number []int32 // by analyze.Node.Index, -1 before it is known
+	number []int32 // by trace.Node.Index, -1 before it is known
 	known  map[chain]int32
 }
 

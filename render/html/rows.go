@@ -71,7 +71,7 @@ const none = -1
 type rows struct {
 	timed   []timed
 	list    []row
-	index   []int32 // the row of each node, by analyze.Node.Index
+	index   []int32 // the row of each node, by trace.Node.Index
 	request []int32 // of operations and the spans above them, likewise
 	origin  int64   // Unix nanoseconds at the page's time 0
 	span    int64   // nanoseconds from there to the last end
