@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
-	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -151,30 +151,6 @@ func TestGroupsByRoot(t *testing.T) {
 					if diff := cmp.Diff(want, collected(r, records, opts, workers), equalReports, lists); diff != "" {
 						t.Fatalf("seed %d, %d workers, by %v, limit %d (-stamped +plain):\n%s", seed, workers, opts.By, opts.MaxGroups, diff)
 					}
-				}
-			}
-		}
-	})
-}
-
-// The operations of a request are in the group of its name, those of a shared
-// execution in that of the execution.
-func TestGroupsByRootAgreeWithRequests(t *testing.T) {
-	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
-		specs := tracetest.RandomSpecs(r, r.IntN(40))
-		forest := trace.New()
-		forest.GroupBy(tracetest.Keys("kind,root"))
-		for _, s := range specs {
-			s.Root, s.RootID = "", 0
-			forest.Add(s.Record())
-		}
-		forest.FillRoots()
-		requests := requests.Find(forest)
-		for i := range requests.List {
-			for n := range requests.List[i].Operations() {
-				values := key.Cut(forest.Names.Groups.Values[forest.Group(n.Row)], forest.By)
-				if values[1].Text != requests.List[i].Name {
-					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
 				}
 			}
 		}
@@ -356,4 +332,32 @@ func TestRecordedFLOPs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// By operation the groups are the rows of the operations, also beyond a limit.
+func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
+		opts := Options{}
+		opts.By = tracetest.Keys("operation")
+		opts.MaxGroups = 1 + r.IntN(8)
+		p, forest := profile.New(opts.sums()), trace.New()
+		forest.GroupBy(opts.By)
+		groups, operations := int64(0), int64(0)
+		for _, s := range tracetest.RandomSpecs(r, 40) {
+			if s.IsOp {
+				p.Add(s.Entry())
+			}
+			forest.Add(s.Record())
+		}
+		rep := newReport(newCounter(), p, forest, false)
+		for _, g := range rep.Groups {
+			groups += g.SelfNS.V
+		}
+		for _, row := range rep.Operations {
+			operations += row.SelfNS.V
+		}
+		if groups != operations {
+			t.Errorf("seed %d: self times of groups %d, of operations %d", seed, groups, operations)
+		}
+	})
 }

@@ -25,66 +25,27 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// Which devices are told apart by their services.
+// Devices that their services tell apart are rows of their own, with and without the structure,
+// and the envelope counts them. The host's view of operations is on no device.
 func TestSharedDevices(t *testing.T) {
-	on := func(service, device string, rank op.Int) op.Record {
-		return op.Record{Entry: &op.Entry{
-			Operation: "a", Kind: op.KindCompute, Service: service, DeviceID: device, Rank: rank, Start: op.Known(0), Duration: 10,
-		}}
-	}
-	at := func(host string, rec op.Record) op.Record {
-		rec.Entry.Host = host
-		return rec
-	}
-	host := on("b", "cuda:0", op.Int{})
-	host.Entry.Side = op.SideHost
-	none := op.Int{}
-	for _, tc := range []struct {
-		name    string
-		records []op.Record
-		want    []string
-		shared  int64
-	}{
-		{"one service", []op.Record{on("a", "cuda:0", none), on("a", "cuda:1", none)}, []string{"cuda:0", "cuda:1"}, 0},
-		{"two services", []op.Record{on("a", "cuda:0", none), on("b", "cuda:0", none)}, []string{"a cuda:0", "b cuda:0"}, 1},
-		{"only the device that both have", []op.Record{on("a", "cuda:0", none), on("b", "cuda:0", none), on("b", "cuda:1", none)},
-			[]string{"a cuda:0", "b cuda:0", "cuda:1"}, 1},
-		{"an unknown service is none of several", []op.Record{on("a", "cuda:0", none), on("", "cuda:0", none)}, []string{"cuda:0"}, 0},
-		{"an unknown service beside several", []op.Record{on("a", "cuda:0", none), on("", "cuda:0", none), on("b", "cuda:0", none)},
-			[]string{"a cuda:0", "b cuda:0", "cuda:0"}, 1},
-		{"ranks tell devices apart", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", op.Known(1))},
-			[]string{"0/cuda:0", "1/cuda:0"}, 0},
-		{"one of them with a rank", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", none)}, []string{"0/cuda:0", "cuda:0"}, 0},
-		{"two hosts of a service", []op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("a", "cuda:0", none))},
-			[]string{"n1 cuda:0", "n2 cuda:0"}, 1},
-		{"two services on a host each", []op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("b", "cuda:0", none))},
-			[]string{"a cuda:0", "b cuda:0"}, 1},
-		{"two services, one of them on two hosts",
-			[]op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("a", "cuda:0", none)), at("n1", on("b", "cuda:0", none))},
-			[]string{"a n1 cuda:0", "a n2 cuda:0", "b n1 cuda:0"}, 1},
-		{"hosts with ranks", []op.Record{at("n1", on("a", "cuda:0", op.Known(0))), at("n2", on("a", "cuda:0", op.Known(1)))},
-			[]string{"0/cuda:0", "1/cuda:0"}, 0},
-		{"an unknown host is none of several", []op.Record{at("n1", on("a", "cuda:0", none)), on("a", "cuda:0", none)}, []string{"cuda:0"}, 0},
-		{"no device", []op.Record{on("a", "", none), on("b", "", none)}, []string{"unknown"}, 0},
-		{"a device called unknown", []op.Record{on("a", "unknown", none), on("b", "unknown", none)}, []string{"a unknown", "b unknown"}, 1},
-		{"the host's side of it", []op.Record{on("a", "cuda:0", none), host}, []string{"cuda:0"}, 0},
-	} {
-		for _, structure := range []bool{false, true} {
-			rep := sampleReport(tc.records, "", structure)
-			var got []string
-			for i := range rep.Devices {
-				got = append(got, rep.Devices[i].Key().Label(true))
-				if rep.Devices[i].SpanNS.Known != structure {
-					t.Errorf("%s: the parts of %s: %+v", tc.name, got[i], rep.Devices[i])
-				}
+	records := plainRecords([]tracetest.Spec{
+		tracetest.OpAt("a", 1, 0, 0, 10).Of("a"), tracetest.OpAt("a", 2, 0, 0, 10).Of("b"), tracetest.OpAt("a", 3, 0, 0, 10).Of("c").FromHost(),
+	})
+	for _, structure := range []bool{false, true} {
+		rep := sampleReport(records, "", structure)
+		var got []string
+		for i := range rep.Devices {
+			got = append(got, rep.Devices[i].Key().Label(true))
+			if rep.Devices[i].SpanNS.Known != structure {
+				t.Errorf("the parts of %s: %+v", got[i], rep.Devices[i])
 			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s, structure %t (-want +got):\n%s", tc.name, structure, diff)
-			}
-			if n := rep.Input.Warnings["device_shared"]; n != tc.shared {
-				t.Errorf("%s: %d shared, want %d", tc.name, n, tc.shared)
-			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"a cuda:0", "b cuda:0"}, got); diff != "" {
+			t.Errorf("structure %t (-want +got):\n%s", structure, diff)
+		}
+		if n := rep.Input.Warnings[warnDeviceShared]; n != 1 {
+			t.Errorf("%d shared, want 1", n)
 		}
 	}
 }

@@ -185,25 +185,6 @@ func TestReportBusyImbalance(t *testing.T) {
 	}
 }
 
-// Zero options are the defaults, and negative ones stand for none.
-func TestOptions(t *testing.T) {
-	report := func(opts Options) *Report {
-		p := profile.New(opts.sums())
-		for _, name := range []string{"a", "b", "c"} {
-			p.Add(&op.Entry{Operation: name, MemoryBytes: op.Known(profile.DefaultHotspotBytes)})
-		}
-		return ReportOn(p)
-	}
-	r := report(Options{})
-	if len(r.Operations) != 3 || len(r.Slowest) != 3 || r.Memory.ThresholdBytes != profile.DefaultHotspotBytes || r.Memory.HotspotCount != 0 {
-		t.Errorf("%d operations, %d slowest, %+v", len(r.Operations), len(r.Slowest), r.Memory)
-	}
-	r = report(Options{MaxGroups: -1, Top: -1, HotspotBytes: -1})
-	if len(r.Operations) != 3 || len(r.Slowest) != 0 || r.Memory.ThresholdBytes != 0 || r.Memory.HotspotCount != 3 {
-		t.Errorf("%d operations, %d slowest, %+v", len(r.Operations), len(r.Slowest), r.Memory)
-	}
-}
-
 func TestReportSelfTimeOfOthers(t *testing.T) {
 	opts := Options{}
 	opts.MaxGroups = 2
@@ -219,44 +200,6 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 	}
 	if r.Input.OverflowedGroups != 3 {
 		t.Errorf("%d groups overflowed, want 3", r.Input.OverflowedGroups)
-	}
-}
-
-func TestReportEstimates(t *testing.T) {
-	report := func(weights ...float64) *Report {
-		p := profile.New(profile.Options{})
-		for _, w := range weights {
-			p.Add(&op.Entry{Operation: "a", Duration: 100, AdjustedCount: w})
-		}
-		return ReportOn(p)
-	}
-	r := report(2, 4.5)
-	if r.Total.EstCount.V != 6.5 || r.Total.EstSumNS.V != 650 || r.Total.Count != 2 {
-		t.Errorf("estimates %g and %g", r.Total.EstCount.V, r.Total.EstSumNS.V)
-	}
-	if r.Operations[0].EstCount.V != 6.5 || r.Operations[0].EstSumNS.V != 650 || r.Operations[0].Count != 2 {
-		t.Errorf("estimates of the row: %+v", r.Operations[0].Estimate)
-	}
-	for _, weights := range [][]float64{{2, 0}, {0, 0}, {}} {
-		if r := report(weights...); r.Total.EstCount.Known || len(r.Operations) > 0 && r.Operations[0].EstCount.Known {
-			t.Errorf("weights %g: an estimate", weights)
-		}
-	}
-}
-
-func TestReportSumsBeyond64Bits(t *testing.T) {
-	const huge = 1 << 62
-	p := profile.New(profile.Options{})
-	for range 5 {
-		p.Add(&op.Entry{Operation: "a", DeviceID: "d", Duration: huge, MemoryBytes: op.Known(huge)})
-	}
-	r := ReportOn(p)
-	row := r.Operations[0]
-	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes != 1<<63-1 {
-		t.Errorf("%+v", row)
-	}
-	if diff := cmp.Diff(map[string]int64{"sum_overflow": 1}, r.Input.Warnings); diff != "" {
-		t.Error(diff)
 	}
 }
 

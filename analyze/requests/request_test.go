@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
@@ -255,4 +256,28 @@ func TestEndpoints(t *testing.T) {
 	if diff := gocmp.Diff(want, Find(forest).Endpoints()); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
+}
+
+// The operations of a request are in the group of its name, those of a shared
+// execution in that of the execution.
+func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
+		forest := trace.New()
+		forest.GroupBy(tracetest.Keys("kind,root"))
+		for _, s := range specs {
+			s.Root, s.RootID = "", 0
+			forest.Add(s.Record())
+		}
+		forest.FillRoots()
+		requests := Find(forest)
+		for i := range requests.List {
+			for n := range requests.List[i].Operations() {
+				values := key.Cut(forest.Names.Groups.Values[forest.Group(n.Row)], forest.By)
+				if values[1].Text != requests.List[i].Name {
+					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
+				}
+			}
+		}
+	})
 }

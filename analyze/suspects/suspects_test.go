@@ -242,3 +242,22 @@ func TestSuspectsOfHostileInput(t *testing.T) {
 		})
 	}
 }
+
+// Without the suspects there are no operations below one whose clock is wrong,
+// but those below one with a suspect duration are there.
+func TestWithout(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.SpanAt("request", 1, 0, 0, 100*tracetest.Millisecond), tracetest.SpanAt("far", 2, 1, -50*tracetest.Millisecond, -40*tracetest.Millisecond), tracetest.OpAt("a", 3, 2, -45*tracetest.Millisecond, -44*tracetest.Millisecond),
+		tracetest.SpanAt("deeper", 4, 3, 10*tracetest.Millisecond, 11*tracetest.Millisecond), tracetest.OpAt("b", 5, 4, 10*tracetest.Millisecond, 11*tracetest.Millisecond),
+		tracetest.OpAt("long", 6, 1, 20*tracetest.Millisecond, 90*tracetest.Millisecond).OnStream(1), tracetest.OpAt("c", 7, 6, 21*tracetest.Millisecond, 22*tracetest.Millisecond).OnStream(1), tracetest.OpAt("d", 8, 1, 30*tracetest.Millisecond, 40*tracetest.Millisecond).OnStream(1),
+	)
+	var left []string
+	for r, out := range Without(forest, Find(forest)) {
+		if !out {
+			left = append(left, forest.RowName(int32(r)))
+		}
+	}
+	if diff := cmp.Diff([]string{"request", "c", "d"}, left); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -162,33 +162,3 @@ func TestOverlapRatio(t *testing.T) {
 		t.Errorf("ratio = %g, %t; want 0.4, true", ratio, ok)
 	}
 }
-
-func TestDeviceLabel(t *testing.T) {
-	tests := []struct {
-		key      device.Key
-		withRank bool
-		want     string
-	}{
-		{device.Key{Rank: op.Known(0), DeviceID: "cuda:0"}, true, "0/cuda:0"},
-		{device.Key{Rank: op.Known(0), DeviceID: "cuda:0"}, false, "cuda:0"},
-		{device.Key{DeviceID: "cuda:0"}, true, "cuda:0"},
-		{device.Key{DeviceID: "cuda:0", Service: "trainer"}, true, "trainer cuda:0"},
-		{device.Key{DeviceID: "cuda:0", Service: "trainer"}, false, "trainer cuda:0"},
-	}
-	for _, tt := range tests {
-		if got := tt.key.Label(tt.withRank); got != tt.want {
-			t.Errorf("label of %v = %q, want %q", tt.key, got, tt.want)
-		}
-	}
-	if severalRanks(tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 1).OnRank(2))) {
-		t.Error("one rank is several")
-	}
-	if !severalRanks(tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 1).OnRank(2), tracetest.OpAt("a", 2, 0, 0, 1).OnRank(3))) {
-		t.Error("two ranks are not several")
-	}
-}
-
-func severalRanks(f *trace.Forest) bool {
-	f.Build()
-	return f.Devices.Ranks
-}

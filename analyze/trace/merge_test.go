@@ -1,4 +1,4 @@
-package analyze
+package trace_test
 
 import (
 	"fmt"
@@ -149,16 +149,21 @@ func TestMergeUsesBlocksAgain(t *testing.T) {
 	}
 }
 
-func TestMergePartsLeavesTheOther(t *testing.T) {
+func TestMergeLeavesTheOther(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	traces := tracesOf(r, tracetest.RandomSpecs(r, 60), 2, trace.MaxRows)
-	want := tellEverything(t, traces[1])
-	traces[0].Merge(traces[1])
-	traces[0].StartPart(99)
-	traces[0].Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
-	traces[0].Build()
-	if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
-		t.Errorf("merging changed the other (-before +after):\n%s", diff)
+	specs := tracetest.RandomSpecs(r, 60)
+	for name, traces := range map[string][]*trace.Forest{
+		"in order": {tracetest.AddTo(trace.New(), specs[:10]...), tracetest.AddTo(trace.New(), specs...)},
+		"in parts": tracesOf(r, specs, 2, trace.MaxRows),
+	} {
+		want := tellEverything(t, traces[1])
+		traces[0].Merge(traces[1])
+		traces[0].StartPart(99)
+		traces[0].Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
+		traces[0].Build()
+		if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
+			t.Errorf("%s, merging changed the other (-before +after):\n%s", name, diff)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-package analyze
+package trace_test
 
 import (
 	"fmt"

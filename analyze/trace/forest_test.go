@@ -1,4 +1,4 @@
-package analyze
+package trace_test
 
 import (
 	"bytes"
@@ -97,19 +97,6 @@ func TestMergeIsIndependentOfShards(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestMergeLeavesTheOther(t *testing.T) {
-	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(1, 2)), 50)
-	other := tracetest.AddTo(trace.New(), specs...)
-	want := tellEverything(t, other)
-	forest := tracetest.AddTo(trace.New(), specs[:10]...)
-	forest.Merge(other)
-	forest.Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
-	forest.Build()
-	if diff := cmp.Diff(want, tellEverything(t, other)); diff != "" {
-		t.Errorf("merging changed the other (-before +after):\n%s", diff)
-	}
 }
 
 func TestBuildIsIdempotent(t *testing.T) {
