@@ -24,11 +24,11 @@ type Path struct {
 	LaunchNS int64 `json:"launch_ns"`
 	QueueNS  int64 `json:"queue_ns"`
 	// Edges counts the steps of the path by what the operation had waited for.
-	Edges LaunchEdges `json:"edges"`
+	Edges Edges `json:"edges"`
 }
 
-// LaunchEdges counts the steps of a [Path].
-type LaunchEdges struct {
+// Edges counts the steps of a [Path].
+type Edges struct {
 	// Launch: its launch. The path goes on with the operation that ended last before
 	// the launch, on any stream.
 	Launch int64 `json:"launch"`
@@ -44,7 +44,7 @@ type launchWalk struct {
 	classes            [timeline.NumClasses]wide.Sum
 	host, idle         wide.Sum
 	overhead, queueing wide.Sum
-	edges              LaunchEdges
+	edges              Edges
 }
 
 // path returns the critical path. Every step leads to an operation that stands before

@@ -90,7 +90,7 @@ func Find(f *trace.Forest, top int, whole float64) *Sequences {
 	sortSequences(rows)
 	s.Rows = append(s.Rows, rows[:min(len(rows), max(0, top))]...)
 	for i := range s.Rows {
-		sortStreams(f, s.Rows[i].Streams)
+		sortStreams(s.Rows[i].Streams)
 	}
 	return s
 }

@@ -160,7 +160,7 @@ func naiveSequences(runs []naiveRun) []Sequence {
 	}
 	sortSequences(rows)
 	for i := range rows {
-		sortStreams(trace.New(), rows[i].Streams)
+		sortStreams(rows[i].Streams)
 	}
 	return rows
 }

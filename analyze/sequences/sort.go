@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/analyze/internal/wide"
-	"github.com/optrace/optrace/analyze/trace"
 )
 
 // sortSequences puts first what takes longest, gaps included, then the longer sequences
@@ -21,7 +20,7 @@ func sortSequences(rows []Sequence) {
 }
 
 // sortStreams sorts by device and stream, those without a stream first.
-func sortStreams(f *trace.Forest, streams []Stream) {
+func sortStreams(streams []Stream) {
 	slices.SortFunc(streams, func(a, b Stream) int {
 		if a.Stream.Known != b.Stream.Known && a.Key == b.Key {
 			if b.Stream.Known {

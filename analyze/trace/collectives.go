@@ -19,6 +19,7 @@ type CollectiveName struct{ Name, Group string }
 // CollectiveFact is a set of facts about a collective.
 type CollectiveFact uint8
 
+// What may hold of a collective.
 const (
 	CollectiveInferred CollectiveFact = 1 << iota // there is no sequence number
 	CollectiveStarted                             // the start is known

@@ -20,6 +20,7 @@ type NaiveTree struct {
 	naiveExecutions
 }
 
+// NewNaiveTree returns the tree of specs.
 func NewNaiveTree(specs []Spec) *NaiveTree {
 	n := &NaiveTree{
 		Specs: specs, Parent: make([]int, len(specs)), Duplicate: make([]bool, len(specs)), Repeat: make([]bool, len(specs)),
@@ -75,6 +76,7 @@ func (n *NaiveTree) breakCycles() {
 	}
 }
 
+// CompareStart orders specs by start, end and place.
 func (n *NaiveTree) CompareStart(i, j int) int {
 	a, b := n.Specs[i], n.Specs[j]
 	if a.Timeless != b.Timeless {
@@ -139,6 +141,7 @@ func (n *NaiveTree) Self(i int) int64 {
 	return self
 }
 
+// RunsAt reports whether s runs at a time.
 func (s Spec) RunsAt(at int64) bool { return !s.Timeless && s.Start <= at && at < s.End }
 
 // OnDevice returns the specs that count for a device, with a start or not.
@@ -213,6 +216,7 @@ func (n *NaiveTree) named(i int) int {
 	})
 }
 
+// IsLocalRoot reports whether spec i is the first of its process.
 func (n *NaiveTree) IsLocalRoot(i int) bool {
 	s := n.Specs[i]
 	return !s.IsOp && !n.Duplicate[i] && (n.Parent[i] < 0 || s.Remote || slices.ContainsFunc(n.Specs, func(o Spec) bool {

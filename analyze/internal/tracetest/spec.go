@@ -56,19 +56,44 @@ func SpanAt(name string, id, parent uint64, start, end int64) Spec {
 	return Spec{Name: name, Trace: 1, ID: id, Parent: parent, Start: start, End: end}
 }
 
-func (s Spec) On(device string) Spec             { s.Device = device; return s }
-func (s Spec) OnRank(rank int64) Spec            { s.Rank = op.Known(rank); return s }
-func (s Spec) OnStream(stream int64) Spec        { s.Stream = op.Known(stream); return s }
-func (s Spec) As(kind op.Kind) Spec              { s.Kind = kind; return s }
-func (s Spec) In(trace byte) Spec                { s.Trace = trace; return s }
-func (s Spec) FromHost() Spec                    { s.Side = op.SideHost; return s }
-func (s Spec) InStep(step int64) Spec            { s.Step = op.Known(step); return s }
-func (s Spec) Writing(bytes int64) Spec          { s.Memory = bytes; return s }
-func (s Spec) LaunchedAt(at int64) Spec          { s.Launch = op.Known(at); return s }
+// On returns s on a device.
+func (s Spec) On(device string) Spec { s.Device = device; return s }
+
+// OnRank returns s on a rank.
+func (s Spec) OnRank(rank int64) Spec { s.Rank = op.Known(rank); return s }
+
+// OnStream returns s on a stream.
+func (s Spec) OnStream(stream int64) Spec { s.Stream = op.Known(stream); return s }
+
+// As returns s of a kind.
+func (s Spec) As(kind op.Kind) Spec { s.Kind = kind; return s }
+
+// In returns s in a trace.
+func (s Spec) In(trace byte) Spec { s.Trace = trace; return s }
+
+// FromHost returns s as the host's view of it.
+func (s Spec) FromHost() Spec { s.Side = op.SideHost; return s }
+
+// InStep returns s in a step.
+func (s Spec) InStep(step int64) Spec { s.Step = op.Known(step); return s }
+
+// Writing returns s with a memory size.
+func (s Spec) Writing(bytes int64) Spec { s.Memory = bytes; return s }
+
+// LaunchedAt returns s with a launch time.
+func (s Spec) LaunchedAt(at int64) Spec { s.Launch = op.Known(at); return s }
+
+// Under returns s with the local root that it names.
 func (s Spec) Under(root string, id uint64) Spec { s.Root, s.RootID = root, id; return s }
-func (s Spec) WithoutStart() Spec                { s.Timeless = true; return s }
-func (s Spec) FromRemote() Spec                  { s.Remote = true; return s }
-func (s Spec) Of(service string) Spec            { s.Service = service; return s }
+
+// WithoutStart returns s without a start.
+func (s Spec) WithoutStart() Spec { s.Timeless = true; return s }
+
+// FromRemote returns s with a parent in another process.
+func (s Spec) FromRemote() Spec { s.Remote = true; return s }
+
+// Of returns s of a service.
+func (s Spec) Of(service string) Spec { s.Service = service; return s }
 
 // To adds a link to a span in a trace.
 func (s Spec) To(trace byte, id uint64) Spec {
@@ -90,6 +115,7 @@ func (s Spec) opLinks() []op.Link {
 	return links
 }
 
+// TraceID returns the id of the trace; zero for trace 0.
 func (s Spec) TraceID() op.TraceID {
 	if s.Trace == 0 {
 		return op.TraceID{}
@@ -97,6 +123,7 @@ func (s Spec) TraceID() op.TraceID {
 	return op.TraceID{15: s.Trace}
 }
 
+// StartTime returns the start.
 func (s Spec) StartTime() op.Int {
 	if s.Timeless {
 		return op.Int{}
@@ -104,6 +131,7 @@ func (s Spec) StartTime() op.Int {
 	return op.Known(s.Start)
 }
 
+// Entry returns the operation.
 func (s Spec) Entry() *op.Entry {
 	return &op.Entry{
 		Operation: s.Name, Kind: s.Kind, Side: s.Side, DeviceID: s.Device, Rank: s.Rank, Stream: s.Stream, Step: s.Step,
@@ -121,6 +149,7 @@ func (s Spec) Record() op.Record {
 	return op.Record{Span: s.Span()}
 }
 
+// Span returns the span.
 func (s Spec) Span() *op.Span {
 	return &op.Span{
 		Name: s.Name, Service: s.Service, TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent),
@@ -162,6 +191,7 @@ func RandomSpecs(r *rand.Rand, n int) []Spec {
 	return specs
 }
 
+// RandomSpec makes one of n operations and spans.
 func RandomSpec(r *rand.Rand, n int) Spec {
 	s := Spec{
 		IsOp: r.IntN(3) > 0, Name: Pick(r, "matmul", "relu", "add;x", "send", "a", "a b"), Service: Pick(r, "", "api"),
@@ -203,6 +233,7 @@ func RandomSpec(r *rand.Rand, n int) Spec {
 	return s
 }
 
+// Pick returns one of the values.
 func Pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
 
 func idOf(number uint64) (id op.SpanID) {
