@@ -7,6 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -81,6 +85,17 @@ func listModule(dir string) (map[string]*goPackage, error) {
 		all[p.ImportPath] = p
 	}
 	return all, nil
+}
+
+// importsOf returns an importer of packages.
+func importsOf(packages map[string]*goPackage, fset *token.FileSet) types.Importer {
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		p := packages[path]
+		if p == nil || p.Export == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(p.Export)
+	})
 }
 
 // readFile returns the text of a file.
