@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
@@ -109,10 +110,9 @@ func withExamples(sum *path.Summary, requests []*Request) Path {
 
 // percentile returns a percentile of the durations of requests that are sorted
 // by them.
-func percentile(sorted []*Request, percent int) op.Int {
+func percentile(sorted []*Request, percent int64) op.Int {
 	if len(sorted) == 0 {
 		return op.Int{}
 	}
-	rank := (len(sorted)*percent + 99) / 100
-	return op.Known(sorted[rank-1].DurationNS.V)
+	return op.Known(sorted[sketch.Place(int64(len(sorted)), percent)].DurationNS.V)
 }
