@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -174,7 +175,7 @@ func reportJSON(tb testing.TB, src analyze.Source, opts analyze.Options) string 
 func TestOmittedFields(t *testing.T) {
 	options := map[string]analyze.Options{"everything": {}, "sums": {SumsOnly: true}}
 	for _, by := range []string{"stream", "step,shape", "root", "attr:tensor.op.path"} {
-		keys, err := analyze.ParseKeys(by)
+		keys, err := key.Parse(by)
 		if err != nil {
 			t.Fatal(err)
 		}

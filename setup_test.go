@@ -20,6 +20,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
@@ -255,7 +256,7 @@ func TestSetupStatesProcess(t *testing.T) {
 			if err := sdk.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			by, err := analyze.ParseKeys("service,rank,service.instance.id,host.name,process.pid,attr:tensor.world_size")
+			by, err := key.Parse("service,rank,service.instance.id,host.name,process.pid,attr:tensor.world_size")
 			if err != nil {
 				t.Fatal(err)
 			}

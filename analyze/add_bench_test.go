@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -91,13 +93,13 @@ func BenchmarkAdd(b *testing.B) {
 		})
 	}
 	run("fill", func() {})
-	in, p := newCounter(), NewProfile(SumOptions{})
+	in, p := newCounter(), profile.New(profile.Options{})
 	run("input", func() { in.add(op.Record{Entry: &e.Entry}, nil) })
 	run("profile", func() { p.Add(&e.Entry) })
-	forest := NewForest()
+	forest := trace.New()
 	run("trace", func() {
 		if forest.Len() == 1<<20 { // what a trace needs at the start counts little
-			forest = NewForest()
+			forest = trace.New()
 		}
 		forest.Add(op.Record{Entry: &e.Entry})
 	})

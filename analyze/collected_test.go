@@ -11,6 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -58,8 +62,8 @@ func withRepeats(r *rand.Rand, records []op.Record) []op.Record {
 // stand and whichever worker reads them.
 func TestRepeatsCountOnce(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, r.IntN(40))
-		records := recordsOf(r, specs)
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
+		records := tracetest.RecordsOf(r, specs)
 		repeated := withRepeats(r, records)
 		opts := randomOptions(r)
 		want := collected(r, records, opts, 1)
@@ -79,17 +83,17 @@ func TestRepeatsCountOnce(t *testing.T) {
 // The sums and the self times are over the same operations.
 func TestSelfTimeIsWithinSum(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, r.IntN(40))
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
 		for i := range specs { // with ids that are there many times
-			specs[i].id, specs[i].trace = specs[i].id%8, 1
+			specs[i].ID, specs[i].Trace = specs[i].ID%8, 1
 		}
-		rep := collected(r, withRepeats(r, recordsOf(r, specs)), Options{By: keys("step,root")}, 2)
-		naive := newNaiveTree(specs)
+		rep := collected(r, withRepeats(r, tracetest.RecordsOf(r, specs)), Options{By: tracetest.Keys("step,root")}, 2)
+		naive := tracetest.NewNaiveTree(specs)
 		sum, self := int64(0), int64(0)
 		for i, s := range specs {
-			if s.isOp && !naive.repeat[i] {
-				sum += s.end - s.start
-				self += naive.self(i)
+			if s.IsOp && !naive.Repeat[i] {
+				sum += s.End - s.Start
+				self += naive.Self(i)
 			}
 		}
 		operations, groups := [2]int64{}, [2]int64{}
@@ -114,20 +118,20 @@ func TestSelfTimeIsWithinSum(t *testing.T) {
 // tells, and all figures are as if the stamp had been there.
 func TestGroupsByRoot(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, r.IntN(40))
-		naive := newNaiveTree(specs)
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
+		naive := tracetest.NewNaiveTree(specs)
 		roots := make([]string, len(specs))
 		for i := range specs {
-			specs[i].root, specs[i].rootID = "", 0
-			specs[i].links = nil // a stamp may make a request that they lead to
+			specs[i].Root, specs[i].RootID = "", 0
+			specs[i].Links = nil // a stamp may make a request that they lead to
 		}
-		plain := recordsOf(r, specs)
+		plain := tracetest.RecordsOf(r, specs)
 		stamped, some := slices.Clone(plain), slices.Clone(plain)
 		for i, rec := range plain {
 			if rec.Entry == nil {
 				continue
 			}
-			roots[i] = naive.root(i)
+			roots[i] = root(naive, i)
 			e := *rec.Entry
 			e.Root = roots[i]
 			stamped[i].Entry = &e
@@ -136,7 +140,7 @@ func TestGroupsByRoot(t *testing.T) {
 			}
 		}
 		opts := randomOptions(r)
-		opts.By = append(keys("root"), slices.DeleteFunc(opts.By, func(k Key) bool { return k == RootKey })...)
+		opts.By = append(tracetest.Keys("root"), slices.DeleteFunc(opts.By, func(k key.Key) bool { return k == key.Root })...)
 		r.Shuffle(len(opts.By), func(i, j int) { opts.By[i], opts.By[j] = opts.By[j], opts.By[i] })
 		// A name alone that no span has stands for a request of its own, which tells steps apart.
 		lists := cmp.Options{cmpopts.IgnoreFields(Report{}, "Slowest", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots")}
@@ -153,45 +157,21 @@ func TestGroupsByRoot(t *testing.T) {
 	})
 }
 
-// The operations of a request are in the group of its name, those of a shared
-// execution in that of the execution.
-func TestGroupsByRootAgreeWithRequests(t *testing.T) {
-	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, r.IntN(40))
-		forest := NewForest()
-		forest.groupBy(keys("kind,root"))
-		for _, s := range specs {
-			s.root, s.rootID = "", 0
-			forest.Add(s.record())
-		}
-		forest.fillRoots()
-		requests := forest.Requests()
-		for i := range requests.List {
-			for n := range requests.List[i].Operations() {
-				values := cutKeys(forest.dict.groups.Values[forest.group(n.row)], forest.by)
-				if values[1].Text != requests.List[i].Name {
-					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
-				}
-			}
-		}
-	})
-}
-
 // Each group has the self times of its operations, whatever the keys.
 func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, r.IntN(40))
-		records := recordsOf(r, specs)
-		opts := Options{By: keys(KeyNames()[r.IntN(len(KeyNames()))] + ",attr:layer")}
-		if opts.By[0] == RootKey {
-			opts.By[0] = keys("service")[0]
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
+		records := tracetest.RecordsOf(r, specs)
+		opts := Options{By: tracetest.Keys(key.Names()[r.IntN(len(key.Names()))] + ",attr:layer")}
+		if opts.By[0] == key.Root {
+			opts.By[0] = tracetest.Keys("service")[0]
 		}
-		naive := newNaiveTree(specs)
+		naive := tracetest.NewNaiveTree(specs)
 		want := make(map[string]int64)
 		for i, rec := range records {
-			if e := rec.Entry; e != nil && !naive.repeat[i] {
-				key := GroupKey{Keys: opts.By, Values: valuesOf(opts.By, e)}
-				want[e.Side.String()+"|"+key.String()] += naive.self(i)
+			if e := rec.Entry; e != nil && !naive.Repeat[i] {
+				key := key.Group{Keys: opts.By, Values: key.Of(opts.By, e)}
+				want[e.Side.String()+"|"+key.String()] += naive.Self(i)
 			}
 		}
 		got := make(map[string]int64)
@@ -205,30 +185,30 @@ func TestGroupSelfTimesAgainstNaive(t *testing.T) {
 }
 
 // root returns the name of the local root of spec i, "" where it is not known.
-func (n *naiveTree) root(i int) string {
-	if n.duplicate[i] {
-		i = n.lookUp(n.specs[i].trace, n.specs[i].id)
+func root(n *tracetest.NaiveTree, i int) string {
+	if n.Duplicate[i] {
+		i = n.LookUp(n.Specs[i].Trace, n.Specs[i].ID)
 	}
-	for n.parent[i] >= 0 && (n.specs[i].isOp || !n.specs[i].remote) {
-		i = n.parent[i]
+	for n.Parent[i] >= 0 && (n.Specs[i].IsOp || !n.Specs[i].Remote) {
+		i = n.Parent[i]
 	}
-	s := n.specs[i]
-	if s.isOp && (s.id == 0 || s.parent != 0 && n.lookUp(s.trace, s.parent) < 0) {
+	s := n.Specs[i]
+	if s.IsOp && (s.ID == 0 || s.Parent != 0 && n.LookUp(s.Trace, s.Parent) < 0) {
 		return ""
 	}
-	return s.name
+	return s.Name
 }
 
 // equalReports compares what reports say, not how their keys are stored.
 var equalReports = cmp.Options{
-	cmp.AllowUnexported(Key{}),
+	cmp.AllowUnexported(key.Key{}),
 	cmpopts.EquateEmpty(),
 }
 
 // randomOptions asks for groups by several keys, often for fewer rows than
 // there are.
 func randomOptions(r *rand.Rand) Options {
-	opts := Options{Peaks: testPeaks()}
+	opts := Options{Peaks: tracetest.TestPeaks()}
 	opts.Top = r.IntN(9) - 1
 	opts.HotspotBytes = int64(r.IntN(40)) - 1
 	if r.IntN(2) == 0 {
@@ -236,7 +216,7 @@ func randomOptions(r *rand.Rand) Options {
 	}
 	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
 		if r.IntN(4) == 0 {
-			k, err := parseKey(name)
+			k, err := key.ParseOne(name)
 			if err != nil {
 				panic(err)
 			}
@@ -252,14 +232,14 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 	const files = 3
 	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
-		limit := maxRows
+		limit := trace.MaxRows
 		n := 1 + r.IntN(300)
 		if r.IntN(3) == 0 {
 			limit = 1 + r.IntN(n)
 		}
 		newLimited := func() *collector {
 			c := newCollector(opts)
-			c.forest = newForest(limit)
+			c.forest = trace.NewLimited(limit)
 			return c
 		}
 		whole := newLimited()
@@ -292,7 +272,7 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 		if !bytes.Equal(want, got) {
 			t.Errorf("seed %d: %d workers:\n%s", seed, len(workers), cmp.Diff(string(want), string(got)))
 		}
-		if a, b := whole.forest.structure(), merged.forest.structure(); a != b {
+		if a, b := whole.forest.Structure(), merged.forest.Structure(); a != b {
 			t.Errorf("seed %d: structure %+v, want %+v", seed, b, a)
 		}
 	})
@@ -302,22 +282,22 @@ func TestReportDoesNotDependOnWorkers(t *testing.T) {
 func randomRecord(r *rand.Rand, n, i int) event {
 	switch r.IntN(12) {
 	case 0:
-		s := spanAt(pick(r, "POST /a", "layer"), uint64(1+r.IntN(n)), uint64(r.IntN(n)), r.Int64N(500), 600)
-		s.trace = byte(r.IntN(3))
+		s := tracetest.SpanAt(tracetest.Pick(r, "POST /a", "layer"), uint64(1+r.IntN(n)), uint64(r.IntN(n)), r.Int64N(500), 600)
+		s.Trace = byte(r.IntN(3))
 		return event{rec: op.Record{Span: &op.Span{
-			Name: s.name, Service: pick(r, "api", "web"), TraceID: s.traceID(), SpanID: spanID(s.id),
-			ParentSpanID: spanID(s.parent), Start: s.startTime(), Duration: s.end - s.start,
+			Name: s.Name, Service: tracetest.Pick(r, "api", "web"), TraceID: s.TraceID(), SpanID: trace.SpanID(s.ID),
+			ParentSpanID: trace.SpanID(s.Parent), Start: s.StartTime(), Duration: s.End - s.Start,
 		}}}
 	case 1:
 		return randomEvent(r, i%3, i)
 	}
 	e := random.Entry(r, i)
-	shape := randomSpec(r, n)
-	e.SpanID, e.ParentSpanID, e.TraceID = spanID(shape.id), spanID(shape.parent), shape.traceID()
-	e.Root, e.RootSpanID = shape.root, spanID(shape.rootID)
-	e.Start, e.Launch = shape.startTime(), shape.launch
+	shape := tracetest.RandomSpec(r, n)
+	e.SpanID, e.ParentSpanID, e.TraceID = trace.SpanID(shape.ID), trace.SpanID(shape.Parent), shape.TraceID()
+	e.Root, e.RootSpanID = shape.Root, trace.SpanID(shape.RootID)
+	e.Start, e.Launch = shape.StartTime(), shape.Launch
 	if e.Kind == op.KindCollective && r.IntN(2) == 0 {
-		e.Collective = &op.Collective{Name: pick(r, "all_reduce", "broadcast"), Group: pick(r, "", "dp")}
+		e.Collective = &op.Collective{Name: tracetest.Pick(r, "all_reduce", "broadcast"), Group: tracetest.Pick(r, "", "dp")}
 		if r.IntN(2) == 0 {
 			e.Collective.Sequence = op.Known(r.Int64N(5))
 		}
@@ -332,4 +312,52 @@ func collectorJSON(t *testing.T, c *collector) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// Only FLOPs that were recorded count where nothing else is asked for.
+func TestRecordedFLOPs(t *testing.T) {
+	for _, recorded := range []op.Int{{}, op.Known(7)} {
+		e := &op.Entry{
+			Operation: "add", Kind: op.KindCompute, Duration: 10, DType: op.F32, InputDTypes: []op.DType{op.F32, op.F32},
+			InputShapes: []op.Shape{{5, 7}, {5, 7}}, OutputShape: op.Shape{5, 7}, FLOPs: recorded,
+		}
+		records := func(yield func(op.Record, error) bool) { yield(op.Record{Entry: e}, nil) }
+		for _, opts := range []Options{{RecordedFLOPs: true}, {RecordedFLOPs: true, SumsOnly: true}} {
+			r, err := Run(t.Context(), Records(records), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Total.FLOPs; got != recorded.V || r.Total.FLOPsDerivedCount != 0 || r.Total.MovedBytes.Known {
+				t.Errorf("recorded %v: %d FLOPs, %d derived, %v bytes moved", recorded, got, r.Total.FLOPsDerivedCount, r.Total.MovedBytes)
+			}
+		}
+	}
+}
+
+// By operation the groups are the rows of the operations, also beyond a limit.
+func TestGroupSelfTimesAgreeWithOperations(t *testing.T) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
+		opts := Options{}
+		opts.By = tracetest.Keys("operation")
+		opts.MaxGroups = 1 + r.IntN(8)
+		p, forest := profile.New(opts.sums()), trace.New()
+		forest.GroupBy(opts.By)
+		groups, operations := int64(0), int64(0)
+		for _, s := range tracetest.RandomSpecs(r, 40) {
+			if s.IsOp {
+				p.Add(s.Entry())
+			}
+			forest.Add(s.Record())
+		}
+		rep := newReport(newCounter(), p, forest, false)
+		for _, g := range rep.Groups {
+			groups += g.SelfNS.V
+		}
+		for _, row := range rep.Operations {
+			operations += row.SelfNS.V
+		}
+		if groups != operations {
+			t.Errorf("seed %d: self times of groups %d, of operations %d", seed, groups, operations)
+		}
+	})
 }

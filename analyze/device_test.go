@@ -11,70 +11,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
-// Which devices are told apart by their services.
+// Devices that their services tell apart are rows of their own, with and without the structure,
+// and the envelope counts them. The host's view of operations is on no device.
 func TestSharedDevices(t *testing.T) {
-	on := func(service, device string, rank op.Int) op.Record {
-		return op.Record{Entry: &op.Entry{
-			Operation: "a", Kind: op.KindCompute, Service: service, DeviceID: device, Rank: rank, Start: op.Known(0), Duration: 10,
-		}}
-	}
-	at := func(host string, rec op.Record) op.Record {
-		rec.Entry.Host = host
-		return rec
-	}
-	host := on("b", "cuda:0", op.Int{})
-	host.Entry.Side = op.SideHost
-	none := op.Int{}
-	for _, tc := range []struct {
-		name    string
-		records []op.Record
-		want    []string
-		shared  int64
-	}{
-		{"one service", []op.Record{on("a", "cuda:0", none), on("a", "cuda:1", none)}, []string{"cuda:0", "cuda:1"}, 0},
-		{"two services", []op.Record{on("a", "cuda:0", none), on("b", "cuda:0", none)}, []string{"a cuda:0", "b cuda:0"}, 1},
-		{"only the device that both have", []op.Record{on("a", "cuda:0", none), on("b", "cuda:0", none), on("b", "cuda:1", none)},
-			[]string{"a cuda:0", "b cuda:0", "cuda:1"}, 1},
-		{"an unknown service is none of several", []op.Record{on("a", "cuda:0", none), on("", "cuda:0", none)}, []string{"cuda:0"}, 0},
-		{"an unknown service beside several", []op.Record{on("a", "cuda:0", none), on("", "cuda:0", none), on("b", "cuda:0", none)},
-			[]string{"a cuda:0", "b cuda:0", "cuda:0"}, 1},
-		{"ranks tell devices apart", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", op.Known(1))},
-			[]string{"0/cuda:0", "1/cuda:0"}, 0},
-		{"one of them with a rank", []op.Record{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", none)}, []string{"0/cuda:0", "cuda:0"}, 0},
-		{"two hosts of a service", []op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("a", "cuda:0", none))},
-			[]string{"n1 cuda:0", "n2 cuda:0"}, 1},
-		{"two services on a host each", []op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("b", "cuda:0", none))},
-			[]string{"a cuda:0", "b cuda:0"}, 1},
-		{"two services, one of them on two hosts",
-			[]op.Record{at("n1", on("a", "cuda:0", none)), at("n2", on("a", "cuda:0", none)), at("n1", on("b", "cuda:0", none))},
-			[]string{"a n1 cuda:0", "a n2 cuda:0", "b n1 cuda:0"}, 1},
-		{"hosts with ranks", []op.Record{at("n1", on("a", "cuda:0", op.Known(0))), at("n2", on("a", "cuda:0", op.Known(1)))},
-			[]string{"0/cuda:0", "1/cuda:0"}, 0},
-		{"an unknown host is none of several", []op.Record{at("n1", on("a", "cuda:0", none)), on("a", "cuda:0", none)}, []string{"cuda:0"}, 0},
-		{"no device", []op.Record{on("a", "", none), on("b", "", none)}, []string{"unknown"}, 0},
-		{"a device called unknown", []op.Record{on("a", "unknown", none), on("b", "unknown", none)}, []string{"a unknown", "b unknown"}, 1},
-		{"the host's side of it", []op.Record{on("a", "cuda:0", none), host}, []string{"cuda:0"}, 0},
-	} {
-		for _, structure := range []bool{false, true} {
-			rep := sampleReport(tc.records, "", structure)
-			var got []string
-			for i := range rep.Devices {
-				got = append(got, rep.Devices[i].Key().Label(true))
-				if rep.Devices[i].SpanNS.Known != structure {
-					t.Errorf("%s: the parts of %s: %+v", tc.name, got[i], rep.Devices[i])
-				}
+	records := plainRecords([]tracetest.Spec{
+		tracetest.OpAt("a", 1, 0, 0, 10).Of("a"), tracetest.OpAt("a", 2, 0, 0, 10).Of("b"), tracetest.OpAt("a", 3, 0, 0, 10).Of("c").FromHost(),
+	})
+	for _, structure := range []bool{false, true} {
+		rep := sampleReport(records, "", structure)
+		var got []string
+		for i := range rep.Devices {
+			got = append(got, rep.Devices[i].Key().Label(true))
+			if rep.Devices[i].SpanNS.Known != structure {
+				t.Errorf("the parts of %s: %+v", got[i], rep.Devices[i])
 			}
-			slices.Sort(got)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("%s, structure %t (-want +got):\n%s", tc.name, structure, diff)
-			}
-			if n := rep.Input.Warnings["device_shared"]; n != tc.shared {
-				t.Errorf("%s: %d shared, want %d", tc.name, n, tc.shared)
-			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"a cuda:0", "b cuda:0"}, got); diff != "" {
+			t.Errorf("structure %t (-want +got):\n%s", structure, diff)
+		}
+		if n := rep.Input.Warnings[warnDeviceShared]; n != 1 {
+			t.Errorf("%d shared, want 1", n)
 		}
 	}
 }
@@ -83,26 +54,26 @@ func TestSharedDevices(t *testing.T) {
 // names of their own.
 func TestSharedDevicesAreSeparate(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		specs := randomSpecs(r, r.IntN(60))
+		specs := tracetest.RandomSpecs(r, r.IntN(60))
 		for i := range specs {
-			specs[i].service = pick(r, "", "a", "b", "c")
-			if specs[i].isOp && r.IntN(3) > 0 {
-				specs[i].device = pick(r, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
+			specs[i].Service = tracetest.Pick(r, "", "a", "b", "c")
+			if specs[i].IsOp && r.IntN(3) > 0 {
+				specs[i].Device = tracetest.Pick(r, "cuda:0", "cuda:1", "cuda:2", "cuda:3")
 			}
 		}
 		renamed := slices.Clone(specs)
 		for i, s := range specs {
-			if s.isOp && servicesOf(specs, s.device) > 1 && !s.rank.Known && s.service != "" && s.device != "" {
-				renamed[i].device = s.service + " " + s.device
+			if s.IsOp && tracetest.ServicesOf(specs, s.Device) > 1 && !s.Rank.Known && s.Service != "" && s.Device != "" {
+				renamed[i].Device = s.Service + " " + s.Device
 			}
-			renamed[i].service = ""
+			renamed[i].Service = ""
 		}
 		want := collected(r, plainRecords(renamed), Options{}, 1)
 		for workers := 1; workers <= 3; workers++ {
 			got := collected(r, plainRecords(specs), Options{}, workers)
 			for i := range got.Input.Suspects {
 				s := &got.Input.Suspects[i]
-				s.DeviceID, s.Service = plainDevice(DeviceKey{DeviceID: s.DeviceID, Service: s.Service}).DeviceID, ""
+				s.DeviceID, s.Service = plainDevice(device.Key{DeviceID: s.DeviceID, Service: s.Service}).DeviceID, ""
 			}
 			for i := range got.Devices {
 				d := &got.Devices[i]
@@ -110,55 +81,55 @@ func TestSharedDevicesAreSeparate(t *testing.T) {
 			}
 			if diff := cmp.Diff(want, got, equalReports, cmp.Transformer("rename", renameDevice), cmp.Options{
 				cmpopts.IgnoreFields(Report{}, "Slowest", "Idle", "Steps"), cmpopts.IgnoreFields(Memory{}, "Hotspots"),
-				cmpopts.IgnoreFields(SlowRequest{}, "Service", "Alike", "MedianNS"), // spans have lost their services, too
+				cmpopts.IgnoreFields(requests.Slow{}, "Service", "Alike", "MedianNS"), // spans have lost their services, too
 				cmpopts.IgnoreMapEntries(func(key string, _ int64) bool { return key == warnDeviceShared }),
-				sortDevices(func(d Device) DeviceKey { return d.Key() }),
-				sortDevices(func(d IdleDevice) DeviceKey { return d.DeviceKey }),
-				sortDevices(func(d DeviceUtilisation) DeviceKey { return d.DeviceKey }),
-				sortDevices(func(d DeviceConcurrency) DeviceKey { return d.DeviceKey }),
-				sortDevices(func(d DeviceMemory) DeviceKey { return d.DeviceKey }),
-				sortDevices(func(d Straggler) DeviceKey { return d.DeviceKey }),
-				sortDevices(func(d Wait) DeviceKey { return d.DeviceKey }),
-				cmpopts.SortSlices(func(a, b LaunchStream) bool {
-					x, y := plainDevice(a.DeviceKey), plainDevice(b.DeviceKey)
+				sortDevices(func(d profile.Device) device.Key { return d.Key() }),
+				sortDevices(func(d timeline.IdleDevice) device.Key { return d.Key }),
+				sortDevices(func(d timeline.DeviceUtilisation) device.Key { return d.Key }),
+				sortDevices(func(d timeline.DeviceConcurrency) device.Key { return d.Key }),
+				sortDevices(func(d timeline.DeviceMemory) device.Key { return d.Key }),
+				sortDevices(func(d collective.Straggler) device.Key { return d.Key }),
+				sortDevices(func(d collective.Wait) device.Key { return d.Key }),
+				cmpopts.SortSlices(func(a, b launch.Stream) bool {
+					x, y := plainDevice(a.Key), plainDevice(b.Key)
 					d := x.Compare(y)
 					return d < 0 || d == 0 && a.Stream.V < b.Stream.V
 				}),
-				cmpopts.SortSlices(func(a, b PathShare) bool {
-					a.DeviceKey, b.DeviceKey = plainDevice(a.DeviceKey), plainDevice(b.DeviceKey)
+				cmpopts.SortSlices(func(a, b path.Share) bool {
+					a.Key, b.Key = plainDevice(a.Key), plainDevice(b.Key)
 					return fmt.Sprint(a) < fmt.Sprint(b)
 				}),
 			}); diff != "" {
 				t.Fatalf("seed %d, %d workers (-renamed +shared):\n%s", seed, workers, diff)
 			}
 		}
-		var stacks, renamedStacks bytes.Buffer
-		if err := addTo(NewForest(), specs...).WriteCollapsed(&stacks); err != nil {
+		var collapsed, renamedStacks bytes.Buffer
+		if err := stacks.WriteForest(tracetest.AddTo(trace.New(), specs...), &collapsed); err != nil {
 			t.Fatal(err)
 		}
-		if err := addTo(NewForest(), renamed...).WriteCollapsed(&renamedStacks); err != nil {
+		if err := stacks.WriteForest(tracetest.AddTo(trace.New(), renamed...), &renamedStacks); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(renamedStacks.String(), stacks.String()); diff != "" {
+		if diff := cmp.Diff(renamedStacks.String(), collapsed.String()); diff != "" {
 			t.Errorf("seed %d: stacks (-renamed +shared):\n%s", seed, diff)
 		}
 	})
 }
 
-func plainRecords(specs []spec) []op.Record {
+func plainRecords(specs []tracetest.Spec) []op.Record {
 	var records []op.Record
 	for _, s := range specs {
-		if s.isOp {
-			records = append(records, op.Record{Entry: s.entry()})
+		if s.IsOp {
+			records = append(records, op.Record{Entry: s.Entry()})
 		} else {
-			records = append(records, op.Record{Span: s.span()})
+			records = append(records, op.Record{Span: s.Span()})
 		}
 	}
 	return records
 }
 
 // plainDevice returns the device with the service in its name.
-func plainDevice(k DeviceKey) DeviceKey {
+func plainDevice(k device.Key) device.Key {
 	if k.Service != "" {
 		k.DeviceID, k.Service = k.Service+" "+k.DeviceID, ""
 	}
@@ -166,11 +137,11 @@ func plainDevice(k DeviceKey) DeviceKey {
 }
 
 // renameDevice returns the label and the rank.
-func renameDevice(k DeviceKey) []string {
+func renameDevice(k device.Key) []string {
 	return []string{plainDevice(k).DeviceID, k.Rank.String()}
 }
 
-func sortDevices[T any](key func(T) DeviceKey) cmp.Option {
+func sortDevices[T any](key func(T) device.Key) cmp.Option {
 	return cmpopts.SortSlices(func(a, b T) bool {
 		x, y := plainDevice(key(a)), plainDevice(key(b))
 		return strings.Compare(x.DeviceID, y.DeviceID) < 0 || x.DeviceID == y.DeviceID && x.Compare(y) < 0
@@ -179,8 +150,8 @@ func sortDevices[T any](key func(T) DeviceKey) cmp.Option {
 
 // The devices keep their services in figures without the operations of others.
 func TestSharedDevicesWithoutSuspects(t *testing.T) {
-	rep := sampleReport(plainRecords([]spec{
-		opAt("a", 1, 0, 5*1_000_000, 6*1_000_000).of("a"), opAt("early", 2, 1, 0, 10).of("b"),
+	rep := sampleReport(plainRecords([]tracetest.Spec{
+		tracetest.OpAt("a", 1, 0, 5*1_000_000, 6*1_000_000).Of("a"), tracetest.OpAt("early", 2, 1, 0, 10).Of("b"),
 	}), "", true)
 	devices := rep.WithoutSuspects.Devices
 	if len(devices) != 1 || devices[0].Service != "a" || devices[0].SpanNS != op.Known(1_000_000) {

@@ -9,17 +9,18 @@
 //
 // A report encodes to JSON in the form optrace.report/v1 and decodes from it.
 //
-// There are two tiers behind it, which can be used on their own. A [Profile] sums
-// up operations as they come, in memory that grows with the number of groups and
-// not with the number of operations; its sums are exact integers, so that profiles
-// of parts merge to the profile of the whole. A [Forest] keeps the structure of a
-// run: what ran below what, when and where. It takes some tens of bytes per
-// operation and answers what sums cannot, such as the requests and their critical
-// paths.
+// The figures are made by packages below this one, each of which can be used on its own, and
+// whose rows are the fields of a report. Package profile sums up operations as they come, in
+// memory that does not grow with their number. Package trace keeps operations and spans with
+// their structure, in up to a hundred bytes each, and timeline, path, requests, launch,
+// collective, clocks, steps, sequences, suspects and stacks are functions of that. Here stand
+// what reads an input and counts its faults ([Envelope]), assembles a report, and writes
+// partial results ([Partial]).
 //
-// Package seed has the analyses of the recorder that this project started from,
-// package correlate joins operations with the traces of services.
+// Package seed has the analyses of the recorder that this project started from, correlate joins
+// operations with the traces of services, diff compares runs, and doctor says what a recording
+// lacks.
 //
-// Durations are int64 nanoseconds in fields that end in NS, sizes int64 bytes in
-// fields that end in Bytes. The package reads and writes no files.
+// Durations are int64 nanoseconds in fields that end in NS, sizes int64 bytes in fields that end
+// in Bytes. No package of these reads or writes files.
 package analyze

@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 )
 
 // TestDocumentedStructure reads docs/analyses.md: a block of requests or of
@@ -50,9 +55,9 @@ var blockWriters = map[string]func(*testing.T, markdownTable) string{
 	"collapsed-flat": documentedFlat,
 }
 
-func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) {
+func documentedTrace(t *testing.T, table markdownTable) (*trace.Forest, *seed.Stacks) {
 	t.Helper()
-	forest, flat := NewForest(), new(seed.Stacks)
+	forest, flat := trace.New(), new(seed.Stacks)
 	for i, cells := range table.rows {
 		row := documentedRow{t: t, line: table.line + 2 + i, cells: make(map[string]string)}
 		for c, name := range table.header {
@@ -60,7 +65,7 @@ func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) 
 		}
 		record := row.record()
 		if record.Span != nil {
-			forest.addSpan(record.Span)
+			forest.AddSpan(record.Span)
 			continue
 		}
 		forest.Add(record)
@@ -72,32 +77,32 @@ func documentedTrace(t *testing.T, table markdownTable) (*Forest, *seed.Stacks) 
 func documentedRequests(t *testing.T, table markdownTable) string {
 	t.Helper()
 	forest, _ := documentedTrace(t, table)
-	requests := forest.Requests()
+	all := requests.Find(forest)
 	var b strings.Builder
-	for i := range requests.List {
-		r := &requests.List[i]
+	for i := range all.List {
+		r := &all.List[i]
 		fmt.Fprintf(&b, "%s: start %v, duration %v, ops %d, uncovered %v, queueing %v\n",
 			r.Name, r.StartNS, r.DurationNS, r.Ops(), r.UncoveredNS, r.QueueingNS)
 	}
-	fmt.Fprintf(&b, "unattached: %d\n", len(requests.unattached))
+	fmt.Fprintf(&b, "unattached: %d\n", len(slices.Collect(all.Unattached())))
 	return b.String()
 }
 
 func documentedShared(t *testing.T, table markdownTable) string {
 	t.Helper()
 	forest, _ := documentedTrace(t, table)
-	requests := forest.Requests()
+	all := requests.Find(forest)
 	var b strings.Builder
-	for i := range requests.List {
-		r := &requests.List[i]
+	for i := range all.List {
+		r := &all.List[i]
 		fmt.Fprintf(&b, "%s: own %d, shared %d in %d ops, uncovered %v, queueing %v\n",
 			r.Name, r.OwnNS, r.SharedNS, r.SharedOps, r.UncoveredNS, r.QueueingNS)
-		for _, s := range forest.CriticalPath(r.Root).Segments {
+		for _, s := range path.Of(forest, r.Root).Segments {
 			fmt.Fprintf(&b, "  %s [%d,%d)\n", s.Node.Name(), s.StartNS, s.StartNS+s.DurationNS)
 		}
 	}
-	for i := range requests.Shared {
-		e := &requests.Shared[i]
+	for i := range all.Shared {
+		e := &all.Shared[i]
 		fmt.Fprintf(&b, "%s: %d links, %d requests, %d ops, sum %d\n", e.Name, e.Links, e.Requests, e.Ops(), e.SumNS)
 	}
 	return b.String()
@@ -107,7 +112,7 @@ func documentedCollapsed(t *testing.T, table markdownTable) string {
 	t.Helper()
 	forest, _ := documentedTrace(t, table)
 	var b bytes.Buffer
-	if err := forest.WriteCollapsed(&b); err != nil {
+	if err := stacks.WriteForest(forest, &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

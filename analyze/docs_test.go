@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -133,14 +134,14 @@ func (r documentedRow) links() []op.Link {
 	r.t.Helper()
 	var links []op.Link
 	for text := range strings.FieldsSeq(r.cells["links"]) {
-		var trace byte
+		var of byte
 		var span uint64
 		var weight int64
-		n, err := fmt.Sscanf(text, "%d/%d*%d", &trace, &span, &weight)
+		n, err := fmt.Sscanf(text, "%d/%d*%d", &of, &span, &weight)
 		if n < 2 {
 			r.t.Fatalf("line %d: link %q: %v", r.line, text, err)
 		}
-		link := op.Link{TraceID: op.TraceID{15: trace}, SpanID: spanID(span)}
+		link := op.Link{TraceID: op.TraceID{15: of}, SpanID: trace.SpanID(span)}
 		if n == 3 {
 			link.Weight = op.Known(weight)
 		}
@@ -154,7 +155,7 @@ func (r documentedRow) record() op.Record {
 	r.t.Helper()
 	start := r.integer("start")
 	duration := r.integer("end").V - start.V
-	id, parent := spanID(uint64(r.integer("id").V)), spanID(uint64(r.integer("parent").V))
+	id, parent := trace.SpanID(uint64(r.integer("id").V)), trace.SpanID(uint64(r.integer("parent").V))
 	trace := op.TraceID{}
 	if number := r.integer("trace"); !id.IsZero() {
 		trace = op.TraceID{15: 1}

@@ -13,6 +13,8 @@ import (
 	"github.com/optrace/optrace/analyze/internal/sequence"
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/op"
 )
 
@@ -50,7 +52,7 @@ type Envelope struct {
 	Clock            op.Int `json:"clock"`
 	Cycles           op.Int `json:"cycles"`
 	// Suspects has the worst example of each of them; nil when the structure was not computed.
-	Suspects []Suspect `json:"suspects"`
+	Suspects []suspects.Suspect `json:"suspects"`
 	// MissingLinks counts links to spans that are not in the input; nil when the
 	// structure was not computed.
 	MissingLinks op.Int `json:"missing_links"`
@@ -183,7 +185,7 @@ func (in *counter) add(rec op.Record, err error) {
 		in.skip(op.SkipNonOp, 1)
 	case rec.Gap != nil:
 		in.droppedOps = wide.AddSaturating(in.droppedOps, max(0, rec.Gap.Dropped))
-		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, unknownLabel), max(0, rec.Gap.Dropped))
+		countReason(in.droppedBy, cmp.Or(rec.Gap.Reason, key.Unknown), max(0, rec.Gap.Dropped))
 	case rec.Batch != nil:
 		w, _ := in.writers.Row([]byte(rec.Batch.Writer))
 		w.Value.Add(rec.Batch.Sequence)
@@ -388,7 +390,7 @@ func reasons(t *table.Table[reasonCount]) map[string]int64 {
 	counts := make(map[string]int64)
 	for row, other := range t.All() {
 		if other {
-			counts[otherLabel] = row.n
+			counts[key.Other] = row.n
 		} else {
 			counts[row.reason] = row.n
 		}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -60,7 +62,7 @@ func TestR2HeldBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.forest != nil {
-				c.forest.build()
+				c.forest.Build()
 			}
 			runtime.GC()
 			runtime.ReadMemStats(&after)
@@ -92,7 +94,7 @@ func TestR2NoMoreMemory(t *testing.T) {
 // R2: a text that is longer than any that the exporter writes is cut, in the same way in
 // every figure.
 func TestR2LongTexts(t *testing.T) {
-	long := strings.Repeat("ä", maxText)
+	long := strings.Repeat("ä", profile.MaxText)
 	records := func(yield func(op.Record, error) bool) {
 		_ = yield(op.Record{Entry: &op.Entry{Operation: long, DeviceID: long, Duration: 5}}, nil) &&
 			yield(op.Record{Span: &op.Span{Name: long}}, nil)
@@ -102,17 +104,17 @@ func TestR2LongTexts(t *testing.T) {
 		t.Fatalf("report %+v, error %v", r, err)
 	}
 	name := r.Operations[0].Operation
-	if len(name) > maxText || !strings.HasPrefix(name, "ää") || !strings.HasSuffix(name, "ä…") {
+	if len(name) > profile.MaxText || !strings.HasPrefix(name, "ää") || !strings.HasSuffix(name, "ä…") {
 		t.Errorf("name of %d bytes, which ends with %q", len(name), name[len(name)-8:])
 	}
-	if got := r.Slowest[0]; got.Operation != name || len(got.DeviceID) > maxText {
+	if got := r.Slowest[0]; got.Operation != name || len(got.DeviceID) > profile.MaxText {
 		t.Errorf("the list of the slowest has a name of %d bytes", len(got.Operation))
 	}
 }
 
 // R2: spans without anything take no memory.
 func TestR2EmptySpans(t *testing.T) {
-	f := NewForest()
+	f := trace.New()
 	for range 1000 {
 		f.Add(op.Record{Span: &op.Span{}})
 		f.Add(op.Record{Span: &op.Span{Service: "api"}})

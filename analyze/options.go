@@ -3,7 +3,9 @@ package analyze
 import (
 	"slices"
 
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -13,7 +15,7 @@ type Options struct {
 	// By lists the keys of the groups that are summed up in addition to the
 	// operations and devices. [Run] finds the local roots of operations that state
 	// none, and keeps the structure of the run for that.
-	By []Key
+	By []key.Key
 	// MaxGroups bounds the rows of each table; further groups share one row named
 	// "(other)". 0 is DefaultMaxGroups.
 	MaxGroups int
@@ -54,14 +56,14 @@ type Options struct {
 // that has a method Omit(op.Fields).
 func (o Options) Unused() op.Fields {
 	unused := op.FieldsOf(op.FieldScope)
-	if !slices.Contains(o.By, PathKey) {
+	if !slices.Contains(o.By, key.Path) {
 		unused |= op.FieldsOf(op.FieldPath)
 	}
 	if o.structural() {
 		return unused
 	}
 	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch, op.FieldSpans)
-	for field, key := range map[op.Field]Key{op.FieldStep: StepKey, op.FieldStream: StreamKey, op.FieldIDs: TraceKey} {
+	for field, key := range map[op.Field]key.Key{op.FieldStep: key.Step, op.FieldStream: key.Stream, op.FieldIDs: key.Trace} {
 		if !slices.Contains(o.By, key) {
 			unused |= op.FieldsOf(field)
 		}
@@ -71,12 +73,12 @@ func (o Options) Unused() op.Fields {
 
 // structural reports whether the structure of the run is needed.
 func (o Options) structural() bool {
-	return !o.SumsOnly || slices.Contains(o.By, RootKey)
+	return !o.SumsOnly || slices.Contains(o.By, key.Root)
 }
 
 // sums returns the options of the sums.
-func (o Options) sums() SumOptions {
-	return SumOptions{
+func (o Options) sums() profile.Options {
+	return profile.Options{
 		By: o.By, MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes,
 		MinCommunicationRatio: o.MinCommunicationRatio, RecordedFLOPs: o.RecordedFLOPs, Peaks: o.Peaks,
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/sequence"
 	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -24,7 +26,7 @@ type Partial struct{ c *collector }
 // made, see [Partial.Write]. Local roots are none of the keys of By: they may be in another
 // part.
 func ReadPartial(ctx context.Context, src Source, opts Options) (*Partial, error) {
-	if slices.Contains(opts.By, RootKey) {
+	if slices.Contains(opts.By, key.Root) {
 		return nil, errors.New("partial results have no groups by root, which may be in another part of the run")
 	}
 	opts.SumsOnly, opts.KeepForest = true, false
@@ -44,7 +46,7 @@ func (p *Partial) Write(w io.Writer) error {
 	e.enc.SetEscapeHTML(false)
 	e.line(&partialLine{Schema: op.PartialSchema, Options: optionsForm(p.c.opts.sums())})
 	e.counter(p.c.counter)
-	p.c.profile.EachLine(func(l *ProfileLine) { e.line(&partialLine{ProfileLine: *l}) })
+	p.c.profile.EachLine(func(l *profile.Line) { e.line(&partialLine{Line: *l}) })
 	e.line(&partialLine{End: &endForm{Lines: e.lines}})
 	if e.err == nil {
 		e.err = buf.Flush()
@@ -106,7 +108,7 @@ var reasonTables = [...]struct {
 	{"dropped", func(c *counter) *table.Table[reasonCount] { return c.droppedBy }},
 }
 
-func optionsForm(o SumOptions) *partialOptions {
+func optionsForm(o profile.Options) *partialOptions {
 	o = o.WithDefaults()
 	f := &partialOptions{MaxGroups: o.MaxGroups, Top: o.Top, HotspotBytes: o.HotspotBytes, RecordedFLOPs: o.RecordedFLOPs}
 	for _, k := range o.By {

@@ -3,6 +3,7 @@ package analyze
 import (
 	"github.com/optrace/optrace/analyze/internal/table"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/profile"
 )
 
 // partialLine is a line of partial results: the first one has a schema and options, and any
@@ -14,7 +15,7 @@ type partialLine struct {
 	Input   *inputForm      `json:"input,omitempty"`
 	Reason  *reasonForm     `json:"reason,omitempty"`
 	Writer  *writerForm     `json:"writer,omitempty"`
-	ProfileLine
+	profile.Line
 	End *endForm `json:"end,omitempty"`
 }
 

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -25,7 +27,7 @@ type partialReader struct {
 // partialDoc is a document that is being read.
 type partialDoc struct {
 	counter *counter
-	profile *Profile
+	profile *profile.Profile
 	groups  bool // the groups are asked for
 	listed  int64
 	input   bool
@@ -157,14 +159,14 @@ func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
 	opts := c.opts.sums()
 	opts.Top = cmp.Or(o.Top, -1)
 	if opts.By = nil; len(o.By) > 0 {
-		keys, err := ParseKeys(strings.Join(o.By, ","))
+		keys, err := key.Parse(strings.Join(o.By, ","))
 		if err != nil {
 			return nil, err
 		}
 		opts.By = keys
 	}
 	d := &partialDoc{
-		counter: newCounter(), profile: NewProfile(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
+		counter: newCounter(), profile: profile.New(opts), groups: len(c.opts.By) > 0, entries: c.partial.entries,
 		lines: &c.partial.lines,
 		hold: func(bytes int64) error {
 			c.partial.held += bytes
@@ -176,7 +178,7 @@ func (c *collector) newPartialDoc(o *partialOptions) (*partialDoc, error) {
 
 // suit reports as an error what o, by which partial results were made, lacks for a report
 // with the options want.
-func (o *partialOptions) suit(want SumOptions) error {
+func (o *partialOptions) suit(want profile.Options) error {
 	asked := optionsForm(want)
 	switch {
 	case len(asked.By) > 0 && !slices.Equal(o.By, asked.By):
@@ -222,7 +224,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 	}
 	switch {
 	case line.Slowest != nil, line.Hotspot != nil:
-		return false, d.addListed(&line.ProfileLine, text, append(line.Slowest, line.Hotspot...))
+		return false, d.addListed(&line.Line, text, append(line.Slowest, line.Hotspot...))
 	case line.End != nil:
 		if n := d.at.line - d.at.first; line.End.Lines != n || !d.input || !d.totals {
 			return false, d.at.syntax(0, fmt.Errorf("partial results of %d lines have %d, or lack their input or totals", line.End.Lines, n))
@@ -233,7 +235,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 		return true, nil
 	}
 	if err := d.addForm(&line); err != nil {
-		if final, ok := errors.AsType[HoldError](err); ok {
+		if final, ok := errors.AsType[profile.HoldError](err); ok {
 			return false, final.Err
 		}
 		return false, d.at.syntax(0, err)
@@ -242,7 +244,7 @@ func (d *partialDoc) add(text []byte) (ended bool, err error) {
 }
 
 // addListed adds an entry of a list, which stands in the text of a line.
-func (d *partialDoc) addListed(l *ProfileLine, line, text []byte) error {
+func (d *partialDoc) addListed(l *profile.Line, line, text []byte) error {
 	offset := int64(max(0, bytes.Index(line, text)))
 	d.entries.Reset(bytes.NewBuffer(text), d.at.file, op.Position{Offset: d.at.offset + offset, Lines: d.at.line})
 	rec, err := d.entries.Next()

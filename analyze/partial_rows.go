@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/sequence"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,7 +20,7 @@ func (d *partialDoc) addForm(l *partialLine) error {
 		return d.addWriter(l.Writer)
 	}
 	d.totals = d.totals || l.Totals != nil
-	return d.profile.AddLine(&l.ProfileLine, d.hold)
+	return d.profile.AddLine(&l.Line, d.hold)
 }
 
 // maxBytes bounds the sizes of files.
@@ -28,16 +29,16 @@ const maxBytes = 1 << 56
 func (d *partialDoc) addInput(f *inputForm) error {
 	c := d.counter
 	if d.input {
-		return ErrTwice
+		return profile.ErrTwice
 	}
 	d.input = true
 	for _, n := range []int64{f.Files, f.Entries, f.NoOps, f.Weighted, f.Truncated} {
 		if !wide.IsCount(n, wide.MaxCount) {
-			return ErrNumber
+			return profile.ErrNumber
 		}
 	}
 	if !wide.IsCount(f.Bytes, maxBytes) || min(f.Malformed, f.Dropped, f.MissingEntries) < 0 || len(f.Problems) > maxProblems {
-		return ErrNumber
+		return profile.ErrNumber
 	}
 	c.files, c.bytes, c.entries, c.nonOp, c.weighted = f.Files, f.Bytes, f.Entries, f.NoOps, f.Weighted
 	c.malformed, c.truncated, c.droppedOps, c.missingEntries = f.Malformed, f.Truncated, f.Dropped, f.MissingEntries
@@ -47,7 +48,7 @@ func (d *partialDoc) addInput(f *inputForm) error {
 	for name, n := range f.Warnings {
 		w, ok := op.ParseWarning(name)
 		if !ok || !wide.IsCount(n, wide.MaxCount) {
-			return fmt.Errorf("warning %q of %d entries: %w", name, n, ErrNumber)
+			return fmt.Errorf("warning %q of %d entries: %w", name, n, profile.ErrNumber)
 		}
 		for bit := range c.warnings {
 			if w == 1<<bit {
@@ -67,14 +68,14 @@ func (d *partialDoc) addReason(f *reasonForm) error {
 			return of.table(d.counter).Put([]byte(f.Reason), reasonCount{f.Reason, f.N}, f.Other)
 		}
 	}
-	return ErrText
+	return profile.ErrText
 }
 
 func (d *partialDoc) addWriter(f *writerForm) error {
 	var set sequence.Set
 	for _, r := range f.Batches {
 		if r[0] > r[1] {
-			return ErrNumber
+			return profile.ErrNumber
 		}
 		set.AddRange(r[0], r[1])
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -151,7 +153,7 @@ func reportOf(t *testing.T, src Source, opts Options) string {
 func TestPartialsAddUp(t *testing.T) {
 	cases.Seeds(t, 50, func(seed uint64, r *rand.Rand) {
 		opts := randomOptions(r)
-		opts.By = slices.DeleteFunc(opts.By, func(k Key) bool { return k == RootKey })
+		opts.By = slices.DeleteFunc(opts.By, func(k key.Key) bool { return k == key.Root })
 		opts.SumsOnly, opts.Workers = true, 1+r.IntN(3)
 		weighted := r.IntN(3) == 0
 		var files, partials inputFiles
@@ -198,7 +200,7 @@ func TestPartialsAddUp(t *testing.T) {
 // The profiles of 1,024 ranks are the run.
 func TestPartialsOfManyRanks(t *testing.T) {
 	ranks := cases.Count(t, 64, 1024)
-	opts := Options{SumsOnly: true, Workers: 1, By: keys("rank")}
+	opts := Options{SumsOnly: true, Workers: 1, By: tracetest.Keys("rank")}
 	r := rand.New(rand.NewPCG(5, 5))
 	var files, partials inputFiles
 	for rank := range ranks {
@@ -231,7 +233,7 @@ func samplePartial(t *testing.T) string {
 
 func samplePartialOptions() Options {
 	return Options{
-		By: keys("shape,rank,trace,kind"), MaxGroups: 20, HotspotBytes: -1, Peaks: testPeaks(),
+		By: tracetest.Keys("shape,rank,trace,kind"), MaxGroups: 20, HotspotBytes: -1, Peaks: tracetest.TestPeaks(),
 		SumsOnly: true,
 	}
 }
@@ -304,8 +306,8 @@ func TestDamagedPartials(t *testing.T) {
 // Partial results that were made with other options are an error, unless they have what is
 // asked for all the same.
 func TestPartialOptions(t *testing.T) {
-	by := func(names string) []Key {
-		keys, err := ParseKeys(names)
+	by := func(names string) []key.Key {
+		keys, err := key.Parse(names)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +330,7 @@ func TestPartialOptions(t *testing.T) {
 		{"fewer rows", Options{MaxGroups: 5}, "up to 100000 rows"},
 		{"smaller hotspots", Options{HotspotBytes: -1}, "above 1048576 bytes"},
 		{"FLOPs", Options{RecordedFLOPs: true}, "FLOPs"},
-		{"peaks", Options{Peaks: testPeaks()}, "peaks"},
+		{"peaks", Options{Peaks: tracetest.TestPeaks()}, "peaks"},
 	} {
 		test.opts.SumsOnly = true
 		_, err := Run(t.Context(), inputFiles{{"part", text, true}}, test.opts)

@@ -1,8 +1,18 @@
 package analyze
 
 import (
+	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,62 +29,62 @@ const Schema = "optrace.report/v1"
 type Report struct {
 	Schema string `json:"schema"`
 	// Input describes the input of the figures.
-	Input Envelope `json:"input"`
-	Total Total    `json:"total"`
+	Input Envelope      `json:"input"`
+	Total profile.Total `json:"total"`
 	// Peaks has the peaks of devices that rooflines were made of; nil for none.
 	Peaks []peaks.Device `json:"peaks,omitempty"`
 	// Percentiles describes the estimation of the percentiles.
-	Percentiles Percentiles `json:"percentiles"`
+	Percentiles profile.Percentiles `json:"percentiles"`
 	// Operations has a row per operation and side, the largest sum first.
-	Operations []Operation `json:"operations"`
+	Operations []profile.Operation `json:"operations"`
 	// By names the keys of Groups; it is empty when no grouping was asked for.
 	By []string `json:"by,omitempty"`
 	// Groups has a row per combination of the keys, the largest sum first; nil
 	// when no grouping was asked for.
-	Groups []Group `json:"groups"`
+	Groups []profile.Group `json:"groups"`
 	// Devices has a row per rank and device, or service and device, the largest sum
 	// first.
-	Devices []Device `json:"devices"`
+	Devices []profile.Device `json:"devices"`
 	// LoadBalance is nil for fewer than two devices.
-	LoadBalance   *Balance      `json:"load_balance"`
-	Communication Communication `json:"communication"`
-	Memory        Memory        `json:"memory"`
+	LoadBalance   *profile.Balance `json:"load_balance"`
+	Communication Communication    `json:"communication"`
+	Memory        Memory           `json:"memory"`
 	// Slowest has the entries of the longest durations, longest first, in input
 	// order where durations are equal.
 	Slowest []*op.Entry `json:"slowest"`
 	// Idle has the longest times in which a device had nothing to do, longest
 	// first; IdleCauses sums up all of them by device and cause.
-	Idle       []IdleGap   `json:"idle"`
-	IdleCauses *IdleCauses `json:"idle_causes"`
+	Idle       []timeline.IdleGap   `json:"idle"`
+	IdleCauses *timeline.IdleCauses `json:"idle_causes"`
 	// Launches is about the operations that the host is known to have launched on a device;
 	// nil where there are none, and when the structure was not computed.
-	Launches *Launches `json:"launches,omitempty"`
+	Launches *launch.Launches `json:"launches,omitempty"`
 	// CriticalPath divides the critical paths of all traces by operation, the
 	// largest part first; PathTotals sums them up.
-	CriticalPath []PathShare `json:"critical_path"`
-	PathTotals   *PathTotals `json:"critical_path_totals"`
+	CriticalPath []path.Share `json:"critical_path"`
+	PathTotals   *path.Totals `json:"critical_path_totals"`
 	// PathOperations divides them by operation alone, whatever the device; nil when the
 	// structure was not computed.
-	PathOperations []PathOperation `json:"critical_path_operations"`
+	PathOperations []path.Operation `json:"critical_path_operations"`
 	// SlowestRequest is the slowest request and what it waited for; nil where there is no
 	// request with operations, and when the structure was not computed.
-	SlowestRequest *SlowRequest `json:"slowest_request"`
+	SlowestRequest *requests.Slow `json:"slowest_request"`
 	// Sequences has what short operations do one behind the other again and again; nil when
 	// the structure was not computed.
-	Sequences *Sequences `json:"sequences"`
+	Sequences *sequences.Sequences `json:"sequences"`
 	// Steps has a row per iteration, by service, step and run.
-	Steps []Step `json:"steps"`
+	Steps []steps.Row `json:"steps"`
 	// StatedSteps is how many operations state a step, those of the host's side aside;
 	// not known where the structure was not computed.
 	StatedSteps op.Int `json:"stated_steps"`
 	// Utilisation is the use of the devices over time, Concurrency the number of
 	// operations that they ran at once; nil when the structure was not computed.
-	Utilisation *Utilisation        `json:"utilisation"`
-	Concurrency []DeviceConcurrency `json:"concurrency"`
+	Utilisation *timeline.Utilisation        `json:"utilisation"`
+	Concurrency []timeline.DeviceConcurrency `json:"concurrency"`
 
 	// Clocks says how far the clocks of ranks are apart; nil unless [Options.AlignClocks] asked
 	// for it.
-	Clocks *Clocks `json:"clocks,omitempty"`
+	Clocks *clocks.Alignment `json:"clocks,omitempty"`
 
 	// WithoutSuspects has figures without the operations whose times cannot be right; nil where there
 	// are none, where the structure was not computed, and where it does not hold all operations.
@@ -86,19 +96,19 @@ type Report struct {
 
 	// Forest is the structure that the report was computed from; nil unless
 	// [Options.KeepForest] asked for it, and in a report that was decoded from JSON.
-	Forest *Forest `json:"-"`
+	Forest *trace.Forest `json:"-"`
 }
 
 // Communication is about the entries of kind collective.
 type Communication struct {
 	// Rules counts the entries by how they were recognised.
-	Rules CommunicationRules `json:"rules"`
+	Rules profile.CommunicationRules `json:"rules"`
 	// Bottlenecks has the operations whose part of the total reaches the
 	// minimum, the largest first.
 	Bottlenecks []seed.Bottleneck `json:"bottlenecks"`
 	// Collectives has a row per collective and group, across the devices that
 	// took part; nil when the structure was not computed.
-	Collectives []CollectiveRow `json:"collectives"`
+	Collectives []collective.Row `json:"collectives"`
 }
 
 // Memory is about the memory of single entries, and copies.
@@ -109,8 +119,8 @@ type Memory struct {
 	// Hotspots has the first of them in input order.
 	Hotspots []*op.Entry `json:"hotspots"`
 	// Copies has a row per direction in which memory was copied.
-	Copies []Copy `json:"copies"`
+	Copies []profile.Copy `json:"copies"`
 	// OverTime is the memory written and held over time; nil when the structure
 	// was not computed.
-	OverTime *MemoryUse `json:"over_time"`
+	OverTime *timeline.MemoryUse `json:"over_time"`
 }

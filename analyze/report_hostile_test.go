@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -14,21 +15,21 @@ import (
 // their types and outside of all enumerations.
 func hostileEntry(r *rand.Rand) op.Entry {
 	limit := func() int64 {
-		return pick(r, 0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt64+1, math.MaxInt64-1, r.Int64())
+		return tracetest.Pick(r, 0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt64+1, math.MaxInt64-1, r.Int64())
 	}
 	maybe := func() op.Int { return op.Int{V: limit(), Known: r.IntN(3) > 0} }
 	text := func() string {
-		return pick(r, "", "a", "a\x00b", "\xff\xfe", "a;b\n", "(other)", "unknown", "ncclX", "memcpy dtoh")
+		return tracetest.Pick(r, "", "a", "a\x00b", "\xff\xfe", "a;b\n", "(other)", "unknown", "ncclX", "memcpy dtoh")
 	}
 	return op.Entry{
 		Step: maybe(), Operation: text(), Kind: op.Kind(r.Uint32()), KindRule: op.KindRule(r.Uint32()), Side: op.Side(r.Uint32()),
 		DeviceID: text(), Stream: maybe(), Rank: maybe(), Start: maybe(), Duration: limit(), Launch: maybe(),
-		InputShapes: pick(r, nil, []op.Shape{}, []op.Shape{nil, {math.MinInt64}}), OutputShape: pick(r, nil, op.Shape{}, op.Shape{-9}),
+		InputShapes: tracetest.Pick(r, nil, []op.Shape{}, []op.Shape{nil, {math.MinInt64}}), OutputShape: tracetest.Pick(r, nil, op.Shape{}, op.Shape{-9}),
 		DType: op.DType(text()), OutputElements: maybe(), MemoryBytes: maybe(), FLOPs: maybe(),
 		TraceID: op.TraceID{byte(r.IntN(2))}, SpanID: op.SpanID{byte(r.IntN(4))}, ParentSpanID: op.SpanID{byte(r.IntN(4))},
 		Root: text(), Service: text(), Failed: r.IntN(2) == 0, Error: text(),
-		AdjustedCount: pick(r, 0, 1, 1e300, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1)),
-		Collective:    pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(), GroupSize: maybe(), InElements: maybe()}),
+		AdjustedCount: tracetest.Pick(r, 0, 1, 1e300, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1)),
+		Collective:    tracetest.Pick(r, nil, &op.Collective{Name: text(), Group: text(), Sequence: maybe(), GroupSize: maybe(), InElements: maybe()}),
 		Warn:          op.Warning(r.Uint32()),
 	}
 }
@@ -45,7 +46,7 @@ func TestReportOnHostileEntries(t *testing.T) {
 		for range r.IntN(3) {
 			records = append(records, op.Record{Batch: &op.Batch{Sequence: r.Int64(), Entries: r.Int64() - math.MaxInt64/2}})
 		}
-		by := pick(r, "", "operation,shape", "rank,stream,step", "trace,root,service,kind,device")
+		by := tracetest.Pick(r, "", "operation,shape", "rank,stream,step", "trace,root,service,kind,device")
 		rep := sampleReport(records, by, true)
 		if text, err := json.Marshal(rep); err != nil || !json.Valid(text) {
 			t.Errorf("seed %d: %v", seed, err)

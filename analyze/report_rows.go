@@ -1,5 +1,11 @@
 package analyze
 
+import (
+	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
 // warnSumOverflow counts, among the warnings of the envelope, the rows with a
 // sum that does not fit 64 bits and is shown as the largest number that does.
 const warnSumOverflow = "sum_overflow"
@@ -10,21 +16,21 @@ const warnDeviceShared = "device_shared"
 
 // ReportOn returns the report on a profile alone: without the structural figures
 // and the counts of an input.
-func ReportOn(p *Profile) *Report { return newReport(newCounter(), p, nil, false) }
+func ReportOn(p *profile.Profile) *Report { return newReport(newCounter(), p, nil, false) }
 
 // newReport returns the report on in, p and forest. Without a forest the
 // structural figures are unknown. It may reorder what p holds.
-func newReport(in *counter, p *Profile, forest *Forest, align bool) *Report {
-	var moved *Clocks
+func newReport(in *counter, p *profile.Profile, forest *trace.Forest, align bool) *Report {
+	var moved *clocks.Alignment
 	if forest != nil {
 		if align {
-			moved = forest.alignClocks()
+			moved = clocks.Align(forest)
 		}
-		p = forest.settle(p)
+		p = profile.Settle(forest, p)
 	}
 	sums := p.Sums
 	if forest != nil {
-		sums = func() *Sums { return p.SumsOf(forest.onDevice.shared) }
+		sums = func() *profile.Sums { return p.SumsOf(forest.Devices.Shared) }
 	}
 	r := assemble(in, sums(), p.Options())
 	if moved != nil {
@@ -41,7 +47,7 @@ func newReport(in *counter, p *Profile, forest *Forest, align bool) *Report {
 }
 
 // assemble returns the report on sums, which were made with options.
-func assemble(in *counter, s *Sums, opts SumOptions) *Report {
+func assemble(in *counter, s *profile.Sums, opts profile.Options) *Report {
 	r := &Report{
 		Schema:        Schema,
 		Input:         in.envelope(),

@@ -5,8 +5,21 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/parallel"
 	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,45 +32,45 @@ const warnTimeOutOfRange = "time_out_of_range"
 
 // addStructure fills in the figures that need the structure of the run, and returns
 // the suspects. top bounds the idle gaps that are listed.
-func (r *Report) addStructure(forest *Forest, top int) *suspects {
-	var found *suspects
-	joins := sync.OnceValue(forest.findJoins)
+func (r *Report) addStructure(forest *trace.Forest, top int) *suspects.Found {
+	var found *suspects.Found
+	joins := sync.OnceValue(func() *collective.Joins { return collective.FindJoins(forest) })
 	parallel.Do(
 		func() {
-			r.Steps = append([]Step{}, forest.stepRows()...)
-			r.StatedSteps = op.Known(forest.statedSteps())
+			r.Steps = append([]steps.Row{}, steps.Rows(forest)...)
+			r.StatedSteps = op.Known(steps.Stated(forest))
 		},
 		func() {
-			r.CriticalPath, r.PathOperations, r.PathTotals = forest.pathFigures(joins)
+			r.CriticalPath, r.PathOperations, r.PathTotals = path.Figures(forest, joins)
 		},
-		func() { found = forest.suspects() },
-		func() { r.Sequences = forest.sequences(top, float64(r.Total.whole())) },
-		func() { r.SlowestRequest = forest.slowestRequest(joins) },
+		func() { found = suspects.Find(forest) },
+		func() { r.Sequences = sequences.Find(forest, top, float64(r.Total.Whole())) },
+		func() { r.SlowestRequest = requests.Slowest(forest, joins) },
 		func() {
-			idle := forest.idle(idleOptions{top: cmp.Or(top, -1)})
+			idle := timeline.Idle(forest, timeline.IdleOptions{Top: cmp.Or(top, -1)})
 			r.Idle, r.IdleCauses = idle.Longest, &idle.IdleCauses
 		},
-		func() { r.Launches = forest.launches(timeBuckets) },
-		func() { r.Communication.Collectives = forest.collectiveRows() },
+		func() { r.Launches = launch.Find(forest, timeBuckets) },
+		func() { r.Communication.Collectives = collective.Rows(forest) },
 		func() { r.addSelfTimes(forest); r.addGroupSelfTimes(forest) },
-		func() { r.Memory.OverTime = forest.memoryUse(timeBuckets) },
-		func() { r.addTimelines(forest.timelines()) },
-		func() { r.Utilisation = forest.utilisation(timeBuckets) },
-		func() { r.Concurrency = forest.concurrency() },
+		func() { r.Memory.OverTime = timeline.MemoryOf(forest, timeBuckets) },
+		func() { r.addTimelines(timeline.Timelines(forest)) },
+		func() { r.Utilisation = timeline.UseOf(forest, timeBuckets) },
+		func() { r.Concurrency = timeline.Concurrency(forest) },
 	)
 	return found
 }
 
 // addTimelines gives each device the parts of its time.
-func (r *Report) addTimelines(timelines []timeline) {
-	parts := make(map[DeviceKey]*deviceParts, len(timelines))
+func (r *Report) addTimelines(timelines []timeline.Timeline) {
+	parts := make(map[device.Key]*timeline.Parts, len(timelines))
 	for _, line := range timelines {
-		parts[line.DeviceKey] = line.Parts
+		parts[line.Key] = line.Parts
 	}
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		if p := parts[d.Key()]; p != nil {
-			d.setParts(p)
+			setParts(d, p)
 		}
 	}
 	if r.LoadBalance != nil {
@@ -65,32 +78,32 @@ func (r *Report) addTimelines(timelines []timeline) {
 	}
 }
 
-func (d *Device) setParts(p *deviceParts) {
+func setParts(d *profile.Device, p *timeline.Parts) {
 	d.SpanNS, d.BusyNS, d.IdleNS = op.Known(p.Span), op.Known(p.Busy), op.Known(p.Idle)
 	d.ComputeNS, d.OtherNS = op.Known(p.Compute), op.Known(p.Other)
 	d.ExposedCommunicationNS, d.ExposedMemoryNS = op.Known(p.ExposedCommunication), op.Known(p.ExposedMemory)
 	d.CommunicationNS, d.MemoryNS, d.OverlapNS = op.Known(p.Communication), op.Known(p.Memory), op.Known(p.Overlap)
-	if ratio, ok := p.overlapRatio(); ok {
+	if ratio, ok := p.OverlapRatio(); ok {
 		d.OverlapRatio = op.KnownFloat(ratio)
 	}
 }
 
 // addSelfTimes gives each operation its self time. The row of the others takes
 // those of the names without a row of their own.
-func (r *Report) addSelfTimes(f *Forest) {
-	times := f.operationSelfTimes()
+func (r *Report) addSelfTimes(f *trace.Forest) {
+	times := timeline.OperationSelfTimes(f)
 	var others [2]*op.Int // by side
 	for i := range r.Operations {
 		row := &r.Operations[i]
-		key := operationKey{row.Operation, sideOf(row.Side)}
-		row.SelfNS = op.Known(times[key])
-		delete(times, key)
-		if row.Operation == otherLabel {
-			others[key.Side] = &row.SelfNS
+		of := timeline.OperationKey{Operation: row.Operation, Side: profile.SideOf(row.Side)}
+		row.SelfNS = op.Known(times[of])
+		delete(times, of)
+		if row.Operation == key.Other {
+			others[of.Side] = &row.SelfNS
 		}
 	}
-	for key, self := range times {
-		if sum := others[key.Side]; sum != nil {
+	for of, self := range times {
+		if sum := others[of.Side]; sum != nil {
 			sum.V = wide.AddSaturating(sum.V, self)
 		}
 	}
@@ -99,19 +112,19 @@ func (r *Report) addSelfTimes(f *Forest) {
 // addGroupSelfTimes gives each group its self time, where forest keeps the groups
 // of the operations. What belongs to groups without a row of their own goes into
 // the row of the others.
-func (r *Report) addGroupSelfTimes(forest *Forest) {
-	if len(r.Groups) == 0 || !slices.Equal(forest.by, r.Groups[0].Key.Keys) {
+func (r *Report) addGroupSelfTimes(forest *trace.Forest) {
+	if len(r.Groups) == 0 || !slices.Equal(forest.By, r.Groups[0].Key.Keys) {
 		return
 	}
-	sums := forest.groupSelfTimes()
-	var others []*Group
+	sums := timeline.GroupSelfTimes(forest)
+	var others []*profile.Group
 	for i := range r.Groups {
 		g := &r.Groups[i]
 		if g.Key.Other {
 			others = append(others, g)
 			continue
 		}
-		id := groupID{string(appendValues(nil, g.Key.Values)), g.Side}
+		id := timeline.GroupOf(g.Key.Values, g.Side)
 		g.SelfNS = op.Known(0)
 		if sum := sums[id]; sum != nil {
 			g.SelfNS.V = sum.Int64()
@@ -121,10 +134,31 @@ func (r *Report) addGroupSelfTimes(forest *Forest) {
 	for _, g := range others {
 		var rest wide.Sum
 		for id, sum := range sums {
-			if id.side == g.Side {
+			if id.Side == g.Side {
 				rest.Merge(*sum)
 			}
 		}
 		g.SelfNS = op.Known(rest.Int64())
 	}
+}
+
+// busyImbalance returns the imbalance of the devices by busy time, unknown when
+// the busy time of one of them is.
+func busyImbalance(timelines []timeline.Timeline) op.Float {
+	longest, sum, n := int64(0), int64(0), 0
+	for _, line := range timelines {
+		if line.IsNone() {
+			continue
+		}
+		if line.Parts == nil {
+			return op.Float{}
+		}
+		n++
+		longest = max(longest, line.Parts.Busy)
+		sum = wide.AddSaturating(sum, line.Parts.Busy)
+	}
+	if n < 2 {
+		return op.Float{}
+	}
+	return op.KnownFloat(seed.Imbalance(float64(longest), float64(sum)/float64(n)))
 }

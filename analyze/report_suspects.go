@@ -1,40 +1,50 @@
 package analyze
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
 
 // WithoutSuspects has figures without the operations whose times cannot be
 // right: those with suspect durations, and those that are clock problems or lie
 // below one.
 type WithoutSuspects struct {
-	Total      Total       `json:"total"`
-	Operations []Operation `json:"operations"`
+	Total      profile.Total       `json:"total"`
+	Operations []profile.Operation `json:"operations"`
 	// Groups is nil when no grouping was asked for.
-	Groups  []Group  `json:"groups"`
-	Devices []Device `json:"devices"`
+	Groups  []profile.Group  `json:"groups"`
+	Devices []profile.Device `json:"devices"`
 	// LoadBalance is nil for fewer than two devices.
-	LoadBalance   *Balance      `json:"load_balance"`
-	Communication Communication `json:"communication"`
+	LoadBalance   *profile.Balance `json:"load_balance"`
+	Communication Communication    `json:"communication"`
 	// IdleCauses sums up the idle time of each device.
-	IdleCauses *IdleCauses `json:"idle_causes"`
+	IdleCauses *timeline.IdleCauses `json:"idle_causes"`
 	// Launches is nil where no launch is known.
-	Launches   *Launches   `json:"launches,omitempty"`
-	PathTotals *PathTotals `json:"critical_path_totals"`
-	Steps      []Step      `json:"steps"`
+	Launches   *launch.Launches `json:"launches,omitempty"`
+	PathTotals *path.Totals     `json:"critical_path_totals"`
+	Steps      []steps.Row      `json:"steps"`
 }
 
 // Describe fills in the counts of env that only the structure of an input tells,
 // from orphans to suspect times.
-func (f *Forest) Describe(env *Envelope) { f.describe(env, f.suspects()) }
+func Describe(f *trace.Forest, env *Envelope) { describe(f, env, suspects.Find(f)) }
 
-func (f *Forest) describe(env *Envelope, s *suspects) {
-	counts := f.structure()
+func describe(f *trace.Forest, env *Envelope, s *suspects.Found) {
+	counts := f.Structure()
 	env.Orphans, env.Duplicates, env.Repeated = op.Known(counts.Orphans), op.Known(counts.Duplicates), op.Known(counts.Repeated)
-	env.SuspectDurations, env.Clock = op.Known(int64(len(s.durations))), op.Known(int64(len(s.clock)))
+	env.SuspectDurations, env.Clock = op.Known(int64(len(s.Durations))), op.Known(int64(len(s.Clock)))
 	env.Cycles, env.MissingLinks = op.Known(counts.Cycles), op.Known(counts.MissingLinks)
 	if counts.Clocked > 0 {
 		env.DeviceClock = &DeviceClock{Entries: counts.Clocked, MaxErrorNS: counts.ClockError}
 	}
-	env.Suspects = f.examples(s)
+	env.Suspects = suspects.Examples(f, s)
 	if counts.BadTimes > 0 {
 		env.Warnings[warnTimeOutOfRange] = counts.BadTimes
 	}
@@ -42,36 +52,36 @@ func (f *Forest) describe(env *Envelope, s *suspects) {
 
 // addSuspects fills in what is known about times and parents that cannot be
 // right, given the suspects. all has the sums over the operations of forest.
-func (r *Report) addSuspects(forest *Forest, all *Profile, s *suspects) {
-	forest.describe(&r.Input, s)
-	if len(s.durations)+len(s.clock) > 0 && forest.counts.Overflow == 0 {
-		r.WithoutSuspects = forest.withoutSuspects(s, all)
+func (r *Report) addSuspects(forest *trace.Forest, all *profile.Profile, s *suspects.Found) {
+	describe(forest, &r.Input, s)
+	if len(s.Durations)+len(s.Clock) > 0 && forest.Counts.Overflow == 0 {
+		r.WithoutSuspects = withoutSuspects(forest, s, all)
 	}
 }
 
 // withoutSuspects returns the figures over the operations that are left without
 // the suspects. The forest must hold all operations that all has the sums of.
-func (f *Forest) withoutSuspects(s *suspects, all *Profile) *WithoutSuspects {
-	out := f.without(s)
-	for r := range f.rowCount() {
-		out[r] = out[r] || f.has(r, flagRepeat)
+func withoutSuspects(f *trace.Forest, s *suspects.Found, all *profile.Profile) *WithoutSuspects {
+	out := suspects.Without(f, s)
+	for r := range f.Rows() {
+		out[r] = out[r] || f.Has(r, trace.FlagRepeat)
 	}
-	p := f.profile(all, func(r int32) bool { return !out[r] })
-	left := f.reduced(out)
-	sums := p.SumsOf(f.onDevice.shared)
+	p := profile.Of(f, all, func(r int32) bool { return !out[r] })
+	left := f.Without(out)
+	sums := p.SumsOf(f.Devices.Shared)
 	figures := Report{Operations: sums.Operations, Groups: sums.Groups, Devices: sums.Devices, LoadBalance: sums.LoadBalance}
 	figures.addSelfTimes(left)
 	figures.addGroupSelfTimes(left)
-	figures.addTimelines(left.timelines())
-	_, _, path := left.pathFigures(left.findJoins)
+	figures.addTimelines(timeline.Timelines(left))
+	_, _, totals := path.Figures(left, func() *collective.Joins { return collective.FindJoins(left) })
 	return &WithoutSuspects{
 		Total: sums.Total, Operations: figures.Operations, Groups: figures.Groups, Devices: figures.Devices, LoadBalance: figures.LoadBalance,
 		Communication: Communication{
-			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: left.collectiveRows(),
+			Rules: sums.Rules, Bottlenecks: sums.Bottlenecks, Collectives: collective.Rows(left),
 		},
-		IdleCauses: left.idleCauses(),
-		Launches:   left.launches(timeBuckets),
-		PathTotals: path,
-		Steps:      append([]Step{}, left.stepRows()...),
+		IdleCauses: timeline.CausesOf(left),
+		Launches:   launch.Find(left, timeBuckets),
+		PathTotals: totals,
+		Steps:      append([]steps.Row{}, steps.Rows(left)...),
 	}
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -15,14 +18,14 @@ import (
 func TestReportWithoutSuspects(t *testing.T) {
 	none := 0
 	cases.Seeds(t, 100, func(seed uint64, r *rand.Rand) {
-		specs := suspiciousSpecs(r, 1+r.IntN(60))
+		specs := tracetest.SuspiciousSpecs(r, 1+r.IntN(60))
 		for i := range specs {
-			specs[i].rank = op.Known(r.Int64N(2))
-			specs[i].kind = pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
-			specs[i].step = op.Known(r.Int64N(3))
+			specs[i].Rank = op.Known(r.Int64N(2))
+			specs[i].Kind = tracetest.Pick(r, op.KindCompute, op.KindCollective, op.KindMemory)
+			specs[i].Step = op.Known(r.Int64N(3))
 		}
-		by := pick(r, "", "kind", "rank,operation", "trace,stream")
-		durations, clock := naiveSuspects(specs)
+		by := tracetest.Pick(r, "", "kind", "rank,operation", "trace,stream")
+		durations, clock := tracetest.NaiveSuspects(specs)
 		got := sampleReport(plainRecords(specs), by, true).WithoutSuspects
 		if len(durations)+len(clock) == 0 {
 			none++
@@ -49,28 +52,28 @@ func TestReportWithoutSuspects(t *testing.T) {
 // naiveWithout returns specs without those with suspect durations, whose
 // children go to the parent, and without those that are clock problems or lie
 // below one.
-func naiveWithout(specs []spec, durations, clock []int32) []spec {
-	tree := newNaiveTree(specs)
+func naiveWithout(specs []tracetest.Spec, durations, clock []int32) []tracetest.Spec {
+	tree := tracetest.NewNaiveTree(specs)
 	out := make([]bool, len(specs))
 	for _, i := range durations {
 		out[i] = true
 	}
 	for i := range specs {
-		for at := i; at >= 0; at = tree.parent[at] {
+		for at := i; at >= 0; at = tree.Parent[at] {
 			for _, c := range clock {
 				out[i] = out[i] || at == int(c)
 			}
 		}
-		out[i] = out[i] || tree.repeat[i]
+		out[i] = out[i] || tree.Repeat[i]
 	}
-	return naiveReduced(specs, out)
+	return tracetest.NaiveReduced(specs, out)
 }
 
 // The suspects and the figures without them do not depend on the number of
 // workers, and they read back from JSON.
 func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
-		records := plainRecords(suspiciousSpecs(r, 60))
+		records := plainRecords(tracetest.SuspiciousSpecs(r, 60))
 		var want string
 		for workers := 1; workers <= 4; workers++ {
 			report := collected(r, records, Options{}, workers)
@@ -100,13 +103,13 @@ func TestReportWithoutSuspectsIsIndependentOfWorkers(t *testing.T) {
 
 // A forest that does not hold all operations has no figures without some of them.
 func TestReportWithoutSuspectsBeyondTheLimit(t *testing.T) {
-	specs := []spec{
-		opAt("long", 1, 0, 0, 300*us).onStream(1), opAt("a", 2, 0, 10*us, 20*us).onStream(1), opAt("b", 3, 0, 400*us, 500*us).onStream(1),
+	specs := []tracetest.Spec{
+		tracetest.OpAt("long", 1, 0, 0, 300*tracetest.Microsecond).OnStream(1), tracetest.OpAt("a", 2, 0, 10*tracetest.Microsecond, 20*tracetest.Microsecond).OnStream(1), tracetest.OpAt("b", 3, 0, 400*tracetest.Microsecond, 500*tracetest.Microsecond).OnStream(1),
 	}
-	p, forest := NewProfile(SumOptions{}), newForest(2)
+	p, forest := profile.New(profile.Options{}), trace.NewLimited(2)
 	for _, s := range specs {
-		p.Add(s.entry())
-		forest.Add(s.record())
+		p.Add(s.Entry())
+		forest.Add(s.Record())
 	}
 	r := newReport(newCounter(), p, forest, false)
 	if r.Input.SuspectDurations != op.Known(1) || r.WithoutSuspects != nil {

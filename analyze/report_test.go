@@ -9,8 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -62,10 +66,10 @@ func sampleRecords() []op.Record {
 
 func sampleReport(records []op.Record, by string, structure bool) *Report {
 	opts := Options{}
-	opts.By, _ = ParseKeys(by)
+	opts.By, _ = key.Parse(by)
 	opts.Top = 2
-	in, p, tr := newCounter(), NewProfile(opts.sums()), NewForest()
-	tr.groupBy(opts.By)
+	in, p, tr := newCounter(), profile.New(opts.sums()), trace.New()
+	tr.GroupBy(opts.By)
 	for _, rec := range records {
 		in.add(rec, nil)
 		switch {
@@ -73,7 +77,7 @@ func sampleReport(records []op.Record, by string, structure bool) *Report {
 			p.Add(rec.Entry)
 			tr.Add(op.Record{Entry: rec.Entry})
 		case rec.Span != nil:
-			tr.addSpan(rec.Span)
+			tr.AddSpan(rec.Span)
 		}
 	}
 	in.endFile("entries-jsonl", 4096)
@@ -107,7 +111,7 @@ func TestReportOfNothing(t *testing.T) {
 }
 
 func TestReportWithoutInput(t *testing.T) {
-	r := ReportOn(NewProfile(SumOptions{}))
+	r := ReportOn(profile.New(profile.Options{}))
 	if r.Input.Sampling != SamplingNone || r.Input.Entries != 0 {
 		t.Errorf("%+v", r.Input)
 	}
@@ -131,10 +135,10 @@ func TestReportWithoutStructure(t *testing.T) {
 		structural := cmp.Options{
 			equalReports,
 			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock", "Cycles", "Suspects", "MissingLinks"),
-			cmpopts.IgnoreFields(Stats{}, "SelfNS"),
-			cmpopts.IgnoreFields(Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS", "ExposedMemoryNS",
+			cmpopts.IgnoreFields(profile.Stats{}, "SelfNS"),
+			cmpopts.IgnoreFields(profile.Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS", "ExposedMemoryNS",
 				"OtherNS", "IdleNS", "CommunicationNS", "MemoryNS", "OverlapNS", "OverlapRatio"),
-			cmpopts.IgnoreFields(Balance{}, "BusyImbalanceRatio"),
+			cmpopts.IgnoreFields(profile.Balance{}, "BusyImbalanceRatio"),
 			cmpopts.IgnoreFields(Memory{}, "OverTime"),
 			cmpopts.IgnoreFields(Communication{}, "Collectives"),
 			cmpopts.IgnoreFields(Report{}, "CriticalPath", "PathOperations", "PathTotals", "SlowestRequest", "Sequences"),
@@ -181,29 +185,10 @@ func TestReportBusyImbalance(t *testing.T) {
 	}
 }
 
-// Zero options are the defaults, and negative ones stand for none.
-func TestOptions(t *testing.T) {
-	report := func(opts Options) *Report {
-		p := NewProfile(opts.sums())
-		for _, name := range []string{"a", "b", "c"} {
-			p.Add(&op.Entry{Operation: name, MemoryBytes: op.Known(DefaultHotspotBytes)})
-		}
-		return ReportOn(p)
-	}
-	r := report(Options{})
-	if len(r.Operations) != 3 || len(r.Slowest) != 3 || r.Memory.ThresholdBytes != DefaultHotspotBytes || r.Memory.HotspotCount != 0 {
-		t.Errorf("%d operations, %d slowest, %+v", len(r.Operations), len(r.Slowest), r.Memory)
-	}
-	r = report(Options{MaxGroups: -1, Top: -1, HotspotBytes: -1})
-	if len(r.Operations) != 3 || len(r.Slowest) != 0 || r.Memory.ThresholdBytes != 0 || r.Memory.HotspotCount != 3 {
-		t.Errorf("%d operations, %d slowest, %+v", len(r.Operations), len(r.Slowest), r.Memory)
-	}
-}
-
 func TestReportSelfTimeOfOthers(t *testing.T) {
 	opts := Options{}
 	opts.MaxGroups = 2
-	p, tr := NewProfile(opts.sums()), NewForest()
+	p, tr := profile.New(opts.sums()), trace.New()
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		e := op.Entry{Operation: name, Duration: 7}
 		p.Add(&e)
@@ -218,50 +203,12 @@ func TestReportSelfTimeOfOthers(t *testing.T) {
 	}
 }
 
-func TestReportEstimates(t *testing.T) {
-	report := func(weights ...float64) *Report {
-		p := NewProfile(SumOptions{})
-		for _, w := range weights {
-			p.Add(&op.Entry{Operation: "a", Duration: 100, AdjustedCount: w})
-		}
-		return ReportOn(p)
-	}
-	r := report(2, 4.5)
-	if r.Total.EstCount.V != 6.5 || r.Total.EstSumNS.V != 650 || r.Total.Count != 2 {
-		t.Errorf("estimates %g and %g", r.Total.EstCount.V, r.Total.EstSumNS.V)
-	}
-	if r.Operations[0].EstCount.V != 6.5 || r.Operations[0].EstSumNS.V != 650 || r.Operations[0].Count != 2 {
-		t.Errorf("estimates of the row: %+v", r.Operations[0].Estimate)
-	}
-	for _, weights := range [][]float64{{2, 0}, {0, 0}, {}} {
-		if r := report(weights...); r.Total.EstCount.Known || len(r.Operations) > 0 && r.Operations[0].EstCount.Known {
-			t.Errorf("weights %g: an estimate", weights)
-		}
-	}
-}
-
-func TestReportSumsBeyond64Bits(t *testing.T) {
-	const huge = 1 << 62
-	p := NewProfile(SumOptions{})
-	for range 5 {
-		p.Add(&op.Entry{Operation: "a", DeviceID: "d", Duration: huge, MemoryBytes: op.Known(huge)})
-	}
-	r := ReportOn(p)
-	row := r.Operations[0]
-	if row.SumNS != 1<<63-1 || row.MeanNS != huge || row.StdNS.V != 0 || row.MemoryBytes != 1<<63-1 {
-		t.Errorf("%+v", row)
-	}
-	if diff := cmp.Diff(map[string]int64{"sum_overflow": 1}, r.Input.Warnings); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A report on a seed trace has the seed's figures.
 func TestReportHasSeedFigures(t *testing.T) {
 	cases.Seeds(t, 40, func(number uint64, r *rand.Rand) {
 		trace := random.Trace(r, 1+r.IntN(200))
-		opts := Options{HotspotBytes: 16, Top: DefaultTop}
-		p := NewProfile(opts.sums())
+		opts := Options{HotspotBytes: 16, Top: profile.DefaultTop}
+		p := profile.New(opts.sums())
 		for i := range trace.Entries {
 			e := &trace.Entries[i]
 			e.Rank = op.Int{}
@@ -284,7 +231,7 @@ func TestReportHasSeedFigures(t *testing.T) {
 			[]int64{rep.Total.Count, rep.Total.SumNS, rep.Total.MemoryBytes, rep.Total.PeakMemoryBytes})
 		devices := map[string]seed.DeviceSummary{}
 		for _, row := range rep.Devices {
-			if row.DeviceID != UnknownDevice {
+			if row.DeviceID != device.Unknown {
 				devices[row.DeviceID] = seed.DeviceSummary{OpCount: row.Count, TotalDurationUS: float64(row.SumNS) / 1000,
 					TotalMemoryBytes: row.MemoryBytes}
 			}

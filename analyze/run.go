@@ -7,6 +7,9 @@ import (
 	"iter"
 	"runtime"
 
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -110,7 +113,7 @@ func Read(ctx context.Context, src Source, f func(op.Record)) (*Envelope, error)
 
 // ReadForest reads an input with several goroutines, 0 for one per processor, and returns
 // its structure and the counts of the input. Errors are those of [Run].
-func ReadForest(ctx context.Context, src Source, workers int) (*Forest, *Envelope, error) {
+func ReadForest(ctx context.Context, src Source, workers int) (*trace.Forest, *Envelope, error) {
 	c, err := collectForest(ctx, src, workers)
 	for errors.Is(err, op.ErrAgain) {
 		c, err = collectForest(ctx, src, workers)
@@ -126,19 +129,19 @@ func ReadForest(ctx context.Context, src Source, workers int) (*Forest, *Envelop
 // worker.
 type forestCollector struct {
 	counter *counter
-	forest  *Forest
+	forest  *trace.Forest
 	account account
 }
 
 func collectForest(ctx context.Context, src Source, n int) (*forestCollector, error) {
 	workers := make([]forestCollector, cmp.Or(max(0, n), runtime.GOMAXPROCS(0)))
 	for i := range workers {
-		workers[i] = forestCollector{newCounter(), NewForest(), newAccount(src)}
+		workers[i] = forestCollector{newCounter(), trace.New(), newAccount(src)}
 	}
 	err := src.Read(len(workers), func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
 		w := &workers[worker]
 		w.counter.startFile(file)
-		w.forest.startPart(part)
+		w.forest.StartPart(part)
 		return each(ctx, records, func() error { return w.account.set(w.forest.Bytes()) }, func(rec op.Record, err error) {
 			w.counter.add(rec, err)
 			if err == nil {
@@ -150,13 +153,13 @@ func collectForest(ctx context.Context, src Source, n int) (*forestCollector, er
 		return nil, err
 	}
 	c := &workers[0]
-	var others []*Forest
+	var others []*trace.Forest
 	for _, w := range workers[1:] {
 		c.counter.merge(w.counter)
 		others = append(others, w.forest)
 	}
 	if len(others) > 0 {
-		c.forest.take(others)
+		c.forest.Take(others)
 	}
 	c.counter.endFiles(src.Files())
 	return c, nil
@@ -198,8 +201,8 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], check func()
 				return err
 			}
 		}
-		if longRecord(&rec) {
-			cutTexts(&rec)
+		if profile.LongRecord(&rec) {
+			profile.CutTexts(&rec)
 			n += checkInterval / longPerCheck
 		}
 		if err != nil {
@@ -216,31 +219,31 @@ func each(ctx context.Context, records iter.Seq2[op.Record, error], check func()
 // collector collects the figures of a report. Run gives one to each worker.
 type collector struct {
 	counter *counter
-	profile *Profile
-	forest  *Forest // nil where neither the structure nor local roots are asked for
+	profile *profile.Profile
+	forest  *trace.Forest // nil where neither the structure nor local roots are asked for
 	opts    Options
-	works   workFinder
+	works   work.Finder
 	account account
 	partial partialReader
 }
 
 func newCollector(opts Options) *collector {
 	c := &collector{
-		counter: newCounter(), profile: NewProfile(opts.sums()), opts: opts, works: newWorkFinder(opts.RecordedFLOPs, opts.Peaks),
+		counter: newCounter(), profile: profile.New(opts.sums()), opts: opts, works: work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
 	}
 	if opts.structural() {
-		c.forest = NewForest()
+		c.forest = trace.New()
 		if opts.KeepForest {
 			c.forest.KeepShapes()
 		}
-		c.forest.groupBy(opts.By)
+		c.forest.GroupBy(opts.By)
 	}
 	return c
 }
 
 // bytes returns about how much memory c takes.
 func (c *collector) bytes() int64 {
-	n := c.profile.bytes() + c.partial.held
+	n := c.profile.Bytes() + c.partial.held
 	if c.forest != nil {
 		n += c.forest.Bytes()
 	}
@@ -250,9 +253,9 @@ func (c *collector) bytes() int64 {
 // startPart begins a part of a file. No part is added to two collectors.
 func (c *collector) startPart(file, part int64) {
 	c.counter.startFile(file)
-	c.profile.startPart(part)
+	c.profile.StartPart(part)
 	if c.forest != nil {
-		c.forest.startPart(part)
+		c.forest.StartPart(part)
 	}
 }
 
@@ -284,18 +287,18 @@ func (c *collector) add(rec op.Record, err error) {
 	case rec.Entry != nil:
 		c.addEntry(rec.Entry, rec.Whole)
 	case rec.Total != nil:
-		c.profile.addStated(rec.Total)
+		c.profile.AddStated(rec.Total)
 	case rec.Span != nil && c.forest != nil:
-		c.forest.addSpan(rec.Span)
+		c.forest.AddSpan(rec.Span)
 	}
 }
 
 // addEntry adds the entry of a record to the figures.
 func (c *collector) addEntry(e *op.Entry, whole op.WholeReader) {
-	w := c.works.entry(e)
-	c.profile.addRecord(e, whole, w)
+	w := c.works.Entry(e)
+	c.profile.AddRecord(e, whole, w)
 	if c.forest != nil {
-		c.forest.addOp(e, w)
+		c.forest.AddOp(e, w)
 	}
 }
 
@@ -304,7 +307,7 @@ func (c *collector) addEntry(e *op.Entry, whole op.WholeReader) {
 // needs little more memory than the forests together.
 func mergeCollectors(workers ...*collector) *collector {
 	c := workers[0]
-	var forests []*Forest
+	var forests []*trace.Forest
 	for _, o := range workers[1:] {
 		c.counter.merge(o.counter)
 		c.profile.Merge(o.profile)
@@ -314,7 +317,7 @@ func mergeCollectors(workers ...*collector) *collector {
 		}
 	}
 	if len(forests) > 0 {
-		c.forest.take(forests)
+		c.forest.Take(forests)
 	}
 	return c
 }
@@ -331,7 +334,7 @@ func (c *collector) report() *Report {
 		return r
 	}
 	if c.opts.SumsOnly && c.forest != nil {
-		return newReport(c.counter, c.forest.settleRoots(c.profile), nil, false)
+		return newReport(c.counter, profile.SettleRoots(c.forest, c.profile), nil, false)
 	}
 	r := newReport(c.counter, c.profile, c.forest, c.opts.AlignClocks)
 	if c.opts.KeepForest {

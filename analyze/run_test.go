@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/op"
 )
 
@@ -214,7 +216,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 	entries := []op.Entry{
 		{Operation: "a", Duration: 1, Start: op.Known(10)},
 		{Operation: "a", Duration: 2, Start: op.Known(20), EmptyDevice: true},
-		{Operation: "a", Duration: 3, Start: op.Known(30), DeviceID: UnknownDevice},
+		{Operation: "a", Duration: 3, Start: op.Known(30), DeviceID: device.Unknown},
 		{Operation: "a", Duration: 4, Start: op.Known(40), DeviceID: "gpu:0"},
 		{Operation: "a", Duration: 5, Start: op.Known(50)},
 		{Operation: "a", Duration: 7, Start: op.Known(60), EmptyDevice: true},
@@ -222,7 +224,7 @@ func TestDevicesThatLookLikeNone(t *testing.T) {
 	for _, workers := range []int{1, 2, 3} {
 		all := make([]*collector, workers)
 		for i := range all {
-			all[i] = newCollector(Options{By: keys("device")})
+			all[i] = newCollector(Options{By: tracetest.Keys("device")})
 		}
 		for i := range entries {
 			all[i%workers].add(op.Record{Entry: &entries[i]}, nil)

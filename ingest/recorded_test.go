@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
@@ -72,16 +74,16 @@ type timeline struct {
 }
 
 // timelines returns the timeline of each device in the input, by rank and name.
-func timelines(t *testing.T, paths ...string) (map[string]timeline, map[string]analyze.Device) {
+func timelines(t *testing.T, paths ...string) (map[string]timeline, map[string]profile.Device) {
 	t.Helper()
 	r, err := analyze.Run(t.Context(), ingest.Open(paths...), analyze.Options{})
 	if err != nil || r.Input.Malformed > 0 {
 		t.Fatalf("err = %v, %d malformed", err, r.Input.Malformed)
 	}
-	all, devices := make(map[string]timeline), make(map[string]analyze.Device)
+	all, devices := make(map[string]timeline), make(map[string]profile.Device)
 	for _, d := range r.Devices {
 		if !d.SpanNS.Known {
-			if d.DeviceID == analyze.UnknownDevice {
+			if d.DeviceID == device.Unknown {
 				continue
 			}
 			t.Fatalf("device %s has no start times", d.DeviceID)

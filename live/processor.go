@@ -14,6 +14,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
@@ -136,7 +137,7 @@ func (p *Processor) lock(n uint32) *shard {
 // Report returns the sums of all operations since the Processor was made: what needs the
 // structure of the run, such as self times, is in the page's report only.
 func (p *Processor) Report() *analyze.Report {
-	sum := analyze.NewProfile(analyze.SumOptions{RecordedFLOPs: true})
+	sum := profile.New(profile.Options{RecordedFLOPs: true})
 	for _, sh := range p.shards {
 		sh.mu.Lock()
 		sum.Merge(sh.profile)

@@ -9,8 +9,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/convert"
 	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/span"
@@ -170,14 +170,14 @@ func (p *push) fold(last bool) {
 		}
 		f.add(o, entries[o.template])
 	}
-	p.table.Merge(f.forest.Stacks())
+	p.table.Merge(stacks.Of(f.forest))
 }
 
 // folding is one fold under way.
 type folding struct {
 	*push
 	conv   *convert.Converter
-	forest *analyze.Forest
+	forest *trace.Forest
 	// operations says which of the frames that are no operations of a fold are operations,
 	// and spans which are in the forest.
 	operations, spans map[*frame]bool
@@ -185,7 +185,7 @@ type folding struct {
 
 func newFold(p *push) *folding {
 	f := &folding{
-		push: p, conv: convert.New(p.mapping, textBytes), forest: analyze.NewForest(),
+		push: p, conv: convert.New(p.mapping, textBytes), forest: trace.New(),
 		operations: make(map[*frame]bool), spans: make(map[*frame]bool),
 	}
 	f.forest.KeepShapes()

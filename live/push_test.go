@@ -24,7 +24,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	spans "github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/live"
 	"github.com/optrace/optrace/op"
@@ -192,7 +193,7 @@ func TestPushedIsTheProfileOfTheFile(t *testing.T) {
 // wholeMessage returns the profiles of a file.
 func wholeMessage(t *testing.T, path string) []byte {
 	t.Helper()
-	forest := analyze.NewForest()
+	forest := spans.New()
 	forest.KeepShapes()
 	var from otlpprofiles.Producers
 	for rec, err := range ingest.Open(path).Records() {
@@ -208,7 +209,7 @@ func wholeMessage(t *testing.T, path string) []byte {
 		}
 	}
 	var b bytes.Buffer
-	if err := otlpprofiles.Write(&b, forest.Stacks(), otlpprofiles.Options{Producers: &from}); err != nil {
+	if err := otlpprofiles.Write(&b, stacks.Of(forest), otlpprofiles.Options{Producers: &from}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/convert"
 	"github.com/optrace/optrace/internal/intern"
@@ -22,7 +22,7 @@ type shard struct {
 	mapping *op.Mapping
 	conv    *convert.Converter
 	cache   attrcache.Cache[*template]
-	profile *analyze.Profile
+	profile *profile.Profile
 	strings intern.Table
 	metrics *metrics
 
@@ -61,7 +61,7 @@ type record struct {
 func newShard(cfg config, records, cacheBytes int, m *metrics) *shard {
 	return &shard{
 		mapping: cfg.mapping, conv: convert.New(cfg.mapping, textBytes), cache: attrcache.New[*template](cacheBytes, true),
-		profile: analyze.NewProfile(analyze.SumOptions{RecordedFLOPs: true}), most: records, metrics: m,
+		profile: profile.New(profile.Options{RecordedFLOPs: true}), most: records, metrics: m,
 	}
 }
 

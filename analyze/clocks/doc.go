@@ -13,7 +13,7 @@
 // one offset here, and the drift is stated beside it. The residuals say how well the offset
 // fits.
 //
-// The package knows no operations and no files, and what it keeps is bounded by the number of
-// ranks that are compared with each other. Package analyze finds the collectives and corrects
-// times; what is a collective that ends at once is said there.
+// What an Estimator keeps is bounded by the number of ranks that are compared with each other.
+// [Align] gives it the collectives of a forest that end at once, as package collective joins
+// them, and moves the times of ranks onto one clock.
 package clocks

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/optrace/optrace/analyze/internal/sketch"
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
 )
@@ -87,7 +88,7 @@ func (e *Estimator) offset(via Offset, rank int64) Offset {
 	slices.Sort(residuals)
 	o := Offset{
 		Rank: rank, OffsetNS: wide.AddSaturating(via.OffsetNS, sign*middle), Via: op.Known(via.Rank), Collectives: d.seen,
-		ResidualMedianNS: op.Known(residuals[(len(residuals)-1)/2]), ResidualMaxNS: op.Known(residuals[len(residuals)-1]),
+		ResidualMedianNS: op.Known(median(residuals)), ResidualMaxNS: op.Known(residuals[len(residuals)-1]),
 	}
 	if drift, ok := d.drift(); ok {
 		o.DriftNSPerS = op.KnownFloat(float64(sign) * drift)
@@ -102,8 +103,11 @@ func (d *differences) median() int64 {
 		values[i] = s.difference
 	}
 	slices.Sort(values)
-	return values[(len(values)-1)/2]
+	return median(values)
 }
+
+// median returns the median of values in order, the lower one of two.
+func median(sorted []int64) int64 { return sorted[sketch.Place(int64(len(sorted)), 50)] }
 
 // drift returns by how many nanoseconds in a second the difference grows: between the medians
 // of the first and of the last third of the time. ok is false where these are less than a

@@ -1,7 +1,7 @@
 package correlate
 
 import (
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
 
@@ -20,7 +20,7 @@ func (j *Join) Report(opts Options) *Report {
 	}
 	links := Link(opts.Jaeger)
 	r := &Report{Schema: Schema, Jaeger: links, Requests: []Request{}, Shared: []Shared{}, Unattached: []Op{}}
-	all := forest.Requests()
+	all := requests.Find(forest)
 	kept := all.List[:0]
 	keptTraces := make(map[op.TraceID]struct{})
 	for i := range all.List {
@@ -59,8 +59,8 @@ func (j *Join) Report(opts Options) *Report {
 
 // addShared lists the executions that work for the requests that were kept, and adds
 // their traces to those of the report.
-func (r *Report) addShared(all *analyze.Requests, s *sides, pruned map[spanKey][]op.Pruned, traces map[op.TraceID]struct{}, links Link) {
-	kept := make(map[*analyze.Execution]struct{})
+func (r *Report) addShared(all *requests.Requests, s *sides, pruned map[spanKey][]op.Pruned, traces map[op.TraceID]struct{}, links Link) {
+	kept := make(map[*requests.Execution]struct{})
 	for i := range all.List {
 		for e := range all.List[i].Executions() {
 			kept[e] = struct{}{}
@@ -93,7 +93,7 @@ func (r *Report) addMissing(q *Request) {
 }
 
 // request describes a request, without the differences of the sides.
-func request(all *analyze.Requests, q *analyze.Request, links Link) Request {
+func request(all *requests.Requests, q *requests.Request, links Link) Request {
 	return Request{
 		TraceID: q.TraceID, Root: q.Name, RootSpanID: q.SpanID, Service: q.Service,
 		StartNS: q.StartNS, DurationNS: q.DurationNS, UncoveredNS: q.UncoveredNS, QueueingNS: q.QueueingNS,
@@ -104,7 +104,7 @@ func request(all *analyze.Requests, q *analyze.Request, links Link) Request {
 }
 
 // unattached lists the operations that belong to no request.
-func (r *Report) unattached(all *analyze.Requests, opts Options, links Link) {
+func (r *Report) unattached(all *requests.Requests, opts Options, links Link) {
 	limit := opts.MaxUnattached
 	if limit <= 0 {
 		limit = DefaultMaxUnattached
@@ -120,7 +120,7 @@ func (r *Report) unattached(all *analyze.Requests, opts Options, links Link) {
 		}
 		k := keyOf(n)
 		r.Unattached = append(r.Unattached, Op{
-			Operation: k.operation, Kind: k.kind, DeviceKey: k.device,
+			Operation: k.operation, Kind: k.kind, Key: k.device,
 			TraceID: n.TraceID(), SpanID: n.SpanID(), StartNS: n.Start(), DurationNS: n.Duration(),
 			Link: links.span(n.TraceID(), n.SpanID()),
 		})

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/op"
 )
 
@@ -44,7 +44,7 @@ type Group struct {
 type PartDifference struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`
-	analyze.DeviceKey
+	device.Key
 	// Slow and Typical are the mean times per request, Difference is the one less
 	// the other, all in nanoseconds.
 	SlowNS       float64 `json:"slow_mean_ns"`
@@ -82,7 +82,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 	}
 	add := func(k partKey) {
 		c.Parts = append(c.Parts, PartDifference{
-			Operation: k.operation, Kind: k.kind, DeviceKey: k.device,
+			Operation: k.operation, Kind: k.kind, Key: k.device,
 			SlowNS: inSlow[k], TypicalNS: inTypical[k], DifferenceNS: inSlow[k] - inTypical[k], Link: exemplar[k],
 		})
 	}
@@ -95,7 +95,7 @@ func compare(sorted []*Request, links Link) *Comparison {
 		}
 	}
 	slices.SortFunc(c.Parts, func(a, b PartDifference) int {
-		ka, kb := partKey{a.Operation, a.Kind, a.DeviceKey}, partKey{b.Operation, b.Kind, b.DeviceKey}
+		ka, kb := partKey{a.Operation, a.Kind, a.Key}, partKey{b.Operation, b.Kind, b.Key}
 		return cmp.Or(cmp.Compare(math.Abs(b.DifferenceNS), math.Abs(a.DifferenceNS)), ka.compare(kb))
 	})
 	return c

@@ -6,15 +6,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/op"
 )
 
-// requests returns n requests, each with an add of 10 and a matmul of 20, but
+// predictions returns n requests, each with an add of 10 and a matmul of 20, but
 // for the slow ones, in which the matmul takes 120 and is followed by a copy
 // of 5. They begin and end with 1 of their own.
-func requests(n, slow int) []span {
+func predictions(n, slow int) []span {
 	var all []span
 	for i := range n {
 		trace := byte(i + 1)
@@ -33,7 +33,7 @@ func requests(n, slow int) []span {
 }
 
 func TestComparison(t *testing.T) {
-	r := join(requests(20, 2)).Report(correlate.Options{Jaeger: address})
+	r := join(predictions(20, 2)).Report(correlate.Options{Jaeger: address})
 	if len(r.Endpoints) != 1 {
 		t.Fatalf("endpoints %+v", r.Endpoints)
 	}
@@ -48,12 +48,12 @@ func TestComparison(t *testing.T) {
 	if c.Slow.Requests != 2 || c.Slow.MeanNS != 137 || c.Typical.Requests != 10 || c.Typical.MeanNS != 32 || c.DifferenceNS != 105 {
 		t.Errorf("slow %+v, typical %+v, difference %v", c.Slow, c.Typical, c.DifferenceNS)
 	}
-	cuda := analyze.DeviceKey{DeviceID: "cuda:0"}
+	cuda := device.Key{DeviceID: "cuda:0"}
 	want := []correlate.PartDifference{
-		{Operation: "matmul", Kind: "compute", DeviceKey: cuda, SlowNS: 120, TypicalNS: 20, DifferenceNS: 100},
-		{Operation: "copy", Kind: "compute", DeviceKey: cuda, SlowNS: 5, DifferenceNS: 5},
+		{Operation: "matmul", Kind: "compute", Key: cuda, SlowNS: 120, TypicalNS: 20, DifferenceNS: 100},
+		{Operation: "copy", Kind: "compute", Key: cuda, SlowNS: 5, DifferenceNS: 5},
 		{Operation: "POST /predict", Kind: "host", SlowNS: 2, TypicalNS: 2},
-		{Operation: "add", Kind: "compute", DeviceKey: cuda, SlowNS: 10, TypicalNS: 10},
+		{Operation: "add", Kind: "compute", Key: cuda, SlowNS: 10, TypicalNS: 10},
 	}
 	for i := range c.Parts {
 		if c.Parts[i].Link == "" {
@@ -87,7 +87,7 @@ func TestComparison(t *testing.T) {
 // compared.
 func TestComparisonSizes(t *testing.T) {
 	for n := range 60 {
-		r := join(requests(n, 1)).Report(correlate.Options{})
+		r := join(predictions(n, 1)).Report(correlate.Options{})
 		if n == 0 {
 			continue
 		}

@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
 
 // Endpoint sums up the requests of one name and service.
 type Endpoint struct {
-	analyze.Endpoint
+	requests.Endpoint
 	// Path sums up the critical paths of the requests.
 	Path Path `json:"critical_path"`
 	// P50 and P95 are of the durations of the requests, in nanoseconds: the
@@ -27,9 +29,9 @@ type Endpoint struct {
 	Link Link `json:"link"`
 }
 
-// Path sums up critical paths. It adds examples to an [analyze.PathSummary].
+// Path sums up critical paths. It adds examples to an [path.Summary].
 type Path struct {
-	analyze.PathSummary
+	path.Summary
 	// Shares has a row per operation, kind and device, the largest first.
 	Shares []Share `json:"shares"`
 }
@@ -37,7 +39,7 @@ type Path struct {
 // Share is the part of critical paths that lies in one operation, or in a span
 // that is no operation.
 type Share struct {
-	analyze.PathShare
+	path.Share
 	// TraceID is the request that spent the most time on it, SpanID where the path
 	// was longest in that; Link leads there.
 	TraceID op.TraceID `json:"trace_id"`
@@ -47,7 +49,7 @@ type Share struct {
 
 // endpoints sums up the requests of list, which rows describe, and marks the
 // slow ones.
-func endpoints(list *analyze.Requests, rows []Request, links Link) []Endpoint {
+func endpoints(list *requests.Requests, rows []Request, links Link) []Endpoint {
 	type name struct{ root, service string }
 	byName := make(map[name][]*Request)
 	for i := range rows {
@@ -81,7 +83,7 @@ func endpoints(list *analyze.Requests, rows []Request, links Link) []Endpoint {
 }
 
 // withExamples adds to the shares of a path where to look at them.
-func withExamples(sum *analyze.PathSummary, requests []*Request) Path {
+func withExamples(sum *path.Summary, requests []*Request) Path {
 	type example struct {
 		request *Request
 		part    *PathPart
@@ -95,10 +97,10 @@ func withExamples(sum *analyze.PathSummary, requests []*Request) Path {
 			}
 		}
 	}
-	path := Path{PathSummary: *sum, Shares: []Share{}}
+	path := Path{Summary: *sum, Shares: []Share{}}
 	for _, s := range sum.Shares {
-		row := Share{PathShare: s}
-		if e, found := longest[partKey{s.Operation, s.Kind, s.DeviceKey}]; found {
+		row := Share{Share: s}
+		if e, found := longest[partKey{s.Operation, s.Kind, s.Key}]; found {
 			row.TraceID, row.SpanID, row.Link = e.request.TraceID, e.part.SpanID, e.part.Link
 		}
 		path.Shares = append(path.Shares, row)
@@ -108,10 +110,9 @@ func withExamples(sum *analyze.PathSummary, requests []*Request) Path {
 
 // percentile returns a percentile of the durations of requests that are sorted
 // by them.
-func percentile(sorted []*Request, percent int) op.Int {
+func percentile(sorted []*Request, percent int64) op.Int {
 	if len(sorted) == 0 {
 		return op.Int{}
 	}
-	rank := (len(sorted)*percent + 99) / 100
-	return op.Known(sorted[rank-1].DurationNS.V)
+	return op.Known(sorted[sketch.Place(int64(len(sorted)), percent)].DurationNS.V)
 }

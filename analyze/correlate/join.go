@@ -2,16 +2,18 @@ package correlate
 
 import (
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
 // Join collects the records that a local batch and a tracing backend hold of the
-// same traces, in any order. It keeps the columns of an [analyze.Trace] for each
+// same traces, in any order. It keeps the columns of an [trace.Forest] for each
 // operation and span, and the ids of the records of the backend.
 //
 // A Join is not safe for concurrent use.
 type Join struct {
-	local, service *analyze.Forest
+	local, service *trace.Forest
 	// held has the ids of the operations and spans that the backend holds.
 	held map[spanKey]struct{}
 	// pruned has the summaries of operations that the backend was not sent, by
@@ -28,8 +30,8 @@ type spanKey struct {
 // NewJoin returns an empty Join.
 func NewJoin() *Join {
 	return &Join{
-		local:   analyze.NewForest(),
-		service: analyze.NewForest(),
+		local:   trace.New(),
+		service: trace.New(),
 		held:    make(map[spanKey]struct{}),
 		pruned:  make(map[spanKey][]op.Pruned),
 	}
@@ -40,7 +42,7 @@ func NewJoin() *Join {
 func (j *Join) AddLocal(rec op.Record) { j.local.Add(rec) }
 
 // TakeLocal adds the local batch as a whole. The forest must not be used any more.
-func (j *Join) TakeLocal(forest *analyze.Forest) {
+func (j *Join) TakeLocal(forest *trace.Forest) {
 	if j.local.Len() == 0 {
 		j.local = forest
 		return
@@ -74,12 +76,12 @@ func (j *Join) AddPruned(p op.Pruned) {
 // DescribeLocal fills in the counts of env that the structure of the local batch
 // tells, such as suspect times; DescribeService does so for the tracing backend. Call
 // them before Report.
-func (j *Join) DescribeLocal(env *analyze.Envelope) { j.local.Describe(env) }
+func (j *Join) DescribeLocal(env *analyze.Envelope) { analyze.Describe(j.local, env) }
 
 // DescribeService is described at [Join.DescribeLocal].
-func (j *Join) DescribeService(env *analyze.Envelope) { j.service.Describe(env) }
+func (j *Join) DescribeService(env *analyze.Envelope) { analyze.Describe(j.service, env) }
 
 // LocalRequests returns the requests that the local batch holds, so that the
 // tracing backend can be asked for their traces. It is valid until something is
 // added.
-func (j *Join) LocalRequests() *analyze.Requests { return j.local.Requests() }
+func (j *Join) LocalRequests() *requests.Requests { return requests.Find(j.local) }

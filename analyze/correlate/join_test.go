@@ -5,8 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
 
@@ -27,7 +28,7 @@ var predict = []span{
 func TestReport(t *testing.T) {
 	link := func(path string) correlate.Link { return correlate.Link(address + "/trace/" + path) }
 	const trace1, trace2 = "00000000000000000000000000000001", "00000000000000000000000000000002"
-	cuda := analyze.DeviceKey{DeviceID: "cuda:0"}
+	cuda := device.Key{DeviceID: "cuda:0"}
 	want := &correlate.Report{
 		Schema: correlate.Schema,
 		Jaeger: address,
@@ -35,13 +36,13 @@ func TestReport(t *testing.T) {
 			TraceID: traceOf(1), Root: "POST /predict", RootSpanID: idOf(1), Service: "api",
 			StartNS: op.Known(0), DurationNS: op.Known(100), Ops: 3, OwnNS: 75, UncoveredNS: op.Known(25), QueueingNS: op.Known(10),
 			CriticalPath: []correlate.PathPart{
-				{Operation: "matmul", Kind: "compute", DeviceKey: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 +
+				{Operation: "matmul", Kind: "compute", Key: cuda, TimeNS: 40, Segments: 1, SpanID: idOf(3), Link: link(trace1 +
 					"?uiFind=0000000000000003")},
-				{Operation: "softmax", Kind: "compute", DeviceKey: cuda, TimeNS: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 +
+				{Operation: "softmax", Kind: "compute", Key: cuda, TimeNS: 30, Segments: 1, SpanID: idOf(5), Link: link(trace1 +
 					"?uiFind=0000000000000005")},
 				{Operation: "inference", Kind: "host", TimeNS: 15, Segments: 3, SpanID: idOf(2), Link: link(trace1 + "?uiFind=0000000000000002")},
 				{Operation: "POST /predict", Kind: "host", TimeNS: 8, Segments: 3, SpanID: idOf(1), Link: link(trace1 + "?uiFind=0000000000000001")},
-				{Operation: "relu", Kind: "compute", DeviceKey: cuda, TimeNS: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 +
+				{Operation: "relu", Kind: "compute", Key: cuda, TimeNS: 5, Segments: 1, SpanID: idOf(4), Link: link(trace1 +
 					"?uiFind=0000000000000004")},
 				{Operation: "SELECT", Kind: "host", TimeNS: 2, Segments: 1, SpanID: idOf(6), Link: link(trace1 + "?uiFind=0000000000000006")},
 			},
@@ -50,7 +51,7 @@ func TestReport(t *testing.T) {
 		}},
 		Shared: []correlate.Shared{},
 		Unattached: []correlate.Op{{
-			Operation: "warmup", Kind: "compute", DeviceKey: cuda, TraceID: traceOf(2), SpanID: idOf(7), StartNS: op.Known(0), DurationNS: 7,
+			Operation: "warmup", Kind: "compute", Key: cuda, TraceID: traceOf(2), SpanID: idOf(7), StartNS: op.Known(0), DurationNS: 7,
 			Link: link(trace2 + "?uiFind=0000000000000007"),
 		}},
 		UnattachedOps: 1, MissingInJaeger: 1, MissingLocally: 2, MissingOpsLocally: 1,
@@ -157,7 +158,7 @@ func TestReportKeep(t *testing.T) {
 		{trace: 3, id: 2, parent: 1, name: "ping", device: "cpu", start: 0, end: 1, side: both},
 	}, predict...)
 	r := join(spans).Report(correlate.Options{
-		Keep:      func(q *analyze.Request) bool { return q.Name != "GET /health" },
+		Keep:      func(q *requests.Request) bool { return q.Name != "GET /health" },
 		KeepTrace: func(id op.TraceID) bool { return id != traceOf(2) },
 	})
 	if len(r.Requests) != 1 || len(r.Endpoints) != 1 || r.UnattachedOps != 0 {
@@ -206,7 +207,7 @@ func TestReportShared(t *testing.T) {
 			whole.MissingLinks, whole.MissingInJaeger, whole.MissingLocally, whole.UnattachedOps)
 	}
 	for name, part := range map[string]int64{"POST /a": 16, "POST /b": 15, "none": 0} {
-		r := join(spans).Report(correlate.Options{Keep: func(q *analyze.Request) bool { return q.Name == name }})
+		r := join(spans).Report(correlate.Options{Keep: func(q *requests.Request) bool { return q.Name == name }})
 		if name == "none" {
 			if len(r.Shared) != 0 || r.LeftOut.Ops != 1 {
 				t.Errorf("%d executions are kept for no request, %d operations left out", len(r.Shared), r.LeftOut.Ops)

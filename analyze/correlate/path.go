@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/trace"
 )
 
 // partKey identifies a part of critical paths.
 type partKey struct {
 	operation, kind string
-	device          analyze.DeviceKey
+	device          device.Key
 }
 
 func (k partKey) compare(other partKey) int {
@@ -21,11 +24,11 @@ func (k partKey) compare(other partKey) int {
 	)
 }
 
-func (p *PathPart) key() partKey { return partKey{p.Operation, p.Kind, p.DeviceKey} }
+func (p *PathPart) key() partKey { return partKey{p.Operation, p.Kind, p.Key} }
 
 // keyOf returns the part that a segment in n belongs to.
-func keyOf(n analyze.Node) partKey {
-	k := partKey{operation: n.Name(), kind: analyze.KindHost}
+func keyOf(n trace.Node) partKey {
+	k := partKey{operation: n.Name(), kind: path.KindHost}
 	if !n.IsOp() {
 		return k
 	}
@@ -37,12 +40,12 @@ func keyOf(n analyze.Node) partKey {
 }
 
 // pathParts divides the critical path of a request, the largest part first.
-func pathParts(all *analyze.Requests, q *analyze.Request, links Link) []PathPart {
+func pathParts(all *requests.Requests, q *requests.Request, links Link) []PathPart {
 	parts := []PathPart{}
 	for _, p := range all.PathParts(q) {
 		id := p.Longest.SpanID()
 		parts = append(parts, PathPart{
-			Operation: p.Operation, Kind: p.Kind, DeviceKey: p.DeviceKey, TimeNS: p.TimeNS, Segments: p.Segments,
+			Operation: p.Operation, Kind: p.Kind, Key: p.Key, TimeNS: p.TimeNS, Segments: p.Segments,
 			SpanID: id, Link: links.span(p.Longest.TraceID(), id),
 		})
 	}

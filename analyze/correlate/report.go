@@ -2,6 +2,8 @@ package correlate
 
 import (
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/op"
 )
 
@@ -136,11 +138,11 @@ type Shared struct {
 type PathPart struct {
 	// Operation is the name of the operation or span.
 	Operation string `json:"operation"`
-	// Kind is the kind of the operation, or [analyze.KindHost] for other spans and
+	// Kind is the kind of the operation, or [path.KindHost] for other spans and
 	// for operations seen from the host.
 	Kind string `json:"kind"`
-	// DeviceKey is the zero DeviceKey outside operations.
-	analyze.DeviceKey
+	// DeviceKey is the zero Key outside operations.
+	device.Key
 	// Time is in nanoseconds, Segments how many times the path came by.
 	TimeNS   int64 `json:"ns"`
 	Segments int64 `json:"segments"`
@@ -162,7 +164,7 @@ type PrunedSum struct {
 type Op struct {
 	Operation string `json:"operation"`
 	Kind      string `json:"kind"`
-	analyze.DeviceKey
+	device.Key
 	TraceID    op.TraceID `json:"trace_id"`
 	SpanID     op.SpanID  `json:"span_id"`
 	StartNS    op.Int     `json:"start_unix_ns"`
@@ -175,7 +177,7 @@ type Options struct {
 	// Jaeger is the address of Jaeger's pages for the links; "" gives none.
 	Jaeger string
 	// Keep decides which requests the report is about; nil keeps all.
-	Keep func(*analyze.Request) bool
+	Keep func(*requests.Request) bool
 	// KeepTrace decides the same for operations that belong to no request.
 	KeepTrace func(op.TraceID) bool
 	// MaxUnattached bounds the list of operations that belong to no request; 0 is

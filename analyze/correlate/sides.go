@@ -4,7 +4,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,9 +20,9 @@ type sides struct {
 	asked, hasLocal bool
 }
 
-func (s *sides) inLocal(n analyze.Node) bool { return n.Index() < s.localRows }
+func (s *sides) inLocal(n trace.Node) bool { return n.Index() < s.localRows }
 
-func (s *sides) inJaeger(n analyze.Node) bool {
+func (s *sides) inJaeger(n trace.Node) bool {
 	if !s.inLocal(n) {
 		return true
 	}
@@ -35,7 +36,7 @@ type prunedKey struct{ operation, device string }
 // compareOps fills in which operations of a request one of the sides lacks. An
 // operation that Jaeger knows from a summary is not missing there, and one
 // that the local batch holds is not counted again for the summary.
-func (s *sides) compareOps(r *Request, ops iter.Seq[analyze.Node], summaries []op.Pruned) {
+func (s *sides) compareOps(r *Request, ops iter.Seq[trace.Node], summaries []op.Pruned) {
 	lacking := make(map[prunedKey]int64) // in Jaeger
 	for n := range ops {
 		r.Ops++
@@ -77,7 +78,7 @@ func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained i
 	if rest(p) == 0 {
 		k := prunedKey{p.Operation, p.DeviceID}
 		if p.DeviceID == "" {
-			k.device = analyze.UnknownDevice
+			k.device = device.Unknown
 		}
 		explained = min(p.Count, lacking[k])
 		lacking[k] -= explained
@@ -89,7 +90,7 @@ func (r *Request) explain(lacking map[prunedKey]int64, p op.Pruned) (explained i
 }
 
 // missingLocally counts the spans of the traces that the local batch lacks.
-func (s *sides) missingLocally(forest *analyze.Forest, keep func(op.TraceID) bool) (missing int64) {
+func (s *sides) missingLocally(forest *trace.Forest, keep func(op.TraceID) bool) (missing int64) {
 	if !s.hasLocal {
 		return 0
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/internal/rank"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
@@ -18,7 +18,7 @@ const DefaultAlpha = 0.05
 // Options configures a comparison. The zero value stands for the defaults.
 type Options struct {
 	// By lists the keys by which the runs were grouped, operation by default.
-	By []analyze.Key
+	By []key.Key
 	// Alpha is the probability of any false finding. 0 is DefaultAlpha.
 	Alpha float64
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -216,7 +217,7 @@ func TestSavedReports(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "saved.json is a saved report, which has sums but no single operations") {
 		t.Errorf("error %v", err)
 	}
-	keys, err := analyze.ParseKeys("operation,device")
+	keys, err := key.Parse("operation,device")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +232,7 @@ func TestSavedReports(t *testing.T) {
 
 // Reports by other keys have a row per combination.
 func TestKeys(t *testing.T) {
-	keys, err := analyze.ParseKeys("operation,device")
+	keys, err := key.Parse("operation,device")
 	if err != nil {
 		t.Fatal(err)
 	}

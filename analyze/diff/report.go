@@ -1,7 +1,8 @@
 package diff
 
 import (
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/op"
 )
 
@@ -68,7 +69,7 @@ func Verdicts() []Verdict { return []Verdict{Slower, Faster, Added, Removed, Unc
 
 // Row compares the durations of a group of operations.
 type Row struct {
-	Key analyze.GroupKey `json:"key"`
+	Key key.Group `json:"key"`
 	// Side is "host" for the host's view of device work, "" otherwise.
 	Side string `json:"side,omitempty"`
 	// BaseCount and HeadCount are the numbers of operations.
@@ -87,7 +88,7 @@ type Part struct {
 	// Part is wall, compute, exposed_communication, exposed_memory, other or idle.
 	Part string `json:"part"`
 	// Device is nil for wall.
-	Device *analyze.DeviceKey `json:"device"`
+	Device *device.Key `json:"device"`
 	Comparison
 }
 

@@ -7,26 +7,31 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/trace"
 )
 
 // Run is one run of a program, as the comparison sees it.
 type Run struct {
 	name  string
 	input analyze.Envelope
-	total analyze.Total
+	total profile.Total
 	// groups and devices are the figures of the whole run.
 	groups  map[string]*group
-	devices map[analyze.DeviceKey]*analyze.Device
+	devices map[device.Key]*profile.Device
 	// saved is set for a report without its operations.
 	saved bool
-	steps steps
+	steps runSteps
 	// first and last are the starts of the first and the last operation.
 	first, last int64
 }
 
 // group is a group of operations of one run.
 type group struct {
-	key   analyze.GroupKey
+	key   key.Group
 	side  string
 	count int64
 	sum   int64
@@ -48,17 +53,17 @@ type sample struct {
 
 const noTime = math.MinInt64
 
-// steps are the iterations of a run.
-type steps struct {
+// runSteps are the iterations of a run.
+type runSteps struct {
 	count       int
 	first, last []int64 // start and end by iteration, 0 where no operation has a start
-	devices     []analyze.StepDevice
+	devices     []steps.Device
 }
 
 // ReportOptions returns the options with which [analyze.Run] makes a report for [NewRun].
-func ReportOptions(by []analyze.Key) analyze.Options {
+func ReportOptions(by []key.Key) analyze.Options {
 	if len(by) == 0 {
-		by, _ = analyze.ParseKeys(defaultKey)
+		by, _ = key.Parse(defaultKey)
 	}
 	return analyze.Options{By: by, KeepForest: true, Top: -1}
 }
@@ -69,14 +74,14 @@ const defaultKey = "operation"
 // NewRun returns the run that a report describes. The report is one of [analyze.Run] with
 // ReportOptions, or one read back from JSON, which has the figures of the whole run only.
 // Where single is set the run is the only one of its side, and its operations are kept.
-func NewRun(name string, r *analyze.Report, by []analyze.Key, single bool) (*Run, error) {
+func NewRun(name string, r *analyze.Report, by []key.Key, single bool) (*Run, error) {
 	run := &Run{
 		name: name, input: r.Input, total: r.Total, saved: r.Forest == nil, groups: make(map[string]*group),
-		devices: make(map[analyze.DeviceKey]*analyze.Device),
+		devices: make(map[device.Key]*profile.Device),
 	}
 	for i := range r.Devices {
 		d := &r.Devices[i]
-		run.devices[analyze.DeviceKey{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service, Host: d.Host}] = d
+		run.devices[device.Key{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service, Host: d.Host}] = d
 	}
 	if err := run.addGroups(r, ReportOptions(by).By); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -89,7 +94,7 @@ func NewRun(name string, r *analyze.Report, by []analyze.Key, single bool) (*Run
 }
 
 // addGroups takes the figures of groups from the report's table by the same keys.
-func (r *Run) addGroups(report *analyze.Report, by []analyze.Key) error {
+func (r *Run) addGroups(report *analyze.Report, by []key.Key) error {
 	names := keyNames(by)
 	if slices.Equal(report.By, names) {
 		for i := range report.Groups {
@@ -105,17 +110,17 @@ func (r *Run) addGroups(report *analyze.Report, by []analyze.Key) error {
 	}
 	for i := range report.Operations {
 		o := &report.Operations[i]
-		key := analyze.GroupKey{Keys: by, Values: []analyze.KeyValue{{Text: o.Operation, Known: true}}}
+		key := key.Group{Keys: by, Values: []key.Value{{Text: o.Operation, Known: true}}}
 		r.addGroup(key, &o.Stats)
 	}
 	return nil
 }
 
-func (r *Run) addGroup(key analyze.GroupKey, s *analyze.Stats) {
+func (r *Run) addGroup(key key.Group, s *profile.Stats) {
 	r.groups[groupID(key, s.Side)] = &group{key: key, side: s.Side, count: s.Count, sum: s.SumNS, mixes: s.Mixes}
 }
 
-func keyNames(by []analyze.Key) []string {
+func keyNames(by []key.Key) []string {
 	names := make([]string, len(by))
 	for i, k := range by {
 		names[i] = k.String()
@@ -124,20 +129,20 @@ func keyNames(by []analyze.Key) []string {
 }
 
 // groupID returns a text that differs for different groups.
-func groupID(key analyze.GroupKey, side string) string {
+func groupID(key key.Group, side string) string {
 	id, _ := key.MarshalJSON() // texts and numbers
 	return side + string(id)
 }
 
 // addOperations goes over the operations one by one, and keeps them where single is set.
-func (r *Run) addOperations(f *analyze.Forest, single bool) {
+func (r *Run) addOperations(f *trace.Forest, single bool) {
 	type number struct {
 		group int
 		side  string
 	}
 	groups := make(map[number]*group)
-	iterations := f.Iterations()
-	r.steps = steps{count: iterations.Len(), first: make([]int64, iterations.Len()), last: make([]int64, iterations.Len())}
+	iterations := steps.Find(f)
+	r.steps = runSteps{count: iterations.Len(), first: make([]int64, iterations.Len()), last: make([]int64, iterations.Len())}
 	r.first, r.last = math.MaxInt64, math.MinInt64
 	for n := range f.Nodes() {
 		at := number{n.Group(), n.Side().String()}
@@ -169,7 +174,7 @@ func (r *Run) addOperations(f *analyze.Forest, single bool) {
 }
 
 // add takes the time of an operation for that of its iteration.
-func (s *steps) add(o sample) {
+func (s *runSteps) add(o sample) {
 	i := o.iteration
 	if i < 0 {
 		return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -31,7 +32,7 @@ func recording(t *testing.T) (entries []*op.Entry) {
 }
 
 // analyzed returns the report on operations.
-func analyzed(t *testing.T, entries []*op.Entry, by []analyze.Key) *analyze.Report {
+func analyzed(t *testing.T, entries []*op.Entry, by []key.Key) *analyze.Report {
 	t.Helper()
 	var records iter.Seq2[op.Record, error] = func(yield func(op.Record, error) bool) {
 		for _, e := range entries {

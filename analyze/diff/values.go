@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
 )
 
 const (
@@ -102,7 +102,7 @@ func (r *Run) window(s sample) int {
 }
 
 // block returns the block that an iteration belongs to.
-func (s *steps) block(iteration int) int { return iteration * min(s.count, maxBlocks) / s.count }
+func (s *runSteps) block(iteration int) int { return iteration * min(s.count, maxBlocks) / s.count }
 
 // blockMeans are means by block.
 type blockMeans [maxBlocks]struct {
@@ -128,7 +128,7 @@ func (m *blockMeans) values() (means []float64) {
 // part names a part of the time of a device; the device is nil where it is the time of all.
 type part struct {
 	name   string
-	device analyze.DeviceKey
+	device device.Key
 }
 
 // The parts of a device's time, and that of all.
@@ -183,7 +183,7 @@ func runParts(runs []*Run, bySteps bool) map[part][]float64 {
 }
 
 // parts returns the mean parts of an iteration in each block.
-func (s *steps) parts() map[part][]float64 {
+func (s *runSteps) parts() map[part][]float64 {
 	means := make(map[part]*blockMeans)
 	add := func(p part, iteration int, ns int64) {
 		m := means[p]

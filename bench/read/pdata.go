@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -92,7 +93,7 @@ func eachFrame(path string, f func(frame []byte) error) (err error) {
 
 // walker adds the operations among pdata's spans to a profile.
 type walker struct {
-	profile *analyze.Profile
+	profile *profile.Profile
 	entry   op.Entry
 	coll    op.Collective
 	kinds   kinds

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/ingest"
@@ -78,4 +79,4 @@ func readWith(workers int, path string) (*analyze.Report, error) {
 }
 
 // newProfile returns the Profile that peers add to, the same as ours.
-func newProfile() *analyze.Profile { return analyze.NewProfile(analyze.SumOptions{}) }
+func newProfile() *profile.Profile { return profile.New(profile.Options{}) }

@@ -27,7 +27,7 @@ const (
 )
 
 // Suite returns the comparisons: a file in the page cache is read to a report on
-// all of its operations. Both sides add up with [analyze.Profile], and their
+// all of its operations. Both sides add up with [profile.Profile], and their
 // reports must be the same to the last digit. The cost is the processor time of the
 // process per span, garbage collection with the default GOGC included.
 func Suite() []measure.Measure {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
@@ -110,7 +110,7 @@ func flagValues(name string) choice {
 	case "format":
 		return choice{words: formatWords()}
 	case "by":
-		return choice{words: wordsOf(append(analyze.KeyNames(), "attr:", op.KeyHardwareID, op.KeyHardwareType, op.KeyHardwareModel,
+		return choice{words: wordsOf(append(key.Names(), "attr:", op.KeyHardwareID, op.KeyHardwareType, op.KeyHardwareModel,
 			op.KeyGPUIndex, op.KeyRequestModel)), list: true}
 	case "section":
 		return choice{words: wordsOf(sectionNames()), list: true}

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -10,11 +11,11 @@ import (
 // the structure of the whole input.
 type collapsedConverter struct {
 	out    *output
-	forest *analyze.Forest
+	forest *trace.Forest
 }
 
 func newCollapsedConverter(out *output) (converter, error) {
-	return &collapsedConverter{out: out, forest: analyze.NewForest()}, nil
+	return &collapsedConverter{out: out, forest: trace.New()}, nil
 }
 
 func (c *collapsedConverter) record(rec op.Record) error {
@@ -24,7 +25,7 @@ func (c *collapsedConverter) record(rec op.Record) error {
 
 func (c *collapsedConverter) holds() int64 { return c.forest.Bytes() }
 
-func (c *collapsedConverter) end() error { return c.forest.WriteCollapsed(c.out) }
+func (c *collapsedConverter) end() error { return stacks.WriteForest(c.forest, c.out) }
 
 // flatConverter writes the seed's stacks of device and operation.
 type flatConverter struct {

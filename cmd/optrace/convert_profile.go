@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 	"github.com/optrace/optrace/render/pprof"
@@ -12,7 +12,7 @@ import (
 // the whole input.
 type profileConverter struct {
 	out    *output
-	forest *analyze.Forest
+	forest *trace.Forest
 	lost   int64 // operations that the recorder says it lost
 	unread int64 // records that could not be read
 	from   otlpprofiles.Producers
@@ -22,7 +22,7 @@ type profileConverter struct {
 // newProfileConverter returns what creates a converter to a format.
 func newProfileConverter(write func(*profileConverter, *stacks.Table) error) func(*output) (converter, error) {
 	return func(out *output) (converter, error) {
-		c := &profileConverter{out: out, forest: analyze.NewForest(), write: write}
+		c := &profileConverter{out: out, forest: trace.New(), write: write}
 		c.forest.KeepShapes()
 		return c, nil
 	}
@@ -45,7 +45,7 @@ func (c *profileConverter) holds() int64 { return c.forest.Bytes() }
 
 func (c *profileConverter) leftOut(records int64) { c.unread = records }
 
-func (c *profileConverter) end() error { return c.write(c, c.forest.Stacks()) }
+func (c *profileConverter) end() error { return c.write(c, stacks.Of(c.forest)) }
 
 // options returns what the profile tells about itself.
 func (c *profileConverter) options() pprof.Options {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/perfettotest"
@@ -175,7 +176,7 @@ func operationsOf(t *testing.T, file string) map[string]reported {
 }
 
 // forestOf returns the structure of a file.
-func forestOf(t *testing.T, file string) *analyze.Forest {
+func forestOf(t *testing.T, file string) *trace.Forest {
 	t.Helper()
 	forest, _, err := analyze.ReadForest(t.Context(), ingest.Open(file), 1)
 	if err != nil {
@@ -193,11 +194,11 @@ type times struct {
 
 // cumulative returns, by name, the time of the operations at and below each operation
 // that is the topmost of its name on its stack, by walking the spans.
-func cumulative(forest *analyze.Forest) map[string]times {
+func cumulative(forest *trace.Forest) map[string]times {
 	all := make(map[string]times)
-	isWork := func(n analyze.Node) bool { return n.IsOp() && n.Side() != op.SideHost }
-	var walk func(n analyze.Node) (direct, total int64, overlap bool)
-	walk = func(n analyze.Node) (direct, total int64, overlap bool) {
+	isWork := func(n trace.Node) bool { return n.IsOp() && n.Side() != op.SideHost }
+	var walk func(n trace.Node) (direct, total int64, overlap bool)
+	walk = func(n trace.Node) (direct, total int64, overlap bool) {
 		for c := range n.Children() {
 			d, sum, o := walk(c)
 			direct, total, overlap = direct+d, total+sum, overlap || o

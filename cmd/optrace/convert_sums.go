@@ -5,6 +5,8 @@ import (
 	"flag"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
 )
 
 // targetProfile is the format of partial results.
@@ -23,14 +25,14 @@ var sumsFlagNames = [...]string{"by", "top", "hotspot-bytes", "peaks"}
 
 func (f *sumsFlags) define(fs *flag.FlagSet) {
 	fs.StringVar(&f.by, "by", "", "")
-	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
-	fs.Int64Var(&f.hotspot, "hotspot-bytes", analyze.DefaultHotspotBytes, "")
+	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
+	fs.Int64Var(&f.hotspot, "hotspot-bytes", profile.DefaultHotspotBytes, "")
 	fs.StringVar(&f.peaks, "peaks", "", "")
 }
 
 // options returns the options of the analyses, or an error if the flags do not fit.
 func (f *sumsFlags) options() (analyze.Options, error) {
-	keys, err := analyze.ParseKeys(f.by)
+	keys, err := key.Parse(f.by)
 	switch {
 	case err != nil:
 		return analyze.Options{}, usagef("-by: %w", err)

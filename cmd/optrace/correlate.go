@@ -13,6 +13,8 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/correlate"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/ingest/jaeger"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/text"
@@ -183,7 +185,7 @@ func (f *correlateFlags) define(fs *flag.FlagSet) {
 	fs.DurationVar(&f.timeout, "timeout", jaeger.DefaultTimeout, "")
 	fs.BoolVar(&f.redirects, "follow-redirects", false, "")
 	fs.BoolVar(&f.json, "json", false, "")
-	fs.IntVar(&f.top, "top", analyze.DefaultTop, "")
+	fs.IntVar(&f.top, "top", profile.DefaultTop, "")
 	formatFlag(fs, &f.format)
 	fs.StringVar(&f.output, "o", "", "")
 	fs.StringVar(&f.linkPatterns, "link-patterns", "", "")
@@ -280,7 +282,7 @@ func (w *wanted) trace(id op.TraceID) bool {
 // request reports whether q is part of the report. In the traces that Jaeger found
 // all requests of the service are: the search may have matched a span within the
 // request.
-func (w *wanted) request(q *analyze.Request) bool {
+func (w *wanted) request(q *requests.Request) bool {
 	f := w.flags
 	if f.trace != "" {
 		return w.ofTrace(q)
@@ -293,7 +295,7 @@ func (w *wanted) request(q *analyze.Request) bool {
 }
 
 // local is request for traces that Jaeger has not been asked for.
-func (w *wanted) local(q *analyze.Request) bool {
+func (w *wanted) local(q *requests.Request) bool {
 	f := w.flags
 	if f.trace != "" {
 		return w.ofTrace(q)
@@ -306,7 +308,7 @@ func (w *wanted) local(q *analyze.Request) bool {
 
 // ofTrace reports whether q or an execution that works for it is of the trace that was
 // asked for.
-func (w *wanted) ofTrace(q *analyze.Request) bool {
+func (w *wanted) ofTrace(q *requests.Request) bool {
 	if q.TraceID == w.flags.traceID {
 		return true
 	}
@@ -318,10 +320,10 @@ func (w *wanted) ofTrace(q *analyze.Request) bool {
 	return false
 }
 
-func (w *wanted) service(q *analyze.Request) bool {
+func (w *wanted) service(q *requests.Request) bool {
 	return w.flags.service == "" || q.Service == w.flags.service || q.Root.IsZero()
 }
 
-func (w *wanted) duration(q *analyze.Request) bool {
+func (w *wanted) duration(q *requests.Request) bool {
 	return w.flags.minDuration == 0 || q.DurationNS.Known && q.DurationNS.V >= int64(w.flags.minDuration)
 }

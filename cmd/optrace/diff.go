@@ -16,6 +16,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/markdown"
@@ -70,7 +71,7 @@ type diffFlags struct {
 	display   displayFlags
 	memory    *memorySize
 
-	keys            []analyze.Key
+	keys            []key.Key
 	gate, topSet    bool
 	base, head, all []string
 }
@@ -169,7 +170,7 @@ func parseDiff(args []string) (*diffFlags, error) {
 }
 
 func (f *diffFlags) check() (err error) {
-	if f.keys, err = analyze.ParseKeys(f.by); err != nil {
+	if f.keys, err = key.Parse(f.by); err != nil {
 		return usagef("-by: %w", err)
 	}
 	stdin := 0

@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/correlate"
 	"github.com/optrace/optrace/analyze/diff"
 	"github.com/optrace/optrace/analyze/doctor"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
@@ -138,8 +139,8 @@ func marshalled() map[reflect.Type]string {
 		reflect.TypeFor[op.Int]():              "integer or null",
 		reflect.TypeFor[op.Float]():            "number or null",
 		reflect.TypeFor[op.Entry]():            "entry",
-		reflect.TypeFor[analyze.KeyValue]():    "string, integer or null",
-		reflect.TypeFor[analyze.GroupKey]():    "object, a key for each of -by",
+		reflect.TypeFor[key.Value]():           "string, integer or null",
+		reflect.TypeFor[key.Group]():           "object, a key for each of -by",
 		reflect.TypeFor[seed.DeviceDuration](): "array of a device and a duration",
 		reflect.TypeFor[correlate.Link]():      "string or null",
 	}

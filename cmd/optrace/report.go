@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/op"
@@ -194,7 +195,7 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 }
 
 // mappingFor returns the mapping that keeps the attributes to group by.
-func mappingFor(keys []analyze.Key) *op.Mapping {
+func mappingFor(keys []key.Key) *op.Mapping {
 	var m op.Mapping
 	for _, k := range keys {
 		if k.Attr() != "" {

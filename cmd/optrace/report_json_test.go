@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -46,13 +47,13 @@ func sampleFiles(t *testing.T) []string {
 func TestReportReadsBack(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
 	options := cmp.Options{
-		cmp.AllowUnexported(analyze.Key{}),
+		cmp.AllowUnexported(key.Key{}),
 		cmpopts.IgnoreFields(op.Entry{}, "KindRule"), // which JSON has for collectives only
 	}
 	samples := 0
 	for _, path := range sampleFiles(t) {
 		for _, by := range []string{"", "operation,shape", "device,rank,kind,trace", "step,stream,root,service,attr:region"} {
-			keys, err := analyze.ParseKeys(by)
+			keys, err := key.Parse(by)
 			if err != nil {
 				t.Fatal(err)
 			}

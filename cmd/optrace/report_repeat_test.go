@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -16,7 +17,7 @@ import (
 // description of the input, where all of its operations have ids.
 func TestReportOfRepeatedFile(t *testing.T) {
 	cases.NotUnderRace(t, allSamples)
-	options := cmp.Options{cmp.AllowUnexported(analyze.Key{}), cmpopts.IgnoreFields(analyze.Report{}, "Input")}
+	options := cmp.Options{cmp.AllowUnexported(key.Key{}), cmpopts.IgnoreFields(analyze.Report{}, "Input")}
 	samples := 0
 	for _, path := range sampleFiles(t) {
 		records, ids := int64(0), true
@@ -34,7 +35,7 @@ func TestReportOfRepeatedFile(t *testing.T) {
 		}
 		samples++
 		for _, by := range []string{"", "operation,shape", "root,step,stream", "service,device,kind"} {
-			keys, err := analyze.ParseKeys(by)
+			keys, err := key.Parse(by)
 			if err != nil {
 				t.Fatal(err)
 			}

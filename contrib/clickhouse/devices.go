@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
 // deviceSums are the sums over the entries of a device.
 type deviceSums struct {
-	analyze.DeviceKey
+	device.Key
 	Count       int64    `json:"count"`
 	SumNS       *big.Int `json:"sum_ns"`
 	MemoryBytes *big.Int `json:"memory_bytes"`
@@ -40,10 +41,10 @@ func (d *deviceReader) add(r *reader) {
 }
 
 // key returns the device.
-func (d *deviceReader) key() analyze.DeviceKey {
-	k := analyze.DeviceKey{Rank: known(d.rank), DeviceID: analyze.UnknownDevice}
+func (d *deviceReader) key() device.Key {
+	k := device.Key{Rank: known(d.rank), DeviceID: device.Unknown}
 	if d.id != nil {
-		k.DeviceID, k.Named, k.Service, k.Host = *d.id, *d.id == analyze.UnknownDevice, d.service, d.host
+		k.DeviceID, k.Named, k.Service, k.Host = *d.id, *d.id == device.Unknown, d.service, d.host
 	}
 	return k
 }
@@ -64,7 +65,7 @@ func (s *selection) devices(ctx context.Context) ([]*deviceSums, error) {
 			return err
 		}
 		own := row
-		own.DeviceKey = d.key()
+		own.Key = d.key()
 		list = append(list, &own)
 		return nil
 	})
@@ -82,7 +83,7 @@ type totals struct {
 	Last            op.Int                     `json:"last_end_unix_ns"`
 	StatedMore      int64                      `json:"stated_more_ns,omitempty"`
 	States          bool                       `json:"states_total,omitempty"`
-	Rules           analyze.CommunicationRules `json:"communication_rules"`
+	Rules           profile.CommunicationRules `json:"communication_rules"`
 	Copies          []*copies                  `json:"copies,omitempty"`
 	Hotspots        int64                      `json:"hotspot_count"`
 }

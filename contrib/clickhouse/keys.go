@@ -3,7 +3,7 @@ package clickhouse
 import (
 	"errors"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 )
 
 // keyColumn is a key of groups as an expression.
@@ -13,7 +13,7 @@ type keyColumn struct {
 }
 
 // keyColumnOf returns the expression of a key. The local root is not known to single rows.
-func keyColumnOf(k analyze.Key) (keyColumn, error) {
+func keyColumnOf(k key.Key) (keyColumn, error) {
 	if name := k.Attr(); name != "" {
 		at := "indexOf(attr_k, " + quote(name) + ")"
 		return keyColumn{expr: "if(" + at + " > 0, attr_v[" + at + "], NULL)"}, nil

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
 )
 
@@ -235,13 +236,13 @@ func (s *selection) addLists(ctx context.Context, d *document, o analyze.Options
 // withDefaults returns options with the defaults in place of zeros, as package analyze has them.
 func withDefaults(o analyze.Options) analyze.Options {
 	if o.MaxGroups <= 0 {
-		o.MaxGroups = analyze.DefaultMaxGroups
+		o.MaxGroups = profile.DefaultMaxGroups
 	}
 	if o.Top == 0 {
-		o.Top = analyze.DefaultTop
+		o.Top = profile.DefaultTop
 	}
 	if o.HotspotBytes == 0 {
-		o.HotspotBytes = analyze.DefaultHotspotBytes
+		o.HotspotBytes = profile.DefaultHotspotBytes
 	}
 	o.Top, o.HotspotBytes = max(0, o.Top), max(0, o.HotspotBytes)
 	o.By = slices.Clone(o.By)

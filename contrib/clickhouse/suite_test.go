@@ -9,6 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
@@ -29,7 +32,7 @@ func wantReport(t *testing.T, opts analyze.Options, files ...string) string {
 		t.Fatal(err)
 	}
 	r.LeftOut = "ClickHouse computes sums and the time lines of devices, and not what needs the structure of the run"
-	lines := make(map[analyze.DeviceKey]analyze.Device)
+	lines := make(map[device.Key]profile.Device)
 	for _, d := range whole.Devices {
 		lines[d.Key()] = d
 	}
@@ -55,9 +58,9 @@ func reportText(t *testing.T, r *analyze.Report) string {
 }
 
 // keys returns the keys of the names.
-func keys(t *testing.T, list string) []analyze.Key {
+func keys(t *testing.T, list string) []key.Key {
 	t.Helper()
-	k, err := analyze.ParseKeys(list)
+	k, err := key.Parse(list)
 	if err != nil {
 		t.Fatal(err)
 	}

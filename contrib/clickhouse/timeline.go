@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
 )
@@ -26,7 +28,7 @@ type parts struct {
 }
 
 // set gives a device its parts.
-func (p *parts) set(d *analyze.Device) {
+func (p *parts) set(d *profile.Device) {
 	d.SpanNS, d.BusyNS = op.Known(p.last-p.first), op.Known(p.busy)
 	d.IdleNS = op.Known(p.last - p.first - p.busy)
 	d.ComputeNS, d.OtherNS = op.Known(p.compute), op.Known(p.other)
@@ -73,8 +75,8 @@ func sweep(most int) []string {
 
 // deviceNames returns the columns that tell the devices of a report apart. Services and hosts are
 // among them for the names that several of them have, as the report says.
-func deviceNames(devices []analyze.Device) []string {
-	of := func(column string, has func(*analyze.Device) bool) string {
+func deviceNames(devices []profile.Device) []string {
+	of := func(column string, has func(*profile.Device) bool) string {
 		list := []string{quote("")}
 		for i := range devices {
 			if d := &devices[i]; has(d) {
@@ -84,7 +86,7 @@ func deviceNames(devices []analyze.Device) []string {
 		if len(list) == 1 {
 			return "substring(" + column + ", 1, 0)"
 		}
-		if !has(&analyze.Device{}) {
+		if !has(&profile.Device{}) {
 			list = list[1:]
 		}
 		return fmt.Sprintf("if(rank IS NULL AND device_id IS NOT NULL AND ifNull(device_id, '') IN (%s), %s, '')",
@@ -92,14 +94,14 @@ func deviceNames(devices []analyze.Device) []string {
 	}
 	return []string{
 		"rank", "device_id",
-		of("service", func(d *analyze.Device) bool { return d.Service != "" }),
-		of("host", func(d *analyze.Device) bool { return d.Host != "" }),
+		of("service", func(d *profile.Device) bool { return d.Service != "" }),
+		of("host", func(d *profile.Device) bool { return d.Host != "" }),
 	}
 }
 
 // timelines returns the parts of the devices of a report. A device of which nothing has a start
 // has none, and neither has one of which more would have to be read than that.
-func (s *selection) timelines(ctx context.Context, devices []analyze.Device, limit int64) (map[analyze.DeviceKey]*parts, error) {
+func (s *selection) timelines(ctx context.Context, devices []profile.Device, limit int64) (map[device.Key]*parts, error) {
 	columns := deviceNames(devices)
 	lines, err := s.sweepTraces(ctx, columns)
 	if err != nil {
@@ -130,7 +132,7 @@ func (s *selection) timelines(ctx context.Context, devices []analyze.Device, lim
 const maxSweep = 2_000_000
 
 // sweepTraces returns the parts of each device, summed up over its traces.
-func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[analyze.DeviceKey]*parts, error) {
+func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[device.Key]*parts, error) {
 	var inner []string
 	for i, c := range columns {
 		inner = append(inner, fmt.Sprintf("%s AS k%d", c, i))
@@ -163,7 +165,7 @@ func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[anal
 	if s.table == tableOps {
 		query += " SETTINGS distributed_group_by_no_merge = 1" // a trace is on one shard
 	}
-	lines := make(map[analyze.DeviceKey]*parts)
+	lines := make(map[device.Key]*parts)
 	err := s.db.Query(ctx, query, func(scan func(...any) error) error {
 		if err := r.scan(scan); err != nil {
 			return err
@@ -177,7 +179,7 @@ func (s *selection) sweepTraces(ctx context.Context, columns []string) (map[anal
 }
 
 // deviceCondition returns a condition that holds for the entries of a device.
-func deviceCondition(columns []string, k analyze.DeviceKey) string {
+func deviceCondition(columns []string, k device.Key) string {
 	rank, id := "rank IS NULL", "device_id IS NULL"
 	if k.Rank.Known {
 		rank = fmt.Sprintf("rank = %d", k.Rank.V)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
@@ -42,7 +43,7 @@ func main() {
 func run(inputs []string, out, errs io.Writer) error {
 	// A Profile sums up in one pass. Its memory grows with the number of
 	// different operations and devices, not with that of entries.
-	profile := analyze.NewProfile(analyze.SumOptions{})
+	profile := profile.New(profile.Options{})
 	for entry, err := range ingest.Open(inputs...).Entries() {
 		var bad *op.SyntaxError
 		switch {
@@ -81,7 +82,7 @@ func printOperations(out io.Writer, r *analyze.Report) error {
 // throughout.
 func micros(ns float64) time.Duration { return time.Duration(ns).Round(time.Microsecond) }
 
-func printBalance(out io.Writer, b *analyze.Balance) error {
+func printBalance(out io.Writer, b *profile.Balance) error {
 	if b == nil {
 		_, err := fmt.Fprintln(out, "\nfewer than two devices: nothing to balance")
 		return err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
 )
@@ -29,9 +29,9 @@ func runIn(t *testing.T, ctx context.Context, cfg config) string {
 }
 
 // read returns what a run wrote.
-func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, forest *analyze.Forest) {
+func read(t *testing.T, dir string) (entries []*op.Entry, spans []*op.Span, forest *trace.Forest) {
 	t.Helper()
-	forest = analyze.NewForest()
+	forest = trace.New()
 	for rec, err := range ingest.Open(filepath.Join(dir, "ops.jsonl")).Records() {
 		switch {
 		case err != nil:

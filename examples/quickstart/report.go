@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
@@ -34,7 +35,7 @@ func report(ctx context.Context, batch string, out io.Writer) error {
 	}
 	base := strings.TrimSuffix(batch, filepath.Ext(batch))
 	folded, page := base+".folded", base+".html"
-	if err := writeFile(folded, r.Forest.WriteCollapsed); err != nil {
+	if err := writeFile(folded, func(w io.Writer) error { return stacks.WriteForest(r.Forest, w) }); err != nil {
 		return err
 	}
 	if err := writeFile(page, func(w io.Writer) error {

@@ -3,8 +3,8 @@ package livepage
 import (
 	"errors"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
@@ -70,7 +70,7 @@ func (w *Window) viewFrom(block int64) (*view, mark) {
 // The first block of the view has the number first.
 func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Interval, error) {
 	all := &Interval{Came: to.operations - from.operations, Lost: to.operations - from.operations}
-	forest, reader := analyze.NewForest(), v.reader()
+	forest, reader := trace.New(), v.reader()
 	forest.KeepShapes()
 	start, end := -1, -1 // of the rows that count
 	for i, b := range v.blocks {
@@ -97,7 +97,7 @@ func (v *view) interval(first int64, from, to mark, limits stacks.Limits) (*Inte
 		}
 	}
 	all.Stacks = stacks.NewTable(limits)
-	all.Stacks.Merge(forest.StacksOf(start, end))
+	all.Stacks.Merge(stacks.OfRange(forest, start, end))
 	return all, nil
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
@@ -21,7 +21,7 @@ func TestDeltaAgainstTheWhole(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := NewWindow(Limits{})
 		in := w.Input("").Writer()
-		delta, whole := w.Delta(stacks.Limits{}), analyze.NewForest()
+		delta, whole := w.Delta(stacks.Limits{}), trace.New()
 		whole.KeepShapes()
 		got := stacks.NewTable(stacks.Limits{})
 		var came int64
@@ -51,7 +51,7 @@ func TestDeltaAgainstTheWhole(t *testing.T) {
 			}
 		}
 		next(true)
-		if diff := cmp.Diff(whole.Stacks().Rows(), got.Rows()); diff != "" || came != operations {
+		if diff := cmp.Diff(stacks.Of(whole).Rows(), got.Rows()); diff != "" || came != operations {
 			t.Errorf("seed %d: %d of %d came (-whole +added up):\n%s", seed, came, operations, diff)
 		}
 	}

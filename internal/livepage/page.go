@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/pprof"
@@ -164,7 +165,7 @@ func writeText(w io.Writer, r *analyze.Report, _ html.Options) error {
 }
 
 func writeCollapsed(w io.Writer, r *analyze.Report, _ html.Options) error {
-	return r.Forest.WriteCollapsed(w)
+	return stacks.WriteForest(r.Forest, w)
 }
 
 func writePprof(w io.Writer, r *analyze.Report, page html.Options) error {
@@ -172,7 +173,7 @@ func writePprof(w io.Writer, r *analyze.Report, page html.Options) error {
 	for _, n := range page.Notes {
 		opts.Notes = append(opts.Notes, n.Label)
 	}
-	return pprof.Write(w, r.Forest.Stacks(), opts)
+	return pprof.Write(w, stacks.Of(r.Forest), opts)
 }
 
 // serveData writes what the page shows, or says that it has not changed.

@@ -6,11 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"go/constant"
-	"go/importer"
 	"go/token"
 	"go/types"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,13 +20,7 @@ import (
 // line that goes is a break for somebody, see compatibility.md; -update rewrites the listings.
 func TestAPI(t *testing.T) {
 	packages := goPackages(t)
-	imports := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) {
-		p := packages[path]
-		if p == nil || p.Export == "" {
-			return nil, fmt.Errorf("no export data of %s", path)
-		}
-		return os.Open(p.Export)
-	})
+	imports := importsOf(packages, token.NewFileSet())
 	listed := make(map[string]bool)
 	for path, p := range packages {
 		name, ok := publicName(path)

@@ -3,9 +3,14 @@
 package tree
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -29,9 +34,13 @@ func TestMain(m *testing.M) {
 // goPackage is what the go tool says of a package.
 type goPackage struct {
 	ImportPath    string
+	Dir           string
 	Standard      bool
+	DepOnly       bool // none of the module's own
 	Imports, Deps []string
 	Export        string // the file with its types
+
+	GoFiles, IgnoredGoFiles []string
 }
 
 // own returns the path of a package of this module below the module's, "" for the root.
@@ -52,16 +61,22 @@ func goPackages(t *testing.T) map[string]*goPackage {
 	return all
 }
 
-var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Standard,Imports,Deps,Export", "./...").Output()
+var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) { return listModule(".") })
+
+// listModule returns the packages of the module in dir and all that they depend on.
+func listModule(dir string) (map[string]*goPackage, error) {
+	const fields = "-json=ImportPath,Dir,Standard,DepOnly,Imports,Deps,Export,GoFiles,IgnoredGoFiles"
+	list := exec.Command("go", "list", "-export", "-deps", fields, "./...")
+	list.Dir = dir
+	out, err := list.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return nil, fmt.Errorf("go list: %w: %s", err, exit.Stderr)
+		return nil, fmt.Errorf("go list in %s: %w: %s", dir, err, exit.Stderr)
 	}
 	if err != nil {
 		return nil, err
 	}
 	all := make(map[string]*goPackage)
-	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
 		p := new(goPackage)
 		if err := dec.Decode(p); err != nil {
 			return nil, err
@@ -70,7 +85,18 @@ var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
 		all[p.ImportPath] = p
 	}
 	return all, nil
-})
+}
+
+// importsOf returns an importer of packages.
+func importsOf(packages map[string]*goPackage, fset *token.FileSet) types.Importer {
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		p := packages[path]
+		if p == nil || p.Export == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(p.Export)
+	})
+}
 
 // readFile returns the text of a file.
 func readFile(t *testing.T, path string) string {

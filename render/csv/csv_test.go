@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/csv"
@@ -87,7 +88,7 @@ func TestUnguarded(t *testing.T) {
 // Every table of a report has a header and rows of its length, in the order of
 // the report.
 func TestReportTables(t *testing.T) {
-	keys, err := analyze.ParseKeys("operation,step,attr:region")
+	keys, err := key.Parse("operation,step,attr:region")
 	if err != nil {
 		t.Fatal(err)
 	}

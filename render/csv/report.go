@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
 )
 
@@ -97,7 +100,7 @@ func WriteGroups(w io.Writer, r *analyze.Report, opts Options) error {
 	return out.flush()
 }
 
-func (w *writer) stats(s *analyze.Stats) {
+func (w *writer) stats(s *profile.Stats) {
 	w.text(s.Kind)
 	w.text(s.Side)
 	w.int(s.Count)
@@ -128,10 +131,10 @@ func (w *writer) stats(s *analyze.Stats) {
 		w.knownFloat(s.EstCount)
 		w.knownFloat(s.EstSumNS)
 	}
-	w.work(&s.Work)
+	w.work(&s.Figures)
 }
 
-func (w *writer) work(s *analyze.Work) {
+func (w *writer) work(s *work.Figures) {
 	w.int(s.FLOPsCount)
 	w.int(s.FLOPsDerived)
 	w.int(s.FLOPsDerivedCount)
@@ -144,7 +147,7 @@ func (w *writer) work(s *analyze.Work) {
 	}
 }
 
-func (w *writer) roofline(r *analyze.Roofline) {
+func (w *writer) roofline(r *work.Roofline) {
 	if r == nil {
 		for range rooflineColumns {
 			w.empty()
@@ -285,7 +288,7 @@ func WriteLaunches(w io.Writer, r *analyze.Report, opts Options) error {
 		for _, n := range []int64{s.Count, s.Overhead.Count, s.Overhead.SumNS, s.Overhead.MaxNS, s.WaitingNS, s.MaxDepth} {
 			out.int(n)
 		}
-		for _, sum := range []analyze.IdleSum{s.Idle.Host, s.Idle.Dependency, s.Idle.Queue, s.Idle.Other} {
+		for _, sum := range []timeline.IdleSum{s.Idle.Host, s.Idle.Dependency, s.Idle.Queue, s.Idle.Other} {
 			out.int(sum.Count)
 			out.int(sum.SumNS)
 		}

@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -51,7 +54,7 @@ func findings(r *analyze.Report, v *view) []finding {
 }
 
 func overrun(r *analyze.Report, _ *view) (finding, bool) {
-	i := slices.IndexFunc(r.Input.Suspects, func(s analyze.Suspect) bool { return s.What == analyze.SuspectDuration })
+	i := slices.IndexFunc(r.Input.Suspects, func(s suspects.Suspect) bool { return s.What == suspects.Duration })
 	if i < 0 {
 		return finding{}, false
 	}
@@ -68,7 +71,7 @@ func overrun(r *analyze.Report, _ *view) (finding, bool) {
 func costliest(r *analyze.Report, _ *view) (finding, bool) {
 	sums := make(map[string]int64)
 	for _, p := range r.CriticalPath {
-		if p.Kind != analyze.KindHost && p.Kind != analyze.KindIdle {
+		if p.Kind != path.KindHost && p.Kind != path.KindIdle {
 			sums[p.Operation] += p.TimeNS
 		}
 	}
@@ -159,7 +162,7 @@ func slowRequest(_ *analyze.Report, v *view) (finding, bool) {
 }
 
 func idlest(r *analyze.Report, v *view) (finding, bool) {
-	var most *analyze.Device
+	var most *profile.Device
 	for i := range r.Devices {
 		d := &r.Devices[i]
 		if d.SpanNS.V == 0 || 5*d.IdleNS.V < d.SpanNS.V {
@@ -172,7 +175,7 @@ func idlest(r *analyze.Report, v *view) (finding, bool) {
 	if most == nil {
 		return finding{}, false
 	}
-	at := slices.IndexFunc(v.Devices, func(d device) bool { return d.Row >= 0 && &r.Devices[d.Row] == most })
+	at := slices.IndexFunc(v.Devices, func(d shownDevice) bool { return d.Row >= 0 && &r.Devices[d.Row] == most })
 	label := most.DeviceID
 	f := finding{Select: selection{Section: "devices"}}
 	if at >= 0 {
@@ -184,14 +187,14 @@ func idlest(r *analyze.Report, v *view) (finding, bool) {
 }
 
 // idleCause names the cause of more than half of a device's idle time.
-func idleCause(r *analyze.Report, d *analyze.Device) string {
+func idleCause(r *analyze.Report, d *profile.Device) string {
 	if r.IdleCauses == nil {
 		return ""
 	}
 	for i := range r.IdleCauses.Devices {
 		c := &r.IdleCauses.Devices[i]
 		switch {
-		case c.DeviceKey != d.Key():
+		case c.Key != d.Key():
 		case 2*c.Host.SumNS > d.IdleNS.V:
 			return ", mostly because the host launched too late"
 		case 2*c.Queue.SumNS > d.IdleNS.V:

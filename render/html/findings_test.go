@@ -5,6 +5,12 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,7 +25,7 @@ func TestFindings(t *testing.T) {
 		}
 		return v
 	}
-	device := analyze.DeviceKey{DeviceID: "cuda:1"}
+	device := device.Key{DeviceID: "cuda:1"}
 	tests := []struct {
 		name   string
 		report analyze.Report
@@ -29,9 +35,9 @@ func TestFindings(t *testing.T) {
 		{"nothing", analyze.Report{}, &view{}, ""},
 		{
 			"suspect durations",
-			analyze.Report{Input: analyze.Envelope{SuspectDurations: op.Known(2), Suspects: []analyze.Suspect{
-				{What: analyze.SuspectDuration, Operation: "gemm", DurationNS: 3_400_000_000}, {What: analyze.SuspectClock, Operation: "a"},
-			}}, Total: analyze.Total{SumNS: 3_400_300_000}, WithoutSuspects: &analyze.WithoutSuspects{Total: analyze.Total{SumNS: 300_000}}},
+			analyze.Report{Input: analyze.Envelope{SuspectDurations: op.Known(2), Suspects: []suspects.Suspect{
+				{What: suspects.Duration, Operation: "gemm", DurationNS: 3_400_000_000}, {What: suspects.Clock, Operation: "a"},
+			}}, Total: profile.Total{SumNS: 3_400_300_000}, WithoutSuspects: &analyze.WithoutSuspects{Total: profile.Total{SumNS: 300_000}}},
 			&view{},
 			"2 suspect durations, still running when a later operation of the stream had ended; the longest is gemm with 3.40 s. " +
 				"Without suspect times all operations take 300 µs instead of 3.40 s.",
@@ -39,31 +45,31 @@ func TestFindings(t *testing.T) {
 		{
 			"an operation on the critical paths",
 			analyze.Report{
-				CriticalPath: []analyze.PathShare{
-					{Operation: "request", Kind: analyze.KindHost, TimeNS: 500}, {Operation: "a", Kind: "compute", TimeNS: 200},
+				CriticalPath: []path.Share{
+					{Operation: "request", Kind: path.KindHost, TimeNS: 500}, {Operation: "a", Kind: "compute", TimeNS: 200},
 					{Operation: "b", Kind: "compute", TimeNS: 150}, {Operation: "b", Kind: "compute", TimeNS: 150},
 				},
-				PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 1000},
+				PathTotals: &path.Totals{Paths: 1, DurationNS: 1000},
 			}, &view{}, "b is 30.0 % of the critical paths",
 		},
 		{
 			"an operation that takes most of the time",
-			analyze.Report{Operations: []analyze.Operation{{Operation: "matmul", Stats: analyze.Stats{Count: 3, SumNS: 1500,
+			analyze.Report{Operations: []profile.Operation{{Operation: "matmul", Stats: profile.Stats{Count: 3, SumNS: 1500,
 				Share: op.KnownFloat(0.6)}}}},
 			&view{}, "matmul takes 60.0 % of the time of all operations: 1.50 µs in 3 calls.",
 		},
 		{
 			"a device that comes last",
-			analyze.Report{Communication: analyze.Communication{Collectives: []analyze.CollectiveRow{{
+			analyze.Report{Communication: analyze.Communication{Collectives: []collective.Row{{
 				Name: "all_reduce", Count: 10, TransferNS: op.Known(500), WaitNS: op.Known(700),
-				Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
+				Stragglers: []collective.Straggler{{Key: device, Count: 9}},
 			}}}}, &view{}, "cuda:1 came last in 9 of 10",
 		},
 		{
 			"little waiting",
-			analyze.Report{Communication: analyze.Communication{Collectives: []analyze.CollectiveRow{{
+			analyze.Report{Communication: analyze.Communication{Collectives: []collective.Row{{
 				Name: "all_reduce", Count: 10, TransferNS: op.Known(5000), WaitNS: op.Known(7),
-				Stragglers: []analyze.Straggler{{DeviceKey: device, Count: 9}},
+				Stragglers: []collective.Straggler{{Key: device, Count: 9}},
 			}}}}, &view{}, "",
 		},
 		{"a slow request", analyze.Report{}, slow(900, 300, 300, 200),
@@ -73,11 +79,11 @@ func TestFindings(t *testing.T) {
 		{
 			"an idle device",
 			analyze.Report{
-				Devices:    []analyze.Device{{DeviceID: "cuda:1", SpanNS: op.Known(100), IdleNS: op.Known(40)}},
-				IdleCauses: &analyze.IdleCauses{Devices: []analyze.IdleDevice{{DeviceKey: device, Host: analyze.IdleSum{Count: 1, SumNS: 30}}}},
+				Devices:    []profile.Device{{DeviceID: "cuda:1", SpanNS: op.Known(100), IdleNS: op.Known(40)}},
+				IdleCauses: &timeline.IdleCauses{Devices: []timeline.IdleDevice{{Key: device, Host: timeline.IdleSum{Count: 1, SumNS: 30}}}},
 			}, &view{}, "cuda:1 was idle for 40.0 % of its span: 40 ns, mostly because the host launched too late.",
 		},
-		{"a busy device", analyze.Report{Devices: []analyze.Device{{DeviceID: "cuda:1", SpanNS: op.Known(100), IdleNS: op.Known(4)}}},
+		{"a busy device", analyze.Report{Devices: []profile.Device{{DeviceID: "cuda:1", SpanNS: op.Known(100), IdleNS: op.Known(4)}}},
 			&view{}, ""},
 	}
 	for _, test := range tests {
@@ -103,7 +109,7 @@ func TestSentence(t *testing.T) {
 			MalformedBy: map[string]int64{"limit_exceeded": 1, "syntax": 2}, Orphans: op.Known(0), Truncated: 2, MissingBatches: 2,
 			MissingEntries: 9, SuspectDurations: op.Known(1), Clock: op.Known(2), Cycles: op.Known(3),
 		},
-		Total: analyze.Total{Count: 10, WallNS: op.Known(3_510_000_000)},
+		Total: profile.Total{Count: 10, WallNS: op.Known(3_510_000_000)},
 	}
 	text, chips := sentence(r, 1)
 	if want := "10 operations in 12 spans on 1 device within 3.51 s."; strings.ReplaceAll(text, "\u00a0", " ") != want {

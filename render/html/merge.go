@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -62,7 +63,7 @@ func (r *rows) merge(limit int) {
 type merger struct {
 	*rows
 	chains   *chains
-	isParent []bool // by analyze.Node.Index
+	isParent []bool // by trace.Node.Index
 	lanes    map[lane]*pending
 	out      []row
 	merged   merged
@@ -70,7 +71,7 @@ type merger struct {
 
 // lane is where operations stand one behind the other.
 type lane struct {
-	device analyze.DeviceKey
+	device device.Key
 	stream op.Int
 	host   bool
 }
@@ -175,7 +176,7 @@ func (m *merger) flush(p *pending) {
 // chains numbers the names of nodes together with those of all nodes above them.
 type chains struct {
 	names  *dictionary[string]
-	number []int32 // by analyze.Node.Index, -1 before it is known
+	number []int32 // by trace.Node.Index, -1 before it is known
 	known  map[chain]int32
 }
 
@@ -191,8 +192,8 @@ func newChains(r *rows) *chains {
 
 // of returns the number of the chain that ends with n. Chains may be as long as the
 // run.
-func (c *chains) of(n analyze.Node) int32 {
-	var path []analyze.Node
+func (c *chains) of(n trace.Node) int32 {
+	var path []trace.Node
 	above := int32(-1)
 	for ; !n.IsZero(); n = n.Parent() {
 		if above = c.number[n.Index()]; above >= 0 {

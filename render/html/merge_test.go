@@ -6,14 +6,15 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
 
 // randomForest returns a forest of requests with operations on streams.
-func randomForest(r *rand.Rand, n int) *analyze.Forest {
-	forest := analyze.NewForest()
+func randomForest(r *rand.Rand, n int) *trace.Forest {
+	forest := trace.New()
 	ends := make(map[string]int64)
 	for i := range n {
 		trace := op.TraceID{1, byte(i / 100 % 7)}
@@ -46,7 +47,7 @@ func TestMergeKeepsSums(t *testing.T) {
 		type key struct {
 			name   string
 			kind   uint64
-			device analyze.DeviceKey
+			device device.Key
 		}
 		type sum struct{ count, duration, self, memory, flops, longest int64 }
 		sums := func(rows *rows) map[key]sum {
@@ -78,7 +79,7 @@ func TestMergeKeepsSums(t *testing.T) {
 		if !slices.IsSortedFunc(after.list, func(a, b row) int { return int(a.start - b.start) }) {
 			t.Errorf("seed %d: not in order", seed)
 		}
-		ends := make(map[analyze.DeviceKey]int64)
+		ends := make(map[device.Key]int64)
 		for i := range after.list {
 			one := &after.list[i]
 			if !one.node.IsOp() {

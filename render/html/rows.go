@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -15,7 +19,7 @@ const (
 )
 
 // kindNumber returns the number of a node's kind in the page's module rows.
-func kindNumber(n analyze.Node) uint64 {
+func kindNumber(n trace.Node) uint64 {
 	switch {
 	case !n.IsOp():
 		return kindSpan
@@ -39,7 +43,7 @@ func kindNumber(n analyze.Node) uint64 {
 
 // timed is an operation or a span that has a start.
 type timed struct {
-	node       analyze.Node
+	node       trace.Node
 	start      int64 // Unix nanoseconds
 	shape      int32 // in shapes
 	collective int32 // its number plus one, 0 for none
@@ -67,7 +71,7 @@ const none = -1
 type rows struct {
 	timed   []timed
 	list    []row
-	index   []int32 // the row of each node, by analyze.Node.Index
+	index   []int32 // the row of each node, by trace.Node.Index
 	request []int32 // of operations and the spans above them, likewise
 	origin  int64   // Unix nanoseconds at the page's time 0
 	span    int64   // nanoseconds from there to the last end
@@ -75,7 +79,7 @@ type rows struct {
 	merged  merged
 
 	names   dictionary[string]
-	devices dictionary[analyze.DeviceKey]
+	devices dictionary[device.Key]
 	shapes  dictionary[string]
 	steps   dictionary[int64]
 }
@@ -100,7 +104,7 @@ func (d *dictionary[T]) number(v T) int {
 }
 
 // newRows orders the nodes of a forest.
-func newRows(forest *analyze.Forest) *rows {
+func newRows(forest *trace.Forest) *rows {
 	r := new(rows)
 	r.shapes.number("")
 	if forest == nil {
@@ -108,7 +112,7 @@ func newRows(forest *analyze.Forest) *rows {
 	}
 	r.request = slices.Repeat([]int32{none}, forest.Len())
 	collectives, number := make([]int32, forest.Len()), int32(0)
-	for parts := range forest.Collectives() {
+	for parts := range collective.Nodes(forest) {
 		number++
 		for _, n := range parts {
 			collectives[n.Index()] = number
@@ -140,7 +144,7 @@ func newRows(forest *analyze.Forest) *rows {
 func (r *rows) row(t *timed) row {
 	n := t.node
 	one := row{
-		timed: *t, duration: n.Duration(), self: n.SelfTimeNS(), memory: n.MemoryBytes(), flops: n.FLOPs(),
+		timed: *t, duration: n.Duration(), self: timeline.SelfTimeNS(n), memory: n.MemoryBytes(), flops: n.FLOPs(),
 		count: 1, longest: n.Duration(),
 	}
 	if s := n.Step(); s.Known {
@@ -166,8 +170,8 @@ func (r *rows) numberDevices() {
 		}
 	}
 	sorted := slices.Clone(r.devices.values)
-	slices.SortFunc(sorted, analyze.DeviceKey.Compare)
-	r.devices = dictionary[analyze.DeviceKey]{}
+	slices.SortFunc(sorted, device.Key.Compare)
+	r.devices = dictionary[device.Key]{}
 	for _, k := range sorted {
 		r.devices.number(k)
 	}
@@ -175,7 +179,7 @@ func (r *rows) numberDevices() {
 
 // setRequest records that the operations of q, and the spans between them and
 // its root, belong to request number i.
-func (r *rows) setRequest(q *analyze.Request, i int) {
+func (r *rows) setRequest(q *requests.Request, i int) {
 	r.request[q.Root.Index()] = int32(i)
 	for n := range q.Operations() {
 		for !n.IsZero() && r.request[n.Index()] == none {

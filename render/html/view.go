@@ -6,7 +6,13 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 )
 
@@ -19,10 +25,10 @@ type view struct {
 	// Rows is the number of operations and spans in the columns.
 	Rows int `json:"rows"`
 	// Origin is the first start, in Unix nanoseconds; no number of JavaScript holds it.
-	Origin  string   `json:"origin_ns"`
-	SpanNS  int64    `json:"span_ns"`
-	Names   []string `json:"names"`
-	Devices []device `json:"devices"`
+	Origin  string        `json:"origin_ns"`
+	SpanNS  int64         `json:"span_ns"`
+	Names   []string      `json:"names"`
+	Devices []shownDevice `json:"devices"`
 	// LaunchDevices has the device of each stream in the report's launches.
 	LaunchDevices []int     `json:"launch_devices,omitempty"`
 	Shapes        []string  `json:"shapes"`
@@ -39,8 +45,8 @@ type view struct {
 	severalRanks bool // labels of devices have the rank
 }
 
-// device is a device of the operations.
-type device struct {
+// shownDevice is a device of the operations.
+type shownDevice struct {
 	Label string `json:"label"`
 	// Unknown is set for that of operations of which no device is known.
 	Unknown bool `json:"unknown,omitempty"`
@@ -85,7 +91,7 @@ type shared struct {
 	Ops      int    `json:"ops"`
 	NS       int64  `json:"ns"`
 
-	root analyze.Node
+	root trace.Node
 }
 
 // maxCauses bounds the requests of which a page says in words what they waited for.
@@ -105,22 +111,22 @@ type part struct {
 // newView describes a report and the rows of its forest.
 func newView(r *analyze.Report, opts Options) (*view, *rows) {
 	v := &view{
-		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []device{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{},
+		Report: r, Diff: opts.Diff, Requests: []request{}, Devices: []shownDevice{}, Shapes: []string{""}, Steps: []int64{}, Names: []string{},
 	}
 	columns := newRows(r.Forest)
 	v.SpanNS, v.Origin = columns.span, strconv.FormatInt(columns.origin, 10)
 	v.severalRanks = severalRanks(columns.devices.values)
 	for _, k := range columns.devices.values {
-		one := device{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), IdleRow: none}
-		one.Row = slices.IndexFunc(r.Devices, func(d analyze.Device) bool { return d.Key() == k })
+		one := shownDevice{Label: k.Label(v.severalRanks), Unknown: k.IsNone(), IdleRow: none}
+		one.Row = slices.IndexFunc(r.Devices, func(d profile.Device) bool { return d.Key() == k })
 		if r.IdleCauses != nil {
-			one.IdleRow = slices.IndexFunc(r.IdleCauses.Devices, func(d analyze.IdleDevice) bool { return d.DeviceKey == k })
+			one.IdleRow = slices.IndexFunc(r.IdleCauses.Devices, func(d timeline.IdleDevice) bool { return d.Key == k })
 		}
 		v.Devices = append(v.Devices, one)
 	}
 	if r.Launches != nil {
 		for i := range r.Launches.Streams {
-			v.LaunchDevices = append(v.LaunchDevices, columns.devices.number(r.Launches.Streams[i].DeviceKey))
+			v.LaunchDevices = append(v.LaunchDevices, columns.devices.number(r.Launches.Streams[i].Key))
 		}
 	}
 	v.addRequests(r.Forest, columns, opts)
@@ -145,29 +151,29 @@ func (v *view) reportedDevices() int {
 	return n
 }
 
-func severalRanks(devices []analyze.DeviceKey) bool {
-	return slices.ContainsFunc(devices, func(k analyze.DeviceKey) bool { return k.Rank != devices[0].Rank })
+func severalRanks(devices []device.Key) bool {
+	return slices.ContainsFunc(devices, func(k device.Key) bool { return k.Rank != devices[0].Rank })
 }
 
 // addRequests describes the slowest requests, and records the request of each
 // operation and of the spans above it.
-func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) {
+func (v *view) addRequests(forest *trace.Forest, columns *rows, opts Options) {
 	if forest == nil {
 		return
 	}
-	requests := forest.Requests()
-	all := slices.DeleteFunc(requests.List, func(q analyze.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
+	found := requests.Find(forest)
+	all := slices.DeleteFunc(found.List, func(q requests.Request) bool { return q.Root.IsZero() || !q.StartNS.Known })
 	v.Total = len(all)
-	slices.SortStableFunc(all, func(a, b analyze.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
+	slices.SortStableFunc(all, func(a, b requests.Request) int { return cmp.Compare(b.DurationNS.V, a.DurationNS.V) })
 	for i := range all[:min(len(all), maxRequests)] {
 		q := &all[i]
 		row := request{
 			Index: i, Name: q.Name, Service: q.Service, Trace: q.TraceID, Span: q.SpanID,
 			Start: q.StartNS.V - columns.origin, Duration: q.DurationNS.V, Ops: q.Ops(), Uncovered: q.UncoveredNS.V,
-			Path: pathParts(forest.CriticalPath(q.Root), v.severalRanks),
+			Path: pathParts(path.Of(forest, q.Root), v.severalRanks),
 		}
 		if i < maxCauses {
-			for _, c := range requests.Causes(q) {
+			for _, c := range found.Causes(q) {
 				row.Causes = append(row.Causes, c.Text)
 			}
 		}
@@ -181,7 +187,7 @@ func (v *view) addRequests(forest *analyze.Forest, columns *rows, opts Options) 
 }
 
 // addShared lists the shared executions of a request.
-func (r *request) addShared(q *analyze.Request, origin int64) {
+func (r *request) addShared(q *requests.Request, origin int64) {
 	for e, ns := range q.Executions() {
 		r.SharedTotal++
 		r.SharedNS += ns
@@ -204,17 +210,17 @@ func (r *request) findShared(columns *rows) {
 }
 
 // pathParts adds up the segments of a path by operation, kind and device.
-func pathParts(path *analyze.CriticalPath, withRank bool) []part {
+func pathParts(p *path.Path, withRank bool) []part {
 	parts := []part{}
-	if path == nil {
+	if p == nil {
 		return parts
 	}
 	at := make(map[part]int)
-	for _, s := range path.Segments {
-		key := part{Operation: s.Node.Name(), Kind: analyze.KindHost}
+	for _, s := range p.Segments {
+		key := part{Operation: s.Node.Name(), Kind: path.KindHost}
 		switch {
 		case s.Node.IsZero():
-			key.Kind = analyze.KindIdle
+			key.Kind = path.KindIdle
 		case s.Node.IsOp() && s.Node.Side() == op.SideNone:
 			key.Kind, key.Device = s.Node.Kind().String(), s.Node.Device().Label(withRank)
 		}

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/diff"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/markdown"
@@ -15,7 +16,7 @@ import (
 
 // report returns a comparison of operations, one of which has the name.
 func report(name string) *diff.Report {
-	keys, err := analyze.ParseKeys("operation")
+	keys, err := key.Parse("operation")
 	if err != nil {
 		panic(err)
 	}
@@ -30,9 +31,9 @@ func report(name string) *diff.Report {
 		case diff.Slower, diff.Faster, diff.Unchanged:
 			c.Delta, c.P = op.KnownFloat(delta), op.KnownFloat(p)
 		}
-		return diff.Row{Key: analyze.GroupKey{Keys: keys, Values: []analyze.KeyValue{{Text: name, Known: true}}}, Comparison: c}
+		return diff.Row{Key: key.Group{Keys: keys, Values: []key.Value{{Text: name, Known: true}}}, Comparison: c}
 	}
-	device := &analyze.DeviceKey{DeviceID: "cuda:0", Rank: op.Known(1)}
+	device := &device.Key{DeviceID: "cuda:0", Rank: op.Known(1)}
 	host := row("enqueue", diff.Faster, -0.5, 0.0001)
 	host.Side = "host"
 	return &diff.Report{

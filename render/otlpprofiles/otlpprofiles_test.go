@@ -15,8 +15,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/pdata/pprofile/pprofileotlp"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -190,7 +190,7 @@ func checkRules(t *testing.T, all pprofile.Profiles) {
 
 // requests is a run of two requests and an operation of none.
 func requests() *stacks.Table {
-	f := analyze.NewForest()
+	f := trace.New()
 	f.KeepShapes()
 	const start = 1_772_366_400_000_000_000
 	for trace, name := range []string{1: "POST /predict", 2: "GET /héalth;\n\x1b[31m"} {
@@ -212,7 +212,7 @@ func requests() *stacks.Table {
 	add(1, 4, 2, "matmul", 400, 100, op.Known(1000))
 	add(2, 2, 1, "matmul", 700, 50, op.Known(500))
 	add(3, 2, 0, "", 800, 7, op.Int{})
-	return f.Stacks()
+	return stacks.Of(f)
 }
 
 // producers returns those with some resources.
@@ -278,13 +278,13 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // Whatever the entry is, the profiles keep the rules and have its values.
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
-		forest := analyze.NewForest()
+		forest := trace.New()
 		forest.KeepShapes()
 		forest.Add(op.Record{Entry: e})
 		opts := otlpprofiles.Options{
 			Options: stacknotes.Options{Version: e.Path, Notes: []string{e.Error}}, Producers: producers(&op.Resource{Service: e.Service}),
 		}
-		all := written(t, forest.Stacks(), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
+		all := written(t, stacks.Of(forest), opts).ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles()
 		for i, want := range []int64{e.Duration, e.Duration, 1, max(0, e.MemoryBytes.V), 0} {
 			got := int64(0)
 			for _, s := range all.At(i).Samples().All() {

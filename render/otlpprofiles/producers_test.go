@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
@@ -107,7 +107,7 @@ func TestResourceValues(t *testing.T) {
 
 // The profiles of each producer have its resource.
 func TestProfilesOfProducers(t *testing.T) {
-	f := analyze.NewForest()
+	f := trace.New()
 	var resources []*op.Resource
 	for i := range int64(3) {
 		r := &op.Resource{Service: "trainer", Rank: op.Known(i), Attrs: []op.Attr{{Key: "process.pid", Value: fmt.Sprint(100 + i)}}}
@@ -118,7 +118,7 @@ func TestProfilesOfProducers(t *testing.T) {
 			}})
 		}
 	}
-	p := written(t, f.Stacks(), otlpprofiles.Options{Producers: producers(resources...)})
+	p := written(t, stacks.Of(f), otlpprofiles.Options{Producers: producers(resources...)})
 	if p.ResourceProfiles().Len() != 3 {
 		t.Fatalf("profiles of %d resources", p.ResourceProfiles().Len())
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
@@ -41,8 +41,8 @@ func written(t *testing.T, table *stacks.Table, opts pprof.Options) *profile.Pro
 
 // requests is a run of two requests, one of them with an operation below another, one
 // from the host, and one whose ids another has.
-func requests() *analyze.Forest {
-	f := analyze.NewForest()
+func requests() *trace.Forest {
+	f := trace.New()
 	f.KeepShapes()
 	span := func(trace byte, name string) {
 		f.Add(op.Record{Span: &op.Span{
@@ -75,7 +75,7 @@ func requests() *analyze.Forest {
 }
 
 func TestGolden(t *testing.T) {
-	p := written(t, requests().Stacks(), pprof.Options{Version: "v1.2.3", Lost: 12, Unread: 1234, Notes: []string{"a note\nof two lines"}})
+	p := written(t, stacks.Of(requests()), pprof.Options{Version: "v1.2.3", Lost: 12, Unread: 1234, Notes: []string{"a note\nof two lines"}})
 	golden.Check(t, "testdata/requests.txt", p.String())
 	if p.TimeNanos != 1_772_366_400_000_000_100 || p.DurationNanos != 650 {
 		t.Errorf("%d ns from %d on", p.DurationNanos, p.TimeNanos)
@@ -84,9 +84,9 @@ func TestGolden(t *testing.T) {
 
 // A profile is the same each time that it is written.
 func TestWriteRepeats(t *testing.T) {
-	table := requests().Stacks()
+	table := stacks.Of(requests())
 	var first, second bytes.Buffer
-	err := errors.Join(pprof.Write(&first, table, pprof.Options{}), pprof.Write(&second, requests().Stacks(), pprof.Options{}))
+	err := errors.Join(pprof.Write(&first, table, pprof.Options{}), pprof.Write(&second, stacks.Of(requests()), pprof.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestWriteRepeats(t *testing.T) {
 
 // A run without operations is a profile without samples.
 func TestEmpty(t *testing.T) {
-	p := written(t, analyze.NewForest().Stacks(), pprof.Options{})
+	p := written(t, stacks.Of(trace.New()), pprof.Options{})
 	if len(p.Sample) != 0 || p.TimeNanos != 0 || p.DurationNanos != 0 {
 		t.Errorf("%v", p)
 	}
@@ -166,7 +166,7 @@ func TestSumsFit(t *testing.T) {
 }
 
 func TestWriteError(t *testing.T) {
-	table := requests().Stacks()
+	table := stacks.Of(requests())
 	var b bytes.Buffer
 	if err := pprof.Write(&b, table, pprof.Options{}); err != nil {
 		t.Fatal(err)
@@ -182,10 +182,10 @@ func TestWriteError(t *testing.T) {
 func FuzzWrite(f *testing.F) {
 	optest.FuzzEntries(f, func(t *testing.T, e *op.Entry) {
 		e.InputShapes = []op.Shape{{e.Step.V}, nil}
-		forest := analyze.NewForest()
+		forest := trace.New()
 		forest.KeepShapes()
 		forest.Add(op.Record{Entry: e})
-		p := written(t, forest.Stacks(), pprof.Options{Version: e.Path, Notes: []string{e.Error}})
+		p := written(t, stacks.Of(forest), pprof.Options{Version: e.Path, Notes: []string{e.Error}})
 		if len(p.Sample) != 1 {
 			t.Fatalf("%d samples", len(p.Sample))
 		}

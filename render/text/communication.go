@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -24,7 +25,7 @@ func (v *view) communication() {
 				bar(b.RatioOfTotal))
 		}
 		v.table(t)
-	} else if c.Rules != (analyze.CommunicationRules{}) {
+	} else if c.Rules != (profile.CommunicationRules{}) {
 		v.note("no operation reaches -min-comm-ratio")
 	}
 	if c.Collectives == nil { // not computed
@@ -39,7 +40,7 @@ func (v *view) communication() {
 
 // whyNoCollectives says what the input lacks for collectives.
 func (v *view) whyNoCollectives() string {
-	isHosts := func(o analyze.Operation) bool {
+	isHosts := func(o profile.Operation) bool {
 		return o.Side == op.SideHost.String() && o.Kind == op.KindCollective.String()
 	}
 	if slices.ContainsFunc(v.r.Operations, isHosts) {
@@ -93,7 +94,7 @@ func (v *view) collectives() {
 const maxDeviceRows = 16
 
 // stragglers lists the devices that others waited for.
-func (v *view) stragglers(rows []analyze.CollectiveRow) {
+func (v *view) stragglers(rows []collective.Row) {
 	ranks := v.severalRanks()
 	t := newTable(names("last to arrive", 0), names("group", 2), names("device", 0), figures("times", 1),
 		figures("others waited", 0))
@@ -111,7 +112,7 @@ func (v *view) stragglers(rows []analyze.CollectiveRow) {
 }
 
 // waits lists how long each device waited.
-func (v *view) waits(rows []analyze.CollectiveRow) {
+func (v *view) waits(rows []collective.Row) {
 	ranks := v.severalRanks()
 	t := newTable(names("wait by device", 0), names("group", 2), names("device", 0), figures("took part", 1),
 		figures("waited", 0))

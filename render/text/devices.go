@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/internal/natural"
 	"github.com/optrace/optrace/internal/units"
@@ -22,7 +22,7 @@ func (v *view) devices() {
 	}
 	ranks := severalRanks(v.r.Devices)
 	v.first(devicesTable(v.r.Devices, v.rows, ranks), v.rows, max(0, len(v.r.Devices)-v.rows))
-	if slices.ContainsFunc(v.r.Devices, func(d analyze.Device) bool { return d.Service+d.Host != "" }) {
+	if slices.ContainsFunc(v.r.Devices, func(d profile.Device) bool { return d.Service+d.Host != "" }) {
 		v.note("a device of several services or hosts that state no rank is as many devices: the service or host stands before it")
 	}
 	v.devicesWithout()
@@ -47,12 +47,12 @@ func (v *view) whyNothingRan() string {
 
 // devicesTable has the first of the devices, in the order in which people list
 // them; that of operations without a device is the last.
-func devicesTable(devices []analyze.Device, rows int, ranks bool) *table {
+func devicesTable(devices []profile.Device, rows int, ranks bool) *table {
 	t := newTable(names("device", 0), figures("count", 9), figures("sum", 10), figures("memory", 11), figures("span", 0), texts("parts", 1),
 		figures("busy", 3), figures("compute", 5), figures("exposed comm", 4), figures("exposed mem", 6), figures("other", 7), figures("idle", 2),
 		figures("overlap", 8))
 	devices = slices.Clone(devices[:min(len(devices), rows)])
-	slices.SortStableFunc(devices, func(a, b analyze.Device) int {
+	slices.SortStableFunc(devices, func(a, b profile.Device) int {
 		switch isNone := a.Key().IsNone(); {
 		case isNone == b.Key().IsNone():
 			return a.Key().Compare(b.Key())
@@ -81,7 +81,7 @@ func part(ns, span op.Int) string {
 	return fmt.Sprintf("%s (%.0f %%)", units.Duration(ns.V), float64(ns.V)/float64(span.V)*100)
 }
 
-func severalRanks(devices []analyze.Device) bool {
+func severalRanks(devices []profile.Device) bool {
 	for i := range devices {
 		if devices[i].Rank != devices[0].Rank {
 			return true
@@ -92,7 +92,7 @@ func severalRanks(devices []analyze.Device) bool {
 
 // deviceLabel is the device, in front of it the rank, or the service and the host,
 // where there are several.
-func deviceLabel(d *analyze.Device, ranks bool) string {
+func deviceLabel(d *profile.Device, ranks bool) string {
 	label := deviceName(d.DeviceID)
 	if d.Named {
 		label = strconv.Quote(d.DeviceID) // unlike the row of entries without a device
@@ -135,7 +135,7 @@ func (v *view) balance() {
 	v.table(t)
 }
 
-func balanceText(b *analyze.Balance) string {
+func balanceText(b *profile.Balance) string {
 	return fmt.Sprintf("%d devices, ideal %s each, largest %s: imbalance %s by sums, %s by busy time", b.DeviceCount,
 		micros(b.IdealDurationUS), micros(b.MaxDurationUS), units.Percent(b.ImbalanceRatio), knownFloat(b.BusyImbalanceRatio, units.Percent))
 }

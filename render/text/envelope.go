@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -98,7 +99,7 @@ func (p *page) faults(in *analyze.Envelope) {
 			repeats = ", " + units.Count(in.Repeated.V) + " of them with the same times: counted once"
 		}
 		p.field("duplicates", plural(in.Duplicates.V, "span")+" more than once in the input"+repeats, true)
-		p.example(in, analyze.SuspectRepeat, "counted once: ")
+		p.example(in, suspects.Repeat, "counted once: ")
 	}
 	if in.OverflowedGroups > 0 {
 		p.field("overflow", plural(in.OverflowedGroups, "group")+" beyond the limit, summed up as (other)", true)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/launch"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -39,7 +40,7 @@ func (v *view) launches() {
 }
 
 // launchesTable returns the table of streams.
-func launchesTable(streams []analyze.LaunchStream, ranks bool) *table {
+func launchesTable(streams []launch.Stream, ranks bool) *table {
 	t := newTable(names("stream of", 0), figures("stream", 0), figures("launches", 2), figures("overhead", 0), figures("mean", 3),
 		figures("waiting", 0), figures("deepest", 1), figures("idle: host", 4), figures("dependency", 5), figures("queue", 6),
 		figures("other", 7))
@@ -60,26 +61,26 @@ func launchesTable(streams []analyze.LaunchStream, ranks bool) *table {
 }
 
 // launchesWithout shows the streams that have other figures without suspect times.
-func (v *view) launchesWithout(l *analyze.Launches, ranks bool) {
+func (v *view) launchesWithout(l *launch.Launches, ranks bool) {
 	w := v.r.WithoutSuspects
 	if w == nil {
 		return
 	}
 	type key struct {
-		analyze.DeviceKey
+		device.Key
 		stream op.Int
 	}
-	left := make(map[key]analyze.LaunchStream)
+	left := make(map[key]launch.Stream)
 	if w.Launches != nil {
 		for _, s := range w.Launches.Streams {
-			left[key{s.DeviceKey, s.Stream}] = s
+			left[key{s.Key, s.Stream}] = s
 		}
 	}
-	var changed []analyze.LaunchStream
+	var changed []launch.Stream
 	for _, with := range l.Streams {
-		s, ok := left[key{with.DeviceKey, with.Stream}]
+		s, ok := left[key{with.Key, with.Stream}]
 		if !ok {
-			s.DeviceKey, s.Stream = with.DeviceKey, with.Stream
+			s.Key, s.Stream = with.Key, with.Stream
 		}
 		if s.Count != with.Count || s.Overhead != with.Overhead || s.WaitingNS != with.WaitingNS ||
 			s.MaxDepth != with.MaxDepth || s.Idle != with.Idle {
@@ -90,7 +91,7 @@ func (v *view) launchesWithout(l *analyze.Launches, ranks bool) {
 }
 
 // queues draws how many operations waited over time.
-func (v *view) queues(l *analyze.Launches, ranks bool) {
+func (v *view) queues(l *launch.Launches, ranks bool) {
 	if l.WidthNS <= 0 {
 		return
 	}
@@ -113,7 +114,7 @@ func (v *view) queues(l *analyze.Launches, ranks bool) {
 }
 
 // launchPathText sums up the path across host and devices.
-func launchPathText(p *analyze.LaunchPath) string {
+func launchPathText(p *launch.Path) string {
 	text := fmt.Sprintf("critical path across host and devices: %s, bound by %s",
 		units.Duration(p.DurationNS), boundBy(&p.BoundBy, p.DurationNS))
 	if p.DurationNS > 0 {

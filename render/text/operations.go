@@ -5,7 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
 )
@@ -49,7 +52,7 @@ func (v *view) groups() {
 }
 
 // keyNames returns the values of a group's keys, of which there are n.
-func keyNames(k analyze.GroupKey, n int) []string {
+func keyNames(k key.Group, n int) []string {
 	names := make([]string, n)
 	if k.Other {
 		names[0] = k.String()
@@ -57,7 +60,7 @@ func keyNames(k analyze.GroupKey, n int) []string {
 	}
 	for i, v := range k.Values {
 		names[i] = v.String()
-		if v.Known && (v.Text == analyze.UnknownDevice || strings.TrimSpace(v.Text) == "") {
+		if v.Known && (v.Text == device.Unknown || strings.TrimSpace(v.Text) == "") {
 			names[i] = strconv.Quote(v.Text) // unlike a value that is not known, and unlike none
 		}
 	}
@@ -80,7 +83,7 @@ func statsTable(keys ...string) *table {
 		figures("errors", 1), names("mixes", 12))...)
 }
 
-func statsCells(s *analyze.Stats) []string {
+func statsCells(s *profile.Stats) []string {
 	errors := ""
 	if s.Errors > 0 {
 		errors = units.Count(s.Errors)
@@ -98,12 +101,12 @@ func statsCells(s *analyze.Stats) []string {
 		knownDuration(s.SelfNS),
 		units.DurationFloat(s.MeanNS), knownFloat(s.P50NS, units.DurationFloat),
 		knownFloat(s.P95NS, units.DurationFloat), knownFloat(s.P99NS, units.DurationFloat), units.Duration(s.MaxNS),
-		units.Bytes(s.MemoryBytes), flops, achieved(&s.Work), intensity, errors, strings.Join(s.Mixes, ", "),
+		units.Bytes(s.MemoryBytes), flops, achieved(&s.Figures), intensity, errors, strings.Join(s.Mixes, ", "),
 	}
 }
 
 // achieved writes the rate of operations; nothing for those that computed nothing.
-func achieved(w *analyze.Work) string {
+func achieved(w *work.Figures) string {
 	if !w.FLOPsPerSecond.Known || w.FLOPsPerSecond.V == 0 {
 		return ""
 	}

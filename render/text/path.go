@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -49,8 +49,8 @@ func drag(ns op.Int) string {
 }
 
 // dragNotes says what the drag is and what it goes by.
-func (v *view) dragNotes(totals *analyze.PathTotals) {
-	known := func(p analyze.PathShare) bool { return p.DragNS.Known }
+func (v *view) dragNotes(totals *path.Totals) {
+	known := func(p path.Share) bool { return p.DragNS.Known }
 	if !slices.ContainsFunc(v.r.CriticalPath, known) {
 		return
 	}

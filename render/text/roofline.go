@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -31,7 +32,7 @@ func (v *view) roofline() {
 		v.table(t)
 		v.rooflineTotal(v.r.Total.Roofline)
 	}
-	if slices.ContainsFunc(v.r.Operations, func(o analyze.Operation) bool { return o.Roofline != nil && o.Roofline.Share.V > 1 }) {
+	if slices.ContainsFunc(v.r.Operations, func(o profile.Operation) bool { return o.Roofline != nil && o.Roofline.Share.V > 1 }) {
 		v.note("more than 100 %: data stayed in caches, or the peaks are not those of the arithmetic that was used")
 	}
 	for i := range v.r.Peaks {
@@ -39,7 +40,7 @@ func (v *view) roofline() {
 	}
 }
 
-func rooflineCells(r *analyze.Roofline) []string {
+func rooflineCells(r *work.Roofline) []string {
 	rate, intensity := "", ""
 	if r.FLOPs > 0 {
 		rate = units.FLOPsPerSecond(float64(r.FLOPs) / float64(r.SumNS) * 1e9)
@@ -52,7 +53,7 @@ func rooflineCells(r *analyze.Roofline) []string {
 }
 
 // rooflineTotal says what the table is about.
-func (v *view) rooflineTotal(r *analyze.Roofline) {
+func (v *view) rooflineTotal(r *work.Roofline) {
 	if r == nil {
 		return
 	}

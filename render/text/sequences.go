@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/sequences"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
@@ -36,7 +36,7 @@ func (v *view) sequences() {
 }
 
 // sequenceTable returns a table of sequences.
-func sequenceTable(rows []analyze.Sequence, ranks bool) *table {
+func sequenceTable(rows []sequences.Sequence, ranks bool) *table {
 	t := newTable(names("sequence", 0), figures("length", 3), figures("times", 0), figures("sum", 0), figures("share", 2), figures("gaps", 0),
 		figures("of both", 4), names("streams", 5))
 	for i := range rows {
@@ -73,7 +73,7 @@ func sequenceText(operations []string) string {
 }
 
 // streamsText names the streams of a sequence, or counts them.
-func streamsText(streams []analyze.SequenceStream, ranks bool) string {
+func streamsText(streams []sequences.Stream, ranks bool) string {
 	if len(streams) > 2 {
 		return units.Count(int64(len(streams)))
 	}

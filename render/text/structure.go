@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/path"
 	"github.com/optrace/optrace/internal/units"
 )
 
@@ -78,7 +78,7 @@ func (v *view) criticalPath() {
 }
 
 // whyNoPath says what the input lacks for critical paths.
-func whyNoPath(totals *analyze.PathTotals) string {
+func whyNoPath(totals *path.Totals) string {
 	switch {
 	case totals.NoIDs > 0 && totals.NoStart > 0:
 		return plural(totals.NoIDs, "record") + " without a trace id, and no root of a trace has a start time"
@@ -91,7 +91,7 @@ func whyNoPath(totals *analyze.PathTotals) string {
 }
 
 // pathText sums the critical paths up.
-func pathText(totals *analyze.PathTotals) string {
+func pathText(totals *path.Totals) string {
 	text := fmt.Sprintf("%s, %s in all", pluralOf(totals.Paths, "path", "paths"), units.Duration(totals.DurationNS))
 	if bound := boundBy(&totals.BoundBy, totals.DurationNS); bound != "" {
 		text += ", bound by " + bound
@@ -100,7 +100,7 @@ func pathText(totals *analyze.PathTotals) string {
 }
 
 // boundBy lists what the paths were waiting for, without what they were not.
-func boundBy(b *analyze.BoundBy, total int64) string {
+func boundBy(b *path.BoundBy, total int64) string {
 	var parts []string
 	for _, p := range []struct {
 		name string

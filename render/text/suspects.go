@@ -2,6 +2,8 @@ package text
 
 import (
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/suspects"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 	"github.com/optrace/optrace/op"
@@ -12,20 +14,20 @@ import (
 func (p *page) suspects(in *analyze.Envelope) {
 	if n := in.SuspectDurations.V; n > 0 {
 		p.field("suspect", plural(n, "duration")+", still running when a later operation of the stream had ended", true)
-		p.example(in, analyze.SuspectDuration, "the longest: ")
+		p.example(in, suspects.Duration, "the longest: ")
 	}
 	if n := in.Clock.V; n > 0 {
 		p.field("clock", plural(n, "start")+" more than 1 ms before the parent started or after it ended", true)
-		p.example(in, analyze.SuspectClock, "farthest off: ")
+		p.example(in, suspects.Clock, "farthest off: ")
 	}
 	if n := in.Cycles.V; n > 0 {
 		p.field("cycles", pluralOf(n, "ring", "rings")+" of parents, cut at the span that starts first", true)
-		p.example(in, analyze.SuspectCycle, "the first: ")
+		p.example(in, suspects.Cycle, "the first: ")
 	}
 }
 
 // example shows the example of a kind of suspect records.
-func (p *page) example(in *analyze.Envelope, what analyze.SuspectKind, label string) {
+func (p *page) example(in *analyze.Envelope, what suspects.Kind, label string) {
 	for i := range in.Suspects {
 		if s := &in.Suspects[i]; s.What == what {
 			p.note(label + suspectText(s))
@@ -33,10 +35,10 @@ func (p *page) example(in *analyze.Envelope, what analyze.SuspectKind, label str
 	}
 }
 
-func suspectText(s *analyze.Suspect) string {
+func suspectText(s *suspects.Suspect) string {
 	text := termtext.Truncate(termtext.Clean(s.Operation), maxInText)
 	if s.DeviceID != "" {
-		device := analyze.DeviceKey{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service, Host: s.Host}
+		device := device.Key{Rank: s.Rank, DeviceID: s.DeviceID, Service: s.Service, Host: s.Host}
 		text += " on " + termtext.Truncate(termtext.Clean(device.Label(true)), maxInText)
 	}
 	if s.Stream.Known {

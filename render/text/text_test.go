@@ -8,7 +8,17 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/profile"
+	"github.com/optrace/optrace/analyze/requests"
 	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/analyze/sequences"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/suspects"
+	"github.com/optrace/optrace/analyze/timeline"
 	"github.com/optrace/optrace/internal/fulldisk"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/op"
@@ -21,15 +31,15 @@ const hostile = "\x1b[31mred\x1b[0m\r\x1b]0;title\x07\u202emul" + "\n" + "x"
 
 // full returns a report in which everything has something to show.
 func full() *analyze.Report {
-	cuda0 := analyze.DeviceKey{Rank: op.Known(0), DeviceID: "cuda:0"}
-	cuda1 := analyze.DeviceKey{Rank: op.Known(1), DeviceID: "cuda:0"}
+	cuda0 := device.Key{Rank: op.Known(0), DeviceID: "cuda:0"}
+	cuda1 := device.Key{Rank: op.Known(1), DeviceID: "cuda:0"}
 	e := &op.Entry{
 		Operation: "矩阵乘法" + strings.Repeat("x", 60), Kind: op.KindCompute, Duration: 999_600, MemoryBytes: op.Known(1 << 21),
 		OutputShape: op.Shape{64, -1}, Start: op.Known(1795224124000010000), Failed: true, DeviceID: "cuda:0", Rank: op.Known(1),
 		TraceID: op.TraceID{1}, SpanID: op.SpanID{2},
 	}
 	bare := &op.Entry{Operation: "relu", Kind: op.KindCompute, Duration: 600}
-	stats := analyze.Stats{
+	stats := profile.Stats{
 		Kind: "compute", Count: 1234567, SumNS: 2_350_000_000, MeanNS: 1903.5, MinNS: 1, MaxNS: 999_999, StdNS: op.KnownFloat(1.5),
 		P50NS: op.KnownFloat(1900.0),
 		P90NS: op.KnownFloat(2000.0), P95NS: op.KnownFloat(2500.0), P99NS: op.KnownFloat(999_600.0), SelfNS: op.Known(7), Elements: 5,
@@ -38,8 +48,8 @@ func full() *analyze.Report {
 	}
 	fewer := stats
 	fewer.Count, fewer.SumNS, fewer.Share = 1234566, 1_250, op.KnownFloat(1)
-	host := analyze.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
-	key, err := analyze.ParseKeys("device,attr:region")
+	host := profile.Stats{Kind: "mixed", Side: "host", Count: 1, SumNS: 5}
+	keys, err := key.Parse("device,attr:region")
 	if err != nil {
 		panic(err)
 	}
@@ -50,24 +60,24 @@ func full() *analyze.Report {
 			Sampling: analyze.SamplingUnknown, Warnings: map[string]int64{"bad_shape": 2, "neg_duration": 1},
 			SkippedBy: map[string]int64{"non_op": 2, "other_signal": 5}, MalformedBy: map[string]int64{"expected a value": 1},
 			DroppedBy: map[string]int64{hostile: 3}, MissingBatches: 1, MissingEntries: 2, Problems: []string{"ops.jsonl:7: " + hostile},
-			SuspectDurations: op.Known(1200), Clock: op.Known(1), Cycles: op.Known(2), Suspects: []analyze.Suspect{
-				{What: analyze.SuspectDuration, Operation: hostile, DeviceID: "cuda:0", Rank: op.Known(1), Stream: op.Known(7), DurationNS: 34e8},
-				{What: analyze.SuspectClock, Operation: "matmul", DeviceID: hostile, DurationNS: 7, SpanID: op.SpanID{2}, OffNS: op.Known(-1e9)},
-				{What: analyze.SuspectCycle, Operation: "request", SpanID: op.SpanID{3}},
+			SuspectDurations: op.Known(1200), Clock: op.Known(1), Cycles: op.Known(2), Suspects: []suspects.Suspect{
+				{What: suspects.Duration, Operation: hostile, DeviceID: "cuda:0", Rank: op.Known(1), Stream: op.Known(7), DurationNS: 34e8},
+				{What: suspects.Clock, Operation: "matmul", DeviceID: hostile, DurationNS: 7, SpanID: op.SpanID{2}, OffNS: op.Known(-1e9)},
+				{What: suspects.Cycle, Operation: "request", SpanID: op.SpanID{3}},
 			},
 		},
-		Total: analyze.Total{
+		Total: profile.Total{
 			Count: 1234568, SumNS: 2_350_000_005, WallNS: op.Known(3_000_000_000), MemoryBytes: 3 << 30, PeakMemoryBytes: 1 << 21, FLOPs: 5e12,
-			Estimate: analyze.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
+			Estimate: profile.Estimate{EstCount: op.KnownFloat(2469136.0), EstSumNS: op.KnownFloat(4.7e9)},
 		},
-		Percentiles: analyze.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
-		Operations:  []analyze.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},
+		Percentiles: profile.Percentiles{ExactUpTo: 32, RelativeError: 0.01},
+		Operations:  []profile.Operation{{Operation: "matmul", Stats: stats}, {Operation: hostile, Stats: host}},
 		By:          []string{"device", "attr:region"},
-		Groups: []analyze.Group{
-			{Key: analyze.GroupKey{Keys: key, Values: []analyze.KeyValue{{Text: "cuda:0", Known: true}, {}}}, Stats: stats},
-			{Key: analyze.GroupKey{Keys: key, Other: true}, Stats: host},
+		Groups: []profile.Group{
+			{Key: key.Group{Keys: keys, Values: []key.Value{{Text: "cuda:0", Known: true}, {}}}, Stats: stats},
+			{Key: key.Group{Keys: keys, Other: true}, Stats: host},
 		},
-		Devices: []analyze.Device{
+		Devices: []profile.Device{
 			{
 				DeviceID: "cuda:0", Rank: op.Known(0), Count: 5, SumNS: 500, MemoryBytes: 64, SpanNS: op.Known(1000), BusyNS: op.Known(500),
 				ComputeNS: op.Known(300), ExposedCommunicationNS: op.Known(100), ExposedMemoryNS: op.Known(60), OtherNS: op.Known(40),
@@ -76,74 +86,74 @@ func full() *analyze.Report {
 			{DeviceID: "cuda:0", Rank: op.Known(1), Count: 1, SumNS: 7},
 			{DeviceID: "unknown", Count: 1},
 		},
-		LoadBalance: &analyze.Balance{Balance: seed.Balance{
+		LoadBalance: &profile.Balance{Balance: seed.Balance{
 			DeviceCount: 2, TotalDurationUS: 400, IdealDurationUS: 200, MaxDurationUS: 300, ImbalanceRatio: 0.5,
 			PerDeviceDurationUS: []seed.DeviceDuration{{Device: "0/cuda:0", DurationUS: 300}, {Device: "1/cuda:0", DurationUS: 100}},
 		}},
 		Communication: analyze.Communication{
-			Rules:       analyze.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
+			Rules:       profile.CommunicationRules{Attribute: 1, Library: 2, Name: 3},
 			Bottlenecks: []seed.Bottleneck{{Operation: "allreduce", TotalDurationUS: 600, RatioOfTotal: 0.25, CallCount: 6}},
-			Collectives: []analyze.CollectiveRow{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, Repeats: 2,
+			Collectives: []collective.Row{{Name: "all_reduce", Group: "tp", Count: 6, Inferred: 1, Repeats: 2,
 				TransferNS: op.Known(500), WaitNS: op.Known(100), MaxStartSkewNS: op.Known(90), BusBytesPerSecond: op.KnownFloat(1.5e9),
-				Stragglers: []analyze.Straggler{{DeviceKey: cuda0, Count: 4, CausedWaitNS: 100}},
-				Waits:      []analyze.Wait{{DeviceKey: cuda1, Count: 6, WaitNS: 100}, {DeviceKey: cuda0, Count: 6}}}},
+				Stragglers: []collective.Straggler{{Key: cuda0, Count: 4, CausedWaitNS: 100}},
+				Waits:      []collective.Wait{{Key: cuda1, Count: 6, WaitNS: 100}, {Key: cuda0, Count: 6}}}},
 		},
 		Memory: analyze.Memory{
 			ThresholdBytes: 1 << 20, HotspotCount: 7, Hotspots: []*op.Entry{e},
-			Copies: []analyze.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: op.KnownFloat(4e10)},
+			Copies: []profile.Copy{{Direction: "HtoD", Count: 2, SumNS: 100, MemoryBytes: 4096, BytesPerSecond: op.KnownFloat(4e10)},
 				{Direction: "DtoH", Count: 1}},
 		},
 		Slowest: []*op.Entry{e, bare},
-		Idle:    []analyze.IdleGap{{DeviceKey: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
-		IdleCauses: &analyze.IdleCauses{ThresholdNS: 30000, Devices: []analyze.IdleDevice{{DeviceKey: cuda0, Host: analyze.IdleSum{Count: 1,
-			SumNS: 400}, Other: analyze.IdleSum{Count: 2, SumNS: 100}}}},
-		CriticalPath: []analyze.PathShare{
-			{Operation: "matmul", Kind: "compute", DeviceKey: cuda0, TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
+		Idle:    []timeline.IdleGap{{Key: cuda0, DurationNS: 400, Cause: "host", After: "matmul", Before: hostile}},
+		IdleCauses: &timeline.IdleCauses{ThresholdNS: 30000, Devices: []timeline.IdleDevice{{Key: cuda0, Host: timeline.IdleSum{Count: 1,
+			SumNS: 400}, Other: timeline.IdleSum{Count: 2, SumNS: 100}}}},
+		CriticalPath: []path.Share{
+			{Operation: "matmul", Kind: "compute", Key: cuda0, TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
 			{Kind: "idle", TimeNS: 100, Share: 0.1, Segments: 1}},
-		PathTotals: &analyze.PathTotals{
-			Paths: 1, DurationNS: 1000, BoundBy: analyze.BoundBy{ComputeNS: 900, IdleNS: 100},
-			Edges: analyze.PathEdges{Tree: 3, Links: 1, Stream: 2, Collective: 1},
+		PathTotals: &path.Totals{
+			Paths: 1, DurationNS: 1000, BoundBy: path.BoundBy{ComputeNS: 900, IdleNS: 100},
+			Edges: path.Edges{Tree: 3, Links: 1, Stream: 2, Collective: 1},
 		},
-		PathOperations: []analyze.PathOperation{
+		PathOperations: []path.Operation{
 			{Operation: hostile, Kind: "compute", TimeNS: 900, Share: 0.9, Segments: 3, DragNS: op.Known(800)},
 			{Kind: "idle", TimeNS: 100, Share: 0.1},
 		},
-		SlowestRequest: &analyze.SlowRequest{
+		SlowestRequest: &requests.Slow{
 			Name: hostile, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 2}, DurationNS: 900, Alike: 3, MedianNS: 100,
-			Causes: []analyze.RequestCause{{Cause: analyze.CauseCompute, Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
+			Causes: []requests.Cause{{Cause: requests.CauseCompute, Text: "It computed for 900 ns (100.0 %): " + hostile + " 900 ns."}},
 		},
-		Sequences: &analyze.Sequences{
+		Sequences: &sequences.Sequences{
 			ShortNS: 100_000, MaxOperations: 32, Runs: 3, RunOperations: 12, LeftOut: 2, Count: 5,
-			Rows: []analyze.Sequence{
+			Rows: []sequences.Sequence{
 				{
 					Operations: []string{"add", hostile, hostile, "relu"}, Count: 2, SumNS: 80, GapNS: 20, Share: op.KnownFloat(0.08),
-					GapShare: op.KnownFloat(0.2), Streams: []analyze.SequenceStream{{DeviceKey: cuda0, Stream: op.Known(7), Count: 2}},
+					GapShare: op.KnownFloat(0.2), Streams: []sequences.Stream{{Key: cuda0, Stream: op.Known(7), Count: 2}},
 				},
-				{Operations: []string{"add", "mul"}, Count: 3, Streams: make([]analyze.SequenceStream, 3)},
+				{Operations: []string{"add", "mul"}, Count: 3, Streams: make([]sequences.Stream, 3)},
 			},
 		},
-		Steps: []analyze.Step{
+		Steps: []steps.Row{
 			{Step: 0, Run: 1, Count: 3, SumNS: 500, WallNS: op.Known(600), BusyNS: op.Known(400)}, {Step: 0, Run: 2, Count: 1, SumNS: 5},
 			{Step: 0, Service: hostile, Run: 1, Count: 2, SumNS: 7},
 		},
 		WithoutSuspects: &analyze.WithoutSuspects{
-			Total:      analyze.Total{Count: 1, SumNS: 1_250},
-			Operations: []analyze.Operation{{Operation: "matmul", Stats: fewer}},
-			Groups: []analyze.Group{
-				{Key: analyze.GroupKey{Keys: key, Values: []analyze.KeyValue{{Text: "cuda:0", Known: true}, {}}}, Stats: fewer},
-				{Key: analyze.GroupKey{Keys: key, Other: true}, Stats: host},
+			Total:      profile.Total{Count: 1, SumNS: 1_250},
+			Operations: []profile.Operation{{Operation: "matmul", Stats: fewer}},
+			Groups: []profile.Group{
+				{Key: key.Group{Keys: keys, Values: []key.Value{{Text: "cuda:0", Known: true}, {}}}, Stats: fewer},
+				{Key: key.Group{Keys: keys, Other: true}, Stats: host},
 			},
-			Devices: []analyze.Device{
+			Devices: []profile.Device{
 				{DeviceID: "cuda:0", Rank: op.Known(0), Count: 1, SumNS: 400, SpanNS: op.Known(500), BusyNS: op.Known(250)},
 			},
-			LoadBalance: &analyze.Balance{Balance: seed.Balance{
+			LoadBalance: &profile.Balance{Balance: seed.Balance{
 				DeviceCount: 2, TotalDurationUS: 300, IdealDurationUS: 150, MaxDurationUS: 200, ImbalanceRatio: 0.3333,
 			}},
-			PathTotals: &analyze.PathTotals{Paths: 1, DurationNS: 400, BoundBy: analyze.BoundBy{ComputeNS: 400}},
+			PathTotals: &path.Totals{Paths: 1, DurationNS: 400, BoundBy: path.BoundBy{ComputeNS: 400}},
 		},
-		Utilisation: &analyze.Utilisation{
-			TimeAxis: analyze.TimeAxis{WidthNS: 100, Buckets: 4},
-			Devices:  []analyze.DeviceUtilisation{{DeviceKey: cuda0, BusyNS: []int64{0, 1, 50, 100}}},
+		Utilisation: &timeline.Utilisation{
+			TimeAxis: timeline.TimeAxis{WidthNS: 100, Buckets: 4},
+			Devices:  []timeline.DeviceUtilisation{{Key: cuda0, BusyNS: []int64{0, 1, 50, 100}}},
 		},
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/internal/termtext"
 	"github.com/optrace/optrace/internal/units"
 )
@@ -33,13 +35,13 @@ func (v *view) without() {
 // largestWithout names the operation with the largest share without suspect
 // times, where that changes.
 func (v *view) largestWithout(w *analyze.WithoutSuspects) {
-	largest := slices.IndexFunc(w.Operations, func(o analyze.Operation) bool { return o.Share.Known })
+	largest := slices.IndexFunc(w.Operations, func(o profile.Operation) bool { return o.Share.Known })
 	if largest < 0 {
 		return
 	}
 	o := &w.Operations[largest]
 	share, before := knownFloat(o.Share, units.Percent), absent
-	if at := slices.IndexFunc(v.r.Operations, func(with analyze.Operation) bool {
+	if at := slices.IndexFunc(v.r.Operations, func(with profile.Operation) bool {
 		return with.Operation == o.Operation && with.Side == o.Side
 	}); at >= 0 {
 		before = knownFloat(v.r.Operations[at].Share, units.Percent)
@@ -51,7 +53,7 @@ func (v *view) largestWithout(w *analyze.WithoutSuspects) {
 
 // spanWithout names the device with the span that changes most, if any does.
 func (v *view) spanWithout(w *analyze.WithoutSuspects) {
-	var device, with *analyze.Device
+	var device, with *profile.Device
 	most := int64(0)
 	before := deviceRows(v.r.Devices)
 	for i := range w.Devices {
@@ -86,10 +88,10 @@ func (v *view) groupsWithout() {
 type namedStats struct {
 	names []string
 	key   string // different for different rows
-	*analyze.Stats
+	*profile.Stats
 }
 
-func operationStats(rows []analyze.Operation) []namedStats {
+func operationStats(rows []profile.Operation) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		o := &rows[i]
@@ -98,7 +100,7 @@ func operationStats(rows []analyze.Operation) []namedStats {
 	return stats
 }
 
-func groupStats(rows []analyze.Group, keys int) []namedStats {
+func groupStats(rows []profile.Group, keys int) []namedStats {
 	stats := make([]namedStats, len(rows))
 	for i := range rows {
 		g := &rows[i]
@@ -114,7 +116,7 @@ func groupStats(rows []analyze.Group, keys int) []namedStats {
 
 // statsWithout shows the rows that have other figures without suspect times.
 func (v *view) statsWithout(keys []string, with, without []namedStats) {
-	left := make(map[string]*analyze.Stats, len(without))
+	left := make(map[string]*profile.Stats, len(without))
 	for _, row := range without {
 		left[row.key] = row.Stats
 	}
@@ -135,7 +137,7 @@ func (v *view) statsWithout(keys []string, with, without []namedStats) {
 }
 
 // sameFigures reports whether the figures of two rows look the same.
-func sameFigures(a, b *analyze.Stats) bool {
+func sameFigures(a, b *profile.Stats) bool {
 	return a.Count == b.Count && a.SumNS == b.SumNS && a.SelfNS == b.SelfNS &&
 		knownFloat(a.Share, units.Percent) == knownFloat(b.Share, units.Percent)
 }
@@ -146,13 +148,13 @@ func (v *view) devicesWithout() {
 	if w == nil {
 		return
 	}
-	var changed []analyze.Device
+	var changed []profile.Device
 	rows := deviceRows(w.Devices)
 	for i := range v.r.Devices {
 		with := &v.r.Devices[i]
 		switch d := rows[with.Key()]; {
 		case d == nil:
-			changed = append(changed, analyze.Device{
+			changed = append(changed, profile.Device{
 				DeviceID: with.DeviceID, Named: with.Named, Rank: with.Rank, Service: with.Service, Host: with.Host,
 			})
 		case *d != *with:
@@ -171,8 +173,8 @@ func (v *view) tableWithout(t *table) {
 	v.first(t, min(v.rows, maxWithout), 0)
 }
 
-func deviceRows(rows []analyze.Device) map[analyze.DeviceKey]*analyze.Device {
-	byKey := make(map[analyze.DeviceKey]*analyze.Device, len(rows))
+func deviceRows(rows []profile.Device) map[device.Key]*profile.Device {
+	byKey := make(map[device.Key]*profile.Device, len(rows))
 	for i := range rows {
 		byKey[rows[i].Key()] = &rows[i]
 	}

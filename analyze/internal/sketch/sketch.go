@@ -96,6 +96,13 @@ func (s *Sketch) Merge(o *Sketch) {
 	}
 }
 
+// Place returns where among count values in ascending order, from 0, a percentile of them
+// stands: that of rank ⌈percent·count/100⌉. That of 50 is the median, the lower one of two.
+// There has to be a value.
+func Place(count, percent int64) int64 {
+	return count/100*percent + (count%100*percent+99)/100 - 1
+}
+
 // Percentile returns the duration of rank ⌈percent·n/100⌉: the smallest one that
 // at least percent of a hundred of the durations do not exceed. ok is false for
 // an empty sketch. It may reorder s.others.
@@ -103,7 +110,7 @@ func (s *Sketch) Percentile(percent int64) (v float64, ok bool) {
 	if s.count == 0 {
 		return 0, false
 	}
-	index := (s.count/100)*percent + (s.count%100*percent+99)/100 - 1
+	index := Place(s.count, percent)
 	slices.Sort(s.others)
 	if s.count <= MaxExact {
 		return float64(s.others[index]), true

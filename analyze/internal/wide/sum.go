@@ -166,3 +166,13 @@ func (w *Sum) UnmarshalJSON(text []byte) error {
 	w.hi, w.mid, w.lo = binary.BigEndian.Uint64(words[:]), binary.BigEndian.Uint64(words[8:]), binary.BigEndian.Uint64(words[16:])
 	return nil
 }
+
+// Between returns last − first: 0 when last lies before first, which an end
+// that does not fit 64 bits does, and the largest number where the difference
+// does not fit.
+func Between(first, last int64) int64 {
+	if last < first {
+		return 0
+	}
+	return int64(min(uint64(last)-uint64(first), math.MaxInt64))
+}

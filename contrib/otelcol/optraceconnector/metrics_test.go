@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/op"
 )
@@ -111,7 +112,7 @@ func figuresOf(all ...pmetric.Metrics) map[figureKey]figures {
 // reported returns the figures of the same spans in the report.
 func reported(t *testing.T, all ...ptrace.Traces) map[figureKey]figures {
 	t.Helper()
-	keys, err := analyze.ParseKeys("rank,operation,device")
+	keys, err := key.Parse("rank,operation,device")
 	if err != nil {
 		t.Fatal(err)
 	}

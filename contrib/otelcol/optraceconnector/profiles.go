@@ -13,7 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/op"
 	"github.com/optrace/optrace/render/otlpprofiles"
@@ -28,7 +29,7 @@ type profilesConnector struct {
 
 	mu     sync.Mutex
 	reader *pdataop.Reader
-	forest *analyze.Forest
+	forest *trace.Forest
 	spans  int // in it, operations included
 	n      int // operations in it
 	from   otlpprofiles.Producers
@@ -43,7 +44,7 @@ func newProfilesConnector(cfg *Config, next xconsumer.Profiles) *profilesConnect
 
 // forget begins another profile.
 func (c *profilesConnector) forget() {
-	c.forest, c.spans, c.n, c.from = analyze.NewForest(), 0, 0, otlpprofiles.Producers{}
+	c.forest, c.spans, c.n, c.from = trace.New(), 0, 0, otlpprofiles.Producers{}
 	c.forest.KeepShapes()
 }
 
@@ -112,7 +113,7 @@ func (c *profilesConnector) take() (pprofile.Profiles, error) {
 		return pprofile.NewProfiles(), nil
 	}
 	var text bytes.Buffer
-	if err := otlpprofiles.Write(&text, forest.Stacks(), opts); err != nil {
+	if err := otlpprofiles.Write(&text, stacks.Of(forest), opts); err != nil {
 		return pprofile.Profiles{}, err
 	}
 	// Unlike the unmarshalers of pprofile, a request keeps the names of a resource's attributes.

@@ -16,7 +16,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdatatest"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
@@ -30,7 +31,7 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forest := analyze.NewForest()
+	forest := trace.New()
 	forest.KeepShapes()
 	var from otlpprofiles.Producers
 	for rec, err := range otlp.ProtoRecords(bytes.NewReader(text), "spans", nil) {
@@ -48,7 +49,7 @@ func offline(t *testing.T, all ...ptrace.Traces) pprofile.Profiles {
 	var out bytes.Buffer
 	opts := otlpprofiles.Options{Producers: &from}
 	opts.Version = optrace.Version
-	if err := otlpprofiles.Write(&out, forest.Stacks(), opts); err != nil {
+	if err := otlpprofiles.Write(&out, stacks.Of(forest), opts); err != nil {
 		t.Fatal(err)
 	}
 	request := pprofileotlp.NewExportRequest()

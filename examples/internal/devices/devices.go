@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/launch"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/render/text"
 )
@@ -29,8 +31,8 @@ func Report(ctx context.Context, batch string, out io.Writer, finding func(*anal
 }
 
 // Find returns the row of a device, or nil if nothing was launched on it.
-func Find(r *analyze.Report, deviceID string) *analyze.Device {
-	i := slices.IndexFunc(r.Devices, func(d analyze.Device) bool { return d.DeviceID == deviceID })
+func Find(r *analyze.Report, deviceID string) *profile.Device {
+	i := slices.IndexFunc(r.Devices, func(d profile.Device) bool { return d.DeviceID == deviceID })
 	if r.Launches == nil || i < 0 {
 		return nil
 	}
@@ -39,7 +41,7 @@ func Find(r *analyze.Report, deviceID string) *analyze.Device {
 
 // Waiting returns how long launched operations waited for their start, in nanoseconds in
 // sum, and how many of a stream waited at once at most.
-func Waiting(l *analyze.Launches) (sum, deepest int64) {
+func Waiting(l *launch.Launches) (sum, deepest int64) {
 	for i := range l.Streams {
 		sum += l.Streams[i].WaitingNS
 		deepest = max(deepest, l.Streams[i].MaxDepth)
@@ -48,7 +50,7 @@ func Waiting(l *analyze.Launches) (sum, deepest int64) {
 }
 
 // Copies says how much of the time of a device's copies was beside computation.
-func Copies(d *analyze.Device) string {
+func Copies(d *profile.Device) string {
 	return fmt.Sprintf("%v of %v of copies ran beside kernels", Time(d.MemoryNS.V-d.ExposedMemoryNS.V), Time(d.MemoryNS.V))
 }
 

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/optrace/optrace/analyze"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/render/text"
 )
@@ -39,8 +41,8 @@ func (f *reportFlags) define(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print JSON, schema "+analyze.Schema)
 	fs.BoolVar(&f.asProfile, "profile", false, "print sums as optrace convert -to profile does: optrace report reads them, beside others")
 	fs.StringVar(&f.by, "by", "", "group by `KEYS`: operation, kind, device, rank, stream, shape, step, service, trace, path or attr:NAME")
-	fs.IntVar(&o.Top, "top", analyze.DefaultTop, "list `N` slowest operations and memory hotspots")
-	fs.Int64Var(&o.HotspotBytes, "hotspot-bytes", analyze.DefaultHotspotBytes, "an operation of more memory than `BYTES` is a hotspot")
+	fs.IntVar(&o.Top, "top", profile.DefaultTop, "list `N` slowest operations and memory hotspots")
+	fs.Int64Var(&o.HotspotBytes, "hotspot-bytes", profile.DefaultHotspotBytes, "an operation of more memory than `BYTES` is a hotspot")
 	fs.Float64Var(&o.MinCommunicationRatio, "min-comm-ratio", 0, "list communicating operations from this `PART` of the total on")
 	fs.BoolVar(&o.RecordedFLOPs, "recorded-flops", false, "take no FLOPs but those recorded")
 	fs.StringVar(&f.source.View, "view", "", "`NAME` of a view with the columns of the table, in place of it")
@@ -57,7 +59,7 @@ func (f *reportFlags) check() (err error) {
 	case !(o.MinCommunicationRatio >= 0 && o.MinCommunicationRatio <= 1):
 		return usagef("-min-comm-ratio is not between 0 and 1")
 	}
-	if o.By, err = analyze.ParseKeys(f.by); err != nil {
+	if o.By, err = key.Parse(f.by); err != nil {
 		return usagef("%w", err)
 	}
 	if o.Top == 0 { // the option 0 stands for the default

@@ -1,0 +1,266 @@
+package clocks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// endsAtOnce lists the collectives that no rank can leave before all have come, by words of
+// their names without underscores and dashes, in lower case. Of others, such as a broadcast,
+// the ranks that only send may be done long before.
+var endsAtOnce = []string{"allreduce", "allgather", "reducescatter", "alltoall", "barrier"}
+
+// Align estimates how far the clocks of ranks are apart, moves the times of the ranks
+// for which that is known onto the clock of the reference, and returns what it did. What
+// states no rank, such as the span of a step, moves with the operations below it if these are
+// of one rank, and where there are none with the nearest span above that does.
+func Align(f *trace.Forest) *Alignment {
+	c := compareClocks(f)
+	if len(c.Offsets) == 0 {
+		return c
+	}
+	offsets := make(map[int64]int64, len(c.Offsets))
+	for _, o := range c.Offsets {
+		offsets[o.Rank] = o.OffsetNS
+	}
+	wall, skews, times := wallOf(f), skewsOf(f), rankTimes(f)
+	f.Shift(shifts(f, offsets))
+	f.Build()
+	c.RecordedWallNS, c.WallNS = wall, wallOf(f)
+	aligned := make(map[int32]skew)
+	for _, s := range skewsOf(f) {
+		aligned[s.name] = s
+	}
+	for _, s := range skews {
+		name, after := f.Names.Collectives.Values[s.name], aligned[s.name]
+		c.Collectives = append(c.Collectives, AlignedCollective{name.Name, name.Group, s.start, s.end, after.start, after.end})
+	}
+	alignedTimes := rankTimes(f)
+	for _, o := range c.Offsets {
+		from, to := times[o.Rank], alignedTimes[o.Rank]
+		c.Ranks = append(c.Ranks, AlignedRank{o.Rank, from.first, from.last, to.first, to.last})
+	}
+	return c
+}
+
+// compareClocks returns the offsets, from collectives with a sequence number, or where these
+// say nothing from the others.
+func compareClocks(f *trace.Forest) *Alignment {
+	var numbered, inferred Estimator
+	var ends []End
+	eachRanked(f, func(_ int32, parts []rankedPart) {
+		ends = ends[:0]
+		for _, p := range parts {
+			ends = append(ends, End{Rank: p.rank, At: p.end})
+		}
+		if parts[0].inferred {
+			inferred.Add(ends)
+		} else {
+			numbered.Add(ends)
+		}
+	})
+	c := &Alignment{Estimate: numbered.Estimate(), Collectives: []AlignedCollective{}, Ranks: []AlignedRank{}}
+	if other := inferred.Estimate(); len(c.Offsets) == 0 && len(other.Offsets)+len(other.Unknown) > len(c.Unknown) {
+		c.Estimate, c.Inferred = other, true
+	}
+	return c
+}
+
+// rankedPart is the part that one rank had in a collective: until the last of its devices was
+// done.
+type rankedPart struct {
+	rank, start, end int64
+	inferred         bool
+}
+
+// eachRanked calls found with the number of the name and the parts of each collective of
+// several ranks that ends for all of them at once and is no repeat.
+func eachRanked(f *trace.Forest, found func(name int32, parts []rankedPart)) {
+	f.Build()
+	devices := collective.DevicesOf(f).Keys
+	plain := strings.NewReplacer("_", "", "-", "")
+	atOnce := make([]bool, len(f.Names.Collectives.Values))
+	for i, n := range f.Names.Collectives.Values {
+		name := plain.Replace(strings.ToLower(n.Name))
+		atOnce[i] = slices.ContainsFunc(endsAtOnce, func(word string) bool { return strings.Contains(name, word) })
+	}
+	var ranked []rankedPart
+	collective.Each(f, func(name int32, parts []collective.Part) {
+		if !atOnce[name] || parts[0].Occurrence > 0 && !parts[0].Inferred {
+			return
+		}
+		ranked = ranked[:0]
+		for _, p := range parts {
+			rank := devices[p.Device].Rank
+			if !rank.Known || !p.Started || !trace.IsTime(p.Start, p.Duration) {
+				continue
+			}
+			part := rankedPart{rank.V, p.Start, p.Start + p.Duration, p.Inferred}
+			if n := len(ranked); n > 0 && ranked[n-1].rank == part.rank { // devices come by rank
+				ranked[n-1].start, ranked[n-1].end = min(ranked[n-1].start, part.start), max(ranked[n-1].end, part.end)
+				continue
+			}
+			ranked = append(ranked, part)
+		}
+		if len(ranked) > 1 {
+			found(name, ranked)
+		}
+	})
+}
+
+// skew says how far the ranks of the collectives of a name begin and end apart at most.
+type skew struct {
+	name       int32
+	start, end int64
+}
+
+// skewsOf returns those of all names, as the times are now.
+func skewsOf(f *trace.Forest) []skew {
+	var list []skew
+	eachRanked(f, func(name int32, parts []rankedPart) {
+		if n := len(list); n == 0 || list[n-1].name != name {
+			list = append(list, skew{name: name})
+		}
+		least, most := parts[0], parts[0]
+		for _, p := range parts {
+			least.start, least.end = min(least.start, p.start), min(least.end, p.end)
+			most.start, most.end = max(most.start, p.start), max(most.end, p.end)
+		}
+		s := &list[len(list)-1]
+		s.start, s.end = max(s.start, most.start-least.start), max(s.end, most.end-least.end)
+	})
+	return list
+}
+
+// timeRange is from a first start to a last end.
+type timeRange struct{ first, last op.Int }
+
+func (t *timeRange) add(start, end int64) {
+	if !t.first.Known || start < t.first.V {
+		t.first = op.Known(start)
+	}
+	if !t.last.Known || end > t.last.V {
+		t.last = op.Known(end)
+	}
+}
+
+// rankTimes returns the times of the operations of each rank.
+func rankTimes(f *trace.Forest) map[int64]timeRange {
+	byLane := make([]timeRange, len(f.Names.Lanes.Values))
+	for r := range f.Rows() {
+		if f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
+			byLane[f.Lane(r)].add(f.Start(r), f.End(r))
+		}
+	}
+	times := make(map[int64]timeRange)
+	for i, l := range f.Names.Lanes.Values {
+		if rank := l.Device.Rank; rank.Known && byLane[i].first.Known {
+			t := times[rank.V]
+			t.add(byLane[i].first.V, byLane[i].last.V)
+			times[rank.V] = t
+		}
+	}
+	return times
+}
+
+// wallOf returns the time from the first start of an operation to the last end.
+func wallOf(f *trace.Forest) op.Int {
+	var t timeRange
+	for r := range f.Rows() {
+		if f.CountsInSums(r) && f.Has(r, trace.FlagStart) {
+			t.add(f.Start(r), f.End(r))
+		}
+	}
+	if !t.first.Known {
+		return op.Int{}
+	}
+	return op.Known(wide.Between(t.first.V, t.last.V))
+}
+
+// rankMixed stands for the ranks of operations below a row that are not all the same.
+const rankMixed int32 = -2
+
+// shifts returns how far the clock is ahead by which the times of each row are.
+func shifts(f *trace.Forest, offsets map[int64]int64) []int64 {
+	lanes := make([]int32, len(f.Names.Lanes.Values)) // any lane of the rank, trace.NoRow for none
+	first := make(map[int64]int32)
+	for i, l := range f.Names.Lanes.Values {
+		if lanes[i] = trace.NoRow; l.Device.Rank.Known {
+			if _, ok := first[l.Device.Rank.V]; !ok {
+				first[l.Device.Rank.V] = int32(i)
+			}
+			lanes[i] = first[l.Device.Rank.V]
+		}
+	}
+	ranks := rowRanks(f, lanes)
+	list := make([]int64, f.Rows())
+	for r, lane := range ranks {
+		if lane >= 0 {
+			list[r] = offsets[f.Names.Lanes.Values[lane].Device.Rank.V]
+		}
+	}
+	return list
+}
+
+// rowRanks returns the rank of each row, given those of lanes: that of the operation, or else
+// that of all operations below that have one, or else that of the nearest row above. A
+// duplicate has the rank of the row that it repeats.
+func rowRanks(f *trace.Forest, lanes []int32) []int32 {
+	below := slices.Repeat([]int32{trace.NoRow}, int(f.Rows()))
+	rankOf := func(r int32) int32 {
+		if f.Has(r, trace.FlagOp) && lanes[f.Lane(r)] >= 0 {
+			return lanes[f.Lane(r)]
+		}
+		return below[r]
+	}
+	for r := range f.Rows() {
+		if rank := rankOf(r); rank >= 0 && f.Has(r, trace.FlagOp) {
+			tellAbove(f, below, r, rank)
+		}
+	}
+	ranks := below
+	for r := range f.Rows() {
+		ranks[r] = rankOf(r)
+	}
+	tellBelow(f, ranks)
+	for r := range f.Rows() {
+		if f.Has(r, trace.FlagDuplicate) && ranks[r] == rankMixed {
+			ranks[r] = ranks[f.Tree.Originals[r]]
+		}
+	}
+	return ranks
+}
+
+// tellAbove tells the rows above r of its rank, up to the first that knows of it.
+func tellAbove(f *trace.Forest, below []int32, r, rank int32) {
+	for at := f.Tree.Parent[r]; at != trace.NoRow && below[at] != rank && below[at] != rankMixed; at = f.Tree.Parent[at] {
+		if below[at] != trace.NoRow {
+			rank = rankMixed
+		}
+		below[at] = rank
+	}
+}
+
+// tellBelow gives rows without a rank that of the nearest row above which has one.
+func tellBelow(f *trace.Forest, ranks []int32) {
+	var path []int32
+	for r := range f.Rows() {
+		path = path[:0]
+		at := r
+		for ; at != trace.NoRow && ranks[at] == trace.NoRow; at = f.Tree.Parent[at] {
+			path = append(path, at)
+		}
+		rank := rankMixed
+		if at != trace.NoRow {
+			rank = ranks[at]
+		}
+		for _, p := range path {
+			ranks[p] = rank
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package analyze
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// jobStart is when the first step begins.
+const jobStart = 1_760_000_000_000_000_000
+
+// rankedJob makes the records of a job whose ranks wait for each other at the end of each
+// step: a trace per rank with a span per step, which holds operations, one without a rank, a
+// span that holds nothing and is read twice, and a trace of all ranks.
+type rankedJob struct {
+	ranks, steps int
+	name         string // of the collective
+	numbered     bool
+	offsets      []int64 // of the clocks
+	seed         uint64
+	spans        uint64
+}
+
+func (j *rankedJob) id() op.SpanID {
+	j.spans++
+	return trace.SpanID(j.spans)
+}
+
+func (j *rankedJob) records() []op.Record {
+	r := rand.New(rand.NewPCG(j.seed, 1))
+	j.spans = 0
+	var records []op.Record
+	span := func(trace op.TraceID, parent op.SpanID, name string, start, end int64) op.SpanID {
+		s := &op.Span{
+			Name: name, TraceID: trace, SpanID: j.id(), ParentSpanID: parent, Start: op.Known(start), Duration: end - start, Service: "trainer",
+		}
+		records = append(records, op.Record{Span: s})
+		if name == "load" {
+			records = append(records, op.Record{Span: s})
+		}
+		return s.SpanID
+	}
+	at := int64(jobStart)
+	for step := range j.steps {
+		ends := at
+		computed := make([]int64, j.ranks)
+		for rank := range computed {
+			computed[rank] = at + 1000 + r.Int64N(100_000)
+			ends = max(ends, computed[rank])
+		}
+		ends += 5000
+		shared := span(op.TraceID{200, byte(step >> 8), byte(step)}, op.SpanID{}, "all ranks", at, ends)
+		for rank := range j.ranks {
+			clock := int64(0)
+			if j.offsets != nil {
+				clock = j.offsets[rank]
+			}
+			trace := op.TraceID{byte(rank + 1), 1}
+			root := span(trace, op.SpanID{}, fmt.Sprint("step ", step), at+clock, ends+clock)
+			span(trace, root, "load", at+clock, at+500+clock)
+			entry := func(name string, kind op.Kind, trace op.TraceID, parent op.SpanID, start, end int64) *op.Entry {
+				e := &op.Entry{
+					Operation: name, Kind: kind, DeviceID: "cuda:0", Rank: op.Known(int64(rank)), Service: "trainer", Step: op.Known(int64(step)),
+					TraceID: trace, SpanID: j.id(), ParentSpanID: parent, Start: op.Known(start + clock), Duration: end - start,
+					Launch: op.Known(start + clock - 100),
+				}
+				records = append(records, op.Record{Entry: e})
+				return e
+			}
+			matmul := entry("matmul", op.KindCompute, trace, root, at, computed[rank])
+			host := entry("tokenize", op.KindCompute, trace, root, at, at+700)
+			host.Rank, host.DeviceID, host.Launch = op.Int{}, "", op.Int{}
+			entry("relu", op.KindCompute, op.TraceID{200, byte(step >> 8), byte(step)}, shared, at, at+300)
+			e := entry(j.name, op.KindCollective, trace, root, computed[rank], ends)
+			e.Collective = &op.Collective{Name: j.name, Group: "dp"}
+			if j.numbered {
+				e.Collective.Sequence = op.Known(int64(step))
+			}
+			if rank == 1 && step == 0 { // read twice
+				records = append(records, op.Record{Entry: matmul})
+			}
+		}
+		at = ends + r.Int64N(50_000)
+	}
+	return records
+}
+
+// With clocks that are apart the report on aligned times is the report on the true ones,
+// whatever the number of workers.
+func TestAlignClocks(t *testing.T) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
+		j := rankedJob{
+			ranks: 2 + r.IntN(5), steps: clocks.MinCollectives + r.IntN(600), name: "all_reduce", numbered: r.IntN(2) == 0, seed: seed,
+		}
+		want := collected(r, j.records(), Options{}, 1)
+		j.offsets = make([]int64, j.ranks)
+		for i := range j.offsets[1:] {
+			j.offsets[i+1] = r.Int64N(20_000_000_000) - 10_000_000_000
+		}
+		got := collected(r, j.records(), Options{AlignClocks: true}, 1+r.IntN(3))
+		c := got.Clocks
+		if c == nil || c.Inferred == j.numbered || len(c.Offsets) != j.ranks || len(c.Unknown) > 0 || len(c.Ranks) != j.ranks {
+			t.Fatalf("seed %d: clocks are %+v", seed, c)
+		}
+		for i, o := range c.Offsets {
+			if o.OffsetNS != j.offsets[i] || o.ResidualMaxNS.V != 0 {
+				t.Errorf("seed %d: rank %d has offset %+v, want %d", seed, i, o, j.offsets[i])
+			}
+			if at := c.Ranks[i]; at.FirstStart.V != jobStart || at.RecordedFirstStart.V != jobStart+j.offsets[i] ||
+				at.RecordedLastEnd.V-at.LastEnd.V != j.offsets[i] {
+				t.Errorf("seed %d: rank %d has times %+v", seed, i, at)
+			}
+		}
+		least, most := slices.Min(j.offsets), slices.Max(j.offsets)
+		row := c.Collectives[0]
+		if row.RecordedMaxEndSkewNS != most-least || row.MaxEndSkewNS != 0 ||
+			row.MaxStartSkewNS != want.Communication.Collectives[0].MaxStartSkewNS.V {
+			t.Errorf("seed %d: skews are %+v, the clocks %d apart", seed, row, most-least)
+		}
+		if c.WallNS != want.Total.WallNS {
+			t.Errorf("seed %d: wall %+v, want %+v", seed, c.WallNS, want.Total.WallNS)
+		}
+		got.Clocks = nil
+		ignored := cmpopts.IgnoreFields(Report{}, "Slowest")
+		if diff := cmp.Diff(want, got, equalReports, ignored); diff != "" {
+			t.Fatalf("seed %d (-true +aligned):\n%s", seed, diff)
+		}
+	})
+}
+
+// Without the option, and where there is nothing to compare, times are as they were recorded.
+func TestClocksThatStay(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, test := range []struct {
+		name    string
+		job     rankedJob
+		opts    Options
+		unknown int
+	}{
+		{"not asked for", rankedJob{ranks: 3, steps: 20, name: "all_reduce", numbered: true}, Options{}, -1},
+		{"sums only", rankedJob{ranks: 3, steps: 20, name: "all_reduce"}, Options{AlignClocks: true, SumsOnly: true}, -1},
+		{"too few", rankedJob{ranks: 3, steps: clocks.MinCollectives - 1, name: "all_reduce", numbered: true}, Options{AlignClocks: true}, 3},
+		{"too few, inferred", rankedJob{ranks: 3, steps: 3, name: "ncclDevKernel_AllReduce_Sum"}, Options{AlignClocks: true}, 3},
+		{"ends that differ", rankedJob{ranks: 3, steps: 20, name: "broadcast", numbered: true}, Options{AlignClocks: true}, 0},
+		{"one rank", rankedJob{ranks: 1, steps: 20, name: "all_reduce", numbered: true}, Options{AlignClocks: true}, 0},
+		{"no input", rankedJob{name: "all_reduce"}, Options{AlignClocks: true}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			test.job.offsets = []int64{0, 1_000_000, -2_000_000}
+			records := test.job.records()
+			without := test.opts
+			without.AlignClocks = false
+			want, got := collected(r, records, without, 1), collected(r, records, test.opts, 2)
+			if c := got.Clocks; test.unknown < 0 && c != nil ||
+				test.unknown >= 0 && (c == nil || c.Reference != nil || len(c.Offsets) > 0 || len(c.Unknown) != test.unknown || c.WallNS.Known) {
+				t.Errorf("clocks are %+v", c)
+			}
+			got.Clocks = nil
+			if diff := cmp.Diff(want, got, cmp.Options{equalReports}); diff != "" {
+				t.Errorf("(-as recorded +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Times that would be out of range are not known.
+func TestAlignClocksAtTheEnds(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	j := rankedJob{ranks: 2, steps: 9, name: "all_reduce", numbered: true, offsets: []int64{0, 1 << 60}}
+	records := append(j.records(), op.Record{Entry: &op.Entry{
+		Operation: "early", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(1), Start: op.Known(-trace.MaxTime), Duration: 5,
+	}})
+	rep := collected(r, records, Options{AlignClocks: true}, 1)
+	if rep.Clocks.Offsets[1].OffsetNS != 1<<60 || rep.Input.Warnings[warnTimeOutOfRange] != 1 {
+		t.Errorf("clocks are %+v, warnings %v", rep.Clocks, rep.Input.Warnings)
+	}
+}
+
+func FuzzAlignClocks(f *testing.F) {
+	f.Add([]byte("0123456789abcdef0123456789abcdef"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		var records []op.Record
+		for ; len(data) >= 8; data = data[8:] {
+			e := &op.Entry{
+				Operation: "all_reduce", Kind: op.KindCollective, Rank: op.Known(int64(data[0] % 3)), Start: op.Known(int64(data[1]) << (data[2] % 63)),
+				Duration: int64(data[3]), TraceID: op.TraceID{1}, SpanID: op.SpanID{data[4] % 16}, ParentSpanID: op.SpanID{data[5] % 16},
+				Collective: &op.Collective{Sequence: op.Int{V: int64(data[6] % 8), Known: data[6] < 200}},
+			}
+			if data[0] >= 192 {
+				e.Rank = op.Int{}
+			}
+			rec := op.Record{Entry: e}
+			if data[7]%4 == 0 {
+				rec = op.Record{Span: &op.Span{
+					Name: "s", TraceID: e.TraceID, SpanID: e.SpanID, ParentSpanID: e.ParentSpanID, Start: e.Start, Duration: 9,
+				}}
+			}
+			records = append(records, rec)
+		}
+		collected(rand.New(rand.NewPCG(1, 1)), records, Options{AlignClocks: true}, 1)
+	})
+}

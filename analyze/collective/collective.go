@@ -1,0 +1,278 @@
+package collective
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Row sums up the collectives of one name and group across the
+// devices that took part in them.
+//
+// A collective ends for all at about the same time, so the device that was
+// last to arrive spends the least time in it. That least time counts as the
+// transfer, and the additional time of the others as waiting.
+//
+//	rank 0   |--------------------|   [0,100)    waits 60
+//	rank 1               |--------|   [60,100)   waits 0: the straggler
+//
+//	transfer 40, wait 60, start skew 60
+type Row struct {
+	// Name is the collective, such as "all_reduce", or the name of its
+	// operations where nothing else is known.
+	Name  string `json:"name"`
+	Group string `json:"group"`
+	// Count is how many collectives there were. Inferred of them were matched by
+	// their place in the order of each device, because they carry no sequence
+	// number. Single were seen on one device only: they take no part in the
+	// figures below. Repeats have a sequence number that an earlier collective
+	// had, as after a restart.
+	Count    int64 `json:"count"`
+	Inferred int64 `json:"inferred"`
+	Single   int64 `json:"single"`
+	Repeats  int64 `json:"repeats"`
+	// TransferNS is the sum of the transfers, WaitNS the time that all devices
+	// together waited; unknown when all collectives were seen on one device only.
+	TransferNS op.Int `json:"transfer_ns"`
+	WaitNS     op.Int `json:"wait_ns"`
+	// MaxStartSkewNS is the longest time between the first and the last device
+	// to start the same collective; nil when no starts are known.
+	MaxStartSkewNS op.Int `json:"max_start_skew_ns"`
+	// AlgorithmBytesPerSecond is size by transfer, BusBytesPerSecond the traffic
+	// of the links for it; unknown where the sizes are.
+	AlgorithmBytesPerSecond op.Float `json:"algorithm_bytes_per_second"`
+	BusBytesPerSecond       op.Float `json:"bus_bytes_per_second"`
+	// Stragglers has a row per device that waited least, the most frequent
+	// first.
+	Stragglers []Straggler `json:"stragglers"`
+	// Waits has a row per device, the longest wait first. They add up to WaitNS.
+	Waits []Wait `json:"waits"`
+}
+
+// Straggler is a device that others waited for.
+type Straggler struct {
+	device.Key
+	// Count is for how many collectives, CausedWaitNS for how long all others
+	// together.
+	Count        int64 `json:"count"`
+	CausedWaitNS int64 `json:"caused_wait_ns"`
+}
+
+// Wait is how long a device waited in collectives with others.
+type Wait struct {
+	device.Key
+	// Count is the number of these collectives.
+	Count  int64 `json:"count"`
+	WaitNS int64 `json:"wait_ns"`
+}
+
+// Rows returns the collectives across devices, the largest sum of
+// transfers first. Entries are of one collective when they agree in name,
+// group and sequence number. Where a number occurs several times on a device,
+// its k-th occurrence there belongs to the k-th occurrence on the others. Where
+// there is no sequence number, the k-th of a name and group on each device
+// belong together, and the row counts them as inferred.
+func Rows(f *trace.Forest) []Row {
+	rows := []Row{}
+	name := trace.NoRow
+	var sum collectiveSum
+	f.Build()
+	devices := DevicesOf(f)
+	finish := func() {
+		if name != trace.NoRow {
+			rows = append(rows, sum.row(devices.Keys))
+		}
+	}
+	Each(f, func(of int32, parts []Part) {
+		if of != name {
+			finish()
+			name, sum = of, collectiveSum{CollectiveName: f.Names.Collectives.Values[of], devices: make(map[int32]*collectiveDevice)}
+			sum.plain = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(sum.Name))
+		}
+		sum.add(parts)
+	})
+	finish()
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.TransferNS.V, a.TransferNS.V) })
+	return rows
+}
+
+// Each calls found with the parts of each collective and the number of its
+// name: by name, those with a sequence number first.
+func Each(f *trace.Forest, found func(name int32, parts []Part)) {
+	names := f.Names.Collectives.Values
+	entries, first := order.Group(int32(len(f.Collectives)), 2*len(names), nil, func(i int32) int32 {
+		c := &f.Collectives[i]
+		switch {
+		case f.Has(c.Row, trace.FlagRepeat):
+			return trace.NoRow
+		case c.Facts&trace.CollectiveInferred != 0:
+			return 2*c.Name + 1
+		}
+		return 2 * c.Name
+	})
+	matching := collectiveMatching{forest: f, devices: DevicesOf(f)}
+	for _, name := range sortedNames(names) {
+		add := func(parts []Part) { found(name, parts) }
+		matching.each(entries[first[2*name]:first[2*name+1]], add)
+		matching.each(entries[first[2*name+1]:first[2*name+2]], add)
+	}
+}
+
+// sortedNames returns the numbers of names in their order.
+func sortedNames(names []trace.CollectiveName) []int32 {
+	order := make([]int32, len(names))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		x, y := &names[a], &names[b]
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(x.Group, y.Group))
+	})
+	return order
+}
+
+// collectiveSum sums up the collectives of one name and group.
+type collectiveSum struct {
+	trace.CollectiveName
+	count, inferred, single, repeats int64
+	transfer, wait                   wide.Sum
+	skew                             op.Int
+	// timed and carried are of the collectives whose sizes are known.
+	timed, moved wide.Sum
+	carried      float64
+	noFactor     bool
+	plain        string                      // the name, as busFactor takes it
+	devices      map[int32]*collectiveDevice // by number
+}
+
+// collectiveDevice sums up what one device did in collectives with others.
+type collectiveDevice struct {
+	count  int64
+	waited wide.Sum
+	// last is how often it waited least, caused how long the others waited then.
+	last   int64
+	caused wide.Sum
+}
+
+// add adds one collective, given its parts: one of each device that took part.
+func (s *collectiveSum) add(parts []Part) {
+	s.count++
+	switch {
+	case parts[0].Inferred:
+		s.inferred++
+	case parts[0].Occurrence > 0:
+		s.repeats++
+	}
+	if len(parts) == 1 {
+		s.single++
+		return
+	}
+	last := slices.MinFunc(parts, func(a, b Part) int { return cmp.Compare(a.Duration, b.Duration) })
+	var wait wide.Sum
+	bytes := int64(0)
+	for _, p := range parts {
+		device := s.device(p.Device)
+		device.count++
+		device.waited.Add(p.Duration - last.Duration)
+		wait.Add(p.Duration - last.Duration)
+		if p.sized {
+			bytes = max(bytes, p.bytes)
+		}
+	}
+	s.transfer.Add(last.Duration)
+	s.wait.Merge(wait)
+	s.addSkew(parts)
+	if wait != (wide.Sum{}) {
+		straggler := s.device(last.Device)
+		straggler.last++
+		straggler.caused.Merge(wait)
+	}
+	if bytes > 0 && last.Duration > 0 {
+		s.timed.Add(last.Duration)
+		s.moved.Add(bytes)
+		factor, ok := busFactor(s.plain, len(parts))
+		s.carried += float64(bytes) * factor
+		s.noFactor = s.noFactor || !ok
+	}
+}
+
+func (s *collectiveSum) device(number int32) *collectiveDevice {
+	d := s.devices[number]
+	if d == nil {
+		d = new(collectiveDevice)
+		s.devices[number] = d
+	}
+	return d
+}
+
+func (s *collectiveSum) addSkew(parts []Part) {
+	first, latest := parts[0].Start, parts[0].Start
+	for _, p := range parts {
+		if !p.Started {
+			return
+		}
+		first, latest = min(first, p.Start), max(latest, p.Start)
+	}
+	s.skew = op.Known(max(s.skew.V, latest-first))
+}
+
+// row returns the sums; devices has the keys of the devices by number.
+func (s *collectiveSum) row(devices []device.Key) Row {
+	row := Row{
+		Name: s.Name, Group: s.Group, Count: s.count, Inferred: s.inferred, Single: s.single, Repeats: s.repeats,
+		MaxStartSkewNS: s.skew, Stragglers: []Straggler{}, Waits: []Wait{},
+	}
+	if s.count > s.single {
+		row.TransferNS, row.WaitNS = op.Known(s.transfer.Int64()), op.Known(s.wait.Int64())
+	}
+	if seconds := s.timed.Float64() / 1e9; seconds > 0 {
+		algorithm, bus := s.moved.Float64()/seconds, s.carried/seconds
+		row.AlgorithmBytesPerSecond = op.KnownFloat(algorithm)
+		if !s.noFactor {
+			row.BusBytesPerSecond = op.KnownFloat(bus)
+		}
+	}
+	for number, d := range s.devices {
+		key := devices[number]
+		row.Waits = append(row.Waits, Wait{Key: key, Count: d.count, WaitNS: d.waited.Int64()})
+		if d.last > 0 {
+			row.Stragglers = append(row.Stragglers, Straggler{Key: key, Count: d.last, CausedWaitNS: d.caused.Int64()})
+		}
+	}
+	slices.SortFunc(row.Stragglers, func(a, b Straggler) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), a.Key.Compare(b.Key))
+	})
+	slices.SortFunc(row.Waits, func(a, b Wait) int {
+		return cmp.Or(cmp.Compare(b.WaitNS, a.WaitNS), a.Key.Compare(b.Key))
+	})
+	return row
+}
+
+// busFactor is how much the links carry per byte of a collective among n
+// devices with the best algorithm; ok is false for a collective that is not
+// known. The name is in lower case, without dashes.
+//
+//	all_reduce                                2(n−1)/n
+//	all_gather, reduce_scatter, all_to_all    (n−1)/n
+//	broadcast, reduce, send, recv             1
+func busFactor(name string, n int) (factor float64, ok bool) {
+	share := float64(n-1) / float64(n)
+	for _, known := range []struct {
+		word   string
+		factor float64
+	}{
+		{"allreduce", 2 * share}, {"allgather", share}, {"reducescatter", share}, {"alltoall", share},
+		{"broadcast", 1}, {"reduce", 1}, {"send", 1}, {"recv", 1},
+	} {
+		if strings.Contains(name, known.word) {
+			return known.factor, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,366 @@
+package collective
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// part is what one rank did of a collective: nanoseconds, sequence number.
+type part struct {
+	name       string
+	rank       int64
+	start, end int64
+	seq        op.Int
+	bytes      int64
+	timeless   bool
+	group      string
+}
+
+func (p part) entry(name string) *op.Entry {
+	e := &op.Entry{
+		Operation: "nccl:" + name, Kind: op.KindCollective, DeviceID: "cuda:0", Rank: op.Known(p.rank),
+		Start: op.Known(p.start), Duration: p.end - p.start,
+		Collective: &op.Collective{Name: name, Group: p.group, Sequence: p.seq},
+	}
+	if p.bytes > 0 {
+		e.MemoryBytes = op.Known(p.bytes)
+	}
+	if p.timeless {
+		e.Start = op.Int{}
+	}
+	return e
+}
+
+func onRank(rank int64) device.Key { return device.Key{Rank: op.Known(rank), DeviceID: "cuda:0"} }
+
+func TestCollectives(t *testing.T) {
+	seq := op.Known
+	for _, tc := range []struct {
+		name       string
+		collective string
+		parts      []part
+		want       []Row
+	}{
+		{"none", "", nil, []Row{}},
+		{
+			"the last to arrive waits least", "all_reduce",
+			[]part{
+				{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 2, start: 50, end: 100, seq: seq(7)},
+			},
+			[]Row{{
+				Name: "all_reduce", Count: 1, TransferNS: op.Known(40), WaitNS: op.Known(60 + 10), MaxStartSkewNS: op.Known(60),
+				Stragglers: []Straggler{{onRank(1), 1, 70}}, Waits: []Wait{{onRank(0), 1, 60}, {onRank(2), 1, 10}, {onRank(1), 1, 0}},
+			}},
+		},
+		{
+			"without sequence numbers the n-th belong together, by start", "all_reduce",
+			[]part{{rank: 0, start: 200, end: 220}, {rank: 0, start: 0, end: 30}, {rank: 1, start: 10, end: 30}, {rank: 1, start: 190, end: 220}},
+			[]Row{{
+				Name: "all_reduce", Count: 2, Inferred: 2, TransferNS: op.Known(20 + 20), WaitNS: op.Known(10 + 10),
+				MaxStartSkewNS: op.Known(10), Stragglers: []Straggler{{onRank(0), 1, 10}, {onRank(1), 1, 10}},
+				Waits: []Wait{{onRank(0), 2, 10}, {onRank(1), 2, 10}},
+			}},
+		},
+		{
+			"a number that comes again is another collective, by start and then without one", "all_reduce",
+			[]part{
+				{rank: 0, end: 7, seq: seq(7), timeless: true}, {rank: 0, start: 900, end: 905, seq: seq(7)},
+				{rank: 0, start: 0, end: 100, seq: seq(7)}, {rank: 1, start: 890, end: 905, seq: seq(7)},
+				{rank: 1, start: 60, end: 100, seq: seq(7)}, {rank: 1, end: 8, seq: seq(7), timeless: true},
+				{rank: 0, start: 950, end: 960, seq: seq(8)}, {rank: 1, start: 950, end: 960, seq: seq(8)},
+			},
+			[]Row{{
+				Name: "all_reduce", Count: 4, Repeats: 2, TransferNS: op.Known(40 + 5 + 7 + 10), WaitNS: op.Known(60 + 10 + 1),
+				MaxStartSkewNS: op.Known(60), Stragglers: []Straggler{{onRank(0), 2, 11}, {onRank(1), 1, 60}},
+				Waits: []Wait{{onRank(0), 4, 60}, {onRank(1), 4, 11}},
+			}},
+		},
+		{
+			"a number that comes again on one rank only", "all_reduce",
+			[]part{
+				{rank: 0, start: 0, end: 10, seq: seq(7)}, {rank: 0, start: 20, end: 90, seq: seq(7)}, {rank: 1, start: 5, end: 10, seq: seq(7)},
+			},
+			[]Row{{
+				Name: "all_reduce", Count: 2, Single: 1, Repeats: 1, TransferNS: op.Known(5), WaitNS: op.Known(5), MaxStartSkewNS: op.Known(5),
+				Stragglers: []Straggler{{onRank(1), 1, 5}}, Waits: []Wait{{onRank(0), 1, 5}, {onRank(1), 1, 0}},
+			}},
+		},
+		{
+			"seen on one rank only", "broadcast",
+			[]part{{rank: 0, start: 0, end: 10, seq: seq(0)}, {rank: 1, start: 0, end: 10, seq: seq(1)}},
+			[]Row{{Name: "broadcast", Count: 2, Single: 2, Stragglers: []Straggler{}, Waits: []Wait{}}},
+		},
+		{
+			"equal times have no straggler, no starts no skew", "barrier",
+			[]part{{rank: 0, end: 10, seq: seq(0), timeless: true, bytes: 8}, {rank: 1, end: 10, seq: seq(0), timeless: true}},
+			[]Row{{
+				Name: "barrier", Count: 1, TransferNS: op.Known(10), WaitNS: op.Known(0), AlgorithmBytesPerSecond: op.KnownFloat(8e8),
+				Stragglers: []Straggler{}, Waits: []Wait{{onRank(0), 1, 0}, {onRank(1), 1, 0}},
+			}},
+		},
+		{
+			"groups are apart, the largest transfer first", "all_gather",
+			[]part{
+				{rank: 0, end: 10, seq: seq(0), group: "dp", bytes: 100}, {rank: 1, end: 10, seq: seq(0), group: "dp", bytes: 100},
+				{rank: 0, end: 40, seq: seq(0), group: "tp", bytes: 100}, {rank: 1, end: 40, seq: seq(0), group: "tp", bytes: 100},
+			},
+			[]Row{
+				{
+					Name: "all_gather", Group: "tp", Count: 1, TransferNS: op.Known(40), WaitNS: op.Known(0), MaxStartSkewNS: op.Known(0),
+					AlgorithmBytesPerSecond: op.KnownFloat(2.5e9), BusBytesPerSecond: op.KnownFloat(1.25e9),
+					Stragglers: []Straggler{}, Waits: []Wait{{onRank(0), 1, 0}, {onRank(1), 1, 0}},
+				},
+				{
+					Name: "all_gather", Group: "dp", Count: 1, TransferNS: op.Known(10), WaitNS: op.Known(0), MaxStartSkewNS: op.Known(0),
+					AlgorithmBytesPerSecond: op.KnownFloat(1e10), BusBytesPerSecond: op.KnownFloat(5e9),
+					Stragglers: []Straggler{}, Waits: []Wait{{onRank(0), 1, 0}, {onRank(1), 1, 0}},
+				},
+			},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			forest := trace.New()
+			for _, p := range tc.parts {
+				forest.Add(op.Record{Entry: p.entry(tc.collective)})
+			}
+			if diff := cmp.Diff(tc.want, Rows(forest), cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Entries of other kinds and the host's view take no part, and without the
+// attributes of a collective the operation's name stands in.
+func TestCollectivesAreOfTheKind(t *testing.T) {
+	forest := trace.New()
+	for rank := range int64(2) {
+		forest.Add(op.Record{Entry: &op.Entry{Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 10}})
+		forest.Add(op.Record{Entry: &op.Entry{
+			Operation: "allreduce", Kind: op.KindCollective, Rank: op.Known(rank), Duration: 90, Side: op.SideHost,
+		}})
+		forest.Add(op.Record{Entry: &op.Entry{Operation: "send_buffer", Kind: op.KindCompute, Rank: op.Known(rank), Duration: 90}})
+	}
+	unknown := func(rank int64) device.Key { return device.Key{Rank: op.Known(rank), DeviceID: device.Unknown} }
+	want := []Row{{
+		Name: "allreduce", Count: 1, Inferred: 1, TransferNS: op.Known(10), WaitNS: op.Known(0),
+		Stragglers: []Straggler{}, Waits: []Wait{{unknown(0), 1, 0}, {unknown(1), 1, 0}},
+	}}
+	if diff := cmp.Diff(want, Rows(forest)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCollectiveSizes(t *testing.T) {
+	const k = 1000
+	for _, tc := range []struct {
+		name             string
+		elements         int64
+		dtype            op.DType
+		memory           op.Int
+		algorithm, bytes op.Float // per second, at 1 µs and 4 devices of a group of 8
+	}{
+		{"all_reduce", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(6e9)},
+		{"AllReduce", k, op.F16, op.Known(99), op.KnownFloat(2e9), op.KnownFloat(3e9)},
+		{"reduce_scatter", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(3e9)},
+		{"all-to-all", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(3e9)},
+		{"broadcast", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(4e9)},
+		{"reduce", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.KnownFloat(4e9)},
+		{"send", 0, op.F32, op.Known(8 * k), op.KnownFloat(8e9), op.KnownFloat(8e9)},
+		{"mystery", k, op.F32, op.Int{}, op.KnownFloat(4e9), op.Float{}},
+		{"all_reduce", k, "", op.Int{}, op.Float{}, op.Float{}},
+		{"all_reduce", 1 << 62, op.F32, op.Int{}, op.Float{}, op.Float{}},
+	} {
+		forest := trace.New()
+		for rank := range int64(4) {
+			forest.Add(op.Record{Entry: &op.Entry{
+				Operation: "c", Kind: op.KindCollective, Rank: op.Known(rank), Duration: k, DType: tc.dtype, MemoryBytes: tc.memory,
+				Collective: &op.Collective{Name: tc.name, GroupSize: op.Known(8), OutElements: op.Known(tc.elements)},
+			}})
+		}
+		row := Rows(forest)[0]
+		want := []op.Float{tc.algorithm, tc.bytes}
+		got := []op.Float{row.AlgorithmBytesPerSecond, row.BusBytesPerSecond}
+		if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
+			t.Errorf("%s of %d %s: %s", tc.name, tc.elements, tc.dtype, diff)
+		}
+	}
+}
+
+// What the rows say follows from the entries whichever way they are sharded,
+// and agrees with the definition applied to each number: numbers come again,
+// ranks miss some, and some entries have no start.
+func TestCollectivesAgainstDefinition(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		parts := randomParts(r)
+		shards := []*trace.Forest{trace.New(), trace.New(), trace.New()}
+		for i, p := range parts {
+			shard := shards[r.IntN(len(shards))]
+			shard.StartPart(int64(i))
+			shard.Add(op.Record{Entry: p.entry(p.name)})
+		}
+		merged := trace.New()
+		for _, s := range shards {
+			merged.Merge(s)
+		}
+		rows := Rows(merged)
+		if diff := cmp.Diff(naiveCollectives(parts), rows, cmpopts.EquateApprox(1e-12, 1e-9)); diff != "" {
+			t.Errorf("seed %d (-definition +rows):\n%s", seed, diff)
+		}
+		for _, row := range rows {
+			caused, waited := int64(0), int64(0)
+			for _, s := range row.Stragglers {
+				caused += s.CausedWaitNS
+			}
+			for _, w := range row.Waits {
+				waited += w.WaitNS
+			}
+			if caused != row.WaitNS.V || waited != row.WaitNS.V {
+				t.Errorf("seed %d: %s: %d ns caused, %d ns by device, %d ns waited", seed, row.Name, caused, waited, row.WaitNS.V)
+			}
+		}
+	})
+}
+
+func randomParts(r *rand.Rand) []part {
+	var parts []part
+	for range r.IntN(60) {
+		start := r.Int64N(100)
+		p := part{
+			name: []string{"all_reduce", "broadcast", "all_gather"}[r.IntN(3)], group: []string{"", "dp"}[r.IntN(2)],
+			rank: r.Int64N(4), start: start, end: start + r.Int64N(100), timeless: r.IntN(8) == 0, bytes: r.Int64N(3) * 64,
+		}
+		if r.IntN(4) > 0 {
+			p.seq = op.Known(r.Int64N(4))
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+// naiveCollectives applies the definition of [Row] to one collective
+// after the other.
+func naiveCollectives(parts []part) []Row {
+	rows := []Row{}
+	for _, name := range []string{"all_gather", "all_reduce", "broadcast"} {
+		for _, group := range []string{"", "dp"} {
+			var mine []part
+			for _, p := range parts {
+				if p.name == name && p.group == group {
+					mine = append(mine, p)
+				}
+			}
+			if len(mine) > 0 {
+				rows = append(rows, naiveRow(name, group, mine))
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return int(b.TransferNS.V - a.TransferNS.V) })
+	return rows
+}
+
+func naiveRow(name, group string, parts []part) Row {
+	row := Row{Name: name, Group: group, Stragglers: []Straggler{}, Waits: []Wait{}}
+	var stragglers [4]Straggler
+	var waits [4]Wait
+	var transferred, moved, carried float64
+	for _, number := range []op.Int{{}, op.Known(0), op.Known(1), op.Known(2), op.Known(3)} {
+		for k, met := range naiveOccurrences(parts, number) {
+			row.Count++
+			if !number.Known {
+				row.Inferred++
+			} else if k > 0 {
+				row.Repeats++
+			}
+			if len(met) < 2 {
+				row.Single++
+				continue
+			}
+			last, wait, bytes, skew := met[0], int64(0), int64(0), int64(0)
+			for _, p := range met {
+				if p.end-p.start < last.end-last.start {
+					last = p
+				}
+				bytes = max(bytes, p.bytes)
+			}
+			timeless := false
+			for _, p := range met {
+				waited := p.end - p.start - (last.end - last.start)
+				wait += waited
+				waits[p.rank].Count++
+				waits[p.rank].WaitNS += waited
+				timeless = timeless || p.timeless
+				for _, o := range met {
+					skew = max(skew, p.start-o.start)
+				}
+			}
+			if !timeless {
+				row.MaxStartSkewNS = op.Known(max(row.MaxStartSkewNS.V, skew))
+			}
+			row.TransferNS = op.Known(row.TransferNS.V + last.end - last.start)
+			row.WaitNS = op.Known(row.WaitNS.V + wait)
+			if wait > 0 {
+				stragglers[last.rank].Count++
+				stragglers[last.rank].CausedWaitNS += wait
+			}
+			if bytes > 0 && last.end > last.start {
+				n := float64(len(met))
+				transferred += float64(last.end - last.start)
+				moved += float64(bytes)
+				carried += float64(bytes) * map[string]float64{"all_gather": (n - 1) / n, "all_reduce": 2 * (n - 1) / n, "broadcast": 1}[name]
+			}
+		}
+	}
+	if transferred > 0 {
+		row.AlgorithmBytesPerSecond = op.KnownFloat(moved / transferred * 1e9)
+		row.BusBytesPerSecond = op.KnownFloat(carried / transferred * 1e9)
+	}
+	for rank := range waits {
+		waits[rank].Key, stragglers[rank].Key = onRank(int64(rank)), onRank(int64(rank))
+		if waits[rank].Count > 0 {
+			row.Waits = append(row.Waits, waits[rank])
+		}
+		if stragglers[rank].Count > 0 {
+			row.Stragglers = append(row.Stragglers, stragglers[rank])
+		}
+	}
+	slices.SortStableFunc(row.Stragglers, func(a, b Straggler) int { return int(b.Count - a.Count) })
+	slices.SortStableFunc(row.Waits, func(a, b Wait) int { return int(b.WaitNS - a.WaitNS) })
+	return row
+}
+
+// naiveOccurrences returns the collectives of a number, one after the other:
+// the k-th of each rank by start, those without a start last.
+func naiveOccurrences(parts []part, number op.Int) [][]part {
+	var all [][]part
+	for rank := range int64(4) {
+		var mine []part
+		for _, p := range parts {
+			if p.seq == number && p.rank == rank {
+				mine = append(mine, p)
+			}
+		}
+		slices.SortStableFunc(mine, func(a, b part) int {
+			if a.timeless || b.timeless {
+				return device.CompareFlag(a.timeless, b.timeless)
+			}
+			return int(a.start - b.start)
+		})
+		for k, p := range mine {
+			if k == len(all) {
+				all = append(all, nil)
+			}
+			all[k] = append(all[k], p)
+		}
+	}
+	return all
+}

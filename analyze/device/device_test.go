@@ -1,0 +1,82 @@
+package device
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Which devices are told apart by their services and hosts.
+func TestShared(t *testing.T) {
+	on := func(service, device string, rank op.Int) Key {
+		return Of(&op.Entry{Service: service, DeviceID: device, Rank: rank})
+	}
+	at := func(host, service string, rank op.Int) Key {
+		return Of(&op.Entry{Service: service, DeviceID: "cuda:0", Rank: rank, Host: host})
+	}
+	none := op.Int{}
+	for _, tc := range []struct {
+		name   string
+		keys   []Key
+		want   []string
+		shared int
+	}{
+		{"one service", []Key{on("a", "cuda:0", none), on("a", "cuda:1", none)}, []string{"cuda:0", "cuda:1"}, 0},
+		{"two services", []Key{on("a", "cuda:0", none), on("b", "cuda:0", none)}, []string{"a cuda:0", "b cuda:0"}, 1},
+		{"only the device that both have", []Key{on("a", "cuda:0", none), on("b", "cuda:0", none), on("b", "cuda:1", none)},
+			[]string{"a cuda:0", "b cuda:0", "cuda:1"}, 1},
+		{"an unknown service is none of several", []Key{on("a", "cuda:0", none), on("", "cuda:0", none)}, []string{"cuda:0"}, 0},
+		{"an unknown service beside several", []Key{on("a", "cuda:0", none), on("", "cuda:0", none), on("b", "cuda:0", none)},
+			[]string{"a cuda:0", "b cuda:0", "cuda:0"}, 1},
+		{"ranks tell devices apart", []Key{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", op.Known(1))},
+			[]string{"0/cuda:0", "1/cuda:0"}, 0},
+		{"one of them with a rank", []Key{on("a", "cuda:0", op.Known(0)), on("b", "cuda:0", none)}, []string{"0/cuda:0", "cuda:0"}, 0},
+		{"two hosts of a service", []Key{at("n1", "a", none), at("n2", "a", none)},
+			[]string{"n1 cuda:0", "n2 cuda:0"}, 1},
+		{"two services on a host each", []Key{at("n1", "a", none), at("n2", "b", none)},
+			[]string{"a cuda:0", "b cuda:0"}, 1},
+		{"two services, one of them on two hosts",
+			[]Key{at("n1", "a", none), at("n2", "a", none), at("n1", "b", none)},
+			[]string{"a n1 cuda:0", "a n2 cuda:0", "b n1 cuda:0"}, 1},
+		{"hosts with ranks", []Key{at("n1", "a", op.Known(0)), at("n2", "a", op.Known(1))},
+			[]string{"0/cuda:0", "1/cuda:0"}, 0},
+		{"an unknown host is none of several", []Key{at("n1", "a", none), on("a", "cuda:0", none)}, []string{"cuda:0"}, 0},
+		{"no device", []Key{on("a", "", none), on("b", "", none)}, []string{"unknown"}, 0},
+		{"a device called unknown", []Key{on("a", "unknown", none), on("b", "unknown", none)}, []string{"a unknown", "b unknown"}, 1},
+	} {
+		shared := FindShared(slices.Values(tc.keys))
+		var got []string
+		for _, k := range tc.keys {
+			got = append(got, shared.Key(k).Label(true))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(tc.want, slices.Compact(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+		if len(shared) != tc.shared {
+			t.Errorf("%s: %d shared, want %d", tc.name, len(shared), tc.shared)
+		}
+	}
+}
+
+func TestLabel(t *testing.T) {
+	tests := []struct {
+		key      Key
+		withRank bool
+		want     string
+	}{
+		{Key{Rank: op.Known(0), DeviceID: "cuda:0"}, true, "0/cuda:0"},
+		{Key{Rank: op.Known(0), DeviceID: "cuda:0"}, false, "cuda:0"},
+		{Key{DeviceID: "cuda:0"}, true, "cuda:0"},
+		{Key{DeviceID: "cuda:0", Service: "trainer"}, true, "trainer cuda:0"},
+		{Key{DeviceID: "cuda:0", Service: "trainer"}, false, "trainer cuda:0"},
+	}
+	for _, tt := range tests {
+		if got := tt.key.Label(tt.withRank); got != tt.want {
+			t.Errorf("label of %v = %q, want %q", tt.key, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package tracetest
+
+import "slices"
+
+// FindExecutions finds the shared executions. It returns false where links lead in a
+// circle: what is found then depends on where one begins.
+func (n *NaiveTree) FindExecutions() bool {
+	n.WorksFor, n.Weights, n.deciding = make(map[int][]int), make(map[int][]int64), make(map[int]bool)
+	n.Execution = make([]int, len(n.Specs))
+	for i := range n.Specs {
+		if n.isShared(i) {
+			n.Executions = append(n.Executions, i)
+		}
+	}
+	for i := range n.Specs {
+		n.Execution[i] = n.executionOf(i)
+	}
+	return !n.circle
+}
+
+// executionOf returns the execution that spec i belongs to, by the tree or by its
+// request.
+func (n *NaiveTree) executionOf(i int) int {
+	if e := n.executionAt(i); e >= 0 {
+		return e
+	}
+	if owner := n.NaiveOwner(i); owner >= 0 && owner < len(n.Specs) {
+		return n.executionAt(owner)
+	}
+	return -1
+}
+
+// executionAt returns the execution at or above spec i, or else at or above the root
+// that the topmost spec names.
+func (n *NaiveTree) executionAt(i int) int {
+	if n.Duplicate[i] {
+		return -1
+	}
+	if e := n.executionAbove(i); e >= 0 {
+		return e
+	}
+	for n.Parent[i] >= 0 {
+		i = n.Parent[i]
+	}
+	if root := n.NaiveOwner(i); root >= 0 && root < len(n.Specs) && root != i {
+		return n.executionAbove(root)
+	}
+	return -1
+}
+
+func (n *NaiveTree) executionAbove(i int) int {
+	for ; i >= 0; i = n.Parent[i] {
+		if n.isShared(i) {
+			return i
+		}
+	}
+	return -1
+}
+
+func (n *NaiveTree) isWithin(i, above int) bool {
+	for ; i >= 0; i = n.Parent[i] {
+		if i == above {
+			return true
+		}
+	}
+	return false
+}
+
+// isShared reports whether spec i is a shared execution, and finds its requests.
+func (n *NaiveTree) isShared(i int) bool {
+	if requests, decided := n.WorksFor[i]; decided {
+		return len(requests) > 0
+	}
+	if len(n.Specs[i].Links) == 0 || n.Duplicate[i] {
+		return false
+	}
+	if n.deciding[i] {
+		n.circle = true
+		return false
+	}
+	n.deciding[i] = true
+	var requests []int
+	var weights []int64
+	weighted, shared := true, false
+	for _, l := range n.Specs[i].Links {
+		found, outside := n.linkedRequests(i, l)
+		for _, request := range found {
+			at := slices.Index(requests, request)
+			if at < 0 {
+				at = len(requests)
+				requests, weights = append(requests, request), append(weights, 0)
+			}
+			weights[at] += l.weight.V
+			shared = shared || outside && request != n.NaiveOwner(i)
+		}
+		if len(found) > 0 && (!l.weight.Known || len(found) > 1) {
+			weighted = false
+		}
+	}
+	if !shared {
+		requests = nil
+	}
+	if !weighted {
+		weights = nil
+	}
+	n.WorksFor[i], n.Weights[i] = requests, weights
+	return shared
+}
+
+// MissingLinks counts the links to spans that are not there and that no operation
+// names as its root.
+func (n *NaiveTree) MissingLinks() (missing int) {
+	for i, s := range n.Specs {
+		for _, l := range s.Links {
+			named := slices.ContainsFunc(n.Specs, func(o Spec) bool { return o.IsOp && o.Root != "" && o.RootID == l.id && o.Trace == l.trace })
+			if !n.Duplicate[i] && n.LookUp(l.trace, l.id) < 0 && !named {
+				missing++
+			}
+		}
+	}
+	return missing
+}
+
+// linkedRequests returns the requests that a link of spec i leads to, and whether
+// the span lies above i.
+func (n *NaiveTree) linkedRequests(i int, l specLink) (requests []int, outside bool) {
+	target := n.LookUp(l.trace, l.id)
+	if target < 0 {
+		named := slices.IndexFunc(n.Specs, func(o Spec) bool { return o.IsOp && o.Root != "" && o.RootID == l.id && o.Trace == l.trace })
+		if named < 0 || l.id == 0 {
+			return nil, false
+		}
+		return []int{len(n.Specs) + named}, true
+	}
+	if n.isWithin(target, i) {
+		return nil, false
+	}
+	outside = !n.isWithin(i, target)
+	if e := n.executionAt(target); e >= 0 {
+		if n.isWithin(e, i) || n.isWithin(i, e) {
+			return nil, false
+		}
+		return n.WorksFor[e], outside
+	}
+	request := n.NaiveOwner(target)
+	if request >= 0 && request < len(n.Specs) && n.executionAt(request) >= 0 {
+		n.circle = true // not one, but as far from what anybody writes
+	}
+	if request < 0 || request < len(n.Specs) && n.isWithin(request, i) {
+		return nil, false
+	}
+	return []int{request}, outside
+}
+
+// SharedOps returns the operations that cover a request beside its own: those of the
+// executions that work for it or lie below it, and of what lies below these.
+func (n *NaiveTree) SharedOps(request int) []int {
+	var list []int
+	for i, s := range n.Specs {
+		if !s.IsOp || n.Duplicate[i] {
+			continue
+		}
+		for e := n.Execution[i]; e >= 0; {
+			if slices.Contains(n.WorksFor[e], request) || n.Parent[e] >= 0 && n.Execution[n.Parent[e]] < 0 && n.NaiveOwner(n.Parent[e]) == request {
+				list = append(list, i)
+				break
+			}
+			if n.Parent[e] < 0 {
+				break
+			}
+			e = n.executionAt(n.Parent[e])
+		}
+	}
+	return list
+}
+
+// PathChildren returns the children of i and the executions that stand below it.
+func (n *NaiveTree) PathChildren(i int) []int {
+	list := n.Children(i)
+	for _, e := range n.Executions {
+		if slices.Contains(n.attached(e), i) && !n.isWithin(e, i) && !n.isWithin(i, e) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// attached returns the specs that execution e stands below: those that it links to and
+// those above, up to the request or, through an execution, to those of that.
+func (n *NaiveTree) attached(e int) []int {
+	var list []int
+	for _, l := range n.Specs[e].Links {
+		for i := n.LookUp(l.trace, l.id); i >= 0; i = n.Parent[i] {
+			list = append(list, i)
+			if i != e && n.isShared(i) && !n.isWithin(i, e) {
+				list = append(list, n.attached(i)...)
+				break
+			}
+			if n.IsLocalRoot(i) {
+				break
+			}
+		}
+	}
+	for _, request := range n.WorksFor[e] {
+		if request < len(n.Specs) {
+			list = append(list, request)
+		}
+	}
+	return list
+}
+
+// IsSharedTrace reports whether the roots are executions alone that work for requests
+// with a start.
+func (n *NaiveTree) IsSharedTrace(roots []int) bool {
+	return !slices.ContainsFunc(roots, func(r int) bool {
+		return !n.isShared(r) || !slices.ContainsFunc(n.WorksFor[r], func(q int) bool {
+			return q < len(n.Specs) && !n.Specs[q].Timeless && n.Specs[q].Trace != 0
+		})
+	})
+}
+
+// naiveExecutions are the shared executions by the plainest means.
+type naiveExecutions struct {
+	Execution  []int         // of each spec, -1 for none
+	Executions []int         // the specs that are one
+	WorksFor   map[int][]int // the requests of each
+	Weights    map[int][]int64
+	deciding   map[int]bool
+	circle     bool
+}

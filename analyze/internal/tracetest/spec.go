@@ -1,0 +1,324 @@
+package tracetest
+
+import (
+	"encoding/binary"
+	"iter"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/op"
+)
+
+// Spec describes an operation or a span in few words; times are nanoseconds.
+type Spec struct {
+	IsOp       bool
+	Name       string
+	Service    string
+	Trace      byte
+	ID, Parent uint64
+	Start, End int64
+	Timeless   bool
+	Remote     bool
+	Kind       op.Kind
+	Device     string
+	Rank       op.Int
+	Stream     op.Int
+	Side       op.Side
+	Step       op.Int
+	Memory     int64
+	Launch     op.Int
+	Root       string
+	RootID     uint64
+	Links      []specLink
+}
+
+// specLink is a link to a span in a trace.
+type specLink struct {
+	trace  byte
+	id     uint64
+	weight op.Int
+}
+
+// OpAt is a computation on cuda:0 in trace 1.
+func OpAt(name string, id, parent uint64, start, end int64) Spec {
+	return Spec{
+		IsOp: true, Name: name, Trace: 1, ID: id, Parent: parent, Start: start, End: end,
+		Kind: op.KindCompute, Device: "cuda:0",
+	}
+}
+
+// SpanAt is a span in trace 1 that is no operation.
+func SpanAt(name string, id, parent uint64, start, end int64) Spec {
+	return Spec{Name: name, Trace: 1, ID: id, Parent: parent, Start: start, End: end}
+}
+
+// On returns s on a device.
+func (s Spec) On(device string) Spec { s.Device = device; return s }
+
+// OnRank returns s on a rank.
+func (s Spec) OnRank(rank int64) Spec { s.Rank = op.Known(rank); return s }
+
+// OnStream returns s on a stream.
+func (s Spec) OnStream(stream int64) Spec { s.Stream = op.Known(stream); return s }
+
+// As returns s of a kind.
+func (s Spec) As(kind op.Kind) Spec { s.Kind = kind; return s }
+
+// In returns s in a trace.
+func (s Spec) In(trace byte) Spec { s.Trace = trace; return s }
+
+// FromHost returns s as the host's view of it.
+func (s Spec) FromHost() Spec { s.Side = op.SideHost; return s }
+
+// InStep returns s in a step.
+func (s Spec) InStep(step int64) Spec { s.Step = op.Known(step); return s }
+
+// Writing returns s with a memory size.
+func (s Spec) Writing(bytes int64) Spec { s.Memory = bytes; return s }
+
+// LaunchedAt returns s with a launch time.
+func (s Spec) LaunchedAt(at int64) Spec { s.Launch = op.Known(at); return s }
+
+// Under returns s with the local root that it names.
+func (s Spec) Under(root string, id uint64) Spec { s.Root, s.RootID = root, id; return s }
+
+// WithoutStart returns s without a start.
+func (s Spec) WithoutStart() Spec { s.Timeless = true; return s }
+
+// FromRemote returns s with a parent in another process.
+func (s Spec) FromRemote() Spec { s.Remote = true; return s }
+
+// Of returns s of a service.
+func (s Spec) Of(service string) Spec { s.Service = service; return s }
+
+// To adds a link to a span in a trace.
+func (s Spec) To(trace byte, id uint64) Spec {
+	s.Links = append(slices.Clip(s.Links), specLink{trace: trace, id: id})
+	return s
+}
+
+// ToPart adds a link with a weight.
+func (s Spec) ToPart(trace byte, id uint64, weight int64) Spec {
+	s.Links = append(slices.Clip(s.Links), specLink{trace, id, op.Known(weight)})
+	return s
+}
+
+func (s Spec) opLinks() []op.Link {
+	var links []op.Link
+	for _, l := range s.Links {
+		links = append(links, op.Link{TraceID: op.TraceID{15: l.trace}, SpanID: idOf(l.id), Weight: l.weight})
+	}
+	return links
+}
+
+// TraceID returns the id of the trace; zero for trace 0.
+func (s Spec) TraceID() op.TraceID {
+	if s.Trace == 0 {
+		return op.TraceID{}
+	}
+	return op.TraceID{15: s.Trace}
+}
+
+// StartTime returns the start.
+func (s Spec) StartTime() op.Int {
+	if s.Timeless {
+		return op.Int{}
+	}
+	return op.Known(s.Start)
+}
+
+// Entry returns the operation.
+func (s Spec) Entry() *op.Entry {
+	return &op.Entry{
+		Operation: s.Name, Kind: s.Kind, Side: s.Side, DeviceID: s.Device, Rank: s.Rank, Stream: s.Stream, Step: s.Step,
+		Start: s.StartTime(), Duration: s.End - s.Start, Launch: s.Launch, MemoryBytes: op.Known(s.Memory),
+		TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent), Service: s.Service,
+		Root: s.Root, RootSpanID: idOf(s.RootID), Links: s.opLinks(),
+	}
+}
+
+// Record returns s as a reader hands it out.
+func (s Spec) Record() op.Record {
+	if s.IsOp {
+		return op.Record{Entry: s.Entry()}
+	}
+	return op.Record{Span: s.Span()}
+}
+
+// Span returns the span.
+func (s Spec) Span() *op.Span {
+	return &op.Span{
+		Name: s.Name, Service: s.Service, TraceID: s.TraceID(), SpanID: idOf(s.ID), ParentSpanID: idOf(s.Parent),
+		RemoteParent: s.Remote, Start: s.StartTime(), Duration: s.End - s.Start, Links: s.opLinks(),
+	}
+}
+
+// DeviceSide reports whether s takes part in the figures of its device.
+func (s Spec) DeviceSide() bool { return s.IsOp && s.Side == op.SideNone }
+
+// DeviceKey returns the device of s where all specs are of one service.
+func (s Spec) DeviceKey() device.Key {
+	k := device.Of(s.Entry())
+	k.Service = ""
+	return k
+}
+
+// AddTo adds specs to a forest, and returns that.
+func AddTo[F interface{ Add(op.Record) }](forest F, specs ...Spec) F {
+	for _, s := range specs {
+		forest.Add(s.Record())
+	}
+	return forest
+}
+
+// Horizon bounds the times of random specs, so that references can look at
+// every single nanosecond.
+const Horizon = 120
+
+// RandomSpecs makes n operations and spans with everything that can be wrong
+// with a structure: ids seen twice, parents that are missing, later, their own
+// child or in another trace, children that outlive their parents, no ids, no
+// start, no duration.
+func RandomSpecs(r *rand.Rand, n int) []Spec {
+	specs := make([]Spec, n)
+	for i := range specs {
+		specs[i] = RandomSpec(r, n)
+	}
+	return specs
+}
+
+// RandomSpec makes one of n operations and spans.
+func RandomSpec(r *rand.Rand, n int) Spec {
+	s := Spec{
+		IsOp: r.IntN(3) > 0, Name: Pick(r, "matmul", "relu", "add;x", "send", "a", "a b"), Service: Pick(r, "", "api"),
+		Trace: byte(r.IntN(3)), ID: uint64(r.IntN(n + 1)), Parent: uint64(r.IntN(n + 2)),
+		Start: r.Int64N(Horizon), Timeless: r.IntN(12) == 0, Remote: r.IntN(8) == 0,
+	}
+	s.End = s.Start + r.Int64N(Horizon-s.Start)
+	if r.IntN(3) == 0 {
+		s.Parent = 0
+	}
+	for r.IntN(6) == 0 {
+		l := specLink{trace: byte(1 + r.IntN(2)), id: uint64(1 + r.IntN(n+1))}
+		if r.IntN(2) == 0 {
+			l.weight = op.Known(r.Int64N(4))
+		}
+		s.Links = append(s.Links, l)
+	}
+	if !s.IsOp {
+		return s
+	}
+	s.Kind = Pick(r, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory, op.KindIO)
+	s.Device = Pick(r, "", "cuda:0", "cuda:1")
+	s.Memory = r.Int64N(100)
+	if r.IntN(2) == 0 {
+		s.Rank = op.Known(r.Int64N(2))
+	}
+	if r.IntN(6) == 0 {
+		s.Side = op.SideHost
+	}
+	if r.IntN(2) == 0 {
+		s.Step = op.Known(r.Int64N(3))
+	}
+	if r.IntN(4) == 0 {
+		s.Launch = op.Known(r.Int64N(Horizon))
+	}
+	if r.IntN(3) == 0 {
+		s.Root, s.RootID = Pick(r, "GET /a", "GET /b"), uint64(r.IntN(n+2))
+	}
+	return s
+}
+
+// Pick returns one of the values.
+func Pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+func idOf(number uint64) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], number)
+	return id
+}
+
+// RecordsOf returns the records of specs, with shapes and attributes for the ops.
+func RecordsOf(r *rand.Rand, specs []Spec) []op.Record {
+	var records []op.Record
+	for i, s := range specs {
+		if !s.IsOp {
+			records = append(records, op.Record{Span: s.Span()})
+			continue
+		}
+		e, more := s.Entry(), random.Entry(r, i)
+		e.OutputShape, e.InputShapes, e.DType, e.InputDTypes = more.OutputShape, more.InputShapes, more.DType, more.InputDTypes
+		e.FLOPs, e.OutputElements, e.Attrs, e.Failed = more.FLOPs, more.OutputElements, more.Attrs, more.Failed
+		records = append(records, op.Record{Entry: e})
+	}
+	return records
+}
+
+// Names returns the names of nodes.
+func Names[N interface{ Name() string }](nodes iter.Seq[N]) []string {
+	var list []string
+	for n := range nodes {
+		list = append(list, n.Name())
+	}
+	return list
+}
+
+// Keys returns the keys that s lists.
+func Keys(s string) []key.Key {
+	list, err := key.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+// TestPeaks are those of devices called cuda:0 and cuda:1.
+func TestPeaks() *peaks.Table {
+	return &peaks.Table{Devices: []peaks.Device{
+		{Match: "cuda:0", BytesPerSecond: 1e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 1e9, op.F16: 1e10}},
+		{Match: "cuda:1", BytesPerSecond: 3e9, FLOPsPerSecond: map[op.DType]float64{op.F32: 7e7}},
+	}}
+}
+
+// requestOps is how many operations a request of addRequests holds.
+const requestOps = 100
+
+// AddRequests adds at least n operations in requests: a span with layers of
+// nested operations on two devices.
+func AddRequests(forest interface{ Add(op.Record) }, n int) {
+	names := [...]string{"matmul", "relu", "softmax", "all_reduce", "Memcpy HtoD"}
+	kinds := [...]op.Kind{op.KindCompute, op.KindCompute, op.KindCompute, op.KindCollective, op.KindMemory}
+	devices := [...]string{"cuda:0", "cuda:1"}
+	e := op.Entry{MemoryBytes: op.Known(4096)}
+	s := op.Span{Name: "POST /predict", Service: "inference"}
+	at := int64(1_700_000_000_000_000_000)
+	id := uint64(1)
+	for request := 0; request*requestOps < n; request++ {
+		binary.BigEndian.PutUint64(e.TraceID[:], uint64(request+1))
+		root := idOf(id * 0x9e3779b97f4a7c15) // spread over all values, as ids are
+		s.TraceID, s.SpanID, s.Start = e.TraceID, root, op.Known(at)
+		e.Step = op.Known(int64(request))
+		parent := root
+		for i := range requestOps {
+			id++
+			e.Operation, e.Kind, e.DeviceID = names[i%5], kinds[i%5], devices[i/10%2]
+			e.SpanID = idOf(id * 0x9e3779b97f4a7c15)
+			e.ParentSpanID = parent
+			e.Start, e.Duration = op.Known(at+int64(i)*1000), 900
+			if i%5 == 0 { // an operation with four children
+				e.Duration = 4900
+				parent = e.SpanID
+			} else if i%5 == 4 {
+				parent = root
+			}
+			forest.Add(op.Record{Entry: &e})
+		}
+		s.Duration = requestOps * 1000
+		forest.Add(op.Record{Span: &s})
+		at += 120_000
+		id++
+	}
+}

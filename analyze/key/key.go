@@ -1,0 +1,124 @@
+package key
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Key is a property of entries to group them by.
+type Key struct {
+	field keyField
+	attr  string
+}
+
+type keyField uint8
+
+const (
+	byOperation keyField = iota
+	byKind
+	byDevice
+	byRank
+	byStream
+	byShape
+	byStep
+	byRoot
+	byService
+	byTrace
+	byPath
+	byAttr
+)
+
+// properties says how entries have the value of a key.
+var properties = [...]struct {
+	name   string
+	form   form
+	text   func(e *op.Entry) string // of formText and formOptional
+	number func(e *op.Entry) op.Int // of formInt
+}{
+	byOperation: {name: "operation", form: formText, text: func(e *op.Entry) string { return e.Operation }},
+	byKind:      {name: "kind", form: formKind},
+	byDevice:    {name: "device", form: formOptional, text: func(e *op.Entry) string { return e.DeviceID }},
+	byRank:      {name: "rank", form: formInt, number: func(e *op.Entry) op.Int { return e.Rank }},
+	byStream:    {name: "stream", form: formInt, number: func(e *op.Entry) op.Int { return e.Stream }},
+	byShape:     {name: "shape", form: formShape},
+	byStep:      {name: "step", form: formInt, number: func(e *op.Entry) op.Int { return e.Step }},
+	byRoot:      {name: "root", form: formText, text: func(e *op.Entry) string { return e.Root }},
+	byService:   {name: "service", form: formText, text: func(e *op.Entry) string { return e.Service }},
+	byTrace:     {name: "trace", form: formTrace},
+	byPath:      {name: "path", form: formText, text: func(e *op.Entry) string { return e.Path }},
+	byAttr:      {form: formOptional},
+}
+
+// Keys that others ask for.
+var (
+	Rank   = Key{field: byRank}
+	Stream = Key{field: byStream}
+	Step   = Key{field: byStep}
+	Root   = Key{field: byRoot}
+	Trace  = Key{field: byTrace}
+	Path   = Key{field: byPath}
+)
+
+const attrPrefix = "attr:"
+
+// Names returns the names of the keys, attr:NAME aside.
+func Names() []string {
+	var names []string
+	for _, p := range properties[:byAttr] {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// ParseOne returns the key that s names: operation, kind, device, rank,
+// stream, shape, step, root, service, trace, path, or attr:NAME, which may be the NAME alone
+// where that has a dot.
+func ParseOne(s string) (Key, error) {
+	if attr, ok := strings.CutPrefix(s, attrPrefix); ok && attr != "" {
+		return Key{field: byAttr, attr: attr}, nil
+	}
+	for f, p := range properties[:byAttr] {
+		if s == p.name {
+			return Key{field: keyField(f)}, nil
+		}
+	}
+	if strings.Contains(s, ".") && !strings.Contains(s, ":") { // the name of an attribute
+		return Key{field: byAttr, attr: s}, nil
+	}
+	return Key{}, fmt.Errorf("parsing key: %q is none of %s, attr:NAME", s, strings.Join(Names(), ", "))
+}
+
+// Parse returns the keys that s lists, separated by commas. An empty s
+// gives none.
+func Parse(s string) ([]Key, error) {
+	if s == "" {
+		return nil, nil
+	}
+	var keys []Key
+	for part := range strings.SplitSeq(s, ",") {
+		k, err := ParseOne(strings.TrimSpace(part))
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(keys, k) {
+			return nil, fmt.Errorf("parsing keys: %s is there twice", k)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// Attr returns the attribute that the key reads, "" for every other key. A
+// reader has to keep that attribute ([op.Mapping.Keep]).
+func (k Key) Attr() string { return k.attr }
+
+// String returns the key as ParseKey reads it.
+func (k Key) String() string {
+	if k.field == byAttr {
+		return attrPrefix + k.attr
+	}
+	return properties[k.field].name
+}

@@ -1,0 +1,190 @@
+package key
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+func TestParseKeys(t *testing.T) {
+	for _, tc := range []struct {
+		text    string
+		want    string // the keys again, joined by a space
+		problem string
+	}{
+		{"", "", ""},
+		{"operation", "operation", ""},
+		{"operation,shape", "operation shape", ""},
+		{"kind, device ,rank,stream,step", "kind device rank stream step", ""},
+		{"root,service,trace", "root service trace", ""},
+		{"attr:tenant,attr:Layer.name", "attr:tenant attr:Layer.name", ""},
+		{"hw.model,device,gen_ai.request.model", "attr:hw.model device attr:gen_ai.request.model", ""},
+		{"root.x:y", "", `parsing key: "root.x:y" is none of`},
+		{"colour", "", `parsing key: "colour" is none of operation, kind, device, rank, stream, shape, step, root, service, trace, path, ` +
+			"attr:NAME"},
+		{"attr:", "", `parsing key: "attr:" is none of`},
+		{"operation,", "", `parsing key: "" is none of`},
+		{"rank,device,rank", "", "parsing keys: rank is there twice"},
+	} {
+		keys, err := Parse(tc.text)
+		names := make([]string, len(keys))
+		for i, k := range keys {
+			names[i] = k.String()
+		}
+		if got := strings.Join(names, " "); got != tc.want {
+			t.Errorf("%q: keys %q, want %q", tc.text, got, tc.want)
+		}
+		if (err == nil) != (tc.problem == "") || err != nil && !strings.HasPrefix(err.Error(), tc.problem) {
+			t.Errorf("%q: error %v, want %q", tc.text, err, tc.problem)
+		}
+	}
+	if k, _ := ParseOne("attr:tenant"); k.Attr() != "tenant" {
+		t.Errorf("attribute %q", k.Attr())
+	}
+	if k, _ := ParseOne("rank"); k.Attr() != "" {
+		t.Errorf("attribute %q of rank", k.Attr())
+	}
+}
+
+func TestKeyValues(t *testing.T) {
+	full := op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, DeviceID: "cuda:0", Rank: op.Known(3), Stream: op.Known(0), Step: op.Known(-1),
+		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256}, DType: op.F32,
+		Root: "POST /predict", Service: "api", Path: "encoder/layer.3", TraceID: op.TraceID{15: 1},
+		Attrs: []op.Attr{{Key: "tenant", Value: "a<b"}},
+	}
+	for _, tc := range []struct {
+		key   string
+		entry op.Entry
+		text  string
+		json  string
+	}{
+		{"operation", full, "matmul", `"matmul"`},
+		{"kind", full, "compute", `"compute"`},
+		{"device", full, "cuda:0", `"cuda:0"`},
+		{"rank", full, "3", `3`},
+		{"stream", full, "0", `0`},
+		{"step", full, "-1", `-1`},
+		{"shape", full, "64x784,784x256->64x256:f32", `"64x784,784x256->64x256:f32"`},
+		{"root", full, "POST /predict", `"POST /predict"`},
+		{"service", full, "api", `"api"`},
+		{"trace", full, "00000000000000000000000000000001", `"00000000000000000000000000000001"`},
+		{"path", full, "encoder/layer.3", `"encoder/layer.3"`},
+		{"attr:tenant", full, "a<b", `"a<b"`},
+		{"attr:absent", full, "unknown", `null`},
+		{"device", op.Entry{}, "unknown", `null`},
+		{"rank", op.Entry{}, "unknown", `null`},
+		{"trace", op.Entry{}, "unknown", `null`},
+		{"kind", op.Entry{}, "unknown", `null`},
+		{"shape", op.Entry{}, "unknown", `null`},
+		{"shape", op.Entry{OutputShape: op.Shape{}}, "?->scalar", `"?->scalar"`},
+		{"shape", op.Entry{InputShapes: []op.Shape{}, OutputShape: op.Shape{2, -1}}, "->2x?", `"->2x?"`},
+		{"shape", op.Entry{DType: op.F16}, "?->?:f16", `"?->?:f16"`},
+		{"attr:tenant", op.Entry{Attrs: []op.Attr{{Key: "tenant"}}}, "", `""`},
+	} {
+		k, err := ParseOne(tc.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Of([]Key{k}, &tc.entry)[0]
+		text, err := v.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.String() != tc.text || string(text) != tc.json {
+			t.Errorf("%s: %q %s, want %q %s", tc.key, v, text, tc.text, tc.json)
+		}
+	}
+}
+
+// Two entries are in one group exactly when all values of the keys agree.
+func TestKeyEncodingIsInjective(t *testing.T) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
+		var by []Key
+		for _, i := range r.Perm(len(Names()))[:r.IntN(4)] {
+			k, err := ParseOne(Names()[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			by = append(by, k)
+		}
+		encode := func(e *op.Entry) (key []byte, values []Value) {
+			return Append(nil, by, e), Of(by, e)
+		}
+		entries := random.Entries(r, 40)
+		for i := range entries {
+			for j := range entries {
+				keyA, valuesA := encode(&entries[i])
+				keyB, valuesB := encode(&entries[j])
+				if (string(keyA) == string(keyB)) != cmp.Equal(valuesA, valuesB) {
+					t.Fatalf("seed %d, by %v: %v and %v have the keys %q and %q", seed, by, valuesA, valuesB, keyA, keyB)
+				}
+			}
+		}
+	})
+	a := op.Entry{DeviceID: "ab", Service: "c"}
+	b := op.Entry{DeviceID: "a", Service: "bc"}
+	device, service := Key{field: byDevice}, Key{field: byService}
+	if string(service.appendTo(device.appendTo(nil, &a), &a)) == string(service.appendTo(device.appendTo(nil, &b), &b)) {
+		t.Error("values run into each other")
+	}
+}
+
+func TestGroupKeyJSON(t *testing.T) {
+	keys, err := Parse("rank,attr:tenant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		key  Group
+		text string
+		json string
+	}{
+		{
+			Group{Keys: keys, Values: []Value{intValue(op.Known(7)), textValue(`"x"`)}},
+			`7, "x"`, `{"rank":7,"attr:tenant":"\"x\""}`,
+		},
+		{Group{Keys: keys, Values: make([]Value, 2)}, "unknown, unknown", `{"rank":null,"attr:tenant":null}`},
+		{Group{Keys: keys, Other: true}, "(other)", `{"rank":"(other)","attr:tenant":"(other)"}`},
+	} {
+		text, err := json.Marshal(tc.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.key.String() != tc.text || string(text) != tc.json {
+			t.Errorf("%s %s, want %s %s", tc.key, text, tc.text, tc.json)
+		}
+	}
+}
+
+func FuzzParseKeys(f *testing.F) {
+	for _, seed := range []string{"", "operation", "operation,shape", "attr:a, rank", "attr:", ",", "rank,rank", "hw.model, gpu.index", "."} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		keys, err := Parse(text)
+		if err != nil {
+			return
+		}
+		names := make([]string, len(keys))
+		for i, k := range keys {
+			names[i] = k.String()
+		}
+		again, err := Parse(strings.Join(names, ","))
+		if err != nil || len(again) != len(keys) {
+			t.Fatalf("%q reads as %v, which reads as %v: %v", text, keys, again, err)
+		}
+		for i := range keys {
+			if again[i] != keys[i] {
+				t.Errorf("%q: key %v, read again %v", text, keys[i], again[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package key
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/optrace/optrace/op"
+)
+
+// form is the form of a value of a key in a text, in which values follow one another: it
+// differs for different values and does not run into the next one. Texts of keys are part of
+// the form of partial results.
+type form uint8
+
+const (
+	formText     form = iota // a text, of which "" is not known
+	formOptional             // a text that may be "", or none
+	formInt
+	formKind
+	formShape // its length with four bytes for that, and op.Entry.AppendShapes
+	formTrace // 16 bytes
+)
+
+// Append appends e's values of the keys in a form that differs for different
+// ones.
+func Append(dst []byte, keys []Key, e *op.Entry) []byte {
+	for _, k := range keys {
+		dst = k.appendTo(dst, e)
+	}
+	return dst
+}
+
+// Of returns the values that e has of the keys.
+func Of(keys []Key, e *op.Entry) []Value {
+	return Cut(string(Append(nil, keys, e)), keys)
+}
+
+// Cut returns the values in a text of appendKeys.
+func Cut(text string, keys []Key) []Value {
+	values := make([]Value, len(keys))
+	for i, k := range keys {
+		values[i], text = k.Cut(text)
+	}
+	return values
+}
+
+// appendTo appends e's value of the key. It allocates nothing.
+func (k Key) appendTo(dst []byte, e *op.Entry) []byte {
+	p := &properties[k.field]
+	switch p.form {
+	case formText:
+		return AppendCounted(dst, p.text(e))
+	case formOptional:
+		text, ok := k.optional(e)
+		if !ok {
+			return append(dst, 0)
+		}
+		return AppendCounted(append(dst, 1), text)
+	case formInt:
+		return AppendInt(dst, p.number(e))
+	case formKind:
+		return append(dst, byte(e.Kind))
+	case formShape:
+		start := len(dst)
+		dst = e.AppendShapes(append(dst, 0, 0, 0, 0))
+		binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start))
+		return dst
+	}
+	if e.TraceID.IsLocal() { // says nothing of the input's traces
+		return append(dst, make([]byte, len(e.TraceID))...)
+	}
+	return append(dst, e.TraceID[:]...)
+}
+
+// optional returns e's value of a key that may be "".
+func (k Key) optional(e *op.Entry) (text string, ok bool) {
+	if k.field == byDevice {
+		return e.DeviceID, e.HasDevice()
+	}
+	for _, a := range e.Attrs {
+		if a.Key == k.attr {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
+// Simple returns e's value of a key that is one text, or one number beside an
+// empty text.
+func (k Key) Simple(e *op.Entry) (text string, number op.Int, ok bool) {
+	p := &properties[k.field]
+	switch {
+	case p.number != nil:
+		return "", p.number(e), true
+	case p.text != nil:
+		return p.text(e), op.Int{}, k.field != byDevice || !e.EmptyDevice // in the cache, "" is no device
+	}
+	return "", op.Int{}, false
+}
+
+// Cut returns the value at the beginning of a text of appendTo, and what follows
+// it.
+func (k Key) Cut(text string) (v Value, rest string) {
+	switch properties[k.field].form {
+	case formText:
+		value, rest := cutCounted(text)
+		return textValue(value), rest
+	case formOptional:
+		if text[0] == 0 {
+			return Value{}, text[1:]
+		}
+		value, rest := cutCounted(text[1:])
+		return Value{Text: value, Known: true}, rest
+	case formInt:
+		i, rest := cutInt(text)
+		return intValue(i), rest
+	case formKind:
+		return textValue(op.Kind(text[0]).String()), text[1:]
+	case formShape:
+		end := binary.BigEndian.Uint32([]byte(text[:4]))
+		return textValue(text[4:end]), text[end:]
+	}
+	var id op.TraceID
+	n := copy(id[:], text)
+	if id.IsZero() {
+		return Value{}, text[n:]
+	}
+	return textValue(id.String()), text[n:]
+}
+
+// AppendValues appends what appendKeys appends for entries that have the values of the
+// keys. It fails where no entry has them.
+func AppendValues(dst []byte, keys []Key, values []Value) ([]byte, error) {
+	if len(keys) != len(values) {
+		return nil, fmt.Errorf("there are %d values of %d keys", len(values), len(keys))
+	}
+	for i, k := range keys {
+		var ok bool
+		if dst, ok = k.appendValue(dst, values[i]); !ok {
+			return nil, fmt.Errorf("%.100q is no value of the key %s", values[i].Text, k)
+		}
+	}
+	return dst, nil
+}
+
+// appendValue appends what appendTo appends for an entry that has the value.
+func (k Key) appendValue(dst []byte, v Value) (_ []byte, ok bool) {
+	switch properties[k.field].form {
+	case formText:
+		dst = AppendCounted(dst, v.Text)
+	case formOptional:
+		if !v.Known {
+			return append(dst, 0), true
+		}
+		dst = AppendCounted(append(dst, 1), v.Text)
+	case formInt:
+		return AppendInt(dst, v.Number), v.Number.Known == v.Known
+	case formKind:
+		kind, ok := op.ParseKind(v.Text)
+		return append(dst, byte(kind)), (ok || !v.Known) && !v.Number.Known
+	case formShape:
+		dst = append(binary.BigEndian.AppendUint32(dst, uint32(len(v.Text)+4)), v.Text...)
+	case formTrace:
+		var id op.TraceID
+		ok := !v.Known || id.UnmarshalText([]byte(v.Text)) == nil
+		return append(dst, id[:]...), ok && !v.Number.Known
+	}
+	return dst, !v.Number.Known
+}
+
+// AppendDistinct appends the values in a form that differs for different ones.
+func AppendDistinct(dst []byte, values []Value) []byte {
+	for _, v := range values {
+		if !v.Known {
+			dst = append(dst, 0)
+			continue
+		}
+		dst = AppendCounted(append(dst, 1), v.Text)
+	}
+	return dst
+}
+
+// AppendCounted appends the length of s and s.
+func AppendCounted(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// cutCounted undoes appendCounted.
+func cutCounted(text string) (value, rest string) {
+	n, size := binary.Uvarint([]byte(text[:min(len(text), binary.MaxVarintLen64)]))
+	end := size + int(n)
+	return text[size:end], text[end:]
+}
+
+// AppendInt appends an integer of the key of a row, distinct from an unknown
+// one.
+func AppendInt(dst []byte, i op.Int) []byte {
+	if !i.Known {
+		return append(dst, 0)
+	}
+	return binary.BigEndian.AppendUint64(append(dst, 1), uint64(i.V))
+}
+
+// cutInt undoes appendInt.
+func cutInt(text string) (i op.Int, rest string) {
+	if text[0] == 0 {
+		return op.Int{}, text[1:]
+	}
+	return op.Known(int64(binary.BigEndian.Uint64([]byte(text[1:9])))), text[9:]
+}

@@ -1,0 +1,189 @@
+package key
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Value is the value of one key. The zero value is one that is not known.
+type Value struct {
+	// Text is the value; "" when Known is false.
+	Text string
+	// Known reports whether the entries have the value.
+	Known bool
+	// Number is the value where it is an integer.
+	Number op.Int
+}
+
+// String returns the text, "unknown" for a value that is not known.
+func (v Value) String() string {
+	if !v.Known {
+		return Unknown
+	}
+	return v.Text
+}
+
+// MarshalJSON returns a string, a number for an integer, null when not known.
+func (v Value) MarshalJSON() ([]byte, error) {
+	switch {
+	case !v.Known:
+		return []byte("null"), nil
+	case v.Number.Known:
+		return []byte(v.Text), nil
+	}
+	return marshalText(v.Text)
+}
+
+// UnmarshalJSON reads the form of MarshalJSON.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	*v = Value{}
+	switch {
+	case string(text) == "null":
+		return nil
+	case text[0] == '"':
+		v.Known = true
+		return json.Unmarshal(text, &v.Text)
+	}
+	if err := json.Unmarshal(text, &v.Number); err != nil {
+		return err
+	}
+	v.Known, v.Text = true, v.Number.String()
+	return nil
+}
+
+// marshalText returns s as a JSON string in which < and > stay readable: the
+// encoder around it escapes them where that matters.
+func marshalText(s string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(s)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// Group holds the keys of a grouping and, in the same order, their values
+// for one group.
+type Group struct {
+	Keys   []Key
+	Values []Value
+	// Other marks the row of the groups beyond the limit; Values is then empty.
+	Other bool
+}
+
+// String returns the values separated by ", ", or "(other)".
+func (g Group) String() string {
+	if g.Other {
+		return Other
+	}
+	parts := make([]string, len(g.Values))
+	for i, v := range g.Values {
+		parts[i] = v.String()
+	}
+	return strings.Join(parts, ", ")
+}
+
+// MarshalJSON returns an object with a member per key, in the order of the
+// keys; every value is "(other)" in the row of the groups beyond the limit.
+func (g Group) MarshalJSON() ([]byte, error) {
+	dst := []byte{'{'}
+	for i, k := range g.Keys {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		name, err := marshalText(k.String())
+		if err != nil {
+			return nil, err
+		}
+		v := textValue(Other)
+		if !g.Other {
+			v = g.Values[i]
+		}
+		value, err := v.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		dst = append(append(append(dst, name...), ':'), value...)
+	}
+	return append(dst, '}'), nil
+}
+
+// UnmarshalJSON reads the form of MarshalJSON. A key with the value "(other)"
+// throughout is that of the row of the groups beyond the limit.
+func (g *Group) UnmarshalJSON(text []byte) error {
+	*g = Group{Other: true}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return fmt.Errorf("reading group key: %.100q is no object", text)
+	}
+	for dec.More() {
+		name, err := dec.Token() // a string, or the next call fails
+		if err != nil {
+			return fmt.Errorf("reading group key: %w", err)
+		}
+		key, err := ParseOne(fmt.Sprint(name))
+		if err != nil {
+			return err
+		}
+		var v Value
+		if err := dec.Decode(&v); err != nil {
+			return fmt.Errorf("reading group key: %w", err)
+		}
+		g.Keys, g.Values = append(g.Keys, key), append(g.Values, v)
+		g.Other = g.Other && v == textValue(Other)
+	}
+	if g.Other {
+		g.Values = nil
+	}
+	return nil
+}
+
+// The labels of rows that stand for no single value.
+const (
+	Unknown = "unknown"
+	Other   = "(other)"
+	Mixed   = "mixed"
+)
+
+func textValue(s string) Value {
+	if s == "" {
+		return Value{}
+	}
+	return Value{Text: s, Known: true}
+}
+
+func intValue(i op.Int) Value {
+	if !i.Known {
+		return Value{}
+	}
+	return Value{Text: i.String(), Known: true, Number: i}
+}
+
+// Compare orders keys value by value, unknown ones first and numbers by size;
+// the row of the others comes last.
+func (g Group) Compare(o Group) int {
+	if g.Other != o.Other {
+		if g.Other {
+			return 1
+		}
+		return -1
+	}
+	return slices.CompareFunc(g.Values, o.Values, Value.compare)
+}
+
+func (v Value) compare(o Value) int {
+	switch {
+	case v.Known != o.Known && v.Known:
+		return 1
+	case v.Known != o.Known:
+		return -1
+	case v.Number.Known && o.Number.Known:
+		return cmp.Compare(v.Number.V, o.Number.V)
+	}
+	return strings.Compare(v.Text, o.Text)
+}

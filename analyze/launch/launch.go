@@ -1,0 +1,336 @@
+package launch
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Launches is about operations that ran on a device behind the host: those of which
+// it is known when the host launched them.
+type Launches struct {
+	timeline.TimeAxis
+	// Count is how many there are. Early counts those that started before they were
+	// launched, which clocks that differ explain only, and EarlyMaxNS is by how much at
+	// most.
+	Count      int64 `json:"count"`
+	Early      int64 `json:"early"`
+	EarlyMaxNS int64 `json:"early_max_ns"`
+	// EnqueueNS is the time in which operations on the host were under way that
+	// launched something on a device.
+	EnqueueNS int64 `json:"enqueue_ns"`
+	// Streams has a row per stream of a device with launches, by device and stream.
+	Streams []Stream `json:"streams"`
+	// Path is the critical path across host and devices.
+	Path *Path `json:"path"`
+}
+
+// Stream is about the operations of one stream.
+type Stream struct {
+	device.Key
+	// Stream is nil for operations that state none.
+	Stream op.Int `json:"stream"`
+	// Count is how many operations there are with a known launch.
+	Count int64 `json:"count"`
+	// Overhead is the time from the launch to the start of the operations whose stream had
+	// nothing to do when they were launched.
+	Overhead Overhead `json:"overhead"`
+	// WaitingNS is the time from the launch to the start of all operations in sum,
+	// MaxDepth the most that waited at once, and Depth the most that did in each bucket.
+	WaitingNS int64   `json:"waiting_ns"`
+	MaxDepth  int64   `json:"max_depth"`
+	Depth     []int64 `json:"depth"`
+	// Idle divides the time between the operations of the stream in which none ran.
+	Idle Idle `json:"idle"`
+}
+
+// Overhead sums up times from a launch to a start.
+type Overhead struct {
+	Count int64 `json:"count"`
+	SumNS int64 `json:"sum_ns"`
+	MaxNS int64 `json:"max_ns"`
+}
+
+// Idle divides the idle time of a stream by what the operation behind each gap
+// waited for.
+type Idle struct {
+	// Host: it was launched only after the gap had begun.
+	Host timeline.IdleSum `json:"host"`
+	// Dependency: it had been launched, and an operation on another stream of the device
+	// ended within the gap and less than the threshold before its end.
+	Dependency timeline.IdleSum `json:"dependency"`
+	// Queue: it had been launched, and the gap is shorter than the threshold.
+	Queue timeline.IdleSum `json:"queue"`
+	// Other: anything else, or nothing is known of its launch.
+	Other timeline.IdleSum `json:"other"`
+}
+
+// launched has the operations of devices with launches.
+type launched struct {
+	f *trace.Forest
+	// order lists the operations by end, and before has for each the place of the
+	// operation in front of it on its stream; trace.NoRow for none.
+	order, before []int32
+	// devices lists for each device the places of its operations.
+	devices map[int32][]int32
+}
+
+// Find returns the figures on launches, nil where no launch is known.
+func Find(f *trace.Forest, buckets int) *Launches {
+	f.Build()
+	all := launchedRows(f)
+	if all == nil {
+		return nil
+	}
+	l := &Launches{TimeAxis: timeline.AxisOf(f, buckets), Streams: []Stream{}}
+	for _, device := range f.Devices.Order {
+		if _, ok := all.devices[device]; !ok {
+			continue
+		}
+		for _, rows := range rowsOfStreams(f, f.Devices.Of(device)) {
+			l.addStream(f, all, device, rows)
+		}
+	}
+	l.EnqueueNS = enqueueTime(f, all)
+	l.Path = all.path()
+	return l
+}
+
+// launchedRows returns the operations of the devices on which some launch is known, nil if
+// there are none.
+func launchedRows(f *trace.Forest) *launched {
+	l := &launched{f: f, devices: make(map[int32][]int32)}
+	for _, device := range f.Devices.Order {
+		rows := f.Devices.Of(device)
+		if slices.ContainsFunc(rows, func(r int32) bool { return f.Has(r, trace.FlagLaunch) }) {
+			l.order = append(l.order, rows...)
+			l.devices[device] = nil
+		}
+	}
+	if len(l.order) == 0 {
+		return nil
+	}
+	slices.SortFunc(l.order, l.compare)
+	l.before = make([]int32, len(l.order))
+	last := make(map[int32]int32) // by stream
+	for i, r := range l.order {
+		place, stream := int32(i), f.DeviceStreamOf(r)
+		l.before[i] = trace.NoRow
+		if j, ok := last[stream]; ok {
+			l.before[i] = j
+		}
+		last[stream] = place
+		l.devices[f.Device(r)] = append(l.devices[f.Device(r)], place)
+	}
+	return l
+}
+
+// compare orders operations by end.
+func (l *launched) compare(a, b int32) int {
+	return cmp.Or(cmp.Compare(l.f.End(a), l.f.End(b)), cmp.Compare(l.f.Start(a), l.f.Start(b)), cmp.Compare(a, b))
+}
+
+// rowsOfStreams divides the rows of a device by stream, in the order of the streams'
+// numbers, those without one first.
+func rowsOfStreams(f *trace.Forest, rows []int32) [][]int32 {
+	byStream := make(map[int32][]int32)
+	var streams []int32
+	for _, r := range rows {
+		s := f.DeviceStreamOf(r)
+		if byStream[s] == nil {
+			streams = append(streams, s)
+		}
+		byStream[s] = append(byStream[s], r)
+	}
+	id := func(s int32) op.Int { return f.Names.Lanes.Values[f.Lane(byStream[s][0])].Stream }
+	slices.SortFunc(streams, func(a, b int32) int {
+		x, y := id(a), id(b)
+		if x.Known != y.Known {
+			if y.Known {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(x.V, y.V)
+	})
+	divided := make([][]int32, len(streams))
+	for i, s := range streams {
+		divided[i] = byStream[s]
+	}
+	return divided
+}
+
+// addStream adds the row of a stream, whose operations are in the order of their starts.
+func (l *Launches) addStream(f *trace.Forest, all *launched, device int32, rows []int32) {
+	s := Stream{
+		Key: f.Devices.Keys[device], Stream: f.Names.Lanes.Values[f.Lane(rows[0])].Stream, Depth: make([]int64, l.Buckets),
+	}
+	var waiting wide.Sum
+	latest := int64(0)
+	for i, r := range rows {
+		start := f.Start(r)
+		if f.Has(r, trace.FlagLaunch) {
+			s.Count++
+			wait := start - f.Launch(r)
+			if wait < 0 {
+				l.Early++
+				l.EarlyMaxNS = max(l.EarlyMaxNS, -wait)
+				wait = 0
+			}
+			waiting.Add(wait)
+			if i == 0 || latest <= f.Launch(r) {
+				s.Overhead.add(wait)
+			}
+		}
+		if i > 0 && latest < start {
+			s.Idle.of(all.gapCause(r, latest)).Add(start - latest)
+		}
+		if i == 0 || f.End(r) > latest {
+			latest = f.End(r)
+		}
+	}
+	l.Count += s.Count
+	s.WaitingNS = waiting.Int64()
+	l.addDepth(f, &s, rows)
+	l.Streams = append(l.Streams, s)
+}
+
+func (o *Overhead) add(ns int64) {
+	o.Count++
+	o.SumNS = wide.AddSaturating(o.SumNS, ns)
+	o.MaxNS = max(o.MaxNS, ns)
+}
+
+// addDepth counts the operations that wait, from the launch to the start.
+func (l *Launches) addDepth(f *trace.Forest, s *Stream, rows []int32) {
+	var from, to []int64
+	for _, r := range rows {
+		if f.Has(r, trace.FlagLaunch) && f.Launch(r) < f.Start(r) {
+			from, to = append(from, f.Launch(r)), append(to, f.Start(r))
+		}
+	}
+	slices.Sort(from) // the starts are in order
+	depth, at, i := int64(0), int64(0), 0
+	for _, start := range to {
+		for ; i < len(from) && from[i] < start; i++ {
+			l.deepen(s.Depth, at, from[i], depth)
+			at = from[i]
+			depth++
+			s.MaxDepth = max(s.MaxDepth, depth)
+		}
+		l.deepen(s.Depth, at, start, depth)
+		at = start
+		depth--
+	}
+}
+
+// deepen notes that a number of operations wait in [from, to).
+func (l *Launches) deepen(depths []int64, from, to, depth int64) {
+	first, last := max(from, l.StartNS), min(to, l.StartNS+l.WidthNS*int64(l.Buckets))
+	if depth <= 0 {
+		return
+	}
+	l.Spread(first, last, func(b int, _ int64) { depths[b] = max(depths[b], depth) })
+}
+
+// idleDependency is the cause of a gap in a stream that another stream ends.
+const idleDependency timeline.IdleCause = "dependency"
+
+func (d *Idle) of(c timeline.IdleCause) *timeline.IdleSum {
+	switch c {
+	case timeline.IdleHost:
+		return &d.Host
+	case timeline.IdleQueue:
+		return &d.Queue
+	case idleDependency:
+		return &d.Dependency
+	}
+	return &d.Other
+}
+
+// gapCause returns why nothing ran on the stream of r from a time until r started.
+func (l *launched) gapCause(r int32, from int64) timeline.IdleCause {
+	f := l.f
+	switch {
+	case !f.Has(r, trace.FlagLaunch):
+		return timeline.IdleOther
+	case f.Launch(r) > from:
+		return timeline.IdleHost
+	case l.dependency(r, from) != trace.NoRow:
+		return idleDependency
+	case f.Start(r)-from < int64(timeline.DefaultIdleThreshold):
+		return timeline.IdleQueue
+	}
+	return timeline.IdleOther
+}
+
+// dependency returns the place of the operation on another stream of the device that ended
+// last before r started: after a time, and less than the threshold before; trace.NoRow if there
+// is none.
+func (l *launched) dependency(r int32, after int64) int32 {
+	f, places := l.f, l.devices[l.f.Device(r)]
+	start, own := f.Start(r), f.DeviceStreamOf(r)
+	i := sort.Search(len(places), func(i int) bool { return f.End(l.order[places[i]]) > start }) - 1
+	const most = 256 // operations without duration
+	for n := 0; i >= 0 && n < most; i, n = i-1, n+1 {
+		other := l.order[places[i]]
+		end := f.End(other)
+		if end <= after || start-end >= int64(timeline.DefaultIdleThreshold) {
+			break
+		}
+		if f.DeviceStreamOf(other) != own && l.compare(other, r) < 0 {
+			return places[i]
+		}
+	}
+	return trace.NoRow
+}
+
+// enqueueTime returns the time in which operations on the host ran that launched
+// something: of those that ran at a launch the one that had started last.
+func enqueueTime(f *trace.Forest, l *launched) int64 {
+	var hosts []int32
+	for r := range f.Rows() {
+		if f.Flags(r)&(trace.FlagOp|trace.FlagHost|trace.FlagStart|trace.FlagRepeat) == trace.FlagOp|trace.FlagHost|trace.FlagStart {
+			hosts = append(hosts, r)
+		}
+	}
+	if len(hosts) == 0 {
+		return 0
+	}
+	slices.SortFunc(hosts, f.CompareStart)
+	var at []int64
+	for _, r := range l.order {
+		if f.Has(r, trace.FlagLaunch) {
+			at = append(at, f.Launch(r))
+		}
+	}
+	slices.Sort(at)
+	var launching, open []int32 // open are those that have started, by start
+	next := 0
+	for _, launch := range at {
+		for ; next < len(hosts) && f.Start(hosts[next]) <= launch; next++ {
+			open = append(open, hosts[next])
+		}
+		for len(open) > 0 && f.End(open[len(open)-1]) < launch {
+			open = open[:len(open)-1]
+		}
+		if len(open) > 0 {
+			launching = append(launching, open[len(open)-1])
+		}
+	}
+	slices.SortFunc(launching, f.CompareStart)
+	sum, until := int64(0), int64(-trace.MaxTime)
+	for _, r := range launching {
+		if end := f.End(r); end > until {
+			sum += end - max(until, f.Start(r))
+			until = end
+		}
+	}
+	return sum
+}

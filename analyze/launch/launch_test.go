@@ -1,0 +1,157 @@
+package launch
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// randomLaunches returns operations on the streams of two devices, some with a launch.
+func randomLaunches(rng *rand.Rand, n int) []op.Entry {
+	entries := make([]op.Entry, n)
+	free := make(map[int]int64)
+	for i := range entries {
+		device, stream := rng.IntN(2), rng.IntN(3)
+		key := device*3 + stream
+		start := max(0, free[key]+rng.Int64N(40_000)-rng.Int64N(30_000))
+		e := op.Entry{
+			Operation: "op", Kind: op.Kind(rng.IntN(5)), DeviceID: []string{"cuda:0", "cuda:1"}[device],
+			Stream: op.Int{Known: stream > 0, V: int64(stream)},
+			Start:  op.Known(start), Duration: rng.Int64N(30_000) * rng.Int64N(2),
+		}
+		if rng.IntN(4) > 0 {
+			e.Launch = op.Known(max(0, start-rng.Int64N(60_000)+5_000))
+		}
+		free[key] = start + e.Duration
+		entries[i] = e
+	}
+	return entries
+}
+
+func forestOf(entries []op.Entry) *trace.Forest {
+	f := trace.New()
+	for i := range entries {
+		f.Add(op.Record{Entry: &entries[i]})
+	}
+	return f
+}
+
+// The parts of a path add up, the causes of gaps to the idle time of the stream, and depths
+// are those counted at every moment at which one changes.
+func TestLaunchesAddUp(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		entries := randomLaunches(rng, 1+rng.IntN(60))
+		l := Find(forestOf(entries), 20)
+		known := int64(0)
+		for i := range entries {
+			if entries[i].Launch.Known {
+				known++
+			}
+		}
+		if l == nil {
+			if known > 0 {
+				t.Fatalf("seed %d: nothing of %d launches", seed, known)
+			}
+			continue
+		}
+		count := int64(0)
+		for i := range l.Streams {
+			s := &l.Streams[i]
+			count += s.Count
+			checkStream(t, s, entries)
+		}
+		if count != known || l.Count != known {
+			t.Fatalf("seed %d: %d launches, %d in the streams, want %d", seed, l.Count, count, known)
+		}
+		p := l.Path
+		b := p.BoundBy
+		sum := b.ComputeNS + b.CommunicationNS + b.MemoryNS + b.OtherNS + b.HostNS + b.IdleNS + p.LaunchNS + p.QueueNS
+		if sum != p.DurationNS || p.DurationNS < 0 {
+			t.Fatalf("seed %d: the parts are %d, the path %d: %+v", seed, sum, p.DurationNS, p)
+		}
+	}
+}
+
+func checkStream(t *testing.T, s *Stream, entries []op.Entry) {
+	t.Helper()
+	var of []op.Entry
+	first, last := int64(1<<62), int64(0)
+	for _, e := range entries {
+		if e.DeviceID == s.DeviceID && e.Stream == s.Stream {
+			of = append(of, e)
+			first, last = min(first, e.Start.V), max(last, e.Start.V+e.Duration)
+		}
+	}
+	idle, depth := int64(0), int64(0)
+	for at := first; at < last; { // from one change to the next
+		next, busy := last, false
+		for _, e := range of {
+			for _, change := range []int64{e.Start.V, e.Start.V + e.Duration} {
+				if change > at {
+					next = min(next, change)
+				}
+			}
+			busy = busy || e.Start.V <= at && at < e.Start.V+e.Duration
+		}
+		if !busy {
+			idle += next - at
+		}
+		at = next
+	}
+	for _, e := range of {
+		waiting := int64(0)
+		for _, other := range of {
+			if other.Launch.Known && other.Launch.V <= e.Launch.V && e.Launch.V < other.Start.V {
+				waiting++
+			}
+		}
+		if e.Launch.Known && e.Launch.V < e.Start.V {
+			depth = max(depth, waiting)
+		}
+	}
+	got := s.Idle.Host.SumNS + s.Idle.Dependency.SumNS + s.Idle.Queue.SumNS + s.Idle.Other.SumNS
+	if got != idle || s.MaxDepth != depth {
+		t.Fatalf("%v: idle %d and depth %d, want %d and %d", s.Stream, got, s.MaxDepth, idle, depth)
+	}
+}
+
+// The figures do not depend on the order in which operations are read, nor on how they are
+// merged.
+func TestLaunchesDoNotDependOnOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50 {
+		entries := randomLaunches(rng, 40)
+		for i := range entries {
+			entries[i].Duration += int64(i) + 1 // no two are alike
+			entries[i].Attrs = []op.Attr{{Key: op.KeyClockError, Value: "2000", Type: op.AttrInt}}
+		}
+		want := forestOf(entries)
+		rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+		got := forestOf(entries[:10])
+		got.Merge(forestOf(entries[10:]))
+		if diff := cmp.Diff(Find(want, 10), Find(got, 10)); diff != "" {
+			t.Fatalf("(-want +got):\n%s", diff)
+		}
+		if got.Counts.Clocked != 40 || got.Counts.ClockError != 2000 {
+			t.Fatalf("%+v", got.Counts)
+		}
+	}
+}
+
+// Operations without duration at one time do not lead the path around.
+func TestLaunchPathEnds(t *testing.T) {
+	entries := make([]op.Entry, 50)
+	for i := range entries {
+		entries[i] = op.Entry{Operation: "op", DeviceID: "cuda:0", Stream: op.Known(int64(i % 3)), Start: op.Known(100), Launch: op.Known(100)}
+	}
+	entries[0].Launch = op.Known(150)
+	l := Find(forestOf(entries), 10)
+	if l.Path.DurationNS != 0 || l.Early != 1 || l.EarlyMaxNS != 50 {
+		t.Errorf("%+v, %+v", l, l.Path)
+	}
+}

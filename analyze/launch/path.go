@@ -1,0 +1,111 @@
+package launch
+
+import (
+	"sort"
+
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Path is the critical path of a run across the host and the devices behind it:
+// from the end of the operation that ended last back through what each operation waited
+// for. What it is bound by and the two times beside add up to its duration.
+type Path struct {
+	StartNS    int64 `json:"start_unix_ns"`
+	DurationNS int64 `json:"duration_ns"`
+	// BoundBy divides the time of operations; HostNS is the time that the host took from
+	// the end of an operation to the next launch, IdleNS the time of which nothing is
+	// known.
+	BoundBy path.BoundBy `json:"bound_by"`
+	// LaunchNS is the time from a launch to the start, QueueNS that between the
+	// operation waited for and the start.
+	LaunchNS int64 `json:"launch_ns"`
+	QueueNS  int64 `json:"queue_ns"`
+	// Edges counts the steps of the path by what the operation had waited for.
+	Edges Edges `json:"edges"`
+}
+
+// Edges counts the steps of a [Path].
+type Edges struct {
+	// Launch: its launch. The path goes on with the operation that ended last before
+	// the launch, on any stream.
+	Launch int64 `json:"launch"`
+	// Stream: the operation before it on its stream.
+	Stream int64 `json:"stream"`
+	// Dependency: an operation on another stream of the device.
+	Dependency int64 `json:"dependency"`
+}
+
+// launchWalk walks along the path.
+type launchWalk struct {
+	*launched
+	classes            [timeline.NumClasses]wide.Sum
+	host, idle         wide.Sum
+	overhead, queueing wide.Sum
+	edges              Edges
+}
+
+// path returns the critical path. Every step leads to an operation that stands before
+// in the order of ends, so that it takes no more steps than there are operations.
+func (l *launched) path() *Path {
+	w := launchWalk{launched: l}
+	f := l.f
+	place := int32(len(l.order) - 1)
+	end := f.End(l.order[place])
+	at := end // what lies behind is settled
+	for place != trace.NoRow {
+		r := l.order[place]
+		at = min(at, f.End(r))
+		start := min(at, f.Start(r))
+		w.classes[timeline.ClassOf(f.Kind(r))].Add(at - start)
+		at = start
+		place, at = w.step(place, at)
+	}
+	return &Path{
+		StartNS: at, DurationNS: end - at, LaunchNS: w.overhead.Int64(), QueueNS: w.queueing.Int64(), Edges: w.edges,
+		BoundBy: path.BoundBy{
+			ComputeNS: w.classes[timeline.ClassCompute].Int64(), CommunicationNS: w.classes[timeline.ClassCommunication].Int64(),
+			MemoryNS: w.classes[timeline.ClassMemory].Int64(), OtherNS: w.classes[timeline.ClassOther].Int64(), HostNS: w.host.Int64(), IdleNS: w.idle.Int64(),
+		},
+	}
+}
+
+// step returns the place with which the path goes on before the operation at a place,
+// trace.NoRow at its beginning, and up to when the time in between is settled. at is the
+// operation's start, or when the path came in if that was before.
+func (w *launchWalk) step(place int32, at int64) (next int32, settled int64) {
+	f, r := w.f, w.order[place]
+	before := w.before[place]
+	free := int64(-trace.MaxTime) // when its stream was
+	if before != trace.NoRow {
+		free = min(at, f.End(w.order[before]))
+	}
+	launch, known := int64(-trace.MaxTime), f.Has(r, trace.FlagLaunch)
+	if known {
+		launch = min(at, f.Launch(r))
+	}
+	if other := w.dependency(r, max(free, launch)); other != trace.NoRow && f.End(w.order[other]) <= at {
+		w.edges.Dependency++
+		w.queueing.Add(at - f.End(w.order[other]))
+		return other, f.End(w.order[other])
+	}
+	if before != trace.NoRow && free >= launch {
+		w.edges.Stream++
+		w.queueing.Add(at - free)
+		return before, free
+	}
+	between := &w.idle
+	if known {
+		w.edges.Launch++
+		w.overhead.Add(at - launch)
+		at, between = launch, &w.host
+	}
+	last := int32(sort.Search(int(place), func(i int) bool { return f.End(w.order[i]) > at })) - 1
+	if last < 0 {
+		return trace.NoRow, at
+	}
+	between.Add(at - f.End(w.order[last]))
+	return last, f.End(w.order[last])
+}

@@ -1,0 +1,259 @@
+package path
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// dragRows bounds the rows of each table of critical paths with a drag: the largest ones
+// of operations on devices.
+const dragRows = 10
+
+// Operation is the part of critical paths that lies in one operation, on any device.
+type Operation struct {
+	// Operation is the name of the operation or span; "" while idle.
+	Operation string `json:"operation"`
+	// Kind is the kind of the operation, "mixed" where it has several, KindHost or
+	// KindIdle.
+	Kind string `json:"kind"`
+	// TimeNS is in nanoseconds, Share its part of the paths' duration.
+	TimeNS int64   `json:"ns"`
+	Share  float64 `json:"share"`
+	// Segments is how many times the path came by.
+	Segments int64 `json:"segments"`
+	// DragNS is how much shorter the traces would be, in sum, if the operation took no
+	// time; known for the largest rows of operations on devices.
+	DragNS op.Int `json:"drag_ns"`
+}
+
+// operationsOf sums up the rows of operations on all devices.
+func operationsOf(shares []Share) []Operation {
+	type place struct {
+		operation  string
+		host, idle bool
+	}
+	rows, at := []Operation{}, make(map[place]int)
+	for _, s := range shares {
+		k := place{s.Operation, s.Kind == KindHost, s.Kind == KindIdle}
+		i, ok := at[k]
+		if !ok {
+			i = len(rows)
+			at[k] = i
+			rows = append(rows, Operation{Operation: s.Operation, Kind: s.Kind})
+		}
+		row := &rows[i]
+		if row.Kind != s.Kind {
+			row.Kind = key.Mixed
+		}
+		row.TimeNS, row.Share, row.Segments = wide.AddSaturating(row.TimeNS, s.TimeNS), row.Share+s.Share, row.Segments+s.Segments
+	}
+	slices.SortStableFunc(rows, func(a, b Operation) int {
+		if d := cmp.Compare(b.TimeNS, a.TimeNS); d != 0 {
+			return d
+		}
+		return strings.Compare(a.Operation, b.Operation)
+	})
+	return rows
+}
+
+// drags finds how much shorter traces would be without the time of sets of operations:
+// those of a row of the critical paths each.
+type drags struct {
+	forest       *trace.Forest
+	whole, inner scheduler // of traces and of executions
+
+	names  []int16      // the sets of operations, by name
+	shares [][]shareSet // those of operations on devices, by name
+	within []int16      // for each set of an operation on a device, that of the operation
+	drag   []int64      // by set
+
+	edges  schedule.Edges
+	saved  map[int32][]int64 // of executions, by row
+	counts []int64           // operations of a trace, by set
+	less   []int64           // how much shorter a trace is without each set
+	out    []int16           // the sets that are left out
+}
+
+// shareSet is the set of the operations of one share.
+type shareSet struct {
+	key shareKey
+	set int16
+}
+
+// addDrag computes the drag of the largest rows of s, which was made of sum, and of
+// operations, and counts the edges that it goes by.
+func addDrag(f *trace.Forest, s *Summary, sum *Sum, operations []Operation, joins func() *collective.Joins) {
+	d := newDrags(f, joins())
+	names := d.chooseOperations(operations)
+	shares := d.chooseShares(s.Shares, names)
+	for key := range sum.Shares {
+		if row := sum.describe(key); key.what == segmentOp {
+			d.assign(key, row, names, shares)
+		}
+	}
+	d.run()
+	for i := range operations {
+		row := &operations[i]
+		if set, ok := names[row.Operation]; ok && isOnDevice(row.Kind) {
+			row.DragNS = op.Known(d.drag[set])
+		}
+	}
+	for i := range s.Shares {
+		row := &s.Shares[i]
+		if set, ok := shares[row.key()]; ok {
+			row.DragNS = op.Known(d.drag[set])
+		}
+	}
+	s.Edges.Stream, s.Edges.Collective = d.edges.Stream, d.edges.Collective
+}
+
+// isOnDevice reports whether the kind of a row is that of operations on devices.
+func isOnDevice(kind string) bool { return kind != KindHost && kind != KindIdle }
+
+// chooseOperations gives the largest rows of operations a set each, and returns the sets.
+func (d *drags) chooseOperations(operations []Operation) map[string]int16 {
+	sets := make(map[string]int16)
+	for i := range operations {
+		if row := &operations[i]; isOnDevice(row.Kind) && len(sets) < dragRows {
+			sets[row.Operation] = int16(len(d.within))
+			d.within = append(d.within, schedule.None)
+		}
+	}
+	return sets
+}
+
+// chooseShares gives the largest rows of operations on one device a set each, and returns the
+// sets, given those of operations.
+func (d *drags) chooseShares(shares []Share, names map[string]int16) map[Share]int16 {
+	sets := make(map[Share]int16)
+	for i := range shares {
+		if row := shares[i].key(); isOnDevice(row.Kind) && len(sets) < dragRows {
+			sets[row] = int16(len(d.within))
+			set, ok := names[row.Operation]
+			if !ok {
+				set = schedule.None
+			}
+			d.within = append(d.within, set)
+		}
+	}
+	return sets
+}
+
+// assign notes which sets the operations of a share, described by row, belong to.
+func (d *drags) assign(key shareKey, row Share, names map[string]int16, shares map[Share]int16) {
+	if set, ok := names[row.Operation]; ok {
+		d.names[key.name] = set
+	}
+	if set, ok := shares[row]; ok {
+		d.shares[key.name] = append(d.shares[key.name], shareSet{key, set})
+	}
+}
+
+// key returns the row without its figures.
+func (s *Share) key() Share {
+	return Share{Operation: s.Operation, Kind: s.Kind, Key: s.Key}
+}
+
+func newDrags(f *trace.Forest, joins *collective.Joins) *drags {
+	n := len(f.Names.Operations.Values)
+	d := &drags{
+		forest: f, names: slices.Repeat([]int16{schedule.None}, n), shares: make([][]shareSet, n), saved: make(map[int32][]int64),
+	}
+	d.inner = scheduler{forest: f, sets: d.setsOf, joins: joins}
+	d.whole = scheduler{forest: f, sets: d.setsOf, joins: joins, saved: d.savedIn}
+	return d
+}
+
+// setsOf returns the sets that an operation of a name belongs to, given its device and kind.
+func (d *drags) setsOf(name, device int32, kind op.Kind) [2]int16 {
+	sets := [2]int16{d.names[name], schedule.None}
+	for _, s := range d.shares[name] {
+		if s.key.device == device && s.key.kind == kind {
+			sets[1] = s.set
+		}
+	}
+	return sets
+}
+
+// run computes the drags over all traces.
+func (d *drags) run() {
+	d.drag = make([]int64, len(d.within))
+	f := d.forest
+	rows := make([]int32, len(f.Names.Traces.Values))
+	for r := range f.Rows() {
+		rows[f.Trace(r)]++
+	}
+	for w, roots := range traceWindows(f) {
+		if w.From == w.To {
+			continue
+		}
+		d.whole.build(w, roots, int(rows[f.Trace(roots[0])]))
+		for set, saved := range d.savings(&d.whole, w.To-w.From) {
+			d.drag[set] = wide.AddSaturating(d.drag[set], saved)
+		}
+	}
+}
+
+// savedIn returns by how much an execution is shorter without each set.
+func (d *drags) savedIn(w Window) []int64 {
+	saved, ok := d.saved[w.Row]
+	if !ok {
+		d.inner.build(w, nil, 0)
+		saved = slices.Clone(d.savings(&d.inner, w.To-w.From))
+		d.saved[w.Row] = saved
+	}
+	return saved
+}
+
+// savings returns by how much a schedule is shorter without each set, and counts its edges.
+// The result is valid until the next call.
+func (d *drags) savings(s *scheduler, duration int64) []int64 {
+	d.edges.Stream += s.Edges.Stream
+	d.edges.Collective += s.Edges.Collective
+	d.counts = slices.Grow(d.counts[:0], len(d.within))[:len(d.within)]
+	executions := s.Count(d.counts)
+	d.less = slices.Grow(d.less[:0], len(d.within))[:len(d.within)]
+	d.out = d.out[:0]
+	for set := range d.within {
+		d.less[set] = 0
+		if d.counts[set] > 0 && !d.equalsItsOperation(set, executions) {
+			d.out = append(d.out, int16(set))
+		}
+	}
+	for sets := range slices.Chunk(d.out, schedule.Together) {
+		for i, took := range s.Run(sets...) {
+			d.less[sets[i]] = duration - took
+		}
+	}
+	for set, of := range d.within {
+		if d.counts[set] > 0 && d.equalsItsOperation(set, executions) {
+			d.less[set] = d.less[of]
+		}
+	}
+	return d.less
+}
+
+// equalsItsOperation reports whether all of an operation ran in the schedule on the one device
+// of a set.
+func (d *drags) equalsItsOperation(set int, executions bool) bool {
+	of := d.within[set]
+	return of != schedule.None && d.counts[of] == d.counts[set] && !executions
+}
+
+// Figures returns the rows of the critical paths of all traces, by device and not,
+// with their drag, and the sums of all.
+func Figures(f *trace.Forest, joins func() *collective.Joins) ([]Share, []Operation, *Totals) {
+	sum := sumAll(f)
+	path := sum.Summary()
+	operations := operationsOf(path.Shares)
+	addDrag(f, path, sum, operations, joins)
+	return path.Shares, operations, pathTotals(f, path)
+}

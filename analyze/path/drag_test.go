@@ -1,0 +1,297 @@
+package path
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// naiveSchedule is a schedule by the plainest means: every node looks at all others.
+type naiveSchedule struct {
+	*tracetest.NaiveTree
+	nodes   []*naiveNode
+	without func(tracetest.Spec) bool // the operations that take no time
+	joins   map[int]int               // the collectives of specs
+	inner   bool                      // within an execution
+}
+
+type naiveNode struct {
+	spec, parent int // -1 for none
+	from, to     int64
+	closed       bool
+	begun, ended *int64
+}
+
+func (s *naiveSchedule) build(spec int, children []int, from, to int64) {
+	s.nodes = []*naiveNode{{spec: spec, parent: -1, from: from, to: to}}
+	for i := 0; i < len(s.nodes); i++ {
+		p := s.nodes[i]
+		if p.closed {
+			continue
+		}
+		if i > 0 || spec >= 0 {
+			children = s.PathChildren(p.spec)
+		}
+		for _, c := range children {
+			n := &naiveNode{spec: c, parent: i, from: max(s.Specs[c].Start, p.from), to: min(s.Specs[c].End, p.to)}
+			n.closed = p.spec >= 0 && s.Parent[c] != p.spec
+			if !s.Specs[c].Timeless && n.from < n.to {
+				s.nodes = append(s.nodes, n)
+			}
+		}
+	}
+}
+
+// lane returns the queue that a node ran on; ok is false for none.
+func (s *naiveSchedule) lane(n *naiveNode) (of [2]any, ok bool) {
+	if n.spec < 0 || n.closed || !s.Specs[n.spec].DeviceSide() || s.Specs[n.spec].Device == "" {
+		return of, false
+	}
+	return [2]any{s.Specs[n.spec].DeviceKey(), s.Specs[n.spec].Stream}, true
+}
+
+func (s *naiveSchedule) isOut(n *naiveNode) bool {
+	return n.spec >= 0 && !n.closed && s.Specs[n.spec].DeviceSide() && s.without(s.Specs[n.spec])
+}
+
+func (s *naiveSchedule) begin(i int) int64 {
+	n := s.nodes[i]
+	if n.begun != nil {
+		return *n.begun
+	}
+	at := n.from
+	mine, onLane := s.lane(n)
+	if n.parent >= 0 {
+		p := s.nodes[n.parent]
+		at = s.begin(n.parent)
+		var before []int
+		for k, o := range s.nodes {
+			if k != i && o.parent == n.parent && o.to <= n.from {
+				before = append(before, k)
+			}
+		}
+		behind := p.from
+		last := -1
+		if len(before) > 0 {
+			last = slices.MinFunc(before, func(a, b int) int {
+				x, y := s.nodes[a], s.nodes[b]
+				v, w := s.Specs[x.spec], s.Specs[y.spec]
+				return cmp.Or(cmp.Compare(y.to, x.to), cmp.Compare(w.End, v.End), cmp.Compare(v.Start, w.Start), cmp.Compare(x.spec, y.spec))
+			})
+			behind = s.nodes[last].to
+		}
+		lag := n.from - behind
+		if s.isOut(p) {
+			lag = 0
+		}
+		if last < 0 {
+			at += lag
+		}
+		for _, k := range before {
+			if _, other := s.lane(s.nodes[k]); k == last || !other || !onLane {
+				at = max(at, s.end(k)+lag)
+			}
+		}
+	}
+	for k, o := range s.nodes {
+		if lane, ok := s.lane(o); onLane && k != i && ok && lane == mine && o.to <= n.from {
+			at = max(at, s.end(k))
+		}
+	}
+	n.begun = &at
+	return at
+}
+
+func (s *naiveSchedule) end(i int) int64 {
+	n := s.nodes[i]
+	if n.ended != nil {
+		return *n.ended
+	}
+	at, after, leaf := s.begin(i), n.from, true
+	for k, o := range s.nodes {
+		if o.parent == i {
+			at, after, leaf = max(at, s.end(k)), max(after, o.to), false
+		}
+	}
+	if number, ok := s.joins[n.spec]; ok && leaf && !n.closed {
+		var parts []int
+		latest := n.from
+		for k, o := range s.nodes {
+			if other, ok := s.joins[o.spec]; ok && other == number && !o.closed {
+				parts, latest = append(parts, k), max(latest, o.from)
+			}
+		}
+		if latest < n.to {
+			after = latest
+			for _, k := range parts {
+				at = max(at, s.begin(k))
+			}
+		}
+	}
+	if !s.isOut(n) {
+		at += n.to - after
+	}
+	if n.closed && !s.inner && n.from == s.Specs[n.spec].Start && n.to == s.Specs[n.spec].End {
+		within := naiveSchedule{NaiveTree: s.NaiveTree, without: s.without, joins: s.joins, inner: true}
+		within.build(n.spec, nil, n.from, n.to)
+		at -= n.to - n.from - (within.end(0) - n.from)
+	}
+	n.ended = &at
+	return at
+}
+
+// naiveDrag returns how much shorter all traces are without some operations.
+func naiveDrag(t *testing.T, forest *trace.Forest, naive *tracetest.NaiveTree, without func(tracetest.Spec) bool) int64 {
+	t.Helper()
+	joins := make(map[int]int)
+	number := 0
+	for parts := range collective.Nodes(forest) {
+		for _, n := range parts {
+			joins[n.Index()] = number
+		}
+		number++
+	}
+	saved := int64(0)
+	for trace := byte(1); trace < 3; trace++ {
+		roots := naive.Roots(trace)
+		var specs []tracetest.Spec
+		for _, i := range roots {
+			specs = append(specs, naive.Specs[i])
+		}
+		from, to, ok := tracetest.Extent(specs)
+		if !ok || from == to || naive.IsSharedTrace(roots) {
+			continue
+		}
+		root := -1
+		if len(roots) == 1 {
+			root = roots[0]
+		}
+		whole := naiveSchedule{NaiveTree: naive, without: func(tracetest.Spec) bool { return false }, joins: joins}
+		whole.build(root, roots, from, to)
+		for i, n := range whole.nodes {
+			if b, e := whole.begin(i), whole.end(i); b != n.from || e != n.to {
+				t.Errorf("with everything, %v is [%d,%d), want [%d,%d)", n.spec, b, e, n.from, n.to)
+			}
+		}
+		s := naiveSchedule{NaiveTree: naive, without: without, joins: joins}
+		s.build(root, roots, from, to)
+		saved += to - s.end(0)
+	}
+	return saved
+}
+
+func TestDragAgainstNaive(t *testing.T) {
+	var dragged, joined, stream, links int64
+	cases.Seeds(t, 3000, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(25))
+		for i := range specs {
+			if r.IntN(2) == 0 {
+				specs[i].Stream = op.Known(r.Int64N(2))
+			}
+		}
+		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		if !naive.FindExecutions() {
+			return // links in a circle
+		}
+		sum := sumAll(forest)
+		path := sum.Summary()
+		operations := operationsOf(path.Shares)
+		addDrag(forest, path, sum, operations, func() *collective.Joins { return collective.FindJoins(forest) })
+		for _, row := range operations {
+			if !row.DragNS.Known {
+				continue
+			}
+			want := naiveDrag(t, forest, naive, func(s tracetest.Spec) bool { return s.Name == row.Operation })
+			if row.DragNS.V != want {
+				t.Errorf("seed %d: drag of %s is %d, want %d", seed, row.Operation, row.DragNS.V, want)
+			}
+			dragged += want
+		}
+		for _, row := range path.Shares {
+			if !row.DragNS.Known {
+				continue
+			}
+			want := naiveDrag(t, forest, naive, func(s tracetest.Spec) bool {
+				return s.Name == row.Operation && s.Kind.String() == row.Kind && s.DeviceKey() == row.Key
+			})
+			if row.DragNS.V != want {
+				t.Errorf("seed %d: drag of %s on %v is %d, want %d", seed, row.Operation, row.Key, row.DragNS.V, want)
+			}
+		}
+		joined, stream, links = joined+path.Edges.Collective, stream+path.Edges.Stream, links+path.Edges.Links
+	})
+	if cases.All() && (dragged == 0 || joined == 0 || stream == 0 || links == 0) {
+		t.Errorf("nothing was compared: drag %d, collective edges %d, stream edges %d, links %d", dragged, joined, stream, links)
+	}
+}
+
+func TestDrag(t *testing.T) {
+	type row struct {
+		Operation string
+		Drag      op.Int
+	}
+	tests := []struct {
+		name  string
+		specs []tracetest.Spec
+		want  []row
+		edges Edges
+	}{
+		{
+			name: "the next constraint decides",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 10, 60), tracetest.OpAt("copy", 3, 1, 10, 50).OnStream(1), tracetest.OpAt("softmax", 4, 1, 60, 90),
+			},
+			// softmax waits for matmul alone; without it, it may begin with the request.
+			want:  []row{{"matmul", op.Known(40)}, {"softmax", op.Known(30)}, {"request", op.Int{}}},
+			edges: Edges{Tree: 2, Stream: 1},
+		},
+		{
+			name: "spans are waited for",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("a", 2, 1, 0, 50), tracetest.SpanAt("b", 3, 1, 0, 40), tracetest.SpanAt("c", 4, 1, 50, 100),
+				tracetest.OpAt("matmul", 5, 2, 0, 50), tracetest.OpAt("relu", 6, 3, 0, 40).On("cuda:1"), tracetest.OpAt("add", 7, 4, 50, 100),
+			},
+			want:  []row{{"add", op.Known(50)}, {"matmul", op.Known(10)}},
+			edges: Edges{Tree: 4, Stream: 1},
+		},
+		{
+			name: "a collective is over when its last part is",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("rank 0", 2, 1, 0, 100), tracetest.SpanAt("rank 1", 3, 1, 0, 100),
+				tracetest.OpAt("matmul", 4, 2, 0, 20), tracetest.OpAt("all_reduce", 5, 2, 20, 100).As(op.KindCollective),
+				tracetest.OpAt("gemm", 6, 3, 0, 90).On("cuda:1"), tracetest.OpAt("all_reduce", 7, 3, 90, 99).On("cuda:1").As(op.KindCollective),
+			},
+			// rank 0 waits for rank 1 until 90: without the gemm until its own matmul ends.
+			want:  []row{{"all_reduce", op.Known(9)}, {"matmul", op.Known(0)}},
+			edges: Edges{Tree: 3, Stream: 2, Collective: 1},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			forest := tracetest.AddTo(trace.New(), tt.specs...)
+			sum := sumAll(forest)
+			path := sum.Summary()
+			operations := operationsOf(path.Shares)
+			addDrag(forest, path, sum, operations, func() *collective.Joins { return collective.FindJoins(forest) })
+			var got []row
+			for _, o := range operations {
+				got = append(got, row{o.Operation, o.DragNS})
+			}
+			if diff := gocmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("drag (-want +got):\n%s", diff)
+			}
+			if path.Edges != tt.edges {
+				t.Errorf("edges %+v, want %+v", path.Edges, tt.edges)
+			}
+		})
+	}
+}

@@ -1,0 +1,32 @@
+package path_test
+
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+func ExampleAll() {
+	forest, id := trace.New(), op.TraceID{15: 1}
+	forest.Add(op.Record{Span: &op.Span{Name: "POST /predict", TraceID: id, SpanID: op.SpanID{7: 1}, Start: op.Known(0), Duration: 100}})
+	for i, e := range []op.Entry{
+		{Operation: "matmul", Kind: op.KindCompute, Start: op.Known(10), Duration: 40},
+		{Operation: "relu", Kind: op.KindCompute, Start: op.Known(60), Duration: 30},
+	} {
+		e.DeviceID, e.TraceID, e.SpanID, e.ParentSpanID = "cuda:0", id, op.SpanID{7: byte(2 + i)}, op.SpanID{7: 1}
+		forest.Add(op.Record{Entry: &e})
+	}
+	for _, p := range path.All(forest) {
+		for _, s := range p.Segments {
+			fmt.Println(s.DurationNS, s.Node.Name())
+		}
+	}
+	// Output:
+	// 10 POST /predict
+	// 40 matmul
+	// 10 POST /predict
+	// 30 relu
+	// 10 POST /predict
+}

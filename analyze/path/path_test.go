@@ -1,0 +1,264 @@
+package path
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// pathStep is a segment as the tests write it; the name "" is idle time.
+type pathStep struct {
+	Name     string
+	From, To int64
+}
+
+func pathSteps(p *Path) []pathStep {
+	var steps []pathStep
+	for _, s := range p.Segments {
+		name := ""
+		if !s.Node.IsZero() {
+			name = s.Node.Name()
+		}
+		steps = append(steps, pathStep{name, s.StartNS, s.StartNS + s.DurationNS})
+	}
+	return steps
+}
+
+func TestCriticalPaths(t *testing.T) {
+	tests := []struct {
+		name  string
+		specs []tracetest.Spec
+		want  [][]pathStep // of each trace
+	}{
+		{name: "empty"},
+		{
+			name: "back through the last to finish",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.OpAt("embed", 2, 1, 10, 30), tracetest.OpAt("matmul", 3, 1, 20, 60), tracetest.OpAt("softmax", 4, 1, 60, 90),
+			},
+			want: [][]pathStep{{{"request", 0, 20}, {"matmul", 20, 60}, {"softmax", 60, 90}, {"request", 90, 100}}},
+		},
+		{
+			name: "down to the children",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.SpanAt("layer", 2, 1, 10, 90), tracetest.OpAt("a", 3, 2, 20, 40), tracetest.OpAt("b", 4, 2, 50, 80),
+			},
+			want: [][]pathStep{{
+				{"request", 0, 10}, {"layer", 10, 20}, {"a", 20, 40}, {"layer", 40, 50}, {"b", 50, 80}, {"layer", 80, 90}, {"request", 90, 100},
+			}},
+		},
+		{
+			name: "C7: children are clipped to what is left of their parents",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("request", 1, 0, 10, 100), tracetest.OpAt("async", 2, 1, 60, 200), tracetest.OpAt("late", 3, 2, 150, 180), tracetest.OpAt("part", 4, 2, 50, 80),
+				tracetest.OpAt("early", 5, 1, 0, 40), tracetest.OpAt("before", 6, 1, 0, 10), tracetest.OpAt("after", 7, 1, 100, 120),
+			},
+			want: [][]pathStep{{{"early", 10, 40}, {"request", 40, 60}, {"part", 60, 80}, {"async", 80, 100}}},
+		},
+		{
+			name: "of those that finish together the longest",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.OpAt("short", 2, 1, 50, 100), tracetest.OpAt("long", 3, 1, 20, 100), tracetest.OpAt("mark", 4, 1, 20, 20),
+			},
+			want: [][]pathStep{{{"request", 0, 20}, {"long", 20, 100}}},
+		},
+		{
+			name: "several roots, orphans among them, and nothing running in between",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("a", 1, 0, 0, 30), tracetest.OpAt("b", 2, 9, 50, 100), tracetest.OpAt("c", 3, 2, 60, 70), tracetest.OpAt("later", 4, 0, 0, 1).WithoutStart(),
+			},
+			want: [][]pathStep{{{"a", 0, 30}, {"", 30, 50}, {"b", 50, 60}, {"c", 60, 70}, {"b", 70, 100}}},
+		},
+		{
+			name: "several roots at once: the one that ends last",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("a", 1, 0, 0, 60), tracetest.OpAt("within", 2, 1, 10, 40), tracetest.OpAt("b", 3, 0, 30, 80), tracetest.OpAt("inner", 4, 0, 50, 70), tracetest.OpAt("c", 5, 0, 90, 95),
+			},
+			want: [][]pathStep{{{"a", 0, 10}, {"within", 10, 30}, {"b", 30, 80}, {"", 80, 90}, {"c", 90, 95}}},
+		},
+		{
+			name:  "an orphan beside its request",
+			specs: []tracetest.Spec{tracetest.SpanAt("request", 1, 0, 0, 100), tracetest.OpAt("child", 2, 1, 20, 80), tracetest.OpAt("orphan", 3, 99, 90, 110)},
+			want:  [][]pathStep{{{"request", 0, 20}, {"child", 20, 80}, {"request", 80, 90}, {"orphan", 90, 110}}},
+		},
+		{
+			name: "traces in the order of the input; none without start or trace id",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("z", 1, 0, 50, 60).In(2), tracetest.OpAt("none", 1, 0, 0, 10).In(0), tracetest.OpAt("no start", 1, 0, 0, 10).In(3).WithoutStart(),
+				tracetest.OpAt("a", 1, 0, 0, 10), tracetest.OpAt("instant", 1, 0, 5, 5).In(4),
+			},
+			want: [][]pathStep{{{"z", 50, 60}}, {{"a", 0, 10}}, nil},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got [][]pathStep
+			for _, path := range All(tracetest.AddTo(trace.New(), tt.specs...)) {
+				got = append(got, pathSteps(path))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCriticalPathOfNothing(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(), tracetest.OpAt("a", 1, 0, 0, 10).WithoutStart())
+	if p := Of(forest, trace.Node{}); p != nil {
+		t.Errorf("path of no node: %+v", p)
+	}
+	if p := Of(forest, forest.Node(0)); p != nil {
+		t.Errorf("path without a start: %+v", p)
+	}
+}
+
+// naivePath returns the segments of spec i within [from, to), the last first.
+func naivePath(n *tracetest.NaiveTree, i int, children []int, from, to int64) []pathStep {
+	name := ""
+	if i >= 0 {
+		name = n.Specs[i].Name
+	}
+	var steps []pathStep
+	at := to
+	taken := make(map[int]bool)
+	for {
+		last := -1
+		for _, c := range children {
+			s := n.Specs[c]
+			if taken[c] || s.Timeless || min(s.End, to) > at || max(s.Start, from) >= min(s.End, to) {
+				continue
+			}
+			if last < 0 || s.End > n.Specs[last].End || s.End == n.Specs[last].End && s.Start < n.Specs[last].Start {
+				last = c
+			}
+		}
+		if last < 0 {
+			break
+		}
+		taken[last] = true
+		s := n.Specs[last]
+		begin, end := max(s.Start, from), min(s.End, to)
+		if end < at {
+			steps = append(steps, pathStep{name, end, at})
+		}
+		steps = append(steps, naivePath(n, last, n.PathChildren(last), begin, end)...)
+		at = begin
+	}
+	if from < at {
+		steps = append(steps, pathStep{name, from, at})
+	}
+	return steps
+}
+
+// naivePathThroughRoots returns the segments within [from, to), the last first: at
+// each nanosecond the root that runs and ends last, and its path in each such run of
+// nanoseconds.
+func naivePathThroughRoots(n *tracetest.NaiveTree, roots []int, from, to int64) []pathStep {
+	latest := func(at int64) int {
+		last := -1
+		for _, c := range roots {
+			s := n.Specs[c]
+			if !s.RunsAt(at) {
+				continue
+			}
+			if last < 0 || s.End > n.Specs[last].End || s.End == n.Specs[last].End && s.Start < n.Specs[last].Start {
+				last = c
+			}
+		}
+		return last
+	}
+	var steps []pathStep
+	for to > from {
+		root, begin := latest(to-1), to-1
+		for begin > from && latest(begin-1) == root {
+			begin--
+		}
+		if root < 0 {
+			steps = append(steps, pathStep{"", begin, to})
+		} else {
+			steps = append(steps, naivePath(n, root, n.PathChildren(root), begin, to)...)
+		}
+		to = begin
+	}
+	return steps
+}
+
+func TestCriticalPathsAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(25))
+		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		if !naive.FindExecutions() {
+			return // links in a circle: see TestSharedExecutionsAddUp
+		}
+		got := make(map[op.TraceID][]pathStep)
+		total := int64(0)
+		for id, path := range All(forest) {
+			got[id] = pathSteps(path)
+			total += path.DurationNS
+		}
+		want := make(map[op.TraceID][]pathStep)
+		for number := byte(1); number < 3; number++ {
+			roots := naive.Roots(number)
+			var rootSpecs []tracetest.Spec
+			for _, i := range roots {
+				rootSpecs = append(rootSpecs, specs[i])
+			}
+			from, to, ok := tracetest.Extent(rootSpecs)
+			if !ok || naive.IsSharedTrace(roots) {
+				continue
+			}
+			var steps []pathStep
+			if len(roots) == 1 {
+				steps = naivePath(naive, roots[0], naive.PathChildren(roots[0]), from, to)
+			} else {
+				steps = naivePathThroughRoots(naive, roots, from, to)
+			}
+			slices.Reverse(steps)
+			want[op.TraceID{15: number}] = steps
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d: paths (-want +got):\n%s", seed, diff)
+		}
+		checkSummary(t, seed, forest, total)
+	})
+}
+
+// checkSummary checks that all segments follow each other and that the summary
+// of the paths adds up to their duration in every way.
+func checkSummary(t *testing.T, seed uint64, forest *trace.Forest, total int64) {
+	t.Helper()
+	for id, path := range All(forest) {
+		at := path.StartNS
+		for _, s := range path.Segments {
+			if s.StartNS != at || s.DurationNS <= 0 {
+				t.Errorf("seed %d: trace %v: a segment of %d ns at %d, want one at %d", seed, id, s.DurationNS, s.StartNS, at)
+			}
+			at += s.DurationNS
+		}
+		if at != path.StartNS+path.DurationNS {
+			t.Errorf("seed %d: trace %v: the segments end at %d, want %d", seed, id, at, path.StartNS+path.DurationNS)
+		}
+	}
+	sum := Summarize(forest)
+	shares, part := int64(0), 0.0
+	for _, s := range sum.Shares {
+		shares += s.TimeNS
+		part += s.Share
+	}
+	b := sum.BoundBy
+	bound := b.ComputeNS + b.CommunicationNS + b.MemoryNS + b.OtherNS + b.HostNS + b.IdleNS
+	if shares != total || bound != total || sum.DurationNS != total {
+		t.Errorf("seed %d: shares add up to %d, bounds to %d, duration %d, want %d", seed, shares, bound, sum.DurationNS, total)
+	}
+	if total > 0 && (part < 0.999999 || part > 1.000001) {
+		t.Errorf("seed %d: shares add up to %g", seed, part)
+	}
+}

@@ -1,0 +1,90 @@
+package path
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/schedule"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// scheduler makes schedules of traces and executions. Times count from the start of what
+// is run again. A shared execution is one operation of the requests that it works for.
+type scheduler struct {
+	schedule.Schedule
+	forest *trace.Forest
+	sets   func(name, device int32, kind op.Kind) [2]int16
+	joins  *collective.Joins
+	saved  func(w Window) []int64 // of an execution; may be nil
+
+	// rows are those of the nodes, the first of which may have none, and the complements
+	// of those below which nothing is looked at.
+	rows []int32
+}
+
+// build makes the schedule of a window with roughly so many nodes.
+func (s *scheduler) build(w Window, roots []int32, nodes int) {
+	s.Reset(nodes)
+	s.rows = append(slices.Grow(s.rows[:0], nodes), w.Row)
+	s.Add(s.node(w.Row, schedule.None), 0, w.To-w.From)
+	for i := int32(0); int(i) < len(s.rows); i++ {
+		children := roots
+		switch r := s.rows[i]; {
+		case i == 0 && r == trace.NoRow:
+		case r < 0:
+			continue
+		default:
+			children = s.forest.PathChildren(r)
+		}
+		for _, r := range slices.Backward(children) { // the first to end first
+			s.addChild(i, r, w.From)
+		}
+	}
+	s.Connect()
+}
+
+// addChild adds row r below node i, if any of its time lies within.
+func (s *scheduler) addChild(i, r int32, origin int64) {
+	f := s.forest
+	if !f.Has(r, trace.FlagStart) {
+		return
+	}
+	first, last := s.Times(i)
+	start := f.Start(r) - origin
+	from, to := max(start, first), min(start+f.Duration(r), last)
+	if from >= to {
+		return
+	}
+	if parent := s.rows[i]; parent == trace.NoRow || f.Tree.Parent[r] == parent {
+		s.rows = append(s.rows, r)
+		s.Add(s.node(r, i), from, to)
+		return
+	}
+	s.rows = append(s.rows, ^r) // an execution, by a link
+	s.Add(schedule.Node{Parent: i, Lane: schedule.None, Join: schedule.None, Sets: noSets}, from, to)
+	if w := (Window{Row: r, From: origin + from, To: origin + to}); s.saved != nil && isWhole(f, w) {
+		s.Save(s.saved(w))
+	}
+}
+
+// noSets are the sets of what belongs to none.
+var noSets = [2]int16{schedule.None, schedule.None}
+
+// node returns the node of row r below another.
+func (s *scheduler) node(r, parent int32) schedule.Node {
+	f := s.forest
+	n := schedule.Node{Parent: parent, Lane: schedule.None, Join: schedule.None, Sets: noSets}
+	if r == trace.NoRow || !f.IsDeviceSide(r) {
+		return n
+	}
+	lane, kind := f.Lane(r), f.Kind(r)
+	n.Sets = s.sets(f.Name(r), f.Devices.Lanes[lane], kind)
+	if !f.Names.Lanes.Values[lane].Device.IsNone() {
+		n.Lane = f.Devices.Streams[lane]
+	}
+	if kind == op.KindCollective {
+		n.Join = s.joins.Number(r)
+	}
+	return n
+}

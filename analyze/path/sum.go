@@ -1,0 +1,323 @@
+package path
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// The kinds of time on a critical path that is not an operation's on a device.
+const (
+	// KindHost is the time of spans that are no operations and of operations
+	// seen from the host.
+	KindHost = "host"
+	// KindIdle is the time in which nothing that was read was running.
+	KindIdle = "idle"
+)
+
+// Summary sums up critical paths.
+type Summary struct {
+	// Paths is how many critical paths were summed up, Duration the sum of
+	// their durations in nanoseconds.
+	Paths      int64 `json:"paths"`
+	DurationNS int64 `json:"duration_ns"`
+	// BoundBy divides DurationNS by the kind of work on the paths.
+	BoundBy BoundBy `json:"bound_by"`
+	// Shares has a row per operation, kind and device, the largest first.
+	Shares []Share `json:"shares"`
+	Edges  Edges   `json:"edges"`
+}
+
+// BoundBy divides the duration of critical paths by the kind of work on them. The
+// figures add up to the duration.
+type BoundBy struct {
+	ComputeNS       int64 `json:"compute_ns"`
+	CommunicationNS int64 `json:"communication_ns"`
+	MemoryNS        int64 `json:"memory_ns"`
+	// Other is operations of other kinds.
+	OtherNS int64 `json:"other_ns"`
+	// Host is spans that are no operations, and operations seen from the host.
+	HostNS int64 `json:"host_ns"`
+	// Idle is when nothing that was read was running.
+	IdleNS int64 `json:"idle_ns"`
+}
+
+// Share is the part of critical paths that lies in one operation.
+type Share struct {
+	// Operation is the name of the operation or span; "" while idle.
+	Operation string `json:"operation"`
+	// Kind is the kind of the operation, KindHost or KindIdle.
+	Kind string `json:"kind"`
+	// DeviceKey is the zero Key outside operations.
+	device.Key
+	// Time is in nanoseconds.
+	TimeNS int64 `json:"ns"`
+	// Share is Time as a part of the paths' duration.
+	Share float64 `json:"share"`
+	// Segments is how many times the path came by.
+	Segments int64 `json:"segments"`
+	// DragNS is how much shorter the traces would be, in sum, if the operation took no
+	// time on the device; known for the largest rows of a report.
+	DragNS op.Int `json:"drag_ns,omitzero"`
+}
+
+// Summarize sums up the critical paths of all traces.
+func Summarize(f *trace.Forest) *Summary { return sumAll(f).Summary() }
+
+// sumAll sums up the critical paths of all traces.
+func sumAll(f *trace.Forest) *Sum {
+	f.Build()
+	sum := NewSum(f)
+	sum.recent = make([]recentShare, 512)
+	walks := NewWalks(f)
+	for w, roots := range traceWindows(f) {
+		walks.AddPath(sum, w, roots)
+	}
+	return sum
+}
+
+// Sum sums up segments.
+type Sum struct {
+	forest   *trace.Forest
+	paths    int64
+	duration wide.Sum
+	Shares   map[shareKey]*shareSum
+	edges    Edges
+	recent   []recentShare // by the name and the device; may be empty
+}
+
+// recentShare is a share that was used lately; sum is nil for none.
+type recentShare struct {
+	key shareKey
+	sum *shareSum
+}
+
+// shareKey identifies a row of the shares by the numbers of a dictionary.
+type shareKey struct {
+	name, device int32
+	kind         op.Kind
+	what         segmentKind
+}
+
+// segmentKind is the kind of node that a segment lies in.
+type segmentKind uint8
+
+const (
+	segmentOp segmentKind = iota
+	segmentHostOp
+	segmentSpan
+	segmentIdle
+)
+
+type shareSum struct {
+	Time     wide.Sum
+	Segments int64
+	// Longest is the longest of the segments, the first of them in time where several are.
+	Longest RowSegment
+}
+
+// RowSegment is a segment of a path by its row.
+type RowSegment struct {
+	Row      int32
+	From, To int64
+}
+
+// longer reports whether s is longer than o, or as long and earlier.
+func (s *RowSegment) longer(o *RowSegment) bool {
+	return cmp.Or(cmp.Compare(s.To-s.From, o.To-o.From), cmp.Compare(o.From, s.From)) > 0
+}
+
+// merge adds the segments of o.
+func (s *shareSum) merge(o *shareSum) {
+	if s.Segments == 0 || o.Segments > 0 && o.Longest.longer(&s.Longest) {
+		s.Longest = o.Longest
+	}
+	s.Time.Merge(o.Time)
+	s.Segments += o.Segments
+}
+
+// NewSum returns the sum of no paths.
+func NewSum(forest *trace.Forest) *Sum {
+	return &Sum{forest: forest, Shares: make(map[shareKey]*shareSum)}
+}
+
+// begin begins the path of something that takes duration.
+func (s *Sum) begin(duration int64) {
+	s.paths++
+	s.duration.Add(duration)
+}
+
+// add adds the segment [from, to) in row, trace.NoRow for idle time.
+func (s *Sum) add(row int32, from, to int64) {
+	forest := s.forest
+	key := shareKey{what: segmentIdle}
+	switch {
+	case row == trace.NoRow:
+	case !forest.Has(row, trace.FlagOp):
+		key = shareKey{name: forest.Name(row), what: segmentSpan}
+	case forest.Has(row, trace.FlagHost):
+		key = shareKey{name: forest.Name(row), device: forest.Device(row), what: segmentHostOp}
+	default:
+		key = shareKey{name: forest.Name(row), device: forest.Device(row), kind: forest.Kind(row), what: segmentOp}
+	}
+	share := s.share(key)
+	segment := RowSegment{row, from, to}
+	if share.Segments == 0 || segment.longer(&share.Longest) {
+		share.Longest = segment
+	}
+	share.Time.Add(to - from)
+	share.Segments++
+}
+
+// share returns the sum of key.
+func (s *Sum) share(key shareKey) *shareSum {
+	recent := new(recentShare)
+	if len(s.recent) > 0 {
+		recent = &s.recent[uint32(key.name+61*key.device)%uint32(len(s.recent))]
+	}
+	if recent.sum != nil && recent.key == key {
+		return recent.sum
+	}
+	sum := s.Shares[key]
+	if sum == nil {
+		sum = new(shareSum)
+		s.Shares[key] = sum
+	}
+	*recent = recentShare{key, sum}
+	return sum
+}
+
+// merge adds the segments of o.
+func (s *Sum) merge(o *Sum) {
+	for key, share := range o.Shares {
+		s.share(key).merge(share)
+	}
+	s.edges.Tree += o.edges.Tree
+	s.edges.Links += o.edges.Links
+}
+
+// Summary returns the sums in their final order.
+func (s *Sum) Summary() *Summary {
+	total := &Summary{
+		Paths:      s.paths,
+		DurationNS: s.duration.Int64(),
+		Shares:     make([]Share, 0, len(s.Shares)),
+		Edges:      s.edges,
+	}
+	for row, sum := range s.Rows() {
+		row.TimeNS, row.Segments = sum.Time.Int64(), sum.Segments
+		if d := s.duration.Float64(); d > 0 {
+			row.Share = sum.Time.Float64() / d
+		}
+		total.Shares = append(total.Shares, row)
+	}
+	slices.SortFunc(total.Shares, comparePathShares)
+	total.BoundBy = s.BoundBy()
+	return total
+}
+
+// Rows returns the sums by their rows.
+func (s *Sum) Rows() map[Share]*shareSum {
+	merged := make(map[Share]*shareSum, len(s.Shares)) // span names that differ in service only
+	for key, sum := range s.Shares {
+		row := s.describe(key)
+		if merged[row] == nil {
+			merged[row] = new(shareSum)
+		}
+		merged[row].merge(sum)
+	}
+	return merged
+}
+
+// describe returns the row of key without its sums.
+func (s *Sum) describe(key shareKey) Share {
+	dict := &s.forest.Names
+	switch key.what {
+	case segmentIdle:
+		return Share{Kind: KindIdle}
+	case segmentSpan:
+		return Share{Operation: dict.Spans.Values[key.name].Name, Kind: KindHost}
+	}
+	row := Share{
+		Operation: dict.Operations.Values[key.name],
+		Kind:      KindHost,
+		Key:       s.forest.Devices.Keys[key.device],
+	}
+	if key.what == segmentOp {
+		row.Kind = key.kind.String()
+	}
+	return row
+}
+
+// BoundBy returns what the paths of s consist of.
+func (s *Sum) BoundBy() BoundBy {
+	var host, idle wide.Sum
+	var classes [timeline.NumClasses]wide.Sum
+	for key, sum := range s.Shares {
+		switch key.what {
+		case segmentIdle:
+			idle.Merge(sum.Time)
+		case segmentOp:
+			classes[timeline.ClassOf(key.kind)].Merge(sum.Time)
+		default:
+			host.Merge(sum.Time)
+		}
+	}
+	return BoundBy{
+		ComputeNS:       classes[timeline.ClassCompute].Int64(),
+		CommunicationNS: classes[timeline.ClassCommunication].Int64(),
+		MemoryNS:        classes[timeline.ClassMemory].Int64(),
+		OtherNS:         classes[timeline.ClassOther].Int64(),
+		HostNS:          host.Int64(),
+		IdleNS:          idle.Int64(),
+	}
+}
+
+// comparePathShares puts the largest first and then goes by name, device and
+// kind.
+func comparePathShares(a, b Share) int {
+	return cmp.Or(
+		cmp.Compare(b.TimeNS, a.TimeNS),
+		strings.Compare(a.Operation, b.Operation),
+		a.Key.Compare(b.Key),
+		strings.Compare(a.Kind, b.Kind),
+	)
+}
+
+// Totals sums up the critical paths.
+type Totals struct {
+	// Paths is how many there are, DurationNS the sum of their durations.
+	Paths      int64 `json:"paths"`
+	DurationNS int64 `json:"duration_ns"`
+	// BoundBy divides DurationNS by the kind of work on the paths.
+	BoundBy BoundBy `json:"bound_by"`
+	// Edges says where the order on the paths was taken from.
+	Edges Edges `json:"edges"`
+	// NoIDs is the number of operations and spans without a trace id, NoStart the
+	// number of traces whose roots have no start: they have no path.
+	NoIDs   int64 `json:"no_ids"`
+	NoStart int64 `json:"no_start"`
+}
+
+// pathTotals returns the sums of s, the summary of all traces, and counts what has
+// no path.
+func pathTotals(f *trace.Forest, s *Summary) *Totals {
+	totals := &Totals{Paths: s.Paths, DurationNS: s.DurationNS, BoundBy: s.BoundBy, Edges: s.Edges}
+	for r := range f.Rows() {
+		if !isTraced(f, r) && !f.Has(r, trace.FlagRepeat) {
+			totals.NoIDs++
+		}
+	}
+	for roots := range traceRoots(f) {
+		if isTraced(f, roots[0]) && !f.Has(roots[0], trace.FlagStart) { // known starts come first
+			totals.NoStart++
+		}
+	}
+	return totals
+}

@@ -1,0 +1,59 @@
+package path
+
+import "github.com/optrace/optrace/analyze/trace"
+
+// Walks sums up critical paths. What lies within an execution that works for several
+// requests is walked once.
+type Walks struct {
+	forest *trace.Forest
+	walk   Walk
+	inner  Walk
+	// within has the sums of whole executions, by their rows.
+	within map[int32]*Sum
+}
+
+// NewWalks returns walks of f.
+func NewWalks(f *trace.Forest) *Walks {
+	return &Walks{forest: f, within: make(map[int32]*Sum)}
+}
+
+// AddPath adds the critical path of a window to sum.
+func (p *Walks) AddPath(sum *Sum, w Window, roots []int32) {
+	sum.begin(w.To - w.From)
+	p.walk.edges = Edges{}
+	var pass func(Window) bool
+	if len(p.forest.Executions.List) > 0 {
+		pass = func(child Window) bool {
+			inside := p.inside(child)
+			if inside != nil {
+				sum.merge(inside)
+			}
+			return inside != nil
+		}
+	}
+	p.walk.Run(p.forest, w, roots, pass, sum.add)
+	sum.edges.Tree += p.walk.edges.Tree
+	sum.edges.Links += p.walk.edges.Links
+}
+
+// inside returns the sum of the path within an execution that several requests share, nil
+// where w is none, or a part of one.
+func (p *Walks) inside(w Window) *Sum {
+	f := p.forest
+	of := f.Executions.Of[w.Row]
+	if of == trace.NoExecution || f.Executions.List[of].Row != w.Row || len(f.Executions.List[of].Requests) < 2 || !isWhole(f, w) {
+		return nil
+	}
+	if sum, ok := p.within[w.Row]; ok {
+		return sum
+	}
+	sum := NewSum(f)
+	p.inner.edges = Edges{}
+	p.inner.Run(f, w, nil, nil, sum.add)
+	sum.edges = p.inner.edges
+	p.within[w.Row] = sum
+	return sum
+}
+
+// isWhole reports whether w is all of the time of its row.
+func isWhole(f *trace.Forest, w Window) bool { return w.From == f.Start(w.Row) && w.To == f.End(w.Row) }

@@ -1,0 +1,122 @@
+package profile
+
+import (
+	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Settle returns p, or, where the structure tells that p counts records twice or
+// lacks local roots, the sums made again. p must have seen all operations of f,
+// and no others.
+func Settle(f *trace.Forest, p *Profile) *Profile {
+	f.Build()
+	filled := f.FillRoots()
+	if f.Counts.Overflow > 0 || !filled && f.Counts.Repeated == 0 {
+		return p
+	}
+	return Of(f, p, f.CountsInSums)
+}
+
+// SettleRoots returns p, or the sums made again where p lacks local roots.
+// Repeats count in them, as in p.
+func SettleRoots(f *trace.Forest, p *Profile) *Profile {
+	f.Build()
+	if !f.FillRoots() || f.Counts.Overflow > 0 {
+		return p
+	}
+	return Of(f, p, func(int32) bool { return true })
+}
+
+// Of returns the sums over the operations that keep selects, as a Profile
+// that had seen these alone would have them. The lists of entries and the totals
+// that seed traces state are those of base. So is what differs within a row, unless f groups by root and knows
+// itself, and, where times are beyond what f holds, the first start and the last
+// end. base must have seen all operations of f.
+func Of(f *trace.Forest, base *Profile, keep func(r int32) bool) *Profile {
+	p := newProfile(base.opts)
+	groups := groupLookup{forest: f, profile: p}
+	var varieties []op.Entry
+	for _, text := range f.Names.Varieties.Values {
+		varieties = append(varieties, trace.EntryVariety(text))
+	}
+	var e op.Entry
+	for r := range f.Rows() {
+		if !f.Has(r, trace.FlagOp) || !keep(r) {
+			continue
+		}
+		e = varieties[f.Variety(r)]
+		setEntry(f, r, &e)
+		w := f.Work(r)
+		p.addSums(&e, nil, w)
+		if len(f.By) > 0 {
+			groups.row(SideIndex(e.Side), f.Group(r)).add(&e, nil, w)
+		}
+	}
+	p.slowest, p.hotspots = base.slowest, base.hotspots
+	p.stated, p.states = base.stated, base.states
+	if f.Counts.BadTimes > 0 {
+		p.extend(base.first, base.last)
+	}
+	if !f.ByRoot {
+		p.takeVarieties(base)
+	}
+	return p
+}
+
+// setEntry sets the fields of e that a Profile sums up to those of the operation in
+// row r. It leaves out the keys of groups and the shapes.
+func setEntry(f *trace.Forest, r int32, e *op.Entry) {
+	flags := f.Flags(r)
+	lane := &f.Names.Lanes.Values[f.Lane(r)]
+	e.Operation, e.Kind, e.KindRule = f.Names.Operations.Values[f.Name(r)], f.Kind(r), op.KindRule(flags>>trace.RuleShift)
+	e.TraceID, e.SpanID = f.Names.Traces.Values[f.Trace(r)], trace.SpanID(f.Span(r))
+	e.DeviceID, e.EmptyDevice = lane.Device.Recorded()
+	e.Rank, e.Stream = lane.Device.Rank, lane.Stream
+	e.Service, e.Host = lane.Device.Service, lane.Device.Host
+	e.Start = op.Int{V: f.Start(r), Known: flags&trace.FlagStart != 0}
+	e.Duration = f.Duration(r)
+	e.OutputElements = op.Known(f.Elements(r))
+	e.MemoryBytes = op.Int{V: f.Memory(r), Known: flags&trace.FlagMemory != 0}
+	e.AdjustedCount = f.Weight(r)
+	e.Failed = flags&trace.FlagFailed != 0
+	if flags&trace.FlagHost != 0 {
+		e.Side = op.SideHost
+	}
+	if flags&trace.FlagNegative != 0 {
+		e.Warn = op.WarnNegativeDuration
+	}
+}
+
+// takeVarieties takes over what differs within the rows of o that p has too.
+func (p *Profile) takeVarieties(o *Profile) {
+	for side := range p.operations {
+		p.operations[side].Match(o.operations[side], func(mine, its *operationRow) { mine.variety = its.variety })
+		p.groups[side].Match(o.groups[side], func(mine, its *groupRow) { mine.variety = its.variety })
+	}
+}
+
+// groupLookup finds the rows of groups by their numbers in a Forest.
+type groupLookup struct {
+	forest  *trace.Forest
+	profile *Profile
+	rows    [2][]*table.Row[groupRow] // by side
+}
+
+// row returns the row of the group.
+func (l *groupLookup) row(side int, group int32) *groupRow {
+	if l.rows[side] == nil {
+		l.rows[side] = make([]*table.Row[groupRow], len(l.forest.Names.Groups.Values))
+	}
+	slot := &l.rows[side][group]
+	if *slot == nil || (*slot).Evicted {
+		text := l.forest.Names.Groups.Values[group]
+		row, isNew := l.profile.groups[side].Row([]byte(text))
+		if isNew {
+			row.Value.values = key.Cut(text, l.forest.By)
+		}
+		*slot = row
+	}
+	return &(*slot).Value
+}

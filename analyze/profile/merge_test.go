@@ -1,0 +1,179 @@
+package profile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// equalSums compares what reports say, not how their keys are stored.
+var equalSums = cmp.Options{
+	cmp.AllowUnexported(key.Key{}),
+	cmpopts.EquateEmpty(),
+}
+
+// randomSumOptions asks for groups by several keys, often for fewer rows than
+// there are.
+func randomSumOptions(r *rand.Rand) Options {
+	opts := Options{Peaks: tracetest.TestPeaks()}
+	opts.Top = r.IntN(9) - 1
+	opts.HotspotBytes = int64(r.IntN(40)) - 1
+	if r.IntN(2) == 0 {
+		opts.MaxGroups = 1 + r.IntN(6)
+	}
+	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
+		if r.IntN(4) == 0 {
+			k, err := key.ParseOne(name)
+			if err != nil {
+				panic(err)
+			}
+			opts.By = append(opts.By, k)
+		}
+	}
+	return opts
+}
+
+// The report is the same for any number of workers, whichever parts of the
+// input each takes and in whatever order they are merged.
+func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
+	cases.Seeds(t, 80, func(seed uint64, r *rand.Rand) {
+		entries := random.Entries(r, r.IntN(400))
+		if r.IntN(2) == 0 {
+			for i := range entries {
+				entries[i].AdjustedCount = 1 / (1 - r.Float64())
+			}
+		}
+		opts := randomSumOptions(r)
+		whole := New(opts)
+		for i := range entries {
+			whole.Add(&entries[i])
+		}
+		workers := make([]*Profile, 1+r.IntN(5))
+		for i := range workers {
+			workers[i] = New(opts)
+		}
+		chunk := int64(0)
+		for rest := entries; len(rest) > 0; chunk++ {
+			n := min(1+r.IntN(60), len(rest))
+			worker := workers[r.IntN(len(workers))]
+			worker.StartPart(chunk)
+			for i := range rest[:n] {
+				worker.Add(&rest[i])
+			}
+			rest = rest[n:]
+		}
+		r.Shuffle(len(workers), func(i, j int) { workers[i], workers[j] = workers[j], workers[i] })
+		merged := New(opts)
+		for _, w := range workers {
+			merged.Merge(w)
+		}
+		want := whole.Sums()
+		if diff := cmp.Diff(want, merged.Sums(), equalSums); diff != "" {
+			t.Errorf("seed %d, %d workers, by %v, limit %d: %s", seed, len(workers), opts.By, opts.MaxGroups, diff)
+		}
+	})
+}
+
+// Profiles that were not told of chunks merge in the order of the calls.
+func TestProfileMergeWithoutChunksKeepsOrder(t *testing.T) {
+	opts := Options{}
+	opts.Top, opts.HotspotBytes = 3, -1
+	add := func(p *Profile, names ...string) {
+		for _, name := range names {
+			p.Add(&op.Entry{Operation: name, Duration: 5, MemoryBytes: op.Known(1)})
+		}
+	}
+	a, b, c := New(opts), New(opts), New(opts)
+	add(a, "1", "2")
+	add(b, "3")
+	add(c, "4", "5")
+	a.Merge(b)
+	a.Merge(c)
+	add(a, "6")
+	rep := a.Sums()
+	for name, list := range map[string][]*op.Entry{"slowest": rep.Slowest, "hotspots": rep.Hotspots} {
+		got := ""
+		for _, e := range list {
+			got += e.Operation
+		}
+		if got != "123" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if rep.HotspotCount != 6 {
+		t.Errorf("%d hotspots, want 6", rep.HotspotCount)
+	}
+}
+
+// Merging leaves the source as it is and shares nothing with it that changes:
+// a live profile is merged from shards that go on counting.
+func TestProfileMergeLeavesSource(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	opts := randomSumOptions(r)
+	opts.MaxGroups = 3
+	shard := New(opts)
+	entries := random.Entries(r, 500)
+	for i := range entries[:250] {
+		shard.Add(&entries[i])
+	}
+	before := shard.Sums()
+	sum := New(opts)
+	sum.Merge(shard)
+	if diff := cmp.Diff(before, sum.Sums(), equalSums); diff != "" {
+		t.Errorf("a merged copy differs: %s", diff)
+	}
+	for i := range entries[250:] {
+		sum.Add(&entries[250+i])
+	}
+	if diff := cmp.Diff(before, shard.Sums(), equalSums); diff != "" {
+		t.Errorf("the source changed: %s", diff)
+	}
+}
+
+// The reader reuses the entry: what the profile keeps must not change with it.
+func TestProfileKeepsNoEntry(t *testing.T) {
+	opts := Options{}
+	opts.HotspotBytes = -1
+	opts.By = tracetest.Keys("shape")
+	p := New(opts)
+	dims := []int64{2, 3}
+	e := op.Entry{OutputShape: dims, InputShapes: []op.Shape{dims}, Operation: "a", Duration: 9, MemoryBytes: op.Known(1)}
+	p.Add(&e)
+	want := p.Sums()
+	wantText := fmt.Sprint(want.Slowest[0].OutputShape, want.Groups[0].Key)
+	dims[0] = 7
+	e = op.Entry{Operation: "overwritten"}
+	got := p.Sums()
+	if diff := cmp.Diff(want, got, equalSums); diff != "" {
+		t.Error(diff)
+	}
+	if gotText := fmt.Sprint(got.Slowest[0].OutputShape, got.Groups[0].Key); gotText != wantText {
+		t.Errorf("%s, want %s", gotText, wantText)
+	}
+}
+
+// Entries of a group that is there already cost no allocation.
+func TestProfileAddDoesNotAllocate(t *testing.T) {
+	opts := Options{}
+	opts.By = tracetest.Keys("device,shape,trace")
+	p := New(opts)
+	entries := benchEntries()
+	for range 3 {
+		for i := range entries {
+			p.Add(&entries[i])
+		}
+	}
+	i := 0
+	if n := testing.AllocsPerRun(2000, func() { p.Add(&entries[i%len(entries)]); i++ }); n != 0 {
+		t.Errorf("%g allocations per entry", n)
+	}
+}

@@ -1,0 +1,382 @@
+package profile
+
+import (
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/analyze/internal/table"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/op"
+)
+
+// Profile sums up entries in one pass. Its memory grows with the number of
+// groups, up to Options.MaxGroups per table, and not with that of entries.
+//
+// Profiles of parts of an input merge to the profile of the whole, in any order
+// and for any parts.
+//
+// A record that is there twice counts twice, but for the lists of entries, and an
+// operation has the local root that it states: [Settle] tells more by the structure.
+//
+// A Profile is not safe for concurrent use: give each worker its own.
+type Profile struct {
+	opts Options
+
+	// operations is by side: an operation's host side has rows of its own.
+	operations [2]*table.Table[operationRow]
+	opCache    [2]*rowCache[operationRow]
+	devices    *table.Table[deviceRow]
+	devCache   *symbols.Cache[op.Int, sourceRow]
+	groups     [2]*table.Table[groupRow] // by side
+	groupCache [2]*rowCache[groupRow]
+	works      work.Finder
+	key        []byte // scratch
+
+	at      position
+	inParts bool
+
+	// weighted counts the entries that carry a sampling weight.
+	weighted int64
+	// peak, first and last are of entries that count in the total; first and
+	// last are the first start and the last end.
+	peak        int64
+	first, last op.Int
+
+	// stated is how much more time seed traces state than their entries took, and
+	// states reports whether one states a total.
+	stated int64
+	states bool
+
+	rules    CommunicationRules
+	copies   [numDirections]copies
+	slowest  topEntries
+	hotspots topEntries
+	hotCount int64
+	told     bool // a line has told its totals, see AddLine
+}
+
+// rowCache finds the row of a name and a number.
+type rowCache[R any] = symbols.Cache[op.Int, *table.Row[R]]
+
+// sourceRow is the row of a device, with its service and host.
+type sourceRow struct {
+	*table.Row[deviceRow]
+	service, host string
+}
+
+// operationRow is a row of the operations table.
+type operationRow struct {
+	name string
+	accumulator
+	// communications and communicated are of the entries of kind collective.
+	communications int64
+	communicated   wide.Sum
+	direction      direction
+}
+
+// deviceRow is a row of the devices table.
+type deviceRow struct {
+	key         device.Key // with its service
+	other       bool       // the devices beyond the limit
+	count       int64
+	sum, memory wide.Sum
+}
+
+// groupRow is a row of the table by the keys asked for.
+type groupRow struct {
+	values []key.Value
+	accumulator
+}
+
+// New returns an empty profile.
+func New(opts Options) *Profile { return newProfile(opts.WithDefaults()) }
+
+func newProfile(opts Options) *Profile {
+	p := &Profile{
+		opts:     opts,
+		devices:  table.New(opts.MaxGroups, (*deviceRow).fold),
+		devCache: new(symbols.Cache[op.Int, sourceRow]),
+		works:    work.NewFinder(opts.RecordedFLOPs, opts.Peaks),
+		slowest:  newTopEntries(opts.Top, slower),
+		hotspots: newTopEntries(opts.Top, earlier),
+	}
+	for side := range p.operations {
+		p.operations[side] = table.New(opts.MaxGroups, (*operationRow).fold)
+		p.opCache[side] = new(rowCache[operationRow])
+		p.groups[side] = table.New(opts.MaxGroups, (*groupRow).fold)
+		if len(opts.By) > 0 {
+			p.groupCache[side] = new(rowCache[groupRow])
+		}
+	}
+	return p
+}
+
+// StartPart begins a part of the input. Parts are numbered in the order of the
+// input, and no part is added to two profiles.
+func (p *Profile) StartPart(part int64) {
+	p.at = position{part: part}
+	p.inParts = true
+}
+
+// Skip counts n entries that were added otherwise, in front of those that are added next.
+func (p *Profile) Skip(n int64) { p.at.n += n }
+
+// ContinueFrom begins at the place in the input of o, n entries further on.
+func (p *Profile) ContinueFrom(o *Profile, n int64) {
+	p.at, p.inParts = position{part: o.at.part, n: o.at.n + n}, true
+}
+
+// DropGroups forgets the groups.
+func (p *Profile) DropGroups() {
+	for side := range p.groups {
+		p.groups[side] = table.New(p.opts.MaxGroups, (*groupRow).fold)
+	}
+}
+
+// Add adds an entry. It keeps strings of e and copies of the rest.
+func (p *Profile) Add(e *op.Entry) { p.AddRecord(e, nil, p.works.Entry(e)) }
+
+// AddRecord adds the entry of a record, see [op.Record].Whole, and its work.
+func (p *Profile) AddRecord(e *op.Entry, whole op.WholeReader, w work.Work) {
+	p.at.n++
+	p.addSums(e, whole, w)
+	if len(p.opts.By) > 0 {
+		p.group(SideIndex(e.Side), e).add(e, whole, w)
+	}
+	if e.Side == op.SideHost {
+		return
+	}
+	if e.Duration >= p.slowest.shortest {
+		p.slowest.offer(e, whole, p.at)
+	}
+	if e.MemoryBytes.V > p.opts.HotspotBytes && p.at.before(p.hotspots.last) {
+		p.hotspots.offer(e, whole, p.at)
+	}
+}
+
+// addSums adds an entry to everything but its group and the lists of entries.
+func (p *Profile) addSums(e *op.Entry, whole op.WholeReader, w work.Work) {
+	if e.AdjustedCount > 0 {
+		p.weighted++
+	}
+	row := p.operation(SideIndex(e.Side), e.Operation)
+	row.add(e, whole, w)
+	if e.Side == op.SideHost {
+		return
+	}
+	p.addTotals(e)
+	p.device(e).add(e)
+	switch e.Kind {
+	case op.KindCollective:
+		p.addCollective(row, e.KindRule, e.Duration)
+	case op.KindMemory:
+		p.addCopy(row, e.Operation, e.Duration, e.MemoryBytes)
+	}
+	if e.MemoryBytes.V > p.opts.HotspotBytes {
+		p.hotCount++
+	}
+}
+
+func (p *Profile) addCollective(row *operationRow, rule op.KindRule, duration int64) {
+	row.communications++
+	row.communicated.Add(duration)
+	p.rules.add(rule)
+}
+
+// addCopy adds an operation of kind memory, if it is a copy.
+func (p *Profile) addCopy(row *operationRow, name string, duration int64, memory op.Int) {
+	if d := row.copyDirection(name); d != noDirection {
+		p.copies[d].add(duration, memory)
+	}
+}
+
+// AddStated adds a total that a seed trace states.
+func (p *Profile) AddStated(t *op.Total) {
+	p.stated = wide.AddSaturating(p.stated, wide.AddSaturating(t.Stated, -t.Sum))
+	p.states = p.states || t.Stated != t.Sum
+}
+
+// addTotals adds to the totals that are not sums over the operations.
+func (p *Profile) addTotals(e *op.Entry) {
+	p.peak = max(p.peak, e.MemoryBytes.V)
+	if e.Start.Known {
+		p.extend(e.Start, e.End())
+	}
+}
+
+func (p *Profile) extend(first, last op.Int) {
+	if !first.Known {
+		return
+	}
+	if !p.first.Known || first.V < p.first.V {
+		p.first = first
+	}
+	if !p.last.Known || last.V > p.last.V {
+		p.last = last
+	}
+}
+
+// SideIndex is 1 for the host's view of operations and 0 for others.
+func SideIndex(s op.Side) int {
+	if s == op.SideHost {
+		return 1
+	}
+	return 0
+}
+
+func (p *Profile) operation(side int, name string) *operationRow {
+	slot := p.opCache[side].Slot(name, 0)
+	if !slot.Holds(name, op.Int{}) || slot.Value.Evicted {
+		slot.Set(name, op.Int{}, p.operationRow(side, name))
+	}
+	return &slot.Value.Value
+}
+
+func (p *Profile) operationRow(side int, name string) *table.Row[operationRow] {
+	p.key = append(p.key[:0], name...)
+	row, isNew := p.operations[side].Row(p.key)
+	if isNew {
+		row.Value.name = name
+		row.Value.direction = copyDirection(name)
+	}
+	return row
+}
+
+func (p *Profile) device(e *op.Entry) *deviceRow {
+	if e.EmptyDevice { // in the cache, "" is no device
+		return &p.deviceRow(e).Value
+	}
+	service, host := device.Source(e)
+	slot := p.devCache.Slot(e.DeviceID, e.Rank.V)
+	if row := &slot.Value; !slot.Holds(e.DeviceID, e.Rank) || row.Evicted ||
+		!symbols.SameString(row.service, service) || !symbols.SameString(row.host, host) {
+		slot.Set(e.DeviceID, e.Rank, sourceRow{p.deviceRow(e), service, host})
+	}
+	return &slot.Value.Value
+}
+
+func (p *Profile) deviceRow(e *op.Entry) *table.Row[deviceRow] {
+	key := device.Of(e)
+	p.key = key.AppendTo(p.key[:0])
+	row, isNew := p.devices.Row(p.key)
+	if isNew {
+		row.Value.key = key
+	}
+	return row
+}
+
+// group returns the row of e's group. It looks a single key that is a text or a
+// number up in a cache.
+func (p *Profile) group(side int, e *op.Entry) *groupRow {
+	if len(p.opts.By) > 1 {
+		return &p.groupRow(side, e).Value
+	}
+	name, number, ok := p.opts.By[0].Simple(e)
+	if !ok {
+		return &p.groupRow(side, e).Value
+	}
+	slot := p.groupCache[side].Slot(name, number.V)
+	if !slot.Holds(name, number) || slot.Value.Evicted {
+		slot.Set(name, number, p.groupRow(side, e))
+	}
+	return &slot.Value.Value
+}
+
+func (p *Profile) groupRow(side int, e *op.Entry) *table.Row[groupRow] {
+	p.key = key.Append(p.key[:0], p.opts.By, e)
+	row, isNew := p.groups[side].Row(p.key)
+	if isNew {
+		row.Value.values = key.Cut(string(p.key), p.opts.By)
+	}
+	return row
+}
+
+// Merge adds the entries of o, as if they had come after those of p. Both must
+// have the same options. o does not change.
+func (p *Profile) Merge(o *Profile) {
+	shift := int64(0)
+	if !p.inParts && !o.inParts {
+		shift = p.at.n
+		p.at.n += o.at.n
+	}
+	p.inParts = p.inParts || o.inParts
+	for side := range p.operations {
+		p.operations[side].Merge(o.operations[side], func(dst, src *operationRow) {
+			dst.name, dst.direction = src.name, src.direction
+		})
+		p.groups[side].Merge(o.groups[side], func(dst, src *groupRow) { dst.values = src.values })
+	}
+	p.devices.Merge(o.devices, func(dst, src *deviceRow) { dst.key = src.key })
+	p.weighted += o.weighted
+	p.peak = max(p.peak, o.peak)
+	p.extend(o.first, o.last)
+	p.stated = wide.AddSaturating(p.stated, o.stated)
+	p.states = p.states || o.states
+	p.rules.merge(o.rules)
+	for d := range p.copies {
+		p.copies[d].merge(&o.copies[d])
+	}
+	p.slowest.merge(&o.slowest, shift)
+	p.hotspots.merge(&o.hotspots, shift)
+	p.hotCount += o.hotCount
+}
+
+// copyDirection returns the direction of a copy of the name, which is not the
+// row's own in the row of the names beyond the limit.
+func (r *operationRow) copyDirection(name string) direction {
+	if r.name != name {
+		return copyDirection(name)
+	}
+	return r.direction
+}
+
+func (r *operationRow) fold(src *operationRow) {
+	r.accumulator.merge(&src.accumulator)
+	r.communications += src.communications
+	r.communicated.Merge(src.communicated)
+}
+
+func (r *groupRow) fold(src *groupRow) { r.accumulator.merge(&src.accumulator) }
+
+func (r *deviceRow) add(e *op.Entry) {
+	r.addMeasures(measures{duration: e.Duration, memory: e.MemoryBytes.V})
+}
+
+func (r *deviceRow) addMeasures(m measures) {
+	r.count++
+	r.sum.Add(m.duration)
+	r.memory.Add(m.memory)
+}
+
+func (r *deviceRow) fold(src *deviceRow) {
+	r.count += src.count
+	r.sum.Merge(src.sum)
+	r.memory.Merge(src.memory)
+}
+
+func (c *CommunicationRules) add(r op.KindRule) {
+	switch r {
+	case op.RuleLibrary:
+		c.Library++
+	case op.RuleName:
+		c.Name++
+	default:
+		c.Attribute++
+	}
+}
+
+func (c *CommunicationRules) merge(o CommunicationRules) {
+	c.Attribute += o.Attribute
+	c.Library += o.Library
+	c.Name += o.Name
+}
+
+// Bytes returns about how much memory p takes, the bins of durations aside.
+func (p *Profile) Bytes() int64 {
+	n := p.devices.Bytes()
+	for side := range p.operations {
+		n += p.operations[side].Bytes() + p.groups[side].Bytes()
+	}
+	return n + p.slowest.bytes + p.hotspots.bytes
+}

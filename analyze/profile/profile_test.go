@@ -1,0 +1,270 @@
+package profile
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// naiveStats computes the statistics of a group from all of its entries, one
+// definition after the other.
+func naiveStats(entries []op.Entry, totalNS int64) Stats {
+	s := Stats{Count: int64(len(entries)), Kind: entries[0].Kind.String(), Mixes: []string{}}
+	s.MinNS = entries[0].Duration
+	var durations []int64
+	for _, e := range entries {
+		s.SumNS += e.Duration
+		s.MinNS, s.MaxNS = min(s.MinNS, e.Duration), max(s.MaxNS, e.Duration)
+		s.Elements += e.OutputElements.V
+		s.MemoryBytes += e.MemoryBytes.V
+		s.FLOPs += e.FLOPs.V
+		if e.Failed {
+			s.Errors++
+		}
+		if e.Kind.String() != s.Kind {
+			s.Kind = "mixed"
+		}
+		if e.Warn&op.WarnNegativeDuration == 0 {
+			durations = append(durations, e.Duration)
+		}
+	}
+	s.MeanNS = float64(s.SumNS) / float64(s.Count)
+	if s.Count > 1 {
+		mean := new(big.Rat).SetFrac64(s.SumNS, s.Count)
+		squares := new(big.Rat)
+		for _, e := range entries {
+			d := new(big.Rat).Sub(new(big.Rat).SetInt64(e.Duration), mean)
+			squares.Add(squares, d.Mul(d, d))
+		}
+		variance, _ := squares.Quo(squares, new(big.Rat).SetInt64(s.Count-1)).Float64()
+		std := math.Sqrt(variance)
+		s.StdNS = op.KnownFloat(std)
+	}
+	for p, field := range map[int64]*op.Float{50: &s.P50NS, 90: &s.P90NS, 95: &s.P95NS, 99: &s.P99NS} {
+		if len(durations) > 0 {
+			*field = op.KnownFloat(float64(nearestRank(durations, p)))
+		}
+	}
+	if entries[0].Side == op.SideHost {
+		s.Side = "host"
+	} else if totalNS > 0 {
+		share := float64(s.SumNS) / float64(totalNS)
+		s.Share = op.KnownFloat(share)
+	}
+	s.FLOPs, s.Figures = naiveWork(entries)
+	s.Exemplar = naiveExemplar(entries, s.MaxNS)
+	differs := func(of func(op.Entry) any) bool {
+		var first any
+		for _, e := range entries {
+			v := of(e)
+			switch {
+			case reflect.ValueOf(v).IsZero():
+			case first == nil:
+				first = v
+			case !reflect.DeepEqual(first, v):
+				return true
+			}
+		}
+		return false
+	}
+	if differs(func(e op.Entry) any { return e.InputShapes }) || differs(func(e op.Entry) any { return e.OutputShape }) {
+		s.Mixes = append(s.Mixes, "shape")
+	}
+	if differs(func(e op.Entry) any { return e.DType }) || differs(func(e op.Entry) any { return e.InputDTypes }) {
+		s.Mixes = append(s.Mixes, "dtype")
+	}
+	return s
+}
+
+// naiveExemplar returns the smallest ids among the slowest entries.
+func naiveExemplar(entries []op.Entry, slowest int64) *Exemplar {
+	var ids []Exemplar
+	for _, e := range entries {
+		if e.Duration == slowest && !e.SpanID.IsZero() {
+			ids = append(ids, Exemplar{e.TraceID, e.SpanID})
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	best := slices.MinFunc(ids, func(a, b Exemplar) int {
+		return cmp.Or(bytes.Compare(a.TraceID[:], b.TraceID[:]), bytes.Compare(a.SpanID[:], b.SpanID[:]))
+	})
+	return &best
+}
+
+// groupEntries divides the entries by side and key.
+func groupEntries(entries []op.Entry, key func(op.Entry) string) map[string][]op.Entry {
+	groups := map[string][]op.Entry{}
+	for _, e := range entries {
+		k := e.Side.String() + "|" + key(e)
+		groups[k] = append(groups[k], e)
+	}
+	return groups
+}
+
+func TestProfileAgainstReference(t *testing.T) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+		entries := random.Entries(r, 1+r.IntN(600))
+		opts := Options{Peaks: tracetest.TestPeaks()}
+		opts.By = tracetest.Keys("device,attr:layer")
+		opts.Top = 5
+		p := New(opts)
+		var total Total
+		for i := range entries {
+			e := &entries[i]
+			p.Add(e)
+			if e.Side != op.SideHost {
+				total.Count++
+				total.SumNS += e.Duration
+				total.MemoryBytes += e.MemoryBytes.V
+				total.PeakMemoryBytes = max(total.PeakMemoryBytes, e.MemoryBytes.V)
+			}
+		}
+		total.WallNS = naiveWall(entries)
+		total.FLOPs, total.Figures = naiveWork(slices.DeleteFunc(slices.Clone(entries), func(e op.Entry) bool { return e.Side == op.SideHost }))
+		rep := p.Sums()
+		options := gocmp.Options{cmpopts.EquateApprox(1e-12, 1e-9), equalSums}
+		if diff := gocmp.Diff(total, rep.Total, options); diff != "" {
+			t.Errorf("seed %d: total: %s", seed, diff)
+		}
+
+		want := map[string]Stats{}
+		for key, group := range groupEntries(entries, func(e op.Entry) string { return e.Operation }) {
+			want[key] = naiveStats(group, total.SumNS)
+		}
+		got := map[string]Stats{}
+		for _, row := range rep.Operations {
+			got[row.Side+"|"+row.Operation] = row.Stats
+		}
+		if diff := diffStats(want, got); diff != "" {
+			t.Errorf("seed %d: operations: %s", seed, diff)
+		}
+
+		want, got = map[string]Stats{}, map[string]Stats{}
+		for key, group := range groupEntries(entries, func(e op.Entry) string {
+			return cmp.Or(e.DeviceID, "unknown") + ", " + e.Attrs[0].Value
+		}) {
+			want[key] = naiveStats(group, total.SumNS)
+		}
+		for _, row := range rep.Groups {
+			got[row.Side+"|"+row.Key.String()] = row.Stats
+		}
+		if diff := diffStats(want, got); diff != "" {
+			t.Errorf("seed %d: groups: %s", seed, diff)
+		}
+	})
+}
+
+// diffStats compares rows: percentiles within the error of the sketch, all
+// else as exactly as floats allow.
+func diffStats(want, got map[string]Stats) string {
+	percentiles := func(p gocmp.Path) bool {
+		for _, step := range p {
+			if f, ok := step.(gocmp.StructField); ok && len(f.Name()) == 5 && f.Name()[0] == 'P' {
+				return true
+			}
+		}
+		return false
+	}
+	near := func(tolerance float64) gocmp.Option {
+		return gocmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= math.Max(math.Abs(a), math.Abs(b))*tolerance })
+	}
+	return gocmp.Diff(want, got,
+		gocmp.FilterPath(percentiles, near(sketch.RelativeError+1e-9)),
+		gocmp.FilterPath(func(p gocmp.Path) bool { return !percentiles(p) }, near(1e-12)))
+}
+
+func naiveWall(entries []op.Entry) op.Int {
+	first, last, ok := int64(math.MaxInt64), int64(math.MinInt64), false
+	for _, e := range entries {
+		if e.Start.Known && e.Side != op.SideHost {
+			first, last, ok = min(first, e.Start.V), max(last, e.Start.V+e.Duration), true
+		}
+	}
+	if !ok {
+		return op.Int{}
+	}
+	return op.Known(last - first)
+}
+
+// What the rows say adds up to what the total says.
+func TestProfilePartsAddUp(t *testing.T) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+		opts := randomSumOptions(r)
+		p := New(opts)
+		entries := random.Entries(r, r.IntN(400))
+		for i := range entries {
+			p.Add(&entries[i])
+		}
+		rep := p.Sums()
+		var operations, groups, devices Total
+		share := 0.0
+		add := func(to *Total, s Stats) {
+			if s.Side == "" {
+				to.Count += s.Count
+				to.SumNS += s.SumNS
+				to.MemoryBytes += s.MemoryBytes
+				to.FLOPs += s.FLOPs
+				to.FLOPsCount += s.FLOPsCount
+				to.FLOPsDerived += s.FLOPsDerived
+				to.FLOPsDerivedCount += s.FLOPsDerivedCount
+				to.MovedBytes.V += s.MovedBytes.V
+				to.MovedCount += s.MovedCount
+			}
+		}
+		for _, row := range rep.Operations {
+			add(&operations, row.Stats)
+			if row.Share.Known {
+				share += row.Share.V
+			}
+		}
+		for _, row := range rep.Groups {
+			add(&groups, row.Stats)
+		}
+		for _, row := range rep.Devices {
+			devices.Count += row.Count
+			devices.SumNS += row.SumNS
+			devices.MemoryBytes += row.MemoryBytes
+		}
+		want := rep.Total
+		want.WallNS, want.PeakMemoryBytes = op.Int{}, 0
+		want.Roofline = nil
+		want.MovedBytes.Known, want.FLOPsPerSecond, want.FLOPsPerByte = false, op.Float{}, op.Float{}
+		if diff := gocmp.Diff(want, operations); diff != "" {
+			t.Errorf("seed %d: operations: %s", seed, diff)
+		}
+		if diff := gocmp.Diff(want, groups); diff != "" && len(opts.By) > 0 {
+			t.Errorf("seed %d: groups: %s", seed, diff)
+		}
+		want.FLOPs, want.Figures = 0, work.Figures{}
+		if diff := gocmp.Diff(want, devices); diff != "" {
+			t.Errorf("seed %d: devices: %s", seed, diff)
+		}
+		if want.SumNS > 0 && math.Abs(share-1) > 1e-9 {
+			t.Errorf("seed %d: the shares add up to %g", seed, share)
+		}
+	})
+}
+
+// nearestRank is the definition of a percentile: the smallest value that at
+// least percent of a hundred do not exceed.
+func nearestRank(values []int64, percent int64) int64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(int64(len(sorted))*percent+99)/100-1]
+}

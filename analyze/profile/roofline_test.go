@@ -1,0 +1,109 @@
+package profile
+
+import (
+	"math"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/analyze/peaks"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/op"
+)
+
+func TestRoofline(t *testing.T) {
+	p := New(Options{Peaks: &peaks.Table{Devices: []peaks.Device{
+		{Match: "cuda:*", BytesPerSecond: 2e12, FLOPsPerSecond: map[op.DType]float64{op.F32: 2e13}},
+	}}})
+	matmul := op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, Duration: 2569, DType: op.F32, DeviceID: "cuda:0",
+		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256},
+	}
+	p.Add(&matmul) // 25,690,112 / 2e13 = 1284.5 ns; 1,069,056 / 2e12 = 534.5 ns
+	elsewhere := matmul
+	elsewhere.DeviceID = "cpu"
+	p.Add(&elsewhere)
+	host := matmul
+	host.Side = op.SideHost
+	p.Add(&host)
+	add := op.Entry{
+		Operation: "add", Kind: op.KindCompute, Duration: 420, DType: op.F32, DeviceID: "cuda:1",
+		InputShapes: []op.Shape{{1000, 100}, {1000, 100}}, OutputShape: op.Shape{1000, 100},
+	}
+	p.Add(&add) // 1,200,000 / 2e12 = 600 ns: more than it took, as from a cache
+	halves := add
+	halves.DType = op.BF16
+	p.Add(&halves) // whose peak is not known
+	r := p.Sums()
+	near := cmpopts.EquateApprox(1e-9, 0)
+	want := map[string]*work.Roofline{
+		"matmul": {
+			Count: 1, SumNS: 2569, FLOPs: 25_690_112, MovedBytes: 1_069_056,
+			BoundNS: 1284.506, Share: op.KnownFloat(1284.506 / 2569), ComputeShare: 1, Bound: work.BoundCompute,
+		},
+		"add": {
+			Count: 1, SumNS: 420, FLOPs: 100_000, MovedBytes: 1_200_000,
+			BoundNS: 600, Share: op.KnownFloat(600.0 / 420), Bound: work.BoundMemory,
+		},
+	}
+	for _, row := range r.Operations {
+		w := want[row.Operation]
+		if row.Side == op.SideHost.String() {
+			w = nil
+		}
+		if diff := gocmp.Diff(w, row.Roofline, near); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", row.Side, row.Operation, diff)
+		}
+	}
+	total := &work.Roofline{
+		Count: 2, SumNS: 2989, FLOPs: 25_790_112, MovedBytes: 2_269_056,
+		BoundNS: 1884.506, Share: op.KnownFloat(1884.506 / 2989), ComputeShare: 1284.506 / 1884.506, Bound: work.BoundCompute,
+	}
+	if diff := gocmp.Diff(total, r.Total.Roofline, near); diff != "" {
+		t.Errorf("total (-want +got):\n%s", diff)
+	}
+}
+
+// naiveRoofline returns the roofline of entries of one side.
+func naiveRoofline(table *peaks.Table, entries []op.Entry) *work.Roofline {
+	var r work.Roofline
+	arithmetic := 0.0
+	for _, e := range entries {
+		w, d := flops.Of(&e), table.Find(e.DeviceID)
+		n := e.FLOPs
+		if !n.Known {
+			n = w.FLOPs
+		}
+		if d == nil || !w.Bytes.Known || n.V > 0 && d.FLOPsPerSecond[w.DType] == 0 {
+			continue
+		}
+		memory, compute := float64(w.Bytes.V)/d.BytesPerSecond, 0.0
+		if n.V > 0 {
+			compute = float64(n.V) / d.FLOPsPerSecond[w.DType]
+		}
+		least := math.Round(max(memory, compute)*1e12) / 1e3
+		if least == 0 {
+			continue
+		}
+		r.Count++
+		r.SumNS += e.Duration
+		r.FLOPs += n.V
+		r.MovedBytes += w.Bytes.V
+		if r.BoundNS += least; compute > memory {
+			arithmetic += least
+		}
+	}
+	if r.Count == 0 || entries[0].Side == op.SideHost {
+		return nil
+	}
+	if r.SumNS > 0 {
+		r.Share = op.KnownFloat(r.BoundNS / float64(r.SumNS))
+	}
+	r.ComputeShare, r.Bound = arithmetic/r.BoundNS, work.BoundMemory
+	if r.ComputeShare > 0.5 {
+		r.Bound = work.BoundCompute
+	}
+	return &r
+}

@@ -1,0 +1,348 @@
+package profile
+
+import (
+	"bytes"
+	"math/bits"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/sketch"
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/op"
+)
+
+// accumulator adds up the statistics of a group of entries. The zero value is
+// ready to use.
+type accumulator struct {
+	count, errors           int64
+	min, max                int64
+	sum, squares            wide.Sum
+	elements, memory, flops wide.Sum
+	durations               sketch.Sketch
+	kinds                   uint8 // a bit per op.Kind
+	slowest                 Exemplar
+	variety                 variety
+	weighted                *weighted  // nil while no entry carries a weight
+	work                    *work.Sums // nil while no entry has FLOPs
+}
+
+// add adds an entry, whose ids whole reads unless it is nil, and its work.
+func (a *accumulator) add(e *op.Entry, whole op.WholeReader, w work.Work) {
+	d := e.Duration
+	if d >= a.max || a.count == 0 {
+		with := e
+		if whole != nil && e.SpanID.IsZero() {
+			with = whole.ReadWhole()
+		}
+		a.offerSlowest(d, with.TraceID, with.SpanID)
+	}
+	a.addMeasures(measures{d, e.OutputElements.V, e.MemoryBytes.V})
+	if w.Known() {
+		a.addWork(&w, d)
+	}
+	if e.Failed {
+		a.errors++
+	}
+	if e.Warn&op.WarnNegativeDuration == 0 {
+		a.durations.Add(d)
+	}
+	a.kinds |= 1 << e.Kind
+	a.variety.add(e)
+	if e.AdjustedCount > 0 {
+		if a.weighted == nil {
+			a.weighted = new(weighted)
+		}
+		a.weighted.add(e.AdjustedCount, d)
+	}
+}
+
+// measures are the quantities of an entry.
+type measures struct{ duration, elements, memory int64 }
+
+// addMeasures adds the quantities of an entry, which offerSlowest has seen.
+func (a *accumulator) addMeasures(m measures) {
+	if m.duration < a.min || a.count == 0 {
+		a.min = m.duration
+	}
+	a.count++
+	a.sum.Add(m.duration)
+	a.squares.AddSquare(m.duration)
+	a.elements.Add(m.elements)
+	a.memory.Add(m.memory)
+}
+
+// addWork adds the work, whose FLOPs are known, of an entry that took d.
+func (a *accumulator) addWork(w *work.Work, d int64) {
+	if a.work == nil {
+		a.work = new(work.Sums)
+	}
+	a.flops.Add(w.Flops)
+	a.work.Add(w, d)
+}
+
+// offerSlowest raises the maximum to d and keeps the ids that come with it.
+// Among several of the same duration the smallest ids win, whatever the order;
+// none at all are the largest. Those of a local trace cannot be looked up, and count
+// as none.
+func (a *accumulator) offerSlowest(d int64, trace op.TraceID, span op.SpanID) {
+	if trace.IsLocal() {
+		trace, span = op.TraceID{}, op.SpanID{}
+	}
+	switch {
+	case a.count == 0 || d > a.max:
+	case d < a.max || span.IsZero():
+		return
+	case a.slowest.SpanID.IsZero():
+	default:
+		order := bytes.Compare(trace[:], a.slowest.TraceID[:])
+		if order > 0 || order == 0 && bytes.Compare(span[:], a.slowest.SpanID[:]) >= 0 {
+			return
+		}
+	}
+	a.max = d
+	a.slowest = Exemplar{TraceID: trace, SpanID: span}
+}
+
+// merge adds the entries of o, which does not change.
+func (a *accumulator) merge(o *accumulator) {
+	if o.count == 0 {
+		return
+	}
+	a.offerSlowest(o.max, o.slowest.TraceID, o.slowest.SpanID)
+	if a.count == 0 || o.min < a.min {
+		a.min = o.min
+	}
+	a.mergeSums(o)
+	a.squares.Merge(o.squares)
+	a.durations.Merge(&o.durations)
+	a.kinds |= o.kinds
+	a.variety.merge(&o.variety)
+}
+
+// mergeSums adds the sums that a total of all groups needs.
+func (a *accumulator) mergeSums(o *accumulator) {
+	a.count += o.count
+	a.errors += o.errors
+	a.sum.Merge(o.sum)
+	a.elements.Merge(o.elements)
+	a.memory.Merge(o.memory)
+	a.flops.Merge(o.flops)
+	if o.work != nil {
+		if a.work == nil {
+			a.work = new(work.Sums)
+		}
+		a.work.Merge(o.work)
+	}
+	if o.weighted != nil {
+		if a.weighted == nil {
+			a.weighted = new(weighted)
+		}
+		a.weighted.merge(o.weighted)
+	}
+}
+
+// kind returns the kind of the entries, "mixed" where they differ.
+func (a *accumulator) kind() string {
+	if bits.OnesCount8(a.kinds) > 1 {
+		return key.Mixed
+	}
+	if k := op.Kind(bits.TrailingZeros8(a.kinds)).String(); k != "" {
+		return k
+	}
+	return key.Unknown
+}
+
+// saturates reports whether a sum does not fit the report's int64.
+func (a *accumulator) saturates() bool {
+	return a.sum.ExceedsInt64() || a.elements.ExceedsInt64() || a.memory.ExceedsInt64() || a.flops.ExceedsInt64() ||
+		a.work != nil && a.work.Saturates()
+}
+
+// stats returns the row, which has at least one entry. SelfNS, Share, Work and Estimate are the caller's.
+func (a *accumulator) stats() Stats {
+	s := Stats{
+		Kind:   a.kind(),
+		Count:  a.count,
+		SumNS:  a.sum.Int64(),
+		MeanNS: a.sum.Float64() / float64(a.count),
+		MinNS:  a.min, MaxNS: a.max,
+		P50NS: a.percentile(50), P90NS: a.percentile(90), P95NS: a.percentile(95), P99NS: a.percentile(99),
+		Elements: a.elements.Int64(), MemoryBytes: a.memory.Int64(), FLOPs: a.flops.Int64(),
+		Errors: a.errors,
+		Mixes:  a.variety.mixes(),
+	}
+	if std, ok := wide.SampleStd(a.sum, a.squares, a.count); ok {
+		s.StdNS = op.KnownFloat(std)
+	}
+	if !a.slowest.SpanID.IsZero() {
+		exemplar := a.slowest
+		s.Exemplar = &exemplar
+	}
+	return s
+}
+
+// percentile returns a percentile of the durations, unknown without any. The
+// middle of a bin may lie beyond the extremes, which are known exactly.
+func (a *accumulator) percentile(percent int64) op.Float {
+	v, ok := a.durations.Percentile(percent)
+	if !ok {
+		return op.Float{}
+	}
+	return op.KnownFloat(min(max(v, float64(a.min)), float64(a.max)))
+}
+
+// estimateUnit is one in the fixed-point form of sampling weights: they are
+// added up as integers, so that the estimate does not depend on the order.
+const estimateUnit = 1 << 32
+
+// maxWeight is the largest sampling weight that a tracestate can express.
+const maxWeight = 1 << 56
+
+// weighted estimates the entries that a group of sampled ones represents, by the
+// estimator of Horvitz and Thompson: each entry counts as the inverse of the
+// probability with which it was sampled.
+type weighted struct {
+	count wide.Sum // in units of 1/estimateUnit
+	sum   wide.Sum // of nanoseconds, in the same units
+}
+
+func (w *weighted) add(weight float64, duration int64) {
+	weight = min(weight, maxWeight)
+	whole := uint64(weight)
+	part := uint64((weight - float64(whole)) * estimateUnit)
+	mid, lo := whole>>32, whole<<32|part
+	w.count.AddWords(0, mid, lo)
+	w.sum.AddProduct(mid, lo, duration)
+}
+
+func (w *weighted) merge(o *weighted) {
+	w.count.Merge(o.count)
+	w.sum.Merge(o.sum)
+}
+
+func (w *weighted) estimate() Estimate {
+	count, sum := w.count.Float64()/estimateUnit, w.sum.Float64()/estimateUnit
+	return Estimate{EstCount: op.KnownFloat(count), EstSumNS: op.KnownFloat(sum)}
+}
+
+// variety detects differences among the entries of a row in the properties that
+// determine their cost: shapes and element types. An unknown property is no
+// difference.
+type variety struct {
+	// inputs and output are the first shapes seen, dtype and dtypes the first
+	// element types.
+	inputs []op.Shape
+	output op.Shape
+	dtype  op.DType
+	dtypes []op.DType
+
+	mixesInputs, mixesOutput, mixesDType, mixesDTypes bool
+}
+
+func (v *variety) add(e *op.Entry) {
+	if !v.mixesInputs {
+		v.addInputs(e.InputShapes)
+	}
+	if !v.mixesOutput {
+		v.addOutput(e.OutputShape)
+	}
+	if !v.mixesDType {
+		v.addDType(e.DType)
+	}
+	if !v.mixesDTypes {
+		v.addDTypes(e.InputDTypes)
+	}
+}
+
+func (v *variety) addInputs(shapes []op.Shape) {
+	switch {
+	case shapes == nil:
+	case v.inputs != nil:
+		v.mixesInputs = !equalInputs(v.inputs, shapes)
+	default:
+		v.inputs = make([]op.Shape, len(shapes))
+		for i, s := range shapes {
+			v.inputs[i] = slices.Clone(s)
+		}
+	}
+}
+
+func (v *variety) addOutput(shape op.Shape) {
+	switch {
+	case shape == nil:
+	case v.output == nil:
+		v.output = slices.Clone(shape)
+	default:
+		v.mixesOutput = !equalShapes(v.output, shape)
+	}
+}
+
+func (v *variety) addDType(t op.DType) {
+	switch {
+	case t == "":
+	case v.dtype == "":
+		v.dtype = t
+	default:
+		v.mixesDType = !symbols.SameString(string(v.dtype), string(t))
+	}
+}
+
+func (v *variety) addDTypes(types []op.DType) {
+	switch {
+	case types == nil:
+	case v.dtypes == nil:
+		v.dtypes = slices.Clone(types)
+	default:
+		v.mixesDTypes = !slices.Equal(v.dtypes, types)
+	}
+}
+
+// merge adds the differences of o, and the difference between the first values of
+// o and v.
+func (v *variety) merge(o *variety) {
+	v.add(&op.Entry{InputShapes: o.inputs, OutputShape: o.output, DType: o.dtype, InputDTypes: o.dtypes})
+	v.mixesInputs = v.mixesInputs || o.mixesInputs
+	v.mixesOutput = v.mixesOutput || o.mixesOutput
+	v.mixesDType = v.mixesDType || o.mixesDType
+	v.mixesDTypes = v.mixesDTypes || o.mixesDTypes
+}
+
+// mixes names the properties that differ, never nil.
+func (v *variety) mixes() []string {
+	names := []string{}
+	if v.mixesInputs || v.mixesOutput {
+		names = append(names, "shape")
+	}
+	if v.mixesDType || v.mixesDTypes {
+		names = append(names, "dtype")
+	}
+	return names
+}
+
+func equalInputs(a, b []op.Shape) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, s := range a {
+		if !equalShapes(s, b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalShapes reports whether two shapes are equal; an unknown shape differs from
+// a scalar. Shapes have few dimensions, so that a loop costs less than a call.
+func equalShapes(a, b op.Shape) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
+	}
+	for i, d := range a {
+		if d != b[i] {
+			return false
+		}
+	}
+	return true
+}

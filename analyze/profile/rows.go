@@ -1,0 +1,233 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/seed"
+	"github.com/optrace/optrace/op"
+)
+
+// everyWeighted reports whether estimates are sound.
+func (p *Profile) everyWeighted() bool {
+	entries := int64(0)
+	p.eachOperation(func(_ int, row *operationRow, _ bool) { entries += row.count })
+	return p.weighted > 0 && p.weighted == entries
+}
+
+// eachOperation calls f for every row of both sides in no particular order;
+// other marks the row of the names beyond the limit.
+func (p *Profile) eachOperation(f func(side int, row *operationRow, other bool)) {
+	for side, t := range p.operations {
+		for row, other := range t.All() {
+			f(side, row, other)
+		}
+	}
+}
+
+func (p *Profile) total() Total {
+	var sum accumulator
+	p.eachOperation(func(side int, row *operationRow, _ bool) {
+		if side != SideIndex(op.SideHost) {
+			sum.mergeSums(&row.accumulator)
+		}
+	})
+	total := Total{
+		Count: sum.count, SumNS: sum.sum.Int64(),
+		MemoryBytes: sum.memory.Int64(), PeakMemoryBytes: p.peak, FLOPs: sum.flops.Int64(),
+	}
+	if sum.work != nil {
+		total.Figures = sum.work.Figures(sum.flops, false)
+	}
+	if p.states {
+		total.StatedNS = op.Known(wide.AddSaturating(total.SumNS, p.stated))
+	}
+	if p.first.Known {
+		total.WallNS = op.Known(wide.Between(p.first.V, p.last.V))
+	}
+	if p.everyWeighted() && sum.weighted != nil {
+		total.Estimate = sum.weighted.estimate()
+	}
+	return total
+}
+
+// Whole returns the time that shares are parts of.
+func (t *Total) Whole() int64 {
+	if t.StatedNS.Known {
+		return t.StatedNS.V
+	}
+	return t.SumNS
+}
+
+func (p *Profile) operationRows(totalNS int64) []Operation {
+	rows := []Operation{}
+	estimates := p.everyWeighted()
+	p.eachOperation(func(side int, row *operationRow, other bool) {
+		name := row.name
+		if other {
+			name = key.Other
+		}
+		rows = append(rows, Operation{Operation: name, Stats: row.sideStats(side, totalNS, estimates)})
+	})
+	slices.SortFunc(rows, func(a, b Operation) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.Operation, b.Operation), strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+func (p *Profile) groupRows(totalNS int64) []Group {
+	if len(p.opts.By) == 0 {
+		return nil
+	}
+	rows := []Group{}
+	estimates := p.everyWeighted()
+	for side, t := range p.groups {
+		for row, other := range t.All() {
+			key := key.Group{Keys: p.opts.By, Values: row.values, Other: other}
+			rows = append(rows, Group{Key: key, Stats: row.sideStats(side, totalNS, estimates)})
+		}
+	}
+	slices.SortFunc(rows, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), a.Key.Compare(b.Key), strings.Compare(a.Side, b.Side))
+	})
+	return rows
+}
+
+// sideStats returns the row with its part of the total and, where sound, the
+// estimates.
+func (a *accumulator) sideStats(side int, totalNS int64, estimates bool) Stats {
+	s := a.stats()
+	if side == SideIndex(op.SideHost) {
+		s.Side = op.SideHost.String()
+	} else if totalNS > 0 {
+		s.Share = op.KnownFloat(float64(s.SumNS) / float64(totalNS))
+	}
+	if a.work != nil {
+		s.Figures = a.work.Figures(a.flops, side == SideIndex(op.SideHost))
+	}
+	if estimates && a.weighted != nil {
+		s.Estimate = a.weighted.estimate()
+	}
+	return s
+}
+
+// sharedDevices returns the devices that are told apart by their services.
+func (p *Profile) sharedDevices() device.Shared {
+	return device.FindShared(func(yield func(device.Key) bool) {
+		for row, other := range p.devices.All() {
+			if !other && !yield(row.key) {
+				return
+			}
+		}
+	})
+}
+
+// deviceSums returns the sums of each device in no particular order.
+func (p *Profile) deviceSums(shared device.Shared) []*deviceRow {
+	var sums []*deviceRow
+	byKey := make(map[device.Key]*deviceRow)
+	for row, other := range p.devices.All() {
+		if other {
+			sum := *row
+			sum.key, sum.other = device.Key{DeviceID: key.Other}, true
+			sums = append(sums, &sum)
+			continue
+		}
+		key := shared.Key(row.key)
+		if byKey[key] == nil {
+			byKey[key] = &deviceRow{key: key}
+			sums = append(sums, byKey[key])
+		}
+		byKey[key].fold(row)
+	}
+	return sums
+}
+
+func deviceTable(sums []*deviceRow) []Device {
+	rows := []Device{}
+	for _, sum := range sums {
+		key := sum.key
+		rows = append(rows, Device{
+			DeviceID: key.DeviceID, Named: key.Named, Rank: key.Rank, Service: key.Service, Host: key.Host,
+			Count: sum.count, SumNS: sum.sum.Int64(), MemoryBytes: sum.memory.Int64(),
+		})
+	}
+	slices.SortFunc(rows, func(a, b Device) int {
+		return cmp.Or(cmp.Compare(b.SumNS, a.SumNS), strings.Compare(a.DeviceID, b.DeviceID), a.Key().Compare(b.Key()))
+	})
+	return rows
+}
+
+// Key returns the device of the row.
+func (d *Device) Key() device.Key {
+	return device.Key{Rank: d.Rank, DeviceID: d.DeviceID, Named: d.Named, Service: d.Service, Host: d.Host}
+}
+
+// balanceOf returns the seed's figures over the devices that are known. Where
+// there are several ranks, a device stands there with its rank.
+func balanceOf(sums []*deviceRow) *Balance {
+	var devices []seed.Sum
+	ranks := make(map[op.Int]struct{})
+	for _, sum := range sums {
+		if !sum.other {
+			ranks[sum.key.Rank] = struct{}{}
+		}
+	}
+	for _, sum := range sums {
+		if !sum.other && !sum.key.IsNone() {
+			devices = append(devices, seed.Sum{Name: sum.key.Label(len(ranks) > 1), Count: sum.count, NS: sum.sum.Int64()})
+		}
+	}
+	balance := seed.NewBalance(devices)
+	if balance == nil {
+		return nil
+	}
+	return &Balance{Balance: *balance}
+}
+
+func (p *Profile) bottlenecks(totalNS int64, minRatio float64) []seed.Bottleneck {
+	var found []seed.Sum
+	p.eachOperation(func(_ int, row *operationRow, other bool) {
+		if row.communications == 0 {
+			return
+		}
+		name := row.name
+		if other {
+			name = key.Other
+		}
+		found = append(found, seed.Sum{Name: name, Count: row.communications, NS: row.communicated.Int64()})
+	})
+	return seed.Bottlenecks(found, totalNS, minRatio)
+}
+
+// overflowedGroups is how many rows are missing from all tables together.
+func (p *Profile) overflowedGroups() int64 {
+	n := p.devices.Overflowed()
+	for side := range p.operations {
+		n += p.operations[side].Overflowed() + p.groups[side].Overflowed()
+	}
+	return n
+}
+
+// saturated counts the rows of operations with a sum beyond 64 bits.
+func (p *Profile) saturated() int64 {
+	n := int64(0)
+	p.eachOperation(func(_ int, row *operationRow, _ bool) {
+		if row.saturates() {
+			n++
+		}
+	})
+	return n
+}
+
+// SideOf returns the side that a row names.
+func SideOf(side string) op.Side {
+	if side == op.SideHost.String() {
+		return op.SideHost
+	}
+	return op.SideNone
+}

@@ -1,0 +1,159 @@
+package profile
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/flops"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// naiveWork returns the work of entries of one side.
+func naiveWork(entries []op.Entry) (total int64, w work.Figures) {
+	var time, moved, movedFLOPs int64
+	for _, e := range entries {
+		n, follows := e.FLOPs, flops.Of(&e)
+		if !n.Known && follows.FLOPs.Known {
+			n = follows.FLOPs
+			w.FLOPsDerived += n.V
+			w.FLOPsDerivedCount++
+		}
+		if !n.Known {
+			continue
+		}
+		w.FLOPsCount++
+		total += n.V
+		time += e.Duration
+		if follows.Bytes.Known {
+			w.MovedCount++
+			moved += follows.Bytes.V
+			movedFLOPs += n.V
+		}
+	}
+	if time > 0 && entries[0].Side != op.SideHost {
+		w.FLOPsPerSecond = op.KnownFloat(float64(total) / float64(time) * 1e9)
+	}
+	if w.MovedCount > 0 {
+		w.MovedBytes = op.Known(moved)
+	}
+	if moved > 0 {
+		w.FLOPsPerByte = op.KnownFloat(float64(movedFLOPs) / float64(moved))
+	}
+	w.Roofline = naiveRoofline(tracetest.TestPeaks(), entries)
+	return total, w
+}
+
+// The cache of derived work has no effect but on time, however many entries differ in a
+// name, a dimension, its place or an element type only.
+func TestWorkIsThatOfEachEntry(t *testing.T) {
+	cases.Seeds(t, 20, func(seed uint64, r *rand.Rand) {
+		var f work.Finder
+		for range 5000 {
+			e := randomWork(r)
+			if got, want := f.Entry(e), naiveEntryWork(e); got != want {
+				t.Fatalf("seed %d: %+v: %+v, want %+v", seed, e, got, want)
+			}
+		}
+	})
+}
+
+// randomWork returns an entry of few different ones.
+func randomWork(r *rand.Rand) *op.Entry {
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	e := &op.Entry{
+		Operation: pick("add", "mul", "matmul", "relu", "mystery"), Kind: op.Kind(r.IntN(3)),
+		DType: op.DType(pick("f32", "f16", "bf16", "", "c64")), Duration: r.Int64N(100),
+	}
+	shape := func() op.Shape {
+		switch r.IntN(8) {
+		case 0:
+			return nil
+		case 1:
+			return op.Shape{}
+		}
+		return op.Shape{int64(1 + r.IntN(2)), int64(1 + r.IntN(2))}
+	}
+	if r.IntN(10) > 0 {
+		e.InputShapes = make([]op.Shape, r.IntN(4))
+		for i := range e.InputShapes {
+			e.InputShapes[i] = shape()
+		}
+	}
+	if r.IntN(2) == 0 {
+		e.InputDTypes = make([]op.DType, len(e.InputShapes))
+		for i := range e.InputDTypes {
+			e.InputDTypes[i] = op.DType(pick("f32", "f16", ""))
+		}
+	}
+	if e.OutputShape = shape(); r.IntN(3) == 0 {
+		e.FLOPs = op.Known(r.Int64N(3))
+	}
+	return e
+}
+
+func naiveEntryWork(e *op.Entry) work.Work {
+	w := flops.Of(e)
+	n := e.FLOPs
+	if !n.Known {
+		n = w.FLOPs
+	}
+	got := work.Work{Flops: n.V}
+	if n.Known {
+		got.Facts |= work.Known
+	}
+	if n.Known && !e.FLOPs.Known {
+		got.Facts |= work.Derived
+	}
+	if w.Bytes.Known {
+		got.Bytes = w.Bytes.V
+		got.Facts |= work.Moved
+	}
+	return got
+}
+
+// Derived work costs no memory once its shapes are known.
+func TestWorkAllocatesNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	entries := make([]*op.Entry, 50)
+	var f work.Finder
+	for i := range entries {
+		entries[i] = randomWork(r)
+		f.Entry(entries[i])
+	}
+	e := entries[0]
+	if n := testing.AllocsPerRun(100, func() { f.Entry(e) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestReportOfDerivedWork(t *testing.T) {
+	p := New(Options{})
+	matmul := op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, Duration: 1000, DType: op.F32,
+		InputShapes: []op.Shape{{64, 784}, {784, 256}}, OutputShape: op.Shape{64, 256},
+	}
+	p.Add(&matmul)
+	recorded := matmul
+	recorded.FLOPs = op.Known(10_000_000)
+	p.Add(&recorded)
+	want := work.Figures{
+		FLOPsCount: 2, FLOPsDerived: 25_690_112, FLOPsDerivedCount: 1,
+		FLOPsPerSecond: op.KnownFloat(35_690_112.0 / 2000 * 1e9), MovedBytes: op.Known(2 * 1_069_056), MovedCount: 2,
+		FLOPsPerByte: op.KnownFloat(35_690_112.0 / 2_138_112),
+	}
+	report := p.Sums()
+	if diff := gocmp.Diff(want, report.Total.Figures); diff != "" {
+		t.Errorf("total (-want +got):\n%s", diff)
+	}
+	if report.Total.FLOPs != 35_690_112 {
+		t.Errorf("total: %d FLOPs", report.Total.FLOPs)
+	}
+	if diff := gocmp.Diff(want, report.Operations[0].Figures); diff != "" {
+		t.Errorf("operation (-want +got):\n%s", diff)
+	}
+}

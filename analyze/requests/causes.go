@@ -1,0 +1,367 @@
+package requests
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// The causes for which a request waits. Together they make up its duration.
+const (
+	// CauseCompute, CauseMemory and CauseOther are operations on its critical path.
+	CauseCompute = "compute"
+	CauseMemory  = "memory"
+	CauseOther   = "other"
+	// CauseStraggler is the time in a collective until the last device had begun it,
+	// CauseCommunication the rest of the time in collectives.
+	CauseStraggler     = "straggler"
+	CauseCommunication = "communication"
+	// CauseLaunch is the time without an operation on the path until the host had launched
+	// the next one, CauseQueue the time from there to its start.
+	CauseLaunch = "launch"
+	CauseQueue  = "queue"
+	// CauseBefore, CauseHost and CauseAfter are the time without an operation on the path
+	// before the first, between two and behind the last, where no launch is known.
+	CauseBefore = "before"
+	CauseHost   = "host"
+	CauseAfter  = "after"
+)
+
+// Slow is the slowest request and what it waited for.
+type Slow struct {
+	Name    string     `json:"name"`
+	Service string     `json:"service"`
+	TraceID op.TraceID `json:"trace_id"`
+	SpanID  op.SpanID  `json:"span_id"`
+	// StartNS is in Unix nanoseconds.
+	StartNS    int64 `json:"start_unix_ns"`
+	DurationNS int64 `json:"duration_ns"`
+	// Alike is how many requests have the name and the service, MedianNS the median of
+	// their durations.
+	Alike    int64 `json:"alike"`
+	MedianNS int64 `json:"median_ns"`
+	// Causes divide the duration, the largest first.
+	Causes []Cause `json:"causes"`
+}
+
+// Cause is a cause for which a request waited.
+type Cause struct {
+	Cause  string  `json:"cause"`
+	TimeNS int64   `json:"ns"`
+	Share  float64 `json:"share"`
+	// Parts divide the time, the largest first.
+	Parts []CausePart `json:"parts"`
+	// Text is a sentence with these figures.
+	Text string `json:"text"`
+}
+
+// CausePart is a part of the time of a cause.
+type CausePart struct {
+	// Operation is the operation or, outside operations, the span.
+	Operation string `json:"operation"`
+	// DeviceKey is the device that the operation ran on; of a straggler, that which the
+	// others waited for. It is the zero Key outside operations.
+	device.Key
+	TimeNS int64 `json:"ns"`
+	// Meanwhile is the operation that ran longest on a device in this time, for MeanwhileNS;
+	// "" where none ran. Of a straggler it is the device that the others waited for, and
+	// otherwise MeanwhileDevice, that of the next operation, and operations of other traces.
+	Meanwhile       string `json:"meanwhile,omitempty"`
+	MeanwhileNS     int64  `json:"meanwhile_ns,omitzero"`
+	MeanwhileDevice string `json:"meanwhile_device,omitempty"`
+}
+
+// Slowest returns the slowest request with an operation on its critical path, nil
+// if there is none. joins returns the collectives of several devices.
+func Slowest(f *trace.Forest, joins func() *collective.Joins) *Slow {
+	f.Build()
+	rows := requestRows(f)
+	if len(rows) == 0 {
+		return nil
+	}
+	slices.SortFunc(rows, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(f.Duration(b), f.Duration(a)), cmp.Compare(f.Start(a), f.Start(b)), cmp.Compare(a, b))
+	})
+	finder := &causeFinder{forest: f, joins: joins()}
+	for _, r := range rows {
+		causes := finder.causes(r)
+		if !slices.ContainsFunc(causes, func(c Cause) bool { return !c.isOutside() }) {
+			continue
+		}
+		n := f.Node(r)
+		slow := &Slow{
+			Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+			StartNS: f.Start(r), DurationNS: f.Duration(r), Causes: causes,
+		}
+		var alike []int64 // the longest first
+		for _, other := range rows {
+			if f.Name(other) == f.Name(r) {
+				alike = append(alike, f.Duration(other))
+			}
+		}
+		slow.Alike, slow.MedianNS = int64(len(alike)), alike[(len(alike)-1)/2]
+		return slow
+	}
+	return nil
+}
+
+// requestRows returns the requests that take time: local roots that are no operations and
+// no shared executions.
+func requestRows(f *trace.Forest) []int32 {
+	var rows []int32
+	named := f.StampedSpans()
+	for r := range f.Rows() {
+		switch {
+		case f.Flags(r)&(trace.FlagOp|trace.FlagDuplicate) != 0 || !f.Has(r, trace.FlagStart) || f.Duration(r) == 0:
+		case f.Executions.Of != nil && f.Executions.Of[r] != trace.NoExecution:
+		case f.Tree.Parent[r] == trace.NoRow || f.Has(r, trace.FlagRemote) || named[r]:
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// Causes divides the duration of a request, one of r, by what it waited for, the largest
+// part first. A request without a start has none.
+func (r *Requests) Causes(q *Request) []Cause {
+	if !q.StartNS.Known || q.Root.IsZero() {
+		return nil
+	}
+	if r.causes == nil {
+		r.causes = &causeFinder{forest: r.forest, joins: collective.FindJoins(r.forest)}
+	}
+	return r.causes.causes(q.Root.Row)
+}
+
+// causeFinder finds what requests waited for.
+type causeFinder struct {
+	forest *trace.Forest
+	walk   path.Walk
+	joins  *collective.Joins
+}
+
+// last returns the part that began last of the collective that the operation in row r is a
+// part of; ok is false unless r waited for it.
+func (c *causeFinder) last(r int32) (last int32, ok bool) {
+	f, number := c.forest, c.joins.Number(r)
+	if number == trace.NoRow || !f.Has(r, trace.FlagStart) {
+		return trace.NoRow, false
+	}
+	last = r
+	for _, part := range c.joins.Of(number) {
+		if f.Has(part, trace.FlagStart) && f.CompareStart(last, part) < 0 {
+			last = part
+		}
+	}
+	return last, f.Start(r) < f.Start(last) && f.Start(last) < f.End(r)
+}
+
+// causes divides the critical path of the request in row r.
+func (c *causeFinder) causes(r int32) []Cause {
+	f := c.forest
+	var segments []path.RowSegment // the last first
+	c.walk.Run(f, path.Window{Row: r, From: f.Start(r), To: f.End(r)}, nil, nil, func(row int32, from, to int64) {
+		segments = append(segments, path.RowSegment{Row: row, From: from, To: to})
+	})
+	slices.Reverse(segments)
+	sums := causeSums{forest: f, parts: make(map[causeKey]*CausePart)}
+	cause := CauseBefore
+	for len(segments) > 0 {
+		outside := 0
+		for outside < len(segments) && !f.IsDeviceSide(segments[outside].Row) {
+			outside++
+		}
+		if outside == 0 {
+			c.addOperation(&sums, segments[0])
+			segments, cause = segments[1:], CauseHost
+			continue
+		}
+		next := trace.NoRow
+		if outside == len(segments) {
+			cause = CauseAfter
+		} else {
+			next = segments[outside].Row
+		}
+		c.addOutside(&sums, segments[:outside], next, cause, f.Duration(r)/minMeanwhile)
+		segments = segments[outside:]
+	}
+	return sums.causes(f.Duration(r))
+}
+
+// addOperation adds the time of an operation.
+func (c *causeFinder) addOperation(sums *causeSums, s path.RowSegment) {
+	f := c.forest
+	switch timeline.ClassOf(f.Kind(s.Row)) {
+	case timeline.ClassCompute:
+		sums.add(CauseCompute, s)
+	case timeline.ClassMemory:
+		sums.add(CauseMemory, s)
+	case timeline.ClassCommunication:
+		if last, ok := c.last(s.Row); ok && s.From < f.Start(last) {
+			waited := path.RowSegment{Row: s.Row, From: s.From, To: min(s.To, f.Start(last))}
+			c.addStraggler(sums, waited, last)
+			s.From = waited.To
+		}
+		sums.add(CauseCommunication, s)
+	default:
+		sums.add(CauseOther, s)
+	}
+}
+
+// minMeanwhile is which part of a request its waiting must take at least for what ran
+// meanwhile to be looked up.
+const minMeanwhile = 1000
+
+// addOutside adds time in which the path lies in no operation, next is the operation
+// behind it. What ran meanwhile is looked up for segments of least ns or more.
+func (c *causeFinder) addOutside(sums *causeSums, spans []path.RowSegment, next int32, cause string, least int64) {
+	f := c.forest
+	if next != trace.NoRow && f.Has(next, trace.FlagLaunch) {
+		from, to := spans[0].From, spans[len(spans)-1].To
+		launch := min(max(f.Launch(next), from), to)
+		sums.add(CauseLaunch, path.RowSegment{Row: next, From: from, To: launch})
+		c.addWaiting(sums, CauseQueue, path.RowSegment{Row: next, From: launch, To: to}, next, least)
+		return
+	}
+	for _, s := range spans {
+		c.addWaiting(sums, cause, s, next, least)
+	}
+}
+
+// addWaiting adds a segment at whose end, or later, the operation in row next began, and what
+// its device ran of other traces.
+func (c *causeFinder) addWaiting(sums *causeSums, cause string, s path.RowSegment, next int32, least int64) {
+	part := sums.add(cause, s)
+	if part == nil || next == trace.NoRow || s.To-s.From < least {
+		return
+	}
+	f := c.forest
+	device := f.DeviceKey(next).Label(f.Devices.Ranks)
+	for name, ns := range c.meanwhile(next, s, true) {
+		sums.addMeanwhile(part, meanwhileKey{name, device}, ns)
+	}
+}
+
+// addStraggler adds time in which a collective waited for the operation in row last.
+func (c *causeFinder) addStraggler(sums *causeSums, s path.RowSegment, last int32) {
+	part := sums.part(CauseStraggler, s.Row, c.forest.DeviceKey(last))
+	part.TimeNS += s.To - s.From
+	for name, ns := range c.meanwhile(last, s, false) {
+		sums.addMeanwhile(part, meanwhileKey{operation: name}, ns)
+	}
+}
+
+// maxMeanwhile bounds how many operations are looked at that began before a time.
+const maxMeanwhile = 256
+
+// meanwhile returns how long operations ran on the device of the operation in row last
+// before it, while s waited for it, by name; where others is set, only those of other traces.
+func (c *causeFinder) meanwhile(last int32, s path.RowSegment, others bool) map[string]int64 {
+	f := c.forest
+	rows := f.Devices.Of(f.Device(last))
+	i := sort.Search(len(rows), func(i int) bool { return f.Start(rows[i]) >= s.To })
+	times := make(map[string]int64)
+	for first := max(0, i-maxMeanwhile); i > first; i-- {
+		r := rows[i-1]
+		if ns := min(s.To, f.End(r)) - max(s.From, f.Start(r)); ns > 0 && r != last && !(others && f.Trace(r) == f.Trace(last)) {
+			times[f.RowName(r)] += ns
+		}
+	}
+	return times
+}
+
+// causeKey identifies a part of a cause.
+type causeKey struct {
+	cause, operation string
+	device           device.Key
+}
+
+// causeSums sums up times by cause.
+type causeSums struct {
+	forest    *trace.Forest
+	parts     map[causeKey]*CausePart
+	meanwhile map[*CausePart]map[meanwhileKey]int64
+}
+
+// meanwhileKey is an operation that ran meanwhile, and the device if it is not the part's.
+type meanwhileKey struct{ operation, device string }
+
+func (k meanwhileKey) compare(o meanwhileKey) int {
+	return cmp.Or(strings.Compare(k.operation, o.operation), strings.Compare(k.device, o.device))
+}
+
+// add adds a segment, if it takes time, and returns its part.
+func (s *causeSums) add(cause string, segment path.RowSegment) *CausePart {
+	if segment.From == segment.To {
+		return nil
+	}
+	var device device.Key
+	if s.forest.Has(segment.Row, trace.FlagOp) {
+		device = s.forest.DeviceKey(segment.Row)
+	}
+	part := s.part(cause, segment.Row, device)
+	part.TimeNS += segment.To - segment.From
+	return part
+}
+
+// part returns the part of a cause that the row belongs to.
+func (s *causeSums) part(cause string, row int32, device device.Key) *CausePart {
+	key := causeKey{cause, s.forest.RowName(row), device}
+	part := s.parts[key]
+	if part == nil {
+		part = &CausePart{Operation: key.operation, Key: device}
+		s.parts[key] = part
+	}
+	return part
+}
+
+// addMeanwhile adds the time that an operation ran meanwhile.
+func (s *causeSums) addMeanwhile(part *CausePart, key meanwhileKey, ns int64) {
+	if s.meanwhile == nil {
+		s.meanwhile = make(map[*CausePart]map[meanwhileKey]int64)
+	}
+	if s.meanwhile[part] == nil {
+		s.meanwhile[part] = make(map[meanwhileKey]int64)
+	}
+	s.meanwhile[part][key] += ns
+}
+
+// causes returns the sums, the largest first.
+func (s *causeSums) causes(duration int64) []Cause {
+	byCause := make(map[string]*Cause)
+	for key, part := range s.parts {
+		cause := byCause[key.cause]
+		if cause == nil {
+			cause = &Cause{Cause: key.cause}
+			byCause[key.cause] = cause
+		}
+		for k, ns := range s.meanwhile[part] {
+			if ns > part.MeanwhileNS || ns == part.MeanwhileNS && k.compare(meanwhileKey{part.Meanwhile, part.MeanwhileDevice}) < 0 {
+				part.Meanwhile, part.MeanwhileDevice, part.MeanwhileNS = k.operation, k.device, ns
+			}
+		}
+		cause.TimeNS += part.TimeNS
+		cause.Parts = append(cause.Parts, *part)
+	}
+	causes := []Cause{}
+	for _, cause := range byCause {
+		slices.SortFunc(cause.Parts, func(a, b CausePart) int {
+			return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Operation, b.Operation), a.Key.Compare(b.Key))
+		})
+		cause.Share = float64(cause.TimeNS) / float64(duration)
+		cause.Text = cause.sentence(s.forest.Devices.Ranks)
+		causes = append(causes, *cause)
+	}
+	slices.SortFunc(causes, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), strings.Compare(a.Cause, b.Cause))
+	})
+	return causes
+}

@@ -1,0 +1,230 @@
+package requests
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+func TestSlowestRequestInWords(t *testing.T) {
+	tests := []struct {
+		name  string
+		specs []tracetest.Spec
+		want  []string
+	}{
+		{name: "nothing"},
+		{name: "no operation", specs: []tracetest.Spec{tracetest.SpanAt("GET /", 1, 0, 0, 100)}},
+		{name: "no request", specs: []tracetest.Spec{tracetest.OpAt("matmul", 1, 0, 0, 100)}},
+		{
+			name: "around operations",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("model", 2, 1, 5, 90), tracetest.OpAt("matmul", 3, 2, 10, 50), tracetest.OpAt("copy", 4, 2, 60, 80).As(op.KindMemory),
+				tracetest.OpAt("load", 5, 2, 80, 85).As(op.KindIO),
+				tracetest.SpanAt("GET /", 1, 0, 0, 400).In(2), // longer, and nothing to say about it
+			},
+			want: []string{
+				"It computed for 40 ns (40.0 %): matmul on cuda:0 40 ns.",
+				"It moved data for 20 ns (20.0 %): copy on cuda:0 20 ns.",
+				"15 ns (15.0 %) passed after its last operation: GET / 10 ns, model 5 ns.",
+				"10 ns (10.0 %) passed before its first operation: GET / 5 ns, model 5 ns.",
+				"10 ns (10.0 %) passed between its operations, on the host: model 10 ns.",
+				"Operations of other kinds took 5 ns (5.0 %): load on cuda:0 5 ns.",
+			},
+		},
+		{
+			name: "launches and queues",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 20, 50).LaunchedAt(15), tracetest.OpAt("relu", 3, 1, 60, 100).LaunchedAt(40),
+			},
+			want: []string{
+				"It computed for 70 ns (70.0 %): relu on cuda:0 40 ns, matmul on cuda:0 30 ns.",
+				"It waited 15 ns (15.0 %) for the host to launch what came next: matmul on cuda:0 15 ns.",
+				"It waited 15 ns (15.0 %) for the start of what the host had launched: relu on cuda:0 10 ns, matmul on cuda:0 5 ns.",
+			},
+		},
+		{
+			name: "a straggler",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("step", 1, 0, 0, 100), tracetest.SpanAt("a", 2, 1, 0, 100), tracetest.SpanAt("b", 3, 1, 0, 95),
+				tracetest.OpAt("matmul", 4, 2, 0, 20), tracetest.OpAt("all_reduce", 5, 2, 20, 100).As(op.KindCollective),
+				tracetest.OpAt("matmul", 6, 3, 0, 50).On("cuda:1"), tracetest.OpAt("relu", 7, 3, 50, 90).On("cuda:1"),
+				tracetest.OpAt("all_reduce", 8, 3, 90, 95).On("cuda:1").As(op.KindCollective),
+			},
+			want: []string{
+				"It waited 70 ns (70.0 %) for the last device to begin a collective: " +
+					"70 ns in all_reduce for cuda:1, which meanwhile ran relu for 40 ns.",
+				"It computed for 20 ns (20.0 %): matmul on cuda:0 20 ns.",
+				"It waited for communication for 10 ns (10.0 %): all_reduce on cuda:0 10 ns.",
+			},
+		},
+		{
+			name: "a device that others use",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 90), tracetest.OpAt("relu", 3, 1, 95, 100).On("cuda:1"),
+				tracetest.OpAt("conv2d", 2, 0, 10, 50).In(2), tracetest.OpAt("matmul", 3, 0, 50, 80).In(2), tracetest.OpAt("relu", 4, 0, 0, 95).In(2).On("cuda:1"),
+			},
+			want: []string{
+				"80 ns (80.0 %) passed before its first operation: GET / 80 ns while cuda:0 ran conv2d for 40 ns.",
+				"It computed for 15 ns (15.0 %): matmul on cuda:0 10 ns, relu on cuda:1 5 ns.",
+				"5 ns (5.0 %) passed between its operations, on the host: GET / 5 ns while cuda:1 ran relu for 5 ns.",
+			},
+		},
+		{
+			name: "a queue behind others",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("matmul", 2, 1, 80, 100).LaunchedAt(10), tracetest.OpAt("conv2d", 2, 0, 0, 75).In(2),
+			},
+			want: []string{
+				"It waited 70 ns (70.0 %) for the start of what the host had launched: matmul on cuda:0 70 ns while cuda:0 ran conv2d for 65 ns.",
+				"It computed for 20 ns (20.0 %): matmul on cuda:0 20 ns.",
+				"It waited 10 ns (10.0 %) for the host to launch what came next: matmul on cuda:0 10 ns.",
+			},
+		},
+		{
+			name: "many parts",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 40), tracetest.OpAt("b", 3, 1, 40, 70), tracetest.OpAt("c", 4, 1, 70, 90),
+				tracetest.OpAt("d", 5, 1, 90, 96), tracetest.OpAt("e\n"+strings.Repeat("x", 60), 6, 1, 96, 100),
+			},
+			want: []string{"It computed for 100 ns (100.0 %): a on cuda:0 40 ns, b on cuda:0 30 ns, c on cuda:0 20 ns, 2 more 10 ns."},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			forest := tracetest.AddTo(trace.New(), tt.specs...)
+			if slow := Slowest(forest, func() *collective.Joins { return collective.FindJoins(forest) }); slow != nil {
+				for _, c := range slow.Causes {
+					got = append(got, strings.ReplaceAll(c.Text, "\u00a0", " "))
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("sentences (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNameInText(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                       "",
+		"matmul":                 "matmul",
+		"two\nlines\x1b[0m":      "two lines [0m",
+		strings.Repeat("é", 48):  strings.Repeat("é", 48),
+		strings.Repeat("ab", 25): strings.Repeat("ab", 15) + "a…" + strings.Repeat("ab", 8),
+	} {
+		if got := nameInText(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestSlowestRequest(t *testing.T) {
+	var specs []tracetest.Spec
+	for i, duration := range []int64{30, 50, 10, 20} {
+		trace := byte(i + 1)
+		specs = append(specs, tracetest.SpanAt("GET /", 1, 0, 0, duration).In(trace), tracetest.OpAt("matmul", 2, 1, 0, 5).In(trace))
+	}
+	specs = append(specs, tracetest.SpanAt("GET /other", 1, 0, 0, 40).In(9))
+	forest := tracetest.AddTo(trace.New(), specs...)
+	got := Slowest(forest, func() *collective.Joins { return collective.FindJoins(forest) })
+	got.Causes = nil
+	want := &Slow{
+		Name: "GET /", TraceID: op.TraceID{15: 2}, SpanID: op.SpanID{7: 1}, DurationNS: 50, Alike: 4, MedianNS: 30,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("slowest request (-want +got):\n%s", diff)
+	}
+}
+
+// The causes of a request add up to its duration, and agree with what its path is bound by.
+func TestCausesAddUp(t *testing.T) {
+	waited := int64(0)
+	cases.Seeds(t, 500, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(25))
+		for i := range specs {
+			if r.IntN(3) == 0 {
+				specs[i].Name, specs[i].Kind = "all_reduce", op.KindCollective
+			}
+		}
+		forest := tracetest.AddTo(trace.New(), specs...)
+		requests := Find(forest)
+		for i := range requests.List {
+			q := &requests.List[i]
+			causes := requests.Causes(q)
+			if !q.StartNS.Known || q.Root.IsZero() {
+				if causes != nil {
+					t.Errorf("seed %d: causes of a request without a start: %+v", seed, causes)
+				}
+				continue
+			}
+			sums := make(map[string]int64)
+			total := int64(0)
+			for _, c := range causes {
+				parts := int64(0)
+				for _, p := range c.Parts {
+					parts += p.TimeNS
+				}
+				if parts != c.TimeNS || c.TimeNS <= 0 || c.Text == "" {
+					t.Errorf("seed %d: %s of %d ns has parts of %d ns: %q", seed, c.Cause, c.TimeNS, parts, c.Text)
+				}
+				sums[c.Cause] = c.TimeNS
+				total += c.TimeNS
+			}
+			if total != q.DurationNS.V {
+				t.Errorf("seed %d: causes of %d ns, want %d", seed, total, q.DurationNS.V)
+			}
+			waited += sums[CauseStraggler]
+			sum := path.NewSum(forest)
+			path.NewWalks(forest).AddPath(sum, q.window(), nil)
+			got := path.BoundBy{
+				ComputeNS: sums[CauseCompute], MemoryNS: sums[CauseMemory], OtherNS: sums[CauseOther],
+				CommunicationNS: sums[CauseStraggler] + sums[CauseCommunication],
+				HostNS:          sums[CauseLaunch] + sums[CauseQueue] + sums[CauseBefore] + sums[CauseHost] + sums[CauseAfter],
+			}
+			if want := sum.BoundBy(); got != want {
+				t.Errorf("seed %d: causes are %+v, the path is bound by %+v", seed, got, want)
+			}
+		}
+		slow := Slowest(forest, func() *collective.Joins { return collective.FindJoins(forest) })
+		for _, q := range requests.List {
+			if q.Root.IsZero() || !q.StartNS.Known || slow != nil && q.DurationNS.V <= slow.DurationNS {
+				continue
+			}
+			outside := func(c Cause) bool { return c.isOutside() }
+			if causes := requests.Causes(&q); slices.IndexFunc(causes, func(c Cause) bool { return !outside(c) }) >= 0 {
+				t.Errorf("seed %d: a request of %d ns is slower than %+v", seed, q.DurationNS.V, slow)
+			}
+		}
+	})
+	if cases.All() && waited == 0 {
+		t.Error("no request waited for a straggler")
+	}
+}
+
+// Of operations that ran equally long meanwhile, the first by name is named.
+func TestMeanwhileOfEqualTimes(t *testing.T) {
+	for range 50 { // maps are in another order each time
+		part := &CausePart{}
+		s := causeSums{
+			forest: trace.New(), parts: map[causeKey]*CausePart{{}: part},
+			meanwhile: map[*CausePart]map[meanwhileKey]int64{part: {
+				{operation: "add"}: 3, {operation: "relu"}: 5, {operation: "matmul"}: 5, {operation: "abs"}: 1,
+			}},
+		}
+		got := s.causes(1)[0].Parts[0]
+		if got.Meanwhile != "matmul" || got.MeanwhileNS != 5 {
+			t.Fatalf("%s for %d ns", got.Meanwhile, got.MeanwhileNS)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package requests
+
+import (
+	"iter"
+	"math/bits"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Execution is a span that works for requests which it does not lie below, such as
+// the step of an engine that runs several requests as one batch. It says so by links
+// to spans of the requests.
+type Execution struct {
+	// Name and Service are those of the span.
+	Name    string
+	Service string
+	TraceID op.TraceID
+	SpanID  op.SpanID
+	// StartNS is in Unix nanoseconds, DurationNS in nanoseconds.
+	StartNS    op.Int
+	DurationNS int64
+	// Links is how many links the span has, Requests to how many distinct requests
+	// they lead.
+	Links    int
+	Requests int
+	// SumNS is the sum of the durations of its operations in nanoseconds, without the
+	// host's view of device work. It is divided among the requests.
+	SumNS int64
+	// Root is the span.
+	Root trace.Node
+
+	forest *trace.Forest
+	ops    []int32
+	byEnd  []int32      // ops, the last to end first; nil until needed
+	within []*Execution // the executions directly below
+}
+
+// Ops returns the number of operations at and below the span, without those of
+// executions that lie within.
+func (e *Execution) Ops() int { return len(e.ops) }
+
+// Operations returns these operations in the order of the input.
+func (e *Execution) Operations() iter.Seq[trace.Node] { return e.forest.NodesOf(e.ops) }
+
+// Executions returns the shared executions that work for the request, with its part
+// of their time in nanoseconds.
+func (r *Request) Executions() iter.Seq2[*Execution, int64] {
+	return func(yield func(*Execution, int64) bool) {
+		for _, p := range r.shared {
+			if !yield(p.execution, p.ns) {
+				return
+			}
+		}
+	}
+}
+
+// sharedPart is the part that a request has in an execution.
+type sharedPart struct {
+	execution *Execution
+	ns        int64
+}
+
+// sharedWork is the shared executions and what they have to do with the requests,
+// which go by their numbers as requestOwners has them.
+type sharedWork struct {
+	// list is in the order of the input.
+	list []Execution
+	// parts has the parts of each request, below the executions that lie directly
+	// below one, linked to it or not.
+	parts map[int32][]sharedPart
+	below map[int32][]*Execution
+}
+
+// shareWork returns the shared executions, given what requestOwners returns.
+func shareWork(f *trace.Forest, owner []int32) *sharedWork {
+	if f.Executions.Of == nil {
+		return &sharedWork{list: []Execution{}}
+	}
+	ops, first := order.Group(f.Rows(), len(f.Executions.List), nil, func(r int32) int32 {
+		if !f.Has(r, trace.FlagOp) || f.Has(r, trace.FlagDuplicate) {
+			return trace.NoRow
+		}
+		return f.ExecutionOf(r, owner)
+	})
+	work := &sharedWork{
+		list: make([]Execution, len(f.Executions.List)), parts: make(map[int32][]sharedPart), below: make(map[int32][]*Execution),
+	}
+	for i := range f.Executions.List {
+		e, row := &work.list[i], &f.Executions.List[i]
+		*e = execution(f, row, ops[first[i]:first[i+1]:first[i+1]])
+		for k, ns := range divide(e.SumNS, len(row.Requests), row.Weights) {
+			work.parts[row.Requests[k]] = append(work.parts[row.Requests[k]], sharedPart{execution: e, ns: ns})
+		}
+	}
+	for i := range work.list {
+		e, parent := &work.list[i], f.Tree.Parent[f.Executions.List[i].Row]
+		if parent == trace.NoRow {
+			continue
+		}
+		if around := f.Executions.Of[parent]; around != trace.NoExecution {
+			work.list[around].within = append(work.list[around].within, e)
+		} else if owner[parent] != trace.NoRow {
+			work.below[owner[parent]] = append(work.below[owner[parent]], e)
+		}
+	}
+	return work
+}
+
+// execution describes a shared execution with its operations.
+func execution(f *trace.Forest, e *trace.Execution, ops []int32) Execution {
+	n := f.Node(e.Row)
+	return Execution{
+		Name: n.Name(), Service: rowService(f, e.Row), TraceID: n.TraceID(), SpanID: n.SpanID(),
+		StartNS: n.Start(), DurationNS: n.Duration(),
+		Links: e.Links, Requests: len(e.Requests), SumNS: sumDeviceSide(f, ops), Root: n,
+		forest: f, ops: ops,
+	}
+}
+
+// rowService returns the service of the operation or span in row r.
+func rowService(f *trace.Forest, r int32) string {
+	if f.Has(r, trace.FlagOp) {
+		return f.Service(r)
+	}
+	return f.Names.Spans.Values[f.Name(r)].Service
+}
+
+// sumDeviceSide returns the sum of the durations of operations, without those that
+// are the host's view of device work.
+func sumDeviceSide(f *trace.Forest, ops []int32) int64 {
+	var sum wide.Sum
+	for _, r := range ops {
+		if f.IsDeviceSide(r) {
+			sum.Add(f.Duration(r))
+		}
+	}
+	return sum.Int64()
+}
+
+// divide divides total into n parts in proportion to the weights, in equal parts
+// where there are none or all are 0. The parts are whole numbers that add up to
+// total: each is rounded down, and those with the largest remainders, the first ones
+// where these are equal, get one more.
+//
+//	100 by 1, 1, 1   34, 33, 33
+//	100 by 1, 2, 4   14, 29, 57
+func divide(total int64, n int, weights []int64) []int64 {
+	sum, carry := uint64(0), uint64(0)
+	for _, w := range weights {
+		if sum, carry = bits.Add64(sum, uint64(w), 0); carry != 0 {
+			break // no measure of any engine
+		}
+	}
+	if sum == 0 || carry != 0 {
+		weights, sum = slices.Repeat([]int64{1}, n), uint64(n)
+	}
+	type remainder struct {
+		part int
+		of   uint64
+	}
+	parts, left := make([]int64, n), total
+	remainders := make([]remainder, n)
+	for i, w := range weights {
+		hi, lo := bits.Mul64(uint64(total), uint64(w))
+		part, rest := bits.Div64(hi, lo, sum)
+		parts[i], remainders[i] = int64(part), remainder{i, rest}
+		left -= int64(part)
+	}
+	slices.SortStableFunc(remainders, func(a, b remainder) int {
+		switch {
+		case a.of > b.of:
+			return -1
+		case a.of < b.of:
+			return 1
+		}
+		return 0
+	})
+	for i := range left {
+		parts[remainders[i].part]++
+	}
+	return parts
+}

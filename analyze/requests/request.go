@@ -1,0 +1,265 @@
+package requests
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Request is a local root that is no operation, such as the server span of an
+// HTTP request, with its operations.
+type Request struct {
+	// Name and Service are those of the span; when it was not read, Name is the
+	// root name that its operations state, and Service is "".
+	Name    string
+	Service string
+	TraceID op.TraceID
+	SpanID  op.SpanID
+	// Start is in Unix nanoseconds, Duration in nanoseconds; unknown when the
+	// span was not read.
+	StartNS    op.Int
+	DurationNS op.Int
+	// OwnNS is the sum of the durations of the operations that belong to the request,
+	// SharedNS its part of those of shared executions, both in nanoseconds and without
+	// the host's view of device work. SharedOps is the number of operations of those
+	// executions, host's views included.
+	OwnNS     int64
+	SharedNS  int64
+	SharedOps int
+	// Uncovered is the time of the request in which no operation below it ran, nor
+	// any of an execution that it shares, in nanoseconds.
+	UncoveredNS op.Int
+	// Queueing is the time from the start of the request to that of its first
+	// operation, those of shared executions included, in nanoseconds: 0 when that starts earlier, all of it when that
+	// starts after the request; unknown without operations that have a start.
+	QueueingNS op.Int
+	// Root is the request's span; the zero Node when it was not read.
+	Root trace.Node
+
+	forest *trace.Forest
+	ops    []int32
+	shared []sharedPart
+	below  []*Execution // executions below the request, linked to it or not
+}
+
+// Ops returns the number of operations that belong to the request.
+func (r *Request) Ops() int { return len(r.ops) }
+
+// Operations returns the operations that belong to the request, in the order
+// of the input.
+func (r *Request) Operations() iter.Seq[trace.Node] { return r.forest.NodesOf(r.ops) }
+
+// Requests are the requests of a [trace.Forest].
+type Requests struct {
+	// List has the requests by start, those without a start last; in the order
+	// of the input where that is equal.
+	List []Request
+	// Shared has the shared executions in the order of the input.
+	Shared []Execution
+	// MissingLinks counts the links to spans that were not read.
+	MissingLinks int64
+
+	forest     *trace.Forest
+	unattached []int32
+	walks      *path.Walks  // nil until needed
+	causes     *causeFinder // likewise
+}
+
+// Unattached returns the operations that belong to no request, in the order of
+// the input.
+func (r *Requests) Unattached() iter.Seq[trace.Node] { return r.forest.NodesOf(r.unattached) }
+
+// Find returns the local roots that are no operations, with or without
+// operations, and the operations that belong to each.
+//
+// A span is a local root when it has no parent among the spans read, when its
+// parent is in another process, or when an operation names it as its root. An
+// operation belongs to the first one above it. Where the walk up ends at an
+// operation, the root that this names decides; a root that is named and was
+// not read is a request without times. Duplicates are left out.
+//
+//	POST /predict   [0,100)    2 ops, uncovered 100 − 70 = 30, queueing 10
+//	  matmul          [10,50)
+//	  softmax         [40,80)
+//
+// A span that links to spans of requests, and lies below none of these, is a shared
+// execution, with everything below it: no request, and its operations belong to
+// none. Their time is divided among the distinct requests that it links to, by the
+// weights of the links where all of them have one, else equally. What a request
+// links to counts through executions that are themselves linked to requests.
+//
+//	POST /a   [0,100)              own 0, shared 20
+//	POST /b   [5,90)               own 0, shared 20
+//	step      [10,60) links to both
+//	  matmul    [10,50)
+func Find(f *trace.Forest) *Requests {
+	f.Build()
+	owner := f.RequestOwners()
+	all := &Requests{forest: f, MissingLinks: f.Counts.MissingLinks}
+	work := shareWork(f, owner)
+	all.Shared = work.list
+	ops, first := order.Group(f.Rows(), f.Len()+len(f.Names.Stamps.Values), nil, func(r int32) int32 {
+		if !f.Has(r, trace.FlagOp) || f.ExecutionOf(r, owner) != trace.NoExecution {
+			return trace.NoRow
+		}
+		return owner[r]
+	})
+	for o := range int32(len(first) - 1) {
+		mine := ops[first[o]:first[o+1]:first[o+1]]
+		switch {
+		case int(o) >= f.Len():
+			if len(mine) > 0 || len(work.parts[o]) > 0 {
+				all.List = append(all.List, namedRequest(f, o-int32(f.Len()), mine))
+				all.addShared(work, o)
+			}
+		case owner[o] == o && !f.Has(o, trace.FlagOp) && f.ExecutionOf(o, owner) == trace.NoExecution:
+			all.List = append(all.List, request(f, o, mine))
+			all.addShared(work, o)
+		}
+	}
+	for i := range all.List {
+		all.List[i].addTimes()
+	}
+	for r := range int32(f.Len()) {
+		if f.Has(r, trace.FlagOp) && owner[r] == trace.NoRow && f.ExecutionOf(r, owner) == trace.NoExecution && !f.Has(r, trace.FlagDuplicate) {
+			all.unattached = append(all.unattached, r)
+		}
+	}
+	slices.SortStableFunc(all.List, func(a, b Request) int {
+		switch {
+		case a.StartNS.Known != b.StartNS.Known && a.StartNS.Known:
+			return -1
+		case a.StartNS.Known != b.StartNS.Known:
+			return 1
+		}
+		return cmp.Compare(a.StartNS.V, b.StartNS.V)
+	})
+	return all
+}
+
+// addShared gives the request that was added last, and has the number, its parts of
+// shared executions.
+func (r *Requests) addShared(work *sharedWork, number int32) {
+	request := &r.List[len(r.List)-1]
+	request.shared, request.below = work.parts[number], work.below[number]
+	var sum wide.Sum
+	for _, p := range request.shared {
+		sum.Add(p.ns)
+		request.SharedOps += p.execution.Ops()
+	}
+	request.SharedNS = sum.Int64()
+}
+
+// request describes the request in row root, without its times.
+func request(f *trace.Forest, root int32, ops []int32) Request {
+	n := f.Node(root)
+	return Request{
+		Name: n.Name(), Service: n.Service(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+		StartNS: n.Start(), DurationNS: op.Known(n.Duration()), OwnNS: sumDeviceSide(f, ops), Root: n,
+		forest: f, ops: ops,
+	}
+}
+
+// addTimes measures the time that operations cover and the one before the first.
+func (r *Request) addTimes() {
+	if !r.StartNS.Known {
+		return
+	}
+	f := r.forest
+	covered := timeline.NewCoverage(f.Start(r.Root.Row), f.End(r.Root.Row))
+	for _, o := range r.byEnd() {
+		if !f.Has(o, trace.FlagStart) {
+			break // those come last
+		}
+		covered.Add(f.Start(o), f.End(o))
+		queueing := min(max(0, f.Start(o)-r.StartNS.V), r.DurationNS.V)
+		if !r.QueueingNS.Known || queueing < r.QueueingNS.V {
+			r.QueueingNS = op.Known(queueing)
+		}
+	}
+	r.UncoveredNS = op.Known(r.DurationNS.V - covered.Covered)
+}
+
+// byEnd returns the operations below the request and those of the executions that it
+// shares, with what lies below these, the last to end first.
+func (r *Request) byEnd() []int32 {
+	own := slices.Clone(r.ops)
+	var sorter order.Rows
+	r.forest.SortByEnd(own, &sorter)
+	pending := slices.Clone(r.below)
+	for _, p := range r.shared {
+		pending = append(pending, p.execution)
+	}
+	if len(pending) == 0 {
+		return own
+	}
+	seen := make(map[*Execution]struct{})
+	var lists [][]int32
+	for i := range own {
+		lists = append(lists, own[i:i+1])
+	}
+	for len(pending) > 0 {
+		e := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if _, again := seen[e]; !again {
+			seen[e] = struct{}{}
+			lists = append(lists, e.rowsByEnd(&sorter))
+			pending = append(pending, e.within...)
+		}
+	}
+	return joinByEnd(r.forest, lists, &sorter)
+}
+
+// rowsByEnd returns the operations of an execution, the last to end first.
+func (e *Execution) rowsByEnd(sorter *order.Rows) []int32 {
+	if e.byEnd == nil {
+		e.byEnd = slices.Clone(e.ops)
+		e.forest.SortByEnd(e.byEnd, sorter)
+	}
+	return e.byEnd
+}
+
+// joinByEnd returns the rows of lists that are ordered by their ends in the same order.
+// Executions follow one another as a rule, so that only those that overlap have to be
+// sorted.
+func joinByEnd(f *trace.Forest, lists [][]int32, sorter *order.Rows) []int32 {
+	lists = slices.DeleteFunc(lists, func(rows []int32) bool { return len(rows) == 0 })
+	slices.SortFunc(lists, func(a, b []int32) int { return f.CompareEnd(a[0], b[0]) })
+	var rows []int32
+	// The rows of the lists that overlap start at from, and last is behind them all.
+	from, last, overlap := 0, trace.NoRow, false
+	settle := func() {
+		if overlap {
+			f.SortByEnd(rows[from:], sorter)
+		}
+		from, last, overlap = len(rows), trace.NoRow, false
+	}
+	for _, list := range lists {
+		if last != trace.NoRow && f.CompareEnd(last, list[0]) < 0 {
+			settle()
+		}
+		overlap = last != trace.NoRow
+		rows = append(rows, list...)
+		if end := list[len(list)-1]; last == trace.NoRow || f.CompareEnd(last, end) < 0 {
+			last = end
+		}
+	}
+	settle()
+	return rows
+}
+
+// namedRequest describes a request whose span was not read.
+func namedRequest(f *trace.Forest, s int32, ops []int32) Request {
+	stamp := f.Names.Stamps.Values[s]
+	return Request{
+		Name: stamp.Name, TraceID: f.Names.Traces.Values[stamp.Trace], SpanID: trace.SpanID(stamp.Span),
+		OwnNS: sumDeviceSide(f, ops), forest: f, ops: ops,
+	}
+}

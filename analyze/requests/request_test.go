@@ -1,0 +1,283 @@
+package requests
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// described is a request as the tests write it.
+type described struct {
+	Name      string
+	Trace     byte
+	ID        uint64
+	Start     op.Int
+	Duration  op.Int
+	Uncovered op.Int
+	Queueing  op.Int
+	Ops       []string
+}
+
+func describe(requests *Requests) []described {
+	var rows []described
+	for i := range requests.List {
+		r := &requests.List[i]
+		row := described{
+			r.Name, r.TraceID[15], trace.SpanNumber(r.SpanID), r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, tracetest.Names(r.Operations()),
+		}
+		if r.Ops() != len(row.Ops) {
+			panic("Ops and Operations disagree")
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func TestRequests(t *testing.T) {
+	known := op.Known
+	tests := []struct {
+		name       string
+		specs      []tracetest.Spec
+		want       []described
+		unattached []string
+	}{
+		{name: "empty"},
+		{
+			name: "operations at any depth, overlapping and beyond the end",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("POST /predict", 1, 0, 0, 100), tracetest.SpanAt("inference", 2, 1, 5, 95),
+				tracetest.OpAt("matmul", 3, 2, 10, 50), tracetest.OpAt("softmax", 4, 3, 40, 80), tracetest.OpAt("log", 5, 1, 90, 130),
+			},
+			want: []described{{
+				"POST /predict", 1, 1, known(0), known(100), known(20), known(10), []string{"matmul", "softmax", "log"},
+			}},
+		},
+		{
+			name: "in the order of their starts; without operations; an operation before the start",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("late", 1, 0, 50, 60).In(2), tracetest.SpanAt("timeless", 1, 0, 0, 10).In(1).WithoutStart(),
+				tracetest.SpanAt("early", 1, 0, 20, 30).In(0), tracetest.OpAt("a", 2, 1, 40, 55).In(2),
+			},
+			want: []described{
+				{"early", 0, 1, known(20), known(10), known(10), op.Int{}, nil},
+				{"late", 2, 1, known(50), known(10), known(5), known(0), []string{"a"}},
+				{"timeless", 1, 1, op.Int{}, known(10), op.Int{}, op.Int{}, nil},
+			},
+		},
+		{
+			name: "a remote parent makes a request of its own",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("gateway", 1, 0, 0, 100), tracetest.SpanAt("server", 2, 1, 20, 60).FromRemote(),
+				tracetest.OpAt("a", 3, 2, 30, 40), tracetest.OpAt("b", 4, 1, 70, 90),
+			},
+			want: []described{
+				{"gateway", 1, 1, known(0), known(100), known(80), known(70), []string{"b"}},
+				{"server", 1, 2, known(20), known(40), known(30), known(10), []string{"a"}},
+			},
+		},
+		{
+			name: "C2: an orphan belongs to the root that it names, what is below it as well",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("a", 3, 2, 30, 40).Under("request", 1), tracetest.OpAt("b", 4, 3, 50, 60), tracetest.SpanAt("request", 1, 0, 0, 100),
+				tracetest.OpAt("c", 5, 2, 70, 80),
+			},
+			want:       []described{{"request", 1, 1, known(0), known(100), known(80), known(30), []string{"a", "b"}}},
+			unattached: []string{"c"},
+		},
+		{
+			name: "a root that was not read has no times",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("a", 3, 2, 30, 40).Under("GET /", 1), tracetest.OpAt("b", 4, 2, 50, 60).Under("GET /", 1), tracetest.OpAt("c", 5, 0, 0, 1).In(2).Under("GET /", 1),
+			},
+			want: []described{
+				{Name: "GET /", Trace: 1, ID: 1, Ops: []string{"a", "b"}},
+				{Name: "GET /", Trace: 2, ID: 1, Ops: []string{"c"}},
+			},
+		},
+		{
+			name: "a root that is named ends the walk",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("client", 1, 0, 0, 100), tracetest.SpanAt("server", 2, 1, 20, 60), tracetest.OpAt("a", 3, 2, 30, 40).Under("server", 2),
+			},
+			want: []described{
+				{"client", 1, 1, known(0), known(100), known(100), op.Int{}, nil},
+				{"server", 1, 2, known(20), known(40), known(30), known(10), []string{"a"}},
+			},
+		},
+		{
+			name: "an operation is no request",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("step", 1, 0, 0, 100).Under("step", 1), tracetest.OpAt("a", 2, 1, 10, 20).Under("step", 1), tracetest.OpAt("none", 0, 0, 0, 1).In(0),
+				tracetest.OpAt("a", 2, 1, 10, 20), // a duplicate is not counted
+			},
+			unattached: []string{"step", "a", "none"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			requests := Find(tracetest.AddTo(trace.New(), tt.specs...))
+			if diff := gocmp.Diff(tt.want, describe(requests)); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+			if diff := gocmp.Diff(tt.unattached, tracetest.Names(requests.Unattached())); diff != "" {
+				t.Errorf("unattached (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRequestsAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 300, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(20))
+		naive := tracetest.NewNaiveTree(specs)
+		if !naive.FindExecutions() {
+			return // links in a circle: see TestSharedExecutionsAddUp
+		}
+		ops := make(map[int][]int)
+		unattached := 0
+		for i, s := range specs {
+			if naive.Execution[i] >= 0 {
+				continue
+			}
+			if s.IsOp && !naive.Duplicate[i] {
+				owner := naive.NaiveOwner(i)
+				ops[owner] = append(ops[owner], i)
+			}
+			if naive.IsLocalRoot(i) && ops[i] == nil {
+				ops[i] = []int{}
+			}
+		}
+		for _, e := range naive.Executions {
+			for _, owner := range naive.WorksFor[e] {
+				if ops[owner] == nil {
+					ops[owner] = []int{}
+				}
+			}
+		}
+		unattached = len(ops[-1])
+		delete(ops, -1)
+
+		var want []described
+		for owner, list := range ops {
+			want = append(want, describeNaive(naive, owner, list))
+		}
+		requests := Find(tracetest.AddTo(trace.New(), specs...))
+		got := describe(requests)
+		byIdentity := func(a, b described) int {
+			return cmp.Or(cmp.Compare(a.Trace, b.Trace), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Name, b.Name),
+				cmp.Compare(a.Start.V, b.Start.V), cmp.Compare(a.Duration.V, b.Duration.V), slices.Compare(a.Ops, b.Ops))
+		}
+		slices.SortFunc(want, byIdentity)
+		slices.SortFunc(got, byIdentity)
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d: requests (-want +got):\n%s", seed, diff)
+		}
+		if len(requests.unattached) != unattached {
+			t.Errorf("seed %d: %d unattached operations, want %d", seed, len(requests.unattached), unattached)
+		}
+	})
+}
+
+func describeNaive(n *tracetest.NaiveTree, owner int, ops []int) described {
+	var row described
+	for _, o := range ops {
+		row.Ops = append(row.Ops, n.Specs[o].Name)
+	}
+	ops = append(slices.Clip(ops), n.SharedOps(owner)...)
+	if owner >= len(n.Specs) {
+		s := n.Specs[owner-len(n.Specs)]
+		row.Name, row.Trace, row.ID = s.Root, s.Trace, s.RootID
+		return row
+	}
+	s := n.Specs[owner]
+	row.Name, row.Trace, row.ID = s.Name, s.Trace, s.ID
+	row.Start, row.Duration = s.StartTime(), op.Known(s.End-s.Start)
+	if s.Timeless {
+		return row
+	}
+	row.Uncovered = op.Known(0)
+	for at := s.Start; at < s.End; at++ {
+		if !slices.ContainsFunc(ops, func(o int) bool { return n.Specs[o].RunsAt(at) }) {
+			row.Uncovered.V++
+		}
+	}
+	for _, o := range ops {
+		if n.Specs[o].Timeless {
+			continue
+		}
+		queueing := min(max(0, n.Specs[o].Start-s.Start), s.End-s.Start)
+		if !row.Queueing.Known || queueing < row.Queueing.V {
+			row.Queueing = op.Known(queueing)
+		}
+	}
+	return row
+}
+
+func TestEndpoints(t *testing.T) {
+	gpu := device.Key{DeviceID: "cuda:0"}
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.SpanAt("GET /a", 1, 0, 0, 100).Of("api"), tracetest.OpAt("matmul", 2, 1, 10, 40),
+		tracetest.SpanAt("GET /a", 1, 0, 0, 50).In(2).Of("api"), tracetest.OpAt("matmul", 2, 1, 5, 50).In(2),
+		tracetest.SpanAt("GET /a", 1, 0, 0, 20).In(3).Of("other"),
+		tracetest.OpAt("relu", 1, 0, 0, 10).In(4).Under("GET /b", 9),
+	)
+	want := []Endpoint{
+		{
+			Name: "GET /a", Service: "api", Requests: 2, Ops: 2, OwnNS: 75, Timed: 2, DurationNS: 150, MaxNS: 100, UncoveredNS: 75, QueueingNS: 15,
+			Path: &path.Summary{
+				Paths: 2, DurationNS: 150, BoundBy: path.BoundBy{ComputeNS: 75, HostNS: 75},
+				Shares: []path.Share{
+					{Operation: "GET /a", Kind: path.KindHost, TimeNS: 75, Share: 0.5, Segments: 3},
+					{Operation: "matmul", Kind: "compute", Key: gpu, TimeNS: 75, Share: 0.5, Segments: 2},
+				},
+				Edges: path.Edges{Tree: 2},
+			},
+		},
+		{
+			Name: "GET /a", Service: "other", Requests: 1, Timed: 1, DurationNS: 20, MaxNS: 20, UncoveredNS: 20,
+			Path: &path.Summary{
+				Paths: 1, DurationNS: 20, BoundBy: path.BoundBy{HostNS: 20},
+				Shares: []path.Share{{Operation: "GET /a", Kind: path.KindHost, TimeNS: 20, Share: 1, Segments: 1}},
+			},
+		},
+		{Name: "GET /b", Requests: 1, Ops: 1, OwnNS: 10, Path: &path.Summary{Shares: []path.Share{}}},
+	}
+	if diff := gocmp.Diff(want, Find(forest).Endpoints()); diff != "" {
+		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+}
+
+// The operations of a request are in the group of its name, those of a shared
+// execution in that of the execution.
+func TestRequestsAgreeWithGroupsByRoot(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(40))
+		forest := trace.New()
+		forest.GroupBy(tracetest.Keys("kind,root"))
+		for _, s := range specs {
+			s.Root, s.RootID = "", 0
+			forest.Add(s.Record())
+		}
+		forest.FillRoots()
+		requests := Find(forest)
+		for i := range requests.List {
+			for n := range requests.List[i].Operations() {
+				values := key.Cut(forest.Names.Groups.Values[forest.Group(n.Row)], forest.By)
+				if values[1].Text != requests.List[i].Name {
+					t.Errorf("seed %d: %s is in the group %q, its request is %q", seed, n.Name(), values[1], requests.List[i].Name)
+				}
+			}
+		}
+	})
+}

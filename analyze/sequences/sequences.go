@@ -1,0 +1,278 @@
+package sequences
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/repeats"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Sequences are sequences of short operations that come again: what could be one
+// operation instead.
+type Sequences struct {
+	// ShortNS is the longest duration of a short operation, and the longest time from the end
+	// of one to the start of the next within a sequence.
+	ShortNS int64 `json:"short_ns"`
+	// MaxOperations is the longest sequence that is looked for.
+	MaxOperations int64 `json:"max_operations"`
+	// Runs is how many runs there are of two or more short operations, RunOperations how
+	// many operations they have.
+	Runs          int64 `json:"runs"`
+	RunOperations int64 `json:"run_operations"`
+	// LeftOut is how many of these operations were not looked at, because too many runs
+	// differ.
+	LeftOut int64 `json:"left_out"`
+	// Count is how many sequences were found, Rows has those that take longest, gaps
+	// included.
+	Count int64      `json:"count"`
+	Rows  []Sequence `json:"rows"`
+}
+
+// Sequence is a sequence of short operations below one parent, on one stream.
+type Sequence struct {
+	Operations []string `json:"operations"`
+	// Count is how many times it occurs.
+	Count int64 `json:"count"`
+	// SumNS is the time of its operations, GapNS that between them.
+	SumNS int64 `json:"sum_ns"`
+	GapNS int64 `json:"gap_ns"`
+	// Share is SumNS as a part of the total's; nil where that is 0. GapShare is GapNS
+	// as a part of both.
+	Share    op.Float `json:"share"`
+	GapShare op.Float `json:"gap_share"`
+	// Streams has a row per stream that it ran on, by device and stream.
+	Streams []Stream `json:"streams"`
+}
+
+// Stream is how many times a sequence occurs on a stream.
+type Stream struct {
+	device.Key
+	// Stream is nil for operations that state none.
+	Stream op.Int `json:"stream"`
+	Count  int64  `json:"count"`
+}
+
+// shortOperation is the longest duration of a short operation.
+const shortOperation = 100 * time.Microsecond
+
+// maxRunOperations bounds the operations of runs that differ.
+const maxRunOperations = 1 << 18
+
+// Find returns the repeated sequences, of which top are described, given the sum of
+// all durations.
+func Find(f *trace.Forest, top int, whole float64) *Sequences {
+	f.Build()
+	runs := shortRuns{forest: f, index: make(map[string]int32)}
+	for _, device := range f.Devices.Order {
+		runs.addDevice(device)
+	}
+	s := &Sequences{
+		ShortNS: int64(shortOperation), MaxOperations: repeats.MaxLength, Runs: runs.count, RunOperations: runs.operations,
+		LeftOut: runs.leftOut, Rows: []Sequence{},
+	}
+	texts, weights := make([][]int32, len(runs.list)), make([]int64, len(runs.list))
+	for i := range runs.list {
+		texts[i], weights[i] = runs.list[i].names, runs.list[i].count
+	}
+	found := repeats.Find(texts, weights)
+	s.Count = int64(len(found))
+	rows := make([]Sequence, len(found))
+	for i := range found {
+		rows[i] = runs.sequence(&found[i], whole)
+	}
+	sortSequences(rows)
+	s.Rows = append(s.Rows, rows[:min(len(rows), max(0, top))]...)
+	for i := range s.Rows {
+		sortStreams(s.Rows[i].Streams)
+	}
+	return s
+}
+
+// shortRuns has the runs of short operations: below one parent, on one stream, one behind the
+// other. Equal ones are kept once.
+type shortRuns struct {
+	forest              *trace.Forest
+	list                []shortRun
+	index               map[string]int32 // by names
+	key                 []byte
+	count, operations   int64
+	different, leftOut  int64
+	parents, grouped    []int32 // of the rows of a device, and those by parent
+	names               []int32 // of the run under way
+	durations, gapTimes []int64
+}
+
+// shortRun is a run, as often as it occurs.
+type shortRun struct {
+	names []int32
+	count int64
+	// durations and gaps have the sums over all its occurrences, gaps before each operation.
+	durations, gaps []int64
+	streams         map[int32]int64 // occurrences by lane
+}
+
+// runParent identifies the operations among which runs are looked for.
+type runParent struct {
+	trace, stream int32
+	span          uint64
+}
+
+// addDevice adds the runs of a device.
+func (s *shortRuns) addDevice(device int32) {
+	f := s.forest
+	rows := f.Devices.Of(device)
+	numbers := make(map[runParent]int32)
+	s.parents = slices.Grow(s.parents[:0], len(rows))
+	var below timeline.Descent
+	latest, number := runParent{}, trace.NoRow
+	for _, r := range rows {
+		if anyOpBelow(f, r, &below) {
+			s.parents = append(s.parents, trace.NoRow)
+			continue
+		}
+		if parent := parentOf(f, r); number == trace.NoRow || parent != latest {
+			found := false
+			if number, found = numbers[parent]; !found {
+				number = int32(len(numbers))
+				numbers[parent] = number
+			}
+			latest = parent
+		}
+		s.parents = append(s.parents, number)
+	}
+	var first []int32
+	s.grouped, first = order.Group(int32(len(rows)), len(numbers), s.grouped, func(i int32) int32 { return s.parents[i] })
+	for i, at := range s.grouped {
+		s.grouped[i] = rows[at]
+	}
+	for g := range len(numbers) {
+		s.addGroup(s.grouped[first[g]:first[g+1]])
+	}
+}
+
+// anyOpBelow reports whether an operation lies below row r.
+func anyOpBelow(f *trace.Forest, r int32, below *timeline.Descent) bool {
+	return !f.Has(r, trace.FlagDuplicate) && f.Tree.First[r] < f.Tree.First[r+1] && len(timeline.OpsBelow(f, r, below)) > 0
+}
+
+// parentOf returns the span above row r that is no operation of the host, read or not, with
+// the stream of r.
+func parentOf(f *trace.Forest, r int32) runParent {
+	stream := f.DeviceStreamOf(r)
+	at := r
+	for p := f.Tree.Parent[at]; p != trace.NoRow && f.Has(p, trace.FlagOp|trace.FlagHost); p = f.Tree.Parent[at] {
+		at = p
+	}
+	return runParent{trace: f.Trace(at), stream: stream, span: f.ParentID(at)}
+}
+
+// addGroup adds the runs among the operations below one parent, which are in the order of
+// their starts.
+func (s *shortRuns) addGroup(rows []int32) {
+	f := s.forest
+	end := int64(0)
+	lane := int32(0)
+	for _, r := range rows {
+		start, duration := f.Start(r), f.Duration(r)
+		gap := max(0, start-end)
+		if len(s.names) > 0 && (duration > int64(shortOperation) || gap > int64(shortOperation)) {
+			s.endRun(lane)
+		}
+		if duration > int64(shortOperation) {
+			continue
+		}
+		if len(s.names) == 0 {
+			gap, end, lane = 0, start, f.Lane(r)
+		}
+		s.names, s.durations, s.gapTimes = append(s.names, f.Name(r)), append(s.durations, duration), append(s.gapTimes, gap)
+		end = max(end, start+duration)
+	}
+	s.endRun(lane)
+}
+
+// endRun adds the run under way.
+func (s *shortRuns) endRun(lane int32) {
+	n := len(s.names)
+	if n > 1 {
+		s.count++
+		s.operations += int64(n)
+		if run := s.run(); run != nil {
+			run.count++
+			run.streams[lane]++
+			for i := range n {
+				run.durations[i] = wide.AddSaturating(run.durations[i], s.durations[i])
+				run.gaps[i] = wide.AddSaturating(run.gaps[i], s.gapTimes[i])
+			}
+		}
+	}
+	s.names, s.durations, s.gapTimes = s.names[:0], s.durations[:0], s.gapTimes[:0]
+}
+
+// run returns the run that equals the one under way, nil if there are too many.
+func (s *shortRuns) run() *shortRun {
+	s.key = s.key[:0]
+	for _, name := range s.names {
+		s.key = binary.LittleEndian.AppendUint32(s.key, uint32(name))
+	}
+	i, ok := s.index[string(s.key)]
+	if ok {
+		return &s.list[i]
+	}
+	n := len(s.names)
+	if s.different+int64(n) > maxRunOperations {
+		s.leftOut += int64(n)
+		return nil
+	}
+	s.different += int64(n)
+	s.index[string(s.key)] = int32(len(s.list))
+	s.list = append(s.list, shortRun{
+		names: append([]int32(nil), s.names...), durations: make([]int64, n), gaps: make([]int64, n), streams: make(map[int32]int64),
+	})
+	return &s.list[len(s.list)-1]
+}
+
+// sequence describes a sequence that was found.
+func (s *shortRuns) sequence(found *repeats.Sequence, whole float64) Sequence {
+	f := s.forest
+	row := Sequence{Count: found.Count}
+	counts := make(map[int32]int64) // by stream
+	lanes := make(map[int32]int32)  // one of each stream
+	for _, at := range found.At {
+		run := &s.list[at.Text]
+		for i := at.From; i < at.From+found.Length; i++ {
+			row.SumNS = wide.AddSaturating(row.SumNS, run.durations[i])
+			if i > at.From {
+				row.GapNS = wide.AddSaturating(row.GapNS, run.gaps[i])
+			}
+		}
+		for lane, n := range run.streams {
+			stream := f.Devices.Streams[lane]
+			counts[stream] += n
+			lanes[stream] = lane
+		}
+	}
+	first := found.At[0]
+	for _, name := range s.list[first.Text].names[first.From : first.From+found.Length] {
+		row.Operations = append(row.Operations, f.Names.Operations.Values[name])
+	}
+	for stream, n := range counts {
+		lane := lanes[stream]
+		row.Streams = append(row.Streams, Stream{
+			Key: f.Devices.Keys[f.Devices.Lanes[lane]], Stream: f.Names.Lanes.Values[lane].Stream, Count: n,
+		})
+	}
+	if whole > 0 {
+		row.Share = op.KnownFloat(float64(row.SumNS) / whole)
+	}
+	if both := float64(row.SumNS) + float64(row.GapNS); both > 0 {
+		row.GapShare = op.KnownFloat(float64(row.GapNS) / both)
+	}
+	return row
+}

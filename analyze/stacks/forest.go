@@ -1,0 +1,199 @@
+package stacks
+
+import (
+	"io"
+	"runtime"
+
+	"github.com/optrace/optrace/analyze/internal/parallel"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// WriteForest writes the self times of the operations as collapsed stacks,
+// the input of flame graph tools: a line per distinct stack with the frames
+// from the root down, joined by semicolons, a space and the sum of the self
+// times in nanoseconds. Lines are sorted by stack and end in a line break.
+//
+//	POST /predict;inference;cuda:0;relu 40
+//	POST /predict;inference;cuda:0;relu;matmul 60
+//
+// The stacks are those of [Of]. Stacks without weight are left out.
+//
+// In frames a semicolon becomes a colon and control characters become spaces;
+// frames that are equal then are one.
+func WriteForest(f *trace.Forest, w io.Writer) error {
+	return addStacks(f, 0, f.Rows(), func(int32, *Labels) {}).WriteCollapsed(w)
+}
+
+// Of adds up the operations by stack, with the requests that they belong to and,
+// where the forest keeps them, their shapes.
+//
+// The device is a frame before the first operation on it, with its rank where
+// there are several. Spans that are no operations and operations seen from the
+// host are frames without values of their own: waiting is no work of a device.
+// Duplicates have no place in the tree, and are left out.
+func Of(f *trace.Forest) *Table { return OfRange(f, 0, f.Len()) }
+
+// OfRange is [Of] of the operations among those that were added from the number
+// first on, which Len returned before, up to the number end. All others are frames without
+// values of their own; self times are without theirs.
+func OfRange(f *trace.Forest, first, end int) *Table {
+	f.Build()
+	owner := f.RequestOwners()
+	return addStacks(f, int32(max(0, first)), int32(min(end, f.Len())), func(r int32, l *Labels) {
+		l.Shape, l.Request = f.Names.Shapes.Values[f.Shape(r)], stackRequest(f, r, owner)
+	})
+}
+
+// addStacks adds up the operations in rows first to end by stack and the labels that label gives to the
+// operation of a row beside its device and kind. It calls label from several goroutines.
+func addStacks(f *trace.Forest, first, end int32, label func(r int32, l *Labels)) *Table {
+	f.Build()
+	walks := make([]*stackWalk, min(len(f.Tree.Roots), runtime.GOMAXPROCS(0)))
+	functions := make([]func(), len(walks))
+	for i := range walks {
+		walks[i] = newStackWalk(f, label)
+		walks[i].first, walks[i].end = first, end
+		from, to := i*len(f.Tree.Roots)/len(walks), (i+1)*len(f.Tree.Roots)/len(walks)
+		functions[i] = func() { walks[i].walk(f.Tree.Roots[from:to]) }
+	}
+	parallel.Do(functions...)
+	all := NewTable(Limits{})
+	for i, w := range walks {
+		if i == 0 {
+			all = w.table
+			continue
+		}
+		all.Merge(w.table)
+	}
+	for r := first; r < end; r++ {
+		switch {
+		case !f.CountsInSums(r):
+		case f.Has(r, trace.FlagHost):
+			all.HostSide++
+		case f.Has(r, trace.FlagDuplicate):
+			all.Duplicates++
+		}
+	}
+	return all
+}
+
+// stackWalk walks down trees and adds up their operations.
+type stackWalk struct {
+	forest  *trace.Forest
+	label   func(r int32, l *Labels)
+	first   int32 // the first row that counts, and that behind the last one
+	end     int32
+	devices []string // their labels
+	table   *Table
+	path    Path
+	below   timeline.Descent
+	pending []stackVisit
+}
+
+// stackVisit is a row whose frames are to be put below those of another one.
+type stackVisit struct {
+	row    int32
+	depth  int   // of the stack above
+	device int32 // the last one on that stack; trace.NoRow for none
+}
+
+func newStackWalk(f *trace.Forest, label func(int32, *Labels)) *stackWalk {
+	w := &stackWalk{forest: f, label: label, table: NewTable(Limits{})}
+	for _, device := range f.Devices.Keys {
+		w.devices = append(w.devices, device.Label(f.Devices.Ranks))
+	}
+	return w
+}
+
+// walk adds up the operations at and below the rows.
+func (w *stackWalk) walk(roots []int32) {
+	f := w.forest
+	w.push(roots, stackVisit{device: trace.NoRow})
+	for len(w.pending) > 0 {
+		v := w.pending[len(w.pending)-1]
+		w.pending = w.pending[:len(w.pending)-1]
+		w.path.Cut(v.depth)
+		label := ""
+		if f.IsDeviceSide(v.row) && !f.Devices.Keys[f.Device(v.row)].IsNone() {
+			device := f.Device(v.row)
+			label = w.devices[device]
+			if device != v.device {
+				v.device = device
+				w.path.Push(label)
+			}
+		}
+		w.path.Push(f.RowName(v.row))
+		if f.IsDeviceSide(v.row) && w.first <= v.row && v.row < w.end {
+			w.add(v.row, label)
+		}
+		v.depth = w.path.Depth()
+		w.push(f.Tree.Children(v.row), v)
+	}
+}
+
+// push puts off rows that lie below another one.
+func (w *stackWalk) push(rows []int32, above stackVisit) {
+	for _, r := range rows {
+		w.pending = append(w.pending, stackVisit{row: r, depth: above.depth, device: above.device})
+	}
+}
+
+// add adds the operation in row r, which the path ends in.
+func (w *stackWalk) add(r int32, device string) {
+	f := w.forest
+	lane := &f.Names.Lanes.Values[f.Lane(r)]
+	labels := Labels{Device: device, Kind: f.Kind(r), Producer: Producer{
+		Service: lane.Service, Rank: lane.Device.Rank, Host: lane.Device.Host,
+	}}
+	w.label(r, &labels)
+	w.table.Add(&w.path, &labels, Values{
+		Count: 1, TimeNS: ownTime(f, r, &w.below), SelfNS: timeline.SelfTime(f, r, &w.below), Bytes: f.Memory(r), FLOPs: f.Flops(r),
+	})
+	if f.Has(r, trace.FlagStart) {
+		w.table.AddTime(f.Start(r), f.End(r))
+	}
+}
+
+// ownTime returns the duration of r without the durations of the operations directly
+// below it, 0 where these are longer together. What is only a frame is looked through.
+func ownTime(f *trace.Forest, r int32, d *timeline.Descent) int64 {
+	left := f.Duration(r)
+	d.Pending = append(d.Pending[:0], f.Tree.Children(r)...)
+	for len(d.Pending) > 0 && left > 0 {
+		last := len(d.Pending) - 1
+		child := d.Pending[last]
+		d.Pending = d.Pending[:last]
+		if f.IsDeviceSide(child) {
+			left -= f.Duration(child)
+		} else {
+			d.Pending = append(d.Pending, f.Tree.Children(child)...)
+		}
+	}
+	return max(0, left)
+}
+
+// stackRequest returns the span that the operation in row r worked for.
+func stackRequest(f *trace.Forest, r int32, owner []int32) Request {
+	root := owner[r]
+	if e := f.ExecutionOf(r, owner); e != trace.NoExecution {
+		root = f.Executions.List[e].Row
+	}
+	switch {
+	case root == trace.NoRow:
+		return Request{}
+	case int(root) >= f.Len():
+		s := f.Names.Stamps.Values[int(root)-f.Len()]
+		return requestOf(s.Name, f.Names.Traces.Values[s.Trace], s.Span)
+	}
+	return requestOf(f.RowName(root), f.Names.Traces.Values[f.Trace(root)], f.Span(root))
+}
+
+// requestOf returns a request. The ids of a local trace stand for nothing outside.
+func requestOf(name string, id op.TraceID, span uint64) Request {
+	if id.IsLocal() || id.IsZero() {
+		return Request{Name: name}
+	}
+	return Request{Name: name, TraceID: id, SpanID: trace.SpanID(span)}
+}

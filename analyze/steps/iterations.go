@@ -1,0 +1,80 @@
+package steps
+
+import (
+	"iter"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// Iterations are the iterations of steps, those of the report's steps, numbered by start
+// from 0.
+type Iterations struct {
+	forest *trace.Forest
+	of     []int32 // by row
+	count  int
+}
+
+// Find returns the iterations of steps.
+func Find(f *trace.Forest) *Iterations {
+	f.Build()
+	it := &Iterations{forest: f, of: make([]int32, f.Len())}
+	for i := range it.of {
+		it.of[i] = trace.NoRow
+	}
+	rows := rowsWithSteps(f)
+	var numbers []int32
+	numbers, it.count = newLoops(f).iterationsOf(rows)
+	for i, r := range rows {
+		it.of[r] = numbers[i]
+	}
+	return it
+}
+
+// Len returns how many iterations there are.
+func (it *Iterations) Len() int { return it.count }
+
+// Of returns the iteration that a node of the forest belongs to, -1 for none.
+func (it *Iterations) Of(n trace.Node) int { return int(it.of[n.Row]) }
+
+// Device is the time of a device within an iteration, in nanoseconds.
+type Device struct {
+	Iteration int
+	Device    device.Key
+	// ComputeNS, ExposedCommunicationNS, ExposedMemoryNS, OtherNS and IdleNS add up to the time
+	// from the first start to the last end of the iteration on the device.
+	ComputeNS, ExposedCommunicationNS, ExposedMemoryNS, OtherNS, IdleNS int64
+}
+
+// Devices yields the time of each device within each iteration, device by device.
+func (it *Iterations) Devices() iter.Seq[Device] {
+	f := it.forest
+	return func(yield func(Device) bool) {
+		for _, device := range f.Devices.Order {
+			rows := f.Devices.Of(device)
+			order, first := order.Group(int32(len(rows)), it.count, nil, func(i int32) int32 { return it.of[rows[i]] })
+			for i, at := range order {
+				order[i] = rows[at]
+			}
+			for i := range it.count {
+				mine := order[first[i]:first[i+1]]
+				if len(mine) > 0 && !yield(stepDevice(f, i, f.Devices.Keys[device], mine)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func stepDevice(f *trace.Forest, iteration int, device device.Key, rows []int32) Device {
+	var parts timeline.Parts
+	for s := range timeline.Sweep(f, rows) {
+		parts.Add(s)
+	}
+	return Device{
+		Iteration: iteration, Device: device, ComputeNS: parts.Compute, ExposedCommunicationNS: parts.ExposedCommunication,
+		ExposedMemoryNS: parts.ExposedMemory, OtherNS: parts.Other, IdleNS: parts.Idle,
+	}
+}

@@ -1,0 +1,136 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Row is a row of the step table: one iteration of a loop, over all devices
+// and ranks.
+type Row struct {
+	Step int64 `json:"step"`
+	// Service is the service of the operations, "" where they state none.
+	Service string `json:"service,omitempty"`
+	// Run tells apart the iterations of one number in a service: 1 is the first to
+	// start, 2 the one in a second request or after a restart.
+	Run int64 `json:"run"`
+	// Count is the number of operations, Sum the sum of their durations in
+	// nanoseconds.
+	Count int64 `json:"count"`
+	SumNS int64 `json:"sum_ns"`
+	// Wall is the last end minus the first start, Busy the part of it in which
+	// anything ran on any device; nil when no operation of the step has a start.
+	WallNS op.Int `json:"wall_ns"`
+	BusyNS op.Int `json:"busy_ns"`
+}
+
+// Rows returns the iterations by service, step and run, over the operations
+// that have a step and are not the host's view. It returns nil unless some
+// iteration holds several operations: where each has its own, as in a seed
+// trace, the number is an ordinal and not an iteration.
+func Rows(f *trace.Forest) []Row {
+	f.Build()
+	rows := rowsWithSteps(f)
+	if len(rows) == 0 {
+		return nil
+	}
+	l := newLoops(f)
+	of, count := l.iterationsOf(rows)
+	order, first := order.Group(int32(len(rows)), count, l.owners, func(i int32) int32 { return of[i] })
+	for i, at := range order {
+		order[i] = rows[at]
+	}
+	steps := make([]Row, 0, count)
+	several := false
+	for i := range count {
+		mine := order[first[i]:first[i+1]]
+		several = several || len(mine) > 1
+		steps = append(steps, sumStep(f, mine))
+	}
+	if !several {
+		return nil
+	}
+	numberRuns(steps)
+	return steps
+}
+
+// Stated returns how many operations have a step and are not the host's view.
+func Stated(f *trace.Forest) int64 {
+	count := int64(0)
+	for r := range f.Rows() {
+		if f.IsDeviceSide(r) && f.Has(r, trace.FlagStep) {
+			count++
+		}
+	}
+	return count
+}
+
+// rowsWithSteps returns the operations that have a step and are not the host's view,
+// those with a start first. They are sorted by start, step and then as CompareStart
+// does; those without a start by step, duration and the order of the input.
+func rowsWithSteps(f *trace.Forest) []int32 {
+	rows := make([]int32, 0, Stated(f))
+	var timeless []int32
+	for r := range f.Rows() {
+		switch {
+		case !f.IsDeviceSide(r) || !f.Has(r, trace.FlagStep):
+		case f.Has(r, trace.FlagStart):
+			rows = append(rows, r)
+		default:
+			timeless = append(timeless, r)
+		}
+	}
+	var sorter order.Rows
+	sorter.Sort(rows, f.Start, func(p0 int32, p1 int32) int { return compareSteps(f, p0, p1) })
+	slices.SortFunc(timeless, func(p0 int32, p1 int32) int { return compareSteps(f, p0, p1) })
+	return append(rows, timeless...)
+}
+
+// compareSteps orders rows that start at once, or have no start.
+func compareSteps(f *trace.Forest, a, b int32) int {
+	return cmp.Or(cmp.Compare(f.Step(a), f.Step(b)), f.CompareStart(a, b))
+}
+
+// numberRuns sorts steps, which are by start, and numbers those of one service
+// and step.
+func numberRuns(steps []Row) {
+	slices.SortStableFunc(steps, func(a, b Row) int {
+		return cmp.Or(strings.Compare(a.Service, b.Service), cmp.Compare(a.Step, b.Step))
+	})
+	for i := range steps {
+		steps[i].Run = 1
+		if i > 0 && steps[i-1].Service == steps[i].Service && steps[i-1].Step == steps[i].Step {
+			steps[i].Run = steps[i-1].Run + 1
+		}
+	}
+}
+
+// sumStep sums up the rows of an iteration, those with a start first and by
+// start.
+func sumStep(f *trace.Forest, rows []int32) Row {
+	step := Row{Step: f.Step(rows[0]), Service: f.Service(rows[0]), Count: int64(len(rows))}
+	var sum wide.Sum
+	for _, r := range rows {
+		sum.Add(f.Duration(r))
+	}
+	step.SumNS = sum.Int64()
+	started := slices.IndexFunc(rows, func(r int32) bool { return !f.Has(r, trace.FlagStart) })
+	if started < 0 {
+		started = len(rows)
+	}
+	if started > 0 {
+		var parts timeline.Parts
+		for s := range timeline.Sweep(f, rows[:started]) {
+			parts.Add(s)
+		}
+		step.WallNS, step.BusyNS = op.Known(parts.Span), op.Known(parts.Busy)
+	}
+	return step
+}

@@ -1,0 +1,289 @@
+package steps
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+const second = 1_000_000_000
+
+// stepOp is an operation of a step on cuda:0 in trace 1, without a parent.
+func stepOp(step, start, end int64) tracetest.Spec {
+	return tracetest.OpAt("a", 0, 0, start, end).InStep(step)
+}
+
+// stepRow is a row of the table without a service.
+func stepRow(step, run, count, sum, wall, busy int64) Row {
+	return Row{Step: step, Run: run, Count: count, SumNS: sum, WallNS: op.Known(wall), BusyNS: op.Known(busy)}
+}
+
+func ofService(s Row, service string) Row { s.Service = service; return s }
+
+func TestSteps(t *testing.T) {
+	tests := []struct {
+		name  string
+		specs []tracetest.Spec
+		want  []Row
+	}{
+		{name: "no steps", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10)}},
+		{
+			name:  "C8: an ordinal per operation is no step",
+			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10).InStep(0), tracetest.OpAt("b", 2, 0, 10, 20).InStep(1)},
+		},
+		{
+			name: "steps over two devices, in ascending order, the host's view left out",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("a", 1, 0, 100, 110).InStep(7), tracetest.OpAt("b", 2, 0, 0, 30).InStep(-2), tracetest.OpAt("c", 3, 0, 20, 50).InStep(-2).On("cuda:1"),
+				tracetest.OpAt("d", 4, 0, 60, 70).InStep(-2), tracetest.OpAt("e", 5, 0, 0, 500).InStep(7).FromHost(), tracetest.OpAt("f", 6, 0, 0, 500),
+			},
+			want: []Row{stepRow(-2, 1, 3, 70, 70, 60), stepRow(7, 1, 1, 10, 10, 10)},
+		},
+		{
+			name: "without starts",
+			specs: []tracetest.Spec{
+				tracetest.OpAt("a", 1, 0, 0, 10).InStep(1).WithoutStart(), tracetest.OpAt("b", 2, 0, 0, 5).InStep(1).WithoutStart(),
+				tracetest.OpAt("c", 3, 0, 0, 10).InStep(2).WithoutStart(), tracetest.OpAt("d", 4, 0, 20, 25).InStep(2),
+			},
+			want: []Row{{Step: 1, Run: 1, Count: 2, SumNS: 15}, stepRow(2, 1, 2, 15, 5, 5)},
+		},
+		{
+			name: "a loop that begins again",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10), stepOp(0, 10, 20), stepOp(1, 20, 30), stepOp(1, 30, 40),
+				stepOp(0, 100, 110), stepOp(0, 110, 120), stepOp(1, 120, 130), stepOp(1, 130, 140), stepOp(2, 140, 150),
+			},
+			want: []Row{
+				stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 2, 20, 20, 20),
+				stepRow(1, 1, 2, 20, 20, 20), stepRow(1, 2, 2, 20, 20, 20), stepRow(2, 1, 1, 10, 10, 10),
+			},
+		},
+		{
+			name: "it goes on at a checkpoint",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10), stepOp(1, 10, 20), stepOp(2, 20, 30), stepOp(2, 30, 40),
+				stepOp(1, 100, 110), stepOp(2, 110, 120), stepOp(3, 120, 130),
+			},
+			want: []Row{
+				stepRow(0, 1, 1, 10, 10, 10), stepRow(1, 1, 1, 10, 10, 10),
+				stepRow(1, 2, 1, 10, 10, 10), stepRow(2, 1, 2, 20, 20, 20), stepRow(2, 2, 1, 10, 10, 10),
+				stepRow(3, 1, 1, 10, 10, 10),
+			},
+		},
+		{
+			name: "a device that lags behind another",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10), stepOp(0, 5, 15).On("cuda:1"), stepOp(1, 10, 20), stepOp(0, 15, 25).On("cuda:1"), stepOp(1, 20, 30),
+				stepOp(1, 25, 35).On("cuda:1"), stepOp(2, 30, 40), stepOp(1, 35, 45).On("cuda:1"), stepOp(2, 45, 55).On("cuda:1"),
+			},
+			want: []Row{stepRow(0, 1, 3, 30, 25, 25), stepRow(1, 1, 4, 40, 35, 35), stepRow(2, 1, 2, 20, 25, 20)},
+		},
+		{
+			name: "data of the next step copied ahead",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 20), stepOp(1, 10, 15), stepOp(0, 20, 30), stepOp(1, 31, 33), stepOp(0, 34, 40), stepOp(1, 40, 70),
+				stepOp(1, 80, 90), stepOp(0, 120, 140),
+			},
+			want: []Row{stepRow(0, 1, 3, 36, 40, 36), stepRow(0, 2, 1, 20, 20, 20), stepRow(1, 1, 4, 47, 80, 47)},
+		},
+		{
+			name: "operations that start at once do not begin it again",
+			specs: []tracetest.Spec{
+				stepOp(1, 10, 20), stepOp(0, 0, 20), stepOp(0, 10, 30),
+			},
+			want: []Row{stepRow(0, 1, 2, 40, 30, 30), stepRow(1, 1, 1, 10, 10, 10)},
+		},
+		{
+			name: "services are apart",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10).Of("b"), stepOp(0, 10, 20).Of("b"), stepOp(0, 0, 10).Of("a"), stepOp(1, 10, 20).Of("a"), stepOp(0, 5, 10),
+			},
+			want: []Row{
+				stepRow(0, 1, 1, 5, 5, 5), ofService(stepRow(0, 1, 1, 10, 10, 10), "a"), ofService(stepRow(1, 1, 1, 10, 10, 10), "a"),
+				ofService(stepRow(0, 1, 2, 20, 20, 20), "b"),
+			},
+		},
+		{
+			name: "requests are apart, even at the same time",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
+				tracetest.OpAt("a", 3, 1, 0, 10).InStep(0), tracetest.OpAt("a", 4, 2, 5, 15).InStep(0).In(2), tracetest.OpAt("a", 5, 1, 10, 20).InStep(0),
+				tracetest.OpAt("a", 6, 1, 20, 30).InStep(1), tracetest.OpAt("a", 7, 2, 25, 35).InStep(0).In(2), tracetest.OpAt("a", 8, 0, 2, 12).InStep(0).In(3),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(0, 3, 2, 20, 30, 20), stepRow(1, 1, 1, 10, 10, 10)},
+		},
+		{
+			name: "a shared execution is apart from those of the same engine",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2), tracetest.SpanAt("engine", 9, 0, 0, 100).In(3),
+				tracetest.SpanAt("batch", 10, 9, 0, 30).In(3).To(1, 1).To(2, 2), tracetest.OpAt("a", 11, 10, 0, 10).InStep(0).In(3),
+				tracetest.SpanAt("batch", 20, 9, 5, 30).In(3).To(1, 1).To(2, 2), tracetest.OpAt("a", 21, 20, 5, 25).InStep(0).In(3),
+				tracetest.OpAt("a", 12, 10, 20, 30).InStep(0).In(3), tracetest.OpAt("a", 13, 9, 40, 50).InStep(0).In(3),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 20, 20, 20), stepRow(0, 3, 1, 10, 10, 10)},
+		},
+		{
+			name: "a duplicate belongs to the request of the first",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 2, 1, 0, 10).InStep(0), tracetest.OpAt("a", 2, 0, 20, 30).InStep(0), stepOp(0, 40, 50),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 30, 20), stepRow(0, 2, 1, 10, 10, 10)},
+		},
+		{
+			name: "a request that waits for long is one",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 9*second), tracetest.OpAt("a", 3, 1, 0, 10).InStep(0), tracetest.OpAt("a", 4, 1, 5*second, 5*second+10).InStep(0),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 5*second+10, 20)},
+		},
+		{
+			name: "traces more than a second apart",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10).In(1), stepOp(0, 10, 20).In(2), stepOp(0, second+20, second+30).In(1), stepOp(0, 2*second+31, 2*second+32).In(2),
+				stepOp(1, 9*second, 9*second+10).In(2), stepOp(1, 11*second, 11*second+10).In(2),
+			},
+			want: []Row{
+				stepRow(0, 1, 3, 30, second+30, 30), stepRow(0, 2, 1, 1, 1, 1), stepRow(1, 1, 2, 20, 2*second+10, 20),
+			},
+		},
+		{
+			name: "ranks meet in their order",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
+				stepOp(0, 12, 22).OnRank(1), stepOp(1, 22, 32).OnRank(1), stepOp(0, 112, 122).OnRank(1), stepOp(1, 122, 132).OnRank(1),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 2, 20, 22, 20), stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 2, 20, 22, 20)},
+		},
+		{
+			name: "a rank that misses the first run",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
+				stepOp(0, 97, 99).OnRank(1), stepOp(1, 122, 132).OnRank(1),
+			},
+			want: []Row{stepRow(0, 1, 1, 10, 10, 10), stepRow(0, 2, 2, 12, 13, 12), stepRow(1, 1, 1, 10, 10, 10), stepRow(1, 2, 2, 20, 22, 20)},
+		},
+		{
+			name: "a rank that misses the last run",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10).OnRank(0), stepOp(1, 10, 20).OnRank(0), stepOp(0, 100, 110).OnRank(0), stepOp(1, 110, 120).OnRank(0),
+				stepOp(0, 12, 22).OnRank(1), stepOp(1, 22, 32).OnRank(1),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 22, 20), stepRow(0, 2, 1, 10, 10, 10), stepRow(1, 1, 2, 20, 22, 20), stepRow(1, 2, 1, 10, 10, 10)},
+		},
+		{
+			name: "one rank before a restart and another behind it, in traces of their own",
+			specs: []tracetest.Spec{
+				stepOp(0, 0, 10).OnRank(0), stepOp(0, 10, 20).OnRank(0), stepOp(0, 3600*second, 3600*second+10).OnRank(1).In(2),
+			},
+			want: []Row{stepRow(0, 1, 2, 20, 20, 20), stepRow(0, 2, 1, 10, 10, 10)},
+		},
+		{
+			name: "ranks of one request meet first, and then those below a root of their own",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.SpanAt("GET /", 2, 0, 0, 100).In(2),
+				tracetest.OpAt("a", 3, 1, 0, 10).InStep(0).OnRank(0), tracetest.OpAt("a", 4, 2, 1, 11).InStep(0).In(2).OnRank(0),
+				tracetest.OpAt("a", 5, 2, 2, 12).InStep(0).In(2).OnRank(1), tracetest.OpAt("a", 6, 1, 13, 14).InStep(0).OnRank(1),
+				tracetest.SpanAt("train", 7, 0, 0, 100).In(3), tracetest.OpAt("a", 8, 7, 5, 15).InStep(0).In(3).OnRank(2),
+			},
+			want: []Row{stepRow(0, 1, 3, 21, 15, 15), stepRow(0, 2, 2, 20, 11, 11)},
+		},
+		{
+			name: "operations without a start are of the first iteration of their request",
+			specs: []tracetest.Spec{
+				tracetest.SpanAt("GET /", 1, 0, 0, 100), tracetest.OpAt("a", 3, 1, 50, 60).InStep(0), tracetest.OpAt("a", 4, 1, 0, 7).InStep(0).WithoutStart().OnRank(1),
+				stepOp(0, 0, 10), stepOp(0, 0, 5).WithoutStart(), stepOp(3, 0, 1).WithoutStart(), tracetest.OpAt("a", 6, 1, 0, 2).InStep(3).WithoutStart(),
+			},
+			want: []Row{
+				stepRow(0, 1, 2, 15, 10, 10),
+				stepRow(0, 2, 2, 17, 10, 10), {Step: 3, Run: 1, Count: 1, SumNS: 1}, {Step: 3, Run: 2, Count: 1, SumNS: 2},
+			},
+		},
+		{
+			name: "the ends of time",
+			specs: []tracetest.Spec{
+				stepOp(0, -trace.MaxTime, -trace.MaxTime+1), stepOp(0, trace.MaxTime-1, trace.MaxTime).In(2), stepOp(0, trace.MaxTime-1, trace.MaxTime).In(2),
+			},
+			want: []Row{stepRow(0, 1, 1, 1, 1, 1), stepRow(0, 2, 2, 2, 1, 1)},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Rows(tracetest.AddTo(trace.New(), tt.specs...))); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The rows share out the operations that have a step, each service's among its
+// own, whatever the structure is like.
+func TestStepsShareOutTheOperations(t *testing.T) {
+	type sums struct{ count, ns int64 }
+	type key struct {
+		service string
+		step    int64
+	}
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(60))
+		rows := Rows(tracetest.AddTo(trace.New(), specs...))
+		if rows == nil {
+			return
+		}
+		want, got := make(map[key]sums), make(map[key]sums)
+		for _, s := range specs {
+			if s.DeviceSide() && s.Step.Known {
+				sum := want[key{s.Service, s.Step.V}]
+				want[key{s.Service, s.Step.V}] = sums{sum.count + 1, sum.ns + s.End - s.Start}
+			}
+		}
+		for _, row := range rows {
+			sum := got[key{row.Service, row.Step}]
+			got[key{row.Service, row.Step}] = sums{sum.count + row.Count, sum.ns + row.SumNS}
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(sums{})); diff != "" {
+			t.Errorf("seed %d: sums (-operations +rows):\n%s", seed, diff)
+		}
+	})
+}
+
+func TestStepsAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
+		specs := randomLoops(r)
+		if diff := cmp.Diff(naiveSteps(specs), Rows(tracetest.AddTo(trace.New(), specs...))); diff != "" {
+			t.Errorf("seed %d: steps (-naive +got):\n%s", seed, diff)
+		}
+	})
+}
+
+// randomLoops has loops of several services and ranks, below two requests or
+// none, that begin again, pause, overlap and lack operations.
+func randomLoops(r *rand.Rand) []tracetest.Spec {
+	specs := []tracetest.Spec{tracetest.SpanAt("GET /a", 1, 0, 0, 10), tracetest.SpanAt("GET /b", 2, 0, 0, 10).In(2)}
+	for range 1 + r.IntN(6) {
+		at := r.Int64N(4000)
+		service, rank, trace, parent := tracetest.Pick(r, "", "", "api"), op.Int{}, byte(3+r.IntN(3)), uint64(0)
+		device := tracetest.Pick(r, "cuda:0", "cuda:1")
+		if r.IntN(2) == 0 {
+			rank = op.Known(r.Int64N(3))
+		}
+		if request := byte(r.IntN(5)); request == 1 || request == 2 {
+			trace, parent = request, uint64(request)
+		}
+		for step := range r.Int64N(4) {
+			for range r.IntN(4) {
+				s := tracetest.OpAt("a", 10+uint64(len(specs)), parent, at, at+r.Int64N(600)).Of(service).In(trace).InStep(step)
+				s.Rank, s.Device, s.Timeless = rank, device, r.IntN(15) == 0
+				s.Start, s.End = s.Start*1_000_000, s.End*1_000_000
+				at += r.Int64N(700)
+				specs = append(specs, s)
+			}
+		}
+	}
+	return specs
+}

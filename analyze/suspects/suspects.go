@@ -1,0 +1,145 @@
+package suspects
+
+import (
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// clockSlack is by how much the clocks of hosts that are kept in step over a
+// network may differ, in nanoseconds: a millisecond. A child that starts less
+// than that before its parent started or after it ended may well be on time.
+const clockSlack = 1_000_000
+
+// Found are the rows of a [trace.Forest] whose times cannot be right, each list in
+// the order of the input.
+type Found struct {
+	// Durations are the operations that are still running when a later
+	// operation of their stream has ended.
+	Durations []int32
+	// Clock are the operations and spans that start too long before their
+	// parent starts or after it ends.
+	Clock []int32
+	// repeats are the operations and spans that repeat one before.
+	repeats []int32
+}
+
+// Find finds the rows whose times cannot be right.
+func Find(f *trace.Forest) *Found {
+	f.Build()
+	s := &Found{Durations: suspectDurations(f), Clock: clockProblems(f)}
+	if f.Counts.Repeated > 0 {
+		for r := range f.Rows() {
+			if f.Has(r, trace.FlagRepeat) {
+				s.repeats = append(s.repeats, r)
+			}
+		}
+	}
+	return s
+}
+
+// clockProblems returns the rows that start more than clockSlack before their
+// parent starts or after it ends.
+func clockProblems(f *trace.Forest) []int32 {
+	var found []int32
+	for r := range f.Rows() {
+		if off := clockOffset(f, r); off < -clockSlack || off > clockSlack {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// clockOffset returns for how long row r starts after the end of its parent,
+// negative for how long before the parent's start, in nanoseconds; 0 within the
+// parent's time, without a parent and where one of the two has no start. An
+// operation that the host launched while its parent ran may run at any later time:
+// its launch counts.
+func clockOffset(f *trace.Forest, r int32) int64 {
+	parent := f.Tree.Parent[r]
+	if parent == trace.NoRow || !f.Has(r, trace.FlagStart) || !f.Has(parent, trace.FlagStart) {
+		return 0
+	}
+	begun := f.Start(r)
+	if f.Has(r, trace.FlagLaunch) {
+		begun = min(begun, f.Launch(r))
+	}
+	return min(f.Start(r)-f.Start(parent), max(0, begun-f.End(parent)))
+}
+
+// Kind says what is wrong with a record.
+type Kind string
+
+// The kinds of suspect records.
+const (
+	// SuspectDuration: an operation is still running when a later operation of
+	// its stream has ended.
+	Duration Kind = "duration"
+	// SuspectClock: an operation or span starts before its parent started, or
+	// after it ended, by more than clocks differ.
+	Clock Kind = "clock"
+	// SuspectCycle: an operation or span lies below itself.
+	Cycle Kind = "cycle"
+	// SuspectRepeat: the record was there before, with the same ids and times.
+	// It counts once.
+	Repeat Kind = "repeated"
+)
+
+// Suspect is an example of the records with times or parents that cannot be right.
+type Suspect struct {
+	What Kind `json:"what"`
+	// Operation is the name of the operation or span. DeviceID, Rank, Service,
+	// Host (as in [device.Key]) and Stream are an operation's. A span has no device,
+	// and the ids are left out where there are none.
+	Operation   string     `json:"operation"`
+	DeviceID    string     `json:"device_id"`
+	Rank        op.Int     `json:"rank"`
+	Service     string     `json:"service,omitempty"`
+	Host        string     `json:"host,omitempty"`
+	Stream      op.Int     `json:"stream"`
+	StartUnixNS op.Int     `json:"start_unix_ns"`
+	DurationNS  int64      `json:"duration_ns"`
+	TraceID     op.TraceID `json:"trace_id,omitzero"`
+	SpanID      op.SpanID  `json:"span_id,omitzero"`
+	// OffNS is for how long a clock problem starts after the end of its parent,
+	// negative for how long before the parent's start; nil for the others.
+	OffNS op.Int `json:"off_ns"`
+}
+
+// Examples returns the worst suspect of each kind that there is: the longest
+// duration, the start that is farthest off, the cycle that was cut first and
+// the longest repeat. Of several it is the first in the input.
+func Examples(f *trace.Forest, s *Found) []Suspect {
+	list := []Suspect{}
+	add := func(rows []int32, what Kind, size func(r int32) int64) {
+		if len(rows) == 0 {
+			return
+		}
+		worst := rows[0]
+		for _, r := range rows[1:] {
+			if size(r) > size(worst) {
+				worst = r
+			}
+		}
+		list = append(list, suspect(f, worst, what))
+	}
+	add(s.Durations, Duration, f.Duration)
+	add(s.Clock, Clock, func(r int32) int64 { return max(clockOffset(f, r), -clockOffset(f, r)) })
+	add(f.Tree.Cut, Cycle, func(int32) int64 { return 0 })
+	add(s.repeats, Repeat, f.Duration)
+	return list
+}
+
+// suspect describes row r.
+func suspect(f *trace.Forest, r int32, what Kind) Suspect {
+	n := f.Node(r)
+	device := n.Device()
+	s := Suspect{
+		What: what, Operation: n.Name(), DeviceID: device.DeviceID, Rank: device.Rank, Service: device.Service, Host: device.Host,
+		Stream:      n.Stream(),
+		StartUnixNS: n.Start(), DurationNS: n.Duration(), TraceID: n.TraceID(), SpanID: n.SpanID(),
+	}
+	if what == Clock {
+		s.OffNS = op.Known(clockOffset(f, r))
+	}
+	return s
+}

@@ -1,0 +1,263 @@
+package suspects
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+func TestSuspectDurations(t *testing.T) {
+	kernel := func(name string, start, end int64) tracetest.Spec {
+		return tracetest.OpAt(name, 0, 0, start, end).OnStream(7)
+	}
+	for _, tc := range []struct {
+		name  string
+		specs []tracetest.Spec
+		want  []string
+	}{
+		{"one after the other", []tracetest.Spec{kernel("a", 0, 100*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"runs over its successors", []tracetest.Spec{
+			kernel("a", 0, 100*tracetest.Microsecond), kernel("long", 100*tracetest.Microsecond, 3000*tracetest.Millisecond), kernel("b", 110*tracetest.Microsecond, 210*tracetest.Microsecond), kernel("c", 220*tracetest.Microsecond, 320*tracetest.Microsecond),
+		}, []string{"long"}},
+		{"runs over the last one only", []tracetest.Spec{kernel("long", 0, 200*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 190*tracetest.Microsecond)}, []string{"long"}},
+		{"runs into its successor", []tracetest.Spec{kernel("a", 0, 150*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"ends with its successor", []tracetest.Spec{kernel("a", 0, 200*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"5 µs beyond the start", []tracetest.Spec{kernel("a", 0, 105*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 101*tracetest.Microsecond)}, []string{"a"}},
+		{"less than 5 µs beyond the start", []tracetest.Spec{kernel("a", 0, 105*tracetest.Microsecond-1), kernel("b", 100*tracetest.Microsecond, 101*tracetest.Microsecond)}, nil},
+		{"1 % beyond the start", []tracetest.Spec{kernel("a", 0, 10*tracetest.Millisecond), kernel("b", 9900*tracetest.Microsecond, 9901*tracetest.Microsecond)}, []string{"a"}},
+		{"less than 1 % beyond the start", []tracetest.Spec{kernel("a", 0, 10*tracetest.Millisecond), kernel("b", 9900*tracetest.Microsecond+1, 9901*tracetest.Microsecond)}, nil},
+		{"less than 1 % of a length without a whole hundredth", []tracetest.Spec{kernel("a", 0, 10*tracetest.Millisecond+1), kernel("b", 9900*tracetest.Microsecond+1, 9901*tracetest.Microsecond)}, nil},
+		{"several in one another", []tracetest.Spec{
+			kernel("outer", 0, 900*tracetest.Microsecond), kernel("inner", 10*tracetest.Microsecond, 800*tracetest.Microsecond), kernel("b", 20*tracetest.Microsecond, 30*tracetest.Microsecond),
+		}, []string{"outer", "inner"}},
+		{"found after others that outlast it", []tracetest.Spec{
+			kernel("long", 0, 500*tracetest.Microsecond), kernel("b", 10*tracetest.Microsecond, 600*tracetest.Microsecond), kernel("c", 20*tracetest.Microsecond, 700*tracetest.Microsecond), kernel("d", 30*tracetest.Microsecond, 40*tracetest.Microsecond),
+		}, []string{"long", "b", "c"}},
+		{"another stream", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(8)}, nil},
+		{"another device", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).On("cuda:1")}, nil},
+		{"another rank", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnRank(1)}, nil},
+		{"no stream", []tracetest.Spec{tracetest.OpAt("a", 0, 0, 0, 300*tracetest.Microsecond), tracetest.OpAt("b", 0, 0, 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"host side", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond).FromHost(), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond).FromHost()}, nil},
+		{"no start", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond).WithoutStart(), kernel("b", 100*tracetest.Microsecond, 200*tracetest.Microsecond)}, nil},
+		{"its own parts", []tracetest.Spec{
+			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("c", 3, 2, 110*tracetest.Microsecond, 120*tracetest.Microsecond).OnStream(7), tracetest.SpanAt("span", 4, 1, 0, 0), tracetest.OpAt("d", 5, 4, 210*tracetest.Microsecond, 220*tracetest.Microsecond).OnStream(7),
+		}, nil},
+		{"parts listed first", []tracetest.Spec{
+			tracetest.OpAt("b", 2, 1, 0, 200*tracetest.Microsecond).OnStream(7), tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7),
+		}, nil},
+		{"its own parts and another", []tracetest.Spec{
+			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7), kernel("other", 210*tracetest.Microsecond, 220*tracetest.Microsecond),
+		}, []string{"a"}},
+		{"a part over the next one", []tracetest.Spec{
+			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 10*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7), tracetest.OpAt("c", 3, 1, 20*tracetest.Microsecond, 30*tracetest.Microsecond).OnStream(7),
+		}, []string{"b"}},
+		{"start at once, the long one first", []tracetest.Spec{kernel("a", 0, 300*tracetest.Microsecond), kernel("b", 0, 100*tracetest.Microsecond)}, []string{"a"}},
+		{"start at once, the short one first", []tracetest.Spec{kernel("b", 0, 100*tracetest.Microsecond), kernel("a", 0, 300*tracetest.Microsecond)}, nil},
+		{"the same parts twice", []tracetest.Spec{
+			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
+		}, nil},
+		{"the same ids at other times", []tracetest.Spec{
+			tracetest.OpAt("a", 1, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("a", 1, 0, 0, 400*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 2, 1, 100*tracetest.Microsecond, 210*tracetest.Microsecond).OnStream(7),
+			tracetest.OpAt("c", 3, 0, 210*tracetest.Microsecond, 310*tracetest.Microsecond).OnStream(7),
+		}, []string{"a"}},
+		{"without length", []tracetest.Spec{kernel("a", 0, 0), kernel("b", 0, 0), kernel("c", 0, 100*tracetest.Microsecond), kernel("d", 100*tracetest.Microsecond, 100*tracetest.Microsecond)}, nil},
+		{"a later one without length", []tracetest.Spec{kernel("a", 0, 100*tracetest.Microsecond), kernel("b", 50*tracetest.Microsecond, 50*tracetest.Microsecond)}, []string{"a"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			forest := tracetest.AddTo(trace.New(), tc.specs...)
+			var got []string
+			for _, r := range Find(forest).Durations {
+				got = append(got, forest.RowName(r))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestClockProblems(t *testing.T) {
+	parent := tracetest.SpanAt("parent", 1, 0, 10*tracetest.Millisecond, 20*tracetest.Millisecond)
+	for _, tc := range []struct {
+		name  string
+		specs []tracetest.Spec
+		want  []int64 // how far off
+	}{
+		{"within", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 12*tracetest.Millisecond, 15*tracetest.Millisecond)}, nil},
+		{"outlives its parent", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 12*tracetest.Millisecond, 90*tracetest.Millisecond)}, nil},
+		{"a millisecond early", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 9*tracetest.Millisecond, 15*tracetest.Millisecond)}, nil},
+		{"more than a millisecond early", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 9*tracetest.Millisecond-1, 15*tracetest.Millisecond)}, []int64{-tracetest.Millisecond - 1}},
+		{"a millisecond late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 21*tracetest.Millisecond, 22*tracetest.Millisecond)}, nil},
+		{"more than a millisecond late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 21*tracetest.Millisecond+1, 22*tracetest.Millisecond)}, []int64{tracetest.Millisecond + 1}},
+		{"late, launched in time", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 50*tracetest.Millisecond, 60*tracetest.Millisecond).LaunchedAt(20 * tracetest.Millisecond)}, nil},
+		{"late, launched too late", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 50*tracetest.Millisecond, 60*tracetest.Millisecond).LaunchedAt(40 * tracetest.Millisecond)}, []int64{20 * tracetest.Millisecond}},
+		{"early, whatever its launch", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond).LaunchedAt(12 * tracetest.Millisecond)}, []int64{-10 * tracetest.Millisecond}},
+		{"a span, before its parent was read", []tracetest.Spec{tracetest.SpanAt("a", 2, 1, 0, 1), parent}, []int64{-10 * tracetest.Millisecond}},
+		{"below one", []tracetest.Spec{parent, tracetest.SpanAt("a", 2, 1, 0, tracetest.Millisecond), tracetest.OpAt("b", 3, 2, 0, tracetest.Millisecond)}, []int64{-10 * tracetest.Millisecond}},
+		{"twice the same", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond), tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond)}, []int64{-10 * tracetest.Millisecond}},
+		{"no parent", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 0, 0, tracetest.Millisecond), tracetest.OpAt("b", 3, 9, 0, tracetest.Millisecond)}, nil},
+		{"no start", []tracetest.Spec{parent, tracetest.OpAt("a", 2, 1, 0, tracetest.Millisecond).WithoutStart(), tracetest.OpAt("b", 3, 2, 0, tracetest.Millisecond)}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			forest := tracetest.AddTo(trace.New(), tc.specs...)
+			var got []int64
+			for _, r := range Find(forest).Clock {
+				got = append(got, clockOffset(forest, r))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The worst of each kind is the example, the first in the input of several.
+func TestSuspectExamples(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.OpAt("short", 0, 0, 0, 300*tracetest.Microsecond).OnStream(7), tracetest.OpAt("b", 0, 0, 100*tracetest.Microsecond, 200*tracetest.Microsecond).OnStream(7),
+		tracetest.OpAt("long", 11, 0, 1*tracetest.Millisecond, 9*tracetest.Millisecond).OnStream(7).OnRank(3), tracetest.OpAt("b", 12, 0, 2*tracetest.Millisecond, 3*tracetest.Millisecond).OnStream(7).OnRank(3),
+		tracetest.OpAt("equally long", 0, 0, 11*tracetest.Millisecond, 19*tracetest.Millisecond).OnStream(7), tracetest.OpAt("b", 0, 0, 12*tracetest.Millisecond, 13*tracetest.Millisecond).OnStream(7),
+		tracetest.SpanAt("request", 20, 0, 100*tracetest.Millisecond, 200*tracetest.Millisecond), tracetest.OpAt("late", 21, 20, 250*tracetest.Millisecond, 260*tracetest.Millisecond), tracetest.SpanAt("early", 22, 20, 0, 5),
+		tracetest.SpanAt("x", 31, 32, 10, 20), tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("z", 33, 33, 0, 10),
+		tracetest.OpAt("y", 32, 31, 5, 20).On(""), tracetest.OpAt("late", 21, 20, 250*tracetest.Millisecond, 260*tracetest.Millisecond),
+	)
+	want := []Suspect{
+		{
+			What: Duration, Operation: "long", DeviceID: "cuda:0", Rank: op.Known(3), Stream: op.Known(7),
+			StartUnixNS: op.Known(tracetest.Millisecond), DurationNS: 8 * tracetest.Millisecond, TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 11},
+		},
+		{
+			What: Clock, Operation: "early", StartUnixNS: op.Known(0), DurationNS: 5,
+			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 22}, OffNS: op.Known(-100 * tracetest.Millisecond),
+		},
+		{
+			What: Cycle, Operation: "y", DeviceID: device.Unknown, StartUnixNS: op.Known(5), DurationNS: 15,
+			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 32},
+		},
+		{
+			What: Repeat, Operation: "late", DeviceID: "cuda:0", StartUnixNS: op.Known(250 * tracetest.Millisecond), DurationNS: 10 * tracetest.Millisecond,
+			TraceID: op.TraceID{15: 1}, SpanID: op.SpanID{7: 21},
+		},
+	}
+	if diff := cmp.Diff(want, Examples(forest, Find(forest))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSuspectsAgreeWithNaive(t *testing.T) {
+	var inputs [3]int // with suspects of each kind
+	cases.Seeds(t, 400, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.SuspiciousSpecs(r, 1+r.IntN(60))
+		durations, clock := tracetest.NaiveSuspects(specs)
+		forest := tracetest.AddTo(trace.New(), specs...)
+		got := Find(forest)
+		if diff := cmp.Diff(durations, got.Durations); diff != "" {
+			t.Errorf("seed %d: durations (-naive +got):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(clock, got.Clock); diff != "" {
+			t.Errorf("seed %d: clock (-naive +got):\n%s", seed, diff)
+		}
+		if tree := tracetest.NewNaiveTree(specs); int64(tree.Cycles) != forest.Counts.Cycles || tree.Cycles != len(forest.Tree.Cut) {
+			t.Errorf("seed %d: %d cycles, cut at %d, want %d", seed, forest.Counts.Cycles, len(forest.Tree.Cut), tree.Cycles)
+		}
+		for _, r := range forest.Tree.Cut {
+			if forest.Tree.Parent[r] != trace.NoRow || forest.ParentID(r) == 0 {
+				t.Errorf("seed %d: row %d is none where a ring was cut", seed, r)
+			}
+		}
+		for kind, n := range []int{len(durations), len(clock), len(forest.Tree.Cut)} {
+			inputs[kind] += min(n, 1)
+		}
+	})
+	if cases.All() && slices.Min(inputs[:]) < 40 {
+		t.Errorf("only %d inputs with suspects of each kind", inputs)
+	}
+}
+
+// However the input is divided, merging the parts finds the same suspects.
+func TestSuspectsAreIndependentOfShards(t *testing.T) {
+	cases.Seeds(t, 40, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.SuspiciousSpecs(r, 2+r.IntN(60))
+		whole := tracetest.AddTo(trace.New(), specs...)
+		merged := trace.New()
+		for shard := range slices.Chunk(specs, 1+len(specs)/3) {
+			merged.Merge(tracetest.AddTo(trace.New(), shard...))
+		}
+		if diff := cmp.Diff(Examples(whole, Find(whole)), Examples(merged, Find(merged))); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+	})
+}
+
+// Inputs that are made to take long take no longer than others.
+func TestSuspectsOfHostileInput(t *testing.T) {
+	n := int64(cases.Count(t, 20_000, 200_000))
+	for name, tc := range map[string]struct {
+		add  func(*trace.Forest)
+		want int64
+	}{
+		"one over a great many": {func(f *trace.Forest) {
+			f.Add(tracetest.OpAt("long", 0, 0, 0, n*tracetest.Millisecond).OnStream(1).Record())
+			for i := range n - 1 {
+				f.Add(tracetest.OpAt("a", 0, 0, i*tracetest.Millisecond, i*tracetest.Millisecond+10).OnStream(1).Record())
+			}
+		}, 1},
+		"each within the one before": {func(f *trace.Forest) {
+			for i := range n {
+				f.Add(tracetest.OpAt("a", uint64(i+1), uint64(i), i*tracetest.Microsecond, 2*n*tracetest.Microsecond-i*tracetest.Microsecond).OnStream(1).Record())
+			}
+		}, 0},
+		"each within the one before, and no parents": {func(f *trace.Forest) {
+			for i := range n {
+				f.Add(tracetest.OpAt("a", 0, 0, i*tracetest.Microsecond, 4*n*tracetest.Microsecond-i*tracetest.Microsecond).OnStream(1).Record())
+			}
+		}, n - 1},
+		"a chain, and others that outlast it": {func(f *trace.Forest) {
+			for i := range n / 2 {
+				f.Add(tracetest.OpAt("a", uint64(i+1), uint64(i), i, 10*n*tracetest.Microsecond-i).OnStream(1).Record())
+			}
+			for i := range n / 4 {
+				f.Add(tracetest.OpAt("b", uint64(n+2*i), 0, n+i*tracetest.Microsecond, 20*n*tracetest.Microsecond+i).OnStream(1).Record())
+				f.Add(tracetest.OpAt("c", uint64(n+2*i+1), uint64(n/2), n+i*tracetest.Microsecond+1, n+i*tracetest.Microsecond+2).OnStream(1).Record())
+			}
+		}, n / 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			forest := trace.New()
+			tc.add(forest)
+			if got := int64(len(Find(forest).Durations)); got != tc.want {
+				t.Errorf("%d suspects, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// Without the suspects there are no operations below one whose clock is wrong,
+// but those below one with a suspect duration are there.
+func TestWithout(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.SpanAt("request", 1, 0, 0, 100*tracetest.Millisecond), tracetest.SpanAt("far", 2, 1, -50*tracetest.Millisecond, -40*tracetest.Millisecond), tracetest.OpAt("a", 3, 2, -45*tracetest.Millisecond, -44*tracetest.Millisecond),
+		tracetest.SpanAt("deeper", 4, 3, 10*tracetest.Millisecond, 11*tracetest.Millisecond), tracetest.OpAt("b", 5, 4, 10*tracetest.Millisecond, 11*tracetest.Millisecond),
+		tracetest.OpAt("long", 6, 1, 20*tracetest.Millisecond, 90*tracetest.Millisecond).OnStream(1), tracetest.OpAt("c", 7, 6, 21*tracetest.Millisecond, 22*tracetest.Millisecond).OnStream(1), tracetest.OpAt("d", 8, 1, 30*tracetest.Millisecond, 40*tracetest.Millisecond).OnStream(1),
+	)
+	var left []string
+	for r, out := range Without(forest, Find(forest)) {
+		if !out {
+			left = append(left, forest.RowName(int32(r)))
+		}
+	}
+	if diff := cmp.Diff([]string{"request", "c", "d"}, left); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,210 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// The defaults of idleOptions.
+const (
+	DefaultIdleThreshold = 30 * time.Microsecond
+	defaultIdleTop       = 10
+)
+
+// IdleOptions configures Forest.idle. The zero value is the defaults.
+type IdleOptions struct {
+	// Threshold is up to where a gap before an operation that the host had
+	// launched in time is put down to queueing; 0 is defaultIdleThreshold.
+	Threshold time.Duration
+	// Top is how many of the longest gaps are listed; 0 is defaultIdleTop, a
+	// negative number lists none.
+	Top int
+}
+
+// IdleCause says why nothing ran on a device.
+type IdleCause string
+
+// The causes.
+const (
+	// IdleHost: the next operation was launched only after the gap had begun.
+	IdleHost IdleCause = "host"
+	// IdleQueue: it had been launched, and the gap is shorter than the threshold.
+	IdleQueue IdleCause = "queue"
+	// IdleOther: it had been launched and was kept waiting for longer, or
+	// nothing is known of its launch.
+	IdleOther IdleCause = "other"
+)
+
+// Gaps has the longest idle gaps and the sums of all.
+type Gaps struct {
+	IdleCauses
+	Longest []IdleGap // longest first
+}
+
+// IdleGap is a maximal time within the span of a device in which nothing ran.
+type IdleGap struct {
+	device.Key
+	StartNS    int64     `json:"start_unix_ns"`
+	DurationNS int64     `json:"duration_ns"`
+	Cause      IdleCause `json:"cause"`
+	// After and Before are the operations between which the gap lies.
+	After  string `json:"after"`
+	Before string `json:"before"`
+}
+
+// IdleDevice sums up the gaps of a device. The sums add up to its idle time.
+type IdleDevice struct {
+	device.Key
+	Host  IdleSum `json:"host"`
+	Queue IdleSum `json:"queue"`
+	Other IdleSum `json:"other"`
+}
+
+// IdleSum sums up the gaps of one cause.
+type IdleSum struct {
+	Count int64 `json:"count"`
+	SumNS int64 `json:"sum_ns"`
+}
+
+// Idle returns the idle gaps of all devices with their causes. Time before the
+// first and after the last operation of a device is no gap.
+//
+// The cause follows from when the operation after the gap was launched: at its
+// launch time, or else while the nearest span above it ran that is no operation
+// or the host's view of one. When such a span was
+// running as the gap began, the launch may lie on either side of that and the
+// cause is other.
+func Idle(f *trace.Forest, o IdleOptions) *Gaps {
+	f.Build()
+	idle := &Gaps{IdleCauses: IdleCauses{
+		ThresholdNS: int64(cmp.Or(o.Threshold, DefaultIdleThreshold)),
+		Devices:     []IdleDevice{},
+	}}
+	longest := longestGaps{limit: max(0, cmp.Or(o.Top, defaultIdleTop))}
+	for _, device := range f.Devices.Order {
+		sums := IdleDevice{Key: f.Devices.Keys[device]}
+		for s := range Sweep(f, f.Devices.Of(device)) {
+			length := s.to - s.from - s.busy
+			if length == 0 {
+				continue
+			}
+			g := gap{device: device, start: s.from + s.busy, length: length, after: s.last, before: s.next}
+			g.cause = idleCause(f, &g, idle.ThresholdNS)
+			sums.of(g.cause).Add(length)
+			longest.add(g)
+		}
+		if sums.Host.Count+sums.Queue.Count+sums.Other.Count > 0 {
+			idle.Devices = append(idle.Devices, sums)
+		}
+	}
+	idle.Longest = describeGaps(f, longest.list())
+	return idle
+}
+
+// CausesOf returns the sums of the idle gaps.
+func CausesOf(f *trace.Forest) *IdleCauses { return &Idle(f, IdleOptions{Top: -1}).IdleCauses }
+
+func (d *IdleDevice) of(c IdleCause) *IdleSum {
+	switch c {
+	case IdleHost:
+		return &d.Host
+	case IdleQueue:
+		return &d.Queue
+	}
+	return &d.Other
+}
+
+// Add adds a gap.
+func (s *IdleSum) Add(length int64) {
+	s.Count++
+	s.SumNS += length
+}
+
+// gap is an idle gap before its names are looked up.
+type gap struct {
+	device        int32
+	start, length int64
+	cause         IdleCause
+	after, before int32 // rows
+}
+
+// longestGaps keeps the longest of many gaps.
+type longestGaps struct {
+	limit int
+	gaps  []gap
+	above int64 // the length up to which a gap is not among the longest any more
+}
+
+// add adds g, behind which come all gaps of later devices and times. The list grows
+// to twice its limit before it is cut.
+func (l *longestGaps) add(g gap) {
+	if g.length <= l.above || l.limit == 0 {
+		return
+	}
+	l.gaps = append(l.gaps, g)
+	if len(l.gaps) > 2*l.limit+64 {
+		l.above = l.list()[l.limit-1].length
+	}
+}
+
+// list returns the longest gaps, longest first, in the order of devices and
+// time where they are equally long.
+func (l *longestGaps) list() []gap {
+	slices.SortStableFunc(l.gaps, func(a, b gap) int { return cmp.Compare(b.length, a.length) })
+	l.gaps = l.gaps[:min(len(l.gaps), l.limit)]
+	return l.gaps
+}
+
+func describeGaps(f *trace.Forest, gaps []gap) []IdleGap {
+	list := make([]IdleGap, len(gaps))
+	for i, g := range gaps {
+		list[i] = IdleGap{
+			Key:        f.Devices.Keys[g.device],
+			StartNS:    g.start,
+			DurationNS: g.length,
+			Cause:      g.cause,
+			After:      f.RowName(g.after),
+			Before:     f.RowName(g.before),
+		}
+	}
+	return list
+}
+
+// idleCause returns the cause of g.
+func idleCause(f *trace.Forest, g *gap, threshold int64) IdleCause {
+	earliest, latest, ok := launchTime(f, g.before)
+	switch {
+	case ok && earliest > g.start:
+		return IdleHost
+	case ok && latest <= g.start && g.length < threshold:
+		return IdleQueue
+	}
+	return IdleOther
+}
+
+// launchTime returns between which times the operation in row r was launched.
+func launchTime(f *trace.Forest, r int32) (earliest, latest int64, ok bool) {
+	if f.Has(r, trace.FlagLaunch) {
+		return f.Launch(r), f.Launch(r), true
+	}
+	host := f.Tree.Parent[r]
+	for host != trace.NoRow && f.IsDeviceSide(host) {
+		host = f.Tree.Parent[host]
+	}
+	if host == trace.NoRow || !f.Has(host, trace.FlagStart) {
+		return 0, 0, false
+	}
+	return f.Start(host), f.End(host), true
+}
+
+// IdleCauses sums up the idle time of each device by cause.
+type IdleCauses struct {
+	// ThresholdNS is up to where a gap counts as queueing.
+	ThresholdNS int64 `json:"threshold_ns"`
+	// Devices has a row per device that idled, by rank and name.
+	Devices []IdleDevice `json:"devices"`
+}

@@ -1,0 +1,184 @@
+package timeline
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+func TestIdleCauses(t *testing.T) {
+	// Each device is idle in [10,20), before an operation "next".
+	first := tracetest.OpAt("first", 1, 0, 0, 10)
+	next := tracetest.OpAt("next", 2, 0, 20, 30)
+	tests := []struct {
+		name      string
+		specs     []tracetest.Spec
+		threshold time.Duration
+		want      IdleCause
+	}{
+		{name: "nothing is known of the launch", specs: []tracetest.Spec{first, next}, want: IdleOther},
+		{name: "launched after the gap began", specs: []tracetest.Spec{first, next.LaunchedAt(11)}, want: IdleHost},
+		{name: "launched as the gap began", specs: []tracetest.Spec{first, next.LaunchedAt(10)}, want: IdleQueue},
+		{name: "launched before, the gap is as long as the threshold", specs: []tracetest.Spec{first, next.LaunchedAt(5)}, threshold: 10, want: IdleOther},
+		{name: "launched before, the gap is shorter", specs: []tracetest.Spec{first, next.LaunchedAt(5)}, threshold: 11, want: IdleQueue},
+		{
+			name:  "the span above began in the gap",
+			specs: []tracetest.Spec{first, below(next, 3), tracetest.SpanAt("request", 3, 0, 12, 40)},
+			want:  IdleHost,
+		},
+		{
+			name:  "the host's view above, beyond an operation on another device",
+			specs: []tracetest.Spec{first, below(next, 3), tracetest.OpAt("graph", 3, 4, 5, 40).On("cuda:1"), tracetest.OpAt("aten::mm", 4, 0, 12, 40).FromHost()},
+			want:  IdleHost,
+		},
+		{
+			name:  "the span above had ended",
+			specs: []tracetest.Spec{first, below(next, 3), tracetest.SpanAt("launch", 3, 0, 2, 9)},
+			want:  IdleQueue,
+		},
+		{
+			name:  "the span above was running",
+			specs: []tracetest.Spec{first, below(next, 3), tracetest.SpanAt("request", 3, 0, 0, 40)},
+			want:  IdleOther,
+		},
+		{
+			name:  "the span above has no start",
+			specs: []tracetest.Spec{first, below(next, 3), tracetest.SpanAt("request", 3, 0, 0, 40).WithoutStart()},
+			want:  IdleOther,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			idle := Idle(tracetest.AddTo(trace.New(), tt.specs...), IdleOptions{Threshold: tt.threshold})
+			want := []IdleGap{{
+				Key: device.Key{DeviceID: "cuda:0"}, StartNS: 10, DurationNS: 10, Cause: tt.want, After: "first", Before: "next",
+			}}
+			if diff := gocmp.Diff(want, idle.Longest); diff != "" {
+				t.Errorf("gaps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func below(s tracetest.Spec, parent uint64) tracetest.Spec { s.Parent = parent; return s }
+
+func TestIdleLongest(t *testing.T) {
+	forest := trace.New()
+	at := int64(0)
+	for i := range 1000 {
+		forest.Add(tracetest.OpAt("op", uint64(i+1), 0, at, at+1).Record())
+		at += 1 + int64(i%100) // gaps of 0 to 99 ns, ten times each
+	}
+	idle := Idle(forest, IdleOptions{Top: 12})
+	var got []int64
+	for _, g := range idle.Longest {
+		got = append(got, g.DurationNS)
+	}
+	if want := []int64{99, 99, 99, 99, 99, 99, 99, 99, 99, 98, 98, 98}; !slices.Equal(got, want) {
+		t.Errorf("longest gaps %v, want %v", got, want)
+	}
+	if !slices.IsSortedFunc(idle.Longest[:9], func(a, b IdleGap) int { return cmp.Compare(a.StartNS, b.StartNS) }) {
+		t.Errorf("gaps of the same length are not in the order of time: %+v", idle.Longest)
+	}
+	if n := len(Idle(forest, IdleOptions{}).Longest); n != defaultIdleTop {
+		t.Errorf("%d gaps by default, want %d", n, defaultIdleTop)
+	}
+	if n := len(Idle(forest, IdleOptions{Top: -1}).Longest); n != 0 {
+		t.Errorf("%d gaps, want none", n)
+	}
+	if got := Idle(forest, IdleOptions{}).ThresholdNS; got != 30_000 {
+		t.Errorf("default threshold %d ns, want 30000", got)
+	}
+}
+
+// naiveGaps finds the gaps of a device nanosecond by nanosecond.
+func naiveGaps(n *tracetest.NaiveTree, key device.Key, threshold int64) []IdleGap {
+	var rows []int
+	for i, s := range n.Specs {
+		if s.DeviceSide() && s.DeviceKey() == key && !s.Timeless {
+			rows = append(rows, i)
+		}
+	}
+	slices.SortFunc(rows, n.CompareStart)
+	var gaps []IdleGap
+	reached := -1
+	for _, r := range rows {
+		if reached >= 0 && n.Specs[r].Start > n.Specs[reached].End {
+			from, to := n.Specs[reached].End, n.Specs[r].Start
+			gaps = append(gaps, IdleGap{
+				Key: key, StartNS: from, DurationNS: to - from, Cause: naiveCause(n, r, from, to-from < threshold),
+				After: n.Specs[reached].Name, Before: n.Specs[r].Name,
+			})
+		}
+		if reached < 0 || n.Specs[r].End > n.Specs[reached].End {
+			reached = r
+		}
+	}
+	return gaps
+}
+
+func naiveCause(n *tracetest.NaiveTree, r int, from int64, short bool) IdleCause {
+	earliest, latest := n.Specs[r].Launch, n.Specs[r].Launch
+	if !earliest.Known {
+		host := n.Parent[r]
+		for host >= 0 && n.Specs[host].DeviceSide() {
+			host = n.Parent[host]
+		}
+		if host < 0 || n.Specs[host].Timeless {
+			return IdleOther
+		}
+		earliest, latest = op.Known(n.Specs[host].Start), op.Known(n.Specs[host].End)
+	}
+	switch {
+	case earliest.V > from:
+		return IdleHost
+	case latest.V <= from && short:
+		return IdleQueue
+	}
+	return IdleOther
+}
+
+func TestIdleAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(15))
+		forest, naive := tracetest.AddTo(trace.New(), specs...), tracetest.NewNaiveTree(specs)
+		idle := Idle(forest, IdleOptions{Threshold: 20, Top: 5})
+
+		want := []IdleGap{}
+		for _, key := range tracetest.DevicesOf(specs) {
+			want = append(want, naiveGaps(naive, key, 20)...)
+		}
+		total := int64(0)
+		for _, g := range want {
+			total += g.DurationNS
+		}
+		slices.SortStableFunc(want, func(a, b IdleGap) int { return cmp.Compare(b.DurationNS, a.DurationNS) })
+		want = want[:min(len(want), 5)]
+		if diff := gocmp.Diff(want, idle.Longest); diff != "" {
+			t.Errorf("seed %d: gaps (-want +got):\n%s", seed, diff)
+		}
+		idleTime := int64(0)
+		for _, line := range Timelines(forest) {
+			if line.Parts != nil {
+				idleTime += line.Parts.Idle
+			}
+		}
+		sum := int64(0)
+		for _, d := range idle.Devices {
+			sum += d.Host.SumNS + d.Queue.SumNS + d.Other.SumNS
+		}
+		if sum != idleTime || sum != total {
+			t.Errorf("seed %d: gaps by cause add up to %d ns, the gaps to %d, the idle time is %d", seed, sum, total, idleTime)
+		}
+	})
+}

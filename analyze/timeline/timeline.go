@@ -1,0 +1,174 @@
+package timeline
+
+import (
+	"iter"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/op"
+)
+
+// Parts divides the time of a device, in nanoseconds. Every length is that
+// of a union of intervals, so that parallel work counts once.
+//
+// Compute, ExposedCommunication, ExposedMemory, Other and Idle add up to Span
+// exactly: time that several kinds fill belongs to the first of them in that
+// order. Communication, Memory and Overlap count such time for each.
+//
+//	compute        [0,50)
+//	communication      [30,80)
+//	memory                    [90,100)
+//
+//	Span 100 = Compute 50 + ExposedCommunication 30 + ExposedMemory 10 + Other 0 + Idle 10
+//	Communication 50, Overlap 20, OverlapRatio 0.4
+type Parts struct {
+	// Span is the last end minus the first start, Busy the part of it in which
+	// anything ran, Idle the rest.
+	Span, Busy, Idle int64
+	// Compute is the time in which compute ran.
+	Compute int64
+	// ExposedCommunication is the time of communication without compute.
+	ExposedCommunication int64
+	// ExposedMemory is the time of copies without compute and communication.
+	ExposedMemory int64
+	// Other is the time in which operations of other kinds ran alone.
+	Other int64
+	// Communication and Memory are the time in which each of them ran, and
+	// Overlap that in which communication and compute did.
+	Communication, Memory, Overlap int64
+}
+
+// OverlapRatio returns the part of the communication that compute hides; ok is
+// false when there was no communication.
+func (p *Parts) OverlapRatio() (ratio float64, ok bool) {
+	if p.Communication == 0 {
+		return 0, false
+	}
+	return float64(p.Overlap) / float64(p.Communication), true
+}
+
+// Add adds the stretch s.
+func (p *Parts) Add(s *Stretch) {
+	compute, communication, memory := s.active[ClassCompute], s.active[ClassCommunication], s.active[ClassMemory]
+	p.Span += s.to - s.from
+	p.Busy += s.busy
+	p.Idle += s.to - s.from - s.busy
+	p.Compute += compute
+	p.Communication += communication
+	p.Memory += memory
+	p.Overlap += min(compute, communication)
+
+	// All run from the beginning of the stretch: a class is exposed for the time
+	// that it lasts longer than the classes before it.
+	settled := compute
+	p.ExposedCommunication += max(0, communication-settled)
+	settled = max(settled, communication)
+	p.ExposedMemory += max(0, memory-settled)
+	settled = max(settled, memory)
+	p.Other += s.busy - settled
+}
+
+// Timeline is the timeline of one device.
+type Timeline struct {
+	device.Key
+	// Parts is nil when no operation of the device has a start.
+	Parts *Parts
+}
+
+// Timelines returns the timeline of each device, by rank and name. It counts
+// operations without a side and those of the device side, with a start.
+func Timelines(f *trace.Forest) []Timeline {
+	f.Build()
+	timelines := make([]Timeline, 0, len(f.Devices.Order))
+	for _, device := range f.Devices.Order {
+		line := Timeline{Key: f.Devices.Keys[device]}
+		if rows := f.Devices.Of(device); len(rows) > 0 {
+			line.Parts = new(Parts)
+			for s := range Sweep(f, rows) {
+				line.Parts.Add(s)
+			}
+		}
+		timelines = append(timelines, line)
+	}
+	return timelines
+}
+
+// Class is the kind of an operation in the timeline, in the order in
+// which classes claim time that several of them fill.
+type Class uint8
+
+// The classes, and how many there are.
+const (
+	ClassCompute Class = iota
+	ClassCommunication
+	ClassMemory
+	ClassOther
+
+	NumClasses
+)
+
+// ClassOf returns the class of operations of a kind.
+func ClassOf(k op.Kind) Class {
+	switch k {
+	case op.KindCompute:
+		return ClassCompute
+	case op.KindCollective:
+		return ClassCommunication
+	case op.KindMemory:
+		return ClassMemory
+	}
+	return ClassOther
+}
+
+// Stretch is the time from one start on a device to the next. Whatever runs in
+// it runs from its beginning on, so that one length per class describes it.
+type Stretch struct {
+	from, to int64
+	// active is for how long something of each class runs.
+	active [NumClasses]int64
+	// busy is for how long anything runs: the longest of active.
+	busy int64
+	// last is the row that runs longest, and next the one that starts at to;
+	// trace.NoRow after the last start.
+	last, next int32
+}
+
+// Sweep goes over rows, which are sorted by start, from the first start to the
+// last end. Stretches without length are left out.
+func Sweep(f *trace.Forest, rows []int32) iter.Seq[*Stretch] {
+	return func(yield func(*Stretch) bool) {
+		if len(rows) == 0 {
+			return
+		}
+		var until [NumClasses]int64 // the latest end of each class
+		for k := range until {
+			until[k] = -trace.MaxTime
+		}
+		s := Stretch{last: trace.NoRow}
+		latest := int64(-trace.MaxTime)
+		finish := func(to int64, next int32) bool { // the stretch that began with the row before
+			s.to, s.next = to, next
+			if s.from == s.to {
+				return true
+			}
+			for k, end := range until {
+				s.active[k] = max(0, min(end, s.to)-s.from)
+			}
+			s.busy = max(0, min(latest, s.to)-s.from)
+			return yield(&s)
+		}
+		for _, r := range rows {
+			start := f.Start(r)
+			if s.last != trace.NoRow && !finish(start, r) {
+				return
+			}
+			k, end := ClassOf(f.Kind(r)), start+f.Duration(r)
+			until[k] = max(until[k], end)
+			if s.last == trace.NoRow || end > latest {
+				latest, s.last = end, r
+			}
+			s.from = start
+		}
+		finish(latest, trace.NoRow)
+	}
+}

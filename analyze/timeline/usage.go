@@ -1,0 +1,239 @@
+package timeline
+
+import (
+	"iter"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/heap"
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/analyze/trace"
+)
+
+// maxBuckets bounds the time axis of [UseOf] and [MemoryOf].
+const maxBuckets = 100_000
+
+// TimeAxis divides the time from the first start to the last end of all
+// devices into buckets of equal width. The last one may reach beyond the end.
+type TimeAxis struct {
+	// Start is in Unix nanoseconds, Width in nanoseconds.
+	StartNS int64 `json:"start_unix_ns"`
+	WidthNS int64 `json:"bucket_ns"`
+	// Buckets is how many there are; 0 when nothing has a start.
+	Buckets int `json:"buckets"`
+}
+
+// bucket returns the bucket that holds the moment at.
+func (a *TimeAxis) bucket(at int64) int { return int((at - a.StartNS) / a.WidthNS) }
+
+// Spread calls add with the part of [from, to) that lies in each bucket.
+func (a *TimeAxis) Spread(from, to int64, add func(bucket int, length int64)) {
+	for from < to {
+		b := a.bucket(from)
+		end := min(to, a.StartNS+int64(b+1)*a.WidthNS)
+		add(b, end-from)
+		from = end
+	}
+}
+
+// Utilisation is the time that each device was busy, over time.
+type Utilisation struct {
+	TimeAxis
+	// Devices has a row per device with starts, by rank and name.
+	Devices []DeviceUtilisation `json:"devices"`
+}
+
+// DeviceUtilisation is how one device was used over time.
+type DeviceUtilisation struct {
+	device.Key
+	// Busy is the time in each bucket in which anything ran, in nanoseconds; it
+	// adds up to the device's busy time.
+	BusyNS []int64 `json:"busy_ns"`
+}
+
+// UseOf returns the use of each device over time, in the given number of
+// buckets or as many as there are nanoseconds, between 1 and maxBuckets.
+func UseOf(f *trace.Forest, buckets int) *Utilisation {
+	f.Build()
+	u := &Utilisation{TimeAxis: AxisOf(f, buckets), Devices: []DeviceUtilisation{}}
+	if u.Buckets == 0 {
+		return u
+	}
+	for _, device := range f.Devices.Order {
+		rows := f.Devices.Of(device)
+		if len(rows) == 0 {
+			continue
+		}
+		use := DeviceUtilisation{Key: f.Devices.Keys[device], BusyNS: make([]int64, u.Buckets)}
+		for s := range Sweep(f, rows) {
+			u.Spread(s.from, s.from+s.busy, func(b int, length int64) { use.BusyNS[b] += length })
+		}
+		u.Devices = append(u.Devices, use)
+	}
+	return u
+}
+
+// AxisOf divides the time of all devices.
+func AxisOf(f *trace.Forest, buckets int) TimeAxis {
+	d := &f.Devices
+	if len(d.Rows) == 0 {
+		return TimeAxis{}
+	}
+	length := max(1, d.LastEnd-d.FirstStart)
+	wanted := int64(max(1, min(buckets, maxBuckets)))
+	width := length / wanted
+	if width*wanted < length {
+		width++
+	}
+	return TimeAxis{StartNS: d.FirstStart, WidthNS: width, Buckets: int((length-1)/width) + 1}
+}
+
+// maxConcurrency is the highest number of operations at once that
+// [DeviceConcurrency] tells apart; the time of higher ones counts as this.
+const maxConcurrency = 256
+
+// DeviceConcurrency is the number of operations that ran on a device at once.
+type DeviceConcurrency struct {
+	device.Key
+	// Time is the time within the device's span in which k operations ran, at
+	// index k, in nanoseconds: Time[0] is its idle time, and the sum is its
+	// span. It ends with the highest number that was reached.
+	TimeNS []int64 `json:"time_ns"`
+}
+
+// Concurrency returns how many operations ran at once on each device with
+// starts, by rank and name.
+//
+//	[0,50) and [30,80)   Time [0 60 20]: one for 60 ns, two for 20 ns
+func Concurrency(f *trace.Forest) []DeviceConcurrency {
+	f.Build()
+	list := []DeviceConcurrency{}
+	for _, device := range f.Devices.Order {
+		rows := f.Devices.Of(device)
+		if len(rows) == 0 {
+			continue
+		}
+		c := DeviceConcurrency{Key: f.Devices.Keys[device], TimeNS: make([]int64, 1)}
+		for l := range levels(f, rows) {
+			running := min(l.running, maxConcurrency)
+			for running >= len(c.TimeNS) {
+				c.TimeNS = append(c.TimeNS, 0)
+			}
+			c.TimeNS[running] += l.to - l.from
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// level is a time in which the same operations run.
+type level struct {
+	from, to int64
+	running  int
+	bytes    wide.Sum // memory of the running operations
+}
+
+// ending is an operation that runs.
+type ending struct{ at, bytes int64 }
+
+// levels goes over rows, which are sorted by start, from the first start to
+// the last end.
+func levels(f *trace.Forest, rows []int32) iter.Seq[*level] {
+	return func(yield func(*level) bool) {
+		var l level
+		running := heap.Heap[ending]{Less: func(a, b ending) bool { return a.at > b.at }} // the first to end on top
+		advance := func(to int64) bool {
+			l.to = to
+			if l.from < l.to && !yield(&l) {
+				return false
+			}
+			l.from = to
+			return true
+		}
+		end := func() bool {
+			first := running.Pop()
+			if !advance(first.at) {
+				return false
+			}
+			l.running--
+			l.bytes.Sub(first.bytes)
+			return true
+		}
+		begun := false
+		for _, r := range rows {
+			start, bytes := f.Start(r), f.Memory(r)
+			if !begun {
+				l.from, begun = start, true
+			}
+			for l.running > 0 && running.Top().at <= start {
+				if !end() {
+					return
+				}
+			}
+			if !advance(start) {
+				return
+			}
+			l.running++
+			l.bytes.Add(bytes)
+			running.Push(ending{at: f.End(r), bytes: bytes})
+		}
+		for l.running > 0 {
+			if !end() {
+				return
+			}
+		}
+	}
+}
+
+// MemoryUse is the memory that operations wrote and held over time.
+type MemoryUse struct {
+	TimeAxis
+	// Devices has a row per device with starts, by rank and name.
+	Devices []DeviceMemory `json:"devices"`
+}
+
+// DeviceMemory is the memory of one device over time.
+type DeviceMemory struct {
+	device.Key
+	// Written is the memory of the operations that start in each bucket.
+	WrittenBytes []int64 `json:"written_bytes"`
+	// Running is the largest memory, at any moment of each bucket, of the
+	// operations that run at that moment.
+	RunningBytes []int64 `json:"running_bytes"`
+}
+
+// MemoryOf returns the memory of the operations of each device over time, in
+// as many buckets as [UseOf] makes. Operations whose memory is not
+// known count as 0, and those without duration are in Written alone.
+func MemoryOf(f *trace.Forest, buckets int) *MemoryUse {
+	f.Build()
+	use := &MemoryUse{TimeAxis: AxisOf(f, buckets), Devices: []DeviceMemory{}}
+	if use.Buckets == 0 {
+		return use
+	}
+	for _, device := range f.Devices.Order {
+		rows := f.Devices.Of(device)
+		if len(rows) == 0 {
+			continue
+		}
+		m := DeviceMemory{
+			Key:          f.Devices.Keys[device],
+			WrittenBytes: make([]int64, use.Buckets),
+			RunningBytes: make([]int64, use.Buckets),
+		}
+		written := make([]wide.Sum, use.Buckets)
+		for _, r := range rows {
+			// A start on the axis' very end, of an operation without duration, belongs to
+			// the last bucket.
+			written[min(use.bucket(f.Start(r)), use.Buckets-1)].Add(f.Memory(r))
+		}
+		for b := range written {
+			m.WrittenBytes[b] = written[b].Int64()
+		}
+		for l := range levels(f, rows) {
+			bytes := l.bytes.Int64()
+			use.Spread(l.from, l.to, func(b int, _ int64) { m.RunningBytes[b] = max(m.RunningBytes[b], bytes) })
+		}
+		use.Devices = append(use.Devices, m)
+	}
+	return use
+}

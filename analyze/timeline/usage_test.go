@@ -1,0 +1,171 @@
+package timeline
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+)
+
+func TestUtilisation(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.OpAt("a", 1, 0, 100, 125), tracetest.OpAt("b", 2, 0, 110, 130), tracetest.OpAt("c", 3, 0, 190, 195),
+		tracetest.OpAt("d", 4, 0, 150, 200).On("cuda:1"),
+	)
+	got := UseOf(forest, 4)
+	want := &Utilisation{
+		TimeAxis: TimeAxis{StartNS: 100, WidthNS: 25, Buckets: 4},
+		Devices: []DeviceUtilisation{
+			{device.Key{DeviceID: "cuda:0"}, []int64{25, 5, 0, 5}},
+			{device.Key{DeviceID: "cuda:1"}, []int64{0, 0, 25, 25}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("utilisation (-want +got):\n%s", diff)
+	}
+}
+
+func TestTimeAxis(t *testing.T) {
+	tests := []struct {
+		name    string
+		specs   []tracetest.Spec
+		buckets int
+		want    TimeAxis
+	}{
+		{name: "nothing has a start", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 5).WithoutStart()}, buckets: 4},
+		{name: "no duration", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 7, 7)}, buckets: 4, want: TimeAxis{7, 1, 1}},
+		{name: "fewer nanoseconds than buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 7, 10)}, buckets: 10, want: TimeAxis{7, 1, 3}},
+		{name: "the last bucket reaches beyond the end", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10)}, buckets: 4, want: TimeAxis{0, 3, 4}},
+		{name: "rounding up leaves fewer buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 9)}, buckets: 7, want: TimeAxis{0, 2, 5}},
+		{name: "no buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 9)}, buckets: 0, want: TimeAxis{0, 9, 1}},
+		{name: "too many buckets", specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, 0, 10*maxBuckets)}, buckets: 1 << 30, want: TimeAxis{0, 10, maxBuckets}},
+		{
+			name:  "the whole range of times",
+			specs: []tracetest.Spec{tracetest.OpAt("a", 1, 0, -trace.MaxTime, -trace.MaxTime), tracetest.OpAt("b", 2, 0, trace.MaxTime, trace.MaxTime)}, buckets: 3,
+			want: TimeAxis{-trace.MaxTime, (2*trace.MaxTime + 2) / 3, 3},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			forest := tracetest.AddTo(trace.New(), tt.specs...)
+			if got := UseOf(forest, tt.buckets).TimeAxis; got != tt.want {
+				t.Errorf("axis %+v, want %+v", got, tt.want)
+			}
+			if got := MemoryOf(forest, tt.buckets).TimeAxis; got != tt.want {
+				t.Errorf("axis of memory %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConcurrency(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.OpAt("a", 1, 0, 0, 50), tracetest.OpAt("b", 2, 0, 30, 80), tracetest.OpAt("nothing", 3, 0, 40, 40), tracetest.OpAt("c", 4, 0, 90, 100),
+		tracetest.OpAt("d", 5, 0, 0, 10).On("cuda:1").WithoutStart(),
+	)
+	want := []DeviceConcurrency{{device.Key{DeviceID: "cuda:0"}, []int64{10, 70, 20}}}
+	if diff := cmp.Diff(want, Concurrency(forest)); diff != "" {
+		t.Errorf("concurrency (-want +got):\n%s", diff)
+	}
+}
+
+func TestConcurrencyIsBounded(t *testing.T) {
+	forest := trace.New()
+	for i := range uint64(maxConcurrency + 100) {
+		forest.Add(tracetest.OpAt("a", i+1, 0, 0, 10).Record())
+	}
+	time := Concurrency(forest)[0].TimeNS
+	if len(time) != maxConcurrency+1 || time[maxConcurrency] != 10 {
+		t.Errorf("%d levels, %d ns at the highest", len(time), time[len(time)-1])
+	}
+}
+
+func TestMemoryUse(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.OpAt("a", 1, 0, 0, 40).Writing(100), tracetest.OpAt("b", 2, 0, 10, 60).Writing(50), tracetest.OpAt("c", 3, 0, 40, 80).Writing(7),
+		tracetest.OpAt("mark", 4, 0, 80, 80).Writing(1),
+	)
+	want := &MemoryUse{
+		TimeAxis: TimeAxis{0, 20, 4},
+		Devices: []DeviceMemory{{
+			device.Key{DeviceID: "cuda:0"},
+			[]int64{150, 0, 7, 1},    // what starts
+			[]int64{150, 150, 57, 7}, // what runs
+		}},
+	}
+	if diff := cmp.Diff(want, MemoryOf(forest, 4)); diff != "" {
+		t.Errorf("memory (-want +got):\n%s", diff)
+	}
+}
+
+func TestMemoryUseDoesNotOverflow(t *testing.T) {
+	const most = 1<<63 - 1
+	forest := tracetest.AddTo(trace.New(),
+		tracetest.OpAt("a", 1, 0, 0, 40).Writing(most), tracetest.OpAt("b", 2, 0, 10, 60).Writing(most), tracetest.OpAt("c", 3, 0, 60, 80).Writing(5),
+	)
+	m := MemoryOf(forest, 4).Devices[0]
+	if want := []int64{most, 0, 0, 5}; !slices.Equal(m.WrittenBytes, want) {
+		t.Errorf("written %v, want %v", m.WrittenBytes, want)
+	}
+	if want := []int64{most, most, most, 5}; !slices.Equal(m.RunningBytes, want) {
+		t.Errorf("running %v, want %v", m.RunningBytes, want)
+	}
+}
+
+func TestUseOverTimeAgainstNaive(t *testing.T) {
+	cases.Seeds(t, 200, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, r.IntN(30))
+		forest, buckets := tracetest.AddTo(trace.New(), specs...), 1+r.IntN(tracetest.Horizon)
+		u, m, c := UseOf(forest, buckets), MemoryOf(forest, buckets), Concurrency(forest)
+		d := 0
+		for _, key := range tracetest.DevicesOf(specs) {
+			mine := tracetest.OnDevice(specs, key)
+			first, last, ok := tracetest.Extent(mine)
+			if !ok {
+				continue
+			}
+			busy, written, running := make([]int64, u.Buckets), make([]int64, u.Buckets), make([]int64, u.Buckets)
+			levels := make([]int64, 1)
+			for at := first; at < last; at++ {
+				b := (at - u.StartNS) / u.WidthNS
+				n, bytes := 0, int64(0)
+				for _, s := range mine {
+					if s.RunsAt(at) {
+						n++
+						bytes += s.Memory
+					}
+				}
+				busy[b] += int64(min(n, 1))
+				running[b] = max(running[b], bytes)
+				for n >= len(levels) {
+					levels = append(levels, 0)
+				}
+				levels[n]++
+			}
+			for _, s := range mine {
+				if !s.Timeless {
+					written[min((s.Start-u.StartNS)/u.WidthNS, int64(u.Buckets-1))] += s.Memory
+				}
+			}
+			if diff := cmp.Diff(DeviceUtilisation{key, busy}, u.Devices[d]); diff != "" {
+				t.Errorf("seed %d: utilisation (-want +got):\n%s", seed, diff)
+			}
+			if diff := cmp.Diff(DeviceMemory{key, written, running}, m.Devices[d]); diff != "" {
+				t.Errorf("seed %d: memory (-want +got):\n%s", seed, diff)
+			}
+			if diff := cmp.Diff(DeviceConcurrency{key, levels}, c[d]); diff != "" {
+				t.Errorf("seed %d: concurrency (-want +got):\n%s", seed, diff)
+			}
+			d++
+		}
+		if len(u.Devices) != d || len(m.Devices) != d || len(c) != d {
+			t.Errorf("seed %d: %d, %d and %d devices, want %d", seed, len(u.Devices), len(m.Devices), len(c), d)
+		}
+	})
+}

@@ -1,0 +1,267 @@
+package trace
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/work"
+	"github.com/optrace/optrace/op"
+)
+
+// Add adds an operation or another span, and ignores every other record. It
+// keeps nothing of the record but strings.
+func (f *Forest) Add(rec op.Record) {
+	switch {
+	case rec.Entry != nil:
+		f.AddOp(rec.Entry, f.works.Entry(rec.Entry))
+	case rec.Span != nil:
+		f.AddSpan(rec.Span)
+	}
+}
+
+// AddOp adds an operation and its work.
+func (f *Forest) AddOp(e *op.Entry, w work.Work) {
+	r := row{
+		duration: max(0, e.Duration), span: SpanNumber(e.SpanID), parent: SpanNumber(e.ParentSpanID), kind: e.Kind,
+		trace: f.Names.Traces.ID(e.TraceID), name: f.Names.Operations.ID(e.Operation), lane: f.Names.laneOf(e),
+	}
+	v := &r.numbers
+	v[colMemory], v[colElements] = e.MemoryBytes.V, e.OutputElements.V
+	v[colFLOPs], v[colMoved] = keptWork(&w)
+	v[colBound] = w.Bound
+	v[colWeight] = int64(math.Float64bits(e.AdjustedCount))
+	r.flags = FlagOp | sumFlags(e) | workFlags(&w)
+	if e.Side == op.SideHost {
+		r.flags |= FlagHost
+	}
+	if e.Step.Known {
+		r.flags |= FlagStep
+		v[colStep] = e.Step.V
+	}
+	if e.Launch.Known {
+		r.flags |= FlagLaunch
+		v[colLaunch] = e.Launch.V
+	}
+	r.codes[colStamp] = f.Names.stampOf(r.trace, e.Root, e.RootSpanID)
+	for i := range e.Attrs {
+		f.Counts.addClock(&e.Attrs[i])
+	}
+	if f.details {
+		r.codes[colShape] = f.Names.Shapes.ID(shapeText(e))
+	}
+	if len(f.By) > 0 {
+		f.addGroup(&r, e)
+	}
+	if f.add(&r, e.Start) {
+		f.addCollective(e)
+		f.addLinks(e.Links)
+	}
+}
+
+// sumFlags returns the facts about e that only sums need.
+func sumFlags(e *op.Entry) Flags {
+	flags := Flags(e.KindRule) << RuleShift
+	if e.MemoryBytes.Known {
+		flags |= FlagMemory
+	}
+	if e.Failed {
+		flags |= FlagFailed
+	}
+	if e.Warn&op.WarnNegativeDuration != 0 {
+		flags |= FlagNegative
+	}
+	return flags
+}
+
+// AddSpan adds a span that is no operation.
+func (f *Forest) AddSpan(s *op.Span) {
+	if isEmpty(s) {
+		return
+	}
+	r := row{
+		duration: max(0, s.Duration), span: SpanNumber(s.SpanID), parent: SpanNumber(s.ParentSpanID),
+		trace: f.Names.Traces.ID(s.TraceID), name: f.Names.Spans.ID(spanName{Name: s.Name, Service: s.Service}),
+	}
+	if s.RemoteParent {
+		r.flags |= FlagRemote
+	}
+	if f.add(&r, s.Start) {
+		f.addLinks(s.Links)
+	}
+}
+
+// isEmpty reports whether a span has nothing that figures could be made of.
+func isEmpty(s *op.Span) bool {
+	return s.SpanID.IsZero() && s.ParentSpanID.IsZero() && !s.Start.Known && s.Duration <= 0 && s.Name == "" && len(s.Links) == 0
+}
+
+// add adds r, which starts at start, unless there is no more room.
+func (f *Forest) add(r *row, start op.Int) bool {
+	switch {
+	case !start.Known:
+	case !IsTime(start.V, r.duration):
+		f.Counts.BadTimes++
+	default:
+		r.flags |= FlagStart
+		r.start = start.V
+	}
+	return f.append(r)
+}
+
+func (f *Forest) append(r *row) bool {
+	if f.Len() >= f.limit {
+		f.Counts.Overflow++
+		return false
+	}
+	if r.flags&FlagOp != 0 {
+		f.Counts.Ops++
+	} else {
+		f.Counts.Spans++
+	}
+	f.columns.append(r)
+	if f.built.Load() {
+		f.built.Store(false)
+	}
+	return true
+}
+
+// addLinks adds the links of the row that was added last.
+func (f *Forest) addLinks(links []op.Link) {
+	for i := range links {
+		l := &links[i]
+		weight := int64(noWeight)
+		if l.Weight.Known {
+			weight = max(0, l.Weight.V)
+		}
+		f.links = append(f.links, rowLink{
+			row: f.Rows() - 1, trace: f.Names.Traces.ID(l.TraceID), span: SpanNumber(l.SpanID), weight: weight,
+		})
+	}
+}
+
+// addCollective adds what the operation of the row that was added last states, if it is of
+// kind collective and not the host's view of one.
+func (f *Forest) addCollective(e *op.Entry) {
+	if e.Kind != op.KindCollective || e.Side == op.SideHost {
+		return
+	}
+	c := Collective{Row: f.Rows() - 1, Start: e.Start.V}
+	name, size := CollectiveName{Name: e.Operation}, e.MemoryBytes
+	c.Facts |= CollectiveInferred
+	if of := e.Collective; of != nil {
+		name = CollectiveName{cmp.Or(of.Name, e.Operation), of.Group}
+		if c.Number = of.Sequence.V; of.Sequence.Known {
+			c.Facts &^= CollectiveInferred
+		}
+		if bytes, ok := messageBytes(of, e.DType); ok {
+			size = op.Known(bytes)
+		}
+	}
+	if e.Start.Known {
+		c.Facts |= CollectiveStarted
+	}
+	if c.Bytes = size.V; size.Known {
+		c.Facts |= CollectiveSized
+	}
+	c.Name = f.Names.Collectives.ID(name)
+	f.Collectives = append(f.Collectives, c)
+}
+
+// messageBytes returns the size of the larger side of a collective, the one
+// that bandwidth is about; ok is false where it is not known.
+func messageBytes(c *op.Collective, t op.DType) (bytes int64, ok bool) {
+	n, size := max(c.InElements.V, c.OutElements.V), t.Size()
+	if n <= 0 || size == 0 || n > math.MaxInt64/size {
+		return 0, false
+	}
+	return n * size, true
+}
+
+// addGroup sets the group of r, which is e.
+func (f *Forest) addGroup(r *row, e *op.Entry) {
+	f.scratch = key.Append(f.scratch[:0], f.By, e)
+	r.codes[colGroup] = f.Names.Groups.ID(f.scratch)
+	if f.ByRoot {
+		f.scratch = appendVariety(f.scratch[:0], e)
+		r.codes[colVariety] = f.Names.Varieties.ID(f.scratch)
+	}
+}
+
+// addClock counts the bound on the error of a device's clock, if a is one.
+func (c *Counts) addClock(a *op.Attr) {
+	if a.Key != op.KeyClockError || a.Type != op.AttrInt {
+		return
+	}
+	if n, err := strconv.ParseInt(a.Value, 10, 64); err == nil && n >= 0 {
+		c.Clocked++
+		c.ClockError = max(c.ClockError, n)
+	}
+}
+
+// shapeText returns the text of [Node.Shapes].
+func shapeText(e *op.Entry) string {
+	if e.InputShapes == nil && e.OutputShape == nil && e.DType == "" {
+		return ""
+	}
+	var b []byte
+	for i, s := range e.InputShapes {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendShape(b, s)
+	}
+	if e.OutputShape != nil {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = appendShape(append(b, "→ "...), e.OutputShape)
+	}
+	if e.DType != "" {
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, e.DType...)
+	}
+	return string(b)
+}
+
+func appendShape(b []byte, s op.Shape) []byte {
+	switch {
+	case s == nil:
+		return append(b, '?')
+	case len(s) == 0:
+		return append(b, "scalar"...)
+	}
+	for i, d := range s {
+		if i > 0 {
+			b = append(b, 'x')
+		}
+		if d == op.Dynamic {
+			b = append(b, '?')
+			continue
+		}
+		b = strconv.AppendInt(b, d, 10)
+	}
+	return b
+}
+
+// keptWork returns the work as a Forest keeps it.
+func keptWork(w *work.Work) (flops, moved int64) {
+	if w.Moved() {
+		moved = ^w.Bytes
+	}
+	return w.Flops, moved
+}
+
+// workFlags returns the facts about the work that a Forest keeps.
+func workFlags(w *work.Work) (flags Flags) {
+	if w.Known() {
+		flags |= flagFLOPs
+	}
+	if w.Derived() {
+		flags |= flagDerived
+	}
+	return flags
+}

@@ -1,0 +1,32 @@
+package trace
+
+import "slices"
+
+// Collective is what an operation of kind collective that is not the host's view of one
+// states of the collective.
+type Collective struct {
+	Row    int32
+	Name   int32 // into Names.Collectives
+	Number int64 // the sequence number, 0 for none
+	Start  int64 // out of range, it may be no start of the row
+	Bytes  int64
+	Facts  CollectiveFact
+}
+
+// CollectiveName identifies a row.
+type CollectiveName struct{ Name, Group string }
+
+// CollectiveFact is a set of facts about a collective.
+type CollectiveFact uint8
+
+// What may hold of a collective.
+const (
+	CollectiveInferred CollectiveFact = 1 << iota // there is no sequence number
+	CollectiveStarted                             // the start is known
+	CollectiveSized                               // the bytes are known
+)
+
+// CollectiveOf returns the place in list of what row r states of a collective.
+func CollectiveOf(list []Collective, r int32) (i int, ok bool) {
+	return slices.BinarySearchFunc(list, r, func(c Collective, r int32) int { return int(c.Row) - int(r) })
+}

@@ -1,0 +1,362 @@
+package trace
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"unsafe"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Flags is a set of facts about a row.
+type Flags uint16
+
+// What may hold of a row.
+const (
+	FlagOp        Flags = 1 << iota // an operation; otherwise a non-op span
+	FlagStart                       // the start is known
+	FlagHost                        // the host's view: op.SideHost
+	FlagStep                        // the step is known
+	FlagLaunch                      // the launch time is known
+	FlagRemote                      // the parent lies in another process
+	FlagDuplicate                   // set by build: its ids were seen before
+	flagOrphan                      // set by build: its parent was not read
+	FlagRepeat                      // set by build: a duplicate that counts in no figure
+	FlagMemory                      // the memory is known
+	FlagFailed                      // op.Entry.Failed
+	FlagNegative                    // op.WarnNegativeDuration
+	flagFLOPs                       // the FLOPs are known
+	flagDerived                     // the FLOPs were not recorded
+
+	// BuiltFlags are those that the structure tells.
+	BuiltFlags = FlagDuplicate | flagOrphan | FlagRepeat
+
+	// The two bits from RuleShift on are the op.KindRule.
+	RuleShift = 14
+)
+
+// MaxTime bounds starts and ends on both sides of 1970, so that the distance
+// of two of them fits an int64: the years 1824 to 2116.
+const MaxTime = 1<<62 - 1
+
+// MaxRows bounds the rows, so that an int32 numbers them and as many stamps.
+const MaxRows = 1 << 30
+
+// NoRow stands for the absence of a row.
+const NoRow int32 = -1
+
+// blockRows is how many rows a block holds.
+const blockRows = 1 << 10
+
+// The columns of 64 bits that many operations lack.
+const (
+	colStep     = iota
+	colMemory   // bytes
+	colLaunch   // Unix ns
+	colElements // of the output
+	colFLOPs
+	colMoved  // the complement of the bytes, 0 for unknown
+	colBound  // ps, negative where memory decides, 0 for unknown
+	colWeight // the bits of op.Entry.AdjustedCount
+	numNumbers
+)
+
+// The columns of numbers of a dictionary that many operations lack.
+const (
+	colStamp   = iota // into Names.Stamps
+	colGroup          // into Names.Groups, 0 without keys to group by
+	colVariety        // into Names.Varieties, 0 unless the groups are made again
+	colShape          // into Names.Shapes, 0 without details
+	numCodes
+)
+
+// row is an operation or a span as it is added.
+type row struct {
+	start, duration   int64 // Unix ns, 0 without FlagStart; ns
+	span, parent      uint64
+	trace, name, lane int32 // into Names.Traces; operations, or spans; lanes
+	kind              op.Kind
+	flags             Flags
+	numbers           [numNumbers]int64
+	codes             [numCodes]int32
+}
+
+// block holds rows, column by column: 47 bytes a row, and those of the other columns that
+// any of its rows has a value of.
+type block struct {
+	start, duration   [blockRows]int64
+	span, parent      [blockRows]uint64
+	trace, name, lane [blockRows]int32
+	kind              [blockRows]op.Kind
+	flags             [blockRows]Flags
+
+	numbers [numNumbers]*[blockRows]int64 // nil where all values are 0
+	codes   [numCodes]*[blockRows]int32
+}
+
+// columns holds a row per operation and span.
+type columns struct {
+	N      int32
+	blocks []*block
+	free   []*block // whose rows were read, for others
+	bytes  int64    // of the blocks
+}
+
+// Len returns the number of operations and spans.
+func (c *columns) Len() int { return int(c.N) }
+
+// Rows is Len as the number of a row.
+func (c *columns) Rows() int32 { return c.N }
+
+// append appends a row.
+func (c *columns) append(r *row) {
+	b, i := c.room(), c.N%blockRows
+	b.start[i], b.duration[i] = r.start, r.duration
+	b.span[i], b.parent[i] = r.span, r.parent
+	b.trace[i], b.name[i], b.lane[i] = r.trace, r.name, r.lane
+	b.kind[i], b.flags[i] = r.kind, r.flags
+	for k, v := range r.numbers {
+		if v != 0 {
+			c.numbers(b, k)[i] = v
+		}
+	}
+	for k, v := range r.codes {
+		if v != 0 {
+			c.codes(b, k)[i] = v
+		}
+	}
+	c.N++
+}
+
+// room returns the block that the next row goes to.
+func (c *columns) room() *block {
+	at := int(c.N / blockRows)
+	if at < len(c.blocks) {
+		return c.blocks[at]
+	}
+	var b *block
+	if n := len(c.free); n > 0 {
+		b, c.free = c.free[n-1], c.free[:n-1]
+		b.clear()
+	} else {
+		b = new(block)
+	}
+	c.blocks = append(c.blocks, b)
+	c.bytes += b.size()
+	return b
+}
+
+// clear prepares a block for other rows, which set the columns that it has anyway.
+func (b *block) clear() {
+	for _, values := range b.numbers {
+		if values != nil {
+			clear(values[:])
+		}
+	}
+	for _, values := range b.codes {
+		if values != nil {
+			clear(values[:])
+		}
+	}
+}
+
+// size returns how many bytes a block takes.
+func (b *block) size() int64 {
+	n := unsafe.Sizeof(*b)
+	for _, values := range b.numbers {
+		if values != nil {
+			n += unsafe.Sizeof(*values)
+		}
+	}
+	for _, values := range b.codes {
+		if values != nil {
+			n += unsafe.Sizeof(*values)
+		}
+	}
+	return int64(n)
+}
+
+// numbers returns a column of a block to write to.
+func (c *columns) numbers(b *block, column int) *[blockRows]int64 {
+	if b.numbers[column] == nil {
+		b.numbers[column] = new([blockRows]int64)
+		c.bytes += int64(unsafe.Sizeof(*b.numbers[column]))
+	}
+	return b.numbers[column]
+}
+
+// codes returns a column of a block to write to.
+func (c *columns) codes(b *block, column int) *[blockRows]int32 {
+	if b.codes[column] == nil {
+		b.codes[column] = new([blockRows]int32)
+		c.bytes += int64(unsafe.Sizeof(*b.codes[column]))
+	}
+	return b.codes[column]
+}
+
+// copy appends n rows of a block from the i-th on, for which the last block has room, and
+// returns that and the place of the first of them.
+func (c *columns) copy(from *block, i, n int32) (to *block, k int32) {
+	to, k = c.room(), c.N%blockRows
+	copy(to.start[k:k+n], from.start[i:])
+	copy(to.duration[k:k+n], from.duration[i:])
+	copy(to.span[k:k+n], from.span[i:])
+	copy(to.parent[k:k+n], from.parent[i:])
+	copy(to.trace[k:k+n], from.trace[i:])
+	copy(to.name[k:k+n], from.name[i:])
+	copy(to.lane[k:k+n], from.lane[i:])
+	copy(to.kind[k:k+n], from.kind[i:])
+	copy(to.flags[k:k+n], from.flags[i:])
+	for column, values := range from.numbers {
+		if values != nil {
+			copy(c.numbers(to, column)[k:k+n], values[i:])
+		}
+	}
+	for column, values := range from.codes {
+		if values != nil {
+			copy(c.codes(to, column)[k:k+n], values[i:])
+		}
+	}
+	c.N += n
+	return to, k
+}
+
+// number returns the value of row r in a column.
+func (c *columns) number(r int32, column int) int64 {
+	if values := c.blocks[r/blockRows].numbers[column]; values != nil {
+		return values[r%blockRows]
+	}
+	return 0
+}
+
+// code returns the value of row r in a column.
+func (c *columns) code(r int32, column int) int32 {
+	if values := c.blocks[r/blockRows].codes[column]; values != nil {
+		return values[r%blockRows]
+	}
+	return 0
+}
+
+// Start returns the start of row r in Unix nanoseconds; 0 without FlagStart.
+func (c *columns) Start(r int32) int64 { return c.blocks[r/blockRows].start[r%blockRows] }
+
+// Duration returns the duration of row r in nanoseconds.
+func (c *columns) Duration(r int32) int64 { return c.blocks[r/blockRows].duration[r%blockRows] }
+
+// Span returns the span id of row r, 0 for none.
+func (c *columns) Span(r int32) uint64 { return c.blocks[r/blockRows].span[r%blockRows] }
+
+// ParentID returns the id of the span above row r, 0 for none.
+func (c *columns) ParentID(r int32) uint64 { return c.blocks[r/blockRows].parent[r%blockRows] }
+
+// Trace returns the number of the trace of row r in Names.Traces.
+func (c *columns) Trace(r int32) int32 { return c.blocks[r/blockRows].trace[r%blockRows] }
+
+// Name returns the number of the name of row r, in Names.Operations or Names.Spans.
+func (c *columns) Name(r int32) int32 { return c.blocks[r/blockRows].name[r%blockRows] }
+
+// Lane returns the number of the lane of row r in Names.Lanes.
+func (c *columns) Lane(r int32) int32 { return c.blocks[r/blockRows].lane[r%blockRows] }
+
+// Kind returns the kind of row r.
+func (c *columns) Kind(r int32) op.Kind { return c.blocks[r/blockRows].kind[r%blockRows] }
+
+// Flags returns the facts about row r.
+func (c *columns) Flags(r int32) Flags { return c.blocks[r/blockRows].flags[r%blockRows] }
+
+// Step returns the step of row r; 0 without FlagStep.
+func (c *columns) Step(r int32) int64 { return c.number(r, colStep) }
+
+// Memory returns the memory of row r in bytes; 0 without FlagMemory.
+func (c *columns) Memory(r int32) int64 { return c.number(r, colMemory) }
+
+// Launch returns the launch time of row r in Unix nanoseconds; 0 without FlagLaunch.
+func (c *columns) Launch(r int32) int64 { return c.number(r, colLaunch) }
+
+// Elements returns how many elements the output of row r has.
+func (c *columns) Elements(r int32) int64 { return c.number(r, colElements) }
+
+// Flops returns the FLOPs of row r, 0 where they are not known.
+func (c *columns) Flops(r int32) int64 { return c.number(r, colFLOPs) }
+
+func (c *columns) moved(r int32) int64 { return c.number(r, colMoved) }
+
+func (c *columns) bound(r int32) int64 { return c.number(r, colBound) }
+
+// Stamp returns the number of the local root that row r names in Names.Stamps.
+func (c *columns) Stamp(r int32) int32 { return c.code(r, colStamp) }
+
+// Group returns the number of the group of row r in Names.Groups.
+func (c *columns) Group(r int32) int32 { return c.code(r, colGroup) }
+
+// Variety returns the number of what else row r tells of its group in Names.Varieties.
+func (c *columns) Variety(r int32) int32 { return c.code(r, colVariety) }
+
+// Shape returns the number of the shapes of row r in Names.Shapes.
+func (c *columns) Shape(r int32) int32 { return c.code(r, colShape) }
+
+// Weight returns the sampling weight of row r.
+func (c *columns) Weight(r int32) float64 {
+	return math.Float64frombits(uint64(c.number(r, colWeight)))
+}
+
+// End returns the end of a row with a start.
+func (c *columns) End(r int32) int64 { return c.Start(r) + c.Duration(r) }
+
+// setGroup changes the group of row r.
+func (c *columns) setGroup(r, group int32) {
+	c.codes(c.blocks[r/blockRows], colGroup)[r%blockRows] = group
+}
+
+// Has reports whether every flag of f is set on row r.
+func (c *columns) Has(r int32, f Flags) bool { return c.Flags(r)&f == f }
+
+func (c *columns) setFlags(r int32, f Flags) { c.blocks[r/blockRows].flags[r%blockRows] |= f }
+
+func (c *columns) clearFlags(r int32, f Flags) { c.blocks[r/blockRows].flags[r%blockRows] &^= f }
+
+// IsDeviceSide reports whether row r takes part in the figures of its device:
+// an operation, not the host's view of one, and no repeat.
+func (c *columns) IsDeviceSide(r int32) bool {
+	return c.Flags(r)&(FlagOp|FlagHost|FlagRepeat) == FlagOp
+}
+
+// CountsInSums reports whether row r is an operation that counts in sums.
+func (c *columns) CountsInSums(r int32) bool { return c.Flags(r)&(FlagOp|FlagRepeat) == FlagOp }
+
+// CompareStart orders rows by start, end and then the order of the input, so
+// that clocks that step back cannot make a result depend on chance.
+func (c *columns) CompareStart(x, y int32) int {
+	if d := cmp.Compare(c.Start(x), c.Start(y)); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(c.Duration(x), c.Duration(y)); d != 0 {
+		return d
+	}
+	return int(x) - int(y)
+}
+
+// CompareEnd orders rows by end, the last first, then the longest first, then
+// by the order of the input. Rows without a start come last.
+func (c *columns) CompareEnd(x, y int32) int {
+	if d := int(c.Flags(y)&FlagStart) - int(c.Flags(x)&FlagStart); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(c.End(y), c.End(x)); d != 0 {
+		return d
+	}
+	if d := cmp.Compare(c.Duration(y), c.Duration(x)); d != 0 {
+		return d
+	}
+	return int(x) - int(y)
+}
+
+// SpanNumber returns an id as the number that rows keep.
+func SpanNumber(id op.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
+
+// SpanID returns the id that a row keeps as a number.
+func SpanID(number uint64) (id op.SpanID) {
+	binary.BigEndian.PutUint64(id[:], number)
+	return id
+}

@@ -1,0 +1,90 @@
+package trace
+
+import (
+	"iter"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Nodes returns all operations and spans in the order of the input.
+func (f *Forest) Nodes() iter.Seq[Node] {
+	f.Build()
+	return func(yield func(Node) bool) {
+		for r := range int32(f.Len()) {
+			if !yield(f.Node(r)) {
+				return
+			}
+		}
+	}
+}
+
+// Stream returns the device's queue that the operation ran on.
+func (n Node) Stream() op.Int {
+	if n.IsZero() || !n.IsOp() {
+		return op.Int{}
+	}
+	return n.Forest.Names.Lanes.Values[n.Forest.Lane(n.Row)].Stream
+}
+
+// Step returns the iteration that the operation belongs to.
+func (n Node) Step() op.Int {
+	if n.IsZero() || !n.Forest.Has(n.Row, FlagStep) {
+		return op.Int{}
+	}
+	return op.Known(n.Forest.Step(n.Row))
+}
+
+// MemoryBytes returns the memory of the operation; 0 is not distinguished from
+// unknown.
+func (n Node) MemoryBytes() int64 {
+	if n.IsZero() {
+		return 0
+	}
+	return n.Forest.Memory(n.Row)
+}
+
+// FLOPs returns the floating-point operations of the operation, as recorded or as they
+// follow from its shapes; 0 is not distinguished from unknown.
+func (n Node) FLOPs() int64 {
+	if n.IsZero() {
+		return 0
+	}
+	return n.Forest.Flops(n.Row)
+}
+
+// Shapes returns the shapes and the element type of the operation as text, such
+// as "64x784, 784x256 → 64x256 f32"; "" where they are not known or the forest
+// was not made to keep them.
+func (n Node) Shapes() string {
+	if n.IsZero() {
+		return ""
+	}
+	return n.Forest.Names.Shapes.Values[n.Forest.Shape(n.Row)]
+}
+
+// Launch returns when the host handed the operation to its device, in Unix
+// nanoseconds.
+func (n Node) Launch() op.Int {
+	if !n.has(FlagLaunch) {
+		return op.Int{}
+	}
+	return op.Known(n.Forest.Launch(n.Row))
+}
+
+// Links returns the operations and spans that the links of n lead to, as far as they
+// are in the input.
+func (n Node) Links() iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		if n.IsZero() {
+			return
+		}
+		f := n.Forest
+		f.Build()
+		first, links := linksOf(f.links, n.Row)
+		for i := range links {
+			if to := f.Tree.target[first+i]; to != NoRow && !yield(f.Node(to)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package trace
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/key"
+	"github.com/optrace/optrace/analyze/work"
+)
+
+// Forest is the structure of a run: which operation ran below which span, when,
+// and on which device. Package analyze builds one for the structural figures of a report.
+// Use it directly for requests, critical paths and stacks, or to walk the spans.
+//
+// It keeps columns, not entries, in blocks of a thousand rows: 47 bytes per operation or
+// span, 8 more for each of the quantities that operations of its block have, and 24 once the
+// tree is built. A link takes 24 bytes. Strings are kept once.
+//
+// Add everything in the order of the input, or build several forests and merge
+// them in that order.
+//
+// A Forest is not safe for concurrent use, except that the methods other than
+// Add and Merge may be called from several goroutines while neither of these is.
+type Forest struct {
+	columns
+	Names       Names
+	Collectives []Collective // by row
+	links       []rowLink    // by row
+	runs        partRuns
+	Counts      Counts
+	limit       int  // of the number of rows
+	details     bool // keep shapes
+	By          []key.Key
+	ByRoot      bool // by has the local root
+	scratch     []byte
+	works       work.Finder
+	apart       device.Shared // as another forest told them; nil where f finds them
+
+	building   sync.Mutex
+	built      atomic.Bool
+	Tree       Tree
+	Devices    Devices
+	Executions Executions
+}
+
+// Counts counts the content of a [Forest] and its faults.
+type Counts struct {
+	// Ops and Spans are the operations and the other spans.
+	Ops, Spans int64
+	// Orphans are the operations with a parent that is none of the spans read.
+	Orphans int64
+	// Duplicates are the operations and spans with ids that were seen before. The
+	// tree keeps the first of them.
+	Duplicates int64
+	// Repeated are the duplicates that equal one before in start and duration too:
+	// the same data was read twice. They count in no figure, while sums and
+	// timelines keep other duplicates.
+	Repeated int64
+	// Cycles are the cycles of parents. Each was broken at the span that starts
+	// first.
+	Cycles int64
+	// BadTimes are the operations and spans with a start or an end outside the
+	// years 1824 to 2116. They are treated as having no start.
+	BadTimes int64
+	// MissingLinks are the links to spans that were not read.
+	MissingLinks int64
+	// Clocked are the operations with a bound on the error of their device's clock, and
+	// ClockError is the largest bound in nanoseconds.
+	Clocked, ClockError int64
+	// Overflow are the operations and spans beyond the limit, which count nowhere
+	// else.
+	Overflow int64
+}
+
+// New returns an empty Forest, which holds up to 2^30 operations and spans.
+func New() *Forest { return NewLimited(MaxRows) }
+
+// NewLimited returns an empty Forest, which holds up to limit operations and spans.
+func NewLimited(limit int) *Forest {
+	return &Forest{Names: newDictionary(), limit: limit}
+}
+
+// KeepShapes makes f keep the shapes of the operations that are added from now on, for
+// [Node.Shapes].
+func (f *Forest) KeepShapes() { f.details = true }
+
+// StartPart begins a part of the input; before the first call everything belongs to part 0.
+// Merging puts the parts of several forests into the order of the input. Where
+// the limit may be exceeded, every forest has to be given its parts in ascending
+// order.
+func (f *Forest) StartPart(part int64) {
+	f.runs.start(run{part: part, row: f.Rows()})
+}
+
+// IsTime reports whether a start and the end are within the bounds.
+func IsTime(start, duration int64) bool {
+	return -MaxTime <= start && start <= MaxTime && duration <= MaxTime-start
+}

@@ -1,0 +1,232 @@
+package trace_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/collective"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/path"
+	"github.com/optrace/optrace/analyze/requests"
+	"github.com/optrace/optrace/analyze/stacks"
+	"github.com/optrace/optrace/analyze/steps"
+	"github.com/optrace/optrace/analyze/timeline"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// everything is what a Trace can tell, to compare two of them.
+type everything struct {
+	Structure   trace.Counts
+	SelfTimes   map[timeline.OperationKey]int64
+	Timelines   []timeline.Timeline
+	Idle        *timeline.Gaps
+	Utilisation *timeline.Utilisation
+	Memory      *timeline.MemoryUse
+	Concurrency []timeline.DeviceConcurrency
+	Steps       []steps.Row
+	Paths       *path.Summary
+	Requests    []string
+	Endpoints   []requests.Endpoint
+	Unattached  []string
+	Stacks      string
+	Collectives []collective.Row
+}
+
+func tellEverything(t *testing.T, forest *trace.Forest) everything {
+	t.Helper()
+	var collapsed bytes.Buffer
+	if err := stacks.WriteForest(forest, &collapsed); err != nil {
+		t.Error(err)
+	}
+	requests := requests.Find(forest)
+	return everything{
+		Structure:   forest.Structure(),
+		SelfTimes:   timeline.OperationSelfTimes(forest),
+		Timelines:   timeline.Timelines(forest),
+		Idle:        timeline.Idle(forest, timeline.IdleOptions{Threshold: 20}),
+		Utilisation: timeline.UseOf(forest, 7),
+		Memory:      timeline.MemoryOf(forest, 7),
+		Concurrency: timeline.Concurrency(forest),
+		Steps:       steps.Rows(forest),
+		Paths:       path.Summarize(forest),
+		Requests:    describeRequests(requests),
+		Endpoints:   requests.Endpoints(),
+		Unattached:  tracetest.Names(requests.Unattached()),
+		Stacks:      collapsed.String(),
+		Collectives: collective.Rows(forest),
+	}
+}
+
+func describeRequests(requests *requests.Requests) []string {
+	var list []string
+	for i := range requests.List {
+		r := &requests.List[i]
+		list = append(list, fmt.Sprint(r.Name, r.TraceID, r.SpanID, r.StartNS, r.DurationNS, r.UncoveredNS, r.QueueingNS, tracetest.Names(r.Operations())))
+	}
+	return list
+}
+
+// However the input is divided, merging the parts in order gives the same.
+func TestMergeIsIndependentOfShards(t *testing.T) {
+	cases.Seeds(t, 60, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))
+		want := tellEverything(t, tracetest.AddTo(trace.New(), specs...))
+		for shards := 1; shards <= 5; shards++ {
+			merged := trace.New()
+			for i := range shards {
+				shard := tracetest.AddTo(trace.New(), specs[i*len(specs)/shards:(i+1)*len(specs)/shards]...)
+				if r.IntN(2) == 0 {
+					shard.Build()
+				}
+				merged.Merge(shard)
+				if r.IntN(3) == 0 {
+					merged.Build()
+				}
+			}
+			if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+				t.Errorf("seed %d: %d shards (-whole +merged):\n%s", seed, shards, diff)
+			}
+		}
+	})
+}
+
+func TestBuildIsIdempotent(t *testing.T) {
+	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(3, 4)), 80)
+	forest := tracetest.AddTo(trace.New(), specs[:40]...)
+	forest.Build()
+	first := tellEverything(t, forest)
+	forest.Build()
+	if diff := cmp.Diff(first, tellEverything(t, forest)); diff != "" {
+		t.Errorf("a second Build changed something (-before +after):\n%s", diff)
+	}
+	for _, s := range specs[40:] { // goes on after a Build
+		forest.Add(s.Record())
+	}
+	if diff := cmp.Diff(tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest)); diff != "" {
+		t.Errorf("adding after Build (-want +got):\n%s", diff)
+	}
+}
+
+// What does not fit is counted, whether it is added or merged.
+func TestMaxRows(t *testing.T) {
+	specs := []tracetest.Spec{
+		tracetest.OpAt("a", 1, 0, 0, 10).As(op.KindCollective), tracetest.SpanAt("b", 2, 0, 0, 10),
+		tracetest.OpAt("c", 3, 0, 0, 10).As(op.KindCollective), tracetest.OpAt("d", 4, 0, 1<<62, 1<<62),
+	}
+	limited := trace.NewLimited(2)
+	for _, s := range specs {
+		limited.Add(s.Record())
+	}
+	merged := trace.NewLimited(2)
+	merged.Merge(tracetest.AddTo(trace.New(), specs[:1]...))
+	merged.Merge(tracetest.AddTo(trace.New(), specs[1:]...))
+	want := tellEverything(t, limited)
+	if diff := cmp.Diff(trace.Counts{Ops: 1, Spans: 1, BadTimes: 1, Overflow: 2}, want.Structure); diff != "" {
+		t.Errorf("structure (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+		t.Errorf("(-added +merged):\n%s", diff)
+	}
+}
+
+// The entry given to Add is used again by its reader.
+func TestAddKeepsNothingOfTheEntry(t *testing.T) {
+	specs := tracetest.RandomSpecs(rand.New(rand.NewPCG(5, 6)), 40)
+	forest := trace.New()
+	var e op.Entry
+	for _, s := range specs {
+		if !s.IsOp {
+			forest.Add(s.Record())
+			continue
+		}
+		e = *s.Entry()
+		forest.Add(op.Record{Entry: &e})
+		e = op.Entry{Operation: "overwritten", Duration: 99}
+	}
+	if diff := cmp.Diff(tellEverything(t, tracetest.AddTo(trace.New(), specs...)), tellEverything(t, forest)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnalysesConcurrentSafe(t *testing.T) {
+	forest := tracetest.AddTo(trace.New(), tracetest.RandomSpecs(rand.New(rand.NewPCG(7, 8)), 100)...)
+	forest.Build()
+	want := tellEverything(t, forest)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			if diff := cmp.Diff(want, tellEverything(t, forest)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// maxBytesPerEntry bounds what the doc comment of Forest states.
+const maxBytesPerEntry = 100
+
+// TestTraceMemoryPerEntry measures the heap of ten million entries in requests of
+// a hundred, with a step and a memory size each.
+func TestTraceMemoryPerEntry(t *testing.T) {
+	cases.NotUnderRace(t, "the race detector's memory is counted as well")
+	entries := cases.Count(t, 500_000, 10_000_000)
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	forest := trace.New()
+	tracetest.AddRequests(forest, entries)
+	added := heap()
+	forest.Build()
+	built := float64(heap()-before) / float64(entries)
+	t.Logf("%.1f bytes per entry before Build, %.1f after", float64(added-before)/float64(entries), built)
+	if built > maxBytesPerEntry {
+		t.Errorf("%.1f bytes per entry, want at most %d", built, maxBytesPerEntry)
+	}
+	runtime.KeepAlive(forest)
+}
+
+// C5: nothing recurses on the depth of the tree.
+func TestMillionDeepChain(t *testing.T) {
+	depth := cases.Count(t, 50_000, 1_000_000)
+	forest := trace.New()
+	for i := range depth {
+		s := tracetest.OpAt("call", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
+		if i%3 == 1 {
+			s = tracetest.SpanAt("layer", uint64(i+1), uint64(i), int64(i), int64(2*depth-i))
+		}
+		forest.Add(s.Record())
+	}
+	total := int64(0)
+	for _, self := range timeline.OperationSelfTimes(forest) {
+		total += self
+	}
+	if total != int64(2*depth) {
+		t.Errorf("self times add up to %d, want the root's %d", total, 2*depth)
+	}
+	root := forest.Node(0)
+	longest := path.Of(forest, root)
+	length := int64(0)
+	for _, s := range longest.Segments {
+		length += s.DurationNS
+	}
+	if length != root.Duration() {
+		t.Errorf("the critical path takes %d ns, want %d", length, root.Duration())
+	}
+	if n := len(slices.Collect(requests.Find(forest).Unattached())); n != int(forest.Structure().Ops) {
+		t.Errorf("%d unattached operations, want all %d", n, forest.Structure().Ops)
+	}
+}

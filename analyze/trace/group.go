@@ -1,0 +1,76 @@
+package trace
+
+import (
+	"slices"
+
+	"github.com/optrace/optrace/analyze/key"
+)
+
+// GroupBy makes f keep the group of each operation that is added from now on.
+// Where the local root is among the keys it keeps what else the sums of groups
+// need, because the groups are made again once the tree is there.
+func (f *Forest) GroupBy(keys []key.Key) {
+	f.By = keys
+	f.ByRoot = slices.Contains(keys, key.Root)
+}
+
+// FillRoots puts the local roots that the tree tells into the groups of the
+// operations that state none, and reports whether it changed any. An operation
+// that repeats the ids of another one has the root of that.
+func (f *Forest) FillRoots() bool {
+	if !f.ByRoot {
+		return false
+	}
+	f.Build()
+	roots := f.localRoots()
+	changed := false
+	for r := range f.Rows() {
+		if !f.Has(r, FlagOp) || f.IsLocal(r) || f.Names.Stamps.Values[f.Stamp(r)].Name != "" {
+			continue
+		}
+		original := r
+		if f.Has(r, FlagDuplicate) {
+			original = f.Tree.Originals[r]
+		}
+		if root := roots[original]; root == NoRow || int(root) < f.Len() && f.Span(root) == 0 {
+			continue // none, or an operation without ids
+		}
+		if name, _, known := f.localRoot(roots, original); known && name != "" {
+			f.setRoot(r, name)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// setRoot changes the group of row r to that with the root.
+func (f *Forest) setRoot(r int32, root string) {
+	f.scratch = f.scratch[:0]
+	text := f.Names.Groups.Values[f.Group(r)]
+	for _, k := range f.By {
+		_, rest := k.Cut(text)
+		if k == key.Root {
+			f.scratch = key.AppendCounted(f.scratch, root)
+		} else {
+			f.scratch = append(f.scratch, text[:len(text)-len(rest)]...)
+		}
+		text = rest
+	}
+	f.setGroup(r, f.Names.Groups.ID(f.scratch))
+}
+
+// Group returns the number of the operation's group, by the keys of GroupBy: operations
+// with the same values have the same number. It is -1 for a span that is no operation, for
+// a repeat of an operation, and where the forest was made without keys.
+func (n Node) Group() int {
+	if n.IsZero() || n.Forest.By == nil || !n.Forest.CountsInSums(n.Row) {
+		return -1
+	}
+	return int(n.Forest.Group(n.Row))
+}
+
+// GroupKey returns the keys of the groups, and the values that they have in the group of that
+// number.
+func (f *Forest) GroupKey(group int) key.Group {
+	return key.Group{Keys: f.By, Values: key.Cut(f.Names.Groups.Values[group], f.By)}
+}

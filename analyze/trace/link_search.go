@@ -1,0 +1,304 @@
+package trace
+
+import "slices"
+
+// linkSearch finds shared executions among the rows with links, the candidates.
+type linkSearch struct {
+	forest *Forest
+	order  *Nesting
+	owner  []int32         // of each row, without executions
+	named  map[stamp]int32 // the requests that were not read, by trace and span
+	cands  []candidate
+	// nearest has the candidate at or above each row, or else that of the root that it
+	// names; NoExecution for none.
+	nearest []int32
+	missing int64
+}
+
+// candidate is a row with links.
+type candidate struct {
+	Execution
+	first, end int32 // of its links
+	shared     bool
+	decided    bool
+	turn       int32 // the place in which it was decided
+	// outer is the shared candidate that this one is or is part of, once that is
+	// decided; NoExecution for none.
+	outer int32
+}
+
+func newLinkSearch(f *Forest) *linkSearch {
+	s := &linkSearch{forest: f, order: f.Nesting(), owner: f.RequestOwners()}
+	s.named = s.namedRequests()
+	for i := int32(0); i < int32(len(f.links)); {
+		row, first := f.links[i].row, i
+		for i < int32(len(f.links)) && f.links[i].row == row {
+			i++
+		}
+		if f.Has(row, FlagDuplicate) {
+			continue
+		}
+		for l := first; l < i; l++ {
+			if f.Tree.target[l] == NoRow && s.namedRequest(l) == NoRow {
+				s.missing++
+			}
+		}
+		s.cands = append(s.cands, candidate{Execution: Execution{Row: row, Links: int(i - first)}, first: first, end: i, outer: NoExecution})
+	}
+	at := make(map[int32]int32, len(s.cands))
+	for c := range s.cands {
+		at[s.cands[c].Row] = int32(c)
+	}
+	s.nearest = s.spread(at)
+	return s
+}
+
+// namedRequests returns the requests that operations name as their roots and that
+// were not read, by trace and span.
+func (s *linkSearch) namedRequests() map[stamp]int32 {
+	f := s.forest
+	named := make(map[stamp]int32)
+	for r := range f.Rows() {
+		number := f.Stamp(r)
+		if number == 0 || f.Tree.stampRow[number] != NoRow {
+			continue
+		}
+		v := f.Names.Stamps.Values[number]
+		v.Name = ""
+		if _, found := named[v]; !found && v.Span != 0 {
+			named[v] = int32(f.Len()) + number
+		}
+	}
+	return named
+}
+
+// spread gives each row the number that at has for it, or else for the nearest row
+// above; where there is none, for the root that the topmost row names and what is
+// above that.
+func (s *linkSearch) spread(at map[int32]int32) []int32 {
+	numbers := make([]int32, s.forest.Len())
+	for r := range numbers {
+		numbers[r] = NoExecution
+	}
+	parent := s.forest.Tree.Parent
+	for _, r := range s.order.rows {
+		if number, ok := at[r]; ok {
+			numbers[r] = number
+		} else if parent[r] != NoRow {
+			numbers[r] = numbers[parent[r]]
+		}
+	}
+	named := make(map[int32]int32) // the topmost rows that name a root with a number
+	for _, r := range s.forest.Tree.Roots {
+		if root := s.above(r); numbers[r] == NoExecution && root != NoRow && numbers[root] != NoExecution {
+			named[r] = numbers[root]
+		}
+	}
+	if len(named) == 0 {
+		return numbers
+	}
+	for _, r := range s.order.rows {
+		if number, ok := named[r]; ok {
+			numbers[r] = number
+		} else if numbers[r] == NoExecution && parent[r] != NoRow {
+			numbers[r] = numbers[parent[r]]
+		}
+	}
+	return numbers
+}
+
+// above returns the row that decides where r belongs to: its parent, or else the root
+// that it names, as far as these were read; NoRow for none.
+func (s *linkSearch) above(r int32) int32 {
+	if parent := s.forest.Tree.Parent[r]; parent != NoRow {
+		return parent
+	}
+	if root := s.owner[r]; root != r && int(root) < s.forest.Len() {
+		return root
+	}
+	return NoRow
+}
+
+// namedRequest returns the request that link l leads to where its span was not
+// read but operations name it as their root; NoRow for none.
+func (s *linkSearch) namedRequest(l int32) int32 {
+	link := &s.forest.links[l]
+	if owner, ok := s.named[stamp{Trace: link.trace, Span: link.span}]; ok {
+		return owner
+	}
+	return NoRow
+}
+
+// decideAll decides which candidates are shared executions. A candidate is decided
+// behind those that its links lead to and the one that it lies below; in a circle of
+// them the outer ones come first.
+func (s *linkSearch) decideAll() {
+	waits := make([]int32, len(s.cands))    // for how many others
+	behind := make([][]int32, len(s.cands)) // which others wait
+	for c := range s.cands {
+		for _, other := range s.needs(int32(c)) {
+			waits[c]++
+			behind[other] = append(behind[other], int32(c))
+		}
+	}
+	var ready []int32
+	for c, n := range waits {
+		if n == 0 {
+			ready = append(ready, int32(c))
+		}
+	}
+	circles := s.outerFirst()
+	turn := int32(0)
+	for {
+		for len(ready) > 0 {
+			c := ready[0]
+			ready = ready[1:]
+			if s.cands[c].decided {
+				continue
+			}
+			s.decide(c)
+			s.cands[c].turn = turn
+			turn++
+			for _, other := range behind[c] {
+				if waits[other]--; waits[other] == 0 {
+					ready = append(ready, other)
+				}
+			}
+		}
+		for len(circles) > 0 && s.cands[circles[0]].decided {
+			circles = circles[1:]
+		}
+		if len(circles) == 0 {
+			return
+		}
+		ready = append(ready, circles[0])
+	}
+}
+
+// needs returns the candidates that have to be decided before candidate c.
+func (s *linkSearch) needs(c int32) []int32 {
+	var list []int32
+	row := s.cands[c].Row
+	above := s.above(row)
+	add := func(r int32) {
+		if r != NoRow && s.nearest[r] != NoExecution && s.nearest[r] != c && (r == above || !s.order.within(r, row)) {
+			list = append(list, s.nearest[r])
+		}
+	}
+	add(above)
+	for l := s.cands[c].first; l < s.cands[c].end; l++ {
+		add(s.forest.Tree.target[l])
+	}
+	return list
+}
+
+// outerFirst returns the candidates, those above before those below.
+func (s *linkSearch) outerFirst() []int32 {
+	list := make([]int32, len(s.cands))
+	for c := range list {
+		list[c] = int32(c)
+	}
+	slices.SortFunc(list, func(a, b int32) int {
+		return int(s.order.Place[s.cands[a].Row]) - int(s.order.Place[s.cands[b].Row])
+	})
+	return list
+}
+
+// decide decides whether candidate c is a shared execution: whether one of its
+// links leads to a request that is not its own and to a span that it does not lie
+// below. It then works for all requests that its links lead to, through other
+// executions too.
+func (s *linkSearch) decide(c int32) {
+	cand := &s.cands[c]
+	cand.decided = true
+	weighted := true // every link has a weight
+	for l := cand.first; l < cand.end; l++ {
+		target, weight := s.forest.Tree.target[l], s.forest.links[l].weight
+		weighted = weighted && weight != noWeight
+		var found []int32
+		if target == NoRow {
+			if found = []int32{s.namedRequest(l)}; found[0] == NoRow {
+				continue
+			}
+		} else {
+			found = s.requestsAt(target, cand.Row)
+		}
+		if len(found) == 0 {
+			continue
+		}
+		outside := target == NoRow || !s.order.within(cand.Row, target)
+		for _, request := range found {
+			cand.shared = cand.shared || outside && request != s.owner[cand.Row]
+			cand.add(request, weight)
+		}
+		weighted = weighted && len(found) == 1
+	}
+	if !weighted {
+		cand.Weights = nil
+	}
+	s.setOuter(c)
+}
+
+// setOuter finds the shared candidate that candidate c is or is part of.
+func (s *linkSearch) setOuter(c int32) {
+	cand := &s.cands[c]
+	cand.outer = NoExecution
+	if cand.shared {
+		cand.outer = c
+	} else if above := s.above(cand.Row); above != NoRow {
+		cand.outer = s.executionAt(above)
+	}
+}
+
+// executionAt returns the shared candidate that row r belongs to, NoExecution where
+// there is none or that is not decided.
+func (s *linkSearch) executionAt(r int32) int32 {
+	if c := s.nearest[r]; c != NoExecution {
+		return s.cands[c].outer
+	}
+	return NoExecution
+}
+
+// requestsAt returns the requests that row target works for, none where it lies below
+// row x or both are parts of the same execution.
+func (s *linkSearch) requestsAt(target, x int32) []int32 {
+	if s.order.within(target, x) {
+		return nil
+	}
+	if e := s.executionAt(target); e != NoExecution {
+		row := s.cands[e].Row
+		if s.order.within(row, x) || s.order.within(x, row) {
+			return nil
+		}
+		return s.cands[e].Requests
+	}
+	request := s.owner[target]
+	if request == NoRow || int(request) < s.forest.Len() && s.order.within(request, x) {
+		return nil
+	}
+	return []int32{request}
+}
+
+// dropLost removes the requests that turned out to be part of executions, which
+// only happens in circles of links.
+func (s *linkSearch) dropLost() {
+	for c := range s.cands {
+		cand := &s.cands[c]
+		if !cand.shared {
+			continue
+		}
+		var requests []int32
+		var weights []int64
+		for i, request := range cand.Requests {
+			if int(request) < s.forest.Len() && s.executionAt(request) != NoExecution {
+				continue
+			}
+			requests = append(requests, request)
+			if cand.Weights != nil {
+				weights = append(weights, cand.Weights[i])
+			}
+		}
+		cand.Requests, cand.Weights = requests, weights
+		cand.shared = len(requests) > 0
+	}
+}

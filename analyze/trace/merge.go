@@ -1,0 +1,204 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Merge adds the operations and spans of other, as if they had been added after
+// those of f. other does not change.
+func (f *Forest) Merge(other *Forest) {
+	added := &mergeSource{columns: other.columns, collected: other.Collectives, links: other.links, dict: &other.Names, runs: other.runs}
+	sources := []*mergeSource{added}
+	lost := other.Counts
+	if first := inputOrder(sources); len(first) > 0 && first[0].part < f.runs.last() {
+		lost.addLasting(&f.Counts)
+		sources = []*mergeSource{f.takeAll(), added}
+	}
+	f.mergeSources(sources)
+	f.Counts.addLasting(&lost)
+}
+
+// Take merges others, which are empty afterwards, into f. The rows of all are copied, and
+// each block is freed when its rows have been read, so that little more than the rows is in
+// use at any time.
+func (f *Forest) Take(others []*Forest) {
+	lost := f.Counts
+	sources := []*mergeSource{f.takeAll()}
+	for _, o := range others {
+		lost.addLasting(&o.Counts)
+		sources = append(sources, o.takeAll())
+	}
+	f.mergeSources(sources)
+	f.Counts.addLasting(&lost)
+}
+
+// addLasting adds what rows do not tell.
+func (c *Counts) addLasting(o *Counts) {
+	c.BadTimes += o.BadTimes
+	c.Overflow += o.Overflow
+	c.Clocked += o.Clocked
+	c.ClockError = max(c.ClockError, o.ClockError)
+}
+
+// takeAll moves the content of f to a source and leaves f empty.
+func (f *Forest) takeAll() *mergeSource {
+	dict := f.Names
+	dict.release()
+	s := &mergeSource{columns: f.columns, collected: f.Collectives, links: f.links, dict: &dict, runs: f.runs}
+	for b := range s.blocks {
+		s.unread = append(s.unread, min(blockRows, s.N-int32(b)*blockRows))
+	}
+	f.columns, f.Names, f.Collectives, f.runs, f.Counts = columns{}, newDictionary(), nil, nil, Counts{}
+	f.links = nil
+	f.built.Store(false)
+	return s
+}
+
+// mergeSource is the content of a Forest that is being merged.
+type mergeSource struct {
+	columns
+	collected []Collective
+	links     []rowLink
+	dict      *Names
+	runs      partRuns
+
+	numbers *renumbering
+	// unread is how many rows of each block have yet to be read, where blocks may be freed;
+	// nil where they may not.
+	unread []int32
+
+	// parent returns the parent id of a row in place of its own; nil where each row
+	// keeps its own.
+	parent func(r int32) uint64
+}
+
+// mergeSources appends the rows of the sources in input order.
+func (f *Forest) mergeSources(sources []*mergeSource) {
+	links, collected := 0, 0
+	for _, s := range sources {
+		s.numbers = f.Names.numberingOf(s.dict)
+		links, collected = links+len(s.links), collected+len(s.collected)
+	}
+	f.links, f.Collectives = slices.Grow(f.links, links), slices.Grow(f.Collectives, collected)
+	f.appendRuns(inputOrder(sources))
+	f.free = nil
+	f.built.Store(false)
+}
+
+// appendRuns appends the rows of runs as far as there is room for them.
+func (f *Forest) appendRuns(runs []sourceRun) {
+	for i := range runs {
+		r := &runs[i]
+		f.runs.start(run{part: r.part, row: f.N})
+		if room := int32(f.limit) - f.N; r.end-r.row > room {
+			f.Counts.Overflow += int64(r.end - r.row - room)
+			r.end = r.row + room
+		}
+		f.appendLinks(r)
+		f.appendCollectives(r)
+		for first := r.row; first < r.end; {
+			first += f.appendRows(r.source, first, r.end)
+		}
+	}
+}
+
+// appendCollectives appends the collectives of a run whose rows are appended next.
+func (f *Forest) appendCollectives(r *sourceRun) {
+	list := r.source.collected
+	first, _ := CollectiveOf(list, r.row)
+	for _, c := range list[first:] {
+		if c.Row >= r.end {
+			break
+		}
+		c.Row += f.N - r.row
+		c.Name = r.source.numbers.collectives.number(c.Name)
+		f.Collectives = append(f.Collectives, c)
+	}
+}
+
+// appendLinks appends the links of a run whose rows are appended next.
+func (f *Forest) appendLinks(r *sourceRun) {
+	links := r.source.links
+	first, _ := linksOf(links, r.row)
+	for _, l := range links[first:] {
+		if l.row >= r.end {
+			break
+		}
+		l.row += f.N - r.row
+		l.trace = r.source.numbers.traces.number(l.trace)
+		f.links = append(f.links, l)
+	}
+}
+
+// appendRows appends rows of s from the first up to, and without, the end: those of one
+// block of both. It returns how many these are.
+func (f *Forest) appendRows(s *mergeSource, first, end int32) int32 {
+	at := first / blockRows
+	n := min(end-first, blockRows-first%blockRows, blockRows-f.N%blockRows)
+	b, k := f.copy(s.blocks[at], first%blockRows, n)
+	s.numbers.traces.all(b.trace[k : k+n])
+	s.numbers.lanes.all(b.lane[k : k+n])
+	names, flags := b.name[k:k+n], b.flags[k:k+n]
+	for i := range names {
+		if flags[i] &^= BuiltFlags; flags[i]&FlagOp != 0 {
+			f.Counts.Ops++
+			names[i] = s.numbers.operations.number(names[i])
+		} else {
+			f.Counts.Spans++
+			names[i] = s.numbers.spans.number(names[i])
+		}
+		if s.parent != nil {
+			b.parent[k+int32(i)] = s.parent(first + int32(i))
+		}
+	}
+	s.numbers.renumber(b, k, n)
+	if s.unread != nil {
+		if s.unread[at] -= n; s.unread[at] == 0 {
+			f.free, s.blocks[at] = append(f.free, s.blocks[at]), nil
+		}
+	}
+	return n
+}
+
+// renumber gives n rows of a block from the k-th on new numbers in the columns that blocks
+// may lack. Number 0 of their dictionaries is the same in all.
+func (numbers *renumbering) renumber(b *block, k, n int32) {
+	for column, by := range [numCodes]interface{ all([]int32) }{
+		colStamp: &numbers.stamps, colGroup: &numbers.groups, colVariety: &numbers.varieties, colShape: &numbers.shapes,
+	} {
+		if values := b.codes[column]; values != nil {
+			by.all(values[k : k+n])
+		}
+	}
+}
+
+// sourceRun is a run of one of the traces that are merged.
+type sourceRun struct {
+	run
+	source *mergeSource
+	end    int32 // the row behind the last one
+}
+
+// inputOrder returns the runs of all sources by part, those of the same part
+// in the order of the sources.
+func inputOrder(sources []*mergeSource) []sourceRun {
+	var all []sourceRun
+	for _, s := range sources {
+		runs := s.runs
+		if len(runs) == 0 {
+			runs = partRuns{{}}
+		}
+		for i, r := range runs {
+			end := s.N
+			if i+1 < len(runs) {
+				end = runs[i+1].row
+			}
+			if r.row < end {
+				all = append(all, sourceRun{run: r, source: s, end: end})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sourceRun) int { return cmp.Compare(a.part, b.part) })
+	return all
+}

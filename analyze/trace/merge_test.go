@@ -1,0 +1,216 @@
+package trace_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/op"
+)
+
+// tracesOf spreads the specs over workers in parts of random sizes, each
+// worker's in ascending order.
+func tracesOf(r *rand.Rand, specs []tracetest.Spec, workers, limit int) []*trace.Forest {
+	traces := make([]*trace.Forest, workers)
+	for i := range traces {
+		traces[i] = trace.NewLimited(limit)
+	}
+	first := r.Int64N(3)
+	for part := first; len(specs) > 0; part++ {
+		n := min(1+r.IntN(8), len(specs))
+		forest := traces[r.IntN(workers)]
+		forest.StartPart(part)
+		if r.IntN(5) == 0 {
+			forest.StartPart(part) // once more changes nothing
+		}
+		for _, s := range specs[:n] {
+			forest.Add(s.Record())
+		}
+		specs = specs[n:]
+		if r.IntN(10) == 0 {
+			forest.Build()
+		}
+	}
+	return traces
+}
+
+// Whichever parts each worker takes, merging gives what one Trace holds.
+func TestMergeIsIndependentOfWorkers(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(80))
+		limit := trace.MaxRows
+		if r.IntN(2) == 0 {
+			limit = 1 + r.IntN(80)
+		}
+		whole := trace.NewLimited(limit)
+		for _, s := range specs {
+			whole.Add(s.Record())
+		}
+		want := tellEverything(t, whole)
+		workers := 1 + r.IntN(4)
+
+		merged := trace.NewLimited(limit)
+		for _, w := range tracesOf(r, specs, workers, limit) {
+			merged.Merge(w)
+			if r.IntN(3) == 0 {
+				merged.Build()
+			}
+		}
+		if diff := cmp.Diff(want, tellEverything(t, merged)); diff != "" {
+			t.Errorf("seed %d: %d workers, one by one (-whole +merged):\n%s", seed, workers, diff)
+		}
+
+		traces := tracesOf(r, specs, workers, limit)
+		traces[0].Take(traces[1:])
+		if diff := cmp.Diff(want, tellEverything(t, traces[0])); diff != "" {
+			t.Errorf("seed %d: %d workers, all at once (-whole +merged):\n%s", seed, workers, diff)
+		}
+		checkSameRows(t, whole, traces[0])
+		for i, o := range traces[1:] {
+			if o.Len() != 0 {
+				t.Errorf("seed %d: worker %d still holds rows", seed, i+1)
+			}
+		}
+	})
+}
+
+// checkSameRows compares what two traces hold row by row.
+func checkSameRows(t *testing.T, want, got *trace.Forest) {
+	t.Helper()
+	if want.Len() != got.Len() {
+		t.Errorf("%d rows, want %d", got.Len(), want.Len())
+		return
+	}
+	for r := range want.Rows() {
+		a, b := describeRow(want, r), describeRow(got, r)
+		if a != b {
+			t.Errorf("row %d: %s, want %s", r, b, a)
+			return
+		}
+	}
+}
+
+func describeRow(forest *trace.Forest, r int32) string {
+	stamp := forest.Names.Stamps.Values[forest.Stamp(r)]
+	return fmt.Sprint(
+		forest.Start(r), forest.Duration(r), forest.Span(r), forest.ParentID(r), forest.Names.Traces.Values[forest.Trace(r)], forest.RowName(r),
+		forest.Names.Lanes.Values[forest.Lane(r)], forest.Kind(r), forest.Flags(r)&^trace.BuiltFlags, forest.Step(r), forest.Memory(r), forest.Launch(r),
+		stamp.Name, stamp.Span, forest.Names.Traces.Values[stamp.Trace],
+	)
+}
+
+// Parts longer than a block, and optional columns that some blocks lack, go
+// through blocks that are used again.
+func TestMergeUsesBlocksAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	var specs []tracetest.Spec
+	for part := range 12 {
+		for i := range 700 + r.IntN(2000) {
+			s := tracetest.RandomSpec(r, 1000)
+			s.ID, s.Parent = uint64(part*10_000+i), uint64(r.IntN(part*10_000+i+1))
+			if part%3 == 0 {
+				s.Memory, s.Step, s.Launch, s.Root = 0, op.Int{}, op.Int{}, ""
+				s.RootID = 0
+			}
+			specs = append(specs, s)
+		}
+	}
+	whole := tracetest.AddTo(trace.New(), specs...)
+	for workers := 1; workers <= 4; workers++ {
+		traces := make([]*trace.Forest, workers)
+		for i := range traces {
+			traces[i] = trace.New()
+		}
+		part := int64(0)
+		for some := range slices.Chunk(specs, 1+r.IntN(3000)) {
+			w := traces[r.IntN(workers)]
+			w.StartPart(part)
+			part++
+			for _, s := range some {
+				w.Add(s.Record())
+			}
+		}
+		traces[0].Take(traces[1:])
+		checkSameRows(t, whole, traces[0])
+		if got, want := traces[0].Structure(), whole.Structure(); got != want {
+			t.Errorf("%d workers: %+v, want %+v", workers, got, want)
+		}
+		traces[0].Add(tracetest.OpAt("more", 1, 0, 0, 10).Record())
+		if got := traces[0].Memory(traces[0].N - 1); got != 0 {
+			t.Errorf("%d workers: a row added later has the memory size %d", workers, got)
+		}
+	}
+}
+
+func TestMergeLeavesTheOther(t *testing.T) {
+	r := rand.New(rand.NewPCG(13, 14))
+	specs := tracetest.RandomSpecs(r, 60)
+	for name, traces := range map[string][]*trace.Forest{
+		"in order": {tracetest.AddTo(trace.New(), specs[:10]...), tracetest.AddTo(trace.New(), specs...)},
+		"in parts": tracesOf(r, specs, 2, trace.MaxRows),
+	} {
+		want := tellEverything(t, traces[1])
+		traces[0].Merge(traces[1])
+		traces[0].StartPart(99)
+		traces[0].Add(tracetest.OpAt("more", 99, 0, 0, 10).Record())
+		traces[0].Build()
+		if diff := cmp.Diff(want, tellEverything(t, traces[1])); diff != "" {
+			t.Errorf("%s, merging changed the other (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+// Merging uses the blocks of the rows that it has read again. What it has read is freed.
+func TestMergeMemory(t *testing.T) {
+	cases.NotUnderRace(t, "the race detector's memory is counted as well")
+	const entries = 400_000
+	forest := trace.New()
+	other := trace.New()
+	for part := range int64(200) {
+		w := pickTrace(part, forest, other)
+		w.StartPart(part)
+		tracetest.AddRequests(w, entries/200)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	forest.Take([]*trace.Forest{other})
+	runtime.ReadMemStats(&after)
+	perEntry := float64(after.TotalAlloc-before.TotalAlloc) / entries
+	t.Logf("%.1f bytes allocated per entry", perEntry)
+	if perEntry > 30 {
+		t.Errorf("%.1f bytes allocated per entry", perEntry)
+	}
+}
+
+func pickTrace(part int64, traces ...*trace.Forest) *trace.Forest {
+	return traces[int(part)%len(traces)]
+}
+
+func BenchmarkMergeTraces(b *testing.B) {
+	const entries = 1_000_000
+	for _, partEntries := range []int{1000, 4000, 100_000} {
+		b.Run(fmt.Sprintf("part=%d", partEntries), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				traces := []*trace.Forest{trace.New(), trace.New()}
+				for part := range int64(entries / partEntries) {
+					w := pickTrace(part, traces...)
+					w.StartPart(part)
+					tracetest.AddRequests(w, partEntries)
+				}
+				runtime.GC()
+				b.StartTimer()
+				traces[0].Take(traces[1:])
+			}
+			perEntry(b, entries)
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package trace
+
+import (
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/analyze/internal/symbols"
+	"github.com/optrace/optrace/op"
+)
+
+// spanName describes a span that is no operation.
+type spanName struct {
+	Name, Service string
+}
+
+// Lane is a queue of a device.
+type Lane struct {
+	Device  device.Key // with its service where that may tell it from others
+	Stream  op.Int
+	Service string
+}
+
+// stamp is the local root that an entry names, known whether or not the root's
+// own span was read. Number 0 is no stamp.
+type stamp struct {
+	Trace int32
+	Span  uint64
+	Name  string
+}
+
+// Names holds the values that rows refer to by number.
+type Names struct {
+	Traces      symbols.Table[op.TraceID] // 0 is the unknown trace
+	Operations  symbols.Names
+	Spans       symbols.Table[spanName]
+	Lanes       symbols.Table[Lane] // 0 is no lane, for non-op spans
+	Stamps      symbols.Table[stamp]
+	Shapes      symbols.Table[string] // 0 is no shape
+	Groups      symbols.Texts         // the keys of groups; 0 is no group
+	Varieties   symbols.Texts         // 0 is an entry that tells nothing
+	Collectives symbols.Table[CollectiveName]
+
+	recentLanes symbols.Cache[laneTag, int32]
+
+	counted countedTexts
+}
+
+// laneTag and the name of the device identify a lane.
+type laneTag struct {
+	rank, stream op.Int
+	service      string
+	host         string
+}
+
+func newDictionary() Names {
+	var d Names
+	d.Traces.ID(op.TraceID{})
+	d.Lanes.ID(Lane{})
+	d.Stamps.ID(stamp{})
+	d.Shapes.ID("")
+	d.Groups.ID(nil)
+	d.Varieties.ID(nil)
+	return d
+}
+
+// laneOf returns the number of e's lane.
+func (d *Names) laneOf(e *op.Entry) int32 {
+	if e.EmptyDevice { // in the cache, "" is no device
+		return d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service})
+	}
+	tag := laneTag{e.Rank, e.Stream, e.Service, e.Host}
+	slot := d.recentLanes.Slot(e.DeviceID, e.Rank.V<<8^e.Stream.V)
+	if !slot.Holds(e.DeviceID, tag) {
+		slot.Set(e.DeviceID, tag, d.Lanes.ID(Lane{Device: device.Of(e), Stream: e.Stream, Service: e.Service}))
+	}
+	return slot.Value
+}
+
+// stampOf returns the number of the local root that an operation of a trace names.
+func (d *Names) stampOf(trace int32, name string, span op.SpanID) int32 {
+	if name == "" && span.IsZero() {
+		return 0
+	}
+	return d.Stamps.ID(stamp{Trace: trace, Span: SpanNumber(span), Name: name})
+}
+
+// numbering says which numbers the values of one table of symbols have in
+// another. It adds them there one by one, when they are first asked for.
+type numbering[K comparable] struct {
+	values []K
+	add    func(K) int32
+	ids    []int32 // 1 more than the number; 0 where it was not asked for
+}
+
+func newNumbering[K comparable](values []K, add func(K) int32) numbering[K] {
+	return numbering[K]{values: values, add: add, ids: make([]int32, len(values))}
+}
+
+// number returns the new number of the old one.
+func (n *numbering[K]) number(old int32) int32 {
+	if id := n.ids[old]; id != 0 {
+		return id - 1
+	}
+	return n.addNumber(old)
+}
+
+// all replaces old numbers by the new ones.
+func (n *numbering[K]) all(numbers []int32) {
+	for i, old := range numbers {
+		numbers[i] = n.number(old)
+	}
+}
+
+func (n *numbering[K]) addNumber(old int32) int32 {
+	id := n.add(n.values[old])
+	n.ids[old] = id + 1
+	return id
+}
+
+// renumbering says where the numbers of one dictionary lie in another.
+type renumbering struct {
+	traces      numbering[op.TraceID]
+	operations  numbering[string]
+	spans       numbering[spanName]
+	lanes       numbering[Lane]
+	stamps      numbering[stamp]
+	shapes      numbering[string]
+	groups      numbering[string]
+	varieties   numbering[string]
+	collectives numbering[CollectiveName]
+}
+
+// numberingOf returns where other's numbers lie in d.
+func (d *Names) numberingOf(other *Names) *renumbering {
+	n := &renumbering{
+		traces:      newNumbering(other.Traces.Values, d.Traces.ID),
+		operations:  newNumbering(other.Operations.Values, d.Operations.ID),
+		spans:       newNumbering(other.Spans.Values, d.Spans.ID),
+		lanes:       newNumbering(other.Lanes.Values, d.Lanes.ID),
+		shapes:      newNumbering(other.Shapes.Values, d.Shapes.ID),
+		groups:      newNumbering(other.Groups.Values, d.Groups.Add),
+		varieties:   newNumbering(other.Varieties.Values, d.Varieties.Add),
+		collectives: newNumbering(other.Collectives.Values, d.Collectives.ID),
+	}
+	n.stamps = newNumbering(other.Stamps.Values, func(s stamp) int32 {
+		s.Trace = n.traces.number(s.Trace)
+		return d.Stamps.ID(s)
+	})
+	return n
+}
+
+// release frees the memory that is needed to add to d, not to look numbers up.
+func (d *Names) release() {
+	d.Traces.Release()
+	d.Stamps.Release()
+	d.Groups.Release()
+	d.Varieties.Release()
+}
+
+// countedTexts is how many values of each kind have had their texts counted, and how long
+// the texts are: texts that several values share count each time.
+type countedTexts struct {
+	operations, spans, lanes, stamps, shapes int
+	texts                                    int64
+}

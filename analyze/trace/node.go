@@ -1,0 +1,147 @@
+package trace
+
+import (
+	"iter"
+
+	"github.com/optrace/optrace/analyze/device"
+	"github.com/optrace/optrace/op"
+)
+
+// Node is an operation or another span of a [Forest]. It is valid as long as
+// nothing is added to the forest. The zero Node stands for no node; its methods
+// return zero values.
+type Node struct {
+	Forest *Forest
+	Row    int32
+}
+
+// Node returns row r.
+func (f *Forest) Node(r int32) Node { return Node{f, r} }
+
+// IsZero reports whether n stands for no node.
+func (n Node) IsZero() bool { return n.Forest == nil }
+
+// Index returns how many operations and spans were added to the forest before n.
+func (n Node) Index() int { return int(n.Row) }
+
+// has reports whether the flag is set on n.
+func (n Node) has(flag Flags) bool { return n.Forest != nil && n.Forest.Has(n.Row, flag) }
+
+// IsOp reports whether n is an operation.
+func (n Node) IsOp() bool { return n.has(FlagOp) }
+
+// IsOrphan reports whether n is an operation with a parent that was not read.
+func (n Node) IsOrphan() bool { return n.has(flagOrphan) }
+
+// IsDuplicate reports whether the ids of n were seen before, which keeps it out
+// of the tree.
+func (n Node) IsDuplicate() bool { return n.has(FlagDuplicate) }
+
+// Name returns the name of the operation or span.
+func (n Node) Name() string {
+	if n.IsZero() {
+		return ""
+	}
+	return n.Forest.RowName(n.Row)
+}
+
+// Service returns the service of a span; "" for an operation.
+func (n Node) Service() string {
+	if n.IsZero() || n.IsOp() {
+		return ""
+	}
+	return n.Forest.Names.Spans.Values[n.Forest.Name(n.Row)].Service
+}
+
+// Kind returns the kind of an operation; op.KindUnknown for another span.
+func (n Node) Kind() op.Kind {
+	if n.IsZero() {
+		return op.KindUnknown
+	}
+	return n.Forest.Kind(n.Row)
+}
+
+// Side returns the side of an operation; op.SideNone for another span.
+func (n Node) Side() op.Side {
+	if n.has(FlagHost) {
+		return op.SideHost
+	}
+	return op.SideNone
+}
+
+// Device returns the device of an operation; the zero DeviceKey for another
+// span.
+func (n Node) Device() device.Key {
+	if !n.IsOp() {
+		return device.Key{}
+	}
+	return n.Forest.DeviceKey(n.Row)
+}
+
+// TraceID returns the id of the trace; zero for a local one, which says no more
+// than what lies below n (see [op.LocalTraceID]).
+func (n Node) TraceID() op.TraceID {
+	if n.IsZero() || n.Forest.IsLocal(n.Row) {
+		return op.TraceID{}
+	}
+	return n.Forest.Names.Traces.Values[n.Forest.Trace(n.Row)]
+}
+
+// SpanID returns the id of n; zero in a local trace.
+func (n Node) SpanID() op.SpanID {
+	if n.IsZero() || n.Forest.IsLocal(n.Row) {
+		return op.SpanID{}
+	}
+	return SpanID(n.Forest.Span(n.Row))
+}
+
+// Start returns the start in Unix nanoseconds.
+func (n Node) Start() op.Int {
+	if !n.has(FlagStart) {
+		return op.Int{}
+	}
+	return op.Known(n.Forest.Start(n.Row))
+}
+
+// Duration returns the duration in nanoseconds.
+func (n Node) Duration() int64 {
+	if n.IsZero() {
+		return 0
+	}
+	return n.Forest.Duration(n.Row)
+}
+
+// Parent returns the node above n; the zero Node for a root, an orphan and a
+// duplicate.
+func (n Node) Parent() Node {
+	if n.IsZero() || n.Forest.Tree.Parent[n.Row] == NoRow {
+		return Node{}
+	}
+	return n.Forest.Node(n.Forest.Tree.Parent[n.Row])
+}
+
+// Children returns the nodes directly below n, the last to end first.
+func (n Node) Children() iter.Seq[Node] {
+	if n.IsZero() {
+		return func(func(Node) bool) {}
+	}
+	return n.Forest.NodesOf(n.Forest.Tree.Children(n.Row))
+}
+
+// Roots returns the nodes without a parent, orphans included, grouped by trace in
+// the order of the input.
+func (f *Forest) Roots() iter.Seq[Node] {
+	f.Build()
+	return f.NodesOf(f.Tree.Roots)
+}
+
+// NodesOf yields the nodes of rows.
+func (f *Forest) NodesOf(rows []int32) iter.Seq[Node] {
+	return func(yield func(Node) bool) {
+		for _, r := range rows {
+			if !yield(f.Node(r)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package trace
+
+import "github.com/optrace/optrace/op"
+
+// RequestOwners returns, for each row, the row of the request that it belongs
+// to; the number of rows plus that of a stamp for a request that was not read;
+// NoRow for none.
+func (f *Forest) RequestOwners() []int32 {
+	owner := make([]int32, f.Len())
+	for r := range owner {
+		owner[r] = NoRow
+	}
+	named := f.StampedSpans()
+	for r := range f.Tree.topDown() {
+		parent := f.Tree.Parent[r]
+		switch {
+		case !f.Has(r, FlagOp) && (parent == NoRow || f.Has(r, FlagRemote) || named[r]):
+			owner[r] = r
+		case parent != NoRow && owner[parent] != NoRow:
+			owner[r] = owner[parent]
+		case f.Has(r, FlagOp):
+			owner[r] = f.namedOwner(f.Stamp(r))
+		}
+	}
+	return owner
+}
+
+// StampedSpans returns the rows that stamps name and that are no operations.
+func (f *Forest) StampedSpans() map[int32]bool {
+	named := make(map[int32]bool)
+	for _, r := range f.Tree.stampRow {
+		if r != NoRow && !f.Has(r, FlagOp) {
+			named[r] = true
+		}
+	}
+	return named
+}
+
+// namedOwner returns the owner that a stamp stands for.
+func (f *Forest) namedOwner(s int32) int32 {
+	if s == 0 {
+		return NoRow
+	}
+	root := f.Tree.stampRow[s]
+	switch {
+	case root == NoRow:
+		return int32(f.Len()) + s
+	case f.Has(root, FlagOp):
+		return NoRow // the local root is an operation
+	}
+	return root
+}
+
+// localRoots returns, for each row, the row of the local root above it, which may
+// be the row itself; the number of rows plus that of a stamp for a root that is
+// named and was not read; NoRow where the local root is not known.
+//
+// A stamp is believed. Otherwise the walk up ends at a span that a stamp names,
+// whose parent is in another process, or that has none. Where it ends at an operation whose parent was
+// not read, the stamp of that decides for everything below it.
+func (f *Forest) localRoots() []int32 {
+	roots := make([]int32, f.Len())
+	for r := range roots {
+		roots[r] = NoRow
+	}
+	named := f.StampedSpans()
+	for r := range f.Tree.topDown() {
+		parent := f.Tree.Parent[r]
+		switch s := f.Stamp(r); {
+		case s != 0 && f.Tree.stampRow[s] != NoRow:
+			roots[r] = f.Tree.stampRow[s]
+		case s != 0:
+			roots[r] = int32(f.Len()) + s
+		case parent != NoRow && !f.Has(r, FlagRemote) && !named[r]:
+			roots[r] = roots[parent]
+		case !f.Has(r, flagOrphan):
+			roots[r] = r
+		}
+	}
+	return roots
+}
+
+// localRoot returns the name and the id of the local root that localRoots found
+// for row r; known is false where it found none.
+func (f *Forest) localRoot(roots []int32, r int32) (name string, id op.SpanID, known bool) {
+	switch root := roots[r]; {
+	case root == NoRow:
+		return "", op.SpanID{}, false
+	case int(root) >= f.Len():
+		s := f.Names.Stamps.Values[root-int32(f.Len())]
+		return s.Name, SpanID(s.Span), true
+	default:
+		return f.RowName(root), SpanID(f.Span(root)), true
+	}
+}

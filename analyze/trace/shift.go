@@ -1,0 +1,29 @@
+package trace
+
+import "github.com/optrace/optrace/analyze/internal/wide"
+
+// Shift moves the times of each row back. A time that would be out of range is not known
+// any more.
+func (f *Forest) Shift(shifts []int64) {
+	for r := range f.Rows() {
+		b, i := f.blocks[r/blockRows], r%blockRows
+		if f.Has(r, FlagStart) {
+			b.start[i] = wide.AddSaturating(b.start[i], -shifts[r])
+			if !IsTime(b.start[i], b.duration[i]) {
+				b.start[i] = 0
+				f.clearFlags(r, FlagStart)
+				f.Counts.BadTimes++
+			}
+		}
+		if f.Has(r, FlagLaunch) {
+			launches := f.numbers(b, colLaunch)
+			launches[i] = wide.AddSaturating(launches[i], -shifts[r])
+		}
+	}
+	for i := range f.Collectives {
+		if c := &f.Collectives[i]; c.Facts&CollectiveStarted != 0 {
+			c.Start = wide.AddSaturating(c.Start, -shifts[c.Row])
+		}
+	}
+	f.built.Store(false)
+}

@@ -1,0 +1,305 @@
+package trace
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/optrace/optrace/analyze/internal/order"
+	"github.com/optrace/optrace/analyze/internal/parallel"
+)
+
+// buildTree joins rows to their parents by trace and span id, and orders what ran on
+// each device.
+//
+// A parent that was not read makes an operation an orphan, which becomes a root.
+// A duplicate gets no place in the tree. Every other row is in it exactly once,
+// whatever the input says.
+func (f *Forest) buildTree() {
+	f.Counts.Orphans, f.Counts.Duplicates, f.Counts.Repeated, f.Counts.Cycles, f.Counts.MissingLinks = 0, 0, 0, 0, 0
+	for r := range f.Rows() {
+		f.clearFlags(r, BuiltFlags)
+	}
+	byTrace, first := order.Group(f.Rows(), len(f.Names.Traces.Values), nil, f.Trace)
+	f.join(byTrace, first)
+	f.breakCycles()
+	parallel.Do(f.linkChildren, func() { f.collectRoots(byTrace, first) }, f.buildDevices)
+}
+
+// join finds parents and the roots that stamps name, and marks duplicates and
+// orphans. Rows without a trace id belong together with nothing.
+func (f *Forest) join(byTrace, first []int32) {
+	f.Tree.Parent = slices.Grow(f.Tree.Parent[:0], f.Len())[:f.Len()]
+	f.Tree.stampRow = make([]int32, len(f.Names.Stamps.Values))
+	for s := range f.Tree.stampRow {
+		f.Tree.stampRow[s] = NoRow
+	}
+	f.Tree.target = make([]int32, len(f.links))
+	for i := range f.Tree.target {
+		f.Tree.target[i] = NoRow
+	}
+	f.Tree.Originals = nil
+	linked := f.linksByTrace()
+	joiners := []*joiner{{Forest: f}}
+	for _, r := range byTrace[:first[1]] {
+		joiners[0].setParent(r, NoRow)
+	}
+	var group sync.WaitGroup
+	traces := first[1:]
+	share := len(byTrace)/runtime.GOMAXPROCS(0) + 1
+	for g := 0; g < len(traces)-1; {
+		from := g
+		for g < len(traces)-1 && int(traces[g]-traces[from]) < share {
+			g++
+		}
+		end := g
+		j := &joiner{Forest: f, index: newSpanIndex(&f.columns), others: make(map[recordTimes]struct{})}
+		joiners = append(joiners, j)
+		group.Go(func() {
+			for t := from; t < end; t++ {
+				j.join(byTrace[traces[t]:traces[t+1]], linked[int32(t+1)])
+			}
+		})
+	}
+	group.Wait()
+	for _, j := range joiners {
+		f.Counts.Orphans += j.orphans
+		f.Counts.Duplicates += int64(len(j.duplicates))
+		f.Counts.Repeated += j.repeated
+		if len(j.duplicates) > 0 && f.Tree.Originals == nil {
+			f.Tree.Originals = make([]int32, f.Rows())
+		}
+		for _, d := range j.duplicates {
+			f.Tree.Originals[d.row] = d.original
+		}
+	}
+}
+
+// joiner joins the rows of traces, each by itself.
+type joiner struct {
+	*Forest
+	index *spanIndex
+	// others has the rows of a trace that are no originals.
+	others map[recordTimes]struct{}
+
+	orphans, repeated int64
+	duplicates        []duplicate
+}
+
+// duplicate is a row and the one that had its ids before.
+type duplicate struct{ row, original int32 }
+
+// join joins the rows of a trace, which has the given links.
+func (j *joiner) join(rows, links []int32) {
+	f := j.Forest
+	j.index.reset(len(rows))
+	clear(j.others)
+	for _, r := range rows {
+		if f.Span(r) == 0 {
+			continue
+		}
+		if original, found := j.index.insert(r); found {
+			j.markDuplicate(r, original)
+		}
+	}
+	for _, r := range rows {
+		parent := NoRow
+		if id := f.ParentID(r); id != 0 {
+			parent = j.index.find(id)
+		}
+		j.setParent(r, parent)
+		if s := f.Stamp(r); s != 0 && f.Names.Stamps.Values[s].Span != 0 {
+			f.Tree.stampRow[s] = j.index.find(f.Names.Stamps.Values[s].Span)
+		}
+	}
+	for _, i := range links {
+		f.Tree.target[i] = j.index.find(f.links[i].span)
+	}
+}
+
+// recordTimes tells apart the records of one trace with the same ids.
+type recordTimes struct {
+	span            uint64
+	start, duration int64
+	facts           Flags
+}
+
+func (f *Forest) recordTimes(r int32) recordTimes {
+	return recordTimes{f.Span(r), f.Start(r), f.Duration(r), f.Flags(r) & (FlagOp | FlagHost | FlagStart)}
+}
+
+// markDuplicate marks row r, whose ids the original had before, and whether a
+// row with these ids has the same times.
+func (j *joiner) markDuplicate(r, original int32) {
+	j.setFlags(r, FlagDuplicate)
+	j.duplicates = append(j.duplicates, duplicate{r, original})
+	times := j.recordTimes(r)
+	repeats := times == j.recordTimes(original)
+	if !repeats {
+		_, repeats = j.others[times]
+		j.others[times] = struct{}{}
+	}
+	if repeats {
+		j.setFlags(r, FlagRepeat)
+		j.repeated++
+	}
+}
+
+// setParent records the parent of r, NoRow for one that was not found.
+func (j *joiner) setParent(r, parent int32) {
+	if j.Has(r, FlagDuplicate) {
+		parent = NoRow
+	} else if parent == NoRow && j.ParentID(r) != 0 && j.Has(r, FlagOp) {
+		j.setFlags(r, flagOrphan)
+		j.orphans++
+	}
+	j.Tree.Parent[r] = parent
+}
+
+// breakCycles makes a root of one row of each ring of parents, the one that
+// starts first. Each row is walked over twice at most.
+func (f *Forest) breakCycles() {
+	parent := f.Tree.Parent
+	f.Tree.Cut = f.Tree.Cut[:0]
+	f.Tree.kids = slices.Grow(f.Tree.kids[:0], len(parent))
+	walk := f.Tree.kids[:len(parent)] // the walk that came by; 0 is none
+	clear(walk)
+	for r := range int32(len(parent)) {
+		at := r
+		for at != NoRow && walk[at] == 0 {
+			walk[at] = r + 1
+			at = parent[at]
+		}
+		if at == NoRow || walk[at] != r+1 {
+			continue // ended at a root, or where an earlier walk has been
+		}
+		earliest := at
+		for next := parent[at]; next != at; next = parent[next] {
+			if f.startsBefore(next, earliest) {
+				earliest = next
+			}
+		}
+		parent[earliest] = NoRow
+		f.Tree.Cut = append(f.Tree.Cut, earliest)
+		f.Counts.Cycles++
+	}
+}
+
+// startsBefore orders rows of a ring: known starts first, then as CompareStart does.
+func (f *Forest) startsBefore(a, b int32) bool {
+	if (f.Flags(a)^f.Flags(b))&FlagStart != 0 {
+		return f.Has(a, FlagStart)
+	}
+	return f.CompareStart(a, b) < 0
+}
+
+// linkChildren lists each row's children.
+func (f *Forest) linkChildren() {
+	parent := f.Tree.Parent
+	f.Tree.kids, f.Tree.First = order.Group(f.Rows(), len(parent), f.Tree.kids, func(r int32) int32 { return parent[r] })
+	var sorter order.Rows
+	for r := range int32(len(parent)) {
+		f.SortByEnd(f.Tree.Children(r), &sorter)
+	}
+}
+
+// collectRoots lists the rows without a parent.
+func (f *Forest) collectRoots(byTrace, first []int32) {
+	f.Tree.Roots = f.Tree.Roots[:0]
+	var sorter order.Rows
+	for g := range len(first) - 1 {
+		n := len(f.Tree.Roots)
+		for _, r := range byTrace[first[g]:first[g+1]] {
+			if f.Tree.Parent[r] == NoRow && !f.Has(r, FlagDuplicate) {
+				f.Tree.Roots = append(f.Tree.Roots, r)
+			}
+		}
+		f.SortByEnd(f.Tree.Roots[n:], &sorter)
+	}
+}
+
+// SortByEnd sorts rows by end, the last first. Few rows have more than one
+// child, and those of most others are in order or in reverse order.
+func (f *Forest) SortByEnd(rows []int32, s *order.Rows) {
+	if len(rows) > 1 {
+		slices.Reverse(rows)
+		s.Sort(rows, f.untilEnd, f.CompareEnd)
+	}
+}
+
+// untilEnd returns a number that is the smaller, the later row r ends, and largest
+// where it has no start.
+func (f *Forest) untilEnd(r int32) int64 {
+	if !f.Has(r, FlagStart) {
+		return math.MaxInt64
+	}
+	return -f.End(r)
+}
+
+// spanIndex finds the row of a span within one trace: a hash table with open
+// addressing that holds row numbers alone, four bytes a slot. It is emptied
+// and used again for each trace, so that it stays in the cache for all but the
+// largest ones.
+type spanIndex struct {
+	columns *columns
+	slots   []int32 // row + 1; 0 is free
+	mask    uint64
+	seed    uint64 // keeps made-up ids from colliding by design
+}
+
+func newSpanIndex(c *columns) *spanIndex {
+	return &spanIndex{columns: c, seed: rand.Uint64()}
+}
+
+// reset empties the index and makes room for n rows.
+func (x *spanIndex) reset(n int) {
+	size := 1 << bits.Len(uint(n+n/3)) // at most three quarters full
+	if size > cap(x.slots) {
+		x.slots = make([]int32, size)
+	} else {
+		x.slots = x.slots[:size]
+		clear(x.slots)
+	}
+	x.mask = uint64(size - 1)
+}
+
+// slot returns where id is, or where it belongs.
+func (x *spanIndex) slot(id uint64) *int32 {
+	hi, lo := bits.Mul64(id^x.seed, 0x9e3779b97f4a7c15)
+	for i := hi ^ lo; ; i++ {
+		s := &x.slots[i&x.mask]
+		if *s == 0 || x.columns.Span(*s-1) == id {
+			return s
+		}
+	}
+}
+
+// insert adds row r. When its id is there already it returns the row that has
+// it, and adds nothing.
+func (x *spanIndex) insert(r int32) (first int32, found bool) {
+	s := x.slot(x.columns.Span(r))
+	if *s != 0 {
+		return *s - 1, true
+	}
+	*s = r + 1
+	return r, false
+}
+
+// find returns the row with the id, or NoRow.
+func (x *spanIndex) find(id uint64) int32 { return *x.slot(id) - 1 }
+
+// linksByTrace returns the indexes of the links that lead to spans of each trace.
+func (f *Forest) linksByTrace() map[int32][]int32 {
+	if len(f.links) == 0 {
+		return nil
+	}
+	byTrace := make(map[int32][]int32)
+	for i := range f.links {
+		trace := f.links[i].trace
+		byTrace[trace] = append(byTrace[trace], int32(i))
+	}
+	return byTrace
+}

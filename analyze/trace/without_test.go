@@ -1,0 +1,33 @@
+package trace_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/analyze/internal/tracetest"
+	"github.com/optrace/optrace/analyze/trace"
+	"github.com/optrace/optrace/internal/cases"
+)
+
+// A forest without some rows is the forest of the others, where what was below
+// one of the rows hangs below the next one above that is left.
+func TestWithout(t *testing.T) {
+	cases.Seeds(t, 150, func(seed uint64, r *rand.Rand) {
+		specs := tracetest.RandomSpecs(r, 1+r.IntN(60))
+		forest := tracetest.AddTo(trace.New(), specs...)
+		forest.Build()
+		out := make([]bool, len(specs))
+		for i := range out {
+			out[i] = r.IntN(4) == 0
+		}
+		left := tracetest.AddTo(trace.New(), tracetest.NaiveReduced(specs, out)...)
+		got := tellEverything(t, forest.Without(out))
+		want := tellEverything(t, left)
+		got.Structure.BadTimes = want.Structure.BadTimes // are those of the input
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("seed %d: (-want +got):\n%s", seed, diff)
+		}
+	})
+}

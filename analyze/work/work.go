@@ -1,0 +1,120 @@
+package work
+
+import (
+	"github.com/optrace/optrace/analyze/internal/wide"
+	"github.com/optrace/optrace/op"
+)
+
+// Figures is what operations computed and moved, as far as that is known: FLOPs as they were
+// recorded or, where none were, as they follow from name and shapes (package analyze/flops), and
+// bytes as they follow from shapes and element types.
+type Figures struct {
+	// FLOPsCount is how many operations FLOPs is the sum of. FLOPsDerived is the part of it
+	// that was not recorded, of FLOPsDerivedCount operations.
+	FLOPsCount        int64 `json:"flops_count"`
+	FLOPsDerived      int64 `json:"flops_derived"`
+	FLOPsDerivedCount int64 `json:"flops_derived_count"`
+	// FLOPsPerSecond is over the operations whose FLOPs are known; nil when there are none,
+	// and for the host's view of operations, which lasts as long as the call.
+	FLOPsPerSecond op.Float `json:"flops_per_second"`
+	// MovedBytes is the size of the inputs and outputs of MovedCount operations; nil when
+	// it is known of none.
+	MovedBytes op.Int `json:"moved_bytes"`
+	MovedCount int64  `json:"moved_count"`
+	// FLOPsPerByte is the arithmetic intensity of these operations; nil when they moved
+	// nothing.
+	FLOPsPerByte op.Float `json:"flops_per_byte"`
+	// Roofline is about those of these operations whose device's peaks are known; nil where
+	// there are none, and for the host's view of operations.
+	Roofline *Roofline `json:"roofline,omitempty"`
+}
+
+// Work is what one entry did. The zero value is not known.
+type Work struct {
+	Flops, Bytes int64
+	// Bound is the least time that it takes by the device's peaks, in picoseconds: negative
+	// where memory decides, 0 where it is not known.
+	Bound int64
+	// Facts is one field in place of three: Go keeps structs of up to four in registers.
+	Facts Facts
+}
+
+// Facts says what is known about work.
+type Facts uint8
+
+// What may be known.
+const (
+	Known   Facts = 1 << iota // the FLOPs are known
+	Derived                   // and were not recorded
+	Moved                     // the bytes are known, and the FLOPs too
+)
+
+// Known reports whether the FLOPs are known.
+func (w *Work) Known() bool { return w.Facts&Known != 0 }
+
+// Derived reports whether the FLOPs follow from shapes.
+func (w *Work) Derived() bool { return w.Facts&Derived != 0 }
+
+// Moved reports whether the bytes are known.
+func (w *Work) Moved() bool { return w.Facts&Moved != 0 }
+
+// Sums adds up work.
+type Sums struct {
+	flopsCount, derivedCount, movedCount int64
+	derived                              wide.Sum
+	time                                 wide.Sum // ns, of the entries whose FLOPs are known
+	bytes, movedFLOPs                    wide.Sum // of the entries whose bytes are known
+	bound                                boundSums
+}
+
+// Add adds the work, whose FLOPs are known, of an entry that took d.
+func (s *Sums) Add(w *Work, d int64) {
+	s.flopsCount++
+	s.time.Add(d)
+	if w.Derived() {
+		s.derivedCount++
+		s.derived.Add(w.Flops)
+	}
+	if w.Moved() {
+		s.movedCount++
+		s.bytes.Add(w.Bytes)
+		s.movedFLOPs.Add(w.Flops)
+		s.bound.add(w, d)
+	}
+}
+
+// Merge adds the work that o is the sum of.
+func (s *Sums) Merge(o *Sums) {
+	s.flopsCount += o.flopsCount
+	s.derivedCount += o.derivedCount
+	s.movedCount += o.movedCount
+	s.derived.Merge(o.derived)
+	s.time.Merge(o.time)
+	s.bytes.Merge(o.bytes)
+	s.movedFLOPs.Merge(o.movedFLOPs)
+	s.bound.merge(&o.bound)
+}
+
+// Saturates reports whether a sum does not fit the report's int64.
+func (s *Sums) Saturates() bool { return s.derived.ExceedsInt64() || s.bytes.ExceedsInt64() }
+
+// Figures returns the figures of operations of a side with so many FLOPs.
+func (s *Sums) Figures(flops wide.Sum, host bool) Figures {
+	w := Figures{
+		FLOPsCount: s.flopsCount, FLOPsDerived: s.derived.Int64(), FLOPsDerivedCount: s.derivedCount, MovedCount: s.movedCount,
+	}
+	if ns := s.time.Float64(); ns > 0 && !host {
+		w.FLOPsPerSecond = op.KnownFloat(flops.Float64() / ns * 1e9)
+	}
+	if s.movedCount == 0 {
+		return w
+	}
+	if !host {
+		w.Roofline = s.bound.figures()
+	}
+	w.MovedBytes = op.Known(s.bytes.Int64())
+	if bytes := s.bytes.Float64(); bytes > 0 {
+		w.FLOPsPerByte = op.KnownFloat(s.movedFLOPs.Float64() / bytes)
+	}
+	return w
+}
