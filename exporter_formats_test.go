@@ -459,6 +459,7 @@ func TestW5ShortenedIsMarkedAndCounted(t *testing.T) {
 
 // A batch of any size is written in messages that can be read.
 func TestW5LargeBatches(t *testing.T) {
+	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	n := cases.Count(t, 100, 512) // of 200 KiB: at least two messages
 	for o := range cases.Of(t, 3, outputs()) {

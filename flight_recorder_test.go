@@ -214,6 +214,7 @@ func TestFlightRecorderConcurrentSafe(t *testing.T) {
 // A flight recorder keeps to the bound of its memory whatever operations end, needs
 // little for small ones after large ones, and nothing after a dump.
 func TestM2FlightRecorderKeepsToItsBound(t *testing.T) {
+	cases.Rare(t)
 	cases.NotUnderRace(t, cases.OneGoroutine)
 	const (
 		mib = 1 << 20

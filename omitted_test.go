@@ -103,7 +103,7 @@ func samples(tb testing.TB) map[string]string {
 	}
 	paths := map[string]string{}
 	dir := tb.TempDir()
-	for path := range cases.Of(tb, 40, found) {
+	for path := range cases.Of(tb, 15, found) {
 		paths[path] = path
 		for format, text := range converted(path) {
 			file := filepath.Join(dir, strings.ReplaceAll(path, "/", "_")+"."+format)

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/optrace/optrace"
+	"github.com/optrace/optrace/internal/cases"
 )
 
 // setupChildFile names the file that the test binary, run as a child, records
@@ -88,7 +89,7 @@ func TestW9SetupLeavesTheEndToTheProgram(t *testing.T) {
 		return
 	}
 	for _, first := range []string{"", "1"} {
-		for range 5 {
+		for range cases.Count(t, 2, 5) {
 			path := filepath.Join(t.TempDir(), "ops.jsonl")
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
 			cmd.Env = append(os.Environ(), gracefulChildFile+"="+path, gracefulChildFirst+"="+first)

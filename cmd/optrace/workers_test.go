@@ -98,7 +98,7 @@ func TestProcessors(t *testing.T) {
 		commands = append(commands, slices.Concat([]string{"report", "-json"}, files),
 			slices.Concat([]string{"convert", "-to", "entries"}, files))
 	}
-	for args := range cases.Of(t, 8, commands) {
+	for args := range cases.Of(t, 3, commands) {
 		want, wantErr := outputWith(t, 1, args)
 		if args[0] != "convert" && !json.Valid([]byte(want)) {
 			t.Fatalf("%q: no JSON", args)
