@@ -10,6 +10,7 @@ FAULTTIME   ?= 5m
 MUTATE      ?= ./op ./internal/convert ./analyze ./internal/sink
 SAMPLE      ?= 200
 SEED        ?= 1
+OTHERS      ?= darwin/arm64 windows/amd64 linux/386
 
 .DEFAULT_GOAL := precommit
 .PHONY: precommit test race concurrent-safe campaign slowest fmt vet lint golangci tree fuzz bench faults tidy browser examples mutation release generate
@@ -46,7 +47,7 @@ fmt: ## fail where gofmt would change something
 
 vet: ## go vet of all modules, and of what depends on the system for the others that users have
 	$(GO) vet $(addsuffix ...,$(addprefix ./,$(MODULES)))
-	@set -e; for system in darwin/arm64 windows/amd64; do echo "== vet $$system"; GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
+	@set -e; for system in $(OTHERS); do echo "== vet $$system"; GOOS=$${system%/*} GOARCH=$${system#*/} CGO_ENABLED=0 \
 		$(GO) vet -trimpath . ./internal/endsignal ./internal/producer ./internal/rotate ./examples/cuda; done
 
 lint: fmt vet golangci tree ## all that reads the tree and runs no code of it
