@@ -19,7 +19,7 @@ OTHERS      ?= darwin/arm64 windows/amd64 linux/386
 # many of their cases those with many ran. vet is a command of its own.
 define go_test
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; set -e; export OPTRACE=$$dir/optrace OPTRACE_CASES_LOG=$$dir/cases; : >"$$OPTRACE_CASES_LOG"; \
-	$(GO) build -o "$$OPTRACE" ./cmd/optrace; \
+	$(GO) build $(2) -o "$$OPTRACE" ./cmd/optrace; \
 	$(GO) test -count=1 -vet=off -timeout=60m $(2) $(addsuffix ...,$(addprefix ./,$(1))); \
 	awk '{n += $$1; total += $$2} END {printf "%d of %d cases, repetitions and sizes in %d places; make campaign runs all\n", n, total, NR}' "$$OPTRACE_CASES_LOG"
 endef
