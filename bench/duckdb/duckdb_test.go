@@ -2,8 +2,6 @@ package duckdb
 
 import (
 	"errors"
-	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/internal/program"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +13,8 @@ import (
 	"github.com/optrace/optrace/bench/internal/cache"
 	"github.com/optrace/optrace/bench/measure"
 	"github.com/optrace/optrace/bench/workload"
+	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/program"
 )
 
 func TestParseReport(t *testing.T) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/optrace/optrace/internal/program"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/producer"
+	"github.com/optrace/optrace/internal/program"
 )
 
 func TestMain(m *testing.M) {

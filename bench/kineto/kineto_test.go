@@ -2,7 +2,6 @@ package kineto
 
 import (
 	"encoding/json"
-	"github.com/optrace/optrace/internal/program"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/internal/cases"
+	"github.com/optrace/optrace/internal/program"
 )
 
 // Both layouts are the same JSON, with as many events as were asked for.
