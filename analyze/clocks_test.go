@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/clocks"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
@@ -131,7 +132,7 @@ func TestAlignClocks(t *testing.T) {
 		}
 		got.Clocks = nil
 		ignored := cmpopts.IgnoreFields(Report{}, "Slowest")
-		if diff := cmp.Diff(want, got, equalReports, ignored); diff != "" {
+		if diff := cmp.Diff(want, got, tracetest.EqualKeys, ignored); diff != "" {
 			t.Fatalf("seed %d (-true +aligned):\n%s", seed, diff)
 		}
 	})
@@ -165,7 +166,7 @@ func TestClocksThatStay(t *testing.T) {
 				t.Errorf("clocks are %+v", c)
 			}
 			got.Clocks = nil
-			if diff := cmp.Diff(want, got, cmp.Options{equalReports}); diff != "" {
+			if diff := cmp.Diff(want, got, cmp.Options{tracetest.EqualKeys}); diff != "" {
 				t.Errorf("(-as recorded +got):\n%s", diff)
 			}
 		})

@@ -73,7 +73,7 @@ func TestRepeatsCountOnce(t *testing.T) {
 				t.Errorf("seed %d: %v repeated, want %d", seed, got.Input.Repeated, n)
 			}
 			input := cmpopts.IgnoreFields(Report{}, "Input")
-			if diff := cmp.Diff(want, got, equalReports, input); diff != "" {
+			if diff := cmp.Diff(want, got, tracetest.EqualKeys, input); diff != "" {
 				t.Fatalf("seed %d, %d workers, by %v (-once +repeated):\n%s", seed, workers, opts.By, diff)
 			}
 		}
@@ -148,7 +148,7 @@ func TestGroupsByRoot(t *testing.T) {
 			want := collected(r, stamped, opts, 1)
 			for workers := 1; workers <= 3; workers++ {
 				for _, records := range [][]op.Record{plain, some} {
-					if diff := cmp.Diff(want, collected(r, records, opts, workers), equalReports, lists); diff != "" {
+					if diff := cmp.Diff(want, collected(r, records, opts, workers), tracetest.EqualKeys, lists); diff != "" {
 						t.Fatalf("seed %d, %d workers, by %v, limit %d (-stamped +plain):\n%s", seed, workers, opts.By, opts.MaxGroups, diff)
 					}
 				}
@@ -199,12 +199,6 @@ func root(n *tracetest.NaiveTree, i int) string {
 	return s.Name
 }
 
-// equalReports compares what reports say, not how their keys are stored.
-var equalReports = cmp.Options{
-	cmp.AllowUnexported(key.Key{}),
-	cmpopts.EquateEmpty(),
-}
-
 // randomOptions asks for groups by several keys, often for fewer rows than
 // there are.
 func randomOptions(r *rand.Rand) Options {
@@ -214,15 +208,7 @@ func randomOptions(r *rand.Rand) Options {
 	if r.IntN(2) == 0 {
 		opts.MaxGroups = 1 + r.IntN(6)
 	}
-	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
-		if r.IntN(4) == 0 {
-			k, err := key.ParseOne(name)
-			if err != nil {
-				panic(err)
-			}
-			opts.By = append(opts.By, k)
-		}
-	}
+	opts.By = tracetest.RandomKeys(r)
 	return opts
 }
 

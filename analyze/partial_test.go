@@ -297,7 +297,7 @@ func TestDamagedPartials(t *testing.T) {
 			t.Errorf("%s: %d malformed, %d truncated, %q", test.name, r.Input.Malformed, r.Input.Truncated, problem)
 		}
 		r.Input = want.Input
-		if diff := cmp.Diff(want, r, equalReports); diff != "" {
+		if diff := cmp.Diff(want, r, tracetest.EqualKeys); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/random"
+	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/analyze/seed"
@@ -133,7 +134,7 @@ func TestReportWithoutStructure(t *testing.T) {
 			}
 		}
 		structural := cmp.Options{
-			equalReports,
+			tracetest.EqualKeys,
 			cmpopts.IgnoreFields(Envelope{}, "Orphans", "Duplicates", "Repeated", "SuspectDurations", "Clock", "Cycles", "Suspects", "MissingLinks"),
 			cmpopts.IgnoreFields(profile.Stats{}, "SelfNS"),
 			cmpopts.IgnoreFields(profile.Device{}, "SpanNS", "BusyNS", "ComputeNS", "ExposedCommunicationNS", "ExposedMemoryNS",

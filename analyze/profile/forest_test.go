@@ -60,7 +60,7 @@ func TestForestProfile(t *testing.T) {
 		forests[0].Take(forests[1:])
 		forests[0].Build()
 		got := Of(forests[0], base, func(row int32) bool { return kept[row] }).Sums()
-		ignored := cmp.Options{equalSums, cmpopts.IgnoreFields(Sums{}, "Slowest", "Hotspots")}
+		ignored := cmp.Options{tracetest.EqualKeys, cmpopts.IgnoreFields(Sums{}, "Slowest", "Hotspots")}
 		if !slices.Contains(opts.By, key.Root) {
 			ignored = append(ignored, cmpopts.IgnoreFields(Stats{}, "Mixes"))
 		}
@@ -68,7 +68,7 @@ func TestForestProfile(t *testing.T) {
 			t.Errorf("seed %d, by %v (-profile +forest):\n%s", seed, opts.By, diff)
 		}
 		all := Of(forests[0], base, func(int32) bool { return true }).Sums()
-		if diff := cmp.Diff(base.Sums(), all, equalSums); diff != "" {
+		if diff := cmp.Diff(base.Sums(), all, tracetest.EqualKeys); diff != "" {
 			t.Errorf("seed %d, by %v: all operations (-profile +forest):\n%s", seed, opts.By, diff)
 		}
 	})

@@ -6,20 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
-	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
 )
-
-// equalSums compares what reports say, not how their keys are stored.
-var equalSums = cmp.Options{
-	cmp.AllowUnexported(key.Key{}),
-	cmpopts.EquateEmpty(),
-}
 
 // randomSumOptions asks for groups by several keys, often for fewer rows than
 // there are.
@@ -30,15 +22,7 @@ func randomSumOptions(r *rand.Rand) Options {
 	if r.IntN(2) == 0 {
 		opts.MaxGroups = 1 + r.IntN(6)
 	}
-	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
-		if r.IntN(4) == 0 {
-			k, err := key.ParseOne(name)
-			if err != nil {
-				panic(err)
-			}
-			opts.By = append(opts.By, k)
-		}
-	}
+	opts.By = tracetest.RandomKeys(r)
 	return opts
 }
 
@@ -77,7 +61,7 @@ func TestProfileMergeDoesNotDependOnWorkers(t *testing.T) {
 			merged.Merge(w)
 		}
 		want := whole.Sums()
-		if diff := cmp.Diff(want, merged.Sums(), equalSums); diff != "" {
+		if diff := cmp.Diff(want, merged.Sums(), tracetest.EqualKeys); diff != "" {
 			t.Errorf("seed %d, %d workers, by %v, limit %d: %s", seed, len(workers), opts.By, opts.MaxGroups, diff)
 		}
 	})
@@ -128,13 +112,13 @@ func TestProfileMergeLeavesSource(t *testing.T) {
 	before := shard.Sums()
 	sum := New(opts)
 	sum.Merge(shard)
-	if diff := cmp.Diff(before, sum.Sums(), equalSums); diff != "" {
+	if diff := cmp.Diff(before, sum.Sums(), tracetest.EqualKeys); diff != "" {
 		t.Errorf("a merged copy differs: %s", diff)
 	}
 	for i := range entries[250:] {
 		sum.Add(&entries[250+i])
 	}
-	if diff := cmp.Diff(before, shard.Sums(), equalSums); diff != "" {
+	if diff := cmp.Diff(before, shard.Sums(), tracetest.EqualKeys); diff != "" {
 		t.Errorf("the source changed: %s", diff)
 	}
 }
@@ -153,7 +137,7 @@ func TestProfileKeepsNoEntry(t *testing.T) {
 	dims[0] = 7
 	e = op.Entry{Operation: "overwritten"}
 	got := p.Sums()
-	if diff := cmp.Diff(want, got, equalSums); diff != "" {
+	if diff := cmp.Diff(want, got, tracetest.EqualKeys); diff != "" {
 		t.Error(diff)
 	}
 	if gotText := fmt.Sprint(got.Slowest[0].OutputShape, got.Groups[0].Key); gotText != wantText {

@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/analyze/key"
@@ -274,6 +277,19 @@ func Keys(s string) []key.Key {
 	}
 	return list
 }
+
+// RandomKeys returns some of the keys of -by.
+func RandomKeys(r *rand.Rand) (list []key.Key) {
+	for _, name := range []string{"operation", "kind", "device", "rank", "shape", "step", "root", "trace", "attr:layer"} {
+		if r.IntN(4) == 0 {
+			list = append(list, Keys(name)...)
+		}
+	}
+	return list
+}
+
+// EqualKeys compares what reports say, not how their keys are stored.
+var EqualKeys = cmp.Options{cmp.AllowUnexported(key.Key{}), cmpopts.EquateEmpty()}
 
 // TestPeaks are those of devices called cuda:0 and cuda:1.
 func TestPeaks() *peaks.Table {
