@@ -35,12 +35,14 @@ type Format struct {
 	follow func() follower
 	// recordsAt, if not nil, is open for a format that is read here and there,
 	// from a file where that is possible.
-	recordsAt func(src io.ReaderAt, size int64, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+	recordsAt func(src io.ReaderAt, size int64, name string) iter.Seq2[op.Record, error]
 	// partsAt, if not nil, returns the records of a file in parts that several
 	// goroutines may read. An error says that the file is to be read otherwise.
 	partsAt partsFunc
 	// grows is set where records can be read as they are appended, see [Follower].
 	grows bool
+	// registers is set where [Register] says how files are read.
+	registers bool
 	// partial is set where files hold partial results, see [Input.Partials].
 	partial bool
 	// inherits is set where the reader does not add the attributes of resources that

@@ -41,7 +41,7 @@ const mapping = 1
 
 // builder builds a profile.
 type builder struct {
-	texts texts
+	texts   texts
 	samples message
 	names   []string          // of functions and locations by ID, from 1 on
 	ids     map[string]uint64 // of functions and locations by name
