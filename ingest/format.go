@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -123,6 +124,17 @@ func holding(
 	return func(o readerOptions) readFunc {
 		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 			return records(src, at.name, o.mapping, o.hold)
+		}
+	}
+}
+
+// unregistered returns open for a format that is read once a package is imported.
+func unregistered(pkg string) func(readerOptions) readFunc {
+	return func(readerOptions) readFunc {
+		return func(_ io.Reader, at place) iter.Seq2[op.Record, error] {
+			return func(yield func(op.Record, error) bool) {
+				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"fmt"
 	"io"
 	"iter"
 	"math"
@@ -46,16 +45,5 @@ func Register(format string, t Tables) {
 	f.recordsAt = t.RecordsAt
 	f.partsAt = func(src io.ReaderAt, size int64, name string, _ *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
 		return t.Parts(src, size, name, p.bytes)
-	}
-}
-
-// unregistered returns open for a format that is read once a package is imported.
-func unregistered(pkg string) func(readerOptions) readFunc {
-	return func(readerOptions) readFunc {
-		return func(_ io.Reader, at place) iter.Seq2[op.Record, error] {
-			return func(yield func(op.Record, error) bool) {
-				yield(op.Record{}, fmt.Errorf("this program does not read the format: it would import _ %q", pkg))
-			}
-		}
 	}
 }

@@ -17,7 +17,7 @@ const (
 	encryptedMagic = "PARE"
 )
 
-// schemaKey is where render/parquet names the schema.
+// schemaKey is where [Writer] names the schema.
 const schemaKey = "optrace.schema"
 
 var errNoFooter = errors.New("parquet file has no footer: it is cut off, or still being written")

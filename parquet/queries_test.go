@@ -52,7 +52,7 @@ func writeJob(w *parquet.Writer) error {
 // writeQueries writes the blocks of a language in docs/queries.md to a file.
 func writeQueries(t *testing.T, language, path string) {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/queries.md")
+	text, err := os.ReadFile("../docs/queries.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func writeQueries(t *testing.T, language, path string) {
 func answersOf(t *testing.T, engine, dir string) []byte {
 	t.Helper()
 	if _, err := os.Stat("peers/node_modules"); err != nil {
-		t.Skip("there is no engine: npm install in render/parquet/peers, as .ci/queries does")
+		t.Skip("there is no engine: npm install in parquet/peers, as .ci/queries does")
 	}
 	cmd := exec.CommandContext(t.Context(), "node", "peers/queries.mjs", engine, dir)
 	cmd.Stderr = os.Stderr

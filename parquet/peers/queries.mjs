@@ -1,4 +1,4 @@
-// Runs the queries of docs/queries.md for the tests of render/parquet.
+// Runs the queries of docs/queries.md for the tests of package parquet.
 //
 //	node queries.mjs duckdb DIR   runs the statements of DIR/queries.sql there, and
 //	                              prints the rows of each that has any

@@ -50,7 +50,7 @@ type Cell struct {
 // MaxCells is how many cells of a row have to be handed out.
 const MaxCells = op.MaxInputs * op.MaxRank
 
-// Columns lists the columns that are known, as render/parquet documents them. A file may
+// Columns lists the columns that are known, as package parquet documents them. A file may
 // have any of them, in any order and beside others; they are read in this order.
 var Columns = []Column{
 	{"record", one(op.WarnBadValue, text, func(r *Row, m *Meaning) { r.Record = m.text })},

@@ -1,5 +1,5 @@
 // Package rows makes records of the rows of tables whose columns are named as
-// render/parquet documents them. Readers of columns fill rows, and Finish fills in
+// package parquet documents them. Readers of columns fill rows, and Finish fills in
 // what follows from the rest and checks what an entry must have.
 package rows
 
