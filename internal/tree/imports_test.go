@@ -38,8 +38,9 @@ var importRules = map[string]struct {
 		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
-	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
-	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
+	"internal/profilepush":  {foreign: []string{"google.golang.org/protobuf"}},
+	"internal/loopback":     {foreign: []string{"golang.org/x/net/netutil"}},
+	"internal/recordtest":   {own: []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"}, foreign: []string{"github.com/google/go-cmp"}},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {

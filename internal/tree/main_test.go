@@ -62,7 +62,9 @@ func goPackages(t *testing.T) map[string]*goPackage {
 	return all
 }
 
-var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) { return listModule(".", "./...", "./parquet/...", "./cmd/optrace/...") })
+var listPackages = sync.OnceValues(func() (map[string]*goPackage, error) {
+	return listModule(".", "./...", "./parquet/...", "./cmd/optrace/...")
+})
 
 // listModule returns packages, by patterns in dir, and all that they depend on.
 func listModule(dir string, patterns ...string) (map[string]*goPackage, error) {
