@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Over random spans, the readers find what the Collector's own types hold,
@@ -49,7 +50,7 @@ func TestReadersAgreeWithPdata(t *testing.T) {
 
 // oracle returns the records of td, found by walking the Collector's types.
 func oracle(td ptrace.Traces) (records []string) {
-	b := op.NewBuilder(nil)
+	b := attr.NewBuilder(nil)
 	for _, rs := range td.ResourceSpans().All() {
 		resource := oracleResource(rs.Resource().Attributes())
 		records = append(records, describe(op.Record{Resource: &resource}))
@@ -90,7 +91,7 @@ func oracleAttr(k string, v pcommon.Value) op.Attr {
 	return op.Attr{Key: k, Value: naiveJSON(v), Type: op.AttrJSON}
 }
 
-func feed(b *op.Builder, k string, v pcommon.Value) {
+func feed(b *attr.Builder, k string, v pcommon.Value) {
 	switch v.Type() {
 	case pcommon.ValueTypeStr:
 		b.Str(k, v.Str())
@@ -109,7 +110,7 @@ func feed(b *op.Builder, k string, v pcommon.Value) {
 	}
 }
 
-func feedList(list *op.List, s pcommon.Slice) {
+func feedList(list *attr.List, s pcommon.Slice) {
 	for _, v := range s.All() {
 		switch v.Type() {
 		case pcommon.ValueTypeStr:
@@ -128,7 +129,7 @@ func feedList(list *op.List, s pcommon.Slice) {
 	}
 }
 
-func oracleSpan(b *op.Builder, s ptrace.Span, r *op.Resource, scope string) op.Record {
+func oracleSpan(b *attr.Builder, s ptrace.Span, r *op.Resource, scope string) op.Record {
 	start, end := uint64(s.StartTimestamp()), uint64(s.EndTimestamp())
 	at, duration := op.Int{}, int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
@@ -171,7 +172,7 @@ func oracleSpan(b *op.Builder, s ptrace.Span, r *op.Resource, scope string) op.R
 	}}
 }
 
-func oracleLink(b *op.Builder, l ptrace.SpanLink) {
+func oracleLink(b *attr.Builder, l ptrace.SpanLink) {
 	link := op.Link{TraceID: op.TraceID(l.TraceID()), SpanID: op.SpanID(l.SpanID())}
 	for k, v := range l.Attributes().All() {
 		switch v.Type() {
@@ -190,10 +191,10 @@ func oracleLink(b *op.Builder, l ptrace.SpanLink) {
 
 // Where everything is kept, the readers find the same in all encodings.
 func TestReadersKeepTheSame(t *testing.T) {
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	m.KeepAll()
 	keeping := func(r reader) reader {
-		return func(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
+		return func(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
 	}
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))

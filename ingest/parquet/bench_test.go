@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/recordtest"
 	"github.com/optrace/optrace/ingest/parquet"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	render "github.com/optrace/optrace/render/parquet"
 )
 
@@ -91,7 +92,7 @@ func BenchmarkRecords(b *testing.B) {
 func BenchmarkJSONLines(b *testing.B) {
 	_, jsonl := workload(b)
 	benchmarkRecords(b, len(jsonl), func() iter.Seq2[op.Record, error] {
-		return op.NewReader(bytes.NewReader(jsonl), "bench").Records()
+		return entries.NewReader(bytes.NewReader(jsonl), "bench").Records()
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/rows"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Records reads a file that can only be read from front to back. The footer,
@@ -23,12 +24,12 @@ import (
 // name stands for src in errors. The columns state what they hold, so that m, the table
 // from attribute keys to fields, says no more than which of them matter, and whether they
 // may be handed out as they are.
-func Records(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsWithin(src, name, nil, MaxSpoolBytes)
 }
 
 // RecordsWithin is [Records] for an input of at most so many bytes.
-func RecordsWithin(src io.Reader, name string, _ *op.Mapping, spoolBytes int64) iter.Seq2[op.Record, error] {
+func RecordsWithin(src io.Reader, name string, _ *attr.Mapping, spoolBytes int64) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		file, size, closer, err := spool(src, spoolBytes)
 		if err != nil {
@@ -45,7 +46,7 @@ func RecordsWithin(src io.Reader, name string, _ *op.Mapping, spoolBytes int64) 
 // A *[op.SyntaxError] is a row that could not be read, or the rest of a row
 // group that is damaged, and reading goes on behind it; any other error is the
 // last thing yielded. What a record points to is valid until the next one.
-func RecordsAt(src io.ReaderAt, size int64, name string, _ *op.Mapping) iter.Seq2[op.Record, error] {
+func RecordsAt(src io.ReaderAt, size int64, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		t, err := openTable(src, size, name)
 		if err != nil {
@@ -59,7 +60,7 @@ func RecordsAt(src io.ReaderAt, size int64, name string, _ *op.Mapping) iter.Seq
 // Parts returns the records of a file in parts of at least partBytes, which are
 // row groups that follow one another. Several goroutines may read a part each.
 // What is said at [RecordsAt] holds for a part.
-func Parts(src io.ReaderAt, size int64, name string, _ *op.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error) {
+func Parts(src io.ReaderAt, size int64, name string, _ *attr.Mapping, partBytes int) ([]iter.Seq2[op.Record, error], error) {
 	t, err := openTable(src, size, name)
 	if err != nil {
 		return nil, err

@@ -20,68 +20,72 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op":                 {own: []string{"internal/jsontext"}},
+	"op/attr":            {own: []string{"op", "internal/jsontext", "internal/intern"}},
+	"op/entries":         {own: []string{"op", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/seed":            {own: []string{"op", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/internal/decode": {own: []string{"op", "op/attr", "internal/jsontext", "internal/lineio", "internal/intern"}},
 	"op/optest": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"tensorconv": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "internal/jsontext"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal": {own: []string{"internal/..."}},
 	"live": {
-		own:     []string{"op", "tensorconv", "analyze/...", "render/...", "internal/..."},
+		own:     []string{"op/...", "tensorconv", "analyze/...", "render/...", "internal/..."},
 		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf", "golang.org/x/text", pprofProfile}),
 	},
 	"internal/livepage": {
-		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
+		own:     []string{"op/...", "analyze/...", "render/...", "internal/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text", pprofProfile},
 	},
 	"internal/profilepush": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":    {foreign: []string{"golang.org/x/net/netutil"}},
 	"internal/receiver": {
-		own:     []string{"op", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
+		own:     []string{"op/...", "analyze/...", "ingest/otlp", "ingest/internal/...", "render/...", "internal/..."},
 		foreign: slices.Concat(grpc, []string{"github.com/klauspost/compress", pprofProfile}),
 	},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
-		own:     []string{"op", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
+		own:     []string{"op/...", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
 		foreign: slices.Concat([]string{module}, openTelemetry, parquet, []string{"google.golang.org/protobuf"}),
 	},
 	"internal/shapes": {
-		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "tensorconv", "internal/jsontext"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"analyze": {own: []string{"op/...", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
-		own:     []string{"op", "internal/...", "ingest/..."},
+		own:     []string{"op/...", "internal/...", "ingest/..."},
 		foreign: slices.Concat([]string{"github.com/klauspost/compress", "google.golang.org/protobuf"}, parquet),
 	},
 	"ingest/...": {
-		own:     []string{"op", "internal/...", "ingest/..."},
+		own:     []string{"op/...", "internal/...", "ingest/..."},
 		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf"},
 	},
-	"ingest/parquet": {own: []string{"op", "internal/...", "ingest/internal/..."}, foreign: parquet},
+	"ingest/parquet": {own: []string{"op/...", "internal/...", "ingest/internal/..."}, foreign: parquet},
 	"render": {
-		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
+		own:     []string{"op/...", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
-	"render/pprof": {own: []string{"op", "analyze/...", "internal/...", "render/internal/stacknotes"}, foreign: []string{pprofProfile}},
+	"render/pprof": {own: []string{"op/...", "analyze/...", "internal/...", "render/internal/stacknotes"}, foreign: []string{pprofProfile}},
 	"render/parquet": {
-		own: []string{"op", "internal/..."},
+		own: []string{"op/...", "internal/..."},
 		foreign: []string{
 			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
 	},
 	"deviceclock": {},
-	"":            {own: []string{"op", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
+	"":            {own: []string{"op", "op/attr", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
 }
 
 // openTelemetry lists the modules that the plugin's side of the module may use:
@@ -112,7 +116,7 @@ const grpcModule = "google.golang.org/grpc"
 // pluginImports says which packages of this module each package of the plugin
 // imports at most. Every package stands below those that it imports.
 var pluginImports = map[string][]string{
-	"internal/span":      {"op"},
+	"internal/span":      {"op", "op/attr"},
 	"internal/recent":    {},
 	"internal/traces":    {"internal/recent", "internal/span", "op"},
 	"internal/rotate":    {},
@@ -121,14 +125,14 @@ var pluginImports = map[string][]string{
 	"internal/endsignal": {},
 	"internal/attrcache": {"internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
-	"internal/convert":   {"internal/span", "op"},
-	"internal/encoding":  {"internal/span", "internal/traces", "op"},
+	"internal/convert":   {"internal/span", "op", "op/attr"},
+	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr"},
 	"internal/encoding/entries": {
-		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op",
+		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr",
 	},
-	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
+	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr"},
 	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
-	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op"},
+	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr"},
 	"internal/prune":         {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
@@ -154,7 +158,7 @@ var analysisImports = map[string][]string{
 func TestPluginImports(t *testing.T) {
 	rules := maps.Clone(pluginImports)
 	for pkg, allowed := range analysisImports {
-		rule := []string{"op", "internal/...", "analyze/internal/..."}
+		rule := []string{"op/...", "internal/...", "analyze/internal/..."}
 		for _, other := range allowed {
 			rule = append(rule, "analyze/"+other)
 		}

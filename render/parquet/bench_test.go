@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/parquet"
 )
 
@@ -14,9 +15,9 @@ import (
 func workload(n int) []op.Entry {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"matmul", "add", "relu", "softmax", "layer_norm", "gelu", "transpose", "all_reduce"}
-	entries := make([]op.Entry, n)
+	list := make([]op.Entry, n)
 	start := int64(1_795_224_124_978_150_123)
-	for i := range entries {
+	for i := range list {
 		rows, cols := int64(32<<rng.IntN(5)), int64(32<<rng.IntN(5))
 		duration := 2_000 + rng.Int64N(200_000)
 		e := op.Entry{
@@ -32,9 +33,9 @@ func workload(n int) []op.Entry {
 			e.SpanID[k] = byte(rng64 >> (8 * k))
 		}
 		start += duration / 4
-		entries[i] = e
+		list[i] = e
 	}
-	return entries
+	return list
 }
 
 // The table is a fraction of the size of entries JSON Lines.
@@ -59,14 +60,14 @@ func TestSize(t *testing.T) {
 }
 
 func BenchmarkWriter(b *testing.B) {
-	entries := workload(20_000)
+	list := workload(20_000)
 	var out counter
 	b.ReportAllocs()
 	for b.Loop() {
 		out = 0
 		w := parquet.NewWriter(&out)
-		for i := range entries {
-			if err := w.Entry(&entries[i]); err != nil {
+		for i := range list {
+			if err := w.Entry(&list[i]); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -74,20 +75,20 @@ func BenchmarkWriter(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(entries)), "ns/entry")
-	b.ReportMetric(float64(out)/float64(len(entries)), "B/entry")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(list)), "ns/entry")
+	b.ReportMetric(float64(out)/float64(len(list)), "B/entry")
 }
 
 // BenchmarkJSONLines writes the same as entries JSON Lines.
 func BenchmarkJSONLines(b *testing.B) {
-	entries := workload(20_000)
+	list := workload(20_000)
 	var out counter
 	b.ReportAllocs()
 	for b.Loop() {
 		out = 0
-		w := op.NewWriter(&out, nil)
-		for i := range entries {
-			if err := w.Entry(&entries[i]); err != nil {
+		w := entries.NewWriter(&out, nil)
+		for i := range list {
+			if err := w.Entry(&list[i]); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -95,8 +96,8 @@ func BenchmarkJSONLines(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(entries)), "ns/entry")
-	b.ReportMetric(float64(out)/float64(len(entries)), "B/entry")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(list)), "ns/entry")
+	b.ReportMetric(float64(out)/float64(len(list)), "B/entry")
 }
 
 // counter counts what is written.
