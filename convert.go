@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Converter turns finished spans into entries and ancestry records, as an
@@ -18,7 +19,7 @@ type Converter struct {
 
 // NewConverter returns a Converter that reads attributes as m says; nil stands
 // for the conventions alone. m must not be changed afterwards.
-func NewConverter(m *op.Mapping) *Converter {
+func NewConverter(m *attr.Mapping) *Converter {
 	return &Converter{conv: convert.New(m, encoding.DefaultCacheBytes/8)}
 }
 

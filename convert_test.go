@@ -19,6 +19,8 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -291,8 +293,8 @@ func TestConvertManyAndLongLists(t *testing.T) {
 }
 
 func TestConvertMapping(t *testing.T) {
-	var m op.Mapping
-	m.Alias("engine.kernel", op.FieldName)
+	var m attr.Mapping
+	m.Alias("engine.kernel", attr.FieldName)
 	m.Keep("user.tenant")
 	m.Keep("batch.sizes")
 	stub := spantest.Operation(0)
@@ -352,7 +354,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		f.Add(seed)
 	}
-	var mapping op.Mapping
+	var mapping attr.Mapping
 	mapping.Keep("kept")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := &spantest.Random{Data: data, Keys: convertKeys}
@@ -369,7 +371,7 @@ func FuzzConvert(f *testing.F) {
 		written := uint64(0)
 		for line := range bytes.Lines(out.Bytes()) {
 			line, ended := bytes.CutSuffix(line, []byte("\n"))
-			rec, err := op.DecodeLine(line)
+			rec, err := entries.DecodeLine(line)
 			if err != nil || !ended {
 				t.Fatalf("line %q (ended: %v): %v", line, ended, err)
 			}

@@ -19,12 +19,14 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
 // printEntries prints what an exporter has written, but for times and ids.
 func printEntries(r io.Reader) {
-	for rec, err := range op.NewReader(r, "ops").Records() {
+	for rec, err := range entries.NewReader(r, "ops").Records() {
 		switch {
 		case err != nil:
 			log.Print(err)
@@ -245,9 +247,9 @@ func ExampleProcessor_Recorder() {
 
 // Attributes of other instrumentation are read by a mapping.
 func ExampleWithMapping() {
-	var m op.Mapping
-	m.Alias("engine.kernel", op.FieldName)
-	m.Alias("engine.out", op.FieldOutputShape)
+	var m attr.Mapping
+	m.Alias("engine.kernel", attr.FieldName)
+	m.Alias("engine.out", attr.FieldOutputShape)
 	var ops bytes.Buffer
 	exp, err := optrace.NewExporter(&ops, optrace.WithMapping(&m))
 	if err != nil {
@@ -313,7 +315,7 @@ func Example_register() {
 		panic(err)
 	}
 	defer f.Close()
-	for rec, err := range op.NewReader(f, "ops.jsonl").Records() {
+	for rec, err := range entries.NewReader(f, "ops.jsonl").Records() {
 		if err != nil {
 			panic(err)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -190,10 +191,10 @@ func TestMemoTellsSpansApart(t *testing.T) {
 
 // A mapping may make anything of the iteration and the device.
 func TestMemoWithMapping(t *testing.T) {
-	var m op.Mapping
+	var m attr.Mapping
 	m.Keep(op.KeyStep)
 	m.Keep(op.KeyDevice)
-	m.Alias(op.KeyDevice, op.FieldPath)
+	m.Alias(op.KeyDevice, attr.FieldPath)
 	var stubs tracetest.SpanStubs
 	for i := range 20 {
 		s := spantest.Operation(i % 4)
@@ -322,7 +323,7 @@ func TestM3CachesKeepToTheirBound(t *testing.T) {
 	cacheBytes := int64(cases.Count(t, 16, 64)) << 20 // of 64 MiB, the default
 	each := int(1500 * cacheBytes / (64 << 20))       // operations of each core: enough to fill a cache
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
-	var mapping op.Mapping
+	var mapping attr.Mapping
 	mapping.Keep("token.ids")
 	for _, format := range []optrace.Format{optrace.FormatEntries, optrace.FormatOTLPProto} {
 		t.Run(format.String(), func(t *testing.T) {

@@ -33,6 +33,7 @@ import (
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 func TestOutputOptionErrors(t *testing.T) {
@@ -347,8 +348,8 @@ func TestOutputRestAtShutdown(t *testing.T) {
 }
 
 // keepAll returns a mapping under which entries keep all attributes.
-func keepAll() *op.Mapping {
-	m := new(op.Mapping)
+func keepAll() *attr.Mapping {
+	m := new(attr.Mapping)
 	m.KeepAll()
 	return m
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/optrace/optrace/internal/env"
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // FileExporterOption configures an [Exporter] made by [NewFileExporter].
@@ -28,7 +28,7 @@ type ExporterOption interface {
 }
 
 type exporterConfig struct {
-	mapping     *op.Mapping
+	mapping     *attr.Mapping
 	format      Format
 	compression Compression
 	cacheBytes  int64
@@ -93,7 +93,7 @@ func (o exporterOption) applyExporter(cfg exporterConfig) exporterConfig {
 // WithMapping makes the Exporter read attributes as m says: with aliases for
 // the keys of other instrumentation, and with further attributes kept in the
 // entries. Default: the conventions alone. m must not be changed afterwards.
-func WithMapping(m *op.Mapping) ExporterOption {
+func WithMapping(m *attr.Mapping) ExporterOption {
 	return exporterOption{func(cfg *exporterConfig) { cfg.mapping = m }}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 func TestNewExporter(t *testing.T) {
@@ -113,7 +113,7 @@ func TestExportSpansResourceChange(t *testing.T) {
 		}
 	}
 	var got []string
-	r := op.NewReader(&out, "out")
+	r := entries.NewReader(&out, "out")
 	for rec, err := range r.Records() {
 		switch {
 		case err != nil:

@@ -20,7 +20,7 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 type flight struct {
@@ -49,7 +49,7 @@ func newFlight(t *testing.T, n int, opts ...optrace.FlightOption) *flight {
 // written returns the operations and, in angle brackets, the spans written so far.
 func (f *flight) written(t *testing.T) (names []string, dropped int64) {
 	t.Helper()
-	for rec, err := range op.NewReader(bytes.NewReader(f.out.Bytes()), "dump").Records() {
+	for rec, err := range entries.NewReader(bytes.NewReader(f.out.Bytes()), "dump").Records() {
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Processor is a span processor made for the rate at which tensor operations
@@ -54,7 +55,7 @@ type Processor struct {
 	metrics  *observ.Processor
 
 	// For the operations of a Recorder, which are not spans.
-	mapping  *op.Mapping
+	mapping  *attr.Mapping
 	resource atomic.Pointer[resource.Resource] // of spans
 	expected *resource.Resource                // of spans, as long as there were none; may be nil
 	shapes   *shapes.Cache

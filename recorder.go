@@ -9,6 +9,7 @@ import (
 	"github.com/optrace/optrace/internal/shapes"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -46,7 +47,7 @@ type Recorder struct {
 	// emit makes spans or entries of the operations.
 	emit    func(*Recorder)
 	cache   *shapes.Cache // of the Tracer or Processor
-	mapping *op.Mapping   // of the Exporter; nil is the conventions
+	mapping *attr.Mapping // of the Exporter; nil is the conventions
 
 	ctx  context.Context
 	root span.Root // above the operations as the Recorder was made, if a Processor knew it
@@ -91,7 +92,7 @@ const (
 	maxRecordedAttrs = 1 << 18
 )
 
-func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache, mapping *op.Mapping) *Recorder {
+func newRecorder(ctx context.Context, emit func(*Recorder), cache *shapes.Cache, mapping *attr.Mapping) *Recorder {
 	if ctx == nil {
 		ctx = context.Background()
 	}

@@ -136,11 +136,11 @@ func (p *Processor) resourceOf(ctx context.Context) *resource.Resource {
 	return cmp.Or(p.resource.Load(), p.expected)
 }
 
-// Current returns a copy of the operations that have ended and that the
+// Current returns copies of the operations that have ended and that the
 // Recorder still holds, as the Exporter reads them but without ids. Operations
 // without an iteration are numbered from 0.
-func (r *Recorder) Current() *op.Trace {
-	t := &op.Trace{}
+func (r *Recorder) Current() []op.Entry {
+	var current []op.Entry
 	c := convert.New(r.mapping, 0)
 	var d span.Data
 	ended := len(r.ops)
@@ -157,9 +157,9 @@ func (r *Recorder) Current() *op.Trace {
 		if !e.Step.Known {
 			e.Step = op.Known(int64(i))
 		}
-		t.AddEntry(e)
+		current = append(current, *e.Clone())
 	}
-	return t
+	return current
 }
 
 // ended yields the operations below parent, with one Data for all.

@@ -20,6 +20,8 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -30,10 +32,10 @@ func TestRecorderSeed(t *testing.T) {
 		rec := newRecorder()
 		rec.Begin("matmul", "").In(2, 3).In(3, 4).Out(2, 4).End()
 		tr := rec.Current()
-		if tr.StepCount() != 1 {
-			t.Fatalf("%d steps, want 1", tr.StepCount())
+		if len(tr) != 1 {
+			t.Fatalf("%d steps, want 1", len(tr))
 		}
-		e := tr.Entries[0]
+		e := tr[0]
 		if e.Operation != "matmul" || e.OutputElements != op.Known(8) {
 			t.Errorf("entry is %s of %v elements", e.Operation, e.OutputElements)
 		}
@@ -49,7 +51,7 @@ func TestRecorderSeed(t *testing.T) {
 		for _, name := range []string{"conv", "relu", "pool"} {
 			rec.Begin(name, "").In(1, 3, 8, 8).Out(1, 16, 6, 6).End()
 		}
-		for i, e := range rec.Current().Entries {
+		for i, e := range rec.Current() {
 			if e.Step != op.Known(int64(i)) {
 				t.Errorf("entry %d has step %v", i, e.Step)
 			}
@@ -59,16 +61,16 @@ func TestRecorderSeed(t *testing.T) {
 		rec := newRecorder()
 		rec.Begin("a", "")
 		rec.Begin("b", "")
-		if got := rec.Current().StepCount(); got != 1 {
+		if got := len(rec.Current()); got != 1 {
 			t.Errorf("%d operations have ended, want 1", got)
 		}
 		rec.End()
 		rec.End()
 		tr := rec.Current()
-		if tr.StepCount() != 2 {
-			t.Fatalf("%d operations, want 2", tr.StepCount())
+		if len(tr) != 2 {
+			t.Fatalf("%d operations, want 2", len(tr))
 		}
-		a, b := tr.Entries[0], tr.Entries[1]
+		a, b := tr[0], tr[1]
 		if a.End() != b.Start {
 			t.Errorf("a ends at %v, b starts at %v: back to back they are one reading", a.End(), b.Start)
 		}
@@ -79,10 +81,10 @@ func TestRecorderSeed(t *testing.T) {
 		rec.End()
 		rec.Begin("b", "").Out().End()
 		tr := rec.Current()
-		if e := tr.Entries[0]; e.OutputShape != nil || e.InputShapes != nil || e.OutputElements.Known {
+		if e := tr[0]; e.OutputShape != nil || e.InputShapes != nil || e.OutputElements.Known {
 			t.Errorf("without shapes: %+v", e)
 		}
-		if e := tr.Entries[1]; e.OutputShape == nil || e.OutputElements != op.Known(1) {
+		if e := tr[1]; e.OutputShape == nil || e.OutputElements != op.Known(1) {
 			t.Errorf("a scalar: %+v", e)
 		}
 	})
@@ -167,7 +169,7 @@ func TestProcessorRecorder(t *testing.T) {
 	}
 	var ops []*op.Entry
 	var spans []op.Span
-	for rec, err := range op.NewReader(&buf, "ops").Records() {
+	for rec, err := range entries.NewReader(&buf, "ops").Records() {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +266,7 @@ func TestRecorderManyInputs(t *testing.T) {
 		rec.In()
 	}
 	rec.End()
-	e := rec.Current().Entries[0]
+	e := rec.Current()[0]
 	if err := e.Validate(); err != nil {
 		t.Error(err)
 	}
@@ -374,7 +376,7 @@ func TestRecorderStep(t *testing.T) {
 	rec.Step(8)
 	rec.Begin("b", "").End()
 	var got []op.Int
-	for _, e := range rec.Current().Entries {
+	for _, e := range rec.Current() {
 		got = append(got, e.Step)
 	}
 	if diff := cmp.Diff([]op.Int{op.Known(7), op.Known(8)}, got); diff != "" {
@@ -382,7 +384,7 @@ func TestRecorderStep(t *testing.T) {
 	}
 	rec.Finish()
 	rec.Begin("c", "").End()
-	if e := rec.Current().Entries[0]; e.Step != op.Known(8) {
+	if e := rec.Current()[0]; e.Step != op.Known(8) {
 		t.Errorf("after Finish the step is %v, want 8", e.Step)
 	}
 }
@@ -417,7 +419,7 @@ func TestRecorderIsBounded(t *testing.T) {
 			if n := tt.ops - emitted; n > tt.most {
 				t.Errorf("of %d operations %d are held, want at most %d", tt.ops, n, tt.most)
 			}
-			if got := rec.Current().StepCount(); got != tt.ops-emitted-1 {
+			if got := len(rec.Current()); got != tt.ops-emitted-1 {
 				t.Errorf("Current has %d operations, want the %d that are held and have ended", got, tt.ops-emitted-1)
 			}
 			rec.Finish()
@@ -433,13 +435,13 @@ func TestRecorderIsBounded(t *testing.T) {
 
 // Current reads attributes as the Exporter does.
 func TestRecorderCurrentMapping(t *testing.T) {
-	var m op.Mapping
-	m.Alias("engine.layer", op.FieldPath)
+	var m attr.Mapping
+	m.Alias("engine.layer", attr.FieldPath)
 	m.Keep("engine.kernel")
 	proc := newProcessor(t, newExporter(t, io.Discard, optrace.WithMapping(&m)))
 	rec := proc.Recorder(t.Context())
 	rec.Begin("matmul", "").Attrs(attribute.String("engine.layer", "encoder.0"), attribute.String("engine.kernel", "tiled")).End()
-	e := rec.Current().Entries[0]
+	e := rec.Current()[0]
 	if e.Path != "encoder.0" || len(e.Attrs) != 1 || e.Warn != 0 {
 		t.Errorf("path %q, attributes %v, warnings %v", e.Path, e.Attrs, e.Warn)
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -35,7 +37,7 @@ func readOps(t *testing.T, path string) (names []string, dropped int64) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for rec, err := range op.NewReader(f, path).Records() {
+	for rec, err := range entries.NewReader(f, path).Records() {
 		switch {
 		case err != nil:
 			t.Error(err)
@@ -260,7 +262,7 @@ func TestSetupStatesProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var m op.Mapping
+			var m attr.Mapping
 			for _, k := range by {
 				if k.Attr() != "" {
 					m.Keep(k.Attr())
@@ -305,7 +307,7 @@ func TestSetupStatesRankOfResource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for rec, err := range op.NewReader(bytes.NewReader(text), path).Records() {
+	for rec, err := range entries.NewReader(bytes.NewReader(text), path).Records() {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/tensorconv"
 )
@@ -418,7 +419,7 @@ func keptRecords(t *testing.T, name string, text []byte) (records []string) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	m.KeepAll()
 	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
 		switch {

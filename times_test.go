@@ -21,6 +21,7 @@ import (
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -33,7 +34,7 @@ const (
 var ran = optrace.Times{Start: started, End: ended, Launch: launched}
 
 // entriesOf returns the records that a set-up with a Processor writes.
-func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (entries []op.Entry, spans []op.Span) {
+func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace.Processor)) (ops []op.Entry, spans []op.Span) {
 	t.Helper()
 	var buf bytes.Buffer
 	exp, err := optrace.NewExporter(&buf)
@@ -49,17 +50,17 @@ func entriesOf(t *testing.T, record func(tp *sdktrace.TracerProvider, p *optrace
 	if err := tp.Shutdown(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	for rec, err := range op.NewReader(&buf, "ops").Records() {
+	for rec, err := range entries.NewReader(&buf, "ops").Records() {
 		switch {
 		case err != nil:
 			t.Fatal(err)
 		case rec.Entry != nil:
-			entries = append(entries, *rec.Entry)
+			ops = append(ops, *rec.Entry)
 		case rec.Span != nil:
 			spans = append(spans, *rec.Span)
 		}
 	}
-	return entries, spans
+	return ops, spans
 }
 
 // Every way to record after the fact gives the same operation, also when the request

@@ -458,7 +458,7 @@ func TestPreparedNil(t *testing.T) {
 	}
 	rec := optrace.NewTracer(nil).Recorder(t.Context())
 	rec.BeginPrepared(none).Out(2).End()
-	if e := rec.Current().Entries[0]; e.Operation != "unknown" {
+	if e := rec.Current()[0]; e.Operation != "unknown" {
 		t.Errorf("the operation is called %q", e.Operation)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // TestDocumentedFigures reads docs/analyses.md: each table of operations is an
@@ -185,13 +186,13 @@ func (r documentedRow) record() op.Record {
 	}
 	if shape := r.cells["shape"]; shape != "" {
 		var ok bool
-		if e.OutputShape, ok = op.ParseShape(shape); !ok {
+		if e.OutputShape, ok = attr.ParseShape(shape); !ok {
 			r.t.Fatalf("line %d: shape %q", r.line, shape)
 		}
 	}
 	e.FLOPs = r.integer("flops")
 	for text := range strings.FieldsSeq(r.cells["inputs"]) {
-		shape, ok := op.ParseShape(text)
+		shape, ok := attr.ParseShape(text)
 		if !ok {
 			r.t.Fatalf("line %d: shape %q", r.line, text)
 		}

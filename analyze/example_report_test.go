@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 const batch = `{"schema":"optrace.entries/v1","resource":{"service":"trainer"}}
@@ -21,7 +21,7 @@ const batch = `{"schema":"optrace.entries/v1","resource":{"service":"trainer"}}
 // before is left out in silence. Files are read with ingest.Open(paths...) in
 // place of the reader of a string here.
 func ExampleRun() {
-	records := op.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
+	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
 	r, err := analyze.Run(context.Background(), analyze.Records(records), analyze.Options{})
 	if err != nil {
 		fmt.Println(err)

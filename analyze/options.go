@@ -6,7 +6,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Options configures a report. The zero value stands for the
@@ -53,19 +53,19 @@ type Options struct {
 // Unused returns the fields of an entry at which nothing in the report looks but the
 // lists of entries, which show all of them, and the ids of the slowest entry of a row
 // ([op.Record].Whole). [Run] tells a Source
-// that has a method Omit(op.Fields).
-func (o Options) Unused() op.Fields {
-	unused := op.FieldsOf(op.FieldScope)
+// that has a method Omit(attr.Fields).
+func (o Options) Unused() attr.Fields {
+	unused := attr.FieldsOf(attr.FieldScope)
 	if !slices.Contains(o.By, key.Path) {
-		unused |= op.FieldsOf(op.FieldPath)
+		unused |= attr.FieldsOf(attr.FieldPath)
 	}
 	if o.structural() {
 		return unused
 	}
-	unused |= op.FieldsOf(op.FieldParent, op.FieldRoot, op.FieldLinks, op.FieldLaunch, op.FieldSpans)
-	for field, key := range map[op.Field]key.Key{op.FieldStep: key.Step, op.FieldStream: key.Stream, op.FieldIDs: key.Trace} {
+	unused |= attr.FieldsOf(attr.FieldParent, attr.FieldRoot, attr.FieldLinks, attr.FieldLaunch, attr.FieldSpans)
+	for field, key := range map[attr.Field]key.Key{attr.FieldStep: key.Step, attr.FieldStream: key.Stream, attr.FieldIDs: key.Trace} {
 		if !slices.Contains(o.By, key) {
-			unused |= op.FieldsOf(field)
+			unused |= attr.FieldsOf(field)
 		}
 	}
 	return unused

@@ -14,13 +14,14 @@ import (
 	"github.com/optrace/optrace/analyze/peaks"
 	"github.com/optrace/optrace/analyze/profile"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // partialReader reads files of partial results. The zero value is ready to use.
 type partialReader struct {
 	files   int64 // that were read
 	held    int64 // about how much memory a file takes that is being read
-	entries *op.Reader
+	entries *entries.Reader
 	lines   lineDecoder
 }
 
@@ -34,7 +35,7 @@ type partialDoc struct {
 	totals  bool
 
 	hold    func(bytes int64) error
-	entries *op.Reader
+	entries *entries.Reader
 	lines   *lineDecoder
 	at      linePlace
 }
@@ -77,7 +78,7 @@ func (c *collector) addPartial(p *op.Partial) error {
 // readPartial reads all documents of a file: usually one.
 func (c *collector) readPartial(p *op.Partial) ([]*partialDoc, error) {
 	if c.partial.entries == nil {
-		c.partial.entries = op.NewReader(nil, "")
+		c.partial.entries = entries.NewReader(nil, "")
 	}
 	at := linePlace{file: p.File}
 	listed := int64(0)

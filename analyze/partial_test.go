@@ -22,6 +22,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // inputFile is a file of entries, or of partial results.
@@ -53,7 +54,7 @@ func (s inputFiles) Read(workers int, read func(int, int64, int64, iter.Seq2[op.
 			})
 			continue
 		}
-		add(i, op.NewReader(strings.NewReader(f.text), f.name).Records())
+		add(i, entries.NewReader(strings.NewReader(f.text), f.name).Records())
 	}
 	close(parts)
 	errs := make([]error, workers)

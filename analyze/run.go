@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/analyze/trace"
 	"github.com/optrace/optrace/analyze/work"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Source is an input, such as an ingest.Input.
@@ -30,8 +31,8 @@ type Source interface {
 
 // omitter is a Source that need not read everything.
 type omitter interface {
-	// Omit lets Read leave fields out, see [op.Mapping.Without].
-	Omit(op.Fields)
+	// Omit lets Read leave fields out, see [attr.Mapping.Without].
+	Omit(attr.Fields)
 }
 
 // partialSource is a Source that may have files of partial results.
@@ -166,7 +167,7 @@ func collectForest(ctx context.Context, src Source, n int) (*forestCollector, er
 }
 
 // Records returns the Source of records that are no files, such as those of an
-// [op.Reader].
+// [entries.Reader].
 func Records(records iter.Seq2[op.Record, error]) Source { return recordSource(records) }
 
 type recordSource iter.Seq2[op.Record, error]

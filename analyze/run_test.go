@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/analyze/device"
 	"github.com/optrace/optrace/analyze/internal/tracetest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 const runLines = `{"operation":"matmul","device_id":"cuda:0","duration_us":3,"start_unix_ns":1000,` +
@@ -27,7 +28,7 @@ not JSON
 `
 
 func linesOf(text string) iter.Seq2[op.Record, error] {
-	return op.NewReader(strings.NewReader(text), "ops").Records()
+	return entries.NewReader(strings.NewReader(text), "ops").Records()
 }
 
 func TestRun(t *testing.T) {

@@ -10,13 +10,16 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // openEntries reads entries JSON Lines. The entries state their fields, so the
 // mapping has a say in the attributes of resources, see inheriting, and in what may be
 // left out.
 func openEntries(o readerOptions) readFunc {
-	r := op.NewReader(nil, "")
+	r := entries.NewReader(nil, "")
 	r.Omit(o.mapping.Omitted())
 	return func(src io.Reader, at place) iter.Seq2[op.Record, error] {
 		r.Reset(src, at.name, at.Position)
@@ -62,7 +65,7 @@ const MaxTraceBytes = 64 << 20
 
 // traceRecords reads a seed trace. An entry that cannot be read does not end it, and
 // one that is cut off is read up to there.
-func traceRecords(src io.Reader, name string, _ *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func traceRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		text, err := io.ReadAll(&io.LimitedReader{R: src, N: MaxTraceBytes + 1})
 		if err == nil {
@@ -75,9 +78,9 @@ func traceRecords(src io.Reader, name string, _ *op.Mapping, hold func(bytes int
 		}
 		var first *op.SyntaxError // damage in front of all entries, fatal if there are none
 		found := false
-		records := op.TraceRecords(text, name)
+		records := seed.Records(text, name)
 		if len(text) > MaxTraceBytes {
-			records = op.TraceStream(io.MultiReader(bytes.NewReader(text), src), name)
+			records = seed.Stream(io.MultiReader(bytes.NewReader(text), src), name)
 		}
 		for rec, err := range records {
 			syntax, ok := errors.AsType[*op.SyntaxError](err)

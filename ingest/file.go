@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // file is a file that is being read.
@@ -26,7 +27,7 @@ type file struct {
 	// hosts reports whether a resource at the start of the file states its host.
 	hosts bool
 	// mapping says which attributes entries inherit from their resources.
-	mapping *op.Mapping
+	mapping *attr.Mapping
 	// forced is the name of the format; "" where its content tells.
 	forced string
 }
@@ -140,7 +141,7 @@ func (f *file) inherits() bool {
 
 // inheriting yields records, the entries with the attributes of their resources and
 // scopes that m asks for. resource is that of the first ones.
-func inheriting(m *op.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
+func inheriting(m *attr.Mapping, records iter.Seq2[op.Record, error], resource *op.Resource) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		for rec, err := range records {
 			if rec.Resource != nil {

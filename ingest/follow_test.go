@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // following reads a file while a test writes it: whenever everything is read, the next of
@@ -105,7 +106,7 @@ func samples(t *testing.T) map[string]string {
 
 func entryLines(from, to int) []byte {
 	var b bytes.Buffer
-	w := op.NewWriter(&b, &op.Resource{Service: "trainer"})
+	w := entries.NewWriter(&b, &op.Resource{Service: "trainer"})
 	for i := range to - from {
 		e := &op.Entry{Operation: "matmul", DeviceID: "cuda:0", Start: op.Known(int64(from+i) * 1000), Duration: 500}
 		if err := w.Entry(e); err != nil {

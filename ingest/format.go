@@ -11,6 +11,8 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Format is a file format that is recognised by its content.
@@ -53,13 +55,13 @@ type Format struct {
 
 // readerOptions is what a reader is made with.
 type readerOptions struct {
-	mapping *op.Mapping
+	mapping *attr.Mapping
 	// hold bounds what the reader holds, see [Input.Hold]; memory is what it allows in all.
 	hold   func(bytes int64) error
 	memory int64
 }
 
-func newReaderOptions(m *op.Mapping, memory *memory) readerOptions {
+func newReaderOptions(m *attr.Mapping, memory *memory) readerOptions {
 	return readerOptions{mapping: m, hold: memory.hold, memory: memory.limit}
 }
 
@@ -74,7 +76,7 @@ type follower interface {
 }
 
 // partsFunc returns the records of a file in parts.
-type partsFunc func(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error)
+type partsFunc func(src io.ReaderAt, size int64, name string, m *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error)
 
 // partsOptions say how a file is divided.
 type partsOptions struct {
@@ -98,7 +100,7 @@ type place struct {
 	resource []byte
 	// sources are the resources that hold at the start of a part of an entries file;
 	// nil where nothing of theirs is asked for.
-	sources *op.Sources
+	sources *entries.Sources
 }
 
 // announced returns the resource that was handed out in front of the part, as far as
@@ -111,15 +113,15 @@ func (p *place) announced() *op.Resource {
 }
 
 // whole returns open for a format whose files are read as a whole.
-func whole(records func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
-	return holding(func(src io.Reader, name string, m *op.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {
+func whole(records func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]) func(readerOptions) readFunc {
+	return holding(func(src io.Reader, name string, m *attr.Mapping, _ func(int64) error) iter.Seq2[op.Record, error] {
 		return records(src, name, m)
 	})
 }
 
 // holding is whole for a format of which much has to be held.
 func holding(
-	records func(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error],
+	records func(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error],
 ) func(readerOptions) readFunc {
 	return func(o readerOptions) readFunc {
 		return func(src io.Reader, at place) iter.Seq2[op.Record, error] {

@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/ingest/stdouttrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // formats lists the formats, in the order in which they are tried. A detect
@@ -129,6 +130,6 @@ var formats = []Format{
 }
 
 // otlpDocument is partsAt for OTLP in JSON.
-func otlpDocument(src io.ReaderAt, size int64, name string, m *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
+func otlpDocument(src io.ReaderAt, size int64, name string, m *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
 	return otlp.JSONParts(src, size, name, m, otlp.Parts{Bytes: p.bytes, Thorough: p.thorough})
 }

@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Options says how to read. The zero value is right for most uses.
 type Options struct {
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.
-	Mapping *op.Mapping
+	Mapping *attr.Mapping
 	// Format is the name of the format of all files, one of [FormatNames]; "" finds the
 	// format of each by its content.
 	Format string
@@ -73,9 +74,9 @@ func (o Options) Open(paths ...string) *Input {
 	return &Input{opts: o, paths: paths, memory: newMemory(o.MaxMemory)}
 }
 
-// Omit lets the readers leave fields out of the entries, as [op.Mapping.Without] says.
+// Omit lets the readers leave fields out of the entries, as [attr.Mapping.Without] says.
 // It is called before anything is read.
-func (in *Input) Omit(fields op.Fields) { in.opts.Mapping = in.opts.Mapping.Without(fields) }
+func (in *Input) Omit(fields attr.Fields) { in.opts.Mapping = in.opts.Mapping.Without(fields) }
 
 // Stats returns the counts of the input read so far.
 func (in *Input) Stats() Stats {

@@ -18,6 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // inOrder returns what InOrder hands out, with the error that ends it.
@@ -73,7 +74,7 @@ func TestInOrder(t *testing.T) {
 			}
 			write(t, path(name), text)
 		}
-		m := new(op.Mapping)
+		m := new(attr.Mapping)
 		if rng.IntN(2) == 0 {
 			m.KeepAll()
 		}

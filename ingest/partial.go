@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Partials lets the readers hand out files of partial results as an [op.Partial]. It is
@@ -23,7 +24,7 @@ const partialChunk = 64 << 10
 
 // partialRecords yields a file of partial results. What it takes is held while the record
 // is looked at.
-func partialRecords(src io.Reader, name string, _ *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func partialRecords(src io.Reader, name string, _ *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		var text []byte
 		held := int64(0)

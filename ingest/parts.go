@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Read calls read for every part of the input, in the given number of goroutines
@@ -122,7 +123,7 @@ type cutFile struct {
 	parts int
 	// sources are the resources that hold behind the parts so far; nil where none of
 	// their attributes are asked for.
-	sources *op.Sources
+	sources *entries.Sources
 	// follower finds the resource of the next part, nil where the format has none.
 	follower follower
 }
@@ -293,7 +294,7 @@ func (q *partQueue) open(s source) (p part, ok bool) {
 		q.cutting.walk = otlp.NewProtoWalk()
 	}
 	if f.inherits() || f.format.inherits && (f.hosts || q.ordered) {
-		q.cutting.sources = new(op.Sources)
+		q.cutting.sources = new(entries.Sources)
 	}
 	return part{}, false
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Tables reads a format that takes modules which most programs do without. The package
@@ -43,7 +44,7 @@ func Register(format string, t Tables) {
 		return func(src io.Reader, at place) iter.Seq2[op.Record, error] { return t.Records(src, at.name, most) }
 	}
 	f.recordsAt = t.RecordsAt
-	f.partsAt = func(src io.ReaderAt, size int64, name string, _ *op.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
+	f.partsAt = func(src io.ReaderAt, size int64, name string, _ *attr.Mapping, p partsOptions) ([]iter.Seq2[op.Record, error], error) {
 		return t.Parts(src, size, name, p.bytes)
 	}
 }

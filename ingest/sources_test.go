@@ -17,6 +17,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/otlp"
 )
 
@@ -24,7 +25,7 @@ import (
 // read by a number of workers in parts of a size.
 func hostsOf(t *testing.T, path string, size, workers int) map[int64]string {
 	t.Helper()
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	m.Keep("host.name")
 	in := ingest.Options{Mapping: m}.Open(path)
 	in.SetPartSize(size)
@@ -167,7 +168,7 @@ func rewritten(t *testing.T, file, name string, write func(*os.File, iter.Seq2[o
 
 // The lookup goes from an operation to its scope and then to its resource.
 func TestInheritedAttributes(t *testing.T) {
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	for _, key := range []string{"a", "b", "c", "service.name", "tensor.rank"} {
 		m.Keep(key)
 	}

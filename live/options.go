@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/optrace/optrace/internal/profilepush"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // DefaultWindow is how many of the latest operations and spans a Processor holds.
@@ -30,7 +30,7 @@ type config struct {
 	age       time.Duration
 	meters    metric.MeterProvider
 	maxSeries int
-	mapping   *op.Mapping
+	mapping   *attr.Mapping
 
 	pushURL      string
 	pushInterval time.Duration
@@ -67,7 +67,7 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 func WithMaxSeries(n int) Option { return optionFunc(func(c *config) { c.maxSeries = n }) }
 
 // WithMapping sets which attributes are read as what; nil is the conventions.
-func WithMapping(m *op.Mapping) Option { return optionFunc(func(c *config) { c.mapping = m }) }
+func WithMapping(m *attr.Mapping) Option { return optionFunc(func(c *config) { c.mapping = m }) }
 
 // WithProfilePush posts a profile of the operations of each interval to a receiver of
 // OpenTelemetry profiles, by OTLP over HTTP, such as a Collector's otlp receiver: five

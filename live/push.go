@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/profilepush"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/otlpprofiles"
 )
 
@@ -62,7 +63,7 @@ type push struct {
 	pusher   *profilepush.Pusher
 	ancestry ancestry
 	shards   []*shard
-	mapping  *op.Mapping
+	mapping  *attr.Mapping
 	room     atomic.Int64 // of maxPending, what no shard has reserved
 	wake     chan struct{}
 	missed   atomic.Int64

@@ -14,12 +14,13 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // shard profiles a part of the spans. Its methods lock it, or say that it is locked.
 type shard struct {
 	mu      sync.Mutex
-	mapping *op.Mapping
+	mapping *attr.Mapping
 	conv    *convert.Converter
 	cache   attrcache.Cache[*template]
 	profile *profile.Profile

@@ -120,7 +120,7 @@ func AppendBytesJSON(dst []byte, base64 string) []byte {
 }
 
 // setNumber sets the value of an attribute to a number in JSON.
-func (a *Attr) setNumber(text []byte) {
+func (a *Attr) SetNumber(text []byte) {
 	if bytes.ContainsAny(text, ".eE") {
 		if f, ok := jsontext.ParseFloat(text); ok && !math.IsInf(f, 0) {
 			*a = FloatAttr(a.Key, f)
@@ -134,7 +134,7 @@ func (a *Attr) setNumber(text []byte) {
 }
 
 // setRaw sets the value of an attribute to JSON of any type but a string or number.
-func (a *Attr) setRaw(text string) {
+func (a *Attr) SetRaw(text string) {
 	a.Value, a.Type = text, AttrJSON
 	if text == "true" || text == "false" {
 		a.Type = AttrBool
@@ -163,7 +163,7 @@ func IsJSONScalar(text []byte) bool {
 		return false
 	}
 	var a Attr
-	a.setRaw(string(text))
+	a.SetRaw(string(text))
 	return a.Type != AttrJSON
 }
 
@@ -180,7 +180,7 @@ func cutJSON(text, prefix string) (inner string, ok bool) {
 }
 
 // findAttr returns the attribute with a key, nil where there is none.
-func findAttr(attrs []Attr, key string) *Attr {
+func FindAttr(attrs []Attr, key string) *Attr {
 	for i := range attrs {
 		if attrs[i].Key == key {
 			return &attrs[i]
@@ -190,8 +190,8 @@ func findAttr(attrs []Attr, key string) *Attr {
 }
 
 // setAttr sets an attribute among attrs: of equal keys the last wins.
-func setAttr(attrs []Attr, a Attr) []Attr {
-	if old := findAttr(attrs, a.Key); old != nil {
+func SetAttr(attrs []Attr, a Attr) []Attr {
+	if old := FindAttr(attrs, a.Key); old != nil {
 		*old = a
 		return attrs
 	}
@@ -199,7 +199,11 @@ func setAttr(attrs []Attr, a Attr) []Attr {
 }
 
 // validAttr returns a with valid UTF-8.
-func validAttr(a Attr) Attr {
-	a.Key, a.Value = validUTF8(a.Key), validUTF8(a.Value)
+func ValidAttr(a Attr) Attr {
+	a.Key, a.Value = jsontext.ValidUTF8(a.Key), jsontext.ValidUTF8(a.Value)
 	return a
 }
+
+// InputShapeKey returns the key of the i-th input where each input has an
+// attribute of its own.
+func InputShapeKey(i int) string { return "tensor.input." + strconv.Itoa(i) + ".shape" }

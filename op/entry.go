@@ -308,11 +308,19 @@ func checkShape(check func(bool, string, ...any), name string, s Shape) {
 	}
 }
 
-// validUTF8 returns v with each byte that is not UTF-8 replaced by U+FFFD, as
-// encoding/json does.
-func validUTF8(v string) string {
-	if utf8.ValidString(v) {
-		return v
+// setDerivedMemory sets MemoryBytes to elements × element size.
+func (e *Entry) SetDerivedMemory() {
+	n, w := e.DerivedMemory()
+	e.MemoryBytes = n
+	e.Warn |= w
+}
+
+func (e *Entry) DerivedMemory() (Int, Warning) {
+	size := int64(DefaultElementSize)
+	if e.DType != "" {
+		if s := e.DType.Size(); s > 0 {
+			size = s
+		}
 	}
-	return string([]rune(v))
+	return mulBytes(e.OutputElements, size)
 }

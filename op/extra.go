@@ -1,7 +1,6 @@
 package op
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // Extra is what a span has beside the fields of an [Entry] or [Span], its attributes
-// and its links. Nothing is computed from it: it is read where [Mapping.KeepAll] asks
+// and its links. Nothing is computed from it: it is read where [attr.Mapping.KeepAll] asks
 // for it, so that a conversion loses nothing.
 type Extra struct {
 	// Name is the name of the span of an operation, where it is another one than that
@@ -64,7 +63,7 @@ type LinkExtra struct {
 }
 
 // isZero reports whether there is nothing to keep.
-func (x *Extra) isZero() bool {
+func (x *Extra) IsZero() bool {
 	return x.Name == "" && x.Kind == "" && x.Flags == 0 && x.TraceState == "" && !x.OK && x.Message == "" &&
 		x.Scope.Name == "" && x.Scope.Version == "" && len(x.Scope.Attrs) == 0 && len(x.Events) == 0 &&
 		x.DroppedAttributes == 0 && x.DroppedEvents == 0 && x.DroppedLinks == 0
@@ -145,55 +144,10 @@ func appendEvents(dst []byte, events []Event) []byte {
 
 // appendExtra appends x as the member extra, or nothing where x is nil or empty.
 func appendExtra(dst []byte, x *Extra) []byte {
-	if x == nil || x.isZero() {
+	if x == nil || x.IsZero() {
 		return dst
 	}
 	return x.AppendJSON(append(dst, `,"extra":`...))
-}
-
-// AppendRest appends what of attributes, links and extra a table without types has no
-// columns for, as a JSON object; nothing where there is nothing.
-func AppendRest(dst []byte, attrs []Attr, links []Link, x *Extra) []byte {
-	start := len(dst)
-	dst = append(dst, '{')
-	var typed []Attr
-	for _, a := range attrs {
-		if a.Type != AttrText {
-			typed = append(typed, a)
-		}
-	}
-	dst = appendAttrs(dst, `,"attrs":`, typed)
-	if slices.ContainsFunc(links, func(l Link) bool { return l.Extra != nil }) {
-		dst = appendLinks(dst, links)
-	}
-	dst = appendExtra(dst, x)
-	if len(dst) == start+1 {
-		return dst[:start]
-	}
-	return append(trimComma(dst, start+1), '}')
-}
-
-// DecodeRest reads what AppendRest appends: it gives the attributes their types, and
-// the links what else they have, and returns extra. What is no such object is a
-// warning.
-func DecodeRest(text string, attrs []Attr, links []Link) (x *Extra, w Warning) {
-	var d decoder
-	rest, _, err := d.decodeRecord([]byte(text[:max(0, len(text)-1)] + `,"operation":"rest","duration_ns":0}`))
-	if err != nil || rest.Entry == nil {
-		return nil, WarnBadValue
-	}
-	e := rest.Entry
-	for i := range attrs {
-		if a := findAttr(e.Attrs, attrs[i].Key); a != nil {
-			attrs[i].Type = a.Type
-		}
-	}
-	for i := range min(len(links), len(e.Links)) {
-		if links[i].TraceID == e.Links[i].TraceID && links[i].SpanID == e.Links[i].SpanID {
-			links[i].Extra = e.Links[i].Extra
-		}
-	}
-	return e.Extra, e.Warn
 }
 
 // appendNumber appends a member, or nothing where n is 0.
@@ -202,105 +156,4 @@ func appendNumber(dst []byte, key string, n int64) []byte {
 		return dst
 	}
 	return strconv.AppendInt(append(dst, key...), n, 10)
-}
-
-// decodeExtra reads an object, nil for what is none.
-func (d *decoder) decodeExtra() *Extra {
-	l := &d.lex
-	if !d.is('{') {
-		return nil
-	}
-	x := &d.extra
-	*x = Extra{}
-	for l.Object(); l.More(); {
-		switch string(l.Key()) {
-		case "name":
-			x.Name = d.text()
-		case "kind":
-			x.Kind = d.text()
-		case "flags":
-			x.Flags = d.flags()
-		case "trace_state":
-			x.TraceState = d.text()
-		case "ok":
-			x.OK = d.flag()
-		case "message":
-			x.Message = d.text()
-		case "scope":
-			x.Scope.Name = d.text()
-		case "scope_version":
-			x.Scope.Version = d.text()
-		case "scope_attrs":
-			x.Scope.Attrs = d.furtherAttrs()
-		case "events":
-			x.Events = d.events()
-		case "dropped_attributes":
-			x.DroppedAttributes = d.amount(WarnBadValue).V
-		case "dropped_events":
-			x.DroppedEvents = d.amount(WarnBadValue).V
-		case "dropped_links":
-			x.DroppedLinks = d.amount(WarnBadValue).V
-		default:
-			l.Skip()
-		}
-	}
-	if x.isZero() {
-		return nil
-	}
-	return x
-}
-
-// flags reads a number of 32 bits.
-func (d *decoder) flags() uint32 {
-	n := d.amount(WarnBadValue).V
-	if n > math.MaxUint32 {
-		d.entry.Warn |= WarnBadValue
-		return 0
-	}
-	return uint32(n)
-}
-
-func (d *decoder) events() []Event {
-	l := &d.lex
-	d.eventList = d.eventList[:0]
-	if !d.is('[') {
-		return nil
-	}
-	for l.Array(); l.More(); {
-		if !d.is('{') {
-			continue
-		}
-		var e Event
-		for l.Object(); l.More(); {
-			switch string(l.Key()) {
-			case "name":
-				e.Name = d.text()
-			case "time_unix_ns":
-				e.Time = d.integer(WarnBadTime)
-			case "attrs":
-				e.Attrs = d.furtherAttrs()
-			case "dropped_attributes":
-				e.DroppedAttributes = d.amount(WarnBadValue).V
-			default:
-				l.Skip()
-			}
-		}
-		d.eventList = append(d.eventList, e)
-	}
-	if len(d.eventList) == 0 {
-		return nil
-	}
-	return d.eventList
-}
-
-// furtherAttrs reads attributes of a part of a span.
-func (d *decoder) furtherAttrs() []Attr {
-	n := len(d.moreAttrs)
-	attrs := d.attributes(d.moreAttrs[n:])
-	if attrs == nil {
-		return nil
-	}
-	d.moreAttrs = append(d.moreAttrs[:n], attrs...)
-	// Where moreAttrs grows later, these keep the memory they had.
-	return d.moreAttrs[n:len(d.moreAttrs):len(d.moreAttrs)]
 }

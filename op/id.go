@@ -3,6 +3,7 @@ package op
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/optrace/optrace/internal/jsontext"
 )
@@ -81,4 +82,24 @@ func ParseSpanID(s []byte) (id SpanID, ok bool) {
 		return SpanID{}, false
 	}
 	return id, true
+}
+
+// UnmarshalText reads the hexadecimal form.
+func (id *TraceID) UnmarshalText(text []byte) error {
+	parsed, ok := ParseTraceID(text)
+	if !ok {
+		return fmt.Errorf("%q is no trace id", text)
+	}
+	*id = parsed
+	return nil
+}
+
+// UnmarshalText reads the hexadecimal form.
+func (id *SpanID) UnmarshalText(text []byte) error {
+	parsed, ok := ParseSpanID(text)
+	if !ok {
+		return fmt.Errorf("%q is no span id", text)
+	}
+	*id = parsed
+	return nil
 }

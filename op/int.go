@@ -1,7 +1,7 @@
 package op
 
 import (
-	"math"
+	"encoding/json"
 	"strconv"
 )
 
@@ -42,15 +42,13 @@ func (i Int) append(dst []byte) []byte {
 	return strconv.AppendInt(dst, i.V, 10)
 }
 
-// addSaturating returns a + b, limited to the range of int64. Sums over a whole
-// trace must not wrap.
-func addSaturating(a, b int64) int64 {
-	sum := a + b
-	if (sum > a) == (b > 0) {
-		return sum
+// UnmarshalJSON reads a number or null.
+func (i *Int) UnmarshalJSON(text []byte) error {
+	var v *int64
+	err := json.Unmarshal(text, &v)
+	*i = Int{}
+	if v != nil {
+		*i = Known(*v)
 	}
-	if b > 0 {
-		return math.MaxInt64
-	}
-	return math.MinInt64
+	return err
 }

@@ -73,7 +73,7 @@ func (r KindRule) String() string {
 
 // usualRule returns the rule by which entries of a kind are usually found. Files
 // state the rule for collectives only, because reports explain it for these.
-func usualRule(k Kind) KindRule {
+func UsualRule(k Kind) KindRule {
 	switch k {
 	case KindCompute:
 		return RuleDefault
@@ -83,7 +83,7 @@ func usualRule(k Kind) KindRule {
 	return RuleAttribute
 }
 
-func parseKindRule(s string) (KindRule, bool) {
+func ParseKindRule(s string) (KindRule, bool) {
 	for i, name := range ruleNames {
 		if s == name {
 			return KindRule(i), true
@@ -168,7 +168,7 @@ const maxCachedName = 512
 
 // kindCache is a cache of InferKind: names repeat, and searching one for words costs far
 // more than comparing it. A name has two slots, unless it is long.
-type kindCache struct {
+type KindCache struct {
 	slots [128]struct {
 		name string
 		kind Kind
@@ -176,7 +176,7 @@ type kindCache struct {
 	}
 }
 
-func (c *kindCache) infer(name string) (Kind, KindRule) {
+func (c *KindCache) Infer(name string) (Kind, KindRule) {
 	n := len(name)
 	if n == 0 || n > maxCachedName {
 		return InferKind(name)

@@ -49,60 +49,6 @@ func appendLinks(dst []byte, links []Link) []byte {
 	return append(dst, ']')
 }
 
-// decodeLinks reads a list of links, as [Builder.AddLink] takes them.
-func (d *decoder) decodeLinks() []Link {
-	l := &d.lex
-	d.links = d.links[:0]
-	if !d.is('[') {
-		return nil
-	}
-	for l.Array(); l.More(); {
-		if !d.is('{') {
-			continue
-		}
-		var link Link
-		for l.Object(); l.More(); {
-			switch string(l.Key()) {
-			case "trace_id":
-				link.TraceID = d.traceID()
-			case "span_id":
-				link.SpanID = d.spanID()
-			case "weight":
-				link.Weight = d.amount(WarnBadValue)
-			case "attrs":
-				d.more(&link).Attrs = d.furtherAttrs()
-			case "flags":
-				d.more(&link).Flags = d.flags()
-			case "trace_state":
-				d.more(&link).TraceState = d.text()
-			case "dropped_attributes":
-				d.more(&link).DroppedAttributes = d.amount(WarnBadValue).V
-			default:
-				l.Skip()
-			}
-		}
-		d.links = appendLink(d.links, link, &d.entry.Warn)
-	}
-	return d.linksFound()
-}
-
-// more returns what the link has beside its fields, to add to it.
-func (d *decoder) more(l *Link) *LinkExtra {
-	if l.Extra == nil {
-		d.linkExtras = append(d.linkExtras, LinkExtra{})
-		l.Extra = &d.linkExtras[len(d.linkExtras)-1]
-	}
-	return l.Extra
-}
-
-// linksFound returns the links that have been read, nil for none.
-func (d *decoder) linksFound() []Link {
-	if len(d.links) == 0 {
-		return nil
-	}
-	return d.links
-}
-
 // Int takes an attribute of the link with an integer value. The result is the
 // warning for a value that the field cannot take, 0 for none.
 func (l *Link) Int(key string, v int64) Warning {
@@ -144,17 +90,11 @@ func (l *Link) Other(key string) Warning {
 	return 0
 }
 
-// AddLink adds a link to the span. One that does not lead to a span is left out
-// with a warning, and so are links beyond MaxLinks.
-func (b *Builder) AddLink(l Link) {
-	b.links = appendLink(b.links, l, &b.entry.Warn)
-}
-
-// appendLink appends l to the links of a record, as [Builder.AddLink] does, and adds
+// appendLink appends l to the links of a record, as [attr.Builder.AddLink] does, and adds
 // a warning about one that is left out to warn.
-func appendLink(links []Link, l Link, warn *Warning) []Link {
+func AppendLink(links []Link, l Link, warn *Warning) []Link {
 	switch {
-	case !l.valid():
+	case !l.Valid():
 		*warn |= WarnBadID
 	case len(links) == MaxLinks:
 		*warn |= WarnDroppedLinks
@@ -164,68 +104,5 @@ func appendLink(links []Link, l Link, warn *Warning) []Link {
 	return links
 }
 
-// LinkAttr gives an attribute of any type to a link, and where everything is kept to
-// extra.
-func (b *Builder) LinkAttr(l *Link, extra *LinkExtra, a Attr) {
-	var w Warning
-	switch a.Type {
-	case AttrText:
-		w = l.Str(a.Key, a.Value)
-	case AttrInt:
-		n, _ := strconv.ParseInt(a.Value, 10, 64)
-		w = l.Int(a.Key, n)
-	case AttrFloat:
-		f, _ := strconv.ParseFloat(a.Value, 64)
-		w = l.Float(a.Key, f)
-	default:
-		w = l.Other(a.Key)
-	}
-	b.entry.Warn |= w
-	if b.KeepsAll() && (a.Key != KeyLinkWeight || a.Type != AttrInt || w != 0) {
-		extra.Attrs = setAttr(extra.Attrs, validAttr(a))
-	}
-}
-
-// AddLinkWith is AddLink for a link and what else it has, which matters where
-// everything is kept.
-func (b *Builder) AddLinkWith(l Link, extra *LinkExtra) {
-	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" || extra.DroppedAttributes != 0) {
-		own := *extra
-		l.Extra = &own
-	}
-	b.AddLink(l)
-}
-
-// Links returns the links that have been added, nil for none. They belong to the
-// Builder and are valid until the next Reset. Those of an operation stand in its
-// entry; this is for other spans.
-func (b *Builder) Links() []Link {
-	if len(b.links) == 0 {
-		return nil
-	}
-	return b.links
-}
-
 // valid reports whether the link leads to a span.
-func (l *Link) valid() bool { return !l.TraceID.IsZero() && !l.SpanID.IsZero() }
-
-// canonicalLinks reads the rest of a list of links, which is not empty.
-func (d *decoder) canonicalLinks(b []byte, i int) ([]Link, int) {
-	d.links = d.links[:0]
-	for {
-		var link Link
-		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"trace_id":`), link.TraceID[:])
-		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"span_id":`), link.SpanID[:])
-		if j := jsontext.Literal(b, i, `,"weight":`); j > 0 {
-			link.Weight, i = amount(b, j)
-		}
-		if i = jsontext.Literal(b, i, "}"); i < 0 || !link.valid() || len(d.links) == MaxLinks {
-			return nil, -1
-		}
-		d.links = append(d.links, link)
-		if !jsontext.Has(b, i, ",") {
-			return d.links, jsontext.Literal(b, i, "]")
-		}
-		i++
-	}
-}
+func (l *Link) Valid() bool { return !l.TraceID.IsZero() && !l.SpanID.IsZero() }

@@ -24,7 +24,7 @@ const PartialSchema = "optrace.profile/v1"
 type Record struct {
 	// Entry is an operation.
 	Entry *Entry
-	// Whole, if not nil, tells that fields were left out of Entry, as [Mapping.Without]
+	// Whole, if not nil, tells that fields were left out of Entry, as [attr.Mapping.Without]
 	// allows.
 	Whole WholeReader
 	// Span is a span that is not an operation.
@@ -232,7 +232,7 @@ type Span struct {
 	// Failed is set if the span ended in an error.
 	Failed bool
 	// Attrs holds the attributes, and Extra what else the span had; both are nil
-	// unless a reader was asked for them, see [Mapping.KeepAll].
+	// unless a reader was asked for them, see [attr.Mapping.KeepAll].
 	Attrs []Attr
 	// Links are the spans that the span refers to, nil for none.
 	Links []Link
@@ -278,7 +278,7 @@ func (r *Resource) Set(key, value string) { r.SetAttr(Attr{Key: key, Value: valu
 // tensor.world_size set their fields. Any other attribute, and a rank that is not a
 // number, joins Attrs. Of equal keys the last wins.
 func (r *Resource) SetAttr(a Attr) {
-	a = validAttr(a)
+	a = ValidAttr(a)
 	switch a.Key {
 	case KeyServiceName:
 		r.Service = a.Value
@@ -296,7 +296,7 @@ func (r *Resource) SetAttr(a Attr) {
 	if a.Key == KeyHostName {
 		r.Host = a.Value
 	}
-	r.Attrs = setAttr(r.Attrs, a)
+	r.Attrs = SetAttr(r.Attrs, a)
 }
 
 // Pruned summarises operations that were kept out of a service trace because they

@@ -6,18 +6,19 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 func TestErrorClass(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"operation":`:                            "syntax",
-		`{"operation":"relu","duration_us":x}`:     "syntax",
-		`relu`:                                     "syntax",
-		`{"operation":"relu"}`:                     "invalid_record",
-		`{"step":1,"duration_us":1}`:               "invalid_record",
-		strings.Repeat(" ", op.MaxLineBytes) + "1": "limit_exceeded",
+		`{"operation":`:                        "syntax",
+		`{"operation":"relu","duration_us":x}`: "syntax",
+		`relu`:                                 "syntax",
+		`{"operation":"relu"}`:                 "invalid_record",
+		`{"step":1,"duration_us":1}`:           "invalid_record",
+		strings.Repeat(" ", entries.MaxLineBytes) + "1": "limit_exceeded",
 	} {
-		_, err := op.NewReader(strings.NewReader(line+"\n"), "ops.jsonl").Next()
+		_, err := entries.NewReader(strings.NewReader(line+"\n"), "ops.jsonl").Next()
 		syntax, ok := errors.AsType[*op.SyntaxError](err)
 		if !ok {
 			t.Errorf("%.40q: error %v", line, err)

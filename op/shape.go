@@ -99,7 +99,7 @@ func (s Shape) AppendText(dst []byte) []byte {
 	return dst
 }
 
-func (s Shape) appendJSON(dst []byte) []byte {
+func (s Shape) AppendJSON(dst []byte) []byte {
 	if s == nil {
 		return append(dst, "null"...)
 	}

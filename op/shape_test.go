@@ -3,85 +3,10 @@ package op_test
 import (
 	"math/big"
 	"math/rand/v2"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/op"
 )
-
-var shapeTexts = []struct {
-	text string
-	want op.Shape // nil: not a shape
-}{
-	{"64x784", op.Shape{64, 784}}, {"64X784", op.Shape{64, 784}}, {" 64 x 784 ", op.Shape{64, 784}}, {"64", op.Shape{64}}, {"0", op.Shape{0}},
-	{"[64,784]", op.Shape{64, 784}}, {"[ 64 , 784 ]", op.Shape{64, 784}}, {"(64, 784)", op.Shape{64, 784}}, {"64,784", op.Shape{64, 784}},
-	{"[]", op.Shape{}}, {"()", op.Shape{}}, {" [ ] ", op.Shape{}}, {"(3,)", op.Shape{3}}, {"[3,]", op.Shape{3}},
-	{"-1x2", op.Shape{-1, 2}}, {"[-1]", op.Shape{-1}}, {"[2.0, 3e0]", op.Shape{2, 3}},
-	{"9223372036854775807", op.Shape{1<<63 - 1}},
-	{strings.Repeat("1,", 63) + "1", op.Shape(slicesRepeat(1, 64))},
-
-	{"", nil}, {" ", nil}, {"x", nil}, {"2x", nil}, {"x2", nil}, {"2xx3", nil}, {"2,", nil}, {",2", nil}, {"2 3", nil}, {"2x3,4",
-		nil}, {"2,3x4", nil},
-	{"[", nil}, {"]", nil}, {"[2", nil}, {"2]", nil}, {"[2)", nil}, {"[2x3]", nil}, {"[2,,3]", nil}, {"[,]", nil}, {"[2] ]",
-		nil}, {"[[2]]", nil}, {"[2]x", nil},
-	{"-2", nil}, {"--1", nil}, {"2.5", nil}, {"1e400", nil}, {"9223372036854775808", nil}, {"NaN", nil}, {"float32", nil}, {"2\x003",
-		nil}, {"２", nil},
-	{strings.Repeat("1,", 64) + "1", nil},
-}
-
-func slicesRepeat(v int64, n int) []int64 {
-	s := make([]int64, n)
-	for i := range s {
-		s[i] = v
-	}
-	return s
-}
-
-func TestParseShape(t *testing.T) {
-	for _, test := range shapeTexts {
-		got, ok := op.ParseShape(test.text)
-		if ok != (test.want != nil) {
-			t.Errorf("ParseShape(%q) = %v, %v", test.text, got, ok)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("ParseShape(%q) (-want +got):\n%s", test.text, diff)
-		}
-	}
-}
-
-func FuzzParseShape(f *testing.F) {
-	for _, test := range shapeTexts {
-		f.Add(test.text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, ok := op.ParseShape(text)
-		if !ok {
-			if s != nil {
-				t.Fatalf("ParseShape(%q) = %v, false", text, s)
-			}
-			return
-		}
-		if s == nil || len(s) > op.MaxRank {
-			t.Fatalf("ParseShape(%q) = %#v", text, s)
-		}
-		for _, d := range s {
-			if d < op.Dynamic {
-				t.Fatalf("ParseShape(%q) has a dimension of %d", text, d)
-			}
-			if d == op.Dynamic {
-				return // prints as ?
-			}
-		}
-		if len(s) == 0 {
-			return // prints as a word
-		}
-		if back, ok := op.ParseShape(s.String()); !ok || !cmp.Equal(s, back) {
-			t.Fatalf("%q is %v, which prints as %s and reads as %v", text, s, s, back)
-		}
-	})
-}
 
 func TestShapeElements(t *testing.T) {
 	const huge = 1 << 62

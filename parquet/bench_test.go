@@ -10,13 +10,14 @@ import (
 
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"
 )
 
 const benchEntries = 20_000
 
-// entries returns operations as an engine records them.
-func entries() []op.Entry {
+// operations returns operations as an engine records them.
+func operations() []op.Entry {
 	rng := rand.New(rand.NewPCG(1, 2))
 	names := []string{"matmul", "add", "relu", "softmax", "layer_norm", "gelu", "transpose", "all_reduce"}
 	all := make([]op.Entry, benchEntries)
@@ -41,7 +42,7 @@ func workload(t testing.TB) (table, jsonl []byte) {
 	t.Helper()
 	var b bytes.Buffer
 	w := parquet.NewWriter(&b)
-	for _, e := range entries() {
+	for _, e := range operations() {
 		if err := w.Entry(&e); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func BenchmarkRecords(b *testing.B) {
 func BenchmarkJSONLines(b *testing.B) {
 	_, jsonl := workload(b)
 	benchmarkRecords(b, len(jsonl), func() iter.Seq2[op.Record, error] {
-		return op.NewReader(bytes.NewReader(jsonl), "bench").Records()
+		return entries.NewReader(bytes.NewReader(jsonl), "bench").Records()
 	})
 }
 
@@ -124,7 +125,7 @@ func TestSize(t *testing.T) {
 }
 
 func BenchmarkWriter(b *testing.B) {
-	all := entries()
+	all := operations()
 	var out counter
 	b.ReportAllocs()
 	for b.Loop() {

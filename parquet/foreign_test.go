@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"
 )
 
@@ -201,7 +202,7 @@ func TestDuckDB(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := recordtest.Transcript(t, op.NewReader(bytes.NewReader(jsonl), "duckdb.jsonl").Records())
+	want := recordtest.Transcript(t, entries.NewReader(bytes.NewReader(jsonl), "duckdb.jsonl").Records())
 	got := recordtest.Transcript(t, parquet.RecordsAt(bytes.NewReader(file), int64(len(file)), "duckdb.parquet"))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

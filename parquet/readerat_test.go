@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/parquet"
 )
 
@@ -167,7 +168,7 @@ func TestResourcesOfRows(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	m.Keep("host.name")
 	var got []string
 	for rec, err := range (ingest.Options{Mapping: m}).Open(write(t, filepath.Join(t.TempDir(), "ops.parquet"), b.Bytes())).Records() {

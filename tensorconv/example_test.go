@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -31,7 +32,7 @@ func Example() {
 	if err := tp.Shutdown(context.Background()); err != nil {
 		log.Fatal(err)
 	}
-	for rec, err := range op.NewReader(&ops, "ops").Records() {
+	for rec, err := range entries.NewReader(&ops, "ops").Records() {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -84,7 +85,7 @@ func export(t *testing.T, attrs ...attribute.KeyValue) *op.Entry {
 	if err := exp.ExportSpans(t.Context(), []sdktrace.ReadOnlySpan{span.Snapshot()}); err != nil {
 		t.Fatal(err)
 	}
-	for rec, err := range op.NewReader(&buf, "ops").Records() {
+	for rec, err := range entries.NewReader(&buf, "ops").Records() {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Six runs of a program before a change, and six behind it.
@@ -16,7 +16,7 @@ func ExampleCompare() {
 	for i := range 6 {
 		for side, micros := range map[*[]*diff.Run]int{&base: 20 + i, &head: 30 + i} {
 			batch := fmt.Sprintf(`{"operation":"matmul","device_id":"cuda:0","duration_us":%d}`, micros)
-			records := analyze.Records(op.NewReader(strings.NewReader(batch), "ops.jsonl").Records())
+			records := analyze.Records(entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records())
 			report, err := analyze.Run(context.Background(), records, diff.ReportOptions(nil))
 			if err != nil {
 				panic(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/optrace/optrace/analyze/doctor"
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -98,7 +99,7 @@ func TestGoAdvice(t *testing.T) {
 		t.Fatal(err)
 	}
 	recordAll(t, exp)
-	r, err := doctor.Run(t.Context(), analyze.Records(op.NewReader(&ops, "ops").Records()))
+	r, err := doctor.Run(t.Context(), analyze.Records(entries.NewReader(&ops, "ops").Records()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/doctor"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 func ExampleRun() {
 	const batch = `{"operation":"matmul","start_unix_ns":1000,"duration_us":0.3,"input_shapes":[[64,784],[784,256]],"output_shape":[64,256]}
 {"operation":"relu","start_unix_ns":1400,"duration_us":0.1}
 `
-	records := op.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
+	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
 	report, err := doctor.Run(context.Background(), analyze.Records(records))
 	if err != nil {
 		panic(err)

@@ -112,7 +112,7 @@ func Parse(s string) ([]Key, error) {
 }
 
 // Attr returns the attribute that the key reads, "" for every other key. A
-// reader has to keep that attribute ([op.Mapping.Keep]).
+// reader has to keep that attribute ([attr.Mapping.Keep]).
 func (k Key) Attr() string { return k.attr }
 
 // String returns the key as ParseKey reads it.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // blockRows is the number of entries in a block. Blocks are never moved, so that
@@ -17,7 +18,7 @@ const (
 )
 
 // Columns is a trace in memory, column by column: it gives the results of the
-// functions over an [op.Trace] in less memory and time.
+// functions over an [seed.Trace] in less memory and time.
 //
 //	t := seed.NewColumns(nil)
 //	for e := range entries {
@@ -69,7 +70,7 @@ const (
 )
 
 // NewColumns returns the columns of t, which does not change; a nil t is empty.
-func NewColumns(t *op.Trace) *Columns {
+func NewColumns(t *seed.Trace) *Columns {
 	c := &Columns{}
 	if t == nil {
 		return c

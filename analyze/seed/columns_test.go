@@ -18,11 +18,12 @@ import (
 	"github.com/optrace/optrace/analyze/stacks"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // exactSeed sums up with a map per question and a check at every addition, in
 // the order of the entries.
-type exactSeed struct{ *op.Trace }
+type exactSeed struct{ *seed.Trace }
 
 func (s exactSeed) sumBy(key func(*op.Entry) (string, bool)) map[string]totals {
 	sums := make(map[string]totals)
@@ -125,8 +126,8 @@ func (s exactSeed) hotspots(threshold int64) []int {
 // both cases, without a device or on one called "unknown", stacks that read the
 // same, durations around rounding, of zero, below it, and, where huge is set,
 // sums beyond 64 bits.
-func wildTrace(r *rand.Rand, n int, huge bool) *op.Trace {
-	t := &op.Trace{}
+func wildTrace(r *rand.Rand, n int, huge bool) *seed.Trace {
+	t := &seed.Trace{}
 	for i := range n {
 		e := random.Entry(r, i)
 		e.Operation = pick(r, e.Operation, "allreduce", "AllReduce", "matmul", "", "b;c", "c")
@@ -180,7 +181,7 @@ func TestColumnsAndFunctionsAgainstDefinition(t *testing.T) {
 }
 
 // places returns where the entries stand in t.
-func places(t *op.Trace, entries []*op.Entry) []int {
+func places(t *seed.Trace, entries []*op.Entry) []int {
 	at := make(map[*op.Entry]int, len(t.Entries))
 	for i := range t.Entries {
 		at[&t.Entries[i]] = i
@@ -274,7 +275,7 @@ func TestColumnsAddDoesNotAllocate(t *testing.T) {
 }
 
 // seedEntries is the trace of the benchmarks: 40 operations on 8 devices.
-func seedEntries(n int) *op.Trace {
+func seedEntries(n int) *seed.Trace {
 	r := rand.New(rand.NewPCG(7, 8))
 	names, devices := make([]string, 40), make([]string, 8)
 	for i := range names {
@@ -292,7 +293,7 @@ func seedEntries(n int) *op.Trace {
 			OutputElements: op.Known(64 * 256), MemoryBytes: op.Known(64 * 256 * 4),
 		}
 	}
-	t := &op.Trace{Entries: make([]op.Entry, n)}
+	t := &seed.Trace{Entries: make([]op.Entry, n)}
 	for i := range t.Entries {
 		e := &t.Entries[i]
 		*e = base[r.IntN(320)]

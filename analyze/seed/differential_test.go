@@ -14,11 +14,12 @@ import (
 	"github.com/optrace/optrace/analyze/internal/random"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // The functions of this type are the seed's analyses in their plainest form,
 // in float microseconds and with one pass per question, as the seed has them.
-type naiveSeed struct{ trace *op.Trace }
+type naiveSeed struct{ trace *seed.Trace }
 
 func (n naiveSeed) us(e op.Entry) float64 { return float64(e.Duration) / 1000 }
 

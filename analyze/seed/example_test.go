@@ -9,11 +9,12 @@ import (
 
 	"github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/op"
+	opseed "github.com/optrace/optrace/op/seed"
 )
 
 // smallTrace is a trace of three operations on two devices.
-func smallTrace() *op.Trace {
-	t := &op.Trace{}
+func smallTrace() *opseed.Trace {
+	t := &opseed.Trace{}
 	for _, e := range []op.Entry{
 		{Operation: "matmul", DeviceID: "gpu:0", Duration: 300_000, MemoryBytes: op.Known(131072)},
 		{Operation: "matmul", DeviceID: "gpu:1", Duration: 100_000, MemoryBytes: op.Known(131072)},

@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // seedTrace makes a trace with the rules of the seed's recorder: elements and
 // bytes follow from the output shape, at 8 bytes each.
-func seedTrace(entries ...seedEntry) *op.Trace {
-	t := &op.Trace{}
+func seedTrace(entries ...seedEntry) *seed.Trace {
+	t := &seed.Trace{}
 	for i, s := range entries {
 		e := op.Entry{
 			Step: op.Known(int64(i)), Operation: s.operation, DeviceID: s.device, OutputShape: s.shape,
@@ -113,7 +114,7 @@ func TestLoadBalance(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		trace *op.Trace
+		trace *seed.Trace
 		want  *Balance
 	}{
 		{"empty", seedTrace(), nil},

@@ -5,10 +5,11 @@ import (
 
 	"github.com/optrace/optrace/analyze/internal/wide"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // Summary holds the sums of the seed's analyses. Its methods return the results
-// of the functions of the same name for an [op.Trace], in a time that depends on
+// of the functions of the same name for an [seed.Trace], in a time that depends on
 // the number of operations and devices alone.
 //
 // A Summary does not change when its trace does, and its methods may be called
@@ -105,7 +106,7 @@ func (s *Summary) addPairs(sums []pairSum) {
 }
 
 // summarize returns the summary of t.
-func summarize(t *op.Trace) *Summary {
+func summarize(t *seed.Trace) *Summary {
 	x := new(pairs)
 	var sums []pairSum
 	var durations, memories magnitude

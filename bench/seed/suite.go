@@ -10,14 +10,14 @@ import (
 
 	analysis "github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/bench/measure"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // The sides of the suite.
 const (
 	rust    = "Rust program"
 	columns = "columns"
-	entries = "op.Trace"
+	entries = "seed.Trace"
 )
 
 // Suite returns the comparisons: the five analyses over a million entries that are
@@ -49,7 +49,7 @@ func newSides(ctx context.Context, path string, n int, want measure.Want) (*meas
 	if err != nil {
 		return nil, fmt.Errorf("starting the Rust program: %w", err)
 	}
-	held, trace := newColumns(n), (*op.Trace)(nil)
+	held, trace := newColumns(n), (*seed.Trace)(nil)
 	results := map[string]found{columns: ofColumns(held)}
 	if want[entries] {
 		trace = newTrace(n)

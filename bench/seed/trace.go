@@ -8,6 +8,7 @@ import (
 	analysis "github.com/optrace/optrace/analyze/seed"
 	"github.com/optrace/optrace/bench/workload"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // What the entries are of. One entry in nine has no device.
@@ -41,8 +42,8 @@ func generate(n int, add func(*op.Entry)) {
 }
 
 // newTrace returns them as they are, newColumns in columns.
-func newTrace(n int) *op.Trace {
-	t := &op.Trace{Entries: make([]op.Entry, 0, n)}
+func newTrace(n int) *seed.Trace {
+	t := &seed.Trace{Entries: make([]op.Entry, 0, n)}
 	generate(n, t.AddEntry)
 	return t
 }
@@ -82,7 +83,7 @@ func ofColumns(t *analysis.Columns) found {
 }
 
 // ofEntries runs them over entries.
-func ofEntries(t *op.Trace) found {
+func ofEntries(t *seed.Trace) found {
 	f := found{
 		operations: analysis.OperationSummary(t), devices: analysis.PerDeviceSummary(t),
 		communication: analysis.CommunicationBottlenecks(t, least), stacks: analysis.FlamegraphCollapsed(t),

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 const convertUsage = `usage: optrace convert -to FORMAT [-o FILE] [flags] INPUT...
@@ -204,7 +205,7 @@ func convert(s streams, src source, to target, drop bool, out *output) error {
 	}
 	faults := faultLog{s: s}
 	if to.attributes && !drop {
-		src.mapping = new(op.Mapping)
+		src.mapping = new(attr.Mapping)
 		src.mapping.KeepAll()
 	}
 	holds, _ := c.(holder)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // converted returns the output of a conversion to a file and the name of the file.
@@ -34,7 +34,7 @@ func converted(t *testing.T, format string, inputs ...string) (text []byte, file
 func sortedRecords(t *testing.T, text []byte) []string {
 	t.Helper()
 	var lines []string
-	for rec, err := range op.NewReader(bytes.NewReader(text), "converted").Records() {
+	for rec, err := range entries.NewReader(bytes.NewReader(text), "converted").Records() {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func sortedRecords(t *testing.T, text []byte) []string {
 func TestTimelinesReadBack(t *testing.T) {
 	samples := 0
 	for _, pattern := range []string{
-		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/exporter_*", "../../op/testdata/*.json*",
+		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/exporter_*", "../../op/*/testdata/*.json*",
 		"../../ingest/*/testdata/*.json*", "../../ingest/*/testdata/*.pftrace", "../../ingest/otlp/testdata/*/traces*",
 		"../../examples/offline/testdata/*",
 	} {

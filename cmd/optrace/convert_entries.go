@@ -2,13 +2,15 @@ package main
 
 import (
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
+	"github.com/optrace/optrace/op/seed"
 	"github.com/optrace/optrace/render/csv"
 )
 
 // entriesConverter writes entries JSON Lines.
 type entriesConverter struct {
 	out *output
-	w   *op.Writer // created with the first record, so that its header may hold the resource
+	w   *entries.Writer // created with the first record, so that its header may hold the resource
 	// last is the resource of the last header.
 	last *op.Resource
 }
@@ -49,7 +51,7 @@ func (c *entriesConverter) resource(r *op.Resource) error {
 
 func (c *entriesConverter) start(r *op.Resource) {
 	if c.w == nil {
-		c.w = op.NewWriter(c.out, r)
+		c.w = entries.NewWriter(c.out, r)
 	}
 }
 
@@ -62,13 +64,13 @@ func (c *entriesConverter) end() error {
 // that it need not hold the entries.
 type traceConverter struct {
 	out      *output
-	enc      *op.TraceEncoder
+	enc      *seed.Encoder
 	total    int64
 	metadata map[string]string
 }
 
 func newTraceConverter(out *output) (converter, error) {
-	return &traceConverter{out: out, enc: op.NewTraceEncoder(nil), metadata: make(map[string]string)}, nil
+	return &traceConverter{out: out, enc: seed.NewEncoder(nil), metadata: make(map[string]string)}, nil
 }
 
 func (c *traceConverter) record(rec op.Record) error {

@@ -34,7 +34,7 @@ func samples(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for _, pattern := range []string{
-		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/testdata/*.json*",
+		"testdata/*.json*", "testdata/figures/*.json*", "testdata/jaeger/*.json", "../../testdata/*", "../../op/*/testdata/*.json*",
 		"../../ingest/*/testdata/*", "../../ingest/otlp/testdata/*/traces*", "../../examples/offline/testdata/*",
 		recorded + "/*/*", recorded + "/*/*/*", recorded + "/*/*/*/*",
 	} {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // entryLines returns the lines of a conversion to entries.
@@ -90,7 +91,7 @@ func TestConversionsKeepSources(t *testing.T) {
 	first := tempInput(t, "a.jsonl", batch("v")+header("a")+entry+batch("w")+header("b")+entry+batch("v")+entry)
 	second := tempInput(t, "b.jsonl", entry)
 	hosts := func(file string) (all []string) {
-		m := new(op.Mapping)
+		m := new(attr.Mapping)
 		m.Keep("host.name")
 		err := source{inputs: []string{file}, mapping: m}.each(streams{err: os.Stderr}, nil, func(rec op.Record, err error) error {
 			if rec.Entry != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/jaeger/jaegertest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // realRequests writes n requests to Jaeger and to a file: Jaeger gets the
@@ -27,7 +28,7 @@ func realRequests(t *testing.T, s *jaegertest.Server, n int) (path string) {
 	start := time.Now().Add(-time.Minute).UnixNano()
 	var spans []string
 	var batch bytes.Buffer
-	w := op.NewWriter(&batch, &op.Resource{Service: "api"})
+	w := entries.NewWriter(&batch, &op.Resource{Service: "api"})
 	for i := range n {
 		from, matmul := start+int64(i)*100_000_000, int64(2_000_000)
 		if i%10 == 5 {

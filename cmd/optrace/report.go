@@ -15,7 +15,7 @@ import (
 	"github.com/optrace/optrace/analyze/key"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/termtext"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/csv"
 	"github.com/optrace/optrace/render/html"
 	"github.com/optrace/optrace/render/text"
@@ -195,8 +195,8 @@ func (f *reportFlags) options(chosen selection) (analyze.Options, error) {
 }
 
 // mappingFor returns the mapping that keeps the attributes to group by.
-func mappingFor(keys []key.Key) *op.Mapping {
-	var m op.Mapping
+func mappingFor(keys []key.Key) *attr.Mapping {
+	var m attr.Mapping
 	for _, k := range keys {
 		if k.Attr() != "" {
 			m.Keep(k.Attr())

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // serving runs optrace serve until end is called, which returns the exit code.
@@ -91,7 +92,7 @@ func reportIn(t *testing.T, text string) map[string]any {
 	return r
 }
 
-func entries(r map[string]any) int {
+func entriesIn(r map[string]any) int {
 	n, _ := r["input"].(map[string]any)["entries"].(float64)
 	return int(n)
 }
@@ -101,7 +102,7 @@ func (s *serving) await(t *testing.T, n int) string {
 	t.Helper()
 	for range 3000 {
 		text := fetchText(t, s.page+"?format=json")
-		if entries(reportIn(t, text)) >= n {
+		if entriesIn(reportIn(t, text)) >= n {
 			return text
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -116,7 +117,7 @@ func writeOps(t *testing.T, path string, from, to int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := op.NewWriter(f, nil)
+	w := entries.NewWriter(f, nil)
 	for i := from; i < to; i++ {
 		e := &op.Entry{
 			Operation: fmt.Sprint("op", i%7), DeviceID: fmt.Sprint("cuda:", i%3), Kind: op.KindCompute,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // source says what a command reads.
@@ -19,7 +20,7 @@ type source struct {
 	inputs []string
 	// format is the name of the inputs' format; "" finds it by content.
 	format  string
-	mapping *op.Mapping
+	mapping *attr.Mapping
 	// exclude reports whether a file found in a directory is left out.
 	exclude func(fs.FileInfo) bool
 	// memory bounds the memory that is taken for the input.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // The defaults of [LoadOptions].
@@ -23,7 +23,7 @@ type LoadOptions struct {
 	// Format is the format of the file, "" to find it by content.
 	Format string
 	// Mapping says which attributes of spans are kept; nil for those of the conventions.
-	Mapping *op.Mapping
+	Mapping *attr.Mapping
 	// MaxMemory bounds what readers hold, see [ingest.Options].
 	MaxMemory int64
 	// Inserted is called after each batch with the number of rows of the input that are in

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // row is a row of the table of records: a column per field. Columns are named as
@@ -250,7 +251,7 @@ func (r *row) record() (op.Record, error) {
 		return op.Record{Span: s}, err
 	case recordResource:
 		s := &op.Resource{Service: r.Service, Rank: known(r.Rank), WorldSize: known(r.WorldSize), Attrs: r.attrs()}
-		op.DecodeRest(r.Extra, s.Attrs, nil)
+		entries.DecodeRest(r.Extra, s.Attrs, nil)
 		return op.Record{Resource: s}, nil
 	case recordGap:
 		return op.Record{Gap: &op.Gap{Dropped: r.GapDropped, Reason: r.GapReason}}, nil
@@ -313,7 +314,7 @@ func (r *row) entry() (*op.Entry, error) {
 		return nil, err
 	}
 	e.Links = links
-	e.Extra, _ = op.DecodeRest(r.Extra, e.Attrs, e.Links)
+	e.Extra, _ = entries.DecodeRest(r.Extra, e.Attrs, e.Links)
 	return e, r.ids(&e.TraceID, &e.SpanID, &e.ParentSpanID, &e.RootSpanID)
 }
 
@@ -327,7 +328,7 @@ func (r *row) span() (*op.Span, error) {
 		return nil, err
 	}
 	s.Links = links
-	s.Extra, _ = op.DecodeRest(r.Extra, s.Attrs, s.Links)
+	s.Extra, _ = entries.DecodeRest(r.Extra, s.Attrs, s.Links)
 	var root op.SpanID
 	return s, r.ids(&s.TraceID, &s.SpanID, &s.ParentSpanID, &root)
 }

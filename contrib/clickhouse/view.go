@@ -43,11 +43,11 @@ func emptyOf(typ string) string {
 	return "0"
 }
 
-// attr is the text of an attribute of a span, "" where it has none.
-func attr(key string) string { return "SpanAttributes[" + quote(key) + "]" }
+// spanAttr is the text of an attribute of a span, "" where it has none.
+func spanAttr(key string) string { return "SpanAttributes[" + quote(key) + "]" }
 
 // integer is the integer of an attribute, null where it has none.
-func integer(key string) string { return "toInt64OrNull(" + attr(key) + ")" }
+func integer(key string) string { return "toInt64OrNull(" + spanAttr(key) + ")" }
 
 // viewColumns are the columns of the view, as expressions on a span. They refer to one another.
 func viewColumns() map[string]string {
@@ -56,8 +56,8 @@ func viewColumns() map[string]string {
 		"row":              "greatest(toUnixTimestamp64Nano(Timestamp), 0)",
 		"record":           fmt.Sprintf("if(mapContains(SpanAttributes, %s), 'entry', 'span')", quote(op.KeyName)),
 		"step":             integer(op.KeyStep),
-		"operation":        fmt.Sprintf("if(%[1]s = '', SpanName, %[1]s)", attr(op.KeyName)),
-		"device_id":        fmt.Sprintf("nullIf(if(%[1]s = '', %[2]s, %[1]s), '')", attr(op.KeyDevice), attr(op.KeyHardwareID)),
+		"operation":        fmt.Sprintf("if(%[1]s = '', SpanName, %[1]s)", spanAttr(op.KeyName)),
+		"device_id":        fmt.Sprintf("nullIf(if(%[1]s = '', %[2]s, %[1]s), '')", spanAttr(op.KeyDevice), spanAttr(op.KeyHardwareID)),
 		"duration_ns":      "if(Duration > 9223372036854775807, 0, Duration)",
 		"start_unix_ns":    "nullIf(toUnixTimestamp64Nano(Timestamp), 0)",
 		"launch_unix_ns":   integer(op.KeyLaunch),
@@ -67,13 +67,13 @@ func viewColumns() map[string]string {
 		"trace_id":         "TraceId",
 		"span_id":          "SpanId",
 		"parent_span_id":   "ParentSpanId",
-		"root":             attr(op.KeyRoot),
-		"root_span_id":     attr(op.KeyRootSpan),
+		"root":             spanAttr(op.KeyRoot),
+		"root_span_id":     spanAttr(op.KeyRootSpan),
 		"service":          "ServiceName",
 		"host":             "ResourceAttributes[" + quote(op.KeyHostName) + "]",
 		"scope":            "ScopeName",
-		"path":             attr(op.KeyPath),
-		"side":             fmt.Sprintf("if(%s = 'host', 'host', '')", attr(op.KeySide)),
+		"path":             spanAttr(op.KeyPath),
+		"side":             fmt.Sprintf("if(%s = 'host', 'host', '')", spanAttr(op.KeySide)),
 		"failed":           "StatusCode = 'Error'",
 		"error":            "if(StatusCode = 'Error', StatusMessage, '')",
 		"attr_k":           "arrayConcat(mapKeys(SpanAttributes), mapKeys(ResourceAttributes))",
@@ -84,21 +84,21 @@ func viewColumns() map[string]string {
 		"link_weights":     fmt.Sprintf("arrayMap(m -> toInt64OrZero(m[%s]), Links.Attributes)", quote(op.KeyLinkWeight)),
 		"link_weighted":    fmt.Sprintf("arrayMap(m -> mapContains(m, %s), Links.Attributes)", quote(op.KeyLinkWeight)),
 		"is_collective":    "arrayExists(k -> mapContains(SpanAttributes, k), " + texts(collective) + ")",
-		"collective_name":  attr(op.KeyCollective),
-		"collective_group": attr(op.KeyGroup),
+		"collective_name":  spanAttr(op.KeyCollective),
+		"collective_group": spanAttr(op.KeyGroup),
 		"adjusted_count":   viewWeight,
 		"warn":             viewWarnings(),
-		"dtype":            attr(op.KeyDType),
-		"input_dtypes":     "JSONExtract(" + attr(op.KeyInputDTypes) + ", 'Array(String)')",
-		"has_output_shape": "startsWith(" + attr(op.KeyOutputShape) + ", '[')",
-		"output_shape":     "JSONExtract(" + attr(op.KeyOutputShape) + ", 'Array(Int64)')",
-		"has_input_shapes": "startsWith(" + attr(op.KeyInputShapes) + ", '[')",
-		"input_shapes":     "arrayMap(s -> " + viewShape + ", JSONExtractArrayRaw(" + attr(op.KeyInputShapes) + "))",
+		"dtype":            spanAttr(op.KeyDType),
+		"input_dtypes":     "JSONExtract(" + spanAttr(op.KeyInputDTypes) + ", 'Array(String)')",
+		"has_output_shape": "startsWith(" + spanAttr(op.KeyOutputShape) + ", '[')",
+		"output_shape":     "JSONExtract(" + spanAttr(op.KeyOutputShape) + ", 'Array(Int64)')",
+		"has_input_shapes": "startsWith(" + spanAttr(op.KeyInputShapes) + ", '[')",
+		"input_shapes":     "arrayMap(s -> " + viewShape + ", JSONExtractArrayRaw(" + spanAttr(op.KeyInputShapes) + "))",
 		"unknown_inputs":   "arrayFilter((i, s) -> s IN ('null', '\"\"', '\"?\"'), " + viewPlaces + ")",
 		"output_elements":  viewElements(),
 		"memory_bytes":     viewMemory(),
 		"shapes":           viewShapes,
-		"kind":             viewKind("'collective'", "'collective'", "'memory'", "'compute'", attr(op.KeyKind), "'collective'"),
+		"kind":             viewKind("'collective'", "'collective'", "'memory'", "'compute'", spanAttr(op.KeyKind), "'collective'"),
 		"kind_rule":        viewKind("'library'", "'name'", "'name'", "'default'", viewRule, "'attribute'"),
 	}
 	for column, key := range map[string]string{
@@ -124,8 +124,8 @@ const viewShape = `if(startsWith(s, '['), JSONExtract(s, 'Array(Int64)'), arrayM
 	`splitByRegexp('[x,;]', replaceRegexpAll(JSONExtract(s, 'String'), '[^-0-9x,;]', '')))))`
 
 // viewPlaces are the numbers of the inputs, from 0, and their texts.
-var viewPlaces = "arrayMap(i -> toInt64(i) - 1, arrayEnumerate(JSONExtractArrayRaw(" + attr(op.KeyInputShapes) + "))), " +
-	"JSONExtractArrayRaw(" + attr(op.KeyInputShapes) + ")"
+var viewPlaces = "arrayMap(i -> toInt64(i) - 1, arrayEnumerate(JSONExtractArrayRaw(" + spanAttr(op.KeyInputShapes) + "))), " +
+	"JSONExtractArrayRaw(" + spanAttr(op.KeyInputShapes) + ")"
 
 // viewShapes is the text of the shapes and the element type.
 const viewShapes = `if(has_input_shapes + has_output_shape = 0 AND dtype = '', '', concat(` +
@@ -156,7 +156,7 @@ func viewMemory() string {
 }
 
 // viewRule is the rule that stands beside a kind.
-var viewRule = fmt.Sprintf("if(%[1]s = '', 'attribute', %[1]s)", attr(op.KeyKindRule))
+var viewRule = fmt.Sprintf("if(%[1]s = '', 'attribute', %[1]s)", spanAttr(op.KeyKindRule))
 
 // viewKind returns what follows from the kind that a span states or else from its name, as
 // op.InferKind has it.
@@ -170,14 +170,14 @@ func viewKind(library, word, memory, compute, stated, collective string) string 
 		"all-gather", "reducescatter", "reduce-scatter", "alltoall", "all_to_all", "all-to-all",
 	}
 	return fmt.Sprintf("multiIf(%s IN ('compute', 'collective', 'memory', 'io', 'control'), %s, is_collective, %s, "+
-		"%s, %s, multiSearchAny(%s, %s), %s, %s, %s, %s)", attr(op.KeyKind), stated, collective,
+		"%s, %s, multiSearchAny(%s, %s), %s, %s, %s, %s)", spanAttr(op.KeyKind), stated, collective,
 		prefix("nccl", "rccl", "msccl", "hccl", "oneccl"), library, name, texts(words), word, prefix("memcpy", "memset"), memory, compute)
 }
 
 // viewWarnings are the warnings that a span states, and that of an end before the start.
 func viewWarnings() string {
 	return fmt.Sprintf("arrayFilter(w -> w != '', arrayDistinct(arrayPushBack(splitByChar(',', %s), "+
-		"if(Duration > 9223372036854775807, 'neg_duration', ''))))", attr(op.KeyWarnings))
+		"if(Duration > 9223372036854775807, 'neg_duration', ''))))", spanAttr(op.KeyWarnings))
 }
 
 // viewWeight is how many spans a sampled one stands for, by the threshold in its trace state.

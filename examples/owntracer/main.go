@@ -20,7 +20,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/optrace/optrace"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 func main() {
@@ -34,8 +34,8 @@ func main() {
 func run(ctx context.Context, out io.Writer) (err error) {
 	// What the engine's own attributes mean: its name for the device is the
 	// device, and what its cache did is worth keeping in the entries.
-	var mapping op.Mapping
-	mapping.Alias("engine.placement", op.FieldDevice)
+	var mapping attr.Mapping
+	mapping.Alias("engine.placement", attr.FieldDevice)
 	mapping.Keep("engine.cache")
 
 	exporter, err := optrace.NewExporter(out, optrace.WithMapping(&mapping))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // The spans of the engine come out as entries, with its own attributes
@@ -19,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	for rec, err := range op.NewReader(&out, "entries").Records() {
+	for rec, err := range entries.NewReader(&out, "entries").Records() {
 		switch {
 		case err != nil:
 			fmt.Println(err)
@@ -56,7 +57,7 @@ func TestEntriesAreValid(t *testing.T) {
 	}
 	spans := make(map[op.SpanID]string)
 	parents := make(map[op.SpanID]string)
-	for rec, err := range op.NewReader(&out, "entries").Records() {
+	for rec, err := range entries.NewReader(&out, "entries").Records() {
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // The defaults of [ClientOptions].
@@ -47,7 +47,7 @@ type ClientOptions struct {
 	FollowRedirects bool
 	// Mapping is the table from attribute keys to fields; nil is the
 	// conventions.
-	Mapping *op.Mapping
+	Mapping *attr.Mapping
 }
 
 // Client asks a Jaeger query service for traces: with API version 3, which is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // api is a version of Jaeger's HTTP API: its paths, and how to read the
@@ -20,7 +21,7 @@ type api interface {
 	search(q *Query, w window, limit int) (path string, query url.Values)
 	// records reads the spans of an answer in so much memory, pruned the summaries in
 	// it. They may change its white space.
-	records(body []byte, name string, m *op.Mapping, memory int64) iter.Seq2[op.Record, error]
+	records(body []byte, name string, m *attr.Mapping, memory int64) iter.Seq2[op.Record, error]
 	pruned(body []byte) []op.Pruned
 }
 
@@ -51,7 +52,7 @@ func (apiV3) search(q *Query, w window, limit int) (string, url.Values) {
 	return "/api/v3/traces", v
 }
 
-func (apiV3) records(body []byte, name string, m *op.Mapping, _ int64) iter.Seq2[op.Record, error] {
+func (apiV3) records(body []byte, name string, m *attr.Mapping, _ int64) iter.Seq2[op.Record, error] {
 	// An answer is one document. Lines in it would look like documents of their
 	// own, and between the tokens any white space is as good as another.
 	for i := range body {
@@ -90,7 +91,7 @@ func (apiV1) search(q *Query, w window, limit int) (string, url.Values) {
 	return "/api/traces", v
 }
 
-func (apiV1) records(body []byte, name string, m *op.Mapping, memory int64) iter.Seq2[op.Record, error] {
+func (apiV1) records(body []byte, name string, m *attr.Mapping, memory int64) iter.Seq2[op.Record, error] {
 	return RecordsHolding(bytes.NewReader(body), name, m, upTo(memory))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // MaxTraceBytes is the most memory that a trace takes. Its processes, which say where
@@ -27,14 +28,14 @@ var errTraceTooLarge = errors.New("reading spans: the trace takes too much memor
 // answer; any other error is the last thing yielded, and so is a
 // *[ServerError], where Jaeger answered with an error instead of data. What a
 // record points to is valid until the next one.
-func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
 // RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
 // number of bytes that are held in addition, a negative one for what no longer is, and an
 // error that it returns ends the reading. Without hold a trace may take MaxTraceBytes.
-func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReader(src, name, m, yield)
 		if hold != nil {
@@ -72,7 +73,7 @@ type spanText struct {
 	start, end int
 }
 
-func newReader(src io.Reader, name string, m *op.Mapping, yield func(op.Record, error) bool) *reader {
+func newReader(src io.Reader, name string, m *attr.Mapping, yield func(op.Record, error) bool) *reader {
 	return &reader{stream: jsonstream.NewReader(src, name), dec: newDecoder(m), yield: yield, hold: upTo(MaxTraceBytes)}
 }
 

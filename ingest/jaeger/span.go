@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // decoder reads the objects of an answer. What it returns is overwritten by
@@ -15,7 +16,7 @@ type decoder struct {
 	lex     jsontext.Lexer
 	value   jsontext.Lexer // of the value of a tag
 	list    jsontext.Lexer // of a list within it
-	build   *op.Builder
+	build   *attr.Builder
 	feed    *attrjson.Feeder
 	strings intern.Table
 
@@ -24,8 +25,8 @@ type decoder struct {
 	out    op.Span
 }
 
-func newDecoder(m *op.Mapping) *decoder {
-	build := op.NewBuilder(m)
+func newDecoder(m *attr.Mapping) *decoder {
+	build := attr.NewBuilder(m)
 	return &decoder{build: build, feed: attrjson.NewFeeder(build)}
 }
 

@@ -5,15 +5,15 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
-
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // entryMaker makes entries of the rows of joined tables.
 type entryMaker struct {
 	*join
-	build *op.Builder
+	build *attr.Builder
 	feed  *attrjson.Feeder
 	trace op.TraceID
 	base  int64

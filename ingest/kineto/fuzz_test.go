@@ -9,7 +9,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it
@@ -31,7 +31,7 @@ func FuzzRecords(f *testing.F) {
 	f.Add([]byte(`[{"ph":"X","cat":"cpu_op","name":"aten::conv1d","ts":1,"dur":1,"args":{"Input Dims":[[1,4,9],[6,4,3]],` +
 		`"Concrete Inputs":["","","","[1]","[0]","[1]","1"]}}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m := &op.Mapping{}
+		m := &attr.Mapping{}
 		m.Keep("queued")
 		recordtest.Check(t, kineto.Records(bytes.NewReader(text), "fuzz", m))
 		checkStraight(t, text)

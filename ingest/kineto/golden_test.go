@@ -10,11 +10,11 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // transcript returns the records of a trace, a line each.
-func transcript(t testing.TB, text []byte, m *op.Mapping) string {
+func transcript(t testing.TB, text []byte, m *attr.Mapping) string {
 	t.Helper()
 	return recordtest.Transcript(t, kineto.Records(bytes.NewReader(text), "trace", m))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // ownArguments are the arguments of a plain span that are no attributes of an
@@ -137,7 +138,7 @@ func (a *ownArguments) readLinks() {
 }
 
 // complete adds the arguments to an operation that b has built.
-func (a *ownArguments) complete(b *op.Builder, e *op.Entry) {
+func (a *ownArguments) complete(b *attr.Builder, e *op.Entry) {
 	if !a.trace.IsZero() || !a.spanID.IsZero() || !a.parent.IsZero() {
 		b.SetIDs(a.trace, a.spanID, a.parent)
 	}

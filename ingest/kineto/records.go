@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/ingest/internal/traceevent"
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // The members of the document beside the events that matter.
@@ -27,14 +28,14 @@ const (
 // A *[op.SyntaxError] is an event that could not be read, or the early end of
 // the trace; any other error is the last thing yielded. What a record points to
 // is valid until the next one.
-func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
 // RecordsHolding is [Records] for a caller that bounds the memory: hold is called with the
 // number of bytes that are held in addition, a negative one for what no longer is, and an
 // error that it returns ends the reading. Without hold a trace may take MaxHeldBytes.
-func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		newReader(src, name, m).read(hold, yield)
 	}
@@ -55,7 +56,7 @@ type Source interface {
 
 // RecordsOf is [RecordsHolding] for events of any source. Their slices on a thread may
 // come in order of their ends, enclosing ones last.
-func RecordsOf(events Source, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func RecordsOf(events Source, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		r := newReaderOf(events, m)
 		r.tables.innerFirst = true
@@ -85,7 +86,7 @@ type reader struct {
 	events Source
 	yield  func(op.Record, error) bool
 
-	build   *op.Builder
+	build   *attr.Builder
 	feed    *attrjson.Feeder
 	own     ownArguments // of a plain span
 	args    arguments
@@ -115,15 +116,15 @@ func upTo(most int64) func(int64) error {
 	}
 }
 
-func newReader(src io.Reader, name string, m *op.Mapping) *reader {
+func newReader(src io.Reader, name string, m *attr.Mapping) *reader {
 	events := traceevent.NewReader(src, name, memberDistributed, MemberBase)
 	r := newReaderOf(events, m)
 	events.ReadArgs(r.straightArgs)
 	return r
 }
 
-func newReaderOf(events Source, m *op.Mapping) *reader {
-	build := op.NewBuilder(m)
+func newReaderOf(events Source, m *attr.Mapping) *reader {
+	build := attr.NewBuilder(m)
 	r := &reader{
 		events: events,
 		build:  build,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 const kernel = `{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":10.25,"dur":2,"args":{"device":0,"stream":7}}`
@@ -128,10 +129,10 @@ func TestRecordsReportTheCutOnce(t *testing.T) {
 }
 
 func TestRecordsWithMapping(t *testing.T) {
-	m := &op.Mapping{}
+	m := &attr.Mapping{}
 	m.Keep("queued")
 	m.Keep("correlation")
-	m.Alias("layer", op.FieldPath)
+	m.Alias("layer", attr.FieldPath)
 	text := `[{"ph":"X","cat":"kernel","name":"gemm","ts":1,"dur":2,"args":{"queued":0,"grid":[1,2],"layer":"encoder.0","device":3,` +
 		`"correlation":8}},
 		{"ph":"X","cat":"cpu_op","name":"aten::mm","ts":1,"dur":2,"args":{"layer":"encoder.1","Input Dims":[[2]]}}]`

@@ -16,12 +16,12 @@ import (
 
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/cases"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // records returns all records of a trace, and the errors, as text.
 func records(src io.Reader) []string {
-	m := &op.Mapping{}
+	m := &attr.Mapping{}
 	for _, key := range []string{"queued", "correlation", "Input Dims", "Seq", "note"} {
 		m.Keep(key)
 	}

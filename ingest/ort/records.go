@@ -12,6 +12,7 @@ import (
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Records reads a profile in constant memory. name stands for src in errors,
@@ -20,7 +21,7 @@ import (
 // A *[op.SyntaxError] is an event that could not be read, or the early end of
 // the profile; any other error is the last thing yielded. What a record points
 // to is valid until the next one.
-func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		events := traceevent.NewReader(src, name)
 		d := newDecoder(m)
@@ -44,7 +45,7 @@ func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, err
 
 // decoder makes entries of events. What it returns is overwritten by the next.
 type decoder struct {
-	build   *op.Builder
+	build   *attr.Builder
 	feed    *attrjson.Feeder
 	lex     jsontext.Lexer
 	strings intern.Table
@@ -52,8 +53,8 @@ type decoder struct {
 	devices map[string]string // by provider
 }
 
-func newDecoder(m *op.Mapping) *decoder {
-	build := op.NewBuilder(m)
+func newDecoder(m *attr.Mapping) *decoder {
+	build := attr.NewBuilder(m)
 	return &decoder{build: build, feed: attrjson.NewFeeder(build), devices: make(map[string]string)}
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/optrace/optrace/ingest/ort"
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
-func transcript(t testing.TB, text string, m *op.Mapping) string {
+func transcript(t testing.TB, text string, m *attr.Mapping) string {
 	t.Helper()
 	return recordtest.Transcript(t, ort.Records(strings.NewReader(text), "profile", m))
 }
@@ -40,7 +40,7 @@ func TestRecords(t *testing.T) {
 		end      = `"duration_us":2,"output_elements":null,"memory_bytes":null,"kind":"compute","start_unix_ns":1000,"duration_ns":2000,` +
 			`"path":"n"`
 	)
-	m := &op.Mapping{}
+	m := &attr.Mapping{}
 	m.Keep("node_index")
 	for _, test := range []struct{ name, text, want string }{
 		{"no events", `[]`, ""},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // yieldFunc takes what a reader found; false ends the reading.
@@ -14,7 +15,7 @@ type yieldFunc func(op.Record, error) bool
 // decoder makes records of spans, whatever their encoding. A record is overwritten by
 // the next one.
 type decoder struct {
-	builder *op.Builder
+	builder *attr.Builder
 	strings intern.Table // of valid UTF-8
 
 	resource op.Resource
@@ -23,7 +24,7 @@ type decoder struct {
 	fields spanFields
 	other  op.Span // the last one that is no operation
 
-	mapping *op.Mapping
+	mapping *attr.Mapping
 	// omits is set where fields are left out, and span is then the text of the span.
 	omits bool
 	span  []byte
@@ -36,8 +37,8 @@ type decoder struct {
 	links []op.Link // that have not been given to the builder
 }
 
-func newDecoder(m *op.Mapping) *decoder {
-	return &decoder{builder: op.NewOmittingBuilder(m), mapping: m, omits: m.Omitted() != 0}
+func newDecoder(m *attr.Mapping) *decoder {
+	return &decoder{builder: attr.NewOmittingBuilder(m), mapping: m, omits: m.Omitted() != 0}
 }
 
 // wholeDecoder returns the decoder for entries of d with all of their fields.

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
@@ -22,7 +23,7 @@ const framePrefix = 4
 // length in 4 bytes, then a batch in protobuf or JSON, which may be compressed
 // with zstd by itself. name stands for src in errors; m is the table from
 // attribute keys to fields, nil for the conventions.
-func FramedRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func FramedRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewFrameReader(m).Records(src, name, op.Position{})
 }
 
@@ -44,7 +45,7 @@ type FrameReader struct {
 
 // NewFrameReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
-func NewFrameReader(m *op.Mapping) *FrameReader {
+func NewFrameReader(m *attr.Mapping) *FrameReader {
 	d := newDecoder(m)
 	r := &FrameReader{proto: protoReader{decoder: d}}
 	r.json = newJSONReader(d, newWindow(), r.fromJSON)

@@ -8,20 +8,22 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // fuzzReader checks that whatever a reader accepts is valid, and reads back
 // from entries JSON Lines as it was.
 func fuzzReader(t *testing.T, r reader, text []byte) {
 	t.Helper()
-	all := new(op.Mapping)
+	all := new(attr.Mapping)
 	all.KeepAll()
-	for _, m := range []*op.Mapping{nil, all} {
+	for _, m := range []*attr.Mapping{nil, all} {
 		fuzzReaderWith(t, r, text, m)
 	}
 }
 
-func fuzzReaderWith(t *testing.T, r reader, text []byte, m *op.Mapping) {
+func fuzzReaderWith(t *testing.T, r reader, text []byte, m *attr.Mapping) {
 	t.Helper()
 	for rec, err := range r(bytes.NewReader(text), "fuzz", m) {
 		var syntax *op.SyntaxError
@@ -36,7 +38,7 @@ func fuzzReaderWith(t *testing.T, r reader, text []byte, m *op.Mapping) {
 		}
 		if s := rec.Span; s != nil {
 			line := s.AppendJSON(nil)
-			again, err := op.DecodeLine(line)
+			again, err := entries.DecodeLine(line)
 			if err != nil || again.Span == nil || !bytes.Equal(line, again.Span.AppendJSON(nil)) {
 				t.Fatalf("the span's JSON does not read back: %v\n%s", err, line)
 			}
@@ -48,7 +50,7 @@ func fuzzReaderWith(t *testing.T, r reader, text []byte, m *op.Mapping) {
 			t.Fatalf("invalid entry: %v", err)
 		}
 		line := rec.Entry.AppendJSON(nil)
-		again, err := op.DecodeLine(line)
+		again, err := entries.DecodeLine(line)
 		if err != nil || again.Entry == nil {
 			t.Fatalf("the entry's JSON does not read back: %v\n%s", err, line)
 		}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // JSONRecords reads OTLP JSON: one document or several, on a line each or
 // spread over lines. Jaeger's api_v3 answers, which wrap the document in a
 // "result", are read too. name stands for src in errors; m is the table from
 // attribute keys to fields, nil for the conventions.
-func JSONRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func JSONRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewJSONReader(m).Records(src, name, op.Position{}, false)
 }
 
@@ -24,7 +25,7 @@ type JSONReader struct{ r *jsonReader }
 
 // NewJSONReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
-func NewJSONReader(m *op.Mapping) *JSONReader {
+func NewJSONReader(m *attr.Mapping) *JSONReader {
 	return &JSONReader{r: newJSONReader(newDecoder(m), newWindow(), nil)}
 }
 

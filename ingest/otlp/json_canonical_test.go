@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // checkJSONSpans checks that canonicalSpan, which has read the texts before, reads each
@@ -19,15 +20,15 @@ import (
 // read.
 func checkJSONSpans(t *testing.T, texts ...string) (read int) {
 	t.Helper()
-	one, all := &op.Mapping{}, &op.Mapping{}
+	one, all := &attr.Mapping{}, &attr.Mapping{}
 	one.Keep("other")
 	all.KeepAll()
 	checkJSONSpansWith(t, all, texts...)
-	checkJSONSpansWith(t, one.Without(op.FieldsOf(op.FieldStep, op.FieldDType)), texts...)
+	checkJSONSpansWith(t, one.Without(attr.FieldsOf(attr.FieldStep, attr.FieldDType)), texts...)
 	return checkJSONSpansWith(t, one, texts...)
 }
 
-func checkJSONSpansWith(t *testing.T, m *op.Mapping, texts ...string) (read int) {
+func checkJSONSpansWith(t *testing.T, m *attr.Mapping, texts ...string) (read int) {
 	t.Helper()
 	reset := func(r *jsonReader, text string) {
 		r.w.reset(bytes.NewBuffer([]byte(text)), "test", op.Position{})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Parts says how a large document is read in parts.
@@ -37,7 +38,7 @@ var errUnshared = errors.New("not to be read in parts")
 // span, and stands below a resource and a scope, which are looked for in front of it.
 // Whether that is so is known once the part before has been read. If not, that part
 // ends with an [op.ErrAgain].
-func JSONParts(src io.ReaderAt, size int64, name string, m *op.Mapping, p Parts) ([]iter.Seq2[op.Record, error], error) {
+func JSONParts(src io.ReaderAt, size int64, name string, m *attr.Mapping, p Parts) ([]iter.Seq2[op.Record, error], error) {
 	// Parts are large, so that it does not matter that places have to be looked for.
 	const most, fewest, pieces = 32, 4, 16
 	d := &jsonDocument{src: src, size: size, name: name, mapping: m, thorough: p.Thorough}

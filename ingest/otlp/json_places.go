@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // jsonDocument is a document that is read in parts. It starts with a list of
@@ -15,7 +15,7 @@ type jsonDocument struct {
 	src      io.ReaderAt
 	size     int64
 	name     string
-	mapping  *op.Mapping
+	mapping  *attr.Mapping
 	thorough bool
 	// isResult is set if the document is the result of an answer.
 	isResult bool

@@ -10,11 +10,12 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Entries of which fields were left out can be read whole, and are otherwise the same.
 func TestReadWhole(t *testing.T) {
-	omitted := op.FieldsOf(op.FieldPath, op.FieldScope, op.FieldStep, op.FieldStream, op.FieldRoot, op.FieldInputShapes)
+	omitted := attr.FieldsOf(attr.FieldPath, attr.FieldScope, attr.FieldStep, attr.FieldStream, attr.FieldRoot, attr.FieldInputShapes)
 	entries := 0
 	for seed := range cases.Numbers(t, 300) {
 		td := randomTraces(rand.New(rand.NewPCG(seed, 21)))
@@ -36,7 +37,7 @@ func TestReadWhole(t *testing.T) {
 					want = append(want, rec.Entry.Clone())
 				}
 			}
-			for rec := range in.read(bytes.NewReader(in.text), name, new(op.Mapping).Without(omitted)) {
+			for rec := range in.read(bytes.NewReader(in.text), name, new(attr.Mapping).Without(omitted)) {
 				if rec.Entry == nil {
 					continue
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Over random spans, the readers find what the generated types of OTLP hold,
@@ -42,7 +43,7 @@ func TestReadersAgreeWithOracle(t *testing.T) {
 
 // oracle returns the records of td, found by walking the generated types.
 func oracle(td *tracepb.TracesData) (records []string) {
-	b := op.NewBuilder(nil)
+	b := attr.NewBuilder(nil)
 	for _, rs := range td.ResourceSpans {
 		var resource op.Resource
 		for _, a := range rs.Resource.Attributes {
@@ -79,7 +80,7 @@ func oracleAttr(k string, v *commonpb.AnyValue) op.Attr {
 	return op.Attr{Key: k, Value: naiveJSON(v), Type: op.AttrJSON}
 }
 
-func feed(b *op.Builder, k string, v *commonpb.AnyValue) {
+func feed(b *attr.Builder, k string, v *commonpb.AnyValue) {
 	switch v := v.Value.(type) {
 	case *commonpb.AnyValue_StringValue:
 		b.Str(k, v.StringValue)
@@ -98,7 +99,7 @@ func feed(b *op.Builder, k string, v *commonpb.AnyValue) {
 	}
 }
 
-func feedList(list *op.List, s *commonpb.ArrayValue) {
+func feedList(list *attr.List, s *commonpb.ArrayValue) {
 	for _, v := range s.Values {
 		switch v := v.Value.(type) {
 		case *commonpb.AnyValue_StringValue:
@@ -120,7 +121,7 @@ func feedList(list *op.List, s *commonpb.ArrayValue) {
 func traceID(b []byte) (id op.TraceID) { copy(id[:], b); return id }
 func spanID(b []byte) (id op.SpanID)   { copy(id[:], b); return id }
 
-func oracleSpan(b *op.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
+func oracleSpan(b *attr.Builder, s *tracepb.Span, r *op.Resource, scope string) op.Record {
 	start, end := s.StartTimeUnixNano, s.EndTimeUnixNano
 	at, duration := op.Int{}, int64(0)
 	startOK, endOK := start > 0 && start <= math.MaxInt64, end > 0 && end <= math.MaxInt64
@@ -164,7 +165,7 @@ func oracleSpan(b *op.Builder, s *tracepb.Span, r *op.Resource, scope string) op
 	}}
 }
 
-func oracleLink(b *op.Builder, l *tracepb.Span_Link) {
+func oracleLink(b *attr.Builder, l *tracepb.Span_Link) {
 	link := op.Link{TraceID: traceID(l.TraceId), SpanID: spanID(l.SpanId)}
 	for _, a := range l.Attributes {
 		switch v := a.Value.Value.(type) {
@@ -183,10 +184,10 @@ func oracleLink(b *op.Builder, l *tracepb.Span_Link) {
 
 // Where everything is kept, the readers find the same in all encodings.
 func TestReadersKeepTheSame(t *testing.T) {
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	m.KeepAll()
 	keeping := func(r reader) reader {
-		return func(src io.Reader, name string, _ *op.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
+		return func(src io.Reader, name string, _ *attr.Mapping) iter.Seq2[op.Record, error] { return r(src, name, m) }
 	}
 	for seed := range cases.Numbers(t, 100) {
 		rng := rand.New(rand.NewPCG(seed, 2))

@@ -10,10 +10,11 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // reader is one of the package's readers.
-type reader func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+type reader func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
 
 // result is what a reader made of an input, as text.
 type result struct {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // keep returns a record with a copy of an entry or else a span.
@@ -26,15 +27,15 @@ func keep(e *op.Entry, s *op.Span) op.Record {
 // canonicalSpan read.
 func checkProtoSpans(t *testing.T, spans ...[]byte) (read int) {
 	t.Helper()
-	one, all := &op.Mapping{}, &op.Mapping{}
+	one, all := &attr.Mapping{}, &attr.Mapping{}
 	one.Keep("other")
 	all.KeepAll()
 	checkProtoSpansWith(t, all, spans...)
-	checkProtoSpansWith(t, one.Without(op.FieldsOf(op.FieldStep, op.FieldDType)), spans...)
+	checkProtoSpansWith(t, one.Without(attr.FieldsOf(attr.FieldStep, attr.FieldDType)), spans...)
 	return checkProtoSpansWith(t, one, spans...)
 }
 
-func checkProtoSpansWith(t *testing.T, m *op.Mapping, spans ...[]byte) (read int) {
+func checkProtoSpansWith(t *testing.T, m *attr.Mapping, spans ...[]byte) (read int) {
 	t.Helper()
 	r := &protoReader{decoder: newDecoder(m)}
 	for _, span := range spans {

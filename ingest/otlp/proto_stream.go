@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // ProtoRecords reads one TracesData message, or several one behind the other,
@@ -15,7 +16,7 @@ import (
 // larger ones are entered, down to the spans, so that memory stays bounded.
 // name stands for src in errors; m is the table from attribute keys to fields,
 // nil for the conventions.
-func ProtoRecords(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func ProtoRecords(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewProtoReader(m).Records(src, name, op.Position{}, ProtoPlace{})
 }
 
@@ -26,7 +27,7 @@ type ProtoReader struct{ s protoStream }
 
 // NewProtoReader returns a reader; m is the table from attribute keys to fields,
 // nil for the conventions.
-func NewProtoReader(m *op.Mapping) *ProtoReader {
+func NewProtoReader(m *attr.Mapping) *ProtoReader {
 	return &ProtoReader{s: protoStream{r: protoReader{decoder: newDecoder(m)}, most: MaxMessageBytes}}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/internal/recordtest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // FuzzRecords checks that no input makes the reader panic, that the entries it makes are
@@ -21,7 +21,7 @@ func FuzzRecords(f *testing.F) {
 		f.Add(readFile(f, file))
 	}
 	f.Fuzz(func(t *testing.T, trace []byte) {
-		m := &op.Mapping{}
+		m := &attr.Mapping{}
 		m.Keep("settings")
 		recordtest.Check(t, perfetto.Records(bytes.NewReader(trace), "fuzz", m))
 		perfetto.Sniff(trace)

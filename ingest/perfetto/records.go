@@ -11,6 +11,7 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Records reads a trace. name stands for src in errors, and m says which
@@ -19,7 +20,7 @@ import (
 // A *[op.SyntaxError] is an event that could not be read, or the early end of
 // the trace; any other error is the last thing yielded. What a record points to
 // is valid until the next one.
-func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return RecordsHolding(src, name, m, nil)
 }
 
@@ -27,7 +28,7 @@ func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, err
 // number of bytes that are held in addition, a negative one for what no longer is, and an
 // error that it returns ends the reading. Without hold a trace may take
 // [kineto.MaxHeldBytes].
-func RecordsHolding(src io.Reader, name string, m *op.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
+func RecordsHolding(src io.Reader, name string, m *attr.Mapping, hold func(bytes int64) error) iter.Seq2[op.Record, error] {
 	return func(yield func(op.Record, error) bool) {
 		hold := hold
 		if hold == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/jsonstream"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Records reads spans in constant memory. name stands for src in errors, and m
@@ -15,7 +16,7 @@ import (
 //
 // A *[op.SyntaxError] is a span that could not be read; any other error is the
 // last thing yielded. What a record points to is valid until the next one.
-func Records(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error] {
+func Records(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error] {
 	return NewReader(m).Records(src, name, Part{})
 }
 
@@ -35,7 +36,7 @@ type Reader struct{ d *decoder }
 
 // NewReader returns a reader; m is the table from attribute keys to fields, nil for the
 // conventions.
-func NewReader(m *op.Mapping) *Reader { return &Reader{d: newDecoder(m)} }
+func NewReader(m *attr.Mapping) *Reader { return &Reader{d: newDecoder(m)} }
 
 // Records reads a part of the file called name. A *bytes.Buffer is read where it lies in
 // memory.

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/golden"
 	"github.com/optrace/optrace/internal/recordtest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 func transcript(t testing.TB, text string) string {
@@ -173,7 +174,7 @@ func TestRecordsStopWhenTold(t *testing.T) {
 }
 
 func TestRecordsWithMapping(t *testing.T) {
-	m := &op.Mapping{}
+	m := &attr.Mapping{}
 	m.Keep("debug.stats")
 	for rec, err := range stdouttrace.Records(strings.NewReader(operation("",
 		`,{"Key":"debug.stats","Value":{"Type":"FLOAT64SLICE","Value":[0.5, 1]}}`)), "output", m) {

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // decoder reads spans. What it returns is overwritten by the next span.
@@ -17,7 +18,7 @@ type decoder struct {
 	open    []byte         // the lists and objects around an element of a list
 	floats  bool           // the numbers of a list are floating-point numbers
 	opaque  bool           // the element is of a type that says nothing here
-	build   *op.Builder
+	build   *attr.Builder
 	strings intern.Table
 
 	fields fields
@@ -29,7 +30,7 @@ type decoder struct {
 	newResource  bool   // the span's resource is not that of the span before
 }
 
-func newDecoder(m *op.Mapping) *decoder { return &decoder{build: op.NewBuilder(m)} }
+func newDecoder(m *attr.Mapping) *decoder { return &decoder{build: attr.NewBuilder(m)} }
 
 // fields are the fields of a span that are not its attributes.
 type fields struct {

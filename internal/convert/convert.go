@@ -1,6 +1,6 @@
 // Package convert turns span data into op entries and ancestry records.
 //
-// It hands attributes to an [op.Builder], which knows the conventions and the
+// It hands attributes to an [attr.Builder], which knows the conventions and the
 // mapping; it knows no file format. The entries encoder, the pruner, and
 // optrace.Converter use it.
 package convert
@@ -14,13 +14,14 @@ import (
 
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Converter turns finished spans into entries and ancestry records. It is used by
 // one goroutine at a time; its results are valid until its next call.
 type Converter struct {
-	mapping   *op.Mapping
-	builder   *op.Builder
+	mapping   *attr.Mapping
+	builder   *attr.Builder
 	resources map[*resource.Resource]*op.Resource
 	span      op.Span
 }
@@ -30,8 +31,8 @@ const maxCachedResources = 64
 
 // New returns a Converter that reads attributes as m says. It remembers lists that it
 // has made texts of, in at most so many bytes.
-func New(m *op.Mapping, textBytes int) *Converter {
-	c := &Converter{mapping: m, builder: op.NewBuilder(m)}
+func New(m *attr.Mapping, textBytes int) *Converter {
+	c := &Converter{mapping: m, builder: attr.NewBuilder(m)}
 	c.builder.LimitTexts(textBytes)
 	return c
 }
@@ -151,7 +152,7 @@ func (c *Converter) Resource(r *resource.Resource) *op.Resource {
 func convertResource(r *resource.Resource) *op.Resource {
 	res := &op.Resource{}
 	for _, kv := range r.Attributes() {
-		res.SetAttr(attr(kv))
+		res.SetAttr(attrOf(kv))
 	}
 	return res
 }
@@ -178,7 +179,7 @@ func (c *Converter) attribute(key string, v attribute.Value) {
 		list.End()
 	default:
 		if b.Target(key).Kept() {
-			b.SetAttr(attr(attribute.KeyValue{Key: attribute.Key(key), Value: v}))
+			b.SetAttr(attrOf(attribute.KeyValue{Key: attribute.Key(key), Value: v}))
 		} else {
 			b.Other(key)
 		}

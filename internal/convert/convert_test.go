@@ -16,6 +16,7 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/tensorconv"
 )
 
@@ -178,8 +179,8 @@ func TestEntryOfOtherSpans(t *testing.T) {
 }
 
 func TestEntryMapping(t *testing.T) {
-	var m op.Mapping
-	m.Alias("engine.kernel", op.FieldName)
+	var m attr.Mapping
+	m.Alias("engine.kernel", attr.FieldName)
 	for _, key := range []string{"text", "number", "float", "flag", "list", "nested", "flags", "map"} {
 		m.Keep(key)
 	}
@@ -240,7 +241,7 @@ func TestResourceIsConvertedOnce(t *testing.T) {
 
 // Lists are read down to a limited depth, whatever a span holds.
 func TestEntryDepth(t *testing.T) {
-	var m op.Mapping
+	var m attr.Mapping
 	m.Keep("nested")
 	c := convert.New(&m, 1<<10)
 	m.Keep("map")

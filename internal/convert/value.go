@@ -9,8 +9,8 @@ import (
 	"github.com/optrace/optrace/op"
 )
 
-// attr returns an attribute that is no operation's.
-func attr(kv attribute.KeyValue) op.Attr {
+// attrOf returns an attribute that is no operation's.
+func attrOf(kv attribute.KeyValue) op.Attr {
 	a := op.Attr{Key: string(kv.Key)}
 	switch v := kv.Value; v.Type() {
 	case attribute.STRING:

@@ -8,6 +8,7 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Spans come from the application and may panic. Such a span leaves nothing
@@ -52,7 +53,7 @@ func AddLinked(t *traces.WithOps, d *span.Data) {
 
 // IsOperation reports whether s would become an entry. A span that panics counts
 // as one, as in Add.
-func IsOperation(m *op.Mapping, s sdktrace.ReadOnlySpan) (is bool) {
+func IsOperation(m *attr.Mapping, s sdktrace.ReadOnlySpan) (is bool) {
 	defer func() {
 		if recover() != nil {
 			is = true

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Format is the format of an exporter's output.
@@ -23,7 +24,7 @@ type Format interface {
 	Name() string
 	// NewEncoder returns an encoder for the use of one goroutine at a time.
 	// cacheBytes bounds its cache of attribute sets.
-	NewEncoder(m *op.Mapping, cacheBytes int) Encoder
+	NewEncoder(m *attr.Mapping, cacheBytes int) Encoder
 	// Frame returns b in the form in which it is written, and the length of the
 	// part before b's records. The result is in the memory of b or of f.Scratch,
 	// and Frame may be called again.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Input is one source of a window's records, such as a file. It is safe for concurrent
@@ -109,7 +110,7 @@ func (w *Writer) line(appendTo func([]byte) []byte, count *int) {
 	}
 	start := len(w.text)
 	w.text = append(appendTo(w.text), '\n')
-	if len(w.text)-start > op.MaxLineBytes {
+	if len(w.text)-start > entries.MaxLineBytes {
 		w.text = w.text[:start]
 		w.open.errors = append(w.open.errors, &op.SyntaxError{
 			File: "window", Offset: -1, Class: op.ErrorLimit, Msg: "a record is larger than a line may be",

@@ -21,6 +21,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/html"
 )
 
@@ -211,7 +212,7 @@ func TestRecordTooLarge(t *testing.T) {
 	w := NewWindow(Limits{})
 	out := w.Input("").Writer()
 	e := operation(0)
-	e.Operation = strings.Repeat("x", op.MaxLineBytes)
+	e.Operation = strings.Repeat("x", entries.MaxLineBytes)
 	out.Add(op.Record{Entry: e}, nil)
 	out.Flush()
 	r, err := w.view().report(t.Context(), analyze.Options{})

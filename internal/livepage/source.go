@@ -10,17 +10,19 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/chrome"
 )
 
 // source is the view of a window as the input of a report.
 type source struct {
 	*view
-	omitted op.Fields
+	omitted attr.Fields
 }
 
 // Omit implements what [analyze.Run] looks for.
-func (s *source) Omit(fields op.Fields) { s.omitted = fields }
+func (s *source) Omit(fields attr.Fields) { s.omitted = fields }
 
 // Read implements [analyze.Source].
 func (s *source) Read(workers int, read func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error) error {
@@ -64,13 +66,13 @@ func (s *source) Files() iter.Seq2[string, int64] {
 
 // blockReader reads one block after the other.
 type blockReader struct {
-	*op.Reader
+	*entries.Reader
 	codec *Codec
 	text  []byte // memory for the codec
 }
 
 func (v *view) reader() *blockReader {
-	return &blockReader{Reader: op.NewReader(nil, ""), codec: v.codec}
+	return &blockReader{Reader: entries.NewReader(nil, ""), codec: v.codec}
 }
 
 // all yields the records of a block.

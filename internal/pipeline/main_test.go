@@ -17,7 +17,7 @@ import (
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
-	"github.com/optrace/optrace/op"
+	opentries "github.com/optrace/optrace/op/entries"
 )
 
 // TestMain fails if a test leaves a goroutine behind. Errors that tests provoke
@@ -73,7 +73,7 @@ func (w written) lost() (n uint64) {
 
 func read(tb testing.TB, content []byte) (w written) {
 	tb.Helper()
-	for rec, err := range op.NewReader(bytes.NewReader(content), "out").Records() {
+	for rec, err := range opentries.NewReader(bytes.NewReader(content), "out").Records() {
 		switch {
 		case err != nil:
 			tb.Fatal(err)

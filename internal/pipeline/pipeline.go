@@ -18,7 +18,7 @@ import (
 	"github.com/optrace/optrace/internal/sink"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Pipeline carries spans to an exporter. It is safe for concurrent use.
@@ -77,5 +77,5 @@ type Output struct {
 	Sink    *sink.Sink
 	Traces  *traces.WithOps
 	Format  encoding.Format
-	Mapping *op.Mapping
+	Mapping *attr.Mapping
 }

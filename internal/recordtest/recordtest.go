@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Transcript returns the output of a reader, a line per record: entries, spans
@@ -62,7 +63,7 @@ func Check(t testing.TB, records iter.Seq2[op.Record, error]) {
 			t.Fatal(err)
 		}
 		line := rec.Entry.AppendJSON(nil)
-		back, err := op.DecodeLine(line)
+		back, err := entries.DecodeLine(line)
 		if err != nil || back.Entry == nil {
 			t.Fatalf("%s: %v", line, err)
 		}

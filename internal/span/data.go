@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Data is the content of a span. The SDK's spans copy all of themselves to
@@ -74,7 +75,7 @@ func (d *Data) Failed() bool { return d.Status.Code == codes.Error }
 
 // IsOperation reports whether attributes make a span an operation, as m reads
 // them.
-func IsOperation(m *op.Mapping, attrs []attribute.KeyValue) bool {
+func IsOperation(m *attr.Mapping, attrs []attribute.KeyValue) bool {
 	p := m.Predicate()
 	for i := range attrs {
 		if p.See(string(attrs[i].Key)) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/optrace/optrace/ingest/otlp"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Recording is what readers find in what an exporter wrote.
@@ -90,7 +91,7 @@ func records(text []byte) iter.Seq2[op.Record, error] {
 	case len(line) == len(text) && len(text) > 0 && text[0] != '{':
 		return otlp.FramedRecords(r, name, nil)
 	}
-	return op.NewReader(r, name).Records()
+	return entries.NewReader(r, name).Records()
 }
 
 func (rec *Recording) add(tb testing.TB, found op.Record) {

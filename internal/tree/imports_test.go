@@ -20,59 +20,63 @@ var importRules = map[string]struct {
 	own     []string // packages of this module; a trailing /... includes those below
 	foreign []string // module or package prefixes of others
 }{
-	"op": {own: []string{"internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op":                 {own: []string{"internal/jsontext"}},
+	"op/attr":            {own: []string{"op", "internal/jsontext", "internal/intern"}},
+	"op/entries":         {own: []string{"op", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/seed":            {own: []string{"op", "op/attr", "op/internal/decode", "internal/jsontext", "internal/lineio", "internal/intern"}},
+	"op/internal/decode": {own: []string{"op", "op/attr", "internal/jsontext", "internal/lineio", "internal/intern"}},
 	"op/optest": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "internal/jsontext"},
 		foreign: []string{"github.com/google/go-cmp"},
 	},
 	"tensorconv": {
-		own:     []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "internal/jsontext"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
 	"internal": {own: []string{"internal/..."}},
 	"live": {
-		own:     []string{"op", "tensorconv", "analyze/...", "render/...", "internal/..."},
+		own:     []string{"op/...", "tensorconv", "analyze/...", "render/...", "internal/..."},
 		foreign: slices.Concat(openTelemetry, []string{"google.golang.org/protobuf", "golang.org/x/text"}),
 	},
 	"internal/livepage": {
-		own:     []string{"op", "analyze/...", "render/...", "internal/..."},
+		own:     []string{"op/...", "analyze/...", "render/...", "internal/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
 	"internal/profilepush":  {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/loopback":     {foreign: []string{"golang.org/x/net/netutil"}},
-	"internal/recordtest":   {own: []string{"op", "internal/jsontext", "internal/lineio", "internal/intern"}, foreign: []string{"github.com/google/go-cmp"}},
+	"internal/recordtest":   {own: []string{"op/...", "internal/jsontext", "internal/lineio", "internal/intern"}, foreign: []string{"github.com/google/go-cmp"}},
 	"internal/perfettotest": {foreign: []string{"google.golang.org/protobuf"}},
 	"internal/termtext":     {foreign: []string{"golang.org/x/text"}},
 	"internal/spantest": {
-		own:     []string{"op", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op/...", "tensorconv", "ingest/otlp", "internal/jsontext", "internal/lineio", "internal/intern"},
 		foreign: slices.Concat(openTelemetry, []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}),
 	},
 	"internal/producer": {
-		own:     []string{"op", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
+		own:     []string{"op/...", "tensorconv", "deviceclock", "ingest/...", "internal/..."},
 		foreign: slices.Concat([]string{module}, openTelemetry, []string{"google.golang.org/protobuf"}),
 	},
 	"internal/shapes": {
-		own:     []string{"op", "tensorconv", "internal/jsontext", "internal/lineio", "internal/intern"},
+		own:     []string{"op", "tensorconv", "internal/jsontext"},
 		foreign: []string{"go.opentelemetry.io/otel/attribute", "github.com/cespare/xxhash"},
 	},
-	"analyze": {own: []string{"op", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
+	"analyze": {own: []string{"op/...", "analyze/...", "internal/..."}, foreign: []string{"google.golang.org/protobuf"}},
 	"ingest": {
-		own:     []string{"op", "internal/...", "ingest/..."},
+		own:     []string{"op/...", "internal/...", "ingest/..."},
 		foreign: []string{"github.com/klauspost/compress", "google.golang.org/protobuf"},
 	},
 	"render": {
-		own:     []string{"op", "analyze/...", "internal/...", "render/..."},
+		own:     []string{"op/...", "analyze/...", "internal/...", "render/..."},
 		foreign: []string{"google.golang.org/protobuf", "golang.org/x/text"},
 	},
 	"parquet": {
-		own: []string{"op", "ingest/...", "internal/...", "parquet/..."},
+		own: []string{"op/...", "ingest/...", "internal/...", "parquet/..."},
 		foreign: []string{
 			"github.com/parquet-go", "github.com/andybalholm/brotli", "github.com/google/uuid", "github.com/klauspost/compress",
 			"github.com/pierrec/lz4", "github.com/twpayne/go-geom", "golang.org/x/sys", "google.golang.org/protobuf",
 		},
 	},
 	"deviceclock": {},
-	"":            {own: []string{"op", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
+	"":            {own: []string{"op", "op/attr", "tensorconv", "deviceclock", "internal/..."}, foreign: openTelemetry},
 }
 
 // openTelemetry lists the modules that the plugin's side of the module may use:
@@ -85,7 +89,7 @@ var openTelemetry = []string{
 // pluginImports says which packages of this module each package of the plugin
 // imports at most. Every package stands below those that it imports.
 var pluginImports = map[string][]string{
-	"internal/span":      {"op"},
+	"internal/span":      {"op/...", "op/attr"},
 	"internal/recent":    {},
 	"internal/traces":    {"internal/recent", "internal/span", "op"},
 	"internal/rotate":    {},
@@ -94,14 +98,14 @@ var pluginImports = map[string][]string{
 	"internal/endsignal": {},
 	"internal/attrcache": {"internal/span", "op"},
 	"internal/shapes":    {"op", "tensorconv"},
-	"internal/convert":   {"internal/span", "op"},
-	"internal/encoding":  {"internal/span", "internal/traces", "op"},
+	"internal/convert":   {"internal/span", "op", "op/attr"},
+	"internal/encoding":  {"internal/span", "internal/traces", "op", "op/attr"},
 	"internal/encoding/entries": {
-		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op",
+		"internal/encoding", "internal/attrcache", "internal/convert", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr",
 	},
-	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op"},
+	"internal/encoding/otlp": {"internal/encoding", "internal/attrcache", "internal/jsontext", "internal/span", "internal/traces", "op", "op/attr"},
 	"internal/sink":          {"internal/encoding", "internal/observ", "internal/rotate", "op"},
-	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op"},
+	"internal/pipeline":      {"internal/encoding", "internal/observ", "internal/sink", "internal/span", "internal/traces", "op", "op/attr"},
 	"internal/prune":         {"internal/convert", "internal/recent", "internal/span", "internal/traces", "op", "tensorconv"},
 }
 
@@ -127,7 +131,7 @@ var analysisImports = map[string][]string{
 func TestPluginImports(t *testing.T) {
 	rules := maps.Clone(pluginImports)
 	for pkg, allowed := range analysisImports {
-		rule := []string{"op", "internal/...", "analyze/internal/..."}
+		rule := []string{"op/...", "internal/...", "analyze/internal/..."}
 		for _, other := range allowed {
 			rule = append(rule, "analyze/"+other)
 		}

@@ -33,7 +33,6 @@ var largerSizes = map[string]size{
 	"ingest":                 {cycle: 10},
 	"ingest/otlp":            {lines: 5100},
 	"internal/encoding/otlp": {cycle: 9},
-	"op":                     {files: 40, lines: 7600, cycle: 22},
 	"optrace":                {cycle: 12},
 	"render/text":            {cycle: 19},
 }

@@ -9,15 +9,15 @@ const (
 )
 
 var (
-	traceID  = op.TraceID{0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
-	spanID   = op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74}
-	parentID = op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x73}
+	TraceID  = op.TraceID{0x5b, 0x8e, 0xff, 0xf7, 0x98, 0x03, 0x81, 0x03, 0xd2, 0x69, 0xb6, 0x33, 0x81, 0x3f, 0xc6, 0x0c}
+	SpanID   = op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x74}
+	ParentID = op.SpanID{0xee, 0xe1, 0x9b, 0x7e, 0xc3, 0xc1, 0xb1, 0x73}
 )
 
 // span returns a span with attrs and nothing else of interest.
 func span(attrs ...Attr) Span {
 	return Span{
-		Name: "span name", TraceID: traceID, SpanID: spanID, ParentSpanID: parentID,
+		Name: "span name", TraceID: TraceID, SpanID: SpanID, ParentSpanID: ParentID,
 		Start: start, End: start + duration, Attributes: attrs,
 		Resource: []Attr{{op.KeyServiceName, "trainer"}}, Scope: "example.com/engine",
 	}
@@ -33,7 +33,7 @@ func entry(changes ...func(*op.Entry)) *op.Entry {
 	e := &op.Entry{
 		Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault,
 		Start: op.Known(start), Duration: duration,
-		TraceID: traceID, SpanID: spanID, ParentSpanID: parentID,
+		TraceID: TraceID, SpanID: SpanID, ParentSpanID: ParentID,
 		Service: "trainer", Scope: "example.com/engine",
 	}
 	for _, change := range changes {

@@ -1,6 +1,8 @@
 package optest
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/op"
+)
 
 // torchOp is a span of torch.profiler.
 func torchOp() Case {

@@ -97,8 +97,8 @@ func notes() []Case {
 		note("kind rule without a kind", func(*op.Entry) {}, Attr{op.KeyKindRule, "library"}),
 		note("kind rule unknown", warn(op.WarnBadValue), Attr{op.KeyKindRule, "dance"}),
 		note("kind rule as int", warn(op.WarnBadValue), Attr{op.KeyKindRule, int64(1)}),
-		note("root", func(e *op.Entry) { e.Root, e.RootSpanID = "POST /predict", parentID },
-			Attr{op.KeyRoot, "POST /predict"}, Attr{op.KeyRootSpan, parentID.String()}),
+		note("root", func(e *op.Entry) { e.Root, e.RootSpanID = "POST /predict", ParentID },
+			Attr{op.KeyRoot, "POST /predict"}, Attr{op.KeyRootSpan, ParentID.String()}),
 		note("root that is no id", warn(op.WarnBadValue), Attr{op.KeyRootSpan, "xyz"}),
 		note("warnings", warn(op.WarnOverflow|op.WarnNonFinite), Attr{op.KeyWarnings, "overflow,from_the_future,non_finite"}),
 	}

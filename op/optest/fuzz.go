@@ -24,7 +24,7 @@ func FuzzEntries(f *testing.F, check func(t *testing.T, e *op.Entry)) {
 		e := &op.Entry{
 			Operation: name, Path: text, DeviceID: text, Service: text, Scope: text, Failed: true, Error: text,
 			Step: op.Known(n), Stream: op.Known(n), MemoryBytes: op.Known(n), Start: op.Known(start), Duration: duration,
-			TraceID: traceID, SpanID: spanID, ParentSpanID: parentID,
+			TraceID: TraceID, SpanID: SpanID, ParentSpanID: ParentID,
 		}
 		e.Kind, e.KindRule = op.InferKind(name)
 		if e.Validate() != nil {

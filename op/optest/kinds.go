@@ -1,6 +1,8 @@
 package optest
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/op"
+)
 
 // kinds covers how operations are classified.
 func kinds() []Case {

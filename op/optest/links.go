@@ -27,11 +27,11 @@ func links() []Case {
 	dropped.DroppedLinks = 2
 	return []Case{
 		linked("to another trace", 0, one(), want(op.Int{}, 0)),
-		linked("to the own trace", 0, []Link{{TraceID: traceID, SpanID: otherSpan}}, func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: traceID, SpanID: otherSpan}}
+		linked("to the own trace", 0, []Link{{TraceID: TraceID, SpanID: otherSpan}}, func(e *op.Entry) {
+			e.Links = []op.Link{{TraceID: TraceID, SpanID: otherSpan}}
 		}),
-		linked("two", 0, append(one(), Link{TraceID: otherTrace, SpanID: spanID}), func(e *op.Entry) {
-			e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan}, {TraceID: otherTrace, SpanID: spanID}}
+		linked("two", 0, append(one(), Link{TraceID: otherTrace, SpanID: SpanID}), func(e *op.Entry) {
+			e.Links = []op.Link{{TraceID: otherTrace, SpanID: otherSpan}, {TraceID: otherTrace, SpanID: SpanID}}
 		}),
 		linked("other attributes", LinkAttributes, one(Attr{"queue", "fast"}, Attr{"sizes", []int64{1}}), want(op.Int{}, 0)),
 		linked("without ids", 0, []Link{{}}, warn(op.WarnBadID)),

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/analyze"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/html"
 )
 
@@ -16,7 +16,7 @@ func ExampleWrite() {
 	const batch = `{"operation":"matmul","device_id":"cuda:0","start_unix_ns":1000,"duration_us":0.3}
 {"operation":"relu","device_id":"cuda:0","start_unix_ns":1300,"duration_us":0.1}
 `
-	records := op.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
+	records := entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records()
 	report, err := analyze.Run(context.Background(), analyze.Records(records), analyze.Options{KeepForest: true})
 	if err != nil {
 		panic(err)

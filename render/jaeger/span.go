@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
@@ -125,7 +126,7 @@ func appendEntry(l *tags, e *op.Entry) {
 		kind, scope.Version = kindOf(x), x.Scope.Version
 	}
 	appendOrigin(l, kind, &scope)
-	e.WriteAttrs(l)
+	attr.Write(e, l)
 	appendAttrs(l, e.Attrs)
 	if e.AdjustedCount >= 1 {
 		l.Str(tagTraceState, string(spanattr.AppendTraceState(nil, e.AdjustedCount)))

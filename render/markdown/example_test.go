@@ -8,7 +8,7 @@ import (
 
 	"github.com/optrace/optrace/analyze"
 	"github.com/optrace/optrace/analyze/diff"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/render/markdown"
 )
 
@@ -18,7 +18,7 @@ func ExampleWriteDiff() {
 	for i := range 6 {
 		for side, micros := range map[*[]*diff.Run]int{&base: 20 + i, &head: 30 + i} {
 			batch := fmt.Sprintf(`{"operation":"matmul","device_id":"cuda:0","duration_us":%d}`, micros)
-			records := analyze.Records(op.NewReader(strings.NewReader(batch), "ops.jsonl").Records())
+			records := analyze.Records(entries.NewReader(strings.NewReader(batch), "ops.jsonl").Records())
 			report, err := analyze.Run(context.Background(), records, diff.ReportOptions(nil))
 			if err != nil {
 				panic(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // attributes appends attributes to a text, each followed by a comma.
@@ -15,7 +16,7 @@ type attributes struct {
 	text []byte         // the value
 }
 
-var _ op.AttrSink = (*attributes)(nil)
+var _ attr.Sink = (*attributes)(nil)
 
 // end returns the text without the comma after the last attribute.
 func (l *attributes) end() []byte { return bytes.TrimSuffix(l.buf, []byte{','}) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/optrace/optrace/internal/jsontext"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
@@ -56,7 +57,7 @@ func (w *Writer) appendEntry(dst []byte, e *op.Entry, trace op.TraceID, span op.
 	dst = appendTimes(dst, e.Start, e.Duration)
 	dst = append(dst, `,"attributes":[`...)
 	w.attrs.buf = dst
-	e.WriteAttrs(&w.attrs)
+	attr.Write(e, &w.attrs)
 	if e.Rank != w.source.rank {
 		w.attrs.known(op.KeyRank, e.Rank)
 	}

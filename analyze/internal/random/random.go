@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/seed"
 )
 
 // Entries returns n entries with few names, devices and ranks, many equal
@@ -82,8 +83,8 @@ func Entry(r *rand.Rand, i int) op.Entry {
 
 // Trace returns a random trace of n entries without sides and starts, as the
 // recorder wrote it that the analyses of package seed come from.
-func Trace(r *rand.Rand, n int) *op.Trace {
-	t := &op.Trace{}
+func Trace(r *rand.Rand, n int) *seed.Trace {
+	t := &seed.Trace{}
 	for i := range n {
 		e := Entry(r, i)
 		e.Side, e.Start = op.SideNone, op.Int{}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // known is what operations with the same attributes, of a source, have in common.
@@ -31,7 +32,7 @@ const (
 	pauseFor    = 1 << 20
 )
 
-func newOperations(m *op.Mapping) *operations {
+func newOperations(m *attr.Mapping) *operations {
 	return &operations{prints: pdataop.NewFingerprints(m), byPrint: make(map[pdataop.Fingerprint]known)}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/optrace/optrace/contrib/otelcol/internal/pdataop"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // metricsConnector makes metrics of traces. It is safe for concurrent use.
@@ -32,11 +33,11 @@ type metricsConnector struct {
 }
 
 // unused are the fields of entries that metrics do without.
-var unused = op.FieldsOf(op.FieldPath, op.FieldInputShapes, op.FieldInputDTypes, op.FieldStream, op.FieldStep, op.FieldRank, op.FieldLaunch,
-	op.FieldRoot, op.FieldScope, op.FieldLinks, op.FieldSequence, op.FieldPeerRank, op.FieldInElements, op.FieldOutElements)
+var unused = attr.FieldsOf(attr.FieldPath, attr.FieldInputShapes, attr.FieldInputDTypes, attr.FieldStream, attr.FieldStep, attr.FieldRank, attr.FieldLaunch,
+	attr.FieldRoot, attr.FieldScope, attr.FieldLinks, attr.FieldSequence, attr.FieldPeerRank, attr.FieldInElements, attr.FieldOutElements)
 
 func newMetricsConnector(cfg *Config, next consumer.Metrics) *metricsConnector {
-	m := (*op.Mapping)(nil).Without(unused)
+	m := (*attr.Mapping)(nil).Without(unused)
 	c := &metricsConnector{
 		cfg: &cfg.Metrics, next: next, now: time.Now, byID: make(map[string]*source),
 		reader: pdataop.NewReader(m), operations: newOperations(m),

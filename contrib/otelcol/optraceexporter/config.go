@@ -12,7 +12,7 @@ import (
 
 	"github.com/optrace/optrace/internal/rotate"
 	"github.com/optrace/optrace/internal/sink"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Config is the configuration of the exporter.
@@ -91,11 +91,11 @@ func (c *Config) compression() (sink.Compression, error) {
 }
 
 // mapping returns how attributes are read.
-func (c *Config) mapping() *op.Mapping {
+func (c *Config) mapping() *attr.Mapping {
 	if len(c.KeepAttributes) == 0 {
 		return nil
 	}
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	for _, key := range c.KeepAttributes {
 		m.Keep(key)
 	}

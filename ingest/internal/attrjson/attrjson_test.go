@@ -8,11 +8,11 @@ import (
 
 	"github.com/optrace/optrace/ingest/internal/attrjson"
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 func TestObject(t *testing.T) {
-	m := &op.Mapping{}
+	m := &attr.Mapping{}
 	m.Keep("note")
 	for _, test := range []struct {
 		text string
@@ -27,7 +27,7 @@ func TestObject(t *testing.T) {
 		{`{"op":"x","other":[1,{}],"more":1e400}`, ""},
 		{`{}`, ""},
 	} {
-		b := op.NewBuilder(m)
+		b := attr.NewBuilder(m)
 		b.Reset()
 		var l jsontext.Lexer
 		l.Reset([]byte(test.text))

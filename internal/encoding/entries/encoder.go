@@ -9,12 +9,13 @@ import (
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // encoder appends entries and ancestry records as lines.
 type encoder struct {
 	conv     *convert.Converter
-	mapping  *op.Mapping
+	mapping  *attr.Mapping
 	cache    attrcache.Cache[template]
 	renderer renderer
 	recordAt int // where the record begins that was added last

@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/convert"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Format is JSON Lines of the schema optrace.entries/v1.
@@ -33,7 +34,7 @@ func (format) Recognize(head []byte) encoding.Origin {
 
 func (format) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
-func (format) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
+func (format) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return &encoder{
 		conv: convert.New(m, cacheBytes/8), mapping: m, cache: attrcache.New[template](cacheBytes/8*7, true),
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/span"
 	"github.com/optrace/optrace/internal/traces"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // codec is one of the two encodings of OTLP, except for its span method. It is
@@ -31,7 +31,7 @@ type codec interface {
 
 // encoder encodes operations, and the spans above them, as OTLP spans.
 type encoder struct {
-	mapping *op.Mapping
+	mapping *attr.Mapping
 	// codec is proto or json. The span method is called on the concrete type so
 	// that the data stays on the stack.
 	codec codec
@@ -44,14 +44,14 @@ type encoder struct {
 	scratch   []byte
 }
 
-func newProtoEncoder(m *op.Mapping, cacheBytes int) *encoder {
+func newProtoEncoder(m *attr.Mapping, cacheBytes int) *encoder {
 	c := new(protoCodec)
 	return &encoder{
 		mapping: m, codec: c, proto: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false),
 	}
 }
 
-func newJSONEncoder(m *op.Mapping, cacheBytes int) *encoder {
+func newJSONEncoder(m *attr.Mapping, cacheBytes int) *encoder {
 	c := new(jsonCodec)
 	return &encoder{
 		mapping: m, codec: c, json: c, scopes: newScopeCache(c, cacheBytes/8), cache: attrcache.New[template](cacheBytes/8*7, false),

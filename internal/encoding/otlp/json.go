@@ -10,7 +10,7 @@ import (
 	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
 	"github.com/optrace/optrace/internal/jsontext"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // JSON is OTLP in JSON: a TracesData object per batch and line.
@@ -31,7 +31,7 @@ func (jsonFormat) Recognize(head []byte) encoding.Origin {
 
 func (jsonFormat) Whole(_ io.ReaderAt, _, size int64) (int64, error) { return size, nil }
 
-func (jsonFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
+func (jsonFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return newJSONEncoder(m, cacheBytes)
 }
 

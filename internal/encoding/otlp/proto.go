@@ -9,7 +9,7 @@ import (
 
 	"github.com/optrace/optrace/internal/attrcache"
 	"github.com/optrace/optrace/internal/encoding"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Proto is OTLP in protocol buffers: for each batch the length of a TracesData
@@ -45,7 +45,7 @@ func (protoFormat) Name() string { return "otlp-proto" }
 
 func (protoFormat) Lines() bool { return false }
 
-func (protoFormat) NewEncoder(m *op.Mapping, cacheBytes int) encoding.Encoder {
+func (protoFormat) NewEncoder(m *attr.Mapping, cacheBytes int) encoding.Encoder {
 	return newProtoEncoder(m, cacheBytes)
 }
 

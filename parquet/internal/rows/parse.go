@@ -1,6 +1,9 @@
 package rows
 
-import "github.com/optrace/optrace/op"
+import (
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
 
 // The functions below tell what the texts of columns mean, and a warning where
 // they mean nothing.
@@ -69,7 +72,7 @@ type ShapeText struct {
 
 // ParseShape reads a shape.
 func ParseShape(name string) (s ShapeText, warning op.Warning) {
-	shape, ok := op.ParseShape(name)
+	shape, ok := attr.ParseShape(name)
 	switch {
 	case !ok:
 		return ShapeText{}, op.WarnBadShape

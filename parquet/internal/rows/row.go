@@ -9,6 +9,8 @@ import (
 
 	"github.com/optrace/optrace/internal/intern"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 )
 
 // Row is a row of the table while its columns are read, and what it may become.
@@ -63,7 +65,7 @@ type Batch struct {
 	used   int // of others
 
 	strings intern.Table
-	texts   *op.Builder // reads shapes that are kept as text
+	texts   *attr.Builder // reads shapes that are kept as text
 }
 
 // Size is how many rows are read together: many enough that turning from
@@ -74,7 +76,7 @@ const Size = 256
 func NewBatch(n int) *Batch {
 	return &Batch{
 		rows: make([]Row, n), Inputs: make([]op.Shape, 0, 4*n), Dims: make([]int64, 0, 16*n),
-		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n), texts: op.NewBuilder(nil),
+		DTypes: make([]op.DType, 0, n), Attrs: make([]op.Attr, 0, n), texts: attr.NewBuilder(nil),
 	}
 }
 
@@ -264,7 +266,7 @@ func (r *Row) finishRest() {
 	if r.Rest == "" {
 		return
 	}
-	x, w := op.DecodeRest(r.Rest, r.Attrs, r.Links)
+	x, w := entries.DecodeRest(r.Rest, r.Attrs, r.Links)
 	r.Extra = x
 	r.Warn |= w
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/render/internal/spanattr"
 )
 
@@ -28,7 +29,7 @@ const (
 
 // Arguments takes the arguments of an event in the encoding of a format.
 type Arguments interface {
-	op.AttrSink
+	attr.Sink
 	// True takes a flag that is set.
 	True(key string)
 	// Null takes a value that is not known.
@@ -42,7 +43,7 @@ func WriteEntry(to Arguments, e *op.Entry) {
 	writeIDs(to, e.TraceID, e.SpanID, e.ParentSpanID)
 	own := *e
 	own.Attrs = nil // which have no say in what the operation is
-	own.WriteAttrs(to)
+	attr.Write(&own, to)
 	writeInt(to, op.KeyRank, e.Rank)
 	writeText(to, op.KeyServiceName, e.Service)
 	writeText(to, argScope, e.Scope)

@@ -15,6 +15,7 @@ import (
 	"github.com/optrace/optrace/ingest/kineto"
 	ingestperfetto "github.com/optrace/optrace/ingest/perfetto"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	"github.com/optrace/optrace/op/optest"
 	"github.com/optrace/optrace/render/chrome"
 	"github.com/optrace/optrace/render/perfetto"
@@ -31,7 +32,7 @@ type writer interface {
 type format struct {
 	name string
 	make func() writer
-	read func(src io.Reader, name string, m *op.Mapping) iter.Seq2[op.Record, error]
+	read func(src io.Reader, name string, m *attr.Mapping) iter.Seq2[op.Record, error]
 }
 
 func formats() []format {

@@ -18,6 +18,8 @@ import (
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 	"github.com/optrace/optrace/parquet"
 	"github.com/optrace/optrace/render/otlp"
 )
@@ -28,10 +30,10 @@ type wholeSource struct{ analyze.Source }
 // strippedSource is a Source that leaves out everything that it may.
 type strippedSource struct {
 	analyze.Source
-	omitted op.Fields
+	omitted attr.Fields
 }
 
-func (s *strippedSource) Omit(fields op.Fields) { s.omitted = fields }
+func (s *strippedSource) Omit(fields attr.Fields) { s.omitted = fields }
 
 func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq2[op.Record, error]) error) error {
 	return s.Source.Read(workers, func(worker int, file, part int64, records iter.Seq2[op.Record, error]) error {
@@ -40,7 +42,7 @@ func (s *strippedSource) Read(workers int, read func(int, int64, int64, iter.Seq
 				if rec.Entry != nil {
 					rec.Entry, rec.Whole = stripped(rec.Entry, s.omitted), wholeEntry{rec.Entry}
 				}
-				if rec.Span != nil && s.omitted.Has(op.FieldSpans) {
+				if rec.Span != nil && s.omitted.Has(attr.FieldSpans) {
 					rec = op.Record{Skipped: op.Skipped{Reason: op.SkipNonOp, N: 1}}
 				}
 				if !yield(rec, err) {
@@ -57,25 +59,25 @@ type wholeEntry struct{ *op.Entry }
 func (w wholeEntry) ReadWhole() *op.Entry { return w.Entry }
 
 // stripped returns a copy of an entry without some of its fields.
-func stripped(e *op.Entry, omitted op.Fields) *op.Entry {
+func stripped(e *op.Entry, omitted attr.Fields) *op.Entry {
 	c := *e
-	for field, clear := range map[op.Field]func(){
-		op.FieldPath:   func() { c.Path = "" },
-		op.FieldScope:  func() { c.Scope = "" },
-		op.FieldStep:   func() { c.Step = op.Int{} },
-		op.FieldStream: func() { c.Stream = op.Int{} },
-		op.FieldLaunch: func() { c.Launch = op.Int{} },
-		op.FieldRoot:   func() { c.Root, c.RootSpanID = "", op.SpanID{} },
-		op.FieldIDs:    func() { c.TraceID, c.SpanID = op.TraceID{}, op.SpanID{} },
-		op.FieldParent: func() { c.ParentSpanID = op.SpanID{} },
-		op.FieldLinks:  func() { c.Links = nil },
+	for field, clear := range map[attr.Field]func(){
+		attr.FieldPath:   func() { c.Path = "" },
+		attr.FieldScope:  func() { c.Scope = "" },
+		attr.FieldStep:   func() { c.Step = op.Int{} },
+		attr.FieldStream: func() { c.Stream = op.Int{} },
+		attr.FieldLaunch: func() { c.Launch = op.Int{} },
+		attr.FieldRoot:   func() { c.Root, c.RootSpanID = "", op.SpanID{} },
+		attr.FieldIDs:    func() { c.TraceID, c.SpanID = op.TraceID{}, op.SpanID{} },
+		attr.FieldParent: func() { c.ParentSpanID = op.SpanID{} },
+		attr.FieldLinks:  func() { c.Links = nil },
 	} {
 		if omitted.Has(field) {
 			clear()
-			omitted &^= op.FieldsOf(field)
+			omitted &^= attr.FieldsOf(field)
 		}
 	}
-	if omitted &^= op.FieldsOf(op.FieldSpans); omitted != 0 {
+	if omitted &^= attr.FieldsOf(attr.FieldSpans); omitted != 0 {
 		panic("a field that this test does not know")
 	}
 	return &c
@@ -109,10 +111,10 @@ type recordWriter interface {
 // converted returns the records of a file by the names of formats, none of a file that
 // cannot be read.
 func converted(path string) map[string][]byte {
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	m.KeepAll()
-	var entries, parquets, spans bytes.Buffer
-	e, p, o := op.NewWriter(&entries, nil), parquet.NewWriter(&parquets), otlp.NewWriter(&spans)
+	var lines, parquets, spans bytes.Buffer
+	e, p, o := entries.NewWriter(&lines, nil), parquet.NewWriter(&parquets), otlp.NewWriter(&spans)
 	n := 0
 	for rec, err := range (ingest.Options{Mapping: m}).Open(path).Records() {
 		if err != nil {
@@ -136,7 +138,7 @@ func converted(path string) map[string][]byte {
 	if n == 0 || e.Flush() != nil || p.Close() != nil || o.Flush() != nil {
 		return nil
 	}
-	return map[string][]byte{"jsonl": entries.Bytes(), "parquet": parquets.Bytes(), "otlp": spans.Bytes()}
+	return map[string][]byte{"jsonl": lines.Bytes(), "parquet": parquets.Bytes(), "otlp": spans.Bytes()}
 }
 
 // reportJSON returns the report on a source, "" where it cannot be read.
@@ -171,7 +173,7 @@ func TestOmittedFields(t *testing.T) {
 			if len(opts.By) > 0 && name != path {
 				continue
 			}
-			m := new(op.Mapping)
+			m := new(attr.Mapping)
 			for _, k := range opts.By {
 				if k.Attr() != "" {
 					m.Keep(k.Attr())

@@ -26,6 +26,8 @@ import (
 	"github.com/optrace/optrace"
 	"github.com/optrace/optrace/ingest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
 )
 
 const schemaFile = root + "/docs/entries.schema.json"
@@ -150,7 +152,7 @@ func recordAll(t *testing.T, p *optrace.Processor, next ...sdktrace.TracerProvid
 
 // Everything that the Processor and the Recorder write is valid.
 func TestProcessorMatchesSchema(t *testing.T) {
-	mapping := new(op.Mapping)
+	mapping := new(attr.Mapping)
 	mapping.Keep("kept")
 	w := new(unreliable)
 	exp, err := optrace.NewExporter(w, optrace.WithMapping(mapping))
@@ -227,7 +229,7 @@ func TestSamplesMatchSchema(t *testing.T) {
 			validateAll(t, s, path, text)
 		}
 		var out bytes.Buffer
-		w := op.NewWriter(&out, nil)
+		w := entries.NewWriter(&out, nil)
 		const enough = 300 // of each file: the validator is slow
 		n := 0
 		for rec, err := range ingest.Open(path).Records() {
@@ -358,7 +360,7 @@ func TestFormatsDocumented(t *testing.T) {
 			if err := validate(s, []byte(line)); err != nil {
 				t.Errorf("%s%v", line, err)
 			}
-			rec, err := op.DecodeLine([]byte(line))
+			rec, err := entries.DecodeLine([]byte(line))
 			if err != nil {
 				t.Errorf("%s%v", line, err)
 				continue

@@ -14,6 +14,7 @@ import (
 	"github.com/optrace/optrace/internal/livepage"
 	"github.com/optrace/optrace/internal/loopback"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Limits of what is in memory at a time.
@@ -60,7 +61,7 @@ func (e *errNotOTLP) Error() string { return "the request is not OTLP: " + e.rea
 // encoding is how a request is written.
 type encoding struct {
 	format  string
-	records func(io.Reader, string, *op.Mapping) iter.Seq2[op.Record, error]
+	records func(io.Reader, string, *attr.Mapping) iter.Seq2[op.Record, error]
 }
 
 func protobuf() encoding { return encoding{"otlp-proto", otlp.ProtoRecords} }

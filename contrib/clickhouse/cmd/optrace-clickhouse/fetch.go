@@ -8,6 +8,7 @@ import (
 
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
 )
 
 const fetchUsage = `usage: optrace-clickhouse fetch [flags]
@@ -75,7 +76,7 @@ func runFetch(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	}
 	defer func() { _ = db.Close() }() // every answer was looked at
 	src.DB = db
-	w := op.NewWriter(stdout, nil)
+	w := entries.NewWriter(stdout, nil)
 	for rec, err := range src.Records(ctx, chosen.traces) {
 		switch {
 		case err != nil:

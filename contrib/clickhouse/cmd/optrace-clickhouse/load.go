@@ -13,7 +13,7 @@ import (
 
 	"github.com/optrace/optrace/contrib/clickhouse"
 	"github.com/optrace/optrace/ingest"
-	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 	_ "github.com/optrace/optrace/parquet" // is read as other formats are
 )
 
@@ -42,7 +42,7 @@ func runLoad(ctx context.Context, args []string, _, stderr io.Writer) error {
 		return usagef("no input")
 	}
 	if *keepAll {
-		o.Mapping = new(op.Mapping)
+		o.Mapping = new(attr.Mapping)
 		o.Mapping.KeepAll()
 	}
 	files, err := expand(inputs)

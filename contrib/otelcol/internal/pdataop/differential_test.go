@@ -15,15 +15,16 @@ import (
 	"github.com/optrace/optrace/internal/cases"
 	"github.com/optrace/optrace/internal/spantest"
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // The records are those that the reader of OTLP has of the same spans in protobuf.
 func TestAgainstProtobuf(t *testing.T) {
-	m := new(op.Mapping)
+	m := new(attr.Mapping)
 	for _, key := range keys {
 		m.Keep(key)
 	}
-	for _, mapping := range []*op.Mapping{nil, m} {
+	for _, mapping := range []*attr.Mapping{nil, m} {
 		for _, td := range pdatatest.Training(1, 3, 2) {
 			compare(t, mapping, td)
 		}
@@ -72,7 +73,7 @@ func received(t *testing.T, spans ...sdktrace.ReadOnlySpan) ptrace.Traces {
 }
 
 // compare compares the records of td with those of its protobuf.
-func compare(t *testing.T, m *op.Mapping, td ptrace.Traces) {
+func compare(t *testing.T, m *attr.Mapping, td ptrace.Traces) {
 	t.Helper()
 	text, err := pdatatest.Proto(td)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Fingerprint stands for the attributes of a span, as far as they matter to its entry.
@@ -20,7 +21,7 @@ type Fingerprint [2]uint64
 // Programs write the attributes of their spans in few orders: the key that followed the
 // previous one last is tried first, and hardly any has to be looked up.
 type Fingerprints struct {
-	builder *op.Builder // of no spans; it knows which keys matter
+	builder *attr.Builder // of no spans; it knows which keys matter
 	seed    maphash.Seed
 	factors [2]uint64
 	keys    map[string]*key
@@ -44,11 +45,11 @@ const (
 )
 
 // NewFingerprints returns Fingerprints for spans that are read as m says.
-func NewFingerprints(m *op.Mapping) *Fingerprints {
+func NewFingerprints(m *attr.Mapping) *Fingerprints {
 	seed := maphash.MakeSeed()
 	random := func(name string) uint64 { return maphash.String(seed, name) | 1 }
 	return &Fingerprints{
-		builder: op.NewOmittingBuilder(m), seed: seed, factors: [2]uint64{random("first"), random("second")},
+		builder: attr.NewOmittingBuilder(m), seed: seed, factors: [2]uint64{random("first"), random("second")},
 		keys: make(map[string]*key),
 	}
 }

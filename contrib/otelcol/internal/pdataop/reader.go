@@ -8,13 +8,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // Reader turns spans into entries. It is used by one goroutine at a time; its
 // results are valid until its next call.
 type Reader struct {
-	mapping  *op.Mapping
-	builder  *op.Builder
+	mapping  *attr.Mapping
+	builder  *attr.Builder
 	resource *op.Resource
 	scope    op.Scope
 	span     op.Span
@@ -23,7 +24,9 @@ type Reader struct {
 
 // NewReader returns a Reader that reads attributes as m says; nil stands for the
 // conventions. It leaves out the fields that m does.
-func NewReader(m *op.Mapping) *Reader { return &Reader{mapping: m, builder: op.NewOmittingBuilder(m)} }
+func NewReader(m *attr.Mapping) *Reader {
+	return &Reader{mapping: m, builder: attr.NewOmittingBuilder(m)}
+}
 
 // SetResource makes r the resource of the spans that follow, which must not change
 // meanwhile.
@@ -33,7 +36,7 @@ func (r *Reader) SetResource(res *op.Resource) { r.resource = res }
 func (r *Reader) SetScope(s pcommon.InstrumentationScope) {
 	r.scope = op.Scope{Name: valid(s.Name()), Version: valid(s.Version())}
 	for key, v := range s.Attributes().All() {
-		r.scope.Attrs = append(r.scope.Attrs, attr(key, v))
+		r.scope.Attrs = append(r.scope.Attrs, attrOf(key, v))
 	}
 }
 
@@ -41,7 +44,7 @@ func (r *Reader) SetScope(s pcommon.InstrumentationScope) {
 func Resource(res pcommon.Resource) *op.Resource {
 	out := &op.Resource{}
 	for key, v := range res.Attributes().All() {
-		out.SetAttr(attr(key, v))
+		out.SetAttr(attrOf(key, v))
 	}
 	return out
 }
@@ -142,7 +145,7 @@ func (r *Reader) links(s ptrace.Span) {
 		link := op.Link{TraceID: op.TraceID(l.TraceID()), SpanID: op.SpanID(l.SpanID())}
 		var extra op.LinkExtra
 		for key, v := range l.Attributes().All() {
-			b.LinkAttr(&link, &extra, attr(key, v))
+			b.LinkAttr(&link, &extra, attrOf(key, v))
 		}
 		b.AddLink(link)
 	}

@@ -7,6 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
 )
 
 // maxValueDepth bounds how deep attribute values are looked into. Shapes need two
@@ -14,7 +15,7 @@ import (
 const maxValueDepth = 8
 
 // value feeds an attribute's value to the builder.
-func (r *Reader) value(t op.Target, v pcommon.Value) {
+func (r *Reader) value(t attr.Target, v pcommon.Value) {
 	b := r.builder
 	if !t.Wanted() {
 		b.SetOther(t)
@@ -40,13 +41,13 @@ func (r *Reader) value(t op.Target, v pcommon.Value) {
 			b.SetOther(t)
 			return
 		}
-		a := attr(t.Key(), v)
+		a := attrOf(t.Key(), v)
 		b.SetRaw(t, a.Type, []byte(a.Value))
 	}
 }
 
 // list feeds the elements of a list to the builder's.
-func (r *Reader) list(list *op.List, s pcommon.Slice, depth int) {
+func (r *Reader) list(list *attr.List, s pcommon.Slice, depth int) {
 	for _, v := range s.All() {
 		switch v.Type() {
 		case pcommon.ValueTypeEmpty:
@@ -78,8 +79,8 @@ func (r *Reader) list(list *op.List, s pcommon.Slice, depth int) {
 	}
 }
 
-// attr returns an attribute that no operation has.
-func attr(key string, v pcommon.Value) op.Attr {
+// attrOf returns an attribute that no operation has.
+func attrOf(key string, v pcommon.Value) op.Attr {
 	a := op.Attr{Key: valid(key), Value: "null", Type: op.AttrJSON}
 	switch v.Type() {
 	case pcommon.ValueTypeStr:

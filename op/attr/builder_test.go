@@ -1,0 +1,223 @@
+package attr_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/optest"
+)
+
+// build returns the entry of a span with the name of an operation and the attributes
+// that set adds.
+func build(t *testing.T, m *attr.Mapping, set func(b *attr.Builder)) *op.Entry {
+	t.Helper()
+	b := attr.NewBuilder(m)
+	b.Reset()
+	b.Str(op.KeyName, "matmul")
+	set(b)
+	e, ok := b.Entry()
+	if !ok {
+		t.Fatal("the span is no operation")
+	}
+	if err := e.Validate(); err != nil {
+		t.Errorf("the entry is not valid: %v", err)
+	}
+	return e
+}
+
+func TestMappingAlias(t *testing.T) {
+	m := &attr.Mapping{}
+	m.Alias("my.step", attr.FieldStep)
+	m.Alias("my.shape", attr.FieldOutputShape)
+	e := build(t, m, func(b *attr.Builder) {
+		b.Int("my.step", 3)
+		b.Int("step", 4) // bare: yields
+		b.Str("my.shape", "2x3")
+	})
+	if e.Step != op.Known(3) || !cmp.Equal(e.OutputShape, op.Shape{2, 3}) {
+		t.Errorf("step %v, shape %v", e.Step, e.OutputShape)
+	}
+	e = build(t, m, func(b *attr.Builder) {
+		b.Int(op.KeyStep, 5) // the convention wins
+		b.Int("my.step", 3)
+	})
+	if e.Step != op.Known(5) {
+		t.Errorf("step %v, want 5", e.Step)
+	}
+}
+
+// A key of torch's still makes a span an operation when a user maps it.
+func TestMappingAliasOfTorch(t *testing.T) {
+	m := &attr.Mapping{}
+	m.Alias("pytorch.module", attr.FieldPath)
+	b := attr.NewBuilder(m)
+	b.Reset()
+	b.SetName("aten::mm")
+	b.Str("pytorch.module", "encoder")
+	if e, ok := b.Entry(); !ok || e.Path != "encoder" || e.Operation != "aten::mm" {
+		t.Errorf("entry %+v, %v", e, ok)
+	}
+}
+
+func TestMappingKeep(t *testing.T) {
+	m := &attr.Mapping{}
+	for _, key := range []string{"s", "i", "f", "nan", "b", "list", "map", "twice", op.KeyStep, op.KeyInputShapes} {
+		m.Keep(key)
+	}
+	e := build(t, m, func(b *attr.Builder) {
+		b.Str("s", "a\xffb")
+		b.Int("i", -5)
+		b.Float("f", 0.5)
+		b.Float("nan", math.NaN())
+		b.Bool("b", true)
+		b.Strs("list", []string{"a", `"`})
+		b.Other("map")
+		b.Int("twice", 1)
+		b.Int("twice", 2)
+		b.Int("not asked for", 1)
+		b.Int(op.KeyStep, 7)
+		l := b.BeginList(op.KeyInputShapes)
+		l.Begin()
+		l.Int(2)
+		l.Float(3)
+		l.End()
+		l.Begin()
+		l.End()
+		l.Other()
+		l.End()
+	})
+	want := []op.Attr{
+		{Key: "s", Value: "a\ufffdb"}, {Key: "i", Value: "-5", Type: op.AttrInt}, {Key: "f", Value: "0.5", Type: op.AttrFloat},
+		{Key: "b", Value: "true", Type: op.AttrBool}, {Key: "list", Value: `["a","\""]`, Type: op.AttrJSON},
+		{Key: "twice", Value: "2", Type: op.AttrInt}, {Key: op.KeyStep, Value: "7", Type: op.AttrInt},
+		{Key: op.KeyInputShapes, Value: "[[2,3.0],[],null]", Type: op.AttrJSON},
+	}
+	if diff := cmp.Diff(want, e.Attrs); diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	if e.Step != op.Known(7) || !cmp.Equal(e.InputShapes, []op.Shape{{2, 3}, {}, nil}) {
+		t.Errorf("kept keys lost their meaning: %+v", e)
+	}
+	if e.Warn != op.WarnInvalidUTF8|op.WarnNonFinite|op.WarnBadShape {
+		t.Errorf("warnings are %#x", uint32(e.Warn))
+	}
+}
+
+func TestWants(t *testing.T) {
+	m := &attr.Mapping{}
+	m.Keep("kept")
+	b := attr.NewBuilder(m)
+	for key, want := range map[string]bool{op.KeyName: true, "op": true, op.InputShapeKey(5): true, "kept": true, "pytorch.other": false,
+		"http.route": false, "": false} {
+		if got := b.Wants(key); got != want {
+			t.Errorf("Wants(%q) = %v", key, got)
+		}
+	}
+}
+
+func TestWantsList(t *testing.T) {
+	b := attr.NewBuilder(nil)
+	for key, want := range map[string]bool{op.KeyInputShapes: true, op.KeyInputDTypes: true, "output_shape": true,
+		op.InputShapeKey(0): true, op.KeyName: false, "x": false} {
+		if got := b.WantsList(key); got != want {
+			t.Errorf("WantsList(%q) = %v", key, got)
+		}
+	}
+}
+
+// An operation of a source without start times.
+func TestSetDuration(t *testing.T) {
+	e := build(t, nil, func(b *attr.Builder) { b.SetDuration(5) })
+	if e.Duration != 5 || e.Start.Known || e.Warn != op.WarnNoStart {
+		t.Errorf("entry %+v", e)
+	}
+	if e = build(t, nil, func(b *attr.Builder) { b.SetDuration(-5) }); e.Duration != 0 {
+		t.Errorf("a negative duration is %d", e.Duration)
+	}
+}
+
+func TestInputShapeKey(t *testing.T) {
+	e := build(t, nil, func(b *attr.Builder) {
+		b.Ints(op.InputShapeKey(0), []int64{1})
+		b.Ints(op.InputShapeKey(1023), []int64{2})
+		b.Ints("tensor.input.1024.shape", []int64{3}) // beyond MaxInputs
+		b.Ints("tensor.input.-1.shape", []int64{4})
+		b.Ints("tensor.input.x.shape", []int64{5})
+		b.Ints("tensor.input.shape", []int64{6})
+	})
+	if n := len(e.InputShapes); n != op.MaxInputs || e.InputShapes[1] != nil || e.InputShapes[1023][0] != 2 ||
+		e.Warn != op.WarnShapeTruncated {
+		t.Errorf("%d inputs, warnings %q", n, e.Warn)
+	}
+}
+
+func TestSetTime(t *testing.T) {
+	for _, test := range []struct {
+		start    op.Int
+		duration int64
+		wantEnd  op.Int
+		warn     op.Warning
+	}{
+		{op.Known(10), 5, op.Known(15), 0},
+		{op.Known(10), -5, op.Known(10), op.WarnNegativeDuration},
+		{op.Int{}, 5, op.Int{}, op.WarnBadTime},
+		{op.Known(math.MaxInt64), 1, op.Int{}, op.WarnBadTime},
+		{op.Known(math.MaxInt64 - 1), 1, op.Known(math.MaxInt64), 0},
+		{op.Known(-5), 5, op.Known(0), 0},
+		{op.Known(5), math.MinInt64, op.Known(5), op.WarnNegativeDuration},
+	} {
+		e := build(t, nil, func(b *attr.Builder) { b.SetTime(test.start, test.duration) })
+		if e.End() != test.wantEnd || e.Warn != test.warn {
+			t.Errorf("start %v, duration %d: end %v, warnings %q", test.start, test.duration, e.End(), e.Warn)
+		}
+	}
+}
+
+func TestBuilderCallerWarnings(t *testing.T) {
+	e := build(t, nil, func(b *attr.Builder) {
+		b.Warn(op.WarnMicroseconds)
+		b.SetRoot("r\xff", optest.ParentID)
+		b.SetScope("s\xff")
+		b.SetResource(&op.Resource{Service: "t\xff"})
+		b.SetError("e\xff")
+	})
+	if e.Warn != op.WarnMicroseconds|op.WarnInvalidUTF8 || e.Root+e.Scope+e.Service+e.Error != "r\ufffds\ufffdt\ufffde\ufffd" {
+		t.Errorf("entry %+v", e)
+	}
+}
+
+// A million inputs cost the memory of the limit.
+func TestBuilderBoundsShapes(t *testing.T) {
+	many := strings.Repeat("[2,3],", 1_000_000)
+	b := attr.NewBuilder(nil)
+	allocated := testing.AllocsPerRun(1, func() {
+		b.Reset()
+		b.Str(op.KeyName, "matmul")
+		b.Str(op.KeyInputShapes, "["+many+"[1]]")
+	})
+	e, _ := b.Entry()
+	if len(e.InputShapes) != op.MaxInputs || e.Warn != op.WarnShapeTruncated || allocated > 100 {
+		t.Errorf("%d inputs, warnings %q, %g allocations", len(e.InputShapes), e.Warn, allocated)
+	}
+}
+
+func TestResourceSet(t *testing.T) {
+	r := &op.Resource{}
+	for _, a := range [][2]string{
+		{op.KeyServiceName, "s"}, {op.KeyRank, " 3 "}, {op.KeyWorldSize, "8"}, {"host.name", "n1"}, {"host.name", "n2"},
+		{op.KeyRank, "x"}, {op.KeyWorldSize, "-1"}, {"bad", "\xff"},
+	} {
+		r.Set(a[0], a[1])
+	}
+	want := &op.Resource{Service: "s", Rank: op.Known(3), WorldSize: op.Known(8), Host: "n2", Attrs: []op.Attr{
+		{Key: "host.name", Value: "n2"}, {Key: op.KeyRank, Value: "x"}, {Key: op.KeyWorldSize, Value: "-1"}, {Key: "bad", Value: "\ufffd"},
+	}}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("resource (-want +got):\n%s", diff)
+	}
+}

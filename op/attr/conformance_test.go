@@ -1,0 +1,154 @@
+package attr_test
+
+import (
+	"testing"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/optest"
+)
+
+// The Builder itself is the first adapter.
+func TestConformance(t *testing.T) {
+	b := attr.NewBuilder(nil) // one for all, so that fields left over from a span would show
+	optest.Run(t, func(t *testing.T, c optest.Case) (*op.Entry, bool) {
+		b.Reset()
+		set(t, b, c)
+		for _, a := range c.Span.Attributes {
+			feed(b, a)
+		}
+		return b.Entry()
+	})
+}
+
+// set sets the fields of a span that are not attributes.
+func set(t *testing.T, b *attr.Builder, c optest.Case) {
+	s := c.Span
+	b.SetName(s.Name)
+	b.SetIDs(s.TraceID, s.SpanID, s.ParentSpanID)
+	if s.Start == 0 {
+		b.SetTime(op.Int{}, 0)
+	} else {
+		b.SetTime(op.Known(s.Start), s.End-s.Start)
+	}
+	if s.Failed {
+		b.SetError(s.Error)
+	}
+	b.SetResource(resource(t, s.Resource))
+	b.SetScope(s.Scope)
+	b.SetTraceState(s.TraceState)
+	b.SetDropped(int64(s.Dropped))
+	for _, l := range s.Links {
+		addLink(b, l)
+	}
+	if s.DroppedLinks > 0 {
+		b.Warn(op.WarnDroppedLinks)
+	}
+}
+
+func addLink(b *attr.Builder, l optest.Link) {
+	link := op.Link{TraceID: l.TraceID, SpanID: l.SpanID}
+	for _, a := range l.Attributes {
+		switch v := a.Value.(type) {
+		case string:
+			b.Warn(link.Str(a.Key, v))
+		case int64:
+			b.Warn(link.Int(a.Key, v))
+		case float64:
+			b.Warn(link.Float(a.Key, v))
+		default:
+			b.Warn(link.Other(a.Key))
+		}
+	}
+	b.AddLink(link)
+}
+
+func resource(t *testing.T, attrs []optest.Attr) *op.Resource {
+	if attrs == nil {
+		return nil
+	}
+	r := &op.Resource{}
+	for _, a := range attrs {
+		switch v := a.Value.(type) {
+		case string:
+			r.Set(a.Key, v)
+		case int64:
+			r.Set(a.Key, op.Known(v).String())
+		default:
+			t.Fatalf("resource attribute of type %T", v)
+		}
+	}
+	return r
+}
+
+func feed(b *attr.Builder, a optest.Attr) {
+	switch v := a.Value.(type) {
+	case string:
+		b.Str(a.Key, v)
+	case int64:
+		b.Int(a.Key, v)
+	case float64:
+		b.Float(a.Key, v)
+	case bool:
+		b.Bool(a.Key, v)
+	case []string:
+		b.Strs(a.Key, v)
+	case []int64:
+		b.Ints(a.Key, v)
+	case []float64:
+		l := b.BeginList(a.Key)
+		for _, f := range v {
+			l.Float(f)
+		}
+		l.End()
+	case []bool:
+		l := b.BeginList(a.Key)
+		for range v {
+			l.Other()
+		}
+		l.End()
+	case optest.List:
+		l := b.BeginList(a.Key)
+		feedList(&l, v)
+		l.End()
+	default:
+		b.Other(a.Key)
+	}
+}
+
+func feedList(l *attr.List, list optest.List) {
+	for _, e := range list {
+		switch v := e.(type) {
+		case string:
+			l.Str(v)
+		case int64:
+			l.Int(v)
+		case float64:
+			l.Float(v)
+		case optest.List:
+			l.Begin()
+			feedList(l, v)
+			l.End()
+		case []int64:
+			l.Begin()
+			for _, n := range v {
+				l.Int(n)
+			}
+			l.End()
+		case []float64:
+			l.Begin()
+			for _, f := range v {
+				l.Float(f)
+			}
+			l.End()
+		case []string:
+			l.Begin()
+			for _, s := range v {
+				l.Str(s)
+			}
+			l.End()
+		default:
+			l.Other()
+		}
+	}
+}

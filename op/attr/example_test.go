@@ -1,0 +1,59 @@
+package attr_test
+
+import (
+	"fmt"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// A Builder turns the attributes of a span into an entry. It is used for one
+// span after the other.
+func ExampleBuilder() {
+	b := attr.NewBuilder(nil)
+	b.Reset()
+	b.SetName("matmul")
+	b.SetTime(op.Known(1_700_000_000_000_000_000), 12_600)
+	b.Str(op.KeyName, "matmul")
+	b.Str(op.KeyDevice, "cuda:0")
+	b.Str(op.KeyDType, "torch.float32")
+	b.Str(op.KeyInputShapes, "[[64,784],[784,256]]")
+	b.Ints(op.KeyOutputShape, []int64{64, 256})
+
+	e, ok := b.Entry()
+	fmt.Println(ok, e.Operation, e.Kind, e.DeviceID, e.DType)
+	fmt.Println(e.InputShapes, "->", e.OutputShape)
+	fmt.Println(e.OutputElements, "elements,", e.MemoryBytes, "bytes, step", e.Step)
+	// Output:
+	// true matmul compute cuda:0 f32
+	// [64x784 784x256] -> 64x256
+	// 16384 elements, 65536 bytes, step unknown
+}
+
+// A user's own attributes join the conventions by a Mapping.
+func ExampleMapping() {
+	m := &attr.Mapping{}
+	m.Alias("engine.op", attr.FieldName)
+	m.Keep("model")
+
+	b := attr.NewBuilder(m)
+	b.Reset()
+	b.Str("engine.op", "softmax")
+	b.Str("model", "resnet50")
+	e, ok := b.Entry()
+	fmt.Println(ok, e.Operation, e.Attrs[0].Key, e.Attrs[0].Value)
+	// Output: true softmax model resnet50
+}
+
+func ExampleParseShape() {
+	for _, text := range []string{"64x784", "[64, 784]", "[]", "64x"} {
+		s, ok := attr.ParseShape(text)
+		n, _ := s.Elements()
+		fmt.Println(s, n, ok)
+	}
+	// Output:
+	// 64x784 50176 true
+	// 64x784 50176 true
+	// scalar 1 true
+	// ? unknown false
+}

@@ -1,0 +1,223 @@
+package attr
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/optrace/optrace/op"
+)
+
+// KeepAll makes every attribute appear in [op.Entry].Attrs that a writer of spans would
+// not write again from the entry's fields, and in [op.Span].Attrs every one; and what
+// else a span has in Extra. Conversions ask for it. Reading takes longer. Of the SDK's
+// spans, which package optrace converts, attributes are kept only.
+func (m *Mapping) KeepAll() {
+	m.all = true
+	for _, t := range m.added {
+		t.keep = true
+	}
+}
+
+// KeepsAll reports whether everything is kept; false for nil.
+func (m *Mapping) KeepsAll() bool { return m != nil && m.all }
+
+// Inherit adds the attributes that were asked for by key, and that the entry does not
+// have, from its scope and its resource, where the sources have them; either may be
+// nil. The attribute service.name is that of the entry.
+func (m *Mapping) Inherit(e *op.Entry, s *op.Scope, r *op.Resource) {
+	if m == nil {
+		return
+	}
+	for _, key := range m.kept {
+		if op.FindAttr(e.Attrs, key) != nil {
+			continue
+		}
+		if a := inherited(key, e, s, r); a != nil {
+			e.Attrs = append(e.Attrs, *a)
+		}
+	}
+}
+
+// Kept returns the keys that [Mapping.Keep] was called with.
+func (m *Mapping) Kept() []string {
+	if m == nil {
+		return nil
+	}
+	return slices.Clone(m.kept)
+}
+
+// inherited returns the attribute of a scope or resource, nil where there is none.
+func inherited(key string, e *op.Entry, s *op.Scope, r *op.Resource) *op.Attr {
+	if s != nil {
+		if a := op.FindAttr(s.Attrs, key); a != nil {
+			return a
+		}
+	}
+	switch {
+	case key == op.KeyServiceName && e.Service != "":
+		return &op.Attr{Key: key, Value: e.Service}
+	case r == nil:
+		return nil
+	case key == op.KeyRank && r.Rank.Known:
+		return &op.Attr{Key: key, Value: strconv.FormatInt(r.Rank.V, 10), Type: op.AttrInt}
+	case key == op.KeyWorldSize && r.WorldSize.Known:
+		return &op.Attr{Key: key, Value: strconv.FormatInt(r.WorldSize.V, 10), Type: op.AttrInt}
+	}
+	return op.FindAttr(r.Attrs, key)
+}
+
+// KeepsAll reports whether the mapping keeps everything, so that an adapter need to
+// fill in [Builder.Extra].
+func (b *Builder) KeepsAll() bool { return b.mapping.KeepsAll() }
+
+// Extra returns what else the span has, to fill in between Reset and Entry. It matters
+// only where everything is kept; the scope is that of SetScopeOf.
+func (b *Builder) Extra() *op.Extra { return &b.extra }
+
+// SetScopeOf is SetScope for a scope with all that it has, which must not change until
+// the entry is complete.
+func (b *Builder) SetScopeOf(s *op.Scope) {
+	if !b.mapping.Omitted().Has(FieldScope) {
+		b.SetScope(s.Name)
+	}
+	b.scopeOf = s
+}
+
+// SetAttr adds an attribute of any type, as Str, Int, Float and Bool do. The elements
+// of a list have no meaning: an adapter calls BeginList where WantsList asks for them.
+func (b *Builder) SetAttr(a op.Attr) {
+	switch a.Type {
+	case op.AttrText:
+		b.Str(a.Key, a.Value)
+	case op.AttrInt:
+		n, _ := strconv.ParseInt(a.Value, 10, 64)
+		b.Int(a.Key, n)
+	case op.AttrFloat:
+		f, _ := strconv.ParseFloat(a.Value, 64)
+		b.Float(a.Key, f)
+	case op.AttrBool:
+		b.Bool(a.Key, a.Value == "true")
+	default:
+		t := b.target(a.Key)
+		b.bad(t.field)
+		if t.keep {
+			b.keep(a)
+		}
+	}
+}
+
+// FillSpan sets the links of a span that is no operation, and where everything is kept
+// its attributes and what else it has. They belong to the Builder.
+func (b *Builder) FillSpan(s *op.Span) {
+	s.Links = b.Links()
+	if !b.KeepsAll() {
+		return
+	}
+	if len(b.attrs) > 0 {
+		s.Attrs = b.attrs
+	}
+	if b.scopeOf != nil {
+		b.extra.Scope = *b.scopeOf
+	} else {
+		b.extra.Scope.Name = b.entry.Scope
+	}
+	b.extra.DroppedAttributes = b.entry.DroppedAttributes
+	if !b.extra.IsZero() {
+		s.Extra = &b.extra
+	}
+}
+
+// keep stores an attribute that was asked for; of equal keys the last wins.
+func (b *Builder) keep(a op.Attr) { b.attrs = op.SetAttr(b.attrs, a) }
+
+// finishAttrs sets the attributes of the entry.
+func (b *Builder) finishAttrs() {
+	e := &b.entry
+	if b.KeepsAll() {
+		b.dropWritten()
+		if s := b.scopeOf; s != nil {
+			b.extra.Scope.Version, b.extra.Scope.Attrs = s.Version, s.Attrs
+		}
+		b.extra.Scope.Name = ""
+		if b.spanName != e.Operation {
+			b.extra.Name = b.text(b.spanName)
+		}
+		if !b.extra.IsZero() {
+			e.Extra = &b.extra
+		}
+	}
+	if len(b.attrs) > 0 {
+		e.Attrs = b.attrs
+	}
+	if b.mapping != nil && len(b.mapping.kept) > 0 {
+		b.mapping.Inherit(e, b.scopeOf, b.resource)
+	}
+}
+
+// dropWritten drops the attributes that WriteAttrs writes as they are. Files keep the
+// rule behind the kind of collectives only, so that another kind that was stated stays.
+func (b *Builder) dropWritten() {
+	e := &b.entry
+	kind := e.Kind
+	if kind != op.KindCollective && e.KindRule != op.UsualRule(kind) {
+		e.Kind = op.KindUnknown
+	}
+	Write(e, (*writtenSink)(b))
+	e.Kind = kind
+	if r := b.resource; e.Rank.Known && (r == nil || r.Rank != e.Rank) {
+		(*writtenSink)(b).Int(op.KeyRank, e.Rank.V)
+	}
+}
+
+// writtenSink drops the attributes of a Builder that it is given.
+type writtenSink Builder
+
+var _ Sink = (*writtenSink)(nil)
+
+// drop drops the attribute that has the key, the type and the value.
+func (w *writtenSink) drop(key string, typ op.AttrType, value []byte) {
+	for i := range w.attrs {
+		if a := &w.attrs[i]; a.Key == key {
+			if a.Type == typ && a.Value == string(value) {
+				w.attrs = slices.Delete(w.attrs, i, i+1)
+			}
+			return
+		}
+	}
+}
+
+// Str implements [attr.Sink].
+func (w *writtenSink) Str(key, value string) {
+	w.scratch = append(w.scratch[:0], value...)
+	w.drop(key, op.AttrText, w.scratch)
+}
+
+// Int implements [attr.Sink].
+func (w *writtenSink) Int(key string, value int64) {
+	w.scratch = strconv.AppendInt(w.scratch[:0], value, 10)
+	w.drop(key, op.AttrInt, w.scratch)
+}
+
+// DTypes implements [attr.Sink].
+func (w *writtenSink) DTypes(key string, list []op.DType) {
+	text := listText{w.scratch[:0]}
+	text.start()
+	for _, t := range list {
+		text.str(string(t))
+	}
+	text.close()
+	w.scratch = text.buf
+	w.drop(key, op.AttrJSON, w.scratch)
+}
+
+// Shape implements [attr.Sink].
+func (w *writtenSink) Shape(key string, shape op.Shape) {
+	w.scratch = shape.AppendJSON(w.scratch[:0])
+	w.drop(key, op.AttrJSON, w.scratch)
+}
+
+// Shapes implements [attr.Sink].
+func (w *writtenSink) Shapes(key string, list []op.Shape) {
+	w.scratch = op.AppendShapesJSON(w.scratch[:0], list)
+	w.drop(key, op.AttrJSON, w.scratch)
+}

@@ -1,0 +1,60 @@
+package attr_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// Where everything is kept, an attribute is left out only if a writer gives it back as
+// it was.
+func TestKeepAll(t *testing.T) {
+	m := new(attr.Mapping)
+	m.Alias("engine.op", attr.FieldName)
+	m.KeepAll()
+	b := attr.NewBuilder(m)
+	b.Reset()
+	b.SetName("span")
+	b.Str(op.KeyName, "matmul")
+	b.Ints(op.KeyOutputShape, []int64{2, 3})
+	b.Str(op.KeyInputShapes, "2x3")
+	b.Str(op.KeyDType, "f32")
+	b.Float(op.KeyStep, 7)
+	b.Int(op.KeyStream, 7)
+	b.Str(op.KeyKind, "compute")
+	b.Int(op.KeyMemory, 24)
+	b.Int(op.KeyRank, 3)
+	b.Str("engine.op", "gemm")
+	b.Str("model", "m1")
+	b.SetResource(&op.Resource{Rank: op.Known(3)})
+	b.SetScopeOf(&op.Scope{Name: "lib", Version: "1"})
+	e, ok := b.Entry()
+	want := []op.Attr{
+		{Key: op.KeyInputShapes, Value: "2x3"}, {Key: op.KeyStep, Value: "7", Type: op.AttrFloat}, {Key: op.KeyKind, Value: "compute"},
+		{Key: op.KeyRank, Value: "3", Type: op.AttrInt}, {Key: "engine.op", Value: "gemm"}, {Key: "model", Value: "m1"},
+	}
+	if diff := cmp.Diff(want, e.Attrs); !ok || diff != "" {
+		t.Errorf("attributes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(&op.Extra{Name: "span", Scope: op.Scope{Version: "1"}}, e.Extra); diff != "" {
+		t.Errorf("extra (-want +got):\n%s", diff)
+	}
+
+	b.Reset()
+	b.Str("http.route", "/")
+	b.Int(op.KeyStep, 7)
+	var s op.Span
+	if _, ok := b.Entry(); ok {
+		t.Fatal("a request is an operation")
+	}
+	b.FillSpan(&s)
+	if diff := cmp.Diff([]op.Attr{{Key: "http.route", Value: "/"}, {Key: op.KeyStep, Value: "7", Type: op.AttrInt}}, s.Attrs); diff != "" {
+		t.Errorf("attributes of a span (-want +got):\n%s", diff)
+	}
+	if s.Extra != nil {
+		t.Errorf("extra of a span is %+v", s.Extra)
+	}
+}

@@ -1,0 +1,113 @@
+package attr
+
+import (
+	"github.com/optrace/optrace/op"
+)
+
+// The keys that are written are in attr_names.go, which is generated from docs/registry.
+
+// The shape of one input per attribute: tensor.input.0.shape.
+const (
+	inputShapePrefix = "tensor.input."
+	inputShapeSuffix = ".shape"
+)
+
+// conventions is the mapping from attribute keys to fields, except for
+// tensor.input.N.shape.
+var conventions = []keyTarget{
+	{op.KeyName, target{field: FieldName, family: familyTensor}},
+	{op.KeyKind, target{field: FieldKind, family: familyTensor}},
+	{op.KeyPath, target{field: FieldPath, family: familyTensor}},
+	{op.KeyFLOPs, target{field: FieldFLOPs, family: familyTensor}},
+	{op.KeySide, target{field: FieldSide, family: familyTensor}},
+	{op.KeyInputShapes, target{field: FieldInputShapes, family: familyTensor}},
+	{op.KeyInputDTypes, target{field: FieldInputDTypes, family: familyTensor}},
+	{op.KeyOutputShape, target{field: FieldOutputShape, family: familyTensor}},
+	{op.KeyOutputElements, target{field: FieldOutputElements, family: familyTensor}},
+	{op.KeyDType, target{field: FieldDType, family: familyTensor}},
+	{op.KeyDevice, target{field: FieldDevice, family: familyTensor}},
+	{op.KeyStream, target{field: FieldStream, family: familyTensor}},
+	{op.KeyStep, target{field: FieldStep, family: familyTensor}},
+	{op.KeyMemory, target{field: FieldMemory, family: familyTensor}},
+	{op.KeyCollective, target{field: FieldCollective, family: familyTensor}},
+	{op.KeyGroup, target{field: FieldGroup, family: familyTensor}},
+	{op.KeyGroupSize, target{field: FieldGroupSize, family: familyTensor}},
+	{op.KeySequence, target{field: FieldSequence, family: familyTensor}},
+	{op.KeyPeerRank, target{field: FieldPeerRank, family: familyTensor}},
+	{op.KeyInElements, target{field: FieldInElements, family: familyTensor}},
+	{op.KeyOutElements, target{field: FieldOutElements, family: familyTensor}},
+	{op.KeyRank, target{field: FieldRank, family: familyTensor}},
+	{op.KeyWorldSize, target{field: fieldWorldSize, family: familyTensor}},
+	{op.KeyLaunch, target{field: FieldLaunch, family: familyTensor}},
+	{op.KeyClockError, target{family: familyTensor, keep: true}},
+	{op.KeyHardwareID, target{field: FieldDevice, family: familyBare, keep: true}},
+	{"optrace.launch_unix_ns", target{field: FieldLaunch, family: familyIndexed}}, // as it was called before
+	{op.KeyKindRule, target{field: fieldKindRule, family: familyTensor}},
+	{op.KeyRoot, target{field: FieldRoot, family: familyTensor}},
+	{op.KeyRootSpan, target{field: fieldRootSpan, family: familyTensor}},
+	{op.KeyWarnings, target{field: fieldWarnings, family: familyTensor}},
+
+	{"pytorch.input_shapes", target{field: FieldInputShapes, family: familyTorch}},
+	{"pytorch.input_dtypes", target{field: FieldInputDTypes, family: familyTorch}},
+	{"pytorch.device.type", target{field: FieldDeviceType, family: familyTorch}},
+	{"pytorch.device.index", target{field: FieldDeviceIndex, family: familyTorch}},
+	{"pytorch.cpu_memory_usage_bytes", target{field: FieldMemory, family: familyTorch}},
+	{"pytorch.device_memory_usage_bytes", target{field: FieldDeviceMemory, family: familyTorch}},
+	{"pytorch.flops", target{field: FieldFLOPs, family: familyTorch}},
+
+	{"op", target{field: FieldName, family: familyBare}},
+	{"operation", target{field: FieldName, family: familyBare}},
+	{"device_id", target{field: FieldDevice, family: familyBare}},
+	{"device", target{field: FieldDevice, family: familyBare}},
+	{"input_shapes", target{field: FieldInputShapes, family: familyBare}},
+	{"output_shape", target{field: FieldOutputShape, family: familyBare}},
+	{"memory_bytes", target{field: FieldMemory, family: familyBare}},
+	{"step", target{field: FieldStep, family: familyBare}},
+}
+
+// keyTarget is a line of the table of conventions.
+type keyTarget struct {
+	key    string
+	target target
+}
+
+// keyIndex is a hash table of keys. It hashes three bytes of a key, which is cheaper
+// than a map: every attribute of every span is looked up. It is immutable once built.
+type keyIndex struct {
+	slots [256]keyTarget
+}
+
+// newKeyIndex returns the index of a table that has far fewer keys than there are slots.
+func newKeyIndex(table []keyTarget, keep bool) *keyIndex {
+	x := &keyIndex{}
+	for _, kt := range table {
+		i := keyHash(kt.key)
+		for x.slots[i].key != "" {
+			i++
+		}
+		kt.target.says = signsOf(kt.target.field, kt.target.family)
+		kt.target.keep = keep || kt.target.keep
+		x.slots[i] = kt
+	}
+	return x
+}
+
+// keyHash mixes the length of a key and the bytes behind its namespace, in which
+// the keys of the conventions differ.
+func keyHash(key string) uint8 {
+	n := len(key)
+	return uint8(n)*33 + key[n-1]*48 + key[n/2]*10 + key[n*3/4]
+}
+
+// find returns the target of key, nil where it is not in the table.
+func (x *keyIndex) find(key string) *target {
+	if key == "" {
+		return nil
+	}
+	for i := keyHash(key); x.slots[i].key != ""; i++ {
+		if x.slots[i].key == key {
+			return &x.slots[i].target
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package attr
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Looking a key up must stay a matter of one or two comparisons.
+func TestKeyIndexProbes(t *testing.T) {
+	keys := 0
+	for i, slot := range conventional.table.slots {
+		if slot.key == "" {
+			continue
+		}
+		keys++
+		if probes := uint8(i) - keyHash(slot.key); probes > 1 {
+			t.Errorf("%s is found after %d other keys", slot.key, probes)
+		}
+	}
+	if keys < 30 {
+		t.Errorf("%d keys are in the index", keys)
+	}
+}
+
+func TestKeyIndexFind(t *testing.T) {
+	if got := conventional.table.find(op.KeyDType); got == nil || got.field != FieldDType {
+		t.Errorf("find(%s) = %v", op.KeyDType, got)
+	}
+	for _, key := range []string{"", "x", "tensor.op.namf", "tensor.op.name ", "Tensor.op.name", "http.request.method"} {
+		if got := conventional.table.find(key); got != nil {
+			t.Errorf("find(%q) = %v", key, got)
+		}
+	}
+}
+
+func TestKeyIndexChains(t *testing.T) {
+	// Two keys of equal length that agree wherever the hash looks.
+	table := []keyTarget{{"a1cdefgh", target{field: FieldPath}}, {"a2cdefgh", target{field: FieldStep}}}
+	if keyHash(table[0].key) != keyHash(table[1].key) {
+		t.Fatal("the keys do not collide")
+	}
+	x := newKeyIndex(table, false)
+	for _, kt := range table {
+		if got := x.find(kt.key); got == nil || got.field != kt.target.field {
+			t.Errorf("find(%s) = %v", kt.key, got)
+		}
+	}
+}
+
+// Readers know every attribute of the conventions, that of links aside.
+func TestConventionsAreRead(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "../attr_names.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(f, func(node ast.Node) bool {
+		text, ok := node.(*ast.BasicLit)
+		if !ok {
+			return true
+		}
+		key, err := strconv.Unquote(text.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(key, "tensor.") || strings.HasPrefix(key, "optrace.") {
+			n++
+			if key != op.KeyLinkWeight && conventional.table.find(key) == nil {
+				t.Errorf("no reader knows %s", key)
+			}
+		}
+		return true
+	})
+	if n < 30 {
+		t.Errorf("%d attributes", n)
+	}
+}

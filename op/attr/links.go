@@ -1,0 +1,55 @@
+package attr
+
+import (
+	"strconv"
+
+	"github.com/optrace/optrace/op"
+)
+
+// AddLink adds a link to the span. One that does not lead to a span is left out
+// with a warning, and so are links beyond MaxLinks.
+func (b *Builder) AddLink(l op.Link) {
+	b.links = op.AppendLink(b.links, l, &b.entry.Warn)
+}
+
+// LinkAttr gives an attribute of any type to a link, and where everything is kept to
+// extra.
+func (b *Builder) LinkAttr(l *op.Link, extra *op.LinkExtra, a op.Attr) {
+	var w op.Warning
+	switch a.Type {
+	case op.AttrText:
+		w = l.Str(a.Key, a.Value)
+	case op.AttrInt:
+		n, _ := strconv.ParseInt(a.Value, 10, 64)
+		w = l.Int(a.Key, n)
+	case op.AttrFloat:
+		f, _ := strconv.ParseFloat(a.Value, 64)
+		w = l.Float(a.Key, f)
+	default:
+		w = l.Other(a.Key)
+	}
+	b.entry.Warn |= w
+	if b.KeepsAll() && (a.Key != op.KeyLinkWeight || a.Type != op.AttrInt || w != 0) {
+		extra.Attrs = op.SetAttr(extra.Attrs, op.ValidAttr(a))
+	}
+}
+
+// AddLinkWith is AddLink for a link and what else it has, which matters where
+// everything is kept.
+func (b *Builder) AddLinkWith(l op.Link, extra *op.LinkExtra) {
+	if b.KeepsAll() && (len(extra.Attrs) > 0 || extra.Flags != 0 || extra.TraceState != "" || extra.DroppedAttributes != 0) {
+		own := *extra
+		l.Extra = &own
+	}
+	b.AddLink(l)
+}
+
+// Links returns the links that have been added, nil for none. They belong to the
+// Builder and are valid until the next Reset. Those of an operation stand in its
+// entry; this is for other spans.
+func (b *Builder) Links() []op.Link {
+	if len(b.links) == 0 {
+		return nil
+	}
+	return b.links
+}

@@ -1,0 +1,273 @@
+package attr
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Field is a property of an operation that an attribute gives.
+type Field uint8
+
+// The fields.
+const (
+	FieldNone Field = iota
+	FieldName
+	FieldKind
+	FieldPath
+	FieldFLOPs
+	FieldSide
+	FieldInputShapes
+	FieldInputDTypes
+	FieldOutputShape
+	FieldOutputElements
+	FieldDType
+	FieldDevice
+	FieldDeviceType
+	FieldDeviceIndex
+	FieldStream
+	FieldStep
+	FieldMemory
+	FieldDeviceMemory
+	FieldCollective
+	FieldGroup
+	FieldGroupSize
+	FieldSequence
+	FieldPeerRank
+	FieldInElements
+	FieldOutElements
+	FieldRank
+	FieldLaunch
+
+	// Fields of an entry that the convention has no attribute for.
+	fieldKindRule
+	FieldRoot // the name of the local root
+	fieldRootSpan
+	fieldWarnings
+
+	// Fields of an entry that are no attributes: an alias of them means nothing.
+	FieldIDs // of the operation and its trace
+	FieldParent
+	FieldScope
+	FieldLinks
+	// FieldSpans stands for the spans that are no operations: a reader may count them
+	// in Record.Skipped.
+	FieldSpans
+
+	fieldWorldSize // belongs on the resource
+
+	fieldInputShapeAt // one input of several, by index
+	numFields
+)
+
+// textFields are the fields that are set from text as it is, and otherFields those that
+// are neither text nor numbers.
+var (
+	textFields = FieldsOf(FieldName, FieldKind, FieldPath, FieldSide, FieldDType, FieldDevice, FieldDeviceType,
+		FieldCollective, FieldGroup)
+	otherFields = FieldsOf(FieldNone, FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes,
+		fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings)
+)
+
+// isText reports whether the field is set from text as it is.
+func (f Field) isText() bool { return textFields.Has(f) }
+
+// isNumber reports whether the field is a number.
+func (f Field) isNumber() bool { return !(textFields | otherFields).Has(f) }
+
+// family ranks keys by how specific they are: where several set one field, the key
+// of the higher family wins.
+type family uint8
+
+const (
+	familyNone family = iota
+	// familyBare: short names that other instrumentation uses too.
+	familyBare
+	// familyAlias: keys that a user added.
+	familyAlias
+	// familyTorch: torch.profiler's OpenTelemetry keys.
+	familyTorch
+	// familyIndexed: tensor.input.N.shape.
+	familyIndexed
+	// familyTensor: the convention.
+	familyTensor
+)
+
+// target is the field that a key maps to.
+type target struct {
+	field  Field
+	family family
+	keep   bool  // also wanted in Entry.Attrs
+	says   signs // that the span with the key is an operation
+	index  int16 // of the input, for fieldInputShapeAt
+}
+
+// torchPrefix starts the keys of torch.profiler. Each of them makes a span an
+// operation, also if it maps to no field.
+const torchPrefix = "pytorch."
+
+// Mapping is a table from attribute keys to fields: the conventions of this
+// project, the aliases that readers accept, and the keys that a user adds. A nil
+// *Mapping is the conventions alone. Complete a Mapping before it is used; it
+// is then safe for concurrent use.
+type Mapping struct {
+	added map[string]*target
+	kept  []string // see Keep
+	all   bool     // see KeepAll
+	// omitted are the fields that readers may leave out, see Without.
+	omitted Fields
+}
+
+// Alias makes key mean field in addition to the conventions. It yields to the keys
+// of the tensor family and takes precedence over bare ones.
+func (m *Mapping) Alias(key string, field Field) {
+	t := *m.find(key)
+	t.field, t.family = field, familyAlias
+	// A key of torch.profiler still makes the span an operation.
+	t.says = t.says&signTorch | signsOf(field, familyAlias)
+	m.set(key, t)
+}
+
+// Keep makes key's values appear in [op.Entry].Attrs, a list or map as JSON. An entry
+// without the attribute has that of its scope, or else that of its resource.
+func (m *Mapping) Keep(key string) {
+	t := *m.find(key)
+	t.keep = true
+	m.set(key, t)
+	if !slices.Contains(m.kept, key) {
+		m.kept = append(m.kept, key)
+	}
+}
+
+func (m *Mapping) set(key string, t target) {
+	if m.added == nil {
+		m.added = make(map[string]*target)
+	}
+	m.added[key] = &t
+}
+
+// targets are the targets of the conventions. They are shared and never changed: every
+// attribute of every span is looked up.
+type targets struct {
+	table *keyIndex
+	// The targets of keys that are not in the table.
+	none, torch *target
+	indexed     [op.MaxInputs + 1]target
+	// omitted are the targets of keys whose fields are left out, by their signs.
+	omitted [allSigns + 1]target
+}
+
+// newTargets returns the targets of the conventions, which keep the values or not.
+func newTargets(keep bool) *targets {
+	t := &targets{
+		table: newKeyIndex(conventions, keep),
+		none:  &target{keep: keep},
+		torch: &target{family: familyTorch, says: signTorch, keep: keep},
+	}
+	for i := range t.indexed {
+		t.indexed[i] = target{field: fieldInputShapeAt, family: familyIndexed, index: int16(i), says: signShape, keep: keep}
+	}
+	for i := range t.omitted {
+		t.omitted[i] = target{says: signs(i), keep: keep}
+	}
+	return t
+}
+
+var conventional, keeping = newTargets(false), newTargets(true)
+
+// lookup returns the target of key.
+func (m *Mapping) lookup(key string) *target {
+	t := m.find(key)
+	switch {
+	case !m.Omitted().Has(t.field):
+		return t
+	case t.keep:
+		return &keeping.omitted[t.says]
+	}
+	return &conventional.omitted[t.says]
+}
+
+// find returns the target of key where no field is left out.
+func (m *Mapping) find(key string) *target {
+	from := conventional
+	if m != nil {
+		if len(m.added) > 0 {
+			if t, ok := m.added[key]; ok {
+				return t
+			}
+		}
+		if m.all {
+			from = keeping
+		}
+	}
+	if t := from.table.find(key); t != nil {
+		return t
+	}
+	if strings.HasPrefix(key, inputShapePrefix) && strings.HasSuffix(key, inputShapeSuffix) {
+		digits := strings.TrimSuffix(key[len(inputShapePrefix):], inputShapeSuffix)
+		if i, err := strconv.ParseUint(digits, 10, 15); err == nil {
+			return &from.indexed[min(i, op.MaxInputs)] // the last stands for all beyond the limit
+		}
+	}
+	if strings.HasPrefix(key, torchPrefix) {
+		return from.torch
+	}
+	return from.none
+}
+
+// Predicate decides by the keys of a span's attributes whether the span is an
+// operation, as a [Builder] does, where no entry is needed. See it with every
+// key until it is sure.
+type Predicate struct {
+	mapping *Mapping
+	seen    signs
+}
+
+// Predicate returns a Predicate for one span.
+func (m *Mapping) Predicate() Predicate { return Predicate{mapping: m} }
+
+// See takes the next key and reports whether the keys so far make the span an
+// operation.
+func (p *Predicate) See(key string) bool {
+	p.seen |= p.mapping.lookup(key).says
+	return p.seen.isOperation()
+}
+
+// signs is a set of reasons to take a span for an operation.
+type signs uint8
+
+const (
+	signName     signs = 1 << iota // tensor.op.name, or an alias of it
+	signTorch                      // a key of torch.profiler
+	signBareName                   // op or operation, which may mean anything
+	signShape                      // a shape
+
+	allSigns = signName | signTorch | signBareName | signShape
+)
+
+// signsOf returns the signs that a key of a field and family gives.
+func signsOf(field Field, family family) signs {
+	var s signs
+	switch {
+	case family == familyTorch:
+		s |= signTorch
+	case field == FieldName && family == familyBare:
+		s |= signBareName
+	case field == FieldName:
+		s |= signName
+	}
+	switch field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		s |= signShape
+	}
+	return s
+}
+
+// isOperation decides whether a span is an operation: it carries
+// tensor.op.name, or a key of the torch family, or a bare name together with a
+// shape.
+func (s signs) isOperation() bool {
+	return s&(signName|signTorch) != 0 || s&signBareName != 0 && s&signShape != 0
+}

@@ -1,0 +1,85 @@
+package attr_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+func TestPredicate(t *testing.T) {
+	aliased := new(attr.Mapping)
+	aliased.Alias("my.op", attr.FieldName)
+	for _, tt := range []struct {
+		name    string
+		mapping *attr.Mapping
+		keys    []string
+		want    bool
+	}{
+		{"no attributes", nil, nil, false},
+		{"convention", nil, []string{"http.route", op.KeyName}, true},
+		{"device alone", nil, []string{op.KeyDevice, op.KeyOutputShape}, false},
+		{"torch", nil, []string{"pytorch.anything"}, true},
+		{"bare name", nil, []string{"op"}, false},
+		{"bare name and shape", nil, []string{"output_shape", "operation"}, true},
+		{"bare name and indexed shape", nil, []string{"op", op.InputShapeKey(3)}, true},
+		{"unknown alias", nil, []string{"my.op"}, false},
+		{"alias", aliased, []string{"my.op"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p, got := tt.mapping.Predicate(), false
+			b := attr.NewBuilder(tt.mapping)
+			b.Reset()
+			for _, key := range tt.keys {
+				got = p.See(key)
+				b.Other(key)
+			}
+			if got != tt.want {
+				t.Errorf("See(%q) = %v, want %v", tt.keys, got, tt.want)
+			}
+			if _, ok := b.Entry(); ok != got {
+				t.Errorf("the builder says %v, the predicate %v", ok, got)
+			}
+		})
+	}
+}
+
+// A field that is left out is not set, and a value that is none of the field's gives no
+// warning; the key counts all the same.
+func TestNewOmittingBuilder(t *testing.T) {
+	m := new(attr.Mapping)
+	m.Alias("iteration", attr.FieldStep)
+	m.Keep(op.KeyPath)
+	omitted := m.Without(attr.FieldsOf(attr.FieldStep, attr.FieldPath, attr.FieldScope, attr.FieldRoot, attr.FieldName))
+	build := func(b *attr.Builder) *op.Entry {
+		b.Reset()
+		b.SetName("span")
+		b.SetScopeOf(&op.Scope{Name: "scope"})
+		b.Str(op.KeyName, "matmul")
+		b.Int("iteration", -7)
+		b.Str(op.KeyStep, "seven")
+		b.Str(op.KeyPath, "layer")
+		b.Str(op.KeyRoot, "GET /")
+		b.Str(op.KeyRootSpan, "none")
+		e, ok := b.Entry()
+		if !ok {
+			t.Fatal("no operation")
+		}
+		return e.Clone()
+	}
+	want := &op.Entry{
+		Operation: "matmul", Kind: op.KindCompute, KindRule: op.RuleDefault, Path: "layer", Scope: "scope", Root: "GET /",
+		Step: op.Known(-7), Attrs: []op.Attr{{Key: op.KeyPath, Value: "layer"}}, Warn: op.WarnBadValue,
+	}
+	for _, mapping := range []*attr.Mapping{m, omitted} {
+		if diff := cmp.Diff(want, build(attr.NewBuilder(mapping))); diff != "" {
+			t.Errorf("NewBuilder(mapping) (-want +got)\n%s", diff)
+		}
+	}
+	want = &op.Entry{Operation: "span", Kind: op.KindCompute, KindRule: op.RuleDefault, Attrs: want.Attrs}
+	if diff := cmp.Diff(want, build(attr.NewOmittingBuilder(omitted))); diff != "" {
+		t.Errorf("NewOmittingBuilder (-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,20 @@
+package attr
+
+import "testing"
+
+func TestAdjustedCount(t *testing.T) {
+	for _, test := range []struct {
+		state string
+		want  float64
+	}{
+		{"", 0}, {"vendor=1", 0}, {"ot=", 0}, {"ot=rv:1a2b", 0}, {"xot=th:8", 0},
+		{"ot=th:0", 1}, {"ot=th:8", 2}, {"ot=th:c", 4}, {"ot=th:C", 4}, {"ot=th:80000000000000", 2}, {"ot=th:fff", 4096},
+		{"ot=th:ffffffffffffff", 1 << 56}, {"ot=th:fffffffffffffe", 1 << 55},
+		{"ot=rv:1a;th:8", 2}, {"ot=th:8;rv:1a", 2}, {"a=b,ot=th:8", 2}, {"a=b, ot=th:8 ,c=d", 2},
+		{"ot=th:", 0}, {"ot=th:800000000000000", 0}, {"ot=th:xyz", 0}, {"ot=th:-8", 0}, {"ot=th:+8", 0}, {"ot=th:0x8", 0}, {"ot=th:8_0", 0},
+	} {
+		if got := adjustedCount(test.state); got != test.want {
+			t.Errorf("adjustedCount(%q) = %g, want %g", test.state, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package attr
+
+import "github.com/optrace/optrace/op"
+
+// Target is where a [Builder] puts the values of an attribute key. Readers of
+// formats that repeat the keys in every span find it once per key.
+type Target struct {
+	key string
+	to  *target
+}
+
+// Target returns the target of key, which is valid for this Builder.
+func (b *Builder) Target(key string) Target { return Target{key: key, to: b.mapping.lookup(key)} }
+
+// Key returns the attribute key.
+func (t Target) Key() string { return t.key }
+
+// Wanted reports whether the values matter. For a key whose values do not, a
+// reader need not decode the value; it calls SetOther.
+func (t Target) Wanted() bool { return t.to.field != FieldNone || t.to.keep }
+
+// SetOther is [Builder.Other] for a target.
+func (b *Builder) SetOther(t Target) {
+	b.seen |= t.to.says
+	b.bad(t.to.field)
+}
+
+// Kept reports whether values of any type are kept.
+func (t Target) Kept() bool { return t.to.keep }
+
+// SetEmpty is SetOther for an attribute without a value.
+func (b *Builder) SetEmpty(t Target) {
+	b.SetOther(t)
+	if b.KeepsAll() {
+		b.keep(op.Attr{Key: t.key, Value: "null", Type: op.AttrJSON})
+	}
+}
+
+// SetRaw is SetOther for a value that is known: bytes in base64 or JSON.
+func (b *Builder) SetRaw(t Target, typ op.AttrType, value []byte) {
+	b.SetOther(t)
+	if t.to.keep {
+		b.keep(op.Attr{Key: t.key, Value: b.text(b.listTexts.String(value)), Type: typ})
+	}
+}
+
+// SetStrs is [Builder.Strs] for a target.
+func (b *Builder) SetStrs(t Target, v []string) {
+	list := b.SetList(t)
+	for _, s := range v {
+		list.Str(s)
+	}
+	list.End()
+}
+
+// SetInts is [Builder.Ints] for a target.
+func (b *Builder) SetInts(t Target, v []int64) {
+	if t.to.field == FieldOutputShape && !t.to.keep && len(v) <= op.MaxRank && areDims(v) {
+		b.seen |= t.to.says
+		if b.claim(t.to) {
+			b.setOutputShape(v, false)
+		}
+		return
+	}
+	list := b.SetList(t)
+	for _, n := range v {
+		list.Int(n)
+	}
+	list.End()
+}
+
+// SetIntLists adds a value that is a list of lists of integers. They lie one behind
+// the other in v, and ends holds their ends.
+func (b *Builder) SetIntLists(t Target, v []int64, ends []int) {
+	if t.to.field == FieldInputShapes && !t.to.keep && b.areShapes(v, ends) {
+		b.seen |= t.to.says
+		if b.claim(t.to) {
+			b.setInputShapes(v, ends)
+		}
+		return
+	}
+	list := b.SetList(t)
+	start := 0
+	for _, end := range ends {
+		list.Begin()
+		for _, n := range v[start:end] {
+			list.Int(n)
+		}
+		list.End()
+		start = end
+	}
+	list.End()
+}
+
+func areDims(v []int64) bool {
+	for _, n := range v {
+		if n < op.Dynamic {
+			return false
+		}
+	}
+	return true
+}
+
+// areShapes reports whether the lists are shapes, at least one, within the limits.
+func (b *Builder) areShapes(v []int64, ends []int) bool {
+	if len(ends) == 0 || len(ends) > op.MaxInputs {
+		return false
+	}
+	start := 0
+	for _, end := range ends {
+		if end-start > op.MaxRank {
+			return false
+		}
+		start = end
+	}
+	return areDims(v)
+}
+
+// setInputShapes sets the inputs' shapes, which lie one behind the other in v.
+func (b *Builder) setInputShapes(v []int64, ends []int) {
+	b.inputs, b.inputDims = b.inputs[:0], append(b.inputDims[:0], v...)
+	if b.inputDims == nil {
+		b.inputDims = make([]int64, 0, 4)
+	}
+	start := 0
+	for _, end := range ends {
+		b.inputs = append(b.inputs, op.Shape(b.inputDims[start:end:end]))
+		start = end
+	}
+}

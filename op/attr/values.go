@@ -1,0 +1,334 @@
+package attr
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// Str adds an attribute with a string value.
+func (b *Builder) Str(key, v string) { b.SetStr(b.Target(key), v) }
+
+// SetStr is [Builder.Str] for a target.
+func (b *Builder) SetStr(to Target, v string) {
+	if to.to.keep || to.to.field.isText() {
+		v = b.text(v)
+	}
+	b.SetText(to, v)
+}
+
+// SetText is [Builder.SetStr] for text that is known to be valid UTF-8.
+func (b *Builder) SetText(to Target, v string) {
+	t := to.to
+	b.seen |= t.says
+	if t.keep {
+		b.keep(op.Attr{Key: to.key, Value: v})
+	}
+	if !t.field.isText() {
+		b.parse(t, v)
+	} else if v != "" { // else as if it were not there
+		b.setText(t, v)
+	}
+}
+
+// parse sets a field that is not text from one.
+func (b *Builder) parse(t *target, v string) {
+	switch t.field {
+	case FieldNone:
+	case fieldKindRule, FieldRoot, fieldRootSpan, fieldWarnings:
+		b.setNote(t, v)
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		if strings.TrimSpace(v) == "" {
+			return // as if it were not there
+		}
+		b.shapes.begin(t)
+		b.shapes.text(v)
+		b.shapes.end(b)
+	case FieldInputDTypes:
+		b.setDTypeList(t, v)
+	default:
+		if n, ok := jsontext.ParseInt([]byte(strings.TrimSpace(v))); ok {
+			b.number(t, n)
+		} else {
+			b.bad(t.field)
+		}
+	}
+}
+
+// Int adds an attribute with an integer value.
+func (b *Builder) Int(key string, v int64) { b.SetInt(b.Target(key), v) }
+
+// SetInt is [Builder.Int] for a target.
+func (b *Builder) SetInt(t Target, v int64) {
+	b.seen |= t.to.says
+	if t.to.keep {
+		b.keep(op.Attr{Key: t.key, Value: strconv.FormatInt(v, 10), Type: op.AttrInt})
+	}
+	b.number(t.to, v)
+}
+
+// Float adds an attribute with a floating-point value, which stands for an
+// integer where it is integral and within ±2^53.
+func (b *Builder) Float(key string, v float64) {
+	t := b.target(key)
+	if t.keep {
+		if (math.IsNaN(v) || math.IsInf(v, 0)) && !b.KeepsAll() {
+			b.entry.Warn |= op.WarnNonFinite
+		} else {
+			b.keep(op.FloatAttr(key, v))
+		}
+	}
+	if t.field == FieldNone {
+		return
+	}
+	if n, ok := jsontext.IntegralFloat(v); ok {
+		b.number(t, n)
+	} else {
+		b.bad(t.field)
+	}
+}
+
+// Bool adds an attribute with a boolean value.
+func (b *Builder) Bool(key string, v bool) {
+	t := b.target(key)
+	if t.keep {
+		b.keep(op.Attr{Key: key, Value: strconv.FormatBool(v), Type: op.AttrBool})
+	}
+	b.bad(t.field)
+}
+
+// Other adds an attribute whose value has none of the types that an operation
+// has, such as a map. The key counts all the same.
+func (b *Builder) Other(key string) { b.bad(b.target(key).field) }
+
+// Wants reports whether key's value matters. For a key whose value does not, an
+// adapter need not decode the value; it calls Other.
+func (b *Builder) Wants(key string) bool {
+	t := b.mapping.lookup(key)
+	return t.field != FieldNone || t.keep
+}
+
+// WantsList reports whether key's value is a list, such as a shape. An adapter
+// whose source keeps lists as text then parses the text.
+func (b *Builder) WantsList(key string) bool {
+	switch b.mapping.lookup(key).field {
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt, FieldInputDTypes:
+		return true
+	}
+	return false
+}
+
+// Ints adds an attribute with a slice of integers. The slice is copied.
+func (b *Builder) Ints(key string, v []int64) { b.SetInts(b.Target(key), v) }
+
+// Strs adds an attribute with a slice of strings.
+func (b *Builder) Strs(key string, v []string) { b.SetStrs(b.Target(key), v) }
+
+// target looks up a key, which counts for the predicate.
+func (b *Builder) target(key string) *target {
+	t := b.mapping.lookup(key)
+	b.seen |= t.says
+	return t
+}
+
+// claim reports whether a key of t's family may set t's field, and takes it.
+// Of several keys that set one field the highest family wins, and of one family
+// the last.
+func (b *Builder) claim(t *target) bool {
+	if t.family < b.from[t.field] {
+		return false
+	}
+	b.from[t.field] = t.family
+	return true
+}
+
+// bad adds the warning for a value that f cannot take.
+func (b *Builder) bad(f Field) {
+	switch f {
+	case FieldNone:
+	case FieldInputShapes, FieldOutputShape, fieldInputShapeAt:
+		b.entry.Warn |= op.WarnBadShape
+	case FieldMemory, FieldDeviceMemory:
+		b.entry.Warn |= op.WarnBadMemory
+	default:
+		b.entry.Warn |= op.WarnBadValue
+	}
+}
+
+// text returns v as valid UTF-8.
+func (b *Builder) text(v string) string {
+	if !utf8.ValidString(v) {
+		b.entry.Warn |= op.WarnInvalidUTF8
+		return jsontext.ValidUTF8(v)
+	}
+	return v
+}
+
+// setText sets a field to valid text, which is not empty.
+func (b *Builder) setText(t *target, v string) {
+	e := &b.entry
+	switch t.field {
+	case FieldName:
+		if b.claim(t) {
+			e.Operation = v
+		}
+	case FieldPath:
+		if b.claim(t) {
+			e.Path = v
+		}
+	case FieldDevice:
+		if b.claim(t) {
+			e.DeviceID = v
+		}
+	case FieldDType:
+		d, ok := op.ParseDType(v)
+		if !ok {
+			e.Warn |= op.WarnUnknownDType
+		}
+		if b.claim(t) {
+			e.DType = d
+		}
+	case FieldKind:
+		k, ok := op.ParseKind(v)
+		if !ok {
+			k, ok = op.ParseKind(strings.ToLower(v))
+		}
+		if !ok {
+			b.bad(t.field)
+		} else if b.claim(t) {
+			e.Kind = k
+		}
+	case FieldSide:
+		if v != op.SideHost.String() {
+			b.bad(t.field)
+		} else if b.claim(t) {
+			e.Side = op.SideHost
+		}
+	case FieldDeviceType:
+		if b.claim(t) {
+			b.deviceType = strings.ToLower(strings.TrimPrefix(v, "DeviceType."))
+		}
+	case FieldCollective:
+		if b.claim(t) {
+			b.collective().Name = v
+		}
+	case FieldGroup:
+		if b.claim(t) {
+			b.collective().Group = v
+		}
+	}
+}
+
+// setNote sets a field that the convention has no attribute for.
+func (b *Builder) setNote(t *target, v string) {
+	ok := true
+	switch t.field {
+	case fieldKindRule:
+		b.kindRule, ok = op.ParseKindRule(v)
+		if ok {
+			b.claim(t)
+		}
+	case FieldRoot:
+		b.entry.Root = b.text(v)
+	case fieldRootSpan:
+		b.entry.RootSpanID, ok = op.ParseSpanID([]byte(v))
+	case fieldWarnings:
+		for name := range strings.SplitSeq(v, ",") {
+			// One that only a later version knows is left out.
+			w, _ := op.ParseWarning(name)
+			b.entry.Warn |= w
+		}
+	}
+	if !ok {
+		b.bad(t.field)
+	}
+}
+
+// collective returns the collective of the entry, to set a field of it.
+func (b *Builder) collective() *op.Collective {
+	b.entry.Collective = &b.coll
+	return &b.coll
+}
+
+// number sets a field from an integer.
+func (b *Builder) number(t *target, v int64) {
+	switch f := t.field; {
+	case f == FieldNone:
+		return
+	case f == FieldDevice || f == FieldGroup:
+		b.setText(t, strconv.FormatInt(v, 10))
+		return
+	case !f.isNumber() || v < 0 && !mayBeNegative(f):
+		b.bad(f)
+		return
+	}
+	if !b.claim(t) {
+		return
+	}
+	e, n := &b.entry, op.Known(v)
+	switch t.field {
+	case FieldFLOPs:
+		e.FLOPs = n
+	case FieldOutputElements:
+		e.OutputElements = n
+	case FieldDeviceIndex:
+		b.deviceIndex = n
+	case FieldStream:
+		e.Stream = n
+	case FieldStep:
+		e.Step = n
+	case FieldMemory:
+		e.MemoryBytes = n
+	case FieldDeviceMemory:
+		b.deviceMemory = n
+	case FieldGroupSize:
+		b.collective().GroupSize = n
+	case FieldSequence:
+		b.collective().Sequence = n
+	case FieldPeerRank:
+		b.collective().PeerRank = n
+	case FieldInElements:
+		b.collective().InElements = n
+	case FieldOutElements:
+		b.collective().OutElements = n
+	case FieldRank:
+		e.Rank = n
+	case FieldLaunch:
+		e.Launch = n
+	}
+}
+
+// mayBeNegative reports whether a negative number has a meaning in a field: torch
+// numbers the host's device -1.
+func mayBeNegative(f Field) bool {
+	return f == FieldDeviceIndex || f == FieldStream || f == FieldStep
+}
+
+// setDTypeList reads the element types of the inputs from one text, such as
+// "['float', 'long int']" or "f32,i64".
+func (b *Builder) setDTypeList(t *target, v string) {
+	if !b.claim(t) {
+		return
+	}
+	b.dtypes = b.dtypes[:0]
+	v = strings.Trim(v, "[]() ")
+	if v == "" {
+		return
+	}
+	for part := range strings.SplitSeq(v, ",") {
+		b.addDType(strings.Trim(part, ` '"`))
+	}
+}
+
+func (b *Builder) addDType(v string) {
+	if len(b.dtypes) == op.MaxInputs {
+		b.entry.Warn |= op.WarnShapeTruncated
+		return
+	}
+	d, _ := op.ParseDType(b.text(v))
+	b.dtypes = append(b.dtypes, d)
+}

@@ -1,0 +1,77 @@
+package entries_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/optrace/optrace/op/attr"
+	"github.com/optrace/optrace/op/entries"
+	"github.com/optrace/optrace/op/optest"
+)
+
+// Once names and shapes repeat, an entry costs no allocation: not to build, to
+// write or to read it.
+func TestEntriesDoNotAllocate(t *testing.T) {
+	for _, enc := range encodings {
+		b := attr.NewBuilder(nil)
+		var buf []byte
+		n := int64(0)
+		once := func() {
+			n++
+			e := typicalSpan(b, n, enc.set)
+			buf = e.AppendJSON(buf[:0])
+		}
+		once()
+		if got := testing.AllocsPerRun(100, once); got != 0 {
+			t.Errorf("%s: %g allocations per entry", enc.name, got)
+		}
+	}
+}
+
+func TestRichEntryDoesNotAllocate(t *testing.T) {
+	e := optest.RichEntry()
+	var buf []byte
+	once := func() { buf = e.AppendJSON(buf[:0]) }
+	once()
+	// Some versions of encoding/json copy the attribute that is a list, to see that it is one.
+	if got := testing.AllocsPerRun(100, once); got > 1 {
+		t.Errorf("%g allocations per entry", got)
+	}
+}
+
+func TestReaderDoesNotAllocate(t *testing.T) {
+	const n = 1000
+	line := append(optest.RichEntry().AppendJSON(nil), '\n')
+	text := append(manyLines(n), bytes.Repeat(line, n)...)
+	r := entries.NewReader(bytes.NewReader(bytes.Repeat(text, 12)), "test")
+	// AllocsPerRun calls once more often than it counts.
+	got := testing.AllocsPerRun(10, func() {
+		for range 2 * n {
+			if _, err := r.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	// The buffer of a Reader grows, and a header's service is interned, once.
+	if got > 5 {
+		t.Errorf("%g allocations per %d n", got, 2*n)
+	}
+}
+
+func TestTorchDeviceDoesNotAllocate(t *testing.T) {
+	b := attr.NewBuilder(nil)
+	once := func() {
+		b.Reset()
+		b.SetName("aten::mm")
+		b.Str("pytorch.device.type", "cuda")
+		b.Int("pytorch.device.index", 1)
+		b.SetTraceState("ot=th:8")
+		if e, _ := b.Entry(); e.DeviceID != "cuda:1" || e.AdjustedCount != 2 {
+			t.Errorf("entry %+v", e)
+		}
+	}
+	once()
+	if got := testing.AllocsPerRun(100, once); got != 0 {
+		t.Errorf("%g allocations per entry", got)
+	}
+}

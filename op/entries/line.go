@@ -1,0 +1,43 @@
+package entries
+
+import (
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/internal/decode"
+)
+
+// DecodeLine reads one line of the entries format, for callers that cut lines
+// themselves. The record shares nothing with others and may be kept. An error
+// is of type *[op.SyntaxError].
+func DecodeLine(line []byte) (op.Record, error) {
+	var d decode.Decoder
+	rec, offset, err := d.Record(line)
+	if err != nil {
+		return op.Record{}, &op.SyntaxError{
+			File: "line", Offset: int64(offset), Msg: err.Error(), Truncated: d.Lex.Truncated(), Class: d.ErrorClass(),
+		}
+	}
+	return rec, nil
+}
+
+// DecodeRest reads what AppendRest appends: it gives the attributes their types, and
+// the links what else they have, and returns extra. What is no such object is a
+// warning.
+func DecodeRest(text string, attrs []op.Attr, links []op.Link) (x *op.Extra, w op.Warning) {
+	var d decode.Decoder
+	rest, _, err := d.Record([]byte(text[:max(0, len(text)-1)] + `,"operation":"rest","duration_ns":0}`))
+	if err != nil || rest.Entry == nil {
+		return nil, op.WarnBadValue
+	}
+	e := rest.Entry
+	for i := range attrs {
+		if a := op.FindAttr(e.Attrs, attrs[i].Key); a != nil {
+			attrs[i].Type = a.Type
+		}
+	}
+	for i := range min(len(links), len(e.Links)) {
+		if links[i].TraceID == e.Links[i].TraceID && links[i].SpanID == e.Links[i].SpanID {
+			links[i].Extra = e.Links[i].Extra
+		}
+	}
+	return e.Extra, e.Warn
+}

@@ -1,0 +1,311 @@
+package entries_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
+	"github.com/optrace/optrace/op/optest"
+)
+
+// readAll returns a word for each record and error of text.
+func readAll(text string) []string {
+	var got []string
+	for rec, err := range entries.NewReader(strings.NewReader(text), "f").Records() {
+		var syntax *op.SyntaxError
+		switch {
+		case errors.As(err, &syntax) && syntax.Truncated:
+			got = append(got, "truncated "+err.Error())
+		case err != nil:
+			got = append(got, err.Error())
+		case rec.Entry != nil:
+			got = append(got, "op "+rec.Entry.Operation)
+		case rec.Span != nil:
+			got = append(got, "span "+rec.Span.Name)
+		case rec.Gap != nil:
+			got = append(got, fmt.Sprint("gap ", rec.Gap.Dropped))
+		case rec.Batch != nil:
+			got = append(got, fmt.Sprint("batch ", rec.Batch.Sequence))
+		case rec.Resource != nil:
+			got = append(got, "resource "+rec.Resource.Service)
+		case rec.Skipped.N > 0:
+			got = append(got, "skipped "+string(rec.Skipped.Reason))
+		default:
+			got = append(got, "empty")
+		}
+	}
+	return got
+}
+
+func line(operation string) string { return fmt.Sprintf(`{"operation":%q,"duration_us":1}`, operation) }
+
+func TestReader(t *testing.T) {
+	header := `{"schema":"optrace.entries/v1","resource":{"service":"s"}}`
+	a, b := line("a"), line("b")
+	for _, test := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"empty", "", nil},
+		{"only a header", header + "\n", []string{"resource s"}},
+		{"lines", header + "\n" + a + "\n" + b + "\n", []string{"resource s", "op a", "op b"}},
+		{"no header", a + "\n", []string{"op a"}},
+		{"no final newline", a + "\n" + b, []string{"op a", "op b"}},
+		{"CRLF", a + "\r\n" + b + "\r\n", []string{"op a", "op b"}},
+		{"byte order mark", "\ufeff" + a + "\n", []string{"op a"}},
+		{"byte order mark and an error", "\ufeffx\n", []string{"f:1: expected an object, found 'x' (at byte 3)"}},
+		{"blank lines", "\n \t\r\n" + a + "\n\n\n" + b + "\n\n", []string{"op a", "op b"}},
+		{"torn tail", a + "\n" + b[:20], []string{"op a", "truncated f:2: unexpected end of JSON text (at byte 54)"}},
+		{"torn line within", b[:20] + "\n" + a + "\n", []string{"f:1: unexpected end of JSON text (at byte 20)", "op a"}},
+		{"bad lines go on", "x\n" + a + "\n{}x\n" + b + "\n", []string{"f:1: expected an object, found 'x' (at byte 0)", "op a",
+			"f:3: expected the end of the JSON text, found 'x' (at byte 38)", "op b"}},
+		{"unknown record", `{"future":1}` + "\n" + a, []string{"skipped unknown_record", "op a"}},
+		{"empty record", "{}\n" + a, []string{"empty", "op a"}},
+		{"other records", `{"gap":{"dropped":3}}` + "\n" + `{"batch":{"seq":4}}` + "\n" + `{"span":{"name":"r"}}`, []string{"gap 3",
+			"batch 4", "span r"}},
+		{"newer schema is final", a + "\n" + `{"schema":"optrace.entries/v2"}` + "\n" + b, []string{"op a",
+			`f:2: schema "optrace.entries/v2" is not supported, this version reads "optrace.entries/v1"`}},
+		{"a record within a torn header goes on", `{"schema":"{"batch":{"seq":4}}` + "\n" + a,
+			[]string{"f:1: expected ',' or '}', found 'b' (at byte 13)", "op a"}},
+		{"UTF-16 is final", "\xff\xfe{\x00}\x00\n\x00" + a, []string{"f: the text is UTF-16, entries are UTF-8"}},
+		{"binary", "\x00\x01\x02\n" + a, []string{`f:1: expected an object, found '\x00' (at byte 0)`, "op a"}},
+	} {
+		if diff := cmp.Diff(test.want, readAll(test.text)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestReaderGiantLine(t *testing.T) {
+	text := line("a") + "\n" + strings.Repeat("x", entries.MaxLineBytes+1) + "\n" + line("b") + "\n"
+	want := []string{"op a", "f:2: line longer than 16777216 bytes (at byte 34)", "op b"}
+	if diff := cmp.Diff(want, readAll(text)); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// A file is readable from any line boundary, and cut anywhere loses one line.
+func TestReaderFromAnyCut(t *testing.T) {
+	lines := goldenRecords()
+	text := strings.Join(lines, "")
+	all := readAll(text)
+	if len(all) != len(lines) {
+		t.Fatalf("%d records of %d lines: %q", len(all), len(lines), all)
+	}
+	start := 0
+	for i, l := range lines {
+		if diff := cmp.Diff(all[i:], readAll(text[start:])); diff != "" {
+			t.Errorf("from line %d (-want +got):\n%s", i+1, diff)
+		}
+		start += len(l)
+	}
+	for n := range text {
+		got := readAll(text[:n])
+		whole := strings.Count(text[:n], "\n")
+		if len(got) < whole || len(got) > whole+1 {
+			t.Fatalf("cut after %d bytes: %d records", n, len(got))
+		}
+		for i := range whole {
+			if got[i] != all[i] {
+				t.Fatalf("cut after %d bytes: record %d is %q, want %q", n, i, got[i], all[i])
+			}
+		}
+		if len(got) > whole && got[whole] != all[whole] && !strings.HasPrefix(got[whole], "truncated") {
+			t.Fatalf("cut after %d bytes the last is %q", n, got[whole])
+		}
+	}
+}
+
+// Errors of the underlying reader are final and come last.
+func TestReaderSourceError(t *testing.T) {
+	broken := errors.New("disk on fire")
+	r := entries.NewReader(io.MultiReader(strings.NewReader(line("a")+"\n"), iotest.ErrReader(broken)), "f")
+	if rec, err := r.Next(); err != nil || rec.Entry.Operation != "a" {
+		t.Fatalf("first record %+v, %v", rec, err)
+	}
+	for range 2 {
+		if _, err := r.Next(); !errors.Is(err, broken) {
+			t.Errorf("error %v, want %v", err, broken)
+		}
+	}
+	count := 0
+	for range entries.NewReader(iotest.ErrReader(broken), "f").Records() {
+		count++
+	}
+	if count != 1 {
+		t.Errorf("%d records, want the error alone", count)
+	}
+}
+
+func TestRecordsStops(t *testing.T) {
+	r := entries.NewReader(strings.NewReader(strings.Join(goldenRecords(), "")), "f")
+	for range r.Records() {
+		break
+	}
+	rest := 0
+	for range r.Records() {
+		rest++
+	}
+	if want := len(goldenRecords()) - 1; rest != want {
+		t.Errorf("%d records after a break, want %d", rest, want)
+	}
+}
+
+// What a record leaves behind does not show in the next: a Reader and
+// DecodeLine, which starts with empty caches for each line, agree.
+func TestReaderAgainstDecodeLine(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	var lines []string
+	for range 2000 {
+		l := string(optest.RandomEntry(r).AppendJSON(nil))
+		switch r.IntN(10) {
+		case 0:
+			l = l[:r.IntN(len(l))+1] // torn
+		case 1:
+			l = goldenRecords()[r.IntN(len(goldenRecords()))]
+		}
+		lines = append(lines, strings.TrimSpace(l))
+	}
+	reader := entries.NewReader(strings.NewReader(strings.Join(lines, "\n")), "f")
+	for _, l := range lines {
+		want, wantErr := entries.DecodeLine([]byte(l))
+		got, err := reader.Next()
+		if err == nil && got.Resource != nil && want.Resource == nil { // where the next ones come from
+			got, err = reader.Next()
+		}
+		if (err == nil) != (wantErr == nil) {
+			t.Fatalf("%s\nerror %v, want %v", l, err, wantErr)
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(op.Entry{}, "Host")); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", l, diff)
+		}
+	}
+	if _, err := reader.Next(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	f.Add([]byte(strings.Join(goldenRecords(), "")))
+	f.Add([]byte("\ufeff" + line("a") + "\r\n\r\nx\n{\n" + line("b")))
+	f.Add([]byte("\xff\xfe"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		reader := entries.NewReader(strings.NewReader(string(text)), "f")
+		lines := int64(strings.Count(string(text), "\n")) + 1
+		for n := int64(0); ; n++ {
+			rec, err := reader.Next()
+			if err == io.EOF {
+				return
+			}
+			if n > lines {
+				t.Fatal("more records than lines")
+			}
+			var syntax *op.SyntaxError
+			switch {
+			case errors.As(err, &syntax):
+				if syntax.Line < 1 || syntax.Line > lines || syntax.Offset < 0 || syntax.Offset > int64(len(text)) {
+					t.Fatalf("position of %v is outside", err)
+				}
+			case err != nil:
+				return // final
+			case rec.Entry != nil:
+				if err := rec.Entry.Validate(); err != nil {
+					t.Fatal(err)
+				}
+				if !json.Valid(rec.Entry.AppendJSON(nil)) {
+					t.Fatalf("%s is no JSON", rec.Entry.AppendJSON(nil))
+				}
+			}
+		}
+	})
+}
+
+// An entry has the host of its writer's resource, wherever the reader begins.
+func TestReaderHost(t *testing.T) {
+	lines := []string{
+		`{"operation":"none","duration_ns":1}`,
+		`{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":"a"}}}`,
+		`{"batch":{"writer":"w1","seq":0,"entries":1}}`,
+		`{"operation":"a","duration_ns":1}`,
+		`{"schema":"optrace.entries/v1","resource":{"service":"s","attrs":{"host.name":"b"}}}`,
+		`{"batch":{"writer":"w2","seq":0,"entries":1}}`,
+		string((&op.Entry{Operation: "b", Duration: 1}).AppendJSON(nil)),
+		string((&op.Entry{Operation: "b", Duration: 1}).AppendJSON(nil)),
+		`{"batch":{"writer":"w1","seq":1,"entries":1}}`,
+		string((&op.Entry{Operation: "a", Duration: 1}).AppendJSON(nil)),
+		`{"schema":"optrace.entries/v1"}`,
+		`{"operation":"none","duration_ns":1}`,
+	}
+	for from := range lines {
+		var sources entries.Sources
+		sources.Follow([]byte(strings.Join(lines[:from], "\n")))
+		r := entries.NewReader(strings.NewReader(strings.Join(lines[from:], "\n")), "f")
+		r.SetSources(&sources)
+		for rec, err := range r.Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e := rec.Entry; e != nil && e.Host != strings.TrimPrefix(e.Operation, "none") {
+				t.Errorf("from line %d: %s is on host %q", from+1, e.Operation, e.Host)
+			}
+		}
+	}
+}
+
+// An operation may end with the last nanosecond that there is, and not later.
+func TestReaderEndOfTime(t *testing.T) {
+	const duration = 1000
+	for _, tt := range []struct {
+		start int64
+		known bool
+	}{
+		{0, true}, {math.MaxInt64 - duration, true}, {math.MaxInt64 - duration + 1, false}, {math.MaxInt64, false},
+	} {
+		lines := fmt.Sprintf(`{"operation":"add","duration_ns":%d,"start_unix_ns":%d}
+{"span":{"duration_ns":%[1]d,"start_unix_ns":%[2]d,"name":"request","trace_id":%q,"span_id":"0102030405060708"}}
+`, duration, tt.start, "0102030405060708090a0b0c0d0e0f10")
+		n := 0
+		for rec, err := range entries.NewReader(strings.NewReader(lines), "in").Records() {
+			n++
+			switch {
+			case err != nil:
+				t.Error(err)
+			case rec.Entry != nil:
+				if e := rec.Entry; e.Start.Known != tt.known || (e.Warn&op.WarnBadTime != 0) == tt.known {
+					t.Errorf("start %d of an operation: %v, warnings %v", tt.start, e.Start, e.Warn)
+				}
+			case rec.Span != nil && rec.Span.Start.Known != tt.known:
+				t.Errorf("start %d of a span: %v", tt.start, rec.Span.Start)
+			}
+		}
+		if n != 2 {
+			t.Errorf("%d records, want 2", n)
+		}
+	}
+}
+
+// An element type that is not known is kept, with a warning; none is none.
+func TestReaderElementTypes(t *testing.T) {
+	for dtype, want := range map[string]op.Warning{`"posit"`: op.WarnUnknownDType, `"f32"`: 0, `""`: 0, `null`: 0} {
+		line := `{"operation":"add","duration_ns":1, "dtype":` + dtype + `,"start_unix_ns":1}`
+		for rec, err := range entries.NewReader(strings.NewReader(line+"\n"), "in").Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rec.Entry.Warn & op.WarnUnknownDType; got != want {
+				t.Errorf("%s: warnings %v", dtype, rec.Entry.Warn)
+			}
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package entries
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/optrace/optrace/op"
+)
+
+func init() { op.RegisterUnmarshal(unmarshal) }
+
+// unmarshal reads an entry as a [Reader] reads a line.
+func unmarshal(e *op.Entry, text []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, text); err != nil {
+		return err
+	}
+	rec, err := NewReader(&line, "").Next()
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading entry: %w", err)
+	case rec.Entry == nil:
+		return fmt.Errorf("%.100q is no entry", text)
+	}
+	*e = *rec.Entry.Clone()
+	return nil
+}

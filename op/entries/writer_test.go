@@ -1,0 +1,106 @@
+package entries_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/entries"
+	"github.com/optrace/optrace/op/optest"
+)
+
+func TestWriter(t *testing.T) {
+	var out bytes.Buffer
+	w := entries.NewWriter(&out, &op.Resource{Service: "s"})
+	for _, err := range []error{
+		w.Entry(minimal()), w.Span(&op.Span{Name: "n"}), w.Gap(&op.Gap{Dropped: 2}),
+		w.Batch(&op.Batch{Writer: "w", Sequence: 1}), w.Resource(nil),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.Len() != 0 {
+		t.Errorf("%d bytes were written before Flush", out.Len())
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		string(op.AppendHeader(nil, &op.Resource{Service: "s"})), string(minimal().AppendJSON(nil)),
+		`{"span":{"name":"n","duration_ns":0}}`, `{"gap":{"dropped":2}}`, `{"batch":{"writer":"w","seq":1,"entries":0}}`,
+		string(op.AppendHeader(nil, nil)), "",
+	}
+	if got := out.String(); got != strings.Join(want, "\n") {
+		t.Errorf("written:\n%s", got)
+	}
+}
+
+// lineWriter fails the test where a write is not of whole lines.
+type lineWriter struct {
+	t      *testing.T
+	writes int
+}
+
+func (w *lineWriter) Write(p []byte) (int, error) {
+	w.writes++
+	if len(p) == 0 || p[len(p)-1] != '\n' {
+		w.t.Errorf("write %d is not of whole lines: %q", w.writes, p)
+	}
+	return len(p), nil
+}
+
+func TestWriterWritesWholeLines(t *testing.T) {
+	sink := &lineWriter{t: t}
+	w := entries.NewWriter(sink, nil)
+	for range 2000 {
+		if err := w.Entry(optest.RichEntry()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil || sink.writes < 3 {
+		t.Errorf("%d writes, error %v", sink.writes, err)
+	}
+	before := sink.writes
+	if err := w.Flush(); err != nil || sink.writes != before {
+		t.Errorf("a Flush of nothing wrote, error %v", err)
+	}
+}
+
+// faultyWriter takes n bytes and then fails with err, or without one.
+type faultyWriter struct {
+	n   int
+	err error
+}
+
+func (w *faultyWriter) Write(p []byte) (int, error) {
+	n := min(len(p), w.n)
+	w.n -= n
+	if n < len(p) {
+		return n, w.err
+	}
+	return n, nil
+}
+
+func TestWriterErrors(t *testing.T) {
+	full := errors.New("disk full")
+	for _, test := range []struct{ err, want error }{{full, full}, {nil, io.ErrShortWrite}} {
+		for n := range 40 {
+			w := entries.NewWriter(&faultyWriter{n: n, err: test.err}, nil)
+			if err := w.Entry(minimal()); err != nil {
+				t.Fatalf("before anything is written: %v", err)
+			}
+			for range 2 {
+				if err := w.Flush(); !errors.Is(err, test.want) || !strings.HasPrefix(err.Error(), "writing entries: ") {
+					t.Fatalf("after %d bytes: error %v, want %v", n, err, test.want)
+				}
+			}
+			if err := w.Entry(minimal()); !errors.Is(err, test.want) {
+				t.Fatalf("the error is forgotten: %v", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package decode
+
+import (
+	"math"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/internal/lineio"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// The methods in this file read entries and ancestry records in canonical form,
+// which is how AppendJSON writes them: the members in its order, no white space, no
+// escapes in strings, no member twice. Nearly all lines are, and reading those in
+// one pass without a Lexer takes a fraction of the time. Each method takes the text
+// and an index and returns the index behind what it has read, -1 where the text is
+// not canonical, as the functions of jsontext do. Such a line is read by
+// decodeRecord, from its start.
+//
+// A member that AppendJSON writes belongs here, in its place, and in entryField.
+
+// The names of the members that most entries have.
+var (
+	nameStep           = jsontext.NewName(`{"step":`)
+	nameOperation      = jsontext.NewName(`,"operation":`)
+	nameDeviceID       = jsontext.NewName(`,"device_id":`)
+	nameInputShapes    = jsontext.NewName(`,"input_shapes":`)
+	nameOutputShape    = jsontext.NewName(`,"output_shape":`)
+	nameDurationUS     = jsontext.NewName(`,"duration_us":`)
+	nameOutputElements = jsontext.NewName(`,"output_elements":`)
+	nameMemoryBytes    = jsontext.NewName(`,"memory_bytes":`)
+	nameKind           = jsontext.NewName(`,"kind":`)
+	nameKindRule       = jsontext.NewName(`,"kind_rule":`)
+	valueCompute       = jsontext.NewName(`"compute"`)
+	nameDType          = jsontext.NewName(`,"dtype":`)
+	nameStartUnixNS    = jsontext.NewName(`,"start_unix_ns":`)
+	nameDurationNS     = jsontext.NewName(`,"duration_ns":`)
+	nameLaunchUnixNS   = jsontext.NewName(`,"launch_unix_ns":`)
+	nameStream         = jsontext.NewName(`,"stream":`)
+	nameRank           = jsontext.NewName(`,"rank":`)
+	nameFLOPs          = jsontext.NewName(`,"flops":`)
+	nameRoot           = jsontext.NewName(`,"root":`)
+	nameRootSpanID     = jsontext.NewName(`,"root_span_id":`)
+	nameService        = jsontext.NewName(`,"service":`)
+	nameScope          = jsontext.NewName(`,"scope":`)
+	namePath           = jsontext.NewName(`,"path":`)
+	nameTraceID        = jsontext.NewName(`,"trace_id":`)
+	nameSpanID         = jsontext.NewName(`,"span_id":`)
+	nameParentSpanID   = jsontext.NewName(`,"parent_span_id":`)
+)
+
+// canonicalRecord reads the entry or ancestry record in canonical form at the start of
+// text. It returns the length of the line with its newline, 0 where it is something else.
+func (d *Decoder) Canonical(text []byte) (size int) {
+	if size = d.canonicalLine(text); size == 0 && len(text) < maxTail {
+		d.tail = append(append(d.tail[:0], text...), tailMargin...)
+		size = d.canonicalLine(d.tail)
+	}
+	return size
+}
+
+// Names are not read in the last bytes of a text. Up to maxTail bytes are read again
+// with tailMargin behind them.
+const (
+	maxTail    = 2048
+	tailMargin = "                                "
+)
+
+// canonicalLine is canonicalRecord, but may take no line at the end of text.
+func (d *Decoder) canonicalLine(text []byte) (size int) {
+	if d.IsSpan = jsontext.Has(text, 0, `{"span":`); d.IsSpan {
+		size = d.canonicalSpan(text)
+	} else if size = d.canonicalEntry(text); size > 0 {
+		d.Finish()
+	}
+	if size > lineio.MaxLine || d.Fault != "" {
+		return 0
+	}
+	return max(0, size)
+}
+
+// canonicalEntry reads an entry, which starts the line b.
+func (d *Decoder) canonicalEntry(b []byte) (i int) {
+	if i = nameStep.Read(b, 0); i < 0 {
+		return -1
+	}
+	d.Reset()
+	e := &d.Entry
+	d.has = hasAny | hasDuration | hasElements | hasMemory
+	e.Step, i = optionalInt(b, i)
+	e.Operation, i = d.canonicalText(b, nameOperation.Read(b, i))
+	if i = nameDeviceID.Read(b, i); jsontext.Has(b, i, "null") {
+		i += len("null")
+	} else {
+		e.DeviceID, i = d.canonicalText(b, i)
+		e.EmptyDevice = e.DeviceID == ""
+	}
+	e.InputShapes, i = d.canonicalShapes(b, nameInputShapes.Read(b, i))
+	e.OutputShape, i = d.canonicalShape(b, nameOutputShape.Read(b, i))
+	e.Duration, i = jsontext.Micros(b, nameDurationUS.Read(b, i))
+	e.OutputElements, i = optionalAmount(b, nameOutputElements.Read(b, i))
+	e.MemoryBytes, i = optionalAmount(b, nameMemoryBytes.Read(b, i))
+
+	if j := nameKind.Read(b, i); j > 0 {
+		if e.Kind, i = d.canonicalKind(b, j); e.Kind == op.KindUnknown {
+			return -1
+		}
+		if j := nameKindRule.Read(b, i); j > 0 {
+			var name string
+			name, i = d.canonicalText(b, j)
+			var ok bool
+			if e.KindRule, ok = op.ParseKindRule(name); !ok {
+				return -1
+			}
+			d.has |= hasRule
+		}
+	}
+	if j := nameDType.Read(b, i); j > 0 {
+		if e.DType, i = d.canonicalDType(b, j); e.DType == "" {
+			return -1
+		}
+	}
+	if j := nameStartUnixNS.Read(b, i); j > 0 {
+		e.Start, i = amount(b, j)
+	}
+	if j := nameDurationNS.Read(b, i); j > 0 {
+		e.Duration, i = jsontext.Digits(b, j)
+		d.has |= hasDurationNS
+	}
+	if j := nameLaunchUnixNS.Read(b, i); j > 0 {
+		e.Launch, i = amount(b, j)
+	}
+	if j := nameStream.Read(b, i); j > 0 {
+		e.Stream, i = integer(b, j)
+	}
+	if j := nameRank.Read(b, i); j > 0 {
+		e.Rank, i = amount(b, j)
+	}
+	if j := nameFLOPs.Read(b, i); j > 0 {
+		e.FLOPs, i = amount(b, j)
+	}
+	if d.omitsIDs() {
+		i = passIDs(b, i)
+	} else if i = canonicalIDs(b, i, &e.TraceID, &e.SpanID, &e.ParentSpanID); i < 0 {
+		return -1
+	}
+	if j := nameRoot.Read(b, i); j > 0 {
+		e.Root, i = d.repeatedText(b, j, &d.lastRoot)
+	}
+	if j := nameRootSpanID.Read(b, i); j > 0 {
+		if d.Omitted.Has(attr.FieldRoot) {
+			i = jsontext.PassQuoted(b, j, 16)
+		} else {
+			i = jsontext.QuotedHex(b, j, e.RootSpanID[:])
+		}
+	}
+	if j := nameService.Read(b, i); j > 0 {
+		e.Service, i = d.repeatedText(b, j, &d.lastService)
+	}
+	if j := nameScope.Read(b, i); j > 0 {
+		e.Scope, i = d.repeatedText(b, j, &d.lastScope)
+	}
+	if j := namePath.Read(b, i); j > 0 {
+		if d.Omitted.Has(attr.FieldPath) {
+			_, i = jsontext.Quoted(b, j)
+		} else {
+			e.Path, i = d.canonicalText(b, j)
+		}
+	}
+	if jsontext.Has(b, i, "}\n") {
+		return i + len("}\n")
+	}
+	return d.canonicalRarities(b, i)
+}
+
+// canonicalRarities reads the last members of an entry, which few entries have.
+func (d *Decoder) canonicalRarities(b []byte, i int) int {
+	e := &d.Entry
+	if j := jsontext.Literal(b, i, `,"input_dtypes":[`); j > 0 {
+		e.InputDTypes, i = d.canonicalDTypes(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"side":"host"`); j > 0 {
+		e.Side = op.SideHost
+		i = j
+	}
+	if j := jsontext.Literal(b, i, `,"error":`); j > 0 {
+		e.Failed = true
+		e.Error, i = d.canonicalText(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"dropped_attributes":`); j > 0 {
+		e.DroppedAttributes, i = jsontext.Digits(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"attrs":{`); j > 0 {
+		e.Attrs, i = d.canonicalAttrs(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
+		e.Links, i = d.canonicalLinks(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"extra":`); j > 0 {
+		e.Extra, i = d.canonicalExtra(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"warn":[`); j > 0 {
+		e.Warn, i = d.canonicalWarnings(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"collective":`); j > 0 {
+		i = d.canonicalCollective(b, j)
+		e.Collective = &d.coll
+	}
+	return jsontext.Literal(b, i, "}\n")
+}
+
+func (d *Decoder) canonicalCollective(b []byte, i int) int {
+	c := &d.coll
+	*c = op.Collective{}
+	c.Name, i = d.canonicalText(b, jsontext.Literal(b, i, `{"name":`))
+	if j := jsontext.Literal(b, i, `,"group":`); j > 0 {
+		c.Group, i = d.canonicalText(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"group_size":`); j > 0 {
+		c.GroupSize, i = integer(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"sequence":`); j > 0 {
+		c.Sequence, i = integer(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"peer_rank":`); j > 0 {
+		c.PeerRank, i = integer(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"in_elements":`); j > 0 {
+		c.InElements, i = integer(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"out_elements":`); j > 0 {
+		c.OutElements, i = integer(b, j)
+	}
+	return jsontext.Literal(b, i, "}")
+}
+
+// canonicalSpan reads an ancestry record, which starts the line b.
+func (d *Decoder) canonicalSpan(b []byte) (i int) {
+	s := &d.Span
+	*s = op.Span{}
+	d.resetLists()
+	d.Fault = ""
+	s.Name, i = d.canonicalText(b, jsontext.Literal(b, 0, `{"span":{"name":`))
+	if i = canonicalIDs(b, i, &s.TraceID, &s.SpanID, &s.ParentSpanID); i < 0 {
+		return -1
+	}
+	if j := jsontext.Literal(b, i, `,"parent_remote":true`); j > 0 {
+		s.RemoteParent = true
+		i = j
+	}
+	if j := jsontext.Literal(b, i, `,"start_unix_ns":`); j > 0 {
+		s.Start, i = amount(b, j)
+	}
+	s.Duration, i = jsontext.Digits(b, jsontext.Literal(b, i, `,"duration_ns":`))
+	if j := jsontext.Literal(b, i, `,"service":`); j > 0 {
+		s.Service, i = d.repeatedText(b, j, &d.lastService)
+	}
+	if j := jsontext.Literal(b, i, `,"failed":true`); j > 0 {
+		s.Failed = true
+		i = j
+	}
+	if j := jsontext.Literal(b, i, `,"attrs":{`); j > 0 {
+		s.Attrs, i = d.canonicalAttrs(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"links":[`); j > 0 {
+		s.Links, i = d.canonicalLinks(b, j)
+	}
+	if j := jsontext.Literal(b, i, `,"extra":`); j > 0 {
+		s.Extra, i = d.canonicalExtra(b, j)
+	}
+	if s.Start.V > math.MaxInt64-s.Duration {
+		s.Start = op.Int{}
+	}
+	return jsontext.Literal(b, i, "}}\n")
+}
+
+// canonicalIDs reads the ids of a span, none of which AppendJSON writes where it
+// is zero.
+func canonicalIDs(b []byte, i int, trace *op.TraceID, span, parent *op.SpanID) int {
+	if j := nameTraceID.Read(b, i); j > 0 {
+		if i = jsontext.QuotedHex(b, j, trace[:]); trace.IsZero() {
+			return -1
+		}
+	}
+	if j := nameSpanID.Read(b, i); j > 0 {
+		if i = jsontext.QuotedHex(b, j, span[:]); span.IsZero() {
+			return -1
+		}
+	}
+	if j := nameParentSpanID.Read(b, i); j > 0 {
+		i = jsontext.QuotedHex(b, j, parent[:])
+	}
+	return i
+}
+
+// passIDs passes over the ids of a span.
+func passIDs(b []byte, i int) int {
+	if j := nameTraceID.Read(b, i); j > 0 {
+		i = jsontext.PassQuoted(b, j, 32)
+	}
+	if j := nameSpanID.Read(b, i); j > 0 {
+		i = jsontext.PassQuoted(b, j, 16)
+	}
+	if j := nameParentSpanID.Read(b, i); j > 0 {
+		i = jsontext.PassQuoted(b, j, 16)
+	}
+	return i
+}

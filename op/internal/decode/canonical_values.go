@@ -1,0 +1,243 @@
+package decode
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// The values of members in canonical form, see canonical.go.
+
+// canonicalText reads a string, which is valid UTF-8.
+func (d *Decoder) canonicalText(b []byte, i int) (string, int) {
+	w, end := shortText(b, i)
+	if end < 0 {
+		return d.otherText(b, i)
+	}
+	s, ok := d.short.Find(w)
+	if !ok {
+		if s, end = d.otherText(b, i); end > 0 && s != "" {
+			d.short.Add(w, s)
+		}
+	}
+	return s, end
+}
+
+func shortText(b []byte, i int) (w intern.Words, end int) {
+	w.First, w.Second, w.Third, end = jsontext.QuotedWords(b, i)
+	return w, end
+}
+
+// otherText is canonicalText for a string that is long or has not been read before.
+func (d *Decoder) otherText(b []byte, i int) (string, int) {
+	text, end := jsontext.Quoted(b, i)
+	if s, ok := d.strings.Find(text); ok {
+		return s, end // only valid text is remembered
+	}
+	if !utf8.Valid(text) {
+		return "", -1
+	}
+	return d.strings.String(text), end
+}
+
+// canonicalKind reads a kind.
+func (d *Decoder) canonicalKind(b []byte, i int) (op.Kind, int) {
+	if end := valueCompute.Read(b, i); end > 0 { // most do
+		return op.KindCompute, end
+	}
+	name, i := d.canonicalText(b, i)
+	k, _ := op.ParseKind(name)
+	return k, i
+}
+
+// canonicalDType reads an element type that is recognised.
+func (d *Decoder) canonicalDType(b []byte, i int) (op.DType, int) {
+	name, i := d.canonicalText(b, i)
+	t, ok := op.ParseDType(name)
+	if !ok {
+		return "", -1
+	}
+	return t, i
+}
+
+// canonicalDTypes reads the rest of a list of element types.
+func (d *Decoder) canonicalDTypes(b []byte, i int) ([]op.DType, int) {
+	if jsontext.Has(b, i, "]") {
+		return []op.DType{}, i + 1
+	}
+	for {
+		var name string
+		name, i = d.canonicalText(b, i)
+		t, _ := op.ParseDType(name)
+		d.dtypes = append(d.dtypes, t)
+		if !jsontext.Has(b, i, ",") {
+			break
+		}
+		i++
+	}
+	if len(d.dtypes) > op.MaxInputs {
+		return nil, -1
+	}
+	return d.dtypes, jsontext.Literal(b, i, "]")
+}
+
+// canonicalAttrs reads the rest of an object, which is not empty and whose values are
+// no lists or objects.
+func (d *Decoder) canonicalAttrs(b []byte, i int) ([]op.Attr, int) {
+	for {
+		var a op.Attr
+		a.Key, i = d.canonicalText(b, i)
+		i = jsontext.Literal(b, i, ":")
+		switch end := jsontext.Literal(b, i, "true"); {
+		case jsontext.Has(b, i, `"`):
+			a.Value, i = d.canonicalText(b, i)
+		case end > 0:
+			a.Value, a.Type, i = "true", op.AttrBool, end
+		case jsontext.Has(b, i, "false"):
+			a.Value, a.Type, i = "false", op.AttrBool, i+len("false")
+		default:
+			i = d.canonicalNumber(b, i, &a)
+		}
+		if i < 0 {
+			return nil, -1
+		}
+		d.attrs = op.SetAttr(d.attrs, a)
+		if !jsontext.Has(b, i, ",") {
+			return d.attrs, jsontext.Literal(b, i, "}")
+		}
+		i++
+	}
+}
+
+// canonicalNumber reads an attribute that is a number.
+func (d *Decoder) canonicalNumber(b []byte, i int, a *op.Attr) int {
+	if i < 0 {
+		return -1
+	}
+	d.Lex.Reset(b[i:])
+	number := d.Lex.Number()
+	if d.Lex.Err() != nil {
+		return -1
+	}
+	a.SetNumber(number)
+	return i + d.Lex.Pos()
+}
+
+// canonicalExtra reads an object.
+func (d *Decoder) canonicalExtra(b []byte, i int) (*op.Extra, int) {
+	if line := bytes.IndexByte(b[i:], '\n'); line >= 0 {
+		b = b[:i+line]
+	}
+	d.Lex.Reset(b[i:])
+	before := d.Entry.Warn
+	d.Entry.Warn = 0
+	x := d.decodeExtra()
+	bad := d.Lex.Err() != nil || d.Entry.Warn != 0
+	if d.Entry.Warn = before; bad {
+		return nil, -1
+	}
+	return x, i + d.Lex.Pos()
+}
+
+// canonicalWarnings reads the rest of a list, which is not empty.
+func (d *Decoder) canonicalWarnings(b []byte, i int) (all op.Warning, end int) {
+	for {
+		var name string
+		name, i = d.canonicalText(b, i)
+		w, _ := op.ParseWarning(name) // a later version may know more of them
+		all |= w
+		if !jsontext.Has(b, i, ",") {
+			return all, jsontext.Literal(b, i, "]")
+		}
+		i++
+	}
+}
+
+// canonicalShapes reads a list of shapes, or null.
+func (d *Decoder) canonicalShapes(b []byte, i int) ([]op.Shape, int) {
+	if !jsontext.Has(b, i, "[") {
+		return nil, jsontext.Literal(b, i, "null")
+	}
+	if d.inputs == nil {
+		d.inputs = make([]op.Shape, 0, 4)
+	}
+	if i++; jsontext.Has(b, i, "]") {
+		return d.inputs, i + 1
+	}
+	for {
+		var s op.Shape
+		s, i = d.canonicalShape(b, i)
+		d.inputs = append(d.inputs, s)
+		if !jsontext.Has(b, i, ",") {
+			break
+		}
+		i++
+	}
+	if len(d.inputs) > op.MaxInputs {
+		return nil, -1
+	}
+	return d.inputs, jsontext.Literal(b, i, "]")
+}
+
+// canonicalShape reads a list of dimensions, or null.
+func (d *Decoder) canonicalShape(b []byte, i int) (op.Shape, int) {
+	if !jsontext.Has(b, i, "[") {
+		return nil, jsontext.Literal(b, i, "null")
+	}
+	if d.dims == nil {
+		d.dims = make([]int64, 0, 16)
+	}
+	start := len(d.dims)
+	if i++; jsontext.Has(b, i, "]") {
+		return op.Shape(d.dims[start:start:start]), i + 1
+	}
+	dims, end := jsontext.ShortList(b, i, d.dims)
+	if end < 0 || len(dims)-start > op.MaxRank {
+		return nil, -1
+	}
+	d.dims = dims
+	// Where dims grows later, this shape keeps the memory it had.
+	return op.Shape(dims[start:len(dims):len(dims)]), end
+}
+
+// amount reads a number that is not negative.
+func amount(b []byte, i int) (op.Int, int) {
+	n, i := jsontext.Digits(b, i)
+	return op.Known(n), i
+}
+
+// optionalAmount reads a number that is not negative, or null.
+func optionalAmount(b []byte, i int) (op.Int, int) {
+	if jsontext.Has(b, i, "null") {
+		return op.Int{}, i + len("null")
+	}
+	return amount(b, i)
+}
+
+// integer reads a number.
+func integer(b []byte, i int) (op.Int, int) {
+	n, i := jsontext.Integer(b, i)
+	return op.Known(n), i
+}
+
+// optionalInt reads a number, or null.
+func optionalInt(b []byte, i int) (op.Int, int) {
+	if jsontext.Has(b, i, "null") {
+		return op.Int{}, i + len("null")
+	}
+	return integer(b, i)
+}
+
+// repeatedText is canonicalText for a member that is mostly the same as in the
+// record before, which last holds.
+func (d *Decoder) repeatedText(b []byte, i int, last *string) (string, int) {
+	end := i + 1 + len(*last)
+	if i >= 0 && end < len(b) && b[end] == '"' && b[i] == '"' && string(b[i+1:end]) == *last {
+		return *last, end + 1
+	}
+	*last, i = d.canonicalText(b, i)
+	return *last, i
+}

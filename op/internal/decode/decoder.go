@@ -1,0 +1,329 @@
+package decode
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/optrace/optrace/internal/intern"
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// decoder reads records of the entries format, and the entries of a seed trace,
+// which have the same keys. A record is overwritten by the next one.
+type Decoder struct {
+	Lex     jsontext.Lexer
+	strings intern.Table
+	short   intern.Short // what canonicalText finds in strings
+	kinds   op.KindCache
+
+	Entry    op.Entry
+	coll     op.Collective
+	Span     op.Span
+	resource op.Resource
+	gap      op.Gap
+	batch    op.Batch
+
+	// What canonicalRecord read is a span, else the entry.
+	IsSpan bool
+	tail   []byte // see canonicalRecord
+
+	inputs []op.Shape
+	dims   []int64 // backs all shapes of an entry
+	dtypes []op.DType
+	attrs  []op.Attr
+	links  []op.Link
+
+	// What entries seldom have.
+	extra      op.Extra
+	eventList  []op.Event
+	moreAttrs  []op.Attr // of events, links and scopes
+	linkExtras []op.LinkExtra
+
+	Omitted attr.Fields // see Reader.Omit
+	has     fieldsSeen
+	Header  bool // the record says where those behind it come from
+
+	// The texts of the record before, which mostly come again.
+	lastRoot, lastService, lastScope string
+
+	// fault describes the first error in a record that is valid JSON, and faultAt
+	// is its offset.
+	Fault   string
+	FaultAt int
+}
+
+// fieldsSeen is the set of keys that an entry had, of those whose absence matters.
+type fieldsSeen uint8
+
+const (
+	hasAny fieldsSeen = 1 << iota
+	hasDuration
+	hasDurationNS
+	hasElements
+	hasMemory
+	hasRule
+	// hasCutOutput: the output's shape lost dimensions to MaxRank.
+	hasCutOutput
+)
+
+// set makes f one of the fields seen, or not: of equal keys the last wins.
+func (s *fieldsSeen) set(f fieldsSeen, seen bool) {
+	if *s &^= f; seen {
+		*s |= f
+	}
+}
+
+// decodeRecord reads one line. An error is one of the grammar or of the
+// format, with its offset in the line.
+func (d *Decoder) Record(line []byte) (rec op.Record, offset int, err error) {
+	d.Lex.Reset(line)
+	d.Reset()
+	l := &d.Lex
+	unknown, control := false, false
+	d.Header = false
+	var foreign *SchemaError
+	for l.Object(); l.More(); {
+		name := l.Key()
+		if d.Field(name) {
+			d.has |= hasAny
+			continue
+		}
+		switch string(name) {
+		case "schema":
+			control, d.Header = true, true
+			if s := string(l.Str()); l.Err() == nil && s != op.Schema {
+				foreign = &SchemaError{s}
+			}
+		case "resource":
+			control, d.Header, rec = true, true, op.Record{Resource: d.decodeResource()}
+		case "batch":
+			control, rec = true, op.Record{Batch: d.decodeBatch()}
+		case "gap":
+			control, rec = true, op.Record{Gap: d.decodeGap()}
+		case "span":
+			control, rec = true, op.Record{Span: d.decodeSpan()}
+		default:
+			unknown = true
+			l.Skip()
+		}
+	}
+	l.End()
+	switch {
+	case l.Err() != nil:
+		return op.Record{}, l.Offset(), l.Err()
+	case foreign != nil: // only now: a damaged line must not end the reading
+		return op.Record{}, 0, foreign
+	case control && d.has&hasAny != 0:
+		return op.Record{}, 0, errors.New("an entry and another record in one")
+	case d.has&hasAny != 0:
+		d.Finish()
+		rec.Entry = &d.Entry
+	case unknown && !control:
+		rec.Skipped = op.Skipped{Reason: op.SkipUnknownRecord, N: 1}
+	}
+	if d.Fault != "" {
+		return op.Record{}, d.FaultAt, errors.New(d.Fault)
+	}
+	return rec, 0, nil
+}
+
+// errorClass returns the class of the error that decodeRecord returned.
+func (d *Decoder) ErrorClass() op.ErrorClass {
+	if d.Lex.Err() != nil {
+		return op.ErrorSyntax
+	}
+	return op.ErrorRecord
+}
+
+// schemaError ends reading: the file has an unsupported version.
+type SchemaError struct{ Schema string }
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("schema %q is not supported, this version reads %q", e.Schema, op.Schema)
+}
+
+func (d *Decoder) Reset() {
+	d.Entry = op.Entry{}
+	d.has = 0
+	d.inputs, d.dims, d.dtypes = d.inputs[:0], d.dims[:0], d.dtypes[:0]
+	d.resetLists()
+	d.Fault = ""
+}
+
+// resetLists empties the lists that entries and spans have.
+func (d *Decoder) resetLists() {
+	d.attrs, d.moreAttrs, d.linkExtras = d.attrs[:0], d.moreAttrs[:0], d.linkExtras[:0]
+}
+
+// wrong keeps the first error that makes the record useless.
+func (d *Decoder) Wrong(fault string) {
+	if d.Fault == "" {
+		d.Fault, d.FaultAt = fault, d.Lex.Offset()
+	}
+}
+
+// finishEntry checks that the entry has the fields that it must have, and derives
+// fields from others.
+func (d *Decoder) Finish() {
+	e := &d.Entry
+	switch {
+	case e.Operation == "":
+		d.Wrong("an entry without an operation")
+	case d.has&hasDuration == 0:
+		d.Wrong("an entry without a duration")
+	}
+	if e.Duration < 0 {
+		e.Duration = 0
+		e.Warn |= op.WarnNegativeDuration
+	}
+	if e.Start.V > math.MaxInt64-e.Duration {
+		e.Start = op.Int{}
+		e.Warn |= op.WarnBadTime
+	}
+	if e.TraceID.IsZero() && !(e.SpanID.IsZero() && e.ParentSpanID.IsZero()) {
+		e.Warn |= op.WarnBadID
+	}
+	switch {
+	case e.Kind == op.KindUnknown && e.Collective != nil:
+		e.Kind, e.KindRule = op.KindCollective, op.RuleAttribute
+	case e.Kind == op.KindUnknown:
+		e.Kind, e.KindRule = d.kinds.Infer(e.Operation)
+	case d.has&hasRule == 0:
+		e.KindRule = op.UsualRule(e.Kind)
+	}
+	if d.has&(hasElements|hasCutOutput) == 0 {
+		n, w := e.OutputShape.Elements()
+		e.OutputElements = n
+		e.Warn |= w
+	}
+	if d.has&hasMemory == 0 {
+		e.SetDerivedMemory()
+	}
+}
+
+// decodeSpan reads the value of an ancestry record; null is none.
+func (d *Decoder) decodeSpan() *op.Span {
+	l := &d.Lex
+	if l.Null() {
+		return nil
+	}
+	d.Span = op.Span{}
+	s := &d.Span
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "name":
+			s.Name = d.text()
+		case "trace_id":
+			s.TraceID = d.traceID()
+		case "span_id":
+			s.SpanID = d.spanID()
+		case "parent_span_id":
+			s.ParentSpanID = d.parentID()
+		case "parent_remote":
+			s.RemoteParent = d.flag()
+		case "start_unix_ns":
+			s.Start = d.Integer(op.WarnBadTime)
+		case "duration_ns":
+			s.Duration = d.amount(op.WarnNegativeDuration).V
+		case "service":
+			s.Service = d.text()
+		case "failed":
+			s.Failed = d.flag()
+		case "links":
+			s.Links = d.decodeLinks()
+		case "attrs":
+			d.attrs = d.Attributes(d.attrs[:0])
+			s.Attrs = d.attrs
+		case "extra":
+			s.Extra = d.decodeExtra()
+		default:
+			l.Skip()
+		}
+	}
+	if s.Start.V > math.MaxInt64-s.Duration {
+		s.Start = op.Int{}
+	}
+	return s
+}
+
+// flag reads true or false; null is false.
+func (d *Decoder) flag() bool { return !d.Lex.Null() && d.Lex.Bool() }
+
+func (d *Decoder) decodeResource() *op.Resource {
+	l := &d.Lex
+	if l.Null() {
+		return nil
+	}
+	d.resource = op.Resource{}
+	r := &d.resource
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "service":
+			r.Service = d.text()
+		case "rank":
+			r.Rank = d.amount(op.WarnBadValue)
+		case "world_size":
+			r.WorldSize = d.amount(op.WarnBadValue)
+		case "attrs":
+			r.Attrs = d.Attributes(nil)
+			if host := op.FindAttr(r.Attrs, op.KeyHostName); host != nil {
+				r.Host = host.Value
+			}
+		default:
+			l.Skip()
+		}
+	}
+	return r
+}
+
+func (d *Decoder) decodeGap() *op.Gap {
+	l := &d.Lex
+	if l.Null() {
+		return nil
+	}
+	d.gap = op.Gap{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "dropped":
+			d.gap.Dropped = d.count("dropped")
+		case "reason":
+			d.gap.Reason = d.text()
+		default:
+			l.Skip()
+		}
+	}
+	return &d.gap
+}
+
+func (d *Decoder) decodeBatch() *op.Batch {
+	l := &d.Lex
+	if l.Null() {
+		return nil
+	}
+	d.batch = op.Batch{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "writer":
+			d.batch.Writer = d.text()
+		case "seq":
+			d.batch.Sequence = d.count("seq")
+		case "entries":
+			d.batch.Entries = d.count("entries")
+		default:
+			l.Skip()
+		}
+	}
+	return &d.batch
+}
+
+// count reads a number without which the record is useless.
+func (d *Decoder) count(field string) int64 {
+	n := d.amount(op.WarnBadValue)
+	if !n.Known {
+		d.Wrong(field + " is not a count")
+	}
+	return n.V
+}

@@ -1,0 +1,338 @@
+package decode
+
+import (
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/attr"
+)
+
+// entryField reads the value of the member called name into the entry, and reports
+// whether there is such a member; it reads nothing where there is not. Of equal
+// names the last wins. A value of another type than the member asks for is unknown,
+// with a warning; the entry is kept.
+func (d *Decoder) Field(name []byte) bool {
+	if d.Omitted != 0 && d.omits(name) {
+		d.Lex.Skip()
+		return true
+	}
+	e := &d.Entry
+	switch string(name) {
+	case "step":
+		e.Step = d.Integer(op.WarnBadValue)
+	case "operation":
+		e.Operation = d.text()
+	case "device_id":
+		named := d.Lex.Peek() == '"'
+		e.DeviceID = d.text()
+		e.EmptyDevice = named && e.DeviceID == ""
+	case "input_shapes":
+		e.InputShapes = d.shapes()
+	case "output_shape":
+		e.OutputShape = d.outputShape()
+	case "duration_us":
+		d.durationMicros()
+	case "output_elements":
+		e.OutputElements = d.amount(op.WarnBadValue)
+		d.has |= hasElements
+	case "memory_bytes":
+		e.MemoryBytes = d.amount(op.WarnBadMemory)
+		d.has |= hasMemory
+	case "kind":
+		e.Kind = d.kind()
+	case "kind_rule":
+		e.KindRule = d.kindRule()
+	case "dtype":
+		e.DType = d.dtype()
+	case "start_unix_ns":
+		e.Start = d.Integer(op.WarnBadTime)
+	case "duration_ns":
+		d.durationNanos()
+	case "launch_unix_ns":
+		e.Launch = d.Integer(op.WarnBadTime)
+	case "stream":
+		e.Stream = d.Integer(op.WarnBadValue)
+	case "rank":
+		e.Rank = d.amount(op.WarnBadValue)
+	case "flops":
+		e.FLOPs = d.amount(op.WarnBadValue)
+	case "trace_id":
+		e.TraceID = d.traceID()
+	case "span_id":
+		e.SpanID = d.spanID()
+	case "parent_span_id":
+		e.ParentSpanID = d.parentID()
+	case "root":
+		e.Root = d.text()
+	case "root_span_id":
+		e.RootSpanID = d.parentID()
+	case "service":
+		e.Service = d.text()
+	case "scope":
+		e.Scope = d.text()
+	case "path":
+		e.Path = d.text()
+	case "input_dtypes":
+		e.InputDTypes = d.inputDTypes()
+	case "side":
+		e.Side = d.side()
+	case "error":
+		e.Failed = d.Lex.Peek() != 'n'
+		e.Error = d.text()
+	case "adjusted_count":
+		e.AdjustedCount = d.adjustedCount()
+	case "dropped_attributes":
+		e.DroppedAttributes = d.amount(op.WarnBadValue).V
+	case "attrs":
+		d.attrs = d.Attributes(d.attrs[:0])
+		e.Attrs = d.attrs
+	case "links":
+		e.Links = d.decodeLinks()
+	case "extra":
+		e.Extra = d.decodeExtra()
+	case "warn":
+		e.Warn |= d.warnings()
+	case "collective":
+		e.Collective = d.collective()
+	default:
+		return false
+	}
+	return true
+}
+
+// durationMicros reads duration_us, which the recorder of the seed writes. It yields
+// to duration_ns, wherever that stands.
+func (d *Decoder) durationMicros() {
+	var ns int64
+	var ok bool
+	switch c := d.Lex.Peek(); {
+	case '0' <= c && c <= '9' || c == '-':
+		ns, ok = d.Lex.Micros()
+	case c == '"':
+		ns, ok = jsontext.ParseMicros(d.Lex.Str())
+	case d.Lex.Null():
+		// How the seed's recorder prints a NaN.
+		d.Entry.Warn |= op.WarnNonFinite
+		d.has |= hasDuration
+		return
+	default:
+		d.Lex.Skip()
+	}
+	switch {
+	case !ok:
+		d.Wrong("duration_us is not a duration that fits 64 bits of nanoseconds")
+	case d.has&hasDurationNS == 0:
+		d.Entry.Duration = ns
+	}
+	d.has |= hasDuration
+}
+
+func (d *Decoder) durationNanos() {
+	if n := d.Integer(op.WarnBadValue); n.Known {
+		d.Entry.Duration = n.V
+		d.has |= hasDurationNS | hasDuration
+	}
+}
+
+func (d *Decoder) kind() op.Kind {
+	name := d.text()
+	k, ok := op.ParseKind(name)
+	if !ok && name != "" {
+		d.Entry.Warn |= op.WarnBadValue
+	}
+	return k
+}
+
+func (d *Decoder) kindRule() op.KindRule {
+	rule, ok := op.ParseKindRule(d.text())
+	d.has.set(hasRule, ok)
+	return rule
+}
+
+func (d *Decoder) side() op.Side {
+	switch d.text() {
+	case "":
+		return op.SideNone
+	case op.SideHost.String():
+		return op.SideHost
+	}
+	d.Entry.Warn |= op.WarnBadValue
+	return op.SideNone
+}
+
+func (d *Decoder) dtype() op.DType {
+	s := d.text()
+	t, ok := op.ParseDType(s)
+	if !ok && s != "" {
+		d.Entry.Warn |= op.WarnUnknownDType
+	}
+	return t
+}
+
+func (d *Decoder) inputDTypes() []op.DType {
+	l := &d.Lex
+	if !d.Is('[') {
+		return nil
+	}
+	d.dtypes = d.dtypes[:0]
+	for l.Array(); l.More(); {
+		t, _ := op.ParseDType(d.text())
+		if len(d.dtypes) == op.MaxInputs {
+			d.Entry.Warn |= op.WarnShapeTruncated
+			continue
+		}
+		d.dtypes = append(d.dtypes, t)
+	}
+	if d.dtypes == nil {
+		d.dtypes = make([]op.DType, 0, 4)
+	}
+	return d.dtypes
+}
+
+func (d *Decoder) adjustedCount() float64 {
+	text, ok := d.Number()
+	if !ok {
+		if !d.Lex.Null() {
+			d.Lex.Skip()
+			d.Entry.Warn |= op.WarnBadValue
+		}
+		return 0
+	}
+	f, ok := jsontext.ParseFloat(text)
+	if !ok || f < 1 {
+		d.Entry.Warn |= op.WarnBadValue
+		return 0
+	}
+	return f
+}
+
+func (d *Decoder) warnings() op.Warning {
+	l := &d.Lex
+	var all op.Warning
+	if !d.Is('[') {
+		return 0
+	}
+	for l.Array(); l.More(); {
+		w, _ := op.ParseWarning(d.text()) // a newer version may know more of them
+		all |= w
+	}
+	return all
+}
+
+func (d *Decoder) collective() *op.Collective {
+	l := &d.Lex
+	if !d.Is('{') {
+		return nil
+	}
+	d.coll = op.Collective{}
+	for l.Object(); l.More(); {
+		switch string(l.Key()) {
+		case "name":
+			d.coll.Name = d.text()
+		case "group":
+			d.coll.Group = d.text()
+		case "group_size":
+			d.coll.GroupSize = d.Integer(op.WarnBadValue)
+		case "sequence":
+			d.coll.Sequence = d.Integer(op.WarnBadValue)
+		case "peer_rank":
+			d.coll.PeerRank = d.Integer(op.WarnBadValue)
+		case "in_elements":
+			d.coll.InElements = d.Integer(op.WarnBadValue)
+		case "out_elements":
+			d.coll.OutElements = d.Integer(op.WarnBadValue)
+		default:
+			l.Skip()
+		}
+	}
+	return &d.coll
+}
+
+// shape reads a list of dimensions; null is unknown. cut reports whether there were
+// more than MaxRank.
+func (d *Decoder) shape() (s op.Shape, cut bool) {
+	l := &d.Lex
+	if l.Peek() != '[' {
+		if !l.Null() {
+			d.badShape()
+			l.Skip()
+		}
+		return nil, false
+	}
+	start, good := len(d.dims), true
+	for l.Array(); l.More(); {
+		v := d.Integer(0)
+		switch {
+		case !v.Known || v.V < op.Dynamic:
+			good = false
+		case len(d.dims)-start == op.MaxRank:
+			cut = true
+		default:
+			d.dims = append(d.dims, v.V)
+		}
+	}
+	if !good {
+		d.badShape()
+		return nil, false
+	}
+	if cut {
+		d.Entry.Warn |= op.WarnShapeTruncated
+	}
+	if d.dims == nil {
+		d.dims = make([]int64, 0, 16)
+	}
+	// Where dims grows later, this shape keeps the memory it had.
+	return op.Shape(d.dims[start:len(d.dims):len(d.dims)]), cut
+}
+
+// outputShape reads the shape of the output.
+func (d *Decoder) outputShape() op.Shape {
+	s, cut := d.shape()
+	d.has.set(hasCutOutput, cut)
+	return s
+}
+
+func (d *Decoder) badShape() { d.Entry.Warn |= op.WarnBadShape }
+
+// shapes reads a list of shapes; null is unknown.
+func (d *Decoder) shapes() []op.Shape {
+	l := &d.Lex
+	if l.Peek() != '[' {
+		if !l.Null() {
+			d.badShape()
+			l.Skip()
+		}
+		return nil
+	}
+	d.inputs = d.inputs[:0]
+	for l.Array(); l.More(); {
+		s, _ := d.shape()
+		if len(d.inputs) == op.MaxInputs {
+			d.Entry.Warn |= op.WarnShapeTruncated
+			continue
+		}
+		d.inputs = append(d.inputs, s)
+	}
+	if d.inputs == nil {
+		d.inputs = make([]op.Shape, 0, 4)
+	}
+	return d.inputs
+}
+
+// omitsIDs reports whether the ids of an entry are to be left out.
+func (d *Decoder) omitsIDs() bool {
+	return d.Omitted.Has(attr.FieldIDs) && d.Omitted.Has(attr.FieldParent)
+}
+
+// omits reports whether the member of an entry is to be left out. Others cost less to
+// read than to pass over.
+func (d *Decoder) omits(name []byte) bool {
+	switch string(name) {
+	case "trace_id", "span_id", "parent_span_id":
+		return d.omitsIDs()
+	case "root_span_id":
+		return d.Omitted.Has(attr.FieldRoot)
+	case "path":
+		return d.Omitted.Has(attr.FieldPath)
+	}
+	return false
+}

@@ -1,0 +1,81 @@
+package decode
+
+import (
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// decodeLinks reads a list of links, as [attr.Builder.AddLink] takes them.
+func (d *Decoder) decodeLinks() []op.Link {
+	l := &d.Lex
+	d.links = d.links[:0]
+	if !d.Is('[') {
+		return nil
+	}
+	for l.Array(); l.More(); {
+		if !d.Is('{') {
+			continue
+		}
+		var link op.Link
+		for l.Object(); l.More(); {
+			switch string(l.Key()) {
+			case "trace_id":
+				link.TraceID = d.traceID()
+			case "span_id":
+				link.SpanID = d.spanID()
+			case "weight":
+				link.Weight = d.amount(op.WarnBadValue)
+			case "attrs":
+				d.more(&link).Attrs = d.furtherAttrs()
+			case "flags":
+				d.more(&link).Flags = d.flags()
+			case "trace_state":
+				d.more(&link).TraceState = d.text()
+			case "dropped_attributes":
+				d.more(&link).DroppedAttributes = d.amount(op.WarnBadValue).V
+			default:
+				l.Skip()
+			}
+		}
+		d.links = op.AppendLink(d.links, link, &d.Entry.Warn)
+	}
+	return d.linksFound()
+}
+
+// more returns what the link has beside its fields, to add to it.
+func (d *Decoder) more(l *op.Link) *op.LinkExtra {
+	if l.Extra == nil {
+		d.linkExtras = append(d.linkExtras, op.LinkExtra{})
+		l.Extra = &d.linkExtras[len(d.linkExtras)-1]
+	}
+	return l.Extra
+}
+
+// linksFound returns the links that have been read, nil for none.
+func (d *Decoder) linksFound() []op.Link {
+	if len(d.links) == 0 {
+		return nil
+	}
+	return d.links
+}
+
+// canonicalLinks reads the rest of a list of links, which is not empty.
+func (d *Decoder) canonicalLinks(b []byte, i int) ([]op.Link, int) {
+	d.links = d.links[:0]
+	for {
+		var link op.Link
+		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `{"trace_id":`), link.TraceID[:])
+		i = jsontext.QuotedHex(b, jsontext.Literal(b, i, `,"span_id":`), link.SpanID[:])
+		if j := jsontext.Literal(b, i, `,"weight":`); j > 0 {
+			link.Weight, i = amount(b, j)
+		}
+		if i = jsontext.Literal(b, i, "}"); i < 0 || !link.Valid() || len(d.links) == op.MaxLinks {
+			return nil, -1
+		}
+		d.links = append(d.links, link)
+		if !jsontext.Has(b, i, ",") {
+			return d.links, jsontext.Literal(b, i, "]")
+		}
+		i++
+	}
+}

@@ -1,0 +1,159 @@
+package decode
+
+import (
+	"unicode/utf8"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// is reports whether the next value starts with opening. It passes over any
+// other value, which is a warning unless it is null.
+func (d *Decoder) Is(opening byte) bool {
+	l := &d.Lex
+	if l.Peek() == opening {
+		return true
+	}
+	if !l.Null() {
+		d.Entry.Warn |= op.WarnBadValue
+		l.Skip()
+	}
+	return false
+}
+
+// text reads a string; null is "".
+func (d *Decoder) text() string {
+	if !d.Is('"') {
+		return ""
+	}
+	return d.valid(d.Lex.Str())
+}
+
+// valid returns b as a string of valid UTF-8.
+func (d *Decoder) valid(b []byte) string {
+	if s, ok := d.strings.Find(b); ok {
+		return s // the table holds valid text only
+	}
+	if !utf8.Valid(b) {
+		d.Entry.Warn |= op.WarnInvalidUTF8
+		return jsontext.ValidUTF8(string(b))
+	}
+	return d.strings.String(b)
+}
+
+// number reads the text of a number or of a number in quotes; false leaves any
+// other value unread.
+func (d *Decoder) Number() (text []byte, ok bool) {
+	l := &d.Lex
+	switch c := l.Peek(); {
+	case c == '-' || '0' <= c && c <= '9':
+		text = l.Number()
+	case c == '"':
+		text = l.Str()
+	default:
+		return nil, false
+	}
+	return text, l.Err() == nil
+}
+
+// integer reads an integer, also in quotes; null is unknown, and so is anything
+// else, which adds warning.
+func (d *Decoder) Integer(warning op.Warning) op.Int {
+	n, ok := int64(0), false
+	switch c := d.Lex.Peek(); {
+	case c == '-' || '0' <= c && c <= '9':
+		n, ok = d.Lex.Int()
+	case c == '"':
+		n, ok = jsontext.ParseInt(d.Lex.Str())
+	case d.Lex.Null():
+		return op.Int{}
+	default:
+		d.Lex.Skip()
+	}
+	if !ok {
+		d.Entry.Warn |= warning
+		return op.Int{}
+	}
+	return op.Known(n)
+}
+
+// amount reads an integer that cannot be negative.
+func (d *Decoder) amount(warning op.Warning) op.Int {
+	n := d.Integer(warning)
+	if n.V < 0 {
+		d.Entry.Warn |= warning
+		return op.Int{}
+	}
+	return n
+}
+
+// traceID reads an id. One that is zero or not hexadecimal is unknown.
+func (d *Decoder) traceID() (id op.TraceID) {
+	if !d.Is('"') {
+		return op.TraceID{}
+	}
+	given := true
+	if !d.Lex.QuotedHex(id[:]) {
+		text := d.Lex.Str()
+		id, _ = op.ParseTraceID(text)
+		given = len(text) > 0
+	}
+	if id.IsZero() && given {
+		d.Entry.Warn |= op.WarnBadID
+	}
+	return id
+}
+
+func (d *Decoder) spanID() op.SpanID {
+	id, given := d.id()
+	if id.IsZero() && given {
+		d.Entry.Warn |= op.WarnBadID
+	}
+	return id
+}
+
+// parentID is spanID for a parent or root, where zero means that there is none.
+func (d *Decoder) parentID() op.SpanID {
+	id, _ := d.id()
+	return id
+}
+
+// id reads a span id and whether there was one.
+func (d *Decoder) id() (id op.SpanID, given bool) {
+	if d.Lex.QuotedHex(id[:]) {
+		return id, true
+	}
+	if !d.Is('"') {
+		return op.SpanID{}, false
+	}
+	text := d.Lex.Str()
+	id, ok := op.ParseSpanID(text)
+	if !ok && len(text) > 0 {
+		d.Entry.Warn |= op.WarnBadID
+	}
+	return id, len(text) > 0
+}
+
+// attributes appends the members of an object.
+func (d *Decoder) Attributes(dst []op.Attr) []op.Attr {
+	l := &d.Lex
+	if !d.Is('{') {
+		return nil
+	}
+	for l.Object(); l.More(); {
+		a := op.Attr{Key: d.valid(l.Key())}
+		switch c := l.Peek(); {
+		case c == '"':
+			a.Value = d.valid(l.Str())
+		case c == '-' || '0' <= c && c <= '9':
+			a.SetNumber(l.Number())
+		default:
+			a.SetRaw(d.valid(l.Raw()))
+		}
+		dst = op.SetAttr(dst, a)
+	}
+	if len(dst) == 0 {
+		return nil
+	}
+	return dst
+}

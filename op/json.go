@@ -1,0 +1,279 @@
+package op
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+)
+
+// AppendJSON appends the entry as one JSON object, without a newline: first
+// all keys of the seed format, then the others whose values are known.
+func (e *Entry) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"step":`...)
+	dst = e.Step.append(dst)
+	dst = append(dst, `,"operation":`...)
+	dst = jsontext.AppendString(dst, e.Operation)
+	dst = append(dst, `,"device_id":`...)
+	dst = e.appendDevice(dst)
+	dst = append(dst, `,"input_shapes":`...)
+	dst = AppendShapesJSON(dst, e.InputShapes)
+	dst = append(dst, `,"output_shape":`...)
+	dst = e.OutputShape.AppendJSON(dst)
+	dst = append(dst, `,"duration_us":`...)
+	dst = jsontext.AppendMicros(dst, e.Duration)
+	dst = append(dst, `,"output_elements":`...)
+	dst = e.OutputElements.append(dst)
+	dst = append(dst, `,"memory_bytes":`...)
+	dst = e.MemoryBytes.append(dst)
+
+	if e.Kind != KindUnknown {
+		dst = append(dst, `,"kind":"`...)
+		dst = append(dst, e.Kind.String()...)
+		dst = append(dst, '"')
+		if e.Kind == KindCollective && e.KindRule != RuleAttribute {
+			dst = append(dst, `,"kind_rule":"`...)
+			dst = append(dst, e.KindRule.String()...)
+			dst = append(dst, '"')
+		}
+	}
+	dst = appendText(dst, `,"dtype":`, string(e.DType))
+	dst = appendKnown(dst, `,"start_unix_ns":`, e.Start)
+	dst = append(dst, `,"duration_ns":`...)
+	dst = strconv.AppendInt(dst, e.Duration, 10)
+	dst = appendKnown(dst, `,"launch_unix_ns":`, e.Launch)
+	dst = appendKnown(dst, `,"stream":`, e.Stream)
+	dst = appendKnown(dst, `,"rank":`, e.Rank)
+	dst = appendKnown(dst, `,"flops":`, e.FLOPs)
+	dst = appendIDs(dst, e.TraceID, e.SpanID, e.ParentSpanID)
+	dst = appendText(dst, `,"root":`, e.Root)
+	if !e.RootSpanID.IsZero() {
+		dst = appendID(dst, `,"root_span_id":"`, e.RootSpanID[:])
+	}
+	dst = appendText(dst, `,"service":`, e.Service)
+	dst = appendText(dst, `,"scope":`, e.Scope)
+	dst = appendText(dst, `,"path":`, e.Path)
+	if e.InputDTypes != nil {
+		dst = append(dst, `,"input_dtypes":[`...)
+		for i, d := range e.InputDTypes {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = jsontext.AppendString(dst, string(d))
+		}
+		dst = append(dst, ']')
+	}
+	if e.Side != SideNone {
+		dst = appendText(dst, `,"side":`, e.Side.String())
+	}
+	if e.Failed {
+		dst = append(dst, `,"error":`...)
+		dst = jsontext.AppendString(dst, e.Error)
+	}
+	if e.AdjustedCount != 0 {
+		dst = append(dst, `,"adjusted_count":`...)
+		dst = jsontext.AppendFloat(dst, e.AdjustedCount)
+	}
+	if e.DroppedAttributes != 0 {
+		dst = append(dst, `,"dropped_attributes":`...)
+		dst = strconv.AppendInt(dst, e.DroppedAttributes, 10)
+	}
+	dst = appendAttrs(dst, `,"attrs":`, e.Attrs)
+	dst = appendLinks(dst, e.Links)
+	dst = appendExtra(dst, e.Extra)
+	if warn := e.Warn & (warnEnd - 1); warn != 0 {
+		dst = append(dst, `,"warn":[`...)
+		for w := range warn.All() {
+			dst = append(dst, '"')
+			dst = append(dst, w.String()...)
+			dst = append(dst, '"', ',')
+		}
+		dst[len(dst)-1] = ']'
+	}
+	if e.Collective != nil {
+		dst = e.Collective.appendJSON(append(dst, `,"collective":`...))
+	}
+	return append(dst, '}')
+}
+
+// MarshalJSON returns the text that AppendJSON appends.
+func (e *Entry) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
+
+// unmarshalEntry is the decoder of op/entries.
+var unmarshalEntry = func(*Entry, []byte) error { return errors.New("package op/entries is not imported") }
+
+// RegisterUnmarshal is called by package op/entries, whose decoder is not linked into programs that only write.
+func RegisterUnmarshal(unmarshal func(e *Entry, text []byte) error) { unmarshalEntry = unmarshal }
+
+// UnmarshalJSON reads the form of [Entry.MarshalJSON]. It is there where package op/entries is imported.
+func (e *Entry) UnmarshalJSON(text []byte) error { return unmarshalEntry(e, text) }
+
+func (c *Collective) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	start := len(dst)
+	dst = appendText(dst, `,"name":`, c.Name)
+	dst = appendText(dst, `,"group":`, c.Group)
+	dst = appendKnown(dst, `,"group_size":`, c.GroupSize)
+	dst = appendKnown(dst, `,"sequence":`, c.Sequence)
+	dst = appendKnown(dst, `,"peer_rank":`, c.PeerRank)
+	dst = appendKnown(dst, `,"in_elements":`, c.InElements)
+	dst = appendKnown(dst, `,"out_elements":`, c.OutElements)
+	return append(trimComma(dst, start), '}')
+}
+
+// AppendJSON appends the span as an ancestry record, without a newline.
+func (s *Span) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"span":{"name":`...)
+	dst = jsontext.AppendString(dst, s.Name)
+	dst = appendIDs(dst, s.TraceID, s.SpanID, s.ParentSpanID)
+	if s.RemoteParent {
+		dst = append(dst, `,"parent_remote":true`...)
+	}
+	dst = appendKnown(dst, `,"start_unix_ns":`, s.Start)
+	dst = append(dst, `,"duration_ns":`...)
+	dst = strconv.AppendInt(dst, s.Duration, 10)
+	dst = appendText(dst, `,"service":`, s.Service)
+	if s.Failed {
+		dst = append(dst, `,"failed":true`...)
+	}
+	dst = appendAttrs(dst, `,"attrs":`, s.Attrs)
+	dst = appendLinks(dst, s.Links)
+	dst = appendExtra(dst, s.Extra)
+	return append(dst, '}', '}')
+}
+
+// AppendHeader appends the header record of a file whose records come from r,
+// without a newline. A nil r gives a header without a resource.
+func AppendHeader(dst []byte, r *Resource) []byte {
+	dst = append(dst, `{"schema":"`+Schema+`"`...)
+	if r != nil {
+		dst = append(dst, `,"resource":{`...)
+		start := len(dst)
+		dst = appendText(dst, `,"service":`, r.Service)
+		dst = appendKnown(dst, `,"rank":`, r.Rank)
+		dst = appendKnown(dst, `,"world_size":`, r.WorldSize)
+		dst = appendAttrs(dst, `,"attrs":`, r.Attrs)
+		dst = append(trimComma(dst, start), '}')
+	}
+	return append(dst, '}')
+}
+
+// AppendJSON appends the gap record, without a newline.
+func (g *Gap) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"gap":{"dropped":`...)
+	dst = strconv.AppendInt(dst, g.Dropped, 10)
+	dst = appendText(dst, `,"reason":`, g.Reason)
+	return append(dst, '}', '}')
+}
+
+// AppendJSON appends the batch record, without a newline.
+func (b *Batch) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"batch":{"writer":`...)
+	dst = jsontext.AppendString(dst, b.Writer)
+	dst = append(dst, `,"seq":`...)
+	dst = strconv.AppendInt(dst, b.Sequence, 10)
+	dst = append(dst, `,"entries":`...)
+	dst = strconv.AppendInt(dst, b.Entries, 10)
+	return append(dst, '}', '}')
+}
+
+func AppendShapesJSON(dst []byte, shapes []Shape) []byte {
+	if shapes == nil {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '[')
+	for i, s := range shapes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = s.AppendJSON(dst)
+	}
+	return append(dst, ']')
+}
+
+func appendIDs(dst []byte, trace TraceID, span, parent SpanID) []byte {
+	if !trace.IsZero() {
+		dst = appendID(dst, `,"trace_id":"`, trace[:])
+	}
+	if !span.IsZero() {
+		dst = appendID(dst, `,"span_id":"`, span[:])
+	}
+	if !parent.IsZero() {
+		dst = appendID(dst, `,"parent_span_id":"`, parent[:])
+	}
+	return dst
+}
+
+func appendID(dst []byte, key string, id []byte) []byte {
+	return append(jsontext.AppendHex(append(dst, key...), id), '"')
+}
+
+func appendText(dst []byte, key, v string) []byte {
+	if v == "" {
+		return dst
+	}
+	return jsontext.AppendString(append(dst, key...), v)
+}
+
+func appendKnown(dst []byte, key string, v Int) []byte {
+	if !v.Known {
+		return dst
+	}
+	return strconv.AppendInt(append(dst, key...), v.V, 10)
+}
+
+// appendAttrs appends an object, or nothing where there are no attributes.
+func appendAttrs(dst []byte, key string, attrs []Attr) []byte {
+	if len(attrs) == 0 {
+		return dst
+	}
+	dst = append(append(dst, key...), '{')
+	for i := range attrs {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(jsontext.AppendString(dst, attrs[i].Key), ':')
+		dst = attrs[i].AppendJSONValue(dst)
+	}
+	return append(dst, '}')
+}
+
+// trimComma removes the comma at start, in front of an object's first member:
+// members are all appended with one.
+func trimComma(dst []byte, start int) []byte {
+	if len(dst) == start {
+		return dst
+	}
+	return append(dst[:start], dst[start+1:]...)
+}
+
+// appendDevice appends the device, null for none.
+func (e *Entry) appendDevice(dst []byte) []byte {
+	if !e.HasDevice() {
+		return append(dst, "null"...)
+	}
+	return jsontext.AppendString(dst, e.DeviceID)
+}
+
+// AppendRest appends what of attributes, links and extra a table without types has no
+// columns for, as a JSON object; nothing where there is nothing.
+func AppendRest(dst []byte, attrs []Attr, links []Link, x *Extra) []byte {
+	start := len(dst)
+	dst = append(dst, '{')
+	var typed []Attr
+	for _, a := range attrs {
+		if a.Type != AttrText {
+			typed = append(typed, a)
+		}
+	}
+	dst = appendAttrs(dst, `,"attrs":`, typed)
+	if slices.ContainsFunc(links, func(l Link) bool { return l.Extra != nil }) {
+		dst = appendLinks(dst, links)
+	}
+	dst = appendExtra(dst, x)
+	if len(dst) == start+1 {
+		return dst[:start]
+	}
+	return append(trimComma(dst, start+1), '}')
+}

@@ -1,0 +1,15 @@
+package op
+
+import "testing"
+
+func TestKindCache(t *testing.T) {
+	var c KindCache
+	for range 2 {
+		for _, name := range []string{"", "matmul", "allreduce", "ncclKernel", "Memcpy", "a", "b"} {
+			kind, rule := c.Infer(name)
+			if wantKind, wantRule := InferKind(name); kind != wantKind || rule != wantRule {
+				t.Errorf("infer(%q) = %s by %s, want %s by %s", name, kind, rule, wantKind, wantRule)
+			}
+		}
+	}
+}

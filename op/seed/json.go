@@ -1,0 +1,159 @@
+package seed
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/optrace/optrace/internal/jsontext"
+	"github.com/optrace/optrace/op"
+)
+
+// AppendJSON appends the trace as the seed's recorder prints it: indented by
+// two spaces, unknown numbers and dynamic dimensions as 0, unknown shapes as an
+// empty list: its numbers are unsigned. Steps that are not known are numbered
+// in order. Two members are added where they are needed, which the recorder's
+// reader ignores: the side of a host-side entry, and unknown_inputs, the indexes
+// of the inputs without a known shape.
+func (t *Trace) AppendJSON(dst []byte) []byte {
+	w := NewEncoder(dst)
+	for i := range t.Entries {
+		w.Entry(&t.Entries[i])
+	}
+	return w.End(t.TotalDuration, t.Metadata)
+}
+
+// MarshalJSON returns the text that AppendJSON appends.
+func (t *Trace) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
+
+// TraceEncoder appends a seed trace entry by entry, for traces that are not
+// held in memory.
+type Encoder struct {
+	// Buf is the text that has been appended and not been taken. A caller may write it
+	// out and cut it to Buf[:0] between calls.
+	Buf []byte
+	n   int64
+}
+
+// NewTraceEncoder starts a document behind dst.
+func NewEncoder(dst []byte) *Encoder {
+	return &Encoder{Buf: append(dst, "{\n  \"entries\": ["...)}
+}
+
+// Entry appends e.
+func (w *Encoder) Entry(e *op.Entry) {
+	dst := w.Buf
+	if w.n > 0 {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, "\n    {\n      \"step\": "...)
+	dst = strconv.AppendInt(dst, max(0, e.Step.Or(w.n)), 10)
+	dst = append(dst, ",\n      \"operation\": "...)
+	dst = jsontext.AppendString(dst, e.Operation)
+	dst = append(dst, ",\n      \"device_id\": "...)
+	if e.HasDevice() {
+		dst = jsontext.AppendString(dst, e.DeviceID)
+	} else {
+		dst = append(dst, "null"...)
+	}
+	dst = append(dst, ",\n      \"input_shapes\": "...)
+	dst = appendIndentedShapes(dst, e.InputShapes)
+	dst = append(dst, ",\n      \"output_shape\": "...)
+	dst = appendIndentedDims(dst, e.OutputShape, "        ", "      ")
+	dst = append(dst, ",\n      \"duration_us\": "...)
+	dst = appendSeedMicros(dst, e.Duration)
+	dst = append(dst, ",\n      \"output_elements\": "...)
+	dst = strconv.AppendInt(dst, e.OutputElements.V, 10)
+	dst = append(dst, ",\n      \"memory_bytes\": "...)
+	dst = strconv.AppendInt(dst, e.MemoryBytes.V, 10)
+	if e.Side == op.SideHost {
+		dst = append(dst, ",\n      \"side\": \"host\""...)
+	}
+	dst = appendUnknownInputs(dst, e.InputShapes)
+	w.Buf = append(dst, "\n    }"...)
+	w.n++
+}
+
+// End completes the document and returns Buf.
+func (w *Encoder) End(totalDuration int64, metadata map[string]string) []byte {
+	dst := w.Buf
+	if w.n > 0 {
+		dst = append(dst, "\n  "...)
+	}
+	dst = append(dst, "],\n  \"total_duration_us\": "...)
+	dst = appendSeedMicros(dst, totalDuration)
+	dst = append(dst, ",\n  \"metadata\": {"...)
+	for i, k := range slices.Sorted(maps.Keys(metadata)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, "\n    "...)
+		dst = jsontext.AppendString(dst, k)
+		dst = append(dst, ": "...)
+		dst = jsontext.AppendString(dst, metadata[k])
+	}
+	if len(metadata) > 0 {
+		dst = append(dst, "\n  "...)
+	}
+	w.Buf = append(dst, "}\n}"...)
+	return w.Buf
+}
+
+// appendSeedMicros appends ns as the microseconds of a float, 100.0 for a
+// whole number of them.
+func appendSeedMicros(dst []byte, ns int64) []byte {
+	dst = jsontext.AppendMicros(dst, ns)
+	if ns%1000 == 0 {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+// appendUnknownInputs appends a member that lists the inputs whose shape is not
+// known, if there are any: among the shapes they look like scalars.
+func appendUnknownInputs(dst []byte, shapes []op.Shape) []byte {
+	var unknown op.Shape
+	for i, s := range shapes {
+		if s == nil {
+			unknown = append(unknown, int64(i))
+		}
+	}
+	if unknown == nil {
+		return dst
+	}
+	dst = append(dst, ",\n      \"unknown_inputs\": "...)
+	return appendIndentedDims(dst, unknown, "        ", "      ")
+}
+
+func appendIndentedShapes(dst []byte, shapes []op.Shape) []byte {
+	if len(shapes) == 0 {
+		return append(dst, "[]"...)
+	}
+	dst = append(dst, '[')
+	for i, s := range shapes {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, "\n        "...)
+		dst = appendIndentedDims(dst, s, "          ", "        ")
+	}
+	return append(dst, "\n      ]"...)
+}
+
+func appendIndentedDims(dst []byte, dims op.Shape, indent, closing string) []byte {
+	if len(dims) == 0 {
+		return append(dst, "[]"...)
+	}
+	dst = append(dst, '[')
+	for i, d := range dims {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '\n')
+		dst = append(dst, indent...)
+		dst = strconv.AppendInt(dst, max(0, d), 10)
+	}
+	dst = append(dst, '\n')
+	dst = append(dst, closing...)
+	return append(dst, ']')
+}

@@ -1,0 +1,305 @@
+package seed_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/internal/golden"
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/op/seed"
+)
+
+// seedTrace is a trace with values that the seed format can express and values that
+// it cannot.
+func seedTrace() *seed.Trace {
+	conv := seedEntry(1, "conv2d", 500, 1, 16, 30, 30)
+	conv.DeviceID = "gpu:0"
+	conv.InputShapes = []op.Shape{{1, 3, 32, 32}, {16, 3, 3, 3}, {}}
+	odd := op.Entry{Operation: "odd \"name\"\n", Duration: 600, OutputShape: op.Shape{-1, 4}, InputShapes: []op.Shape{nil}}
+	return traceOf(seedEntry(0, "matmul", 100), conv, odd).WithMetadata("model", "resnet50").WithMetadata("device", "cpu")
+}
+
+func TestSeedJSONGolden(t *testing.T) {
+	golden.Check(t, "testdata/seed.json", string(seedTrace().AppendJSON(nil)))
+	golden.Check(t, "testdata/seed_empty.json", string(new(seed.Trace).AppendJSON(nil)))
+}
+
+// A document whose numbers do not follow from its shapes keeps them: the seed
+// gives an op without shapes one element of eight bytes.
+func TestSeedJSONKeepsNumbers(t *testing.T) {
+	text := `{
+  "entries": [
+    {
+      "step": 0,
+      "operation": "relu",
+      "device_id": null,
+      "input_shapes": [],
+      "output_shape": [],
+      "duration_us": 12.345,
+      "output_elements": 1,
+      "memory_bytes": 8
+    },
+    {
+      "step": 41,
+      "operation": "add",
+      "device_id": "gpu:1",
+      "input_shapes": [
+        [
+          2,
+          3
+        ],
+        []
+      ],
+      "output_shape": [
+        2,
+        3
+      ],
+      "duration_us": 100.0,
+      "output_elements": 7,
+      "memory_bytes": 9
+    }
+  ],
+  "total_duration_us": 500.5,
+  "metadata": {
+    "model": "x"
+  }
+}`
+	tr, err := seed.Read(strings.NewReader(text), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(tr.AppendJSON(nil)); got != text {
+		t.Errorf("round trip (-want +got):\n%s", cmp.Diff(text, got))
+	}
+	if e := tr.Entries[0]; e.OutputShape == nil || e.OutputElements != op.Known(1) || e.Warn != op.WarnNoStart || e.Kind != op.KindCompute {
+		t.Errorf("first entry is %+v", e)
+	}
+}
+
+func TestReadTrace(t *testing.T) {
+	const entry = `{"step":0,"operation":"a","device_id":null,"input_shapes":[],"output_shape":[],"duration_us":1.5,"output_elements":1,` +
+		`"memory_bytes":8}`
+	for _, test := range []struct {
+		name, text string
+		entries    int
+		total      int64
+	}{
+		{"empty object", `{}`, 0, 0},
+		{"no total", `{"entries":[` + entry + `,` + entry + `]}`, 2, 3000},
+		{"null total", `{"total_duration_us":null,"entries":[` + entry + `]}`, 1, 1500},
+		{"total first", `{"total_duration_us":7,"metadata":{},"entries":[` + entry + `]}`, 1, 7000},
+		{"NaN duration", `{"entries":[{"operation":"a","duration_us":null}]}`, 1, 0},
+		{"unknown keys", `{"version":[1,{"a":2}],"entries":[{"operation":"a","duration_us":1,"x":{}}]}`, 1, 1000},
+		{"entries twice", `{"entries":[` + entry + `,` + entry + `],"entries":[` + entry + `]}`, 1, 1500},
+		{"more than an int64 of bytes", `{"entries":[{"operation":"a","duration_us":1,"memory_bytes":18446744073709551615}]}`, 1, 1000},
+	} {
+		tr, err := seed.Read(strings.NewReader(test.text), "test")
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if len(tr.Entries) != test.entries || tr.TotalDuration != test.total {
+			t.Errorf("%s: %d entries of %d ns, want %d of %d", test.name, len(tr.Entries), tr.TotalDuration, test.entries, test.total)
+		}
+	}
+}
+
+func TestReadTraceErrors(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{``, "trace.json:1: unexpected end of JSON text (at byte 0)"},
+		{`[]`, "trace.json:1: expected an object, found '[' (at byte 0)"},
+		{`{"entries":[{"operation":"a"`, "trace.json:1: unexpected end of JSON text (at byte 28)"},
+		{`{"entries":[{"duration_us":1}]}`, "trace.json:1: entries[0]: an entry without an operation (at byte 29)"},
+		{`{"entries":[{"operation":"a"}]}`, "trace.json:1: entries[0]: an entry without a duration (at byte 29)"},
+		{`{"entries":[{"operation":"a","duration_us":1e99}]}`, "trace.json:1: entries[0]: duration_us is not a duration that fits 64 bits " +
+			"of nanoseconds (at byte 47)"},
+		{`{"total_duration_us":1e99,"entries":[{"operation":"a","duration_us":1}]}`,
+			"trace.json:1: total_duration_us is not a duration that fits 64 bits of nanoseconds (at byte 25)"},
+		{`{"entries":{}}`, "trace.json:1: expected an array, found '{' (at byte 11)"},
+		{`{} x`, "trace.json:1: expected the end of the JSON text, found 'x' (at byte 3)"},
+	} {
+		_, err := seed.Parse([]byte(test.text), "trace.json")
+		var syntax *op.SyntaxError
+		if !errors.As(err, &syntax) || err.Error() != test.want {
+			t.Errorf("%s: error %v, want %s", test.text, err, test.want)
+		}
+	}
+	broken := errors.New("disk on fire")
+	if _, err := seed.Read(iotest.ErrReader(broken), "trace.json"); !errors.Is(err, broken) {
+		t.Errorf("error %v, want %v", err, broken)
+	}
+}
+
+// An entry that cannot be read costs only itself, and its error says which it is.
+func TestTraceRecordsKeepTheOthers(t *testing.T) {
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+	for _, test := range []struct{ name, bad, want string }{
+		{"too long", `{"operation":"b","duration_us":1e300}`,
+			"t:2: entries[1]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 83)"},
+		{"a duration of another type", `{"operation":"b","duration_us":{}}`,
+			"t:2: entries[1]: duration_us is not a duration that fits 64 bits of nanoseconds (at byte 80)"},
+		{"no object", `7`, "t:2: entries[1]: not an object (at byte 48)"},
+		{"null", `null`, "t:2: entries[1]: not an object (at byte 51)"},
+		{"a list", `[{"operation":"b","duration_us":1}]`, "t:2: entries[1]: not an object (at byte 82)"},
+		{"nothing in it", `{}`, "t:2: entries[1]: an entry without an operation (at byte 49)"},
+		{"no JSON", `{"operation":nope,"x":"]}"}`, "t:2: entries[1]: expected null, found 'n' (at byte 60)"},
+		{"too deep", `{"operation":"b","x":` + deep + `}`, "t:2: entries[1]: nested deeper than 512 (at byte 579)"},
+		{"too deep and no object", deep, "t:2: entries[1]: nested deeper than 512 (at byte 559)"},
+	} {
+		text := `{"entries":[{"operation":"a","duration_us":1},` + "\n" + test.bad + `, {"operation":"c","duration_us":2}],` +
+			`"total_duration_us":9,"metadata":{"k":"v"}}`
+		tr, err := seed.Parse([]byte(text), "t")
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: error %v, want %s", test.name, err, test.want)
+		}
+		want := (&seed.Trace{TotalDuration: 9000}).WithMetadata("k", "v")
+		if len(tr.Entries) != 2 || tr.Entries[1].Operation != "c" || tr.TotalDuration != want.TotalDuration || tr.Metadata["k"] != "v" {
+			t.Errorf("%s: read %+v", test.name, tr)
+		}
+	}
+}
+
+// A trace that is cut off is read up to there.
+func TestParseTraceReadsWhatThereIs(t *testing.T) {
+	text := seedTrace().AppendJSON(nil)
+	entries := 0
+	for size := range text {
+		tr, err := seed.Parse(text[:size], "cut")
+		var syntax *op.SyntaxError
+		if !errors.As(err, &syntax) || !syntax.Truncated || len(tr.Entries) < entries {
+			t.Fatalf("%d bytes: %d entries after %d, error %v", size, len(tr.Entries), entries, err)
+		}
+		entries = len(tr.Entries)
+	}
+	if entries != 3 {
+		t.Errorf("%d entries", entries)
+	}
+}
+
+// What the seed's members cannot hold reads back all the same.
+func TestSeedJSONReadsBack(t *testing.T) {
+	for _, e := range []op.Entry{
+		{Operation: "none"},
+		{Operation: "empty device", EmptyDevice: true},
+		{Operation: "unknown device", DeviceID: "unknown"},
+		{Operation: "host", Side: op.SideHost},
+		{Operation: "inputs", InputShapes: []op.Shape{{2, 3}, nil, {}, nil}},
+		{Operation: "scalar", OutputShape: op.Shape{}, OutputElements: op.Known(1)},
+		{Operation: "no elements", OutputShape: op.Shape{0, 4}, OutputElements: op.Known(0)},
+	} {
+		back, err := seed.Parse(traceOf(e).AppendJSON(nil), "test")
+		if err != nil || len(back.Entries) != 1 {
+			t.Fatalf("%s: %d entries, error %v", e.Operation, len(back.Entries), err)
+		}
+		got := back.Entries[0]
+		if got.HasDevice() != e.HasDevice() || got.DeviceID != e.DeviceID || got.Side != e.Side ||
+			!cmp.Equal(got.OutputShape, e.OutputShape) || e.InputShapes != nil && !cmp.Equal(got.InputShapes, e.InputShapes) {
+			t.Errorf("%s: read back as %+v", e.Operation, got)
+		}
+	}
+}
+
+func FuzzParseTrace(f *testing.F) {
+	f.Add(seedTrace().AppendJSON(nil))
+	f.Add([]byte(`{"entries":[{"operation":"a","duration_us":0.0005,"step":"7","output_shape":[1e2]}],"metadata":{"a":{"b":1}}}`))
+	f.Add([]byte(`{"entries":[{"operation":"\ud800","duration_us":1,"input_shapes":[[-1],[-2],null]}],"total_duration_us":-3}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		tr, err := seed.Parse(text, "fuzz")
+		if err != nil {
+			return
+		}
+		for i := range tr.Entries {
+			if err := tr.Entries[i].Validate(); err != nil {
+				t.Fatalf("entry %d: %v", i, err)
+			}
+		}
+		first := tr.AppendJSON(nil)
+		again, err := seed.Parse(first, "again")
+		if err != nil {
+			t.Fatalf("reading what was written: %v\n%s", err, first)
+		}
+		if second := again.AppendJSON(nil); string(first) != string(second) {
+			t.Fatalf("written twice (-first +second):\n%s", cmp.Diff(string(first), string(second)))
+		}
+	})
+}
+
+// A TraceEncoder whose buffer is taken between entries writes the same.
+func TestTraceEncoderStreams(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	tr := &seed.Trace{}
+	for range 20 {
+		tr.AddEntry(optest.RandomEntry(r))
+	}
+	var streamed []byte
+	w := seed.NewEncoder(nil)
+	for i := range tr.Entries {
+		w.Entry(&tr.Entries[i])
+		streamed = append(streamed, w.Buf...)
+		w.Buf = w.Buf[:0]
+	}
+	streamed = append(streamed, w.End(tr.TotalDuration, tr.Metadata)...)
+	if diff := cmp.Diff(string(tr.AppendJSON(nil)), string(streamed)); diff != "" {
+		t.Errorf("streamed (-want +got):\n%s", diff)
+	}
+}
+
+// TestR4SeedTrace damages a trace in each way that a byte can: the error says what is wrong
+// and where, and the other entries are kept.
+func TestR4SeedTrace(t *testing.T) {
+	entry := func(name string) string { return `{"step": 0, "operation": "` + name + `", "duration_us": 1.5}` }
+	document := func(entries string) string { return "{\"entries\": [\n" + entries + "\n], \"total_duration_us\": 3}" }
+	for _, test := range []struct {
+		name, entries string
+		want          []string
+		err           string
+	}{
+		{"a value", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": x}` + ",\n" + entry("c"), []string{"a", "c"},
+			"f:3: entries[1]: expected a value, found 'x' (at byte 110)"},
+		{"a comma between entries", entry("a") + "\n" + entry("b") + ",\n" + entry("c"), []string{"a", "b", "c"},
+			"f:3: expected ',' or ']', found '{' (at byte 64)"},
+		{"a quote", entry("a") + ",\n" + `{"step": 0, "operation": "b, "duration_us": 2}` + ",\n" + entry("c") + ",\n" + entry("d"),
+			[]string{"a", "c", "d"},
+			"f:3: entries[1]: expected ',' or '}', found 'd' (at byte 95)"},
+		{"the end of an entry", entry("a") + ",\n" + `{"step": 0, "operation": "b", "duration_us": 2` + ",\n" + entry("c") + ",\n" + entry("d"),
+			[]string{"a", "c", "d"},
+			"f:4: entries[1]: expected a string, found '{' (at byte 113)"},
+		{"the start of an entry", entry("a") + ",\n" + `X"step": 0, "operation": "b", "duration_us": 2}` + ",\n" + entry("c"), []string{"a", "c"},
+			"f:3: entries[1]: expected a value, found 'X' (at byte 65)"},
+	} {
+		trace, err := seed.Parse([]byte(document(test.entries)), "f")
+		var got []string
+		for _, e := range trace.Entries {
+			got = append(got, e.Operation)
+		}
+		first, _, _ := strings.Cut(fmt.Sprint(err), "\n")
+		if diff := cmp.Diff(test.want, got); diff != "" || first != test.err {
+			t.Errorf("%s: error %s, want %s, entries (-want +got):\n%s", test.name, first, test.err, diff)
+		}
+	}
+}
+
+// A trace without metadata has no record for it.
+func TestTraceRecordsWithoutMetadata(t *testing.T) {
+	for text, want := range map[string]int{`{"entries":[]}`: 0, `{"model":"net","entries":[]}`: 1} {
+		n := 0
+		for rec, err := range seed.Records([]byte(text), "in") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Resource != nil {
+				n++
+			}
+		}
+		if n > want {
+			t.Errorf("%s: %d records of a resource, want %d", text, n, want)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package seed
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/optrace/optrace/op"
+)
+
+// Trace is a small execution trace held in memory: the container of the
+// recorder this project started from, with its convenience methods. Larger
+// data is streamed through package analyze instead.
+type Trace struct {
+	Entries []op.Entry
+	// TotalDuration is the sum of the durations of the entries that are not host-side,
+	// in nanoseconds, or the total that the file states from which the trace was read.
+	TotalDuration int64
+	// Metadata describes the trace.
+	Metadata map[string]string
+}
+
+// AddEntry appends a copy of e and adds its duration to the total, unless it is
+// the host's view of work that has an entry of its own.
+func (t *Trace) AddEntry(e *op.Entry) {
+	if e.Side != op.SideHost {
+		t.TotalDuration = addSaturating(t.TotalDuration, e.Duration)
+	}
+	t.Entries = append(t.Entries, *e.Clone())
+}
+
+// WithMetadata sets a key of the metadata and returns t.
+func (t *Trace) WithMetadata(key, value string) *Trace {
+	if t.Metadata == nil {
+		t.Metadata = make(map[string]string)
+	}
+	t.Metadata[key] = value
+	return t
+}
+
+// TotalDurationUS returns the total duration in microseconds.
+func (t *Trace) TotalDurationUS() float64 { return float64(t.TotalDuration) / 1000 }
+
+// StepCount returns the number of entries.
+func (t *Trace) StepCount() int { return len(t.Entries) }
+
+// TotalMemoryBytes returns the sum of the entries' memory.
+func (t *Trace) TotalMemoryBytes() int64 {
+	sum := int64(0)
+	for i := range t.Entries {
+		sum = addSaturating(sum, t.Entries[i].MemoryBytes.V)
+	}
+	return sum
+}
+
+// PeakMemoryBytes returns the largest memory of a single entry; 0 when there
+// are none.
+func (t *Trace) PeakMemoryBytes() int64 {
+	peak := int64(0)
+	for i := range t.Entries {
+		peak = max(peak, t.Entries[i].MemoryBytes.V)
+	}
+	return peak
+}
+
+// SlowestOps returns the n entries of the longest duration, longest first and
+// in order of appearance where durations are equal.
+func (t *Trace) SlowestOps(n int) []*op.Entry {
+	n = min(n, len(t.Entries))
+	if n <= 0 {
+		return []*op.Entry{}
+	}
+	var longest []*op.Entry
+	lowest := int64(math.MinInt64) // duration that is wanted
+	for i := range t.Entries {
+		e := &t.Entries[i]
+		if e.Duration < lowest {
+			continue
+		}
+		longest = append(longest, e)
+		if len(longest) >= 2*n { // cut now and then, so that few are sorted
+			longest = longestFirst(longest)[:n]
+			lowest = addSaturating(longest[n-1].Duration, 1)
+		}
+	}
+	return longestFirst(longest)[:n]
+}
+
+// longestFirst sorts entries by duration, equal ones as they are.
+func longestFirst(entries []*op.Entry) []*op.Entry {
+	slices.SortStableFunc(entries, func(a, b *op.Entry) int { return cmp.Compare(b.Duration, a.Duration) })
+	return entries
+}
+
+// addSaturating returns a + b, limited to the range of int64. Sums over a whole
+// trace must not wrap.
+func addSaturating(a, b int64) int64 {
+	sum := a + b
+	if (sum > a) == (b > 0) {
+		return sum
+	}
+	if b > 0 {
+		return math.MaxInt64
+	}
+	return math.MinInt64
+}

@@ -1,0 +1,133 @@
+package seed_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/optrace/optrace/op"
+	"github.com/optrace/optrace/op/optest"
+	"github.com/optrace/optrace/op/seed"
+)
+
+// The tests here are those of the recorder this project started from, about
+// entries and traces; names say which.
+
+// seedEntry is an entry as the seed's builder makes it: elements and bytes follow from
+// the output's shape with eight bytes per element.
+func seedEntry(step int64, operation string, us int64, output ...int64) op.Entry {
+	e := op.Entry{Step: op.Known(step), Operation: operation, Duration: us * 1000}
+	if output != nil {
+		e.OutputShape = output
+		e.OutputElements, _ = e.OutputShape.Elements()
+		e.MemoryBytes = op.Known(8 * e.OutputElements.V)
+	}
+	return e
+}
+
+func traceOf(entries ...op.Entry) *seed.Trace {
+	t := &seed.Trace{}
+	for i := range entries {
+		t.AddEntry(&entries[i])
+	}
+	return t
+}
+
+func TestSeedTraceEntryThroughput(t *testing.T) {
+	e := seedEntry(0, "add", 100, 1000)
+	if got := e.Throughput(); math.Abs(got-10) > 1e-9 {
+		t.Errorf("throughput is %g elements per microsecond, want 10", got)
+	}
+	e = seedEntry(0, "noop", 0)
+	if got := e.Throughput(); got != 0 {
+		t.Errorf("throughput of a zero duration is %g, want 0", got)
+	}
+	e = seedEntry(0, "unknown", 5)
+	if got := e.Throughput(); got != 0 {
+		t.Errorf("throughput of unknown elements is %g, want 0", got)
+	}
+}
+
+func TestSeedTraceNewEmpty(t *testing.T) {
+	var tr seed.Trace
+	if tr.StepCount() != 0 || tr.TotalDurationUS() != 0 || tr.TotalMemoryBytes() != 0 || tr.PeakMemoryBytes() != 0 ||
+		len(tr.SlowestOps(3)) != 0 {
+		t.Errorf("the empty trace is not: %+v", tr)
+	}
+}
+
+func TestSeedTraceAddEntry(t *testing.T) {
+	tr := traceOf(seedEntry(0, "op_a", 100), seedEntry(1, "op_b", 200))
+	if len(tr.Entries) != 2 || tr.TotalDurationUS() != 300 {
+		t.Errorf("%d entries of %g us, want 2 of 300", len(tr.Entries), tr.TotalDurationUS())
+	}
+}
+
+func TestSeedTraceStepCount(t *testing.T) {
+	if got := traceOf(seedEntry(0, "a", 0), seedEntry(1, "b", 0), seedEntry(2, "c", 0)).StepCount(); got != 3 {
+		t.Errorf("%d steps, want 3", got)
+	}
+}
+
+func TestSeedTraceTotalMemory(t *testing.T) {
+	if got := traceOf(seedEntry(0, "a", 0, 10), seedEntry(1, "b", 0, 20)).TotalMemoryBytes(); got != 240 {
+		t.Errorf("total memory is %d, want 240", got)
+	}
+}
+
+func TestSeedTracePeakMemory(t *testing.T) {
+	if got := traceOf(seedEntry(0, "a", 0, 10), seedEntry(1, "b", 0, 100), seedEntry(2, "c", 0, 50)).PeakMemoryBytes(); got != 800 {
+		t.Errorf("peak memory is %d, want 800", got)
+	}
+}
+
+func TestSeedTraceSlowestOps(t *testing.T) {
+	tr := traceOf(seedEntry(0, "fast", 10), seedEntry(1, "slow", 500), seedEntry(2, "medium", 100), seedEntry(3, "tie", 100))
+	for n, want := range map[int]string{0: "", 2: "slow medium", 3: "slow medium tie", 9: "slow medium tie fast", -1: ""} {
+		var names []string
+		for _, e := range tr.SlowestOps(n) {
+			names = append(names, e.Operation)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("the %d slowest are %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestSeedTraceToJSON(t *testing.T) {
+	text, err := json.Marshal(traceOf(seedEntry(0, "matmul", 0, 4, 4)))
+	if err != nil || !strings.Contains(string(text), "matmul") || !strings.Contains(string(text), "output_shape") {
+		t.Fatalf("JSON is %s, %v", text, err)
+	}
+	back, err := seed.Parse(text, "test")
+	if err != nil || len(back.Entries) != 1 {
+		t.Fatalf("it reads back as %+v, %v", back, err)
+	}
+}
+
+func TestSeedTraceMetadata(t *testing.T) {
+	tr := new(seed.Trace).WithMetadata("model", "resnet50").WithMetadata("device", "cpu")
+	if diff := cmp.Diff(map[string]string{"model": "resnet50", "device": "cpu"}, tr.Metadata); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+}
+
+func TestAddEntryCopies(t *testing.T) {
+	e := optest.RichEntry()
+	tr := traceOf(*e)
+	optest.Scribble(e)
+	if diff := cmp.Diff(*optest.RichEntry(), tr.Entries[0]); diff != "" {
+		t.Errorf("the trace shares memory with what was added (-want +got):\n%s", diff)
+	}
+}
+
+func TestTraceSumsDoNotWrap(t *testing.T) {
+	long := op.Entry{Operation: "a", Duration: math.MaxInt64, MemoryBytes: op.Known(math.MaxInt64)}
+	tr := traceOf(long, long)
+	if tr.TotalDuration != math.MaxInt64 || tr.TotalMemoryBytes() != math.MaxInt64 {
+		t.Errorf("sums are %d ns and %d bytes", tr.TotalDuration, tr.TotalMemoryBytes())
+	}
+}
